@@ -1,0 +1,43 @@
+# One folder = one target. hearth_library(NAME DEPS … LIBS … TEST_DEPS …) makes the static library hearth_NAME of the
+# folder's *.cpp and, where there are *_test.cpp beside them, the test program hearth_NAME_test. DEPS are other hearth
+# folders: only what is named here can be linked, so an include against the arrows of docs/architecture.md fails.
+
+include(GoogleTest)
+
+add_library(hearth_options INTERFACE)
+target_include_directories(hearth_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/generated)
+# No contraction: a*b+c is an FMA only where a kernel says so, hence the same bits from every compiler.
+target_compile_options(hearth_options INTERFACE -Wall -Wextra -Wshadow -ffp-contract=off $<$<BOOL:${HEARTH_WERROR}>:-Werror>)
+if(HEARTH_SANITIZE)
+  target_compile_options(hearth_options INTERFACE -fsanitize=${HEARTH_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(hearth_options INTERFACE -fsanitize=${HEARTH_SANITIZE})
+endif()
+
+function(hearth_library name)
+  cmake_parse_arguments(arg "" "" "DEPS;LIBS;TEST_DEPS;SUBDIRS" ${ARGN})
+  set(patterns *.cpp)
+  foreach(dir IN LISTS arg_SUBDIRS)
+    list(APPEND patterns ${dir}/*.cpp)
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+
+  add_library(hearth_${name} STATIC ${sources})
+  target_link_libraries(hearth_${name} PUBLIC hearth_options)
+  foreach(dep IN LISTS arg_DEPS)
+    target_link_libraries(hearth_${name} PUBLIC hearth_${dep})
+  endforeach()
+  target_link_libraries(hearth_${name} PUBLIC ${arg_LIBS})
+
+  if(HEARTH_BUILD_TESTS AND tests)
+    add_executable(hearth_${name}_test ${tests})
+    target_link_libraries(hearth_${name}_test PRIVATE hearth_${name} hearth_test_support)
+    foreach(dep IN LISTS arg_TEST_DEPS)
+      target_link_libraries(hearth_${name}_test PRIVATE hearth_${dep})
+    endforeach()
+    gtest_discover_tests(hearth_${name}_test TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+                         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTIES TIMEOUT 900)
+  endif()
+endfunction()

@@ -1,0 +1,90 @@
+// Backend: the whole contract between the ops and a device, on one page.
+//
+// The ops (ops/*.h) have already checked shapes, dtypes and contiguity and allocated `y`; a backend only computes.
+// Its methods are defined in backends/<device>/<stem>.cpp under the file stems of ops/.
+//
+// Numbers (docs/numerics.md): tensors are f32, f16 or bf16; every sum, mean, softmax and epilogue is f32 or wider and is
+// rounded once, at the store. Results depend neither on the number of threads nor on what else is in the batch.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/weight.h"
+
+namespace hearth {
+
+class ThreadPool;
+
+enum class Activation { none, silu, gelu, gelu_tanh, quick_gelu, relu };  // gelu is the exact form, with erf
+
+// What happens to a product before it is stored, in f32:  y = act(α·acc + bias + per_image) + residual
+struct Epilogue {
+  float alpha = 1;
+  Activation activation = Activation::none;
+  Tensor per_image;             // [B, C] f32: added to every position of image b (time embedding); may be undefined
+  Tensor residual;              // the shape of y; may be undefined
+  std::optional<DType> out;     // dtype of y; that of x when not given
+};
+
+struct ConvSpec {
+  int64_t stride = 1;
+  std::array<int64_t, 4> padding{};        // top, left, bottom, right; zeros
+  std::array<int64_t, 2> resize_to{0, 0};  // when set: x is first resized to this [H, W] by nearest neighbour
+  static ConvSpec same(int64_t kernel) { return {.padding = {kernel / 2, kernel / 2, kernel / 2, kernel / 2}}; }
+};
+
+enum class Mask { none, causal };  // causal: query t sees keys 0 … t
+
+class Backend {
+ public:
+  Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+  virtual ~Backend() = default;
+
+  // --- what it is -------------------------------------------------------------------------------------------------
+  virtual std::string name() const = 0;       // "reference", "cpu"
+  virtual std::string features() const = 0;   // the kernel path in use: "avx2", "avx512", …; "" where there is one only
+  virtual ThreadPool& threads() = 0;
+  virtual bool computes() const { return true; }  // false: a dry run, memory without contents (backends/plan)
+
+  // --- memory -----------------------------------------------------------------------------------------------------
+  virtual std::shared_ptr<const Storage> allocate(size_t bytes) = 0;  // 64-byte aligned; counted by core/memory.h
+  virtual void release_cached() {}                                    // gives back what is kept for reuse
+
+  // --- weights ----------------------------------------------------------------------------------------------------
+  // w is contiguous, shaped as in the checkpoint; the result holds values of type `hold` (f32, f16 or bf16).
+  virtual std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, DType hold) = 0;
+
+  // --- matmul, conv -----------------------------------------------------------------------------------------------
+  // x [B, M, K] contiguous, w [N, K], bias [N] f32 or undefined → y [B, M, N]
+  virtual void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y) = 0;
+  // x [B, H, W, C] contiguous, w [O, C, kh, kw], bias [O] f32 or undefined → y [B, H', W', O]
+  virtual void conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y) = 0;
+
+  // --- attention --------------------------------------------------------------------------------------------------
+  // q [B, T, N, D], k and v [B, S, N, D], the last axis dense, others strided → y [B, T, N, D] contiguous.
+  // softmax(scale · q kᵀ) v per head.
+  virtual void attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, Tensor& y) = 0;
+
+  // --- norm -------------------------------------------------------------------------------------------------------
+  // x [B, P, C] contiguous; statistics over P and the channels of a group, biased; then y = act(x̂·gamma + beta)
+  virtual void group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act, Tensor& y) = 0;
+  // x [R, C] contiguous; statistics over C
+  virtual void layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps, Tensor& y) = 0;
+
+  // --- pointwise (contiguous, equal shapes) -----------------------------------------------------------------------
+  virtual void activate(const Tensor& x, Activation act, Tensor& y) = 0;
+  virtual void geglu(const Tensor& x, Tensor& y) = 0;  // x [R, 2C] = (a, b) → a · gelu(b) [R, C]
+  virtual void linear_combination(std::span<const Tensor> xs, std::span<const float> factors, Tensor& y) = 0;  // y = Σ fᵢ·xᵢ, summed in order in f32
+
+  // --- shape ------------------------------------------------------------------------------------------------------
+  virtual void copy(const Tensor& x, Tensor& y) = 0;  // any strides and float dtypes on both sides, equal shapes
+  virtual void resize_nearest(const Tensor& x, Tensor& y) = 0;  // [B, H, W, C] → [B, H', W', C]: row ⌊h·H/H'⌋ as f32, like torch
+  virtual void embedding(const Tensor& ids, const Tensor& table, Tensor& y) = 0;  // i32 [R], [V, C] → [R, C]
+};
+
+}  // namespace hearth

@@ -1,0 +1,61 @@
+// A checkpoint's own JSON configuration, read so that nothing in it is silently ignored: every key is either read, declared
+// to have one supported value, declared to have no effect, or refused by name.
+//
+//   Config c = Config::load(folder / "unet/config.json");
+//   channels = c.integers("block_out_channels");
+//   c.only("dual_cross_attention", false);        // another value: UnsupportedError that names key, value and file
+//   c.no_effect({"sample_size", "dropout"});
+//   c.finish();                                   // UnsupportedError for a key with a value that nobody has looked at
+#pragma once
+
+#include <filesystem>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hearth {
+
+class Config {
+ public:
+  // IoError for a missing file or malformed JSON (with line and column), or when the top level is no object.
+  static Config load(const std::filesystem::path& file);
+  static Config parse(std::string_view text, std::string where);
+
+  const std::string& where() const { return where_; }   // for messages: the file's path
+  bool has(std::string_view key) const;                 // present and not null; counts as read
+  std::vector<std::string> keys() const;
+  std::string dump(std::string_view key) const;         // the value as JSON text; counts as read
+
+  // The value; without it (absent or null) the default; without a default WeightError. WeightError for another type.
+  int64_t integer(std::string_view key, std::optional<int64_t> otherwise = {}) const;
+  double number(std::string_view key, std::optional<double> otherwise = {}) const;
+  bool boolean(std::string_view key, std::optional<bool> otherwise = {}) const;
+  std::string text(std::string_view key, std::optional<std::string> otherwise = {}) const;
+  std::vector<int64_t> integers(std::string_view key, std::optional<std::vector<int64_t>> otherwise = {}) const;
+  std::vector<double> numbers(std::string_view key, std::optional<std::vector<double>> otherwise = {}) const;
+  std::vector<std::string> texts(std::string_view key, std::optional<std::vector<std::string>> otherwise = {}) const;
+  // One integer for all levels, or a list with one entry per level (WeightError for another length).
+  std::vector<int64_t> integer_per_level(std::string_view key, size_t levels, std::optional<int64_t> otherwise = {}) const;
+  std::vector<bool> boolean_per_level(std::string_view key, size_t levels, std::optional<bool> otherwise = {}) const;
+  Config object(std::string_view key) const;            // a nested object
+
+  // The key may be absent, null or have one of these values; anything else is UnsupportedError "… is not supported".
+  void only(std::string_view key, bool value) const;
+  void only(std::string_view key, std::initializer_list<std::string_view> values) const;
+  void only_number(std::string_view key, double value) const;
+  void only_null(std::string_view key) const;
+  // Keys that do not change what is computed.
+  void no_effect(std::initializer_list<std::string_view> keys) const;
+  // UnsupportedError that names each key nobody has read, unless its value is null or the key starts with '_'.
+  void finish() const;
+
+ private:
+  struct Data;
+  std::shared_ptr<Data> data_;
+  std::string where_;
+};
+
+}  // namespace hearth

@@ -1,0 +1,63 @@
+// Element types and exact conversions between the 16-bit floats and f32.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace hearth {
+
+enum class DType : uint8_t { f32, f16, bf16, f64, i8, u8, i16, u16, i32, u32, i64, u64, boolean, f8_e4m3, f8_e5m2 };
+
+size_t size_of(DType dtype);               // bytes of one element
+std::string_view name_of(DType dtype);     // "f32", "bf16", …
+std::optional<DType> dtype_named(std::string_view name);
+constexpr bool is_float(DType d) { return d == DType::f32 || d == DType::f16 || d == DType::bf16 || d == DType::f64; }
+constexpr bool is_16bit_float(DType d) { return d == DType::f16 || d == DType::bf16; }
+
+// IEEE binary16 → binary32, exact; subnormals, infinities and NaN kept.
+inline float f16_to_f32(uint16_t h) {
+  const uint32_t sign = uint32_t(h & 0x8000) << 16, exponent = (h >> 10) & 31, mantissa = h & 0x3ff;
+  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000 | (mantissa << 13));
+  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+  const float value = float(mantissa) * 0x1p-24f;
+  return sign ? -value : value;
+}
+
+// binary32 → binary16, to nearest even; beyond 65504 becomes infinity.
+inline uint16_t f32_to_f16(float f) {
+  const uint32_t bits = std::bit_cast<uint32_t>(f), sign = (bits >> 16) & 0x8000, magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000) return uint16_t(sign | 0x7e00 | ((magnitude >> 13) & 0x3ff));  // NaN stays NaN
+  if (magnitude >= 0x477ff000) return uint16_t(sign | 0x7c00);                               // rounds to ≥ 65520
+  if (magnitude >= 0x38800000) {                                                             // normal
+    const uint32_t rounded = magnitude + 0xfff + ((magnitude >> 13) & 1);
+    return uint16_t(sign | ((rounded - 0x38000000) >> 13));
+  }
+  // Subnormal or zero: adding 0.5 lets the f32 unit round at 2⁻²⁴.
+  const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
+  return uint16_t(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000));
+}
+
+inline float bf16_to_f32(uint16_t b) { return std::bit_cast<float>(uint32_t(b) << 16); }
+
+// binary32 → bfloat16, to nearest even; NaN stays NaN.
+inline uint16_t f32_to_bf16(float f) {
+  const uint32_t bits = std::bit_cast<uint32_t>(f);
+  if ((bits & 0x7fffffff) > 0x7f800000) return uint16_t((bits >> 16) | 0x40);
+  return uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+// The 16-bit floats as types, for loops that are written once per element type.
+struct F16 { uint16_t bits; };
+struct BF16 { uint16_t bits; };
+inline float widen(float v) { return v; }
+inline float widen(F16 v) { return f16_to_f32(v.bits); }
+inline float widen(BF16 v) { return bf16_to_f32(v.bits); }
+template <class T> T narrow(float v);
+template <> inline float narrow<float>(float v) { return v; }
+template <> inline F16 narrow<F16>(float v) { return {f32_to_f16(v)}; }
+template <> inline BF16 narrow<BF16>(float v) { return {f32_to_bf16(v)}; }
+
+}  // namespace hearth

@@ -1,0 +1,61 @@
+// Looking on: taps name every block's output by its path in the checkpoint ("down_blocks.0.resnets.1"), op events tell
+// what ran. Nobody pays who does not look. An observer lives as long as its ObserverScope, also when something throws.
+#pragma once
+
+#include <atomic>
+#include <string_view>
+
+#include "core/tensor.h"
+
+namespace hearth {
+
+struct OpEvent {
+  std::string_view op;      // "linear", "conv2d", …
+  std::string_view weight;  // its weight's name, or ""
+  const Tensor& x;          // first input
+  const Tensor& y;          // output
+  double seconds = 0;       // wall time
+  double flop = 0;          // multiplications and additions of a product; 0 for others
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_op(const OpEvent&) {}
+  virtual void on_tap(std::string_view /*path*/, const Tensor&) {}
+};
+
+// Adds an observer to the current thread's; the one added last is told first.
+class ObserverScope {
+ public:
+  explicit ObserverScope(Observer& observer);
+  ~ObserverScope();
+  ObserverScope(const ObserverScope&) = delete;
+  ObserverScope& operator=(const ObserverScope&) = delete;
+
+ private:
+  friend bool observed();
+  friend void tap(std::string_view, const Tensor&);
+  friend void notify(const OpEvent&);
+  Observer& observer_;
+  ObserverScope* outer_;
+};
+
+bool observed();
+void tap(std::string_view path, const Tensor& x);
+void notify(const OpEvent& event);
+
+// Ctrl-C and `cancel()` reach every op of the thread while a scope lives: check_cancelled() throws Cancelled.
+class CancelScope {
+ public:
+  explicit CancelScope(const std::atomic<bool>& flag);
+  ~CancelScope();
+  CancelScope(const CancelScope&) = delete;
+  CancelScope& operator=(const CancelScope&) = delete;
+
+ private:
+  const std::atomic<bool>* outer_;
+};
+void check_cancelled();
+
+}  // namespace hearth

@@ -1,0 +1,72 @@
+// The extent of a tensor, outermost axis first. Axis letters are fixed in docs/shapes.md.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <array>
+#include <cassert>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+namespace hearth {
+
+class Shape {
+ public:
+  static constexpr int max_rank = 8;
+
+  Shape() = default;
+  Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}
+  explicit Shape(std::span<const int64_t> dims) {
+    assert(dims.size() <= max_rank);
+    for (int64_t d : dims) dims_[size_t(rank_++)] = d;
+  }
+
+  int rank() const { return rank_; }
+  int64_t operator[](int axis) const { return dims_[size_t(axis < 0 ? axis + rank_ : axis)]; }  // negative counts from the end
+  int64_t& operator[](int axis) { return dims_[size_t(axis < 0 ? axis + rank_ : axis)]; }
+  int64_t numel() const {
+    int64_t n = 1;
+    for (int64_t d : *this) n *= d;
+    return n;
+  }
+  const int64_t* begin() const { return dims_.data(); }
+  const int64_t* end() const { return dims_.data() + rank_; }
+  void push_back(int64_t d) {
+    assert(rank_ < max_rank);
+    dims_[size_t(rank_++)] = d;
+  }
+  Shape with_last(int64_t d) const {  // the same shape with another last axis
+    Shape s = *this;
+    s[-1] = d;
+    return s;
+  }
+
+  friend bool operator==(const Shape& a, const Shape& b) {
+    if (a.rank_ != b.rank_) return false;
+    for (int i = 0; i < a.rank_; ++i)
+      if (a[i] != b[i]) return false;
+    return true;
+  }
+
+ private:
+  std::array<int64_t, max_rank> dims_{};
+  int rank_ = 0;
+};
+
+inline std::string to_string(const Shape& shape) {
+  std::string text = "[";
+  for (int i = 0; i < shape.rank(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+}  // namespace hearth
+
+template <>
+struct fmt::formatter<hearth::Shape> : fmt::formatter<std::string_view> {
+  template <class Context>
+  auto format(const hearth::Shape& shape, Context& context) const {
+    return fmt::formatter<std::string_view>::format(to_string(shape), context);
+  }
+};

@@ -1,0 +1,158 @@
+#include "core/tensor.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "core/backend.h"
+
+namespace hearth {
+namespace {
+
+std::array<int64_t, Shape::max_rank> row_major(const Shape& shape) {
+  std::array<int64_t, Shape::max_rank> strides{};
+  int64_t step = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    strides[size_t(i)] = step;
+    step *= shape[i];
+  }
+  return strides;
+}
+
+float element(const std::byte* p, DType dtype) {
+  const auto as = [p]<class T>(T value) {
+    std::memcpy(&value, p, sizeof value);
+    return value;
+  };
+  switch (dtype) {
+    case DType::f32: return as(float{});
+    case DType::f16: return f16_to_f32(as(uint16_t{}));
+    case DType::bf16: return bf16_to_f32(as(uint16_t{}));
+    case DType::f64: return float(as(double{}));
+    case DType::i8: return float(as(int8_t{}));
+    case DType::u8:
+    case DType::boolean: return float(as(uint8_t{}));
+    case DType::i16: return float(as(int16_t{}));
+    case DType::u16: return float(as(uint16_t{}));
+    case DType::i32: return float(as(int32_t{}));
+    case DType::u32: return float(as(uint32_t{}));
+    case DType::i64: return float(as(int64_t{}));
+    case DType::u64: return float(as(uint64_t{}));
+    default: fail<UnsupportedError>("tensor: elements of type {} cannot be read as numbers yet", name_of(dtype));
+  }
+}
+
+// f(linear index, address) for each element in row-major order.
+template <class F>
+void for_each(const Tensor& x, F f) {
+  const int64_t n = x.numel(), width = int64_t(size_of(x.dtype()));
+  std::array<int64_t, Shape::max_rank> index{};
+  const std::byte* p = x.raw();
+  for (int64_t i = 0; i < n; ++i) {
+    f(i, p);
+    for (int axis = x.rank() - 1; axis >= 0; --axis) {
+      p += x.stride(axis) * width;
+      if (++index[size_t(axis)] < x.size(axis)) break;
+      p -= x.stride(axis) * width * x.size(axis);
+      index[size_t(axis)] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+Tensor::Tensor(std::shared_ptr<const Storage> storage, Shape shape, DType dtype, size_t byte_offset)
+    : storage_(std::move(storage)), shape_(shape), strides_(row_major(shape)), offset_(byte_offset), dtype_(dtype) {}
+
+Tensor Tensor::empty(Backend& backend, const Shape& shape, DType dtype) {
+  return {backend.allocate(size_t(shape.numel()) * size_of(dtype)), shape, dtype};
+}
+
+Tensor Tensor::like(const Tensor& x) { return empty(x.backend(), x.shape(), x.dtype()); }
+
+Tensor Tensor::zeros(Backend& backend, const Shape& shape, DType dtype) {
+  Tensor x = empty(backend, shape, dtype);
+  if (x.storage_->data) std::memset(x.raw(), 0, x.bytes());
+  return x;
+}
+
+Tensor Tensor::from(Backend& backend, const Shape& shape, std::span<const float> values, DType dtype) {
+  if (int64_t(values.size()) != shape.numel()) fail<ShapeError>("tensor: {} values for shape {}", values.size(), shape);
+  Tensor x = empty(backend, shape, dtype);
+  if (!x.storage_->data) return x;  // a dry run
+  for (size_t i = 0; i < values.size(); ++i) {
+    switch (dtype) {
+      case DType::f32: x.data<float>()[i] = values[i]; break;
+      case DType::f16: x.data<uint16_t>()[i] = f32_to_f16(values[i]); break;
+      case DType::bf16: x.data<uint16_t>()[i] = f32_to_bf16(values[i]); break;
+      default: fail<UnsupportedError>("tensor: cannot make {} from numbers", name_of(dtype));
+    }
+  }
+  return x;
+}
+
+Tensor Tensor::from(Backend& backend, const Shape& shape, std::span<const int32_t> values) {
+  if (int64_t(values.size()) != shape.numel()) fail<ShapeError>("tensor: {} values for shape {}", values.size(), shape);
+  Tensor x = empty(backend, shape, DType::i32);
+  if (x.storage_->data) std::memcpy(x.raw(), values.data(), x.bytes());
+  return x;
+}
+
+bool Tensor::contiguous() const {
+  const auto packed = row_major(shape_);
+  for (int i = 0; i < rank(); ++i)
+    if (shape_[i] != 1 && strides_[size_t(i)] != packed[size_t(i)]) return false;
+  return true;
+}
+
+Tensor Tensor::view(const Shape& shape) const {
+  if (shape.numel() != numel()) fail<ShapeError>("view: {} has {} elements, {} needs {}", shape_, numel(), shape, shape.numel());
+  if (!contiguous()) fail<ShapeError>("view: {} is strided and cannot be seen as {}; copy it first", shape_, shape);
+  return {storage_, shape, dtype_, offset_};
+}
+
+Tensor Tensor::slice(int axis, int64_t begin, int64_t end) const {
+  if (axis < 0) axis += rank();
+  if (axis < 0 || axis >= rank() || begin < 0 || end < begin || end > shape_[axis])
+    fail<ShapeError>("slice: [{}, {}) of axis {} does not lie in {}", begin, end, axis, shape_);
+  Tensor part = *this;
+  part.shape_[axis] = end - begin;
+  part.offset_ += size_t(begin * strides_[size_t(axis)]) * size_of(dtype_);
+  return part;
+}
+
+Tensor Tensor::permute(std::initializer_list<int> order) const {
+  Tensor turned = *this;
+  if (int(order.size()) != rank()) fail<ShapeError>("permute: {} axes given for {}", order.size(), shape_);
+  int to = 0;
+  unsigned seen = 0;
+  for (int from : order) {
+    if (from < 0 || from >= rank() || (seen & (1u << from))) fail<ShapeError>("permute: axis {} twice or outside {}", from, shape_);
+    seen |= 1u << from;
+    turned.shape_[to] = shape_[from];
+    turned.strides_[size_t(to++)] = strides_[size_t(from)];
+  }
+  return turned;
+}
+
+std::vector<float> Tensor::to_vector() const {
+  std::vector<float> values(size_t(numel()));
+  for_each(*this, [&](int64_t i, const std::byte* p) { values[size_t(i)] = element(p, dtype_); });
+  return values;
+}
+
+int64_t count_non_finite(const Tensor& x) {
+  int64_t count = 0;
+  if (x.contiguous() && (x.dtype() == DType::f32 || is_16bit_float(x.dtype()))) {
+    const int64_t n = x.numel();
+    const auto scan = [&]<class T>(const T* p, T exponent) {
+      for (int64_t i = 0; i < n; ++i) count += (p[i] & exponent) == exponent;
+    };
+    if (x.dtype() == DType::f32) scan(x.data<uint32_t>(), uint32_t(0x7f800000));
+    else scan(x.data<uint16_t>(), uint16_t(x.dtype() == DType::f16 ? 0x7c00 : 0x7f80));
+    return count;
+  }
+  for_each(x, [&](int64_t, const std::byte* p) { count += !std::isfinite(element(p, x.dtype())); });
+  return count;
+}
+
+}  // namespace hearth

@@ -1,0 +1,83 @@
+// Tensor: a value over reference-counted storage. Copying a Tensor shares its elements; ops return new ones.
+// Row-major, outermost axis first; views may be strided. Axis letters: docs/shapes.md.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/shape.h"
+
+namespace hearth {
+
+class Backend;
+
+// Bytes that some owner keeps alive: memory of a backend, or a mapped file.
+struct Storage {
+  std::byte* data = nullptr;
+  size_t size = 0;
+  Backend* backend = nullptr;         // who may compute on it
+  std::shared_ptr<const void> owner;  // frees it
+};
+
+class Tensor {
+ public:
+  Tensor() = default;  // undefined: stands for "absent"
+  Tensor(std::shared_ptr<const Storage> storage, Shape shape, DType dtype, size_t byte_offset = 0);
+
+  // Uninitialised memory of the backend.
+  static Tensor empty(Backend& backend, const Shape& shape, DType dtype = DType::f32);
+  static Tensor like(const Tensor& x);                            // same shape, dtype and backend
+  static Tensor zeros(Backend& backend, const Shape& shape, DType dtype = DType::f32);
+  // Copies `values` (row-major, as many as the shape holds), rounded to `dtype`.
+  static Tensor from(Backend& backend, const Shape& shape, std::span<const float> values, DType dtype = DType::f32);
+  static Tensor from(Backend& backend, const Shape& shape, std::span<const int32_t> values);  // i32
+
+  explicit operator bool() const { return storage_ != nullptr; }
+  const Shape& shape() const { return shape_; }
+  int rank() const { return shape_.rank(); }
+  int64_t size(int axis) const { return shape_[axis]; }
+  int64_t numel() const { return shape_.numel(); }
+  int64_t stride(int axis) const { return strides_[size_t(axis < 0 ? axis + rank() : axis)]; }  // in elements
+  DType dtype() const { return dtype_; }
+  Backend& backend() const { return *storage_->backend; }
+  bool contiguous() const;
+  size_t bytes() const { return size_t(numel()) * size_of(dtype_); }
+
+  // The sizes of all axes, e.g. `const auto [B, H, W, C] = x.dims<4>();`. ShapeError when the rank is another.
+  template <int rank>
+  std::array<int64_t, rank> dims() const {
+    if (shape_.rank() != rank) fail<ShapeError>("tensor {} has rank {}, needed rank {}", shape_, shape_.rank(), rank);
+    std::array<int64_t, rank> sizes;
+    for (int i = 0; i < rank; ++i) sizes[size_t(i)] = shape_[i];
+    return sizes;
+  }
+
+  // First element. T must have the dtype's size; writing is for kernels and for who has just made the tensor.
+  template <class T>
+  T* data() const { return reinterpret_cast<T*>(raw()); }
+  std::byte* raw() const { return storage_->data + offset_; }
+
+  // Views: no element is copied.
+  Tensor view(const Shape& shape) const;                            // contiguous only; same number of elements
+  Tensor slice(int axis, int64_t begin, int64_t end) const;
+  Tensor permute(std::initializer_list<int> order) const;
+
+  // All elements in row-major order as f32, from any dtype and strides (for files, tests and reports).
+  std::vector<float> to_vector() const;
+
+ private:
+  std::shared_ptr<const Storage> storage_;
+  Shape shape_;
+  std::array<int64_t, Shape::max_rank> strides_{};
+  size_t offset_ = 0;  // bytes
+  DType dtype_ = DType::f32;
+};
+
+// Number of NaN and infinite elements. The whole tensor is counted.
+int64_t count_non_finite(const Tensor& x);
+
+}  // namespace hearth

@@ -1,0 +1,151 @@
+#include "core/threads.h"
+
+#include <sched.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace hearth {
+namespace {
+
+thread_local int thread_index = 0;
+thread_local bool inside_piece = false;
+
+constexpr int spin_rounds = 2000;  // about 20–50 µs of pauses before a thread goes to sleep
+
+void pause() {
+#if defined(__x86_64__)
+  _mm_pause();
+#endif
+}
+
+// Flush-to-zero and denormals-are-zero while a piece runs: subnormal operands slow some loops ninefold.
+class FlushSubnormals {
+ public:
+#if defined(__x86_64__)
+  FlushSubnormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | 0x8040); }
+  ~FlushSubnormals() { _mm_setcsr(saved_); }
+
+ private:
+  unsigned saved_;
+#endif
+};
+
+int processors_allowed() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+}  // namespace
+
+struct ThreadPool::State {
+  std::vector<std::thread> workers;
+  std::mutex mutex;
+  std::condition_variable wake, finished;
+
+  // One job at a time. `generation` announces a new job; a worker takes part only while `joined` says so.
+  std::atomic<uint64_t> generation{0};
+  std::atomic<bool> stop{false};
+  const std::function<void(int64_t)>* piece = nullptr;
+  int64_t count = 0;
+  std::atomic<int64_t> next{0};
+  std::atomic<int> busy{0};  // workers that have not left the present job
+  int sleeping = 0;          // under mutex
+  std::exception_ptr error;  // under mutex
+  std::mutex one_job;        // callers from different threads take turns
+
+  void work() {
+    FlushSubnormals flush;
+    inside_piece = true;
+    try {
+      for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) (*piece)(i);
+    } catch (...) {
+      next.store(count, std::memory_order_relaxed);
+      std::lock_guard lock(mutex);
+      if (!error) error = std::current_exception();
+    }
+    inside_piece = false;
+  }
+
+  void worker(int index) {
+    thread_index = index;
+    uint64_t seen = 0;
+    for (;;) {
+      for (int i = 0; i < spin_rounds && generation.load(std::memory_order_acquire) == seen && !stop; ++i) pause();
+      if (generation.load(std::memory_order_acquire) == seen) {
+        std::unique_lock lock(mutex);
+        ++sleeping;
+        wake.wait(lock, [&] { return stop || generation.load(std::memory_order_acquire) != seen; });
+        --sleeping;
+      }
+      if (stop) return;
+      seen = generation.load(std::memory_order_acquire);
+      work();
+      if (busy.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        std::lock_guard lock(mutex);
+        finished.notify_one();
+      }
+    }
+  }
+};
+
+ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
+  if (threads < 0 || threads > 1024) fail<UsageError>("threads: {} is not between 1 and 1024 (0 = all processors)", threads);
+  if (threads == 0) threads = processors_allowed();
+  for (int i = 1; i < threads; ++i) state_->workers.emplace_back([this, i] { state_->worker(i); });
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->stop = true;
+  }
+  state_->wake.notify_all();
+  for (auto& worker : state_->workers) worker.join();
+}
+
+int ThreadPool::size() const { return int(state_->workers.size()) + 1; }
+int ThreadPool::current() { return thread_index; }
+
+void ThreadPool::run(int64_t count, const std::function<void(int64_t)>& piece) {
+  if (count <= 0) return;
+  State& s = *state_;
+  if (inside_piece || s.workers.empty() || count == 1) {
+    FlushSubnormals flush;
+    for (int64_t i = 0; i < count; ++i) piece(i);
+    return;
+  }
+  std::lock_guard turn(s.one_job);
+  s.piece = &piece;
+  s.count = count;
+  s.next.store(0, std::memory_order_relaxed);
+  s.error = nullptr;
+  s.busy.store(int(s.workers.size()), std::memory_order_relaxed);
+  bool any_asleep;
+  {
+    std::lock_guard lock(s.mutex);
+    s.generation.fetch_add(1, std::memory_order_release);
+    any_asleep = s.sleeping > 0;
+  }
+  if (any_asleep) s.wake.notify_all();
+  s.work();
+  for (int i = 0; i < spin_rounds && s.busy.load(std::memory_order_acquire) != 0; ++i) pause();
+  if (s.busy.load(std::memory_order_acquire) != 0) {
+    std::unique_lock lock(s.mutex);
+    s.finished.wait(lock, [&] { return s.busy.load(std::memory_order_acquire) == 0; });
+  }
+  if (s.error) std::rethrow_exception(s.error);
+}
+
+}  // namespace hearth

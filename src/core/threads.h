@@ -1,0 +1,41 @@
+// A pool of workers that hands out small pieces of work. Workers spin for some microseconds, then sleep, so a busy
+// machine slows us in proportion. Which thread runs which piece never changes a result: pieces are fixed by the caller.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace hearth {
+
+class ThreadPool {
+ public:
+  // `threads` ≥ 1 counts the calling thread; 0 = as many as the process may run on. UsageError beyond 1024.
+  explicit ThreadPool(int threads = 0);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int size() const;
+
+  // Calls piece(i) for every i in [0, count), on the caller and the workers, and returns when all are done. The first
+  // exception thrown by a piece is rethrown here. A call from inside a piece runs in that piece. Subnormal numbers are
+  // flushed to zero in every piece, whichever thread runs it.
+  void run(int64_t count, const std::function<void(int64_t piece)>& piece);
+
+  // Splits [0, n) into ranges of `grain` elements (the last may be shorter): f(begin, end).
+  template <class F>
+  void for_ranges(int64_t n, int64_t grain, F f) {
+    if (n <= 0) return;
+    run((n + grain - 1) / grain, [&](int64_t i) { f(i * grain, (i + 1) * grain < n ? (i + 1) * grain : n); });
+  }
+
+  // Index of the running thread, 0 … size()-1, inside a piece: for per-thread scratch memory.
+  static int current();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hearth

@@ -1,0 +1,34 @@
+// A weight as a module sees it: constant after load, stored in whatever layout and type the backend prepared.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/tensor.h"
+
+namespace hearth {
+
+enum class WeightKind {
+  linear,  // [out, in]
+  conv2d,  // [out, in, kernel height, kernel width], as checkpoints store it (OIHW)
+};
+
+// What a backend keeps of a weight: re-laid, tiled, quantised … Only that backend looks inside.
+struct PreparedWeight {
+  virtual ~PreparedWeight() = default;
+  size_t bytes = 0;  // memory it holds
+};
+
+struct Weight {
+  std::string name;             // in the checkpoint, e.g. "down_blocks.0.resnets.0.conv1.weight"; for messages and reports
+  Shape shape;                  // as in the checkpoint
+  DType dtype = DType::f32;     // of the stored values; arithmetic is f32 whatever this is
+  std::shared_ptr<const PreparedWeight> prepared;
+  Backend* backend = nullptr;
+
+  explicit operator bool() const { return backend != nullptr; }
+  int64_t out() const { return shape[0]; }
+  int64_t in() const { return shape[1]; }
+};
+
+}  // namespace hearth

@@ -1,0 +1,77 @@
+// The layers that networks are made of. Each takes its Scope and sizes; the checkpoint name stands beside the member.
+#pragma once
+
+#include "ops/attention.h"
+#include "ops/conv.h"
+#include "ops/matmul.h"
+#include "ops/norm.h"
+#include "ops/pointwise.h"
+#include "ops/shape_ops.h"
+#include "weights/scope.h"
+
+namespace hearth::nn {
+
+enum class Bias { no, yes };
+
+// y = act(α · x Wᵀ + b) + residual.   x [..., in] → [..., out]
+struct Linear {
+  Linear(const Scope& w, int64_t in, int64_t out, Bias b = Bias::yes)
+      : weight(w.linear("weight", out, in)), bias(b == Bias::yes ? w.tensor("bias", {out}) : Tensor()) {}
+
+  Tensor operator()(const Tensor& x, const Epilogue& e = {}) const { return ops::linear(x, weight, bias, e); }
+
+  Weight weight;  // [out, in]
+  Tensor bias;    // [out], undefined without bias
+};
+
+// x [B, H, W, in] → [B, H', W', out]; the kernel is square.
+struct Conv2d {
+  Conv2d(const Scope& w, int64_t in, int64_t out, int64_t kernel, ConvSpec s = {})
+      : weight(w.conv2d("weight", out, in, kernel)), bias(w.tensor("bias", {out})), spec(s) {}
+
+  Tensor operator()(const Tensor& x, const Epilogue& e = {}) const { return ops::conv2d(x, weight, bias, spec, e); }
+  // Nearest resize to [height, width] first, without an intermediate tensor.
+  Tensor resized(const Tensor& x, int64_t height, int64_t width, const Epilogue& e = {}) const {
+    ConvSpec s = spec;
+    s.resize_to = {height, width};
+    return ops::conv2d(x, weight, bias, s, e);
+  }
+
+  Weight weight;  // [out, in, k, k]
+  Tensor bias;    // [out]
+  ConvSpec spec;
+};
+
+// x [B, ..., C] → the same shape
+struct GroupNorm {
+  GroupNorm(const Scope& w, int64_t groups_, int64_t channels, float eps_)
+      : gamma(w.tensor("weight", {channels})), beta(w.tensor("bias", {channels})), groups(groups_), eps(eps_) {}
+
+  Tensor operator()(const Tensor& x, Activation act = Activation::none) const { return ops::group_norm(x, groups, gamma, beta, eps, act); }
+
+  Tensor gamma, beta;  // [C]
+  int64_t groups;
+  float eps;
+};
+
+// x [..., C] → the same shape
+struct LayerNorm {
+  LayerNorm(const Scope& w, int64_t channels, float eps_ = 1e-5f)
+      : gamma(w.tensor("weight", {channels})), beta(w.tensor("bias", {channels})), eps(eps_) {}
+
+  Tensor operator()(const Tensor& x) const { return ops::layer_norm(x, gamma, beta, eps); }
+
+  Tensor gamma, beta;  // [C]
+  float eps;
+};
+
+// ids i32 [B, T] → f32 [B, T, C]
+struct Embedding {
+  Embedding(const Scope& w, int64_t count, int64_t channels) : table(w.table("weight", {count, channels})) {}
+
+  Tensor operator()(const Tensor& ids) const { return ops::embedding(ids, table); }
+
+  Tensor table;  // [V, C]
+};
+
+}  // namespace hearth::nn

@@ -1,0 +1,13 @@
+// Scaled dot-product attention (Vaswani et al. 2017), never holding the score matrix.
+#pragma once
+
+#include "core/backend.h"
+
+namespace hearth::ops {
+
+// y = softmax(scale · q kᵀ) v per head; scores, maximum and sum in f32.
+// q [B, T, N, D], k and v [B, S, N, D] (views into a fused projection are welcome) → y [B, T, N, D].
+// ShapeError unless the three fit; Mask::causal needs T = S.
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask = Mask::none);
+
+}  // namespace hearth::ops

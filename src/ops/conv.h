@@ -1,0 +1,14 @@
+// Two-dimensional convolution, channels last.
+#pragma once
+
+#include "core/backend.h"
+
+namespace hearth::ops {
+
+// y = act(α · conv(x, w) + bias + per_image) + residual, cross-correlation as in every framework.
+// x [B, H, W, C], w [O, C, kh, kw], bias [O] f32 or undefined → y [B, H', W', O],
+// H' = (H + top + bottom − kh) / stride + 1, counted after the optional nearest resize of x to spec.resize_to.
+// ShapeError unless C fits and H', W' ≥ 1.
+Tensor conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e = {});
+
+}  // namespace hearth::ops

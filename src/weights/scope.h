@@ -1,0 +1,35 @@
+// Scope: a path into a checkpoint. Modules are built from scopes; `w / "norm1"` is the scope of a child.
+#pragma once
+
+#include <string>
+
+#include "weights/weights.h"
+
+namespace hearth {
+
+class Scope {
+ public:
+  explicit Scope(Weights& weights, std::string path = {}) : weights_(&weights), path_(std::move(path)) {}
+
+  Scope operator/(std::string_view child) const { return Scope(*weights_, join(child)); }
+  Scope operator/(int64_t index) const { return *this / std::to_string(index); }
+
+  const std::string& path() const { return path_; }  // "down_blocks.0.resnets.1"
+  Backend& backend() const { return weights_->backend(); }
+  bool has(std::string_view name) const { return weights_->has(join(name)); }
+
+  Tensor tensor(std::string_view name, const Shape& shape) const { return weights_->tensor(join(name), shape); }
+  Tensor table(std::string_view name, const Shape& shape) const { return weights_->table(join(name), shape); }
+  Weight linear(std::string_view name, int64_t out, int64_t in) const { return weights_->weight(join(name), {out, in}, WeightKind::linear); }
+  Weight conv2d(std::string_view name, int64_t out, int64_t in, int64_t kernel) const {
+    return weights_->weight(join(name), {out, in, kernel, kernel}, WeightKind::conv2d);
+  }
+
+ private:
+  std::string join(std::string_view child) const { return path_.empty() ? std::string(child) : path_ + "." + std::string(child); }
+
+  Weights* weights_;
+  std::string path_;
+};
+
+}  // namespace hearth

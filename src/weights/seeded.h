@@ -1,0 +1,20 @@
+// Weights that are a function of the tensor's name, so that goldens hold only inputs and outputs and full-size networks
+// run without files. The same numbers come from tools/name_weights.py, which defines them:
+//
+//   h = FNV-1a-64(name);  uᵢ = (splitmix64(h + (i + 1)·0x9E3779B97F4A7C15) >> 40)·2⁻²⁴,  i row-major in checkpoint layout
+//   two or more dimensions   (2u − 1)·√3/√fan_in, fan_in = product of all dimensions but the first
+//   one dimension, "…weight" 1 + 0.2·(2u − 1)
+//   anything else            0.2·(2u − 1)
+#pragma once
+
+#include <string_view>
+
+#include "weights/weights.h"
+
+namespace hearth {
+
+uint64_t fnv1a(std::string_view name);
+std::vector<float> seeded_values(std::string_view name, const Shape& shape);  // f32, row-major
+std::shared_ptr<TensorSource> seeded_source();
+
+}  // namespace hearth

@@ -1,0 +1,81 @@
+// Weights: the named tensors of one component (a UNet, a VAE, a text encoder), wherever they are stored.
+//
+// Loading is all or nothing. A module asks through a Scope; what is missing, misshapen or not a number is collected, and
+// finish() throws one WeightError that lists every such name, and every tensor of the file that nobody asked for.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/progress.h"
+#include "core/weight.h"
+
+namespace hearth {
+
+struct TensorInfo {
+  DType dtype = DType::f32;
+  Shape shape;
+};
+
+// Tensors by name, read on demand. Implementations: files (weights/checkpoint_files.h), names alone (weights/seeded.h).
+class TensorSource {
+ public:
+  virtual ~TensorSource() = default;
+  virtual std::string describe() const = 0;                             // for messages: the file or folder
+  virtual std::map<std::string, TensorInfo> list() const = 0;           // empty where any name exists (seeded)
+  virtual bool has(const std::string& name) const = 0;
+  // Shape as `wanted` for sources without a list; WeightError/IoError where it cannot be read. The bytes stay where they
+  // are (mapped) and are valid while the source lives.
+  virtual Tensor read(const std::string& name, const Shape& wanted, Backend& backend) = 0;
+  virtual void release(const std::string& /*name*/) {}                  // its bytes are not needed any more
+};
+
+struct LoadOptions {
+  std::optional<DType> hold;     // type that weights are kept in; default: as stored
+  OnProgress progress;           // phase "load", in bytes
+  // Names that may stay unread, because makers ship them and no program needs them ("*.position_ids"). A '*' matches anything.
+  std::vector<std::string> ignore;
+};
+
+class Weights {
+ public:
+  Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOptions options = {});
+  // Every tensor exists and is a function of its name (weights/seeded.h): for goldens and full-size runs without files.
+  static Weights seeded(Backend& backend, LoadOptions options = {});
+
+  Backend& backend() const { return *backend_; }
+  bool has(const std::string& name) const;
+
+  // For Scope. A fault is noted, an undefined value returned; finish() reports it.
+  Tensor tensor(const std::string& name, const Shape& shape);                    // f32: biases, norm scales
+  Tensor table(const std::string& name, const Shape& shape);                     // kept in its type: embeddings
+  Weight weight(const std::string& name, const Shape& shape, WeightKind kind);   // prepared by the backend
+
+  // WeightError that names what is missing, misshapen, non-finite or left unread; nothing when all fits.
+  void finish() const;
+
+  struct Report {
+    int64_t tensors = 0, parameters = 0, bytes_held = 0;
+    // Values that did not fit the type to hold (f32 or bf16 → f16): such a tensor is kept in its own type and named.
+    std::vector<std::string> kept_wider;
+  };
+  const Report& report() const { return report_; }
+
+ private:
+  Tensor read(const std::string& name, const Shape& shape);
+
+  std::shared_ptr<TensorSource> source_;
+  Backend* backend_;
+  LoadOptions options_;
+  std::set<std::string> read_;
+  std::vector<std::string> missing_, misshapen_, non_finite_;
+  Report report_;
+  int64_t bytes_total_ = 0, bytes_done_ = 0;
+};
+
+}  // namespace hearth

@@ -1,0 +1,41 @@
+#include "support/backend_test.h"
+
+#include "backends/backends.h"
+
+namespace hearth::test {
+
+std::vector<std::string> backend_names() { return {"reference", "cpu_avx2", "cpu_avx512"}; }
+
+std::unique_ptr<Backend> make_test_backend(const std::string& name, int threads) {
+  if (name == "reference") return make_backend({.name = "reference", .threads = threads});
+  const std::string features = name.substr(4);
+  if (!cpu_path_available(features)) return nullptr;
+  return make_backend({.name = "cpu", .features = features, .threads = threads});
+}
+
+namespace {
+
+class BackendTest : public ::testing::Test {
+ public:
+  BackendTest(std::string backend, BackendTestBody body) : backend_(std::move(backend)), body_(body) {}
+  void TestBody() override {
+    const auto device = make_test_backend(backend_);
+    if (!device) GTEST_SKIP() << backend_ << ": this processor lacks it";
+    body_(*device);
+  }
+
+ private:
+  std::string backend_;
+  BackendTestBody body_;
+};
+
+}  // namespace
+
+bool register_backend_test(const char* suite, const char* name, const char* file, int line, BackendTestBody body) {
+  for (const std::string& backend : backend_names())
+    ::testing::RegisterTest(suite, (std::string(name) + "/" + backend).c_str(), nullptr, nullptr, file, line,
+                            [backend, body]() -> BackendTest* { return new BackendTest(backend, body); });
+  return true;
+}
+
+}  // namespace hearth::test

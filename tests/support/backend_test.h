@@ -1,0 +1,28 @@
+// BACKEND_TEST(suite, name) { … device … } runs its body once on every backend and kernel path; a path that this
+// processor lacks is skipped and says so.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/backend.h"
+
+namespace hearth::test {
+
+using BackendTestBody = void (*)(Backend& device);
+bool register_backend_test(const char* suite, const char* name, const char* file, int line, BackendTestBody body);
+
+// Backends by name: "reference", "cpu_avx2", "cpu_avx512". nullptr where the processor cannot run it.
+std::vector<std::string> backend_names();
+std::unique_ptr<Backend> make_test_backend(const std::string& name, int threads = 2);
+
+}  // namespace hearth::test
+
+#define BACKEND_TEST(suite, name)                                                                                              \
+  static void suite##_##name##_body(::hearth::Backend& device);                                                               \
+  [[maybe_unused]] static const bool suite##_##name##_registered =                                                            \
+      ::hearth::test::register_backend_test(#suite, #name, __FILE__, __LINE__, suite##_##name##_body);                        \
+  static void suite##_##name##_body([[maybe_unused]] ::hearth::Backend& device)
