@@ -20,7 +20,7 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options = {});
 
 struct BackendInfo {
   std::string name;
-  std::vector<std::string> features;   // paths this processor can run, best first
+  std::vector<std::string> features;  // paths this processor can run, best first
   std::string description;
 };
 std::vector<BackendInfo> list_backends();

@@ -24,9 +24,9 @@ enum class Activation { none, silu, gelu, gelu_tanh, quick_gelu, relu };  // gel
 struct Epilogue {
   float alpha = 1;
   Activation activation = Activation::none;
-  Tensor per_image;             // [B, C] f32: added to every position of image b (time embedding); may be undefined
-  Tensor residual;              // the shape of y; may be undefined
-  std::optional<DType> out;     // dtype of y; that of x when not given
+  Tensor per_image;          // [B, C] f32: added to every position of image b (time embedding); may be undefined
+  Tensor residual;           // the shape of y; may be undefined
+  std::optional<DType> out;  // dtype of y; that of x when not given
 };
 
 struct ConvSpec {
@@ -46,8 +46,8 @@ class Backend {
   virtual ~Backend() = default;
 
   // --- what it is -------------------------------------------------------------------------------------------------
-  virtual std::string name() const = 0;       // "reference", "cpu"
-  virtual std::string features() const = 0;   // the kernel path in use: "avx2", "avx512", …; "" where there is one only
+  virtual std::string name() const = 0;      // "reference", "cpu"
+  virtual std::string features() const = 0;  // the kernel path in use: "avx2", "avx512", …; "" where there is one only
   virtual ThreadPool& threads() = 0;
   virtual bool computes() const { return true; }  // false: a dry run, memory without contents (backends/plan)
 
@@ -72,17 +72,19 @@ class Backend {
 
   // --- norm -------------------------------------------------------------------------------------------------------
   // x [B, P, C] contiguous; statistics over P and the channels of a group, biased; then y = act(x̂·gamma + beta)
-  virtual void group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act, Tensor& y) = 0;
+  virtual void group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act,
+                          Tensor& y) = 0;
   // x [R, C] contiguous; statistics over C
   virtual void layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps, Tensor& y) = 0;
 
   // --- pointwise (contiguous, equal shapes) -----------------------------------------------------------------------
   virtual void activate(const Tensor& x, Activation act, Tensor& y) = 0;
   virtual void geglu(const Tensor& x, Tensor& y) = 0;  // x [R, 2C] = (a, b) → a · gelu(b) [R, C]
-  virtual void linear_combination(std::span<const Tensor> xs, std::span<const float> factors, Tensor& y) = 0;  // y = Σ fᵢ·xᵢ, summed in order in f32
+  // y = Σ fᵢ·xᵢ, summed in order in f32
+  virtual void linear_combination(std::span<const Tensor> xs, std::span<const float> factors, Tensor& y) = 0;
 
   // --- shape ------------------------------------------------------------------------------------------------------
-  virtual void copy(const Tensor& x, Tensor& y) = 0;  // any strides and float dtypes on both sides, equal shapes
+  virtual void copy(const Tensor& x, Tensor& y) = 0;            // any strides and float dtypes on both sides, equal shapes
   virtual void resize_nearest(const Tensor& x, Tensor& y) = 0;  // [B, H, W, C] → [B, H', W', C]: row ⌊h·H/H'⌋ as f32, like torch
   virtual void embedding(const Tensor& ids, const Tensor& table, Tensor& y) = 0;  // i32 [R], [V, C] → [R, C]
 };

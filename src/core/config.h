@@ -24,10 +24,10 @@ class Config {
   static Config load(const std::filesystem::path& file);
   static Config parse(std::string_view text, std::string where);
 
-  const std::string& where() const { return where_; }   // for messages: the file's path
-  bool has(std::string_view key) const;                 // present and not null; counts as read
+  const std::string& where() const { return where_; }  // for messages: the file's path
+  bool has(std::string_view key) const;                // present and not null; counts as read
   std::vector<std::string> keys() const;
-  std::string dump(std::string_view key) const;         // the value as JSON text; counts as read
+  std::string dump(std::string_view key) const;  // the value as JSON text; counts as read
 
   // The value; without it (absent or null) the default; without a default WeightError. WeightError for another type.
   int64_t integer(std::string_view key, std::optional<int64_t> otherwise = {}) const;
@@ -40,7 +40,7 @@ class Config {
   // One integer for all levels, or a list with one entry per level (WeightError for another length).
   std::vector<int64_t> integer_per_level(std::string_view key, size_t levels, std::optional<int64_t> otherwise = {}) const;
   std::vector<bool> boolean_per_level(std::string_view key, size_t levels, std::optional<bool> otherwise = {}) const;
-  Config object(std::string_view key) const;            // a nested object
+  Config object(std::string_view key) const;  // a nested object
 
   // The key may be absent, null or have one of these values; anything else is UnsupportedError "… is not supported".
   void only(std::string_view key, bool value) const;

@@ -9,7 +9,10 @@ struct Entry {
   std::string_view name;
   size_t size;
 };
-constexpr std::array<Entry, 15> table{{{"f32", 4}, {"f16", 2}, {"bf16", 2}, {"f64", 8}, {"i8", 1}, {"u8", 1}, {"i16", 2}, {"u16", 2}, {"i32", 4}, {"u32", 4}, {"i64", 8}, {"u64", 8}, {"bool", 1}, {"f8_e4m3", 1}, {"f8_e5m2", 1}}};
+// clang-format off
+constexpr std::array<Entry, 15> table{{{"f32", 4}, {"f16", 2}, {"bf16", 2}, {"f64", 8}, {"i8", 1}, {"u8", 1}, {"i16", 2}, {"u16", 2},
+                                       {"i32", 4}, {"u32", 4}, {"i64", 8}, {"u64", 8}, {"bool", 1}, {"f8_e4m3", 1}, {"f8_e5m2", 1}}};
+// clang-format on
 
 }  // namespace
 

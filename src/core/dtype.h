@@ -11,8 +11,8 @@ namespace hearth {
 
 enum class DType : uint8_t { f32, f16, bf16, f64, i8, u8, i16, u16, i32, u32, i64, u64, boolean, f8_e4m3, f8_e5m2 };
 
-size_t size_of(DType dtype);               // bytes of one element
-std::string_view name_of(DType dtype);     // "f32", "bf16", …
+size_t size_of(DType dtype);            // bytes of one element
+std::string_view name_of(DType dtype);  // "f32", "bf16", …
 std::optional<DType> dtype_named(std::string_view name);
 constexpr bool is_float(DType d) { return d == DType::f32 || d == DType::f16 || d == DType::bf16 || d == DType::f64; }
 constexpr bool is_16bit_float(DType d) { return d == DType::f16 || d == DType::bf16; }
@@ -50,8 +50,10 @@ inline uint16_t f32_to_bf16(float f) {
 }
 
 // The 16-bit floats as types, for loops that are written once per element type.
+// clang-format off
 struct F16 { uint16_t bits; };
 struct BF16 { uint16_t bits; };
+// clang-format on
 inline float widen(float v) { return v; }
 inline float widen(F16 v) { return f16_to_f32(v.bits); }
 inline float widen(BF16 v) { return bf16_to_f32(v.bits); }

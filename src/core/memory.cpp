@@ -17,8 +17,7 @@ int64_t kilobytes_of(const char* file, const std::string& key) {
 
 void MemoryLedger::add(int64_t bytes) {
   const int64_t now = now_.fetch_add(bytes) + bytes;
-  for (int64_t seen = peak_.load(); now > seen && !peak_.compare_exchange_weak(seen, now);) {
-  }
+  for (int64_t seen = peak_.load(); now > seen && !peak_.compare_exchange_weak(seen, now);) {}
 }
 
 MemoryUse MemoryLedger::use() const { return {now_.load(), peak_.load()}; }

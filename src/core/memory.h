@@ -14,7 +14,7 @@ struct MemoryUse {
 // Counters are per ledger: the process's own, and one for each dry run.
 class MemoryLedger {
  public:
-  void add(int64_t bytes);       // negative when freed; safe from any thread
+  void add(int64_t bytes);  // negative when freed; safe from any thread
   MemoryUse use() const;
   void reset_peak();
   static MemoryLedger& process();
@@ -23,7 +23,7 @@ class MemoryLedger {
   std::atomic<int64_t> now_{0}, peak_{0};
 };
 
-int64_t process_peak_bytes();  // the process's largest resident size (VmHWM), as the system counts it
+int64_t process_peak_bytes();      // the process's largest resident size (VmHWM), as the system counts it
 int64_t system_available_bytes();  // memory that can still be had without swapping
 
 }  // namespace hearth

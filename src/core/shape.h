@@ -63,10 +63,8 @@ inline std::string to_string(const Shape& shape) {
 
 }  // namespace hearth
 
-template <>
-struct fmt::formatter<hearth::Shape> : fmt::formatter<std::string_view> {
-  template <class Context>
-  auto format(const hearth::Shape& shape, Context& context) const {
+template <> struct fmt::formatter<hearth::Shape> : fmt::formatter<std::string_view> {
+  template <class Context> auto format(const hearth::Shape& shape, Context& context) const {
     return fmt::formatter<std::string_view>::format(to_string(shape), context);
   }
 };

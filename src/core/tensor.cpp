@@ -42,8 +42,7 @@ float element(const std::byte* p, DType dtype) {
 }
 
 // f(linear index, address) for each element in row-major order.
-template <class F>
-void for_each(const Tensor& x, F f) {
+template <class F> void for_each(const Tensor& x, F f) {
   const int64_t n = x.numel(), width = int64_t(size_of(x.dtype()));
   std::array<int64_t, Shape::max_rank> index{};
   const std::byte* p = x.raw();

@@ -30,7 +30,7 @@ class Tensor {
 
   // Uninitialised memory of the backend.
   static Tensor empty(Backend& backend, const Shape& shape, DType dtype = DType::f32);
-  static Tensor like(const Tensor& x);                            // same shape, dtype and backend
+  static Tensor like(const Tensor& x);  // same shape, dtype and backend
   static Tensor zeros(Backend& backend, const Shape& shape, DType dtype = DType::f32);
   // Copies `values` (row-major, as many as the shape holds), rounded to `dtype`.
   static Tensor from(Backend& backend, const Shape& shape, std::span<const float> values, DType dtype = DType::f32);
@@ -48,8 +48,7 @@ class Tensor {
   size_t bytes() const { return size_t(numel()) * size_of(dtype_); }
 
   // The sizes of all axes, e.g. `const auto [B, H, W, C] = x.dims<4>();`. ShapeError when the rank is another.
-  template <int rank>
-  std::array<int64_t, rank> dims() const {
+  template <int rank> std::array<int64_t, rank> dims() const {
     if (shape_.rank() != rank) fail<ShapeError>("tensor {} has rank {}, needed rank {}", shape_, shape_.rank(), rank);
     std::array<int64_t, rank> sizes;
     for (int i = 0; i < rank; ++i) sizes[size_t(i)] = shape_[i];
@@ -57,12 +56,11 @@ class Tensor {
   }
 
   // First element. T must have the dtype's size; writing is for kernels and for who has just made the tensor.
-  template <class T>
-  T* data() const { return reinterpret_cast<T*>(raw()); }
+  template <class T> T* data() const { return reinterpret_cast<T*>(raw()); }
   std::byte* raw() const { return storage_->data + offset_; }
 
   // Views: no element is copied.
-  Tensor view(const Shape& shape) const;                            // contiguous only; same number of elements
+  Tensor view(const Shape& shape) const;  // contiguous only; same number of elements
   Tensor slice(int axis, int64_t begin, int64_t end) const;
   Tensor permute(std::initializer_list<int> order) const;
 

@@ -24,8 +24,7 @@ class ThreadPool {
   void run(int64_t count, const std::function<void(int64_t piece)>& piece);
 
   // Splits [0, n) into ranges of `grain` elements (the last may be shorter): f(begin, end).
-  template <class F>
-  void for_ranges(int64_t n, int64_t grain, F f) {
+  template <class F> void for_ranges(int64_t n, int64_t grain, F f) {
     if (n <= 0) return;
     run((n + grain - 1) / grain, [&](int64_t i) { f(i * grain, (i + 1) * grain < n ? (i + 1) * grain : n); });
   }

@@ -20,9 +20,9 @@ struct PreparedWeight {
 };
 
 struct Weight {
-  std::string name;             // in the checkpoint, e.g. "down_blocks.0.resnets.0.conv1.weight"; for messages and reports
-  Shape shape;                  // as in the checkpoint
-  DType dtype = DType::f32;     // of the stored values; arithmetic is f32 whatever this is
+  std::string name;          // in the checkpoint, e.g. "down_blocks.0.resnets.0.conv1.weight"; for messages and reports
+  Shape shape;               // as in the checkpoint
+  DType dtype = DType::f32;  // of the stored values; arithmetic is f32 whatever this is
   std::shared_ptr<const PreparedWeight> prepared;
   Backend* backend = nullptr;
 

@@ -9,8 +9,8 @@ namespace hearth::nn {
 
 struct TimestepEmbedding {
   int64_t channels = 320;
-  bool cosine_first = true;      // flip_sin_to_cos of the checkpoint's config
-  float frequency_shift = 0;     // freq_shift: frequencies exp(−ln 10⁴ · i/(channels/2 − shift))
+  bool cosine_first = true;   // flip_sin_to_cos of the checkpoint's config
+  float frequency_shift = 0;  // freq_shift: frequencies exp(−ln 10⁴ · i/(channels/2 − shift))
 };
 
 // timesteps [B], fractional allowed → f32 [B, channels]; an odd width ends in a zero.

@@ -16,8 +16,7 @@ class OpTrace {
     if (watching_) start_ = std::chrono::steady_clock::now();
   }
   Tensor done(Tensor y) const {
-    if (watching_)
-      notify({op_, weight_, x_, y, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(), flop_});
+    if (watching_) notify({op_, weight_, x_, y, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(), flop_});
     return y;
   }
 

@@ -20,7 +20,9 @@ class Scope {
 
   Tensor tensor(std::string_view name, const Shape& shape) const { return weights_->tensor(join(name), shape); }
   Tensor table(std::string_view name, const Shape& shape) const { return weights_->table(join(name), shape); }
-  Weight linear(std::string_view name, int64_t out, int64_t in) const { return weights_->weight(join(name), {out, in}, WeightKind::linear); }
+  Weight linear(std::string_view name, int64_t out, int64_t in) const {
+    return weights_->weight(join(name), {out, in}, WeightKind::linear);
+  }
   Weight conv2d(std::string_view name, int64_t out, int64_t in, int64_t kernel) const {
     return weights_->weight(join(name), {out, in, kernel, kernel}, WeightKind::conv2d);
   }

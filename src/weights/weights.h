@@ -26,18 +26,18 @@ struct TensorInfo {
 class TensorSource {
  public:
   virtual ~TensorSource() = default;
-  virtual std::string describe() const = 0;                             // for messages: the file or folder
-  virtual std::map<std::string, TensorInfo> list() const = 0;           // empty where any name exists (seeded)
+  virtual std::string describe() const = 0;                    // for messages: the file or folder
+  virtual std::map<std::string, TensorInfo> list() const = 0;  // empty where any name exists (seeded)
   virtual bool has(const std::string& name) const = 0;
   // Shape as `wanted` for sources without a list; WeightError/IoError where it cannot be read. The bytes stay where they
   // are (mapped) and are valid while the source lives.
   virtual Tensor read(const std::string& name, const Shape& wanted, Backend& backend) = 0;
-  virtual void release(const std::string& /*name*/) {}                  // its bytes are not needed any more
+  virtual void release(const std::string& /*name*/) {}  // its bytes are not needed any more
 };
 
 struct LoadOptions {
-  std::optional<DType> hold;     // type that weights are kept in; default: as stored
-  OnProgress progress;           // phase "load", in bytes
+  std::optional<DType> hold;  // type that weights are kept in; default: as stored
+  OnProgress progress;        // phase "load", in bytes
   // Names that may stay unread, because makers ship them and no program needs them ("*.position_ids"). A '*' matches anything.
   std::vector<std::string> ignore;
 };
@@ -52,9 +52,9 @@ class Weights {
   bool has(const std::string& name) const;
 
   // For Scope. A fault is noted, an undefined value returned; finish() reports it.
-  Tensor tensor(const std::string& name, const Shape& shape);                    // f32: biases, norm scales
-  Tensor table(const std::string& name, const Shape& shape);                     // kept in its type: embeddings
-  Weight weight(const std::string& name, const Shape& shape, WeightKind kind);   // prepared by the backend
+  Tensor tensor(const std::string& name, const Shape& shape);                   // f32: biases, norm scales
+  Tensor table(const std::string& name, const Shape& shape);                    // kept in its type: embeddings
+  Weight weight(const std::string& name, const Shape& shape, WeightKind kind);  // prepared by the backend
 
   // WeightError that names what is missing, misshapen, non-finite or left unread; nothing when all fits.
   void finish() const;

@@ -21,8 +21,8 @@ std::unique_ptr<Backend> make_test_backend(const std::string& name, int threads 
 
 }  // namespace hearth::test
 
-#define BACKEND_TEST(suite, name)                                                                                              \
-  static void suite##_##name##_body(::hearth::Backend& device);                                                               \
-  [[maybe_unused]] static const bool suite##_##name##_registered =                                                            \
-      ::hearth::test::register_backend_test(#suite, #name, __FILE__, __LINE__, suite##_##name##_body);                        \
+#define BACKEND_TEST(suite, name)                                                                      \
+  static void suite##_##name##_body(::hearth::Backend& device);                                        \
+  [[maybe_unused]] static const bool suite##_##name##_registered =                                     \
+      ::hearth::test::register_backend_test(#suite, #name, __FILE__, __LINE__, suite##_##name##_body); \
   static void suite##_##name##_body([[maybe_unused]] ::hearth::Backend& device)

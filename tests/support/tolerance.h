@@ -27,13 +27,13 @@ inline double op_tolerance(DType dtype) {
 }  // namespace hearth::test
 
 // EXPECT_CLOSE(tensor, tensor or vector of f32, limit): relative L2 error below the limit; the message shows the error observed.
-#define EXPECT_CLOSE(actual, expected, limit)                                                                          \
-  do {                                                                                                                 \
-    const auto expect_close_a = ::hearth::test::values_of(actual);                                                     \
-    const auto expect_close_b = ::hearth::test::values_of(expected);                                                   \
-    const double expect_close_error = ::hearth::test::relative_error(expect_close_a, expect_close_b);                  \
-    EXPECT_LE(expect_close_error, limit) << #actual << ": relative error " << expect_close_error                       \
-                                         << ", largest difference " << ::hearth::test::max_difference(expect_close_a, expect_close_b); \
+#define EXPECT_CLOSE(actual, expected, limit)                                                                               \
+  do {                                                                                                                      \
+    const auto expect_close_a = ::hearth::test::values_of(actual);                                                          \
+    const auto expect_close_b = ::hearth::test::values_of(expected);                                                        \
+    const double expect_close_error = ::hearth::test::relative_error(expect_close_a, expect_close_b);                       \
+    EXPECT_LE(expect_close_error, limit) << #actual << ": relative error " << expect_close_error << ", largest difference " \
+                                         << ::hearth::test::max_difference(expect_close_a, expect_close_b);                 \
   } while (false)
 
 namespace hearth::test {
