@@ -134,7 +134,8 @@ Tensor Tensor::permute(std::initializer_list<int> order) const {
 }
 
 std::vector<float> Tensor::to_vector() const {
-  std::vector<float> values(size_t(numel()));
+  std::vector<float> values;
+  values.resize(size_t(numel()));
   for_each(*this, [&](int64_t i, const std::byte* p) { values[size_t(i)] = element(p, dtype_); });
   return values;
 }

@@ -1,0 +1,19 @@
+// The fast backend for x86-64 processors: own kernels for AVX2 and AVX-512, chosen at run time by CPUID.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/backend.h"
+
+namespace hearth {
+
+// `features`: "avx2" or "avx512" forces the kernel path down, "" takes $HEARTH_CPU or else the best. `threads` as in ThreadPool.
+// UsageError for another word, UnsupportedError for a path that this processor lacks.
+std::unique_ptr<Backend> make_cpu_backend(const std::string& features, int threads);
+
+std::vector<std::string> cpu_paths();  // that this processor can run, best first
+bool cpu_path_available(const std::string& features);
+
+}  // namespace hearth

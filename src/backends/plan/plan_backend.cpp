@@ -1,0 +1,59 @@
+#include "backends/plan/plan_backend.h"
+
+#include "core/threads.h"
+
+namespace hearth {
+namespace {
+
+struct PlannedWeight final : PreparedWeight {
+  PlannedWeight(MemoryLedger& l, size_t size) : ledger(l) {
+    bytes = size;
+    ledger.add(int64_t(size));
+  }
+  ~PlannedWeight() override { ledger.add(-int64_t(bytes)); }
+  MemoryLedger& ledger;
+};
+
+class PlanBackend final : public Backend {
+ public:
+  explicit PlanBackend(MemoryLedger& ledger) : ledger_(ledger), pool_(1) {}
+
+  std::string name() const override { return "plan"; }
+  std::string features() const override { return ""; }
+  ThreadPool& threads() override { return pool_; }
+  bool computes() const override { return false; }
+
+  std::shared_ptr<const Storage> allocate(size_t bytes) override {
+    auto storage = std::make_shared<Storage>();
+    storage->size = bytes;
+    storage->backend = this;
+    ledger_.add(int64_t(bytes));
+    storage->owner = std::shared_ptr<const void>(static_cast<const void*>(nullptr), [this, bytes](const void*) { ledger_.add(-int64_t(bytes)); });
+    return storage;
+  }
+  std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind, DType hold) override {
+    return std::make_shared<PlannedWeight>(ledger_, size_t(w.numel()) * size_of(hold));
+  }
+
+  void linear(const Tensor&, const Weight&, const Tensor&, const Epilogue&, Tensor&) override {}
+  void conv2d(const Tensor&, const Weight&, const Tensor&, const ConvSpec&, const Epilogue&, Tensor&) override {}
+  void attention(const Tensor&, const Tensor&, const Tensor&, float, Mask, Tensor&) override {}
+  void group_norm(const Tensor&, int64_t, const Tensor&, const Tensor&, float, Activation, Tensor&) override {}
+  void layer_norm(const Tensor&, const Tensor&, const Tensor&, float, Tensor&) override {}
+  void activate(const Tensor&, Activation, Tensor&) override {}
+  void geglu(const Tensor&, Tensor&) override {}
+  void linear_combination(std::span<const Tensor>, std::span<const float>, Tensor&) override {}
+  void copy(const Tensor&, Tensor&) override {}
+  void resize_nearest(const Tensor&, Tensor&) override {}
+  void embedding(const Tensor&, const Tensor&, Tensor&) override {}
+
+ private:
+  MemoryLedger& ledger_;
+  ThreadPool pool_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_plan_backend(MemoryLedger& ledger) { return std::make_unique<PlanBackend>(ledger); }
+
+}  // namespace hearth

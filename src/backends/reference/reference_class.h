@@ -1,0 +1,65 @@
+// The class behind make_reference_backend; its kernels stand in files named as in ops/.
+#pragma once
+
+#include <cmath>
+#include <cstdlib>
+
+#include "backends/reference/reference_backend.h"
+#include "core/memory.h"
+#include "core/threads.h"
+
+namespace hearth::reference {
+
+struct Raw final : PreparedWeight {
+  std::vector<float> values;  // in checkpoint order, rounded to the type to hold
+};
+
+// Reads and writes any float dtype at a linear index of a dense tensor.
+inline double at(const Tensor& x, int64_t i) {
+  switch (x.dtype()) {
+    case DType::f16: return f16_to_f32(x.data<uint16_t>()[i]);
+    case DType::bf16: return bf16_to_f32(x.data<uint16_t>()[i]);
+    default: return x.data<float>()[i];
+  }
+}
+inline void put(Tensor& y, int64_t i, double value) {
+  switch (y.dtype()) {
+    case DType::f16: y.data<uint16_t>()[i] = f32_to_f16(float(value)); break;
+    case DType::bf16: y.data<uint16_t>()[i] = f32_to_bf16(float(value)); break;
+    default: y.data<float>()[i] = float(value);
+  }
+}
+
+double activated(double x, Activation act);
+
+class ReferenceBackend final : public Backend {
+ public:
+  explicit ReferenceBackend(int threads) : pool_(threads) {}
+
+  std::string name() const override { return "reference"; }
+  std::string features() const override { return ""; }
+  ThreadPool& threads() override { return pool_; }
+
+  std::shared_ptr<const Storage> allocate(size_t bytes) override;
+  std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, DType hold) override;
+
+  void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y) override;
+  void conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y) override;
+  void attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, Tensor& y) override;
+  void group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act, Tensor& y) override;
+  void layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps, Tensor& y) override;
+  void activate(const Tensor& x, Activation act, Tensor& y) override;
+  void geglu(const Tensor& x, Tensor& y) override;
+  void linear_combination(std::span<const Tensor> xs, std::span<const float> factors, Tensor& y) override;
+  void copy(const Tensor& x, Tensor& y) override;
+  void resize_nearest(const Tensor& x, Tensor& y) override;
+  void embedding(const Tensor& ids, const Tensor& table, Tensor& y) override;
+
+ private:
+  // y[i] = act(α·acc + bias + per_image) + residual; i = (b·rows + r)·N + n
+  void store(Tensor& y, int64_t i, double acc, int64_t b, int64_t n, int64_t N, const Tensor& bias, const Epilogue& e) const;
+
+  ThreadPool pool_;
+};
+
+}  // namespace hearth::reference

@@ -1,0 +1,221 @@
+#include "core/config.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "core/error.h"
+
+namespace hearth {
+
+using Json = nlohmann::json;
+
+struct Config::Data {
+  Json json;
+  std::set<std::string, std::less<>> seen;
+};
+
+namespace {
+
+std::string shortened(const Json& value) {
+  std::string text = value.dump();
+  if (text.size() > 80) text = text.substr(0, 77) + "…";
+  return text;
+}
+
+const char* kind_of(const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::boolean: return "a boolean";
+    case Json::value_t::string: return "a text";
+    case Json::value_t::array: return "a list";
+    case Json::value_t::object: return "an object";
+    case Json::value_t::null: return "null";
+    default: return "a number";
+  }
+}
+
+// The entry for `key`, or nullptr where it is absent or null.
+const Json* find(const Json& json, std::string_view key) {
+  const auto it = json.find(key);
+  return it == json.end() || it->is_null() ? nullptr : &*it;
+}
+
+[[noreturn]] void wrong_type(const std::string& where, std::string_view key, const Json& value, const char* needed) {
+  fail<WeightError>("{}: '{}' is {} ({}), needed {}", where, key, kind_of(value), shortened(value), needed);
+}
+
+bool is_whole(const Json& value) {
+  return value.is_number_integer() || (value.is_number_float() && value.get<double>() == double(int64_t(value.get<double>())));
+}
+
+}  // namespace
+
+Config Config::parse(std::string_view text, std::string where) {
+  Config config;
+  config.where_ = std::move(where);
+  config.data_ = std::make_shared<Data>();
+  try {
+    config.data_->json = Json::parse(text);
+  } catch (const Json::parse_error& e) {
+    const size_t end = std::min(e.byte, text.size());
+    const auto line = 1 + std::count(text.begin(), text.begin() + std::ptrdiff_t(end), '\n');
+    fail<IoError>("{}: no valid JSON at line {} (byte {})", config.where_, line, e.byte);
+  }
+  if (!config.data_->json.is_object()) fail<IoError>("{}: holds {}, needed a JSON object", config.where_, kind_of(config.data_->json));
+  return config;
+}
+
+Config Config::load(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in || std::filesystem::is_directory(file)) fail<IoError>("{}: cannot be read", file.string());
+  std::ostringstream text;
+  text << in.rdbuf();
+  return parse(text.str(), file.string());
+}
+
+bool Config::has(std::string_view key) const {
+  data_->seen.emplace(key);
+  return find(data_->json, key) != nullptr;
+}
+
+std::vector<std::string> Config::keys() const {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : data_->json.items()) names.push_back(key);
+  return names;
+}
+
+std::string Config::dump(std::string_view key) const {
+  data_->seen.emplace(key);
+  const auto it = data_->json.find(key);
+  return it == data_->json.end() ? "null" : it->dump();
+}
+
+namespace {
+
+// The value as `read` takes it from JSON; `otherwise` where the key is absent; WeightError where neither is there.
+template <class T, class Read>
+T value_or(const Json& json, const std::string& where, std::string_view key, const std::optional<T>& otherwise, const char* needed, Read read) {
+  const Json* value = find(json, key);
+  if (!value) {
+    if (!otherwise) fail<WeightError>("{}: '{}' is missing, needed {}", where, key, needed);
+    return *otherwise;
+  }
+  std::optional<T> result = read(*value);
+  if (!result) wrong_type(where, key, *value, needed);
+  return *result;
+}
+
+template <class T, class Read>
+std::optional<std::vector<T>> list_of(const Json& value, Read read) {
+  if (!value.is_array()) return std::nullopt;
+  std::vector<T> items;
+  for (const Json& item : value) {
+    const std::optional<T> one = read(item);
+    if (!one) return std::nullopt;
+    items.push_back(*one);
+  }
+  return items;
+}
+
+std::optional<int64_t> as_integer(const Json& v) { return is_whole(v) ? std::optional(v.is_number_integer() ? v.get<int64_t>() : int64_t(v.get<double>())) : std::nullopt; }
+std::optional<double> as_number(const Json& v) { return v.is_number() ? std::optional(v.get<double>()) : std::nullopt; }
+std::optional<bool> as_boolean(const Json& v) { return v.is_boolean() ? std::optional(v.get<bool>()) : std::nullopt; }
+std::optional<std::string> as_text(const Json& v) { return v.is_string() ? std::optional(v.get<std::string>()) : std::nullopt; }
+
+}  // namespace
+
+int64_t Config::integer(std::string_view key, std::optional<int64_t> otherwise) const {
+  data_->seen.emplace(key);
+  return value_or(data_->json, where_, key, otherwise, "a whole number", as_integer);
+}
+double Config::number(std::string_view key, std::optional<double> otherwise) const {
+  data_->seen.emplace(key);
+  return value_or(data_->json, where_, key, otherwise, "a number", as_number);
+}
+bool Config::boolean(std::string_view key, std::optional<bool> otherwise) const {
+  data_->seen.emplace(key);
+  return value_or(data_->json, where_, key, otherwise, "true or false", as_boolean);
+}
+std::string Config::text(std::string_view key, std::optional<std::string> otherwise) const {
+  data_->seen.emplace(key);
+  return value_or(data_->json, where_, key, otherwise, "a text", as_text);
+}
+std::vector<int64_t> Config::integers(std::string_view key, std::optional<std::vector<int64_t>> otherwise) const {
+  data_->seen.emplace(key);
+  return value_or(data_->json, where_, key, otherwise, "a list of whole numbers", [](const Json& v) { return list_of<int64_t>(v, as_integer); });
+}
+std::vector<double> Config::numbers(std::string_view key, std::optional<std::vector<double>> otherwise) const {
+  data_->seen.emplace(key);
+  return value_or(data_->json, where_, key, otherwise, "a list of numbers", [](const Json& v) { return list_of<double>(v, as_number); });
+}
+std::vector<std::string> Config::texts(std::string_view key, std::optional<std::vector<std::string>> otherwise) const {
+  data_->seen.emplace(key);
+  return value_or(data_->json, where_, key, otherwise, "a list of texts", [](const Json& v) { return list_of<std::string>(v, as_text); });
+}
+
+std::vector<int64_t> Config::integer_per_level(std::string_view key, size_t levels, std::optional<int64_t> otherwise) const {
+  data_->seen.emplace(key);
+  const Json* value = find(data_->json, key);
+  if (!value || !value->is_array()) return std::vector<int64_t>(levels, integer(key, otherwise));
+  const std::vector<int64_t> list = integers(key);
+  if (list.size() != levels) fail<WeightError>("{}: '{}' has {} entries, needed one for each of {} levels", where_, key, list.size(), levels);
+  return list;
+}
+
+std::vector<bool> Config::boolean_per_level(std::string_view key, size_t levels, std::optional<bool> otherwise) const {
+  data_->seen.emplace(key);
+  const Json* value = find(data_->json, key);
+  if (!value || !value->is_array()) return std::vector<bool>(levels, boolean(key, otherwise));
+  const auto list = list_of<bool>(*value, as_boolean);
+  if (!list) wrong_type(where_, key, *value, "true or false, or a list of them");
+  if (list->size() != levels) fail<WeightError>("{}: '{}' has {} entries, needed one for each of {} levels", where_, key, list->size(), levels);
+  return *list;
+}
+
+Config Config::object(std::string_view key) const {
+  data_->seen.emplace(key);
+  const Json* value = find(data_->json, key);
+  if (!value) fail<WeightError>("{}: '{}' is missing, needed an object", where_, key);
+  if (!value->is_object()) wrong_type(where_, key, *value, "an object");
+  return parse(value->dump(), fmt::format("{}: {}", where_, key));
+}
+
+void Config::only(std::string_view key, bool value) const {
+  data_->seen.emplace(key);
+  if (const Json* found = find(data_->json, key); found && *found != Json(value))
+    fail<UnsupportedError>("{}: '{}' = {} is not supported, only {}", where_, key, shortened(*found), value);
+}
+void Config::only(std::string_view key, std::initializer_list<std::string_view> values) const {
+  data_->seen.emplace(key);
+  const Json* found = find(data_->json, key);
+  if (!found) return;
+  for (std::string_view value : values)
+    if (found->is_string() && found->get_ref<const std::string&>() == value) return;
+  fail<UnsupportedError>("{}: '{}' = {} is not supported, only {}", where_, key, shortened(*found), fmt::join(values, ", "));
+}
+void Config::only_number(std::string_view key, double value) const {
+  data_->seen.emplace(key);
+  if (const Json* found = find(data_->json, key); found && !(found->is_number() && found->get<double>() == value))
+    fail<UnsupportedError>("{}: '{}' = {} is not supported, only {}", where_, key, shortened(*found), value);
+}
+void Config::only_null(std::string_view key) const {
+  data_->seen.emplace(key);
+  if (const Json* found = find(data_->json, key)) fail<UnsupportedError>("{}: '{}' = {} is not supported, only null", where_, key, shortened(*found));
+}
+
+void Config::no_effect(std::initializer_list<std::string_view> keys) const {
+  for (std::string_view key : keys) data_->seen.emplace(key);
+}
+
+void Config::finish() const {
+  std::vector<std::string> unknown;
+  for (const auto& [key, value] : data_->json.items())
+    if (!value.is_null() && key[0] != '_' && !data_->seen.contains(key)) unknown.push_back(fmt::format("'{}' = {}", key, shortened(value)));
+  if (!unknown.empty()) fail<UnsupportedError>("{}: unknown {}: {}", where_, unknown.size() == 1 ? "key" : "keys", fmt::join(unknown, ", "));
+}
+
+}  // namespace hearth

@@ -1,0 +1,30 @@
+#include "ops/matmul.h"
+
+#include "ops/check.h"
+#include "ops/shape_ops.h"
+#include "ops/trace.h"
+
+namespace hearth::ops {
+
+Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e) {
+  require_float("linear", x);
+  if (w.shape.rank() != 2) fail<ShapeError>("linear: weight {} {} is not a matrix [out, in]", w.name, w.shape);
+  const int64_t N = w.out(), K = w.in();
+  if (x.rank() < 1 || x.size(-1) != K) fail<ShapeError>("linear: x {} ends in {} features, weight {} {} needs {}", x.shape(), x.rank() ? x.size(-1) : 0, w.name, w.shape, K);
+  require_vector("linear", "bias", bias, N);
+
+  const Shape out = x.shape().with_last(N);
+  const int64_t B = x.rank() > 1 ? x.size(0) : 1;
+  check_epilogue("linear", e, out, B);
+  const OpTrace trace("linear", x, w.name, 2.0 * double(out.numel()) * double(K));
+  const int64_t rows = K == 0 ? 0 : x.numel() / K;
+  Tensor y = Tensor::empty(x.backend(), out, e.out.value_or(x.dtype()));
+  if (y.numel() == 0) return y;
+  Epilogue flat = e;
+  if (e.residual) flat.residual = contiguous(e.residual).view({B, rows / B, N});
+  Tensor flat_y = y.view({B, rows / B, N});
+  x.backend().linear(contiguous(x).view({B, rows / B, K}), w, bias, flat, flat_y);
+  return trace.done(y);
+}
+
+}  // namespace hearth::ops
