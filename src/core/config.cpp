@@ -98,7 +98,8 @@ namespace {
 
 // The value as `read` takes it from JSON; `otherwise` where the key is absent; WeightError where neither is there.
 template <class T, class Read>
-T value_or(const Json& json, const std::string& where, std::string_view key, const std::optional<T>& otherwise, const char* needed, Read read) {
+T value_or(const Json& json, const std::string& where, std::string_view key, const std::optional<T>& otherwise, const char* needed,
+           Read read) {
   const Json* value = find(json, key);
   if (!value) {
     if (!otherwise) fail<WeightError>("{}: '{}' is missing, needed {}", where, key, needed);
@@ -109,8 +110,7 @@ T value_or(const Json& json, const std::string& where, std::string_view key, con
   return *result;
 }
 
-template <class T, class Read>
-std::optional<std::vector<T>> list_of(const Json& value, Read read) {
+template <class T, class Read> std::optional<std::vector<T>> list_of(const Json& value, Read read) {
   if (!value.is_array()) return std::nullopt;
   std::vector<T> items;
   for (const Json& item : value) {
@@ -121,7 +121,9 @@ std::optional<std::vector<T>> list_of(const Json& value, Read read) {
   return items;
 }
 
-std::optional<int64_t> as_integer(const Json& v) { return is_whole(v) ? std::optional(v.is_number_integer() ? v.get<int64_t>() : int64_t(v.get<double>())) : std::nullopt; }
+std::optional<int64_t> as_integer(const Json& v) {
+  return is_whole(v) ? std::optional(v.is_number_integer() ? v.get<int64_t>() : int64_t(v.get<double>())) : std::nullopt;
+}
 std::optional<double> as_number(const Json& v) { return v.is_number() ? std::optional(v.get<double>()) : std::nullopt; }
 std::optional<bool> as_boolean(const Json& v) { return v.is_boolean() ? std::optional(v.get<bool>()) : std::nullopt; }
 std::optional<std::string> as_text(const Json& v) { return v.is_string() ? std::optional(v.get<std::string>()) : std::nullopt; }
@@ -146,7 +148,8 @@ std::string Config::text(std::string_view key, std::optional<std::string> otherw
 }
 std::vector<int64_t> Config::integers(std::string_view key, std::optional<std::vector<int64_t>> otherwise) const {
   data_->seen.emplace(key);
-  return value_or(data_->json, where_, key, otherwise, "a list of whole numbers", [](const Json& v) { return list_of<int64_t>(v, as_integer); });
+  return value_or(data_->json, where_, key, otherwise, "a list of whole numbers",
+                  [](const Json& v) { return list_of<int64_t>(v, as_integer); });
 }
 std::vector<double> Config::numbers(std::string_view key, std::optional<std::vector<double>> otherwise) const {
   data_->seen.emplace(key);
@@ -162,7 +165,8 @@ std::vector<int64_t> Config::integer_per_level(std::string_view key, size_t leve
   const Json* value = find(data_->json, key);
   if (!value || !value->is_array()) return std::vector<int64_t>(levels, integer(key, otherwise));
   const std::vector<int64_t> list = integers(key);
-  if (list.size() != levels) fail<WeightError>("{}: '{}' has {} entries, needed one for each of {} levels", where_, key, list.size(), levels);
+  if (list.size() != levels)
+    fail<WeightError>("{}: '{}' has {} entries, needed one for each of {} levels", where_, key, list.size(), levels);
   return list;
 }
 
@@ -172,7 +176,8 @@ std::vector<bool> Config::boolean_per_level(std::string_view key, size_t levels,
   if (!value || !value->is_array()) return std::vector<bool>(levels, boolean(key, otherwise));
   const auto list = list_of<bool>(*value, as_boolean);
   if (!list) wrong_type(where_, key, *value, "true or false, or a list of them");
-  if (list->size() != levels) fail<WeightError>("{}: '{}' has {} entries, needed one for each of {} levels", where_, key, list->size(), levels);
+  if (list->size() != levels)
+    fail<WeightError>("{}: '{}' has {} entries, needed one for each of {} levels", where_, key, list->size(), levels);
   return *list;
 }
 
@@ -204,7 +209,8 @@ void Config::only_number(std::string_view key, double value) const {
 }
 void Config::only_null(std::string_view key) const {
   data_->seen.emplace(key);
-  if (const Json* found = find(data_->json, key)) fail<UnsupportedError>("{}: '{}' = {} is not supported, only null", where_, key, shortened(*found));
+  if (const Json* found = find(data_->json, key))
+    fail<UnsupportedError>("{}: '{}' = {} is not supported, only null", where_, key, shortened(*found));
 }
 
 void Config::no_effect(std::initializer_list<std::string_view> keys) const {
@@ -215,7 +221,8 @@ void Config::finish() const {
   std::vector<std::string> unknown;
   for (const auto& [key, value] : data_->json.items())
     if (!value.is_null() && key[0] != '_' && !data_->seen.contains(key)) unknown.push_back(fmt::format("'{}' = {}", key, shortened(value)));
-  if (!unknown.empty()) fail<UnsupportedError>("{}: unknown {}: {}", where_, unknown.size() == 1 ? "key" : "keys", fmt::join(unknown, ", "));
+  if (!unknown.empty())
+    fail<UnsupportedError>("{}: unknown {}: {}", where_, unknown.size() == 1 ? "key" : "keys", fmt::join(unknown, ", "));
 }
 
 }  // namespace hearth

@@ -17,9 +17,11 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale,
   const int64_t S = k.rank() == 4 ? k.size(1) : 0;
   const Shape needed{B, S, N, D};
   if (k.shape() != needed || v.shape() != needed || k.dtype() != q.dtype() || v.dtype() != q.dtype())
-    fail<ShapeError>("attention: q {} {}, k {} {} and v {} {} do not fit, needed k and v [{}, S, {}, {}] of q's type", name_of(q.dtype()), q.shape(), name_of(k.dtype()), k.shape(), name_of(v.dtype()), v.shape(), B, N, D);
+    fail<ShapeError>("attention: q {} {}, k {} {} and v {} {} do not fit, needed k and v [{}, S, {}, {}] of q's type", name_of(q.dtype()),
+                     q.shape(), name_of(k.dtype()), k.shape(), name_of(v.dtype()), v.shape(), B, N, D);
   if (S < 1) fail<ShapeError>("attention: k {} has no keys", k.shape());
-  if (mask == Mask::causal && S != T) fail<ShapeError>("attention: a causal mask needs as many keys as queries, got q {} and k {}", q.shape(), k.shape());
+  if (mask == Mask::causal && S != T)
+    fail<ShapeError>("attention: a causal mask needs as many keys as queries, got q {} and k {}", q.shape(), k.shape());
 
   const OpTrace trace("attention", q, {}, 4.0 * double(B * N) * double(T) * double(S) * double(D));
   Tensor y = Tensor::empty(q.backend(), {B, T, N, D}, q.dtype());

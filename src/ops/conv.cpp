@@ -16,7 +16,8 @@ Tensor conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSp
   const auto [top, left, bottom, right] = spec.padding;
   const bool resized = spec.resize_to[0] > 0;
   const int64_t height = (resized ? spec.resize_to[0] : H) + top + bottom, width = (resized ? spec.resize_to[1] : W) + left + right;
-  if (height < w.shape[2] || width < w.shape[3]) fail<ShapeError>("conv2d: x {} padded to {} × {} is smaller than the kernel of {} {}", x.shape(), height, width, w.name, w.shape);
+  if (height < w.shape[2] || width < w.shape[3])
+    fail<ShapeError>("conv2d: x {} padded to {} × {} is smaller than the kernel of {} {}", x.shape(), height, width, w.name, w.shape);
   const Shape out{B, (height - w.shape[2]) / spec.stride + 1, (width - w.shape[3]) / spec.stride + 1, w.out()};
   check_epilogue("conv2d", e, out, B);
 

@@ -10,7 +10,8 @@ Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilog
   require_float("linear", x);
   if (w.shape.rank() != 2) fail<ShapeError>("linear: weight {} {} is not a matrix [out, in]", w.name, w.shape);
   const int64_t N = w.out(), K = w.in();
-  if (x.rank() < 1 || x.size(-1) != K) fail<ShapeError>("linear: x {} ends in {} features, weight {} {} needs {}", x.shape(), x.rank() ? x.size(-1) : 0, w.name, w.shape, K);
+  if (x.rank() < 1 || x.size(-1) != K)
+    fail<ShapeError>("linear: x {} ends in {} features, weight {} {} needs {}", x.shape(), x.rank() ? x.size(-1) : 0, w.name, w.shape, K);
   require_vector("linear", "bias", bias, N);
 
   const Shape out = x.shape().with_last(N);

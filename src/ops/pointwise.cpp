@@ -30,7 +30,8 @@ Tensor geglu(const Tensor& x) {
 }
 
 Tensor linear_combination(std::span<const Tensor> xs, std::span<const float> factors) {
-  if (xs.empty() || xs.size() != factors.size()) fail<ShapeError>("linear_combination: {} tensors and {} factors", xs.size(), factors.size());
+  if (xs.empty() || xs.size() != factors.size())
+    fail<ShapeError>("linear_combination: {} tensors and {} factors", xs.size(), factors.size());
   std::vector<Tensor> dense;
   for (const Tensor& x : xs) {
     require_float("linear_combination", x);

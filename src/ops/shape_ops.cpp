@@ -31,7 +31,9 @@ Tensor concat(std::span<const Tensor> xs, int axis) {
   for (const Tensor& x : xs) {
     Shape rest = x.shape();
     if (rest.rank() == out.rank()) rest[axis] = out[axis];
-    if (rest != out || x.dtype() != xs[0].dtype()) fail<ShapeError>("concat: {} {} and {} {} differ in more than axis {}", name_of(xs[0].dtype()), xs[0].shape(), name_of(x.dtype()), x.shape(), axis);
+    if (rest != out || x.dtype() != xs[0].dtype())
+      fail<ShapeError>("concat: {} {} and {} {} differ in more than axis {}", name_of(xs[0].dtype()), xs[0].shape(), name_of(x.dtype()),
+                       x.shape(), axis);
     out[axis] += x.size(axis);
   }
   const OpTrace trace("concat", xs[0]);
@@ -77,7 +79,8 @@ Tensor embedding(const Tensor& ids, const Tensor& table) {
   const auto [V, C] = table.dims<2>();
   if (ids.backend().computes())
     for (int64_t i = 0; i < ids.numel(); ++i)
-      if (const int32_t id = ids.data<int32_t>()[i]; id < 0 || id >= V) fail<ShapeError>("embedding: id {} does not lie in the table {}", id, table.shape());
+      if (const int32_t id = ids.data<int32_t>()[i]; id < 0 || id >= V)
+        fail<ShapeError>("embedding: id {} does not lie in the table {}", id, table.shape());
   Shape out = ids.shape();
   out.push_back(C);
   const OpTrace trace("embedding", table);

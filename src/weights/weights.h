@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "core/progress.h"
 #include "core/weight.h"
+#include "hearth/progress.h"
 
 namespace hearth {
 

@@ -28,7 +28,8 @@ class PlanBackend final : public Backend {
     storage->size = bytes;
     storage->backend = this;
     ledger_.add(int64_t(bytes));
-    storage->owner = std::shared_ptr<const void>(static_cast<const void*>(nullptr), [this, bytes](const void*) { ledger_.add(-int64_t(bytes)); });
+    storage->owner =
+        std::shared_ptr<const void>(static_cast<const void*>(nullptr), [this, bytes](const void*) { ledger_.add(-int64_t(bytes)); });
     return storage;
   }
   std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind, DType hold) override {

@@ -25,7 +25,8 @@ std::shared_ptr<const PreparedWeight> ReferenceBackend::prepare(const Tensor& w,
   return raw;
 }
 
-void ReferenceBackend::store(Tensor& y, int64_t i, double acc, int64_t b, int64_t n, int64_t N, const Tensor& bias, const Epilogue& e) const {
+void ReferenceBackend::store(Tensor& y, int64_t i, double acc, int64_t b, int64_t n, int64_t N, const Tensor& bias,
+                             const Epilogue& e) const {
   double value = double(e.alpha) * acc;
   if (bias) value += at(bias, n);
   if (e.per_image) value += at(e.per_image, b * N + n);

@@ -4,8 +4,7 @@ namespace hearth::reference {
 namespace {
 
 // Mean and biased variance of f(0 … n-1), in two passes.
-template <class F>
-std::pair<double, double> moments(int64_t n, F f) {
+template <class F> std::pair<double, double> moments(int64_t n, F f) {
   double mean = 0, variance = 0;
   for (int64_t i = 0; i < n; ++i) mean += f(i);
   mean /= double(n);
@@ -15,7 +14,8 @@ std::pair<double, double> moments(int64_t n, F f) {
 
 }  // namespace
 
-void ReferenceBackend::group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act, Tensor& y) {
+void ReferenceBackend::group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act,
+                                  Tensor& y) {
   const int64_t P = x.size(1), C = x.size(2), width = C / groups;
   pool_.run(x.size(0) * groups, [&](int64_t index) {
     const int64_t b = index / groups, first = index % groups * width;
@@ -32,7 +32,8 @@ void ReferenceBackend::layer_norm(const Tensor& x, const Tensor& gamma, const Te
   const int64_t C = x.size(1);
   pool_.run(x.size(0), [&](int64_t r) {
     const auto [mean, variance] = moments(C, [&](int64_t c) { return at(x, r * C + c); });
-    for (int64_t c = 0; c < C; ++c) put(y, r * C + c, (at(x, r * C + c) - mean) / std::sqrt(variance + double(eps)) * at(gamma, c) + at(beta, c));
+    for (int64_t c = 0; c < C; ++c)
+      put(y, r * C + c, (at(x, r * C + c) - mean) / std::sqrt(variance + double(eps)) * at(gamma, c) + at(beta, c));
   });
 }
 

@@ -21,7 +21,8 @@ void ReferenceBackend::resize_nearest(const Tensor& x, Tensor& y) {
   // torch computes the ratio and the product in f32.
   const auto source = [](int64_t i, int64_t from, int64_t to) { return std::min(int64_t(float(i) * (float(from) / float(to))), from - 1); };
   for (int64_t position = 0; position < y.size(0) * rows * columns; ++position) {
-    const int64_t b = position / (rows * columns), iy = source(position / columns % rows, H, rows), ix = source(position % columns, W, columns);
+    const int64_t b = position / (rows * columns), iy = source(position / columns % rows, H, rows),
+                  ix = source(position % columns, W, columns);
     for (int64_t c = 0; c < C; ++c) put(y, position * C + c, at(x, ((b * H + iy) * W + ix) * C + c));
   }
 }

@@ -1,0 +1,136 @@
+// hearth: run open-weight checkpoints as their makers publish them. The whole public interface.
+//
+//   hearth::Model model = hearth::Model::open("stable-diffusion-v1-5");
+//   hearth::Generation made = model.generate({.prompt = "a lighthouse at dawn", .seed = 7});
+//   made.images[0].save("lighthouse.png");
+//
+// Everything throws hearth::Error on failure, with one line that says what is wrong and what was needed (hearth/error.h).
+// A Model may be used from one thread at a time; several models may run at once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hearth/error.h"
+#include "hearth/progress.h"
+
+namespace hearth {
+
+const char* version();  // "0.1.0"
+
+// A dense f32 array, row-major, outermost axis first.
+struct Array {
+  std::vector<int64_t> shape;
+  std::vector<float> values;
+};
+
+// 8-bit RGB, row by row from the top left.
+struct Image {
+  int64_t width = 0, height = 0;
+  std::vector<uint8_t> rgb;  // 3 · width · height
+  std::string parameters;    // how it was made, as A1111 writes it
+  std::string json;          // the same in full: request, resolved values, model hashes, version
+
+  // Writes a PNG that carries `parameters` and `json`. The file appears whole or not at all. IoError.
+  void save(const std::filesystem::path& png) const;
+  static Image load(const std::filesystem::path& png);
+};
+
+// The type that weights are held in. Arithmetic, statistics, latents and schedules are f32 whatever is chosen.
+enum class Precision { automatic /* as stored */, f32, bf16, f16 };
+
+struct OpenOptions {
+  std::string variant;         // "fp16" opens *.fp16.safetensors; "" the files without a variant
+  std::string device = "cpu";  // see list_backends()
+  int threads = 0;             // 0 = all processors
+  Precision precision = Precision::automatic;
+  std::optional<Precision> denoiser_precision, vae_precision, text_precision;  // override `precision` for one component
+  OnProgress progress;                                                         // phase "load"
+  const std::atomic<bool>* cancel = nullptr;                                   // set from any thread: ends with Cancelled
+};
+
+struct Debug {
+  bool timing = false;  // time per op kind and per block
+  bool shapes = false;  // every op with its shapes
+  bool nan = false;     // count non-finite values after every op and name the first
+};
+
+struct Request {
+  std::string prompt;
+  std::string negative_prompt;
+  std::optional<int64_t> width, height;  // pixels, multiples of the autoencoder's factor (8); default: the checkpoint's native size
+  int64_t steps = 50;
+  double guidance = 7.5;         // classifier-free guidance; ≤ 1 runs without
+  std::string sampler;           // see list_samplers(); "" = the checkpoint's own
+  std::string schedule;          // see list_schedules(); "" = the checkpoint's own
+  std::optional<uint64_t> seed;  // image k of a batch uses seed + k; default: a random one, reported
+  int64_t batch_size = 1;        // images computed together
+  std::string compat;            // "diffusers": one generator draws the whole batch's noise
+  std::optional<Array> noise;    // standard normal [batch, channels, height/8, width/8] in place of the seed's first draw
+  bool decode = true;            // false: stop at the latents
+  Debug debug;
+
+  OnProgress progress;  // phases "encode", "sample", "decode"
+  const std::atomic<bool>* cancel = nullptr;
+};
+
+struct Generation {
+  std::vector<Image> images;          // batch order; empty when decode was off
+  Array noise;                        // the standard normal tensor before any sigma, [B, C, h, w]
+  Array latents;                      // as the last step returned them, before division by the scaling factor, [B, C, h, w]
+  std::vector<std::string> warnings;  // e.g. the part of a prompt that did not fit
+  std::string report;                 // JSON: resolved values, times, memory planned and measured, numbers per component
+};
+
+class Model {
+ public:
+  // A diffusers folder. IoError, WeightError or UnsupportedError when it cannot be run, before anything is computed.
+  static Model open(const std::filesystem::path& path, const OpenOptions& options = {});
+  // The small model that comes with hearth.
+  static Model open_demo(const OpenOptions& options = {});
+
+  Model(Model&&) noexcept;
+  Model& operator=(Model&&) noexcept;
+  ~Model();
+
+  std::string family() const;       // "sd1"
+  std::string description() const;  // JSON: components, precisions, parameters, hashes, scheduler
+
+  Generation generate(const Request& request);
+
+  // Pixels in [-1, 1], [B, 3, H, W] → mean of the latent distribution times the scaling factor, [B, C, H/8, W/8], and back.
+  Array encode(const Array& pixels);
+  Array decode(const Array& latents);
+
+ private:
+  struct Impl;
+  explicit Model(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// What this build knows, for menus and `hearth list`.
+struct Named {
+  std::string name;
+  std::vector<std::string> aliases;
+  std::string summary;
+};
+std::vector<Named> list_models();
+std::vector<Named> list_samplers();
+std::vector<Named> list_schedules();
+std::vector<Named> list_backends();
+
+// What a file or folder is: family, components, precisions, sizes, configs, what is missing or would be left unread; for
+// one of our PNGs how it was made. IoError when there is nothing to read.
+struct Inspection {
+  std::string text;  // for people, several lines
+  std::string json;  // the same for programs
+  bool usable = false;
+};
+Inspection inspect(const std::filesystem::path& path, const std::string& variant = {});
+
+}  // namespace hearth
