@@ -1,0 +1,37 @@
+// The text that A1111's web UI writes into a picture (PNG text `parameters`) and that most tools read:
+//
+//   a red house
+//   Negative prompt: blurry
+//   Steps: 20, Sampler: DPM++ 2M, Schedule type: Karras, CFG scale: 7.5, Seed: 1, Size: 512x512, Model: "a, b"
+//
+// The settings are the last line. A value with a comma, colon, line break or quotation mark is a JSON string.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hearth {
+
+struct Parameters {
+  std::string prompt, negative_prompt;
+  std::vector<std::pair<std::string, std::string>> settings;  // in the order of the file; a name may occur twice
+
+  const std::string* find(std::string_view name) const;  // the first value of that name; nullptr without one
+
+  friend bool operator==(const Parameters&, const Parameters&) = default;
+};
+
+// UsageError for a setting whose name the format cannot hold: letters, digits and "_ -/", two at least, a letter, digit or '_' first,
+// no space at the end; and for a value or prompt that is not UTF-8.
+//
+// What this format cannot tell apart comes back differently from parse_parameters: a line of the prompt that starts with
+// "Negative prompt:". Our own text (recipe.h) keeps every prompt as it was.
+std::string write_parameters(const Parameters& parameters);
+
+// Never fails. Where the last line does not look like settings (fewer than three of them, as A1111 decides it), all lines are
+// prompt. Line breaks may be CR LF.
+Parameters parse_parameters(std::string_view text);
+
+}  // namespace hearth

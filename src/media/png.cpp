@@ -1,0 +1,210 @@
+#include "media/png.h"
+
+#include <png.h>
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstring>
+#include <new>
+
+#include "core/file.h"
+#include "media/utf8.h"
+
+namespace hearth {
+namespace {
+
+// libpng's state. Its errors come back by longjmp, which skips destructors: what guarded() runs owns nothing itself.
+struct Codec {
+  ~Codec() {
+    if (writing) png_destroy_write_struct(&png, &info);
+    else png_destroy_read_struct(&png, &info, nullptr);
+  }
+
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+  bool writing = false;
+  char error[256] = "out of memory";
+  std::vector<std::string> notes;
+  std::string_view in;  // what is left to read
+  std::string out;
+};
+
+Codec& codec_of(png_structp png) { return *static_cast<Codec*>(png_get_error_ptr(png)); }
+
+[[noreturn]] void on_error(png_structp png, png_const_charp message) {
+  Codec& codec = codec_of(png);
+  std::strncpy(codec.error, message, sizeof codec.error - 1);
+  png_longjmp(png, 1);
+}
+
+void on_warning(png_structp png, png_const_charp message) {
+  constexpr size_t most_notes = 20;  // a hostile file could otherwise make any number
+  Codec& codec = codec_of(png);
+  if (codec.notes.size() >= most_notes) return;
+  try {
+    codec.notes.emplace_back(message);
+  } catch (const std::bad_alloc&) {
+    // An exception must not pass through libpng; what needs memory next will say so.
+  }
+}
+
+void on_read(png_structp png, png_bytep to, size_t count) {
+  Codec& codec = codec_of(png);
+  if (codec.in.size() < count) png_error(png, "the file ends too early");
+  std::memcpy(to, codec.in.data(), count);
+  codec.in.remove_prefix(count);
+}
+
+void on_write(png_structp png, png_bytep from, size_t count) {
+  bool done = true;
+  try {
+    codec_of(png).out.append(reinterpret_cast<const char*>(from), count);
+  } catch (const std::bad_alloc&) { done = false; }
+  if (!done) png_error(png, "out of memory");  // not inside the handler: a longjmp would never end it
+}
+
+// Runs calls into libpng; false when one of them failed.
+template <class F> bool guarded(Codec& codec, F&& calls) {
+  if (codec.png == nullptr || codec.info == nullptr || setjmp(png_jmpbuf(codec.png)) != 0) return false;
+  calls();
+  return true;
+}
+
+// What libpng is given for a text chunk; `body` is kept by the caller.
+png_text text_chunk(const PngText& text, std::string& body) {
+  const auto& key = text.keyword;
+  const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
+  if (key.empty() || key.size() > 79 || !std::all_of(key.begin(), key.end(), printable) || key.front() == ' ' || key.back() == ' ')
+    fail<UsageError>("png: keyword '{}', needed 1 to 79 printable ASCII characters without a space at either end", key);
+  const auto points = decode_utf8(text.text);
+  if (!points) fail<UsageError>("png: the text '{}' is not valid UTF-8", key);
+  if (points->find(U'\0') != std::u32string::npos) fail<UsageError>("png: the text '{}' contains a zero byte", key);
+
+  const bool latin1 = std::all_of(points->begin(), points->end(), [](char32_t c) { return c < 0x100; });
+  body = text.text;
+  if (latin1) body.assign(points->begin(), points->end());
+  png_text chunk{};
+  chunk.compression = latin1 ? PNG_TEXT_COMPRESSION_NONE : PNG_ITXT_COMPRESSION_NONE;
+  chunk.key = const_cast<png_charp>(key.c_str());
+  chunk.text = body.data();
+  if (latin1) chunk.text_length = body.size();
+  else chunk.itxt_length = body.size();
+  return chunk;
+}
+
+std::string utf8_of(const png_text& chunk, std::vector<std::string>& notes) {
+  const bool international = chunk.compression >= PNG_ITXT_COMPRESSION_NONE;
+  const std::string_view bytes(chunk.text, international ? chunk.itxt_length : chunk.text_length);
+  if (international) {
+    if (decode_utf8(bytes)) return std::string(bytes);
+    notes.push_back(fmt::format("the text '{}' should be UTF-8 and is not; it is shown as Latin-1", chunk.key));
+  }
+  std::u32string points;
+  for (const char c : bytes) points.push_back(uint8_t(c));
+  return encode_utf8(points);
+}
+
+// Deflate makes at most 1032 bytes of one, so a small file that claims to be a large picture is known as such before any
+// memory is taken for its pixels.
+bool could_hold(size_t packed, uint64_t row_bytes, uint64_t rows) { return row_bytes * rows <= uint64_t(packed) * 1032; }
+
+}  // namespace
+
+std::string encode_png(const Pixels& image, std::span<const PngText> texts) {
+  const auto& [W, H, rgb] = image;
+  if (W < 1 || H < 1 || W > PNG_UINT_31_MAX || H > PNG_UINT_31_MAX || rgb.size() / 3 / size_t(W) != size_t(H) ||
+      rgb.size() % (3 * size_t(W)) != 0)
+    fail<ShapeError>("png: {} bytes of pixels for {} × {}, needed width × height × 3", rgb.size(), W, H);
+
+  std::vector<std::string> bodies(texts.size());
+  std::vector<png_text> chunks(texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) chunks[i] = text_chunk(texts[i], bodies[i]);
+
+  Codec codec;
+  codec.writing = true;
+  codec.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &codec, on_error, on_warning);
+  if (codec.png != nullptr) codec.info = png_create_info_struct(codec.png);
+  codec.out.reserve(rgb.size() + 4096);
+  const bool done = guarded(codec, [&] {
+    png_set_write_fn(codec.png, nullptr, on_write, nullptr);
+    png_set_user_limits(codec.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+    png_set_IHDR(codec.png, codec.info, png_uint_32(W), png_uint_32(H), 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+                 PNG_COMPRESSION_TYPE_BASE, PNG_FILTER_TYPE_BASE);
+    if (!chunks.empty()) png_set_text(codec.png, codec.info, chunks.data(), int(chunks.size()));
+    png_write_info(codec.png, codec.info);
+    for (int64_t y = 0; y < H; ++y) png_write_row(codec.png, rgb.data() + y * W * 3);
+    png_write_end(codec.png, codec.info);
+  });
+  if (!done) fail<IoError>("png: cannot encode {} × {}: {}", W, H, codec.error);
+  return std::move(codec.out);
+}
+
+void write_png(const std::filesystem::path& file, const Pixels& image, std::span<const PngText> texts) {
+  write_file(file, encode_png(image, texts));
+}
+
+Png decode_png(std::string_view bytes, std::string_view where, const PngLimits& limits) {
+  if (int64_t(bytes.size()) > limits.file_bytes)
+    fail<IoError>("png: {} has {} bytes, at most {} are read", where, bytes.size(), limits.file_bytes);
+  if (bytes.size() < 8 || png_sig_cmp(reinterpret_cast<png_const_bytep>(bytes.data()), 0, 8) != 0)
+    fail<IoError>("png: {} is not a PNG file", where);
+
+  Codec codec;
+  codec.in = bytes;
+  codec.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &codec, on_error, on_warning);
+  if (codec.png != nullptr) codec.info = png_create_info_struct(codec.png);
+  const auto check = [&](bool done) {
+    if (!done) fail<IoError>("png: {}: {}", where, codec.error);
+  };
+
+  check(guarded(codec, [&] {
+    png_set_read_fn(codec.png, nullptr, on_read);
+    png_set_user_limits(codec.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+    png_set_chunk_malloc_max(codec.png, png_alloc_size_t(limits.text_bytes));
+    png_read_info(codec.png, codec.info);
+  }));
+
+  Pixels image{.width = int64_t(png_get_image_width(codec.png, codec.info)),
+               .height = int64_t(png_get_image_height(codec.png, codec.info)),
+               .rgb = {}};
+  if (image.width > limits.pixels / image.height)
+    fail<IoError>("png: {} is {} × {}, at most {} pixels are read", where, image.width, image.height, limits.pixels);
+  if (!could_hold(bytes.size(), png_get_rowbytes(codec.png, codec.info), uint64_t(image.height)))
+    fail<IoError>("png: {} is {} × {} by its header, too much for {} bytes", where, image.width, image.height, bytes.size());
+  if (png_get_valid(codec.png, codec.info, PNG_INFO_iCCP) != 0)
+    codec.notes.emplace_back("the embedded colour profile is ignored, sRGB assumed");
+
+  int passes = 1;
+  check(guarded(codec, [&] {
+    png_set_expand(codec.png);  // palette, less than 8 bits
+    png_set_scale_16(codec.png);
+    png_set_gray_to_rgb(codec.png);
+    png_set_strip_alpha(codec.png);
+    passes = png_set_interlace_handling(codec.png);
+    png_read_update_info(codec.png, codec.info);
+  }));
+  const size_t row_bytes = png_get_rowbytes(codec.png, codec.info);
+  if (row_bytes != size_t(image.width) * 3)
+    fail<IoError>("png: {}: {} bytes in a row of {} pixels, needed 3 each", where, row_bytes, image.width);
+  image.rgb.resize(row_bytes * size_t(image.height));
+  check(guarded(codec, [&] {
+    for (int pass = 0; pass < passes; ++pass)
+      for (int64_t y = 0; y < image.height; ++y) png_read_row(codec.png, image.rgb.data() + size_t(y) * row_bytes, nullptr);
+    png_read_end(codec.png, codec.info);
+  }));
+
+  Png png;
+  png_textp chunks = nullptr;
+  int count = 0;
+  png_get_text(codec.png, codec.info, &chunks, &count);
+  for (int i = 0; i < count; ++i) png.texts.push_back({chunks[i].key, utf8_of(chunks[i], codec.notes)});
+  png.image = std::move(image);
+  png.notes = std::move(codec.notes);
+  return png;
+}
+
+Png read_png(const std::filesystem::path& file, const PngLimits& limits) {
+  return decode_png(read_file(file, limits.file_bytes), file.string(), limits);
+}
+
+}  // namespace hearth

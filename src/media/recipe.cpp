@@ -1,0 +1,115 @@
+#include "media/recipe.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+
+namespace hearth {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t format = 1;
+
+struct Label {
+  std::string_view name, a1111;
+};
+constexpr Label samplers[] = {
+    {"ddim", "DDIM"}, {"euler", "Euler"}, {"euler_ancestral", "Euler a"}, {"dpmpp_2m", "DPM++ 2M"}, {"plms", "PLMS"},
+};
+constexpr Label schedules[] = {{"karras", "Karras"}};
+
+template <size_t n> std::string label(const Label (&labels)[n], const std::string& name) {
+  for (const Label& l : labels)
+    if (l.name == name) return std::string(l.a1111);
+  return name;
+}
+
+// get<int64_t>() would convert a fraction, or a number of any size, without a word.
+const Json& whole(const Json& json, const char* key) {
+  const Json& value = json.at(key);
+  if (!value.is_number_integer())
+    fail<IoError>("recipe: {} is {}, needed a whole number", key, value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return value;
+}
+
+}  // namespace
+
+std::string write_recipe(const Recipe& r) {
+  if (!std::isfinite(r.guidance)) fail<UsageError>("recipe: guidance {} is not finite", r.guidance);
+  Json hashes = Json::object();
+  for (const auto& [component, hash] : r.hashes) hashes[component] = hash;
+  const Json json = {
+      {"hearth", r.version},
+      {"format", format},
+      {"model", {{"name", r.model}, {"family", r.family}, {"hashes", hashes}}},
+      {"prompt", r.prompt},
+      {"negative_prompt", r.negative_prompt},
+      {"width", r.width},
+      {"height", r.height},
+      {"steps", r.steps},
+      {"guidance", r.guidance},
+      {"sampler", r.sampler},
+      {"schedule", r.schedule},
+      {"seed", r.seed},
+      {"batch_size", r.batch_size},
+      {"batch_index", r.batch_index},
+      {"compat", r.compat},
+      {"precision", r.precision},
+      {"noise", r.noise},
+      {"defaults", r.defaults},
+  };
+  try {
+    return json.dump();
+  } catch (const Json::exception& e) { fail<UsageError>("recipe: a text is not valid UTF-8 ({})", e.what()); }
+}
+
+Recipe parse_recipe(std::string_view text) {
+  try {
+    const Json json = Json::parse(text);
+    if (const int found = whole(json, "format").get<int64_t>(); found != format)
+      fail<IoError>("recipe: format {}, this version reads format {}", found, format);
+    Recipe r;
+    json.at("hearth").get_to(r.version);
+    const Json& model = json.at("model");
+    model.at("name").get_to(r.model);
+    model.at("family").get_to(r.family);
+    for (const auto& [component, hash] : model.at("hashes").items()) r.hashes.emplace_back(component, hash.get<std::string>());
+    json.at("prompt").get_to(r.prompt);
+    json.at("negative_prompt").get_to(r.negative_prompt);
+    whole(json, "width").get_to(r.width);
+    whole(json, "height").get_to(r.height);
+    whole(json, "steps").get_to(r.steps);
+    json.at("guidance").get_to(r.guidance);
+    json.at("sampler").get_to(r.sampler);
+    json.at("schedule").get_to(r.schedule);
+    whole(json, "seed").get_to(r.seed);
+    whole(json, "batch_size").get_to(r.batch_size);
+    whole(json, "batch_index").get_to(r.batch_index);
+    json.at("compat").get_to(r.compat);
+    json.at("precision").get_to(r.precision);
+    json.at("noise").get_to(r.noise);
+    json.at("defaults").get_to(r.defaults);
+    return r;
+  } catch (const Json::exception& e) { fail<IoError>("recipe: not a description of a picture: {}", e.what()); }
+}
+
+Parameters to_parameters(const Recipe& r) {
+  Parameters p{.prompt = r.prompt, .negative_prompt = r.negative_prompt, .settings = {}};
+  const auto set = [&p](std::string name, std::string value) { p.settings.emplace_back(std::move(name), std::move(value)); };
+  set("Steps", fmt::format("{}", r.steps));
+  set("Sampler", label(samplers, r.sampler));
+  if (!r.schedule.empty()) set("Schedule type", label(schedules, r.schedule));
+  set("CFG scale", fmt::format("{}", r.guidance));
+  set("Seed", fmt::format("{}", r.seed));
+  set("Size", fmt::format("{}x{}", r.width, r.height));
+  for (const auto& [component, hash] : r.hashes)
+    if (component == "unet") set("Model hash", hash.substr(0, 10));
+  set("Model", r.model);
+  if (r.noise == "seed") set("RNG", "CPU");
+  set("Version", "hearth " + r.version);
+  return p;
+}
+
+}  // namespace hearth

@@ -1,0 +1,51 @@
+// How a picture was made, in full: our own text in a PNG (keyword `hearth`), a JSON object.
+//
+//   {"hearth": "0.1.0", "format": 1,
+//    "model": {"name": "demo", "family": "sd1", "hashes": {"unet": "…"}},
+//    "prompt": "…", "negative_prompt": "…", "width": 512, "height": 512, "steps": 20, "guidance": 7.5, "sampler": "dpmpp_2m",
+//    "schedule": "karras", "seed": 1, "batch_size": 1, "batch_index": 0, "compat": "", "precision": "f32", "noise": "seed",
+//    "defaults": ["width", "height"]}
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "media/parameters.h"
+
+namespace hearth {
+
+inline constexpr std::string_view parameters_keyword = "parameters", recipe_keyword = "hearth";
+
+// Every value is the one that was used. `defaults` names those that the request left open, so the request can be told from it.
+struct Recipe {
+  std::string version;                                      // of hearth
+  std::string model, family;                                // the checkpoint's folder or file name, "sd1"
+  std::vector<std::pair<std::string, std::string>> hashes;  // component → SHA-256 of its weights, hexadecimal; "unet" is A1111's
+  std::string prompt, negative_prompt;
+  int64_t width = 0, height = 0, steps = 0;
+  double guidance = 1;
+  std::string sampler, schedule;  // hearth's names
+  uint64_t seed = 0;              // of this picture
+  int64_t batch_size = 1, batch_index = 0;
+  std::string compat;     // "" or "diffusers"
+  std::string precision;  // of the weights, e.g. "f16"
+  std::string noise;      // "seed", or "file" where the first noise was given
+  std::vector<std::string> defaults;
+
+  friend bool operator==(const Recipe&, const Recipe&) = default;
+};
+
+// One line of JSON. UsageError for text that is not UTF-8 and for a guidance that is not finite.
+std::string write_recipe(const Recipe& recipe);
+
+// IoError for what is not JSON of this form, or of a later format. Keys it does not know are ignored: a later version's.
+Recipe parse_recipe(std::string_view json);
+
+// The same for A1111 and its readers, with A1111's names of samplers and schedules. The model's hash is the first ten digits of the
+// UNet's. `RNG: CPU` tells A1111 to draw the noise as PyTorch's CPU generator does.
+Parameters to_parameters(const Recipe& recipe);
+
+}  // namespace hearth
