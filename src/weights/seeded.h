@@ -14,6 +14,7 @@
 namespace hearth {
 
 uint64_t fnv1a(std::string_view name);
+std::vector<float> seeded_uniforms(std::string_view name, int64_t count);     // the uᵢ
 std::vector<float> seeded_values(std::string_view name, const Shape& shape);  // f32, row-major
 std::shared_ptr<TensorSource> seeded_source();
 

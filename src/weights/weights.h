@@ -20,6 +20,7 @@ namespace hearth {
 struct TensorInfo {
   DType dtype = DType::f32;
   Shape shape;
+  std::string unreadable;  // why it cannot be used, "has the type 'F4', which …"; empty for nearly every tensor
 };
 
 // Tensors by name, read on demand. Implementations: files (weights/checkpoint_files.h), names alone (weights/seeded.h).
@@ -36,7 +37,7 @@ class TensorSource {
 };
 
 struct LoadOptions {
-  std::optional<DType> hold;  // type that weights are kept in; default: as stored
+  std::optional<DType> hold;  // type that weights are kept in: f32, f16 or bf16; default: as stored
   OnProgress progress;        // phase "load", in bytes
   // Names that may stay unread, because makers ship them and no program needs them ("*.position_ids"). A '*' matches anything.
   std::vector<std::string> ignore;
@@ -51,29 +52,35 @@ class Weights {
   Backend& backend() const { return *backend_; }
   bool has(const std::string& name) const;
 
-  // For Scope. A fault is noted, an undefined value returned; finish() reports it.
+  // For Scope. A fault is noted, an undefined value returned; finish() reports it. Nothing returned depends on the file any more.
+  // Throws Cancelled when the user asked to stop.
   Tensor tensor(const std::string& name, const Shape& shape);                   // f32: biases, norm scales
   Tensor table(const std::string& name, const Shape& shape);                    // kept in its type: embeddings
   Weight weight(const std::string& name, const Shape& shape, WeightKind kind);  // prepared by the backend
 
-  // WeightError that names what is missing, misshapen, non-finite or left unread; nothing when all fits.
+  // WeightError that names what is missing, misshapen, unreadable, non-finite or left unread; nothing when all fits.
+  // One line: the first ten of each kind and how many more.
   void finish() const;
 
   struct Report {
     int64_t tensors = 0, parameters = 0, bytes_held = 0;
-    // Values that did not fit the type to hold (f32 or bf16 → f16): such a tensor is kept in its own type and named.
+    // Tensors that f16 would spoil (a value beyond 65504, or a relative L2 error above 2⁻¹⁰ from values too small for it) and
+    // that therefore keep the type they are stored in.
     std::vector<std::string> kept_wider;
   };
   const Report& report() const { return report_; }
 
  private:
   Tensor read(const std::string& name, const Shape& shape);
+  Tensor converted(const std::string& name, const Tensor& x, DType to);
+  DType fitting(const std::string& name, const Tensor& x, DType wanted);
 
   std::shared_ptr<TensorSource> source_;
   Backend* backend_;
   LoadOptions options_;
+  std::map<std::string, TensorInfo> listed_;
   std::set<std::string> read_;
-  std::vector<std::string> missing_, misshapen_, non_finite_;
+  std::vector<std::string> missing_, misshapen_, unreadable_, non_finite_;
   Report report_;
   int64_t bytes_total_ = 0, bytes_done_ = 0;
 };

@@ -1,0 +1,181 @@
+#include "weights/weights.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/backend.h"
+#include "core/observe.h"
+#include "core/threads.h"
+#include "weights/name_pattern.h"
+#include "weights/seeded.h"
+
+namespace hearth {
+namespace {
+
+constexpr int64_t grain = 1 << 18;  // elements per piece of a scan
+
+// Σ f(begin, end) over pieces of x, in the order of the pieces.
+template <class T, class F> T sum_over_pieces(const Tensor& x, F f) {
+  std::vector<T> parts(size_t((x.numel() + grain - 1) / grain));
+  x.backend().threads().for_ranges(x.numel(), grain, [&](int64_t begin, int64_t end) { parts[size_t(begin / grain)] = f(begin, end); });
+  T sum{};
+  for (const T& part : parts) sum += part;
+  return sum;
+}
+
+int64_t non_finite_values(const Tensor& x) {
+  const Tensor flat = x.view({x.numel()});
+  return sum_over_pieces<int64_t>(flat, [&](int64_t begin, int64_t end) { return count_non_finite(flat.slice(0, begin, end)); });
+}
+
+// What rounding to f16 does to the finite values of x.
+struct CastLoss {
+  int64_t overflows = 0;
+  double error = 0, norm = 0;  // squared L2
+  CastLoss& operator+=(const CastLoss& o) {
+    overflows += o.overflows;
+    error += o.error;
+    norm += o.norm;
+    return *this;
+  }
+};
+
+template <class T> CastLoss loss_in_f16(const T* values, int64_t begin, int64_t end) {
+  CastLoss loss;
+  for (int64_t i = begin; i < end; ++i) {
+    const float v = widen(values[i]), rounded = f16_to_f32(f32_to_f16(v));
+    loss.overflows += std::isinf(rounded);
+    if (std::isinf(rounded)) continue;
+    loss.error += double(v - rounded) * double(v - rounded);
+    loss.norm += double(v) * double(v);
+  }
+  return loss;
+}
+
+bool f16_spoils(const Tensor& x) {
+  const CastLoss loss = sum_over_pieces<CastLoss>(x, [&](int64_t begin, int64_t end) {
+    return x.dtype() == DType::f32 ? loss_in_f16(x.data<float>(), begin, end) : loss_in_f16(x.data<BF16>(), begin, end);
+  });
+  constexpr double limit = 0x1p-10;  // rounding alone stays below 2⁻¹¹
+  return loss.overflows > 0 || loss.error > limit * limit * loss.norm;
+}
+
+// "3 missing: a, b, c": the first ten.
+void add_list(std::string& text, const std::vector<std::string>& items, std::string_view what) {
+  constexpr size_t shown = 10;
+  if (items.empty()) return;
+  const std::span<const std::string> head(items.data(), std::min(items.size(), shown));
+  text += fmt::format("{}{} {}: {}", text.empty() ? "" : "; ", items.size(), what, fmt::join(head, ", "));
+  if (items.size() > shown) text += fmt::format(" and {} more", items.size() - shown);
+}
+
+}  // namespace
+
+Weights::Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOptions options)
+    : source_(std::move(source)), backend_(&backend), options_(std::move(options)), listed_(source_->list()) {
+  if (options_.hold && *options_.hold != DType::f32 && !is_16bit_float(*options_.hold))
+    fail<UnsupportedError>("weights: cannot be held as {}, only as f32, f16 or bf16", name_of(*options_.hold));
+  for (const auto& [name, info] : listed_)
+    if (!matches_any(options_.ignore, name)) bytes_total_ += info.shape.numel() * int64_t(size_of(info.dtype));
+}
+
+Weights Weights::seeded(Backend& backend, LoadOptions options) { return {seeded_source(), backend, std::move(options)}; }
+
+bool Weights::has(const std::string& name) const { return source_->has(name); }
+
+// The stored tensor, checked; undefined when it does not fit, and then noted.
+Tensor Weights::read(const std::string& name, const Shape& shape) {
+  check_cancelled();
+  const bool again = !read_.insert(name).second;
+  if (!source_->has(name)) {
+    missing_.push_back(fmt::format("'{}' {}", name, shape));
+    return {};
+  }
+  if (const auto listed = listed_.find(name); listed != listed_.end()) {
+    const TensorInfo& info = listed->second;
+    if (!info.unreadable.empty()) unreadable_.push_back(fmt::format("'{}' {}", name, info.unreadable));
+    else if (!is_float(info.dtype))
+      unreadable_.push_back(fmt::format("'{}' has the type {}, the model needs f32, f16, bf16 or f64", name, name_of(info.dtype)));
+    else if (info.shape != shape) misshapen_.push_back(fmt::format("'{}' has shape {}, the model needs {}", name, info.shape, shape));
+    if (!info.unreadable.empty() || !is_float(info.dtype) || info.shape != shape) return {};
+  }
+  Tensor x = source_->read(name, shape, *backend_);
+  if (x.shape() != shape) fail<WeightError>("weights: '{}' has shape {}, the model needs {}", name, x.shape(), shape);
+  if (backend_->computes()) {
+    if (const int64_t count = non_finite_values(x)) {
+      non_finite_.push_back(fmt::format("'{}' has {} NaN or infinite of {} values", name, count, x.numel()));
+      return {};
+    }
+  }
+  if (!again) {
+    ++report_.tensors;
+    report_.parameters += x.numel();
+    bytes_done_ += int64_t(x.bytes());
+  }
+  if (options_.progress && bytes_total_ > 0) options_.progress({.phase = "load", .done = bytes_done_, .total = bytes_total_});
+  return x;
+}
+
+// Memory of the backend's own, in type `to`.
+Tensor Weights::converted(const std::string& name, const Tensor& x, DType to) {
+  Tensor y = Tensor::empty(*backend_, x.shape(), to);
+  report_.bytes_held += int64_t(y.bytes());
+  if (!backend_->computes()) return y;
+  if (x.dtype() == DType::f64) {
+    const auto values = x.to_vector();
+    backend_->copy(Tensor::from(*backend_, x.shape(), values), y);
+  } else {
+    backend_->copy(x, y);
+  }
+  source_->release(name);
+  return y;
+}
+
+// The type that x is held in.
+DType Weights::fitting(const std::string& name, const Tensor& x, DType wanted) {
+  const bool narrows = wanted == DType::f16 && (x.dtype() == DType::f32 || x.dtype() == DType::bf16);
+  if (!narrows || !backend_->computes() || !f16_spoils(x)) return wanted;
+  report_.kept_wider.push_back(name);
+  return x.dtype();
+}
+
+Tensor Weights::tensor(const std::string& name, const Shape& shape) {
+  const Tensor x = read(name, shape);
+  return x ? converted(name, x, DType::f32) : Tensor();
+}
+
+Tensor Weights::table(const std::string& name, const Shape& shape) {
+  Tensor x = read(name, shape);
+  if (!x) return {};
+  if (x.dtype() == DType::f64) x = Tensor::from(*backend_, shape, x.to_vector());
+  return converted(name, x, fitting(name, x, options_.hold.value_or(x.dtype())));
+}
+
+Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind kind) {
+  Tensor x = read(name, shape);
+  if (!x) return {};
+  if (x.dtype() == DType::f64) x = Tensor::from(*backend_, shape, x.to_vector());
+  const DType hold = fitting(name, x, options_.hold.value_or(x.dtype()));
+  Weight weight{.name = name, .shape = shape, .dtype = hold, .prepared = backend_->prepare(x, kind, hold), .backend = backend_};
+  report_.bytes_held += int64_t(weight.prepared->bytes);
+  source_->release(name);
+  return weight;
+}
+
+void Weights::finish() const {
+  std::vector<std::string> unread;
+  for (const auto& [name, info] : listed_)
+    if (!read_.contains(name) && !matches_any(options_.ignore, name)) unread.push_back(fmt::format("'{}' {}", name, info.shape));
+
+  std::string text;
+  add_list(text, missing_, "missing");
+  add_list(text, misshapen_, "misshapen");
+  add_list(text, unreadable_, "unreadable");
+  add_list(text, non_finite_, "not finite");
+  add_list(text, unread, "unread");
+  if (!text.empty()) throw WeightError(fmt::format("weights: {}: {}", source_->describe(), text));
+}
+
+}  // namespace hearth
