@@ -1,0 +1,42 @@
+#include "parts/activation.h"
+
+#include <algorithm>
+#include <map>
+
+namespace hearth::parts {
+namespace {
+
+Activation named(const Config& config, const std::string& key, const std::string& name, const std::map<std::string, Activation>& known) {
+  const auto it = known.find(name);
+  if (it != known.end()) return it->second;
+  std::string names;
+  for (const auto& [other, activation] : known) names += (names.empty() ? "" : ", ") + other;
+  fail<UnsupportedError>("{}: '{}' = \"{}\" is not supported, only {}", config.where(), key, name, names);
+}
+
+}  // namespace
+
+Activation diffusers_activation(const Config& config, const std::string& key, const std::string& otherwise) {
+  static const std::map<std::string, Activation> known{
+      {"silu", Activation::silu}, {"swish", Activation::silu}, {"gelu", Activation::gelu}, {"relu", Activation::relu}};
+  std::string name = config.text(key, otherwise);
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return char(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); });
+  return named(config, key, name, known);
+}
+
+Activation transformers_activation(const Config& config, const std::string& key, const std::string& otherwise) {
+  static const std::map<std::string, Activation> known{{"quick_gelu", Activation::quick_gelu},
+                                                       {"gelu", Activation::gelu},
+                                                       {"gelu_python", Activation::gelu},
+                                                       {"gelu_new", Activation::gelu_tanh},
+                                                       {"gelu_fast", Activation::gelu_tanh},
+                                                       {"gelu_accurate", Activation::gelu_tanh},
+                                                       {"gelu_pytorch_tanh", Activation::gelu_tanh},
+                                                       {"gelu_python_tanh", Activation::gelu_tanh},
+                                                       {"silu", Activation::silu},
+                                                       {"swish", Activation::silu},
+                                                       {"relu", Activation::relu}};
+  return named(config, key, config.text(key, otherwise), known);
+}
+
+}  // namespace hearth::parts

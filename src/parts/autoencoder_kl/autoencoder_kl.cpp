@@ -1,0 +1,159 @@
+#include "parts/autoencoder_kl/autoencoder_kl.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace hearth::parts {
+namespace {
+
+constexpr float eps = 1e-6f;
+
+nn::ResnetSpec resnet_spec(const AutoencoderKlConfig& c) { return {.groups = c.groups, .eps = eps, .activation = c.activation}; }
+
+VaeBlock block(const Scope& w, const AutoencoderKlConfig& config, int64_t in, int64_t out, int64_t layers) {
+  VaeBlock b;
+  for (int64_t j = 0; j < layers; ++j) b.resnets.emplace_back(w / "resnets" / j, j == 0 ? in : out, out, resnet_spec(config));
+  b.path = w.path();
+  return b;
+}
+
+// factor · x + offset
+Tensor affine(const Tensor& x, float factor, float offset) {
+  if (offset == 0) return ops::linear_combination({x}, {factor});
+  return ops::linear_combination({x, Tensor::from(x.backend(), x.shape(), std::vector<float>(size_t(x.numel()), 1.0f))}, {factor, offset});
+}
+
+Tensor channels(const Tensor& x, int64_t begin, int64_t end) { return ops::contiguous(x.slice(3, begin, end)); }
+
+}  // namespace
+
+VaeAttention::VaeAttention(const Scope& w, int64_t channels, int64_t groups)
+    : group_norm(w / "group_norm", groups, channels, eps), attention(w, channels, channels, 1, channels, nn::Bias::yes), path(w.path()) {}
+
+Tensor VaeAttention::operator()(const Tensor& x) const {
+  const auto [B, H, W, C] = x.dims<4>();
+  const Tensor tokens = group_norm(x).view({B, H * W, C});
+  const Tensor y = attention(tokens, tokens, x.view({B, H * W, C})).view({B, H, W, C});
+  tap(path, y);
+  return y;
+}
+
+VaeMidBlock::VaeMidBlock(const Scope& w, const AutoencoderKlConfig& config)
+    : resnet_0(w / "resnets" / 0, config.channels.back(), config.channels.back(), resnet_spec(config)),
+      resnet_1(w / "resnets" / 1, config.channels.back(), config.channels.back(), resnet_spec(config)),
+      path(w.path()) {
+  if (config.mid_attention) attention.emplace(w / "attentions" / 0, config.channels.back(), config.groups);
+}
+
+Tensor VaeMidBlock::operator()(Tensor x) const {
+  x = resnet_0(x);
+  if (attention) x = (*attention)(x);
+  x = resnet_1(x);
+  tap(path, x);
+  return x;
+}
+
+VaeEncoder::VaeEncoder(const Scope& w, const AutoencoderKlConfig& c)
+    : conv_in(w / "conv_in", c.in_channels, c.channels[0], 3, ConvSpec::same(3)),
+      mid_block(w / "mid_block", c),
+      conv_norm_out(w / "conv_norm_out", c.groups, c.channels.back(), eps),
+      conv_out(w / "conv_out", c.channels.back(), 2 * c.latent_channels, 3, ConvSpec::same(3)),
+      path(w.path()) {
+  for (size_t i = 0; i < c.channels.size(); ++i) {
+    const Scope scope = w / "down_blocks" / int64_t(i);
+    const int64_t C = c.channels[i];
+    VaeBlock& b = down_blocks.emplace_back(block(scope, c, c.channels[i == 0 ? 0 : i - 1], C, c.layers));
+    // Padded below and right only: symmetric padding would shift the picture by half a pixel per level.
+    if (i + 1 < c.channels.size())
+      b.resample.emplace(scope / "downsamplers" / 0 / "conv", C, C, 3, ConvSpec{.stride = 2, .padding = {0, 0, 1, 1}});
+  }
+}
+
+Tensor VaeEncoder::operator()(const Tensor& picture) const {
+  Tensor x = conv_in(picture);
+  tap(path + ".conv_in", x);
+  for (const VaeBlock& b : down_blocks) {
+    for (const nn::ResnetBlock& resnet : b.resnets) x = resnet(x);
+    if (b.resample) x = (*b.resample)(x);
+    tap(b.path, x);
+  }
+  x = mid_block(x);
+  x = conv_out(conv_norm_out(x, Activation::silu));
+  tap(path, x);
+  return x;
+}
+
+VaeDecoder::VaeDecoder(const Scope& w, const AutoencoderKlConfig& c)
+    : conv_in(w / "conv_in", c.latent_channels, c.channels.back(), 3, ConvSpec::same(3)),
+      mid_block(w / "mid_block", c),
+      conv_norm_out(w / "conv_norm_out", c.groups, c.channels[0], eps),
+      conv_out(w / "conv_out", c.channels[0], c.out_channels, 3, ConvSpec::same(3)),
+      path(w.path()) {
+  const size_t L = c.channels.size();
+  for (size_t i = 0; i < L; ++i) {
+    const Scope scope = w / "up_blocks" / int64_t(i);
+    const int64_t C = c.channels[L - 1 - i];
+    VaeBlock& b = up_blocks.emplace_back(block(scope, c, c.channels[i == 0 ? L - 1 : L - i], C, c.layers + 1));
+    if (i + 1 < L) b.resample.emplace(scope / "upsamplers" / 0 / "conv", C, C, 3, ConvSpec::same(3));
+  }
+}
+
+Tensor VaeDecoder::operator()(const Tensor& z) const {
+  Tensor x = conv_in(z);
+  tap(path + ".conv_in", x);
+  x = mid_block(x);
+  for (const VaeBlock& b : up_blocks) {
+    for (const nn::ResnetBlock& resnet : b.resnets) x = resnet(x);
+    if (b.resample) x = b.resample->resized(x, 2 * x.size(1), 2 * x.size(2));
+    tap(b.path, x);
+  }
+  x = conv_out(conv_norm_out(x, Activation::silu));
+  tap(path, x);
+  return x;
+}
+
+std::vector<float> Posterior::deviation() const {
+  std::vector<float> values = logvar.to_vector();
+  for (float& v : values) v = std::exp(0.5f * std::clamp(v, -30.0f, 20.0f));
+  return values;
+}
+
+RawLatents Posterior::sample(const Tensor& noise) const {
+  if (noise.shape() != mean.shape()) fail<ShapeError>("posterior: noise {}, needed {}", noise.shape(), mean.shape());
+  std::vector<float> values = deviation();
+  const std::vector<float> centre = mean.to_vector(), normal = noise.to_vector();
+  for (size_t i = 0; i < values.size(); ++i) values[i] = centre[i] + values[i] * normal[i];
+  return {Tensor::from(mean.backend(), mean.shape(), values)};
+}
+
+AutoencoderKl::AutoencoderKl(const Scope& w, const AutoencoderKlConfig& c)
+    : config(c), encoder(w / "encoder", c), decoder(w / "decoder", c) {
+  if (c.quant_conv) quant_conv.emplace(w / "quant_conv", 2 * c.latent_channels, 2 * c.latent_channels, 1);
+  if (c.post_quant_conv) post_quant_conv.emplace(w / "post_quant_conv", c.latent_channels, c.latent_channels, 1);
+}
+
+Posterior AutoencoderKl::encode(const Tensor& picture) const {
+  const auto [B, H, W, C] = picture.dims<4>();
+  if (C != config.in_channels) fail<ShapeError>("vae: picture {} has {} channels, needed {}", picture.shape(), C, config.in_channels);
+  if (H < config.factor() || W < config.factor())
+    fail<ShapeError>("vae: picture {} is too small, needed sides of at least {}", picture.shape(), config.factor());
+  Tensor moments = encoder(picture);
+  if (quant_conv) moments = (*quant_conv)(moments);
+  tap("quant_conv", moments);
+  return {channels(moments, 0, config.latent_channels), channels(moments, config.latent_channels, 2 * config.latent_channels)};
+}
+
+Tensor AutoencoderKl::to_model(const RawLatents& latents) const {
+  return affine(latents.z, config.scaling_factor, -config.shift_factor * config.scaling_factor);
+}
+
+Tensor AutoencoderKl::decode(const Tensor& latents) const {
+  if (latents.rank() != 4 || latents.size(3) != config.latent_channels)
+    fail<ShapeError>("vae: latents {}, needed [B, H, W, {}]", latents.shape(), config.latent_channels);
+  Tensor z = affine(latents, 1 / config.scaling_factor, config.shift_factor);
+  if (post_quant_conv) z = (*post_quant_conv)(z);
+  tap("post_quant_conv", z);
+  return decoder(z);
+}
+
+}  // namespace hearth::parts

@@ -1,0 +1,102 @@
+// AutoencoderKL: pictures to latents and back (Rombach et al. 2022, arXiv 2112.10752), after diffusers 0.39.
+//
+// Two spaces must not be confused: the autoencoder's own latents z, and the diffusion model's latents (z − shift)·scaling.
+// This class is the one owner of that scale. z travels as RawLatents, which decode() does not accept.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "nn/attention.h"
+#include "nn/resnet_block.h"
+#include "parts/autoencoder_kl/config.h"
+
+namespace hearth::parts {
+
+// One head as wide as the channels, over all positions. x [B, H, W, C] → the same shape.
+struct VaeAttention {
+  VaeAttention(const Scope& w, int64_t channels, int64_t groups);
+  Tensor operator()(const Tensor& x) const;
+
+  nn::GroupNorm group_norm;
+  nn::Attention attention;
+  std::string path;
+};
+
+// A residual block, attention, a residual block. x [B, H, W, C] → the same shape.
+struct VaeMidBlock {
+  VaeMidBlock(const Scope& w, const AutoencoderKlConfig& config);
+  Tensor operator()(Tensor x) const;
+
+  nn::ResnetBlock resnet_0;
+  std::optional<VaeAttention> attention;  // attentions.0
+  nn::ResnetBlock resnet_1;
+  std::string path;
+};
+
+// Residual blocks, then a halving or doubling of the resolution except at the end of the encoder or decoder.
+struct VaeBlock {
+  std::vector<nn::ResnetBlock> resnets;
+  std::optional<nn::Conv2d> resample;  // downsamplers.0.conv or upsamplers.0.conv
+  std::string path;
+};
+
+// x [B, H, W, in_channels] → moments [B, H/f, W/f, 2·latent_channels], sides rounded down at each halving.
+struct VaeEncoder {
+  VaeEncoder(const Scope& w, const AutoencoderKlConfig& config);
+  Tensor operator()(const Tensor& x) const;
+
+  nn::Conv2d conv_in;
+  std::vector<VaeBlock> down_blocks;
+  VaeMidBlock mid_block;
+  nn::GroupNorm conv_norm_out;
+  nn::Conv2d conv_out;
+  std::string path;
+};
+
+// z [B, H, W, latent_channels] → [B, f·H, f·W, out_channels]
+struct VaeDecoder {
+  VaeDecoder(const Scope& w, const AutoencoderKlConfig& config);
+  Tensor operator()(const Tensor& z) const;
+
+  nn::Conv2d conv_in;
+  VaeMidBlock mid_block;
+  std::vector<VaeBlock> up_blocks;  // up_blocks.0 is the last level's
+  nn::GroupNorm conv_norm_out;
+  nn::Conv2d conv_out;
+  std::string path;
+};
+
+// Latents in the autoencoder's own space, before shift and scale.
+struct RawLatents {
+  Tensor z;  // [B, H, W, latent_channels]
+};
+
+// The encoder's answer: a diagonal normal distribution over raw latents.
+struct Posterior {
+  Tensor mean, logvar;  // [B, H, W, latent_channels]; logvar as the network gave it
+
+  RawLatents mode() const { return {mean}; }
+  // exp(½ · logvar), logvar limited to −30 … 20: part of the published definition, not a repair.
+  std::vector<float> deviation() const;
+  // mean + deviation · noise; noise [B, H, W, latent_channels] standard normal. ShapeError for another shape.
+  RawLatents sample(const Tensor& noise) const;
+};
+
+struct AutoencoderKl {
+  AutoencoderKl(const Scope& w, const AutoencoderKlConfig& config);
+
+  // Picture [B, H, W, in_channels] in −1 … 1, sides of at least config.factor() → posterior [B, ⌊H/f⌋, ⌊W/f⌋, latent_channels].
+  Posterior encode(const Tensor& picture) const;
+  // (z − shift) · scaling: what the diffusion model works on.
+  Tensor to_model(const RawLatents& latents) const;
+  // Latents of the diffusion model [B, H, W, latent_channels] → picture [B, f·H, f·W, out_channels], about −1 … 1, not limited.
+  Tensor decode(const Tensor& latents) const;
+
+  AutoencoderKlConfig config;
+  VaeEncoder encoder;
+  VaeDecoder decoder;
+  std::optional<nn::Conv2d> quant_conv, post_quant_conv;  // 1×1
+};
+
+}  // namespace hearth::parts

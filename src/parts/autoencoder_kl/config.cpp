@@ -1,0 +1,62 @@
+#include "parts/autoencoder_kl/config.h"
+
+#include <algorithm>
+
+#include "parts/activation.h"
+
+namespace hearth::parts {
+namespace {
+
+int64_t positive(const Config& c, const char* key, int64_t otherwise) {
+  const int64_t value = c.integer(key, otherwise);
+  if (value < 1) fail<WeightError>("{}: '{}' = {}, needed at least 1", c.where(), key, value);
+  return value;
+}
+
+void require_blocks(const Config& c, const char* key, const std::string& type, size_t levels) {
+  const std::vector<std::string> types = c.texts(key, {{type}});
+  for (const std::string& other : types)
+    if (other != type) fail<UnsupportedError>("{}: '{}' has \"{}\", which is not supported, only {}", c.where(), key, other, type);
+  if (types.size() != levels)
+    fail<WeightError>("{}: {} '{}' and {} 'block_out_channels', needed as many of each", c.where(), types.size(), key, levels);
+}
+
+}  // namespace
+
+AutoencoderKlConfig AutoencoderKlConfig::from(const Config& c) {
+  c.only("_class_name", {"AutoencoderKL"});
+  // Where diffusers' default is a value, an explicit null would be an error there.
+  const std::vector<std::string> keys = c.keys();
+  for (const char* key : {"in_channels", "out_channels", "latent_channels", "block_out_channels", "layers_per_block", "act_fn",
+                          "norm_num_groups", "scaling_factor", "down_block_types", "up_block_types"})
+    if (std::find(keys.begin(), keys.end(), key) != keys.end() && !c.has(key))
+      fail<UnsupportedError>("{}: '{}' = null is not supported", c.where(), key);
+
+  AutoencoderKlConfig v;
+  v.in_channels = positive(c, "in_channels", 3);
+  v.out_channels = positive(c, "out_channels", 3);
+  v.latent_channels = positive(c, "latent_channels", 4);
+  v.channels = c.integers("block_out_channels", {{64}});
+  v.layers = positive(c, "layers_per_block", 1);
+  v.activation = diffusers_activation(c, "act_fn", "silu");
+  v.groups = positive(c, "norm_num_groups", 32);
+  for (int64_t channels : v.channels)
+    if (channels < 1 || channels % v.groups)
+      fail<WeightError>("{}: 'norm_num_groups' = {} does not divide {} of 'block_out_channels'", c.where(), v.groups, channels);
+  require_blocks(c, "down_block_types", "DownEncoderBlock2D", v.channels.size());
+  require_blocks(c, "up_block_types", "UpDecoderBlock2D", v.channels.size());
+  v.mid_attention = c.boolean("mid_block_add_attention", true);
+  v.quant_conv = c.boolean("use_quant_conv", true);
+  v.post_quant_conv = c.boolean("use_post_quant_conv", true);
+
+  v.scaling_factor = float(c.number("scaling_factor", 0.18215));
+  v.shift_factor = float(c.number("shift_factor", 0));
+  if (v.scaling_factor == 0) fail<WeightError>("{}: 'scaling_factor' = 0, needed another number", c.where());
+  c.only_null("latents_mean");
+  c.only_null("latents_std");
+  c.no_effect({"sample_size", "force_upcast"});  // the training size; arithmetic is f32 anyway
+  c.finish();
+  return v;
+}
+
+}  // namespace hearth::parts

@@ -1,0 +1,29 @@
+// What an AutoencoderKL's config.json says.
+#pragma once
+
+#include <vector>
+
+#include "core/backend.h"
+#include "core/config.h"
+
+namespace hearth::parts {
+
+struct AutoencoderKlConfig {
+  int64_t in_channels = 3, out_channels = 3;  // of pictures
+  int64_t latent_channels = 4;
+  std::vector<int64_t> channels;             // block_out_channels, one entry per level; level 0 has the picture's resolution
+  int64_t layers = 1;                        // residual blocks per level of the encoder; the decoder has one more
+  Activation activation = Activation::silu;  // act_fn, of the residual blocks; the output's is always SiLU
+  int64_t groups = 32;                       // norm_num_groups; eps is 1e-6 everywhere
+  bool mid_attention = true;                 // mid_block_add_attention
+  bool quant_conv = true, post_quant_conv = true;
+  float scaling_factor = 0.18215f, shift_factor = 0;  // latent of the diffusion model = (z − shift) · scaling
+
+  int64_t factor() const { return int64_t(1) << (channels.size() - 1); }  // picture pixels per latent pixel, each way
+
+  // Reads every key. UnsupportedError names a key whose value would change the result and is not built; WeightError names
+  // one that contradicts another.
+  static AutoencoderKlConfig from(const Config& config);
+};
+
+}  // namespace hearth::parts

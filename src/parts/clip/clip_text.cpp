@@ -1,0 +1,92 @@
+#include "parts/clip/clip_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/observe.h"
+
+namespace hearth::parts {
+namespace {
+
+// The position whose row is the pooled vector; see ClipTextOutput::pooled.
+int64_t pooled_position(const std::vector<int32_t>& ids, int64_t end_token) {
+  const auto it = end_token == 2 ? std::max_element(ids.begin(), ids.end()) : std::find(ids.begin(), ids.end(), int32_t(end_token));
+  return it == ids.end() ? 0 : it - ids.begin();
+}
+
+}  // namespace
+
+ClipAttention::ClipAttention(const Scope& w, int64_t width, int64_t heads_)
+    : q_proj(w / "q_proj", width, width),
+      k_proj(w / "k_proj", width, width),
+      v_proj(w / "v_proj", width, width),
+      out_proj(w / "out_proj", width, width),
+      heads(heads_) {}
+
+Tensor ClipAttention::operator()(const Tensor& x, const Tensor& residual) const {
+  const auto [B, T, C] = x.dims<3>();
+  const int64_t N = heads, D = C / N;
+  const Shape split{B, T, N, D};
+  const Tensor y =
+      ops::attention(q_proj(x).view(split), k_proj(x).view(split), v_proj(x).view(split), 1.0f / std::sqrt(float(D)), Mask::causal);
+  return out_proj(y.view({B, T, C}), {.residual = residual});
+}
+
+ClipLayer::ClipLayer(const Scope& w, const ClipTextConfig& config)
+    : layer_norm1(w / "layer_norm1", config.width, config.eps),
+      self_attn(w / "self_attn", config.width, config.heads),
+      layer_norm2(w / "layer_norm2", config.width, config.eps),
+      fc1(w / "mlp" / "fc1", config.width, config.mlp_width),
+      fc2(w / "mlp" / "fc2", config.mlp_width, config.width),
+      activation(config.activation),
+      path(w.path()) {}
+
+Tensor ClipLayer::operator()(const Tensor& x) const {
+  const Tensor h = self_attn(layer_norm1(x), x);
+  const Tensor y = fc2(fc1(layer_norm2(h), {.activation = activation}), {.residual = h});
+  tap(path, y);
+  return y;
+}
+
+ClipTextModel::ClipTextModel(const Scope& w, const ClipTextConfig& c)
+    : config(c),
+      token_embedding(w / "text_model" / "embeddings" / "token_embedding", c.vocabulary, c.width),
+      position_embedding(w / "text_model" / "embeddings" / "position_embedding", c.positions, c.width),
+      final_layer_norm(w / "text_model" / "final_layer_norm", c.width, c.eps) {
+  for (int64_t i = 0; i < c.layers; ++i) layers.emplace_back(w / "text_model" / "encoder" / "layers" / i, c);
+  if (c.projection) text_projection.emplace(w / "text_projection", c.width, c.projection, nn::Bias::no);
+}
+
+ClipTextOutput ClipTextModel::operator()(const std::vector<std::vector<int32_t>>& ids) const {
+  const int64_t B = int64_t(ids.size()), T = B ? int64_t(ids[0].size()) : 0;
+  if (T < 1 || T > config.positions) fail<ShapeError>("clip: {} rows of {} tokens, needed 1 to {} tokens", B, T, config.positions);
+  std::vector<int32_t> tokens, positions;
+  for (const std::vector<int32_t>& row : ids) {
+    if (int64_t(row.size()) != T) fail<ShapeError>("clip: rows of {} and {} tokens, needed equal lengths", T, row.size());
+    for (int64_t t = 0; t < T; ++t) {
+      const int32_t id = row[size_t(t)];
+      if (id < 0 || id >= config.vocabulary) fail<UsageError>("clip: token id {} is outside the vocabulary of {}", id, config.vocabulary);
+      tokens.push_back(id);
+      positions.push_back(int32_t(t));
+    }
+  }
+  Backend& backend = token_embedding.table.backend();
+  ClipTextOutput out;
+  Tensor h = ops::add(token_embedding(Tensor::from(backend, {B, T}, tokens)), position_embedding(Tensor::from(backend, {B, T}, positions)));
+  tap("text_model.embeddings", h);
+  out.hidden_states.push_back(h);
+  for (const ClipLayer& layer : layers) out.hidden_states.push_back(h = layer(h));
+
+  out.last_hidden_state = final_layer_norm(h);
+  tap("text_model.final_layer_norm", out.last_hidden_state);
+  std::vector<Tensor> rows;
+  for (int64_t b = 0; b < B; ++b) {
+    const int64_t t = pooled_position(ids[size_t(b)], config.end_token);
+    rows.push_back(ops::contiguous(out.last_hidden_state.slice(0, b, b + 1).slice(1, t, t + 1)).view({1, config.width}));
+  }
+  out.pooled = ops::concat(rows, 0);
+  if (text_projection) out.text_embeds = (*text_projection)(out.pooled);
+  return out;
+}
+
+}  // namespace hearth::parts

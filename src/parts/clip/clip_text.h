@@ -1,0 +1,60 @@
+// The text tower of CLIP (Radford et al. 2021, arXiv 2103.00020), after transformers' CLIPTextModel.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "nn/layers.h"
+#include "parts/clip/config.h"
+
+namespace hearth::parts {
+
+// Causal self-attention. x [B, T, C] → [B, T, C], with the residual added.
+struct ClipAttention {
+  ClipAttention(const Scope& w, int64_t width, int64_t heads);
+  Tensor operator()(const Tensor& x, const Tensor& residual) const;
+
+  nn::Linear q_proj, k_proj, v_proj, out_proj;
+  int64_t heads;
+};
+
+// x + attention(norm(x)), then + mlp(norm(·)).   x [B, T, C] → [B, T, C]
+struct ClipLayer {
+  ClipLayer(const Scope& w, const ClipTextConfig& config);
+  Tensor operator()(const Tensor& x) const;
+
+  nn::LayerNorm layer_norm1;
+  ClipAttention self_attn;
+  nn::LayerNorm layer_norm2;
+  nn::Linear fc1, fc2;  // mlp.fc1, mlp.fc2
+  Activation activation;
+  std::string path;
+};
+
+struct ClipTextOutput {
+  Tensor last_hidden_state;  // [B, T, C], after the final norm: what SD 1.x is conditioned on
+  // [B, T, C] each, without the final norm: the embeddings, then every layer's output. "Clip skip" n takes the n-th from
+  // the end; the model's final_layer_norm is the caller's to apply.
+  std::vector<Tensor> hidden_states;
+  // [B, C]: row of last_hidden_state at the first end token (row 0 where there is none). Where the config's end_token is 2,
+  // which old configs say wrongly, the row of the highest id, as the reference does; an added token with a higher id than
+  // the end marker is then pooled instead.
+  Tensor pooled;
+  Tensor text_embeds;  // [B, projection]: pooled · text_projectionᵀ; undefined without projection
+};
+
+struct ClipTextModel {
+  ClipTextModel(const Scope& w, const ClipTextConfig& config);
+
+  // ids: B rows of T ≤ config.positions tokens each, row-major; all positions are attended to causally, padding too.
+  // ShapeError for too many tokens or a ragged count, UsageError for an id outside the vocabulary.
+  ClipTextOutput operator()(const std::vector<std::vector<int32_t>>& ids) const;
+
+  ClipTextConfig config;
+  nn::Embedding token_embedding, position_embedding;  // text_model.embeddings.…
+  std::vector<ClipLayer> layers;                      // text_model.encoder.layers.i
+  nn::LayerNorm final_layer_norm;
+  std::optional<nn::Linear> text_projection;  // no bias, [projection, C]
+};
+
+}  // namespace hearth::parts

@@ -1,0 +1,94 @@
+#include "parts/clip/config.h"
+
+#include "parts/activation.h"
+
+namespace hearth::parts {
+namespace {
+
+int64_t positive(const Config& c, const char* key, int64_t otherwise) {
+  const int64_t value = c.integer(key, otherwise);
+  if (value < 1) fail<WeightError>("{}: '{}' = {}, needed at least 1", c.where(), key, value);
+  return value;
+}
+
+bool has_projection(const Config& c, std::string name) {
+  const std::vector<std::string> architectures = c.texts("architectures", {{"CLIPTextModel"}});
+  if (name.empty() && !architectures.empty()) name = architectures[0];
+  if (name == "CLIPTextModelWithProjection") return true;
+  if (name == "CLIPTextModel" || name.empty()) return false;
+  fail<UnsupportedError>("{}: text encoder class \"{}\" is not supported, only CLIPTextModel and CLIPTextModelWithProjection", c.where(),
+                         name);
+}
+
+}  // namespace
+
+ClipTextConfig ClipTextConfig::from(const Config& c, const std::string& class_name) {
+  c.only("model_type", {"clip_text_model"});
+  ClipTextConfig t;
+  t.vocabulary = positive(c, "vocab_size", 49408);
+  t.positions = positive(c, "max_position_embeddings", 77);
+  t.width = positive(c, "hidden_size", 512);
+  t.layers = positive(c, "num_hidden_layers", 12);
+  t.heads = positive(c, "num_attention_heads", 8);
+  t.mlp_width = positive(c, "intermediate_size", 2048);
+  if (t.width % t.heads)
+    fail<WeightError>("{}: 'num_attention_heads' = {} does not divide 'hidden_size' = {}", c.where(), t.heads, t.width);
+  t.activation = transformers_activation(c, "hidden_act", "quick_gelu");
+  t.eps = float(c.number("layer_norm_eps", 1e-5));
+  t.end_token = c.integer("eos_token_id", 49407);
+  const int64_t projection = positive(c, "projection_dim", 512);
+  t.projection = has_projection(c, class_name) ? projection : 0;
+
+  // Training, storage and bookkeeping; the token ids are the tokenizer's business.
+  c.no_effect({"attention_dropout", "dropout", "initializer_factor", "initializer_range", "bos_token_id", "pad_token_id", "sep_token_id",
+               "torch_dtype", "dtype", "transformers_version", "id2label", "label2id", "name_or_path"});
+  // What transformers writes into every model's config. Those that would change the result have one supported value.
+  c.no_effect({"return_dict",
+               "output_hidden_states",
+               "output_attentions",
+               "torchscript",
+               "use_bfloat16",
+               "use_cache",
+               "tie_word_embeddings",
+               "chunk_size_feed_forward",
+               "finetuning_task",
+               "task_specific_params",
+               "problem_type",
+               "tokenizer_class",
+               "prefix",
+               "decoder_start_token_id",
+               "begin_suppress_tokens",
+               "suppress_tokens",
+               "bad_words_ids",
+               "forced_bos_token_id",
+               "forced_eos_token_id",
+               "diversity_penalty",
+               "do_sample",
+               "early_stopping",
+               "encoder_no_repeat_ngram_size",
+               "exponential_decay_length_penalty",
+               "length_penalty",
+               "max_length",
+               "min_length",
+               "no_repeat_ngram_size",
+               "num_beam_groups",
+               "num_beams",
+               "num_return_sequences",
+               "output_scores",
+               "remove_invalid_values",
+               "repetition_penalty",
+               "return_dict_in_generate",
+               "temperature",
+               "tf_legacy_loss",
+               "top_k",
+               "top_p",
+               "typical_p"});
+  for (const char* key : {"is_decoder", "is_encoder_decoder", "add_cross_attention", "tie_encoder_decoder"}) c.only(key, false);
+  c.only_null("cross_attention_hidden_size");
+  if (c.has("pruned_heads") && c.dump("pruned_heads") != "{}")
+    fail<UnsupportedError>("{}: 'pruned_heads' = {} is not supported", c.where(), c.dump("pruned_heads"));
+  c.finish();
+  return t;
+}
+
+}  // namespace hearth::parts

@@ -1,0 +1,93 @@
+// The spatial transformer of the Stable Diffusion UNet (Rombach et al. 2022, arXiv 2112.10752, appendix E.2.1).
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "core/observe.h"
+#include "nn/attention.h"
+#include "parts/unet/config.h"
+
+namespace hearth::parts {
+
+// W₂ (a · gelu(b)) with (a, b) = W₁ x: GEGLU, the value half first, exact GELU (Shazeer 2020).
+struct GegluMlp {
+  GegluMlp(const Scope& w, int64_t width) : proj(w / "net" / 0 / "proj", width, 8 * width), out(w / "net" / 2, 4 * width, width) {}
+
+  Tensor operator()(const Tensor& x, const Tensor& residual) const { return out(ops::geglu(proj(x)), {.residual = residual}); }
+
+  nn::Linear proj, out;
+};
+
+// x [B, T, C], context [B, S, Cx] → [B, T, C]
+struct TransformerBlock {
+  TransformerBlock(const Scope& w, int64_t width, int64_t context_width, int64_t heads, bool only_cross_attention_)
+      : norm1(w / "norm1", width),
+        attn1(w / "attn1", width, only_cross_attention_ ? context_width : width, heads, width / heads, nn::Bias::no),
+        norm2(w / "norm2", width),
+        attn2(w / "attn2", width, context_width, heads, width / heads, nn::Bias::no),
+        norm3(w / "norm3", width),
+        ff(w / "ff", width),
+        only_cross_attention(only_cross_attention_),
+        path(w.path()) {}
+
+  Tensor operator()(const Tensor& x, const Tensor& context) const {
+    const Tensor n = norm1(x);
+    Tensor h = attn1(n, only_cross_attention ? context : n, x);
+    h = attn2(norm2(h), context, h);
+    h = ff(norm3(h), h);
+    tap(path, h);
+    return h;
+  }
+
+  nn::LayerNorm norm1;
+  nn::Attention attn1;
+  nn::LayerNorm norm2;
+  nn::Attention attn2;
+  nn::LayerNorm norm3;
+  GegluMlp ff;
+  bool only_cross_attention;
+  std::string path;
+};
+
+// x [B, H, W, C], context [B, S, Cx] → [B, H, W, C]. Its group norm has eps 1e-6 whatever norm_eps says.
+struct SpatialTransformer {
+  SpatialTransformer(const Scope& w, const UnetConfig& config, const UnetConfig::Level& level, bool only_cross_attention, int64_t depth)
+      // The heads have ⌊C/N⌋ channels each: where N does not divide C, the blocks are narrower than x.
+      : inner(level.channels / level.heads * level.heads),
+        norm(w / "norm", config.groups, level.channels, 1e-6f),
+        proj_in(projection(w / "proj_in", level.channels, inner, config.linear_projection)),
+        proj_out(projection(w / "proj_out", inner, level.channels, config.linear_projection)),
+        path(w.path()) {
+    for (int64_t i = 0; i < depth; ++i)
+      blocks.emplace_back(w / "transformer_blocks" / i, inner, config.context, level.heads, only_cross_attention);
+  }
+
+  Tensor operator()(const Tensor& x, const Tensor& context) const {
+    const auto [B, H, W, C] = x.dims<4>();
+    Tensor h = project(proj_in, norm(x)).view({B, H * W, inner});
+    for (const TransformerBlock& block : blocks) h = block(h, context);
+    const Tensor y = project(proj_out, h.view({B, H, W, inner}), {.residual = x});
+    tap(path, y);
+    return y;
+  }
+
+  // A matrix or a 1×1 convolution: the same map, stored differently.
+  using Projection = std::variant<nn::Linear, nn::Conv2d>;
+  static Projection projection(const Scope& w, int64_t in, int64_t out, bool linear) {
+    if (linear) return nn::Linear(w, in, out);
+    return nn::Conv2d(w, in, out, 1);
+  }
+  static Tensor project(const Projection& p, const Tensor& x, const Epilogue& e = {}) {
+    return std::visit([&](const auto& layer) { return layer(x, e); }, p);
+  }
+
+  int64_t inner;
+  nn::GroupNorm norm;
+  Projection proj_in;
+  std::vector<TransformerBlock> blocks;  // transformer_blocks.i
+  Projection proj_out;
+  std::string path;
+};
+
+}  // namespace hearth::parts

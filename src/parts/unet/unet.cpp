@@ -1,0 +1,133 @@
+#include "parts/unet/unet.h"
+
+#include "nn/timestep_embedding.h"
+
+namespace hearth::parts {
+namespace {
+
+nn::ResnetSpec resnet_spec(const UnetConfig& c, float output_scale = 1) {
+  return {.groups = c.groups, .eps = c.eps, .activation = c.activation, .temb = c.temb, .output_scale = output_scale};
+}
+
+ConvSpec halving(int64_t padding) { return {.stride = 2, .padding = {padding, padding, 1, 1}}; }
+
+}  // namespace
+
+DownBlock::DownBlock(const Scope& w, const UnetConfig& config, size_t i) : path(w.path()) {
+  const UnetConfig::Level& level = config.levels[i];
+  const int64_t below = config.levels[i == 0 ? 0 : i - 1].channels, C = level.channels;
+  for (int64_t j = 0; j < level.layers; ++j) {
+    resnets.emplace_back(w / "resnets" / j, j == 0 ? below : C, C, resnet_spec(config));
+    if (level.attends_down)
+      attentions.emplace_back(w / "attentions" / j, config, level, level.only_cross_attention, level.depths_down[size_t(j)]);
+  }
+  if (i + 1 < config.levels.size()) downsampler.emplace(w / "downsamplers" / 0 / "conv", C, C, 3, halving(config.downsample_padding));
+}
+
+Tensor DownBlock::operator()(Tensor x, const Tensor& temb, const Tensor& context, std::vector<Tensor>& skips) const {
+  for (size_t j = 0; j < resnets.size(); ++j) {
+    x = resnets[j](x, temb);
+    if (!attentions.empty()) x = attentions[j](x, context);
+    skips.push_back(x);
+  }
+  if (downsampler) skips.push_back(x = (*downsampler)(x));
+  tap(path, x);
+  return x;
+}
+
+MidBlock::MidBlock(const Scope& w, const UnetConfig& config) : path(w.path()) {
+  const UnetConfig::Level& level = config.levels.back();
+  const nn::ResnetSpec spec = resnet_spec(config, config.mid_block_scale_factor);
+  resnets.emplace_back(w / "resnets" / 0, level.channels, level.channels, spec);
+  if (config.mid == UnetConfig::Mid::resnet) return;
+  // only_cross_attention does not reach the mid block: its first attention always looks at x.
+  attention.emplace(w / "attentions" / 0, config, level, false, config.mid_depth);
+  resnets.emplace_back(w / "resnets" / 1, level.channels, level.channels, spec);
+}
+
+Tensor MidBlock::operator()(const Tensor& x, const Tensor& temb, const Tensor& context) const {
+  Tensor h = resnets[0](x, temb);
+  if (attention) h = resnets[1]((*attention)(h, context), temb);
+  tap(path, h);
+  return h;
+}
+
+UpBlock::UpBlock(const Scope& w, const UnetConfig& config, size_t i) : path(w.path()) {
+  const UnetConfig::Level& level = config.levels[i];
+  const int64_t C = level.channels;
+  const int64_t below = config.levels[i + 1 < config.levels.size() ? i + 1 : i].channels,
+                above = config.levels[i == 0 ? 0 : i - 1].channels;
+  for (int64_t j = 0; j <= level.layers; ++j) {
+    // The last skip of a level is what came in from the level above it.
+    const int64_t x = j == 0 ? below : C, skip = j == level.layers ? above : C;
+    resnets.emplace_back(w / "resnets" / j, x + skip, C, resnet_spec(config));
+    if (level.attends_up)
+      attentions.emplace_back(w / "attentions" / j, config, level, level.only_cross_attention, level.depths_up[size_t(j)]);
+  }
+  if (i > 0) upsampler.emplace(w / "upsamplers" / 0 / "conv", C, C, 3, ConvSpec::same(3));
+}
+
+Tensor UpBlock::operator()(Tensor x, const Tensor& temb, const Tensor& context, std::vector<Tensor>& skips) const {
+  for (size_t j = 0; j < resnets.size(); ++j) {
+    x = ops::concat({x, skips.back()}, -1);
+    skips.pop_back();
+    x = resnets[j](x, temb);
+    if (!attentions.empty()) x = attentions[j](x, context);
+  }
+  if (upsampler) x = upsampler->resized(x, skips.back().size(1), skips.back().size(2));
+  tap(path, x);
+  return x;
+}
+
+Unet::Unet(const Scope& w, const UnetConfig& c)
+    : config(c),
+      time_embedding_1(w / "time_embedding" / "linear_1", c.levels[0].channels, c.temb),
+      time_embedding_2(w / "time_embedding" / "linear_2", c.temb, c.temb),
+      conv_in(w / "conv_in", c.in_channels, c.levels[0].channels, c.conv_in_kernel, ConvSpec::same(c.conv_in_kernel)),
+      conv_norm_out(w / "conv_norm_out", c.groups, c.levels[0].channels, c.eps),
+      conv_out(w / "conv_out", c.levels[0].channels, c.out_channels, c.conv_out_kernel, ConvSpec::same(c.conv_out_kernel)) {
+  const size_t L = c.levels.size();
+  for (size_t i = 0; i < L; ++i) down_blocks.emplace_back(w / "down_blocks" / int64_t(i), c, i);
+  if (c.mid != UnetConfig::Mid::none) mid_block.emplace(w / "mid_block", c);
+  for (size_t i = 0; i < L; ++i) up_blocks.emplace_back(w / "up_blocks" / int64_t(i), c, L - 1 - i);
+}
+
+// → [B, temb], activated: every residual block starts with the same activation of it, so it is done once.
+Tensor Unet::time_embedding(Backend& backend, std::span<const float> timesteps, int64_t B) const {
+  const std::vector<float> each(timesteps.size() == 1 ? std::vector<float>(size_t(B), timesteps[0])
+                                                      : std::vector<float>(timesteps.begin(), timesteps.end()));
+  const Tensor t = nn::embed_timesteps(
+      backend, each,
+      {.channels = config.levels[0].channels, .cosine_first = config.cosine_first, .frequency_shift = config.frequency_shift});
+  Tensor emb = time_embedding_2(time_embedding_1(t, {.activation = config.activation}), {.activation = config.timestep_post_act});
+  tap("time_embedding", emb);
+  if (config.time_embedding_act_fn != Activation::none) emb = ops::activate(emb, config.time_embedding_act_fn);
+  return ops::activate(emb, config.activation);
+}
+
+Tensor Unet::operator()(const Tensor& x, std::span<const float> timesteps, const Tensor& context) const {
+  const auto [B, H, W, C] = x.dims<4>();
+  if (C != config.in_channels) fail<ShapeError>("unet: x {} has {} channels, needed {}", x.shape(), C, config.in_channels);
+  if (timesteps.size() != 1 && int64_t(timesteps.size()) != B)
+    fail<ShapeError>("unet: {} timesteps, needed 1 or one for each of {} images", timesteps.size(), B);
+  if (config.context && (!context || context.rank() != 3 || context.size(0) != B || context.size(2) != config.context))
+    fail<ShapeError>("unet: context {}, needed [{}, S, {}]", context ? context.shape() : Shape{}, B, config.context);
+
+  const Tensor temb = time_embedding(x.backend(), timesteps, B);
+  Tensor h = x;
+  if (config.center_input_sample)
+    h = ops::linear_combination({x, Tensor::from(x.backend(), x.shape(), std::vector<float>(size_t(x.numel()), 1.0f))}, {2, -1});
+  h = conv_in(h);
+  tap("conv_in", h);
+
+  std::vector<Tensor> skips{h};
+  for (const DownBlock& block : down_blocks) h = block(h, temb, context, skips);
+  if (mid_block) h = (*mid_block)(h, temb, context);
+  for (const UpBlock& block : up_blocks) h = block(h, temb, context, skips);
+
+  h = conv_out(conv_norm_out(h, config.activation));
+  tap("conv_out", h);
+  return h;
+}
+
+}  // namespace hearth::parts
