@@ -1,0 +1,58 @@
+# What to type every day. Thin on purpose: CMake builds, tools/ holds the scripts, CMakePresets.json the kinds of build.
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo build test asan tsan bench format lint clean packages packages-test
+
+JOBS ?= $(shell nproc)
+PROMPT ?= a red house on green hills at sunset, two pine trees
+SEED ?= 7
+HEARTH := build/release/bin/hearth
+
+# A user without a home can still build: the compiler cache then lies in the build folder.
+ifneq ($(shell test -w "$$HOME" && echo yes),yes)
+export CCACHE_DIR ?= $(CURDIR)/build/ccache
+endif
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: build  ## install packages, build, draw demo.png (PROMPT="…" SEED=n)
+	$(HEARTH) generate --prompt "$(PROMPT)" --seed $(SEED) --output demo.png
+	@echo "The picture: $(CURDIR)/demo.png"
+
+build: packages build/release/build.ninja  ## install packages, build the command build/release/bin/hearth
+	cmake --build --preset release --parallel $(JOBS) --target hearth
+
+test: packages-test build/release/build.ninja  ## install packages, build, run every test
+	cmake --build --preset release --parallel $(JOBS)
+	ctest --preset release --parallel $(JOBS)
+
+asan: packages-test build/asan/build.ninja  ## the tests under the address and undefined-behaviour sanitizers
+	cmake --build --preset asan --parallel $(JOBS)
+	ctest --preset asan --parallel $(JOBS)
+
+tsan: packages-test build/tsan/build.ninja  ## the tests under the thread sanitizer
+	cmake --build --preset tsan --parallel $(JOBS)
+	ctest --preset tsan --parallel $(JOBS)
+
+bench: build  ## speed and memory at the full size of Stable Diffusion 1.5
+	$(HEARTH) bench --model sd15
+
+format: packages-test  ## clang-format every source
+	tools/format.sh
+
+lint: packages-test build/release/build.ninja  ## format, clang-tidy and the rules of docs/architecture.md
+	cmake --build --preset release --parallel $(JOBS)
+	ctest --preset release --tests-regex '^lint\.' --output-on-failure
+
+clean:  ## remove everything built
+	rm -rf build demo.png
+
+packages:
+	@tools/install_packages.sh build
+packages-test:
+	@tools/install_packages.sh test
+
+# CMake runs again by itself when its files change; only the first time is ours.
+build/%/build.ninja:
+	cmake --preset $*

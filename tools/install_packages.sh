@@ -1,0 +1,57 @@
+#!/bin/sh
+# Installs what hearth needs from the distribution's packages: the one list, for people, for `make` and for CI.
+#   tools/install_packages.sh                to build
+#   tools/install_packages.sh test           to build and run every test
+#   tools/install_packages.sh --list [test]  only prints the names
+# Needs root or a sudo that asks no password, and only when something is missing. Quick when nothing is.
+set -eu
+
+build="g++ cmake ninja-build ccache libfmt-dev nlohmann-json3-dev libcli11-dev libpng-dev libicu-dev libgtest-dev libbenchmark-dev"
+tests="clang-format clang-tidy"
+
+list=false
+if [ "${1:-}" = --list ]; then
+  list=true
+  shift
+fi
+case "${1:-build}" in
+  build) wanted=$build ;;
+  test) wanted="$build $tests" ;;
+  *)
+    echo "install_packages: '$1' is neither 'build' nor 'test'" >&2
+    exit 2
+    ;;
+esac
+if $list; then
+  printf '%s\n' $wanted
+  exit 0
+fi
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  echo "install_packages: no apt here; install what Debian 12 calls: $wanted" >&2
+  exit 0  # they may be there: CMake names what it does not find
+fi
+
+missing=
+for package in $wanted; do
+  status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || status=
+  [ "$status" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ]; then
+  as_root=
+elif sudo -n true 2>/dev/null; then
+  as_root="sudo -n"
+else
+  echo "install_packages: not root, and packages are missing; run: sudo apt-get install$missing" >&2
+  exit 1
+fi
+
+apt() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=600 "$@"; }
+# shellcheck disable=SC2086  # the names are words
+install() { apt install -y --no-install-recommends $missing; }
+
+echo "install_packages: installing$missing"
+# Old lists name versions that the mirror has dropped, and a fresh machine has none: then update once and try again.
+install || { apt update && install; }
