@@ -55,16 +55,11 @@ class Shape {
   int rank_ = 0;
 };
 
-inline std::string to_string(const Shape& shape) {
-  std::string text = "[";
-  for (int i = 0; i < shape.rank(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + "]";
-}
+std::string to_string(const Shape& shape);  // "[1, 2, 3]"
 
 }  // namespace hearth
 
-template <> struct fmt::formatter<hearth::Shape> : fmt::formatter<std::string_view> {
-  template <class Context> auto format(const hearth::Shape& shape, Context& context) const {
-    return fmt::formatter<std::string_view>::format(to_string(shape), context);
-  }
+template <> struct fmt::formatter<hearth::Shape> {
+  constexpr auto parse(fmt::format_parse_context& context) const { return context.begin(); }
+  fmt::format_context::iterator format(const hearth::Shape& shape, fmt::format_context& context) const;
 };

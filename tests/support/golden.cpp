@@ -11,8 +11,18 @@
 
 namespace hearth::test {
 
+std::filesystem::path folder_of(const char* source_file) {
+  // Compiler caches shorten __FILE__ to a path relative to the build folder; what follows "src/" or "tests/" stays.
+  const std::filesystem::path file = source_file;
+  if (file.is_absolute()) return file.parent_path();
+  std::filesystem::path inside;
+  for (const auto& part : file.parent_path())
+    if (part != "..") inside /= part;
+  return std::filesystem::path(HEARTH_SOURCE_DIR) / inside;
+}
+
 Golden::Golden(const char* source_file, const std::string& name, Backend& device) {
-  const auto path = std::filesystem::path(source_file).parent_path() / "golden" / (name + ".safetensors");
+  const auto path = folder_of(source_file) / "golden" / (name + ".safetensors");
   const auto file = SafetensorsFile::open(path);
   metadata_ = file->header().metadata;
   for (const auto& [tensor, entry] : file->header().tensors) {

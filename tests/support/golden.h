@@ -2,6 +2,7 @@
 // They hold inputs, outputs and taps along the way; weights are a function of the tensor's name.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "core/observe.h"
 
 namespace hearth::test {
+
+// The folder of a test's source in the source tree: pass __FILE__.
+std::filesystem::path folder_of(const char* source_file);
 
 class Golden {
  public:

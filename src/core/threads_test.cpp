@@ -1,0 +1,93 @@
+#include "core/threads.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+
+namespace hearth {
+namespace {
+
+TEST(threads, every_piece_runs_once) {
+  for (int threads : {1, 2, 3, 8}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.size(), threads);
+    for (int round = 0; round < 200; ++round) {
+      std::vector<std::atomic<int>> count(size_t(1 + round * 7 % 50));
+      pool.run(int64_t(count.size()), [&](int64_t i) { ++count[size_t(i)]; });
+      for (const auto& c : count) ASSERT_EQ(c, 1);
+    }
+  }
+}
+
+TEST(threads, ranges_cover_without_overlap) {
+  ThreadPool pool(3);
+  std::vector<int> seen(1003, 0);
+  pool.for_ranges(1003, 10, [&](int64_t begin, int64_t end) {
+    EXPECT_LE(end - begin, 10);
+    for (int64_t i = begin; i < end; ++i) ++seen[size_t(i)];
+  });
+  EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), 0), 1003);
+  pool.for_ranges(0, 10, [](int64_t, int64_t) { FAIL(); });
+}
+
+TEST(threads, the_first_exception_reaches_the_caller_and_the_pool_lives_on) {
+  ThreadPool pool(2);
+  EXPECT_THROW(pool.run(100,
+                        [](int64_t i) {
+                          if (i == 57) throw std::runtime_error("57");
+                        }),
+               std::runtime_error);
+  std::atomic<int> ran = 0;
+  pool.run(100, [&](int64_t) { ++ran; });
+  EXPECT_EQ(ran, 100);
+}
+
+TEST(threads, a_piece_may_use_the_pool) {
+  ThreadPool pool(2);
+  std::atomic<int> ran = 0;
+  pool.run(10, [&](int64_t) { pool.run(10, [&](int64_t) { ++ran; }); });
+  EXPECT_EQ(ran, 100);
+}
+
+TEST(threads, works_after_sleeping_and_from_several_callers) {
+  ThreadPool pool(2);
+  std::atomic<int> ran = 0;
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 3; ++c)
+    callers.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) pool.run(8, [&](int64_t) { ++ran; });
+    });
+  for (auto& caller : callers) caller.join();
+  EXPECT_EQ(ran, 3 * 50 * 8);
+}
+
+TEST(threads, subnormals_are_flushed_on_every_thread_and_restored) {
+  for (int threads : {1, 2}) {
+    ThreadPool pool(threads);
+    volatile float tiny = std::numeric_limits<float>::min();
+    std::atomic<int> kept = 0;
+    pool.run(64, [&](int64_t) {
+      if (tiny * 0.5f != 0.0f) ++kept;
+    });
+    EXPECT_EQ(kept, 0);
+    EXPECT_NE(tiny * 0.5f, 0.0f);
+  }
+}
+
+TEST(threads, impossible_counts_are_refused) {
+  EXPECT_THROW(ThreadPool(-1), UsageError);
+  EXPECT_THROW(ThreadPool(100000), UsageError);
+  EXPECT_GE(ThreadPool(0).size(), 1);
+}
+
+}  // namespace
+}  // namespace hearth

@@ -1,0 +1,85 @@
+#include "ops/attention.h"
+
+#include <cmath>
+#include <limits>
+
+#include "ops/random_test.h"
+
+namespace hearth {
+namespace {
+
+using test::Random;
+
+// G-82: no head size is special.
+BACKEND_TEST(attention, G82_every_head_size_in_every_type) {
+  Random random(21);
+  for (const int64_t D : {1, 3, 8, 16, 40, 64, 72, 80, 88, 96, 112, 128, 160, 256, 512})
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+      const int64_t T = random.between(1, 40), S = random.between(1, 90), N = random.between(1, 3);
+      const auto q = random.normal(device, {2, T, N, D}, dtype), k = random.normal(device, {2, S, N, D}, dtype),
+                 v = random.normal(device, {2, S, N, D}, dtype);
+      const float scale = 1 / std::sqrt(float(D));
+      SCOPED_TRACE(fmt::format("D {} T {} S {} {}", D, T, S, name_of(dtype)));
+      EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, scale), ops::attention(q.truth, k.truth, v.truth, scale),
+                   test::op_tolerance(dtype));
+    }
+}
+
+BACKEND_TEST(attention, lengths_around_every_block_size) {
+  Random random(22);
+  for (const int64_t S : {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 77, 127, 128, 129, 255, 256, 257, 300, 513, 700}) {
+    const int64_t T = random.chance() ? S : random.between(1, 70);
+    const auto q = random.normal(device, {1, T, 2, 20}), k = random.normal(device, {1, S, 2, 20}), v = random.normal(device, {1, S, 2, 20});
+    SCOPED_TRACE(fmt::format("T {} S {}", T, S));
+    EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, 0.9f), ops::attention(q.truth, k.truth, v.truth, 0.9f), 2e-6);
+    if (T == S)
+      EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, 0.9f, Mask::causal),
+                   ops::attention(q.truth, k.truth, v.truth, 0.9f, Mask::causal), 2e-6);
+  }
+}
+
+BACKEND_TEST(attention, takes_views_into_a_fused_projection) {
+  Random random(23);
+  const auto qkv = random.normal(device, {2, 33, 3, 4, 16});
+  const auto run = [](const Tensor& fused) {
+    const Tensor flat = fused.view({2, 33, 12, 16});
+    return ops::attention(flat.slice(2, 0, 4), flat.slice(2, 4, 8), flat.slice(2, 8, 12), 0.25f);
+  };
+  EXPECT_CLOSE(run(qkv.device), run(qkv.truth), 2e-6);
+}
+
+// G-79: the scores overflow 16 bits and the maximum must be taken away before exp. One key wins each row outright.
+BACKEND_TEST(attention, G79_huge_scores) {
+  const int64_t T = 5, S = 40, D = 8;
+  std::vector<float> q(size_t(T * D), 1000.0f), k(size_t(S * D)), v(size_t(S * D));
+  for (int64_t s = 0; s < S; ++s)
+    for (int64_t d = 0; d < D; ++d) k[size_t(s * D + d)] = float(s == 17 ? 40 : -40 + s % 3), v[size_t(s * D + d)] = float(s);
+  const Tensor y = ops::attention(Tensor::from(device, {1, T, 1, D}, q), Tensor::from(device, {1, S, 1, D}, k),
+                                  Tensor::from(device, {1, S, 1, D}, v), 1.0f);
+  for (const float value : y.to_vector()) EXPECT_EQ(value, 17.0f);
+}
+
+BACKEND_TEST(attention, a_later_key_never_reaches_an_earlier_query_under_the_causal_mask) {
+  Random random(24);
+  const auto q = random.normal(device, {1, 50, 1, 8}), k = random.normal(device, {1, 50, 1, 8}), v = random.normal(device, {1, 50, 1, 8});
+  const std::vector<float> before = ops::attention(q.device, k.device, v.device, 1, Mask::causal).to_vector();
+  for (int64_t i = 30 * 8; i < 50 * 8; ++i)
+    k.device.data<float>()[i] = 7, v.device.data<float>()[i] = std::numeric_limits<float>::infinity();
+  const std::vector<float> after = ops::attention(q.device, k.device, v.device, 1, Mask::causal).to_vector();
+  for (size_t i = 0; i < 30 * 8; ++i) ASSERT_EQ(before[i], after[i]) << i;
+}
+
+BACKEND_TEST(attention, refuses_what_does_not_fit) {
+  const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
+  const Tensor q = zeros({1, 4, 2, 8}), k = zeros({1, 6, 2, 8});
+  EXPECT_NO_THROW(ops::attention(q, k, k, 1));
+  EXPECT_THROW(ops::attention(q, zeros({1, 6, 3, 8}), k, 1), ShapeError);
+  EXPECT_THROW(ops::attention(q, k, zeros({1, 5, 2, 8}), 1), ShapeError);
+  EXPECT_THROW(ops::attention(q, zeros({1, 6, 2, 8}, DType::f16), k, 1), ShapeError);
+  EXPECT_THROW(ops::attention(q, zeros({1, 0, 2, 8}), zeros({1, 0, 2, 8}), 1), ShapeError);
+  EXPECT_THROW(ops::attention(q, k, k, 1, Mask::causal), ShapeError);
+  EXPECT_THROW(ops::attention(zeros({4, 2, 8}), k, k, 1), ShapeError);
+}
+
+}  // namespace
+}  // namespace hearth

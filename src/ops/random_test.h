@@ -1,0 +1,49 @@
+// Random inputs for comparing a backend with the reference one on the same rounded values.
+#pragma once
+
+#include <random>
+
+#include "backends/backends.h"
+#include "support/backend_test.h"
+#include "support/tolerance.h"
+
+namespace hearth::test {
+
+inline Backend& truth() {
+  static const std::unique_ptr<Backend> backend = make_backend({.name = "reference", .threads = 2});
+  return *backend;
+}
+
+class Random {
+ public:
+  explicit Random(uint32_t seed) : engine_(seed) {}
+
+  int64_t between(int64_t low, int64_t high) { return low + int64_t(engine_() % uint32_t(high - low + 1)); }
+  bool chance() { return engine_() % 2; }
+  DType dtype() { return std::array{DType::f32, DType::f16, DType::bf16}[engine_() % 3]; }
+  // The same values on the device under test and on the reference backend.
+  struct Pair {
+    Tensor device, truth;
+  };
+  Pair normal(Backend& device, const Shape& shape, DType dtype = DType::f32, float scale = 1) {
+    std::normal_distribution<float> distribution(0, scale);
+    std::vector<float> values;
+    for (int64_t i = 0; i < shape.numel(); ++i) values.push_back(distribution(engine_));
+    return {Tensor::from(device, shape, values, dtype), Tensor::from(truth(), shape, values, dtype)};
+  }
+  struct WeightPair {
+    Weight device, truth;
+  };
+  WeightPair weight(Backend& device, const Shape& shape, WeightKind kind, DType hold) {
+    const Pair w = normal(device, shape, DType::f32, 1 / std::sqrt(float(shape.numel() / shape[0])));
+    const auto make = [&](Backend& backend, const Tensor& t) {
+      return Weight{.name = "w", .shape = shape, .dtype = hold, .prepared = backend.prepare(t, kind, hold), .backend = &backend};
+    };
+    return {make(device, w.device), make(truth(), w.truth)};
+  }
+
+ private:
+  std::mt19937 engine_;
+};
+
+}  // namespace hearth::test
