@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -48,6 +49,26 @@ const Json* find(const Json& json, std::string_view key) {
   fail<WeightError>("{}: '{}' is {} ({}), needed {}", where, key, kind_of(value), shortened(value), needed);
 }
 
+// Python's json module writes -Infinity, Infinity and NaN bare (diffusers: "lambda_min_clipped": -Infinity). They become texts
+// here, which as_number() understands.
+std::string quote_bare_infinities(std::string_view text) {
+  std::string out;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') in_string = !in_string;
+    if (in_string && c == '\\' && i + 1 < text.size()) out += text[i++];
+    const auto literal = [&](std::string_view word) {
+      if (in_string || text.substr(i, word.size()) != word) return false;
+      out += fmt::format("\"{}\"", word);
+      i += word.size() - 1;
+      return true;
+    };
+    if (!literal("-Infinity") && !literal("Infinity") && !literal("NaN")) out += text[i];
+  }
+  return out;
+}
+
 bool is_whole(const Json& value) {
   return value.is_number_integer() || (value.is_number_float() && value.get<double>() == double(int64_t(value.get<double>())));
 }
@@ -59,7 +80,7 @@ Config Config::parse(std::string_view text, std::string where) {
   config.where_ = std::move(where);
   config.data_ = std::make_shared<Data>();
   try {
-    config.data_->json = Json::parse(text);
+    config.data_->json = Json::parse(quote_bare_infinities(text));
   } catch (const Json::parse_error& e) {
     const size_t end = std::min(e.byte, text.size());
     const auto line = 1 + std::count(text.begin(), text.begin() + std::ptrdiff_t(end), '\n');
@@ -124,7 +145,13 @@ template <class T, class Read> std::optional<std::vector<T>> list_of(const Json&
 std::optional<int64_t> as_integer(const Json& v) {
   return is_whole(v) ? std::optional(v.is_number_integer() ? v.get<int64_t>() : int64_t(v.get<double>())) : std::nullopt;
 }
-std::optional<double> as_number(const Json& v) { return v.is_number() ? std::optional(v.get<double>()) : std::nullopt; }
+std::optional<double> as_number(const Json& v) {
+  if (v.is_number()) return v.get<double>();
+  if (v == "-Infinity") return -std::numeric_limits<double>::infinity();
+  if (v == "Infinity") return std::numeric_limits<double>::infinity();
+  if (v == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  return std::nullopt;
+}
 std::optional<bool> as_boolean(const Json& v) { return v.is_boolean() ? std::optional(v.get<bool>()) : std::nullopt; }
 std::optional<std::string> as_text(const Json& v) { return v.is_string() ? std::optional(v.get<std::string>()) : std::nullopt; }
 
