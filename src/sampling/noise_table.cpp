@@ -1,0 +1,94 @@
+#include "sampling/noise_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace hearth::sampling {
+namespace {
+
+// Nichol & Dhariwal 2021 (arXiv 2102.09672), equation 17, with β capped at 0.999.
+std::vector<float> cosine_betas(int64_t n) {
+  const auto alpha_bar = [](double t) { return std::pow(std::cos((t + 0.008) / 1.008 * std::numbers::pi / 2), 2); };
+  std::vector<float> betas;
+  for (int64_t i = 0; i < n; ++i)
+    betas.push_back(float(std::min(1 - alpha_bar(double(i + 1) / double(n)) / alpha_bar(double(i) / double(n)), 0.999)));
+  return betas;
+}
+
+std::vector<float> training_betas(const SchedulerConfig& c) {
+  if (!c.trained_betas.empty()) return {c.trained_betas.begin(), c.trained_betas.end()};
+  switch (c.beta_schedule) {
+    case BetaSchedule::linear: return linspace_f32(c.beta_start, c.beta_end, c.num_train_timesteps);
+    case BetaSchedule::scaled_linear: {
+      std::vector<float> betas = linspace_f32(std::sqrt(c.beta_start), std::sqrt(c.beta_end), c.num_train_timesteps);
+      for (float& b : betas) b *= b;
+      return betas;
+    }
+    case BetaSchedule::squaredcos_cap_v2: return cosine_betas(c.num_train_timesteps);
+  }
+  return {};
+}
+
+std::vector<float> cumulative_products(std::span<const float> alphas) {
+  std::vector<float> products;
+  double product = 1;
+  for (const float a : alphas) products.push_back(float(product *= double(a)));
+  return products;
+}
+
+// Lin et al. 2023 (arXiv 2305.08891), Algorithm 1: √ᾱ is shifted so that the last is 0 and stretched so that the first stays.
+// Returns the new α.
+std::vector<float> zero_terminal_snr(std::span<const float> alphas) {
+  std::vector<float> roots = cumulative_products(alphas);
+  for (float& r : roots) r = std::sqrt(r);
+  const float first = roots.front(), last = roots.back(), stretch = first / (first - last);
+  for (float& r : roots) r = (r - last) * stretch;
+  for (float& r : roots) r *= r;
+  std::vector<float> out{roots.front()};
+  for (size_t i = 1; i < roots.size(); ++i) out.push_back(roots[i] / roots[i - 1]);
+  for (float& a : out) a = 1 - (1 - a);  // the reference goes through β, which rounds
+  return out;
+}
+
+}  // namespace
+
+std::vector<float> linspace_f32(double a, double b, int64_t n) {
+  if (n == 1) return {float(a)};
+  const float from = float(a), to = float(b), step = (to - from) / float(n - 1);
+  std::vector<float> values;
+  for (int64_t i = 0; i < n; ++i) values.push_back(i < n / 2 ? std::fma(step, float(i), from) : std::fma(-step, float(n - 1 - i), to));
+  return values;
+}
+
+NoiseTable::NoiseTable(const SchedulerConfig& config) {
+  std::vector<float> alphas = training_betas(config);
+  for (float& a : alphas) a = 1 - a;
+  if (config.rescale_betas_zero_snr) alphas = zero_terminal_snr(alphas);
+  alphas_cumprod = cumulative_products(alphas);
+  if (config.rescale_betas_zero_snr && config.scheduler != SchedulerClass::ddim) alphas_cumprod.back() = 0x1p-24f;
+  for (const float a : alphas_cumprod) {
+    sigmas.push_back(std::sqrt((1 - a) / a));
+    log_sigmas.push_back(std::log(sigmas.back()));
+  }
+}
+
+double NoiseTable::sigma_at(double timestep) const {
+  if (timestep <= 0) return double(sigmas.front());
+  if (timestep >= double(size() - 1)) return double(sigmas.back());
+  const size_t low = size_t(timestep);
+  const double slope = double(sigmas[low + 1]) - double(sigmas[low]);
+  return slope * (timestep - double(low)) + double(sigmas[low]);
+}
+
+double NoiseTable::timestep_of(double sigma) const {
+  if (size() == 1) return 0;
+  const double log_sigma = std::log(std::max(sigma, 1e-10));
+  const auto above =
+      std::upper_bound(log_sigmas.begin(), log_sigmas.end(), log_sigma, [](double value, float entry) { return value < double(entry); });
+  const int64_t low = std::clamp<int64_t>(above - log_sigmas.begin() - 1, 0, size() - 2);
+  const double from = double(log_sigmas[size_t(low)]), to = double(log_sigmas[size_t(low) + 1]);
+  return double(low) + std::clamp((log_sigma - from) / (to - from), 0.0, 1.0);
+}
+
+}  // namespace hearth::sampling
