@@ -161,7 +161,7 @@ CASES = {
         "long": dict(SMALL, prompt=LONG, seed=3),
         "twenty_steps": dict(SMALL, steps=20),
         "odd": dict(SMALL, width=72, height=56, seed=8),
-        "ddim": dict(SMALL, sampler="ddim"),
+        "ddim": dict(CALM, sampler="ddim"),
         "plms": dict(SMALL, sampler="plms", steps=9),
         "karras": dict(SMALL, schedule="karras", steps=8),
         "dpmpp_2m": dict(SMALL, sampler="dpmpp_2m"),
@@ -226,17 +226,20 @@ def make_checkpoint(name: str) -> None:
     print(name, sum(p.stat().st_size for p in out.rglob("*") if p.is_file()), "bytes")
 
 
-def scheduler_of(folder: Path, case):
-    """The checkpoint's own, or another class read from the same file: keys that the file states are kept, others are the class's defaults."""
-    cls = CLASSES.get(case.get("sampler")) or json.loads((folder / "model_index.json").read_text())["scheduler"][1]
+def with_sampler(scheduler, case):
+    """Another class from the same configuration, as diffusers' users do it."""
+    if "sampler" not in case and "schedule" not in case:
+        return scheduler
+    cls = getattr(diffusers, CLASSES[case["sampler"]]) if "sampler" in case else type(scheduler)
     extra = {"use_karras_sigmas": True} if case.get("schedule") == "karras" else {}
-    return getattr(diffusers, cls).from_pretrained(folder, subfolder="scheduler", **extra)
+    return cls.from_config(scheduler.config, **extra)
 
 
 def draw(folder: Path, case, dtype=torch.float32):
-    # The scheduler is handed to the pipeline's constructor, which sets steps_offset = 1 and clip_sample = False in it.
-    pipe = StableDiffusionPipeline.from_pretrained(folder, torch_dtype=torch.float32, safety_checker=None, scheduler=scheduler_of(folder, case))
+    # The pipeline's constructor sets steps_offset = 1 and clip_sample = False in the checkpoint's own scheduler.
+    pipe = StableDiffusionPipeline.from_pretrained(folder, torch_dtype=torch.float32, safety_checker=None)
     pipe.set_progress_bar_config(disable=True)
+    scheduler = pipe.scheduler = with_sampler(pipe.scheduler, case)
     batch, seed = case.get("batch", 1), case["seed"]
     if case.get("compat") == "diffusers":
         generator = torch.Generator().manual_seed(seed)
@@ -254,7 +257,8 @@ def draw(folder: Path, case, dtype=torch.float32):
         positive, negative = pipe.to(torch.float32).encode_prompt(**prompt, device="cpu", num_images_per_prompt=1,
                                                                   do_classifier_free_guidance=True)
         prompt = dict(prompt_embeds=positive.double(), negative_prompt_embeds=negative.double())
-        pipe = StableDiffusionPipeline.from_pretrained(folder, torch_dtype=dtype, safety_checker=None, text_encoder=None, scheduler=pipe.scheduler)
+        pipe = StableDiffusionPipeline.from_pretrained(folder, torch_dtype=dtype, safety_checker=None, text_encoder=None)
+        pipe.scheduler = scheduler
         pipe.set_progress_bar_config(disable=True)
     latents = pipe(**prompt, num_inference_steps=case["steps"], guidance_scale=case["guidance"], generator=generator, output_type="latent",
                    **size).images
