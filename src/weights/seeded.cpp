@@ -17,16 +17,6 @@ float uniform(uint64_t h, int64_t i) {
   return float(z >> 40) * 0x1p-24f;
 }
 
-// Writes elements [begin, end) of the tensor `name`; the arithmetic is that of tools/name_weights.py, in f32.
-void fill(std::string_view name, const Shape& shape, int64_t begin, int64_t end, float* values) {
-  const uint64_t h = fnv1a(name);
-  int64_t fan_in = 1;
-  for (int axis = 1; axis < shape.rank(); ++axis) fan_in *= shape[axis];
-  const bool matrix = shape.rank() >= 2, scale = shape.rank() == 1 && name.ends_with("weight");
-  const float factor = matrix ? float(std::sqrt(3.0) / std::sqrt(double(fan_in))) : 0.2f, offset = scale ? 1.0f : 0.0f;
-  for (int64_t i = begin; i < end; ++i) values[i] = offset + factor * (2 * uniform(h, i) - 1);
-}
-
 class SeededSource : public TensorSource {
  public:
   std::string describe() const override { return "seeded weights"; }
@@ -35,7 +25,8 @@ class SeededSource : public TensorSource {
   Tensor read(const std::string& name, const Shape& wanted, Backend& backend) override {
     Tensor x = Tensor::empty(backend, wanted);
     if (!backend.computes()) return x;
-    backend.threads().for_ranges(x.numel(), 1 << 16, [&](int64_t begin, int64_t end) { fill(name, wanted, begin, end, x.data<float>()); });
+    backend.threads().for_ranges(x.numel(), 1 << 16,
+                                 [&](int64_t begin, int64_t end) { fill_seeded(name, wanted, begin, end, x.data<float>() + begin); });
     return x;
   }
 };
@@ -54,9 +45,19 @@ std::vector<float> seeded_uniforms(std::string_view name, int64_t count) {
   return values;
 }
 
+// The arithmetic is that of tools/name_weights.py, in f32.
+void fill_seeded(std::string_view name, const Shape& shape, int64_t begin, int64_t end, float* values) {
+  const uint64_t h = fnv1a(name);
+  int64_t fan_in = 1;
+  for (int axis = 1; axis < shape.rank(); ++axis) fan_in *= shape[axis];
+  const bool matrix = shape.rank() >= 2, scale = shape.rank() == 1 && name.ends_with("weight");
+  const float factor = matrix ? float(std::sqrt(3.0) / std::sqrt(double(fan_in))) : 0.2f, offset = scale ? 1.0f : 0.0f;
+  for (int64_t i = begin; i < end; ++i) values[i - begin] = offset + factor * (2 * uniform(h, i) - 1);
+}
+
 std::vector<float> seeded_values(std::string_view name, const Shape& shape) {
   std::vector<float> values(size_t(shape.numel()));
-  fill(name, shape, 0, shape.numel(), values.data());
+  fill_seeded(name, shape, 0, shape.numel(), values.data());
   return values;
 }
 

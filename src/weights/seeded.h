@@ -14,7 +14,9 @@
 namespace hearth {
 
 uint64_t fnv1a(std::string_view name);
-std::vector<float> seeded_uniforms(std::string_view name, int64_t count);     // the uᵢ
+std::vector<float> seeded_uniforms(std::string_view name, int64_t count);  // the uᵢ
+// Elements [begin, end) of that tensor, to values[0 … end − begin).
+void fill_seeded(std::string_view name, const Shape& shape, int64_t begin, int64_t end, float* values);
 std::vector<float> seeded_values(std::string_view name, const Shape& shape);  // f32, row-major
 std::shared_ptr<TensorSource> seeded_source();
 

@@ -1,0 +1,80 @@
+#include "weights/seeded_file.h"
+
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "core/backend.h"
+#include "core/observe.h"
+#include "weights/seeded.h"
+
+namespace hearth {
+namespace {
+
+const char* safetensors_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return "F32";
+    case DType::f16: return "F16";
+    case DType::bf16: return "BF16";
+    default: fail<UnsupportedError>("seeded file: weights are written as f32, f16 or bf16, not as {}", name_of(dtype));
+  }
+}
+
+void store(const float* from, int64_t n, DType dtype, char* to) {
+  if (dtype == DType::f32) std::memcpy(to, from, size_t(n) * sizeof(float));
+  auto* half = reinterpret_cast<uint16_t*>(to);
+  if (dtype == DType::f16)
+    for (int64_t i = 0; i < n; ++i) half[i] = f32_to_f16(from[i]);
+  if (dtype == DType::bf16)
+    for (int64_t i = 0; i < n; ++i) half[i] = f32_to_bf16(from[i]);
+}
+
+}  // namespace
+
+Tensor AskedTensors::read(const std::string& name, const Shape& wanted, Backend& backend) {
+  asked.emplace(name, wanted);
+  return Tensor::zeros(backend, wanted);
+}
+
+void write_seeded_file(const std::filesystem::path& file, const std::map<std::string, Shape>& tensors, DType dtype, ThreadPool& threads) {
+  nlohmann::json header;
+  int64_t at = 0;
+  for (const auto& [name, shape] : tensors) {
+    const int64_t end = at + shape.numel() * int64_t(size_of(dtype));
+    header[name] = {
+        {"dtype", safetensors_type(dtype)}, {"shape", std::vector<int64_t>(shape.begin(), shape.end())}, {"data_offsets", {at, end}}};
+    at = end;
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+
+  const std::filesystem::path partial = file.string() + ".partial";
+  std::ofstream out(partial, std::ios::binary);
+  const uint64_t length = text.size();
+  out.write(reinterpret_cast<const char*>(&length), sizeof length);
+  out.write(text.data(), std::streamsize(text.size()));
+
+  constexpr int64_t chunk = 1 << 22, grain = 1 << 16;  // elements at a time, and per piece of work
+  std::vector<char> buffer(size_t(chunk) * size_of(dtype));
+  for (const auto& [name, shape] : tensors)
+    for (int64_t first = 0; first < shape.numel() && out; first += chunk) {
+      check_cancelled();
+      const int64_t n = std::min(chunk, shape.numel() - first);
+      threads.for_ranges(n, grain, [&](int64_t begin, int64_t end) {
+        std::vector<float> values(size_t(end - begin));
+        fill_seeded(name, shape, first + begin, first + end, values.data());
+        store(values.data(), end - begin, dtype, buffer.data() + begin * int64_t(size_of(dtype)));
+      });
+      out.write(buffer.data(), n * std::streamsize(size_of(dtype)));
+    }
+  out.close();
+  std::error_code failed;
+  if (out) std::filesystem::rename(partial, file, failed);
+  if (!out || failed) {
+    std::filesystem::remove(partial, failed);
+    fail<IoError>("{}: cannot be written ({} bytes needed)", file.string(), at);
+  }
+}
+
+}  // namespace hearth
