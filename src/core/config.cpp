@@ -3,13 +3,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
-#include <limits>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "core/error.h"
+#include "core/file.h"
+#include "core/json.h"
 
 namespace hearth {
 
@@ -22,8 +22,14 @@ struct Config::Data {
 
 namespace {
 
+// As the file has it: JSON has no word for the non-finite numbers that core/json.h lets pass.
+std::string written(const Json& value) {
+  if (!value.is_number_float() || std::isfinite(value.get<double>())) return value.dump();
+  return std::isnan(value.get<double>()) ? "NaN" : value.get<double>() < 0 ? "-Infinity" : "Infinity";
+}
+
 std::string shortened(const Json& value) {
-  std::string text = value.dump();
+  std::string text = written(value);
   if (text.size() > 80) text = text.substr(0, 77) + "…";
   return text;
 }
@@ -49,28 +55,12 @@ const Json* find(const Json& json, std::string_view key) {
   fail<WeightError>("{}: '{}' is {} ({}), needed {}", where, key, kind_of(value), shortened(value), needed);
 }
 
-// Python's json module writes -Infinity, Infinity and NaN bare (diffusers: "lambda_min_clipped": -Infinity). They become texts
-// here, which as_number() understands.
-std::string quote_bare_infinities(std::string_view text) {
-  std::string out;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') in_string = !in_string;
-    if (in_string && c == '\\' && i + 1 < text.size()) out += text[i++];
-    const auto literal = [&](std::string_view word) {
-      if (in_string || text.substr(i, word.size()) != word) return false;
-      out += fmt::format("\"{}\"", word);
-      i += word.size() - 1;
-      return true;
-    };
-    if (!literal("-Infinity") && !literal("Infinity") && !literal("NaN")) out += text[i];
-  }
-  return out;
-}
-
+// A number without fraction that an int64 holds.
 bool is_whole(const Json& value) {
-  return value.is_number_integer() || (value.is_number_float() && value.get<double>() == double(int64_t(value.get<double>())));
+  if (value.is_number_unsigned()) return value.get<uint64_t>() <= uint64_t(INT64_MAX);
+  if (value.is_number_integer()) return true;
+  if (!value.is_number_float() || !(std::abs(value.get<double>()) < 0x1p63)) return false;
+  return value.get<double>() == double(int64_t(value.get<double>()));
 }
 
 }  // namespace
@@ -79,24 +69,12 @@ Config Config::parse(std::string_view text, std::string where) {
   Config config;
   config.where_ = std::move(where);
   config.data_ = std::make_shared<Data>();
-  try {
-    config.data_->json = Json::parse(quote_bare_infinities(text));
-  } catch (const Json::parse_error& e) {
-    const size_t end = std::min(e.byte, text.size());
-    const auto line = 1 + std::count(text.begin(), text.begin() + std::ptrdiff_t(end), '\n');
-    fail<IoError>("{}: no valid JSON at line {} (byte {})", config.where_, line, e.byte);
-  }
+  config.data_->json = parse_json(text, config.where_);
   if (!config.data_->json.is_object()) fail<IoError>("{}: holds {}, needed a JSON object", config.where_, kind_of(config.data_->json));
   return config;
 }
 
-Config Config::load(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in || std::filesystem::is_directory(file)) fail<IoError>("{}: cannot be read", file.string());
-  std::ostringstream text;
-  text << in.rdbuf();
-  return parse(text.str(), file.string());
-}
+Config Config::load(const std::filesystem::path& file) { return parse(read_file(file, int64_t(1) << 28), file.string()); }
 
 bool Config::has(std::string_view key) const {
   data_->seen.emplace(key);
@@ -112,7 +90,7 @@ std::vector<std::string> Config::keys() const {
 std::string Config::dump(std::string_view key) const {
   data_->seen.emplace(key);
   const auto it = data_->json.find(key);
-  return it == data_->json.end() ? "null" : it->dump();
+  return it == data_->json.end() ? "null" : written(*it);
 }
 
 namespace {
@@ -145,13 +123,7 @@ template <class T, class Read> std::optional<std::vector<T>> list_of(const Json&
 std::optional<int64_t> as_integer(const Json& v) {
   return is_whole(v) ? std::optional(v.is_number_integer() ? v.get<int64_t>() : int64_t(v.get<double>())) : std::nullopt;
 }
-std::optional<double> as_number(const Json& v) {
-  if (v.is_number()) return v.get<double>();
-  if (v == "-Infinity") return -std::numeric_limits<double>::infinity();
-  if (v == "Infinity") return std::numeric_limits<double>::infinity();
-  if (v == "NaN") return std::numeric_limits<double>::quiet_NaN();
-  return std::nullopt;
-}
+std::optional<double> as_number(const Json& v) { return v.is_number() ? std::optional(v.get<double>()) : std::nullopt; }
 std::optional<bool> as_boolean(const Json& v) { return v.is_boolean() ? std::optional(v.get<bool>()) : std::nullopt; }
 std::optional<std::string> as_text(const Json& v) { return v.is_string() ? std::optional(v.get<std::string>()) : std::nullopt; }
 
@@ -213,7 +185,11 @@ Config Config::object(std::string_view key) const {
   const Json* value = find(data_->json, key);
   if (!value) fail<WeightError>("{}: '{}' is missing, needed an object", where_, key);
   if (!value->is_object()) wrong_type(where_, key, *value, "an object");
-  return parse(value->dump(), fmt::format("{}: {}", where_, key));
+  Config nested;
+  nested.where_ = fmt::format("{}: {}", where_, key);
+  nested.data_ = std::make_shared<Data>();
+  nested.data_->json = *value;
+  return nested;
 }
 
 void Config::only(std::string_view key, bool value) const {

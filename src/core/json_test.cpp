@@ -1,0 +1,54 @@
+#include "core/json.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/config.h"
+#include "core/error.h"
+
+namespace hearth {
+namespace {
+
+std::string refusal(std::string_view text) {
+  try {
+    parse_json(text, "f.json");
+  } catch (const IoError& e) { return e.what(); }
+  return "accepted";
+}
+
+TEST(Json, BareInfinityAndNaNAreNumbersAsPythonWritesThem) {
+  const auto json =
+      parse_json(R"({"limit": [0.0, Infinity], "low": -Infinity, "x": NaN, "text": "NaN \" Infinity", "n": {"m": Infinity}})", "f.json");
+  EXPECT_EQ(json["limit"][1].get<double>(), INFINITY);
+  EXPECT_EQ(json["low"].get<double>(), -INFINITY);
+  EXPECT_TRUE(std::isnan(json["x"].get<double>()));
+  EXPECT_EQ(json["text"].get<std::string>(), "NaN \" Infinity");
+  const Config config = Config::parse(R"({"n": {"m": Infinity}})", "f.json");
+  EXPECT_EQ(config.object("n").number("m"), INFINITY);
+  EXPECT_EQ(config.object("n").dump("m"), "Infinity");
+  EXPECT_THROW(config.object("n").integer("m"), WeightError);
+}
+
+TEST(Json, ARepeatedKeyIsNamed) {
+  EXPECT_EQ(refusal(R"({"a": {"b": 1, "c": [{"b": 2}], "b": 3}})"), "f.json: an object has the key 'b' twice");
+  EXPECT_EQ(refusal(R"({"a": {"b": 1}, "b": {"b": 1}})"), "accepted");
+}
+
+TEST(Json, MalformedTextSaysItsLine) {
+  EXPECT_EQ(refusal("{\n\"a\": 1,\n}"), "f.json: no valid JSON at line 3");
+  EXPECT_EQ(refusal(""), "f.json: no valid JSON at line 1");
+  EXPECT_EQ(refusal("{} {}"), "f.json: no valid JSON at line 1");
+  EXPECT_EQ(refusal("{\"a\": \"\xff\"}"), "f.json: no valid JSON at line 1");
+  EXPECT_EQ(refusal("{\"a\": 1e999}"), "f.json: holds a number that is too large");
+  EXPECT_EQ(refusal("{\"a\": Infinityy}"), "f.json: no valid JSON at line 1");
+}
+
+TEST(Json, DepthIsLimited) {
+  EXPECT_EQ(refusal(std::string(100, '[') + std::string(100, ']')), "accepted");
+  EXPECT_EQ(refusal(std::string(100000, '[')), "f.json: more than 100 levels of lists and objects");
+}
+
+}  // namespace
+}  // namespace hearth
