@@ -192,7 +192,7 @@ Config Config::object(std::string_view key) const {
   return nested;
 }
 
-void Config::only(std::string_view key, bool value) const {
+void Config::only_boolean(std::string_view key, bool value) const {
   data_->seen.emplace(key);
   if (const Json* found = find(data_->json, key); found && *found != Json(value))
     fail<UnsupportedError>("{}: '{}' = {} is not supported, only {}", where_, key, shortened(*found), value);

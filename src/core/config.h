@@ -8,6 +8,7 @@
 //   c.finish();                                   // UnsupportedError for a key with a value that nobody has looked at
 #pragma once
 
+#include <concepts>
 #include <filesystem>
 #include <initializer_list>
 #include <memory>
@@ -43,7 +44,8 @@ class Config {
   Config object(std::string_view key) const;  // a nested object
 
   // The key may be absent, null or have one of these values; anything else is UnsupportedError "… is not supported".
-  void only(std::string_view key, bool value) const;
+  // (A template, so that a list of one text does not become a bool.)
+  void only(std::string_view key, std::same_as<bool> auto value) const { only_boolean(key, value); }
   void only(std::string_view key, std::initializer_list<std::string_view> values) const;
   void only_number(std::string_view key, double value) const;
   void only_null(std::string_view key) const;
@@ -53,6 +55,8 @@ class Config {
   void finish() const;
 
  private:
+  void only_boolean(std::string_view key, bool value) const;
+
   struct Data;
   std::shared_ptr<Data> data_;
   std::string where_;
