@@ -1,12 +1,13 @@
 #include "weights/weights.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "core/backend.h"
 #include "core/observe.h"
 #include "core/threads.h"
-#include "weights/listing.h"
 #include "weights/name_pattern.h"
 #include "weights/seeded.h"
 
@@ -61,9 +62,13 @@ bool f16_spoils(const Tensor& x) {
   return loss.overflows > 0 || loss.error > limit * limit * loss.norm;
 }
 
-// "; 3 missing: a, b, c"
+// "3 missing: a, b, c": the first ten.
 void add_list(std::string& text, const std::vector<std::string>& items, std::string_view what) {
-  if (!items.empty()) text += fmt::format("{}{} {}: {}", text.empty() ? "" : "; ", items.size(), what, shortened_list(items));
+  constexpr size_t shown = 10;
+  if (items.empty()) return;
+  const std::span<const std::string> head(items.data(), std::min(items.size(), shown));
+  text += fmt::format("{}{} {}: {}", text.empty() ? "" : "; ", items.size(), what, fmt::join(head, ", "));
+  if (items.size() > shown) text += fmt::format(" and {} more", items.size() - shown);
 }
 
 }  // namespace

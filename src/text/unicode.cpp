@@ -1,0 +1,118 @@
+#include "text/unicode.h"
+
+#include <unicode/locid.h>
+#include <unicode/normalizer2.h>
+#include <unicode/uchar.h>
+#include <unicode/unistr.h>
+#include <unicode/utf8.h>
+
+#include <limits>
+
+#include "core/error.h"
+
+namespace hearth::text {
+
+namespace {
+
+constexpr size_t icu_limit = size_t(std::numeric_limits<int32_t>::max()) / 4;
+
+icu::UnicodeString to_icu(std::u32string_view text) {
+  if (text.size() > icu_limit) fail<UnsupportedError>("text: {} characters, at most {} can be normalised", text.size(), icu_limit);
+  return icu::UnicodeString::fromUTF32(reinterpret_cast<const UChar32*>(text.data()), int32_t(text.size()));
+}
+
+std::u32string from_icu(const icu::UnicodeString& text) {
+  std::u32string out;
+  out.reserve(size_t(text.length()));
+  for (int32_t i = 0; i < text.length(); i = text.moveIndex32(i, 1)) out.push_back(char32_t(text.char32At(i)));
+  return out;
+}
+
+bool is_ascii(std::u32string_view text) {
+  for (const char32_t c : text)
+    if (c > 0x7f) return false;
+  return true;
+}
+
+std::u32string normalized(const icu::Normalizer2* form, UErrorCode status, std::u32string_view text) {
+  const icu::UnicodeString result = U_FAILURE(status) ? icu::UnicodeString() : form->normalize(to_icu(text), status);
+  if (U_FAILURE(status)) fail<IoError>("text: Unicode normalisation needs ICU's data: {}", u_errorName(status));
+  return from_icu(result);
+}
+
+}  // namespace
+
+std::u32string decode_utf8(std::string_view utf8) {
+  std::u32string out;
+  out.reserve(utf8.size());
+  const auto* bytes = reinterpret_cast<const uint8_t*>(utf8.data());
+  const auto size = std::ptrdiff_t(utf8.size());
+  for (std::ptrdiff_t i = 0; i < size;) {
+    UChar32 c;
+    U8_NEXT_OR_FFFD(bytes, i, size, c);
+    out.push_back(char32_t(c));
+  }
+  return out;
+}
+
+void append_utf8(std::string& out, char32_t c) {
+  if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) c = 0xfffd;
+  if (c < 0x80) {
+    out += char(c);
+  } else if (c < 0x800) {
+    out += {char(0xc0 | (c >> 6)), char(0x80 | (c & 0x3f))};
+  } else if (c < 0x10000) {
+    out += {char(0xe0 | (c >> 12)), char(0x80 | ((c >> 6) & 0x3f)), char(0x80 | (c & 0x3f))};
+  } else {
+    out += {char(0xf0 | (c >> 18)), char(0x80 | ((c >> 12) & 0x3f)), char(0x80 | ((c >> 6) & 0x3f)), char(0x80 | (c & 0x3f))};
+  }
+}
+
+std::string encode_utf8(std::u32string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char32_t c : text) append_utf8(out, c);
+  return out;
+}
+
+std::u32string nfc(std::u32string_view text) {
+  if (is_ascii(text)) return std::u32string(text);
+  UErrorCode status = U_ZERO_ERROR;
+  const icu::Normalizer2* form = icu::Normalizer2::getNFCInstance(status);
+  return normalized(form, status, text);
+}
+
+std::u32string nfkc(std::u32string_view text) {
+  UErrorCode status = U_ZERO_ERROR;
+  const icu::Normalizer2* form = icu::Normalizer2::getNFKCInstance(status);
+  return normalized(form, status, text);
+}
+
+std::u32string lower(std::u32string_view text) {
+  // The root locale: the process's own would make a Turkish user's I dotless.
+  return from_icu(to_icu(text).toLower(icu::Locale::getRoot()));
+}
+
+std::u32string lower_each(std::u32string_view text) {
+  std::u32string out;
+  out.reserve(text.size());
+  for (const char32_t c : text) {
+    if (c == 0x130) out += U"i\u0307";  // İ: the only character whose lower case is two
+    else out.push_back(char32_t(u_tolower(UChar32(c))));
+  }
+  return out;
+}
+
+bool is_white_space(char32_t c) { return u_isUWhiteSpace(UChar32(c)); }
+bool is_python_space(char32_t c) { return is_white_space(c) || (c >= 0x1c && c <= 0x1f); }
+bool is_letter(char32_t c) { return U_GET_GC_MASK(UChar32(c)) & U_GC_L_MASK; }
+bool is_number(char32_t c) { return U_GET_GC_MASK(UChar32(c)) & U_GC_N_MASK; }
+bool is_decimal_digit(char32_t c) { return u_charType(UChar32(c)) == U_DECIMAL_DIGIT_NUMBER; }
+bool is_space_separator(char32_t c) { return u_charType(UChar32(c)) == U_SPACE_SEPARATOR; }
+bool is_other(char32_t c) { return U_GET_GC_MASK(UChar32(c)) & U_GC_C_MASK; }
+bool is_word_character(char32_t c) {
+  return u_isUAlphabetic(UChar32(c)) || (U_GET_GC_MASK(UChar32(c)) & (U_GC_M_MASK | U_GC_ND_MASK | U_GC_PC_MASK)) ||
+         u_hasBinaryProperty(UChar32(c), UCHAR_JOIN_CONTROL);
+}
+
+}  // namespace hearth::text

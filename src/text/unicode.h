@@ -1,0 +1,30 @@
+// The Unicode operations that text cleaning needs, over UTF-32: one place that knows ICU.
+// Properties are those of the ICU that hearth is linked with (72: Unicode 15.0).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace hearth::text {
+
+// UTF-8 → code points. Each maximal invalid part becomes one U+FFFD (Unicode 15 §3.9, best practice; Python's errors="replace").
+std::u32string decode_utf8(std::string_view utf8);
+// Code points → UTF-8. A surrogate or a value above U+10FFFF is written as U+FFFD.
+std::string encode_utf8(std::u32string_view text);
+void append_utf8(std::string& out, char32_t c);
+
+std::u32string nfc(std::u32string_view text);         // canonical composition (UAX #15)
+std::u32string nfkc(std::u32string_view text);        // compatibility composition
+std::u32string lower(std::u32string_view text);       // full mapping, final sigma by context (Python's str.lower), no language
+std::u32string lower_each(std::u32string_view text);  // full mapping of each character alone: Σ is always σ (Rust's char::to_lowercase)
+
+bool is_white_space(char32_t c);      // White_Space: \s of the regex engines
+bool is_python_space(char32_t c);     // str.isspace: White_Space and U+001C … U+001F
+bool is_letter(char32_t c);           // \p{L}
+bool is_number(char32_t c);           // \p{N}
+bool is_decimal_digit(char32_t c);    // \p{Nd}
+bool is_space_separator(char32_t c);  // \p{Zs}
+bool is_other(char32_t c);            // \p{C}: control, format, private, unassigned
+bool is_word_character(char32_t c);   // \w: alphabetic, mark, decimal digit, connector punctuation, join control
+
+}  // namespace hearth::text
