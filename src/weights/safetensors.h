@@ -59,4 +59,8 @@ class SafetensorsFile : public TensorSource {
   uint64_t data_start_ = 0;
 };
 
+// Writes contiguous tensors (widest elements first, then by name, so that all are aligned) with core/file.h's write_file: the
+// file is there whole or not at all. IoError when it cannot be written; ShapeError for a strided tensor.
+void write_safetensors(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors, const Metadata& metadata = {});
+
 }  // namespace hearth

@@ -1,39 +1,13 @@
 // The header is read event by event into its fixed structure, so that a hostile one costs no more memory than its text.
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "weights/safetensors.h"
+#include "weights/safetensors_types.h"
 
 namespace hearth {
 namespace {
-
-struct Type {
-  std::string_view name;
-  DType dtype;
-};
-constexpr std::array<Type, 15> types{{{"F32", DType::f32},
-                                      {"F16", DType::f16},
-                                      {"BF16", DType::bf16},
-                                      {"F64", DType::f64},
-                                      {"I8", DType::i8},
-                                      {"U8", DType::u8},
-                                      {"I16", DType::i16},
-                                      {"U16", DType::u16},
-                                      {"I32", DType::i32},
-                                      {"U32", DType::u32},
-                                      {"I64", DType::i64},
-                                      {"U64", DType::u64},
-                                      {"BOOL", DType::boolean},
-                                      {"F8_E4M3", DType::f8_e4m3},
-                                      {"F8_E5M2", DType::f8_e5m2}}};
-
-std::optional<DType> known_type(std::string_view name) {
-  for (const Type& type : types)
-    if (type.name == name) return type.dtype;
-  return std::nullopt;
-}
 
 // What the file says of one tensor, before it is believed.
 struct Claim {
@@ -149,7 +123,7 @@ SafetensorsEntry believe(const Claim& claim, uint64_t data_bytes, const std::str
   else
     for (uint64_t d : *claim.shape) entry.info.shape.push_back(int64_t(d));
 
-  if (const auto dtype = known_type(entry.type)) {
+  if (const auto dtype = safetensors_type(entry.type)) {
     entry.info.dtype = *dtype;
     uint64_t bytes = 0;
     if (__builtin_mul_overflow(elements, uint64_t(size_of(*dtype)), &bytes) || bytes != entry.end - entry.begin)

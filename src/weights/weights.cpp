@@ -1,13 +1,12 @@
 #include "weights/weights.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "core/backend.h"
 #include "core/observe.h"
 #include "core/threads.h"
+#include "weights/listing.h"
 #include "weights/name_pattern.h"
 #include "weights/seeded.h"
 
@@ -62,13 +61,9 @@ bool f16_spoils(const Tensor& x) {
   return loss.overflows > 0 || loss.error > limit * limit * loss.norm;
 }
 
-// "3 missing: a, b, c": the first ten.
+// "; 3 missing: a, b, c"
 void add_list(std::string& text, const std::vector<std::string>& items, std::string_view what) {
-  constexpr size_t shown = 10;
-  if (items.empty()) return;
-  const std::span<const std::string> head(items.data(), std::min(items.size(), shown));
-  text += fmt::format("{}{} {}: {}", text.empty() ? "" : "; ", items.size(), what, fmt::join(head, ", "));
-  if (items.size() > shown) text += fmt::format(" and {} more", items.size() - shown);
+  if (!items.empty()) text += fmt::format("{}{} {}: {}", text.empty() ? "" : "; ", items.size(), what, shortened_list(items));
 }
 
 }  // namespace

@@ -1,0 +1,150 @@
+#include "weights/checkpoint_files.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "core/json.h"
+#include "weights/listing.h"
+
+namespace hearth {
+namespace {
+
+namespace fs = std::filesystem;
+
+// File name → the shard's tensors, as an index says.
+using ShardMap = std::map<std::string, std::set<std::string>>;
+
+ShardMap read_index(const fs::path& index) {
+  const nlohmann::json json = load_json(index);
+  const auto map = json.is_object() ? json.find("weight_map") : json.end();
+  if (!json.is_object() || map == json.end() || !map->is_object() || map->empty())
+    fail<IoError>("{}: has no weight_map from tensor names to files", index.string());
+  ShardMap shards;
+  for (const auto& [tensor, file] : map->items()) {
+    if (!file.is_string()) fail<IoError>("{}: weight_map gives no file name for '{}'", index.string(), tensor);
+    const auto& name = file.get_ref<const std::string&>();
+    if (name.empty() || name == "." || name == ".." || name.find_first_of(std::string_view("/\\\0", 3)) != name.npos)
+      fail<IoError>("{}: '{}' is no file name of this folder", index.string(), name);
+    if (!name.ends_with(".safetensors")) fail<UnsupportedError>("{}: lists '{}', only .safetensors can be read", index.string(), name);
+    shards[name].insert(tensor);
+  }
+  return shards;
+}
+
+class ShardedSource : public TensorSource {
+ public:
+  explicit ShardedSource(const WeightFiles& weights) : index_(weights.index) {
+    const ShardMap shards = read_index(index_);
+    std::vector<std::string> absent;
+    for (const auto& [name, tensors] : shards)
+      if (!fs::exists(index_.parent_path() / name)) absent.push_back(name);
+    if (!absent.empty())
+      fail<IoError>("{}: {} of {} shards missing: {}", index_.string(), absent.size(), shards.size(), shortened_list(absent));
+    for (const auto& [name, tensors] : shards) {
+      const auto shard = SafetensorsFile::open(index_.parent_path() / name);
+      std::vector<std::string> lacking, unlisted;
+      for (const std::string& tensor : tensors)
+        if (!shard->has(tensor)) lacking.push_back("'" + tensor + "'");
+      for (const auto& [tensor, entry] : shard->header().tensors) {
+        if (!tensors.contains(tensor)) unlisted.push_back("'" + tensor + "'");
+        place_[tensor] = shard;
+      }
+      if (!lacking.empty())
+        fail<IoError>("{}: lacks {} that {} places there", shard->describe(), shortened_list(lacking), index_.filename().string());
+      if (!unlisted.empty())
+        fail<IoError>("{}: holds {} that {} does not place there", shard->describe(), shortened_list(unlisted), index_.filename().string());
+    }
+  }
+
+  std::string describe() const override { return index_.string(); }
+  std::map<std::string, TensorInfo> list() const override {
+    std::map<std::string, TensorInfo> all;
+    for (const auto& [name, shard] : place_) all.emplace_hint(all.end(), name, shard->header().tensors.at(name).info);
+    return all;
+  }
+  bool has(const std::string& name) const override { return place_.contains(name); }
+  Tensor read(const std::string& name, const Shape& wanted, Backend& backend) override {
+    const auto found = place_.find(name);
+    if (found == place_.end()) fail<WeightError>("{}: has no tensor '{}'", describe(), name);
+    return found->second->read(name, wanted, backend);
+  }
+  void release(const std::string& name) override {
+    if (const auto found = place_.find(name); found != place_.end()) found->second->release(name);
+  }
+
+ private:
+  fs::path index_;
+  std::map<std::string, std::shared_ptr<SafetensorsFile>> place_;
+};
+
+std::vector<std::string> file_names(const fs::path& folder) {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (it->is_regular_file(error)) names.push_back(it->path().filename().string());
+  if (error) fail<IoError>("{}: cannot be listed: {}", folder.string(), error.message());
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string variant_names(const std::vector<WeightFiles>& sets) {
+  std::vector<std::string> names;
+  for (const WeightFiles& set : sets) names.push_back(set.variant.empty() ? "full precision" : "'" + set.variant + "'");
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::vector<WeightFiles> find_weight_files(const fs::path& folder) {
+  const std::regex single(R"((?:diffusion_pytorch_model|model)(?:\.([^.]+))?\.safetensors)");
+  const std::regex shard(R"(.*\d{5}-of-\d{5}.*)");
+  const std::regex index(R"((?:diffusion_pytorch_model|model)\.safetensors\.(?:index\.json|index\.([^.]+)\.json|([^.]+)\.index\.json))");
+  const std::vector<std::string> names = file_names(folder);
+  std::map<std::string, WeightFiles> sets;  // "" sorts first
+  std::smatch match;
+  for (const std::string& name : names)
+    if (std::regex_match(name, match, single) && !std::regex_match(name, shard))
+      sets.try_emplace(match[1], WeightFiles{.variant = match[1], .index = {}, .files = {folder / name}});
+  for (const std::string& name : names) {
+    if (!std::regex_match(name, match, index)) continue;
+    const std::string variant = match[1].matched ? match[1] : match[2];
+    if (sets.contains(variant)) continue;
+    WeightFiles& set = sets[variant];
+    set = {.variant = variant, .index = folder / name, .files = {}};
+    for (const auto& [file, tensors] : read_index(set.index)) set.files.push_back(folder / file);
+  }
+  std::vector<WeightFiles> all;
+  for (auto& [variant, set] : sets) all.push_back(std::move(set));
+  return all;
+}
+
+WeightFiles choose_weight_files(const fs::path& folder, const std::string& variant) {
+  const std::vector<WeightFiles> sets = find_weight_files(folder);
+  for (const WeightFiles& set : sets)
+    if (set.variant == variant) return set;
+  if (!sets.empty()) {
+    if (variant.empty()) fail<IoError>("{}: has no weights in full precision, only the variant {}", folder.string(), variant_names(sets));
+    fail<IoError>("{}: has no weights of the variant '{}', only {}", folder.string(), variant, variant_names(sets));
+  }
+  std::vector<std::string> others, shards;
+  for (const std::string& name : file_names(folder)) {
+    const std::string ending = fs::path(name).extension().string();
+    for (std::string_view other : {".bin", ".ckpt", ".pt", ".pth", ".msgpack", ".onnx", ".gguf", ".h5"})
+      if (ending == other) others.push_back(name);
+    if (ending == ".safetensors") shards.push_back(name);
+  }
+  if (!shards.empty())
+    fail<IoError>("{}: has {} but no index that says which of them belong together", folder.string(), shortened_list(shards));
+  if (!others.empty()) fail<UnsupportedError>("{}: has weights only as {}, needed .safetensors", folder.string(), shortened_list(others));
+  fail<IoError>("{}: has no weights, needed model.safetensors or diffusion_pytorch_model.safetensors", folder.string());
+}
+
+std::shared_ptr<TensorSource> open_weight_files(const WeightFiles& weights) {
+  if (weights.index.empty()) return SafetensorsFile::open(weights.files.at(0));
+  return std::make_shared<ShardedSource>(weights);
+}
+
+}  // namespace hearth

@@ -1,0 +1,12 @@
+// Long lists in one-line messages.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace hearth {
+
+// "a, b, c" or, of more than ten items, the first ten "and 3 more".
+std::string shortened_list(std::span<const std::string> items);
+
+}  // namespace hearth
