@@ -1,0 +1,56 @@
+// The class behind make_cpu_backend; its operations stand in files named as in ops/.
+#pragma once
+
+#include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/memory.h"
+#include "core/threads.h"
+
+namespace hearth::cpu {
+
+class LeftRows;       // product.h
+struct PackedWeight;  // product.h
+
+class CpuBackend final : public Backend {
+ public:
+  CpuBackend(const Kernels& kernels, int threads) : kernels_(kernels), pool_(threads), blocks_(std::make_shared<BlockPool>()) {}
+
+  std::string name() const override { return "cpu"; }
+  std::string features() const override { return kernels_.name; }
+  ThreadPool& threads() override { return pool_; }
+
+  std::shared_ptr<const Storage> allocate(size_t bytes) override;
+  void release_cached() override { blocks_->release_cached(); }
+  std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, DType hold) override;
+
+  void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y) override;
+  void conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y) override;
+  void attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, Tensor& y) override;
+  void group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act, Tensor& y) override;
+  void layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps, Tensor& y) override;
+  void activate(const Tensor& x, Activation act, Tensor& y) override;
+  void geglu(const Tensor& x, Tensor& y) override;
+  void linear_combination(std::span<const Tensor> xs, std::span<const float> factors, Tensor& y) override;
+  void copy(const Tensor& x, Tensor& y) override;
+  void resize_nearest(const Tensor& x, Tensor& y) override;
+  void embedding(const Tensor& ids, const Tensor& table, Tensor& y) override;
+
+  const Kernels& kernels() const { return kernels_; }
+
+ private:
+  // y = epilogue(left · wᵀ), the product behind linear and conv2d; y [rows, N], `image_rows` rows to an image.
+  void product(const LeftRows& left, int64_t rows, int64_t image_rows, const PackedWeight& w, const Tensor& bias, const Epilogue& e,
+               Tensor& y);
+  Tensor as_f32(const Tensor& x);  // x itself, or a widened copy of a dense 16-bit tensor
+
+  const Kernels& kernels_;
+  ThreadPool pool_;
+  std::shared_ptr<BlockPool> blocks_;  // shared: tensors may outlive the backend
+};
+
+// Elements of any float type as f32: in place where they are f32, else widened into `buffer`.
+const float* widened(const Kernels& kernels, DType dtype, const std::byte* x, int64_t n, float* buffer);
+// Rounds n numbers to dtype; nothing to do where x is y.
+void narrowed(const Kernels& kernels, const float* x, int64_t n, DType dtype, std::byte* y);
+
+}  // namespace hearth::cpu

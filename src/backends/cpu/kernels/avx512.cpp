@@ -1,0 +1,22 @@
+#include "backends/cpu/kernels/kernels.h"
+
+// The order matters: each group is written in the vocabulary of those before it.
+#include "backends/cpu/kernels/simd_avx512.h"
+
+#include "backends/cpu/kernels/functions.inl"
+
+#include "backends/cpu/kernels/ceiling.inl"
+#include "backends/cpu/kernels/pointwise.inl"
+#include "backends/cpu/kernels/product.inl"
+#include "backends/cpu/kernels/reduce.inl"
+
+#include "backends/cpu/kernels/table.inl"
+
+namespace hearth::cpu {
+
+const Kernels& avx512_kernels() {
+  static constexpr Kernels table = table_named("avx512");
+  return table;
+}
+
+}  // namespace hearth::cpu

@@ -1,0 +1,89 @@
+// What one instruction set offers: a table of kernels over plain pointers. Each set is one translation unit (avx2.cpp,
+// avx512.cpp) that compiles the same sources over its own simd header. Nothing here or in what they include may define an
+// inline function with external linkage: the linker could keep the copy made for a wider processor.
+//
+// All kernels compute in f32. Pointers need no alignment beyond that of their element; n ≥ 0 is any count.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace hearth::cpu {
+
+inline constexpr int64_t max_tile_rows = 14;
+
+// A run of the summation index k over which each row of the left matrix is contiguous.
+struct Segment {
+  const float* row[max_tile_rows];
+  int64_t length;
+};
+
+// y[r][n] = act(alpha · acc[r][n] + bias[n] + per_image[r][n]) + residual[r][n]
+struct TileEpilogue {
+  float alpha = 1;
+  int activation = 0;                       // as hearth::Activation
+  const float* bias = nullptr;              // [columns], may be null
+  const float* const* per_image = nullptr;  // for each row a pointer to [columns], may be null
+  const float* residual = nullptr;          // [rows][residual_stride], may be null
+  int64_t residual_stride = 0;
+  float* y = nullptr;  // [rows][y_stride]
+  int64_t y_stride = 0;
+};
+
+struct Kernels {
+  const char* name;
+  int64_t lanes;      // f32 numbers in a register
+  int64_t tile_rows;  // most rows of a product tile
+  int64_t panel;      // columns of a product tile: two registers
+
+  // --- products ----------------------------------------------------------------------------------------------------
+  // c[r][n] (+)= Σ_k row[r][k] · b[k][n] for r < rows ≤ tile_rows. The sum starts at zero, runs over k in order with one
+  // fused multiply-add each, and is then added to c or stored: an element's value depends on nothing but its own operands.
+  // wide: b [K][panel]; else b [K][lanes], and only `lanes` columns are computed. c has a row stride of `panel`.
+  void (*tile)(int64_t rows, bool wide, const Segment* segments, int64_t count, const float* b, float* c, bool add);
+  // acc [rows][panel]
+  void (*epilogue)(const float* acc, int64_t rows, int64_t columns, const TileEpilogue& e);
+
+  // --- attention: lanes are queries --------------------------------------------------------------------------------
+  // One block of keys of the online softmax. s [keys][panel] scores in, exp(s − m') out; m, l [panel] running maximum and
+  // sum, updated; the running output o [rows][panel] is multiplied by exp(m − m').
+  void (*softmax_block)(float* s, int64_t keys, float* m, float* l, float* o, int64_t rows);
+
+  // o [rows][panel] += Σ_k v[r][k] · s[k][panel], key k only for the lanes from first + k on. A key that a query must not see
+  // has no part in its sum at all: 0 · ∞ would be NaN.
+  void (*causal_rows)(const float* s, int64_t keys, int64_t first, const float* v, int64_t v_stride, float* o, int64_t rows);
+
+  // --- norms -------------------------------------------------------------------------------------------------------
+  // Mean and Σ(x − mean)² of n numbers, two passes.
+  void (*moments)(const float* x, int64_t n, float* mean, float* squares);
+  // The same for each column of x [rows][columns] (dense).
+  void (*column_moments)(const float* x, int64_t rows, int64_t columns, float* mean, float* squares);
+  // y[n] = (x[n] − mean) · rstd · gamma[n] + beta[n]
+  void (*normalize)(const float* x, int64_t n, float mean, float rstd, const float* gamma, const float* beta, float* y);
+  // y[r][c] = act((x[r][c] − mean[c]) · factor[c] + beta[c]), dense
+  void (*normalize_columns)(const float* x, int64_t rows, int64_t columns, const float* mean, const float* factor, const float* beta,
+                            int activation, float* y);
+
+  // --- pointwise ---------------------------------------------------------------------------------------------------
+  void (*activate)(const float* x, int64_t n, int activation, float* y);
+  void (*geglu)(const float* a, const float* b, int64_t n, float* y);     // y = a · gelu(b)
+  void (*scale)(const float* x, float factor, int64_t n, float* y);       // y = factor · x
+  void (*add_scaled)(const float* x, float factor, int64_t n, float* y);  // y += factor · x, two roundings
+  void (*exp)(const float* x, int64_t n, float* y);
+
+  // --- moving ------------------------------------------------------------------------------------------------------
+  void (*widen_f16)(const void* x, int64_t n, float* y);
+  void (*widen_bf16)(const void* x, int64_t n, float* y);
+  void (*narrow_f16)(const float* x, int64_t n, void* y);   // to nearest even
+  void (*narrow_bf16)(const float* x, int64_t n, void* y);  // to nearest even, NaN stays NaN
+  // y[c][r] = factor · x[r][c]
+  void (*transpose)(const float* x, int64_t x_stride, int64_t rows, int64_t columns, float factor, float* y, int64_t y_stride);
+
+  // --- ceilings ----------------------------------------------------------------------------------------------------
+  double (*fma_loop)(int64_t rounds);  // register-resident multiply-adds; returns the floating-point operations done
+};
+
+const Kernels& avx2_kernels();
+const Kernels& avx512_kernels();
+
+}  // namespace hearth::cpu

@@ -1,0 +1,100 @@
+// Elementwise functions, conversions and the transpose. Included once by each instruction set.
+
+namespace hearth::cpu {
+namespace {
+
+template <class F> HEARTH_INLINE void map(const float* x, int64_t n, float* y, const F& f) {
+  for_lanes(n, [&](int64_t i, int64_t left) { store_upto(y + i, left, f(load_upto(x + i, left))); });
+}
+
+void activate(const float* x, int64_t n, int activation, float* y) {
+  with_activation(activation, [&](auto act) { map(x, n, y, [](V v) { return activated<decltype(act)::value>(v); }); });
+}
+
+void geglu(const float* a, const float* b, int64_t n, float* y) {
+  for_lanes(n, [&](int64_t i, int64_t left) { store_upto(y + i, left, load_upto(a + i, left) * gelu(load_upto(b + i, left))); });
+}
+
+void scale(const float* x, float factor, int64_t n, float* y) {
+  map(x, n, y, [f = set(factor)](V v) { return v * f; });
+}
+
+void add_scaled(const float* x, float factor, int64_t n, float* y) {
+  const V f = set(factor);
+  for_lanes(n, [&](int64_t i, int64_t left) { store_upto(y + i, left, load_upto(y + i, left) + load_upto(x + i, left) * f); });
+}
+
+void exponential(const float* x, int64_t n, float* y) {
+  map(x, n, y, [](V v) { return exp(v); });
+}
+
+template <class Load> HEARTH_INLINE void widen(const void* from, int64_t n, float* y, const Load& load16) {
+  const auto* x = static_cast<const char*>(from);  // may stand at an odd address in a mapped file
+  int64_t i = 0;
+  for (; i + W <= n; i += W) store(y + i, load16(reinterpret_cast<const uint16_t*>(x + 2 * i)));
+  if (i < n) {
+    uint16_t last[W] = {};
+    __builtin_memcpy(last, x + 2 * i, size_t(n - i) * 2);
+    store_n(y + i, n - i, load16(last));
+  }
+}
+void widen_f16(const void* x, int64_t n, float* y) {
+  widen(x, n, y, [](const uint16_t* p) { return load_f16(p); });
+}
+void widen_bf16(const void* x, int64_t n, float* y) {
+  widen(x, n, y, [](const uint16_t* p) { return load_bf16(p); });
+}
+
+template <class Store> HEARTH_INLINE void narrow(const float* x, int64_t n, void* to, const Store& store16) {
+  auto* y = static_cast<char*>(to);
+  int64_t i = 0;
+  for (; i + W <= n; i += W) store16(reinterpret_cast<uint16_t*>(y + 2 * i), load(x + i));
+  if (i < n) {
+    uint16_t last[W];
+    store16(last, load_n(x + i, n - i));
+    __builtin_memcpy(y + 2 * i, last, size_t(n - i) * 2);
+  }
+}
+void narrow_f16(const float* x, int64_t n, void* y) {
+  narrow(x, n, y, [](uint16_t* p, V v) { store_f16(p, v); });
+}
+void narrow_bf16(const float* x, int64_t n, void* y) {
+  narrow(x, n, y, [](uint16_t* p, V v) { store_bf16(p, v); });
+}
+
+// Eight by eight with 256-bit registers: both sets have them.
+HEARTH_INLINE void transpose_8x8(const float* x, int64_t x_stride, __m256 factor, float* y, int64_t y_stride) {
+  __m256 r[8], s[8];
+  unroll<8>([&](auto i) { r[i] = _mm256_mul_ps(_mm256_loadu_ps(x + i * x_stride), factor); });
+  unroll<4>([&](auto i) {
+    s[2 * i] = _mm256_unpacklo_ps(r[2 * i], r[2 * i + 1]);
+    s[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]);
+  });
+  unroll<2>([&](auto i) {
+    r[4 * i + 0] = _mm256_shuffle_ps(s[4 * i], s[4 * i + 2], 0x44);
+    r[4 * i + 1] = _mm256_shuffle_ps(s[4 * i], s[4 * i + 2], 0xee);
+    r[4 * i + 2] = _mm256_shuffle_ps(s[4 * i + 1], s[4 * i + 3], 0x44);
+    r[4 * i + 3] = _mm256_shuffle_ps(s[4 * i + 1], s[4 * i + 3], 0xee);
+  });
+  unroll<4>([&](auto i) {
+    _mm256_storeu_ps(y + i * y_stride, _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
+    _mm256_storeu_ps(y + (i + 4) * y_stride, _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
+  });
+}
+
+void transpose(const float* x, int64_t x_stride, int64_t rows, int64_t columns, float factor, float* y, int64_t y_stride) {
+  const __m256 f = _mm256_set1_ps(factor);
+  const auto plain = [&](int64_t r0, int64_t r1, int64_t c0, int64_t c1) {
+    for (int64_t c = c0; c < c1; ++c)
+      for (int64_t r = r0; r < r1; ++r) y[c * y_stride + r] = factor * x[r * x_stride + c];
+  };
+  const int64_t whole_rows = rows / 8 * 8, whole_columns = columns / 8 * 8;
+  for (int64_t r = 0; r < whole_rows; r += 8) {
+    for (int64_t c = 0; c < whole_columns; c += 8) transpose_8x8(x + r * x_stride + c, x_stride, f, y + c * y_stride + r, y_stride);
+    plain(r, r + 8, whole_columns, columns);
+  }
+  plain(whole_rows, rows, 0, columns);
+}
+
+}  // namespace
+}  // namespace hearth::cpu

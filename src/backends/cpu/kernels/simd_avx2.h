@@ -1,0 +1,68 @@
+// AVX2 with FMA and F16C: the vocabulary that the kernels are written in. simd_avx512.h is its twin.
+#pragma once
+
+#include <immintrin.h>
+#include <stdint.h>
+
+#define HEARTH_INLINE static inline __attribute__((always_inline))
+
+namespace hearth::cpu {
+namespace {
+
+using V = __m256;  // arithmetic by operators
+using M = __m256;  // all bits of a lane
+constexpr int W = 8;
+
+HEARTH_INLINE V set(float x) { return _mm256_set1_ps(x); }
+HEARTH_INLINE V zero() { return _mm256_setzero_ps(); }
+HEARTH_INLINE V load(const float* p) { return _mm256_loadu_ps(p); }
+HEARTH_INLINE void store(float* p, V v) { _mm256_storeu_ps(p, v); }
+HEARTH_INLINE __m256i first_lanes(int64_t n) {  // n < W
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(int(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+HEARTH_INLINE V load_n(const float* p, int64_t n) { return _mm256_maskload_ps(p, first_lanes(n)); }
+HEARTH_INLINE void store_n(float* p, int64_t n, V v) { _mm256_maskstore_ps(p, first_lanes(n), v); }
+
+HEARTH_INLINE V fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }    // a·b + c
+HEARTH_INLINE V fnma(V a, V b, V c) { return _mm256_fnmadd_ps(a, b, c); }  // c − a·b
+// Where an operand is NaN the second is taken.
+HEARTH_INLINE V max(V a, V b) { return _mm256_max_ps(a, b); }
+HEARTH_INLINE V min(V a, V b) { return _mm256_min_ps(a, b); }
+HEARTH_INLINE V abs(V a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
+HEARTH_INLINE V round(V a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+HEARTH_INLINE V times_power_of_two(V a, V n) {  // n whole, |n| ≤ 254; in two steps, so that the result may be subnormal or infinite
+  const __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1), rest = _mm256_sub_epi32(whole, half);
+  const __m256i bias = _mm256_set1_epi32(127);
+  const V p = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23));
+  const V q = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(rest, bias), 23));
+  return a * p * q;
+}
+HEARTH_INLINE M less(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+HEARTH_INLINE V select(M m, V yes, V no) { return _mm256_blendv_ps(no, yes, m); }
+HEARTH_INLINE float sum_lanes(V a) {
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+
+HEARTH_INLINE V load_f16(const uint16_t* p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+HEARTH_INLINE V load_bf16(const uint16_t* p) {
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
+}
+HEARTH_INLINE void store_f16(uint16_t* p, V v) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+HEARTH_INLINE void store_bf16(uint16_t* p, V v) {
+  const __m256i bits = _mm256_castps_si256(v);
+  const __m256i even = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  const __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, _mm256_add_epi32(even, _mm256_set1_epi32(0x7fff))), 16);
+  const __m256i nan = _mm256_or_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(0x40));
+  const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+  const __m256i words = _mm256_blendv_epi8(rounded, nan, is_nan);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+}
+
+constexpr int tile_height = 6;  // 12 accumulators, 2 of b, 1 of a
+
+}  // namespace
+}  // namespace hearth::cpu

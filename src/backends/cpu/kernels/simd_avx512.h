@@ -1,0 +1,55 @@
+// AVX-512 (F, BW, VL, DQ) with F16C: the vocabulary that the kernels are written in. simd_avx2.h is its twin.
+#pragma once
+
+#include <immintrin.h>
+#include <stdint.h>
+
+#define HEARTH_INLINE static inline __attribute__((always_inline))
+
+namespace hearth::cpu {
+namespace {
+
+using V = __m512;     // arithmetic by operators
+using M = __mmask16;  // one bit for each lane
+constexpr int W = 16;
+
+HEARTH_INLINE V set(float x) { return _mm512_set1_ps(x); }
+HEARTH_INLINE V zero() { return _mm512_setzero_ps(); }
+HEARTH_INLINE V load(const float* p) { return _mm512_loadu_ps(p); }
+HEARTH_INLINE void store(float* p, V v) { _mm512_storeu_ps(p, v); }
+HEARTH_INLINE M first_lanes(int64_t n) { return M((1u << n) - 1); }  // n < W
+HEARTH_INLINE V load_n(const float* p, int64_t n) { return _mm512_maskz_loadu_ps(first_lanes(n), p); }
+HEARTH_INLINE void store_n(float* p, int64_t n, V v) { _mm512_mask_storeu_ps(p, first_lanes(n), v); }
+
+HEARTH_INLINE V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }    // a·b + c
+HEARTH_INLINE V fnma(V a, V b, V c) { return _mm512_fnmadd_ps(a, b, c); }  // c − a·b
+// Where an operand is NaN the second is taken.
+HEARTH_INLINE V max(V a, V b) { return _mm512_max_ps(a, b); }
+HEARTH_INLINE V min(V a, V b) { return _mm512_min_ps(a, b); }
+HEARTH_INLINE V abs(V a) { return _mm512_abs_ps(a); }
+HEARTH_INLINE V round(V a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+HEARTH_INLINE V times_power_of_two(V a, V n) { return _mm512_scalef_ps(a, n); }  // n whole
+HEARTH_INLINE M less(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+HEARTH_INLINE V select(M m, V yes, V no) { return _mm512_mask_blend_ps(m, no, yes); }
+HEARTH_INLINE float sum_lanes(V a) { return _mm512_reduce_add_ps(a); }
+
+HEARTH_INLINE V load_f16(const uint16_t* p) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
+HEARTH_INLINE V load_bf16(const uint16_t* p) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
+}
+HEARTH_INLINE void store_f16(uint16_t* p, V v) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+HEARTH_INLINE void store_bf16(uint16_t* p, V v) {
+  const __m512i bits = _mm512_castps_si512(v);
+  const __m512i even = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+  const __m512i rounded = _mm512_srli_epi32(_mm512_add_epi32(bits, _mm512_add_epi32(even, _mm512_set1_epi32(0x7fff))), 16);
+  const __m512i nan = _mm512_or_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(0x40));
+  const __mmask16 is_nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(_mm512_mask_blend_epi32(is_nan, rounded, nan)));
+}
+
+constexpr int tile_height = 14;  // 28 accumulators, 2 of b, 1 of a
+
+}  // namespace
+}  // namespace hearth::cpu

@@ -1,0 +1,33 @@
+// The table of kernels of one instruction set.
+
+namespace hearth::cpu {
+namespace {
+
+constexpr Kernels table_named(const char* name) {
+  return {.name = name,
+          .lanes = W,
+          .tile_rows = tile_height,
+          .panel = panel_width,
+          .tile = any_tile,
+          .epilogue = any_epilogue,
+          .softmax_block = softmax_block,
+          .causal_rows = causal_rows,
+          .moments = moments,
+          .column_moments = column_moments,
+          .normalize = normalize,
+          .normalize_columns = normalize_columns,
+          .activate = activate,
+          .geglu = geglu,
+          .scale = scale,
+          .add_scaled = add_scaled,
+          .exp = exponential,
+          .widen_f16 = widen_f16,
+          .widen_bf16 = widen_bf16,
+          .narrow_f16 = narrow_f16,
+          .narrow_bf16 = narrow_bf16,
+          .transpose = transpose,
+          .fma_loop = fma_loop};
+}
+
+}  // namespace
+}  // namespace hearth::cpu

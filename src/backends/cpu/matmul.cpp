@@ -1,0 +1,29 @@
+#include "backends/cpu/cpu_class.h"
+#include "backends/cpu/product.h"
+
+namespace hearth::cpu {
+namespace {
+
+class DenseRows final : public LeftRows {
+ public:
+  DenseRows(const float* x, int64_t depth) : x_(x), depth_(depth) {}
+  int64_t segments(int64_t row, int64_t rows, int64_t k0, int64_t k1, Segment* out) const override {
+    for (int64_t r = 0; r < rows; ++r) out->row[r] = x_ + (row + r) * depth_ + k0;
+    out->length = k1 - k0;
+    return 1;
+  }
+
+ private:
+  const float* x_;
+  int64_t depth_;
+};
+
+}  // namespace
+
+void CpuBackend::linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
+  const auto [B, M, K] = x.dims<3>();
+  const Tensor left = as_f32(x);
+  product(DenseRows(left.data<float>(), K), B * M, M, static_cast<const PackedWeight&>(*w.prepared), bias, e, y);
+}
+
+}  // namespace hearth::cpu

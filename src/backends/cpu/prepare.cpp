@@ -1,0 +1,63 @@
+#include <cstdlib>
+#include <cstring>
+
+#include "backends/cpu/cpu_class.h"
+#include "backends/cpu/product.h"
+#include "core/memory.h"
+
+namespace hearth::cpu {
+
+PackedWeight::PackedWeight(int64_t columns, int64_t depth, const Kernels& kernels, DType type)
+    : n(columns), k(depth), panel(kernels.panel), lanes(kernels.lanes), dtype(type) {
+  const int64_t stored = n == 0 ? 0 : (panels() - 1) * panel + width_of(panels() - 1);
+  bytes = std::max<size_t>(64, (size_t(stored * k) * size_of(dtype) + 63) / 64 * 64);
+  data = static_cast<std::byte*>(std::aligned_alloc(64, bytes));
+  if (!data) fail<Error>("memory: {} bytes for a weight are not to be had", bytes);
+  MemoryLedger::process().add(int64_t(bytes));
+}
+
+PackedWeight::~PackedWeight() {
+  std::free(data);
+  MemoryLedger::process().add(-int64_t(bytes));
+}
+
+// A convolution's summation index is (ky, kx, c): c innermost, as in the activations. Checkpoints have (c, ky, kx).
+std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, WeightKind kind, DType hold) {
+  const auto readable = [](DType d) { return d == DType::f32 || is_16bit_float(d); };
+  if (!readable(w.dtype()) || !readable(hold))
+    fail<UnsupportedError>("prepare: a weight of {} to be held as {}; needed f32, f16 or bf16", name_of(w.dtype()), name_of(hold));
+  const int64_t N = w.size(0), K = N == 0 ? 0 : w.numel() / N;
+  const int64_t taps = kind == WeightKind::conv2d ? w.size(2) * w.size(3) : 1, C = K / taps;
+  auto packed = std::make_shared<PackedWeight>(N, K, kernels_, hold);
+  const size_t from = size_of(w.dtype()), to = size_of(hold);
+  const int64_t panel = kernels_.panel;
+  constexpr int64_t slab = 512;  // of the source's k
+
+  pool_.run(packed->panels(), [&](int64_t p) {
+    const int64_t columns = packed->columns_of(p), width = packed->width_of(p);
+    float* rows = thread_scratch(size_t(2 * slab * panel));
+    float* turned = rows + slab * panel;
+    std::fill(turned, turned + slab * width, 0.0f);
+    for (int64_t k0 = 0; k0 < K; k0 += slab) {
+      const int64_t count = std::min(slab, K - k0);
+      for (int64_t r = 0; r < columns; ++r) {
+        const std::byte* source = w.raw() + size_t((p * panel + r) * K + k0) * from;
+        if (w.dtype() == DType::f32) std::memcpy(rows + r * slab, source, size_t(count) * from);
+        else widened(kernels_, w.dtype(), source, count, rows + r * slab);
+      }
+      kernels_.transpose(rows, slab, columns, count, 1, turned, width);
+      auto* target = packed->data + size_t(p * panel * K) * to;
+      if (taps == 1) {
+        narrowed(kernels_, turned, count * width, hold, target + size_t(k0 * width) * to);
+      } else {
+        for (int64_t i = 0; i < count; ++i) {
+          const int64_t c = (k0 + i) / taps, tap = (k0 + i) % taps;
+          narrowed(kernels_, turned + i * width, width, hold, target + size_t((tap * C + c) * width) * to);
+        }
+      }
+    }
+  });
+  return packed;
+}
+
+}  // namespace hearth::cpu

@@ -1,0 +1,98 @@
+#include "backends/cpu/product.h"
+
+#include <algorithm>
+#include <array>
+
+#include "backends/cpu/cpu_class.h"
+
+namespace hearth::cpu {
+namespace {
+
+// Sizes of a piece of work: the block of the right side (panels × chunk) stays in L2 while tiles of the left side pass.
+constexpr int64_t right_block = 393216 / 4;  // floats
+constexpr int64_t most_tiles = 32;           // tiles of rows
+
+struct Blocking {
+  int64_t row_blocks, panel_blocks;
+};
+
+Blocking blocking(int64_t rows, const PackedWeight& w, int64_t tile_rows, int64_t threads) {
+  const int64_t depth = std::min(w.k, product_chunk), tiles = (rows + tile_rows - 1) / tile_rows;
+  int64_t panels = std::max<int64_t>(1, right_block / (depth * w.panel)), height = most_tiles;
+  const auto blocks = [](int64_t n, int64_t size) { return (n + size - 1) / size; };
+  const auto pieces = [&] { return blocks(tiles, height) * blocks(w.panels(), panels); };
+  while (pieces() < 6 * threads && panels > 2) panels = (panels + 1) / 2;
+  while (pieces() < 6 * threads && height > 4) height = (height + 1) / 2;
+  return {blocks(tiles, height), blocks(w.panels(), panels)};
+}
+
+}  // namespace
+
+void CpuBackend::product(const LeftRows& left, int64_t rows, int64_t image_rows, const PackedWeight& w, const Tensor& bias,
+                         const Epilogue& e, Tensor& y) {
+  const Kernels& kernel = kernels_;
+  const int64_t N = w.n, panel = kernel.panel, tile_size = kernel.tile_rows * panel;
+  const auto [row_blocks, panel_blocks] = blocking(rows, w, kernel.tile_rows, pool_.size());
+  const bool widen = w.dtype != DType::f32;
+
+  // Epilogue of one finished tile.
+  const auto finish = [&](const float* acc, int64_t row, int64_t count, int64_t p) {
+    const int64_t column = p * panel, columns = w.columns_of(p);
+    std::array<const float*, max_tile_rows> per_image;
+    alignas(64) std::array<float, max_tile_rows * 32> residual, rounded;
+    TileEpilogue t{.alpha = e.alpha, .activation = int(e.activation)};
+    if (bias) t.bias = bias.data<float>() + column;
+    if (e.per_image) {
+      for (int64_t r = 0; r < count; ++r) per_image[size_t(r)] = e.per_image.data<float>() + (row + r) / image_rows * N + column;
+      t.per_image = per_image.data();
+    }
+    if (e.residual && e.residual.dtype() == DType::f32) {
+      t.residual = e.residual.data<float>() + row * N + column;
+      t.residual_stride = N;
+    } else if (e.residual) {
+      for (int64_t r = 0; r < count; ++r)
+        widened(kernel, e.residual.dtype(), e.residual.raw() + ((row + r) * N + column) * 2, columns, residual.data() + r * panel);
+      t.residual = residual.data();
+      t.residual_stride = panel;
+    }
+    const bool direct = y.dtype() == DType::f32;
+    t.y = direct ? y.data<float>() + row * N + column : rounded.data();
+    t.y_stride = direct ? N : panel;
+    kernel.epilogue(acc, count, columns, t);
+    if (direct) return;
+    for (int64_t r = 0; r < count; ++r) narrowed(kernel, t.y + r * panel, columns, y.dtype(), y.raw() + ((row + r) * N + column) * 2);
+  };
+
+  pool_.run(row_blocks * panel_blocks, [&, row_blocks = row_blocks, panel_blocks = panel_blocks](int64_t piece) {
+    // Neighbouring pieces share the right side.
+    const int64_t i = piece % row_blocks, j = piece / row_blocks;
+    const int64_t row0 = rows * i / row_blocks, row1 = rows * (i + 1) / row_blocks;
+    const int64_t panel0 = w.panels() * j / panel_blocks, panel1 = w.panels() * (j + 1) / panel_blocks;
+    const int64_t tiles = (row1 - row0 + kernel.tile_rows - 1) / kernel.tile_rows, panels = panel1 - panel0;
+    const bool one_chunk = w.k <= product_chunk;
+
+    const int64_t right_size = widen ? panels * product_chunk * panel : 0;
+    float* right = thread_scratch(size_t(right_size + (one_chunk ? 1 : tiles * panels) * tile_size));
+    float* sums = right + right_size;
+    std::array<Segment, most_runs> segments;
+
+    for (int64_t k0 = 0; k0 < w.k; k0 += product_chunk) {
+      const int64_t k1 = std::min(w.k, k0 + product_chunk);
+      const auto block = [&](int64_t p) { return right + (p - panel0) * product_chunk * panel; };
+      if (widen)
+        for (int64_t p = panel0; p < panel1; ++p) widened(kernel, w.dtype, w.at(p, k0), (k1 - k0) * w.width_of(p), block(p));
+      for (int64_t t = 0; t < tiles; ++t) {
+        const int64_t row = row0 + (row1 - row0) * t / tiles, count = row0 + (row1 - row0) * (t + 1) / tiles - row;
+        const int64_t runs = left.segments(row, count, k0, k1, segments.data());
+        for (int64_t p = panel0; p < panel1; ++p) {
+          float* sum = one_chunk ? sums : sums + (t * panels + p - panel0) * tile_size;
+          const float* b = widen ? block(p) : reinterpret_cast<const float*>(w.at(p, k0));
+          kernel.tile(count, w.wide(p), segments.data(), runs, b, sum, k0 > 0);
+          if (k1 == w.k) finish(sum, row, count, p);
+        }
+      }
+    }
+  });
+}
+
+}  // namespace hearth::cpu

@@ -1,0 +1,45 @@
+// The blocked product behind linear and conv2d:  y [M, N] = epilogue(left [M, K] · wᵀ [K, N]).
+//
+// The right side is packed once, at load, in panels of as many columns as a tile has: [N / panel][K][panel], the last panel
+// of one register's width where that is enough. The left side is never packed or copied: a tile takes a pointer to each of
+// its rows for each run of k in which the row is contiguous (a convolution has one run per kernel tap).
+//
+// K is cut in chunks of a fixed size; each chunk's sum starts at zero and the chunks are added in order. So an element of y
+// depends on its own row and column only: not on threads, batch or position.
+#pragma once
+
+#include "backends/cpu/kernels/kernels.h"
+#include "core/weight.h"
+
+namespace hearth::cpu {
+
+inline constexpr int64_t product_chunk = 512;  // of k
+inline constexpr int64_t most_runs = 40;       // of contiguous k in a chunk
+
+struct PackedWeight final : PreparedWeight {
+  PackedWeight(int64_t columns, int64_t depth, const Kernels& kernels, DType type);
+  ~PackedWeight() override;
+
+  int64_t panels() const { return (n + panel - 1) / panel; }
+  int64_t columns_of(int64_t p) const { return std::min(panel, n - p * panel); }
+  bool wide(int64_t p) const { return columns_of(p) > lanes; }
+  int64_t width_of(int64_t p) const { return wide(p) ? panel : lanes; }  // columns stored
+  const std::byte* at(int64_t p, int64_t depth) const {                  // row `depth` of panel p
+    return data + size_t(p * panel * k + depth * width_of(p)) * size_of(dtype);
+  }
+
+  int64_t n, k, panel, lanes;
+  DType dtype;
+  std::byte* data = nullptr;
+};
+
+// Where the rows of the left side are.
+class LeftRows {
+ public:
+  virtual ~LeftRows() = default;
+  // Fills `out` (room for most_runs) with the runs of k in [k0, k1) for rows [row, row + rows); returns how many.
+  // They stay valid until the thread's next call.
+  virtual int64_t segments(int64_t row, int64_t rows, int64_t k0, int64_t k1, Segment* out) const = 0;
+};
+
+}  // namespace hearth::cpu

@@ -1,0 +1,204 @@
+#include "backends/cpu/self_check.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/dtype.h"
+#include "core/error.h"
+
+namespace hearth::cpu {
+namespace {
+
+// Throws a description when a result is off.
+void expect(const char* what, double got, double right, double tolerance = 1e-5) {
+  if (!(std::abs(got - right) <= tolerance * (1 + std::abs(right)))) fail<Error>("{}: {} where {} is right", what, got, right);
+}
+
+float value(int64_t i) { return float((i * 37 + 11) % 64 - 32) / 16; }  // in [-2, 2), exact in every type
+
+std::vector<float> values(int64_t n, int64_t seed = 0) {
+  std::vector<float> v(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) v[size_t(i)] = value(i + seed);
+  return v;
+}
+
+double plain_activation(double x, int act) {
+  switch (act) {
+    case 1: return x / (1 + std::exp(-x));
+    case 2: return 0.5 * x * (1 + std::erf(x * M_SQRT1_2));
+    case 3: return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case 4: return x / (1 + std::exp(-1.702 * x));
+    case 5: return std::max(x, 0.0);
+    default: return x;
+  }
+}
+
+void check_product(const Kernels& kernel) {
+  constexpr int64_t depth = 19, split = 8;
+  for (const bool wide : {true, false})
+    for (int64_t rows = 1; rows <= kernel.tile_rows; ++rows) {
+      const int64_t width = wide ? kernel.panel : kernel.lanes;
+      const auto a = values(rows * depth), b = values(depth * width, 7);
+      auto c = values(rows * kernel.panel, 3);
+      const auto before = c;
+      Segment segments[2];
+      for (int64_t r = 0; r < rows; ++r) segments[0].row[r] = a.data() + r * depth, segments[1].row[r] = a.data() + r * depth + split;
+      segments[0].length = split, segments[1].length = depth - split;
+      kernel.tile(rows, wide, segments, 2, b.data(), c.data(), true);
+
+      const auto bias = values(width, 1), image = values(width, 2), residual = values(rows * width, 5);
+      std::vector<const float*> images(size_t(rows), image.data());
+      std::vector<float> y(static_cast<size_t>(rows * width));
+      const int64_t columns = width - 1;
+      kernel.epilogue(c.data(), rows, columns,
+                      {.alpha = 0.5f,
+                       .activation = 1,
+                       .bias = bias.data(),
+                       .per_image = images.data(),
+                       .residual = residual.data(),
+                       .residual_stride = width,
+                       .y = y.data(),
+                       .y_stride = width});
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t n = 0; n < columns; ++n) {
+          double sum = before[size_t(r * kernel.panel + n)];
+          for (int64_t k = 0; k < depth; ++k) sum += double(a[size_t(r * depth + k)]) * b[size_t(k * width + n)];
+          expect("product tile", c[size_t(r * kernel.panel + n)], sum);
+          expect("product epilogue", y[size_t(r * width + n)],
+                 plain_activation(0.5 * sum + bias[size_t(n)] + image[size_t(n)], 1) + residual[size_t(r * width + n)]);
+        }
+    }
+}
+
+void check_softmax(const Kernels& kernel) {
+  constexpr int64_t keys = 5, rows = 3;
+  auto s = values(keys * kernel.panel), o = values(rows * kernel.panel, 9);
+  const auto scores = s, output = o;
+  std::vector<float> m(static_cast<size_t>(kernel.panel), 1), l(static_cast<size_t>(kernel.panel), 2);
+  kernel.softmax_block(s.data(), keys, m.data(), l.data(), o.data(), rows);
+  for (int64_t q = 0; q < kernel.panel; ++q) {
+    double high = 1, sum = 0;
+    for (int64_t k = 0; k < keys; ++k) high = std::max(high, double(scores[size_t(k * kernel.panel + q)]));
+    for (int64_t k = 0; k < keys; ++k) {
+      const double weight = std::exp(scores[size_t(k * kernel.panel + q)] - high);
+      expect("softmax", s[size_t(k * kernel.panel + q)], weight);
+      sum += weight;
+    }
+    expect("softmax maximum", m[size_t(q)], high);
+    expect("softmax sum", l[size_t(q)], 2 * std::exp(1 - high) + sum);
+    for (int64_t r = 0; r < rows; ++r)
+      expect("softmax output", o[size_t(r * kernel.panel + q)], output[size_t(r * kernel.panel + q)] * std::exp(1 - high));
+  }
+}
+
+void check_causal(const Kernels& kernel) {
+  constexpr int64_t keys = 5, rows = 3, first = 2;
+  const auto s = values(keys * kernel.panel), v = values(rows * keys, 4);
+  auto o = values(rows * kernel.panel, 9);
+  const auto before = o;
+  kernel.causal_rows(s.data(), keys, first, v.data(), keys, o.data(), rows);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t q = 0; q < kernel.panel; ++q) {
+      double sum = before[size_t(r * kernel.panel + q)];
+      for (int64_t k = 0; k < keys && first + k <= q; ++k) sum += double(v[size_t(r * keys + k)]) * s[size_t(k * kernel.panel + q)];
+      expect("causal rows", o[size_t(r * kernel.panel + q)], sum);
+    }
+}
+
+void check_norms(const Kernels& kernel) {
+  constexpr int64_t rows = 6;
+  const int64_t n = 5 * kernel.lanes + 3;
+  const auto x = values(rows * n), gamma = values(n, 4), beta = values(n, 6);
+  const auto moments = [&](auto at, int64_t count) {
+    double mean = 0, squares = 0;
+    for (int64_t i = 0; i < count; ++i) mean += at(i) / double(count);
+    for (int64_t i = 0; i < count; ++i) squares += (at(i) - mean) * (at(i) - mean);
+    return std::pair(mean, squares);
+  };
+  float mean, squares;
+  kernel.moments(x.data(), n, &mean, &squares);
+  const auto row = moments([&](int64_t i) { return x[size_t(i)]; }, n);
+  expect("mean", mean, row.first);
+  expect("variance", squares, row.second);
+  std::vector<float> means(static_cast<size_t>(n)), all(static_cast<size_t>(n)), y(static_cast<size_t>(rows * n)),
+      z(static_cast<size_t>(n));
+  kernel.column_moments(x.data(), rows, n, means.data(), all.data());
+  kernel.normalize(x.data(), n, 0.25f, 1.5f, gamma.data(), beta.data(), z.data());
+  kernel.normalize_columns(x.data(), rows, n, means.data(), gamma.data(), beta.data(), 1, y.data());
+  for (int64_t c = 0; c < n; ++c) {
+    const auto column = moments([&](int64_t r) { return x[size_t(r * n + c)]; }, rows);
+    expect("column mean", means[size_t(c)], column.first);
+    expect("column variance", all[size_t(c)], column.second);
+    expect("normalize", z[size_t(c)], (x[size_t(c)] - 0.25) * 1.5 * gamma[size_t(c)] + beta[size_t(c)]);
+    for (int64_t r = 0; r < rows; ++r)
+      expect("normalize columns", y[size_t(r * n + c)],
+             plain_activation((x[size_t(r * n + c)] - column.first) * gamma[size_t(c)] + beta[size_t(c)], 1));
+  }
+}
+
+void check_pointwise(const Kernels& kernel) {
+  const int64_t n = 2 * kernel.lanes + 5;
+  const auto x = values(n), b = values(n, 3);
+  std::vector<float> y(static_cast<size_t>(n)), t(static_cast<size_t>(3 * n));
+  std::vector<uint16_t> half(static_cast<size_t>(n));
+  const auto check = [&](const char* what, auto right) {
+    for (int64_t i = 0; i < n; ++i) expect(what, y[size_t(i)], right(i));
+  };
+  for (int act = 0; act < 6; ++act) {
+    kernel.activate(x.data(), n, act, y.data());
+    check("activation", [&](int64_t i) { return plain_activation(x[size_t(i)], act); });
+  }
+  kernel.geglu(x.data(), b.data(), n, y.data());
+  check("geglu", [&](int64_t i) { return x[size_t(i)] * plain_activation(b[size_t(i)], 2); });
+  kernel.exp(x.data(), n, y.data());
+  check("exp", [&](int64_t i) { return std::exp(double(x[size_t(i)])); });
+  kernel.scale(x.data(), 3, n, y.data());
+  check("scale", [&](int64_t i) { return 3 * x[size_t(i)]; });
+  kernel.add_scaled(b.data(), 0.5f, n, y.data());
+  check("add scaled", [&](int64_t i) { return 3 * x[size_t(i)] + 0.5 * b[size_t(i)]; });
+  kernel.narrow_f16(x.data(), n, half.data());
+  for (int64_t i = 0; i < n; ++i) expect("to f16", half[size_t(i)], f32_to_f16(x[size_t(i)]), 0);
+  kernel.widen_f16(half.data(), n, y.data());
+  check("from f16", [&](int64_t i) { return x[size_t(i)]; });
+  kernel.narrow_bf16(x.data(), n, half.data());
+  for (int64_t i = 0; i < n; ++i) expect("to bf16", half[size_t(i)], f32_to_bf16(x[size_t(i)]), 0);
+  kernel.widen_bf16(half.data(), n, y.data());
+  check("from bf16", [&](int64_t i) { return x[size_t(i)]; });
+  kernel.transpose(x.data(), n / 3, 3, n / 3, 2, t.data(), 3);
+  for (int64_t r = 0; r < 3; ++r)
+    for (int64_t c = 0; c < n / 3; ++c) expect("transpose", t[size_t(c * 3 + r)], 2 * x[size_t(r * (n / 3) + c)]);
+}
+
+}  // namespace
+
+std::string check_kernels(const Kernels& kernels) {
+  try {
+    check_product(kernels);
+    check_softmax(kernels);
+    check_causal(kernels);
+    check_norms(kernels);
+    check_pointwise(kernels);
+  } catch (const Error& error) { return error.what(); }
+  return "";
+}
+
+const Kernels& choose_path(std::span<const Path> paths, const std::string& wanted, const std::function<void(const std::string&)>& warn) {
+  auto path = paths.begin();
+  if (wanted.empty()) {
+    path = std::find_if(paths.begin(), paths.end(), [](const Path& p) { return p.available; });
+  } else {
+    if (wanted == "amx") fail<UnsupportedError>("backend: the kernel path 'amx' is not built yet; this build has avx512 and avx2");
+    path = std::find_if(paths.begin(), paths.end(), [&](const Path& p) { return p.name == wanted; });
+    if (path == paths.end()) fail<UsageError>("backend: kernel path '{}' is unknown; needed avx512 or avx2", wanted);
+    if (!path->available) fail<UnsupportedError>("backend: this processor lacks what the kernel path '{}' needs", wanted);
+  }
+  for (; path != paths.end(); ++path) {
+    if (!path->available) continue;
+    const std::string wrong = check_kernels(path->kernels);
+    if (wrong.empty()) return path->kernels;
+    warn(fmt::format("hearth: the kernel path '{}' computes wrongly on this processor and is switched off ({})", path->name, wrong));
+  }
+  fail<UnsupportedError>("backend: 'cpu' needs a processor with AVX2, FMA and F16C on which the kernels pass their check");
+}
+
+}  // namespace hearth::cpu
