@@ -1,7 +1,7 @@
 // The extent of a tensor, outermost axis first. Axis letters are fixed in docs/shapes.md.
 #pragma once
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <cassert>
