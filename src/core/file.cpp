@@ -34,11 +34,12 @@ fs::path destination(const fs::path& file) {
   if (!file.has_filename()) fail<IoError>("write {}: this names a folder, needed a file name", file.string());
   std::error_code error;
   fs::path target = file;
-  if (fs::is_symlink(fs::symlink_status(file, error))) {
-    target = fs::weakly_canonical(file, error);
-    if (error) fail<IoError>("write {}: the symbolic link leads nowhere: {}", file.string(), error.message());
+  for (int links = 0; fs::is_symlink(fs::symlink_status(target, error)); ++links) {
+    if (links == 40) fail<IoError>("write {}: more than 40 symbolic links", file.string());
+    target = folder_of(target) / fs::read_symlink(target, error);
   }
   const fs::file_status status = fs::status(target, error);
+  if (status.type() == fs::file_type::none) fail<IoError>("write {}: {}", file.string(), error.message());
   if (fs::is_directory(status)) fail<IoError>("write {}: a folder has this name", file.string());
   if (fs::exists(status) && !fs::is_regular_file(status)) fail<IoError>("write {}: not a regular file", file.string());
   const fs::path folder = folder_of(target);

@@ -1,0 +1,139 @@
+#include "core/file.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <functional>
+
+#include "core/error.h"
+
+namespace hearth {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FileTest : public ::testing::Test {
+ protected:
+  FileTest() {
+    std::string name = (fs::temp_directory_path() / "hearth-file-XXXXXX").string();
+    folder = ::mkdtemp(name.data());
+  }
+  ~FileTest() override { fs::remove_all(folder); }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> found;
+    for (const auto& entry : fs::directory_iterator(folder)) found.push_back(entry.path().filename().string());
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+  fs::path folder;
+};
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const IoError& e) { return e.what(); }
+  return "no IoError";
+}
+
+// Runs `call` in a process of its own, whose limits it may change; true when it returned true.
+bool in_child(const std::function<bool()>& call) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(call() ? 0 : 1);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST_F(FileTest, comes_back_as_written_and_replaces) {
+  const std::string bytes("a\0\xff\n", 4), longer(3'000'000, 'x');
+  write_file(folder / "f", longer);
+  EXPECT_EQ(read_file(folder / "f"), longer);
+  write_file(folder / "f", bytes);
+  EXPECT_EQ(read_file(folder / "f"), bytes);
+  write_file(folder / "empty", "");
+  EXPECT_EQ(read_file(folder / "empty"), "");
+  EXPECT_EQ(names(), (std::vector<std::string>{"empty", "f"}));
+}
+
+TEST_F(FileTest, respects_umask_and_long_names) {
+  const mode_t before = ::umask(027);
+  const std::string name(255, 'n');
+  write_file(folder / name, "x");
+  ::umask(before);
+  EXPECT_EQ(fs::status(folder / name).permissions(), fs::perms(0640));
+}
+
+TEST_F(FileTest, follows_symbolic_links) {
+  fs::create_directory(folder / "real");
+  fs::create_symlink("real/f", folder / "link");  // dangling until the first write
+  write_file(folder / "link", "one");
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+  EXPECT_EQ(read_file(folder / "real/f"), "one");
+}
+
+TEST_F(FileTest, says_why_it_cannot_write) {
+  fs::create_directory(folder / "d");
+  write_file(folder / "f", "old");
+  for (const auto& attempt : {std::function<void(const fs::path&)>([](const fs::path& p) { write_file(p, "x"); }),
+                              std::function<void(const fs::path&)>([](const fs::path& p) { check_writable(p); })}) {
+    const auto says = [&](const fs::path& p) { return message_of([&] { attempt(p); }); };
+    EXPECT_EQ(says(folder / "no/f"), fmt::format("write {0}/no/f: the folder {0}/no does not exist", folder.string()));
+    EXPECT_EQ(says(folder / "f/g"), fmt::format("write {0}/f/g: {0}/f is not a folder", folder.string()));
+    EXPECT_EQ(says(folder / "d"), fmt::format("write {}/d: a folder has this name", folder.string()));
+    EXPECT_EQ(says(fs::path(folder.string() + "/")), fmt::format("write {}/: this names a folder, needed a file name", folder.string()));
+    EXPECT_EQ(says("/dev/full"), "write /dev/full: not a regular file");
+    EXPECT_EQ(says(folder / std::string(256, 'n')), fmt::format("write {}: File name too long", (folder / std::string(256, 'n')).string()));
+  }
+  EXPECT_EQ(read_file(folder / "f"), "old");
+  EXPECT_EQ(names(), (std::vector<std::string>{"d", "f"}));
+}
+
+TEST_F(FileTest, check_writable_leaves_no_trace) {
+  check_writable(folder / "f");
+  EXPECT_TRUE(names().empty());
+  write_file(folder / "f", "old");
+  check_writable(folder / "f");
+  EXPECT_EQ(read_file(folder / "f"), "old");
+}
+
+// A limit on the size of files stands for a full disk: write() fails half way.
+TEST_F(FileTest, full_disk_leaves_the_old_file_and_nothing_else) {
+  write_file(folder / "f", "old");
+  EXPECT_TRUE(in_child([&] {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{.rlim_cur = 4096, .rlim_max = 4096};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    return message_of([&] { write_file(folder / "f", std::string(10'000, 'x')); }).find("File too large") != std::string::npos;
+  }));
+  EXPECT_EQ(read_file(folder / "f"), "old");
+  EXPECT_EQ(names(), std::vector<std::string>{"f"});
+}
+
+TEST_F(FileTest, read_only_folder) {
+  fs::permissions(folder, fs::perms(0555));
+  EXPECT_TRUE(in_child([&] {
+    if (::geteuid() == 0 && ::seteuid(65534) != 0) return false;  // nothing is read-only for root
+    const std::string wanted = fmt::format("write {0}/f: cannot make a file in the folder {0}: Permission denied", folder.string());
+    return message_of([&] { write_file(folder / "f", "x"); }) == wanted && message_of([&] { check_writable(folder / "f"); }) == wanted;
+  }));
+  fs::permissions(folder, fs::perms(0755));
+}
+
+TEST_F(FileTest, says_why_it_cannot_read) {
+  EXPECT_EQ(message_of([&] { read_file(folder / "no"); }), fmt::format("read {}/no: No such file or directory", folder.string()));
+  EXPECT_EQ(message_of([&] { read_file(folder); }), fmt::format("read {}: not a regular file", folder.string()));
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(message_of([&] { read_file(folder / "pipe"); }), fmt::format("read {}/pipe: not a regular file", folder.string()));
+  write_file(folder / "f", "12345");
+  EXPECT_EQ(read_file(folder / "f", 5), "12345");
+  EXPECT_EQ(message_of([&] { read_file(folder / "f", 4); }), fmt::format("read {}/f: 5 bytes, at most 4 are read", folder.string()));
+}
+
+}  // namespace
+}  // namespace hearth

@@ -1,0 +1,115 @@
+// Files and texts that somebody made to hurt: any answer is right except a crash, a foreign exception, or (under the
+// sanitizers) a wrong read. The seeds are golden/*.png; every run makes the same changes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "core/file.h"
+#include "media/png.h"
+#include "media/png_chunks.h"
+#include "media/recipe.h"
+#include "support/golden.h"
+
+namespace hearth {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Seed {
+  std::string name, bytes;
+};
+
+std::vector<Seed> seeds() {
+  std::vector<Seed> found;
+  for (const auto& entry : fs::directory_iterator(test::folder_of(__FILE__) / "golden"))
+    if (entry.path().extension() == ".png") found.push_back({entry.path().stem().string(), read_file(entry.path())});
+  std::sort(found.begin(), found.end(), [](const Seed& a, const Seed& b) { return a.name < b.name; });
+  return found;
+}
+
+std::string mutated(std::string bytes, const std::vector<Seed>& all, std::mt19937& random) {
+  const auto below = [&](size_t n) { return n == 0 ? 0 : size_t(random()) % n; };
+  constexpr unsigned char edges[] = {0x00, 0x01, 0x7F, 0x80, 0xFF};
+  for (size_t n = 1 + below(3); n > 0; --n) {
+    const size_t at = below(bytes.size());
+    switch (below(7)) {
+      case 0:
+        if (!bytes.empty()) bytes[at] = char(bytes[at] ^ (1 << below(8)));
+        break;
+      case 1:
+        if (!bytes.empty()) bytes[at] = char(edges[below(std::size(edges))]);
+        break;
+      case 2: bytes.insert(at, below(16), char(random())); break;
+      case 3: bytes.erase(at, below(16)); break;
+      case 4: bytes.resize(at); break;
+      case 5: bytes.insert(at, bytes.substr(below(bytes.size()), below(64))); break;
+      default: {
+        const std::string& other = all[below(all.size())].bytes;
+        bytes.insert(at, other.substr(below(other.size()), below(128)));
+      }
+    }
+  }
+  return bytes;
+}
+
+// A change inside one chunk; its length and checksum are right afterwards.
+std::string mutated_chunk(const std::string& bytes, const std::vector<Seed>& all, std::mt19937& random) {
+  std::vector<std::pair<size_t, size_t>> chunks;  // begin and size of the data
+  test::for_chunks(bytes, [&](const std::string&, size_t begin, size_t size) { chunks.emplace_back(begin, size); });
+  if (chunks.empty()) return mutated(bytes, all, random);
+  const auto [begin, size] = chunks[random() % chunks.size()];
+  const std::string data = mutated(bytes.substr(begin, size), all, random);
+  std::string length;
+  for (int shift = 24; shift >= 0; shift -= 8) length += char(data.size() >> shift);
+  return test::with_checksums(bytes.substr(0, begin - 8) + length + bytes.substr(begin - 4, 4) + data + bytes.substr(begin + size));
+}
+
+TEST(Fuzz, png_reader) {
+  const PngLimits limits{.file_bytes = 1 << 20, .pixels = 1 << 16, .text_bytes = 1 << 16};
+  const std::vector<Seed> all = seeds();
+  ASSERT_GE(all.size(), 40u);
+  std::mt19937 random(1);
+  int read = 0, refused = 0;
+  for (const Seed& seed : all)
+    for (int i = 0; i < 300; ++i) {
+      const std::string bytes = i % 3 == 0   ? mutated(seed.bytes, all, random)
+                                : i % 3 == 1 ? test::with_checksums(mutated(seed.bytes, all, random))
+                                             : mutated_chunk(seed.bytes, all, random);
+      try {
+        const Png png = decode_png(bytes, seed.name, limits);
+        ++read;
+        EXPECT_EQ(png.image.rgb.size(), size_t(png.image.width * png.image.height * 3)) << seed.name << " change " << i;
+        const Png again = decode_png(encode_png(png.image), "memory");
+        EXPECT_EQ(again.image, png.image) << seed.name << " change " << i;
+        for (const PngText& text : png.texts) parse_parameters(text.text);
+      } catch (const IoError& e) {
+        ++refused;
+        EXPECT_EQ(std::string_view(e.what()).find('\n'), std::string_view::npos) << e.what();
+      }
+    }
+  // Both ways are walked: neither is every change refused at the door nor none at all.
+  EXPECT_GT(read, 1000);
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(Fuzz, texts) {
+  std::vector<Seed> all = {
+      {"parameters", "a, b\nNegative prompt: c: \"d\"\nSteps: 20, Sampler: \"x, \\\"y\\\"\\u00e9\", CFG scale: 7, Model: 日本"},
+      {"recipe", write_recipe({.hashes = {{"unet", "12"}}, .prompt = "日本 \"x\"", .seed = 77, .defaults = {"width"}})}};
+  std::mt19937 random(2);
+  int recipes = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string text = mutated(all[size_t(i) % 2].bytes, all, random);
+    parse_parameters(text);
+    try {
+      const Recipe recipe = parse_recipe(text);
+      EXPECT_EQ(parse_recipe(write_recipe(recipe)), recipe) << text;
+      ++recipes;
+    } catch (const IoError&) {}
+  }
+  EXPECT_GT(recipes, 100);
+}
+
+}  // namespace
+}  // namespace hearth

@@ -1,0 +1,187 @@
+#include "media/png.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <fstream>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/file.h"
+#include "media/png_chunks.h"
+#include "support/golden.h"
+
+namespace hearth {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path golden(const std::string& name) { return test::folder_of(__FILE__) / "golden" / name; }
+nlohmann::json golden_json(const std::string& name) { return nlohmann::json::parse(std::ifstream(golden(name))); }
+
+std::vector<uint8_t> from_base64(const std::string& text) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::vector<uint8_t> bytes;
+  uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    if (c == '=') break;
+    bits = bits << 6 | uint32_t(digits.find(c));
+    if ((count += 6) >= 8) bytes.push_back(uint8_t(bits >> (count -= 8)));
+  }
+  return bytes;
+}
+
+Pixels random_pixels(int64_t W, int64_t H, unsigned seed) {
+  Pixels p{.width = W, .height = H, .rgb = {}};
+  for (int64_t i = 0; i < W * H * 3; ++i) p.rgb.push_back(uint8_t((seed = seed * 1664525u + 1013904223u) >> 24));
+  return p;
+}
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& e) { return e.what(); }
+  return "no error";
+}
+
+// The text chunks as they stand in the file: keyword → kind.
+std::map<std::string, std::string> kinds(const std::string& bytes) {
+  std::map<std::string, std::string> found;
+  test::for_chunks(bytes, [&](const std::string& kind, size_t begin, size_t) {
+    if (kind == "tEXt" || kind == "iTXt" || kind == "zTXt") found[bytes.c_str() + begin] = kind;
+  });
+  return found;
+}
+
+TEST(Png, reads_every_colour_type_and_depth) {
+  const auto expected = golden_json("pictures.json");
+  EXPECT_EQ(expected["pixels"].size(), 23u);
+  for (const auto& [name, pixels] : expected["pixels"].items()) {
+    const Png png = read_png(golden(name + ".png"));
+    EXPECT_EQ(png.image.width, expected["width"]) << name;
+    EXPECT_EQ(png.image.height, expected["height"]) << name;
+    EXPECT_EQ(png.image.rgb, from_base64(pixels)) << name;
+    EXPECT_TRUE(png.notes.empty()) << name << ": " << png.notes[0];
+  }
+}
+
+TEST(Png, reads_every_kind_of_text_in_order) {
+  const auto expected = golden_json("pictures.json")["texts"].get<std::vector<std::pair<std::string, std::string>>>();
+  const Png png = read_png(golden("texts.png"));
+  ASSERT_EQ(png.texts.size(), 5u);
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(png.texts[i].keyword, expected[i].first);
+    EXPECT_EQ(png.texts[i].text, expected[i].second);
+  }
+}
+
+TEST(Png, writes_what_pillow_writes_and_reads_its_files) {
+  std::vector<PngText> texts;
+  for (const auto& [keyword, text] : golden_json("pictures.json")["texts"].get<std::vector<std::pair<std::string, std::string>>>())
+    texts.push_back({keyword, text});
+  const Pixels pixels{.width = 2, .height = 2, .rgb = {1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3}};
+  const Png pillow = read_png(golden("pillow.png"));
+  EXPECT_EQ(pillow.texts, texts);
+  EXPECT_EQ(pillow.image, pixels);
+  EXPECT_EQ(kinds(encode_png(pixels, texts)), (golden_json("pillow.json").get<std::map<std::string, std::string>>()));
+}
+
+TEST(Png, comes_back_as_written) {
+  const std::vector<PngText> texts = {
+      {"parameters", "a, b: \"c\"\nd\té"}, {"hearth", "Жук 日本 🙂"}, {"e", ""}, {"f", std::string(100'000, 'x')}};
+  for (const auto& [W, H] : {std::pair{1, 1}, {1, 9}, {13, 1}, {64, 48}, {1000, 3}}) {
+    const Pixels pixels = random_pixels(W, H, unsigned(W));
+    const Png png = decode_png(encode_png(pixels, texts), "memory");
+    EXPECT_EQ(png.image, pixels);
+    EXPECT_EQ(png.texts, texts);
+    EXPECT_TRUE(png.notes.empty());
+  }
+}
+
+TEST(Png, file_is_written_whole_or_not_at_all) {
+  const fs::path folder = fs::temp_directory_path() / fmt::format("hearth-png-{}", ::getpid());
+  fs::create_directory(folder);
+  const Pixels pixels = random_pixels(5, 4, 1);
+  write_png(folder / "a.png", pixels);
+  EXPECT_EQ(read_png(folder / "a.png").image, pixels);
+  EXPECT_THROW(write_png(folder / "no/a.png", pixels), IoError);
+  EXPECT_THROW(write_png(folder / "b.png", pixels, std::vector<PngText>{{"", "x"}}), UsageError);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
+  fs::remove_all(folder);
+}
+
+TEST(Png, refuses_what_it_cannot_hold) {
+  const Pixels one{.width = 1, .height = 1, .rgb = {1, 2, 3}};
+  const auto says = [&](const Pixels& pixels, const std::vector<PngText>& texts) { return message_of([&] { encode_png(pixels, texts); }); };
+  EXPECT_EQ(says({.width = 2, .height = 1, .rgb = {1, 2, 3}}, {}), "png: 3 bytes of pixels for 2 × 1, needed width × height × 3");
+  EXPECT_EQ(says({.width = 1, .height = 1, .rgb = {1, 2, 3, 4}}, {}), "png: 4 bytes of pixels for 1 × 1, needed width × height × 3");
+  EXPECT_EQ(says({.width = 0, .height = 0, .rgb = {}}, {}), "png: 0 bytes of pixels for 0 × 0, needed width × height × 3");
+  for (const std::string& key :
+       {std::string(), std::string(" a"), std::string("a "), std::string("a\n"), std::string("é"), std::string(80, 'k')})
+    EXPECT_NE(says(one, {{key, "x"}}).find("needed 1 to 79 printable ASCII"), std::string::npos) << key;
+  EXPECT_EQ(says(one, {{"k", "\xff"}}), "png: the text 'k' is not valid UTF-8");
+  EXPECT_EQ(says(one, {{"k", std::string("a\0b", 3)}}), "png: the text 'k' contains a zero byte");
+  EXPECT_EQ(says(one, {{std::string(79, 'k'), "x"}}), "no error");
+}
+
+TEST(Png, hostile_files_end_with_one_line) {
+  const auto names = golden_json("pictures.json")["hostile"].get<std::vector<std::string>>();
+  EXPECT_EQ(names.size(), 18u);
+  for (const std::string& name : names) {
+    const std::string message = message_of([&] { read_png(golden(name + ".png")); });
+    EXPECT_EQ(message.rfind("png: ", 0), 0u) << name << ": " << message;
+    EXPECT_NE(message.find(name + ".png"), std::string::npos) << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  }
+  const auto ends_with = [](const std::string& text, const std::string& end) {
+    return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+  };
+  EXPECT_TRUE(ends_with(message_of([] { read_png(golden("truncated_pixels.png")); }), "truncated_pixels.png: the file ends too early"));
+  EXPECT_TRUE(ends_with(message_of([] { read_png(golden("jpeg.png")); }), "jpeg.png is not a PNG file"));
+  EXPECT_TRUE(
+      ends_with(message_of([] { read_png(golden("large_claim.png")); }),
+                "is 16000 × 16000 by its header, too much for " + std::to_string(fs::file_size(golden("large_claim.png"))) + " bytes"));
+  EXPECT_TRUE(ends_with(message_of([] { read_png(golden("huge.png")); }), "is 2147483647 × 2147483647, at most 268435456 pixels are read"));
+}
+
+TEST(Png, packed_text_beyond_the_limit_is_never_unpacked) {
+  for (const auto& name : golden_json("pictures.json")["bombs"].get<std::vector<std::string>>()) {
+    const Png png = read_png(golden(name + ".png"), {.text_bytes = 1'000'000});
+    EXPECT_TRUE(png.texts.empty()) << name;
+    EXPECT_EQ(png.notes.size(), 1u) << name;  // the picture is sound; what was left out is said
+    ASSERT_EQ(read_png(golden(name + ".png")).texts.size(), 1u) << name;
+    EXPECT_EQ(read_png(golden(name + ".png")).texts[0].text.size(), 3'000'000u) << name;
+  }
+}
+
+TEST(Png, limits_are_checked_first) {
+  const std::string bytes = encode_png(random_pixels(10, 10, 3));
+  EXPECT_EQ(message_of([&] { decode_png(bytes, "x", {.pixels = 99}); }), "png: x is 10 × 10, at most 99 pixels are read");
+  EXPECT_EQ(decode_png(bytes, "x", {.pixels = 100}).image.width, 10);
+  EXPECT_EQ(message_of([&] { decode_png(bytes, "x", {.file_bytes = 10}); }),
+            fmt::format("png: x has {} bytes, at most 10 are read", bytes.size()));
+}
+
+TEST(Png, a_damaged_text_is_left_out_and_noted) {
+  std::string bytes = encode_png(random_pixels(2, 2, 3), std::vector<PngText>{{"k", "日"}});
+  bytes.replace(bytes.find("日"), 3, "月");
+  const Png damaged = decode_png(bytes, "x");
+  EXPECT_TRUE(damaged.texts.empty());
+  EXPECT_EQ(damaged.notes, std::vector<std::string>{"iTXt: CRC error"});
+}
+
+TEST(Png, a_text_that_is_not_utf8_is_shown_as_latin1_and_noted) {
+  std::string bytes = encode_png(random_pixels(2, 2, 3), std::vector<PngText>{{"k", "日"}});
+  bytes.replace(bytes.find("日"), 3, "caf\xe9");
+  bytes[bytes.find("iTXt") - 1] += 1;  // the chunk is one byte longer
+  const Png png = decode_png(test::with_checksums(bytes), "x");
+  ASSERT_EQ(png.texts.size(), 1u);
+  EXPECT_EQ(png.texts[0].text, "café");
+  EXPECT_EQ(png.notes, std::vector<std::string>{"the text 'k' should be UTF-8 and is not; it is shown as Latin-1"});
+}
+
+}  // namespace
+}  // namespace hearth

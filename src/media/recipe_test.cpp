@@ -1,0 +1,113 @@
+#include "media/recipe.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "core/error.h"
+
+namespace hearth {
+namespace {
+
+Recipe example() {
+  return {.version = "0.1.0",
+          .model = "demo, \"best\"",
+          .family = "sd1",
+          .hashes = {{"vae", "00ff"}, {"unet", "6ce0161689b3853acaa03779ec93eafe"}},
+          .prompt = "a \"red\" house,\nNegative prompt: 日本 🙂",
+          .negative_prompt = "blurry: very",
+          .width = 520,
+          .height = 768,
+          .steps = 33,
+          .guidance = 7.1,
+          .sampler = "dpmpp_2m",
+          .schedule = "karras",
+          .seed = std::numeric_limits<uint64_t>::max(),
+          .batch_size = 4,
+          .batch_index = 3,
+          .compat = "diffusers",
+          .precision = "f16",
+          .noise = "seed",
+          .defaults = {"width", "sampler"}};
+}
+
+std::string with(std::string json, const std::string& from, const std::string& to) {
+  const size_t at = json.find(from);
+  EXPECT_NE(at, json.npos) << from;
+  return json.replace(at, from.size(), to);
+}
+
+TEST(Recipe, comes_back_as_written) {
+  const std::string json = write_recipe(example());
+  EXPECT_EQ(json.find('\n'), json.npos);
+  EXPECT_EQ(parse_recipe(json), example());
+  EXPECT_EQ(parse_recipe(write_recipe({})), Recipe{});
+  for (const double guidance : {0.1 + 0.2, 1e-300, 1e300, -0.0, 7.0}) {
+    Recipe r;
+    r.guidance = guidance;
+    EXPECT_EQ(parse_recipe(write_recipe(r)).guidance, guidance);
+  }
+}
+
+TEST(Recipe, has_the_documented_form) {
+  EXPECT_EQ(write_recipe(example()),
+            "{\"hearth\":\"0.1.0\",\"format\":1,\"model\":{\"name\":\"demo, "
+            "\\\"best\\\"\",\"family\":\"sd1\",\"hashes\":{\"vae\":\"00ff\",\"unet\":"
+            "\"6ce0161689b3853acaa03779ec93eafe\"}},\"prompt\":\"a \\\"red\\\" house,\\nNegative prompt: 日本 "
+            "🙂\",\"negative_prompt\":\"blurry: very\","
+            "\"width\":520,\"height\":768,\"steps\":33,\"guidance\":7.1,\"sampler\":\"dpmpp_2m\",\"schedule\":\"karras\",\"seed\":"
+            "18446744073709551615,"
+            "\"batch_size\":4,\"batch_index\":3,\"compat\":\"diffusers\",\"precision\":\"f16\",\"noise\":\"seed\",\"defaults\":[\"width\","
+            "\"sampler\"]}");
+}
+
+TEST(Recipe, later_keys_are_ignored_and_later_formats_refused) {
+  const std::string json = write_recipe(example());
+  EXPECT_EQ(parse_recipe(with(json, "\"format\":1", "\"format\":1,\"new\":[1,{}]")), example());
+  EXPECT_THROW(parse_recipe(with(json, "\"format\":1", "\"format\":2")), IoError);
+}
+
+TEST(Recipe, anything_else_is_one_line) {
+  const std::string json = write_recipe(example());
+  for (const std::string& bad :
+       {std::string(), std::string("{"), std::string("null"), std::string("[]"), std::string("{}"), json.substr(0, json.size() - 1),
+        with(json, "520", "520.5"), with(json, "520", "1e300"), with(json, "520", "\"520\""), with(json, "\"width\":520,", ""),
+        with(json, "7.1", "\"7\""), with(json, "{\"vae\":\"00ff\",", "{\"vae\":1,"), with(json, "[\"width\",\"sampler\"]", "[1]"),
+        with(json, "\"f16\"", "null"), std::string(100'000, '[')}) {
+    try {
+      parse_recipe(bad);
+      ADD_FAILURE() << bad.substr(0, 200);
+    } catch (const IoError& e) {
+      EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << e.what();
+      EXPECT_EQ(std::string(e.what()).rfind("recipe: ", 0), 0u) << e.what();
+    }
+  }
+  Recipe r = example();
+  r.prompt = "\xff";
+  EXPECT_THROW(write_recipe(r), UsageError);
+  r = example();
+  r.guidance = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(write_recipe(r), UsageError);
+}
+
+TEST(Recipe, as_a1111_knows_it) {
+  Recipe r = example();
+  r.prompt = "a house";
+  EXPECT_EQ(write_parameters(to_parameters(r)),
+            "a house\nNegative prompt: blurry: very\nSteps: 33, Sampler: DPM++ 2M, Schedule type: Karras, CFG scale: 7.1, Seed: "
+            "18446744073709551615, Size: 520x768, "
+            "Model hash: 6ce0161689, Model: \"demo, \\\"best\\\"\", RNG: CPU, Version: hearth 0.1.0");
+  r.hashes.clear();
+  r.schedule.clear();
+  r.noise = "file";
+  r.guidance = 7;
+  r.sampler = "a_new_one";
+  r.model = "demo";
+  EXPECT_EQ(write_parameters(to_parameters(r)),
+            "a house\nNegative prompt: blurry: very\nSteps: 33, Sampler: a_new_one, CFG scale: 7, Seed: 18446744073709551615, Size: "
+            "520x768, Model: demo, "
+            "Version: hearth 0.1.0");
+}
+
+}  // namespace
+}  // namespace hearth
