@@ -1,0 +1,205 @@
+#include "models/sd1/pipeline.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "backends/plan/plan_backend.h"
+#include "core/error.h"
+#include "core/observe.h"
+#include "ops/shape_ops.h"
+#include "sampling/samplers.h"
+
+namespace hearth::models::sd1 {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Counts the whole tensor; what a component gives must be numbers, or nothing is drawn from it.
+void require_finite(const Tensor& x, std::string_view component, std::string_view what, ImageResult& result) {
+  if (const int64_t bad = count_non_finite(x))
+    fail<NonFiniteError>("{}: {} of {} values of {} are NaN or infinite; no picture is made (debug \"nan\" finds the first operation)",
+                         component, bad, x.numel(), what);
+  double& largest = result.largest[std::string(component)];
+  const float* values = x.data<float>();
+  for (int64_t i = 0; i < x.numel(); ++i) largest = std::max(largest, double(std::abs(values[i])));
+}
+
+// One row per prompt. Warns of what does not fit.
+std::vector<std::vector<int32_t>> to_ids(const text::ClipTokenizer& tokenizer, const std::vector<std::string>& prompts) {
+  std::vector<std::vector<int32_t>> ids;
+  for (const std::string& prompt : prompts) ids.push_back(tokenizer.encode(prompt).ids);
+  return ids;
+}
+
+void warn_of_truncation(const text::ClipTokenizer& tokenizer, const std::string& prompt, std::string_view name,
+                        std::vector<std::string>& warnings) {
+  const auto encoding = tokenizer.encode(prompt);
+  if (encoding.dropped > 0)
+    warnings.push_back(fmt::format("the {} has {} tokens too many for {}; this part was dropped: {}", name, encoding.dropped,
+                                   encoding.tokens, encoding.truncated_text));
+}
+
+// [n, T, C] with row r for the r-th prompt → each row B times, so that images of one prompt stand together.
+Tensor rows_repeated(const Tensor& states, int64_t batch) {
+  if (batch == 1) return states;
+  std::vector<Tensor> rows;
+  for (int64_t r = 0; r < states.size(0); ++r) rows.push_back(ops::repeat_batch(states.slice(0, r, r + 1), batch));
+  return rows.size() == 1 ? rows.front() : ops::concat(rows, 0);
+}
+
+// The prompts that are encoded: with guidance the negative one first.
+std::vector<std::string> prompts_of(const ImageRequest& request) {
+  if (!sampling::uses_guidance(request.guidance)) return {request.prompt};
+  return {request.negative_prompt, request.prompt};
+}
+
+void check_side(std::string_view name, int64_t side, int64_t factor) {
+  constexpr int64_t most = int64_t(1) << 20;  // beyond it byte counts would overflow
+  if (side < factor || side % factor != 0)
+    fail<UsageError>("generate: {} {} does not fit, needed a multiple of {} pixels, {} at least", name, side, factor, factor);
+  if (side > most) fail<UsageError>("generate: {} {} does not fit, needed at most {}", name, side, most);
+}
+
+}  // namespace
+
+struct StableDiffusion::Plan : ResolvedImage {
+  const sampling::Sampler* sampling = nullptr;
+  sampling::Schedule steps_to_take;
+};
+
+StableDiffusion::StableDiffusion(const Checkpoint& checkpoint, Backend& device, const LoadRequest& request)
+    : checkpoint_(checkpoint),
+      load_(request),
+      device_(device),
+      config_(Sd1Config::from(checkpoint)),
+      networks_(Networks::load(checkpoint, config_, device, request)) {
+  load_.progress = {};  // the caller's, for this load only
+}
+
+StableDiffusion::Plan StableDiffusion::planned(const ImageRequest& request) const {
+  Plan p;
+  if (request.batch < 1 || request.batch > 1 << 20)
+    fail<UsageError>("generate: a batch of {} pictures does not fit, needed 1 to {}", request.batch, 1 << 20);
+  if (!std::isfinite(request.guidance)) fail<UsageError>("generate: guidance {} is not a number", request.guidance);
+  if (!config_.native && !(request.width && request.height))
+    fail<UsageError>("generate: the checkpoint states no native size; width and height are needed");
+  p.height = request.height ? *request.height : (*config_.native)[0];
+  p.width = request.width ? *request.width : (*config_.native)[1];
+  const int64_t factor = config_.vae.factor();
+  check_side("width", p.width, factor);
+  check_side("height", p.height, factor);
+  p.batch = request.batch;
+  p.latents = {p.batch, p.height / factor, p.width / factor, config_.unet.in_channels};
+
+  // Another sampler takes its own class's defaults for what the scheduler's file omits, as in the reference.
+  const sampling::SchedulerConfig& own = config_.scheduler;
+  p.sampling = request.sampler.empty() ? &sampling::sampler_of(own.scheduler) : &sampling::find_sampler(request.sampler);
+  const bool same = p.sampling->scheduler == own.scheduler;
+  const sampling::SchedulerConfig scheduler = same ? own : own.with_class(p.sampling->scheduler);
+  const auto kind = request.schedule.empty() ? sampling::ScheduleKind::standard : sampling::find_schedule(request.schedule);
+  p.sampler = p.sampling->name;
+  p.schedule = scheduler.karras || kind == sampling::ScheduleKind::karras ? "karras" : "default";
+  p.steps = request.steps;
+  p.steps_to_take = sampling::make_schedule(scheduler, kind, request.steps);
+  p.network_calls = int64_t(p.steps_to_take.steps.size());
+  if (p.steps_to_take.clip)
+    p.warnings.push_back(
+        fmt::format("{} clips every estimate to ±{}, as the reference does: the scheduler's file does not say \"clip_sample\": false",
+                    p.sampler, *p.steps_to_take.clip));
+
+  warn_of_truncation(config_.tokenizer, request.prompt, "prompt", p.warnings);
+  if (sampling::uses_guidance(request.guidance))
+    warn_of_truncation(config_.tokenizer, request.negative_prompt, "negative prompt", p.warnings);
+  else if (!request.negative_prompt.empty())
+    p.warnings.push_back(fmt::format("guidance {} is at most 1: the negative prompt is not used", request.guidance));
+  return p;
+}
+
+ResolvedImage StableDiffusion::resolve(const ImageRequest& request) const { return planned(request); }
+
+MemoryPlan StableDiffusion::plan(const ImageRequest& request) {
+  const Plan p = planned(request);
+  if (!dry_networks_) {
+    dry_device_ = make_plan_backend(dry_ledger_);
+    dry_networks_.emplace(Networks::load(checkpoint_, config_, *dry_device_, load_));
+  }
+  const MemoryPlan weights{.weights = dry_ledger_.use().now};
+  dry_ledger_.reset_peak();
+  const auto [B, h, w, C] = p.latents;
+  const int64_t halves = sampling::uses_guidance(request.guidance) ? 2 : 1;
+  const auto empty = [&](int64_t rows) { return Tensor::empty(*dry_device_, {rows, h, w, C}); };
+  const Tensor noise = empty(B), x = empty(B);
+  {
+    const Tensor states = dry_networks_->text(to_ids(config_.tokenizer, prompts_of(request))).last_hidden_state;
+    const Tensor context = rows_repeated(states, B);
+    const Tensor history[] = {empty(B), empty(B), empty(B)};  // what a sampler remembers between steps
+    const float timestep[] = {0};
+    dry_networks_->unet(empty(halves * B), timestep, context);
+  }
+  if (request.decode) {
+    std::vector<Tensor> pictures;
+    for (int64_t b = 0; b < B; ++b) pictures.push_back(dry_networks_->vae.decode(x.slice(0, b, b + 1)));
+  }
+  return {.weights = weights.weights, .activations = dry_ledger_.use().peak - weights.weights};
+}
+
+ImageResult StableDiffusion::draw(const ImageRequest& request, const OnProgress& progress) {
+  const Plan p = planned(request);
+  const auto report = [&](std::string_view phase, int64_t done, int64_t total) {
+    check_cancelled();
+    if (progress) progress({.phase = phase, .done = done, .total = total});
+  };
+  ImageResult result;
+
+  auto start = Clock::now();
+  report("encode", 0, 1);
+  const Tensor states = networks_.text(to_ids(config_.tokenizer, prompts_of(request))).last_hidden_state;
+  require_finite(states, "text_encoder", "its states", result);
+  const Tensor context = rows_repeated(states, p.batch);
+  result.encode_seconds = seconds_since(start);
+  report("encode", 1, 1);
+
+  start = Clock::now();
+  sampling::Noise noise = sampling::torch_cpu_noise(request.seed, request.generators);
+  if (request.noise) noise = sampling::noise_from(request.noise, std::move(noise));
+  const auto [B, h, w, C] = p.latents;
+  result.noise = noise(device_, {B, h, w, C});
+
+  report("sample", 0, p.network_calls);
+  auto step_start = Clock::now();
+  const sampling::Network network = [&](const Tensor& x, float timestep) {
+    const float timesteps[] = {timestep};
+    return networks_.unet(x, timesteps, context);
+  };
+  const sampling::OnStep on_step = [&](const sampling::StepInfo& info) {
+    const std::string what = fmt::format("step {} of {}", info.step + 1, info.steps);
+    require_finite(info.x0, "unet", what, result);
+    require_finite(info.x, "unet", "the latents after " + what, result);
+    result.step_seconds.push_back(seconds_since(step_start));
+    step_start = Clock::now();
+    report("sample", info.step + 1, info.steps);
+  };
+  const auto denoise = sampling::make_denoiser(network, p.steps_to_take.prediction, request.guidance);
+  result.latents =
+      sampling::sample(*p.sampling, denoise, sampling::starting_point(p.steps_to_take, result.noise), p.steps_to_take, noise, {}, on_step);
+  require_finite(result.latents, "unet", "the latents", result);
+  result.sample_seconds = seconds_since(start);
+
+  if (!request.decode) return result;
+  start = Clock::now();
+  report("decode", 0, B);
+  for (int64_t b = 0; b < B; ++b) {  // one by one: it is the widest point of memory, and no picture depends on its neighbours
+    const Tensor picture = networks_.vae.decode(result.latents.slice(0, b, b + 1));
+    require_finite(picture, "vae", fmt::format("picture {} of {}", b + 1, B), result);
+    result.pictures.push_back(picture.view({picture.size(1), picture.size(2), picture.size(3)}));
+    report("decode", b + 1, B);
+  }
+  result.decode_seconds = seconds_since(start);
+  return result;
+}
+
+Tensor StableDiffusion::encode(const Tensor& pictures) { return networks_.vae.to_model(networks_.vae.encode(pictures).mode()); }
+Tensor StableDiffusion::decode(const Tensor& latents) { return networks_.vae.decode(latents); }
+
+}  // namespace hearth::models::sd1

@@ -1,0 +1,43 @@
+// Stable Diffusion 1.x (Rombach et al. 2022, arXiv 2112.10752) after diffusers' StableDiffusionPipeline, 0.39.0:
+//
+//   prompts → ids [2, 77] → text states [2, 77, C] → per step: UNet on both halves, guidance, sampler → latents [B, h, w, 4] → pictures
+#pragma once
+
+#include "core/memory.h"
+#include "models/sd1/networks.h"
+
+namespace hearth::models::sd1 {
+
+class StableDiffusion final : public TextToImage {
+ public:
+  StableDiffusion(const Checkpoint& checkpoint, Backend& device, const LoadRequest& request);
+
+  std::string family() const override { return "sd1"; }
+  std::vector<ComponentReport> components() const override { return networks_.reports; }
+  std::vector<std::string> notes() const override { return config_.notes; }
+  std::string scheduler() const override { return std::string(name_of(config_.scheduler.scheduler)); }
+
+  ResolvedImage resolve(const ImageRequest& request) const override;
+  MemoryPlan plan(const ImageRequest& request) override;
+  ImageResult draw(const ImageRequest& request, const OnProgress& progress) override;
+
+  Tensor encode(const Tensor& pictures) override;
+  Tensor decode(const Tensor& latents) override;
+
+ private:
+  struct Plan;  // the request resolved, with its schedule
+  Plan planned(const ImageRequest& request) const;
+
+  Checkpoint checkpoint_;
+  LoadRequest load_;
+  Backend& device_;
+  Sd1Config config_;
+  Networks networks_;
+
+  // For plan(): the networks without contents. Made when first needed.
+  MemoryLedger dry_ledger_;
+  std::unique_ptr<Backend> dry_device_;
+  std::optional<Networks> dry_networks_;
+};
+
+}  // namespace hearth::models::sd1

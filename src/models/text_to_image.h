@@ -1,0 +1,88 @@
+// What a text-to-image family does, whatever its networks are. A family implements TextToImage; src/api turns it into the
+// public interface.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/backend.h"
+#include "hearth/progress.h"
+#include "sampling/noise.h"
+
+namespace hearth::models {
+
+struct LoadRequest {
+  std::string variant;                                              // "fp16": *.fp16.safetensors
+  std::optional<DType> text_hold, denoiser_hold, autoencoder_hold;  // type that weights are kept in; as stored where absent
+  OnProgress progress;                                              // phase "load", in bytes of all components
+};
+
+// A component as it was loaded.
+struct ComponentReport {
+  std::string name, class_name;           // "unet", "UNet2DConditionModel"
+  std::vector<std::string> files;         // relative to the checkpoint
+  std::map<std::string, int64_t> stored;  // type → number of values, as in the files
+  std::string held;                       // "f16", or "as stored"
+  int64_t parameters = 0, bytes = 0;      // of all tensors; held in memory
+  std::vector<std::string> kept_wider;    // tensors that the type asked for would have spoiled
+};
+
+struct ImageRequest {
+  std::string prompt, negative_prompt;
+  std::optional<int64_t> width, height;  // pixels; the checkpoint's native size where absent
+  int64_t steps = 50;
+  double guidance = 7.5;          // ≤ 1: none
+  std::string sampler, schedule;  // "" = the checkpoint's own
+  uint64_t seed = 0;
+  int64_t batch = 1;
+  sampling::Generators generators = sampling::Generators::per_image;
+  Tensor noise;  // [B, C, h, w] f32 on the device: in place of the seed's first draw; may be undefined
+  bool decode = true;
+};
+
+// The request with every default filled in.
+struct ResolvedImage {
+  int64_t width = 0, height = 0, steps = 0, batch = 0;
+  std::string sampler, schedule;      // canonical names
+  std::array<int64_t, 4> latents{};   // [B, h, w, C]
+  int64_t network_calls = 0;          // of the denoiser; each takes 2·B images with guidance
+  std::vector<std::string> warnings;  // one line each
+};
+
+struct MemoryPlan {
+  int64_t weights = 0;      // bytes held from loading on
+  int64_t activations = 0;  // most bytes beside them during the run; kernels' own scratch is not in it
+};
+
+struct ImageResult {
+  std::vector<Tensor> pictures;  // [H, W, 3] in −1 … 1, not limited; batch order; empty without decode
+  Tensor noise, latents;         // [B, h, w, C]: standard normal before any sigma; as the last step returned them
+  double encode_seconds = 0, sample_seconds = 0, decode_seconds = 0;
+  std::vector<double> step_seconds;       // one per network call
+  std::map<std::string, double> largest;  // component → largest absolute value of its output
+};
+
+class TextToImage {
+ public:
+  virtual ~TextToImage() = default;
+
+  virtual std::string family() const = 0;  // "sd1"
+  virtual std::vector<ComponentReport> components() const = 0;
+  virtual std::vector<std::string> notes() const = 0;  // what in the checkpoint was left aside, one line each
+  virtual std::string scheduler() const = 0;           // the checkpoint's own, "PNDMScheduler"
+
+  // UsageError for a size, step count, batch, sampler or schedule that cannot be; nothing is computed.
+  virtual ResolvedImage resolve(const ImageRequest& request) const = 0;
+  // What a run of it takes, found by a dry run.
+  virtual MemoryPlan plan(const ImageRequest& request) = 0;
+  // Phases "encode", "sample", "decode". NonFiniteError names component and step; Cancelled.
+  virtual ImageResult draw(const ImageRequest& request, const OnProgress& progress) = 0;
+
+  // Pictures [B, H, W, 3] in −1 … 1 → mean of their latents on the denoiser's scale [B, h, w, C], and back.
+  virtual Tensor encode(const Tensor& pictures) = 0;
+  virtual Tensor decode(const Tensor& latents) = 0;
+};
+
+}  // namespace hearth::models
