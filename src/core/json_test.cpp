@@ -18,7 +18,7 @@ std::string refusal(std::string_view text) {
   return "accepted";
 }
 
-TEST(Json, BareInfinityAndNaNAreNumbersAsPythonWritesThem) {
+TEST(json, bare_infinity_and_nan_are_numbers_as_python_writes_them) {
   const auto json =
       parse_json(R"({"limit": [0.0, Infinity], "low": -Infinity, "x": NaN, "text": "NaN \" Infinity", "n": {"m": Infinity}})", "f.json");
   EXPECT_EQ(json["limit"][1].get<double>(), INFINITY);
@@ -31,12 +31,12 @@ TEST(Json, BareInfinityAndNaNAreNumbersAsPythonWritesThem) {
   EXPECT_THROW(config.object("n").integer("m"), WeightError);
 }
 
-TEST(Json, ARepeatedKeyIsNamed) {
+TEST(json, a_repeated_key_is_named) {
   EXPECT_EQ(refusal(R"({"a": {"b": 1, "c": [{"b": 2}], "b": 3}})"), "f.json: an object has the key 'b' twice");
   EXPECT_EQ(refusal(R"({"a": {"b": 1}, "b": {"b": 1}})"), "accepted");
 }
 
-TEST(Json, MalformedTextSaysItsLine) {
+TEST(json, malformed_text_says_its_line) {
   EXPECT_EQ(refusal("{\n\"a\": 1,\n}"), "f.json: no valid JSON at line 3");
   EXPECT_EQ(refusal(""), "f.json: no valid JSON at line 1");
   EXPECT_EQ(refusal("{} {}"), "f.json: no valid JSON at line 1");
@@ -45,7 +45,7 @@ TEST(Json, MalformedTextSaysItsLine) {
   EXPECT_EQ(refusal("{\"a\": Infinityy}"), "f.json: no valid JSON at line 1");
 }
 
-TEST(Json, DepthIsLimited) {
+TEST(json, depth_is_limited) {
   EXPECT_EQ(refusal(std::string(100, '[') + std::string(100, ']')), "accepted");
   EXPECT_EQ(refusal(std::string(100000, '[')), "f.json: more than 100 levels of lists and objects");
 }
