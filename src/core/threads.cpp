@@ -53,17 +53,19 @@ struct ThreadPool::State {
   std::vector<std::thread> workers;
   std::mutex mutex;
   std::condition_variable wake, finished;
+  std::mutex one_job;  // callers from different threads take turns
 
-  // One job at a time. `generation` announces a new job; a worker takes part only while `joined` says so.
-  std::atomic<uint64_t> generation{0};
-  std::atomic<bool> stop{false};
+  // The present job. Workers may enter while it is open; the caller closes it when no piece is left and waits only for those
+  // inside. A worker that a busy machine wakes too late is not waited for, and never touches a closed job.
   const std::function<void(int64_t)>* piece = nullptr;
   int64_t count = 0;
   std::atomic<int64_t> next{0};
-  std::atomic<int> busy{0};  // workers that have not left the present job
+  std::atomic<uint64_t> gate{0};  // job number · 2³² | open · 2³¹ | workers inside
+  static constexpr uint64_t open = uint64_t(1) << 31, inside = open - 1;
+
+  std::atomic<bool> stop{false};
   int sleeping = 0;          // under mutex
   std::exception_ptr error;  // under mutex
-  std::mutex one_job;        // callers from different threads take turns
 
   void work() {
     FlushSubnormals flush;
@@ -80,19 +82,25 @@ struct ThreadPool::State {
 
   void worker(int index) {
     thread_index = index;
-    uint64_t seen = 0;
-    for (;;) {
-      for (int i = 0; i < spin_rounds && generation.load(std::memory_order_acquire) == seen && !stop; ++i) pause();
-      if (generation.load(std::memory_order_acquire) == seen) {
+    uint32_t seen = 0;
+    const auto news = [&] { return uint32_t(gate.load(std::memory_order_acquire) >> 32) != seen; };
+    while (!stop) {
+      for (int i = 0; i < spin_rounds && !news() && !stop; ++i) pause();
+      if (!news()) {
         std::unique_lock lock(mutex);
         ++sleeping;
-        wake.wait(lock, [&] { return stop || generation.load(std::memory_order_acquire) != seen; });
+        wake.wait(lock, [&] { return stop || news(); });
         --sleeping;
+        continue;
       }
-      if (stop) return;
-      seen = generation.load(std::memory_order_acquire);
+      uint64_t now = gate.load(std::memory_order_acquire);
+      seen = uint32_t(now >> 32);
+      bool entered = false;
+      while ((now & open) && uint32_t(now >> 32) == seen && !entered)
+        entered = gate.compare_exchange_weak(now, now + 1, std::memory_order_acq_rel);
+      if (!entered) continue;
       work();
-      if (busy.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      if (const uint64_t before = gate.fetch_sub(1, std::memory_order_acq_rel); !(before & open) && (before & inside) == 1) {
         std::lock_guard lock(mutex);
         finished.notify_one();
       }
@@ -131,19 +139,20 @@ void ThreadPool::run(int64_t count, const std::function<void(int64_t)>& piece) {
   s.count = count;
   s.next.store(0, std::memory_order_relaxed);
   s.error = nullptr;
-  s.busy.store(int(s.workers.size()), std::memory_order_relaxed);
   bool any_asleep;
   {
     std::lock_guard lock(s.mutex);
-    s.generation.fetch_add(1, std::memory_order_release);
+    s.gate.store(((s.gate.load(std::memory_order_relaxed) >> 32) + 1) << 32 | State::open, std::memory_order_release);
     any_asleep = s.sleeping > 0;
   }
   if (any_asleep) s.wake.notify_all();
   s.work();
-  for (int i = 0; i < spin_rounds && s.busy.load(std::memory_order_acquire) != 0; ++i) pause();
-  if (s.busy.load(std::memory_order_acquire) != 0) {
+  s.gate.fetch_and(~State::open, std::memory_order_acq_rel);
+  const auto empty = [&] { return (s.gate.load(std::memory_order_acquire) & State::inside) == 0; };
+  for (int i = 0; i < spin_rounds && !empty(); ++i) pause();
+  if (!empty()) {
     std::unique_lock lock(s.mutex);
-    s.finished.wait(lock, [&] { return s.busy.load(std::memory_order_acquire) == 0; });
+    s.finished.wait(lock, empty);
   }
   if (s.error) std::rethrow_exception(s.error);
 }
