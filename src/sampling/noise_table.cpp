@@ -83,12 +83,12 @@ double NoiseTable::sigma_at(double timestep) const {
 
 double NoiseTable::timestep_of(double sigma) const {
   if (size() == 1) return 0;
-  const double log_sigma = std::log(std::max(sigma, 1e-10));
-  const auto above =
-      std::upper_bound(log_sigmas.begin(), log_sigmas.end(), log_sigma, [](double value, float entry) { return value < double(entry); });
+  const float log_sigma = float(std::log(std::max(sigma, 1e-10)));  // f32 from here on, as under numpy 1
+  const auto above = std::upper_bound(log_sigmas.begin(), log_sigmas.end(), log_sigma);
   const int64_t low = std::clamp<int64_t>(above - log_sigmas.begin() - 1, 0, size() - 2);
-  const double from = double(log_sigmas[size_t(low)]), to = double(log_sigmas[size_t(low) + 1]);
-  return double(low) + std::clamp((log_sigma - from) / (to - from), 0.0, 1.0);
+  const float from = log_sigmas[size_t(low)], to = log_sigmas[size_t(low) + 1];
+  const float high_part = std::clamp((from - log_sigma) / (from - to), 0.f, 1.f);
+  return double(1 - high_part) * double(low) + double(high_part) * double(low + 1);
 }
 
 }  // namespace hearth::sampling

@@ -77,7 +77,9 @@ void read_sigma_keys(const Config& c, SchedulerConfig& s) {
 }
 
 void read_dpmpp(const Config& c, SchedulerConfig& s) {
-  c.only("algorithm_type", {"dpmsolver++", "deis"});  // diffusers reads "deis" and the solver types of other classes as these
+  c.only("algorithm_type", {"dpmsolver++", "deis"});  // diffusers reads "deis" and the solver types of other classes as its own
+  if (c.text("algorithm_type", "dpmsolver++") == "deis" && !s.ends_at_sigma_min)
+    fail<UnsupportedError>("{}: 'algorithm_type' \"deis\" needs 'final_sigmas_type' \"sigma_min\"", c.where());
   c.only("solver_type", {"midpoint", "logrho", "bh1", "bh2"});
   c.only_number("solver_order", 2);
   c.only("thresholding", false);

@@ -1,0 +1,266 @@
+// The analytic problem of unit Gaussian data, k-diffusion's functions, properties and names. Against diffusers: trajectories_test.cpp.
+#include "sampling/samplers.h"
+
+#include <cmath>
+#include <set>
+
+#include "ops/pointwise.h"
+#include "sampling/names.h"
+#include "support/backend_test.h"
+#include "support/golden.h"
+#include "support/tolerance.h"
+
+namespace hearth::sampling {
+namespace {
+
+using Values = std::vector<float>;
+
+Noise no_noise() {
+  return [](Backend&, const Shape&) -> Tensor {
+    ADD_FAILURE() << "a deterministic run drew noise";
+    throw Cancelled();
+  };
+}
+
+Schedule exploding(const Values& sigmas) {
+  Schedule s;
+  for (size_t i = 0; i + 1 < sigmas.size(); ++i) {
+    const Level at = Level::exploding(double(sigmas[i]), sigmas[i]);
+    s.steps.push_back({at, at, Level::exploding(double(sigmas[i + 1]), sigmas[i + 1])});
+  }
+  s.init_scale = sigmas.front();
+  s.first_order_last = true;
+  return s;
+}
+
+Values karras(int64_t n) {
+  const auto config = SchedulerConfig::read(
+      Config::parse(R"({"beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear"})", "test"), "EulerDiscreteScheduler");
+  return make_schedule(config, ScheduleKind::karras, n).sigmas();
+}
+
+// Data from a unit Gaussian: x̂₀ = α·x/(α² + σ²).
+Denoiser gaussian(int* calls = nullptr) {
+  return [calls](const Tensor& x, const Level& level) {
+    if (calls) ++*calls;
+    return ops::linear_combination({x}, {float(level.alpha / (level.alpha * level.alpha + level.sigma * level.sigma))});
+  };
+}
+
+// From σ₀ along Karras' ten σ to 0. Values computed in f64 from the definitions and, for these, run in k-diffusion 0.1.1.
+BACKEND_TEST(Samplers, gaussian_trajectories) {
+  const Schedule schedule = exploding(karras(10));
+  const std::tuple<const char*, double, std::optional<double>> wanted[] = {
+      {"euler", 0.842572, {}}, {"euler_ancestral", 0.842572, 0.0}, {"ddim", 0.842572, {}}, {"dpmpp_2m", 1.051804, {}}};
+  for (const auto& [name, value, eta] : wanted) {
+    int calls = 0;
+    Noise noise = no_noise();
+    const Tensor x = sample(find_sampler(name), gaussian(&calls), starting_point(schedule, Tensor::from(device, {1, 1, 1, 1}, Values{1})),
+                            schedule, noise, {.eta = eta});
+    EXPECT_NEAR(x.to_vector()[0], value, 5e-6) << name;  // observed 1.1e-6
+    EXPECT_EQ(calls, 10) << name;
+  }
+}
+
+// Halving the steps' size divides the error by 2 (Euler, DDIM) or 4 (DPM++ 2M); PLMS by more than 4.
+BACKEND_TEST(Samplers, order_of_convergence) {
+  const auto error = [&](const std::string& name, int64_t n) {
+    const auto config = SchedulerConfig::read(
+        Config::parse(
+            R"({"beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear", "timestep_spacing": "trailing", "clip_sample": false, "final_sigmas_type": "sigma_min", "lower_order_final": false})",
+            "test"),
+        "EulerDiscreteScheduler");
+    const Sampler& sampler = find_sampler(name);
+    const Schedule schedule = make_schedule(config.with_class(sampler.scheduler), ScheduleKind::standard, n);
+    Noise noise = no_noise();
+    const Tensor x = sample(sampler, gaussian(), starting_point(schedule, Tensor::from(device, {1, 1, 1, 1}, Values{1})), schedule, noise);
+    const Level from = schedule.steps.front().from, to = schedule.steps.back().to;
+    const double exact =
+        schedule.init_scale * std::sqrt((to.alpha * to.alpha + to.sigma * to.sigma) / (from.alpha * from.alpha + from.sigma * from.sigma));
+    return std::abs(double(x.to_vector()[0]) - exact);
+  };
+  const auto gain = [&](const std::string& name) { return error(name, 100) / error(name, 200); };
+  EXPECT_NEAR(gain("euler"), 2, 0.35);
+  EXPECT_NEAR(gain("ddim"), 2, 0.35);
+  EXPECT_NEAR(gain("dpmpp_2m"), 4, 0.7);
+  std::printf("%g %g %g %g\n", gain("euler"), gain("ddim"), gain("dpmpp_2m"), error("ddim", 50) / error("plms", 50));
+  EXPECT_LT(error("plms", 50), error("ddim", 50) / 10);
+}
+
+// golden/make.py k: the functions of k-diffusion 0.1.1 on Karras' σ.
+BACKEND_TEST(Samplers, equal_k_diffusion) {
+  const test::Golden golden(__FILE__, "k_diffusion", device);
+  const Tensor recorded = golden.tensor("noise");
+  const auto draw = [&](int64_t k) {
+    return Tensor::from(device, {2, 3, 5, 4}, recorded.slice(0, k, k + 1).view({2, 4, 3, 5}).permute({0, 2, 3, 1}).to_vector());
+  };
+  const Network network = [](const Tensor& x, float t) {  // that of make.py
+    const Values in = x.to_vector();
+    const float s = t / 1000.f, a = 0.6f + 0.3f * s, b = 0.05f * s;
+    Values out(in.size());
+    for (size_t i = 0; i < in.size(); ++i)
+      out[i] = in[i] * a + in[i - i % 4 + (i % 4 + 1) % 4] * 0.2f / (in[i] * in[i] + 1.f) + (float(i % 4) - 1.5f) * 0.1f + b;
+    return Tensor::from(x.backend(), x.shape(), out);
+  };
+  double worst = 0;
+  int cases = 0;
+  for (const int64_t n : {1, 2, 5, 10, 20}) {
+    const Schedule schedule = exploding(golden.values("sigmas|" + std::to_string(n)));
+    for (const auto& [name, eta] : {std::pair{"euler", ""}, std::pair{"euler_ancestral", "1.0"}, std::pair{"euler_ancestral", "0.4"},
+                                    std::pair{"euler_ancestral", "0.0"}, std::pair{"dpmpp_2m", ""}}) {
+      int64_t next = 1;
+      Noise noise = [&](Backend&, const Shape&) { return draw(next++); };
+      SamplerOptions options;
+      if (*eta) options.eta = std::stod(eta);
+      const Tensor x = sample(find_sampler(name), make_denoiser(network, Prediction::epsilon, 1), starting_point(schedule, draw(0)),
+                              schedule, noise, options);
+      const Values wanted = golden.values(std::string(name) + "|" + eta + "|" + std::to_string(n));
+      worst = std::max(worst, test::relative_error(x.permute({0, 3, 1, 2}).to_vector(), wanted));
+      ++cases;
+    }
+  }
+  EXPECT_EQ(cases, 25);
+  EXPECT_LE(worst, 5e-6);
+  std::printf("worst %g\n", worst);
+}
+
+struct Run {
+  Tensor x;
+  int draws = 0;
+};
+
+Run run(const std::string& name, const Tensor& start, SamplerOptions options = {}, const std::string& schedule_name = "default") {
+  const auto config = SchedulerConfig::read(
+      Config::parse(R"({"beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear", "clip_sample": false})", "test"),
+      "EulerDiscreteScheduler");
+  const Sampler& sampler = find_sampler(name);
+  const Schedule schedule = make_schedule(config.with_class(sampler.scheduler), find_schedule(schedule_name), 7);
+  Run result;
+  Noise noise = [&, inner = torch_cpu_noise(3)](Backend& device, const Shape& shape) mutable {
+    ++result.draws;
+    return inner(device, shape);
+  };
+  const Network network = [](const Tensor& x, float t) {
+    return ops::linear_combination({x, ops::activate(x, Activation::silu)}, {0.4f, 0.4f + t / 5000});
+  };
+  result.x = sample(sampler, make_denoiser(network, schedule.prediction, 1), starting_point(schedule, start), schedule, noise, options);
+  return result;
+}
+
+BACKEND_TEST(Samplers, draw_noise_only_where_they_say_so) {
+  const Tensor start = Tensor::from(device, {2, 3, 5, 4}, test::test_values("start", 120));
+  for (const Sampler& s : samplers()) {
+    EXPECT_EQ(run(std::string(s.name), start).draws, s.eta.value_or(0) > 0 ? 6 : 0)
+        << s.name;  // none at the last step, which ends at σ = 0
+    if (s.eta) { EXPECT_EQ(run(std::string(s.name), start, {.eta = 0.0}).draws, 0) << s.name; }
+  }
+  EXPECT_EQ(run("ddim", start, {.eta = 0.5}).draws, 6);
+}
+
+BACKEND_TEST(Samplers, eta_0_is_the_deterministic_form_bit_for_bit) {
+  const Tensor start = Tensor::from(device, {2, 3, 5, 4}, test::test_values("start", 120));
+  EXPECT_EQ(run("euler_ancestral", start, {.eta = 0.0}).x.to_vector(), run("euler", start).x.to_vector());
+  EXPECT_NE(run("euler_ancestral", start).x.to_vector(), run("euler", start).x.to_vector());
+}
+
+BACKEND_TEST(Samplers, s_noise_scales_the_fresh_noise) {
+  const Tensor start = Tensor::from(device, {1, 3, 5, 4}, test::test_values("start", 60));
+  const Values zero = run("euler_ancestral", start, {.s_noise = 0}).x.to_vector(), one = run("euler_ancestral", start).x.to_vector();
+  EXPECT_NE(zero, one);
+  EXPECT_NE(run("ddim", start, {.eta = 1.0, .s_noise = 0.5}).x.to_vector(), run("ddim", start, {.eta = 1.0}).x.to_vector());
+}
+
+BACKEND_TEST(Samplers, an_image_of_a_batch_equals_the_image_alone_bit_for_bit) {
+  const Values values = test::test_values("start", 120);
+  const Tensor both = Tensor::from(device, {2, 3, 5, 4}, values);
+  const Tensor first = Tensor::from(device, {1, 3, 5, 4}, std::span(values).first(60));
+  for (const Sampler& s : samplers()) {
+    const Values alone = run(std::string(s.name), first).x.to_vector();
+    EXPECT_EQ(run(std::string(s.name), both).x.slice(0, 0, 1).to_vector(), alone) << s.name;
+  }
+}
+
+BACKEND_TEST(Samplers, steps_are_reported_and_may_end_the_run) {
+  const Schedule schedule = exploding(karras(5));
+  const Tensor start = Tensor::from(device, {1, 1, 2, 2}, test::test_values("start", 4));
+  std::vector<float> sigmas;
+  Noise noise = no_noise();
+  const OnStep on_step = [&](const StepInfo& info) {
+    EXPECT_EQ(info.step, int64_t(sigmas.size()));
+    EXPECT_EQ(info.steps, 5);
+    sigmas.push_back(float(info.level.sigma));
+    EXPECT_EQ(info.x0.shape(), start.shape());
+    EXPECT_EQ(info.x.shape(), start.shape());
+    if (info.step == 2) throw Cancelled();
+  };
+  EXPECT_THROW(sample(find_sampler("euler"), gaussian(), start, schedule, noise, {}, on_step), Cancelled);
+  const Values all = schedule.sigmas();
+  EXPECT_EQ(sigmas, Values(all.begin(), all.begin() + 3));
+}
+
+BACKEND_TEST(Samplers, options_that_a_sampler_lacks_are_refused) {
+  const Tensor start = Tensor::zeros(device, {1, 2, 2, 4});
+  for (const char* name : {"euler", "dpmpp_2m", "plms"}) EXPECT_THROW(run(name, start, {.eta = 0.5}), UsageError) << name;
+  EXPECT_THROW(run("ddim", start, {.eta = -0.5}), UsageError);
+}
+
+TEST(SamplerNames, spellings_of_other_programs) {
+  const std::pair<const char*, const char*> names[] = {{"ddim", "ddim"},
+                                                       {"DDIM", "ddim"},
+                                                       {"DDIMScheduler", "ddim"},
+                                                       {"ddim_trailing", "ddim"},
+                                                       {"euler", "euler"},
+                                                       {"Euler", "euler"},
+                                                       {"k_euler", "euler"},
+                                                       {"EulerDiscreteScheduler", "euler"},
+                                                       {"euler_a", "euler_ancestral"},
+                                                       {"Euler a", "euler_ancestral"},
+                                                       {"k_euler_a", "euler_ancestral"},
+                                                       {"euler-ancestral", "euler_ancestral"},
+                                                       {"EulerAncestralDiscreteScheduler", "euler_ancestral"},
+                                                       {"DPM++ 2M", "dpmpp_2m"},
+                                                       {"dpm++2m", "dpmpp_2m"},
+                                                       {"DPMPP_2M", "dpmpp_2m"},
+                                                       {"k_dpmpp_2m", "dpmpp_2m"},
+                                                       {"DPMSolverMultistepScheduler", "dpmpp_2m"},
+                                                       {"plms", "plms"},
+                                                       {"PLMS", "plms"},
+                                                       {"pndm", "plms"},
+                                                       {"PNDMScheduler", "plms"}};
+  for (const auto& [name, canonical] : names) EXPECT_EQ(find_sampler(name).name, canonical) << name;
+}
+
+TEST(SamplerNames, no_name_stands_for_two) {
+  std::set<std::string> seen;
+  for (const Sampler& s : samplers()) {
+    std::set<std::string> own{folded(s.name)};
+    for (const auto alias : s.aliases) own.insert(folded(alias));
+    for (const auto& name : own) EXPECT_TRUE(seen.insert(name).second) << name;
+  }
+}
+
+TEST(SamplerNames, each_scheduler_class_has_its_sampler) {
+  for (const SchedulerClass c : scheduler_classes()) {
+    EXPECT_EQ(sampler_of(c).scheduler, c);
+    EXPECT_EQ(find_sampler(name_of(c)).scheduler, c);
+  }
+}
+
+TEST(SamplerNames, unknown_and_unbuilt_names_are_told_apart) {
+  const auto message = [](std::string_view name) -> std::string {
+    try {
+      find_sampler(name);
+    } catch (const UsageError& e) { return std::string("usage: ") + e.what(); } catch (const UnsupportedError& e) {
+      return std::string("unsupported: ") + e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(message("eular"), "usage: sampler 'eular' is unknown; known: ddim, euler, euler_ancestral, dpmpp_2m, plms");
+  EXPECT_EQ(message(""), "usage: sampler '' is unknown; known: ddim, euler, euler_ancestral, dpmpp_2m, plms");
+  EXPECT_EQ(message("DPM++ 2M SDE"),
+            "unsupported: sampler 'dpmpp_2m_sde' is known but not built yet; built: ddim, euler, euler_ancestral, dpmpp_2m, plms");
+  EXPECT_EQ(message("Heun").substr(0, 11), "unsupported");
+}
+
+}  // namespace
+}  // namespace hearth::sampling

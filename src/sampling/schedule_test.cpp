@@ -1,0 +1,172 @@
+// Published tables, and what happens where diffusers fails. Equality with diffusers over all configurations: trajectories_test.cpp.
+#include "sampling/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/error.h"
+
+namespace hearth::sampling {
+namespace {
+
+using Values = std::vector<float>;
+
+SchedulerConfig read(const std::string& class_name, const std::string& keys = "") {
+  const std::string sd = R"("beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear", "skip_prk_steps": true)";
+  return SchedulerConfig::read(Config::parse("{" + sd + (keys.empty() ? "" : ", ") + keys + "}", "test"), class_name);
+}
+
+Schedule make(const std::string& class_name, const std::string& keys, int64_t steps, ScheduleKind kind = ScheduleKind::standard) {
+  return make_schedule(read(class_name, keys), kind, steps);
+}
+
+void expect_near(const Values& got, const Values& wanted, double limit) {
+  ASSERT_EQ(got.size(), wanted.size());
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], wanted[i], limit) << "entry " << i;
+}
+
+TEST(NoiseTable, G04_scaled_linear_is_not_plain_linear) {
+  const NoiseTable scaled(read("EulerDiscreteScheduler"));
+  const NoiseTable plain(
+      SchedulerConfig::read(Config::parse(R"({"beta_start": 0.00085, "beta_end": 0.012})", "test"), "EulerDiscreteScheduler"));
+  const int64_t times[] = {0, 100, 250, 500, 750, 900, 999};
+  const double right[] = {0.0292, 0.3439, 0.6958, 1.6183, 4.0992, 8.3466, 14.6146};
+  const double wrong[] = {0.0292, 0.3911, 0.8707, 2.2847, 6.5884, 14.1939, 25.1461};
+  for (size_t i = 0; i < 7; ++i) {
+    EXPECT_NEAR(scaled.sigmas[size_t(times[i])], right[i], 6e-5);
+    EXPECT_NEAR(plain.sigmas[size_t(times[i])], wrong[i], 6e-5);
+  }
+  EXPECT_NEAR(scaled.alphas_cumprod[500], 0.276333, 1e-6);
+  EXPECT_NEAR(scaled.sigmas.back(), 14.6146412293, 2e-5);
+}
+
+TEST(NoiseTable, zero_terminal_snr_ends_at_nothing_for_ddim_and_at_4096_for_the_sigma_classes) {
+  const std::string zero = R"("rescale_betas_zero_snr": true)";
+  EXPECT_EQ(NoiseTable(read("DDIMScheduler", zero)).alphas_cumprod.back(), 0);
+  for (const char* c : {"EulerDiscreteScheduler", "EulerAncestralDiscreteScheduler", "DPMSolverMultistepScheduler"})
+    EXPECT_NEAR(NoiseTable(read(c, zero)).sigmas.back(), 4096, 1e-3) << c;
+}
+
+TEST(NoiseTable, timesteps_and_sigmas_are_inverse) {
+  const NoiseTable table(read("EulerDiscreteScheduler"));
+  for (const double t : {0.0, 17.0, 500.0, 998.0, 999.0}) EXPECT_NEAR(table.timestep_of(table.sigma_at(t)), t, 2e-3);
+  EXPECT_NEAR(table.sigma_at(500.5), (table.sigmas[500] + table.sigmas[501]) / 2, 1e-7);
+  EXPECT_EQ(table.timestep_of(1000), 999);
+  EXPECT_EQ(table.timestep_of(0), 0);
+  EXPECT_EQ(table.sigma_at(-3), double(table.sigmas.front()));
+  EXPECT_EQ(table.sigma_at(2000), double(table.sigmas.back()));
+}
+
+TEST(Schedule, karras_of_ten) {
+  const Schedule s = make("EulerDiscreteScheduler", "", 10, ScheduleKind::karras);
+  expect_near(s.sigmas(), {14.6146f, 9.1029f, 5.4784f, 3.1686f, 1.7494f, 0.9141f, 0.4469f, 0.2014f, 0.0819f, 0.0292f, 0}, 6e-5);
+  EXPECT_NEAR(s.init_scale, 14.6146f, 6e-5);
+}
+
+TEST(Schedule, G03_twenty_steps_of_each_spacing) {
+  const auto start = [](const std::string& keys, const std::string& c) {
+    const Values t = make(c, keys, 20).timesteps();
+    return Values(t.begin(), t.begin() + 3);
+  };
+  expect_near(start(R"("timestep_spacing": "leading", "steps_offset": 1)", "DDIMScheduler"), {951, 901, 851}, 0);
+  expect_near(start(R"("timestep_spacing": "trailing")", "EulerDiscreteScheduler"), {999, 949, 899}, 0);
+  expect_near(start(R"("timestep_spacing": "linspace")", "EulerDiscreteScheduler"), {999, 946.42f, 893.84f}, 5e-3);
+  const Values dpm = make("DPMSolverMultistepScheduler", R"("timestep_spacing": "leading", "steps_offset": 1)", 4).timesteps();
+  expect_near(dpm, {801, 601, 401, 201}, 0);
+}
+
+TEST(Schedule, plms_repeats_its_first_step_and_ends_at_the_first_level) {
+  const Schedule s = make("PNDMScheduler", R"("steps_offset": 1)", 4);
+  expect_near(s.timesteps(), {751, 501, 501, 251, 1}, 0);
+  EXPECT_EQ(s.steps[1].from.timestep, 751);
+  EXPECT_EQ(s.steps[1].to.timestep, 501);
+  EXPECT_NEAR(s.steps.back().to.sigma / s.steps.back().to.alpha, 0.0291672, 1e-6);
+  EXPECT_EQ(make("PNDMScheduler", R"("set_alpha_to_one": true)", 4).steps.back().to.sigma, 0);
+  EXPECT_EQ(make("PNDMScheduler", "", 1).steps.size(), 1u);
+}
+
+// 1000/20 = 50: on linspace the target of a step is not the next timestep of the list.
+TEST(Schedule, ddim_counts_down_by_its_own_ratio) {
+  const Schedule s = make("DDIMScheduler", R"("timestep_spacing": "linspace")", 20);
+  EXPECT_EQ(s.steps[0].to.timestep, 949);
+  EXPECT_EQ(s.steps[1].at.timestep, 946);
+}
+
+TEST(Schedule, start_scale) {
+  EXPECT_NEAR(make("EulerDiscreteScheduler", R"("timestep_spacing": "trailing")", 20).init_scale, 14.614641f, 1e-5);
+  const Schedule leading = make("EulerDiscreteScheduler", R"("timestep_spacing": "leading", "steps_offset": 1)", 20);
+  const float sigma = leading.sigmas().front();
+  EXPECT_NEAR(leading.init_scale, std::sqrt(sigma * sigma + 1), 1e-5);
+  for (const char* c : {"PNDMScheduler", "DDIMScheduler", "DPMSolverMultistepScheduler"}) EXPECT_EQ(make(c, "", 20).init_scale, 1) << c;
+}
+
+TEST(Schedule, leading_timesteps_past_the_table_stop_at_its_end) {
+  const std::string keys = R"("timestep_spacing": "leading", "steps_offset": 1)";
+  for (const char* c : {"DDIMScheduler", "PNDMScheduler"}) {
+    const Schedule s = make(c, keys, 1000);
+    EXPECT_EQ(s.steps.front().at.timestep, 999) << c;
+    for (const Step& step : s.steps) EXPECT_LE(step.from.timestep, 999);
+  }
+  const Schedule e = make("EulerDiscreteScheduler", keys, 1000);
+  EXPECT_EQ(e.timesteps().front(), 1000);
+  EXPECT_EQ(e.sigmas().front(), e.sigmas()[1]);
+}
+
+// numpy.arange(1000, 0, -1000/61) has 62 entries.
+TEST(Schedule, trailing_has_as_many_steps_as_asked_for) {
+  for (const char* c : {"DDIMScheduler", "EulerDiscreteScheduler", "EulerAncestralDiscreteScheduler", "DPMSolverMultistepScheduler"})
+    for (int64_t n = 1; n <= 1000; n += n < 70 ? 1 : 37) {
+      const Schedule s = make(c, R"("timestep_spacing": "trailing")", n);
+      ASSERT_EQ(int64_t(s.steps.size()), n) << c;
+      for (const float t : s.timesteps()) ASSERT_GE(t, 0) << c << " " << n;
+    }
+  EXPECT_EQ(make("PNDMScheduler", R"("timestep_spacing": "trailing")", 61).steps.size(), 62u);
+}
+
+std::string message_of(const std::string& class_name, const std::string& keys, int64_t steps) {
+  try {
+    make(class_name, keys, steps);
+  } catch (const UsageError& e) { return e.what(); }
+  return "nothing thrown";
+}
+
+TEST(Schedule, number_of_steps) {
+  const char* classes[] = {"PNDMScheduler", "DDIMScheduler", "EulerDiscreteScheduler", "EulerAncestralDiscreteScheduler",
+                           "DPMSolverMultistepScheduler"};
+  for (const char* c : classes) {
+    EXPECT_EQ(message_of(c, "", 0), "steps: got 0, needed at least 1");
+    EXPECT_EQ(message_of(c, "", -3), "steps: got -3, needed at least 1");
+    for (const char* spacing : {"leading", "trailing", "linspace"})
+      for (const int64_t n : {1, 2, 3, 998, 999})
+        EXPECT_NO_THROW(make(c, std::string(R"("timestep_spacing": ")") + spacing + "\"", n)) << c << n;
+  }
+  EXPECT_EQ(message_of("DDIMScheduler", "", 1001),
+            "steps: got 1001, needed at most 1000: DDIMScheduler takes each of the 1000 training timesteps at most once here");
+  EXPECT_NE(message_of("PNDMScheduler", R"("timestep_spacing": "linspace")", 1001), "nothing thrown");
+  EXPECT_NE(message_of("EulerDiscreteScheduler", R"("timestep_spacing": "trailing")", 1001), "nothing thrown");
+  EXPECT_NE(message_of("DPMSolverMultistepScheduler", R"("timestep_spacing": "leading")", 1000), "nothing thrown");
+  EXPECT_EQ(make("EulerDiscreteScheduler", R"("timestep_spacing": "linspace")", 1500).steps.size(), 1500u);
+  EXPECT_EQ(make("DDIMScheduler", "", 1500, ScheduleKind::karras).steps.size(), 1500u);
+}
+
+TEST(Schedule, karras_is_refused_for_plms) { EXPECT_THROW(make("PNDMScheduler", "", 20, ScheduleKind::karras), UnsupportedError); }
+
+TEST(Schedule, no_signal_and_epsilon_is_refused) {
+  const std::string keys = R"("rescale_betas_zero_snr": true, "timestep_spacing": "trailing")";
+  EXPECT_THROW(make("DDIMScheduler", keys, 20), UnsupportedError);
+  EXPECT_NO_THROW(make("DDIMScheduler", keys + R"(, "prediction_type": "v_prediction")", 20));
+}
+
+TEST(Schedule, names) {
+  EXPECT_EQ(find_schedule("default"), ScheduleKind::standard);
+  EXPECT_EQ(find_schedule("Karras"), ScheduleKind::karras);
+  EXPECT_THROW(find_schedule("SGM Uniform"), UnsupportedError);
+  try {
+    find_schedule("karas");
+    FAIL();
+  } catch (const UsageError& e) { EXPECT_STREQ(e.what(), "schedule 'karas' is unknown; known: default, karras"); }
+}
+
+}  // namespace
+}  // namespace hearth::sampling
