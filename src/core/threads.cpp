@@ -11,10 +11,6 @@
 
 #include "core/error.h"
 
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
-
 namespace hearth {
 namespace {
 
@@ -25,7 +21,7 @@ constexpr int spin_rounds = 2000;  // about 20–50 µs of pauses before a threa
 
 void pause() {
 #if defined(__x86_64__)
-  _mm_pause();
+  __builtin_ia32_pause();
 #endif
 }
 
@@ -33,8 +29,8 @@ void pause() {
 class FlushSubnormals {
  public:
 #if defined(__x86_64__)
-  FlushSubnormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | 0x8040); }
-  ~FlushSubnormals() { _mm_setcsr(saved_); }
+  FlushSubnormals() : saved_(__builtin_ia32_stmxcsr()) { __builtin_ia32_ldmxcsr(saved_ | 0x8040); }
+  ~FlushSubnormals() { __builtin_ia32_ldmxcsr(saved_); }
 
  private:
   unsigned saved_;

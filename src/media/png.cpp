@@ -111,7 +111,8 @@ bool could_hold(size_t packed, uint64_t row_bytes, uint64_t rows) { return row_b
 }  // namespace
 
 std::string encode_png(const Pixels& image, std::span<const PngText> texts) {
-  const auto& [W, H, rgb] = image;
+  const int64_t W = image.width, H = image.height;
+  const auto& rgb = image.rgb;
   if (W < 1 || H < 1 || W > PNG_UINT_31_MAX || H > PNG_UINT_31_MAX || rgb.size() / 3 / size_t(W) != size_t(H) ||
       rgb.size() % (3 * size_t(W)) != 0)
     fail<ShapeError>("png: {} bytes of pixels for {} × {}, needed width × height × 3", rgb.size(), W, H);
