@@ -1,0 +1,59 @@
+#!/bin/sh
+# clang-tidy over the sources that BUILD_DIR compiles, tests left out (the test lint.tidy).
+#   tools/tidy.sh BUILD_DIR
+# A file is read again only when it, one of our headers that it includes (as ninja recorded them), or .clang-tidy has changed:
+# BUILD_DIR/tidy holds one empty file per clean state. Exit status 77 (ctest: skipped) without clang-tidy 14.
+set -eu
+cd "$(dirname "$0")/.."
+root=$PWD
+build=${1:?tidy: which build folder?}
+[ -f "$build/compile_commands.json" ] || {
+  echo "tidy: $build holds no compile_commands.json" >&2
+  exit 2
+}
+
+for clang_tidy in clang-tidy-14 clang-tidy; do
+  command -v $clang_tidy >/dev/null && $clang_tidy --version | grep -q 'version 14\.' && break
+  clang_tidy=
+done
+if [ -z "$clang_tidy" ]; then
+  echo "tidy: no clang-tidy 14 here: apt-get install clang-tidy" >&2
+  exit 77
+fi
+
+stamps=$build/tidy
+mkdir -p "$stamps"
+config=$(cksum <.clang-tidy)
+
+# One line per source: the source, then every file of ours that its object was made from.
+ninja -C "$build" -t deps | awk -v root="$root/" '
+  /^[^ ].*: #deps/ { source = ""; next }
+  NF == 0 { if (source != "") print source headers; source = ""; next }
+  { file = $1 }
+  !sub("^([.][.]/)+", "", file) { if (index(file, root) != 1) next; file = substr(file, length(root) + 1) }
+  source == "" { source = file; headers = ""; next }
+  { headers = headers " " file }
+  END { if (source != "") print source headers }' | grep -v '^tests/\|^build/\|^[^ ]*_test\.cpp' | LC_ALL=C sort -u >"$stamps/sources"
+[ -s "$stamps/sources" ] || {
+  echo "tidy: nothing is built in $build: build first" >&2
+  exit 2
+}
+
+while read -r source headers; do
+  [ -f "$source" ] || continue  # ninja remembers what is gone
+  # shellcheck disable=SC2086  # the headers are words
+  stamp=$stamps/$( (echo "$config" && cat "$source" $headers 2>/dev/null) | sha256sum | cut -c1-32)
+  [ -f "$stamp" ] || echo "$source $stamp"
+done <"$stamps/sources" >"$stamps/changed"
+
+echo "tidy: $(wc -l <"$stamps/changed") of $(wc -l <"$stamps/sources") sources changed since they were last clean"
+export clang_tidy build
+xargs -P "$(nproc)" -L 1 sh -c '
+  if $clang_tidy -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option "$0" 2>"$1.log"; then
+    touch "$1"
+    rm "$1.log"
+  else
+    grep -v "warnings generated\|warnings treated as errors" "$1.log" >&2
+    rm "$1.log"
+    exit 1
+  fi' <"$stamps/changed"
