@@ -80,7 +80,8 @@ struct Kernels {
   void (*transpose)(const float* x, int64_t x_stride, int64_t rows, int64_t columns, float factor, float* y, int64_t y_stride);
 
   // --- ceilings ----------------------------------------------------------------------------------------------------
-  double (*fma_loop)(int64_t rounds);  // register-resident multiply-adds; returns the floating-point operations done
+  double (*fma_loop)(int64_t rounds);            // multiply-adds in registers; returns the floating-point operations done
+  void (*read_loop)(const float* x, int64_t n);  // reads n numbers, rounded down to 64
 };
 
 const Kernels& avx2_kernels();

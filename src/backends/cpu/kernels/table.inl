@@ -26,7 +26,9 @@ constexpr Kernels table_named(const char* name) {
           .narrow_f16 = narrow_f16,
           .narrow_bf16 = narrow_bf16,
           .transpose = transpose,
-          .fma_loop = fma_loop};
+
+          .fma_loop = fma_loop,
+          .read_loop = read_loop};
 }
 
 }  // namespace

@@ -1,0 +1,46 @@
+#include "backends/cpu/ceilings.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "backends/cpu/cpu_class.h"
+
+namespace hearth {
+namespace {
+
+double seconds_of(const auto& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+Ceilings measure_ceilings(Backend& backend) {
+  auto* device = dynamic_cast<cpu::CpuBackend*>(&backend);
+  if (!device) fail<UnsupportedError>("ceilings: '{}' has none to measure; needed the backend 'cpu'", backend.name());
+  const cpu::Kernels& kernels = device->kernels();
+  ThreadPool& pool = device->threads();
+  Ceilings best;
+
+  constexpr int64_t rounds = 1 << 18;
+  const double operations = kernels.fma_loop(1) * double(rounds) * pool.size();
+  for (int run = 0; run < 12; ++run)
+    best.matrix_gflops = std::max(
+        best.matrix_gflops, operations * 1e-9 / seconds_of([&] { pool.run(pool.size(), [&](int64_t) { kernels.fma_loop(rounds); }); }));
+
+  // A stream for each thread, far larger than a cache's share of it.
+  const int64_t share = int64_t(48) << 20, pieces = 16;  // floats, pieces of work for each thread
+  const Tensor memory = Tensor::empty(backend, {pool.size() * share});
+  pool.for_ranges(memory.numel(), share / pieces,
+                  [&](int64_t begin, int64_t end) { std::fill(memory.data<float>() + begin, memory.data<float>() + end, 1.0f); });
+  for (int run = 0; run < 4; ++run)
+    best.read_gbs = std::max(best.read_gbs, double(memory.bytes()) * 1e-9 / seconds_of([&] {
+                                              pool.for_ranges(memory.numel(), share / pieces, [&](int64_t begin, int64_t end) {
+                                                kernels.read_loop(memory.data<float>() + begin, end - begin);
+                                              });
+                                            }));
+  return best;
+}
+
+}  // namespace hearth
