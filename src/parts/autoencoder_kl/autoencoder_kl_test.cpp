@@ -1,0 +1,165 @@
+#include "parts/autoencoder_kl/autoencoder_kl.h"
+
+#include <set>
+#include <type_traits>
+
+#include "parts/golden_case.h"
+
+namespace hearth::parts {
+namespace {
+
+struct VaeOutputs {
+  Tensor mean, decoded;
+  std::vector<float> deviation;
+};
+
+struct VaeCase : GoldenCase {
+  VaeCase(const std::string& name, Backend& backend) : GoldenCase(__FILE__, name, backend) {}
+
+  Tensor picture(const AutoencoderKlConfig& c) const { return image("picture", c.in_channels); }
+  Tensor latent(const AutoencoderKlConfig& c) const { return image("latent", c.latent_channels); }
+  Tensor image(const std::string& name, int64_t channels) const {
+    const std::vector<int64_t> size = fact(name);
+    return input(name, {fact("batch"), size[0], size[1], channels});
+  }
+
+  VaeOutputs run(const Config& json) const {
+    const AutoencoderKlConfig c = AutoencoderKlConfig::from(json);
+    Weights w = weights();
+    const AutoencoderKl vae(Scope(w), c);
+    w.finish();
+    const Posterior posterior = vae.encode(picture(c));
+    return {posterior.mode().z, vae.decode(latent(c)), posterior.deviation()};
+  }
+
+  void expect_outputs(const VaeOutputs& y, const std::string& prefix, double limit) const {
+    EXPECT_CLOSE(y.mean, golden.values(prefix + "mean"), limit);
+    EXPECT_CLOSE(y.deviation, golden.values(prefix + "deviation"), limit);
+    EXPECT_CLOSE(y.decoded, golden.values(prefix + "decoded"), limit);
+  }
+};
+
+void check(Backend& device, const char* name, double limit) {
+  const VaeCase c(name, device);
+  test::TapRecorder recorder;
+  const ObserverScope scope(recorder);
+  c.expect_outputs(c.run(c.config()), "", limit);
+  c.expect_taps(recorder, limit);
+}
+
+BACKEND_TEST(vae, G06_G16_G19_matches_reference_sd1) { check(device, "sd1", 3e-6); }               // observed 1.7e-7 reference, 7.3e-7 cpu
+BACKEND_TEST(vae, matches_reference_with_shift_and_odd_sides) { check(device, "shifted", 2e-6); }  // observed 2.1e-7 reference, 5.5e-7 cpu
+BACKEND_TEST(vae, matches_reference_with_one_level_and_no_attention) {
+  check(device, "flat", 1.5e-6);
+}  // observed 1.0e-7 reference, 3.2e-7 cpu
+BACKEND_TEST(vae, G17_eps_of_each_norm) { check(device, "faint", 2e-6); }              // observed 1.8e-7 reference, 5.7e-7 cpu
+BACKEND_TEST(vae, deviation_is_limited_as_published) { check(device, "loud", 3e-6); }  // observed 5.9e-7 reference, 7.6e-7 cpu
+
+// Each key changed alone gives what the reference gives.
+BACKEND_TEST(vae, each_config_key_has_the_effect_of_the_reference) {
+  constexpr double limit = 5e-6;  // observed 4.1e-7 reference, 1.6e-6 cpu
+  const VaeCase c("perturbed", device);
+  c.expect_outputs(c.run(c.config()), "base.", limit);
+  int i = 0;
+  for (const auto& change : c.fact("changes")) {
+    SCOPED_TRACE(change.dump());
+    c.expect_outputs(c.run(c.config_with(change["key"], change["value"])), fmt::format("{}.", i++), limit);
+  }
+}
+
+TEST(vae_config, G58_published_config_asks_for_exactly_the_published_tensors) {
+  const Structure s(__FILE__, "sd15");
+  const AutoencoderKlConfig c = AutoencoderKlConfig::from(s.config());
+  EXPECT_EQ(s.json.at("tensors").size(), 248u);
+  EXPECT_EQ(c.factor(), 8);
+  s.expect_same([&](const Scope& w) { return AutoencoderKl(w, c); },
+                [](const AutoencoderKl& vae, Backend& plan) {
+                  const Posterior posterior = vae.encode(Tensor::empty(plan, {1, 64, 64, 3}));
+                  EXPECT_EQ(vae.decode(vae.to_model(posterior.mode())).shape(), (Shape{1, 64, 64, 3}));
+                });
+}
+
+// Every key that the reference's config has is one whose effect is proven above, or is refused here, by name.
+TEST(vae_config, G53_every_key_is_honoured_or_refused) {
+  const auto device = test::make_test_backend("reference");
+  const VaeCase c("perturbed", *device);
+  const std::vector<std::pair<std::string, nlohmann::json>> refused{
+      {"_class_name", "AutoencoderTiny"},
+      {"act_fn", "mish"},
+      {"down_block_types", {"AttnDownEncoderBlock2D", "DownEncoderBlock2D"}},
+      {"latents_mean", {0, 0, 0, 0}},
+      {"latents_std", {1, 1, 1, 1}},
+      {"norm_num_groups", nullptr},
+      {"scaling_factor", nullptr},
+      {"up_block_types", {"UpDecoderBlock2D", "AttnUpDecoderBlock2D"}},
+      {"a_key_of_next_year", 1},
+  };
+  for (const auto& [key, value] : refused)
+    expect_error<UnsupportedError>([&] { AutoencoderKlConfig::from(c.config_with(key, value)); }, {key, "config.json"});
+
+  std::set<std::string> looked_at{"_diffusers_version"};
+  for (const auto& [key, value] : refused) looked_at.insert(key);
+  for (const auto& change : c.fact("changes")) looked_at.insert(change["key"].get<std::string>());
+  for (const auto& [key, value] : c.config_json.items()) EXPECT_TRUE(looked_at.contains(key)) << key << " is neither proven nor refused";
+}
+
+TEST(vae_config, contradictions_are_named) {
+  const auto device = test::make_test_backend("reference");
+  const VaeCase c("perturbed", *device);
+  const std::vector<std::pair<std::string, nlohmann::json>> wrong{
+      {"block_out_channels", {4, 8, 8}},
+      {"block_out_channels", {4, 7}},
+      {"block_out_channels", nlohmann::json::array()},
+      {"norm_num_groups", 3},
+      {"scaling_factor", 0},
+      {"latent_channels", 0},
+      {"layers_per_block", 0},
+      {"use_quant_conv", "yes"},
+  };
+  for (const auto& [key, value] : wrong) {
+    SCOPED_TRACE(key + " = " + value.dump());
+    expect_error<WeightError>([&] { AutoencoderKlConfig::from(c.config_with(key, value)); }, {key});
+  }
+}
+
+// Raw latents cannot be decoded by mistake, and the way to the model's space undoes decode's own scale.
+BACKEND_TEST(vae, G10_G36_one_owner_of_the_latent_scale) {
+  static_assert(!std::is_convertible_v<RawLatents, Tensor>);
+  const VaeCase c("shifted", device);
+  const AutoencoderKlConfig config = AutoencoderKlConfig::from(c.config());
+  Weights w = c.weights();
+  const AutoencoderKl vae(Scope(w), config);
+  const Tensor raw = c.latent(config);
+  std::vector<float> expected = raw.to_vector();
+  for (float& v : expected) v = (v - 0.1159f) * 0.3611f;
+  EXPECT_CLOSE(vae.to_model({raw}), expected, 1e-6);
+  // decode sees (model / scaling + shift) = raw: the tap behind post_quant_conv, which this config lacks, is raw itself.
+  test::TapRecorder recorder;
+  const ObserverScope scope(recorder);
+  vae.decode(vae.to_model({raw}));
+  EXPECT_CLOSE(recorder.taps.at("post_quant_conv"), raw.to_vector(), 1e-6);
+}
+
+BACKEND_TEST(vae, posterior_sample_is_mean_plus_deviation_times_noise) {
+  const Shape shape{1, 1, 2, 2};
+  const Posterior p{Tensor::from(device, shape, std::vector<float>{1, -1, 0.5f, 2}),
+                    Tensor::from(device, shape, std::vector<float>{0, -100, 100, 1.3862944f})};
+  const std::vector<float> got = p.sample(Tensor::from(device, shape, std::vector<float>{2, 1, -1, 0.25f})).z.to_vector();
+  const std::vector<float> expected{3, -1 + 3.0590232e-07f, 0.5f - 22026.466f, 2.5f};
+  for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(got[i], expected[i], 1e-6 * std::abs(expected[i]));
+  EXPECT_EQ(p.mode().z.to_vector(), p.mean.to_vector());
+  EXPECT_THROW(p.sample(Tensor::zeros(device, {1, 1, 2, 3})), ShapeError);
+}
+
+BACKEND_TEST(vae, inputs_that_do_not_fit_are_refused) {
+  const VaeCase c("perturbed", device);
+  Weights w = c.weights();
+  const AutoencoderKl vae(Scope(w), AutoencoderKlConfig::from(c.config()));
+  EXPECT_THROW(vae.encode(Tensor::zeros(device, {1, 8, 8, 4})), ShapeError);
+  EXPECT_THROW(vae.encode(Tensor::zeros(device, {1, 1, 8, 3})), ShapeError);
+  EXPECT_THROW(vae.decode(Tensor::zeros(device, {1, 8, 8, 3})), ShapeError);
+  EXPECT_THROW(vae.decode(Tensor::zeros(device, {8, 8, 4})), ShapeError);
+}
+
+}  // namespace
+}  // namespace hearth::parts

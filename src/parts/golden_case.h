@@ -1,0 +1,145 @@
+// What the tests of the networks share: goldens with the reference's own config.json in them, and the structure of the
+// published full-size networks.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "backends/plan/plan_backend.h"
+#include "core/config.h"
+#include "core/observe.h"
+#include "support/backend_test.h"
+#include "support/golden.h"
+#include "support/tolerance.h"
+#include "weights/scope.h"
+#include "weights/seeded.h"
+
+namespace hearth::parts {
+
+// Weights by name, all but those of norms multiplied by a factor, as tools/golden.py does.
+class ScaledSource : public TensorSource {
+ public:
+  explicit ScaledSource(float factor) : factor_(factor) {}
+  std::string describe() const override { return "scaled seeded weights"; }
+  std::map<std::string, TensorInfo> list() const override { return {}; }
+  bool has(const std::string&) const override { return true; }
+  Tensor read(const std::string& name, const Shape& wanted, Backend& backend) override {
+    std::vector<float> values = seeded_values(name, wanted);
+    if (name.find("norm") == std::string::npos)
+      for (float& v : values) v *= factor_;
+    return Tensor::from(backend, wanted, values);
+  }
+
+ private:
+  float factor_;
+};
+
+struct GoldenCase {
+  GoldenCase(const char* source_file, const std::string& name, Backend& device_)
+      : golden(source_file, name, device_), config_json(fact("config")), device(&device_) {}
+
+  nlohmann::json fact(const std::string& key) const { return nlohmann::json::parse(golden.metadata().at(key)); }
+  Config config() const { return Config::parse(config_json.dump(), "config.json"); }
+  // The same with one key changed.
+  Config config_with(const std::string& key, const nlohmann::json& value) const {
+    nlohmann::json changed = config_json;
+    changed[key] = value;
+    return Config::parse(changed.dump(), "config.json");
+  }
+  Weights weights() const { return Weights(std::make_shared<ScaledSource>(fact("factor").get<float>()), *device); }
+  // The input that the recipe made under this name.
+  Tensor input(const std::string& name, const Shape& shape) const {
+    return Tensor::from(*device, shape, test::test_values("input." + name, shape.numel()));
+  }
+
+  // Each tap of the file was seen, and is within the limit. The file keeps every k-th value, k = ⌈count / 256⌉.
+  void expect_taps(const test::TapRecorder& recorder, double limit) const {
+    double worst = 0;
+    for (const std::string& name : golden.names()) {
+      if (!name.starts_with("tap.")) continue;
+      const auto seen = recorder.taps.find(name.substr(4));
+      ASSERT_NE(seen, recorder.taps.end()) << name << " is not tapped";
+      std::vector<float> thinned;
+      for (size_t i = 0, k = (seen->second.size() + 255) / 256; i < seen->second.size(); i += k) thinned.push_back(seen->second[i]);
+      const double error = test::relative_error(thinned, golden.values(name));
+      EXPECT_LE(error, limit) << name;
+      worst = std::max(worst, error);
+    }
+    ::testing::Test::RecordProperty("worst_tap", fmt::format("{:.2e}", worst));
+  }
+
+  test::Golden golden;
+  nlohmann::json config_json;
+  Backend* device;
+};
+
+// A full-size network without data: golden/<name>.json has the published config, every tensor's name and shape, and the
+// multiplications and additions of its products, from the reference built on torch's meta device.
+struct Structure {
+  Structure(const char* source_file, const std::string& name)
+      : json(nlohmann::json::parse(read(test::folder_of(source_file) / "golden" / (name + ".json")))) {}
+
+  static std::string read(const std::filesystem::path& file) {
+    std::ifstream in(file);
+    EXPECT_TRUE(in.is_open()) << file;
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  Config config() const { return Config::parse(json.at("config").dump(), "config.json"); }
+
+  // build(Scope) makes the network and run() on it runs it once.
+  template <class Build, class Run> void expect_same(Build build, Run run) const {
+    struct Asked : TensorSource {
+      std::string describe() const override { return "names alone"; }
+      std::map<std::string, TensorInfo> list() const override { return {}; }
+      bool has(const std::string&) const override { return true; }
+      Tensor read(const std::string& name, const Shape& wanted, Backend& backend) override {
+        EXPECT_TRUE(shapes.emplace(name, wanted).second) << name << " is read twice";
+        return Tensor::empty(backend, wanted);
+      }
+      std::map<std::string, Shape> shapes;
+    };
+    struct Flop : Observer {
+      void on_op(const OpEvent& event) override { total += event.flop; }
+      double total = 0;
+    };
+    MemoryLedger ledger;
+    const std::unique_ptr<Backend> plan = make_plan_backend(ledger);
+    const auto asked = std::make_shared<Asked>();
+    Weights weights(asked, *plan);
+    const auto net = build(Scope(weights));
+    const auto expected = json.at("tensors").get<std::map<std::string, std::vector<int64_t>>>();
+    for (const auto& [name, shape] : expected) {
+      const auto found = asked->shapes.find(name);
+      ASSERT_NE(found, asked->shapes.end()) << name << " is not read";
+      const std::vector<int64_t> read(found->second.begin(), found->second.end());
+      EXPECT_EQ(read, shape) << name;
+      asked->shapes.erase(found);
+    }
+    for (const auto& [name, shape] : asked->shapes) ADD_FAILURE() << name << " does not exist in the reference";
+    Flop flop;
+    {
+      const ObserverScope scope(flop);
+      run(net, *plan);
+    }
+    EXPECT_EQ(flop.total, json.at("flop").get<double>());
+  }
+
+  nlohmann::json json;
+};
+
+// The call throws E, and its message has each of the words in it.
+template <class E, class F> void expect_error(F&& call, std::initializer_list<std::string> words) {
+  try {
+    call();
+    FAIL() << "nothing was thrown, needed an error with '" << *words.begin() << "'";
+  } catch (const E& error) {
+    for (const std::string& word : words)
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what() << " lacks '" << word << "'";
+  }
+}
+
+}  // namespace hearth::parts

@@ -1,0 +1,156 @@
+"""Goldens of the UNet from diffusers' UNet2DConditionModel.   python src/parts/unet/golden/make.py
+
+Made with torch 2.15.0, diffusers 0.39.0. Writes one file per configuration, and perturbed.safetensors: one base
+configuration with one key changed at a time.
+"""
+import json
+import sys
+from pathlib import Path
+
+import diffusers
+import torch
+from diffusers import UNet2DConditionModel
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[3] / "tools"))
+import golden  # noqa: E402
+
+VERSIONS = f"diffusers {diffusers.__version__}, torch {torch.__version__}"
+CROSS, PLAIN = "CrossAttn{}Block2D", "{}Block2D"
+
+
+def blocks(*attends):
+    """down_block_types and up_block_types, from the top level downwards."""
+    name = lambda a, way: (CROSS if a else PLAIN).format(way)  # noqa: E731
+    return {"down_block_types": [name(a, "Down") for a in attends], "up_block_types": [name(a, "Up") for a in reversed(attends)]}
+
+
+# name: (config, batch, height, width, timesteps, tokens, weight factor)
+CASES = {
+    "sd1": (dict(blocks(True, True, False), block_out_channels=[8, 16, 24], layers_per_block=2, norm_num_groups=4, attention_head_dim=2,
+                 cross_attention_dim=12, sample_size=8), 2, 8, 8, [999.0, 1.0], 5, 1.0),
+    # four levels, odd sides, matrices as projections, lists of heads, layers and depths, one fractional timestep for both images
+    "sd2": (dict(blocks(True, True, True, False), block_out_channels=[8, 16, 16, 32], layers_per_block=[1, 2, 1, 2], norm_num_groups=8,
+                 attention_head_dim=[1, 2, 4, 8], transformer_layers_per_block=[1, 2, 1, 1], cross_attention_dim=20, use_linear_projection=True,
+                 upcast_attention=True, sample_size=[7, 5]), 2, 7, 5, [451.37], 3, 1.0),
+    # what published configs seldom change, all at once; heads that do not divide the width, an odd width of the sinusoid
+    "unusual": (dict(down_block_types=["DownBlock2D", "CrossAttnDownBlock2D"], up_block_types=["UpBlock2D", "CrossAttnUpBlock2D"],
+                     mid_block_type="UNetMidBlock2D", block_out_channels=[9, 18], layers_per_block=1, norm_num_groups=3, norm_eps=1e-3, act_fn="gelu",
+                     attention_head_dim=5, only_cross_attention=[True, True], cross_attention_dim=[7, 7], in_channels=3, out_channels=5,
+                     center_input_sample=True, flip_sin_to_cos=False, freq_shift=1, downsample_padding=0, mid_block_scale_factor=1.5, conv_in_kernel=5,
+                     conv_out_kernel=1, time_embedding_dim=20, timestep_post_act="silu", time_embedding_act_fn="gelu"), 1, 9, 6, [37.25], 4, 1.0),
+    # one level; no middle
+    "flat": (dict(blocks(True), mid_block_type=None, block_out_channels=[12], layers_per_block=2, norm_num_groups=2, attention_head_dim=3,
+                  cross_attention_dim=6), 1, 3, 5, [0.0], 1, 1.0),
+    # depths per residual block
+    "nested": (dict(blocks(True, True), block_out_channels=[8, 8], layers_per_block=2, norm_num_groups=2, attention_head_dim=[2, 4],
+                    transformer_layers_per_block=[[1, 2], [2, 0]], reverse_transformer_layers_per_block=[[1, 0, 2], [2, 1, 1]],
+                    cross_attention_dim=8, mid_block_scale_factor=1.4142135), 1, 6, 10, [700.5], 2, 1.0),
+    # weights × 0.03: every norm sees a variance near 1e-3, so that an eps of 1e-5 where 1e-6 is right shows
+    "faint": (dict(blocks(True, False), block_out_channels=[8, 16], layers_per_block=1, norm_num_groups=4, attention_head_dim=2,
+                   cross_attention_dim=12), 1, 6, 4, [250.0], 3, 0.03),
+}
+
+
+def tapped(name):
+    parent, _, last = name.rpartition(".")
+    block = parent.rpartition(".")[2] in ("down_blocks", "up_blocks", "resnets", "attentions", "transformer_blocks")
+    return block and last.isdigit() or name in ("time_embedding", "conv_in", "conv_out", "mid_block")
+
+
+def run(config, b, h, w, timesteps, tokens, factor, taps):
+    net = golden.prepare(UNet2DConditionModel.from_config(dict(config)), factor)
+    tap = golden.Taps(net, tapped) if taps else None
+    x = golden.image("input.x", b, h, w, net.config.in_channels)
+    cross = net.config.cross_attention_dim
+    width = cross if isinstance(cross, int) else cross[-1]
+    context = torch.from_numpy(golden.values("input.context", b, tokens, width)).double()
+    with torch.no_grad():
+        y = net(x, torch.tensor(timesteps, dtype=torch.float64), context).sample
+    return net, golden.channels_last(y), tap.arrays if tap else {}
+
+
+def cases():
+    for name, (config, b, h, w, timesteps, tokens, factor) in CASES.items():
+        net, y, taps = run(config, b, h, w, timesteps, tokens, factor, True)
+        assert torch.isfinite(torch.from_numpy(y)).all()
+        golden.save(HERE, name, {"y": y, **taps}, json.loads(net.to_json_string()), VERSIONS, batch=b, height=h, width=w, timesteps=timesteps,
+                    tokens=tokens, factor=factor)
+
+
+# Keys changed one at a time in the config of BASE: the value, and the output that the reference gives.
+BASE = (dict(blocks(True, True), block_out_channels=[8, 16], layers_per_block=1, norm_num_groups=4, attention_head_dim=2, cross_attention_dim=12,
+             sample_size=4), 1, 5, 4, [321.0], 3, 1.0)
+CHANGES = {
+    "sample_size": [64, [5, 4], None],
+    "center_input_sample": [True],
+    "flip_sin_to_cos": [False],
+    "freq_shift": [1, 0.5],
+    "down_block_types": [["DownBlock2D", "CrossAttnDownBlock2D"]],
+    "up_block_types": [["UpBlock2D", "CrossAttnUpBlock2D"]],
+    "mid_block_type": [None, "UNetMidBlock2D"],
+    "only_cross_attention": [True, [False, True]],
+    "block_out_channels": [[4, 8]],
+    "layers_per_block": [2, [2, 1]],
+    "downsample_padding": [0],
+    "mid_block_scale_factor": [2],
+    "dropout": [0.5],
+    "act_fn": ["gelu", "relu", "SiLU", "swish"],
+    "norm_num_groups": [2],
+    "norm_eps": [0.1],
+    "cross_attention_dim": [[12, 12]],
+    "transformer_layers_per_block": [2, [1, 2]],
+    "reverse_transformer_layers_per_block": [[2, 1], [[1, 2], [1, 1]]],
+    "attention_head_dim": [1, 3, [2, 4]],
+    "use_linear_projection": [True],
+    "upcast_attention": [True],
+    "resnet_skip_time_act": [True],
+    "resnet_out_scale_factor": [2.0],
+    "time_embedding_dim": [24, 0],
+    "time_embedding_act_fn": ["silu"],
+    "timestep_post_act": ["gelu"],
+    "conv_in_kernel": [1],
+    "conv_out_kernel": [5],
+    "cross_attention_norm": ["layer_norm"],
+    "mid_block_only_cross_attention": [True],
+    "addition_embed_type_num_heads": [32],
+    "addition_time_embed_dim": [256],
+    "projection_class_embeddings_input_dim": [128],
+}
+
+
+def perturbed():
+    config, *rest = BASE
+    net, base, _ = run(config, *rest, False)
+    full = json.loads(net.to_json_string())
+    arrays, changes = {"base": base}, []
+    for key, alternatives in CHANGES.items():
+        for value in alternatives:
+            _, y, _ = run({**config, key: value}, *rest, False)
+            changes.append({"key": key, "value": value, "same": golden.same(y, base)})
+            arrays[f"y.{len(changes) - 1}"] = y
+    for change in changes:
+        print("  same" if change["same"] else "  other", change["key"], change["value"])
+    b, h, w, timesteps, tokens, factor = rest
+    golden.save(HERE, "perturbed", arrays, full, VERSIONS, changes=changes, batch=b, height=h, width=w, timesteps=timesteps, tokens=tokens, factor=factor)
+
+
+# The published unet/config.json of Stable Diffusion 1.5 and 2.1.
+SD15 = dict(blocks(True, True, True, False), _class_name="UNet2DConditionModel", _diffusers_version="0.6.0", act_fn="silu", attention_head_dim=8,
+            block_out_channels=[320, 640, 1280, 1280], center_input_sample=False, cross_attention_dim=768, downsample_padding=1, flip_sin_to_cos=True,
+            freq_shift=0, in_channels=4, layers_per_block=2, mid_block_scale_factor=1, norm_eps=1e-05, norm_num_groups=32, out_channels=4, sample_size=64)
+SD21 = {**SD15, "_diffusers_version": "0.10.0.dev0", "attention_head_dim": [5, 10, 20, 20], "cross_attention_dim": 1024, "dual_cross_attention": False,
+        "num_class_embeds": None, "only_cross_attention": False, "sample_size": 96, "upcast_attention": True, "use_linear_projection": True}
+
+
+def structures():
+    for name, config in {"sd15": SD15, "sd21": SD21}.items():
+        with torch.device("meta"):
+            net = UNet2DConditionModel.from_config(config)
+            inputs = torch.empty(1, 4, 64, 64), torch.empty(1), torch.empty(1, 77, config["cross_attention_dim"])
+        golden.save_structure(HERE, name, net, VERSIONS, *inputs, **config)
+
+
+cases()
+perturbed()
+structures()

@@ -1,0 +1,179 @@
+#include "parts/unet/unet.h"
+
+#include <set>
+
+#include "parts/golden_case.h"
+
+namespace hearth::parts {
+namespace {
+
+// A golden of golden/make.py, run with its own config or with one that differs from it.
+struct UnetCase : GoldenCase {
+  UnetCase(const std::string& name, Backend& backend) : GoldenCase(__FILE__, name, backend) {}
+
+  Tensor run(const Config& json) const {
+    const UnetConfig c = UnetConfig::from(json);
+    Weights w = weights();
+    const Unet net(Scope(w), c);
+    w.finish();
+    const int64_t B = fact("batch"), H = fact("height"), W = fact("width"), T = fact("tokens");
+    const Tensor context = c.context ? input("context", {B, T, c.context}) : Tensor();
+    return net(input("x", {B, H, W, c.in_channels}), fact("timesteps").get<std::vector<float>>(), context);
+  }
+};
+
+void check(Backend& device, const char* name, double limit) {
+  const UnetCase c(name, device);
+  test::TapRecorder recorder;
+  const ObserverScope scope(recorder);
+  EXPECT_CLOSE(c.run(c.config()), c.golden.values("y"), limit);
+  c.expect_taps(recorder, limit);
+}
+
+BACKEND_TEST(unet, matches_reference_sd1) { check(device, "sd1", 3e-6); }                      // observed 2.8e-7 reference, 9.4e-7 cpu
+BACKEND_TEST(unet, matches_reference_sd2_at_odd_sizes) { check(device, "sd2", 5e-6); }         // observed 3.6e-7 reference, 1.6e-6 cpu
+BACKEND_TEST(unet, matches_reference_with_unusual_config) { check(device, "unusual", 2e-6); }  // observed 1.7e-7 reference, 6.6e-7 cpu
+BACKEND_TEST(unet, matches_reference_with_one_level_and_no_middle) {
+  check(device, "flat", 2e-6);
+}  // observed 1.9e-7 reference, 6.7e-7 cpu
+BACKEND_TEST(unet, matches_reference_with_depths_per_block) { check(device, "nested", 4e-6); }  // observed 3.3e-7 reference, 1.1e-6 cpu
+BACKEND_TEST(unet, G17_eps_of_each_norm) { check(device, "faint", 3e-6); }                      // observed 1.4e-7 reference, 7.7e-7 cpu
+
+// Each key changed alone gives what the reference gives.
+BACKEND_TEST(unet, each_config_key_has_the_effect_of_the_reference) {
+  constexpr double limit = 4e-6;  // observed 4.2e-7 reference, 1.2e-6 cpu
+  const UnetCase c("perturbed", device);
+  EXPECT_CLOSE(c.run(c.config()), c.golden.values("base"), limit);
+  int i = 0;
+  for (const auto& change : c.fact("changes")) {
+    SCOPED_TRACE(change.dump());
+    EXPECT_CLOSE(c.run(c.config_with(change["key"], change["value"])), c.golden.values(fmt::format("y.{}", i++)), limit);
+  }
+}
+
+TEST(unet_config, G58_published_configs_ask_for_exactly_the_published_tensors) {
+  for (const char* name : {"sd15", "sd21"}) {
+    const Structure s(__FILE__, name);
+    const UnetConfig c = UnetConfig::from(s.config());
+    EXPECT_EQ(s.json.at("tensors").size(), 686u);
+    s.expect_same([&](const Scope& w) { return Unet(w, c); },
+                  [&](const Unet& net, Backend& plan) {
+                    const std::vector<float> timesteps{999};
+                    const Tensor y = net(Tensor::empty(plan, {1, 64, 64, 4}), timesteps, Tensor::empty(plan, {1, 77, c.context}));
+                    EXPECT_EQ(y.shape(), (Shape{1, 64, 64, 4}));
+                  });
+  }
+}
+
+// Every key that the reference's config has is one whose effect is proven above, or is refused here, by name.
+TEST(unet_config, G53_every_key_is_honoured_or_refused) {
+  const auto device = test::make_test_backend("reference");
+  const UnetCase c("perturbed", *device);
+  const std::vector<std::pair<std::string, nlohmann::json>> refused{
+      {"_class_name", "UNet2DModel"},
+      {"act_fn", "mish"},
+      {"act_fn", nullptr},
+      {"addition_embed_type", "text_time"},
+      {"attention_head_dim", nullptr},
+      {"attention_type", "gated"},
+      {"class_embed_type", "timestep"},
+      {"class_embeddings_concat", true},
+      {"conv_in_kernel", 4},
+      {"conv_out_kernel", 0},
+      {"down_block_types", {"AttnDownBlock2D", "DownBlock2D"}},
+      {"downsample_padding", 2},
+      {"dual_cross_attention", true},
+      {"encoder_hid_dim", 64},
+      {"encoder_hid_dim_type", "text_proj"},
+      {"mid_block_type", "UNetMidBlock2DSimpleCrossAttn"},
+      {"norm_num_groups", nullptr},
+      {"num_attention_heads", 4},
+      {"num_class_embeds", 10},
+      {"resnet_time_scale_shift", "scale_shift"},
+      {"time_cond_proj_dim", 256},
+      {"time_embedding_type", "fourier"},
+      {"time_embedding_act_fn", "mish"},
+      {"timestep_post_act", "mish"},
+      {"up_block_types", {"UpBlock2D", "ResnetUpsampleBlock2D"}},
+      {"a_key_of_next_year", 1},
+  };
+  for (const auto& [key, value] : refused)
+    expect_error<UnsupportedError>([&] { UnetConfig::from(c.config_with(key, value)); }, {key, "config.json"});
+
+  std::set<std::string> looked_at{"_diffusers_version", "in_channels", "out_channels"};  // the last two: goldens sd1 and unusual
+  for (const auto& [key, value] : refused) looked_at.insert(key);
+  for (const auto& change : c.fact("changes")) looked_at.insert(change["key"].get<std::string>());
+  for (const auto& [key, value] : c.config_json.items()) EXPECT_TRUE(looked_at.contains(key)) << key << " is neither proven nor refused";
+}
+
+TEST(unet_config, contradictions_are_named) {
+  const auto device = test::make_test_backend("reference");
+  const UnetCase c("perturbed", *device);
+  const std::vector<std::pair<std::string, nlohmann::json>> wrong{
+      {"block_out_channels", {8, 16, 24}},
+      {"block_out_channels", {8, 18}},  // groups of 4
+      {"layers_per_block", {1, 1, 1}},
+      {"layers_per_block", 0},
+      {"attention_head_dim", {2, 4, 8}},
+      {"attention_head_dim", 9},
+      {"attention_head_dim", 0},
+      {"cross_attention_dim", {12, 20}},
+      {"only_cross_attention", {true}},
+      {"norm_num_groups", 0},
+      {"norm_num_groups", 2.5},
+      {"transformer_layers_per_block", {{1}, {1}}},
+      {"transformer_layers_per_block", {1, 2, 3}},
+      {"transformer_layers_per_block", -1},
+      {"reverse_transformer_layers_per_block", {{1}, {1}}},
+      {"sample_size", {1, 2, 3}},
+      {"in_channels", 0},
+      {"act_fn", 3},
+  };
+  for (const auto& [key, value] : wrong) {
+    SCOPED_TRACE(key + " = " + value.dump());
+    expect_error<WeightError>([&] { UnetConfig::from(c.config_with(key, value)); }, {key});
+  }
+}
+
+TEST(unet_config, defaults_are_those_of_stable_diffusion_1) {
+  const UnetConfig c = UnetConfig::from(Config::parse(R"({"cross_attention_dim": 768})", "config.json"));
+  ASSERT_EQ(c.levels.size(), 4u);
+  EXPECT_EQ(c.levels[3].channels, 1280);
+  EXPECT_TRUE(c.levels[2].attends_down && c.levels[2].attends_up);
+  EXPECT_FALSE(c.levels[3].attends_down || c.levels[3].attends_up);
+  EXPECT_EQ(c.temb, 1280);
+  EXPECT_EQ(c.context, 768);
+}
+
+BACKEND_TEST(unet, inputs_that_do_not_fit_are_refused) {
+  const UnetCase c("perturbed", device);
+  Weights w = c.weights();
+  const Unet net(Scope(w), UnetConfig::from(c.config()));
+  const std::vector<float> one{1}, two{1, 2};
+  const Tensor x = c.input("x", {1, 5, 4, 4}), context = c.input("context", {1, 3, 12});
+  EXPECT_THROW(net(c.input("x", {1, 5, 4, 3}), one, context), ShapeError);
+  EXPECT_THROW(net(c.input("x", {5, 4, 4}), one, context), ShapeError);
+  EXPECT_THROW(net(x, two, context), ShapeError);
+  EXPECT_THROW(net(x, {}, context), ShapeError);
+  EXPECT_THROW(net(x, one, c.input("context", {1, 3, 11})), ShapeError);
+  EXPECT_THROW(net(x, one, c.input("context", {2, 3, 12})), ShapeError);
+  EXPECT_THROW(net(x, one, Tensor()), ShapeError);
+}
+
+// A batch is n images: bit for bit, each with its own timestep.
+BACKEND_TEST(unet, batch_of_two_equals_two_single_runs) {
+  const UnetCase c("perturbed", device);
+  Weights w = c.weights();
+  const Unet net(Scope(w), UnetConfig::from(c.config()));
+  const Tensor x = c.input("x", {2, 5, 4, 4}), context = c.input("context", {2, 3, 12});
+  const std::vector<float> timesteps{321.5f, 7};
+  const std::vector<float> both = net(x, timesteps, context).to_vector();
+  std::vector<float> single;
+  for (int64_t b = 0; b < 2; ++b)
+    for (float v : net(x.slice(0, b, b + 1), std::span(timesteps).subspan(size_t(b), 1), context.slice(0, b, b + 1)).to_vector())
+      single.push_back(v);
+  EXPECT_EQ(both, single);
+}
+
+}  // namespace
+}  // namespace hearth::parts
