@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
-#include "weights/listing.h"
 #include "weights/published_names.h"
 
 namespace hearth {
@@ -49,16 +48,11 @@ Checkpoint Checkpoint::open(const fs::path& root) {
   checkpoint.root_ = root;
   checkpoint.index_ = Config::load(file);
   checkpoint.pipeline_class_ = checkpoint.index_.text("_class_name");
-  std::vector<std::string> absent;
   const nlohmann::json entries = load_json(file);
   for (const auto& [name, value] : entries.items()) {
     if (value.is_array()) checkpoint.index_.no_effect({name});
-    const auto component = as_component(name, value, file.string());
-    if (!component) continue;
-    checkpoint.components_.push_back(*component);
-    if (!fs::is_directory(root / name, error)) absent.push_back("'" + name + "'");
+    if (const auto component = as_component(name, value, file.string())) checkpoint.components_.push_back(*component);
   }
-  if (!absent.empty()) fail<IoError>("{}: has no folder for the component {} of model_index.json", root.string(), shortened_list(absent));
   return checkpoint;
 }
 
@@ -73,12 +67,18 @@ const Component& Checkpoint::component(std::string_view name) const {
   return *found;
 }
 
-fs::path Checkpoint::folder(std::string_view name) const { return root_ / component(name).name; }
+fs::path Checkpoint::folder(std::string_view name) const {
+  const fs::path path = root_ / component(name).name;
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored))
+    fail<IoError>("{}: no such folder, which model_index.json names for the component '{}'", path.string(), name);
+  return path;
+}
 
 void Checkpoint::require_class(std::string_view name, std::initializer_list<std::string_view> classes) const {
   const Component& found = component(name);
   if (std::ranges::find(classes, found.class_name) == classes.end())
-    fail<UnsupportedError>("{}: component '{}' is a {}, only {} can be run", root_.string(), name, found.class_name,
+    fail<UnsupportedError>("{}: component '{}' has the class {}, only {} can be run", root_.string(), name, found.class_name,
                            fmt::join(classes, ", "));
 }
 
@@ -91,7 +91,8 @@ WeightFiles Checkpoint::files(std::string_view name, const std::string& variant)
   };
   if (!variant.empty() && !has_variant(own))
     for (const Component& other : components_)
-      if (has_variant(root_ / other.name)) return choose_weight_files(own, "");
+      if (std::error_code ignored; fs::is_directory(root_ / other.name, ignored) && has_variant(root_ / other.name))
+        return choose_weight_files(own, "");
   return choose_weight_files(own, variant);
 }
 

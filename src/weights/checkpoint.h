@@ -19,8 +19,8 @@ struct Component {
 
 class Checkpoint {
  public:
-  // IoError for a folder that is missing, empty or without model_index.json, for a malformed one, and for a component whose
-  // folder is missing.
+  // IoError for a folder that is missing, empty or without model_index.json, and for a malformed one. Components nobody asks for
+  // may lack their folders: many people delete the safety checker's.
   static Checkpoint open(const std::filesystem::path& root);
 
   const std::filesystem::path& root() const { return root_; }
@@ -31,7 +31,7 @@ class Checkpoint {
   bool has(std::string_view name) const { return find(name) != nullptr; }  // named in the index and not null
   // WeightError for a component that the checkpoint lacks.
   const Component& component(std::string_view name) const;
-  std::filesystem::path folder(std::string_view name) const;
+  std::filesystem::path folder(std::string_view name) const;  // IoError when it is not there
   // UnsupportedError naming class and component unless its class is one of these.
   void require_class(std::string_view name, std::initializer_list<std::string_view> classes) const;
 

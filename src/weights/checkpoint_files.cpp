@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -99,23 +100,31 @@ std::string variant_names(const std::vector<WeightFiles>& sets) {
 }  // namespace
 
 std::vector<WeightFiles> find_weight_files(const fs::path& folder) {
-  const std::regex single(R"((?:diffusion_pytorch_model|model)(?:\.([^.]+))?\.safetensors)");
+  // In the order of precedence: which kind of file holds the weights of a variant.
+  const std::array<std::regex, 4> kinds{
+      std::regex(R"(diffusion_pytorch_model\.safetensors\.(?:index\.json|index\.([^.]+)\.json|([^.]+)\.index\.json))"),
+      std::regex(R"(diffusion_pytorch_model(?:\.([^.]+))?\.safetensors)"),
+      std::regex(R"(model(?:\.([^.]+))?\.safetensors)"),
+      std::regex(R"(model\.safetensors\.(?:index\.json|index\.([^.]+)\.json|([^.]+)\.index\.json))"),
+  };
   const std::regex shard(R"(.*\d{5}-of-\d{5}.*)");
-  const std::regex index(R"((?:diffusion_pytorch_model|model)\.safetensors\.(?:index\.json|index\.([^.]+)\.json|([^.]+)\.index\.json))");
   const std::vector<std::string> names = file_names(folder);
   std::map<std::string, WeightFiles> sets;  // "" sorts first
   std::smatch match;
-  for (const std::string& name : names)
-    if (std::regex_match(name, match, single) && !std::regex_match(name, shard))
-      sets.try_emplace(match[1], WeightFiles{.variant = match[1], .index = {}, .files = {folder / name}});
-  for (const std::string& name : names) {
-    if (!std::regex_match(name, match, index)) continue;
-    const std::string variant = match[1].matched ? match[1] : match[2];
-    if (sets.contains(variant)) continue;
-    WeightFiles& set = sets[variant];
-    set = {.variant = variant, .index = folder / name, .files = {}};
-    for (const auto& [file, tensors] : read_index(set.index)) set.files.push_back(folder / file);
-  }
+  for (const std::regex& kind : kinds)
+    for (const std::string& name : names) {
+      if (!std::regex_match(name, match, kind) || std::regex_match(name, shard)) continue;
+      const std::string variant = match.size() > 2 && match[2].matched ? match[2] : match[1];
+      if (sets.contains(variant)) continue;
+      WeightFiles& set = sets[variant];
+      set.variant = variant;
+      if (name.ends_with(".json")) {
+        set.index = folder / name;
+        for (const auto& [file, tensors] : read_index(set.index)) set.files.push_back(folder / file);
+      } else {
+        set.files = {folder / name};
+      }
+    }
   std::vector<WeightFiles> all;
   for (auto& [variant, set] : sets) all.push_back(std::move(set));
   return all;

@@ -21,7 +21,8 @@ struct WeightFiles {
 };
 
 // Every set of weights in a component's folder, full precision first. Empty where there is none. Where a folder holds the same
-// variant twice, the single file counts, as in the reference. IoError for an index that cannot be read.
+// variant twice, an index counts before a single diffusion_pytorch_model and a single model before an index, as in diffusers and
+// in transformers. IoError for an index that cannot be read.
 std::vector<WeightFiles> find_weight_files(const std::filesystem::path& folder);
 
 // The set of one variant. IoError that names the variants there are when it is not among them; UnsupportedError that names the

@@ -1,0 +1,78 @@
+#include "weights/aliases.h"
+
+#include <gtest/gtest.h>
+
+#include "support/files.h"
+#include "weights/published_names.h"
+
+namespace hearth {
+namespace {
+
+using test::message_of;
+
+std::map<std::string, TensorInfo> names(std::initializer_list<const char*> list) {
+  std::map<std::string, TensorInfo> all;
+  for (const char* name : list) all[name] = {};
+  return all;
+}
+
+TEST(aliases, a_rule_rewrites_whole_names) {
+  EXPECT_EQ(rewrite("a.1.x", "a.#.x", "b.#.y"), "b.1.y");
+  EXPECT_EQ(rewrite("a.12.bias", "a.#.*", "#.a.*"), "12.a.bias");
+  EXPECT_EQ(rewrite("p.a.b.c", "p.**", "**"), "a.b.c");
+  EXPECT_EQ(rewrite("a", "**", "p.q.**"), "p.q.a");
+}
+
+// Each of these would be renamed by a search for parts of the name.
+TEST(aliases, G27_a_rule_is_anchored) {
+  EXPECT_EQ(rewrite("x.a.1.x", "a.#.x", "b.#.y"), std::nullopt);
+  EXPECT_EQ(rewrite("a.1.x.y", "a.#.x", "b.#.y"), std::nullopt);
+  EXPECT_EQ(rewrite("a.1", "a.#.x", "b.#.y"), std::nullopt);
+  EXPECT_EQ(rewrite("aa.1.x", "a.#.x", "b.#.y"), std::nullopt);
+  EXPECT_EQ(rewrite("a.1x.x", "a.#.x", "b.#.y"), std::nullopt);
+  EXPECT_EQ(rewrite("a.01.x", "a.#.x", "b.#.y"), std::nullopt);
+  EXPECT_EQ(rewrite("a..x", "a.#.x", "b.#.y"), std::nullopt);
+  EXPECT_EQ(rewrite("a..x", "a.*.x", "b.*.y"), std::nullopt);
+  EXPECT_EQ(rewrite("p", "p.**", "**"), std::nullopt);
+  // The UNet has attentions with the VAE's old piece names nowhere, and norms named alike in other blocks.
+  const std::span<const Alias> vae = published_aliases("AutoencoderKL");
+  const auto stored = names({"decoder.up_blocks.0.attentions.0.query.weight", "decoder.mid_block.attentions.0.group_norm.weight",
+                             "decoder.mid_block.resnets.0.key.weight"});
+  for (const auto& [name, official] : official_names(stored, vae)) EXPECT_EQ(name, official);
+}
+
+TEST(aliases, G27_names_stay_distinct) {
+  const std::vector<Alias> rules{{"a.#", "b.#"}, {"*.0", "c.*"}};
+  EXPECT_EQ(message_of<WeightError>([&] {
+              official_names(names({"a.1", "b.1"}), rules);
+            }),
+            "aliases: 'a.1' and 'b.1' are both names of 'b.1'");
+  EXPECT_EQ(message_of<WeightError>([&] { official_names(names({"a.0"}), rules); }), "aliases: 'a.0' could be 'b.0' or 'c.a'");
+}
+
+// Every rule holds the same marks on both sides, so the table reads backwards too.
+TEST(aliases, published_tables_are_bijective) {
+  const std::map<std::string, std::map<std::string, std::string>> expected{
+      {"AutoencoderKL",
+       {{"encoder.mid_block.attentions.0.query.weight", "encoder.mid_block.attentions.0.to_q.weight"},
+        {"encoder.mid_block.attentions.0.key.bias", "encoder.mid_block.attentions.0.to_k.bias"},
+        {"decoder.mid_block.attentions.0.value.weight", "decoder.mid_block.attentions.0.to_v.weight"},
+        {"decoder.mid_block.attentions.0.proj_attn.bias", "decoder.mid_block.attentions.0.to_out.0.bias"}}},
+      {"CLIPTextModel",
+       {{"embeddings.token_embedding.weight", "text_model.embeddings.token_embedding.weight"},
+        {"encoder.layers.11.self_attn.q_proj.bias", "text_model.encoder.layers.11.self_attn.q_proj.bias"},
+        {"final_layer_norm.weight", "text_model.final_layer_norm.weight"}}}};
+  for (const auto& [class_name, pairs] : expected) {
+    const std::span<const Alias> rules = published_aliases(class_name);
+    std::map<std::string, TensorInfo> stored, official;
+    for (const auto& [from, to] : pairs) stored[from], official[to];
+    EXPECT_EQ(official_names(stored, rules), pairs);
+    for (const auto& [name, same] : official_names(official, rules)) EXPECT_EQ(name, same) << "an official name is no alias";
+    std::vector<Alias> reversed;
+    for (const Alias& rule : rules) reversed.push_back({rule.official, rule.stored});
+    for (const auto& [to, from] : official_names(official, reversed)) EXPECT_EQ(pairs.at(from), to);
+  }
+}
+
+}  // namespace
+}  // namespace hearth

@@ -1,0 +1,165 @@
+#include "weights/checkpoint_files.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/file.h"
+#include "support/backend_test.h"
+#include "support/files.h"
+
+namespace hearth {
+namespace {
+
+namespace fs = std::filesystem;
+using test::message_of;
+
+class checkpoint_files : public testing::Test {
+ protected:
+  std::unique_ptr<Backend> device = test::make_test_backend("reference");
+  test::TemporaryFolder folder;
+
+  // A file whose tensors all hold `value`.
+  void write(const std::string& file, std::initializer_list<const char*> names, float value = 1) {
+    std::map<std::string, Tensor> tensors;
+    for (const char* name : names) tensors[name] = Tensor::from(*device, {2}, std::vector<float>{value, value});
+    write_safetensors(folder / file, tensors);
+  }
+  void write_index(const std::string& file, const std::map<std::string, std::string>& weight_map) {
+    write_file(folder / file, nlohmann::json{{"metadata", {{"total_size", 0}}}, {"weight_map", weight_map}}.dump());
+  }
+  void write_three_shards() {
+    write("model-00001-of-00003.safetensors", {"a", "d"}, 1);
+    write("model-00002-of-00003.safetensors", {"b"}, 2);
+    write("model-00003-of-00003.safetensors", {"c"}, 3);
+    write_index("model.safetensors.index.json", {{"a", "model-00001-of-00003.safetensors"},
+                                                 {"b", "model-00002-of-00003.safetensors"},
+                                                 {"c", "model-00003-of-00003.safetensors"},
+                                                 {"d", "model-00001-of-00003.safetensors"}});
+  }
+  float value(const std::string& variant, const std::string& name = "a") {
+    return open_weight_files(choose_weight_files(folder.path(), variant))->read(name, {2}, *device).to_vector()[1];
+  }
+  std::string open_error() {
+    return message_of<IoError>([&] { open_weight_files(choose_weight_files(folder.path(), "")); }, folder.path());
+  }
+  template <class E> std::string choice_error(const std::string& variant) {
+    return message_of<E>([&] { choose_weight_files(folder.path(), variant); }, folder.path());
+  }
+};
+
+TEST_F(checkpoint_files, variants_stand_side_by_side) {
+  write("diffusion_pytorch_model.safetensors", {"a"}, 1);
+  write("diffusion_pytorch_model.fp16.safetensors", {"a"}, 2);
+  write("diffusion_pytorch_model.non_ema.safetensors", {"a"}, 3);
+  EXPECT_EQ(value(""), 1);
+  EXPECT_EQ(value("fp16"), 2);
+  EXPECT_EQ(value("non_ema"), 3);
+  EXPECT_EQ(choice_error<IoError>("bf16"), "FOLDER: has no weights of the variant 'bf16', only full precision, 'fp16', 'non_ema'");
+}
+
+TEST_F(checkpoint_files, full_precision_is_never_replaced_by_a_variant) {
+  write("model.fp16.safetensors", {"a"});
+  write("model.bf16.safetensors", {"a"});
+  EXPECT_EQ(choice_error<IoError>(""), "FOLDER: has no weights in full precision, only the variant 'bf16', 'fp16'");
+}
+
+TEST_F(checkpoint_files, sharded_variants_are_found_in_both_spellings) {
+  write("diffusion_pytorch_model.fp16-00001-of-00002.safetensors", {"a"}, 1);
+  write("diffusion_pytorch_model.fp16-00002-of-00002.safetensors", {"b"}, 2);
+  write_index("diffusion_pytorch_model.safetensors.index.fp16.json", {{"a", "diffusion_pytorch_model.fp16-00001-of-00002.safetensors"},
+                                                                      {"b", "diffusion_pytorch_model.fp16-00002-of-00002.safetensors"}});
+  write("diffusion_pytorch_model-00001-of-00002.bf16.safetensors", {"a"}, 3);
+  write("diffusion_pytorch_model-00002-of-00002.bf16.safetensors", {"b"}, 4);
+  write_index("diffusion_pytorch_model.safetensors.bf16.index.json", {{"a", "diffusion_pytorch_model-00001-of-00002.bf16.safetensors"},
+                                                                      {"b", "diffusion_pytorch_model-00002-of-00002.bf16.safetensors"}});
+  ASSERT_EQ(find_weight_files(folder.path()).size(), 2u);
+  EXPECT_EQ(value("fp16", "b"), 2);
+  EXPECT_EQ(value("bf16", "b"), 4);
+}
+
+TEST_F(checkpoint_files, precedence_is_that_of_the_reference) {
+  write("model.safetensors", {"a"}, 1);
+  write("model-00001-of-00001.safetensors", {"a"}, 2);
+  write_index("model.safetensors.index.json", {{"a", "model-00001-of-00001.safetensors"}});
+  EXPECT_EQ(value(""), 1);  // transformers: the single file
+  write("diffusion_pytorch_model.safetensors", {"a"}, 3);
+  EXPECT_EQ(value(""), 3);
+  write_index("diffusion_pytorch_model.safetensors.index.json", {{"a", "model-00001-of-00001.safetensors"}});
+  EXPECT_EQ(value(""), 2);  // diffusers: the index
+}
+
+TEST_F(checkpoint_files, shards_are_one_source) {
+  write_three_shards();
+  const auto source = open_weight_files(choose_weight_files(folder.path(), ""));
+  EXPECT_EQ(source->list().size(), 4u);
+  EXPECT_EQ(source->describe(), (folder / "model.safetensors.index.json").string());
+  for (const auto& [name, expected] : std::map<std::string, float>{{"a", 1.f}, {"b", 2.f}, {"c", 3.f}, {"d", 1.f}}) {
+    EXPECT_TRUE(source->has(name));
+    EXPECT_EQ(source->read(name, {2}, *device).to_vector()[0], expected);
+    source->release(name);
+  }
+  EXPECT_FALSE(source->has("e"));
+  EXPECT_THROW(source->read("e", {2}, *device), WeightError);
+}
+
+TEST_F(checkpoint_files, G30_every_listed_shard_must_be_there) {
+  for (const char* shard : {"model-00001-of-00003.safetensors", "model-00002-of-00003.safetensors", "model-00003-of-00003.safetensors"}) {
+    write_three_shards();
+    fs::remove(folder / shard);
+    EXPECT_EQ(open_error(), std::string("FOLDER/model.safetensors.index.json: 1 of 3 shards missing: ") + shard);
+  }
+  fs::remove(folder / "model-00001-of-00003.safetensors");
+  EXPECT_EQ(
+      open_error(),
+      "FOLDER/model.safetensors.index.json: 2 of 3 shards missing: model-00001-of-00003.safetensors, model-00003-of-00003.safetensors");
+}
+
+TEST_F(checkpoint_files, G30_shards_without_their_index_are_not_guessed) {
+  write_three_shards();
+  fs::remove(folder / "model.safetensors.index.json");
+  EXPECT_EQ(open_error(),
+            "FOLDER: has model-00001-of-00003.safetensors, model-00002-of-00003.safetensors, model-00003-of-00003.safetensors but no index "
+            "that says which of them belong together");
+}
+
+TEST_F(checkpoint_files, shards_hold_exactly_what_the_index_says) {
+  write_three_shards();
+  write("model-00002-of-00003.safetensors", {"x"});
+  EXPECT_EQ(open_error(), "FOLDER/model-00002-of-00003.safetensors: lacks 'b' that model.safetensors.index.json places there");
+  write("model-00002-of-00003.safetensors", {"b", "x"});
+  EXPECT_EQ(open_error(), "FOLDER/model-00002-of-00003.safetensors: holds 'x' that model.safetensors.index.json does not place there");
+  write("model-00002-of-00003.safetensors", {"b", "c"});  // in two shards
+  EXPECT_EQ(open_error(), "FOLDER/model-00002-of-00003.safetensors: holds 'c' that model.safetensors.index.json does not place there");
+}
+
+TEST_F(checkpoint_files, a_broken_index_is_refused) {
+  const auto error = [&](std::string_view text) {
+    write_file(folder / "model.safetensors.index.json", text);
+    return open_error();
+  };
+  const std::string where = "FOLDER/model.safetensors.index.json: ";
+  EXPECT_EQ(error("{"), where + "no valid JSON at line 1");
+  EXPECT_EQ(error("[]"), where + "has no weight_map from tensor names to files");
+  EXPECT_EQ(error("{}"), where + "has no weight_map from tensor names to files");
+  EXPECT_EQ(error(R"({"weight_map": {}})"), where + "has no weight_map from tensor names to files");
+  EXPECT_EQ(error(R"({"weight_map": []})"), where + "has no weight_map from tensor names to files");
+  EXPECT_EQ(error(R"({"weight_map": {"a": 1}})"), where + "weight_map gives no file name for 'a'");
+  EXPECT_EQ(error(R"({"weight_map": {"a": "x.safetensors", "a": "y.safetensors"}})"), where + "an object has the key 'a' twice");
+  for (const char* name : {"../x.safetensors", "/x.safetensors", "x/y.safetensors", "..", ""})
+    EXPECT_EQ(error(nlohmann::json{{"weight_map", {{"a", name}}}}.dump()), where + "'" + name + "' is no file name of this folder");
+  EXPECT_NE(message_of<UnsupportedError>([&] {
+              error(R"({"weight_map": {"a": "x.bin"}})");
+            }).find("lists 'x.bin', only .safetensors can be read"),
+            std::string::npos);
+}
+
+TEST_F(checkpoint_files, other_formats_are_named) {
+  EXPECT_EQ(choice_error<IoError>(""), "FOLDER: has no weights, needed model.safetensors or diffusion_pytorch_model.safetensors");
+  write_file(folder / "diffusion_pytorch_model.bin", "x");
+  write_file(folder / "config.json", "{}");
+  EXPECT_EQ(choice_error<UnsupportedError>(""), "FOLDER: has weights only as diffusion_pytorch_model.bin, needed .safetensors");
+  EXPECT_NE(message_of<IoError>([&] { find_weight_files(folder / "none"); }), "");
+}
+
+}  // namespace
+}  // namespace hearth

@@ -1,0 +1,233 @@
+#include "weights/weights.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/memory.h"
+#include "core/observe.h"
+#include "support/backend_test.h"
+#include "support/files.h"
+#include "support/tolerance.h"
+#include "weights/safetensors.h"
+#include "weights/scope.h"
+
+namespace hearth {
+namespace {
+
+using test::message_of;
+
+constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+
+// Tensors in memory, in the dtype and shape given.
+class MemorySource : public TensorSource {
+ public:
+  explicit MemorySource(std::map<std::string, Tensor> tensors) : tensors_(std::move(tensors)) {}
+  std::string describe() const override { return "memory"; }
+  std::map<std::string, TensorInfo> list() const override {
+    std::map<std::string, TensorInfo> all = extra;
+    for (const auto& [name, x] : tensors_) all[name] = {x.dtype(), x.shape(), {}};
+    return all;
+  }
+  bool has(const std::string& name) const override { return tensors_.contains(name) || extra.contains(name); }
+  Tensor read(const std::string& name, const Shape&, Backend&) override {
+    ++reads[name];
+    return tensors_.at(name);
+  }
+  void release(const std::string& name) override { released.push_back(name); }
+
+  std::map<std::string, TensorInfo> extra;  // listed only
+  std::map<std::string, int> reads;
+  std::vector<std::string> released;
+
+ private:
+  std::map<std::string, Tensor> tensors_;
+};
+
+class weights : public testing::Test {
+ protected:
+  std::unique_ptr<Backend> device = test::make_test_backend("reference");
+
+  Tensor tensor(const Shape& shape, std::vector<float> values, DType dtype = DType::f32) {
+    return Tensor::from(*device, shape, values, dtype);
+  }
+  Tensor doubles(const Shape& shape, const std::vector<double>& values) {
+    Tensor x = Tensor::empty(*device, shape, DType::f64);
+    std::ranges::copy(values, x.data<double>());
+    return x;
+  }
+  std::shared_ptr<MemorySource> source(std::map<std::string, Tensor> tensors) { return std::make_shared<MemorySource>(std::move(tensors)); }
+};
+
+TEST_F(weights, values_arrive_in_the_promised_types) {
+  const auto s = source({{"b16", tensor({3}, {1, 2, 3}, DType::bf16)},
+                         {"h", tensor({2}, {0.5f, 65504}, DType::f16)},
+                         {"d", doubles({2}, {0.1, -2})},
+                         {"table", tensor({2, 2}, {1, 2, 3, 4}, DType::f16)}});
+  Weights w(s, *device);
+  const Tensor b16 = w.tensor("b16", {3}), d = w.tensor("d", {2}), h = w.tensor("h", {2}), table = w.table("table", {2, 2});
+  EXPECT_EQ(b16.dtype(), DType::f32);
+  EXPECT_EQ(b16.to_vector(), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(h.to_vector(), (std::vector<float>{0.5f, 65504}));
+  EXPECT_EQ(d.to_vector(), (std::vector<float>{0.1f, -2}));
+  EXPECT_EQ(table.dtype(), DType::f16);
+  EXPECT_EQ(table.to_vector(), (std::vector<float>{1, 2, 3, 4}));
+  w.finish();
+  EXPECT_EQ(w.report().tensors, 4);
+  EXPECT_EQ(w.report().parameters, 11);
+  EXPECT_EQ(s->released, (std::vector<std::string>{"b16", "d", "h", "table"}));
+}
+
+TEST_F(weights, one_error_lists_everything_that_does_not_fit) {
+  const auto s = source({{"misshapen", tensor({3, 2}, {1, 2, 3, 4, 5, 6})},
+                         {"nan", tensor({3}, {1, nan, inf})},
+                         {"unread", tensor({1}, {1})},
+                         {"ids", Tensor::from(*device, {1}, std::vector<int32_t>{1})}});
+  s->extra["odd"] = {DType::f32, {2}, "has the type 'X7', which is not supported"};
+  Weights w(s, *device);
+  const Scope scope = Scope(w) / "block" / 3;
+  EXPECT_FALSE(scope.tensor("weight", {4}));
+  EXPECT_FALSE(w.weight("misshapen", {3, 4}, WeightKind::linear));
+  EXPECT_FALSE(w.tensor("nan", {3}));
+  EXPECT_FALSE(w.tensor("ids", {1}));
+  EXPECT_FALSE(w.tensor("odd", {2}));
+  EXPECT_EQ(message_of<WeightError>([&] { w.finish(); }),
+            "weights: memory: 1 missing: 'block.3.weight' [4]; 1 misshapen: 'misshapen' has shape [3, 2], the model needs [3, 4]; "
+            "2 unreadable: 'ids' has the type i32, the model needs f32, f16, bf16 or f64, 'odd' has the type 'X7', which is not supported; "
+            "1 not finite: 'nan' has 2 NaN or infinite of 3 values; 1 unread: 'unread' [1]");
+}
+
+TEST_F(weights, G26_no_mismatch_is_repaired) {
+  for (const Shape& wanted : {Shape{6}, Shape{2, 3}, Shape{3, 2, 1}, Shape{3, 1}, Shape{3, 4}, Shape{1, 2}}) {
+    Weights w(source({{"x", tensor({3, 2}, {1, 2, 3, 4, 5, 6})}}), *device);
+    EXPECT_FALSE(w.tensor("x", wanted));
+    EXPECT_NE(message_of<WeightError>([&] { w.finish(); }).find("'x' has shape [3, 2], the model needs " + to_string(wanted)),
+              std::string::npos);
+  }
+}
+
+TEST_F(weights, G39_a_bad_value_is_fatal_only_where_it_is_used) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    for (const float bad : {nan, inf, -inf}) {
+      std::vector<float> values(600000, 1.0f);  // several pieces of the scan, and a bad value in the last
+      values.back() = bad;
+      const std::map<std::string, Tensor> tensors{{"used", tensor({2}, {1, 2})}, {"bad", tensor({600000}, values, dtype)}};
+      Weights unused(source(tensors), *device, {.hold = {}, .progress = {}, .ignore = {"bad"}});
+      EXPECT_TRUE(unused.tensor("used", {2}));
+      EXPECT_NO_THROW(unused.finish());
+      Weights used(source(tensors), *device);
+      used.tensor("used", {2});
+      EXPECT_FALSE(used.tensor("bad", {600000}));
+      EXPECT_EQ(message_of<WeightError>([&] { used.finish(); }),
+                "weights: memory: 1 not finite: 'bad' has 1 NaN or infinite of 600000 values");
+    }
+  }
+}
+
+TEST_F(weights, G51_a_truncated_or_longer_checkpoint_is_an_error) {
+  const auto build = [](Weights& w, int layers) {
+    for (int i = 0; i < layers; ++i) (Scope(w) / "layers" / i).tensor("weight", {1});
+    w.finish();
+  };
+  std::map<std::string, Tensor> layers;
+  for (int i = 0; i < 3; ++i) layers["layers." + std::to_string(i) + ".weight"] = tensor({1}, {float(i)});
+  Weights whole(source(layers), *device), longer(source(layers), *device);
+  EXPECT_NO_THROW(build(whole, 3));
+  EXPECT_EQ(message_of<WeightError>([&] { build(longer, 2); }), "weights: memory: 1 unread: 'layers.2.weight' [1]");
+  layers.erase("layers.2.weight");
+  Weights truncated(source(layers), *device);
+  EXPECT_EQ(message_of<WeightError>([&] { build(truncated, 3); }), "weights: memory: 1 missing: 'layers.2.weight' [1]");
+}
+
+TEST_F(weights, long_lists_are_shortened) {
+  std::map<std::string, Tensor> many;
+  for (int i = 0; i < 13; ++i) many[fmt::format("t{:02}", i)] = tensor({1}, {0});
+  EXPECT_EQ(message_of<WeightError>([&] { Weights(source(many), *device).finish(); }),
+            "weights: memory: 13 unread: 't00' [1], 't01' [1], 't02' [1], 't03' [1], 't04' [1], 't05' [1], 't06' [1], 't07' [1], 't08' "
+            "[1], 't09' [1] and 3 more");
+}
+
+TEST_F(weights, the_ignore_list_is_by_pattern) {
+  const auto s = source({{"text_model.embeddings.position_ids", Tensor::from(*device, {1, 2}, std::vector<int32_t>{0, 1})}});
+  EXPECT_NO_THROW(Weights(s, *device, {.hold = {}, .progress = {}, .ignore = {"*.position_ids"}}).finish());
+  EXPECT_THROW(Weights(s, *device, {.hold = {}, .progress = {}, .ignore = {"position_ids"}}).finish(), WeightError);
+}
+
+TEST_F(weights, N12_what_f16_would_spoil_stays_wide_and_is_named) {
+  std::vector<float> good(1000), tiny(1000), mixed(1000, 1.0f);
+  for (int i = 0; i < 1000; ++i) good[size_t(i)] = std::sin(float(i)), tiny[size_t(i)] = 1e-6f * std::sin(float(i));
+  mixed[7] = 1e-9f;  // lost, but next to nothing
+  const std::map<std::string, Tensor> tensors{{"good", tensor({10, 100}, good)},    {"over", tensor({1, 2}, {1, 65520})},
+                                              {"under", tensor({10, 100}, tiny)},   {"mixed", tensor({10, 100}, mixed)},
+                                              {"edge", tensor({1, 2}, {1, 65519})}, {"wide", tensor({1, 2}, {1, 1e30f}, DType::bf16)},
+                                              {"zeros", tensor({1, 2}, {0, 0})},    {"table", tensor({1, 2}, {1, 1e6f})}};
+  Weights w(source(tensors), *device, {.hold = DType::f16, .progress = {}, .ignore = {}});
+  std::map<std::string, DType> types;
+  for (const auto& [name, x] : tensors)
+    if (name != "table") types[name] = w.weight(name, x.shape(), WeightKind::linear).dtype;
+  types["table"] = w.table("table", {1, 2}).dtype();
+  w.finish();
+  EXPECT_EQ(types, (std::map<std::string, DType>{{"good", DType::f16},
+                                                 {"over", DType::f32},
+                                                 {"under", DType::f32},
+                                                 {"mixed", DType::f16},
+                                                 {"edge", DType::f16},
+                                                 {"wide", DType::bf16},
+                                                 {"zeros", DType::f16},
+                                                 {"table", DType::f32}}));
+  EXPECT_EQ(w.report().kept_wider, (std::vector<std::string>{"over", "under", "wide", "table"}));
+  EXPECT_THROW(Weights(source({}), *device, {.hold = DType::i8, .progress = {}, .ignore = {}}), UnsupportedError);
+}
+
+TEST_F(weights, tables_are_rounded_to_the_type_to_hold) {
+  Weights w(source({{"t", tensor({1, 2}, {1, 1.0f / 3})}}), *device, {.hold = DType::bf16, .progress = {}, .ignore = {}});
+  const Tensor t = w.table("t", {1, 2});
+  EXPECT_EQ(t.dtype(), DType::bf16);
+  EXPECT_EQ(t.to_vector()[1], bf16_to_f32(f32_to_bf16(1.0f / 3)));
+}
+
+TEST_F(weights, progress_counts_bytes_and_leaves_out_what_is_ignored) {
+  std::vector<std::pair<int64_t, int64_t>> seen;
+  const auto s = source({{"a", tensor({2}, {1, 2})}, {"b", tensor({3}, {1, 2, 3}, DType::f16)}, {"c", tensor({9}, std::vector<float>(9))}});
+  Weights w(
+      s, *device,
+      {.hold = {}, .progress = [&](const Progress& p) { seen.emplace_back(p.done, p.phase == "load" ? p.total : -1); }, .ignore = {"c"}});
+  w.tensor("a", {2});
+  w.tensor("b", {3});
+  w.tensor("b", {3});  // a tied weight counts once
+  EXPECT_EQ(seen, (std::vector<std::pair<int64_t, int64_t>>{{8, 14}, {14, 14}, {14, 14}}));
+  EXPECT_EQ(w.report().tensors, 2);
+}
+
+TEST_F(weights, loading_can_be_cancelled) {
+  const std::atomic<bool> stop{true};
+  const CancelScope scope(stop);
+  Weights w(source({{"a", tensor({2}, {1, 2})}}), *device);
+  EXPECT_THROW(w.tensor("a", {2}), Cancelled);
+}
+
+TEST_F(weights, held_bytes_are_those_the_backend_took) {
+  const int64_t before = MemoryLedger::process().use().now;
+  Weights w(source({{"a", tensor({64}, std::vector<float>(64))}}), *device);
+  const int64_t source_bytes = MemoryLedger::process().use().now - before;
+  const Tensor a = w.tensor("a", {64});
+  EXPECT_EQ(w.report().bytes_held, 256);
+  EXPECT_GE(MemoryLedger::process().use().now - before - source_bytes, 256);
+}
+
+// A model must not need its file any more: a checkpoint may be moved or rewritten while it runs.
+BACKEND_TEST(weights_from_files, what_is_loaded_does_not_lie_in_the_file) {
+  const test::TemporaryFolder folder;
+  const auto path = folder / "w.safetensors";
+  const std::vector<float> values{1, 2, 3, 4, 5, 6};
+  write_safetensors(path,
+                    {{"bias", Tensor::from(device, {6}, values)}, {"table.weight", Tensor::from(device, {2, 3}, values, DType::f16)}});
+  Weights w(SafetensorsFile::open(path), device);
+  const Tensor bias = w.tensor("bias", {6}), table = w.table("table.weight", {2, 3});
+  w.finish();
+  std::filesystem::resize_file(path, 0);  // touching a page of the mapping would now be fatal
+  EXPECT_EQ(bias.to_vector(), values);
+  EXPECT_EQ(table.to_vector(), values);
+}
+
+}  // namespace
+}  // namespace hearth
