@@ -35,7 +35,6 @@ Values every_41st(const Values& values) {
 BACKEND_TEST(TorchNoise, draws_equal_torch) {
   const test::Golden golden(__FILE__, "noise", device);
   int uniforms = 0, draws = 0;
-  double worst = 0;
   for (const std::string& name : golden.names()) {
     const auto parts = parts_of(name);
     if (parts[0] != "uniform" && parts[0] != "normal") continue;
@@ -48,15 +47,16 @@ BACKEND_TEST(TorchNoise, draws_equal_torch) {
     if (parts[0] == "uniform") {
       EXPECT_EQ(values, wanted);
       ++uniforms;
+    } else if (wanted.size() >= 16) {
+      EXPECT_EQ(values, wanted);
+      ++draws;
     } else {
-      worst = std::max(worst, test::max_difference(values, wanted));
+      EXPECT_LE(test::max_difference(values, wanted), 2e-7);  // observed 0; the C library's log1p and cos have a say here
       ++draws;
     }
   }
   EXPECT_EQ(uniforms, 4 * 25);
   EXPECT_EQ(draws, 4 * 25);
-  std::printf("normals worst %g\n", worst);
-  EXPECT_LE(worst, 2e-6);  // observed 1.8e-6
 }
 
 // Fewer than 16 values come in pairs; the second of the last pair is kept for the next short draw, across a long one.
@@ -66,7 +66,7 @@ BACKEND_TEST(TorchNoise, short_draws_leave_a_value_for_the_next) {
   int i = 0;
   for (const size_t n : {3, 20, 1, 5, 16, 17, 2, 1, 7}) {
     const Values wanted = golden.values("sequence|" + std::to_string(i++) + "|" + std::to_string(n));
-    EXPECT_LE(test::max_difference(normals(generator, n), wanted), 2e-6) << "draw " << i << " of " << n;  // observed 4.8e-7
+    EXPECT_LE(test::max_difference(normals(generator, n), wanted), 2e-7) << "draw " << i << " of " << n;  // observed 0
   }
 }
 
@@ -91,7 +91,7 @@ BACKEND_TEST(TorchNoise, a_batch_is_drawn_image_by_image_or_at_once) {
     for (const char* draw : {"first", "second"}) {
       const Tensor x = noise(device, shape);
       EXPECT_EQ(x.shape(), shape);
-      EXPECT_LE(test::max_difference(channels_first(x), golden.values(std::string(name) + "|" + draw)), 2e-6);  // observed 9.5e-7
+      EXPECT_EQ(channels_first(x), golden.values(std::string(name) + "|" + draw));
     }
   }
 }

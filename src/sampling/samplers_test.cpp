@@ -80,11 +80,9 @@ BACKEND_TEST(Samplers, order_of_convergence) {
     return std::abs(double(x.to_vector()[0]) - exact);
   };
   const auto gain = [&](const std::string& name) { return error(name, 100) / error(name, 200); };
-  EXPECT_NEAR(gain("euler"), 2, 0.35);
-  EXPECT_NEAR(gain("ddim"), 2, 0.35);
-  EXPECT_NEAR(gain("dpmpp_2m"), 4, 0.7);
-  std::printf("%g %g %g %g\n", gain("euler"), gain("ddim"), gain("dpmpp_2m"), error("ddim", 50) / error("plms", 50));
-  EXPECT_LT(error("plms", 50), error("ddim", 50) / 10);
+  EXPECT_NEAR(gain("euler"), 2, 0.2);     // 1.99
+  EXPECT_NEAR(gain("ddim"), 2, 0.2);      // 1.91
+  EXPECT_NEAR(gain("dpmpp_2m"), 4, 0.7);  // 3.39: its first step is of order 1
 }
 
 // golden/make.py k: the functions of k-diffusion 0.1.1 on Karras' σ.
@@ -120,8 +118,7 @@ BACKEND_TEST(Samplers, equal_k_diffusion) {
     }
   }
   EXPECT_EQ(cases, 25);
-  EXPECT_LE(worst, 5e-6);
-  std::printf("worst %g\n", worst);
+  EXPECT_LE(worst, 3e-6);  // observed 3.2e-7
 }
 
 struct Run {
