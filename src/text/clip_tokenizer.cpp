@@ -91,7 +91,7 @@ std::vector<int32_t> ClipTokenizer::tokenize(std::string_view prompt) const {
 
 std::vector<std::string> ClipTokenizer::pieces(std::string_view prompt) const {
   std::vector<std::string> spellings;
-  for (Piece& piece : split(prompt)) spellings.push_back(piece.id >= 0 ? data_->vocabulary.tokens.at(piece.id) : std::move(piece.text));
+  for (const Piece& piece : split(prompt)) spellings.push_back(piece.id >= 0 ? data_->vocabulary.tokens.at(piece.id) : piece.text);
   return spellings;
 }
 

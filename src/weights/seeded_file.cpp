@@ -57,7 +57,9 @@ void write_seeded_file(const std::filesystem::path& file, const std::map<std::st
 
   constexpr int64_t chunk = 1 << 22, grain = 1 << 16;  // elements at a time, and per piece of work
   std::vector<char> buffer(size_t(chunk) * size_of(dtype));
-  for (const auto& [name, shape] : tensors)
+  for (const auto& tensor : tensors) {
+    const auto& name = tensor.first;  // not a structured binding: Clang 14 cannot capture those
+    const auto& shape = tensor.second;
     for (int64_t first = 0; first < shape.numel() && out; first += chunk) {
       check_cancelled();
       const int64_t n = std::min(chunk, shape.numel() - first);
@@ -68,6 +70,7 @@ void write_seeded_file(const std::filesystem::path& file, const std::map<std::st
       });
       out.write(buffer.data(), n * std::streamsize(size_of(dtype)));
     }
+  }
   out.close();
   std::error_code failed;
   if (out) std::filesystem::rename(partial, file, failed);
