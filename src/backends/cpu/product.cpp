@@ -9,8 +9,8 @@ namespace hearth::cpu {
 namespace {
 
 // Sizes of a piece of work: the block of the right side (panels × chunk) stays in L2 while tiles of the left side pass.
-constexpr int64_t right_block = 393216 / 4;  // floats
-constexpr int64_t most_tiles = 32;           // tiles of rows
+constexpr int64_t right_block = 131072;  // floats
+constexpr int64_t most_tiles = 32;       // tiles of rows
 
 struct Blocking {
   int64_t row_blocks, panel_blocks;
@@ -63,6 +63,18 @@ void CpuBackend::product(const LeftRows& left, int64_t rows, int64_t image_rows,
     for (int64_t r = 0; r < count; ++r) narrowed(kernel, t.y + r * panel, columns, y.dtype(), y.raw() + ((row + r) * N + column) * 2);
   };
 
+  // Where a tile will be stored: stores to lines that are in no cache would hold up everything behind them.
+  const auto fetch = [&](int64_t row, int64_t count, int64_t p) {
+    const auto lines = [&](const Tensor& t, auto write) {
+      const size_t width = size_of(t.dtype());
+      for (int64_t r = 0; r < count; ++r)
+        for (size_t byte = 0; byte < size_t(w.columns_of(p)) * width; byte += 64)
+          __builtin_prefetch(t.raw() + size_t((row + r) * N + p * panel) * width + byte, decltype(write)::value);
+    };
+    lines(y, std::true_type{});
+    if (e.residual) lines(e.residual, std::false_type{});
+  };
+
   pool_.run(row_blocks * panel_blocks, [&, row_blocks = row_blocks, panel_blocks = panel_blocks](int64_t piece) {
     // Neighbouring pieces share the right side.
     const int64_t i = piece % row_blocks, j = piece / row_blocks;
@@ -87,6 +99,7 @@ void CpuBackend::product(const LeftRows& left, int64_t rows, int64_t image_rows,
         for (int64_t p = panel0; p < panel1; ++p) {
           float* sum = one_chunk ? sums : sums + (t * panels + p - panel0) * tile_size;
           const float* b = widen ? block(p) : reinterpret_cast<const float*>(w.at(p, k0));
+          if (k1 == w.k) fetch(row, count, p);
           kernel.tile(count, w.wide(p), segments.data(), runs, b, sum, k0 > 0);
           if (k1 == w.k) finish(sum, row, count, p);
         }

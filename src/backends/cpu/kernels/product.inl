@@ -6,6 +6,7 @@ namespace {
 template <int rows, int registers> void tile(const Segment* segment, int64_t count, const float* b, float* c, bool add) {
   V acc[rows][registers];
   unroll<rows>([&](auto r) { unroll<registers>([&](auto j) { acc[r][j] = zero(); }); });
+  unroll<rows>([&](auto r) { unroll<registers * W / 16>([&](auto j) { __builtin_prefetch(c + r * panel_width + j * 16, 1); }); });
   for (; count > 0; --count, ++segment) {
     const float* a[rows];
     unroll<rows>([&](auto r) { a[r] = segment->row[r]; });

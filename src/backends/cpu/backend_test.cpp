@@ -1,0 +1,215 @@
+// The CPU backend as a whole: block edges, threads, batches, memory. What each operation means is tested in ops/.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/cpu_class.h"
+#include "backends/cpu/product.h"
+#include "core/memory.h"
+#include "ops/attention.h"
+#include "ops/conv.h"
+#include "ops/matmul.h"
+#include "ops/norm.h"
+#include "ops/pointwise.h"
+#include "ops/random_test.h"
+#include "ops/shape_ops.h"
+
+namespace hearth {
+namespace {
+
+using test::Random;
+
+class CpuTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (!cpu_path_available(GetParam())) GTEST_SKIP() << "this processor lacks " << GetParam();
+    owned = make_cpu_backend(GetParam(), 2);
+  }
+  Backend& device() { return *owned; }
+  std::unique_ptr<Backend> owned;
+};
+
+INSTANTIATE_TEST_SUITE_P(paths, CpuTest, ::testing::Values("avx2", "avx512"));
+
+TEST_P(CpuTest, linear_at_the_edges_of_tiles_panels_and_chunks) {
+  Random random(1);
+  for (const int64_t M : {1, 5, 6, 7, 13, 14, 15, 29})
+    for (const int64_t N : {1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 49, 65})
+      for (const int64_t K : {1, 511, 512, 513, 1025}) {
+        if ((M * 7 + N * 3 + K) % 4 != 0) continue;  // a quarter of all, spread over them
+        const DType hold = random.dtype(), type = random.dtype();
+        const auto x = random.normal(device(), {1, M, K}, type), residual = random.normal(device(), {1, M, N}, type);
+        const auto w = random.weight(device(), {N, K}, WeightKind::linear, hold);
+        const auto bias = random.normal(device(), {N});
+        SCOPED_TRACE(fmt::format("M {} N {} K {} x {} w {}", M, N, K, name_of(type), name_of(hold)));
+        EXPECT_CLOSE(ops::linear(x.device, w.device, bias.device, {.activation = Activation::silu, .residual = residual.device}),
+                     ops::linear(x.truth, w.truth, bias.truth, {.activation = Activation::silu, .residual = residual.truth}),
+                     test::op_tolerance(type));
+      }
+}
+
+TEST_P(CpuTest, a_product_over_many_panels_and_row_blocks) {
+  Random random(2);
+  const auto x = random.normal(device(), {3, 171, 96});
+  const auto w = random.weight(device(), {515, 96}, WeightKind::linear, DType::f16);
+  const auto image = random.normal(device(), {3, 515});
+  EXPECT_CLOSE(ops::linear(x.device, w.device, {}, {.alpha = 0.5f, .per_image = image.device}),
+               ops::linear(x.truth, w.truth, {}, {.alpha = 0.5f, .per_image = image.truth}), 2e-6);
+}
+
+TEST_P(CpuTest, conv_with_few_channels_and_runs_across_chunks) {
+  Random random(3);
+  for (const int64_t C : {1, 3, 4, 15, 16, 17, 60, 130})
+    for (const int64_t kernel : {1, 2, 3, 7}) {
+      const int64_t size = kernel + random.between(0, 4), O = random.between(1, 40);
+      const auto x = random.normal(device(), {2, size, size + 1, C});
+      const auto w = random.weight(device(), {O, C, kernel, kernel}, WeightKind::conv2d, random.dtype());
+      ConvSpec spec{.stride = random.between(1, 3),
+                    .padding = {random.between(0, 2), random.between(0, 2), random.between(0, 2), random.between(0, 2)}};
+      if (random.chance()) spec.resize_to = {size * 2, size + 3};
+      SCOPED_TRACE(fmt::format("C {} kernel {} O {} stride {} resize {}", C, kernel, O, spec.stride, spec.resize_to[0]));
+      EXPECT_CLOSE(ops::conv2d(x.device, w.device, {}, spec), ops::conv2d(x.truth, w.truth, {}, spec), 2e-6);
+    }
+}
+
+// Every operation on shapes that are cut into many pieces, from the same values on a given number of threads.
+std::vector<std::vector<float>> everything(const char* path, int threads) {
+  const auto owned = make_cpu_backend(path, threads);
+  Backend& device = *owned;
+  Random random(4);
+  std::vector<std::vector<float>> results;
+  const auto add = [&](const Tensor& t) { results.push_back(t.to_vector()); };
+  for (const DType type : {DType::f32, DType::f16}) {
+    const Tensor x = random.normal(device, {2, 13, 17, 64}, type).device, tokens = x.view({2, 221, 64});
+    add(ops::linear(tokens, random.weight(device, {97, 64}, WeightKind::linear, type).device));
+    add(ops::conv2d(x, random.weight(device, {70, 64, 3, 3}, WeightKind::conv2d, type).device, {}, ConvSpec::same(3)));
+    const Tensor q = tokens.view({2, 221, 4, 16});
+    add(ops::attention(q, q, q, 0.25f));
+    add(ops::attention(q, q, q, 0.25f, Mask::causal));
+    const Tensor gamma = random.normal(device, {64}).device, beta = random.normal(device, {64}).device;
+    add(ops::group_norm(random.normal(device, {2, 60, 50, 64}, type).device, 8, gamma, beta, 1e-5f, Activation::silu));
+    add(ops::layer_norm(tokens, gamma, beta, 1e-5f));
+    add(ops::activate(random.normal(device, {70000}, type).device, Activation::gelu));
+    add(ops::geglu(tokens));
+    add(ops::to_channels_first(x));
+    add(ops::cast(x, DType::bf16));
+    add(ops::resize_nearest(x, 21, 30));
+  }
+  return results;
+}
+
+TEST_P(CpuTest, the_number_of_threads_changes_no_bit) {
+  const auto one = everything(GetParam(), 1);
+  for (const int threads : {2, 3, 8}) {
+    const auto many = everything(GetParam(), threads);
+    ASSERT_EQ(one.size(), many.size());
+    for (size_t i = 0; i < one.size(); ++i)
+      EXPECT_EQ(std::memcmp(one[i].data(), many[i].data(), one[i].size() * sizeof(float)), 0)
+          << "result " << i << " with " << threads << " threads";
+  }
+}
+
+TEST_P(CpuTest, a_batch_gives_the_bits_of_its_single_images) {
+  Random random(5);
+  const Tensor x = random.normal(device(), {3, 9, 11, 40}).device;
+  const Tensor gamma = random.normal(device(), {40}).device, beta = random.normal(device(), {40}).device;
+  const Weight conv = random.weight(device(), {24, 40, 3, 3}, WeightKind::conv2d, DType::f16).device,
+               flat = random.weight(device(), {50, 40}, WeightKind::linear, DType::f32).device;
+  const auto all = [&](const Tensor& t) {
+    const Tensor q = t.view({t.size(0), 99, 4, 10});
+    return std::vector<Tensor>{ops::conv2d(t, conv, {}, ConvSpec::same(3)), ops::linear(t, flat), ops::attention(q, q, q, 0.3f),
+                               ops::group_norm(t, 4, gamma, beta, 1e-5f), ops::layer_norm(t, gamma, beta, 1e-5f)};
+  };
+  const auto together = all(x);
+  for (int64_t b = 0; b < 3; ++b) {
+    const auto single = all(ops::contiguous(x.slice(0, b, b + 1)));
+    for (size_t i = 0; i < single.size(); ++i)
+      EXPECT_EQ(single[i].to_vector(), together[i].slice(0, b, b + 1).to_vector()) << "operation " << i << ", image " << b;
+  }
+}
+
+// G-79: scores of 3·10⁵ that differ by 1.
+TEST_P(CpuTest, G79_scores_of_300000_keep_their_differences) {
+  const int64_t S = 300, D = 2;
+  std::vector<float> q{3e5f, 1}, k(size_t(S * D)), v(size_t(S * D));
+  for (int64_t s = 0; s < S; ++s)
+    k[size_t(2 * s)] = 1, k[size_t(2 * s + 1)] = s == 280 ? 0.0f : -1.0f, v[size_t(2 * s)] = s == 280 ? 1.0f : 0.0f,
+                 v[size_t(2 * s + 1)] = 1;
+  const auto y = ops::attention(Tensor::from(device(), {1, 1, 1, D}, q), Tensor::from(device(), {1, S, 1, D}, k),
+                                Tensor::from(device(), {1, S, 1, D}, v), 1)
+                     .to_vector();
+  EXPECT_NEAR(y[0], 1 / (1 + (S - 1) * std::exp(-1.0)), 1e-6);
+  EXPECT_NEAR(y[1], 1, 1e-6);
+}
+
+// Flush-to-zero holds in every kernel, so subnormal numbers cost nothing; what they would add is below any result's last bit.
+TEST_P(CpuTest, subnormal_inputs_count_as_zero) {
+  const Tensor tiny = Tensor::from(device(), {1, 3, 40}, std::vector<float>(120, 1e-40f));
+  const Weight w = Random(6).weight(device(), {20, 40}, WeightKind::linear, DType::f32).device;
+  for (const float v : ops::linear(tiny, w, {}, {.alpha = 1e30f}).to_vector()) EXPECT_EQ(v, 0.0f);
+  // The subnormal numbers of f16 are ordinary f32 numbers.
+  const Tensor half = Tensor::from(device(), {1, 1, 40}, std::vector<float>(40, 6e-8f), DType::f16);
+  for (const float v : ops::activate(half, Activation::none).to_vector()) EXPECT_NEAR(v, 5.96e-8f, 1e-10f);
+}
+
+TEST_P(CpuTest, a_weight_takes_the_memory_of_its_type_and_is_counted) {
+  const int64_t before = MemoryLedger::process().use().now;
+  {
+    Random random(7);
+    const auto half = random.weight(device(), {320, 100}, WeightKind::linear, DType::f16),
+               full = random.weight(device(), {320, 100}, WeightKind::linear, DType::f32);
+    EXPECT_EQ(half.device.prepared->bytes, size_t(320 * 100 * 2));
+    EXPECT_EQ(full.device.prepared->bytes, size_t(320 * 100 * 4));
+    EXPECT_GE(MemoryLedger::process().use().now - before, 320 * 100 * 6);
+  }
+  owned->release_cached();
+  EXPECT_LT(MemoryLedger::process().use().now - before, 1 << 20);  // scratch of the threads stays
+}
+
+TEST_P(CpuTest, a_weight_may_stand_at_any_byte_of_a_mapped_file) {
+  Random random(8);
+  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+    const auto w = random.normal(device(), {33, 40}, type), x = random.normal(device(), {1, 4, 40});
+    auto bytes = std::make_shared<std::vector<std::byte>>(w.device.bytes() + 1);
+    std::memcpy(bytes->data() + 1, w.device.raw(), w.device.bytes());
+    const auto storage = std::make_shared<Storage>(Storage{bytes->data() + 1, w.device.bytes(), &device(), bytes});
+    const auto weight = [&](Backend& backend, const Tensor& t) {
+      return Weight{
+          .name = "w", .shape = t.shape(), .dtype = type, .prepared = backend.prepare(t, WeightKind::linear, type), .backend = &backend};
+    };
+    EXPECT_CLOSE(ops::linear(x.device, weight(device(), Tensor(storage, {33, 40}, type))),
+                 ops::linear(x.truth, weight(test::truth(), w.truth)), 2e-6);
+  }
+}
+
+TEST(block_pool, reuses_blocks_counts_them_and_lets_go) {
+  const auto pool = std::make_shared<cpu::BlockPool>();
+  const int64_t before = MemoryLedger::process().use().now;
+  for (const size_t size : {size_t(0), size_t(1), size_t(64), size_t(4097), size_t(3) << 20}) {
+    auto block = pool->allocate(size);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block.get()) % 64, 0u) << size;
+    EXPECT_GE(MemoryLedger::process().use().now - before, int64_t(size));
+    std::memset(block.get(), 1, size);
+    const std::byte* first = block.get();
+    block.reset();
+    EXPECT_EQ(MemoryLedger::process().use().now, before);
+    EXPECT_EQ(pool->allocate(size).get(), first) << size;
+  }
+  EXPECT_GE(pool->cached_bytes(), size_t(3) << 20);
+  pool->release_cached();
+  EXPECT_EQ(pool->cached_bytes(), 0u);
+  EXPECT_THROW(pool->allocate(size_t(1) << 60), Error);
+}
+
+TEST(block_pool, a_tensor_may_outlive_its_backend) {
+  Tensor x;
+  {
+    const auto backend = make_cpu_backend(cpu_paths().at(0), 1);
+    x = Tensor::from(*backend, {3}, std::vector<float>{1, 2, 3});
+  }
+  EXPECT_EQ(x.to_vector(), (std::vector<float>{1, 2, 3}));
+}
+
+}  // namespace
+}  // namespace hearth
