@@ -14,7 +14,7 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options) {
   fail<UsageError>("backend: '{}' is unknown; this build has cpu and reference", options.name);
 }
 
-std::vector<BackendInfo> list_backends() {
+std::vector<BackendInfo> available_backends() {
   return {{"cpu", cpu_paths(), "own kernels for AVX2 and AVX-512, chosen at run time"},
           {"reference", {}, "plain loops in double precision: slow, the truth for tests"}};
 }

@@ -23,7 +23,7 @@ struct BackendInfo {
   std::vector<std::string> features;  // paths this processor can run, best first
   std::string description;
 };
-std::vector<BackendInfo> list_backends();
+std::vector<BackendInfo> available_backends();
 
 bool cpu_path_available(const std::string& features);  // "avx2" or "avx512"; UsageError for another word
 
