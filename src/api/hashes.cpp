@@ -1,0 +1,28 @@
+#include "api/hashes.h"
+
+#include "core/observe.h"
+#include "core/sha256.h"
+
+namespace hearth::api {
+
+WeightHashes::WeightHashes(std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> components)
+    : components_(std::move(components)) {}
+
+WeightHashes::~WeightHashes() { stop_ = true; }
+
+void WeightHashes::start() {
+  if (running_.valid()) return;
+  running_ = std::async(std::launch::async, [this] {
+               const CancelScope cancel(stop_);
+               Hashes hashes;
+               for (const auto& [component, files] : components_) hashes.emplace_back(component, sha256_of_files(files));
+               return hashes;
+             }).share();
+}
+
+const Hashes& WeightHashes::get() {
+  start();
+  return running_.get();
+}
+
+}  // namespace hearth::api

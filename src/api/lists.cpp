@@ -1,0 +1,34 @@
+#include "backends/backends.h"
+#include "hearth/hearth.h"
+#include "models/registry.h"
+#include "sampling/samplers.h"
+
+namespace hearth {
+
+std::vector<Named> list_models() {
+  std::vector<Named> list;
+  for (const models::Entry& e : models::entries())
+    list.push_back({std::string(e.name), {e.pipelines.begin(), e.pipelines.end()}, std::string(e.summary)});
+  return list;
+}
+
+std::vector<Named> list_samplers() {
+  std::vector<Named> list;
+  for (const sampling::Sampler& s : sampling::samplers())
+    list.push_back({std::string(s.name), {s.aliases.begin(), s.aliases.end()}, std::string(s.summary)});
+  return list;
+}
+
+std::vector<Named> list_schedules() {
+  std::vector<Named> list;
+  for (const sampling::ScheduleName& s : sampling::schedule_names()) list.push_back({std::string(s.name), {}, std::string(s.summary)});
+  return list;
+}
+
+std::vector<Named> list_backends() {
+  std::vector<Named> list;
+  for (const BackendInfo& b : available_backends()) list.push_back({b.name, b.features, b.description});
+  return list;
+}
+
+}  // namespace hearth

@@ -1,0 +1,40 @@
+// What stands behind a Model, and what is told of its runs.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "api/hashes.h"
+#include "core/backend.h"
+#include "hearth/hearth.h"
+#include "models/text_to_image.h"
+
+namespace hearth::api {
+
+struct LoadedModel {
+  std::string name;  // the folder's
+  std::unique_ptr<Backend> device;
+  std::unique_ptr<models::TextToImage> pipeline;
+  std::unique_ptr<WeightHashes> hashes;
+  double load_seconds = 0;
+};
+
+// A run, as the report and the pictures' metadata tell it.
+struct Run {
+  const Request& request;
+  uint64_t seed = 0;
+  const models::ResolvedImage& resolved;
+  const models::MemoryPlan& plan;
+  double seconds = 0;
+  int64_t memory_peak = 0;  // of hearth's own buffers, weights included
+};
+
+std::string device_name(const Backend& device);                 // "cpu avx2"
+std::string precision_of(const models::TextToImage& pipeline);  // of the denoiser's weights, "f16"
+std::string describe(LoadedModel& model);                       // Model::description()
+// Generation::report; `debug` is DebugObserver's, or null.
+std::string write_report(LoadedModel& model, const Run& run, const models::ImageResult& result, const std::vector<std::string>& warnings,
+                         const nlohmann::json& debug);
+// Fills in `parameters` and `json` of a batch's picture.
+void sign(Image& image, LoadedModel& model, const Run& run, int64_t index);
+
+}  // namespace hearth::api

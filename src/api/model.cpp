@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "api/array.h"
+#include "api/assets.h"
+#include "api/debug.h"
+#include "api/loaded_model.h"
+#include "backends/backends.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "media/pixels.h"
+#include "models/registry.h"
+#include "ops/shape_ops.h"
+
+namespace hearth {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+std::optional<DType> hold_of(std::optional<Precision> own, Precision precision) {
+  switch (own.value_or(precision)) {
+    case Precision::f32: return DType::f32;
+    case Precision::bf16: return DType::bf16;
+    case Precision::f16: return DType::f16;
+    case Precision::automatic: break;
+  }
+  return std::nullopt;
+}
+
+// Cancellation as long as the caller gave a flag.
+struct OptionalCancel {
+  explicit OptionalCancel(const std::atomic<bool>* flag) {
+    if (flag) scope.emplace(*flag);
+  }
+  std::optional<CancelScope> scope;
+};
+
+uint64_t random_seed() { return std::random_device{}(); }  // 32 bits: as many as PyTorch's generator keeps
+
+void check_request(const Request& r) {
+  if (!r.compat.empty() && r.compat != "diffusers") fail<UsageError>("generate: compat '{}' is unknown, only diffusers", r.compat);
+  for (const std::string* text : {&r.prompt, &r.negative_prompt})
+    if (text->find('\0') != text->npos) fail<UsageError>("generate: the prompt holds a zero byte");
+}
+
+models::ImageRequest to_image_request(const Request& r, uint64_t seed, Backend& device) {
+  return {.prompt = r.prompt,
+          .negative_prompt = r.negative_prompt,
+          .width = r.width,
+          .height = r.height,
+          .steps = r.steps,
+          .guidance = r.guidance,
+          .sampler = r.sampler,
+          .schedule = r.schedule,
+          .seed = seed,
+          .batch = r.batch_size,
+          .generators = r.compat == "diffusers" ? sampling::Generators::one : sampling::Generators::per_image,
+          .noise = r.noise ? api::to_tensor(*r.noise, device, "noise") : Tensor(),
+          .decode = r.decode};
+}
+
+void check_noise(const Array& noise, const models::ResolvedImage& resolved) {
+  const auto [B, h, w, C] = resolved.latents;
+  const std::vector<int64_t> needed = {B, C, h, w};
+  if (noise.shape != needed)
+    fail<UsageError>("noise: shape {}, a batch of {} at {}×{} needs {}", Shape(std::span<const int64_t>(noise.shape)), B, resolved.width,
+                     resolved.height, Shape(std::span<const int64_t>(needed)));
+}
+
+void check_memory(const models::MemoryPlan& plan, const models::ResolvedImage& r) {
+  const int64_t available = system_available_bytes();
+  if (available > 0 && plan.activations > available)
+    fail<UsageError>("generate: {} of {}×{} need {:.1f} GB beside the weights, {:.1f} GB are available", r.batch, r.width, r.height,
+                     double(plan.activations) * 1e-9, double(available) * 1e-9);
+}
+
+}  // namespace
+
+struct Model::Impl : api::LoadedModel {};
+
+const char* version() { return HEARTH_VERSION; }
+
+Model::Model(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
+Model Model::open(const std::filesystem::path& path, const OpenOptions& options) {
+  const auto start = Clock::now();
+  const OptionalCancel cancel(options.cancel);
+  const Checkpoint checkpoint = Checkpoint::open(path);
+  const models::Entry& family = models::find_family(checkpoint);
+
+  auto impl = std::make_unique<Impl>();
+  const auto root = std::filesystem::absolute(path).lexically_normal();
+  impl->name = (root.has_filename() ? root.filename() : root.parent_path().filename()).string();
+  impl->device = make_backend({.name = options.device, .threads = options.threads});
+  impl->pipeline = family.open(checkpoint, *impl->device,
+                               {.variant = options.variant,
+                                .text_hold = hold_of(options.text_precision, options.precision),
+                                .denoiser_hold = hold_of(options.denoiser_precision, options.precision),
+                                .autoencoder_hold = hold_of(options.vae_precision, options.precision),
+                                .progress = options.progress});
+  std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> files;
+  for (const models::ComponentReport& c : impl->pipeline->components()) {
+    files.emplace_back(c.name, std::vector<std::filesystem::path>());
+    for (const std::string& file : c.files) files.back().second.push_back(root / file);
+  }
+  impl->hashes = std::make_unique<api::WeightHashes>(std::move(files));
+  impl->load_seconds = seconds_since(start);
+  return Model(std::move(impl));
+}
+
+Model Model::open_demo(const OpenOptions& options) { return open(api::demo_model_folder(), options); }
+
+std::string Model::family() const { return impl_->pipeline->family(); }
+std::string Model::description() const { return api::describe(*impl_); }
+
+Generation Model::generate(const Request& request) {
+  const auto start = Clock::now();
+  Impl& model = *impl_;
+  const OptionalCancel cancel(request.cancel);
+  check_request(request);
+  const uint64_t seed = request.seed ? *request.seed : random_seed();
+  const models::ImageRequest image_request = to_image_request(request, seed, *model.device);
+  const models::ResolvedImage resolved = model.pipeline->resolve(image_request);
+  if (request.noise) check_noise(*request.noise, resolved);
+  const models::MemoryPlan plan = model.pipeline->plan(image_request);
+  check_memory(plan, resolved);
+  if (request.decode) model.hashes->start();
+
+  api::DebugObserver observer(request.debug);
+  std::optional<ObserverScope> observing;
+  if (request.debug.timing || request.debug.shapes || request.debug.nan) observing.emplace(observer);
+  MemoryLedger::process().reset_peak();
+  const models::ImageResult result = model.pipeline->draw(image_request, [&](const Progress& p) {
+    observer.set_phase(p.phase);
+    if (request.progress) request.progress(p);
+  });
+
+  Generation made{.noise = api::to_array(result.noise), .latents = api::to_array(result.latents), .warnings = resolved.warnings};
+  api::Run run{.request = request, .seed = seed, .resolved = resolved, .plan = plan, .memory_peak = MemoryLedger::process().use().peak};
+  for (const Tensor& picture : result.pictures) {
+    Pixels pixels = to_pixels(picture, PixelRange::minus_one_to_one);
+    made.images.push_back({.width = pixels.width, .height = pixels.height, .rgb = std::move(pixels.rgb)});
+    api::sign(made.images.back(), model, run, int64_t(made.images.size()) - 1);
+  }
+  model.device->release_cached();
+  run.seconds = seconds_since(start);
+  made.report = api::write_report(model, run, result, made.warnings, observer.report());
+  return made;
+}
+
+Array Model::encode(const Array& pixels) {
+  const Tensor pictures = api::to_tensor(pixels, *impl_->device, "pixels");
+  return api::to_array(impl_->pipeline->encode(ops::to_channels_last(pictures)));
+}
+
+Array Model::decode(const Array& latents) {
+  return api::to_array(impl_->pipeline->decode(ops::to_channels_last(api::to_tensor(latents, *impl_->device, "latents"))));
+}
+
+}  // namespace hearth

@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/loaded_model.h"
+#include "core/memory.h"
+#include "core/threads.h"
+#include "media/recipe.h"
+#include "text/unicode.h"
+
+namespace hearth::api {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json components_json(const models::TextToImage& pipeline) {
+  Json list = Json::array();
+  for (const models::ComponentReport& c : pipeline.components())
+    list.push_back({{"name", c.name},
+                    {"class", c.class_name},
+                    {"files", c.files},
+                    {"stored", c.stored},
+                    {"held", c.held},
+                    {"parameters", c.parameters},
+                    {"bytes", c.bytes},
+                    {"kept_wider", c.kept_wider}});
+  return list;
+}
+
+// What the request left to hearth or the checkpoint.
+std::vector<std::string> defaults_of(const Request& r) {
+  std::vector<std::string> names;
+  if (!r.width) names.push_back("width");
+  if (!r.height) names.push_back("height");
+  if (r.sampler.empty()) names.push_back("sampler");
+  if (r.schedule.empty()) names.push_back("schedule");
+  if (!r.seed) names.push_back("seed");
+  return names;
+}
+
+// The bytes that PNG text and JSON can hold; the tokenizer reads the same text out of both.
+std::string as_utf8(const std::string& text) { return text::encode_utf8(text::decode_utf8(text)); }
+
+}  // namespace
+
+std::string device_name(const Backend& device) {
+  return device.features().empty() ? device.name() : device.name() + " " + device.features();
+}
+
+std::string precision_of(const models::TextToImage& pipeline) {
+  for (const models::ComponentReport& c : pipeline.components()) {
+    if (c.name != "unet") continue;
+    if (c.held != "as stored") return c.held;
+    const auto most = std::ranges::max_element(c.stored, {}, [](const auto& entry) { return entry.second; });
+    return most == c.stored.end() ? "" : most->first;
+  }
+  return "";
+}
+
+std::string describe(LoadedModel& model) {
+  Json hashes = Json::object();
+  for (const auto& [component, hash] : model.hashes->get()) hashes[component] = hash;
+  const Json json = {{"name", model.name},
+                     {"family", model.pipeline->family()},
+                     {"scheduler", model.pipeline->scheduler()},
+                     {"device", device_name(*model.device)},
+                     {"threads", model.device->threads().size()},
+                     {"components", components_json(*model.pipeline)},
+                     {"hashes", hashes},
+                     {"notes", model.pipeline->notes()},
+                     {"load_seconds", model.load_seconds}};
+  return json.dump();
+}
+
+std::string write_report(LoadedModel& model, const Run& run, const models::ImageResult& result, const std::vector<std::string>& warnings,
+                         const nlohmann::json& debug) {
+  const models::ResolvedImage& r = run.resolved;
+  Json json = {
+      {"version", version()},
+      {"model", model.name},
+      {"family", model.pipeline->family()},
+      {"device", device_name(*model.device)},
+      {"threads", model.device->threads().size()},
+      {"request",
+       {{"prompt", as_utf8(run.request.prompt)},
+        {"negative_prompt", as_utf8(run.request.negative_prompt)},
+        {"width", r.width},
+        {"height", r.height},
+        {"steps", r.steps},
+        {"guidance", run.request.guidance},
+        {"sampler", r.sampler},
+        {"schedule", r.schedule},
+        {"seed", run.seed},
+        {"batch_size", r.batch},
+        {"compat", run.request.compat},
+        {"noise", run.request.noise ? "given" : "seed"},
+        {"defaults", defaults_of(run.request)}}},
+      {"precision", precision_of(*model.pipeline)},
+      {"network_calls", r.network_calls},
+      {"seconds",
+       {{"load", model.load_seconds},
+        {"encode", result.encode_seconds},
+        {"sample", result.sample_seconds},
+        {"steps", result.step_seconds},
+        {"decode", result.decode_seconds},
+        {"total", run.seconds}}},
+      {"memory",
+       {{"planned",
+         {{"weights", run.plan.weights}, {"activations", run.plan.activations}, {"peak", run.plan.weights + run.plan.activations}}},
+        {"measured", {{"peak", run.memory_peak}, {"process_peak", process_peak_bytes()}}}}},
+      {"components", components_json(*model.pipeline)},
+      {"largest_values", result.largest},
+      {"notes", model.pipeline->notes()},
+      {"warnings", warnings},
+  };
+  if (!debug.empty()) json["debug"] = debug;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
+  const models::ResolvedImage& r = run.resolved;
+  const bool one_generator = run.request.compat == "diffusers";
+  const Recipe recipe{.version = version(),
+                      .model = model.name,
+                      .family = model.pipeline->family(),
+                      .hashes = model.hashes->get(),
+                      .prompt = as_utf8(run.request.prompt),
+                      .negative_prompt = as_utf8(run.request.negative_prompt),
+                      .width = r.width,
+                      .height = r.height,
+                      .steps = r.steps,
+                      .guidance = run.request.guidance,
+                      .sampler = r.sampler,
+                      .schedule = r.schedule,
+                      .seed = one_generator ? run.seed : run.seed + uint64_t(index),
+                      .batch_size = r.batch,
+                      .batch_index = index,
+                      .compat = run.request.compat,
+                      .precision = precision_of(*model.pipeline),
+                      .noise = run.request.noise ? "file" : "seed",
+                      .defaults = defaults_of(run.request)};
+  image.json = write_recipe(recipe);
+  image.parameters = write_parameters(to_parameters(recipe));
+}
+
+}  // namespace hearth::api
