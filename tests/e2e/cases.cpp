@@ -1,0 +1,76 @@
+#include "e2e/cases.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "backends/backends.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "weights/safetensors.h"
+
+namespace hearth::test {
+namespace {
+
+Request to_request(const nlohmann::json& json) {
+  Request r{.prompt = json.at("prompt"), .steps = json.at("steps"), .guidance = json.at("guidance")};
+  r.negative_prompt = json.value("negative", "");
+  if (!json.value("size_from_config", false)) {
+    r.width = json.at("width").get<int64_t>();
+    r.height = json.at("height").get<int64_t>();
+  }
+  r.sampler = json.value("sampler", "");
+  r.schedule = json.value("schedule", "");
+  r.seed = json.at("seed").get<uint64_t>();
+  r.batch_size = json.value("batch", 1);
+  r.compat = json.value("compat", "");
+  return r;
+}
+
+Tensor golden(const Case& c, const std::string& what) {
+  static const auto device = make_backend({.name = "reference", .threads = 1});
+  static std::map<std::string, std::shared_ptr<SafetensorsFile>> files;
+  auto& file = files[c.checkpoint];
+  if (!file) file = SafetensorsFile::open(golden_folder() / (c.checkpoint + ".safetensors"));
+  const std::string name = c.name + "." + what;
+  return file->read(name, file->list().at(name).shape, *device);
+}
+
+}  // namespace
+
+std::filesystem::path golden_folder() { return HEARTH_SOURCE_DIR "/tests/e2e/golden"; }
+
+std::filesystem::path checkpoint_folder(const std::string& checkpoint) {
+  return checkpoint == "demo" ? std::filesystem::path(HEARTH_SOURCE_DIR "/assets/demo-model") : golden_folder() / checkpoint;
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "demo"}) {
+    const nlohmann::json file = load_json(golden_folder() / (std::string(checkpoint) + ".json"));
+    for (const auto& [name, json] : file.at("cases").items()) cases.push_back({checkpoint, name, to_request(json), json.at("rounding")});
+  }
+  return cases;
+}
+
+Case find_case(const std::string& checkpoint, const std::string& name) {
+  for (Case& c : all_cases())
+    if (c.checkpoint == checkpoint && c.name == name) return c;
+  fail<UsageError>("no case {}.{}", checkpoint, name);
+}
+
+Array golden_latents(const Case& c) {
+  const Tensor x = golden(c, "latents");
+  return {.shape = {x.shape().begin(), x.shape().end()}, .values = x.to_vector()};
+}
+
+std::vector<std::vector<uint8_t>> golden_pictures(const Case& c) {
+  const Tensor x = golden(c, "image");
+  std::vector<std::vector<uint8_t>> pictures;
+  for (int64_t b = 0; b < x.size(0); ++b) {
+    const Tensor one = x.slice(0, b, b + 1);
+    pictures.emplace_back(one.data<uint8_t>(), one.data<uint8_t>() + one.numel());
+  }
+  return pictures;
+}
+
+}  // namespace hearth::test

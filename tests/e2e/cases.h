@@ -1,0 +1,30 @@
+// The goldens' cases: what to ask for, and what the reference drew (golden/README.md).
+#pragma once
+
+#include <filesystem>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "hearth/hearth.h"
+
+namespace hearth::test {
+
+struct Case {
+  std::string checkpoint, name;  // "pndm", "default"
+  Request request;
+  double rounding = 0;  // what f32 arithmetic itself leaves open: relative L2 between the reference in f32 and in f64
+};
+
+inline void PrintTo(const Case& c, std::ostream* out) { *out << c.checkpoint << "." << c.name; }  // for GoogleTest
+
+std::vector<Case> all_cases();
+Case find_case(const std::string& checkpoint, const std::string& name);
+
+std::filesystem::path golden_folder();
+std::filesystem::path checkpoint_folder(const std::string& checkpoint);  // "demo" is the demo model
+
+Array golden_latents(const Case& c);                               // [B, C, h, w]
+std::vector<std::vector<uint8_t>> golden_pictures(const Case& c);  // [B][H·W·3]
+
+}  // namespace hearth::test
