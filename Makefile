@@ -5,7 +5,7 @@
 
 JOBS ?= $(shell nproc)
 PROMPT ?= a red house on green hills at sunset, two pine trees
-SEED ?= 7
+SEED ?= 4
 HEARTH := build/release/bin/hearth
 
 # A user without a home can still build: the compiler cache then lies in the build folder.
@@ -17,7 +17,7 @@ help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 demo: build  ## install packages, build, draw demo.png (PROMPT="…" SEED=n)
-	$(HEARTH) generate --prompt "$(PROMPT)" --seed $(SEED) --output demo.png
+	$(HEARTH) generate --prompt "$(PROMPT)" --steps 25 --seed $(SEED) --output demo.png
 	@echo "The picture: $(CURDIR)/demo.png"
 
 build: packages build/release/build.ninja  ## install packages, build the command build/release/bin/hearth
