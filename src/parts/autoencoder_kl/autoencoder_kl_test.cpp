@@ -92,10 +92,14 @@ TEST(vae_config, G53_every_key_is_honoured_or_refused) {
       {"norm_num_groups", nullptr},
       {"scaling_factor", nullptr},
       {"up_block_types", {"UpDecoderBlock2D", "AttnUpDecoderBlock2D"}},
+      {"use_quant_conv", nullptr},
       {"a_key_of_next_year", 1},
   };
-  for (const auto& [key, value] : refused)
-    expect_error<UnsupportedError>([&] { AutoencoderKlConfig::from(c.config_with(key, value)); }, {key, "config.json"});
+  for (const auto& entry : refused) {
+    SCOPED_TRACE(entry.first + " = " + entry.second.dump());
+    expect_error<UnsupportedError>([&] { AutoencoderKlConfig::from(c.config_with(entry.first, entry.second)); },
+                                   {entry.first, "config.json"});
+  }
 
   std::set<std::string> looked_at{"_diffusers_version"};
   for (const auto& [key, value] : refused) looked_at.insert(key);
@@ -116,9 +120,9 @@ TEST(vae_config, contradictions_are_named) {
       {"layers_per_block", 0},
       {"use_quant_conv", "yes"},
   };
-  for (const auto& [key, value] : wrong) {
-    SCOPED_TRACE(key + " = " + value.dump());
-    expect_error<WeightError>([&] { AutoencoderKlConfig::from(c.config_with(key, value)); }, {key});
+  for (const auto& entry : wrong) {
+    SCOPED_TRACE(entry.first + " = " + entry.second.dump());
+    expect_error<WeightError>([&] { AutoencoderKlConfig::from(c.config_with(entry.first, entry.second)); }, {entry.first});
   }
 }
 

@@ -1,17 +1,9 @@
 #include "parts/autoencoder_kl/config.h"
 
-#include <algorithm>
-
-#include "parts/activation.h"
+#include "parts/config_reading.h"
 
 namespace hearth::parts {
 namespace {
-
-int64_t positive(const Config& c, const char* key, int64_t otherwise) {
-  const int64_t value = c.integer(key, otherwise);
-  if (value < 1) fail<WeightError>("{}: '{}' = {}, needed at least 1", c.where(), key, value);
-  return value;
-}
 
 void require_blocks(const Config& c, const char* key, const std::string& type, size_t levels) {
   const std::vector<std::string> types = c.texts(key, {{type}});
@@ -25,21 +17,18 @@ void require_blocks(const Config& c, const char* key, const std::string& type, s
 
 AutoencoderKlConfig AutoencoderKlConfig::from(const Config& c) {
   c.only("_class_name", {"AutoencoderKL"});
-  // Where diffusers' default is a value, an explicit null would be an error there.
-  const std::vector<std::string> keys = c.keys();
-  for (const char* key : {"in_channels", "out_channels", "latent_channels", "block_out_channels", "layers_per_block", "act_fn",
-                          "norm_num_groups", "scaling_factor", "down_block_types", "up_block_types"})
-    if (std::find(keys.begin(), keys.end(), key) != keys.end() && !c.has(key))
-      fail<UnsupportedError>("{}: '{}' = null is not supported", c.where(), key);
+  refuse_null(c, {"act_fn", "block_out_channels", "down_block_types", "in_channels", "latent_channels", "layers_per_block",
+                  "mid_block_add_attention", "norm_num_groups", "out_channels", "scaling_factor", "up_block_types", "use_post_quant_conv",
+                  "use_quant_conv"});
 
   AutoencoderKlConfig v;
-  v.in_channels = positive(c, "in_channels", 3);
-  v.out_channels = positive(c, "out_channels", 3);
-  v.latent_channels = positive(c, "latent_channels", 4);
+  v.in_channels = positive_integer(c, "in_channels", 3);
+  v.out_channels = positive_integer(c, "out_channels", 3);
+  v.latent_channels = positive_integer(c, "latent_channels", 4);
   v.channels = c.integers("block_out_channels", {{64}});
-  v.layers = positive(c, "layers_per_block", 1);
+  v.layers = positive_integer(c, "layers_per_block", 1);
   v.activation = diffusers_activation(c, "act_fn", "silu");
-  v.groups = positive(c, "norm_num_groups", 32);
+  v.groups = positive_integer(c, "norm_num_groups", 32);
   for (int64_t channels : v.channels)
     if (channels < 1 || channels % v.groups)
       fail<WeightError>("{}: 'norm_num_groups' = {} does not divide {} of 'block_out_channels'", c.where(), v.groups, channels);

@@ -75,11 +75,13 @@ TEST(clip_config, G53_every_key_is_honoured_or_refused) {
       {"model_type", "bert"},        {"architectures", {"BertModel"}}, {"hidden_act", "mish"},
       {"is_decoder", true},          {"is_encoder_decoder", true},     {"add_cross_attention", true},
       {"tie_encoder_decoder", true}, {"pruned_heads", {{"0", {1}}}},   {"cross_attention_hidden_size", 8},
-      {"rope_theta", 10000},
+      {"rope_theta", 10000},         {"eos_token_id", nullptr},
   };
-  for (const auto& [key, value] : refused)
-    expect_error<UnsupportedError>([&] { ClipTextConfig::from(c.config_with(key, value)); },
-                                   {key == "architectures" ? "BertModel" : key, "config.json"});
+  for (const auto& entry : refused) {
+    SCOPED_TRACE(entry.first + " = " + entry.second.dump());
+    expect_error<UnsupportedError>([&] { ClipTextConfig::from(c.config_with(entry.first, entry.second)); },
+                                   {entry.first == "architectures" ? "BertModel" : entry.first, "config.json"});
+  }
   EXPECT_EQ(ClipTextConfig::from(c.config(), "CLIPTextModel").projection, 0);
   EXPECT_EQ(ClipTextConfig::from(c.config(), "CLIPTextModelWithProjection").projection, 6);
   EXPECT_THROW(ClipTextConfig::from(c.config(), "T5EncoderModel"), UnsupportedError);
@@ -90,9 +92,9 @@ TEST(clip_config, contradictions_are_named) {
   const ClipCase c("perturbed", *device);
   const std::vector<std::pair<std::string, nlohmann::json>> wrong{
       {"num_attention_heads", 5}, {"hidden_size", 0}, {"vocab_size", "many"}, {"num_hidden_layers", 0}, {"layer_norm_eps", "1e-5"}};
-  for (const auto& [key, value] : wrong) {
-    SCOPED_TRACE(key + " = " + value.dump());
-    expect_error<WeightError>([&] { ClipTextConfig::from(c.config_with(key, value)); }, {key});
+  for (const auto& entry : wrong) {
+    SCOPED_TRACE(entry.first + " = " + entry.second.dump());
+    expect_error<WeightError>([&] { ClipTextConfig::from(c.config_with(entry.first, entry.second)); }, {entry.first});
   }
 }
 

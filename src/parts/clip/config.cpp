@@ -1,15 +1,9 @@
 #include "parts/clip/config.h"
 
-#include "parts/activation.h"
+#include "parts/config_reading.h"
 
 namespace hearth::parts {
 namespace {
-
-int64_t positive(const Config& c, const char* key, int64_t otherwise) {
-  const int64_t value = c.integer(key, otherwise);
-  if (value < 1) fail<WeightError>("{}: '{}' = {}, needed at least 1", c.where(), key, value);
-  return value;
-}
 
 bool has_projection(const Config& c, std::string name) {
   const std::vector<std::string> architectures = c.texts("architectures", {{"CLIPTextModel"}});
@@ -24,19 +18,21 @@ bool has_projection(const Config& c, std::string name) {
 
 ClipTextConfig ClipTextConfig::from(const Config& c, const std::string& class_name) {
   c.only("model_type", {"clip_text_model"});
+  refuse_null(c, {"eos_token_id", "hidden_act", "hidden_size", "intermediate_size", "layer_norm_eps", "max_position_embeddings",
+                  "num_attention_heads", "num_hidden_layers", "projection_dim", "vocab_size"});
   ClipTextConfig t;
-  t.vocabulary = positive(c, "vocab_size", 49408);
-  t.positions = positive(c, "max_position_embeddings", 77);
-  t.width = positive(c, "hidden_size", 512);
-  t.layers = positive(c, "num_hidden_layers", 12);
-  t.heads = positive(c, "num_attention_heads", 8);
-  t.mlp_width = positive(c, "intermediate_size", 2048);
+  t.vocabulary = positive_integer(c, "vocab_size", 49408);
+  t.positions = positive_integer(c, "max_position_embeddings", 77);
+  t.width = positive_integer(c, "hidden_size", 512);
+  t.layers = positive_integer(c, "num_hidden_layers", 12);
+  t.heads = positive_integer(c, "num_attention_heads", 8);
+  t.mlp_width = positive_integer(c, "intermediate_size", 2048);
   if (t.width % t.heads)
     fail<WeightError>("{}: 'num_attention_heads' = {} does not divide 'hidden_size' = {}", c.where(), t.heads, t.width);
   t.activation = transformers_activation(c, "hidden_act", "quick_gelu");
   t.eps = float(c.number("layer_norm_eps", 1e-5));
   t.end_token = c.integer("eos_token_id", 49407);
-  const int64_t projection = positive(c, "projection_dim", 512);
+  const int64_t projection = positive_integer(c, "projection_dim", 512);
   t.projection = has_projection(c, class_name) ? projection : 0;
 
   // Training, storage and bookkeeping; the token ids are the tokenizer's business.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "parts/activation.h"
+#include "parts/config_reading.h"
 
 namespace hearth::parts {
 namespace {
@@ -29,11 +29,6 @@ std::vector<Json> per_level(const Config& c, const char* key, size_t levels) {
   if (value.size() != levels)
     fail<WeightError>("{}: '{}' has {} entries, needed one for each of {} levels", c.where(), key, value.size(), levels);
   return value.get<std::vector<Json>>();
-}
-
-bool is_null(const Config& c, std::string_view key) {
-  const std::vector<std::string> keys = c.keys();
-  return std::find(keys.begin(), keys.end(), key) != keys.end() && !c.has(key);
 }
 
 void require_positive(const Config& c, const char* key, int64_t value) {
@@ -118,18 +113,30 @@ int64_t context_width(const Config& c, const UnetConfig& u) {
 }  // namespace
 
 UnetConfig UnetConfig::from(const Config& c) {
-  // Where diffusers' default is a value, an explicit null means something else; there it would only be an error.
-  for (const char* key : {"in_channels", "out_channels", "norm_num_groups", "norm_eps", "attention_head_dim", "cross_attention_dim",
-                          "act_fn", "layers_per_block", "block_out_channels", "transformer_layers_per_block", "downsample_padding",
-                          "mid_block_scale_factor", "conv_in_kernel", "conv_out_kernel"})
-    if (is_null(c, key)) fail<UnsupportedError>("{}: '{}' = null is not supported", c.where(), key);
-
+  refuse_null(c, {"act_fn",
+                  "attention_head_dim",
+                  "block_out_channels",
+                  "conv_in_kernel",
+                  "conv_out_kernel",
+                  "cross_attention_dim",
+                  "down_block_types",
+                  "downsample_padding",
+                  "flip_sin_to_cos",
+                  "freq_shift",
+                  "in_channels",
+                  "layers_per_block",
+                  "mid_block_scale_factor",
+                  "norm_eps",
+                  "norm_num_groups",
+                  "out_channels",
+                  "resnet_time_scale_shift",
+                  "time_embedding_type",
+                  "transformer_layers_per_block",
+                  "up_block_types"});
   c.only("_class_name", {"UNet2DConditionModel"});
   UnetConfig u;
-  u.in_channels = c.integer("in_channels", 4);
-  u.out_channels = c.integer("out_channels", 4);
-  require_positive(c, "in_channels", u.in_channels);
-  require_positive(c, "out_channels", u.out_channels);
+  u.in_channels = positive_integer(c, "in_channels", 4);
+  u.out_channels = positive_integer(c, "out_channels", 4);
   if (const Json size = Json::parse(c.dump("sample_size")); size.is_array()) {
     const std::vector<int64_t> sides = c.integers("sample_size");
     if (sides.size() != 2) fail<WeightError>("{}: 'sample_size' has {} entries, needed height and width", c.where(), sides.size());
@@ -163,8 +170,7 @@ UnetConfig UnetConfig::from(const Config& c) {
   if (c.has("time_embedding_act_fn")) u.time_embedding_act_fn = diffusers_activation(c, "time_embedding_act_fn", "silu");
 
   u.activation = diffusers_activation(c, "act_fn", "silu");
-  u.groups = c.integer("norm_num_groups", 32);
-  require_positive(c, "norm_num_groups", u.groups);
+  u.groups = positive_integer(c, "norm_num_groups", 32);
   for (const Level& level : u.levels)
     if (level.channels % u.groups)
       fail<WeightError>("{}: 'norm_num_groups' = {} does not divide {} of 'block_out_channels'", c.where(), u.groups, level.channels);

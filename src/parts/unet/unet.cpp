@@ -121,9 +121,9 @@ Tensor Unet::operator()(const Tensor& x, std::span<const float> timesteps, const
   tap("conv_in", h);
 
   std::vector<Tensor> skips{h};
-  for (const DownBlock& block : down_blocks) h = block(h, temb, context, skips);
+  for (const DownBlock& block : down_blocks) h = block(std::move(h), temb, context, skips);
   if (mid_block) h = (*mid_block)(h, temb, context);
-  for (const UpBlock& block : up_blocks) h = block(h, temb, context, skips);
+  for (const UpBlock& block : up_blocks) h = block(std::move(h), temb, context, skips);
 
   h = conv_out(conv_norm_out(h, config.activation));
   tap("conv_out", h);

@@ -1,4 +1,4 @@
-#include "parts/activation.h"
+#include "parts/config_reading.h"
 
 #include <algorithm>
 #include <map>
@@ -15,6 +15,22 @@ Activation named(const Config& config, const std::string& key, const std::string
 }
 
 }  // namespace
+
+int64_t positive_integer(const Config& config, const std::string& key, int64_t otherwise) {
+  const int64_t value = config.integer(key, otherwise);
+  if (value < 1) fail<WeightError>("{}: '{}' = {}, needed at least 1", config.where(), key, value);
+  return value;
+}
+
+bool is_null(const Config& config, std::string_view key) {
+  const std::vector<std::string> keys = config.keys();
+  return std::find(keys.begin(), keys.end(), key) != keys.end() && !config.has(key);
+}
+
+void refuse_null(const Config& config, std::initializer_list<std::string_view> keys) {
+  for (std::string_view key : keys)
+    if (is_null(config, key)) fail<UnsupportedError>("{}: '{}' = null is not supported", config.where(), key);
+}
 
 Activation diffusers_activation(const Config& config, const std::string& key, const std::string& otherwise) {
   static const std::map<std::string, Activation> known{

@@ -1,10 +1,20 @@
-// Activations as checkpoints' configs name them.
+// What reading a network's config.json needs beyond core/config.h.
 #pragma once
+
+#include <initializer_list>
 
 #include "core/backend.h"
 #include "core/config.h"
 
 namespace hearth::parts {
+
+// A whole number of at least 1; `otherwise` where the key is absent. WeightError for another.
+int64_t positive_integer(const Config& config, const std::string& key, int64_t otherwise);
+
+// UnsupportedError where one of the keys is present and null: the reference takes that for a value of its own or fails, but
+// never for its default.
+void refuse_null(const Config& config, std::initializer_list<std::string_view> keys);
+bool is_null(const Config& config, std::string_view key);  // present and null
 
 // The activation that `key` names in a diffusers config: silu (or swish), gelu (exact), relu, in any case.
 // UnsupportedError for another one. `otherwise` where the key is absent.
