@@ -141,6 +141,11 @@ TEST(FixText, Lines) {
   EXPECT_EQ(fix_text(cut.substr(2) + U"&gt;"), cut.substr(2) + U">");
 }
 
+TEST(Cleaning, BasicDeletesUnassignedAndReplacementCharacters) {
+  EXPECT_EQ(clean(U"a\ufa6e\ufffd\U000e0fffb", Cleaning::basic), U"ab");
+  EXPECT_EQ(clean(U"a\ufa6db", Cleaning::basic), U"a \u8218 b");  // an ideograph, which NFC replaces
+}
+
 TEST(Cleaning, Names) {
   for (const Cleaning c : {Cleaning::ftfy, Cleaning::basic, Cleaning::fast}) EXPECT_EQ(cleaning_by_name(name_of(c)), c);
   EXPECT_THROW(cleaning_by_name("none"), UsageError);
