@@ -60,7 +60,8 @@ TEST(Pipeline, BatchOfThreeIsThreeSinglesBitForBit) {
       single.batch_size = 1;
       single.seed = *request.seed + k;
       const Generation one = model.generate(single);
-      EXPECT_TRUE(std::equal(one.latents.values.begin(), one.latents.values.end(), batch.latents.values.begin() + std::ptrdiff_t(k * count)))
+      EXPECT_TRUE(
+          std::equal(one.latents.values.begin(), one.latents.values.end(), batch.latents.values.begin() + std::ptrdiff_t(k * count)))
           << sampler << ", picture " << k;
       EXPECT_EQ(one.images[0].rgb, batch.images[k].rgb) << sampler << ", picture " << k;
     }
@@ -71,7 +72,8 @@ TEST(Pipeline, ThreadsDoNotChangeABit) {
   for (const char* checkpoint : {"pndm", "euler"}) {
     const Request request = request_of(checkpoint, "default");
     const Generation one = Model::open(checkpoint_folder(checkpoint), {.threads = 1}).generate(request);
-    for (const int threads : {2, 3, 5}) expect_same(Model::open(checkpoint_folder(checkpoint), {.threads = threads}).generate(request), one);
+    for (const int threads : {2, 3, 5})
+      expect_same(Model::open(checkpoint_folder(checkpoint), {.threads = threads}).generate(request), one);
   }
 }
 
@@ -125,8 +127,9 @@ TEST(Pipeline, ProgressCountsEveryPhase) {
 TEST(Pipeline, EveryStepCountRuns) {
   Model model = Model::open(checkpoint_folder("pndm"));
   for (const char* sampler : {"ddim", "plms", "euler", "euler_ancestral", "dpmpp_2m"})
-    for (const int64_t steps : {1, 7, 999, 1000}) {
-      const Generation made = model.generate({.prompt = "a boat", .width = 8, .height = 8, .steps = steps, .sampler = sampler, .seed = 1});
+    for (const int64_t steps : {1, 7, 999, 1000}) {  // the reference fails at 1000: an index too far (ddim, plms), NaN (dpmpp_2m)
+      const Generation made =
+          model.generate({.prompt = "a boat", .width = 8, .height = 8, .steps = steps, .guidance = 1, .sampler = sampler, .seed = 1});
       EXPECT_EQ(nlohmann::json::parse(made.report).at("request").at("steps"), steps);
       const int64_t calls = nlohmann::json::parse(made.report).at("network_calls");
       EXPECT_EQ(calls, std::string(sampler) == "plms" && steps > 1 ? steps + 1 : steps) << sampler;
@@ -146,11 +149,11 @@ double error_in(const std::string& checkpoint, const Request& request, const Ope
 
 // Weights rounded to 16 bits, arithmetic in f32: finite, and no further from f32 than the weights are.
 TEST(Pipeline, SixteenBitWeightsStayNear) {
-  EXPECT_EQ(error_in("pndm", request_of("pndm", "default"), {.precision = Precision::automatic}), 0);  // stored in f16 already
-  EXPECT_EQ(error_in("euler", request_of("euler", "default"), {.precision = Precision::bf16}), 0);     // stored in bf16 already
-  EXPECT_LE(error_in("ancestral", request_of("ancestral", "default"), {.precision = Precision::f16}), 1e-2);
-  EXPECT_LE(error_in("ancestral", request_of("ancestral", "default"), {.precision = Precision::bf16}), 1e-1);
-  EXPECT_LE(error_in("demo", request_of("demo", "lighthouse"), {.precision = Precision::bf16}), 1e-1);
+  EXPECT_EQ(error_in("pndm", request_of("pndm", "default"), {.precision = Precision::automatic}), 0);          // stored in f16 already
+  EXPECT_EQ(error_in("euler", request_of("euler", "default"), {.precision = Precision::bf16}), 0);             // stored in bf16 already
+  EXPECT_LE(error_in("ancestral", request_of("ancestral", "default"), {.precision = Precision::f16}), 1e-2);   // 2.0e-3
+  EXPECT_LE(error_in("ancestral", request_of("ancestral", "default"), {.precision = Precision::bf16}), 1e-1);  // 1.3e-2
+  EXPECT_LE(error_in("demo", request_of("demo", "lighthouse"), {.precision = Precision::bf16}), 2e-2);         // 2.8e-3
 }
 
 TEST(Pipeline, PrecisionPerComponentChangesThatComponentOnly) {
@@ -216,7 +219,7 @@ TEST(Pipeline, MemoryIsPlannedBeforeTheRun) {
   const nlohmann::json memory = nlohmann::json::parse(made.report).at("memory");
   const double planned = memory.at("planned").at("peak"), measured = memory.at("measured").at("peak");
   if (std::getenv("HEARTH_PRINT_ERRORS")) printf("planned %.0f measured %.0f\n", planned, measured);
-  EXPECT_GE(planned, 0.9 * measured);
+  EXPECT_GE(planned, 0.9 * measured);  // 24.2 MB and 24.8 MB
   EXPECT_LE(planned, 1.3 * measured);
 }
 
@@ -230,7 +233,9 @@ TEST(Pipeline, EncodeAndDecodeAreTheAutoencoders) {
   const Array latents = model.encode(pixels);
   EXPECT_EQ(latents.shape, (std::vector<int64_t>{1, 4, 16, 16}));
   // The picture came from golden latents: the encoder finds them again as well as it was trained to.
-  EXPECT_LE(relative_error(latents.values, golden_latents(c).values), 0.5);
+  const double error = relative_error(latents.values, golden_latents(c).values);
+  if (std::getenv("HEARTH_PRINT_ERRORS")) printf("encoded again: %.1e\n", error);
+  EXPECT_LE(error, 0.3);  // 0.12
   Array back = model.decode(golden_latents(c));
   for (float& v : back.values) v = std::clamp(v, -1.0f, 1.0f);
   EXPECT_LE(max_difference(back.values, pixels.values), 1.5 / 127.5);  // one level of 255, and the rounding to levels
