@@ -3,7 +3,7 @@
 #include <set>
 #include <type_traits>
 
-#include "parts/golden_case_test.h"
+#include "parts/golden_case.h"
 
 namespace hearth::parts {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "parts/golden_case_test.h"
+#include "parts/golden_case.h"
 
 namespace hearth::parts {
 namespace {

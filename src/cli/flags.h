@@ -1,0 +1,71 @@
+// The flags of one verb: one table that parses, checks and prints the help. The default shown is the value that the variable
+// had when the flag was added, so help and behaviour cannot disagree.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/values.h"
+
+namespace hearth::cli {
+
+struct IntegerRange {
+  int64_t low = 1, high = std::numeric_limits<int64_t>::max();
+};
+
+class Flags {
+ public:
+  // The texts of the help: `summary` above the flags, `notes` below.
+  Flags(std::string_view verb, std::string_view summary, std::string_view notes = "");
+  ~Flags();
+  Flags(const Flags&) = delete;
+  Flags& operator=(const Flags&) = delete;
+
+  // `names` as in "-W,--width" (or "path" for a positional argument); `type` as in "N"; `set` may throw UsageError, to which the
+  // flag's name is added. A flag may be given once.
+  void add(const std::string& names, const std::string& type, const std::string& help, const std::string& shown_default,
+           std::function<void(const std::string&)> set);
+  void toggle(const std::string& names, const std::string& help, bool& value);  // takes no value
+
+  // `unset` says what happens without the flag, where the variable alone does not: "the checkpoint's own".
+  void text(const std::string& names, const std::string& type, const std::string& help, std::string& value, const std::string& unset = "") {
+    add(names, type, help, value.empty() ? unset : value, [&value](const std::string& t) { value = t; });
+  }
+  template <class T> void integer(const std::string& names, const std::string& help, T& value, IntegerRange range = {}) {
+    add(names, "N", help, fmt::format("{}", value),
+        [&value, range](const std::string& t) { value = T(parse_integer(t, range.low, range.high)); });
+  }
+  void integer(const std::string& names, const std::string& help, std::optional<int64_t>& value, const std::string& unset,
+               IntegerRange range = {}) {
+    add(names, "N", help, unset, [&value, range](const std::string& t) { value = parse_integer(t, range.low, range.high); });
+  }
+  void number(const std::string& names, const std::string& help, double& value) {
+    add(names, "X", help, fmt::format("{}", value), [&value](const std::string& t) { value = parse_number(t); });
+  }
+  // One of the names or aliases; the help lists the names unless `type` stands in their place.
+  struct Choice {
+    std::vector<std::string> names, aliases = {};
+  };
+  void choice(const std::string& names, const std::string& type, const std::string& help, std::string& value, Choice choice,
+              const std::string& unset = "");
+
+  // False when --help was asked for and printed. UsageError for an unknown flag (with the one that was probably meant), a
+  // missing or a repeated value.
+  bool parse(std::span<const std::string> arguments);
+
+  std::string help() const;
+
+ private:
+  struct Parser;
+  std::unique_ptr<Parser> parser_;
+};
+
+}  // namespace hearth::cli

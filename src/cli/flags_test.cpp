@@ -1,0 +1,141 @@
+#include "cli/flags.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace hearth::cli {
+namespace {
+
+struct Values {
+  std::string prompt, sampler, path;
+  int64_t steps = 50;
+  std::optional<int64_t> width;
+  double scale = 7.5;
+  bool json = false;
+
+  void parse(const std::vector<std::string>& arguments) {
+    Flags flags("draw", "Draws.");
+    add_to(flags);
+    EXPECT_TRUE(flags.parse(arguments));
+  }
+  void add_to(Flags& flags) {
+    flags.text("path", "PATH", "A file", path);
+    flags.text("-p,--prompt", "TEXT", "What to draw", prompt, "nothing");
+    flags.integer("-s,--steps", "Steps", steps, {.low = 1, .high = 1000});
+    flags.integer("-W,--width", "Pixels", width, "native");
+    flags.number("--cfg-scale,--guidance", "Strength", scale);
+    flags.choice("--sampler", "", "Which", sampler, {.names = {"ddim", "euler"}, .aliases = {"Euler Discrete"}}, "own");
+    flags.toggle("--json", "For programs", json);
+  }
+};
+
+std::string refusal(const std::vector<std::string>& arguments) {
+  try {
+    Values().parse(arguments);
+  } catch (const UsageError& e) { return e.what(); }
+  return "accepted";
+}
+
+TEST(Flags, every_kind_and_spelling) {
+  Values v;
+  v.parse({"-p", "a cat", "--steps", "20", "-W512", "--guidance=3", "--sampler", "euler", "--json", "file"});
+  EXPECT_EQ(v.prompt, "a cat");
+  EXPECT_EQ(v.steps, 20);
+  EXPECT_EQ(v.width, 512);
+  EXPECT_EQ(v.scale, 3.0);
+  EXPECT_EQ(v.sampler, "euler");
+  EXPECT_EQ(v.path, "file");
+  EXPECT_TRUE(v.json);
+  Values alias;
+  alias.parse({"--sampler", "Euler Discrete", "--cfg-scale", "2"});
+  EXPECT_EQ(alias.sampler, "Euler Discrete");
+  EXPECT_EQ(alias.scale, 2.0);
+  Values none;
+  none.parse({});
+  EXPECT_EQ(none.steps, 50);
+  EXPECT_FALSE(none.width);
+  EXPECT_FALSE(none.json);
+}
+
+TEST(Flags, a_text_is_taken_as_it_is) {
+  for (const std::string text : {"", " ", "[a, b]", "{a}", "-red", "--red", "a=b", "'q'", "\"q\"", "\\n", "%s {} {0}", "a\nb", "日本",
+                                 "/x:y", "!x", "#c", "[]", "{}"}) {
+    Values v;
+    v.prompt = "before";
+    v.parse({"--prompt", text});
+    EXPECT_EQ(v.prompt, text);
+    v.prompt = "before";
+    v.parse({"--prompt=" + text});
+    EXPECT_EQ(v.prompt, text);
+  }
+  Values flag_like;
+  flag_like.parse({"--prompt=--steps"});
+  EXPECT_EQ(flag_like.prompt, "--steps");
+  Values after;
+  after.parse({"--", "--steps"});
+  EXPECT_EQ(after.path, "--steps");
+}
+
+TEST(Flags, G66_what_is_wrong_is_said_with_its_name) {
+  EXPECT_EQ(refusal({"--stpes", "5"}), "--stpes: unknown flag; did you mean --steps?");
+  EXPECT_EQ(refusal({"--stpes=5"}), "--stpes: unknown flag; did you mean --steps?");
+  EXPECT_EQ(refusal({"--lora", "x"}), "--lora: unknown flag");
+  EXPECT_EQ(refusal({"-x"}), "-x: unknown flag");
+  EXPECT_EQ(refusal({"-prompt", "x"}), "-prompt: unknown flag; did you mean --prompt?");
+  EXPECT_EQ(refusal({"-prompt=x"}), "-prompt: unknown flag; did you mean --prompt?");
+  EXPECT_EQ(refusal({"a", "b"}), "'b': unexpected argument (see hearth draw --help)");
+  EXPECT_EQ(refusal({"--steps", "x"}), "--steps: 'x' is not a whole number");
+  EXPECT_EQ(refusal({"-s", "0"}), "--steps: 0 is out of range, needed 1 to 1000");
+  EXPECT_EQ(refusal({"--guidance", "x"}), "--cfg-scale: 'x' is not a number");
+  EXPECT_EQ(refusal({"--sampler", "eulr"}), "--sampler: 'eulr' is unknown, needed one of ddim, euler; did you mean euler?");
+  EXPECT_EQ(refusal({"--steps"}), "--steps: needs a value");
+  EXPECT_EQ(refusal({"-p", "--steps", "5"}), "-p: needs a value, got the flag --steps");
+  EXPECT_EQ(refusal({"--steps", "5", "--steps", "6"}), "--steps: given 2 times, needed once");
+  EXPECT_EQ(refusal({"--steps", "5", "-s", "5"}), "--steps: given 2 times, needed once");
+  EXPECT_EQ(refusal({"--cfg-scale", "5", "--guidance", "5"}), "--cfg-scale: given 2 times, needed once");
+  EXPECT_NE(refusal({"--json=maybe"}), "accepted");
+}
+
+TEST(Flags, G65_help_shows_the_value_that_the_variable_has) {
+  Values v;
+  v.steps = 33;
+  v.sampler = "ddim";
+  Flags flags("draw", "Draws.", "And that is all.");
+  v.add_to(flags);
+  const std::string help = flags.help();
+  for (const char* part :
+       {"Draws.", "And that is all.", "hearth draw", "-s,--steps N", "Steps (default: 33)", "Pixels (default: native)",
+        "--sampler ddim|euler", "Which (default: ddim)", "What to draw (default: nothing)", "Strength (default: 7.5)", "-h,--help"})
+    EXPECT_NE(help.find(part), std::string::npos) << part << " in\n" << help;
+  EXPECT_EQ(help.back(), '\n');
+}
+
+TEST(Flags, help_lines_fit) {
+  Values v;
+  std::string words;
+  for (int i = 0; i < 60; ++i) words += "word" + std::to_string(i) + " ";
+  Flags flags("draw", words, words);
+  v.add_to(flags);
+  flags.text("--long", "TEXT", words, v.prompt);
+  const std::string help = flags.help();
+  for (size_t begin = 0, end; begin < help.size(); begin = end + 1) {
+    end = std::min(help.find('\n', begin), help.size());
+    EXPECT_LE(end - begin, 110u) << help.substr(begin, end - begin);
+  }
+  for (int i = 0; i < 60; ++i) EXPECT_NE(help.find("word" + std::to_string(i)), std::string::npos);
+}
+
+TEST(Flags, help_stops_the_verb) {
+  Values v;
+  Flags flags("draw", "Draws.");
+  v.add_to(flags);
+  ::testing::internal::CaptureStdout();
+  EXPECT_FALSE(flags.parse(std::vector<std::string>{"--help"}));
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), flags.help());
+}
+
+}  // namespace
+}  // namespace hearth::cli

@@ -1,0 +1,165 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/debug_text.h"
+#include "cli/open_flags.h"
+#include "cli/outputs.h"
+#include "cli/progress_line.h"
+#include "core/error.h"
+#include "core/file.h"
+
+namespace hearth::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* notes =
+    "One picture goes to the file that --output names. Several go beside it, numbered in order: house.png becomes house-1.png, "
+    "house-2.png, "
+    "…, first the pictures of the first batch. Files that are there are replaced. The folder must exist.\n"
+    "Picture k of all, counted from 0, is drawn from the seed plus k and comes out the same alone as in a batch. With --compat diffusers "
+    "one "
+    "generator, seeded by the seed plus the number of pictures in earlier batches, draws the noise of a whole batch, as diffusers does.\n"
+    "Ctrl-C ends the run; finished pictures stay. Exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted.";
+
+struct GenerateFlags {
+  OpenFlags open;
+  Request request;
+  std::string output = "hearth.png", noise, save_latents;
+  std::vector<std::string> debug;
+  int64_t batch_count = 1;
+  bool prompt_given = false, json = false;
+
+  void add_to(Flags& flags);
+};
+
+void GenerateFlags::add_to(Flags& flags) {
+  flags.add("-p,--prompt", "TEXT", "What to draw; needed, may be empty", "", [this](const std::string& t) {
+    request.prompt = t;
+    prompt_given = true;
+  });
+  flags.text("-n,--negative-prompt", "TEXT", "What to keep away from; acts with --cfg-scale above 1", request.negative_prompt, "nothing");
+  flags.text("-m,--model", "PATH", "Checkpoint: a folder in the diffusers layout", open.model, "the demo model");
+  flags.text("-o,--output", "FILE", "The picture, .png", output);
+  flags.integer("-W,--width", "Pixels, a multiple of 8", request.width, "the checkpoint's native size");
+  flags.integer("-H,--height", "Pixels, a multiple of 8", request.height, "the checkpoint's native size");
+  flags.integer("--steps", "Sampler steps", request.steps);
+  flags.number("--cfg-scale,--guidance", "Strength of classifier-free guidance; 1 and less: none", request.guidance);
+  flags.choice("--sampler", "NAME", "See hearth list samplers", request.sampler, choice_of(list_samplers()), "the checkpoint's own");
+  flags.choice("--schedule", "NAME", "See hearth list schedules", request.schedule, choice_of(list_schedules()), "the checkpoint's own");
+  flags.add("--seed", "N", "Of the first picture's noise", "random", [this](const std::string& t) { request.seed = parse_seed(t); });
+  flags.integer("--batch-size", "Pictures drawn together", request.batch_size);
+  flags.integer("--batch-count", "Batches drawn one after another", batch_count);
+  flags.choice("--compat", "", "Draw the noise as this program does", request.compat, {.names = {"diffusers"}}, "picture by picture");
+  flags.text("--noise", "FILE",
+             "The first noise, instead of the seed's: safetensors, key noise, standard normal, [pictures, channels, height/8, width/8]",
+             noise, "drawn from the seed");
+  flags.text("--save-latents", "FILE",
+             "Write safetensors of all pictures: noise, and latents before division by the autoencoder's scaling factor", save_latents,
+             "not written");
+  open.add_place(flags);
+  open.add_components(flags);
+  flags.add("--debug", "LIST",
+            "Of timing, shapes, nan, all, separated by commas: time per operation and block; each operation's shapes; "
+            "stop at the first operation whose result is not finite",
+            "nothing", [this](const std::string& t) {
+              debug = parse_words(t, std::vector<std::string>{"timing", "shapes", "nan", "all"});
+              for (const std::string& word : debug) {
+                const bool all = word == "all";
+                if (all || word == "timing") request.debug.timing = true;
+                if (all || word == "shapes") request.debug.shapes = true;
+                if (all || word == "nan") request.debug.nan = true;
+              }
+            });
+  flags.toggle("--json", "Print one JSON object on stdout: files, seeds, warnings, and a report of every batch", json);
+}
+
+// Everything that can fail without the model does so before the model is loaded.
+std::vector<fs::path> check_outputs(const GenerateFlags& f) {
+  if (f.request.batch_size > std::numeric_limits<int32_t>::max() / f.batch_count)
+    fail<UsageError>("--batch-size: {} times --batch-count {} is too many pictures", f.request.batch_size, f.batch_count);
+  const std::vector<fs::path> files = output_names(f.output, f.request.batch_size * f.batch_count);
+  for (const fs::path& file : files) check_writable(file);
+  if (!f.save_latents.empty()) check_writable(f.save_latents);
+  return files;
+}
+
+std::optional<Array> load_noise(const GenerateFlags& f) {
+  if (f.noise.empty()) return std::nullopt;
+  Array noise = load_array(f.noise, "noise");
+  const int64_t pictures = f.request.batch_size * f.batch_count;
+  if (noise.shape.size() != 4 || noise.shape[0] != pictures)
+    fail<UsageError>("--noise: {} has shape [{}], needed [{}, channels, height/8, width/8]", f.noise, fmt::join(noise.shape, ", "),
+                     pictures);
+  return noise;
+}
+
+void run_generate(std::span<const std::string> arguments) {
+  GenerateFlags f;
+  Flags flags("generate", "Draws pictures from a prompt.", notes);
+  f.add_to(flags);
+  if (!flags.parse(arguments)) return;
+  if (!f.prompt_given) fail<UsageError>("generate: --prompt is missing; --prompt \"\" draws without one");
+  const std::vector<fs::path> files = check_outputs(f);
+  const std::optional<Array> noise = load_noise(f);
+
+  ProgressLine line;
+  const OnProgress progress = [&line](const Progress& p) { line.update(p); };
+  OpenOptions open = f.open.options();
+  open.progress = progress;
+  Model model = f.open.model.empty() ? Model::open_demo(open) : Model::open(f.open.model, open);
+
+  Request request = f.request;
+  request.progress = progress;
+  request.cancel = &cancelled;
+  Json pictures = Json::array(), reports = Json::array(), warnings = Json::array();
+  std::map<std::string, Array> arrays;
+  size_t next = 0;
+  for (int64_t batch = 0; batch < f.batch_count; ++batch) {
+    if (noise) request.noise = slice(*noise, batch * request.batch_size, (batch + 1) * request.batch_size);
+    const Generation made = model.generate(request);
+    Json report = Json::parse(made.report);
+    const auto seed = report.at("request").at("seed").get<uint64_t>();
+    for (const std::string& warning : made.warnings)
+      if (std::find(warnings.begin(), warnings.end(), Json(warning)) == warnings.end()) {
+        line.say("hearth: warning: " + warning);
+        warnings.push_back(warning);
+      }
+    line.finish();
+    for (size_t k = 0; k < made.images.size(); ++k) {
+      const Image& image = made.images[k];
+      const fs::path& file = files.at(next++);
+      image.save(file);
+      const uint64_t own_seed = request.compat.empty() ? seed + k : seed;
+      pictures.push_back({{"file", file.string()}, {"width", image.width}, {"height", image.height}, {"seed", own_seed}});
+      if (!f.json) fmt::print("{}: {}×{}, seed {}\n", file.string(), image.width, image.height, own_seed);
+    }
+    if (!f.save_latents.empty()) {
+      append(arrays["noise"], made.noise);
+      append(arrays["latents"], made.latents);
+    }
+    if (!f.json && report.contains("debug")) fmt::print("{}\n", debug_text(report["debug"]));
+    reports.push_back(std::move(report));
+    request.seed = seed + uint64_t(request.batch_size);
+  }
+  if (!f.save_latents.empty()) save_arrays(f.save_latents, arrays);
+  if (f.json)
+    fmt::print("{}\n", Json{{"hearth", version()},
+                            {"pictures", pictures},
+                            {"latents", f.save_latents.empty() ? Json() : Json(f.save_latents)},
+                            {"warnings", warnings},
+                            {"runs", reports}}
+                           .dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace
+
+const Command generate = {"generate", "draw pictures from a prompt", run_generate};
+
+}  // namespace hearth::cli

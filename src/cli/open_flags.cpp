@@ -1,0 +1,53 @@
+#include "cli/open_flags.h"
+
+#include "cli/command.h"
+
+namespace hearth::cli {
+namespace {
+
+const std::vector<std::string> precisions = {"f32", "bf16", "f16", "auto"};
+
+}  // namespace
+
+void OpenFlags::add_place(Flags& flags) {
+  flags.text("--variant", "NAME", "Open the files *.NAME.safetensors of the checkpoint, e.g. fp16", variant, "those without a variant");
+  flags.choice("--device", "", "What computes", device, {.names = names_of(list_backends())});
+  flags.add("-t,--threads", "N", "Processor threads", threads == 0 ? "all processors" : std::to_string(threads),
+            [this](const std::string& t) { threads = int(parse_integer(t, 1, 1024)); });
+  flags.choice("--precision", "", "Type that weights are held in (auto: as stored); arithmetic is f32", precision, {.names = precisions});
+}
+
+void OpenFlags::add_components(Flags& flags) {
+  flags.choice("--unet-precision", "", "The same for the UNet alone", unet_precision, {.names = precisions}, "--precision");
+  flags.choice("--vae-precision", "", "The same for the autoencoder alone", vae_precision, {.names = precisions}, "--precision");
+  flags.choice("--text-precision", "", "The same for the text encoder alone", text_precision, {.names = precisions}, "--precision");
+}
+
+OpenOptions OpenFlags::options() const {
+  OpenOptions options{.variant = variant, .device = device, .threads = threads, .precision = precision_of(precision), .cancel = &cancelled};
+  if (!unet_precision.empty()) options.denoiser_precision = precision_of(unet_precision);
+  if (!vae_precision.empty()) options.vae_precision = precision_of(vae_precision);
+  if (!text_precision.empty()) options.text_precision = precision_of(text_precision);
+  return options;
+}
+
+std::vector<std::string> names_of(const std::vector<Named>& table) {
+  std::vector<std::string> names;
+  for (const Named& entry : table) names.push_back(entry.name);
+  return names;
+}
+
+Flags::Choice choice_of(const std::vector<Named>& table) {
+  Flags::Choice choice{.names = names_of(table)};
+  for (const Named& entry : table) choice.aliases.insert(choice.aliases.end(), entry.aliases.begin(), entry.aliases.end());
+  return choice;
+}
+
+Precision precision_of(const std::string& name) {
+  if (name == "f32") return Precision::f32;
+  if (name == "bf16") return Precision::bf16;
+  if (name == "f16") return Precision::f16;
+  return Precision::automatic;
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,22 @@
+// The flags of every verb that opens a model.
+#pragma once
+
+#include "cli/flags.h"
+#include "hearth/hearth.h"
+
+namespace hearth::cli {
+
+struct OpenFlags {
+  std::string model, variant, device = "cpu", precision = "auto", unet_precision, vae_precision, text_precision;
+  int threads = 0;
+
+  void add_place(Flags& flags);       // --variant --device --threads --precision
+  void add_components(Flags& flags);  // --unet-precision --vae-precision --text-precision
+  OpenOptions options() const;
+};
+
+Flags::Choice choice_of(const std::vector<Named>& table);  // with the aliases
+std::vector<std::string> names_of(const std::vector<Named>& table);
+Precision precision_of(const std::string& name);  // "auto", "f32", "bf16", "f16"
+
+}  // namespace hearth::cli

@@ -1,0 +1,71 @@
+#include "cli/outputs.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "core/file.h"
+#include "hearth/error.h"
+
+namespace hearth::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Paths = std::vector<fs::path>;
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& e) { return e.what(); }
+  return "no error";
+}
+
+TEST(Outputs, names) {
+  EXPECT_EQ(output_names("a.png", 1), Paths{"a.png"});
+  EXPECT_EQ(output_names("d/a.b.PNG", 1), Paths{"d/a.b.PNG"});
+  EXPECT_EQ(output_names("d/a.png", 3), (Paths{"d/a-1.png", "d/a-2.png", "d/a-3.png"}));
+  const Paths ten = output_names("a.png", 10);
+  EXPECT_EQ(ten.front(), "a-01.png");
+  EXPECT_EQ(ten.back(), "a-10.png");
+  EXPECT_TRUE(std::is_sorted(ten.begin(), ten.end()));
+  for (const char* name : {"a", "a.jpg", "png", ".png", "", "a.png/", "a.png.txt"})
+    EXPECT_EQ(message_of([&] { output_names(name, 1); }),
+              "--output: '" + std::string(name) + "' does not end in .png, the one picture format of this version");
+}
+
+TEST(Outputs, arrays_come_back) {
+  const fs::path folder = fs::temp_directory_path() / ("hearth-arrays-" + std::to_string(::getpid()));
+  fs::create_directory(folder);
+  const Array noise{.shape = {2, 1, 1, 3}, .values = {1, 2, 3, 4, 5, 6.5f}}, latents{.shape = {1}, .values = {-0.25f}};
+  save_arrays(folder / "a.safetensors", {{"noise", noise}, {"latents", latents}});
+  EXPECT_EQ(load_array(folder / "a.safetensors", "noise").shape, noise.shape);
+  EXPECT_EQ(load_array(folder / "a.safetensors", "noise").values, noise.values);
+  EXPECT_EQ(load_array(folder / "a.safetensors", "latents").values, latents.values);
+  const std::string file = (folder / "a.safetensors").string();
+  EXPECT_EQ(message_of([&] { load_array(file, "x"); }), file + ": has no tensor 'x', needed it; there is: latents, noise");
+  save_arrays(file,
+              {{"noise", {.shape = {3}, .values = {1, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}}}});
+  EXPECT_EQ(message_of([&] { load_array(file, "noise"); }), file + ": 2 of 3 values of 'noise' are not finite");
+  write_file(file, "no safetensors");
+  EXPECT_NE(message_of([&] { load_array(file, "noise"); }), "no error");
+  fs::remove_all(folder);
+}
+
+TEST(Outputs, parts_of_arrays) {
+  const Array a{.shape = {3, 2}, .values = {1, 2, 3, 4, 5, 6}};
+  EXPECT_EQ(slice(a, 1, 3).values, (std::vector<float>{3, 4, 5, 6}));
+  EXPECT_EQ(slice(a, 1, 3).shape, (std::vector<int64_t>{2, 2}));
+  Array whole;
+  append(whole, slice(a, 0, 1));
+  append(whole, slice(a, 1, 3));
+  EXPECT_EQ(whole.shape, a.shape);
+  EXPECT_EQ(whole.values, a.values);
+  EXPECT_THROW(slice(a, 2, 4), ShapeError);
+  EXPECT_THROW(append(whole, {.shape = {1, 3}, .values = {1, 2, 3}}), ShapeError);
+}
+
+}  // namespace
+}  // namespace hearth::cli

@@ -1,0 +1,40 @@
+#include "cli/suggest.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace hearth::cli {
+
+int edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<int>> d(a.size() + 1, std::vector<int>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) d[i][0] = int(i);
+  for (size_t j = 0; j <= b.size(); ++j) d[0][j] = int(j);
+  for (size_t i = 1; i <= a.size(); ++i)
+    for (size_t j = 1; j <= b.size(); ++j) {
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  return d[a.size()][b.size()];
+}
+
+std::string nearest(std::string_view word, std::span<const std::string> candidates) {
+  if (word.empty()) return "";
+  const auto begins = [&](const std::string& c) { return c.size() > word.size() && c.compare(0, word.size(), word) == 0; };
+  if (word.size() >= 2 && std::count_if(candidates.begin(), candidates.end(), begins) == 1)
+    return *std::find_if(candidates.begin(), candidates.end(), begins);
+  int least = std::max(1, int(word.size()) / 3) + 1;
+  std::string best;
+  for (const std::string& c : candidates)
+    if (const int distance = edit_distance(word, c); distance < least && distance < int(std::max(word.size(), c.size()))) {
+      least = distance;
+      best = c;
+    }
+  return best;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
+  const std::string found = nearest(word, candidates);
+  return found.empty() ? "" : "; did you mean " + found + "?";
+}
+
+}  // namespace hearth::cli

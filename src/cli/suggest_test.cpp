@@ -1,0 +1,34 @@
+#include "cli/suggest.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace hearth::cli {
+namespace {
+
+TEST(Suggest, edit_distance) {
+  EXPECT_EQ(edit_distance("", ""), 0);
+  EXPECT_EQ(edit_distance("abc", ""), 3);
+  EXPECT_EQ(edit_distance("", "abc"), 3);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
+  EXPECT_EQ(edit_distance("stpes", "steps"), 1);  // a swap is one change
+  EXPECT_EQ(edit_distance("ca", "abc"), 3);       // and what was swapped is not changed again
+}
+
+TEST(Suggest, the_nearest_within_reach) {
+  const std::vector<std::string> flags = {"--steps",     "--seed",       "--negative-prompt", "--prompt",
+                                          "--cfg-scale", "--batch-size", "--batch-count",     "-p"};
+  EXPECT_EQ(nearest("--stpes", flags), "--steps");
+  EXPECT_EQ(nearest("--neg", flags), "--negative-prompt");
+  EXPECT_EQ(nearest("--promt", flags), "--prompt");
+  EXPECT_EQ(nearest("--cfgscale", flags), "--cfg-scale");
+  EXPECT_EQ(nearest("--batch", flags), "");  // two begin like this, neither is near
+  EXPECT_EQ(nearest("--lora", flags), "");
+  EXPECT_EQ(nearest("", flags), "");
+  EXPECT_EQ(did_you_mean("--stpes", flags), "; did you mean --steps?");
+  EXPECT_EQ(did_you_mean("--lora", flags), "");
+}
+
+}  // namespace
+}  // namespace hearth::cli

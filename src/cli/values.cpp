@@ -1,0 +1,68 @@
+#include "cli/values.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "cli/suggest.h"
+#include "core/error.h"
+
+namespace hearth::cli {
+namespace {
+
+template <class T> bool read_all(const std::string& text, T& value, std::errc& error) {
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  error = code;
+  return end == text.data() + text.size() && !text.empty() && code != std::errc::invalid_argument;
+}
+
+}  // namespace
+
+int64_t parse_integer(const std::string& text, int64_t low, int64_t high) {
+  int64_t value = 0;
+  std::errc error{};
+  if (!read_all(text, value, error)) fail<UsageError>("'{}' is not a whole number", text);
+  if (error != std::errc() || value < low || value > high) {
+    if (high == std::numeric_limits<int64_t>::max()) fail<UsageError>("{} is out of range, needed at least {}", text, low);
+    fail<UsageError>("{} is out of range, needed {} to {}", text, low, high);
+  }
+  return value;
+}
+
+uint64_t parse_seed(const std::string& text) {
+  uint64_t value = 0;
+  std::errc error{};
+  if (!read_all(text, value, error))
+    fail<UsageError>("'{}' is not a whole number from 0 to {}", text, std::numeric_limits<uint64_t>::max());
+  if (error != std::errc()) fail<UsageError>("{} is out of range, needed 0 to {}", text, std::numeric_limits<uint64_t>::max());
+  return value;
+}
+
+double parse_number(const std::string& text) {
+  double value = 0;
+  std::errc error{};
+  if (!read_all(text, value, error)) fail<UsageError>("'{}' is not a number", text);
+  if (error != std::errc() || !std::isfinite(value)) fail<UsageError>("{} is not a finite number", text);
+  return value;
+}
+
+const std::string& check_word(const std::string& word, std::span<const std::string> allowed) {
+  if (std::find(allowed.begin(), allowed.end(), word) == allowed.end())
+    fail<UsageError>("'{}' is unknown, needed one of {}{}", word, fmt::join(allowed, ", "), did_you_mean(word, allowed));
+  return word;
+}
+
+std::vector<std::string> parse_words(const std::string& text, std::span<const std::string> allowed) {
+  std::vector<std::string> words;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    words.push_back(check_word(text.substr(begin, end - begin), allowed));
+    begin = end + 1;
+  }
+  return words;
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,20 @@
+// Numbers and words as they are typed. Decimal only: 010 is ten. Each throws UsageError that says what was needed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hearth::cli {
+
+int64_t parse_integer(const std::string& text, int64_t low, int64_t high);
+uint64_t parse_seed(const std::string& text);  // 0 … 2⁶⁴ − 1
+double parse_number(const std::string& text);  // finite
+
+// "a,b,c" → its parts, each of them one of `allowed`.
+std::vector<std::string> parse_words(const std::string& text, std::span<const std::string> allowed);
+// UsageError with the nearest of `allowed` unless the word is one of them.
+const std::string& check_word(const std::string& word, std::span<const std::string> allowed);
+
+}  // namespace hearth::cli

@@ -1,0 +1,61 @@
+#include "cli/values.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+
+#include "core/error.h"
+
+namespace hearth::cli {
+namespace {
+
+std::string refusal(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const UsageError& e) { return e.what(); }
+  return "accepted";
+}
+
+TEST(Values, whole_numbers) {
+  EXPECT_EQ(parse_integer("20", 1, 1000), 20);
+  EXPECT_EQ(parse_integer("-3", -5, 5), -3);
+  EXPECT_EQ(parse_integer("010", 1, 1000), 10);  // not octal
+  EXPECT_EQ(parse_integer("1", 1, 1), 1);
+  for (const char* text : {"", " ", "abc", "1.5", "1e3", "0x10", "+5", " 5", "5 ", "5px", "--5", "٣"})
+    EXPECT_EQ(refusal([&] { parse_integer(text, 1, 1000); }), fmt::format("'{}' is not a whole number", text));
+  EXPECT_EQ(refusal([] { parse_integer("0", 1, 1000); }), "0 is out of range, needed 1 to 1000");
+  EXPECT_EQ(refusal([] { parse_integer("1001", 1, 1000); }), "1001 is out of range, needed 1 to 1000");
+  EXPECT_EQ(refusal([] { parse_integer("99999999999999999999", 1, std::numeric_limits<int64_t>::max()); }),
+            "99999999999999999999 is out of range, needed at least 1");
+}
+
+TEST(Values, seeds_have_64_bits) {
+  EXPECT_EQ(parse_seed("0"), 0u);
+  EXPECT_EQ(parse_seed("18446744073709551615"), std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(refusal([] { parse_seed("18446744073709551616"); }), "18446744073709551616 is out of range, needed 0 to 18446744073709551615");
+  EXPECT_EQ(refusal([] { parse_seed("-1"); }), "'-1' is not a whole number from 0 to 18446744073709551615");
+  EXPECT_EQ(refusal([] { parse_seed(""); }), "'' is not a whole number from 0 to 18446744073709551615");
+}
+
+TEST(Values, numbers) {
+  EXPECT_EQ(parse_number("7.5"), 7.5);
+  EXPECT_EQ(parse_number("-1e-3"), -0.001);
+  for (const char* text : {"", "x", "7,5", "7.5x", " 7", "0x1p3"})
+    EXPECT_EQ(refusal([&] { parse_number(text); }), fmt::format("'{}' is not a number", text));
+  for (const char* text : {"nan", "inf", "-inf", "1e999"})
+    EXPECT_EQ(refusal([&] { parse_number(text); }), fmt::format("{} is not a finite number", text));
+}
+
+TEST(Values, words) {
+  const std::vector<std::string> allowed = {"timing", "shapes", "nan"};
+  EXPECT_EQ(parse_words("nan,timing", allowed), (std::vector<std::string>{"nan", "timing"}));
+  EXPECT_EQ(refusal([&] { parse_words("timing,shape", allowed); }),
+            "'shape' is unknown, needed one of timing, shapes, nan; did you mean shapes?");
+  EXPECT_EQ(refusal([&] { parse_words("timing,", allowed); }), "'' is unknown, needed one of timing, shapes, nan");
+  EXPECT_EQ(refusal([&] { parse_words("", allowed); }), "'' is unknown, needed one of timing, shapes, nan");
+}
+
+}  // namespace
+}  // namespace hearth::cli

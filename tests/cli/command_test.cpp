@@ -1,0 +1,158 @@
+// Help, lists, mistakes: everything that needs no model.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "cli/process.h"
+#include "hearth/hearth.h"
+
+namespace hearth::test {
+namespace {
+
+using Json = nlohmann::json;
+using Arguments = std::vector<std::string>;
+
+TEST_F(CommandTest, version) {
+  const Ended r = run({"--version"});
+  EXPECT_EQ(r.code, 0);
+  EXPECT_EQ(r.out, fmt::format("hearth {}\n", version()));
+  EXPECT_EQ(r.err, "");
+}
+
+TEST_F(CommandTest, help_everywhere) {
+  const Ended all = run({"--help"});
+  EXPECT_EQ(all.code, 0);
+  EXPECT_EQ(run({"-h"}).out, all.out);
+  EXPECT_EQ(run({"help"}).out, all.out);
+  int verbs = 0;
+  for (size_t at = all.out.find("Commands:\n") + 10; all.out.compare(at, 2, "  ") == 0; at = all.out.find('\n', at) + 1) {
+    const std::string verb = all.out.substr(at + 2, all.out.find(' ', at + 2) - at - 2);
+    const Ended help = run({verb, "--help"});
+    EXPECT_EQ(help.code, 0) << verb;
+    EXPECT_EQ(help.err, "");
+    EXPECT_NE(help.out.find("Usage: hearth " + verb), std::string::npos) << help.out;
+    EXPECT_NE(help.out.find("-h,--help"), std::string::npos);
+    EXPECT_EQ(run({verb, "-h"}).out, help.out);
+    ++verbs;
+  }
+  EXPECT_GE(verbs, 2);
+}
+
+TEST_F(CommandTest, wrong_usage_is_one_line_and_exit_code_2) {
+  const std::pair<Arguments, std::string> mistakes[] = {
+      {{}, "a command is missing (see hearth --help)"},
+      {{"genrate"}, "genrate: unknown command; did you mean generate?"},
+      {{"--verison"}, "--verison: unknown flag; did you mean --version?"},
+      {{"--version", "x"}, "--version: 'x' is too much"},
+      {{""}, ": unknown command"},
+      {{"generate"}, "generate: --prompt is missing; --prompt \"\" draws without one"},
+      {{"generate", "-p", "x", "--stpes", "5"}, "--stpes: unknown flag; did you mean --steps?"},
+      {{"generate", "-p", "x", "--lora", "y"}, "--lora: unknown flag"},
+      {{"generate", "-p", "x", "-i", "y.png"}, "-i: unknown flag"},
+      {{"generate", "-p", "x", "--control", "y"}, "--control: unknown flag"},
+      {{"generate", "-p", "x", "--clip-skip", "2"}, "--clip-skip: unknown flag"},
+      {{"generate", "-p", "x", "y"}, "'y': unexpected argument (see hearth generate --help)"},
+      {{"generate", "-p", "x", "--steps", "0"}, "--steps: 0 is out of range, needed at least 1"},
+      {{"generate", "-p", "x", "--steps", "many"}, "--steps: 'many' is not a whole number"},
+      {{"generate", "-p", "x", "--cfg-scale", "nan"}, "--cfg-scale: nan is not a finite number"},
+      {{"generate", "-p", "x", "--seed", "-1"}, "--seed: '-1' is not a whole number from 0 to 18446744073709551615"},
+      {{"generate", "-p", "x", "--threads", "0"}, "--threads: 0 is out of range, needed 1 to 1024"},
+      {{"generate", "-p", "x", "--batch-size", "0"}, "--batch-size: 0 is out of range, needed at least 1"},
+      {{"generate", "-p", "x", "--batch-size", "99999999999"}, "--batch-size: 99999999999 times --batch-count 1 is too many pictures"},
+      {{"generate", "-p", "x", "--device", "cdua"}, "--device: 'cdua' is unknown, needed one of cpu, reference"},
+      {{"generate", "-p", "x", "--precision", "fp16"},
+       "--precision: 'fp16' is unknown, needed one of f32, bf16, f16, auto; did you mean f16?"},
+      {{"generate", "-p", "x", "--compat", "a1111"}, "--compat: 'a1111' is unknown, needed one of diffusers"},
+      {{"generate", "-p", "x", "--debug", "timing,time"}, "--debug: 'time' is unknown, needed one of timing, shapes, nan, all"},
+      {{"generate", "-p", "x", "-o", "x.jpg"}, "--output: 'x.jpg' does not end in .png, the one picture format of this version"},
+      {{"list", "sampler"}, "what: 'sampler' is unknown, needed one of models, samplers, schedules, backends; did you mean samplers?"},
+  };
+  for (const auto& [arguments, message] : mistakes) {
+    const Ended r = run(arguments);
+    EXPECT_EQ(not_one_line(r, 2), "") << message;
+    EXPECT_EQ(r.err, "hearth: " + message + "\n");
+  }
+  const Ended sampler = run({"generate", "-p", "x", "--sampler", "eulr"});
+  EXPECT_EQ(not_one_line(sampler, 2), "");
+  EXPECT_NE(sampler.err.find("; did you mean euler?"), std::string::npos) << sampler.err;
+  EXPECT_TRUE(files().empty());
+}
+
+// Whatever is typed ends with an exit code, never with a signal. --prompt is left out, so nothing is drawn.
+TEST_F(CommandTest, G66_random_arguments_never_crash) {
+  const Arguments pieces = {"generate",
+                            "list",
+                            "--steps",
+                            "-W",
+                            "--seed",
+                            "--cfg-scale",
+                            "--sampler",
+                            "--json",
+                            "--debug",
+                            "-t",
+                            "--noise",
+                            "-o",
+                            "--",
+                            "-",
+                            "",
+                            "-1",
+                            "99999999999999999999999",
+                            "1e400",
+                            "nan",
+                            "\xff\xfe",
+                            "日本",
+                            "{}",
+                            "%n%s",
+                            "--steps=",
+                            "--=",
+                            "=",
+                            "-W5",
+                            "--json=x",
+                            "[1,2]",
+                            "models",
+                            std::string(5000, 'a'),
+                            "x\ny",
+                            "--help",
+                            "--version"};
+  std::mt19937 random(3);
+  for (int i = 0; i < 200; ++i) {
+    Arguments arguments = {pieces[random() % 2]};
+    for (size_t n = random() % 6; n > 0; --n) arguments.push_back(pieces[random() % pieces.size()]);
+    const Ended r = run(arguments);
+    EXPECT_TRUE(r.code == 0 || r.code == 1 || r.code == 2) << fmt::format("{} signal {}: {}", r.code, r.signal, r.err);
+    if (r.code != 0) { EXPECT_EQ(not_one_line(r, r.code), ""); }
+  }
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(CommandTest, lists) {
+  const Ended all = run({"list"});
+  EXPECT_EQ(all.code, 0);
+  std::string parts;
+  for (const char* kind : {"models", "samplers", "schedules", "backends"}) parts += run({"list", kind}).out;
+  EXPECT_EQ(all.out, parts);
+  for (const char* word : {"sd1", "ddim", "euler", "euler_ancestral", "dpmpp_2m", "plms", "karras", "cpu", "reference"})
+    EXPECT_NE(all.out.find(word), std::string::npos) << word;
+  const Json json = Json::parse(run({"list", "samplers", "--json"}).out);
+  ASSERT_EQ(json.size(), 1u);
+  ASSERT_EQ(json["samplers"].size(), list_samplers().size());
+  for (size_t i = 0; i < list_samplers().size(); ++i) {
+    EXPECT_EQ(json["samplers"][i]["name"], list_samplers()[i].name);
+    EXPECT_EQ(json["samplers"][i]["aliases"], list_samplers()[i].aliases);
+    EXPECT_EQ(json["samplers"][i]["summary"], list_samplers()[i].summary);
+  }
+  EXPECT_EQ(Json::parse(run({"list", "--json"}).out).size(), 4u);
+}
+
+TEST_F(CommandTest, a_full_disk_behind_stdout_is_an_error) {
+  const Ended r = run({"list"}, [] { ::dup2(::open("/dev/full", O_WRONLY), STDOUT_FILENO); });
+  EXPECT_EQ(not_one_line(r, 1), "");
+  EXPECT_EQ(r.err, "hearth: stdout: No space left on device\n");
+}
+
+}  // namespace
+}  // namespace hearth::test

@@ -1,0 +1,304 @@
+// hearth generate with the demo model, small and short.
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/outputs.h"
+#include "cli/process.h"
+#include "core/file.h"
+#include "hearth/hearth.h"
+#include "media/png.h"
+#include "media/recipe.h"
+
+namespace hearth::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using Arguments = std::vector<std::string>;
+
+const std::string demo = std::string(HEARTH_SOURCE_DIR) + "/assets/demo-model";
+
+class GenerateTest : public CommandTest {
+ protected:
+  // 64 × 64, two steps, seed 7, unless `more` says otherwise; a flag of `more` replaces ours.
+  Ended draw(const Arguments& more, const std::function<void()>& prepare = {}) const {
+    Arguments arguments = {"generate"};
+    const Arguments ours[] = {{"--prompt", "a red house"}, {"--steps", "2"},   {"--seed", "7"},
+                              {"--width", "64"},           {"--height", "64"}, {"--output", "a.png"}};
+    for (const Arguments& flag : ours)
+      if (std::find(more.begin(), more.end(), flag[0]) == more.end()) arguments.insert(arguments.end(), flag.begin(), flag.end());
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments, prepare);
+  }
+  Json draw_json(Arguments more) const {
+    more.push_back("--json");
+    const Ended r = draw(more);
+    EXPECT_EQ(r.code, 0) << r.err;
+    return r.code == 0 ? Json::parse(r.out) : Json();
+  }
+  Pixels picture(const std::string& name) const { return read_png(folder / name).image; }
+  Pixels drawn(const Arguments& more) const {
+    const Ended r = draw(more);
+    EXPECT_EQ(r.code, 0) << r.err;
+    return picture("a.png");
+  }
+};
+
+TEST_F(GenerateTest, plain_output) {
+  const Ended r = draw({});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "a.png: 64×64, seed 7\n");
+  EXPECT_EQ(files(), Arguments{"a.png"});
+  for (const char* phase : {"load ", "encode ", "sample ", "decode "}) EXPECT_NE(r.err.find(phase), std::string::npos) << r.err;
+  EXPECT_EQ(r.err.find('\r'), std::string::npos);  // stderr is a file: plain lines
+  EXPECT_EQ(r.err.find('\x1b'), std::string::npos);
+}
+
+TEST_F(GenerateTest, the_same_command_gives_the_same_file) {
+  draw({});
+  const std::string first = read_file(folder / "a.png");
+  draw({});
+  EXPECT_EQ(read_file(folder / "a.png"), first);
+}
+
+TEST_F(GenerateTest, json_is_one_object_that_tells_all) {
+  const Json json = draw_json({"--batch-size", "2", "--batch-count", "2", "--save-latents", "l.safetensors"});
+  EXPECT_EQ(json["hearth"], version());
+  ASSERT_EQ(json["pictures"].size(), 4u);
+  for (int k = 0; k < 4; ++k) {
+    EXPECT_EQ(json["pictures"][size_t(k)],
+              (Json{{"file", fmt::format("a-{}.png", k + 1)}, {"width", 64}, {"height", 64}, {"seed", 7 + k}}));
+    EXPECT_TRUE(fs::exists(folder / fmt::format("a-{}.png", k + 1)));
+  }
+  EXPECT_EQ(json["latents"], "l.safetensors");
+  ASSERT_EQ(json["runs"].size(), 2u);
+  EXPECT_EQ(json["runs"][1]["request"]["seed"], 9);
+  EXPECT_EQ(json["runs"][0]["request"]["steps"], 2);
+  EXPECT_EQ(json["warnings"], Json::array());
+  EXPECT_EQ(cli::load_array(folder / "l.safetensors", "latents").shape, (std::vector<int64_t>{4, 4, 8, 8}));
+  EXPECT_EQ(cli::load_array(folder / "l.safetensors", "noise").shape, (std::vector<int64_t>{4, 4, 8, 8}));
+}
+
+TEST_F(GenerateTest, a_batch_is_its_pictures_one_by_one) {
+  ASSERT_EQ(draw({"--batch-size", "2", "--batch-count", "2"}).code, 0);
+  for (int k = 0; k < 4; ++k) EXPECT_EQ(drawn({"--seed", std::to_string(7 + k)}), picture(fmt::format("a-{}.png", k + 1))) << k;
+}
+
+TEST_F(GenerateTest, G65_what_help_calls_a_default_is_what_happens) {
+  const std::string help = run({"generate", "--help"}).out;
+  const auto shown = [&](const std::string& flag) {
+    const size_t begin = help.find("(default: ", help.find(flag + " ")) + 10;
+    return help.substr(begin, help.find(')', begin) - begin);
+  };
+  const Ended r = run({"generate", "--prompt", "x", "--json", "--threads", "2"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json json = Json::parse(r.out), report = json["runs"][0], request = report["request"];
+  EXPECT_EQ(shown("--output"), json["pictures"][0]["file"]);
+  EXPECT_TRUE(fs::exists(folder / shown("--output")));
+  EXPECT_EQ(shown("--steps"), std::to_string(request["steps"].get<int64_t>()));
+  EXPECT_EQ(std::stod(shown("--cfg-scale,--guidance")), request["guidance"].get<double>());
+  EXPECT_EQ(shown("--batch-size"), std::to_string(request["batch_size"].get<int64_t>()));
+  EXPECT_EQ(shown("--batch-count"), std::to_string(json["runs"].size()));
+  EXPECT_EQ(report["device"].get<std::string>().rfind(shown("--device"), 0), 0u);
+  EXPECT_EQ(shown("--precision"), "auto");
+  EXPECT_EQ(report["components"][0]["held"], "as stored");
+  EXPECT_EQ(shown("--model"), "the demo model");
+  EXPECT_EQ(report["model"], "demo-model");
+  EXPECT_EQ(shown("--width"), "the checkpoint's native size");
+  EXPECT_EQ(request["width"], 128);
+  EXPECT_EQ(request["height"], 128);
+  EXPECT_EQ(shown("--sampler"), "the checkpoint's own");
+  EXPECT_EQ(request["sampler"], "plms");
+  EXPECT_EQ(shown("--seed"), "random");
+  EXPECT_EQ(request["defaults"], (Json{"width", "height", "sampler", "schedule", "seed"}));
+}
+
+// Every flag that the help names has an entry here that shows what it does; a new flag without one fails.
+TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
+  const Pixels plain = drawn({"--save-latents", "plain.safetensors"});
+  const auto changes_the_picture = [&](const Arguments& more) { return drawn(more) != plain; };
+  std::map<std::string, std::function<bool()>> effects;
+  effects["--prompt"] = [&] { return changes_the_picture({"--prompt", "a boat at sea"}); };
+  effects["--negative-prompt"] = [&] { return changes_the_picture({"--negative-prompt", "night"}); };
+  effects["--steps"] = [&] { return changes_the_picture({"--steps", "3"}); };
+  effects["--cfg-scale"] = [&] { return changes_the_picture({"--cfg-scale", "3"}); };
+  effects["--guidance"] = [&] { return changes_the_picture({"--guidance", "3"}); };
+  effects["--sampler"] = [&] { return changes_the_picture({"--sampler", "euler"}); };
+  effects["--schedule"] = [&] {  // with two steps both schedules are the first and the last sigma
+    return drawn({"--sampler", "euler", "--steps", "4"}) != drawn({"--sampler", "euler", "--steps", "4", "--schedule", "karras"});
+  };
+  effects["--seed"] = [&] { return changes_the_picture({"--seed", "8"}); };
+  effects["--precision"] = [&] { return changes_the_picture({"--precision", "bf16"}); };
+  effects["--unet-precision"] = [&] { return changes_the_picture({"--unet-precision", "bf16"}); };
+  effects["--vae-precision"] = [&] { return changes_the_picture({"--vae-precision", "bf16"}); };
+  effects["--text-precision"] = [&] { return changes_the_picture({"--text-precision", "bf16"}); };
+  effects["--width"] = [&] { return drawn({"--width", "72"}).width == 72; };
+  effects["--height"] = [&] { return drawn({"--height", "80"}).height == 80; };
+  effects["--output"] = [&] { return draw({"--output", "other.png"}).code == 0 && picture("other.png") == plain; };
+  const Pixels next = drawn({"--seed", "8"});
+  effects["--batch-size"] = [&] {
+    return draw({"--batch-size", "2", "--output", "b.png"}).code == 0 && picture("b-1.png") == plain && picture("b-2.png") == next;
+  };
+  effects["--batch-count"] = [&] {
+    return draw({"--batch-count", "2", "--output", "c.png"}).code == 0 && picture("c-1.png") == plain && picture("c-2.png") == next;
+  };
+  effects["--compat"] = [&] {  // the second picture's noise comes from the first's generator
+    return draw({"--batch-size", "2", "--compat", "diffusers", "--output", "d.png"}).code == 0 && picture("d-1.png") == plain &&
+           picture("d-2.png") != next;
+  };
+  effects["--save-latents"] = [&] {
+    return cli::load_array(folder / "plain.safetensors", "latents").values != cli::load_array(folder / "plain.safetensors", "noise").values;
+  };
+  effects["--noise"] = [&] { return drawn({"--noise", "plain.safetensors", "--seed", "99"}) == plain && drawn({"--seed", "99"}) != plain; };
+  effects["--model"] = [&] { return drawn({"--model", demo}) == plain && draw({"--model", "nowhere"}).code == 1; };
+  effects["--variant"] = [&] { return draw({"--variant", "fp16"}).code == 1; };  // the demo model has none, and that is said
+  effects["--device"] = [&] { return draw_json({"--device", "reference"})["runs"][0]["device"] == "reference"; };
+  effects["--threads"] = [&] {
+    return draw_json({"--threads", "1"})["runs"][0]["threads"] == 1 && draw_json({"--threads", "3"})["runs"][0]["threads"] == 3;
+  };
+  effects["--debug"] = [&] {
+    const Json report = draw_json({"--debug", "timing"})["runs"][0]["debug"];
+    return report.contains("timing") && !report.contains("shapes") && draw_json({"--debug", "all"})["runs"][0]["debug"].contains("shapes");
+  };
+  effects["--json"] = [&] { return draw({"--json"}).out[0] == '{' && draw({}).out[0] != '{'; };
+  effects["--help"] = [&] { return run({"generate", "--help"}).code == 0; };
+
+  std::set<std::string> in_help, tested;
+  const std::string help = run({"generate", "--help"}).out;
+  for (size_t line = help.find("Options:"); line != help.npos && line < help.size(); line = help.find('\n', line)) {
+    ++line;
+    if (help.compare(line, 3, "  -") != 0) continue;
+    const std::string names = help.substr(line, help.find(' ', line + 2) - line);
+    for (size_t at = names.find("--"); at != names.npos; at = names.find("--", at + 2))
+      in_help.insert(names.substr(at, names.find(',', at) - at));
+  }
+  for (const auto& [flag, effect] : effects) {
+    tested.insert(flag);
+    EXPECT_TRUE(effect()) << flag;
+  }
+  EXPECT_EQ(in_help, tested);
+}
+
+TEST_F(GenerateTest, the_picture_says_how_it_was_made) {
+  ASSERT_EQ(draw({"--prompt", "a red house, \"big\": 日本\nsecond line", "--negative-prompt", "blurry", "--sampler", "dpmpp_2m",
+                  "--schedule", "karras", "--cfg-scale", "6.5"})
+                .code,
+            0);
+  const Png png = read_png(folder / "a.png");
+  std::map<std::string, std::string> texts;
+  for (const PngText& text : png.texts) texts[text.keyword] = text.text;
+  const Parameters p = parse_parameters(texts.at("parameters"));
+  EXPECT_EQ(p.prompt, "a red house, \"big\": 日本\nsecond line");
+  EXPECT_EQ(p.negative_prompt, "blurry");
+  EXPECT_EQ(*p.find("Sampler"), "DPM++ 2M");
+  EXPECT_EQ(*p.find("Schedule type"), "Karras");
+  EXPECT_EQ(*p.find("Seed"), "7");
+  EXPECT_EQ(*p.find("Size"), "64x64");
+  const Recipe recipe = parse_recipe(texts.at("hearth"));
+  EXPECT_EQ(recipe.prompt, p.prompt);
+  EXPECT_EQ(recipe.version, version());
+  EXPECT_EQ(recipe.hashes.size(), 3u);
+  // Made again from what it says.
+  EXPECT_EQ(drawn({"--prompt", recipe.prompt, "--negative-prompt", recipe.negative_prompt, "--sampler", recipe.sampler, "--schedule",
+                   recipe.schedule, "--cfg-scale", fmt::format("{}", recipe.guidance), "--seed", std::to_string(recipe.seed), "--steps",
+                   std::to_string(recipe.steps)}),
+            png.image);
+}
+
+TEST_F(GenerateTest, without_a_seed_every_run_differs_and_says_its_seed) {
+  const Ended first = run({"generate", "-p", "x", "--steps", "1", "-W", "64", "-H", "64", "-o", "a.png", "--json"});
+  const Ended second = run({"generate", "-p", "x", "--steps", "1", "-W", "64", "-H", "64", "-o", "b.png", "--json"});
+  EXPECT_NE(picture("a.png"), picture("b.png"));
+  const auto seed = Json::parse(second.out)["pictures"][0]["seed"].get<uint64_t>();
+  EXPECT_NE(Json::parse(first.out)["pictures"][0]["seed"], seed);
+  const Pixels b = picture("b.png");
+  EXPECT_EQ(drawn({"--prompt", "x", "--steps", "1", "--seed", std::to_string(seed)}), b);
+}
+
+TEST_F(GenerateTest, a_prompt_that_is_too_long_is_said) {
+  const Ended r = draw({"--prompt", std::string(10'000, 'x')});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.err.find("hearth: warning: "), std::string::npos) << r.err;
+  EXPECT_EQ(draw_json({"--prompt", std::string(10'000, 'x')})["warnings"].size(), 1u);
+}
+
+TEST_F(GenerateTest, what_cannot_be_is_one_line) {
+  EXPECT_EQ(not_one_line(draw({"--model", "nowhere"}), 1), "");
+  fs::create_directory(folder / "empty");
+  EXPECT_EQ(not_one_line(draw({"--model", "empty"}), 1), "");
+  EXPECT_EQ(not_one_line(draw({"--variant", "fp16"}), 1), "");
+  EXPECT_EQ(not_one_line(draw({"--noise", "missing.safetensors"}), 1), "");
+  cli::save_arrays(folder / "n.safetensors", {{"noise", {.shape = {1, 4, 8, 8}, .values = std::vector<float>(256)}}});
+  const Ended batch = draw({"--noise", "n.safetensors", "--batch-size", "2"});
+  EXPECT_EQ(not_one_line(batch, 2), "");
+  EXPECT_EQ(batch.err, "hearth: --noise: n.safetensors has shape [1, 4, 8, 8], needed [2, channels, height/8, width/8]\n");
+  EXPECT_EQ(draw({"--noise", "n.safetensors", "--width", "72"}).code, 2);
+  const Ended size = draw({"--width", "513"});  // G-49: never another size than the one asked for
+  EXPECT_EQ(size.code, 2);
+  EXPECT_NE(size.err.find("513"), std::string::npos) << size.err;
+  EXPECT_EQ(files(), (Arguments{"empty", "n.safetensors"}));
+}
+
+TEST_F(GenerateTest, a_place_that_cannot_be_written_is_known_before_the_model_is_loaded) {
+  for (const char* flag : {"--output", "--save-latents"}) {
+    const std::string name = flag == std::string("--output") ? "x.png" : "x.safetensors";
+    const Ended missing = draw({flag, "no/" + name});
+    EXPECT_EQ(not_one_line(missing, 1), "") << flag;  // no line tells of loading
+    EXPECT_EQ(missing.err, fmt::format("hearth: write no/{}: the folder no does not exist\n", name));
+    fs::create_directory(folder / "closed");
+    fs::permissions(folder / "closed", fs::perms(0555));
+    fs::permissions(folder, fs::perms(0755));
+    const auto as_nobody = [] {
+      if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(97);  // nothing is read-only for root
+    };
+    const Ended closed = draw({flag, "closed/" + name}, as_nobody);
+    EXPECT_EQ(not_one_line(closed, 1), "") << flag;
+    EXPECT_NE(closed.err.find("Permission denied"), std::string::npos) << closed.err;
+    fs::remove_all(folder / "closed");
+  }
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(GenerateTest, a_full_disk_leaves_no_file) {
+  const Ended r = draw({}, [] {
+    const rlimit limit{.rlim_cur = 2048, .rlim_max = 2048};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  });
+  EXPECT_EQ(r.code, 1) << r.signal;
+  EXPECT_NE(r.err.find("hearth: write a.png: File too large\n"), std::string::npos) << r.err;
+  EXPECT_EQ(r.out, "");
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(GenerateTest, ctrl_c_ends_cleanly_and_leaves_no_half_file) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    Process process(folder,
+                    {"generate", "-p", "x", "--steps", "1000", "--device", "reference", "-o", "a.png", "--save-latents", "l.safetensors"});
+    ASSERT_TRUE(process.wait_for("encode ")) << process.err();  // said when sampling begins
+    process.send(signal);
+    const Ended r = process.wait();
+    EXPECT_EQ(r.code, 130) << r.signal;
+    EXPECT_EQ(r.out, "");
+    EXPECT_EQ(r.err.substr(r.err.rfind('\n', r.err.size() - 2) + 1), "hearth: cancelled\n") << r.err;
+    EXPECT_TRUE(files().empty());
+  }
+}
+
+TEST_F(GenerateTest, ctrl_c_keeps_the_pictures_that_are_done) {
+  Process process(folder, {"generate", "-p", "x", "--steps", "1", "-W", "64", "-H", "64", "--batch-count", "1000"});
+  for (int i = 0; i < 2000 && !fs::exists(folder / "hearth-0002.png"); ++i) ::usleep(5000);
+  process.send(SIGINT);
+  EXPECT_EQ(process.wait().code, 130);
+  ASSERT_GE(files().size(), 2u);
+  for (const std::string& name : files()) EXPECT_EQ(read_png(folder / name).image.width, 64) << name;
+}
+
+}  // namespace
+}  // namespace hearth::test
