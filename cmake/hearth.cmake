@@ -5,10 +5,12 @@
 include(GoogleTest)
 
 add_library(hearth_options INTERFACE)
-target_include_directories(hearth_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/generated)
+target_include_directories(hearth_options INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src;${PROJECT_SOURCE_DIR}/include;${PROJECT_BINARY_DIR}/generated>"
+                                                    $<INSTALL_INTERFACE:include>)
 # Designated initialisers leave out what keeps its default, hence no warning about that.
 # No contraction: a*b+c is an FMA only where a kernel says so, hence the same bits from every compiler.
-target_compile_options(hearth_options INTERFACE -Wall -Wextra -Wshadow -Wno-missing-field-initializers -ffp-contract=off $<$<BOOL:${HEARTH_WERROR}>:-Werror>)
+target_compile_options(hearth_options INTERFACE
+                       "$<BUILD_INTERFACE:-Wall;-Wextra;-Wshadow;-Wno-missing-field-initializers;-ffp-contract=off;$<$<BOOL:${HEARTH_WERROR}>:-Werror>>")
 if(HEARTH_SANITIZE)
   target_compile_options(hearth_options INTERFACE -fsanitize=${HEARTH_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(hearth_options INTERFACE -fsanitize=${HEARTH_SANITIZE})

@@ -72,11 +72,14 @@ def main():
     parser.add_argument("--preset", default="release", help="build preset, configured already (default: release)")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for a test run (default: 600)")
     parser.add_argument("--jobs", type=int, default=2, help="compile jobs (default: 2)")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     if len(args.mutation) not in (0, 2):
         parser.error("a mutation is FILE:LINE EXPRESSION")
     lines = [" ".join(args.mutation)] if args.mutation else sys.stdin.read().splitlines()
     mutations = [l.split(None, 1) for l in lines if l.strip() and not l.startswith("#")]
+    for m in mutations:
+        if len(m) != 2 or not m[0].rpartition(":")[2].isdigit() or not (ROOT / m[0].rpartition(":")[0]).is_file():
+            parser.error(f"'{' '.join(m)}' is not FILE:LINE EXPRESSION")
 
     for what, step in (("build", build), ("pass", test)):
         status, output = step(args)

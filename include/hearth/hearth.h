@@ -133,4 +133,23 @@ struct Inspection {
 };
 Inspection inspect(const std::filesystem::path& path, const std::string& variant = {});
 
+// How fast this machine runs a model, part by part, against its own ceilings measured in the same run.
+struct BenchOptions {
+  std::string model =
+      "sd15";           // "sd15": Stable Diffusion 1.5's geometry with generated weights (2.1 GB of temporary files); "demo"; a folder
+  std::string variant;  // as in OpenOptions
+  int64_t width = 512, height = 512;
+  std::string device = "cpu";
+  int threads = 0;
+  Precision precision = Precision::automatic;  // generated weights are f16 unless it says otherwise
+  int repeats = 3;                             // the median is told
+  OnProgress progress;
+  const std::atomic<bool>* cancel = nullptr;
+};
+struct Bench {
+  std::string text;  // for people, several lines
+  std::string json;  // {"machine": {…}, "parts": {"load": {"seconds": x}, …}, "peak_memory_bytes": n}
+};
+Bench bench(const BenchOptions& options = {});
+
 }  // namespace hearth

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "core/observe.h"
 #include "ops/pointwise.h"
 #include "ops/shape_ops.h"
 
@@ -30,7 +29,6 @@ Tensor x0_of(const Tensor& x, const Tensor& answer, const Level& level, Predicti
 
 Denoiser make_denoiser(Network network, Prediction prediction, double guidance) {
   return [network = std::move(network), prediction, guidance](const Tensor& x, const Level& level) {
-    check_cancelled();
     const double scale = std::sqrt(level.alpha * level.alpha + level.sigma * level.sigma);
     Tensor input = ops::linear_combination({x}, {float(1 / scale)});
     if (uses_guidance(guidance)) input = ops::repeat_batch(input, 2);

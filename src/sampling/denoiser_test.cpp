@@ -110,7 +110,7 @@ BACKEND_TEST(Denoiser, G05_answers_in_16_bits_are_widened) {
 }
 
 BACKEND_TEST(Denoiser, an_answer_of_another_shape_is_refused) {
-  const Denoiser denoise = make_denoiser([](const Tensor& in, float) { return in.slice(3, 0, 2); }, Prediction::epsilon, 1);
+  const Denoiser denoise = make_denoiser([](const Tensor& in, float) { return in.slice(3, 0, 2); }, Prediction::sample, 1);
   EXPECT_THROW(denoise(named(device, "x"), levels[0]), ShapeError);
 }
 

@@ -47,7 +47,6 @@ std::vector<float> zero_terminal_snr(std::span<const float> alphas) {
   for (float& r : roots) r *= r;
   std::vector<float> out{roots.front()};
   for (size_t i = 1; i < roots.size(); ++i) out.push_back(roots[i] / roots[i - 1]);
-  for (float& a : out) a = 1 - (1 - a);  // the reference goes through β, which rounds
   return out;
 }
 
@@ -83,7 +82,7 @@ double NoiseTable::sigma_at(double timestep) const {
 
 double NoiseTable::timestep_of(double sigma) const {
   if (size() == 1) return 0;
-  const float log_sigma = float(std::log(std::max(sigma, 1e-10)));  // f32 from here on, as under numpy 1
+  const float log_sigma = float(std::log(sigma));  // f32 from here on, as under numpy 1
   const auto above = std::upper_bound(log_sigmas.begin(), log_sigmas.end(), log_sigma);
   const int64_t low = std::clamp<int64_t>(above - log_sigmas.begin() - 1, 0, size() - 2);
   const float from = log_sigmas[size_t(low)], to = log_sigmas[size_t(low) + 1];

@@ -115,6 +115,8 @@ TEST(TorchGenerator, seeds_differ_in_their_low_32_bits_only) {
   EXPECT_NE(x, normals(c, 16));
 }
 
+BACKEND_TEST(TorchNoise, of_another_rank_is_refused) { EXPECT_THROW(torch_cpu_noise(1)(device, {2, 3, 4}), ShapeError); }
+
 BACKEND_TEST(GivenNoise, comes_first_and_then_the_seed_from_its_start) {
   const Values values = test::test_values("given", 2 * 4 * 2 * 3);
   const Tensor given = Tensor::from(device, {2, 4, 2, 3}, values);

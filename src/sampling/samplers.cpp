@@ -93,7 +93,8 @@ Tensor dpmpp_2m(const Denoiser& denoise, Tensor x, const Schedule& schedule, Noi
     const Tensor x0 = denoise(x, at);
     const double h = std::log(to.alpha / to.sigma) - std::log(from.alpha / from.sigma);  // infinite where σ' is 0
     const double keep = to.sigma / from.sigma, move = -to.alpha * std::expm1(-h);
-    if (!last || (schedule.first_order_last && i + 1 == schedule.steps.size())) {
+    // A step of no length (more steps than timesteps to spread them over) tells no slope; the reference divides by zero there.
+    if (!last || h_last == 0 || (schedule.first_order_last && i + 1 == schedule.steps.size())) {
       x = ops::linear_combination({x, x0}, {float(keep), float(move)});
     } else {
       const double extra = move * h / (2 * h_last);

@@ -12,12 +12,11 @@ namespace {
 
 using Values = std::vector<double>;
 
-// numpy.linspace, in f64.
+// In f64, as numpy.linspace.
 Values linspace(double from, double to, int64_t n) {
   Values values;
   const double step = n > 1 ? (to - from) / double(n - 1) : 0;
   for (int64_t i = 0; i < n; ++i) values.push_back(double(i) * step + from);
-  if (n > 1) values.back() = to;
   return values;
 }
 

@@ -1,11 +1,11 @@
 // Published tables, and what happens where diffusers fails. Equality with diffusers over all configurations: trajectories_test.cpp.
 #include "sampling/schedule.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 #include "core/error.h"
+#include "support/backend_test.h"
+#include "support/golden.h"
 
 namespace hearth::sampling {
 namespace {
@@ -39,6 +39,21 @@ TEST(NoiseTable, G04_scaled_linear_is_not_plain_linear) {
   }
   EXPECT_NEAR(scaled.alphas_cumprod[500], 0.276333, 1e-6);
   EXPECT_NEAR(scaled.sigmas.back(), 14.6146412293, 2e-5);
+}
+
+BACKEND_TEST(NoiseTables, equal_diffusers_bit_for_bit) {
+  const test::Golden golden(__FILE__, "tables", device);
+  EXPECT_EQ(golden.names().size(), 7u);
+  for (const std::string& json : golden.names())
+    EXPECT_EQ(NoiseTable(SchedulerConfig::read(Config::parse(json, "golden"), "DDIMScheduler")).alphas_cumprod, golden.values(json))
+        << json;
+}
+
+TEST(NoiseTable, of_one_entry) {
+  const auto config = SchedulerConfig::read(Config::parse(R"({"num_train_timesteps": 1})", "test"), "EulerDiscreteScheduler");
+  const Schedule s = make_schedule(config, ScheduleKind::karras, 3);
+  expect_near(s.timesteps(), {0, 0, 0}, 0);
+  expect_near(s.sigmas(), {0.01f, 0.01f, 0.01f, 0}, 1e-5);
 }
 
 TEST(NoiseTable, zero_terminal_snr_ends_at_nothing_for_ddim_and_at_4096_for_the_sigma_classes) {

@@ -1,6 +1,5 @@
 // Every golden case: the schedule equals diffusers' set_timesteps, and the run ends where diffusers' step loop ends.
 // The recipe (golden/make.py) says what a case holds.
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "sampling/samplers.h"
@@ -89,11 +88,9 @@ void run_case(const test::Golden& golden, const std::string& name, Backend& devi
   Reader reader(golden.values(name));
   // torch takes the square roots of the zero-SNR rescale from MKL, which is one unit off in the last place now and then.
   const double sigma_limit = config.rescale_betas_zero_snr ? 1e-5 : 1e-6;
-  std::vector<int64_t> all_steps = nlohmann::json::parse(golden.metadata().at("steps")).get<std::vector<int64_t>>();
-  for (const int64_t n : all_steps) {
-    if (reader.done()) break;  // fewer step counts than usual
+  while (!reader.done()) {
+    const auto n = int64_t(reader.one());
     SCOPED_TRACE(n);
-    if (config.num_train_timesteps == 40 && n == 50) break;
     const float init = reader.one();
     if (config.rescale_betas_zero_snr && c.class_name == "DDIMScheduler" && config.prediction == Prediction::epsilon && n == 999 &&
         config.steps_offset == 1) {  // reaches ᾱ = 0: refused, the reference's run would be NaN
@@ -148,7 +145,6 @@ void run_case(const test::Golden& golden, const std::string& name, Backend& devi
     EXPECT_LE(error, cancels ? 1e-3 : limit);
     if (error > worst.x && !cancels) worst.x = error, worst.where = name + " n = " + std::to_string(n);
   }
-  EXPECT_TRUE(reader.done());
 }
 
 void run_all(const std::string& file, Backend& device, double limit) {

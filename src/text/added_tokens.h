@@ -20,6 +20,7 @@ struct AddedToken {
   bool single_word = false;  // only between spaces (transformers 4.x), only where no word character touches it (tokenizers)
   bool normalized = true;    // with Cleaning::fast: sought in the cleaned text, hence in any case
   bool special = false;
+  bool spaced = false;  // decode() prints it between spaces
 };
 
 // A stretch of a prompt: an added token, or text that holds none.

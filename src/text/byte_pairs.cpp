@@ -52,7 +52,7 @@ std::string_view byte_symbol(uint8_t byte) { return byte_table().symbol[byte]; }
 
 int byte_of_symbol(char32_t c) { return c < 512 ? byte_table().byte[c] : -1; }
 
-BytePairs::BytePairs(const std::vector<Merge>& merges, const std::unordered_map<std::string, int32_t>& ids, Order order) : order_(order) {
+BytePairs::BytePairs(const std::vector<Merge>& merges, const TokenIds& ids, Order order) : order_(order) {
   const auto id_of = [&](const std::string& spelling) {
     const auto it = ids.find(spelling);
     return it == ids.end() ? -1 : it->second;

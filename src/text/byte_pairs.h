@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,6 +17,13 @@ std::string_view byte_symbol(uint8_t byte);
 int byte_of_symbol(char32_t c);
 
 inline constexpr std::string_view word_end = "</w>";
+
+// Ids by spelling. Only looked up in, never iterated: its order is the library's.
+struct SpellingHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
+};
+using TokenIds = std::unordered_map<std::string, int32_t, SpellingHash, std::equal_to<>>;
 
 // One piece of a word: a token, or a byte that the vocabulary lacks.
 struct Piece {
@@ -37,8 +45,7 @@ class BytePairs {
   };
 
   BytePairs() = default;
-  // Merges best first. ids: the vocabulary by spelling.
-  BytePairs(const std::vector<Merge>& merges, const std::unordered_map<std::string, int32_t>& ids, Order order);
+  BytePairs(const std::vector<Merge>& merges, const TokenIds& ids, Order order);  // merges: best first
 
   // Appends the pieces of `word` (bytes, not empty). O(n log n) for n bytes.
   void encode(std::string_view word, std::vector<Piece>& pieces) const;

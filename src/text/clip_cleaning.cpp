@@ -39,9 +39,11 @@ std::u32string clean_basic(std::u32string_view text) {
   for (const char32_t c : text) {
     if (c == U'\t' || c == U'\n' || c == U'\r' || is_space_separator(c)) {
       spaced.push_back(U' ');
+    } else if (c == 0xfffd || is_other(c)) {  // unassigned ones too, also inside the blocks of ideographs
+      continue;
     } else if (is_cjk_ideograph(c)) {
       spaced.append({U' ', c, U' '});
-    } else if (c != 0xfffd && !is_other(c)) {
+    } else {
       spaced.push_back(c);
     }
   }

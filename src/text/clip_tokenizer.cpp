@@ -1,6 +1,9 @@
 #include "text/clip_tokenizer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
 
 #include "core/error.h"
 #include "text/unicode.h"
@@ -13,13 +16,17 @@ struct ClipTokenizer::Data {
         cleaning(c),
         pattern(c == Cleaning::fast ? vocabulary.fast_pattern : WordPattern::ignore_case),
         splitter(vocabulary.added, c),
-        byte_pairs(vocabulary.merges, vocabulary.ids, c == Cleaning::fast ? BytePairs::Order::single : BytePairs::Order::rounds) {}
+        byte_pairs(vocabulary.merges, vocabulary.ids, c == Cleaning::fast ? BytePairs::Order::single : BytePairs::Order::rounds) {
+    for (const AddedToken& token : vocabulary.added)
+      if (token.spaced) spaced.insert(token.id);
+  }
 
   ClipVocabulary vocabulary;
   Cleaning cleaning;
   WordPattern pattern;
   AddedTokenSplitter splitter;
   BytePairs byte_pairs;
+  std::set<int32_t> spaced;  // added tokens that decode() prints between spaces
 };
 
 namespace {
@@ -112,28 +119,20 @@ ClipTokenizer::Encoding ClipTokenizer::encode(std::string_view prompt) const {
 std::string ClipTokenizer::decode(const std::vector<int32_t>& ids) const {
   const ClipVocabulary& v = data_->vocabulary;
   std::vector<std::string> parts;
-  std::string run;
-  const auto flush = [&] {
-    if (std::string text = text_of(run); !text.empty()) parts.push_back(std::move(text));
-    run.clear();
-  };
+  std::string run;  // spellings that have not become text yet
   for (const int32_t id : ids) {
     const auto token = v.tokens.find(id);
     if (token == v.tokens.end()) fail<UsageError>("decode: id {} is no token, needed one of {}", id, vocab_size());
-    const auto added = std::find_if(v.added.begin(), v.added.end(), [id](const AddedToken& a) { return a.id == id; });
-    if (added == v.added.end() || added->special) {
+    if (!data_->spaced.contains(id)) {
       run += token->second;
-    } else {  // a user's own token stands between spaces
-      flush();
-      parts.push_back(token->second);
+      continue;
     }
+    if (std::string text = text_of(run); !text.empty()) parts.push_back(std::move(text));
+    run.clear();
+    parts.push_back(token->second);
   }
-  flush();
-  std::string text;
-  for (const std::string& part : parts) {
-    if (!text.empty()) text += ' ';
-    text += part;
-  }
+  if (!run.empty()) parts.push_back(text_of(run));
+  std::string text = fmt::format("{}", fmt::join(parts, " "));
   if (v.clean_up_spaces)
     for (const auto& [from, to] : {std::pair{" .", "."},
                                    {" ?", "?"},
@@ -159,7 +158,7 @@ int32_t ClipTokenizer::unk() const { return data_->vocabulary.unk; }
 Cleaning ClipTokenizer::cleaning() const { return data_->cleaning; }
 
 int32_t ClipTokenizer::id_of(std::string_view token) const {
-  const auto it = data_->vocabulary.ids.find(std::string(token));
+  const auto it = data_->vocabulary.ids.find(token);
   return it == data_->vocabulary.ids.end() ? -1 : it->second;
 }
 

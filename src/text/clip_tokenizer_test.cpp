@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <thread>
 
 #include "core/error.h"
 #include "support/golden.h"
@@ -76,6 +79,76 @@ TEST(ClipTokenizer, CleaningsOfGotchas21) {
     EXPECT_EQ(official(Cleaning::basic).tokenize(e.prompt), e.basic) << e.prompt;
     EXPECT_EQ(official(Cleaning::fast).tokenize(e.prompt), e.fast) << e.prompt;
   }
+}
+
+// G-07: ids do not depend on the order in which a file lists its tokens, nor on a hash's.
+TEST(ClipTokenizer, G07_OrderOfTheVocabularyDoesNotMatter) {
+  ClipFiles files = ClipFiles::read(repository / "assets/demo-model/tokenizer");
+  const ClipTokenizer a = ClipTokenizer::parse(files);
+  nlohmann::ordered_json reversed;
+  const auto vocabulary = nlohmann::ordered_json::parse(*files.vocab_json);
+  for (auto it = vocabulary.end(); it != vocabulary.begin();) {
+    --it;
+    reversed[it.key()] = it.value();
+  }
+  files.vocab_json = reversed.dump();
+  ASSERT_EQ(reversed.begin().key(), "<|endoftext|>");
+  const ClipTokenizer b = ClipTokenizer::parse(files);
+  const std::string prompt = "a red house on green hills at sunset, two pine trees & 3 \"quoted\" cats!";
+  EXPECT_EQ(a.tokenize(prompt), b.tokenize(prompt));
+  EXPECT_EQ(a.pieces(prompt), b.pieces(prompt));
+}
+
+// Ten thousand characters, and a single word of 300 000: a merge that looks at every pair again would need hours.
+TEST(ClipTokenizer, LongPrompts) {
+  const ClipTokenizer& t = official(Cleaning::ftfy);
+  std::string prompt;
+  while (prompt.size() < 10000) prompt += "a cute cat, ";
+  const ClipTokenizer::Encoding encoding = t.encode(prompt);
+  EXPECT_EQ(encoding.tokens, 75);
+  EXPECT_EQ(encoding.dropped, int64_t(prompt.size() / 12 * 4 - 75));
+  EXPECT_EQ(encoding.truncated_text.substr(0, 22), ", a cute cat , a cute ");
+
+  std::string word;
+  for (uint32_t x = 1; word.size() < 300000; x = x * 1664525 + 1013904223) word += char('a' + x / 7 % 26);
+  std::string joined;
+  for (const std::string& piece : t.pieces(word)) joined += piece;
+  EXPECT_EQ(joined, word + "</w>");
+  std::string references;
+  while (references.size() < 10000) references += "&amp;";
+  EXPECT_EQ(t.tokenize(references + "amp;").size(), t.tokenize(std::string(2000, '&') + "amp;").size());
+}
+
+TEST(ClipTokenizer, SharedBetweenThreads) {
+  const ClipTokenizer& t = official(Cleaning::ftfy);
+  const std::string prompt = "“ﬁne” ＡＢＣ &eacute; 中文 emoji 👩‍👩‍👧 ΣΊΣΥΦΟΣ";
+  const Ids expected = t.tokenize(prompt);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      for (int k = 0; k < 200; ++k) wrong += t.tokenize(prompt) != expected;
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+// fix_text beyond what a corpus of prompts reaches: lines of a million characters are cut, '<' stops expansion from its line on.
+TEST(FixText, Lines) {
+  EXPECT_EQ(fix_text(U"&lt;\n<&lt;\n&lt;"), U"<\n<&lt;\n&lt;");
+  std::u32string cut(999'998, U'a');
+  EXPECT_EQ(fix_text(cut + U"&gt;"), cut + U"&gt;");  // ftfy 6.3.1 cuts inside the reference too
+  EXPECT_EQ(fix_text(cut.substr(2) + U"&gt;"), cut.substr(2) + U">");
+}
+
+TEST(Cleaning, BasicDeletesUnassignedAndReplacementCharacters) {
+  EXPECT_EQ(clean(U"a\ufa6e\ufffd\U000e0fffb", Cleaning::basic), U"ab");
+  EXPECT_EQ(clean(U"a\ufa6db", Cleaning::basic), U"a \u8218 b");  // an ideograph, which NFC replaces
+}
+
+TEST(Cleaning, Names) {
+  for (const Cleaning c : {Cleaning::ftfy, Cleaning::basic, Cleaning::fast}) EXPECT_EQ(cleaning_by_name(name_of(c)), c);
+  EXPECT_THROW(cleaning_by_name("none"), UsageError);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ struct ClipFiles {
 };
 
 struct ClipVocabulary {
-  std::unordered_map<std::string, int32_t> ids;  // every token, added ones too; only looked up in, never iterated
+  TokenIds ids;  // every token, added ones too
   std::unordered_map<int32_t, std::string> tokens;
   std::vector<BytePairs::Merge> merges;  // best first
   std::vector<AddedToken> added;         // specials too, by id

@@ -73,6 +73,35 @@ TEST_P(CpuTest, conv_with_few_channels_and_runs_across_chunks) {
     }
 }
 
+// What winograd_pays takes, at sizes that 4 × 4 outputs do not divide, with every epilogue.
+TEST_P(CpuTest, winograd_at_every_edge) {
+  Random random(9);
+  for (const auto& [C, O, H, W] : std::vector<std::array<int64_t, 4>>{
+           {64, 64, 1, 1}, {64, 65, 2, 5}, {65, 80, 9, 7}, {100, 97, 4, 4}, {70, 64, 13, 18}, {390, 64, 6, 5}}) {
+    const Shape shape{O, C, 3, 3};
+    ConvSpec spec = ConvSpec::same(3);
+    if (H == 9) spec.padding = {0, 2, 1, 0};
+    if (W == 18) spec.resize_to = {19, 36};
+    ASSERT_TRUE(cpu::winograd_pays(shape, spec));
+    for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+      const DType out = random.dtype();
+      const auto x = random.normal(device(), {2, H, W, C}, type);
+      const auto w = random.weight(device(), shape, WeightKind::conv2d, random.dtype());
+      const auto bias = random.normal(device(), {O}), image = random.normal(device(), {2, O});
+      const Shape y = ops::conv2d(x.device, w.device, {}, spec).shape();
+      const auto residual = random.normal(device(), y, out);
+      SCOPED_TRACE(
+          fmt::format("C {} O {} x {} {} y {} {} w {}", C, O, x.device.shape(), name_of(type), y, name_of(out), name_of(w.device.dtype)));
+      EXPECT_CLOSE(
+          ops::conv2d(x.device, w.device, bias.device, spec,
+                      {.alpha = 0.7f, .activation = Activation::silu, .per_image = image.device, .residual = residual.device, .out = out}),
+          ops::conv2d(x.truth, w.truth, bias.truth, spec,
+                      {.alpha = 0.7f, .activation = Activation::silu, .per_image = image.truth, .residual = residual.truth, .out = out}),
+          test::op_tolerance(out));
+    }
+  }
+}
+
 // Every operation on shapes that are cut into many pieces, from the same values on a given number of threads.
 std::vector<std::vector<float>> everything(const char* path, int threads) {
   const auto owned = make_cpu_backend(path, threads);
@@ -84,6 +113,7 @@ std::vector<std::vector<float>> everything(const char* path, int threads) {
     const Tensor x = random.normal(device, {2, 13, 17, 64}, type).device, tokens = x.view({2, 221, 64});
     add(ops::linear(tokens, random.weight(device, {97, 64}, WeightKind::linear, type).device));
     add(ops::conv2d(x, random.weight(device, {70, 64, 3, 3}, WeightKind::conv2d, type).device, {}, ConvSpec::same(3)));
+    add(ops::conv2d(x, random.weight(device, {20, 64, 3, 3}, WeightKind::conv2d, type).device, {}, ConvSpec::same(3)));
     const Tensor q = tokens.view({2, 221, 4, 16});
     add(ops::attention(q, q, q, 0.25f));
     add(ops::attention(q, q, q, 0.25f, Mask::causal));
@@ -112,18 +142,23 @@ TEST_P(CpuTest, the_number_of_threads_changes_no_bit) {
 
 TEST_P(CpuTest, a_batch_gives_the_bits_of_its_single_images) {
   Random random(5);
-  const Tensor x = random.normal(device(), {3, 9, 11, 40}).device;
+  const Tensor x = random.normal(device(), {3, 9, 11, 40}).device, deep = random.normal(device(), {3, 10, 9, 64}).device;
   const Tensor gamma = random.normal(device(), {40}).device, beta = random.normal(device(), {40}).device;
   const Weight conv = random.weight(device(), {24, 40, 3, 3}, WeightKind::conv2d, DType::f16).device,
-               flat = random.weight(device(), {50, 40}, WeightKind::linear, DType::f32).device;
-  const auto all = [&](const Tensor& t) {
+               flat = random.weight(device(), {50, 40}, WeightKind::linear, DType::f32).device,
+               winograd = random.weight(device(), {64, 64, 3, 3}, WeightKind::conv2d, DType::f16).device;
+  const auto all = [&](const Tensor& t, const Tensor& d) {
     const Tensor q = t.view({t.size(0), 99, 4, 10});
-    return std::vector<Tensor>{ops::conv2d(t, conv, {}, ConvSpec::same(3)), ops::linear(t, flat), ops::attention(q, q, q, 0.3f),
-                               ops::group_norm(t, 4, gamma, beta, 1e-5f), ops::layer_norm(t, gamma, beta, 1e-5f)};
+    return std::vector<Tensor>{ops::conv2d(t, conv, {}, ConvSpec::same(3)),
+                               ops::linear(t, flat),
+                               ops::attention(q, q, q, 0.3f),
+                               ops::group_norm(t, 4, gamma, beta, 1e-5f),
+                               ops::layer_norm(t, gamma, beta, 1e-5f),
+                               ops::conv2d(d, winograd, {}, ConvSpec::same(3))};
   };
-  const auto together = all(x);
+  const auto together = all(x, deep);
   for (int64_t b = 0; b < 3; ++b) {
-    const auto single = all(ops::contiguous(x.slice(0, b, b + 1)));
+    const auto single = all(ops::contiguous(x.slice(0, b, b + 1)), ops::contiguous(deep.slice(0, b, b + 1)));
     for (size_t i = 0; i < single.size(); ++i)
       EXPECT_EQ(single[i].to_vector(), together[i].slice(0, b, b + 1).to_vector()) << "operation " << i << ", image " << b;
   }

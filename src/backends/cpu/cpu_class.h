@@ -10,6 +10,7 @@ namespace hearth::cpu {
 
 class LeftRows;       // product.h
 struct PackedWeight;  // product.h
+class Windows;        // windows.h
 
 class CpuBackend final : public Backend {
  public:
@@ -41,12 +42,17 @@ class CpuBackend final : public Backend {
   // y = epilogue(left · wᵀ), the product behind linear and conv2d; y [rows, N], `image_rows` rows to an image.
   void product(const LeftRows& left, int64_t rows, int64_t image_rows, const PackedWeight& w, const Tensor& bias, const Epilogue& e,
                Tensor& y);
+  // y = epilogue(convolution) for what winograd_pays (conv2d's own choice).
+  void winograd(const Windows& windows, const PackedWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   Tensor as_f32(const Tensor& x);  // x itself, or a widened copy of a dense 16-bit tensor
 
   const Kernels& kernels_;
   ThreadPool pool_;
   std::shared_ptr<BlockPool> blocks_;  // shared: tensors may outlive the backend
 };
+
+// Whether a convolution is done by Winograd's F(4×4, 3×3). Depends on the layer alone: not on batch, threads or values.
+bool winograd_pays(const Shape& w, const ConvSpec& spec);
 
 // Elements of any float type as f32: in place where they are f32, else widened into `buffer`.
 const float* widened(const Kernels& kernels, DType dtype, const std::byte* x, int64_t n, float* buffer);

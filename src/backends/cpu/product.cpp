@@ -28,52 +28,52 @@ Blocking blocking(int64_t rows, const PackedWeight& w, int64_t tile_rows, int64_
 
 }  // namespace
 
+void TileStore::fetch(int64_t row, int64_t rows, int64_t p) const {
+  const auto lines = [&](const Tensor& t, auto write) {
+    const size_t width = size_of(t.dtype());
+    for (int64_t r = 0; r < rows; ++r)
+      for (size_t byte = 0; byte < size_t(w_.columns_of(p)) * width; byte += 64)
+        __builtin_prefetch(t.raw() + size_t((row + r) * w_.n + p * w_.panel) * width + byte, decltype(write)::value);
+  };
+  lines(y_, std::true_type{});
+  if (e_.residual) lines(e_.residual, std::false_type{});
+}
+
+void TileStore::store(const float* acc, int64_t row, int64_t rows, int64_t p) const {
+  const int64_t panel = w_.panel, column = p * panel, columns = w_.columns_of(p);
+  const auto at = [&](const Tensor& t, int64_t r) { return t.raw() + size_t((row + r) * w_.n + column) * size_of(t.dtype()); };
+  std::array<const float*, max_tile_rows> per_image;
+  alignas(64) std::array<float, max_tile_rows * 32> residual, rounded;
+  TileEpilogue t{.alpha = e_.alpha, .activation = int(e_.activation)};
+  if (bias_) t.bias = bias_.data<float>() + column;
+  if (e_.per_image) {
+    for (int64_t r = 0; r < rows; ++r) per_image[size_t(r)] = e_.per_image.data<float>() + (row + r) / image_rows_ * w_.n + column;
+    t.per_image = per_image.data();
+  }
+  if (e_.residual && e_.residual.dtype() == DType::f32) {
+    t.residual = reinterpret_cast<const float*>(at(e_.residual, 0));
+    t.residual_stride = w_.n;
+  } else if (e_.residual) {
+    for (int64_t r = 0; r < rows; ++r) widened(kernels_, e_.residual.dtype(), at(e_.residual, r), columns, residual.data() + r * panel);
+    t.residual = residual.data();
+    t.residual_stride = panel;
+  }
+  const bool direct = y_.dtype() == DType::f32;
+  t.y = direct ? reinterpret_cast<float*>(at(y_, 0)) : rounded.data();
+  t.y_stride = direct ? w_.n : panel;
+  kernels_.epilogue(acc, rows, columns, t);
+  if (direct) return;
+  for (int64_t r = 0; r < rows; ++r) narrowed(kernels_, t.y + r * panel, columns, y_.dtype(), at(y_, r));
+}
+
 void CpuBackend::product(const LeftRows& left, int64_t rows, int64_t image_rows, const PackedWeight& w, const Tensor& bias,
                          const Epilogue& e, Tensor& y) {
   const Kernels& kernel = kernels_;
-  const int64_t N = w.n, panel = kernel.panel, tile_size = kernel.tile_rows * panel;
+  const int64_t panel = kernel.panel, tile_size = kernel.tile_rows * panel;
   const auto [row_blocks, panel_blocks] = blocking(rows, w, kernel.tile_rows, pool_.size());
   const bool widen = w.dtype != DType::f32;
 
-  // Epilogue of one finished tile.
-  const auto finish = [&](const float* acc, int64_t row, int64_t count, int64_t p) {
-    const int64_t column = p * panel, columns = w.columns_of(p);
-    std::array<const float*, max_tile_rows> per_image;
-    alignas(64) std::array<float, max_tile_rows * 32> residual, rounded;
-    TileEpilogue t{.alpha = e.alpha, .activation = int(e.activation)};
-    if (bias) t.bias = bias.data<float>() + column;
-    if (e.per_image) {
-      for (int64_t r = 0; r < count; ++r) per_image[size_t(r)] = e.per_image.data<float>() + (row + r) / image_rows * N + column;
-      t.per_image = per_image.data();
-    }
-    if (e.residual && e.residual.dtype() == DType::f32) {
-      t.residual = e.residual.data<float>() + row * N + column;
-      t.residual_stride = N;
-    } else if (e.residual) {
-      for (int64_t r = 0; r < count; ++r)
-        widened(kernel, e.residual.dtype(), e.residual.raw() + ((row + r) * N + column) * 2, columns, residual.data() + r * panel);
-      t.residual = residual.data();
-      t.residual_stride = panel;
-    }
-    const bool direct = y.dtype() == DType::f32;
-    t.y = direct ? y.data<float>() + row * N + column : rounded.data();
-    t.y_stride = direct ? N : panel;
-    kernel.epilogue(acc, count, columns, t);
-    if (direct) return;
-    for (int64_t r = 0; r < count; ++r) narrowed(kernel, t.y + r * panel, columns, y.dtype(), y.raw() + ((row + r) * N + column) * 2);
-  };
-
-  // Where a tile will be stored: stores to lines that are in no cache would hold up everything behind them.
-  const auto fetch = [&](int64_t row, int64_t count, int64_t p) {
-    const auto lines = [&](const Tensor& t, auto write) {
-      const size_t width = size_of(t.dtype());
-      for (int64_t r = 0; r < count; ++r)
-        for (size_t byte = 0; byte < size_t(w.columns_of(p)) * width; byte += 64)
-          __builtin_prefetch(t.raw() + size_t((row + r) * N + p * panel) * width + byte, decltype(write)::value);
-    };
-    lines(y, std::true_type{});
-    if (e.residual) lines(e.residual, std::false_type{});
-  };
+  const TileStore store(kernel, w, bias, e, image_rows, y);
 
   pool_.run(row_blocks * panel_blocks, [&, row_blocks = row_blocks, panel_blocks = panel_blocks](int64_t piece) {
     // Neighbouring pieces share the right side.
@@ -99,9 +99,9 @@ void CpuBackend::product(const LeftRows& left, int64_t rows, int64_t image_rows,
         for (int64_t p = panel0; p < panel1; ++p) {
           float* sum = one_chunk ? sums : sums + (t * panels + p - panel0) * tile_size;
           const float* b = widen ? block(p) : reinterpret_cast<const float*>(w.at(p, k0));
-          if (k1 == w.k) fetch(row, count, p);
+          if (k1 == w.k) store.fetch(row, count, p);
           kernel.tile(count, w.wide(p), segments.data(), runs, b, sum, k0 > 0);
-          if (k1 == w.k) finish(sum, row, count, p);
+          if (k1 == w.k) store.store(sum, row, count, p);
         }
       }
     }

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "backends/cpu/kernels/kernels.h"
-#include "core/weight.h"
+#include "core/backend.h"
 
 namespace hearth::cpu {
 
@@ -31,6 +31,25 @@ struct PackedWeight final : PreparedWeight {
   int64_t n, k, panel, lanes;
   DType dtype;
   std::byte* data = nullptr;
+};
+
+// Finishes tiles: the epilogue in f32, rounded once, at the only store to y [rows, w.n].
+class TileStore {
+ public:
+  TileStore(const Kernels& kernels, const PackedWeight& w, const Tensor& bias, const Epilogue& e, int64_t image_rows, const Tensor& y)
+      : kernels_(kernels), w_(w), bias_(bias), e_(e), image_rows_(image_rows), y_(y) {}
+  // To be called before a tile is computed: stores to lines that are in no cache would hold up everything behind them.
+  void fetch(int64_t row, int64_t rows, int64_t panel) const;
+  // acc [rows][panel]: sums of rows row, row + 1, … and the columns of a panel; rows ≤ max_tile_rows
+  void store(const float* acc, int64_t row, int64_t rows, int64_t panel) const;
+
+ private:
+  const Kernels& kernels_;
+  const PackedWeight& w_;
+  const Tensor& bias_;
+  const Epilogue& e_;
+  int64_t image_rows_;
+  const Tensor& y_;
 };
 
 // Where the rows of the left side are.

@@ -70,6 +70,31 @@ void check_product(const Kernels& kernel) {
     }
 }
 
+// One patch of one channel against the nine taps of each output column, read twice: as a wide and as a narrow tile.
+void check_winograd(const Kernels& kernel) {
+  const int64_t channels = kernel.lanes + 3, panel = kernel.panel;
+  const auto x = values(36 * channels), g = values(9 * panel, 5);
+  const float* pixels[36];
+  for (int64_t i = 0; i < 36; ++i) pixels[i] = i == 7 ? nullptr : x.data() + i * channels;
+  std::vector<float> v(size_t(36 * channels)), u(size_t(36 * panel)), m(size_t(36 * panel)), y(size_t(16 * panel));
+  kernel.winograd_input(pixels, channels, v.data(), channels);
+  kernel.winograd_weight(g.data(), panel, panel, u.data(), panel);
+  for (const int64_t c : {int64_t(0), channels - 1})
+    for (const bool wide : {true, false}) {
+      for (int64_t i = 0; i < 36 * panel; ++i) m[size_t(i)] = u[size_t(i)] * v[size_t(i / panel * channels + c)];
+      kernel.winograd_output(m.data(), panel, wide, y.data());
+      for (int64_t i = 0; i < 16; ++i)
+        for (int64_t n = 0; n < (wide ? panel : kernel.lanes); ++n) {
+          double sum = 0;
+          for (int64_t tap = 0; tap < 9; ++tap) {
+            const int64_t pixel = (i / 4 + tap / 3) * 6 + i % 4 + tap % 3;
+            if (pixels[pixel]) sum += double(pixels[pixel][c]) * g[size_t(tap * panel + n)];
+          }
+          expect("winograd", y[size_t(i * panel + n)], sum);
+        }
+    }
+}
+
 void check_softmax(const Kernels& kernel) {
   constexpr int64_t keys = 5, rows = 3;
   auto s = values(keys * kernel.panel), o = values(rows * kernel.panel, 9);
@@ -174,6 +199,7 @@ void check_pointwise(const Kernels& kernel) {
 std::string check_kernels(const Kernels& kernels) {
   try {
     check_product(kernels);
+    check_winograd(kernels);
     check_softmax(kernels);
     check_causal(kernels);
     check_norms(kernels);

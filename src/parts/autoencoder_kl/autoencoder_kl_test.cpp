@@ -3,7 +3,7 @@
 #include <set>
 #include <type_traits>
 
-#include "parts/golden_case.h"
+#include "parts/golden_case_test.h"
 
 namespace hearth::parts {
 namespace {

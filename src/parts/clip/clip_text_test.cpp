@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "parts/golden_case.h"
+#include "parts/golden_case_test.h"
 
 namespace hearth::parts {
 namespace {

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Goldens of src/sampling: schedules, trajectories and random numbers of diffusers and torch.
 
-    python make.py            # numpy, torch, diffusers 0.39.0, safetensors; writes trajectories_*.safetensors and noise.safetensors
+    python make.py            # numpy, torch, diffusers 0.39.0, safetensors; writes trajectories_*, tables and noise.safetensors
     python make.py k          # k-diffusion 0.1.1; writes k_diffusion.safetensors
 
-A case is a tensor whose name is CLASS|SCHEDULE|ETA|JSON; it holds, for each number of steps in the metadata's `steps`,
-    init_noise_sigma, count, timesteps, count of sigmas, sigmas, count of x, every third value of the final x (NCHW)
+A case is a tensor whose name is CLASS|SCHEDULE|ETA|JSON; it holds, for some numbers of steps n,
+    n, init_noise_sigma, count, timesteps, count of sigmas, sigmas, count of x, every third value of the final x (NCHW)
 Of lists longer than 60 only every 29th value and the last are kept. Count of x is 0 above 60 steps, where nothing is run, and where the
 reference itself answers NaN (Euler ancestral on squaredcos_cap_v2, whose first sigma is 20 000).
 The network is `network` below, in f32; noise k of a run is entry k of the tensor `noise`, entry 0 being the start.
@@ -64,7 +64,7 @@ def record(noise_list, make, steps, eta):
             else:
                 print("not finite in the reference:", type(s).__name__, n, s.config.beta_schedule)
         times, sigmas = thinned(times), thinned(sigmas)
-        out += [float(s.init_noise_sigma), len(times), *times, len(sigmas), *sigmas, len(x_final), *x_final]
+        out += [n, float(s.init_noise_sigma), len(times), *times, len(sigmas), *sigmas, len(x_final), *x_final]
     return np.array(out, dtype=np.float32)
 
 
@@ -125,6 +125,10 @@ def diffusers_cases():
         add("DDIMScheduler", {"clip_sample": False}, eta=eta)
     add("DDIMScheduler", {"clip_sample": False, "timestep_spacing": "trailing"}, eta=1.0)
     # Karras sigmas under classes of diffusers that have none: Euler's schedule under the ancestral step; DPM-Solver++ of order 1, which is DDIM.
+    add("DDIMScheduler", {"timestep_spacing": "trailing", "clip_sample": False, "rescale_betas_zero_snr": True, "prediction_type": "v_prediction"}, schedule="karras")
+    # Where the rounding of numpy.arange's step decides.
+    for name in classes:
+        add(name, {"timestep_spacing": "trailing", "skip_prk_steps": True, "clip_sample": False, "set_alpha_to_one": name == "PNDMScheduler"}, steps=[48, 112, 992])
     for sp in spacings:
         add("EulerAncestralDiscreteScheduler", sp, schedule="karras")
         add("DDIMScheduler", {**sp, "clip_sample": False}, schedule="karras")
@@ -167,8 +171,19 @@ def make_trajectories():
         assert key not in file, key
         file[key] = record(noise, make, steps, eta)
     for file, cases in files.items():
-        save_file({"noise": torch.stack(noise).numpy(), **cases}, f"trajectories_{file}.safetensors", {**versions(torch, diffusers), "steps": json.dumps(STEPS)})
+        save_file({"noise": torch.stack(noise).numpy(), **cases}, f"trajectories_{file}.safetensors", versions(torch, diffusers, np))
         print(file, len(cases), "cases")
+
+
+def make_tables():
+    import diffusers
+
+    out = {}
+    sd = {"beta_start": 0.00085, "beta_end": 0.012}
+    for config in ({}, sd, {**sd, "beta_schedule": "scaled_linear"}, {"beta_schedule": "squaredcos_cap_v2"}, {"num_train_timesteps": 1}, {"num_train_timesteps": 77, **sd, "beta_schedule": "scaled_linear"},
+                   {"num_train_timesteps": 3, "trained_betas": [0.1, 0.2, 0.4]}):
+        out[json.dumps(config)] = diffusers.DDIMScheduler.from_config(config).alphas_cumprod.numpy()
+    save_file(out, "tables.safetensors", versions(torch, diffusers))
 
 
 def make_noise():
@@ -210,7 +225,7 @@ def make_k_diffusion():
     for n in (1, 2, 5, 10, 20):
         sigmas = k.get_sigmas_karras(n, 0.0291671582, 14.6146412293)
         out[f"sigmas|{n}"] = sigmas.numpy()
-        for name, eta in (("euler", None), ("euler_ancestral", 1.0), ("euler_ancestral", 0.4), ("euler_ancestral", 0.0), ("dpmpp_2m", None)):
+        for name, eta in (("euler", None), ("euler_ancestral", 1.0), ("euler_ancestral", 0.4), ("euler_ancestral", 1.5), ("euler_ancestral", 0.0), ("dpmpp_2m", None)):
             draws = iter(noise[1:])
             kwargs = {} if eta is None else {"eta": eta, "noise_sampler": lambda *a: next(draws)}
             x = getattr(k, "sample_" + name)(denoise, noise[0] * sigmas[0], sigmas, disable=True, **kwargs)
@@ -223,4 +238,5 @@ if __name__ == "__main__":
         make_k_diffusion()
     else:
         make_noise()
+        make_tables()
         make_trajectories()

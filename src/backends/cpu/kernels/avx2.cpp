@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels/pointwise.inl"
 #include "backends/cpu/kernels/product.inl"
 #include "backends/cpu/kernels/reduce.inl"
+#include "backends/cpu/kernels/winograd.inl"
 
 #include "backends/cpu/kernels/table.inl"
 

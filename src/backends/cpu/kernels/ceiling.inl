@@ -11,7 +11,10 @@ double fma_loop(int64_t rounds) {
   V a = set(1.0000001f), b = set(1e-9f);
   for (int64_t k = 0; k < rounds; ++k) {
     // Unknown to the compiler in each round, or it would fold the chains.
-    unroll<chains>([&](auto i) { asm volatile("" : "+x"(acc[i])); });
+    unroll<chains>([&](auto i) {
+      V& chain = acc[i];  // Clang 14 cannot name a captured variable in asm
+      asm volatile("" : "+x"(chain));
+    });
     unroll<chains>([&](auto i) { acc[i] = fma(acc[i], a, b); });
   }
   V sum = zero();

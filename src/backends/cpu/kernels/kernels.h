@@ -44,6 +44,14 @@ struct Kernels {
   // acc [rows][panel]
   void (*epilogue)(const float* acc, int64_t rows, int64_t columns, const TileEpilogue& e);
 
+  // --- Winograd F(4×4, 3×3) ----------------------------------------------------------------------------------------
+  // A patch of 6×6 pixels (each a pointer to its channels, null for zeros) → v[point][channels], 36 points v_stride apart.
+  void (*winograd_input)(const float* const* pixels, int64_t channels, float* v, int64_t v_stride);
+  // Nine taps, tap_stride apart, of `count` numbers (a multiple of `lanes`) → u[point][count], u_stride apart.
+  void (*winograd_weight)(const float* g, int64_t tap_stride, int64_t count, float* u, int64_t u_stride);
+  // 36 products of one patch, m_stride apart, → its 4×4 outputs y [16][panel]; wide as in `tile`.
+  void (*winograd_output)(const float* m, int64_t m_stride, bool wide, float* y);
+
   // --- attention: lanes are queries --------------------------------------------------------------------------------
   // One block of keys of the online softmax. s [keys][panel] scores in, exp(s − m') out; m, l [panel] running maximum and
   // sum, updated; the running output o [rows][panel] is multiplied by exp(m − m').

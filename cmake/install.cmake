@@ -1,0 +1,33 @@
+# What an installed hearth consists of. A user's CMakeLists.txt says
+#   find_package(hearth REQUIRED)
+#   target_link_libraries(my_program PRIVATE hearth::hearth)
+include(CMakePackageConfigHelpers)
+
+if(TARGET hearth)
+  install(TARGETS hearth RUNTIME DESTINATION bin)
+endif()
+install(DIRECTORY include/hearth DESTINATION include)
+install(DIRECTORY assets/ DESTINATION share/hearth)  # src/api/assets.cpp looks there
+
+# hearth_api and every folder below it.
+set(libraries hearth_api)
+set(seen "")
+while(libraries)
+  list(POP_FRONT libraries library)
+  if(library IN_LIST seen)
+    continue()
+  endif()
+  list(APPEND seen ${library})
+  get_target_property(links ${library} INTERFACE_LINK_LIBRARIES)
+  foreach(link IN LISTS links)
+    if(link MATCHES "^hearth_")
+      list(APPEND libraries ${link})
+    endif()
+  endforeach()
+endwhile()
+set_target_properties(hearth_api PROPERTIES EXPORT_NAME hearth)
+install(TARGETS ${seen} EXPORT hearth ARCHIVE DESTINATION lib/hearth)
+install(EXPORT hearth NAMESPACE hearth:: DESTINATION lib/cmake/hearth FILE hearth-targets.cmake)
+install(FILES cmake/hearth-config.cmake DESTINATION lib/cmake/hearth)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/hearth-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/hearth-config-version.cmake DESTINATION lib/cmake/hearth)

@@ -1,0 +1,64 @@
+#include "api/assets.h"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "support/files.h"
+
+namespace hearth::api {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Each test is a process of its own under ctest; together they must leave the variable as they found it.
+class Assets : public ::testing::Test {
+ protected:
+  void SetUp() override { unsetenv("HEARTH_ASSETS"); }
+  void TearDown() override { unsetenv("HEARTH_ASSETS"); }
+};
+
+TEST_F(Assets, of_the_source_tree_hold_the_demo_model) {
+  EXPECT_TRUE(fs::equivalent(assets_folder(), fs::path(HEARTH_SOURCE_DIR) / "assets"));
+  EXPECT_TRUE(fs::exists(demo_model_folder() / "model_index.json"));
+}
+
+// What the next test's copy of this program runs.
+TEST_F(Assets, DISABLED_print) { fmt::print("<{}>\n", assets_folder().string()); }
+
+TEST_F(Assets, an_installed_folder_goes_before_the_source_tree) {
+  const test::TemporaryFolder prefix;
+  fs::create_directories(prefix / "bin");
+  fs::copy_file("/proc/self/exe", prefix / "bin/program");
+  const std::string command = (prefix / "bin/program").string() + " --gtest_also_run_disabled_tests --gtest_filter=Assets.DISABLED_print";
+  const auto printed = [&] {
+    FILE* out = popen(command.c_str(), "r");
+    std::string text(1 << 16, '\0');
+    text.resize(fread(text.data(), 1, text.size(), out));
+    EXPECT_EQ(pclose(out), 0) << text;
+    return text.substr(text.find('<') + 1, text.find('>') - text.find('<') - 1);
+  };
+  EXPECT_EQ(printed(), std::string(HEARTH_SOURCE_DIR) + "/assets");
+  fs::create_directories(prefix / "share/hearth");
+  EXPECT_EQ(printed(), prefix / "share/hearth");
+}
+
+TEST_F(Assets, the_variable_goes_before_all) {
+  const fs::path chosen = ::testing::TempDir();
+  setenv("HEARTH_ASSETS", chosen.c_str(), 1);
+  EXPECT_EQ(assets_folder(), chosen);
+  EXPECT_EQ(demo_model_folder(), chosen / "demo-model");
+  setenv("HEARTH_ASSETS", "", 1);  // empty is unset
+  EXPECT_TRUE(fs::equivalent(assets_folder(), fs::path(HEARTH_SOURCE_DIR) / "assets"));
+}
+
+TEST_F(Assets, a_variable_that_names_no_folder_is_an_error) {
+  setenv("HEARTH_ASSETS", "nowhere/at/all", 1);
+  EXPECT_EQ(test::message_of<IoError>(assets_folder), "assets: $HEARTH_ASSETS is 'nowhere/at/all', which is no folder");
+}
+
+}  // namespace
+}  // namespace hearth::api

@@ -1,0 +1,88 @@
+// vocab.json and merges.txt.
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/json.h"
+#include "text/clip_readers.h"
+
+namespace hearth::text {
+
+using Json = nlohmann::json;
+
+Json parse_object(const std::string& text, const std::string& where) {
+  Json json = parse_json(text, where);
+  if (!json.is_object()) fail<IoError>("{}: holds no JSON object", where);
+  return json;
+}
+
+int32_t token_id(const Json& value, const std::string& token, const std::string& where) {
+  constexpr uint64_t largest = std::numeric_limits<int32_t>::max();
+  if (!value.is_number_unsigned() || value.get<uint64_t>() > largest)
+    fail<WeightError>("{}: token '{}' has id {}, needed an integer from 0 to {}", where, token, value.dump(), largest);
+  return int32_t(value.get<uint64_t>());
+}
+
+void insert_token(ClipVocabulary& v, const std::string& token, int32_t id, const std::string& where) {
+  const auto [by_name, new_name] = v.ids.emplace(token, id);
+  if (!new_name && by_name->second != id)
+    fail<WeightError>("{}: token '{}' has id {}, elsewhere it has {}", where, token, id, by_name->second);
+  const auto [by_id, new_id] = v.tokens.emplace(id, token);
+  if (!new_id && by_id->second != token)
+    fail<WeightError>("{}: id {} belongs to '{}' and to '{}', needed one token per id", where, id, by_id->second, token);
+  v.max_id = std::max(v.max_id, id);
+}
+
+void read_vocabulary(ClipVocabulary& v, const Json& vocabulary, const std::string& where) {
+  if (vocabulary.empty()) fail<WeightError>("{}: holds no tokens", where);
+  v.ids.reserve(vocabulary.size() + 64);
+  v.tokens.reserve(vocabulary.size() + 64);
+  for (const auto& [token, id] : vocabulary.items()) insert_token(v, token, token_id(id, token, where), where);
+}
+
+int32_t MergeList::id_of(std::string_view token, size_t place) const {
+  const auto it = v_.ids.find(token);
+  if (it == v_.ids.end()) fail<WeightError>("{} {}: the merge needs the token '{}', which the vocabulary lacks", where_, place, token);
+  return it->second;
+}
+
+void MergeList::add(std::string_view left, std::string_view right, size_t place) {
+  joined_.assign(left).append(right);
+  const BytePairs::Merge merge{id_of(left, place), id_of(right, place), id_of(joined_, place)};
+  if (!seen_.insert(uint64_t(uint32_t(merge.left)) << 32 | uint32_t(merge.right)).second)
+    fail<WeightError>("{} {}: the merge '{} {}' occurs twice", where_, place, left, right);
+  v_.merges.push_back(merge);
+}
+
+void read_merges(ClipVocabulary& v, std::string_view text, const std::string& where) {
+  // The reference reads at most this many; the rest of OpenAI's longer original file is not CLIP's.
+  constexpr size_t most = 49152 - 256 - 2;
+  constexpr std::string_view blanks = " \t\r";
+  MergeList merges(v, where + ": line");
+  size_t empty_line = 0;
+  for (size_t number = 1; !text.empty() && v.merges.size() < most; ++number) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (number == 1) {
+      if (line.find("#version") == line.npos) fail<WeightError>("{}: line 1 is '{}', needed '#version: …'", where, line.substr(0, 80));
+      continue;
+    }
+    const std::string_view shown = line.substr(0, 80);
+    std::string_view words[3];
+    for (std::string_view& word : words) {
+      line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
+      word = line.substr(0, line.find_first_of(blanks));
+      line.remove_prefix(word.size());
+    }
+    if (words[0].empty()) {
+      if (empty_line == 0) empty_line = number;  // allowed at the end only
+      continue;
+    }
+    if (empty_line != 0) fail<WeightError>("{}: line {} is empty, needed two pieces", where, empty_line);
+    if (words[1].empty() || !words[2].empty()) fail<WeightError>("{}: line {} is '{}', needed two pieces", where, number, shown);
+    merges.add(words[0], words[1], number);
+  }
+}
+
+}  // namespace hearth::text

@@ -1,0 +1,185 @@
+// Folders that are no CLIP tokenizer: each a clear error.
+#include "text/clip_vocabulary.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "support/golden.h"
+#include "text/clip_tokenizer.h"
+
+namespace hearth::text {
+namespace {
+
+using Json = nlohmann::json;
+
+ClipFiles demo() { return ClipFiles::read(test::folder_of(__FILE__) / "../../assets/demo-model/tokenizer"); }
+ClipFiles transformers5() { return ClipFiles::read(test::folder_of(__FILE__) / "golden/transformers5"); }
+
+template <class E> void expect_error(const ClipFiles& files, const std::string& part) {
+  try {
+    ClipVocabulary::parse(files);
+    ADD_FAILURE() << "no error, needed one with '" << part << "'";
+  } catch (const E& e) {
+    EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what() << "\n  lacks: " << part;
+    EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << e.what();
+  }
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(ClipVocabulary, MissingFiles) {
+  EXPECT_THROW(ClipTokenizer::load("no/such/folder"), IoError);
+  EXPECT_THROW(ClipTokenizer::load(test::folder_of(__FILE__) / "golden"), IoError);  // a folder without any of the files
+  ClipFiles files = demo();
+  files.vocab_json.reset();
+  expect_error<IoError>(files, "vocab.json: missing");
+  files = demo();
+  files.merges_txt.reset();
+  expect_error<IoError>(files, "merges.txt: missing");
+}
+
+TEST(ClipVocabulary, MalformedVocabulary) {
+  const auto with = [](const std::string& from, const std::string& to) {
+    ClipFiles files = demo();
+    files.vocab_json = replaced(*files.vocab_json, from, to);
+    return files;
+  };
+  expect_error<IoError>(with("{", ""), "vocab.json: no valid JSON");
+  expect_error<IoError>(with("\"!\": 0", "\"!\": 0, \"!\": 0"), "twice");
+  expect_error<WeightError>(with("\"!\": 0", "\"!\": 1"), "id 1 belongs to");
+  expect_error<WeightError>(with("\"!\": 0", "\"!\": -1"), "token '!' has id -1, needed an integer from 0");
+  expect_error<WeightError>(with("\"!\": 0", "\"!\": 0.5"), "id 0.5");
+  expect_error<WeightError>(with("\"!\": 0", "\"!\": \"0\""), "id \"0\"");
+  expect_error<WeightError>(with("\"!\": 0", "\"!\": 2147483648"), "id 2147483648");
+  expect_error<WeightError>(with("\"<|startoftext|>\"", "\"<|start|>\""), "bos_token '<|startoftext|>' is in no file");
+  ClipFiles files = demo();
+  files.vocab_json = "[]";
+  expect_error<IoError>(files, "holds no JSON object");
+  files.vocab_json = "{}";
+  expect_error<WeightError>(files, "holds no tokens");
+  files.vocab_json = "";
+  expect_error<IoError>(files, "vocab.json");
+}
+
+TEST(ClipVocabulary, MalformedMerges) {
+  const auto with = [](const std::string& from, const std::string& to) {
+    ClipFiles files = demo();
+    files.merges_txt = replaced(*files.merges_txt, from, to);
+    return files;
+  };
+  expect_error<WeightError>(with("#version: 0.2\n", ""), "line 1 is 't h', needed '#version");
+  expect_error<WeightError>(with("t h\n", "t h\nt h\n"), "line 3: the merge 't h' occurs twice");
+  expect_error<WeightError>(with("t h\n", "t h\nthh\n"), "line 3 is 'thh', needed two pieces");
+  expect_error<WeightError>(with("t h\n", "t h\nt h e\n"), "line 3 is 't h e', needed two pieces");
+  expect_error<WeightError>(with("t h\n", "t h\n\n"), "line 3 is empty");
+  expect_error<WeightError>(with("t h\n", "t h\nz qq\n"), "line 3: the merge needs the token 'qq', which the vocabulary lacks");
+  expect_error<WeightError>(with("t h\n", "t h\nz q\n"), "line 3: the merge needs the token 'zq', which the vocabulary lacks");
+  // Other line ends and a blank last line are the same file.
+  ClipFiles files = demo();
+  const size_t merges = ClipVocabulary::parse(files).merges.size();
+  std::string text;
+  for (const char c : *files.merges_txt) text += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  files.merges_txt = text + "\r\n \n";
+  EXPECT_EQ(ClipVocabulary::parse(files).merges.size(), merges);
+  EXPECT_EQ(merges, 210u);
+}
+
+TEST(ClipVocabulary, ConfigurationsThatWouldChangeIds) {
+  const auto with = [](const std::string& key, const Json& value) {
+    ClipFiles files = demo();
+    Json config = Json::parse(*files.tokenizer_config);
+    config[key] = value;
+    files.tokenizer_config = config.dump();
+    return files;
+  };
+  expect_error<UnsupportedError>(with("tokenizer_class", "T5Tokenizer"), "'tokenizer_class' = \"T5Tokenizer\" is not supported");
+  expect_error<UnsupportedError>(with("add_prefix_space", true), "'add_prefix_space' = true is not supported");
+  expect_error<UnsupportedError>(with("do_lower_case", false), "'do_lower_case' = false is not supported");
+  expect_error<UnsupportedError>(with("split_special_tokens", true), "split_special_tokens");
+  expect_error<UnsupportedError>(with("padding_side", "left"), "padding_side");
+  expect_error<UnsupportedError>(with("truncation_side", "left"), "truncation_side");
+  expect_error<UnsupportedError>(with("errors", "ignore"), "errors");
+  expect_error<UnsupportedError>(with("extra_special_tokens", Json{{"x", "<x>"}}), "extra_special_tokens");
+  expect_error<UnsupportedError>(with("strip_accents", true), "strip_accents");  // no key of CLIP's
+  expect_error<WeightError>(with("model_max_length", 1), "model_max_length is 1, needed at least 2");
+  expect_error<WeightError>(with("model_max_length", "77"), "model_max_length");
+  expect_error<WeightError>(with("added_tokens_decoder", Json::array()), "added_tokens_decoder");
+  expect_error<WeightError>(with("added_tokens_decoder", Json{{"x1", "<x>"}}), "has id 'x1'");
+  expect_error<WeightError>(with("added_tokens_decoder", Json{{"3", "<x>"}}), "id 3 belongs to '$' and to '<x>'");
+  expect_error<WeightError>(with("added_tokens_decoder", Json{{"900", "!"}}), "token '!' has id 900, elsewhere it has 0");
+  expect_error<WeightError>(with("additional_special_tokens", "x"), "additional_special_tokens");
+  ClipFiles files = with("pad_token", nullptr);
+  files.special_tokens_map.reset();
+  expect_error<WeightError>(files, "pad_token is null, needed a token");
+  files = with("pad_token", 3);
+  expect_error<WeightError>(files, "pad_token: a token is 3");
+  files = with("pad_token", "<pad>");
+  files.special_tokens_map.reset();
+  expect_error<WeightError>(files, "pad_token '<pad>' is in no file of the vocabulary");
+}
+
+TEST(ClipVocabulary, LengthsAndDefaults) {
+  ClipFiles files = demo();
+  files.tokenizer_config.reset();
+  files.special_tokens_map.reset();
+  ClipVocabulary v = ClipVocabulary::parse(files);
+  EXPECT_EQ(v.model_max_length, 77);
+  EXPECT_EQ(v.bos, 722);
+  EXPECT_EQ(v.eos, 723);
+  EXPECT_EQ(v.pad, 723);
+  EXPECT_EQ(v.max_id, 723);
+  files.tokenizer_config = R"({"model_max_length": 1000000000000000019884624838656})";  // "none": 10³⁰
+  EXPECT_EQ(ClipVocabulary::parse(files).model_max_length, 77);
+  files.tokenizer_config = R"({"model_max_length": 64, "tokenizer_class": "CLIPTokenizerFast"})";
+  EXPECT_EQ(ClipVocabulary::parse(files).model_max_length, 64);
+}
+
+TEST(ClipVocabulary, TokenizerJsonMustBeClips) {
+  const Json whole = Json::parse(*transformers5().tokenizer_json);
+  const auto with = [&](const char* pointer, const Json& value) {
+    ClipFiles files = transformers5();
+    Json changed = whole;
+    changed[Json::json_pointer(pointer)] = value;
+    files.tokenizer_json = changed.dump();
+    return files;
+  };
+  expect_error<UnsupportedError>(with("/normalizer", nullptr), "normalizer is null");
+  expect_error<UnsupportedError>(with("/normalizer/normalizers/0/type", "NFKC"), "normalizer");
+  expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/0/pattern/Regex", "\\s+"), "pattern");
+  expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/0/behavior", "Isolated"), "behavior");
+  expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/0/invert", false), "invert");
+  expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/1/add_prefix_space", true), "add_prefix_space");
+  expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/1/use_regex", false), "use_regex");
+  expect_error<WeightError>(with("/pre_tokenizer", nullptr), "pre_tokenizer");
+  expect_error<UnsupportedError>(with("/model/type", "WordPiece"), "WordPiece");
+  expect_error<UnsupportedError>(with("/model/end_of_word_suffix", ""), "end_of_word_suffix");
+  expect_error<UnsupportedError>(with("/model/continuing_subword_prefix", "##"), "continuing_subword_prefix");
+  expect_error<UnsupportedError>(with("/model/dropout", 0.1), "dropout");
+  expect_error<UnsupportedError>(with("/model/byte_fallback", true), "byte_fallback");
+  expect_error<UnsupportedError>(with("/model/ignore_merges", true), "ignore_merges");
+  expect_error<UnsupportedError>(with("/post_processor/type", "ByteLevel"), "post_processor");
+  expect_error<UnsupportedError>(with("/post_processor/cls/1", 3), "post_processor");
+  expect_error<WeightError>(with("/model/merges/0", "th"), "entry 0");
+  expect_error<WeightError>(with("/model/merges/0", "t h e"), "entry 0");
+  expect_error<WeightError>(with("/model/merges/0", Json{"t", "qqq"}), "entry 0");
+  expect_error<WeightError>(with("/model/vocab", Json::object()), "holds no tokens");
+  expect_error<WeightError>(with("/added_tokens", 3), "added_tokens");
+  expect_error<WeightError>(with("/added_tokens/0/id", "x"), "id \"x\"");
+
+  // Both spellings of merges are read.
+  Json texts = whole;
+  for (Json& merge : texts["model"]["merges"]) merge = merge[0].get<std::string>() + " " + merge[1].get<std::string>();
+  ClipFiles files = transformers5();
+  files.tokenizer_json = texts.dump();
+  EXPECT_EQ(ClipVocabulary::parse(files).merges.size(), 210u);
+}
+
+}  // namespace
+}  // namespace hearth::text
