@@ -1,0 +1,249 @@
+// Whatever is wrong with a checkpoint or a request: one line that says what, and no picture.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "e2e/checkpoint_copy.h"
+
+namespace hearth::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+// What opening and a short run throw, as "WeightError: …"; "" where they succeed.
+std::string complaint(const fs::path& path, const Request& request = {.prompt = "a cat", .steps = 1, .seed = 1},
+                      const OpenOptions& options = {}) {
+  const auto told = [&](const char* kind, const Error& e) {
+    std::string message = fmt::format("{}: {}", kind, e.what());
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+    return message;
+  };
+  try {
+    Model::open(path, options).generate(request);
+  } catch (const ShapeError& e) { return told("ShapeError", e); } catch (const WeightError& e) {
+    return told("WeightError", e);
+  } catch (const UnsupportedError& e) { return told("UnsupportedError", e); } catch (const IoError& e) {
+    return told("IoError", e);
+  } catch (const UsageError& e) { return told("UsageError", e); } catch (const NonFiniteError& e) {
+    return told("NonFiniteError", e);
+  }
+  return "";
+}
+
+// Every part, in this order, stands in the complaint.
+void expect_parts(const std::string& complaint, const std::vector<std::string>& parts) {
+  size_t at = 0;
+  for (const std::string& part : parts) {
+    at = complaint.find(part, at);
+    ASSERT_NE(at, std::string::npos) << "no '" << part << "' in: " << complaint;
+  }
+}
+
+void set(CheckpointCopy& copy, const char* file, const char* key, const Json& value) {
+  copy.edit_json(file, [&](Json& json) { json[key] = value; });
+}
+
+TEST(BadCheckpoint, NothingThere) {
+  TemporaryFolder folder;
+  expect_parts(complaint(folder / "none"), {"IoError", "none", "no such folder"});
+  expect_parts(complaint(folder.path()), {"IoError", "empty"});
+  std::ofstream(folder / "notes.txt") << "x";
+  expect_parts(complaint(folder.path()), {"IoError", "model_index.json"});
+}
+
+TEST(BadCheckpoint, MalformedJson) {
+  for (const char* file : {"model_index.json", "unet/config.json", "vae/config.json", "text_encoder/config.json",
+                           "scheduler/scheduler_config.json", "tokenizer/vocab.json"}) {
+    CheckpointCopy copy("pndm");
+    std::ofstream(copy.path() / file) << "{\"a\": ";
+    expect_parts(complaint(copy.path()), {"IoError", file, "line 1"});
+  }
+}
+
+TEST(BadCheckpoint, UnknownClassesAreNamed) {
+  const std::pair<const char*, const char*> classes[] = {{"unet", "UNet3DConditionModel"},
+                                                         {"vae", "AutoencoderTiny"},
+                                                         {"text_encoder", "T5EncoderModel"},
+                                                         {"tokenizer", "T5Tokenizer"},
+                                                         {"scheduler", "LMSDiscreteScheduler"}};
+  for (const auto& [component, name] : classes) {
+    CheckpointCopy copy("pndm");
+    copy.edit_json("model_index.json", [&, c = component, n = name](Json& json) { json[c] = {"diffusers", n}; });
+    expect_parts(complaint(copy.path()), {"UnsupportedError", name});
+  }
+  CheckpointCopy copy("pndm");
+  set(copy, "model_index.json", "_class_name", "FluxPipeline");
+  expect_parts(complaint(copy.path()), {"UnsupportedError", "'FluxPipeline'", "StableDiffusionPipeline"});
+  CheckpointCopy extra("pndm");
+  set(extra, "model_index.json", "controlnet", {"diffusers", "ControlNetModel"});
+  fs::create_directory(extra.path() / "controlnet");
+  expect_parts(complaint(extra.path()), {"UnsupportedError", "'controlnet' (ControlNetModel)"});
+}
+
+TEST(BadCheckpoint, AbsentComponents) {
+  for (const char* component : {"unet", "vae", "text_encoder", "tokenizer", "scheduler"}) {
+    CheckpointCopy null("pndm");
+    set(null, "model_index.json", component, {nullptr, nullptr});
+    expect_parts(complaint(null.path()), {"WeightError", component});
+    CheckpointCopy gone("pndm");
+    fs::remove_all(gone.path() / component);
+    expect_parts(complaint(gone.path()), {"IoError", component});
+  }
+}
+
+TEST(BadCheckpoint, PartsThatDoNotFit) {
+  {
+    CheckpointCopy copy("pndm");
+    set(copy, "text_encoder/config.json", "vocab_size", 700);
+    expect_parts(complaint(copy.path()), {"WeightError", "largest id is 723", "700 rows"});
+  }
+  {
+    CheckpointCopy copy("euler");  // 40 positions
+    set(copy, "tokenizer/tokenizer_config.json", "model_max_length", 77);
+    expect_parts(complaint(copy.path()), {"WeightError", "77 ids per prompt", "takes 40"});
+  }
+  {
+    CheckpointCopy copy("pndm");
+    set(copy, "unet/config.json", "cross_attention_dim", 32);
+    expect_parts(complaint(copy.path()), {"WeightError", "width 32", "gives 24"});
+  }
+  {
+    CheckpointCopy copy("pndm");
+    set(copy, "unet/config.json", "in_channels", 9);
+    expect_parts(complaint(copy.path()), {"UnsupportedError", "9 channels", "inpainting"});
+    set(copy, "unet/config.json", "in_channels", 8);
+    expect_parts(complaint(copy.path()), {"UnsupportedError", "8 channels", "image-editing"});
+    set(copy, "unet/config.json", "in_channels", 5);
+    expect_parts(complaint(copy.path()), {"WeightError", "takes 5", "latents have 4"});
+  }
+}
+
+TEST(BadCheckpoint, ConfigKeysThatAreNotBuiltAreNamed) {
+  const std::tuple<const char*, const char*, Json> keys[] = {{"unet/config.json", "class_embed_type", "timestep"},
+                                                             {"unet/config.json", "brand_new_key", 1},
+                                                             {"vae/config.json", "latents_mean", {0.1}},
+                                                             {"text_encoder/config.json", "hidden_act", "swish9"},
+                                                             {"scheduler/scheduler_config.json", "beta_schedule", "sigmoid"},
+                                                             {"scheduler/scheduler_config.json", "prediction_type", "flow"}};
+  for (const auto& [file, key, value] : keys) {
+    CheckpointCopy copy("pndm");
+    set(copy, file, key, value);
+    expect_parts(complaint(copy.path()), {"Error", file, key});
+  }
+}
+
+// G-51, G-30: a tensor that is missing, misshapen or left over is an error with its name.
+TEST(BadCheckpoint, TensorsMissingMisshapenUnread) {
+  CheckpointCopy copy("pndm");
+  copy.edit_tensors("unet", [&](NamedTensors& tensors) {
+    std::erase_if(tensors, [](const auto& t) { return t.first.starts_with("up_blocks.2.resnets.1."); });
+    tensors["conv_out.bias"] = Tensor::zeros(copy.device(), {5});
+    tensors["lora.down.weight"] = Tensor::zeros(copy.device(), {2, 2});
+  });
+  expect_parts(complaint(copy.path()),
+               {"WeightError", "missing", "up_blocks.2.resnets.1.", "'conv_out.bias' has shape [5]", "lora.down.weight"});
+}
+
+TEST(BadCheckpoint, NotNumbersAreFoundBeforeThePicture) {
+  for (const float bad : {NAN, INFINITY}) {
+    for (const char* component : {"text_encoder", "unet", "vae"}) {
+      CheckpointCopy copy("ancestral");
+      std::string broken;
+      copy.edit_tensors(component, [&](NamedTensors& tensors) {
+        const auto& [name, x] = *std::prev(tensors.end());
+        x.data<float>()[x.numel() - 1] = bad;  // G-84: the last element
+        broken = name;
+      });
+      expect_parts(complaint(copy.path()), {"WeightError", broken, "1 NaN or infinite"});
+    }
+  }
+}
+
+TEST(BadCheckpoint, Files) {
+  {
+    CheckpointCopy copy("pndm");
+    fs::resize_file(copy.weights("vae"), fs::file_size(copy.weights("vae")) - 1);
+    expect_parts(complaint(copy.path()), {"IoError", "vae"});
+  }
+  {
+    CheckpointCopy copy("pndm");
+    copy.shard("unet", 3);
+    fs::remove(copy.path() / "unet/diffusion_pytorch_model-00002-of-00003.safetensors");
+    expect_parts(complaint(copy.path()), {"IoError", "diffusion_pytorch_model-00002-of-00003.safetensors"});
+  }
+  {
+    CheckpointCopy copy("pndm");
+    fs::rename(copy.weights("unet"), copy.path() / "unet/diffusion_pytorch_model.bin");
+    expect_parts(complaint(copy.path()), {"UnsupportedError", "diffusion_pytorch_model.bin"});
+  }
+  {
+    CheckpointCopy copy("pndm");
+    expect_parts(complaint(copy.path(), {}, {.variant = "fp16"}), {"IoError", "fp16"});
+  }
+}
+
+// G-83: numbers that run away end the run, name the component and step, and leave no picture.
+TEST(NonFinite, EveryComponentIsNamed) {
+  const std::tuple<const char*, const char*, std::vector<std::string>> faults[] = {
+      {"text_encoder", "text_model.final_layer_norm.weight", {"NonFiniteError: text_encoder: ", "NaN or infinite"}},
+      {"unet", "mid_block.resnets.0.conv2.weight", {"NonFiniteError: unet: ", "step 1 of 2"}},
+      {"vae", "decoder.mid_block.resnets.0.conv2.weight", {"NonFiniteError: vae: ", "picture 1 of 1"}}};
+  for (const auto& [component, tensor, parts] : faults) {
+    CheckpointCopy copy("ancestral");
+    copy.edit_tensors(component, [name = tensor](NamedTensors& tensors) {
+      Tensor& x = tensors.at(name);
+      for (int64_t i = 0; i < x.numel(); ++i) x.data<float>()[i] *= 2.5e38f;
+    });
+    const Request request = {.prompt = "a cat", .steps = 2, .seed = 1};
+    expect_parts(complaint(copy.path(), request), parts);
+    // With the debugger on, the operation is named by its weight.
+    Request debugged = request;
+    debugged.debug.nan = true;
+    const std::string blame = complaint(copy.path(), debugged);
+    expect_parts(blame, {"NonFiniteError: ", "is the first with values that are no numbers"});
+    if (std::string(component) != "text_encoder") expect_parts(blame, {tensor});
+  }
+}
+
+TEST(BadRequest, OneLineEach) {
+  const fs::path folder = checkpoint_folder("pndm");
+  const Request good = {.prompt = "a cat", .width = 16, .height = 16, .steps = 1, .seed = 1};
+  ASSERT_EQ(complaint(folder, good), "");
+  const auto with = [&](auto change) {
+    Request r = good;
+    change(r);
+    return complaint(folder, r);
+  };
+  expect_parts(with([](Request& r) { r.width = 513; }), {"UsageError", "width 513", "multiple of 8"});
+  expect_parts(with([](Request& r) { r.height = 777; }), {"UsageError", "height 777", "multiple of 8"});
+  expect_parts(with([](Request& r) { r.width = 0; }), {"UsageError", "width 0"});
+  expect_parts(with([](Request& r) { r.height = -8; }), {"UsageError", "height -8"});
+  expect_parts(with([](Request& r) { r.width = int64_t(1) << 40; }), {"UsageError", "at most"});
+  expect_parts(with([](Request& r) { r.width = r.height = int64_t(1) << 19; }), {"UsageError", "GB"});
+  expect_parts(with([](Request& r) { r.steps = 0; }), {"UsageError", "0"});
+  expect_parts(with([](Request& r) { r.steps = -1; }), {"UsageError", "-1"});
+  expect_parts(with([](Request& r) { r.batch_size = 0; }), {"UsageError", "batch of 0"});
+  expect_parts(with([](Request& r) { r.guidance = NAN; }), {"UsageError", "guidance"});
+  expect_parts(with([](Request& r) { r.sampler = "eulr"; }), {"UsageError", "eulr", "euler"});
+  expect_parts(with([](Request& r) { r.sampler = "heun"; }), {"UnsupportedError", "heun"});
+  expect_parts(with([](Request& r) { r.schedule = "karas"; }), {"UsageError", "karas", "karras"});
+  expect_parts(with([](Request& r) { r.sampler = "plms", r.schedule = "karras"; }), {"UnsupportedError", "karras"});
+  expect_parts(with([](Request& r) { r.compat = "comfyui"; }), {"UsageError", "comfyui", "diffusers"});
+  expect_parts(with([](Request& r) {
+                 r.noise = Array{{1, 4, 2, 3}, std::vector<float>(24)};
+               }),
+               {"UsageError", "noise", "[1, 4, 2, 3]", "[1, 4, 2, 2]"});
+  expect_parts(with([](Request& r) { r.noise = Array{{1, 4, 2, 2}, std::vector<float>(15)}; }), {"UsageError", "noise", "15 values"});
+  expect_parts(with([](Request& r) {
+                 r.noise = Array{{1, 4, 2, 2}, std::vector<float>(16, NAN)};
+               }),
+               {"NonFiniteError", "noise", "16 of 16"});
+  expect_parts(complaint(folder, good, {.device = "quantum"}), {"UsageError", "quantum"});
+}
+
+}  // namespace
+}  // namespace hearth::test
