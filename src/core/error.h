@@ -5,15 +5,20 @@
 
 #include <fmt/core.h>
 
+#include <string>
 #include <utility>
 
 #include "hearth/error.h"
 
 namespace hearth {
 
-// throw E(formatted message).
+// The text with control characters written as \n, \t or \x1b: names come from files, and must neither break the line nor steer a
+// terminal.
+std::string one_line(std::string text);
+
+// throw E(formatted message), as one line.
 template <class E, class... Args> [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
-  throw E(fmt::format(format, std::forward<Args>(args)...));
+  throw E(one_line(fmt::format(format, std::forward<Args>(args)...)));
 }
 
 }  // namespace hearth

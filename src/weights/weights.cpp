@@ -170,7 +170,7 @@ void Weights::finish() const {
   add_list(text, unreadable_, "unreadable");
   add_list(text, non_finite_, "not finite");
   add_list(text, unread, "unread");
-  if (!text.empty()) throw WeightError(fmt::format("weights: {}: {}", source_->describe(), text));
+  if (!text.empty()) fail<WeightError>("weights: {}: {}", source_->describe(), text);
 }
 
 }  // namespace hearth

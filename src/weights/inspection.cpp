@@ -1,0 +1,168 @@
+#include "weights/inspection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "weights/checkpoint.h"
+#include "weights/published_names.h"
+
+namespace hearth {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string tensor_class(const std::string& name, const Shape& shape) {
+  if (shape.rank() >= 4) return "kernels";
+  if (shape.rank() == 2 && name.find("embedding.") != name.npos && name.find("time_embedding") == name.npos) return "embeddings";
+  if (shape.rank() >= 2) return "matrices";
+  if (name.find("norm") != name.npos || name.find(".ln_") != name.npos) return "norms";
+  return name.ends_with("bias") ? "biases" : "others";
+}
+
+void count_tensors(const std::map<std::string, TensorInfo>& tensors, InspectedComponent& c) {
+  for (const auto& [name, info] : tensors) {
+    ++c.tensors;
+    if (!info.unreadable.empty()) {
+      c.unreadable.push_back(fmt::format("'{}' {}", name, info.unreadable));
+      continue;
+    }
+    c.parameters += info.shape.numel();
+    c.bytes += info.shape.numel() * int64_t(size_of(info.dtype));
+    TypeCount& count = c.types[tensor_class(name, info.shape)][std::string(name_of(info.dtype))];
+    ++count.tensors;
+    count.parameters += info.shape.numel();
+  }
+}
+
+// By their own names, or by the official ones where the class is unknown and the names are a published other spelling.
+std::vector<Recognised> recognise_any(const std::map<std::string, TensorInfo>& tensors) {
+  std::vector<Recognised> found = recognise(tensors);
+  for (const std::string_view class_name : {"AutoencoderKL", "CLIPTextModel"}) {
+    if (!found.empty()) break;
+    std::map<std::string, TensorInfo> official;
+    for (const auto& [stored, name] : official_names(tensors, published_aliases(class_name))) official[name] = tensors.at(stored);
+    found = recognise(official);
+  }
+  return found;
+}
+
+// Keys that shape what is computed, in the order they are shown.
+constexpr std::array<const char*, 31> telling_keys{"sample_size",
+                                                   "in_channels",
+                                                   "out_channels",
+                                                   "latent_channels",
+                                                   "block_out_channels",
+                                                   "layers_per_block",
+                                                   "down_block_types",
+                                                   "up_block_types",
+                                                   "cross_attention_dim",
+                                                   "attention_head_dim",
+                                                   "num_attention_heads",
+                                                   "norm_num_groups",
+                                                   "use_linear_projection",
+                                                   "scaling_factor",
+                                                   "shift_factor",
+                                                   "force_upcast",
+                                                   "hidden_size",
+                                                   "num_hidden_layers",
+                                                   "intermediate_size",
+                                                   "hidden_act",
+                                                   "vocab_size",
+                                                   "max_position_embeddings",
+                                                   "projection_dim",
+                                                   "prediction_type",
+                                                   "beta_schedule",
+                                                   "beta_start",
+                                                   "beta_end",
+                                                   "num_train_timesteps",
+                                                   "timestep_spacing",
+                                                   "steps_offset",
+                                                   "set_alpha_to_one"};
+
+void read_config(const Config& config, InspectedComponent& c) {
+  for (const char* key : telling_keys)
+    if (config.has(key)) c.config.emplace_back(key, config.dump(key));
+}
+
+void read_weights(const WeightFiles& weights, InspectedComponent& c) {
+  c.variant = weights.variant;
+  c.index = weights.index.filename().string();
+  for (const fs::path& file : weights.files) {
+    std::error_code error;
+    const auto bytes = fs::file_size(file, error);
+    c.files.push_back({file.filename().string(), error ? 0 : int64_t(bytes)});
+  }
+  const auto source = open_weight_files(weights);
+  if (const auto* single = dynamic_cast<const SafetensorsFile*>(source.get())) c.metadata = single->header().metadata;
+  const auto tensors = source->list();
+  count_tensors(tensors, c);
+  c.recognised = recognise_any(tensors);
+}
+
+void list_variants(const fs::path& folder, InspectedComponent& c) {
+  for (const WeightFiles& set : find_weight_files(folder)) c.variants.push_back(set.variant);
+}
+
+// The classes of these libraries' components that hold no weights.
+bool has_weights(const Component& component) {
+  for (const char* kind : {"Scheduler", "Tokenizer", "FeatureExtractor", "ImageProcessor"})
+    if (component.class_name.find(kind) != std::string::npos) return false;
+  return true;
+}
+
+InspectedCheckpoint inspect_root(const fs::path& root, const std::string& variant) {
+  const Checkpoint checkpoint = Checkpoint::open(root);
+  InspectedCheckpoint found{.kind = "diffusers folder", .pipeline_class = checkpoint.pipeline_class(), .components = {}};
+  for (const Component& component : checkpoint.components()) {
+    InspectedComponent c{.name = component.name, .library = component.library, .class_name = component.class_name};
+    try {
+      if (has_weights(component)) {
+        list_variants(checkpoint.folder(component.name), c);
+        read_weights(checkpoint.files(component.name, variant), c);
+      }
+      read_config(checkpoint.config(component.name), c);
+    } catch (const Error& e) { c.problem = e.what(); }
+    found.components.push_back(std::move(c));
+  }
+  return found;
+}
+
+InspectedCheckpoint inspect_component(const fs::path& folder, const std::string& variant) {
+  InspectedComponent c{.name = fs::weakly_canonical(folder).filename().string()};
+  list_variants(folder, c);
+  if (fs::exists(folder / "config.json")) {
+    const Config config = Config::load(folder / "config.json");
+    c.class_name = config.text("_class_name", "");
+    if (const auto architectures = config.texts("architectures", std::vector<std::string>{});
+        c.class_name.empty() && !architectures.empty())
+      c.class_name = architectures[0];
+    read_config(config, c);
+  }
+  read_weights(choose_weight_files(folder, variant), c);
+  return {.kind = "component folder", .pipeline_class = {}, .components = {std::move(c)}};
+}
+
+InspectedCheckpoint inspect_file(const fs::path& file) {
+  const std::string ending = file.extension().string();
+  for (const char* other : {".ckpt", ".pt", ".pth", ".bin", ".gguf", ".onnx", ".msgpack", ".h5"})
+    if (ending == other) fail<UnsupportedError>("{}: files of this kind cannot be read, needed .safetensors", file.string());
+  InspectedComponent c{.name = file.filename().string()};
+  read_weights({.variant = {}, .index = {}, .files = {file}}, c);
+  return {.kind = "safetensors file", .pipeline_class = {}, .components = {std::move(c)}};
+}
+
+}  // namespace
+
+InspectedCheckpoint inspect_checkpoint(const fs::path& path, const std::string& variant) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) fail<IoError>("{}: no such file or folder", path.string());
+  if (!fs::is_directory(status)) return inspect_file(path);
+  const bool root = fs::exists(path / "model_index.json", error);
+  if (root || (fs::is_empty(path, error) && !error)) return inspect_root(path, variant);
+  return inspect_component(path, variant);
+}
+
+}  // namespace hearth

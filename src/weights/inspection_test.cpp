@@ -1,0 +1,132 @@
+#include "weights/inspection.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/file.h"
+#include "support/backend_test.h"
+#include "support/files.h"
+#include "support/golden.h"
+#include "weights/safetensors.h"
+
+namespace hearth {
+namespace {
+
+namespace fs = std::filesystem;
+using test::message_of;
+
+fs::path demo_model() { return test::folder_of(__FILE__) / ".." / ".." / "assets" / "demo-model"; }
+
+class inspection : public testing::Test {
+ protected:
+  std::unique_ptr<Backend> device = test::make_test_backend("reference");
+  test::TemporaryFolder folder;
+};
+
+TEST_F(inspection, the_demo_model) {
+  const InspectedCheckpoint found = inspect_checkpoint(demo_model());
+  EXPECT_EQ(found.kind, "diffusers folder");
+  EXPECT_EQ(found.pipeline_class, "StableDiffusionPipeline");
+  std::map<std::string, int64_t> parameters;
+  for (const InspectedComponent& c : found.components) {
+    EXPECT_EQ(c.problem, "") << c.name;
+    EXPECT_FALSE(c.config.empty() && c.name != "tokenizer") << c.name;
+    if (c.tensors == 0) continue;
+    parameters[c.name] = c.parameters;
+    EXPECT_EQ(c.bytes, 2 * c.parameters) << c.name;
+    for (const auto& [kind, types] : c.types)
+      for (const auto& [type, count] : types) EXPECT_EQ(type, "f16") << c.name << " " << kind;
+  }
+  // The reference's own count: sum(p.numel() for p in module.parameters()).
+  EXPECT_EQ(parameters, (std::map<std::string, int64_t>{{"text_encoder", 499328}, {"unet", 3402548}, {"vae", 809151}}));
+  EXPECT_NE(to_text(found).find("unet: UNet2DConditionModel\n"), std::string::npos);
+  EXPECT_NE(to_text(found).find("  precision    f16\n"), std::string::npos);
+}
+
+TEST_F(inspection, precision_is_told_per_class_of_tensor) {
+  const std::vector<float> values(8);
+  write_safetensors(folder / "x.safetensors",
+                    {{"a.weight", Tensor::from(*device, {2, 4}, values, DType::f16)},
+                     {"a.bias", Tensor::from(*device, {8}, values, DType::f16)},
+                     {"conv.weight", Tensor::from(*device, {2, 2, 2, 1}, values, DType::bf16)},
+                     {"norm.weight", Tensor::from(*device, {8}, values)},
+                     {"norm.bias", Tensor::from(*device, {8}, values, DType::f16)},
+                     {"token_embedding.weight", Tensor::from(*device, {4, 2}, values)},
+                     {"alpha", Tensor::from(*device, {8}, values)}},
+                    {{"format", "pt"}});
+  const InspectedCheckpoint found = inspect_checkpoint(folder / "x.safetensors");
+  EXPECT_EQ(found.kind, "safetensors file");
+  ASSERT_EQ(found.components.size(), 1u);
+  EXPECT_EQ(found.components[0].parameters, 56);
+  EXPECT_EQ(found.components[0].bytes, 32 * 2 + 24 * 4);
+  EXPECT_NE(to_text(found).find("biases f16, embeddings f32, kernels bf16, matrices f16, norms f16 and f32, others f32"), std::string::npos)
+      << to_text(found);
+  const auto json = to_json(found);
+  EXPECT_EQ(json["components"][0]["types"]["norms"],
+            (nlohmann::ordered_json{{"f16", {{"tensors", 1}, {"parameters", 8}}}, {"f32", {{"tensors", 1}, {"parameters", 8}}}}));
+  EXPECT_EQ(json["components"][0]["metadata"]["format"], "pt");
+  EXPECT_EQ(json["components"][0]["files"][0]["bytes"], int64_t(fs::file_size(folder / "x.safetensors")));
+}
+
+TEST_F(inspection, a_component_folder) {
+  const InspectedCheckpoint found = inspect_checkpoint(demo_model() / "unet");
+  EXPECT_EQ(found.kind, "component folder");
+  EXPECT_EQ(found.components.at(0).name, "unet");
+  EXPECT_EQ(found.components.at(0).class_name, "UNet2DConditionModel");
+  EXPECT_EQ(to_json(found)["components"][0]["config"]["block_out_channels"], (nlohmann::ordered_json{48, 80, 112}));
+  EXPECT_EQ(inspect_checkpoint(demo_model() / "text_encoder").components.at(0).class_name, "CLIPTextModel");
+}
+
+TEST_F(inspection, one_broken_component_does_not_hide_the_others) {
+  fs::copy(demo_model(), folder / "m", fs::copy_options::recursive);
+  fs::permissions(folder / "m" / "vae" / "diffusion_pytorch_model.safetensors", fs::perms::owner_write, fs::perm_options::add);
+  fs::resize_file(folder / "m" / "vae" / "diffusion_pytorch_model.safetensors", 1000);
+  fs::remove_all(folder / "m" / "text_encoder");
+  const InspectedCheckpoint found = inspect_checkpoint(folder / "m");
+  std::map<std::string, std::string> problems;
+  for (const InspectedComponent& c : found.components) problems[c.name] = c.problem;
+  EXPECT_NE(problems["vae"].find("the file is cut off"), std::string::npos);
+  EXPECT_NE(problems["text_encoder"].find("no such folder, which model_index.json names"), std::string::npos);
+  EXPECT_EQ(problems["unet"], "");
+}
+
+TEST_F(inspection, variants_are_listed_and_chosen) {
+  for (const char* file : {"diffusion_pytorch_model.safetensors", "diffusion_pytorch_model.fp16.safetensors"})
+    write_safetensors(folder / file, {{"a", Tensor::zeros(*device, {2}, file[23] == '.' && file[24] == 'f' ? DType::f16 : DType::f32)}});
+  const InspectedComponent full = inspect_checkpoint(folder.path()).components.at(0),
+                           half = inspect_checkpoint(folder.path(), "fp16").components.at(0);
+  EXPECT_EQ(full.variants, (std::vector<std::string>{"", "fp16"}));
+  EXPECT_EQ(full.bytes, 8);
+  EXPECT_EQ(half.bytes, 4);
+  EXPECT_EQ(half.files.at(0).name, "diffusion_pytorch_model.fp16.safetensors");
+}
+
+TEST_F(inspection, old_autoencoder_names_are_recognised) {
+  const auto tensor = [&](const Shape& shape) { return Tensor::zeros(*device, shape, DType::f16); };
+  write_safetensors(folder / "vae.safetensors", {{"encoder.down_blocks.3.resnets.1.conv2.weight", tensor({512, 512, 3, 3})},
+                                                 {"encoder.conv_out.weight", tensor({8, 512, 3, 3})},
+                                                 {"quant_conv.weight", tensor({8, 8, 1, 1})},
+                                                 {"post_quant_conv.weight", tensor({4, 4, 1, 1})},
+                                                 {"decoder.conv_in.weight", tensor({512, 4, 3, 3})},
+                                                 {"decoder.mid_block.attentions.0.query.weight", tensor({512, 512})}});
+  const InspectedCheckpoint found = inspect_checkpoint(folder / "vae.safetensors");
+  ASSERT_EQ(found.components.at(0).recognised.size(), 1u);
+  EXPECT_EQ(found.components.at(0).recognised[0].part, "autoencoder");
+}
+
+TEST_F(inspection, what_is_no_checkpoint_is_refused) {
+  const auto io = [&](const fs::path& path) { return message_of<IoError>([&] { inspect_checkpoint(path); }, folder.path()); };
+  EXPECT_EQ(io(folder / "none"), "FOLDER/none: no such file or folder");
+  EXPECT_EQ(io(folder.path()), "FOLDER: the folder is empty, needed a diffusers folder with model_index.json");
+  write_file(folder / "x.safetensors", "not one");
+  EXPECT_EQ(io(folder / "x.safetensors"), "FOLDER/x.safetensors: 7 bytes are too few for a safetensors file");
+  write_file(folder / "x.ckpt", "x");
+  EXPECT_EQ(message_of<UnsupportedError>([&] { inspect_checkpoint(folder / "x.ckpt"); }, folder.path()),
+            "FOLDER/x.ckpt: files of this kind cannot be read, needed .safetensors");
+  fs::remove(folder / "x.safetensors");
+  fs::remove(folder / "x.ckpt");
+  write_file(folder / "readme.txt", "x");
+  EXPECT_EQ(io(folder.path()), "FOLDER: has no weights, needed model.safetensors or diffusion_pytorch_model.safetensors");
+}
+
+}  // namespace
+}  // namespace hearth
