@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 sources=$(tools/sources.sh)
 headers=$(printf '%s\n' "$sources" | grep '\.h$')
 library=$(printf '%s\n' "$sources" | grep '^src/\|^include/' | grep -v '_test\.[a-z]*$')
-texts=$(find . \( -path ./.git -o -path ./build \) -prune -o -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.cmake' -o -name '*.txt' \
+texts=$(find . \( -path ./.git -o -path ./build \) -prune -o -type f \( -name '*.h' -o -name '*.inl' -o -name '*.cpp' -o -name '*.cmake' -o -name '*.txt' \
   -o -name '*.md' -o -name '*.py' -o -name '*.sh' -o -name '*.in' -o -name Makefile -o -name run \) -print | sed 's|^\./||')
 
 # rule TEXT: ends each line of standard input with the rule that it breaks.
