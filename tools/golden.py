@@ -65,9 +65,9 @@ class Taps:
 
 
 def save(folder, name, arrays, config, versions, **facts):
-    """golden/<name>.safetensors; `config` is the reference's own config.json, which the test parses."""
-    metadata = {"config": json.dumps(config, sort_keys=True), "reference": versions}
-    metadata.update({key: json.dumps(value) for key, value in facts.items()})
+    """golden/<name>.safetensors; `config` is the reference's own config.json, which the test parses. All facts stand under one
+    metadata key, because safetensors writes several in any order: the same recipe gives the same bytes."""
+    metadata = {"facts": json.dumps({"config": config, "reference": versions, **facts}, sort_keys=True)}
     path = Path(folder) / f"{name}.safetensors"
     save_file({key: np.ascontiguousarray(value, dtype=np.float32) for key, value in arrays.items()}, path, metadata=metadata)
     print(f"{path.name}: {len(arrays)} tensors, {path.stat().st_size} bytes")
@@ -86,3 +86,8 @@ def save_structure(folder, name, module, versions, *inputs, **config):
     text = json.dumps(structure, indent=0, sort_keys=True).replace("[\n", "[").replace(",\n", ",").replace("\n]", "]").replace(',"', ',\n"')
     (Path(folder) / f"{name}.json").write_text(text + "\n")
     print(f"{name}.json: {len(structure['tensors'])} tensors, {structure['flop']} flop")
+
+
+def save_defaults(folder, config):
+    """golden/defaults.json: what an empty config.json means to the reference."""
+    (Path(folder) / "defaults.json").write_text(json.dumps(config, indent=0, sort_keys=True) + "\n")

@@ -39,9 +39,12 @@ class ScaledSource : public TensorSource {
 
 struct GoldenCase {
   GoldenCase(const char* source_file, const std::string& name, Backend& device_)
-      : golden(source_file, name, device_), config_json(fact("config")), device(&device_) {}
+      : golden(source_file, name, device_),
+        facts(nlohmann::json::parse(golden.metadata().at("facts"))),
+        config_json(fact("config")),
+        device(&device_) {}
 
-  nlohmann::json fact(const std::string& key) const { return nlohmann::json::parse(golden.metadata().at(key)); }
+  nlohmann::json fact(const std::string& key) const { return facts.at(key); }
   Config config() const { return Config::parse(config_json.dump(), "config.json"); }
   // The same with one key changed.
   Config config_with(const std::string& key, const nlohmann::json& value) const {
@@ -49,7 +52,9 @@ struct GoldenCase {
     changed[key] = value;
     return Config::parse(changed.dump(), "config.json");
   }
-  Weights weights() const { return Weights(std::make_shared<ScaledSource>(fact("factor").get<float>()), *device); }
+  Weights weights(const LoadOptions& options = {}) const {
+    return Weights(std::make_shared<ScaledSource>(fact("factor").get<float>()), *device, options);
+  }
   // The input that the recipe made under this name.
   Tensor input(const std::string& name, const Shape& shape) const {
     return Tensor::from(*device, shape, test::test_values("input." + name, shape.numel()));
@@ -72,7 +77,7 @@ struct GoldenCase {
   }
 
   test::Golden golden;
-  nlohmann::json config_json;
+  nlohmann::json facts, config_json;
   Backend* device;
 };
 
@@ -130,6 +135,12 @@ struct Structure {
 
   nlohmann::json json;
 };
+
+// What an empty config.json means to the reference (golden/defaults.json) is what it means to `Settings`.
+template <class Settings> void expect_reference_defaults(const char* source_file) {
+  const std::string defaults = Structure::read(test::folder_of(source_file) / "golden" / "defaults.json");
+  EXPECT_TRUE(Settings::from(Config::parse("{}", "empty")) == Settings::from(Config::parse(defaults, "defaults.json")));
+}
 
 // The call throws E, and its message has each of the words in it.
 template <class E, class F> void expect_error(F&& call, std::initializer_list<std::string> words) {

@@ -23,9 +23,9 @@ struct VaeCase : GoldenCase {
     return input(name, {fact("batch"), size[0], size[1], channels});
   }
 
-  VaeOutputs run(const Config& json) const {
+  VaeOutputs run(const Config& json, const LoadOptions& options = {}) const {
     const AutoencoderKlConfig c = AutoencoderKlConfig::from(json);
-    Weights w = weights();
+    Weights w = weights(options);
     const AutoencoderKl vae(Scope(w), c);
     w.finish();
     const Posterior posterior = vae.encode(picture(c));
@@ -163,6 +163,19 @@ BACKEND_TEST(vae, inputs_that_do_not_fit_are_refused) {
   EXPECT_THROW(vae.encode(Tensor::zeros(device, {1, 1, 8, 3})), ShapeError);
   EXPECT_THROW(vae.decode(Tensor::zeros(device, {1, 8, 8, 3})), ShapeError);
   EXPECT_THROW(vae.decode(Tensor::zeros(device, {8, 8, 4})), ShapeError);
+}
+
+TEST(vae_config, defaults_are_the_reference_s) { expect_reference_defaults<AutoencoderKlConfig>(__FILE__); }
+
+// Weights rounded to 16 bits, arithmetic in f32: the rounding of the weights is all that shows.
+BACKEND_TEST(vae, weights_in_16_bits_change_little) {
+  const VaeCase c("sd1", device);
+  const std::vector<float> f32 = c.run(c.config()).decoded.to_vector();
+  const Tensor f16 = c.run(c.config(), {.hold = DType::f16}).decoded, bf16 = c.run(c.config(), {.hold = DType::bf16}).decoded;
+  EXPECT_CLOSE(f16, f32, 2e-3);     // observed 5.8e-4
+  EXPECT_CLOSE(bf16, f32, 1.3e-2);  // observed 4.3e-3
+  EXPECT_NE(f16.to_vector(), f32);
+  EXPECT_NE(bf16.to_vector(), f32);
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ struct AutoencoderKlConfig {
   // Reads every key. UnsupportedError names a key whose value would change the result and is not built; WeightError names
   // one that contradicts another.
   static AutoencoderKlConfig from(const Config& config);
+
+  bool operator==(const AutoencoderKlConfig&) const = default;
 };
 
 }  // namespace hearth::parts

@@ -10,8 +10,8 @@ namespace {
 struct ClipCase : GoldenCase {
   ClipCase(const std::string& name, Backend& backend) : GoldenCase(__FILE__, name, backend) {}
 
-  ClipTextOutput run(const Config& json) const {
-    Weights w = weights();
+  ClipTextOutput run(const Config& json, const LoadOptions& options = {}) const {
+    Weights w = weights(options);
     const ClipTextModel clip(Scope(w), ClipTextConfig::from(json));
     w.finish();
     return clip(fact("ids"));
@@ -127,6 +127,20 @@ BACKEND_TEST(clip, inputs_that_do_not_fit_are_refused) {
   EXPECT_THROW(clip({{1, 2}, {1}}), ShapeError);
   EXPECT_THROW(clip({{1, 50}}), UsageError);
   EXPECT_THROW(clip({{-1}}), UsageError);
+}
+
+TEST(clip_config, defaults_are_the_reference_s) { expect_reference_defaults<ClipTextConfig>(__FILE__); }
+
+// Weights rounded to 16 bits, arithmetic in f32: the rounding of the weights is all that shows.
+BACKEND_TEST(clip, weights_in_16_bits_change_little) {
+  const ClipCase c("clip_l", device);
+  const std::vector<float> f32 = c.run(c.config()).last_hidden_state.to_vector();
+  const Tensor f16 = c.run(c.config(), {.hold = DType::f16}).last_hidden_state,
+               bf16 = c.run(c.config(), {.hold = DType::bf16}).last_hidden_state;
+  EXPECT_CLOSE(f16, f32, 2e-3);     // observed 5.5e-4
+  EXPECT_CLOSE(bf16, f32, 1.2e-2);  // observed 4.1e-3
+  EXPECT_NE(f16.to_vector(), f32);
+  EXPECT_NE(bf16.to_vector(), f32);
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ struct ClipTextConfig {
   // `architectures`, or from `class_name` where model_index.json has told it. UnsupportedError names a key whose value would
   // change the result and is not built, WeightError one that contradicts another.
   static ClipTextConfig from(const Config& config, const std::string& class_name = {});
+
+  bool operator==(const ClipTextConfig&) const = default;
 };
 
 }  // namespace hearth::parts

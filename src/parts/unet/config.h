@@ -19,6 +19,7 @@ struct UnetConfig {
     bool attends_down = false, attends_up = false;  // CrossAttnDownBlock2D, CrossAttnUpBlock2D
     std::vector<int64_t> depths_down;               // transformer blocks behind each residual block; `layers` entries if it attends
     std::vector<int64_t> depths_up;                 // the same going up; layers + 1 entries
+    bool operator==(const Level&) const = default;
   };
   enum class Mid { none, resnet, cross_attention };  // null, UNetMidBlock2D, UNetMidBlock2DCrossAttn
 
@@ -48,6 +49,8 @@ struct UnetConfig {
   // Reads every key. UnsupportedError names a key whose value would change the result and is not built; WeightError names
   // one that contradicts another.
   static UnetConfig from(const Config& config);
+
+  bool operator==(const UnetConfig&) const = default;
 };
 
 }  // namespace hearth::parts

@@ -11,9 +11,9 @@ namespace {
 struct UnetCase : GoldenCase {
   UnetCase(const std::string& name, Backend& backend) : GoldenCase(__FILE__, name, backend) {}
 
-  Tensor run(const Config& json) const {
+  Tensor run(const Config& json, const LoadOptions& options = {}) const {
     const UnetConfig c = UnetConfig::from(json);
-    Weights w = weights();
+    Weights w = weights(options);
     const Unet net(Scope(w), c);
     w.finish();
     const int64_t B = fact("batch"), H = fact("height"), W = fact("width"), T = fact("tokens");
@@ -138,14 +138,13 @@ TEST(unet_config, contradictions_are_named) {
   }
 }
 
-TEST(unet_config, defaults_are_those_of_stable_diffusion_1) {
-  const UnetConfig c = UnetConfig::from(Config::parse(R"({"cross_attention_dim": 768})", "config.json"));
-  ASSERT_EQ(c.levels.size(), 4u);
-  EXPECT_EQ(c.levels[3].channels, 1280);
-  EXPECT_TRUE(c.levels[2].attends_down && c.levels[2].attends_up);
-  EXPECT_FALSE(c.levels[3].attends_down || c.levels[3].attends_up);
-  EXPECT_EQ(c.temb, 1280);
-  EXPECT_EQ(c.context, 768);
+TEST(unet_config, defaults_are_the_reference_s) { expect_reference_defaults<UnetConfig>(__FILE__); }
+
+TEST(unet_config, sample_size_is_one_side_or_height_and_width) {
+  using Sides = std::array<int64_t, 2>;
+  EXPECT_EQ(UnetConfig::from(Config::parse(R"({"sample_size": 96})", "config.json")).sample_size, (Sides{96, 96}));
+  EXPECT_EQ(UnetConfig::from(Config::parse(R"({"sample_size": [64, 40]})", "config.json")).sample_size, (Sides{64, 40}));
+  EXPECT_EQ(UnetConfig::from(Config::parse(R"({"sample_size": null})", "config.json")).sample_size, std::nullopt);
 }
 
 BACKEND_TEST(unet, inputs_that_do_not_fit_are_refused) {
@@ -176,6 +175,17 @@ BACKEND_TEST(unet, batch_of_two_equals_two_single_runs) {
     for (float v : net(x.slice(0, b, b + 1), std::span(timesteps).subspan(size_t(b), 1), context.slice(0, b, b + 1)).to_vector())
       single.push_back(v);
   EXPECT_EQ(both, single);
+}
+
+// Weights rounded to 16 bits, arithmetic in f32: the rounding of the weights is all that shows.
+BACKEND_TEST(unet, weights_in_16_bits_change_little) {
+  const UnetCase c("sd1", device);
+  const std::vector<float> f32 = c.run(c.config()).to_vector();
+  const Tensor f16 = c.run(c.config(), {.hold = DType::f16}), bf16 = c.run(c.config(), {.hold = DType::bf16});
+  EXPECT_CLOSE(f16, f32, 3e-3);     // observed 9.5e-4
+  EXPECT_CLOSE(bf16, f32, 2.5e-2);  // observed 8.4e-3
+  EXPECT_NE(f16.to_vector(), f32);
+  EXPECT_NE(bf16.to_vector(), f32);
 }
 
 }  // namespace

@@ -108,6 +108,12 @@ def structures():
         golden.save_structure(HERE, "sd15", net, VERSIONS, torch.empty(1, 3, 64, 64), **SD15)
 
 
+def defaults():
+    with torch.device("meta"):
+        golden.save_defaults(HERE, json.loads(AutoencoderKL().to_json_string()))
+
+
 cases()
 perturbed()
 structures()
+defaults()

@@ -114,6 +114,7 @@ def structures():
 
 
 structures()
+golden.save_defaults(HERE, json.loads(CLIPTextConfig().to_json_string(use_diff=False)))
 torch.set_default_dtype(torch.float64)  # the causal mask takes its type from here
 cases()
 perturbed()

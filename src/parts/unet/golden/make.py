@@ -151,6 +151,12 @@ def structures():
         golden.save_structure(HERE, name, net, VERSIONS, *inputs, **config)
 
 
+def defaults():
+    with torch.device("meta"):
+        golden.save_defaults(HERE, json.loads(UNet2DConditionModel().to_json_string()))
+
+
 cases()
 perturbed()
 structures()
+defaults()
