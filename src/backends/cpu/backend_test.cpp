@@ -164,6 +164,17 @@ TEST_P(CpuTest, a_batch_gives_the_bits_of_its_single_images) {
   }
 }
 
+TEST_P(CpuTest, layouts_are_changed_over_many_blocks) {
+  Random random(10);
+  for (const auto& [C, H, W] : std::vector<std::array<int64_t, 3>>{{130, 9, 8}, {3, 70, 65}, {65, 64, 1}, {1, 7, 9}})
+    for (const DType type : {DType::f32, DType::f16}) {
+      const auto x = random.normal(device(), {2, H, W, C}, type);
+      const Tensor turned = ops::to_channels_first(x.device);
+      EXPECT_EQ(turned.to_vector(), ops::to_channels_first(x.truth).to_vector()) << C << " " << H << " " << W;
+      EXPECT_EQ(ops::to_channels_last(turned).to_vector(), x.truth.to_vector()) << C << " " << H << " " << W;
+    }
+}
+
 // G-79: scores of 3·10⁵ that differ by 1.
 TEST_P(CpuTest, G79_scores_of_300000_keep_their_differences) {
   const int64_t S = 300, D = 2;
@@ -229,7 +240,10 @@ TEST(block_pool, reuses_blocks_counts_them_and_lets_go) {
     const std::byte* first = block.get();
     block.reset();
     EXPECT_EQ(MemoryLedger::process().use().now, before);
-    EXPECT_EQ(pool->allocate(size).get(), first) << size;
+    const size_t cached = pool->cached_bytes();
+    block = pool->allocate(size);
+    EXPECT_EQ(block.get(), first) << size;
+    EXPECT_LE(pool->cached_bytes(), cached - std::max<size_t>(size, 64));
   }
   EXPECT_GE(pool->cached_bytes(), size_t(3) << 20);
   pool->release_cached();
