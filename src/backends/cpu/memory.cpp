@@ -10,7 +10,6 @@
 namespace hearth::cpu {
 namespace {
 
-constexpr size_t huge_page = size_t(2) << 20, page = 4096;
 constexpr size_t keep_at_most = size_t(1) << 29;  // bytes that lie idle for reuse
 
 // Steps of at most an eighth, so that slightly different sizes share a block.
@@ -18,18 +17,6 @@ size_t rounded(size_t bytes) {
   size_t step = 64;
   while (step * 16 <= bytes) step *= 2;
   return std::max<size_t>(64, (bytes + step - 1) / step * step);
-}
-
-std::byte* from_system(size_t size) {
-  void* block = std::aligned_alloc(size >= huge_page ? huge_page
-                                   : size >= page    ? page
-                                                     : 64,
-                                   size >= huge_page ? (size + huge_page - 1) / huge_page * huge_page
-                                   : size >= page    ? (size + page - 1) / page * page
-                                                     : size);
-  if (!block) fail<Error>("memory: {} bytes are not to be had", size);
-  if (size >= huge_page) madvise(block, size, MADV_HUGEPAGE);
-  return static_cast<std::byte*>(block);
 }
 
 struct Scratch {
@@ -40,7 +27,7 @@ struct Scratch {
     data = nullptr;
     size = count == 0 ? 0 : rounded(count * sizeof(float));
     if (size == 0) return;
-    data = reinterpret_cast<float*>(from_system(size));
+    data = reinterpret_cast<float*>(aligned_memory(size));
     MemoryLedger::process().add(int64_t(size));
   }
   float* data = nullptr;
@@ -48,6 +35,16 @@ struct Scratch {
 };
 
 }  // namespace
+
+std::byte* aligned_memory(size_t size) {
+  constexpr size_t page = 4096, huge_page = size_t(2) << 20;
+  const bool huge = size >= huge_page;
+  void* block = nullptr;
+  if (posix_memalign(&block, huge ? huge_page : size >= page ? page : 64, size) != 0)
+    fail<Error>("memory: {} bytes are not to be had", size);
+  if (huge) madvise(block, size, MADV_HUGEPAGE);  // a request: without huge pages it is only slower
+  return static_cast<std::byte*>(block);
+}
 
 BlockPool::~BlockPool() { release_cached(); }
 
@@ -64,7 +61,7 @@ std::shared_ptr<std::byte> BlockPool::allocate(size_t bytes) {
       shrink_to(keep_at_most / 2);  // other sizes are wanted now
     }
   }
-  if (!block) block = from_system(size);
+  if (!block) block = aligned_memory(size);
   MemoryLedger::process().add(int64_t(size));
   return {block, [pool = shared_from_this(), size](std::byte* p) { pool->give_back(p, size); }};
 }

@@ -8,8 +8,11 @@
 
 namespace hearth::cpu {
 
+// `size` bytes, 64-byte aligned, in huge pages where it is large; to be freed by std::free. Error when there is no more memory.
+std::byte* aligned_memory(size_t size);
+
 // Gives out 64-byte aligned blocks and keeps what comes back: the first touch of a fresh 268 MB activation costs more than a
-// norm over it. Large blocks are page aligned and ask for huge pages. Safe from any thread.
+// norm over it. Safe from any thread.
 class BlockPool : public std::enable_shared_from_this<BlockPool> {
  public:
   ~BlockPool();

@@ -11,8 +11,7 @@ PackedWeight::PackedWeight(int64_t columns, int64_t depth, const Kernels& kernel
     : n(columns), k(depth), panel(kernels.panel), lanes(kernels.lanes), dtype(type) {
   const int64_t stored = n == 0 ? 0 : (panels() - 1) * panel + width_of(panels() - 1);
   bytes = std::max<size_t>(64, (size_t(stored * k) * size_of(dtype) + 63) / 64 * 64);
-  data = static_cast<std::byte*>(std::aligned_alloc(64, bytes));
-  if (!data) fail<Error>("memory: {} bytes for a weight are not to be had", bytes);
+  data = aligned_memory(bytes);
   MemoryLedger::process().add(int64_t(bytes));
 }
 
