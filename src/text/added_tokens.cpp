@@ -66,7 +66,7 @@ std::vector<Section> AddedTokenSplitter::split_then_clean(std::u32string_view te
   if (begin < text.size()) parts.emplace_back(text.substr(begin));
 
   // The reference edits the list in place: a neighbour that takes in a single_word token is plain text from then on, even if
-  // it was a token itself.
+  // it was a token itself. lstrip has no effect: cleaning drops that white space anyway.
   for (size_t i = 0; i < parts.size(); ++i) {
     const auto it = index_of_.find(parts[i]);
     if (it == index_of_.end()) continue;
@@ -76,8 +76,6 @@ std::vector<Section> AddedTokenSplitter::split_then_clean(std::u32string_view te
     const bool left_blocks = left && left->back() != U' ';
     const bool right_blocks = right && right->front() != U' ';
     if (token.rstrip && right) right->erase(0, size_t(std::find_if_not(right->begin(), right->end(), is_python_space) - right->begin()));
-    if (token.lstrip && left)
-      while (!left->empty() && is_python_space(left->back())) left->pop_back();
     if (token.single_word && left_blocks) {
       *left += parts[i];
       parts[i].clear();

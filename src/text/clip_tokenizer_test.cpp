@@ -37,6 +37,7 @@ TEST(ClipTokenizer, VocabularyOfGotchas21) {
   EXPECT_EQ(t.id_of("cat</w>"), 2368);
   EXPECT_EQ(t.id_of("no such token"), -1);
   EXPECT_EQ(t.tokenize("a cute cat"), (Ids{320, 2242, 2368}));
+  EXPECT_EQ(t.decode({320, 216}), "a");  // 216 is U+001C, which Python's strip() removes
 }
 
 struct Example {
@@ -144,6 +145,12 @@ TEST(FixText, Lines) {
 TEST(Cleaning, BasicDeletesUnassignedAndReplacementCharacters) {
   EXPECT_EQ(clean(U"a\ufa6e\ufffd\U000e0fffb", Cleaning::basic), U"ab");
   EXPECT_EQ(clean(U"a\ufa6db", Cleaning::basic), U"a \u8218 b");  // an ideograph, which NFC replaces
+}
+
+TEST(Cleaning, EdgesAreStripped) {
+  EXPECT_EQ(clean(U" \u00a0 A  b\n", Cleaning::ftfy), U"a b");
+  EXPECT_EQ(clean(U" \u00a0 A  b\n", Cleaning::basic), U"a b");
+  EXPECT_EQ(clean(U" \u00a0 A  b\n", Cleaning::fast), U" a b ");
 }
 
 TEST(Cleaning, Names) {

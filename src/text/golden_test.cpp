@@ -138,6 +138,15 @@ TEST(Golden, G12_TruncationAndPadding) {
   }
 }
 
+TEST(Golden, FixText) {
+  const Json golden = load_json(here() / "golden/cases.json");
+  ASSERT_GT(golden.at("fix_text").size(), 10u);
+  for (const Json& row : golden.at("fix_text")) {
+    const auto text = row.at(0).get<std::string>();
+    EXPECT_EQ(encode_utf8(fix_text(decode_utf8(text))), row.at(1).get<std::string>()) << row.at(0).dump();
+  }
+}
+
 // What transformers 5 saves, tokenizer.json alone, and its ids.
 TEST(Golden, Transformers5) {
   const std::filesystem::path folder = here() / "golden/transformers5";

@@ -141,7 +141,17 @@ PROMPTS = [
     "a red house on green hills at sunset, two pine trees", "black cat, city skyline, night, moon", "A WHITE sailing boat at sea at night!!",
     "", "!", "!! wow!", "a! b !c", "x<|endoftext|>y <|startoftext|>", "<|ENDOFTEXT|> <|EndOfText|>!", "&lt;|endoftext|&gt; !", "don't, it's we'LL .",
     "<mine>", "a <mine> b", "a<mine>b", "<mine> <mine2><mine>", "a  <l>  b", "a  <r>  b", "a <w> b", "a<w> b", "a <w>b", "<w><w>", "(<w>)", "é<w>", " <w>\t<w>",
-    "<MINE> <Mixed> <mixed> <MIXED>", "<l><r>", "<r>  <l>", "a ‹ſ› ‹ẞ› b", "photo of cat</w> here", "hello <unk> ünïcode 猫",
+    "<MINE> <Mixed> <mixed> <MIXED>", "<l><r>", "<r>  <l>", "a ‹ſ› ‹ẞ› b", "a\x1c<l>b", "a <r>\x1f\u2028b", "3<w>",
+    "<w>3", "x\u200c<w>", "a \u200d<w> b", "_<w>", "\u0301<w>", "<w>\u0903", "\u24b6<w>", "\u00b2<w>", "-<w>.", "<r>\t<w>", "<r>\x1c<w>",
+    "<mine>x <mine> x", "photo of cat</w> here", "hello <unk> ünïcode 猫",
+]  # fmt: skip
+
+
+# What no ids can show, because white space collapses and the vocabulary has no surrogates.
+FIX_TEXT = [
+    "a\r\nb", "a\rb", "a\r\r\nb\r", "a\u2028b\u2029c\u0085d", "&NewLine;&Tab;&nbsp;|", " a  b ", "&#xD83D;&#xDE00;", "&#xD7FF;&#xE000;", "\uff07\uff02\u3000\uffa1\uff9e",
+    "\x91a\x92\x93b\x94\x85\x81\x8d\x8f\x90\x9d", "\x1b[1;31mred\x1b[0m\x1b[;m\x1b[1\n\x1b]x", "&amp;amp;lt;b&gt;", "<i>&amp;\n&amp;", "&amp;\n<&amp;", "&EACUTE;&eacute;&Eacute;&EaCUTE;",
+    "&#13;&#10;&#9;&#12;&#11;x", "e\u0301\u0323&#x301;", "&fjlig;&nGt;&NotEqualTilde;", "\ufb05\u017f\u0149\u01c5\ufb00", "&DOWNARROWBAR;&CLOCKWISECONTOURINTEGRAL;&CounterClockwiseContourIntegral;",
 ]  # fmt: skip
 
 
@@ -151,7 +161,7 @@ def make_cases():
     n = len(ids_of_demo)
     specials = {ids_of_demo[t]: added(t, normalized=True, special=True) for t in ("<|startoftext|>", "<|endoftext|>")}
     flags = [
-        added("<mine>"), added("<mine2>"), added("<l>", lstrip=True), added("<r>", rstrip=True), added("<w>", single_word=True),
+        added("<mine>"), added("<mine>x"), added("<mine2>"), added("<l>", lstrip=True), added("<r>", rstrip=True), added("<w>", single_word=True),
         added("<Mixed>", normalized=True), added("‹ſ›"), added("‹ẞ›", special=True),
     ]  # fmt: skip
     decoder = {**specials, **{n + i: token for i, token in enumerate(flags)}}
@@ -224,7 +234,10 @@ def make_cases():
         assert len(all_ids) == count + 2
         encoded = slow(prompt, padding="max_length", max_length=77, truncation=True).input_ids
         rows.append({"prompt": prompt, "encoded": encoded, "removed": slow.batch_decode([all_ids[76:-1]])[0] if len(all_ids) > 77 else ""})
-    write("cases.json", {"versions": versions(), "cases": results, "lengths": rows}, ("cases", "lengths"))
+    import ftfy
+
+    fixed = [[t, ftfy.fix_text(t, fix_encoding=False)] for t in FIX_TEXT]
+    write("cases.json", {"versions": versions(), "cases": results, "lengths": rows, "fix_text": fixed}, ("cases", "lengths", "fix_text"))
 
 
 def make_transformers5():
