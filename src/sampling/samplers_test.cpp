@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ops/pointwise.h"
+#include "ops/shape_ops.h"
 #include "sampling/names.h"
 #include "support/backend_test.h"
 #include "support/golden.h"
@@ -126,19 +127,19 @@ struct Run {
   int draws = 0;
 };
 
-Run run(const std::string& name, const Tensor& start, SamplerOptions options = {}, const std::string& schedule_name = "default") {
+Run run(const std::string& name, const Tensor& start, SamplerOptions options = {}, DType answers = DType::f32) {
   const auto config = SchedulerConfig::read(
       Config::parse(R"({"beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear", "clip_sample": false})", "test"),
       "EulerDiscreteScheduler");
   const Sampler& sampler = find_sampler(name);
-  const Schedule schedule = make_schedule(config.with_class(sampler.scheduler), find_schedule(schedule_name), 7);
+  const Schedule schedule = make_schedule(config.with_class(sampler.scheduler), ScheduleKind::standard, 7);
   Run result;
   Noise noise = [&, inner = torch_cpu_noise(3)](Backend& device, const Shape& shape) mutable {
     ++result.draws;
     return inner(device, shape);
   };
-  const Network network = [](const Tensor& x, float t) {
-    return ops::linear_combination({x, ops::activate(x, Activation::silu)}, {0.4f, 0.4f + t / 5000});
+  const Network network = [answers](const Tensor& x, float t) {
+    return ops::cast(ops::linear_combination({x, ops::activate(x, Activation::silu)}, {0.4f, 0.4f + t / 5000}), answers);
   };
   result.x = sample(sampler, make_denoiser(network, schedule.prediction, 1), starting_point(schedule, start), schedule, noise, options);
   return result;
@@ -158,6 +159,18 @@ BACKEND_TEST(Samplers, eta_0_is_the_deterministic_form_bit_for_bit) {
   const Tensor start = Tensor::from(device, {2, 3, 5, 4}, test::test_values("start", 120));
   EXPECT_EQ(run("euler_ancestral", start, {.eta = 0.0}).x.to_vector(), run("euler", start).x.to_vector());
   EXPECT_NE(run("euler_ancestral", start).x.to_vector(), run("euler", start).x.to_vector());
+}
+
+// The state stays f32: a network that answers in 16 bits moves the result by about its own rounding.
+BACKEND_TEST(Samplers, G05_every_sampler_runs_with_16_bit_answers) {
+  const Tensor start = Tensor::from(device, {2, 3, 5, 4}, test::test_values("start", 120));
+  for (const Sampler& s : samplers()) {
+    const Tensor wide = run(std::string(s.name), start).x;
+    const Tensor half = run(std::string(s.name), start, {}, DType::f16).x, brain = run(std::string(s.name), start, {}, DType::bf16).x;
+    EXPECT_EQ(half.dtype(), DType::f32);
+    EXPECT_CLOSE(half, wide, 2e-3);   // observed 2.5e-4
+    EXPECT_CLOSE(brain, wide, 2e-2);  // observed 2.2e-3
+  }
 }
 
 BACKEND_TEST(Samplers, s_noise_scales_the_fresh_noise) {
