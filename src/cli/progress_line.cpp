@@ -53,7 +53,7 @@ std::string ProgressLine::bar(double elapsed) const {
   const double part = total_ > 0 ? std::clamp(double(done_) / double(total_), 0.0, 1.0) : 0;
   std::string left;
   if (done_ > 0 && done_ < total_) left = format_time(elapsed / part - elapsed) + " left";
-  const std::string head = fmt::format("{:<7}", phase_),
+  const std::string head = fmt::format("{:<7} ", phase_),
                     tail = fmt::format(" {}/{} {:3.0f}%  {}", amount(done_), amount(total_), std::floor(part * 100), left);
   const int room = std::min(columns_ - 1 - int(head.size()) - int(tail.size()) - 2, 40);
   if (room < 5) return (head + tail).substr(0, size_t(std::max(columns_ - 1, 0)));
@@ -65,7 +65,7 @@ void ProgressLine::finish() {
   if (phase_.empty()) return;
   const double elapsed = clock_() - begin_;
   const std::string whole = done_ < total_ ? fmt::format("{} of {}", amount(done_), amount(total_)) : amount(done_);
-  const std::string line = fmt::format("{:<7}{} in {}", phase_, whole, format_time(elapsed));
+  const std::string line = fmt::format("{:<7} {} in {}", phase_, whole, format_time(elapsed));
   write_(open_ ? "\r\x1b[K" + line + "\n" : line + "\n");
   open_ = false;
   phase_.clear();
@@ -91,7 +91,7 @@ void ProgressLine::update(const Progress& progress) {
     open_ = true;
   } else if (const int tenths = total_ > 0 ? int(10 * done_ / total_) : 0; tenths > tenths_ && done_ < total_ && elapsed > 5) {
     tenths_ = tenths;
-    write_(fmt::format("{:<7}{}/{}, {} left\n", phase_, amount(done_), amount(total_),
+    write_(fmt::format("{:<7} {}/{}, {} left\n", phase_, amount(done_), amount(total_),
                        format_time(elapsed * double(total_ - done_) / double(done_))));
   }
 }

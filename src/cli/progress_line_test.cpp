@@ -36,11 +36,11 @@ TEST(ProgressLine, times_and_sizes) {
 TEST(ProgressLine, a_bar_with_the_time_left) {
   Screen s(60);
   s.line.update({"sample", 0, 20});
-  EXPECT_EQ(s.take(), "\r\x1b[Ksample [" + std::string(38, '.') + "] 0/20   0%  ");
+  EXPECT_EQ(s.take(), "\r\x1b[Ksample  [" + std::string(37, '.') + "] 0/20   0%  ");
   s.time += 5;
   s.line.update({"sample", 5, 20});
   // 5 of 20 took 5 s: 15 s are left.
-  EXPECT_EQ(s.take(), "\r\x1b[Ksample [#######" + std::string(22, '.') + "] 5/20  25%  0:15 left");
+  EXPECT_EQ(s.take(), "\r\x1b[Ksample  [#######" + std::string(21, '.') + "] 5/20  25%  0:15 left");
   s.time += 0.05;
   s.line.update({"sample", 6, 20});
   EXPECT_EQ(s.take(), "");  // too soon after the last
@@ -48,9 +48,9 @@ TEST(ProgressLine, a_bar_with_the_time_left) {
   s.line.update({"sample", 20, 20});
   EXPECT_NE(s.take().find("] 20/20 100%"), std::string::npos);
   s.line.update({"decode", 0, 1});
-  EXPECT_EQ(s.take().rfind("\r\x1b[Ksample 20 in 0:25\n\r\x1b[Kdecode [", 0), 0u);
+  EXPECT_EQ(s.take().rfind("\r\x1b[Ksample  20 in 0:25\n\r\x1b[Kdecode  [", 0), 0u);
   s.line.finish();
-  EXPECT_EQ(s.take(), "\r\x1b[Kdecode 0 of 1 in 0.0 s\n");
+  EXPECT_EQ(s.take(), "\r\x1b[Kdecode  0 of 1 in 0.0 s\n");
   s.line.finish();
   EXPECT_EQ(s.take(), "");
 }
@@ -73,17 +73,17 @@ TEST(ProgressLine, plain_lines_where_there_is_no_terminal) {
   s.line.update({"load", 2'000'000'000, 2'000'000'000});
   EXPECT_EQ(s.take(), "");
   s.line.update({"sample", 0, 20});
-  EXPECT_EQ(s.take(), "load   2.0 GB in 1.0 s\n");
+  EXPECT_EQ(s.take(), "load    2.0 GB in 1.0 s\n");
   for (int i = 1; i <= 20; ++i) {
     s.time += 2;
     s.line.update({"sample", i, 20});
   }
   EXPECT_EQ(s.take(),
-            "sample 3/20, 0:34 left\nsample 4/20, 0:32 left\nsample 6/20, 0:28 left\nsample 8/20, 0:24 left\nsample 10/20, 0:20 "
-            "left\nsample 12/20, 0:16 left\n"
-            "sample 14/20, 0:12 left\nsample 16/20, 8.0 s left\nsample 18/20, 4.0 s left\n");
+            "sample  3/20, 0:34 left\nsample  4/20, 0:32 left\nsample  6/20, 0:28 left\nsample  8/20, 0:24 left\nsample  10/20, 0:20 "
+            "left\nsample  12/20, 0:16 left\n"
+            "sample  14/20, 0:12 left\nsample  16/20, 8.0 s left\nsample  18/20, 4.0 s left\n");
   s.line.finish();
-  EXPECT_EQ(s.take(), "sample 20 in 0:40\n");
+  EXPECT_EQ(s.take(), "sample  20 in 0:40\n");
 }
 
 TEST(ProgressLine, the_same_phase_again_begins_anew) {
@@ -92,11 +92,11 @@ TEST(ProgressLine, the_same_phase_again_begins_anew) {
   s.time += 1;
   s.line.update({"sample", 4, 4});
   s.line.update({"sample", 0, 4});
-  EXPECT_EQ(s.take(), "sample 4 in 1.0 s\n");
+  EXPECT_EQ(s.take(), "sample  4 in 1.0 s\n");
   s.time += 3;
   s.line.update({"sample", 4, 4});
   s.line.finish();
-  EXPECT_EQ(s.take(), "sample 4 in 3.0 s\n");
+  EXPECT_EQ(s.take(), "sample  4 in 3.0 s\n");
 }
 
 TEST(ProgressLine, a_message_takes_the_place_of_the_bar) {
@@ -117,7 +117,7 @@ TEST(ProgressLine, nothing_known_about_the_total) {
     s.time += 100;
     s.line.update({"load", 0, 0});
     s.line.finish();
-    EXPECT_NE(s.written.find("load   0 B in 1:40"), std::string::npos) << s.written;
+    EXPECT_NE(s.written.find("load    0 B in 1:40"), std::string::npos) << s.written;
   }
 }
 

@@ -1,0 +1,42 @@
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/open_flags.h"
+#include "cli/progress_line.h"
+
+namespace hearth::cli {
+namespace {
+
+void run_bench(std::span<const std::string> arguments) {
+  OpenFlags open;
+  BenchOptions options;
+  bool json = false;
+  Flags flags("bench", "Measures load, text, denoiser step and decode, and the machine's own ceilings in the same run.");
+  flags.text("-m,--model", "NAME", "sd15 (generated weights of full size), demo, or a checkpoint's folder", options.model);
+  flags.integer("-W,--width", "Pixels, a multiple of 8", options.width);
+  flags.integer("-H,--height", "Pixels, a multiple of 8", options.height);
+  flags.integer("--repeats", "Times that each part is measured; the median is told", options.repeats, {.low = 1, .high = 1000});
+  open.add_place(flags);
+  flags.toggle("--json", "Print one JSON object on stdout", json);
+  if (!flags.parse(arguments)) return;
+
+  const OpenOptions place = open.options();
+  options.variant = place.variant;
+  options.device = place.device;
+  options.threads = place.threads;
+  options.precision = place.precision;
+  options.cancel = &cancelled;
+  Bench measured;
+  {
+    ProgressLine line;
+    options.progress = [&line](const Progress& p) { line.update(p); };
+    measured = hearth::bench(options);
+  }
+  fmt::print("{}{}", json ? measured.json : measured.text, json ? "\n" : "");
+}
+
+}  // namespace
+
+const Command bench = {"bench", "measure speed and memory", run_bench};
+
+}  // namespace hearth::cli
