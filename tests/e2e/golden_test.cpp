@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "backends/backends.h"
 #include "e2e/cases.h"
 #include "support/tolerance.h"
 
@@ -43,6 +44,25 @@ TEST_P(Golden, LatentsAndPictureAreTheReferences) {
   EXPECT_LE(error, std::min(1e-4, 10 * c.rounding + 1e-6));
   EXPECT_LE(difference, 2);
 }
+
+// The same from every backend and kernel path, the slow and obvious one too.
+class GoldenOnEachBackend : public testing::TestWithParam<std::string> {};
+
+TEST_P(GoldenOnEachBackend, LatentsAreTheReferences) {
+  const bool reference = GetParam() == "reference";
+  if (!reference && !cpu_path_available(GetParam())) GTEST_SKIP() << "this processor has no " << GetParam();
+  if (!reference) ::setenv("HEARTH_CPU", GetParam().c_str(), 1);
+  for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral"}) {
+    const Case c = find_case(checkpoint, "default");
+    Model opened = Model::open(checkpoint_folder(checkpoint), {.device = reference ? "reference" : "cpu"});
+    const Generation made = opened.generate(c.request);
+    EXPECT_LE(relative_error(made.latents.values, golden_latents(c).values), 10 * c.rounding + 1e-6) << checkpoint;
+  }
+  ::unsetenv("HEARTH_CPU");
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, GoldenOnEachBackend, testing::Values("reference", "avx2", "avx512"),
+                         [](const auto& b) { return b.param; });
 
 INSTANTIATE_TEST_SUITE_P(Diffusers, Golden, testing::ValuesIn(all_cases()),
                          [](const auto& c) { return c.param.checkpoint + "_" + c.param.name; });

@@ -97,6 +97,7 @@ CHECKPOINTS = {
     ),
     # Euler ancestral, two levels of which one attends, squared-cosine betas, v-prediction, leading without the offset; float32.
     "ancestral": dict(
+        scheduler_file=dict(also={"steps_offset": 0}),  # written by hand: the pipeline that saves it has made it 1
         dtype=torch.float32,
         text=dict(hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=4, hidden_act="quick_gelu"),
         unet=dict(block_out_channels=(8, 8), layers_per_block=1, norm_num_groups=8, attention_head_dim=1, cross_attention_dim=16,

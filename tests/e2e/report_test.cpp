@@ -1,0 +1,165 @@
+// What a run tells of itself: pictures' metadata, the report, debugging, descriptions and lists.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "e2e/checkpoint_copy.h"
+#include "media/parameters.h"
+
+namespace hearth::test {
+namespace {
+
+using Json = nlohmann::json;
+
+TEST(Report, ThePictureSaysHowItWasMade) {
+  TemporaryFolder folder;
+  Model model = Model::open(checkpoint_folder("pndm"));
+  const Generation made = model.generate({.prompt = "a \"red\" house,\n赤い家",
+                                          .negative_prompt = "rain: snow",
+                                          .width = 24,
+                                          .height = 16,
+                                          .steps = 3,
+                                          .guidance = 2.5,
+                                          .sampler = "DPM++ 2M",
+                                          .schedule = "Karras",
+                                          .seed = 18446744073709551615u,
+                                          .batch_size = 2});
+  made.images[1].save(folder / "x.png");
+  const Image read = Image::load(folder / "x.png");
+  EXPECT_EQ(read.rgb, made.images[1].rgb);
+  EXPECT_EQ(read.json, made.images[1].json);
+  const Parameters parameters = parse_parameters(read.parameters);
+  EXPECT_EQ(parameters.prompt, "a \"red\" house,\n赤い家");
+  EXPECT_EQ(parameters.negative_prompt, "rain: snow");
+  EXPECT_EQ(*parameters.find("Size"), "24x16");
+  EXPECT_EQ(*parameters.find("Sampler"), "DPM++ 2M");
+  EXPECT_EQ(*parameters.find("Schedule type"), "Karras");
+  EXPECT_EQ(*parameters.find("Seed"), "0");  // the second picture's: one more, modulo 2⁶⁴
+  EXPECT_EQ(*parameters.find("Model"), "pndm");
+  const Json json = Json::parse(read.json);
+  EXPECT_EQ(json.at("seed"), 0u);
+  EXPECT_EQ(json.at("batch_index"), 1);
+  EXPECT_EQ(json.at("guidance"), 2.5);
+  EXPECT_EQ(json.at("sampler"), "dpmpp_2m");
+  EXPECT_EQ(json.at("schedule"), "karras");
+  EXPECT_EQ(json.at("precision"), "f16");
+  EXPECT_EQ(json.at("model").at("family"), "sd1");
+  EXPECT_EQ(json.at("model").at("hashes").at("unet").get<std::string>().substr(0, 10), *parameters.find("Model hash"));
+  EXPECT_EQ(json.at("defaults"), Json::array());
+}
+
+TEST(Report, DefaultsAreToldFromRequests) {
+  Model model = Model::open(checkpoint_folder("dpmpp"));
+  const Json report = Json::parse(model.generate({.prompt = "x", .width = 64, .steps = 1}).report);
+  EXPECT_EQ(report.at("request").at("defaults"), (Json{"height", "sampler", "schedule", "seed"}));
+  EXPECT_EQ(report.at("request").at("sampler"), "dpmpp_2m");
+  EXPECT_EQ(report.at("request").at("schedule"), "karras");  // the scheduler's file says so
+  EXPECT_EQ(report.at("request").at("height"), 64);
+  EXPECT_EQ(report.at("request").at("guidance"), 7.5);
+  EXPECT_EQ(report.at("components").size(), 3u);
+  for (const auto& component : report.at("components")) EXPECT_GT(component.at("parameters"), 1000);
+  for (const char* component : {"text_encoder", "unet", "vae"}) EXPECT_GT(report.at("largest_values").at(component), 0.01);
+  EXPECT_GT(report.at("memory").at("measured").at("process_peak"), report.at("memory").at("measured").at("peak"));
+}
+
+TEST(Report, DebugTellsTimesAndShapes) {
+  Model model = Model::open(checkpoint_folder("pndm"));
+  Request request = find_case("pndm", "default").request;
+  const Generation plain = model.generate(request);
+  EXPECT_FALSE(Json::parse(plain.report).contains("debug"));
+  request.debug = {.timing = true, .shapes = true, .nan = true};
+  const Generation made = model.generate(request);
+  EXPECT_EQ(made.latents.values, plain.latents.values);
+  const Json report = Json::parse(made.report), debug = report.at("debug");
+
+  double seconds = 0, flop = 0;
+  for (const auto& op : debug.at("timing").at("ops")) {
+    seconds += op.at("seconds").get<double>();
+    flop += op.at("gflop").get<double>();
+  }
+  EXPECT_GT(flop, 1e-3);
+  EXPECT_GT(seconds, 0);
+  EXPECT_LE(seconds, report.at("seconds").at("total").get<double>());
+  std::map<std::string, int64_t> calls;
+  for (const auto& block : debug.at("timing").at("blocks"))
+    calls[block.at("phase").get<std::string>() + " " + block.at("block").get<std::string>()] = block.at("calls");
+  EXPECT_EQ(calls.at("sample mid_block"), 6);  // plms: one call more than steps
+  EXPECT_EQ(calls.at("decode decoder.mid_block"), 1);
+  EXPECT_EQ(calls.count("sample decoder.mid_block"), 0u);
+
+  const auto lines = debug.at("shapes").get<std::vector<std::string>>();
+  EXPECT_NE(std::ranges::find(lines, "sample: conv2d conv_in.weight [2, 8, 8, 4] → [2, 8, 8, 8] f32, 6 times"), lines.end())
+      << debug.at("shapes").dump(1);
+}
+
+TEST(Report, ComponentsThatAreNotUsedAreNamed) {
+  CheckpointCopy copy("pndm");
+  copy.edit_json("model_index.json", [](Json& json) {
+    json["safety_checker"] = {"stable_diffusion", "StableDiffusionSafetyChecker"};
+    json["feature_extractor"] = {"transformers", "CLIPFeatureExtractor"};
+    json["requires_safety_checker"] = true;
+  });
+  for (const char* name : {"safety_checker", "feature_extractor"}) std::filesystem::create_directory(copy.path() / name);
+  Model model = Model::open(copy.path());
+  const Json notes = Json::parse(model.description()).at("notes");
+  EXPECT_EQ(notes.size(), 2u) << notes.dump();
+  EXPECT_NE(notes.dump().find("StableDiffusionSafetyChecker"), std::string::npos);
+}
+
+// What the reference's pipeline changes in old checkpoints when it loads them.
+TEST(Report, OldConfigsAreReadAsTheReferenceReadsThem) {
+  CheckpointCopy copy("pndm");
+  copy.edit_json("unet/config.json", [](Json& json) { json["_diffusers_version"] = "0.6.0.dev0"; });
+  Model model = Model::open(copy.path());
+  const Generation made = model.generate({.prompt = "x", .width = 16, .steps = 1, .seed = 1, .decode = false});
+  EXPECT_EQ(made.latents.shape, (std::vector<int64_t>{1, 4, 64, 2}));  // sample_size 8 counts as 64
+  EXPECT_TRUE(made.images.empty());
+
+  const Json notes = Json::parse(Model::open(checkpoint_folder("ancestral")).description()).at("notes");
+  EXPECT_NE(notes.dump().find("steps_offset is 1 in place of 0"), std::string::npos) << notes.dump();
+  Model euler = Model::open(checkpoint_folder("euler"));
+  const Generation clipped = euler.generate({.prompt = "x", .steps = 1, .sampler = "ddim"});
+  ASSERT_EQ(clipped.warnings.size(), 1u);
+  EXPECT_NE(clipped.warnings[0].find("\"clip_sample\": false"), std::string::npos);
+}
+
+TEST(Report, ASizeThatNobodyStatesMustBeGiven) {
+  CheckpointCopy copy("pndm");
+  copy.edit_json("unet/config.json", [](Json& json) { json["sample_size"] = nullptr; });
+  Model model = Model::open(copy.path());
+  EXPECT_THROW(model.generate({.prompt = "x", .width = 16, .steps = 1}), UsageError);
+  EXPECT_EQ(model.generate({.prompt = "x", .width = 16, .height = 8, .steps = 1}).images[0].height, 8);
+}
+
+TEST(Lists, NameWhatThereIs) {
+  const auto names = [](const std::vector<Named>& list) {
+    std::vector<std::string> result;
+    for (const Named& n : list) {
+      EXPECT_FALSE(n.summary.empty()) << n.name;
+      result.push_back(n.name);
+    }
+    return result;
+  };
+  EXPECT_EQ(names(list_models()), std::vector<std::string>{"sd1"});
+  EXPECT_EQ(names(list_samplers()), (std::vector<std::string>{"ddim", "euler", "euler_ancestral", "dpmpp_2m", "plms"}));
+  EXPECT_EQ(names(list_schedules()), (std::vector<std::string>{"default", "karras"}));
+  EXPECT_EQ(names(list_backends()), (std::vector<std::string>{"cpu", "reference"}));
+}
+
+// Two prompts in one process are two processes: the example's picture, drawn by itself, and here after another one.
+TEST(Processes, OneProcessOrTwo) {
+  TemporaryFolder folder;
+  const std::string file = (folder / "alone.png").string();
+  ASSERT_EQ(std::system((std::string(HEARTH_EXAMPLE) + " " + file + " 'a black cat' > /dev/null").c_str()), 0);
+  Model model = Model::open_demo();
+  model.generate({.prompt = "a lighthouse", .width = 64, .height = 96, .steps = 2, .seed = 5});
+  const Generation made = model.generate({.prompt = "a black cat", .steps = 12, .guidance = 6, .sampler = "dpmpp_2m", .seed = 0});
+  EXPECT_EQ(Image::load(file).rgb, made.images[0].rgb);
+  EXPECT_EQ(Image::load(file).json, made.images[0].json);
+}
+
+}  // namespace
+}  // namespace hearth::test
