@@ -1,0 +1,83 @@
+// hearth inspect: what a path is, and whether it can be run.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "e2e/checkpoint_copy.h"
+
+namespace hearth::test {
+namespace {
+
+using Json = nlohmann::json;
+
+TEST(Inspect, AWholeCheckpointIsUsable) {
+  for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "demo"}) {
+    const Inspection found = inspect(checkpoint_folder(checkpoint));
+    EXPECT_TRUE(found.usable) << found.text;
+    const Json json = Json::parse(found.json);
+    EXPECT_EQ(json.at("family"), "sd1");
+    EXPECT_EQ(json.at("problems"), Json::array());
+    EXPECT_NE(found.text.find("complete: every tensor is there and used"), std::string::npos) << found.text;
+  }
+}
+
+TEST(Inspect, WhatIsMissingMisshapenOrUnreadIsNamedPerComponent) {
+  CheckpointCopy copy("pndm");
+  copy.edit_tensors("unet", [&](NamedTensors& tensors) {
+    tensors.erase("conv_out.bias");
+    tensors["surplus"] = Tensor::zeros(copy.device(), {2});
+  });
+  copy.edit_json("vae/config.json", [](Json& json) { json["layers_per_block"] = 2; });
+  const Inspection found = inspect(copy.path());
+  EXPECT_FALSE(found.usable);
+  std::map<std::string, std::string> problems;
+  const Json json = Json::parse(found.json);
+  for (const Json& p : json.at("problems")) problems[p.at("component")] = p.at("problem");
+  ASSERT_EQ(problems.size(), 2u) << found.text;
+  EXPECT_NE(problems.at("unet").find("conv_out.bias"), std::string::npos);
+  EXPECT_NE(problems.at("unet").find("surplus"), std::string::npos);
+  EXPECT_NE(problems.at("vae").find("resnets.1"), std::string::npos);
+  for (const auto& [component, problem] : problems) EXPECT_NE(found.text.find(problem), std::string::npos);
+}
+
+TEST(Inspect, UnknownPipelinesAreNotUsable) {
+  CheckpointCopy copy("pndm");
+  copy.edit_json("model_index.json", [](Json& json) { json["_class_name"] = "KandinskyPipeline"; });
+  const Inspection found = inspect(copy.path());
+  EXPECT_FALSE(found.usable);
+  EXPECT_TRUE(Json::parse(found.json).at("family").is_null());
+  EXPECT_NE(found.text.find("'KandinskyPipeline' is not supported"), std::string::npos) << found.text;
+}
+
+TEST(Inspect, PartsOfACheckpointAreToldButNotUsable) {
+  for (const auto& path : {checkpoint_folder("pndm") / "unet", checkpoint_folder("pndm") / "vae/diffusion_pytorch_model.safetensors"}) {
+    const Inspection found = inspect(path);
+    EXPECT_FALSE(found.usable);
+    EXPECT_FALSE(found.text.empty());
+    EXPECT_FALSE(Json::parse(found.json).contains("family"));
+  }
+  EXPECT_THROW(inspect(checkpoint_folder("none")), IoError);
+}
+
+TEST(Inspect, APictureSaysHowItWasMade) {
+  TemporaryFolder folder;
+  const Generation made =
+      Model::open(checkpoint_folder("pndm")).generate({.prompt = "a cat", .width = 16, .height = 8, .steps = 1, .seed = 3});
+  made.images[0].save(folder / "cat.png");
+  const Inspection found = inspect(folder / "cat.png");
+  EXPECT_FALSE(found.usable);
+  EXPECT_NE(found.text.find("16×8"), std::string::npos);
+  EXPECT_NE(found.text.find("a cat\nSteps: 1, Sampler: PLMS"), std::string::npos) << found.text;
+  const Json json = Json::parse(found.json);
+  EXPECT_EQ(json.at("kind"), "picture");
+  EXPECT_EQ(json.at("hearth").at("seed"), 3);
+  Image bare = made.images[0];
+  bare.parameters.clear();
+  bare.json.clear();
+  bare.save(folder / "bare.png");
+  EXPECT_NE(inspect(folder / "bare.png").text.find("does not say how it was made"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hearth::test
