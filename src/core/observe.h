@@ -1,5 +1,6 @@
 // Looking on: taps name every block's output by its path in the checkpoint ("down_blocks.0.resnets.1"), op events tell
-// what ran. Nobody pays who does not look. An observer lives as long as its ObserverScope, also when something throws.
+// what ran. Nobody pays who does not look, and a dry run (Backend::computes() is false) is not told. An observer lives as long as its
+// ObserverScope, also when something throws.
 #pragma once
 
 #include <atomic>
