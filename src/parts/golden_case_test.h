@@ -137,9 +137,9 @@ struct Structure {
 };
 
 // What an empty config.json means to the reference (golden/defaults.json) is what it means to `Settings`.
-template <class Settings> void expect_reference_defaults(const char* source_file) {
+template <class Settings, class... Args> void expect_reference_defaults(const char* source_file, const Args&... args) {
   const std::string defaults = Structure::read(test::folder_of(source_file) / "golden" / "defaults.json");
-  EXPECT_TRUE(Settings::from(Config::parse("{}", "empty")) == Settings::from(Config::parse(defaults, "defaults.json")));
+  EXPECT_TRUE(Settings::from(Config::parse("{}", "empty"), args...) == Settings::from(Config::parse(defaults, "defaults.json"), args...));
 }
 
 // The call throws E, and its message has each of the words in it.

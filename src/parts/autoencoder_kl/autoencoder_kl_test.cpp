@@ -148,6 +148,9 @@ BACKEND_TEST(vae, posterior_sample_is_mean_plus_deviation_times_noise) {
   const Shape shape{1, 1, 2, 2};
   const Posterior p{Tensor::from(device, shape, std::vector<float>{1, -1, 0.5f, 2}),
                     Tensor::from(device, shape, std::vector<float>{0, -100, 100, 1.3862944f})};
+  // exp(½ · −30) and exp(½ · 20), as the reference gives them for logvar −100 and 100.
+  const std::vector<float> deviation = p.deviation(), limited{1, 3.0590232e-07f, 22026.466f, 2};
+  for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(deviation[i], limited[i], 1e-6 * limited[i]);
   const std::vector<float> got = p.sample(Tensor::from(device, shape, std::vector<float>{2, 1, -1, 0.25f})).z.to_vector();
   const std::vector<float> expected{3, -1 + 3.0590232e-07f, 0.5f - 22026.466f, 2.5f};
   for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(got[i], expected[i], 1e-6 * std::abs(expected[i]));

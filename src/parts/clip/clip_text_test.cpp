@@ -129,7 +129,10 @@ BACKEND_TEST(clip, inputs_that_do_not_fit_are_refused) {
   EXPECT_THROW(clip({{-1}}), UsageError);
 }
 
-TEST(clip_config, defaults_are_the_reference_s) { expect_reference_defaults<ClipTextConfig>(__FILE__); }
+TEST(clip_config, defaults_are_the_reference_s) {
+  expect_reference_defaults<ClipTextConfig>(__FILE__, "CLIPTextModel");
+  expect_reference_defaults<ClipTextConfig>(__FILE__, "CLIPTextModelWithProjection");
+}
 
 // Weights rounded to 16 bits, arithmetic in f32: the rounding of the weights is all that shows.
 BACKEND_TEST(clip, weights_in_16_bits_change_little) {
