@@ -104,6 +104,7 @@ TEST_F(safetensors, messages_name_the_tensor_and_what_is_wrong) {
   EXPECT_EQ(refusal(R"({"a": {"dtype": "F32", "dtype": "F32"}})", 24), "f: tensor 'a' has 'dtype' twice");
   EXPECT_EQ(refusal(R"({"a": 1})", 24), "f: tensor 'a' must be an object with dtype, shape and data_offsets");
   EXPECT_EQ(refusal(R"({"__metadata__": {"a": 1}})", 0), "f: __metadata__ must be an object of texts");
+  EXPECT_EQ(refusal(R"({"__metadata__": {"a": {}}})", 0), "f: __metadata__ must be an object of texts");
   EXPECT_EQ(refusal(R"({"__metadata__": {"a": "", "a": ""}})", 0), "f: __metadata__ has the key 'a' twice");
   EXPECT_EQ(refusal(R"({"a": )", 0), "f: header is not well-formed JSON at byte 7");
 }
@@ -114,6 +115,19 @@ TEST_F(safetensors, a_file_cut_off_anywhere_is_refused) {
     std::ofstream(folder / "cut.safetensors", std::ios::binary) << std::string_view(whole).substr(0, length);
     EXPECT_THROW(SafetensorsFile::open(folder / "cut.safetensors"), IoError) << length;
   }
+}
+
+TEST_F(safetensors, a_header_length_is_checked_before_it_is_used) {
+  const auto error = [&](uint64_t length) {
+    std::string bytes(64, ' ');
+    std::memcpy(bytes.data(), &length, 8);
+    std::ofstream(folder / "f", std::ios::binary) << bytes;
+    return message_of<IoError>([&] { SafetensorsFile::open(folder / "f"); }, folder.path());
+  };
+  EXPECT_EQ(error(57), "FOLDER/f: header of 57 bytes in a file of 64: the file is cut off");
+  EXPECT_EQ(error(100'000'000), "FOLDER/f: header of 100000000 bytes in a file of 64: the file is cut off");
+  EXPECT_EQ(error(100'000'001), "FOLDER/f: header of 100000001 bytes, at most 100000000 are allowed (is it a safetensors file?)");
+  EXPECT_EQ(error(56), "FOLDER/f: header does not begin with '{' (is it a safetensors file?)");
 }
 
 TEST_F(safetensors, what_is_no_file_is_refused) {

@@ -62,7 +62,9 @@ TEST_F(weights, values_arrive_in_the_promised_types) {
   const auto s = source({{"b16", tensor({3}, {1, 2, 3}, DType::bf16)},
                          {"h", tensor({2}, {0.5f, 65504}, DType::f16)},
                          {"d", doubles({2}, {0.1, -2})},
-                         {"table", tensor({2, 2}, {1, 2, 3, 4}, DType::f16)}});
+                         {"table", tensor({2, 2}, {1, 2, 3, 4}, DType::f16)},
+                         {"weight", tensor({2, 3}, {1, 2, 3, 4, 5, 6}, DType::bf16)},
+                         {"wide", doubles({1, 2}, {0.1, -2})}});
   Weights w(s, *device);
   const Tensor b16 = w.tensor("b16", {3}), d = w.tensor("d", {2}), h = w.tensor("h", {2}), table = w.table("table", {2, 2});
   EXPECT_EQ(b16.dtype(), DType::f32);
@@ -71,10 +73,14 @@ TEST_F(weights, values_arrive_in_the_promised_types) {
   EXPECT_EQ(d.to_vector(), (std::vector<float>{0.1f, -2}));
   EXPECT_EQ(table.dtype(), DType::f16);
   EXPECT_EQ(table.to_vector(), (std::vector<float>{1, 2, 3, 4}));
+  const Weight weight = w.weight("weight", {2, 3}, WeightKind::linear), wide = w.weight("wide", {1, 2}, WeightKind::linear);
+  EXPECT_EQ(weight.dtype, DType::bf16);
+  EXPECT_EQ(weight.shape, (Shape{2, 3}));
+  EXPECT_EQ(wide.dtype, DType::f32);
   w.finish();
-  EXPECT_EQ(w.report().tensors, 4);
-  EXPECT_EQ(w.report().parameters, 11);
-  EXPECT_EQ(s->released, (std::vector<std::string>{"b16", "d", "h", "table"}));
+  EXPECT_EQ(w.report().tensors, 6);
+  EXPECT_EQ(w.report().parameters, 19);
+  EXPECT_EQ(s->released, (std::vector<std::string>{"b16", "d", "h", "table", "weight", "wide"}));
 }
 
 TEST_F(weights, one_error_lists_everything_that_does_not_fit) {
