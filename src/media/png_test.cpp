@@ -90,8 +90,11 @@ TEST(Png, writes_what_pillow_writes_and_reads_its_files) {
 }
 
 TEST(Png, comes_back_as_written) {
-  const std::vector<PngText> texts = {
-      {"parameters", "a, b: \"c\"\nd\té"}, {"hearth", "Жук 日本 🙂"}, {"e", ""}, {"f", std::string(100'000, 'x')}};
+  const std::vector<PngText> texts = {{"parameters", "a, b: \"c\"\nd\té"},
+                                      {"hearth", "Жук 日本 🙂"},
+                                      {"just beyond Latin-1", "łódź"},
+                                      {"e", ""},
+                                      {"f", std::string(100'000, 'x')}};
   for (const auto& [W, H] : {std::pair{1, 1}, {1, 9}, {13, 1}, {64, 48}, {1000, 3}}) {
     const Pixels pixels = random_pixels(W, H, unsigned(W));
     const Png png = decode_png(encode_png(pixels, texts), "memory");

@@ -1,0 +1,64 @@
+// hearth inspect, as a process. What it finds is proven beside weights/inspection.h and in the end-to-end tests.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/process.h"
+#include "core/file.h"
+#include "media/png.h"
+
+namespace hearth::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+const fs::path demo = fs::path(HEARTH_SOURCE_DIR) / "assets/demo-model";
+
+class InspectTest : public CommandTest {};
+
+TEST_F(InspectTest, a_checkpoint) {
+  const Ended text = run({"inspect", demo});
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_EQ(text.err, "");
+  for (const char* part : {"sd1", "unet", "vae", "text_encoder"}) EXPECT_NE(text.out.find(part), std::string::npos) << text.out;
+  const Ended json = run({"inspect", demo, "--json"});
+  EXPECT_EQ(json.code, 0);
+  const Json found = Json::parse(json.out);
+  EXPECT_EQ(found["usable"], true);
+  EXPECT_EQ(found["family"], "sd1");
+}
+
+TEST_F(InspectTest, a_variant_that_is_not_there) {
+  const Ended r = run({"inspect", demo, "--variant", "fp16", "--json"});
+  if (r.code == 0) EXPECT_EQ(Json::parse(r.out)["usable"], false);
+  else EXPECT_EQ(not_one_line(r, 1), "");
+  EXPECT_NE((r.out + r.err).find("fp16"), std::string::npos);
+}
+
+TEST_F(InspectTest, a_picture_tells_how_it_was_made) {
+  ASSERT_EQ(run({"generate", "-p", "a red house", "--steps", "1", "--seed", "7", "-W", "64", "-H", "64", "-o", "a.png"}).code, 0);
+  const Ended text = run({"inspect", "a.png"});
+  EXPECT_EQ(text.code, 0) << text.err;
+  for (const char* part : {"64×64", "a red house", "Seed: 7", "Steps: 1"}) EXPECT_NE(text.out.find(part), std::string::npos) << text.out;
+  const Json json = Json::parse(run({"inspect", "a.png", "--json"}).out);
+  EXPECT_EQ(json["hearth"]["seed"], 7);
+  EXPECT_EQ(json["hearth"]["prompt"], "a red house");
+  EXPECT_EQ(json["parameters"].get<std::string>().rfind("a red house\nSteps: 1, ", 0), 0u);
+}
+
+TEST_F(InspectTest, what_is_nothing_is_one_line) {
+  EXPECT_EQ(not_one_line(run({"inspect"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"inspect", "a", "b"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"inspect", "nowhere"}), 1), "");
+  fs::create_directory(folder / "empty");
+  EXPECT_EQ(not_one_line(run({"inspect", "empty"}), 1), "");
+  write_file(folder / "text.safetensors", "not a checkpoint");
+  EXPECT_EQ(not_one_line(run({"inspect", "text.safetensors"}), 1), "");
+  const std::string png = encode_png({.width = 1, .height = 1, .rgb = {1, 2, 3}});
+  write_file(folder / "cut.png", png.substr(0, png.size() - 20));
+  EXPECT_EQ(not_one_line(run({"inspect", "cut.png"}), 1), "");
+}
+
+}  // namespace
+}  // namespace hearth::test
