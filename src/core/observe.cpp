@@ -15,15 +15,14 @@ ObserverScope::~ObserverScope() { innermost = outer_; }
 
 bool observed() { return innermost != nullptr; }
 
-// A dry run has shapes but no numbers: nothing that an observer could look at.
 void tap(std::string_view path, const Tensor& x) {
-  if (innermost && !x.backend().computes()) return;
-  for (ObserverScope* scope = innermost; scope; scope = scope->outer_) scope->observer_.on_tap(path, x);
+  for (ObserverScope* scope = innermost; scope; scope = scope->outer_)
+    if (x.backend().computes() || scope->observer_.watches_dry_runs()) scope->observer_.on_tap(path, x);
 }
 
 void notify(const OpEvent& event) {
-  if (innermost && !event.y.backend().computes()) return;
-  for (ObserverScope* scope = innermost; scope; scope = scope->outer_) scope->observer_.on_op(event);
+  for (ObserverScope* scope = innermost; scope; scope = scope->outer_)
+    if (event.y.backend().computes() || scope->observer_.watches_dry_runs()) scope->observer_.on_op(event);
 }
 
 CancelScope::CancelScope(const std::atomic<bool>& flag) : outer_(cancel_flag) { cancel_flag = &flag; }

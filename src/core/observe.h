@@ -1,6 +1,5 @@
 // Looking on: taps name every block's output by its path in the checkpoint ("down_blocks.0.resnets.1"), op events tell
-// what ran. Nobody pays who does not look, and a dry run (Backend::computes() is false) is not told. An observer lives as long as its
-// ObserverScope, also when something throws.
+// what ran. Nobody pays who does not look. An observer lives as long as its ObserverScope, also when something throws.
 #pragma once
 
 #include <atomic>
@@ -22,6 +21,8 @@ struct OpEvent {
 class Observer {
  public:
   virtual ~Observer() = default;
+  // Dry runs (Backend::computes() is false) have shapes but no numbers: only who says so is told of them.
+  virtual bool watches_dry_runs() const { return false; }
   virtual void on_op(const OpEvent&) {}
   virtual void on_tap(std::string_view /*path*/, const Tensor&) {}
 };

@@ -108,6 +108,7 @@ struct Structure {
       std::map<std::string, Shape> shapes;
     };
     struct Flop : Observer {
+      bool watches_dry_runs() const override { return true; }
       void on_op(const OpEvent& event) override { total += event.flop; }
       double total = 0;
     };
