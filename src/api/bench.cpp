@@ -79,7 +79,7 @@ void write_checkpoint(const fs::path& configs, const fs::path& folder, DType dty
   const auto plan = make_plan_backend(ledger);
   const auto text = std::make_shared<AskedTensors>(), unet = std::make_shared<AskedTensors>(), vae = std::make_shared<AskedTensors>();
   Weights text_weights(text, *plan), unet_weights(unet, *plan), vae_weights(vae, *plan);
-  Networks(text_weights, unet_weights, vae_weights, configs);
+  const Networks asked(text_weights, unet_weights, vae_weights, configs);
   fs::copy(configs, folder, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
   int64_t done = 0;
   const auto write = [&](const char* file, const AskedTensors& tensors) {

@@ -106,7 +106,7 @@ Flags::~Flags() = default;
 void Flags::add(const std::string& names, const std::string& type, const std::string& help, const std::string& shown_default,
                 std::function<void(const std::string&)> set) {
   const std::string name = long_name(names);
-  const auto take = [this, name, set = std::move(set)](const CLI::results_t& values) {
+  const auto take = [name, set = std::move(set)](const CLI::results_t& values) {
     if (values.size() != 1) fail<UsageError>("{}: given {} times, needed once", name, values.size());
     try {
       set(values[0]);

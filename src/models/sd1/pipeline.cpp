@@ -128,7 +128,12 @@ MemoryPlan StableDiffusion::plan(const ImageRequest& request) {
   dry_ledger_.reset_peak();
   const auto [B, h, w, C] = p.latents;
   const int64_t halves = sampling::uses_guidance(request.guidance) ? 2 : 1;
-  const auto empty = [&](int64_t rows) { return Tensor::empty(*dry_device_, {rows, h, w, C}); };
+  const Shape one{1, h, w, C};
+  const auto empty = [&](int64_t rows) {
+    Shape shape = one;
+    shape[0] = rows;
+    return Tensor::empty(*dry_device_, shape);
+  };
   const Tensor noise = empty(B), x = empty(B);
   {
     const Tensor states = dry_networks_->text(to_ids(config_.tokenizer, prompts_of(request))).last_hidden_state;

@@ -9,9 +9,9 @@
 namespace hearth::cpu {
 namespace {
 
-using V = __m256;  // arithmetic by operators
-using M = __m256;  // all bits of a lane
-constexpr int W = 8;
+using V = __m256;     // arithmetic by operators
+using M = __m256;     // all bits of a lane
+constexpr int W = 8;  // NOLINT(misc-definitions-in-headers)
 
 HEARTH_INLINE V set(float x) { return _mm256_set1_ps(x); }
 HEARTH_INLINE V zero() { return _mm256_setzero_ps(); }
@@ -62,7 +62,7 @@ HEARTH_INLINE void store_bf16(uint16_t* p, V v) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
 }
 
-constexpr int tile_height = 6;  // 12 accumulators, 2 of b, 1 of a
+constexpr int tile_height = 6;  // 12 accumulators, 2 of b, 1 of a; NOLINT(misc-definitions-in-headers)
 
 }  // namespace
 }  // namespace hearth::cpu

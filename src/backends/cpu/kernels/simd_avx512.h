@@ -9,9 +9,9 @@
 namespace hearth::cpu {
 namespace {
 
-using V = __m512;     // arithmetic by operators
-using M = __mmask16;  // one bit for each lane
-constexpr int W = 16;
+using V = __m512;      // arithmetic by operators
+using M = __mmask16;   // one bit for each lane
+constexpr int W = 16;  // NOLINT(misc-definitions-in-headers)
 
 HEARTH_INLINE V set(float x) { return _mm512_set1_ps(x); }
 HEARTH_INLINE V zero() { return _mm512_setzero_ps(); }
@@ -49,7 +49,7 @@ HEARTH_INLINE void store_bf16(uint16_t* p, V v) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(_mm512_mask_blend_epi32(is_nan, rounded, nan)));
 }
 
-constexpr int tile_height = 14;  // 28 accumulators, 2 of b, 1 of a
+constexpr int tile_height = 14;  // 28 accumulators, 2 of b, 1 of a; NOLINT(misc-definitions-in-headers)
 
 }  // namespace
 }  // namespace hearth::cpu
