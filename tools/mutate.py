@@ -14,6 +14,7 @@ The source is restored whatever happens. Exit status 1 when anything survived or
 
 import argparse
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -73,6 +74,7 @@ def main():
     parser.add_argument("--timeout", type=float, default=600, help="seconds for a test run (default: 600)")
     parser.add_argument("--jobs", type=int, default=2, help="compile jobs (default: 2)")
     args = parser.parse_intermixed_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the source is restored then, too
     if len(args.mutation) not in (0, 2):
         parser.error("a mutation is FILE:LINE EXPRESSION")
     lines = [" ".join(args.mutation)] if args.mutation else sys.stdin.read().splitlines()
