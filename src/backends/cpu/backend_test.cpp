@@ -49,19 +49,6 @@ TEST_P(CpuTest, linear_at_the_edges_of_tiles_panels_and_chunks) {
       }
 }
 
-TEST_P(CpuTest, a_sum_over_nothing_is_the_bias) {
-  Random random(11);
-  const auto bias = random.normal(device(), {5});
-  const Weight w{.name = "w",
-                 .shape = {5, 0},
-                 .prepared = device().prepare(Tensor::empty(device(), {5, 0}), WeightKind::linear, DType::f32),
-                 .backend = &device()};
-  Tensor result = Tensor::empty(device(), {2, 3, 5});
-  device().linear(Tensor::empty(device(), {2, 3, 0}), w, bias.device, {}, result);
-  const auto y = result.to_vector();
-  for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], bias.truth.to_vector()[i % 5]);
-}
-
 TEST_P(CpuTest, a_product_over_many_panels_and_row_blocks) {
   Random random(2);
   const auto x = random.normal(device(), {3, 171, 96});

@@ -88,7 +88,7 @@ void CpuBackend::product(const LeftRows& left, int64_t rows, int64_t image_rows,
     float* sums = right + right_size;
     std::array<Segment, most_runs> segments;
 
-    for (int64_t k0 = 0; k0 == 0 || k0 < w.k; k0 += product_chunk) {  // an empty sum is zero, and is stored
+    for (int64_t k0 = 0; k0 < w.k; k0 += product_chunk) {
       const int64_t k1 = std::min(w.k, k0 + product_chunk);
       const auto block = [&](int64_t p) { return right + (p - panel0) * product_chunk * panel; };
       if (widen)

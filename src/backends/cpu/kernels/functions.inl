@@ -23,8 +23,7 @@ HEARTH_INLINE V exp(V x) {
 HEARTH_INLINE V sigmoid(V x) { return set(1.0f) / (set(1.0f) + exp(-x)); }
 HEARTH_INLINE V silu(V x) { return x / (set(1.0f) + exp(-x)); }
 
-// x·Φ(x), error at most 1.5 ulp of x. With z = |x|/√2: ½ + ½·erf z near zero, beyond z = 1 ½·erfc z = ½·exp(z·q(z)), q a minimax fit of ln
-// erfc(z) / z.
+// x·Φ(x). With z = |x|/√2: ½ + ½·erf z near zero, beyond z = 1 ½·erfc z = ½·exp(z·q(z)), q a minimax fit of ln erfc(z) / z.
 HEARTH_INLINE V gelu(V x) {
   const V a = x * set(0.707106781f), whole = abs(a), z = min(set(6.0f), whole), s = a * a;
   V p = set(-9.667045e-06f);  // erf(a) / a
@@ -54,7 +53,7 @@ HEARTH_INLINE V gelu(V x) {
   return x * select(less(z, set(1.0f)), near, far);
 }
 
-// ½(1 + tanh u) = sigmoid(2u); errors at most 1.8 ulp of x
+// ½(1 + tanh u) = sigmoid(2u)
 HEARTH_INLINE V gelu_tanh(V x) { return x * sigmoid(set(1.59576912f) * fma(set(0.044715f) * x * x, x, x)); }
 HEARTH_INLINE V quick_gelu(V x) { return x * sigmoid(set(1.702f) * x); }
 HEARTH_INLINE V relu(V x) { return max(zero(), x); }  // NaN stays NaN
