@@ -1,7 +1,6 @@
 #include "weights/aliases.h"
 
-#include <gtest/gtest.h>
-
+#include "support/backend_test.h"
 #include "support/files.h"
 #include "weights/published_names.h"
 
@@ -48,6 +47,32 @@ TEST(aliases, G27_names_stay_distinct) {
             }),
             "aliases: 'a.1' and 'b.1' are both names of 'b.1'");
   EXPECT_EQ(message_of<WeightError>([&] { official_names(names({"a.0"}), rules); }), "aliases: 'a.0' could be 'b.0' or 'c.a'");
+}
+
+// Tells by which names it is asked.
+class Recorder : public TensorSource {
+ public:
+  std::string describe() const override { return "recorder"; }
+  std::map<std::string, TensorInfo> list() const override { return names({"a.0", "x"}); }
+  bool has(const std::string& name) const override { return list().contains(name); }
+  Tensor read(const std::string& name, const Shape&, Backend&) override { return asked.push_back("read " + name), Tensor(); }
+  void release(const std::string& name) override { asked.push_back("release " + name); }
+  std::vector<std::string> asked;
+};
+
+TEST(aliases, a_source_is_asked_by_its_own_names) {
+  const auto device = test::make_test_backend("reference");
+  const auto source = std::make_shared<Recorder>();
+  const auto official = aliased(source, std::vector<Alias>{{"a.#", "b.#"}});
+  EXPECT_TRUE(official->has("b.0"));
+  EXPECT_FALSE(official->has("a.0"));
+  EXPECT_EQ(official->list().size(), 2u);
+  EXPECT_THROW(official->read("a.0", {}, *device), WeightError);
+  official->read("b.0", {}, *device);
+  official->release("b.0");
+  official->release("a.0");
+  official->read("x", {}, *device);
+  EXPECT_EQ(source->asked, (std::vector<std::string>{"read a.0", "release a.0", "read x"}));
 }
 
 // Every rule holds the same marks on both sides, so the table reads backwards too.

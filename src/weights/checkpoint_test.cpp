@@ -90,7 +90,7 @@ TEST_F(checkpoint, a_broken_index_is_refused) {
   EXPECT_EQ(open_error(), where + "'../x' is no name of a component");
   index(R"({"_class_name": "P", "unet": ["a", "A"], "unet": ["b", "B"]})");
   EXPECT_EQ(open_error(), where + "an object has the key 'unet' twice");
-  index(R"({"_class_name": "P", "unet": ["a", "A"], "vae": ["b", "B"], "none": [null, null]})");
+  index(R"({"_class_name": "P", "unet": ["a", "A"], "vae": ["b", "B"], "none": [null, null], "_note": ["c", "C"]})");
   const Checkpoint open = Checkpoint::open(folder.path());
   EXPECT_EQ(open.components().size(), 2u);
   for (const auto& use : {std::function<void()>([&] { open.folder("vae"); }), std::function<void()>([&] { open.config("vae"); }),
