@@ -98,8 +98,8 @@ TEST(BadCheckpoint, AbsentComponents) {
 TEST(BadCheckpoint, PartsThatDoNotFit) {
   {
     CheckpointCopy copy("pndm");
-    set(copy, "text_encoder/config.json", "vocab_size", 700);
-    expect_parts(complaint(copy.path()), {"WeightError", "largest id is 723", "700 rows"});
+    set(copy, "text_encoder/config.json", "vocab_size", 723);
+    expect_parts(complaint(copy.path()), {"WeightError", "largest id is 723", "723 rows"});
   }
   {
     CheckpointCopy copy("euler");  // 40 positions
@@ -119,6 +119,14 @@ TEST(BadCheckpoint, PartsThatDoNotFit) {
     expect_parts(complaint(copy.path()), {"UnsupportedError", "8 channels", "image-editing"});
     set(copy, "unet/config.json", "in_channels", 5);
     expect_parts(complaint(copy.path()), {"WeightError", "takes 5", "latents have 4"});
+    set(copy, "unet/config.json", "in_channels", 4);
+    set(copy, "unet/config.json", "out_channels", 8);
+    expect_parts(complaint(copy.path()), {"WeightError", "gives 8", "latents have 4"});
+  }
+  for (const char* key : {"in_channels", "out_channels"}) {
+    CheckpointCopy copy("pndm");
+    set(copy, "vae/config.json", key, 1);
+    expect_parts(complaint(copy.path()), {"UnsupportedError", "1", "only 3 (RGB)"});
   }
 }
 

@@ -126,6 +126,27 @@ TEST(Report, OldConfigsAreReadAsTheReferenceReadsThem) {
   EXPECT_NE(clipped.warnings[0].find("\"clip_sample\": false"), std::string::npos);
 }
 
+TEST(Report, TheAutoencodersShiftIsLeftOutAsInTheReference) {
+  CheckpointCopy copy("pndm");
+  copy.edit_json("vae/config.json", [](Json& json) { json["shift_factor"] = 0.5; });
+  const Request request = find_case("pndm", "default").request;
+  Model model = Model::open(copy.path());
+  EXPECT_EQ(model.generate(request).images[0].rgb, Model::open(checkpoint_folder("pndm")).generate(request).images[0].rgb);
+  EXPECT_NE(model.description().find("shift_factor 0.5 is not applied"), std::string::npos);
+}
+
+// The tokenizer's class decides how prompts are cleaned: CLIPTokenizer takes a ligature apart, CLIPTokenizerFast keeps it.
+TEST(Report, TheTokenizersClassCounts) {
+  CheckpointCopy copy("pndm");
+  copy.edit_json("model_index.json", [](Json& json) { json["tokenizer"] = {"transformers", "CLIPTokenizerFast"}; });
+  const auto latents = [](const std::filesystem::path& path, const char* prompt) {
+    return Model::open(path).generate({.prompt = prompt, .width = 16, .height = 16, .steps = 2, .seed = 1}).latents.values;
+  };
+  EXPECT_EQ(latents(checkpoint_folder("pndm"), "\uFB01n"), latents(checkpoint_folder("pndm"), "fin"));
+  EXPECT_NE(latents(copy.path(), "\uFB01n"), latents(copy.path(), "fin"));
+  EXPECT_EQ(latents(copy.path(), "fin"), latents(checkpoint_folder("pndm"), "fin"));
+}
+
 TEST(Report, ASizeThatNobodyStatesMustBeGiven) {
   CheckpointCopy copy("pndm");
   copy.edit_json("unet/config.json", [](Json& json) { json["sample_size"] = nullptr; });
