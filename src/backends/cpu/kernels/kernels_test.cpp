@@ -243,7 +243,7 @@ TEST_P(KernelsTest, G80_moments_of_long_columns_very_far_from_zero) {
     double mean = 0, squares = 0;
     for (int64_t r = 0; r < rows; ++r) mean += x[r * columns + c] / double(rows);
     for (int64_t r = 0; r < rows; ++r) squares += (x[r * columns + c] - mean) * (x[r * columns + c] - mean);
-    EXPECT_NEAR(means[size_t(c)], mean, 1e-3) << c;  // half an ulp of 30000
+    EXPECT_NEAR(means[size_t(c)], mean, 1e-3) << c;             // half an ulp of 30000
     EXPECT_NEAR(all[size_t(c)], squares, 1e-5 * squares) << c;  // observed: 3e-6; without the correction 1e-4
   }
 }
