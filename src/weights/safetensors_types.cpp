@@ -1,6 +1,10 @@
 #include "weights/safetensors_types.h"
 
 #include <array>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "core/error.h"
 
 namespace hearth {
 namespace {
@@ -17,5 +21,22 @@ std::optional<DType> safetensors_type(std::string_view name) {
 }
 
 std::string_view safetensors_name(DType dtype) { return names[size_t(dtype)]; }
+
+std::string safetensors_head(std::span<const SafetensorsTensor> tensors, const std::map<std::string, std::string>& metadata) {
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  size_t end = 0;
+  for (const auto& [name, dtype, shape] : tensors) {
+    if (name == "__metadata__") fail<UsageError>("write_safetensors: a tensor cannot be named '{}'", name);
+    const size_t begin = end;
+    end += size_t(shape.numel()) * size_of(dtype);
+    header[name] = {
+        {"dtype", safetensors_name(dtype)}, {"shape", std::vector<int64_t>(shape.begin(), shape.end())}, {"data_offsets", {begin, end}}};
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  const uint64_t length = text.size();
+  return std::string(reinterpret_cast<const char*>(&length), sizeof length) + text;
+}
 
 }  // namespace hearth

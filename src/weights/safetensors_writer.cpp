@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <functional>
 
 #include "core/file.h"
 #include "weights/safetensors.h"
@@ -12,26 +12,13 @@ void write_safetensors(const std::filesystem::path& path, const std::map<std::st
   for (const auto& named : tensors) order.push_back(&named);
   std::ranges::stable_sort(order, std::greater(), [](const auto* named) { return size_of(named->second.dtype()); });
 
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
-  size_t end = 0;
+  std::vector<SafetensorsTensor> listed;
   for (const auto* named : order) {
     const auto& [name, x] = *named;
-    if (name == "__metadata__") fail<UsageError>("write_safetensors: a tensor cannot be named '{}'", name);
     if (!x.contiguous()) fail<ShapeError>("write_safetensors: '{}' {} is strided, needed a contiguous tensor", name, x.shape());
-    const size_t begin = end;
-    end += x.bytes();
-    header[name] = {{"dtype", safetensors_name(x.dtype())},
-                    {"shape", std::vector<int64_t>(x.shape().begin(), x.shape().end())},
-                    {"data_offsets", {begin, end}}};
+    listed.push_back({name, x.dtype(), x.shape()});
   }
-  std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');
-
-  std::string bytes;
-  bytes.reserve(8 + text.size() + end);
-  const uint64_t length = text.size();
-  bytes.append(reinterpret_cast<const char*>(&length), 8).append(text);
+  std::string bytes = safetensors_head(listed, metadata);
   for (const auto* named : order) bytes.append(reinterpret_cast<const char*>(named->second.raw()), named->second.bytes());
   write_file(path, bytes);
 }

@@ -2,24 +2,15 @@
 
 #include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "core/backend.h"
 #include "core/observe.h"
+#include "weights/safetensors_types.h"
 #include "weights/seeded.h"
 
 namespace hearth {
 namespace {
-
-const char* safetensors_type(DType dtype) {
-  switch (dtype) {
-    case DType::f32: return "F32";
-    case DType::f16: return "F16";
-    case DType::bf16: return "BF16";
-    default: fail<UnsupportedError>("seeded file: weights are written as f32, f16 or bf16, not as {}", name_of(dtype));
-  }
-}
 
 void store(const float* from, int64_t n, DType dtype, char* to) {
   if (dtype == DType::f32) std::memcpy(to, from, size_t(n) * sizeof(float));
@@ -38,22 +29,15 @@ Tensor AskedTensors::read(const std::string& name, const Shape& wanted, Backend&
 }
 
 void write_seeded_file(const std::filesystem::path& file, const std::map<std::string, Shape>& tensors, DType dtype, ThreadPool& threads) {
-  nlohmann::json header;
-  int64_t at = 0;
-  for (const auto& [name, shape] : tensors) {
-    const int64_t end = at + shape.numel() * int64_t(size_of(dtype));
-    header[name] = {
-        {"dtype", safetensors_type(dtype)}, {"shape", std::vector<int64_t>(shape.begin(), shape.end())}, {"data_offsets", {at, end}}};
-    at = end;
-  }
-  std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');
+  if (dtype != DType::f32 && !is_16bit_float(dtype))
+    fail<UnsupportedError>("seeded file: weights are written as f32, f16 or bf16, not as {}", name_of(dtype));
+  std::vector<SafetensorsTensor> listed;
+  for (const auto& [name, shape] : tensors) listed.push_back({name, dtype, shape});
+  const std::string head = safetensors_head(listed);
 
   const std::filesystem::path partial = file.string() + ".partial";
   std::ofstream out(partial, std::ios::binary);
-  const uint64_t length = text.size();
-  out.write(reinterpret_cast<const char*>(&length), sizeof length);
-  out.write(text.data(), std::streamsize(text.size()));
+  out.write(head.data(), std::streamsize(head.size()));
 
   constexpr int64_t chunk = 1 << 22, grain = 1 << 16;  // elements at a time, and per piece of work
   std::vector<char> buffer(size_t(chunk) * size_of(dtype));
@@ -76,7 +60,7 @@ void write_seeded_file(const std::filesystem::path& file, const std::map<std::st
   if (out) std::filesystem::rename(partial, file, failed);
   if (!out || failed) {
     std::filesystem::remove(partial, failed);
-    fail<IoError>("{}: cannot be written ({} bytes needed)", file.string(), at);
+    fail<IoError>("{}: cannot be written", file.string());
   }
 }
 
