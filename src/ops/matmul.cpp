@@ -12,13 +12,14 @@ Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilog
   const int64_t N = w.out(), K = w.in();
   if (x.rank() < 1 || x.size(-1) != K)
     fail<ShapeError>("linear: x {} ends in {} features, weight {} {} needs {}", x.shape(), x.rank() ? x.size(-1) : 0, w.name, w.shape, K);
+  if (K < 1) fail<ShapeError>("linear: weight {} {} has no inputs", w.name, w.shape);
   require_vector("linear", "bias", bias, N);
 
   const Shape out = x.shape().with_last(N);
   const int64_t B = x.rank() > 1 ? x.size(0) : 1;
   check_epilogue("linear", e, out, B);
   const OpTrace trace("linear", x, w.name, 2.0 * double(out.numel()) * double(K));
-  const int64_t rows = K == 0 ? 0 : x.numel() / K;
+  const int64_t rows = x.numel() / K;
   Tensor y = Tensor::empty(x.backend(), out, e.out.value_or(x.dtype()));
   if (y.numel() == 0) return y;
   Epilogue flat = e;

@@ -61,6 +61,7 @@ BACKEND_TEST(linear, refuses_what_does_not_fit) {
   const Tensor x = Tensor::zeros(device, {2, 10}), v6 = Tensor::zeros(device, {6});
   EXPECT_THROW(ops::linear(Tensor::zeros(device, {2, 9}), w.device), ShapeError);
   EXPECT_THROW(ops::linear(x, conv.device), ShapeError);
+  EXPECT_THROW(ops::linear(Tensor::zeros(device, {2, 0}), {.name = "w", .shape = {6, 0}, .backend = &device}), ShapeError);
   EXPECT_THROW(ops::linear(x, w.device, Tensor::zeros(device, {7})), ShapeError);
   EXPECT_THROW(ops::linear(x, w.device, Tensor::zeros(device, {6}, DType::f16)), ShapeError);
   EXPECT_THROW(ops::linear(x, w.device, v6, {.residual = Tensor::zeros(device, {6, 2})}), ShapeError);
