@@ -216,11 +216,11 @@ TEST(Pipeline, ASeedIsDrawnAndToldWhenNoneIsGiven) {
 TEST(Pipeline, MemoryIsPlannedBeforeTheRun) {
   const int64_t others = MemoryLedger::process().use().now;  // models of other tests
   Model model = Model::open(checkpoint_folder("demo"), {.threads = 2});
-  const Generation made = model.generate({.prompt = "a cat", .width = 256, .height = 256, .steps = 1, .seed = 1});
+  const Generation made = model.generate({.prompt = "a cat", .width = 512, .height = 512, .steps = 1, .seed = 1});
   const nlohmann::json memory = nlohmann::json::parse(made.report).at("memory");
   const double planned = memory.at("planned").at("peak"), measured = memory.at("measured").at("peak").get<double>() - double(others);
   if (std::getenv("HEARTH_PRINT_ERRORS")) printf("planned %.0f measured %.0f\n", planned, measured);
-  EXPECT_GE(planned, 0.8 * measured);  // 24.2 MB; 24.8 MB with AVX2, 27.4 MB with AVX-512: the kernels' own scratch is not planned
+  EXPECT_GE(planned, 0.9 * measured);  // 68.4 MB of 71.9 MB: the kernels' scratch, some MB whatever the size, is not planned
   EXPECT_LE(planned, 1.3 * measured);
 }
 
