@@ -24,5 +24,17 @@ TEST(DebugText, slowest_first_with_share_and_rate) {
   EXPECT_EQ(debug_text(nlohmann::ordered_json::object()), "");
 }
 
+TEST(DebugText, no_time_and_short_names) {
+  const auto debug = nlohmann::ordered_json::parse(R"({"timing": {
+    "ops": [{"phase": "encode", "op": "gelu", "calls": 1, "seconds": 0, "gflop": 1}],
+    "blocks": [{"phase": "encode", "block": "mid", "calls": 1, "seconds": 0}]}})");
+  EXPECT_EQ(debug_text(debug),
+            "phase    op      calls    seconds  share   GFLOP/s\n"
+            "encode   gelu        1     0.0000   0.0%          \n"
+            "\n"
+            "phase    block    calls    seconds  share   GFLOP/s\n"
+            "encode   mid          1     0.0000   0.0%          ");
+}
+
 }  // namespace
 }  // namespace hearth::cli

@@ -37,8 +37,7 @@ struct Flags::Parser {
       }
       const size_t equals = std::min(word.find('='), word.size());
       const std::string flag = word.substr(0, equals);
-      if (word.size() > 2 && word[0] == '-' && word[1] != '-' && knows('-' + flag))
-        fail<UsageError>("{}: unknown flag; did you mean -{}?", flag, flag);
+      if (word[0] == '-' && knows('-' + flag)) fail<UsageError>("{}: unknown flag; did you mean -{}?", flag, flag);
       const CLI::Option* option = knows(flag) ? app.get_option_no_throw(flag) : nullptr;
       const bool takes_value = option != nullptr && option->get_items_expected_max() > 0;
       if (!takes_value) {

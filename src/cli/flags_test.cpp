@@ -87,6 +87,8 @@ TEST(Flags, G66_what_is_wrong_is_said_with_its_name) {
   EXPECT_EQ(refusal({"-prompt", "x"}), "-prompt: unknown flag; did you mean --prompt?");
   EXPECT_EQ(refusal({"-prompt=x"}), "-prompt: unknown flag; did you mean --prompt?");
   EXPECT_EQ(refusal({"a", "b"}), "'b': unexpected argument (see hearth draw --help)");
+  EXPECT_EQ(refusal({"a", "b", "c"}), "'b': unexpected argument (see hearth draw --help)");
+  EXPECT_EQ(refusal({"a", "-"}), "'-': unexpected argument (see hearth draw --help)");
   EXPECT_EQ(refusal({"--steps", "x"}), "--steps: 'x' is not a whole number");
   EXPECT_EQ(refusal({"-s", "0"}), "--steps: 0 is out of range, needed 1 to 1000");
   EXPECT_EQ(refusal({"--guidance", "x"}), "--cfg-scale: 'x' is not a number");
@@ -111,6 +113,31 @@ TEST(Flags, G65_help_shows_the_value_that_the_variable_has) {
         "--sampler ddim|euler", "Which (default: ddim)", "What to draw (default: nothing)", "Strength (default: 7.5)", "-h,--help"})
     EXPECT_NE(help.find(part), std::string::npos) << part << " in\n" << help;
   EXPECT_EQ(help.back(), '\n');
+  EXPECT_NE(help.find("Usage: hearth draw [FLAGS]"), std::string::npos) << help;
+  const size_t steps = help.find("Steps (default: 33)");
+  EXPECT_EQ(steps - help.rfind('\n', steps) - 1, 38u) << help;
+}
+
+TEST(Flags, a_text_of_its_own_stands_for_the_names) {
+  Values v;
+  Flags flags("draw", "Draws.");
+  flags.choice("--sampler", "NAME", "See the list", v.sampler, {.names = {"ddim", "euler"}}, "own");
+  EXPECT_NE(flags.help().find("--sampler NAME "), std::string::npos) << flags.help();
+  EXPECT_EQ(flags.help().find("ddim"), std::string::npos);
+}
+
+TEST(Flags, lines_of_help_are_as_long_as_they_can_be) {
+  // A word more in the first line would be one column too many.
+  std::string words = std::string(54, 'x') + " " + std::string(56, 'y');
+  for (size_t i = 0; i < 300; ++i) words.append(1, ' ').append(1 + i * 7 % 11, 'z');
+  const std::string help = Flags("draw", words, "First.\nSecond.").help();
+  size_t begin = 0, lines = 0;
+  for (size_t end; (end = help.find('\n', begin)) > begin && help[end + 1] != '\n'; begin = end + 1, ++lines) {
+    EXPECT_LE(end - begin, 110u);
+    EXPECT_GT(end - begin + 1 + std::min(help.find_first_of(" \n", end + 1), help.size()) - end - 1, 110u) << lines;
+  }
+  EXPECT_GT(lines, 15u);
+  EXPECT_NE(help.find("\nFirst.\nSecond.\n"), std::string::npos) << help;
 }
 
 TEST(Flags, help_lines_fit) {

@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -82,8 +81,10 @@ void GenerateFlags::add_to(Flags& flags) {
 
 // Everything that can fail without the model does so before the model is loaded.
 std::vector<fs::path> check_outputs(const GenerateFlags& f) {
-  if (f.request.batch_size > std::numeric_limits<int32_t>::max() / f.batch_count)
-    fail<UsageError>("--batch-size: {} times --batch-count {} is too many pictures", f.request.batch_size, f.batch_count);
+  constexpr int64_t most = 1 << 20;  // each is a name in memory and a place that is tried
+  if (f.request.batch_size > most / f.batch_count)
+    fail<UsageError>("--batch-size: {} times --batch-count {} is too many pictures, needed at most {}", f.request.batch_size, f.batch_count,
+                     most);
   const std::vector<fs::path> files = output_names(f.output, f.request.batch_size * f.batch_count);
   for (const fs::path& file : files) check_writable(file);
   if (!f.save_latents.empty()) check_writable(f.save_latents);

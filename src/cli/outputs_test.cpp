@@ -27,6 +27,7 @@ TEST(Outputs, names) {
   EXPECT_EQ(output_names("a.png", 1), Paths{"a.png"});
   EXPECT_EQ(output_names("d/a.b.PNG", 1), Paths{"d/a.b.PNG"});
   EXPECT_EQ(output_names("d/a.png", 3), (Paths{"d/a-1.png", "d/a-2.png", "d/a-3.png"}));
+  EXPECT_EQ(output_names("d/a.b.PNG", 2), (Paths{"d/a.b-1.PNG", "d/a.b-2.PNG"}));
   const Paths ten = output_names("a.png", 10);
   EXPECT_EQ(ten.front(), "a-01.png");
   EXPECT_EQ(ten.back(), "a-10.png");
@@ -49,6 +50,10 @@ TEST(Outputs, arrays_come_back) {
   save_arrays(file,
               {{"noise", {.shape = {3}, .values = {1, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}}}});
   EXPECT_EQ(message_of([&] { load_array(file, "noise"); }), file + ": 2 of 3 values of 'noise' are not finite");
+  save_arrays(file, {{"noise", {.shape = {1}, .values = {std::numeric_limits<float>::infinity()}}}});
+  EXPECT_EQ(message_of([&] { load_array(file, "noise"); }), file + ": 1 of 1 values of 'noise' are not finite");
+  save_arrays(file, {});
+  EXPECT_EQ(message_of([&] { load_array(file, "x"); }), file + ": has no tensor 'x', needed it; there is: nothing");
   write_file(file, "no safetensors");
   EXPECT_NE(message_of([&] { load_array(file, "noise"); }), "no error");
   fs::remove_all(folder);
@@ -64,6 +69,11 @@ TEST(Outputs, parts_of_arrays) {
   EXPECT_EQ(whole.shape, a.shape);
   EXPECT_EQ(whole.values, a.values);
   EXPECT_THROW(slice(a, 2, 4), ShapeError);
+  EXPECT_THROW(slice(a, -1, 1), ShapeError);
+  EXPECT_THROW(slice(a, 2, 1), ShapeError);
+  EXPECT_EQ(message_of([] { slice({}, 0, 0); }), "slice: 0 to 0 of 0");
+  EXPECT_EQ(slice({.shape = {0, 2}, .values = {}}, 0, 0).shape, (std::vector<int64_t>{0, 2}));
+  EXPECT_THROW(append(whole, {.shape = {1, 2, 1}, .values = {1, 2}}), ShapeError);
   EXPECT_THROW(append(whole, {.shape = {1, 3}, .values = {1, 2, 3}}), ShapeError);
 }
 

@@ -32,7 +32,7 @@ std::string format_bytes(int64_t bytes) {
   if (bytes < 1000) return fmt::format("{} B", bytes);
   double value = double(bytes) / 1000;
   const char* unit = "kMGTPE";
-  while (value >= 999.5 && unit[1] != '\0') {
+  while (value >= 999.5) {  // 2⁶³ bytes are 9.2 EB
     value /= 1000;
     ++unit;
   }
@@ -56,7 +56,7 @@ std::string ProgressLine::bar(double elapsed) const {
   const std::string head = fmt::format("{:<7} ", phase_),
                     tail = fmt::format(" {}/{} {:3.0f}%  {}", amount(done_), amount(total_), std::floor(part * 100), left);
   const int room = std::min(columns_ - 1 - int(head.size()) - int(tail.size()) - 2, 40);
-  if (room < 5) return (head + tail).substr(0, size_t(std::max(columns_ - 1, 0)));
+  if (room < 5) return (head + tail).substr(0, size_t(columns_ - 1));
   const int filled = int(part * room);
   return fmt::format("{}[{}{}]{}", head, std::string(size_t(filled), '#'), std::string(size_t(room - filled), '.'), tail);
 }
@@ -76,7 +76,7 @@ void ProgressLine::update(const Progress& progress) {
   if (progress.phase != phase_ || progress.done < done_ || progress.total != total_) {
     finish();
     phase_ = progress.phase;
-    begin_ = shown_ = time;
+    begin_ = time;
     tenths_ = 0;
   }
   done_ = progress.done;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <utility>
 
 namespace hearth::cli {
@@ -24,6 +25,7 @@ TEST(ProgressLine, times_and_sizes) {
   EXPECT_EQ(format_time(9.96), "0:10");
   EXPECT_EQ(format_time(59.4), "0:59");
   EXPECT_EQ(format_time(245), "4:05");
+  EXPECT_EQ(format_time(3600), "1:00:00");
   EXPECT_EQ(format_time(3609), "1:00:09");
   EXPECT_EQ(format_bytes(0), "0 B");
   EXPECT_EQ(format_bytes(999), "999 B");
@@ -31,6 +33,8 @@ TEST(ProgressLine, times_and_sizes) {
   EXPECT_EQ(format_bytes(12'345'678), "12 MB");
   EXPECT_EQ(format_bytes(1'640'000'000), "1.6 GB");
   EXPECT_EQ(format_bytes(999'600), "1.0 MB");
+  EXPECT_EQ(format_bytes(9'960'000), "10 MB");
+  EXPECT_EQ(format_bytes(std::numeric_limits<int64_t>::max()), "9.2 EB");
 }
 
 TEST(ProgressLine, a_bar_with_the_time_left) {
@@ -63,6 +67,7 @@ TEST(ProgressLine, every_width_holds_the_line) {
     s.line.update({"load", 1'999'000'000, 3'000'000'000});
     const std::string last = s.written.substr(s.written.rfind("\x1b[K") + 3);
     EXPECT_LT(last.size(), size_t(columns)) << last;
+    if (const size_t open = last.find('['); open != std::string::npos) { EXPECT_GT(last.find(']') - open, 5u) << last; }
   }
 }
 
@@ -99,12 +104,58 @@ TEST(ProgressLine, the_same_phase_again_begins_anew) {
   EXPECT_EQ(s.take(), "sample  4 in 3.0 s\n");
 }
 
+TEST(ProgressLine, parts_that_do_not_fit_the_whole) {
+  Screen s(200);
+  s.line.update({"sample", 999, 1000});
+  EXPECT_NE(s.take().find("[" + std::string(39, '#') + ".] 999/1000  99%"), std::string::npos);
+  s.line.update({"sample", 5, 4});
+  EXPECT_NE(s.take().find("[" + std::string(40, '#') + "] 5/4 100%  "), std::string::npos);
+}
+
+TEST(ProgressLine, what_makes_a_phase) {
+  Screen s(60);
+  s.line.update({"encode", 0, 1});
+  s.take();
+  s.line.update({"sample", 0, 1});
+  EXPECT_EQ(s.take().rfind("\r\x1b[Kencode  0 of 1 in 0.0 s\n\r\x1b[Ksample  [", 0), 0u);
+  s.line.update({"sample", 1, 4});
+  EXPECT_EQ(s.take().rfind("\r\x1b[Ksample  0 of 1 in 0.0 s\n\r\x1b[Ksample  [", 0), 0u);
+  s.line.update({"sample", 4, 4});  // the last is shown however soon it comes
+  EXPECT_NE(s.take().find("] 4/4 100%"), std::string::npos);
+}
+
+TEST(ProgressLine, every_phase_has_its_tenths) {
+  Screen s(0);
+  for (int run = 0; run < 2; ++run) {
+    s.line.update({"sample", 0, 2});
+    s.time += 6;
+    s.take();
+    s.line.update({"sample", 1, 2});
+    EXPECT_EQ(s.take(), "sample  1/2, 6.0 s left\n") << run;
+    s.line.update({"sample", 2, 2});
+  }
+}
+
+TEST(ProgressLine, its_end_finishes_it) {
+  std::string written;
+  {
+    ProgressLine line(
+        0, [&](const std::string& text) { written += text; }, [] { return 1.0; });
+    line.update({"decode", 1, 1});
+  }
+  EXPECT_EQ(written, "decode  1 in 0.0 s\n");
+}
+
 TEST(ProgressLine, a_message_takes_the_place_of_the_bar) {
   Screen s(60);
   s.line.update({"sample", 1, 4});
   s.take();
   s.line.say("hearth: warning: x");
   EXPECT_EQ(s.take(), "\r\x1b[Khearth: warning: x\n");
+  s.line.say("y");
+  EXPECT_EQ(s.take(), "y\n");
+  s.line.update({"sample", 2, 4});  // soon after the last, but the bar is gone
+  EXPECT_NE(s.take().find("] 2/4"), std::string::npos);
   Screen plain(0);
   plain.line.say("x");
   EXPECT_EQ(plain.take(), "x\n");
@@ -118,6 +169,7 @@ TEST(ProgressLine, nothing_known_about_the_total) {
     s.line.update({"load", 0, 0});
     s.line.finish();
     EXPECT_NE(s.written.find("load    0 B in 1:40"), std::string::npos) << s.written;
+    EXPECT_EQ(s.written.find("nan"), std::string::npos) << s.written;
   }
 }
 

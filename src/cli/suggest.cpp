@@ -18,8 +18,7 @@ int edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
-  if (word.empty()) return "";
-  const auto begins = [&](const std::string& c) { return c.size() > word.size() && c.compare(0, word.size(), word) == 0; };
+  const auto begins = [&](const std::string& c) { return c.starts_with(word); };
   if (word.size() >= 2 && std::count_if(candidates.begin(), candidates.end(), begins) == 1)
     return *std::find_if(candidates.begin(), candidates.end(), begins);
   int least = std::max(1, int(word.size()) / 3) + 1;

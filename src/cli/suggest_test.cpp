@@ -26,6 +26,11 @@ TEST(Suggest, the_nearest_within_reach) {
   EXPECT_EQ(nearest("--batch", flags), "");  // two begin like this, neither is near
   EXPECT_EQ(nearest("--lora", flags), "");
   EXPECT_EQ(nearest("", flags), "");
+  EXPECT_EQ(nearest("-q", flags), "-p");
+  EXPECT_EQ(nearest("e", std::vector<std::string>{"ddim", "euler"}), "");  // a letter is no beginning
+  EXPECT_EQ(nearest("a", std::vector<std::string>{"b"}), "");              // nothing in common
+  EXPECT_EQ(nearest("abcdef", std::vector<std::string>{"abcxyz"}), "");
+  EXPECT_EQ(nearest("abcdef", std::vector<std::string>{"abcdxf", "abxdxf"}), "abcdxf");
   EXPECT_EQ(did_you_mean("--stpes", flags), "; did you mean --steps?");
   EXPECT_EQ(did_you_mean("--lora", flags), "");
 }

@@ -16,7 +16,7 @@ namespace {
 template <class T> bool read_all(const std::string& text, T& value, std::errc& error) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   error = code;
-  return end == text.data() + text.size() && !text.empty() && code != std::errc::invalid_argument;
+  return end == text.data() + text.size() && code != std::errc::invalid_argument;
 }
 
 }  // namespace

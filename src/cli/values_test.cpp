@@ -23,6 +23,7 @@ TEST(Values, whole_numbers) {
   EXPECT_EQ(parse_integer("-3", -5, 5), -3);
   EXPECT_EQ(parse_integer("010", 1, 1000), 10);  // not octal
   EXPECT_EQ(parse_integer("1", 1, 1), 1);
+  EXPECT_EQ(refusal([] { parse_integer("99999999999999999999", 0, 9); }), "99999999999999999999 is out of range, needed 0 to 9");
   for (const char* text : {"", " ", "abc", "1.5", "1e3", "0x10", "+5", " 5", "5 ", "5px", "--5", "٣"})
     EXPECT_EQ(refusal([&] { parse_integer(text, 1, 1000); }), fmt::format("'{}' is not a whole number", text));
   EXPECT_EQ(refusal([] { parse_integer("0", 1, 1000); }), "0 is out of range, needed 1 to 1000");

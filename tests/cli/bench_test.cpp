@@ -43,11 +43,23 @@ TEST_F(BenchTest, size_and_threads_are_those_asked_for) {
   EXPECT_EQ(wide["machine"]["threads"], 1);
 }
 
+TEST_F(BenchTest, weights_are_held_in_the_precision_asked_for) {
+  const auto bytes = [&](const char* precision) {
+    return measure({"-W", "8", "-H", "8", "--precision", precision})["buffers_peak_bytes"].get<double>();
+  };
+  EXPECT_GT(bytes("f32"), 1.3 * bytes("bf16"));
+}
+
 TEST_F(BenchTest, for_people_and_in_error) {
   const Ended r = run({"bench", "--model", "demo", "--repeats", "1", "-W", "64", "-H", "64"});
   EXPECT_EQ(r.code, 0) << r.err;
   for (const char* part : {"load", "text", "unet_step", "vae_decode", "peak memory"})
     EXPECT_NE(r.out.find(part), std::string::npos) << r.out;
+  EXPECT_NE(r.err.find("measure "), std::string::npos) << r.err;
+  const Ended slow = run({"bench", "--model", "demo", "--device", "reference"});
+  EXPECT_EQ(slow.code, 1);
+  EXPECT_NE(slow.err.find("'reference' has none to measure"), std::string::npos) << slow.err;
+  EXPECT_EQ(run({"bench", "--model", "demo", "--repeats", "1", "-W", "8", "-H", "8", "--json"}).out.back(), '\n');
   EXPECT_EQ(not_one_line(run({"bench", "--model", "nowhere"}), 1), "");
   EXPECT_EQ(not_one_line(run({"bench", "--repeats", "0"}), 2), "");
   EXPECT_EQ(not_one_line(run({"bench", "--variant", "fp16", "--model", "demo", "--repeat", "1"}), 2), "");

@@ -1,9 +1,10 @@
 // Help, lists, mistakes: everything that needs no model.
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -48,6 +49,7 @@ TEST_F(CommandTest, wrong_usage_is_one_line_and_exit_code_2) {
       {{"genrate"}, "genrate: unknown command; did you mean generate?"},
       {{"--verison"}, "--verison: unknown flag; did you mean --version?"},
       {{"--version", "x"}, "--version: 'x' is too much"},
+      {{"--help", "x"}, "--help: 'x' is too much"},
       {{""}, ": unknown command"},
       {{"generate"}, "generate: --prompt is missing; --prompt \"\" draws without one"},
       {{"generate", "-p", "x", "--stpes", "5"}, "--stpes: unknown flag; did you mean --steps?"},
@@ -61,8 +63,12 @@ TEST_F(CommandTest, wrong_usage_is_one_line_and_exit_code_2) {
       {{"generate", "-p", "x", "--cfg-scale", "nan"}, "--cfg-scale: nan is not a finite number"},
       {{"generate", "-p", "x", "--seed", "-1"}, "--seed: '-1' is not a whole number from 0 to 18446744073709551615"},
       {{"generate", "-p", "x", "--threads", "0"}, "--threads: 0 is out of range, needed 1 to 1024"},
+      {{"generate", "-p", "x", "--threads", "1025"}, "--threads: 1025 is out of range, needed 1 to 1024"},
       {{"generate", "-p", "x", "--batch-size", "0"}, "--batch-size: 0 is out of range, needed at least 1"},
-      {{"generate", "-p", "x", "--batch-size", "99999999999"}, "--batch-size: 99999999999 times --batch-count 1 is too many pictures"},
+      {{"generate", "-p", "x", "--batch-size", "99999999999"},
+       "--batch-size: 99999999999 times --batch-count 1 is too many pictures, needed at most 1048576"},
+      {{"generate", "-p", "x", "--batch-size", "524289", "--batch-count", "2"},
+       "--batch-size: 524289 times --batch-count 2 is too many pictures, needed at most 1048576"},
       {{"generate", "-p", "x", "--device", "cdua"}, "--device: 'cdua' is unknown, needed one of cpu, reference"},
       {{"generate", "-p", "x", "--precision", "fp16"},
        "--precision: 'fp16' is unknown, needed one of f32, bf16, f16, auto; did you mean f16?"},
@@ -135,6 +141,19 @@ TEST_F(CommandTest, lists) {
   std::string parts;
   for (const char* kind : {"models", "samplers", "schedules", "backends"}) parts += run({"list", kind}).out;
   EXPECT_EQ(all.out, parts);
+  for (const Named& n : list_samplers()) EXPECT_NE(all.out.find("  " + n.summary + "\n"), std::string::npos) << n.name;
+  const std::string samplers = run({"list", "samplers"}).out;  // the summaries stand in one column, two spaces after the longest name
+  size_t column = 0, name_width = 0, alias_width = 0;
+  for (const Named& n : list_samplers()) {
+    name_width = std::max(name_width, n.name.size());
+    alias_width = std::max(alias_width, fmt::format("{}", fmt::join(n.aliases, ", ")).size());
+  }
+  column = 2 + name_width + 2 + alias_width + 2;
+  for (const Named& n : list_samplers()) {
+    const size_t at = samplers.find(n.summary);
+    EXPECT_EQ(at - samplers.rfind('\n', at) - 1, column) << samplers;
+  }
+  EXPECT_NE(run({"list", "--help"}).out.find("Which list (default: all)"), std::string::npos);
   for (const char* word : {"sd1", "ddim", "euler", "euler_ancestral", "dpmpp_2m", "plms", "karras", "cpu", "reference"})
     EXPECT_NE(all.out.find(word), std::string::npos) << word;
   const Json json = Json::parse(run({"list", "samplers", "--json"}).out);

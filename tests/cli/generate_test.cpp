@@ -61,6 +61,60 @@ TEST_F(GenerateTest, plain_output) {
   EXPECT_EQ(r.err.find('\x1b'), std::string::npos);
 }
 
+TEST_F(GenerateTest, each_picture_is_told_with_its_size_and_seed) {
+  EXPECT_EQ(draw({"--width", "72", "--batch-size", "2"}).out, "a-1.png: 72×64, seed 7\na-2.png: 72×64, seed 8\n");
+  const Json json = draw_json({"--width", "72", "--batch-size", "2", "--compat", "diffusers", "--output", "\xff.png"});
+  for (size_t k = 0; k < 2; ++k) {
+    EXPECT_EQ(json["pictures"][k]["width"], 72);
+    EXPECT_EQ(json["pictures"][k]["height"], 64);
+    EXPECT_EQ(json["pictures"][k]["seed"], 7);  // one generator draws them all
+  }
+  EXPECT_TRUE(json["latents"].is_null());
+}
+
+TEST_F(GenerateTest, the_noise_of_several_batches) {
+  const Arguments batches = {"--batch-size", "2", "--batch-count", "2"};
+  const auto with = [&](Arguments more) {
+    more.insert(more.end(), batches.begin(), batches.end());
+    ASSERT_EQ(draw(more).code, 0);
+  };
+  with({"--save-latents", "l.safetensors"});
+  with({"--noise", "l.safetensors", "--seed", "99", "--output", "b.png"});
+  for (int k = 1; k <= 4; ++k) EXPECT_EQ(picture(fmt::format("b-{}.png", k)), picture(fmt::format("a-{}.png", k))) << k;
+}
+
+TEST_F(GenerateTest, precisions_of_all_and_of_one_component) {
+  const auto held = [&](const Arguments& more) {
+    std::string all;
+    const Json json = draw_json(more);
+    for (const Json& c : json["runs"][0]["components"]) all += c["held"].get<std::string>() + ", ";
+    return all;
+  };
+  EXPECT_EQ(held({}), "as stored, as stored, as stored, ");  // text encoder, UNet, autoencoder
+  EXPECT_EQ(held({"--precision", "f32"}), "f32, f32, f32, ");
+  EXPECT_EQ(held({"--precision", "f16"}), "f16, f16, f16, ");
+  EXPECT_EQ(held({"--precision", "bf16", "--vae-precision", "f32"}), "bf16, bf16, f32, ");
+  EXPECT_EQ(held({"--unet-precision", "bf16", "--text-precision", "f32"}), "f32, bf16, as stored, ");
+}
+
+TEST_F(GenerateTest, every_name_of_a_sampler_is_taken) {
+  for (const Named& sampler : list_samplers())
+    for (const std::string& alias : sampler.aliases)
+      EXPECT_EQ(draw_json({"--sampler", alias, "--steps", "1"})["runs"][0]["request"]["sampler"], sampler.name) << alias;
+}
+
+TEST_F(GenerateTest, debug_tables_and_the_first_operation_that_fails) {
+  const std::string out = draw({"--debug", "timing"}).out;
+  for (const char* part : {"a.png: 64×64, seed 7\n", "GFLOP/s", "mid_block"}) EXPECT_NE(out.find(part), std::string::npos) << out;
+  EXPECT_TRUE(draw_json({"--debug", "all"})["runs"][0]["debug"].contains("timing"));
+  cli::save_arrays(folder / "huge.safetensors", {{"noise", {.shape = {1, 4, 8, 8}, .values = std::vector<float>(256, 3e38f)}}});
+  EXPECT_NE(draw({"--noise", "huge.safetensors"}).err.find("(debug \"nan\" finds the first operation)"), std::string::npos);
+  for (const char* words : {"nan", "shapes,nan", "all"})
+    EXPECT_NE(draw({"--noise", "huge.safetensors", "--debug", words}).err.find("is the first with values that are no numbers"),
+              std::string::npos)
+        << words;
+}
+
 TEST_F(GenerateTest, the_same_command_gives_the_same_file) {
   draw({});
   const std::string first = read_file(folder / "a.png");
@@ -117,6 +171,7 @@ TEST_F(GenerateTest, G65_what_help_calls_a_default_is_what_happens) {
   EXPECT_EQ(shown("--sampler"), "the checkpoint's own");
   EXPECT_EQ(request["sampler"], "plms");
   EXPECT_EQ(shown("--seed"), "random");
+  EXPECT_EQ(shown("--threads"), "all processors");
   EXPECT_EQ(request["defaults"], (Json{"width", "height", "sampler", "schedule", "seed"}));
 }
 
@@ -226,7 +281,7 @@ TEST_F(GenerateTest, a_prompt_that_is_too_long_is_said) {
   const Ended r = draw({"--prompt", std::string(10'000, 'x')});
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_NE(r.err.find("hearth: warning: "), std::string::npos) << r.err;
-  EXPECT_EQ(draw_json({"--prompt", std::string(10'000, 'x')})["warnings"].size(), 1u);
+  EXPECT_EQ(draw_json({"--prompt", std::string(10'000, 'x'), "--batch-count", "2"})["warnings"].size(), 1u);  // once
 }
 
 TEST_F(GenerateTest, what_cannot_be_is_one_line) {
@@ -240,6 +295,9 @@ TEST_F(GenerateTest, what_cannot_be_is_one_line) {
   EXPECT_EQ(not_one_line(batch, 2), "");
   EXPECT_EQ(batch.err, "hearth: --noise: n.safetensors has shape [1, 4, 8, 8], needed [2, channels, height/8, width/8]\n");
   EXPECT_EQ(draw({"--noise", "n.safetensors", "--width", "72"}).code, 2);
+  cli::save_arrays(folder / "n.safetensors", {{"noise", {.shape = {1, 256}, .values = std::vector<float>(256)}}});
+  EXPECT_EQ(draw({"--noise", "n.safetensors"}).err,
+            "hearth: --noise: n.safetensors has shape [1, 256], needed [1, channels, height/8, width/8]\n");
   const Ended size = draw({"--width", "513"});  // G-49: never another size than the one asked for
   EXPECT_EQ(size.code, 2);
   EXPECT_NE(size.err.find("513"), std::string::npos) << size.err;

@@ -24,6 +24,7 @@ TEST_F(InspectTest, a_checkpoint) {
   for (const char* part : {"sd1", "unet", "vae", "text_encoder"}) EXPECT_NE(text.out.find(part), std::string::npos) << text.out;
   const Ended json = run({"inspect", demo, "--json"});
   EXPECT_EQ(json.code, 0);
+  EXPECT_EQ(json.out.substr(json.out.size() - 2), "}\n");
   const Json found = Json::parse(json.out);
   EXPECT_EQ(found["usable"], true);
   EXPECT_EQ(found["family"], "sd1");

@@ -65,11 +65,10 @@ TEST(BadCheckpoint, MalformedJson) {
 }
 
 TEST(BadCheckpoint, UnknownClassesAreNamed) {
-  const std::pair<const char*, const char*> classes[] = {{"unet", "UNet3DConditionModel"},
-                                                         {"vae", "AutoencoderTiny"},
-                                                         {"text_encoder", "T5EncoderModel"},
-                                                         {"tokenizer", "T5Tokenizer"},
-                                                         {"scheduler", "LMSDiscreteScheduler"}};
+  const std::pair<const char*, const char*> classes[] = {
+      {"unet", "UNet3DConditionModel"},   {"vae", "AutoencoderTiny"},
+      {"text_encoder", "T5EncoderModel"}, {"text_encoder", "CLIPTextModelWithProjection"},
+      {"tokenizer", "T5Tokenizer"},       {"scheduler", "LMSDiscreteScheduler"}};
   for (const auto& [component, name] : classes) {
     CheckpointCopy copy("pndm");
     copy.edit_json("model_index.json", [&, c = component, n = name](Json& json) { json[c] = {"diffusers", n}; });
@@ -111,6 +110,15 @@ TEST(BadCheckpoint, PartsThatDoNotFit) {
     set(copy, "unet/config.json", "cross_attention_dim", 32);
     expect_parts(complaint(copy.path()), {"WeightError", "width 32", "gives 24"});
   }
+  {  // Without cross-attention the UNet's width of states is nobody's concern: only its tensors are in the way.
+    CheckpointCopy copy("pndm");
+    copy.edit_json("unet/config.json", [](Json& json) {
+      json["down_block_types"] = {"DownBlock2D", "DownBlock2D", "DownBlock2D"};
+      json["up_block_types"] = {"UpBlock2D", "UpBlock2D", "UpBlock2D"};
+      json["mid_block_type"] = nullptr;
+    });
+    expect_parts(complaint(copy.path()), {"WeightError", "unread", "attentions"});
+  }
   {
     CheckpointCopy copy("pndm");
     set(copy, "unet/config.json", "in_channels", 9);
@@ -131,7 +139,8 @@ TEST(BadCheckpoint, PartsThatDoNotFit) {
 }
 
 TEST(BadCheckpoint, ConfigKeysThatAreNotBuiltAreNamed) {
-  const std::tuple<const char*, const char*, Json> keys[] = {{"unet/config.json", "class_embed_type", "timestep"},
+  const std::tuple<const char*, const char*, Json> keys[] = {{"model_index.json", "brand_new_key", 1},
+                                                             {"unet/config.json", "class_embed_type", "timestep"},
                                                              {"unet/config.json", "brand_new_key", 1},
                                                              {"vae/config.json", "latents_mean", {0.1}},
                                                              {"text_encoder/config.json", "hidden_act", "swish9"},
@@ -235,6 +244,7 @@ TEST(BadRequest, OneLineEach) {
   expect_parts(with([](Request& r) { r.steps = 0; }), {"UsageError", "0"});
   expect_parts(with([](Request& r) { r.steps = -1; }), {"UsageError", "-1"});
   expect_parts(with([](Request& r) { r.batch_size = 0; }), {"UsageError", "batch of 0"});
+  expect_parts(with([](Request& r) { r.batch_size = (1 << 20) + 1; }), {"UsageError", "batch of 1048577", "1 to 1048576"});
   expect_parts(with([](Request& r) { r.guidance = NAN; }), {"UsageError", "guidance"});
   expect_parts(with([](Request& r) { r.sampler = "eulr"; }), {"UsageError", "eulr", "euler"});
   expect_parts(with([](Request& r) { r.sampler = "heun"; }), {"UnsupportedError", "heun"});

@@ -1,6 +1,8 @@
 // hearth inspect: what a path is, and whether it can be run.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -39,6 +41,32 @@ TEST(Inspect, WhatIsMissingMisshapenOrUnreadIsNamedPerComponent) {
   EXPECT_NE(problems.at("unet").find("surplus"), std::string::npos);
   EXPECT_NE(problems.at("vae").find("resnets.1"), std::string::npos);
   for (const auto& [component, problem] : problems) EXPECT_NE(found.text.find(problem), std::string::npos);
+}
+
+TEST(Inspect, AProblemIsToldOnceAtItsComponent) {
+  const auto problems = [](const CheckpointCopy& copy) {
+    std::map<std::string, std::string> found;
+    const Json json = Json::parse(inspect(copy.path()).json);
+    for (const Json& p : json.at("problems")) found[p.at("component")] = p.at("problem");
+    return found;
+  };
+  const std::pair<const char*, const char*> files[] = {{"text_encoder", "text_encoder/config.json"},
+                                                       {"unet", "unet/config.json"},
+                                                       {"vae", "vae/config.json"},
+                                                       {"tokenizer", "tokenizer/vocab.json"},
+                                                       {"scheduler", "scheduler/scheduler_config.json"}};
+  for (const auto& [component, file] : files) {
+    CheckpointCopy copy("pndm");
+    std::ofstream(copy.path() / file) << "{\"a\": ";
+    const auto found = problems(copy);
+    ASSERT_EQ(found.size(), 1u) << component;
+    EXPECT_NE(found.at(component).find(file), std::string::npos) << found.at(component);
+  }
+  CheckpointCopy copy("euler");
+  copy.edit_json("tokenizer/tokenizer_config.json", [](Json& json) { json["model_max_length"] = 77; });
+  const auto found = problems(copy);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NE(found.at("checkpoint").find("77 ids per prompt"), std::string::npos);
 }
 
 TEST(Inspect, UnknownPipelinesAreNotUsable) {

@@ -121,6 +121,13 @@ TEST(Pipeline, ProgressCountsEveryPhase) {
               }});
   EXPECT_EQ(last, total);
   EXPECT_GT(total, 400000);
+
+  // The caller's function is not called again once the model is open, though planning a run opens the checkpoint anew.
+  int calls = 0;
+  Model model = Model::open(checkpoint_folder("pndm"), {.progress = [&](const Progress&) { ++calls; }});
+  const int opened = calls;
+  model.generate({.prompt = "x", .width = 16, .height = 16, .steps = 1, .seed = 1});
+  EXPECT_EQ(calls, opened);
 }
 
 // G-64: 1 ≤ steps ≤ any.
@@ -188,6 +195,7 @@ TEST(Pipeline, GuidanceOfOneIsNoGuidance) {
   Model model = Model::open(checkpoint_folder("pndm"));
   const Generation half = model.generate(request_of("pndm", "guidance_half")), one = model.generate(request_of("pndm", "guidance_one"));
   expect_same(half, one);
+  EXPECT_TRUE(model.generate({.prompt = "x", .width = 16, .height = 16, .steps = 1, .guidance = 1, .seed = 1}).warnings.empty());
   ASSERT_EQ(half.warnings.size(), 1u);
   EXPECT_NE(half.warnings[0].find("the negative prompt is not used"), std::string::npos);
 }
@@ -201,6 +209,12 @@ TEST(Pipeline, ALongPromptIsCutAndSaidSo) {
   EXPECT_NE(made.warnings[0].find("on green hills at sunset 3 9"), std::string::npos) << made.warnings[0];
   EXPECT_NE(made.warnings[1].find("the negative prompt has"), std::string::npos) << made.warnings[1];
   EXPECT_EQ(model.generate({.prompt = std::string(10000, 'x'), .steps = 1, .seed = 1}).warnings.size(), 1u);
+
+  std::string words = "x";  // 75 of them fit
+  for (int i = 1; i < 76; ++i) words += " x";
+  const Generation one_over = model.generate({.prompt = words, .width = 16, .height = 16, .steps = 1, .guidance = 1, .seed = 1});
+  ASSERT_EQ(one_over.warnings.size(), 1u);
+  EXPECT_EQ(one_over.warnings[0], "the prompt has 1 tokens too many for 75; this part was dropped: x");
 }
 
 TEST(Pipeline, ASeedIsDrawnAndToldWhenNoneIsGiven) {
@@ -222,6 +236,26 @@ TEST(Pipeline, MemoryIsPlannedBeforeTheRun) {
   if (std::getenv("HEARTH_PRINT_ERRORS")) printf("planned %.0f measured %.0f\n", planned, measured);
   EXPECT_GE(planned, 0.9 * measured);  // 68.4 MB of 71.9 MB: the kernels' scratch, some MB whatever the size, is not planned
   EXPECT_LE(planned, 1.3 * measured);
+}
+
+TEST(Pipeline, ThePlanIsOfThisRequestAlone) {
+  Model model = Model::open(checkpoint_folder("pndm"));
+  const auto planned = [&](const Request& request) {
+    return nlohmann::json::parse(model.generate(request).report).at("memory").at("planned");
+  };
+  const Request small{.prompt = "x", .width = 64, .height = 64, .steps = 1, .seed = 1};
+  Request large = small, three = small, undecoded = small;
+  large.width = 128;
+  three.batch_size = 3;
+  undecoded.decode = false;
+  const nlohmann::json first = planned(small);
+  const int64_t activations = first.at("activations");
+  EXPECT_GT(planned(large).at("activations"), activations);
+  EXPECT_EQ(planned(small), first);
+  EXPECT_LT(planned(undecoded).at("activations"), activations);
+  constexpr int64_t picture = 64 * 64 * 3 * 4;
+  EXPECT_GE(planned(three).at("activations"), activations + 2 * picture);  // the first two are held while the third is decoded
+  EXPECT_EQ(first.at("peak"), first.at("weights").get<int64_t>() + activations);
 }
 
 TEST(Pipeline, EncodeAndDecodeAreTheAutoencoders) {

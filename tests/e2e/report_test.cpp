@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -65,6 +66,27 @@ TEST(Report, DefaultsAreToldFromRequests) {
   EXPECT_GT(report.at("memory").at("measured").at("process_peak"), report.at("memory").at("measured").at("peak"));
 }
 
+TEST(Report, TimesAndLargestValuesAreThoseOfTheRun) {
+  Model model = Model::open(checkpoint_folder("pndm"));
+  const Json report = Json::parse(model.generate({.prompt = "x", .width = 64, .height = 64, .steps = 4, .seed = 1}).report);
+  const Json& seconds = report.at("seconds");
+  for (const char* part : {"load", "encode", "sample", "decode"}) EXPECT_GT(seconds.at(part), 0) << part;
+  EXPECT_LE(seconds.at("encode").get<double>() + seconds.at("sample").get<double>() + seconds.at("decode").get<double>(),
+            seconds.at("total").get<double>());
+  ASSERT_EQ(seconds.at("steps").size(), 5u);  // plms: one call more than steps
+  double steps = 0;
+  for (const Json& s : seconds.at("steps")) steps += s.get<double>();
+  EXPECT_LE(steps, seconds.at("sample").get<double>());
+
+  for (const uint64_t seed : {1, 2, 3, 4}) {  // the largest is a negative one for some of them
+    const Generation made =
+        model.generate({.prompt = "x", .width = 16, .height = 16, .steps = 1, .sampler = "euler", .seed = seed, .decode = false});
+    float largest = 0;
+    for (const float v : made.latents.values) largest = std::max(largest, std::abs(v));
+    EXPECT_EQ(Json::parse(made.report).at("largest_values").at("sampler euler"), largest) << seed;
+  }
+}
+
 TEST(Report, DebugTellsTimesAndShapes) {
   Model model = Model::open(checkpoint_folder("pndm"));
   Request request = find_case("pndm", "default").request;
@@ -126,6 +148,60 @@ TEST(Report, OldConfigsAreReadAsTheReferenceReadsThem) {
   EXPECT_NE(clipped.warnings[0].find("\"clip_sample\": false"), std::string::npos);
 }
 
+// A plain size below 64 of a UNet older than 0.9.0 counts as 64.
+TEST(Report, OnlyOldAndPlainSizesAreTakenForMistakes) {
+  const std::tuple<Json, Json, int64_t> sizes[] = {{"0.8.1", 8, 64},     {"0.9.0", 8, 8}, {"1.2.0", 8, 8},  {"dev", 8, 8},
+                                                   {"0.6.0", {8, 8}, 8}, {nullptr, 8, 8}, {"0.6.0", 96, 96}};
+  for (const auto& [version, size, height] : sizes) {
+    CheckpointCopy copy("pndm");
+    copy.edit_json("unet/config.json", [v = version, s = size](Json& json) {
+      json["sample_size"] = s;
+      if (v.is_null()) json.erase("_diffusers_version");
+      else json["_diffusers_version"] = v;
+    });
+    const Generation made = Model::open(copy.path()).generate({.prompt = "x", .width = 16, .steps = 1, .seed = 1, .decode = false});
+    EXPECT_EQ(made.latents.shape[2], height) << version << " " << size;
+  }
+}
+
+TEST(Report, ClippingIsTakenOutAndSaidSo) {
+  CheckpointCopy copy("ddim_v");
+  copy.edit_json("scheduler/scheduler_config.json", [](Json& json) { json["clip_sample"] = true; });
+  Model model = Model::open(copy.path());
+  EXPECT_NE(model.description().find("clip_sample is off"), std::string::npos) << model.description();
+  EXPECT_TRUE(model.generate({.prompt = "x", .width = 16, .height = 16, .steps = 1, .seed = 1}).warnings.empty());
+  EXPECT_EQ(Model::open(checkpoint_folder("ddim_v")).description().find("clip_sample"), std::string::npos);
+}
+
+// What a component's entry tells: its files as the checkpoint names them, and all of its tensors.
+TEST(Report, ComponentsTellTheirFilesAndSizes) {
+  const Json parts = Json::parse(Model::open(checkpoint_folder("pndm")).description()).at("components");
+  EXPECT_EQ(parts[1].at("files"), Json{"unet/diffusion_pytorch_model.safetensors"});
+  for (const Json& part : parts) {
+    const int64_t parameters = part.at("parameters");
+    EXPECT_EQ(part.at("stored"), (Json{{"f16", parameters}}));
+    EXPECT_GE(part.at("bytes"), 2 * parameters);  // norms and biases are held in f32
+    EXPECT_LE(part.at("bytes"), 4 * parameters);
+    EXPECT_EQ(part.at("kept_wider"), Json::array());
+  }
+  CheckpointCopy copy("ancestral");  // stored in f32
+  copy.edit_tensors("unet", [](NamedTensors& tensors) { tensors.at("conv_in.weight").data<float>()[0] = 1e6f; });
+  const Json wide = Json::parse(Model::open(copy.path(), {.precision = Precision::f16}).description()).at("components");
+  EXPECT_EQ(wide[1].at("kept_wider"), Json{"conv_in.weight"});
+  EXPECT_EQ(wide[0].at("kept_wider"), Json::array());
+}
+
+// Older text encoders store the numbers of their positions, which say nothing.
+TEST(Report, PositionIdsAreIgnored) {
+  CheckpointCopy copy("pndm");
+  copy.edit_tensors("text_encoder", [&](NamedTensors& tensors) {
+    tensors["text_model.embeddings.position_ids"] = Tensor::from(copy.device(), {1, 2}, std::vector<int32_t>{0, 1});
+  });
+  const Request request{.prompt = "x", .width = 16, .height = 16, .steps = 1, .seed = 1};
+  EXPECT_EQ(Model::open(copy.path()).generate(request).latents.values,
+            Model::open(checkpoint_folder("pndm")).generate(request).latents.values);
+}
+
 TEST(Report, TheAutoencodersShiftIsLeftOutAsInTheReference) {
   CheckpointCopy copy("pndm");
   copy.edit_json("vae/config.json", [](Json& json) { json["shift_factor"] = 0.5; });
@@ -151,7 +227,10 @@ TEST(Report, ASizeThatNobodyStatesMustBeGiven) {
   CheckpointCopy copy("pndm");
   copy.edit_json("unet/config.json", [](Json& json) { json["sample_size"] = nullptr; });
   Model model = Model::open(copy.path());
-  EXPECT_THROW(model.generate({.prompt = "x", .width = 16, .steps = 1}), UsageError);
+  for (const auto& [width, height] : {std::pair<std::optional<int64_t>, std::optional<int64_t>>{16, {}}, {{}, 16}, {{}, {}}}) try {
+      model.generate({.prompt = "x", .width = width, .height = height, .steps = 1});
+      ADD_FAILURE() << "a size was made up";
+    } catch (const UsageError& e) { EXPECT_NE(std::string(e.what()).find("states no native size"), std::string::npos) << e.what(); }
   EXPECT_EQ(model.generate({.prompt = "x", .width = 16, .height = 8, .steps = 1}).images[0].height, 8);
 }
 

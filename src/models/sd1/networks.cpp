@@ -61,7 +61,6 @@ Networks Networks::load(const Checkpoint& checkpoint, const Sd1Config& config, B
   auto unet_model = build<parts::Unet>(unet, config.unet, device, request.denoiser_hold, progress);
   before += bytes_of(*unet.source);
   auto vae_model = build<parts::AutoencoderKl>(vae, config.vae, device, request.autoencoder_hold, progress);
-  progress({.phase = "load", .done = bytes_of(*vae.source)});
   return {std::move(text_model), std::move(unet_model), std::move(vae_model), {text.report, unet.report, vae.report}};
 }
 
