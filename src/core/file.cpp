@@ -85,10 +85,7 @@ class TemporaryFile {
       path_ = (folder / fmt::format(".hearth-{}-{}.tmp", ::getpid(), counter++)).string();
       const int fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       if (fd >= 0) return fd;
-      if (errno == EEXIST) continue;
-      const std::string why = reason();
-      path_.clear();
-      fail<IoError>("write {}: cannot make a file in the folder {}: {}", shown_, folder.string(), why);
+      if (errno != EEXIST) fail<IoError>("write {}: cannot make a file in the folder {}: {}", shown_, folder.string(), reason());
     }
   }
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fstream>
 #include <functional>
 
 #include "core/error.h"
@@ -77,8 +78,48 @@ TEST_F(FileTest, follows_symbolic_links) {
   EXPECT_EQ(read_file(folder / "real/f"), "one");
 }
 
+TEST_F(FileTest, follows_forty_symbolic_links_and_no_more) {
+  fs::create_symlink("f", folder / "1");
+  for (int i = 2; i <= 41; ++i) fs::create_symlink(std::to_string(i - 1), folder / std::to_string(i));
+  write_file(folder / "40", "x");
+  EXPECT_EQ(read_file(folder / "f"), "x");
+  EXPECT_EQ(message_of([&] { write_file(folder / "41", "y"); }), fmt::format("write {}/41: more than 40 symbolic links", folder.string()));
+  EXPECT_EQ(read_file(folder / "f"), "x");
+  fs::create_symlink("no/f", folder / "nowhere");
+  EXPECT_EQ(message_of([&] { write_file(folder / "nowhere", "y"); }),
+            fmt::format("write {0}/nowhere: the folder {0}/no does not exist", folder.string()));
+}
+
+// A process that was killed may have left temporary files, and another may have our number now.
+TEST_F(FileTest, leaves_files_of_others_alone) {
+  EXPECT_TRUE(in_child([&] {
+    for (int i = 0; i < 1000; ++i) std::ofstream(folder / fmt::format(".hearth-{}-{}.tmp", ::getpid(), i)) << "theirs";
+    ::alarm(60);
+    write_file(folder / "f", "ours");
+    return true;
+  }));
+  EXPECT_EQ(read_file(folder / "f"), "ours");
+  EXPECT_EQ(names().size(), 1001u);
+  for (const std::string& name : names()) EXPECT_EQ(read_file(folder / name), name == "f" ? "ours" : "theirs");
+}
+
+TEST_F(FileTest, closes_what_it_opens) {
+  const auto next_descriptor = [] {
+    const int fd = ::dup(STDIN_FILENO);
+    ::close(fd);
+    return fd;
+  };
+  const int before = next_descriptor();
+  write_file(folder / "f", "x");
+  read_file(folder / "f");
+  check_writable(folder / "f");
+  EXPECT_THROW(read_file(folder), IoError);
+  EXPECT_EQ(next_descriptor(), before);
+}
+
 TEST_F(FileTest, says_why_it_cannot_write) {
   fs::create_directory(folder / "d");
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);  // of our own: root could replace a device
   write_file(folder / "f", "old");
   for (const auto& attempt : {std::function<void(const fs::path&)>([](const fs::path& p) { write_file(p, "x"); }),
                               std::function<void(const fs::path&)>([](const fs::path& p) { check_writable(p); })}) {
@@ -87,11 +128,11 @@ TEST_F(FileTest, says_why_it_cannot_write) {
     EXPECT_EQ(says(folder / "f/g"), fmt::format("write {0}/f/g: {0}/f is not a folder", folder.string()));
     EXPECT_EQ(says(folder / "d"), fmt::format("write {}/d: a folder has this name", folder.string()));
     EXPECT_EQ(says(fs::path(folder.string() + "/")), fmt::format("write {}/: this names a folder, needed a file name", folder.string()));
-    EXPECT_EQ(says("/dev/full"), "write /dev/full: not a regular file");
+    EXPECT_EQ(says(folder / "pipe"), fmt::format("write {}/pipe: not a regular file", folder.string()));
     EXPECT_EQ(says(folder / std::string(256, 'n')), fmt::format("write {}: File name too long", (folder / std::string(256, 'n')).string()));
   }
   EXPECT_EQ(read_file(folder / "f"), "old");
-  EXPECT_EQ(names(), (std::vector<std::string>{"d", "f"}));
+  EXPECT_EQ(names(), (std::vector<std::string>{"d", "f", "pipe"}));
 }
 
 TEST_F(FileTest, check_writable_leaves_no_trace) {
@@ -122,7 +163,25 @@ TEST_F(FileTest, read_only_folder) {
     const std::string wanted = fmt::format("write {0}/f: cannot make a file in the folder {0}: Permission denied", folder.string());
     return message_of([&] { write_file(folder / "f", "x"); }) == wanted && message_of([&] { check_writable(folder / "f"); }) == wanted;
   }));
+  EXPECT_TRUE(in_child([&] {
+    fs::current_path(folder);
+    if (::geteuid() == 0 && ::seteuid(65534) != 0) return false;
+    return message_of([] { write_file("f", "x"); }) == "write f: cannot make a file in the folder .: Permission denied";
+  }));
   fs::permissions(folder, fs::perms(0755));
+}
+
+// As in /tmp: everybody may make files there, nobody may replace another's.
+TEST_F(FileTest, file_of_another_user_in_a_shared_folder) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be two users";
+  write_file(folder / "f", "old");
+  fs::permissions(folder, fs::perms(01777));
+  EXPECT_TRUE(in_child([&] {
+    if (::seteuid(65534) != 0) return false;
+    return message_of([&] { write_file(folder / "f", "x"); }) == fmt::format("write {}/f: Operation not permitted", folder.string());
+  }));
+  EXPECT_EQ(read_file(folder / "f"), "old");
+  EXPECT_EQ(names(), std::vector<std::string>{"f"});
 }
 
 TEST_F(FileTest, says_why_it_cannot_read) {
@@ -133,6 +192,16 @@ TEST_F(FileTest, says_why_it_cannot_read) {
   write_file(folder / "f", "12345");
   EXPECT_EQ(read_file(folder / "f", 5), "12345");
   EXPECT_EQ(message_of([&] { read_file(folder / "f", 4); }), fmt::format("read {}/f: 5 bytes, at most 4 are read", folder.string()));
+}
+
+// Files of sysfs claim a page and hold less, as does a file that is cut while it is read.
+TEST_F(FileTest, a_file_that_ends_early_is_refused) {
+  const fs::path file = "/sys/devices/system/cpu/online";
+  std::error_code error;
+  if (fs::file_size(file, error) != 4096) GTEST_SKIP() << "no sysfs here";
+  const std::string message = message_of([&] { read_file(file); });
+  EXPECT_TRUE(message.starts_with("read /sys/devices/system/cpu/online: the file ended after ") && message.ends_with(" of 4096 bytes"))
+      << message;
 }
 
 }  // namespace

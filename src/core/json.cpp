@@ -79,7 +79,7 @@ nlohmann::json parse_json(std::string_view text, const std::string& where) {
     return Json::parse(marks ? std::string_view(marked) : text, check);
   } catch (const Json::parse_error& e) {
     const std::string_view parsed = marks ? std::string_view(marked) : text;
-    fail<IoError>("{}: no valid JSON at line {}", where, 1 + std::ranges::count(parsed.substr(0, std::min(e.byte, parsed.size())), '\n'));
+    fail<IoError>("{}: no valid JSON at line {}", where, 1 + std::ranges::count(parsed.substr(0, e.byte), '\n'));
   } catch (const Json::out_of_range&) { fail<IoError>("{}: holds a number that is too large", where); }
 }
 

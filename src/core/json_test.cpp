@@ -1,12 +1,14 @@
 #include "core/json.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/config.h"
 #include "core/error.h"
+#include "core/file.h"
 
 namespace hearth {
 namespace {
@@ -29,6 +31,13 @@ TEST(json, bare_infinity_and_nan_are_numbers_as_python_writes_them) {
   EXPECT_EQ(config.object("n").number("m"), INFINITY);
   EXPECT_EQ(config.object("n").dump("m"), "Infinity");
   EXPECT_THROW(config.object("n").integer("m"), WeightError);
+  EXPECT_TRUE(std::isnan(parse_json(R"({"x": NaN})", "f.json")["x"].get<double>()));
+}
+
+// They pass the parser as marked texts: a text that looks like one stays a text, or is refused where it could be mistaken.
+TEST(json, the_mark_of_a_bare_number_is_no_number) {
+  EXPECT_EQ(parse_json(R"(["hearth: not a JSON number: x"])", "f.json")[0].get<std::string>(), "hearth: not a JSON number: x");
+  EXPECT_EQ(refusal(R"(["hearth: not a JSON number: Infinity"])"), "f.json: holds the text 'hearth: not a JSON number: '");
 }
 
 TEST(json, a_repeated_key_is_named) {
@@ -43,11 +52,30 @@ TEST(json, malformed_text_says_its_line) {
   EXPECT_EQ(refusal("{\"a\": \"\xff\"}"), "f.json: no valid JSON at line 1");
   EXPECT_EQ(refusal("{\"a\": 1e999}"), "f.json: holds a number that is too large");
   EXPECT_EQ(refusal("{\"a\": Infinityy}"), "f.json: no valid JSON at line 1");
+  EXPECT_EQ(refusal("{\n\"a\": NaN,\n}\n\n\n"), "f.json: no valid JSON at line 3");
+  const std::string_view cut = "[NaN, \"\\\n\"]";
+  EXPECT_EQ(refusal(cut.substr(0, cut.find('\\') + 1)), "f.json: no valid JSON at line 1");
 }
 
 TEST(json, depth_is_limited) {
   EXPECT_EQ(refusal(std::string(100, '[') + std::string(100, ']')), "accepted");
+  EXPECT_EQ(refusal(std::string(101, '[') + std::string(101, ']')), "f.json: more than 100 levels of lists and objects");
   EXPECT_EQ(refusal(std::string(100000, '[')), "f.json: more than 100 levels of lists and objects");
+  std::string wide = "[[]";
+  for (int i = 0; i < 200; ++i) wide += ", []";
+  EXPECT_EQ(refusal(wide + "]"), "accepted");
+}
+
+TEST(json, a_file_may_have_256_MB) {
+  const std::filesystem::path file = std::filesystem::temp_directory_path() / fmt::format("hearth-json-{}", ::getpid());
+  write_file(file, R"({"a": 1})");
+  EXPECT_EQ(load_json(file)["a"], 1);
+  std::filesystem::resize_file(file, (uintmax_t(1) << 28) + 1);  // holes: nothing is written
+  try {
+    load_json(file);
+    ADD_FAILURE() << "accepted";
+  } catch (const IoError& e) { EXPECT_EQ(e.what(), fmt::format("read {}: 268435457 bytes, at most 268435456 are read", file.string())); }
+  std::filesystem::remove(file);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ops/random_test.h"
+#include "ops/refusal_test.h"
 
 namespace hearth {
 namespace {
@@ -48,15 +49,32 @@ BACKEND_TEST(attention, takes_views_into_a_fused_projection) {
   EXPECT_CLOSE(run(qkv.device), run(qkv.truth), 2e-6);
 }
 
+BACKEND_TEST(attention, takes_views_whose_last_axis_is_strided) {
+  Random random(25);
+  const auto x = random.normal(device, {2, 9, 16, 3}, DType::f32);
+  const Tensor view = x.device.permute({0, 1, 3, 2}), dense = Tensor::from(device, view.shape(), view.to_vector());
+  EXPECT_EQ(ops::attention(view, view, view, 0.25f).to_vector(), ops::attention(dense, dense, dense, 0.25f).to_vector());
+}
+
+// Any extent but that of the keys may be nothing.
+BACKEND_TEST(attention, of_nothing_is_nothing) {
+  for (const Shape& shape : {Shape{0, 4, 2, 8}, Shape{1, 0, 2, 8}, Shape{1, 4, 0, 8}, Shape{1, 4, 2, 0}}) {
+    const Tensor k = Tensor::zeros(device, {shape[0], 6, shape[2], shape[3]});
+    EXPECT_EQ(ops::attention(Tensor::zeros(device, shape), k, k, 1).shape(), shape);
+  }
+}
+
 // G-79: the scores overflow 16 bits and the maximum must be taken away before exp. One key wins each row outright.
 BACKEND_TEST(attention, G79_huge_scores) {
   const int64_t T = 5, S = 40, D = 8;
-  std::vector<float> q(size_t(T * D), 1000.0f), k(size_t(S * D)), v(size_t(S * D));
-  for (int64_t s = 0; s < S; ++s)
-    for (int64_t d = 0; d < D; ++d) k[size_t(s * D + d)] = float(s == 17 ? 40 : -40 + s % 3), v[size_t(s * D + d)] = float(s);
-  const Tensor y = ops::attention(Tensor::from(device, {1, T, 1, D}, q), Tensor::from(device, {1, S, 1, D}, k),
-                                  Tensor::from(device, {1, S, 1, D}, v), 1.0f);
-  for (const float value : y.to_vector()) EXPECT_EQ(value, 17.0f);
+  for (const int winner : {40, -20}) {  // every score may be far below zero, too
+    std::vector<float> q(size_t(T * D), 1000.0f), k(size_t(S * D)), v(size_t(S * D));
+    for (int64_t s = 0; s < S; ++s)
+      for (int64_t d = 0; d < D; ++d) k[size_t(s * D + d)] = float(s == 17 ? winner : -40 + s % 3), v[size_t(s * D + d)] = float(s);
+    const Tensor y = ops::attention(Tensor::from(device, {1, T, 1, D}, q), Tensor::from(device, {1, S, 1, D}, k),
+                                    Tensor::from(device, {1, S, 1, D}, v), 1.0f);
+    for (const float value : y.to_vector()) EXPECT_EQ(value, 17.0f);
+  }
 }
 
 BACKEND_TEST(attention, a_later_key_never_reaches_an_earlier_query_under_the_causal_mask) {
@@ -78,7 +96,12 @@ BACKEND_TEST(attention, refuses_what_does_not_fit) {
   EXPECT_THROW(ops::attention(q, zeros({1, 6, 2, 8}, DType::f16), k, 1), ShapeError);
   EXPECT_THROW(ops::attention(q, zeros({1, 0, 2, 8}), zeros({1, 0, 2, 8}), 1), ShapeError);
   EXPECT_THROW(ops::attention(q, k, k, 1, Mask::causal), ShapeError);
+  EXPECT_THROW(ops::attention(zeros({1, 8, 2, 8}), k, k, 1, Mask::causal), ShapeError);
   EXPECT_THROW(ops::attention(zeros({4, 2, 8}), k, k, 1), ShapeError);
+  EXPECT_THROW(ops::attention(q, k, zeros({1, 6, 2, 8}, DType::f16), 1), ShapeError);
+  EXPECT_THROW(ops::attention(q, Tensor(), Tensor(), 1), ShapeError);
+  const Tensor whole = zeros({1, 4, 2, 8}, DType::i32);
+  EXPECT_EQ(test::refusal([&] { ops::attention(whole, whole, whole, 1); }), "attention: x [1, 4, 2, 8] is i32, needed f32, f16 or bf16");
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ Tensor conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSp
   require_vector("conv2d", "bias", bias, w.out());
   const auto [top, left, bottom, right] = spec.padding;
   const bool resized = spec.resize_to[0] > 0;
+  if (resized && (H < 1 || W < 1 || spec.resize_to[1] < 1))
+    fail<ShapeError>("conv2d: x {} cannot be resized to {} × {}", x.shape(), spec.resize_to[0], spec.resize_to[1]);
   const int64_t height = (resized ? spec.resize_to[0] : H) + top + bottom, width = (resized ? spec.resize_to[1] : W) + left + right;
   if (height < w.shape[2] || width < w.shape[3])
     fail<ShapeError>("conv2d: x {} padded to {} × {} is smaller than the kernel of {} {}", x.shape(), height, width, w.name, w.shape);

@@ -1,6 +1,7 @@
 #include "ops/conv.h"
 
 #include "ops/random_test.h"
+#include "ops/refusal_test.h"
 
 namespace hearth {
 namespace {
@@ -47,6 +48,36 @@ BACKEND_TEST(conv2d, padding_is_zeros_and_reaches_each_side) {
   EXPECT_EQ(ops::conv2d(x, w, {}, {.padding = {1, 0, 1, 2}}).to_vector(), (std::vector<float>{4, 2, 4, 2}));
 }
 
+// Each axis has a kernel, a padding and a size of its own, and a kernel may just fit.
+BACKEND_TEST(conv2d, y_has_as_many_positions_as_the_kernel_has_places) {
+  Random random(13);
+  const auto w = random.weight(device, {4, 3, 3, 2}, WeightKind::conv2d, DType::f32);
+  const auto shape = [&](const Shape& x, const ConvSpec& spec) {
+    return ops::conv2d(Tensor::zeros(device, x), w.device, {}, spec).shape();
+  };
+  EXPECT_EQ(shape({2, 5, 7, 3}, {}), (Shape{2, 3, 6, 4}));
+  EXPECT_EQ(shape({1, 3, 2, 3}, {}), (Shape{1, 1, 1, 4}));
+  EXPECT_EQ(shape({1, 1, 1, 3}, {.padding = {2, 0, 0, 1}}), (Shape{1, 1, 1, 4}));
+  EXPECT_EQ(shape({1, 6, 6, 3}, {.stride = 2}), (Shape{1, 2, 3, 4}));
+  EXPECT_EQ(shape({1, 5, 7, 3}, {.padding = {0, 0, 1, 0}, .resize_to = {9, 4}}), (Shape{1, 8, 3, 4}));
+  EXPECT_EQ(shape({0, 5, 7, 3}, {}), (Shape{0, 3, 6, 4}));
+  const auto wide = random.weight(device, {64, 64, 3, 3}, WeightKind::conv2d, DType::f32);
+  EXPECT_EQ(ops::conv2d(Tensor::zeros(device, {0, 9, 9, 64}), wide.device, {}, ConvSpec::same(3)).shape(), (Shape{0, 9, 9, 64}));
+}
+
+BACKEND_TEST(conv2d, takes_views_and_gives_the_type_of_x) {
+  Random random(14);
+  const auto w = random.weight(device, {4, 3, 3, 2}, WeightKind::conv2d, DType::f32);
+  const auto x = random.normal(device, {2, 3, 5, 7}), residual = random.normal(device, {2, 4, 3, 6});  // channels first
+  const auto dense = [&](const Tensor& t) { return Tensor::from(device, t.shape(), t.to_vector()); };
+  const Tensor view = x.device.permute({0, 2, 3, 1}), added = residual.device.permute({0, 2, 3, 1});
+  EXPECT_EQ(ops::conv2d(view, w.device, {}, {}, {.residual = added}).to_vector(),
+            ops::conv2d(dense(view), w.device, {}, {}, {.residual = dense(added)}).to_vector());
+  const Tensor half = Tensor::zeros(device, {1, 5, 5, 3}, DType::f16);
+  EXPECT_EQ(ops::conv2d(half, w.device, {}, {}).dtype(), DType::f16);
+  EXPECT_EQ(ops::conv2d(half, w.device, {}, {}, {.out = DType::bf16}).dtype(), DType::bf16);
+}
+
 BACKEND_TEST(conv2d, refuses_what_does_not_fit) {
   Random random(12);
   const auto w = random.weight(device, {4, 3, 3, 3}, WeightKind::conv2d, DType::f32);
@@ -59,6 +90,17 @@ BACKEND_TEST(conv2d, refuses_what_does_not_fit) {
   EXPECT_THROW(ops::conv2d(x, w.device, {}, {.stride = 0}), ShapeError);
   EXPECT_THROW(ops::conv2d(x, w.device, Tensor::zeros(device, {3}), {}), ShapeError);
   EXPECT_THROW(ops::conv2d(x, w.device, {}, {}, {.residual = Tensor::zeros(device, {1, 5, 5, 4})}), ShapeError);
+  EXPECT_THROW(ops::conv2d(Tensor::zeros(device, {1, 5, 2, 3}), w.device, {}, {}), ShapeError);
+  EXPECT_EQ(test::refusal([&] {
+              ops::conv2d(Tensor::zeros(device, {1, 5, 5, 3}, DType::i32), w.device, {}, {});
+            }),
+            "conv2d: x [1, 5, 5, 3] is i32, needed f32, f16 or bf16");
+  EXPECT_EQ(test::refusal([&] {
+              ops::conv2d(x, w.device, {}, {.padding = {1, 1, 1, 1}, .resize_to = {5, 0}});
+            }),
+            "conv2d: x [1, 5, 5, 3] cannot be resized to 5 × 0");
+  EXPECT_THROW(ops::conv2d(Tensor::zeros(device, {1, 0, 5, 3}), w.device, {}, {.resize_to = {5, 5}}), ShapeError);
+  EXPECT_THROW(ops::conv2d(Tensor::zeros(device, {1, 5, 0, 3}), w.device, {}, {.resize_to = {5, 5}}), ShapeError);
 }
 
 }  // namespace

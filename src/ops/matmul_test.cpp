@@ -1,6 +1,7 @@
 #include "ops/matmul.h"
 
 #include "ops/random_test.h"
+#include "ops/refusal_test.h"
 
 namespace hearth {
 namespace {
@@ -45,6 +46,22 @@ BACKEND_TEST(linear, flattens_leading_axes_and_takes_views) {
   EXPECT_CLOSE(ops::linear(x.device.permute({1, 0, 2, 3}), w.device), ops::linear(x.truth.permute({1, 0, 2, 3}), w.truth), 2e-6);
   EXPECT_CLOSE(ops::linear(x.device.slice(1, 1, 3), w.device), ops::linear(x.truth.slice(1, 1, 3), w.truth), 2e-6);
   EXPECT_EQ(ops::linear(Tensor::empty(device, {10}), w.device).shape(), (Shape{6}));
+  EXPECT_EQ(ops::linear(Tensor::empty(device, {10}, DType::f16), w.device).dtype(), DType::f16);
+  EXPECT_EQ(ops::linear(Tensor::empty(device, {0, 10}), w.device).shape(), (Shape{0, 6}));
+  EXPECT_EQ(ops::linear(Tensor::empty(device, {2, 0, 10}), w.device).shape(), (Shape{2, 0, 6}));
+}
+
+// A vector is one image; y's first axis counts them otherwise.
+BACKEND_TEST(linear, adds_views_and_one_row_per_image) {
+  const Tensor ones = Tensor::from(device, {2, 3}, std::vector<float>(6, 1));
+  const Weight w{.name = "w", .shape = ones.shape(), .prepared = device.prepare(ones, WeightKind::linear, DType::f32), .backend = &device};
+  const Tensor one = Tensor::from(device, {3}, std::vector<float>{1, 2, 3}), rows = Tensor::zeros(device, {2, 2, 3});
+  EXPECT_EQ(ops::linear(one, w, {}, {.per_image = Tensor::from(device, {1, 2}, std::vector<float>{10, 20})}).to_vector(),
+            (std::vector<float>{16, 26}));
+  EXPECT_EQ(ops::linear(rows, w, {}, {.per_image = Tensor::from(device, {2, 2}, std::vector<float>{10, 20, 30, 40})}).to_vector(),
+            (std::vector<float>{10, 20, 10, 20, 30, 40, 30, 40}));
+  const Tensor residual = Tensor::from(device, {2, 2, 2}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}).permute({0, 2, 1});
+  EXPECT_EQ(ops::linear(rows, w, {}, {.residual = residual}).to_vector(), (std::vector<float>{1, 3, 2, 4, 5, 7, 6, 8}));
 }
 
 // G-18: the orientation shows on matrices that are not square.
@@ -60,6 +77,7 @@ BACKEND_TEST(linear, refuses_what_does_not_fit) {
   const auto conv = random.weight(device, {6, 10, 1, 1}, WeightKind::conv2d, DType::f32);
   const Tensor x = Tensor::zeros(device, {2, 10}), v6 = Tensor::zeros(device, {6});
   EXPECT_THROW(ops::linear(Tensor::zeros(device, {2, 9}), w.device), ShapeError);
+  EXPECT_THROW(ops::linear(Tensor::zeros(device, {2, 20}), w.device), ShapeError);
   EXPECT_THROW(ops::linear(x, conv.device), ShapeError);
   EXPECT_THROW(ops::linear(Tensor::zeros(device, {2, 0}), {.name = "w", .shape = {6, 0}, .backend = &device}), ShapeError);
   EXPECT_THROW(ops::linear(x, w.device, Tensor::zeros(device, {7})), ShapeError);
@@ -67,7 +85,15 @@ BACKEND_TEST(linear, refuses_what_does_not_fit) {
   EXPECT_THROW(ops::linear(x, w.device, v6, {.residual = Tensor::zeros(device, {6, 2})}), ShapeError);
   EXPECT_THROW(ops::linear(x, w.device, v6, {.per_image = Tensor::zeros(device, {3, 6})}), ShapeError);
   EXPECT_THROW(ops::linear(x, w.device, v6, {.out = DType::i32}), ShapeError);
-  EXPECT_THROW(ops::linear(Tensor(), w.device), ShapeError);
+  EXPECT_EQ(test::refusal([&] { ops::linear(Tensor(), w.device); }), "linear: x is undefined");
+  EXPECT_EQ(test::refusal([&] { ops::linear(Tensor::zeros(device, {}), w.device); }),
+            "linear: x [] ends in 0 features, weight w [6, 10] needs 10");
+  EXPECT_THROW(ops::linear(x, w.device, v6, {.residual = Tensor::zeros(device, {2, 6}, DType::i32)}), ShapeError);
+  // Vectors are read in place.
+  const Tensor columns = Tensor::zeros(device, {6, 2});
+  EXPECT_THROW(ops::linear(x, w.device, columns.slice(1, 0, 1).permute({1, 0}).slice(0, 0, 1)), ShapeError);
+  EXPECT_THROW(ops::linear(x, w.device, v6, {.per_image = columns.permute({1, 0})}), ShapeError);
+  EXPECT_THROW(ops::linear(x, w.device, v6, {.per_image = Tensor::zeros(device, {2, 6}, DType::f16)}), ShapeError);
   EXPECT_THROW(ops::linear(Tensor::zeros(device, {2, 10}, DType::i32), w.device), ShapeError);
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/random_test.h"
+#include "ops/refusal_test.h"
 
 namespace hearth {
 namespace {
@@ -67,16 +68,46 @@ BACKEND_TEST(norm, constant_input_gives_beta) {
   for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], float(5 + i % 4), 1e-5);
 }
 
+BACKEND_TEST(norm, takes_views_and_keeps_the_type) {
+  Random random(34);
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    const Tensor view = random.normal(device, {2, 6, 5, 3}, dtype).device.permute({0, 2, 3, 1}),
+                 dense = Tensor::from(device, view.shape(), view.to_vector(), dtype);
+    const Tensor gamma = random.normal(device, {6}).device, beta = random.normal(device, {6}).device;
+    const Tensor grouped = ops::group_norm(view, 2, gamma, beta, 1e-5f), layered = ops::layer_norm(view, gamma, beta, 1e-5f);
+    EXPECT_EQ(grouped.dtype(), dtype);
+    EXPECT_EQ(layered.dtype(), dtype);
+    EXPECT_EQ(grouped.to_vector(), ops::group_norm(dense, 2, gamma, beta, 1e-5f).to_vector());
+    EXPECT_EQ(layered.to_vector(), ops::layer_norm(dense, gamma, beta, 1e-5f).to_vector());
+  }
+}
+
+BACKEND_TEST(norm, of_nothing_is_nothing) {
+  for (const Shape& shape : {Shape{0, 2, 6}, Shape{2, 0, 6}, Shape{2, 2, 0}}) {
+    const Tensor x = Tensor::zeros(device, shape), c = Tensor::zeros(device, {shape[2]});
+    EXPECT_EQ(ops::group_norm(x, 2, c, c, 1e-5f).shape(), shape);
+    EXPECT_EQ(ops::layer_norm(x, c, c, 1e-5f).shape(), shape);
+  }
+}
+
 BACKEND_TEST(norm, refuses_what_does_not_fit) {
   const Tensor x = Tensor::zeros(device, {1, 2, 2, 6}), v6 = Tensor::zeros(device, {6}), v5 = Tensor::zeros(device, {5});
-  try {
-    ops::group_norm(x, 4, v6, v6, 1e-5f);
-    FAIL();
-  } catch (const ShapeError& e) { EXPECT_STREQ(e.what(), "group_norm: 4 groups do not divide C = 6 of x [1, 2, 2, 6]"); }
+  EXPECT_EQ(test::refusal([&] { ops::group_norm(x, 4, v6, v6, 1e-5f); }), "group_norm: 4 groups do not divide C = 6 of x [1, 2, 2, 6]");
   EXPECT_THROW(ops::group_norm(x, 0, v6, v6, 1e-5f), ShapeError);
   EXPECT_THROW(ops::group_norm(x, 2, v5, v6, 1e-5f), ShapeError);
+  EXPECT_THROW(ops::group_norm(x, -2, v6, v6, 1e-5f), ShapeError);
+  EXPECT_THROW(ops::group_norm(x, 2, v6, v5, 1e-5f), ShapeError);
   EXPECT_THROW(ops::group_norm(x, 2, v6, Tensor(), 1e-5f), ShapeError);
+  EXPECT_THROW(ops::group_norm(x, 2, Tensor(), v6, 1e-5f), ShapeError);
+  EXPECT_EQ(test::refusal([&] { ops::group_norm(v6, 2, v6, v6, 1e-5f); }), "group_norm: x [6] needed [B, ..., C]");
   EXPECT_THROW(ops::layer_norm(x, v6, v5, 1e-5f), ShapeError);
+  EXPECT_THROW(ops::layer_norm(x, v5, v6, 1e-5f), ShapeError);
+  EXPECT_THROW(ops::layer_norm(x, Tensor(), v6, 1e-5f), ShapeError);
+  EXPECT_THROW(ops::layer_norm(x, v6, Tensor(), 1e-5f), ShapeError);
+  EXPECT_EQ(test::refusal([&] { ops::layer_norm(Tensor::zeros(device, {}), v6, v6, 1e-5f); }), "layer_norm: x [] needed [..., C]");
+  const Tensor whole = Tensor::zeros(device, {2, 6}, DType::i32);
+  EXPECT_EQ(test::refusal([&] { ops::group_norm(whole, 2, v6, v6, 1e-5f); }), "group_norm: x [2, 6] is i32, needed f32, f16 or bf16");
+  EXPECT_EQ(test::refusal([&] { ops::layer_norm(whole, v6, v6, 1e-5f); }), "layer_norm: x [2, 6] is i32, needed f32, f16 or bf16");
   EXPECT_THROW(ops::layer_norm(x, v6, Tensor::zeros(device, {6}, DType::bf16), 1e-5f), ShapeError);
 }
 

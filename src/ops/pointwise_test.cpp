@@ -1,9 +1,11 @@
 #include "ops/pointwise.h"
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "ops/random_test.h"
+#include "ops/refusal_test.h"
 
 namespace hearth {
 namespace {
@@ -53,14 +55,51 @@ BACKEND_TEST(pointwise, G28_not_a_number_is_never_hidden) {
   }
 }
 
+BACKEND_TEST(pointwise, takes_views_and_keeps_the_type) {
+  Random random(42);
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    const Tensor view = random.normal(device, {6, 5}, dtype).device.permute({1, 0}),
+                 dense = Tensor::from(device, {5, 6}, view.to_vector(), dtype);
+    for (const auto& op : {std::function<Tensor(const Tensor&)>([](const Tensor& x) { return ops::activate(x, Activation::silu); }),
+                           std::function<Tensor(const Tensor&)>([](const Tensor& x) { return ops::geglu(x); }),
+                           std::function<Tensor(const Tensor&)>([](const Tensor& x) { return ops::add(x, x); })}) {
+      const Tensor y = op(view);
+      EXPECT_EQ(y.dtype(), dtype);
+      EXPECT_EQ(y.to_vector(), op(dense).to_vector());
+    }
+  }
+}
+
+BACKEND_TEST(pointwise, combines_what_it_is_given) {
+  const Tensor a = Tensor::from(device, {2}, std::vector<float>{1, 2}), b = Tensor::from(device, {2}, std::vector<float>{10, 30});
+  EXPECT_EQ(ops::add(a, b).to_vector(), (std::vector<float>{11, 32}));
+  EXPECT_EQ(ops::linear_combination({a, b}, {2.0f, -0.5f}).to_vector(), (std::vector<float>{-3, -11}));
+}
+
+BACKEND_TEST(pointwise, of_nothing_is_nothing) {
+  for (const Shape& shape : {Shape{0, 4}, Shape{3, 0}}) {
+    const Tensor x = Tensor::zeros(device, shape);
+    EXPECT_EQ(ops::activate(x, Activation::silu).shape(), shape);
+    EXPECT_EQ(ops::add(x, x).shape(), shape);
+    EXPECT_EQ(ops::geglu(x).shape(), shape.with_last(shape[1] / 2));
+  }
+}
+
 BACKEND_TEST(pointwise, refuses_what_does_not_fit) {
   const Tensor a = Tensor::zeros(device, {2, 3}), b = Tensor::zeros(device, {3, 2}), h = Tensor::zeros(device, {2, 3}, DType::f16);
   EXPECT_THROW(ops::add(a, b), ShapeError);
   EXPECT_THROW(ops::add(a, h), ShapeError);
-  EXPECT_THROW(ops::geglu(a), ShapeError);
+  EXPECT_EQ(test::refusal([&] { ops::geglu(a); }), "geglu: x [2, 3] needed an even last axis [..., 2C]");
   EXPECT_THROW(ops::linear_combination({}, {}), ShapeError);
   EXPECT_THROW(ops::linear_combination({a}, {1.0f, 2.0f}), ShapeError);
+  EXPECT_THROW(ops::linear_combination({a, a}, {1.0f}), ShapeError);
   EXPECT_THROW(ops::activate(Tensor(), Activation::silu), ShapeError);
+  EXPECT_EQ(test::refusal([&] { ops::geglu(Tensor::zeros(device, {})); }), "geglu: x [] needed an even last axis [..., 2C]");
+  const Tensor whole = Tensor::zeros(device, {2, 6}, DType::i32);
+  EXPECT_EQ(test::refusal([&] { ops::activate(whole, Activation::silu); }), "activate: x [2, 6] is i32, needed f32, f16 or bf16");
+  EXPECT_EQ(test::refusal([&] { ops::geglu(whole); }), "geglu: x [2, 6] is i32, needed f32, f16 or bf16");
+  EXPECT_EQ(test::refusal([&] { ops::add(whole, whole); }), "linear_combination: x [2, 6] is i32, needed f32, f16 or bf16");
+  EXPECT_EQ(test::refusal([&] { ops::add(a, Tensor()); }), "linear_combination: x is undefined");
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ Tensor resize_nearest(const Tensor& x, int64_t height, int64_t width) {
 }
 
 Tensor embedding(const Tensor& ids, const Tensor& table) {
-  if (!ids || ids.dtype() != DType::i32 || !ids.contiguous()) fail<ShapeError>("embedding: ids need i32, dense");
+  if (ids.dtype() != DType::i32 || !ids.contiguous()) fail<ShapeError>("embedding: ids need i32, dense");
   require_float("embedding", table);
   const auto [V, C] = table.dims<2>();
   if (ids.backend().computes())
@@ -85,6 +85,7 @@ Tensor embedding(const Tensor& ids, const Tensor& table) {
   out.push_back(C);
   const OpTrace trace("embedding", table);
   Tensor y = Tensor::empty(ids.backend(), out, DType::f32);
+  if (y.numel() == 0) return y;
   Tensor flat_y = y.view({ids.numel(), C});
   ids.backend().embedding(ids.view({ids.numel()}), contiguous(table), flat_y);
   return trace.done(y);

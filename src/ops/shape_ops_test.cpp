@@ -1,6 +1,7 @@
 #include "ops/shape_ops.h"
 
 #include "ops/random_test.h"
+#include "ops/refusal_test.h"
 
 namespace hearth {
 namespace {
@@ -24,6 +25,33 @@ BACKEND_TEST(shape_ops, copies_any_strides_and_types) {
   }
 }
 
+BACKEND_TEST(shape_ops, channels_move_to_either_end) {
+  const Tensor x = Tensor::from(device, {1, 2, 1, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
+  const Tensor last = ops::to_channels_last(x), first = ops::to_channels_first(x);
+  EXPECT_EQ(last.shape(), (Shape{1, 1, 3, 2}));
+  EXPECT_EQ(first.shape(), (Shape{1, 3, 2, 1}));
+  EXPECT_TRUE(last.contiguous() && first.contiguous());
+  EXPECT_EQ(last.to_vector(), (std::vector<float>{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(first.to_vector(), (std::vector<float>{1, 4, 2, 5, 3, 6}));
+}
+
+BACKEND_TEST(shape_ops, refuses_what_does_not_fit) {
+  const Tensor x = Tensor::zeros(device, {2, 3, 5}), whole = Tensor::zeros(device, {2, 3, 5}, DType::i32);
+  EXPECT_EQ(test::refusal([&] { ops::cast(whole, DType::f32); }), "copy: x [2, 3, 5] is i32, needed f32, f16 or bf16");
+  EXPECT_EQ(test::refusal([&] { ops::concat({}, 0); }), "concat: nothing to join");
+  EXPECT_EQ(test::refusal([&] { ops::concat({x, whole}, 0); }), "concat: x [2, 3, 5] is i32, needed f32, f16 or bf16");
+  EXPECT_EQ(test::refusal([&] { ops::concat({whole, whole}, 0); }), "concat: x [2, 3, 5] is i32, needed f32, f16 or bf16");
+  EXPECT_EQ(test::refusal([&] { ops::concat({x, Tensor()}, 0); }), "concat: x is undefined");
+  for (const int axis : {3, -4}) EXPECT_EQ(test::refusal([&] { ops::concat({x}, axis); }), "concat: [2, 3, 5] has no such axis");
+  EXPECT_EQ(test::refusal([&] {
+              ops::concat({x, Tensor::zeros(device, {2, 3})}, 2);
+            }),
+            "concat: f32 [2, 3, 5] and f32 [2, 3] differ in more than axis 2");
+  EXPECT_EQ(test::refusal([&] { ops::to_channels_last(x); }), "to_channels_last: x [2, 3, 5] needed [B, C, H, W]");
+  EXPECT_EQ(test::refusal([&] { ops::to_channels_first(x); }), "to_channels_first: x [2, 3, 5] needed [B, H, W, C]");
+  EXPECT_EQ(test::refusal([&] { ops::repeat_batch(x, 0); }), "repeat_batch: 0 times [2, 3, 5]");
+}
+
 BACKEND_TEST(shape_ops, joins_and_repeats) {
   Random random(52);
   const auto a = random.normal(device, {2, 3, 5}), b = random.normal(device, {2, 3, 4}), c = random.normal(device, {1, 3, 5});
@@ -34,12 +62,13 @@ BACKEND_TEST(shape_ops, joins_and_repeats) {
   const Tensor batch = ops::concat({c.device, a.device}, 0);
   EXPECT_EQ(batch.slice(0, 0, 1).to_vector(), c.device.to_vector());
   EXPECT_EQ(batch.slice(0, 1, 3).to_vector(), a.device.to_vector());
+  const Tensor half = Tensor::zeros(device, {2, 3}, DType::f16);
+  EXPECT_EQ(ops::concat({half, half}, 0).dtype(), DType::f16);
   const Tensor twice = ops::repeat_batch(a.device, 2);
   EXPECT_EQ(twice.slice(0, 0, 2).to_vector(), a.device.to_vector());
   EXPECT_EQ(twice.slice(0, 2, 4).to_vector(), a.device.to_vector());
   EXPECT_THROW(ops::concat({a.device, b.device}, 0), ShapeError);
   EXPECT_THROW(ops::concat({a.device, Tensor::zeros(device, {2, 3, 5}, DType::f16)}, 2), ShapeError);
-  EXPECT_THROW(ops::concat({a.device}, 3), ShapeError);
 }
 
 BACKEND_TEST(shape_ops, resizes_like_the_reference_for_every_size) {
@@ -48,7 +77,17 @@ BACKEND_TEST(shape_ops, resizes_like_the_reference_for_every_size) {
   for (int64_t height = 1; height <= 30; ++height)
     EXPECT_EQ(ops::resize_nearest(x.device, height, 31 - height).to_vector(), ops::resize_nearest(x.truth, height, 31 - height).to_vector())
         << height;
+  const Tensor view = x.device.permute({0, 2, 1, 3}), half = ops::cast(x.device, DType::f16);
+  EXPECT_EQ(ops::resize_nearest(view, 9, 4).to_vector(), ops::resize_nearest(ops::contiguous(view), 9, 4).to_vector());
+  EXPECT_EQ(ops::resize_nearest(half, 9, 4).dtype(), DType::f16);
   EXPECT_THROW(ops::resize_nearest(x.device, 0, 3), ShapeError);
+  EXPECT_THROW(ops::resize_nearest(x.device, 3, 0), ShapeError);
+  EXPECT_THROW(ops::resize_nearest(Tensor::zeros(device, {1, 0, 5, 3}), 3, 3), ShapeError);
+  EXPECT_THROW(ops::resize_nearest(Tensor::zeros(device, {1, 5, 0, 3}), 3, 3), ShapeError);
+  EXPECT_EQ(test::refusal([&] {
+              ops::resize_nearest(Tensor::zeros(device, {1, 7, 5, 3}, DType::i32), 3, 3);
+            }),
+            "resize_nearest: x [1, 7, 5, 3] is i32, needed f32, f16 or bf16");
 }
 
 BACKEND_TEST(shape_ops, embeds) {
@@ -62,6 +101,14 @@ BACKEND_TEST(shape_ops, embeds) {
     EXPECT_THROW(ops::embedding(Tensor::from(device, {1}, std::vector<int32_t>{11}), table.device), ShapeError);
     EXPECT_THROW(ops::embedding(Tensor::from(device, {1}, std::vector<int32_t>{-1}), table.device), ShapeError);
   }
+  const Tensor table = random.normal(device, {5, 4}).device, one = Tensor::from(device, {1}, std::vector<int32_t>{1});
+  const Tensor turned = table.permute({1, 0});
+  EXPECT_EQ(ops::embedding(one, turned).to_vector(), turned.slice(0, 1, 2).to_vector());
+  EXPECT_EQ(ops::embedding(one, Tensor::zeros(device, {5, 0})).shape(), (Shape{1, 0}));
+  const Tensor ids = Tensor::from(device, {2, 2}, std::vector<int32_t>{0, 1, 2, 3});
+  for (const Tensor& bad : {Tensor(), Tensor::zeros(device, {2}), ids.permute({1, 0})})
+    EXPECT_EQ(test::refusal([&] { ops::embedding(bad, table); }), "embedding: ids need i32, dense");
+  EXPECT_EQ(test::refusal([&] { ops::embedding(one, ids); }), "embedding: x [2, 2] is i32, needed f32, f16 or bf16");
 }
 
 }  // namespace

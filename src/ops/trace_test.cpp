@@ -1,0 +1,94 @@
+#include "ops/trace.h"
+
+#include <functional>
+
+#include "ops/attention.h"
+#include "ops/conv.h"
+#include "ops/matmul.h"
+#include "ops/norm.h"
+#include "ops/pointwise.h"
+#include "ops/random_test.h"
+#include "ops/shape_ops.h"
+
+namespace hearth {
+namespace {
+
+struct Record : Observer {
+  void on_op(const OpEvent& e) override {
+    told += fmt::format("{} '{}' {} {} {}\n", e.op, e.weight, e.x.shape(), e.y.shape(), e.flop);
+    seconds += e.seconds;
+    y = e.y;
+  }
+  std::string told;
+  double seconds = 0;
+  Tensor y;
+};
+
+struct Call {
+  std::string told;
+  std::function<Tensor()> op;
+};
+
+std::vector<Call> calls(Backend& device) {
+  test::Random random(61);
+  const Weight matrix = random.weight(device, {6, 10}, WeightKind::linear, DType::f32).device;
+  const Weight kernel = random.weight(device, {4, 3, 3, 2}, WeightKind::conv2d, DType::f32).device;
+  const Tensor x = Tensor::zeros(device, {2, 5, 7, 10}), picture = Tensor::zeros(device, {2, 5, 7, 3}), c = Tensor::zeros(device, {10}),
+               q = Tensor::zeros(device, {2, 5, 3, 8}), k = Tensor::zeros(device, {2, 7, 3, 8}),
+               half = Tensor::zeros(device, {2, 5}, DType::f16);
+  const Tensor ids = Tensor::from(device, {2, 3}, std::vector<int32_t>(6, 1));
+  return {
+      {"linear 'w' [2, 5, 7, 10] [2, 5, 7, 6] 8400\n", [=] { return ops::linear(x, matrix); }},               // 2 · 420 · 10
+      {"conv2d 'w' [2, 5, 7, 3] [2, 3, 6, 4] 5184\n", [=] { return ops::conv2d(picture, kernel, {}, {}); }},  // 2 · 144 · 18
+      {"attention '' [2, 5, 3, 8] [2, 5, 3, 8] 6720\n", [=] { return ops::attention(q, k, k, 1); }},          // 4 · 6 · 5 · 7 · 8
+      {"group_norm '' [2, 5, 7, 10] [2, 5, 7, 10] 0\n", [=] { return ops::group_norm(x, 5, c, c, 1e-5f); }},
+      {"layer_norm '' [2, 5, 7, 10] [2, 5, 7, 10] 0\n", [=] { return ops::layer_norm(x, c, c, 1e-5f); }},
+      {"activate '' [2, 5] [2, 5] 0\n", [=] { return ops::activate(half, Activation::relu); }},
+      {"geglu '' [2, 5, 7, 10] [2, 5, 7, 5] 0\n", [=] { return ops::geglu(x); }},
+      {"linear_combination '' [2, 5] [2, 5] 0\n", [=] { return ops::add(half, half); }},
+      {"copy '' [2, 5] [2, 5] 0\n", [=] { return ops::cast(half, DType::bf16); }},
+      {"copy '' [10, 2, 5, 7] [10, 2, 5, 7] 0\n",
+       [=] {
+         return ops::contiguous(x.permute({3, 0, 1, 2}));
+       }},
+      {"concat '' [2, 5] [2, 10] 0\n",
+       [=] {
+         return ops::concat({half, half}, 1);
+       }},
+      {"concat '' [2, 5] [6, 5] 0\n", [=] { return ops::repeat_batch(half, 3); }},
+      {"resize_nearest '' [2, 5, 7, 10] [2, 4, 3, 10] 0\n", [=] { return ops::resize_nearest(x, 4, 3); }},
+      {"embedding '' [2, 5] [2, 3, 5] 0\n", [=] { return ops::embedding(ids, half); }},
+      {"", [=] { return ops::contiguous(half); }},  // what would change nothing does nothing
+      {"", [=] { return ops::cast(half, DType::f16); }},
+      {"", [=] { return ops::repeat_batch(half, 1); }},
+  };
+}
+
+BACKEND_TEST(trace, every_op_tells_what_it_did) {
+  for (const Call& call : calls(device)) {
+    Record record;
+    const auto start = std::chrono::steady_clock::now();
+    const Tensor y = [&] {
+      const ObserverScope watch(record);
+      return call.op();
+    }();
+    const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    ASSERT_EQ(record.told, call.told);
+    if (call.told.empty()) continue;
+    EXPECT_EQ(record.y.raw(), y.raw()) << call.told;
+    EXPECT_GE(record.seconds, 0) << call.told;
+    EXPECT_LE(record.seconds, elapsed) << call.told;
+  }
+}
+
+BACKEND_TEST(trace, every_op_stops_a_cancelled_run) {
+  for (const Call& call : calls(device)) {
+    if (call.told.empty()) continue;
+    const std::atomic<bool> flag = true;
+    const CancelScope scope(flag);
+    EXPECT_THROW(call.op(), Cancelled) << call.told;
+  }
+}
+
+}  // namespace
+}  // namespace hearth
