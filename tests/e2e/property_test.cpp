@@ -256,6 +256,7 @@ TEST(Pipeline, ThePlanIsOfThisRequestAlone) {
   constexpr int64_t picture = 64 * 64 * 3 * 4;
   EXPECT_GE(planned(three).at("activations"), activations + 2 * picture);  // the first two are held while the third is decoded
   EXPECT_EQ(first.at("peak"), first.at("weights").get<int64_t>() + activations);
+  EXPECT_LT(planned({.prompt = "x", .width = 8, .height = 8, .steps = 1, .seed = 1}).at("activations"), first.at("weights"));
 }
 
 TEST(Pipeline, EncodeAndDecodeAreTheAutoencoders) {
