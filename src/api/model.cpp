@@ -136,7 +136,7 @@ Generation Model::generate(const Request& request) {
   std::optional<ObserverScope> observing;
   if (request.debug.timing || request.debug.shapes || request.debug.nan) observing.emplace(observer);
   MemoryLedger::process().reset_peak();
-  const models::ImageResult result = model.pipeline->draw(image_request, [&](const Progress& p) {
+  models::ImageResult result = model.pipeline->draw(image_request, [&](const Progress& p) {
     observer.set_phase(p.phase);
     if (request.progress) request.progress(p);
   });
@@ -148,6 +148,8 @@ Generation Model::generate(const Request& request) {
     made.images.push_back({.width = pixels.width, .height = pixels.height, .rgb = std::move(pixels.rgb)});
     api::sign(made.images.back(), model, run, int64_t(made.images.size()) - 1);
   }
+  result.pictures.clear();
+  result.noise = result.latents = {};
   model.device->release_cached();
   run.seconds = seconds_since(start);
   made.report = api::write_report(model, run, result, made.warnings, observer.report());

@@ -16,6 +16,7 @@
 
 namespace hearth {
 
+class MemoryLedger;
 class ThreadPool;
 
 enum class Activation { none, silu, gelu, gelu_tanh, quick_gelu, relu };  // gelu is the exact form, with erf
@@ -49,11 +50,14 @@ class Backend {
   virtual std::string name() const = 0;      // "reference", "cpu"
   virtual std::string features() const = 0;  // the kernel path in use: "avx2", "avx512", …; "" where there is one only
   virtual ThreadPool& threads() = 0;
-  virtual bool computes() const { return true; }  // false: a dry run, memory without contents (backends/plan)
+  virtual bool computes() const { return true; }  // false: a dry run, memory without contents
 
   // --- memory -----------------------------------------------------------------------------------------------------
   virtual std::shared_ptr<const Storage> allocate(size_t bytes) = 0;  // 64-byte aligned; counted by core/memory.h
   virtual void release_cached() {}                                    // gives back what is kept for reuse
+  // A device that allocates as this one does, kernels' own memory included, and computes nothing: what a run on it takes is what
+  // the same run takes here. Counts in `ledger`, which must outlive it and its tensors, as it must outlive them.
+  virtual std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const = 0;
 
   // --- weights ----------------------------------------------------------------------------------------------------
   // w is contiguous, shaped as in the checkpoint; the result holds values of type `hold` (f32, f16 or bf16).

@@ -29,6 +29,7 @@ MemoryLedger& MemoryLedger::process() {
 }
 
 int64_t process_peak_bytes() { return kilobytes_of("/proc/self/status", "VmHWM:"); }
+int64_t process_resident_bytes() { return kilobytes_of("/proc/self/status", "VmRSS:"); }
 int64_t system_available_bytes() { return kilobytes_of("/proc/meminfo", "MemAvailable:"); }
 
 }  // namespace hearth

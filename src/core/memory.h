@@ -24,6 +24,7 @@ class MemoryLedger {
 };
 
 int64_t process_peak_bytes();      // the process's largest resident size (VmHWM), as the system counts it
+int64_t process_resident_bytes();  // what is resident now
 int64_t system_available_bytes();  // memory that can still be had without swapping
 
 }  // namespace hearth

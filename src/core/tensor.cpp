@@ -1,5 +1,6 @@
 #include "core/tensor.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -70,14 +71,20 @@ Tensor Tensor::like(const Tensor& x) { return empty(x.backend(), x.shape(), x.dt
 
 Tensor Tensor::zeros(Backend& backend, const Shape& shape, DType dtype) {
   Tensor x = empty(backend, shape, dtype);
-  if (x.storage_->data) std::memset(x.raw(), 0, x.bytes());
+  if (backend.computes()) std::memset(x.raw(), 0, x.bytes());
+  return x;
+}
+
+Tensor Tensor::filled(Backend& backend, const Shape& shape, float value) {
+  Tensor x = empty(backend, shape);
+  if (backend.computes()) std::fill_n(x.data<float>(), x.numel(), value);
   return x;
 }
 
 Tensor Tensor::from(Backend& backend, const Shape& shape, std::span<const float> values, DType dtype) {
   if (int64_t(values.size()) != shape.numel()) fail<ShapeError>("tensor: {} values for shape {}", values.size(), shape);
   Tensor x = empty(backend, shape, dtype);
-  if (!x.storage_->data) return x;  // a dry run
+  if (!backend.computes()) return x;
   for (size_t i = 0; i < values.size(); ++i) {
     switch (dtype) {
       case DType::f32: x.data<float>()[i] = values[i]; break;
@@ -92,7 +99,7 @@ Tensor Tensor::from(Backend& backend, const Shape& shape, std::span<const float>
 Tensor Tensor::from(Backend& backend, const Shape& shape, std::span<const int32_t> values) {
   if (int64_t(values.size()) != shape.numel()) fail<ShapeError>("tensor: {} values for shape {}", values.size(), shape);
   Tensor x = empty(backend, shape, DType::i32);
-  if (x.storage_->data) std::memcpy(x.raw(), values.data(), x.bytes());
+  if (backend.computes()) std::memcpy(x.raw(), values.data(), x.bytes());
   return x;
 }
 

@@ -32,6 +32,7 @@ class Tensor {
   static Tensor empty(Backend& backend, const Shape& shape, DType dtype = DType::f32);
   static Tensor like(const Tensor& x);  // same shape, dtype and backend
   static Tensor zeros(Backend& backend, const Shape& shape, DType dtype = DType::f32);
+  static Tensor filled(Backend& backend, const Shape& shape, float value);  // f32
   // Copies `values` (row-major, as many as the shape holds), rounded to `dtype`.
   static Tensor from(Backend& backend, const Shape& shape, std::span<const float> values, DType dtype = DType::f32);
   static Tensor from(Backend& backend, const Shape& shape, std::span<const int32_t> values);  // i32

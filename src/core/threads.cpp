@@ -46,6 +46,8 @@ int processors_allowed() {
 }  // namespace
 
 struct ThreadPool::State {
+  int threads = 1;
+  bool idle = false;
   std::vector<std::thread> workers;
   std::mutex mutex;
   std::condition_variable wake, finished;
@@ -104,9 +106,12 @@ struct ThreadPool::State {
   }
 };
 
-ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
+ThreadPool::ThreadPool(int threads, Mode mode) : state_(std::make_unique<State>()) {
   if (threads < 0 || threads > 1024) fail<UsageError>("threads: {} is not between 1 and 1024 (0 = all processors)", threads);
   if (threads == 0) threads = processors_allowed();
+  state_->threads = threads;
+  state_->idle = mode == Mode::idle;
+  if (state_->idle) return;
   for (int i = 1; i < threads; ++i) state_->workers.emplace_back([this, i] { state_->worker(i); });
 }
 
@@ -119,12 +124,13 @@ ThreadPool::~ThreadPool() {
   for (auto& worker : state_->workers) worker.join();
 }
 
-int ThreadPool::size() const { return int(state_->workers.size()) + 1; }
+int ThreadPool::size() const { return state_->threads; }
 int ThreadPool::current() { return thread_index; }
 
 void ThreadPool::run(int64_t count, const std::function<void(int64_t)>& piece) {
   if (count <= 0) return;
   State& s = *state_;
+  if (s.idle) return;
   if (inside_piece || s.workers.empty() || count == 1) {
     FlushSubnormals flush;
     for (int64_t i = 0; i < count; ++i) piece(i);

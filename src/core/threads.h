@@ -11,7 +11,9 @@ namespace hearth {
 class ThreadPool {
  public:
   // `threads` ≥ 1 counts the calling thread; 0 = as many as the process may run on. UsageError beyond 1024.
-  explicit ThreadPool(int threads = 0);
+  // An idle pool has no workers and runs no piece: size() is that of a working one. For dry runs.
+  enum class Mode { works, idle };
+  explicit ThreadPool(int threads = 0, Mode mode = Mode::works);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;

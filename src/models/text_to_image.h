@@ -53,7 +53,7 @@ struct ResolvedImage {
 
 struct MemoryPlan {
   int64_t weights = 0;      // bytes held from loading on
-  int64_t activations = 0;  // most bytes beside them during the run; kernels' own scratch is not in it
+  int64_t activations = 0;  // most bytes beside them during the run; scratch of threads, some MB each, is not in it
 };
 
 struct ImageResult {

@@ -10,9 +10,11 @@ namespace {
 
 // One contiguous draw of B·C·H·W values.
 Tensor drawn(TorchGenerator& generator, Backend& device, const Shape& shape) {
+  const Shape order{shape[0], shape[3], shape[1], shape[2]};
+  if (!device.computes()) return ops::to_channels_last(Tensor::empty(device, order));
   std::vector<float> values(size_t(shape.numel()));
   generator.normal(values);
-  return ops::to_channels_last(Tensor::from(device, {shape[0], shape[3], shape[1], shape[2]}, values));
+  return ops::to_channels_last(Tensor::from(device, order, values));
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ Tensor add_noise(const Tensor& x, double sigma, Noise& noise) {
 // min(max(x, -limit), limit), of x [...] f32.
 Tensor clipped(const Tensor& x, double limit) {
   const float r = float(limit);
-  const Tensor ones = Tensor::from(x.backend(), x.shape(), std::vector<float>(size_t(x.numel()), 1));
+  const Tensor ones = Tensor::filled(x.backend(), x.shape(), 1);
   const Tensor above = ops::activate(ops::linear_combination({x, ones}, {1, r}), Activation::relu);           // x + r, from 0
   const Tensor below = ops::activate(ops::linear_combination({ones, above}, {2 * r, -1}), Activation::relu);  // r − x, from 0
   return ops::linear_combination({ones, below}, {r, -1});

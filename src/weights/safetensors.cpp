@@ -95,7 +95,7 @@ Tensor SafetensorsFile::read(const std::string& name, const Shape&, Backend& bac
     return {storage, entry.info.shape, entry.info.dtype};
   }
   Tensor copy = Tensor::empty(backend, entry.info.shape, entry.info.dtype);
-  if (copy.raw() && copy.bytes() > 0) std::memcpy(copy.raw(), data, copy.bytes());
+  if (backend.computes() && copy.bytes() > 0) std::memcpy(copy.raw(), data, copy.bytes());
   return copy;
 }
 

@@ -31,8 +31,8 @@ void CpuBackend::attention(const Tensor& q, const Tensor& k, const Tensor& v, fl
     return x.raw() + (b * x.stride(0) + t * x.stride(1) + n * x.stride(2)) * int64_t(size_of(x.dtype()));
   };
 
-  const auto k_store = blocks_->allocate(size_t(heads * keys.k_size()) * sizeof(float));
-  const auto v_store = blocks_->allocate(size_t(heads * keys.v_size()) * sizeof(float));
+  const auto k_store = memory_->allocate(size_t(heads * keys.k_size()) * sizeof(float));
+  const auto v_store = memory_->allocate(size_t(heads * keys.v_size()) * sizeof(float));
   auto* const k_all = reinterpret_cast<float*>(k_store.get());
   auto* const v_all = reinterpret_cast<float*>(v_store.get());
 

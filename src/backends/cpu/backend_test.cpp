@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <random>
 
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/product.h"
@@ -229,29 +230,68 @@ TEST_P(CpuTest, a_weight_may_stand_at_any_byte_of_a_mapped_file) {
   }
 }
 
-TEST(block_pool, reuses_blocks_counts_them_and_lets_go) {
-  const auto pool = std::make_shared<cpu::BlockPool>();
-  const int64_t before = MemoryLedger::process().use().now;
-  for (const size_t size : {size_t(0), size_t(1), size_t(64), size_t(4097), size_t(3) << 20}) {
-    auto block = pool->allocate(size);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(block.get()) % 64, 0u) << size;
-    EXPECT_GE(MemoryLedger::process().use().now - before, int64_t(size));
-    std::memset(block.get(), 1, size);
-    const std::byte* first = block.get();
-    block.reset();
-    EXPECT_EQ(MemoryLedger::process().use().now, before);
-    const size_t cached = pool->cached_bytes();
-    block = pool->allocate(size);
+TEST(arena, gives_the_same_memory_again_and_counts_what_it_reached) {
+  MemoryLedger ledger;
+  const auto arena = std::make_shared<cpu::Arena>(cpu::Arena::Behind::memory, ledger);
+  const std::byte* first = nullptr;
+  for (const size_t size : {size_t(3) << 20, size_t(0), size_t(1), size_t(64), size_t(4097)}) {
+    auto block = arena->allocate(size);
+    if (!first) first = block.get();
     EXPECT_EQ(block.get(), first) << size;
-    EXPECT_LE(pool->cached_bytes(), cached - std::max<size_t>(size, 64));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block.get()) % 64, 0u) << size;
+    std::memset(block.get(), 1, size);
   }
-  EXPECT_GE(pool->cached_bytes(), size_t(3) << 20);
-  pool->release_cached();
-  EXPECT_EQ(pool->cached_bytes(), 0u);
-  EXPECT_THROW(pool->allocate(size_t(1) << 60), Error);
+  EXPECT_EQ(ledger.use().now, (3 << 20) + 64);  // a gap stands behind each block
+  const auto low = arena->allocate(100);
+  {
+    const auto high = arena->allocate(10000);
+    EXPECT_EQ(high.get() - low.get(), 192);
+  }
+  EXPECT_EQ(ledger.use().now, (3 << 20) + 64);
+  arena->release_cached();
+  EXPECT_EQ(ledger.use().now, 192);
+  EXPECT_THROW(arena->allocate(size_t(1) << 60), Error);
+  EXPECT_THROW(arena->allocate(SIZE_MAX), Error);
 }
 
-TEST(block_pool, a_tensor_may_outlive_its_backend) {
+// Pages that nobody uses go back to the system, also between blocks.
+TEST(arena, gives_pages_back) {
+  constexpr size_t size = size_t(64) << 20;
+  MemoryLedger ledger;
+  const auto arena = std::make_shared<cpu::Arena>(cpu::Arena::Behind::memory, ledger);
+  auto hole = arena->allocate(size);
+  const auto stays = arena->allocate(size);
+  std::memset(hole.get(), 1, size);
+  std::memset(stays.get(), 2, size);
+  const int64_t before = process_resident_bytes();
+  hole.reset();
+  EXPECT_GT(process_resident_bytes(), before - int64_t(size / 2));
+  arena->release_cached();
+  EXPECT_LT(process_resident_bytes(), before - int64_t(size * 9 / 10));
+  for (size_t i = 0; i < size; i += 4096) ASSERT_EQ(stays.get()[i], std::byte(2));
+}
+
+TEST(arena, without_memory_it_gives_the_same_addresses) {
+  MemoryLedger with, without;
+  const auto real = std::make_shared<cpu::Arena>(cpu::Arena::Behind::memory, with);
+  const auto dry = std::make_shared<cpu::Arena>(cpu::Arena::Behind::nothing, without);
+  std::vector<std::pair<std::shared_ptr<std::byte>, std::shared_ptr<std::byte>>> blocks;
+  std::mt19937 random(3);
+  for (int i = 0; i < 500; ++i) {
+    if (random() % 3 == 0 && !blocks.empty()) {
+      std::swap(blocks[random() % blocks.size()], blocks.back());
+      blocks.pop_back();
+    } else {
+      const size_t size = random() % 100000;
+      blocks.emplace_back(real->allocate(size), dry->allocate(size));
+    }
+    for (const auto& [a, b] : blocks) ASSERT_EQ(a.get() - blocks[0].first.get(), b.get() - blocks[0].second.get());
+    ASSERT_EQ(with.use().now, without.use().now);
+  }
+  EXPECT_NE(dry->allocate(size_t(1) << 60), nullptr);  // a plan may be larger than any machine
+}
+
+TEST(arena, a_tensor_may_outlive_its_backend) {
   Tensor x;
   {
     const auto backend = make_cpu_backend(cpu_paths().at(0), 1);

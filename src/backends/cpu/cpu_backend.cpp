@@ -53,7 +53,7 @@ namespace cpu {
 
 std::shared_ptr<const Storage> CpuBackend::allocate(size_t bytes) {
   auto storage = std::make_shared<Storage>();
-  const std::shared_ptr<std::byte> block = blocks_->allocate(bytes);
+  const std::shared_ptr<std::byte> block = memory_->allocate(bytes);
   storage->data = block.get();
   storage->size = bytes;
   storage->backend = this;

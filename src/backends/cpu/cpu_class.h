@@ -14,14 +14,25 @@ class Windows;        // windows.h
 
 class CpuBackend final : public Backend {
  public:
-  CpuBackend(const Kernels& kernels, int threads) : kernels_(kernels), pool_(threads), blocks_(std::make_shared<BlockPool>()) {}
+  CpuBackend(const Kernels& kernels, int threads)
+      : kernels_(kernels), pool_(threads), memory_(std::make_shared<Arena>(Arena::Behind::memory, MemoryLedger::process())) {}
+  // A dry twin: no piece of work runs. So outside of pieces no method may read or write what a tensor holds.
+  CpuBackend(const Kernels& kernels, int threads, MemoryLedger& ledger)
+      : kernels_(kernels),
+        pool_(threads, ThreadPool::Mode::idle),
+        memory_(std::make_shared<Arena>(Arena::Behind::nothing, ledger)),
+        computes_(false) {}
 
   std::string name() const override { return "cpu"; }
   std::string features() const override { return kernels_.name; }
   ThreadPool& threads() override { return pool_; }
+  bool computes() const override { return computes_; }
 
   std::shared_ptr<const Storage> allocate(size_t bytes) override;
-  void release_cached() override { blocks_->release_cached(); }
+  void release_cached() override { memory_->release_cached(); }
+  std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override {
+    return std::make_unique<CpuBackend>(kernels_, pool_.size(), ledger);
+  }
   std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, DType hold) override;
 
   void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y) override;
@@ -48,7 +59,8 @@ class CpuBackend final : public Backend {
 
   const Kernels& kernels_;
   ThreadPool pool_;
-  std::shared_ptr<BlockPool> blocks_;  // shared: tensors may outlive the backend
+  std::shared_ptr<Arena> memory_;  // shared: tensors may outlive the backend
+  const bool computes_ = true;
 };
 
 // Whether a convolution is done by Winograd's F(4×4, 3×3). Depends on the layer alone: not on batch, threads or values.

@@ -1,23 +1,27 @@
 #include "backends/cpu/memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "core/error.h"
-#include "core/memory.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#endif
 
 namespace hearth::cpu {
 namespace {
 
-constexpr size_t keep_at_most = size_t(1) << 29;  // bytes that lie idle for reuse
+constexpr size_t page = 4096, huge_page = size_t(2) << 20;
+constexpr size_t beyond = 64;  // bytes behind every block that the address sanitizer watches
 
-// Steps of at most an eighth, so that slightly different sizes share a block.
-size_t rounded(size_t bytes) {
-  size_t step = 64;
-  while (step * 16 <= bytes) step *= 2;
-  return std::max<size_t>(64, (bytes + step - 1) / step * step);
-}
+size_t machine_memory() { return size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGESIZE)); }
 
 struct Scratch {
   ~Scratch() { resize(0); }
@@ -25,7 +29,7 @@ struct Scratch {
     std::free(data);
     MemoryLedger::process().add(-int64_t(size));
     data = nullptr;
-    size = count == 0 ? 0 : rounded(count * sizeof(float));
+    size = (count * sizeof(float) + page - 1) / page * page;
     if (size == 0) return;
     data = reinterpret_cast<float*>(aligned_memory(size));
     MemoryLedger::process().add(int64_t(size));
@@ -37,61 +41,71 @@ struct Scratch {
 }  // namespace
 
 std::byte* aligned_memory(size_t size) {
-  constexpr size_t page = 4096, huge_page = size_t(2) << 20;
   const bool huge = size >= huge_page;
   void* block = nullptr;
   if (posix_memalign(&block, huge ? huge_page : size >= page ? page : 64, size) != 0)
     fail<Error>("memory: {} bytes are not to be had", size);
-  if (huge) madvise(block, size, MADV_HUGEPAGE);  // a request: without huge pages it is only slower
+  if (huge) madvise(block, size, MADV_HUGEPAGE);
   return static_cast<std::byte*>(block);
 }
 
-BlockPool::~BlockPool() { release_cached(); }
-
-std::shared_ptr<std::byte> BlockPool::allocate(size_t bytes) {
-  const size_t size = rounded(bytes);
-  std::byte* block = nullptr;
-  {
-    std::lock_guard lock(mutex_);
-    if (const auto found = free_.lower_bound(size); found != free_.end() && found->first == size) {
-      block = found->second;
-      free_.erase(found);
-      cached_ -= size;
-    } else if (cached_ + size > keep_at_most) {
-      shrink_to(keep_at_most / 2);  // other sizes are wanted now
-    }
+// By halves less where the process may not have that much address space.
+Arena::Region Arena::reserve() {
+  for (size_t size = (machine_memory() / huge_page + 1) * huge_page; size >= huge_page; size = size / 2 / huge_page * huge_page) {
+    void* region = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (region == MAP_FAILED) continue;
+    madvise(region, size, MADV_HUGEPAGE);  // a request: without huge pages it is only slower
+    return {static_cast<std::byte*>(region), size};
   }
-  if (!block) block = aligned_memory(size);
-  MemoryLedger::process().add(int64_t(size));
-  return {block, [pool = shared_from_this(), size](std::byte* p) { pool->give_back(p, size); }};
+  fail<Error>("memory: no address space for tensors is to be had");
 }
 
-void BlockPool::give_back(std::byte* block, size_t size) {
-  MemoryLedger::process().add(-int64_t(size));
+// Without memory: addresses that no process can have, so that a use of them does not pass unseen.
+Arena::Arena(Behind behind, MemoryLedger& ledger)
+    : ledger_(ledger),
+      real_(behind == Behind::memory),
+      region_(real_ ? reserve() : Region{reinterpret_cast<std::byte*>(uintptr_t(1) << 63), size_t(1) << 62}),
+      offsets_(region_.size) {}
+
+Arena::~Arena() {
+  ledger_.add(-int64_t(counted_));
+  if (!real_) return;
+  ASAN_UNPOISON_MEMORY_REGION(region_.base, touched_);
+  munmap(region_.base, region_.size);
+}
+
+std::shared_ptr<std::byte> Arena::allocate(size_t bytes) {
   std::lock_guard lock(mutex_);
-  if (size > keep_at_most) return std::free(block);
-  shrink_to(keep_at_most - size);
-  free_.emplace(size, block);
-  cached_ += size;
-}
-
-void BlockPool::shrink_to(size_t bytes) {
-  while (cached_ > bytes) {
-    const auto largest = std::prev(free_.end());
-    cached_ -= largest->first;
-    std::free(largest->second);
-    free_.erase(largest);
+  const std::optional<size_t> offset = bytes > region_.size ? std::nullopt : offsets_.take(bytes + beyond);
+  if (!offset) fail<Error>("memory: {} bytes are not to be had", bytes);
+  count();
+  std::byte* block = region_.base + *offset;
+  if (real_) {
+    ASAN_UNPOISON_MEMORY_REGION(block, bytes);
+    ASAN_POISON_MEMORY_REGION(block + bytes, beyond);
   }
+  return {block, [arena = shared_from_this(), bytes](std::byte* p) { arena->give_back(p, bytes); }};
 }
 
-void BlockPool::release_cached() {
+void Arena::give_back(std::byte* block, size_t bytes) {
   std::lock_guard lock(mutex_);
-  shrink_to(0);
+  if (real_) ASAN_POISON_MEMORY_REGION(block, bytes);
+  offsets_.give(size_t(block - region_.base));
 }
 
-size_t BlockPool::cached_bytes() const {
+void Arena::release_cached() {
   std::lock_guard lock(mutex_);
-  return cached_;
+  for (const auto& [begin, end] : offsets_.trim()) {
+    const size_t first = (begin + page - 1) / page * page, last = end / page * page;
+    if (real_ && first < last) madvise(region_.base + first, last - first, MADV_DONTNEED);
+  }
+  count();
+}
+
+void Arena::count() {
+  ledger_.add(int64_t(offsets_.reached()) - int64_t(counted_));
+  counted_ = offsets_.reached();
+  touched_ = std::max(touched_, counted_);
 }
 
 float* thread_scratch(size_t count) {

@@ -1,33 +1,50 @@
-// Memory of the CPU backend: blocks for tensors that are kept for reuse, and scratch space of a thread.
+// Memory of the CPU backend: one region for tensors, weights and what kernels need for themselves, and scratch of a thread.
 #pragma once
 
-#include <cstddef>
-#include <map>
 #include <memory>
 #include <mutex>
+
+#include "core/memory.h"
+#include "core/offset_allocator.h"
 
 namespace hearth::cpu {
 
 // `size` bytes, 64-byte aligned, in huge pages where it is large; to be freed by std::free. Error when there is no more memory.
 std::byte* aligned_memory(size_t size);
 
-// Gives out 64-byte aligned blocks and keeps what comes back: the first touch of a fresh 268 MB activation costs more than a
-// norm over it. Safe from any thread.
-class BlockPool : public std::enable_shared_from_this<BlockPool> {
+// Blocks in one reserved region of address space as large as the machine's memory. Only what is used is ever touched: what is
+// given back is taken again first. `ledger`, which must outlive the blocks, counts the region up to the highest block, because so
+// much memory it takes. Safe from any thread.
+class Arena : public std::enable_shared_from_this<Arena> {
  public:
-  ~BlockPool();
-  // The block goes back to the pool when the last owner lets go of it. Error when the system has no more memory.
+  enum class Behind { memory, nothing };  // nothing: addresses that may be computed with, never read or written
+
+  Arena(Behind behind, MemoryLedger& ledger);
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // 64-byte aligned; given back when the last owner lets go of it, which may be after the backend. Error when it does not fit.
   std::shared_ptr<std::byte> allocate(size_t bytes);
+  // Lets the system have the pages that no block is using.
   void release_cached();
-  size_t cached_bytes() const;
 
  private:
-  void give_back(std::byte* block, size_t size);
-  void shrink_to(size_t bytes);  // under mutex_
+  void give_back(std::byte* block, size_t bytes);
+  void count();  // under mutex_
 
-  mutable std::mutex mutex_;
-  std::multimap<size_t, std::byte*> free_;  // by size
-  size_t cached_ = 0;
+  struct Region {
+    std::byte* base;
+    size_t size;
+  };
+  static Region reserve();
+
+  std::mutex mutex_;
+  MemoryLedger& ledger_;
+  const bool real_;
+  const Region region_;
+  OffsetAllocator offsets_;
+  size_t counted_ = 0, touched_ = 0;  // reached by blocks: as the ledger has it; ever
 };
 
 // At least `count` floats of the calling thread, 64-byte aligned, contents undefined, valid until its next call. Not for use

@@ -22,7 +22,7 @@ void CpuBackend::group_norm(const Tensor& x, int64_t groups, const Tensor& gamma
     return t.raw() + size_t((b * P + chunk * step) * C) * size_of(t.dtype());
   };
 
-  const auto store = blocks_->allocate(size_t(2 * B * (chunks + 1) * C) * sizeof(float));
+  const auto store = memory_->allocate(size_t(2 * B * (chunks + 1) * C) * sizeof(float));
   float* const means = reinterpret_cast<float*>(store.get());  // [B][chunks][C]
   float* const squares = means + B * chunks * C;
   float* const mean = squares + B * chunks * C;  // [B][C], the group's

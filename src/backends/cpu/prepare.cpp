@@ -1,23 +1,15 @@
-#include <cstdlib>
 #include <cstring>
 
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/product.h"
-#include "core/memory.h"
 
 namespace hearth::cpu {
 
-PackedWeight::PackedWeight(int64_t columns, int64_t depth, const Kernels& kernels, DType type)
+PackedWeight::PackedWeight(int64_t columns, int64_t depth, const Kernels& kernels, DType type, Arena& memory)
     : n(columns), k(depth), panel(kernels.panel), lanes(kernels.lanes), dtype(type) {
   const int64_t stored = n == 0 ? 0 : (panels() - 1) * panel + width_of(panels() - 1);
   bytes = std::max<size_t>(64, (size_t(stored * k) * size_of(dtype) + 63) / 64 * 64);
-  data = aligned_memory(bytes);
-  MemoryLedger::process().add(int64_t(bytes));
-}
-
-PackedWeight::~PackedWeight() {
-  std::free(data);
-  MemoryLedger::process().add(-int64_t(bytes));
+  data = memory.allocate(bytes);
 }
 
 // A convolution's summation index is (ky, kx, c): c innermost, as in the activations. Checkpoints have (c, ky, kx).
@@ -27,7 +19,7 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, Weigh
     fail<UnsupportedError>("prepare: a weight of {} to be held as {}; needed f32, f16 or bf16", name_of(w.dtype()), name_of(hold));
   const int64_t N = w.size(0), K = N == 0 ? 0 : w.numel() / N;
   const int64_t taps = kind == WeightKind::conv2d ? w.size(2) * w.size(3) : 1, C = K / taps;
-  auto packed = std::make_shared<PackedWeight>(N, K, kernels_, hold);
+  auto packed = std::make_shared<PackedWeight>(N, K, kernels_, hold, *memory_);
   const size_t from = size_of(w.dtype()), to = size_of(hold);
   const int64_t panel = kernels_.panel;
   constexpr int64_t slab = 512;  // of the source's k
@@ -45,7 +37,7 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, Weigh
         else widened(kernels_, w.dtype(), source, count, rows + r * slab);
       }
       kernels_.transpose(rows, slab, columns, count, 1, turned, width);
-      auto* target = packed->data + size_t(p * panel * K) * to;
+      auto* target = packed->data.get() + size_t(p * panel * K) * to;
       if (taps == 1) {
         narrowed(kernels_, turned, count * width, hold, target + size_t(k0 * width) * to);
       } else {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/memory.h"
 #include "core/backend.h"
 
 namespace hearth::cpu {
@@ -17,20 +18,19 @@ inline constexpr int64_t product_chunk = 512;  // of k
 inline constexpr int64_t most_runs = 40;       // of contiguous k in a chunk
 
 struct PackedWeight final : PreparedWeight {
-  PackedWeight(int64_t columns, int64_t depth, const Kernels& kernels, DType type);
-  ~PackedWeight() override;
+  PackedWeight(int64_t columns, int64_t depth, const Kernels& kernels, DType type, Arena& memory);
 
   int64_t panels() const { return (n + panel - 1) / panel; }
   int64_t columns_of(int64_t p) const { return std::min(panel, n - p * panel); }
   bool wide(int64_t p) const { return columns_of(p) > lanes; }
   int64_t width_of(int64_t p) const { return wide(p) ? panel : lanes; }  // columns stored
   const std::byte* at(int64_t p, int64_t depth) const {                  // row `depth` of panel p
-    return data + size_t(p * panel * k + depth * width_of(p)) * size_of(dtype);
+    return data.get() + size_t(p * panel * k + depth * width_of(p)) * size_of(dtype);
   }
 
   int64_t n, k, panel, lanes;
   DType dtype;
-  std::byte* data = nullptr;
+  std::shared_ptr<std::byte> data;
 };
 
 // Finishes tiles: the epilogue in f32, rounded once, at the only store to y [rows, w.n].

@@ -36,7 +36,7 @@ void CpuBackend::winograd(const Windows& windows, const PackedWeight& w, const T
 
   const int64_t blocks = parts(patches, std::clamp<int64_t>(patches_bytes / (points * C * 4), 28, 512)), most = parts(patches, blocks);
   const int64_t point_stride = most * C + line;
-  const auto memory = blocks_->allocate(size_t(points * point_stride) * sizeof(float));
+  const auto memory = memory_->allocate(size_t(points * point_stride) * sizeof(float));
   auto* const transformed = reinterpret_cast<float*>(memory.get());                       // [point][patch][C]
   const int64_t chunks = parts(C, most_depth), depth = parts(parts(C, chunks), 16) * 16;  // of C alone
   const int64_t group = std::min(w.panels(), group_columns / panel), groups = parts(w.panels(), group);

@@ -22,6 +22,7 @@ class PlanBackend final : public Backend {
   std::string features() const override { return ""; }
   ThreadPool& threads() override { return pool_; }
   bool computes() const override { return false; }
+  std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override { return make_plan_backend(ledger); }
 
   std::shared_ptr<const Storage> allocate(size_t bytes) override {
     auto storage = std::make_shared<Storage>();

@@ -1,5 +1,5 @@
-// A dry run: memory without contents, kernels that compute nothing. Running a network on it tells how much memory the
-// real run will take at most, without touching any.
+// A device that only counts: to read a checkpoint's headers with, to list what a network asks for, and to sum up the tensors of a
+// run whatever device will run it (Backend::dry_twin() knows what a certain one takes).
 #pragma once
 
 #include <memory>

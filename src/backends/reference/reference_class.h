@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "backends/plan/plan_backend.h"
 #include "backends/reference/reference_backend.h"
 #include "core/memory.h"
 #include "core/threads.h"
@@ -39,6 +40,7 @@ class ReferenceBackend final : public Backend {
   std::string name() const override { return "reference"; }
   std::string features() const override { return ""; }
   ThreadPool& threads() override { return pool_; }
+  std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override { return make_plan_backend(ledger); }
 
   std::shared_ptr<const Storage> allocate(size_t bytes) override;
   std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, DType hold) override;

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cmath>
 
-#include "backends/plan/plan_backend.h"
 #include "core/error.h"
 #include "core/observe.h"
 #include "ops/shape_ops.h"
@@ -17,6 +16,7 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 // Counts the whole tensor; what a component gives must be numbers, or nothing is drawn from it.
 void require_finite(const Tensor& x, std::string_view component, std::string_view what, ImageResult& result) {
+  if (!x.backend().computes()) return;
   if (const int64_t bad = count_non_finite(x))
     fail<NonFiniteError>("{}: {} of {} values of {} are NaN or infinite; no picture is made (debug \"nan\" finds the first operation)",
                          component, bad, x.numel(), what);
@@ -118,39 +118,29 @@ StableDiffusion::Plan StableDiffusion::planned(const ImageRequest& request) cons
 
 ResolvedImage StableDiffusion::resolve(const ImageRequest& request) const { return planned(request); }
 
+// The run itself, on the dry twin. After six steps a sampler remembers all that it ever will.
 MemoryPlan StableDiffusion::plan(const ImageRequest& request) {
-  const Plan p = planned(request);
   if (!dry_networks_) {
-    dry_device_ = make_plan_backend(dry_ledger_);
+    dry_device_ = device_.dry_twin(dry_ledger_);
     dry_networks_.emplace(Networks::load(checkpoint_, config_, *dry_device_, load_));
   }
-  const MemoryPlan weights{.weights = dry_ledger_.use().now};
+  dry_device_->release_cached();
+  const int64_t weights = dry_ledger_.use().now;
   dry_ledger_.reset_peak();
-  const auto [B, h, w, C] = p.latents;
-  const int64_t halves = sampling::uses_guidance(request.guidance) ? 2 : 1;
-  const Shape one{1, h, w, C};
-  const auto empty = [&](int64_t rows) {
-    Shape shape = one;
-    shape[0] = rows;
-    return Tensor::empty(*dry_device_, shape);
-  };
-  const Tensor noise = empty(B), x = empty(B);
-  {
-    const Tensor states = dry_networks_->text(to_ids(config_.tokenizer, prompts_of(request))).last_hidden_state;
-    const Tensor context = rows_repeated(states, B);
-    const Tensor history[] = {empty(B), empty(B), empty(B)};  // what a sampler remembers between steps
-    const float timestep[] = {0};
-    dry_networks_->unet(empty(halves * B), timestep, context);
-  }
-  if (request.decode) {
-    std::vector<Tensor> pictures;
-    for (int64_t b = 0; b < B; ++b) pictures.push_back(dry_networks_->vae.decode(x.slice(0, b, b + 1)));
-  }
-  return {.weights = weights.weights, .activations = dry_ledger_.use().peak - weights.weights};
+  Plan p = planned(request);
+  p.steps_to_take.steps.resize(std::min<size_t>(p.steps_to_take.steps.size(), 6));
+  ImageRequest dry = request;
+  if (request.noise) dry.noise = Tensor::empty(*dry_device_, request.noise.shape());
+  run(dry, p, *dry_device_, *dry_networks_, {});
+  return {.weights = weights, .activations = dry_ledger_.use().peak - weights};
 }
 
 ImageResult StableDiffusion::draw(const ImageRequest& request, const OnProgress& progress) {
-  const Plan p = planned(request);
+  return run(request, planned(request), device_, networks_, progress);
+}
+
+ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, Backend& device, const Networks& networks,
+                                 const OnProgress& progress) const {
   const auto report = [&](std::string_view phase, int64_t done, int64_t total) {
     check_cancelled();
     if (progress) progress({.phase = phase, .done = done, .total = total});
@@ -159,7 +149,7 @@ ImageResult StableDiffusion::draw(const ImageRequest& request, const OnProgress&
 
   auto start = Clock::now();
   report("encode", 0, 1);
-  const Tensor states = networks_.text(to_ids(config_.tokenizer, prompts_of(request))).last_hidden_state;
+  const Tensor states = networks.text(to_ids(config_.tokenizer, prompts_of(request))).last_hidden_state;
   require_finite(states, "text_encoder", "its states", result);
   const Tensor context = rows_repeated(states, p.batch);
   result.encode_seconds = seconds_since(start);
@@ -169,13 +159,13 @@ ImageResult StableDiffusion::draw(const ImageRequest& request, const OnProgress&
   sampling::Noise noise = sampling::torch_cpu_noise(request.seed, request.generators);
   if (request.noise) noise = sampling::noise_from(request.noise, std::move(noise));
   const auto [B, h, w, C] = p.latents;
-  result.noise = noise(device_, {B, h, w, C});
+  result.noise = noise(device, {B, h, w, C});
 
   report("sample", 0, p.network_calls);
   auto step_start = Clock::now();
   const sampling::Network network = [&](const Tensor& x, float timestep) {
     const float timesteps[] = {timestep};
-    return networks_.unet(x, timesteps, context);
+    return networks.unet(x, timesteps, context);
   };
   const sampling::OnStep on_step = [&](const sampling::StepInfo& info) {
     const std::string what = fmt::format("step {} of {}", info.step + 1, info.steps);
@@ -194,7 +184,7 @@ ImageResult StableDiffusion::draw(const ImageRequest& request, const OnProgress&
   start = Clock::now();
   report("decode", 0, B);
   for (int64_t b = 0; b < B; ++b) {  // one by one: it is the widest point of memory, and no picture depends on its neighbours
-    const Tensor picture = networks_.vae.decode(result.latents.slice(0, b, b + 1));
+    const Tensor picture = networks.vae.decode(result.latents.slice(0, b, b + 1));
     require_finite(picture, "vae", fmt::format("picture {} of {}", b + 1, B), result);
     result.pictures.push_back(picture.view({picture.size(1), picture.size(2), picture.size(3)}));
     report("decode", b + 1, B);

@@ -27,6 +27,7 @@ class StableDiffusion final : public TextToImage {
  private:
   struct Plan;  // the request resolved, with its schedule
   Plan planned(const ImageRequest& request) const;
+  ImageResult run(const ImageRequest& request, const Plan& p, Backend& device, const Networks& networks, const OnProgress& progress) const;
 
   Checkpoint checkpoint_;
   LoadRequest load_;
@@ -34,7 +35,7 @@ class StableDiffusion final : public TextToImage {
   Sd1Config config_;
   Networks networks_;
 
-  // For plan(): the networks without contents. Made when first needed.
+  // For plan(): the same networks on the device's dry twin. Made when first needed.
   MemoryLedger dry_ledger_;
   std::unique_ptr<Backend> dry_device_;
   std::optional<Networks> dry_networks_;

@@ -20,7 +20,7 @@ VaeBlock block(const Scope& w, const AutoencoderKlConfig& config, int64_t in, in
 // factor · x + offset
 Tensor affine(const Tensor& x, float factor, float offset) {
   if (offset == 0) return ops::linear_combination({x}, {factor});
-  return ops::linear_combination({x, Tensor::from(x.backend(), x.shape(), std::vector<float>(size_t(x.numel()), 1.0f))}, {factor, offset});
+  return ops::linear_combination({x, Tensor::filled(x.backend(), x.shape(), 1)}, {factor, offset});
 }
 
 Tensor channels(const Tensor& x, int64_t begin, int64_t end) { return ops::contiguous(x.slice(3, begin, end)); }

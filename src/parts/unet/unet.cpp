@@ -115,8 +115,7 @@ Tensor Unet::operator()(const Tensor& x, std::span<const float> timesteps, const
 
   const Tensor temb = time_embedding(x.backend(), timesteps, B);
   Tensor h = x;
-  if (config.center_input_sample)
-    h = ops::linear_combination({x, Tensor::from(x.backend(), x.shape(), std::vector<float>(size_t(x.numel()), 1.0f))}, {2, -1});
+  if (config.center_input_sample) h = ops::linear_combination({x, Tensor::filled(x.backend(), x.shape(), 1)}, {2, -1});
   h = conv_in(h);
   tap("conv_in", h);
 
