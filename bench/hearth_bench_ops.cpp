@@ -1,6 +1,6 @@
 // Times single operations at the shapes that SD 1.5 has at 512 × 512 with guidance (batch 2), beside the machine's own
 // ceilings measured in the same run:
-//   hearth_bench_ops [--threads N] [--hold f32|f16|bf16] [--path avx2|avx512] [--repeat N] [--only WORD] [--json]
+//   hearth_bench_ops [--threads N] [--hold f32|f16|bf16] [--factors bf16] [--path avx2|avx512|…] [--repeat N] [--only WORD] [--json]
 // One line for each operation: best wall time, GFLOP/s and its fraction of the multiply-add ceiling, and the same by processor
 // time (which other programs on a busy machine do not change). The last lines weigh each operation by how often a UNet step or a
 // VAE decode does it.
@@ -30,7 +30,7 @@ using namespace hearth;
 
 struct Options {
   int threads = 0, repeat = 5;
-  std::string hold = "f16", path, only;
+  std::string hold = "f16", factors = "f32", path, only;
   bool json = false;
 };
 
@@ -47,10 +47,13 @@ Options parse(int argc, char** argv) {
     if (flag == "--threads") o.threads = std::stoi(value);
     else if (flag == "--repeat") o.repeat = std::stoi(value);
     else if (flag == "--hold") o.hold = value;
+    else if (flag == "--factors") o.factors = value;
     else if (flag == "--path") o.path = value;
     else if (flag == "--only") o.only = value;
     else fail<UsageError>("bench: unknown flag '{}'", flag);
   }
+  if (o.factors == "bf16") o.hold = "bf16";
+  if (!dtype_named(o.factors)) fail<UsageError>("bench: '{}' is no type", o.factors);
   if (!dtype_named(o.hold)) fail<UsageError>("bench: '{}' is no type", o.hold);
   return o;
 }
@@ -59,7 +62,7 @@ struct Case {
   std::string name;
   double flop;
   int unet, vae;  // how often in a UNet step and in a VAE decode
-  std::function<std::function<void()>(Backend&, DType hold)> make;
+  std::function<std::function<void()>(Backend&, const WeightForm& form)> make;
 };
 
 Tensor filled(Backend& device, const Shape& shape, float scale = 1) {
@@ -72,9 +75,9 @@ Tensor filled(Backend& device, const Shape& shape, float scale = 1) {
   return x;
 }
 
-Weight weight(Backend& device, const Shape& shape, WeightKind kind, DType hold) {
+Weight weight(Backend& device, const Shape& shape, WeightKind kind, const WeightForm& form) {
   const Tensor w = filled(device, shape, 1 / std::sqrt(float(shape.numel() / shape[0])));
-  return {.name = "w", .shape = shape, .dtype = hold, .prepared = device.prepare(w, kind, hold), .backend = &device};
+  return {.name = "w", .shape = shape, .form = form, .prepared = device.prepare(w, kind, form), .backend = &device};
 }
 
 Case conv(int unet, int vae, int64_t B, int64_t C, int64_t size, int64_t O, int64_t kernel, int64_t stride = 1, int64_t resize = 0) {
@@ -82,9 +85,9 @@ Case conv(int unet, int vae, int64_t B, int64_t C, int64_t size, int64_t O, int6
   std::string name = fmt::format("conv {}x{} {}->{} at {}{}{} batch {}", kernel, kernel, C, O, size, stride > 1 ? " stride 2" : "",
                                  resize ? " upsampled" : "", B);
   return {name, 2.0 * double(B * out * out * C * O * kernel * kernel), unet, vae,
-          [=](Backend& device, DType hold) -> std::function<void()> {
+          [=](Backend& device, const WeightForm& form) -> std::function<void()> {
             const Tensor x = filled(device, {B, size, size, C}), bias = filled(device, {O});
-            const Weight w = weight(device, {O, C, kernel, kernel}, WeightKind::conv2d, hold);
+            const Weight w = weight(device, {O, C, kernel, kernel}, WeightKind::conv2d, form);
             ConvSpec spec = ConvSpec::same(kernel);
             spec.stride = stride;
             spec.resize_to = {resize, resize};
@@ -94,42 +97,43 @@ Case conv(int unet, int vae, int64_t B, int64_t C, int64_t size, int64_t O, int6
 
 Case linear(int unet, int64_t M, int64_t K, int64_t N) {
   return {fmt::format("linear {}x{}->{}", M, K, N), 2.0 * double(M * K * N), unet, 0,
-          [=](Backend& device, DType hold) -> std::function<void()> {
+          [=](Backend& device, const WeightForm& form) -> std::function<void()> {
             const Tensor x = filled(device, {1, M, K}), bias = filled(device, {N});
-            const Weight w = weight(device, {N, K}, WeightKind::linear, hold);
+            const Weight w = weight(device, {N, K}, WeightKind::linear, form);
             return [=] { ops::linear(x, w, bias); };
           }};
 }
 
 Case attention(int unet, int vae, int64_t B, int64_t heads, int64_t T, int64_t S, int64_t D) {
   return {fmt::format("attention {}x{} heads {}x{} size {}", B, heads, T, S, D), 4.0 * double(B * heads * T * S * D), unet, vae,
-          [=](Backend& device, DType) -> std::function<void()> {
+          [=](Backend& device, const WeightForm& form) -> std::function<void()> {
             const Tensor q = filled(device, {B, T, heads, D}), k = filled(device, {B, S, heads, D}), v = filled(device, {B, S, heads, D});
-            return [=] { ops::attention(q, k, v, 1 / std::sqrt(float(D))); };
+            return [=, factors = form.factors] { ops::attention(q, k, v, 1 / std::sqrt(float(D)), Mask::none, factors); };
           }};
 }
 
 // Memory-bound: counted as bytes read and written once.
 Case group_norm(int unet, int vae, int64_t B, int64_t P, int64_t C) {
-  return {fmt::format("group_norm+silu {}x{}x{}", B, P, C), 0, unet, vae, [=](Backend& device, DType) -> std::function<void()> {
+  return {fmt::format("group_norm+silu {}x{}x{}", B, P, C), 0, unet, vae, [=](Backend& device, const WeightForm&) -> std::function<void()> {
             const Tensor x = filled(device, {B, P, C}), gamma = filled(device, {C}), beta = filled(device, {C});
             return [=] { ops::group_norm(x, 32, gamma, beta, 1e-5f, Activation::silu); };
           }};
 }
 Case layer_norm(int unet, int64_t R, int64_t C) {
-  return {fmt::format("layer_norm {}x{}", R, C), 0, unet, 0, [=](Backend& device, DType) -> std::function<void()> {
+  return {fmt::format("layer_norm {}x{}", R, C), 0, unet, 0, [=](Backend& device, const WeightForm&) -> std::function<void()> {
             const Tensor x = filled(device, {R, C}), gamma = filled(device, {C}), beta = filled(device, {C});
             return [=] { ops::layer_norm(x, gamma, beta, 1e-5f); };
           }};
 }
 Case geglu(int unet, int64_t R, int64_t C) {
-  return {fmt::format("geglu {}x{}", R, C), 0, unet, 0, [=](Backend& device, DType) -> std::function<void()> {
+  return {fmt::format("geglu {}x{}", R, C), 0, unet, 0, [=](Backend& device, const WeightForm&) -> std::function<void()> {
             const Tensor x = filled(device, {R, 2 * C}, 3);
             return [=] { ops::geglu(x); };
           }};
 }
 Case concat(int unet, int64_t B, int64_t size, int64_t C, int64_t D) {
-  return {fmt::format("concat {}+{} at {} batch {}", C, D, size, B), 0, unet, 0, [=](Backend& device, DType) -> std::function<void()> {
+  return {fmt::format("concat {}+{} at {} batch {}", C, D, size, B), 0, unet, 0,
+          [=](Backend& device, const WeightForm&) -> std::function<void()> {
             const Tensor a = filled(device, {B, size, size, C}), b = filled(device, {B, size, size, D});
             return [=] { ops::concat({a, b}, 3); };
           }};
@@ -245,10 +249,10 @@ int bench(const Options& options) {
   const auto device = make_backend({.name = "cpu", .features = options.path, .threads = options.threads});
   const int threads = device->threads().size();
   const Ceilings ceilings = measure_ceilings(*device);
-  const DType hold = *dtype_named(options.hold);
+  const WeightForm form{.hold = *dtype_named(options.hold), .factors = *dtype_named(options.factors)};
   if (!options.json)
-    fmt::print("{} threads, {}, weights held as {}: {:.0f} GFLOP/s, reads {:.1f} GB/s\n", threads, device->features(), options.hold,
-               ceilings.matrix_gflops, ceilings.read_gbs);
+    fmt::print("{} threads, {}, weights held as {}, factors {}: {:.0f} GFLOP/s, reads {:.1f} GB/s\n", threads, device->features(),
+               options.hold, options.factors, ceilings.matrix_gflops, ceilings.read_gbs);
 
   struct Total {
     double seconds = 0, cpu_seconds = 0, flop = 0;
@@ -256,7 +260,7 @@ int bench(const Options& options) {
   std::string rows;
   for (const Case& c : cases()) {
     if (c.name.find(options.only) == std::string::npos) continue;
-    const auto work = c.make(*device, hold);
+    const auto work = c.make(*device, form);
     work();
     double best = 1e30, best_cpu = 1e30;
     for (int i = 0; i < options.repeat; ++i) {

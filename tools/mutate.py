@@ -13,7 +13,9 @@ The source is restored whatever happens. Exit status 1 when anything survived or
 """
 
 import argparse
+import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,11 +26,26 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 def run(command, timeout=None):
     """Exit status and output; status None when it ran too long."""
+    child = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True
+    )
     try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", timeout=timeout)
+        output, _ = child.communicate(timeout=timeout)
+        return child.returncode, output
     except subprocess.TimeoutExpired:
         return None, ""
-    return done.returncode, done.stdout + done.stderr
+    finally:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)  # what it has started, too
+            child.communicate()
+
+
+def replace(path, content):
+    """The file as a whole or not at all, whenever this is interrupted."""
+    new = path.with_suffix(path.suffix + ".mutate")
+    new.write_bytes(content)
+    shutil.copymode(path, new)
+    os.replace(new, path)
 
 
 def build(args):
@@ -51,7 +68,7 @@ def mutate(args, place, expression):
     if mutated.encode() == original:
         return "no change"
     try:
-        path.write_text(mutated)
+        replace(path, mutated.encode())
         if build(args)[0] != 0:
             return "no build"
         start = time.monotonic()
@@ -62,7 +79,7 @@ def mutate(args, place, expression):
         why = "ran too long" if status is None else failed[0] if failed else f"status {status}"
         return f"killed     by {why}, {time.monotonic() - start:.1f} s"
     finally:
-        path.write_bytes(original)
+        replace(path, original)
 
 
 def main():

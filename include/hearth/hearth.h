@@ -41,8 +41,10 @@ struct Image {
   static Image load(const std::filesystem::path& png);
 };
 
-// The type that weights are held in. Arithmetic, statistics, latents and schedules are f32 whatever is chosen.
-enum class Precision { automatic /* as stored */, f32, bf16, f16 };
+// The type that weights are held in. Sums, statistics, activations, latents and schedules are f32 whatever is chosen. The factors
+// of a product are f32 too, but for bf16 where the processor multiplies it: AMX, AVX512-BF16.
+// automatic: as stored; on a processor with AMX, bf16 for components that are stored in 16 bits.
+enum class Precision { automatic, f32, bf16, f16 };
 
 struct OpenOptions {
   std::string variant;         // "fp16" opens *.fp16.safetensors; "" the files without a variant

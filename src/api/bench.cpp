@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/assets.h"
+#include "api/precision.h"
 #include "backends/backends.h"
 #include "backends/cpu/ceilings.h"
 #include "backends/plan/plan_backend.h"
@@ -43,11 +44,12 @@ struct Networks {
 
 const LoadOptions load_options{.ignore = {"*position_ids"}};
 
-Networks load(const fs::path& folder, const std::string& variant, Backend& device, std::optional<DType> hold) {
+Networks load(const fs::path& folder, const std::string& variant, Backend& device, const std::optional<WeightTypes>& types) {
   const auto open = [&](const char* component) {
     LoadOptions options = load_options;
-    options.hold = hold;
-    return Weights(open_weight_files(choose_weight_files(folder / component, variant)), device, options);
+    const std::shared_ptr<TensorSource> source = open_weight_files(choose_weight_files(folder / component, variant));
+    options.types = types ? *types : automatic_types(*source, device);
+    return Weights(source, device, options);
   };
   Weights text = open("text_encoder"), unet = open("unet"), vae = open("vae");
   Networks networks(text, unet, vae, folder);
@@ -162,11 +164,11 @@ Bench bench(const BenchOptions& options) {
   MemoryLedger::process().reset_peak();
 
   // Twice: the first reads the file into the page cache and is not what "load" means here.
-  const std::optional<DType> hold = options.precision == Precision::automatic ? std::nullopt : std::optional(stored);
+  const std::optional<WeightTypes> types = api::weight_types(options.precision, *device);
   std::vector<Part> parts;
-  { load(folder, options.variant, *device, hold); }
+  { load(folder, options.variant, *device, types); }
   const auto start = std::chrono::steady_clock::now();
-  const Networks networks = load(folder, options.variant, *device, hold);
+  const Networks networks = load(folder, options.variant, *device, types);
   parts.push_back({.name = "load", .seconds = seconds_since(start)});
 
   const int64_t factor = networks.vae.config.factor(), H = options.height / factor, W = options.width / factor;

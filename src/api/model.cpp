@@ -7,6 +7,7 @@
 #include "api/assets.h"
 #include "api/debug.h"
 #include "api/loaded_model.h"
+#include "api/precision.h"
 #include "backends/backends.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -19,16 +20,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-std::optional<DType> hold_of(std::optional<Precision> own, Precision precision) {
-  switch (own.value_or(precision)) {
-    case Precision::f32: return DType::f32;
-    case Precision::bf16: return DType::bf16;
-    case Precision::f16: return DType::f16;
-    case Precision::automatic: break;
-  }
-  return std::nullopt;
-}
 
 // Cancellation as long as the caller gave a flag.
 struct OptionalCancel {
@@ -100,9 +91,9 @@ Model Model::open(const std::filesystem::path& path, const OpenOptions& options)
   impl->device = make_backend({.name = options.device, .threads = options.threads});
   impl->pipeline = family.open(checkpoint, *impl->device,
                                {.variant = options.variant,
-                                .text_hold = hold_of(options.text_precision, options.precision),
-                                .denoiser_hold = hold_of(options.denoiser_precision, options.precision),
-                                .autoencoder_hold = hold_of(options.vae_precision, options.precision),
+                                .text = api::weight_types(options.text_precision.value_or(options.precision), *impl->device),
+                                .denoiser = api::weight_types(options.denoiser_precision.value_or(options.precision), *impl->device),
+                                .autoencoder = api::weight_types(options.vae_precision.value_or(options.precision), *impl->device),
                                 .progress = options.progress});
   std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> files;
   for (const models::ComponentReport& c : impl->pipeline->components()) {

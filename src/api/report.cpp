@@ -20,6 +20,7 @@ Json components_json(const models::TextToImage& pipeline) {
                     {"files", c.files},
                     {"stored", c.stored},
                     {"held", c.held},
+                    {"factors", c.factors},
                     {"parameters", c.parameters},
                     {"bytes", c.bytes},
                     {"kept_wider", c.kept_wider}});

@@ -15,7 +15,7 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options) {
 }
 
 std::vector<BackendInfo> available_backends() {
-  return {{"cpu", cpu_paths(), "own kernels for AVX2 and AVX-512, chosen at run time"},
+  return {{"cpu", cpu_paths(), "own kernels for AVX2, AVX-512 and AMX, chosen at run time"},
           {"reference", {}, "plain loops in double precision: slow, the truth for tests"}};
 }
 

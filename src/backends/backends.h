@@ -11,8 +11,8 @@ namespace hearth {
 
 struct BackendOptions {
   std::string name = "cpu";  // "cpu" or "reference"
-  std::string features;      // force a kernel path down: "avx2", "avx512"; "" = $HEARTH_CPU, else the best that the processor has
-  int threads = 0;           // 0 = all processors that the process may use
+  std::string features;  // force a kernel path down: "avx2", "avx512", "avx512bf16"; "" = $HEARTH_CPU, else the best that the processor has
+  int threads = 0;       // 0 = all processors that the process may use
 };
 
 // UsageError for an unknown name or path, UnsupportedError for a path that this processor lacks.
@@ -25,6 +25,6 @@ struct BackendInfo {
 };
 std::vector<BackendInfo> available_backends();
 
-bool cpu_path_available(const std::string& features);  // "avx2" or "avx512"; UsageError for another word
+bool cpu_path_available(const std::string& features);  // "avx2", "avx512", "avx512bf16", "amx"; UsageError for another word
 
 }  // namespace hearth

@@ -14,7 +14,7 @@ void OpenFlags::add_place(Flags& flags) {
   flags.choice("--device", "", "What computes", device, {.names = names_of(list_backends())});
   flags.add("-t,--threads", "N", "Processor threads", threads == 0 ? "all processors" : std::to_string(threads),
             [this](const std::string& t) { threads = int(parse_integer(t, 1, 1024)); });
-  flags.choice("--precision", "", "Type that weights are held in (auto: as stored); arithmetic is f32", precision, {.names = precisions});
+  flags.choice("--precision", "", "Type of the weights (auto: as stored, 16 bits as bf16 with AMX)", precision, {.names = precisions});
 }
 
 void OpenFlags::add_components(Flags& flags) {

@@ -4,7 +4,8 @@
 // Its methods are defined in backends/<device>/<stem>.cpp under the file stems of ops/.
 //
 // Numbers (docs/numerics.md): tensors are f32, f16 or bf16; every sum, mean, softmax and epilogue is f32 or wider and is
-// rounded once, at the store. Results depend neither on the number of threads nor on what else is in the batch.
+// rounded once, at the store. The factors of a product are f32, or both rounded to bf16 where its weight was prepared so. Results depend
+// neither on the number of threads nor on what else is in the batch.
 #pragma once
 
 #include <array>
@@ -51,6 +52,9 @@ class Backend {
   virtual std::string features() const = 0;  // the kernel path in use: "avx2", "avx512", …; "" where there is one only
   virtual ThreadPool& threads() = 0;
   virtual bool computes() const { return true; }  // false: a dry run, memory without contents
+  // Whether products of bf16 factors have kernels of their own, and whether these are fast enough to be everybody's choice.
+  virtual bool multiplies_bf16() const { return false; }
+  virtual bool prefers_bf16() const { return false; }
 
   // --- memory -----------------------------------------------------------------------------------------------------
   virtual std::shared_ptr<const Storage> allocate(size_t bytes) = 0;  // 64-byte aligned; counted by core/memory.h
@@ -60,8 +64,9 @@ class Backend {
   virtual std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const = 0;
 
   // --- weights ----------------------------------------------------------------------------------------------------
-  // w is contiguous, shaped as in the checkpoint; the result holds values of type `hold` (f32, f16 or bf16).
-  virtual std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, DType hold) = 0;
+  // w is contiguous, shaped as in the checkpoint; the result holds values of type `form.hold` (f32, f16 or bf16).
+  // UnsupportedError for bf16 factors where multiplies_bf16() is false.
+  virtual std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, const WeightForm& form) = 0;
 
   // --- matmul, conv -----------------------------------------------------------------------------------------------
   // x [B, M, K] contiguous, w [N, K], bias [N] f32 or undefined → y [B, M, N]
@@ -71,8 +76,8 @@ class Backend {
 
   // --- attention --------------------------------------------------------------------------------------------------
   // q [B, T, N, D], k and v [B, S, N, D], the last axis dense, others strided → y [B, T, N, D] contiguous.
-  // softmax(scale · q kᵀ) v per head.
-  virtual void attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, Tensor& y) = 0;
+  // softmax(scale · q kᵀ) v per head. factors bf16: scale·q, k, the exponentials and v are rounded to it before they are multiplied.
+  virtual void attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, DType factors, Tensor& y) = 0;
 
   // --- norm -------------------------------------------------------------------------------------------------------
   // x [B, P, C] contiguous; statistics over P and the channels of a group, biased; then y = act(x̂·gamma + beta)

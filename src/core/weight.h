@@ -13,6 +13,12 @@ enum class WeightKind {
   conv2d,  // [out, in, kernel height, kernel width], as checkpoints store it (OIHW)
 };
 
+// How a weight is kept and multiplied.
+struct WeightForm {
+  DType hold = DType::f32;     // of the stored values: f32, f16 or bf16
+  DType factors = DType::f32;  // to which both sides of a multiplication may be rounded: f32, or bf16 where `hold` is. Sums are f32.
+};
+
 // What a backend keeps of a weight: re-laid, tiled, quantised … Only that backend looks inside.
 struct PreparedWeight {
   virtual ~PreparedWeight() = default;
@@ -20,9 +26,9 @@ struct PreparedWeight {
 };
 
 struct Weight {
-  std::string name;          // in the checkpoint, e.g. "down_blocks.0.resnets.0.conv1.weight"; for messages and reports
-  Shape shape;               // as in the checkpoint
-  DType dtype = DType::f32;  // of the stored values; arithmetic is f32 whatever this is
+  std::string name;  // in the checkpoint, e.g. "down_blocks.0.resnets.0.conv1.weight"; for messages and reports
+  Shape shape;       // as in the checkpoint
+  WeightForm form;
   std::shared_ptr<const PreparedWeight> prepared;
   Backend* backend = nullptr;
 

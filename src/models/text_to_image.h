@@ -10,13 +10,14 @@
 #include "core/backend.h"
 #include "hearth/progress.h"
 #include "sampling/noise.h"
+#include "weights/weights.h"
 
 namespace hearth::models {
 
 struct LoadRequest {
-  std::string variant;                                              // "fp16": *.fp16.safetensors
-  std::optional<DType> text_hold, denoiser_hold, autoencoder_hold;  // type that weights are kept in; as stored where absent
-  OnProgress progress;                                              // phase "load", in bytes of all components
+  std::string variant;                                     // "fp16": *.fp16.safetensors
+  std::optional<WeightTypes> text, denoiser, autoencoder;  // automatic_types() where absent
+  OnProgress progress;                                     // phase "load", in bytes of all components
 };
 
 // A component as it was loaded.
@@ -25,6 +26,7 @@ struct ComponentReport {
   std::vector<std::string> files;         // relative to the checkpoint
   std::map<std::string, int64_t> stored;  // type → number of values, as in the files
   std::string held;                       // "f16", or "as stored"
+  std::string factors;                    // of its products: "f32" or "bf16"
   int64_t parameters = 0, bytes = 0;      // of all tensors; held in memory
   std::vector<std::string> kept_wider;    // tensors that the type asked for would have spoiled
 };

@@ -11,7 +11,7 @@ Tensor dense_heads(const Tensor& x) { return x.stride(-1) == 1 || x.size(-1) == 
 
 }  // namespace
 
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask) {
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, DType factors) {
   require_float("attention", q);
   const auto [B, T, N, D] = q.dims<4>();
   const int64_t S = k.rank() == 4 ? k.size(1) : 0;
@@ -22,11 +22,12 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale,
   if (S < 1) fail<ShapeError>("attention: k {} has no keys", k.shape());
   if (mask == Mask::causal && S != T)
     fail<ShapeError>("attention: a causal mask needs as many keys as queries, got q {} and k {}", q.shape(), k.shape());
+  require_factors("attention", factors, q.backend());
 
   const OpTrace trace("attention", q, {}, 4.0 * double(B * N) * double(T) * double(S) * double(D));
   Tensor y = Tensor::empty(q.backend(), {B, T, N, D}, q.dtype());
   if (y.numel() == 0) return y;
-  q.backend().attention(dense_heads(q), dense_heads(k), dense_heads(v), scale, mask, y);
+  q.backend().attention(dense_heads(q), dense_heads(k), dense_heads(v), scale, mask, factors, y);
   return trace.done(y);
 }
 

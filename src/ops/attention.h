@@ -5,9 +5,9 @@
 
 namespace hearth::ops {
 
-// y = softmax(scale · q kᵀ) v per head; scores, maximum and sum in f32.
+// y = softmax(scale · q kᵀ) v per head; scores, maximum and sum in f32, factors of the products as `factors` says.
 // q [B, T, N, D], k and v [B, S, N, D] (views into a fused projection are welcome) → y [B, T, N, D].
-// ShapeError unless the three fit; Mask::causal needs T = S.
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask = Mask::none);
+// ShapeError unless the three fit; Mask::causal needs T = S. UnsupportedError for factors that the backend has no products of.
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask = Mask::none, DType factors = DType::f32);
 
 }  // namespace hearth::ops

@@ -39,6 +39,31 @@ BACKEND_TEST(attention, lengths_around_every_block_size) {
   }
 }
 
+// Factors in bf16: nearer to wide arithmetic on the rounded factors than a rounding of the weights (2⁻⁹) is from none.
+BACKEND_TEST(attention, bf16_factors) {
+  if (!device.multiplies_bf16()) {
+    const Tensor x = Tensor::zeros(device, {1, 2, 1, 4});
+    EXPECT_THROW(ops::attention(x, x, x, 1, Mask::none, DType::bf16), UnsupportedError);
+    return;
+  }
+  Random random(24);
+  for (const int64_t D : {1, 3, 16, 17, 40, 64, 80, 160, 512})
+    for (const int64_t S : {1, 33, 77, 270}) {
+      if (D * S > 512 * 33) continue;
+      const int64_t T = random.chance() ? S : random.between(1, 40), N = random.between(1, 2);
+      const DType dtype = random.dtype();
+      const auto q = random.normal(device, {2, T, N, D}, dtype), k = random.normal(device, {2, S, N, D}, dtype),
+                 v = random.normal(device, {2, S, N, D}, dtype);
+      const float scale = 1 / std::sqrt(float(D));
+      for (const Mask mask : {Mask::none, Mask::causal}) {
+        if (mask == Mask::causal && T != S) continue;
+        SCOPED_TRACE(fmt::format("D {} T {} S {} {} {}", D, T, S, name_of(dtype), mask == Mask::causal ? "causal" : ""));
+        EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, scale, mask, DType::bf16),
+                     ops::attention(q.truth, k.truth, v.truth, scale, mask, DType::bf16), dtype == DType::bf16 ? 5e-3 : 2e-3);
+      }
+    }
+}
+
 BACKEND_TEST(attention, takes_views_into_a_fused_projection) {
   Random random(23);
   const auto qkv = random.normal(device, {2, 33, 3, 4, 16});

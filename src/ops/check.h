@@ -17,6 +17,11 @@ inline void require_vector(const char* op, const char* what, const Tensor& v, in
     fail<ShapeError>("{}: {} is {} {}, needed f32 [{}]", op, what, name_of(v.dtype()), v.shape(), n);
 }
 
+inline void require_factors(const char* op, DType factors, const Backend& backend) {
+  if (factors == DType::f32 || (factors == DType::bf16 && backend.multiplies_bf16())) return;
+  fail<UnsupportedError>("{}: the backend {} {} has no products of {} factors", op, backend.name(), backend.features(), name_of(factors));
+}
+
 inline void check_epilogue(const char* op, const Epilogue& e, const Shape& out, int64_t batch) {
   if (e.residual && e.residual.shape() != out) fail<ShapeError>("{}: residual {} is added to y {}", op, e.residual.shape(), out);
   if (e.residual) require_float(op, e.residual);

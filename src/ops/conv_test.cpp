@@ -20,13 +20,13 @@ BACKEND_TEST(conv2d, equals_the_reference_on_random_shapes) {
     if (random.chance()) spec.resize_to = {random.between(kh, 21), random.between(kw, 21)};
     const DType dtype = random.dtype(), out = random.dtype();
     const auto x = random.normal(device, {B, H, W, C}, dtype);
-    const auto w = random.weight(device, {O, C, kh, kw}, WeightKind::conv2d, random.dtype());
+    const auto w = random.weight(device, {O, C, kh, kw}, WeightKind::conv2d, random.form(device));
     const auto bias = random.normal(device, {O}), per_image = random.normal(device, {B, O});
     const bool with_bias = random.chance(), with_image = random.chance();
     const auto act = Activation(random.between(0, 5));
-    SCOPED_TRACE(fmt::format("x {} {} w {} stride {} padding {} {} {} {} resize {} {}", name_of(dtype), x.device.shape(), w.device.shape,
-                             spec.stride, spec.padding[0], spec.padding[1], spec.padding[2], spec.padding[3], spec.resize_to[0],
-                             spec.resize_to[1]));
+    SCOPED_TRACE(fmt::format("x {} {} w {} factors {} stride {} padding {} {} {} {} resize {} {}", name_of(dtype), x.device.shape(),
+                             w.device.shape, name_of(w.device.form.factors), spec.stride, spec.padding[0], spec.padding[1], spec.padding[2],
+                             spec.padding[3], spec.resize_to[0], spec.resize_to[1]));
     const Epilogue plain{.activation = act, .out = out};
     Epilogue on_device = plain, on_truth = plain;
     if (with_image) on_device.per_image = per_image.device, on_truth.per_image = per_image.truth;
@@ -43,7 +43,7 @@ BACKEND_TEST(conv2d, equals_the_reference_on_random_shapes) {
 BACKEND_TEST(conv2d, padding_is_zeros_and_reaches_each_side) {
   const Tensor x = Tensor::from(device, {1, 2, 2, 1}, std::vector<float>{1, 1, 1, 1}),
                ones = Tensor::from(device, {1, 1, 3, 3}, std::vector<float>(9, 1.0f));
-  const Weight w{.name = "w", .shape = ones.shape(), .prepared = device.prepare(ones, WeightKind::conv2d, DType::f32), .backend = &device};
+  const Weight w{.name = "w", .shape = ones.shape(), .prepared = device.prepare(ones, WeightKind::conv2d, {}), .backend = &device};
   EXPECT_EQ(ops::conv2d(x, w, {}, {.padding = {0, 1, 2, 1}}).to_vector(), (std::vector<float>{4, 4, 2, 2}));
   EXPECT_EQ(ops::conv2d(x, w, {}, {.padding = {1, 0, 1, 2}}).to_vector(), (std::vector<float>{4, 2, 4, 2}));
 }
@@ -51,7 +51,7 @@ BACKEND_TEST(conv2d, padding_is_zeros_and_reaches_each_side) {
 // Each axis has a kernel, a padding and a size of its own, and a kernel may just fit.
 BACKEND_TEST(conv2d, y_has_as_many_positions_as_the_kernel_has_places) {
   Random random(13);
-  const auto w = random.weight(device, {4, 3, 3, 2}, WeightKind::conv2d, DType::f32);
+  const auto w = random.weight(device, {4, 3, 3, 2}, WeightKind::conv2d, {.hold = DType::f32});
   const auto shape = [&](const Shape& x, const ConvSpec& spec) {
     return ops::conv2d(Tensor::zeros(device, x), w.device, {}, spec).shape();
   };
@@ -61,13 +61,13 @@ BACKEND_TEST(conv2d, y_has_as_many_positions_as_the_kernel_has_places) {
   EXPECT_EQ(shape({1, 6, 6, 3}, {.stride = 2}), (Shape{1, 2, 3, 4}));
   EXPECT_EQ(shape({1, 5, 7, 3}, {.padding = {0, 0, 1, 0}, .resize_to = {9, 4}}), (Shape{1, 8, 3, 4}));
   EXPECT_EQ(shape({0, 5, 7, 3}, {}), (Shape{0, 3, 6, 4}));
-  const auto wide = random.weight(device, {64, 64, 3, 3}, WeightKind::conv2d, DType::f32);
+  const auto wide = random.weight(device, {64, 64, 3, 3}, WeightKind::conv2d, {.hold = DType::f32});
   EXPECT_EQ(ops::conv2d(Tensor::zeros(device, {0, 9, 9, 64}), wide.device, {}, ConvSpec::same(3)).shape(), (Shape{0, 9, 9, 64}));
 }
 
 BACKEND_TEST(conv2d, takes_views_and_gives_the_type_of_x) {
   Random random(14);
-  const auto w = random.weight(device, {4, 3, 3, 2}, WeightKind::conv2d, DType::f32);
+  const auto w = random.weight(device, {4, 3, 3, 2}, WeightKind::conv2d, {.hold = DType::f32});
   const auto x = random.normal(device, {2, 3, 5, 7}), residual = random.normal(device, {2, 4, 3, 6});  // channels first
   const auto dense = [&](const Tensor& t) { return Tensor::from(device, t.shape(), t.to_vector()); };
   const Tensor view = x.device.permute({0, 2, 3, 1}), added = residual.device.permute({0, 2, 3, 1});
@@ -80,8 +80,8 @@ BACKEND_TEST(conv2d, takes_views_and_gives_the_type_of_x) {
 
 BACKEND_TEST(conv2d, refuses_what_does_not_fit) {
   Random random(12);
-  const auto w = random.weight(device, {4, 3, 3, 3}, WeightKind::conv2d, DType::f32);
-  const auto matrix = random.weight(device, {4, 3}, WeightKind::linear, DType::f32);
+  const auto w = random.weight(device, {4, 3, 3, 3}, WeightKind::conv2d, {});
+  const auto matrix = random.weight(device, {4, 3}, WeightKind::linear, {.hold = DType::f32});
   const Tensor x = Tensor::zeros(device, {1, 5, 5, 3});
   EXPECT_THROW(ops::conv2d(Tensor::zeros(device, {1, 5, 5, 4}), w.device, {}, {}), ShapeError);
   EXPECT_THROW(ops::conv2d(Tensor::zeros(device, {5, 5, 3}), w.device, {}, {}), ShapeError);

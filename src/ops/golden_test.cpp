@@ -15,7 +15,7 @@ namespace {
 constexpr double limit = 1e-6;
 
 Weight weight_of(Backend& device, const Tensor& w, WeightKind kind) {
-  return {.name = "w", .shape = w.shape(), .dtype = DType::f32, .prepared = device.prepare(w, kind, DType::f32), .backend = &device};
+  return {.name = "w", .shape = w.shape(), .prepared = device.prepare(w, kind, {}), .backend = &device};
 }
 
 BACKEND_TEST(ops_golden, linear) {

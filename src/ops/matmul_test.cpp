@@ -13,9 +13,10 @@ BACKEND_TEST(linear, equals_the_reference_on_random_shapes) {
   for (int round = 0; round < 60; ++round) {
     const int64_t B = random.between(1, 3), M = random.between(1, round % 5 == 0 ? 150 : 20),
                   K = random.between(1, round % 7 == 0 ? 2600 : 90), N = random.between(1, 130);
-    const DType dtype = random.dtype(), hold = random.dtype(), out = random.dtype();
+    const DType dtype = random.dtype(), out = random.dtype();
+    const WeightForm form = random.form(device);
     const auto x = random.normal(device, {B, M, K}, dtype);
-    const auto w = random.weight(device, {N, K}, WeightKind::linear, hold);
+    const auto w = random.weight(device, {N, K}, WeightKind::linear, form);
     const auto bias = random.normal(device, {N}), per_image = random.normal(device, {B, N}),
                residual = random.normal(device, {B, M, N}, random.dtype());
     const bool with_bias = random.chance(), with_image = random.chance(), with_residual = random.chance();
@@ -28,8 +29,8 @@ BACKEND_TEST(linear, equals_the_reference_on_random_shapes) {
                           .residual = with_residual ? r : Tensor(),
                           .out = out});
     };
-    SCOPED_TRACE(
-        fmt::format("B {} M {} K {} N {} x {} w {} y {} act {}", B, M, K, N, name_of(dtype), name_of(hold), name_of(out), int(act)));
+    SCOPED_TRACE(fmt::format("B {} M {} K {} N {} x {} w {} factors {} y {} act {}", B, M, K, N, name_of(dtype), name_of(form.hold),
+                             name_of(form.factors), name_of(out), int(act)));
     const Tensor y = run(x.device, w.device, bias.device, per_image.device, residual.device);
     EXPECT_EQ(y.dtype(), out);
     EXPECT_CLOSE(y, run(x.truth, w.truth, bias.truth, per_image.truth, residual.truth), test::op_tolerance(out));
@@ -39,7 +40,7 @@ BACKEND_TEST(linear, equals_the_reference_on_random_shapes) {
 BACKEND_TEST(linear, flattens_leading_axes_and_takes_views) {
   Random random(2);
   const auto x = random.normal(device, {2, 3, 4, 10});
-  const auto w = random.weight(device, {6, 10}, WeightKind::linear, DType::f32);
+  const auto w = random.weight(device, {6, 10}, WeightKind::linear, {});
   const Tensor y = ops::linear(x.device, w.device);
   EXPECT_EQ(y.shape(), (Shape{2, 3, 4, 6}));
   EXPECT_CLOSE(y, ops::linear(x.truth, w.truth), 2e-6);
@@ -54,7 +55,7 @@ BACKEND_TEST(linear, flattens_leading_axes_and_takes_views) {
 // A vector is one image; y's first axis counts them otherwise.
 BACKEND_TEST(linear, adds_views_and_one_row_per_image) {
   const Tensor ones = Tensor::from(device, {2, 3}, std::vector<float>(6, 1));
-  const Weight w{.name = "w", .shape = ones.shape(), .prepared = device.prepare(ones, WeightKind::linear, DType::f32), .backend = &device};
+  const Weight w{.name = "w", .shape = ones.shape(), .prepared = device.prepare(ones, WeightKind::linear, {.hold = DType::f32}), .backend = &device};
   const Tensor one = Tensor::from(device, {3}, std::vector<float>{1, 2, 3}), rows = Tensor::zeros(device, {2, 2, 3});
   EXPECT_EQ(ops::linear(one, w, {}, {.per_image = Tensor::from(device, {1, 2}, std::vector<float>{10, 20})}).to_vector(),
             (std::vector<float>{16, 26}));
@@ -67,14 +68,14 @@ BACKEND_TEST(linear, adds_views_and_one_row_per_image) {
 // G-18: the orientation shows on matrices that are not square.
 BACKEND_TEST(linear, G18_weights_are_out_by_in) {
   const Tensor w = Tensor::from(device, {2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
-  const Weight weight{.name = "w", .shape = w.shape(), .prepared = device.prepare(w, WeightKind::linear, DType::f32), .backend = &device};
+  const Weight weight{.name = "w", .shape = w.shape(), .prepared = device.prepare(w, WeightKind::linear, {}), .backend = &device};
   EXPECT_EQ(ops::linear(Tensor::from(device, {1, 3}, std::vector<float>{1, 10, 100}), weight).to_vector(), (std::vector<float>{321, 654}));
 }
 
 BACKEND_TEST(linear, refuses_what_does_not_fit) {
   Random random(3);
-  const auto w = random.weight(device, {6, 10}, WeightKind::linear, DType::f32);
-  const auto conv = random.weight(device, {6, 10, 1, 1}, WeightKind::conv2d, DType::f32);
+  const auto w = random.weight(device, {6, 10}, WeightKind::linear, {});
+  const auto conv = random.weight(device, {6, 10, 1, 1}, WeightKind::conv2d, {});
   const Tensor x = Tensor::zeros(device, {2, 10}), v6 = Tensor::zeros(device, {6});
   EXPECT_THROW(ops::linear(Tensor::zeros(device, {2, 9}), w.device), ShapeError);
   EXPECT_THROW(ops::linear(Tensor::zeros(device, {2, 20}), w.device), ShapeError);

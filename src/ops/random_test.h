@@ -21,6 +21,11 @@ class Random {
   int64_t between(int64_t low, int64_t high) { return low + int64_t(engine_() % uint32_t(high - low + 1)); }
   bool chance() { return engine_() % 2; }
   DType dtype() { return std::array{DType::f32, DType::f16, DType::bf16}[engine_() % 3]; }
+  // Types of a weight; bf16 factors where the device has products of them.
+  WeightForm form(const Backend& device) {
+    if (device.multiplies_bf16() && chance()) return {.hold = DType::bf16, .factors = DType::bf16};
+    return {.hold = dtype()};
+  }
   // The same values on the device under test and on the reference backend.
   struct Pair {
     Tensor device, truth;
@@ -34,10 +39,10 @@ class Random {
   struct WeightPair {
     Weight device, truth;
   };
-  WeightPair weight(Backend& device, const Shape& shape, WeightKind kind, DType hold) {
+  WeightPair weight(Backend& device, const Shape& shape, WeightKind kind, const WeightForm& form) {
     const Pair w = normal(device, shape, DType::f32, 1 / std::sqrt(float(shape.numel() / shape[0])));
     const auto make = [&](Backend& backend, const Tensor& t) {
-      return Weight{.name = "w", .shape = shape, .dtype = hold, .prepared = backend.prepare(t, kind, hold), .backend = &backend};
+      return Weight{.name = "w", .shape = shape, .form = form, .prepared = backend.prepare(t, kind, form), .backend = &backend};
     };
     return {make(device, w.device), make(truth(), w.truth)};
   }

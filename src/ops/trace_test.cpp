@@ -31,8 +31,8 @@ struct Call {
 
 std::vector<Call> calls(Backend& device) {
   test::Random random(61);
-  const Weight matrix = random.weight(device, {6, 10}, WeightKind::linear, DType::f32).device;
-  const Weight kernel = random.weight(device, {4, 3, 3, 2}, WeightKind::conv2d, DType::f32).device;
+  const Weight matrix = random.weight(device, {6, 10}, WeightKind::linear, {.hold = DType::f32}).device;
+  const Weight kernel = random.weight(device, {4, 3, 3, 2}, WeightKind::conv2d, {.hold = DType::f32}).device;
   const Tensor x = Tensor::zeros(device, {2, 5, 7, 10}), picture = Tensor::zeros(device, {2, 5, 7, 3}), c = Tensor::zeros(device, {10}),
                q = Tensor::zeros(device, {2, 5, 3, 8}), k = Tensor::zeros(device, {2, 7, 3, 8}),
                half = Tensor::zeros(device, {2, 5}, DType::f16);

@@ -131,7 +131,7 @@ TEST_F(checkpoint, clip_loads_with_and_without_its_prefix_and_position_ids) {
                       {{prefix + "final_layer_norm.bias", Tensor::from(*device, {1}, std::vector<float>{5})},
                        {prefix + "embeddings.position_ids", Tensor::from(*device, {1, 2}, std::vector<int32_t>{0, 1})}});
     const Checkpoint c = Checkpoint::open(folder.path());
-    Weights w(c.tensors("text_encoder"), *device, {.hold = {}, .progress = {}, .ignore = c.ignored("text_encoder")});
+    Weights w(c.tensors("text_encoder"), *device, {.types = {}, .progress = {}, .ignore = c.ignored("text_encoder")});
     EXPECT_EQ(w.tensor("text_model.final_layer_norm.bias", {1}).to_vector()[0], 5);
     EXPECT_NO_THROW(w.finish());
   }

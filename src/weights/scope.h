@@ -11,8 +11,11 @@ class Scope {
  public:
   explicit Scope(Weights& weights, std::string path = {}) : weights_(&weights), path_(std::move(path)) {}
 
-  Scope operator/(std::string_view child) const { return Scope(*weights_, join(child)); }
+  Scope operator/(std::string_view child) const { return Scope(*weights_, join(child), exact_); }
   Scope operator/(int64_t index) const { return *this / std::to_string(index); }
+
+  // The same place for a module whose products take f32 factors at every precision.
+  Scope exact() const { return Scope(*weights_, path_, true); }
 
   const std::string& path() const { return path_; }  // "down_blocks.0.resnets.1"
   Backend& backend() const { return weights_->backend(); }
@@ -21,17 +24,19 @@ class Scope {
   Tensor tensor(std::string_view name, const Shape& shape) const { return weights_->tensor(join(name), shape); }
   Tensor table(std::string_view name, const Shape& shape) const { return weights_->table(join(name), shape); }
   Weight linear(std::string_view name, int64_t out, int64_t in) const {
-    return weights_->weight(join(name), {out, in}, WeightKind::linear);
+    return weights_->weight(join(name), {out, in}, WeightKind::linear, exact_);
   }
   Weight conv2d(std::string_view name, int64_t out, int64_t in, int64_t kernel) const {
-    return weights_->weight(join(name), {out, in, kernel, kernel}, WeightKind::conv2d);
+    return weights_->weight(join(name), {out, in, kernel, kernel}, WeightKind::conv2d, exact_);
   }
 
  private:
+  Scope(Weights& weights, std::string path, bool exact) : weights_(&weights), path_(std::move(path)), exact_(exact) {}
   std::string join(std::string_view child) const { return path_.empty() ? std::string(child) : path_ + "." + std::string(child); }
 
   Weights* weights_;
   std::string path_;
+  bool exact_ = false;
 };
 
 }  // namespace hearth

@@ -68,10 +68,24 @@ void add_list(std::string& text, const std::vector<std::string>& items, std::str
 
 }  // namespace
 
+WeightTypes automatic_types(const TensorSource& source, const Backend& backend) {
+  if (!backend.prefers_bf16()) return {};
+  int64_t narrow = 0, all = 0;
+  for (const auto& [name, info] : source.list()) {
+    all += info.shape.numel();
+    narrow += is_16bit_float(info.dtype) ? info.shape.numel() : 0;
+  }
+  if (2 * narrow <= all) return {};
+  return {.hold = DType::bf16, .factors = DType::bf16};
+}
+
 Weights::Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOptions options)
     : source_(std::move(source)), backend_(&backend), options_(std::move(options)), listed_(source_->list()) {
-  if (options_.hold && *options_.hold != DType::f32 && !is_16bit_float(*options_.hold))
-    fail<UnsupportedError>("weights: cannot be held as {}, only as f32, f16 or bf16", name_of(*options_.hold));
+  const auto& [hold, factors] = options_.types;
+  if (hold && *hold != DType::f32 && !is_16bit_float(*hold))
+    fail<UnsupportedError>("weights: cannot be held as {}, only as f32, f16 or bf16", name_of(*hold));
+  if (factors != DType::f32 && (factors != DType::bf16 || hold != DType::bf16))
+    fail<UnsupportedError>("weights: products of {} factors need weights held as bf16", name_of(factors));
   for (const auto& [name, info] : listed_)
     if (!matches_any(options_.ignore, name)) bytes_total_ += info.shape.numel() * int64_t(size_of(info.dtype));
 }
@@ -145,15 +159,16 @@ Tensor Weights::table(const std::string& name, const Shape& shape) {
   Tensor x = read(name, shape);
   if (!x) return {};
   if (x.dtype() == DType::f64) x = Tensor::from(*backend_, shape, x.to_vector());
-  return converted(name, x, fitting(name, x, options_.hold.value_or(x.dtype())));
+  return converted(name, x, fitting(name, x, options_.types.hold.value_or(x.dtype())));
 }
 
-Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind kind) {
+Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact) {
   Tensor x = read(name, shape);
   if (!x) return {};
   if (x.dtype() == DType::f64) x = Tensor::from(*backend_, shape, x.to_vector());
-  const DType hold = fitting(name, x, options_.hold.value_or(x.dtype()));
-  Weight weight{.name = name, .shape = shape, .dtype = hold, .prepared = backend_->prepare(x, kind, hold), .backend = backend_};
+  const WeightForm form{.hold = fitting(name, x, options_.types.hold.value_or(x.dtype())),
+                        .factors = exact ? DType::f32 : options_.types.factors};
+  Weight weight{.name = name, .shape = shape, .form = form, .prepared = backend_->prepare(x, kind, form), .backend = backend_};
   report_.bytes_held += int64_t(weight.prepared->bytes);
   source_->release(name);
   return weight;

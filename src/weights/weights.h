@@ -36,9 +36,19 @@ class TensorSource {
   virtual void release(const std::string& /*name*/) {}  // its bytes are not needed any more
 };
 
+// The types asked of a component's weights.
+struct WeightTypes {
+  std::optional<DType> hold;   // f32, f16 or bf16; default: as stored
+  DType factors = DType::f32;  // of products; bf16 only with weights held so. Scope::exact() keeps a module's at f32
+};
+
+// What to take when nobody says: bf16 for values that are stored in 16 bits, where the backend prefers to multiply it (a processor
+// with matrix tiles); else as stored, with f32 factors.
+WeightTypes automatic_types(const TensorSource& source, const Backend& backend);
+
 struct LoadOptions {
-  std::optional<DType> hold;  // type that weights are kept in: f32, f16 or bf16; default: as stored
-  OnProgress progress;        // phase "load", in bytes
+  WeightTypes types;
+  OnProgress progress;  // phase "load", in bytes
   // Names that may stay unread, because makers ship them and no program needs them ("*.position_ids"). A '*' matches anything.
   std::vector<std::string> ignore;
 };
@@ -54,9 +64,10 @@ class Weights {
 
   // For Scope. A fault is noted, an undefined value returned; finish() reports it. Nothing returned depends on the file any more.
   // Throws Cancelled when the user asked to stop.
-  Tensor tensor(const std::string& name, const Shape& shape);                   // f32: biases, norm scales
-  Tensor table(const std::string& name, const Shape& shape);                    // kept in its type: embeddings
-  Weight weight(const std::string& name, const Shape& shape, WeightKind kind);  // prepared by the backend
+  Tensor tensor(const std::string& name, const Shape& shape);  // f32: biases, norm scales
+  Tensor table(const std::string& name, const Shape& shape);   // kept in its type: embeddings
+  // Prepared by the backend; exact: products of f32 factors whatever the options say.
+  Weight weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact = false);
 
   // WeightError that names what is missing, misshapen, unreadable, non-finite or left unread; nothing when all fits.
   // One line: the first ten of each kind and how many more.

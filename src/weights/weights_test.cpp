@@ -74,9 +74,9 @@ TEST_F(weights, values_arrive_in_the_promised_types) {
   EXPECT_EQ(table.dtype(), DType::f16);
   EXPECT_EQ(table.to_vector(), (std::vector<float>{1, 2, 3, 4}));
   const Weight weight = w.weight("weight", {2, 3}, WeightKind::linear), wide = w.weight("wide", {1, 2}, WeightKind::linear);
-  EXPECT_EQ(weight.dtype, DType::bf16);
+  EXPECT_EQ(weight.form.hold, DType::bf16);
   EXPECT_EQ(weight.shape, (Shape{2, 3}));
-  EXPECT_EQ(wide.dtype, DType::f32);
+  EXPECT_EQ(wide.form.hold, DType::f32);
   w.finish();
   EXPECT_EQ(w.report().tensors, 6);
   EXPECT_EQ(w.report().parameters, 19);
@@ -117,7 +117,7 @@ TEST_F(weights, G39_a_bad_value_is_fatal_only_where_it_is_used) {
       std::vector<float> values(600000, 1.0f);  // several pieces of the scan, and a bad value in the last
       values.back() = bad;
       const std::map<std::string, Tensor> tensors{{"used", tensor({2}, {1, 2})}, {"bad", tensor({600000}, values, dtype)}};
-      Weights unused(source(tensors), *device, {.hold = {}, .progress = {}, .ignore = {"bad"}});
+      Weights unused(source(tensors), *device, {.types = {}, .progress = {}, .ignore = {"bad"}});
       EXPECT_TRUE(unused.tensor("used", {2}));
       EXPECT_NO_THROW(unused.finish());
       Weights used(source(tensors), *device);
@@ -154,8 +154,8 @@ TEST_F(weights, long_lists_are_shortened) {
 
 TEST_F(weights, the_ignore_list_is_by_pattern) {
   const auto s = source({{"text_model.embeddings.position_ids", Tensor::from(*device, {1, 2}, std::vector<int32_t>{0, 1})}});
-  EXPECT_NO_THROW(Weights(s, *device, {.hold = {}, .progress = {}, .ignore = {"*.position_ids"}}).finish());
-  EXPECT_THROW(Weights(s, *device, {.hold = {}, .progress = {}, .ignore = {"position_ids"}}).finish(), WeightError);
+  EXPECT_NO_THROW(Weights(s, *device, {.types = {}, .progress = {}, .ignore = {"*.position_ids"}}).finish());
+  EXPECT_THROW(Weights(s, *device, {.types = {}, .progress = {}, .ignore = {"position_ids"}}).finish(), WeightError);
 }
 
 TEST_F(weights, N12_what_f16_would_spoil_stays_wide_and_is_named) {
@@ -166,10 +166,10 @@ TEST_F(weights, N12_what_f16_would_spoil_stays_wide_and_is_named) {
                                               {"under", tensor({10, 100}, tiny)},   {"mixed", tensor({10, 100}, mixed)},
                                               {"edge", tensor({1, 2}, {1, 65519})}, {"wide", tensor({1, 2}, {1, 1e30f}, DType::bf16)},
                                               {"zeros", tensor({1, 2}, {0, 0})},    {"table", tensor({1, 2}, {1, 1e6f})}};
-  Weights w(source(tensors), *device, {.hold = DType::f16, .progress = {}, .ignore = {}});
+  Weights w(source(tensors), *device, {.types = {.hold = DType::f16}, .progress = {}, .ignore = {}});
   std::map<std::string, DType> types;
   for (const auto& [name, x] : tensors)
-    if (name != "table") types[name] = w.weight(name, x.shape(), WeightKind::linear).dtype;
+    if (name != "table") types[name] = w.weight(name, x.shape(), WeightKind::linear).form.hold;
   types["table"] = w.table("table", {1, 2}).dtype();
   w.finish();
   EXPECT_EQ(types, (std::map<std::string, DType>{{"good", DType::f16},
@@ -181,11 +181,11 @@ TEST_F(weights, N12_what_f16_would_spoil_stays_wide_and_is_named) {
                                                  {"zeros", DType::f16},
                                                  {"table", DType::f32}}));
   EXPECT_EQ(w.report().kept_wider, (std::vector<std::string>{"over", "under", "wide", "table"}));
-  EXPECT_THROW(Weights(source({}), *device, {.hold = DType::i8, .progress = {}, .ignore = {}}), UnsupportedError);
+  EXPECT_THROW(Weights(source({}), *device, {.types = {.hold = DType::i8}, .progress = {}, .ignore = {}}), UnsupportedError);
 }
 
 TEST_F(weights, tables_are_rounded_to_the_type_to_hold) {
-  Weights w(source({{"t", tensor({1, 2}, {1, 1.0f / 3})}}), *device, {.hold = DType::bf16, .progress = {}, .ignore = {}});
+  Weights w(source({{"t", tensor({1, 2}, {1, 1.0f / 3})}}), *device, {.types = {.hold = DType::bf16}, .progress = {}, .ignore = {}});
   const Tensor t = w.table("t", {1, 2});
   EXPECT_EQ(t.dtype(), DType::bf16);
   EXPECT_EQ(t.to_vector()[1], bf16_to_f32(f32_to_bf16(1.0f / 3)));
@@ -196,7 +196,7 @@ TEST_F(weights, progress_counts_bytes_and_leaves_out_what_is_ignored) {
   const auto s = source({{"a", tensor({2}, {1, 2})}, {"b", tensor({3}, {1, 2, 3}, DType::f16)}, {"c", tensor({9}, std::vector<float>(9))}});
   Weights w(
       s, *device,
-      {.hold = {}, .progress = [&](const Progress& p) { seen.emplace_back(p.done, p.phase == "load" ? p.total : -1); }, .ignore = {"c"}});
+      {.types = {}, .progress = [&](const Progress& p) { seen.emplace_back(p.done, p.phase == "load" ? p.total : -1); }, .ignore = {"c"}});
   w.tensor("a", {2});
   w.tensor("b", {3});
   w.tensor("b", {3});  // a tied weight counts once

@@ -14,7 +14,9 @@ namespace {
 Model& model(const std::string& checkpoint) {
   static std::map<std::string, Model> models;
   const auto found = models.find(checkpoint);
-  return found != models.end() ? found->second : models.emplace(checkpoint, Model::open(checkpoint_folder(checkpoint))).first->second;
+  return found != models.end()
+             ? found->second
+             : models.emplace(checkpoint, Model::open(checkpoint_folder(checkpoint), {.precision = Precision::f32})).first->second;
 }
 
 int largest_difference(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
@@ -54,7 +56,7 @@ TEST_P(GoldenOnEachBackend, LatentsAreTheReferences) {
   if (!reference) ::setenv("HEARTH_CPU", GetParam().c_str(), 1);
   for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral"}) {
     const Case c = find_case(checkpoint, "default");
-    Model opened = Model::open(checkpoint_folder(checkpoint), {.device = reference ? "reference" : "cpu"});
+    Model opened = Model::open(checkpoint_folder(checkpoint), {.device = reference ? "reference" : "cpu", .precision = Precision::f32});
     const Generation made = opened.generate(c.request);
     EXPECT_LE(relative_error(made.latents.values, golden_latents(c).values), 10 * c.rounding + 1e-6) << checkpoint;
   }

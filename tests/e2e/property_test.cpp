@@ -154,10 +154,10 @@ double error_in(const std::string& checkpoint, const Request& request, const Ope
   return error;
 }
 
-// Weights rounded to 16 bits, arithmetic in f32: finite, and no further from f32 than the weights are.
+// The largest error is observed with bf16 factors, where the processor multiplies them; else the rounding of weights is all there is.
 TEST(Pipeline, SixteenBitWeightsStayNear) {
-  EXPECT_EQ(error_in("pndm", request_of("pndm", "default"), {.precision = Precision::automatic}), 0);          // stored in f16 already
-  EXPECT_EQ(error_in("euler", request_of("euler", "default"), {.precision = Precision::bf16}), 0);             // stored in bf16 already
+  EXPECT_EQ(error_in("pndm", request_of("pndm", "default"), {.precision = Precision::f16}), 0);                // stored in f16 already
+  EXPECT_LE(error_in("euler", request_of("euler", "default"), {.precision = Precision::bf16}), 1e-1);          // stored in bf16 already
   EXPECT_LE(error_in("ancestral", request_of("ancestral", "default"), {.precision = Precision::f16}), 1e-2);   // 2.0e-3
   EXPECT_LE(error_in("ancestral", request_of("ancestral", "default"), {.precision = Precision::bf16}), 1e-1);  // 1.3e-2
   EXPECT_LE(error_in("demo", request_of("demo", "lighthouse"), {.precision = Precision::bf16}), 2e-2);         // 2.8e-3
@@ -229,9 +229,10 @@ TEST(Pipeline, ASeedIsDrawnAndToldWhenNoneIsGiven) {
 // What the plan predicts is what hearth's own buffers took, but for the scratch memory of threads: to the byte, holes between
 // tensors included.
 TEST(Pipeline, MemoryIsPlannedBeforeTheRun) {
-  for (const char* sampler : {"", "plms", "dpmpp_2m", "euler_ancestral"}) {
+  for (const auto& [sampler, precision] : std::vector<std::pair<const char*, Precision>>{
+           {"", Precision::f16}, {"plms", Precision::bf16}, {"dpmpp_2m", Precision::f32}, {"euler_ancestral", Precision::automatic}}) {
     const int64_t others = MemoryLedger::process().use().now;  // models of other tests
-    Model model = Model::open(checkpoint_folder("demo"), {.threads = 2});
+    Model model = Model::open(checkpoint_folder("demo"), {.threads = 2, .precision = precision});
     for (Request request : std::vector<Request>{{.prompt = "a cat", .width = 256, .height = 384, .steps = 1, .seed = 1},
                                                 {.prompt = "a cat", .width = 64, .steps = 9, .guidance = 1, .seed = 1, .batch_size = 3},
                                                 {.prompt = "a cat", .width = 256, .height = 384, .steps = 7, .seed = 1, .decode = false}}) {
@@ -267,7 +268,7 @@ TEST(Pipeline, ThePlanIsOfThisRequestAlone) {
 }
 
 TEST(Pipeline, EncodeAndDecodeAreTheAutoencoders) {
-  Model model = Model::open_demo();
+  Model model = Model::open_demo({.precision = Precision::f32});
   const Case c = find_case("demo", "house");
   const auto picture = golden_pictures(c)[0];
   Array pixels{.shape = {1, 3, 128, 128}, .values = std::vector<float>(3 * 128 * 128)};

@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 
 TEST(Report, ThePictureSaysHowItWasMade) {
   TemporaryFolder folder;
-  Model model = Model::open(checkpoint_folder("pndm"));
+  Model model = Model::open(checkpoint_folder("pndm"), {.precision = Precision::f16});
   const Generation made = model.generate({.prompt = "a \"red\" house,\n赤い家",
                                           .negative_prompt = "rain: snow",
                                           .width = 24,

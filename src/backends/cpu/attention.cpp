@@ -22,7 +22,8 @@ int64_t block_of(int64_t D) { return std::clamp<int64_t>(49152 / D / 16 * 16, 64
 
 }  // namespace
 
-void CpuBackend::attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, Tensor& y) {
+void CpuBackend::attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, DType factors, Tensor& y) {
+  if (factors == DType::bf16) return attention_bf16(q, k, v, scale, mask, y);
   const Kernels& kernel = kernels_;
   const int64_t T = q.size(1), N = q.size(2), D = q.size(3), S = k.size(1), heads = q.size(0) * N, panel = kernel.panel;
   const Keys keys{

@@ -31,7 +31,7 @@ class CpuTest : public ::testing::TestWithParam<const char*> {
   std::unique_ptr<Backend> owned;
 };
 
-INSTANTIATE_TEST_SUITE_P(paths, CpuTest, ::testing::Values("avx2", "avx512"));
+INSTANTIATE_TEST_SUITE_P(paths, CpuTest, ::testing::Values("avx2", "avx512", "avx512bf16", "amx"));
 
 TEST_P(CpuTest, linear_at_the_edges_of_tiles_panels_and_chunks) {
   Random random(1);
@@ -41,7 +41,7 @@ TEST_P(CpuTest, linear_at_the_edges_of_tiles_panels_and_chunks) {
         if ((M * 7 + N * 3 + K) % 4 != 0) continue;  // a quarter of all, spread over them
         const DType hold = random.dtype(), type = random.dtype();
         const auto x = random.normal(device(), {1, M, K}, type), residual = random.normal(device(), {1, M, N}, type);
-        const auto w = random.weight(device(), {N, K}, WeightKind::linear, hold);
+        const auto w = random.weight(device(), {N, K}, WeightKind::linear, {.hold = hold});
         const auto bias = random.normal(device(), {N});
         SCOPED_TRACE(fmt::format("M {} N {} K {} x {} w {}", M, N, K, name_of(type), name_of(hold)));
         EXPECT_CLOSE(ops::linear(x.device, w.device, bias.device, {.activation = Activation::silu, .residual = residual.device}),
@@ -53,7 +53,7 @@ TEST_P(CpuTest, linear_at_the_edges_of_tiles_panels_and_chunks) {
 TEST_P(CpuTest, a_product_over_many_panels_and_row_blocks) {
   Random random(2);
   const auto x = random.normal(device(), {3, 171, 96});
-  const auto w = random.weight(device(), {515, 96}, WeightKind::linear, DType::f16);
+  const auto w = random.weight(device(), {515, 96}, WeightKind::linear, {.hold = DType::f16});
   const auto image = random.normal(device(), {3, 515});
   EXPECT_CLOSE(ops::linear(x.device, w.device, {}, {.alpha = 0.5f, .per_image = image.device}),
                ops::linear(x.truth, w.truth, {}, {.alpha = 0.5f, .per_image = image.truth}), 2e-6);
@@ -65,7 +65,7 @@ TEST_P(CpuTest, conv_with_few_channels_and_runs_across_chunks) {
     for (const int64_t kernel : {1, 2, 3, 7}) {
       const int64_t size = kernel + random.between(0, 4), O = random.between(1, 40);
       const auto x = random.normal(device(), {2, size, size + 1, C});
-      const auto w = random.weight(device(), {O, C, kernel, kernel}, WeightKind::conv2d, random.dtype());
+      const auto w = random.weight(device(), {O, C, kernel, kernel}, WeightKind::conv2d, {.hold = random.dtype()});
       ConvSpec spec{.stride = random.between(1, 3),
                     .padding = {random.between(0, 2), random.between(0, 2), random.between(0, 2), random.between(0, 2)}};
       if (random.chance()) spec.resize_to = {size * 2, size + 3};
@@ -87,12 +87,12 @@ TEST_P(CpuTest, winograd_at_every_edge) {
     for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
       const DType out = random.dtype();
       const auto x = random.normal(device(), {2, H, W, C}, type);
-      const auto w = random.weight(device(), shape, WeightKind::conv2d, random.dtype());
+      const auto w = random.weight(device(), shape, WeightKind::conv2d, {.hold = random.dtype()});
       const auto bias = random.normal(device(), {O}), image = random.normal(device(), {2, O});
       const Shape y = ops::conv2d(x.device, w.device, {}, spec).shape();
       const auto residual = random.normal(device(), y, out);
-      SCOPED_TRACE(
-          fmt::format("C {} O {} x {} {} y {} {} w {}", C, O, x.device.shape(), name_of(type), y, name_of(out), name_of(w.device.dtype)));
+      SCOPED_TRACE(fmt::format("C {} O {} x {} {} y {} {} w {}", C, O, x.device.shape(), name_of(type), y, name_of(out),
+                               name_of(w.device.form.hold)));
       EXPECT_CLOSE(
           ops::conv2d(x.device, w.device, bias.device, spec,
                       {.alpha = 0.7f, .activation = Activation::silu, .per_image = image.device, .residual = residual.device, .out = out}),
@@ -112,9 +112,9 @@ std::vector<std::vector<float>> everything(const char* path, int threads) {
   const auto add = [&](const Tensor& t) { results.push_back(t.to_vector()); };
   for (const DType type : {DType::f32, DType::f16}) {
     const Tensor x = random.normal(device, {2, 13, 17, 64}, type).device, tokens = x.view({2, 221, 64});
-    add(ops::linear(tokens, random.weight(device, {97, 64}, WeightKind::linear, type).device));
-    add(ops::conv2d(x, random.weight(device, {70, 64, 3, 3}, WeightKind::conv2d, type).device, {}, ConvSpec::same(3)));
-    add(ops::conv2d(x, random.weight(device, {20, 64, 3, 3}, WeightKind::conv2d, type).device, {}, ConvSpec::same(3)));
+    add(ops::linear(tokens, random.weight(device, {97, 64}, WeightKind::linear, {.hold = type}).device));
+    add(ops::conv2d(x, random.weight(device, {70, 64, 3, 3}, WeightKind::conv2d, {.hold = type}).device, {}, ConvSpec::same(3)));
+    add(ops::conv2d(x, random.weight(device, {20, 64, 3, 3}, WeightKind::conv2d, {.hold = type}).device, {}, ConvSpec::same(3)));
     const Tensor q = tokens.view({2, 221, 4, 16});
     add(ops::attention(q, q, q, 0.25f));
     add(ops::attention(q, q, q, 0.25f, Mask::causal));
@@ -145,9 +145,9 @@ TEST_P(CpuTest, a_batch_gives_the_bits_of_its_single_images) {
   Random random(5);
   const Tensor x = random.normal(device(), {3, 9, 11, 40}).device, deep = random.normal(device(), {3, 10, 9, 64}).device;
   const Tensor gamma = random.normal(device(), {40}).device, beta = random.normal(device(), {40}).device;
-  const Weight conv = random.weight(device(), {24, 40, 3, 3}, WeightKind::conv2d, DType::f16).device,
-               flat = random.weight(device(), {50, 40}, WeightKind::linear, DType::f32).device,
-               winograd = random.weight(device(), {64, 64, 3, 3}, WeightKind::conv2d, DType::f16).device;
+  const Weight conv = random.weight(device(), {24, 40, 3, 3}, WeightKind::conv2d, {.hold = DType::f16}).device,
+               flat = random.weight(device(), {50, 40}, WeightKind::linear, {.hold = DType::f32}).device,
+               winograd = random.weight(device(), {64, 64, 3, 3}, WeightKind::conv2d, {.hold = DType::f16}).device;
   const auto all = [&](const Tensor& t, const Tensor& d) {
     const Tensor q = t.view({t.size(0), 99, 4, 10});
     return std::vector<Tensor>{ops::conv2d(t, conv, {}, ConvSpec::same(3)),
@@ -193,7 +193,7 @@ TEST_P(CpuTest, G79_scores_of_300000_keep_their_differences) {
 // Flush-to-zero holds in every kernel, so subnormal numbers cost nothing; what they would add is below any result's last bit.
 TEST_P(CpuTest, subnormal_inputs_count_as_zero) {
   const Tensor tiny = Tensor::from(device(), {1, 3, 40}, std::vector<float>(120, 1e-40f));
-  const Weight w = Random(6).weight(device(), {20, 40}, WeightKind::linear, DType::f32).device;
+  const Weight w = Random(6).weight(device(), {20, 40}, WeightKind::linear, {.hold = DType::f32}).device;
   for (const float v : ops::linear(tiny, w, {}, {.alpha = 1e30f}).to_vector()) EXPECT_EQ(v, 0.0f);
   // The subnormal numbers of f16 are ordinary f32 numbers.
   const Tensor half = Tensor::from(device(), {1, 1, 40}, std::vector<float>(40, 6e-8f), DType::f16);
@@ -204,8 +204,8 @@ TEST_P(CpuTest, a_weight_takes_the_memory_of_its_type_and_is_counted) {
   const int64_t before = MemoryLedger::process().use().now;
   {
     Random random(7);
-    const auto half = random.weight(device(), {320, 100}, WeightKind::linear, DType::f16),
-               full = random.weight(device(), {320, 100}, WeightKind::linear, DType::f32);
+    const auto half = random.weight(device(), {320, 100}, WeightKind::linear, {.hold = DType::f16}),
+               full = random.weight(device(), {320, 100}, WeightKind::linear, {.hold = DType::f32});
     EXPECT_EQ(half.device.prepared->bytes, size_t(320 * 100 * 2));
     EXPECT_EQ(full.device.prepared->bytes, size_t(320 * 100 * 4));
     EXPECT_GE(MemoryLedger::process().use().now - before, 320 * 100 * 6);
@@ -222,8 +222,11 @@ TEST_P(CpuTest, a_weight_may_stand_at_any_byte_of_a_mapped_file) {
     std::memcpy(bytes->data() + 1, w.device.raw(), w.device.bytes());
     const auto storage = std::make_shared<Storage>(Storage{bytes->data() + 1, w.device.bytes(), &device(), bytes});
     const auto weight = [&](Backend& backend, const Tensor& t) {
-      return Weight{
-          .name = "w", .shape = t.shape(), .dtype = type, .prepared = backend.prepare(t, WeightKind::linear, type), .backend = &backend};
+      return Weight{.name = "w",
+                    .shape = t.shape(),
+                    .form = {.hold = type},
+                    .prepared = backend.prepare(t, WeightKind::linear, {.hold = type}),
+                    .backend = &backend};
     };
     EXPECT_CLOSE(ops::linear(x.device, weight(device(), Tensor(storage, {33, 40}, type))),
                  ops::linear(x.truth, weight(test::truth(), w.truth)), 2e-6);

@@ -23,11 +23,15 @@ Ceilings measure_ceilings(Backend& backend) {
   ThreadPool& pool = device->threads();
   Ceilings best;
 
-  constexpr int64_t rounds = 1 << 18;
-  const double operations = kernels.fma_loop(1) * double(rounds) * pool.size();
-  for (int run = 0; run < 12; ++run)
-    best.matrix_gflops = std::max(
-        best.matrix_gflops, operations * 1e-9 / seconds_of([&] { pool.run(pool.size(), [&](int64_t) { kernels.fma_loop(rounds); }); }));
+  const auto best_rate = [&](double (*loop)(int64_t), int64_t rounds) {
+    double best_gflops = 0;
+    const double operations = loop(1) * double(rounds) * pool.size();
+    for (int run = 0; run < 12; ++run)
+      best_gflops = std::max(best_gflops, operations * 1e-9 / seconds_of([&] { pool.run(pool.size(), [&](int64_t) { loop(rounds); }); }));
+    return best_gflops;
+  };
+  best.matrix_gflops = best_rate(kernels.fma_loop, 1 << 18);
+  if (kernels.bf16) best.bf16_gflops = best_rate(kernels.bf16->product_loop, kernels.bf16->rounds);
 
   // A stream for each thread, far larger than a cache's share of it.
   const int64_t share = int64_t(48) << 20, pieces = 16;  // floats, pieces of work for each thread

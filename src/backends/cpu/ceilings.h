@@ -7,6 +7,7 @@ namespace hearth {
 
 struct Ceilings {
   double matrix_gflops = 0;  // f32 multiply-adds of the backend's kernel path on all its threads, operands in registers
+  double bf16_gflops = 0;    // products of bf16 factors; 0 where the kernel path has none
   double read_gbs = 0;       // reading memory that lies in no cache, all threads, 10⁹ bytes per second
 };
 

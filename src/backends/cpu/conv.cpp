@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cpu/bf16.h"
 #include "backends/cpu/cpu_class.h"
-#include "backends/cpu/product.h"
 #include "backends/cpu/windows.h"
 
 namespace hearth::cpu {
@@ -67,6 +67,7 @@ static_assert(product_chunk / few_channels + 2 <= most_runs);
 }  // namespace
 
 void CpuBackend::conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y) {
+  if (const auto* bf16 = dynamic_cast<const Bf16Weight*>(w.prepared.get())) return conv2d_bf16(x, w.shape, *bf16, bias, spec, e, y);
   const Tensor left = as_f32(x);
   const Windows windows(x, left.data<float>(), w.shape, spec, y);
   const auto& packed = static_cast<const PackedWeight&>(*w.prepared);

@@ -13,9 +13,11 @@
 namespace hearth {
 namespace {
 
-const std::array<cpu::Path, 2>& paths() {
-  static const std::array<cpu::Path, 2> all{
-      {{"avx512", cpu::processor_has_avx512(), cpu::avx512_kernels()}, {"avx2", cpu::processor_has_avx2(), cpu::avx2_kernels()}}};
+const std::array<cpu::Path, 4>& paths() {
+  static const std::array<cpu::Path, 4> all{{{"amx", cpu::processor_has_amx(), cpu::amx_kernels},
+                                             {"avx512bf16", cpu::processor_has_avx512bf16(), cpu::avx512bf16_kernels},
+                                             {"avx512", cpu::processor_has_avx512(), cpu::avx512_kernels},
+                                             {"avx2", cpu::processor_has_avx2(), cpu::avx2_kernels}}};
   return all;
 }
 
@@ -36,6 +38,16 @@ std::unique_ptr<Backend> make_cpu_backend(const std::string& features, int threa
   return std::make_unique<cpu::CpuBackend>(checked_path(!features.empty() || !forced ? features : forced), threads);
 }
 
+std::unique_ptr<Backend> make_emulating_cpu_backend(int threads) {
+  static const cpu::Kernels kernels = [] {
+    cpu::Kernels k = cpu::avx2_kernels();
+    k.name = "emulated";
+    k.bf16 = &cpu::emulated_tiles();
+    return k;
+  }();
+  return std::make_unique<cpu::CpuBackend>(kernels, threads);
+}
+
 std::vector<std::string> cpu_paths() {
   std::vector<std::string> names;
   for (const cpu::Path& path : paths())
@@ -46,7 +58,7 @@ std::vector<std::string> cpu_paths() {
 bool cpu_path_available(const std::string& features) {
   for (const cpu::Path& path : paths())
     if (path.name == features) return path.available;
-  fail<UsageError>("backend: kernel path '{}' is unknown; needed avx512 or avx2", features);
+  fail<UsageError>("backend: kernel path '{}' is unknown; needed amx, avx512bf16, avx512 or avx2", features);
 }
 
 namespace cpu {

@@ -9,9 +9,12 @@
 
 namespace hearth {
 
-// `features`: "avx2" or "avx512" forces the kernel path down, "" takes $HEARTH_CPU or else the best. `threads` as in ThreadPool.
-// UsageError for another word, UnsupportedError for a path that this processor lacks.
+// `features`: "avx2", "avx512", "avx512bf16" or "amx" forces the kernel path down, "" takes $HEARTH_CPU or else the best. `threads` as in
+// ThreadPool. UsageError for another word, UnsupportedError for a path that this processor lacks.
 std::unique_ptr<Backend> make_cpu_backend(const std::string& features, int threads);
+
+// For tests: AVX2 kernels with AMX's bf16 tiles emulated by plain loops, so that what surrounds the tiles runs on any processor.
+std::unique_ptr<Backend> make_emulating_cpu_backend(int threads);
 
 std::vector<std::string> cpu_paths();  // that this processor can run, best first
 bool cpu_path_available(const std::string& features);

@@ -2,12 +2,15 @@
 #pragma once
 
 #include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/kernels/bf16.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/memory.h"
 #include "core/threads.h"
 
 namespace hearth::cpu {
 
+class Bf16Rows;       // bf16.h
+struct Bf16Weight;    // bf16.h
 class LeftRows;       // product.h
 struct PackedWeight;  // product.h
 class Windows;        // windows.h
@@ -27,17 +30,19 @@ class CpuBackend final : public Backend {
   std::string features() const override { return kernels_.name; }
   ThreadPool& threads() override { return pool_; }
   bool computes() const override { return computes_; }
+  bool multiplies_bf16() const override { return kernels_.bf16 != nullptr; }
+  bool prefers_bf16() const override { return kernels_.bf16 && kernels_.bf16->preferred; }
 
   std::shared_ptr<const Storage> allocate(size_t bytes) override;
   void release_cached() override { memory_->release_cached(); }
   std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override {
     return std::make_unique<CpuBackend>(kernels_, pool_.size(), ledger);
   }
-  std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, DType hold) override;
+  std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, const WeightForm& form) override;
 
   void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y) override;
   void conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y) override;
-  void attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, Tensor& y) override;
+  void attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, DType factors, Tensor& y) override;
   void group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act, Tensor& y) override;
   void layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps, Tensor& y) override;
   void activate(const Tensor& x, Activation act, Tensor& y) override;
@@ -55,7 +60,19 @@ class CpuBackend final : public Backend {
                Tensor& y);
   // y = epilogue(convolution) for what winograd_pays (conv2d's own choice).
   void winograd(const Windows& windows, const PackedWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
-  Tensor as_f32(const Tensor& x);  // x itself, or a widened copy of a dense 16-bit tensor
+  // The same with bf16 factors (bf16.h). y's rows from first_row on.
+  void product_bf16(const Bf16Rows& left, int64_t rows, int64_t image_rows, int64_t first_row, const Bf16Weight& w, const Tensor& bias,
+                    const Epilogue& e, Tensor& y);
+  // A left side without padding, in strips of rows; fill makes one row of w.k factors.
+  void dense_bf16(int64_t rows, int64_t image_rows, const Bf16Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y,
+                  const std::function<void(int64_t row, uint16_t* to)>& fill);
+  void linear_bf16(const Tensor& x, const Bf16Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
+  void conv2d_bf16(const Tensor& x, const Shape& shape, const Bf16Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
+                   Tensor& y);
+  void attention_bf16(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, Tensor& y);
+  std::shared_ptr<const PreparedWeight> prepare_bf16(const Tensor& w, WeightKind kind);
+  void round_to_bf16(const Tensor& x, int64_t begin, int64_t n, uint16_t* to);  // elements begin … begin + n of a dense tensor
+  Tensor as_f32(const Tensor& x);                                               // x itself, or a widened copy of a dense 16-bit tensor
 
   const Kernels& kernels_;
   ThreadPool pool_;

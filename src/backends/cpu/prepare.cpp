@@ -13,10 +13,16 @@ PackedWeight::PackedWeight(int64_t columns, int64_t depth, const Kernels& kernel
 }
 
 // A convolution's summation index is (ky, kx, c): c innermost, as in the activations. Checkpoints have (c, ky, kx).
-std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, WeightKind kind, DType hold) {
+std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, WeightKind kind, const WeightForm& form) {
+  const DType hold = form.hold;
+  if (form.factors != DType::f32 && (form.factors != DType::bf16 || !kernels_.bf16))
+    fail<UnsupportedError>("prepare: kernel path '{}' has no products of {} factors", kernels_.name, name_of(form.factors));
   const auto readable = [](DType d) { return d == DType::f32 || is_16bit_float(d); };
   if (!readable(w.dtype()) || !readable(hold))
     fail<UnsupportedError>("prepare: a weight of {} to be held as {}; needed f32, f16 or bf16", name_of(w.dtype()), name_of(hold));
+  // Without tiles, Winograd's quarter of the multiplications in f32 is less work than all of them in bf16.
+  const bool winograd = kind == WeightKind::conv2d && winograd_pays(w.shape(), {}) && !prefers_bf16();
+  if (form.factors == DType::bf16 && !winograd) return prepare_bf16(w, kind);
   const int64_t N = w.size(0), K = N == 0 ? 0 : w.numel() / N;
   const int64_t taps = kind == WeightKind::conv2d ? w.size(2) * w.size(3) : 1, C = K / taps;
   auto packed = std::make_shared<PackedWeight>(N, K, kernels_, hold, *memory_);

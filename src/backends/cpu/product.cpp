@@ -73,7 +73,7 @@ void CpuBackend::product(const LeftRows& left, int64_t rows, int64_t image_rows,
   const auto [row_blocks, panel_blocks] = blocking(rows, w, kernel.tile_rows, pool_.size());
   const bool widen = w.dtype != DType::f32;
 
-  const TileStore store(kernel, w, bias, e, image_rows, y);
+  const TileStore store(kernel, w.n, bias, e, image_rows, y);
 
   pool_.run(row_blocks * panel_blocks, [&, row_blocks = row_blocks, panel_blocks = panel_blocks](int64_t piece) {
     // Neighbouring pieces share the right side.

@@ -17,6 +17,13 @@ namespace hearth::cpu {
 inline constexpr int64_t product_chunk = 512;  // of k
 inline constexpr int64_t most_runs = 40;       // of contiguous k in a chunk
 
+// The columns of a product in panels.
+struct Panels {
+  int64_t n, panel;
+  int64_t count() const { return (n + panel - 1) / panel; }
+  int64_t columns_of(int64_t p) const { return std::min(panel, n - p * panel); }
+};
+
 struct PackedWeight final : PreparedWeight {
   PackedWeight(int64_t columns, int64_t depth, const Kernels& kernels, DType type, Arena& memory);
 
@@ -33,11 +40,11 @@ struct PackedWeight final : PreparedWeight {
   std::shared_ptr<std::byte> data;
 };
 
-// Finishes tiles: the epilogue in f32, rounded once, at the only store to y [rows, w.n].
+// Finishes tiles: the epilogue in f32, rounded once, at the only store to y [rows, n]. Panels are as wide as the kernels' tiles.
 class TileStore {
  public:
-  TileStore(const Kernels& kernels, const PackedWeight& w, const Tensor& bias, const Epilogue& e, int64_t image_rows, const Tensor& y)
-      : kernels_(kernels), w_(w), bias_(bias), e_(e), image_rows_(image_rows), y_(y) {}
+  TileStore(const Kernels& kernels, int64_t n, const Tensor& bias, const Epilogue& e, int64_t image_rows, const Tensor& y)
+      : kernels_(kernels), w_{n, kernels.panel}, bias_(bias), e_(e), image_rows_(image_rows), y_(y) {}
   // To be called before a tile is computed: stores to lines that are in no cache would hold up everything behind them.
   void fetch(int64_t row, int64_t rows, int64_t panel) const;
   // acc [rows][panel]: sums of rows row, row + 1, … and the columns of a panel; rows ≤ max_tile_rows
@@ -45,7 +52,7 @@ class TileStore {
 
  private:
   const Kernels& kernels_;
-  const PackedWeight& w_;
+  Panels w_;
   const Tensor& bias_;
   const Epilogue& e_;
   int64_t image_rows_;

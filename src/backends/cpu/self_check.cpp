@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cpu/kernels/bf16.h"
 #include "core/dtype.h"
 #include "core/error.h"
 
@@ -31,6 +32,12 @@ double plain_activation(double x, int act) {
     case 5: return std::max(x, 0.0);
     default: return x;
   }
+}
+
+std::string names(std::span<const Path> paths) {
+  std::string list;
+  for (size_t i = 0; i < paths.size(); ++i) list += (i == 0 ? "" : i + 1 < paths.size() ? ", " : " or ") + paths[i].name;
+  return list;
 }
 
 void check_product(const Kernels& kernel) {
@@ -71,6 +78,60 @@ void check_product(const Kernels& kernel) {
 }
 
 // One patch of one channel against the nine taps of each output column, read twice: as a wide and as a narrow tile.
+// Every shape of a block, with left rows in two pieces and sums that go on.
+void check_bf16(const Kernels& kernel) {
+  if (!kernel.bf16) return;
+  const Bf16Kernels& bf16 = *kernel.bf16;
+  const int64_t depth = 96, split = 64, stride = depth + 2;
+  for (const bool wide : {true, false})
+    for (const int64_t rows : {1, 11, 16, 17, 32}) {
+      const int64_t width = wide ? bf16_panel : bf16_panel / 2;
+      const auto left = values(bf16_rows * stride), right = values(depth * width, 7);
+      std::vector<uint16_t> a(left.size()), b(right.size());
+      kernel.round_bf16(left.data(), int64_t(left.size()), a.data());
+      for (int64_t k = 0; k < depth; ++k)
+        for (int64_t n = 0; n < width; ++n) b[size_t((k / 2 * width + n) * 2 + k % 2)] = f32_to_bf16(right[size_t(k * width + n)]);
+      auto c = values(bf16_rows * bf16_panel, 3);
+      const auto before = c;
+      const Bf16Run runs[] = {
+          {.half = {a.data(), a.data() + 16 * stride}, .stride = {stride, stride}, .length = split},
+          {.half = {a.data() + split, a.data() + 16 * stride + split}, .stride = {stride, stride}, .length = depth - split}};
+      bf16.begin();
+      bf16.block(rows, wide, runs, 2, b.data(), {.c = c.data(), .row_step = bf16_panel, .column_step = bf16_panel / 2}, true);
+      bf16.end();
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t n = 0; n < width; ++n) {
+          double sum = before[size_t(r * bf16_panel + n)];
+          for (int64_t k = 0; k < depth; ++k) sum += double(left[size_t(r * stride + k)]) * right[size_t(k * width + n)];
+          expect("bf16 block", c[size_t(r * bf16_panel + n)], sum);
+        }
+    }
+}
+
+// Two rows of scores, the second with hidden keys.
+void check_softmax_rows(const Kernels& kernel) {
+  constexpr int64_t keys = 32, columns = 16, visible[] = {keys, 21};
+  const auto s = values(2 * keys);
+  auto o = values(2 * columns, 9);
+  const auto before = o;
+  std::vector<float> m(2, float(M_LOG2E)), l(2, 2), y(size_t(2 * keys));
+  std::vector<uint16_t> weights(static_cast<size_t>(2 * keys));
+  kernel.softmax_rows(s.data(), keys, 2, keys, visible, m.data(), l.data(), o.data(), columns, weights.data());
+  kernel.widen_bf16(weights.data(), 2 * keys, y.data());
+  for (int64_t r = 0; r < 2; ++r) {
+    double high = 1, sum = 0;
+    for (int64_t k = 0; k < visible[r]; ++k) high = std::max(high, double(s[size_t(r * keys + k)]));
+    for (int64_t k = 0; k < keys; ++k) {
+      const double weight = k < visible[r] ? std::exp(s[size_t(r * keys + k)] - high) : 0;
+      expect("softmax row", y[size_t(r * keys + k)], weight, 0x1p-8);
+      sum += weight;
+    }
+    expect("softmax row's sum", l[size_t(r)], 2 * std::exp(1 - high) + sum);
+    for (int64_t c = 0; c < columns; ++c)
+      expect("softmax row's output", o[size_t(r * columns + c)], before[size_t(r * columns + c)] * std::exp(1 - high));
+  }
+}
+
 void check_winograd(const Kernels& kernel) {
   const int64_t channels = kernel.lanes + 3, panel = kernel.panel;
   const auto x = values(36 * channels), g = values(9 * panel, 5);
@@ -202,6 +263,8 @@ std::string check_kernels(const Kernels& kernels) {
     check_winograd(kernels);
     check_softmax(kernels);
     check_causal(kernels);
+    check_bf16(kernels);
+    check_softmax_rows(kernels);
     check_norms(kernels);
     check_pointwise(kernels);
   } catch (const Error& error) { return error.what(); }
@@ -213,15 +276,15 @@ const Kernels& choose_path(std::span<const Path> paths, const std::string& wante
   if (wanted.empty()) {
     path = std::find_if(paths.begin(), paths.end(), [](const Path& p) { return p.available; });
   } else {
-    if (wanted == "amx") fail<UnsupportedError>("backend: the kernel path 'amx' is not built yet; this build has avx512 and avx2");
     path = std::find_if(paths.begin(), paths.end(), [&](const Path& p) { return p.name == wanted; });
-    if (path == paths.end()) fail<UsageError>("backend: kernel path '{}' is unknown; needed avx512 or avx2", wanted);
+    if (path == paths.end()) fail<UsageError>("backend: kernel path '{}' is unknown; needed {}", wanted, names(paths));
     if (!path->available) fail<UnsupportedError>("backend: this processor lacks what the kernel path '{}' needs", wanted);
   }
   for (; path != paths.end(); ++path) {
     if (!path->available) continue;
-    const std::string wrong = check_kernels(path->kernels);
-    if (wrong.empty()) return path->kernels;
+    const Kernels& kernels = path->kernels();
+    const std::string wrong = check_kernels(kernels);
+    if (wrong.empty()) return kernels;
     warn(fmt::format("hearth: the kernel path '{}' computes wrongly on this processor and is switched off ({})", path->name, wrong));
   }
   fail<UnsupportedError>("backend: 'cpu' needs a processor with AVX2, FMA and F16C on which the kernels pass their check");

@@ -17,8 +17,8 @@ std::string check_kernels(const Kernels& kernels);
 // One kernel path that this program has.
 struct Path {
   std::string name;
-  bool available;  // does the processor have it?
-  const Kernels& kernels;
+  bool available;               // does the processor have it?
+  const Kernels& (*kernels)();  // not called before the processor is known to have it
 };
 
 // The path to use, best first in `paths`: the one named by `wanted`, or the best available for "". A path whose check fails is

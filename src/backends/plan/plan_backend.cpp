@@ -23,6 +23,7 @@ class PlanBackend final : public Backend {
   ThreadPool& threads() override { return pool_; }
   bool computes() const override { return false; }
   std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override { return make_plan_backend(ledger); }
+  bool multiplies_bf16() const override { return true; }
 
   std::shared_ptr<const Storage> allocate(size_t bytes) override {
     auto storage = std::make_shared<Storage>();
@@ -33,13 +34,13 @@ class PlanBackend final : public Backend {
         std::shared_ptr<const void>(static_cast<const void*>(nullptr), [this, bytes](const void*) { ledger_.add(-int64_t(bytes)); });
     return storage;
   }
-  std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind, DType hold) override {
-    return std::make_shared<PlannedWeight>(ledger_, size_t(w.numel()) * size_of(hold));
+  std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind, const WeightForm& form) override {
+    return std::make_shared<PlannedWeight>(ledger_, size_t(w.numel()) * size_of(form.hold));
   }
 
   void linear(const Tensor&, const Weight&, const Tensor&, const Epilogue&, Tensor&) override {}
   void conv2d(const Tensor&, const Weight&, const Tensor&, const ConvSpec&, const Epilogue&, Tensor&) override {}
-  void attention(const Tensor&, const Tensor&, const Tensor&, float, Mask, Tensor&) override {}
+  void attention(const Tensor&, const Tensor&, const Tensor&, float, Mask, DType, Tensor&) override {}
   void group_norm(const Tensor&, int64_t, const Tensor&, const Tensor&, float, Activation, Tensor&) override {}
   void layer_norm(const Tensor&, const Tensor&, const Tensor&, float, Tensor&) override {}
   void activate(const Tensor&, Activation, Tensor&) override {}

@@ -2,7 +2,9 @@
 
 namespace hearth::reference {
 
-void ReferenceBackend::conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y) {
+void ReferenceBackend::conv2d(const Tensor& input, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
+                              Tensor& y) {
+  const Tensor x = as_factors(input, w.form.factors);
   if (spec.resize_to[0] > 0) {
     Tensor resized = Tensor::empty(*this, {x.size(0), spec.resize_to[0], spec.resize_to[1], x.size(3)}, x.dtype());
     resize_nearest(x, resized);

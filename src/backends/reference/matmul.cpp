@@ -14,12 +14,12 @@ double activated(double x, Activation act) {
   return x;
 }
 
-std::shared_ptr<const PreparedWeight> ReferenceBackend::prepare(const Tensor& w, WeightKind, DType hold) {
+std::shared_ptr<const PreparedWeight> ReferenceBackend::prepare(const Tensor& w, WeightKind, const WeightForm& form) {
   auto raw = std::make_shared<Raw>();
   raw->values = w.to_vector();
   for (float& v : raw->values) {
-    if (hold == DType::f16) v = f16_to_f32(f32_to_f16(v));
-    if (hold == DType::bf16) v = bf16_to_f32(f32_to_bf16(v));
+    if (form.hold == DType::f16) v = f16_to_f32(f32_to_f16(v));
+    if (form.hold == DType::bf16) v = bf16_to_f32(f32_to_bf16(v));
   }
   raw->bytes = raw->values.size() * sizeof(float);
   return raw;
@@ -35,7 +35,15 @@ void ReferenceBackend::store(Tensor& y, int64_t i, double acc, int64_t b, int64_
   put(y, i, value);
 }
 
-void ReferenceBackend::linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
+Tensor ReferenceBackend::as_factors(const Tensor& x, DType factors) {
+  if (factors == DType::f32 || x.dtype() == factors) return x;
+  Tensor rounded = Tensor::empty(*this, x.shape(), factors);
+  copy(x, rounded);
+  return rounded;
+}
+
+void ReferenceBackend::linear(const Tensor& input, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
+  const Tensor x = as_factors(input, w.form.factors);
   const auto [B, M, K] = x.dims<3>();
   const int64_t N = w.out();
   const float* values = static_cast<const Raw&>(*w.prepared).values.data();

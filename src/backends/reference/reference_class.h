@@ -39,15 +39,16 @@ class ReferenceBackend final : public Backend {
 
   std::string name() const override { return "reference"; }
   std::string features() const override { return ""; }
+  bool multiplies_bf16() const override { return true; }
   ThreadPool& threads() override { return pool_; }
   std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override { return make_plan_backend(ledger); }
 
   std::shared_ptr<const Storage> allocate(size_t bytes) override;
-  std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, DType hold) override;
+  std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, const WeightForm& form) override;
 
   void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y) override;
   void conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y) override;
-  void attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, Tensor& y) override;
+  void attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, DType factors, Tensor& y) override;
   void group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act, Tensor& y) override;
   void layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps, Tensor& y) override;
   void activate(const Tensor& x, Activation act, Tensor& y) override;
@@ -58,6 +59,7 @@ class ReferenceBackend final : public Backend {
   void embedding(const Tensor& ids, const Tensor& table, Tensor& y) override;
 
  private:
+  Tensor as_factors(const Tensor& x, DType factors);  // x rounded to bf16 where factors are
   // y[i] = act(α·acc + bias + per_image) + residual; i = (b·rows + r)·N + n
   void store(Tensor& y, int64_t i, double acc, int64_t b, int64_t n, int64_t N, const Tensor& bias, const Epilogue& e) const;
 

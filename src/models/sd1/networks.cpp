@@ -32,11 +32,14 @@ int64_t bytes_of(const TensorSource& source) {
 
 // Builds a network of a component's tensors: all or nothing.
 template <class Network, class NetworkConfig>
-Network build(Opened& c, const NetworkConfig& config, Backend& device, std::optional<DType> hold, const OnProgress& progress) {
-  Weights weights(c.source, device, {.hold = hold, .progress = progress, .ignore = c.ignored});
+Network build(Opened& c, const NetworkConfig& config, Backend& device, const std::optional<WeightTypes>& asked,
+              const OnProgress& progress) {
+  const WeightTypes types = asked ? *asked : automatic_types(*c.source, device);
+  Weights weights(c.source, device, {.types = types, .progress = progress, .ignore = c.ignored});
   Network network(Scope(weights), config);
   weights.finish();
-  c.report.held = hold ? std::string(name_of(*hold)) : "as stored";
+  c.report.held = types.hold ? std::string(name_of(*types.hold)) : "as stored";
+  c.report.factors = name_of(types.factors);
   c.report.parameters = weights.report().parameters;
   c.report.bytes = weights.report().bytes_held;
   c.report.kept_wider = weights.report().kept_wider;
@@ -56,11 +59,11 @@ Networks Networks::load(const Checkpoint& checkpoint, const Sd1Config& config, B
   const OnProgress progress = [&](const Progress& p) {
     if (request.progress) request.progress({.phase = "load", .done = before + p.done, .total = total});
   };
-  auto text_model = build<parts::ClipTextModel>(text, config.text, device, request.text_hold, progress);
+  auto text_model = build<parts::ClipTextModel>(text, config.text, device, request.text, progress);
   before += bytes_of(*text.source);
-  auto unet_model = build<parts::Unet>(unet, config.unet, device, request.denoiser_hold, progress);
+  auto unet_model = build<parts::Unet>(unet, config.unet, device, request.denoiser, progress);
   before += bytes_of(*unet.source);
-  auto vae_model = build<parts::AutoencoderKl>(vae, config.vae, device, request.autoencoder_hold, progress);
+  auto vae_model = build<parts::AutoencoderKl>(vae, config.vae, device, request.autoencoder, progress);
   return {std::move(text_model), std::move(unet_model), std::move(vae_model), {text.report, unet.report, vae.report}};
 }
 

@@ -174,7 +174,8 @@ TEST(vae_config, defaults_are_the_reference_s) { expect_reference_defaults<Autoe
 BACKEND_TEST(vae, weights_in_16_bits_change_little) {
   const VaeCase c("sd1", device);
   const std::vector<float> f32 = c.run(c.config()).decoded.to_vector();
-  const Tensor f16 = c.run(c.config(), {.hold = DType::f16}).decoded, bf16 = c.run(c.config(), {.hold = DType::bf16}).decoded;
+  const Tensor f16 = c.run(c.config(), {.types = {.hold = DType::f16}}).decoded,
+               bf16 = c.run(c.config(), {.types = {.hold = DType::bf16}}).decoded;
   EXPECT_CLOSE(f16, f32, 2e-3);     // observed 5.8e-4
   EXPECT_CLOSE(bf16, f32, 1.3e-2);  // observed 4.3e-3
   EXPECT_NE(f16.to_vector(), f32);

@@ -27,8 +27,8 @@ Tensor ClipAttention::operator()(const Tensor& x, const Tensor& residual) const 
   const auto [B, T, C] = x.dims<3>();
   const int64_t N = heads, D = C / N;
   const Shape split{B, T, N, D};
-  const Tensor y =
-      ops::attention(q_proj(x).view(split), k_proj(x).view(split), v_proj(x).view(split), 1.0f / std::sqrt(float(D)), Mask::causal);
+  const Tensor y = ops::attention(q_proj(x).view(split), k_proj(x).view(split), v_proj(x).view(split), 1.0f / std::sqrt(float(D)),
+                                  Mask::causal, q_proj.weight.form.factors);
   return out_proj(y.view({B, T, C}), {.residual = residual});
 }
 

@@ -138,8 +138,8 @@ TEST(clip_config, defaults_are_the_reference_s) {
 BACKEND_TEST(clip, weights_in_16_bits_change_little) {
   const ClipCase c("clip_l", device);
   const std::vector<float> f32 = c.run(c.config()).last_hidden_state.to_vector();
-  const Tensor f16 = c.run(c.config(), {.hold = DType::f16}).last_hidden_state,
-               bf16 = c.run(c.config(), {.hold = DType::bf16}).last_hidden_state;
+  const Tensor f16 = c.run(c.config(), {.types = {.hold = DType::f16}}).last_hidden_state,
+               bf16 = c.run(c.config(), {.types = {.hold = DType::bf16}}).last_hidden_state;
   EXPECT_CLOSE(f16, f32, 2e-3);     // observed 5.5e-4
   EXPECT_CLOSE(bf16, f32, 1.2e-2);  // observed 4.1e-3
   EXPECT_NE(f16.to_vector(), f32);

@@ -181,7 +181,7 @@ BACKEND_TEST(unet, batch_of_two_equals_two_single_runs) {
 BACKEND_TEST(unet, weights_in_16_bits_change_little) {
   const UnetCase c("sd1", device);
   const std::vector<float> f32 = c.run(c.config()).to_vector();
-  const Tensor f16 = c.run(c.config(), {.hold = DType::f16}), bf16 = c.run(c.config(), {.hold = DType::bf16});
+  const Tensor f16 = c.run(c.config(), {.types = {.hold = DType::f16}}), bf16 = c.run(c.config(), {.types = {.hold = DType::bf16}});
   EXPECT_CLOSE(f16, f32, 3e-3);     // observed 9.5e-4
   EXPECT_CLOSE(bf16, f32, 2.5e-2);  // observed 8.4e-3
   EXPECT_NE(f16.to_vector(), f32);

@@ -30,6 +30,8 @@ struct TileEpilogue {
   int64_t y_stride = 0;
 };
 
+struct Bf16Kernels;  // bf16.h
+
 struct Kernels {
   const char* name;
   int64_t lanes;      // f32 numbers in a register
@@ -57,6 +59,12 @@ struct Kernels {
   // sum, updated; the running output o [rows][panel] is multiplied by exp(m − m').
   void (*softmax_block)(float* s, int64_t keys, float* m, float* l, float* o, int64_t rows);
 
+  // The same with a row for each query: s [rows][s_stride] scores in, weights [rows][s_stride] exp(s − m') in bf16 out for the first
+  // visible[r] of `keys` keys (a multiple of 16), zeros for the rest. o [rows][columns] is multiplied by exp(m − m'). m is kept
+  // multiplied by log₂ e.
+  void (*softmax_rows)(const float* s, int64_t s_stride, int64_t rows, int64_t keys, const int64_t* visible, float* m, float* l, float* o,
+                       int64_t columns, uint16_t* weights);
+
   // o [rows][panel] += Σ_k v[r][k] · s[k][panel], key k only for the lanes from first + k on. A key that a query must not see
   // has no part in its sum at all: 0 · ∞ would be NaN.
   void (*causal_rows)(const float* s, int64_t keys, int64_t first, const float* v, int64_t v_stride, float* o, int64_t rows);
@@ -82,17 +90,22 @@ struct Kernels {
   // --- moving ------------------------------------------------------------------------------------------------------
   void (*widen_f16)(const void* x, int64_t n, float* y);
   void (*widen_bf16)(const void* x, int64_t n, float* y);
-  void (*narrow_f16)(const float* x, int64_t n, void* y);   // to nearest even
-  void (*narrow_bf16)(const float* x, int64_t n, void* y);  // to nearest even, NaN stays NaN
+  void (*narrow_f16)(const float* x, int64_t n, void* y);      // to nearest even
+  void (*narrow_bf16)(const float* x, int64_t n, void* y);     // to nearest even, NaN stays NaN
+  void (*round_bf16)(const float* x, int64_t n, uint16_t* y);  // to factors of a product: the same, but subnormals may become zero
   // y[c][r] = factor · x[r][c]
   void (*transpose)(const float* x, int64_t x_stride, int64_t rows, int64_t columns, float factor, float* y, int64_t y_stride);
 
   // --- ceilings ----------------------------------------------------------------------------------------------------
   double (*fma_loop)(int64_t rounds);            // multiply-adds in registers; returns the floating-point operations done
   void (*read_loop)(const float* x, int64_t n);  // reads n numbers, rounded down to 64
+
+  const Bf16Kernels* bf16 = nullptr;  // products of bf16 factors; null where the instruction set has none
 };
 
 const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();
+const Kernels& avx512bf16_kernels();  // AVX-512 with bf16 dot products
+const Kernels& amx_kernels();         // AVX-512 with bf16 tiles
 
 }  // namespace hearth::cpu

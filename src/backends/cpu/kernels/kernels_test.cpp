@@ -19,9 +19,10 @@ namespace {
 class KernelsTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    const bool wide = std::string(GetParam()) == "avx512";
-    if (!(wide ? processor_has_avx512() : processor_has_avx2())) GTEST_SKIP() << "this processor lacks " << GetParam();
-    kernel = wide ? &avx512_kernels() : &avx2_kernels();
+    const std::string path = GetParam();
+    const bool there = path == "avx2" ? processor_has_avx2() : path == "avx512" ? processor_has_avx512() : processor_has_avx512bf16();
+    if (!there) GTEST_SKIP() << "this processor lacks " << path;
+    kernel = &(path == "avx2" ? avx2_kernels : path == "avx512" ? avx512_kernels : avx512bf16_kernels)();
   }
   // n normal numbers at an address that is aligned to nothing but an element.
   struct Odd {
@@ -38,7 +39,7 @@ class KernelsTest : public ::testing::TestWithParam<const char*> {
   const Kernels* kernel = nullptr;
 };
 
-INSTANTIATE_TEST_SUITE_P(paths, KernelsTest, ::testing::Values("avx2", "avx512"));
+INSTANTIATE_TEST_SUITE_P(paths, KernelsTest, ::testing::Values("avx2", "avx512", "avx512bf16"));
 
 TEST_P(KernelsTest, tile_is_right_at_every_height_width_and_depth) {
   for (const bool wide : {true, false})

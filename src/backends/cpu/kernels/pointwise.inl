@@ -62,6 +62,10 @@ void narrow_bf16(const float* x, int64_t n, void* y) {
   narrow(x, n, y, [](uint16_t* p, V v) { store_bf16(p, v); });
 }
 
+void round_bf16(const float* x, int64_t n, uint16_t* y) {
+  narrow(x, n, y, [](uint16_t* p, V v) { store_factor(p, v); });
+}
+
 // Eight by eight with 256-bit registers: both sets have them.
 HEARTH_INLINE void transpose_8x8(const float* x, int64_t x_stride, __m256 factor, float* y, int64_t y_stride) {
   __m256 r[8], s[8];

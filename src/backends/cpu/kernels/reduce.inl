@@ -28,6 +28,62 @@ void softmax_block(float* s, int64_t keys, float* m, float* l, float* o, int64_t
     });
 }
 
+// 2ᵗ for t ≤ 0, relative error 2.6e-6: its results are rounded to bf16, or summed beside such. NaN stays NaN.
+HEARTH_INLINE V power_of_two(V t) {
+  t = max(set(-150.0f), t);
+  const V n = round(t), f = t - n;
+  V p = set(0.009570101f);
+  p = fma(p, f, set(0.05591786f));
+  p = fma(p, f, set(0.24024744f));
+  p = fma(p, f, set(0.6931218f));
+  p = fma(p, f, set(0.9999993f));
+  return times_power_of_two(p, n);
+}
+
+constexpr float log2_e = 1.44269504f;
+
+void softmax_rows(const float* s, int64_t s_stride, int64_t rows, int64_t keys, const int64_t* visible, float* m, float* l, float* o,
+                  int64_t columns, uint16_t* weights) {
+  for (int64_t r = 0; r < rows; ++r, s += s_stride, weights += s_stride, o += columns) {
+    const int64_t n = visible[r], whole = n / W * W;
+    int64_t k = 0;
+    V high[2] = {set(-__builtin_inff()), set(-__builtin_inff())};
+    for (; k + 2 * W <= n; k += 2 * W) unroll<2>([&](auto j) { high[j] = max(high[j], load(s + k + j * W)); });
+    float top = max_lanes(max(high[0], high[1]));
+    for (; k < n; ++k) top = s[k] > top ? s[k] : top;
+
+    // In units of the exponent. What is subtracted is this rounded number everywhere, so that blocks of keys fit together.
+    const float scaled = top * log2_e, last_top = m[r];
+    top = scaled > last_top ? scaled : last_top;
+    const V factor = set(log2_e), shift = set(-top);
+    V sum = zero();
+    for (k = 0; k < whole; k += W) {
+      const V weight = power_of_two(fma(load(s + k), factor, shift));
+      sum = sum + weight;
+      store_factor(weights + k, weight);
+    }
+    if (k < n) {
+      alignas(64) float last[W] = {};
+      store_n(last, n - k, power_of_two(fma(load_n(s + k, n - k), factor, shift)));
+      sum = sum + load(last);
+      store_factor(weights + k, load(last));
+      k += W;
+    }
+    for (; k < keys; k += W) store_factor(weights + k, zero());
+    if (n == 0) continue;
+    if (top == last_top) {
+      l[r] += sum_lanes(sum);
+      continue;
+    }
+    const V shrink = power_of_two(set(last_top - top));
+    alignas(64) float lanes[W];
+    store(lanes, shrink);
+    l[r] = l[r] * lanes[0] + sum_lanes(sum);
+    m[r] = top;
+    for_lanes(columns, [&](int64_t c, int64_t left) { store_upto(o + c, left, load_upto(o + c, left) * shrink); });
+  }
+}
+
 // As the product o [rows][panel] += v · s, but only the lanes from `first` + key on see a key.
 void causal_rows(const float* s, int64_t keys, int64_t first, const float* v, int64_t v_stride, float* o, int64_t rows) {
   alignas(64) float lane[panel_width];

@@ -39,6 +39,11 @@ HEARTH_INLINE V times_power_of_two(V a, V n) {  // n whole, |n| ≤ 254; in two 
 }
 HEARTH_INLINE M less(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
 HEARTH_INLINE V select(M m, V yes, V no) { return _mm256_blendv_ps(no, yes, m); }
+HEARTH_INLINE float max_lanes(V a) {
+  __m128 half = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+  half = _mm_max_ps(half, _mm_movehl_ps(half, half));
+  return _mm_cvtss_f32(_mm_max_ss(half, _mm_movehdup_ps(half)));
+}
 HEARTH_INLINE float sum_lanes(V a) {
   const __m128 four = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
@@ -61,6 +66,8 @@ HEARTH_INLINE void store_bf16(uint16_t* p, V v) {
   const __m256i words = _mm256_blendv_epi8(rounded, nan, is_nan);
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
 }
+
+HEARTH_INLINE void store_factor(uint16_t* p, V v) { store_bf16(p, v); }
 
 constexpr int tile_height = 6;  // 12 accumulators, 2 of b, 1 of a; NOLINT(misc-definitions-in-headers)
 

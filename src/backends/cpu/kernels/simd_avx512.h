@@ -31,6 +31,7 @@ HEARTH_INLINE V round(V a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEARES
 HEARTH_INLINE V times_power_of_two(V a, V n) { return _mm512_scalef_ps(a, n); }  // n whole
 HEARTH_INLINE M less(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 HEARTH_INLINE V select(M m, V yes, V no) { return _mm512_mask_blend_ps(m, no, yes); }
+HEARTH_INLINE float max_lanes(V a) { return _mm512_reduce_max_ps(a); }
 HEARTH_INLINE float sum_lanes(V a) { return _mm512_reduce_add_ps(a); }
 
 HEARTH_INLINE V load_f16(const uint16_t* p) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
@@ -47,6 +48,14 @@ HEARTH_INLINE void store_bf16(uint16_t* p, V v) {
   const __m512i nan = _mm512_or_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(0x40));
   const __mmask16 is_nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(_mm512_mask_blend_epi32(is_nan, rounded, nan)));
+}
+// store_bf16 where subnormals may become zero.
+HEARTH_INLINE void store_factor(uint16_t* p, V v) {
+#ifdef __AVX512BF16__
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(v)));
+#else
+  store_bf16(p, v);
+#endif
 }
 
 constexpr int tile_height = 14;  // 28 accumulators, 2 of b, 1 of a; NOLINT(misc-definitions-in-headers)

@@ -14,6 +14,7 @@ constexpr Kernels table_named(const char* name) {
           .winograd_weight = winograd_weight,
           .winograd_output = winograd_output,
           .softmax_block = softmax_block,
+          .softmax_rows = softmax_rows,
           .causal_rows = causal_rows,
           .moments = moments,
           .column_moments = column_moments,
@@ -28,6 +29,7 @@ constexpr Kernels table_named(const char* name) {
           .widen_bf16 = widen_bf16,
           .narrow_f16 = narrow_f16,
           .narrow_bf16 = narrow_bf16,
+          .round_bf16 = round_bf16,
           .transpose = transpose,
 
           .fma_loop = fma_loop,

@@ -1,0 +1,60 @@
+// Products of bf16 factors: the twin of product.h. The right side is packed at load in panels of 32 columns, the last of 16 where
+// that is enough, pairs of k side by side: [panel][K / 2][columns][2]. The left side is rounded to bf16 once for each product (for
+// a convolution in strips of padded image rows that stay in cache), and then read in place by 32 rows at a time.
+//
+// K is summed in order without a break, so an element of y depends on its own row and column only.
+#pragma once
+
+#include "backends/cpu/kernels/bf16.h"
+#include "backends/cpu/memory.h"
+#include "backends/cpu/product.h"
+
+namespace hearth::cpu {
+
+struct Bf16Weight final : PreparedWeight {
+  Bf16Weight(int64_t columns, int64_t depth, Arena& memory);
+
+  int64_t panels() const { return (n + bf16_panel - 1) / bf16_panel; }
+  int64_t columns_of(int64_t p) const { return std::min(bf16_panel, n - p * bf16_panel); }
+  bool wide(int64_t p) const { return columns_of(p) > bf16_panel / 2; }
+  int64_t width_of(int64_t p) const { return wide(p) ? bf16_panel : bf16_panel / 2; }                         // columns stored
+  const uint16_t* at(int64_t p, int64_t row) const { return reinterpret_cast<const uint16_t*>(data.get()) + p * bf16_panel * k + row * width_of(p); }  // row even
+
+  int64_t n, k;  // k is padded
+  std::shared_ptr<std::byte> data;
+};
+
+// How a convolution's summation index is laid out for bf16 products: (ky, kx, c) with the channels of each tap padded to the
+// kernels' depth, or, where they are few, all taps together padded at the end.
+struct Bf16Depth {
+  Bf16Depth(int64_t taps, int64_t channels, int64_t unit);
+  int64_t channels;  // of a tap in the left side, padded unless gathered
+  int64_t total;
+  bool gathered;
+};
+
+// The left side of a bf16 product.
+class Bf16Rows {
+ public:
+  virtual ~Bf16Rows() = default;
+  // Fills `out` with the runs of k in [k0, k1) for rows [row, row + rows), rows ≤ bf16_rows; returns how many. `room` (2 · 16 · (k1 − k0)
+  // elements) is for rows that have to be gathered. Valid as long as the room is not used again.
+  virtual int64_t runs(int64_t row, int64_t rows, int64_t k0, int64_t k1, uint16_t* room, Bf16Run* out) const = 0;
+};
+
+// Rows one after the other, `stride` elements apart, all of K in one run.
+class DenseBf16Rows final : public Bf16Rows {
+ public:
+  DenseBf16Rows(const uint16_t* x, int64_t stride) : x_(x), stride_(stride) {}
+  int64_t runs(int64_t row, int64_t rows, int64_t k0, int64_t k1, uint16_t* room, Bf16Run* out) const override;
+
+ private:
+  const uint16_t* x_;
+  int64_t stride_;
+};
+
+inline constexpr int64_t bf16_strip_bytes = int64_t(8) << 20;   // of the rounded left side at a time: stays in cache
+inline constexpr int64_t bf16_chunk = 1024;                     // of k that a piece of work takes at a time
+inline constexpr int64_t bf16_most_runs = bf16_chunk / 16 + 2;  // in a chunk: a run has 16 channels at least
+
+}  // namespace hearth::cpu

@@ -1,0 +1,52 @@
+#include <cstring>
+
+#include "backends/cpu/bf16.h"
+#include "backends/cpu/cpu_class.h"
+
+namespace hearth::cpu {
+namespace {
+
+constexpr int64_t few_channels = 16;
+
+int64_t padded(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+
+}  // namespace
+
+Bf16Depth::Bf16Depth(int64_t taps, int64_t in, int64_t unit) : gathered(taps > 1 && in < few_channels) {
+  channels = gathered ? in : padded(in, unit);
+  total = padded(taps * channels, unit);
+}
+
+Bf16Weight::Bf16Weight(int64_t columns, int64_t depth, Arena& memory) : n(columns), k(depth) {
+  const int64_t stored = n == 0 ? 0 : (panels() - 1) * bf16_panel + width_of(panels() - 1);
+  bytes = std::max<size_t>(64, (size_t(stored * k) * sizeof(uint16_t) + 63) / 64 * 64);
+  data = memory.allocate(bytes);
+}
+
+// From checkpoint order (n, c, ky, kx) to pairs of k = (ky, kx, c).
+std::shared_ptr<const PreparedWeight> CpuBackend::prepare_bf16(const Tensor& w, WeightKind kind) {
+  const int64_t N = w.size(0), taps = kind == WeightKind::conv2d ? w.size(2) * w.size(3) : 1, C = w.size(1);
+  const Bf16Depth depth(taps, C, kernels_.bf16->depth);
+  auto packed = std::make_shared<Bf16Weight>(N, depth.total, *memory_);
+  pool_.run(packed->panels(), [&](int64_t p) {
+    const int64_t columns = packed->columns_of(p), width = packed->width_of(p);
+    auto* const to = const_cast<uint16_t*>(packed->at(p, 0));
+    if (columns < width || depth.total != taps * C) std::memset(to, 0, size_t(depth.total * width) * sizeof(uint16_t));
+    const int64_t slab = std::max<int64_t>(1, 512 / taps);  // channels
+    auto* const row = reinterpret_cast<uint16_t*>(thread_scratch(size_t(slab * taps)));
+    for (int64_t c0 = 0; c0 < C; c0 += slab) {
+      const int64_t c1 = std::min(C, c0 + slab);
+      for (int64_t r = 0; r < columns; ++r) {
+        round_to_bf16(w, ((p * bf16_panel + r) * C + c0) * taps, (c1 - c0) * taps, row);
+        for (int64_t tap = 0; tap < taps; ++tap)
+          for (int64_t c = c0; c < c1; ++c) {
+            const int64_t k = tap * depth.channels + c;
+            to[(k / 2 * width + r) * 2 + k % 2] = row[(c - c0) * taps + tap];
+          }
+      }
+    }
+  });
+  return packed;
+}
+
+}  // namespace hearth::cpu
