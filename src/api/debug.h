@@ -1,11 +1,13 @@
 // What `Debug` asks for, gathered while a run goes on.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "api/profile.h"
 #include "core/observe.h"
 #include "hearth/hearth.h"
 
@@ -13,27 +15,26 @@ namespace hearth::api {
 
 class DebugObserver : public Observer {
  public:
-  explicit DebugObserver(const Debug& debug) : debug_(debug) {}
+  // Begins with the phase "prepare". With `timing`, the ceilings are those of the profile.
+  explicit DebugObserver(const Debug& debug, std::optional<Ceilings> ceilings = {});
 
-  void set_phase(std::string_view phase) { phase_ = phase; }  // "encode", "sample", "decode"
-  void on_op(const OpEvent& event) override;                  // with `nan`: NonFiniteError at the first bad result
-  void on_tap(std::string_view path, const Tensor&) override;
+  void set_phase(std::string_view phase);     // "encode", "sample", "decode", "finish"
+  void finish();                              // ends the last phase
+  void on_op(const OpEvent& event) override;  // with `nan`: NonFiniteError at the first bad result
+  void on_tap(std::string_view path, const Tensor&) override { last_block_ = path; }
+  void on_enter(std::string_view path) override;
+  void on_leave() override;
 
-  // {"timing": {"ops": [{"phase", "op", "calls", "seconds", "gflop"}], "blocks": [{"phase", "block", "calls", "seconds"}]},
-  //  "shapes": ["sample: linear … [2, 64, 8] → [2, 64, 8] f32, 20 times"]}; an operation's time counts for the block that ends next
+  // {"timing": Profile::report(), "shapes": ["sample: linear … [2, 64, 8] → [2, 64, 8] f32, 20 times"]}
   nlohmann::json report() const;
 
  private:
-  struct Sum {
-    int64_t calls = 0;
-    double seconds = 0, flop = 0;
-  };
-  using Key = std::pair<std::string, std::string>;  // phase and name
+  double now() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   Debug debug_;
+  Profile profile_;
   std::string phase_, last_block_;
-  std::map<Key, Sum> ops_, blocks_;
-  double since_block_ = 0;
   std::map<std::string, int64_t> shapes_;
   std::vector<std::string> shape_order_;
 };

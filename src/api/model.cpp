@@ -9,6 +9,7 @@
 #include "api/loaded_model.h"
 #include "api/precision.h"
 #include "backends/backends.h"
+#include "backends/cpu/ceilings.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "media/pixels.h"
@@ -111,8 +112,11 @@ std::string Model::family() const { return impl_->pipeline->family(); }
 std::string Model::description() const { return api::describe(*impl_); }
 
 Generation Model::generate(const Request& request) {
-  const auto start = Clock::now();
   Impl& model = *impl_;
+  std::optional<Ceilings> ceilings;
+  if (request.debug.timing && has_ceilings(*model.device)) ceilings = measure_ceilings(*model.device, Effort::quick);
+  const auto start = Clock::now();
+  api::DebugObserver observer(request.debug, ceilings);
   const OptionalCancel cancel(request.cancel);
   check_request(request);
   const uint64_t seed = request.seed ? *request.seed : random_seed();
@@ -123,7 +127,6 @@ Generation Model::generate(const Request& request) {
   check_memory(plan, resolved);
   if (request.decode) model.hashes->start();
 
-  api::DebugObserver observer(request.debug);
   std::optional<ObserverScope> observing;
   if (request.debug.timing || request.debug.shapes || request.debug.nan) observing.emplace(observer);
   MemoryLedger::process().reset_peak();
@@ -131,6 +134,9 @@ Generation Model::generate(const Request& request) {
     observer.set_phase(p.phase);
     if (request.progress) request.progress(p);
   });
+
+  observing.reset();
+  observer.set_phase("finish");
 
   Generation made{.noise = api::to_array(result.noise), .latents = api::to_array(result.latents), .warnings = resolved.warnings};
   api::Run run{.request = request, .seed = seed, .resolved = resolved, .plan = plan, .memory_peak = MemoryLedger::process().use().peak};
@@ -142,6 +148,7 @@ Generation Model::generate(const Request& request) {
   result.pictures.clear();
   result.noise = result.latents = {};
   model.device->release_cached();
+  observer.finish();
   run.seconds = seconds_since(start);
   made.report = api::write_report(model, run, result, made.warnings, observer.report());
   return made;

@@ -25,6 +25,13 @@ void notify(const OpEvent& event) {
     if (event.y.backend().computes() || scope->observer_.watches_dry_runs()) scope->observer_.on_op(event);
 }
 
+BlockScope::BlockScope(std::string_view path) {
+  for (ObserverScope* scope = innermost; scope; scope = scope->outer_) scope->observer_.on_enter(path);
+}
+BlockScope::~BlockScope() {
+  for (ObserverScope* scope = innermost; scope; scope = scope->outer_) scope->observer_.on_leave();
+}
+
 CancelScope::CancelScope(const std::atomic<bool>& flag) : outer_(cancel_flag) { cancel_flag = &flag; }
 CancelScope::~CancelScope() { cancel_flag = outer_; }
 

@@ -31,6 +31,7 @@ struct ResnetBlock {
   }
 
   Tensor operator()(const Tensor& x, const Tensor& temb = {}) const {
+    const BlockScope block(path);
     Tensor h = conv1(norm1(x, spec.activation), {.per_image = time_emb_proj ? (*time_emb_proj)(temb) : Tensor()});
     h = norm2(h, spec.activation);
     Tensor y = conv2(h, {.residual = conv_shortcut ? (*conv_shortcut)(x) : x});

@@ -24,11 +24,11 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale,
     fail<ShapeError>("attention: a causal mask needs as many keys as queries, got q {} and k {}", q.shape(), k.shape());
   require_factors("attention", factors, q.backend());
 
-  const OpTrace trace("attention", q, {}, 4.0 * double(B * N) * double(T) * double(S) * double(D));
+  const OpTrace trace("attention", q, {}, 4.0 * double(B * N) * double(T) * double(S) * double(D), factors);
   Tensor y = Tensor::empty(q.backend(), {B, T, N, D}, q.dtype());
   if (y.numel() == 0) return y;
   q.backend().attention(dense_heads(q), dense_heads(k), dense_heads(v), scale, mask, factors, y);
-  return trace.done(y);
+  return trace.done(y, OpTrace::bytes_of(q) + OpTrace::bytes_of(k) + OpTrace::bytes_of(v));
 }
 
 }  // namespace hearth::ops

@@ -23,7 +23,7 @@ Tensor conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSp
   const Shape out{B, (height - w.shape[2]) / spec.stride + 1, (width - w.shape[3]) / spec.stride + 1, w.out()};
   check_epilogue("conv2d", e, out, B);
 
-  const OpTrace trace("conv2d", x, w.name, 2.0 * double(out.numel()) * double(C * w.shape[2] * w.shape[3]));
+  const OpTrace trace("conv2d", x, w.name, 2.0 * double(out.numel()) * double(C * w.shape[2] * w.shape[3]), w.form.factors);
   Tensor y = Tensor::empty(x.backend(), out, e.out.value_or(x.dtype()));
   if (y.numel() == 0) return y;
   Epilogue dense = e;

@@ -18,7 +18,7 @@ Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilog
   const Shape out = x.shape().with_last(N);
   const int64_t B = x.rank() > 1 ? x.size(0) : 1;
   check_epilogue("linear", e, out, B);
-  const OpTrace trace("linear", x, w.name, 2.0 * double(out.numel()) * double(K));
+  const OpTrace trace("linear", x, w.name, 2.0 * double(out.numel()) * double(K), w.form.factors);
   const int64_t rows = x.numel() / K;
   Tensor y = Tensor::empty(x.backend(), out, e.out.value_or(x.dtype()));
   if (y.numel() == 0) return y;

@@ -42,7 +42,7 @@ Tensor linear_combination(std::span<const Tensor> xs, std::span<const float> fac
   const OpTrace trace("linear_combination", xs[0]);
   Tensor y = Tensor::empty(xs[0].backend(), xs[0].shape(), xs[0].dtype());
   xs[0].backend().linear_combination(dense, factors, y);
-  return trace.done(y);
+  return trace.done(y, int64_t(xs.size()) * OpTrace::bytes_of(y));
 }
 
 }  // namespace hearth::ops

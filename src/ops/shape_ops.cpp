@@ -44,7 +44,7 @@ Tensor concat(std::span<const Tensor> xs, int axis) {
     x.backend().copy(x, part);
     begin += x.size(axis);
   }
-  return trace.done(y);
+  return trace.done(y, OpTrace::bytes_of(y));
 }
 
 Tensor to_channels_last(const Tensor& x) {
@@ -88,7 +88,7 @@ Tensor embedding(const Tensor& ids, const Tensor& table) {
   if (y.numel() == 0) return y;
   Tensor flat_y = y.view({ids.numel(), C});
   ids.backend().embedding(ids.view({ids.numel()}), contiguous(table), flat_y);
-  return trace.done(y);
+  return trace.done(y, y.numel() * int64_t(size_of(table.dtype())));
 }
 
 }  // namespace hearth::ops

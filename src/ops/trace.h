@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 
 #include "core/observe.h"
 #include "core/weight.h"
@@ -10,20 +11,26 @@ namespace hearth::ops {
 
 class OpTrace {
  public:
-  OpTrace(std::string_view op, const Tensor& x, std::string_view weight = {}, double flop = 0)
-      : op_(op), weight_(weight), x_(x), flop_(flop), watching_(observed()) {
+  OpTrace(std::string_view op, const Tensor& x, std::string_view weight = {}, double flop = 0, DType factors = DType::f32)
+      : op_(op), weight_(weight), x_(x), flop_(flop), factors_(factors), watching_(observed()) {
     check_cancelled();
     if (watching_) start_ = std::chrono::steady_clock::now();
   }
-  Tensor done(Tensor y) const {
-    if (watching_) notify({op_, weight_, x_, y, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(), flop_});
+  // `read`: bytes of all inputs, where they are not those of x.
+  Tensor done(Tensor y, std::optional<int64_t> read = {}) const {
+    if (!watching_) return y;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const int64_t bytes = read.value_or(bytes_of(x_)) + bytes_of(y);
+    notify({.op = op_, .weight = weight_, .x = x_, .y = y, .seconds = seconds, .flop = flop_, .factors = factors_, .bytes = bytes});
     return y;
   }
+  static int64_t bytes_of(const Tensor& x) { return x.numel() * int64_t(size_of(x.dtype())); }
 
  private:
   std::string_view op_, weight_;
   const Tensor& x_;
   double flop_;
+  DType factors_;
   bool watching_;
   std::chrono::steady_clock::time_point start_;
 };

@@ -17,10 +17,14 @@ struct Record : Observer {
   void on_op(const OpEvent& e) override {
     told += fmt::format("{} '{}' {} {} {}\n", e.op, e.weight, e.x.shape(), e.y.shape(), e.flop);
     seconds += e.seconds;
+    bytes += e.bytes;
+    factors = e.factors;
     y = e.y;
   }
   std::string told;
   double seconds = 0;
+  int64_t bytes = 0;
+  DType factors = DType::f32;
   Tensor y;
 };
 
@@ -78,6 +82,54 @@ BACKEND_TEST(trace, every_op_tells_what_it_did) {
     EXPECT_EQ(record.y.raw(), y.raw()) << call.told;
     EXPECT_GE(record.seconds, 0) << call.told;
     EXPECT_LE(record.seconds, elapsed) << call.told;
+  }
+}
+
+BACKEND_TEST(trace, bytes_are_those_of_all_inputs_and_the_output) {
+  const Tensor half = Tensor::zeros(device, {2, 5}, DType::f16), q = Tensor::zeros(device, {1, 4, 2, 8}),
+               k = Tensor::zeros(device, {1, 3, 2, 8}), table = Tensor::zeros(device, {100, 5});
+  const Tensor ids = Tensor::from(device, {6}, std::vector<int32_t>(6, 1));
+  const std::pair<int64_t, std::function<Tensor()>> calls[] = {
+      {20 + 20, [=] { return ops::activate(half, Activation::relu); }},
+      {20 + 40, [=] { return ops::cast(half, DType::f32); }},
+      {4 * 20,
+       [=] {
+         return ops::linear_combination({half, half, half}, {1, 2, 3});
+       }},
+      {60 + 60,
+       [=] {
+         return ops::concat({half, half, half}, 0);
+       }},
+      {4 * (64 + 48 + 48 + 64), [=] { return ops::attention(q, k, k, 1); }},
+      {4 * (30 + 30), [=] { return ops::embedding(ids, table); }},
+  };
+  for (const auto& [bytes, op] : calls) {
+    Record record;
+    const ObserverScope watch(record);
+    op();
+    EXPECT_EQ(record.bytes, bytes) << record.told;
+  }
+}
+
+BACKEND_TEST(trace, products_tell_their_factors) {
+  if (!device.multiplies_bf16()) GTEST_SKIP() << "no products of bf16 factors";
+  test::Random random(62);
+  const WeightForm form{.hold = DType::bf16, .factors = DType::bf16};
+  const Weight matrix = random.weight(device, {6, 10}, WeightKind::linear, form).device;
+  const Weight kernel = random.weight(device, {4, 3, 3, 2}, WeightKind::conv2d, form).device;
+  const Tensor q = Tensor::zeros(device, {2, 5, 3, 8});
+  const std::function<Tensor()> calls[] = {[&] {
+                                             return ops::linear(Tensor::zeros(device, {2, 10}), matrix);
+                                           },
+                                           [&] {
+                                             return ops::conv2d(Tensor::zeros(device, {2, 5, 7, 3}), kernel, {}, {});
+                                           },
+                                           [&] { return ops::attention(q, q, q, 1, Mask::none, DType::bf16); }};
+  for (const auto& op : calls) {
+    Record record;
+    const ObserverScope watch(record);
+    op();
+    EXPECT_EQ(record.factors, DType::bf16) << record.told;
   }
 }
 

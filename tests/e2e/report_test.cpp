@@ -104,7 +104,47 @@ TEST(Report, DebugTellsTimesAndShapes) {
   }
   EXPECT_GT(flop, 1e-3);
   EXPECT_GT(seconds, 0);
-  EXPECT_LE(seconds, report.at("seconds").at("total").get<double>());
+  const Json& timing = debug.at("timing");
+  EXPECT_GT(timing.at("ceilings").at("read_gbs"), 0.0);
+  std::vector<std::string> phases;
+  double total = 0;
+  for (const Json& phase : timing.at("phases")) {
+    const double wall = phase.at("wall_seconds");
+    total += wall;
+    phases.push_back(phase.at("phase"));
+    for (const char* table : {"ops", "blocks"}) {
+      double sum = 0;
+      for (const Json& row : timing.at(table))
+        if (row.at("phase") == phases.back()) sum += row.at("seconds").get<double>();
+      EXPECT_NEAR(sum, wall, 1e-9 * wall + 1e-12) << phases.back() << " " << table;
+    }
+    if (report.at("seconds").contains(phases.back())) {
+      EXPECT_GE(wall, report.at("seconds").at(phases.back()).get<double>()) << phases.back();
+    }
+    // What the outermost blocks hold, and what lies outside of them, is the phase as well.
+    double outermost = 0;
+    for (const Json& row : timing.at("blocks")) {
+      if (row.at("phase") != phases.back()) continue;
+      const std::string name = row.at("block");
+      const bool inside = std::ranges::any_of(timing.at("blocks"), [&](const Json& other) {
+        return other.at("phase") == phases.back() && name.starts_with(other.at("block").get<std::string>() + ".");
+      });
+      if (!inside) outermost += row.at("calls") == 0 ? row.at("seconds").get<double>() : row.at("whole_seconds").get<double>();
+    }
+    EXPECT_NEAR(outermost, wall, 1e-9 * wall + 1e-12) << phases.back();
+  }
+  EXPECT_EQ(phases, (std::vector<std::string>{"prepare", "encode", "sample", "decode", "finish"}));
+  EXPECT_LE(total, report.at("seconds").at("total").get<double>());
+  for (const Json& op : timing.at("ops"))
+    if (op.at("op") == "linear" || op.at("op") == "group_norm") {
+      EXPECT_GT(op.at("fraction"), 0.0) << op.dump();
+    }
+  const auto row_of = [&](const char* block) {
+    return *std::ranges::find_if(timing.at("blocks"), [&](const Json& row) { return row.at("block") == block; });
+  };
+  EXPECT_GT(row_of("outside the blocks").at("seconds"), 0.0);
+  EXPECT_GT(row_of("up_blocks.0.resnets.0").at("gflop"), 0.0);
+  EXPECT_GT(row_of("up_blocks.0").at("whole_seconds").get<double>(), row_of("up_blocks.0").at("seconds").get<double>());
   std::map<std::string, int64_t> calls;
   for (const auto& block : debug.at("timing").at("blocks"))
     calls[block.at("phase").get<std::string>() + " " + block.at("block").get<std::string>()] = block.at("calls");

@@ -16,17 +16,20 @@ double seconds_of(const auto& work) {
 
 }  // namespace
 
-Ceilings measure_ceilings(Backend& backend) {
+bool has_ceilings(const Backend& backend) { return dynamic_cast<const cpu::CpuBackend*>(&backend) != nullptr; }
+
+Ceilings measure_ceilings(Backend& backend, Effort effort) {
   auto* device = dynamic_cast<cpu::CpuBackend*>(&backend);
   if (!device) fail<UnsupportedError>("ceilings: '{}' has none to measure; needed the backend 'cpu'", backend.name());
   const cpu::Kernels& kernels = device->kernels();
   ThreadPool& pool = device->threads();
+  const bool quick = effort == Effort::quick;
   Ceilings best;
 
   const auto best_rate = [&](double (*loop)(int64_t), int64_t rounds) {
     double best_gflops = 0;
     const double operations = loop(1) * double(rounds) * pool.size();
-    for (int run = 0; run < 12; ++run)
+    for (int run = 0; run < (quick ? 3 : 12); ++run)
       best_gflops = std::max(best_gflops, operations * 1e-9 / seconds_of([&] { pool.run(pool.size(), [&](int64_t) { loop(rounds); }); }));
     return best_gflops;
   };
@@ -34,16 +37,18 @@ Ceilings measure_ceilings(Backend& backend) {
   if (kernels.bf16) best.bf16_gflops = best_rate(kernels.bf16->product_loop, kernels.bf16->rounds);
 
   // A stream for each thread, far larger than a cache's share of it.
-  const int64_t share = int64_t(48) << 20, pieces = 16;  // floats, pieces of work for each thread
-  const Tensor memory = Tensor::empty(backend, {pool.size() * share});
+  const int64_t share = int64_t(quick ? 16 : 48) << 20, pieces = 16;  // floats, pieces of work for each thread
+  Tensor memory = Tensor::empty(backend, {pool.size() * share});
   pool.for_ranges(memory.numel(), share / pieces,
                   [&](int64_t begin, int64_t end) { std::fill(memory.data<float>() + begin, memory.data<float>() + end, 1.0f); });
-  for (int run = 0; run < 4; ++run)
+  for (int run = 0; run < (quick ? 2 : 4); ++run)
     best.read_gbs = std::max(best.read_gbs, double(memory.bytes()) * 1e-9 / seconds_of([&] {
                                               pool.for_ranges(memory.numel(), share / pieces, [&](int64_t begin, int64_t end) {
                                                 kernels.read_loop(memory.data<float>() + begin, end - begin);
                                               });
                                             }));
+  memory = {};
+  backend.release_cached();
   return best;
 }
 

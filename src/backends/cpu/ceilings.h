@@ -11,7 +11,11 @@ struct Ceilings {
   double read_gbs = 0;       // reading memory that lies in no cache, all threads, 10⁹ bytes per second
 };
 
-// Best of several short runs, together about a third of a second. UnsupportedError unless `backend` is the CPU backend.
-Ceilings measure_ceilings(Backend& backend);
+bool has_ceilings(const Backend& backend);  // whether it is the CPU backend
+
+// Best of several short runs, together about a third of a second, or (quick) less than a tenth and a little less sure. UnsupportedError
+// unless has_ceilings(). What was allocated meanwhile is given back.
+enum class Effort { full, quick };
+Ceilings measure_ceilings(Backend& backend, Effort effort = Effort::full);
 
 }  // namespace hearth

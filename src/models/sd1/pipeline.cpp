@@ -147,21 +147,21 @@ ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, Bac
   };
   ImageResult result;
 
-  auto start = Clock::now();
   report("encode", 0, 1);
+  auto start = Clock::now();
   const Tensor states = networks.text(to_ids(config_.tokenizer, prompts_of(request))).last_hidden_state;
   require_finite(states, "text_encoder", "its states", result);
   const Tensor context = rows_repeated(states, p.batch);
   result.encode_seconds = seconds_since(start);
   report("encode", 1, 1);
 
+  report("sample", 0, p.network_calls);
   start = Clock::now();
   sampling::Noise noise = sampling::torch_cpu_noise(request.seed, request.generators);
   if (request.noise) noise = sampling::noise_from(request.noise, std::move(noise));
   const auto [B, h, w, C] = p.latents;
   result.noise = noise(device, {B, h, w, C});
 
-  report("sample", 0, p.network_calls);
   auto step_start = Clock::now();
   const sampling::Network network = [&](const Tensor& x, float timestep) {
     const float timesteps[] = {timestep};
@@ -181,8 +181,8 @@ ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, Bac
   result.sample_seconds = seconds_since(start);
 
   if (!request.decode) return result;
-  start = Clock::now();
   report("decode", 0, B);
+  start = Clock::now();
   for (int64_t b = 0; b < B; ++b) {  // one by one: it is the widest point of memory, and no picture depends on its neighbours
     const Tensor picture = networks.vae.decode(result.latents.slice(0, b, b + 1));
     require_finite(picture, "vae", fmt::format("picture {} of {}", b + 1, B), result);

@@ -31,6 +31,7 @@ VaeAttention::VaeAttention(const Scope& w, int64_t channels, int64_t groups)
     : group_norm(w / "group_norm", groups, channels, eps), attention(w, channels, channels, 1, channels, nn::Bias::yes), path(w.path()) {}
 
 Tensor VaeAttention::operator()(const Tensor& x) const {
+  const BlockScope scope(path);
   const auto [B, H, W, C] = x.dims<4>();
   const Tensor tokens = group_norm(x).view({B, H * W, C});
   const Tensor y = attention(tokens, tokens, x.view({B, H * W, C})).view({B, H, W, C});
@@ -46,6 +47,7 @@ VaeMidBlock::VaeMidBlock(const Scope& w, const AutoencoderKlConfig& config)
 }
 
 Tensor VaeMidBlock::operator()(Tensor x) const {
+  const BlockScope scope(path);
   x = resnet_0(x);
   if (attention) x = (*attention)(x);
   x = resnet_1(x);
@@ -70,9 +72,10 @@ VaeEncoder::VaeEncoder(const Scope& w, const AutoencoderKlConfig& c)
 }
 
 Tensor VaeEncoder::operator()(const Tensor& picture) const {
-  Tensor x = conv_in(picture);
-  tap(path + ".conv_in", x);
+  const BlockScope scope(path);
+  Tensor x = in_block(path + ".conv_in", [&] { return conv_in(picture); });
   for (const VaeBlock& b : down_blocks) {
+    const BlockScope block_scope(b.path);
     for (const nn::ResnetBlock& resnet : b.resnets) x = resnet(x);
     if (b.resample) x = (*b.resample)(x);
     tap(b.path, x);
@@ -99,10 +102,11 @@ VaeDecoder::VaeDecoder(const Scope& w, const AutoencoderKlConfig& c)
 }
 
 Tensor VaeDecoder::operator()(const Tensor& z) const {
-  Tensor x = conv_in(z);
-  tap(path + ".conv_in", x);
+  const BlockScope scope(path);
+  Tensor x = in_block(path + ".conv_in", [&] { return conv_in(z); });
   x = mid_block(x);
   for (const VaeBlock& b : up_blocks) {
+    const BlockScope block_scope(b.path);
     for (const nn::ResnetBlock& resnet : b.resnets) x = resnet(x);
     if (b.resample) x = b.resample->resized(x, 2 * x.size(1), 2 * x.size(2));
     tap(b.path, x);
@@ -150,9 +154,10 @@ Tensor AutoencoderKl::to_model(const RawLatents& latents) const {
 Tensor AutoencoderKl::decode(const Tensor& latents) const {
   if (latents.rank() != 4 || latents.size(3) != config.latent_channels)
     fail<ShapeError>("vae: latents {}, needed [B, H, W, {}]", latents.shape(), config.latent_channels);
-  Tensor z = affine(latents, 1 / config.scaling_factor, config.shift_factor);
-  if (post_quant_conv) z = (*post_quant_conv)(z);
-  tap("post_quant_conv", z);
+  const Tensor z = in_block("post_quant_conv", [&] {
+    const Tensor scaled = affine(latents, 1 / config.scaling_factor, config.shift_factor);
+    return post_quant_conv ? (*post_quant_conv)(scaled) : scaled;
+  });
   return decoder(z);
 }
 

@@ -42,6 +42,7 @@ ClipLayer::ClipLayer(const Scope& w, const ClipTextConfig& config)
       path(w.path()) {}
 
 Tensor ClipLayer::operator()(const Tensor& x) const {
+  const BlockScope scope(path);
   const Tensor h = self_attn(layer_norm1(x), x);
   const Tensor y = fc2(fc1(layer_norm2(h), {.activation = activation}), {.residual = h});
   tap(path, y);
@@ -72,13 +73,13 @@ ClipTextOutput ClipTextModel::operator()(const std::vector<std::vector<int32_t>>
   }
   Backend& backend = token_embedding.table.backend();
   ClipTextOutput out;
-  Tensor h = ops::add(token_embedding(Tensor::from(backend, {B, T}, tokens)), position_embedding(Tensor::from(backend, {B, T}, positions)));
-  tap("text_model.embeddings", h);
+  Tensor h = in_block("text_model.embeddings", [&] {
+    return ops::add(token_embedding(Tensor::from(backend, {B, T}, tokens)), position_embedding(Tensor::from(backend, {B, T}, positions)));
+  });
   out.hidden_states.push_back(h);
   for (const ClipLayer& layer : layers) out.hidden_states.push_back(h = layer(h));
 
-  out.last_hidden_state = final_layer_norm(h);
-  tap("text_model.final_layer_norm", out.last_hidden_state);
+  out.last_hidden_state = in_block("text_model.final_layer_norm", [&] { return final_layer_norm(h); });
   std::vector<Tensor> rows;
   for (int64_t b = 0; b < B; ++b) {
     const int64_t t = pooled_position(ids[size_t(b)], config.end_token);

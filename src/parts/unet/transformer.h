@@ -32,6 +32,7 @@ struct TransformerBlock {
         path(w.path()) {}
 
   Tensor operator()(const Tensor& x, const Tensor& context) const {
+    const BlockScope scope(path);
     const Tensor n = norm1(x);
     Tensor h = attn1(n, only_cross_attention ? context : n, x);
     h = attn2(norm2(h), context, h);
@@ -64,6 +65,7 @@ struct SpatialTransformer {
   }
 
   Tensor operator()(const Tensor& x, const Tensor& context) const {
+    const BlockScope scope(path);
     const auto [B, H, W, C] = x.dims<4>();
     Tensor h = project(proj_in, norm(x)).view({B, H * W, inner});
     for (const TransformerBlock& block : blocks) h = block(h, context);

@@ -25,6 +25,7 @@ DownBlock::DownBlock(const Scope& w, const UnetConfig& config, size_t i) : path(
 }
 
 Tensor DownBlock::operator()(Tensor x, const Tensor& temb, const Tensor& context, std::vector<Tensor>& skips) const {
+  const BlockScope scope(path);
   for (size_t j = 0; j < resnets.size(); ++j) {
     x = resnets[j](x, temb);
     if (!attentions.empty()) x = attentions[j](x, context);
@@ -46,6 +47,7 @@ MidBlock::MidBlock(const Scope& w, const UnetConfig& config) : path(w.path()) {
 }
 
 Tensor MidBlock::operator()(const Tensor& x, const Tensor& temb, const Tensor& context) const {
+  const BlockScope scope(path);
   Tensor h = resnets[0](x, temb);
   if (attention) h = resnets[1]((*attention)(h, context), temb);
   tap(path, h);
@@ -68,6 +70,7 @@ UpBlock::UpBlock(const Scope& w, const UnetConfig& config, size_t i) : path(w.pa
 }
 
 Tensor UpBlock::operator()(Tensor x, const Tensor& temb, const Tensor& context, std::vector<Tensor>& skips) const {
+  const BlockScope scope(path);
   for (size_t j = 0; j < resnets.size(); ++j) {
     x = ops::concat({x, skips.back()}, -1);
     skips.pop_back();
@@ -94,6 +97,7 @@ Unet::Unet(const Scope& w, const UnetConfig& c)
 
 // → [B, temb], activated: every residual block starts with the same activation of it, so it is done once.
 Tensor Unet::time_embedding(Backend& backend, std::span<const float> timesteps, int64_t B) const {
+  const BlockScope scope("time_embedding");
   const std::vector<float> each(timesteps.size() == 1 ? std::vector<float>(size_t(B), timesteps[0])
                                                       : std::vector<float>(timesteps.begin(), timesteps.end()));
   const Tensor t = nn::embed_timesteps(
@@ -116,17 +120,14 @@ Tensor Unet::operator()(const Tensor& x, std::span<const float> timesteps, const
   const Tensor temb = time_embedding(x.backend(), timesteps, B);
   Tensor h = x;
   if (config.center_input_sample) h = ops::linear_combination({x, Tensor::filled(x.backend(), x.shape(), 1)}, {2, -1});
-  h = conv_in(h);
-  tap("conv_in", h);
+  h = in_block("conv_in", [&] { return conv_in(h); });
 
   std::vector<Tensor> skips{h};
   for (const DownBlock& block : down_blocks) h = block(std::move(h), temb, context, skips);
   if (mid_block) h = (*mid_block)(h, temb, context);
   for (const UpBlock& block : up_blocks) h = block(std::move(h), temb, context, skips);
 
-  h = conv_out(conv_norm_out(h, config.activation));
-  tap("conv_out", h);
-  return h;
+  return in_block("conv_out", [&] { return conv_out(conv_norm_out(h, config.activation)); });
 }
 
 }  // namespace hearth::parts
