@@ -55,7 +55,8 @@ BACKEND_TEST(linear, flattens_leading_axes_and_takes_views) {
 // A vector is one image; y's first axis counts them otherwise.
 BACKEND_TEST(linear, adds_views_and_one_row_per_image) {
   const Tensor ones = Tensor::from(device, {2, 3}, std::vector<float>(6, 1));
-  const Weight w{.name = "w", .shape = ones.shape(), .prepared = device.prepare(ones, WeightKind::linear, {.hold = DType::f32}), .backend = &device};
+  const Weight w{
+      .name = "w", .shape = ones.shape(), .prepared = device.prepare(ones, WeightKind::linear, {.hold = DType::f32}), .backend = &device};
   const Tensor one = Tensor::from(device, {3}, std::vector<float>{1, 2, 3}), rows = Tensor::zeros(device, {2, 2, 3});
   EXPECT_EQ(ops::linear(one, w, {}, {.per_image = Tensor::from(device, {1, 2}, std::vector<float>{10, 20})}).to_vector(),
             (std::vector<float>{16, 26}));

@@ -17,8 +17,10 @@ struct Bf16Weight final : PreparedWeight {
   int64_t panels() const { return (n + bf16_panel - 1) / bf16_panel; }
   int64_t columns_of(int64_t p) const { return std::min(bf16_panel, n - p * bf16_panel); }
   bool wide(int64_t p) const { return columns_of(p) > bf16_panel / 2; }
-  int64_t width_of(int64_t p) const { return wide(p) ? bf16_panel : bf16_panel / 2; }                         // columns stored
-  const uint16_t* at(int64_t p, int64_t row) const { return reinterpret_cast<const uint16_t*>(data.get()) + p * bf16_panel * k + row * width_of(p); }  // row even
+  int64_t width_of(int64_t p) const { return wide(p) ? bf16_panel : bf16_panel / 2; }  // columns stored
+  const uint16_t* at(int64_t p, int64_t row) const {
+    return reinterpret_cast<const uint16_t*>(data.get()) + p * bf16_panel * k + row * width_of(p);
+  }  // row even
 
   int64_t n, k;  // k is padded
   std::shared_ptr<std::byte> data;
