@@ -32,17 +32,21 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare_bf16(const Tensor& w, 
     const int64_t columns = packed->columns_of(p), width = packed->width_of(p);
     auto* const to = const_cast<uint16_t*>(packed->at(p, 0));
     if (columns < width || depth.total != taps * C) std::memset(to, 0, size_t(depth.total * width) * sizeof(uint16_t));
-    const int64_t slab = std::max<int64_t>(1, 512 / taps);  // channels
+    const int64_t slab = std::max<int64_t>(2, 512 / taps / 2 * 2);  // channels
     auto* const row = reinterpret_cast<uint16_t*>(thread_scratch(size_t(slab * taps)));
     for (int64_t c0 = 0; c0 < C; c0 += slab) {
       const int64_t c1 = std::min(C, c0 + slab);
       for (int64_t r = 0; r < columns; ++r) {
         round_to_bf16(w, ((p * bf16_panel + r) * C + c0) * taps, (c1 - c0) * taps, row);
-        for (int64_t tap = 0; tap < taps; ++tap)
-          for (int64_t c = c0; c < c1; ++c) {
-            const int64_t k = tap * depth.channels + c;
-            to[(k / 2 * width + r) * 2 + k % 2] = row[(c - c0) * taps + tap];
-          }
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          const int64_t k0 = tap * depth.channels + c0, odd = k0 % 2, count = c1 - c0;
+          uint16_t* pair = to + (k0 / 2 * width + r) * 2;
+          const uint16_t* from = row + tap;
+          if (odd) pair[1] = *from, pair += 2 * width, from += taps;
+          const int64_t pairs = (count - odd) / 2;
+          for (int64_t i = 0; i < pairs; ++i, from += 2 * taps) pair[2 * i * width] = from[0], pair[2 * i * width + 1] = from[taps];
+          if ((count - odd) % 2) pair[2 * pairs * width] = *from;
+        }
       }
     }
   });

@@ -76,16 +76,18 @@ void CpuBackend::product_bf16(const Bf16Rows& left, int64_t rows, int64_t image_
 
 void CpuBackend::dense_bf16(int64_t rows, int64_t image_rows, const Bf16Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y,
                             const std::function<void(int64_t row, uint16_t* to)>& fill) {
+  // Rows that are a multiple of 1 KiB apart would fall into few cache sets.
+  const int64_t stride = w.k % 512 == 0 ? w.k + 32 : w.k;
   const int64_t strips = parts(rows * w.k * int64_t(sizeof(uint16_t)), bf16_strip_bytes);
   const int64_t most = parts(parts(rows, strips), bf16_rows) * bf16_rows;
-  const auto memory = memory_->allocate(size_t((most + bf16_rows) * w.k) * sizeof(uint16_t));  // a block reads whole halves
+  const auto memory = memory_->allocate(size_t((most + bf16_rows) * stride) * sizeof(uint16_t));  // a block reads whole halves
   auto* const left = reinterpret_cast<uint16_t*>(memory.get());
   for (int64_t row = 0; row < rows; row += most) {
     const int64_t own = std::min(most, rows - row);
     pool_.for_ranges(own, std::max<int64_t>(1, 16384 / w.k), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) fill(row + r, left + r * w.k);
+      for (int64_t r = begin; r < end; ++r) fill(row + r, left + r * stride);
     });
-    product_bf16(DenseBf16Rows(left, w.k), own, image_rows, row, w, bias, e, y);
+    product_bf16(DenseBf16Rows(left, stride), own, image_rows, row, w, bias, e, y);
   }
 }
 
