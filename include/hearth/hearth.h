@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,8 +53,12 @@ struct OpenOptions {
   int threads = 0;             // 0 = all processors
   Precision precision = Precision::automatic;
   std::optional<Precision> denoiser_precision, vae_precision, text_precision;  // override `precision` for one component
-  OnProgress progress;                                                         // phase "load"
-  const std::atomic<bool>* cancel = nullptr;                                   // set from any thread: ends with Cancelled
+  // Folder in which weights are kept as they are packed for this processor, so that the next opening need not; made where it is not
+  // there. Empty: none.
+  std::filesystem::path cache;
+  std::function<void(const std::string&)> warn;  // told, in one line, of a cache that is damaged or cannot be written
+  OnProgress progress;                           // phase "load"
+  const std::atomic<bool>* cancel = nullptr;     // set from any thread: ends with Cancelled
 };
 
 struct Debug {

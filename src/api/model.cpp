@@ -95,6 +95,8 @@ Model Model::open(const std::filesystem::path& path, const OpenOptions& options)
                                 .text = api::weight_types(options.text_precision.value_or(options.precision), *impl->device),
                                 .denoiser = api::weight_types(options.denoiser_precision.value_or(options.precision), *impl->device),
                                 .autoencoder = api::weight_types(options.vae_precision.value_or(options.precision), *impl->device),
+                                .cache = options.cache,
+                                .warn = options.warn ? options.warn : [](const std::string&) {},
                                 .progress = options.progress});
   std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> files;
   for (const models::ComponentReport& c : impl->pipeline->components()) {

@@ -1,5 +1,7 @@
 #include "cli/open_flags.h"
 
+#include <fmt/format.h>
+
 #include "cli/command.h"
 
 namespace hearth::cli {
@@ -23,8 +25,15 @@ void OpenFlags::add_components(Flags& flags) {
   flags.choice("--text-precision", "", "The same for the text encoder alone", text_precision, {.names = precisions}, "--precision");
 }
 
+void OpenFlags::add_cache(Flags& flags) {
+  flags.text("--cache", "DIR", "Keep the weights there as they are packed for this processor, to open them faster the next time", cache,
+             "not kept");
+}
+
 OpenOptions OpenFlags::options() const {
   OpenOptions options{.variant = variant, .device = device, .threads = threads, .precision = precision_of(precision), .cancel = &cancelled};
+  options.cache = cache;
+  options.warn = [](const std::string& line) { fmt::print(stderr, "hearth: {}\n", line); };
   if (!unet_precision.empty()) options.denoiser_precision = precision_of(unet_precision);
   if (!vae_precision.empty()) options.vae_precision = precision_of(vae_precision);
   if (!text_precision.empty()) options.text_precision = precision_of(text_precision);

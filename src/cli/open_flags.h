@@ -7,11 +7,12 @@
 namespace hearth::cli {
 
 struct OpenFlags {
-  std::string model, variant, device = "cpu", precision = "auto", unet_precision, vae_precision, text_precision;
+  std::string model, variant, device = "cpu", precision = "auto", unet_precision, vae_precision, text_precision, cache;
   int threads = 0;
 
   void add_place(Flags& flags);       // --variant --device --threads --precision
   void add_components(Flags& flags);  // --unet-precision --vae-precision --text-precision
+  void add_cache(Flags& flags);       // --cache
   OpenOptions options() const;
 };
 

@@ -67,6 +67,13 @@ class Backend {
   // w is contiguous, shaped as in the checkpoint; the result holds values of type `form.hold` (f32, f16 or bf16).
   // UnsupportedError for bf16 factors where multiplies_bf16() is false.
   virtual std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, const WeightForm& form) = 0;
+  // Names the layout of what prepare() makes, so that it can be kept between runs; "" where it cannot.
+  virtual std::string packing() const { return ""; }
+  // Takes back the storage of a weight that a backend of the same packing() has prepared; nullptr when the size is not that of one.
+  virtual std::shared_ptr<const PreparedWeight> adopt(std::shared_ptr<const std::byte> /*storage*/, size_t /*bytes*/, const Shape& /*w*/,
+                                                      WeightKind, const WeightForm&) {
+    return nullptr;
+  }
 
   // --- matmul, conv -----------------------------------------------------------------------------------------------
   // x [B, M, K] contiguous, w [N, K], bias [N] f32 or undefined → y [B, M, N]

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/observe.h"
 
 namespace hearth {
 namespace {
@@ -65,6 +66,8 @@ class TemporaryFile {
       if (n < 0) fail<IoError>("write {}: {}", shown_, reason());
       bytes.remove_prefix(size_t(n));
     }
+  }
+  void flush() {
     if (::fsync(file_.fd) != 0) fail<IoError>("write {}: {}", shown_, reason());
   }
 
@@ -118,6 +121,17 @@ void write_file(const fs::path& file, std::string_view bytes) {
   const fs::path target = destination(file);
   TemporaryFile temporary(target, file);
   temporary.write(bytes);
+  temporary.flush();
+  temporary.rename_to(target);
+}
+
+void write_file_unflushed(const fs::path& file, std::span<const std::string_view> pieces) {
+  const fs::path target = destination(file);
+  TemporaryFile temporary(target, file);
+  for (const std::string_view piece : pieces) {
+    check_cancelled();
+    temporary.write(piece);
+  }
   temporary.rename_to(target);
 }
 

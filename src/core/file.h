@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,8 @@ std::string read_file(const std::filesystem::path& file, int64_t limit = int64_t
 // link is followed. The file appears complete or not at all: on failure the temporary file is removed and IoError names the cause
 // (missing or read-only folder, full disk, a folder or device in its place).
 void write_file(const std::filesystem::path& file, std::string_view bytes);
+// The same for bytes that lie in several places, without flushing: for a file whose reader notices when it is damaged.
+void write_file_unflushed(const std::filesystem::path& file, std::span<const std::string_view> pieces);
 
 // IoError where write_file would fail for a reason that can be known before: tries by making and removing an empty file.
 void check_writable(const std::filesystem::path& file);

@@ -22,6 +22,8 @@ struct WeightForm {
 // What a backend keeps of a weight: re-laid, tiled, quantised … Only that backend looks inside.
 struct PreparedWeight {
   virtual ~PreparedWeight() = default;
+  // All that it consists of, to be kept on disk (Backend::adopt); nullptr where that cannot be.
+  virtual std::shared_ptr<const std::byte> storage() const { return nullptr; }
   size_t bytes = 0;  // memory it holds
 };
 

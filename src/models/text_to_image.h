@@ -2,6 +2,8 @@
 // public interface.
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,6 +19,8 @@ namespace hearth::models {
 struct LoadRequest {
   std::string variant;                                     // "fp16": *.fp16.safetensors
   std::optional<WeightTypes> text, denoiser, autoencoder;  // automatic_types() where absent
+  std::filesystem::path cache;                             // folder of packed weights (weights/packed_cache.h); empty: none
+  std::function<void(const std::string&)> warn;            // one line: a cache that cannot be used as it is
   OnProgress progress;                                     // phase "load", in bytes of all components
 };
 

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/mapped_file.h"
 #include "weights/weights.h"
 
 namespace hearth {
@@ -52,9 +53,8 @@ class SafetensorsFile : public TensorSource {
   void release(const std::string& name) override;
 
  private:
-  class Mapping;
   std::filesystem::path path_;
-  std::shared_ptr<const Mapping> mapping_;
+  std::shared_ptr<const MappedFile> mapping_;
   SafetensorsHeader header_;
   uint64_t data_start_ = 0;
 };

@@ -8,6 +8,7 @@
 #include "core/threads.h"
 #include "weights/listing.h"
 #include "weights/name_pattern.h"
+#include "weights/packed_cache.h"
 #include "weights/seeded.h"
 
 namespace hearth {
@@ -94,36 +95,49 @@ Weights Weights::seeded(Backend& backend, LoadOptions options) { return {seeded_
 
 bool Weights::has(const std::string& name) const { return source_->has(name); }
 
+// Whether the source has what is asked for; when not, it is noted.
+bool Weights::expect(const std::string& name, const Shape& shape) {
+  check_cancelled();
+  if (!source_->has(name)) {
+    read_.insert(name);
+    missing_.push_back(fmt::format("'{}' {}", name, shape));
+    return false;
+  }
+  const auto listed = listed_.find(name);
+  if (listed == listed_.end()) return true;
+  const TensorInfo& info = listed->second;
+  const bool fits = info.unreadable.empty() && is_float(info.dtype) && info.shape == shape;
+  if (!fits) read_.insert(name);
+  if (!info.unreadable.empty()) unreadable_.push_back(fmt::format("'{}' {}", name, info.unreadable));
+  else if (!is_float(info.dtype))
+    unreadable_.push_back(fmt::format("'{}' has the type {}, the model needs f32, f16, bf16 or f64", name, name_of(info.dtype)));
+  else if (info.shape != shape) misshapen_.push_back(fmt::format("'{}' has shape {}, the model needs {}", name, info.shape, shape));
+  return fits;
+}
+
+// A tensor that has been read, or whose packed form was there.
+void Weights::count(const std::string& name, int64_t values, int64_t bytes) {
+  if (read_.insert(name).second) {
+    ++report_.tensors;
+    report_.parameters += values;
+    bytes_done_ += bytes;
+  }
+  if (options_.progress && bytes_total_ > 0) options_.progress({.phase = "load", .done = bytes_done_, .total = bytes_total_});
+}
+
 // The stored tensor, checked; undefined when it does not fit, and then noted.
 Tensor Weights::read(const std::string& name, const Shape& shape) {
-  check_cancelled();
-  const bool again = !read_.insert(name).second;
-  if (!source_->has(name)) {
-    missing_.push_back(fmt::format("'{}' {}", name, shape));
-    return {};
-  }
-  if (const auto listed = listed_.find(name); listed != listed_.end()) {
-    const TensorInfo& info = listed->second;
-    if (!info.unreadable.empty()) unreadable_.push_back(fmt::format("'{}' {}", name, info.unreadable));
-    else if (!is_float(info.dtype))
-      unreadable_.push_back(fmt::format("'{}' has the type {}, the model needs f32, f16, bf16 or f64", name, name_of(info.dtype)));
-    else if (info.shape != shape) misshapen_.push_back(fmt::format("'{}' has shape {}, the model needs {}", name, info.shape, shape));
-    if (!info.unreadable.empty() || !is_float(info.dtype) || info.shape != shape) return {};
-  }
+  if (!expect(name, shape)) return {};
   Tensor x = source_->read(name, shape, *backend_);
   if (x.shape() != shape) fail<WeightError>("weights: '{}' has shape {}, the model needs {}", name, x.shape(), shape);
   if (backend_->computes()) {
-    if (const int64_t count = non_finite_values(x)) {
-      non_finite_.push_back(fmt::format("'{}' has {} NaN or infinite of {} values", name, count, x.numel()));
+    if (const int64_t bad = non_finite_values(x)) {
+      read_.insert(name);
+      non_finite_.push_back(fmt::format("'{}' has {} NaN or infinite of {} values", name, bad, x.numel()));
       return {};
     }
   }
-  if (!again) {
-    ++report_.tensors;
-    report_.parameters += x.numel();
-    bytes_done_ += int64_t(x.bytes());
-  }
-  if (options_.progress && bytes_total_ > 0) options_.progress({.phase = "load", .done = bytes_done_, .total = bytes_total_});
+  count(name, x.numel(), int64_t(x.bytes()));
   return x;
 }
 
@@ -162,7 +176,26 @@ Tensor Weights::table(const std::string& name, const Shape& shape) {
   return converted(name, x, fitting(name, x, options_.types.hold.value_or(x.dtype())));
 }
 
+// What the cache holds of a weight whose name and shape are as they should be.
+Weight Weights::from_cache(const std::string& name, const Shape& shape, WeightKind kind) {
+  if (!options_.cache || !backend_->computes()) return {};
+  const auto found = options_.cache->find(name, shape, kind, backend_->threads());
+  if (!found) return {};
+  Weight weight{.name = name, .shape = shape, .form = found->form, .backend = backend_};
+  weight.prepared = backend_->adopt(found->data, found->bytes, shape, kind, found->form);
+  return weight.prepared ? weight : Weight();
+}
+
 Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact) {
+  if (!expect(name, shape)) return {};
+  if (Weight kept = from_cache(name, shape, kind)) {
+    const auto listed = listed_.find(name);
+    const DType stored = listed == listed_.end() ? DType::f32 : listed->second.dtype;
+    count(name, shape.numel(), shape.numel() * int64_t(size_of(stored)));
+    report_.bytes_held += int64_t(kept.prepared->bytes);
+    if (kept.form.hold != options_.types.hold.value_or(kept.form.hold)) report_.kept_wider.push_back(name);
+    return kept;
+  }
   Tensor x = read(name, shape);
   if (!x) return {};
   if (x.dtype() == DType::f64) x = Tensor::from(*backend_, shape, x.to_vector());
@@ -170,6 +203,9 @@ Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind k
                         .factors = exact ? DType::f32 : options_.types.factors};
   Weight weight{.name = name, .shape = shape, .form = form, .prepared = backend_->prepare(x, kind, form), .backend = backend_};
   report_.bytes_held += int64_t(weight.prepared->bytes);
+  if (options_.cache && backend_->computes())
+    if (auto storage = weight.prepared->storage())
+      options_.cache->add(name, {.shape = shape, .kind = kind, .form = form, .data = std::move(storage), .bytes = weight.prepared->bytes});
   source_->release(name);
   return weight;
 }

@@ -24,6 +24,8 @@ struct TensorInfo {
 };
 
 // Tensors by name, read on demand. Implementations: files (weights/checkpoint_files.h), names alone (weights/seeded.h).
+class PackedCache;  // weights/packed_cache.h
+
 class TensorSource {
  public:
   virtual ~TensorSource() = default;
@@ -48,7 +50,8 @@ WeightTypes automatic_types(const TensorSource& source, const Backend& backend);
 
 struct LoadOptions {
   WeightTypes types;
-  OnProgress progress;  // phase "load", in bytes
+  OnProgress progress;           // phase "load", in bytes
+  PackedCache* cache = nullptr;  // weights that it holds are taken from there; the others are added to it
   // Names that may stay unread, because makers ship them and no program needs them ("*.position_ids"). A '*' matches anything.
   std::vector<std::string> ignore;
 };
@@ -82,7 +85,10 @@ class Weights {
   const Report& report() const { return report_; }
 
  private:
+  bool expect(const std::string& name, const Shape& shape);
+  void count(const std::string& name, int64_t values, int64_t bytes);
   Tensor read(const std::string& name, const Shape& shape);
+  Weight from_cache(const std::string& name, const Shape& shape, WeightKind kind);
   Tensor converted(const std::string& name, const Tensor& x, DType to);
   DType fitting(const std::string& name, const Tensor& x, DType wanted);
 

@@ -175,6 +175,29 @@ TEST_F(GenerateTest, G65_what_help_calls_a_default_is_what_happens) {
   EXPECT_EQ(request["defaults"], (Json{"width", "height", "sampler", "schedule", "seed"}));
 }
 
+TEST_F(GenerateTest, a_cache_that_cannot_be_used_is_said) {
+  write_file(folder / "file", "x");
+  const auto refused = [&](const Arguments& more) {
+    Arguments all{"generate", "--prompt", "x", "--steps", "1"};
+    all.insert(all.end(), more.begin(), more.end());
+    const Ended r = run(all);
+    EXPECT_NE(r.code, 0);
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+    return r.err;
+  };
+  EXPECT_NE(refused({"--cache", "file"}).find("cache: file is no folder"), std::string::npos);
+  EXPECT_NE(refused({"--cache", "cache", "--device", "reference"}).find("cache: the backend 'reference' packs no weights"),
+            std::string::npos);
+
+  const Pixels plain = drawn({"--cache", "cache"});
+  for (const auto& entry : fs::directory_iterator(folder / "cache"))
+    if (entry.path().extension() == ".packed") fs::resize_file(entry.path(), fs::file_size(entry.path()) - 100);
+  const Ended r = run({"generate", "--prompt", "x", "--steps", "1", "--cache", "cache"});
+  EXPECT_EQ(r.code, 0);
+  EXPECT_NE(r.err.find("is not used and will be written anew: it is cut off"), std::string::npos) << r.err;
+  EXPECT_EQ(drawn({"--cache", "cache"}), plain);
+}
+
 // Every flag that the help names has an entry here that shows what it does; a new flag without one fails.
 TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
   const Pixels plain = drawn({"--save-latents", "plain.safetensors"});
@@ -221,6 +244,11 @@ TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
   effects["--debug"] = [&] {
     const Json told = draw_json({"--debug", "timing"})["runs"][0]["debug"];
     return told.contains("timing") && !told.contains("shapes") && draw_json({"--debug", "all"})["runs"][0]["debug"].contains("shapes");
+  };
+  effects["--cache"] = [&] {
+    const bool first = drawn({"--cache", "cache"}) == plain, second = drawn({"--cache", "cache"}) == plain;
+    const auto files = std::distance(fs::directory_iterator(folder / "cache"), {});
+    return first && second && files == 6;  // three components: their packed weights and what is remembered of their hashes
   };
   effects["--json"] = [&] { return draw({"--json"}).out[0] == '{' && draw({}).out[0] != '{'; };
   effects["--help"] = [&] { return run({"generate", "--help"}).code == 0; };

@@ -6,13 +6,13 @@
 #pragma once
 
 #include "backends/cpu/kernels/bf16.h"
-#include "backends/cpu/memory.h"
 #include "backends/cpu/product.h"
 
 namespace hearth::cpu {
 
 struct Bf16Weight final : PreparedWeight {
-  Bf16Weight(int64_t columns, int64_t depth, Arena& memory);
+  Bf16Weight(int64_t columns, int64_t depth);  // knows its `bytes`; has no data yet
+  std::shared_ptr<const std::byte> storage() const override { return data; }
 
   int64_t panels() const { return (n + bf16_panel - 1) / bf16_panel; }
   int64_t columns_of(int64_t p) const { return std::min(bf16_panel, n - p * bf16_panel); }

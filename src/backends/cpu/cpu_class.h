@@ -39,6 +39,9 @@ class CpuBackend final : public Backend {
     return std::make_unique<CpuBackend>(kernels_, pool_.size(), ledger);
   }
   std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, const WeightForm& form) override;
+  std::string packing() const override;
+  std::shared_ptr<const PreparedWeight> adopt(std::shared_ptr<const std::byte> storage, size_t bytes, const Shape& w, WeightKind kind,
+                                              const WeightForm& form) override;
 
   void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y) override;
   void conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y) override;
@@ -71,8 +74,9 @@ class CpuBackend final : public Backend {
                    Tensor& y);
   void attention_bf16(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, Tensor& y);
   std::shared_ptr<const PreparedWeight> prepare_bf16(const Tensor& w, WeightKind kind);
-  void round_to_bf16(const Tensor& x, int64_t begin, int64_t n, uint16_t* to);  // elements begin … begin + n of a dense tensor
-  Tensor as_f32(const Tensor& x);                                               // x itself, or a widened copy of a dense 16-bit tensor
+  bool packs_bf16(const Shape& w, WeightKind kind, const WeightForm& form) const;  // else for f32 products
+  void round_to_bf16(const Tensor& x, int64_t begin, int64_t n, uint16_t* to);     // elements begin … begin + n of a dense tensor
+  Tensor as_f32(const Tensor& x);                                                  // x itself, or a widened copy of a dense 16-bit tensor
 
   const Kernels& kernels_;
   ThreadPool pool_;

@@ -1,15 +1,15 @@
 #include <cstring>
 
+#include "backends/cpu/bf16.h"
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/product.h"
 
 namespace hearth::cpu {
 
-PackedWeight::PackedWeight(int64_t columns, int64_t depth, const Kernels& kernels, DType type, Arena& memory)
+PackedWeight::PackedWeight(int64_t columns, int64_t depth, const Kernels& kernels, DType type)
     : n(columns), k(depth), panel(kernels.panel), lanes(kernels.lanes), dtype(type) {
   const int64_t stored = n == 0 ? 0 : (panels() - 1) * panel + width_of(panels() - 1);
   bytes = std::max<size_t>(64, (size_t(stored * k) * size_of(dtype) + 63) / 64 * 64);
-  data = memory.allocate(bytes);
 }
 
 // A convolution's summation index is (ky, kx, c): c innermost, as in the activations. Checkpoints have (c, ky, kx).
@@ -20,12 +20,11 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, Weigh
   const auto readable = [](DType d) { return d == DType::f32 || is_16bit_float(d); };
   if (!readable(w.dtype()) || !readable(hold))
     fail<UnsupportedError>("prepare: a weight of {} to be held as {}; needed f32, f16 or bf16", name_of(w.dtype()), name_of(hold));
-  // Without tiles, Winograd's quarter of the multiplications in f32 is less work than all of them in bf16.
-  const bool winograd = kind == WeightKind::conv2d && winograd_pays(w.shape(), {}) && !prefers_bf16();
-  if (form.factors == DType::bf16 && !winograd) return prepare_bf16(w, kind);
+  if (packs_bf16(w.shape(), kind, form)) return prepare_bf16(w, kind);
   const int64_t N = w.size(0), K = N == 0 ? 0 : w.numel() / N;
   const int64_t taps = kind == WeightKind::conv2d ? w.size(2) * w.size(3) : 1, C = K / taps;
-  auto packed = std::make_shared<PackedWeight>(N, K, kernels_, hold, *memory_);
+  auto packed = std::make_shared<PackedWeight>(N, K, kernels_, hold);
+  packed->data = memory_->allocate(packed->bytes);
   const size_t from = size_of(w.dtype()), to = size_of(hold);
   const int64_t panel = kernels_.panel;
   constexpr int64_t slab = 512;  // of the source's k
@@ -55,6 +54,29 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, Weigh
     }
   });
   return packed;
+}
+
+bool CpuBackend::packs_bf16(const Shape& w, WeightKind kind, const WeightForm& form) const {
+  // Without tiles, Winograd's quarter of the multiplications in f32 is less work than all of them in bf16.
+  const bool winograd = kind == WeightKind::conv2d && winograd_pays(w, {}) && !prefers_bf16();
+  return form.factors == DType::bf16 && !winograd;
+}
+
+std::string CpuBackend::packing() const {
+  constexpr int version = 1;  // to be raised when the same weights are packed into other bytes
+  return fmt::format("cpu {} {}", kernels_.name, version);
+}
+
+std::shared_ptr<const PreparedWeight> CpuBackend::adopt(std::shared_ptr<const std::byte> storage, size_t bytes, const Shape& w,
+                                                        WeightKind kind, const WeightForm& form) {
+  const auto with_data = [&](auto packed) -> std::shared_ptr<const PreparedWeight> {
+    if (packed->bytes != bytes) return nullptr;
+    packed->data = std::const_pointer_cast<std::byte>(storage);  // nobody writes to a weight that is prepared
+    return packed;
+  };
+  const int64_t taps = kind == WeightKind::conv2d ? w[2] * w[3] : 1;
+  if (packs_bf16(w, kind, form)) return with_data(std::make_shared<Bf16Weight>(w[0], Bf16Depth(taps, w[1], kernels_.bf16->depth).total));
+  return with_data(std::make_shared<PackedWeight>(w[0], taps * w[1], kernels_, form.hold));
 }
 
 }  // namespace hearth::cpu

@@ -17,17 +17,17 @@ Bf16Depth::Bf16Depth(int64_t taps, int64_t in, int64_t unit) : gathered(taps > 1
   total = padded(taps * channels, unit);
 }
 
-Bf16Weight::Bf16Weight(int64_t columns, int64_t depth, Arena& memory) : n(columns), k(depth) {
+Bf16Weight::Bf16Weight(int64_t columns, int64_t depth) : n(columns), k(depth) {
   const int64_t stored = n == 0 ? 0 : (panels() - 1) * bf16_panel + width_of(panels() - 1);
   bytes = std::max<size_t>(64, (size_t(stored * k) * sizeof(uint16_t) + 63) / 64 * 64);
-  data = memory.allocate(bytes);
 }
 
 // From checkpoint order (n, c, ky, kx) to pairs of k = (ky, kx, c).
 std::shared_ptr<const PreparedWeight> CpuBackend::prepare_bf16(const Tensor& w, WeightKind kind) {
   const int64_t N = w.size(0), taps = kind == WeightKind::conv2d ? w.size(2) * w.size(3) : 1, C = w.size(1);
   const Bf16Depth depth(taps, C, kernels_.bf16->depth);
-  auto packed = std::make_shared<Bf16Weight>(N, depth.total, *memory_);
+  auto packed = std::make_shared<Bf16Weight>(N, depth.total);
+  packed->data = memory_->allocate(packed->bytes);
   pool_.run(packed->panels(), [&](int64_t p) {
     const int64_t columns = packed->columns_of(p), width = packed->width_of(p);
     auto* const to = const_cast<uint16_t*>(packed->at(p, 0));

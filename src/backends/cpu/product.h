@@ -25,7 +25,8 @@ struct Panels {
 };
 
 struct PackedWeight final : PreparedWeight {
-  PackedWeight(int64_t columns, int64_t depth, const Kernels& kernels, DType type, Arena& memory);
+  PackedWeight(int64_t columns, int64_t depth, const Kernels& kernels, DType type);  // knows its `bytes`; has no data yet
+  std::shared_ptr<const std::byte> storage() const override { return data; }
 
   int64_t panels() const { return (n + panel - 1) / panel; }
   int64_t columns_of(int64_t p) const { return std::min(panel, n - p * panel); }

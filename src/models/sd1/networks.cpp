@@ -4,22 +4,24 @@
 
 #include "backends/plan/plan_backend.h"
 #include "core/error.h"
+#include "weights/packed_cache.h"
 
 namespace hearth::models::sd1 {
 namespace {
 
 struct Opened {
   std::shared_ptr<TensorSource> source;
+  std::vector<std::filesystem::path> paths;
   std::vector<std::string> ignored;
   ComponentReport report;
 };
 
 Opened open_component(const Checkpoint& checkpoint, const std::string& name, const std::string& variant) {
   Opened c{.source = checkpoint.tensors(name, variant),
+           .paths = checkpoint.files(name, variant).files,
            .ignored = checkpoint.ignored(name),
            .report = {.name = name, .class_name = checkpoint.component(name).class_name}};
-  for (const auto& file : checkpoint.files(name, variant).files)
-    c.report.files.push_back(file.lexically_relative(checkpoint.root()).string());
+  for (const auto& file : c.paths) c.report.files.push_back(file.lexically_relative(checkpoint.root()).string());
   for (const auto& [tensor, info] : c.source->list()) c.report.stored[std::string(name_of(info.dtype))] += info.shape.numel();
   return c;
 }
@@ -32,12 +34,15 @@ int64_t bytes_of(const TensorSource& source) {
 
 // Builds a network of a component's tensors: all or nothing.
 template <class Network, class NetworkConfig>
-Network build(Opened& c, const NetworkConfig& config, Backend& device, const std::optional<WeightTypes>& asked,
+Network build(Opened& c, const NetworkConfig& config, Backend& device, const std::optional<WeightTypes>& asked, const LoadRequest& request,
               const OnProgress& progress) {
   const WeightTypes types = asked ? *asked : automatic_types(*c.source, device);
-  Weights weights(c.source, device, {.types = types, .progress = progress, .ignore = c.ignored});
+  std::unique_ptr<PackedCache> cache;
+  if (device.computes()) cache = open_cache(request.cache, c.paths, types, device, request.warn);
+  Weights weights(c.source, device, {.types = types, .progress = progress, .cache = cache.get(), .ignore = c.ignored});
   Network network(Scope(weights), config);
   weights.finish();
+  if (cache) cache->finish(device.threads());
   c.report.held = types.hold ? std::string(name_of(*types.hold)) : "as stored";
   c.report.factors = name_of(types.factors);
   c.report.parameters = weights.report().parameters;
@@ -59,11 +64,11 @@ Networks Networks::load(const Checkpoint& checkpoint, const Sd1Config& config, B
   const OnProgress progress = [&](const Progress& p) {
     if (request.progress) request.progress({.phase = "load", .done = before + p.done, .total = total});
   };
-  auto text_model = build<parts::ClipTextModel>(text, config.text, device, request.text, progress);
+  auto text_model = build<parts::ClipTextModel>(text, config.text, device, request.text, request, progress);
   before += bytes_of(*text.source);
-  auto unet_model = build<parts::Unet>(unet, config.unet, device, request.denoiser, progress);
+  auto unet_model = build<parts::Unet>(unet, config.unet, device, request.denoiser, request, progress);
   before += bytes_of(*unet.source);
-  auto vae_model = build<parts::AutoencoderKl>(vae, config.vae, device, request.autoencoder, progress);
+  auto vae_model = build<parts::AutoencoderKl>(vae, config.vae, device, request.autoencoder, request, progress);
   return {std::move(text_model), std::move(unet_model), std::move(vae_model), {text.report, unet.report, vae.report}};
 }
 
@@ -79,7 +84,7 @@ std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const std::strin
   };
   const auto builds = [&]<class Network, class NetworkConfig>(const char* name, const NetworkConfig& config) {
     Opened c = open_component(checkpoint, name, variant);
-    build<Network>(c, config, *device, {}, {});
+    build<Network>(c, config, *device, {}, {}, {});
   };
   attempt("text_encoder",
           [&] { builds.operator()<parts::ClipTextModel>("text_encoder", parts::ClipTextConfig::from(checkpoint.config("text_encoder"))); });

@@ -1,0 +1,196 @@
+#include "weights/packed_cache.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "core/backend.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/sha256.h"
+#include "core/threads.h"
+
+namespace hearth {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::string_view magic = "hearthP1";
+constexpr size_t head_start = magic.size() + 16, alignment = 64;
+
+size_t aligned(size_t n) { return (n + alignment - 1) / alignment * alignment; }
+
+// A change of any one word changes the sum; four chains, to go as fast as memory.
+uint64_t sum_of(const std::byte* bytes, size_t n) {
+  constexpr uint64_t odd = 0x9e3779b97f4a7c15;
+  uint64_t chains[4] = {n, 1, 2, 3};
+  const auto take = [&](size_t i, uint64_t word) {
+    chains[i] = (chains[i] ^ word) * odd;
+    chains[i] ^= chains[i] >> 29;
+  };
+  uint64_t words[4];
+  size_t at = 0;
+  for (; at + sizeof words <= n; at += sizeof words) {
+    std::memcpy(words, bytes + at, sizeof words);
+    for (size_t i = 0; i < 4; ++i) take(i, words[i]);
+  }
+  std::memset(words, 0, sizeof words);
+  if (at < n) std::memcpy(words, bytes + at, n - at);
+  for (size_t i = 0; i < 4; ++i) take(i, words[i]);
+  for (size_t i = 1; i < 4; ++i) take(0, chains[i]);
+  return chains[0];
+}
+
+uint64_t sum_of(const std::byte* bytes, size_t n, ThreadPool& threads) {
+  constexpr size_t piece = size_t(1) << 20;
+  std::vector<uint64_t> sums((n + piece - 1) / piece);
+  threads.run(int64_t(sums.size()), [&](int64_t i) {
+    const size_t begin = size_t(i) * piece;
+    sums[size_t(i)] = sum_of(bytes + begin, std::min(piece, n - begin));
+  });
+  return sum_of(reinterpret_cast<const std::byte*>(sums.data()), sums.size() * sizeof(uint64_t));
+}
+
+std::string hash_of(std::string_view text) {
+  Sha256 hash;
+  hash.add(text);
+  return hash.hex();
+}
+
+std::string_view name_of(WeightKind kind) { return kind == WeightKind::linear ? "linear" : "conv2d"; }
+
+DType type_of(const Json& name) {
+  const auto type = dtype_named(name.get<std::string>());
+  if (!type) fail<IoError>("the type '{}' is unknown", name.get<std::string>());
+  return *type;
+}
+
+// What tells one state of a file from another without reading it.
+std::string state_of(const fs::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) fail<IoError>("{}: cannot be read: {}", file.string(), std::strerror(errno));
+  return fmt::format("{}\n{} {} {} {}.{:09}\n", fs::absolute(file).lexically_normal().string(), status.st_dev, status.st_ino,
+                     status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+}
+
+}  // namespace
+
+void require_cache_folder(const fs::path& folder) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (!fs::is_directory(folder))
+    fail<IoError>("cache: {} is no folder and cannot be made one{}", folder.string(), failed ? ": " + failed.message() : "");
+  check_writable(folder / "packed-weights");
+}
+
+std::string remembered_hash(const fs::path& folder, std::span<const fs::path> files) {
+  std::string states;
+  for (const fs::path& file : files) states += state_of(file);
+  const fs::path memo = folder / (hash_of(states) + ".sha256");
+  if (std::error_code none; fs::file_size(memo, none) == 64 && !none) return read_file(memo, 64);
+  const std::string hash = sha256_of_files(files);
+  write_file(memo, hash);
+  return hash;
+}
+
+PackedCache::PackedCache(const fs::path& folder, std::string key, std::function<void(const std::string&)> warn)
+    : file_(folder / (hash_of(key) + ".packed")), key_(std::move(key)), warn_(std::move(warn)) {
+  if (!fs::exists(file_)) return;
+  try {
+    read();
+  } catch (const std::exception& e) {
+    entries_.clear();
+    warn_(fmt::format("cache: {} is not used and will be written anew: {}", file_.string(), e.what()));
+  }
+}
+
+void PackedCache::read() {
+  mapping_ = std::make_shared<const MappedFile>(file_);
+  const size_t size = mapping_->size();
+  if (size < head_start || std::memcmp(mapping_->data(), magic.data(), magic.size()) != 0) fail<IoError>("it is no file of packed weights");
+  uint64_t head_size, head_sum;
+  std::memcpy(&head_size, mapping_->data() + magic.size(), sizeof head_size);
+  std::memcpy(&head_sum, mapping_->data() + magic.size() + 8, sizeof head_sum);
+  if (head_size > size - head_start) fail<IoError>("it is cut off");
+  const std::byte* const head = mapping_->data() + head_start;
+  if (sum_of(head, head_size) != head_sum) fail<IoError>("its head is damaged");
+
+  const Json json = Json::parse(reinterpret_cast<const char*>(head), reinterpret_cast<const char*>(head) + head_size);
+  if (json.at("key") != key_) fail<IoError>("it belongs to other weights");
+  data_start_ = aligned(head_start + head_size);
+  for (const auto& [name, w] : json.at("weights").items()) {
+    const std::vector<int64_t> sizes = w.at("shape");
+    Entry entry{.shape = Shape(std::span<const int64_t>(sizes)),
+                .kind = w.at("kind") == name_of(WeightKind::linear) ? WeightKind::linear : WeightKind::conv2d,
+                .form = {.hold = type_of(w.at("hold")), .factors = type_of(w.at("factors"))},
+                .offset = w.at("offset"),
+                .bytes = w.at("bytes"),
+                .sum = w.at("sum")};
+    if (data_start_ > size || entry.offset > size - data_start_ || entry.bytes > size - data_start_ - entry.offset)
+      fail<IoError>("it is cut off");
+    entries_.emplace(name, std::move(entry));
+  }
+}
+
+std::optional<PackedCache::Weight> PackedCache::find(const std::string& name, const Shape& shape, WeightKind kind, ThreadPool& threads) {
+  const auto found = entries_.find(name);
+  if (found == entries_.end() || found->second.shape != shape || found->second.kind != kind) return std::nullopt;
+  const Entry& e = found->second;
+  const std::byte* const data = mapping_->data() + data_start_ + e.offset;
+  if (sum_of(data, e.bytes, threads) != e.sum) {
+    warn_(fmt::format("cache: {} is damaged at the weight '{}', which is packed anew", file_.string(), name));
+    return std::nullopt;
+  }
+  Weight weight{.shape = shape, .kind = kind, .form = e.form, .data = {mapping_, data}, .bytes = e.bytes};
+  weights_.insert_or_assign(name, weight);
+  return weight;
+}
+
+void PackedCache::finish(ThreadPool& threads) {
+  if (!changed_) return;
+  Json json = {{"key", key_}, {"weights", Json::object()}};
+  size_t end = 0;
+  for (const auto& [name, w] : weights_) {
+    json["weights"][name] = {{"shape", std::vector<int64_t>(w.shape.begin(), w.shape.end())},
+                             {"kind", name_of(w.kind)},
+                             {"hold", hearth::name_of(w.form.hold)},
+                             {"factors", hearth::name_of(w.form.factors)},
+                             {"offset", end},
+                             {"bytes", w.bytes},
+                             {"sum", sum_of(w.data.get(), w.bytes, threads)}};
+    end = aligned(end + w.bytes);
+  }
+  const std::string head = json.dump();
+  const uint64_t head_size = head.size(), head_sum = sum_of(reinterpret_cast<const std::byte*>(head.data()), head.size());
+  std::string start(magic);
+  start.append(reinterpret_cast<const char*>(&head_size), sizeof head_size)
+      .append(reinterpret_cast<const char*>(&head_sum), sizeof head_sum);
+  start += head;
+  start.resize(aligned(start.size()), ' ');
+
+  const std::string zeros(alignment, '\0');
+  std::vector<std::string_view> pieces{start};
+  for (const auto& [name, w] : weights_) {
+    pieces.emplace_back(reinterpret_cast<const char*>(w.data.get()), w.bytes);
+    pieces.emplace_back(zeros.data(), aligned(w.bytes) - w.bytes);
+  }
+  try {
+    write_file_unflushed(file_, pieces);
+  } catch (const IoError& e) { warn_(fmt::format("cache: nothing is kept: {}", e.what())); }
+  changed_ = false;
+}
+
+std::unique_ptr<PackedCache> open_cache(const fs::path& folder, std::span<const fs::path> files, const WeightTypes& types,
+                                        const Backend& backend, std::function<void(const std::string&)> warn) {
+  if (folder.empty()) return nullptr;
+  if (backend.packing().empty()) fail<UnsupportedError>("cache: the backend '{}' packs no weights that could be kept", backend.name());
+  require_cache_folder(folder);
+  const std::string key = fmt::format("{}; {}; hold {}; factors {}", remembered_hash(folder, files), backend.packing(),
+                                      types.hold ? hearth::name_of(*types.hold) : "as stored", hearth::name_of(types.factors));
+  return std::make_unique<PackedCache>(folder, key, std::move(warn));
+}
+
+}  // namespace hearth
