@@ -123,15 +123,15 @@ void PackedCache::read() {
   data_start_ = aligned(head_start + head_size);
   for (const auto& [name, w] : json.at("weights").items()) {
     const std::vector<int64_t> sizes = w.at("shape");
-    Entry entry{.shape = Shape(std::span<const int64_t>(sizes)),
-                .kind = w.at("kind") == name_of(WeightKind::linear) ? WeightKind::linear : WeightKind::conv2d,
-                .form = {.hold = type_of(w.at("hold")), .factors = type_of(w.at("factors"))},
-                .offset = w.at("offset"),
-                .bytes = w.at("bytes"),
-                .sum = w.at("sum")};
+    const Entry entry{.shape = Shape(std::span<const int64_t>(sizes)),
+                      .kind = w.at("kind") == name_of(WeightKind::linear) ? WeightKind::linear : WeightKind::conv2d,
+                      .form = {.hold = type_of(w.at("hold")), .factors = type_of(w.at("factors"))},
+                      .offset = w.at("offset"),
+                      .bytes = w.at("bytes"),
+                      .sum = w.at("sum")};
     if (data_start_ > size || entry.offset > size - data_start_ || entry.bytes > size - data_start_ - entry.offset)
       fail<IoError>("it is cut off");
-    entries_.emplace(name, std::move(entry));
+    entries_.emplace(name, entry);
   }
 }
 

@@ -136,9 +136,7 @@ TEST(Report, DebugTellsTimesAndShapes) {
   EXPECT_EQ(phases, (std::vector<std::string>{"prepare", "encode", "sample", "decode", "finish"}));
   EXPECT_LE(total, report.at("seconds").at("total").get<double>());
   for (const Json& op : timing.at("ops"))
-    if (op.at("op") == "linear" || op.at("op") == "group_norm") {
-      EXPECT_GT(op.at("fraction"), 0.0) << op.dump();
-    }
+    if (op.at("op") == "linear" || op.at("op") == "group_norm") { EXPECT_GT(op.at("fraction"), 0.0) << op.dump(); }
   const auto row_of = [&](const char* block) {
     return *std::ranges::find_if(timing.at("blocks"), [&](const Json& row) { return row.at("block") == block; });
   };
