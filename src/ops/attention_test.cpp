@@ -64,6 +64,18 @@ BACKEND_TEST(attention, bf16_factors) {
     }
 }
 
+// Each rounding by itself: of v, and of the exponentials, whose sum is of those that are not rounded.
+BACKEND_TEST(attention, bf16_factors_are_rounded_before_the_products) {
+  if (!device.multiplies_bf16()) return;
+  const auto run = [&](const std::vector<float>& k, const std::vector<float>& v) {
+    const Shape keys{1, int64_t(k.size()), 1, 1};
+    return ops::attention(Tensor::from(device, {1, 1, 1, 1}, std::vector<float>{1}), Tensor::from(device, keys, k),
+                          Tensor::from(device, keys, v), 1, Mask::none, DType::bf16);
+  };
+  EXPECT_CLOSE(run({0}, {1.001f}), (std::vector<float>{1}), 2e-6);
+  EXPECT_CLOSE(run({0, -1}, {0, 1}), (std::vector<float>{0.3671875f / (1 + std::exp(-1.0f))}), 2e-6);
+}
+
 BACKEND_TEST(attention, takes_views_into_a_fused_projection) {
   Random random(23);
   const auto qkv = random.normal(device, {2, 33, 3, 4, 16});

@@ -65,6 +65,23 @@ BACKEND_TEST(conv2d, y_has_as_many_positions_as_the_kernel_has_places) {
   EXPECT_EQ(ops::conv2d(Tensor::zeros(device, {0, 9, 9, 64}), wide.device, {}, ConvSpec::same(3)).shape(), (Shape{0, 9, 9, 64}));
 }
 
+BACKEND_TEST(conv2d, resizes_first_and_to_a_single_row_too) {
+  const Tensor one = Tensor::from(device, {1, 1, 1, 1}, std::vector<float>{1}),
+               x = Tensor::from(device, {1, 2, 4, 1}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
+  const Weight w{.name = "w", .shape = one.shape(), .prepared = device.prepare(one, WeightKind::conv2d, {}), .backend = &device};
+  EXPECT_EQ(ops::conv2d(x, w, {}, {.resize_to = {1, 2}}).to_vector(), (std::vector<float>{1, 3}));
+  EXPECT_EQ(ops::conv2d(x, w, {}, {.resize_to = {2, 1}}).to_vector(), (std::vector<float>{1, 5}));
+}
+
+BACKEND_TEST(conv2d, bf16_factors_are_rounded_before_the_product) {
+  if (!device.multiplies_bf16()) return;
+  const WeightForm form{.hold = DType::bf16, .factors = DType::bf16};
+  const Tensor x = Tensor::from(device, {1, 1, 1, 1}, std::vector<float>{1.001f});
+  const Weight w{
+      .name = "w", .shape = x.shape(), .form = form, .prepared = device.prepare(x, WeightKind::conv2d, form), .backend = &device};
+  EXPECT_EQ(ops::conv2d(x, w, {}, {}).to_vector(), (std::vector<float>{1}));
+}
+
 BACKEND_TEST(conv2d, takes_views_and_gives_the_type_of_x) {
   Random random(14);
   const auto w = random.weight(device, {4, 3, 3, 2}, WeightKind::conv2d, {.hold = DType::f32});

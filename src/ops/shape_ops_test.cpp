@@ -90,6 +90,15 @@ BACKEND_TEST(shape_ops, resizes_like_the_reference_for_every_size) {
             "resize_nearest: x [1, 7, 5, 3] is i32, needed f32, f16 or bf16");
 }
 
+// 11 · 26 / 22 is 13, but f32 has a ratio just below 26 / 22: torch 2.15 takes position 12.
+BACKEND_TEST(shape_ops, resizes_by_a_ratio_in_f32) {
+  std::vector<float> places(26);
+  for (size_t i = 0; i < 26; ++i) places[i] = float(i);
+  const std::vector<float> torch{0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17, 18, 20, 21, 22, 23, 24};
+  EXPECT_EQ(ops::resize_nearest(Tensor::from(device, {1, 1, 26, 1}, places), 1, 22).to_vector(), torch);
+  EXPECT_EQ(ops::resize_nearest(Tensor::from(device, {1, 26, 1, 1}, places), 22, 1).to_vector(), torch);
+}
+
 BACKEND_TEST(shape_ops, embeds) {
   Random random(54);
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
