@@ -26,7 +26,7 @@ struct ResnetBlock {
         conv2(w / "conv2", out, out, 3, ConvSpec::same(3)),
         spec(s),
         path(w.path()) {
-    if (s.temb) time_emb_proj.emplace(w / "time_emb_proj", s.temb, out);
+    if (s.temb) time_emb_proj.emplace((w / "time_emb_proj").exact(), s.temb, out);
     if (in != out) conv_shortcut.emplace(w / "conv_shortcut", in, out, 1);
   }
 

@@ -84,8 +84,8 @@ Tensor UpBlock::operator()(Tensor x, const Tensor& temb, const Tensor& context, 
 
 Unet::Unet(const Scope& w, const UnetConfig& c)
     : config(c),
-      time_embedding_1(w / "time_embedding" / "linear_1", c.levels[0].channels, c.temb),
-      time_embedding_2(w / "time_embedding" / "linear_2", c.temb, c.temb),
+      time_embedding_1((w / "time_embedding" / "linear_1").exact(), c.levels[0].channels, c.temb),
+      time_embedding_2((w / "time_embedding" / "linear_2").exact(), c.temb, c.temb),
       conv_in(w / "conv_in", c.in_channels, c.levels[0].channels, c.conv_in_kernel, ConvSpec::same(c.conv_in_kernel)),
       conv_norm_out(w / "conv_norm_out", c.groups, c.levels[0].channels, c.eps),
       conv_out(w / "conv_out", c.levels[0].channels, c.out_channels, c.conv_out_kernel, ConvSpec::same(c.conv_out_kernel)) {
