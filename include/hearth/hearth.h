@@ -51,6 +51,7 @@ struct OpenOptions {
   std::string variant;         // "fp16" opens *.fp16.safetensors; "" the files without a variant
   std::string device = "cpu";  // see list_backends()
   int threads = 0;             // 0 = all processors
+  bool pin_threads = false;    // each thread, the calling one too, to a processor of its own as long as the model is open
   Precision precision = Precision::automatic;
   std::optional<Precision> denoiser_precision, vae_precision, text_precision;  // override `precision` for one component
   // Folder in which weights are kept as they are packed for this processor, so that the next opening need not; made where it is not

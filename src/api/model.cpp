@@ -12,6 +12,7 @@
 #include "backends/cpu/ceilings.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/threads.h"
 #include "media/pixels.h"
 #include "models/registry.h"
 #include "ops/shape_ops.h"
@@ -90,6 +91,7 @@ Model Model::open(const std::filesystem::path& path, const OpenOptions& options)
   const auto root = std::filesystem::absolute(path).lexically_normal();
   impl->name = (root.has_filename() ? root.filename() : root.parent_path().filename()).string();
   impl->device = make_backend({.name = options.device, .threads = options.threads});
+  if (options.pin_threads) impl->device->threads().pin();
   impl->pipeline = family.open(checkpoint, *impl->device,
                                {.variant = options.variant,
                                 .text = api::weight_types(options.text_precision.value_or(options.precision), *impl->device),

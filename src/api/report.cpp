@@ -81,6 +81,7 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
       {"family", model.pipeline->family()},
       {"device", device_name(*model.device)},
       {"threads", model.device->threads().size()},
+      {"pinned", model.device->threads().pinned()},
       {"request",
        {{"prompt", as_utf8(run.request.prompt)},
         {"negative_prompt", as_utf8(run.request.negative_prompt)},

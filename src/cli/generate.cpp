@@ -64,7 +64,7 @@ void GenerateFlags::add_to(Flags& flags) {
              "not written");
   open.add_place(flags);
   open.add_components(flags);
-  open.add_cache(flags);
+  open.add_session(flags);
   flags.add("--debug", "LIST",
             "Of timing, shapes, nan, all, separated by commas: time per operation and block; each operation's shapes; "
             "stop at the first operation whose result is not finite",

@@ -25,7 +25,8 @@ void OpenFlags::add_components(Flags& flags) {
   flags.choice("--text-precision", "", "The same for the text encoder alone", text_precision, {.names = precisions}, "--precision");
 }
 
-void OpenFlags::add_cache(Flags& flags) {
+void OpenFlags::add_session(Flags& flags) {
+  flags.toggle("--pin-threads", "Bind each thread to a processor of its own", pin);
   flags.text("--cache", "DIR", "Keep the weights there as they are packed for this processor, to open them faster the next time", cache,
              "not kept");
 }
@@ -33,6 +34,7 @@ void OpenFlags::add_cache(Flags& flags) {
 OpenOptions OpenFlags::options() const {
   OpenOptions options{.variant = variant, .device = device, .threads = threads, .precision = precision_of(precision), .cancel = &cancelled};
   options.cache = cache;
+  options.pin_threads = pin;
   options.warn = [](const std::string& line) { fmt::print(stderr, "hearth: {}\n", line); };
   if (!unet_precision.empty()) options.denoiser_precision = precision_of(unet_precision);
   if (!vae_precision.empty()) options.vae_precision = precision_of(vae_precision);

@@ -9,10 +9,11 @@ namespace hearth::cli {
 struct OpenFlags {
   std::string model, variant, device = "cpu", precision = "auto", unet_precision, vae_precision, text_precision, cache;
   int threads = 0;
+  bool pin = false;
 
   void add_place(Flags& flags);       // --variant --device --threads --precision
   void add_components(Flags& flags);  // --unet-precision --vae-precision --text-precision
-  void add_cache(Flags& flags);       // --cache
+  void add_session(Flags& flags);     // --pin-threads --cache
   OpenOptions options() const;
 };
 

@@ -1,11 +1,14 @@
 #include "core/threads.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <atomic>
 #include <condition_variable>
+#include <cstring>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -43,11 +46,21 @@ int processors_allowed() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
+void bind(pthread_t thread, int processor) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(processor, &one);
+  if (const int error = pthread_setaffinity_np(thread, sizeof one, &one))
+    fail<Error>("threads: processor {} cannot be had: {}", processor, std::strerror(error));
+}
+
 }  // namespace
 
 struct ThreadPool::State {
   int threads = 1;
   bool idle = false;
+  std::optional<cpu_set_t> before_pin;  // of `pinned_by`
+  pthread_t pinned_by{};
   std::vector<std::thread> workers;
   std::mutex mutex;
   std::condition_variable wake, finished;
@@ -116,6 +129,7 @@ ThreadPool::ThreadPool(int threads, Mode mode) : state_(std::make_unique<State>(
 }
 
 ThreadPool::~ThreadPool() {
+  if (state_->before_pin) pthread_setaffinity_np(state_->pinned_by, sizeof *state_->before_pin, &*state_->before_pin);
   {
     std::lock_guard lock(state_->mutex);
     state_->stop = true;
@@ -124,6 +138,24 @@ ThreadPool::~ThreadPool() {
   for (auto& worker : state_->workers) worker.join();
 }
 
+void ThreadPool::pin() {
+  State& s = *state_;
+  cpu_set_t allowed;
+  if (s.before_pin) return;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) fail<Error>("threads: the processors cannot be told: {}", std::strerror(errno));
+  if (s.threads > CPU_COUNT(&allowed))
+    fail<UsageError>("threads: {} threads cannot be pinned to {} processors", s.threads, CPU_COUNT(&allowed));
+  if (s.idle) return;
+  s.before_pin = allowed;
+  s.pinned_by = pthread_self();
+  int processor = 0;
+  for (int i = 0; i < s.threads; ++i, ++processor) {
+    while (!CPU_ISSET(processor, &allowed)) ++processor;
+    bind(i == 0 ? s.pinned_by : s.workers[size_t(i) - 1].native_handle(), processor);
+  }
+}
+
+bool ThreadPool::pinned() const { return state_->before_pin.has_value(); }
 int ThreadPool::size() const { return state_->threads; }
 int ThreadPool::current() { return thread_index; }
 

@@ -20,6 +20,11 @@ class ThreadPool {
 
   int size() const;
 
+  // Binds each worker, and the calling thread, to a processor of its own, until the pool goes. Nothing is pinned otherwise: on a busy
+  // machine a pinned thread waits for its processor. UsageError when there are more threads than processors.
+  void pin();
+  bool pinned() const;
+
   // Calls piece(i) for every i in [0, count), on the caller and the workers, and returns when all are done. The first
   // exception thrown by a piece is rethrown here. A call from inside a piece runs in that piece. Subnormal numbers are
   // flushed to zero in every piece, whichever thread runs it.

@@ -89,5 +89,43 @@ TEST(threads, impossible_counts_are_refused) {
   EXPECT_GE(ThreadPool(0).size(), 1);
 }
 
+// What the thread may run on.
+cpu_set_t processors() {
+  cpu_set_t set;
+  EXPECT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+  return set;
+}
+
+TEST(threads, pinned_only_when_asked_each_to_a_processor_of_its_own) {
+  const cpu_set_t before = processors();
+  const int count = CPU_COUNT(&before);
+  {
+    ThreadPool pool;
+    const auto sets = [&] {  // of every thread: each takes one piece and waits for the others
+      std::vector<cpu_set_t> all(size_t(pool.size()));
+      std::atomic<int> arrived{0};
+      pool.run(pool.size(), [&](int64_t i) {
+        all[size_t(i)] = processors();
+        ++arrived;
+        while (arrived < pool.size()) std::this_thread::yield();
+      });
+      return all;
+    };
+    for (const cpu_set_t& set : sets()) EXPECT_EQ(CPU_COUNT(&set), count);
+    pool.pin();
+    cpu_set_t together;
+    CPU_ZERO(&together);
+    for (const cpu_set_t& set : sets()) {
+      EXPECT_EQ(CPU_COUNT(&set), 1);
+      CPU_OR(&together, &together, &set);
+    }
+    EXPECT_TRUE(CPU_EQUAL(&together, &before));
+  }
+  const cpu_set_t after = processors();
+  EXPECT_TRUE(CPU_EQUAL(&after, &before));
+  ThreadPool many(count + 1);
+  EXPECT_THROW(many.pin(), UsageError);
+}
+
 }  // namespace
 }  // namespace hearth

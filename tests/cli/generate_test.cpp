@@ -241,6 +241,10 @@ TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
   effects["--threads"] = [&] {
     return draw_json({"--threads", "1"})["runs"][0]["threads"] == 1 && draw_json({"--threads", "3"})["runs"][0]["threads"] == 3;
   };
+  effects["--pin-threads"] = [&] {
+    const Json pinned = draw_json({"--pin-threads"})["runs"][0], free = draw_json({})["runs"][0];
+    return pinned["pinned"] == true && free["pinned"] == false && draw({"--pin-threads", "--threads", "1000"}).code == 2;
+  };
   effects["--debug"] = [&] {
     const Json told = draw_json({"--debug", "timing"})["runs"][0]["debug"];
     return told.contains("timing") && !told.contains("shapes") && draw_json({"--debug", "all"})["runs"][0]["debug"].contains("shapes");
