@@ -143,6 +143,13 @@ Inspection inspect(const std::filesystem::path& path, const std::string& variant
 
 // How fast this machine runs a model, part by part, against its own ceilings measured in the same run.
 struct BenchOptions {
+  // "" or "sd15": load, text, step and decode; "vae", "clip": load and that part alone; "blocks": each block of the three networks;
+  // "threads": the step with 1, 2, 4 … threads; "paths": the step on each kernel path; "ops": every operation of a step and a decode
+  // of SD 1.5 at 512² and of SDXL at 1024², whatever model and size say.
+  std::string what;
+  std::string only;  // ops: those with this in their name
+  std::string hold;  // ops: f32, f16, bf16: weights held so and multiplied as f32, whatever `precision` says
+  std::string path;  // force a kernel path down: "avx2", "avx512", "avx512bf16", "amx"
   std::string model =
       "sd15";           // "sd15": Stable Diffusion 1.5's geometry with generated weights (2.1 GB of temporary files); "demo"; a folder
   std::string variant;  // as in OpenOptions
@@ -156,7 +163,8 @@ struct BenchOptions {
 };
 struct Bench {
   std::string text;  // for people, several lines
-  std::string json;  // {"machine": {…}, "parts": {"load": {"seconds": x}, …}, "peak_memory_bytes": n}
+  std::string
+      json;  // {"machine": {…}, "parts": {"load": {"seconds": x}, …}, "peak_memory_bytes": n}; or "ops", "blocks", "threads", "paths"
 };
 Bench bench(const BenchOptions& options = {});
 

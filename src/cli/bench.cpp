@@ -12,10 +12,16 @@ void run_bench(std::span<const std::string> arguments) {
   BenchOptions options;
   bool json = false;
   Flags flags("bench", "Measures load, text, denoiser step and decode, and the machine's own ceilings in the same run.");
+  flags.choice("what", "",
+               "Whole model (sd15), one part of it (vae, clip), its blocks, the step by threads or by kernel paths, or operations",
+               options.what, {.names = {"ops", "blocks", "sd15", "vae", "clip", "threads", "paths"}}, "sd15");
   flags.text("-m,--model", "NAME", "sd15 (generated weights of full size), demo, or a checkpoint's folder", options.model);
   flags.integer("-W,--width", "Pixels, a multiple of 8", options.width);
   flags.integer("-H,--height", "Pixels, a multiple of 8", options.height);
   flags.integer("--repeats", "Times that each part is measured; the median is told", options.repeats, {.low = 1, .high = 1000});
+  flags.text("--only", "WORD", "ops: those with this in their name", options.only, "all");
+  flags.choice("--hold", "", "ops: hold weights so and multiply f32", options.hold, {.names = {"f32", "f16", "bf16"}}, "by --precision");
+  flags.choice("--path", "", "Kernel path", options.path, {.names = {"avx2", "avx512", "avx512bf16", "amx"}}, "the best");
   open.add_place(flags);
   flags.toggle("--json", "Print one JSON object on stdout", json);
   if (!flags.parse(arguments)) return;

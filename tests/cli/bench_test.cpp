@@ -1,7 +1,10 @@
 // hearth bench with the demo model. Times are looked at, never judged.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/process.h"
 
@@ -48,6 +51,65 @@ TEST_F(BenchTest, weights_are_held_in_the_precision_asked_for) {
     return measure({"-W", "8", "-H", "8", "--precision", precision})["buffers_peak_bytes"].get<double>();
   };
   EXPECT_GT(bytes("f32"), 1.3 * bytes("bf16"));
+}
+
+TEST_F(BenchTest, a_part_alone) {
+  const Json vae = measure({"vae", "-W", "64", "-H", "64"}), clip = measure({"clip"});
+  EXPECT_EQ(vae["parts"].size(), 2u) << vae.dump();
+  EXPECT_GT(vae["parts"]["vae_decode"]["fraction"].get<double>(), 0.0);
+  EXPECT_EQ(clip["parts"].size(), 2u) << clip.dump();
+  EXPECT_GT(clip["parts"]["text"]["gflop"].get<double>(), 0.0);
+}
+
+// The blocks hold all products of their part, each once.
+TEST_F(BenchTest, blocks_sum_up_to_their_parts) {
+  const Json whole = measure({"sd15", "-W", "64", "-H", "64"}), blocks = measure({"blocks", "-W", "64", "-H", "64"});
+  std::map<std::string, double> gflop;
+  std::set<std::string> names;
+  for (const Json& row : blocks["blocks"]) {
+    gflop[row["part"]] += row["gflop"].get<double>();
+    EXPECT_TRUE(names.insert(row["block"]).second) << row.dump();
+    EXPECT_GE(row["seconds"].get<double>(), 0.0);
+  }
+  for (const char* part : {"text", "unet_step", "vae_decode"})
+    EXPECT_NEAR(gflop[part], whole["parts"][part]["gflop"].get<double>(), 1e-9) << part;
+  for (const char* name : {"text_model.encoder.layers.0", "time_embedding", "mid_block", "conv_out", "decoder.mid_block"})
+    EXPECT_TRUE(names.contains(name)) << name;
+}
+
+TEST_F(BenchTest, threads_and_paths) {
+  const Json threads = measure({"threads", "-W", "64", "-H", "64", "--threads", "3"})["threads"];
+  ASSERT_EQ(threads.size(), 3u);
+  EXPECT_EQ(threads[0]["efficiency"], 1.0);
+  EXPECT_EQ(threads[1]["threads"], 2);
+  EXPECT_EQ(threads[2]["threads"], 3);
+  for (const Json& row : threads)
+    EXPECT_DOUBLE_EQ(row["efficiency"].get<double>() * row["threads"].get<double>(), row["speedup"].get<double>());
+  const Json paths = measure({"paths", "-W", "64", "-H", "64"})["paths"];
+  ASSERT_EQ(paths.size(), 4u);
+  EXPECT_EQ(paths[3]["path"], "amx");
+  EXPECT_TRUE(std::ranges::any_of(paths, [](const Json& row) { return row["available"].get<bool>(); }));
+  for (const Json& row : paths) EXPECT_EQ(row.contains("seconds"), row["available"].get<bool>()) << row.dump();
+}
+
+// Counts of the published network: 5 transformers of 320 channels, each with a self-attention, and so on.
+TEST_F(BenchTest, operations_are_those_of_the_networks) {
+  const Json ops = measure({"ops", "--only", "attention 2x8 heads 256x"});
+  ASSERT_EQ(ops["ops"].size(), 2u) << ops.dump(1);
+  for (const Json& op : ops["ops"]) EXPECT_EQ(op["calls"], (Json{{"sd15 step", 5}})) << op.dump();
+  EXPECT_EQ(ops["sums"].size(), 1u);
+  EXPECT_NEAR(ops["sums"]["sd15 step"]["gflop"].get<double>(), 5 * 4e-9 * 2 * 8 * 256 * 160 * (256 + 77), 1e-6);
+  const Json layer = measure({"ops", "--only", "concat [2, 16, 16", "--threads", "1"});
+  ASSERT_GE(layer["ops"].size(), 1u) << layer.dump(1);
+  EXPECT_GT(layer["ops"][0]["gbs"].get<double>(), 0.0);
+  const Json xl = measure({"ops", "--only", "attention 2x20 heads 1024x77"});
+  EXPECT_EQ(xl["ops"][0]["calls"], (Json{{"sdxl step", 60}})) << xl.dump(1);  // (2 + 3 + 1) transformers of 10 blocks
+  EXPECT_EQ(measure({"ops", "--only", "linear 128x1280->1280", "--hold", "bf16"})["factors"], "f32");
+  EXPECT_EQ(not_one_line(run({"bench", "ops", "--only", "nothing has this name"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"bench", "vae", "--only", "conv"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"bench", "blocks", "--hold", "f32"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"bench", "paths", "--path", "avx2"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"bench", "op"}), 2), "");
 }
 
 TEST_F(BenchTest, for_people_and_in_error) {

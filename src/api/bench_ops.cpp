@@ -1,0 +1,219 @@
+// `hearth bench ops`: every operation of a step and of a decode, alone, at the shapes that Stable Diffusion 1.5 (512 × 512) and
+// Stable Diffusion XL (1024 × 1024) have. The list is what dry runs of the networks tell; nothing is typed in.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "api/assets.h"
+#include "api/bench.h"
+#include "backends/backends.h"
+#include "backends/plan/plan_backend.h"
+#include "core/memory.h"
+#include "core/threads.h"
+#include "ops/attention.h"
+#include "ops/conv.h"
+#include "ops/matmul.h"
+#include "ops/norm.h"
+#include "ops/pointwise.h"
+#include "ops/shape_ops.h"
+#include "weights/seeded_file.h"
+
+namespace hearth::api {
+namespace {
+
+struct Case {
+  std::string op;
+  Shape x, y, w;  // w: of products with weights
+  double flop = 0;
+  int64_t bytes = 0;
+  std::map<std::string, int64_t> calls;  // work → how often it does this
+
+  std::string name() const;
+  std::function<void()> make(Backend& device, const WeightForm& form) const;
+  int64_t keys() const { return int64_t(std::llround(flop / 4 / double(x.numel()))); }  // of an attention
+};
+
+std::string Case::name() const {
+  if (op == "conv2d") {
+    const char* how = y[1] > x[1] ? " upsampled" : y[1] < x[1] ? " stride 2" : "";
+    return fmt::format("conv {}x{} {}->{} at {}{} batch {}", w[2], w[3], x[3], y[3], x[1], how, x[0]);
+  }
+  if (op == "linear") return fmt::format("linear {}x{}->{}", x.numel() / x[-1], x[-1], w[0]);
+  if (op == "attention") return fmt::format("attention {}x{} heads {}x{} size {}", x[0], x[2], x[1], keys(), x[3]);
+  return fmt::format("{} {} -> {}", op, x, y);
+}
+
+Tensor filled(Backend& device, const Shape& shape, float scale = 1) {
+  Tensor x = Tensor::empty(device, shape);
+  device.threads().for_ranges(x.numel(), 1 << 16, [&](int64_t begin, int64_t end) {
+    uint32_t state = uint32_t(begin) + 12345;
+    for (int64_t i = begin; i < end; ++i) {
+      state = state * 1664525 + 1013904223;
+      x.data<float>()[i] = (float(state >> 8) / 8388608 - 1) * scale;
+    }
+  });
+  return x;
+}
+
+std::function<void()> Case::make(Backend& device, const WeightForm& form) const {
+  const Tensor in = filled(device, x);
+  if (w.rank() > 0) {
+    const WeightKind kind = w.rank() == 4 ? WeightKind::conv2d : WeightKind::linear;
+    const Tensor values = filled(device, w, 1 / std::sqrt(float(w.numel() / w[0]))), bias = filled(device, {w[0]});
+    const Weight weight{.name = "w", .shape = w, .form = form, .prepared = device.prepare(values, kind, form), .backend = &device};
+    if (kind == WeightKind::linear) return [=] { ops::linear(in, weight, bias); };
+    ConvSpec spec = ConvSpec::same(w[2]);
+    if (y[1] > x[1]) spec.resize_to = {y[1], y[2]};
+    if (y[1] < x[1]) spec.stride = 2;
+    return [=] { ops::conv2d(in, weight, bias, spec); };
+  }
+  if (op == "attention") {
+    const Shape shape{x[0], keys(), x[2], x[3]};
+    const Tensor k = filled(device, shape), v = filled(device, shape);
+    return [=, scale = 1 / std::sqrt(float(x[3])), factors = form.factors] { ops::attention(in, k, v, scale, Mask::none, factors); };
+  }
+  const Tensor ones = Tensor::filled(device, {x[-1]}, 1);
+  if (op == "group_norm") return [=] { ops::group_norm(in, 32, ones, ones, 1e-5f, Activation::silu); };
+  if (op == "layer_norm") return [=] { ops::layer_norm(in, ones, ones, 1e-5f); };
+  if (op == "geglu") return [=] { ops::geglu(in); };
+  if (op == "activate") return [=] { ops::activate(in, Activation::silu); };
+  if (op == "resize_nearest") return [=, H = y[1], W = y[2]] { ops::resize_nearest(in, H, W); };
+  if (op == "linear_combination") {
+    const std::vector<Tensor> terms(size_t(bytes / (y.numel() * 4) - 1), in);
+    return [=, factors = std::vector<float>(terms.size(), 0.5f)] { ops::linear_combination(terms, factors); };
+  }
+  if (op == "concat") {
+    int axis = 0;
+    while (axis + 1 < x.rank() && x[axis] == y[axis]) ++axis;
+    Shape rest = y;
+    rest[axis] -= x[axis];
+    return [=, other = filled(device, rest)] { ops::concat({in, other}, axis); };
+  }
+  if (op == "copy") {  // of rows that do not lie side by side
+    const Tensor part = filled(device, x.with_last(x[-1] + 16)).slice(x.rank() - 1, 0, x[-1]);
+    return [=] { ops::contiguous(part); };
+  }
+  fail<UnsupportedError>("bench: no measure for the operation '{}'", op);
+}
+
+// Lists the operations of what runs while it is observed.
+struct List : Observer {
+  bool watches_dry_runs() const override { return true; }
+  void on_op(const OpEvent& event) override {
+    Case c{.op = std::string(event.op), .x = event.x.shape(), .y = event.y.shape(), .flop = event.flop, .bytes = event.bytes};
+    if (!event.weight.empty()) c.w = weights->at(std::string(event.weight));
+    const std::string name = c.name();
+    const auto known = std::ranges::find(cases, name, &Case::name);
+    ++(known == cases.end() ? cases.emplace_back(std::move(c)) : *known).calls[work];
+  }
+
+  std::string work;
+  const std::map<std::string, Shape>* weights = nullptr;
+  std::vector<Case> cases;
+};
+
+std::vector<Case> list_cases() {
+  MemoryLedger ledger;
+  const auto plan = make_plan_backend(ledger);
+  List list;
+  const ObserverScope scope(list);
+  const auto run = [&]<class Network, class NetworkConfig>(const char* work, const char* config, const auto& call) {
+    const auto asked = std::make_shared<AskedTensors>();
+    Weights weights(asked, *plan);
+    const Network network(Scope(weights), NetworkConfig::from(Config::load(assets_folder() / "configs" / config / "config.json")));
+    list.work = work, list.weights = &asked->asked;
+    call(network);
+  };
+  const auto step = [&](int64_t side) {
+    return [&plan, side](const parts::Unet& unet) {
+      const float timestep = 500;
+      unet(Tensor::empty(*plan, {2, side, side, 4}), {&timestep, 1}, Tensor::empty(*plan, {2, 77, unet.config.context}));
+    };
+  };
+  const auto decode = [&](int64_t side) {
+    return [&plan, side](const parts::AutoencoderKl& vae) { vae.decode(Tensor::empty(*plan, {1, side, side, 4})); };
+  };
+  run.operator()<parts::Unet, parts::UnetConfig>("sd15 step", "sd15/unet", step(64));
+  run.operator()<parts::AutoencoderKl, parts::AutoencoderKlConfig>("sd15 decode", "sd15/vae", decode(64));
+  run.operator()<parts::Unet, parts::UnetConfig>("sdxl step", "sdxl/unet", step(128));
+  run.operator()<parts::AutoencoderKl, parts::AutoencoderKlConfig>("sdxl decode", "sd15/vae", decode(128));  // the same network
+  return std::move(list.cases);
+}
+
+WeightForm form_of(const BenchOptions& options, const Backend& device) {
+  DType hold = options.precision == Precision::f32 ? DType::f32 : options.precision == Precision::bf16 ? DType::bf16 : DType::f16;
+  if (options.precision == Precision::automatic && device.prefers_bf16()) hold = DType::bf16;
+  if (!options.hold.empty()) {
+    const std::optional<DType> named = dtype_named(options.hold);
+    if (!named || !is_float(*named)) fail<UsageError>("bench: weights cannot be held as '{}', needed f32, f16 or bf16", options.hold);
+    return {.hold = *named, .factors = DType::f32};
+  }
+  const bool bf16 = hold == DType::bf16 && device.multiplies_bf16();
+  return {.hold = hold, .factors = bf16 ? DType::bf16 : DType::f32};
+}
+
+}  // namespace
+
+Bench bench_ops(const BenchOptions& options) {
+  const auto device = make_backend({.name = options.device, .features = options.path, .threads = options.threads});
+  const WeightForm form = form_of(options, *device);
+  std::vector<Case> cases = list_cases();
+  std::erase_if(cases, [&](const Case& c) { return c.name().find(options.only) == std::string::npos; });
+  if (cases.empty()) fail<UsageError>("bench: no operation has '{}' in its name", options.only);
+  const Ceilings ceilings = measure_ceilings(*device);
+  const int threads = device->threads().size();
+  const double peak = form.factors == DType::bf16 ? ceilings.bf16_gflops : ceilings.matrix_gflops;
+
+  struct Sum {
+    double seconds = 0, processor = 0, flop = 0, least = 0;
+  };
+  std::map<std::string, Sum> sums;
+  nlohmann::json json = {{"machine", machine_json(*device, ceilings)},
+                         {"hold", name_of(form.hold)},
+                         {"factors", name_of(form.factors)},
+                         {"ops", nlohmann::json::array()}};
+  std::string text = machine_text(*device, ceilings) + fmt::format("weights held as {}, factors of products {}; processor time by thread\n",
+                                                                   name_of(form.hold), name_of(form.factors));
+  for (const Case& c : cases) {
+    if (options.progress) options.progress({.phase = "measure", .done = &c - cases.data(), .total = int64_t(cases.size())});
+    BenchTime time;
+    {
+      const std::function<void()> run = c.make(*device, form);
+      time = time_of(options.repeats, run);
+    }
+    device->release_cached();
+    const double processor = time.processor_seconds / threads;
+    const double least = c.flop > 0 ? c.flop * 1e-9 / peak : double(c.bytes) * 1e-9 / ceilings.read_gbs;
+    const double rate = (c.flop > 0 ? c.flop : double(c.bytes)) * 1e-9 / time.seconds;
+    for (const auto& [work, calls] : c.calls) {
+      const double n = double(calls);
+      Sum& sum = sums[work];
+      sum.seconds += n * time.seconds, sum.processor += n * processor, sum.flop += n * c.flop, sum.least += n * least;
+    }
+    json["ops"].push_back({{"op", c.name()},
+                           {"kind", c.op},
+                           {"x", std::vector<int64_t>(c.x.begin(), c.x.end())},
+                           {"y", std::vector<int64_t>(c.y.begin(), c.y.end())},
+                           {"weight", std::vector<int64_t>(c.w.begin(), c.w.end())},
+                           {"calls", c.calls},
+                           {"seconds", time.seconds},
+                           {"processor_seconds", processor},
+                           {c.flop > 0 ? "gflops" : "gbs", rate},
+                           {"fraction", least / time.seconds}});
+    text += fmt::format("{:48} {:10.3f} ms {:8.1f} {:<8} {:5.2f}   processor {:10.3f} ms {:5.2f} ", c.name(), time.seconds * 1e3, rate,
+                        c.flop > 0 ? "GFLOP/s" : "GB/s", least / time.seconds, processor * 1e3, least / processor);
+    for (const auto& [work, calls] : c.calls) text += fmt::format("  {} × {}", work, calls);
+    text += "\n";
+  }
+  for (const auto& [work, s] : sums) {
+    json["sums"][work] = {
+        {"seconds", s.seconds}, {"processor_seconds", s.processor}, {"gflop", s.flop * 1e-9}, {"fraction", s.least / s.seconds}};
+    text += fmt::format("{:11} sum: {:.3f} s, {:.0f} GFLOP, {:.2f} of the ceilings   processor {:.3f} s {:.2f}\n", work, s.seconds,
+                        s.flop * 1e-9, s.least / s.seconds, s.processor, s.least / s.processor);
+  }
+  return {.text = text, .json = json.dump()};
+}
+
+}  // namespace hearth::api

@@ -1,0 +1,177 @@
+// `hearth bench blocks`, `threads`, `paths`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "api/bench.h"
+#include "backends/backends.h"
+#include "core/threads.h"
+
+namespace hearth::api {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The time of each outermost block of a part, in the order of the first run. The decoder is taken apart: its row holds what its
+// inner blocks leave of it.
+struct Blocks : Products {
+  using Products::Products;
+  struct Row {
+    std::string name;
+    double flop = 0, least = 0;
+    std::vector<double> seconds;
+  };
+  struct Open {
+    std::string name;
+    Clock::time_point start = Clock::now();
+    double flop = 0, least = 0, inner_seconds = 0;
+  };
+
+  void on_enter(std::string_view path) override {
+    if (++depth > 1 && !(depth == 2 && open.front().name == "decoder")) return;
+    settle();
+    open.push_back({std::string(path)});
+  }
+  void on_leave() override {
+    if (--depth >= int64_t(open.size())) return;
+    settle();
+    const Open ended = std::move(open.back());
+    open.pop_back();
+    const double seconds = std::chrono::duration<double>(Clock::now() - ended.start).count();
+    if (!open.empty()) open.back().inner_seconds += seconds;
+    auto row = std::ranges::find(rows, ended.name, &Row::name);
+    if (row == rows.end()) row = rows.insert(row, {ended.name, ended.flop, ended.least, {}});
+    row->seconds.push_back(seconds - ended.inner_seconds);
+  }
+  // What ran since the last begin or end is the innermost block's.
+  void settle() {
+    if (!open.empty()) open.back().flop += flop, open.back().least += least;
+    flop = least = 0;
+  }
+
+  int64_t depth = 0;
+  std::vector<Open> open;
+  std::vector<Row> rows;
+};
+
+struct Step : BenchTime {
+  double least = 0;
+};
+
+// A step of the denoiser on a device of its own.
+Step measure_step(const BenchOptions& options, const BenchFolder& folder, Backend& device, const Ceilings& ceilings) {
+  const parts::Unet unet = folder.unet(device);
+  const std::function<void()> run = folder.unet_run(unet, device);
+  Products products(ceilings);
+  {
+    const ObserverScope scope(products);
+    run();
+  }
+  return {time_of(options.repeats, run), products.least};
+}
+
+}  // namespace
+
+Bench bench_blocks(const BenchOptions& options) {
+  const auto device = make_backend({.name = options.device, .features = options.path, .threads = options.threads});
+  const BenchFolder folder(options, {"text_encoder", "unet", "vae"});
+  folder.latents();
+  const Ceilings ceilings = measure_ceilings(*device);
+  nlohmann::json json = {{"machine", machine_json(*device, ceilings)}, {"blocks", nlohmann::json::array()}};
+  std::string text = machine_text(*device, ceilings);
+  int64_t done = 0;
+  const auto measure = [&](const char* part, const std::function<void()>& run) {
+    if (options.progress) options.progress({.phase = "measure", .done = done++, .total = 3});
+    run();
+    Blocks blocks(ceilings);
+    const ObserverScope scope(blocks);
+    for (int i = 0; i < options.repeats; ++i) run();
+    for (Blocks::Row& row : blocks.rows) {
+      std::ranges::sort(row.seconds);
+      const double seconds = row.seconds[row.seconds.size() / 2];
+      nlohmann::json entry = {{"part", part}, {"block", row.name}, {"seconds", seconds}, {"gflop", row.flop * 1e-9}};
+      text += fmt::format("{:<10} {:<34} {:10.4f} s", part, row.name, seconds);
+      if (row.flop > 0) {
+        entry["fraction"] = row.least / seconds;
+        text += fmt::format(" {:8.1f} GFLOP  {:5.2f} of the ceiling", row.flop * 1e-9, row.least / seconds);
+      }
+      text += "\n";
+      json["blocks"].push_back(entry);
+    }
+  };
+  {
+    const auto model = folder.text(*device);
+    measure("text", folder.text_run(model));
+  }
+  {
+    const auto model = folder.unet(*device);
+    measure("unet_step", folder.unet_run(model, *device));
+  }
+  const auto model = folder.vae(*device);
+  measure("vae_decode", folder.vae_run(model, *device));
+  return {.text = text, .json = json.dump()};
+}
+
+// 1, 2, 4, … and all of them.
+Bench bench_threads(const BenchOptions& options) {
+  const int all = make_backend({.name = options.device, .features = options.path, .threads = options.threads})->threads().size();
+  std::vector<int> counts;
+  for (int n = 1; n < all; n *= 2) counts.push_back(n);
+  counts.push_back(all);
+  const BenchFolder folder(options, {"unet"});
+  folder.latents();
+  nlohmann::json json = {{"threads", nlohmann::json::array()}};
+  std::string text = "UNet step\n";
+  double one = 0;
+  for (const int n : counts) {
+    if (options.progress) options.progress({.phase = "measure", .done = int64_t(json["threads"].size()), .total = int64_t(counts.size())});
+    const auto device = make_backend({.name = options.device, .features = options.path, .threads = n});
+    const Ceilings ceilings = measure_ceilings(*device);
+    const Step step = measure_step(options, folder, *device, ceilings);
+    if (n == 1) one = step.seconds;
+    const double speedup = one / step.seconds;
+    json["machine"] = machine_json(*device, ceilings);
+    json["threads"].push_back({{"threads", n},
+                               {"seconds", step.seconds},
+                               {"processor_seconds", step.processor_seconds},
+                               {"speedup", speedup},
+                               {"efficiency", speedup / n},
+                               {"fraction", step.least / step.seconds},
+                               {"matrix_gflops", ceilings.matrix_gflops}});
+    text += fmt::format("{:4} threads {:9.3f} s  processor {:9.3f} s  {:5.2f} × one thread, {:3.0f} % efficient, {:.2f} of the ceiling\n",
+                        n, step.seconds, step.processor_seconds, speedup, 100 * speedup / n, step.least / step.seconds);
+  }
+  return {.text = text, .json = json.dump()};
+}
+
+Bench bench_paths(const BenchOptions& options) {
+  const BenchFolder folder(options, {"unet"});
+  folder.latents();
+  nlohmann::json json = {{"paths", nlohmann::json::array()}};
+  std::string text = "UNet step\n";
+  for (const char* path : {"avx2", "avx512", "avx512bf16", "amx"}) {
+    if (!cpu_path_available(path)) {
+      json["paths"].push_back({{"path", path}, {"available", false}});
+      text += fmt::format("{:<11} not on this processor\n", path);
+      continue;
+    }
+    const auto device = make_backend({.name = options.device, .features = path, .threads = options.threads});
+    const Ceilings ceilings = measure_ceilings(*device);
+    const Step step = measure_step(options, folder, *device, ceilings);
+    json["machine"] = machine_json(*device, ceilings);
+    json["paths"].push_back({{"path", path},
+                             {"available", true},
+                             {"seconds", step.seconds},
+                             {"processor_seconds", step.processor_seconds},
+                             {"matrix_gflops", ceilings.matrix_gflops},
+                             {"bf16_gflops", ceilings.bf16_gflops},
+                             {"fraction", step.least / step.seconds}});
+    text += fmt::format("{:<11} {:9.3f} s  processor {:9.3f} s  {:.2f} of its ceiling\n", path, step.seconds, step.processor_seconds,
+                        step.least / step.seconds);
+  }
+  return {.text = text, .json = json.dump()};
+}
+
+}  // namespace hearth::api
