@@ -40,7 +40,7 @@ std::string Case::name() const {
     const char* how = y[1] > x[1] ? " upsampled" : y[1] < x[1] ? " stride 2" : "";
     return fmt::format("conv {}x{} {}->{} at {}{} batch {}", w[2], w[3], x[3], y[3], x[1], how, x[0]);
   }
-  if (op == "linear") return fmt::format("linear {}x{}->{}", x.numel() / x[-1], x[-1], w[0]);
+  if (op == "linear") return fmt::format("linear {}x{}->{}{}", x.numel() / x[-1], x[-1], w[0], y[-1] == w[0] ? "" : " geglu");
   if (op == "attention") return fmt::format("attention {}x{} heads {}x{} size {}", x[0], x[2], x[1], keys(), x[3]);
   return fmt::format("{} {} -> {}", op, x, y);
 }
@@ -60,10 +60,12 @@ Tensor filled(Backend& device, const Shape& shape, float scale = 1) {
 std::function<void()> Case::make(Backend& device, const WeightForm& form) const {
   const Tensor in = filled(device, x);
   if (w.rank() > 0) {
-    const WeightKind kind = w.rank() == 4 ? WeightKind::conv2d : WeightKind::linear;
+    const WeightKind kind = w.rank() == 4 ? WeightKind::conv2d : y[-1] == w[0] ? WeightKind::linear : WeightKind::glu;
     const Tensor values = filled(device, w, 1 / std::sqrt(float(w.numel() / w[0]))), bias = filled(device, {w[0]});
-    const Weight weight{.name = "w", .shape = w, .form = form, .prepared = device.prepare(values, kind, form), .backend = &device};
+    const Weight weight{
+        .name = "w", .shape = w, .form = form, .prepared = device.prepare(values, kind, form), .backend = &device, .kind = kind};
     if (kind == WeightKind::linear) return [=] { ops::linear(in, weight, bias); };
+    if (kind == WeightKind::glu) return [=] { ops::linear(in, weight, bias, {.activation = Activation::gelu}); };
     ConvSpec spec = ConvSpec::same(w[2]);
     if (y[1] > x[1]) spec.resize_to = {y[1], y[2]};
     if (y[1] < x[1]) spec.stride = 2;

@@ -22,11 +22,13 @@ class ThreadPool;
 
 enum class Activation { none, silu, gelu, gelu_tanh, quick_gelu, relu };  // gelu is the exact form, with erf
 
-// What happens to a product before it is stored, in f32:  y = act(α·acc + bias + per_image) + residual
+// What happens to a product before it is stored, in f32 and in this order:  y = gate · act(α·acc + bias + per_image) + residual
+// With a weight of WeightKind::glu, (a, b) = α·acc + bias + per_image and y = gate · a · act(b) + residual.
 struct Epilogue {
   float alpha = 1;
   Activation activation = Activation::none;
-  Tensor per_image;          // [B, C] f32: added to every position of image b (time embedding); may be undefined
+  Tensor per_image;          // [B, w.out()] f32: added to every position of image b (time embedding); may be undefined
+  Tensor gate;               // [B, w.outputs()] f32: a factor for every position of image b (adaptive norms); may be undefined
   Tensor residual;           // the shape of y; may be undefined
   std::optional<DType> out;  // dtype of y; that of x when not given
 };
@@ -36,6 +38,16 @@ struct ConvSpec {
   std::array<int64_t, 4> padding{};        // top, left, bottom, right; zeros
   std::array<int64_t, 2> resize_to{0, 0};  // when set: x is first resized to this [H, W] by nearest neighbour
   static ConvSpec same(int64_t kernel) { return {.padding = {kernel / 2, kernel / 2, kernel / 2, kernel / 2}}; }
+};
+
+// GroupNorm on the way into a product or convolution:  x ← act(x̂·gamma + beta), the statistics over all of x as in group_norm.
+// In f32 and not rounded to the dtype of x. A large normalised x need never exist as a whole.
+struct InputNorm {
+  int64_t groups = 0;  // 0: x is taken as it is
+  Tensor gamma, beta;  // [C] f32
+  float eps = 1e-5f;
+  Activation activation = Activation::none;
+  explicit operator bool() const { return groups != 0; }
 };
 
 enum class Mask { none, causal };  // causal: query t sees keys 0 … t
@@ -76,10 +88,11 @@ class Backend {
   }
 
   // --- matmul, conv -----------------------------------------------------------------------------------------------
-  // x [B, M, K] contiguous, w [N, K], bias [N] f32 or undefined → y [B, M, N]
-  virtual void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y) = 0;
-  // x [B, H, W, C] contiguous, w [O, C, kh, kw], bias [O] f32 or undefined → y [B, H', W', O]
-  virtual void conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y) = 0;
+  // x [B, M, K] contiguous, w [N, K], bias [N] f32 or undefined → y [B, M, w.outputs()]
+  virtual void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm, Tensor& y) = 0;
+  // x [B, H, W, C] contiguous, w [O, C, kh, kw], bias [O] f32 or undefined → y [B, H', W', O]. Padding is zeros after the norm.
+  virtual void conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, const InputNorm& norm,
+                      Tensor& y) = 0;
 
   // --- attention --------------------------------------------------------------------------------------------------
   // q [B, T, N, D], k and v [B, S, N, D], the last axis dense, others strided → y [B, T, N, D] contiguous.
@@ -92,6 +105,8 @@ class Backend {
                           Tensor& y) = 0;
   // x [R, C] contiguous; statistics over C
   virtual void layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps, Tensor& y) = 0;
+  // x [R, C] contiguous, gamma [C] f32 or undefined: y = x / √(mean of x² over C + eps) · gamma
+  virtual void rms_norm(const Tensor& x, const Tensor& gamma, float eps, Tensor& y) = 0;
 
   // --- pointwise (contiguous, equal shapes) -----------------------------------------------------------------------
   virtual void activate(const Tensor& x, Activation act, Tensor& y) = 0;

@@ -10,6 +10,7 @@ namespace hearth {
 
 enum class WeightKind {
   linear,  // [out, in]
+  glu,     // [2·out, in]: rows of the values a, then of the gates b; the product ends in a · act(b) (Shazeer 2020)
   conv2d,  // [out, in, kernel height, kernel width], as checkpoints store it (OIHW)
 };
 
@@ -34,8 +35,11 @@ struct Weight {
   std::shared_ptr<const PreparedWeight> prepared;
   Backend* backend = nullptr;
 
+  WeightKind kind = WeightKind::linear;  // what `prepared` was made for
+
   explicit operator bool() const { return backend != nullptr; }
   int64_t out() const { return shape[0]; }
+  int64_t outputs() const { return kind == WeightKind::glu ? out() / 2 : out(); }  // columns of a product's result
   int64_t in() const { return shape[1]; }
 };
 

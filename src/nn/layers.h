@@ -18,10 +18,24 @@ struct Linear {
   Linear(const Scope& w, int64_t in, int64_t out, Bias b = Bias::yes)
       : weight(w.linear("weight", out, in)), bias(b == Bias::yes ? w.tensor("bias", {out}) : Tensor()) {}
 
-  Tensor operator()(const Tensor& x, const Epilogue& e = {}) const { return ops::linear(x, weight, bias, e); }
+  Tensor operator()(const Tensor& x, const Epilogue& e = {}, const InputNorm& norm = {}) const {
+    return ops::linear(x, weight, bias, e, norm);
+  }
 
   Weight weight;  // [out, in]
   Tensor bias;    // [out], undefined without bias
+};
+
+// y = a · act(b) with (a, b) = x Wᵀ + b: a gated linear unit, the value half first (Shazeer 2020).   x [..., in] → [..., out]
+struct Glu {
+  Glu(const Scope& w, int64_t in, int64_t out, Activation activation_)
+      : weight(w.glu("weight", out, in)), bias(w.tensor("bias", {2 * out})), activation(activation_) {}
+
+  Tensor operator()(const Tensor& x) const { return ops::linear(x, weight, bias, {.activation = activation}); }
+
+  Weight weight;  // [2·out, in]
+  Tensor bias;    // [2·out]
+  Activation activation;
 };
 
 // x [B, H, W, in] → [B, H', W', out]; the kernel is square.
@@ -29,7 +43,9 @@ struct Conv2d {
   Conv2d(const Scope& w, int64_t in, int64_t out, int64_t kernel, ConvSpec s = {})
       : weight(w.conv2d("weight", out, in, kernel)), bias(w.tensor("bias", {out})), spec(s) {}
 
-  Tensor operator()(const Tensor& x, const Epilogue& e = {}) const { return ops::conv2d(x, weight, bias, spec, e); }
+  Tensor operator()(const Tensor& x, const Epilogue& e = {}, const InputNorm& norm = {}) const {
+    return ops::conv2d(x, weight, bias, spec, e, norm);
+  }
   // Nearest resize to [height, width] first, without an intermediate tensor.
   Tensor resized(const Tensor& x, int64_t height, int64_t width, const Epilogue& e = {}) const {
     ConvSpec s = spec;
@@ -48,6 +64,8 @@ struct GroupNorm {
       : gamma(w.tensor("weight", {channels})), beta(w.tensor("bias", {channels})), groups(groups_), eps(eps_) {}
 
   Tensor operator()(const Tensor& x, Activation act = Activation::none) const { return ops::group_norm(x, groups, gamma, beta, eps, act); }
+  // The same, left to the layer that it feeds:  conv(norm(x, act)) = conv(x, {}, norm.input(act)).
+  InputNorm input(Activation act = Activation::none) const { return {groups, gamma, beta, eps, act}; }
 
   Tensor gamma, beta;  // [C]
   int64_t groups;

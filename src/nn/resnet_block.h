@@ -30,11 +30,11 @@ struct ResnetBlock {
     if (in != out) conv_shortcut.emplace(w / "conv_shortcut", in, out, 1);
   }
 
-  Tensor operator()(const Tensor& x, const Tensor& temb = {}) const {
+  Tensor operator()(Tensor x, const Tensor& temb = {}) const {
     const BlockScope block(path);
-    Tensor h = conv1(norm1(x, spec.activation), {.per_image = time_emb_proj ? (*time_emb_proj)(temb) : Tensor()});
-    h = norm2(h, spec.activation);
-    Tensor y = conv2(h, {.residual = conv_shortcut ? (*conv_shortcut)(x) : x});
+    const Tensor h = conv1(x, {.per_image = time_emb_proj ? (*time_emb_proj)(temb) : Tensor()}, norm1.input(spec.activation));
+    if (conv_shortcut) x = (*conv_shortcut)(x);  // a caller who moves x in has its memory back here
+    Tensor y = conv2(h, {.residual = x}, norm2.input(spec.activation));
     if (spec.output_scale != 1) y = ops::linear_combination({y}, {1 / spec.output_scale});
     tap(path, y);
     return y;

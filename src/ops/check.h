@@ -22,12 +22,24 @@ inline void require_factors(const char* op, DType factors, const Backend& backen
   fail<UnsupportedError>("{}: the backend {} {} has no products of {} factors", op, backend.name(), backend.features(), name_of(factors));
 }
 
-inline void check_epilogue(const char* op, const Epilogue& e, const Shape& out, int64_t batch) {
+inline void check_group_norm(const char* op, const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta) {
+  const int64_t C = x.size(-1);
+  if (groups < 1 || C % groups != 0) fail<ShapeError>("{}: {} groups do not divide C = {} of x {}", op, groups, C, x.shape());
+  if (!gamma || !beta) fail<ShapeError>("{}: gamma and beta are needed", op);
+  require_vector(op, "gamma", gamma, C);
+  require_vector(op, "beta", beta, C);
+}
+
+inline void check_epilogue(const char* op, const Epilogue& e, const Shape& out, const Weight& w) {
+  const int64_t batch = out.rank() > 1 ? out[0] : 1;
   if (e.residual && e.residual.shape() != out) fail<ShapeError>("{}: residual {} is added to y {}", op, e.residual.shape(), out);
   if (e.residual) require_float(op, e.residual);
-  if (e.per_image && (e.per_image.shape() != Shape{batch, out[-1]} || e.per_image.dtype() != DType::f32 || !e.per_image.contiguous()))
-    fail<ShapeError>("{}: per_image {} {} needed f32 [{}, {}] for y {}", op, name_of(e.per_image.dtype()), e.per_image.shape(), batch,
-                     out[-1], out);
+  const auto require_each = [&](const char* what, const Tensor& t, int64_t columns) {
+    if (t && (t.shape() != Shape{batch, columns} || t.dtype() != DType::f32 || !t.contiguous()))
+      fail<ShapeError>("{}: {} {} {} needed f32 [{}, {}] for y {}", op, what, name_of(t.dtype()), t.shape(), batch, columns, out);
+  };
+  require_each("per_image", e.per_image, w.out());
+  require_each("gate", e.gate, w.outputs());
   if (e.out && *e.out != DType::f32 && !is_16bit_float(*e.out)) fail<ShapeError>("{}: y cannot be {}", op, name_of(*e.out));
 }
 

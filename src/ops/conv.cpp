@@ -6,7 +6,7 @@
 
 namespace hearth::ops {
 
-Tensor conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e) {
+Tensor conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, const InputNorm& norm) {
   require_float("conv2d", x);
   const auto [B, H, W, C] = x.dims<4>();
   if (w.shape.rank() != 4) fail<ShapeError>("conv2d: weight {} {} is not [out, in, kh, kw]", w.name, w.shape);
@@ -21,14 +21,15 @@ Tensor conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSp
   if (height < w.shape[2] || width < w.shape[3])
     fail<ShapeError>("conv2d: x {} padded to {} × {} is smaller than the kernel of {} {}", x.shape(), height, width, w.name, w.shape);
   const Shape out{B, (height - w.shape[2]) / spec.stride + 1, (width - w.shape[3]) / spec.stride + 1, w.out()};
-  check_epilogue("conv2d", e, out, B);
+  check_epilogue("conv2d", e, out, w);
+  if (norm) check_group_norm("conv2d", x, norm.groups, norm.gamma, norm.beta);
 
   const OpTrace trace("conv2d", x, w.name, 2.0 * double(out.numel()) * double(C * w.shape[2] * w.shape[3]), w.form.factors);
   Tensor y = Tensor::empty(x.backend(), out, e.out.value_or(x.dtype()));
   if (y.numel() == 0) return y;
   Epilogue dense = e;
   if (e.residual) dense.residual = contiguous(e.residual);
-  x.backend().conv2d(contiguous(x), w, bias, spec, dense, y);
+  x.backend().conv2d(contiguous(x), w, bias, spec, dense, x.numel() > 0 ? norm : InputNorm(), y);
   return trace.done(y);
 }
 

@@ -1,7 +1,9 @@
 #include "ops/conv.h"
 
+#include "ops/norm.h"
 #include "ops/random_test.h"
 #include "ops/refusal_test.h"
+#include "ops/shape_ops.h"
 
 namespace hearth {
 namespace {
@@ -21,7 +23,7 @@ BACKEND_TEST(conv2d, equals_the_reference_on_random_shapes) {
     const DType dtype = random.dtype(), out = random.dtype();
     const auto x = random.normal(device, {B, H, W, C}, dtype);
     const auto w = random.weight(device, {O, C, kh, kw}, WeightKind::conv2d, random.form(device));
-    const auto bias = random.normal(device, {O}), per_image = random.normal(device, {B, O});
+    const auto bias = random.normal(device, {O}), per_image = random.normal(device, {B, O}), gate = random.normal(device, {B, O});
     const bool with_bias = random.chance(), with_image = random.chance();
     const auto act = Activation(random.between(0, 5));
     SCOPED_TRACE(fmt::format("x {} {} w {} factors {} stride {} padding {} {} {} {} resize {} {}", name_of(dtype), x.device.shape(),
@@ -34,6 +36,7 @@ BACKEND_TEST(conv2d, equals_the_reference_on_random_shapes) {
     EXPECT_CLOSE(y, ops::conv2d(x.truth, w.truth, with_bias ? bias.truth : Tensor(), spec, on_truth), test::op_tolerance(out));
     const auto residual = random.normal(device, y.shape(), random.dtype());
     on_device.residual = residual.device, on_truth.residual = residual.truth;
+    on_device.gate = gate.device, on_truth.gate = gate.truth;
     y = ops::conv2d(x.device, w.device, with_bias ? bias.device : Tensor(), spec, on_device);
     EXPECT_CLOSE(y, ops::conv2d(x.truth, w.truth, with_bias ? bias.truth : Tensor(), spec, on_truth), test::op_tolerance(out));
   }
@@ -95,6 +98,30 @@ BACKEND_TEST(conv2d, takes_views_and_gives_the_type_of_x) {
   EXPECT_EQ(ops::conv2d(half, w.device, {}, {}, {.out = DType::bf16}).dtype(), DType::bf16);
 }
 
+// The norm of the input is a group norm before the convolution: padding stays zero, a resize comes after it.
+BACKEND_TEST(conv2d, a_normalised_input_is_a_group_norm_before_it) {
+  Random random(13);
+  for (int round = 0; round < 24; ++round) {
+    const int64_t groups = random.between(1, 4), C = groups * random.between(1, round % 4 == 0 ? 40 : 5), O = round % 4 == 0 ? 66 : 7;
+    ConvSpec spec{.stride = random.between(1, 2),
+                  .padding = {random.between(0, 2), random.between(0, 2), random.between(0, 2), random.between(0, 2)}};
+    if (random.chance()) spec.resize_to = {random.between(3, 12), 8};
+    const DType dtype = random.dtype();
+    const auto x = random.normal(device, {random.between(1, 3), random.between(3, 9), random.between(3, 9), C}, dtype, 3);
+    const auto w = random.weight(device, {O, C, 3, 3}, WeightKind::conv2d, {.hold = DType::f32});
+    const auto gamma = random.normal(device, {C}), beta = random.normal(device, {C}), bias = random.normal(device, {O});
+    const auto act = random.chance() ? Activation::silu : Activation::none;
+    SCOPED_TRACE(fmt::format("x {} {} groups {} stride {}", name_of(dtype), x.device.shape(), groups, spec.stride));
+    const Tensor y =
+        ops::conv2d(x.device, w.device, bias.device, spec, {.out = DType::f32}, {groups, gamma.device, beta.device, 1e-3f, act});
+    // The norm's result is not rounded to the type of x.
+    const Tensor wide = ops::cast(x.device, DType::f32), wide_truth = ops::cast(x.truth, DType::f32);
+    EXPECT_CLOSE(y, ops::conv2d(ops::group_norm(wide_truth, groups, gamma.truth, beta.truth, 1e-3f, act), w.truth, bias.truth, spec), 2e-6);
+    EXPECT_EQ(y.to_vector(),
+              ops::conv2d(ops::group_norm(wide, groups, gamma.device, beta.device, 1e-3f, act), w.device, bias.device, spec).to_vector());
+  }
+}
+
 BACKEND_TEST(conv2d, refuses_what_does_not_fit) {
   Random random(12);
   const auto w = random.weight(device, {4, 3, 3, 3}, WeightKind::conv2d, {});
@@ -118,6 +145,11 @@ BACKEND_TEST(conv2d, refuses_what_does_not_fit) {
             "conv2d: x [1, 5, 5, 3] cannot be resized to 5 × 0");
   EXPECT_THROW(ops::conv2d(Tensor::zeros(device, {1, 0, 5, 3}), w.device, {}, {.resize_to = {5, 5}}), ShapeError);
   EXPECT_THROW(ops::conv2d(Tensor::zeros(device, {1, 5, 0, 3}), w.device, {}, {.resize_to = {5, 5}}), ShapeError);
+  const Tensor v3 = Tensor::zeros(device, {3});
+  EXPECT_THROW(ops::conv2d(x, w.device, {}, {}, {}, {.groups = 2, .gamma = v3, .beta = v3}), ShapeError);
+  EXPECT_THROW(ops::conv2d(x, w.device, {}, {}, {}, {.groups = -1, .gamma = v3, .beta = v3}), ShapeError);
+  EXPECT_THROW(ops::conv2d(x, w.device, {}, {}, {}, {.groups = 1, .gamma = v3}), ShapeError);
+  EXPECT_THROW(ops::conv2d(x, w.device, {}, {}, {}, {.groups = 1, .gamma = v3, .beta = Tensor::zeros(device, {4})}), ShapeError);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 constexpr double limit = 1e-6;
 
 Weight weight_of(Backend& device, const Tensor& w, WeightKind kind) {
-  return {.name = "w", .shape = w.shape(), .prepared = device.prepare(w, kind, {}), .backend = &device};
+  return {.name = "w", .shape = w.shape(), .prepared = device.prepare(w, kind, {}), .backend = &device, .kind = kind};
 }
 
 BACKEND_TEST(ops_golden, linear) {
@@ -30,6 +30,36 @@ BACKEND_TEST(ops_golden, linear) {
                             .per_image = golden.tensor("linear.per_image"),
                             .residual = golden.tensor("linear.residual")}),
                golden.values("linear.full"), limit);
+}
+
+BACKEND_TEST(ops_golden, gated_linear_units) {
+  const test::Golden golden(__FILE__, "ops", device);
+  const Weight w = weight_of(device, golden.tensor("glu.w"), WeightKind::glu);
+  const Tensor x = golden.tensor("glu.x"), bias = golden.tensor("glu.b");
+  EXPECT_CLOSE(ops::linear(x, w, bias, {.activation = Activation::gelu}), golden.values("glu.gelu"), limit);
+  EXPECT_CLOSE(ops::linear(x, w, bias,
+                           {.alpha = 0.5f,
+                            .activation = Activation::silu,
+                            .per_image = golden.tensor("glu.per_image"),
+                            .residual = golden.tensor("glu.residual")}),
+               golden.values("glu.full"), limit);
+}
+
+BACKEND_TEST(ops_golden, gates) {
+  const test::Golden golden(__FILE__, "ops", device);
+  const Tensor kernel = golden.tensor("gate.w"), x = golden.tensor("gate.x"), bias = golden.tensor("gate.b"),
+               gate = golden.tensor("gate.gate");
+  const Weight w = weight_of(device, kernel, WeightKind::linear), point = weight_of(device, kernel.view({9, 7, 1, 1}), WeightKind::conv2d);
+  const Epilogue full{.activation = Activation::gelu, .gate = gate, .residual = golden.tensor("gate.residual")};
+  EXPECT_CLOSE(ops::linear(x, w, bias, full), golden.values("gate.linear"), limit);
+  EXPECT_CLOSE(ops::linear(x, w, bias, {.gate = gate}), golden.values("gate.alone"), limit);
+  EXPECT_CLOSE(ops::conv2d(x.view({2, 5, 1, 7}), point, bias, {}, {.gate = gate}), golden.values("gate.alone"), limit);
+}
+
+BACKEND_TEST(ops_golden, rms_norm) {
+  const test::Golden golden(__FILE__, "ops", device);
+  EXPECT_CLOSE(ops::rms_norm(golden.tensor("rms.x"), golden.tensor("rms.gamma"), 1e-6f), golden.values("rms.y"), limit);
+  EXPECT_CLOSE(ops::rms_norm(golden.tensor("rms.x"), {}, 0.5f), golden.values("rms.plain"), limit);
 }
 
 BACKEND_TEST(ops_golden, conv2d) {

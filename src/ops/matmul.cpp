@@ -6,7 +6,7 @@
 
 namespace hearth::ops {
 
-Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e) {
+Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm) {
   require_float("linear", x);
   if (w.shape.rank() != 2) fail<ShapeError>("linear: weight {} {} is not a matrix [out, in]", w.name, w.shape);
   const int64_t N = w.out(), K = w.in();
@@ -15,17 +15,20 @@ Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilog
   if (K < 1) fail<ShapeError>("linear: weight {} {} has no inputs", w.name, w.shape);
   require_vector("linear", "bias", bias, N);
 
-  const Shape out = x.shape().with_last(N);
+  if (w.kind == WeightKind::glu && N % 2 != 0) fail<ShapeError>("linear: weight {} {} is not [2·out, in]", w.name, w.shape);
+  const Shape out = x.shape().with_last(w.outputs());
   const int64_t B = x.rank() > 1 ? x.size(0) : 1;
-  check_epilogue("linear", e, out, B);
-  const OpTrace trace("linear", x, w.name, 2.0 * double(out.numel()) * double(K), w.form.factors);
+  check_epilogue("linear", e, out, w);
+  if (norm && x.rank() < 2) fail<ShapeError>("linear: x {} is to be normalised, needed [B, ..., K]", x.shape());
+  if (norm) check_group_norm("linear", x, norm.groups, norm.gamma, norm.beta);
+  const OpTrace trace("linear", x, w.name, 2.0 * double(x.numel()) * double(N), w.form.factors);
   const int64_t rows = x.numel() / K;
   Tensor y = Tensor::empty(x.backend(), out, e.out.value_or(x.dtype()));
   if (y.numel() == 0) return y;
   Epilogue flat = e;
-  if (e.residual) flat.residual = contiguous(e.residual).view({B, rows / B, N});
-  Tensor flat_y = y.view({B, rows / B, N});
-  x.backend().linear(contiguous(x).view({B, rows / B, K}), w, bias, flat, flat_y);
+  if (e.residual) flat.residual = contiguous(e.residual).view({B, rows / B, w.outputs()});
+  Tensor flat_y = y.view({B, rows / B, w.outputs()});
+  x.backend().linear(contiguous(x).view({B, rows / B, K}), w, bias, flat, norm, flat_y);
   return trace.done(y);
 }
 

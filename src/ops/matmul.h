@@ -5,10 +5,12 @@
 
 namespace hearth::ops {
 
-// y = act(α · x Wᵀ + bias + per_image) + residual.
+// y = gate · act(α · x Wᵀ + bias + per_image) + residual; with a weight of WeightKind::glu [2N, K] the activation is a · act(b) where
+// (a, b) = α · x Wᵀ + bias + per_image, bias and per_image of 2N columns (GEGLU: act = gelu).
 // x [..., K], w [N, K], bias [N] f32 or undefined → y [..., N] of dtype e.out (default: x's).
-// e.residual has the shape of y; e.per_image is [B, N] where B is x's first axis. f32 accumulation.
-// ShapeError unless w is a linear weight whose K fits x, and the epilogue's tensors fit y.
-Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias = {}, const Epilogue& e = {});
+// e.residual has the shape of y; e.per_image and e.gate are [B, N] where B is x's first axis. f32 accumulation.
+// `norm`, where given, is applied to x [B, ..., K] first, without a tensor of its size where x is large.
+// ShapeError unless w is a linear weight whose K fits x, and the epilogue's and the norm's tensors fit.
+Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias = {}, const Epilogue& e = {}, const InputNorm& norm = {});
 
 }  // namespace hearth::ops

@@ -1,7 +1,10 @@
 #include "ops/matmul.h"
 
+#include "ops/norm.h"
+#include "ops/pointwise.h"
 #include "ops/random_test.h"
 #include "ops/refusal_test.h"
+#include "ops/shape_ops.h"
 
 namespace hearth {
 namespace {
@@ -19,21 +22,23 @@ BACKEND_TEST(linear, equals_the_reference_on_random_shapes) {
     const auto w = random.weight(device, {N, K}, WeightKind::linear, form);
     const auto bias = random.normal(device, {N}), per_image = random.normal(device, {B, N}),
                residual = random.normal(device, {B, M, N}, random.dtype());
-    const bool with_bias = random.chance(), with_image = random.chance(), with_residual = random.chance();
+    const auto gate = random.normal(device, {B, N});
+    const bool with_bias = random.chance(), with_image = random.chance(), with_gate = random.chance(), with_residual = random.chance();
     const auto act = Activation(random.between(0, 5));
-    const auto run = [&](const Tensor& in, const Weight& weight, const Tensor& b, const Tensor& image, const Tensor& r) {
+    const auto run = [&](const Tensor& in, const Weight& weight, const Tensor& b, const Tensor& image, const Tensor& g, const Tensor& r) {
       return ops::linear(in, weight, with_bias ? b : Tensor(),
                          {.alpha = 0.7f,
                           .activation = act,
                           .per_image = with_image ? image : Tensor(),
+                          .gate = with_gate ? g : Tensor(),
                           .residual = with_residual ? r : Tensor(),
                           .out = out});
     };
     SCOPED_TRACE(fmt::format("B {} M {} K {} N {} x {} w {} factors {} y {} act {}", B, M, K, N, name_of(dtype), name_of(form.hold),
                              name_of(form.factors), name_of(out), int(act)));
-    const Tensor y = run(x.device, w.device, bias.device, per_image.device, residual.device);
+    const Tensor y = run(x.device, w.device, bias.device, per_image.device, gate.device, residual.device);
     EXPECT_EQ(y.dtype(), out);
-    EXPECT_CLOSE(y, run(x.truth, w.truth, bias.truth, per_image.truth, residual.truth), test::op_tolerance(out));
+    EXPECT_CLOSE(y, run(x.truth, w.truth, bias.truth, per_image.truth, gate.truth, residual.truth), test::op_tolerance(out));
   }
 }
 
@@ -86,6 +91,71 @@ BACKEND_TEST(linear, G18_weights_are_out_by_in) {
   EXPECT_EQ(ops::linear(Tensor::from(device, {1, 3}, std::vector<float>{1, 10, 100}), weight).to_vector(), (std::vector<float>{321, 654}));
 }
 
+BACKEND_TEST(linear, a_normalised_input_is_a_group_norm_before_it) {
+  Random random(4);
+  for (int round = 0; round < 12; ++round) {
+    const int64_t groups = random.between(1, 4), K = groups * random.between(1, 30), N = random.between(1, 40);
+    const DType dtype = random.dtype();
+    const auto x = random.normal(device, {random.between(1, 3), random.between(1, 9), random.between(2, 9), K}, dtype, 3);
+    const auto w = random.weight(device, {N, K}, WeightKind::linear, {.hold = DType::f32});
+    const auto gamma = random.normal(device, {K}), beta = random.normal(device, {K});
+    SCOPED_TRACE(fmt::format("x {} {} groups {}", name_of(dtype), x.device.shape(), groups));
+    const Tensor y = ops::linear(x.device, w.device, {}, {.out = DType::f32}, {groups, gamma.device, beta.device, 1e-3f, Activation::gelu});
+    const Tensor wide = ops::cast(x.device, DType::f32), wide_truth = ops::cast(x.truth, DType::f32);
+    EXPECT_CLOSE(y, ops::linear(ops::group_norm(wide_truth, groups, gamma.truth, beta.truth, 1e-3f, Activation::gelu), w.truth), 2e-6);
+    EXPECT_EQ(y.to_vector(),
+              ops::linear(ops::group_norm(wide, groups, gamma.device, beta.device, 1e-3f, Activation::gelu), w.device).to_vector());
+  }
+}
+
+BACKEND_TEST(linear, gated_units_equal_the_reference_on_random_shapes) {
+  Random random(5);
+  for (int round = 0; round < 40; ++round) {
+    const int64_t B = random.between(1, 3), M = random.between(1, 30), K = random.between(1, round % 7 == 0 ? 1100 : 90),
+                  N = random.between(1, 70);
+    const DType dtype = random.dtype(), out = random.dtype();
+    const auto x = random.normal(device, {B, M, K}, dtype);
+    const auto w = random.weight(device, {2 * N, K}, WeightKind::glu, random.form(device));
+    const auto bias = random.normal(device, {2 * N}), image = random.normal(device, {B, 2 * N}),
+               residual = random.normal(device, {B, M, N}, random.dtype());
+    const auto gate = random.normal(device, {B, N});
+    const bool with_bias = random.chance(), with_image = random.chance(), with_gate = random.chance(), with_residual = random.chance();
+    const auto act = Activation(random.between(0, 5));
+    const auto run = [&](const Tensor& in, const Weight& weight, const Tensor& b, const Tensor& i, const Tensor& g, const Tensor& r) {
+      return ops::linear(in, weight, with_bias ? b : Tensor(),
+                         {.alpha = 0.7f,
+                          .activation = act,
+                          .per_image = with_image ? i : Tensor(),
+                          .gate = with_gate ? g : Tensor(),
+                          .residual = with_residual ? r : Tensor(),
+                          .out = out});
+    };
+    SCOPED_TRACE(fmt::format("B {} M {} K {} N {} x {} w {} y {} act {}", B, M, K, N, name_of(dtype), name_of(w.device.form.hold),
+                             name_of(out), int(act)));
+    const Tensor y = run(x.device, w.device, bias.device, image.device, gate.device, residual.device);
+    EXPECT_EQ(y.shape(), (Shape{B, M, N}));
+    EXPECT_CLOSE(y, run(x.truth, w.truth, bias.truth, image.truth, gate.truth, residual.truth), test::op_tolerance(out));
+  }
+}
+
+// The tensor between the product and its gating is gone; its rounding to f32 was none.
+BACKEND_TEST(linear, geglu_in_the_epilogue_has_the_bits_of_geglu_after_it) {
+  Random random(6);
+  for (const int64_t N : {1, 7, 8, 9, 15, 16, 17, 24, 25, 33, 80}) {
+    const WeightForm form = random.form(device);
+    const Tensor x = random.normal(device, {2, 21, 96}).device, w = random.normal(device, {2 * N, 96}).device,
+                 bias = random.normal(device, {2 * N}).device;
+    const auto weight = [&](WeightKind kind) {
+      return Weight{
+          .name = "w", .shape = w.shape(), .form = form, .prepared = device.prepare(w, kind, form), .backend = &device, .kind = kind};
+    };
+    const std::vector<float> fused = ops::linear(x, weight(WeightKind::glu), bias, {.activation = Activation::gelu}).to_vector(),
+                             apart = ops::geglu(ops::linear(x, weight(WeightKind::linear), bias)).to_vector();
+    if (device.name() == "reference") EXPECT_CLOSE(fused, apart, 2e-7);  // its sums are f64: here they were rounded
+    else EXPECT_EQ(fused, apart) << N;
+  }
+}
+
 BACKEND_TEST(linear, refuses_what_does_not_fit) {
   Random random(3);
   const auto w = random.weight(device, {6, 10}, WeightKind::linear, {});
@@ -102,6 +172,8 @@ BACKEND_TEST(linear, refuses_what_does_not_fit) {
   EXPECT_THROW(ops::linear(x, w.device, Tensor::zeros(device, {6}, DType::f16)), ShapeError);
   EXPECT_THROW(ops::linear(x, w.device, v6, {.residual = Tensor::zeros(device, {6, 2})}), ShapeError);
   EXPECT_THROW(ops::linear(x, w.device, v6, {.per_image = Tensor::zeros(device, {3, 6})}), ShapeError);
+  EXPECT_THROW(ops::linear(x, w.device, v6, {.gate = Tensor::zeros(device, {3, 6})}), ShapeError);
+  EXPECT_THROW(ops::linear(x, w.device, v6, {.gate = Tensor::zeros(device, {2, 6}, DType::bf16)}), ShapeError);
   EXPECT_THROW(ops::linear(x, w.device, v6, {.out = DType::i32}), ShapeError);
   EXPECT_EQ(test::refusal([&] { ops::linear(Tensor(), w.device); }), "linear: x is undefined");
   EXPECT_EQ(test::refusal([&] { ops::linear(Tensor::zeros(device, {}), w.device); }),
@@ -112,6 +184,16 @@ BACKEND_TEST(linear, refuses_what_does_not_fit) {
   EXPECT_THROW(ops::linear(x, w.device, columns.slice(1, 0, 1).permute({1, 0}).slice(0, 0, 1)), ShapeError);
   EXPECT_THROW(ops::linear(x, w.device, v6, {.per_image = columns.permute({1, 0})}), ShapeError);
   EXPECT_THROW(ops::linear(x, w.device, v6, {.per_image = Tensor::zeros(device, {2, 6}, DType::f16)}), ShapeError);
+  EXPECT_THROW(ops::linear(x, random.weight(device, {5, 10}, WeightKind::glu, {.hold = DType::f32}).device), ShapeError);
+  const auto glu = random.weight(device, {6, 10}, WeightKind::glu, {.hold = DType::f32});
+  EXPECT_THROW(ops::linear(x, glu.device, Tensor::zeros(device, {3})), ShapeError);
+  EXPECT_THROW(ops::linear(x, glu.device, {}, {.residual = Tensor::zeros(device, {2, 6})}), ShapeError);
+  EXPECT_THROW(ops::linear(x, glu.device, {}, {.per_image = Tensor::zeros(device, {2, 3})}), ShapeError);
+  EXPECT_THROW(ops::linear(x, glu.device, {}, {.gate = Tensor::zeros(device, {2, 6})}), ShapeError);
+  const Tensor v10 = Tensor::zeros(device, {10});
+  EXPECT_THROW(ops::linear(x, w.device, v6, {}, {.groups = 3, .gamma = v10, .beta = v10}), ShapeError);
+  EXPECT_THROW(ops::linear(x, w.device, v6, {}, {.groups = 2, .gamma = v10, .beta = v6}), ShapeError);
+  EXPECT_THROW(ops::linear(v10, w.device, v6, {}, {.groups = 2, .gamma = v10, .beta = v10}), ShapeError);
   EXPECT_THROW(ops::linear(Tensor::zeros(device, {2, 10}, DType::i32), w.device), ShapeError);
 }
 

@@ -24,6 +24,8 @@ BACKEND_TEST(norm, equals_the_reference_on_random_shapes) {
                  ops::group_norm(x.truth, groups, gamma.truth, beta.truth, 1e-5f, act), test::op_tolerance(dtype));
     EXPECT_CLOSE(ops::layer_norm(x.device, gamma.device, beta.device, 1e-6f), ops::layer_norm(x.truth, gamma.truth, beta.truth, 1e-6f),
                  test::op_tolerance(dtype));
+    EXPECT_CLOSE(ops::rms_norm(x.device, gamma.device, 1e-6f), ops::rms_norm(x.truth, gamma.truth, 1e-6f), test::op_tolerance(dtype));
+    EXPECT_CLOSE(ops::rms_norm(x.device, {}, 2), ops::rms_norm(x.truth, {}, 2), test::op_tolerance(dtype));
   }
 }
 
@@ -58,6 +60,23 @@ BACKEND_TEST(norm, G17_the_variance_is_biased_and_eps_is_inside_the_root) {
   EXPECT_CLOSE(ops::layer_norm(x, one, zero, 0), (std::vector<float>{-1, 1}), 1e-7);
   EXPECT_CLOSE(ops::layer_norm(x, one, zero, 16), (std::vector<float>{-0.6f, 0.6f}), 1e-7);
   EXPECT_CLOSE(ops::group_norm(x, 1, one, zero, 16), (std::vector<float>{-0.6f, 0.6f}), 1e-7);
+}
+
+// A residual stream has a few channels thousands of times as large as the rest; in long rows every square counts.
+BACKEND_TEST(norm, root_mean_squares_of_long_rows_in_every_type) {
+  Random random(34);
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    auto x = random.normal(device, {3, 8193}, dtype);
+    const auto gamma = random.normal(device, {8193});
+    SCOPED_TRACE(name_of(dtype));
+    EXPECT_CLOSE(ops::rms_norm(x.device, gamma.device, 1e-5f), ops::rms_norm(x.truth, gamma.truth, 1e-5f), test::op_tolerance(dtype));
+    if (dtype != DType::f32) continue;
+    for (Tensor* t : {&x.device, &x.truth}) t->data<float>()[8192] = 3000;
+    EXPECT_CLOSE(ops::rms_norm(x.device, gamma.device, 1e-5f), ops::rms_norm(x.truth, gamma.truth, 1e-5f), 2e-6);
+  }
+  const Tensor three = Tensor::from(device, {1, 2}, std::vector<float>{-3, 3});
+  EXPECT_CLOSE(ops::rms_norm(three, {}, 16), (std::vector<float>{-0.6f, 0.6f}), 1e-7);  // eps inside the root, no mean taken off
+  EXPECT_CLOSE(ops::rms_norm(Tensor::from(device, {1, 2}, std::vector<float>{4, 4}), {}, 0), (std::vector<float>{1, 1}), 1e-7);
 }
 
 BACKEND_TEST(norm, constant_input_gives_beta) {
@@ -101,6 +120,9 @@ BACKEND_TEST(norm, refuses_what_does_not_fit) {
   EXPECT_THROW(ops::group_norm(x, 2, Tensor(), v6, 1e-5f), ShapeError);
   EXPECT_EQ(test::refusal([&] { ops::group_norm(v6, 2, v6, v6, 1e-5f); }), "group_norm: x [6] needed [B, ..., C]");
   EXPECT_THROW(ops::layer_norm(x, v6, v5, 1e-5f), ShapeError);
+  EXPECT_THROW(ops::rms_norm(x, v5, 1e-5f), ShapeError);
+  EXPECT_THROW(ops::rms_norm(x, Tensor::zeros(device, {6}, DType::f16), 1e-5f), ShapeError);
+  EXPECT_THROW(ops::rms_norm(Tensor::zeros(device, {6}, DType::i32), v6, 1e-5f), ShapeError);
   EXPECT_THROW(ops::layer_norm(x, v5, v6, 1e-5f), ShapeError);
   EXPECT_THROW(ops::layer_norm(x, Tensor(), v6, 1e-5f), ShapeError);
   EXPECT_THROW(ops::layer_norm(x, v6, Tensor(), 1e-5f), ShapeError);

@@ -42,7 +42,8 @@ class Random {
   WeightPair weight(Backend& device, const Shape& shape, WeightKind kind, const WeightForm& form) {
     const Pair w = normal(device, shape, DType::f32, 1 / std::sqrt(float(shape.numel() / shape[0])));
     const auto make = [&](Backend& backend, const Tensor& t) {
-      return Weight{.name = "w", .shape = shape, .form = form, .prepared = backend.prepare(t, kind, form), .backend = &backend};
+      return Weight{
+          .name = "w", .shape = shape, .form = form, .prepared = backend.prepare(t, kind, form), .backend = &backend, .kind = kind};
     };
     return {make(device, w.device), make(truth(), w.truth)};
   }

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -60,7 +61,19 @@ std::string hash_of(std::string_view text) {
   return hash.hex();
 }
 
-std::string_view name_of(WeightKind kind) { return kind == WeightKind::linear ? "linear" : "conv2d"; }
+constexpr std::pair<WeightKind, std::string_view> kinds[] = {
+    {WeightKind::linear, "linear"}, {WeightKind::glu, "glu"}, {WeightKind::conv2d, "conv2d"}};
+
+std::string_view name_of(WeightKind kind) {
+  return std::find_if(std::begin(kinds), std::end(kinds), [&](const auto& k) { return k.first == kind; })->second;
+}
+
+WeightKind kind_of(const Json& json) {
+  const auto name = json.get<std::string>();
+  for (const auto& [kind, own] : kinds)
+    if (name == own) return kind;
+  fail<IoError>("it holds a weight of the unknown kind '{}'", name);
+}
 
 DType type_of(const Json& name) {
   const auto type = dtype_named(name.get<std::string>());
@@ -124,7 +137,7 @@ void PackedCache::read() {
   for (const auto& [name, w] : json.at("weights").items()) {
     const std::vector<int64_t> sizes = w.at("shape");
     const Entry entry{.shape = Shape(std::span<const int64_t>(sizes)),
-                      .kind = w.at("kind") == name_of(WeightKind::linear) ? WeightKind::linear : WeightKind::conv2d,
+                      .kind = kind_of(w.at("kind")),
                       .form = {.hold = type_of(w.at("hold")), .factors = type_of(w.at("factors"))},
                       .offset = w.at("offset"),
                       .bytes = w.at("bytes"),

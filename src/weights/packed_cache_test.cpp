@@ -80,6 +80,24 @@ TEST_F(packed_cache, the_second_load_maps_what_the_first_has_packed) {
   EXPECT_EQ(fs::last_write_time(packed()[0]), written);
 }
 
+TEST_F(packed_cache, a_gated_linear_unit_is_found_again_as_one) {
+  if (!test::make_test_backend("cpu_avx2")) GTEST_SKIP() << "this processor lacks AVX2";
+  const auto backend = test::make_test_backend("cpu_avx2");
+  const std::vector<fs::path> files{file};
+  const auto load_as = [&](WeightKind kind) {
+    const auto cache = open_cache(folder, files, {}, *backend, [](const std::string& line) { ADD_FAILURE() << line; });
+    Weights weights(SafetensorsFile::open(file), *backend, {.types = {}, .progress = {}, .cache = cache.get(), .ignore = {"b"}});
+    const Weight a = weights.weight("a", {20, 7}, kind);
+    cache->finish(backend->threads());
+    EXPECT_EQ(a.kind, kind);
+    return std::pair(bytes_of(a), cache->find("a", {20, 7}, kind, backend->threads()).has_value());
+  };
+  const auto packed_now = load_as(WeightKind::glu), found = load_as(WeightKind::glu);
+  EXPECT_EQ(found.first, packed_now.first);
+  EXPECT_TRUE(found.second);
+  EXPECT_NE(load_as(WeightKind::linear).first, found.first);  // what is kept of another kind is passed over
+}
+
 TEST_F(packed_cache, each_choice_and_path_has_a_file_of_its_own) {
   if (!test::make_test_backend("cpu_avx2")) GTEST_SKIP() << "this processor lacks AVX2";
   const Loaded f32 = load(), f16 = load({.hold = DType::f16});

@@ -26,6 +26,9 @@ class Scope {
   Weight linear(std::string_view name, int64_t out, int64_t in) const {
     return weights_->weight(join(name), {out, in}, WeightKind::linear, exact_);
   }
+  Weight glu(std::string_view name, int64_t out, int64_t in) const {
+    return weights_->weight(join(name), {2 * out, in}, WeightKind::glu, exact_);
+  }
   Weight conv2d(std::string_view name, int64_t out, int64_t in, int64_t kernel) const {
     return weights_->weight(join(name), {out, in, kernel, kernel}, WeightKind::conv2d, exact_);
   }

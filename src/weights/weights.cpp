@@ -181,7 +181,7 @@ Weight Weights::from_cache(const std::string& name, const Shape& shape, WeightKi
   if (!options_.cache || !backend_->computes()) return {};
   const auto found = options_.cache->find(name, shape, kind, backend_->threads());
   if (!found) return {};
-  Weight weight{.name = name, .shape = shape, .form = found->form, .backend = backend_};
+  Weight weight{.name = name, .shape = shape, .form = found->form, .backend = backend_, .kind = kind};
   weight.prepared = backend_->adopt(found->data, found->bytes, shape, kind, found->form);
   return weight.prepared ? weight : Weight();
 }
@@ -201,7 +201,8 @@ Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind k
   if (x.dtype() == DType::f64) x = Tensor::from(*backend_, shape, x.to_vector());
   const WeightForm form{.hold = fitting(name, x, options_.types.hold.value_or(x.dtype())),
                         .factors = exact ? DType::f32 : options_.types.factors};
-  Weight weight{.name = name, .shape = shape, .form = form, .prepared = backend_->prepare(x, kind, form), .backend = backend_};
+  Weight weight{
+      .name = name, .shape = shape, .form = form, .prepared = backend_->prepare(x, kind, form), .backend = backend_, .kind = kind};
   report_.bytes_held += int64_t(weight.prepared->bytes);
   if (options_.cache && backend_->computes())
     if (auto storage = weight.prepared->storage())

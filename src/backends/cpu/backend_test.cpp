@@ -103,6 +103,44 @@ TEST_P(CpuTest, winograd_at_every_edge) {
   }
 }
 
+// Larger than a cache: normalised in strips, whose bits are those of the whole and for which no memory of the size of x is taken.
+TEST_P(CpuTest, strips_of_a_normalised_input_have_the_bits_of_the_whole) {
+  Random random(11);
+  const struct {
+    Shape x, w;
+    ConvSpec spec;
+  } cases[] = {{{2, 81, 210, 256}, {64, 256, 3, 3}, ConvSpec::same(3)},                          // Winograd
+               {{1, 150, 230, 256}, {20, 256, 3, 3}, {.stride = 2, .padding = {0, 0, 1, 1}}},    // gathered
+               {{1, 150, 230, 256}, {20, 256, 1, 1}, {.stride = 3, .padding = {70, 0, 40, 2}}},  // strips of padding alone
+               {{1, 35000, 1, 256}, {20, 256, 5, 1}, {.stride = 1, .padding = {1, 0, 3, 0}}}};
+  for (const auto& [shape, w_shape, spec] : cases) {
+    SCOPED_TRACE(fmt::format("x {} w {}", shape, w_shape));
+    const auto x = random.normal(device(), shape).device;
+    const int64_t C = shape[3];
+    ASSERT_GT(x.bytes(), size_t(32) << 20);
+    const auto gamma = random.normal(device(), {C}).device, beta = random.normal(device(), {C}).device;
+    const auto w = random.weight(device(), w_shape, WeightKind::conv2d, {.hold = DType::f16}).device;
+    const auto image = random.normal(device(), {shape[0], w_shape[0]}).device;
+    const Tensor plain = ops::conv2d(ops::group_norm(x, 32, gamma, beta, 1e-5f, Activation::silu), w, {}, spec, {.per_image = image});
+    const Epilogue e{.per_image = image, .residual = plain};
+    const std::vector<float> right = ops::conv2d(ops::group_norm(x, 32, gamma, beta, 1e-5f, Activation::silu), w, {}, spec, e).to_vector();
+    const int64_t before = MemoryLedger::process().use().now;
+    MemoryLedger::process().reset_peak();
+    const Tensor y = ops::conv2d(x, w, {}, spec, e, {32, gamma, beta, 1e-5f, Activation::silu});
+    EXPECT_LT(MemoryLedger::process().use().peak - before - int64_t(y.bytes()), int64_t(28) << 20);  // strip, patches, threads' scratch
+    EXPECT_EQ(y.to_vector(), right);
+  }
+}
+
+TEST_P(CpuTest, strips_of_tokens_have_the_bits_of_the_whole) {
+  Random random(12);
+  const auto x = random.normal(device(), {2, 18001, 256}).device, image = random.normal(device(), {2, 33}).device;
+  const auto gamma = random.normal(device(), {256}).device, beta = random.normal(device(), {256}).device;
+  const auto w = random.weight(device(), {33, 256}, WeightKind::linear, {.hold = DType::f16}).device;
+  const Tensor plain = ops::linear(ops::group_norm(x, 32, gamma, beta, 1e-5f), w, {}, {.per_image = image});
+  EXPECT_EQ(ops::linear(x, w, {}, {.per_image = image}, {32, gamma, beta, 1e-5f}).to_vector(), plain.to_vector());
+}
+
 // Every operation on shapes that are cut into many pieces, from the same values on a given number of threads.
 std::vector<std::vector<float>> everything(const char* path, int threads) {
   const auto owned = make_cpu_backend(path, threads);
@@ -121,6 +159,8 @@ std::vector<std::vector<float>> everything(const char* path, int threads) {
     const Tensor gamma = random.normal(device, {64}).device, beta = random.normal(device, {64}).device;
     add(ops::group_norm(random.normal(device, {2, 60, 50, 64}, type).device, 8, gamma, beta, 1e-5f, Activation::silu));
     add(ops::layer_norm(tokens, gamma, beta, 1e-5f));
+    add(ops::rms_norm(tokens, gamma, 1e-5f));
+    add(ops::linear(tokens, random.weight(device, {66, 64}, WeightKind::glu, {.hold = type}).device, {}, {.activation = Activation::gelu}));
     add(ops::activate(random.normal(device, {70000}, type).device, Activation::gelu));
     add(ops::geglu(tokens));
     add(ops::to_channels_first(x));

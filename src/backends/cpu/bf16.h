@@ -10,19 +10,15 @@
 
 namespace hearth::cpu {
 
-struct Bf16Weight final : PreparedWeight {
-  Bf16Weight(int64_t columns, int64_t depth);  // knows its `bytes`; has no data yet
+struct Bf16Weight final : PreparedWeight, Panels {
+  Bf16Weight(int64_t rows, int64_t depth, bool glu);  // knows its `bytes`; has no data yet
   std::shared_ptr<const std::byte> storage() const override { return data; }
 
-  int64_t panels() const { return (n + bf16_panel - 1) / bf16_panel; }
-  int64_t columns_of(int64_t p) const { return std::min(bf16_panel, n - p * bf16_panel); }
-  bool wide(int64_t p) const { return columns_of(p) > bf16_panel / 2; }
-  int64_t width_of(int64_t p) const { return wide(p) ? bf16_panel : bf16_panel / 2; }  // columns stored
-  const uint16_t* at(int64_t p, int64_t row) const {
-    return reinterpret_cast<const uint16_t*>(data.get()) + p * bf16_panel * k + row * width_of(p);
-  }  // row even
+  const uint16_t* at(int64_t p, int64_t row) const {  // row even
+    return reinterpret_cast<const uint16_t*>(data.get()) + p * panel * k + row * width_of(p);
+  }
 
-  int64_t n, k;  // k is padded
+  int64_t k;  // padded
   std::shared_ptr<std::byte> data;
 };
 

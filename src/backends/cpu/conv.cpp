@@ -66,7 +66,9 @@ static_assert(product_chunk / few_channels + 2 <= most_runs);
 
 }  // namespace
 
-void CpuBackend::conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y) {
+void CpuBackend::conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
+                        const InputNorm& norm, Tensor& y) {
+  if (norm) return normalized_conv2d(x, w, bias, spec, e, norm, y);
   if (const auto* bf16 = dynamic_cast<const Bf16Weight*>(w.prepared.get())) return conv2d_bf16(x, w.shape, *bf16, bias, spec, e, y);
   const Tensor left = as_f32(x);
   const Windows windows(x, left.data<float>(), w.shape, spec, y);

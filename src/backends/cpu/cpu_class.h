@@ -15,6 +15,12 @@ class LeftRows;       // product.h
 struct PackedWeight;  // product.h
 class Windows;        // windows.h
 
+// What GroupNorm does to each channel of each image:  (x − mean)·factor + beta.
+struct ChannelNorm {
+  std::shared_ptr<const std::byte> store;
+  const float *mean, *factor;  // [B][C]; factor = gamma / √(variance + eps)
+};
+
 class CpuBackend final : public Backend {
  public:
   CpuBackend(const Kernels& kernels, int threads)
@@ -43,11 +49,13 @@ class CpuBackend final : public Backend {
   std::shared_ptr<const PreparedWeight> adopt(std::shared_ptr<const std::byte> storage, size_t bytes, const Shape& w, WeightKind kind,
                                               const WeightForm& form) override;
 
-  void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y) override;
-  void conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y) override;
+  void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm, Tensor& y) override;
+  void conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, const InputNorm& norm,
+              Tensor& y) override;
   void attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, DType factors, Tensor& y) override;
   void group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act, Tensor& y) override;
   void layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps, Tensor& y) override;
+  void rms_norm(const Tensor& x, const Tensor& gamma, float eps, Tensor& y) override;
   void activate(const Tensor& x, Activation act, Tensor& y) override;
   void geglu(const Tensor& x, Tensor& y) override;
   void linear_combination(std::span<const Tensor> xs, std::span<const float> factors, Tensor& y) override;
@@ -63,6 +71,14 @@ class CpuBackend final : public Backend {
                Tensor& y);
   // y = epilogue(convolution) for what winograd_pays (conv2d's own choice).
   void winograd(const Windows& windows, const PackedWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
+  ChannelNorm statistics(const Tensor& x, int64_t groups, const Tensor& gamma, float eps);  // of x [B, ..., C]
+  // y = act((x − mean)·factor + beta) for x [n, ..., C], rows of the images first, first + 1, …
+  void normalize(const Tensor& x, int64_t first, const ChannelNorm& norm, const Tensor& beta, Activation act, Tensor& y);
+  template <class F> void for_rows(const Tensor& x, Tensor& y, const F& row);
+  // linear and conv2d of a normalised x, in strips where x is large (input_norm.cpp).
+  void normalized_linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm, Tensor& y);
+  void normalized_conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
+                         const InputNorm& norm, Tensor& y);
   // The same with bf16 factors (bf16.h). y's rows from first_row on.
   void product_bf16(const Bf16Rows& left, int64_t rows, int64_t image_rows, int64_t first_row, const Bf16Weight& w, const Tensor& bias,
                     const Epilogue& e, Tensor& y);

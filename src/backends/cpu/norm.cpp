@@ -12,26 +12,24 @@ int64_t chunk_rows(int64_t C) { return std::clamp<int64_t>(65536 / C, 1, 256); }
 
 }  // namespace
 
-// Statistics: mean and squared deviations of each channel in chunks of rows, then all chunks and channels of a group joined in
-// double by Chan, Golub & LeVeque 1979.
-void CpuBackend::group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act,
-                            Tensor& y) {
-  const int64_t B = x.size(0), P = x.size(1), C = x.size(2), width = C / groups, step = chunk_rows(C), chunks = (P + step - 1) / step;
+// Mean and squared deviations of each channel in chunks of rows, then all chunks and channels of a group joined in double by
+// Chan, Golub & LeVeque 1979.
+ChannelNorm CpuBackend::statistics(const Tensor& x, int64_t groups, const Tensor& gamma, float eps) {
+  const int64_t B = x.size(0), C = x.size(-1), P = x.numel() / (B * C), width = C / groups, step = chunk_rows(C),
+                chunks = (P + step - 1) / step;
   const auto rows_of = [&](int64_t chunk) { return std::min(step, P - chunk * step); };
-  const auto at = [&](const Tensor& t, int64_t b, int64_t chunk) {
-    return t.raw() + size_t((b * P + chunk * step) * C) * size_of(t.dtype());
-  };
 
   const auto store = memory_->allocate(size_t(2 * B * (chunks + 1) * C) * sizeof(float));
-  float* const means = reinterpret_cast<float*>(store.get());  // [B][chunks][C]
+  float* const mean = reinterpret_cast<float*>(store.get());  // [B][C], the group's
+  float* const factor = mean + B * C;                         // [B][C], rstd · gamma
+  float* const means = factor + B * C;                        // [B][chunks][C]
   float* const squares = means + B * chunks * C;
-  float* const mean = squares + B * chunks * C;  // [B][C], the group's
-  float* const factor = mean + B * C;            // [B][C], rstd · gamma
 
   pool_.run(B * chunks, [&](int64_t i) {
     const int64_t b = i / chunks, chunk = i % chunks, n = rows_of(chunk) * C;
     float* buffer = x.dtype() == DType::f32 ? nullptr : thread_scratch(size_t(n));
-    kernels_.column_moments(widened(kernels_, x.dtype(), at(x, b, chunk), n, buffer), rows_of(chunk), C, means + i * C, squares + i * C);
+    const std::byte* from = x.raw() + size_t((b * P + chunk * step) * C) * size_of(x.dtype());
+    kernels_.column_moments(widened(kernels_, x.dtype(), from, n, buffer), rows_of(chunk), C, means + i * C, squares + i * C);
   });
   pool_.run(B * groups, [&](int64_t i) {
     const int64_t b = i / groups, first = i % groups * width;
@@ -50,31 +48,58 @@ void CpuBackend::group_norm(const Tensor& x, int64_t groups, const Tensor& gamma
       factor[b * C + c] = float(rstd * gamma.data<float>()[c]);
     }
   });
-  pool_.run(B * chunks, [&](int64_t i) {
-    const int64_t b = i / chunks, chunk = i % chunks, rows = rows_of(chunk), n = rows * C;
-    const bool x_direct = x.dtype() == DType::f32, y_direct = y.dtype() == DType::f32;
+  return {store, mean, factor};
+}
+
+void CpuBackend::normalize(const Tensor& x, int64_t first, const ChannelNorm& norm, const Tensor& beta, Activation act, Tensor& y) {
+  const int64_t C = x.size(-1), P = x.numel() / (x.size(0) * C), step = chunk_rows(C), chunks = (P + step - 1) / step;
+  const bool x_direct = x.dtype() == DType::f32, y_direct = y.dtype() == DType::f32;
+  pool_.run(x.size(0) * chunks, [&](int64_t i) {
+    const int64_t image = i / chunks, row = i % chunks * step, rows = std::min(step, P - row), n = rows * C, c = (first + image) * C;
+    const auto at = [&](const Tensor& t) { return t.raw() + size_t((image * P + row) * C) * size_of(t.dtype()); };
     float* buffer = x_direct && y_direct ? nullptr : thread_scratch(size_t(n));
-    const float* from = widened(kernels_, x.dtype(), at(x, b, chunk), n, buffer);
-    float* to = y_direct ? reinterpret_cast<float*>(at(y, b, chunk)) : buffer;
-    kernels_.normalize_columns(from, rows, C, mean + b * C, factor + b * C, beta.data<float>(), int(act), to);
-    if (!y_direct) narrowed(kernels_, to, n, y.dtype(), at(y, b, chunk));
+    const float* from = widened(kernels_, x.dtype(), at(x), n, buffer);
+    float* to = y_direct ? reinterpret_cast<float*>(at(y)) : buffer;
+    kernels_.normalize_columns(from, rows, C, norm.mean + c, norm.factor + c, beta.data<float>(), int(act), to);
+    if (!y_direct) narrowed(kernels_, to, n, y.dtype(), at(y));
   });
 }
 
-void CpuBackend::layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps, Tensor& y) {
-  const int64_t R = x.size(0), C = x.size(1);
-  pool_.for_ranges(R, std::max<int64_t>(1, 16384 / C), [&](int64_t begin, int64_t end) {
+void CpuBackend::group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act,
+                            Tensor& y) {
+  normalize(x, 0, statistics(x, groups, gamma, eps), beta, act, y);
+}
+
+// row(from, to) for each row of x, widened on the way in and narrowed on the way out.
+template <class F> void CpuBackend::for_rows(const Tensor& x, Tensor& y, const F& row) {
+  const int64_t C = x.size(1);
+  pool_.for_ranges(x.size(0), std::max<int64_t>(1, 16384 / C), [&](int64_t begin, int64_t end) {
     float* buffer = thread_scratch(size_t(C));
     for (int64_t r = begin; r < end; ++r) {
       const float* from = widened(kernels_, x.dtype(), x.raw() + size_t(r * C) * size_of(x.dtype()), C, buffer);
       std::byte* target = y.raw() + size_t(r * C) * size_of(y.dtype());
       float* to = y.dtype() == DType::f32 ? reinterpret_cast<float*>(target) : buffer;
-      float mean, squares;
-      kernels_.moments(from, C, &mean, &squares);
-      const float rstd = float(1 / std::sqrt(double(squares) / double(C) + double(eps)));
-      kernels_.normalize(from, C, mean, rstd, gamma.data<float>(), beta.data<float>(), to);
+      row(from, to);
       if (y.dtype() != DType::f32) narrowed(kernels_, to, C, y.dtype(), target);
     }
+  });
+}
+
+void CpuBackend::layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps, Tensor& y) {
+  const int64_t C = x.size(1);
+  for_rows(x, y, [&](const float* from, float* to) {
+    float mean, squares;
+    kernels_.moments(from, C, &mean, &squares);
+    const float rstd = float(1 / std::sqrt(double(squares) / double(C) + double(eps)));
+    kernels_.normalize(from, C, mean, rstd, gamma.data<float>(), beta.data<float>(), to);
+  });
+}
+
+void CpuBackend::rms_norm(const Tensor& x, const Tensor& gamma, float eps, Tensor& y) {
+  const int64_t C = x.size(1);
+  for_rows(x, y, [&](const float* from, float* to) {
+    const float rstd = float(1 / std::sqrt(double(kernels_.squares(from, C)) / double(C) + double(eps)));
+    kernels_.scale_columns(from, C, rstd, gamma ? gamma.data<float>() : nullptr, to);
   });
 }
 

@@ -6,8 +6,8 @@
 
 namespace hearth::cpu {
 
-PackedWeight::PackedWeight(int64_t columns, int64_t depth, const Kernels& kernels, DType type)
-    : n(columns), k(depth), panel(kernels.panel), lanes(kernels.lanes), dtype(type) {
+PackedWeight::PackedWeight(int64_t rows, int64_t depth, const Kernels& kernels, DType type, bool glu)
+    : Panels{rows, kernels.panel, glu}, k(depth), dtype(type) {
   const int64_t stored = n == 0 ? 0 : (panels() - 1) * panel + width_of(panels() - 1);
   bytes = std::max<size_t>(64, (size_t(stored * k) * size_of(dtype) + 63) / 64 * 64);
 }
@@ -23,7 +23,7 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, Weigh
   if (packs_bf16(w.shape(), kind, form)) return prepare_bf16(w, kind);
   const int64_t N = w.size(0), K = N == 0 ? 0 : w.numel() / N;
   const int64_t taps = kind == WeightKind::conv2d ? w.size(2) * w.size(3) : 1, C = K / taps;
-  auto packed = std::make_shared<PackedWeight>(N, K, kernels_, hold);
+  auto packed = std::make_shared<PackedWeight>(N, K, kernels_, hold, kind == WeightKind::glu);
   packed->data = memory_->allocate(packed->bytes);
   const size_t from = size_of(w.dtype()), to = size_of(hold);
   const int64_t panel = kernels_.panel;
@@ -36,12 +36,14 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, Weigh
     std::fill(turned, turned + slab * width, 0.0f);
     for (int64_t k0 = 0; k0 < K; k0 += slab) {
       const int64_t count = std::min(slab, K - k0);
-      for (int64_t r = 0; r < columns; ++r) {
-        const std::byte* source = w.raw() + size_t((p * panel + r) * K + k0) * from;
-        if (w.dtype() == DType::f32) std::memcpy(rows + r * slab, source, size_t(count) * from);
-        else widened(kernels_, w.dtype(), source, count, rows + r * slab);
+      for (int64_t half = 0; half < (packed->gated ? 2 : 1); ++half) {  // values, then gates
+        for (int64_t r = 0; r < columns; ++r) {
+          const std::byte* source = w.raw() + size_t((half * packed->outputs() + packed->column(p) + r) * K + k0) * from;
+          if (w.dtype() == DType::f32) std::memcpy(rows + r * slab, source, size_t(count) * from);
+          else widened(kernels_, w.dtype(), source, count, rows + r * slab);
+        }
+        kernels_.transpose(rows, slab, columns, count, 1, turned + half * packed->step(), width);
       }
-      kernels_.transpose(rows, slab, columns, count, 1, turned, width);
       auto* target = packed->data.get() + size_t(p * panel * K) * to;
       if (taps == 1) {
         narrowed(kernels_, turned, count * width, hold, target + size_t(k0 * width) * to);
@@ -63,7 +65,7 @@ bool CpuBackend::packs_bf16(const Shape& w, WeightKind kind, const WeightForm& f
 }
 
 std::string CpuBackend::packing() const {
-  constexpr int version = 1;  // to be raised when the same weights are packed into other bytes
+  constexpr int version = 2;  // to be raised when the same weights are packed into other bytes
   return fmt::format("cpu {} {}", kernels_.name, version);
 }
 
@@ -75,8 +77,9 @@ std::shared_ptr<const PreparedWeight> CpuBackend::adopt(std::shared_ptr<const st
     return packed;
   };
   const int64_t taps = kind == WeightKind::conv2d ? w[2] * w[3] : 1;
-  if (packs_bf16(w, kind, form)) return with_data(std::make_shared<Bf16Weight>(w[0], Bf16Depth(taps, w[1], kernels_.bf16->depth).total));
-  return with_data(std::make_shared<PackedWeight>(w[0], taps * w[1], kernels_, form.hold));
+  if (packs_bf16(w, kind, form))
+    return with_data(std::make_shared<Bf16Weight>(w[0], Bf16Depth(taps, w[1], kernels_.bf16->depth).total, kind == WeightKind::glu));
+  return with_data(std::make_shared<PackedWeight>(w[0], taps * w[1], kernels_, form.hold, kind == WeightKind::glu));
 }
 
 }  // namespace hearth::cpu

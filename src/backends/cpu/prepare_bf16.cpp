@@ -17,7 +17,7 @@ Bf16Depth::Bf16Depth(int64_t taps, int64_t in, int64_t unit) : gathered(taps > 1
   total = padded(taps * channels, unit);
 }
 
-Bf16Weight::Bf16Weight(int64_t columns, int64_t depth) : n(columns), k(depth) {
+Bf16Weight::Bf16Weight(int64_t rows, int64_t depth, bool glu) : Panels{rows, bf16_panel, glu}, k(depth) {
   const int64_t stored = n == 0 ? 0 : (panels() - 1) * bf16_panel + width_of(panels() - 1);
   bytes = std::max<size_t>(64, (size_t(stored * k) * sizeof(uint16_t) + 63) / 64 * 64);
 }
@@ -26,18 +26,28 @@ Bf16Weight::Bf16Weight(int64_t columns, int64_t depth) : n(columns), k(depth) {
 std::shared_ptr<const PreparedWeight> CpuBackend::prepare_bf16(const Tensor& w, WeightKind kind) {
   const int64_t N = w.size(0), taps = kind == WeightKind::conv2d ? w.size(2) * w.size(3) : 1, C = w.size(1);
   const Bf16Depth depth(taps, C, kernels_.bf16->depth);
-  auto packed = std::make_shared<Bf16Weight>(N, depth.total);
+  auto packed = std::make_shared<Bf16Weight>(N, depth.total, kind == WeightKind::glu);
   packed->data = memory_->allocate(packed->bytes);
+  // The kernels' own panels, by which the epilogue goes, may be narrower: values and gates lie side by side in each of these.
+  const Panels own{N, kernels_.panel, packed->gated};
+  // The row of w that stands in column j of panel p; N where none does.
+  const auto row_of = [&](int64_t p, int64_t j) {
+    if (!own.gated) return std::min(N, p * bf16_panel + j);
+    const int64_t column = own.column((p * bf16_panel + j) / own.panel) + j % own.step();
+    return column >= own.outputs() ? N : column + (j % own.panel < own.step() ? 0 : own.outputs());
+  };
   pool_.run(packed->panels(), [&](int64_t p) {
-    const int64_t columns = packed->columns_of(p), width = packed->width_of(p);
+    const int64_t width = packed->width_of(p);
     auto* const to = const_cast<uint16_t*>(packed->at(p, 0));
-    if (columns < width || depth.total != taps * C) std::memset(to, 0, size_t(depth.total * width) * sizeof(uint16_t));
+    if (packed->columns_of(p) < packed->step() || depth.total != taps * C)
+      std::memset(to, 0, size_t(depth.total * width) * sizeof(uint16_t));
     const int64_t slab = std::max<int64_t>(2, 512 / taps / 2 * 2);  // channels
     auto* const row = reinterpret_cast<uint16_t*>(thread_scratch(size_t(slab * taps)));
     for (int64_t c0 = 0; c0 < C; c0 += slab) {
       const int64_t c1 = std::min(C, c0 + slab);
-      for (int64_t r = 0; r < columns; ++r) {
-        round_to_bf16(w, ((p * bf16_panel + r) * C + c0) * taps, (c1 - c0) * taps, row);
+      for (int64_t r = 0; r < width; ++r) {
+        if (row_of(p, r) == N) continue;
+        round_to_bf16(w, (row_of(p, r) * C + c0) * taps, (c1 - c0) * taps, row);
         for (int64_t tap = 0; tap < taps; ++tap) {
           const int64_t k0 = tap * depth.channels + c0, odd = k0 % 2, count = c1 - c0;
           uint16_t* pair = to + (k0 / 2 * width + r) * 2;

@@ -1,7 +1,8 @@
 // The blocked product behind linear and conv2d:  y [M, N] = epilogue(left [M, K] · wᵀ [K, N]).
 //
 // The right side is packed once, at load, in panels of as many columns as a tile has: [N / panel][K][panel], the last panel
-// of one register's width where that is enough. The left side is never packed or copied: a tile takes a pointer to each of
+// of one register's width where that is enough. Of a gated linear unit a panel holds one register of values and one of their
+// gates: both meet in the epilogue. The left side is never packed or copied: a tile takes a pointer to each of
 // its rows for each run of k in which the row is contiguous (a convolution has one run per kernel tap).
 //
 // K is cut in chunks of a fixed size; each chunk's sum starts at zero and the chunks are added in order. So an element of y
@@ -17,35 +18,37 @@ namespace hearth::cpu {
 inline constexpr int64_t product_chunk = 512;  // of k
 inline constexpr int64_t most_runs = 40;       // of contiguous k in a chunk
 
-// The columns of a product in panels.
+// The columns of a product in panels. A panel of a gated linear unit has one half of values and one of their gates.
 struct Panels {
-  int64_t n, panel;
-  int64_t count() const { return (n + panel - 1) / panel; }
-  int64_t columns_of(int64_t p) const { return std::min(panel, n - p * panel); }
+  int64_t n, panel;  // rows of the weight; columns of a panel
+  bool gated;
+  int64_t outputs() const { return gated ? n / 2 : n; }       // columns of y
+  int64_t step() const { return gated ? panel / 2 : panel; }  // columns of y in a panel
+  int64_t column(int64_t p) const { return p * step(); }      // the first of them
+  int64_t panels() const { return (outputs() + step() - 1) / step(); }
+  int64_t columns_of(int64_t p) const { return std::min(step(), outputs() - column(p)); }
+  bool wide(int64_t p) const { return gated || columns_of(p) > panel / 2; }
+  int64_t width_of(int64_t p) const { return wide(p) ? panel : panel / 2; }  // columns stored
 };
 
-struct PackedWeight final : PreparedWeight {
-  PackedWeight(int64_t columns, int64_t depth, const Kernels& kernels, DType type);  // knows its `bytes`; has no data yet
+struct PackedWeight final : PreparedWeight, Panels {
+  PackedWeight(int64_t rows, int64_t depth, const Kernels& kernels, DType type, bool glu);  // knows its `bytes`; has no data yet
   std::shared_ptr<const std::byte> storage() const override { return data; }
 
-  int64_t panels() const { return (n + panel - 1) / panel; }
-  int64_t columns_of(int64_t p) const { return std::min(panel, n - p * panel); }
-  bool wide(int64_t p) const { return columns_of(p) > lanes; }
-  int64_t width_of(int64_t p) const { return wide(p) ? panel : lanes; }  // columns stored
-  const std::byte* at(int64_t p, int64_t depth) const {                  // row `depth` of panel p
+  const std::byte* at(int64_t p, int64_t depth) const {  // row `depth` of panel p
     return data.get() + size_t(p * panel * k + depth * width_of(p)) * size_of(dtype);
   }
 
-  int64_t n, k, panel, lanes;
+  int64_t k;
   DType dtype;
   std::shared_ptr<std::byte> data;
 };
 
-// Finishes tiles: the epilogue in f32, rounded once, at the only store to y [rows, n]. Panels are as wide as the kernels' tiles.
+// Finishes tiles: the epilogue in f32, rounded once, at the only store to y [rows, outputs]. Panels are as wide as the kernels' tiles.
 class TileStore {
  public:
-  TileStore(const Kernels& kernels, int64_t n, const Tensor& bias, const Epilogue& e, int64_t image_rows, const Tensor& y)
-      : kernels_(kernels), w_{n, kernels.panel}, bias_(bias), e_(e), image_rows_(image_rows), y_(y) {}
+  TileStore(const Kernels& kernels, int64_t n, bool gated, const Tensor& bias, const Epilogue& e, int64_t image_rows, const Tensor& y)
+      : kernels_(kernels), w_{n, kernels.panel, gated}, bias_(bias), e_(e), image_rows_(image_rows), y_(y) {}
   // To be called before a tile is computed: stores to lines that are in no cache would hold up everything behind them.
   void fetch(int64_t row, int64_t rows, int64_t panel) const;
   // acc [rows][panel]: sums of rows row, row + 1, … and the columns of a panel; rows ≤ max_tile_rows

@@ -36,11 +36,13 @@ void CpuBackend::product_bf16(const Bf16Rows& left, int64_t rows, int64_t image_
   // A block's sums in the order that the epilogue takes: rows of the kernels' own panel width.
   const bool side_by_side = kernel.panel == bf16_panel;
   constexpr int64_t block_size = bf16_rows * bf16_panel;
-  const TileStore store(kernel, w.n, bias, e, image_rows, y);
+  const TileStore store(kernel, w.n, w.gated, bias, e, image_rows, y);
+  const Panels own{w.n, kernel.panel, w.gated};
   const auto finish = [&](float* sums, int64_t row, int64_t count, int64_t p) {
     const int64_t halves = side_by_side || !w.wide(p) ? 1 : 2;
     for (int64_t half = 0; half < halves; ++half) {
       const int64_t panel = side_by_side ? p : 2 * p + half, width = side_by_side ? bf16_panel : bf16_panel / 2;
+      if (panel >= own.panels()) break;
       for (int64_t r = 0; r < count; r += max_tile_rows)
         store.store(sums + half * bf16_rows * width + r * width, row + r, std::min(max_tile_rows, count - r), panel);
     }

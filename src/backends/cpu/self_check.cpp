@@ -53,8 +53,8 @@ void check_product(const Kernels& kernel) {
       segments[0].length = split, segments[1].length = depth - split;
       kernel.tile(rows, wide, segments, 2, b.data(), c.data(), true);
 
-      const auto bias = values(width, 1), image = values(width, 2), residual = values(rows * width, 5);
-      std::vector<const float*> images(size_t(rows), image.data());
+      const auto bias = values(width, 1), image = values(width, 2), gate = values(width, 6), residual = values(rows * width, 5);
+      std::vector<const float*> images(size_t(rows), image.data()), gates(size_t(rows), gate.data());
       std::vector<float> y(static_cast<size_t>(rows * width));
       const int64_t columns = width - 1;
       kernel.epilogue(c.data(), rows, columns,
@@ -62,6 +62,7 @@ void check_product(const Kernels& kernel) {
                        .activation = 1,
                        .bias = bias.data(),
                        .per_image = images.data(),
+                       .factor = gates.data(),
                        .residual = residual.data(),
                        .residual_stride = width,
                        .y = y.data(),
@@ -72,8 +73,30 @@ void check_product(const Kernels& kernel) {
           for (int64_t k = 0; k < depth; ++k) sum += double(a[size_t(r * depth + k)]) * b[size_t(k * width + n)];
           expect("product tile", c[size_t(r * kernel.panel + n)], sum);
           expect("product epilogue", y[size_t(r * width + n)],
-                 plain_activation(0.5 * sum + bias[size_t(n)] + image[size_t(n)], 1) + residual[size_t(r * width + n)]);
+                 gate[size_t(n)] * plain_activation(0.5 * sum + bias[size_t(n)] + image[size_t(n)], 1) + residual[size_t(r * width + n)]);
         }
+    }
+}
+
+void check_gates(const Kernels& kernel) {
+  const int64_t rows = 3, lanes = kernel.lanes, columns = lanes - 1, width = 2 * lanes;
+  const auto acc = values(rows * kernel.panel), bias = values(width, 1), image = values(width, 2), residual = values(rows * lanes, 5);
+  const std::vector<const float*> images(size_t(rows), image.data());
+  std::vector<float> y(static_cast<size_t>(rows * lanes));
+  kernel.epilogue(acc.data(), rows, columns,
+                  {.alpha = 0.5f,
+                   .activation = 2,
+                   .gates = lanes,
+                   .bias = bias.data(),
+                   .per_image = images.data(),
+                   .residual = residual.data(),
+                   .residual_stride = lanes,
+                   .y = y.data(),
+                   .y_stride = lanes});
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t n = 0; n < columns; ++n) {
+      const auto sum = [&](int64_t i) { return 0.5 * acc[size_t(r * kernel.panel + i)] + bias[size_t(i)] + image[size_t(i)]; };
+      expect("gated epilogue", y[size_t(r * lanes + n)], sum(n) * plain_activation(sum(lanes + n), 2) + residual[size_t(r * lanes + n)]);
     }
 }
 
@@ -211,7 +234,13 @@ void check_norms(const Kernels& kernel) {
   kernel.column_moments(x.data(), rows, n, means.data(), all.data());
   kernel.normalize(x.data(), n, 0.25f, 1.5f, gamma.data(), beta.data(), z.data());
   kernel.normalize_columns(x.data(), rows, n, means.data(), gamma.data(), beta.data(), 1, y.data());
+  std::vector<float> rooted(static_cast<size_t>(n));
+  kernel.scale_columns(x.data(), n, 1.5f, gamma.data(), rooted.data());
+  double sum = 0;
+  for (int64_t c = 0; c < n; ++c) sum += double(x[size_t(c)]) * x[size_t(c)];
+  expect("squares", kernel.squares(x.data(), n), sum);
   for (int64_t c = 0; c < n; ++c) {
+    expect("scale columns", rooted[size_t(c)], x[size_t(c)] * 1.5 * gamma[size_t(c)]);
     const auto column = moments([&](int64_t r) { return x[size_t(r * n + c)]; }, rows);
     expect("column mean", means[size_t(c)], column.first);
     expect("column variance", all[size_t(c)], column.second);
@@ -260,6 +289,7 @@ void check_pointwise(const Kernels& kernel) {
 std::string check_kernels(const Kernels& kernels) {
   try {
     check_product(kernels);
+    check_gates(kernels);
     check_winograd(kernels);
     check_softmax(kernels);
     check_causal(kernels);

@@ -28,7 +28,7 @@ void CpuBackend::winograd(const Windows& windows, const PackedWeight& w, const T
   const Kernels& kernel = kernels_;
   const int64_t C = windows.channels, panel = kernel.panel, H = windows.rows, width = windows.columns;
   const int64_t down = parts(H, side), across = parts(width, side), patches = y.size(0) * down * across;
-  const TileStore store(kernel, w.n, bias, e, H * width, y);
+  const TileStore store(kernel, w.n, false, bias, e, H * width, y);
   struct Patch {
     int64_t image, row, column;  // of its first output
   };

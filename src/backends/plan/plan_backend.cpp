@@ -38,11 +38,12 @@ class PlanBackend final : public Backend {
     return std::make_shared<PlannedWeight>(ledger_, size_t(w.numel()) * size_of(form.hold));
   }
 
-  void linear(const Tensor&, const Weight&, const Tensor&, const Epilogue&, Tensor&) override {}
-  void conv2d(const Tensor&, const Weight&, const Tensor&, const ConvSpec&, const Epilogue&, Tensor&) override {}
+  void linear(const Tensor&, const Weight&, const Tensor&, const Epilogue&, const InputNorm&, Tensor&) override {}
+  void conv2d(const Tensor&, const Weight&, const Tensor&, const ConvSpec&, const Epilogue&, const InputNorm&, Tensor&) override {}
   void attention(const Tensor&, const Tensor&, const Tensor&, float, Mask, DType, Tensor&) override {}
   void group_norm(const Tensor&, int64_t, const Tensor&, const Tensor&, float, Activation, Tensor&) override {}
   void layer_norm(const Tensor&, const Tensor&, const Tensor&, float, Tensor&) override {}
+  void rms_norm(const Tensor&, const Tensor&, float, Tensor&) override {}
   void activate(const Tensor&, Activation, Tensor&) override {}
   void geglu(const Tensor&, Tensor&) override {}
   void linear_combination(std::span<const Tensor>, std::span<const float>, Tensor&) override {}

@@ -25,12 +25,15 @@ std::shared_ptr<const PreparedWeight> ReferenceBackend::prepare(const Tensor& w,
   return raw;
 }
 
-void ReferenceBackend::store(Tensor& y, int64_t i, double acc, int64_t b, int64_t n, int64_t N, const Tensor& bias,
-                             const Epilogue& e) const {
+double ReferenceBackend::shifted(double acc, int64_t b, int64_t n, int64_t N, const Tensor& bias, const Epilogue& e) const {
   double value = double(e.alpha) * acc;
   if (bias) value += at(bias, n);
   if (e.per_image) value += at(e.per_image, b * N + n);
-  value = activated(value, e.activation);
+  return value;
+}
+
+void ReferenceBackend::store(Tensor& y, int64_t i, double value, int64_t b, int64_t n, int64_t N, const Epilogue& e) const {
+  if (e.gate) value *= at(e.gate, b * N + n);
   if (e.residual) value += at(e.residual, i);
   put(y, i, value);
 }
@@ -42,17 +45,22 @@ Tensor ReferenceBackend::as_factors(const Tensor& x, DType factors) {
   return rounded;
 }
 
-void ReferenceBackend::linear(const Tensor& input, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
+void ReferenceBackend::linear(const Tensor& input, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm,
+                              Tensor& y) {
+  if (norm) return linear(normalized(input, norm), w, bias, e, {}, y);
   const Tensor x = as_factors(input, w.form.factors);
-  const auto [B, M, K] = x.dims<3>();
-  const int64_t N = w.out();
+  const int64_t M = x.size(1), K = x.size(2), N = w.out(), outputs = w.outputs();
   const float* values = static_cast<const Raw&>(*w.prepared).values.data();
-  pool_.run(B * M, [&, B = B, M = M, K = K](int64_t row) {
-    (void)B;
-    for (int64_t n = 0; n < N; ++n) {
+  pool_.run(x.size(0) * M, [&](int64_t row) {
+    const auto column = [&](int64_t n) {
       double acc = 0;
       for (int64_t k = 0; k < K; ++k) acc += at(x, row * K + k) * values[n * K + k];
-      store(y, row * N + n, acc, row / M, n, N, bias, e);
+      return shifted(acc, row / M, n, N, bias, e);
+    };
+    for (int64_t n = 0; n < outputs; ++n) {
+      const double value =
+          w.kind == WeightKind::glu ? column(n) * activated(column(outputs + n), e.activation) : activated(column(n), e.activation);
+      store(y, row * outputs + n, value, row / M, n, outputs, e);
     }
   });
 }

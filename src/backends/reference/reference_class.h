@@ -46,11 +46,13 @@ class ReferenceBackend final : public Backend {
   std::shared_ptr<const Storage> allocate(size_t bytes) override;
   std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, const WeightForm& form) override;
 
-  void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y) override;
-  void conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y) override;
+  void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm, Tensor& y) override;
+  void conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, const InputNorm& norm,
+              Tensor& y) override;
   void attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, DType factors, Tensor& y) override;
   void group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act, Tensor& y) override;
   void layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps, Tensor& y) override;
+  void rms_norm(const Tensor& x, const Tensor& gamma, float eps, Tensor& y) override;
   void activate(const Tensor& x, Activation act, Tensor& y) override;
   void geglu(const Tensor& x, Tensor& y) override;
   void linear_combination(std::span<const Tensor> xs, std::span<const float> factors, Tensor& y) override;
@@ -59,9 +61,12 @@ class ReferenceBackend final : public Backend {
   void embedding(const Tensor& ids, const Tensor& table, Tensor& y) override;
 
  private:
-  Tensor as_factors(const Tensor& x, DType factors);  // x rounded to bf16 where factors are
-  // y[i] = act(α·acc + bias + per_image) + residual; i = (b·rows + r)·N + n
-  void store(Tensor& y, int64_t i, double acc, int64_t b, int64_t n, int64_t N, const Tensor& bias, const Epilogue& e) const;
+  Tensor as_factors(const Tensor& x, DType factors);          // x rounded to bf16 where factors are
+  Tensor normalized(const Tensor& x, const InputNorm& norm);  // f32, the shape of x [B, ..., C]
+  // α·acc + bias + per_image of column n of N, image b
+  double shifted(double acc, int64_t b, int64_t n, int64_t N, const Tensor& bias, const Epilogue& e) const;
+  // y[i] = gate · value + residual for column n of N, image b
+  void store(Tensor& y, int64_t i, double value, int64_t b, int64_t n, int64_t N, const Epilogue& e) const;
 
   ThreadPool pool_;
 };

@@ -75,4 +75,23 @@ g = randn("geglu.x", 3, 10)
 value, gate = g.chunk(2, dim=-1)
 put("geglu.y", value * F.gelu(gate))
 
+# gated linear units: the value half first, then the gate
+x, w, b = randn("glu.x", 2, 4, 7), randn("glu.w", 10, 7), randn("glu.b", 10)
+per_image, residual = randn("glu.per_image", 2, 10), randn("glu.residual", 2, 4, 5)
+value, gate = F.linear(x, w, b).chunk(2, dim=-1)
+put("glu.gelu", value * F.gelu(gate))
+value, gate = (0.5 * F.linear(x, w) + b + per_image[:, None]).chunk(2, dim=-1)
+put("glu.full", value * F.silu(gate) + residual)
+
+# the gate of an adaptive norm: residual + gate · (…)
+x, w, b = randn("gate.x", 2, 5, 7), randn("gate.w", 9, 7), randn("gate.b", 9)
+gate, residual = randn("gate.gate", 2, 9), randn("gate.residual", 2, 5, 9)
+put("gate.linear", residual + gate[:, None] * F.gelu(F.linear(x, w, b)))
+put("gate.alone", gate[:, None] * F.linear(x, w, b))
+
+# root mean square norm (Zhang & Sennrich 2019)
+x, gamma = randn("rms.x", 3, 2, 37, scale=5.0), randn("rms.gamma", 37)
+put("rms.y", F.rms_norm(x, (37,), gamma, 1e-6))
+put("rms.plain", F.rms_norm(x, (37,), None, 0.5))
+
 save_file(tensors, pathlib.Path(__file__).parent / "ops.safetensors", {"made_with": f"torch {torch.__version__}"})

@@ -48,9 +48,9 @@ VaeMidBlock::VaeMidBlock(const Scope& w, const AutoencoderKlConfig& config)
 
 Tensor VaeMidBlock::operator()(Tensor x) const {
   const BlockScope scope(path);
-  x = resnet_0(x);
+  x = resnet_0(std::move(x));
   if (attention) x = (*attention)(x);
-  x = resnet_1(x);
+  x = resnet_1(std::move(x));
   tap(path, x);
   return x;
 }
@@ -76,12 +76,12 @@ Tensor VaeEncoder::operator()(const Tensor& picture) const {
   Tensor x = in_block(path + ".conv_in", [&] { return conv_in(picture); });
   for (const VaeBlock& b : down_blocks) {
     const BlockScope block_scope(b.path);
-    for (const nn::ResnetBlock& resnet : b.resnets) x = resnet(x);
+    for (const nn::ResnetBlock& resnet : b.resnets) x = resnet(std::move(x));
     if (b.resample) x = (*b.resample)(x);
     tap(b.path, x);
   }
   x = mid_block(x);
-  x = conv_out(conv_norm_out(x, Activation::silu));
+  x = conv_out(x, {}, conv_norm_out.input(Activation::silu));
   tap(path, x);
   return x;
 }
@@ -107,11 +107,11 @@ Tensor VaeDecoder::operator()(const Tensor& z) const {
   x = mid_block(x);
   for (const VaeBlock& b : up_blocks) {
     const BlockScope block_scope(b.path);
-    for (const nn::ResnetBlock& resnet : b.resnets) x = resnet(x);
+    for (const nn::ResnetBlock& resnet : b.resnets) x = resnet(std::move(x));
     if (b.resample) x = b.resample->resized(x, 2 * x.size(1), 2 * x.size(2));
     tap(b.path, x);
   }
-  x = conv_out(conv_norm_out(x, Activation::silu));
+  x = conv_out(x, {}, conv_norm_out.input(Activation::silu));
   tap(path, x);
   return x;
 }

@@ -12,11 +12,13 @@ namespace hearth::parts {
 
 // W₂ (a · gelu(b)) with (a, b) = W₁ x: GEGLU, the value half first, exact GELU (Shazeer 2020).
 struct GegluMlp {
-  GegluMlp(const Scope& w, int64_t width) : proj(w / "net" / 0 / "proj", width, 8 * width), out(w / "net" / 2, 4 * width, width) {}
+  GegluMlp(const Scope& w, int64_t width)
+      : proj(w / "net" / 0 / "proj", width, 4 * width, Activation::gelu), out(w / "net" / 2, 4 * width, width) {}
 
-  Tensor operator()(const Tensor& x, const Tensor& residual) const { return out(ops::geglu(proj(x)), {.residual = residual}); }
+  Tensor operator()(const Tensor& x, const Tensor& residual) const { return out(proj(x), {.residual = residual}); }
 
-  nn::Linear proj, out;
+  nn::Glu proj;
+  nn::Linear out;
 };
 
 // x [B, T, C], context [B, S, Cx] → [B, T, C]
@@ -67,7 +69,7 @@ struct SpatialTransformer {
   Tensor operator()(const Tensor& x, const Tensor& context) const {
     const BlockScope scope(path);
     const auto [B, H, W, C] = x.dims<4>();
-    Tensor h = project(proj_in, norm(x)).view({B, H * W, inner});
+    Tensor h = project(proj_in, x, {}, norm.input()).view({B, H * W, inner});
     for (const TransformerBlock& block : blocks) h = block(h, context);
     const Tensor y = project(proj_out, h.view({B, H, W, inner}), {.residual = x});
     tap(path, y);
@@ -80,8 +82,8 @@ struct SpatialTransformer {
     if (linear) return nn::Linear(w, in, out);
     return nn::Conv2d(w, in, out, 1);
   }
-  static Tensor project(const Projection& p, const Tensor& x, const Epilogue& e = {}) {
-    return std::visit([&](const auto& layer) { return layer(x, e); }, p);
+  static Tensor project(const Projection& p, const Tensor& x, const Epilogue& e = {}, const InputNorm& n = {}) {
+    return std::visit([&](const auto& layer) { return layer(x, e, n); }, p);
   }
 
   int64_t inner;

@@ -27,7 +27,7 @@ DownBlock::DownBlock(const Scope& w, const UnetConfig& config, size_t i) : path(
 Tensor DownBlock::operator()(Tensor x, const Tensor& temb, const Tensor& context, std::vector<Tensor>& skips) const {
   const BlockScope scope(path);
   for (size_t j = 0; j < resnets.size(); ++j) {
-    x = resnets[j](x, temb);
+    x = resnets[j](std::move(x), temb);
     if (!attentions.empty()) x = attentions[j](x, context);
     skips.push_back(x);
   }
@@ -74,7 +74,7 @@ Tensor UpBlock::operator()(Tensor x, const Tensor& temb, const Tensor& context, 
   for (size_t j = 0; j < resnets.size(); ++j) {
     x = ops::concat({x, skips.back()}, -1);
     skips.pop_back();
-    x = resnets[j](x, temb);
+    x = resnets[j](std::move(x), temb);
     if (!attentions.empty()) x = attentions[j](x, context);
   }
   if (upsampler) x = upsampler->resized(x, skips.back().size(1), skips.back().size(2));
@@ -127,7 +127,7 @@ Tensor Unet::operator()(const Tensor& x, std::span<const float> timesteps, const
   if (mid_block) h = (*mid_block)(h, temb, context);
   for (const UpBlock& block : up_blocks) h = block(std::move(h), temb, context, skips);
 
-  return in_block("conv_out", [&] { return conv_out(conv_norm_out(h, config.activation)); });
+  return in_block("conv_out", [&] { return conv_out(h, {}, conv_norm_out.input(config.activation)); });
 }
 
 }  // namespace hearth::parts

@@ -18,12 +18,16 @@ struct Segment {
   int64_t length;
 };
 
-// y[r][n] = act(alpha · acc[r][n] + bias[n] + per_image[r][n]) + residual[r][n]
+// y[r][n] = factor[r][n] · act(alpha · acc[r][n] + bias[n] + per_image[r][n]) + residual[r][n]
+// With gates, the second register of a row of acc holds the gates of the first, whose bias and per_image stand `gates` numbers
+// further: value · act(gate) takes the place of act(…).
 struct TileEpilogue {
   float alpha = 1;
   int activation = 0;                       // as hearth::Activation
+  int64_t gates = 0;                        // 0: none
   const float* bias = nullptr;              // [columns], may be null
   const float* const* per_image = nullptr;  // for each row a pointer to [columns], may be null
+  const float* const* factor = nullptr;     // for each row a pointer to [columns], may be null
   const float* residual = nullptr;          // [rows][residual_stride], may be null
   int64_t residual_stride = 0;
   float* y = nullptr;  // [rows][y_stride]
@@ -76,6 +80,10 @@ struct Kernels {
   void (*column_moments)(const float* x, int64_t rows, int64_t columns, float* mean, float* squares);
   // y[n] = (x[n] − mean) · rstd · gamma[n] + beta[n]
   void (*normalize)(const float* x, int64_t n, float mean, float rstd, const float* gamma, const float* beta, float* y);
+  // Σ x²
+  float (*squares)(const float* x, int64_t n);
+  // y[n] = x[n] · factor · gamma[n]; gamma may be null
+  void (*scale_columns)(const float* x, int64_t n, float factor, const float* gamma, float* y);
   // y[r][c] = act((x[r][c] − mean[c]) · factor[c] + beta[c]), dense
   void (*normalize_columns)(const float* x, int64_t rows, int64_t columns, const float* mean, const float* factor, const float* beta,
                             int activation, float* y);

@@ -224,6 +224,16 @@ TEST_P(KernelsTest, G80_moments_of_any_length_far_from_zero) {
     const auto [right_mean, right_squares] = moments(1, n);
     ASSERT_NEAR(mean, right_mean, 3e-4) << n;  // half an ulp of 4000 is 1.2e-4
     ASSERT_NEAR(squares, right_squares, 1e-5 * right_squares + 1e-6) << n;
+    const Odd near(n, 3), gamma(n, 4);
+    double sum = 0;
+    for (int64_t i = 0; i < n; ++i) sum += double(near[i]) * near[i];
+    ASSERT_NEAR(kernel->squares(near.memory.data() + 1, n), sum, 1e-6 * sum) << n;
+    Odd scaled(n + 1, 5), unscaled(n + 1, 5);
+    const float end = scaled[n];
+    kernel->scale_columns(near.memory.data() + 1, n, 3, gamma.memory.data() + 1, scaled.data());
+    kernel->scale_columns(near.memory.data() + 1, n, 3, nullptr, unscaled.data());
+    for (int64_t i = 0; i < n; ++i) ASSERT_TRUE(scaled[i] == near[i] * 3 * gamma[i] && unscaled[i] == near[i] * 3) << i << " of " << n;
+    ASSERT_TRUE(scaled[n] == end && unscaled[n] == end) << n;
     std::vector<float> means(size_t(n) + 1, -1), all(size_t(n) + 1, -1);
     kernel->column_moments(x.data(), 4, n, means.data(), all.data());
     const auto column = moments(n, 4);

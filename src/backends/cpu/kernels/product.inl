@@ -53,15 +53,21 @@ void any_tile(int64_t rows, bool wide, const Segment* segments, int64_t count, c
 
 template <int act> void tile_epilogue(const float* acc, int64_t rows, int64_t columns, const TileEpilogue& e) {
   const V alpha = set(e.alpha);
-  for (int64_t r = 0; r < rows; ++r)
-    for_lanes(columns, [&](int64_t n, int64_t left) {
+  for (int64_t r = 0; r < rows; ++r) {
+    // Column n of acc, whose bias and per_image stand at m.
+    const auto shifted = [&](int64_t n, int64_t m, int64_t left) {
       V v = load(acc + r * panel_width + n) * alpha;
-      if (e.bias) v = v + load_upto(e.bias + n, left);
-      if (e.per_image) v = v + load_upto(e.per_image[r] + n, left);
-      v = activated<act>(v);
+      if (e.bias) v = v + load_upto(e.bias + m, left);
+      if (e.per_image) v = v + load_upto(e.per_image[r] + m, left);
+      return v;
+    };
+    for_lanes(columns, [&](int64_t n, int64_t left) {
+      V v = e.gates ? shifted(n, n, left) * activated<act>(shifted(W + n, e.gates + n, left)) : activated<act>(shifted(n, n, left));
+      if (e.factor) v = v * load_upto(e.factor[r] + n, left);
       if (e.residual) v = v + load_upto(e.residual + r * e.residual_stride + n, left);
       store_upto(e.y + r * e.y_stride + n, left, v);
     });
+  }
 }
 
 void any_epilogue(const float* acc, int64_t rows, int64_t columns, const TileEpilogue& e) {

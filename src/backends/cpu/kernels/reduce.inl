@@ -158,6 +158,17 @@ void normalize(const float* x, int64_t n, float mean, float rstd, const float* g
   });
 }
 
+float squares(const float* x, int64_t n) {
+  return sum_of(x, n, [](V v, V, bool) { return v * v; });  // lanes beyond the end are loaded as zeros
+}
+
+void scale_columns(const float* x, int64_t n, float factor, const float* gamma, float* y) {
+  for_lanes(n, [&](int64_t i, int64_t left) {
+    const V scaled = load_upto(x + i, left) * set(factor);
+    store_upto(y + i, left, gamma ? scaled * load_upto(gamma + i, left) : scaled);
+  });
+}
+
 template <int act>
 void normalize_columns_and(const float* x, int64_t rows, int64_t columns, const float* mean, const float* factor, const float* beta,
                            float* y) {

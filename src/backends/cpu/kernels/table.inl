@@ -19,6 +19,8 @@ constexpr Kernels table_named(const char* name) {
           .moments = moments,
           .column_moments = column_moments,
           .normalize = normalize,
+          .squares = squares,
+          .scale_columns = scale_columns,
           .normalize_columns = normalize_columns,
           .activate = activate,
           .geglu = geglu,

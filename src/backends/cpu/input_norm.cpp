@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/cpu_class.h"
+
+// Products and convolutions that normalise their input. Where x is small the normalised x is made whole. Where it is larger than
+// a cache it is made in strips of rows, each used while it is there: half the memory traffic, and no second tensor of that size.
+// A strip begins at a multiple of four output rows, so Winograd's patches, and with them all bits, are those of the whole.
+namespace hearth::cpu {
+namespace {
+
+constexpr int64_t whole_bytes = int64_t(32) << 20;  // x of up to this size is normalised in one piece
+constexpr int64_t strip_bytes = int64_t(8) << 20;   // of normalised rows
+constexpr int64_t step = 4;                         // output rows
+
+bool fits(const Tensor& x) { return x.numel() * int64_t(sizeof(float)) <= whole_bytes; }
+
+// How output rows lie over the rows of x.
+struct Rows {
+  int64_t input, output, kernel = 1, stride = 1, top = 0;
+  int64_t in_strip(int64_t row_bytes) const { return std::max(step, ((strip_bytes / row_bytes - kernel) / stride + 1) / step * step); }
+};
+
+// The part of an epilogue that belongs to output rows [begin, end) of image b.
+Epilogue part_of(const Epilogue& e, int64_t b, int64_t begin, int64_t end) {
+  Epilogue part = e;
+  if (e.per_image) part.per_image = e.per_image.slice(0, b, b + 1);
+  if (e.gate) part.gate = e.gate.slice(0, b, b + 1);
+  if (e.residual) part.residual = e.residual.slice(0, b, b + 1).slice(1, begin, end);
+  return part;
+}
+
+// compute(strip [1, rows, W, C], zero rows above it, zero rows below it, image, first and last output row) for each strip of x.
+template <class Normalize, class F> void for_strips(const Tensor& x, const Rows& rows, const Normalize& normalize, const F& compute) {
+  const int64_t row = x.size(2) * x.size(3), height = std::min(rows.output, rows.in_strip(row * int64_t(sizeof(float))));
+  const int64_t most = std::min(rows.input, (height - 1) * rows.stride + rows.kernel);
+  const Tensor buffer = Tensor::empty(x.backend(), {1, most, x.size(2), x.size(3)});
+  for (int64_t b = 0; b < x.size(0); ++b) {
+    int64_t begin = 0, end = 0;  // rows of x that are in the buffer
+    for (int64_t first = 0; first < rows.output; first += height) {
+      const int64_t last = std::min(rows.output, first + height);
+      const int64_t from = first * rows.stride - rows.top, to = (last - 1) * rows.stride + rows.kernel - rows.top;
+      const int64_t next = std::clamp<int64_t>(from, 0, rows.input), next_end = std::clamp<int64_t>(to, next, rows.input);
+      const int64_t kept = std::max<int64_t>(0, end - next);  // the kernel's overlap with the strip before
+      if (kept > 0)
+        x.backend().threads().run(1, [&](int64_t) {
+          std::memmove(buffer.data<float>(), buffer.data<float>() + (next - begin) * row, size_t(kept * row) * sizeof(float));
+        });
+      begin = next, end = next_end;
+      Tensor fresh = buffer.slice(1, kept, end - begin);
+      if (fresh.numel() > 0) normalize(x.slice(0, b, b + 1).slice(1, begin + kept, end), b, fresh);
+      const int64_t above = std::min(std::max<int64_t>(0, -from), to - from);
+      compute(buffer.slice(1, 0, end - begin), above, to - from - above - (end - begin), b, first, last);
+    }
+  }
+}
+
+}  // namespace
+
+void CpuBackend::normalized_conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
+                                   const InputNorm& norm, Tensor& y) {
+  // Rows of a resized x are not evenly spaced: it is made whole.
+  if (spec.resize_to[0] > 0 || fits(x)) {
+    Tensor whole = Tensor::empty(*this, x.shape());
+    group_norm(x, norm.groups, norm.gamma, norm.beta, norm.eps, norm.activation, whole);
+    return conv2d(whole, w, bias, spec, e, {}, y);
+  }
+  const ChannelNorm channels = statistics(x, norm.groups, norm.gamma, norm.eps);
+  for_strips(
+      x, {.input = x.size(1), .output = y.size(1), .kernel = w.shape[2], .stride = spec.stride, .top = spec.padding[0]},
+      [&](const Tensor& rows, int64_t b, Tensor& to) { normalize(rows, b, channels, norm.beta, norm.activation, to); },
+      [&](const Tensor& strip, int64_t above, int64_t below, int64_t b, int64_t first, int64_t last) {
+        ConvSpec part = spec;
+        part.padding[0] = above, part.padding[2] = below;
+        Tensor to = y.slice(0, b, b + 1).slice(1, first, last);
+        conv2d(strip, w, bias, part, part_of(e, b, first, last), {}, to);
+      });
+}
+
+void CpuBackend::normalized_linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm,
+                                   Tensor& y) {
+  const auto [B, M, K] = x.dims<3>();
+  if (fits(x)) {
+    Tensor whole = Tensor::empty(*this, x.shape());
+    group_norm(x, norm.groups, norm.gamma, norm.beta, norm.eps, norm.activation, whole);
+    return linear(whole, w, bias, e, {}, y);
+  }
+  const ChannelNorm channels = statistics(x, norm.groups, norm.gamma, norm.eps);
+  for_strips(
+      x.view({B, M, 1, K}), {.input = M, .output = M},
+      [&](const Tensor& rows, int64_t b, Tensor& to) { normalize(rows, b, channels, norm.beta, norm.activation, to); },
+      [&](const Tensor& strip, int64_t, int64_t, int64_t b, int64_t first, int64_t last) {
+        Tensor to = y.slice(0, b, b + 1).slice(1, first, last);
+        linear(strip.view({1, last - first, strip.size(3)}), w, bias, part_of(e, b, first, last), {}, to);
+      });
+}
+
+}  // namespace hearth::cpu
