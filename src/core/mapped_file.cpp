@@ -12,27 +12,33 @@
 
 namespace hearth {
 
-MappedFile::MappedFile(const std::filesystem::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) fail<IoError>("{}: cannot be opened: {}", path.string(), std::strerror(errno));
-  struct stat status {};
-  const bool known = ::fstat(file, &status) == 0;
-  if (!known || !S_ISREG(status.st_mode)) {
-    ::close(file);
+MappedFile::MappedFile(const std::filesystem::path& path) : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (file_ < 0) fail<IoError>("{}: cannot be opened: {}", path.string(), std::strerror(errno));
+  const bool known = ::fstat(file_, &status_) == 0;
+  if (!known || !S_ISREG(status_.st_mode)) {
+    ::close(file_);
     fail<IoError>("{}: is not a regular file", path.string());
   }
-  size_ = size_t(status.st_size);
-  if (size_ > 0) {
-    void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
-    if (address != MAP_FAILED) data_ = static_cast<std::byte*>(address);
+  size_ = size_t(status_.st_size);
+  if (size_ == 0) return;
+  void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file_, 0);
+  if (address == MAP_FAILED) {
+    const int reason = errno;
+    ::close(file_);
+    fail<IoError>("{}: cannot be mapped: {}", path.string(), std::strerror(reason));
   }
-  const int reason = errno;
-  ::close(file);
-  if (size_ > 0 && !data_) fail<IoError>("{}: cannot be mapped: {}", path.string(), std::strerror(reason));
+  data_ = static_cast<std::byte*>(address);
 }
 
 MappedFile::~MappedFile() {
   if (data_) ::munmap(data_, size_);
+  ::close(file_);
+}
+
+bool MappedFile::unchanged() const {
+  struct stat now {};
+  return ::fstat(file_, &now) == 0 && now.st_size == status_.st_size && now.st_mtim.tv_sec == status_.st_mtim.tv_sec &&
+         now.st_mtim.tv_nsec == status_.st_mtim.tv_nsec;
 }
 
 void MappedFile::release(size_t begin, size_t end) const {

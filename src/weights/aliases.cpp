@@ -56,6 +56,12 @@ class AliasedSource : public TensorSource {
   void release(const std::string& name) override {
     if (const auto found = stored_.find(name); found != stored_.end()) source_->release(found->second);
   }
+  bool mapped(const std::string& name) const override {
+    const auto found = stored_.find(name);
+    return found != stored_.end() && source_->mapped(found->second);
+  }
+  void release_all() override { source_->release_all(); }
+  void require_unchanged() const override { source_->require_unchanged(); }
 
  private:
   std::shared_ptr<TensorSource> source_;

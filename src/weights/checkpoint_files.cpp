@@ -75,6 +75,16 @@ class ShardedSource : public TensorSource {
   void release(const std::string& name) override {
     if (const auto found = place_.find(name); found != place_.end()) found->second->release(name);
   }
+  bool mapped(const std::string& name) const override {
+    const auto found = place_.find(name);
+    return found != place_.end() && found->second->mapped(name);
+  }
+  void release_all() override {
+    for (const auto& [name, shard] : place_) shard->release_all();
+  }
+  void require_unchanged() const override {
+    for (const auto& [name, shard] : place_) shard->require_unchanged();
+  }
 
  private:
   fs::path index_;

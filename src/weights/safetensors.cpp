@@ -46,10 +46,11 @@ Tensor SafetensorsFile::read(const std::string& name, const Shape&, Backend& bac
   const auto found = header_.tensors.find(name);
   if (found == header_.tensors.end()) fail<WeightError>("{}: has no tensor '{}'", describe(), name);
   const SafetensorsEntry& entry = found->second;
+  require_unchanged();
   if (!entry.info.unreadable.empty()) fail<UnsupportedError>("{}: '{}' {}", describe(), name, entry.info.unreadable);
 
   std::byte* data = mapping_->data() + data_start_ + entry.begin;
-  if (reinterpret_cast<uintptr_t>(data) % size_of(entry.info.dtype) == 0) {
+  if (mapped(name)) {
     auto storage = std::make_shared<const Storage>(Storage{data, size_t(entry.end - entry.begin), &backend, mapping_});
     return {storage, entry.info.shape, entry.info.dtype};
   }
@@ -57,6 +58,18 @@ Tensor SafetensorsFile::read(const std::string& name, const Shape&, Backend& bac
   if (backend.computes() && copy.bytes() > 0) std::memcpy(copy.raw(), data, copy.bytes());
   return copy;
 }
+
+bool SafetensorsFile::mapped(const std::string& name) const {
+  const auto found = header_.tensors.find(name);
+  if (found == header_.tensors.end()) return false;
+  return reinterpret_cast<uintptr_t>(mapping_->data() + data_start_ + found->second.begin) % size_of(found->second.info.dtype) == 0;
+}
+
+void SafetensorsFile::require_unchanged() const {
+  if (!mapping_->unchanged()) fail<IoError>("{}: was written to since it was opened; open the model again", describe());
+}
+
+void SafetensorsFile::release_all() { mapping_->release(0, mapping_->size()); }
 
 void SafetensorsFile::release(const std::string& name) {
   const auto found = header_.tensors.find(name);

@@ -46,11 +46,15 @@ class SafetensorsFile : public TensorSource {
   std::string describe() const override { return path_.string(); }
   std::map<std::string, TensorInfo> list() const override;
   bool has(const std::string& name) const override { return header_.tensors.contains(name); }
-  // A view of the mapped bytes (a copy where they are not aligned). WeightError for a name that is not there, UnsupportedError
+  // A view of the mapped bytes (a copy where they are not aligned). IoError when the file was written to since it was opened (a
+  // file put in its place does no harm); WeightError for a name that is not there, UnsupportedError
   // for a type or rank that hearth does not know.
   Tensor read(const std::string& name, const Shape& wanted, Backend& backend) override;
   // Lets the system drop the tensor's pages from memory; they come back from the file when read again.
   void release(const std::string& name) override;
+  bool mapped(const std::string& name) const override;
+  void release_all() override;
+  void require_unchanged() const override;
 
  private:
   std::filesystem::path path_;

@@ -19,6 +19,7 @@ class Scope {
 
   const std::string& path() const { return path_; }  // "down_blocks.0.resnets.1"
   Backend& backend() const { return weights_->backend(); }
+  Weights& weights() const { return *weights_; }
   bool has(std::string_view name) const { return weights_->has(join(name)); }
 
   Tensor tensor(std::string_view name, const Shape& shape) const { return weights_->tensor(join(name), shape); }

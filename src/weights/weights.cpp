@@ -80,8 +80,8 @@ WeightTypes automatic_types(const TensorSource& source, const Backend& backend) 
   return {.hold = DType::bf16, .factors = DType::bf16};
 }
 
-Weights::Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOptions options)
-    : source_(std::move(source)), backend_(&backend), options_(std::move(options)), listed_(source_->list()) {
+Weights::Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOptions options, Reading reading)
+    : source_(std::move(source)), backend_(&backend), options_(std::move(options)), listed_(source_->list()), reading_(reading) {
   const auto& [hold, factors] = options_.types;
   if (hold && *hold != DType::f32 && !is_16bit_float(*hold))
     fail<UnsupportedError>("weights: cannot be held as {}, only as f32, f16 or bf16", name_of(*hold));
@@ -92,6 +92,12 @@ Weights::Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOpt
 }
 
 Weights Weights::seeded(Backend& backend, LoadOptions options) { return {seeded_source(), backend, std::move(options)}; }
+
+Weights Weights::later() const {
+  Weights rest(source_, *backend_, {.types = options_.types});
+  rest.part_ = true;
+  return rest;
+}
 
 bool Weights::has(const std::string& name) const { return source_->has(name); }
 
@@ -128,16 +134,25 @@ void Weights::count(const std::string& name, int64_t values, int64_t bytes) {
 // The stored tensor, checked; undefined when it does not fit, and then noted.
 Tensor Weights::read(const std::string& name, const Shape& shape) {
   if (!expect(name, shape)) return {};
-  Tensor x = source_->read(name, shape, *backend_);
-  if (x.shape() != shape) fail<WeightError>("weights: '{}' has shape {}, the model needs {}", name, x.shape(), shape);
-  if (backend_->computes()) {
-    if (const int64_t bad = non_finite_values(x)) {
-      read_.insert(name);
-      non_finite_.push_back(fmt::format("'{}' has {} NaN or infinite of {} values", name, bad, x.numel()));
-      return {};
+  const auto listed = listed_.find(name);
+  const DType stored = listed == listed_.end() ? DType::f32 : listed->second.dtype;
+  Tensor x;
+  if (reading_ != Reading::names) {
+    x = source_->read(name, shape, *backend_);
+    if (x.shape() != shape) fail<WeightError>("weights: '{}' has shape {}, the model needs {}", name, x.shape(), shape);
+    if (backend_->computes()) {
+      if (const int64_t bad = non_finite_values(x)) {
+        read_.insert(name);
+        non_finite_.push_back(fmt::format("'{}' has {} NaN or infinite of {} values", name, bad, x.numel()));
+        return {};
+      }
     }
   }
-  count(name, x.numel(), int64_t(x.bytes()));
+  count(name, shape.numel(), shape.numel() * int64_t(size_of(stored)));
+  if (reading_ == Reading::numbers) {
+    source_->release(name);
+    return {};
+  }
   return x;
 }
 
@@ -172,13 +187,18 @@ Tensor Weights::tensor(const std::string& name, const Shape& shape) {
 Tensor Weights::table(const std::string& name, const Shape& shape) {
   Tensor x = read(name, shape);
   if (!x) return {};
-  if (x.dtype() == DType::f64) x = Tensor::from(*backend_, shape, x.to_vector());
-  return converted(name, x, fitting(name, x, options_.types.hold.value_or(x.dtype())));
+  const bool wider = x.dtype() == DType::f64;
+  if (wider) x = Tensor::from(*backend_, shape, x.to_vector());
+  const DType wanted = options_.types.hold.value_or(x.dtype());
+  const DType hold = size_of(wanted) < size_of(x.dtype()) ? fitting(name, x, wanted) : x.dtype();
+  if (wider || hold != x.dtype() || !source_->mapped(name)) return converted(name, x, hold);
+  source_->release(name);
+  return x;
 }
 
 // What the cache holds of a weight whose name and shape are as they should be.
 Weight Weights::from_cache(const std::string& name, const Shape& shape, WeightKind kind) {
-  if (!options_.cache || !backend_->computes()) return {};
+  if (!options_.cache || !backend_->computes() || reading_ != Reading::full) return {};
   const auto found = options_.cache->find(name, shape, kind, backend_->threads());
   if (!found) return {};
   Weight weight{.name = name, .shape = shape, .form = found->form, .backend = backend_, .kind = kind};
@@ -214,7 +234,7 @@ Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind k
 void Weights::finish() const {
   std::vector<std::string> unread;
   for (const auto& [name, info] : listed_)
-    if (!read_.contains(name) && !matches_any(options_.ignore, name)) unread.push_back(fmt::format("'{}' {}", name, info.shape));
+    if (!part_ && !read_.contains(name) && !matches_any(options_.ignore, name)) unread.push_back(fmt::format("'{}' {}", name, info.shape));
 
   std::string text;
   add_list(text, missing_, "missing");
@@ -223,6 +243,7 @@ void Weights::finish() const {
   add_list(text, non_finite_, "not finite");
   add_list(text, unread, "unread");
   if (!text.empty()) fail<WeightError>("weights: {}: {}", source_->describe(), text);
+  source_->release_all();
 }
 
 }  // namespace hearth

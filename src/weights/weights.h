@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/weight.h"
@@ -35,7 +36,11 @@ class TensorSource {
   // Shape as `wanted` for sources without a list; WeightError/IoError where it cannot be read. The bytes stay where they
   // are (mapped) and are valid while the source lives.
   virtual Tensor read(const std::string& name, const Shape& wanted, Backend& backend) = 0;
-  virtual void release(const std::string& /*name*/) {}  // its bytes are not needed any more
+  // Whether read() shows bytes of a file: they take no memory but while they are looked at.
+  virtual bool mapped(const std::string& /*name*/) const { return false; }
+  virtual void release(const std::string& /*name*/) {}  // its bytes are not needed for now
+  virtual void release_all() {}                         // nor any others
+  virtual void require_unchanged() const {}             // IoError when a file was written to since it was opened
 };
 
 // The types asked of a component's weights.
@@ -58,26 +63,46 @@ struct LoadOptions {
 
 class Weights {
  public:
-  Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOptions options = {});
+  // What becomes of a tensor that fits.
+  enum class Reading {
+    full,     // it is read and returned
+    numbers,  // looked through for what is not a number; undefined is returned
+    names,    // only name, type and shape are looked at; undefined is returned
+  };
+
+  Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOptions options = {}, Reading reading = Reading::full);
   // Every tensor exists and is a function of its name (weights/seeded.h): for goldens and full-size runs without files.
   static Weights seeded(Backend& backend, LoadOptions options = {});
 
   Backend& backend() const { return *backend_; }
   bool has(const std::string& name) const;
 
-  // For Scope. A fault is noted, an undefined value returned; finish() reports it. Nothing returned depends on the file any more.
+  // Calls build() for a part that is loaded later: what it asks for counts as read.
+  template <class F> void without_loading(F build) {
+    const Reading before = std::exchange(reading_, Reading::names);
+    build();
+    reading_ = before;
+  }
+  // The same source again, for such a part; its finish() does not ask for everything to be read.
+  Weights later() const;
+  // Whether the source says what it holds: only then can a part be checked without being loaded.
+  bool lists_tensors() const { return !listed_.empty(); }
+
+  // For Scope. A fault is noted, an undefined value returned; finish() reports it. Nothing returned depends on the file any more,
+  // but for a table in its own type: it stays in the mapped file.
   // Throws Cancelled when the user asked to stop.
   Tensor tensor(const std::string& name, const Shape& shape);  // f32: biases, norm scales
-  Tensor table(const std::string& name, const Shape& shape);   // kept in its type: embeddings
+  Tensor table(const std::string& name, const Shape& shape);   // embeddings: in its type, or in a narrower one asked for
   // Prepared by the backend; exact: products of f32 factors whatever the options say.
   Weight weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact = false);
 
-  // WeightError that names what is missing, misshapen, unreadable, non-finite or left unread; nothing when all fits.
+  // WeightError that names what is missing, misshapen, unreadable, non-finite or left unread; nothing when all fits. Then
+  // the source's pages are let go of.
   // One line: the first ten of each kind and how many more.
   void finish() const;
 
   struct Report {
-    int64_t tensors = 0, parameters = 0, bytes_held = 0;
+    int64_t tensors = 0, parameters = 0, bytes_held = 0;  // bytes in memory: neither mapped tables nor what is loaded later
     // Tensors that f16 would spoil (a value beyond 65504, or a relative L2 error above 2⁻¹⁰ from values too small for it) and
     // that therefore keep the type they are stored in.
     std::vector<std::string> kept_wider;
@@ -100,6 +125,8 @@ class Weights {
   std::vector<std::string> missing_, misshapen_, unreadable_, non_finite_;
   Report report_;
   int64_t bytes_total_ = 0, bytes_done_ = 0;
+  Reading reading_;
+  bool part_ = false;
 };
 
 }  // namespace hearth

@@ -8,6 +8,7 @@
 #include "support/backend_test.h"
 #include "support/files.h"
 #include "support/tolerance.h"
+#include "weights/deferred.h"
 #include "weights/safetensors.h"
 #include "weights/scope.h"
 
@@ -220,19 +221,97 @@ TEST_F(weights, held_bytes_are_those_the_backend_took) {
   EXPECT_GE(MemoryLedger::process().use().now - before - source_bytes, 256);
 }
 
-// A model must not need its file any more: a checkpoint may be moved or rewritten while it runs.
-BACKEND_TEST(weights_from_files, what_is_loaded_does_not_lie_in_the_file) {
+// A checkpoint may be moved or replaced while a model runs. Of what was loaded only a table in its own type lies in the file.
+BACKEND_TEST(weights_from_files, what_is_loaded_does_not_need_the_files_name) {
   const test::TemporaryFolder folder;
   const auto path = folder / "w.safetensors";
   const std::vector<float> values{1, 2, 3, 4, 5, 6};
-  write_safetensors(path,
-                    {{"bias", Tensor::from(device, {6}, values)}, {"table.weight", Tensor::from(device, {2, 3}, values, DType::f16)}});
-  Weights w(SafetensorsFile::open(path), device);
+  const auto write = [&](float factor) {
+    std::vector<float> scaled = values;
+    for (float& v : scaled) v *= factor;
+    write_safetensors(path, {{"bias", Tensor::from(device, {6}, scaled)},
+                             {"m.weight", Tensor::from(device, {2, 3}, scaled, DType::f16)},
+                             {"table.weight", Tensor::from(device, {2, 3}, scaled, DType::f16)}});
+  };
+  write(1);
+  const auto source = SafetensorsFile::open(path);
+  Weights w(source, device), rounded(source, device, {.types = {.hold = DType::bf16}});
   const Tensor bias = w.tensor("bias", {6}), table = w.table("table.weight", {2, 3});
+  const Weight m = w.weight("m.weight", {2, 3}, WeightKind::linear);
   w.finish();
-  std::filesystem::resize_file(path, 0);  // touching a page of the mapping would now be fatal
-  EXPECT_EQ(bias.to_vector(), values);
+  EXPECT_EQ(w.report().bytes_held, int64_t(6 * sizeof(float) + m.prepared->bytes));  // the table is not held
+  const Tensor other_type = rounded.table("table.weight", {2, 3});
+  EXPECT_EQ(other_type.dtype(), DType::f16);  // bf16 is not narrower: nothing would be gained by rounding
+  EXPECT_EQ(rounded.report().bytes_held, 0);
+  write(2);  // replaces the file
   EXPECT_EQ(table.to_vector(), values);
+  source->require_unchanged();
+  std::filesystem::remove(path);
+  EXPECT_EQ(table.to_vector(), values);
+  EXPECT_EQ(bias.to_vector(), values);
+  EXPECT_EQ(other_type.to_vector(), values);
+}
+
+BACKEND_TEST(weights_from_files, a_file_that_was_written_to_is_not_read_again) {
+  const test::TemporaryFolder folder;
+  const auto path = folder / "w.safetensors";
+  write_safetensors(path, {{"bias", Tensor::zeros(device, {600})}});
+  const auto source = SafetensorsFile::open(path);
+  Weights w(source, device);
+  const Tensor bias = w.tensor("bias", {600});
+  std::filesystem::resize_file(path, 100);
+  EXPECT_THROW(source->require_unchanged(), IoError);
+  EXPECT_THROW(w.tensor("bias", {600}), IoError);  // not a bus error
+  EXPECT_EQ(bias.to_vector(), std::vector<float>(600));
+}
+
+// A part that is loaded later is checked at once, and read when it is used.
+BACKEND_TEST(weights_from_files, a_deferred_part) {
+  struct Part {
+    explicit Part(const Scope& w) : a(w.tensor("a", {2})), b(w.conv2d("b", 3, 2, 1)) {}
+    Tensor a;
+    Weight b;
+  };
+  const test::TemporaryFolder folder;
+  const auto open = [&](float last, const Shape& shape) {
+    write_safetensors(folder / "w.safetensors", {{"part.a", Tensor::from(device, {2}, std::vector<float>{1, last})},
+                                                 {"part.b", Tensor::zeros(device, shape)},
+                                                 {"other", Tensor::zeros(device, {4})}});
+    return SafetensorsFile::open(folder / "w.safetensors");
+  };
+  const auto build = [](const Scope& s) { return Part(s); };
+  {
+    Weights w(open(2, {3, 2, 1, 1}), device);
+    const Deferred<Part> part(Scope(w) / "part", build);
+    w.tensor("other", {4});
+    w.finish();  // nothing is left unread
+    EXPECT_EQ(w.report().parameters, 12);
+    EXPECT_EQ(w.report().bytes_held, 16);
+    EXPECT_FALSE(part.loaded());
+    const Deferred<Part> same = part;
+    EXPECT_EQ((*part).a.to_vector(), (std::vector<float>{1, 2}));
+    EXPECT_TRUE((*same).b.prepared);
+    EXPECT_EQ(&*same, &*part);
+  }
+  {
+    Weights w(open(2, {3, 2, 1, 2}), device);
+    const Deferred<Part> part(Scope(w) / "part", build);
+    const std::string message = message_of<WeightError>([&] { w.finish(); });
+    EXPECT_NE(message.find("'part.b' has shape [3, 2, 1, 2]"), std::string::npos) << message;
+    EXPECT_NE(message.find("unread: 'other'"), std::string::npos) << message;
+    EXPECT_EQ(message.find("part.a"), std::string::npos) << message;
+  }
+  Weights w(open(nan, {3, 2, 1, 1}), device);
+  const Deferred<Part> part(Scope(w) / "part", build);
+  w.tensor("other", {4});
+  w.finish();
+  for (int i = 0; i < 2; ++i) EXPECT_NE(message_of<WeightError>([&] { *part; }).find("part.a"), std::string::npos);
+  Weights seen(open(nan, {3, 2, 1, 1}), device, {}, Weights::Reading::numbers);
+  const int64_t before = MemoryLedger::process().use().now;
+  EXPECT_FALSE(Part(Scope(seen) / "part").b);
+  EXPECT_EQ(MemoryLedger::process().use().now, before);
+  const std::string message = message_of<WeightError>([&] { seen.finish(); });
+  EXPECT_NE(message.find("1 not finite: 'part.a'"), std::string::npos) << message;
 }
 
 }  // namespace

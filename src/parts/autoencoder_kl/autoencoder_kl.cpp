@@ -23,6 +23,24 @@ Tensor affine(const Tensor& x, float factor, float offset) {
   return ops::linear_combination({x, Tensor::filled(x.backend(), x.shape(), 1)}, {factor, offset});
 }
 
+// Crossfades the first `extent` rows (axis 1) or columns (axis 2) of b from the last of a, linearly; both [B, H, W, C] f32. The
+// factors are rounded as the reference rounds them.
+void blend(const Tensor& a, Tensor& b, int axis, int64_t extent) {
+  if (!b.backend().computes()) return;
+  extent = std::min({extent, a.size(axis), b.size(axis)});
+  const auto [B, H, W, C] = b.dims<4>();
+  for (int64_t i = 0; i < extent; ++i) {
+    const float from = float(1 - double(i) / double(extent)), to = float(double(i) / double(extent));
+    const Tensor last = a.slice(axis, a.size(axis) - extent + i, a.size(axis) - extent + i + 1), first = b.slice(axis, i, i + 1);
+    for (int64_t image = 0; image < B; ++image)
+      for (int64_t p = 0; p < (axis == 1 ? W : H); ++p) {
+        const float* x = last.data<float>() + image * last.stride(0) + p * last.stride(3 - axis);
+        float* y = first.data<float>() + image * first.stride(0) + p * first.stride(3 - axis);
+        for (int64_t c = 0; c < C; ++c) y[c] = x[c] * from + y[c] * to;
+      }
+  }
+}
+
 Tensor channels(const Tensor& x, int64_t begin, int64_t end) { return ops::contiguous(x.slice(3, begin, end)); }
 
 }  // namespace
@@ -131,7 +149,7 @@ RawLatents Posterior::sample(const Tensor& noise) const {
 }
 
 AutoencoderKl::AutoencoderKl(const Scope& w, const AutoencoderKlConfig& c)
-    : config(c), encoder(w / "encoder", c), decoder(w / "decoder", c) {
+    : config(c), encoder(w / "encoder", [c](const Scope& s) { return VaeEncoder(s, c); }), decoder(w / "decoder", c) {
   if (c.quant_conv) quant_conv.emplace(w / "quant_conv", 2 * c.latent_channels, 2 * c.latent_channels, 1);
   if (c.post_quant_conv) post_quant_conv.emplace(w / "post_quant_conv", c.latent_channels, c.latent_channels, 1);
 }
@@ -141,7 +159,7 @@ Posterior AutoencoderKl::encode(const Tensor& picture) const {
   if (C != config.in_channels) fail<ShapeError>("vae: picture {} has {} channels, needed {}", picture.shape(), C, config.in_channels);
   if (H < config.factor() || W < config.factor())
     fail<ShapeError>("vae: picture {} is too small, needed sides of at least {}", picture.shape(), config.factor());
-  Tensor moments = encoder(picture);
+  Tensor moments = (*encoder)(picture);
   if (quant_conv) moments = (*quant_conv)(moments);
   tap("quant_conv", moments);
   return {channels(moments, 0, config.latent_channels), channels(moments, config.latent_channels, 2 * config.latent_channels)};
@@ -159,6 +177,29 @@ Tensor AutoencoderKl::decode(const Tensor& latents) const {
     return post_quant_conv ? (*post_quant_conv)(scaled) : scaled;
   });
   return decoder(z);
+}
+
+int64_t default_tile(const AutoencoderKlConfig& config) { return std::max<int64_t>(4, config.sample_size / config.factor() / 4 * 4); }
+
+Tensor AutoencoderKl::decode_in_tiles(const Tensor& latents, int64_t tile) const {
+  if (tile < 4 || tile % 4) fail<UsageError>("vae: tiles of {} latent pixels, needed a multiple of 4", tile);
+  const auto [B, H, W, C] = latents.dims<4>();
+  if (H <= tile && W <= tile) return decode(latents);
+  const int64_t step = tile / 4 * 3, extent = tile / 4 * config.factor(), kept = step * config.factor();
+  std::vector<Tensor> above, rows;
+  for (int64_t i = 0; i < H; i += step) {
+    std::vector<Tensor> tiles, parts;
+    for (int64_t j = 0; j < W; j += step) {
+      Tensor t = decode(ops::contiguous(latents.slice(1, i, std::min(H, i + tile)).slice(2, j, std::min(W, j + tile))));
+      if (!above.empty()) blend(above[tiles.size()], t, 1, extent);
+      if (!tiles.empty()) blend(tiles.back(), t, 2, extent);
+      parts.push_back(t.slice(1, 0, std::min(kept, t.size(1))).slice(2, 0, std::min(kept, t.size(2))));
+      tiles.push_back(std::move(t));
+    }
+    rows.push_back(ops::concat(parts, 2));
+    above = std::move(tiles);
+  }
+  return ops::concat(rows, 1);
 }
 
 }  // namespace hearth::parts

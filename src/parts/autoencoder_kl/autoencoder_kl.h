@@ -10,6 +10,7 @@
 #include "nn/attention.h"
 #include "nn/resnet_block.h"
 #include "parts/autoencoder_kl/config.h"
+#include "weights/deferred.h"
 
 namespace hearth::parts {
 
@@ -83,6 +84,9 @@ struct Posterior {
   RawLatents sample(const Tensor& noise) const;
 };
 
+// The side of a tile in latent pixels: sample_size, rounded down to a multiple of 4, 4 at least.
+int64_t default_tile(const AutoencoderKlConfig& config);
+
 struct AutoencoderKl {
   AutoencoderKl(const Scope& w, const AutoencoderKlConfig& config);
 
@@ -92,9 +96,13 @@ struct AutoencoderKl {
   Tensor to_model(const RawLatents& latents) const;
   // Latents of the diffusion model [B, H, W, latent_channels] → picture [B, f·H, f·W, out_channels], about −1 … 1, not limited.
   Tensor decode(const Tensor& latents) const;
+  // The same in tiles of `tile` latent pixels a side that overlap by a quarter and are blended into each other there, as the
+  // reference's tiled_decode does: memory for one tile, but each with norm statistics of its own, so another picture than
+  // decode()'s. A picture that fits a tile is decode()'s. UsageError unless tile is a multiple of 4.
+  Tensor decode_in_tiles(const Tensor& latents, int64_t tile) const;
 
   AutoencoderKlConfig config;
-  VaeEncoder encoder;
+  Deferred<VaeEncoder> encoder;  // most runs only decode
   VaeDecoder decoder;
   std::optional<nn::Conv2d> quant_conv, post_quant_conv;  // 1×1
 };

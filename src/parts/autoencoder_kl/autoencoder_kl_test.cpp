@@ -55,6 +55,24 @@ BACKEND_TEST(vae, matches_reference_with_one_level_and_no_attention) {
 BACKEND_TEST(vae, G17_eps_of_each_norm) { check(device, "faint", 2e-6); }              // observed 1.8e-7 reference, 5.7e-7 cpu
 BACKEND_TEST(vae, deviation_is_limited_as_published) { check(device, "loud", 3e-6); }  // observed 5.9e-7 reference, 7.6e-7 cpu
 
+BACKEND_TEST(vae, G21_tiles_are_the_reference_s) {
+  const VaeCase c("tiled", device);
+  const AutoencoderKlConfig config = AutoencoderKlConfig::from(c.config());
+  Weights w = c.weights();
+  const AutoencoderKl vae(Scope(w), config);
+  EXPECT_EQ(default_tile(config), 8);
+  for (const char* name : {"grid", "column", "whole"}) {
+    const std::vector<int64_t> size = c.fact(name);
+    const Tensor latents = c.input(name, {size[0], size[1], size[2], 4});
+    EXPECT_CLOSE(vae.decode_in_tiles(latents, 8), c.golden.values(name), 5e-6);
+    const double deviation = test::relative_error(vae.decode(latents).to_vector(), c.golden.values(name));
+    if (std::string_view(name) == "whole") EXPECT_LE(deviation, 5e-6);
+    else EXPECT_GT(deviation, 1e-2);  // tiles are another picture
+  }
+  EXPECT_THROW(vae.decode_in_tiles(Tensor::zeros(device, {1, 8, 9, 4}), 6), UsageError);
+  EXPECT_THROW(vae.decode_in_tiles(Tensor::zeros(device, {1, 8, 9, 4}), 0), UsageError);
+}
+
 // Each key changed alone gives what the reference gives.
 BACKEND_TEST(vae, each_config_key_has_the_effect_of_the_reference) {
   constexpr double limit = 5e-6;  // observed 4.1e-7 reference, 1.6e-6 cpu

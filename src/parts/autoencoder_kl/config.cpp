@@ -43,7 +43,15 @@ AutoencoderKlConfig AutoencoderKlConfig::from(const Config& c) {
   if (v.scaling_factor == 0) fail<WeightError>("{}: 'scaling_factor' = 0, needed another number", c.where());
   c.only_null("latents_mean");
   c.only_null("latents_std");
-  c.no_effect({"sample_size", "force_upcast"});  // the training size; arithmetic is f32 anyway
+  if (c.dump("sample_size")[0] == '[') {
+    const std::vector<int64_t> sides = c.integers("sample_size");
+    if (sides.empty()) fail<WeightError>("{}: 'sample_size' is empty, needed a number", c.where());
+    v.sample_size = sides[0];  // as in the reference
+  } else {
+    v.sample_size = c.integer("sample_size", 32);
+  }
+  if (v.sample_size < 1) fail<WeightError>("{}: 'sample_size' = {}, needed at least 1", c.where(), v.sample_size);
+  c.no_effect({"force_upcast"});  // arithmetic is f32 anyway
   c.finish();
   return v;
 }

@@ -19,6 +19,8 @@ struct AutoencoderKlConfig {
   bool quant_conv = true, post_quant_conv = true;
   float scaling_factor = 0.18215f, shift_factor = 0;  // latent of the diffusion model = (z − shift) · scaling
 
+  int64_t sample_size = 32;  // side of the pictures that it was trained on: of a tile, where it decodes in tiles
+
   int64_t factor() const { return int64_t(1) << (channels.size() - 1); }  // picture pixels per latent pixel, each way
 
   // Reads every key. UnsupportedError names a key whose value would change the result and is not built; WeightError names

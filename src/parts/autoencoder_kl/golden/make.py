@@ -63,6 +63,21 @@ def cases():
         golden.save(HERE, name, {**arrays, **taps}, json.loads(net.to_json_string()), VERSIONS, batch=b, picture=picture, latent=latent, factor=factor)
 
 
+# Tiles of 32 pixels, 8 of them shared: several rows and columns, the last ones narrow; sample_size is the side of a tile.
+TILED = dict(levels(4, 8, 8), layers_per_block=1, norm_num_groups=2, latent_channels=4, sample_size=32)
+
+
+def tiled():
+    net = golden.prepare(AutoencoderKL.from_config(dict(TILED)), 1.0)
+    net.enable_tiling()
+    arrays = {}
+    with torch.no_grad():
+        for name, b, latent in [("grid", 1, [21, 15]), ("column", 2, [13, 8]), ("whole", 1, [8, 7])]:
+            z = golden.image(f"input.{name}", b, *latent, 4) / net.config.scaling_factor
+            arrays[name] = golden.channels_last(net.decode(z).sample)
+    golden.save(HERE, "tiled", arrays, json.loads(net.to_json_string()), VERSIONS, grid=[1, 21, 15], column=[2, 13, 8], whole=[1, 8, 7], factor=1.0)
+
+
 BASE = (dict(levels(4, 8), layers_per_block=1, norm_num_groups=2, latent_channels=4, sample_size=32), 1, [5, 4], [2, 3], 1.0)
 CHANGES = {
     "in_channels": [2],
@@ -114,6 +129,7 @@ def defaults():
 
 
 cases()
+tiled()
 perturbed()
 structures()
 defaults()
