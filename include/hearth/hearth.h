@@ -58,8 +58,14 @@ struct OpenOptions {
   // there. Empty: none.
   std::filesystem::path cache;
   std::function<void(const std::string&)> warn;  // told, in one line, of a cache that is damaged or cannot be written
-  OnProgress progress;                           // phase "load"
-  const std::atomic<bool>* cancel = nullptr;     // set from any thread: ends with Cancelled
+  // Load each network when a run first needs it, so that a run that cannot be is refused before; names and shapes of all tensors
+  // are checked at once.
+  bool load_when_needed = false;
+  // Bytes that the process may take while it runs; 0: no limit. A run takes the first of these ways that fits, or is refused with
+  // UsageError: all networks in memory; each only while it works; and the autoencoder in tiles. Loads when needed.
+  int64_t memory_limit = 0;
+  OnProgress progress;                        // phase "load"
+  const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Cancelled
 };
 
 struct Debug {
@@ -67,6 +73,9 @@ struct Debug {
   bool shapes = false;  // every op with its shapes
   bool nan = false;     // count non-finite values after every op and name the first
 };
+
+// Whether the autoencoder decodes in tiles that overlap and are blended, as diffusers does: less memory, not quite the same picture.
+enum class VaeTiling { automatic /* only where the memory limit asks for it */, on, off };
 
 struct Request {
   std::string prompt;
@@ -81,9 +90,12 @@ struct Request {
   std::string compat;            // "diffusers": one generator draws the whole batch's noise
   std::optional<Array> noise;    // standard normal [batch, channels, height/8, width/8] in place of the seed's first draw
   bool decode = true;            // false: stop at the latents
+  VaeTiling vae_tiling = VaeTiling::automatic;
+  std::optional<int64_t> vae_tile;  // side in pixels, a multiple of 32; default: the size that the autoencoder was trained on
+  bool last = false;                // the model is not needed after it: networks that have done their work are let go of
   Debug debug;
 
-  OnProgress progress;  // phases "encode", "sample", "decode"
+  OnProgress progress;  // phases "load" (when needed), "encode", "sample", "decode"
   const std::atomic<bool>* cancel = nullptr;
 };
 
@@ -110,6 +122,13 @@ class Model {
   std::string description() const;  // JSON: components, precisions, parameters, hashes, scheduler
 
   Generation generate(const Request& request);
+
+  // What generate() will take, found without computing anything. UsageError when it would be refused.
+  struct Prediction {
+    int64_t bytes = 0;  // most that the process takes
+    std::string mode;   // "all networks stay in memory"
+  };
+  Prediction predict_memory(const Request& request);
 
   // Pixels in [-1, 1], [B, 3, H, W] → mean of the latent distribution times the scaling factor, [B, C, H/8, W/8], and back.
   Array encode(const Array& pixels);

@@ -52,7 +52,12 @@ models::ImageRequest to_image_request(const Request& r, uint64_t seed, Backend& 
           .batch = r.batch_size,
           .generators = r.compat == "diffusers" ? sampling::Generators::one : sampling::Generators::per_image,
           .noise = r.noise ? api::to_tensor(*r.noise, device, "noise") : Tensor(),
-          .decode = r.decode};
+          .decode = r.decode,
+          .last = r.last,
+          .vae_tiling = r.vae_tiling == VaeTiling::on    ? models::ImageRequest::Tiling::on
+                        : r.vae_tiling == VaeTiling::off ? models::ImageRequest::Tiling::off
+                                                         : models::ImageRequest::Tiling::automatic,
+          .vae_tile = r.vae_tile};
 }
 
 void check_noise(const Array& noise, const models::ResolvedImage& resolved) {
@@ -63,11 +68,12 @@ void check_noise(const Array& noise, const models::ResolvedImage& resolved) {
                      resolved.height, Shape(std::span<const int64_t>(needed)));
 }
 
+// Memory that other programs have cannot be had.
 void check_memory(const models::MemoryPlan& plan, const models::ResolvedImage& r) {
-  const int64_t available = system_available_bytes();
-  if (available > 0 && plan.activations > available)
-    fail<UsageError>("generate: {} of {}×{} need {:.1f} GB beside the weights, {:.1f} GB are available", r.batch, r.width, r.height,
-                     double(plan.activations) * 1e-9, double(available) * 1e-9);
+  const int64_t available = system_available_bytes(), needed = plan.process - process_resident_bytes();
+  if (available > 0 && needed > available)
+    fail<UsageError>("generate: {} of {}×{} need {:.1f} GB more memory, {:.1f} GB are available", r.batch, r.width, r.height,
+                     double(needed) * 1e-9, double(available) * 1e-9);
 }
 
 }  // namespace
@@ -84,6 +90,7 @@ Model::~Model() = default;
 Model Model::open(const std::filesystem::path& path, const OpenOptions& options) {
   const auto start = Clock::now();
   const OptionalCancel cancel(options.cancel);
+  if (options.memory_limit < 0) fail<UsageError>("open: a memory limit of {} bytes, needed at least 0", options.memory_limit);
   const Checkpoint checkpoint = Checkpoint::open(path);
   const models::Entry& family = models::find_family(checkpoint);
 
@@ -99,7 +106,9 @@ Model Model::open(const std::filesystem::path& path, const OpenOptions& options)
                                 .autoencoder = api::weight_types(options.vae_precision.value_or(options.precision), *impl->device),
                                 .cache = options.cache,
                                 .warn = options.warn ? options.warn : [](const std::string&) {},
-                                .progress = options.progress});
+                                .progress = options.progress,
+                                .when_needed = options.load_when_needed,
+                                .memory_limit = options.memory_limit});
   std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> files;
   for (const models::ComponentReport& c : impl->pipeline->components()) {
     files.emplace_back(c.name, std::vector<std::filesystem::path>());
@@ -134,7 +143,7 @@ Generation Model::generate(const Request& request) {
   std::optional<ObserverScope> observing;
   if (request.debug.timing || request.debug.shapes || request.debug.nan) observing.emplace(observer);
   MemoryLedger::process().reset_peak();
-  models::ImageResult result = model.pipeline->draw(image_request, [&](const Progress& p) {
+  models::ImageResult result = model.pipeline->draw(image_request, plan, [&](const Progress& p) {
     observer.set_phase(p.phase);
     if (request.progress) request.progress(p);
   });
@@ -143,12 +152,14 @@ Generation Model::generate(const Request& request) {
   observer.set_phase("finish");
 
   Generation made{.noise = api::to_array(result.noise), .latents = api::to_array(result.latents), .warnings = resolved.warnings};
+  made.warnings.insert(made.warnings.end(), result.warnings.begin(), result.warnings.end());
   api::Run run{.request = request, .seed = seed, .resolved = resolved, .plan = plan, .memory_peak = MemoryLedger::process().use().peak};
   for (const Tensor& picture : result.pictures) {
     Pixels pixels = to_pixels(picture, PixelRange::minus_one_to_one);
     made.images.push_back({.width = pixels.width, .height = pixels.height, .rgb = std::move(pixels.rgb)});
     api::sign(made.images.back(), model, run, int64_t(made.images.size()) - 1);
   }
+  model.load_seconds += result.load_seconds;
   result.pictures.clear();
   result.noise = result.latents = {};
   model.device->release_cached();
@@ -156,6 +167,16 @@ Generation Model::generate(const Request& request) {
   run.seconds = seconds_since(start);
   made.report = api::write_report(model, run, result, made.warnings, observer.report());
   return made;
+}
+
+Model::Prediction Model::predict_memory(const Request& request) {
+  check_request(request);
+  const models::ImageRequest image_request = to_image_request(request, 0, *impl_->device);
+  const models::ResolvedImage resolved = impl_->pipeline->resolve(image_request);
+  if (request.noise) check_noise(*request.noise, resolved);
+  const models::MemoryPlan plan = impl_->pipeline->plan(image_request);
+  check_memory(plan, resolved);
+  return {.bytes = plan.process, .mode = plan.mode};
 }
 
 Array Model::encode(const Array& pixels) {

@@ -30,7 +30,8 @@ constexpr const char* notes =
 struct GenerateFlags {
   OpenFlags open;
   Request request;
-  std::string output = "hearth.png", noise, save_latents;
+  std::string output = "hearth.png", noise, save_latents, vae_tiling;
+  int64_t memory_limit = 0;
   std::vector<std::string> debug;
   int64_t batch_count = 1;
   bool prompt_given = false, json = false;
@@ -65,6 +66,13 @@ void GenerateFlags::add_to(Flags& flags) {
   open.add_place(flags);
   open.add_components(flags);
   open.add_session(flags);
+  flags.add("--memory-limit", "SIZE",
+            "Most memory that the run may take, as 3G, 2500M or 2.6GB: networks are loaded one after another, then the picture decoded "
+            "in tiles, where it needs that; refused where nothing helps",
+            "none", [this](const std::string& t) { memory_limit = parse_size(t); });
+  flags.choice("--vae-tiling", "", "Decode the picture in tiles that overlap: less memory, not quite the same picture", vae_tiling,
+               {.names = {"auto", "on", "off"}}, "auto: where --memory-limit asks for it");
+  flags.integer("--vae-tile-size", "Side of a tile in pixels, a multiple of 32", request.vae_tile, "the checkpoint's own");
   flags.add("--debug", "LIST",
             "Of timing, shapes, nan, all, separated by commas: time per operation and block; each operation's shapes; "
             "stop at the first operation whose result is not finite",
@@ -115,9 +123,13 @@ void run_generate(std::span<const std::string> arguments) {
   const OnProgress progress = [&line](const Progress& p) { line.update(p); };
   OpenOptions open = f.open.options();
   open.progress = progress;
+  open.load_when_needed = true;
+  open.memory_limit = f.memory_limit;
   Model model = f.open.model.empty() ? Model::open_demo(open) : Model::open(f.open.model, open);
 
   Request request = f.request;
+  if (f.vae_tiling == "on") request.vae_tiling = VaeTiling::on;
+  if (f.vae_tiling == "off") request.vae_tiling = VaeTiling::off;
   request.progress = progress;
   request.cancel = &cancelled;
   Json pictures = Json::array(), reports = Json::array(), warnings = Json::array();
@@ -125,6 +137,11 @@ void run_generate(std::span<const std::string> arguments) {
   size_t next = 0;
   for (int64_t batch = 0; batch < f.batch_count; ++batch) {
     if (noise) request.noise = slice(*noise, batch * request.batch_size, (batch + 1) * request.batch_size);
+    request.last = batch + 1 == f.batch_count;
+    if (batch == 0) {
+      const Model::Prediction memory = model.predict_memory(request);
+      line.say(fmt::format("hearth: memory: {:.2f} GB expected, {}", double(memory.bytes) * 1e-9, memory.mode));
+    }
     const Generation made = model.generate(request);
     Json report = Json::parse(made.report);
     const auto seed = report.at("request").at("seed").get<uint64_t>();

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -47,6 +48,23 @@ double parse_number(const std::string& text) {
   if (!read_all(text, value, error)) fail<UsageError>("'{}' is not a number", text);
   if (error != std::errc() || !std::isfinite(value)) fail<UsageError>("{} is not a finite number", text);
   return value;
+}
+
+int64_t parse_size(const std::string& text) {
+  const size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  std::string unit = text.substr(digits);
+  while (!unit.empty() && unit.front() == ' ') unit.erase(0, 1);
+  std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return char(std::toupper(c)); });
+  const bool binary = unit.size() == 3 && unit.ends_with("IB"), decimal = unit.size() == 2 && unit.ends_with("B") && unit[0] != 'B';
+  if (binary || decimal) unit.resize(1);
+  const size_t power = unit.empty() || unit == "B" ? 0 : unit.size() == 1 ? std::string_view("KMGT").find(unit) + 1 : 0;
+  double number = 0;
+  std::errc error{};
+  if (!read_all(text.substr(0, digits), number, error) || error != std::errc() || (power == 0 && !unit.empty() && unit != "B"))
+    fail<UsageError>("'{}' is not a size, needed a number of bytes or one with K, M, G or T", text);
+  const double bytes = number * std::pow(binary ? 1024.0 : 1000.0, double(power));
+  if (!(bytes >= 1 && bytes < 9e18)) fail<UsageError>("{} is out of range, needed 1 byte to 9000000T", text);
+  return int64_t(bytes);
 }
 
 const std::string& check_word(const std::string& word, std::span<const std::string> allowed) {

@@ -58,5 +58,22 @@ TEST(Values, words) {
   EXPECT_EQ(refusal([&] { parse_words("", allowed); }), "'' is unknown, needed one of timing, shapes, nan");
 }
 
+TEST(Values, sizes) {
+  EXPECT_EQ(parse_size("3G"), 3'000'000'000);
+  EXPECT_EQ(parse_size("2500M"), 2'500'000'000);
+  EXPECT_EQ(parse_size("2.6GB"), 2'600'000'000);
+  EXPECT_EQ(parse_size("2.5 gb"), 2'500'000'000);
+  EXPECT_EQ(parse_size("2GiB"), int64_t(2) << 30);
+  EXPECT_EQ(parse_size("7k"), 7000);
+  EXPECT_EQ(parse_size("1T"), 1'000'000'000'000);
+  EXPECT_EQ(parse_size("123456"), 123456);
+  EXPECT_EQ(parse_size("64B"), 64);
+  for (const char* text : {"", "G", "GB", "3X", "3GG", "3iB", "-3G", "1e9", "0x10", "3 G B", "1.2.3", ".", "nan", "3BB"})
+    EXPECT_EQ(refusal([&] { parse_size(text); }),
+              fmt::format("'{}' is not a size, needed a number of bytes or one with K, M, G or T", text));
+  for (const char* text : {"0", "0G", "0.1", "10000000T"})
+    EXPECT_EQ(refusal([&] { parse_size(text); }), fmt::format("{} is out of range, needed 1 byte to 9000000T", text));
+}
+
 }  // namespace
 }  // namespace hearth::cli

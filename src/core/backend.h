@@ -70,6 +70,7 @@ class Backend {
 
   // --- memory -----------------------------------------------------------------------------------------------------
   virtual std::shared_ptr<const Storage> allocate(size_t bytes) = 0;  // 64-byte aligned; counted by core/memory.h
+  virtual int64_t most_thread_scratch() const { return 0; }           // bytes that kernels' threads keep for themselves, at most
   virtual void release_cached() {}                                    // gives back what is kept for reuse
   // A device that allocates as this one does, kernels' own memory included, and computes nothing: what a run on it takes is what
   // the same run takes here. Counts in `ledger`, which must outlive it and its tensors, as it must outlive them.

@@ -22,6 +22,8 @@ struct LoadRequest {
   std::filesystem::path cache;                             // folder of packed weights (weights/packed_cache.h); empty: none
   std::function<void(const std::string&)> warn;            // one line: a cache that cannot be used as it is
   OnProgress progress;                                     // phase "load", in bytes of all components
+  bool when_needed = false;                                // draw() loads what it needs; names and shapes are checked at once
+  int64_t memory_limit = 0;                                // bytes that the process may take; 0: no limit. Loads when needed
 };
 
 // A component as it was loaded.
@@ -31,8 +33,9 @@ struct ComponentReport {
   std::map<std::string, int64_t> stored;  // type → number of values, as in the files
   std::string held;                       // "f16", or "as stored"
   std::string factors;                    // of its products: "f32" or "bf16"
-  int64_t parameters = 0, bytes = 0;      // of all tensors; held in memory
-  std::vector<std::string> kept_wider;    // tensors that the type asked for would have spoiled
+  // Of all tensors; in memory: neither tables that stay in the file nor what is loaded at its first use.
+  int64_t parameters = 0, bytes = 0;
+  std::vector<std::string> kept_wider;  // tensors that the type asked for would have spoiled
 };
 
 struct ImageRequest {
@@ -46,6 +49,9 @@ struct ImageRequest {
   sampling::Generators generators = sampling::Generators::per_image;
   Tensor noise;  // [B, C, h, w] f32 on the device: in place of the seed's first draw; may be undefined
   bool decode = true;
+  bool last = false;  // the networks are not needed after it: each is let go of as soon as it has done its work
+  enum class Tiling { automatic, on, off } vae_tiling = Tiling::automatic;  // automatic: only where the memory limit asks for it
+  std::optional<int64_t> vae_tile;                                          // side in pixels; the size it was trained on where absent
 };
 
 // The request with every default filled in.
@@ -58,15 +64,23 @@ struct ResolvedImage {
 };
 
 struct MemoryPlan {
-  int64_t weights = 0;      // bytes held from loading on
+  bool everything = true;       // all networks are in memory from the beginning; else each when its turn comes
+  bool release = false;         // each is let go of as soon as it has done its work
+  std::optional<int64_t> tile;  // the autoencoder decodes in tiles of so many latent pixels a side
+  std::string mode;             // the same for people: "all networks stay in memory"
+  std::vector<std::string> warnings;
+
+  int64_t process = 0;      // most bytes that the process will take
+  int64_t weights = 0;      // of it, held from the beginning
   int64_t activations = 0;  // most bytes beside them during the run; scratch of threads, some MB each, is not in it
 };
 
 struct ImageResult {
   std::vector<Tensor> pictures;  // [H, W, 3] in −1 … 1, not limited; batch order; empty without decode
   Tensor noise, latents;         // [B, h, w, C]: standard normal before any sigma; as the last step returned them
-  double encode_seconds = 0, sample_seconds = 0, decode_seconds = 0;
+  double load_seconds = 0, encode_seconds = 0, sample_seconds = 0, decode_seconds = 0;
   std::vector<double> step_seconds;       // one per network call
+  std::vector<std::string> warnings;      // one line each
   std::map<std::string, double> largest;  // component → largest absolute value of its output
 };
 
@@ -81,10 +95,11 @@ class TextToImage {
 
   // UsageError for a size, step count, batch, sampler or schedule that cannot be; nothing is computed.
   virtual ResolvedImage resolve(const ImageRequest& request) const = 0;
-  // What a run of it takes, found by a dry run.
+  // How it will be run, and what that takes, found by dry runs: the first of the memory modes that fits the limit. UsageError when
+  // none does.
   virtual MemoryPlan plan(const ImageRequest& request) = 0;
-  // Phases "encode", "sample", "decode". NonFiniteError names component and step; Cancelled.
-  virtual ImageResult draw(const ImageRequest& request, const OnProgress& progress) = 0;
+  // As plan() said. Phases "load", "encode", "sample", "decode". NonFiniteError names component and step; Cancelled.
+  virtual ImageResult draw(const ImageRequest& request, const MemoryPlan& plan, const OnProgress& progress) = 0;
 
   // Pictures [B, H, W, 3] in −1 … 1 → mean of their latents on the denoiser's scale [B, h, w, C], and back.
   virtual Tensor encode(const Tensor& pictures) = 0;

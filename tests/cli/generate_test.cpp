@@ -245,6 +245,11 @@ TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
     const Json pinned = draw_json({"--pin-threads"})["runs"][0], free = draw_json({})["runs"][0];
     return pinned["pinned"] == true && free["pinned"] == false && draw({"--pin-threads", "--threads", "1000"}).code == 2;
   };
+  effects["--memory-limit"] = [&] { return draw({"--memory-limit", "1M"}).code == 2 && draw({"--memory-limit", "9G"}).code == 0; };
+  effects["--vae-tiling"] = [&] {  // the demo model's tiles are as large as its pictures
+    return drawn({"--width", "192", "--vae-tiling", "on"}) != drawn({"--width", "192"});
+  };
+  effects["--vae-tile-size"] = [&] { return changes_the_picture({"--vae-tiling", "on", "--vae-tile-size", "32"}); };
   effects["--debug"] = [&] {
     const Json told = draw_json({"--debug", "timing"})["runs"][0]["debug"];
     return told.contains("timing") && !told.contains("shapes") && draw_json({"--debug", "all"})["runs"][0]["debug"].contains("shapes");
@@ -271,6 +276,56 @@ TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
     EXPECT_TRUE(effect()) << flag;
   }
   EXPECT_EQ(in_help, tested);
+}
+
+// Every limit is obeyed by the process as the system sees it, in ever leaner ways, until none is left.
+TEST_F(GenerateTest, the_memory_limit_is_obeyed_or_refused) {
+  const auto at = [&](const std::string& limit, const Arguments& more = {}) {
+    Arguments flags = {"--width", "768", "--height", "640", "--json", "--threads", "2", "--memory-limit", limit};
+    flags.insert(flags.end(), more.begin(), more.end());
+    return draw(flags);
+  };
+  std::vector<std::string> modes;
+  std::vector<Pixels> pictures;
+  std::string limit = "8GiB";
+  for (Ended r = at(limit); r.code != 2; r = at(limit)) {
+    ASSERT_EQ(r.code, 0) << r.err;
+    const Json memory = Json::parse(r.out)["runs"][0]["memory"];
+    const int64_t predicted = memory["predicted"];
+    modes.push_back(memory["mode"]);
+    pictures.push_back(picture("a.png"));
+    if (std::getenv("HEARTH_PRINT_ERRORS")) fmt::print("{}: predicted {}, took {}\n", modes.back(), predicted, r.peak_bytes);
+    EXPECT_NE(r.err.find(fmt::format("hearth: memory: {:.2f} GB expected, {}\n", double(predicted) * 1e-9, modes.back())),
+              std::string::npos)
+        << r.err;
+    EXPECT_LE(r.peak_bytes, predicted) << modes.back();
+    EXPECT_GE(r.peak_bytes, predicted * 6 / 10) << modes.back();
+    ASSERT_LT(modes.size(), 9u);
+    limit = std::to_string(predicted - (1 << 20));  // other runs may find another megabyte of the program in memory
+  }
+  ASSERT_GE(modes.size(), 2u);
+  EXPECT_NE(pictures.back(), pictures.at(0));
+  EXPECT_EQ(modes.at(0).find("tiles"), std::string::npos);
+  EXPECT_NE(modes.back().find("VAE in tiles of"), std::string::npos);
+
+  const Ended refused = at(limit);
+  EXPECT_EQ(not_one_line(refused, 2), "");
+  EXPECT_NE(refused.err.find("1 of 768×640 need at least 0."), std::string::npos) << refused.err;
+  EXPECT_EQ(refused.err.find("load"), refused.err.find("loaded for its own")) << refused.err;  // before anything is loaded
+  EXPECT_EQ(at(limit, {"--vae-tiling", "off"}).code, 2);
+}
+
+TEST_F(GenerateTest, tiling_flags_that_make_no_sense) {
+  EXPECT_EQ(not_one_line(draw({"--vae-tile-size", "64"}), 2), "");
+  EXPECT_EQ(not_one_line(draw({"--vae-tiling", "off", "--vae-tile-size", "64"}), 2), "");
+  EXPECT_EQ(draw({"--vae-tiling", "on", "--vae-tile-size", "48"}).err,
+            "hearth: generate: tiles of 48 pixels do not fit, needed a multiple of 32\n");
+  EXPECT_EQ(draw({"--memory-limit", "3X"}).err,
+            "hearth: --memory-limit: '3X' is not a size, needed a number of bytes or one with K, M, G or T\n");
+  const Ended r = draw({"--vae-tiling", "on", "--vae-tile-size", "32"});
+  EXPECT_NE(r.err.find("hearth: warning: the picture is decoded in tiles of 32 pixels: not quite that of a whole decode\n"),
+            std::string::npos)
+      << r.err;
 }
 
 TEST_F(GenerateTest, the_picture_says_how_it_was_made) {

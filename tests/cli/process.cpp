@@ -62,7 +62,7 @@ Process::~Process() {
 }
 
 bool Process::ended(bool block) {
-  if (!reaped_) reaped_ = ::waitpid(pid_, &status_, block ? 0 : WNOHANG) == pid_;
+  if (!reaped_) reaped_ = ::wait4(pid_, &status_, block ? 0 : WNOHANG, &usage_) == pid_;
   return reaped_;
 }
 
@@ -85,7 +85,8 @@ Ended Process::wait() {
           .signal = WIFSIGNALED(status_) ? WTERMSIG(status_) : 0,
           .out = out(),
           .err = err(),
-          .seconds = now() - begin_};
+          .seconds = now() - begin_,
+          .peak_bytes = usage_.ru_maxrss * 1024};
 }
 
 CommandTest::CommandTest() : folder(fresh_folder()) {}

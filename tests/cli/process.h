@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <filesystem>
@@ -16,6 +17,7 @@ struct Ended {
   int signal = 0;  // that signal
   std::string out, err;
   double seconds = 0;
+  int64_t peak_bytes = 0;  // its largest resident size
 };
 
 // A process that runs; its output goes to files in a folder of its own.
@@ -39,6 +41,7 @@ class Process {
   std::filesystem::path folder_;
   pid_t pid_ = -1;
   int status_ = 0;
+  struct rusage usage_ {};
   bool reaped_ = false;
   double begin_ = 0;
 };

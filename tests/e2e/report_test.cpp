@@ -218,11 +218,12 @@ TEST(Report, ComponentsTellTheirFilesAndSizes) {
   for (const Json& part : parts) {
     const int64_t parameters = part.at("parameters");
     EXPECT_EQ(part.at("stored"), (Json{{"f16", parameters}}));
-    EXPECT_GE(part.at("bytes"), 2 * parameters);  // norms and biases are held in f32
+    EXPECT_GT(part.at("bytes"), 0);  // of the text encoder's tables and the VAE's encoder nothing is in memory
     EXPECT_LE(part.at("bytes"), 4 * parameters);
     EXPECT_EQ(part.at("kept_wider"), Json::array());
   }
-  CheckpointCopy copy("ancestral");  // stored in f32
+  EXPECT_GE(parts[1].at("bytes"), 2 * parts[1].at("parameters").get<int64_t>());  // norms and biases are held in f32
+  CheckpointCopy copy("ancestral");                                               // stored in f32
   copy.edit_tensors("unet", [](NamedTensors& tensors) { tensors.at("conv_in.weight").data<float>()[0] = 1e6f; });
   const Json wide = Json::parse(Model::open(copy.path(), {.precision = Precision::f16}).description()).at("components");
   EXPECT_EQ(wide[1].at("kept_wider"), Json{"conv_in.weight"});

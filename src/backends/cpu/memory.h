@@ -49,6 +49,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
 
 // At least `count` floats of the calling thread, 64-byte aligned, contents undefined, valid until its next call. Not for use
 // across ThreadPool::run.
+inline constexpr size_t most_scratch = size_t(4) << 20;  // bytes; what kernels ask for stays below
 float* thread_scratch(size_t count);
 
 }  // namespace hearth::cpu

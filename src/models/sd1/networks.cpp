@@ -7,70 +7,100 @@
 #include "weights/packed_cache.h"
 
 namespace hearth::models::sd1 {
-namespace {
 
-struct Opened {
-  std::shared_ptr<TensorSource> source;
-  std::vector<std::filesystem::path> paths;
-  std::vector<std::string> ignored;
-  ComponentReport report;
-};
-
-Opened open_component(const Checkpoint& checkpoint, const std::string& name, const std::string& variant) {
-  Opened c{.source = checkpoint.tensors(name, variant),
-           .paths = checkpoint.files(name, variant).files,
-           .ignored = checkpoint.ignored(name),
-           .report = {.name = name, .class_name = checkpoint.component(name).class_name}};
+Networks::Component Networks::open(const Checkpoint& checkpoint, const std::string& name, const std::string& variant,
+                                   const std::optional<WeightTypes>& asked, const Backend& device) {
+  Component c{.source = checkpoint.tensors(name, variant),
+              .paths = checkpoint.files(name, variant).files,
+              .ignored = checkpoint.ignored(name),
+              .report = {.name = name, .class_name = checkpoint.component(name).class_name}};
   for (const auto& file : c.paths) c.report.files.push_back(file.lexically_relative(checkpoint.root()).string());
-  for (const auto& [tensor, info] : c.source->list()) c.report.stored[std::string(name_of(info.dtype))] += info.shape.numel();
+  for (const auto& [tensor, info] : c.source->list()) {
+    const int64_t bytes = info.shape.numel() * int64_t(size_of(info.dtype));
+    c.bytes += bytes;
+    c.largest = std::max(c.largest, bytes);
+    c.report.stored[std::string(name_of(info.dtype))] += info.shape.numel();
+  }
+  c.types = asked ? *asked : automatic_types(*c.source, device);
+  c.report.held = c.types.hold ? std::string(name_of(*c.types.hold)) : "as stored";
+  c.report.factors = name_of(c.types.factors);
   return c;
 }
 
-int64_t bytes_of(const TensorSource& source) {
-  int64_t bytes = 0;
-  for (const auto& [name, info] : source.list()) bytes += info.shape.numel() * int64_t(size_of(info.dtype));
-  return bytes;
+Networks::Networks(const Checkpoint& checkpoint, const Sd1Config& config, Backend& device, const LoadRequest& request)
+    : text_files_(open(checkpoint, "text_encoder", request.variant, request.text, device)),
+      unet_files_(open(checkpoint, "unet", request.variant, request.denoiser, device)),
+      vae_files_(open(checkpoint, "vae", request.variant, request.autoencoder, device)),
+      text_config_(config.text),
+      unet_config_(config.unet),
+      vae_config_(config.vae),
+      device_(&device),
+      cache_(request.cache),
+      warn_(request.warn) {}
+
+Networks Networks::on(Backend& twin, MemoryLedger& ledger) const {
+  Networks other = *this;
+  other.text.reset(), other.unet.reset(), other.vae.reset();
+  other.device_ = &twin;
+  other.ledger_ = &ledger;
+  return other;
 }
 
-// Builds a network of a component's tensors: all or nothing.
 template <class Network, class NetworkConfig>
-Network build(Opened& c, const NetworkConfig& config, Backend& device, const std::optional<WeightTypes>& asked, const LoadRequest& request,
-              const OnProgress& progress) {
-  const WeightTypes types = asked ? *asked : automatic_types(*c.source, device);
+Network Networks::build(Component& c, const NetworkConfig& config, Weights::Reading reading, const OnProgress& progress) {
   std::unique_ptr<PackedCache> cache;
-  if (device.computes()) cache = open_cache(request.cache, c.paths, types, device, request.warn);
-  Weights weights(c.source, device, {.types = types, .progress = progress, .cache = cache.get(), .ignore = c.ignored});
+  if (device_->computes() && reading == Weights::Reading::full) cache = open_cache(cache_, c.paths, c.types, *device_, warn_);
+  Weights weights(c.source, *device_, {.types = c.types, .progress = progress, .cache = cache.get(), .ignore = c.ignored}, reading);
   Network network(Scope(weights), config);
   weights.finish();
-  if (cache) cache->finish(device.threads());
-  c.report.held = types.hold ? std::string(name_of(*types.hold)) : "as stored";
-  c.report.factors = name_of(types.factors);
+  if (cache) cache->finish(device_->threads());
   c.report.parameters = weights.report().parameters;
   c.report.bytes = weights.report().bytes_held;
   c.report.kept_wider = weights.report().kept_wider;
+  if (ledger_) {  // the file's pages are let go of tensor by tensor
+    ledger_->add(c.largest);
+    ledger_->add(-c.largest);
+  }
   return network;
 }
 
-}  // namespace
-
-Networks Networks::load(const Checkpoint& checkpoint, const Sd1Config& config, Backend& device, const LoadRequest& request) {
-  Opened text = open_component(checkpoint, "text_encoder", request.variant);
-  Opened unet = open_component(checkpoint, "unet", request.variant);
-  Opened vae = open_component(checkpoint, "vae", request.variant);
-
-  // One progress over all three.
-  const int64_t total = bytes_of(*text.source) + bytes_of(*unet.source) + bytes_of(*vae.source);
-  int64_t before = 0;
-  const OnProgress progress = [&](const Progress& p) {
-    if (request.progress) request.progress({.phase = "load", .done = before + p.done, .total = total});
-  };
-  auto text_model = build<parts::ClipTextModel>(text, config.text, device, request.text, request, progress);
-  before += bytes_of(*text.source);
-  auto unet_model = build<parts::Unet>(unet, config.unet, device, request.denoiser, request, progress);
-  before += bytes_of(*unet.source);
-  auto vae_model = build<parts::AutoencoderKl>(vae, config.vae, device, request.autoencoder, request, progress);
-  return {std::move(text_model), std::move(unet_model), std::move(vae_model), {text.report, unet.report, vae.report}};
+void Networks::load_text(const OnProgress& progress) {
+  if (!text) text.emplace(build<parts::ClipTextModel>(text_files_, text_config_, Weights::Reading::full, progress));
 }
+void Networks::load_unet(const OnProgress& progress) {
+  if (!unet) unet.emplace(build<parts::Unet>(unet_files_, unet_config_, Weights::Reading::full, progress));
+}
+void Networks::load_vae(const OnProgress& progress) {
+  if (!vae) vae.emplace(build<parts::AutoencoderKl>(vae_files_, vae_config_, Weights::Reading::full, progress));
+}
+
+void Networks::load(const OnProgress& progress) {
+  // One progress over all.
+  const int64_t total = (text ? 0 : text_files_.bytes) + (unet ? 0 : unet_files_.bytes) + (vae ? 0 : vae_files_.bytes);
+  int64_t before = 0;
+  const OnProgress part = [&](const Progress& p) {
+    if (progress) progress({.phase = "load", .done = before + p.done, .total = total});
+  };
+  before += text ? 0 : (load_text(part), text_files_.bytes);
+  before += unet ? 0 : (load_unet(part), unet_files_.bytes);
+  load_vae(part);
+}
+
+void Networks::check(Weights::Reading reading) {
+  if (!text) build<parts::ClipTextModel>(text_files_, text_config_, reading, {});
+  if (!unet) build<parts::Unet>(unet_files_, unet_config_, reading, {});
+  if (!vae) build<parts::AutoencoderKl>(vae_files_, vae_config_, reading, {});
+}
+
+void Networks::require_unchanged() const {
+  for (const Component* c : {&text_files_, &unet_files_, &vae_files_}) c->source->require_unchanged();
+}
+
+int64_t Networks::bytes_loaded() const {
+  return (text ? text_files_.report.bytes : 0) + (unet ? unet_files_.report.bytes : 0) + (vae ? vae_files_.report.bytes : 0);
+}
+
+std::vector<ComponentReport> Networks::reports() const { return {text_files_.report, unet_files_.report, vae_files_.report}; }
 
 std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const std::string& variant) {
   MemoryLedger ledger;
@@ -83,8 +113,9 @@ std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const std::strin
     } catch (const Error& e) { checks.back().problem = e.what(); }
   };
   const auto builds = [&]<class Network, class NetworkConfig>(const char* name, const NetworkConfig& config) {
-    Opened c = open_component(checkpoint, name, variant);
-    build<Network>(c, config, *device, {}, {}, {});
+    Weights weights(checkpoint.tensors(name, variant), *device, {.ignore = checkpoint.ignored(name)}, Weights::Reading::names);
+    const Network network(Scope(weights), config);
+    weights.finish();
   };
   attempt("text_encoder",
           [&] { builds.operator()<parts::ClipTextModel>("text_encoder", parts::ClipTextConfig::from(checkpoint.config("text_encoder"))); });

@@ -1,8 +1,12 @@
-// The three networks of Stable Diffusion 1.x, loaded.
+// The three networks of Stable Diffusion 1.x, each of them in memory or not.
 #pragma once
 
+#include <filesystem>
+#include <functional>
+#include <optional>
 #include <vector>
 
+#include "core/memory.h"
 #include "models/registry.h"
 #include "models/sd1/config.h"
 #include "parts/autoencoder_kl/autoencoder_kl.h"
@@ -11,15 +15,53 @@
 
 namespace hearth::models::sd1 {
 
-struct Networks {
-  parts::ClipTextModel text;
-  parts::Unet unet;
-  parts::AutoencoderKl vae;
-  std::vector<ComponentReport> reports;  // in this order
+class Networks {
+ public:
+  // Opens the files and reads their headers; nothing is loaded.
+  Networks(const Checkpoint& checkpoint, const Sd1Config& config, Backend& device, const LoadRequest& request);
+  // The same files for a dry twin; `ledger` counts what of a file is in memory while it is loaded.
+  Networks on(Backend& twin, MemoryLedger& ledger) const;
 
-  // Loads the three components on a device; on one that does not compute, only their headers are read. WeightError that lists
-  // every missing, misshapen, non-finite and unread tensor of the first component that has any.
-  static Networks load(const Checkpoint& checkpoint, const Sd1Config& config, Backend& device, const LoadRequest& request);
+  // Each loads what is not there, all or nothing: WeightError that lists every missing, misshapen, non-finite and unread tensor of
+  // the first component that has any. Phase "load", in bytes.
+  void load(const OnProgress& progress);
+  void load_text(const OnProgress& progress);
+  void load_unet(const OnProgress& progress);
+  void load_vae(const OnProgress& progress);
+
+  // The same WeightError for everything that is not loaded, without loading it. `numbers`: the tensors are looked through, too.
+  void check(Weights::Reading reading);
+  void require_unchanged() const;  // IoError when a file was written to since it was opened
+
+  std::optional<parts::ClipTextModel> text;  // to be reset by who needs its memory
+  std::optional<parts::Unet> unet;
+  std::optional<parts::AutoencoderKl> vae;
+
+  int64_t bytes_loaded() const;
+  std::vector<ComponentReport> reports() const;  // text, unet, vae
+
+ private:
+  struct Component {
+    std::shared_ptr<TensorSource> source;
+    std::vector<std::filesystem::path> paths;
+    std::vector<std::string> ignored;
+    WeightTypes types;
+    int64_t bytes = 0, largest = 0;  // in the files; of one tensor
+    ComponentReport report;
+  };
+  static Component open(const Checkpoint& checkpoint, const std::string& name, const std::string& variant,
+                        const std::optional<WeightTypes>& asked, const Backend& device);
+  template <class Network, class NetworkConfig>
+  Network build(Component& c, const NetworkConfig& config, Weights::Reading reading, const OnProgress& progress);
+
+  Component text_files_, unet_files_, vae_files_;
+  parts::ClipTextConfig text_config_;
+  parts::UnetConfig unet_config_;
+  parts::AutoencoderKlConfig vae_config_;
+  Backend* device_;
+  std::filesystem::path cache_;
+  std::function<void(const std::string&)> warn_;
+  MemoryLedger* ledger_ = nullptr;
 };
 
 // For Entry::check.

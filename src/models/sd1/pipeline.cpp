@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "core/error.h"
+#include "core/memory.h"
 #include "core/observe.h"
 #include "ops/shape_ops.h"
 #include "sampling/samplers.h"
@@ -69,12 +71,12 @@ struct StableDiffusion::Plan : ResolvedImage {
 };
 
 StableDiffusion::StableDiffusion(const Checkpoint& checkpoint, Backend& device, const LoadRequest& request)
-    : checkpoint_(checkpoint),
-      load_(request),
-      device_(device),
+    : device_(device),
+      memory_limit_(request.memory_limit),
       config_(Sd1Config::from(checkpoint)),
-      networks_(Networks::load(checkpoint, config_, device, request)) {
-  load_.progress = {};  // the caller's, for this load only
+      networks_(checkpoint, config_, device, request) {
+  if (request.when_needed || memory_limit_ > 0) networks_.check(Weights::Reading::names);
+  else networks_.load(request.progress);
 }
 
 StableDiffusion::Plan StableDiffusion::planned(const ImageRequest& request) const {
@@ -118,43 +120,110 @@ StableDiffusion::Plan StableDiffusion::planned(const ImageRequest& request) cons
 
 ResolvedImage StableDiffusion::resolve(const ImageRequest& request) const { return planned(request); }
 
+std::vector<MemoryPlan> StableDiffusion::modes(const ImageRequest& request, const Plan& p) const {
+  using Tiling = ImageRequest::Tiling;
+  const int64_t factor = config_.vae.factor(), default_tile = parts::default_tile(config_.vae);
+  if (request.vae_tile && (request.vae_tiling == Tiling::off || (request.vae_tiling == Tiling::automatic && memory_limit_ == 0)))
+    fail<UsageError>("generate: a tile size acts only with VAE tiling on, or automatic under a memory limit");
+  if (request.vae_tile && (*request.vae_tile < 4 * factor || *request.vae_tile % (4 * factor) != 0))
+    fail<UsageError>("generate: tiles of {} pixels do not fit, needed a multiple of {}", *request.vae_tile, 4 * factor);
+  const int64_t tile = request.vae_tile ? *request.vae_tile / factor : default_tile, side = std::max(p.latents[1], p.latents[2]);
+
+  std::vector<MemoryPlan> modes;
+  const auto add = [&](bool everything, std::optional<int64_t> of_tiles) {
+    MemoryPlan m{.everything = everything, .release = request.last || !everything, .tile = of_tiles};
+    m.mode = everything ? (m.release ? "networks are let go of when they have done their work" : "all networks stay in memory")
+                        : "each network is loaded for its own work only";
+    if (m.tile && *m.tile < side && request.decode) {
+      m.mode += fmt::format(", VAE in tiles of {} pixels", *m.tile * factor);
+      m.warnings.push_back(fmt::format("the picture is decoded in tiles of {} pixels: not quite that of a whole decode", *m.tile * factor));
+    }
+    modes.push_back(std::move(m));
+  };
+  const auto always = request.vae_tiling == Tiling::on ? std::optional(tile) : std::nullopt;
+  add(true, always);
+  if (memory_limit_ == 0) return modes;
+  add(false, always);
+  if (request.vae_tiling != Tiling::automatic || !request.decode) return modes;
+  const int64_t smallest = request.vae_tile ? tile : std::min<int64_t>(tile, 16);
+  for (int64_t t = tile; t >= smallest; t = t / 2 / 4 * 4)
+    if (t < side) add(false, t);
+  return modes;
+}
+
 // The run itself, on the dry twin. After six steps a sampler remembers all that it ever will.
-MemoryPlan StableDiffusion::plan(const ImageRequest& request) {
-  if (!dry_networks_) {
-    dry_device_ = device_.dry_twin(dry_ledger_);
-    dry_networks_.emplace(Networks::load(checkpoint_, config_, *dry_device_, load_));
+void StableDiffusion::measure(MemoryPlan& plan, const ImageRequest& request, const Plan& p) const {
+  MemoryLedger ledger;
+  const auto twin = device_.dry_twin(ledger);
+  Networks networks = networks_.on(*twin, ledger);
+  if (plan.everything) networks.load({});
+  const int64_t loading = ledger.use().peak;
+  plan.weights = ledger.use().now;
+  ledger.reset_peak();
+  {
+    Plan few = p;
+    few.steps_to_take.steps.resize(std::min<size_t>(p.steps_to_take.steps.size(), 6));
+    ImageRequest dry = request;
+    if (request.noise) dry.noise = Tensor::empty(*twin, request.noise.shape());
+    run(dry, few, plan, *twin, networks, {});
   }
-  dry_device_->release_cached();
-  const int64_t weights = dry_ledger_.use().now;
-  dry_ledger_.reset_peak();
-  Plan p = planned(request);
-  p.steps_to_take.steps.resize(std::min<size_t>(p.steps_to_take.steps.size(), 6));
-  ImageRequest dry = request;
-  if (request.noise) dry.noise = Tensor::empty(*dry_device_, request.noise.shape());
-  run(dry, p, *dry_device_, *dry_networks_, {});
-  return {.weights = weights, .activations = dry_ledger_.use().peak - weights};
+  plan.activations = ledger.use().peak - plan.weights;
+
+  // Beside tensors: the program itself, buffers of others, and what the pictures take on their way into files.
+  const int64_t buffers = MemoryLedger::process().use().now, others = std::max<int64_t>(0, buffers - networks_.bytes_loaded());
+  const int64_t program = std::max<int64_t>(0, process_resident_bytes() - buffers);
+  constexpr int64_t files = 16 << 20;
+  plan.process =
+      program + others + std::max(loading, ledger.use().peak) + device_.most_thread_scratch() + files + 8 * p.batch * p.width * p.height;
 }
 
-ImageResult StableDiffusion::draw(const ImageRequest& request, const OnProgress& progress) {
-  return run(request, planned(request), device_, networks_, progress);
+MemoryPlan StableDiffusion::plan(const ImageRequest& request) {
+  const Plan p = planned(request);
+  std::optional<MemoryPlan> best;
+  for (MemoryPlan& mode : modes(request, p)) {
+    measure(mode, request, p);
+    if (memory_limit_ == 0 || mode.process <= memory_limit_) return mode;
+    if (!best || mode.process < best->process) best = std::move(mode);
+  }
+  fail<UsageError>("generate: {} of {}×{} need at least {:.2f} GB ({}), the memory limit is {:.2f} GB", p.batch, p.width, p.height,
+                   double(best->process) * 1e-9, best->mode, double(memory_limit_) * 1e-9);
 }
 
-ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, Backend& device, const Networks& networks,
+ImageResult StableDiffusion::draw(const ImageRequest& request, const MemoryPlan& plan, const OnProgress& progress) {
+  networks_.require_unchanged();
+  if (!plan.everything) {
+    networks_.text.reset(), networks_.unet.reset(), networks_.vae.reset();
+    // A number that is none should not be found after the work of all steps.
+    if (!std::exchange(numbers_checked_, true)) networks_.check(Weights::Reading::numbers);
+  }
+  return run(request, planned(request), plan, device_, networks_, progress);
+}
+
+ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, const MemoryPlan& plan, Backend& device, Networks& networks,
                                  const OnProgress& progress) const {
   const auto report = [&](std::string_view phase, int64_t done, int64_t total) {
     check_cancelled();
     if (progress) progress({.phase = phase, .done = done, .total = total});
   };
   ImageResult result;
+  result.warnings = plan.warnings;
+  const auto load = [&](void (Networks::*one)(const OnProgress&)) {
+    const auto begin = Clock::now();
+    (networks.*(plan.everything ? &Networks::load : one))(progress);
+    result.load_seconds += seconds_since(begin);
+  };
 
+  load(&Networks::load_text);
   report("encode", 0, 1);
   auto start = Clock::now();
-  const Tensor states = networks.text(to_ids(config_.tokenizer, prompts_of(request))).last_hidden_state;
+  const Tensor states = (*networks.text)(to_ids(config_.tokenizer, prompts_of(request))).last_hidden_state;
   require_finite(states, "text_encoder", "its states", result);
   const Tensor context = rows_repeated(states, p.batch);
   result.encode_seconds = seconds_since(start);
   report("encode", 1, 1);
+  if (plan.release) networks.text.reset();
 
+  if (!networks.unet) load(&Networks::load_unet);
   report("sample", 0, p.network_calls);
   start = Clock::now();
   sampling::Noise noise = sampling::torch_cpu_noise(request.seed, request.generators);
@@ -165,7 +234,7 @@ ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, Bac
   auto step_start = Clock::now();
   const sampling::Network network = [&](const Tensor& x, float timestep) {
     const float timesteps[] = {timestep};
-    return networks.unet(x, timesteps, context);
+    return (*networks.unet)(x, timesteps, context);
   };
   const sampling::OnStep on_step = [&](const sampling::StepInfo& info) {
     const std::string what = fmt::format("step {} of {}", info.step + 1, info.steps);
@@ -180,20 +249,33 @@ ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, Bac
       sampling::sample(*p.sampling, denoise, sampling::starting_point(p.steps_to_take, result.noise), p.steps_to_take, noise, {}, on_step);
   result.sample_seconds = seconds_since(start);
 
+  if (plan.release) networks.unet.reset();
+  if (!request.decode && plan.release) networks.vae.reset();
   if (!request.decode) return result;
+
+  if (!networks.vae) load(&Networks::load_vae);
   report("decode", 0, B);
   start = Clock::now();
   for (int64_t b = 0; b < B; ++b) {  // one by one: it is the widest point of memory, and no picture depends on its neighbours
-    const Tensor picture = networks.vae.decode(result.latents.slice(0, b, b + 1));
+    const Tensor latents = result.latents.slice(0, b, b + 1);
+    const Tensor picture = plan.tile ? networks.vae->decode_in_tiles(latents, *plan.tile) : networks.vae->decode(latents);
     require_finite(picture, "vae", fmt::format("picture {} of {}", b + 1, B), result);
     result.pictures.push_back(picture.view({picture.size(1), picture.size(2), picture.size(3)}));
     report("decode", b + 1, B);
   }
   result.decode_seconds = seconds_since(start);
+  if (plan.release) networks.vae.reset();
   return result;
 }
 
-Tensor StableDiffusion::encode(const Tensor& pictures) { return networks_.vae.to_model(networks_.vae.encode(pictures).mode()); }
-Tensor StableDiffusion::decode(const Tensor& latents) { return networks_.vae.decode(latents); }
+Tensor StableDiffusion::encode(const Tensor& pictures) {
+  networks_.load_vae({});
+  return networks_.vae->to_model(networks_.vae->encode(pictures).mode());
+}
+
+Tensor StableDiffusion::decode(const Tensor& latents) {
+  networks_.load_vae({});
+  return networks_.vae->decode(latents);
+}
 
 }  // namespace hearth::models::sd1

@@ -3,7 +3,6 @@
 //   prompts → ids [2, 77] → text states [2, 77, C] → per step: UNet on both halves, guidance, sampler → latents [B, h, w, 4] → pictures
 #pragma once
 
-#include "core/memory.h"
 #include "models/sd1/networks.h"
 
 namespace hearth::models::sd1 {
@@ -13,13 +12,13 @@ class StableDiffusion final : public TextToImage {
   StableDiffusion(const Checkpoint& checkpoint, Backend& device, const LoadRequest& request);
 
   std::string family() const override { return "sd1"; }
-  std::vector<ComponentReport> components() const override { return networks_.reports; }
+  std::vector<ComponentReport> components() const override { return networks_.reports(); }
   std::vector<std::string> notes() const override { return config_.notes; }
   std::string scheduler() const override { return std::string(name_of(config_.scheduler.scheduler)); }
 
   ResolvedImage resolve(const ImageRequest& request) const override;
   MemoryPlan plan(const ImageRequest& request) override;
-  ImageResult draw(const ImageRequest& request, const OnProgress& progress) override;
+  ImageResult draw(const ImageRequest& request, const MemoryPlan& plan, const OnProgress& progress) override;
 
   Tensor encode(const Tensor& pictures) override;
   Tensor decode(const Tensor& latents) override;
@@ -27,18 +26,16 @@ class StableDiffusion final : public TextToImage {
  private:
   struct Plan;  // the request resolved, with its schedule
   Plan planned(const ImageRequest& request) const;
-  ImageResult run(const ImageRequest& request, const Plan& p, Backend& device, const Networks& networks, const OnProgress& progress) const;
+  std::vector<MemoryPlan> modes(const ImageRequest& request, const Plan& p) const;   // that the request allows, in order of cost
+  void measure(MemoryPlan& plan, const ImageRequest& request, const Plan& p) const;  // fills in the bytes, by a dry run
+  ImageResult run(const ImageRequest& request, const Plan& p, const MemoryPlan& plan, Backend& device, Networks& networks,
+                  const OnProgress& progress) const;
 
-  Checkpoint checkpoint_;
-  LoadRequest load_;
   Backend& device_;
+  int64_t memory_limit_;
   Sd1Config config_;
   Networks networks_;
-
-  // For plan(): the same networks on the device's dry twin. Made when first needed.
-  MemoryLedger dry_ledger_;
-  std::unique_ptr<Backend> dry_device_;
-  std::optional<Networks> dry_networks_;
+  bool numbers_checked_ = false;
 };
 
 }  // namespace hearth::models::sd1
