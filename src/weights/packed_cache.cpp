@@ -196,11 +196,16 @@ void PackedCache::finish(ThreadPool& threads) {
   changed_ = false;
 }
 
+void require_cache(const fs::path& folder, const Backend& backend) {
+  if (folder.empty()) return;
+  if (backend.packing().empty()) fail<UnsupportedError>("cache: the backend '{}' packs no weights that could be kept", backend.name());
+  require_cache_folder(folder);
+}
+
 std::unique_ptr<PackedCache> open_cache(const fs::path& folder, std::span<const fs::path> files, const WeightTypes& types,
                                         const Backend& backend, std::function<void(const std::string&)> warn) {
   if (folder.empty()) return nullptr;
-  if (backend.packing().empty()) fail<UnsupportedError>("cache: the backend '{}' packs no weights that could be kept", backend.name());
-  require_cache_folder(folder);
+  require_cache(folder, backend);
   const std::string key = fmt::format("{}; {}; hold {}; factors {}", remembered_hash(folder, files), backend.packing(),
                                       types.hold ? hearth::name_of(*types.hold) : "as stored", hearth::name_of(types.factors));
   return std::make_unique<PackedCache>(folder, key, std::move(warn));

@@ -71,8 +71,11 @@ class PackedCache {
   bool changed_ = false;
 };
 
-// The cache of a component's weights as `types` asks for them. nullptr without a folder. UnsupportedError where the backend's weights
-// cannot be kept.
+// UnsupportedError where the backend's weights cannot be kept, IoError where the folder can be neither used nor made. Nothing for an
+// empty name.
+void require_cache(const std::filesystem::path& folder, const Backend& backend);
+
+// The cache of a component's weights as `types` asks for them. nullptr without a folder. Errors: require_cache().
 std::unique_ptr<PackedCache> open_cache(const std::filesystem::path& folder, std::span<const std::filesystem::path> files,
                                         const WeightTypes& types, const Backend& backend, std::function<void(const std::string&)> warn);
 

@@ -36,7 +36,9 @@ Networks::Networks(const Checkpoint& checkpoint, const Sd1Config& config, Backen
       vae_config_(config.vae),
       device_(&device),
       cache_(request.cache),
-      warn_(request.warn) {}
+      warn_(request.warn) {
+  require_cache(cache_, device);
+}
 
 Networks Networks::on(Backend& twin, MemoryLedger& ledger) const {
   Networks other = *this;
