@@ -51,6 +51,7 @@ template <class Normalize, class F> void for_strips(const Tensor& x, const Rows&
       if (fresh.numel() > 0) normalize(x.slice(0, b, b + 1).slice(1, begin + kept, end), b, fresh);
       const int64_t above = std::min(std::max<int64_t>(0, -from), to - from);
       compute(buffer.slice(1, 0, end - begin), above, to - from - above - (end - begin), b, first, last);
+      if (!x.backend().computes()) return;  // no other strip takes more memory
     }
   }
 }
