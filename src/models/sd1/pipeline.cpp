@@ -172,7 +172,7 @@ void StableDiffusion::measure(MemoryPlan& plan, const ImageRequest& request, con
   // Beside tensors: the program itself, buffers of others, and what the pictures take on their way into files.
   const int64_t buffers = MemoryLedger::process().use().now, others = std::max<int64_t>(0, buffers - networks_.bytes_loaded());
   const int64_t program = std::max<int64_t>(0, process_resident_bytes() - buffers);
-  constexpr int64_t files = 16 << 20;
+  constexpr int64_t files = 24 << 20;
   plan.process =
       program + others + std::max(loading, ledger.use().peak) + device_.most_thread_scratch() + files + 8 * p.batch * p.width * p.height;
 }
