@@ -122,7 +122,8 @@ TEST_P(CpuTest, strips_of_a_normalised_input_have_the_bits_of_the_whole) {
     const auto w = random.weight(device(), w_shape, WeightKind::conv2d, {.hold = DType::f16}).device;
     const auto image = random.normal(device(), {shape[0], w_shape[0]}).device;
     const Tensor plain = ops::conv2d(ops::group_norm(x, 32, gamma, beta, 1e-5f, Activation::silu), w, {}, spec, {.per_image = image});
-    const Epilogue e{.per_image = image, .residual = plain};
+    const auto gate = random.normal(device(), {shape[0], w_shape[0]}).device;
+    const Epilogue e{.per_image = image, .gate = gate, .residual = plain};
     const std::vector<float> right = ops::conv2d(ops::group_norm(x, 32, gamma, beta, 1e-5f, Activation::silu), w, {}, spec, e).to_vector();
     const int64_t before = MemoryLedger::process().use().now;
     MemoryLedger::process().reset_peak();
