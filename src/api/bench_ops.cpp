@@ -204,6 +204,7 @@ Bench bench_ops(const BenchOptions& options) {
                            {"processor_seconds", processor},
                            {c.flop > 0 ? "gflops" : "gbs", rate},
                            {"fraction", least / time.seconds}});
+    if (c.op == "attention") json["ops"].back()["keys"] = c.keys();
     text += fmt::format("{:48} {:10.3f} ms {:8.1f} {:<8} {:5.2f}   processor {:10.3f} ms {:5.2f} ", c.name(), time.seconds * 1e3, rate,
                         c.flop > 0 ? "GFLOP/s" : "GB/s", least / time.seconds, processor * 1e3, least / processor);
     for (const auto& [work, calls] : c.calls) text += fmt::format("  {} × {}", work, calls);

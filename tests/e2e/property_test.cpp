@@ -72,7 +72,7 @@ TEST(Pipeline, ThreadsDoNotChangeABit) {
   for (const char* checkpoint : {"pndm", "euler"}) {
     const Request request = request_of(checkpoint, "default");
     const Generation one = Model::open(checkpoint_folder(checkpoint), {.threads = 1}).generate(request);
-    for (const int threads : {2, 3, 5})
+    for (const int threads : {2, 3, 5, 8})
       expect_same(Model::open(checkpoint_folder(checkpoint), {.threads = threads}).generate(request), one);
   }
 }
