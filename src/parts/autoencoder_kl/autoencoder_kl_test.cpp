@@ -64,7 +64,7 @@ BACKEND_TEST(vae, G21_tiles_are_the_reference_s) {
   for (const char* name : {"grid", "column", "whole"}) {
     const std::vector<int64_t> size = c.fact(name);
     const Tensor latents = c.input(name, {size[0], size[1], size[2], 4});
-    EXPECT_CLOSE(vae.decode_in_tiles(latents, 8), c.golden.values(name), 5e-6);
+    EXPECT_CLOSE(vae.decode_in_tiles(latents, 8), c.golden.values(name), 3e-6);  // observed 1.4e-7 reference, 4.0e-7 cpu
     const double deviation = test::relative_error(vae.decode(latents).to_vector(), c.golden.values(name));
     if (std::string_view(name) == "whole") EXPECT_LE(deviation, 5e-6);
     else EXPECT_GT(deviation, 1e-2);  // tiles are another picture
