@@ -77,6 +77,9 @@ TEST(Flags, a_text_is_taken_as_it_is) {
   Values after;
   after.parse({"--", "--steps"});
   EXPECT_EQ(after.path, "--steps");
+  Values letter;
+  letter.parse({"p"});
+  EXPECT_EQ(letter.path, "p");
 }
 
 TEST(Flags, G66_what_is_wrong_is_said_with_its_name) {
@@ -87,6 +90,7 @@ TEST(Flags, G66_what_is_wrong_is_said_with_its_name) {
   EXPECT_EQ(refusal({"-prompt", "x"}), "-prompt: unknown flag; did you mean --prompt?");
   EXPECT_EQ(refusal({"-prompt=x"}), "-prompt: unknown flag; did you mean --prompt?");
   EXPECT_EQ(refusal({"a", "b"}), "'b': unexpected argument (see hearth draw --help)");
+  EXPECT_EQ(refusal({"a", "bc"}), "'bc': unexpected argument (see hearth draw --help)");
   EXPECT_EQ(refusal({"a", "b", "c"}), "'b': unexpected argument (see hearth draw --help)");
   EXPECT_EQ(refusal({"a", "-"}), "'-': unexpected argument (see hearth draw --help)");
   EXPECT_EQ(refusal({"--steps", "x"}), "--steps: 'x' is not a whole number");
@@ -99,6 +103,13 @@ TEST(Flags, G66_what_is_wrong_is_said_with_its_name) {
   EXPECT_EQ(refusal({"--steps", "5", "-s", "5"}), "--steps: given 2 times, needed once");
   EXPECT_EQ(refusal({"--cfg-scale", "5", "--guidance", "5"}), "--cfg-scale: given 2 times, needed once");
   EXPECT_NE(refusal({"--json=maybe"}), "accepted");
+  Flags flags("draw", "Draws.");
+  int64_t count = 1;
+  flags.integer("count", "How many", count);
+  try {
+    flags.parse(std::vector<std::string>{"x"});
+    ADD_FAILURE() << "accepted";
+  } catch (const UsageError& e) { EXPECT_STREQ(e.what(), "count: 'x' is not a whole number"); }
 }
 
 TEST(Flags, G65_help_shows_the_value_that_the_variable_has) {
@@ -108,10 +119,11 @@ TEST(Flags, G65_help_shows_the_value_that_the_variable_has) {
   Flags flags("draw", "Draws.", "And that is all.");
   v.add_to(flags);
   const std::string help = flags.help();
-  for (const char* part :
-       {"Draws.", "And that is all.", "hearth draw", "-s,--steps N", "Steps (default: 33)", "Pixels (default: native)",
-        "--sampler ddim|euler", "Which (default: ddim)", "What to draw (default: nothing)", "Strength (default: 7.5)", "-h,--help"})
+  for (const char* part : {"Draws.", "And that is all.", "hearth draw", "-s,--steps N", "Steps (default: 33)", "Pixels (default: native)",
+                           "--sampler ddim|euler", "Which (default: ddim)", "What to draw (default: nothing)", "Strength (default: 7.5)",
+                           "-h,--help", "This text"})
     EXPECT_NE(help.find(part), std::string::npos) << part << " in\n" << help;
+  EXPECT_EQ(help.find("(default: )"), std::string::npos) << help;
   EXPECT_EQ(help.back(), '\n');
   EXPECT_NE(help.find("Usage: hearth draw [FLAGS]"), std::string::npos) << help;
   const size_t steps = help.find("Steps (default: 33)");
@@ -123,6 +135,7 @@ TEST(Flags, a_text_of_its_own_stands_for_the_names) {
   Flags flags("draw", "Draws.");
   flags.choice("--sampler", "NAME", "See the list", v.sampler, {.names = {"ddim", "euler"}}, "own");
   EXPECT_NE(flags.help().find("--sampler NAME "), std::string::npos) << flags.help();
+  EXPECT_NE(flags.help().find("See the list (default: own)"), std::string::npos) << flags.help();
   EXPECT_EQ(flags.help().find("ddim"), std::string::npos);
 }
 
@@ -138,6 +151,8 @@ TEST(Flags, lines_of_help_are_as_long_as_they_can_be) {
   }
   EXPECT_GT(lines, 15u);
   EXPECT_NE(help.find("\nFirst.\nSecond.\n"), std::string::npos) << help;
+  const std::string second = std::string(60, 'y') + ' ' + std::string(49, 'z');  // a line break of the text's own starts anew
+  EXPECT_NE(Flags("draw", "Draws.", std::string(60, 'x') + '\n' + second).help().find(second), std::string::npos);
 }
 
 TEST(Flags, help_lines_fit) {
@@ -147,6 +162,7 @@ TEST(Flags, help_lines_fit) {
   Flags flags("draw", words, words);
   v.add_to(flags);
   flags.text("--long", "TEXT", words, v.prompt);
+  flags.toggle("--switch", words, v.json);
   const std::string help = flags.help();
   for (size_t begin = 0, end; begin < help.size(); begin = end + 1) {
     end = std::min(help.find('\n', begin), help.size());

@@ -32,7 +32,7 @@ std::string quote(const std::string& value) {
 }
 
 std::string unquote(std::string_view value) {
-  if (value.size() < 2 || value.front() != '"' || value.back() != '"') return std::string(value);
+  if (!value.starts_with('"')) return std::string(value);
   const Json json = Json::parse(value, nullptr, false);
   return json.is_string() ? json.get<std::string>() : std::string(value);
 }
@@ -59,7 +59,7 @@ Settings parse_settings(std::string_view line) {
     size_t colon = begin;
     while (colon < line.size() && continues_name(line[colon])) ++colon;
     if (colon == line.size() || line[colon] != ':' || colon - begin < 2) {
-      at = std::max(colon, begin + 1);
+      at = colon;
       continue;
     }
     const size_t value = std::min(line.find_first_not_of(blanks, colon + 1), line.size());

@@ -62,6 +62,7 @@ TEST(Parameters, of_other_tools_are_read) {
 TEST(Parameters, a_last_line_with_fewer_than_three_settings_is_prompt) {
   EXPECT_EQ(parse_parameters("a cat\nstyle: ink, mood: dark"), (Parameters{"a cat\nstyle: ink, mood: dark", "", {}}));
   EXPECT_EQ(parse_parameters("a cat\nstyle: ink, mood: dark, x1: y").settings.size(), 3u);
+  EXPECT_TRUE(parse_parameters("a cat\na: ink, b: dark, c: big").settings.empty());  // a name has two characters or more
   EXPECT_EQ(parse_parameters("a cat"), (Parameters{"a cat", "", {}}));
   EXPECT_EQ(parse_parameters(""), Parameters{});
   EXPECT_EQ(parse_parameters("Negative prompt: x"), (Parameters{"", "x", {}}));
@@ -80,6 +81,16 @@ TEST(Parameters, names_that_the_format_cannot_hold_are_refused) {
   EXPECT_THROW(write_parameters({"\xff", "", {}}), UsageError);
   EXPECT_THROW(write_parameters({"", "\xff", {}}), UsageError);
   EXPECT_THROW(write_parameters({"", "", {{"ab", "\xff"}}}), UsageError);
+}
+
+TEST(Parameters, blanks_of_every_kind_survive_in_values) {
+  for (const char* value : {"", " ", "\f", "a\v", "\r", "a\rb", "a\nb", "\"", "\"\""}) {
+    const Parameters p{"a cat", "", {{"_a", value}, {"ab", "x"}, {"c/d", value}}};
+    EXPECT_EQ(parse_parameters(write_parameters(p)), p) << write_parameters(p);
+  }
+  EXPECT_EQ(write_parameters({"", "", {{"ab", ""}, {"cd", "a\rb"}}}), "ab: \"\", cd: \"a\\rb\"");
+  EXPECT_EQ(parse_parameters("Steps: \v20\f, Seed: 1, Sampler: x").settings, (Settings{{"Steps", "20"}, {"Seed", "1"}, {"Sampler", "x"}}));
+  EXPECT_EQ(parse_parameters("a cat\n \tNegative prompt: a dog"), (Parameters{"a cat", "a dog", {}}));
 }
 
 // What is written is read back, whatever stands in prompts and values.

@@ -81,7 +81,7 @@ TEST(Pixels, G83_G84_one_bad_value_anywhere_refuses_the_picture) {
 
 TEST(Pixels, other_shapes_are_refused) {
   const auto backend = device();
-  for (const Shape& shape : {Shape{2, 2, 4}, Shape{2, 2, 1}, Shape{0, 2, 3}, Shape{2, 2}, Shape{1, 2, 2, 3}})
+  for (const Shape& shape : {Shape{2, 2, 4}, Shape{2, 2, 1}, Shape{0, 2, 3}, Shape{2, 0, 3}, Shape{2, 2}, Shape{1, 2, 2, 3}})
     EXPECT_THROW(to_pixels(Tensor::zeros(*backend, shape), PixelRange::zero_to_one), ShapeError) << to_string(shape);
 }
 

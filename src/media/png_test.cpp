@@ -17,6 +17,7 @@ namespace hearth {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::string_literals;
 
 fs::path golden(const std::string& name) { return test::folder_of(__FILE__) / "golden" / name; }
 nlohmann::json golden_json(const std::string& name) { return nlohmann::json::parse(std::ifstream(golden(name))); }
@@ -104,6 +105,14 @@ TEST(Png, comes_back_as_written) {
   }
 }
 
+// libpng's own limit is a million columns; nothing packs better than one colour.
+TEST(Png, a_wide_one_and_a_black_one_come_back_too) {
+  for (const auto& [W, H] : {std::pair{1'000'001, 1}, {1000, 1000}}) {
+    const Pixels black{.width = W, .height = H, .rgb = std::vector<uint8_t>(size_t(W) * H * 3)};
+    EXPECT_EQ(decode_png(encode_png(black), "memory").image, black);
+  }
+}
+
 TEST(Png, file_is_written_whole_or_not_at_all) {
   const fs::path folder = fs::temp_directory_path() / fmt::format("hearth-png-{}", ::getpid());
   fs::create_directory(folder);
@@ -121,13 +130,16 @@ TEST(Png, refuses_what_it_cannot_hold) {
   const auto says = [&](const Pixels& pixels, const std::vector<PngText>& texts) { return message_of([&] { encode_png(pixels, texts); }); };
   EXPECT_EQ(says({.width = 2, .height = 1, .rgb = {1, 2, 3}}, {}), "png: 3 bytes of pixels for 2 × 1, needed width × height × 3");
   EXPECT_EQ(says({.width = 1, .height = 1, .rgb = {1, 2, 3, 4}}, {}), "png: 4 bytes of pixels for 1 × 1, needed width × height × 3");
+  EXPECT_EQ(says({.width = 2, .height = 1, .rgb = std::vector<uint8_t>(9)}, {}),
+            "png: 9 bytes of pixels for 2 × 1, needed width × height × 3");
   EXPECT_EQ(says({.width = 0, .height = 0, .rgb = {}}, {}), "png: 0 bytes of pixels for 0 × 0, needed width × height × 3");
-  for (const std::string& key :
-       {std::string(), std::string(" a"), std::string("a "), std::string("a\n"), std::string("é"), std::string(80, 'k')})
+  for (const std::string& key : {std::string(), std::string(" a"), std::string("a "), std::string("a\n"), std::string("\x7f"),
+                                 std::string("é"), std::string(80, 'k')})
     EXPECT_NE(says(one, {{key, "x"}}).find("needed 1 to 79 printable ASCII"), std::string::npos) << key;
   EXPECT_EQ(says(one, {{"k", "\xff"}}), "png: the text 'k' is not valid UTF-8");
   EXPECT_EQ(says(one, {{"k", std::string("a\0b", 3)}}), "png: the text 'k' contains a zero byte");
   EXPECT_EQ(says(one, {{std::string(79, 'k'), "x"}}), "no error");
+  EXPECT_EQ(says(one, {{"~", "x"}}), "no error");
 }
 
 TEST(Png, hostile_files_end_with_one_line) {
@@ -166,6 +178,47 @@ TEST(Png, limits_are_checked_first) {
   EXPECT_EQ(decode_png(bytes, "x", {.pixels = 100}).image.width, 10);
   EXPECT_EQ(message_of([&] { decode_png(bytes, "x", {.file_bytes = 10}); }),
             fmt::format("png: x has {} bytes, at most 10 are read", bytes.size()));
+  EXPECT_EQ(decode_png(bytes, "x", {.file_bytes = int64_t(bytes.size())}).image.width, 10);
+  EXPECT_EQ(message_of([] { read_png(golden("jpeg.png"), {.file_bytes = 10}); }).rfind("read ", 0), 0u);  // before it is in memory
+  EXPECT_EQ(message_of([&] { decode_png(std::string_view(bytes).substr(0, 7), "x"); }), "png: x is not a PNG file");
+}
+
+// Deflate makes at most 1032 bytes of one.
+TEST(Png, a_height_that_the_bytes_cannot_hold_is_known_from_the_header) {
+  std::string bytes = encode_png(random_pixels(1000, 1, 3));
+  const size_t most = bytes.size() * 1032 / 3000;
+  const auto says = [&](size_t height) {
+    for (size_t i = 0; i < 4; ++i) bytes[20 + i] = char(height >> (24 - 8 * i));
+    return message_of([&] { decode_png(test::with_checksums(bytes), "x"); });
+  };
+  EXPECT_EQ(says(most + 1), fmt::format("png: x is 1000 × {} by its header, too much for {} bytes", most + 1, bytes.size()));
+  EXPECT_EQ(says(most).find("too much"), std::string::npos);
+}
+
+TEST(Png, a_colour_profile_is_noted) {
+  std::string profile(132, '\0');  // the smallest that libpng takes
+  const auto put = [&](size_t at, std::string_view text) { profile.replace(at, text.size(), text); };
+  put(3, "\x84");
+  put(12, "mntrRGB XYZ ");
+  put(36, "acsp");
+  put(68, std::string_view("\0\0\xf6\xd6\0\1\0\0\0\0\xd3\x2d", 12));
+  std::string chunk(1000, '\0');
+  uLongf size = chunk.size();  // libpng takes no chunk below 92 bytes for a profile, so it is stored
+  ::compress2(reinterpret_cast<Bytef*>(chunk.data()), &size, reinterpret_cast<const Bytef*>(profile.data()), profile.size(), 0);
+  chunk.resize(size);
+  chunk.insert(0, std::string_view("iCCPp\0\0", 7));
+  size = chunk.size() - 4;
+  chunk.insert(0, {char(size >> 24), char(size >> 16), char(size >> 8), char(size)});
+  std::string bytes = encode_png(random_pixels(2, 2, 3));
+  bytes.insert(bytes.find("IDAT") - 4, chunk + "\0\0\0\0"s);
+  EXPECT_EQ(decode_png(test::with_checksums(bytes), "x").notes,
+            std::vector<std::string>{"the embedded colour profile is ignored, sRGB assumed"});
+}
+
+TEST(Png, of_many_notes_the_first_twenty_are_kept) {
+  std::string bytes = encode_png(random_pixels(2, 2, 3), std::vector<PngText>(30, {"k", "日"}));
+  for (size_t at; (at = bytes.find("日")) != bytes.npos;) bytes.replace(at, 3, "月");
+  EXPECT_EQ(decode_png(bytes, "x").notes, std::vector<std::string>(20, "iTXt: CRC error"));
 }
 
 TEST(Png, a_damaged_text_is_left_out_and_noted) {

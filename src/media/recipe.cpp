@@ -29,8 +29,7 @@ template <size_t n> std::string label(const Label (&labels)[n], const std::strin
 // get<int64_t>() would convert a fraction, or a number of any size, without a word.
 const Json& whole(const Json& json, const char* key) {
   const Json& value = json.at(key);
-  if (!value.is_number_integer())
-    fail<IoError>("recipe: {} is {}, needed a whole number", key, value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  if (!value.is_number_integer()) fail<IoError>("recipe: {} is {}, needed a whole number", key, value.dump());
   return value;
 }
 
@@ -68,7 +67,7 @@ std::string write_recipe(const Recipe& r) {
 Recipe parse_recipe(std::string_view text) {
   try {
     const Json json = Json::parse(text);
-    if (const int found = whole(json, "format").get<int64_t>(); found != format)
+    if (const auto found = whole(json, "format").get<int64_t>(); found != format)
       fail<IoError>("recipe: format {}, this version reads format {}", found, format);
     Recipe r;
     json.at("hearth").get_to(r.version);

@@ -65,6 +65,8 @@ TEST(Recipe, later_keys_are_ignored_and_later_formats_refused) {
   const std::string json = write_recipe(example());
   EXPECT_EQ(parse_recipe(with(json, "\"format\":1", "\"format\":1,\"new\":[1,{}]")), example());
   EXPECT_THROW(parse_recipe(with(json, "\"format\":1", "\"format\":2")), IoError);
+  EXPECT_THROW(parse_recipe(with(json, "\"format\":1", "\"format\":0")), IoError);
+  EXPECT_THROW(parse_recipe(with(json, "\"format\":1", "\"format\":4294967297")), IoError);  // 1 in 32 bits
 }
 
 TEST(Recipe, anything_else_is_one_line) {

@@ -29,8 +29,9 @@ TEST(Utf8, the_edges_of_each_length) {
 TEST(Utf8, what_is_not_well_formed) {
   for (const char* bytes :
        {"\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xC2", "\xC2\x41", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xED\xBF\xBF", "\xE2\x82",
-        "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF8\x88\x80\x80\x80", "\xFF", "\xF0\x9F\x99", "\xC2\xC2\x80"})
+        "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF8\x88\x80\x80\x80", "\xFF", "\xF0\x9F\x99", "\xC2\xC2", "\xC2\xC2\x80"})
     EXPECT_FALSE(decode_utf8(bytes)) << bytes;
+  EXPECT_FALSE(decode_utf8(std::string_view("aé").substr(0, 2)));  // what stands behind the end does not count
 }
 
 }  // namespace

@@ -25,11 +25,10 @@ int32_t token_id(const Json& value, const std::string& token, const std::string&
 }
 
 void insert_token(ClipVocabulary& v, const std::string& token, int32_t id, const std::string& where) {
-  const auto [by_name, new_name] = v.ids.emplace(token, id);
-  if (!new_name && by_name->second != id)
-    fail<WeightError>("{}: token '{}' has id {}, elsewhere it has {}", where, token, id, by_name->second);
-  const auto [by_id, new_id] = v.tokens.emplace(id, token);
-  if (!new_id && by_id->second != token)
+  const auto by_name = v.ids.emplace(token, id).first;
+  if (by_name->second != id) fail<WeightError>("{}: token '{}' has id {}, elsewhere it has {}", where, token, id, by_name->second);
+  const auto by_id = v.tokens.emplace(id, token).first;
+  if (by_id->second != token)
     fail<WeightError>("{}: id {} belongs to '{}' and to '{}', needed one token per id", where, id, by_id->second, token);
   v.max_id = std::max(v.max_id, id);
 }

@@ -9,6 +9,8 @@
 
 #include "core/error.h"
 #include "support/golden.h"
+#include "text/added_tokens.h"
+#include "text/unicode.h"
 
 namespace hearth::text {
 namespace {
@@ -140,6 +142,52 @@ TEST(FixText, Lines) {
   std::u32string cut(999'998, U'a');
   EXPECT_EQ(fix_text(cut + U"&gt;"), cut + U"&gt;");  // ftfy 6.3.1 cuts inside the reference too
   EXPECT_EQ(fix_text(cut.substr(2) + U"&gt;"), cut.substr(2) + U">");
+}
+
+// As ftfy 6.3.1: what has no digits, no name or too many characters stays, and so does a semicolon.
+TEST(FixText, ReferencesThatAreNone) {
+  for (const std::u32string_view text : {U"&#x;", U"&#;", U"&zzzz;", U"&#59;", U"a&#x3b;b", U"&#0000000000000000000000065;"})
+    EXPECT_EQ(fix_text(text), text);
+  EXPECT_EQ(fix_text(U"&#000000000000000000000065;"), U"A");
+  EXPECT_EQ(fix_text(U"&#xfffe;|&#x1ffff;|&#12;|&#9;|&#31;|&#127;|"), U"||\f|\t|||");
+}
+
+TEST(Unicode, WhatIsNoCharacterIsWrittenAsTheReplacement) {
+  EXPECT_EQ(encode_utf8(std::u32string{0xd7ff, 0xd800, 0xdfff, 0xe000, 0x10ffff, 0x110000}),
+            "\xed\x9f\xbf\ufffd\ufffd\xee\x80\x80\xf4\x8f\xbf\xbf\ufffd");
+}
+
+TEST(Unicode, Classes) {
+  for (const char32_t c : {U'\x1c', U'\x1f', U' ', U'\u2029'}) EXPECT_TRUE(is_python_space(c)) << uint32_t(c);
+  for (const char32_t c : {U'\x1b', U'a', U'\u200b'}) EXPECT_FALSE(is_python_space(c)) << uint32_t(c);
+  for (const char32_t c : {U'a', U'_', U'\u0301', U'\u0663', U'\u200d'}) EXPECT_TRUE(is_word_character(c)) << uint32_t(c);
+  for (const char32_t c : {U'-', U' ', U'\u00bd', U'\u200b'}) EXPECT_FALSE(is_word_character(c)) << uint32_t(c);
+}
+
+// The first of two that are alike counts, as in tokenizers; nothing is found nowhere.
+TEST(Finder, LeftmostLongestFirst) {
+  Finder finder;
+  finder.add(U"ab", 0);
+  finder.add(U"ab", 1);
+  finder.add(U"abc", 2);
+  finder.add(U"", 3);
+  const std::vector<Finder::Match> matches = finder.find(std::u32string_view(U"ab\0abcab", 8));
+  ASSERT_EQ(matches.size(), 3u);
+  EXPECT_EQ(matches[0].index, 0u);
+  EXPECT_EQ(matches[1].index, 2u);
+  EXPECT_EQ(matches[1].begin, 3u);
+  EXPECT_EQ(matches[2].begin, 6u);
+  EXPECT_EQ(matches[2].end, 8u);
+  Finder twice;
+  twice.add(U"aa", 0);
+  EXPECT_EQ(twice.find(U"aaa").size(), 1u);  // matches do not overlap
+}
+
+TEST(SplitWords, OnlySpecialTokensFallApart) {
+  using Words = std::vector<std::u32string_view>;
+  EXPECT_EQ(split_words(U"<|endoftext|>", WordPattern::exact_with_specials), (Words{U"<|", U"endoftext", U"|>"}));
+  EXPECT_EQ(split_words(U"<|+++|> <>", WordPattern::exact_with_specials), (Words{U"<|+++|>", U"<>"}));
+  EXPECT_EQ(split_words(U"<>a", WordPattern::exact_with_specials), (Words{U"<>", U"a"}));
 }
 
 TEST(Cleaning, BasicDeletesUnassignedAndReplacementCharacters) {

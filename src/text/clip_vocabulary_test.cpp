@@ -1,6 +1,7 @@
 // Folders that are no CLIP tokenizer: each a clear error.
 #include "text/clip_vocabulary.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -43,6 +44,10 @@ TEST(ClipVocabulary, MissingFiles) {
   files = demo();
   files.merges_txt.reset();
   expect_error<IoError>(files, "merges.txt: missing");
+  files = demo();
+  files.vocab_json.reset();
+  files.tokenizer_json = transformers5().tokenizer_json;
+  expect_error<IoError>(files, "vocab.json: missing");  // tokenizer.json counts where it stands alone
 }
 
 TEST(ClipVocabulary, MalformedVocabulary) {
@@ -78,7 +83,9 @@ TEST(ClipVocabulary, MalformedMerges) {
   expect_error<WeightError>(with("t h\n", "t h\nt h\n"), "line 3: the merge 't h' occurs twice");
   expect_error<WeightError>(with("t h\n", "t h\nthh\n"), "line 3 is 'thh', needed two pieces");
   expect_error<WeightError>(with("t h\n", "t h\nt h e\n"), "line 3 is 't h e', needed two pieces");
+  expect_error<WeightError>(with("t h\n", "t h\nt\n"), "line 3 is 't', needed two pieces");
   expect_error<WeightError>(with("t h\n", "t h\n\n"), "line 3 is empty");
+  expect_error<WeightError>(with("t h\n", "t h\n\n\n"), "line 3 is empty");  // the first of them
   expect_error<WeightError>(with("t h\n", "t h\nz qq\n"), "line 3: the merge needs the token 'qq', which the vocabulary lacks");
   expect_error<WeightError>(with("t h\n", "t h\nz q\n"), "line 3: the merge needs the token 'zq', which the vocabulary lacks");
   // Other line ends and a blank last line are the same file.
@@ -89,6 +96,31 @@ TEST(ClipVocabulary, MalformedMerges) {
   files.merges_txt = text + "\r\n \n";
   EXPECT_EQ(ClipVocabulary::parse(files).merges.size(), merges);
   EXPECT_EQ(merges, 210u);
+}
+
+// OpenAI's own file has more lines than CLIP has merges.
+TEST(ClipVocabulary, MergesBeyondThoseOfClipAreNotRead) {
+  constexpr int letters = 222;
+  Json ids = {{"<|startoftext|>", 0}, {"<|endoftext|>", 1}};
+  const auto add = [&ids](const std::string& token) {
+    const size_t next = ids.size();
+    ids[token] = next;
+    return token;
+  };
+  std::vector<std::string> left, right;
+  for (int i = 0; i < letters; ++i) {
+    left.push_back(add(fmt::format("l{}", i)));
+    right.push_back(add(fmt::format("r{}", i)));
+  }
+  ClipFiles files;
+  files.merges_txt = "#version: 0.2\n";
+  for (const std::string& a : left)
+    for (const std::string& b : right) {
+      add(a + b);
+      *files.merges_txt += fmt::format("{} {}\n", a, b);
+    }
+  files.vocab_json = ids.dump();
+  EXPECT_EQ(ClipVocabulary::parse(files).merges.size(), 48894u);
 }
 
 TEST(ClipVocabulary, ConfigurationsThatWouldChangeIds) {
@@ -107,14 +139,20 @@ TEST(ClipVocabulary, ConfigurationsThatWouldChangeIds) {
   expect_error<UnsupportedError>(with("truncation_side", "left"), "truncation_side");
   expect_error<UnsupportedError>(with("errors", "ignore"), "errors");
   expect_error<UnsupportedError>(with("extra_special_tokens", Json{{"x", "<x>"}}), "extra_special_tokens");
+  expect_error<UnsupportedError>(with("add_bos_token", false), "add_bos_token");
+  expect_error<UnsupportedError>(with("add_eos_token", false), "add_eos_token");
   expect_error<UnsupportedError>(with("strip_accents", true), "strip_accents");  // no key of CLIP's
   expect_error<WeightError>(with("model_max_length", 1), "model_max_length is 1, needed at least 2");
   expect_error<WeightError>(with("model_max_length", "77"), "model_max_length");
   expect_error<WeightError>(with("added_tokens_decoder", Json::array()), "added_tokens_decoder");
   expect_error<WeightError>(with("added_tokens_decoder", Json{{"x1", "<x>"}}), "has id 'x1'");
+  expect_error<WeightError>(with("added_tokens_decoder", Json{{"", "<x>"}}), "has id ''");
+  expect_error<WeightError>(with("added_tokens_decoder", Json{{"9999999999", "<x>"}}), "has id '9999999999'");
   expect_error<WeightError>(with("added_tokens_decoder", Json{{"3", "<x>"}}), "id 3 belongs to '$' and to '<x>'");
   expect_error<WeightError>(with("added_tokens_decoder", Json{{"900", "!"}}), "token '!' has id 900, elsewhere it has 0");
   expect_error<WeightError>(with("additional_special_tokens", "x"), "additional_special_tokens");
+  expect_error<WeightError>(with("additional_special_tokens", Json::array({""})), "additional_special_tokens: a token is empty");
+  EXPECT_EQ(ClipVocabulary::parse(with("extra_special_tokens", Json::array())).max_id, 723);
   ClipFiles files = with("pad_token", nullptr);
   files.special_tokens_map.reset();
   expect_error<WeightError>(files, "pad_token is null, needed a token");
@@ -139,6 +177,8 @@ TEST(ClipVocabulary, LengthsAndDefaults) {
   EXPECT_EQ(ClipVocabulary::parse(files).model_max_length, 77);
   files.tokenizer_config = R"({"model_max_length": 64, "tokenizer_class": "CLIPTokenizerFast"})";
   EXPECT_EQ(ClipVocabulary::parse(files).model_max_length, 64);
+  files.tokenizer_config = R"({"model_max_length": 2})";  // both ends of a prompt and nothing between
+  EXPECT_EQ(ClipTokenizer::parse(files).encode("a red house").ids, (std::vector<int32_t>{722, 723}));
 }
 
 TEST(ClipVocabulary, TokenizerJsonMustBeClips) {
@@ -152,6 +192,10 @@ TEST(ClipVocabulary, TokenizerJsonMustBeClips) {
   };
   expect_error<UnsupportedError>(with("/normalizer", nullptr), "normalizer is null");
   expect_error<UnsupportedError>(with("/normalizer/normalizers/0/type", "NFKC"), "normalizer");
+  expect_error<UnsupportedError>(with("/pre_tokenizer/type", "Whitespace"), "pre_tokenizer: type is");
+  expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/2", Json::object()), "has 3 stages, CLIP's has 2");
+  expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/0/type", "Digits"), "type is \"Digits\"");
+  expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/1/type", "Metaspace"), "type is \"Metaspace\"");
   expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/0/pattern/Regex", "\\s+"), "pattern");
   expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/0/behavior", "Isolated"), "behavior");
   expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/0/invert", false), "invert");
@@ -162,12 +206,16 @@ TEST(ClipVocabulary, TokenizerJsonMustBeClips) {
   expect_error<UnsupportedError>(with("/model/end_of_word_suffix", ""), "end_of_word_suffix");
   expect_error<UnsupportedError>(with("/model/continuing_subword_prefix", "##"), "continuing_subword_prefix");
   expect_error<UnsupportedError>(with("/model/dropout", 0.1), "dropout");
+  expect_error<UnsupportedError>(with("/model/fuse_unk", true), "fuse_unk");
   expect_error<UnsupportedError>(with("/model/byte_fallback", true), "byte_fallback");
   expect_error<UnsupportedError>(with("/model/ignore_merges", true), "ignore_merges");
   expect_error<UnsupportedError>(with("/post_processor/type", "ByteLevel"), "post_processor");
   expect_error<UnsupportedError>(with("/post_processor/cls/1", 3), "post_processor");
+  expect_error<UnsupportedError>(with("/post_processor/sep/1", 3), "post_processor");
   expect_error<WeightError>(with("/model/merges/0", "th"), "entry 0");
   expect_error<WeightError>(with("/model/merges/0", "t h e"), "entry 0");
+  expect_error<WeightError>(with("/model/merges/0", Json{"t", "h e"}), "entry 0 is [\"t\",\"h e\"], needed two pieces");
+  expect_error<WeightError>(with("/model/merges/1", Json{"t", "h", "e"}), "entry 1 is [\"t\",\"h\",\"e\"], needed two pieces");
   expect_error<WeightError>(with("/model/merges/0", Json{"t", "qqq"}), "entry 0");
   expect_error<WeightError>(with("/model/vocab", Json::object()), "holds no tokens");
   expect_error<WeightError>(with("/added_tokens", 3), "added_tokens");
@@ -179,6 +227,7 @@ TEST(ClipVocabulary, TokenizerJsonMustBeClips) {
   ClipFiles files = transformers5();
   files.tokenizer_json = texts.dump();
   EXPECT_EQ(ClipVocabulary::parse(files).merges.size(), 210u);
+  EXPECT_EQ(ClipVocabulary::parse(with("/model/continuing_subword_prefix", nullptr)).merges.size(), 210u);  // null is none
 }
 
 }  // namespace
