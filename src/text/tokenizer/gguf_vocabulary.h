@@ -1,0 +1,23 @@
+// The vocabulary of a GGUF file, as its `tokenizer.ggml.*` keys hold it: what a reader of such files fills in for Tokenizer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hearth::text {
+
+struct GgufVocabulary {
+  std::string model;                 // llama: SentencePiece BPE by score; gpt2: byte-level BPE; t5: Unigram; bert: WordPiece
+  std::string pre;                   // gpt2: the name of the split pattern ("llama-bpe", "qwen2", …)
+  std::vector<std::string> tokens;   // token i has id i
+  std::vector<float> scores;         // llama and t5: one for each token
+  std::vector<int32_t> token_types;  // 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte; empty: all normal
+  std::vector<std::string> merges;   // gpt2: "left right", best first
+  std::optional<int32_t> bos, eos, unk, pad, sep, cls, mask;
+  std::optional<bool> add_bos, add_eos, add_space_prefix, remove_extra_whitespaces;  // empty: as the model does by itself
+  std::string precompiled_charsmap;                                                  // t5: bytes of SentencePiece's normalizer
+};
+
+}  // namespace hearth::text
