@@ -52,6 +52,16 @@ struct InputNorm {
 
 enum class Mask { none, causal };  // causal: query t sees keys 0 … t
 
+// Which numbers of a head are turned together: x₀ with x_{R/2} (most checkpoints), or x₀ with x₁ (GGUF files of Llama's layout).
+enum class RotaryPairs { halves, neighbours };
+
+// Keys and values of the tokens so far. Position p lies in row p mod C of both.
+struct KeyValues {
+  Tensor k, v;         // [C, G, D] contiguous, f32, f16, bf16 or q8_0
+  int64_t first = 0;   // position of the first query; those of all queries are stored already
+  int64_t window = 0;  // the query at position p sees keys p − window + 1 … p; 0: all from 0 on
+};
+
 class Backend {
  public:
   Backend() = default;
@@ -77,7 +87,8 @@ class Backend {
   virtual std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const = 0;
 
   // --- weights ----------------------------------------------------------------------------------------------------
-  // w is contiguous, shaped as in the checkpoint; the result holds values of type `form.hold` (f32, f16 or bf16).
+  // w is contiguous, shaped as in the checkpoint; the result holds values of type `form.hold` (f32, f16 or bf16). In place, `hold` is
+  // w's own type, and the result keeps w itself.
   // UnsupportedError for bf16 factors where multiplies_bf16() is false.
   virtual std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, const WeightForm& form) = 0;
   // Names the layout of what prepare() makes, so that it can be kept between runs; "" where it cannot.
@@ -100,6 +111,13 @@ class Backend {
   // softmax(scale · q kᵀ) v per head. factors bf16: scale·q, k, the exponentials and v are rounded to it before they are multiplied.
   virtual void attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, DType factors, Tensor& y) = 0;
 
+  // q [T, N, D] f32 contiguous, N a multiple of G → y [T, N, D] f32; head n reads keys and values n / (N / G). softmax(scale · q kᵀ) v
+  // per head, in f32; what y holds for a position does not depend on which others are asked for with it.
+  virtual void cached_attention(const Tensor& q, const KeyValues& cache, float scale, Tensor& y) = 0;
+  // x [T, N, D] f32, the last axis dense, table [T, 2, R/2] f32 (cosines, sines), R ≤ D → y [T, N, D] contiguous. Each pair (a, b) of the
+  // first R numbers of a head becomes (a·cos − b·sin, b·cos + a·sin); the others are copied.
+  virtual void rope(const Tensor& x, const Tensor& table, RotaryPairs pairs, Tensor& y) = 0;
+
   // --- norm -------------------------------------------------------------------------------------------------------
   // x [B, P, C] contiguous; statistics over P and the channels of a group, biased; then y = act(x̂·gamma + beta)
   virtual void group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act,
@@ -116,9 +134,11 @@ class Backend {
   virtual void linear_combination(std::span<const Tensor> xs, std::span<const float> factors, Tensor& y) = 0;
 
   // --- shape ------------------------------------------------------------------------------------------------------
-  virtual void copy(const Tensor& x, Tensor& y) = 0;            // any strides and float dtypes on both sides, equal shapes
+  // Equal shapes, any strides and float dtypes on both sides. y may be q8_0: then both are contiguous, and each block is rounded as
+  // core/blocks.h does it.
+  virtual void copy(const Tensor& x, Tensor& y) = 0;
   virtual void resize_nearest(const Tensor& x, Tensor& y) = 0;  // [B, H, W, C] → [B, H', W', C]: row ⌊h·H/H'⌋ as f32, like torch
-  virtual void embedding(const Tensor& ids, const Tensor& table, Tensor& y) = 0;  // i32 [R], [V, C] → [R, C]
+  virtual void embedding(const Tensor& ids, const Tensor& table, Tensor& y) = 0;  // i32 [R], [V, C] of any type → [R, C]
 };
 
 }  // namespace hearth

@@ -1,22 +1,39 @@
 #include "core/dtype.h"
 
 #include <array>
+#include <cassert>
 
 namespace hearth {
 namespace {
 
 struct Entry {
   std::string_view name;
-  size_t size;
+  Block block;
 };
 // clang-format off
-constexpr std::array<Entry, 15> table{{{"f32", 4}, {"f16", 2}, {"bf16", 2}, {"f64", 8}, {"i8", 1}, {"u8", 1}, {"i16", 2}, {"u16", 2},
-                                       {"i32", 4}, {"u32", 4}, {"i64", 8}, {"u64", 8}, {"bool", 1}, {"f8_e4m3", 1}, {"f8_e5m2", 1}}};
+constexpr std::array<Entry, 28> table{{
+    {"f32", {1, 4}}, {"f16", {1, 2}}, {"bf16", {1, 2}}, {"f64", {1, 8}}, {"i8", {1, 1}}, {"u8", {1, 1}}, {"i16", {1, 2}}, {"u16", {1, 2}},
+    {"i32", {1, 4}}, {"u32", {1, 4}}, {"i64", {1, 8}}, {"u64", {1, 8}}, {"bool", {1, 1}}, {"f8_e4m3", {1, 1}}, {"f8_e5m2", {1, 1}},
+    {"q4_0", {32, 18}}, {"q4_1", {32, 20}}, {"q5_0", {32, 22}}, {"q5_1", {32, 24}}, {"q8_0", {32, 34}}, {"q2_k", {256, 84}},
+    {"q3_k", {256, 110}}, {"q4_k", {256, 144}}, {"q5_k", {256, 176}}, {"q6_k", {256, 210}}, {"iq4_nl", {32, 18}},
+    {"iq4_xs", {256, 136}}, {"mxfp4", {32, 17}}}};
 // clang-format on
 
 }  // namespace
 
-size_t size_of(DType dtype) { return table[size_t(dtype)].size; }
+Block block_of(DType dtype) { return table[size_t(dtype)].block; }
+
+size_t bytes_of(DType dtype, int64_t values) {
+  const auto [count, bytes] = block_of(dtype);
+  assert(values % count == 0);
+  return size_t(values / count) * bytes;
+}
+
+size_t size_of(DType dtype) {
+  assert(!is_blocked(dtype));
+  return table[size_t(dtype)].block.bytes;
+}
+
 std::string_view name_of(DType dtype) { return table[size_t(dtype)].name; }
 
 std::optional<DType> dtype_named(std::string_view name) {

@@ -1,4 +1,7 @@
 // Element types and exact conversions between the 16-bit floats and f32.
+//
+// Most types are one number after another. The block types are those of GGUF (decoded by core/blocks.h): so many
+// consecutive values of a row share scales, and are stored and addressed together.
 #pragma once
 
 #include <bit>
@@ -9,10 +12,22 @@
 
 namespace hearth {
 
-enum class DType : uint8_t { f32, f16, bf16, f64, i8, u8, i16, u16, i32, u32, i64, u64, boolean, f8_e4m3, f8_e5m2 };
+// clang-format off
+enum class DType : uint8_t {
+  f32, f16, bf16, f64, i8, u8, i16, u16, i32, u32, i64, u64, boolean, f8_e4m3, f8_e5m2,
+  q4_0, q4_1, q5_0, q5_1, q8_0, q2_k, q3_k, q4_k, q5_k, q6_k, iq4_nl, iq4_xs, mxfp4,
+};
+// clang-format on
 
-size_t size_of(DType dtype);            // bytes of one element
-std::string_view name_of(DType dtype);  // "f32", "bf16", …
+struct Block {
+  int64_t values;
+  size_t bytes;
+};
+Block block_of(DType dtype);  // {1, size} for types of single numbers
+constexpr bool is_blocked(DType d) { return d >= DType::q4_0; }
+size_t bytes_of(DType dtype, int64_t values);  // a whole number of blocks
+size_t size_of(DType dtype);                   // bytes of one element; of types of single numbers
+std::string_view name_of(DType dtype);         // "f32", "bf16", …
 std::optional<DType> dtype_named(std::string_view name);
 constexpr bool is_float(DType d) { return d == DType::f32 || d == DType::f16 || d == DType::bf16 || d == DType::f64; }
 constexpr bool is_16bit_float(DType d) { return d == DType::f16 || d == DType::bf16; }

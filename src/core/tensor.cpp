@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/backend.h"
+#include "core/blocks.h"
 
 namespace hearth {
 namespace {
@@ -64,7 +65,7 @@ Tensor::Tensor(std::shared_ptr<const Storage> storage, Shape shape, DType dtype,
     : storage_(std::move(storage)), shape_(shape), strides_(row_major(shape)), offset_(byte_offset), dtype_(dtype) {}
 
 Tensor Tensor::empty(Backend& backend, const Shape& shape, DType dtype) {
-  return {backend.allocate(size_t(shape.numel()) * size_of(dtype)), shape, dtype};
+  return {backend.allocate(bytes_of(dtype, shape.numel())), shape, dtype};
 }
 
 Tensor Tensor::like(const Tensor& x) { return empty(x.backend(), x.shape(), x.dtype()); }
@@ -122,7 +123,9 @@ Tensor Tensor::slice(int axis, int64_t begin, int64_t end) const {
     fail<ShapeError>("slice: [{}, {}) of axis {} does not lie in {}", begin, end, axis, shape_);
   Tensor part = *this;
   part.shape_[axis] = end - begin;
-  part.offset_ += size_t(begin * strides_[size_t(axis)]) * size_of(dtype_);
+  if (const int64_t block = block_of(dtype_).values; begin * strides_[size_t(axis)] % block != 0 || part.shape_[-1] % block != 0)
+    fail<ShapeError>("slice: [{}, {}) of axis {} cuts a block of {} in {}", begin, end, axis, name_of(dtype_), shape_);
+  part.offset_ += bytes_of(dtype_, begin * strides_[size_t(axis)]);
   return part;
 }
 
@@ -143,12 +146,21 @@ Tensor Tensor::permute(std::initializer_list<int> order) const {
 std::vector<float> Tensor::to_vector() const {
   std::vector<float> values;
   values.resize(size_t(numel()));
+  if (is_blocked(dtype_)) {
+    if (!contiguous()) fail<ShapeError>("tensor: strided {} of {} cannot be read as numbers; copy it first", shape_, name_of(dtype_));
+    decode_blocks(dtype_, raw(), numel(), values.data());
+    return values;
+  }
   for_each(*this, [&](int64_t i, const std::byte* p) { values[size_t(i)] = element(p, dtype_); });
   return values;
 }
 
 int64_t count_non_finite(const Tensor& x) {
   int64_t count = 0;
+  if (is_blocked(x.dtype())) {
+    for (float v : x.to_vector()) count += !std::isfinite(v);
+    return count;
+  }
   if (x.contiguous() && (x.dtype() == DType::f32 || is_16bit_float(x.dtype()))) {
     const int64_t n = x.numel();
     const auto scan = [&]<class T>(const T* p, T exponent) {

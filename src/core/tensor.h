@@ -1,5 +1,6 @@
 // Tensor: a value over reference-counted storage. Copying a Tensor shares its elements; ops return new ones.
 // Row-major, outermost axis first; views may be strided. Axis letters: docs/shapes.md.
+// A tensor of a block type has rows of whole blocks: its last axis is dense, a multiple of the block and never cut inside of one.
 #pragma once
 
 #include <array>
@@ -46,7 +47,7 @@ class Tensor {
   DType dtype() const { return dtype_; }
   Backend& backend() const { return *storage_->backend; }
   bool contiguous() const;
-  size_t bytes() const { return size_t(numel()) * size_of(dtype_); }
+  size_t bytes() const { return bytes_of(dtype_, numel()); }
 
   // The sizes of all axes, e.g. `const auto [B, H, W, C] = x.dims<4>();`. ShapeError when the rank is another.
   template <int rank> std::array<int64_t, rank> dims() const {

@@ -16,8 +16,11 @@ enum class WeightKind {
 
 // How a weight is kept and multiplied.
 struct WeightForm {
-  DType hold = DType::f32;     // of the stored values: f32, f16 or bf16
+  DType hold = DType::f32;     // of the stored values: f32, f16 or bf16; in place also a block type
   DType factors = DType::f32;  // to which both sides of a multiplication may be rounded: f32, or bf16 where `hold` is. Sums are f32.
+  // The values stay where they are, row by row as the file has them, and products widen them on the way: for linear weights that
+  // mostly meet a single row of x, and are read once for it.
+  bool in_place = false;
 };
 
 // What a backend keeps of a weight: re-laid, tiled, quantised … Only that backend looks inside.

@@ -1,5 +1,7 @@
 #include "ops/attention.h"
 
+#include <algorithm>
+
 #include "ops/check.h"
 #include "ops/shape_ops.h"
 #include "ops/trace.h"
@@ -29,6 +31,28 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale,
   if (y.numel() == 0) return y;
   q.backend().attention(dense_heads(q), dense_heads(k), dense_heads(v), scale, mask, factors, y);
   return trace.done(y, OpTrace::bytes_of(q) + OpTrace::bytes_of(k) + OpTrace::bytes_of(v));
+}
+
+Tensor cached_attention(const Tensor& q, const KeyValues& cache, float scale) {
+  require_float("cached_attention", q);
+  const auto [T, N, D] = q.dims<3>();
+  const Tensor &k = cache.k, &v = cache.v;
+  const bool readable = k && v && (k.dtype() == DType::f32 || is_16bit_float(k.dtype()) || k.dtype() == DType::q8_0);
+  if (q.dtype() != DType::f32 || !readable || k.rank() != 3 || k.shape() != v.shape() || k.dtype() != v.dtype() || k.size(2) != D ||
+      k.size(1) < 1 || N % k.size(1) != 0 || !k.contiguous() || !v.contiguous())
+    fail<ShapeError>(
+        "cached_attention: q {} {}, k {} {} and v {} {} do not fit, needed q [T, N, D] f32 and k and v [C, G, {}], N a multiple of G",
+        name_of(q.dtype()), q.shape(), k ? name_of(k.dtype()) : "no", k.shape(), v ? name_of(v.dtype()) : "no", v.shape(), D);
+  const int64_t C = k.size(0), last = cache.first + T;
+  if (cache.first < 0 || cache.window < 0 || (last > C && (cache.window == 0 || T + cache.window - 1 > C)))
+    fail<ShapeError>("cached_attention: positions {} to {} with a window of {} (0: none) do not lie in a cache of {}", cache.first,
+                     last - 1, cache.window, C);
+  const int64_t seen = cache.window ? std::min(last, cache.window) : last;
+  const OpTrace trace("cached_attention", q, {}, 4.0 * double(T * N * D) * double(seen));
+  Tensor y = Tensor::empty(q.backend(), q.shape());
+  if (y.numel() == 0) return y;
+  q.backend().cached_attention(contiguous(q), cache, scale, y);
+  return trace.done(y, OpTrace::bytes_of(q) + 2 * int64_t(bytes_of(k.dtype(), std::min(seen, C) * k.size(1) * D)));
 }
 
 }  // namespace hearth::ops

@@ -10,4 +10,9 @@ namespace hearth::ops {
 // ShapeError unless the three fit; Mask::causal needs T = S. UnsupportedError for factors that the backend has no products of.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask = Mask::none, DType factors = DType::f32);
 
+// The same for queries that see the keys and values stored so far, and nothing after themselves.
+// q [T, N, D] f32, cache.k and cache.v [C, G, D] → y [T, N, D]. ShapeError unless N is a multiple of G, the types are those that
+// KeyValues names, and all rows that the queries see are still in the ring: T + window − 1 ≤ C, or first + T ≤ C without a window.
+Tensor cached_attention(const Tensor& q, const KeyValues& cache, float scale);
+
 }  // namespace hearth::ops

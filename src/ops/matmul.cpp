@@ -14,6 +14,9 @@ Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilog
     fail<ShapeError>("linear: x {} ends in {} features, weight {} {} needs {}", x.shape(), x.rank() ? x.size(-1) : 0, w.name, w.shape, K);
   if (K < 1) fail<ShapeError>("linear: weight {} {} has no inputs", w.name, w.shape);
   require_vector("linear", "bias", bias, N);
+  if (w.form.in_place && (x.dtype() != DType::f32 || w.kind != WeightKind::linear || norm || e.out.value_or(DType::f32) != DType::f32 ||
+                          (e.residual && e.residual.dtype() != DType::f32)))
+    fail<ShapeError>("linear: weight {} {} is held in place, which takes x, residual and y in f32 and no norm", w.name, w.shape);
 
   if (w.kind == WeightKind::glu && N % 2 != 0) fail<ShapeError>("linear: weight {} {} is not [2·out, in]", w.name, w.shape);
   const Shape out = x.shape().with_last(w.outputs());

@@ -21,6 +21,17 @@ Tensor copied(const Tensor& x, DType dtype) {
 Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : copied(x, x.dtype()); }
 Tensor cast(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : copied(x, dtype); }
 
+void store(const Tensor& x, Tensor y) {
+  require_float("store", x);
+  const bool writable = y && (y.dtype() == DType::f32 || is_16bit_float(y.dtype()) || (y.dtype() == DType::q8_0 && y.contiguous()));
+  if (!writable || x.shape() != y.shape())
+    fail<ShapeError>("store: x {} does not fit into {} {}", x.shape(), y ? name_of(y.dtype()) : "no", y.shape());
+  if (x.numel() == 0) return;
+  const OpTrace trace("copy", x);
+  x.backend().copy(y.dtype() == DType::q8_0 ? contiguous(cast(x, DType::f32)) : x, y);
+  trace.done(y);
+}
+
 Tensor concat(std::span<const Tensor> xs, int axis) {
   if (xs.empty()) fail<ShapeError>("concat: nothing to join");
   for (const Tensor& x : xs) require_float("concat", x);
@@ -75,7 +86,7 @@ Tensor resize_nearest(const Tensor& x, int64_t height, int64_t width) {
 
 Tensor embedding(const Tensor& ids, const Tensor& table) {
   if (ids.dtype() != DType::i32 || !ids.contiguous()) fail<ShapeError>("embedding: ids need i32, dense");
-  require_float("embedding", table);
+  if (!table || !is_blocked(table.dtype())) require_float("embedding", table);
   const auto [V, C] = table.dims<2>();
   if (ids.backend().computes())
     for (int64_t i = 0; i < ids.numel(); ++i)
@@ -88,7 +99,7 @@ Tensor embedding(const Tensor& ids, const Tensor& table) {
   if (y.numel() == 0) return y;
   Tensor flat_y = y.view({ids.numel(), C});
   ids.backend().embedding(ids.view({ids.numel()}), contiguous(table), flat_y);
-  return trace.done(y, y.numel() * int64_t(size_of(table.dtype())));
+  return trace.done(y, int64_t(bytes_of(table.dtype(), y.numel())));
 }
 
 }  // namespace hearth::ops

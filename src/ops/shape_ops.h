@@ -14,9 +14,11 @@ inline Tensor concat(std::initializer_list<Tensor> xs, int axis) { return concat
 Tensor to_channels_last(const Tensor& x);             // [B, C, H, W] → [B, H, W, C]
 Tensor to_channels_first(const Tensor& x);            // [B, H, W, C] → [B, C, H, W]
 Tensor repeat_batch(const Tensor& x, int64_t times);  // [B, ...] → [times·B, ...], the whole batch again and again
+// Writes x into the memory of y, rounded to y's type: equal shapes; y f32, f16, bf16, or q8_0 and contiguous.
+void store(const Tensor& x, Tensor y);
 // Nearest neighbour as torch does it: row ⌊h·H/H'⌋ in f32. x [B, H, W, C] → [B, height, width, C].
 Tensor resize_nearest(const Tensor& x, int64_t height, int64_t width);
-// ids i32 [...], table [V, C] → f32 [..., C]. ShapeError for an id outside the table.
+// ids i32 [...], table [V, C] of f32, f16, bf16 or a block type → f32 [..., C]. ShapeError for an id outside the table.
 Tensor embedding(const Tensor& ids, const Tensor& table);
 
 }  // namespace hearth::ops

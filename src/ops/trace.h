@@ -24,7 +24,7 @@ class OpTrace {
     notify({.op = op_, .weight = weight_, .x = x_, .y = y, .seconds = seconds, .flop = flop_, .factors = factors_, .bytes = bytes});
     return y;
   }
-  static int64_t bytes_of(const Tensor& x) { return x.numel() * int64_t(size_of(x.dtype())); }
+  static int64_t bytes_of(const Tensor& x) { return int64_t(x.bytes()); }
 
  private:
   std::string_view op_, weight_;

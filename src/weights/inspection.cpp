@@ -29,7 +29,7 @@ void count_tensors(const std::map<std::string, TensorInfo>& tensors, InspectedCo
       continue;
     }
     c.parameters += info.shape.numel();
-    c.bytes += info.shape.numel() * int64_t(size_of(info.dtype));
+    c.bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
     TypeCount& count = c.types[tensor_class(name, info.shape)][std::string(name_of(info.dtype))];
     ++count.tensors;
     count.parameters += info.shape.numel();

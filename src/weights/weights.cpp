@@ -82,13 +82,14 @@ WeightTypes automatic_types(const TensorSource& source, const Backend& backend) 
 
 Weights::Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOptions options, Reading reading)
     : source_(std::move(source)), backend_(&backend), options_(std::move(options)), listed_(source_->list()), reading_(reading) {
-  const auto& [hold, factors] = options_.types;
+  const auto& [hold, factors, in_place] = options_.types;
+  if (in_place && factors != DType::f32) fail<UnsupportedError>("weights: in place products have f32 factors");
   if (hold && *hold != DType::f32 && !is_16bit_float(*hold))
     fail<UnsupportedError>("weights: cannot be held as {}, only as f32, f16 or bf16", name_of(*hold));
   if (factors != DType::f32 && (factors != DType::bf16 || hold != DType::bf16))
     fail<UnsupportedError>("weights: products of {} factors need weights held as bf16", name_of(factors));
   for (const auto& [name, info] : listed_)
-    if (!matches_any(options_.ignore, name)) bytes_total_ += info.shape.numel() * int64_t(size_of(info.dtype));
+    if (!matches_any(options_.ignore, name)) bytes_total_ += int64_t(bytes_of(info.dtype, info.shape.numel()));
 }
 
 Weights Weights::seeded(Backend& backend, LoadOptions options) { return {seeded_source(), backend, std::move(options)}; }
@@ -112,10 +113,11 @@ bool Weights::expect(const std::string& name, const Shape& shape) {
   const auto listed = listed_.find(name);
   if (listed == listed_.end()) return true;
   const TensorInfo& info = listed->second;
-  const bool fits = info.unreadable.empty() && is_float(info.dtype) && info.shape == shape;
+  const bool readable = is_float(info.dtype) || (is_blocked(info.dtype) && options_.types.in_place);
+  const bool fits = info.unreadable.empty() && readable && info.shape == shape;
   if (!fits) read_.insert(name);
   if (!info.unreadable.empty()) unreadable_.push_back(fmt::format("'{}' {}", name, info.unreadable));
-  else if (!is_float(info.dtype))
+  else if (!readable)
     unreadable_.push_back(fmt::format("'{}' has the type {}, the model needs f32, f16, bf16 or f64", name, name_of(info.dtype)));
   else if (info.shape != shape) misshapen_.push_back(fmt::format("'{}' has shape {}, the model needs {}", name, info.shape, shape));
   return fits;
@@ -148,7 +150,7 @@ Tensor Weights::read(const std::string& name, const Shape& shape) {
       }
     }
   }
-  count(name, shape.numel(), shape.numel() * int64_t(size_of(stored)));
+  count(name, shape.numel(), int64_t(bytes_of(stored, shape.numel())));
   if (reading_ == Reading::numbers) {
     source_->release(name);
     return {};
@@ -189,8 +191,8 @@ Tensor Weights::table(const std::string& name, const Shape& shape) {
   if (!x) return {};
   const bool wider = x.dtype() == DType::f64;
   if (wider) x = Tensor::from(*backend_, shape, x.to_vector());
-  const DType wanted = options_.types.hold.value_or(x.dtype());
-  const DType hold = size_of(wanted) < size_of(x.dtype()) ? fitting(name, x, wanted) : x.dtype();
+  const DType wanted = is_blocked(x.dtype()) ? x.dtype() : options_.types.hold.value_or(x.dtype());
+  const DType hold = wanted == x.dtype() ? wanted : size_of(wanted) < size_of(x.dtype()) ? fitting(name, x, wanted) : x.dtype();
   if (wider || hold != x.dtype() || !source_->mapped(name)) return converted(name, x, hold);
   source_->release(name);
   return x;
@@ -211,7 +213,7 @@ Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind k
   if (Weight kept = from_cache(name, shape, kind)) {
     const auto listed = listed_.find(name);
     const DType stored = listed == listed_.end() ? DType::f32 : listed->second.dtype;
-    count(name, shape.numel(), shape.numel() * int64_t(size_of(stored)));
+    count(name, shape.numel(), int64_t(bytes_of(stored, shape.numel())));
     report_.bytes_held += int64_t(kept.prepared->bytes);
     if (kept.form.hold != options_.types.hold.value_or(kept.form.hold)) report_.kept_wider.push_back(name);
     return kept;
@@ -219,6 +221,7 @@ Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind k
   Tensor x = read(name, shape);
   if (!x) return {};
   if (x.dtype() == DType::f64) x = Tensor::from(*backend_, shape, x.to_vector());
+  if (options_.types.in_place && kind == WeightKind::linear) return weight_in_place(name, x);
   const WeightForm form{.hold = fitting(name, x, options_.types.hold.value_or(x.dtype())),
                         .factors = exact ? DType::f32 : options_.types.factors};
   Weight weight{
@@ -229,6 +232,19 @@ Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind k
       options_.cache->add(name, {.shape = shape, .kind = kind, .form = form, .data = std::move(storage), .bytes = weight.prepared->bytes});
   source_->release(name);
   return weight;
+}
+
+Weight Weights::weight_in_place(const std::string& name, Tensor x) {
+  const DType hold = is_blocked(x.dtype()) ? x.dtype() : fitting(name, x, options_.types.hold.value_or(x.dtype()));
+  if (hold != x.dtype()) x = converted(name, x, hold);
+  else if (!source_->mapped(name)) report_.bytes_held += int64_t(x.bytes());
+  const WeightForm form{.hold = hold, .in_place = true};
+  return {.name = name,
+          .shape = x.shape(),
+          .form = form,
+          .prepared = backend_->prepare(x, WeightKind::linear, form),
+          .backend = backend_,
+          .kind = WeightKind::linear};
 }
 
 void Weights::finish() const {

@@ -47,6 +47,9 @@ class TensorSource {
 struct WeightTypes {
   std::optional<DType> hold;   // f32, f16 or bf16; default: as stored
   DType factors = DType::f32;  // of products; bf16 only with weights held so. Scope::exact() keeps a module's at f32
+  // Linear weights stay where they are, where they need not become another type (WeightForm::in_place): the source must outlive nothing,
+  // its mapped files do live on. Only then may they be of a block type.
+  bool in_place = false;
 };
 
 // What to take when nobody says: bf16 for values that are stored in 16 bits, where the backend prefers to multiply it (a processor
@@ -114,6 +117,7 @@ class Weights {
   void count(const std::string& name, int64_t values, int64_t bytes);
   Tensor read(const std::string& name, const Shape& shape);
   Weight from_cache(const std::string& name, const Shape& shape, WeightKind kind);
+  Weight weight_in_place(const std::string& name, Tensor x);
   Tensor converted(const std::string& name, const Tensor& x, DType to);
   DType fitting(const std::string& name, const Tensor& x, DType wanted);
 

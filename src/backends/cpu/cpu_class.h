@@ -13,6 +13,7 @@ class Bf16Rows;       // bf16.h
 struct Bf16Weight;    // bf16.h
 class LeftRows;       // product.h
 struct PackedWeight;  // product.h
+struct RowsWeight;    // rows.h
 class Windows;        // windows.h
 
 // What GroupNorm does to each channel of each image:  (x − mean)·factor + beta.
@@ -54,6 +55,8 @@ class CpuBackend final : public Backend {
   void conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, const InputNorm& norm,
               Tensor& y) override;
   void attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, DType factors, Tensor& y) override;
+  void cached_attention(const Tensor& q, const KeyValues& cache, float scale, Tensor& y) override;
+  void rope(const Tensor& x, const Tensor& table, RotaryPairs pairs, Tensor& y) override;
   void group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act, Tensor& y) override;
   void layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps, Tensor& y) override;
   void rms_norm(const Tensor& x, const Tensor& gamma, float eps, Tensor& y) override;
@@ -86,6 +89,7 @@ class CpuBackend final : public Backend {
   // A left side without padding, in strips of rows; fill makes one row of w.k factors.
   void dense_bf16(int64_t rows, int64_t image_rows, const Bf16Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y,
                   const std::function<void(int64_t row, uint16_t* to)>& fill);
+  void linear_rows(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void linear_bf16(const Tensor& x, const Bf16Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void conv2d_bf16(const Tensor& x, const Shape& shape, const Bf16Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
                    Tensor& y);

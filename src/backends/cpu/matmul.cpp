@@ -1,5 +1,6 @@
 #include "backends/cpu/bf16.h"
 #include "backends/cpu/cpu_class.h"
+#include "backends/cpu/rows.h"
 
 namespace hearth::cpu {
 namespace {
@@ -23,6 +24,7 @@ class DenseRows final : public LeftRows {
 void CpuBackend::linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm, Tensor& y) {
   if (norm) return normalized_linear(x, w, bias, e, norm, y);
   if (const auto* bf16 = dynamic_cast<const Bf16Weight*>(w.prepared.get())) return linear_bf16(x, *bf16, bias, e, y);
+  if (const auto* rows = dynamic_cast<const RowsWeight*>(w.prepared.get())) return linear_rows(x, *rows, bias, e, y);
   const auto [B, M, K] = x.dims<3>();
   const Tensor left = as_f32(x);
   product(DenseRows(left.data<float>(), K), B * M, M, static_cast<const PackedWeight&>(*w.prepared), bias, e, y);

@@ -3,6 +3,7 @@
 #include "backends/cpu/bf16.h"
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/product.h"
+#include "backends/cpu/rows.h"
 
 namespace hearth::cpu {
 
@@ -15,6 +16,11 @@ PackedWeight::PackedWeight(int64_t rows, int64_t depth, const Kernels& kernels, 
 // A convolution's summation index is (ky, kx, c): c innermost, as in the activations. Checkpoints have (c, ky, kx).
 std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, WeightKind kind, const WeightForm& form) {
   const DType hold = form.hold;
+  if (form.in_place) {
+    if (kind != WeightKind::linear || form.factors != DType::f32 || hold != w.dtype())
+      fail<UnsupportedError>("prepare: only a linear weight in its own type and with f32 factors can be held in place");
+    return std::make_shared<RowsWeight>(w);
+  }
   if (form.factors != DType::f32 && (form.factors != DType::bf16 || !kernels_.bf16))
     fail<UnsupportedError>("prepare: kernel path '{}' has no products of {} factors", kernels_.name, name_of(form.factors));
   const auto readable = [](DType d) { return d == DType::f32 || is_16bit_float(d); };

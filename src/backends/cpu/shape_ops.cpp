@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "backends/cpu/cpu_class.h"
+#include "core/blocks.h"
 
 namespace hearth::cpu {
 namespace {
@@ -71,6 +72,12 @@ constexpr int64_t grain = 32768;  // elements of a piece of work
 }  // namespace
 
 void CpuBackend::copy(const Tensor& x, Tensor& y) {
+  if (y.dtype() == DType::q8_0) {
+    pool_.for_ranges(x.numel(), 4096, [&](int64_t begin, int64_t end) {
+      encode_blocks(y.dtype(), x.data<float>() + begin, end - begin, y.raw() + bytes_of(y.dtype(), begin));
+    });
+    return;
+  }
   if (x.numel() == 0) return;
   std::vector<Axis> axes = merged_axes(x, y);
   const Mover mover(kernels_, x, y);
@@ -138,6 +145,13 @@ void CpuBackend::resize_nearest(const Tensor& x, Tensor& y) {
 
 void CpuBackend::embedding(const Tensor& ids, const Tensor& table, Tensor& y) {
   const int64_t C = table.size(1);
+  if (is_blocked(table.dtype())) {
+    pool_.run(ids.numel(), [&](int64_t i) {
+      const int64_t id = ids.data<int32_t>()[i];
+      decode_blocks(table.dtype(), table.raw() + bytes_of(table.dtype(), id * C), C, y.data<float>() + i * C);
+    });
+    return;
+  }
   const Mover mover(kernels_, table, y);
   pool_.for_ranges(ids.numel(), std::max<int64_t>(1, grain / C), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) mover.row(ids.data<int32_t>()[i] * C, i * C, C);

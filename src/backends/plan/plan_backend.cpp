@@ -35,12 +35,14 @@ class PlanBackend final : public Backend {
     return storage;
   }
   std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind, const WeightForm& form) override {
-    return std::make_shared<PlannedWeight>(ledger_, size_t(w.numel()) * size_of(form.hold));
+    return std::make_shared<PlannedWeight>(ledger_, form.in_place ? 0 : bytes_of(form.hold, w.numel()));
   }
 
   void linear(const Tensor&, const Weight&, const Tensor&, const Epilogue&, const InputNorm&, Tensor&) override {}
   void conv2d(const Tensor&, const Weight&, const Tensor&, const ConvSpec&, const Epilogue&, const InputNorm&, Tensor&) override {}
   void attention(const Tensor&, const Tensor&, const Tensor&, float, Mask, DType, Tensor&) override {}
+  void cached_attention(const Tensor&, const KeyValues&, float, Tensor&) override {}
+  void rope(const Tensor&, const Tensor&, RotaryPairs, Tensor&) override {}
   void group_norm(const Tensor&, int64_t, const Tensor&, const Tensor&, float, Activation, Tensor&) override {}
   void layer_norm(const Tensor&, const Tensor&, const Tensor&, float, Tensor&) override {}
   void rms_norm(const Tensor&, const Tensor&, float, Tensor&) override {}

@@ -30,4 +30,28 @@ void ReferenceBackend::attention(const Tensor& q, const Tensor& k, const Tensor&
   });
 }
 
+void ReferenceBackend::cached_attention(const Tensor& q, const KeyValues& cache, float scale, Tensor& y) {
+  const int64_t T = q.size(0), N = q.size(1), D = q.size(2), C = cache.k.size(0), G = cache.k.size(1);
+  const std::vector<float> keys = cache.k.to_vector(), values = cache.v.to_vector();
+  pool_.run(T * N, [&](int64_t index) {
+    const int64_t t = index / N, n = index % N, position = cache.first + t;
+    const int64_t from = cache.window ? std::max<int64_t>(0, position - cache.window + 1) : 0;
+    const auto row = [&](int64_t p) { return (p % C * G + n / (N / G)) * D; };
+    std::vector<double> score;
+    double highest = -INFINITY, sum = 0;
+    for (int64_t p = from; p <= position; ++p) {
+      double s = 0;
+      for (int64_t d = 0; d < D; ++d) s += double(scale) * at(q, index * D + d) * keys[size_t(row(p) + d)];
+      score.push_back(s);
+      highest = std::max(highest, s);
+    }
+    for (double& w : score) sum += w = std::exp(w - highest);
+    for (int64_t d = 0; d < D; ++d) {
+      double acc = 0;
+      for (int64_t p = from; p <= position; ++p) acc += score[size_t(p - from)] * values[size_t(row(p) + d)];
+      put(y, index * D + d, acc / sum);
+    }
+  });
+}
+
 }  // namespace hearth::reference

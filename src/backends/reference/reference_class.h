@@ -50,6 +50,8 @@ class ReferenceBackend final : public Backend {
   void conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, const InputNorm& norm,
               Tensor& y) override;
   void attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, DType factors, Tensor& y) override;
+  void cached_attention(const Tensor& q, const KeyValues& cache, float scale, Tensor& y) override;
+  void rope(const Tensor& x, const Tensor& table, RotaryPairs pairs, Tensor& y) override;
   void group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act, Tensor& y) override;
   void layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps, Tensor& y) override;
   void rms_norm(const Tensor& x, const Tensor& gamma, float eps, Tensor& y) override;

@@ -1,8 +1,10 @@
 #include "backends/reference/reference_class.h"
+#include "core/blocks.h"
 
 namespace hearth::reference {
 
 void ReferenceBackend::copy(const Tensor& x, Tensor& y) {
+  if (y.dtype() == DType::q8_0) return encode_blocks(y.dtype(), x.data<float>(), x.numel(), y.raw());
   std::array<int64_t, Shape::max_rank> index{};
   int64_t from = 0, to = 0;
   for (int64_t i = 0, n = x.numel(); i < n; ++i) {
@@ -29,6 +31,13 @@ void ReferenceBackend::resize_nearest(const Tensor& x, Tensor& y) {
 
 void ReferenceBackend::embedding(const Tensor& ids, const Tensor& table, Tensor& y) {
   const int64_t C = table.size(1);
+  if (is_blocked(table.dtype())) {
+    for (int64_t i = 0; i < ids.numel(); ++i) {
+      const int64_t id = ids.data<int32_t>()[i];
+      decode_blocks(table.dtype(), table.slice(0, id, id + 1).raw(), C, y.data<float>() + i * C);
+    }
+    return;
+  }
   for (int64_t i = 0; i < y.numel(); ++i) put(y, i, at(table, ids.data<int32_t>()[i / C] * C + i % C));
 }
 

@@ -16,7 +16,7 @@ Networks::Component Networks::open(const Checkpoint& checkpoint, const std::stri
               .report = {.name = name, .class_name = checkpoint.component(name).class_name}};
   for (const auto& file : c.paths) c.report.files.push_back(file.lexically_relative(checkpoint.root()).string());
   for (const auto& [tensor, info] : c.source->list()) {
-    const int64_t bytes = info.shape.numel() * int64_t(size_of(info.dtype));
+    const int64_t bytes = int64_t(bytes_of(info.dtype, info.shape.numel()));
     c.bytes += bytes;
     c.largest = std::max(c.largest, bytes);
     c.report.stored[std::string(name_of(info.dtype))] += info.shape.numel();

@@ -1,0 +1,113 @@
+#include <cmath>
+#include <cstring>
+
+#include "ops/attention.h"
+#include "ops/random_test.h"
+#include "ops/refusal_test.h"
+#include "ops/shape_ops.h"
+
+namespace hearth {
+namespace {
+
+using test::Random;
+
+// Both backends' caches with the same contents, in the type asked for.
+struct Caches {
+  KeyValues device, truth;
+};
+Caches filled(Random& random, Backend& device, int64_t C, int64_t G, int64_t D, DType dtype) {
+  Caches caches;
+  for (Tensor KeyValues::*which : {&KeyValues::k, &KeyValues::v}) {
+    const auto x = random.normal(device, {C, G, D});
+    caches.device.*which = Tensor::empty(device, {C, G, D}, dtype);
+    caches.truth.*which = Tensor::empty(test::truth(), {C, G, D}, dtype);
+    ops::store(x.device, caches.device.*which);
+    ops::store(x.truth, caches.truth.*which);
+  }
+  return caches;
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) { return a.to_vector() == b.to_vector(); }
+
+BACKEND_TEST(cached_attention, every_type_and_grouping) {
+  Random random(51);
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::q8_0})
+    for (const int64_t heads : {1, 2, 3, 8})
+      for (const int64_t D : {32, 64, 96, 128}) {
+        const int64_t G = random.between(1, 3), first = random.between(0, 300), T = random.chance() ? 1 : random.between(2, 40);
+        Caches cache = filled(random, device, first + T + random.between(0, 3), G, D, dtype);
+        cache.device.first = cache.truth.first = first;
+        const auto q = random.normal(device, {T, G * heads, D});
+        SCOPED_TRACE(fmt::format("{} first {} T {} G {} heads {} D {}", name_of(dtype), first, T, G, heads, D));
+        EXPECT_CLOSE(ops::cached_attention(q.device, cache.device, 0.2f), ops::cached_attention(q.truth, cache.truth, 0.2f), 2e-6);
+      }
+}
+
+BACKEND_TEST(cached_attention, odd_head_sizes) {
+  Random random(52);
+  for (const int64_t D : {1, 5, 16, 20, 33, 80, 160, 256}) {
+    Caches cache = filled(random, device, 70, 2, D, DType::f32);
+    cache.device.first = cache.truth.first = 60;
+    const auto q = random.normal(device, {7, 6, D});
+    EXPECT_CLOSE(ops::cached_attention(q.device, cache.device, 0.3f), ops::cached_attention(q.truth, cache.truth, 0.3f), 2e-6);
+  }
+}
+
+// A window sees its last keys only, wherever they lie in the ring.
+BACKEND_TEST(cached_attention, windows_in_a_ring) {
+  Random random(53);
+  for (int trial = 0; trial < 20; ++trial) {
+    const int64_t window = random.between(1, 80), T = random.between(1, 30), C = window + T - 1 + random.between(0, 5);
+    Caches cache = filled(random, device, C, 2, 24, DType::f32);
+    for (KeyValues* c : {&cache.device, &cache.truth}) c->first = trial * 37, c->window = window;
+    const auto q = random.normal(device, {T, 4, 24});
+    SCOPED_TRACE(fmt::format("window {} T {} C {} first {}", window, T, C, cache.device.first));
+    EXPECT_CLOSE(ops::cached_attention(q.device, cache.device, 0.3f), ops::cached_attention(q.truth, cache.truth, 0.3f), 2e-6);
+  }
+}
+
+// Bit for bit: queries one by one, in pieces, or together; in a ring or in a row.
+BACKEND_TEST(cached_attention, each_query_stands_alone) {
+  Random random(54);
+  for (const DType dtype : {DType::f32, DType::bf16, DType::q8_0}) {
+    constexpr int64_t T = 45, first = 520, D = 64;
+    Caches cache = filled(random, device, first + T, 2, D, dtype);
+    const auto q = random.normal(device, {T, 6, D});
+    for (const int64_t window : {0, 100}) {
+      KeyValues all = cache.device;
+      all.first = first, all.window = window;
+      const Tensor together = ops::cached_attention(q.device, all, 0.1f);
+      for (int64_t begin = 0, step = 1; begin < T; begin += step, step = random.between(1, 20)) {
+        const int64_t end = std::min(T, begin + step);
+        KeyValues part = all;
+        part.first = first + begin;
+        EXPECT_TRUE(same_bits(ops::cached_attention(q.device.slice(0, begin, end), part, 0.1f), together.slice(0, begin, end))) << begin;
+      }
+      if (window == 0) continue;
+      const int64_t C = window + T;  // the last C rows, each where its position puts it
+      KeyValues ring{Tensor::empty(device, {C, 2, D}, dtype), Tensor::empty(device, {C, 2, D}, dtype), first, window};
+      for (int64_t p = first + T - C; p < first + T; ++p)
+        for (Tensor KeyValues::*which : {&KeyValues::k, &KeyValues::v}) {
+          const Tensor from = (all.*which).slice(0, p, p + 1), to = (ring.*which).slice(0, p % C, p % C + 1);
+          std::memcpy(to.raw(), from.raw(), from.bytes());
+        }
+      EXPECT_TRUE(same_bits(ops::cached_attention(q.device, ring, 0.1f), together));
+    }
+  }
+}
+
+BACKEND_TEST(cached_attention, refusals) {
+  const Tensor q = Tensor::zeros(device, {2, 4, 8}), k = Tensor::zeros(device, {5, 2, 8});
+  EXPECT_EQ(test::refusal([&] { ops::cached_attention(q, {.k = k, .v = k, .first = 4}, 1); }),
+            "cached_attention: positions 4 to 5 with a window of 0 (0: none) do not lie in a cache of 5");
+  EXPECT_EQ(test::refusal([&] { ops::cached_attention(q, {.k = k, .v = k, .first = 9, .window = 5}, 1); }),
+            "cached_attention: positions 9 to 10 with a window of 5 (0: none) do not lie in a cache of 5");
+  const Tensor three = Tensor::zeros(device, {5, 3, 8});
+  EXPECT_EQ(
+      test::refusal([&] { ops::cached_attention(q, {.k = three, .v = three}, 1); }),
+      "cached_attention: q f32 [2, 4, 8], k f32 [5, 3, 8] and v f32 [5, 3, 8] do not fit, needed q [T, N, D] f32 and k and v [C, G, 8], N "
+      "a multiple of G");
+}
+
+}  // namespace
+}  // namespace hearth
