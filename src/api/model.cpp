@@ -10,6 +10,7 @@
 #include "api/precision.h"
 #include "backends/backends.h"
 #include "backends/cpu/ceilings.h"
+#include "core/bytes.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/threads.h"
@@ -71,9 +72,9 @@ void check_noise(const Array& noise, const models::ResolvedImage& resolved) {
 // Memory that other programs have cannot be had.
 void check_memory(const models::MemoryPlan& plan, const models::ResolvedImage& r) {
   const int64_t available = system_available_bytes(), needed = plan.process - process_resident_bytes();
-  if (available > 0 && needed > available)
-    fail<UsageError>("generate: {} of {}×{} need {:.1f} GB more memory, {:.1f} GB are available", r.batch, r.width, r.height,
-                     double(needed) * 1e-9, double(available) * 1e-9);
+  if (available <= 0 || needed <= available) return;
+  const auto [more, had] = in_gigabytes(needed, available);
+  fail<UsageError>("generate: {} of {}×{} need {} GB more memory, {} GB are available", r.batch, r.width, r.height, more, had);
 }
 
 }  // namespace

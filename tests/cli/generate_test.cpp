@@ -7,6 +7,7 @@
 #include <csignal>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 
 #include "cli/outputs.h"
@@ -285,10 +286,14 @@ TEST_F(GenerateTest, the_memory_limit_is_obeyed_or_refused) {
     flags.insert(flags.end(), more.begin(), more.end());
     return draw(flags);
   };
+  // Decoding in tiles takes 46 MB less than a whole decode. So the limits below are far from where one mode ends and the next begins:
+  // how much of the program is in memory is never quite the same.
+  constexpr int64_t far = 20'000'000;
   std::vector<std::string> modes;
   std::vector<Pixels> pictures;
   std::string limit = "8GiB";
-  for (Ended r = at(limit); r.code != 2; r = at(limit)) {
+  for (int i = 0; i < 2; ++i) {
+    const Ended r = at(limit);
     ASSERT_EQ(r.code, 0) << r.err;
     const Json memory = Json::parse(r.out)["runs"][0]["memory"];
     const int64_t predicted = memory["predicted"];
@@ -300,17 +305,18 @@ TEST_F(GenerateTest, the_memory_limit_is_obeyed_or_refused) {
         << r.err;
     EXPECT_LE(r.peak_bytes, predicted) << modes.back();
     EXPECT_GE(r.peak_bytes, predicted * 6 / 10) << modes.back();
-    ASSERT_LT(modes.size(), 9u);
-    limit = std::to_string(predicted - (1 << 20));  // other runs may find another megabyte of the program in memory
+    limit = std::to_string(predicted - far);
   }
-  ASSERT_GE(modes.size(), 2u);
-  EXPECT_NE(pictures.back(), pictures.at(0));
-  EXPECT_EQ(modes.at(0).find("tiles"), std::string::npos);
-  EXPECT_NE(modes.back().find("VAE in tiles of"), std::string::npos);
+  EXPECT_NE(pictures[1], pictures[0]);
+  EXPECT_EQ(modes[0], "networks are let go of when they have done their work");
+  EXPECT_EQ(modes[1], "each network is loaded for its own work only, VAE in tiles of 128 pixels");
 
   const Ended refused = at(limit);
   EXPECT_EQ(not_one_line(refused, 2), "");
-  EXPECT_NE(refused.err.find("1 of 768×640 need at least 0."), std::string::npos) << refused.err;
+  std::smatch sizes;  // told apart, however near
+  ASSERT_TRUE(std::regex_search(refused.err, sizes, std::regex("1 of 768×640 need at least (0\\.\\d+) GB .*limit is (0\\.\\d+) GB")))
+      << refused.err;
+  EXPECT_GT(std::stod(sizes[1]), std::stod(sizes[2])) << refused.err;
   EXPECT_EQ(refused.err.find("load"), refused.err.find("loaded for its own")) << refused.err;  // before anything is loaded
   EXPECT_EQ(at(limit, {"--vae-tiling", "off"}).code, 2);
 }

@@ -4,8 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/backends.h"
+#include "backends/plan/plan_backend.h"
 #include "core/json.h"
+#include "core/memory.h"
+#include "core/threads.h"
+#include "parts/clip/clip_text.h"
+#include "parts/unet/unet.h"
 #include "weights/safetensors.h"
+#include "weights/seeded_file.h"
 
 namespace hearth::test {
 
@@ -45,6 +51,17 @@ void CheckpointCopy::convert(const std::string& component, DType dtype, const st
         for (auto& [name, x] : tensors) x = copy_of(x, dtype);
       },
       file);
+}
+
+void CheckpointCopy::seed(const std::string& component) {
+  MemoryLedger ledger;
+  const auto plan = make_plan_backend(ledger);
+  const auto asked = std::make_shared<AskedTensors>();
+  Weights all(asked, *plan);
+  const Config config = Config::load(path() / component / "config.json");
+  if (component == "text_encoder") const parts::ClipTextModel text(Scope(all), parts::ClipTextConfig::from(config));
+  if (component == "unet") const parts::Unet unet(Scope(all), parts::UnetConfig::from(config));
+  write_seeded_file(weights(component), asked->asked, DType::f16, device_->threads());
 }
 
 void CheckpointCopy::shard(const std::string& component, int count) {

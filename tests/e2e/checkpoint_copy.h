@@ -24,6 +24,8 @@ class CheckpointCopy {
   void edit_tensors(const std::string& component, const std::function<void(NamedTensors&)>& change, const std::string& file = {});
   // One file → `count` shards and their index.
   void shard(const std::string& component, int count);
+  // Seeded weights (weights/seeded.h) in f16 of the geometry that the config.json of "text_encoder" or "unet" has now.
+  void seed(const std::string& component);
   // Every tensor rounded to a type.
   void convert(const std::string& component, DType dtype, const std::string& file = {});
 

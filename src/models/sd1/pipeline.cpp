@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/bytes.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/observe.h"
@@ -185,8 +186,9 @@ MemoryPlan StableDiffusion::plan(const ImageRequest& request) {
     if (memory_limit_ == 0 || mode.process <= memory_limit_) return mode;
     if (!best || mode.process < best->process) best = std::move(mode);
   }
-  fail<UsageError>("generate: {} of {}×{} need at least {:.2f} GB ({}), the memory limit is {:.2f} GB", p.batch, p.width, p.height,
-                   double(best->process) * 1e-9, best->mode, double(memory_limit_) * 1e-9);
+  const auto [needed, limit] = in_gigabytes(best->process, memory_limit_);
+  fail<UsageError>("generate: {} of {}×{} need at least {} GB ({}), the memory limit is {} GB", p.batch, p.width, p.height, needed,
+                   best->mode, limit);
 }
 
 ImageResult StableDiffusion::draw(const ImageRequest& request, const MemoryPlan& plan, const OnProgress& progress) {
