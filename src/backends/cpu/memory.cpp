@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 
 #include "core/error.h"
@@ -23,6 +24,8 @@ constexpr size_t beyond = 64;  // bytes behind every block that the address sani
 
 size_t machine_memory() { return size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGESIZE)); }
 
+std::atomic<size_t> largest{0};
+
 struct Scratch {
   ~Scratch() { resize(0); }
   void resize(size_t count) {
@@ -33,6 +36,7 @@ struct Scratch {
     if (size == 0) return;
     data = reinterpret_cast<float*>(aligned_memory(size));
     MemoryLedger::process().add(int64_t(size));
+    for (size_t seen = largest; size > seen && !largest.compare_exchange_weak(seen, size);) {}
   }
   float* data = nullptr;
   size_t size = 0;
@@ -113,5 +117,7 @@ float* thread_scratch(size_t count) {
   if (scratch.size < count * sizeof(float)) scratch.resize(count);
   return scratch.data;
 }
+
+size_t largest_scratch() { return largest; }
 
 }  // namespace hearth::cpu

@@ -49,7 +49,10 @@ class Arena : public std::enable_shared_from_this<Arena> {
 
 // At least `count` floats of the calling thread, 64-byte aligned, contents undefined, valid until its next call. Not for use
 // across ThreadPool::run.
-inline constexpr size_t most_scratch = size_t(4) << 20;  // bytes; what kernels ask for stays below
 float* thread_scratch(size_t count);
+// Bytes that kernels ask of it at most (scratch_test.cpp): blocks are of fixed sizes, but for attention, 1.2 KiB for each number of a
+// head, and 4 bytes for each number of a row that a norm takes.
+inline constexpr size_t most_scratch = size_t(4) << 20;
+size_t largest_scratch();  // the most that any thread has had so far
 
 }  // namespace hearth::cpu

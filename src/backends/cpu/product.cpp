@@ -76,6 +76,7 @@ void CpuBackend::product(const LeftRows& left, int64_t rows, int64_t image_rows,
   const int64_t panel = kernel.panel, tile_size = kernel.tile_rows * panel;
   const auto [row_blocks, panel_blocks] = blocking(rows, w, kernel.tile_rows, pool_.size());
   const bool widen = w.dtype != DType::f32;
+  const int64_t depth = std::min(w.k, product_chunk);
 
   const TileStore store(kernel, w.n, w.gated, bias, e, image_rows, y);
 
@@ -87,14 +88,14 @@ void CpuBackend::product(const LeftRows& left, int64_t rows, int64_t image_rows,
     const int64_t tiles = (row1 - row0 + kernel.tile_rows - 1) / kernel.tile_rows, panels = panel1 - panel0;
     const bool one_chunk = w.k <= product_chunk;
 
-    const int64_t right_size = widen ? panels * product_chunk * panel : 0;
+    const int64_t right_size = widen ? panels * depth * panel : 0;
     float* right = thread_scratch(size_t(right_size + (one_chunk ? 1 : tiles * panels) * tile_size));
     float* sums = right + right_size;
     std::array<Segment, most_runs> segments;
 
     for (int64_t k0 = 0; k0 < w.k; k0 += product_chunk) {
       const int64_t k1 = std::min(w.k, k0 + product_chunk);
-      const auto block = [&](int64_t p) { return right + (p - panel0) * product_chunk * panel; };
+      const auto block = [&](int64_t p) { return right + (p - panel0) * depth * panel; };
       if (widen)
         for (int64_t p = panel0; p < panel1; ++p) widened(kernel, w.dtype, w.at(p, k0), (k1 - k0) * w.width_of(p), block(p));
       for (int64_t t = 0; t < tiles; ++t) {

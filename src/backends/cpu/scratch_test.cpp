@@ -1,0 +1,82 @@
+// What memory plans assume of scratch memory (most_scratch) holds for the layers of Stable Diffusion 1.5 and XL.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "backends/cpu/memory.h"
+#include "ops/attention.h"
+#include "ops/conv.h"
+#include "ops/matmul.h"
+#include "ops/norm.h"
+#include "support/backend_test.h"
+
+namespace hearth {
+namespace {
+
+Weight weight_of(Backend& device, const Shape& shape, WeightKind kind, const WeightForm& form) {
+  return {.name = "w",
+          .shape = shape,
+          .form = form,
+          .prepared = device.prepare(Tensor::zeros(device, shape), kind, form),
+          .backend = &device,
+          .kind = kind};
+}
+
+// Pieces of work do not grow with the rows of a product, once there are enough of these for every thread, nor with the channels of a
+// convolution beyond one chunk: so small images of the widest layers ask for as much as large ones.
+BACKEND_TEST(scratch, stays_below_what_plans_assume) {
+  if (device.name() != "cpu") GTEST_SKIP() << "no kernels with scratch memory";
+  const bool slow = device.features() == "emulated";  // and its f32 kernels are those of AVX2
+  std::vector<WeightForm> forms;
+  if (!slow) forms = {{}, {.hold = DType::f16}};
+  if (device.multiplies_bf16()) forms.push_back({.hold = DType::bf16, .factors = DType::bf16});
+  const auto before = cpu::largest_scratch();
+  const auto check = [&](const std::string& what) {
+    EXPECT_LE(cpu::largest_scratch(), cpu::most_scratch) << what;
+    if (std::getenv("HEARTH_PRINT_ERRORS")) fmt::print("{} {}: {} KiB\n", device.features(), what, cpu::largest_scratch() / 1024);
+  };
+  const int64_t rows = slow ? 64 : 2048, side = slow ? 8 : 64;
+  for (const WeightForm& form : forms) {
+    const std::string of = fmt::format(", weights {}, factors {}", name_of(form.hold), name_of(form.factors));
+    for (const auto& [K, N, kind] : std::vector<std::tuple<int64_t, int64_t, WeightKind>>{{320, 320, WeightKind::linear},
+                                                                                          {320, 2560, WeightKind::glu},
+                                                                                          {640, 5120, WeightKind::glu},
+                                                                                          {1280, 1280, WeightKind::linear},
+                                                                                          {2560, 640, WeightKind::linear},
+                                                                                          {2048, 1280, WeightKind::linear},
+                                                                                          {5120, 1280, WeightKind::linear}}) {
+      ops::linear(Tensor::zeros(device, {2, rows / 2, K}), weight_of(device, {N, K}, kind, form));
+      check(fmt::format("linear {}→{}{}", K, N, of));
+    }
+    for (const auto& [C, O, kernel, stride, larger] : std::vector<std::array<int64_t, 5>>{{4, 320, 3, 1, 1},
+                                                                                          {320, 4, 3, 1, 1},
+                                                                                          {320, 640, 3, 1, 1},
+                                                                                          {320, 320, 3, 2, 1},
+                                                                                          {960, 320, 1, 1, 1},
+                                                                                          {128, 3, 3, 1, 1},
+                                                                                          {128, 256, 3, 1, 2}}) {
+      const ConvSpec spec{.stride = stride, .padding = {kernel / 2, kernel / 2, kernel / 2, kernel / 2}};
+      ops::conv2d(Tensor::zeros(device, {1, side * larger, side * larger, C}),
+                  weight_of(device, {O, C, kernel, kernel}, WeightKind::conv2d, form), {}, spec);
+      check(fmt::format("conv {}x{} {}→{} stride {}{}", kernel, kernel, C, O, stride, of));
+    }
+  }
+  std::vector<DType> factors = {DType::f32};
+  if (device.multiplies_bf16()) factors.push_back(DType::bf16);
+  for (const DType f : factors)
+    for (const auto& [heads, D] : std::vector<std::pair<int64_t, int64_t>>{{16, 40}, {20, 64}, {8, 80}, {8, 160}, {1, 512}}) {
+      const Tensor q = Tensor::zeros(device, {1, rows, heads, D}, DType::f16), k = Tensor::zeros(device, {1, 77, heads, D}, DType::f16);
+      ops::attention(q, heads == 1 ? q : k, heads == 1 ? q : k, 0.1f, Mask::none, f);
+      check(fmt::format("attention of heads of {}, factors {}", D, name_of(f)));
+    }
+  const Tensor image = Tensor::zeros(device, {2, side, side, 2560}, DType::f16), gamma = Tensor::zeros(device, {2560});
+  ops::group_norm(image, 32, gamma, gamma, 1e-5f);
+  ops::layer_norm(image, gamma, gamma, 1e-5f);
+  check("norms");
+  if (before == 0 && !slow) {
+    EXPECT_GT(cpu::largest_scratch(), size_t(1) << 20);  // it is counted at all
+  }
+}
+
+}  // namespace
+}  // namespace hearth
