@@ -158,8 +158,9 @@ std::vector<float> Tensor::to_vector() const {
 int64_t count_non_finite(const Tensor& x) {
   int64_t count = 0;
   if (is_blocked(x.dtype())) {
-    for (float v : x.to_vector()) count += !std::isfinite(v);
-    return count;
+    if (!x.contiguous())
+      fail<ShapeError>("tensor: strided {} of {} cannot be read as numbers; copy it first", x.shape(), name_of(x.dtype()));
+    return non_finite_in_blocks(x.dtype(), x.raw(), x.numel());
   }
   if (x.contiguous() && (x.dtype() == DType::f32 || is_16bit_float(x.dtype()))) {
     const int64_t n = x.numel();

@@ -1,0 +1,195 @@
+#include "core/blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "core/block_layouts.h"
+#include "core/config.h"
+#include "core/error.h"
+#include "core/sha256.h"
+#include "support/backend_test.h"
+#include "support/golden.h"
+
+namespace hearth {
+namespace {
+
+// A type, its number in GGUF files and where its binary16 fields lie.
+struct Type {
+  DType dtype;
+  int number;
+  std::vector<int> halves;
+};
+const std::vector<Type> types{{DType::q4_0, 2, {0}},     {DType::q4_1, 3, {0, 2}},    {DType::q5_0, 6, {0}},    {DType::q5_1, 7, {0, 2}},
+                              {DType::q8_0, 8, {0}},     {DType::q2_k, 10, {80, 82}}, {DType::q3_k, 11, {108}}, {DType::q4_k, 12, {0, 2}},
+                              {DType::q5_k, 13, {0, 2}}, {DType::q6_k, 14, {208}},    {DType::iq4_nl, 20, {0}}, {DType::iq4_xs, 23, {0}},
+                              {DType::mxfp4, 39, {}}};
+
+// The bytes that golden/make.py makes.
+std::vector<std::byte> random_bytes(size_t count, uint64_t seed) {
+  std::vector<std::byte> bytes(count / 8 * 8 + 8);
+  for (uint64_t i = 1; i <= bytes.size() / 8; ++i) {
+    uint64_t z = seed + i * 0x9E3779B97F4A7C15;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+    z ^= z >> 31;
+    std::memcpy(&bytes[(i - 1) * 8], &z, 8);
+  }
+  bytes.resize(count);
+  return bytes;
+}
+
+std::vector<std::byte> finite_blocks(const Type& type, size_t count) {
+  const size_t size = block_of(type.dtype).bytes;
+  std::vector<std::byte> bytes = random_bytes(count * size, uint64_t(type.number));
+  for (size_t b = 0; b < count; ++b) {
+    std::byte* block = &bytes[b * size];
+    for (int at : type.halves)
+      if ((block[at + 1] & std::byte(0x7c)) == std::byte(0x7c)) block[at + 1] ^= std::byte(0x40);
+    if (type.dtype == DType::mxfp4 && block[0] > std::byte(252)) block[0] ^= std::byte(0x80);
+  }
+  return bytes;
+}
+
+std::vector<float> decoded(DType dtype, const std::vector<std::byte>& bytes) {
+  const Block block = block_of(dtype);
+  std::vector<float> y(bytes.size() / block.bytes * size_t(block.values));
+  decode_blocks(dtype, bytes.data(), int64_t(y.size()), y.data());
+  return y;
+}
+
+std::string hash_of(const void* bytes, size_t size) {
+  Sha256 hash;
+  hash.add({static_cast<const char*>(bytes), size});
+  return hash.hex();
+}
+
+TEST(blocks, decode_to_the_reference_readers_bits) {
+  const Config golden = Config::load(test::folder_of(__FILE__) / "golden" / "blocks.json");
+  for (const Type& type : types) {
+    const std::vector<float> y = decoded(type.dtype, finite_blocks(type, 2000));
+    EXPECT_EQ(hash_of(y.data(), y.size() * 4), golden.object(name_of(type.dtype)).text("decoded")) << name_of(type.dtype);
+  }
+}
+
+// Bytes 37·i + 11, scales 1 and ½: values and sums that the reference decoder gave.
+TEST(blocks, decode_known_bytes) {
+  struct Known {
+    DType dtype;
+    std::vector<float> first;
+    float last;
+    double sum, weighted;
+  };
+  const std::vector<Known> all{
+      {DType::q4_0, {-3, 2, 7, -4}, 0, -21, -518},
+      {DType::q4_1, {15.5, 4.5, 9.5, 14.5}, 12.5, 261, 4247},
+      {DType::q5_0, {9, -2, 3, -8}, 1, 15, 112},
+      {DType::q5_1, {19.5, 24.5, 29.5, 18.5}, 5.5, 521, 8165},
+      {DType::q8_0, {85, 122, -97, -60}, -48, -176, -8080},
+      {DType::iq4_nl, {-35, 25, 113, -49}, 1, -257, -6919},
+      {DType::mxfp4, {0, 3, -1, -6}, 3, 12.5, 319},
+      {DType::q2_k, {33, 0, 11, 22}, 4.5, 2059, 243130},
+      {DType::q3_k, {81, -108, 27, -54}, 42, 958, 177145},
+      {DType::q4_k, {315.5, -25.5, 129.5, 284.5}, 48.5, 54440, 7572840},
+      {DType::q5_k, {811.5, -25.5, 625.5, 284.5}, 108.5, 116216, 16027448},
+      {DType::q6_k, {-1431, 1696, 583, -530}, -60, 4612, 784420},
+      {DType::iq4_xs, {65, -1, -69, 83}, -16, -11005, -2091134},
+  };
+  ASSERT_EQ(all.size(), types.size());
+  for (const Known& known : all) {
+    const Type& type = *std::ranges::find(types, known.dtype, &Type::dtype);
+    std::vector<std::byte> bytes(block_of(known.dtype).bytes);
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = std::byte(37 * i + 11);
+    for (size_t h = 0; h < type.halves.size(); ++h) {
+      bytes[size_t(type.halves[h])] = std::byte(0);
+      bytes[size_t(type.halves[h]) + 1] = std::byte(h == 0 ? 0x3c : 0x38);
+    }
+    if (known.dtype == DType::mxfp4) bytes[0] = std::byte(127);
+    const std::vector<float> y = decoded(known.dtype, bytes);
+    double sum = 0, weighted = 0;
+    for (size_t i = 0; i < y.size(); ++i) {
+      sum += double(y[i]);
+      weighted += double(i + 1) * double(y[i]);
+    }
+    EXPECT_EQ(std::vector<float>(y.begin(), y.begin() + 4), known.first) << name_of(known.dtype);
+    EXPECT_EQ(y.back(), known.last) << name_of(known.dtype);
+    EXPECT_EQ(sum, known.sum) << name_of(known.dtype);
+    EXPECT_EQ(weighted, known.weighted) << name_of(known.dtype);
+  }
+}
+
+TEST(blocks, layouts_have_the_types_size) {
+  for (const Type& type : types)
+    blocks::with_layout(type.dtype, [&]<class B>() {
+      EXPECT_EQ(sizeof(B), block_of(type.dtype).bytes) << name_of(type.dtype);
+      EXPECT_EQ(B::values, block_of(type.dtype).values) << name_of(type.dtype);
+    });
+}
+
+TEST(blocks, begin_at_any_address) {
+  for (const Type& type : types) {
+    const std::vector<std::byte> bytes = finite_blocks(type, 3);
+    std::vector<std::byte> shifted{std::byte(0xff)};
+    shifted.insert(shifted.end(), bytes.begin(), bytes.end());
+    const std::vector<float> y = decoded(type.dtype, bytes);
+    std::vector<float> z(y.size());
+    decode_blocks(type.dtype, shifted.data() + 1, int64_t(z.size()), z.data());
+    EXPECT_EQ(y, z) << name_of(type.dtype);
+    EXPECT_EQ(non_finite_in_blocks(type.dtype, shifted.data() + 1, int64_t(z.size())), 0) << name_of(type.dtype);
+  }
+}
+
+// Against looking at every value, where each scale in turn is not a number.
+TEST(blocks, what_is_not_finite_is_counted_from_the_scales) {
+  const auto count = [](DType dtype, const std::vector<std::byte>& bytes) {
+    int64_t bad = 0;
+    for (float v : decoded(dtype, bytes)) bad += !std::isfinite(v);
+    return bad;
+  };
+  for (const Type& type : types) {
+    const size_t size = block_of(type.dtype).bytes;
+    const std::vector<std::byte> sound = finite_blocks(type, 5);
+    for (int at : type.halves)
+      for (int high : {0x7c, 0xfc, 0x7e}) {
+        std::vector<std::byte> bytes = sound;
+        bytes[3 * size + size_t(at)] = std::byte(0);
+        bytes[3 * size + size_t(at) + 1] = std::byte(high);
+        const int64_t expected = count(type.dtype, bytes);
+        EXPECT_GT(expected, 0);
+        EXPECT_EQ(non_finite_in_blocks(type.dtype, bytes.data(), 5 * block_of(type.dtype).values), expected) << name_of(type.dtype);
+      }
+  }
+  for (int e = 250; e < 256; ++e) {
+    std::vector<std::byte> bytes = random_bytes(17, 3);
+    bytes[0] = std::byte(e);
+    EXPECT_EQ(non_finite_in_blocks(DType::mxfp4, bytes.data(), 32), count(DType::mxfp4, bytes)) << e;
+    EXPECT_EQ(count(DType::mxfp4, bytes) > 0, e >= 253) << e;
+  }
+}
+
+BACKEND_TEST(block_tensors, a_tensors_rows_are_looked_through) {
+  const std::vector<std::byte> bytes = finite_blocks(types[7], 6);  // q4_k
+  const Tensor x = Tensor::empty(device, {3, 512}, DType::q4_k);
+  std::memcpy(x.raw(), bytes.data(), bytes.size());
+  EXPECT_EQ(count_non_finite(x), 0);
+  x.raw()[144 * 3 + 1] = std::byte(0x7c);
+  EXPECT_EQ(count_non_finite(x), 256);
+  EXPECT_EQ(count_non_finite(x.slice(0, 1, 2)), 256);
+  EXPECT_EQ(count_non_finite(x.slice(0, 0, 1)), 0);
+  EXPECT_THROW(count_non_finite(x.slice(1, 256, 512)), ShapeError);
+}
+
+TEST(blocks, a_type_without_blocks_is_refused) {
+  float y[32];
+  const std::byte x[34]{};
+  EXPECT_THROW(decode_blocks(DType::f16, x, 32, y), UnsupportedError);
+  EXPECT_THROW(non_finite_in_blocks(DType::f16, x, 32), UnsupportedError);
+  EXPECT_THROW(encode_blocks(DType::f16, y, 32, nullptr), UnsupportedError);
+}
+
+}  // namespace
+}  // namespace hearth
