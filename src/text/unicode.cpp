@@ -1,12 +1,15 @@
 #include "text/unicode.h"
 
+#include <unicode/brkiter.h>
 #include <unicode/locid.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
+#include <unicode/utext.h>
 #include <unicode/utf8.h>
 
 #include <limits>
+#include <memory>
 
 #include "core/error.h"
 
@@ -88,6 +91,18 @@ std::u32string nfkc(std::u32string_view text) {
   return normalized(form, status, text);
 }
 
+std::u32string nfd(std::u32string_view text) {
+  UErrorCode status = U_ZERO_ERROR;
+  const icu::Normalizer2* form = icu::Normalizer2::getNFDInstance(status);
+  return normalized(form, status, text);
+}
+
+std::u32string nfkd(std::u32string_view text) {
+  UErrorCode status = U_ZERO_ERROR;
+  const icu::Normalizer2* form = icu::Normalizer2::getNFKDInstance(status);
+  return normalized(form, status, text);
+}
+
 std::u32string lower(std::u32string_view text) {
   // The root locale: the process's own would make a Turkish user's I dotless.
   return from_icu(to_icu(text).toLower(icu::Locale::getRoot()));
@@ -113,6 +128,23 @@ bool is_other(char32_t c) { return U_GET_GC_MASK(UChar32(c)) & U_GC_C_MASK; }
 bool is_word_character(char32_t c) {
   return u_isUAlphabetic(UChar32(c)) || (U_GET_GC_MASK(UChar32(c)) & (U_GC_M_MASK | U_GC_ND_MASK | U_GC_PC_MASK)) ||
          u_hasBinaryProperty(UChar32(c), UCHAR_JOIN_CONTROL);
+}
+
+bool is_mark(char32_t c) { return U_GET_GC_MASK(UChar32(c)) & U_GC_M_MASK; }
+bool is_nonspacing_mark(char32_t c) { return u_charType(UChar32(c)) == U_NON_SPACING_MARK; }
+bool is_punctuation(char32_t c) { return U_GET_GC_MASK(UChar32(c)) & U_GC_P_MASK; }
+
+std::vector<size_t> grapheme_ends(std::string_view utf8) {
+  UErrorCode status = U_ZERO_ERROR;
+  const std::unique_ptr<icu::BreakIterator> breaks(icu::BreakIterator::createCharacterInstance(icu::Locale::getRoot(), status));
+  UText text = UTEXT_INITIALIZER;
+  utext_openUTF8(&text, utf8.data(), int64_t(utf8.size()), &status);
+  if (U_SUCCESS(status)) breaks->setText(&text, status);
+  if (U_FAILURE(status)) fail<IoError>("text: splitting into graphemes needs ICU's data: {}", u_errorName(status));
+  std::vector<size_t> ends;
+  for (int32_t end = breaks->next(); end != icu::BreakIterator::DONE; end = breaks->next()) ends.push_back(size_t(end));
+  utext_close(&text);
+  return ends;
 }
 
 }  // namespace hearth::text

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hearth::text {
 
@@ -15,6 +16,8 @@ void append_utf8(std::string& out, char32_t c);
 
 std::u32string nfc(std::u32string_view text);         // canonical composition (UAX #15)
 std::u32string nfkc(std::u32string_view text);        // compatibility composition
+std::u32string nfd(std::u32string_view text);         // canonical decomposition
+std::u32string nfkd(std::u32string_view text);        // compatibility decomposition
 std::u32string lower(std::u32string_view text);       // full mapping, final sigma by context (Python's str.lower), no language
 std::u32string lower_each(std::u32string_view text);  // full mapping of each character alone: Σ is always σ (Rust's char::to_lowercase)
 
@@ -26,5 +29,11 @@ bool is_decimal_digit(char32_t c);    // \p{Nd}
 bool is_space_separator(char32_t c);  // \p{Zs}
 bool is_other(char32_t c);            // \p{C}: control, format, private, unassigned
 bool is_word_character(char32_t c);   // \w: alphabetic, mark, decimal digit, connector punctuation, join control
+bool is_mark(char32_t c);             // \p{M}
+bool is_nonspacing_mark(char32_t c);  // \p{Mn}
+bool is_punctuation(char32_t c);      // \p{P}
+
+// Where each user-perceived character of a valid UTF-8 text ends, in bytes (extended grapheme clusters, UAX #29).
+std::vector<size_t> grapheme_ends(std::string_view utf8);
 
 }  // namespace hearth::text

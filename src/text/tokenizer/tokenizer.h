@@ -29,6 +29,9 @@ struct DecodeOptions {
 // Text is taken byte for byte as UTF-8; each maximal invalid part counts as U+FFFD. No limit on its length; time is O(n log n).
 class Tokenizer {
  public:
+  struct Data;  // tokenizer_data.h
+  explicit Tokenizer(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+
   // A published folder: tokenizer.json; else tokenizer.model (SentencePiece); else vocab.json and merges.txt. Beside them
   // tokenizer_config.json, special_tokens_map.json and added_tokens.json, each where it is. A path to a tokenizer.json or a *.model
   // opens that file with its neighbours. IoError for a file that is missing or malformed, WeightError for a vocabulary that
@@ -62,9 +65,6 @@ class Tokenizer {
 
  private:
   friend class StreamDecoder;
-  struct Data;
-  explicit Tokenizer(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
-
   std::shared_ptr<const Data> data_;
 };
 

@@ -1,0 +1,59 @@
+// Tokens that are cut out of a text before anything else happens to it: special tokens, and those that were added after training.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "text/tokenizer/models.h"
+#include "text/tokenizer/normalizers.h"
+
+namespace hearth::text::pipeline {
+
+struct AddedToken {
+  std::string content;
+  bool single_word = false;  // only where no word character touches it
+  bool lstrip = false;       // takes the white space before it
+  bool rstrip = false;       // takes the white space after it
+  bool normalized = true;    // sought, as the normalizer makes it, in the normalized text
+  bool special = false;      // skip_special_tokens leaves it out
+  bool operator==(const AddedToken&) const = default;
+};
+
+class AddedVocabulary {
+ public:
+  // What is in the model's vocabulary keeps its id; anything else gets the next free one. A token that was added before is left as it
+  // is, or has its flags replaced.
+  void add(const AddedToken& token, const Model& model);
+  // After the last add().
+  void finish(const Normalizer* normalizer);
+
+  struct Part {
+    size_t begin, end;
+    int32_t id;  // the token's, or -1: text between tokens
+  };
+  // Cuts a text: raw at the tokens that are not normalized, normalized at the others. `parse_special` false: special tokens are text.
+  std::vector<Part> cut_raw(std::string_view text, bool parse_special) const { return cut(text, raw_, parse_special); }
+  std::vector<Part> cut_normalized(std::string_view text, bool parse_special) const { return cut(text, normalized_, parse_special); }
+
+  const AddedToken* token(int32_t id) const;  // nullptr where there is none
+  int32_t find(std::string_view content) const;
+  bool is_special(std::string_view content) const { return special_.contains(std::string(content)); }
+  int32_t max_id() const { return tokens_.empty() ? -1 : tokens_.rbegin()->first; }
+  const std::map<int32_t, AddedToken>& tokens() const { return tokens_; }
+
+ private:
+  std::vector<Part> cut(std::string_view text, const Trie& trie, bool parse_special) const;
+
+  std::map<int32_t, AddedToken> tokens_;
+  std::unordered_map<std::string, int32_t> ids_;
+  std::unordered_set<std::string> special_;
+  std::vector<AddedToken> special_order_, other_order_;  // as added: the first of equal contents counts
+  Trie raw_, normalized_;
+};
+
+}  // namespace hearth::text::pipeline

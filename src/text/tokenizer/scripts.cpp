@@ -1,0 +1,40 @@
+#include "text/tokenizer/scripts.h"
+
+#include <unicode/uscript.h>
+
+#include "text/tokenizer/utf8.h"
+
+namespace hearth::text::pipeline {
+namespace {
+
+constexpr int any_script = -1;
+
+int script_of(char32_t c) {
+  if (c == ' ') return any_script;
+  if (c == 0x30fc) return USCRIPT_HAN;
+  UErrorCode status = U_ZERO_ERROR;
+  const int script = uscript_getScript(UChar32(c), &status);
+  if (script == USCRIPT_UNKNOWN) return any_script;
+  return script == USCRIPT_HIRAGANA || script == USCRIPT_KATAKANA ? USCRIPT_HAN : script;
+}
+
+}  // namespace
+
+// A text of nothing but spaces has no run: the reference drops it too.
+std::vector<Span> script_runs(std::string_view utf8) {
+  std::vector<Span> runs;
+  int last = -2;  // none yet
+  for (size_t at = 0; at < utf8.size();) {
+    const size_t begin = at;
+    const int script = script_of(next_character(utf8, at));
+    if (script == any_script) continue;
+    if (script != last) {
+      if (!runs.empty()) runs.back().end = begin;
+      runs.push_back({begin, utf8.size()});
+    }
+    last = script;
+  }
+  return runs;
+}
+
+}  // namespace hearth::text::pipeline

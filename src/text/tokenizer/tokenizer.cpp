@@ -1,0 +1,158 @@
+#include "text/tokenizer/tokenizer.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "text/tokenizer/readers.h"
+#include "text/tokenizer/tokenizer_data.h"
+#include "text/tokenizer/utf8.h"
+
+namespace hearth::text {
+namespace {
+
+using pipeline::Text;
+
+// The ids of pieces that have been seen in the same text: most words come again.
+class PieceCache {
+ public:
+  void tokenize(const pipeline::Model& model, const std::string& piece, std::vector<int32_t>& ids) {
+    constexpr size_t longest = 64;
+    if (piece.size() > longest) return model.tokenize(piece, ids);
+    const auto [entry, fresh] = known_.try_emplace(piece);
+    if (fresh) model.tokenize(piece, entry->second);
+    ids.insert(ids.end(), entry->second.begin(), entry->second.end());
+  }
+
+ private:
+  std::unordered_map<std::string, std::vector<int32_t>> known_;
+};
+
+}  // namespace
+
+std::vector<int32_t> Tokenizer::Data::encode(std::string_view bytes, const EncodeOptions& options) const {
+  std::vector<int32_t> ids;
+  PieceCache cache;
+  const std::string text = pipeline::valid_utf8(bytes);
+  const bool parse_special = options.parse_special_tokens && !split_special_tokens;
+  for (const auto& raw : added.cut_raw(text, parse_special)) {
+    if (raw.id >= 0) {
+      if (raw.begin < raw.end) ids.push_back(raw.id);
+      continue;
+    }
+    Text section{.bytes = text.substr(raw.begin, raw.end - raw.begin), .origin = 0};
+    if (raw.begin == 0) section.origin = pipeline::sequence_length(section.bytes[0]);
+    if (normalizer) normalizer->apply(section);
+    for (const auto& part : added.cut_normalized(section.bytes, parse_special)) {
+      if (part.id >= 0) {
+        if (part.begin < part.end) ids.push_back(part.id);
+        continue;
+      }
+      std::vector<Text> pieces;
+      pieces.push_back({section.bytes.substr(part.begin, part.end - part.begin), section.origin - std::min(section.origin, part.begin)});
+      if (pre_tokenizer) pre_tokenizer->split(pieces);
+      for (const Text& piece : pieces) cache.tokenize(*model, piece.bytes, ids);
+    }
+  }
+  return post_processor.apply(std::move(ids), options.add_special_tokens);
+}
+
+const std::string* Tokenizer::Data::spelling(int32_t id) const {
+  if (const pipeline::AddedToken* token = added.token(id)) return &token->content;
+  return model->vocabulary.spelling(id);
+}
+
+std::optional<int32_t> Tokenizer::Data::find(std::string_view token) const {
+  if (const int32_t id = added.find(token); id >= 0) return id;
+  if (const int32_t id = model->vocabulary.find(token); id >= 0) return id;
+  return std::nullopt;
+}
+
+std::vector<int32_t> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const { return data_->encode(text, options); }
+
+Tokenizer::Encoding Tokenizer::encode_with_pieces(std::string_view text, const EncodeOptions& options) const {
+  Encoding encoding{.ids = data_->encode(text, options), .pieces = {}};
+  for (const int32_t id : encoding.ids) encoding.pieces.push_back(piece(id).value_or(""));
+  return encoding;
+}
+
+std::string Tokenizer::decode(std::span<const int32_t> ids, const DecodeOptions& options) const {
+  StreamDecoder stream(*this, options);
+  std::string text;
+  for (const int32_t id : ids) text += stream.push(id);
+  return text += stream.finish();
+}
+
+int64_t Tokenizer::vocab_size() const { return int64_t(std::max(data_->model->vocabulary.max_id(), data_->added.max_id())) + 1; }
+
+std::optional<int32_t> Tokenizer::id_of(std::string_view token) const { return data_->find(token); }
+
+std::optional<std::string> Tokenizer::piece(int32_t id) const {
+  const std::string* spelling = data_->spelling(id);
+  return spelling ? std::optional(*spelling) : std::nullopt;
+}
+
+bool Tokenizer::is_special(int32_t id) const {
+  const std::string* spelling = data_->spelling(id);
+  return spelling && data_->added.is_special(*spelling);
+}
+
+namespace {
+std::string named(const std::map<std::string, std::string>& specials, const char* name) {
+  const auto found = specials.find(name);
+  return found == specials.end() ? std::string() : found->second;
+}
+}  // namespace
+
+std::string Tokenizer::bos_token() const { return named(data_->specials, "bos_token"); }
+std::string Tokenizer::eos_token() const { return named(data_->specials, "eos_token"); }
+std::string Tokenizer::unk_token() const { return named(data_->specials, "unk_token"); }
+std::string Tokenizer::pad_token() const { return named(data_->specials, "pad_token"); }
+std::optional<int32_t> Tokenizer::bos() const { return id_of(bos_token()); }
+std::optional<int32_t> Tokenizer::eos() const { return id_of(eos_token()); }
+std::optional<int32_t> Tokenizer::unk() const { return id_of(unk_token()); }
+std::optional<int32_t> Tokenizer::pad() const { return id_of(pad_token()); }
+
+bool Tokenizer::adds_bos() const {
+  const auto& pieces = data_->post_processor.pieces;
+  const auto first = std::ranges::find_if(pieces, [](const auto& piece) { return piece.text || !piece.ids.empty(); });
+  return first != pieces.end() && !first->text && bos() && first->ids.front() == *bos();
+}
+
+struct StreamDecoder::State {
+  std::shared_ptr<const Tokenizer::Data> data;
+  DecodeOptions options;
+  std::string out;
+  std::unique_ptr<pipeline::TokenSink> sink;
+
+  void begin() {
+    sink = pipeline::collect(out);
+    if (options.clean_up_tokenization_spaces.value_or(data->clean_up)) sink = pipeline::clean_up(std::move(sink));
+    sink = data->decoder->open(std::move(sink));
+  }
+};
+
+StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, const DecodeOptions& options) : state_(std::make_unique<State>()) {
+  state_->data = tokenizer.data_;
+  state_->options = options;
+  state_->begin();
+}
+StreamDecoder::StreamDecoder(StreamDecoder&&) noexcept = default;
+StreamDecoder& StreamDecoder::operator=(StreamDecoder&&) noexcept = default;
+StreamDecoder::~StreamDecoder() = default;
+
+std::string StreamDecoder::push(int32_t id) {
+  const std::string* spelling = state_->data->spelling(id);
+  if (!spelling || (state_->options.skip_special_tokens && state_->data->added.is_special(*spelling))) return {};
+  state_->sink->text(*spelling);
+  state_->sink->end();
+  return std::exchange(state_->out, {});
+}
+
+std::string StreamDecoder::finish() {
+  state_->sink->finish();
+  std::string rest = std::exchange(state_->out, {});
+  state_->begin();
+  return rest;
+}
+
+}  // namespace hearth::text
