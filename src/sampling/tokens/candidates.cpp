@@ -1,0 +1,204 @@
+#include "sampling/tokens/candidates.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "core/error.h"
+#include "sampling/tokens/exponentials.h"
+
+namespace hearth::sampling {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+// An order-preserving map of floats to the high bits of an integer. Both zeros are one.
+constexpr int bucket_bits = 12;
+uint32_t bucket_of(float key) {
+  const auto bits = std::bit_cast<int32_t>(key + 0.0f);
+  const uint32_t ordered = uint32_t(bits) ^ (uint32_t(bits >> 31) | 0x80000000u);
+  return ordered >> (32 - bucket_bits);
+}
+
+// Takes candidates by falling key, among equals by falling index, for as long as keeps(sum of p of those taken already), but one at
+// least; returns the last one. keeps must not turn true again as the sum grows.
+//
+// A histogram of the keys finds the few among which it is; in there a bisection by nth_element.
+template <class Keeps> size_t last_taken(std::span<const float> key, std::span<const float> p, Keeps keeps) {
+  std::vector<double> mass(size_t(1) << bucket_bits, 0.0);
+  uint32_t lowest = uint32_t(mass.size()), bucket = 0;
+  for (size_t i = 0; i < key.size(); ++i) {
+    const uint32_t b = bucket_of(key[i]);
+    mass[b] += p[i];
+    lowest = std::min(lowest, b);
+    bucket = std::max(bucket, b);
+  }
+  double sum = 0;
+  while (bucket > lowest && keeps(sum + mass[bucket])) sum += mass[bucket--];
+
+  std::vector<size_t> in;
+  for (size_t i = 0; i < key.size(); ++i)
+    if (bucket_of(key[i]) == bucket) in.push_back(i);
+  const auto before = [&](size_t a, size_t b) { return key[a] != key[b] ? key[a] > key[b] : a > b; };
+  auto low = in.begin(), high = in.end();
+  while (low < high) {
+    const auto middle = low + (high - low) / 2;
+    std::nth_element(low, middle, high, before);
+    const double upper = std::accumulate(low, middle, 0.0, [&](double s, size_t i) { return s + p[i]; });
+    if (keeps(sum + upper)) {
+      sum += upper + p[*middle];
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == in.begin()) ++low;
+  return *std::max_element(in.begin(), low, before);
+}
+
+// −Σ p ln p of normalised candidates.
+double entropy_of(const Candidates& c, double log_sum) {
+  double entropy = 0;
+  for (size_t i = 0; i < c.size(); ++i)
+    if (c.p[i] > 0) entropy += c.p[i] * (log_sum - c.score[i]);
+  return entropy;
+}
+
+}  // namespace
+
+void Candidates::assign(std::span<const float> logits) {
+  score.assign(logits.begin(), logits.end());
+  id.resize(logits.size());
+  std::iota(id.begin(), id.end(), 0);
+}
+
+float* Candidates::find(int32_t token) {
+  if (token < 0 || id.empty() || token > id.back()) return nullptr;
+  if (id.back() + 1 == int64_t(id.size())) return &score[token];
+  const auto at = std::lower_bound(id.begin(), id.end(), token);
+  return *at == token ? &score[at - id.begin()] : nullptr;
+}
+
+void Candidates::check_any() const {
+  if (largest(score) == -infinity)
+    fail<UsageError>("token sampling: no token is left to choose from; the logit bias and the forbidden tokens exclude all");
+}
+
+double Candidates::normalise() {
+  check_any();
+  const float max = largest(score);
+  p.resize(size());
+  const double sum = exponentials(score, max, p);
+  for (const auto rounded = float(sum); float& v : p) v /= rounded;
+  return max + std::log(sum);
+}
+
+void apply_temperature(Candidates& c, double temperature) {
+  const float max = largest(c.score), t = float(temperature);
+  if (std::isfinite(max / t) && std::isfinite(*std::min_element(c.score.begin(), c.score.end()) / t))
+    for (float& x : c.score) x /= t;
+  else
+    for (float& x : c.score) x = float((double(x) - max) / temperature);
+}
+
+void top_k(Candidates& c, int64_t k) {
+  if (k >= int64_t(c.size())) return;
+  // Values above the k-th largest of what has been seen, cut back to k whenever there are twice as many.
+  std::vector<float> best;
+  float bar = -infinity;
+  const auto cut = [&] {
+    std::nth_element(best.begin(), best.begin() + (k - 1), best.end(), std::greater<>());
+    bar = best[k - 1];
+    best.resize(k);
+  };
+  for (const float x : c.score) {
+    if (x < bar) continue;
+    best.push_back(x);
+    if (int64_t(best.size()) == 2 * k) cut();
+  }
+  cut();
+  c.keep([&](size_t i) { return c.score[i] >= bar; });
+}
+
+void top_p(Candidates& c, double p) {
+  c.normalise();
+  const double total = std::accumulate(c.p.begin(), c.p.end(), 0.0);
+  const auto rest = float(1 - p);
+  const size_t last = last_taken(c.score, c.p, [&](double sum) { return float(total - sum) > rest; });
+  const float bar = c.score[last];
+  c.keep([&](size_t i) { return c.score[i] > bar || (c.score[i] == bar && i >= last); });
+}
+
+void min_p(Candidates& c, double min_p) {
+  c.normalise();
+  const float bar = float(min_p) * largest(c.p);
+  c.keep([&](size_t i) { return c.p[i] >= bar; });
+}
+
+void typical(Candidates& c, double mass) {
+  const double log_sum = c.normalise();
+  const auto entropy = float(entropy_of(c, log_sum));
+  std::vector<float> nearness(c.size());
+  for (size_t i = 0; i < c.size(); ++i) nearness[i] = -std::abs(float(log_sum - c.score[i]) - entropy);
+  const float bar = nearness[last_taken(nearness, c.p, [&](double sum) { return float(sum) < float(mass); })];
+  c.keep([&](size_t i) { return nearness[i] >= bar; });
+}
+
+void epsilon_cutoff(Candidates& c, double epsilon) {
+  c.normalise();
+  const float max = largest(c.score), bar = float(epsilon);
+  c.keep([&](size_t i) { return c.p[i] >= bar || c.score[i] == max; });
+}
+
+void eta_cutoff(Candidates& c, double epsilon) {
+  const auto entropy = float(entropy_of(c, c.normalise()));
+  const auto e = float(epsilon);
+  epsilon_cutoff(c, std::min(e, std::sqrt(e) * std::exp(-entropy)));
+}
+
+void top_n_sigma(Candidates& c, double n) {
+  double sum = 0, squares = 0, count = 0;
+  for (const float x : c.score)
+    if (x != -infinity) sum += x, ++count;
+  const double mean = sum / count;
+  for (const float x : c.score)
+    if (x != -infinity) squares += (x - mean) * (x - mean);
+  const double bar = largest(c.score) - n * std::sqrt(squares / count);
+  c.keep([&](size_t i) { return c.score[i] >= bar; });
+}
+
+void exclude_top_choices(Candidates& c, double threshold) {
+  c.normalise();
+  const auto bar = float(threshold);
+  size_t last = c.size();  // of the top choices the one that stays
+  for (size_t i = 0; i < c.size(); ++i)
+    if (c.p[i] >= bar && (last == c.size() || c.score[i] <= c.score[last])) last = i;
+  c.keep([&](size_t i) { return c.p[i] < bar || i == last; });
+}
+
+void truncate_surprise(Candidates& c, double mu) {
+  c.normalise();
+  const size_t best = most_probable(c);
+  c.keep([&](size_t i) { return -std::log2(double(c.p[i])) <= mu || i == best; });
+}
+
+size_t draw(const Candidates& c, double u) {
+  const double bar = u * std::accumulate(c.p.begin(), c.p.end(), 0.0);
+  double sum = 0;
+  size_t drawn = 0;
+  for (size_t i = 0; i < c.size() && sum <= bar; ++i) {
+    if (c.p[i] == 0) continue;
+    sum += c.p[i];
+    drawn = i;
+  }
+  return drawn;
+}
+
+size_t most_probable(const Candidates& c) {
+  c.check_any();
+  return std::find(c.score.begin(), c.score.end(), largest(c.score)) - c.score.begin();
+}
+
+}  // namespace hearth::sampling

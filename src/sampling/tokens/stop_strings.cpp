@@ -1,0 +1,84 @@
+#include "sampling/tokens/stop_strings.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+
+namespace hearth::sampling {
+namespace {
+
+// Unicode 15, table 3-7.
+bool is_utf8(std::string_view s) {
+  const auto byte = [&](size_t i) { return i < s.size() ? uint8_t(s[i]) : uint8_t(0); };
+  const auto within = [](uint8_t b, uint8_t low, uint8_t high) { return b >= low && b <= high; };
+  for (size_t i = 0; i < s.size();) {
+    const uint8_t b = byte(i);
+    size_t length = 1;
+    uint8_t low = 0x80, high = 0xbf;  // of the second byte
+    if (b >= 0x80) {
+      if (!within(b, 0xc2, 0xf4)) return false;
+      length = b < 0xe0 ? 2 : b < 0xf0 ? 3 : 4;
+      if (b == 0xe0) low = 0xa0;
+      if (b == 0xed) high = 0x9f;
+      if (b == 0xf0) low = 0x90;
+      if (b == 0xf4) high = 0x8f;
+      if (!within(byte(i + 1), low, high)) return false;
+      for (size_t k = 2; k < length; ++k)
+        if (!within(byte(i + k), 0x80, 0xbf)) return false;
+    }
+    i += length;
+  }
+  return true;
+}
+
+}  // namespace
+
+void StopStrings::Matcher::advance(char c) {
+  while (matched > 0 && string[matched] != c) matched = border[matched - 1];
+  if (string[matched] == c) ++matched;
+}
+
+StopStrings::StopStrings(const std::vector<std::string>& strings) {
+  for (const std::string& string : strings) {
+    if (string.empty()) fail<UsageError>("--stop: the text is empty, needed at least one character");
+    if (!is_utf8(string)) fail<UsageError>("--stop: the text is not UTF-8, and no answer can hold it");
+    Matcher m;
+    m.string = string;
+    m.border.push_back(0);
+    for (size_t i = 1; i < string.size(); ++i) {
+      m.advance(string[i]);
+      m.border.push_back(m.matched);
+    }
+    m.matched = 0;
+    matchers_.push_back(std::move(m));
+  }
+}
+
+std::string StopStrings::feed(std::string_view text) {
+  if (stop_) return "";
+  for (const char c : text) {
+    held_ += c;
+    ++fed_;
+    size_t longest = 0;
+    for (size_t i = 0; i < matchers_.size(); ++i) {
+      Matcher& m = matchers_[i];
+      m.advance(c);
+      if (m.matched < m.string.size() || m.matched <= longest) continue;
+      longest = m.matched;
+      stop_ = {i, fed_ - longest};
+    }
+    if (!stop_) continue;
+    held_.resize(held_.size() - longest);
+    return std::exchange(held_, "");
+  }
+  size_t open = 0;
+  for (const Matcher& m : matchers_) open = std::max(open, m.matched);
+  std::string safe = held_.substr(0, held_.size() - open);
+  held_.erase(0, held_.size() - open);
+  return safe;
+}
+
+std::string StopStrings::flush() { return std::exchange(held_, ""); }
+
+}  // namespace hearth::sampling
