@@ -26,6 +26,10 @@ class GgufBytes {
     bytes += value;
     return *this;
   }
+  GgufBytes& raw(std::string_view value) {
+    bytes += value;
+    return *this;
+  }
   template <class T> GgufBytes& value(std::string_view key, uint32_t type, T number_) {
     text(key);
     number<uint32_t>(type);

@@ -4,8 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "weights/checkpoint.h"
+#include "weights/gguf.h"
 #include "weights/published_names.h"
 
 namespace hearth {
@@ -15,6 +20,7 @@ namespace fs = std::filesystem;
 
 std::string tensor_class(const std::string& name, const Shape& shape) {
   if (shape.rank() >= 4) return "kernels";
+  if (name == "token_embd.weight") return "embeddings";  // of GGUF files
   if (shape.rank() == 2 && name.find("embedding.") != name.npos && name.find("time_embedding") == name.npos) return "embeddings";
   if (shape.rank() >= 2) return "matrices";
   if (name.find("norm") != name.npos || name.find(".ln_") != name.npos) return "norms";
@@ -86,14 +92,16 @@ void read_config(const Config& config, InspectedComponent& c) {
     if (config.has(key)) c.config.emplace_back(key, config.dump(key));
 }
 
+void add_file(const fs::path& file, InspectedComponent& c) {
+  std::error_code error;
+  const auto bytes = fs::file_size(file, error);
+  c.files.push_back({file.filename().string(), error ? 0 : int64_t(bytes)});
+}
+
 void read_weights(const WeightFiles& weights, InspectedComponent& c) {
   c.variant = weights.variant;
   c.index = weights.index.filename().string();
-  for (const fs::path& file : weights.files) {
-    std::error_code error;
-    const auto bytes = fs::file_size(file, error);
-    c.files.push_back({file.filename().string(), error ? 0 : int64_t(bytes)});
-  }
+  for (const fs::path& file : weights.files) add_file(file, c);
   const auto source = open_weight_files(weights);
   if (const auto* single = dynamic_cast<const SafetensorsFile*>(source.get())) c.metadata = single->header().metadata;
   const auto tensors = source->list();
@@ -144,10 +152,59 @@ InspectedCheckpoint inspect_component(const fs::path& folder, const std::string&
   return {.kind = "component folder", .pipeline_class = {}, .components = {std::move(c)}};
 }
 
+// The value as JSON; of an array only type and length.
+nlohmann::json value_json(const GgufMetadata& metadata, const std::string& key, const GgufValue& value) {
+  switch (value.type) {
+    case GgufType::text: return metadata.text(key);
+    case GgufType::boolean: return metadata.boolean(key);
+    case GgufType::array: return value.describe();
+    case GgufType::f64: return metadata.number(key);
+    case GgufType::f32: {  // in the digits that f32 has
+      const auto number = float(metadata.number(key));
+      return std::isfinite(number) ? nlohmann::json::parse(fmt::format("{}", number)) : nlohmann::json(nullptr);
+    }
+    case GgufType::u64: {
+      uint64_t number;
+      std::memcpy(&number, value.bytes.data(), sizeof number);
+      return number;
+    }
+    default: return metadata.integer(key);
+  }
+}
+
+// By its first bytes: such files have many endings.
+bool is_gguf(const fs::path& path) {
+  char magic[4];
+  return std::ifstream(path, std::ios::binary).read(magic, 4) && std::string_view(magic, 4) == "GGUF";
+}
+
+InspectedCheckpoint inspect_gguf(const fs::path& path) {
+  const auto file = GgufFile::open(path);
+  const GgufMetadata& metadata = file->metadata();
+  InspectedComponent c{.name = metadata.text("general.name", path.filename().string()),
+                       .class_name = metadata.text("general.architecture", "")};
+  for (const fs::path& part : file->paths()) add_file(part, c);
+  count_tensors(file->list(), c);
+  for (const auto& [key, value] : metadata.values()) {
+    const nlohmann::json json = value_json(metadata, key, value);
+    const std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    c.metadata[key] = json.is_string() ? json.get<std::string>() : text;
+    if (!c.class_name.empty() && key.starts_with(c.class_name + ".")) c.config.emplace_back(key.substr(c.class_name.size() + 1), text);
+  }
+  if (metadata.has("tokenizer.ggml.model")) {
+    const std::string pre = metadata.text("tokenizer.ggml.pre", "");
+    const GgufValue* tokens = metadata.find("tokenizer.ggml.tokens");
+    c.tokenizer = fmt::format("{}{}, {} tokens", metadata.text("tokenizer.ggml.model"), pre.empty() ? "" : fmt::format(" ({})", pre),
+                              tokens && tokens->type == GgufType::array ? tokens->count : 0);
+  }
+  return {.kind = "GGUF file", .pipeline_class = {}, .components = {std::move(c)}};
+}
+
 InspectedCheckpoint inspect_file(const fs::path& file) {
+  if (is_gguf(file)) return inspect_gguf(file);
   const std::string ending = file.extension().string();
-  for (const char* other : {".ckpt", ".pt", ".pth", ".bin", ".gguf", ".onnx", ".msgpack", ".h5"})
-    if (ending == other) fail<UnsupportedError>("{}: files of this kind cannot be read, needed .safetensors", file.string());
+  for (const char* other : {".ckpt", ".pt", ".pth", ".bin", ".onnx", ".msgpack", ".h5"})
+    if (ending == other) fail<UnsupportedError>("{}: files of this kind cannot be read, needed .safetensors or GGUF", file.string());
   InspectedComponent c{.name = file.filename().string()};
   read_weights({.variant = {}, .index = {}, .files = {file}}, c);
   return {.kind = "safetensors file", .pipeline_class = {}, .components = {std::move(c)}};

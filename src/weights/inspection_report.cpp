@@ -59,6 +59,7 @@ std::string component_text(const InspectedComponent& c) {
   line("index", c.index);
   if (variants.size() > 1 || c.variants != std::vector<std::string>{c.variant})
     line("variants", fmt::format("{}", fmt::join(variants, ", ")));
+  line("tokenizer", c.tokenizer);
   line("unreadable", shortened_list(c.unreadable));
   std::vector<std::string> config;
   for (const auto& [key, value] : c.config) config.push_back(key + " " + value);
@@ -86,6 +87,7 @@ nlohmann::ordered_json to_json(const InspectedCheckpoint& found) {
     one["types"] = types_json(c);
     one["unreadable"] = c.unreadable;
     one["metadata"] = c.metadata;
+    if (!c.tokenizer.empty()) one["tokenizer"] = c.tokenizer;
     one["config"] = Json::object();
     for (const auto& [key, value] : c.config)
       one["config"][key] = Json::parse(value, nullptr, false).is_discarded() ? Json(value) : Json::parse(value);

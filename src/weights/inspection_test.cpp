@@ -6,6 +6,7 @@
 #include "support/backend_test.h"
 #include "support/files.h"
 #include "support/golden.h"
+#include "weights/gguf_bytes_test.h"
 #include "weights/safetensors.h"
 
 namespace hearth {
@@ -113,6 +114,51 @@ TEST_F(inspection, old_autoencoder_names_are_recognised) {
   EXPECT_EQ(found.components.at(0).recognised[0].part, "autoencoder");
 }
 
+TEST_F(inspection, a_gguf_file) {
+  const fs::path every = test::folder_of(__FILE__) / "golden" / "gguf" / "every.gguf";
+  const InspectedCheckpoint found = inspect_checkpoint(every);
+  EXPECT_EQ(found.kind, "GGUF file");
+  const InspectedComponent& c = found.components.at(0);
+  EXPECT_EQ(c.name, "every.gguf");
+  EXPECT_EQ(c.class_name, "llama");
+  EXPECT_EQ(c.tensors, 25);
+  EXPECT_EQ(c.types.at("matrices").at("q4_k").parameters, 512);
+  EXPECT_EQ(c.unreadable, (std::vector<std::string>{"'blk.IQ2_XXS' has the type IQ2_XXS, which is not supported",
+                                                    "'blk.TQ1_0' has the type TQ1_0, which is not supported"}));
+  EXPECT_EQ(c.metadata.at("v.f32"), "1e-05");
+  EXPECT_EQ(c.metadata.at("v.i64"), "-9223372036854775808");
+  EXPECT_EQ(c.metadata.at("v.u64"), "18446744073709551615");
+  EXPECT_EQ(c.metadata.at("v.text"), "Ünïcode \n {%- if x -%}");
+  EXPECT_EQ(c.metadata.at("a.i32"), "array of 3 i32");
+  EXPECT_EQ(to_json(found)["components"][0]["metadata"]["v.yes"], "true");
+
+  const std::string bytes = test::GgufBytes(2, 6)
+                                .value<uint64_t>("general.architecture", 8, 5)
+                                .raw("qwen2")
+                                .value<uint64_t>("general.name", 8, 4)
+                                .raw("Tiny")
+                                .value<uint32_t>("qwen2.block_count", 4, 7)
+                                .value<uint64_t>("tokenizer.ggml.model", 8, 4)
+                                .raw("gpt2")
+                                .value<uint64_t>("tokenizer.ggml.pre", 8, 5)
+                                .raw("qwen2")
+                                .value<uint32_t>("tokenizer.ggml.tokens", 9, 8)
+                                .number<uint64_t>(2)
+                                .text("a")
+                                .text("b")
+                                .tensor("token_embd.weight", {32, 2}, 8, 0)
+                                .tensor("output_norm.weight", {4}, 0, 96)
+                                .data(112)
+                                .bytes;
+  write_file(folder / "x.bin", bytes);
+  const InspectedCheckpoint tiny = inspect_checkpoint(folder / "x.bin");
+  EXPECT_EQ(to_text(tiny),
+            "GGUF file\nTiny: qwen2\n  size         68 parameters in 2 tensors, 84 B\n  precision    embeddings q8_0, norms f32\n"
+            "  files        x.bin (" +
+                std::to_string(bytes.size()) + " B)\n  tokenizer    gpt2 (qwen2), 2 tokens\n  config       block_count 7\n");
+  EXPECT_EQ(to_json(tiny)["components"][0]["tokenizer"], "gpt2 (qwen2), 2 tokens");
+}
+
 TEST_F(inspection, what_is_no_checkpoint_is_refused) {
   const auto io = [&](const fs::path& path) { return message_of<IoError>([&] { inspect_checkpoint(path); }, folder.path()); };
   EXPECT_EQ(io(folder / "none"), "FOLDER/none: no such file or folder");
@@ -121,7 +167,7 @@ TEST_F(inspection, what_is_no_checkpoint_is_refused) {
   EXPECT_EQ(io(folder / "x.safetensors"), "FOLDER/x.safetensors: 7 bytes are too few for a safetensors file");
   write_file(folder / "x.ckpt", "x");
   EXPECT_EQ(message_of<UnsupportedError>([&] { inspect_checkpoint(folder / "x.ckpt"); }, folder.path()),
-            "FOLDER/x.ckpt: files of this kind cannot be read, needed .safetensors");
+            "FOLDER/x.ckpt: files of this kind cannot be read, needed .safetensors or GGUF");
   fs::remove(folder / "x.safetensors");
   fs::remove(folder / "x.ckpt");
   write_file(folder / "readme.txt", "x");
