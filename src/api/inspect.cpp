@@ -40,9 +40,9 @@ Verdict examine(const std::filesystem::path& path, const std::string& variant) {
   Verdict verdict;
   try {
     const Checkpoint checkpoint = Checkpoint::open(path);
-    const models::Entry& entry = models::find_family(checkpoint);
-    verdict.family = entry.name;
-    for (const models::ComponentCheck& check : entry.check(checkpoint, variant))
+    const auto [name, family] = models::find_family(checkpoint);
+    verdict.family = name;
+    for (const models::ComponentCheck& check : family.check(checkpoint, variant))
       if (!check.problem.empty()) verdict.problems.push_back(check);
   } catch (const Error& e) { verdict.problems.push_back({"checkpoint", e.what()}); }
   return verdict;

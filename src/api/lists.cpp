@@ -4,11 +4,18 @@
 #include "sampling/samplers.h"
 
 namespace hearth {
+namespace {
+
+// The names by which a checkpoint says that it is of a family.
+std::vector<std::string> names_of(const models::TextToImageFamily& f) { return {f.pipelines.begin(), f.pipelines.end()}; }
+std::vector<std::string> names_of(const models::LanguageFamily& f) { return {f.model_types.begin(), f.model_types.end()}; }
+
+}  // namespace
 
 std::vector<Named> list_models() {
   std::vector<Named> list;
   for (const models::Entry& e : models::entries())
-    list.push_back({std::string(e.name), {e.pipelines.begin(), e.pipelines.end()}, std::string(e.summary)});
+    list.push_back({std::string(e.name), std::visit([](const auto& family) { return names_of(family); }, e.task), std::string(e.summary)});
   return list;
 }
 

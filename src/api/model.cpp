@@ -93,7 +93,7 @@ Model Model::open(const std::filesystem::path& path, const OpenOptions& options)
   const OptionalCancel cancel(options.cancel);
   if (options.memory_limit < 0) fail<UsageError>("open: a memory limit of {} bytes, needed at least 0", options.memory_limit);
   const Checkpoint checkpoint = Checkpoint::open(path);
-  const models::Entry& family = models::find_family(checkpoint);
+  const models::TextToImageFamily& family = models::find_family(checkpoint).family;
 
   auto impl = std::make_unique<Impl>();
   const auto root = std::filesystem::absolute(path).lexically_normal();

@@ -5,10 +5,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "models/language_model.h"
 #include "models/text_to_image.h"
 #include "weights/checkpoint.h"
+#include "weights/language_checkpoint.h"
 
 namespace hearth::models {
 
@@ -18,9 +21,7 @@ struct ComponentCheck {
   std::string problem;
 };
 
-struct Entry {
-  std::string_view name;                    // "sd1"
-  std::string_view summary;                 // one line for `hearth list models`
+struct TextToImageFamily {
   std::vector<std::string_view> pipelines;  // the classes in model_index.json that it runs
   // Loads everything; all or nothing. The checkpoint must outlive nothing: what is needed of it is kept.
   std::unique_ptr<TextToImage> (*open)(const Checkpoint& checkpoint, Backend& device, const LoadRequest& request);
@@ -28,10 +29,28 @@ struct Entry {
   std::vector<ComponentCheck> (*check)(const Checkpoint& checkpoint, const std::string& variant);
 };
 
+struct LanguageFamily {
+  std::vector<std::string_view> model_types;  // in config.json
+  // Loads everything; all or nothing.
+  std::unique_ptr<LanguageModel> (*open)(const LanguageCheckpoint& checkpoint, Backend& device, const LoadRequest& request);
+};
+
+struct Entry {
+  std::string_view name;     // "sd1"
+  std::string_view summary;  // one line for `hearth list models`
+  std::variant<TextToImageFamily, LanguageFamily> task;
+};
+
 std::span<const Entry> entries();
 
+template <class Family> struct Found {
+  std::string_view name;  // of the entry
+  const Family& family;
+};
 // The family of a checkpoint, by the pipeline class in its model_index.json. UnsupportedError names the class and those that
 // there are.
-const Entry& find_family(const Checkpoint& checkpoint);
+Found<TextToImageFamily> find_family(const Checkpoint& checkpoint);
+// The same by model_type.
+Found<LanguageFamily> find_family(const LanguageCheckpoint& checkpoint);
 
 }  // namespace hearth::models

@@ -83,6 +83,16 @@ struct LayerNorm {
   float eps;
 };
 
+// x [..., C] → the same shape
+struct RmsNorm {
+  RmsNorm(const Scope& w, int64_t channels, float eps_) : gamma(w.tensor("weight", {channels})), eps(eps_) {}
+
+  Tensor operator()(const Tensor& x) const { return ops::rms_norm(x, gamma, eps); }
+
+  Tensor gamma;  // [C]
+  float eps;
+};
+
 // ids i32 [B, T] → f32 [B, T, C]
 struct Embedding {
   Embedding(const Scope& w, int64_t count, int64_t channels) : table(w.table("weight", {count, channels})) {}

@@ -1,0 +1,106 @@
+// What the tests of the decoder families share: goldens written by parts/decoder/golden/recipe.py.
+#pragma once
+
+#include "parts/decoder/decoder.h"
+#include "parts/golden_case_test.h"
+
+namespace hearth::models {
+
+using ReadConfig = parts::DecoderConfig (*)(const Config&);
+
+struct DecoderCase : parts::GoldenCase {
+  DecoderCase(const char* source_file, const std::string& name, Backend& backend, ReadConfig read)
+      : GoldenCase(source_file, name, backend), read_config(read), ids(fact("ids").get<std::vector<int32_t>>()) {}
+
+  // The weights stay in place as in a run, or are prepared as other networks' are.
+  parts::Decoder network(const Config& json, bool in_place = true) const {
+    Weights w = weights({.types = {.in_place = in_place}});
+    parts::Decoder net(Scope(w), read_config(json));
+    w.finish();
+    return net;
+  }
+
+  // Logits of all tokens, fed in pieces of `step`.
+  static std::vector<float> logits(const parts::Decoder& net, std::span<const int32_t> text, int64_t step = parts::Decoder::chunk,
+                                   DType cache = DType::f32) {
+    parts::DecoderState state = net.start(int64_t(text.size()), cache);
+    std::vector<float> all;
+    for (int64_t begin = 0, count = int64_t(text.size()); begin < count; begin += step) {
+      const Tensor hidden = net.hidden(text.subspan(size_t(begin), size_t(std::min(step, count - begin))), state, count);
+      const std::vector<float> part = net.logits(hidden).to_vector();
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }
+
+  // Those of the positions that the golden keeps.
+  std::vector<float> kept(const std::vector<float>& all, int64_t vocabulary) const {
+    const auto thin = fact("thin").get<int64_t>();
+    std::vector<float> rows;
+    for (int64_t t = 0; t < int64_t(ids.size()); t += thin)
+      rows.insert(rows.end(), all.begin() + t * vocabulary, all.begin() + (t + 1) * vocabulary);
+    return rows;
+  }
+
+  ReadConfig read_config;
+  std::vector<int32_t> ids;
+};
+
+// Logits and taps of one case, and the greedy tokens that follow.
+inline void expect_case(const char* source_file, const char* name, Backend& device, ReadConfig read, double limit) {
+  const DecoderCase c(source_file, name, device, read);
+  const parts::Decoder net = c.network(c.config());
+  test::TapRecorder recorder;
+  if (c.fact("thin") == 1) {
+    const ObserverScope scope(recorder);
+    EXPECT_CLOSE(DecoderCase::logits(net, c.ids), c.golden.values("logits"), limit);
+    c.expect_taps(recorder, limit);
+  } else {
+    EXPECT_CLOSE(c.kept(DecoderCase::logits(net, c.ids), net.config.vocabulary), c.golden.values("logits"), limit);
+  }
+  EXPECT_CLOSE(c.kept(DecoderCase::logits(c.network(c.config(), false), c.ids), net.config.vocabulary), c.golden.values("logits"), limit);
+
+  const auto greedy = c.fact("greedy").get<std::vector<int32_t>>();
+  parts::DecoderState state = net.start(int64_t(c.ids.size() + greedy.size()), DType::f32);
+  std::vector<int32_t> feed = c.ids, made;
+  while (made.size() < greedy.size()) {
+    Tensor hidden;
+    for (size_t begin = 0; begin < feed.size(); begin += size_t(parts::Decoder::chunk)) {
+      const auto part = std::span<const int32_t>(feed).subspan(begin).first(std::min(feed.size() - begin, size_t(parts::Decoder::chunk)));
+      hidden = net.hidden(part, state, state.length + int64_t(feed.size() - begin));
+    }
+    const std::vector<float> last = net.logits(hidden.slice(0, hidden.size(0) - 1, hidden.size(0))).to_vector();
+    made.push_back(int32_t(std::max_element(last.begin(), last.end()) - last.begin()));
+    feed = {made.back()};
+  }
+  EXPECT_EQ(made, greedy);
+}
+
+// Each key changed alone gives what the reference gives.
+inline void expect_keys(const char* source_file, Backend& device, ReadConfig read, double limit) {
+  const DecoderCase c(source_file, "perturbed", device, read);
+  EXPECT_CLOSE(DecoderCase::logits(c.network(c.config()), c.ids), c.golden.values("base"), limit);
+  int i = 0;
+  for (const auto& change : c.fact("changes")) {
+    SCOPED_TRACE(change.dump());
+    nlohmann::json changed = c.config_json;
+    changed[change["key"].get<std::string>()] = change["value"];
+    // What the reference derives from the changed key when it writes config.json.
+    const std::string key = change["key"];
+    if (key == "num_key_value_heads" && change["value"].is_null()) changed["num_key_value_heads"] = nullptr;
+    if (key == "use_sliding_window" || key == "sliding_window" || key == "max_window_layers" || key == "num_hidden_layers")
+      changed.erase("layer_types");
+    const Config json = Config::parse(changed.dump(), "config.json");
+    EXPECT_CLOSE(DecoderCase::logits(c.network(json), c.ids), c.golden.values(std::to_string(i++)), limit);
+  }
+}
+
+// However a text is fed, each position gets the same bits.
+inline void expect_same_bits_in_pieces(const char* source_file, const char* name, Backend& device, ReadConfig read) {
+  const DecoderCase c(source_file, name, device, read);
+  const parts::Decoder net = c.network(c.config());
+  const std::vector<float> whole = DecoderCase::logits(net, c.ids);
+  for (const int64_t step : {1, 2, 3, 7, 16}) EXPECT_TRUE(DecoderCase::logits(net, c.ids, step) == whole) << "pieces of " << step;
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,80 @@
+#include "models/decoder_model.h"
+
+#include <algorithm>
+
+namespace hearth::models {
+namespace {
+
+// Rows of logits that are in memory at once: each has the whole vocabulary.
+constexpr int64_t logit_rows = 64;
+
+class DecoderText final : public TextState {
+ public:
+  DecoderText(parts::DecoderState s, int64_t context) : state(std::move(s)), context_(context) {}
+
+  int64_t length() const override { return state.length; }
+  int64_t context() const override { return context_; }
+  int64_t bytes() const override {
+    int64_t sum = 0;
+    for (const nn::KvCache& layer : state.layers) sum += layer.bytes();
+    return sum;
+  }
+  bool shorten(int64_t length) override {
+    for (const nn::KvCache& layer : state.layers)
+      if (!layer.can_shorten(state.length, length)) return false;
+    state.length = std::min(state.length, length);
+    return true;
+  }
+
+  parts::DecoderState state;
+
+ private:
+  int64_t context_;
+};
+
+}  // namespace
+
+DecoderModel::DecoderModel(std::string family, const parts::DecoderConfig& config, const LanguageCheckpoint& checkpoint, Backend& device,
+                           const LoadRequest& request)
+    : family_(std::move(family)) {
+  LoadOptions options{.types = request.text.value_or(WeightTypes{}), .progress = request.progress};
+  options.types.in_place = true;
+  // Old exports keep the frequencies, which the config tells, and tied ones the output matrix a second time.
+  options.ignore = {"*.rotary_emb.inv_freq", "*.masked_bias", "*.attn.bias"};
+  if (config.tied) options.ignore.emplace_back("lm_head.weight");
+  Weights weights(checkpoint.tensors(), device, options);
+  net_.emplace(Scope(weights), config);
+  weights.finish();
+  report_ = {.name = "model",
+             .class_name = checkpoint.class_name(),
+             .files = checkpoint.files(),
+             .held = options.types.hold ? std::string(name_of(*options.types.hold)) : "as stored",
+             .factors = "f32",
+             .parameters = weights.report().parameters,
+             .bytes = weights.report().bytes_held,
+             .kept_wider = weights.report().kept_wider};
+  for (const auto& [name, info] : checkpoint.tensors()->list()) report_.stored[std::string(name_of(info.dtype))] += info.shape.numel();
+}
+
+std::unique_ptr<TextState> DecoderModel::start(int64_t context, DType cache) const {
+  return std::make_unique<DecoderText>(net_->start(context, cache), context);
+}
+
+void DecoderModel::feed(TextState& text, std::span<const int32_t> ids, int64_t from, const OnLogits& logits, const OnProgress& progress) {
+  parts::DecoderState& state = static_cast<DecoderText&>(text).state;
+  const int64_t count = int64_t(ids.size()), length = state.length + count;
+  if (length > text.context()) fail<UsageError>("{} tokens do not fit: the context has room for {}", length, text.context());
+  for (int64_t begin = 0; begin < count; begin += parts::Decoder::chunk) {
+    const int64_t end = std::min(count, begin + parts::Decoder::chunk);
+    const Tensor hidden = net_->hidden(ids.subspan(size_t(begin), size_t(end - begin)), state, length);
+    for (int64_t row = std::max(begin, from); row < end; row += logit_rows) {
+      const int64_t rows = std::min(logit_rows, end - row);
+      const Tensor y = net_->logits(hidden.slice(0, row - begin, row - begin + rows));
+      const int64_t V = y.size(1);
+      for (int64_t r = 0; r < rows; ++r) logits(row + r, {y.data<float>() + r * V, size_t(V)});
+    }
+    if (progress) progress({.phase = "prompt", .done = end, .total = count});
+  }
+}
+
+}  // namespace hearth::models

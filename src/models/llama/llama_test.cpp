@@ -1,0 +1,52 @@
+#include "models/llama/config.h"
+
+#include "models/decoder_case_test.h"
+
+namespace hearth::models::llama {
+namespace {
+
+BACKEND_TEST(llama, matches_reference_grouped) {
+  expect_case(__FILE__, "grouped", device, read_config, 4e-6);
+}  // observed 2.7e-7 reference, 5.4e-7 cpu
+BACKEND_TEST(llama, matches_reference_biased) {
+  expect_case(__FILE__, "biased", device, read_config, 3e-6);
+}  // observed 2.1e-7 reference, 3.8e-7 cpu
+BACKEND_TEST(llama, matches_reference_llama3) {
+  expect_case(__FILE__, "llama3", device, read_config, 4e-6);
+}  // observed 5.2e-7 reference, 6.2e-7 cpu
+BACKEND_TEST(llama, matches_reference_yarn) {
+  expect_case(__FILE__, "yarn", device, read_config, 4e-6);
+}  // observed 2.9e-7 reference, 5.5e-7 cpu
+BACKEND_TEST(llama, matches_reference_yarn_given) {
+  expect_case(__FILE__, "yarn_given", device, read_config, 4e-6);
+}  // observed 2.9e-7 reference, 5.8e-7 cpu
+BACKEND_TEST(llama, matches_reference_linear) {
+  expect_case(__FILE__, "linear", device, read_config, 3e-6);
+}  // observed 2.3e-7 reference, 4.3e-7 cpu
+BACKEND_TEST(llama, matches_reference_dynamic) {
+  expect_case(__FILE__, "dynamic", device, read_config, 3e-6);
+}  // observed 2.6e-7 reference, 4.6e-7 cpu
+BACKEND_TEST(llama, matches_reference_long) {
+  expect_case(__FILE__, "long", device, read_config, 5e-6);
+}  // observed 2.2e-7 reference, 7.4e-7 cpu
+BACKEND_TEST(llama, each_config_key_has_the_effect_of_the_reference) {
+  expect_keys(__FILE__, device, read_config, 4e-6);
+}  // observed 3.3e-7 reference, 5.8e-7 cpu
+BACKEND_TEST(llama, a_text_may_be_fed_in_any_pieces) { expect_same_bits_in_pieces(__FILE__, "grouped", device, read_config); }
+
+TEST(llama_config, what_is_not_built_is_refused_by_name) {
+  const auto read = [](const char* json) { return [json] { read_config(Config::parse(json, "config.json")); }; };
+  parts::expect_error<UnsupportedError>(read(R"({"rope_scaling": {"rope_type": "longrope", "factor": 2.0}})"),
+                                        {"rope_type", "longrope", "config.json"});
+  parts::expect_error<UnsupportedError>(read(R"({"hidden_act": "xielu"})"), {"hidden_act", "xielu"});
+  parts::expect_error<UnsupportedError>(read(R"({"partial_rotary_factor": 0.5})"), {"partial_rotary_factor"});
+  parts::expect_error<UnsupportedError>(read(R"({"attn_logit_softcapping": 50.0})"), {"attn_logit_softcapping"});
+  parts::expect_error<UnsupportedError>(read(R"({"rope_scaling": {"rope_type": "linear", "factor": 2.0, "twist": 1}})"), {"twist"});
+  parts::expect_error<WeightError>(read(R"({"num_attention_heads": 6, "hidden_size": 24, "num_key_value_heads": 4})"),
+                                   {"num_key_value_heads", "4", "6"});
+  parts::expect_error<WeightError>(read(R"({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}})"), {"low_freq_factor"});
+  parts::expect_error<WeightError>(read(R"({"rope_theta": -1.0})"), {"rope_theta", "-1"});
+}
+
+}  // namespace
+}  // namespace hearth::models::llama

@@ -1,0 +1,11 @@
+// What the config.json of a Qwen 3 checkpoint says.
+#pragma once
+
+#include "parts/decoder/config.h"
+
+namespace hearth::models::qwen3 {
+
+// Every key is read, declared to have no effect, or refused by name. Defaults are those of transformers' Qwen3Config.
+parts::DecoderConfig read_config(const Config& config);
+
+}  // namespace hearth::models::qwen3

@@ -1,0 +1,101 @@
+#include "parts/decoder/config.h"
+
+#include "parts/config_reading.h"
+
+namespace hearth::parts {
+
+DecoderConfig DecoderConfig::common(const Config& c, const DecoderConfig& defaults) {
+  refuse_null(c, {"hidden_act", "hidden_size", "intermediate_size", "max_position_embeddings", "num_attention_heads", "num_hidden_layers",
+                  "rms_norm_eps", "vocab_size"});
+  DecoderConfig d = defaults;
+  d.vocabulary = positive_integer(c, "vocab_size", defaults.vocabulary);
+  d.width = positive_integer(c, "hidden_size", defaults.width);
+  d.mlp_width = positive_integer(c, "intermediate_size", defaults.mlp_width);
+  d.layers = positive_integer(c, "num_hidden_layers", defaults.layers);
+  d.heads = positive_integer(c, "num_attention_heads", defaults.heads);
+  // Absent, it has the family's default; null means as many as there are heads.
+  d.groups =
+      is_null(c, "num_key_value_heads") ? d.heads : positive_integer(c, "num_key_value_heads", defaults.groups ? defaults.groups : d.heads);
+  if (d.heads % d.groups)
+    fail<WeightError>("{}: 'num_key_value_heads' = {} does not divide 'num_attention_heads' = {}", c.where(), d.groups, d.heads);
+  if (!c.has("head_dim") && defaults.head == 0 && d.width % d.heads)
+    fail<WeightError>("{}: 'num_attention_heads' = {} does not divide 'hidden_size' = {}", c.where(), d.heads, d.width);
+  d.head = positive_integer(c, "head_dim", defaults.head ? defaults.head : d.width / d.heads);
+  d.positions = positive_integer(c, "max_position_embeddings", defaults.positions);
+  d.activation = transformers_activation(c, "hidden_act", "silu");
+  d.eps = float(c.number("rms_norm_eps", double(defaults.eps)));
+  d.tied = c.boolean("tie_word_embeddings", defaults.tied);
+  d.windows.assign(size_t(d.layers), 0);
+  c.only_number("partial_rotary_factor", 1);
+  d.rotary = RotaryConfig::from(c, d.head, d.positions);
+
+  // Training, storage and bookkeeping; token ids and sampling are read elsewhere.
+  c.no_effect({"architectures", "attention_dropout", "auto_map", "bos_token_id", "dtype", "eos_token_id", "initializer_range",
+               "pad_token_id", "pretraining_tp", "torch_dtype", "transformers_version", "use_cache", "unsloth_fixed", "unsloth_version",
+               "name_or_path"});
+  c.no_effect({"return_dict",
+               "output_hidden_states",
+               "output_attentions",
+               "torchscript",
+               "use_bfloat16",
+               "chunk_size_feed_forward",
+               "finetuning_task",
+               "task_specific_params",
+               "problem_type",
+               "tokenizer_class",
+               "prefix",
+               "decoder_start_token_id",
+               "sep_token_id",
+               "begin_suppress_tokens",
+               "suppress_tokens",
+               "bad_words_ids",
+               "forced_bos_token_id",
+               "forced_eos_token_id",
+               "diversity_penalty",
+               "do_sample",
+               "early_stopping",
+               "encoder_no_repeat_ngram_size",
+               "exponential_decay_length_penalty",
+               "length_penalty",
+               "max_length",
+               "min_length",
+               "no_repeat_ngram_size",
+               "num_beam_groups",
+               "num_beams",
+               "num_return_sequences",
+               "output_scores",
+               "remove_invalid_values",
+               "repetition_penalty",
+               "return_dict_in_generate",
+               "temperature",
+               "tf_legacy_loss",
+               "top_k",
+               "top_p",
+               "typical_p",
+               "id2label",
+               "label2id"});
+  for (const char* key : {"is_encoder_decoder", "add_cross_attention", "tie_encoder_decoder"}) c.only(key, false);
+  c.no_effect({"is_decoder"});
+  c.only_null("cross_attention_hidden_size");
+  if (c.has("pruned_heads") && c.dump("pruned_heads") != "{}")
+    fail<UnsupportedError>("{}: 'pruned_heads' = {} is not supported", c.where(), c.dump("pruned_heads"));
+  return d;
+}
+
+void read_layer_windows(const Config& c, DecoderConfig& d) {
+  const bool used = c.boolean("use_sliding_window", false);
+  const int64_t window = used && !is_null(c, "sliding_window") ? positive_integer(c, "sliding_window", 4096) : 0;
+  c.no_effect({"sliding_window"});
+  const int64_t full_layers = c.integer("max_window_layers", 28);
+  const std::vector<std::string> types = c.texts("layer_types", {{}});
+  if (!types.empty() && int64_t(types.size()) != d.layers)
+    fail<WeightError>("{}: 'layer_types' names {} layers, 'num_hidden_layers' = {}", c.where(), types.size(), d.layers);
+  for (int64_t i = 0; i < d.layers; ++i) {
+    const std::string type = types.empty() ? (window && i >= full_layers ? "sliding_attention" : "full_attention") : types[size_t(i)];
+    if (type != "full_attention" && type != "sliding_attention")
+      fail<UnsupportedError>("{}: the layer type \"{}\" is not supported, only full_attention and sliding_attention", c.where(), type);
+    d.windows[size_t(i)] = type == "sliding_attention" ? window : 0;
+  }
+}
+
+}  // namespace hearth::parts

@@ -1,0 +1,31 @@
+// What the config.json of a decoder-only language model of Llama's build says.
+#pragma once
+
+#include "parts/decoder/rotary.h"
+
+namespace hearth::parts {
+
+struct DecoderConfig {
+  int64_t vocabulary = 32000, width = 4096, mlp_width = 11008,
+          layers = 32;                          // vocab_size, hidden_size, intermediate_size, num_hidden_layers
+  int64_t heads = 32, groups = 32, head = 128;  // num_attention_heads, num_key_value_heads, head_dim
+  int64_t positions = 2048;                     // max_position_embeddings
+  Activation activation = Activation::silu;
+  float eps = 1e-6f;  // rms_norm_eps
+  bool tied = false;  // tie_word_embeddings: the output matrix is the embedding table
+  bool qkv_bias = false, o_bias = false, mlp_bias = false;
+  bool qk_norm = false;          // RMSNorm over each head of q and k (Qwen 3)
+  std::vector<int64_t> windows;  // per layer: a query sees so many keys; 0: all
+  RotaryConfig rotary;
+  RotaryPairs pairs = RotaryPairs::halves;
+
+  // The keys that all these families have in common, with the defaults of `defaults`; the family reads its own and calls finish().
+  static DecoderConfig common(const Config& config, const DecoderConfig& defaults);
+
+  bool operator==(const DecoderConfig&) const = default;
+};
+
+// use_sliding_window, sliding_window, max_window_layers and layer_types as Qwen's configs have them.
+void read_layer_windows(const Config& config, DecoderConfig& d);
+
+}  // namespace hearth::parts

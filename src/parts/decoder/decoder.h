@@ -1,0 +1,78 @@
+// A decoder-only transformer of Llama's build (Touvron et al. 2023): pre-norm, rotary positions, grouped queries, SwiGLU. Mistral adds a
+// window, Qwen 2 biases, Qwen 3 norms of queries and keys. Reference: transformers, modeling_llama.py and its siblings.
+#pragma once
+
+#include <span>
+
+#include "nn/kv_cache.h"
+#include "nn/layers.h"
+#include "parts/decoder/config.h"
+
+namespace hearth::parts {
+
+// Cosines and sines of the positions at hand, and which numbers they turn.
+struct RotaryTable {
+  Tensor table;  // [T, 2, R/2]
+  RotaryPairs pairs;
+};
+
+// x [T, C] at positions first … first + T − 1, residual [T, C] → [T, C]
+struct DecoderAttention {
+  DecoderAttention(const Scope& w, const DecoderConfig& config);
+  Tensor operator()(const Tensor& x, const Tensor& residual, const RotaryTable& rotary, nn::KvCache& cache, int64_t first) const;
+
+  nn::Linear q_proj;                          // [N·D, C]
+  nn::Linear k_proj, v_proj;                  // [G·D, C]
+  nn::Linear o_proj;                          // [C, N·D]
+  std::optional<nn::RmsNorm> q_norm, k_norm;  // [D]
+  int64_t heads, groups, head;
+};
+
+// down(act(gate(x)) · up(x)) + residual.   x, residual [T, C] → [T, C]
+struct DecoderMlp {
+  DecoderMlp(const Scope& w, const DecoderConfig& config);
+  Tensor operator()(const Tensor& x, const Tensor& residual) const;
+
+  nn::Linear gate_proj, up_proj, down_proj;
+  Activation activation;
+};
+
+struct DecoderLayer {
+  DecoderLayer(const Scope& w, const DecoderConfig& config);
+  Tensor operator()(const Tensor& x, const RotaryTable& rotary, nn::KvCache& cache, int64_t first) const;
+
+  nn::RmsNorm input_layernorm;
+  DecoderAttention self_attn;
+  nn::RmsNorm post_attention_layernorm;
+  DecoderMlp mlp;
+  std::string path;
+};
+
+// What one text has left behind: nothing of it is in the network.
+struct DecoderState {
+  std::vector<nn::KvCache> layers;
+  int64_t length = 0;  // positions stored
+};
+
+struct Decoder {
+  static constexpr int64_t chunk = 512;  // positions that go through the network together
+
+  Decoder(const Scope& w, const DecoderConfig& config);
+
+  // Room for a text of `context` positions.
+  DecoderState start(int64_t context, DType cache) const;
+  // The next tokens of the text → their hidden states after the last norm [T, C]. At most `chunk` of them; `length`: positions that the
+  // text will have when all that is being fed is (of importance to rotary positions that stretch with it). UsageError for an id outside of
+  // the vocabulary.
+  Tensor hidden(std::span<const int32_t> ids, DecoderState& state, int64_t length) const;
+  // hidden [T, C] → logits [T, V]
+  Tensor logits(const Tensor& hidden) const { return ops::linear(hidden, lm_head); }
+
+  DecoderConfig config;
+  nn::Embedding embed_tokens;
+  std::vector<DecoderLayer> layers;
+  nn::RmsNorm norm;
+  Weight lm_head;  // [V, C]; the embedding table where these are tied
+};
+
+}  // namespace hearth::parts

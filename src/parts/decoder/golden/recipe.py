@@ -1,0 +1,94 @@
+"""What the recipes of the decoder families share: src/models/{llama,mistral,qwen2,qwen3}/golden/make.py.
+
+A case is a config, token ids and how many tokens to go on greedily: <name>.safetensors has the logits of every position (of every k-th, where
+there are many), taps of the layers, and in its facts the config.json and the greedy tokens. Networks run in float64 with name-derived
+weights; transformers computes norms' statistics, angles and softmax in float32 all the same.
+"""
+import json
+import sys
+from pathlib import Path
+
+import torch
+import transformers
+
+sys.path.insert(0, str(Path(__file__).parents[4] / "tools"))
+import golden  # noqa: E402
+import name_weights  # noqa: E402
+
+torch.set_default_dtype(torch.float64)
+VERSIONS = f"transformers {transformers.__version__}, torch {torch.__version__}"
+
+
+def tokens(count, vocabulary, seed=1):
+    """The ids of a text: a fixed sequence without structure."""
+    ids, state = [], seed
+    for _ in range(count):
+        state = (state * 1103515245 + 12345) % 2**31
+        ids.append((state >> 8) % vocabulary)
+    return ids
+
+
+def network(cls, config):
+    config._attn_implementation = "eager"
+    net = cls(config).float().eval()
+    name_weights.fill(net)
+    if config.tie_word_embeddings:  # one tensor of two names: it has the embedding's
+        with torch.no_grad():
+            name = "model.embed_tokens.weight"
+            net.state_dict()[name].copy_(torch.from_numpy(name_weights.tensor(name, tuple(net.state_dict()[name].shape))))
+    return net.double()
+
+
+def tapped(name):
+    return name in ("model.embed_tokens", "model.norm") or name.startswith("model.layers.") and name.split(".")[-1].isdigit()
+
+
+def logits(net, ids):
+    with torch.no_grad():
+        return net(torch.tensor([ids])).logits[0].float().numpy()
+
+
+def greedy(net, ids, count):
+    """The next `count` tokens, each by the largest logit of a run over all that is there; no cache. And the smallest lead of a first over a second."""
+    out, lead, state = [], float("inf"), None
+    with torch.no_grad():
+        feed = torch.tensor([ids])
+        for _ in range(count):
+            y = net(feed, past_key_values=state, use_cache=True)
+            state = y.past_key_values
+            best = y.logits[0, -1].topk(2)
+            lead = min(lead, float(best.values[0] - best.values[1]))
+            out.append(int(best.indices[0]))
+            feed = torch.tensor([[out[-1]]])
+    return out, lead
+
+
+def config_json(net):
+    net.config.architectures = [type(net).__name__]
+    return json.loads(net.config.to_json_string(use_diff=False))
+
+
+def case(folder, name, cls, config, ids, continue_for=0, thin=1, json_config=None):
+    net = network(cls, config)
+    tap = golden.Taps(net, tapped)
+    y = logits(net, ids)
+    taps = dict(tap.arrays)
+    more, lead = greedy(net, ids, continue_for) if continue_for else ([], 0)
+    if continue_for:
+        print(f"  {name}: smallest lead of a greedy token {lead:.2e}")
+    golden.save(folder, name, {"logits": y[::thin], **taps}, json_config or config_json(net), VERSIONS, ids=ids, factor=1.0, thin=thin, greedy=more)
+
+
+def perturbed(folder, cls, config_cls, base, ids, changes):
+    """One base configuration with one key changed at a time."""
+    net = network(cls, config_cls(**base))
+    y = logits(net, ids)
+    arrays, told = {"base": y}, []
+    for key, values in changes.items():
+        for value in values:
+            other = network(cls, config_cls(**{**base, key: value}))
+            z = logits(other, ids)
+            arrays[f"{len(told)}"] = z
+            told.append({"key": key, "value": value, "same": golden.same(z, y)})
+            print("  same" if told[-1]["same"] else "  other", key, value)
+    golden.save(folder, "perturbed", arrays, config_json(net), VERSIONS, changes=told, ids=ids, factor=1.0)

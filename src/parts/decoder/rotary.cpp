@@ -1,0 +1,128 @@
+#include "parts/decoder/rotary.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "parts/config_reading.h"
+
+namespace hearth::parts {
+namespace {
+
+double positive(const Config& c, const std::string& key, std::optional<double> otherwise = {}) {
+  const double value = c.number(key, otherwise);
+  if (!(value > 0) || !std::isfinite(value)) fail<WeightError>("{}: '{}' = {}, needed more than 0", c.where(), key, value);
+  return value;
+}
+
+// A factor that is 0 or absent means the default, as the reference reads it.
+double number_or(const Config& c, const std::string& key, double otherwise) {
+  const double value = c.number(key, 0.0);
+  return value != 0 ? value : otherwise;
+}
+
+double yarn_scale(double factor, double weight = 1) { return factor <= 1 ? 1 : 0.1 * weight * std::log(factor) + 1; }
+
+void read_scaling(const Config& c, RotaryConfig& r) {
+  using Kind = RotaryConfig::Kind;
+  const std::string type = c.has("rope_type") ? c.text("rope_type") : c.text("type", "default");
+  if (c.has("type") && c.has("rope_type") && c.text("type") != type)
+    fail<WeightError>("{}: 'type' = \"{}\" and 'rope_type' = \"{}\" contradict each other", c.where(), c.text("type"), type);
+  if (type == "default") return c.no_effect({"factor"});
+  r.factor = positive(c, "factor");
+  if (type == "linear") {
+    r.kind = Kind::linear;
+  } else if (type == "dynamic") {
+    r.kind = Kind::dynamic;
+    c.no_effect({"original_max_position_embeddings"});  // the reference takes max_position_embeddings
+  } else if (type == "llama3") {
+    r.kind = Kind::llama3;
+    r.low = positive(c, "low_freq_factor");
+    r.high = positive(c, "high_freq_factor");
+    r.original_positions = positive(c, "original_max_position_embeddings");
+    if (r.high <= r.low)
+      fail<WeightError>("{}: 'high_freq_factor' = {} needs to be more than 'low_freq_factor' = {}", c.where(), r.high, r.low);
+  } else if (type == "yarn") {
+    r.kind = Kind::yarn;
+    r.fast = number_or(c, "beta_fast", 32);
+    r.slow = number_or(c, "beta_slow", 1);
+    r.truncate = c.boolean("truncate", true);
+    r.original_positions = number_or(c, "original_max_position_embeddings", double(r.positions));
+    const double weight = c.number("mscale", 0.0), weight_all = c.number("mscale_all_dim", 0.0);
+    const double natural =
+        weight != 0 && weight_all != 0 ? yarn_scale(r.factor, weight) / yarn_scale(r.factor, weight_all) : yarn_scale(r.factor);
+    r.attention_factor = c.number("attention_factor", natural);
+  } else {
+    fail<UnsupportedError>("{}: 'rope_type' = \"{}\" is not supported, only default, linear, dynamic, yarn and llama3", c.where(), type);
+  }
+}
+
+}  // namespace
+
+RotaryConfig RotaryConfig::from(const Config& c, int64_t size_, int64_t positions_) {
+  RotaryConfig r;
+  r.size = size_;
+  r.positions = positions_;
+  r.theta = positive(c, "rope_theta", 10000.0);
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    if (!c.has(key)) continue;
+    const Config scaling = c.object(key);
+    if (scaling.has("rope_theta")) r.theta = positive(scaling, "rope_theta");
+    scaling.only_number("partial_rotary_factor", 1);
+    read_scaling(scaling, r);
+    scaling.finish();
+  }
+  if (size_ % 2 != 0) fail<WeightError>("{}: a head of {} numbers cannot be turned in pairs", c.where(), size_);
+  return r;
+}
+
+std::vector<float> RotaryConfig::frequencies(int64_t length) const {
+  const double dim = double(size);
+  double base = theta;
+  if (kind == Kind::dynamic) {
+    const double seen = double(std::max(length, positions));
+    base *= std::pow(factor * seen / double(positions) - (factor - 1), dim / (dim - 2));
+  }
+  std::vector<float> frequency;
+  for (int64_t i = 0; i < size / 2; ++i) frequency.push_back(1.0f / float(std::pow(float(base), float(2 * i) / float(size))));
+
+  if (kind == Kind::linear)
+    for (float& f : frequency) f /= float(factor);
+  if (kind == Kind::llama3)
+    for (float& f : frequency) {
+      const double wavelength = 2 * M_PI / double(f);
+      if (wavelength < original_positions / high) continue;
+      const double smooth = (original_positions / wavelength - low) / (high - low);
+      f = wavelength > original_positions / low ? f / float(factor) : float((1 - smooth) * double(f) / factor + smooth * double(f));
+    }
+  if (kind == Kind::yarn) {
+    const auto turns = [&](double rotations) {
+      return dim * std::log(original_positions / (rotations * 2 * M_PI)) / (2 * std::log(theta));
+    };
+    double begin = turns(fast), end = turns(slow);
+    if (truncate) begin = std::floor(begin), end = std::ceil(end);
+    begin = std::max(begin, 0.0), end = std::min(end, dim - 1);
+    if (begin == end) end += 0.001;
+    for (size_t i = 0; i < frequency.size(); ++i) {
+      const float ramp = std::clamp(float((double(i) - begin) / (end - begin)), 0.0f, 1.0f), plain = frequency[i];
+      frequency[i] = plain / float(factor) * ramp + plain * (1 - ramp);
+    }
+  }
+  for (size_t i = 0; i < divisors.size(); ++i) frequency[i] /= divisors[i];
+  return frequency;
+}
+
+Tensor RotaryConfig::table(Backend& backend, int64_t first, int64_t count, int64_t length) const {
+  const std::vector<float> frequency = frequencies(length);
+  const int64_t half = size / 2;
+  std::vector<float> values(size_t(2 * count * half));
+  if (!backend.computes()) return Tensor::empty(backend, {count, 2, half});
+  for (int64_t t = 0; t < count; ++t)
+    for (int64_t i = 0; i < half; ++i) {
+      const float angle = frequency[size_t(i)] * float(first + t);
+      values[size_t(2 * t * half + i)] = std::cos(angle) * float(attention_factor);
+      values[size_t((2 * t + 1) * half + i)] = std::sin(angle) * float(attention_factor);
+    }
+  return Tensor::from(backend, {count, 2, half}, values);
+}
+
+}  // namespace hearth::parts

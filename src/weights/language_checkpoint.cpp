@@ -1,0 +1,35 @@
+#include "weights/language_checkpoint.h"
+
+#include "core/error.h"
+
+namespace hearth {
+
+namespace fs = std::filesystem;
+
+bool LanguageCheckpoint::is_one(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path / "config.json", error) && !fs::exists(path / "model_index.json", error);
+}
+
+LanguageCheckpoint LanguageCheckpoint::open(const fs::path& root, const std::string& variant) {
+  std::error_code error;
+  const fs::file_status status = fs::status(root, error);
+  if (!fs::exists(status)) fail<IoError>("{}: no such file or folder", root.string());
+  if (!fs::is_directory(status)) fail<IoError>("{}: not a folder, needed one with config.json", root.string());
+  if (!fs::exists(root / "config.json", error))
+    fail<IoError>("{}: has no config.json, which the folder of a language model needs", root.string());
+
+  LanguageCheckpoint c;
+  c.root_ = root;
+  c.config_ = Config::load(root / "config.json");
+  c.model_type_ = c.config_.text("model_type", "");
+  const std::vector<std::string> classes = c.config_.texts("architectures", {{}});
+  c.class_name_ = classes.empty() ? "" : classes[0];
+  if (c.model_type_.empty()) fail<WeightError>("{}: names no 'model_type'", c.config_.where());
+  const WeightFiles files = choose_weight_files(root, variant);
+  for (const fs::path& file : files.files) c.files_.push_back(file.lexically_relative(root).string());
+  c.tensors_ = open_weight_files(files);
+  return c;
+}
+
+}  // namespace hearth

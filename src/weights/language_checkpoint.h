@@ -1,0 +1,34 @@
+// LanguageCheckpoint: a language model as its makers publish it: a folder with config.json and safetensors, whole or in shards.
+#pragma once
+
+#include <filesystem>
+
+#include "core/config.h"
+#include "weights/checkpoint_files.h"
+
+namespace hearth {
+
+class LanguageCheckpoint {
+ public:
+  // IoError for a folder that is missing, empty or without config.json, and for weights that cannot be read; errors of
+  // weights/checkpoint_files.h.
+  static LanguageCheckpoint open(const std::filesystem::path& path, const std::string& variant = {});
+  // Whether `path` looks like one: a folder with config.json and no model_index.json.
+  static bool is_one(const std::filesystem::path& path);
+
+  const std::filesystem::path& root() const { return root_; }
+  const Config& config() const { return config_; }
+  const std::string& model_type() const { return model_type_; }  // "llama"
+  const std::string& class_name() const { return class_name_; }  // "LlamaForCausalLM"
+  const std::shared_ptr<TensorSource>& tensors() const { return tensors_; }
+  const std::vector<std::string>& files() const { return files_; }  // of the tensors, relative to the root
+
+ private:
+  std::filesystem::path root_;
+  Config config_;
+  std::string model_type_, class_name_;
+  std::shared_ptr<TensorSource> tensors_;
+  std::vector<std::string> files_;
+};
+
+}  // namespace hearth
