@@ -112,8 +112,23 @@ inline int two_bits(const uint8_t* bytes, int i) { return bytes[i / 128 * 32 + i
 // Fields of 1 bit of 256 values: the first 32 are the lowest bits of 32 bytes, and so on upwards.
 inline int high_bit(const uint8_t* bytes, int i) { return bytes[i % 32] >> (i / 32) & 1; }
 
+// The same fields, into bytes that are still zero there.
+template <int run> void set_nibble(uint8_t* bytes, int i, int q) {
+  uint8_t& byte = bytes[i / (2 * run) * run + i % run];
+  byte = uint8_t(byte | (i % (2 * run) < run ? q : q << 4));
+}
+inline void set_two_bits(uint8_t* bytes, int i, int q) {
+  uint8_t& byte = bytes[i / 128 * 32 + i % 32];
+  byte = uint8_t(byte | q << (i % 128 / 32 * 2));
+}
+inline void set_high_bit(uint8_t* bytes, int i, int q) { bytes[i % 32] = uint8_t(bytes[i % 32] | q << (i / 32)); }
+
 // q3_k: the scale of values 16j … 16j + 15, 32 too large.
 inline int q3_k_scale(const uint8_t* scales, int j) { return nibble<8>(scales, j) | (scales[8 + j % 4] >> (j / 4 * 2) & 3) << 4; }
+inline void set_q3_k_scale(uint8_t* scales, int j, int q) {
+  set_nibble<8>(scales, j, q & 15);
+  scales[8 + j % 4] = uint8_t(scales[8 + j % 4] | q >> 4 << (j / 4 * 2));
+}
 // q4_k, q5_k: scale and minimum of values 32j … 32j + 31.
 struct ScaleAndMinimum {
   int scale, minimum;
@@ -122,9 +137,23 @@ inline ScaleAndMinimum q4_k_scale(const uint8_t* s, int j) {
   if (j < 4) return {s[j] & 63, s[j + 4] & 63};
   return {(s[j + 4] & 15) | s[j - 4] >> 6 << 4, s[j + 4] >> 4 | s[j] >> 6 << 4};
 }
+inline void set_q4_k_scale(uint8_t* s, int j, ScaleAndMinimum q) {
+  if (j < 4) {
+    s[j] = uint8_t(s[j] | q.scale);
+    s[j + 4] = uint8_t(s[j + 4] | q.minimum);
+  } else {
+    s[j + 4] = uint8_t((q.scale & 15) | (q.minimum & 15) << 4);
+    s[j - 4] = uint8_t(s[j - 4] | q.scale >> 4 << 6);
+    s[j] = uint8_t(s[j] | q.minimum >> 4 << 6);
+  }
+}
 // iq4_xs: the scale of values 32j … 32j + 31, 32 too large.
 inline int iq4_xs_scale(const Iq4Xs& b, int j) {
   return (b.scales_l[j / 2] >> (j % 2 * 4) & 15) | ((b.scales_h[j / 4] >> (j % 4 * 2) & 3) << 4);
+}
+inline void set_iq4_xs_scale(Iq4Xs& b, int j, int q) {
+  b.scales_l[j / 2] = uint8_t(b.scales_l[j / 2] | (q & 15) << (j % 2 * 4));
+  b.scales_h[j / 4] = uint8_t(b.scales_h[j / 4] | q >> 4 << (j % 4 * 2));
 }
 
 }  // namespace hearth::blocks

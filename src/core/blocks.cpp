@@ -113,15 +113,6 @@ template <class B, class F> void for_each_block(const std::byte* x, int64_t valu
   }
 }
 
-void encode_q8_0(const float* x, std::byte* y) {
-  float largest = 0;
-  for (int i = 0; i < 32; ++i) largest = std::max(largest, std::abs(x[i]));
-  const float d = largest / 127, inverse = d != 0 ? 1 / d : 0;
-  const uint16_t bits = f32_to_f16(d);
-  std::memcpy(y, &bits, sizeof bits);
-  for (int i = 0; i < 32; ++i) y[2 + i] = std::byte(int8_t(std::round(x[i] * inverse)));
-}
-
 }  // namespace
 }  // namespace blocks
 
@@ -137,11 +128,6 @@ int64_t non_finite_in_blocks(DType dtype, const std::byte* x, int64_t values) {
     blocks::for_each_block<B>(x, values, [&](const B& block, int64_t) { count += blocks::non_finite(block); });
     return count;
   });
-}
-
-void encode_blocks(DType dtype, const float* x, int64_t values, std::byte* y) {
-  if (dtype != DType::q8_0) fail<UnsupportedError>("blocks: {} cannot be encoded", name_of(dtype));
-  for (int64_t i = 0; i < values; i += 32) blocks::encode_q8_0(x + i, y + i / 32 * 34);
 }
 
 }  // namespace hearth

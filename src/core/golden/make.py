@@ -32,8 +32,19 @@ HALVES = {
 }
 
 
+def numbers(count):
+    """Weights-like: many small, few large, another size in every 32; then zeros, a constant and one value among zeros."""
+    x = random_bytes(4 * count, seed=99).view("<i4").astype(np.float32) * np.float32(2**-31)
+    x = x * x * x * np.exp2(np.repeat(np.arange(count // 32) % 24 - 20, 32)).astype(np.float32)
+    special = np.zeros((3, 256), np.float32)
+    special[1] = -0.375
+    special[2, ::32] = 0.5
+    return np.concatenate([x, special.ravel()])
+
+
 def main():
     out = {}
+    x = numbers(256 * 500)
     for kind, halves in HALVES.items():
         values, size = GGML_QUANT_SIZES[kind]
         blocks = random_bytes(BLOCKS * size, seed=int(kind)).reshape(BLOCKS, size)
@@ -45,6 +56,11 @@ def main():
         decoded = gguf.quants.dequantize(blocks, kind).astype("<f4")
         assert decoded.shape == (BLOCKS, values) and np.isfinite(decoded).all()
         out[kind.name.lower()] = {"decoded": hashlib.sha256(decoded.tobytes()).hexdigest()}
+        try:
+            encoded = gguf.quants.quantize(x.reshape(-1, 256), kind)
+            out[kind.name.lower()]["encoded"] = hashlib.sha256(encoded.tobytes()).hexdigest()
+        except NotImplementedError:
+            pass  # the package has no quantizer of this type
     path = pathlib.Path(__file__).parent / "blocks.json"
     path.write_text(json.dumps(out, indent=1) + "\n")
 

@@ -1,0 +1,32 @@
+// Scales and codes for the block types whose 256 values share scales of scales: found by search, least squares weighted by
+// √(σ² + x²), σ the root mean square of the run, as large weights matter more.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace hearth::blocks {
+
+// value = d · scale · code, for runs of `run` values.
+template <int run> struct ScaledFit {
+  uint16_t d = 0;  // binary16
+  std::array<int, 256 / run> scales{};
+  std::array<int8_t, 256> codes{};
+};
+// code in [−most, most), scale in [−most_scale, most_scale).
+template <int run> ScaledFit<run> fit_scaled(const float* x, int most, int most_scale);
+
+// value = d · scale · code − dmin · minimum, for runs of `run` values.
+template <int run> struct OffsetFit {
+  uint16_t d = 0, dmin = 0;  // binary16
+  std::array<int, 256 / run> scales{}, minima{};
+  std::array<uint8_t, 256> codes{};
+};
+// code in [0, most], scale and minimum in [0, most_scale].
+template <int run> OffsetFit<run> fit_offset(const float* x, int most, int most_scale);
+
+extern template ScaledFit<16> fit_scaled<16>(const float*, int, int);
+extern template OffsetFit<16> fit_offset<16>(const float*, int, int);
+extern template OffsetFit<32> fit_offset<32>(const float*, int, int);
+
+}  // namespace hearth::blocks

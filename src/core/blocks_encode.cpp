@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/block_fit.h"
+#include "core/block_layouts.h"
+#include "core/blocks.h"
+
+namespace hearth {
+namespace blocks {
+namespace {
+
+// The types of 32 values follow the reference operation by operation, down to how it rounds: the bits are the same.
+
+float inverse(float d) {
+  const float i = 1 / d;
+  return std::isfinite(i) ? i : 0;
+}
+
+float extreme(const float* x) {  // the first of the largest magnitude, with its sign
+  return *std::max_element(x, x + 32, [](float a, float b) { return std::abs(a) < std::abs(b); });
+}
+
+int truncated(float x, int most) { return std::clamp(int(x), 0, most); }
+
+void encode(const float* x, Q40& b) {
+  const float d = extreme(x) / -8, by = inverse(d);
+  b.d = f32_to_f16(d);
+  for (int i = 0; i < 32; ++i) set_nibble<16>(b.qs, i, truncated(x[i] * by + 8.5f, 15));
+}
+
+void encode(const float* x, Q41& b) {
+  const auto [least, most] = std::minmax_element(x, x + 32);
+  const float d = (*most - *least) / 15, by = inverse(d);
+  b.d = f32_to_f16(d);
+  b.m = f32_to_f16(*least);
+  for (int i = 0; i < 32; ++i) set_nibble<16>(b.qs, i, truncated((x[i] - *least) * by + 0.5f, 15));
+}
+
+template <class B> void set_five_bits(B& b, int i, int q) {
+  set_nibble<16>(b.qs, i, q & 15);
+  b.qh[i / 8] = uint8_t(b.qh[i / 8] | q >> 4 << i % 8);
+}
+
+void encode(const float* x, Q50& b) {
+  const float d = extreme(x) / -16, by = inverse(d);
+  b.d = f32_to_f16(d);
+  for (int i = 0; i < 32; ++i) set_five_bits(b, i, truncated(x[i] * by + 16.5f, 31));
+}
+
+void encode(const float* x, Q51& b) {
+  const auto [least, most] = std::minmax_element(x, x + 32);
+  const float d = (*most - *least) / 31, by = inverse(d);
+  b.d = f32_to_f16(d);
+  b.m = f32_to_f16(*least);
+  for (int i = 0; i < 32; ++i) set_five_bits(b, i, truncated((x[i] - *least) * by + 0.5f, 31));
+}
+
+void encode(const float* x, Q80& b) {
+  const float d = std::abs(extreme(x)) / 127, by = inverse(d);
+  b.d = f32_to_f16(d);
+  for (int i = 0; i < 32; ++i) b.qs[i] = int8_t(std::round(x[i] * by));
+}
+
+void encode(const float* x, Mxfp4& b) {
+  const float largest = std::abs(extreme(x));
+  b.e = largest > 0 ? uint8_t(std::max(std::ilogb(largest) - 2 + 127, 0)) : uint8_t(0);
+  const float half_scale = std::ldexp(1.0f, int(b.e) - 128);
+  for (int i = 0; i < 32; ++i) {
+    const auto error = [&](int8_t code) { return std::abs(half_scale * float(code) - x[i]); };
+    set_nibble<16>(b.qs, i, int(std::ranges::min_element(e2m1_codes, {}, error) - e2m1_codes));
+  }
+}
+
+// The types of 256 values.
+
+void encode(const float* x, Q2K& b) {
+  const OffsetFit<16> fit = fit_offset<16>(x, 3, 15);
+  b.d = fit.d;
+  b.dmin = fit.dmin;
+  for (int j = 0; j < 16; ++j) b.scales[j] = uint8_t(fit.scales[size_t(j)] | fit.minima[size_t(j)] << 4);
+  for (int i = 0; i < 256; ++i) set_two_bits(b.qs, i, fit.codes[size_t(i)]);
+}
+
+void encode(const float* x, Q3K& b) {
+  const ScaledFit<16> fit = fit_scaled<16>(x, 4, 32);
+  b.d = fit.d;
+  for (int j = 0; j < 16; ++j) set_q3_k_scale(b.scales, j, fit.scales[size_t(j)] + 32);
+  for (int i = 0; i < 256; ++i) {
+    const int q = fit.codes[size_t(i)] + 4;
+    set_two_bits(b.qs, i, q & 3);
+    set_high_bit(b.qh, i, q >> 2);
+  }
+}
+
+template <class B> void set_scales(const OffsetFit<32>& fit, B& b) {
+  b.d = fit.d;
+  b.dmin = fit.dmin;
+  for (int j = 0; j < 8; ++j) set_q4_k_scale(b.scales, j, {fit.scales[size_t(j)], fit.minima[size_t(j)]});
+}
+
+void encode(const float* x, Q4K& b) {
+  const OffsetFit<32> fit = fit_offset<32>(x, 15, 63);
+  set_scales(fit, b);
+  for (int i = 0; i < 256; ++i) set_nibble<32>(b.qs, i, fit.codes[size_t(i)]);
+}
+
+void encode(const float* x, Q5K& b) {
+  const OffsetFit<32> fit = fit_offset<32>(x, 31, 63);
+  set_scales(fit, b);
+  for (int i = 0; i < 256; ++i) {
+    set_nibble<32>(b.qs, i, fit.codes[size_t(i)] & 15);
+    set_high_bit(b.qh, i, fit.codes[size_t(i)] >> 4);
+  }
+}
+
+void encode(const float* x, Q6K& b) {
+  const ScaledFit<16> fit = fit_scaled<16>(x, 32, 128);
+  b.d = fit.d;
+  for (int j = 0; j < 16; ++j) b.scales[j] = int8_t(fit.scales[size_t(j)]);
+  for (int i = 0; i < 256; ++i) {
+    const int q = fit.codes[size_t(i)] + 32;
+    set_nibble<64>(b.ql, i, q & 15);
+    set_two_bits(b.qh, i, q >> 4);
+  }
+}
+
+template <class B>
+concept Encodable = requires(const float* x, B& b) {
+  encode(x, b);
+};
+
+}  // namespace
+}  // namespace blocks
+
+void encode_blocks(DType dtype, const float* x, int64_t values, std::byte* y) {
+  blocks::with_layout(dtype, [&]<class B>() {
+    if constexpr (blocks::Encodable<B>) {
+      for (int64_t i = 0; i < values / B::values; ++i) {
+        B block{};
+        blocks::encode(x + i * B::values, block);
+        std::memcpy(y + i * int64_t(sizeof block), &block, sizeof block);
+      }
+    } else {
+      fail<UnsupportedError>("blocks: {} can be read, but not written", name_of(dtype));
+    }
+  });
+}
+
+}  // namespace hearth
