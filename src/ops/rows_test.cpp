@@ -1,5 +1,7 @@
 // Products with weights that are held in place.
 #include <cmath>
+#include <cstring>
+#include <random>
 
 #include "core/blocks.h"
 #include "ops/matmul.h"
@@ -12,13 +14,41 @@ namespace {
 
 using test::Random;
 
-constexpr DType held[] = {DType::f32, DType::f16, DType::bf16, DType::q8_0};
+// clang-format off
+constexpr DType held[] = {DType::f32, DType::f16, DType::bf16, DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q8_0, DType::q2_k,
+                          DType::q3_k, DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs, DType::mxfp4};
+// clang-format on
 
-// Rows of random values in any type that can be held.
+// Where a block has numbers in f16.
+std::vector<size_t> scales_of(DType dtype) {
+  switch (dtype) {
+    case DType::mxfp4: return {};
+    case DType::q4_1:
+    case DType::q5_1:
+    case DType::q4_k:
+    case DType::q5_k: return {0, 2};
+    case DType::q2_k: return {80, 82};
+    case DType::q3_k: return {108};
+    case DType::q6_k: return {208};
+    default: return {0};
+  }
+}
+
+// Rows of random values in any type that can be held: of blocks, random bytes with the values as their scales, the only numbers there.
 Tensor rows_of(Backend& device, const Shape& shape, const std::vector<float>& values, DType dtype) {
   if (!is_blocked(dtype)) return Tensor::from(device, shape, values, dtype);
   Tensor w = Tensor::empty(device, shape, dtype);
-  encode_blocks(dtype, values.data(), shape.numel(), w.raw());
+  const auto [count, bytes] = block_of(dtype);
+  std::mt19937 engine(uint32_t(shape.numel()));
+  for (size_t i = 0; i < w.bytes(); ++i) w.raw()[i] = std::byte(engine());
+  for (size_t b = 0; b * bytes < w.bytes(); ++b) {
+    std::byte* block = w.raw() + b * bytes;
+    if (dtype == DType::mxfp4) block[0] = std::byte(120 + b % 5);
+    for (const size_t at : scales_of(dtype)) {
+      const uint16_t scale = f32_to_f16(values[b * size_t(count) + at]);
+      std::memcpy(block + at, &scale, sizeof scale);
+    }
+  }
   return w;
 }
 
@@ -37,10 +67,11 @@ Random::WeightPair in_place(Random& random, Backend& device, const Shape& shape,
 
 BACKEND_TEST(rows, equal_the_reference_on_random_shapes) {
   Random random(71);
-  for (int round = 0; round < 60; ++round) {
-    const DType dtype = held[round % 4];
+  for (int round = 0; round < 160; ++round) {
+    const DType dtype = held[size_t(round) % std::size(held)];
     const int64_t M = round % 3 == 0 ? 1 : random.between(2, round % 5 == 0 ? 150 : 20), N = random.between(1, 130);
-    const int64_t K = is_blocked(dtype) ? 32 * random.between(1, 20) : random.between(1, round % 7 == 0 ? 2600 : 200);
+    const int64_t K = is_blocked(dtype) ? block_of(dtype).values * random.between(1, 640 / block_of(dtype).values)
+                                        : random.between(1, round % 7 == 0 ? 2600 : 200);
     const bool images = random.chance();
     const int64_t B = images ? M : 1;
     const auto x = random.normal(device, {B, M / B, K});
@@ -62,7 +93,8 @@ BACKEND_TEST(rows, equal_the_reference_on_random_shapes) {
 BACKEND_TEST(rows, each_row_stands_alone) {
   Random random(72);
   for (const DType dtype : held)
-    for (const int64_t K : {32, 96, 1504}) {
+    for (const int64_t K : {256, 768, 2048 + 256, 32, 1504}) {
+      if (K % block_of(dtype).values != 0) continue;
       const int64_t N = random.between(1, 90), M = 70;
       const auto x = random.normal(device, {M, K});
       const auto w = in_place(random, device, {N, K}, dtype);

@@ -19,7 +19,9 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, Weigh
   if (form.in_place) {
     if (kind != WeightKind::linear || form.factors != DType::f32 || hold != w.dtype())
       fail<UnsupportedError>("prepare: only a linear weight in its own type and with f32 factors can be held in place");
-    return std::make_shared<RowsWeight>(w);
+    const std::optional<RowType> type = row_type(hold);
+    if (!type) fail<UnsupportedError>("prepare: a weight of {} cannot be held in place", name_of(hold));
+    return std::make_shared<RowsWeight>(w, *type);
   }
   if (form.factors != DType::f32 && (form.factors != DType::bf16 || !kernels_.bf16))
     fail<UnsupportedError>("prepare: kernel path '{}' has no products of {} factors", kernels_.name, name_of(form.factors));

@@ -1,47 +1,123 @@
 #include "backends/cpu/rows.h"
 
-#include <cstring>
+#include <algorithm>
 
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/product.h"
-#include "core/blocks.h"
 
 namespace hearth::cpu {
+namespace {
+
+constexpr int64_t chunk = 1024;                                            // of k: a few rows of w stay in L1
+constexpr int64_t most_rows = 192;  // of x in a piece of work: with one chunk of them in L2
+constexpr int64_t stream = 512 << 10;                                      // bytes of w that one row of x meets in a piece of work
+
+constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
+
+// x in tiles of rows: [chunk][tile][k / lanes][tile rows][lanes]
+struct LeftTiles {
+  LeftTiles(int64_t m, int64_t k, const Kernels& kernels) : K(k), lanes(kernels.lanes), height(kernels.dot_rows), tiles(parts(m, height)) {}
+  int64_t steps(int64_t k0) const { return parts(std::min(chunk, K - k0), lanes); }
+  int64_t size() const { return tiles * height * parts(K, lanes) * lanes; }
+  float* at(float* base, int64_t tile, int64_t k0) const { return base + (tiles * k0 + tile * steps(k0) * lanes) * height; }
+
+  int64_t K, lanes, height, tiles;
+};
+
+}  // namespace
+
+std::optional<RowType> row_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return row_f32;
+    case DType::f16: return row_f16;
+    case DType::bf16: return row_bf16;
+    case DType::q4_0: return row_q4_0;
+    case DType::q4_1: return row_q4_1;
+    case DType::q5_0: return row_q5_0;
+    case DType::q5_1: return row_q5_1;
+    case DType::q8_0: return row_q8_0;
+    case DType::q2_k: return row_q2_k;
+    case DType::q3_k: return row_q3_k;
+    case DType::q4_k: return row_q4_k;
+    case DType::q5_k: return row_q5_k;
+    case DType::q6_k: return row_q6_k;
+    case DType::iq4_nl: return row_iq4_nl;
+    case DType::iq4_xs: return row_iq4_xs;
+    case DType::mxfp4: return row_mxfp4;
+    default: return std::nullopt;
+  }
+}
 
 void CpuBackend::linear_rows(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
-  const int64_t M = x.size(0) * x.size(1), image_rows = x.size(1), N = w.rows.size(0), K = w.rows.size(1);
-  const DType type = w.rows.dtype();
-  constexpr int64_t lanes = 16;
-  pool_.for_ranges(N, 16, [&](int64_t begin, int64_t end) {
-    float* row = thread_scratch(size_t(K));
-    for (int64_t n = begin; n < end; ++n) {
-      const std::byte* from = w.rows.raw() + bytes_of(type, n * K);
-      if (is_blocked(type)) decode_blocks(type, from, K, row);
-      else if (type == DType::f32) std::memcpy(row, from, size_t(K) * sizeof(float));
-      else widened(kernels_, type, from, K, row);
-      for (int64_t m = 0; m < M; ++m) {
-        const float* left = x.data<float>() + m * K;
-        float part[lanes] = {};
-        int64_t k = 0;
-        for (; k + lanes <= K; k += lanes)
-          for (int64_t i = 0; i < lanes; ++i) part[i] += left[k + i] * row[k + i];
-        for (int64_t i = 0; k + i < K; ++i) part[i] += left[k + i] * row[k + i];
-        float sum = 0;
-        for (const float p : part) sum += p;
-        TileEpilogue t{.alpha = e.alpha, .activation = int(e.activation)};
-        const float* per_image = e.per_image ? e.per_image.data<float>() + m / image_rows * N + n : nullptr;
-        const float* factor = e.gate ? e.gate.data<float>() + m / image_rows * N + n : nullptr;
-        if (bias) t.bias = bias.data<float>() + n;
-        if (per_image) t.per_image = &per_image;
-        if (factor) t.factor = &factor;
-        if (e.residual) t.residual = e.residual.data<float>() + m * N + n;
-        t.residual_stride = N;
-        t.y = y.data<float>() + m * N + n;
-        t.y_stride = N;
-        alignas(64) float acc[32] = {sum};
-        kernels_.epilogue(acc, 1, 1, t);
+  const int64_t M = x.size(0) * x.size(1), N = w.rows.size(0), K = w.rows.size(1), panel = kernels_.panel, threads = pool_.size();
+  const DType dtype = w.rows.dtype();
+  const TileStore store(kernels_, N, false, bias, e, x.size(1), y);
+  const auto row_at = [&](int64_t n, int64_t k) { return w.rows.raw() + bytes_of(dtype, n * K + k); };
+
+  if (M == 1) {
+    const int64_t row_bytes = std::max<int64_t>(1, int64_t(bytes_of(dtype, K)));
+    const int64_t rows = std::clamp<int64_t>(std::min(stream / row_bytes, N / (4 * threads)) / panel, 1, 64) * panel;
+    pool_.for_ranges(N, rows, [&](int64_t begin, int64_t end) {
+      float* sums = thread_scratch(size_t(rows));
+      kernels_.row_dots(w.type, x.data<float>(), row_at(begin, 0), end - begin, K, sums);
+      for (int64_t n = begin; n < end; n += panel) store.store(sums + n - begin, 0, 1, n / panel);
+    });
+    return;
+  }
+
+  const LeftTiles left(M, K, kernels_);
+  const auto packed = memory_->allocate(size_t(left.size()) * sizeof(float));
+  auto* const tiles_of_x = reinterpret_cast<float*>(packed.get());
+  const int64_t height = kernels_.dot_rows, width = kernels_.dot_columns;
+  pool_.run(left.tiles * parts(K, chunk), [&](int64_t i) {
+    const int64_t t = i % left.tiles, k0 = i / left.tiles * chunk;
+    kernels_.pack_left(x.data<float>() + t * height * K + k0, K, std::min(height, M - t * height), std::min(chunk, K - k0),
+                       left.at(tiles_of_x, t, k0));
+  });
+
+  const int64_t row_blocks = parts(left.tiles * height, most_rows);
+  int64_t columns = 6 * panel;
+  while (columns > panel && row_blocks * parts(N, columns) < 6 * threads) columns -= panel;
+  const int64_t column_blocks = parts(N, columns);
+  pool_.run(row_blocks * column_blocks, [&](int64_t piece) {
+    const int64_t i = piece % row_blocks, n0 = piece / row_blocks * columns, n1 = std::min(N, n0 + columns);
+    const int64_t tile0 = left.tiles * i / row_blocks, tile1 = left.tiles * (i + 1) / row_blocks, tiles = tile1 - tile0;
+    const int64_t widths = parts(n1 - n0, width), row0 = tile0 * height, rows = std::min(M, tile1 * height) - row0;
+    constexpr int64_t stride = chunk + 16;  // not a multiple of 4 KiB: rows would fall into the same cache sets
+    float* right = thread_scratch(size_t(width * stride + widths * tiles * most_dots));
+    float* sums = right + width * stride;  // [widths][tiles][height][width]
+
+    for (int64_t k0 = 0; k0 < K; k0 += chunk) {
+      const int64_t count = std::min(chunk, K - k0), steps = left.steps(k0);
+      for (int64_t j = 0; j < widths; ++j) {
+        const int64_t first = n0 + j * width, some = std::min(width, n1 - first);
+        for (int64_t c = 0; c < width; ++c) {
+          float* to = right + c * stride;
+          if (c < some) kernels_.widen_row(w.type, row_at(first + c, k0), count, to);
+          std::fill(to + (c < some ? count : 0), to + steps * kernels_.lanes, 0.0f);
+        }
+        const int64_t next = std::min(first + width, N - 1), lines = parts(int64_t(bytes_of(dtype, count)), 64),
+                      share = parts(lines, tiles);
+        for (int64_t t = 0; t < tiles; ++t) {
+          for (int64_t c = 0; c < width && next + c < N; ++c)
+            for (int64_t line = t * share; line < std::min(lines, (t + 1) * share); ++line)
+              __builtin_prefetch(row_at(next + c, k0) + line * 64);
+          kernels_.dot_tile(left.at(tiles_of_x, tile0 + t, k0), right, stride, steps, sums + (j * tiles + t) * most_dots, k0 > 0);
+        }
       }
     }
+
+    alignas(64) std::array<float, max_tile_rows * 32> acc;
+    for (int64_t n = n0; n < n1; n += panel)
+      for (int64_t r0 = 0; r0 < rows; r0 += kernels_.tile_rows) {
+        const int64_t count = std::min(kernels_.tile_rows, rows - r0);
+        for (int64_t column = n - n0; column < std::min(n - n0 + panel, n1 - n0); ++column) {
+          const float* from = sums + column / width * tiles * most_dots + column % width;
+          for (int64_t r = r0; r < r0 + count; ++r)
+            acc[size_t((r - r0) * panel + column - (n - n0))] = from[r / height * most_dots + r % height * width];
+        }
+        store.store(acc.data(), row0 + r0, count, n / panel);
+      }
   });
 }
 

@@ -1,13 +1,21 @@
-// Weights that stay where they are, row by row as the file has them (WeightForm::in_place).
+// Weights that stay where they are, row by row as the file has them (WeightForm::in_place):  y [M, N] = epilogue(x [M, K] · wᵀ).
+//
+// Lanes of a register run along k and are added up at the end, in one order for all (kernels.h): so a row of y does not depend on
+// how many others there are. A single row of x meets the rows of w as they come from memory. Of more, w is widened
+// a few rows at a time into scratch that stays in L1, and x, packed once, passes over it in tiles.
 #pragma once
 
+#include "backends/cpu/kernels/kernels.h"
 #include "core/weight.h"
 
 namespace hearth::cpu {
 
 struct RowsWeight final : PreparedWeight {
-  explicit RowsWeight(Tensor w) : rows(std::move(w)) {}
+  RowsWeight(Tensor w, RowType t) : rows(std::move(w)), type(t) {}
   Tensor rows;  // [N, K]
+  RowType type;
 };
+
+std::optional<RowType> row_type(DType dtype);  // nothing for types that have no such products
 
 }  // namespace hearth::cpu

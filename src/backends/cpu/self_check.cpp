@@ -1,9 +1,11 @@
 #include "backends/cpu/self_check.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "backends/cpu/kernels/bf16.h"
+#include "core/blocks.h"
 #include "core/dtype.h"
 #include "core/error.h"
 
@@ -155,6 +157,46 @@ void check_softmax_rows(const Kernels& kernel) {
   }
 }
 
+// Rows of each type, one x alone and in a tile: right, and the same bits. The bytes 0x20 … 0x3f are small positive numbers as f16.
+void check_rows(const Kernels& kernel) {
+  constexpr DType numbers[] = {DType::f32, DType::f16, DType::bf16};
+  const int64_t columns = kernel.dot_columns, K = 256 + (kernel.lanes - 1);
+  const auto x = values(kernel.dot_rows * K);
+  for (int type = row_f32; type <= row_mxfp4; ++type) {
+    const DType dtype = type < row_q4_0 ? numbers[type] : DType(int(DType::q4_0) + type - row_q4_0);
+    const int64_t n = is_blocked(dtype) ? 256 : K, steps = (n + kernel.lanes - 1) / kernel.lanes, stride = steps * kernel.lanes;
+    const size_t row = bytes_of(dtype, n);
+    std::vector<std::byte> w(size_t(columns) * row);
+    for (size_t i = 0; i < w.size(); ++i) w[i] = std::byte(0x20 + i * 7 % 32);
+    if (dtype == DType::mxfp4)
+      for (size_t i = 0; i < w.size(); i += 17) w[i] = std::byte(127);
+
+    std::vector<float> right(size_t(columns * stride)), alone(static_cast<size_t>(columns)), widened(static_cast<size_t>(n)),
+        left(static_cast<size_t>(kernel.dot_rows * stride));
+    for (int64_t c = 0; c < columns; ++c) {
+      float* to = right.data() + c * stride;
+      kernel.widen_row(RowType(type), w.data() + size_t(c) * row, n, to);
+      if (is_blocked(dtype)) decode_blocks(dtype, w.data() + size_t(c) * row, n, widened.data());
+      for (int64_t k = 0; is_blocked(dtype) && k < n; ++k) expect("widened row", to[k], widened[size_t(k)], 0);
+    }
+    kernel.row_dots(RowType(type), x.data(), w.data(), columns, n, alone.data());
+    kernel.pack_left(x.data(), n, kernel.dot_rows, n, left.data());
+    std::array<float, most_dots> sums;
+    kernel.dot_tile(left.data(), right.data(), stride, steps, sums.data(), false);
+    for (int64_t r = 0; r < kernel.dot_rows; ++r)
+      for (int64_t c = 0; c < columns; ++c) {
+        double sum = 0, size = 0;
+        for (int64_t k = 0; k < n; ++k) {
+          const double term = double(x[size_t(r * n + k)]) * right[size_t(c * stride + k)];
+          sum += term, size += std::abs(term);
+        }
+        const float got = sums[size_t(r * columns + c)];
+        expect("dot tile", got / (1 + size), sum / (1 + size), 1e-6);
+        if (r == 0) expect("row of dots", alone[size_t(c)], got, 0);
+      }
+  }
+}
+
 void check_winograd(const Kernels& kernel) {
   const int64_t channels = kernel.lanes + 3, panel = kernel.panel;
   const auto x = values(36 * channels), g = values(9 * panel, 5);
@@ -290,6 +332,7 @@ std::string check_kernels(const Kernels& kernels) {
   try {
     check_product(kernels);
     check_gates(kernels);
+    check_rows(kernels);
     check_winograd(kernels);
     check_softmax(kernels);
     check_causal(kernels);

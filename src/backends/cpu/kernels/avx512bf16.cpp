@@ -11,6 +11,8 @@
 #include "backends/cpu/kernels/pointwise.inl"
 #include "backends/cpu/kernels/product.inl"
 #include "backends/cpu/kernels/reduce.inl"
+#include "backends/cpu/kernels/row_types.inl"
+#include "backends/cpu/kernels/rows.inl"
 #include "backends/cpu/kernels/winograd.inl"
 
 #include "backends/cpu/kernels/table.inl"

@@ -11,6 +11,7 @@
 namespace hearth::cpu {
 
 inline constexpr int64_t max_tile_rows = 14;
+inline constexpr int64_t dot_chunk = 1024, most_dots = 32;
 
 // A run of the summation index k over which each row of the left matrix is contiguous.
 struct Segment {
@@ -34,6 +35,14 @@ struct TileEpilogue {
   int64_t y_stride = 0;
 };
 
+// Rows of weights as files have them: numbers, or blocks of them (core/dtype.h).
+// clang-format off
+enum RowType : int {
+  row_f32, row_f16, row_bf16,
+  row_q4_0, row_q4_1, row_q5_0, row_q5_1, row_q8_0, row_q2_k, row_q3_k, row_q4_k, row_q5_k, row_q6_k, row_iq4_nl, row_iq4_xs, row_mxfp4,
+};
+// clang-format on
+
 struct Bf16Kernels;  // bf16.h
 
 struct Kernels {
@@ -49,6 +58,19 @@ struct Kernels {
   void (*tile)(int64_t rows, bool wide, const Segment* segments, int64_t count, const float* b, float* c, bool add);
   // acc [rows][panel]
   void (*epilogue)(const float* acc, int64_t rows, int64_t columns, const TileEpilogue& e);
+
+  // --- products with rows as files have them (rows.cpp) --------------------------------------------------------------
+  // All have one order of summation: in each chunk of k, lane l of a register sums the products of k = l, lanes + l, 2·lanes + l …
+  // with one fused multiply-add each, then lane_sums adds the lanes up; chunks are added in order.
+  int64_t dot_rows, dot_columns;  // of a tile
+  // `rows` rows of x, x_stride apart, → [k / lanes][dot_rows][lanes]; zeros beyond rows and n.
+  void (*pack_left)(const float* x, int64_t x_stride, int64_t rows, int64_t n, float* to);
+  // sums [dot_rows][dot_columns] (+)= Σ left[k]·w[k] over a chunk, `steps` registers long; w [dot_columns][w_stride]. Room for most_dots.
+  void (*dot_tile)(const float* left, const float* w, int64_t w_stride, int64_t steps, float* sums, bool add);
+  // y[n] = Σ_k x[k]·w[n][k] for rows one after another
+  void (*row_dots)(RowType type, const float* x, const void* w, int64_t rows, int64_t k, float* y);
+  // n values from the start of a block on, exactly as f32
+  void (*widen_row)(RowType type, const void* w, int64_t n, float* y);
 
   // --- Winograd F(4×4, 3×3) ----------------------------------------------------------------------------------------
   // A patch of 6×6 pixels (each a pointer to its channels, null for zeros) → v[point][channels], 36 points v_stride apart.

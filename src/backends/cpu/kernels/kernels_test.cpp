@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/cpu/processor.h"
+#include "core/blocks.h"
 #include "core/dtype.h"
 
 namespace hearth::cpu {
@@ -40,6 +41,25 @@ class KernelsTest : public ::testing::TestWithParam<const char*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(paths, KernelsTest, ::testing::Values("avx2", "avx512", "avx512bf16"));
+
+// Every bit pattern of a scale but those of NaN and infinity, and every code.
+TEST_P(KernelsTest, rows_widen_as_blocks_decode) {
+  for (DType dtype = DType::q4_0; dtype <= DType::mxfp4; dtype = DType(int(dtype) + 1)) {
+    const RowType type = RowType(row_q4_0 + (int(dtype) - int(DType::q4_0)));
+    const Block block = block_of(dtype);
+    std::mt19937 engine(3);
+    for (int trial = 0; trial < 300; ++trial) {
+      const int64_t blocks = 1 + trial % 3;
+      std::vector<std::byte> bytes(size_t(blocks) * block.bytes + 1);  // not aligned
+      for (std::byte& b : bytes) b = std::byte(engine());
+      if (non_finite_in_blocks(dtype, bytes.data() + 1, blocks * block.values) != 0) continue;
+      std::vector<float> got(size_t(blocks * block.values)), right(got.size());
+      kernel->widen_row(type, bytes.data() + 1, blocks * block.values, got.data());
+      decode_blocks(dtype, bytes.data() + 1, blocks * block.values, right.data());
+      ASSERT_EQ(got, right) << name_of(dtype) << " trial " << trial;
+    }
+  }
+}
 
 TEST_P(KernelsTest, tile_is_right_at_every_height_width_and_depth) {
   for (const bool wide : {true, false})

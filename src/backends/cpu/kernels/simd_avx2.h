@@ -49,6 +49,16 @@ HEARTH_INLINE float sum_lanes(V a) {
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
+// Sums of all lanes in one fixed order: first of four registers within each half, then of the halves of two such.
+HEARTH_INLINE V quarter_sums(V a, V b, V c, V d) {
+  const V ab = _mm256_unpacklo_ps(a, b) + _mm256_unpackhi_ps(a, b), cd = _mm256_unpacklo_ps(c, d) + _mm256_unpackhi_ps(c, d);
+  const __m256d lo = _mm256_castps_pd(ab), hi = _mm256_castps_pd(cd);
+  return _mm256_castpd_ps(_mm256_unpacklo_pd(lo, hi)) + _mm256_castpd_ps(_mm256_unpackhi_pd(lo, hi));
+}
+constexpr int quarters = 2;              // of what quarter_sums gives, that lane_sums takes; NOLINT(misc-definitions-in-headers)
+HEARTH_INLINE V lane_sums(const V* u) {  // 8 sums
+  return _mm256_permute2f128_ps(u[0], u[1], 0x20) + _mm256_permute2f128_ps(u[0], u[1], 0x31);
+}
 
 HEARTH_INLINE V load_f16(const uint16_t* p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
 HEARTH_INLINE V load_bf16(const uint16_t* p) {
@@ -69,7 +79,38 @@ HEARTH_INLINE void store_bf16(uint16_t* p, V v) {
 
 HEARTH_INLINE void store_factor(uint16_t* p, V v) { store_bf16(p, v); }
 
-constexpr int tile_height = 6;  // 12 accumulators, 2 of b, 1 of a; NOLINT(misc-definitions-in-headers)
+HEARTH_INLINE __m128i load_bytes(const char* p) { return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)); }  // W of them
+HEARTH_INLINE V widen_i8(__m128i bytes) { return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)); }               // the first W of them
+HEARTH_INLINE V broadcast_f16(const void* p) {
+  short bits;
+  __builtin_memcpy(&bits, p, 2);
+  return _mm256_cvtph_ps(_mm_set1_epi16(bits));
+}
+
+// Numbers that stand for one of 16 levels.
+using Codes = __m256i;  // W of them, each in the low four bits of a lane
+struct EvenLevels {
+  V step, lowest;
+};
+struct TableLevels {
+  __m256i table;  // twice
+  V factor;
+};
+HEARTH_INLINE Codes codes(const char* bytes) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes))); }
+HEARTH_INLINE Codes high_codes(Codes c) { return _mm256_srli_epi32(c, 4); }
+HEARTH_INLINE EvenLevels even_levels(V step, V lowest) { return {step, lowest}; }  // lowest + step · code
+HEARTH_INLINE TableLevels table_levels(__m128i table, V factor) { return {_mm256_broadcastsi128_si256(table), factor}; }
+HEARTH_INLINE V level(const EvenLevels& levels, Codes c) {
+  return fma(_mm256_cvtepi32_ps(_mm256_and_si256(c, _mm256_set1_epi32(15))), levels.step, levels.lowest);
+}
+HEARTH_INLINE V level(const TableLevels& levels, Codes c) {  // looked up in the highest byte of a lane
+  const __m256i highest = _mm256_and_si256(_mm256_slli_epi32(c, 24), _mm256_set1_epi32(0x0f000000));
+  const __m256i found = _mm256_shuffle_epi8(levels.table, _mm256_or_si256(highest, _mm256_set1_epi32(0x00808080)));
+  return _mm256_cvtepi32_ps(_mm256_srai_epi32(found, 24)) * levels.factor;
+}
+
+constexpr int dot_height = 3, dot_width = 4;  // 12 accumulators, 3 of x, 1 of w; NOLINT(misc-definitions-in-headers)
+constexpr int tile_height = 6;                // 12 accumulators, 2 of b, 1 of a; NOLINT(misc-definitions-in-headers)
 
 }  // namespace
 }  // namespace hearth::cpu

@@ -33,6 +33,18 @@ HEARTH_INLINE M less(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 HEARTH_INLINE V select(M m, V yes, V no) { return _mm512_mask_blend_ps(m, no, yes); }
 HEARTH_INLINE float max_lanes(V a) { return _mm512_reduce_max_ps(a); }
 HEARTH_INLINE float sum_lanes(V a) { return _mm512_reduce_add_ps(a); }
+// Sums of all lanes in one fixed order: first of four registers within each quarter, then of the quarters of four such.
+HEARTH_INLINE V quarter_sums(V a, V b, V c, V d) {
+  const V ab = _mm512_unpacklo_ps(a, b) + _mm512_unpackhi_ps(a, b), cd = _mm512_unpacklo_ps(c, d) + _mm512_unpackhi_ps(c, d);
+  const __m512d lo = _mm512_castps_pd(ab), hi = _mm512_castps_pd(cd);
+  return _mm512_castpd_ps(_mm512_unpacklo_pd(lo, hi)) + _mm512_castpd_ps(_mm512_unpackhi_pd(lo, hi));
+}
+constexpr int quarters = 4;              // of what quarter_sums gives, that lane_sums takes; NOLINT(misc-definitions-in-headers)
+HEARTH_INLINE V lane_sums(const V* u) {  // 16 sums
+  const V a = _mm512_shuffle_f32x4(u[0], u[1], 0x88) + _mm512_shuffle_f32x4(u[0], u[1], 0xdd);
+  const V b = _mm512_shuffle_f32x4(u[2], u[3], 0x88) + _mm512_shuffle_f32x4(u[2], u[3], 0xdd);
+  return _mm512_shuffle_f32x4(a, b, 0x88) + _mm512_shuffle_f32x4(a, b, 0xdd);
+}
 
 HEARTH_INLINE V load_f16(const uint16_t* p) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
 HEARTH_INLINE V load_bf16(const uint16_t* p) {
@@ -58,7 +70,27 @@ HEARTH_INLINE void store_factor(uint16_t* p, V v) {
 #endif
 }
 
-constexpr int tile_height = 14;  // 28 accumulators, 2 of b, 1 of a; NOLINT(misc-definitions-in-headers)
+HEARTH_INLINE __m128i load_bytes(const char* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }  // W of them
+HEARTH_INLINE V widen_i8(__m128i bytes) { return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes)); }               // the first W of them
+HEARTH_INLINE V broadcast_f16(const void* p) {
+  short bits;
+  __builtin_memcpy(&bits, p, 2);
+  return _mm512_cvtph_ps(_mm256_set1_epi16(bits));
+}
+
+// Numbers that stand for one of 16 levels.
+using Codes = __m512i;  // W of them, each in the low four bits of a lane
+using Levels = V;
+HEARTH_INLINE Codes codes(const char* bytes) { return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes))); }
+HEARTH_INLINE Codes high_codes(Codes c) { return _mm512_srli_epi32(c, 4); }
+HEARTH_INLINE Levels even_levels(V step, V lowest) {  // lowest + step · code
+  return fma(_mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), step, lowest);
+}
+HEARTH_INLINE Levels table_levels(__m128i table, V factor) { return widen_i8(table) * factor; }
+HEARTH_INLINE V level(Levels levels, Codes c) { return _mm512_permutexvar_ps(c, levels); }
+
+constexpr int dot_height = 4, dot_width = 6;  // 24 accumulators, 4 of x, 1 of w; NOLINT(misc-definitions-in-headers)
+constexpr int tile_height = 14;               // 28 accumulators, 2 of b, 1 of a; NOLINT(misc-definitions-in-headers)
 
 }  // namespace
 }  // namespace hearth::cpu

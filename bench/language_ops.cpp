@@ -1,0 +1,107 @@
+// Products with weights in place, as language models use them, beside the machine's ceilings:
+//   hearth_language_ops [--path avx2|avx512…] [--threads N] [--rows 1,512] [--types f16,q4_k] [--sizes 2048x2048,2048x8192] [--rounds N]
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "backends/backends.h"
+#include "backends/cpu/ceilings.h"
+#include "backends/cpu/cpu_backend.h"
+#include "core/threads.h"
+#include "ops/matmul.h"
+
+namespace hearth {
+namespace {
+
+std::vector<std::string> list_of(const std::string& text) {
+  std::vector<std::string> items;
+  std::stringstream stream(text);
+  for (std::string item; std::getline(stream, item, ',');) items.push_back(item);
+  return items;
+}
+
+// Bytes that are small positive numbers as f16, whatever the type makes of the others.
+Tensor any_rows(Backend& device, const Shape& shape, DType dtype) {
+  Tensor w = Tensor::empty(device, shape, dtype);
+  std::mt19937_64 engine(1);
+  for (size_t i = 0; i + 8 <= w.bytes(); i += 8) {
+    const uint64_t bits = (engine() & 0x1f1f1f1f1f1f1f1f) | 0x2020202020202020;
+    std::memcpy(w.raw() + i, &bits, 8);
+  }
+  return w;
+}
+
+// With one thread its processor time, which other programs change less.
+double seconds_now(const Backend& device) {
+  timespec now;
+  clock_gettime(const_cast<Backend&>(device).threads().size() == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &now);
+  return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
+}
+
+double best_seconds(const Backend& device, int rounds, const auto& work) {
+  double best = 1e9;
+  for (int i = 0; i < rounds; ++i) {
+    const double start = seconds_now(device);
+    work();
+    best = std::min(best, seconds_now(device) - start);
+  }
+  return best;
+}
+
+void run(std::map<std::string, std::string> options) {
+  const auto backend = make_cpu_backend(options["--path"], std::atoi(options["--threads"].c_str()));
+  Backend& device = *backend;
+  const int rounds = std::atoi(options["--rounds"].c_str());
+  Ceilings top = measure_ceilings(device);
+  const auto again = [&] {
+    const Ceilings c = measure_ceilings(device, Effort::quick);
+    top.matrix_gflops = std::max(top.matrix_gflops, c.matrix_gflops), top.read_gbs = std::max(top.read_gbs, c.read_gbs);
+  };
+  for (const std::string& size : list_of(options["--sizes"])) {
+    const int64_t K = std::atol(size.c_str()), N = std::atol(size.c_str() + size.find('x') + 1);
+    for (const std::string& type : list_of(options["--types"])) {
+      const DType dtype = dtype_named(type).value();
+      // More weights than any cache holds, in turns.
+      const int64_t copies = std::max<int64_t>(1, (int64_t(256) << 20) / int64_t(bytes_of(dtype, N * K)));
+      std::vector<Weight> w;
+      for (int64_t i = 0; i < copies; ++i) {
+        const WeightForm form{.hold = dtype, .in_place = true};
+        w.push_back({"w", {N, K}, form, device.prepare(any_rows(device, {N, K}, dtype), WeightKind::linear, form), &device});
+      }
+      for (const std::string& rows : list_of(options["--rows"])) {
+        const int64_t M = std::atol(rows.c_str());
+        const Tensor x = Tensor::filled(device, {1, M, K}, 0.5f);
+        const int64_t turns = M == 1 ? copies : 1;
+        again();
+        const double seconds = best_seconds(device, rounds,
+                                            [&] {
+                                              for (int64_t i = 0; i < turns; ++i) ops::linear(x, w[size_t(i)]);
+                                            }) /
+                               double(turns);
+        const double gbs = double(bytes_of(dtype, N * K)) * 1e-9 / seconds, gflops = 2e-9 * double(M * N * K) / seconds;
+        fmt::print("{:8} {:6} K {:5} N {:6} M {:4}  {:8.3f} ms  {:6.1f} GB/s {:5.2f} of {:.1f}   {:7.1f} GFLOP/s {:5.2f} of {:.0f}\n",
+                   device.features(), type, K, N, M, seconds * 1e3, gbs, gbs / top.read_gbs, top.read_gbs, gflops,
+                   gflops / top.matrix_gflops, top.matrix_gflops);
+        std::fflush(stdout);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hearth
+
+int main(int count, char** words) {
+  std::map<std::string, std::string> options{{"--path", ""},
+                                             {"--threads", "0"},
+                                             {"--rows", "1,512"},
+                                             {"--types", "f32,f16,bf16,q8_0,q4_0,q4_k,q6_k"},
+                                             {"--sizes", "2048x2048,2048x8192,8192x2048"},
+                                             {"--rounds", "5"}};
+  for (int i = 1; i + 1 < count; i += 2) options[words[i]] = words[i + 1];
+  hearth::run(options);
+}

@@ -1,0 +1,259 @@
+// What a row's blocks decode to, a register at a time. Included once by each instruction set.
+//
+// A format has `values` in a block of `bytes`, and decode(block, to) calls to(i, V) for its registers in order.
+
+namespace hearth::cpu {
+namespace {
+
+#define HEARTH_DECODE template <class To> static __attribute__((always_inline)) void decode(const char* p, const To& to)
+
+struct RowF32 {
+  static constexpr int64_t values = 32, bytes = 128;
+  HEARTH_DECODE {
+    unroll<32 / W>([&](auto i) { to(i, load(reinterpret_cast<const float*>(p) + i * W)); });
+  }
+};
+
+struct RowF16 {
+  static constexpr int64_t values = 32, bytes = 64;
+  HEARTH_DECODE {
+    unroll<32 / W>([&](auto i) { to(i, load_f16(reinterpret_cast<const uint16_t*>(p) + i * W)); });
+  }
+};
+
+struct RowBf16 {
+  static constexpr int64_t values = 32, bytes = 64;
+  HEARTH_DECODE {
+    unroll<32 / W>([&](auto i) { to(i, load_bf16(reinterpret_cast<const uint16_t*>(p) + i * W)); });
+  }
+};
+
+HEARTH_INLINE __m128i bytes16(const char* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
+HEARTH_INLINE __m256i bytes32(const char* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+HEARTH_INLINE uint32_t word(const char* p) {
+  uint32_t w;
+  __builtin_memcpy(&w, p, sizeof w);
+  return w;
+}
+// Register i of 32 bytes in both halves, as signed numbers.
+template <int i> HEARTH_INLINE V number(__m256i bytes) {
+  const __m128i half = i * W < 16 ? _mm256_castsi256_si128(bytes) : _mm256_extracti128_si256(bytes, 1);
+  return widen_i8(i * W % 16 == 0 ? half : _mm_srli_si128(half, 8));
+}
+
+HEARTH_INLINE void store16(__m128i bytes, V factor, float* to) {
+  unroll<16 / W>([&](auto i) { store(to + i * W, widen_i8(i == 0 ? bytes : _mm_srli_si128(bytes, 8)) * factor); });
+}
+
+struct RowQ80 {
+  static constexpr int64_t values = 32, bytes = 34;
+  HEARTH_DECODE {
+    const V d = broadcast_f16(p);
+    unroll<32 / W>([&](auto i) { to(i, widen_i8(load_bytes(p + 2 + i * W)) * d); });
+  }
+};
+
+// 32 codes in the halves of 16 bytes, the first 16 in the low ones.
+template <class Levels, class To> HEARTH_INLINE void split_codes(const char* p, const Levels& levels, const To& to) {
+  Codes c[16 / W];
+  unroll<16 / W>([&](auto i) {
+    c[i] = codes(p + i * W);
+    to(i, level(levels, c[i]));
+  });
+  unroll<16 / W>([&](auto i) { to(Constant<16 / W + i>{}, level(levels, high_codes(c[i]))); });
+}
+
+struct RowQ40 {
+  static constexpr int64_t values = 32, bytes = 18;
+  HEARTH_DECODE {
+    const V d = broadcast_f16(p);
+    split_codes(p + 2, even_levels(d, set(-8) * d), to);
+  }
+};
+struct RowQ41 {
+  static constexpr int64_t values = 32, bytes = 20;
+  HEARTH_DECODE { split_codes(p + 4, even_levels(broadcast_f16(p), broadcast_f16(p + 2)), to); }
+};
+
+// Six-bit scales and minima of eight times 32 values, times their factors: [8] and [8].
+HEARTH_INLINE void scales_k4(const char* p, float* scales) {
+  const uint32_t a = word(p + 4), b = word(p + 8), c = word(p + 12);
+  const uint32_t w[4] = {a & 0x3f3f3f3f, (c & 0x0f0f0f0f) | (a >> 2 & 0x30303030), b & 0x3f3f3f3f,
+                         (c >> 4 & 0x0f0f0f0f) | (b >> 2 & 0x30303030)};
+  const __m256 d = _mm256_broadcastss_ps(_mm_cvtph_ps(_mm_cvtsi32_si128(int(word(p))))),
+               least = _mm256_broadcastss_ps(_mm_cvtph_ps(_mm_cvtsi32_si128(int(word(p) >> 16))));
+  const __m128i all = bytes16(reinterpret_cast<const char*>(w));
+  _mm256_storeu_ps(scales, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(all)) * d);
+  _mm256_storeu_ps(scales + 8, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(all, 8))) * -least);
+}
+
+struct RowQ4K {
+  static constexpr int64_t values = 256, bytes = 144;
+  HEARTH_DECODE {
+    alignas(64) float scale[16];
+    scales_k4(p, scale);
+    unroll<4>([&](auto g) {
+      const auto low = even_levels(set(scale[2 * g]), set(scale[8 + 2 * g])),
+                 high = even_levels(set(scale[2 * g + 1]), set(scale[9 + 2 * g]));
+      Codes c[32 / W];
+      unroll<32 / W>([&](auto i) {
+        c[i] = codes(p + 16 + g * 32 + i * W);
+        to(Constant<g * 64 / W + i>{}, level(low, c[i]));
+      });
+      unroll<32 / W>([&](auto i) { to(Constant<(g * 64 + 32) / W + i>{}, level(high, high_codes(c[i]))); });
+    });
+  }
+};
+
+// Codes of five bits: four in the halves of 16 bytes, the fifth in a bit of `fifth`.
+HEARTH_INLINE __m256i five_bits(const char* p, const char* fifth) {
+  const __m128i pairs = bytes16(p);
+  const __m256i four = _mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16(pairs, 4), pairs), _mm256_set1_epi8(15));
+  const __m256i own_byte = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
+  const __m256i own_bit = _mm256_set1_epi64x(int64_t(0x8040201008040201));
+  const __m256i bits = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32(int(word(fifth))), own_byte), own_bit);
+  return _mm256_or_si256(four, _mm256_and_si256(_mm256_cmpeq_epi8(bits, own_bit), _mm256_set1_epi8(16)));
+}
+
+struct RowQ50 {
+  static constexpr int64_t values = 32, bytes = 22;
+  HEARTH_DECODE {
+    const V d = broadcast_f16(p);
+    const __m256i q = _mm256_sub_epi8(five_bits(p + 6, p + 2), _mm256_set1_epi8(16));
+    unroll<32 / W>([&](auto i) { to(i, number<i>(q) * d); });
+  }
+};
+
+struct RowQ51 {
+  static constexpr int64_t values = 32, bytes = 24;
+  HEARTH_DECODE {
+    const V d = broadcast_f16(p), m = broadcast_f16(p + 2);
+    const __m256i q = five_bits(p + 8, p + 4);
+    unroll<32 / W>([&](auto i) { to(i, fma(number<i>(q), d, m)); });
+  }
+};
+
+struct RowQ2K {
+  static constexpr int64_t values = 256, bytes = 84;
+  HEARTH_DECODE {
+    alignas(64) float step[16], lowest[16];
+    const V d = broadcast_f16(p + 80), least = zero() - broadcast_f16(p + 82);
+    const __m128i both = bytes16(p), low = _mm_set1_epi8(15);
+    store16(_mm_and_si128(both, low), d, step);
+    store16(_mm_and_si128(_mm_srli_epi16(both, 4), low), least, lowest);
+    unroll<8>([&](auto g) {
+      const __m256i q = _mm256_and_si256(_mm256_srli_epi16(bytes32(p + 16 + g / 4 * 32), g % 4 * 2), _mm256_set1_epi8(3));
+      unroll<32 / W>([&](auto i) {
+        constexpr int j = g * 2 + i * W / 16;
+        to(Constant<g * 32 / W + i>{}, fma(number<i>(q), set(step[j]), set(lowest[j])));
+      });
+    });
+  }
+};
+
+struct RowQ3K {
+  static constexpr int64_t values = 256, bytes = 110;
+  HEARTH_DECODE {
+    const uint32_t a = word(p + 96), b = word(p + 100), c = word(p + 104), low = 0x0f0f0f0f, high = 0x30303030;
+    const uint32_t w[4] = {(a & low) | (c << 4 & high), (b & low) | (c << 2 & high), (a >> 4 & low) | (c & high),
+                           (b >> 4 & low) | (c >> 2 & high)};
+    alignas(64) float scale[16];
+    store16(_mm_sub_epi8(bytes16(reinterpret_cast<const char*>(w)), _mm_set1_epi8(32)), broadcast_f16(p + 108), scale);
+    const __m256i third = bytes32(p), four = _mm256_set1_epi8(4);
+    unroll<8>([&](auto g) {
+      const __m256i two = _mm256_and_si256(_mm256_srli_epi16(bytes32(p + 32 + g / 4 * 32), g % 4 * 2), _mm256_set1_epi8(3));
+      const __m256i bit = g < 2 ? _mm256_slli_epi16(third, 2 - g) : _mm256_srli_epi16(third, g - 2);
+      const __m256i q = _mm256_sub_epi8(_mm256_or_si256(two, _mm256_and_si256(bit, four)), four);
+      unroll<32 / W>([&](auto i) { to(Constant<g * 32 / W + i>{}, number<i>(q) * set(scale[g * 2 + i * W / 16])); });
+    });
+  }
+};
+
+struct RowQ5K {
+  static constexpr int64_t values = 256, bytes = 176;
+  HEARTH_DECODE {
+    alignas(64) float scale[16];
+    scales_k4(p, scale);
+    const __m256i fifth = bytes32(p + 16), ones = _mm256_set1_epi8(1), low = _mm256_set1_epi8(15);
+    unroll<8>([&](auto g) {
+      const __m256i pair = bytes32(p + 48 + g / 2 * 32);
+      const __m256i four = _mm256_and_si256(g % 2 == 0 ? pair : _mm256_srli_epi16(pair, 4), low);
+      const __m256i q = _mm256_or_si256(four, _mm256_slli_epi16(_mm256_and_si256(_mm256_srli_epi16(fifth, g), ones), 4));
+      const V step = set(scale[g]), lowest = set(scale[8 + g]);
+      unroll<32 / W>([&](auto i) { to(Constant<g * 32 / W + i>{}, fma(number<i>(q), step, lowest)); });
+    });
+  }
+};
+
+struct RowQ6K {
+  static constexpr int64_t values = 256, bytes = 210;
+  HEARTH_DECODE {
+    alignas(64) float scale[16];
+    store16(bytes16(p + 192), broadcast_f16(p + 208), scale);
+    const __m256i low = _mm256_set1_epi8(15), two = _mm256_set1_epi8(0x30), middle = _mm256_set1_epi8(32);
+    unroll<8>([&](auto g) {
+      constexpr int half = g / 4, a = g % 4;
+      const __m256i pair = bytes32(p + half * 64 + a % 2 * 32), upper = bytes32(p + 128 + half * 32);
+      const __m256i four = _mm256_and_si256(a < 2 ? pair : _mm256_srli_epi16(pair, 4), low);
+      const __m256i high = a < 2 ? _mm256_slli_epi16(upper, 4 - 2 * a) : _mm256_srli_epi16(upper, 2 * a - 4);
+      const __m256i q = _mm256_sub_epi8(_mm256_or_si256(four, _mm256_and_si256(high, two)), middle);
+      unroll<32 / W>([&](auto i) { to(Constant<g * 32 / W + i>{}, number<i>(q) * set(scale[g * 2 + i * W / 16])); });
+    });
+  }
+};
+
+HEARTH_INLINE __m128i iq4_codes() { return _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113); }
+
+struct RowIq4Nl {
+  static constexpr int64_t values = 32, bytes = 18;
+  HEARTH_DECODE { split_codes(p + 2, table_levels(iq4_codes(), broadcast_f16(p)), to); }
+};
+
+struct RowIq4Xs {
+  static constexpr int64_t values = 256, bytes = 136;
+  HEARTH_DECODE {
+    const V d = broadcast_f16(p);
+    const uint32_t first = word(p), low = word(p + 4);  // d below, two more bits of each scale above
+    unroll<8>([&](auto g) {
+      const uint32_t scale = (low >> 4 * g & 15) | (first >> (16 + 2 * g) & 3) << 4;
+      split_codes(p + 8 + g * 16, table_levels(iq4_codes(), d * set(float(int(scale) - 32))),
+                  [&](auto i, V v) { to(Constant<g * 32 / W + i>{}, v); });
+    });
+  }
+};
+
+struct RowMxfp4 {
+  static constexpr int64_t values = 32, bytes = 17;
+  HEARTH_DECODE {
+    const uint32_t e = uint8_t(p[0]), half_scale = e < 2 ? 0x00200000u << e : (e - 1) << 23;  // 2ᵉ⁻¹²⁸
+    const __m128i doubled = _mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
+    float factor;
+    __builtin_memcpy(&factor, &half_scale, sizeof factor);
+    split_codes(p + 1, table_levels(doubled, set(factor)), to);
+  }
+};
+
+// f(Format{}) for the type that is asked for at run time.
+template <class F> HEARTH_INLINE void with_format(RowType type, const F& f) {
+  switch (type) {
+    case row_f32: return f(RowF32{});
+    case row_f16: return f(RowF16{});
+    case row_bf16: return f(RowBf16{});
+    case row_q8_0: return f(RowQ80{});
+    case row_q4_0: return f(RowQ40{});
+    case row_q4_1: return f(RowQ41{});
+    case row_q5_0: return f(RowQ50{});
+    case row_q5_1: return f(RowQ51{});
+    case row_q2_k: return f(RowQ2K{});
+    case row_q3_k: return f(RowQ3K{});
+    case row_q4_k: return f(RowQ4K{});
+    case row_q5_k: return f(RowQ5K{});
+    case row_q6_k: return f(RowQ6K{});
+    case row_iq4_nl: return f(RowIq4Nl{});
+    case row_iq4_xs: return f(RowIq4Xs{});
+    case row_mxfp4: return f(RowMxfp4{});
+  }
+}
+
+}  // namespace
+}  // namespace hearth::cpu
