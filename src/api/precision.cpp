@@ -12,4 +12,10 @@ std::optional<WeightTypes> weight_types(Precision precision, const Backend& devi
   return std::nullopt;
 }
 
+std::optional<WeightTypes> held_types(Precision precision) {
+  if (precision == Precision::f16) return WeightTypes{.hold = DType::f16};
+  if (precision == Precision::bf16) return WeightTypes{.hold = DType::bf16};
+  return std::nullopt;
+}
+
 }  // namespace hearth::api

@@ -117,6 +117,15 @@ void Flags::add(const std::string& names, const std::string& type, const std::st
   option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
 }
 
+void Flags::list(const std::string& names, const std::string& type, const std::string& help, std::vector<std::string>& values) {
+  const auto take = [&values](const CLI::results_t& given) {
+    values.insert(values.end(), given.begin(), given.end());
+    return true;
+  };
+  CLI::Option* option = parser_->app.add_option(names, take, wrap(help, help_columns - name_columns));
+  option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
+}
+
 void Flags::toggle(const std::string& names, const std::string& help, bool& value) {
   parser_->app.add_flag(names, value, wrap(help, help_columns - name_columns));
 }

@@ -33,6 +33,8 @@ class Flags {
   // flag's name is added. A flag may be given once.
   void add(const std::string& names, const std::string& type, const std::string& help, const std::string& shown_default,
            std::function<void(const std::string&)> set);
+  // May be given several times; each value is appended.
+  void list(const std::string& names, const std::string& type, const std::string& help, std::vector<std::string>& values);
   void toggle(const std::string& names, const std::string& help, bool& value);  // takes no value
 
   // `unset` says what happens without the flag, where the variable alone does not: "the checkpoint's own".

@@ -73,6 +73,16 @@ const std::string& check_word(const std::string& word, std::span<const std::stri
   return word;
 }
 
+std::vector<int32_t> parse_ids(const std::string& text) {
+  std::vector<int32_t> ids;
+  for (size_t begin = 0; !text.empty() && begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size()), first = std::min(text.find_first_not_of(' ', begin), end);
+    ids.push_back(int32_t(parse_integer(text.substr(first, end - first), 0, std::numeric_limits<int32_t>::max())));
+    begin = end + 1;
+  }
+  return ids;
+}
+
 std::vector<std::string> parse_words(const std::string& text, std::span<const std::string> allowed) {
   std::vector<std::string> words;
   for (size_t begin = 0; begin <= text.size();) {

@@ -13,6 +13,8 @@ uint64_t parse_seed(const std::string& text);  // 0 … 2⁶⁴ − 1
 double parse_number(const std::string& text);  // finite
 int64_t parse_size(const std::string& text);   // bytes: "3G", "2500M", "2.6GB", "2GiB", "1000000"; K, M, G, T are powers of 1000
 
+// "1,2,3" → token ids; an empty text is an empty list.
+std::vector<int32_t> parse_ids(const std::string& text);
 // "a,b,c" → its parts, each of them one of `allowed`.
 std::vector<std::string> parse_words(const std::string& text, std::span<const std::string> allowed);
 // UsageError with the nearest of `allowed` unless the word is one of them.

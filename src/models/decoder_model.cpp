@@ -10,7 +10,7 @@ constexpr int64_t logit_rows = 64;
 
 class DecoderText final : public TextState {
  public:
-  DecoderText(parts::DecoderState s, int64_t context) : state(std::move(s)), context_(context) {}
+  DecoderText(parts::DecoderState s, int64_t context, bool stretches) : state(std::move(s)), context_(context), stretches_(stretches) {}
 
   int64_t length() const override { return state.length; }
   int64_t context() const override { return context_; }
@@ -20,6 +20,7 @@ class DecoderText final : public TextState {
     return sum;
   }
   bool shorten(int64_t length) override {
+    if (stretches_) return false;  // keys were turned by angles that depend on the length at the time
     for (const nn::KvCache& layer : state.layers)
       if (!layer.can_shorten(state.length, length)) return false;
     state.length = std::min(state.length, length);
@@ -30,6 +31,7 @@ class DecoderText final : public TextState {
 
  private:
   int64_t context_;
+  bool stretches_;
 };
 
 }  // namespace
@@ -57,7 +59,8 @@ DecoderModel::DecoderModel(std::string family, const parts::DecoderConfig& confi
 }
 
 std::unique_ptr<TextState> DecoderModel::start(int64_t context, DType cache) const {
-  return std::make_unique<DecoderText>(net_->start(context, cache), context);
+  return std::make_unique<DecoderText>(net_->start(context, cache), context,
+                                       net_->config.rotary.kind == parts::RotaryConfig::Kind::dynamic);
 }
 
 void DecoderModel::feed(TextState& text, std::span<const int32_t> ids, int64_t from, const OnLogits& logits, const OnProgress& progress) {

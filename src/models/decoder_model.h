@@ -16,6 +16,7 @@ class DecoderModel final : public LanguageModel {
   std::vector<ComponentReport> components() const override { return {report_}; }
   LanguageSizes sizes() const override { return {.vocabulary = net_->config.vocabulary, .positions = net_->config.positions}; }
   std::unique_ptr<TextState> start(int64_t context, DType cache) const override;
+  int64_t cache_bytes(int64_t context, DType cache) const override { return net_->state_bytes(context, cache); }
   void feed(TextState& state, std::span<const int32_t> ids, int64_t from, const OnLogits& logits, const OnProgress& progress) override;
 
  private:

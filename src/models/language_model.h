@@ -38,6 +38,7 @@ class LanguageModel {
 
   // Room for a text of `context` tokens; cache: f32, f16, bf16 or q8_0.
   virtual std::unique_ptr<TextState> start(int64_t context, DType cache) const = 0;
+  virtual int64_t cache_bytes(int64_t context, DType cache) const = 0;  // what start() would take
   // Feeds the next tokens, in pieces of the family's own; logits(row, values) is called in order for each of them from `from` on, with
   // the logits [V] that follow it. UsageError for a token outside of the vocabulary or more than there is room for.
   using OnLogits = std::function<void(int64_t token, std::span<const float> logits)>;

@@ -70,12 +70,16 @@ Decoder::Decoder(const Scope& w, const DecoderConfig& c)
 
 DecoderState Decoder::start(int64_t context, DType cache) const {
   DecoderState state;
-  for (const int64_t window : config.windows) {
-    const bool bounded = window && window + chunk - 1 < context;
-    state.layers.emplace_back(embed_tokens.table.backend(), bounded ? window + chunk - 1 : context, config.groups, config.head, cache,
-                              window);
-  }
+  for (const int64_t window : config.windows)
+    state.layers.emplace_back(embed_tokens.table.backend(), capacity(context, window), config.groups, config.head, cache, window);
   return state;
+}
+
+int64_t Decoder::state_bytes(int64_t context, DType cache) const {
+  int64_t bytes = 0;
+  for (const int64_t window : config.windows)
+    bytes += 2 * int64_t(bytes_of(cache, capacity(context, window) * config.groups * config.head));
+  return bytes;
 }
 
 Tensor Decoder::hidden(std::span<const int32_t> ids, DecoderState& state, int64_t length) const {

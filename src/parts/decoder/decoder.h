@@ -61,12 +61,16 @@ struct Decoder {
 
   // Room for a text of `context` positions.
   DecoderState start(int64_t context, DType cache) const;
+  int64_t state_bytes(int64_t context, DType cache) const;
   // The next tokens of the text → their hidden states after the last norm [T, C]. At most `chunk` of them; `length`: positions that the
   // text will have when all that is being fed is (of importance to rotary positions that stretch with it). UsageError for an id outside of
   // the vocabulary.
   Tensor hidden(std::span<const int32_t> ids, DecoderState& state, int64_t length) const;
   // hidden [T, C] → logits [T, V]
   Tensor logits(const Tensor& hidden) const { return ops::linear(hidden, lm_head); }
+
+  // Positions that the cache of a layer holds for a text of `context`.
+  static int64_t capacity(int64_t context, int64_t window) { return window && window + chunk - 1 < context ? window + chunk - 1 : context; }
 
   DecoderConfig config;
   nn::Embedding embed_tokens;

@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+#include "api/language_state.h"
+#include "core/error.h"
+#include "core/observe.h"
+#include "sampling/tokens/log_probabilities.h"
+#include "sampling/tokens/stop_strings.h"
+#include "sampling/tokens/token_sampler.h"
+
+namespace hearth::api {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+sampling::SamplingRequest sampling_request(const LanguageState& state, const Sampling& s) {
+  sampling::SamplingRequest r{.temperature = s.temperature,
+                              .top_p = s.top_p,
+                              .min_p = s.min_p,
+                              .typical_p = s.typical_p,
+                              .epsilon_cutoff = s.epsilon_cutoff,
+                              .eta_cutoff = s.eta_cutoff,
+                              .top_n_sigma = s.top_n_sigma,
+                              .xtc_probability = s.xtc_probability,
+                              .xtc_threshold = s.xtc_threshold,
+                              .mirostat_tau = s.mirostat_tau,
+                              .mirostat_eta = s.mirostat_eta,
+                              .repetition_penalty = s.repetition_penalty,
+                              .presence_penalty = s.presence_penalty,
+                              .frequency_penalty = s.frequency_penalty,
+                              .dry_multiplier = s.dry_multiplier,
+                              .dry_base = s.dry_base,
+                              .top_k = s.top_k,
+                              .mirostat = s.mirostat,
+                              .repeat_last_n = s.repeat_last_n,
+                              .dry_allowed_length = s.dry_allowed_length,
+                              .dry_last_n = s.dry_last_n,
+                              .seed = s.seed.value_or(std::random_device{}()),
+                              .logit_bias = s.logit_bias,
+                              .order = s.order};
+  if (s.dry_multiplier.value_or(0) != 0 && state.has_tokenizer()) {
+    const text::Tokenizer& tokenizer = state.tokenizer();
+    std::vector<std::string> pieces;
+    for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) pieces.push_back(tokenizer.decode(std::span(&id, 1)));
+    const auto defaults = sampling::default_dry_breakers();
+    const std::vector<std::string> texts = s.dry_breakers.value_or(std::vector<std::string>(defaults.begin(), defaults.end()));
+    r.dry_breakers = sampling::dry_breakers(texts, pieces, [&](const std::string& t) {
+      return tokenizer.encode(t, {.add_special_tokens = false, .parse_special_tokens = false});
+    });
+  }
+  return r;
+}
+
+// The answer's text: special tokens left out, ended by a stop string, handed on in whole characters.
+class AnswerText {
+ public:
+  AnswerText(const LanguageState& state, const CompletionRequest& request, Completion& made)
+      : stop_(request.stop), on_text_(request.on_text), made_(made) {
+    if (state.has_tokenizer()) decoder_.emplace(state.tokenizer(), text::DecodeOptions{.skip_special_tokens = true});
+    else if (!request.stop.empty()) fail<UsageError>("stop strings need a tokenizer, and {} has none", state.root.string());
+  }
+
+  void push(int32_t token) {
+    if (decoder_) pass(stop_.feed(decoder_->push(token)));
+  }
+  bool stopped() const { return stop_.stop().has_value(); }
+  void finish() {
+    if (!decoder_) return;
+    if (!stopped()) pass(stop_.feed(decoder_->finish()));
+    pass(stop_.flush());
+  }
+
+ private:
+  void pass(const std::string& text) {
+    made_.text += text;
+    if (on_text_ && !text.empty()) on_text_(text);
+  }
+
+  sampling::StopStrings stop_;
+  const std::function<void(std::string_view)>& on_text_;
+  Completion& made_;
+  std::optional<text::StreamDecoder> decoder_;
+};
+
+std::vector<int32_t> prompt_tokens(const LanguageState& state, const CompletionRequest& request) {
+  std::vector<int32_t> ids = request.prompt_ids
+                                 ? *request.prompt_ids
+                                 : state.tokenizer().encode(request.prompt, {.add_special_tokens = request.add_special_tokens});
+  if (ids.empty()) fail<UsageError>("the prompt has no token, needed at least one");
+  const int64_t rows = state.model->sizes().vocabulary;
+  for (const int32_t id : ids)
+    if (id < 0 || id >= rows) fail<UsageError>("prompt: token id {} is outside the model's vocabulary of {}", id, rows);
+  return ids;
+}
+
+// Makes state.text hold nothing but a beginning of `ids`, in which at least one token is left to be fed; returns its length.
+int64_t reuse(LanguageState& state, const std::vector<int32_t>& ids, int64_t context, bool from_the_beginning) {
+  const auto [mine, theirs] = std::mismatch(state.fed.begin(), state.fed.end(), ids.begin(), ids.end());
+  const int64_t common = from_the_beginning ? 0 : std::min<int64_t>(mine - state.fed.begin(), int64_t(ids.size()) - 1);
+  if (!state.text || state.text->context() < context || common == 0 || !state.text->shorten(common)) {
+    state.text.reset();  // before the next one is made: both need not fit
+    state.text = state.model->start(context, state.cache_type);
+    state.fed.clear();
+    return 0;
+  }
+  state.fed.resize(size_t(common));
+  return common;
+}
+
+TokenLogprob logprob_of(const sampling::LogProbabilities& row, int32_t token, int64_t top) {
+  TokenLogprob made{.token = token, .logprob = row.of(token)};
+  for (const sampling::TokenLogProbability& t : row.top(top)) made.top.emplace_back(t.token, t.log_probability);
+  return made;
+}
+
+}  // namespace
+
+const text::Tokenizer& LanguageState::tokenizer() const {
+  if (!tokenizer_) tokenizer_ = text::Tokenizer::open(root);
+  return *tokenizer_;
+}
+
+bool LanguageState::has_tokenizer() const {
+  if (tokenizer_) return true;
+  std::error_code error;
+  for (const char* name : {"tokenizer.json", "tokenizer.model", "vocab.json"})
+    if (std::filesystem::exists(root / name, error)) return true;
+  return false;
+}
+
+Completion complete(LanguageState& state, const CompletionRequest& request) {
+  const auto begin = Clock::now();
+  if (request.max_tokens.value_or(0) < 0) fail<UsageError>("max tokens {}: needed 0 or more", *request.max_tokens);
+  if (request.logprobs.value_or(0) < 0) fail<UsageError>("logprobs {}: needed 0 or more", *request.logprobs);
+  Completion made{.prompt_tokens = prompt_tokens(state, request), .warnings = state.defaults.warnings};
+  const auto prompt = int64_t(made.prompt_tokens.size());
+  const int64_t wanted = request.max_tokens.value_or(state.defaults.max_new_tokens.value_or(256));
+  const int64_t room = request.context.value_or(state.model->sizes().positions);
+  if (room < 1) fail<UsageError>("context {}: needed at least 1", room);
+  if (prompt > room) fail<UsageError>("the prompt has {} tokens, more than the context of {}", prompt, room);
+  const int64_t most = std::min(wanted, room - prompt);
+
+  sampling::SamplingParameters parameters = sampling::resolve(state.defaults, sampling_request(state, request.sampling));
+  if (state.has_tokenizer()) parameters.vocabulary = std::min(state.tokenizer().vocab_size(), state.model->sizes().vocabulary);
+  made.seed = parameters.seed;
+  sampling::TokenSampler sampler(parameters);
+  sampler.start(made.prompt_tokens);
+  AnswerText answer(state, request, made);
+
+  made.cached_tokens = reuse(state, made.prompt_tokens, request.context ? room : prompt + most, request.prompt_logprobs);
+  std::vector<float> last;  // the row that follows the last token
+  const auto feed = [&](std::span<const int32_t> ids, int64_t from, const models::LanguageModel::OnLogits& each,
+                        const OnProgress& progress) {
+    try {
+      state.model->feed(*state.text, ids, from, each, progress);
+    } catch (...) {
+      state.text.reset();  // how far it came is not known
+      state.fed.clear();
+      throw;
+    }
+    state.fed.insert(state.fed.end(), ids.begin(), ids.end());
+  };
+
+  const auto rest = std::span<const int32_t>(made.prompt_tokens).subspan(size_t(made.cached_tokens));
+  if (request.prompt_logprobs) made.prompt_logprobs.emplace_back();
+  feed(
+      rest, request.prompt_logprobs ? 0 : int64_t(rest.size()) - 1,
+      [&](int64_t token, std::span<const float> logits) {
+        if (request.prompt_logprobs && token + 1 < prompt)
+          made.prompt_logprobs.emplace_back(sampling::LogProbabilities(logits).of(made.prompt_tokens[size_t(token + 1)]));
+        if (token + 1 == int64_t(rest.size())) last.assign(logits.begin(), logits.end());
+      },
+      request.progress);
+  made.prompt_seconds = seconds_since(begin);
+
+  const auto ends = [&](int32_t token) {
+    const auto among = [token](const std::vector<int32_t>& ids) { return std::find(ids.begin(), ids.end(), token) != ids.end(); };
+    return among(request.stop_ids) || (!request.ignore_end && among(state.defaults.eos_token_ids));
+  };
+  made.finish_reason = "length";
+  const auto decode = Clock::now();
+  while (int64_t(made.tokens.size()) < most) {
+    check_cancelled();
+    const int32_t token = sampler.next(last);
+    sampler.push(token);
+    made.tokens.push_back(token);
+    if (made.tokens.size() == 1) made.first_token_seconds = seconds_since(begin);
+    if (request.logprobs) made.logprobs.push_back(logprob_of(sampling::LogProbabilities(last), token, *request.logprobs));
+    answer.push(token);
+    if (ends(token) || answer.stopped()) {
+      made.finish_reason = "stop";
+      break;
+    }
+    if (int64_t(made.tokens.size()) == most) break;
+    feed(std::span(&token, 1), 0, [&](int64_t, std::span<const float> logits) { last.assign(logits.begin(), logits.end()); }, {});
+  }
+  answer.finish();
+  if (answer.stopped()) made.finish_reason = "stop";
+  made.decode_seconds = seconds_since(decode);
+  return made;
+}
+
+}  // namespace hearth::api

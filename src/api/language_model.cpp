@@ -1,0 +1,86 @@
+#include "hearth/language.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "api/language_state.h"
+#include "api/precision.h"
+#include "backends/backends.h"
+#include "core/error.h"
+#include "core/observe.h"
+#include "core/threads.h"
+#include "models/registry.h"
+#include "weights/language_checkpoint.h"
+
+namespace hearth {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+DType dtype_of(CacheType type) {
+  switch (type) {
+    case CacheType::f16: return DType::f16;
+    case CacheType::bf16: return DType::bf16;
+    case CacheType::q8_0: return DType::q8_0;
+    default: return DType::f32;
+  }
+}
+
+// End tokens: generation_config.json's, else config.json's.
+void read_defaults(const LanguageCheckpoint& checkpoint, api::LanguageState& s) {
+  const std::filesystem::path file = checkpoint.root() / "generation_config.json";
+  std::error_code error;
+  if (std::filesystem::exists(file, error)) s.defaults = sampling::GenerationDefaults::read(Config::load(file));
+  if (!s.defaults.eos_token_ids.empty()) return;
+  const Config& c = checkpoint.config();
+  if (!c.has("eos_token_id")) return;
+  const std::string text = c.dump("eos_token_id");
+  const std::vector<int64_t> ids = text.starts_with('[') ? c.integers("eos_token_id") : std::vector<int64_t>{c.integer("eos_token_id")};
+  for (const int64_t id : ids)
+    if (id >= 0) s.defaults.eos_token_ids.push_back(int32_t(id));
+}
+
+}  // namespace
+
+struct LanguageModel::Impl : api::LanguageState {};
+
+LanguageModel::LanguageModel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+LanguageModel::LanguageModel(LanguageModel&&) noexcept = default;
+LanguageModel& LanguageModel::operator=(LanguageModel&&) noexcept = default;
+LanguageModel::~LanguageModel() = default;
+
+LanguageModel LanguageModel::open(const std::filesystem::path& path, const LanguageOptions& options) {
+  const auto start = Clock::now();
+  std::optional<CancelScope> cancel;
+  if (options.cancel) cancel.emplace(*options.cancel);
+  const LanguageCheckpoint checkpoint = LanguageCheckpoint::open(path, options.variant);
+  const models::LanguageFamily& family = models::find_family(checkpoint).family;
+  auto impl = std::make_unique<Impl>();
+  read_defaults(checkpoint, *impl);
+  impl->root = checkpoint.root();
+  impl->device = make_backend({.name = options.device, .threads = options.threads});
+  if (options.pin_threads) impl->device->threads().pin();
+  impl->cache_type = dtype_of(options.cache_type);
+  impl->model = family.open(checkpoint, *impl->device,
+                            {.variant = options.variant, .text = api::held_types(options.precision), .progress = options.progress});
+  for (const auto& [name, info] : checkpoint.tensors()->list()) impl->weight_bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
+  impl->load_seconds = seconds_since(start);
+  return LanguageModel(std::move(impl));
+}
+
+std::string LanguageModel::family() const { return impl_->model->family(); }
+int64_t LanguageModel::positions() const { return impl_->model->sizes().positions; }
+int64_t LanguageModel::vocabulary() const { return impl_->model->sizes().vocabulary; }
+int64_t LanguageModel::weight_bytes() const { return impl_->weight_bytes; }
+double LanguageModel::load_seconds() const { return impl_->load_seconds; }
+
+int64_t LanguageModel::cache_bytes(int64_t context) const { return impl_->model->cache_bytes(context, impl_->cache_type); }
+
+Completion LanguageModel::complete(const CompletionRequest& request) {
+  std::optional<CancelScope> cancel;
+  if (request.cancel) cancel.emplace(*request.cancel);
+  return api::complete(*impl_, request);
+}
+
+}  // namespace hearth

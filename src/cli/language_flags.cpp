@@ -1,0 +1,165 @@
+#include "cli/language_flags.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/open_flags.h"
+#include "core/error.h"
+#include "core/file.h"
+
+namespace hearth::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void optional_number(Flags& flags, const std::string& names, const std::string& help, std::optional<double>& value,
+                     const std::string& unset = "the checkpoint's own, else off") {
+  flags.add(names, "X", help, unset, [&value](const std::string& t) { value = parse_number(t); });
+}
+void optional_integer(Flags& flags, const std::string& names, const std::string& help, std::optional<int64_t>& value,
+                      const std::string& unset = "the checkpoint's own, else off") {
+  flags.integer(names, help, value, unset, {.low = std::numeric_limits<int64_t>::min()});
+}
+
+// "17:-2.5", "17:-inf"
+std::pair<int32_t, float> parse_bias(const std::string& text) {
+  const size_t colon = text.find(':');
+  if (colon == text.npos) fail<UsageError>("'{}' is no bias, needed ID:NUMBER", text);
+  const auto id = int32_t(parse_integer(text.substr(0, colon), 0, std::numeric_limits<int32_t>::max()));
+  const std::string number = text.substr(colon + 1);
+  if (number == "-inf") return {id, -INFINITY};
+  return {id, float(parse_number(number))};
+}
+
+}  // namespace
+
+void LanguageFlags::add_to(Flags& flags) {
+  flags.text("-m,--model", "PATH", "Checkpoint: a folder with config.json, or a GGUF file", model,
+             "the small model that comes with hearth");
+  flags.text("--variant", "NAME", "Open the files *.NAME.safetensors of the checkpoint, e.g. fp16", variant, "those without a variant");
+  flags.choice("--device", "", "What computes", device, {.names = names_of(list_backends())});
+  flags.add("-t,--threads", "N", "Processor threads", "all processors",
+            [this](const std::string& t) { threads = int(parse_integer(t, 1, 1024)); });
+  flags.toggle("--pin-threads", "Bind each thread to a processor of its own", pin);
+  flags.choice("--precision", "", "Type that the weights are rounded to; sums and activations are f32 (auto, f32: as stored)", precision,
+               {.names = {"auto", "f32", "bf16", "f16"}});
+  flags.choice("--cache-type", "", "Type of the keys and values of the text so far", cache_type, {.names = {"f32", "f16", "bf16", "q8_0"}});
+}
+
+LanguageOptions LanguageFlags::options() const {
+  LanguageOptions o{.variant = variant,
+                    .device = device,
+                    .threads = threads,
+                    .pin_threads = pin,
+                    .precision = precision_of(precision),
+                    .cancel = &cancelled};
+  if (cache_type == "f16") o.cache_type = CacheType::f16;
+  if (cache_type == "bf16") o.cache_type = CacheType::bf16;
+  if (cache_type == "q8_0") o.cache_type = CacheType::q8_0;
+  return o;
+}
+
+LanguageModel LanguageFlags::open(const OnProgress& progress) const {
+  LanguageOptions o = options();
+  o.progress = progress;
+  return LanguageModel::open(model, o);
+}
+
+void AnswerFlags::add_to(Flags& flags) {
+  Sampling& s = request.sampling;
+  optional_integer(flags, "--max-tokens", "Most tokens of the answer; 0: none", request.max_tokens, "the checkpoint's own, else 256");
+  optional_integer(flags, "--context", "Room for prompt and answer, in tokens", request.context, "what the model was trained for");
+  optional_number(flags, "--temperature", "Scores are divided by it before a token is drawn; 0: always the most probable token",
+                  s.temperature, "the checkpoint's own, else 0");
+  optional_integer(flags, "--top-k", "Draw among the N most probable tokens; 0: all", s.top_k);
+  optional_number(flags, "--top-p", "Draw among the fewest tokens that together have this probability", s.top_p);
+  optional_number(flags, "--min-p", "Draw among tokens with at least this fraction of the largest probability", s.min_p);
+  optional_number(flags, "--typical-p", "Draw among the tokens nearest to the expected surprise, with this probability together",
+                  s.typical_p);
+  optional_number(flags, "--top-n-sigma", "Draw among tokens within so many standard deviations of the best score", s.top_n_sigma, "off");
+  optional_number(flags, "--xtc-probability", "How often all but the least of the probable tokens are excluded", s.xtc_probability, "off");
+  optional_number(flags, "--xtc-threshold", "What counts as probable there", s.xtc_threshold, "0.1");
+  optional_number(flags, "--dry-multiplier", "Penalty of tokens that would repeat a sequence", s.dry_multiplier, "off");
+  optional_number(flags, "--dry-base", "How it grows with the sequence", s.dry_base, "1.75");
+  optional_integer(flags, "--dry-allowed-length", "Sequences up to this length are free", s.dry_allowed_length, "2");
+  optional_integer(flags, "--dry-last-n", "Tokens that are searched; -1: all", s.dry_last_n, "-1");
+  flags.add("--dry-breakers", "JSON", "Texts that no sequence reaches across, as a list", R"(["\n",":","\"","*"])",
+            [this](const std::string& t) {
+              const Json texts_json = Json::parse(t, nullptr, false);
+              if (!texts_json.is_array()) fail<UsageError>("'{}' is no JSON list of texts", t);
+              std::vector<std::string> texts;
+              for (const Json& text : texts_json) {
+                if (!text.is_string()) fail<UsageError>("'{}' is no JSON list of texts", t);
+                texts.push_back(text);
+              }
+              request.sampling.dry_breakers = texts;
+            });
+  optional_integer(flags, "--mirostat", "2: hold the surprise of the text at a target", s.mirostat, "0: off");
+  optional_number(flags, "--mirostat-tau", "That target, in bits", s.mirostat_tau, "5");
+  optional_number(flags, "--mirostat-eta", "How fast it is approached", s.mirostat_eta, "0.1");
+  optional_number(flags, "--repetition-penalty", "Divides the scores of tokens that prompt or answer hold", s.repetition_penalty);
+  optional_number(flags, "--presence-penalty", "Taken from the scores of tokens that the answer holds", s.presence_penalty, "0");
+  optional_number(flags, "--frequency-penalty", "The same for each time that it holds them", s.frequency_penalty, "0");
+  optional_integer(flags, "--repeat-last-n", "Tokens that the three look at; -1: all", s.repeat_last_n, "-1");
+  flags.add("--logit-bias", "ID:X[,ID:X]", "Added to the scores of tokens; -inf forbids one", "none", [this](const std::string& t) {
+    for (size_t begin = 0; begin <= t.size();) {
+      const size_t end = std::min(t.find(',', begin), t.size());
+      request.sampling.logit_bias.push_back(parse_bias(t.substr(begin, end - begin)));
+      begin = end + 1;
+    }
+  });
+  flags.text("--order", "NAMES", "Order of the stages: hf, llama.cpp (with its defaults), or their names, separated by commas", s.order,
+             "hf");
+  flags.add("--seed", "N", "Of the draws", "random", [&s](const std::string& t) { s.seed = parse_seed(t); });
+  flags.list("--stop", "TEXT", "End the answer before this text; may be given several times", request.stop);
+  flags.add("--stop-ids", "ID[,ID]", "End the answer with one of these tokens, beside the checkpoint's own", "none",
+            [this](const std::string& t) { request.stop_ids = parse_ids(t); });
+  flags.toggle("--ignore-end", "Go on past the checkpoint's end tokens", request.ignore_end);
+}
+
+CompletionRequest AnswerFlags::resolved() const { return request; }
+
+std::string to_json(const Completion& made, const CompletionRequest& request, const LanguageModel& model) {
+  Json j = {{"prompt_tokens", made.prompt_tokens}, {"tokens", made.tokens}, {"text", made.text}, {"finish_reason", made.finish_reason}};
+  if (request.logprobs) {
+    j["logprobs"] = Json::array();
+    for (const TokenLogprob& t : made.logprobs) {
+      Json top = Json::array();
+      for (const auto& [token, logprob] : t.top) top.push_back({token, logprob});
+      j["logprobs"].push_back({{"token", t.token}, {"logprob", t.logprob}, {"top", top}});
+    }
+  }
+  if (request.prompt_logprobs) {
+    j["prompt_logprobs"] = Json::array();
+    for (const std::optional<float>& x : made.prompt_logprobs) j["prompt_logprobs"].push_back(x ? Json(*x) : Json());
+  }
+  const auto rate = [](double tokens, double seconds) { return seconds > 0 ? tokens / seconds : 0.0; };
+  const auto prompt = double(made.prompt_tokens.size()) - double(made.cached_tokens), decoded = double(made.tokens.size()) - 1;
+  j["seed"] = made.seed;
+  j["warnings"] = made.warnings;
+  j["timings"] = {{"load_seconds", model.load_seconds()},
+                  {"cached_tokens", made.cached_tokens},
+                  {"prompt_seconds", made.prompt_seconds},
+                  {"prompt_tokens_per_second", rate(prompt, made.prompt_seconds)},
+                  {"first_token_seconds", made.first_token_seconds},
+                  {"decode_seconds", made.decode_seconds},
+                  {"decode_tokens_per_second", rate(std::max(0.0, decoded), made.decode_seconds)}};
+  return j.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string read_text(const std::string& file) { return read_file(file); }
+
+std::string read_input() {
+  std::string text;
+  char buffer[65536];
+  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, stdin)) > 0;) text.append(buffer, n);
+  if (std::ferror(stdin)) fail<IoError>("standard input cannot be read");
+  return text;
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,36 @@
+// The flags of every verb that opens a language model, and of those that make text with it.
+#pragma once
+
+#include "cli/flags.h"
+#include "hearth/language.h"
+
+namespace hearth::cli {
+
+struct LanguageFlags {
+  std::string model, variant, device = "cpu", precision = "auto", cache_type = "f32";
+  int threads = 0;
+  bool pin = false;
+
+  void add_to(Flags& flags);  // --model --variant --device --threads --pin-threads --precision --cache-type
+  LanguageOptions options() const;
+  LanguageModel open(const OnProgress& progress) const;
+};
+
+// --temperature … --order, --max-tokens, --context, --stop …: all that decides the answer but the prompt.
+struct AnswerFlags {
+  CompletionRequest request;
+  std::vector<std::string> stop, dry_breakers, logit_bias;
+
+  void add_to(Flags& flags);
+  CompletionRequest resolved() const;
+};
+
+// {"prompt_tokens": …, "tokens": …, "text": …, "finish_reason": …, …, "timings": {…}} on one line.
+std::string to_json(const Completion& made, const CompletionRequest& request, const LanguageModel& model);
+
+// The file's bytes; IoError.
+std::string read_text(const std::string& file);
+// All of standard input.
+std::string read_input();
+
+}  // namespace hearth::cli
