@@ -164,7 +164,7 @@ Inspection inspect(const std::filesystem::path& path, const std::string& variant
 struct BenchOptions {
   // "" or "sd15": load, text, step and decode; "vae", "clip": load and that part alone; "blocks": each block of the three networks;
   // "threads": the step with 1, 2, 4 … threads; "paths": the step on each kernel path; "ops": every operation of a step and a decode
-  // of SD 1.5 at 512² and of SDXL at 1024², whatever model and size say.
+  // of SD 1.5 at 512² and of SDXL at 1024²; a model, variant or size is refused.
   std::string what;
   std::string only;  // ops: those with this in their name
   std::string hold;  // ops: f32, f16, bf16: weights held so and multiplied as f32, whatever `precision` says

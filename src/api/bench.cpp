@@ -100,6 +100,13 @@ Bench bench(const BenchOptions& options) {
   const std::string& what = options.what;
   if (!options.only.empty() && what != "ops") fail<UsageError>("bench: 'only' chooses operations, of which '{}' has none", what);
   if (!options.hold.empty() && what != "ops") fail<UsageError>("bench: 'hold' is of operations; '{}' has 'precision'", what);
+  const BenchOptions usual;
+  if (what == "ops" &&
+      (options.model != usual.model || !options.variant.empty() || options.width != usual.width || options.height != usual.height))
+    fail<UsageError>(
+        "bench: ops are those of Stable Diffusion 1.5 at 512 × 512 and of XL at 1024 × 1024; a model, variant or size changes nothing");
+  if (what == "clip" && (options.width != usual.width || options.height != usual.height))
+    fail<UsageError>("bench: the text encoder has no width and height");
   if (!options.path.empty() && what == "paths") fail<UsageError>("bench: paths measures all of them, not '{}' alone", options.path);
   if (what == "ops") return bench_ops(options);
   if (what == "blocks") return bench_blocks(options);

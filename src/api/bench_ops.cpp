@@ -30,17 +30,24 @@ struct Case {
   int64_t bytes = 0;
   std::map<std::string, int64_t> calls;  // work → how often it does this
 
+  // An operation that normalises its input is told of as "group_norm+" and its own name.
+  std::string_view product() const { return std::string_view(op).substr(normalised() ? norm_of.size() : 0); }
+  bool normalised() const { return op.starts_with(norm_of); }
+  static constexpr std::string_view norm_of = "group_norm+";
+
   std::string name() const;
   std::function<void()> make(Backend& device, const WeightForm& form) const;
   int64_t keys() const { return int64_t(std::llround(flop / 4 / double(x.numel()))); }  // of an attention
 };
 
 std::string Case::name() const {
-  if (op == "conv2d") {
+  const char* norm = normalised() ? "norm+" : "";
+  if (product() == "conv2d") {
     const char* how = y[1] > x[1] ? " upsampled" : y[1] < x[1] ? " stride 2" : "";
-    return fmt::format("conv {}x{} {}->{} at {}{} batch {}", w[2], w[3], x[3], y[3], x[1], how, x[0]);
+    return fmt::format("{}conv {}x{} {}->{} at {}{} batch {}", norm, w[2], w[3], x[3], y[3], x[1], how, x[0]);
   }
-  if (op == "linear") return fmt::format("linear {}x{}->{}{}", x.numel() / x[-1], x[-1], w[0], y[-1] == w[0] ? "" : " geglu");
+  if (product() == "linear")
+    return fmt::format("{}linear {}x{}->{}{}", norm, x.numel() / x[-1], x[-1], w[0], y[-1] == w[0] ? "" : " geglu");
   if (op == "attention") return fmt::format("attention {}x{} heads {}x{} size {}", x[0], x[2], x[1], keys(), x[3]);
   return fmt::format("{} {} -> {}", op, x, y);
 }
@@ -64,12 +71,18 @@ std::function<void()> Case::make(Backend& device, const WeightForm& form) const 
     const Tensor values = filled(device, w, 1 / std::sqrt(float(w.numel() / w[0]))), bias = filled(device, {w[0]});
     const Weight weight{
         .name = "w", .shape = w, .form = form, .prepared = device.prepare(values, kind, form), .backend = &device, .kind = kind};
-    if (kind == WeightKind::linear) return [=] { ops::linear(in, weight, bias); };
+    InputNorm norm;  // with an activation where a residual block convolves, as the networks have it
+    if (normalised()) {
+      const Tensor ones = Tensor::filled(device, {x[-1]}, 1);
+      const bool block = kind == WeightKind::conv2d && w[2] == 3;
+      norm = {.groups = 32, .gamma = ones, .beta = ones, .activation = block ? Activation::silu : Activation::none};
+    }
+    if (kind == WeightKind::linear) return [=] { ops::linear(in, weight, bias, {}, norm); };
     if (kind == WeightKind::glu) return [=] { ops::linear(in, weight, bias, {.activation = Activation::gelu}); };
     ConvSpec spec = ConvSpec::same(w[2]);
     if (y[1] > x[1]) spec.resize_to = {y[1], y[2]};
     if (y[1] < x[1]) spec.stride = 2;
-    return [=] { ops::conv2d(in, weight, bias, spec); };
+    return [=] { ops::conv2d(in, weight, bias, spec, {}, norm); };
   }
   if (op == "attention") {
     const Shape shape{x[0], keys(), x[2], x[3]};

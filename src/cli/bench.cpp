@@ -15,9 +15,9 @@ void run_bench(std::span<const std::string> arguments) {
   flags.choice("what", "",
                "Whole model (sd15), one part of it (vae, clip), its blocks, the step by threads or by kernel paths, or operations",
                options.what, {.names = {"ops", "blocks", "sd15", "vae", "clip", "threads", "paths"}}, "sd15");
-  flags.text("-m,--model", "NAME", "sd15 (generated weights of full size), demo, or a checkpoint's folder", options.model);
-  flags.integer("-W,--width", "Pixels, a multiple of 8", options.width);
-  flags.integer("-H,--height", "Pixels, a multiple of 8", options.height);
+  flags.text("-m,--model", "NAME", "Of all but ops: sd15 (generated weights of full size), demo, or a checkpoint's folder", options.model);
+  flags.integer("-W,--width", "Pixels, a multiple of 8; of all but ops and clip", options.width);
+  flags.integer("-H,--height", "Pixels, a multiple of 8; of all but ops and clip", options.height);
   flags.integer("--repeats", "Times that each part is measured; the median is told", options.repeats, {.low = 1, .high = 1000});
   flags.text("--only", "WORD", "ops: those with this in their name", options.only, "all");
   flags.choice("--hold", "", "ops: hold weights so and multiply f32", options.hold, {.names = {"f32", "f16", "bf16"}}, "by --precision");

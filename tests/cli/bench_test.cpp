@@ -17,7 +17,8 @@ using Arguments = std::vector<std::string>;
 class BenchTest : public CommandTest {
  protected:
   Json measure(const Arguments& more) const {
-    Arguments arguments = {"bench", "--model", "demo", "--repeats", "1", "--json"};
+    Arguments arguments = {"bench", "--repeats", "1", "--json"};
+    if (more.empty() || more[0] != "ops") arguments.insert(arguments.end(), {"--model", "demo"});
     arguments.insert(arguments.end(), more.begin(), more.end());
     const Ended r = run(arguments);
     EXPECT_EQ(r.code, 0) << r.err;
@@ -105,10 +106,22 @@ TEST_F(BenchTest, operations_are_those_of_the_networks) {
   const Json xl = measure({"ops", "--only", "attention 2x20 heads 1024x77"});
   EXPECT_EQ(xl["ops"][0]["calls"], (Json{{"sdxl step", 60}})) << xl.dump(1);  // (2 + 3 + 1) transformers of 10 blocks
   EXPECT_EQ(measure({"ops", "--only", "linear 128x1280->1280", "--hold", "bf16"})["factors"], "f32");
+  // Residual blocks normalise on the way into their convolutions: (2 + 2) of two and the second of 3 at the lowest level.
+  const Json norms = measure({"ops", "--only", "norm+conv 3x3 1280->1280 at 8 batch"})["ops"];
+  ASSERT_EQ(norms.size(), 1u) << norms.dump(1);
+  EXPECT_EQ(norms[0]["calls"], (Json{{"sd15 step", 11}}));
+  EXPECT_EQ(norms[0]["kind"], "group_norm+conv2d");
+  EXPECT_GT(norms[0]["gflops"].get<double>(), 0.0);
   EXPECT_EQ(not_one_line(run({"bench", "ops", "--only", "nothing has this name"}), 2), "");
   EXPECT_EQ(not_one_line(run({"bench", "vae", "--only", "conv"}), 2), "");
   EXPECT_EQ(not_one_line(run({"bench", "blocks", "--hold", "f32"}), 2), "");
   EXPECT_EQ(not_one_line(run({"bench", "paths", "--path", "avx2"}), 2), "");
+  for (const Arguments& flag : {Arguments{"--model", "demo"}, {"-W", "64"}, {"-H", "1024"}, {"--variant", "fp16"}}) {
+    Arguments arguments = {"bench", "ops", "--only", "attention 2x8 heads 256x"};
+    arguments.insert(arguments.end(), flag.begin(), flag.end());
+    EXPECT_EQ(not_one_line(run(arguments), 2), "") << flag[0];
+  }
+  EXPECT_EQ(not_one_line(run({"bench", "clip", "-m", "demo", "-W", "64"}), 2), "");
   EXPECT_EQ(not_one_line(run({"bench", "op"}), 2), "");
 }
 
