@@ -124,7 +124,7 @@ class Backend {
                           Tensor& y) = 0;
   // x [R, C] contiguous; statistics over C
   virtual void layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps, Tensor& y) = 0;
-  // x [R, C] contiguous, gamma [C] f32 or undefined: y = x / √(mean of x² over C + eps) · gamma
+  // x [R, C] contiguous, gamma [C] f32 or undefined: y = x / √(mean of x² over C + eps) · gamma, the sum in f32
   virtual void rms_norm(const Tensor& x, const Tensor& gamma, float eps, Tensor& y) = 0;
 
   // --- pointwise (contiguous, equal shapes) -----------------------------------------------------------------------

@@ -30,7 +30,7 @@ template <class Module> class Deferred {
   const Module& operator*() const {
     State& s = *state_;
     if (!s.module) {
-      Weights weights = *s.weights;
+      Weights weights = s.weights->now(s.path);
       Module module = s.build(Scope(weights, s.path));
       weights.finish();
       s.module.emplace(std::move(module));

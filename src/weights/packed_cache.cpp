@@ -203,11 +203,12 @@ void require_cache(const fs::path& folder, const Backend& backend) {
 }
 
 std::unique_ptr<PackedCache> open_cache(const fs::path& folder, std::span<const fs::path> files, const WeightTypes& types,
-                                        const Backend& backend, std::function<void(const std::string&)> warn) {
+                                        const Backend& backend, std::function<void(const std::string&)> warn, const std::string& part) {
   if (folder.empty()) return nullptr;
   require_cache(folder, backend);
-  const std::string key = fmt::format("{}; {}; hold {}; factors {}", remembered_hash(folder, files), backend.packing(),
-                                      types.hold ? hearth::name_of(*types.hold) : "as stored", hearth::name_of(types.factors));
+  std::string key = fmt::format("{}; {}; hold {}; factors {}", remembered_hash(folder, files), backend.packing(),
+                                types.hold ? hearth::name_of(*types.hold) : "as stored", hearth::name_of(types.factors));
+  if (!part.empty()) key += "; " + part;
   return std::make_unique<PackedCache>(folder, key, std::move(warn));
 }
 

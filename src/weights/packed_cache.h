@@ -1,7 +1,8 @@
 // Weights as a backend has prepared them, kept on disk between runs: what was packed once is mapped the next time.
 //
-// One file for each component, kernel path and choice of types, named by the hash of all that its contents depend on. It appears whole
-// or not at all (several processes may write the same one), and every byte of it is checked before use:
+// One file for each component (and part of one that is loaded by itself), kernel path and choice of types, named by the hash of all that
+// its contents depend on. It appears whole or not at all (several processes may write the same one), and every byte of it is checked before
+// use:
 //
 //   "hearthP1" · size and sum of the JSON (8 bytes each, little endian)
 //   JSON {"key", "weights": {name: {"shape", "kind", "hold", "factors", "offset", "bytes", "sum"}}}
@@ -75,8 +76,10 @@ class PackedCache {
 // empty name.
 void require_cache(const std::filesystem::path& folder, const Backend& backend);
 
-// The cache of a component's weights as `types` asks for them. nullptr without a folder. Errors: require_cache().
+// The cache of a component's weights as `types` asks for them; of a part that is loaded by itself, where one is named. nullptr
+// without a folder. Errors: require_cache().
 std::unique_ptr<PackedCache> open_cache(const std::filesystem::path& folder, std::span<const std::filesystem::path> files,
-                                        const WeightTypes& types, const Backend& backend, std::function<void(const std::string&)> warn);
+                                        const WeightTypes& types, const Backend& backend, std::function<void(const std::string&)> warn,
+                                        const std::string& part = {});
 
 }  // namespace hearth

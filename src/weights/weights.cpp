@@ -95,8 +95,15 @@ Weights::Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOpt
 Weights Weights::seeded(Backend& backend, LoadOptions options) { return {seeded_source(), backend, std::move(options)}; }
 
 Weights Weights::later() const {
-  Weights rest(source_, *backend_, {.types = options_.types});
+  Weights rest(source_, *backend_, {.types = options_.types, .cache_of_part = options_.cache_of_part});
   rest.part_ = true;
+  return rest;
+}
+
+Weights Weights::now(const std::string& part) const {
+  Weights rest = later();
+  if (options_.cache_of_part) rest.cache_of_part_ = options_.cache_of_part(part);
+  rest.options_.cache = rest.cache_of_part_.get();
   return rest;
 }
 
@@ -260,6 +267,7 @@ void Weights::finish() const {
   add_list(text, unread, "unread");
   if (!text.empty()) fail<WeightError>("weights: {}: {}", source_->describe(), text);
   source_->release_all();
+  if (cache_of_part_) cache_of_part_->finish(backend_->threads());
 }
 
 }  // namespace hearth

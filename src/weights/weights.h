@@ -60,6 +60,7 @@ struct LoadOptions {
   WeightTypes types;
   OnProgress progress;           // phase "load", in bytes
   PackedCache* cache = nullptr;  // weights that it holds are taken from there; the others are added to it
+  std::function<std::shared_ptr<PackedCache>(const std::string& part)> cache_of_part;  // of one that is loaded later; absent: none
   // Names that may stay unread, because makers ship them and no program needs them ("*.position_ids"). A '*' matches anything.
   std::vector<std::string> ignore;
 };
@@ -88,6 +89,8 @@ class Weights {
   }
   // The same source again, for such a part; its finish() does not ask for everything to be read.
   Weights later() const;
+  // later() once more, when that part is loaded: with its cache, which finish() finishes.
+  Weights now(const std::string& part) const;
   // Whether the source says what it holds: only then can a part be checked without being loaded.
   bool lists_tensors() const { return !listed_.empty(); }
 
@@ -100,7 +103,7 @@ class Weights {
   Weight weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact = false);
 
   // WeightError that names what is missing, misshapen, unreadable, non-finite or left unread; nothing when all fits. Then
-  // the source's pages are let go of.
+  // the source's pages are let go of, and the cache of a part is finished.
   // One line: the first ten of each kind and how many more.
   void finish() const;
 
@@ -131,6 +134,7 @@ class Weights {
   int64_t bytes_total_ = 0, bytes_done_ = 0;
   Reading reading_;
   bool part_ = false;
+  std::shared_ptr<PackedCache> cache_of_part_;
 };
 
 }  // namespace hearth

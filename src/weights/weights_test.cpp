@@ -35,6 +35,7 @@ class MemorySource : public TensorSource {
     return tensors_.at(name);
   }
   void release(const std::string& name) override { released.push_back(name); }
+  void release_all() override { released.emplace_back("all"); }
 
   std::map<std::string, TensorInfo> extra;  // listed only
   std::map<std::string, int> reads;
@@ -81,7 +82,7 @@ TEST_F(weights, values_arrive_in_the_promised_types) {
   w.finish();
   EXPECT_EQ(w.report().tensors, 6);
   EXPECT_EQ(w.report().parameters, 19);
-  EXPECT_EQ(s->released, (std::vector<std::string>{"b16", "d", "h", "table", "weight", "wide"}));
+  EXPECT_EQ(s->released, (std::vector<std::string>{"b16", "d", "h", "table", "weight", "wide", "all"}));
 }
 
 TEST_F(weights, one_error_lists_everything_that_does_not_fit) {

@@ -8,6 +8,7 @@
 
 #include "allocations/counting.h"
 #include "backends/cpu/memory.h"
+#include "core/blocks.h"
 #include "core/memory.h"
 #include "core/threads.h"
 #include "ops/attention.h"
@@ -15,6 +16,7 @@
 #include "ops/matmul.h"
 #include "ops/norm.h"
 #include "ops/pointwise.h"
+#include "ops/rope.h"
 #include "ops/shape_ops.h"
 #include "parts/unet/unet.h"
 #include "support/backend_test.h"
@@ -82,6 +84,14 @@ class Operations {
             [=, w = weight({64, 96, 3, 3}, WeightKind::conv2d, form)] { ops::conv2d(image, w, {}, ConvSpec::same(3), {}, norm); });
       }
     }
+    for (const DType dtype : {DType::f32, DType::q8_0}) {
+      const Tensor x = tensor({2, tokens, 96}), q = tensor({tokens, 6, 32});
+      add(fmt::format("linear of rows in place, {}", name_of(dtype)),
+          [=, w = weight({130, 96}, WeightKind::linear, {.hold = dtype, .in_place = true})] { ops::linear(x, w); });
+      const KeyValues cache{.k = tensor({tokens, 2, 32}, dtype), .v = tensor({tokens, 2, 32}, dtype)};
+      add(fmt::format("cached attention, {}", name_of(dtype)), [=] { ops::cached_attention(q, cache, 0.1f); });
+      if (dtype == DType::f32) add("rotary positions", [=, table = tensor({tokens, 2, 16})] { ops::rope(q, table, RotaryPairs::halves); });
+    }
     for (const DType dtype : {DType::f32, DType::bf16}) {
       const std::string with = fmt::format(", x {}", name_of(dtype));
       const Tensor q = tensor({2, tokens, 3, 40}, dtype), k = tensor({2, 77, 3, 40}, dtype), one = tensor({1, tokens, 1, 200}, dtype);
@@ -115,14 +125,20 @@ class Operations {
     return {.name = "w",
             .shape = shape,
             .form = form,
-            .prepared = device_.prepare(tensor(shape), kind, form),
+            .prepared = device_.prepare(tensor(shape, form.in_place ? form.hold : DType::f32), kind, form),
             .backend = &device_,
             .kind = kind};
   }
 
  private:
   void add(std::string name, std::function<void()> run) { all.push_back({std::move(name), std::move(run)}); }
-  Tensor tensor(const Shape& shape, DType dtype = DType::f32) { return Tensor::from(device_, shape, seeded_values("x", shape), dtype); }
+  Tensor tensor(const Shape& shape, DType dtype = DType::f32) {
+    const std::vector<float> values = seeded_values("x", shape);
+    if (!is_blocked(dtype)) return Tensor::from(device_, shape, values, dtype);
+    Tensor blocks = Tensor::empty(device_, shape, dtype);
+    encode_blocks(dtype, values.data(), shape.numel(), blocks.raw());
+    return blocks;
+  }
   Backend& device_;
 };
 

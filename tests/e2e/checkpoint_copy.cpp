@@ -11,6 +11,7 @@
 #include "parts/clip/clip_text.h"
 #include "parts/unet/unet.h"
 #include "weights/safetensors.h"
+#include "weights/safetensors_types.h"
 #include "weights/seeded_file.h"
 
 namespace hearth::test {
@@ -53,7 +54,7 @@ void CheckpointCopy::convert(const std::string& component, DType dtype, const st
       file);
 }
 
-void CheckpointCopy::seed(const std::string& component) {
+std::map<std::string, Shape> CheckpointCopy::tensors_of(const std::string& component) const {
   MemoryLedger ledger;
   const auto plan = make_plan_backend(ledger);
   const auto asked = std::make_shared<AskedTensors>();
@@ -61,7 +62,23 @@ void CheckpointCopy::seed(const std::string& component) {
   const Config config = Config::load(path() / component / "config.json");
   if (component == "text_encoder") const parts::ClipTextModel text(Scope(all), parts::ClipTextConfig::from(config));
   if (component == "unet") const parts::Unet unet(Scope(all), parts::UnetConfig::from(config));
-  write_seeded_file(weights(component), asked->asked, DType::f16, device_->threads());
+  return asked->asked;
+}
+
+void CheckpointCopy::seed(const std::string& component) {
+  write_seeded_file(weights(component), tensors_of(component), DType::f16, device_->threads());
+}
+
+void CheckpointCopy::hollow(const std::string& component) {
+  std::vector<SafetensorsTensor> tensors;
+  uintmax_t bytes = 0;
+  for (const auto& [name, shape] : tensors_of(component)) {
+    tensors.push_back({name, DType::f16, shape});
+    bytes += uintmax_t(shape.numel()) * size_of(DType::f16);
+  }
+  const std::string head = safetensors_head(tensors);
+  std::ofstream(weights(component), std::ios::binary) << head;
+  fs::resize_file(weights(component), head.size() + bytes);
 }
 
 void CheckpointCopy::shard(const std::string& component, int count) {

@@ -26,6 +26,8 @@ class CheckpointCopy {
   void shard(const std::string& component, int count);
   // Seeded weights (weights/seeded.h) in f16 of the geometry that the config.json of "text_encoder" or "unet" has now.
   void seed(const std::string& component);
+  // The same in a file that says so and takes no room on the disk: all its numbers are zeros.
+  void hollow(const std::string& component);
   // Every tensor rounded to a type.
   void convert(const std::string& component, DType dtype, const std::string& file = {});
 
@@ -33,6 +35,8 @@ class CheckpointCopy {
   std::filesystem::path weights(const std::string& component) const;  // the single file
 
  private:
+  std::map<std::string, Shape> tensors_of(const std::string& component) const;  // as its config.json wants them
+
   TemporaryFolder folder_;
   std::unique_ptr<Backend> device_;
 };

@@ -1,8 +1,10 @@
 // How networks come and go: nothing of it changes a picture.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/error.h"
 #include "core/memory.h"
@@ -107,6 +109,59 @@ TEST(Memory, TheEncoderIsLoadedWhenItIsUsed) {
     model.encode(pixels);
     FAIL() << "a number that is none was used";
   } catch (const WeightError& e) { EXPECT_NE(std::string(e.what()).find("encoder.conv_out.bias"), std::string::npos) << e.what(); }
+}
+
+// What is packed late is kept as well, in a file of its own, and found again.
+TEST(Memory, TheEncoderGoesThroughTheCache) {
+  const TemporaryFolder cache;
+  const Array pixels{.shape = {1, 3, 16, 16}, .values = std::vector<float>(3 * 16 * 16, 0.25f)};
+  std::vector<std::string> warnings;
+  const auto open = [&] {
+    return Model::open(checkpoint_folder("pndm"),
+                       {.cache = cache.path(), .warn = [&](const std::string& line) { warnings.push_back(line); }});
+  };
+  const auto packed = [&] {
+    std::set<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(cache.path()))
+      if (entry.path().extension() == ".packed") files.insert(entry.path());
+    return files;
+  };
+  const std::vector<float> plain = Model::open(checkpoint_folder("pndm")).encode(pixels).values;
+  Model first = open();
+  const auto before = packed();
+  EXPECT_EQ(before.size(), 3u);
+  EXPECT_EQ(first.encode(pixels).values, plain);
+  std::vector<std::filesystem::path> made;
+  for (const auto& file : packed())
+    if (!before.contains(file)) made.push_back(file);
+  ASSERT_EQ(made.size(), 1u);
+  EXPECT_EQ(open().encode(pixels).values, plain);
+  EXPECT_TRUE(warnings.empty());
+  // It was read: damage is noticed, and repaired.
+  std::fstream(made[0], std::ios::in | std::ios::out | std::ios::binary).seekp(-1, std::ios::end).put('?');
+  EXPECT_EQ(open().encode(pixels).values, plain);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("is damaged at the weight 'encoder."), std::string::npos) << warnings[0];
+  EXPECT_EQ(open().encode(pixels).values, plain);
+  EXPECT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(packed().size(), 4u);
+}
+
+TEST(Memory, NetworksThatCannotFitAreRefusedBeforeTheyAreLoaded) {
+  CheckpointCopy copy("pndm");
+  copy.edit_json("unet/config.json", [](Json& json) { json["block_out_channels"] = {1 << 15, 1 << 16, 1 << 16}; });
+  copy.hollow("unet");
+  ASSERT_GT(int64_t(std::filesystem::file_size(copy.weights("unet"))), 2 * system_available_bytes());
+  const auto refused = [](const auto& attempt) { return message_of<UsageError>(attempt); };
+  EXPECT_NE(refused([&] {
+              Model::open(copy.path(), {.progress = [](const Progress&) { ADD_FAILURE() << "it was loaded"; }});
+            }).find("open: the networks need "),
+            std::string::npos);
+  const Request request{.prompt = "x", .width = 16, .height = 16, .steps = 1, .seed = 1};
+  Model model = Model::open(copy.path(), {.load_when_needed = true});
+  EXPECT_NE(refused([&] { model.generate(request); }).find("GB more memory"), std::string::npos);
+  Model limited = Model::open(copy.path(), {.memory_limit = 1'000'000'000});
+  EXPECT_NE(refused([&] { limited.generate(request); }).find("the memory limit is 1.00 GB"), std::string::npos);
 }
 
 TEST(Memory, AFileThatIsWrittenToEndsTheRun) {

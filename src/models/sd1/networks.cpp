@@ -51,8 +51,15 @@ Networks Networks::on(Backend& twin, MemoryLedger& ledger) const {
 template <class Network, class NetworkConfig>
 Network Networks::build(Component& c, const NetworkConfig& config, Weights::Reading reading, const OnProgress& progress) {
   std::unique_ptr<PackedCache> cache;
-  if (device_->computes() && reading == Weights::Reading::full) cache = open_cache(cache_, c.paths, c.types, *device_, warn_);
-  Weights weights(c.source, *device_, {.types = c.types, .progress = progress, .cache = cache.get(), .ignore = c.ignored}, reading);
+  LoadOptions options{.types = c.types, .progress = progress, .ignore = c.ignored};
+  if (device_->computes() && reading == Weights::Reading::full && !cache_.empty()) {
+    cache = open_cache(cache_, c.paths, c.types, *device_, warn_);
+    options.cache = cache.get();
+    options.cache_of_part = [folder = cache_, paths = c.paths, types = c.types, device = device_, warn = warn_](const std::string& part) {
+      return open_cache(folder, paths, types, *device, warn, part);
+    };
+  }
+  Weights weights(c.source, *device_, options, reading);
   Network network(Scope(weights), config);
   weights.finish();
   if (cache) cache->finish(device_->threads());

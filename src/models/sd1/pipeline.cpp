@@ -76,8 +76,25 @@ StableDiffusion::StableDiffusion(const Checkpoint& checkpoint, Backend& device, 
       memory_limit_(request.memory_limit),
       config_(Sd1Config::from(checkpoint)),
       networks_(checkpoint, config_, device, request) {
-  if (request.when_needed || memory_limit_ > 0) networks_.check(Weights::Reading::names);
-  else networks_.load(request.progress);
+  if (request.when_needed || memory_limit_ > 0) {
+    networks_.check(Weights::Reading::names);
+  } else {
+    require_room();
+    networks_.load(request.progress);
+  }
+}
+
+// Before minutes of reading: is there memory for all networks at once?
+void StableDiffusion::require_room() const {
+  MemoryLedger ledger;
+  const auto twin = device_.dry_twin(ledger);
+  try {
+    networks_.on(*twin, ledger).load({});
+  } catch (const WeightError&) { return; }  // loading finds more of what is wrong
+  const int64_t needed = ledger.use().peak, available = system_available_bytes();
+  if (available <= 0 || needed <= available) return;
+  const auto [all, had] = in_gigabytes(needed, available);
+  fail<UsageError>("open: the networks need {} GB of memory, {} GB are available; loaded when needed they take less", all, had);
 }
 
 StableDiffusion::Plan StableDiffusion::planned(const ImageRequest& request) const {

@@ -24,7 +24,8 @@ class StableDiffusion final : public TextToImage {
   Tensor decode(const Tensor& latents) override;
 
  private:
-  struct Plan;  // the request resolved, with its schedule
+  void require_room() const;  // UsageError where the networks together need more memory than there is
+  struct Plan;                // the request resolved, with its schedule
   Plan planned(const ImageRequest& request) const;
   std::vector<MemoryPlan> modes(const ImageRequest& request, const Plan& p) const;   // that the request allows, in order of cost
   void measure(MemoryPlan& plan, const ImageRequest& request, const Plan& p) const;  // fills in the bytes, by a dry run

@@ -1,0 +1,50 @@
+// Bit for bit the same picture with any number of threads, on every kernel path: text encoder, denoiser and autoencoder.
+#include <gtest/gtest.h>
+
+#include "e2e/cases.h"
+#include "models/registry.h"
+#include "support/backend_test.h"
+
+namespace hearth::test {
+namespace {
+
+struct Drawn {
+  std::vector<float> latents, picture;
+};
+
+Drawn draw(const std::string& backend, int threads, DType hold, DType factors) {
+  const auto device = make_test_backend(backend, threads);
+  const Checkpoint checkpoint = Checkpoint::open(checkpoint_folder("demo"));
+  const WeightTypes types{.hold = hold, .factors = factors};
+  const auto pipeline =
+      models::find_family(checkpoint)
+          .open(checkpoint, *device, {.text = types, .denoiser = types, .autoencoder = types, .warn = [](const auto&) {}});
+  const bool slow = backend == "reference" || backend == "cpu_emulated";
+  const models::ImageRequest request{
+      .prompt = "a red house", .width = slow ? 40 : 72, .height = slow ? 32 : 64, .steps = 2, .sampler = "euler_ancestral", .seed = 3};
+  const models::ImageResult drawn = pipeline->draw(request, pipeline->plan(request), {});
+  return {drawn.latents.to_vector(), drawn.pictures.at(0).to_vector()};
+}
+
+class Threads : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(Paths, Threads, testing::ValuesIn(backend_names()), [](const auto& path) { return path.param; });
+
+TEST_P(Threads, DoNotChangeABit) {
+  const auto device = make_test_backend(GetParam(), 1);
+  if (!device) GTEST_SKIP() << GetParam() << ": this processor lacks it";
+  std::vector<std::pair<DType, DType>> types = {{DType::f16, DType::f32}};
+  if (device->multiplies_bf16()) types.emplace_back(DType::bf16, DType::bf16);
+  for (const auto& [hold, factors] : types) {
+    const Drawn one = draw(GetParam(), 1, hold, factors);
+    for (const int threads : {2, 3, 8}) {
+      SCOPED_TRACE(fmt::format("{} threads, factors {}", threads, name_of(factors)));
+      const Drawn several = draw(GetParam(), threads, hold, factors);
+      EXPECT_EQ(several.latents, one.latents);
+      EXPECT_EQ(several.picture, one.picture);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hearth::test
