@@ -236,23 +236,24 @@ double sqnr(DType dtype, const std::vector<float>& x) {
   return 10 * std::log10(signal / noise);
 }
 
-// As good as llama.cpp's quantizer (llama-cpp-python 0.3.36, ggml_quantize_chunk without importance) on the same numbers.
-TEST(blocks, searched_scales_are_as_good_as_llama_cpps) {
+// At least as good as llama.cpp's quantizer (llama-cpp-python 0.3.36, ggml_quantize_chunk without importance) on the same numbers, and
+// as good as it was when the limits were written.
+TEST(blocks, searched_scales_are_better_than_llama_cpps) {
   struct Quality {
     DType dtype;
-    double llama, llama_of_cubes;
+    double normal, cubes;
   };
-  const Quality all[]{{DType::q2_k, 10.660, 8.204},    // here 11.555, 11.975
-                      {DType::q3_k, 16.518, 16.247},   // 16.868, 16.461
-                      {DType::q4_k, 23.021, 20.837},   // 23.122, 21.151
-                      {DType::q5_k, 28.957, 26.071},   // 29.263, 26.682
-                      {DType::q6_k, 35.168, 32.233}};  // 35.368, 32.361
+  const Quality all[]{{DType::q2_k, 11.555, 11.975},   // llama.cpp: 10.660, 8.204
+                      {DType::q3_k, 16.868, 16.461},   // 16.518, 16.247
+                      {DType::q4_k, 23.122, 21.151},   // 23.021, 20.837
+                      {DType::q5_k, 29.263, 26.682},   // 28.957, 26.071
+                      {DType::q6_k, 35.368, 32.361}};  // 35.168, 32.233
   const std::vector<float> x = normal_numbers(256 * 300);
   std::vector<float> cubes = x;
   for (float& v : cubes) v = v * v * v;
   for (const Quality& q : all) {
-    EXPECT_GE(sqnr(q.dtype, x), q.llama) << name_of(q.dtype);
-    EXPECT_GE(sqnr(q.dtype, cubes), q.llama_of_cubes) << name_of(q.dtype);
+    EXPECT_GE(sqnr(q.dtype, x), q.normal - 0.005) << name_of(q.dtype);
+    EXPECT_GE(sqnr(q.dtype, cubes), q.cubes - 0.005) << name_of(q.dtype);
   }
 }
 

@@ -135,6 +135,20 @@ void write_file_unflushed(const fs::path& file, std::span<const std::string_view
   temporary.rename_to(target);
 }
 
+struct FileWriter::State {
+  explicit State(const fs::path& file) : target(destination(file)), temporary(target, file) {}
+  fs::path target;
+  TemporaryFile temporary;
+};
+
+FileWriter::FileWriter(const fs::path& file) : state_(std::make_unique<State>(file)) {}
+FileWriter::~FileWriter() = default;
+void FileWriter::write(std::string_view bytes) { state_->temporary.write(bytes); }
+void FileWriter::commit() {
+  state_->temporary.flush();
+  state_->temporary.rename_to(state_->target);
+}
+
 void check_writable(const fs::path& file) { TemporaryFile(destination(file), file); }
 
 }  // namespace hearth

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,21 @@ std::string read_file(const std::filesystem::path& file, int64_t limit = int64_t
 void write_file(const std::filesystem::path& file, std::string_view bytes);
 // The same for bytes that lie in several places, without flushing: for a file whose reader notices when it is damaged.
 void write_file_unflushed(const std::filesystem::path& file, std::span<const std::string_view> pieces);
+
+// The same piece by piece, for what does not fit into memory: the file appears with commit(), or not at all.
+class FileWriter {
+ public:
+  explicit FileWriter(const std::filesystem::path& file);
+  ~FileWriter();
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+  void write(std::string_view bytes);
+  void commit();  // flushes and renames; nothing may be written afterwards
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 // IoError where write_file would fail for a reason that can be known before: tries by making and removing an empty file.
 void check_writable(const std::filesystem::path& file);

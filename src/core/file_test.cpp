@@ -62,6 +62,22 @@ TEST_F(FileTest, comes_back_as_written_and_replaces) {
   EXPECT_EQ(names(), (std::vector<std::string>{"empty", "f"}));
 }
 
+TEST_F(FileTest, pieces_appear_together_or_not_at_all) {
+  {
+    FileWriter file(folder / "f");
+    file.write("ab");
+    EXPECT_FALSE(fs::exists(folder / "f"));
+    file.write("");
+    file.write("c");
+    file.commit();
+  }
+  EXPECT_EQ(read_file(folder / "f"), "abc");
+  { FileWriter(folder / "f").write("other"); }
+  EXPECT_EQ(read_file(folder / "f"), "abc");
+  EXPECT_EQ(names(), std::vector<std::string>{"f"});
+  EXPECT_EQ(message_of([&] { FileWriter file(folder / "none" / "f"); }).substr(0, 6), "write ");
+}
+
 TEST_F(FileTest, respects_umask_and_long_names) {
   const mode_t before = ::umask(027);
   const std::string name(255, 'n');
