@@ -118,6 +118,19 @@ std::u32string lower_each(std::u32string_view text) {
   return out;
 }
 
+std::u32string upper(std::u32string_view text) { return from_icu(to_icu(text).toUpper(icu::Locale::getRoot())); }
+
+std::u32string title(char32_t c) {
+  const icu::UnicodeString one = to_icu({&c, 1});
+  // A character without a title case of its own has its upper case, which may be several.
+  if (u_totitle(UChar32(c)) != UChar32(c)) return std::u32string(1, char32_t(u_totitle(UChar32(c))));
+  const std::u32string up = from_icu(icu::UnicodeString(one).toUpper(icu::Locale::getRoot()));
+  if (up.size() < 2 || is_title_case(c)) return std::u32string(1, c);
+  return up.substr(0, 1) + lower(up.substr(1));
+}
+
+std::u32string fold(std::u32string_view text) { return from_icu(to_icu(text).foldCase()); }
+
 bool is_white_space(char32_t c) { return u_isUWhiteSpace(UChar32(c)); }
 bool is_python_space(char32_t c) { return is_white_space(c) || (c >= 0x1c && c <= 0x1f); }
 bool is_letter(char32_t c) { return U_GET_GC_MASK(UChar32(c)) & U_GC_L_MASK; }
@@ -129,6 +142,14 @@ bool is_word_character(char32_t c) {
   return u_isUAlphabetic(UChar32(c)) || (U_GET_GC_MASK(UChar32(c)) & (U_GC_M_MASK | U_GC_ND_MASK | U_GC_PC_MASK)) ||
          u_hasBinaryProperty(UChar32(c), UCHAR_JOIN_CONTROL);
 }
+bool is_upper_case(char32_t c) { return u_isUUppercase(UChar32(c)); }
+bool is_lower_case(char32_t c) { return u_isULowercase(UChar32(c)); }
+bool is_title_case(char32_t c) { return u_charType(UChar32(c)) == U_TITLECASE_LETTER; }
+bool is_digit(char32_t c) {
+  const int32_t type = u_getIntPropertyValue(UChar32(c), UCHAR_NUMERIC_TYPE);
+  return type == U_NT_DECIMAL || type == U_NT_DIGIT;
+}
+bool is_numeric(char32_t c) { return u_getIntPropertyValue(UChar32(c), UCHAR_NUMERIC_TYPE) != U_NT_NONE; }
 
 bool is_mark(char32_t c) { return U_GET_GC_MASK(UChar32(c)) & U_GC_M_MASK; }
 bool is_nonspacing_mark(char32_t c) { return u_charType(UChar32(c)) == U_NON_SPACING_MARK; }

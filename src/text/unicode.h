@@ -20,6 +20,9 @@ std::u32string nfd(std::u32string_view text);         // canonical decomposition
 std::u32string nfkd(std::u32string_view text);        // compatibility decomposition
 std::u32string lower(std::u32string_view text);       // full mapping, final sigma by context (Python's str.lower), no language
 std::u32string lower_each(std::u32string_view text);  // full mapping of each character alone: Σ is always σ (Rust's char::to_lowercase)
+std::u32string upper(std::u32string_view text);       // full mapping (ß is SS)
+std::u32string title(char32_t c);                     // the title case of one character (ǆ is ǅ, ß is Ss)
+std::u32string fold(std::u32string_view text);        // full case folding (Python's str.casefold)
 
 bool is_white_space(char32_t c);      // White_Space: \s of the regex engines
 bool is_python_space(char32_t c);     // str.isspace: White_Space and U+001C … U+001F
@@ -32,6 +35,11 @@ bool is_word_character(char32_t c);   // \w: alphabetic, mark, decimal digit, co
 bool is_mark(char32_t c);             // \p{M}
 bool is_nonspacing_mark(char32_t c);  // \p{Mn}
 bool is_punctuation(char32_t c);      // \p{P}
+bool is_upper_case(char32_t c);       // Uppercase
+bool is_lower_case(char32_t c);       // Lowercase
+bool is_title_case(char32_t c);       // \p{Lt}
+bool is_digit(char32_t c);            // Numeric_Type Decimal or Digit: superscripts too
+bool is_numeric(char32_t c);          // Numeric_Type of any kind: fractions and Han numbers too
 
 // Where each user-perceived character of a valid UTF-8 text ends, in bytes (extended grapheme clusters, UAX #29).
 std::vector<size_t> grapheme_ends(std::string_view utf8);

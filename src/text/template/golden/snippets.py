@@ -1,0 +1,509 @@
+"""Expressions and statements of our own, each rendered with VARIABLES. Grouped by what they look at."""
+
+VARIABLES = {
+    "zero": 0, "one": 1, "n": 7, "neg": -3, "f": 2.5, "big": 9007199254740993, "t": True, "no": False, "nil": None,
+    "s": "Hello World", "e": "", "u": "Größe Ωμέγα ß", "html": "<b>\"x\" & 'y'</b>", "ws": "  \t pad \n ", "multi": "one\ntwo\n\nthree\r\nfour",
+    "emoji": "a😀b👩‍👩‍👧z", "list": [3, 1, 2], "words": ["pear", "Apple", "fig", "apple"], "empty": [], "nested": [[1, [2]], {"k": [None, True]}],
+    "d": {"b": 1, "a": 2, "items": "own", "x y": 3, "keys": None}, "edict": {},
+    "people": [{"name": "Ann", "age": 30, "tag": {"id": 2}}, {"name": "bob", "age": 25, "tag": {"id": 1}}, {"name": "Cy", "age": 30}],
+    "tree": [{"v": 1, "c": [{"v": 2, "c": []}, {"v": 3, "c": [{"v": 4, "c": []}]}]}, {"v": 5, "c": []}],
+    "floats": [0.1, 1.0, 1e16, 1e-5, 123456789.125, -0.0, 1e22, 1.5e300], "path": "a/b c?d=é&x",
+}
+
+PRINTING = r"""
+{{ zero }} {{ n }} {{ neg }} {{ f }} {{ t }} {{ no }} {{ nil }} {{ s }} {{ missing }}|
+{{ list }} {{ nested }} {{ d }} {{ people }} {{ empty }} {{ edict }}
+{{ floats }}
+{{ [1.0, 2.50, 1e5, 1e-4, 0.00001, 123456789012345680.0, 1e15, 1e16, 3.14159] }}
+{{ ["it's", 'say "hi"', 'both \' and "', "tab\there", "nl\n", "back\\slash", "é😀", "\x00\x1f\x7f\xa0\xad", "\u200b\u2028", "\ufeff"] }}
+{{ (1,) }} {{ (1, 2) }} {{ () }} {{ (1) }} {{ 1, 2 }}
+{{ {"a": 1, 2: "b", none: [], true: {}} }}
+{{ {1: "a", true: "b", 1.0: "c"} }} {{ {"a": 1, "b": 2, "a": 3} }}
+{{ none }} {{ None }} {{ true }} {{ True }} {{ false }} {{ False }}
+{{ range(5) }} {{ range(1, 10, 3) }} {{ range(5)|list }} {{ range(5, 0, -2)|list }}
+{{ d.keys() }} {{ d.values() }} {{ {"a": 1}.items() }}
+{{ namespace(a=1, b="x") }}
+{{ missing is defined }} {{ [missing] }} {{ {"a": missing} }}
+{{ 0x1F }} {{ 0b101 }} {{ 0o17 }} {{ 1_000 }} {{ 1_0.5 }} {{ 1e3 }} {{ 1.5E-2 }} {{ 00 }}
+{{ "a" "b" 'c' }} {{ "\u00e9\U0001f600\x41\101\t|" }} {{ 'a\qb' }} {{ "line\
+cont" }}
+{{ 'single \'quoted\'' }} {{ "double \"quoted\"" }}
+{{ macro_missing }}{% macro m(a, b=2) %}x{% endmacro %}{{ m }} {{ m.name }} {{ m.arguments }} {{ m.catch_kwargs }} {{ m.caller }}
+{{ s|safe }} {{ [s|safe] }} {{ [html|e] }}
+{{ -0.0 }} {{ 0.0 }} {{ 1e400 }} {{ -1e400 }} {{ 1e400 - 1e400 }}
+{{ 9223372036854775807 }} {{ -9223372036854775807 }} {{ big }}
+"""
+
+ARITHMETIC = r"""
+{{ 1 + 2 * 3 - 4 }} {{ 7 // 2 }} {{ -7 // 2 }} {{ 7 % 3 }} {{ -7 % 3 }} {{ 7 % -3 }} {{ 2 ** 10 }} {{ 2 ** -1 }} {{ -2 ** 2 }}
+{{ 7 / 2 }} {{ 6 / 2 }} {{ 1 / 3 }} {{ 7.5 // 2 }} {{ -7.5 // 2 }} {{ 7.5 % 2 }} {{ -7.5 % 2 }} {{ 2.0 ** 0.5 }}
+{{ 2 ** 3 ** 2 }} {{ (2 ** 3) ** 2 }} {{ 10 - 3 - 2 }} {{ 100 / 10 / 5 }}
+{{ 1 + true }} {{ true + true }} {{ -true }} {{ +true }} {{ 1.0 + 1 }} {{ 3 * 1.5 }}
+{{ "a" * 3 }} {{ 3 * "ab" }} {{ [1, 2] * 2 }} {{ (1,) * 3 }} {{ "x" * 0 }} {{ "x" * -1 }}
+{{ "a" + "b" }} {{ [1] + [2] }} {{ (1,) + (2,) }}
+{{ 1 ~ 2 ~ "x" ~ none ~ missing ~ [1] }} {{ "a" ~ 1 + 2 }}
+{{ 1 + "a" }}
+{{ "a" + 1 }}
+{{ [1] + (2,) }}
+{{ none + 1 }}
+{{ "a" * "b" }}
+{{ [] - [] }}
+{{ 1 / 0 }}
+{{ 1 // 0 }}
+{{ 1 % 0 }}
+{{ 1.0 / 0 }}
+{{ 1.5 % 0 }}
+{{ 0 ** -1 }}
+{{ -none }}
+{{ -"a" }}
+{{ +"a" }}
+{{ missing + 1 }}
+{{ 1 + missing }}
+{{ "a" + missing }}
+{{ -missing }}
+{{ missing * 2 }}
+{{ 1 if }}
+{{ 5 - -3 }} {{ 5 + +3 }} {{ - - 5 }} {{ not not 1 }} {{ not 1 == 2 }}
+{{ 0.1 + 0.2 }} {{ 1e16 + 1 }} {{ 3.0 }} {{ 1e2 }} {{ 10 ** 15 }} {{ 10.0 ** 15 }} {{ 10.0 ** 16 }}
+{{ 7 // 2.0 }} {{ -7 % 2.5 }} {{ 0.0 // 3 }} {{ -0.0 % 3 }} {{ 5 % 1e300 }}
+"""
+
+COMPARISON = r"""
+{{ 1 < 2 }} {{ 1 < 2 < 3 }} {{ 1 < 2 > 1 }} {{ 3 > 2 > 2 }} {{ 1 == 1.0 }} {{ 1 == true }} {{ "a" < "b" }} {{ "Z" < "a" }} {{ [1, 2] < [1, 3] }}
+{{ [1] == [1.0] }} {{ (1,) == [1] }} {{ {"a": 1} == {"a": 1.0} }} {{ none == none }} {{ none == false }} {{ "1" == 1 }}
+{{ missing == missing }} {{ missing == none }} {{ missing != 1 }}
+{{ big == 9007199254740992.0 }} {{ big > 9007199254740992.0 }}
+{{ 1 in [1, 2] }} {{ "a" in "cat" }} {{ "" in "x" }} {{ "a" in d }} {{ "z" not in d }} {{ 2 in (1, 2) }} {{ 3 in range(5) }} {{ 1 in missing }}
+{{ "b" in d.keys() }} {{ 1 in d.values() }} {{ ("a", 2) in d.items() }} {{ none in [none] }} {{ not 1 in [2] }} {{ 1 not in [2] in [[2]] }}
+{{ 1 < "a" }}
+{{ [1] < 1 }}
+{{ none < 1 }}
+{{ missing < 1 }}
+{{ 1 >= missing }}
+{{ 1 in "abc" }}
+{{ 1 in 5 }}
+{{ [] in {} }}
+{{ 1 and 2 }} {{ 0 and 2 }} {{ 0 or 3 }} {{ "" or "d" }} {{ none or missing or 0 }} {{ 1 or 1/0 }} {{ 0 and 1/0 }}
+{{ not empty }} {{ not list }} {{ not missing }} {{ not none }} {{ not 0.0 }} {{ not "0" }} {{ not edict }} {{ not range(0) }}
+{{ "yes" if t else "no" }} {{ "yes" if no else "no" }} {{ "yes" if no }}| {{ 1 if 0 else 2 if 0 else 3 }} {{ ("a" if t) ~ "b" }}
+{{ ("x" if no).y }}
+{{ true is true }} {{ 1 is true }} {{ 1.0 is float }} {{ n is integer }} {{ t is integer }} {{ t is number }} {{ f is number }} {{ s is number }}
+{{ s is string }} {{ list is iterable }} {{ s is iterable }} {{ d is mapping }} {{ list is sequence }} {{ d is sequence }} {{ s is sequence }} {{ n is sequence }} {{ n is iterable }}
+{{ nil is none }} {{ missing is none }} {{ missing is undefined }} {{ nil is defined }} {{ d.zzz is defined }} {{ d.a is defined }} {{ missing is iterable }} {{ missing is sequence }}
+{{ t is boolean }} {{ n is boolean }} {{ no is false }} {{ zero is false }} {{ range is callable }} {{ n is callable }} {{ s.upper is callable }}
+{{ 3 is odd }} {{ 4 is even }} {{ 9 is divisibleby 3 }} {{ 9 is divisibleby(2) }} {{ "abc" is lower }} {{ "ABC" is upper }} {{ "aB" is lower }} {{ "1" is upper }}
+{{ 1 is eq 1 }} {{ 1 is ne 2 }} {{ 1 is lt 2 }} {{ 1 is gt 2 }} {{ 1 is le 1 }} {{ 1 is ge 2 }} {{ 1 is equalto 1 }} {{ 1 is greaterthan 0 }} {{ 1 is lessthan(0) }} {{ 1 is sameas 1 }}
+{{ 1 is in [1, 2] }} {{ 3 is not in [1, 2] }} {{ "upper" is filter }} {{ "nope" is filter }} {{ "odd" is test }} {{ "nope" is test }}
+{{ s is not string }} {{ not s is string }} {{ s is string and n is number }} {{ n is none or n }}
+{{ n is nosuchtest }}
+{{ n|nosuchfilter }}
+{% if no %}{{ n|nosuchfilter }}{% endif %}ok
+{% if t %}{{ n|nosuchfilter }}{% endif %}
+{{ n|nosuchfilter if no else 1 }}
+{% if no %}{% for x in list %}{{ x|nosuchfilter }}{% endfor %}{% endif %}
+{{ missing is odd }}
+{{ s is odd }}
+{{ html|e is escaped }} {{ html is escaped }}
+"""
+
+ACCESS = r"""
+{{ d.a }} {{ d["a"] }} {{ d["x y"] }} {{ d["items"] }} {{ d["keys"] }} {{ d.get("a") }} {{ d.get("q") }} {{ d.get("q", 5) }}
+{{ list[0] }} {{ list[-1] }} {{ list.0 }} {{ s[0] }} {{ s[-1] }} {{ u[4] }} {{ emoji[1] }} {{ (1, 2)[1] }} {{ range(10)[3] }}
+{{ list[10] }}| {{ s[99] }}| {{ d.zzz }}| {{ d["zzz"] }}| {{ n.zzz }}| {{ nil.zzz }}|
+{{ s[1:4] }} {{ s[:3] }} {{ s[-3:] }} {{ s[::-1] }} {{ s[::2] }} {{ s[5:1] }} {{ s[10:0:-3] }} {{ u[1:6] }} {{ emoji[::-1] }} {{ s[100:] }}| {{ s[-100:2] }}
+{{ list[1:] }} {{ list[:-1] }} {{ list[::-1] }} {{ (1, 2, 3)[:2] }} {{ range(10)[2:8:2]|list }} {{ list[:] }} {{ list[0:none] }} {{ s[true:] }}
+{{ list[::0] }}
+{{ list["a"] }}| {{ s["upper"]() }} {{ d[list] }}| {{ list[1.0] }}|
+{{ d[1:2] }}
+{{ nil[1:] }}
+{{ missing[1:] }}
+{{ list["a":] }}
+{{ missing.x }}
+{{ missing["x"] }}
+{{ missing() }}
+{{ d.zzz.y }}
+{{ d.zzz["y"] }}
+{{ nil.x.y }}
+{{ list[10].x }}
+{{ s.x.y }}
+{{ list.a.b }}
+{{ n.a.b }}
+{{ d["q r"].x }}
+{{ d[5].x }}
+{{ people[0].name }} {{ people[0]["tag"].id }} {{ people[2].tag }}|
+{{ people[2].tag.id }}
+{{ d.nope() }}
+{{ list() }}
+{{ n() }}
+{{ list.append(1) }}
+{{ d.update({}) }}
+{{ d.pop("a") }}
+{{ list.append }}|
+{{ list.sort() }}
+{{ s.__class__ }}|
+{{ s.__class__.__mro__ }}
+{{ list["append"] }}|
+{{ d.copy() }} {{ list.copy() }} {{ list.index(1) }} {{ list.count(3) }} {{ (1, 1).count(1) }} {{ range(5).index(3) }}
+{{ list.index(99) }}
+{{ {"a": {"b": {"c": 1}}}.a.b.c }} {{ [[1, 2], [3]][0][1] }}
+{{ namespace(x=1).x }} {{ namespace({"y": 2}).y }} {{ namespace(x=1)["x"] }}| {{ namespace().q }}|
+{{ namespace().q.r }}
+{{ dict(a=1, b=2) }} {{ dict([("x", 1), ["y", 2]]) }} {{ dict({"a": 1}, a=2) }} {{ dict() }}
+{{ dict(1) }}
+{{ dict([1]) }}
+{{ dict([(1, 2, 3)]) }}
+{{ range() }}
+{{ range("a") }}
+{{ range(1, 2, 0) }}
+{{ range(1000000)|length }}
+{{ d["a", "b"] }}|
+{{ list[1,] }}
+"""
+
+METHODS = r"""
+{{ ws.strip() }}|{{ ws.lstrip() }}|{{ ws.rstrip() }}| {{ "xxaxx".strip("x") }} {{ "abcab".strip("ab") }} {{ "xyz".strip(none) }} {{ "éaé".strip("é") }}
+{{ s.split() }} {{ "a,b,,c".split(",") }} {{ "a b  c ".split(" ") }} {{ "a b c".split(" ", 1) }} {{ "a b c".rsplit(" ", 1) }} {{ "".split() }} {{ "".split(",") }} {{ "  x  y z ".split(none, 1) }} {{ " a b c ".rsplit(none, 1) }} {{ "a</think>b</think>c".split("</think>")[-1] }}
+{{ multi.splitlines() }} {{ multi.splitlines(true) }} {{ "a\x0bb\x1cc\u2028d".splitlines() }} {{ "".splitlines() }} {{ "x\n".splitlines() }}
+{{ s.upper() }} {{ s.lower() }} {{ u.upper() }} {{ u.lower() }} {{ "hello world".title() }} {{ "they're BILL's".title() }} {{ "hELLO".capitalize() }} {{ "ßa".capitalize() }} {{ "aBc".swapcase() }} {{ "Straße".casefold() }} {{ "ΑΣ ΑΣΑ".lower() }} {{ "ΑΣ".capitalize() }} {{ "ǆx".title() }} {{ "ΟΔΟΣ ΟΔΟΣ".title() }}
+{{ s.startswith("Hello") }} {{ s.startswith(("x", "H")) }} {{ s.endswith("ld") }} {{ s.startswith("World", 6) }} {{ s.endswith("Hello", 0, 5) }} {{ s.startswith("") }} {{ s.startswith("", 99) }}
+{{ s.replace("l", "L") }} {{ s.replace("l", "L", 1) }} {{ "aaa".replace("a", "b", 2) }} {{ "ab".replace("", "-") }} {{ "ab".replace("", "-", 2) }} {{ "".replace("", "x") }}
+{{ ",".join(["a", "b"]) }} {{ "".join("abc") }} {{ "-".join(d) }}
+{{ s.find("o") }} {{ s.find("o", 5) }} {{ s.find("zz") }} {{ s.rfind("o") }} {{ u.find("Ω") }} {{ s.index("W") }} {{ s.count("l") }} {{ s.count("") }} {{ "aaaa".count("aa") }} {{ s.find("l", -3) }} {{ s.count("o", 5, 9) }} {{ s.rindex("l") }}
+{{ s.index("zz") }}
+{{ "x".center(5) }}| {{ "x".center(4) }}| {{ "ab".center(5, "*") }} {{ "x".ljust(3, ".") }} {{ "x".rjust(3) }} {{ "-5".zfill(4) }} {{ "5".zfill(3) }} {{ "abc".center(2) }} {{ "ab".center(5) }}|
+{{ "a=b=c".partition("=") }} {{ "a=b=c".rpartition("=") }} {{ "abc".partition("=") }} {{ "abc".rpartition("=") }}
+{{ "prefix-x".removeprefix("prefix-") }} {{ "x.txt".removesuffix(".txt") }} {{ "x".removeprefix("y") }} {{ "x".removesuffix("") }}
+{{ "a\tb".expandtabs() }}| {{ "a\tb".expandtabs(4) }}| {{ "ab\n\tc".expandtabs(4) }}
+{{ "12".isdigit() }} {{ "1²".isdigit() }} {{ "1²".isdecimal() }} {{ "½".isnumeric() }} {{ "ab".isalpha() }} {{ "a1".isalnum() }} {{ " \t".isspace() }} {{ "".isdigit() }} {{ "AB".isupper() }} {{ "ab1".islower() }} {{ "Ab Cd".istitle() }} {{ "é".isascii() }} {{ "a_1".isidentifier() }} {{ "1a".isidentifier() }} {{ "\n".isprintable() }} {{ "é".isalpha() }} {{ "漢".isalpha() }} {{ "漢".isupper() }}
+{{ "{} and {}".format(1, "b") }} {{ "{1}{0}".format("a", "b") }} {{ "{x} {y[0]} {z.a}".format(x=1, y=[2], z={"a": 3}) }} {{ "{{}}".format() }} {{ "{!r}".format("q") }} {{ "{:>5}|{:<5}|{:^5}|{:*^6}".format("a", "b", "c", "d") }}
+{{ "{:5d}|{:05d}|{:+d}|{:x}|{:#X}|{:b}|{:,}".format(42, 42, 42, 255, 255, 5, 1234567) }} {{ "{:.2f}|{:10.3e}|{:g}|{:%}|{:.3}|{:,.2f}".format(3.14159, 1234.5, 0.0001, 0.25, 2.0, 1234567.891) }} {{ "{:.3}".format("abcdef") }} {{ "{:{w}}|".format(1, w=4) }}
+{{ "{}".format() }}
+{{ "{x}".format() }}
+{{ "{".format(1) }}
+{{ "}".format(1) }}
+{{ "{:d}".format("a") }}
+{{ "{0} {}".format(1) }}
+{{ "{}".format(none) }} {{ "{}".format([1, "a"]) }} {{ "{:5}|".format(true) }} {{ "{:10}|".format(1.5) }} {{ "{:}".format(1) }}
+{{ "{:5}".format(none) }}
+{{ "{a}".format_map({"a": 1}) }}
+{{ "%s and %s" % ("a", 1) }} {{ "%s" % "x" }} {{ "%d%%" % 5 }} {{ "%5.2f|" % 3.14159 }} {{ "%-5s|%5s|" % ("a", "b") }} {{ "%05d" % 42 }} {{ "%x %X %o" % (255, 255, 8) }} {{ "%r" % "q" }} {{ "%(a)s-%(b)d" % {"a": 1, "b": 2} }} {{ "%+d % d" % (3, 4) }} {{ "%e %g %G" % (12345.678, 0.00001, 1e20) }} {{ "%c%c" % (65, "b") }} {{ "%s" % none }} {{ "%s" % [1] }} {{ "%.2s" % "abc" }} {{ "%*d" % (5, 3) }} {{ "%#x" % 255 }} {{ "%i" % 3.99 }} {{ "%a" % "é" }}
+{{ "%s %s" % "a" }}
+{{ "%s" % ("a", "b") }}
+{{ "%d" % "a" }}
+{{ "%y" % 1 }}
+{{ "abc" % 1 }}
+{{ "%(a)s" % 1 }}
+{{ "%(z)s" % d }}
+{{ "%" % 1 }}
+{{ "abc" % missing }}| {{ "%s" % missing }}|
+{{ "a".split("") }}
+{{ "a".join([1]) }}
+{{ "a".join(1) }}
+{{ "a".replace("b") }}
+{{ "a".nope() }}
+{{ "a".upper(1) }}
+{{ "a".startswith(1) }}
+{{ "a".strip(1) }}
+{{ f.is_integer() }} {{ (2.0).is_integer() }}
+"""
+
+FILTERS = r"""
+{{ ws|trim }}| {{ "xxaxx"|trim("x") }} {{ nil|trim }} {{ 5|trim }} {{ s|upper }} {{ s|lower }} {{ "hello wORLD foo-bar (baz"|title }} {{ "hELLO"|capitalize }} {{ nil|upper }} {{ missing|upper }}|
+{{ list|length }} {{ s|length }} {{ d|count }} {{ emoji|length }} {{ missing|length }} {{ range(7)|length }} {{ d.items()|length }}
+{{ n|length }}
+{{ list|map("string")|length }}
+{{ list|first }} {{ list|last }} {{ s|first }} {{ s|last }} {{ d|first }} {{ d|last }} {{ empty|first }}| {{ empty|last }}| {{ e|first }}| {{ d.values()|last }}
+{{ empty|first.x }}
+{{ (empty|first).x }}
+{{ n|first }}
+{{ list|map("string")|last }}
+{{ list|join }} {{ list|join(", ") }} {{ people|join(", ", attribute="name") }} {{ s|join("-") }} {{ [1, none, missing, "a"]|join("|") }} {{ missing|join }}| {{ d|join(",") }} {{ list|join(1) }}
+{{ n|join }}
+{{ list|sort }} {{ words|sort }} {{ words|sort(case_sensitive=true) }} {{ words|sort(reverse=true) }} {{ people|sort(attribute="age")|map(attribute="name")|join(",") }} {{ people|sort(attribute="age,name")|map(attribute="name")|list }} {{ people|sort(true, attribute="age")|map(attribute="name")|list }} {{ s|sort }} {{ d|sort }}
+{{ [1, "a"]|sort }}
+{{ [none, 1]|sort }}
+{{ d|dictsort }} {{ d|dictsort(by="value", reverse=true) if no }} {{ {"B": 1, "a": 2}|dictsort }} {{ {"B": 1, "a": 2}|dictsort(true) }} {{ {"x": 2, "y": 1}|dictsort(by="value") }} {{ {"x": 2, "y": 1}|dictsort(reverse=true) }}
+{{ d|dictsort(by="z") }}
+{{ list|dictsort }}
+{{ list|reverse|list }} {{ s|reverse }} {{ u|reverse }} {{ d|reverse|list }} {{ range(3)|reverse|list }} {{ (1, 2)|reverse|list }}
+{{ n|reverse }}
+{{ words|unique|list }} {{ words|unique(true)|list }} {{ people|unique(attribute="age")|map(attribute="name")|list }} {{ [1, 1.0, true, "1"]|unique|list }}
+{{ nested|unique|list }}
+{{ people|map(attribute="name")|list }} {{ people|map(attribute="tag.id", default="?")|list }} {{ words|map("upper")|list }} {{ words|map("replace", "p", "P")|list }} {{ [[1, 2], [3]]|map("first")|list }} {{ people|map(attribute="tag")|list }} {{ [[1, 2], [3, 4]]|map(attribute=1)|list }} {{ [[1, 2]]|map(attribute="0")|list }} {{ missing|map("upper")|list }}
+{{ people|map(attribute="tag.id")|list }}
+{{ words|map|list }}
+{{ words|map("nope")|list }}
+{{ words|map(attribute="x", foo=1)|list }}
+{{ list|map("upper") is iterable }} {{ list|map("upper") is sequence }} {{ list|map("upper") is string }}
+{{ list|select("odd")|list }} {{ list|reject("odd")|list }} {{ [0, 1, "", "a", none]|select|list }} {{ [0, 1]|reject|list }} {{ list|select("gt", 1)|list }} {{ words|select("in", ["fig"])|list }} {{ list|select("equalto", 2)|first }}
+{{ people|selectattr("age", "equalto", 30)|map(attribute="name")|list }} {{ people|rejectattr("age", "eq", 30)|map(attribute="name")|list }} {{ people|selectattr("tag")|list|length }} {{ people|selectattr("tag", "defined")|list|length }} {{ people|selectattr("tag.id", "undefined") if no }} {{ people|rejectattr("tag")|map(attribute="name")|first }}
+{{ people|selectattr|list }}
+{{ people|selectattr("age", "nope")|list }}
+{{ list|select("nope")|list }}
+{{ list|sum }} {{ floats[:2]|sum }} {{ people|sum(attribute="age") }} {{ list|sum(start=10) }} {{ empty|sum }} {{ [[1], [2]]|sum(start=[]) }}
+{{ ["a"]|sum }}
+{{ list|min }} {{ list|max }} {{ words|min }} {{ words|max }} {{ words|max(case_sensitive=true) }} {{ people|max(attribute="age") }} {{ people|min(attribute="age") }} {{ empty|max }}| {{ s|max }}
+{{ [1, "a"]|max }}
+{{ "3"|int }} {{ "3.9"|int }} {{ "x"|int }} {{ "x"|int(5) }} {{ 3.9|int }} {{ -3.9|int }} {{ true|int }} {{ nil|int }} {{ "0x1f"|int(0, 16) }} {{ "ff"|int(0, 16) }} {{ "101"|int(base=2) }} {{ " 7 "|int }} {{ "1_0"|int }} {{ "1e3"|int }} {{ [1]|int }} {{ ""|int(default=9) }} {{ "-12"|int }} {{ "010"|int }} {{ "inf"|int }}
+{{ "3.5"|float }} {{ "x"|float }} {{ "x"|float(1.5) }} {{ 3|float }} {{ nil|float }} {{ "inf"|float }} {{ "nan"|float }} {{ " 1e3 "|float }} {{ "1_0.5"|float }} {{ ".5"|float }} {{ "5."|float }}
+{{ missing|int }}
+{{ missing|float }}
+{{ -5|abs }} {{ (-5)|abs }} {{ (-2.5)|abs }} {{ true|abs }}
+{{ s|abs }}
+{{ missing|abs }}
+{{ 2.5|round }} {{ 3.5|round }} {{ 2.567|round(2) }} {{ 2.1|round(0, "ceil") }} {{ 2.9|round(method="floor") }} {{ 42|round }} {{ 1234|round(-2) }} {{ 1250|round(-2) }} {{ 1350|round(-2) }} {{ 2.675|round(2) }} {{ -0.4|round }} {{ 1234.5|round(-2) }} {{ 2.345|round(1, "ceil") }}
+{{ 2.5|round(method="x") }}
+{{ s|round }}
+{{ missing|default("d") }} {{ nil|default("d") }} {{ nil|default("d", true) }} {{ e|default("d", boolean=true) }} {{ d.q|default(d.a) }} {{ missing|d }}| {{ zero|d("x") }} {{ missing|default(value) }}|
+{{ s|replace("l", "L") }} {{ s|replace("l", "L", 1) }} {{ 123|replace(2, 9) }} {{ s|replace("l", "") }}
+{{ s|replace("l") }}
+{{ html|e }} {{ html|escape }} {{ html|e|e }} {{ html|forceescape }} {{ html|safe }} {{ html|safe|e }} {{ html|e|forceescape }} {{ 5|e }} {{ none|e }}
+{{ ("<a>"|safe) + "<b>" }} {{ "<b>" + ("<a>"|safe) }} {{ ("<a>"|safe) ~ "<b>" }} {{ ("%s"|safe) % "<b>" }} {{ ("<a>"|safe) * 2 }} {{ ("<a>"|safe).upper() + "<" }} {{ ("{}"|safe).format("<") }} {{ ("-"|safe).join(["<", "a"|safe]) }} {{ ("<a>"|safe)[0] + "<" }} {{ ("a<b"|safe).replace("a", "<") }} {{ ["<a>"|safe, "<b>"]|join }} {{ ("x"|safe)|upper + "<" }} {{ ("x"|safe)|string + "<" }} {{ ("a b"|safe).split()[0] + "<" }} {{ ("x"|safe|trim) + "<" }} {{ ("x"|safe|replace("x", "y")) + "<" }}
+{{ multi|indent }} {{ multi|indent(2, true) }} {{ multi|indent(2, blank=true) }} {{ multi|indent("> ") }} {{ ""|indent }}| {{ "a\n"|indent }}| {{ s|indent(first=true) }}
+{{ nil|indent }}
+{{ s|truncate(8) }} {{ "foo bar baz qux"|truncate(9) }} {{ "foo bar baz qux"|truncate(9, true) }} {{ "foo bar baz qux"|truncate(11) }} {{ "foo bar baz qux"|truncate(11, false, "…", 0) }} {{ "foobarbazquxquux"|truncate(9) }} {{ s|truncate }}
+{{ s|truncate(2) }}
+{{ s|wordcount }} {{ "it's a-b c_d é 1"|wordcount }} {{ ""|wordcount }}
+{{ "x"|center(5) }}| {{ "%s - %d"|format("a", 1) }} {{ "%(a)s"|format(a=2) }} {{ "abc"|center }}|
+{{ "%s"|format(1, a=2) }}
+{{ list|batch(2)|list }} {{ range(7)|batch(3, "-")|list }} {{ range(7)|slice(3)|list }} {{ range(7)|slice(3, "x")|list }} {{ empty|batch(2)|list }} {{ range(4)|slice(2)|list }}
+{{ people|groupby("age")|list }} {% for g in people|groupby("age") %}{{ g.grouper }}:{{ g.list|map(attribute="name")|join("+") }};{% endfor %} {% for k, v in people|groupby("age") %}{{ k }}={{ v|length }} {% endfor %} {{ words|groupby(0)|map("first")|list }} {{ people|groupby("tag.id", default=0)|map("first")|list }}
+{{ d|items|list }} {% for k, v in d|items %}{{ k }}={{ v }};{% endfor %} {{ missing|items|list }}
+{{ list|items|list }}
+{{ list|string }} {{ nil|string }} {{ 5|string + "x" }}
+{{ list|list }} {{ s[:3]|list }} {{ d|list }} {{ missing|list }}
+{{ 5|list }}
+{{ path|urlencode }} {{ d|urlencode }} {{ 5|urlencode }} {{ [("a b", 1)]|urlencode }}
+{{ d|tojson }} {{ nested|tojson }} {{ u|tojson }} {{ html|tojson }} {{ floats|tojson }} {{ (1, 2)|tojson }} {{ "\u0000\u001f\u007f\u2028\"\\/\b\f"|tojson }} {{ {1: 1, none: 2, true: 3, 1.5: 4}|tojson }} {{ s|safe|tojson }} {{ e|tojson }}
+{{ d|tojson(indent=2) }} {{ nested|tojson(indent=4) }} {{ empty|tojson(indent=2) }} {{ edict|tojson(indent=2) }} {{ d|tojson(indent=0) }} {{ d|tojson(indent="--") }} {{ [1, [2]]|tojson(indent=1) }}
+{{ d|tojson(sort_keys=true) }} {{ u|tojson(ensure_ascii=true) }} {{ emoji|tojson(ensure_ascii=true) }} {{ d|tojson(separators=(",", ":")) }} {{ d|tojson(separators=(";", "="), indent=1) }} {{ u|tojson(true) }}
+{{ missing|tojson }}
+{{ [missing]|tojson }}
+{{ {(1, 2): 1}|tojson }}
+{{ range(3)|tojson }}
+{{ namespace()|tojson }}
+{{ list|map("upper")|tojson }}
+{{ people|pprint }} {{ d|pprint }} {{ s|pprint }} {{ list|pprint }}
+{{ (people + people + people)|pprint }}
+{{ {"text": s * 12, "list": [words, [s * 4, (1,)], {}], "a": {"deep": {"deeper": [u * 3, multi * 5]}}}|pprint }}
+{{ (s ~ " ") * 20 }}|{{ ((s ~ " ") * 20)|pprint }}
+{{ [multi * 10, s * 30]|pprint }}
+{{ s|upper|lower|title|replace("World", "x")|trim }} {{ s|replace("o", "0")|upper ~ "!" }} {{ -1|abs }} {{ 2 + 3|string|length }}
+{{ s|upper() }} {{ s | upper }} {{ s|default("x")|upper }}
+{{ list|first|string ~ "x" }} {{ list[0]|string|int + 1 }}
+"""
+
+STATEMENTS = r"""
+{% for x in list %}{{ x }},{% endfor %}
+{% for x in list %}{{ loop.index }}{{ loop.index0 }}{{ loop.revindex }}{{ loop.revindex0 }}{{ loop.first }}{{ loop.last }}{{ loop.length }}{{ loop.depth }}{{ loop.depth0 }}|{% endfor %}
+{% for x in list %}{{ loop.previtem }}<{{ x }}>{{ loop.nextitem }} {{ loop.cycle("a", "b") }} {{ loop.changed(x > 1) }};{% endfor %}
+{% for x in list %}{{ loop.previtem.y }}{% endfor %}
+{% for x in list if x > 1 %}{{ x }}:{{ loop.index }}/{{ loop.length }} {% else %}none{% endfor %}
+{% for x in list if x > 9 %}{{ x }}{% else %}none{% endfor %}
+{% for x in empty %}{{ x }}{% else %}nothing{% endfor %}|{% for x in missing %}x{% else %}undefined{% endfor %}
+{% for k, v in d.items() %}{{ k }}={{ v }};{% endfor %} {% for k in d %}{{ k }}{% endfor %} {% for c in "añ😀" %}[{{ c }}]{% endfor %}
+{% for a, (b, c) in [(1, (2, 3)), [4, [5, 6]]] %}{{ a }}{{ b }}{{ c }} {% endfor %}
+{% for a, b in [1] %}{{ a }}{% endfor %}
+{% for a, b in [(1, 2, 3)] %}{{ a }}{% endfor %}
+{% for a, b in [(1,)] %}{{ a }}{% endfor %}
+{% for x in n %}{{ x }}{% endfor %}
+{% for x in nil %}{{ x }}{% endfor %}
+{% for x in range(10) %}{% if x == 2 %}{% continue %}{% endif %}{% if x == 5 %}{% break %}{% endif %}{{ x }}{% endfor %}
+{% for x in [1, 2] %}{% for y in [1, 2] %}{% if y == 2 %}{% break %}{% endif %}{{ x }}{{ y }} {{ loop.index }}{% endfor %}{{ loop.index }};{% endfor %}
+{% for x in range(3) %}{% break %}{% else %}else{% endfor %}|{% for x in range(3) %}{% continue %}{% else %}else{% endfor %}|
+{% for x in range(3) %}{% if x == 1 %}{% break %}{% endif %}{% else %}else{% endfor %}|
+{% for x in list %}{% set y = x %}{% endfor %}{{ y }}| {% set y = 0 %}{% for x in list %}{% set y = y + x %}{{ y }} {% endfor %}{{ y }}
+{% set ns = namespace(total=0, seen=[]) %}{% for x in list %}{% set ns.total = ns.total + x %}{% set ns.seen = ns.seen + [x] %}{% endfor %}{{ ns.total }} {{ ns.seen }}
+{% set ns = namespace() %}{% set ns.x = 1 %}{% set ns.y, z = 2, 3 %}{{ ns.x }}{{ ns.y }}{{ z }}
+{% set q.x = 1 %}
+{% set d.x = 1 %}
+{% set a, b = 1, 2 %}{{ a }}{{ b }} {% set c = 1, 2 %}{{ c }} {% set (p, q) = [3, 4] %}{{ p }}{{ q }}
+{% set a, b = 1 %}
+{% set a, b = 1, 2, 3 %}
+{% set x %}body {{ n }}{% endset %}[{{ x }}] {% set y | upper | replace("B", "C") %}abc{% endset %}{{ y }}
+{% set x = 1 %}{% if true %}{% set x = 2 %}{% endif %}{{ x }} {% set x = x + 1 %}{{ x }}
+{% set s = s ~ "!" %}{{ s }} {% set list = list + [9] %}{{ list }}
+{% if zero %}a{% elif n %}b{% else %}c{% endif %} {% if zero %}a{% elif nil %}b{% else %}c{% endif %} {% if t %}{% if no %}x{% else %}y{% endif %}{% endif %}
+{% macro f(a, b=2, c="x") %}({{ a }},{{ b }},{{ c }}){% endmacro %}{{ f(1) }}{{ f(1, 3) }}{{ f(1, c="y") }}{{ f(b=1, a=2) }}{{ f() }}
+{% macro f(a) %}{{ a }}{{ varargs }}{{ kwargs }}{% endmacro %}{{ f(1, 2, 3, x=4) }} {{ f() }}
+{% macro f(a) %}{{ a }}{% endmacro %}{{ f(1, 2) }}
+{% macro f(a) %}{{ a }}{% endmacro %}{{ f(b=2) }}
+{% macro f(a) %}{{ a.x }}{% endmacro %}{{ f() }}
+{% macro f(a, b=a * 2) %}{{ a }}{{ b }}{% endmacro %}{{ f(4) }}
+{% macro f(n) %}{{ n }}{% if n > 0 %}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(5) }}
+{% macro f() %}{{ caller() }}-{{ caller() }}{% endmacro %}{% call f() %}<{{ n }}>{% endcall %}
+{% macro f(x) %}{{ caller(x, x + 1) }}{% endmacro %}{% call(a, b=9) f(1) %}{{ a }}{{ b }}{% endcall %}
+{% macro f() %}x{% endmacro %}{% call f() %}y{% endcall %}
+{% macro f() %}[{{ caller }}]{% endmacro %}{{ f() }}
+{% macro f() %}{{ caller() }}{% endmacro %}{{ f() }}
+{% call n %}x{% endcall %}
+{% set x = 1 %}{% macro f() %}{{ x }}{% endmacro %}{% set x = 2 %}{{ f() }}
+{% macro f() %}{% set inner = 5 %}{{ inner }}{% endmacro %}{{ f() }}{{ inner }}|
+{% macro f() %}  padded  {% endmacro %}[{{ f() | trim }}] {{ f()|length }}
+{% macro outer() %}{% macro inner() %}i{% endmacro %}{{ inner() }}o{% endmacro %}{{ outer() }}
+{% filter upper %}abc {{ s }}{% endfilter %} {% filter replace("a", "b") | upper %}banana{% endfilter %} {% filter trim %}  x  {% endfilter %}
+{% with a = 1, b = 2 %}{{ a }}{{ b }}{% endwith %}{{ a }}| {% with %}{% set q = 1 %}{{ q }}{% endwith %}{{ q }}|
+{% with a = 1 %}{% with a = 2, b = a %}{{ a }}{{ b }}{% endwith %}{% endwith %}
+{% print 1, "a", n %} {% print s|upper %}
+{% raw %}{{ not }} {% even %} {# this #}{% endraw %} {%- raw -%}  {{ x }}  {%- endraw -%}  y
+{# comment #}a{#- strip -#} b {#+ keep +#} c
+{% generation %}said {{ n }}{% endgeneration %}|{% for x in list %}{% generation %}{{ x }}{% endgeneration %}{% endfor %}
+{% for n in tree recursive %}{{ n.v }}@{{ loop.depth }}({{ loop(n.c) }}){% endfor %}
+{% for n in tree recursive %}{{ n.v }}{% if n.c %}[{{ loop(n.c) }}]{% endif %}{{ "," if not loop.last }}{% endfor %}
+{% for n in tree %}{{ loop(n.c) }}{% endfor %}
+{% for x in [1, 1, 2, 2] %}{{ x if loop.changed(x) else "-" }}{% endfor %}
+{% for x in list|map("string") %}{{ x }}{{ "," if not loop.last }}{% endfor %} {% for x in list|select("odd") %}{{ loop.index }}/{{ loop.length }} {{ loop.revindex }};{% endfor %}
+{% set g = list|map("string") %}{{ g|join }}{{ g|join }}| {% set g = d|items %}{% for k, v in g %}{{ k }}{% endfor %}{% for k, v in g %}{{ k }}{% endfor %}
+{% set j = joiner("; ") %}{% for x in list %}{{ j() }}{{ x }}{% endfor %} {% set c = cycler("a", "b") %}{{ c.next() }}{{ c.next() }}{{ c.current }}{{ c.next() }}{% set _ = c.reset() %}{{ c.next() }}
+{{ cycler() }}
+{% for x in list %}{{ loop }}{% endfor %}
+{{ loop }}| {% for x in list %}{% endfor %}{{ loop is defined }}
+{% for x in [[1, 2], [3]] %}{% set outer = loop %}{% for y in x %}{{ outer.index }}.{{ loop.index }} {% endfor %}{% endfor %}
+{% for x in list %}{% macro m() %}{{ x }}{% endmacro %}{{ m() }}{% endfor %}
+{% if missing %}a{% endif %}{% if missing is defined and missing.x %}b{% endif %}{% if d.q %}c{% endif %}ok
+{{ raise_exception("Bad \"thing\" happened: " ~ n) }}
+{% if n > 3 %}{{ raise_exception("multi\nline") }}{% endif %}
+{{ raise_exception(missing) }}
+{{ raise_exception() }}
+{{ strftime_now("%Y-%m-%d %d %b %Y %A %B %H:%M:%S %j %U %p %I %% %y") }} {{ strftime_now("%f|%z|%Z|") }} {{ strftime_now("") }}|
+{{ strftime_now(5) }}
+{{ s.split(" ")[0] ~ "/" ~ (s.split(" ")|last) }} {{ (s|upper)[:3] }} {{ [1, 2, 3][::-1][0] }} {{ {"a": [1, {"b": "c"}]}["a"][1].b|upper }}
+{{ dict(a=1, **{"b": 2}) }} {{ dict(*[[("x", 1)]]) }} {{ "{} {}".format(*[1, 2]) }}
+{{ dict(**{"a": 1}, a=2) }}
+{{ dict(a=1, **{"a": 2}) }}
+{% for x in range(3) %}{{ loop.index }}{% if not loop.last %}, {% endif %}{% endfor %}.
+{% for m in people if m.age > 26 and m.tag is defined %}{{ m.name }}{% endfor %}
+{% set x = namespace(v=[]) %}{% for p in people %}{% set x.v = x.v + [p.name ~ loop.index] %}{% endfor %}{{ x.v|join(",") }}
+{% set content = people[0].name if people[0].name is string else "" %}{{ content }}
+{{ (1, 2) == (1, 2) and "eq" }} {{ [] is none }} {{ "" is defined }} {{ people|length > 2 }} {{ people[-1].name }} {{ people[1:]|map(attribute="name")|join(" & ") }}
+{% set ns = namespace(found=false) %}{% for p in people|reverse %}{% if not ns.found and p.age == 30 %}{% set ns.found = true %}{{ p.name }}{% endif %}{% endfor %}
+"""
+
+BLANKS = [
+    "a\n", "a\n\n", "\n", "", "a\r\nb\rc\n", "  {% if t %}\n  x\n  {% endif %}\n  y", "{% if t %}\nx{% endif %}\n\nz", "a  {%- if t %}  b  {%- endif %}  c",
+    "a  {%- if t -%}  b  {%- endif -%}  c", "  {%+ if t %}x{% endif %}", "{% if t +%}\nx{% endif +%}\ny", "  {{ n }}  \n  {{- n -}}  \n x", "a\n    {# c #}\n  b",
+    "a\n    {#- c -#}\n  b", "  {# c #} x", "a {# multi\nline #}\nb", "{% for x in list %}\n  {{ x }}\n{% endfor %}\nend", "{% for x in list -%}\n  {{ x }}\n{%- endfor %}\nend",
+    "x\n\t {% set a = 1 %}\t\n y", "{{ '{{' }} {{ '%}' }} {{ \"}}\" }}", "{% if t %}{{ {'a': {'b': 1}} }}{% endif %}", "{ {{ n }} } {%", "{{ n }", "{{ n", "{% if", "{# open",
+    "{% raw %}x", "{{ n }}}", "{{{n: 1}}}", "{{ {1: {2: 3}}[1][2] }}", "{%- if t -%}\n\n x \n\n{%- endif -%}\n", "\n\n  {%- set x = 1 -%}\n\n  {{- x }}", "{% raw %}\n  x\n{% endraw %}\ny",
+    "  {% raw %}  x  {% endraw %}  y", "  {%- raw -%}  x  {%- endraw -%}  y", "{% raw -%}  x  {% endraw +%}\ny", "a\n  {%+ raw %}x{% endraw %}", "{#+ a +#}\nb", "\u00a0{%- if t %}\u2003x{%- endif %}",
+    "{%if t%}x{%endif%}", "{%-if t-%}x{%-endif-%}", "{{n}}{{-n-}}", "{{ -n }} {{- -n }} {{+n}} {{ n -}} x", "{% if t: %}x{% endif %}", "{% if n == 7 %}seven{% endif %}{% if n != 7 %}no{% endif %}",
+]
+
+SYNTAX = r"""
+{% if t %}x
+{% for x in list %}x{% endif %}
+{% endif %}
+{% foo %}
+{% if t %}{% else %}{% elif t %}{% endif %}
+{% set %}
+{% set 1 = 2 %}
+{% set "a" = 2 %}
+{% set true = 2 %}
+{% set none = 1 %}
+{% set a.b.c = 1 %}
+{% set a[0] = 1 %}
+{% for 1 in list %}{% endfor %}
+{% for x list %}{% endfor %}
+{% for x in %}{% endfor %}
+{{ 1 + }}
+{{ (1 }}
+{{ [1, 2 }}
+{{ 1 2 }}
+{{ a b }}
+{{ "unclosed }}
+{{ }}
+{{ | upper }}
+{{ x | }}
+{{ x is }}
+{{ x is not }}
+{{ x. }}
+{{ x.1a }}
+{{ x[ }}
+{{ x[] }}
+{{ f(a=1, 2) }}
+{{ f(**a, 1) }}
+{{ f(*a, *b) }}
+{{ f(a=1, a=2) }}
+{{ a ! b }}
+{{ a @ b }}
+{{ a ? b }}
+{{ ) }}
+{{ (] }}
+{{ {1: 2, 3} }}
+{{ {"a" 1} }}
+{{ x is defined if y }}
+{{ x is defined is string }}
+{% macro %}{% endmacro %}
+{% macro f(1) %}{% endmacro %}
+{% macro f(a=1, b) %}{% endmacro %}
+{% macro f(a, a) %}{% endmacro %}
+{% macro f(true) %}{% endmacro %}
+{% macro f() %}
+{% call x %}{% endcall %}
+{% call %}{% endcall %}
+{% filter %}{% endfilter %}
+{% filter nope %}x{% endfilter %}
+{% break %}
+{% continue %}
+{% macro f() %}{% break %}{% endmacro %}
+{% for x in list %}{% call f() %}{% break %}{% endcall %}{% endfor %}
+{% for x in list %}{% generation %}{% break %}{% endgeneration %}{% endfor %}
+{% if %}{% endif %}
+{% if t %}{% endif foo %}
+{% 1 %}
+{% for x in list recursive if x %}{% endfor %}
+{% for x in list %}{% set loop = 1 %}{% endfor %}
+{% macro true() %}{% endmacro %}
+{% for loop in list %}{{ loop.index }}{% endfor %}
+{{ "\x4" }}
+{{ "\u12" }}
+{{ "\U00110000" }}
+{{ not }}
+{{ in }}
+{{ 1 if }}
+{{ 1 if t else }}
+{{ t and }}
+{{ 0x }}
+{{ 1__0 }}
+{{ 1.e }}
+{{ 1.5.5 }}
+{{ a..b }}
+{{ .5 }}
+{{ a.b() c }}
+{{ ~ 1 }}
+{{ 1 ~ }}
+{{ a := 1 }}
+{{ a; b }}
+{{ lambda x: x }}
+{{ [x for x in list] }}
+{{ *a }}
+{% set x = %}
+{% with a %}{% endwith %}
+{% with a = 1 b = 2 %}{% endwith %}
+{% generation %}x
+{% endgeneration %}
+{% raw %}{% endraw
+"""
+
+# Errors behind the first line.
+LINES = [
+    "a\nb\n{{ missing.x }}\nc", "{% for x in list %}\n{{ x }}\n{{ x.y.z }}\n{% endfor %}",
+    "{% macro f(a) %}\n{{ a.b.c }}\n{% endmacro %}\n\n{{ f(1) }}\n", "\n\n{{ raise_exception('third') }}", "\n{%- if t %}\n{%- if n %}\n{{ raise_exception('fourth') }}{% endif %}{% endif %}",
+    "\n\n{% nope %}", "\n{{ 1 +\n\n }}", "\n{{ (1\n,2 ]}}", "{# c\nc\nc #}\n{% endif %}", "{% raw %}\n\n{% endraw %}\n{{ x. }}", "\n'x'\n{{ \"a\nb\" ~ @ }}",
+    "{% if t %}\n{% for x in list %}\n{% endif %}", "{% set x %}\n\n{{ s.y.z }}{% endset %}", "{% filter upper %}\n{{ s.y.z }}\n{% endfilter %}",
+    "a\n{%- set x = 1 -%}\n\n\n{{ missing() }}", "{{ n\n}}\n{{ list.append(1) }}", "{% if t %}\nx", "\n{{ 'abc\n",
+]
+
+
+def snippets():
+    for group in (PRINTING, ARITHMETIC, COMPARISON, ACCESS, METHODS, FILTERS, STATEMENTS, SYNTAX):
+        lines, joined = group.strip("\n").split("\n"), ""
+        for line in lines:
+            joined += line
+            if line.endswith("\\"):  # a literal that goes on in the next line
+                joined += "\n"
+                continue
+            yield joined
+            joined = ""
+    yield from BLANKS
+    yield from LINES

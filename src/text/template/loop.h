@@ -1,0 +1,40 @@
+// The variable `loop` inside a for.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "text/template/value.h"
+
+namespace hearth::text::jinja {
+
+// index, index0, revindex, revindex0, first, last, length, depth, depth0, previtem, nextitem, cycle(…), changed(…). Of an iterator,
+// `last` and `nextitem` fetch one element ahead, `length` and `revindex` all of them.
+class LoopObject : public AttributesObject {
+ public:
+  using Recurse = std::function<Value(const Value& iterable)>;  // empty: not recursive
+  LoopObject(const Value& iterable, int64_t depth0, Recurse recurse);
+
+  bool next(Value& item) override;  // to the next pass
+  std::string type_name() const override { return "LoopContext"; }
+  std::optional<Value> attribute(const Value& self, std::string_view name) override;
+  std::optional<Value> call(Arguments& arguments) override;
+  std::string repr() override;
+  std::optional<int64_t> size() override;
+  void forget() { changed_.reset(); }  // what `changed` was told could hold this object itself
+
+ private:
+  bool peek();
+
+  Next source_;
+  std::optional<int64_t> length_;
+  int64_t index0_ = -1, depth0_;
+  std::optional<Value> before_, current_, after_;
+  bool ended_ = false;
+  std::optional<Value> changed_;
+  Recurse recurse_;
+};
+
+}  // namespace hearth::text::jinja

@@ -1,0 +1,32 @@
+#include "text/template/template.h"
+
+#include "core/error.h"
+#include "text/template/interpreter.h"
+#include "text/template/parser.h"
+#include "text/unicode.h"
+
+namespace hearth::text::jinja {
+
+struct Template::Tree {
+  Block statements;
+};
+
+Template Template::parse(std::string_view source, std::string name) {
+  if (source.size() > Limits::source) fail<IoError>("template '{}': {} bytes, at most {}", name, source.size(), size_t(Limits::source));
+  if (encode_utf8(decode_utf8(source)) != source) fail<IoError>("template '{}': no valid UTF-8", name);
+  try {
+    auto tree = std::make_shared<const Tree>(Tree{jinja::parse(source)});
+    return {std::move(tree), std::move(name)};
+  } catch (const TemplateError& e) { throw TemplateError(e.kind, e.message, name, e.line); }
+}
+
+std::string Template::render(const Dict& variables, const Environment& environment) const {
+  Budget budget(environment.limits);
+  const BudgetScope scope(budget);
+  Interpreter interpreter(tree_->statements, variables, environment);
+  try {
+    return interpreter.run();
+  } catch (const TemplateError& e) { throw TemplateError(e.kind, e.message, name_, interpreter.line()); }
+}
+
+}  // namespace hearth::text::jinja
