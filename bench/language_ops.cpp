@@ -1,5 +1,6 @@
 // Products with weights in place, as language models use them, beside the machine's ceilings:
-//   hearth_language_ops [--path avx2|avx512…] [--threads N] [--rows 1,512] [--types f16,q4_k] [--sizes 2048x2048,2048x8192] [--rounds N]
+//   hearth_language_ops [--path avx2|avx512…] [--threads N] [--rows 1,512] [--types f16,q4_k] [--sizes 2048x2048,2048x8192] [--caches 4096]
+//   [--rounds N]
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include "backends/cpu/ceilings.h"
 #include "backends/cpu/cpu_backend.h"
 #include "core/threads.h"
+#include "ops/attention.h"
 #include "ops/matmul.h"
 
 namespace hearth {
@@ -20,7 +22,8 @@ namespace {
 std::vector<std::string> list_of(const std::string& text) {
   std::vector<std::string> items;
   std::stringstream stream(text);
-  for (std::string item; std::getline(stream, item, ',');) items.push_back(item);
+  for (std::string item; std::getline(stream, item, ',');)
+    if (!item.empty()) items.push_back(item);
   return items;
 }
 
@@ -61,6 +64,27 @@ void run(std::map<std::string, std::string> options) {
     const Ceilings c = measure_ceilings(device, Effort::quick);
     top.matrix_gflops = std::max(top.matrix_gflops, c.matrix_gflops), top.read_gbs = std::max(top.read_gbs, c.read_gbs);
   };
+  for (const std::string& cached : list_of(options["--caches"])) {
+    // Llama-3.2-1B: 32 heads of 64 numbers, eight of keys and values.
+    const int64_t keys = std::atol(cached.c_str()), G = 8, D = 64;
+    for (const std::string& type : list_of("f32,f16,q8_0")) {
+      const DType dtype = dtype_named(type).value();
+      const KeyValues all{any_rows(device, {keys, G, D}, dtype), any_rows(device, {keys, G, D}, dtype)};
+      for (const std::string& rows : list_of(options["--rows"])) {
+        const int64_t T = std::min<int64_t>(std::atol(rows.c_str()), keys);
+        const Tensor q = Tensor::filled(device, {T, 32, D}, 0.5f);
+        KeyValues cache = all;
+        cache.first = keys - T;
+        again();
+        const double seconds = best_seconds(device, rounds, [&] { ops::cached_attention(q, cache, 0.125f); });
+        const double gbs = double(2 * all.k.bytes()) * 1e-9 / seconds;
+        const double gflops = 4e-9 * double(T * 32 * D) * (double(cache.first) + double(T) / 2) / seconds;
+        fmt::print("{:8} attention {:5} keys {:6} T {:4}  {:8.3f} ms  {:6.1f} GB/s {:5.2f} of {:.1f}   {:7.1f} GFLOP/s {:5.2f} of {:.0f}\n",
+                   device.features(), type, keys, T, seconds * 1e3, gbs, gbs / top.read_gbs, top.read_gbs, gflops,
+                   gflops / top.matrix_gflops, top.matrix_gflops);
+      }
+    }
+  }
   for (const std::string& size : list_of(options["--sizes"])) {
     const int64_t K = std::atol(size.c_str()), N = std::atol(size.c_str() + size.find('x') + 1);
     for (const std::string& type : list_of(options["--types"])) {
@@ -101,6 +125,7 @@ int main(int count, char** words) {
                                              {"--rows", "1,512"},
                                              {"--types", "f32,f16,bf16,q8_0,q4_0,q4_k,q6_k"},
                                              {"--sizes", "2048x2048,2048x8192,8192x2048"},
+                                             {"--caches", "600,4096"},
                                              {"--rounds", "5"}};
   for (int i = 1; i + 1 < count; i += 2) options[words[i]] = words[i + 1];
   hearth::run(options);

@@ -96,6 +96,30 @@ BACKEND_TEST(cached_attention, each_query_stands_alone) {
   }
 }
 
+// What lies behind a query's own position is nothing to it, infinite or not; nor is what has left its window.
+BACKEND_TEST(cached_attention, hidden_values_have_no_part) {
+  Random random(55);
+  for (const int64_t window : {0, 30}) {
+    constexpr int64_t T = 60, first = 10, D = 40;
+    Caches cache = filled(random, device, first + T, 1, D, DType::f32);
+    const auto q = random.normal(device, {T, 2, D});
+    KeyValues all = cache.device;
+    all.first = first, all.window = window;
+    const std::vector<float> plain = ops::cached_attention(q.device, all, 0.1f).to_vector();
+    const int64_t p = first + 25;  // of the key and value that become infinite
+    std::fill_n(all.v.data<float>() + p * D, D, INFINITY);
+    std::fill_n(all.k.data<float>() + p * D, D, NAN);
+    const std::vector<float> y = ops::cached_attention(q.device, all, 0.1f).to_vector();
+    for (int64_t t = 0; t < T; ++t) {
+      const bool sees = t >= 25 && (window == 0 || t < 25 + window);
+      for (int64_t i = t * 2 * D; i < (t + 1) * 2 * D; ++i) {
+        if (sees) EXPECT_FALSE(std::isfinite(y[size_t(i)])) << "query " << t;
+        else EXPECT_EQ(y[size_t(i)], plain[size_t(i)]) << "query " << t;
+      }
+    }
+  }
+}
+
 BACKEND_TEST(cached_attention, refusals) {
   const Tensor q = Tensor::zeros(device, {2, 4, 8}), k = Tensor::zeros(device, {5, 2, 8});
   EXPECT_EQ(test::refusal([&] { ops::cached_attention(q, {.k = k, .v = k, .first = 4}, 1); }),

@@ -1,44 +1,223 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "backends/cpu/cpu_class.h"
-#include "backends/cpu/product.h"
-#include "core/blocks.h"
+#include "backends/cpu/rows.h"
 
+// Keys are taken in blocks that begin at fixed positions. Each has a softmax of its own, and these are merged in order: so a query's
+// result depends on its own keys only, not on the queries beside it, and the blocks of a single one can be shared out among threads.
+// A block of one group of heads is packed for the product tiles: k transposed in panels of keys, v in panels of columns. The rows of a
+// tile are queries, one for each token and head of the group.
 namespace hearth::cpu {
+namespace {
 
-// One piece: one query and one group of heads. Keys in the order of their positions.
-void CpuBackend::cached_attention(const Tensor& q, const KeyValues& cache, float scale, Tensor& y) {
-  const int64_t T = q.size(0), N = q.size(1), D = q.size(2), C = cache.k.size(0), G = cache.k.size(1), heads = N / G;
-  const DType type = cache.k.dtype();
-  pool_.run(T * G, [&](int64_t piece) {
-    const int64_t t = piece / G, g = piece % G, position = cache.first + t;
-    const int64_t from = cache.window ? std::max<int64_t>(0, position - cache.window + 1) : 0, keys = position + 1 - from;
-    float* scores = thread_scratch(size_t(keys + D));
-    float* row = scores + keys;
-    const auto fetch = [&](const Tensor& rows, int64_t p) {
-      const std::byte* at = rows.raw() + bytes_of(type, (p % C * G + g) * D);
-      if (is_blocked(type)) decode_blocks(type, at, D, row);
-      else if (type == DType::f32) std::copy_n(reinterpret_cast<const float*>(at), D, row);
-      else widened(kernels_, type, at, D, row);
-    };
-    for (int64_t h = 0; h < heads; ++h) {
-      const float* query = q.data<float>() + (t * N + g * heads + h) * D;
-      float* out = y.data<float>() + (t * N + g * heads + h) * D;
-      float highest = -INFINITY, sum = 0;
-      for (int64_t i = 0; i < keys; ++i) {
-        fetch(cache.k, from + i);
-        float s = 0;
-        for (int64_t d = 0; d < D; ++d) s += query[d] * row[d];
-        highest = std::max(highest, scores[i] = s * scale);
-      }
-      for (int64_t i = 0; i < keys; ++i) sum += scores[i] = std::exp(scores[i] - highest);
-      std::fill_n(out, D, 0.0f);
-      for (int64_t i = 0; i < keys; ++i) {
-        fetch(cache.v, from + i);
-        for (int64_t d = 0; d < D; ++d) out[d] += scores[i] / sum * row[d];
+constexpr int64_t few_rows = 32;    // up to which the blocks of keys are shared out
+constexpr int64_t most_rows = 256;  // of a piece of work: a block is packed once for them
+
+// Keys of a block, a multiple of every panel. A function of D only.
+int64_t block_of(int64_t D) { return std::clamp<int64_t>(32768 / D / 32 * 32, 32, 256); }
+
+struct Part {  // of a query's attention
+  float m = -INFINITY, l = 0;
+};
+
+struct Keys {  // of a block, counted from its first position
+  int64_t first, last;
+  bool any() const { return first < last; }
+};
+
+// One call's sizes, and the work on one block of keys for some rows of queries.
+class Blocks {
+ public:
+  Blocks(const Kernels& kernels, const Tensor& q, const KeyValues& cache, float scale)
+      : kernel_(kernels),
+        q_(q),
+        cache_(cache),
+        scale_(scale),
+        D(q.size(2)),
+        C(cache.k.size(0)),
+        G(cache.k.size(1)),
+        heads(q.size(1) / G),
+        rows(q.size(0) * heads),
+        size(block_of(D)),
+        width_((D + kernels.panel - 1) / kernels.panel * kernels.panel) {}
+
+  int64_t position(int64_t row) const { return cache_.first + row / heads; }
+  int64_t oldest(int64_t row) const { return cache_.window ? std::max<int64_t>(0, position(row) - cache_.window + 1) : 0; }
+  int64_t first_block(int64_t row) const { return oldest(row) / size; }       // that the row sees
+  int64_t last_block(int64_t row) const { return position(row) / size + 1; }  // behind them
+  Keys keys(int64_t row, int64_t block) const {
+    return {std::max<int64_t>(0, oldest(row) - block * size), std::min(size, position(row) + 1 - block * size)};
+  }
+  const float* query(int64_t row, int64_t g) const { return q_.data<float>() + offset(row, g); }
+  int64_t offset(int64_t row, int64_t g) const { return (row / heads * q_.size(1) + g * heads + row % heads) * D; }
+
+  int64_t scratch() const { return 2 * size * width_ + kernel_.tile_rows * (size + 2 * width_) + kernel_.panel * D; }
+
+  // Packs what rows row0 … row1 − 1 see of a block.
+  void pack(int64_t g, int64_t block, int64_t row0, int64_t row1, float* scratch) {
+    const int64_t panel = kernel_.panel;
+    k_ = scratch, v_ = k_ + size * width_, scores_ = v_ + size * width_, sums_ = scores_ + kernel_.tile_rows * size;
+    queries_ = sums_ + kernel_.tile_rows * width_;
+    float* const together = queries_ + kernel_.tile_rows * width_;
+    const Keys seen{keys(row0, block).first, keys(row1 - 1, block).last}, all{keys(row1 - 1, block).first, keys(row0, block).last};
+    for (int64_t p = seen.first / panel * panel; p < seen.last; p += panel) {
+      const int64_t from = std::max(p, seen.first), to = std::min(p + panel, seen.last);
+      for (int64_t s = from; s < to; ++s) fetch(cache_.k, g, block * size + s, together + (s - p) * D);
+      std::fill(together, together + (from - p) * D, 0.0f);
+      std::fill(together + (to - p) * D, together + panel * D, 0.0f);
+      kernel_.transpose(together, D, panel, D, 1, k_ + p * D, panel);
+      for (int64_t s = p; s < p + panel; ++s) {
+        const bool there = from <= s && s < to;
+        if (there) fetch(cache_.v, g, block * size + s, together);
+        for (int64_t c = 0; c < width_; c += panel) {
+          const int64_t count = there ? std::min(panel, D - c) : 0;
+          float* row = v_ + c * size + s * panel;
+          std::copy_n(together + c, count, row);
+          std::fill(row + count, row + panel, 0.0f);
+        }
       }
     }
+    // Where a row does not see a key of another, its weight of zero must not meet an infinite value.
+    apart_ = (seen.first != all.first || seen.last != all.last) && !std::isfinite(values_squared(seen));
+  }
+
+  // For up to tile_rows rows that begin at `row`: the softmax of the block's keys by themselves. done(r, part, o) for those that see any.
+  template <class Done> void attend(int64_t g, int64_t block, int64_t row, int64_t count, const Done& done) {
+    const int64_t panel = kernel_.panel, height = kernel_.tile_rows;
+    const Keys seen{keys(row, block).first, keys(row + count - 1, block).last};
+    if (!seen.any()) return;
+    const int64_t p0 = seen.first / panel, p1 = (seen.last + panel - 1) / panel;
+    Segment query;
+    query.length = D;
+    for (int64_t r = 0; r < count; ++r) {
+      kernel_.scale(this->query(row + r, g), scale_, D, queries_ + r * width_);
+      query.row[r] = queries_ + r * width_;
+    }
+    for (int64_t p = p0; p < p1; ++p) kernel_.tile(count, true, &query, 1, k_ + p * panel * D, scores_ + p * height * panel, false);
+
+    std::array<Part, max_tile_rows> parts;
+    for (int64_t r = 0; r < count; ++r) {
+      float* weights = scores_ + p0 * height * panel + r * panel;
+      const Keys own = keys(row + r, block);
+      const Keys here{own.first - p0 * panel, own.last - p0 * panel};
+      if (here.any()) {
+        kernel_.softmax_part(weights, height * panel, here.first, here.last, p1 - p0, &parts[size_t(r)].m, &parts[size_t(r)].l);
+      } else {
+        for (int64_t p = p0; p < p1; ++p) std::fill_n(weights + (p - p0) * height * panel, panel, 0.0f);
+      }
+    }
+
+    std::array<Segment, 16> weights;
+    const auto weigh = [&](int64_t r0, int64_t some, Keys range) {
+      int64_t runs = 0;
+      for (int64_t s = range.first, end; s < range.last; s = end, ++runs) {
+        end = std::min(s / panel * panel + panel, range.last);
+        for (int64_t r = 0; r < some; ++r)
+          weights[size_t(runs)].row[r] = scores_ + s / panel * height * panel + (r0 + r) * panel + s % panel;
+        weights[size_t(runs)].length = end - s;
+      }
+      for (int64_t c = 0; c < D; c += panel)
+        kernel_.tile(some, true, weights.data(), runs, v_ + c * size + range.first * panel, sums_ + c * height + r0 * panel, false);
+    };
+    if (!apart_) weigh(0, count, seen);
+    for (int64_t r = 0; r < count; ++r) {
+      const Keys own = keys(row + r, block);
+      if (!own.any()) continue;
+      if (apart_) weigh(r, 1, own);
+      for (int64_t c = 0; c < D; c += panel) std::copy_n(sums_ + c * height + r * panel, std::min(panel, D - c), queries_ + c);
+      done(r, parts[size_t(r)], queries_);
+    }
+  }
+
+ private:
+  // Row of position p as f32.
+  void fetch(const Tensor& rows_of, int64_t g, int64_t p, float* to) const {
+    kernel_.widen_row(*row_type(rows_of.dtype()), rows_of.raw() + bytes_of(rows_of.dtype(), (p % C * G + g) * D), D, to);
+  }
+  float values_squared(const Keys& seen) const {
+    float sum = 0;
+    for (int64_t c = 0; c < width_; c += kernel_.panel)
+      sum += kernel_.squares(v_ + c * size + seen.first * kernel_.panel, (seen.last - seen.first) * kernel_.panel);
+    return sum;
+  }
+
+  const Kernels& kernel_;
+  const Tensor& q_;
+  const KeyValues& cache_;
+  const float scale_;
+
+ public:
+  const int64_t D, C, G, heads, rows, size;
+
+ private:
+  const int64_t width_;  // D in whole panels
+  float *k_ = nullptr, *v_ = nullptr, *scores_ = nullptr, *sums_ = nullptr, *queries_ = nullptr;
+  bool apart_ = false;
+};
+
+}  // namespace
+
+void CpuBackend::cached_attention(const Tensor& q, const KeyValues& cache, float scale, Tensor& y) {
+  const Kernels& kernel = kernels_;
+  const Blocks all(kernel, q, cache, scale);
+  const int64_t D = all.D, G = all.G, rows = all.rows, tile = kernel.tile_rows;
+  const auto finish = [&](int64_t row, int64_t g, float l, const float* o) {
+    kernel.scale(o, 1 / l, D, y.data<float>() + all.offset(row, g));
+  };
+
+  if (rows <= few_rows) {
+    const int64_t begin = all.first_block(0), blocks = all.last_block(rows - 1) - begin;
+    const auto part_store = memory_->allocate(size_t(G * blocks * rows) * sizeof(Part));
+    const auto o_store = memory_->allocate(size_t(G * blocks * rows * D) * sizeof(float));
+    auto* const parts = reinterpret_cast<Part*>(part_store.get());
+    auto* const os = reinterpret_cast<float*>(o_store.get());
+    pool_.run(G * blocks, [&](int64_t piece) {
+      const int64_t g = piece % G, block = begin + piece / G;
+      Blocks work = all;
+      work.pack(g, block, 0, rows, thread_scratch(size_t(all.scratch())));
+      for (int64_t row = 0; row < rows; row += tile)
+        work.attend(g, block, row, std::min(tile, rows - row), [&](int64_t r, const Part& part, const float* o) {
+          const int64_t at = (g * blocks + block - begin) * rows + row + r;
+          parts[at] = part;
+          std::copy_n(o, D, os + at * D);
+        });
+    });
+    pool_.run(G * rows, [&](int64_t piece) {
+      const int64_t g = piece / rows, row = piece % rows;
+      float* o = thread_scratch(size_t(D));
+      Part sum;
+      std::fill_n(o, D, 0.0f);
+      for (int64_t block = all.first_block(row); block < all.last_block(row); ++block) {
+        const int64_t at = (g * blocks + block - begin) * rows + row;
+        kernel.merge_part(&sum.m, &sum.l, o, parts[at].m, parts[at].l, os + at * D, D);
+      }
+      finish(row, g, sum.l, o);
+    });
+    return;
+  }
+
+  int64_t share = most_rows;
+  while (share > 2 * tile && G * ((rows + share - 1) / share) < 4 * pool_.size()) share /= 2;
+  const int64_t shares = (rows + share - 1) / share;
+  pool_.run(G * shares, [&](int64_t piece) {
+    const int64_t g = piece % G, row0 = rows * (piece / G) / shares, row1 = rows * (piece / G + 1) / shares;
+    float* os = thread_scratch(size_t(all.scratch() + (row1 - row0) * D));  // [rows][D], then the blocks' own
+    float* rest = os + (row1 - row0) * D;
+    std::array<Part, most_rows> sums;
+    std::fill_n(os, (row1 - row0) * D, 0.0f);
+    Blocks work = all;
+    for (int64_t block = all.first_block(row0); block < all.last_block(row1 - 1); ++block) {
+      work.pack(g, block, row0, row1, rest);
+      for (int64_t row = row0; row < row1; row += tile)
+        work.attend(g, block, row, std::min(tile, row1 - row), [&](int64_t r, const Part& part, const float* o) {
+          const int64_t i = row - row0 + r;
+          Part& sum = sums[size_t(i)];
+          kernel.merge_part(&sum.m, &sum.l, os + i * D, part.m, part.l, o, D);
+        });
+    }
+    for (int64_t row = row0; row < row1; ++row) finish(row, g, sums[size_t(row - row0)].l, os + (row - row0) * D);
   });
 }
 

@@ -242,6 +242,29 @@ void check_softmax(const Kernels& kernel) {
   }
 }
 
+// Two parts of a row's keys, and both together.
+void check_parts(const Kernels& kernel) {
+  const int64_t panel = kernel.panel, keys = 2 * panel, first = 3, middle = panel + 1, last = keys - 2, columns = kernel.lanes + 3;
+  const auto scores = values(keys), left = values(columns, 9), right = values(columns, 4);
+  auto s = scores, t = scores, o = left;
+  float m, l, further_m, further_l;
+  kernel.softmax_part(s.data(), panel, first, middle, 2, &m, &l);
+  kernel.softmax_part(t.data(), panel, middle, last, 2, &further_m, &further_l);
+  double high = -1e9, sum = 0;
+  for (int64_t k = first; k < middle; ++k) high = std::max(high, double(scores[size_t(k)]));
+  for (int64_t k = 0; k < keys; ++k) {
+    const double weight = first <= k && k < middle ? std::exp(scores[size_t(k)] - high) : 0;
+    expect("weights of a part", s[size_t(k)], weight);
+    sum += weight;
+  }
+  expect("sum of a part", l, sum);
+  const double above = std::max(m, further_m), keep = std::exp(m - above), take = std::exp(further_m - above), before = l;
+  kernel.merge_part(&m, &l, o.data(), further_m, further_l, right.data(), columns);
+  expect("merged maximum", m, above);
+  expect("merged sum", l, before * keep + further_l * take);
+  for (int64_t i = 0; i < columns; ++i) expect("merged output", o[size_t(i)], left[size_t(i)] * keep + right[size_t(i)] * take);
+}
+
 void check_causal(const Kernels& kernel) {
   constexpr int64_t keys = 5, rows = 3, first = 2;
   const auto s = values(keys * kernel.panel), v = values(rows * keys, 4);
@@ -336,6 +359,7 @@ std::string check_kernels(const Kernels& kernels) {
     check_winograd(kernels);
     check_softmax(kernels);
     check_causal(kernels);
+    check_parts(kernels);
     check_bf16(kernels);
     check_softmax_rows(kernels);
     check_norms(kernels);

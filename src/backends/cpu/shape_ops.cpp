@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "backends/cpu/cpu_class.h"
+#include "backends/cpu/rows.h"
 #include "core/blocks.h"
 
 namespace hearth::cpu {
@@ -148,7 +149,7 @@ void CpuBackend::embedding(const Tensor& ids, const Tensor& table, Tensor& y) {
   if (is_blocked(table.dtype())) {
     pool_.run(ids.numel(), [&](int64_t i) {
       const int64_t id = ids.data<int32_t>()[i];
-      decode_blocks(table.dtype(), table.raw() + bytes_of(table.dtype(), id * C), C, y.data<float>() + i * C);
+      kernels_.widen_row(*row_type(table.dtype()), table.raw() + bytes_of(table.dtype(), id * C), C, y.data<float>() + i * C);
     });
     return;
   }

@@ -5,6 +5,7 @@
 
 #include "backends/cpu/kernels/functions.inl"
 
+#include "backends/cpu/kernels/cached_attention.inl"
 #include "backends/cpu/kernels/ceiling.inl"
 #include "backends/cpu/kernels/pointwise.inl"
 #include "backends/cpu/kernels/product.inl"

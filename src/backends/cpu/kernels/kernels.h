@@ -95,6 +95,13 @@ struct Kernels {
   // has no part in its sum at all: 0 · ∞ would be NaN.
   void (*causal_rows)(const float* s, int64_t keys, int64_t first, const float* v, int64_t v_stride, float* o, int64_t rows);
 
+  // --- attention to a cache: lanes are keys ------------------------------------------------------------------------
+  // A row of scores in panels of keys, `stride` apart: s in, exp(s − m) out, for keys first … last − 1, of which there is at least one;
+  // zeros for the others. m is the largest of those scores, l the sum of what is put out.
+  void (*softmax_part)(float* s, int64_t stride, int64_t first, int64_t last, int64_t panels, float* m, float* l);
+  // The softmax of some keys (m, l and the sum o [n] of values by such weights) goes on with that of further keys.
+  void (*merge_part)(float* m, float* l, float* o, float part_m, float part_l, const float* part_o, int64_t n);
+
   // --- norms -------------------------------------------------------------------------------------------------------
   // Mean and Σ(x − mean)² of n numbers, two passes.
   void (*moments)(const float* x, int64_t n, float* mean, float* squares);
