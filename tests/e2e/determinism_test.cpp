@@ -18,7 +18,7 @@ Drawn draw(const std::string& backend, int threads, DType hold, DType factors) {
   const WeightTypes types{.hold = hold, .factors = factors};
   const auto pipeline =
       models::find_family(checkpoint)
-          .open(checkpoint, *device, {.text = types, .denoiser = types, .autoencoder = types, .warn = [](const auto&) {}});
+          .family.open(checkpoint, *device, {.text = types, .denoiser = types, .autoencoder = types, .warn = [](const auto&) {}});
   const bool slow = backend == "reference" || backend == "cpu_emulated";
   const models::ImageRequest request{
       .prompt = "a red house", .width = slow ? 40 : 72, .height = slow ? 32 : 64, .steps = 2, .sampler = "euler_ancestral", .seed = 3};
