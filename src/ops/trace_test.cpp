@@ -41,6 +41,9 @@ std::vector<Call> calls(Backend& device) {
                q = Tensor::zeros(device, {2, 5, 3, 8}), k = Tensor::zeros(device, {2, 7, 3, 8}),
                half = Tensor::zeros(device, {2, 5}, DType::f16);
   const Tensor ids = Tensor::from(device, {2, 3}, std::vector<int32_t>(6, 1));
+  const auto norm_of = [&device](int64_t C) {
+    return InputNorm{.groups = 1, .gamma = Tensor::zeros(device, {C}), .beta = Tensor::zeros(device, {C})};
+  };
   return {
       {"linear 'w' [2, 5, 7, 10] [2, 5, 7, 6] 8400\n", [=] { return ops::linear(x, matrix); }},               // 2 · 420 · 10
       {"conv2d 'w' [2, 5, 7, 3] [2, 3, 6, 4] 5184\n", [=] { return ops::conv2d(picture, kernel, {}, {}); }},  // 2 · 144 · 18
@@ -49,6 +52,8 @@ std::vector<Call> calls(Backend& device) {
       {"layer_norm '' [2, 5, 7, 10] [2, 5, 7, 10] 0\n", [=] { return ops::layer_norm(x, c, c, 1e-5f); }},
       {"activate '' [2, 5] [2, 5] 0\n", [=] { return ops::activate(half, Activation::relu); }},
       {"geglu '' [2, 5, 7, 10] [2, 5, 7, 5] 0\n", [=] { return ops::geglu(x); }},
+      {"group_norm+linear 'w' [2, 5, 7, 10] [2, 5, 7, 6] 8400\n", [=] { return ops::linear(x, matrix, {}, {}, norm_of(10)); }},
+      {"group_norm+conv2d 'w' [2, 5, 7, 3] [2, 3, 6, 4] 5184\n", [=] { return ops::conv2d(picture, kernel, {}, {}, {}, norm_of(3)); }},
       {"linear_combination '' [2, 5] [2, 5] 0\n", [=] { return ops::add(half, half); }},
       {"copy '' [2, 5] [2, 5] 0\n", [=] { return ops::cast(half, DType::bf16); }},
       {"copy '' [10, 2, 5, 7] [10, 2, 5, 7] 0\n",
