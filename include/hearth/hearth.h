@@ -19,6 +19,7 @@
 
 #include "hearth/error.h"
 #include "hearth/progress.h"
+#include "hearth/tokenizer.h"
 
 namespace hearth {
 

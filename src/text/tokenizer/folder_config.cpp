@@ -138,6 +138,11 @@ FolderConfig FolderConfig::read(const fs::path& folder) {
   return read;
 }
 
+bool prefers_sentencepiece(const FolderConfig& folder) {
+  const bool class_asks = folder.tokenizer_class == "LlamaTokenizer" || folder.tokenizer_class == "T5Tokenizer";
+  return class_asks && folder.config->contains("add_prefix_space") && !(*folder.config)["add_prefix_space"].is_null();
+}
+
 void apply_class(TokenizerFile& file, const FolderConfig& folder) {
   const Json& config = *folder.config;
   // Every fast tokenizer of transformers sets this switch of a ByteLevel that is not within a Sequence, false by default.

@@ -60,7 +60,9 @@ TEST_P(Shapes, EqualTheReference) {
   EXPECT_EQ(wrong, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, Shapes, testing::Values("gpt2", "llama3", "qwen2", "tekken", "deepseek"),
+INSTANTIATE_TEST_SUITE_P(Golden, Shapes,
+                         testing::Values("gpt2", "llama3", "qwen2", "tekken", "deepseek", "bert", "bert_cased", "gpt2_slow", "qwen2_slow",
+                                         "llama_model", "llama_model_new", "llama2", "mistral", "gemma", "t5", "t5_json"),
                          [](const auto& name) { return std::string(name.param); });
 
 }  // namespace

@@ -46,8 +46,14 @@ std::unique_ptr<Model> make_byte_pairs(VocabularyEntries vocabulary, const Merge
 std::unique_ptr<Model> make_scored_pairs(VocabularyEntries vocabulary, std::vector<float> scores, std::vector<bool> mergeable, int32_t unk);
 
 // The most probable split (Kudo 2018), by Viterbi's algorithm. scores: log-probabilities, one for each entry, whose ids are 0, 1, 2 …
-// A character that no token covers costs the lowest score − 10; a run of them is one unknown token. unk −1: such text is an error.
-std::unique_ptr<Model> make_unigram(std::vector<std::pair<std::string, double>> scores, int32_t unk, bool byte_fallback);
+// A character that no token covers costs the lowest score − 10; a run of them is one unknown token.
+struct UnigramOptions {
+  int32_t unk = -1;               // −1: text that no token covers is an error
+  bool byte_fallback = false;     // an unknown run is tried as tokens "<0x00>" of its bytes first
+  bool single_precision = false;  // adds scores as SentencePiece does; tokenizers adds them in double precision
+  std::vector<bool> found;        // whether text may be split into this token, one for each; none: any may
+};
+std::unique_ptr<Model> make_unigram(const std::vector<std::pair<std::string, double>>& scores, UnigramOptions options);
 
 // The longest token first, from the left (Devlin et al. 2019); a word that cannot be covered so, or is longer than
 // max_input_chars_per_word, is unk_token as a whole.

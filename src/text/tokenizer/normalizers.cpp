@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "text/tokenizer/charsmap.h"
+#include "text/tokenizer/frozen_unicode.h"
 #include "text/tokenizer/stage_reader.h"
 #include "text/tokenizer/utf8.h"
 #include "text/unicode.h"
@@ -57,7 +58,7 @@ class Sequence : public Normalizer {
 using UnicodeForm = std::u32string (*)(std::u32string_view);
 void apply_form(Text& text, UnicodeForm form) {
   const auto ascii = [](char c) { return uint8_t(c) < 0x80; };
-  if (!std::ranges::all_of(text.bytes, ascii)) replace_all(text, encode_utf8(form(decode_utf8(text.bytes))));
+  if (!std::ranges::all_of(text.bytes, ascii)) replace_all(text, old_form(text.bytes, form));
 }
 
 void lowercase(Text& text) {
@@ -148,8 +149,8 @@ struct Bert {
       replace_each(text, [](char32_t c, std::string& out) {
         const bool blank = c == '\t' || c == '\n' || c == '\r';
         if (blank || is_white_space(c)) {
-          if (blank || !is_other(c)) out += ' ';
-        } else if (c != 0xfffd && !is_other(c)) {
+          if (blank || !is_old_other(c)) out += ' ';
+        } else if (c != 0 && c != 0xfffd && !is_old_other(c)) {
           append_utf8(out, c);
         }
       });
@@ -161,7 +162,7 @@ struct Bert {
       });
     if (strip_accents) {
       apply_form(text, nfd);
-      remove_marks(text, is_nonspacing_mark);
+      remove_marks(text, is_old_nonspacing_mark);
     }
     if (lowercase_too) lowercase(text);
   }
@@ -188,7 +189,7 @@ std::unique_ptr<Normalizer> make_normalizer(const nlohmann::json& json) {
   if (type == "Lowercase") return function(lowercase);
   if (type == "Nmt") return function(nmt);
   if (type == "ByteLevel") return function(byte_level);
-  if (type == "StripAccents") return function([](Text& t) { remove_marks(t, is_mark); });
+  if (type == "StripAccents") return function([](Text& t) { remove_marks(t, is_old_combining_mark); });
   if (type == "Strip")
     return function([left = stage.flag("strip_left"), right = stage.flag("strip_right")](Text& t) {
       if (left) strip_left(t);

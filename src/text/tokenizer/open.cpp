@@ -11,13 +11,18 @@ Tokenizer Tokenizer::open(const fs::path& path) {
   if (!fs::exists(path)) fail<IoError>("{}: there is no such file or folder", path.string());
   const bool is_folder = fs::is_directory(path);
   const fs::path folder = is_folder ? path : path.parent_path();
-  const fs::path json = is_folder ? folder / "tokenizer.json" : path;
-  const fs::path model = is_folder ? folder / "tokenizer.model" : path;
   const pipeline::FolderConfig config = pipeline::FolderConfig::read(folder);
-  const bool named_model = !is_folder && path.extension() == ".model";
+  // What was named, or else the first that is there.
+  const fs::path json = is_folder ? folder / "tokenizer.json" : path.extension() == ".model" ? fs::path() : path;
+  const char* const model_name = config.tokenizer_class == "T5Tokenizer" ? "spiece.model" : "tokenizer.model";
+  const fs::path model = !is_folder && path.extension() == ".model" ? path : folder / model_name;
+  const bool has_json = !json.empty() && fs::exists(json), has_model = fs::exists(model);
+  const bool convert = has_model && (!has_json || pipeline::prefers_sentencepiece(config));
 
   pipeline::TokenizerFile file;
-  if (!named_model && fs::exists(json)) file = pipeline::parse_tokenizer_file(read_file(json), json.string());
+  if (convert) file = pipeline::convert_sentencepiece(read_file(model), model.string(), config);
+  else if (has_json) file = pipeline::parse_tokenizer_file(read_file(json), json.string());
+  else if (fs::exists(folder / "vocab.json") && fs::exists(folder / "merges.txt")) file = pipeline::read_slow_files(folder, config);
   else fail<IoError>("{}: there is no tokenizer: tokenizer.json, tokenizer.model or vocab.json and merges.txt was needed", path.string());
   pipeline::apply_class(file, config);
   const auto data = pipeline::make_tokenizer(std::move(file));

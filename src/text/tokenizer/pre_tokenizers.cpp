@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "text/tokenizer/frozen_unicode.h"
 #include "text/tokenizer/scripts.h"
 #include "text/tokenizer/stage_reader.h"
 #include "text/tokenizer/utf8.h"
@@ -82,7 +83,7 @@ template <class Is> void split_by_character(std::vector<Text>& pieces, Is is, Be
 
 bool is_punctuation_mark(char32_t c) {
   const bool ascii = (c >= 0x21 && c <= 0x2f) || (c >= 0x3a && c <= 0x40) || (c >= 0x5b && c <= 0x60) || (c >= 0x7b && c <= 0x7e);
-  return ascii || is_punctuation(c);
+  return ascii || is_old_punctuation(c);
 }
 
 // A pre-tokenizer that is one function of the pieces.

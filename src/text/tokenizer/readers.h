@@ -21,6 +21,9 @@ struct FolderConfig {
   static FolderConfig read(const std::filesystem::path& folder);
 };
 
+// Whether the class reads tokenizer.model although there is a tokenizer.json: the Llama and T5 classes do where add_prefix_space is
+// set, because only the conversion knows that switch.
+bool prefers_sentencepiece(const FolderConfig& folder);
 // Changes what a class of transformers changes before the stages are built (Bert's switches, add_prefix_space).
 void apply_class(TokenizerFile& file, const FolderConfig& folder);
 // Adds special and added tokens, sets BOS and EOS as the class does, and finishes the added vocabulary.

@@ -2,19 +2,15 @@
 
 #include <unicode/uscript.h>
 
+#include "text/tokenizer/frozen_unicode.h"
 #include "text/tokenizer/utf8.h"
 
 namespace hearth::text::pipeline {
 namespace {
 
-constexpr int any_script = -1;
-
 int script_of(char32_t c) {
   if (c == ' ') return any_script;
-  if (c == 0x30fc) return USCRIPT_HAN;
-  UErrorCode status = U_ZERO_ERROR;
-  const int script = uscript_getScript(UChar32(c), &status);
-  if (script == USCRIPT_UNKNOWN) return any_script;
+  const int script = c == 0x30fc ? USCRIPT_HAN : old_script(c);
   return script == USCRIPT_HIRAGANA || script == USCRIPT_KATAKANA ? USCRIPT_HAN : script;
 }
 

@@ -193,7 +193,7 @@ std::unique_ptr<Model> make_model(TokenizerFile& file) {
   constexpr int64_t most = int64_t(1) << 62;
   if (type == "Unigram") {
     const int64_t unk = stage.has("unk_id") ? stage.integer("unk_id", 0, std::numeric_limits<int32_t>::max()) : -1;
-    return make_unigram(std::move(file.scores), int32_t(unk), stage.flag("byte_fallback", false));
+    return make_unigram(file.scores, {.unk = int32_t(unk), .byte_fallback = stage.flag("byte_fallback", false)});
   }
   if (type == "WordPiece")
     return make_word_piece(std::move(file.vocabulary), stage.text("unk_token"), stage.text("continuing_subword_prefix"),

@@ -19,18 +19,19 @@ VocabularyEntries numbered(const std::vector<std::pair<std::string, double>>& sc
 
 class Unigram : public Model {
  public:
-  Unigram(const std::vector<std::pair<std::string, double>>& scores, int32_t unk, bool byte_fallback)
-      : Model(numbered(scores)), unk_(unk), byte_fallback_(byte_fallback) {
-    if (unk >= int32_t(scores.size())) fail<WeightError>("tokenizer: unk_id is {}, the vocabulary has {} tokens", unk, scores.size());
+  Unigram(const std::vector<std::pair<std::string, double>>& scores, UnigramOptions options)
+      : Model(numbered(scores)), unk_(options.unk), options_(std::move(options)) {
+    if (unk_ >= int32_t(scores.size())) fail<WeightError>("tokenizer: unk_id is {}, the vocabulary has {} tokens", unk_, scores.size());
     double lowest = std::numeric_limits<double>::infinity();
     for (const auto& [spelling, score] : scores) {
       if (!(std::abs(score) < 1e30)) fail<WeightError>("tokenizer: the token '{}' has the score {}", spelling, score);
-      if (!spelling.empty()) trie_.add(spelling, int32_t(scores_.size()));
+      const bool sought = options_.found.empty() || options_.found[scores_.size()];
+      if (!spelling.empty() && sought) trie_.add(spelling, int32_t(scores_.size()));
       scores_.push_back(score);
-      lowest = std::min(lowest, score);
+      if (sought) lowest = std::min(lowest, score);
     }
     constexpr double penalty = 10;
-    unk_score_ = lowest - penalty;
+    unk_score_ = rounded(lowest - penalty);
     for (int byte = 0; byte < 256; ++byte) bytes_[size_t(byte)] = vocabulary.find(fmt::format("<0x{:02X}>", byte));
   }
 
@@ -60,11 +61,13 @@ class Unigram : public Model {
   };
   static constexpr size_t nowhere = ~size_t(0);
 
+  double rounded(double sum) const { return options_.single_precision ? double(float(sum)) : sum; }
+
   std::vector<Step> best_steps(std::string_view piece) const {
     std::vector<Step> steps(piece.size() + 1);
-    const auto offer = [&steps](size_t begin, size_t end, int32_t id, double score) {
+    const auto offer = [&steps, this](size_t begin, size_t end, int32_t id, double score) {
       Step& step = steps[end];
-      const double total = score + steps[begin].score;
+      const double total = rounded(score + steps[begin].score);
       if (step.begin == nowhere || total > step.score) step = {total, begin, id};
     };
     for (size_t begin = 0; begin < piece.size();) {
@@ -91,14 +94,15 @@ class Unigram : public Model {
   void append(int32_t id, std::string_view text, std::vector<int32_t>& ids) const {
     if (id != unk_) return ids.push_back(id);
     // What the run of unknown characters spells may be a token after all.
-    if (const int32_t found = vocabulary.find(text); found >= 0) return ids.push_back(found);
-    const bool all = byte_fallback_ && std::ranges::all_of(text, [this](char byte) { return bytes_[uint8_t(byte)] >= 0; });
+    const Trie::Node node = trie_.walk(Trie::root, text);
+    if (node != Trie::nowhere && trie_.value(node) >= 0) return ids.push_back(trie_.value(node));
+    const bool all = options_.byte_fallback && std::ranges::all_of(text, [this](char byte) { return bytes_[uint8_t(byte)] >= 0; });
     if (!all) return ids.push_back(unk_);
     for (const char byte : text) ids.push_back(bytes_[uint8_t(byte)]);
   }
 
   int32_t unk_;
-  bool byte_fallback_;
+  UnigramOptions options_;
   double unk_score_ = 0;
   std::vector<double> scores_;
   Trie trie_;
@@ -107,8 +111,8 @@ class Unigram : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> make_unigram(std::vector<std::pair<std::string, double>> scores, int32_t unk, bool byte_fallback) {
-  return std::make_unique<Unigram>(scores, unk, byte_fallback);
+std::unique_ptr<Model> make_unigram(const std::vector<std::pair<std::string, double>>& scores, UnigramOptions options) {
+  return std::make_unique<Unigram>(scores, std::move(options));
 }
 
 }  // namespace hearth::text::pipeline

@@ -46,9 +46,8 @@ def ages():
 
 
 def main():
-    # Ranges of assigned characters that every library involved knows and treats alike (README.md): by general category, so that
-    # each category is as likely as the others.
-    newest = 8
+    # Ranges of the characters that every library involved knows, one range never of two categories.
+    newest = 14
     by_category = {}
     for c, age in ages():
         category = unicodedata.category(chr(c))

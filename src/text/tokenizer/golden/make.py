@@ -15,7 +15,7 @@ import shutil
 import sys
 import sysconfig
 
-import patterns
+import sentencepiece_shapes
 import shapes
 import strings
 
@@ -37,10 +37,18 @@ def corpus():
     return lines
 
 
+def write_hashes(name, hashes):
+    values = array.array("I", hashes)
+    if sys.byteorder == "big":
+        values.byteswap()
+    with open(os.path.join(FOLDER, name + ".bin"), "wb") as file:
+        values.tofile(file)
+
+
 def golden(name, tokenizer, fragments):
     ranges = fragments["ranges"]
     special = list(tokenizer.get_added_vocab())[:40]
-    hashes = array.array("I")
+    hashes = []
     for index in range(COUNT):
         text = strings.string(index, fragments, ranges, special).decode("utf-8", errors="replace")
         ids = tokenizer(text)["input_ids"]
@@ -49,10 +57,7 @@ def golden(name, tokenizer, fragments):
         h = strings.hash_text(tokenizer.decode(ids), h)
         h = strings.hash_text(tokenizer.decode(ids[::-1], skip_special_tokens=True, clean_up_tokenization_spaces=index % 2 == 1), h)
         hashes.append(h)
-    if sys.byteorder == "big":
-        hashes.byteswap()
-    with open(os.path.join(FOLDER, name + ".bin"), "wb") as file:
-        hashes.tofile(file)
+    write_hashes(name, hashes)
     with open(os.path.join(FOLDER, name, "golden.json"), "w", encoding="utf-8") as file:
         json.dump({"special": special, "strings": COUNT}, file, ensure_ascii=False)
 
@@ -62,11 +67,24 @@ def main():
 
     fragments = strings.load_fragments(os.path.join(FOLDER, "fragments.json"))
     lines = corpus()
-    for name in sys.argv[1:] or shapes.SHAPES:
+    names = sys.argv[1:]
+    for name, options in sentencepiece_shapes.SENTENCEPIECE.items():
+        if names and name not in names:
+            continue
+        folder = os.path.join(FOLDER, name)
+        os.makedirs(folder, exist_ok=True)
+        sentencepiece_shapes.train(folder, lines, name="sentencepiece.model", max_sentence_length=100000, **options)
+        encode = sentencepiece_shapes.golden_ids(folder)
+        write_hashes(name, [strings.hash_ids(encode(strings.string(i, fragments, fragments["ranges"], []).decode("utf-8", errors="replace"))) for i in range(COUNT)])
+        print(name, flush=True)
+    makers = {**shapes.SHAPES, **sentencepiece_shapes.SHAPES}
+    for name in names or makers:
+        if name not in makers:
+            continue
         folder = os.path.join(FOLDER, name)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
-        shapes.SHAPES[name](folder, lines)
+        makers[name](folder, lines)
         tokenizer = AutoTokenizer.from_pretrained(folder)
         golden(name, tokenizer, fragments)
         print(name, type(tokenizer).__name__, len(tokenizer), sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder)), flush=True)

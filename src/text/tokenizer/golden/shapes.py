@@ -92,4 +92,52 @@ def deepseek(folder, lines):
     save(folder, tokenizer, config)
 
 
-SHAPES = {"gpt2": gpt2, "llama3": llama3, "qwen2": qwen2, "tekken": tekken, "deepseek": deepseek}
+def bert(folder, lines):
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    tokenizer.train_from_iterator(lines, trainers.WordPieceTrainer(vocab_size=1500, special_tokens=names, show_progress=False))
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    save(folder, tokenizer, {"tokenizer_class": "BertTokenizer", "do_lower_case": True, "mask_token": {"__type": "AddedToken", "content": "[MASK]", "lstrip": True, "normalized": False, "rstrip": False, "single_word": False, "special": True}})
+
+
+def bert_cased(folder, lines):
+    """tokenizer_config.json overrules the normalizer of the file."""
+    bert(folder, lines)
+    write(folder, "tokenizer_config.json", {"tokenizer_class": "BertTokenizer", "do_lower_case": False, "strip_accents": False, "tokenize_chinese_chars": False})
+
+
+def slow(folder, lines, config):
+    with open(os.path.join(folder, "tokenizer.json"), encoding="utf-8") as file:
+        model = json.load(file)["model"]
+    os.remove(os.path.join(folder, "tokenizer.json"))
+    write(folder, "vocab.json", model["vocab"])
+    with open(os.path.join(folder, "merges.txt"), "w", encoding="utf-8") as file:
+        file.write("#version: 0.2\n" + "".join(f"{a} {b}\n" for a, b in model["merges"]))
+    write(folder, "tokenizer_config.json", config)
+
+
+def gpt2_slow(folder, lines):
+    """vocab.json and merges.txt, the older side files, and a BOS."""
+    gpt2(folder, lines)
+    slow(folder, lines, {"tokenizer_class": "GPT2Tokenizer", "add_bos_token": True, "add_prefix_space": True})
+    vocab_path = os.path.join(folder, "vocab.json")
+    with open(vocab_path, encoding="utf-8") as file:
+        vocab = json.load(file)
+    vocab["<|endoftext|>"] = len(vocab)
+    write(folder, "vocab.json", vocab)
+    write(folder, "added_tokens.json", {"<|extra|>": len(vocab), " dogs": len(vocab) + 1})
+    write(folder, "special_tokens_map.json", {"bos_token": "<|endoftext|>", "eos_token": {"content": "<|endoftext|>", "lstrip": False, "normalized": True, "rstrip": False, "single_word": False}, "unk_token": "<|endoftext|>",
+                                              "additional_special_tokens": ["<|extra|>"]})
+
+
+def qwen2_slow(folder, lines):
+    qwen2(folder, lines)
+    with open(os.path.join(folder, "tokenizer_config.json"), encoding="utf-8") as file:
+        config = json.load(file)
+    slow(folder, lines, config)
+
+
+SHAPES = {"bert": bert, "bert_cased": bert_cased, "gpt2_slow": gpt2_slow, "qwen2_slow": qwen2_slow, "gpt2": gpt2, "llama3": llama3, "qwen2": qwen2, "tekken": tekken, "deepseek": deepseek}

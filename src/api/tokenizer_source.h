@@ -1,0 +1,17 @@
+// Where a language model's tokenizer comes from.
+#pragma once
+
+#include <filesystem>
+
+#include "text/tokenizer/tokenizer.h"
+#include "weights/gguf_metadata.h"
+
+namespace hearth {
+
+// What the keys tokenizer.ggml.* say. WeightError for a key that is missing or of another type.
+text::GgufVocabulary gguf_vocabulary(const GgufMetadata& metadata);
+
+// text::Tokenizer::open, and GGUF files by their first bytes.
+text::Tokenizer open_tokenizer(const std::filesystem::path& path);
+
+}  // namespace hearth

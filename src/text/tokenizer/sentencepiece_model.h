@@ -1,0 +1,30 @@
+// SentencePiece's model file: a protocol buffer of which this reads what encoding needs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hearth::text::pipeline {
+
+struct SentencePieceModel {
+  enum Kind { unigram = 1, bpe = 2, word = 3, character = 4 };
+  enum PieceType { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
+  struct Piece {
+    std::string text;  // valid UTF-8
+    float score = 0;
+    int32_t type = normal;
+  };
+  std::vector<Piece> pieces;  // piece i has id i
+  int32_t kind = unigram;
+  int32_t unk_id = 0;
+  std::string unk_piece = "<unk>";
+  bool byte_fallback = false;
+  std::string charsmap;  // Charsmap::from_bytes
+
+  // IoError that begins with `where` for bytes that are no such file, or a file without pieces.
+  static SentencePieceModel parse(std::string_view bytes, const std::string& where);
+};
+
+}  // namespace hearth::text::pipeline

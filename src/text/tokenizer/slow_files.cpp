@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "text/tokenizer/gguf_patterns.h"
+#include "text/tokenizer/readers.h"
+#include "text/tokenizer/stage_reader.h"
+
+namespace hearth::text::pipeline {
+namespace {
+
+using Json = nlohmann::json;
+
+bool is_true(const Json& config, const char* name) { return config.contains(name) && config[name] == true; }
+
+// Lines of "left right", best first. Lines end as Python's text files end them; the first is a version.
+Merges read_merges(const std::filesystem::path& path, bool skip_first) {
+  const std::string text = read_file(path);
+  Merges merges;
+  size_t number = 0;
+  for (size_t at = 0; at < text.size(); ++number) {
+    const size_t end = std::min(text.find_first_of("\r\n", at), text.size());
+    const std::string line = text.substr(at, end - at);
+    at = end + (text.substr(end, 2) == "\r\n" ? 2 : 1);
+    if (line.empty() || (number == 0 && (skip_first || line.starts_with("#version")))) continue;
+    const size_t space = line.find(' ');
+    if (space == line.npos || line.find(' ', space + 1) != line.npos)
+      fail<WeightError>("{}: line {} is not two tokens with one space between", path.string(), number + 1);
+    merges.emplace_back(line.substr(0, space), line.substr(space + 1));
+  }
+  return merges;
+}
+
+}  // namespace
+
+TokenizerFile read_slow_files(const std::filesystem::path& folder, const FolderConfig& config) {
+  const std::string& kind = config.tokenizer_class;
+  const bool qwen2 = kind == "Qwen2Tokenizer";
+  if (!qwen2 && kind != "GPT2Tokenizer" && !kind.empty())
+    fail<UnsupportedError>("{}: how '{}' reads vocab.json and merges.txt is not known, only GPT2Tokenizer and Qwen2Tokenizer",
+                           folder.string(), kind);
+
+  const std::filesystem::path vocab_path = folder / "vocab.json";
+  const Json vocab = load_json(vocab_path);
+  if (!vocab.is_object()) fail<WeightError>("{}: an object was needed", vocab_path.string());
+  TokenizerFile file;
+  for (const auto& [token, id] : vocab.items()) {
+    if (!id.is_number_integer()) fail<WeightError>("{}: the token '{}' has the id {}", vocab_path.string(), token, short_dump(id));
+    file.vocabulary.emplace_back(token, id.get<int64_t>());
+  }
+  file.merges = read_merges(folder / "merges.txt", !qwen2);
+
+  const bool prefix = is_true(*config.config, "add_prefix_space");
+  Json byte_level = {{"type", "ByteLevel"}, {"add_prefix_space", prefix}, {"trim_offsets", true}, {"use_regex", !qwen2}};
+  file.rest = std::make_shared<Json>(Json::object());
+  Json& rest = *file.rest;
+  rest["model"] = {{"type", "BPE"}};
+  rest["decoder"] = {{"type", "ByteLevel"}};
+  if (qwen2) {
+    rest["normalizer"] = {{"type", "NFC"}};
+    const Json split = {
+        {"type", "Split"}, {"pattern", {{"Regex", patterns_of("qwen2").front()}}}, {"behavior", "Isolated"}, {"invert", false}};
+    byte_level = {{"type", "Sequence"}, {"pretokenizers", {split, byte_level}}};
+  }
+  rest["pre_tokenizer"] = byte_level;
+  // GPT2Converter alone looks at add_bos_token.
+  if (!qwen2 && is_true(*config.config, "add_bos_token")) {
+    const Json bos = config.config->value("bos_token", Json("<|endoftext|>"));
+    const std::string token = bos.is_object()   ? bos.value("content", std::string())
+                              : bos.is_string() ? bos.get<std::string>()
+                                                : std::string();
+    if (!vocab.contains(token)) fail<WeightError>("{}: add_bos_token is true, and the vocabulary has no '{}'", folder.string(), token);
+    rest["post_processor"] = {
+        {"type", "TemplateProcessing"},
+        {"single", {{{"SpecialToken", {{"id", token}, {"type_id", 0}}}}, {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}},
+        {"special_tokens", {{token, {{"id", token}, {"ids", {vocab[token]}}, {"tokens", {token}}}}}}};
+  }
+  return file;
+}
+
+}  // namespace hearth::text::pipeline

@@ -1,0 +1,103 @@
+// hearth tokenize and detokenize, as processes. What the tokenizers make of text is proven beside text/tokenizer.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/process.h"
+#include "core/file.h"
+
+namespace hearth::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+const fs::path shapes = fs::path(HEARTH_SOURCE_DIR) / "src/text/tokenizer/golden";
+const fs::path demo = fs::path(HEARTH_SOURCE_DIR) / "assets/demo-model";
+
+class TokenizeTest : public CommandTest {
+ protected:
+  Json tokens(const std::vector<std::string>& arguments) const {
+    const Ended r = run(arguments);
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(r.err, "");
+    return Json::parse(r.out);
+  }
+};
+
+std::string joined(const Json& ids) {
+  std::string text;
+  for (const Json& id : ids) text += id.dump() + ',';
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+TEST_F(TokenizeTest, there_and_back) {
+  const std::string model = shapes / "llama3";
+  const std::string text = "Hello, wörld!\r\n 12345 <|eot_id|>";
+  const Json found = tokens({"tokenize", "-m", model, "-p", text, "--json"});
+  EXPECT_EQ(found.size(), 2u);
+  EXPECT_EQ(found["pieces"][0], "<|begin_of_text|>");
+  EXPECT_EQ(found["pieces"].back(), "<|eot_id|>");
+  EXPECT_EQ(found["ids"].size(), found["pieces"].size());
+  const Json plain = tokens({"tokenize", "-m", model, "-p", text, "--json", "--no-special"});
+  EXPECT_EQ(plain["ids"].size() + 1, found["ids"].size());
+  EXPECT_EQ(plain["ids"][0], found["ids"][1]);
+  EXPECT_EQ(tokens({"detokenize", "-m", model, "--ids", joined(found["ids"]), "--json"}), Json({{"text", "<|begin_of_text|>" + text}}));
+  EXPECT_EQ(run({"detokenize", "-m", model, "--ids", joined(plain["ids"])}).out, text);
+}
+
+TEST_F(TokenizeTest, a_file_and_standard_input_byte_for_byte) {
+  const std::string model = shapes / "qwen2";
+  write_file(folder / "text", std::string_view("\xef\xbb\xbf"
+                                               "a\r\n\0b\xff\n",
+                                               10));
+  const Json found = tokens({"tokenize", "-m", model, "--file", "text", "--json"});
+  EXPECT_EQ(run({"detokenize", "-m", model, "--ids", joined(found["ids"])}).out, std::string_view("\xef\xbb\xbf"
+                                                                                                  "a\r\n\0b\xef\xbf\xbd\n",
+                                                                                                  12));
+  const std::string input = folder / "text";
+  const Ended piped = run({"tokenize", "-m", model, "--json"}, [input] { dup2(open(input.c_str(), O_RDONLY), 0); });
+  EXPECT_EQ(Json::parse(piped.out), found);
+}
+
+TEST_F(TokenizeTest, every_kind_of_path) {
+  const Json folder_ids = tokens({"tokenize", "-m", shapes / "llama_model", "-p", "a b", "--json"});
+  EXPECT_EQ(tokens({"tokenize", "-m", shapes / "llama_model/tokenizer.model", "-p", "a b", "--json"}), folder_ids);
+  EXPECT_EQ(tokens({"tokenize", "-m", shapes / "gpt2/tokenizer.json", "-p", "a b", "--json"}),
+            tokens({"tokenize", "-m", shapes / "gpt2", "-p", "a b", "--json"}));
+  const Json clip = tokens({"tokenize", "-m", demo, "-p", "a red house", "--json"});
+  EXPECT_EQ(clip["pieces"].size(), clip["ids"].size());
+  EXPECT_EQ(clip["ids"].size(), tokens({"tokenize", "-m", demo, "-p", "a red house", "--json", "--no-special"})["ids"].size() + 2);
+  const Ended lines = run({"tokenize", "-m", shapes / "gpt2", "-p", "a\nb"});
+  EXPECT_EQ(std::count(lines.out.begin(), lines.out.end(), '\n'), 3) << lines.out;
+}
+
+TEST_F(TokenizeTest, an_empty_text_and_no_ids) {
+  EXPECT_EQ(tokens({"tokenize", "-m", shapes / "gpt2", "-p", "", "--json"}), Json({{"ids", Json::array()}, {"pieces", Json::array()}}));
+  EXPECT_EQ(tokens({"tokenize", "-m", shapes / "llama3", "-p", "", "--json"})["ids"].size(), 1u);
+  EXPECT_EQ(tokens({"detokenize", "-m", shapes / "gpt2", "--ids", "", "--json"})["text"], "");
+}
+
+TEST_F(TokenizeTest, what_makes_no_sense_is_one_line) {
+  const std::string model = shapes / "gpt2";
+  EXPECT_EQ(not_one_line(run({"tokenize", "-p", "a"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"tokenize", "-m", model, "-p", "a", "--file", "b"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"tokenize", "-m", model, "--file", "nowhere"}), 1), "");
+  EXPECT_EQ(not_one_line(run({"tokenize", "-m", "nowhere", "-p", "a"}), 1), "");
+  EXPECT_EQ(not_one_line(run({"detokenize", "-m", model}), 2), "");
+  for (const char* ids : {"a", "1,,2", "1,-2", "99999999999", "1 2"})
+    EXPECT_EQ(not_one_line(run({"detokenize", "-m", model, "--ids", ids}), 2), "") << ids;
+  write_file(folder / "tokenizer.json", "{\"model\": [1,\n2");
+  EXPECT_EQ(not_one_line(run({"tokenize", "-m", folder, "-p", "a"}), 1), "");
+  write_file(folder / "tokenizer.json", R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"]}})");
+  EXPECT_EQ(not_one_line(run({"tokenize", "-m", folder, "-p", "a"}), 1), "");
+  write_file(folder / "tokenizer.json", R"({"normalizer": {"type": "Magic"}, "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}})");
+  const Ended unknown = run({"tokenize", "-m", folder, "-p", "a"});
+  EXPECT_EQ(not_one_line(unknown, 1), "");
+  EXPECT_NE(unknown.err.find("Magic"), std::string::npos) << unknown.err;
+}
+
+}  // namespace
+}  // namespace hearth::test
