@@ -167,11 +167,13 @@ struct BenchOptions {
   // "threads": the step with 1, 2, 4 … threads; "paths": the step on each kernel path; "ops": every operation of a step and a decode
   // of SD 1.5 at 512² and of SDXL at 1024²; a model, variant or size is refused.
   std::string what;
-  std::string only;  // ops: those with this in their name
-  std::string hold;  // ops: f32, f16, bf16: weights held so and multiplied as f32, whatever `precision` says
-  std::string path;  // force a kernel path down: "avx2", "avx512", "avx512bf16", "amx"
+  std::string only;     // ops: those with this in their name
+  std::string weights;  // type of generated weights of a language model: f16, bf16, f32, q8_0, q4_0, q4_k, …
+  std::string hold;     // ops: f32, f16, bf16: weights held so and multiplied as f32, whatever `precision` says
+  std::string path;     // force a kernel path down: "avx2", "avx512", "avx512bf16", "amx"
   std::string model =
-      "sd15";           // "sd15": Stable Diffusion 1.5's geometry with generated weights (2.1 GB of temporary files); "demo"; a folder
+      "sd15";  // "llama-1b", "qwen-0.5b" (generated weights of full size) or a language model: load, first token, prompt, decode; "sd15":
+               // Stable Diffusion 1.5's geometry with generated weights (2.1 GB of temporary files); "demo"; a folder
   std::string variant;  // as in OpenOptions
   int64_t width = 512, height = 512;
   std::string device = "cpu";

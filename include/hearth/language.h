@@ -96,6 +96,23 @@ struct ChatMessages {
   std::string template_name;     // of several; "": tool_use with tools, else default
 };
 
+// How well a model foretells a text: windows of `context` tokens, each beginning `stride` after the one before; every token is scored once,
+// in the first window that holds it behind another token.
+struct PerplexityRequest {
+  std::string text;
+  std::optional<int64_t> context;  // default: what the model was trained for, at most 2048
+  std::optional<int64_t> stride;   // default: the context; smaller ones show each token more of what came before
+  OnProgress progress;             // phase "score", in tokens
+  const std::atomic<bool>* cancel = nullptr;
+};
+struct Perplexity {
+  double value = 0;           // exp of the mean negative log-probability
+  double standard_error = 0;  // of `value`
+  double mean = 0;            // negative log-probability, in nats
+  int64_t tokens = 0, scored = 0, context = 0, stride = 0;
+  double seconds = 0;
+};
+
 class LanguageModel {
  public:
   // A folder with config.json, safetensors and a tokenizer, or a GGUF file. IoError, WeightError or UnsupportedError when it cannot be run.
@@ -115,7 +132,9 @@ class LanguageModel {
 
   // The prompt's tokens that the run before has seen already are not computed again, which changes nothing but the time.
   Completion complete(const CompletionRequest& request);
-  // The conversation as the model reads it. Errors of the template are UsageError with what it said.
+  // UsageError for a text of fewer than two tokens, or a context or stride that cannot be.
+  Perplexity perplexity(const PerplexityRequest& request);
+  // The conversation as the model reads it. What the template refuses is an Error with its words.
   std::string render(const ChatMessages& chat) const;
   // Token ids of a rendered conversation: nothing is put before or behind it.
   std::vector<int32_t> chat_ids(const std::string& rendered) const;

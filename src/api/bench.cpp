@@ -101,6 +101,11 @@ Bench bench(const BenchOptions& options) {
   if (!options.only.empty() && what != "ops") fail<UsageError>("bench: 'only' chooses operations, of which '{}' has none", what);
   if (!options.hold.empty() && what != "ops") fail<UsageError>("bench: 'hold' is of operations; '{}' has 'precision'", what);
   const BenchOptions usual;
+  if (what.empty() && benches_language(options.model)) {
+    if (options.width != usual.width || options.height != usual.height) fail<UsageError>("bench: a language model has no width and height");
+    return bench_language(options);
+  }
+  if (!options.weights.empty()) fail<UsageError>("bench: 'weights' are of language models (llama-1b, qwen-0.5b); others have 'precision'");
   if (what == "ops" &&
       (options.model != usual.model || !options.variant.empty() || options.width != usual.width || options.height != usual.height))
     fail<UsageError>(

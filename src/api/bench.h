@@ -63,4 +63,8 @@ Bench bench_blocks(const BenchOptions& options);   // bench_parts.cpp
 Bench bench_threads(const BenchOptions& options);  // bench_parts.cpp
 Bench bench_paths(const BenchOptions& options);    // bench_parts.cpp
 
+// A language model by name (generated weights) or a checkpoint; whether options.model is one.
+bool benches_language(const std::string& model);  // bench_language.cpp
+Bench bench_language(const BenchOptions& options);
+
 }  // namespace hearth::api

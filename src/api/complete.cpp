@@ -118,12 +118,12 @@ TokenLogprob logprob_of(const sampling::LogProbabilities& row, int32_t token, in
 }  // namespace
 
 const text::Tokenizer& LanguageState::tokenizer() const {
-  if (!tokenizer_) tokenizer_ = text::Tokenizer::open(root);
+  if (!tokenizer_) tokenizer_ = vocabulary ? text::Tokenizer::from_gguf(*vocabulary) : text::Tokenizer::open(root);
   return *tokenizer_;
 }
 
 bool LanguageState::has_tokenizer() const {
-  if (tokenizer_) return true;
+  if (tokenizer_ || vocabulary) return true;
   std::error_code error;
   for (const char* name : {"tokenizer.json", "tokenizer.model", "vocab.json"})
     if (std::filesystem::exists(root / name, error)) return true;

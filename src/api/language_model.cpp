@@ -5,6 +5,7 @@
 
 #include "api/language_state.h"
 #include "api/precision.h"
+#include "api/tokenizer_source.h"
 #include "backends/backends.h"
 #include "core/error.h"
 #include "core/observe.h"
@@ -27,11 +28,21 @@ DType dtype_of(CacheType type) {
   }
 }
 
+// Of a GGUF file, by name: tokenizer.chat_template is "default", tokenizer.chat_template.NAME is NAME.
+std::map<std::string, std::string> read_chat_templates(const GgufMetadata& m) {
+  std::map<std::string, std::string> templates;
+  const std::string key = "tokenizer.chat_template";
+  if (m.has(key)) templates["default"] = m.text(key);
+  for (const auto& [name, value] : m.values())
+    if (name.starts_with(key + ".")) templates[name.substr(key.size() + 1)] = m.text(name);
+  return templates;
+}
+
 // End tokens: generation_config.json's, else config.json's.
 void read_defaults(const LanguageCheckpoint& checkpoint, api::LanguageState& s) {
   const std::filesystem::path file = checkpoint.root() / "generation_config.json";
   std::error_code error;
-  if (std::filesystem::exists(file, error)) s.defaults = sampling::GenerationDefaults::read(Config::load(file));
+  if (!checkpoint.gguf() && std::filesystem::exists(file, error)) s.defaults = sampling::GenerationDefaults::read(Config::load(file));
   if (!s.defaults.eos_token_ids.empty()) return;
   const Config& c = checkpoint.config();
   if (!c.has("eos_token_id")) return;
@@ -59,6 +70,10 @@ LanguageModel LanguageModel::open(const std::filesystem::path& path, const Langu
   auto impl = std::make_unique<Impl>();
   read_defaults(checkpoint, *impl);
   impl->root = checkpoint.root();
+  if (checkpoint.gguf()) {
+    if (checkpoint.gguf()->metadata().has("tokenizer.ggml.model")) impl->vocabulary = gguf_vocabulary(checkpoint.gguf()->metadata());
+    impl->chat_templates = read_chat_templates(checkpoint.gguf()->metadata());
+  }
   impl->device = make_backend({.name = options.device, .threads = options.threads});
   if (options.pin_threads) impl->device->threads().pin();
   impl->cache_type = dtype_of(options.cache_type);
@@ -81,6 +96,18 @@ Completion LanguageModel::complete(const CompletionRequest& request) {
   std::optional<CancelScope> cancel;
   if (request.cancel) cancel.emplace(*request.cancel);
   return api::complete(*impl_, request);
+}
+
+Perplexity LanguageModel::perplexity(const PerplexityRequest& request) {
+  std::optional<CancelScope> cancel;
+  if (request.cancel) cancel.emplace(*request.cancel);
+  return api::perplexity(*impl_, request);
+}
+
+std::string LanguageModel::render(const ChatMessages& chat) const { return api::render(*impl_, chat); }
+
+std::vector<int32_t> LanguageModel::chat_ids(const std::string& rendered) const {
+  return impl_->tokenizer().encode(rendered, {.add_special_tokens = false});
 }
 
 }  // namespace hearth

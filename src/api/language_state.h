@@ -1,6 +1,8 @@
 // What stands behind a LanguageModel, and how an answer comes out of it.
 #pragma once
 
+#include <map>
+
 #include "core/backend.h"
 #include "hearth/language.h"
 #include "models/language_model.h"
@@ -22,6 +24,9 @@ struct LanguageState {
   std::unique_ptr<models::TextState> text;
   std::vector<int32_t> fed;  // the tokens that `text` has seen
 
+  std::optional<text::GgufVocabulary> vocabulary;     // of a GGUF file
+  std::map<std::string, std::string> chat_templates;  // of a GGUF file, by name
+
   // Read when first asked for. IoError where the checkpoint has none.
   const text::Tokenizer& tokenizer() const;
   bool has_tokenizer() const;
@@ -31,5 +36,7 @@ struct LanguageState {
 };
 
 Completion complete(LanguageState& state, const CompletionRequest& request);
+Perplexity perplexity(LanguageState& state, const PerplexityRequest& request);
+std::string render(const LanguageState& state, const ChatMessages& chat);
 
 }  // namespace hearth::api

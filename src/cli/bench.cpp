@@ -15,7 +15,9 @@ void run_bench(std::span<const std::string> arguments) {
   flags.choice("what", "",
                "Whole model (sd15), one part of it (vae, clip), its blocks, the step by threads or by kernel paths, or operations",
                options.what, {.names = {"ops", "blocks", "sd15", "vae", "clip", "threads", "paths"}}, "sd15");
-  flags.text("-m,--model", "NAME", "Of all but ops: sd15 (generated weights of full size), demo, or a checkpoint's folder", options.model);
+  flags.text("-m,--model", "NAME", "Of all but ops: sd15, llama-1b, qwen-0.5b (generated weights of full size), demo, or a checkpoint",
+             options.model);
+  flags.text("--weights", "TYPE", "Of llama-1b and qwen-0.5b: f16, bf16, q8_0, q4_0, q4_k, …", options.weights, "f16");
   flags.integer("-W,--width", "Pixels, a multiple of 8; of all but ops and clip", options.width);
   flags.integer("-H,--height", "Pixels, a multiple of 8; of all but ops and clip", options.height);
   flags.integer("--repeats", "Times that each part is measured; the median is told", options.repeats, {.low = 1, .high = 1000});

@@ -152,6 +152,10 @@ std::string to_json(const Completion& made, const CompletionRequest& request, co
   return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+std::string prompt_json(const CompletionRequest& request) {
+  return Json{{"prompt", request.prompt}, {"ids", *request.prompt_ids}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 std::string read_text(const std::string& file) { return read_file(file); }
 
 std::string read_input() {

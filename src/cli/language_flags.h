@@ -28,6 +28,9 @@ struct AnswerFlags {
 // {"prompt_tokens": …, "tokens": …, "text": …, "finish_reason": …, …, "timings": {…}} on one line.
 std::string to_json(const Completion& made, const CompletionRequest& request, const LanguageModel& model);
 
+// {"prompt": …, "ids": […]}
+std::string prompt_json(const CompletionRequest& request);
+
 // The file's bytes; IoError.
 std::string read_text(const std::string& file);
 // All of standard input.

@@ -75,6 +75,10 @@ uint64_t GgufFile::file_bytes() const {
   return bytes;
 }
 
+std::string_view GgufFile::bytes(size_t part, const GgufEntry& entry) const {
+  return {reinterpret_cast<const char*>(parts_.at(part).mapping->data()) + entry.begin, size_t(entry.end - entry.begin)};
+}
+
 std::map<std::string, TensorInfo> GgufFile::list() const {
   std::map<std::string, TensorInfo> all;
   for (const auto& [name, owner] : owners_) all.emplace_hint(all.end(), name, owner.entry->info);

@@ -34,6 +34,9 @@ class GgufFile : public TensorSource {
   uint64_t file_bytes() const;                                                     // of all parts
   const std::map<std::string, GgufEntry>& entries(size_t part) const { return parts_.at(part).header.tensors; }
 
+  // What a tensor of a part consists of, valid while the file lives.
+  std::string_view bytes(size_t part, const GgufEntry& entry) const;
+
   std::string describe() const override { return path_.string(); }
   std::map<std::string, TensorInfo> list() const override;
   bool has(const std::string& name) const override { return owners_.contains(name); }

@@ -1,6 +1,8 @@
 #include "weights/language_checkpoint.h"
 
 #include "core/error.h"
+#include "weights/gguf_language.h"
+#include "weights/gguf_names.h"
 
 namespace hearth {
 
@@ -8,14 +10,28 @@ namespace fs = std::filesystem;
 
 bool LanguageCheckpoint::is_one(const fs::path& path) {
   std::error_code error;
+  if (path.extension() == ".gguf") return fs::is_regular_file(path, error);
   return fs::is_regular_file(path / "config.json", error) && !fs::exists(path / "model_index.json", error);
+}
+
+LanguageCheckpoint LanguageCheckpoint::open_gguf(const fs::path& file) {
+  LanguageCheckpoint c;
+  c.gguf_ = GgufFile::open(file);
+  c.root_ = file.parent_path();
+  c.config_ = gguf_config(*c.gguf_);
+  c.model_type_ = c.config_.text("model_type");
+  c.class_name_ = c.config_.texts("architectures")[0];
+  for (const fs::path& part : c.gguf_->paths()) c.files_.push_back(part.filename().string());
+  c.tensors_ = aliased(c.gguf_, gguf_decoder_names());
+  return c;
 }
 
 LanguageCheckpoint LanguageCheckpoint::open(const fs::path& root, const std::string& variant) {
   std::error_code error;
   const fs::file_status status = fs::status(root, error);
   if (!fs::exists(status)) fail<IoError>("{}: no such file or folder", root.string());
-  if (!fs::is_directory(status)) fail<IoError>("{}: not a folder, needed one with config.json", root.string());
+  if (fs::is_regular_file(status)) return open_gguf(root);
+  if (!fs::is_directory(status)) fail<IoError>("{}: neither a file nor a folder", root.string());
   if (!fs::exists(root / "config.json", error))
     fail<IoError>("{}: has no config.json, which the folder of a language model needs", root.string());
 

@@ -1,10 +1,12 @@
-// LanguageCheckpoint: a language model as its makers publish it: a folder with config.json and safetensors, whole or in shards.
+// LanguageCheckpoint: a language model as its makers publish it: a folder with config.json and safetensors, whole or in shards, or a GGUF
+// file, whose contents are shown as those of such a folder.
 #pragma once
 
 #include <filesystem>
 
 #include "core/config.h"
 #include "weights/checkpoint_files.h"
+#include "weights/gguf.h"
 
 namespace hearth {
 
@@ -13,22 +15,26 @@ class LanguageCheckpoint {
   // IoError for a folder that is missing, empty or without config.json, and for weights that cannot be read; errors of
   // weights/checkpoint_files.h.
   static LanguageCheckpoint open(const std::filesystem::path& path, const std::string& variant = {});
-  // Whether `path` looks like one: a folder with config.json and no model_index.json.
+  // Whether `path` looks like one: a folder with config.json and no model_index.json, or a file *.gguf.
   static bool is_one(const std::filesystem::path& path);
 
-  const std::filesystem::path& root() const { return root_; }
+  const std::filesystem::path& root() const { return root_; }  // the folder, or that of the file
   const Config& config() const { return config_; }
   const std::string& model_type() const { return model_type_; }  // "llama"
   const std::string& class_name() const { return class_name_; }  // "LlamaForCausalLM"
   const std::shared_ptr<TensorSource>& tensors() const { return tensors_; }
   const std::vector<std::string>& files() const { return files_; }  // of the tensors, relative to the root
+  const GgufFile* gguf() const { return gguf_.get(); }              // nullptr for a folder
 
  private:
+  static LanguageCheckpoint open_gguf(const std::filesystem::path& file);
+
   std::filesystem::path root_;
   Config config_;
   std::string model_type_, class_name_;
   std::shared_ptr<TensorSource> tensors_;
   std::vector<std::string> files_;
+  std::shared_ptr<GgufFile> gguf_;
 };
 
 }  // namespace hearth

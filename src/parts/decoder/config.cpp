@@ -28,6 +28,13 @@ DecoderConfig DecoderConfig::common(const Config& c, const DecoderConfig& defaul
   d.windows.assign(size_t(d.layers), 0);
   c.only_number("partial_rotary_factor", 1);
   d.rotary = RotaryConfig::from(c, d.head, d.positions);
+  const std::string pairs = c.text("rope_pairs", "halves");
+  if (pairs != "halves" && pairs != "neighbours")
+    fail<UnsupportedError>("{}: 'rope_pairs' = \"{}\" is not supported, only halves and neighbours", c.where(), pairs);
+  d.pairs = pairs == "halves" ? RotaryPairs::halves : RotaryPairs::neighbours;
+  for (const double x : c.numbers("rope_divisors", {{}})) d.rotary.divisors.push_back(float(x));
+  if (!d.rotary.divisors.empty() && int64_t(d.rotary.divisors.size()) != d.head / 2)
+    fail<WeightError>("{}: {} divisors of frequencies, a head of {} needs {}", c.where(), d.rotary.divisors.size(), d.head, d.head / 2);
 
   // Training, storage and bookkeeping; token ids and sampling are read elsewhere.
   c.no_effect({"architectures", "attention_dropout", "auto_map", "bos_token_id", "dtype", "eos_token_id", "initializer_range",

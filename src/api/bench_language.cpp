@@ -1,0 +1,247 @@
+// `hearth bench` of a language model: its prompt, its decoding and how soon the first token comes, against the machine's own ceilings.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "api/bench.h"
+#include "backends/backends.h"
+#include "core/blocks.h"
+#include "core/memory.h"
+#include "core/threads.h"
+#include "models/registry.h"
+#include "weights/gguf_writer.h"
+#include "weights/language_checkpoint.h"
+#include "weights/seeded.h"
+
+namespace hearth::api {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+struct Geometry {
+  const char *name, *architecture;
+  int64_t vocabulary, width, mlp_width, layers, heads, groups, head;
+  bool bias;
+  double theta;
+};
+constexpr Geometry geometries[] = {
+    {"llama-1b", "llama", 128256, 2048, 8192, 16, 32, 8, 64, false, 500000},  // Llama 3.2 1B
+    {"qwen-0.5b", "qwen2", 151936, 896, 4864, 24, 14, 2, 64, true, 1000000},  // Qwen 2.5 0.5B
+};
+
+// What a quantizer takes for a matrix of K inputs: K-quants need rows of whole blocks of 256, the output matrix more bits.
+DType type_for(DType wanted, int64_t K, bool output) {
+  if (!is_blocked(wanted)) return wanted;
+  if (output && block_of(wanted).bytes * 256 / size_t(block_of(wanted).values) < 210) wanted = DType::q6_k;
+  if (K % block_of(wanted).values == 0) return wanted;
+  return wanted == DType::q6_k ? DType::q8_0 : DType::q5_0;
+}
+
+// The same few thousand seeded values again and again: nothing that is measured depends on them.
+void write_values(const GgufTensor& t, const WriteBytes& write) {
+  constexpr int64_t period = 1 << 16;
+  const int64_t count = t.shape.numel();
+  std::vector<float> values(static_cast<size_t>(period));
+  fill_seeded(t.name, {period / 64, 64}, 0, period, values.data());
+  for (float& v : values) v *= 0.1f;
+  std::vector<std::byte> bytes(bytes_of(t.dtype, period));
+  if (is_blocked(t.dtype)) encode_blocks(t.dtype, values.data(), period, bytes.data());
+  else if (t.dtype == DType::f32) std::memcpy(bytes.data(), values.data(), bytes.size());
+  else
+    for (size_t i = 0; i < values.size(); ++i) {
+      const uint16_t narrow = t.dtype == DType::f16 ? f32_to_f16(values[i]) : f32_to_bf16(values[i]);
+      std::memcpy(bytes.data() + 2 * i, &narrow, 2);
+    }
+  for (int64_t begin = 0; begin < count; begin += period) write(std::span(bytes).first(bytes_of(t.dtype, std::min(period, count - begin))));
+}
+
+// A GGUF file of generated weights that disappears with it.
+class GeneratedFile {
+ public:
+  GeneratedFile(const Geometry& g, DType type, const OnProgress& progress) {
+    std::string name = (fs::temp_directory_path() / "hearth-bench-XXXXXX").string();
+    if (!mkdtemp(name.data())) fail<IoError>("bench: no folder can be made in {}", fs::temp_directory_path().string());
+    folder_ = name;
+    try {
+      write(g, type, progress);
+    } catch (...) {
+      remove();
+      throw;
+    }
+  }
+  ~GeneratedFile() { remove(); }
+  GeneratedFile(const GeneratedFile&) = delete;
+  GeneratedFile& operator=(const GeneratedFile&) = delete;
+  fs::path path() const { return folder_ / "model.gguf"; }
+
+ private:
+  void remove() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
+  void write(const Geometry& g, DType type, const OnProgress& progress) const {
+    const std::string a = std::string(g.architecture) + ".";
+    GgufValues values;
+    values.text("general.architecture", g.architecture);
+    values.integer(a + "context_length", 32768);
+    values.integer(a + "embedding_length", g.width);
+    values.integer(a + "feed_forward_length", g.mlp_width);
+    values.integer(a + "block_count", g.layers);
+    values.integer(a + "attention.head_count", g.heads);
+    values.integer(a + "attention.head_count_kv", g.groups);
+    values.integer(a + "attention.key_length", g.head);
+    values.integer(a + "attention.value_length", g.head);
+    values.f32(a + "attention.layer_norm_rms_epsilon", 1e-5f);
+    values.f32(a + "rope.freq_base", float(g.theta));
+
+    std::vector<GgufTensor> tensors;
+    const auto matrix = [&](const std::string& name, int64_t out, int64_t in) {
+      tensors.push_back({name, type_for(type, in, name.starts_with("token_embd")), {out, in}});
+    };
+    const auto vector = [&](const std::string& name, int64_t n) { tensors.push_back({name, DType::f32, {n}}); };
+    matrix("token_embd.weight", g.vocabulary, g.width);
+    vector("output_norm.weight", g.width);
+    for (int64_t i = 0; i < g.layers; ++i) {
+      const std::string b = fmt::format("blk.{}.", i);
+      vector(b + "attn_norm.weight", g.width);
+      vector(b + "ffn_norm.weight", g.width);
+      matrix(b + "attn_q.weight", g.heads * g.head, g.width);
+      matrix(b + "attn_k.weight", g.groups * g.head, g.width);
+      matrix(b + "attn_v.weight", g.groups * g.head, g.width);
+      if (g.bias)
+        vector(b + "attn_q.bias", g.heads * g.head), vector(b + "attn_k.bias", g.groups * g.head),
+            vector(b + "attn_v.bias", g.groups * g.head);
+      matrix(b + "attn_output.weight", g.width, g.heads * g.head);
+      matrix(b + "ffn_gate.weight", g.mlp_width, g.width);
+      matrix(b + "ffn_up.weight", g.mlp_width, g.width);
+      matrix(b + "ffn_down.weight", g.width, g.mlp_width);
+    }
+    write_gguf(path(), values, tensors, [&](size_t i, const WriteBytes& sink) {
+      if (progress) progress({.phase = "write", .done = int64_t(i), .total = int64_t(tensors.size())});
+      write_values(tensors[i], sink);
+    });
+  }
+
+  fs::path folder_;
+};
+
+const Geometry* geometry_named(const std::string& name) {
+  for (const Geometry& g : geometries)
+    if (name == g.name) return &g;
+  return nullptr;
+}
+
+struct Loaded {
+  std::unique_ptr<models::LanguageModel> model;
+  int64_t bytes = 0;  // of the weights that a token reads: all but rows of a table that is nothing else
+};
+
+Loaded load(const fs::path& path, Backend& device) {
+  const LanguageCheckpoint checkpoint = LanguageCheckpoint::open(path);
+  Loaded loaded{.model = models::find_family(checkpoint).family.open(checkpoint, device, {})};
+  const auto tensors = checkpoint.tensors()->list();
+  for (const auto& [name, info] : tensors)
+    if (name != "model.embed_tokens.weight" || !tensors.contains("lm_head.weight"))
+      loaded.bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
+  return loaded;
+}
+
+constexpr int64_t prompt_tokens = 512, decode_tokens = 64;
+
+}  // namespace
+
+bool benches_language(const std::string& model) { return geometry_named(model) || LanguageCheckpoint::is_one(model); }
+
+Bench bench_language(const BenchOptions& options) {
+  const auto note = [&](int64_t done) {
+    if (options.progress) options.progress({.phase = "measure", .done = done, .total = 4});
+  };
+  const Geometry* geometry = geometry_named(options.model);
+  const std::string weights = options.weights.empty() ? "f16" : options.weights;
+  const std::optional<DType> type = dtype_named(weights);
+  if (!type || (*type != DType::f32 && !is_16bit_float(*type) && !is_blocked(*type)))
+    fail<UsageError>("bench: weights of type '{}' are unknown, needed f32, f16, bf16, q8_0, q4_0, q4_k or another type of GGUF", weights);
+  if (!geometry && !options.weights.empty()) fail<UsageError>("bench: the weights of {} have the types that they have", options.model);
+  std::optional<GeneratedFile> generated;
+  if (geometry) generated.emplace(*geometry, *type, options.progress);
+  const fs::path path = generated ? generated->path() : fs::path(options.model);
+  const auto device = make_backend({.name = options.device, .features = options.path, .threads = options.threads});
+  note(0);
+  const Ceilings ceilings = measure_ceilings(*device);
+
+  // The first opening reads the file into the page cache; the second is the one that counts.
+  std::vector<int32_t> prompt;
+  { Loaded first = load(path, *device); }
+  const auto start = Clock::now();
+  Loaded loaded = load(path, *device);
+  const double load_seconds = seconds_since(start);
+  models::LanguageModel& model = *loaded.model;
+  const int64_t V = model.sizes().vocabulary;
+  for (int64_t i = 0; i < prompt_tokens; ++i) prompt.push_back(int32_t((i * 7919 + 13) % V));
+  const auto ignore = [](int64_t, std::span<const float>) {};
+  {
+    const auto text = model.start(1, DType::f32);
+    model.feed(*text, std::span(prompt).first(1), 0, ignore);
+  }
+  const double first_token_seconds = seconds_since(start);
+  note(1);
+
+  Products products(ceilings);
+  {
+    const ObserverScope scope(products);
+    const auto text = model.start(prompt_tokens, DType::f32);
+    model.feed(*text, prompt, prompt_tokens - 1, ignore);
+  }
+  note(2);
+  const BenchTime prompt_time = time_of(options.repeats, [&] {
+    const auto text = model.start(prompt_tokens, DType::f32);
+    model.feed(*text, prompt, prompt_tokens - 1, ignore);
+  });
+  note(3);
+  const auto text = model.start(prompt_tokens + decode_tokens, DType::f32);
+  const BenchTime decode_time = time_of(options.repeats, [&] {
+    text->shorten(0);
+    model.feed(*text, std::span(prompt).first(8), 7, ignore);
+    for (int64_t i = 0; i < decode_tokens; ++i) model.feed(*text, std::span(prompt).subspan(size_t(8 + i), 1), 0, ignore);
+  });
+  note(4);
+
+  const double prompt_rate = double(prompt_tokens) / prompt_time.seconds;
+  const double decode_rate = double(decode_tokens + 1) / decode_time.seconds;  // the eight first ones cost about as much as one
+  const double gbs = double(loaded.bytes) * decode_rate * 1e-9;
+  nlohmann::json json;
+  json["machine"] = machine_json(*device, ceilings);
+  json["model"] = {{"name", options.model},
+                   {"family", model.family()},
+                   {"weights", geometry ? weights : "as stored"},
+                   {"bytes_per_token", loaded.bytes}};
+  json["parts"]["load"] = {{"seconds", load_seconds}};
+  json["parts"]["first_token"] = {{"seconds", first_token_seconds}};
+  json["parts"]["prompt"] = {{"tokens", prompt_tokens},
+                             {"seconds", prompt_time.seconds},
+                             {"tokens_per_second", prompt_rate},
+                             {"gflop", products.flop * 1e-9},
+                             {"fraction", products.least / prompt_time.seconds}};
+  json["parts"]["decode"] = {{"tokens", decode_tokens},
+                             {"seconds", decode_time.seconds},
+                             {"tokens_per_second", decode_rate},
+                             {"effective_gbs", gbs},
+                             {"fraction", gbs / ceilings.read_gbs}};
+  json["peak_memory_bytes"] = process_peak_bytes();
+  std::string lines = machine_text(*device, ceilings);
+  lines += fmt::format("load         {:9.3f} s\nfirst token  {:9.3f} s, load included\n", load_seconds, first_token_seconds);
+  lines += fmt::format("prompt {:4}  {:9.1f} tokens/s  {:5.1f} % of the matrix ceiling\n", prompt_tokens, prompt_rate,
+                       100 * products.least / prompt_time.seconds);
+  lines += fmt::format("decode       {:9.1f} tokens/s  {:5.1f} GB/s, {:5.1f} % of what can be read\n", decode_rate, gbs,
+                       100 * gbs / ceilings.read_gbs);
+  lines += fmt::format("peak memory  {:9.2f} GB\n", double(process_peak_bytes()) * 1e-9);
+  return {.text = lines, .json = json.dump()};
+}
+
+}  // namespace hearth::api
