@@ -97,7 +97,7 @@ double Candidates::normalise() {
 
 void apply_temperature(Candidates& c, double temperature) {
   const float max = largest(c.score), t = float(temperature);
-  if (std::isfinite(max / t) && std::isfinite(*std::min_element(c.score.begin(), c.score.end()) / t))
+  if (std::isfinite(max / t))
     for (float& x : c.score) x /= t;
   else
     for (float& x : c.score) x = float((double(x) - max) / temperature);
@@ -124,8 +124,11 @@ void top_k(Candidates& c, int64_t k) {
 
 void top_p(Candidates& c, double p) {
   c.normalise();
-  const double total = std::accumulate(c.p.begin(), c.p.end(), 0.0);
+  const double total = sum_of(c.p);
   const auto rest = float(1 - p);
+  // Tokens this improbable do not reach `rest` even all together, hence none of them stays.
+  const auto negligible = float(0.99 * (1 - p) / double(c.size()));
+  c.keep([&](size_t i) { return c.p[i] >= negligible; });
   const size_t last = last_taken(c.score, c.p, [&](double sum) { return float(total - sum) > rest; });
   const float bar = c.score[last];
   c.keep([&](size_t i) { return c.score[i] > bar || (c.score[i] == bar && i >= last); });
@@ -180,20 +183,17 @@ void exclude_top_choices(Candidates& c, double threshold) {
 
 void truncate_surprise(Candidates& c, double mu) {
   c.normalise();
+  const double bar = std::exp2(-mu);
   const size_t best = most_probable(c);
-  c.keep([&](size_t i) { return -std::log2(double(c.p[i])) <= mu || i == best; });
+  c.keep([&](size_t i) { return c.p[i] >= bar || i == best; });
 }
 
 size_t draw(const Candidates& c, double u) {
-  const double bar = u * std::accumulate(c.p.begin(), c.p.end(), 0.0);
+  const double bar = u * std::accumulate(c.p.begin(), c.p.end(), 0.0);  // in the order of the loop
   double sum = 0;
-  size_t drawn = 0;
-  for (size_t i = 0; i < c.size() && sum <= bar; ++i) {
-    if (c.p[i] == 0) continue;
-    sum += c.p[i];
-    drawn = i;
-  }
-  return drawn;
+  size_t i = 0;
+  while (i + 1 < c.size() && (sum += c.p[i]) <= bar) ++i;
+  return i;
 }
 
 size_t most_probable(const Candidates& c) {

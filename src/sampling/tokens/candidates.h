@@ -26,7 +26,7 @@ struct Candidates {
   void check_any() const;
   // p = softmax(score); returns ln Σ exp(score). Fails as check_any.
   double normalise();
-  // Leaves the candidates i with keeps(i) true, in their order.
+  // Leaves the candidates i with keeps(i) true, in their order and with the p they had.
   template <class Keeps> void keep(Keeps keeps);
 };
 
@@ -60,13 +60,16 @@ size_t draw(const Candidates& c, double u);
 size_t most_probable(const Candidates& c);
 
 template <class Keeps> void Candidates::keep(Keeps keeps) {
+  p.resize(size());
   size_t kept = 0;
   for (size_t i = 0; i < size(); ++i) {
     if (!keeps(i)) continue;
     score[kept] = score[i];
+    p[kept] = p[i];
     id[kept++] = id[i];
   }
   score.resize(kept);
+  p.resize(kept);
   id.resize(kept);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -76,7 +77,7 @@ TEST(Candidates, every_processor_equals_transformers_bit_for_bit) {
       EXPECT_TRUE(c.score[i] == before[c.id[i]] || std::isinf(c.score[i])) << entry["name"] << " changes a score";
     ++count;
   }
-  EXPECT_EQ(count, 336);
+  EXPECT_EQ(count, 339);
 }
 
 TEST(Candidates, what_transformers_lacks_equals_its_description) {
@@ -120,10 +121,12 @@ TEST(Candidates, dry_stays_finite_however_long_the_repetition) {
 }
 
 TEST(Candidates, dry_breakers_from_text) {
-  const std::vector<std::string> pieces{"a", "\n", "b:\n", ":", "x", "<e", "nd>", "<", "end>", "n"};
-  const auto encode = [](const std::string& text) { return text == "nd>" ? Ids{6} : text == "end>" ? Ids{8} : Ids{-1}; };
-  const std::vector<std::string> texts{"\n", "<end>"};
-  EXPECT_EQ(dry_breakers(texts, pieces, encode), (std::vector<Ids>{{1}, {2}, {5, 6}, {7, 8}}));
+  const std::vector<std::string> pieces{"a", "\n", "b:\n", ":", "x", "<e", "nd>", "<", "end>", "n", "<end", "<<", "a<end>b"};
+  const std::map<std::string, Ids> rests{{"nd>", {6}}, {"end>", {9, 8}}, {">", {4}}};
+  const auto encode = [&](const std::string& text) { return rests.at(text); };
+  const std::vector<std::string> texts{"\n", "<end>", ":\n"};
+  EXPECT_EQ(dry_breakers(texts, pieces, [&](const std::string& text) { return text == "\n" ? Ids{1} : encode(text); }),
+            (std::vector<Ids>{{1}, {2}, {3, 1}, {5, 6}, {7, 9, 8}, {10, 4}, {11, 9, 8}, {12}}));
   EXPECT_EQ(dry_breakers(default_dry_breakers(), pieces, encode), (std::vector<Ids>{{1}, {2}, {3}}));
   EXPECT_EQ(test::message_of<UsageError>([&] { dry_breakers(std::vector<std::string>{""}, pieces, encode); }),
             "--dry-sequence-breaker: the text is empty, needed at least one character");
@@ -135,7 +138,7 @@ TEST(Candidates, a_temperature_that_overflows_leaves_the_largest) {
   apply_temperature(c, 1e-45);
   c.normalise();
   EXPECT_EQ(c.p, (std::vector<float>{0, 0.5, 0, 0.5}));
-  c.assign(std::vector<float>{-1, -30, -29});  // only the small ones overflow
+  c.assign(std::vector<float>{-1, -30, -29});  // here −30 / T overflows, and harmlessly so
   apply_temperature(c, 1e-38);
   c.normalise();
   EXPECT_EQ(c.p, (std::vector<float>{1, 0, 0}));
@@ -168,6 +171,15 @@ TEST(Candidates, selection_on_a_whole_vocabulary_equals_sorting) {
   }
 }
 
+TEST(Candidates, without_any_there_is_an_error) {
+  Candidates c;
+  for (const std::vector<float>& scores : {std::vector<float>{}, std::vector<float>(3, -std::numeric_limits<float>::infinity())}) {
+    c.assign(scores);
+    EXPECT_THROW(c.normalise(), UsageError);
+    EXPECT_THROW(most_probable(c), UsageError);
+  }
+}
+
 TEST(Candidates, find_looks_by_id) {
   Candidates c;
   c.assign(std::vector<float>{5, 6, 7, 8, 9});
@@ -182,6 +194,16 @@ TEST(Candidates, find_looks_by_id) {
   EXPECT_EQ(c.find(1), nullptr);
 }
 
+TEST(Candidates, the_least_of_the_top_choices_may_be_any) {
+  Candidates c;
+  c.assign(std::vector<float>{1, 3, 2, -9});
+  exclude_top_choices(c, 0.05);
+  EXPECT_EQ(c.id, (Ids{0, 3}));
+  c.assign(std::vector<float>{3, 2, -9, 1});
+  exclude_top_choices(c, 0.05);
+  EXPECT_EQ(c.id, (Ids{2, 3}));
+}
+
 TEST(Candidates, a_draw_never_takes_what_has_no_probability) {
   Candidates c;
   c.assign(std::vector<float>{-200, 0, -300, 0, -200});
@@ -189,6 +211,10 @@ TEST(Candidates, a_draw_never_takes_what_has_no_probability) {
   EXPECT_EQ(draw(c, 0), 1u);
   EXPECT_EQ(draw(c, 0.4999), 1u);
   EXPECT_EQ(draw(c, 0.5), 3u);
+  EXPECT_EQ(draw(c, 1 - 0x1p-53), 3u);
+  c.p = {1, 3, 0, 4, 0};  // the total need not be 1
+  EXPECT_EQ(draw(c, 0.1), 0u);
+  EXPECT_EQ(draw(c, 0.45), 1u);
   EXPECT_EQ(draw(c, 1 - 0x1p-53), 3u);
   EXPECT_EQ(most_probable(c), 1u);
 }

@@ -68,6 +68,12 @@ double sum_of_exponentials(std::span<const float> x, float max) {
   return by_blocks(x, max, [](size_t, const float*, size_t) {});
 }
 
+double sum_of(std::span<const float> x) {
+  Sum sum;
+  sum.add(x.data(), x.size());
+  return sum.total();
+}
+
 float largest(std::span<const float> x) {
   float max[lanes];
   std::fill_n(max, lanes, -std::numeric_limits<float>::infinity());

@@ -13,6 +13,9 @@ double exponentials(std::span<const float> x, float max, std::span<float> out);
 // The sum alone.
 double sum_of_exponentials(std::span<const float> x, float max);
 
+// The sum of the values, in the same order.
+double sum_of(std::span<const float> x);
+
 // The largest value, −∞ for an empty row.
 float largest(std::span<const float> x);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -71,8 +72,10 @@ std::vector<SequenceBias> sequence_biases(const Config& c, const char* key) {
   std::vector<SequenceBias> result;
   for (const Json& pair : pairs) {
     if (!pair.is_array() || pair.size() != 2 || !pair[0].is_array() || pair[0].empty() || !pair[1].is_number()) wrong(c, key, needed);
-    if (!std::all_of(pair[0].begin(), pair[0].end(), is_id)) wrong(c, key, needed);
-    result.push_back({pair[0].get<std::vector<int32_t>>(), pair[1].get<float>()});
+    const double bias = pair[1];
+    if (!std::all_of(pair[0].begin(), pair[0].end(), is_id) || !(std::abs(bias) <= std::numeric_limits<float>::max()))
+      wrong(c, key, needed);
+    result.push_back({pair[0].get<std::vector<int32_t>>(), float(bias)});
   }
   return result;
 }

@@ -96,11 +96,36 @@ TEST(GenerationDefaults, wrong_values_name_file_and_key) {
   for (const char* words : {"[[]]", "[3]", "[[-1]]", "3"})
     EXPECT_EQ(complaint(fmt::format(R"({{"bad_words_ids": {}}})", words)),
               fmt::format("g.json: 'bad_words_ids' is {}, needed lists of token ids", words));
-  for (const char* pairs : {"3", "[3]", "[[[1]]]", "[[1,2]]", "[[[],2]]", "[[[1],\"x\"]]", "[[[-1],2]]"})
+  for (const char* pairs : {"3", "[3]", "[[[1]]]", "[[1,2]]", "[[[],2]]", "[[[1],\"x\"]]", "[[[-1],2]]", "[[[1],null]]", "[[[1],1e+39]]"})
     EXPECT_EQ(complaint(fmt::format(R"({{"sequence_bias": {}}})", pairs)),
               fmt::format("g.json: 'sequence_bias' is {}, needed a list of pairs of token ids and a number", pairs));
   EXPECT_NE(complaint(R"({"do_sample": "yes"})"), "");
   EXPECT_NE(complaint(R"({"stop_strings": [1]})"), "");
+}
+
+// Every byte replaced, removed and doubled, and every beginning: an answer or an error of ours.
+TEST(GenerationDefaults, no_file_does_worse_than_an_error) {
+  const std::string text =
+      R"({"do_sample":true,"top_k":20,"eos_token_id":[7,8],"sequence_bias":[[[1,2],-1.5]],"bad_words_ids":[[4,5]],"stop_strings":["#"]})";
+  int errors = 0, files = 0;
+  const auto attempt = [&](const std::string& changed) {
+    ++files;
+    try {
+      resolve(read(changed), {});
+    } catch (const Error&) { ++errors; }
+  };
+  for (size_t i = 0; i < text.size(); ++i) {
+    attempt(text.substr(0, i));
+    attempt(text.substr(0, i) + text.substr(i + 1));
+    attempt(text.substr(0, i) + text[i] + text.substr(i));
+    for (const char c : {'0', '-', 'e', '[', ']', '"', ',', '}', ' ', '\x80', '\0'}) {
+      std::string changed = text;
+      changed[i] = c;
+      attempt(changed);
+    }
+  }
+  EXPECT_GT(errors, files / 2);
+  EXPECT_LT(errors, files);
 }
 
 TEST(Resolve, the_file_decides_without_a_request) {

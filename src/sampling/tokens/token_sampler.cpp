@@ -48,7 +48,6 @@ void TokenSampler::apply_rules(std::span<const float> logits) {
   forbid(candidates_, p.suppress_tokens);
   if (history_.answered() == 0) forbid(candidates_, p.begin_suppress_tokens);
   if (count_non_finite(candidates_.score) > 0) candidates_.keep([&](size_t i) { return std::isfinite(candidates_.score[i]); });
-  candidates_.check_any();
 }
 
 void TokenSampler::apply(Stage stage) {

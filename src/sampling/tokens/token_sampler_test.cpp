@@ -148,6 +148,7 @@ TEST(TokenSampler, mirostat_brings_the_surprise_to_its_target) {
   const std::vector<float> logits = row({{"row", "wide"}});
   for (const double tau : {2.0, 4.0}) {
     TokenSampler sampler({.mirostat = 2, .mirostat_tau = tau, .mirostat_eta = 0.05, .seed = 3});
+    EXPECT_EQ(sampler.mu(), 2 * tau);
     sampler.start({});
     EXPECT_EQ(sampler.mu(), 2 * tau);
     double surprise = 0;
@@ -236,6 +237,8 @@ TEST(TokenSampler, padded_rows_are_never_chosen) {
   EXPECT_EQ(sampler.next(logits), 2);
   EXPECT_EQ(sampler.candidates(logits).size(), 3u);
   EXPECT_EQ(TokenSampler({.temperature = 0}).next(logits), 4);
+  EXPECT_EQ(TokenSampler({.temperature = 0, .vocabulary = 5}).next(logits), 4);
+  EXPECT_EQ(TokenSampler({.temperature = 0, .vocabulary = 1}).next(logits), 0);
   EXPECT_EQ(test::message_of<ShapeError>([&] {
               sampler.next(std::vector<float>{1, 2});
             }),

@@ -91,6 +91,11 @@ for row in ROWS:
     for r in (0.7, 1.1, 1.5):
         add("repetition_penalty", r, row, lp.RepetitionPenaltyLogitsProcessor(r), context)
 
+# Bounds that a token meets exactly.
+for row, token in (("pairs", 0), ("steps", 3), ("normal", 9)):
+    p = torch.softmax(torch.tensor(ROWS[row], dtype=torch.float32), 0)[token].item()
+    add("epsilon_cutoff", p, row, lp.EpsilonLogitsWarper(p))
+
 CONTEXTS = {"ab": [1, 2, 3, 1, 2, 4, 1, 2, 3, 1, 2], "short": [3], "same": [5, 5, 5, 5], "two": [3, 1]}
 for context in CONTEXTS.values():
     for n in (1, 2, 3, 4):
@@ -108,15 +113,15 @@ CHAINS = [
     ({"do_sample": True, "temperature": 0.6, "top_k": 20, "top_p": 0.95, "repetition_penalty": 1.3}, "normal", 3),
     ({"do_sample": True, "top_k": 30, "typical_p": 0.7, "repetition_penalty": 1.2, "no_repeat_ngram_size": 2}, "normal", 3),
     ({"do_sample": True, "top_k": 0, "epsilon_cutoff": 0.01, "eta_cutoff": 0.05, "temperature": 1.2}, "normal", 0),
-    ({"do_sample": True, "top_k": 5, "min_new_tokens": 4, "suppress_tokens": [3, 4], "begin_suppress_tokens": [1, 33]}, "normal", 3),
-    ({"do_sample": True, "top_k": 5, "min_new_tokens": 3, "suppress_tokens": [3, 4], "begin_suppress_tokens": [1, 33]}, "normal", 3),
-    ({"do_sample": True, "top_k": 5, "min_length": 7, "begin_suppress_tokens": [1, 33]}, "normal", 0),
-    ({"do_sample": True, "top_k": 5, "min_length": 8, "begin_suppress_tokens": [1, 33]}, "normal", 0),
-    ({"do_sample": True, "top_k": 6, "sequence_bias": [[[4], 2.5], [[5, 9], 7.0]], "repetition_penalty": 2.0,
-      "bad_words_ids": [[36], [5, 0, 8]]}, "normal", 1),
+    ({"do_sample": True, "top_k": 5, "min_new_tokens": 4, "suppress_tokens": [20, 4], "begin_suppress_tokens": [26, 33]}, "normal", 3),
+    ({"do_sample": True, "top_k": 5, "min_new_tokens": 3, "suppress_tokens": [20, 4], "begin_suppress_tokens": [26, 33]}, "normal", 3),
+    ({"do_sample": True, "top_k": 5, "min_length": 7, "begin_suppress_tokens": [26, 33]}, "normal", 0),
+    ({"do_sample": True, "top_k": 5, "min_length": 8, "begin_suppress_tokens": [26, 33]}, "normal", 0),
+    ({"do_sample": True, "top_k": 6, "sequence_bias": [[[4], 2.5], [[9, 2, 12], 9.0]], "repetition_penalty": 2.0,
+      "bad_words_ids": [[36], [2, 15]]}, "normal", 1),
     ({"do_sample": False, "repetition_penalty": 1.5, "temperature": 0.3, "top_k": 2}, "normal", 2),
 ]
-CHAIN_CONTEXT = [2, 9, 2, 9, 5, 9, 2]
+CHAIN_CONTEXT = [2, 29, 2, 9, 26, 9, 2]
 chains = []
 for parameters, row, answer in CHAINS:
     config = GenerationConfig(eos_token_id=[int(np.argmax(ROWS[row])), 8], **parameters)
@@ -203,6 +208,9 @@ add_dry([1, 2, 3, 4, 5, 1, 2, 3], [[4]])
 add_dry([1, 2, 3, 4, 5, 1, 2, 3], [], last_n=6)
 add_dry([1, 2, 3, 4, 5, 1, 2, 3], [], last_n=7)
 add_dry([7] * 30, [], base=1.2)
+for breakers in ([[3]], [[2, 3]], [[3, 9]], [[1]], [[2], [2, 3, 4]]):  # at the end, across it, and longer ones at the same token
+    add_dry([1, 2, 3, 4, 1, 2, 3], breakers, allowed=1)
+    add_dry([5, 2, 3, 4, 9, 5, 2, 3, 4, 9], breakers, allowed=1)
 add_dry([7], [])
 add_dry([], [])
 for seed in range(12):
