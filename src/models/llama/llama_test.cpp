@@ -34,6 +34,45 @@ BACKEND_TEST(llama, each_config_key_has_the_effect_of_the_reference) {
 }  // observed 3.3e-7 reference, 5.8e-7 cpu
 BACKEND_TEST(llama, a_text_may_be_fed_in_any_pieces) { expect_same_bits_in_pieces(__FILE__, "grouped", device, read_config); }
 
+// The weights as GGUF files have them: in each head's rows of q and k, number i of the first half stands beside number i of the second.
+class NeighbouringRows : public parts::ScaledSource {
+ public:
+  explicit NeighbouringRows(int64_t head) : ScaledSource(1), head_(head) {}
+  Tensor read(const std::string& name, const Shape& wanted, Backend& backend) override {
+    const Tensor x = ScaledSource::read(name, wanted, backend);
+    if (name.find("q_proj.weight") == name.npos && name.find("k_proj.weight") == name.npos) return x;
+    const std::vector<float> from = x.to_vector();
+    std::vector<float> to(from.size());
+    const int64_t rows = wanted[0], columns = wanted[1], half = head_ / 2;
+    for (int64_t r = 0; r < rows; ++r) {
+      const int64_t d = r % head_, target = r - d + (d < half ? 2 * d : 2 * (d - half) + 1);
+      std::copy_n(from.begin() + r * columns, columns, to.begin() + target * columns);
+    }
+    return Tensor::from(backend, wanted, to);
+  }
+
+ private:
+  int64_t head_;
+};
+
+BACKEND_TEST(llama, neighbouring_rows_and_divisors_of_gguf_files_give_the_same) {
+  const DecoderCase c(__FILE__, "llama3", device, read_config);
+  // Divisors in place of the scaling that they come from, as the converter writes them.
+  const parts::RotaryConfig scaled = read_config(c.config()).rotary;
+  parts::RotaryConfig plain = scaled;
+  plain.kind = parts::RotaryConfig::Kind::plain;
+  const std::vector<float> before = plain.frequencies(1), after = scaled.frequencies(1);
+  nlohmann::json json = c.config_json, divisors = nlohmann::json::array();
+  for (size_t i = 0; i < before.size(); ++i) divisors.push_back(before[i] / after[i]);
+  json["rope_scaling"] = nullptr;
+  json["rope_divisors"] = divisors;
+  json["rope_pairs"] = "neighbours";
+  const parts::DecoderConfig config = read_config(Config::parse(json.dump(), "config.json"));
+  Weights weights(std::make_shared<NeighbouringRows>(config.head), device, {.types = {.in_place = true}});
+  const parts::Decoder net(Scope(weights), config);
+  EXPECT_CLOSE(DecoderCase::logits(net, c.ids), c.golden.values("logits"), 4e-6);
+}
+
 TEST(llama_config, what_is_not_built_is_refused_by_name) {
   const auto read = [](const char* json) { return [json] { read_config(Config::parse(json, "config.json")); }; };
   parts::expect_error<UnsupportedError>(read(R"({"rope_scaling": {"rope_type": "longrope", "factor": 2.0}})"),

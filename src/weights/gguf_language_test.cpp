@@ -1,0 +1,135 @@
+#include "weights/gguf_language.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <functional>
+
+#include "core/error.h"
+#include "weights/gguf_writer.h"
+#include "weights/language_checkpoint.h"
+
+namespace hearth {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file with the keys of a tiny Llama, some of them changed, and some of its tensors.
+class GgufLanguage : public ::testing::Test {
+ protected:
+  GgufLanguage() {
+    std::string name = (fs::temp_directory_path() / "hearth-gguf-XXXXXX").string();
+    folder = mkdtemp(name.data());
+  }
+  ~GgufLanguage() override { fs::remove_all(folder); }
+
+  using Change = std::function<void(GgufValues&)>;
+  Config read(const std::string& architecture, const Change& add = {}, const std::vector<GgufTensor>& more = {}, bool heads = true) const {
+    GgufValues v;
+    v.text("general.architecture", architecture);
+    const std::string a = architecture + ".";
+    v.integer(a + "context_length", 128), v.integer(a + "embedding_length", 24), v.integer(a + "feed_forward_length", 40);
+    v.integer(a + "block_count", 2);
+    if (heads) v.integer(a + "attention.head_count", 6), v.integer(a + "attention.head_count_kv", 2);
+    v.f32(a + "attention.layer_norm_rms_epsilon", 0.001f);
+    if (add) add(v);
+    std::vector<GgufTensor> tensors = {{"token_embd.weight", DType::f32, {10, 24}}};
+    tensors.insert(tensors.end(), more.begin(), more.end());
+    write_gguf(folder / "m.gguf", v, tensors, [&](size_t i, const WriteBytes& write) {
+      const std::vector<float> ones(size_t(tensors[i].shape.numel()), 2.0f);
+      write(std::as_bytes(std::span(ones)));
+    });
+    return gguf_config(*GgufFile::open(folder / "m.gguf"));
+  }
+  template <class E> std::string refusal(const std::string& architecture, const Change& add = {}, bool heads = true) const {
+    try {
+      read(architecture, add, {}, heads);
+    } catch (const E& error) { return error.what(); }
+    return "accepted";
+  }
+
+  fs::path folder;
+};
+
+TEST_F(GgufLanguage, llama) {
+  const Config c = read("llama", [](GgufValues& v) { v.f32("llama.rope.freq_base", 500), v.integer("tokenizer.ggml.eos_token_id", 7); });
+  EXPECT_EQ(c.text("model_type"), "llama");
+  EXPECT_EQ(c.integer("vocab_size"), 10);
+  EXPECT_EQ(c.integer("hidden_size"), 24);
+  EXPECT_EQ(c.integer("intermediate_size"), 40);
+  EXPECT_EQ(c.integer("num_hidden_layers"), 2);
+  EXPECT_EQ(c.integer("num_attention_heads"), 6);
+  EXPECT_EQ(c.integer("num_key_value_heads"), 2);
+  EXPECT_EQ(c.integer("head_dim"), 4);
+  EXPECT_EQ(c.integer("max_position_embeddings"), 128);
+  EXPECT_EQ(float(c.number("rms_norm_eps")), 0.001f);
+  EXPECT_EQ(c.number("rope_theta"), 500);
+  EXPECT_EQ(c.text("rope_pairs"), "neighbours");
+  EXPECT_EQ(c.integer("eos_token_id"), 7);
+  EXPECT_TRUE(c.boolean("tie_word_embeddings"));
+  EXPECT_FALSE(c.boolean("attention_bias"));
+  EXPECT_FALSE(c.has("rope_scaling"));
+  EXPECT_FALSE(c.has("rope_divisors"));
+}
+
+TEST_F(GgufLanguage, what_the_tensors_tell) {
+  const Config c = read("llama", {},
+                        {{"output.weight", DType::f32, {10, 24}},
+                         {"blk.0.attn_q.bias", DType::f32, {24}},
+                         {"blk.0.ffn_gate.bias", DType::f32, {40}},
+                         {"rope_freqs.weight", DType::f32, {2}}});
+  EXPECT_FALSE(c.boolean("tie_word_embeddings"));
+  EXPECT_TRUE(c.boolean("attention_bias"));
+  EXPECT_TRUE(c.boolean("mlp_bias"));
+  EXPECT_EQ(c.numbers("rope_divisors"), (std::vector<double>{2, 2}));
+}
+
+TEST_F(GgufLanguage, mistral_is_a_llama_with_a_window) {
+  const Config c = read("llama", [](GgufValues& v) {
+    v.integer("llama.attention.sliding_window", 9), v.integer("llama.attention.key_length", 8),
+        v.integer("llama.attention.value_length", 8), v.integer("llama.rope.dimension_count", 8);
+  });
+  EXPECT_EQ(c.text("model_type"), "mistral");
+  EXPECT_EQ(c.integer("sliding_window"), 9);
+  EXPECT_EQ(c.integer("head_dim"), 8);
+}
+
+TEST_F(GgufLanguage, qwen_has_halves_and_its_scaling) {
+  const Config c = read("qwen2", [](GgufValues& v) {
+    v.text("qwen2.rope.scaling.type", "yarn"), v.f32("qwen2.rope.scaling.factor", 4),
+        v.integer("qwen2.rope.scaling.original_context_length", 32);
+  });
+  EXPECT_EQ(c.text("model_type"), "qwen2");
+  EXPECT_FALSE(c.has("rope_pairs"));
+  const Config scaling = c.object("rope_scaling");
+  EXPECT_EQ(scaling.text("rope_type"), "yarn");
+  EXPECT_EQ(scaling.number("factor"), 4);
+  EXPECT_EQ(scaling.integer("original_max_position_embeddings"), 32);
+  EXPECT_EQ(read("qwen3").text("model_type"), "qwen3");
+}
+
+TEST_F(GgufLanguage, what_is_not_built_is_refused_by_name) {
+  const std::string where = (folder / "m.gguf").string();
+  EXPECT_EQ(refusal<UnsupportedError>("gemma2"), where + ": the architecture 'gemma2' is not supported, only llama, qwen2, qwen3");
+  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.integer("llama.expert_count", 8); }),
+            where + ": 'llama.expert_count' = 8 is not supported");
+  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.text("llama.rope.scaling.type", "longrope"); }),
+            where + ": rope scaling \"longrope\" is not supported, only linear and yarn");
+  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.integer("llama.rope.dimension_count", 2); }),
+            where + ": heads of 4 for keys, 4 for values and 2 turned are not supported, needed equal sizes");
+  EXPECT_EQ(refusal<WeightError>("llama", {}, false), where + ": 0 heads of 24 numbers in all, needed at least 1");
+}
+
+TEST_F(GgufLanguage, a_file_is_shown_as_a_folder) {
+  read("llama", {}, {{"blk.1.attn_q.weight", DType::f32, {24, 24}}});
+  EXPECT_TRUE(LanguageCheckpoint::is_one(folder / "m.gguf"));
+  const LanguageCheckpoint c = LanguageCheckpoint::open(folder / "m.gguf");
+  EXPECT_EQ(c.class_name(), "LlamaForCausalLM");
+  EXPECT_EQ(c.files(), std::vector<std::string>{"m.gguf"});
+  EXPECT_TRUE(c.tensors()->has("model.layers.1.self_attn.q_proj.weight"));
+  EXPECT_TRUE(c.tensors()->has("model.embed_tokens.weight"));
+}
+
+}  // namespace
+}  // namespace hearth
