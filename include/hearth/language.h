@@ -130,6 +130,13 @@ class LanguageModel {
   // What the keys and values of so many tokens take.
   int64_t cache_bytes(int64_t context) const;
 
+  // What complete() will take, without running anything: UsageError for a prompt that does not fit, or for more memory than there is.
+  struct Plan {
+    int64_t prompt_tokens = 0, context = 0;  // tokens; room for prompt and answer
+    int64_t weight_bytes = 0;                // mapped: they take memory as they are read, and give it back when others need it
+    int64_t cache_bytes = 0;                 // keys and values of `context` tokens
+  };
+  Plan plan(const CompletionRequest& request) const;
   // The prompt's tokens that the run before has seen already are not computed again, which changes nothing but the time.
   Completion complete(const CompletionRequest& request);
   // UsageError for a text of fewer than two tokens, or a context or stride that cannot be.

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <random>
 
 #include "api/language_state.h"
 #include "core/error.h"
+#include "core/memory.h"
 #include "core/observe.h"
 #include "sampling/tokens/log_probabilities.h"
 #include "sampling/tokens/stop_strings.h"
@@ -95,6 +97,30 @@ std::vector<int32_t> prompt_tokens(const LanguageState& state, const CompletionR
   return ids;
 }
 
+struct Room {
+  int64_t context = 0;  // tokens that there is room for
+  int64_t answer = 0;   // most tokens of the answer
+};
+
+Room room_for(const LanguageState& state, const CompletionRequest& request, int64_t prompt) {
+  const int64_t wanted = request.max_tokens.value_or(state.defaults.max_new_tokens.value_or(256));
+  const int64_t most = request.context.value_or(state.model->sizes().positions);
+  if (wanted < 0) fail<UsageError>("max tokens {}: needed 0 or more", wanted);
+  constexpr int64_t limit = std::numeric_limits<int32_t>::max();
+  if (most < 1 || most > limit) fail<UsageError>("context {}: needed 1 to {}", most, limit);
+  if (prompt > most) fail<UsageError>("the prompt has {} tokens, more than the context of {}", prompt, most);
+  const int64_t answer = std::min(wanted, most - prompt);
+  const Room room{.context = request.context ? most : prompt + answer, .answer = answer};
+  const bool there = state.text && state.text->context() >= room.context;
+  const int64_t bytes = state.model->cache_bytes(room.context, state.cache_type), available = system_available_bytes();
+  if (!there && available > 0 && bytes > available)
+    fail<UsageError>(
+        "the keys and values of {} tokens need {:.2f} GB of memory, {:.2f} GB are available: ask for less --context, or another "
+        "--cache-type",
+        room.context, double(bytes) * 1e-9, double(available) * 1e-9);
+  return room;
+}
+
 // Makes state.text hold nothing but a beginning of `ids`, in which at least one token is left to be fed; returns its length.
 int64_t reuse(LanguageState& state, const std::vector<int32_t>& ids, int64_t context, bool from_the_beginning) {
   const auto [mine, theirs] = std::mismatch(state.fed.begin(), state.fed.end(), ids.begin(), ids.end());
@@ -130,17 +156,21 @@ bool LanguageState::has_tokenizer() const {
   return false;
 }
 
+LanguageModel::Plan plan(const LanguageState& state, const CompletionRequest& request) {
+  const auto prompt = int64_t(prompt_tokens(state, request).size());
+  const Room room = room_for(state, request, prompt);
+  return {.prompt_tokens = prompt,
+          .context = room.context,
+          .weight_bytes = state.weight_bytes,
+          .cache_bytes = state.model->cache_bytes(room.context, state.cache_type)};
+}
+
 Completion complete(LanguageState& state, const CompletionRequest& request) {
   const auto begin = Clock::now();
-  if (request.max_tokens.value_or(0) < 0) fail<UsageError>("max tokens {}: needed 0 or more", *request.max_tokens);
   if (request.logprobs.value_or(0) < 0) fail<UsageError>("logprobs {}: needed 0 or more", *request.logprobs);
   Completion made{.prompt_tokens = prompt_tokens(state, request), .warnings = state.defaults.warnings};
   const auto prompt = int64_t(made.prompt_tokens.size());
-  const int64_t wanted = request.max_tokens.value_or(state.defaults.max_new_tokens.value_or(256));
-  const int64_t room = request.context.value_or(state.model->sizes().positions);
-  if (room < 1) fail<UsageError>("context {}: needed at least 1", room);
-  if (prompt > room) fail<UsageError>("the prompt has {} tokens, more than the context of {}", prompt, room);
-  const int64_t most = std::min(wanted, room - prompt);
+  const Room room = room_for(state, request, prompt);
 
   sampling::SamplingParameters parameters = sampling::resolve(state.defaults, sampling_request(state, request.sampling));
   if (state.has_tokenizer()) parameters.vocabulary = std::min(state.tokenizer().vocab_size(), state.model->sizes().vocabulary);
@@ -149,7 +179,7 @@ Completion complete(LanguageState& state, const CompletionRequest& request) {
   sampler.start(made.prompt_tokens);
   AnswerText answer(state, request, made);
 
-  made.cached_tokens = reuse(state, made.prompt_tokens, request.context ? room : prompt + most, request.prompt_logprobs);
+  made.cached_tokens = reuse(state, made.prompt_tokens, room.context, request.prompt_logprobs);
   std::vector<float> last;  // the row that follows the last token
   const auto feed = [&](std::span<const int32_t> ids, int64_t from, const models::LanguageModel::OnLogits& each,
                         const OnProgress& progress) {
@@ -181,7 +211,7 @@ Completion complete(LanguageState& state, const CompletionRequest& request) {
   };
   made.finish_reason = "length";
   const auto decode = Clock::now();
-  while (int64_t(made.tokens.size()) < most) {
+  while (int64_t(made.tokens.size()) < room.answer) {
     check_cancelled();
     const int32_t token = sampler.next(last);
     sampler.push(token);
@@ -193,7 +223,7 @@ Completion complete(LanguageState& state, const CompletionRequest& request) {
       made.finish_reason = "stop";
       break;
     }
-    if (int64_t(made.tokens.size()) == most) break;
+    if (int64_t(made.tokens.size()) == room.answer) break;
     feed(std::span(&token, 1), 0, [&](int64_t, std::span<const float> logits) { last.assign(logits.begin(), logits.end()); }, {});
   }
   answer.finish();

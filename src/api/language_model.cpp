@@ -92,6 +92,8 @@ double LanguageModel::load_seconds() const { return impl_->load_seconds; }
 
 int64_t LanguageModel::cache_bytes(int64_t context) const { return impl_->model->cache_bytes(context, impl_->cache_type); }
 
+LanguageModel::Plan LanguageModel::plan(const CompletionRequest& request) const { return api::plan(*impl_, request); }
+
 Completion LanguageModel::complete(const CompletionRequest& request) {
   std::optional<CancelScope> cancel;
   if (request.cancel) cancel.emplace(*request.cancel);

@@ -35,6 +35,7 @@ struct LanguageState {
   mutable std::optional<text::Tokenizer> tokenizer_;
 };
 
+LanguageModel::Plan plan(const LanguageState& state, const CompletionRequest& request);
 Completion complete(LanguageState& state, const CompletionRequest& request);
 Perplexity perplexity(LanguageState& state, const PerplexityRequest& request);
 std::string render(const LanguageState& state, const ChatMessages& chat);
