@@ -53,31 +53,29 @@ class Blocks {
   const float* query(int64_t row, int64_t g) const { return q_.data<float>() + offset(row, g); }
   int64_t offset(int64_t row, int64_t g) const { return (row / heads * q_.size(1) + g * heads + row % heads) * D; }
 
-  int64_t scratch() const { return 2 * size * width_ + kernel_.tile_rows * (size + 2 * width_) + kernel_.panel * D; }
+  int64_t scratch() const { return 2 * size * width_ + kernel_.tile_rows * (size + 2 * width_); }
 
   // Packs what rows row0 … row1 − 1 see of a block.
   void pack(int64_t g, int64_t block, int64_t row0, int64_t row1, float* scratch) {
     const int64_t panel = kernel_.panel;
     k_ = scratch, v_ = k_ + size * width_, scores_ = v_ + size * width_, sums_ = scores_ + kernel_.tile_rows * size;
     queries_ = sums_ + kernel_.tile_rows * width_;
-    float* const together = queries_ + kernel_.tile_rows * width_;
     const Keys seen{keys(row0, block).first, keys(row1 - 1, block).last}, all{keys(row1 - 1, block).first, keys(row0, block).last};
+    const RowType type = *row_type(cache_.k.dtype());
+    const size_t bytes = bytes_of(cache_.k.dtype(), D);
+    std::array<const void*, 32> rows_of_k, rows_of_v;
     for (int64_t p = seen.first / panel * panel; p < seen.last; p += panel) {
-      const int64_t from = std::max(p, seen.first), to = std::min(p + panel, seen.last);
-      for (int64_t s = from; s < to; ++s) fetch(cache_.k, g, block * size + s, together + (s - p) * D);
-      std::fill(together, together + (from - p) * D, 0.0f);
-      std::fill(together + (to - p) * D, together + panel * D, 0.0f);
-      kernel_.transpose(together, D, panel, D, 1, k_ + p * D, panel);
-      for (int64_t s = p; s < p + panel; ++s) {
-        const bool there = from <= s && s < to;
-        if (there) fetch(cache_.v, g, block * size + s, together);
-        for (int64_t c = 0; c < width_; c += panel) {
-          const int64_t count = there ? std::min(panel, D - c) : 0;
-          float* row = v_ + c * size + s * panel;
-          std::copy_n(together + c, count, row);
-          std::fill(row + count, row + panel, 0.0f);
-        }
+      for (int64_t i = 0; i < panel; ++i) {
+        const bool there = seen.first <= p + i && p + i < seen.last;
+        const size_t at = size_t((block * size + p + i) % C * G + g) * bytes,
+                     soon = size_t((block * size + p + panel + i) % C * G + g) * bytes;
+        rows_of_k[size_t(i)] = there ? cache_.k.raw() + at : nullptr;
+        rows_of_v[size_t(i)] = there ? cache_.v.raw() + at : nullptr;
+        for (size_t line = 0; line < bytes; line += 64)
+          __builtin_prefetch(cache_.k.raw() + soon + line), __builtin_prefetch(cache_.v.raw() + soon + line);
       }
+      kernel_.pack_keys(type, rows_of_k.data(), D, k_ + p * D);
+      kernel_.pack_values(type, rows_of_v.data(), D, v_ + p * panel, size * panel);
     }
     // Where a row does not see a key of another, its weight of zero must not meet an infinite value.
     apart_ = (seen.first != all.first || seen.last != all.last) && !std::isfinite(values_squared(seen));
@@ -132,10 +130,6 @@ class Blocks {
   }
 
  private:
-  // Row of position p as f32.
-  void fetch(const Tensor& rows_of, int64_t g, int64_t p, float* to) const {
-    kernel_.widen_row(*row_type(rows_of.dtype()), rows_of.raw() + bytes_of(rows_of.dtype(), (p % C * G + g) * D), D, to);
-  }
   float values_squared(const Keys& seen) const {
     float sum = 0;
     for (int64_t c = 0; c < width_; c += kernel_.panel)

@@ -8,9 +8,9 @@
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t chunk = 1024;                                            // of k: a few rows of w stay in L1
-constexpr int64_t most_rows = 192;  // of x in a piece of work: with one chunk of them in L2
-constexpr int64_t stream = 512 << 10;                                      // bytes of w that one row of x meets in a piece of work
+constexpr int64_t chunk = 1024;        // of k: a few rows of w stay in L1
+constexpr int64_t most_rows = 192;     // of x in a piece of work: with one chunk of them in L2
+constexpr int64_t stream = 512 << 10;  // bytes of w that one row of x meets in a piece of work
 
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 

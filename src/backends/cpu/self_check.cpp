@@ -242,6 +242,30 @@ void check_softmax(const Kernels& kernel) {
   }
 }
 
+// A panel of rows with one missing, turned and in columns. One of q8_0 has scales of 0x2020 … 0x3f3f in f16.
+void check_packing(const Kernels& kernel) {
+  const int64_t panel = kernel.panel;
+  for (const RowType type : {row_f32, row_f16, row_bf16, row_q8_0}) {
+    const int64_t n = type == row_q8_0 ? 32 : kernel.lanes + 3, columns = (n + panel - 1) / panel, row_bytes = n * 4;
+    std::vector<std::byte> memory(static_cast<size_t>(panel * row_bytes));
+    for (size_t i = 0; i < memory.size(); ++i) memory[i] = std::byte(0x20 + i * 7 % 32);
+    std::vector<const void*> rows;
+    for (int64_t r = 0; r < panel; ++r) rows.push_back(r == 2 ? nullptr : memory.data() + r * row_bytes);
+    std::vector<float> turned(static_cast<size_t>(n * panel)), beside(static_cast<size_t>(columns * panel * panel)),
+        row(static_cast<size_t>(n));
+    kernel.pack_keys(type, rows.data(), n, turned.data());
+    kernel.pack_values(type, rows.data(), n, beside.data(), panel * panel);
+    for (int64_t r = 0; r < panel; ++r) {
+      if (rows[size_t(r)]) kernel.widen_row(type, rows[size_t(r)], n, row.data());
+      else std::fill(row.begin(), row.end(), 0.0f);
+      for (int64_t d = 0; d < n; ++d) {
+        expect("packed key", turned[size_t(d * panel + r)], row[size_t(d)], 0);
+        expect("packed value", beside[size_t(d / panel * panel * panel + r * panel + d % panel)], row[size_t(d)], 0);
+      }
+    }
+  }
+}
+
 // Two parts of a row's keys, and both together.
 void check_parts(const Kernels& kernel) {
   const int64_t panel = kernel.panel, keys = 2 * panel, first = 3, middle = panel + 1, last = keys - 2, columns = kernel.lanes + 3;
@@ -359,6 +383,7 @@ std::string check_kernels(const Kernels& kernels) {
     check_winograd(kernels);
     check_softmax(kernels);
     check_causal(kernels);
+    check_packing(kernels);
     check_parts(kernels);
     check_bf16(kernels);
     check_softmax_rows(kernels);

@@ -5,12 +5,13 @@
 
 #include "backends/cpu/kernels/functions.inl"
 
+#include "backends/cpu/kernels/row_types.inl"
+
 #include "backends/cpu/kernels/cached_attention.inl"
 #include "backends/cpu/kernels/ceiling.inl"
 #include "backends/cpu/kernels/pointwise.inl"
 #include "backends/cpu/kernels/product.inl"
 #include "backends/cpu/kernels/reduce.inl"
-#include "backends/cpu/kernels/row_types.inl"
 #include "backends/cpu/kernels/rows.inl"
 #include "backends/cpu/kernels/winograd.inl"
 

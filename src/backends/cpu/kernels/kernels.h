@@ -96,6 +96,10 @@ struct Kernels {
   void (*causal_rows)(const float* s, int64_t keys, int64_t first, const float* v, int64_t v_stride, float* o, int64_t rows);
 
   // --- attention to a cache: lanes are keys ------------------------------------------------------------------------
+  // A panel of rows of a cache, n numbers each in f32, f16, bf16 or q8_0; zeros for null.  → the rows as columns, [n][panel]
+  void (*pack_keys)(RowType type, const void* const* rows, int64_t n, float* to);
+  // → panels of columns, `step` apart: [n / panel][panel rows][panel], zeros beyond n
+  void (*pack_values)(RowType type, const void* const* rows, int64_t n, float* to, int64_t step);
   // A row of scores in panels of keys, `stride` apart: s in, exp(s − m) out, for keys first … last − 1, of which there is at least one;
   // zeros for the others. m is the largest of those scores, l the sum of what is put out.
   void (*softmax_part)(float* s, int64_t stride, int64_t first, int64_t last, int64_t panels, float* m, float* l);

@@ -1,28 +1,43 @@
 // What a row's blocks decode to, a register at a time. Included once by each instruction set.
 //
-// A format has `values` in a block of `bytes`, and decode(block, to) calls to(i, V) for its registers in order.
+// A format has `values` in a block of `bytes`, cut in `parts`. Scales holds what the parts of a block have in common, and
+// decode<part>(block, scales, to) calls to(i, V) for the registers of a part in order, counted from the start of the block.
 
 namespace hearth::cpu {
 namespace {
 
-#define HEARTH_DECODE template <class To> static __attribute__((always_inline)) void decode(const char* p, const To& to)
+#define HEARTH_DECODE           \
+  template <int part, class To> \
+  static __attribute__((always_inline)) void decode(const char* p, [[maybe_unused]] const Scales& scales, const To& to)
+
+struct OwnScales {  // in the only part
+  explicit OwnScales(const char*) {}
+};
 
 struct RowF32 {
   static constexpr int64_t values = 32, bytes = 128;
+  static constexpr int parts = 1;
+  using Scales = OwnScales;
   HEARTH_DECODE {
     unroll<32 / W>([&](auto i) { to(i, load(reinterpret_cast<const float*>(p) + i * W)); });
   }
 };
 
 struct RowF16 {
+  static constexpr bool bf16 = false;
   static constexpr int64_t values = 32, bytes = 64;
+  static constexpr int parts = 1;
+  using Scales = OwnScales;
   HEARTH_DECODE {
     unroll<32 / W>([&](auto i) { to(i, load_f16(reinterpret_cast<const uint16_t*>(p) + i * W)); });
   }
 };
 
 struct RowBf16 {
+  static constexpr bool bf16 = true;
   static constexpr int64_t values = 32, bytes = 64;
+  static constexpr int parts = 1;
+  using Scales = OwnScales;
   HEARTH_DECODE {
     unroll<32 / W>([&](auto i) { to(i, load_bf16(reinterpret_cast<const uint16_t*>(p) + i * W)); });
   }
@@ -41,12 +56,17 @@ template <int i> HEARTH_INLINE V number(__m256i bytes) {
   return widen_i8(i * W % 16 == 0 ? half : _mm_srli_si128(half, 8));
 }
 
+// Scales are broadcast from memory: the compiler would shuffle them out of a register, on the units that unpack codes.
+template <class Array> HEARTH_INLINE void keep_in_memory(Array& array) { asm("" : "+m"(array)); }
+
 HEARTH_INLINE void store16(__m128i bytes, V factor, float* to) {
   unroll<16 / W>([&](auto i) { store(to + i * W, widen_i8(i == 0 ? bytes : _mm_srli_si128(bytes, 8)) * factor); });
 }
 
 struct RowQ80 {
   static constexpr int64_t values = 32, bytes = 34;
+  static constexpr int parts = 1;
+  using Scales = OwnScales;
   HEARTH_DECODE {
     const V d = broadcast_f16(p);
     unroll<32 / W>([&](auto i) { to(i, widen_i8(load_bytes(p + 2 + i * W)) * d); });
@@ -63,8 +83,20 @@ template <class Levels, class To> HEARTH_INLINE void split_codes(const char* p, 
   unroll<16 / W>([&](auto i) { to(Constant<16 / W + i>{}, level(levels, high_codes(c[i]))); });
 }
 
+#ifndef __AVX512F__
+// Looked up byte by byte.
+template <class To> HEARTH_INLINE void split_codes(const char* p, const TableLevels& levels, const To& to) {
+  const __m128i pairs = bytes16(p);
+  const __m256i all = _mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16(pairs, 4), pairs), _mm256_set1_epi8(15));
+  const __m256i found = _mm256_shuffle_epi8(levels.table, all);
+  unroll<32 / W>([&](auto i) { to(i, number<i>(found) * levels.factor); });
+}
+#endif
+
 struct RowQ40 {
   static constexpr int64_t values = 32, bytes = 18;
+  static constexpr int parts = 1;
+  using Scales = OwnScales;
   HEARTH_DECODE {
     const V d = broadcast_f16(p);
     split_codes(p + 2, even_levels(d, set(-8) * d), to);
@@ -72,36 +104,42 @@ struct RowQ40 {
 };
 struct RowQ41 {
   static constexpr int64_t values = 32, bytes = 20;
+  static constexpr int parts = 1;
+  using Scales = OwnScales;
   HEARTH_DECODE { split_codes(p + 4, even_levels(broadcast_f16(p), broadcast_f16(p + 2)), to); }
 };
 
-// Six-bit scales and minima of eight times 32 values, times their factors: [8] and [8].
-HEARTH_INLINE void scales_k4(const char* p, float* scales) {
-  const uint32_t a = word(p + 4), b = word(p + 8), c = word(p + 12);
-  const uint32_t w[4] = {a & 0x3f3f3f3f, (c & 0x0f0f0f0f) | (a >> 2 & 0x30303030), b & 0x3f3f3f3f,
-                         (c >> 4 & 0x0f0f0f0f) | (b >> 2 & 0x30303030)};
-  const __m256 d = _mm256_broadcastss_ps(_mm_cvtph_ps(_mm_cvtsi32_si128(int(word(p))))),
-               least = _mm256_broadcastss_ps(_mm_cvtph_ps(_mm_cvtsi32_si128(int(word(p) >> 16))));
-  const __m128i all = bytes16(reinterpret_cast<const char*>(w));
-  _mm256_storeu_ps(scales, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(all)) * d);
-  _mm256_storeu_ps(scales + 8, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(all, 8))) * -least);
-}
+// Steps and lowest values of eight times 32 codes: six bits each of 12 bytes, times d and dmin in f16 before them.
+struct ScalesK4 {
+  explicit ScalesK4(const char* p) {
+    const __m128i bits = bytes16(p + 4);
+    const __m128i low = _mm_and_si128(_mm_srlv_epi32(_mm_shuffle_epi32(bits, 0x98), _mm_setr_epi32(0, 0, 0, 4)),
+                                      _mm_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f));
+    const __m128i high = _mm_and_si128(_mm_srli_epi32(_mm_shuffle_epi32(bits, 0x50), 2), _mm_setr_epi32(0, 0x30303030, 0, 0x30303030));
+    const __m128i all = _mm_or_si128(low, high);
+    const __m128 factors = _mm_cvtph_ps(_mm_cvtsi32_si128(int(word(p))));
+    const __m256 d = _mm256_broadcastss_ps(factors), least = _mm256_broadcastss_ps(_mm_movehdup_ps(factors));
+    _mm256_store_ps(step, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(all)) * d);
+    _mm256_store_ps(lowest, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(all, 8))) * -least);
+    keep_in_memory(step);
+    keep_in_memory(lowest);
+  }
+  alignas(32) float step[8], lowest[8];
+};
 
 struct RowQ4K {
   static constexpr int64_t values = 256, bytes = 144;
+  static constexpr int parts = 4;
+  using Scales = ScalesK4;
   HEARTH_DECODE {
-    alignas(64) float scale[16];
-    scales_k4(p, scale);
-    unroll<4>([&](auto g) {
-      const auto low = even_levels(set(scale[2 * g]), set(scale[8 + 2 * g])),
-                 high = even_levels(set(scale[2 * g + 1]), set(scale[9 + 2 * g]));
-      Codes c[32 / W];
-      unroll<32 / W>([&](auto i) {
-        c[i] = codes(p + 16 + g * 32 + i * W);
-        to(Constant<g * 64 / W + i>{}, level(low, c[i]));
-      });
-      unroll<32 / W>([&](auto i) { to(Constant<(g * 64 + 32) / W + i>{}, level(high, high_codes(c[i]))); });
+    const auto low = even_levels(set(scales.step[2 * part]), set(scales.lowest[2 * part]));
+    const auto high = even_levels(set(scales.step[2 * part + 1]), set(scales.lowest[2 * part + 1]));
+    Codes c[32 / W];
+    unroll<32 / W>([&](auto i) {
+      c[i] = codes(p + 16 + part * 32 + i * W);
+      to(Constant<part * 64 / W + i>{}, level(low, c[i]));
     });
+    unroll<32 / W>([&](auto i) { to(Constant<(part * 64 + 32) / W + i>{}, level(high, high_codes(c[i]))); });
   }
 };
 
@@ -117,6 +155,8 @@ HEARTH_INLINE __m256i five_bits(const char* p, const char* fifth) {
 
 struct RowQ50 {
   static constexpr int64_t values = 32, bytes = 22;
+  static constexpr int parts = 1;
+  using Scales = OwnScales;
   HEARTH_DECODE {
     const V d = broadcast_f16(p);
     const __m256i q = _mm256_sub_epi8(five_bits(p + 6, p + 2), _mm256_set1_epi8(16));
@@ -126,6 +166,8 @@ struct RowQ50 {
 
 struct RowQ51 {
   static constexpr int64_t values = 32, bytes = 24;
+  static constexpr int parts = 1;
+  using Scales = OwnScales;
   HEARTH_DECODE {
     const V d = broadcast_f16(p), m = broadcast_f16(p + 2);
     const __m256i q = five_bits(p + 8, p + 4);
@@ -133,72 +175,87 @@ struct RowQ51 {
   }
 };
 
+struct ScalesQ2K {
+  explicit ScalesQ2K(const char* p) {
+    const __m128i both = bytes16(p), low = _mm_set1_epi8(15);
+    store16(_mm_and_si128(both, low), broadcast_f16(p + 80), step);
+    store16(_mm_and_si128(_mm_srli_epi16(both, 4), low), -broadcast_f16(p + 82), lowest);
+    keep_in_memory(step);
+    keep_in_memory(lowest);
+  }
+  alignas(64) float step[16], lowest[16];
+};
+
 struct RowQ2K {
   static constexpr int64_t values = 256, bytes = 84;
+  static constexpr int parts = 8;
+  using Scales = ScalesQ2K;
   HEARTH_DECODE {
-    alignas(64) float step[16], lowest[16];
-    const V d = broadcast_f16(p + 80), least = zero() - broadcast_f16(p + 82);
-    const __m128i both = bytes16(p), low = _mm_set1_epi8(15);
-    store16(_mm_and_si128(both, low), d, step);
-    store16(_mm_and_si128(_mm_srli_epi16(both, 4), low), least, lowest);
-    unroll<8>([&](auto g) {
-      const __m256i q = _mm256_and_si256(_mm256_srli_epi16(bytes32(p + 16 + g / 4 * 32), g % 4 * 2), _mm256_set1_epi8(3));
-      unroll<32 / W>([&](auto i) {
-        constexpr int j = g * 2 + i * W / 16;
-        to(Constant<g * 32 / W + i>{}, fma(number<i>(q), set(step[j]), set(lowest[j])));
-      });
+    const __m256i q = _mm256_and_si256(_mm256_srli_epi16(bytes32(p + 16 + part / 4 * 32), part % 4 * 2), _mm256_set1_epi8(3));
+    unroll<32 / W>([&](auto i) {
+      constexpr int j = part * 2 + i * W / 16;
+      to(Constant<part * 32 / W + i>{}, fma(number<i>(q), set(scales.step[j]), set(scales.lowest[j])));
     });
   }
 };
 
+struct ScalesQ3K {
+  explicit ScalesQ3K(const char* p) {
+    const __m128i bits = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p + 96)), last = _mm_set1_epi32(int(word(p + 104)));
+    const __m128i low = _mm_and_si128(_mm_srlv_epi32(_mm_shuffle_epi32(bits, 0x44), _mm_setr_epi32(0, 0, 4, 4)), _mm_set1_epi8(15));
+    const __m128i high = _mm_and_si128(_mm_srlv_epi32(last, _mm_setr_epi32(0, 2, 4, 6)), _mm_set1_epi8(3));
+    store16(_mm_sub_epi8(_mm_or_si128(low, _mm_slli_epi32(high, 4)), _mm_set1_epi8(32)), broadcast_f16(p + 108), step);
+    keep_in_memory(step);
+  }
+  alignas(64) float step[16];
+};
+
 struct RowQ3K {
   static constexpr int64_t values = 256, bytes = 110;
+  static constexpr int parts = 8;
+  using Scales = ScalesQ3K;
   HEARTH_DECODE {
-    const uint32_t a = word(p + 96), b = word(p + 100), c = word(p + 104), low = 0x0f0f0f0f, high = 0x30303030;
-    const uint32_t w[4] = {(a & low) | (c << 4 & high), (b & low) | (c << 2 & high), (a >> 4 & low) | (c & high),
-                           (b >> 4 & low) | (c >> 2 & high)};
-    alignas(64) float scale[16];
-    store16(_mm_sub_epi8(bytes16(reinterpret_cast<const char*>(w)), _mm_set1_epi8(32)), broadcast_f16(p + 108), scale);
     const __m256i third = bytes32(p), four = _mm256_set1_epi8(4);
-    unroll<8>([&](auto g) {
-      const __m256i two = _mm256_and_si256(_mm256_srli_epi16(bytes32(p + 32 + g / 4 * 32), g % 4 * 2), _mm256_set1_epi8(3));
-      const __m256i bit = g < 2 ? _mm256_slli_epi16(third, 2 - g) : _mm256_srli_epi16(third, g - 2);
-      const __m256i q = _mm256_sub_epi8(_mm256_or_si256(two, _mm256_and_si256(bit, four)), four);
-      unroll<32 / W>([&](auto i) { to(Constant<g * 32 / W + i>{}, number<i>(q) * set(scale[g * 2 + i * W / 16])); });
-    });
+    const __m256i two = _mm256_and_si256(_mm256_srli_epi16(bytes32(p + 32 + part / 4 * 32), part % 4 * 2), _mm256_set1_epi8(3));
+    const __m256i bit = part < 2 ? _mm256_slli_epi16(third, 2 - part) : _mm256_srli_epi16(third, part - 2);
+    const __m256i q = _mm256_sub_epi8(_mm256_or_si256(two, _mm256_and_si256(bit, four)), four);
+    unroll<32 / W>([&](auto i) { to(Constant<part * 32 / W + i>{}, number<i>(q) * set(scales.step[part * 2 + i * W / 16])); });
   }
 };
 
 struct RowQ5K {
   static constexpr int64_t values = 256, bytes = 176;
+  static constexpr int parts = 8;
+  using Scales = ScalesK4;
   HEARTH_DECODE {
-    alignas(64) float scale[16];
-    scales_k4(p, scale);
-    const __m256i fifth = bytes32(p + 16), ones = _mm256_set1_epi8(1), low = _mm256_set1_epi8(15);
-    unroll<8>([&](auto g) {
-      const __m256i pair = bytes32(p + 48 + g / 2 * 32);
-      const __m256i four = _mm256_and_si256(g % 2 == 0 ? pair : _mm256_srli_epi16(pair, 4), low);
-      const __m256i q = _mm256_or_si256(four, _mm256_slli_epi16(_mm256_and_si256(_mm256_srli_epi16(fifth, g), ones), 4));
-      const V step = set(scale[g]), lowest = set(scale[8 + g]);
-      unroll<32 / W>([&](auto i) { to(Constant<g * 32 / W + i>{}, fma(number<i>(q), step, lowest)); });
-    });
+    const __m256i pair = bytes32(p + 48 + part / 2 * 32),
+                  bit = _mm256_and_si256(_mm256_srli_epi16(bytes32(p + 16), part), _mm256_set1_epi8(1));
+    const __m256i four = _mm256_and_si256(part % 2 == 0 ? pair : _mm256_srli_epi16(pair, 4), _mm256_set1_epi8(15));
+    const __m256i q = _mm256_or_si256(four, _mm256_slli_epi16(bit, 4));
+    const V step = set(scales.step[part]), lowest = set(scales.lowest[part]);
+    unroll<32 / W>([&](auto i) { to(Constant<part * 32 / W + i>{}, fma(number<i>(q), step, lowest)); });
   }
+};
+
+struct ScalesQ6K {
+  explicit ScalesQ6K(const char* p) {
+    store16(bytes16(p + 192), broadcast_f16(p + 208), step);
+    keep_in_memory(step);
+  }
+  alignas(64) float step[16];
 };
 
 struct RowQ6K {
   static constexpr int64_t values = 256, bytes = 210;
+  static constexpr int parts = 8;
+  using Scales = ScalesQ6K;
   HEARTH_DECODE {
-    alignas(64) float scale[16];
-    store16(bytes16(p + 192), broadcast_f16(p + 208), scale);
-    const __m256i low = _mm256_set1_epi8(15), two = _mm256_set1_epi8(0x30), middle = _mm256_set1_epi8(32);
-    unroll<8>([&](auto g) {
-      constexpr int half = g / 4, a = g % 4;
-      const __m256i pair = bytes32(p + half * 64 + a % 2 * 32), upper = bytes32(p + 128 + half * 32);
-      const __m256i four = _mm256_and_si256(a < 2 ? pair : _mm256_srli_epi16(pair, 4), low);
-      const __m256i high = a < 2 ? _mm256_slli_epi16(upper, 4 - 2 * a) : _mm256_srli_epi16(upper, 2 * a - 4);
-      const __m256i q = _mm256_sub_epi8(_mm256_or_si256(four, _mm256_and_si256(high, two)), middle);
-      unroll<32 / W>([&](auto i) { to(Constant<g * 32 / W + i>{}, number<i>(q) * set(scale[g * 2 + i * W / 16])); });
-    });
+    constexpr int half = part / 4, a = part % 4;
+    const __m256i pair = bytes32(p + half * 64 + a % 2 * 32), upper = bytes32(p + 128 + half * 32);
+    const __m256i four = _mm256_and_si256(a < 2 ? pair : _mm256_srli_epi16(pair, 4), _mm256_set1_epi8(15));
+    const __m256i high = a < 2 ? _mm256_slli_epi16(upper, 4 - 2 * a) : _mm256_srli_epi16(upper, 2 * a - 4);
+    const __m256i q = _mm256_sub_epi8(_mm256_or_si256(four, _mm256_and_si256(high, _mm256_set1_epi8(0x30))), _mm256_set1_epi8(32));
+    unroll<32 / W>([&](auto i) { to(Constant<part * 32 / W + i>{}, number<i>(q) * set(scales.step[part * 2 + i * W / 16])); });
   }
 };
 
@@ -206,24 +263,38 @@ HEARTH_INLINE __m128i iq4_codes() { return _mm_setr_epi8(-127, -104, -83, -65, -
 
 struct RowIq4Nl {
   static constexpr int64_t values = 32, bytes = 18;
+  static constexpr int parts = 1;
+  using Scales = OwnScales;
   HEARTH_DECODE { split_codes(p + 2, table_levels(iq4_codes(), broadcast_f16(p)), to); }
+};
+
+struct ScalesIq4Xs {
+  explicit ScalesIq4Xs(const char* p) {
+    const __m256i low = _mm256_srlv_epi32(_mm256_set1_epi32(int(word(p + 4))), _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28));
+    const __m256i high = _mm256_srlv_epi32(_mm256_set1_epi32(int(word(p) >> 16)), _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14));
+    const __m256i six =
+        _mm256_or_si256(_mm256_and_si256(low, _mm256_set1_epi32(15)), _mm256_slli_epi32(_mm256_and_si256(high, _mm256_set1_epi32(3)), 4));
+    const __m256 d = _mm256_broadcastss_ps(_mm_cvtph_ps(_mm_cvtsi32_si128(int(word(p)))));
+    _mm256_store_ps(step, _mm256_cvtepi32_ps(_mm256_sub_epi32(six, _mm256_set1_epi32(32))) * d);
+    keep_in_memory(step);
+  }
+  alignas(32) float step[8];
 };
 
 struct RowIq4Xs {
   static constexpr int64_t values = 256, bytes = 136;
+  static constexpr int parts = 8;
+  using Scales = ScalesIq4Xs;
   HEARTH_DECODE {
-    const V d = broadcast_f16(p);
-    const uint32_t first = word(p), low = word(p + 4);  // d below, two more bits of each scale above
-    unroll<8>([&](auto g) {
-      const uint32_t scale = (low >> 4 * g & 15) | (first >> (16 + 2 * g) & 3) << 4;
-      split_codes(p + 8 + g * 16, table_levels(iq4_codes(), d * set(float(int(scale) - 32))),
-                  [&](auto i, V v) { to(Constant<g * 32 / W + i>{}, v); });
-    });
+    split_codes(p + 8 + part * 16, table_levels(iq4_codes(), set(scales.step[part])),
+                [&](auto i, V v) { to(Constant<part * 32 / W + i>{}, v); });
   }
 };
 
 struct RowMxfp4 {
   static constexpr int64_t values = 32, bytes = 17;
+  static constexpr int parts = 1;
+  using Scales = OwnScales;
   HEARTH_DECODE {
     const uint32_t e = uint8_t(p[0]), half_scale = e < 2 ? 0x00200000u << e : (e - 1) << 23;  // 2ᵉ⁻¹²⁸
     const __m128i doubled = _mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);

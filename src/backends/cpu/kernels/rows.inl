@@ -36,12 +36,17 @@ void dot_tile(const float* left, const float* w, int64_t w_stride, int64_t steps
   });
 }
 
+template <class Format, class To> HEARTH_INLINE void decode_block(const char* p, const To& to) {
+  const typename Format::Scales scales(p);
+  unroll<Format::parts>([&](auto part) { Format::template decode<part>(p, scales, to); });
+}
+
 // The values behind the last whole block, which only numbers have: blocks are never cut.
 template <class Format> HEARTH_INLINE void rest_of(const char* p, int64_t n, float* y) {
   constexpr int64_t size = Format::bytes / Format::values;
   char last[Format::bytes] = {};
   __builtin_memcpy(last, p, size_t(n * size));
-  Format::decode(last, [&](auto i, V v) { store(y + i * W, v); });
+  decode_block<Format>(last, [&](auto i, V v) { store(y + i * W, v); });
 }
 
 // Four streams, each through a quarter of the rows: one alone does not keep enough lines on their way.
@@ -63,13 +68,20 @@ template <class Format> void dots_of(const float* x, const char* w, int64_t rows
       unroll<streams>([&](auto s) { acc[s] = zero(); });
       const float* left = x + k0;
       const int64_t count = k - k0 < dot_chunk ? k - k0 : dot_chunk;
-      for (const float* end = left + count / values * values; left < end; left += values)
+      for (const float* end = left + count / values * values; left < end; left += values) {
+        const typename Format::Scales scales[] = {typename Format::Scales(row[0]), typename Format::Scales(row[1]),
+                                                  typename Format::Scales(row[2]), typename Format::Scales(row[3])};
+        unroll<Format::parts>([&](auto part) {
+          unroll<streams>([&](auto s) {
+            Format::template decode<part>(row[s], scales[s], [&](auto i, V v) { acc[s] = fma(load(left + i * W), v, acc[s]); });
+          });
+        });
         unroll<streams>([&](auto s) {
           for (int64_t line = 0; line < bytes; line += 64) __builtin_prefetch(row[s] + ahead + line);
-          Format::decode(row[s], [&](auto i, V v) { acc[s] = fma(load(left + i * W), v, acc[s]); });
           row[s] += bytes;
         });
-      if (count % values)
+      }
+      if (Format::parts == 1 && count % values)
         unroll<streams>([&](auto s) {
           alignas(64) float last[values];
           rest_of<Format>(row[s], rest, last);
@@ -91,7 +103,7 @@ void row_dots(RowType type, const float* x, const void* w, int64_t rows, int64_t
 
 template <class Format> void widen_of(const char* p, int64_t n, float* y) {
   for (; n >= Format::values; n -= Format::values, p += Format::bytes, y += Format::values)
-    Format::decode(p, [&](auto i, V v) { store(y + i * W, v); });
+    decode_block<Format>(p, [&](auto i, V v) { store(y + i * W, v); });
   if (n == 0) return;
   alignas(64) float last[Format::values];
   rest_of<Format>(p, n, last);

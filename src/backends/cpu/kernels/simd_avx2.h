@@ -60,6 +60,22 @@ HEARTH_INLINE V lane_sums(const V* u) {  // 8 sums
   return _mm256_permute2f128_ps(u[0], u[1], 0x20) + _mm256_permute2f128_ps(u[0], u[1], 0x31);
 }
 
+// r[i] lane j → r[j] lane i
+HEARTH_INLINE void turn(V* r) {
+  V t[8], u[8];
+  for (int i = 0; i < 8; i += 2) t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]), t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+  for (int i = 0; i < 8; i += 4)
+    for (int j = 0; j < 2; ++j) {
+      const __m256d a = _mm256_castps_pd(t[i + j]), b = _mm256_castps_pd(t[i + j + 2]);
+      u[i + 2 * j] = _mm256_castpd_ps(_mm256_unpacklo_pd(a, b));
+      u[i + 2 * j + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a, b));
+    }
+  for (int j = 0; j < 4; ++j) {
+    r[j] = _mm256_permute2f128_ps(u[j], u[j + 4], 0x20);
+    r[j + 4] = _mm256_permute2f128_ps(u[j], u[j + 4], 0x31);
+  }
+}
+
 HEARTH_INLINE V load_f16(const uint16_t* p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
 HEARTH_INLINE V load_bf16(const uint16_t* p) {
   return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
@@ -89,26 +105,24 @@ HEARTH_INLINE V broadcast_f16(const void* p) {
 
 // Numbers that stand for one of 16 levels.
 using Codes = __m256i;  // W of them, each in the low four bits of a lane
+struct HighCodes {      // with nothing above them
+  __m256i codes;
+};
 struct EvenLevels {
   V step, lowest;
 };
 struct TableLevels {
-  __m256i table;  // twice
+  __m256i table;  // of bytes, twice
   V factor;
 };
 HEARTH_INLINE Codes codes(const char* bytes) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes))); }
-HEARTH_INLINE Codes high_codes(Codes c) { return _mm256_srli_epi32(c, 4); }
+HEARTH_INLINE HighCodes high_codes(Codes c) { return {_mm256_srli_epi32(c, 4)}; }
 HEARTH_INLINE EvenLevels even_levels(V step, V lowest) { return {step, lowest}; }  // lowest + step · code
 HEARTH_INLINE TableLevels table_levels(__m128i table, V factor) { return {_mm256_broadcastsi128_si256(table), factor}; }
 HEARTH_INLINE V level(const EvenLevels& levels, Codes c) {
   return fma(_mm256_cvtepi32_ps(_mm256_and_si256(c, _mm256_set1_epi32(15))), levels.step, levels.lowest);
 }
-HEARTH_INLINE V level(const TableLevels& levels, Codes c) {  // looked up in the highest byte of a lane
-  const __m256i highest = _mm256_and_si256(_mm256_slli_epi32(c, 24), _mm256_set1_epi32(0x0f000000));
-  const __m256i found = _mm256_shuffle_epi8(levels.table, _mm256_or_si256(highest, _mm256_set1_epi32(0x00808080)));
-  return _mm256_cvtepi32_ps(_mm256_srai_epi32(found, 24)) * levels.factor;
-}
-
+HEARTH_INLINE V level(const EvenLevels& levels, HighCodes c) { return fma(_mm256_cvtepi32_ps(c.codes), levels.step, levels.lowest); }
 constexpr int dot_height = 3, dot_width = 4;  // 12 accumulators, 3 of x, 1 of w; NOLINT(misc-definitions-in-headers)
 constexpr int tile_height = 6;                // 12 accumulators, 2 of b, 1 of a; NOLINT(misc-definitions-in-headers)
 

@@ -46,6 +46,24 @@ HEARTH_INLINE V lane_sums(const V* u) {  // 16 sums
   return _mm512_shuffle_f32x4(a, b, 0x88) + _mm512_shuffle_f32x4(a, b, 0xdd);
 }
 
+// r[i] lane j → r[j] lane i
+HEARTH_INLINE void turn(V* r) {
+  V t[16], u[16];
+  for (int i = 0; i < 16; i += 2) t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]), t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
+  for (int i = 0; i < 16; i += 4)
+    for (int j = 0; j < 2; ++j) {
+      const __m512d a = _mm512_castps_pd(t[i + j]), b = _mm512_castps_pd(t[i + j + 2]);
+      u[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
+      u[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
+    }
+  for (int j = 0; j < 4; ++j) {
+    const V a = _mm512_shuffle_f32x4(u[j], u[j + 4], 0x88), b = _mm512_shuffle_f32x4(u[j + 8], u[j + 12], 0x88);
+    const V c = _mm512_shuffle_f32x4(u[j], u[j + 4], 0xdd), d = _mm512_shuffle_f32x4(u[j + 8], u[j + 12], 0xdd);
+    r[j] = _mm512_shuffle_f32x4(a, b, 0x88), r[j + 8] = _mm512_shuffle_f32x4(a, b, 0xdd);
+    r[j + 4] = _mm512_shuffle_f32x4(c, d, 0x88), r[j + 12] = _mm512_shuffle_f32x4(c, d, 0xdd);
+  }
+}
+
 HEARTH_INLINE V load_f16(const uint16_t* p) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
 HEARTH_INLINE V load_bf16(const uint16_t* p) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));

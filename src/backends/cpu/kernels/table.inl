@@ -22,6 +22,8 @@ constexpr Kernels table_named(const char* name) {
           .softmax_block = softmax_block,
           .softmax_rows = softmax_rows,
           .causal_rows = causal_rows,
+          .pack_keys = pack_keys,
+          .pack_values = pack_values,
           .softmax_part = softmax_part,
           .merge_part = merge_part,
           .moments = moments,
