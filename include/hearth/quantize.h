@@ -1,0 +1,36 @@
+// Language models as GGUF files, with weights in the types of such files.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "hearth/progress.h"
+
+namespace hearth {
+
+struct QuantizeRequest {
+  std::filesystem::path model;   // a folder with config.json, safetensors and tokenizer.json, or a GGUF file
+  std::filesystem::path output;  // appears whole or not at all
+  // Of the matrices: f32, f16, bf16, q8_0, q6_k, q5_k, q4_k, q3_k, q2_k, q5_1, q5_0, q4_1, q4_0 or mxfp4. Vectors are f32.
+  std::string type = "q4_k";
+  bool pure = false;                          // the output matrix (the embedding, where it is the same) too; else it is q6_k at least
+  int threads = 0;                            // 0 = all processors
+  OnProgress progress;                        // phase "quantize", in parameters
+  const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Cancelled
+};
+
+struct QuantizeReport {
+  std::string architecture;  // general.architecture: llama (Mistral too), qwen2, qwen3, or what the given GGUF file has
+  int64_t tensors = 0, parameters = 0, bytes = 0;  // bytes of the file
+  std::map<std::string, int64_t> types;            // type → tensors
+  std::vector<std::string> notes;                  // what is not as asked for, one line each
+};
+
+// UnsupportedError for a family, a configuration or a tokenizer that such a file cannot say; WeightError for tensors that are missing,
+// left over, misshapen or not numbers; UsageError for an unknown type; IoError.
+QuantizeReport quantize(const QuantizeRequest& request);
+
+}  // namespace hearth
