@@ -6,88 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "text/tokenizer/decode_steps.h"
 #include "text/tokenizer/stage_reader.h"
 #include "text/tokenizer/utf8.h"
 
 namespace hearth::text::pipeline {
 namespace {
-
-using Next = std::unique_ptr<TokenSink>;
-
-class Step : public TokenSink {
- public:
-  explicit Step(Next next) : next_(std::move(next)) {}
-  void text(std::string_view part) override { next_->text(part); }
-  void end() override { next_->end(); }
-  void finish() override { next_->finish(); }
-
- protected:
-  void emit(std::string_view token) const {
-    next_->text(token);
-    next_->end();
-  }
-  Next next_;
-};
-
-// A step that sees each token whole.
-class TokenStep : public Step {
- public:
-  using Step::Step;
-  void text(std::string_view part) override { token_ += part; }
-  void end() override { token(std::exchange(token_, {})); }
-
- protected:
-  virtual void token(std::string token) = 0;
-
- private:
-  std::string token_;
-};
-
-class Collect : public TokenSink {
- public:
-  explicit Collect(std::string& out) : out_(out) {}
-  void text(std::string_view part) override { out_ += part; }
-  void end() override {}
-  void finish() override {}
-
- private:
-  std::string& out_;
-};
-
-// Replaces a literal in a text that comes in parts: holds back what may be its beginning.
-class LiteralReplacer {
- public:
-  LiteralReplacer(std::string literal, std::string content) : literal_(std::move(literal)), content_(std::move(content)) {}
-
-  std::string feed(std::string_view part) {
-    held_ += part;
-    std::string out;
-    size_t done = 0;
-    for (size_t at = held_.find(literal_); at != held_.npos; at = held_.find(literal_, done)) {
-      out.append(held_, done, at - done).append(content_);
-      done = at + literal_.size();
-    }
-    size_t keep = std::min(held_.size() - done, literal_.size() - 1);
-    while (!std::string_view(literal_).starts_with(std::string_view(held_).substr(held_.size() - keep))) --keep;
-    out.append(held_, done, held_.size() - keep - done);
-    held_.erase(0, held_.size() - keep);
-    return out;
-  }
-  std::string rest() { return std::exchange(held_, {}); }
-
- private:
-  std::string literal_, content_, held_;
-};
-
-class ReplaceLiteral : public Step {
- public:
-  ReplaceLiteral(Next next, const std::string& literal, const std::string& content) : Step(std::move(next)), replacer_(literal, content) {}
-  void text(std::string_view part) override { next_->text(replacer_.feed(part)); }
-  void end() override { emit(replacer_.rest()); }
-
- private:
-  LiteralReplacer replacer_;
-};
 
 class ReplaceRegex : public TokenStep {
  public:
@@ -239,19 +163,6 @@ class Metaspace : public Step {
   bool drop_;  // in the first token
 };
 
-// Rust's wordpiece::cleanup; transformers' own has no "do not".
-std::string cleaned_up(std::string text) {
-  static constexpr std::pair<const char*, const char*> rules[] = {{" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
-                                                                  {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
-                                                                  {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-  for (const auto& [from, to] : rules) {
-    LiteralReplacer replacer(from, to);
-    text = replacer.feed(text);
-    text += replacer.rest();
-  }
-  return text;
-}
-
 class WordPiece : public TokenStep {
  public:
   WordPiece(Next next, std::string prefix, bool cleanup) : TokenStep(std::move(next)), prefix_(std::move(prefix)), cleanup_(cleanup) {}
@@ -274,20 +185,15 @@ class BpeSuffix : public TokenStep {
  public:
   BpeSuffix(Next next, std::string suffix) : TokenStep(std::move(next)), suffix_(std::move(suffix)) {}
   void token(std::string token) override {
-    if (last_) emit(replaced(*last_, " "));
+    if (last_) emit(replaced(*last_, suffix_, " "));
     last_ = std::move(token);
   }
   void finish() override {
-    if (last_) emit(replaced(*last_, ""));
+    if (last_) emit(replaced(*last_, suffix_, ""));
     next_->finish();
   }
 
  private:
-  std::string replaced(const std::string& token, const char* content) const {
-    LiteralReplacer replacer(suffix_, content);
-    const std::string out = replacer.feed(token);
-    return out + replacer.rest();
-  }
   std::string suffix_;
   std::optional<std::string> last_;
 };
@@ -306,11 +212,6 @@ class Ctc : public TokenStep {
   }
 
  private:
-  static std::string replaced(const std::string& token, const std::string& literal, const char* content) {
-    LiteralReplacer replacer(literal, content);
-    const std::string out = replacer.feed(token);
-    return out + replacer.rest();
-  }
   std::string pad_, delimiter_;
   bool cleanup_;
   std::optional<std::string> last_;
@@ -421,16 +322,6 @@ std::unique_ptr<Decoder> make_decoder(const nlohmann::json& json) {
         [pad = not_empty(stage, "pad_token"), delimiter = not_empty(stage, "word_delimiter_token"),
          cleanup = stage.flag("cleanup")](Next next) { return std::make_unique<Ctc>(std::move(next), pad, delimiter, cleanup); });
   stage.unknown();
-}
-
-std::unique_ptr<TokenSink> collect(std::string& out) { return std::make_unique<Collect>(out); }
-
-std::unique_ptr<TokenSink> clean_up(std::unique_ptr<TokenSink> next) {
-  static constexpr std::pair<const char*, const char*> rules[] = {{" .", "."},     {" ?", "?"},     {" !", "!"},   {" ,", ","},
-                                                                  {" ' ", "'"},    {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"},
-                                                                  {" 've", "'ve"}, {" 're", "'re"}};
-  for (size_t i = std::size(rules); i-- > 0;) next = std::make_unique<ReplaceLiteral>(std::move(next), rules[i].first, rules[i].second);
-  return std::make_unique<Fuse>(std::move(next));
 }
 
 }  // namespace hearth::text::pipeline

@@ -10,6 +10,7 @@
 #include "text/tokenizer/gguf_patterns.h"
 #include "text/tokenizer/readers.h"
 #include "text/tokenizer/tokenizer_data.h"
+#include "text/tokenizer/utf8.h"
 
 namespace hearth::text {
 namespace {
@@ -135,7 +136,9 @@ void build_bert(const GgufVocabulary& v, Tokenizer::Data& data) {
 
 }  // namespace
 
-Tokenizer Tokenizer::from_gguf(const GgufVocabulary& v) {
+Tokenizer Tokenizer::from_gguf(const GgufVocabulary& vocabulary) {
+  GgufVocabulary v = vocabulary;
+  for (std::string& token : v.tokens) token = p::valid_utf8(token);
   check(v);
   auto data = std::make_shared<Data>();
   bool add_bos = false, add_eos = false;

@@ -11,7 +11,7 @@ namespace hearth::text {
 struct GgufVocabulary {
   std::string model;                 // llama: SentencePiece BPE by score; gpt2: byte-level BPE; t5: Unigram; bert: WordPiece
   std::string pre;                   // gpt2: the name of the split pattern ("llama-bpe", "qwen2", …)
-  std::vector<std::string> tokens;   // token i has id i
+  std::vector<std::string> tokens;   // token i has id i; what is no UTF-8 counts as U+FFFD
   std::vector<float> scores;         // llama and t5: one for each token
   std::vector<int32_t> token_types;  // 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte; empty: all normal
   std::vector<std::string> merges;   // gpt2: "left right", best first

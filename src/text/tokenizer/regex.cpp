@@ -77,7 +77,7 @@ std::vector<Span> Regex::find_all(std::string_view text) const {
   // Oniguruma counts the steps of one search. Each is begun with a small allowance; one that needs more is begun again with eight
   // times as much, which is charged to the whole text's budget.
   constexpr unsigned long small = 256;
-  size_t budget = 100'000'000 + 1000 * text.size();
+  size_t budget = 10'000'000 + 200 * text.size();
   const Region found;
   const MatchLimits limits(text.size());
   limits.set(small);

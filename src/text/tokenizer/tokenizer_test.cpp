@@ -1,0 +1,230 @@
+// What the goldens do not show: streams, limits, refusals.
+#include "text/tokenizer/tokenizer.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "support/golden.h"
+#include "text/tokenizer/golden_strings_test.h"
+#include "text/tokenizer/regex.h"
+#include "text/tokenizer/sentencepiece_model.h"
+#include "text/tokenizer/utf8.h"
+
+namespace hearth::text {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using Ids = std::vector<int32_t>;
+
+fs::path golden(const char* shape) { return test::folder_of(__FILE__) / "golden" / shape; }
+
+// Rows of ids as no text gives them, so that runs of bytes are broken everywhere.
+Ids random_ids(SplitMix& random, int64_t size) {
+  Ids ids(random.below(24));
+  for (int32_t& id : ids) id = int32_t(random.below(random.below(4) == 0 ? 300 : uint64_t(size)));
+  return ids;
+}
+
+TEST(Stream, EveryStepIsValidAndTheWholeIsDecode) {
+  for (const char* shape : {"gpt2", "llama3", "llama2", "llama_model_new", "gemma", "t5_json", "bert", "mistral"}) {
+    const Tokenizer tokenizer = Tokenizer::open(golden(shape));
+    SplitMix random(11);
+    for (int i = 0; i < 2000; ++i) {
+      const DecodeOptions options = {.skip_special_tokens = i % 2 == 0, .clean_up_tokenization_spaces = i % 3 == 0};
+      const Ids ids = random_ids(random, tokenizer.vocab_size() + 5);
+      StreamDecoder stream(tokenizer, options);
+      std::string text;
+      for (const int32_t id : ids) {
+        const std::string part = stream.push(id);
+        ASSERT_EQ(pipeline::valid_utf8(part), part) << shape;
+        text += part;
+        // What has been said is the beginning of what the ids so far say, and of all that may follow.
+        ASSERT_TRUE(tokenizer.decode(ids, options).starts_with(text)) << shape << " " << i;
+      }
+      ASSERT_EQ(text + stream.finish(), tokenizer.decode(ids, options)) << shape << " " << i;
+    }
+  }
+}
+
+TEST(Stream, TextComesAsSoonAsItIsCertain) {
+  const Tokenizer tokenizer = Tokenizer::open(golden("gpt2"));
+  StreamDecoder stream(tokenizer);
+  const Ids ids = tokenizer.encode(
+      "ab\xf0\x9f\x98\x80"
+      "c");
+  std::vector<std::string> parts;
+  for (const int32_t id : ids) parts.push_back(stream.push(id));
+  EXPECT_EQ(parts.front().substr(0, 1), "a");
+  EXPECT_EQ(parts.back().back(), 'c');
+  EXPECT_EQ(stream.finish(), "");
+  // A character that never ends is one U+FFFD; afterwards the stream begins anew.
+  const int32_t lead = *tokenizer.id_of("ð");
+  EXPECT_EQ(stream.push(lead), "");
+  EXPECT_EQ(stream.finish(), "\xef\xbf\xbd");
+  EXPECT_EQ(stream.push(*tokenizer.id_of("a")), "a");
+}
+
+TEST(Stream, ByteRunsAreAllOrNothing) {
+  const Tokenizer tokenizer = Tokenizer::open(golden("llama2"));
+  const auto byte = [&](const char* name) { return *tokenizer.id_of(name); };
+  EXPECT_EQ(tokenizer.decode(Ids{byte("<0x41>"), byte("<0xC3>"), byte("<0xA9>")}), "A\xc3\xa9");
+  EXPECT_EQ(tokenizer.decode(Ids{byte("<0x41>"), byte("<0xC3>")}), "\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+TEST(Tokenizer, WhatItKnowsOfItself) {
+  const Tokenizer llama3 = Tokenizer::open(golden("llama3"));
+  EXPECT_EQ(llama3.bos_token(), "<|begin_of_text|>");
+  EXPECT_EQ(llama3.eos_token(), "<|eot_id|>");
+  EXPECT_EQ(llama3.unk(), std::nullopt);
+  EXPECT_EQ(llama3.bos(), llama3.id_of("<|begin_of_text|>"));
+  EXPECT_TRUE(llama3.is_special(*llama3.bos()));
+  EXPECT_FALSE(llama3.is_special(0));
+  EXPECT_TRUE(llama3.adds_bos());
+  EXPECT_EQ(llama3.piece(int32_t(llama3.vocab_size())), std::nullopt);
+  EXPECT_EQ(llama3.piece(-1), std::nullopt);
+  EXPECT_EQ(llama3.decode(Ids{-1, 1 << 30}), "");
+  EXPECT_EQ(llama3.encode("<|eot_id|>", {.add_special_tokens = false}), Ids{*llama3.eos()});
+  EXPECT_GT(llama3.encode("<|eot_id|>", {.add_special_tokens = false, .parse_special_tokens = false}).size(), 1u);
+  EXPECT_FALSE(Tokenizer::open(golden("qwen2")).adds_bos());
+  EXPECT_FALSE(Tokenizer::open(golden("llama2")).adds_bos());  // add_bos_token false wins over the file
+  EXPECT_TRUE(Tokenizer::open(golden("llama_model")).adds_bos());
+  const Tokenizer::Encoding both = llama3.encode_with_pieces("hi there");
+  ASSERT_EQ(both.ids.size(), both.pieces.size());
+  EXPECT_EQ(both.pieces.front(), "<|begin_of_text|>");
+}
+
+double seconds_of(const std::function<void()>& f) {
+  const auto start = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// A megabyte that is one word. A quadratic algorithm would take hours.
+TEST(Tokenizer, LongWords) {
+  for (const char* shape : {"gpt2", "llama3", "llama2", "t5_json", "bert"}) {
+    const Tokenizer tokenizer = Tokenizer::open(golden(shape));
+    for (const char* part : {"a", "ab", " ", "\n", "é", "\xff", "7"}) {
+      std::string text;
+      while (text.size() < 300'000) text += part;
+      Ids ids;
+      EXPECT_LT(seconds_of([&] { ids = tokenizer.encode(text); }), 30) << shape << " '" << part << "'";
+      EXPECT_LT(seconds_of([&] { tokenizer.decode(ids); }), 30) << shape << " '" << part << "'";
+    }
+  }
+}
+
+TEST(Regex, PatternsWithoutEndAreRefused) {
+  const std::string text = std::string(20'000, 'a') + "!";
+  for (const char* pattern : {"(a+)+[bc]", "(a|aa)+[bc]", "(a*a)+[bc]"})
+    EXPECT_THROW(pipeline::Regex(pattern).find_all(text), UnsupportedError) << pattern;
+  for (const char* pattern : {"(", "[a", "\\p{Nonsense}", "(?<x>a", "*"}) EXPECT_THROW(pipeline::Regex{pattern}, WeightError) << pattern;
+  EXPECT_EQ(pipeline::Regex("x*").find_all("axb").size(), 3u);  // before a, x, behind b
+  // What published patterns do on long runs is far from the limit.
+  const std::string spaces(1'000'000, ' ');
+  EXPECT_EQ(pipeline::Regex("\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+").find_all(spaces + "x").size(), 2u);
+}
+
+// A folder of files, written and removed.
+class Folder {
+ public:
+  Folder() : path_(fs::temp_directory_path() / fmt::format("hearth-tokenizer-{}", getpid())) { fs::create_directories(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { fs::remove_all(path_); }
+  void write(const char* name, const std::string& text) const { write_file(path_ / name, text); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// The error of a tokenizer.json, or "" where it is taken.
+std::string error_of(const std::string& json, const std::string& config = "{}") {
+  const Folder folder;
+  folder.write("tokenizer.json", json);
+  folder.write("tokenizer_config.json", config);
+  try {
+    Tokenizer::open(folder.path()).encode("ab c");
+    return {};
+  } catch (const Error& e) { return e.what(); }
+}
+
+std::string with(const std::string& member) {
+  return R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]})" + member + "}";
+}
+
+TEST(Refusals, NameWhatIsWrong) {
+  EXPECT_EQ(error_of(with("")), "");
+  const std::pair<std::string, const char*> files[] = {
+      {"", "no valid JSON"},
+      {"[1]", "object"},
+      {"{\"model\": {}\n, x", "line 2"},
+      {"{}", "model"},
+      {R"({"version": "2.0"})", "2.0"},
+      {R"({"model": {"type": "Markov", "vocab": {}}})", "Markov"},
+      {R"({"model": {"type": "BPE", "vocab": {"a": 0, "a": 1}, "merges": []}})", "'a'"},
+      {R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 0}, "merges": []}})", "id 0"},
+      {R"({"model": {"type": "BPE", "vocab": {"a": -1}, "merges": []}})", "-1"},
+      {R"({"model": {"type": "BPE", "vocab": {"a": 4294967296}, "merges": []}})", "4294967296"},
+      {R"({"model": {"type": "BPE", "vocab": {"a": "x"}, "merges": []}})", "vocab"},
+      {R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"]}})", "'b'"},
+      {R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a"]}})", "merge"},
+      {R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [["a"]]}})", "merges"},
+      {R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "dropout": 0.1}})", "dropout"},
+      {R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "unk_token": "u"}})", "'u'"},
+      {R"({"model": {"type": "Unigram", "vocab": [["a", -1]], "unk_id": 1}})", "unk_id"},
+      {R"({"model": {"type": "Unigram", "vocab": [["a", -1]], "unk_id": null}})", "no token"},
+      {R"({"model": {"type": "Unigram", "vocab": [["a", -1], ["a"]], "unk_id": 0}})", "vocab"},
+      {R"({"model": {"type": "WordPiece", "vocab": {"a": 0}, "unk_token": "u", "continuing_subword_prefix": "##", "max_input_chars_per_word": 9}})",
+       "'u'"},
+      {R"({"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "u"}})", "'u'"},
+      {with(R"(, "normalizer": {"type": "Magic"})"), "Magic"},
+      {with(R"(, "normalizer": {"type": "Prepend"})"), "prepend"},
+      {with(R"(, "normalizer": {"type": "Precompiled", "precompiled_charsmap": "////"})"), "charsmap"},
+      {with(R"(, "normalizer": [])"), "normalizer"},
+      {with(R"(, "pre_tokenizer": {"type": "Magic"})"), "Magic"},
+      {with(R"(, "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "("}, "behavior": "Removed", "invert": false})"), "'('"},
+      {with(R"(, "pre_tokenizer": {"type": "Split", "pattern": {"String": "x"}, "behavior": "Away", "invert": false})"), "Away"},
+      {with(R"(, "pre_tokenizer": {"type": "Metaspace", "replacement": "ab"})"), "replacement"},
+      {with(R"(, "decoder": {"type": "Magic"})"), "Magic"},
+      {with(R"(, "decoder": {"type": "Strip", "content": " ", "start": -1, "stop": 0})"), "start"},
+      {with(R"(, "post_processor": {"type": "Magic"})"), "Magic"},
+      {with(R"(, "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x"}}], "special_tokens": {}})"),
+       "special_tokens"},
+      {with(R"(, "added_tokens": [{"id": 3}])"), "added token"},
+      {with(R"(, "added_tokens": 3)"), "added_tokens"},
+      {with(R"(, "normalizer": )" + std::string(200, '[') + std::string(200, ']')), "levels"},
+  };
+  for (const auto& [json, word] : files) {
+    const std::string error = error_of(json);
+    EXPECT_NE(error.find(word), std::string::npos) << json.substr(0, 120) << ": " << error;
+    EXPECT_EQ(error.find('\n'), std::string::npos) << error;
+  }
+  EXPECT_NE(error_of(with(""), R"({"tokenizer_class": "LlamaTokenizer", "bos_token": null})").find("bos_token"), std::string::npos);
+  EXPECT_NE(error_of(with(""), R"({"added_tokens_decoder": {"x": {"content": "y"}}})").find("'x'"), std::string::npos);
+  EXPECT_NE(error_of(with(""), R"({"add_bos_token": 3, "tokenizer_class": "LlamaTokenizer"})").find("add_bos_token"), std::string::npos);
+  EXPECT_THROW(Tokenizer::open("nowhere"), IoError);
+  const Folder empty;
+  EXPECT_THROW(Tokenizer::open(empty.path()), IoError);
+}
+
+TEST(Refusals, DamagedSentencePieceModels) {
+  const std::string whole = read_file(golden("llama_model") / "tokenizer.model");
+  using pipeline::SentencePieceModel;
+  EXPECT_GT(SentencePieceModel::parse(whole, "m").pieces.size(), 1000u);
+  EXPECT_THROW(SentencePieceModel::parse("", "m"), IoError);
+  EXPECT_THROW(SentencePieceModel::parse("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "m"), IoError);  // a length of 2⁶⁴ − 1
+  EXPECT_THROW(SentencePieceModel::parse(std::string(11, '\xff'), "m"), IoError);
+  EXPECT_THROW(SentencePieceModel::parse(whole.substr(0, 1000), "m"), IoError);
+  EXPECT_THROW(SentencePieceModel::parse("{\"version\": \"1.0\"}", "m"), IoError);
+}
+
+}  // namespace
+}  // namespace hearth::text
