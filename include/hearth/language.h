@@ -118,6 +118,9 @@ class LanguageModel {
   // A folder with config.json, safetensors and a tokenizer, or a GGUF file. IoError, WeightError or UnsupportedError when it cannot be run.
   static LanguageModel open(const std::filesystem::path& path, const LanguageOptions& options = {});
 
+  // The small model that comes with hearth: a toy (assets/demo-language-model/README.md).
+  static LanguageModel open_demo(const LanguageOptions& options = {});
+
   LanguageModel(LanguageModel&&) noexcept;
   LanguageModel& operator=(LanguageModel&&) noexcept;
   ~LanguageModel();

@@ -22,5 +22,6 @@ fs::path assets_folder() {
 }
 
 fs::path demo_model_folder() { return assets_folder() / "demo-model"; }
+fs::path demo_language_model_folder() { return assets_folder() / "demo-language-model"; }
 
 }  // namespace hearth::api

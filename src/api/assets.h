@@ -9,6 +9,7 @@ namespace hearth::api {
 // the source tree's (built). IoError that names the places where none of them is there.
 std::filesystem::path assets_folder();
 
-std::filesystem::path demo_model_folder();  // a diffusers folder
+std::filesystem::path demo_model_folder();           // a diffusers folder
+std::filesystem::path demo_language_model_folder();  // a transformers folder
 
 }  // namespace hearth::api

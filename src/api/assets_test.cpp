@@ -24,6 +24,7 @@ class Assets : public ::testing::Test {
 TEST_F(Assets, of_the_source_tree_hold_the_demo_model) {
   EXPECT_TRUE(fs::equivalent(assets_folder(), fs::path(HEARTH_SOURCE_DIR) / "assets"));
   EXPECT_TRUE(fs::exists(demo_model_folder() / "model_index.json"));
+  EXPECT_TRUE(fs::exists(demo_language_model_folder() / "config.json"));
 }
 
 // Its output is what the next test reads from a copy of this program.
@@ -55,6 +56,7 @@ TEST_F(Assets, the_variable_goes_before_all) {
   setenv("HEARTH_ASSETS", chosen.c_str(), 1);
   EXPECT_EQ(assets_folder(), chosen);
   EXPECT_EQ(demo_model_folder(), chosen / "demo-model");
+  EXPECT_EQ(demo_language_model_folder(), chosen / "demo-language-model");
   setenv("HEARTH_ASSETS", "", 1);  // empty is unset
   EXPECT_TRUE(fs::equivalent(assets_folder(), fs::path(HEARTH_SOURCE_DIR) / "assets"));
 }

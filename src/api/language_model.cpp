@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "api/assets.h"
 #include "api/language_state.h"
 #include "api/precision.h"
 #include "api/tokenizer_source.h"
@@ -83,6 +84,8 @@ LanguageModel LanguageModel::open(const std::filesystem::path& path, const Langu
   impl->load_seconds = seconds_since(start);
   return LanguageModel(std::move(impl));
 }
+
+LanguageModel LanguageModel::open_demo(const LanguageOptions& options) { return open(api::demo_language_model_folder(), options); }
 
 std::string LanguageModel::family() const { return impl_->model->family(); }
 int64_t LanguageModel::positions() const { return impl_->model->sizes().positions; }

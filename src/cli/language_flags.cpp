@@ -67,7 +67,9 @@ LanguageOptions LanguageFlags::options() const {
 LanguageModel LanguageFlags::open(const OnProgress& progress) const {
   LanguageOptions o = options();
   o.progress = progress;
-  return LanguageModel::open(model, o);
+  if (!model.empty()) return LanguageModel::open(model, o);
+  fmt::print(stderr, "hearth: without --model the demo model answers, a toy that has learned from made-up text for some minutes\n");
+  return LanguageModel::open_demo(o);
 }
 
 void AnswerFlags::add_to(Flags& flags) {
