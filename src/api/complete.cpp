@@ -55,11 +55,21 @@ sampling::SamplingRequest sampling_request(const LanguageState& state, const Sam
   return r;
 }
 
+// max_length counts the prompt, and max_new_tokens goes before it.
+int64_t default_length(const sampling::GenerationDefaults& file, int64_t prompt) {
+  if (file.max_new_tokens) return *file.max_new_tokens;
+  if (!file.max_length) return 256;
+  if (*file.max_length <= prompt)
+    fail<UsageError>("the prompt has {} tokens, as many as generation_config.json's max_length of {} or more; --max-tokens goes before it",
+                     prompt, *file.max_length);
+  return *file.max_length - prompt;
+}
+
 // The answer's text: special tokens left out, ended by a stop string, handed on in whole characters.
 class AnswerText {
  public:
   AnswerText(const LanguageState& state, const CompletionRequest& request, Completion& made)
-      : stop_(request.stop), on_text_(request.on_text), made_(made) {
+      : stop_(request.stop.empty() ? state.defaults.stop_strings : request.stop), on_text_(request.on_text), made_(made) {
     if (state.has_tokenizer()) decoder_.emplace(state.tokenizer(), text::DecodeOptions{.skip_special_tokens = true});
     else if (!request.stop.empty()) fail<UsageError>("stop strings need a tokenizer, and {} has none", state.root.string());
   }
@@ -103,7 +113,7 @@ struct Room {
 };
 
 Room room_for(const LanguageState& state, const CompletionRequest& request, int64_t prompt) {
-  const int64_t wanted = request.max_tokens.value_or(state.defaults.max_new_tokens.value_or(256));
+  const int64_t wanted = request.max_tokens ? *request.max_tokens : default_length(state.defaults, prompt);
   const int64_t most = request.context.value_or(state.model->sizes().positions);
   if (wanted < 0) fail<UsageError>("max tokens {}: needed 0 or more", wanted);
   constexpr int64_t limit = std::numeric_limits<int32_t>::max();
@@ -172,8 +182,7 @@ Completion complete(LanguageState& state, const CompletionRequest& request) {
   const auto prompt = int64_t(made.prompt_tokens.size());
   const Room room = room_for(state, request, prompt);
 
-  sampling::SamplingParameters parameters = sampling::resolve(state.defaults, sampling_request(state, request.sampling));
-  if (state.has_tokenizer()) parameters.vocabulary = std::min(state.tokenizer().vocab_size(), state.model->sizes().vocabulary);
+  const sampling::SamplingParameters parameters = sampling::resolve(state.defaults, sampling_request(state, request.sampling));
   made.seed = parameters.seed;
   sampling::TokenSampler sampler(parameters);
   sampler.start(made.prompt_tokens);
