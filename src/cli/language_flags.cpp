@@ -115,7 +115,7 @@ void AnswerFlags::add_to(Flags& flags) {
       begin = end + 1;
     }
   });
-  flags.text("--order", "NAMES", "Order of the stages: hf, llama.cpp (with its defaults), or their names, separated by commas", s.order,
+  flags.text("--sampling-order", "NAMES", "Order of the stages: hf, llama.cpp (with its defaults), or their names, separated by commas", s.order,
              "hf");
   flags.add("--seed", "N", "Of the draws", "random", [&s](const std::string& t) { s.seed = parse_seed(t); });
   flags.list("--stop", "TEXT", "End the answer before this text; may be given several times", request.stop);

@@ -16,7 +16,7 @@ struct LanguageFlags {
   LanguageModel open(const OnProgress& progress) const;
 };
 
-// --temperature … --order, --max-tokens, --context, --stop …: all that decides the answer but the prompt.
+// --temperature … --sampling-order, --max-tokens, --context, --stop …: all that decides the answer but the prompt.
 struct AnswerFlags {
   CompletionRequest request;
   std::vector<std::string> stop, dry_breakers, logit_bias;
