@@ -90,17 +90,8 @@ void AnswerFlags::add_to(Flags& flags) {
   optional_number(flags, "--dry-base", "How it grows with the sequence", s.dry_base, "1.75");
   optional_integer(flags, "--dry-allowed-length", "Sequences up to this length are free", s.dry_allowed_length, "2");
   optional_integer(flags, "--dry-last-n", "Tokens that are searched; -1: all", s.dry_last_n, "-1");
-  flags.add("--dry-breakers", "JSON", "Texts that no sequence reaches across, as a list", R"(["\n",":","\"","*"])",
-            [this](const std::string& t) {
-              const Json texts_json = Json::parse(t, nullptr, false);
-              if (!texts_json.is_array()) fail<UsageError>("'{}' is no JSON list of texts", t);
-              std::vector<std::string> texts;
-              for (const Json& text : texts_json) {
-                if (!text.is_string()) fail<UsageError>("'{}' is no JSON list of texts", t);
-                texts.push_back(text);
-              }
-              request.sampling.dry_breakers = texts;
-            });
+  flags.list("--dry-sequence-breaker", "TEXT",
+             "No sequence reaches across this text; may be given several times (default: line feed, : \" *)", dry_breakers);
   optional_integer(flags, "--mirostat", "2: hold the surprise of the text at a target", s.mirostat, "0: off");
   optional_number(flags, "--mirostat-tau", "That target, in bits", s.mirostat_tau, "5");
   optional_number(flags, "--mirostat-eta", "How fast it is approached", s.mirostat_eta, "0.1");
@@ -115,8 +106,8 @@ void AnswerFlags::add_to(Flags& flags) {
       begin = end + 1;
     }
   });
-  flags.text("--sampling-order", "NAMES", "Order of the stages: hf, llama.cpp (with its defaults), or their names, separated by commas", s.order,
-             "hf");
+  flags.text("--sampling-order", "NAMES", "Order of the stages: hf, llama.cpp (with its defaults), or their names, separated by commas",
+             s.order, "hf");
   flags.add("--seed", "N", "Of the draws", "random", [&s](const std::string& t) { s.seed = parse_seed(t); });
   flags.list("--stop", "TEXT", "End the answer before this text; may be given several times", request.stop);
   flags.add("--stop-ids", "ID[,ID]", "End the answer with one of these tokens, beside the checkpoint's own", "none",
@@ -124,7 +115,11 @@ void AnswerFlags::add_to(Flags& flags) {
   flags.toggle("--ignore-end", "Go on past the checkpoint's end tokens", request.ignore_end);
 }
 
-CompletionRequest AnswerFlags::resolved() const { return request; }
+CompletionRequest AnswerFlags::resolved() const {
+  CompletionRequest r = request;
+  if (!dry_breakers.empty()) r.sampling.dry_breakers = dry_breakers;
+  return r;
+}
 
 std::string to_json(const Completion& made, const CompletionRequest& request, const LanguageModel& model) {
   Json j = {{"prompt_tokens", made.prompt_tokens}, {"tokens", made.tokens}, {"text", made.text}, {"finish_reason", made.finish_reason}};

@@ -19,7 +19,7 @@ struct LanguageFlags {
 // --temperature … --sampling-order, --max-tokens, --context, --stop …: all that decides the answer but the prompt.
 struct AnswerFlags {
   CompletionRequest request;
-  std::vector<std::string> stop, dry_breakers, logit_bias;
+  std::vector<std::string> dry_breakers;
 
   void add_to(Flags& flags);
   CompletionRequest resolved() const;
