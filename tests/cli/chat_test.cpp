@@ -1,0 +1,145 @@
+// hearth chat and perplexity, as processes, with the demo language model. What templates make of a conversation is proven beside
+// text/template.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/process.h"
+#include "core/file.h"
+
+namespace hearth::test {
+namespace {
+
+using Json = nlohmann::json;
+
+class ChatTest : public CommandTest {
+ protected:
+  std::string file(const std::string& name, const std::string& text) const {
+    write_file(folder / name, text);
+    return folder / name;
+  }
+  // The command with `input` on its standard input.
+  Ended type(const std::string& input, std::vector<std::string> arguments) const {
+    const std::string typed = file("typed", input);
+    return run(arguments, [typed] { dup2(open(typed.c_str(), O_RDONLY), STDIN_FILENO); });
+  }
+};
+
+const char* const question = R"([{"role": "user", "content": "  What is hearth? "}])";
+const char* const rendered = "<|begin_of_text|><|im_start|>user\nWhat is hearth?<|im_end|>\n<|im_start|>assistant\n";
+
+TEST_F(ChatTest, shows_what_the_model_reads) {
+  const std::string messages = file("m.json", question);
+  const Ended plain = run({"chat", "--messages", messages, "--render"});
+  EXPECT_EQ(plain.code, 0) << plain.err;
+  EXPECT_EQ(plain.out, fmt::format("{}\n", rendered));
+  const Json told = Json::parse(run({"chat", "--messages", messages, "--render", "--json"}).out);
+  EXPECT_EQ(told.size(), 2u);
+  EXPECT_EQ(told["prompt"], rendered);
+  // One beginning-of-text token: the template's own.
+  EXPECT_EQ(told["ids"][0], 508);
+  EXPECT_NE(told["ids"][1], 508);
+  const Json system = Json::parse(run({"chat", "--messages", messages, "--system", "Be brief.", "--render", "--json"}).out);
+  EXPECT_EQ(system["prompt"].get<std::string>().find("<|begin_of_text|><|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n"), 0u);
+}
+
+TEST_F(ChatTest, answers_as_complete_does_with_the_same_ids) {
+  const std::string messages = file("m.json", question);
+  const Json shown = Json::parse(run({"chat", "--messages", messages, "--render", "--json"}).out);
+  std::string ids;
+  for (const Json& id : shown["ids"]) {
+    if (!ids.empty()) ids += ',';
+    ids += id.dump();
+  }
+  const Ended answer = run({"chat", "--messages", messages, "--temperature", "0", "--json", "--logprobs", "1"});
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  Json chat = Json::parse(answer.out),
+       complete = Json::parse(run({"complete", "--prompt-ids", ids, "--temperature", "0", "--json", "--logprobs", "1"}).out);
+  for (Json* j : {&chat, &complete}) j->erase("timings"), j->erase("seed");
+  EXPECT_EQ(chat, complete);
+  EXPECT_EQ(chat["finish_reason"], "stop");
+  EXPECT_EQ(chat["tokens"].back(), 511);  // <|im_end|>
+  EXPECT_FALSE(chat["text"].get<std::string>().empty());
+}
+
+TEST_F(ChatTest, talks_and_obeys_commands) {
+  const Ended talk = type(
+      "/system Be kind.\nHello\n\n/regen\n/save talk.json\n/clear\n/save cleared.json\n/nonsense\n/load nowhere.json\n/load "
+      "talk.json\nWhat is the sea?\n"
+      "/save longer.json\n/exit\nnever read\n",
+      {"chat", "--temperature", "0"});
+  EXPECT_EQ(talk.code, 0) << talk.err;
+  EXPECT_NE(talk.err.find("hearth: /nonsense: unknown; /help lists the commands"), std::string::npos) << talk.err;
+  EXPECT_NE(talk.err.find("nowhere.json"), std::string::npos);
+  const Json saved = Json::parse(read_file(folder / "talk.json")), cleared = Json::parse(read_file(folder / "cleared.json")),
+             longer = Json::parse(read_file(folder / "longer.json"));
+  ASSERT_EQ(saved.size(), 3u);
+  EXPECT_EQ(saved[0], (Json{{"role", "system"}, {"content", "Be kind."}}));
+  EXPECT_EQ(saved[1], (Json{{"role", "user"}, {"content", "Hello"}}));
+  const std::string answer = saved[2]["content"];
+  EXPECT_EQ(saved[2]["role"], "assistant");
+  // Asked again without chance, it says the same again.
+  EXPECT_EQ(talk.out.find(answer + "\n" + answer + "\n"), 0u) << talk.out;
+  ASSERT_EQ(cleared.size(), 1u);
+  EXPECT_EQ(cleared[0], saved[0]);
+  ASSERT_EQ(longer.size(), 5u);
+  EXPECT_EQ(longer[2], saved[2]);
+  EXPECT_EQ(longer[3]["content"], "What is the sea?");
+  // The second question was answered with the first in mind, exactly as without a cache.
+  const std::string messages = file("m.json", Json(std::vector<Json>(longer.begin(), longer.begin() + 4)).dump());
+  EXPECT_EQ(Json::parse(run({"chat", "--messages", messages, "--temperature", "0", "--json", "--max-tokens", "1000"}).out)["text"],
+            longer[4]["content"]);
+}
+
+TEST_F(ChatTest, what_cannot_be_is_one_line) {
+  const auto refusal = [&](const std::string& messages, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"chat", "--messages", file("m.json", messages)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Ended r = run(arguments);
+    EXPECT_NE(r.code, 0) << messages;
+    EXPECT_EQ(r.out, "") << messages;
+    return r.err;
+  };
+  EXPECT_NE(refusal(R"([{"role": "pirate", "content": "Arr"}])").find("This model knows the roles system, user and assistant, not pirate"),
+            std::string::npos);
+  EXPECT_NE(refusal("{}").find("is no JSON list of messages"), std::string::npos);
+  EXPECT_NE(refusal("[{\"content\": \"x\"}]").find("each message needs to be an object with a role"), std::string::npos);
+  EXPECT_NE(refusal("[]").find("hearth: "), std::string::npos);
+  EXPECT_NE(refusal(question, {"--variables", "[1"}).find("hearth: "), std::string::npos);
+  EXPECT_NE(refusal(question, {"--context", "3"}).find("more than the context of 3"), std::string::npos);
+  const Ended alone = run({"chat", "--render"});
+  EXPECT_EQ(alone.code, 2);
+  EXPECT_NE(alone.err.find("need --messages"), std::string::npos);
+}
+
+// exp of the mean over windows, from the log-probabilities that complete tells.
+TEST_F(ChatTest, perplexity_is_that_of_the_log_probabilities) {
+  const std::string text = file("t.txt", "Mara was the keeper of the lighthouse. She loved the sea, and the sea was calm that evening.\n");
+  const Json told = Json::parse(run({"perplexity", "-f", text, "--json"}).out);
+  const Json scored = Json::parse(run({"complete", "--prompt-file", text, "--max-tokens", "0", "--prompt-logprobs", "--json"}).out);
+  double sum = 0;
+  int64_t count = 0;
+  for (const Json& x : scored["prompt_logprobs"])
+    if (x.is_number()) sum -= x.get<double>(), ++count;
+  EXPECT_EQ(told["scored"], count);
+  EXPECT_EQ(told["tokens"], count + 1);
+  EXPECT_NEAR(told["perplexity"], std::exp(sum / double(count)), 1e-6 * std::exp(sum / double(count)));
+  EXPECT_LT(told["perplexity"], 20);  // what it was trained on
+
+  // Windows: each token is scored once, but for those that begin one.
+  const int64_t tokens = count + 1;
+  const Json windows = Json::parse(run({"perplexity", "-f", text, "--context", "10", "--json"}).out);
+  EXPECT_EQ(windows["scored"], tokens - (tokens + 9) / 10);
+  EXPECT_GT(windows["perplexity"], told["perplexity"]);
+  const Json sliding = Json::parse(run({"perplexity", "-f", text, "--context", "10", "--stride", "4", "--json"}).out);
+  EXPECT_EQ(sliding["scored"], tokens - 1);
+  EXPECT_LT(sliding["perplexity"], windows["perplexity"]);
+  EXPECT_NE(run({"perplexity", "-f", text, "--context", "4", "--stride", "5"}).err.find("stride 5: needed 1 to the context of 4"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace hearth::test
