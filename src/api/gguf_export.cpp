@@ -110,7 +110,7 @@ std::string gguf_name(const std::string& published, const std::string& where) {
 
 // Every tensor that the network needs, in its order; all are there and have their shapes, and nothing is left over.
 std::map<std::string, TensorInfo> checked_tensors(const LanguageCheckpoint& checkpoint, const DecoderConfig& config, Backend& device) {
-  LoadOptions options{.ignore = {"*.rotary_emb.inv_freq", "*.masked_bias", "*.attn.bias"}};
+  LoadOptions options{.types = {.in_place = true}, .ignore = {"*.rotary_emb.inv_freq", "*.masked_bias", "*.attn.bias"}};
   if (config.tied) options.ignore.emplace_back("lm_head.weight");
   Weights weights(checkpoint.tensors(), device, options, Weights::Reading::names);
   const parts::Decoder network(Scope(weights), config);

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "weights/gguf_language.h"
 #include "weights/gguf_names.h"
+#include "weights/packed_linears.h"
 
 namespace hearth {
 
@@ -45,6 +46,7 @@ LanguageCheckpoint LanguageCheckpoint::open(const fs::path& root, const std::str
   const WeightFiles files = choose_weight_files(root, variant);
   for (const fs::path& file : files.files) c.files_.push_back(file.lexically_relative(root).string());
   c.tensors_ = open_weight_files(files);
+  if (const auto packed = read_packed_format(c.config_, root)) c.tensors_ = unpacked(c.tensors_, *packed);
   return c;
 }
 
