@@ -77,6 +77,7 @@ std::optional<Value> at_index(const Value& v, int64_t i) {
 
 bool is_hashable(const Value& v) {
   if (v.is(Kind::tuple)) return std::all_of(v.items().begin(), v.items().end(), is_hashable);
+  if (v.is(Kind::view)) return v.as<ViewObject>().part == ViewObject::Part::values;
   return !v.is(Kind::list) && !v.is(Kind::dict) && !v.is(Kind::slice);
 }
 

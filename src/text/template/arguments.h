@@ -30,4 +30,10 @@ class Bound {
   std::vector<bool> given_;
 };
 
+// A function of one value as a filter or test that takes no arguments.
+template <auto function> auto alone(const Value& input, Arguments& arguments) {
+  const Bound none("it", arguments, {}, 0);
+  return function(input);
+}
+
 }  // namespace hearth::text::jinja

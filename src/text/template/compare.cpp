@@ -113,6 +113,9 @@ size_t hash(const Value& v) {
       for (const Value& item : v.items()) sum = sum * 1000003 + hash(item);
       return sum;
     }
+    case Kind::view:
+      if (v.as<ViewObject>().part == ViewObject::Part::values) return std::hash<const void*>()(v.object().get());
+      [[fallthrough]];
     case Kind::list:
     case Kind::slice:
     case Kind::dict: refuse(Failure::type, "unhashable type: '{}'", v.type_name());
@@ -143,6 +146,9 @@ bool contains(const Value& container, const Value& item) {
       count_steps(container.text().size() / 256);
       return container.text().find(item.text()) != std::string::npos;
     case Kind::dict: return container.entries().find(item) != nullptr;
+    case Kind::view:
+      if (container.as<ViewObject>().part == ViewObject::Part::keys) return contains(container.as<ViewObject>().dict, item);
+      break;
     default: break;
   }
   if (!is_iterable(container)) refuse(Failure::type, "argument of type '{}' is not iterable", container.type_name());

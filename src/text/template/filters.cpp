@@ -43,8 +43,7 @@ Value to_float(const Value& input, Arguments& arguments) {
   return a.has(0) ? a[0] : Value(0.0);
 }
 
-Value absolute(const Value& input, Arguments& arguments) {
-  const Bound a("abs", arguments, {}, 0);
+Value absolute(const Value& input) {
   if (input.is_undefined()) refuse(Failure::type, "bad operand type for abs(): 'Undefined'");
   if (input.is_integer()) return input.integer() < 0 ? negate(input) : plus(input);
   if (input.is(Kind::real)) return std::abs(input.real());
@@ -55,6 +54,7 @@ Value rounded(const Value& input, Arguments& arguments) {
   const Bound a("round", arguments, {"precision", "method"}, 0);
   const std::string how = a.text(1, "common");
   if (how != "common" && how != "ceil" && how != "floor") refuse(Failure::runtime, "method must be common, ceil or floor");
+  if (input.is_undefined() && how != "common") fail_undefined(input);
   if (input.is_undefined()) refuse(Failure::type, "type Undefined doesn't define __round__ method");
   if (!input.is_number()) refuse(Failure::type, "type {} doesn't define __round__ method", input.type_name());
   const int64_t precision = a.integer(0, 0);
@@ -68,7 +68,7 @@ Value rounded(const Value& input, Arguments& arguments) {
 
 FilterFunction find_number_filter(std::string_view name) {
   static const std::map<std::string_view, FilterFunction> filters = {
-      {"abs", absolute}, {"float", to_float}, {"int", to_int}, {"round", rounded}};
+      {"abs", alone<absolute>}, {"float", to_float}, {"int", to_int}, {"round", rounded}};
   const auto it = filters.find(name);
   return it == filters.end() ? nullptr : it->second;
 }

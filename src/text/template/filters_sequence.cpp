@@ -38,31 +38,27 @@ Value join(const Value& input, Arguments& arguments) {
   return Value(std::move(out));
 }
 
-Value count(const Value& input, Arguments& arguments) {
-  const Bound a("len", arguments, {}, 0);
-  return length(input);
-}
+Value count(const Value& input) { return length(input); }
 
-Value list(const Value& input, Arguments&) { return Value::list(to_list(input)); }
+Value list(const Value& input) { return Value::list(to_list(input)); }
 
-Value first(const Value& input, Arguments&) {
+Value first(const Value& input) {
   const Next next = iterate(input);
   Value item;
   return next(item) ? item : make_undefined("No first item, sequence was empty.");
 }
 
 // reversed(): nothing for iterators and sets of values without places.
-bool can_reverse(const Value& v) { return known_length(v).has_value() && !v.is_undefined() && !v.is(Kind::loop); }
+bool can_reverse(const Value& v) { return known_length(v).has_value() && !v.is(Kind::loop); }
 
-Value last(const Value& input, Arguments&) {
-  if (input.is_undefined()) return make_undefined("No last item, sequence was empty.");
+Value last(const Value& input) {
   if (!can_reverse(input)) refuse(Failure::type, "'{}' object is not reversible", input.type_name());
   if (*known_length(input) == 0) return make_undefined("No last item, sequence was empty.");
   if (input.is_text() || input.is_list_or_tuple()) return element(input, -1);
   return to_list(input).back();
 }
 
-Value reverse(const Value& input, Arguments&) {
+Value reverse(const Value& input) {
   if (input.is_text()) {
     const Value backwards(Kind::slice, std::make_shared<SliceObject>(Value::none(), Value::none(), -1));
     return part(input, backwards);
@@ -76,7 +72,7 @@ Value reverse(const Value& input, Arguments&) {
   return Value::iterator(name, iterate(reversed), reversed);
 }
 
-Value items(const Value& input, Arguments&) {
+Value items(const Value& input) {
   if (!input.is_dict() && !input.is_undefined()) {
     return generator([](Value&) -> bool { refuse(Failure::type, "Can only get item pairs from a mapping."); }, input);
   }
@@ -244,17 +240,17 @@ Value sum(const Value& input, Arguments& arguments) {
 FilterFunction find_sequence_filter(std::string_view name) {
   static const std::map<std::string_view, FilterFunction> filters = {
       {"batch", batch},
-      {"count", count},
-      {"first", first},
-      {"items", items},
+      {"count", alone<count>},
+      {"first", alone<first>},
+      {"items", alone<items>},
       {"join", join},
-      {"last", last},
-      {"length", count},
-      {"list", list},
+      {"last", alone<last>},
+      {"length", alone<count>},
+      {"list", alone<list>},
       {"map", map},
       {"reject", select<false, false>},
       {"rejectattr", select<false, true>},
-      {"reverse", reverse},
+      {"reverse", alone<reverse>},
       {"select", select<true, false>},
       {"selectattr", select<true, true>},
       {"slice", slice},

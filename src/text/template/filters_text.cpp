@@ -45,10 +45,10 @@ Value replace_all(const Value& input, Arguments& arguments) {
   return Value(replace(soft(input).text(), str(a[0]), str(a[1]), limit));
 }
 
-Value string(const Value& input, Arguments&) { return soft(input); }
-Value safe(const Value& input, Arguments&) { return Value(str(input), true); }
-Value escaped(const Value& input, Arguments&) { return escape(input); }
-Value force_escaped(const Value& input, Arguments&) { return Value(escape_html(str(input)), true); }
+Value string(const Value& input) { return soft(input); }
+Value safe(const Value& input) { return Value(str(input), true); }
+Value escaped(const Value& input) { return escape(input); }
+Value force_escaped(const Value& input) { return Value(escape_html(str(input)), true); }
 
 // The first letter of each word and the rest of it; words begin behind blanks and - ( { [ <.
 std::string title_words(std::string_view text) {
@@ -68,7 +68,7 @@ std::string title_words(std::string_view text) {
   return out;
 }
 
-Value title_filter(const Value& input, Arguments&) { return Value(title_words(soft(input).text())); }
+Value title_filter(const Value& input) { return Value(title_words(soft(input).text())); }
 
 Value indent(const Value& input, Arguments& arguments) {
   const Bound a("indent", arguments, {"width", "first", "blank"}, 0);
@@ -81,6 +81,7 @@ Value indent(const Value& input, Arguments& arguments) {
     indention.assign(size_t(std::max<int64_t>(width, 0)), ' ');
   }
   if (input.is_undefined()) fail_undefined(input);
+  if (input.is(Kind::list)) refuse(Failure::value, "'list' object has no attribute 'splitlines'");
   if (!input.is_text()) refuse(Failure::type, "unsupported operand type(s) for +=: '{}' and 'str'", input.type_name());
   const bool blank = a.truth(2, false);
   const std::string text = input.text() + "\n";
@@ -112,7 +113,7 @@ Value truncate(const Value& input, Arguments& arguments) {
   return Value(std::string(kept) + end, input.is_safe());
 }
 
-Value word_count(const Value& input, Arguments&) {
+Value word_count(const Value& input) {
   int64_t words = 0;
   bool inside = false;
   for (const char32_t c : decode_utf8(soft(input).text())) {
@@ -155,7 +156,7 @@ Value to_json(const Value& input, Arguments& arguments) {
   return Value(write_json(input, style));
 }
 
-Value pretty_print(const Value& input, Arguments&) { return Value(pretty(input)); }
+Value pretty_print(const Value& input) { return Value(pretty(input)); }
 
 Value default_value(const Value& input, Arguments& arguments) {
   const Bound a("default", arguments, {"default_value", "boolean"}, 0);
@@ -175,7 +176,7 @@ std::string quote_url(const Value& value, bool in_query) {
   return out;
 }
 
-Value url_encode(const Value& input, Arguments&) {
+Value url_encode(const Value& input) {
   if (input.is_text() || !is_iterable(input)) return Value(quote_url(input, false));
   const Value pairs = input.is_dict() ? Value(Kind::view, std::make_shared<ViewObject>(input, ViewObject::Part::items)) : input;
   std::string out;
@@ -197,23 +198,23 @@ FilterFunction find_text_filter(std::string_view name) {
       {"center", center},
       {"d", default_value},
       {"default", default_value},
-      {"e", escaped},
-      {"escape", escaped},
-      {"forceescape", force_escaped},
+      {"e", alone<escaped>},
+      {"escape", alone<escaped>},
+      {"forceescape", alone<force_escaped>},
       {"format", format},
       {"indent", indent},
       {"lower", changed<lower>},
-      {"pprint", pretty_print},
+      {"pprint", alone<pretty_print>},
       {"replace", replace_all},
-      {"safe", safe},
-      {"string", string},
-      {"title", title_filter},
+      {"safe", alone<safe>},
+      {"string", alone<string>},
+      {"title", alone<title_filter>},
       {"tojson", to_json},
       {"trim", trim},
       {"truncate", truncate},
       {"upper", changed<upper>},
-      {"urlencode", url_encode},
-      {"wordcount", word_count},
+      {"urlencode", alone<url_encode>},
+      {"wordcount", alone<word_count>},
   };
   const auto it = filters.find(name);
   return it == filters.end() ? nullptr : it->second;

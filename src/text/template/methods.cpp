@@ -59,7 +59,11 @@ Method container_function(const Value& object, std::string_view name) {
     if (name == "index") return index_of;
     if (name == "count") return count_of;
   }
-  if (name == "copy" && (object.is(Kind::list) || object.is_dict())) return [](const Value& self, const Arguments&) { return self; };
+  if (name == "copy" && (object.is(Kind::list) || object.is_dict()))
+    return [](const Value& self, const Arguments& a) {
+      const Bound none("copy", a, {}, 0);
+      return self;
+    };
   if (!object.is_dict()) return nullptr;
   if (name == "keys") return [](const Value& self, const Arguments& a) { return view(self, a, ViewObject::Part::keys); };
   if (name == "values") return [](const Value& self, const Arguments& a) { return view(self, a, ViewObject::Part::values); };
@@ -90,7 +94,10 @@ std::optional<Value> method(const Value& object, std::string_view name) {
   if (name.starts_with("__") && name.ends_with("__") && name.size() > 4) return refused(object, name);
   if (object.is_text()) return text_method(object, name);
   if (object.is(Kind::real) && name == "is_integer") {
-    return make_function("is_integer", [v = object.real()](Arguments&) { return Value(std::isfinite(v) && std::floor(v) == v); });
+    return make_function("is_integer", [v = object.real()](Arguments& a) {
+      const Bound none("is_integer", a, {}, 0);
+      return Value(std::isfinite(v) && std::floor(v) == v);
+    });
   }
   return container_method(object, name);
 }

@@ -18,15 +18,13 @@ bool remainder_is(const Value& input, const Value& divisor, int64_t wanted) {
   return equal(arithmetic(Operator::modulo, input, divisor), Value(wanted));
 }
 
-template <Kind kind> bool is_kind(const Value& v, Arguments&) { return v.is(kind); }
+template <Kind kind> bool is_kind(const Value& v) { return v.is(kind); }
 
-bool is_sequence(const Value& v, Arguments&) {
-  return v.is_undefined() || v.is_text() || v.is_list_or_tuple() || v.is_dict() || v.is(Kind::range);
-}
+bool is_sequence(const Value& v) { return v.is_undefined() || v.is_text() || v.is_list_or_tuple() || v.is_dict() || v.is(Kind::range); }
 
-bool is_callable(const Value& v, Arguments&) { return v.is_undefined() || v.is(Kind::function) || v.is(Kind::loop); }
+bool is_callable(const Value& v) { return v.is_undefined() || v.is(Kind::function) || v.is(Kind::loop); }
 
-bool knows_filter(const Value& v, Arguments&) {
+bool knows_filter(const Value& v) {
   if (!v.is_text()) return false;
   try {
     return find_filter(v.text()) != nullptr;
@@ -43,30 +41,30 @@ bool is_not_equal(const Value& v, Arguments& arguments) { return !equal(v, other
 
 TestFunction find_test(std::string_view name) {
   static const std::map<std::string_view, TestFunction> tests = {
-      {"defined", [](const Value& v, Arguments&) { return !v.is_undefined(); }},
-      {"undefined", is_kind<Kind::undefined>},
-      {"none", is_kind<Kind::none>},
-      {"boolean", is_kind<Kind::boolean>},
-      {"true", [](const Value& v, Arguments&) { return v.is(Kind::boolean) && v.boolean(); }},
-      {"false", [](const Value& v, Arguments&) { return v.is(Kind::boolean) && !v.boolean(); }},
-      {"integer", is_kind<Kind::integer>},
-      {"float", is_kind<Kind::real>},
-      {"number", [](const Value& v, Arguments&) { return v.is_number(); }},
-      {"string", is_kind<Kind::text>},
-      {"mapping", is_kind<Kind::dict>},
-      {"iterable", [](const Value& v, Arguments&) { return is_iterable(v); }},
-      {"sequence", is_sequence},
-      {"callable", is_callable},
-      {"escaped", [](const Value& v, Arguments&) { return v.is_safe(); }},
-      {"lower", [](const Value& v, Arguments&) { return *has_property(str(v), "lower"); }},
-      {"upper", [](const Value& v, Arguments&) { return *has_property(str(v), "upper"); }},
-      {"odd", [](const Value& v, Arguments&) { return remainder_is(v, 2, 1); }},
-      {"even", [](const Value& v, Arguments&) { return remainder_is(v, 2, 0); }},
+      {"defined", alone<[](const Value& v) { return !v.is_undefined(); }>},
+      {"undefined", alone<is_kind<Kind::undefined>>},
+      {"none", alone<is_kind<Kind::none>>},
+      {"boolean", alone<is_kind<Kind::boolean>>},
+      {"true", alone<[](const Value& v) { return v.is(Kind::boolean) && v.boolean(); }>},
+      {"false", alone<[](const Value& v) { return v.is(Kind::boolean) && !v.boolean(); }>},
+      {"integer", alone<is_kind<Kind::integer>>},
+      {"float", alone<is_kind<Kind::real>>},
+      {"number", alone<[](const Value& v) { return v.is_number(); }>},
+      {"string", alone<is_kind<Kind::text>>},
+      {"mapping", alone<is_kind<Kind::dict>>},
+      {"iterable", alone<[](const Value& v) { return is_iterable(v); }>},
+      {"sequence", alone<is_sequence>},
+      {"callable", alone<is_callable>},
+      {"escaped", alone<[](const Value& v) { return v.is_safe(); }>},
+      {"lower", alone<[](const Value& v) { return *has_property(str(v), "lower"); }>},
+      {"upper", alone<[](const Value& v) { return *has_property(str(v), "upper"); }>},
+      {"odd", alone<[](const Value& v) { return remainder_is(v, 2, 1); }>},
+      {"even", alone<[](const Value& v) { return remainder_is(v, 2, 0); }>},
       {"divisibleby", [](const Value& v, Arguments& a) { return remainder_is(v, other(Bound("divisibleby", a, {"num"}, 1)), 0); }},
       {"sameas", [](const Value& v, Arguments& a) { return same(v, other(Bound("sameas", a, {"other"}, 1))); }},
       {"in", [](const Value& v, Arguments& a) { return contains(other(Bound("in", a, {"seq"}, 1)), v); }},
-      {"filter", knows_filter},
-      {"test", [](const Value& v, Arguments&) { return v.is_text() && find_test(v.text()) != nullptr; }},
+      {"filter", alone<knows_filter>},
+      {"test", alone<[](const Value& v) { return v.is_text() && find_test(v.text()) != nullptr; }>},
       {"==", is_equal},
       {"eq", is_equal},
       {"equalto", is_equal},

@@ -102,6 +102,16 @@ COMPARISON = r"""
 {{ n|nosuchfilter if no else 1 }}
 {% if no %}{% for x in list %}{{ x|nosuchfilter }}{% endfor %}{% endif %}
 {{ missing is odd }}
+{{ 1 is odd(2) }}
+{{ 1 is eq }}
+{{ 1 is eq(1, 2) }}
+{{ 1|string(2) }}
+{{ list|length(2) }}
+{{ s|upper(1) }}
+{{ list in d.keys() }}
+{{ {d.items(): 1} }}
+{{ missing|round(1, "floor") }}
+{{ s|select("nope", 1)|list }}
 {{ s is odd }}
 {{ html|e is escaped }} {{ html is escaped }}
 """
@@ -227,6 +237,7 @@ FILTERS = r"""
 {{ list|dictsort }}
 {{ list|reverse|list }} {{ s|reverse }} {{ u|reverse }} {{ d|reverse|list }} {{ range(3)|reverse|list }} {{ (1, 2)|reverse|list }}
 {{ n|reverse }}
+{{ "t" if empty|reverse }} {{ "t" if missing|reverse }} {{ "t" if empty|map("upper") }} {{ missing|reverse|list }}
 {{ words|unique|list }} {{ words|unique(true)|list }} {{ people|unique(attribute="age")|map(attribute="name")|list }} {{ [1, 1.0, true, "1"]|unique|list }}
 {{ nested|unique|list }}
 {{ people|map(attribute="name")|list }} {{ people|map(attribute="tag.id", default="?")|list }} {{ words|map("upper")|list }} {{ words|map("replace", "p", "P")|list }} {{ [[1, 2], [3]]|map("first")|list }} {{ people|map(attribute="tag")|list }} {{ [[1, 2], [3, 4]]|map(attribute=1)|list }} {{ [[1, 2]]|map(attribute="0")|list }} {{ missing|map("upper")|list }}
