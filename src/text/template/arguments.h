@@ -32,7 +32,8 @@ class Bound {
 
 // A function of one value as a filter or test that takes no arguments.
 template <auto function> auto alone(const Value& input, Arguments& arguments) {
-  const Bound none("it", arguments, {}, 0);
+  if (!arguments.positional.empty() || !arguments.named.empty())
+    refuse(Failure::type, "it takes no arguments, got {}", arguments.positional.size() + arguments.named.size());
   return function(input);
 }
 

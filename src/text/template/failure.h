@@ -33,6 +33,12 @@ struct TemplateError : Error {
   int line;
 };
 
+// A construct of Jinja2 that hearth does not have. Template makes an UnsupportedError of it, with the template's name and the line.
+struct Unsupported {
+  std::string what;  // "the tag 'include'"
+  int line = 0;
+};
+
 // Thrown where the place in the template is not known; Template adds it.
 template <class... Args> [[noreturn]] void refuse(Failure kind, fmt::format_string<Args...> format, Args&&... args) {
   throw TemplateError(kind, fmt::format(format, std::forward<Args>(args)...));

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <map>
 
-#include "core/error.h"
 #include "text/template/arguments.h"
 #include "text/template/functions.h"
 #include "text/template/number.h"
@@ -77,7 +76,7 @@ FilterFunction find_filter(std::string_view name) {
   for (const auto find : {find_text_filter, find_sequence_filter, find_order_filter, find_number_filter})
     if (const FilterFunction filter = find(name)) return filter;
   if (std::find(std::begin(not_here), std::end(not_here), name) != std::end(not_here))
-    fail<UnsupportedError>("template: the filter '{}' is not supported", name);
+    throw Unsupported{fmt::format("the filter '{}'", name)};
   return nullptr;
 }
 

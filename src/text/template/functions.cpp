@@ -2,7 +2,6 @@
 
 #include <chrono>
 
-#include "core/error.h"
 #include "text/template/arguments.h"
 #include "text/template/operations.h"
 #include "text/template/printing.h"
@@ -161,7 +160,7 @@ Dict global_functions(std::function<LocalTime()> now, std::function<void(std::sh
     if (format.find('\0') != std::string::npos) refuse(Failure::value, "embedded null character");
     return Value(format_time(format, now()));
   });
-  add("lipsum", [](Arguments&) -> Value { fail<UnsupportedError>("template: lipsum() is not supported"); });
+  add("lipsum", [](Arguments&) -> Value { throw Unsupported{"lipsum()"}; });
   return globals;
 }
 

@@ -12,7 +12,7 @@ namespace hearth::text::jinja {
 using FilterFunction = Value (*)(const Value& input, Arguments& arguments);
 using TestFunction = bool (*)(const Value& input, Arguments& arguments);
 
-// Null for a name that Jinja2 does not know. UnsupportedError by name for one that it knows and hearth does not have.
+// Null for a name that Jinja2 does not know. Unsupported for one that it knows and hearth does not have.
 FilterFunction find_filter(std::string_view name);
 TestFunction find_test(std::string_view name);
 

@@ -1,7 +1,6 @@
 // Statements: what stands between {% and %}.
 #include <array>
 
-#include "core/error.h"
 #include "text/template/parser.h"
 #include "text/template/printing.h"
 
@@ -120,7 +119,7 @@ void Parser::missing_end(const std::string& start, int line) {
 
 void Parser::unknown_tag(const Token& token) {
   if (std::find(unsupported_tags.begin(), unsupported_tags.end(), token.text) != unsupported_tags.end())
-    fail<UnsupportedError>("template: line {}: the tag '{}' is not supported", token.line, token.text);
+    throw Unsupported{fmt::format("the tag '{}'", token.text), token.line};
   missing_end(fmt::format("Encountered unknown tag {}.", repr_text(token.text)), token.line);
 }
 

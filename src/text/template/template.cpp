@@ -17,7 +17,9 @@ Template Template::parse(std::string_view source, std::string name) {
   try {
     auto tree = std::make_shared<const Tree>(Tree{jinja::parse(source)});
     return {std::move(tree), std::move(name)};
-  } catch (const TemplateError& e) { throw TemplateError(e.kind, e.message, name, e.line); }
+  } catch (const TemplateError& e) { throw TemplateError(e.kind, e.message, name, e.line); } catch (const Unsupported& e) {
+    fail<UnsupportedError>("template '{}', line {}: {} is not supported", name, e.line, e.what);
+  }
 }
 
 std::string Template::render(const Dict& variables, const Environment& environment) const {
@@ -26,7 +28,9 @@ std::string Template::render(const Dict& variables, const Environment& environme
   Interpreter interpreter(tree_->statements, variables, environment);
   try {
     return interpreter.run();
-  } catch (const TemplateError& e) { throw TemplateError(e.kind, e.message, name_, interpreter.line()); }
+  } catch (const TemplateError& e) { throw TemplateError(e.kind, e.message, name_, interpreter.line()); } catch (const Unsupported& e) {
+    fail<UnsupportedError>("template '{}', line {}: {} is not supported", name_, interpreter.line(), e.what);
+  }
 }
 
 }  // namespace hearth::text::jinja

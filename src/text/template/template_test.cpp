@@ -109,11 +109,12 @@ TEST(Template, UnsupportedConstructsAreNamed) {
       return "rendered: " + render(source);
     } catch (const UnsupportedError& e) { return e.what(); }
   };
-  EXPECT_EQ(message("\n{% include 'x' %}"), "template: line 2: the tag 'include' is not supported");
+  EXPECT_EQ(message("\n{% include 'x' %}"), "template 'test', line 2: the tag 'include' is not supported");
   for (const char* tag : {"import", "extends", "block", "from", "autoescape", "trans"})
-    EXPECT_EQ(message(fmt::format("{{% {} 'x' %}}", tag)), fmt::format("template: line 1: the tag '{}' is not supported", tag));
-  EXPECT_EQ(message("a\n\n{{ x | urlize }}"), "template: line 3: the filter 'urlize' is not supported");
-  EXPECT_EQ(message("{{ lipsum() }}"), "template: lipsum() is not supported");
+    EXPECT_EQ(message(fmt::format("{{% {} 'x' %}}", tag)), fmt::format("template 'test', line 1: the tag '{}' is not supported", tag));
+  EXPECT_EQ(message("a\n\n{{ x | urlize }}"), "template 'test', line 3: the filter 'urlize' is not supported");
+  EXPECT_EQ(message("\n{{ ['a']|map('urlize')|list }}"), "template 'test', line 2: the filter 'urlize' is not supported");
+  EXPECT_EQ(message("{{ lipsum() }}"), "template 'test', line 1: lipsum() is not supported");
 }
 
 TEST(Template, SourceMustBeText) {
@@ -175,6 +176,20 @@ TEST(Limits, StepsMemoryAndDepthEnd) {
         "nested");
   stops("{% set ns = namespace(p=none) %}{% for i in range(1000000 // 100) %}{% set ns.p = namespace(p=ns.p, q='x' * 500) %}{% endfor %}",
         "bytes");
+}
+
+// What a rendering has let go of is not counted any more.
+TEST(Limits, FreedValuesAreGivenBack) {
+  const Environment small{.limits = {.steps = 1'000'000, .bytes = 200'000}};
+  EXPECT_EQ(render("{% for i in range(5000) %}{% set x = 'x' * 1000 %}{% endfor %}done", {}, small), "done");
+  EXPECT_EQ(
+      render("{% macro f(n) %}{{ 'x' * 1000 if n else '' }}{% endmacro %}{% for i in range(2000) %}{% set x = f(i) %}{% endfor %}done", {},
+             small),
+      "done");
+  EXPECT_EQ(render("{% for i in range(500) %}{% set x %}{{ 'x' * 1000 }}{% endset %}{% endfor %}done", {}, small), "done");
+  EXPECT_EQ(render("{% macro f(n) %}{% if n %}{{ f(n - 1) }}{% endif %}{% endmacro %}{% for i in range(50) %}{{ f(60) }}{% endfor %}done",
+                   {}, small),
+            "done");
 }
 
 TEST(Limits, SourcesNestedTooDeepAreRefused) {

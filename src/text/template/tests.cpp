@@ -28,7 +28,7 @@ bool knows_filter(const Value& v) {
   if (!v.is_text()) return false;
   try {
     return find_filter(v.text()) != nullptr;
-  } catch (const UnsupportedError&) { return true; }
+  } catch (const Unsupported&) { return true; }
 }
 
 template <Comparison how> bool compares(const Value& v, Arguments& arguments) {

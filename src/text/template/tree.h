@@ -107,6 +107,8 @@ struct Expression {
   Node node;
 };
 
+int inner_depth(const Expression::Node& node);  // the greatest depth of the expressions that a node holds
+
 struct Statement;
 using Block = std::vector<Statement>;
 

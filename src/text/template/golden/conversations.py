@@ -91,6 +91,7 @@ CONVERSATIONS = {
     "continue": {"messages": [user("Tell"), assistant("Once upon a ")], "continue_final_message": True, "add_generation_prompt": False},
     "continue trimmed": {"messages": [system("s"), user("Tell"), assistant(" Once\n")], "continue_final_message": True, "add_generation_prompt": False},
     "continue parts": {"messages": [user("Tell"), assistant([{"type": "text", "text": "Once"}, {"type": "image"}])], "continue_final_message": True, "add_generation_prompt": False},
+    "continue second part": {"messages": [user("Tell"), assistant([{"type": "text", "text": "Once"}, {"type": "text", "text": "more "}, {"type": "image"}])], "continue_final_message": True, "add_generation_prompt": False},
     "long": {"messages": [system("Long talk.")] + [m for i in range(24) for m in (user(f"Question {i}: " + "why " * (i % 5)), assistant(f"Because {i}."))] + [user("End?")]},
     "date given": {"messages": [user("Which day?")], "variables": {"date": "01 Jan 2000", "bos_token": "<other>"}},
 }

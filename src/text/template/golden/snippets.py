@@ -229,6 +229,10 @@ FILTERS = r"""
 {{ list|map("string")|last }}
 {{ list|join }} {{ list|join(", ") }} {{ people|join(", ", attribute="name") }} {{ s|join("-") }} {{ [1, none, missing, "a"]|join("|") }} {{ missing|join }}| {{ d|join(",") }} {{ list|join(1) }}
 {{ n|join }}
+{{ dict(a=0, b=1, c=2, d=3, e=4, f=5, g=6, h=7, i=8, j=9, k=10, l=11, m=12, n=13, o=14, p=15, q=16, r=17)["a"] }} {% set long = dict(a=0, b=1, c=2, d=3, e=4, f=5, g=6, h=7, i=8, j=9, k=10, l=11, m=12, n=13, o=14, p=15, q=16, r=17) %}{% for k in long %}{{ long[k] }}{{ long.get(k) == long[k] }}{{ k in long }}{% endfor %}{{ long.zz }}{{ dict(long, a=9, zz=1)|length }}
+{{ s|replace("l", old="x") }}
+{{ s.find("o", -5, -1) }} {{ s.count("l", -100, 100) }} {{ s.find("", 11) }} {{ s.find("", 12) }} {{ s.rfind("o", 0, -4) }} {{ s.startswith("o", -4) }} {{ "aXbX".rsplit("X", 1) }} {{ "aXbX".split("X", 0) }}
+{{ {"a": 1, 2.0: 2, true: 3}[2] }} {{ {1: "x"}[true] }} {{ {0: "x"}[false] }} {{ {1.5: "h"}[1.5] }} {{ {none: "n"}[none] }} {{ {(1, "a"): "t"}[(1.0, "a")] }}
 {{ list|sort }} {{ words|sort }} {{ words|sort(case_sensitive=true) }} {{ words|sort(reverse=true) }} {{ people|sort(attribute="age")|map(attribute="name")|join(",") }} {{ people|sort(attribute="age,name")|map(attribute="name")|list }} {{ people|sort(true, attribute="age")|map(attribute="name")|list }} {{ s|sort }} {{ d|sort }}
 {{ [1, "a"]|sort }}
 {{ [none, 1]|sort }}
