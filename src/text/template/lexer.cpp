@@ -109,6 +109,7 @@ class Lexer {
 
   void comment() {
     const size_t end = source_.find("#}", at_);
+    if (at_ == source_.size()) return;  // Jinja2 forgives one that has nothing in it
     if (end == std::string::npos) wrong("Missing end of comment tag");
     const char last = end > at_ ? source_[end - 1] : ' ';
     take(end + 2 - at_);
@@ -138,6 +139,7 @@ class Lexer {
 
   void raw() {
     const size_t start = at_;
+    if (start == source_.size()) return;
     for (size_t tag = at_; (tag = source_.find("{%", tag)) != std::string::npos; tag += 2) {
       const char c = tag + 2 < source_.size() ? source_[tag + 2] : ' ';
       const int before = c == '-' ? -1 : c == '+' ? 1 : 0;

@@ -123,6 +123,12 @@ TEST(Template, SourceMustBeText) {
   EXPECT_THROW(Template::parse(std::string(Limits::source + 1, 'x'), "t"), IoError);
 }
 
+// Jinja2 takes half a pair and fails when the text is written.
+TEST(Template, HalfASurrogatePairIsNoCharacter) {
+  EXPECT_EQ(failure("{{ '\\ud800' }}").kind, Failure::syntax);
+  EXPECT_EQ(render("{{ '\\ud7ff\\ue000' }}"), "\xed\x9f\xbf\xee\x80\x80");
+}
+
 TEST(Template, IntegersHave64Bits) {
   EXPECT_EQ(render("{{ 9223372036854775807 }} {{ -9223372036854775807 - 1 }}"), "9223372036854775807 -9223372036854775808");
   for (const char* source :

@@ -229,6 +229,14 @@ FILTERS = r"""
 {{ list|map("string")|last }}
 {{ list|join }} {{ list|join(", ") }} {{ people|join(", ", attribute="name") }} {{ s|join("-") }} {{ [1, none, missing, "a"]|join("|") }} {{ missing|join }}| {{ d|join(",") }} {{ list|join(1) }}
 {{ n|join }}
+{{ 1250.0|round(-2) }} {{ 1350.0|round(-2) }} {{ 2500.0|round(-3) }} {{ 1249.9|round(-2) }} {{ -1250.0|round(-2) }} {{ 0.5|round }} {{ 1.5|round }} {{ 1e300|round(2) }} {{ 5e-324|round(3) }} {{ 12345|round(-5) }}
+{% set m = {0: "a", 1: "b", 2: "c", 3: "d", 4: "e", 5: "f", 6: "g", 7: "h", 8: "i", 9: "j", 10: "k", 11: "l", 12: "m", 13: "n", 14: "o", 15: "p", 16: "q"} %}{{ m[3.0] }}{{ m[true] }}{{ m[16.0] }}{{ m[3.5] }}{{ 2.0 in m }}{{ m|length }}
+{{ s|trim("x", chars="y") }}
+{{ s|default("a", default_value="b") }}
+{{ [1, 2, 1].index(1, -1) }} {{ [1, 2, 1].index(2, -3, -1) }}
+{{ [1, 2, 1].index(1, -2, -1) }}
+{% for w in range(60, 80) %}{{ {"k": "x" * w}|pprint }}{{ ["x" * w]|pprint }}{{ ("x " * (w // 2))|pprint }}{{ {"a": 1, "b": [("y" * (w - 10), 2)]}|pprint }};{% endfor %}
+{% for w in range(30, 42) %}{{ {"key": {"inner": ["z" * w, "z" * (w - 10)]}}|pprint }}{{ [["z" * w, "z " * (w - 5)]]|pprint }};{% endfor %}
 {{ dict(a=0, b=1, c=2, d=3, e=4, f=5, g=6, h=7, i=8, j=9, k=10, l=11, m=12, n=13, o=14, p=15, q=16, r=17)["a"] }} {% set long = dict(a=0, b=1, c=2, d=3, e=4, f=5, g=6, h=7, i=8, j=9, k=10, l=11, m=12, n=13, o=14, p=15, q=16, r=17) %}{% for k in long %}{{ long[k] }}{{ long.get(k) == long[k] }}{{ k in long }}{% endfor %}{{ long.zz }}{{ dict(long, a=9, zz=1)|length }}
 {{ s|replace("l", old="x") }}
 {{ s.find("o", -5, -1) }} {{ s.count("l", -100, 100) }} {{ s.find("", 11) }} {{ s.find("", 12) }} {{ s.rfind("o", 0, -4) }} {{ s.startswith("o", -4) }} {{ "aXbX".rsplit("X", 1) }} {{ "aXbX".split("X", 0) }}
@@ -399,7 +407,7 @@ BLANKS = [
     "a  {%- if t -%}  b  {%- endif -%}  c", "  {%+ if t %}x{% endif %}", "{% if t +%}\nx{% endif +%}\ny", "  {{ n }}  \n  {{- n -}}  \n x", "a\n    {# c #}\n  b",
     "a\n    {#- c -#}\n  b", "  {# c #} x", "a {# multi\nline #}\nb", "{% for x in list %}\n  {{ x }}\n{% endfor %}\nend", "{% for x in list -%}\n  {{ x }}\n{%- endfor %}\nend",
     "x\n\t {% set a = 1 %}\t\n y", "{{ '{{' }} {{ '%}' }} {{ \"}}\" }}", "{% if t %}{{ {'a': {'b': 1}} }}{% endif %}", "{ {{ n }} } {%", "{{ n }", "{{ n", "{% if", "{# open",
-    "{% raw %}x", "{{ n }}}", "{{{n: 1}}}", "{{ {1: {2: 3}}[1][2] }}", "{%- if t -%}\n\n x \n\n{%- endif -%}\n", "\n\n  {%- set x = 1 -%}\n\n  {{- x }}", "{% raw %}\n  x\n{% endraw %}\ny",
+    "{% raw %}x", "a{#", "a{#-", "a{% raw %}", "a {%- raw -%} ", "{{ n }}}", "{{{n: 1}}}", "{{ {1: {2: 3}}[1][2] }}", "{%- if t -%}\n\n x \n\n{%- endif -%}\n", "\n\n  {%- set x = 1 -%}\n\n  {{- x }}", "{% raw %}\n  x\n{% endraw %}\ny",
     "  {% raw %}  x  {% endraw %}  y", "  {%- raw -%}  x  {%- endraw -%}  y", "{% raw -%}  x  {% endraw +%}\ny", "a\n  {%+ raw %}x{% endraw %}", "{#+ a +#}\nb", "\u00a0{%- if t %}\u2003x{%- endif %}",
     "{%if t%}x{%endif%}", "{%-if t-%}x{%-endif-%}", "{{n}}{{-n-}}", "{{ -n }} {{- -n }} {{+n}} {{ n -}} x", "{% if t: %}x{% endif %}", "{% if n == 7 %}seven{% endif %}{% if n != 7 %}no{% endif %}",
 ]
