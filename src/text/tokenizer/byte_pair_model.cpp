@@ -45,7 +45,8 @@ class BytePairs : public Model {
     for (const auto& [left, right] : merges) {
       if (right.size() < prefix)
         fail<WeightError>("tokenizer: the merge of '{}' and '{}' has no '{}'", left, right, options_.continuing_subword_prefix);
-      merges_[key(id_of(left), id_of(right))] = {rank++, id_of(left + right.substr(prefix))};
+      const int32_t left_id = id_of(left), right_id = id_of(right), result = id_of(left + right.substr(prefix));
+      merges_[key(left_id, right_id)] = {rank++, result};
     }
   }
 

@@ -141,7 +141,7 @@ TokenizerFile convert_sentencepiece(std::string_view bytes, const std::string& w
     json = {{"type", "BPE"}, {"unk_token", model.unk_piece}, {"fuse_unk", true}, {"byte_fallback", !t5}};
   } else if (model.kind == SentencePieceModel::unigram) {
     if (t5)
-      for (int64_t i = folder.config->value("extra_ids", int64_t(100)); i-- > 0;) pieces.emplace_back(fmt::format("<extra_id_{}>", i), 0);
+      for (int64_t i = extra_ids(folder); i-- > 0;) pieces.emplace_back(fmt::format("<extra_id_{}>", i), 0);
     json = {{"type", "Unigram"}, {"unk_id", llama ? 0 : gemma ? 3 : model.unk_id}, {"byte_fallback", llama || gemma}};
     file.scores = std::move(pieces);
   } else {

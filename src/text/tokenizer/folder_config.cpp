@@ -138,6 +138,15 @@ FolderConfig FolderConfig::read(const fs::path& folder) {
   return read;
 }
 
+int64_t extra_ids(const FolderConfig& folder) {
+  const Json& config = *folder.config;
+  if (!config.contains("extra_ids")) return 100;
+  const Json& count = config["extra_ids"];
+  if (!count.is_number_integer() || count < 0 || count > 100'000)
+    fail<WeightError>("tokenizer_config.json: \"extra_ids\" is {}, a number from 0 to 100000 was needed", short_dump(count));
+  return count.get<int64_t>();
+}
+
 bool prefers_sentencepiece(const FolderConfig& folder) {
   const bool class_asks = folder.tokenizer_class == "LlamaTokenizer" || folder.tokenizer_class == "T5Tokenizer";
   return class_asks && folder.config->contains("add_prefix_space") && !(*folder.config)["add_prefix_space"].is_null();
@@ -166,8 +175,8 @@ void apply_config(Tokenizer::Data& data, const FolderConfig& folder) {
       if (name && !config.contains(name)) config[name] = token;
   if (folder.tokenizer_class == "T5Tokenizer" && (!config.contains(additional) || config[additional].is_null())) {
     config[additional] = Json::array();
-    const int64_t count = config.value("extra_ids", Json(100)).is_number_integer() ? config.value("extra_ids", int64_t(100)) : 100;
-    for (int64_t i = 0; i < std::min<int64_t>(count, 10000); ++i) config[additional].push_back(fmt::format("<extra_id_{}>", i));
+    const int64_t count = extra_ids(folder);
+    for (int64_t i = 0; i < count; ++i) config[additional].push_back(fmt::format("<extra_id_{}>", i));
   }
 
   std::vector<AddedToken> special;

@@ -21,6 +21,9 @@ struct FolderConfig {
   static FolderConfig read(const std::filesystem::path& folder);
 };
 
+// How many tokens "<extra_id_0>" … T5's class adds: 100 unless the configuration says otherwise. WeightError for what is no number
+// from 0 to 100000.
+int64_t extra_ids(const FolderConfig& folder);
 // Whether the class reads tokenizer.model although there is a tokenizer.json: the Llama and T5 classes do where add_prefix_space is
 // set, because only the conversion knows that switch.
 bool prefers_sentencepiece(const FolderConfig& folder);

@@ -68,9 +68,8 @@ TokenizerFile read_slow_files(const std::filesystem::path& folder, const FolderC
   // GPT2Converter alone looks at add_bos_token.
   if (!qwen2 && is_true(*config.config, "add_bos_token")) {
     const Json bos = config.config->value("bos_token", Json("<|endoftext|>"));
-    const std::string token = bos.is_object()   ? bos.value("content", std::string())
-                              : bos.is_string() ? bos.get<std::string>()
-                                                : std::string();
+    const Json content = bos.is_object() ? bos.value("content", Json()) : bos;
+    const std::string token = content.is_string() ? content.get<std::string>() : std::string();
     if (!vocab.contains(token)) fail<WeightError>("{}: add_bos_token is true, and the vocabulary has no '{}'", folder.string(), token);
     rest["post_processor"] = {
         {"type", "TemplateProcessing"},

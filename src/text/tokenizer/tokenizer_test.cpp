@@ -210,6 +210,7 @@ TEST(Refusals, NameWhatIsWrong) {
   EXPECT_NE(error_of(with(""), R"({"tokenizer_class": "LlamaTokenizer", "bos_token": null})").find("bos_token"), std::string::npos);
   EXPECT_NE(error_of(with(""), R"({"added_tokens_decoder": {"x": {"content": "y"}}})").find("'x'"), std::string::npos);
   EXPECT_NE(error_of(with(""), R"({"add_bos_token": 3, "tokenizer_class": "LlamaTokenizer"})").find("add_bos_token"), std::string::npos);
+  EXPECT_NE(error_of(with(""), R"({"extra_ids": "many", "tokenizer_class": "T5Tokenizer"})").find("extra_ids"), std::string::npos);
   EXPECT_THROW(Tokenizer::open("nowhere"), IoError);
   const Folder empty;
   EXPECT_THROW(Tokenizer::open(empty.path()), IoError);
