@@ -28,6 +28,9 @@ void read_scaling(const Config& c, RotaryConfig& r) {
   if (c.has("type") && c.has("rope_type") && c.text("type") != type)
     fail<WeightError>("{}: 'type' = \"{}\" and 'rope_type' = \"{}\" contradict each other", c.where(), c.text("type"), type);
   if (type == "default") return c.no_effect({"factor"});
+  const bool built = type == "linear" || type == "dynamic" || type == "llama3" || type == "yarn";
+  if (!built)
+    fail<UnsupportedError>("{}: 'rope_type' = \"{}\" is not supported, only default, linear, dynamic, yarn and llama3", c.where(), type);
   r.factor = positive(c, "factor");
   if (type == "linear") {
     r.kind = Kind::linear;
@@ -41,7 +44,7 @@ void read_scaling(const Config& c, RotaryConfig& r) {
     r.original_positions = positive(c, "original_max_position_embeddings");
     if (r.high <= r.low)
       fail<WeightError>("{}: 'high_freq_factor' = {} needs to be more than 'low_freq_factor' = {}", c.where(), r.high, r.low);
-  } else if (type == "yarn") {
+  } else {
     r.kind = Kind::yarn;
     r.fast = number_or(c, "beta_fast", 32);
     r.slow = number_or(c, "beta_slow", 1);
@@ -51,8 +54,6 @@ void read_scaling(const Config& c, RotaryConfig& r) {
     const double natural =
         weight != 0 && weight_all != 0 ? yarn_scale(r.factor, weight) / yarn_scale(r.factor, weight_all) : yarn_scale(r.factor);
     r.attention_factor = c.number("attention_factor", natural);
-  } else {
-    fail<UnsupportedError>("{}: 'rope_type' = \"{}\" is not supported, only default, linear, dynamic, yarn and llama3", c.where(), type);
   }
 }
 
