@@ -129,7 +129,7 @@ TEST(Candidates, dry_breakers_from_text) {
             (std::vector<Ids>{{1}, {2}, {3, 1}, {5, 6}, {7, 9, 8}, {10, 4}, {11, 9, 8}, {12}}));
   EXPECT_EQ(dry_breakers(default_dry_breakers(), pieces, encode), (std::vector<Ids>{{1}, {2}, {3}}));
   EXPECT_EQ(test::message_of<UsageError>([&] { dry_breakers(std::vector<std::string>{""}, pieces, encode); }),
-            "--dry-breakers: the text is empty, needed at least one character");
+            "--dry-sequence-breaker: the text is empty, needed at least one character");
 }
 
 TEST(Candidates, a_temperature_that_overflows_leaves_the_largest) {

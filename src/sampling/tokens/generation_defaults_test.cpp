@@ -260,7 +260,7 @@ TEST(Resolve, a_file_value_is_left_out_where_the_order_lacks_its_stage) {
   EXPECT_EQ(p.top_p, 1);
   EXPECT_EQ(resolve(read(chat), {.order = "temperature"}).top_k, 0);
   EXPECT_EQ(test::message_of<UsageError>([] { resolve({}, {.top_p = 0.5, .order = "top_k"}); }),
-            "--order: leaves out top_p, which is set; needed top_p in the order");
+            "--sampling-order: leaves out top_p, which is set; needed top_p in the order");
   EXPECT_EQ(test::message_of<UsageError>([] { resolve({}, {.temperature = -1}); }), "--temperature -1: needed a number, 0 or more");
 }
 

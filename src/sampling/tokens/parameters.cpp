@@ -50,9 +50,10 @@ std::vector<Stage> sampling_order(std::string_view text) {
     const size_t end = std::min(text.find(',', begin), text.size());
     const std::string_view name = text.substr(begin, end - begin);
     const auto at = std::find(names.begin(), names.end(), name);
-    if (at == names.end()) fail<UsageError>("--order: '{}' is no stage, needed hf, llama.cpp or some of {}", name, fmt::join(names, ","));
+    if (at == names.end())
+      fail<UsageError>("--sampling-order: '{}' is no stage, needed hf, llama.cpp or some of {}", name, fmt::join(names, ","));
     const auto stage = Stage(at - names.begin());
-    if (std::find(order.begin(), order.end(), stage) != order.end()) fail<UsageError>("--order: '{}' occurs twice", name);
+    if (std::find(order.begin(), order.end(), stage) != order.end()) fail<UsageError>("--sampling-order: '{}' occurs twice", name);
     order.push_back(stage);
     begin = end + 1;
   }
@@ -90,7 +91,7 @@ std::optional<ParameterProblem> problem_of(const SamplingParameters& p) {
   need(p.dry.base >= 1 && p.dry.base < infinity, "dry_base", p.dry.base, "a number, 1 or more");
   whole("dry_allowed_length", p.dry.allowed_length, 1, "1 or more");
   whole("dry_last_n", p.dry.last_n, -1, "-1 (all) or more");
-  for (const auto& breaker : p.dry.breakers) need(!breaker.empty(), "dry_breakers", "of no tokens", "at least one token");
+  for (const auto& breaker : p.dry.breakers) need(!breaker.empty(), "dry_sequence_breaker", "of no tokens", "at least one token");
   for (const auto& [tokens, bias] : p.sequence_bias) {
     const bool ids = !tokens.empty() && std::all_of(tokens.begin(), tokens.end(), [](int32_t t) { return t >= 0; });
     need(ids, "logit_bias", shown(tokens), "token ids, 0 or more");
@@ -111,7 +112,7 @@ void check(const SamplingParameters& p) {
   if (const auto problem = problem_of(p)) fail<UsageError>("{} {}: needed {}", flag(problem->name), problem->value, problem->needed);
   for (size_t i = 0; i < names.size(); ++i)
     if (is_set(p, Stage(i)) && std::find(p.order.begin(), p.order.end(), Stage(i)) == p.order.end())
-      fail<UsageError>("--order: leaves out {}, which is set; needed {} in the order", names[i], names[i]);
+      fail<UsageError>("--sampling-order: leaves out {}, which is set; needed {} in the order", names[i], names[i]);
 }
 
 }  // namespace hearth::sampling

@@ -59,7 +59,7 @@ TEST(SamplingParameters, each_range_is_checked_by_name) {
       {[](P& p) {
          p.dry.breakers = {{1}, {}};
        },
-       "--dry-breakers of no tokens: needed at least one token"},
+       "--dry-sequence-breaker of no tokens: needed at least one token"},
       {[](P& p) {
          p.sequence_bias = {{{1, -5}, 1}};
        },
@@ -112,8 +112,8 @@ TEST(SamplingParameters, orders) {
   const std::string stages = "penalties,dry,temperature,top_n_sigma,top_k,top_p,min_p,typical_p,epsilon_cutoff,eta_cutoff,xtc";
   for (const std::string name : {"topk", ""})
     EXPECT_EQ(test::message_of<UsageError>([&] { sampling_order("top_p," + name); }),
-              "--order: '" + name + "' is no stage, needed hf, llama.cpp or some of " + stages);
-  EXPECT_EQ(test::message_of<UsageError>([] { sampling_order("top_p,xtc,top_p"); }), "--order: 'top_p' occurs twice");
+              "--sampling-order: '" + name + "' is no stage, needed hf, llama.cpp or some of " + stages);
+  EXPECT_EQ(test::message_of<UsageError>([] { sampling_order("top_p,xtc,top_p"); }), "--sampling-order: 'top_p' occurs twice");
 }
 
 TEST(SamplingParameters, a_stage_that_is_set_must_be_in_the_order) {
@@ -140,7 +140,7 @@ TEST(SamplingParameters, a_stage_that_is_set_must_be_in_the_order) {
         p.order = sampling_order(order);
       });
     };
-    EXPECT_EQ(with(others), "--order: leaves out " + name + ", which is set; needed " + name + " in the order");
+    EXPECT_EQ(with(others), "--sampling-order: leaves out " + name + ", which is set; needed " + name + " in the order");
     EXPECT_EQ(with(name), "");
   }
   EXPECT_EQ(complaint([](P& p) { p = {.temperature = 0, .order = sampling_order("top_k")}; }), "");
