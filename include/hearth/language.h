@@ -1,7 +1,7 @@
 // Language models: text, token ids and log-probabilities from open-weight checkpoints.
 //
 //   hearth::LanguageModel model = hearth::LanguageModel::open("Llama-3.2-1B");
-//   hearth::Completion made = model.complete({.prompt = "The lighthouse", .on_text = [](std::string_view t) { std::cout << t; }});
+//   hearth::Completion made = model.complete({.prompt = "The lighthouse", .on_text = [](std::string_view t) { story += t; }});
 //
 // Everything throws hearth::Error on failure, as in hearth/hearth.h.
 #pragma once

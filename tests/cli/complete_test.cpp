@@ -1,0 +1,389 @@
+// hearth complete with the demo language model.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/process.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "hearth/language.h"
+
+namespace hearth::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using Arguments = std::vector<std::string>;
+
+const std::string demo = std::string(HEARTH_SOURCE_DIR) + "/assets/demo-language-model";
+const std::string story = "The lighthouse stood";
+
+const Json& golden() {
+  static const Json all = load_json(HEARTH_SOURCE_DIR "/tests/e2e/language_golden/complete.json");
+  return all;
+}
+
+std::string bytes_of_hex(const std::string& hex) {
+  std::string bytes;
+  for (size_t i = 0; i < hex.size(); i += 2) bytes += char(std::stoi(hex.substr(i, 2), nullptr, 16));
+  return bytes;
+}
+
+std::vector<std::string> keys_of(const Json& json) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : json.items()) keys.push_back(key);
+  return keys;
+}
+
+// What a failed run says behind the lines that tell how far it came.
+std::string last_line(const Ended& run, int code) {
+  EXPECT_EQ(run.code, code) << run.err;
+  EXPECT_EQ(run.out, "");
+  const std::string line = run.err.substr(run.err.rfind('\n', run.err.size() - 2) + 1);
+  EXPECT_EQ(line.rfind("hearth: ", 0), 0u) << run.err;
+  return line;
+}
+
+class CompleteTest : public CommandTest {
+ protected:
+  // The demo model, 12 tokens, the most probable ones, unless `more` says otherwise.
+  Ended go_on(const Arguments& more, const std::function<void()>& prepare = {}) const {
+    Arguments arguments = {"complete"};
+    const auto has = [&](const char* flag) { return std::find(more.begin(), more.end(), flag) != more.end(); };
+    if (!has("--prompt") && !has("-p") && !has("--prompt-file") && !has("--prompt-ids") && !prepare)
+      arguments.insert(arguments.end(), {"--prompt", story});
+    const Arguments ours[] = {{"--model", demo}, {"--max-tokens", "12"}, {"--temperature", "0"}, {"--threads", "1"}};
+    for (const Arguments& flag : ours)
+      if (!has(flag[0].c_str())) arguments.insert(arguments.end(), flag.begin(), flag.end());
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments, prepare);
+  }
+  Json json(Arguments more, const std::function<void()>& prepare = {}) const {
+    more.push_back("--json");
+    const Ended r = go_on(more, prepare);
+    EXPECT_EQ(r.code, 0) << r.err;
+    if (r.code != 0) return {};
+    EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 1) << r.out;
+    return Json::parse(r.out);
+  }
+  // The same without what differs from run to run.
+  Json answer(const Arguments& more, const std::function<void()>& prepare = {}) const {
+    Json all = json(more, prepare);
+    all.erase("timings");
+    all.erase("seed");
+    return all;
+  }
+  // For go_on: the file as standard input.
+  std::function<void()> input(const std::string& file) const {
+    return [path = (folder / file).string()] { ::dup2(::open(path.c_str(), O_RDONLY), STDIN_FILENO); };
+  }
+  void write(const std::string& file, const std::string& bytes) const { std::ofstream(folder / file, std::ios::binary) << bytes; }
+};
+
+TEST_F(CompleteTest, text_goes_to_standard_output) {
+  const Json& c = golden().at("greedy").at("story");
+  const Ended r = go_on({"--max-tokens", "256", "--ignore-end"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, c.at("text").get<std::string>() + "\n");
+  const Ended ended = go_on({"--max-tokens", "256"});
+  EXPECT_EQ(ended.out, c.at("ended").at("text").get<std::string>() + "\n");
+  EXPECT_EQ(files(), Arguments{});
+}
+
+TEST_F(CompleteTest, without_a_model_the_demo_model_answers_and_says_so) {
+  const Ended r = run({"complete", "-p", story, "--max-tokens", "12", "--temperature", "0"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, go_on({}).out);
+  EXPECT_EQ(r.err.rfind("hearth: without --model the demo model answers, a toy", 0), 0u) << r.err;
+  EXPECT_EQ(go_on({}).err.find("demo model"), std::string::npos);
+}
+
+TEST_F(CompleteTest, json_has_the_keys_that_were_asked_for) {
+  const Json& c = golden().at("greedy").at("story");
+  const Arguments plain = {"finish_reason", "prompt_tokens", "seed", "text", "timings", "tokens", "warnings"};
+  const Json bare = json({});
+  EXPECT_EQ(keys_of(bare), plain);
+  EXPECT_EQ(bare["prompt_tokens"], c.at("prompt_tokens"));
+  EXPECT_EQ(bare["tokens"], Json(std::vector<int>(c.at("tokens").begin(), c.at("tokens").begin() + 12)));
+  EXPECT_EQ(c.at("text").get<std::string>().find(bare["text"].get<std::string>()), 0u);
+  EXPECT_EQ(bare["finish_reason"], "length");
+  EXPECT_EQ(bare["warnings"], Json::array());
+  for (const auto& [name, value] : bare["timings"].items()) {
+    EXPECT_TRUE(value.is_number()) << name;
+    EXPECT_GE(value, 0) << name;
+  }
+  EXPECT_GT(bare["timings"]["decode_tokens_per_second"], 0);
+
+  const Json scored = json({"--logprobs", "2"});
+  Arguments more = plain;
+  more.insert(std::find(more.begin(), more.end(), "prompt_tokens"), "logprobs");
+  EXPECT_EQ(keys_of(scored), more);
+  ASSERT_EQ(scored["logprobs"].size(), 12u);
+  for (size_t i = 0; i < 12; ++i) {
+    const Json& made = scored["logprobs"][i];
+    EXPECT_EQ(keys_of(made), (Arguments{"logprob", "token", "top"}));
+    EXPECT_EQ(made["token"], scored["tokens"][i]);
+    EXPECT_NEAR(made["logprob"], c.at("logprobs")[i].at("logprob"), 1e-4);
+    ASSERT_EQ(made["top"].size(), 2u);
+    EXPECT_EQ(made["top"][0], Json({made["token"], made["logprob"]}));
+    EXPECT_EQ(made["top"][1][0], c.at("logprobs")[i].at("top")[1][0]);
+  }
+  EXPECT_EQ(json({"--logprobs", "0"})["logprobs"][0]["top"], Json::array());
+
+  const Json prompt = json({"--prompt-logprobs", "--max-tokens", "0"});
+  Arguments with_prompt = plain;
+  with_prompt.insert(std::find(with_prompt.begin(), with_prompt.end(), "prompt_tokens"), "prompt_logprobs");
+  EXPECT_EQ(keys_of(prompt), with_prompt);
+  EXPECT_EQ(prompt["tokens"], Json::array());
+  EXPECT_EQ(prompt["text"], "");
+  ASSERT_EQ(prompt["prompt_logprobs"].size(), prompt["prompt_tokens"].size());
+  EXPECT_TRUE(prompt["prompt_logprobs"][0].is_null());
+  for (size_t i = 1; i < prompt["prompt_logprobs"].size(); ++i)
+    EXPECT_NEAR(prompt["prompt_logprobs"][i], c.at("prompt_logprobs")[i], 1e-4) << i;
+}
+
+// A prompt in any of four ways, byte for byte.
+TEST_F(CompleteTest, prompts_from_everywhere) {
+  for (const Json& c : golden().at("texts")) {
+    const std::string bytes = bytes_of_hex(c.at("bytes"));
+    write("prompt.txt", bytes);
+    const Json from_file = answer({"--prompt-file", "prompt.txt", "--ignore-end", "--max-tokens", "16"});
+    EXPECT_EQ(from_file["prompt_tokens"], c.at("prompt_tokens")) << c.at("name");
+    EXPECT_EQ(from_file["tokens"], c.at("tokens")) << c.at("name");
+    EXPECT_EQ(from_file["text"], c.at("text")) << c.at("name");
+    EXPECT_EQ(answer({"--ignore-end", "--max-tokens", "16"}, input("prompt.txt")), from_file) << c.at("name");
+    EXPECT_EQ(answer({"--prompt-ids", fmt::format("{}", fmt::join(c.at("prompt_tokens").get<std::vector<int>>(), ",")), "--ignore-end",
+                      "--max-tokens", "16"}),
+              from_file)
+        << c.at("name");
+    if (bytes.find('\0') == bytes.npos) {  // which no argument holds
+      EXPECT_EQ(answer({"--prompt", bytes, "--ignore-end", "--max-tokens", "16"}), from_file) << c.at("name");
+    }
+    EXPECT_EQ(answer({"--prompt-file", "prompt.txt", "--no-special", "--max-tokens", "0"})["prompt_tokens"], c.at("plain_tokens"));
+  }
+}
+
+TEST_F(CompleteTest, a_long_prompt_in_ids) {
+  const Json& c = golden().at("long");
+  const std::string ids = fmt::format("{}", fmt::join(c.at("prompt_tokens").get<std::vector<int>>(), ","));
+  const Json made = json({"--prompt-ids", ids, "--max-tokens", "64", "--ignore-end"});
+  EXPECT_EQ(made["tokens"], c.at("tokens"));
+  EXPECT_EQ(made["text"], c.at("text"));
+}
+
+TEST_F(CompleteTest, mistakes_are_one_line) {
+  const auto told = [&](const Arguments& arguments, int code, const Arguments& parts) {
+    const Ended r = go_on(arguments);
+    const std::string error = last_line(r, code);
+    size_t at = 0;
+    for (const std::string& part : parts) {
+      at = error.find(part, at);
+      ASSERT_NE(at, std::string::npos) << "no '" << part << "' in: " << r.err << fmt::format("{}", fmt::join(arguments, " ")).substr(0, 99);
+    }
+  };
+  const size_t tokens = golden().at("greedy").at("story").at("prompt_tokens").size();
+  told({"--model", "nowhere"}, 1, {"nowhere", "no such file or folder"});
+  told({"--model", std::string(HEARTH_SOURCE_DIR) + "/assets/demo-model"}, 1, {"config.json"});
+  told({"--context", "2"}, 2, {fmt::format("{} tokens", tokens), "context of 2"});
+  told({"--temperature", "-1"}, 2, {"temperature", "-1"});
+  told({"--temperature", "warm"}, 2, {"--temperature", "'warm'"});
+  told({"--max-tokens", "-1"}, 2, {"-1"});
+  told({"--threads", "0"}, 2, {"--threads", "0"});
+  told({"--prompt-ids", "1,512"}, 2, {"512", "vocabulary of 512"});
+  told({"--prompt-ids", "1,x"}, 2, {"--prompt-ids", "x"});
+  told({"--prompt-ids", ""}, 2, {"no token"});
+  told({"--prompt", "", "--no-special"}, 2, {"no token"});
+  told({"--prompt", "a", "--prompt-ids", "1"}, 2, {"exclude each other"});
+  told({"--prompt-file", "none.txt"}, 1, {"none.txt"});
+  told({"--prompt-file", "."}, 1, {"."});
+  told({"--logprobs", "2"}, 2, {"--json"});
+  told({"--prompt-logprobs"}, 2, {"--json"});
+  told({"--logprobs", "-1", "--json"}, 2, {"--logprobs", "-1"});
+  told({"--stop", ""}, 2, {"stop"});
+  told({"--cache-type", "q4_0"}, 2, {"--cache-type", "q4_0"});
+  told({"--logit-bias", "5"}, 2, {"--logit-bias", "'5'"});
+  told({"--logit-bias", "600:1"}, 2, {"600"});
+  told({"--sampling-order", "top_k,top_k"}, 2, {"--sampling-order", "top_k"});
+  told({"--dry-multiplier", "1", "--dry-sequence-breaker", ""}, 2, {"--dry-sequence-breaker", "empty"});
+  told({"--mirostat", "1"}, 2, {"mirostat", "1"});
+  told({"--prompt", std::string(100000, 'a')}, 2, {"the prompt has ", " tokens, more than the context of 1024"});
+  write("line.txt", std::string(1 << 20, 'x'));
+  told({"--prompt-file", "line.txt"}, 2, {"the prompt has ", " tokens, more than the context of 1024"});
+}
+
+TEST_F(CompleteTest, a_broken_model_is_one_line) {
+  const auto told = [&](const std::function<void()>& damage, const Arguments& parts) {
+    fs::remove_all(folder / "model");
+    fs::copy(demo, folder / "model", fs::copy_options::recursive);
+    for (const auto& entry : fs::directory_iterator(folder / "model"))
+      fs::permissions(entry, fs::perms::owner_write, fs::perm_options::add);
+    damage();
+    const Ended r = go_on({"--model", "model"});
+    const std::string error = last_line(r, 1);
+    for (const std::string& part : parts) EXPECT_NE(error.find(part), std::string::npos) << "no '" << part << "' in: " << r.err;
+  };
+  const auto config = [&](const std::string& key, const Json& value) {
+    Json all = load_json(folder / "model/config.json");
+    all[key] = value;
+    write("model/config.json", all.dump());
+  };
+  const fs::path weights = folder / "model/model.safetensors";
+  told([&] { fs::resize_file(weights, fs::file_size(weights) / 2); }, {"model.safetensors"});
+  told([&] { fs::remove(folder / "model/tokenizer.json"); }, {"tokenizer.json"});
+  told([&] { config("model_type", "lama"); }, {"lama"});
+  told([&] { config("rope_scaling", {{"rope_type", "spiral"}}); }, {"spiral"});
+  told([&] { config("num_hidden_layers", 2); }, {"model.layers.2."});
+  told([&] { write("model/tokenizer.json", "{"); }, {"tokenizer.json"});
+}
+
+// A run of its own gives what a run after another gives.
+TEST_F(CompleteTest, a_process_of_its_own_changes_nothing) {
+  LanguageModel model = LanguageModel::open(demo, {.threads = 1});
+  for (const std::string prompt : {"The lighthouse stood", "The sea", "The lighthouse stood on"}) {
+    const Completion made = model.complete({.prompt = prompt, .max_tokens = 12, .sampling = {.seed = 3}, .logprobs = 1});
+    const Json alone = json({"--prompt", prompt, "--temperature", "0.6", "--seed", "3", "--logprobs", "1"});
+    EXPECT_EQ(alone["tokens"], Json(made.tokens)) << prompt;
+    for (size_t i = 0; i < made.logprobs.size(); ++i) EXPECT_EQ(alone["logprobs"][i]["logprob"].get<float>(), made.logprobs[i].logprob);
+  }
+  EXPECT_EQ(answer({"--logprobs", "3", "--threads", "1"}), answer({"--logprobs", "3", "--threads", "3"}));
+}
+
+TEST_F(CompleteTest, an_interrupted_run_ends_with_130) {
+  // More positions than are done before the signal comes.
+  fs::copy(demo, folder / "model", fs::copy_options::recursive);
+  Json config = load_json(folder / "model/config.json");
+  config["max_position_embeddings"] = 100000;
+  fs::permissions(folder / "model/config.json", fs::perms::owner_write, fs::perm_options::add);
+  write("model/config.json", config.dump());
+  Process process(folder, {"complete", "-m", "model", "-p", story, "--max-tokens", "90000", "--ignore-end", "--threads", "1"});
+  for (int i = 0; i < 6000 && process.out().empty(); ++i) ::usleep(10000);
+  ASSERT_NE(process.out(), "");
+  process.send(SIGINT);
+  const Ended r = process.wait();
+  EXPECT_EQ(r.code, 130);
+  EXPECT_EQ(r.signal, 0);
+}
+
+// Every flag that the help names has an entry here that shows what it does; a new flag without one fails.
+TEST_F(CompleteTest, every_flag_has_an_effect) {
+  // Drawn, so that what shapes the draw shows.
+  const auto drawn = [&](Arguments more) {
+    const Arguments ours[] = {{"--temperature", "1.5"}, {"--top-p", "1"}, {"--seed", "7"}, {"--max-tokens", "60"}};
+    for (const Arguments& flag : ours)
+      if (std::find(more.begin(), more.end(), flag[0]) == more.end()) more.insert(more.end(), flag.begin(), flag.end());
+    more.push_back("--ignore-end");
+    return json(more)["tokens"];
+  };
+  const Json plain = answer({}), draw = drawn({});
+  const auto changes = [&](const Arguments& more) { return answer(more) != plain; };
+  const auto changes_draw = [&](const Arguments& more) { return drawn(more) != draw; };
+  const auto greedy = [&](const Arguments& more) {  // what penalties change shows in a long answer
+    Arguments all = {"--max-tokens", "250", "--ignore-end"};
+    all.insert(all.end(), more.begin(), more.end());
+    return json(all)["tokens"];
+  };
+  write("prompt.txt", "The sea");
+
+  std::map<std::string, std::function<bool()>> effects;
+  effects["--prompt"] = [&] { return changes({"--prompt", "The sea"}); };
+  effects["--prompt-file"] = [&] { return answer({"--prompt-file", "prompt.txt"}) == answer({"--prompt", "The sea"}); };
+  effects["--prompt-ids"] = [&] { return json({"--prompt-ids", "3,4"})["prompt_tokens"] == Json({3, 4}); };
+  effects["--no-special"] = [&] { return json({"--no-special"})["prompt_tokens"].size() + 1 == plain["prompt_tokens"].size(); };
+  effects["--model"] = [&] { return go_on({"--model", "nowhere"}).code == 1; };
+  effects["--variant"] = [&] { return go_on({"--variant", "fp16"}).code == 1; };
+  effects["--device"] = [&] {  // sums of f64 instead of f32
+    return answer({"--device", "reference", "--logprobs", "0"}) != answer({"--logprobs", "0"});
+  };
+  effects["--threads"] = [&] { return answer({"--threads", "2"}) == plain && go_on({"--threads", "0"}).code == 2; };
+  effects["--pin-threads"] = [&] { return answer({"--pin-threads"}) == plain && go_on({"--pin-threads", "--threads", "1000"}).code == 2; };
+  effects["--precision"] = [&] { return answer({"--precision", "bf16", "--logprobs", "0"}) != answer({"--logprobs", "0"}); };
+  effects["--cache-type"] = [&] { return answer({"--cache-type", "bf16", "--logprobs", "0"}) != answer({"--logprobs", "0"}); };
+  effects["--max-tokens"] = [&] { return json({"--max-tokens", "5"})["tokens"].size() == 5; };
+  effects["--context"] = [&] { return json({"--context", std::to_string(plain["prompt_tokens"].size() + 4)})["tokens"].size() == 4; };
+  effects["--temperature"] = [&] { return changes_draw({"--temperature", "0"}); };
+  effects["--top-k"] = [&] { return drawn({"--top-k", "1"}) == drawn({"--temperature", "0"}); };
+  effects["--top-p"] = [&] { return changes_draw({"--top-p", "0.5"}); };
+  effects["--min-p"] = [&] { return drawn({"--min-p", "1"}) == drawn({"--temperature", "0"}); };
+  effects["--typical-p"] = [&] { return changes_draw({"--typical-p", "0.2"}); };
+  effects["--top-n-sigma"] = [&] { return changes_draw({"--top-n-sigma", "0.01"}); };
+  effects["--xtc-probability"] = [&] { return changes_draw({"--xtc-probability", "1"}); };
+  effects["--xtc-threshold"] = [&] {
+    return drawn({"--xtc-probability", "1", "--xtc-threshold", "0.01"}) != drawn({"--xtc-probability", "1"});
+  };
+  effects["--dry-multiplier"] = [&] { return greedy({"--dry-multiplier", "5"}) != greedy({}); };
+  effects["--dry-base"] = [&] {
+    return greedy({"--dry-multiplier", "0.3", "--dry-base", "4"}) != greedy({"--dry-multiplier", "0.3", "--dry-base", "1"});
+  };
+  effects["--dry-allowed-length"] = [&] {
+    return greedy({"--dry-multiplier", "5", "--dry-allowed-length", "9"}) != greedy({"--dry-multiplier", "5"});
+  };
+  effects["--dry-last-n"] = [&] { return greedy({"--dry-multiplier", "5", "--dry-last-n", "1"}) == greedy({}); };
+  effects["--dry-sequence-breaker"] = [&] {
+    Arguments more = {"--dry-multiplier", "5"};
+    for (const char* text : {"e", "a", "o", "t", " "}) more.insert(more.end(), {"--dry-sequence-breaker", text});
+    return greedy(more) != greedy({"--dry-multiplier", "5"});
+  };
+  effects["--mirostat"] = [&] { return changes_draw({"--mirostat", "2", "--mirostat-tau", "0.5"}); };
+  effects["--mirostat-tau"] = [&] { return drawn({"--mirostat", "2", "--mirostat-tau", "0.1"}) != drawn({"--mirostat", "2"}); };
+  effects["--mirostat-eta"] = [&] {
+    return drawn({"--mirostat", "2", "--mirostat-tau", "0.5", "--mirostat-eta", "1"}) !=
+           drawn({"--mirostat", "2", "--mirostat-tau", "0.5"});
+  };
+  effects["--repetition-penalty"] = [&] {
+    return Json(std::vector<int>(golden().at("greedy").at("story").at("penalised").at("tokens"))) ==
+           json({"--repetition-penalty", "1.3", "--max-tokens", "64", "--ignore-end"})["tokens"];
+  };
+  effects["--presence-penalty"] = [&] { return greedy({"--presence-penalty", "5"}) != greedy({}); };
+  effects["--frequency-penalty"] = [&] { return greedy({"--frequency-penalty", "2"}) != greedy({}); };
+  effects["--repeat-last-n"] = [&] { return greedy({"--presence-penalty", "5", "--repeat-last-n", "0"}) == greedy({}); };
+  effects["--logit-bias"] = [&] {
+    const std::string first = plain["tokens"][0].dump();
+    return json({"--logit-bias", first + ":-inf"})["tokens"][0] != plain["tokens"][0] &&
+           json({"--logit-bias", "5:1000,6:100"})["tokens"] == Json(std::vector<int>(12, 5));
+  };
+  effects["--sampling-order"] = [&] { return changes_draw({"--sampling-order", "llama.cpp"}); };
+  effects["--seed"] = [&] { return changes_draw({"--seed", "8"}) && json({"--seed", "8"})["seed"] == 8; };
+  effects["--stop"] = [&] {
+    const std::string text = plain["text"], stop = text.substr(8, 3), other = text.substr(4, 2);
+    return json({"--stop", stop})["text"] == text.substr(0, text.find(stop)) &&
+           json({"--stop", stop, "--stop", other})["text"] == text.substr(0, text.find(other)) &&
+           json({"--stop", stop})["finish_reason"] == "stop";
+  };
+  effects["--stop-ids"] = [&] {
+    const Json made = json({"--stop-ids", "0," + plain["tokens"][4].dump()});
+    return made["finish_reason"] == "stop" && made["tokens"].back() == plain["tokens"][4];
+  };
+  effects["--ignore-end"] = [&] {
+    return json({"--max-tokens", "256"})["tokens"].size() < 256 && json({"--max-tokens", "256", "--ignore-end"})["tokens"].size() == 256;
+  };
+  effects["--logprobs"] = [&] { return json({"--logprobs", "3"})["logprobs"][0]["top"].size() == 3; };
+  effects["--prompt-logprobs"] = [&] { return json({"--prompt-logprobs"}).contains("prompt_logprobs"); };
+  effects["--json"] = [&] { return go_on({"--json"}).out[0] == '{' && go_on({}).out[0] != '{'; };
+  effects["--help"] = [&] { return run({"complete", "--help"}).code == 0; };
+
+  std::set<std::string> in_help, tested;
+  const std::string help = run({"complete", "--help"}).out;
+  for (size_t line = help.find("Options:"); line != help.npos && line < help.size(); line = help.find('\n', line)) {
+    ++line;
+    if (help.compare(line, 3, "  -") != 0) continue;
+    const std::string names = help.substr(line, help.find(' ', line + 2) - line);
+    for (size_t at = names.find("--"); at != names.npos; at = names.find("--", at + 2))
+      in_help.insert(names.substr(at, names.find(',', at) - at));
+  }
+  for (const auto& [flag, effect] : effects) {
+    tested.insert(flag);
+    EXPECT_TRUE(effect()) << flag;
+  }
+  EXPECT_EQ(in_help, tested);
+}
+
+}  // namespace
+}  // namespace hearth::test
