@@ -212,11 +212,16 @@ TEST(TokenSampler, windows_and_who_is_counted) {
   EXPECT_EQ(scores({.frequency_penalty = 0.25}), (Scores{1, 1, 0.5, 0.75, 1, 1}));
   EXPECT_EQ(scores({.frequency_penalty = 0.25, .repeat_last_n = 2}), (Scores{1, 1, 0.75, 0.75, 1, 1}));
   EXPECT_EQ(scores({.repetition_penalty = 2, .presence_penalty = -0.5, .frequency_penalty = 0.25}), (Scores{0.5, 0.5, 0.5, 0.75, 1, 1}));
-  TokenSampler sampler({.repetition_penalty = 2});
+}
+
+TEST(TokenSampler, start_forgets_what_was_before) {
+  TokenSampler sampler({.repetition_penalty = 2, .presence_penalty = 0.25, .no_repeat_ngram_size = 2});
   sampler.start(Ids{4});
-  sampler.push(5);
-  sampler.start(Ids{0});  // forgets
-  EXPECT_EQ(sampler.candidates(logits).score, (Scores{0.5, 1, 1, 1, 1, 1}));
+  for (const int32_t token : {5, 0, 3}) sampler.push(token);
+  sampler.start(Ids{0});
+  EXPECT_EQ(sampler.history().tokens, (Ids{0}));
+  EXPECT_EQ(sampler.history().answered(), 0);
+  EXPECT_EQ(sampler.candidates(std::vector<float>(6, 1.0f)).score, (std::vector<float>{0.5, 1, 1, 1, 1, 1}));
 }
 
 TEST(TokenSampler, the_order_matters) {
