@@ -99,13 +99,9 @@ void run(std::map<std::string, std::string> options) {
       for (const std::string& rows : list_of(options["--rows"])) {
         const int64_t M = std::atol(rows.c_str());
         const Tensor x = Tensor::filled(device, {1, M, K}, 0.5f);
-        const int64_t turns = M == 1 ? copies : 1;
         again();
-        const double seconds = best_seconds(device, rounds,
-                                            [&] {
-                                              for (int64_t i = 0; i < turns; ++i) ops::linear(x, w[size_t(i)]);
-                                            }) /
-                               double(turns);
+        size_t turn = 0;
+        const double seconds = best_seconds(device, M == 1 ? rounds * int(copies) : rounds, [&] { ops::linear(x, w[turn++ % w.size()]); });
         const double gbs = double(bytes_of(dtype, N * K)) * 1e-9 / seconds, gflops = 2e-9 * double(M * N * K) / seconds;
         fmt::print("{:8} {:6} K {:5} N {:6} M {:4}  {:8.3f} ms  {:6.1f} GB/s {:5.2f} of {:.1f}   {:7.1f} GFLOP/s {:5.2f} of {:.0f}\n",
                    device.features(), type, K, N, M, seconds * 1e3, gbs, gbs / top.read_gbs, top.read_gbs, gflops,

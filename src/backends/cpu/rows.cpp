@@ -52,14 +52,13 @@ void CpuBackend::linear_rows(const Tensor& x, const RowsWeight& w, const Tensor&
   const int64_t M = x.size(0) * x.size(1), N = w.rows.size(0), K = w.rows.size(1), panel = kernels_.panel, threads = pool_.size();
   const DType dtype = w.rows.dtype();
   const TileStore store(kernels_, N, false, bias, e, x.size(1), y);
-  const auto row_at = [&](int64_t n, int64_t k) { return w.rows.raw() + bytes_of(dtype, n * K + k); };
+  const int64_t row_bytes = int64_t(bytes_of(dtype, K));
 
   if (M == 1) {
-    const int64_t row_bytes = std::max<int64_t>(1, int64_t(bytes_of(dtype, K)));
     const int64_t rows = std::clamp<int64_t>(std::min(stream / row_bytes, N / (4 * threads)) / panel, 1, 64) * panel;
     pool_.for_ranges(N, rows, [&](int64_t begin, int64_t end) {
       float* sums = thread_scratch(size_t(rows));
-      kernels_.row_dots(w.type, x.data<float>(), row_at(begin, 0), end - begin, K, sums);
+      kernels_.row_dots(w.type, x.data<float>(), w.rows.raw() + begin * row_bytes, end - begin, K, sums);
       for (int64_t n = begin; n < end; n += panel) store.store(sums + n - begin, 0, 1, n / panel);
     });
     return;
@@ -89,34 +88,38 @@ void CpuBackend::linear_rows(const Tensor& x, const RowsWeight& w, const Tensor&
 
     for (int64_t k0 = 0; k0 < K; k0 += chunk) {
       const int64_t count = std::min(chunk, K - k0), steps = left.steps(k0);
+      const int64_t count_bytes = int64_t(bytes_of(dtype, count));
+      const std::byte* const column = w.rows.raw() + bytes_of(dtype, k0);
       for (int64_t j = 0; j < widths; ++j) {
         const int64_t first = n0 + j * width, some = std::min(width, n1 - first);
         for (int64_t c = 0; c < width; ++c) {
           float* to = right + c * stride;
-          if (c < some) kernels_.widen_row(w.type, row_at(first + c, k0), count, to);
+          if (c < some) kernels_.widen_row(w.type, column + (first + c) * row_bytes, count, to);
           std::fill(to + (c < some ? count : 0), to + steps * kernels_.lanes, 0.0f);
         }
-        const int64_t next = std::min(first + width, N - 1), lines = parts(int64_t(bytes_of(dtype, count)), 64),
-                      share = parts(lines, tiles);
+        const int64_t next = first + width, ahead = std::min(width, N - next), share = parts(parts(count_bytes, 64), tiles) * 64;
         for (int64_t t = 0; t < tiles; ++t) {
-          for (int64_t c = 0; c < width && next + c < N; ++c)
-            for (int64_t line = t * share; line < std::min(lines, (t + 1) * share); ++line)
-              __builtin_prefetch(row_at(next + c, k0) + line * 64);
+          for (int64_t c = 0; c < ahead; ++c)
+            for (int64_t byte = t * share; byte < std::min(count_bytes, (t + 1) * share); byte += 64)
+              __builtin_prefetch(column + (next + c) * row_bytes + byte);
           kernels_.dot_tile(left.at(tiles_of_x, tile0 + t, k0), right, stride, steps, sums + (j * tiles + t) * most_dots, k0 > 0);
         }
       }
     }
 
     alignas(64) std::array<float, max_tile_rows * 32> acc;
-    for (int64_t n = n0; n < n1; n += panel)
-      for (int64_t r0 = 0; r0 < rows; r0 += kernels_.tile_rows) {
-        const int64_t count = std::min(kernels_.tile_rows, rows - r0);
-        for (int64_t column = n - n0; column < std::min(n - n0 + panel, n1 - n0); ++column) {
-          const float* from = sums + column / width * tiles * most_dots + column % width;
-          for (int64_t r = r0; r < r0 + count; ++r)
-            acc[size_t((r - r0) * panel + column - (n - n0))] = from[r / height * most_dots + r % height * width];
+    for (int64_t t = 0; t < tiles; ++t)
+      for (int64_t n = n0; n < n1; n += panel) {
+        const int64_t count = std::min(height, rows - t * height), end = std::min(n + panel, n1) - n0;
+        for (int64_t column = n - n0, run; column < end; column += run) {
+          const int64_t j = column / width, c = column % width;
+          run = std::min(width - c, end - column);
+          const float* from = sums + (j * tiles + t) * most_dots + c;
+          float* to = acc.data() + column - (n - n0);
+          for (int64_t r = 0; r < count; ++r)
+            for (int64_t next = 0; next < run; ++next) to[r * panel + next] = from[r * width + next];
         }
-        store.store(acc.data(), row0 + r0, count, n / panel);
+        store.store(acc.data(), row0 + t * height, count, n / panel);
       }
   });
 }
