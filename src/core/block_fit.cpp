@@ -107,9 +107,16 @@ template <int run> ScaleAndOffset best_offset(const float* x, const Weights<run>
   return best;
 }
 
+// What no binary16 scale reaches, and what squares must not be made of.
+bool too_large(const float* x) {
+  return std::any_of(x, x + 256, [](float v) { return std::abs(v) > 1e10f; });
+}
+constexpr uint16_t infinite = 0x7c00;
+
 }  // namespace
 
 template <int run> ScaledFit<run> fit_scaled(const float* x, int most, int most_scale) {
+  if (too_large(x)) return {.d = infinite};
   constexpr int runs = 256 / run;
   std::array<float, runs> wanted;
   std::array<Weights<run>, runs> w;
@@ -137,6 +144,7 @@ template <int run> ScaledFit<run> fit_scaled(const float* x, int most, int most_
 }
 
 template <int run> OffsetFit<run> fit_offset(const float* x, int most, int most_scale) {
+  if (too_large(x)) return {.d = infinite};
   constexpr int runs = 256 / run;
   std::array<ScaleAndOffset, runs> wanted;
   std::array<Weights<run>, runs> w;

@@ -21,7 +21,7 @@ float extreme(const float* x) {  // the first of the largest magnitude, with its
   return *std::max_element(x, x + 32, [](float a, float b) { return std::abs(a) < std::abs(b); });
 }
 
-int truncated(float x, int most) { return std::clamp(int(x), 0, most); }
+int truncated(float x, int most) { return x >= float(most) ? most : x > 0 ? int(x) : 0; }
 
 void encode(const float* x, Q40& b) {
   const float d = extreme(x) / -8, by = inverse(d);

@@ -272,6 +272,19 @@ TEST(blocks, what_can_be_represented_is_kept) {
   }
 }
 
+TEST(blocks, what_is_too_large_for_a_scale_is_no_number) {
+  for (const Type& type : types) {
+    if (type.dtype == DType::iq4_nl || type.dtype == DType::iq4_xs || type.dtype == DType::mxfp4) continue;
+    for (float large : {1e9f, 1e20f, 3e38f, -3e38f}) {
+      std::vector<float> x(512);
+      x[300] = large;
+      const std::vector<std::byte> y = encoded(type.dtype, x);
+      EXPECT_GT(non_finite_in_blocks(type.dtype, y.data(), 512), 0) << name_of(type.dtype) << " " << large;
+      EXPECT_EQ(non_finite_in_blocks(type.dtype, y.data(), 256), 0) << name_of(type.dtype) << " " << large;
+    }
+  }
+}
+
 TEST(blocks, a_type_without_blocks_is_refused) {
   float y[32];
   const std::byte x[34]{};

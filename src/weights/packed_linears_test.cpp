@@ -62,6 +62,17 @@ TEST_F(PackedLinearsTest, a_type_that_would_lose_something_is_not_taken) {
   EXPECT_EQ(w.dtype(), DType::q5_0);
   EXPECT_EQ(w.to_vector(), expected("gptq"));
 
+  for (const int32_t zeros : {0x77757777, 0x77797777}) {  // one zero point of 6 or 10 among those of 8
+    const auto symmetric = SafetensorsFile::open(golden("gptq_symmetric"));
+    std::map<std::string, Tensor> changed;
+    for (const auto& [name, info] : symmetric->list()) changed[name] = symmetric->read(name, {}, *device);
+    changed["layer.qzeros"] =
+        Tensor::from(*device, {3, 2}, std::vector<int32_t>{0x77777777, 0x77777777, 0x77777777, zeros, 0x77777777, 0x77777777});
+    write_safetensors(folder / "z.safetensors", changed);
+    const auto source = unpacked(SafetensorsFile::open(folder / "z.safetensors"), {.group = 32, .symmetric = true});
+    EXPECT_EQ(source->read("layer.weight", {}, *device).dtype(), DType::q5_0);
+  }
+
   const auto file = SafetensorsFile::open(golden("gptq"));
   std::map<std::string, Tensor> tensors;
   for (const auto& [name, info] : file->list()) tensors[name] = file->read(name, {}, *device);
