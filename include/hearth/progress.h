@@ -8,7 +8,8 @@
 namespace hearth {
 
 struct Progress {
-  std::string_view phase;  // "load" (bytes), "encode" (prompts), "sample" (steps), "decode" (images); "quantize" (parameters); bench: "write", "measure"
+  std::string_view
+      phase;  // "load" (bytes), "encode" (prompts), "sample" (steps), "decode" (images); "quantize" (parameters); bench: "write", "measure"
   int64_t done = 0, total = 0;
 };
 
