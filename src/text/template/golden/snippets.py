@@ -360,6 +360,11 @@ STATEMENTS = r"""
 {% macro f() %}[{{ caller }}]{% endmacro %}{{ f() }}
 {% macro f() %}{{ caller() }}{% endmacro %}{{ f() }}
 {% call n %}x{% endcall %}
+{% macro f(a, caller=none) %}{{ a }}{{ caller() if caller else "-" }}{% endmacro %}{{ f(1) }}{% call f(2) %}x{% endcall %}
+{% macro f() %}{{ caller() }}{% endmacro %}{{ f(caller=none) }}
+{% macro f() %}{{ caller is defined }}{% endmacro %}{{ f() }}{{ f(caller=none) }}{{ f(caller=1) }}
+{% set x = "outer" %}{% for x in list if x > 1 %}{{ x }}{% endfor %}{{ x }} {% for z in list if z > 9 %}{% endfor %}[{{ z }}]{% for z in list if z > 1 %}{% else %}{% endfor %}[{{ z }}]
+{{ "\x7f\x80"|tojson(true) }}
 {% set x = 1 %}{% macro f() %}{{ x }}{% endmacro %}{% set x = 2 %}{{ f() }}
 {% macro f() %}{% set inner = 5 %}{{ inner }}{% endmacro %}{{ f() }}{{ inner }}|
 {% macro f() %}  padded  {% endmacro %}[{{ f() | trim }}] {{ f()|length }}
