@@ -214,6 +214,12 @@ TEST(BadCompletion, nothing_is_lost) {
   loud.on_text = [](std::string_view) { throw std::runtime_error("the listener's own"); };
   EXPECT_THROW(model.complete(loud), std::runtime_error);
   EXPECT_EQ(model.complete(brief).tokens, before.tokens);
+  CompletionRequest halfway{.prompt_ids = std::vector<int32_t>(900, 5), .max_tokens = 1, .sampling = {.temperature = 0}, .logprobs = 0};
+  const float logprob = LanguageModel::open(demo_language_model()).complete(halfway).logprobs.at(0).logprob;
+  halfway.progress = [](const Progress&) { throw std::runtime_error("the listener's own"); };  // behind the first of two chunks
+  EXPECT_THROW(model.complete(halfway), std::runtime_error);
+  halfway.progress = {};
+  EXPECT_EQ(model.complete(halfway).logprobs.at(0).logprob, logprob);
 }
 
 }  // namespace

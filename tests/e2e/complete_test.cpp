@@ -135,6 +135,10 @@ TEST(Complete, end_tokens_of_config_json) {
     EXPECT_EQ(made.tokens, Ids(all.begin(), first + 1));
     EXPECT_EQ(made.finish_reason, "stop");
   }
+  LanguageCopy both;  // generation_config.json goes before it
+  both.edit_json("config.json", [&](Json& json) { json["eos_token_id"] = all[3]; });
+  EXPECT_EQ(LanguageModel::open(both.path()).complete({.prompt = c.at("prompt"), .max_tokens = 256, .sampling = greedy}).tokens,
+            ids_of(c.at("ended"), "tokens"));
   LanguageCopy copy;  // none at all
   fs::remove(copy / "generation_config.json");
   copy.edit_json("config.json", [&](Json& json) { json["eos_token_id"] = nullptr; });
@@ -253,6 +257,7 @@ TEST(Complete, runs_in_a_row_are_runs_alone) {
   for (const char* name : {"story", "once", "story", "chat"}) {
     CompletionRequest r = scored(cases.at(name));
     r.prompt_logprobs = false;
+    r.context = 512;  // room for all of them: what is kept is shortened, never begun anew
     requests.push_back(r);
   }
   requests.push_back(requests[0]);
