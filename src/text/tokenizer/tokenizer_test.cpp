@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "support/golden.h"
 #include "text/tokenizer/golden_strings_test.h"
+#include "text/tokenizer/models.h"
 #include "text/tokenizer/regex.h"
 #include "text/tokenizer/sentencepiece_model.h"
 #include "text/tokenizer/utf8.h"
@@ -24,6 +25,20 @@ using Json = nlohmann::json;
 using Ids = std::vector<int32_t>;
 
 fs::path golden(const char* shape) { return test::folder_of(__FILE__) / "golden" / shape; }
+
+// A folder of files, written and removed.
+class Folder {
+ public:
+  Folder() : path_(fs::temp_directory_path() / fmt::format("hearth-tokenizer-{}", getpid())) { fs::create_directories(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { fs::remove_all(path_); }
+  void write(const char* name, const std::string& text) const { write_file(path_ / name, text); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
 
 // Rows of ids as no text gives them, so that runs of bytes are broken everywhere.
 Ids random_ids(SplitMix& random, int64_t size) {
@@ -100,6 +115,35 @@ TEST(Tokenizer, WhatItKnowsOfItself) {
   EXPECT_EQ(both.pieces.front(), "<|begin_of_text|>");
 }
 
+// As tokenizers 0.22.2 answers.
+TEST(Tokenizer, UnknownCharactersOneByOneOrTogether) {
+  const auto ids_of = [](bool byte_fallback, bool fuse_unk, const char* text) {
+    Ids ids;
+    pipeline::make_byte_pairs({{"u", 0}, {"a", 1}, {"<0xC3>", 2}, {"<0xA9>", 3}}, {},
+                              {.unk_token = "u", .fuse_unk = fuse_unk, .byte_fallback = byte_fallback})
+        ->tokenize(text, ids);
+    return ids;
+  };
+  for (const bool bytes : {false, true}) {
+    EXPECT_EQ(ids_of(bytes, false, "xxa"), (Ids{0, 0, 1}));
+    EXPECT_EQ(ids_of(bytes, true, "xxa"), (Ids{0, 1}));
+    EXPECT_EQ(ids_of(true, bytes,
+                     "x\xc3\xa9"
+                     "a"),
+              (Ids{2, 3, 0, 1}));
+  }
+}
+
+TEST(Tokenizer, WhatIsPutBeforeTheBeginningIsTheBeginningToo) {
+  const std::string file = R"({"normalizer": {"type": "Prepend", "prepend": ">"}, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+    {"type": "Split", "pattern": {"String": ">"}, "behavior": "Isolated", "invert": false},
+    {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": true}]},
+    "model": {"type": "WordLevel", "unk_token": "[U]", "vocab": {"▁>": 0, "▁hi": 1, "hi": 2, ">": 3, "[U]": 4}}})";
+  const Folder folder;
+  folder.write("tokenizer.json", file);
+  EXPECT_EQ(Tokenizer::open(folder.path()).encode("hi"), (Ids{0, 1}));
+}
+
 double seconds_of(const std::function<void()>& f) {
   const auto start = std::chrono::steady_clock::now();
   f();
@@ -130,20 +174,6 @@ TEST(Regex, PatternsWithoutEndAreRefused) {
   const std::string spaces(1'000'000, ' ');
   EXPECT_EQ(pipeline::Regex("\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+").find_all(spaces + "x").size(), 2u);
 }
-
-// A folder of files, written and removed.
-class Folder {
- public:
-  Folder() : path_(fs::temp_directory_path() / fmt::format("hearth-tokenizer-{}", getpid())) { fs::create_directories(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { fs::remove_all(path_); }
-  void write(const char* name, const std::string& text) const { write_file(path_ / name, text); }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 // The error of a tokenizer.json, or "" where it is taken.
 std::string error_of(const std::string& json, const std::string& config = "{}") {
