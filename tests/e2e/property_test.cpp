@@ -157,13 +157,13 @@ double error_in(const std::string& checkpoint, const Request& request, const Ope
 // The largest error is observed with bf16 factors, where the processor multiplies them; else the rounding of weights is all there is.
 TEST(Pipeline, SixteenBitWeightsStayNear) {
   EXPECT_EQ(error_in("pndm", request_of("pndm", "default"), {.precision = Precision::f16}), 0);        // stored in f16 already
-  EXPECT_LE(error_in("euler", request_of("euler", "default"), {.precision = Precision::bf16}), 1e-1);  // 1.5e-2; stored in bf16 already
+  EXPECT_LE(error_in("euler", request_of("euler", "default"), {.precision = Precision::bf16}), 1e-1);  // 1.6e-2; stored in bf16 already
   EXPECT_LE(error_in("ancestral", request_of("ancestral", "default"), {.precision = Precision::f16}), 1e-2);   // 2.0e-3
-  EXPECT_LE(error_in("ancestral", request_of("ancestral", "default"), {.precision = Precision::bf16}), 1e-1);  // 6.3e-2
-  EXPECT_LE(error_in("demo", request_of("demo", "lighthouse"), {.precision = Precision::bf16}), 2e-2);         // 8.1e-3
+  EXPECT_LE(error_in("ancestral", request_of("ancestral", "default"), {.precision = Precision::bf16}), 1e-1);  // 6.9e-2
+  EXPECT_LE(error_in("demo", request_of("demo", "lighthouse"), {.precision = Precision::bf16}), 2e-2);         // 8.6e-3
 }
 
-// A picture in bf16 looks like the one in f32. Observed: 52 dB with AVX512-BF16, 43 dB when convolutions are bf16 too, as with AMX.
+// A picture in bf16 looks like the one in f32. Observed: 52 dB with AVX512-BF16, 54 dB with AMX.
 TEST(Pipeline, ThePictureInBf16IsThatOfF32) {
   Request request = find_case("demo", "house").request;
   const auto drawn = [&](Precision precision) { return Model::open_demo({.precision = precision}).generate(request).images[0].rgb; };

@@ -13,7 +13,7 @@ namespace {
 
 thread_local uint32_t tiles[8][16][16];
 
-float flushed(float x) { return fabsf(x) < 1.17549435e-38f ? 0.0f : x; }
+float flushed(float x) { return fabsf(x) < 1.17549435e-38f ? copysignf(0, x) : x; }
 float factor(uint32_t pair, int odd) {
   const uint32_t bits = odd ? pair & 0xffff0000u : pair << 16;
   float x;
@@ -38,7 +38,7 @@ struct EmulatedTiles {
           odd = flushed(fmaf(factor(tiles[a][m][k], 1), factor(tiles[b][k][n], 1), odd));
         }
         memcpy(&sum, &tiles[c][m][n], sizeof sum);
-        sum = flushed(sum + flushed(even + odd));
+        sum = flushed(flushed(sum) + flushed(even + odd));
         memcpy(&tiles[c][m][n], &sum, sizeof sum);
       }
   }
