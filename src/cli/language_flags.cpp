@@ -68,7 +68,7 @@ LanguageModel LanguageFlags::open(const OnProgress& progress) const {
   LanguageOptions o = options();
   o.progress = progress;
   if (!model.empty()) return LanguageModel::open(model, o);
-  fmt::print(stderr, "hearth: without --model the demo model answers, a toy that has learned from made-up text for some minutes\n");
+  fmt::print(stderr, "hearth: without --model the demo model answers, a toy that has learned from made-up text\n");
   return LanguageModel::open_demo(o);
 }
 
