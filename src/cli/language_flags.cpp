@@ -83,6 +83,8 @@ void AnswerFlags::add_to(Flags& flags) {
   optional_number(flags, "--min-p", "Draw among tokens with at least this fraction of the largest probability", s.min_p);
   optional_number(flags, "--typical-p", "Draw among the tokens nearest to the expected surprise, with this probability together",
                   s.typical_p);
+  optional_number(flags, "--epsilon-cutoff", "Draw among tokens with at least this probability", s.epsilon_cutoff);
+  optional_number(flags, "--eta-cutoff", "The same with a bound that falls with the entropy", s.eta_cutoff);
   optional_number(flags, "--top-n-sigma", "Draw among tokens within so many standard deviations of the best score", s.top_n_sigma, "off");
   optional_number(flags, "--xtc-probability", "How often all but the least of the probable tokens are excluded", s.xtc_probability, "off");
   optional_number(flags, "--xtc-threshold", "What counts as probable there", s.xtc_threshold, "0.1");
