@@ -332,6 +332,8 @@ TEST_F(CompleteTest, every_flag_has_an_effect) {
     return greedy(more) != greedy({"--dry-multiplier", "5"});
   };
   effects["--mirostat"] = [&] { return changes_draw({"--mirostat", "2", "--mirostat-tau", "0.5"}); };
+  effects["--epsilon-cutoff"] = [&] { return changes_draw({"--epsilon-cutoff", "0.5"}); };
+  effects["--eta-cutoff"] = [&] { return changes_draw({"--eta-cutoff", "0.9"}); };
   effects["--mirostat-tau"] = [&] { return drawn({"--mirostat", "2", "--mirostat-tau", "0.1"}) != drawn({"--mirostat", "2"}); };
   effects["--mirostat-eta"] = [&] {
     return drawn({"--mirostat", "2", "--mirostat-tau", "0.5", "--mirostat-eta", "1"}) !=

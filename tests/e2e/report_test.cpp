@@ -282,7 +282,7 @@ TEST(Lists, NameWhatThereIs) {
     }
     return result;
   };
-  EXPECT_EQ(names(list_models()), std::vector<std::string>{"sd1"});
+  EXPECT_EQ(names(list_models()), (std::vector<std::string>{"llama", "mistral", "qwen2", "qwen3", "sd1"}));
   EXPECT_EQ(names(list_samplers()), (std::vector<std::string>{"ddim", "euler", "euler_ancestral", "dpmpp_2m", "plms"}));
   EXPECT_EQ(names(list_schedules()), (std::vector<std::string>{"default", "karras"}));
   EXPECT_EQ(names(list_backends()), (std::vector<std::string>{"cpu", "reference"}));
