@@ -1,5 +1,5 @@
-// LanguageCheckpoint: a language model as its makers publish it: a folder with config.json and safetensors, whole or in shards (GPTQ and AWQ
-// layers too: weights/packed_linears.h), or a GGUF file, whose contents are shown as those of such a folder.
+// LanguageCheckpoint: a language model as its makers publish it: a folder with config.json and safetensors, whole or in shards, or a
+// GGUF file, whose contents are shown as those of such a folder. GPTQ and AWQ layers are unpacked (weights/packed_linears.h).
 #pragma once
 
 #include <filesystem>
