@@ -8,8 +8,9 @@
 namespace hearth {
 
 struct Progress {
-  std::string_view
-      phase;  // "load" (bytes), "encode" (prompts), "sample" (steps), "decode" (images); "quantize" (parameters); bench: "write", "measure"
+  // "load" (bytes), "encode" (prompts), "sample" (steps), "decode" (images); "prompt", "score" (tokens); "quantize" (parameters); bench:
+  // "write", "measure"
+  std::string_view phase;
   int64_t done = 0, total = 0;
 };
 

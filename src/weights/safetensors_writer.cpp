@@ -9,7 +9,11 @@ namespace hearth {
 
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors, const Metadata& metadata) {
   std::vector<const std::pair<const std::string, Tensor>*> order;
-  for (const auto& named : tensors) order.push_back(&named);
+  for (const auto& named : tensors) {
+    if (is_blocked(named.second.dtype()))
+      fail<UnsupportedError>("write_safetensors: '{}' is {}, which such a file cannot hold", named.first, name_of(named.second.dtype()));
+    order.push_back(&named);
+  }
   std::ranges::stable_sort(order, std::greater(), [](const auto* named) { return size_of(named->second.dtype()); });
 
   std::vector<SafetensorsTensor> listed;

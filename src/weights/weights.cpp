@@ -266,7 +266,7 @@ void Weights::finish() const {
   add_list(text, non_finite_, "not finite");
   add_list(text, unread, "unread");
   if (!text.empty()) fail<WeightError>("weights: {}: {}", source_->describe(), text);
-  source_->release_all();
+  if (!options_.types.in_place) source_->release_all();  // pages of weights in place would only be asked for again
   if (cache_of_part_) cache_of_part_->finish(backend_->threads());
 }
 
