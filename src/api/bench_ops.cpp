@@ -92,7 +92,6 @@ std::function<void()> Case::make(Backend& device, const WeightForm& form) const 
   const Tensor ones = Tensor::filled(device, {x[-1]}, 1);
   if (op == "group_norm") return [=] { ops::group_norm(in, 32, ones, ones, 1e-5f, Activation::silu); };
   if (op == "layer_norm") return [=] { ops::layer_norm(in, ones, ones, 1e-5f); };
-  if (op == "geglu") return [=] { ops::geglu(in); };
   if (op == "activate") return [=] { ops::activate(in, Activation::silu); };
   if (op == "resize_nearest") return [=, H = y[1], W = y[2]] { ops::resize_nearest(in, H, W); };
   if (op == "linear_combination") {

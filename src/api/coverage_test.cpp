@@ -71,10 +71,6 @@ class Counting final : public Backend {
     ++calls["activate"];
     inner_->activate(x, act, y);
   }
-  void geglu(const Tensor& x, Tensor& y) override {
-    ++calls["geglu"];
-    inner_->geglu(x, y);
-  }
   void linear_combination(std::span<const Tensor> xs, std::span<const float> factors, Tensor& y) override {
     ++calls["linear_combination"];
     inner_->linear_combination(xs, factors, y);

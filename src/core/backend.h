@@ -129,7 +129,6 @@ class Backend {
 
   // --- pointwise (contiguous, equal shapes) -----------------------------------------------------------------------
   virtual void activate(const Tensor& x, Activation act, Tensor& y) = 0;
-  virtual void geglu(const Tensor& x, Tensor& y) = 0;  // x [R, 2C] = (a, b) → a · gelu(b) [R, C]
   // y = Σ fᵢ·xᵢ, summed in order in f32
   virtual void linear_combination(std::span<const Tensor> xs, std::span<const float> factors, Tensor& y) = 0;
 

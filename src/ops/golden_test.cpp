@@ -114,7 +114,14 @@ BACKEND_TEST(ops_golden, pointwise) {
   EXPECT_CLOSE(ops::activate(x, Activation::gelu_tanh), golden.values("point.gelu_tanh"), limit);
   EXPECT_CLOSE(ops::activate(x, Activation::quick_gelu), golden.values("point.quick_gelu"), limit);
   EXPECT_CLOSE(ops::activate(x, Activation::relu), golden.values("point.relu"), limit);
-  EXPECT_CLOSE(ops::geglu(golden.tensor("geglu.x")), golden.values("geglu.y"), limit);
+  std::vector<float> identity(100);
+  for (size_t i = 0; i < 10; ++i) identity[11 * i] = 1;
+  const Weight halves{.name = "halves",
+                      .shape = {10, 10},
+                      .prepared = device.prepare(Tensor::from(device, {10, 10}, identity), WeightKind::glu, {}),
+                      .backend = &device,
+                      .kind = WeightKind::glu};
+  EXPECT_CLOSE(ops::linear(golden.tensor("geglu.x"), halves, {}, {.activation = Activation::gelu}), golden.values("geglu.y"), limit);
 }
 
 }  // namespace

@@ -16,19 +16,6 @@ Tensor activate(const Tensor& x, Activation act) {
 
 Tensor add(const Tensor& a, const Tensor& b) { return linear_combination({a, b}, {1.0f, 1.0f}); }
 
-Tensor geglu(const Tensor& x) {
-  require_float("geglu", x);
-  if (x.rank() < 1 || x.size(-1) % 2 != 0) fail<ShapeError>("geglu: x {} needed an even last axis [..., 2C]", x.shape());
-  const int64_t C = x.size(-1) / 2;
-  const OpTrace trace("geglu", x);
-  Tensor y = Tensor::empty(x.backend(), x.shape().with_last(C), x.dtype());
-  if (y.numel() == 0) return y;
-  const int64_t rows = y.numel() / C;
-  Tensor flat_y = y.view({rows, C});
-  x.backend().geglu(contiguous(x).view({rows, 2 * C}), flat_y);
-  return trace.done(y);
-}
-
 Tensor linear_combination(std::span<const Tensor> xs, std::span<const float> factors) {
   if (xs.empty() || xs.size() != factors.size())
     fail<ShapeError>("linear_combination: {} tensors and {} factors", xs.size(), factors.size());

@@ -9,8 +9,6 @@ namespace hearth::ops {
 
 Tensor activate(const Tensor& x, Activation act);  // any shape → the same
 Tensor add(const Tensor& a, const Tensor& b);      // equal shapes and dtypes
-// a · gelu(b) where x [..., 2C] = (a, b): the value half stands first (Shazeer 2020). → [..., C]
-Tensor geglu(const Tensor& x);
 // Σ factorᵢ · xᵢ, added in the given order. All of one shape and dtype. ShapeError when they differ or none is given.
 Tensor linear_combination(std::span<const Tensor> xs, std::span<const float> factors);
 inline Tensor linear_combination(std::initializer_list<Tensor> xs, std::initializer_list<float> factors) {

@@ -21,7 +21,6 @@ BACKEND_TEST(pointwise, equals_the_reference_on_random_sizes) {
     const auto act = Activation(round % 6);
     SCOPED_TRACE(fmt::format("{} {} act {}", name_of(dtype), x.device.shape(), int(act)));
     EXPECT_CLOSE(ops::activate(x.device, act), ops::activate(x.truth, act), test::op_tolerance(dtype));
-    EXPECT_CLOSE(ops::geglu(x.device), ops::geglu(x.truth), test::op_tolerance(dtype));
     EXPECT_CLOSE(ops::add(x.device, z.device), ops::add(x.truth, z.truth), test::op_tolerance(dtype));
     EXPECT_CLOSE(ops::linear_combination({x.device, z.device, x.device}, {0.5f, -2.0f, 3.0f}),
                  ops::linear_combination({x.truth, z.truth, x.truth}, {0.5f, -2.0f, 3.0f}), test::op_tolerance(dtype));
@@ -61,7 +60,6 @@ BACKEND_TEST(pointwise, takes_views_and_keeps_the_type) {
     const Tensor view = random.normal(device, {6, 5}, dtype).device.permute({1, 0}),
                  dense = Tensor::from(device, {5, 6}, view.to_vector(), dtype);
     for (const auto& op : {std::function<Tensor(const Tensor&)>([](const Tensor& x) { return ops::activate(x, Activation::silu); }),
-                           std::function<Tensor(const Tensor&)>([](const Tensor& x) { return ops::geglu(x); }),
                            std::function<Tensor(const Tensor&)>([](const Tensor& x) { return ops::add(x, x); })}) {
       const Tensor y = op(view);
       EXPECT_EQ(y.dtype(), dtype);
@@ -81,7 +79,6 @@ BACKEND_TEST(pointwise, of_nothing_is_nothing) {
     const Tensor x = Tensor::zeros(device, shape);
     EXPECT_EQ(ops::activate(x, Activation::silu).shape(), shape);
     EXPECT_EQ(ops::add(x, x).shape(), shape);
-    EXPECT_EQ(ops::geglu(x).shape(), shape.with_last(shape[1] / 2));
   }
 }
 
@@ -89,15 +86,12 @@ BACKEND_TEST(pointwise, refuses_what_does_not_fit) {
   const Tensor a = Tensor::zeros(device, {2, 3}), b = Tensor::zeros(device, {3, 2}), h = Tensor::zeros(device, {2, 3}, DType::f16);
   EXPECT_THROW(ops::add(a, b), ShapeError);
   EXPECT_THROW(ops::add(a, h), ShapeError);
-  EXPECT_EQ(test::refusal([&] { ops::geglu(a); }), "geglu: x [2, 3] needed an even last axis [..., 2C]");
   EXPECT_THROW(ops::linear_combination({}, {}), ShapeError);
   EXPECT_THROW(ops::linear_combination({a}, {1.0f, 2.0f}), ShapeError);
   EXPECT_THROW(ops::linear_combination({a, a}, {1.0f}), ShapeError);
   EXPECT_THROW(ops::activate(Tensor(), Activation::silu), ShapeError);
-  EXPECT_EQ(test::refusal([&] { ops::geglu(Tensor::zeros(device, {})); }), "geglu: x [] needed an even last axis [..., 2C]");
   const Tensor whole = Tensor::zeros(device, {2, 6}, DType::i32);
   EXPECT_EQ(test::refusal([&] { ops::activate(whole, Activation::silu); }), "activate: x [2, 6] is i32, needed f32, f16 or bf16");
-  EXPECT_EQ(test::refusal([&] { ops::geglu(whole); }), "geglu: x [2, 6] is i32, needed f32, f16 or bf16");
   EXPECT_EQ(test::refusal([&] { ops::add(whole, whole); }), "linear_combination: x [2, 6] is i32, needed f32, f16 or bf16");
   EXPECT_EQ(test::refusal([&] { ops::add(a, Tensor()); }), "linear_combination: x is undefined");
 }

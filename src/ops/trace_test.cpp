@@ -51,7 +51,6 @@ std::vector<Call> calls(Backend& device) {
       {"group_norm '' [2, 5, 7, 10] [2, 5, 7, 10] 0\n", [=] { return ops::group_norm(x, 5, c, c, 1e-5f); }},
       {"layer_norm '' [2, 5, 7, 10] [2, 5, 7, 10] 0\n", [=] { return ops::layer_norm(x, c, c, 1e-5f); }},
       {"activate '' [2, 5] [2, 5] 0\n", [=] { return ops::activate(half, Activation::relu); }},
-      {"geglu '' [2, 5, 7, 10] [2, 5, 7, 5] 0\n", [=] { return ops::geglu(x); }},
       {"group_norm+linear 'w' [2, 5, 7, 10] [2, 5, 7, 6] 8400\n", [=] { return ops::linear(x, matrix, {}, {}, norm_of(10)); }},
       {"group_norm+conv2d 'w' [2, 5, 7, 3] [2, 3, 6, 4] 5184\n", [=] { return ops::conv2d(picture, kernel, {}, {}, {}, norm_of(3)); }},
       {"linear_combination '' [2, 5] [2, 5] 0\n", [=] { return ops::add(half, half); }},

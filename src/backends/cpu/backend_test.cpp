@@ -163,7 +163,6 @@ std::vector<std::vector<float>> everything(const char* path, int threads) {
     add(ops::rms_norm(tokens, gamma, 1e-5f));
     add(ops::linear(tokens, random.weight(device, {66, 64}, WeightKind::glu, {.hold = type}).device, {}, {.activation = Activation::gelu}));
     add(ops::activate(random.normal(device, {70000}, type).device, Activation::gelu));
-    add(ops::geglu(tokens));
     add(ops::to_channels_first(x));
     add(ops::cast(x, DType::bf16));
     add(ops::resize_nearest(x, 21, 30));

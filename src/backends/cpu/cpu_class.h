@@ -61,7 +61,6 @@ class CpuBackend final : public Backend {
   void layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps, Tensor& y) override;
   void rms_norm(const Tensor& x, const Tensor& gamma, float eps, Tensor& y) override;
   void activate(const Tensor& x, Activation act, Tensor& y) override;
-  void geglu(const Tensor& x, Tensor& y) override;
   void linear_combination(std::span<const Tensor> xs, std::span<const float> factors, Tensor& y) override;
   void copy(const Tensor& x, Tensor& y) override;
   void resize_nearest(const Tensor& x, Tensor& y) override;

@@ -58,18 +58,6 @@ void CpuBackend::activate(const Tensor& x, Activation act, Tensor& y) {
   });
 }
 
-void CpuBackend::geglu(const Tensor& x, Tensor& y) {
-  const int64_t C = y.size(1);
-  pool_.for_ranges(y.size(0), std::max<int64_t>(1, grain / C), [&](int64_t begin, int64_t end) {
-    alignas(64) float a[part], b[part], c[part];
-    for (int64_t r = begin; r < end; ++r)
-      into(kernels_, y, r * C, (r + 1) * C, c, [&](int64_t i, int64_t n, float* to) {
-        const float* value = widened(kernels_, x.dtype(), at(x, i + r * C), n, a);
-        kernels_.geglu(value, widened(kernels_, x.dtype(), at(x, i + (r + 1) * C), n, b), n, to);
-      });
-  });
-}
-
 void CpuBackend::linear_combination(std::span<const Tensor> xs, std::span<const float> factors, Tensor& y) {
   pool_.for_ranges(y.numel(), grain, [&](int64_t begin, int64_t end) {
     alignas(64) float a[part], sum[part];

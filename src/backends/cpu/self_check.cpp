@@ -352,8 +352,6 @@ void check_pointwise(const Kernels& kernel) {
     kernel.activate(x.data(), n, act, y.data());
     check("activation", [&](int64_t i) { return plain_activation(x[size_t(i)], act); });
   }
-  kernel.geglu(x.data(), b.data(), n, y.data());
-  check("geglu", [&](int64_t i) { return x[size_t(i)] * plain_activation(b[size_t(i)], 2); });
   kernel.exp(x.data(), n, y.data());
   check("exp", [&](int64_t i) { return std::exp(double(x[size_t(i)])); });
   kernel.scale(x.data(), 3, n, y.data());

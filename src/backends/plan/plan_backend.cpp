@@ -47,7 +47,6 @@ class PlanBackend final : public Backend {
   void layer_norm(const Tensor&, const Tensor&, const Tensor&, float, Tensor&) override {}
   void rms_norm(const Tensor&, const Tensor&, float, Tensor&) override {}
   void activate(const Tensor&, Activation, Tensor&) override {}
-  void geglu(const Tensor&, Tensor&) override {}
   void linear_combination(std::span<const Tensor>, std::span<const float>, Tensor&) override {}
   void copy(const Tensor&, Tensor&) override {}
   void resize_nearest(const Tensor&, Tensor&) override {}

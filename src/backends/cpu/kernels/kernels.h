@@ -123,7 +123,6 @@ struct Kernels {
 
   // --- pointwise ---------------------------------------------------------------------------------------------------
   void (*activate)(const float* x, int64_t n, int activation, float* y);
-  void (*geglu)(const float* a, const float* b, int64_t n, float* y);     // y = a · gelu(b)
   void (*scale)(const float* x, float factor, int64_t n, float* y);       // y = factor · x
   void (*add_scaled)(const float* x, float factor, int64_t n, float* y);  // y += factor · x, two roundings
   void (*exp)(const float* x, int64_t n, float* y);

@@ -11,10 +11,6 @@ void activate(const float* x, int64_t n, int activation, float* y) {
   with_activation(activation, [&](auto act) { map(x, n, y, [](V v) { return activated<decltype(act)::value>(v); }); });
 }
 
-void geglu(const float* a, const float* b, int64_t n, float* y) {
-  for_lanes(n, [&](int64_t i, int64_t left) { store_upto(y + i, left, load_upto(a + i, left) * gelu(load_upto(b + i, left))); });
-}
-
 void scale(const float* x, float factor, int64_t n, float* y) {
   map(x, n, y, [f = set(factor)](V v) { return v * f; });
 }

@@ -33,7 +33,6 @@ constexpr Kernels table_named(const char* name) {
           .scale_columns = scale_columns,
           .normalize_columns = normalize_columns,
           .activate = activate,
-          .geglu = geglu,
           .scale = scale,
           .add_scaled = add_scaled,
           .exp = exponential,
