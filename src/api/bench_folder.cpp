@@ -87,7 +87,8 @@ void Products::on_op(const OpEvent& event) {
 BenchFolder::BenchFolder(const BenchOptions& options, const std::set<std::string>& components)
     : options_(options), folder_(options.model == "demo" ? demo_model_folder() : fs::path(options.model)) {
   if (options.model != "sd15") {
-    if (!fs::is_directory(folder_)) fail<IoError>("bench: '{}' is neither sd15, demo nor a folder", options.model);
+    if (!fs::is_directory(folder_))
+      fail<IoError>("bench: '{}' is none of sd15, demo, llama-1b, qwen-0.5b, and no checkpoint", options.model);
     return;
   }
   std::string name = (fs::temp_directory_path() / "hearth-bench-XXXXXX").string();

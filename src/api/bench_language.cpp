@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "api/bench.h"
+#include "api/run_scope.h"
 #include "backends/backends.h"
 #include "core/blocks.h"
 #include "core/memory.h"
@@ -20,9 +20,6 @@ namespace hearth::api {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
 struct Geometry {
   const char *name, *architecture;
   int64_t vocabulary, width, mlp_width, layers, heads, groups, head;

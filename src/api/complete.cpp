@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <random>
 
 #include "api/language_state.h"
+#include "api/run_scope.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/observe.h"
@@ -13,9 +13,6 @@
 
 namespace hearth::api {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 sampling::SamplingRequest sampling_request(const LanguageState& state, const Sampling& s) {
   sampling::SamplingRequest r{.temperature = s.temperature,
@@ -161,7 +158,7 @@ const text::Tokenizer& LanguageState::tokenizer() const {
 bool LanguageState::has_tokenizer() const {
   if (tokenizer_ || vocabulary) return true;
   std::error_code error;
-  for (const char* name : {"tokenizer.json", "tokenizer.model", "vocab.json"})
+  for (const char* name : {"tokenizer.json", "tokenizer.model", "spiece.model", "vocab.json"})
     if (std::filesystem::exists(root / name, error)) return true;
   return false;
 }

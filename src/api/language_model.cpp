@@ -1,11 +1,11 @@
 #include "hearth/language.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "api/assets.h"
 #include "api/language_state.h"
 #include "api/precision.h"
+#include "api/run_scope.h"
 #include "api/tokenizer_source.h"
 #include "backends/backends.h"
 #include "core/error.h"
@@ -17,8 +17,7 @@
 namespace hearth {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+using api::Clock, api::OptionalCancel, api::seconds_since;
 
 DType dtype_of(CacheType type) {
   switch (type) {
@@ -64,8 +63,7 @@ LanguageModel::~LanguageModel() = default;
 
 LanguageModel LanguageModel::open(const std::filesystem::path& path, const LanguageOptions& options) {
   const auto start = Clock::now();
-  std::optional<CancelScope> cancel;
-  if (options.cancel) cancel.emplace(*options.cancel);
+  const OptionalCancel cancel(options.cancel);
   const LanguageCheckpoint checkpoint = LanguageCheckpoint::open(path, options.variant);
   const models::LanguageFamily& family = models::find_family(checkpoint).family;
   auto impl = std::make_unique<Impl>();
@@ -98,14 +96,12 @@ int64_t LanguageModel::cache_bytes(int64_t context) const { return impl_->model-
 LanguageModel::Plan LanguageModel::plan(const CompletionRequest& request) const { return api::plan(*impl_, request); }
 
 Completion LanguageModel::complete(const CompletionRequest& request) {
-  std::optional<CancelScope> cancel;
-  if (request.cancel) cancel.emplace(*request.cancel);
+  const OptionalCancel cancel(request.cancel);
   return api::complete(*impl_, request);
 }
 
 Perplexity LanguageModel::perplexity(const PerplexityRequest& request) {
-  std::optional<CancelScope> cancel;
-  if (request.cancel) cancel.emplace(*request.cancel);
+  const OptionalCancel cancel(request.cancel);
   return api::perplexity(*impl_, request);
 }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -8,6 +7,7 @@
 #include "api/debug.h"
 #include "api/loaded_model.h"
 #include "api/precision.h"
+#include "api/run_scope.h"
 #include "backends/backends.h"
 #include "backends/cpu/ceilings.h"
 #include "core/bytes.h"
@@ -21,16 +21,7 @@
 namespace hearth {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// Cancellation as long as the caller gave a flag.
-struct OptionalCancel {
-  explicit OptionalCancel(const std::atomic<bool>* flag) {
-    if (flag) scope.emplace(*flag);
-  }
-  std::optional<CancelScope> scope;
-};
+using api::Clock, api::OptionalCancel, api::seconds_since;
 
 uint64_t random_seed() { return std::random_device{}(); }  // 32 bits: as many as PyTorch's generator keeps
 

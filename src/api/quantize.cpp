@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 
 #include "api/gguf_export.h"
+#include "api/run_scope.h"
 #include "backends/backends.h"
 #include "core/blocks.h"
 #include "core/file.h"
@@ -184,21 +184,15 @@ class TensorWriter {
   int64_t done_ = 0, total_ = 0;
 };
 
-bool is_gguf(const std::filesystem::path& path) {
-  char magic[4];
-  return std::ifstream(path, std::ios::binary).read(magic, 4) && std::string_view(magic, 4) == "GGUF";
-}
-
 }  // namespace
 
 QuantizeReport quantize(const QuantizeRequest& request) {
-  std::optional<CancelScope> cancel;
-  if (request.cancel) cancel.emplace(*request.cancel);
+  const api::OptionalCancel cancel(request.cancel);
   const Type& type = type_named(request.type);
   const auto device = make_backend({.name = "cpu", .threads = request.threads});
   check_writable(request.output);
-  GgufExport model = is_gguf(request.model) ? api::export_gguf(GgufFile::open(request.model))
-                                            : api::export_checkpoint(LanguageCheckpoint::open(request.model), *device);
+  GgufExport model = GgufFile::is_one(request.model) ? api::export_gguf(GgufFile::open(request.model))
+                                                     : api::export_checkpoint(LanguageCheckpoint::open(request.model), *device);
   const std::vector<GgufTensor> chosen = choose_types(model, type.dtype, request.pure);
   model.values.integer("general.file_type", type.file_type);
   model.values.integer("general.quantization_version", 2);

@@ -1,6 +1,5 @@
 #include "api/tokenizer_source.h"
 
-#include <fstream>
 #include <limits>
 
 #include "core/error.h"
@@ -8,13 +7,6 @@
 
 namespace hearth {
 namespace {
-
-bool is_gguf(const std::filesystem::path& path) {
-  if (!std::filesystem::is_regular_file(path)) return false;
-  std::string head(4, '\0');
-  std::ifstream in(path, std::ios::binary);
-  return in.read(head.data(), 4) && head == "GGUF";
-}
 
 int32_t small(const GgufMetadata& metadata, const std::string& key, int64_t value) {
   if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max())
@@ -63,7 +55,7 @@ text::GgufVocabulary gguf_vocabulary(const GgufMetadata& metadata) {
 }
 
 text::Tokenizer open_tokenizer(const std::filesystem::path& path) {
-  if (!is_gguf(path)) return text::Tokenizer::open(path);
+  if (!GgufFile::is_one(path)) return text::Tokenizer::open(path);
   const std::shared_ptr<GgufFile> file = GgufFile::open(path);
   return text::Tokenizer::from_gguf(gguf_vocabulary(file->metadata()));
 }

@@ -9,6 +9,7 @@
 #include "cli/line_editor.h"
 #include "cli/progress_line.h"
 #include "core/error.h"
+#include "core/file.h"
 
 namespace hearth::cli {
 namespace {
@@ -65,8 +66,8 @@ CompletionRequest question(const ChatFlags& f, const LanguageModel& model, const
   ChatMessages chat = f.chat;
   chat.messages = conversation.json();
   chat.add_generation_prompt = !chat.continue_final_message;
-  if (!f.tools.empty()) chat.tools = read_text(f.tools);
-  if (!f.documents.empty()) chat.documents = read_text(f.documents);
+  if (!f.tools.empty()) chat.tools = read_file(f.tools);
+  if (!f.documents.empty()) chat.documents = read_file(f.documents);
   CompletionRequest request = f.answer.resolved();
   request.prompt = model.render(chat);
   request.prompt_ids = model.chat_ids(request.prompt);

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/language_flags.h"
 #include "cli/progress_line.h"
 #include "core/error.h"
+#include "core/file.h"
 
 namespace hearth::cli {
 namespace {
@@ -42,7 +42,7 @@ struct CompleteFlags {
     if ((r.logprobs || r.prompt_logprobs) && !json) fail<UsageError>("complete: log-probabilities are told with --json only");
     r.add_special_tokens = !no_special;
     if (prompt) r.prompt = *prompt;
-    else if (prompt_file) r.prompt = read_text(*prompt_file);
+    else if (prompt_file) r.prompt = read_file(*prompt_file);
     else if (!r.prompt_ids) r.prompt = read_input();
     return r;
   }

@@ -10,7 +10,6 @@
 #include "cli/command.h"
 #include "cli/open_flags.h"
 #include "core/error.h"
-#include "core/file.h"
 
 namespace hearth::cli {
 namespace {
@@ -154,8 +153,6 @@ std::string to_json(const Completion& made, const CompletionRequest& request, co
 std::string prompt_json(const CompletionRequest& request) {
   return Json{{"prompt", request.prompt}, {"ids", *request.prompt_ids}}.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
-
-std::string read_text(const std::string& file) { return read_file(file); }
 
 std::string read_input() {
   std::string text;

@@ -31,8 +31,6 @@ std::string to_json(const Completion& made, const CompletionRequest& request, co
 // {"prompt": …, "ids": […]}
 std::string prompt_json(const CompletionRequest& request);
 
-// The file's bytes; IoError.
-std::string read_text(const std::string& file);
 // All of standard input.
 std::string read_input();
 

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/language_flags.h"
 #include "cli/progress_line.h"
+#include "core/file.h"
 
 namespace hearth::cli {
 namespace {
@@ -25,7 +26,7 @@ void run_perplexity(std::span<const std::string> arguments) {
   flags.toggle("--json", "Print one JSON object", json);
   if (!flags.parse(arguments)) return;
 
-  request.text = file.empty() ? read_input() : read_text(file);
+  request.text = file.empty() ? read_input() : read_file(file);
   ProgressLine line;
   const OnProgress progress = [&line](const Progress& p) { line.update(p); };
   LanguageModel model = open.open(progress);

@@ -55,4 +55,49 @@ Activation transformers_activation(const Config& config, const std::string& key,
   return named(config, key, config.text(key, otherwise), known);
 }
 
+void read_generic_transformers_keys(const Config& c) {
+  c.no_effect({"return_dict",
+               "output_hidden_states",
+               "output_attentions",
+               "torchscript",
+               "use_bfloat16",
+               "chunk_size_feed_forward",
+               "finetuning_task",
+               "task_specific_params",
+               "problem_type",
+               "tokenizer_class",
+               "prefix",
+               "decoder_start_token_id",
+               "begin_suppress_tokens",
+               "suppress_tokens",
+               "bad_words_ids",
+               "forced_bos_token_id",
+               "forced_eos_token_id",
+               "diversity_penalty",
+               "do_sample",
+               "early_stopping",
+               "encoder_no_repeat_ngram_size",
+               "exponential_decay_length_penalty",
+               "length_penalty",
+               "max_length",
+               "min_length",
+               "no_repeat_ngram_size",
+               "num_beam_groups",
+               "num_beams",
+               "num_return_sequences",
+               "output_scores",
+               "remove_invalid_values",
+               "repetition_penalty",
+               "return_dict_in_generate",
+               "temperature",
+               "tf_legacy_loss",
+               "top_k",
+               "top_p",
+               "typical_p"});
+  for (const char* key : {"is_encoder_decoder", "add_cross_attention", "tie_encoder_decoder"}) c.only(key, false);
+  c.only_null("cross_attention_hidden_size");
+  if (c.has("pruned_heads") && c.dump("pruned_heads") != "{}")
+    fail<UnsupportedError>("{}: 'pruned_heads' = {} is not supported", c.where(), c.dump("pruned_heads"));
+}
+
 }  // namespace hearth::parts

@@ -23,4 +23,8 @@ Activation diffusers_activation(const Config& config, const std::string& key, co
 // The activation that `key` names in a transformers config, where gelu_new, gelu_pytorch_tanh and others are the tanh form.
 Activation transformers_activation(const Config& config, const std::string& key, const std::string& otherwise);
 
+// What transformers writes into every model's config: keys of training, bookkeeping and sampling are read away; those that would change the
+// network have one supported value, and UnsupportedError names one that has another.
+void read_generic_transformers_keys(const Config& config);
+
 }  // namespace hearth::parts

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 
 #include "core/backend.h"
 
@@ -73,6 +74,13 @@ uint64_t GgufFile::file_bytes() const {
   uint64_t bytes = 0;
   for (const Part& part : parts_) bytes += part.mapping->size();
   return bytes;
+}
+
+bool GgufFile::is_one(const std::filesystem::path& path) {
+  std::error_code error;
+  char magic[4];
+  return std::filesystem::is_regular_file(path, error) && std::ifstream(path, std::ios::binary).read(magic, 4) &&
+         std::string_view(magic, 4) == "GGUF";
 }
 
 std::string_view GgufFile::bytes(size_t part, const GgufEntry& entry) const {

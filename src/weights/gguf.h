@@ -25,6 +25,8 @@ namespace hearth {
 
 class GgufFile : public TensorSource {
  public:
+  // Whether a file is there that begins as one.
+  static bool is_one(const std::filesystem::path& path);
   // Maps the file, or all its parts. IoError when one cannot be opened or is not sound, UnsupportedError for a big-endian file,
   // another version and an array of arrays.
   static std::shared_ptr<GgufFile> open(const std::filesystem::path& path);

@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "weights/checkpoint.h"
@@ -172,12 +171,6 @@ nlohmann::json value_json(const GgufMetadata& metadata, const std::string& key, 
   }
 }
 
-// By its first bytes: such files have many endings.
-bool is_gguf(const fs::path& path) {
-  char magic[4];
-  return std::ifstream(path, std::ios::binary).read(magic, 4) && std::string_view(magic, 4) == "GGUF";
-}
-
 InspectedCheckpoint inspect_gguf(const fs::path& path) {
   const auto file = GgufFile::open(path);
   const GgufMetadata& metadata = file->metadata();
@@ -201,7 +194,7 @@ InspectedCheckpoint inspect_gguf(const fs::path& path) {
 }
 
 InspectedCheckpoint inspect_file(const fs::path& file) {
-  if (is_gguf(file)) return inspect_gguf(file);
+  if (GgufFile::is_one(file)) return inspect_gguf(file);
   const std::string ending = file.extension().string();
   for (const char* other : {".ckpt", ".pt", ".pth", ".bin", ".onnx", ".msgpack", ".h5"})
     if (ending == other) fail<UnsupportedError>("{}: files of this kind cannot be read, needed .safetensors or GGUF", file.string());

@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 bool LanguageCheckpoint::is_one(const fs::path& path) {
   std::error_code error;
-  if (path.extension() == ".gguf") return fs::is_regular_file(path, error);
+  if (GgufFile::is_one(path)) return true;
   return fs::is_regular_file(path / "config.json", error) && !fs::exists(path / "model_index.json", error);
 }
 

@@ -15,7 +15,7 @@ class LanguageCheckpoint {
   // IoError for a folder that is missing, empty or without config.json, and for weights that cannot be read; errors of
   // weights/checkpoint_files.h.
   static LanguageCheckpoint open(const std::filesystem::path& path, const std::string& variant = {});
-  // Whether `path` looks like one: a folder with config.json and no model_index.json, or a file *.gguf.
+  // Whether `path` looks like one: a folder with config.json and no model_index.json, or a GGUF file.
   static bool is_one(const std::filesystem::path& path);
 
   const std::filesystem::path& root() const { return root_; }  // the folder, or that of the file

@@ -110,4 +110,17 @@ std::string not_one_line(const Ended& run, int code) {
   return fmt::format("exit code {} (signal {}), needed {}; stdout: {}; stderr: {}", run.code, run.signal, code, run.out, run.err);
 }
 
+std::set<std::string> CommandTest::flags_in_help(const std::string& verb) const {
+  std::set<std::string> flags;
+  const std::string help = run({verb, "--help"}).out;
+  for (size_t line = help.find("Options:"); line != help.npos && line < help.size(); line = help.find('\n', line)) {
+    ++line;
+    if (help.compare(line, 3, "  -") != 0) continue;
+    const std::string names = help.substr(line, help.find(' ', line + 2) - line);
+    for (size_t at = names.find("--"); at != names.npos; at = names.find("--", at + 2))
+      flags.insert(names.substr(at, names.find(',', at) - at));
+  }
+  return flags;
+}
+
 }  // namespace hearth::test

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,7 +54,8 @@ class CommandTest : public ::testing::Test {
   ~CommandTest() override;
 
   Ended run(const std::vector<std::string>& arguments, const std::function<void()>& prepare = {}) const;
-  std::vector<std::string> files() const;  // names in the folder, sorted
+  std::set<std::string> flags_in_help(const std::string& verb) const;  // "--width" …; the long names
+  std::vector<std::string> files() const;                              // names in the folder, sorted
 
   std::filesystem::path folder;
 };

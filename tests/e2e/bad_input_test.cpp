@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "e2e/checkpoint_copy.h"
+#include "support/complaint.h"
 
 namespace hearth::test {
 namespace {
@@ -17,21 +18,7 @@ using Json = nlohmann::json;
 // What opening and a short run throw, as "WeightError: …"; "" where they succeed.
 std::string complaint(const fs::path& path, const Request& request = {.prompt = "a cat", .steps = 1, .seed = 1},
                       const OpenOptions& options = {}) {
-  const auto told = [&](const char* kind, const Error& e) {
-    std::string message = fmt::format("{}: {}", kind, e.what());
-    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
-    return message;
-  };
-  try {
-    Model::open(path, options).generate(request);
-  } catch (const ShapeError& e) { return told("ShapeError", e); } catch (const WeightError& e) {
-    return told("WeightError", e);
-  } catch (const UnsupportedError& e) { return told("UnsupportedError", e); } catch (const IoError& e) {
-    return told("IoError", e);
-  } catch (const UsageError& e) { return told("UsageError", e); } catch (const NonFiniteError& e) {
-    return told("NonFiniteError", e);
-  }
-  return "";
+  return test::complaint_of([&] { Model::open(path, options).generate(request); });
 }
 
 // Every part, in this order, stands in the complaint.

@@ -9,6 +9,7 @@
 #include "core/file.h"
 #include "e2e/language_copy.h"
 #include "hearth/hearth.h"
+#include "support/complaint.h"
 
 namespace hearth::test {
 namespace {
@@ -21,21 +22,7 @@ const CompletionRequest brief{.prompt = "The sea", .max_tokens = 2, .sampling = 
 
 // What opening and a short run throw, as "WeightError: …"; "" where they succeed.
 std::string complaint(const fs::path& path, const CompletionRequest& request = brief, const LanguageOptions& options = {.threads = 1}) {
-  const auto told = [&](const char* kind, const Error& e) {
-    std::string message = fmt::format("{}: {}", kind, e.what());
-    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
-    return message;
-  };
-  try {
-    LanguageModel::open(path, options).complete(request);
-  } catch (const ShapeError& e) { return told("ShapeError", e); } catch (const WeightError& e) {
-    return told("WeightError", e);
-  } catch (const UnsupportedError& e) { return told("UnsupportedError", e); } catch (const IoError& e) {
-    return told("IoError", e);
-  } catch (const UsageError& e) { return told("UsageError", e); } catch (const NonFiniteError& e) {
-    return told("NonFiniteError", e);
-  }
-  return "";
+  return test::complaint_of([&] { LanguageModel::open(path, options).complete(request); });
 }
 
 std::string complaint(const CompletionRequest& request) { return complaint(demo_language_model(), request); }

@@ -38,51 +38,9 @@ ClipTextConfig ClipTextConfig::from(const Config& c, const std::string& class_na
   // Training, storage and bookkeeping; the token ids are the tokenizer's business.
   c.no_effect({"attention_dropout", "dropout", "initializer_factor", "initializer_range", "bos_token_id", "pad_token_id", "sep_token_id",
                "torch_dtype", "dtype", "transformers_version", "id2label", "label2id", "name_or_path"});
-  // What transformers writes into every model's config. Those that would change the result have one supported value.
-  c.no_effect({"return_dict",
-               "output_hidden_states",
-               "output_attentions",
-               "torchscript",
-               "use_bfloat16",
-               "use_cache",
-               "tie_word_embeddings",
-               "chunk_size_feed_forward",
-               "finetuning_task",
-               "task_specific_params",
-               "problem_type",
-               "tokenizer_class",
-               "prefix",
-               "decoder_start_token_id",
-               "begin_suppress_tokens",
-               "suppress_tokens",
-               "bad_words_ids",
-               "forced_bos_token_id",
-               "forced_eos_token_id",
-               "diversity_penalty",
-               "do_sample",
-               "early_stopping",
-               "encoder_no_repeat_ngram_size",
-               "exponential_decay_length_penalty",
-               "length_penalty",
-               "max_length",
-               "min_length",
-               "no_repeat_ngram_size",
-               "num_beam_groups",
-               "num_beams",
-               "num_return_sequences",
-               "output_scores",
-               "remove_invalid_values",
-               "repetition_penalty",
-               "return_dict_in_generate",
-               "temperature",
-               "tf_legacy_loss",
-               "top_k",
-               "top_p",
-               "typical_p"});
-  for (const char* key : {"is_decoder", "is_encoder_decoder", "add_cross_attention", "tie_encoder_decoder"}) c.only(key, false);
-  c.only_null("cross_attention_hidden_size");
-  if (c.has("pruned_heads") && c.dump("pruned_heads") != "{}")
-    fail<UnsupportedError>("{}: 'pruned_heads' = {} is not supported", c.where(), c.dump("pruned_heads"));
+  c.only("is_decoder", false);
+  c.no_effect({"tie_word_embeddings", "use_cache"});
+  read_generic_transformers_keys(c);
   c.finish();
   return t;
 }

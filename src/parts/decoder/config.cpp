@@ -40,52 +40,8 @@ DecoderConfig DecoderConfig::common(const Config& c, const DecoderConfig& defaul
   c.no_effect({"architectures", "attention_dropout", "auto_map", "bos_token_id", "dtype", "eos_token_id", "initializer_range",
                "pad_token_id", "pretraining_tp", "torch_dtype", "transformers_version", "use_cache", "unsloth_fixed", "unsloth_version",
                "name_or_path"});
-  c.no_effect({"return_dict",
-               "output_hidden_states",
-               "output_attentions",
-               "torchscript",
-               "use_bfloat16",
-               "chunk_size_feed_forward",
-               "finetuning_task",
-               "task_specific_params",
-               "problem_type",
-               "tokenizer_class",
-               "prefix",
-               "decoder_start_token_id",
-               "sep_token_id",
-               "begin_suppress_tokens",
-               "suppress_tokens",
-               "bad_words_ids",
-               "forced_bos_token_id",
-               "forced_eos_token_id",
-               "diversity_penalty",
-               "do_sample",
-               "early_stopping",
-               "encoder_no_repeat_ngram_size",
-               "exponential_decay_length_penalty",
-               "length_penalty",
-               "max_length",
-               "min_length",
-               "no_repeat_ngram_size",
-               "num_beam_groups",
-               "num_beams",
-               "num_return_sequences",
-               "output_scores",
-               "remove_invalid_values",
-               "repetition_penalty",
-               "return_dict_in_generate",
-               "temperature",
-               "tf_legacy_loss",
-               "top_k",
-               "top_p",
-               "typical_p",
-               "id2label",
-               "label2id"});
-  for (const char* key : {"is_encoder_decoder", "add_cross_attention", "tie_encoder_decoder"}) c.only(key, false);
-  c.no_effect({"is_decoder"});
-  c.only_null("cross_attention_hidden_size");
-  if (c.has("pruned_heads") && c.dump("pruned_heads") != "{}")
-    fail<UnsupportedError>("{}: 'pruned_heads' = {} is not supported", c.where(), c.dump("pruned_heads"));
+  c.no_effect({"id2label", "is_decoder", "label2id", "sep_token_id"});
+  read_generic_transformers_keys(c);
   return d;
 }
 
