@@ -1,16 +1,24 @@
-"""hearth beside its peers at Stable Diffusion 1.5's sizes, on the same machine in the same run; prints the tables of docs/performance.md.
+"""hearth beside its peers, on the same machine in the same run; prints the tables of docs/performance.md.
 
     python bench/compare.py [--hearth build/release/bin/hearth] [--onednn build/release/bin/hearth_onednn_ops]
-                            [--threads N] [--repeats N] [--ops WORD] [--json]
+                            [--llama-bench llama.cpp/build/bin/llama-bench] [--only images|ops|language] [--path avx2]
+                            [--threads N] [--repeats N] [--ops WORD] [--weights f16,q8_0,…] [--language-models llama-1b,…] [--json]
 
+Images: Stable Diffusion 1.5's sizes.
 PyTorch (with diffusers and transformers: tools/oracle-requirements.txt) runs in f32 and in bf16, with channels-last memory and its
 fused attention, and takes turns with hearth, so that a drifting clock hits both. oneDNN runs the products of `hearth bench ops`; its
-program is built where libdnnl-dev is found. What is not installed is skipped with a line that says so.
+program is built where libdnnl-dev is found. `--path avx2` keeps hearth, PyTorch and oneDNN from using wider registers than that.
+
+Language models: llama.cpp's own llama-bench (build it with GGML_NATIVE=ON) reads the very GGUF files of generated weights that
+`hearth bench` has measured, between two turns of hearth: a prompt of 512 tokens and 64 tokens decoded.
+
+What is not installed is skipped with a line that says so.
 """
 import argparse
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -21,6 +29,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 CONFIGS = ROOT / "assets" / "configs" / "sd15"
 PARTS = ["text", "unet_step", "vae_decode"]
 TYPES = ["f32", "bf16"]
+WEIGHTS = ["f16", "bf16", "q8_0", "q4_0", "q4_k"]
 
 
 def skip(line):
@@ -82,7 +91,7 @@ def compare_models(options):
                          "--threads", str(options.threads), "--repeats", str(options.repeats)])
 
     rows = []
-    for dtype in TYPES:
+    for dtype in options.types:
         before = hearth(dtype)
         try:
             peer = torch_parts(dtype, options.threads, options.repeats)
@@ -102,7 +111,7 @@ def compare_ops(options):
         skip(f"oneDNN ({options.onednn} is not built; it needs libdnnl-dev)")
         return []
     rows = []
-    for dtype in TYPES:
+    for dtype in options.types:
         form = {"f32": ["--hold", "f16"], "bf16": ["--precision", "bf16"]}[dtype]
         ours = run_json([options.hearth, "bench", "ops", "--json", "--threads", str(options.threads), "--repeats", str(options.repeats),
                          *form, *(["--only", options.ops] if options.ops else [])])
@@ -122,20 +131,56 @@ def compare_ops(options):
     return rows
 
 
+# Each file's turn: hearth, llama.cpp, hearth.
+def compare_language(options):
+    if not pathlib.Path(options.llama_bench).exists():
+        skip(f"llama.cpp ({options.llama_bench} is not there; build its llama-bench and name it with --llama-bench)")
+        return []
+    common = ["--json", "--threads", str(options.threads), "--repeats", str(options.repeats)]
+    rows = []
+    for model in options.language_models.split(","):
+        for weights in options.weights.split(","):
+            with tempfile.TemporaryDirectory() as folder:
+                file = str(pathlib.Path(folder) / "model.gguf")
+                before = run_json([options.hearth, "bench", "--model", model, "--weights", weights, "--keep", file, *common])
+                peer = {}
+                for run in run_json([options.llama_bench, "-m", file, "-p", "512", "-n", "64", "-t", str(options.threads),
+                                     "-r", str(options.repeats), "-o", "json"], stderr=subprocess.DEVNULL):
+                    peer["prompt" if run["n_prompt"] else "decode"] = run["avg_ts"]
+                after = run_json([options.hearth, "bench", "--model", file, *common])
+            for part in ("prompt", "decode"):
+                ours = statistics.mean(run["parts"][part]["tokens_per_second"] for run in (before, after))
+                rows.append({"model": model, "weights": weights, "part": part, "hearth": ours, "fraction": after["parts"][part]["fraction"],
+                             "peer": "llama.cpp", "tokens_per_second": peer[part], "ratio": ours / peer[part]})
+    return rows
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hearth", default=str(ROOT / "build" / "release" / "bin" / "hearth"))
     parser.add_argument("--onednn", default=str(ROOT / "build" / "release" / "bin" / "hearth_onednn_ops"))
+    parser.add_argument("--llama-bench", default="llama-bench")
+    parser.add_argument("--only", choices=["images", "ops", "language"])
+    parser.add_argument("--path", choices=["avx2"], help="no wider registers than this; f32 alone")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--ops", default="", metavar="WORD", help="only operations with this in their name, and no whole models")
+    parser.add_argument("--ops", default="", metavar="WORD", help="of the operations, those with this in their name")
+    parser.add_argument("--weights", default=",".join(WEIGHTS), help="types of the language models")
+    parser.add_argument("--language-models", default="llama-1b,qwen-0.5b")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    options.types = TYPES
+    options.llama_bench = shutil.which(options.llama_bench) or options.llama_bench
+    if options.path == "avx2":
+        options.types = ["f32"]
+        os.environ.update(HEARTH_CPU="avx2", ATEN_CPU_CAPABILITY="avx2", ONEDNN_MAX_CPU_ISA="AVX2", MKL_ENABLE_INSTRUCTIONS="AVX2")
 
-    models = {"rows": []} if options.ops else compare_models(options)
-    ops = compare_ops(options)
+    wanted = lambda what: options.only in (None, what)
+    models = compare_models(options) if wanted("images") else {"rows": []}
+    ops = compare_ops(options) if wanted("ops") else []
+    language = compare_language(options) if wanted("language") and options.path is None else []
     if options.json:
-        print(json.dumps({"machine": models.get("machine"), "parts": models["rows"], "ops": ops}))
+        print(json.dumps({"machine": models.get("machine"), "parts": models["rows"], "ops": ops, "language": language}))
         return
     if models["rows"]:
         print("| part | factors | hearth, s | of the ceiling | peer | peer, s | hearth is faster by |\n|---|---|---:|---:|---|---:|---:|")
@@ -146,6 +191,12 @@ def main():
         print("\n| products of | factors | hearth, s | peer | peer, s | hearth is faster by |\n|---|---|---:|---|---:|---:|")
         for r in ops:
             print(f"| {r['work']} | {r['factors']} | {r['hearth']:.3f} | {r['peer']} | {r['seconds']:.3f} | {r['ratio']:.2f} × |")
+    if language:
+        print("\n| model | weights | part | hearth, tokens/s | of the ceiling | peer | tokens/s | hearth is faster by |\n"
+              "|---|---|---|---:|---:|---|---:|---:|")
+        for r in language:
+            print(f"| {r['model']} | {r['weights']} | {r['part']} | {r['hearth']:.1f} | {r['fraction']:.2f} | {r['peer']} "
+                  f"| {r['tokens_per_second']:.1f} | {r['ratio']:.2f} × |")
 
 
 if __name__ == "__main__":

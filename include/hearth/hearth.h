@@ -169,6 +169,7 @@ struct BenchOptions {
   std::string what;
   std::string only;     // ops: those with this in their name
   std::string weights;  // type of generated weights of a language model: f16, bf16, f32, q8_0, q4_0, q4_k, …
+  std::string keep;     // llama-1b, qwen-0.5b: the GGUF file (without a tokenizer) that the generated weights are kept in
   std::string hold;     // ops: f32, f16, bf16: weights held so and multiplied as f32, whatever `precision` says
   std::string path;     // force a kernel path down: "avx2", "avx512", "avx512bf16", "amx"
   std::string model =

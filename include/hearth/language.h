@@ -66,6 +66,9 @@ struct CompletionRequest {
   const std::atomic<bool>* cancel = nullptr;
 };
 
+// UsageError for what no model can do: a parameter out of range, a length below 0. Needs no model; complete() looks at it too.
+void check(const CompletionRequest& request);
+
 // Of a token: the f32 log-softmax of the raw logits over all rows of the output matrix, before penalties and temperature.
 struct TokenLogprob {
   int32_t token = 0;

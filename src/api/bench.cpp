@@ -105,6 +105,7 @@ Bench bench(const BenchOptions& options) {
     if (options.width != usual.width || options.height != usual.height) fail<UsageError>("bench: a language model has no width and height");
     return bench_language(options);
   }
+  if (!options.keep.empty()) fail<UsageError>("bench: --keep is of the generated weights of llama-1b and qwen-0.5b");
   if (!options.weights.empty()) fail<UsageError>("bench: 'weights' are of language models (llama-1b, qwen-0.5b); others have 'precision'");
   if (what == "ops" &&
       (options.model != usual.model || !options.variant.empty() || options.width != usual.width || options.height != usual.height))

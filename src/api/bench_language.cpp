@@ -57,13 +57,18 @@ void write_values(const GgufTensor& t, const WriteBytes& write) {
   for (int64_t begin = 0; begin < count; begin += period) write(std::span(bytes).first(bytes_of(t.dtype, std::min(period, count - begin))));
 }
 
-// A GGUF file of generated weights that disappears with it.
+// A GGUF file of generated weights: `keep`, or one that disappears with it.
 class GeneratedFile {
  public:
-  GeneratedFile(const Geometry& g, DType type, const OnProgress& progress) {
+  GeneratedFile(const Geometry& g, DType type, const std::string& keep, const OnProgress& progress) : path_(keep) {
+    if (!keep.empty()) {
+      write(g, type, progress);
+      return;
+    }
     std::string name = (fs::temp_directory_path() / "hearth-bench-XXXXXX").string();
     if (!mkdtemp(name.data())) fail<IoError>("bench: no folder can be made in {}", fs::temp_directory_path().string());
     folder_ = name;
+    path_ = folder_ / "model.gguf";
     try {
       write(g, type, progress);
     } catch (...) {
@@ -74,12 +79,12 @@ class GeneratedFile {
   ~GeneratedFile() { remove(); }
   GeneratedFile(const GeneratedFile&) = delete;
   GeneratedFile& operator=(const GeneratedFile&) = delete;
-  fs::path path() const { return folder_ / "model.gguf"; }
+  const fs::path& path() const { return path_; }
 
  private:
   void remove() {
     std::error_code ignored;
-    fs::remove_all(folder_, ignored);
+    if (!folder_.empty()) fs::remove_all(folder_, ignored);
   }
 
   void write(const Geometry& g, DType type, const OnProgress& progress) const {
@@ -96,6 +101,9 @@ class GeneratedFile {
     values.integer(a + "attention.value_length", g.head);
     values.f32(a + "attention.layer_norm_rms_epsilon", 1e-5f);
     values.f32(a + "rope.freq_base", float(g.theta));
+    values.integer(a + "rope.dimension_count", g.head);
+    values.integer(a + "vocab_size", g.vocabulary);
+    values.text("tokenizer.ggml.model", "no_vocab");
 
     std::vector<GgufTensor> tensors;
     const auto matrix = [&](const std::string& name, int64_t out, int64_t in) {
@@ -119,13 +127,13 @@ class GeneratedFile {
       matrix(b + "ffn_up.weight", g.mlp_width, g.width);
       matrix(b + "ffn_down.weight", g.width, g.mlp_width);
     }
-    write_gguf(path(), values, tensors, [&](size_t i, const WriteBytes& sink) {
+    write_gguf(path_, values, tensors, [&](size_t i, const WriteBytes& sink) {
       if (progress) progress({.phase = "write", .done = int64_t(i), .total = int64_t(tensors.size())});
       write_values(tensors[i], sink);
     });
   }
 
-  fs::path folder_;
+  fs::path folder_, path_;
 };
 
 const Geometry* geometry_named(const std::string& name) {
@@ -165,8 +173,9 @@ Bench bench_language(const BenchOptions& options) {
   if (!type || (*type != DType::f32 && !is_16bit_float(*type) && !is_blocked(*type)))
     fail<UsageError>("bench: weights of type '{}' are unknown, needed f32, f16, bf16, q8_0, q4_0, q4_k or another type of GGUF", weights);
   if (!geometry && !options.weights.empty()) fail<UsageError>("bench: the weights of {} have the types that they have", options.model);
+  if (!geometry && !options.keep.empty()) fail<UsageError>("bench: only generated weights can be kept, and {} is a file", options.model);
   std::optional<GeneratedFile> generated;
-  if (geometry) generated.emplace(*geometry, *type, options.progress);
+  if (geometry) generated.emplace(*geometry, *type, options.keep, options.progress);
   const fs::path path = generated ? generated->path() : fs::path(options.model);
   const auto device = make_backend({.name = options.device, .features = options.path, .threads = options.threads});
   note(0);

@@ -14,31 +14,35 @@
 namespace hearth::api {
 namespace {
 
+sampling::SamplingRequest sampling_request(const Sampling& s) {
+  return {.temperature = s.temperature,
+          .top_p = s.top_p,
+          .min_p = s.min_p,
+          .typical_p = s.typical_p,
+          .epsilon_cutoff = s.epsilon_cutoff,
+          .eta_cutoff = s.eta_cutoff,
+          .top_n_sigma = s.top_n_sigma,
+          .xtc_probability = s.xtc_probability,
+          .xtc_threshold = s.xtc_threshold,
+          .mirostat_tau = s.mirostat_tau,
+          .mirostat_eta = s.mirostat_eta,
+          .repetition_penalty = s.repetition_penalty,
+          .presence_penalty = s.presence_penalty,
+          .frequency_penalty = s.frequency_penalty,
+          .dry_multiplier = s.dry_multiplier,
+          .dry_base = s.dry_base,
+          .top_k = s.top_k,
+          .mirostat = s.mirostat,
+          .repeat_last_n = s.repeat_last_n,
+          .dry_allowed_length = s.dry_allowed_length,
+          .dry_last_n = s.dry_last_n,
+          .seed = s.seed.value_or(std::random_device{}()),
+          .logit_bias = s.logit_bias,
+          .order = s.order};
+}
+
 sampling::SamplingRequest sampling_request(const LanguageState& state, const Sampling& s) {
-  sampling::SamplingRequest r{.temperature = s.temperature,
-                              .top_p = s.top_p,
-                              .min_p = s.min_p,
-                              .typical_p = s.typical_p,
-                              .epsilon_cutoff = s.epsilon_cutoff,
-                              .eta_cutoff = s.eta_cutoff,
-                              .top_n_sigma = s.top_n_sigma,
-                              .xtc_probability = s.xtc_probability,
-                              .xtc_threshold = s.xtc_threshold,
-                              .mirostat_tau = s.mirostat_tau,
-                              .mirostat_eta = s.mirostat_eta,
-                              .repetition_penalty = s.repetition_penalty,
-                              .presence_penalty = s.presence_penalty,
-                              .frequency_penalty = s.frequency_penalty,
-                              .dry_multiplier = s.dry_multiplier,
-                              .dry_base = s.dry_base,
-                              .top_k = s.top_k,
-                              .mirostat = s.mirostat,
-                              .repeat_last_n = s.repeat_last_n,
-                              .dry_allowed_length = s.dry_allowed_length,
-                              .dry_last_n = s.dry_last_n,
-                              .seed = s.seed.value_or(std::random_device{}()),
-                              .logit_bias = s.logit_bias,
-                              .order = s.order};
+  sampling::SamplingRequest r = sampling_request(s);
   if (s.dry_multiplier.value_or(0) != 0 && state.has_tokenizer()) {
     const text::Tokenizer& tokenizer = state.tokenizer();
     std::vector<std::string> pieces;
@@ -112,9 +116,6 @@ struct Room {
 Room room_for(const LanguageState& state, const CompletionRequest& request, int64_t prompt) {
   const int64_t wanted = request.max_tokens ? *request.max_tokens : default_length(state.defaults, prompt);
   const int64_t most = request.context.value_or(state.model->sizes().positions);
-  if (wanted < 0) fail<UsageError>("max tokens {}: needed 0 or more", wanted);
-  constexpr int64_t limit = std::numeric_limits<int32_t>::max();
-  if (most < 1 || most > limit) fail<UsageError>("context {}: needed 1 to {}", most, limit);
   if (prompt > most) fail<UsageError>("the prompt has {} tokens, more than the context of {}", prompt, most);
   const int64_t answer = std::min(wanted, most - prompt);
   const Room room{.context = request.context ? most : prompt + answer, .answer = answer};
@@ -164,6 +165,7 @@ bool LanguageState::has_tokenizer() const {
 }
 
 LanguageModel::Plan plan(const LanguageState& state, const CompletionRequest& request) {
+  check(request);
   const auto prompt = int64_t(prompt_tokens(state, request).size());
   const Room room = room_for(state, request, prompt);
   return {.prompt_tokens = prompt,
@@ -174,7 +176,7 @@ LanguageModel::Plan plan(const LanguageState& state, const CompletionRequest& re
 
 Completion complete(LanguageState& state, const CompletionRequest& request) {
   const auto begin = Clock::now();
-  if (request.logprobs.value_or(0) < 0) fail<UsageError>("logprobs {}: needed 0 or more", *request.logprobs);
+  check(request);
   Completion made{.prompt_tokens = prompt_tokens(state, request), .warnings = state.defaults.warnings};
   const auto prompt = int64_t(made.prompt_tokens.size());
   const Room room = room_for(state, request, prompt);
@@ -239,3 +241,12 @@ Completion complete(LanguageState& state, const CompletionRequest& request) {
 }
 
 }  // namespace hearth::api
+
+void hearth::check(const CompletionRequest& request) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  if (request.max_tokens.value_or(0) < 0) fail<UsageError>("max tokens {}: needed 0 or more", *request.max_tokens);
+  if (request.context && (*request.context < 1 || *request.context > most))
+    fail<UsageError>("context {}: needed 1 to {}", *request.context, most);
+  if (request.logprobs.value_or(0) < 0) fail<UsageError>("logprobs {}: needed 0 or more", *request.logprobs);
+  sampling::resolve({}, api::sampling_request(request.sampling));
+}

@@ -70,8 +70,9 @@ LanguageModel LanguageModel::open(const std::filesystem::path& path, const Langu
   read_defaults(checkpoint, *impl);
   impl->root = checkpoint.root();
   if (checkpoint.gguf()) {
-    if (checkpoint.gguf()->metadata().has("tokenizer.ggml.model")) impl->vocabulary = gguf_vocabulary(checkpoint.gguf()->metadata());
-    impl->chat_templates = read_chat_templates(checkpoint.gguf()->metadata());
+    const GgufMetadata& metadata = checkpoint.gguf()->metadata();
+    if (metadata.text("tokenizer.ggml.model", "no_vocab") != "no_vocab") impl->vocabulary = gguf_vocabulary(metadata);
+    impl->chat_templates = read_chat_templates(metadata);
   }
   impl->device = make_backend({.name = options.device, .threads = options.threads});
   if (options.pin_threads) impl->device->threads().pin();

@@ -18,6 +18,7 @@ void run_bench(std::span<const std::string> arguments) {
   flags.text("-m,--model", "NAME", "Of all but ops: sd15, llama-1b, qwen-0.5b (generated weights of full size), demo, or a checkpoint",
              options.model);
   flags.text("--weights", "TYPE", "Of llama-1b and qwen-0.5b: f16, bf16, q8_0, q4_0, q4_k, …", options.weights, "f16");
+  flags.text("--keep", "FILE", "Of llama-1b and qwen-0.5b: keep the generated weights in this GGUF file", options.keep);
   flags.integer("-W,--width", "Pixels, a multiple of 8; of all but ops and clip", options.width);
   flags.integer("-H,--height", "Pixels, a multiple of 8; of all but ops and clip", options.height);
   flags.integer("--repeats", "Times that each part is measured; the median is told", options.repeats, {.low = 1, .high = 1000});

@@ -57,6 +57,7 @@ struct ChatFlags {
   void check() const {
     if (messages.empty() && (render || json || chat.continue_final_message))
       fail<UsageError>("chat: --render, --json and --continue need --messages");
+    hearth::check(answer.resolved());
     if (answer.request.logprobs && !json) fail<UsageError>("chat: log-probabilities are told with --json only");
   }
 };

@@ -40,6 +40,7 @@ struct CompleteFlags {
     if (int(prompt.has_value()) + int(prompt_file.has_value()) + int(r.prompt_ids.has_value()) > 1)
       fail<UsageError>("complete: --prompt, --prompt-file and --prompt-ids exclude each other");
     if ((r.logprobs || r.prompt_logprobs) && !json) fail<UsageError>("complete: log-probabilities are told with --json only");
+    check(r);
     r.add_special_tokens = !no_special;
     if (prompt) r.prompt = *prompt;
     else if (prompt_file) r.prompt = read_file(*prompt_file);

@@ -184,7 +184,7 @@ InspectedCheckpoint inspect_gguf(const fs::path& path) {
     c.metadata[key] = json.is_string() ? json.get<std::string>() : text;
     if (!c.class_name.empty() && key.starts_with(c.class_name + ".")) c.config.emplace_back(key.substr(c.class_name.size() + 1), text);
   }
-  if (metadata.has("tokenizer.ggml.model")) {
+  if (metadata.text("tokenizer.ggml.model", "no_vocab") != "no_vocab") {
     const std::string pre = metadata.text("tokenizer.ggml.pre", "");
     const GgufValue* tokens = metadata.find("tokenizer.ggml.tokens");
     c.tokenizer = fmt::format("{}{}, {} tokens", metadata.text("tokenizer.ggml.model"), pre.empty() ? "" : fmt::format(" ({})", pre),

@@ -194,6 +194,7 @@ TEST_F(CompleteTest, mistakes_are_one_line) {
   told({"--model", std::string(HEARTH_SOURCE_DIR) + "/assets/demo-model"}, 1, {"config.json"});
   told({"--context", "2"}, 2, {fmt::format("{} tokens", tokens), "context of 2"});
   told({"--temperature", "-1"}, 2, {"temperature", "-1"});
+  told({"--model", "no-such-folder", "--temperature", "-1"}, 2, {"temperature", "-1"});  // before anything is opened
   told({"--temperature", "warm"}, 2, {"--temperature", "'warm'"});
   told({"--max-tokens", "-1"}, 2, {"-1"});
   told({"--threads", "0"}, 2, {"--threads", "0"});
