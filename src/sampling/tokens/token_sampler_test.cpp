@@ -269,12 +269,7 @@ TEST(TokenSampler, bad_rows_and_impossible_rules_are_one_line) {
   EXPECT_EQ(test::message_of<UsageError>([] { TokenSampler({.temperature = -1}); }), "--temperature -1: needed a number, 0 or more");
 }
 
-TEST(CounterRandom, philox_equals_its_published_vectors) {
-  using Block = std::array<uint32_t, 4>;
-  EXPECT_EQ(philox4x32({0, 0, 0, 0}, {0, 0}), (Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
-  EXPECT_EQ(philox4x32({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}), (Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
-  EXPECT_EQ(philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
-            (Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+TEST(CounterRandom, takes_the_first_two_words_of_the_block) {
   EXPECT_EQ(uniform_at(0, 0, 0), double(0xe169c58d6627e8d5 >> 11) * 0x1p-53);
   EXPECT_EQ(uniform_at(0x299f31d0a4093822, 0x85a308d3243f6a88, 0x0370734413198a2e), double(0x94fdccebd16cfe09 >> 11) * 0x1p-53);
 }

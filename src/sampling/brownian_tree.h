@@ -1,0 +1,80 @@
+// A Brownian path that is made where it is looked at: an interval's increment is halved by a Brownian bridge (Lévy 1940), the halves
+// likewise, until the ends asked for are reached. What is found there does not depend on what was asked before.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace hearth::sampling {
+
+// W on [low, high] for as many independent paths as `increment` has values. Interval (key, depth): the whole is (0, 0), the halves
+// of (key, depth) are (2·key, depth + 1) and (2·key + 1, depth + 1). [a, b] with increment W is halved at m = middle(a, b):
+//   left = (m − a)/(b − a)·W + √((m − a)(b − m)/(b − a))·z(key, depth)      right = W − left      in f32, z standard normal
+// middle() must reach every time that is asked for in the end.
+class BrownianTree {
+ public:
+  struct Rules {
+    std::function<void(uint64_t key, int depth, std::span<float> out)> normals;
+    std::function<double(double a, double b)> middle;
+  };
+  BrownianTree(double low, double high, std::vector<float> increment, Rules rules);
+
+  // out += W(to) − W(from); low ≤ from ≤ to ≤ high.
+  void add(double from, double to, std::span<float> out);
+
+ private:
+  struct Interval {
+    double begin, end;
+    uint64_t key;
+    int depth;
+  };
+  using Halves = std::map<std::pair<int, uint64_t>, std::vector<float>>;  // of intervals, the left one's increment
+
+  void add(const Interval& interval, const std::vector<float>& increment, double from, double to, std::span<float> out);
+  const std::vector<float>& left_of(const Interval& interval, double middle, const std::vector<float>& increment);
+
+  Interval whole_;
+  std::vector<float> increment_;
+  Rules rules_;
+  // Halves that the last call went through: the next one usually begins where it ended.
+  Halves last_, now_;
+};
+
+// torchsde 0.2.6's BrownianTree as k-diffusion's BrownianTreeNoiseSampler makes it, `count` values per time: times in steps of 10⁻⁶,
+// seeds by numpy's SeedSequence, normals by torch's CPU generator, seeded anew for every interval. low < high.
+class TorchsdePath {
+ public:
+  TorchsdePath(uint64_t seed, double low, double high, size_t count);
+
+  // (W(to) − W(from))/√|to − from|: standard normal. Times outside [low, high] are taken as its ends, as in torchsde; all times are
+  // rounded to f32 first, which is what k-diffusion has them in. `from` and `to` must differ.
+  void between(double from, double to, std::span<float> out);
+
+ private:
+  double low_, high_;
+  BrownianTree tree_;
+};
+
+// hearth's own path on all positive times: no end is part of its definition, so that the same seed gives the same path for any
+// number of steps and any schedule. [2^e, 2^(e+1)) has an increment of its own for each e and is halved exactly, so every f32 time
+// is reached. Normals are counter-based (counter_normals.h).
+class OctavePath {
+ public:
+  OctavePath(uint64_t seed, size_t count) : seed_(seed), count_(count) {}
+
+  // (W(to) − W(from))/√|to − from|, times rounded to f32. `from` and `to` must be positive and differ.
+  void between(double from, double to, std::span<float> out);
+
+ private:
+  BrownianTree& octave(int exponent);
+
+  uint64_t seed_;
+  size_t count_;
+  std::map<int, BrownianTree> octaves_;
+};
+
+}  // namespace hearth::sampling
