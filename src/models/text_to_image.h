@@ -59,7 +59,7 @@ struct ResolvedImage {
   int64_t width = 0, height = 0, steps = 0, batch = 0;
   std::string sampler, schedule;      // canonical names
   std::array<int64_t, 4> latents{};   // [B, h, w, C]
-  int64_t network_calls = 0;          // of the denoiser; each takes 2·B images with guidance
+  int64_t network_calls = 0;          // of the denoiser; each takes 2·B images with guidance. 0: not known before
   std::vector<std::string> warnings;  // one line each
 };
 
@@ -79,7 +79,7 @@ struct ImageResult {
   std::vector<Tensor> pictures;  // [H, W, 3] in −1 … 1, not limited; batch order; empty without decode
   Tensor noise, latents;         // [B, h, w, C]: standard normal before any sigma; as the last step returned them
   double load_seconds = 0, encode_seconds = 0, sample_seconds = 0, decode_seconds = 0;
-  std::vector<double> step_seconds;       // one per network call
+  std::vector<double> step_seconds;       // one per step of the sampler
   std::vector<std::string> warnings;      // one line each
   std::map<std::string, double> largest;  // component → largest absolute value of its output
 };

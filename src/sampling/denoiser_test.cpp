@@ -37,7 +37,7 @@ BACKEND_TEST(Denoiser, G02_G42_a_perfect_network_gives_x0_back) {
             return a;
           },
           prediction, 1);
-      EXPECT_CLOSE(denoise(x, level), x0, 1e-5);  // observed 2.2e-6, at σ = 14.6 where x₀ is a fifteenth of x
+      EXPECT_CLOSE(denoise(x, level).x0, x0, 1e-5);  // observed 2.2e-6, at σ = 14.6 where x₀ is a fifteenth of x
       if (level.alpha != 1) EXPECT_CLOSE(network_answer(x, x0, level, prediction), answer, 1e-5);  // observed 2.9e-6
     }
   }
@@ -72,7 +72,7 @@ BACKEND_TEST(Denoiser, guidance_asks_for_both_halves_in_one_batch) {
     EXPECT_EQ(in.slice(0, 0, 2).to_vector(), in.slice(0, 2, 4).to_vector());
     return ops::concat({negative, positive}, 0);
   };
-  const Tensor got = make_denoiser(network, Prediction::sample, 7.5)(x, level);
+  const Tensor got = make_denoiser(network, Prediction::sample, 7.5)(x, level).x0;
   EXPECT_EQ(calls, 1);
   const Values n = negative.to_vector(), p = positive.to_vector();
   Values wanted;
@@ -90,9 +90,26 @@ BACKEND_TEST(Denoiser, guidance_up_to_one_is_none) {
           return in;
         },
         Prediction::sample, guidance);
-    EXPECT_EQ(denoise(x, Level::exploding(0, 0)).to_vector(), x.to_vector());
+    EXPECT_EQ(denoise(x, Level::exploding(0, 0)).x0.to_vector(), x.to_vector());
   }
   EXPECT_TRUE(uses_guidance(1.001));
+}
+
+// G-44: a sampler that needs the unconditional estimate gets it at guidance 1 too.
+BACKEND_TEST(Denoiser, G44_the_unconditional_estimate_comes_whatever_the_guidance) {
+  const Tensor x = named(device, "x"), negative = named(device, "negative"), positive = named(device, "positive");
+  const Level level = Level::exploding(2, 400);
+  const Network network = [&](const Tensor& in, float) {
+    EXPECT_EQ(in.size(0), 4);
+    return ops::concat({negative, positive}, 0);
+  };
+  const Estimate one = make_denoiser(network, Prediction::epsilon, 1, Unconditional::needed)(x, level);
+  const Estimate more = make_denoiser(network, Prediction::epsilon, 3, Unconditional::needed)(x, level);
+  EXPECT_CLOSE(one.x0, ops::linear_combination({x, positive}, {1, -2}), 0);
+  EXPECT_CLOSE(one.unconditional, ops::linear_combination({x, negative}, {1, -2}), 0);
+  EXPECT_CLOSE(more.unconditional, one.unconditional.to_vector(), 0);
+  EXPECT_GT(test::relative_error(more.x0.to_vector(), one.x0.to_vector()), 0.1);
+  EXPECT_FALSE(make_denoiser(network, Prediction::epsilon, 3)(x, level).unconditional);
 }
 
 // G-05: a network that answers in 16 bits moves x̂₀ by its own rounding only; the arithmetic around it stays f32.
@@ -101,9 +118,9 @@ BACKEND_TEST(Denoiser, G05_answers_in_16_bits_are_widened) {
   const Level level = Level::exploding(14.6146, 999);
   for (const DType dtype : {DType::f16, DType::bf16}) {
     const Tensor rounded = ops::cast(eps, dtype);
-    const Tensor got = make_denoiser([&](const Tensor&, float) { return rounded; }, Prediction::epsilon, 1)(x, level);
+    const Tensor got = make_denoiser([&](const Tensor&, float) { return rounded; }, Prediction::epsilon, 1)(x, level).x0;
     const Tensor wide =
-        make_denoiser([&](const Tensor&, float) { return ops::cast(rounded, DType::f32); }, Prediction::epsilon, 1)(x, level);
+        make_denoiser([&](const Tensor&, float) { return ops::cast(rounded, DType::f32); }, Prediction::epsilon, 1)(x, level).x0;
     EXPECT_EQ(got.dtype(), DType::f32);
     EXPECT_EQ(got.to_vector(), wide.to_vector());
   }

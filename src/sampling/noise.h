@@ -1,17 +1,48 @@
 // Sources of noise: named, seeded, explicit. Each call draws the next tensor of standard normal values.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <utility>
 
 #include "core/backend.h"
 
 namespace hearth::sampling {
 
-// The next draw of shape [B, H, W, C], f32. Values are drawn in the order of [B, C, H, W], as PyTorch's programs do, and returned
-// channels last.
-using Noise = std::function<Tensor(Backend& device, const Shape& shape)>;
+// Standard normal values of shape [B, H, W, C], f32, drawn in the order of [B, C, H, W], as PyTorch's programs do, and returned channels
+// last. Draws are numbered, so that a run can be resumed; a source may have one path for all runs beside them.
+class Noise {
+ public:
+  using Draw = std::function<Tensor(Backend& device, const Shape& shape)>;
+  using Between = std::function<Tensor(Backend& device, const Shape& shape, double sigma, double sigma_next)>;
+
+  Noise() = default;
+  Noise(Draw draw, Between between) : draw_(std::move(draw)), between_(std::move(between)) {}
+  template <std::invocable<Backend&, const Shape&> F>
+  requires(!std::same_as<std::remove_cvref_t<F>, Noise>) Noise(F draw) : draw_(std::move(draw)) {}
+
+  // The next draw.
+  Tensor operator()(Backend& device, const Shape& shape) {
+    ++position_;
+    return draw_(device, shape);
+  }
+  // What a Brownian path does between two σ, of unit variance; without a path the next draw.
+  Tensor between(Backend& device, const Shape& shape, double sigma, double sigma_next) {
+    return between_ ? between_(device, shape, sigma, sigma_next) : (*this)(device, shape);
+  }
+
+  int64_t position() const { return position_; }  // draws so far
+  // Draws and forgets until `position` draws are done.
+  void skip_to(Backend& device, const Shape& shape, int64_t position) {
+    while (position_ < position) (*this)(device, shape);
+  }
+
+ private:
+  Draw draw_;
+  Between between_;
+  int64_t position_ = 0;
+};
 
 // What the images of a batch share.
 //   per_image  image k has a generator of its own, seeded seed + k: a batch of n equals n single runs bit for bit

@@ -1,4 +1,4 @@
-// Samplers: functions from noise to a picture's latents. No sampler knows a network, no network a sampler.
+// The samplers by name, and running one. No sampler knows a network, no network a sampler.
 //
 //   const Sampler& sampler = find_sampler("euler");
 //   const Schedule schedule = make_schedule(config.with_class(sampler.scheduler), ScheduleKind::standard, 20);
@@ -14,37 +14,20 @@
 #include <span>
 #include <string_view>
 
-#include "sampling/denoiser.h"
-#include "sampling/noise.h"
-#include "sampling/schedule.h"
+#include "sampling/sampler.h"
 
 namespace hearth::sampling {
 
-struct SamplerOptions {
-  std::optional<double> eta;  // how much fresh noise; the sampler's own default where absent. 0: none, and none is drawn
-  double s_noise = 1;         // fresh noise is multiplied by this
-};
-
 struct StepInfo {
-  int64_t step, steps;  // 0 … steps − 1, one per model call
-  const Level& level;   // where the network was asked
+  int64_t step, steps;  // 0 … steps − 1; steps is 0 where a sampler ends itself
+  const Level& level;   // where the network was asked last
   const Tensor& x0;     // its x̂₀
   const Tensor& x;      // the state after the step
+  const State& state;   // all of it: from here the run can be resumed
 };
 using OnStep = std::function<void(const StepInfo&)>;  // may throw Cancelled
 
-struct Sampler {
-  using Run = Tensor (*)(const Denoiser&, Tensor x, const Schedule&, Noise&, const SamplerOptions&, const OnStep&);
-
-  std::string_view name;                      // canonical, as metadata records it
-  std::span<const std::string_view> aliases;  // other programs' names
-  std::string_view summary;
-  SchedulerClass scheduler;   // whose schedule and configuration defaults it takes
-  std::optional<double> eta;  // default; absent: the sampler never draws noise and has no such option
-  Run run;
-};
-
-// The samplers that are built.
+// The samplers that are built, one file of samplers/ each; in the order of the files' names.
 std::span<const Sampler> samplers();
 // By canonical name or alias; case, spaces, underscores, hyphens and "++"/"pp" do not matter. UsageError lists the names for an
 // unknown one; UnsupportedError for one that is known but not built yet.
@@ -52,11 +35,23 @@ const Sampler& find_sampler(std::string_view name);
 // The one that a scheduler class stands for.
 const Sampler& sampler_of(SchedulerClass scheduler);
 
+// `given` and the defaults of all other options of the sampler. UsageError for an option that it does not have (naming those that it
+// has), or out of its range.
+Options resolve_options(const Sampler& sampler, const Options& given);
+
 // noise [B, H, W, C] standard normal → where the schedule starts.
 Tensor starting_point(const Schedule& schedule, const Tensor& noise);
 
-// Runs the sampler. UsageError for an option that it does not have.
+// Runs the sampler from `x`. UsageError as resolve_options.
 Tensor sample(const Sampler& sampler, const Denoiser& denoise, const Tensor& x, const Schedule& schedule, Noise& noise,
-              const SamplerOptions& options = {}, const OnStep& on_step = {});
+              const Options& options = {}, const OnStep& on_step = {});
+
+// The same from a state that on_step has shown, with the same sampler, schedule, options and a noise source that starts anew: the result
+// is that of the run which was not interrupted, bit for bit.
+Tensor resume(const Sampler& sampler, const Denoiser& denoise, State state, const Schedule& schedule, Noise& noise,
+              const Options& options = {}, const OnStep& on_step = {});
+
+// How often the run will ask the network; nothing where that depends on its answers.
+std::optional<int64_t> network_calls(const Sampler& sampler, const Schedule& schedule, const Options& options, Backend& device);
 
 }  // namespace hearth::sampling

@@ -163,6 +163,13 @@ std::vector<Step> dpmpp_steps(const SchedulerConfig& c, const NoiseTable& table,
   return sigma_steps(sigmas, t, Level::preserving);
 }
 
+Path path_of(const SchedulerConfig& c, const NoiseTable& table) {
+  const bool exploding = c.scheduler == SchedulerClass::euler || c.scheduler == SchedulerClass::euler_ancestral;
+  return {.family = exploding ? Family::exploding : Family::preserving,
+          .times = c.continuous_timesteps ? Times::quarter_log : Times::table,
+          .table = std::make_shared<const NoiseTable>(table)};
+}
+
 void check_steps(const SchedulerConfig& c, ScheduleKind kind, int64_t n) {
   using enum SchedulerClass;
   if (n < 1) fail<UsageError>("steps: got {}, needed at least 1", n);
@@ -187,13 +194,6 @@ constexpr std::array<std::string_view, 20> known_schedules{
     "gits",       "smoothstep",      "bong_tangent", "lcm",    "automatic",    "uniform"};
 
 }  // namespace
-
-Level Level::preserving(double sigma, float timestep) {
-  const double alpha = 1 / std::sqrt(sigma * sigma + 1);
-  return {alpha, sigma * alpha, timestep};
-}
-
-Level Level::of_alpha_bar(double alpha_bar, float timestep) { return {std::sqrt(alpha_bar), std::sqrt(1 - alpha_bar), timestep}; }
 
 std::vector<float> Schedule::timesteps() const {
   std::vector<float> t;
@@ -223,7 +223,7 @@ Schedule make_schedule(const SchedulerConfig& c, ScheduleKind kind, int64_t n) {
   using enum SchedulerClass;
   check_steps(c, kind, n);
   const NoiseTable table(c);
-  Schedule schedule{.steps = {}, .init_scale = 1, .prediction = c.prediction, .clip = c.clip, .first_order_last = false};
+  Schedule schedule{.steps = {}, .init_scale = 1, .prediction = c.prediction, .path = path_of(c, table), .clip = c.clip};
   switch (c.scheduler) {
     case pndm:
       if (kind == ScheduleKind::karras)

@@ -7,21 +7,10 @@
 #include <vector>
 
 #include "sampling/noise_table.h"
+#include "sampling/path.h"
 #include "sampling/scheduler_config.h"
 
 namespace hearth::sampling {
-
-// One noise level, x = alpha·x₀ + sigma·noise, and the time that the network is told there. Samplers of the σ-family keep
-// alpha = 1 ("variance exploding"), those of the DDIM family alpha² + sigma² = 1 ("variance preserving").
-struct Level {
-  double alpha = 1;
-  double sigma = 0;
-  float timestep = 0;
-
-  static Level exploding(double sigma, float timestep) { return {1, sigma, timestep}; }
-  static Level preserving(double sigma, float timestep);        // from the same σ, divided by √(1 + σ²)
-  static Level of_alpha_bar(double alpha_bar, float timestep);  // preserving, from ᾱ
-};
 
 // One model call and the update after it. `at` is where the network is asked; the update goes `from` → `to`. at and from
 // differ in PLMS' second call only, and `to` need not be the next step's `at`: DDIM and PNDM count down by
@@ -34,6 +23,7 @@ struct Schedule {
   std::vector<Step> steps;                      // n of them; n + 1 for plms (n ≥ 2); as many as diffusers makes in the cases told below
   float init_scale = 1;                         // x starts as this times standard normal noise
   Prediction prediction = Prediction::epsilon;  // plms keeps its history in what the network answers
+  Path path;                                    // the curve that the levels lie on
   std::optional<double> clip;                   // ddim: x̂₀ is clipped to [-clip, clip]
   bool first_order_last = false;                // dpmpp_2m: the last step is one of first order
 

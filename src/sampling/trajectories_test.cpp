@@ -129,8 +129,8 @@ void run_case(const test::Golden& golden, const std::string& name, Backend& devi
 
     const Tensor noises = golden.tensor("noise");
     Noise noise = recorded(noises, 0);
-    SamplerOptions options;
-    if (!c.eta.empty()) options.eta = std::stod(c.eta);
+    Options options;
+    if (!c.eta.empty()) options["eta"] = std::stod(c.eta);
     Tensor x = starting_point(schedule, noise(device, {2, 3, 5, 4}));
     int64_t calls = 0;
     x = sample(sampler, make_denoiser(network, schedule.prediction, 1), x, schedule, noise, options,

@@ -283,7 +283,8 @@ TEST(Lists, NameWhatThereIs) {
     return result;
   };
   EXPECT_EQ(names(list_models()), (std::vector<std::string>{"llama", "mistral", "qwen2", "qwen3", "sd1"}));
-  EXPECT_EQ(names(list_samplers()), (std::vector<std::string>{"ddim", "euler", "euler_ancestral", "dpmpp_2m", "plms"}));
+  const std::vector<std::string> samplers = names(list_samplers());
+  for (const char* name : {"ddim", "euler", "euler_ancestral", "dpmpp_2m", "plms"}) EXPECT_EQ(std::ranges::count(samplers, name), 1);
   EXPECT_EQ(names(list_schedules()), (std::vector<std::string>{"default", "karras"}));
   EXPECT_EQ(names(list_backends()), (std::vector<std::string>{"cpu", "reference"}));
 }

@@ -51,9 +51,9 @@ Tensor rows_repeated(const Tensor& states, int64_t batch) {
   return rows.size() == 1 ? rows.front() : ops::concat(rows, 0);
 }
 
-// The prompts that are encoded: with guidance the negative one first.
-std::vector<std::string> prompts_of(const ImageRequest& request) {
-  if (!sampling::uses_guidance(request.guidance)) return {request.prompt};
+// The prompts that are encoded: with guidance, or where the sampler needs it, the negative one first.
+std::vector<std::string> prompts_of(const ImageRequest& request, sampling::Unconditional unconditional) {
+  if (!sampling::asks_twice(request.guidance, unconditional)) return {request.prompt};
   return {request.negative_prompt, request.prompt};
 }
 
@@ -69,6 +69,9 @@ void check_side(std::string_view name, int64_t side, int64_t factor) {
 struct StableDiffusion::Plan : ResolvedImage {
   const sampling::Sampler* sampling = nullptr;
   sampling::Schedule steps_to_take;
+  sampling::Unconditional unconditional() const {
+    return sampling->needs_unconditional ? sampling::Unconditional::needed : sampling::Unconditional::unused;
+  }
 };
 
 StableDiffusion::StableDiffusion(const Checkpoint& checkpoint, Backend& device, const LoadRequest& request)
@@ -122,14 +125,14 @@ StableDiffusion::Plan StableDiffusion::planned(const ImageRequest& request) cons
   p.schedule = scheduler.karras || kind == sampling::ScheduleKind::karras ? "karras" : "default";
   p.steps = request.steps;
   p.steps_to_take = sampling::make_schedule(scheduler, kind, request.steps);
-  p.network_calls = int64_t(p.steps_to_take.steps.size());
+  p.network_calls = sampling::network_calls(*p.sampling, p.steps_to_take, {}, device_).value_or(0);
   if (p.steps_to_take.clip)
     p.warnings.push_back(
         fmt::format("{} clips every estimate to ±{}, as the reference does: the scheduler's file does not say \"clip_sample\": false",
                     p.sampler, *p.steps_to_take.clip));
 
   warn_of_truncation(config_.tokenizer, request.prompt, "prompt", p.warnings);
-  if (sampling::uses_guidance(request.guidance))
+  if (sampling::asks_twice(request.guidance, p.unconditional()))
     warn_of_truncation(config_.tokenizer, request.negative_prompt, "negative prompt", p.warnings);
   else if (!request.negative_prompt.empty())
     p.warnings.push_back(fmt::format("guidance {} is at most 1: the negative prompt is not used", request.guidance));
@@ -235,7 +238,7 @@ ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, con
   load(&Networks::load_text);
   report("encode", 0, 1);
   auto start = Clock::now();
-  const Tensor states = (*networks.text)(to_ids(config_.tokenizer, prompts_of(request))).last_hidden_state;
+  const Tensor states = (*networks.text)(to_ids(config_.tokenizer, prompts_of(request, p.unconditional()))).last_hidden_state;
   require_finite(states, "text_encoder", "its states", result);
   const Tensor context = rows_repeated(states, p.batch);
   result.encode_seconds = seconds_since(start);
@@ -243,7 +246,7 @@ ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, con
   if (plan.release) networks.text.reset();
 
   if (!networks.unet) load(&Networks::load_unet);
-  report("sample", 0, p.network_calls);
+  report("sample", 0, int64_t(p.steps_to_take.steps.size()));
   start = Clock::now();
   sampling::Noise noise = sampling::torch_cpu_noise(request.seed, request.generators);
   if (request.noise) noise = sampling::noise_from(request.noise, std::move(noise));
@@ -263,7 +266,7 @@ ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, con
     step_start = Clock::now();
     report("sample", info.step + 1, info.steps);
   };
-  const auto denoise = sampling::make_denoiser(network, p.steps_to_take.prediction, request.guidance);
+  const auto denoise = sampling::make_denoiser(network, p.steps_to_take.prediction, request.guidance, p.unconditional());
   result.latents =
       sampling::sample(*p.sampling, denoise, sampling::starting_point(p.steps_to_take, result.noise), p.steps_to_take, noise, {}, on_step);
   result.sample_seconds = seconds_since(start);

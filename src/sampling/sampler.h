@@ -1,0 +1,81 @@
+// What a sampler is: a step function with explicit state, and a row of data. One file of samplers/ each.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sampling/denoiser.h"
+#include "sampling/noise.h"
+#include "sampling/schedule.h"
+#include "sampling/vectors.h"
+
+namespace hearth::sampling {
+
+// All that a run remembers from one step to the next: who has it can go on later and elsewhere, bit for bit.
+struct State {
+  Tensor x;                     // [B, H, W, C] f32
+  int64_t step = 0;             // steps done
+  std::vector<Tensor> history;  // what earlier steps left, in the sampler's own order
+  std::vector<double> memory;
+  int64_t draws = 0;  // of the noise source, so far
+  bool done = false;
+};
+
+// By name. The value of an option with choices is the position of the choice.
+using Options = std::map<std::string, double, std::less<>>;
+
+struct Option {
+  std::string_view name, summary;
+  double standard = 0;
+  double least = 0, most = std::numeric_limits<double>::infinity();
+  bool whole = false;                          // a whole number
+  std::vector<std::string_view> choices = {};  // the names of its values
+};
+
+// What a step works with. Of `options` all that the sampler knows are there.
+struct Run {
+  const Denoiser& denoise;
+  const Schedule& schedule;
+  Noise& noise;
+  const Options& options;
+
+  double option(std::string_view name) const { return options.find(name)->second; }
+  const Step& step(const State& s) const { return schedule.steps[size_t(s.step)]; }
+  bool last(const State& s) const { return size_t(s.step) + 1 == schedule.steps.size(); }
+  // x + size·(the next standard normal draw); draws nothing where size is 0.
+  Tensor add_noise(const Tensor& x, double size) const;
+  // The same with the noise that belongs to the way from one σ to another, where the source has one path for all runs.
+  Tensor add_noise_between(const Tensor& x, double size, double sigma, double sigma_next) const;
+};
+
+enum class Draws { never, on_request, always };  // on_request: an option that is 0 by default asks for noise
+
+// Programs that compute one step more and leave out the level before the last.
+struct Penultimate {
+  bool comfyui = false, a1111 = false;
+};
+
+struct Sampler {
+  std::string_view name;                       // canonical: ComfyUI's, as metadata records it
+  std::vector<std::string_view> aliases = {};  // other programs' names; spelling variants need none (names.h)
+  std::string_view summary;                    // half a line
+  int order = 1;                               // its error falls with this power of the steps' size
+  std::string_view calls = "n";                // of the network, for n steps the last of which ends without noise
+  Draws draws = Draws::never;
+  std::string_view schedule = "default";  // the one that goes with it where nobody chooses
+  std::vector<Option> options = {};
+  bool needs_unconditional = false;  // asks for the answer without prompt, whatever the guidance
+  Penultimate drops_penultimate = {};
+  SchedulerClass scheduler;                  // whose schedule and configuration defaults it takes
+  std::vector<SchedulerClass> classes = {};  // the diffusers classes that stand for it
+  void (*step)(State&, const Run&);          // one step of the schedule: from state.step to the next
+  // Its own plan, made of the schedule; absent: the schedule as it is.
+  Schedule (*prepare)(const Schedule&, const Options&) = nullptr;
+  bool ends_itself = false;  // the step function sets state.done; the number of steps is not known before
+};
+
+}  // namespace hearth::sampling

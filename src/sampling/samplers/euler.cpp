@@ -1,0 +1,24 @@
+#include "sampling/sampler.h"
+
+namespace hearth::sampling {
+namespace {
+
+// Karras et al. 2022 (arXiv 2206.00364), Algorithm 2 with Euler steps and no churn:
+//   x' = x + (σ' − σ)·(x − x̂₀)/σ
+void step(State& s, const Run& run) {
+  const auto& [at, from, to] = run.step(s);
+  s.x = towards(s.x, run.denoise(s.x, at).x0, from, to.alpha, to.sigma);
+}
+
+}  // namespace
+
+std::vector<Sampler> euler_rows() {
+  return {{.name = "euler",
+           .aliases = {"Euler", "k_euler", "EulerDiscrete", "EulerDiscreteScheduler"},
+           .summary = "Euler's method in sigma",
+           .scheduler = SchedulerClass::euler,
+           .classes = {SchedulerClass::euler},
+           .step = step}};
+}
+
+}  // namespace hearth::sampling

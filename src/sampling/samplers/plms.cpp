@@ -1,0 +1,50 @@
+#include "sampling/sampler.h"
+
+namespace hearth::sampling {
+namespace {
+
+// Adams–Bashforth of order 1 … 4.
+Tensor extrapolated(std::span<const Tensor> answers) {
+  static const std::vector<double> weights[] = {
+      {1}, {3 / 2., -1 / 2.}, {23 / 12., -16 / 12., 5 / 12.}, {55 / 24., -59 / 24., 37 / 24., -9 / 24.}};
+  return answers.size() == 1 ? answers[0] : combine(answers, weights[answers.size() - 1]);
+}
+
+// Liu et al. 2022 (arXiv 2202.09778), pseudo linear multistep as in Katherine Crowson's PLMS: Adams–Bashforth of order 4 on the
+// network's answers, each step a DDIM step with the combined answer. The first step is done twice: with the answer at its start,
+// then with the mean of the answers at its start and at its end. History: the answers, newest first; after the first step also its start.
+void step(State& s, const Run& run) {
+  const auto& [at, from, to] = run.step(s);
+  const Tensor answer = network_answer(s.x, run.denoise(s.x, at).x0, at, run.schedule.prediction);
+  Tensor start = s.x, combined;
+  if (s.step == 1) {
+    start = s.history.back();
+    s.history.pop_back();
+    combined = combine({answer, s.history[0]}, {0.5, 0.5});
+  } else {
+    s.history.insert(s.history.begin(), answer);
+    if (s.history.size() > 4) s.history.pop_back();
+    combined = extrapolated(s.history);
+  }
+  if (s.step == 0) s.history.push_back(start);
+
+  const double turn = from.alpha * to.sigma - from.sigma * to.alpha;
+  const auto [keep, move] = run.schedule.prediction == Prediction::v ? std::pair{from.alpha * to.alpha + from.sigma * to.sigma, turn}
+                                                                     : std::pair{to.alpha / from.alpha, turn / from.alpha};
+  s.x = combine({start, combined}, {keep, move});
+}
+
+}  // namespace
+
+std::vector<Sampler> plms_rows() {
+  return {{.name = "plms",
+           .aliases = {"PLMS", "PNDM", "PNDMScheduler"},
+           .summary = "pseudo linear multistep (PNDM); one model call more than steps",
+           .order = 4,
+           .calls = "n+1",
+           .scheduler = SchedulerClass::pndm,
+           .classes = {SchedulerClass::pndm},
+           .step = step}};
+}
+
+}  // namespace hearth::sampling
