@@ -6,6 +6,7 @@
 
 #include "core/observe.h"
 #include "nn/attention.h"
+#include "ops/shape_ops.h"
 #include "parts/unet/config.h"
 
 namespace hearth::parts {
@@ -21,7 +22,8 @@ struct GegluMlp {
   nn::Linear out;
 };
 
-// x [B, T, C], context [B, S, Cx] → [B, T, C]
+// x [B, T, C], context [B, S, Cx] → [B, T, C]. In the last `identity` images self-attention takes each token's own value for what it
+// finds (perturbed attention: Ahn et al. 2024, arXiv 2403.17377).
 struct TransformerBlock {
   TransformerBlock(const Scope& w, int64_t width, int64_t context_width, int64_t heads, bool only_cross_attention_)
       : norm1(w / "norm1", width),
@@ -33,10 +35,10 @@ struct TransformerBlock {
         only_cross_attention(only_cross_attention_),
         path(w.path()) {}
 
-  Tensor operator()(const Tensor& x, const Tensor& context) const {
+  Tensor operator()(const Tensor& x, const Tensor& context, int64_t identity = 0) const {
     const BlockScope scope(path);
     const Tensor n = norm1(x);
-    Tensor h = attn1(n, only_cross_attention ? context : n, x);
+    Tensor h = only_cross_attention ? attn1(n, context, x) : self_attention(n, x, identity);
     h = attn2(norm2(h), context, h);
     h = ff(norm3(h), h);
     tap(path, h);
@@ -51,9 +53,20 @@ struct TransformerBlock {
   GegluMlp ff;
   bool only_cross_attention;
   std::string path;
+
+ private:
+  Tensor self_attention(const Tensor& n, const Tensor& residual, int64_t identity) const {
+    const int64_t B = n.size(0), whole = B - identity;
+    if (identity == 0) return attn1(n, n, residual);
+    const Tensor own = attn1.to_out(attn1.to_v(n.slice(0, whole, B)), {.residual = residual.slice(0, whole, B)});
+    if (whole == 0) return own;
+    const Tensor attended = n.slice(0, 0, whole);
+    return ops::concat({attn1(attended, attended, residual.slice(0, 0, whole)), own}, 0);
+  }
 };
 
-// x [B, H, W, C], context [B, S, Cx] → [B, H, W, C]. Its group norm has eps 1e-6 whatever norm_eps says.
+// x [B, H, W, C], context [B, S, Cx] → [B, H, W, C]; `identity` as for TransformerBlock. Its group norm has eps 1e-6 whatever norm_eps
+// says.
 struct SpatialTransformer {
   SpatialTransformer(const Scope& w, const UnetConfig& config, const UnetConfig::Level& level, bool only_cross_attention, int64_t depth)
       // The heads have ⌊C/N⌋ channels each: where N does not divide C, the blocks are narrower than x.
@@ -66,11 +79,11 @@ struct SpatialTransformer {
       blocks.emplace_back(w / "transformer_blocks" / i, inner, config.context, level.heads, only_cross_attention);
   }
 
-  Tensor operator()(const Tensor& x, const Tensor& context) const {
+  Tensor operator()(const Tensor& x, const Tensor& context, int64_t identity = 0) const {
     const BlockScope scope(path);
     const auto [B, H, W, C] = x.dims<4>();
     Tensor h = project(proj_in, x, {}, norm.input()).view({B, H * W, inner});
-    for (const TransformerBlock& block : blocks) h = block(h, context);
+    for (const TransformerBlock& block : blocks) h = block(h, context, identity);
     const Tensor y = project(proj_out, h.view({B, H, W, inner}), {.residual = x});
     tap(path, y);
     return y;

@@ -1,5 +1,7 @@
 #include "parts/unet/unet.h"
 
+#include <algorithm>
+
 #include "nn/timestep_embedding.h"
 
 namespace hearth::parts {
@@ -24,11 +26,11 @@ DownBlock::DownBlock(const Scope& w, const UnetConfig& config, size_t i) : path(
   if (i + 1 < config.levels.size()) downsampler.emplace(w / "downsamplers" / 0 / "conv", C, C, 3, halving(config.downsample_padding));
 }
 
-Tensor DownBlock::operator()(Tensor x, const Tensor& temb, const Tensor& context, std::vector<Tensor>& skips) const {
+Tensor DownBlock::operator()(Tensor x, const Tensor& temb, const Tensor& context, std::vector<Tensor>& skips, int64_t identity) const {
   const BlockScope scope(path);
   for (size_t j = 0; j < resnets.size(); ++j) {
     x = resnets[j](std::move(x), temb);
-    if (!attentions.empty()) x = attentions[j](x, context);
+    if (!attentions.empty()) x = attentions[j](x, context, identity);
     skips.push_back(x);
   }
   if (downsampler) skips.push_back(x = (*downsampler)(x));
@@ -46,10 +48,10 @@ MidBlock::MidBlock(const Scope& w, const UnetConfig& config) : path(w.path()) {
   resnets.emplace_back(w / "resnets" / 1, level.channels, level.channels, spec);
 }
 
-Tensor MidBlock::operator()(const Tensor& x, const Tensor& temb, const Tensor& context) const {
+Tensor MidBlock::operator()(const Tensor& x, const Tensor& temb, const Tensor& context, int64_t identity) const {
   const BlockScope scope(path);
   Tensor h = resnets[0](x, temb);
-  if (attention) h = resnets[1]((*attention)(h, context), temb);
+  if (attention) h = resnets[1]((*attention)(h, context, identity), temb);
   tap(path, h);
   return h;
 }
@@ -69,13 +71,13 @@ UpBlock::UpBlock(const Scope& w, const UnetConfig& config, size_t i) : path(w.pa
   if (i > 0) upsampler.emplace(w / "upsamplers" / 0 / "conv", C, C, 3, ConvSpec::same(3));
 }
 
-Tensor UpBlock::operator()(Tensor x, const Tensor& temb, const Tensor& context, std::vector<Tensor>& skips) const {
+Tensor UpBlock::operator()(Tensor x, const Tensor& temb, const Tensor& context, std::vector<Tensor>& skips, int64_t identity) const {
   const BlockScope scope(path);
   for (size_t j = 0; j < resnets.size(); ++j) {
     x = ops::concat({x, skips.back()}, -1);
     skips.pop_back();
     x = resnets[j](std::move(x), temb);
-    if (!attentions.empty()) x = attentions[j](x, context);
+    if (!attentions.empty()) x = attentions[j](x, context, identity);
   }
   if (upsampler) x = upsampler->resized(x, skips.back().size(1), skips.back().size(2));
   tap(path, x);
@@ -109,23 +111,40 @@ Tensor Unet::time_embedding(Backend& backend, std::span<const float> timesteps, 
   return ops::activate(emb, config.activation);
 }
 
-Tensor Unet::operator()(const Tensor& x, std::span<const float> timesteps, const Tensor& context) const {
+bool Unet::attends(Perturbed::Blocks blocks) const {
+  const auto looks_at_itself = [](const std::vector<SpatialTransformer>& attentions) {
+    return std::ranges::any_of(attentions, [](const SpatialTransformer& a) {
+      return std::ranges::any_of(a.blocks, [](const TransformerBlock& b) { return !b.only_cross_attention; });
+    });
+  };
+  switch (blocks) {
+    case Perturbed::Blocks::mid: return mid_block && mid_block->attention && !mid_block->attention->blocks.empty();
+    case Perturbed::Blocks::down: return std::ranges::any_of(down_blocks, looks_at_itself, &DownBlock::attentions);
+    case Perturbed::Blocks::up: return std::ranges::any_of(up_blocks, looks_at_itself, &UpBlock::attentions);
+  }
+  return false;
+}
+
+Tensor Unet::operator()(const Tensor& x, std::span<const float> timesteps, const Tensor& context, const Perturbed& perturbed) const {
   const auto [B, H, W, C] = x.dims<4>();
   if (C != config.in_channels) fail<ShapeError>("unet: x {} has {} channels, needed {}", x.shape(), C, config.in_channels);
   if (timesteps.size() != 1 && int64_t(timesteps.size()) != B)
     fail<ShapeError>("unet: {} timesteps, needed 1 or one for each of {} images", timesteps.size(), B);
   if (config.context && (!context || context.rank() != 3 || context.size(0) != B || context.size(2) != config.context))
     fail<ShapeError>("unet: context {}, needed [{}, S, {}]", context ? context.shape() : Shape{}, B, config.context);
+  if (perturbed.images < 0 || perturbed.images > B) fail<ShapeError>("unet: {} perturbed images in a batch of {}", perturbed.images, B);
 
   const Tensor temb = time_embedding(x.backend(), timesteps, B);
   Tensor h = x;
   if (config.center_input_sample) h = ops::linear_combination({x, Tensor::filled(x.backend(), x.shape(), 1)}, {2, -1});
   h = in_block("conv_in", [&] { return conv_in(h); });
 
+  using Blocks = Perturbed::Blocks;
+  const auto identity = [&](Blocks blocks) { return perturbed.blocks == blocks ? perturbed.images : 0; };
   std::vector<Tensor> skips{h};
-  for (const DownBlock& block : down_blocks) h = block(std::move(h), temb, context, skips);
-  if (mid_block) h = (*mid_block)(h, temb, context);
-  for (const UpBlock& block : up_blocks) h = block(std::move(h), temb, context, skips);
+  for (const DownBlock& block : down_blocks) h = block(std::move(h), temb, context, skips, identity(Blocks::down));
+  if (mid_block) h = (*mid_block)(h, temb, context, identity(Blocks::mid));
+  for (const UpBlock& block : up_blocks) h = block(std::move(h), temb, context, skips, identity(Blocks::up));
 
   return in_block("conv_out", [&] { return conv_out(h, {}, conv_norm_out.input(config.activation)); });
 }

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "nn/resnet_block.h"
@@ -12,12 +13,19 @@
 
 namespace hearth::parts {
 
+// Perturbed attention (Ahn et al. 2024, arXiv 2403.17377): in the last `images` of a batch the self-attention of some blocks takes each
+// token's own value for what it finds.
+struct Perturbed {
+  enum class Blocks { mid, down, up } blocks = Blocks::mid;
+  int64_t images = 0;
+};
+
 // DownBlock2D, or CrossAttnDownBlock2D where it attends.
 // x [B, H, W, in], temb [B, temb] activated, context [B, S, Cx] → [B, ⌈H/2⌉, ⌈W/2⌉, C], or [B, H, W, C] on the last level.
-// Every layer's output and the halved one are left in `skips`.
+// Every layer's output and the halved one are left in `skips`. `identity` as for TransformerBlock, here and below.
 struct DownBlock {
   DownBlock(const Scope& w, const UnetConfig& config, size_t level);
-  Tensor operator()(Tensor x, const Tensor& temb, const Tensor& context, std::vector<Tensor>& skips) const;
+  Tensor operator()(Tensor x, const Tensor& temb, const Tensor& context, std::vector<Tensor>& skips, int64_t identity = 0) const;
 
   std::vector<nn::ResnetBlock> resnets;
   std::vector<SpatialTransformer> attentions;  // one per residual block, or none
@@ -28,7 +36,7 @@ struct DownBlock {
 // UNetMidBlock2DCrossAttn, or UNetMidBlock2D: its first residual block alone. x [B, H, W, C] → the same shape.
 struct MidBlock {
   MidBlock(const Scope& w, const UnetConfig& config);
-  Tensor operator()(const Tensor& x, const Tensor& temb, const Tensor& context) const;
+  Tensor operator()(const Tensor& x, const Tensor& temb, const Tensor& context, int64_t identity = 0) const;
 
   std::vector<nn::ResnetBlock> resnets;         // two with, one without attention
   std::optional<SpatialTransformer> attention;  // attentions.0
@@ -40,7 +48,7 @@ struct MidBlock {
 // x [B, H, W, C of the level below] → [B, H', W', C], or [B, H, W, C] on level 0.
 struct UpBlock {
   UpBlock(const Scope& w, const UnetConfig& config, size_t level);
-  Tensor operator()(Tensor x, const Tensor& temb, const Tensor& context, std::vector<Tensor>& skips) const;
+  Tensor operator()(Tensor x, const Tensor& temb, const Tensor& context, std::vector<Tensor>& skips, int64_t identity = 0) const;
 
   std::vector<nn::ResnetBlock> resnets;
   std::vector<SpatialTransformer> attentions;
@@ -54,7 +62,9 @@ struct Unet {
   // x [B, H, W, in_channels]; timesteps: one for all, or one per image, on the training scale 0 … 999, fractional allowed;
   // context [B, S, config.context] (may be undefined where that is 0) → [B, H, W, out_channels].
   // Any H and W. ShapeError where they do not fit. Taps carry diffusers' module paths.
-  Tensor operator()(const Tensor& x, std::span<const float> timesteps, const Tensor& context) const;
+  Tensor operator()(const Tensor& x, std::span<const float> timesteps, const Tensor& context, const Perturbed& perturbed = {}) const;
+  // Whether any block of that kind attends to itself, so that there is something to perturb.
+  bool attends(Perturbed::Blocks blocks) const;
 
   UnetConfig config;
   nn::Linear time_embedding_1, time_embedding_2;  // time_embedding.linear_1, .linear_2

@@ -11,14 +11,14 @@ namespace {
 struct UnetCase : GoldenCase {
   UnetCase(const std::string& name, Backend& backend) : GoldenCase(__FILE__, name, backend) {}
 
-  Tensor run(const Config& json, const LoadOptions& options = {}) const {
+  Tensor run(const Config& json, const LoadOptions& options = {}, const Perturbed& perturbed = {}) const {
     const UnetConfig c = UnetConfig::from(json);
     Weights w = weights(options);
     const Unet net(Scope(w), c);
     w.finish();
     const int64_t B = fact("batch"), H = fact("height"), W = fact("width"), T = fact("tokens");
     const Tensor context = c.context ? input("context", {B, T, c.context}) : Tensor();
-    return net(input("x", {B, H, W, c.in_channels}), fact("timesteps").get<std::vector<float>>(), context);
+    return net(input("x", {B, H, W, c.in_channels}), fact("timesteps").get<std::vector<float>>(), context, perturbed);
   }
 };
 
@@ -49,6 +49,36 @@ BACKEND_TEST(unet, each_config_key_has_the_effect_of_the_reference) {
     SCOPED_TRACE(change.dump());
     EXPECT_CLOSE(c.run(c.config_with(change["key"], change["value"])), c.golden.values(fmt::format("y.{}", i++)), limit);
   }
+}
+
+// The last image of three, as diffusers' PAG pipelines disturb it; the others are what they are without.
+BACKEND_TEST(unet, perturbed_attention_is_that_of_the_reference) {
+  const UnetCase c("pag", device);
+  using Blocks = Perturbed::Blocks;
+  const std::vector<float> plain = c.run(c.config()).to_vector();
+  for (const auto& [name, blocks] : {std::pair{"mid", Blocks::mid}, {"down", Blocks::down}, {"up", Blocks::up}}) {
+    SCOPED_TRACE(name);
+    const std::vector<float> y = c.run(c.config(), {}, {blocks, 1}).to_vector();
+    EXPECT_CLOSE(y, c.golden.values(name), 4e-6);  // observed 2.7e-7 reference, 1.1e-6 cpu
+    const size_t kept = plain.size() / 3 * 2;
+    EXPECT_LE(test::relative_error(std::span(y).first(kept), std::span(plain).first(kept)), 1e-6);
+    EXPECT_GE(test::relative_error(std::span(y).subspan(kept), std::span(plain).subspan(kept)), 1e-3);
+  }
+  EXPECT_THROW(c.run(c.config(), {}, {Blocks::mid, 4}), ShapeError);
+}
+
+TEST(unet_attention, knows_where_it_attends_to_itself) {
+  const auto device = test::make_test_backend("reference");
+  const UnetCase c("perturbed", *device);
+  const auto attends = [&](const Config& json) {
+    Weights w = c.weights();
+    const Unet net(Scope(w), UnetConfig::from(json));
+    using Blocks = Perturbed::Blocks;
+    return std::vector<bool>{net.attends(Blocks::mid), net.attends(Blocks::down), net.attends(Blocks::up)};
+  };
+  EXPECT_EQ(attends(c.config()), (std::vector<bool>{true, true, true}));
+  EXPECT_EQ(attends(c.config_with("mid_block_type", nullptr)), (std::vector<bool>{false, true, true}));
+  EXPECT_EQ(attends(c.config_with("only_cross_attention", true)), (std::vector<bool>{true, false, false}));
 }
 
 TEST(unet_config, G58_published_configs_ask_for_exactly_the_published_tensors) {

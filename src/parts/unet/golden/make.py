@@ -135,6 +135,33 @@ def perturbed():
     golden.save(HERE, "perturbed", arrays, full, VERSIONS, changes=changes, batch=b, height=h, width=w, timesteps=timesteps, tokens=tokens, factor=factor)
 
 
+# Perturbed attention: the last third of the batch with identity attention in blocks of one kind.
+PAG = (dict(blocks(True, True), block_out_channels=[8, 16], layers_per_block=1, norm_num_groups=4, attention_head_dim=2, cross_attention_dim=12,
+            transformer_layers_per_block=[2, 1], sample_size=4), 3, 5, 4, [321.0], 3, 1.0)
+
+
+def pag():
+    from diffusers.models.attention_processor import PAGCFGIdentitySelfAttnProcessor2_0
+    from diffusers.pipelines.pag.pag_utils import PAGMixin
+
+    config, b, h, w, timesteps, tokens, factor = PAG
+    arrays, seen = {}, None
+    for layers in ("mid", "down", "up"):
+        class Patch(PAGMixin):
+            pass
+
+        net = golden.prepare(UNet2DConditionModel.from_config(dict(config)), factor)
+        pipe = Patch()
+        pipe.unet = net
+        pipe.set_pag_applied_layers(layers, (PAGCFGIdentitySelfAttnProcessor2_0(), None))
+        pipe._set_pag_attn_processor([layers], True)
+        context = torch.from_numpy(golden.values("input.context", b, tokens, config["cross_attention_dim"])).double()
+        with torch.no_grad():
+            arrays[layers] = golden.channels_last(net(golden.image("input.x", b, h, w, 4), torch.tensor(timesteps, dtype=torch.float64), context).sample)
+        seen = net
+    golden.save(HERE, "pag", arrays, json.loads(seen.to_json_string()), VERSIONS, batch=b, height=h, width=w, timesteps=timesteps, tokens=tokens, factor=factor)
+
+
 # The published unet/config.json of Stable Diffusion 1.5 and 2.1.
 SD15 = dict(blocks(True, True, True, False), _class_name="UNet2DConditionModel", _diffusers_version="0.6.0", act_fn="silu", attention_head_dim=8,
             block_out_channels=[320, 640, 1280, 1280], center_input_sample=False, cross_attention_dim=768, downsample_padding=1, flip_sin_to_cos=True,
@@ -158,5 +185,6 @@ def defaults():
 
 cases()
 perturbed()
+pag()
 structures()
 defaults()
