@@ -1,4 +1,4 @@
-// Sources of noise: named, seeded, explicit. Each call draws the next tensor of standard normal values.
+// Noise of a run, as an explicit value: where its numbers come from, and how many draws have been made.
 #pragma once
 
 #include <concepts>
@@ -10,37 +10,43 @@
 
 namespace hearth::sampling {
 
-// Standard normal values of shape [B, H, W, C], f32, drawn in the order of [B, C, H, W], as PyTorch's programs do, and returned channels
-// last. Draws are numbered, so that a run can be resumed; a source may have one path for all runs beside them.
+// Draw number `position` (0 is the run's first noise), standard normal, shape [B, H, W, C], f32. The answer depends on nothing but the
+// arguments, except that a source may count on all draws of a run having one shape. (noise_sources.h has them.)
+using NoiseDraws = std::function<Tensor(Backend& device, const Shape& shape, int64_t position)>;
+// (W(to) − W(from))/√|to − from| of a Brownian path W over noise levels σ/α (flow: σ): standard normal, [B, H, W, C], f32.
+using NoiseIncrements = std::function<Tensor(Backend& device, const Shape& shape, double from, double to)>;
+
 class Noise {
  public:
-  using Draw = std::function<Tensor(Backend& device, const Shape& shape)>;
-  using Between = std::function<Tensor(Backend& device, const Shape& shape, double sigma, double sigma_next)>;
-
   Noise() = default;
-  Noise(Draw draw, Between between) : draw_(std::move(draw)), between_(std::move(between)) {}
+  // Without increments there is no path: between() draws instead.
+  explicit Noise(NoiseDraws draws, NoiseIncrements increments = {}) : draws_(std::move(draws)), increments_(std::move(increments)) {}
+  // Anything that answers with the next tensor.
   template <std::invocable<Backend&, const Shape&> F>
-  requires(!std::same_as<std::remove_cvref_t<F>, Noise>) Noise(F draw) : draw_(std::move(draw)) {}
+  requires(!std::same_as<std::remove_cvref_t<F>, Noise>) Noise(F next)
+      : draws_([next = std::move(next), made = int64_t(0)](Backend& device, const Shape& shape, int64_t position) mutable {
+          for (; made < position; ++made) next(device, shape);
+          ++made;
+          return next(device, shape);
+        }) {}
 
   // The next draw.
-  Tensor operator()(Backend& device, const Shape& shape) {
-    ++position_;
-    return draw_(device, shape);
-  }
-  // What a Brownian path does between two σ, of unit variance; without a path the next draw.
-  Tensor between(Backend& device, const Shape& shape, double sigma, double sigma_next) {
-    return between_ ? between_(device, shape, sigma, sigma_next) : (*this)(device, shape);
+  Tensor operator()(Backend& device, const Shape& shape) { return draws_(device, shape, position_++); }
+  // For SDE samplers: noise that belongs to the stretch between two levels, so that fewer or more steps follow the same path; without a
+  // path the next draw.
+  Tensor between(Backend& device, const Shape& shape, double from, double to) {
+    return increments_ ? increments_(device, shape, from, to) : (*this)(device, shape);
   }
 
-  int64_t position() const { return position_; }  // draws so far
-  // Draws and forgets until `position` draws are done.
-  void skip_to(Backend& device, const Shape& shape, int64_t position) {
-    while (position_ < position) (*this)(device, shape);
-  }
+  // How many draws have been made; a run that is taken up again goes on from there.
+  int64_t position() const { return position_; }
+  void seek(int64_t position) { position_ = position; }
 
  private:
-  Draw draw_;
-  Between between_;
+  friend Noise noise_from(const Tensor& first, Noise rest);
+
+  NoiseDraws draws_;
+  NoiseIncrements increments_;
   int64_t position_ = 0;
 };
 
@@ -49,10 +55,10 @@ class Noise {
 //   one        one generator draws the whole batch at once, as diffusers does with one torch.Generator
 enum class Generators { per_image, one };
 
-// PyTorch's CPU generator (torch_generator.h).
+// PyTorch's CPU generator (torch_generator.h) for draws, hearth's own path per image (OctavePath) for increments.
 Noise torch_cpu_noise(uint64_t seed, Generators generators = Generators::per_image);
 
-// `first` [B, C, H, W] f32, then what `rest` draws. ShapeError when another shape is asked for than that of `first`.
+// `first` [B, C, H, W] f32, then what `rest` draws, on the path of `rest`. ShapeError when another shape is asked for than that of `first`.
 Noise noise_from(const Tensor& first, Noise rest);
 
 }  // namespace hearth::sampling

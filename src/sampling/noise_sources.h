@@ -3,18 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
-#include "core/backend.h"
 #include "sampling/noise.h"
 
 namespace hearth::sampling {
-
-// Draw number `position` (0 is the run's first noise), standard normal, shape [B, H, W, C], f32. The answer depends on nothing but the
-// arguments, except that a source may count on all draws of a run having one shape.
-using NoiseDraws = std::function<Tensor(Backend& device, const Shape& shape, int64_t position)>;
-// (W(to) − W(from))/√|to − from| of a Brownian path W over noise levels σ/α (flow: σ): standard normal, [B, H, W, C], f32.
-using NoiseIncrements = std::function<Tensor(Backend& device, const Shape& shape, double from, double to)>;
 
 // PyTorch's CPU generator, one draw after the other.
 NoiseDraws torch_draws(uint64_t seed, Generators generators);

@@ -208,5 +208,26 @@ TEST(BrownianPath, that_leads_nowhere_is_refused) {
   EXPECT_THROW(TorchsdePath(1, 15, 15, 4), UsageError);
 }
 
+BACKEND_TEST(Noise, goes_on_from_a_position) {
+  const Shape shape{1, 3, 5, 4};
+  Noise whole = torch_cpu_noise(3), rest = torch_cpu_noise(3);
+  whole(device, shape), whole(device, shape);
+  EXPECT_EQ(whole.position(), 2);
+  rest.seek(2);
+  EXPECT_EQ(whole(device, shape).to_vector(), rest(device, shape).to_vector());
+  EXPECT_EQ(rest.position(), 3);
+}
+
+// Without a path an SDE sampler's noise is drawn.
+BACKEND_TEST(Noise, without_a_path_draws_between_levels) {
+  Noise noise(counter_draws(3));
+  noise(device, {1, 2, 2, 4});
+  EXPECT_EQ(noise.between(device, {1, 2, 2, 4}, 3, 2).to_vector(), counter_draws(3)(device, {1, 2, 2, 4}, 1).to_vector());
+  EXPECT_EQ(noise.position(), 2);
+  Noise with_path = torch_cpu_noise(3);
+  with_path.between(device, {1, 2, 2, 4}, 3, 2);
+  EXPECT_EQ(with_path.position(), 0);
+}
+
 }  // namespace
 }  // namespace hearth::sampling

@@ -136,7 +136,7 @@ Tensor resume(const Sampler& sampler, const Denoiser& denoise, State s, const Sc
     level = at, x0 = e.x0;
     return e;
   };
-  if (s.draws > 0) noise.skip_to(s.x.backend(), s.x.shape(), s.draws);
+  if (s.draws > 0) noise.seek(s.draws);
   const Run run{.denoise = watched, .schedule = plan, .noise = noise, .options = all};
   s.done = s.done || (!sampler.ends_itself && s.step >= steps);
   while (!s.done) {
