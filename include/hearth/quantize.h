@@ -14,7 +14,7 @@ namespace hearth {
 struct QuantizeRequest {
   std::filesystem::path model;   // a folder with config.json, safetensors and tokenizer.json, or a GGUF file
   std::filesystem::path output;  // appears whole or not at all
-  // Of the matrices: f32, f16, bf16, q8_0, q6_k, q5_k, q4_k, q3_k, q2_k, q5_1, q5_0, q4_1, q4_0 or mxfp4. Vectors are f32.
+  // Of the matrices: f32, f16, bf16, q8_0, q6_k, q5_k, q4_k, q3_k, q2_k, q5_1, q5_0, q4_1, q4_0, iq4_nl, iq4_xs or mxfp4. Vectors are f32.
   std::string type = "q4_k";
   bool pure = false;                          // the output matrix (the embedding, where it is the same) too; else it is q6_k at least
   int threads = 0;                            // 0 = all processors

@@ -25,7 +25,7 @@ struct Type {
   int32_t file_type;      // general.file_type
   DType narrower_blocks;  // for rows that are no multiple of this type's block
 };
-constexpr std::array<Type, 14> types{{{DType::f32, 0, DType::f32},
+constexpr std::array<Type, 16> types{{{DType::f32, 0, DType::f32},
                                       {DType::f16, 1, DType::f16},
                                       {DType::bf16, 32, DType::bf16},
                                       {DType::q8_0, 7, DType::f16},
@@ -38,6 +38,8 @@ constexpr std::array<Type, 14> types{{{DType::f32, 0, DType::f32},
                                       {DType::q5_0, 8, DType::f16},
                                       {DType::q4_1, 3, DType::f16},
                                       {DType::q4_0, 2, DType::f16},
+                                      {DType::iq4_nl, 25, DType::f16},
+                                      {DType::iq4_xs, 30, DType::iq4_nl},
                                       {DType::mxfp4, 38, DType::f16}}};
 
 const Type& type_of(DType dtype) { return *std::ranges::find(types, dtype, &Type::dtype); }

@@ -34,7 +34,8 @@ void run_quantize(std::span<const std::string> arguments) {
   flags.text("-m,--model", "PATH", "A folder with config.json, safetensors and tokenizer.json, or a GGUF file", model);
   flags.text("-o,--output", "FILE", "The GGUF file to write", output);
   flags.choice("--type", "", "Type of the matrices", request.type,
-               {.names = {"q8_0", "q6_k", "q5_k", "q4_k", "q3_k", "q2_k", "q5_1", "q5_0", "q4_1", "q4_0", "mxfp4", "f16", "bf16", "f32"}});
+               {.names = {"q8_0", "q6_k", "q5_k", "q4_k", "q3_k", "q2_k", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl", "iq4_xs", "mxfp4",
+                          "f16", "bf16", "f32"}});
   flags.toggle("--pure", "The output matrix in that type, too", request.pure);
   flags.integer("-t,--threads", "Threads; 0 = all processors", request.threads, {.low = 0, .high = 1024});
   flags.toggle("--json", "Print one JSON object on stdout", json);

@@ -107,9 +107,55 @@ template <int run> ScaleAndOffset best_offset(const float* x, const Weights<run>
   return best;
 }
 
+// The code of the value of the table nearest to x.
+int nearest(float x, const int8_t (&table)[16]) {
+  int low = 0, high = 15;
+  while (high - low > 1) (x < float(table[(low + high) / 2]) ? high : low) = (low + high) / 2;
+  return x - float(table[low]) <= float(table[high]) - x ? low : high;
+}
+
+float table_error(const float* x, const Weights<32>& w, float d, const int8_t (&table)[16]) {
+  const float by = inverse(d);
+  float error = 0;
+  for (int i = 0; i < 32; ++i) {
+    const float e = d * float(table[nearest(x[i] * by, table)]) - x[i];
+    error += w[size_t(i)] * e * e;
+  }
+  return error;
+}
+
+// The scale d that is best for those codes that the scale 1/by gives.
+float table_refitted(const float* x, const Weights<32>& w, float by, const int8_t (&table)[16]) {
+  float xq = 0, qq = 0;
+  for (int i = 0; i < 32; ++i) {
+    const auto q = float(table[nearest(x[i] * by, table)]);
+    xq += w[size_t(i)] * x[i] * q;
+    qq += w[size_t(i)] * q * q;
+  }
+  return qq > 0 ? xq / qq : 0;
+}
+
+// Of both signs: the table reaches further below zero than above.
+float best_table_scale(const float* x, const Weights<32>& w, const int8_t (&table)[16]) {
+  const float largest = *std::max_element(x, x + 32, [](float a, float b) { return std::abs(a) < std::abs(b); });
+  if (largest == 0) return 0;
+  float best = 0, least = INFINITY;
+  const auto offer = [&](float d) {
+    const float error = table_error(x, w, d, table);
+    if (!(error < least)) return false;
+    least = error;
+    best = d;
+    return true;
+  };
+  for (const float end : {float(table[0]), float(table[15])})
+    for (int step = -7; step <= 7; ++step) offer(table_refitted(x, w, end * (1 + 0.02f * float(step)) * inverse(largest), table));
+  for (int again = 0; again < 4 && offer(table_refitted(x, w, inverse(best), table)); ++again) {}
+  return best;
+}
+
 // What no binary16 scale reaches, and what squares must not be made of.
-bool too_large(const float* x) {
-  return std::any_of(x, x + 256, [](float v) { return std::abs(v) > 1e10f; });
+bool too_large(const float* x, int values = 256) {
+  return std::any_of(x, x + values, [](float v) { return std::abs(v) > 1e10f; });
 }
 constexpr uint16_t infinite = 0x7c00;
 
@@ -177,6 +223,38 @@ template <int run> OffsetFit<run> fit_offset(const float* x, int most, int most_
   return fit;
 }
 
+template <int runs> TableFit<runs> fit_table(const float* x, const int8_t (&table)[16], int most_scale) {
+  if (too_large(x, 32 * runs)) return {.d = infinite};
+  std::array<float, runs> wanted;
+  std::array<Weights<32>, runs> w;
+  for (int j = 0; j < runs; ++j) {
+    w[size_t(j)] = weights<32>(x + j * 32);
+    wanted[size_t(j)] = best_table_scale(x + j * 32, w[size_t(j)], table);
+  }
+  const float largest = *std::ranges::max_element(wanted, {}, [](float s) { return std::abs(s); });
+  TableFit<runs> fit;
+  fit.d = f32_to_f16(runs == 1 ? wanted[0] : -largest / float(most_scale));
+  const float d = f16_to_f32(fit.d);
+  for (int j = 0; j < runs; ++j) {
+    int& scale = fit.scales[size_t(j)];
+    scale = runs == 1 ? 1 : clamped(wanted[size_t(j)] * inverse(d), -most_scale, most_scale - 1);
+    if (runs > 1) {
+      float least = INFINITY;
+      for (int s = std::max(scale - 1, -most_scale), last = std::min(scale + 1, most_scale - 1); s <= last; ++s) {
+        const float error = table_error(x + j * 32, w[size_t(j)], d * float(s), table);
+        if (error >= least) continue;
+        least = error;
+        scale = s;
+      }
+    }
+    const float by = inverse(d * float(scale));
+    for (int i = j * 32; i < (j + 1) * 32; ++i) fit.codes[size_t(i)] = uint8_t(nearest(x[i] * by, table));
+  }
+  return fit;
+}
+
+template TableFit<1> fit_table<1>(const float*, const int8_t (&)[16], int);
+template TableFit<8> fit_table<8>(const float*, const int8_t (&)[16], int);
 template ScaledFit<16> fit_scaled<16>(const float*, int, int);
 template OffsetFit<16> fit_offset<16>(const float*, int, int);
 template OffsetFit<32> fit_offset<32>(const float*, int, int);

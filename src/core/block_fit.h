@@ -1,5 +1,5 @@
-// Scales and codes for the block types whose 256 values share scales of scales: found by search, least squares weighted by
-// √(σ² + x²), σ the root mean square of the run, as large weights matter more.
+// Scales and codes for the block types whose 256 values share scales of scales, and for those with a table of values: found by search,
+// least squares weighted by √(σ² + x²), σ the root mean square of the run, as large weights matter more.
 #pragma once
 
 #include <array>
@@ -25,6 +25,17 @@ template <int run> struct OffsetFit {
 // code in [0, most], scale and minimum in [0, most_scale].
 template <int run> OffsetFit<run> fit_offset(const float* x, int most, int most_scale);
 
+// value = d · scale · table[code], for runs of 32 values.
+template <int runs> struct TableFit {
+  uint16_t d = 0;  // binary16
+  std::array<int, runs> scales{};
+  std::array<uint8_t, 32 * runs> codes{};
+};
+// The table rises; scale in [−most_scale, most_scale). A single run has scale 1.
+template <int runs> TableFit<runs> fit_table(const float* x, const int8_t (&table)[16], int most_scale);
+
+extern template TableFit<1> fit_table<1>(const float*, const int8_t (&)[16], int);
+extern template TableFit<8> fit_table<8>(const float*, const int8_t (&)[16], int);
 extern template ScaledFit<16> fit_scaled<16>(const float*, int, int);
 extern template OffsetFit<16> fit_offset<16>(const float*, int, int);
 extern template OffsetFit<32> fit_offset<32>(const float*, int, int);

@@ -19,7 +19,7 @@ void decode_blocks(DType dtype, const std::byte* x, int64_t values, float* y);
 int64_t non_finite_in_blocks(DType dtype, const std::byte* x, int64_t values);
 
 // The other way round, of finite values. q4_0, q4_1, q5_0, q5_1, q8_0 and mxfp4: the same bits as the reference quantizer (gguf).
-// q2_k, q3_k, q4_k, q5_k and q6_k: scales found by search (core/block_fit.h), about 75 ns for a value.
+// The others: scales found by search (core/block_fit.h), about 75 ns for a value.
 // A block whose scale leaves binary16 decodes to what is no number: non_finite_in_blocks finds it.
 // UnsupportedError for another type.
 void encode_blocks(DType dtype, const float* x, int64_t values, std::byte* y);

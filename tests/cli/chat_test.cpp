@@ -117,7 +117,7 @@ TEST_F(ChatTest, what_cannot_be_is_one_line) {
 
 // exp of the mean over windows, from the log-probabilities that complete tells.
 TEST_F(ChatTest, perplexity_is_that_of_the_log_probabilities) {
-  const std::string text = file("t.txt", "Mara was the keeper of the lighthouse. She loved the sea, and the sea was calm that evening.\n");
+  const std::string text = file("t.txt", "The lighthouse stood on a high cliff. Ida was its keeper, and she loved the sea. Ida had a cat.\n");
   const Json told = Json::parse(run({"perplexity", "-f", text, "--json"}).out);
   const Json scored = Json::parse(run({"complete", "--prompt-file", text, "--max-tokens", "0", "--prompt-logprobs", "--json"}).out);
   double sum = 0;
@@ -127,7 +127,7 @@ TEST_F(ChatTest, perplexity_is_that_of_the_log_probabilities) {
   EXPECT_EQ(told["scored"], count);
   EXPECT_EQ(told["tokens"], count + 1);
   EXPECT_NEAR(told["perplexity"], std::exp(sum / double(count)), 1e-6 * std::exp(sum / double(count)));
-  EXPECT_LT(told["perplexity"], 20);  // what it was trained on
+  EXPECT_LT(told["perplexity"], 5);  // what it was trained on
 
   // Windows: each token is scored once, but for those that begin one.
   const int64_t tokens = count + 1;

@@ -241,7 +241,7 @@ TEST_F(CompleteTest, a_broken_model_is_one_line) {
   told([&] { fs::remove(folder / "model/tokenizer.json"); }, {"tokenizer.json"});
   told([&] { config("model_type", "lama"); }, {"lama"});
   told([&] { config("rope_scaling", {{"rope_type", "spiral"}}); }, {"spiral"});
-  told([&] { config("num_hidden_layers", 2); }, {"model.layers.2."});
+  told([&] { config("num_hidden_layers", 1); }, {"model.layers.1."});
   told([&] { write("model/tokenizer.json", "{"); }, {"tokenizer.json"});
 }
 

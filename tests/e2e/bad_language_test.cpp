@@ -106,17 +106,17 @@ TEST(BadLanguageModel, config_keys_that_are_not_built_are_named) {
   expect_parts(with_config("logit_scale", 0.5), {"Error", "config.json", "logit_scale"});
   expect_parts(with_config("partial_rotary_factor", 0.5), {"UnsupportedError", "partial_rotary_factor"});
   expect_parts(with_config("quantization_config", {{"quant_method", "hqq"}}), {"Error", "config.json", "quantization_config"});
-  expect_parts(with_config("num_key_value_heads", 4), {"WeightError", "'num_key_value_heads' = 4"});
-  expect_parts(with_config("num_attention_heads", -6), {"WeightError", "num_attention_heads", "-6"});
-  expect_parts(with_config("hidden_size", "96"), {"WeightError", "hidden_size"});
+  expect_parts(with_config("num_key_value_heads", 3), {"WeightError", "'num_key_value_heads' = 3"});
+  expect_parts(with_config("num_attention_heads", -8), {"WeightError", "num_attention_heads", "-8"});
+  expect_parts(with_config("hidden_size", "256"), {"WeightError", "hidden_size"});
 }
 
 TEST(BadLanguageModel, tensors_and_config_that_contradict_each_other) {
-  expect_parts(with_config("vocab_size", 500), {"WeightError", "model.embed_tokens.weight", "[512, 96]", "[500, 96]"});
-  expect_parts(with_config("vocab_size", 640), {"WeightError", "model.embed_tokens.weight", "[512, 96]", "[640, 96]"});
-  expect_parts(with_config("intermediate_size", 200), {"WeightError", "mlp", "192", "200"});
-  expect_parts(with_config("num_hidden_layers", 4), {"WeightError", "model.layers.3."});
-  expect_parts(with_config("num_hidden_layers", 2), {"WeightError", "model.layers.2."});  // unread
+  expect_parts(with_config("vocab_size", 500), {"WeightError", "model.embed_tokens.weight", "[512, 256]", "[500, 256]"});
+  expect_parts(with_config("vocab_size", 640), {"WeightError", "model.embed_tokens.weight", "[512, 256]", "[640, 256]"});
+  expect_parts(with_config("intermediate_size", 200), {"WeightError", "mlp", "512", "200"});
+  expect_parts(with_config("num_hidden_layers", 3), {"WeightError", "model.layers.2."});
+  expect_parts(with_config("num_hidden_layers", 1), {"WeightError", "model.layers.1."});  // unread
   expect_parts(with_config("tie_word_embeddings", false), {"WeightError", "lm_head.weight"});
   expect_parts(with_config("attention_bias", true), {"WeightError", "self_attn", "bias"});
   expect_parts(with_tensors([](LanguageCopy&, Tensors& t) { t.erase("model.norm.weight"); }), {"WeightError", "model.norm.weight"});
@@ -128,7 +128,7 @@ TEST(BadLanguageModel, tensors_and_config_that_contradict_each_other) {
 
 TEST(BadLanguageModel, values_that_are_no_numbers) {
   expect_parts(with_tensors([](LanguageCopy& copy, Tensors& t) {
-                 t["model.norm.weight"] = Tensor::from(copy.device(), {96}, std::vector<float>(96, NAN), DType::f16);
+                 t["model.norm.weight"] = Tensor::from(copy.device(), {256}, std::vector<float>(256, NAN), DType::f16);
                }),
                {"Error", "model.norm.weight"});
 }

@@ -102,7 +102,7 @@ TEST(Complete, log_probabilities_are_those_of_the_reference) {
       }
     }
     RecordProperty("worst_" + device, std::to_string(worst));
-    EXPECT_LT(worst, 5e-5) << device;  // observed: 7e-6; reference 4e-6
+    EXPECT_LT(worst, 5e-5) << device;  // observed: 1.1e-5; reference 5e-6
   }
 }
 
@@ -240,7 +240,7 @@ TEST(Complete, a_prompt_longer_than_every_chunk) {
   EXPECT_EQ(scores.finish_reason, "length");
   const double worst = difference(scores.prompt_logprobs, logprobs_of(c.at("prompt_logprobs")));
   RecordProperty("worst", std::to_string(worst));
-  EXPECT_LT(worst, 1e-4);  // observed: 1.2e-5
+  EXPECT_LT(worst, 1e-4);  // observed: 2.0e-5
 }
 
 TEST(Complete, threads_change_no_bit) {
@@ -291,18 +291,19 @@ TEST(Complete, context_is_room_and_nothing_else) {
 
 TEST(Complete, narrow_caches_stay_close) {
   const CompletionRequest request = scored(language_golden().at("long"), 0);
-  LanguageCopy wide;  // other attention of the same weights: a block of q8_0 holds 32 numbers of a head
-  wide.edit_json("config.json", [](Json& json) {
-    json["num_attention_heads"] = 3;
-    json["num_key_value_heads"] = 1;
-    json["head_dim"] = 32;
+  LanguageCopy narrow;  // other attention of the same weights: a block of q8_0 holds 32 numbers of a head
+  narrow.edit_json("config.json", [](Json& json) {
+    json["num_attention_heads"] = 16;
+    json["num_key_value_heads"] = 4;
+    json["head_dim"] = 16;
   });
   struct {
     fs::path model;
     CacheType type;
-    double limit;  // observed: 0.0068, 0.056, 0.123, at improbable tokens far behind what it has learned
-  } const cases[] = {
-      {demo_language_model(), CacheType::f16, 0.03}, {demo_language_model(), CacheType::bf16, 0.3}, {wide.path(), CacheType::q8_0, 0.6}};
+    double limit;  // observed: 0.016, 0.10, 0.21, at improbable tokens far behind what it has learned
+  } const cases[] = {{demo_language_model(), CacheType::f16, 0.03},
+                     {demo_language_model(), CacheType::bf16, 0.3},
+                     {demo_language_model(), CacheType::q8_0, 0.6}};
   for (const auto& c : cases) {
     const Completion exact = LanguageModel::open(c.model).complete(request);
     const Completion made = LanguageModel::open(c.model, {.cache_type = c.type}).complete(request);
@@ -311,7 +312,7 @@ TEST(Complete, narrow_caches_stay_close) {
     EXPECT_GT(worst, 0) << int(c.type);
     EXPECT_LT(worst, c.limit) << int(c.type);
   }
-  EXPECT_THROW(open({.threads = 2, .cache_type = CacheType::q8_0}).complete(request), UnsupportedError);  // heads of 16
+  EXPECT_THROW(LanguageModel::open(narrow.path(), {.cache_type = CacheType::q8_0}).complete(request), UnsupportedError);
 }
 
 TEST(Complete, precisions) {
@@ -321,7 +322,7 @@ TEST(Complete, precisions) {
   const double worst = difference(open({.precision = Precision::bf16}).complete(request).prompt_logprobs, exact.prompt_logprobs);
   RecordProperty("worst", std::to_string(worst));
   EXPECT_GT(worst, 0);
-  EXPECT_LT(worst, 0.2);  // observed: 0.043
+  EXPECT_LT(worst, 0.2);  // observed: 0.065
 }
 
 TEST(Complete, shards_are_one_model) {
@@ -387,8 +388,8 @@ TEST(Complete, rows_beyond_the_tokenizer_count) {
     Tensor& rows = tensors.at("model.embed_tokens.weight");
     std::vector<float> values = rows.to_vector();
     for (int i = 0; i < 3; ++i)  // each wins where all[0] would
-      for (int k = 0; k < 96; ++k) values.push_back(values[size_t(all[0]) * 96 + size_t(k)] * 1.25F);
-    rows = Tensor::from(copy.device(), {515, 96}, values, DType::f16);
+      for (int k = 0; k < 256; ++k) values.push_back(values[size_t(all[0]) * 256 + size_t(k)] * 1.25F);
+    rows = Tensor::from(copy.device(), {515, 256}, values, DType::f16);
   });
   LanguageModel model = LanguageModel::open(copy.path());
   EXPECT_EQ(model.vocabulary(), 515);
@@ -426,7 +427,7 @@ TEST(Complete, the_demo_model_is_the_one_that_comes_along) {
   EXPECT_EQ(model.family(), "llama");
   EXPECT_EQ(model.positions(), 1024);
   EXPECT_EQ(model.vocabulary(), 512);
-  EXPECT_EQ(model.weight_bytes(), 2 * 289440);
+  EXPECT_EQ(model.weight_bytes(), 2 * 1246464);
   EXPECT_EQ(model.complete({.prompt = c.at("prompt"), .max_tokens = 8, .sampling = greedy}).tokens,
             Ids(c.at("tokens").begin(), c.at("tokens").begin() + 8));
 }

@@ -22,7 +22,7 @@ from stories import story
 sys.path.insert(0, str(Path(__file__).parent.parent / "demo-model"))
 from muon import orthogonalised  # noqa: E402
 
-LENGTH, BATCH = 256, 2
+LENGTH, BATCH = 256, 4
 SPECIAL = ["<|begin_of_text|>", "<|end_of_text|>", "<|im_start|>", "<|im_end|>"]
 # The way Llama 3 splits text before its bytes are joined.
 SPLIT = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
@@ -59,10 +59,10 @@ def make_tokenizer(texts):
 
 def make_model(tokenizer):
     return LlamaForCausalLM(LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=96, intermediate_size=192, num_hidden_layers=3, num_attention_heads=6,
-        num_key_value_heads=2, head_dim=16, max_position_embeddings=1024, rms_norm_eps=1e-5, rope_theta=10000.0, tie_word_embeddings=True,
+        vocab_size=len(tokenizer), hidden_size=256, intermediate_size=512, num_hidden_layers=2, num_attention_heads=8,
+        num_key_value_heads=2, head_dim=32, max_position_embeddings=1024, rms_norm_eps=1e-5, rope_theta=10000.0, tie_word_embeddings=True,
         bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id,
-        initializer_range=0.04))
+        initializer_range=0.02))
 
 
 def documents(tokenizer, rng, stories):
@@ -140,10 +140,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--start", type=Path, help="go on with this checkpoint")
-    parser.add_argument("--steps", type=int, default=342)
-    parser.add_argument("--fall", type=int, default=600)
+    parser.add_argument("--steps", type=int, default=900)
+    parser.add_argument("--fall", type=int, default=900)
     parser.add_argument("--rate", type=float, default=1.0)
-    parser.add_argument("--average", type=int, default=37)
+    parser.add_argument("--average", type=int, default=40)
     parser.add_argument("--stories", type=float, default=0.4)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
