@@ -117,7 +117,8 @@ TEST_F(ChatTest, what_cannot_be_is_one_line) {
 
 // exp of the mean over windows, from the log-probabilities that complete tells.
 TEST_F(ChatTest, perplexity_is_that_of_the_log_probabilities) {
-  const std::string text = file("t.txt", "The lighthouse stood on a high cliff. Ida was its keeper, and she loved the sea. Ida had a cat.\n");
+  const std::string text =
+      file("t.txt", "The lighthouse stood on a high cliff. Ida was its keeper, and she loved the sea. Ida had a cat.\n");
   const Json told = Json::parse(run({"perplexity", "-f", text, "--json"}).out);
   const Json scored = Json::parse(run({"complete", "--prompt-file", text, "--max-tokens", "0", "--prompt-logprobs", "--json"}).out);
   double sum = 0;
