@@ -16,16 +16,6 @@ class Collect : public TokenSink {
   std::string& out_;
 };
 
-class OneToken : public Step {
- public:
-  using Step::Step;
-  void end() override {}
-  void finish() override {
-    next_->end();
-    next_->finish();
-  }
-};
-
 }  // namespace
 
 std::string LiteralReplacer::feed(std::string_view part) {
@@ -63,7 +53,7 @@ std::unique_ptr<TokenSink> clean_up(std::unique_ptr<TokenSink> next) {
                                                                   {" ' ", "'"},    {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"},
                                                                   {" 've", "'ve"}, {" 're", "'re"}};
   for (size_t i = std::size(rules); i-- > 0;) next = std::make_unique<ReplaceLiteral>(std::move(next), rules[i].first, rules[i].second);
-  return std::make_unique<OneToken>(std::move(next));
+  return std::make_unique<Fuse>(std::move(next));
 }
 
 }  // namespace hearth::text::pipeline

@@ -41,6 +41,17 @@ class TokenStep : public Step {
   std::string token_;
 };
 
+// All tokens become one.
+class Fuse : public Step {
+ public:
+  using Step::Step;
+  void end() override {}
+  void finish() override {
+    next_->end();
+    next_->finish();
+  }
+};
+
 // Replaces a literal in a text that comes in parts: holds back what may be its beginning.
 class LiteralReplacer {
  public:

@@ -32,17 +32,6 @@ class ReplaceRegex : public TokenStep {
   std::string content_;
 };
 
-// All tokens become one.
-class Fuse : public Step {
- public:
-  using Step::Step;
-  void end() override {}
-  void finish() override {
-    next_->end();
-    next_->finish();
-  }
-};
-
 // GPT-2's alphabet back to bytes; all tokens become one text.
 class ByteLevel : public TokenStep {
  public:

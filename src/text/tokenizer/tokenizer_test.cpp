@@ -144,6 +144,30 @@ TEST(Tokenizer, WhatIsPutBeforeTheBeginningIsTheBeginningToo) {
   EXPECT_EQ(Tokenizer::open(folder.path()).encode("hi"), (Ids{0, 1}));
 }
 
+// As transformers 4.57.1 answers: tokenizer_config.json rules over a ByteLevel that stands alone.
+TEST(Tokenizer, ThePrefixSpaceOfAByteLevelIsTheConfigs) {
+  const Ids spaced{0}, bare{1};
+  const auto ids_of = [](bool in_file, bool in_sequence, const char* config) {
+    std::string stage = fmt::format(R"({{"type": "ByteLevel", "add_prefix_space": {}, "trim_offsets": true, "use_regex": true}})", in_file);
+    if (in_sequence) stage = R"({"type": "Sequence", "pretokenizers": [)" + stage + "]}";
+    const Folder folder;
+    folder.write("tokenizer.json", R"({"model": {"type": "WordLevel", "unk_token": "[U]", "vocab": {"Ġhi": 0, "hi": 1, "[U]": 2}},
+                                       "pre_tokenizer": )" +
+                                       stage + "}");
+    folder.write("tokenizer_config.json", config);
+    return Tokenizer::open(folder.path()).encode("hi");
+  };
+  for (const bool in_file : {true, false}) {
+    const Ids stated = in_file ? spaced : bare;
+    EXPECT_EQ(ids_of(in_file, false, "{}"), bare);
+    EXPECT_EQ(ids_of(in_file, false, R"({"add_prefix_space": true})"), spaced);
+    EXPECT_EQ(ids_of(in_file, false, R"({"add_prefix_space": false})"), bare);
+    EXPECT_EQ(ids_of(in_file, false, R"({"add_prefix_space": null})"), stated);
+    for (const char* config : {"{}", R"({"add_prefix_space": true})", R"({"add_prefix_space": false})"})
+      EXPECT_EQ(ids_of(in_file, true, config), stated) << config;
+  }
+}
+
 double seconds_of(const std::function<void()>& f) {
   const auto start = std::chrono::steady_clock::now();
   f();
