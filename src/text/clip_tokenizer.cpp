@@ -70,6 +70,10 @@ ClipTokenizer ClipTokenizer::parse(const ClipFiles& files, Cleaning cleaning) {
   return ClipTokenizer(std::make_shared<const Data>(ClipVocabulary::parse(files), cleaning));
 }
 
+ClipTokenizer ClipTokenizer::with_cleaning(Cleaning cleaning) const {
+  return cleaning == data_->cleaning ? *this : ClipTokenizer(std::make_shared<const Data>(data_->vocabulary, cleaning));
+}
+
 std::vector<Piece> ClipTokenizer::split(std::string_view prompt) const {
   std::vector<Piece> pieces;
   for (const Section& section : data_->splitter.split(decode_utf8(prompt))) {

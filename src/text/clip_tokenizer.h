@@ -24,6 +24,9 @@ class ClipTokenizer {
   // The same from memory.
   static ClipTokenizer parse(const ClipFiles& files, Cleaning cleaning = Cleaning::ftfy);
 
+  // The same vocabulary with another cleaning; itself where it has that one.
+  ClipTokenizer with_cleaning(Cleaning cleaning) const;
+
   struct Encoding {
     std::vector<int32_t> ids;    // [model_max_length]: start, tokens, end, padding
     int64_t tokens = 0;          // of the prompt that are in ids, without start and end

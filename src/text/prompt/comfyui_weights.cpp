@@ -1,0 +1,111 @@
+#include <cmath>
+
+#include "core/error.h"
+#include "text/prompt/weighted_text.h"
+#include "text/prompt/words.h"
+#include "text/unicode.h"
+
+namespace hearth::text {
+namespace {
+
+// Stand for \) and \( while brackets are sought; no prompt holds them.
+constexpr char32_t closing = 0x110001, opening = 0x110002;
+
+std::u32string escape(std::u32string_view text) {
+  std::u32string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char32_t next = i + 1 < text.size() ? text[i + 1] : 0;
+    if (text[i] == '\\' && (next == '(' || next == ')')) out += text[++i] == '(' ? opening : closing;
+    else out += text[i];
+  }
+  return out;
+}
+
+std::string unescape(std::u32string_view text) {
+  std::u32string out(text);
+  for (char32_t& c : out) c = c == opening ? U'(' : c == closing ? U')' : c;
+  return encode_utf8(out);
+}
+
+// Where things stand in a text, so that no stretch is looked through once for each bracket around it.
+struct Index {
+  explicit Index(std::u32string_view text) : partner(text.size(), text.npos), colon(text.size() + 1, text.npos) {
+    std::vector<size_t> open;
+    for (size_t i = 0; i < text.size(); ++i) {
+      colon[i + 1] = text[i] == ':' ? i : colon[i];
+      if (text[i] == '(') open.push_back(i);
+      if (text[i] == ')' && !open.empty()) {
+        partner[open.back()] = i;
+        open.pop_back();
+      }
+    }
+  }
+  std::vector<size_t> partner;  // of an opening bracket
+  std::vector<size_t> colon;    // the last one before a place
+};
+
+struct Part {
+  size_t begin, end;
+  double weight;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::u32string_view text) : text_(text), index_(text) {}
+
+  std::vector<WeightedText> read() {
+    std::vector<Part> open = {{0, text_.size(), 1}};  // a stack in place of recursion: brackets may be as deep as the text is long
+    while (!open.empty()) {
+      Part& part = open.back();
+      if (part.begin == part.end) {
+        open.pop_back();
+        continue;
+      }
+      const Part item = {part.begin, item_end(part), part.weight};
+      part.begin = item.end;
+      if (item.end - item.begin >= 2 && text_[item.begin] == '(' && text_[item.end - 1] == ')') open.push_back(inside(item));
+      else add(item);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  // A pair of brackets, or what stands before the next one. Behind a closing bracket too many, the next opening one is its partner.
+  size_t item_end(const Part& part) const {
+    int64_t depth = 0;
+    for (size_t i = part.begin; i < part.end; ++i) {
+      if (text_[i] == ')') --depth;
+      if (text_[i] != '(') continue;
+      if (depth == 0 && i > part.begin) return i;
+      if (depth == 0) return index_.partner[i] < part.end ? index_.partner[i] + 1 : part.end;
+      ++depth;
+    }
+    return part.end;
+  }
+
+  Part inside(const Part& brackets) const {
+    Part in = {brackets.begin + 1, brackets.end - 1, brackets.weight * 1.1};
+    const size_t colon = index_.colon[in.end];
+    if (colon == text_.npos || colon <= in.begin) return in;
+    if (const auto weight = python_float(text_.substr(colon + 1, in.end - colon - 1))) in = {in.begin, colon, *weight};
+    return in;
+  }
+
+  void add(const Part& part) {
+    if (!std::isfinite(float(part.weight))) fail<UsageError>("prompt: the weight {} cannot be used", part.weight);
+    out_.push_back({unescape(text_.substr(part.begin, part.end - part.begin)), part.weight});
+  }
+
+  std::u32string_view text_;
+  Index index_;
+  std::vector<WeightedText> out_;
+};
+
+}  // namespace
+
+std::vector<WeightedText> comfyui_weights(std::string_view text) {
+  const std::u32string escaped = escape(decode_utf8(text));
+  return Reader(escaped).read();
+}
+
+}  // namespace hearth::text

@@ -1,0 +1,57 @@
+// What A1111 and ComfyUI make of prompts (golden/make.py).
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/json.h"
+#include "support/golden.h"
+#include "text/prompt/prompt_schedule.h"
+#include "text/prompt/weighted_text.h"
+
+namespace hearth::text {
+namespace {
+
+using Json = nlohmann::json;
+
+const Json& cases() {
+  static const Json json = load_json(test::folder_of(__FILE__) / "golden/cases.json");
+  return json;
+}
+
+// As the programs write it: a break is the word BREAK with weight −1. null where the text is refused.
+Json weights(std::vector<WeightedText> (*parse)(std::string_view), const std::string& prompt) {
+  Json parts = Json::array();
+  try {
+    for (const WeightedText& part : parse(prompt))
+      parts.push_back(part.chunk_break ? Json::array({"BREAK", -1}) : Json::array({part.text, part.weight}));
+  } catch (const UsageError&) { return nullptr; }
+  return parts;
+}
+
+TEST(PromptGolden, A1111Weights) {
+  for (const Json& c : cases()) EXPECT_EQ(weights(a1111_weights, c.at("prompt")), c.at("a1111")) << c.at("prompt");
+}
+
+TEST(PromptGolden, ComfyuiWeights) {
+  for (const Json& c : cases()) EXPECT_EQ(weights(comfyui_weights, c.at("prompt")), c.at("comfyui")) << c.at("prompt");
+}
+
+TEST(PromptGolden, Schedule) {
+  for (const Json& c : cases()) {
+    Json entries = Json::array();
+    for (const ScheduledText& entry : prompt_schedule(c.at("prompt").get<std::string>(), 4)) entries.push_back({entry.end, entry.text});
+    EXPECT_EQ(entries, c.at("schedule")) << c.at("prompt");
+  }
+}
+
+TEST(PromptGolden, Composition) {
+  for (const Json& c : cases()) {
+    Json parts = Json::array();
+    for (const WeightedPrompt& part : split_at_and(c.at("prompt").get<std::string>())) parts.push_back({part.text, part.weight});
+    EXPECT_EQ(parts, c.at("and")) << c.at("prompt");
+  }
+}
+
+}  // namespace
+}  // namespace hearth::text

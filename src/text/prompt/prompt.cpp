@@ -1,0 +1,138 @@
+#include "text/prompt/prompt.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "core/error.h"
+#include "text/prompt/prompt_schedule.h"
+#include "text/prompt/words.h"
+#include "text/unicode.h"
+
+namespace hearth::text {
+namespace {
+
+constexpr std::array<std::string_view, 3> syntaxes = {"plain", "a1111", "comfyui"};
+constexpr std::array<std::string_view, 4> emphases = {"original", "no-norm", "ignore", "none"};
+
+template <class Enum, size_t n> Enum find(std::string_view kind, std::string_view name, const std::array<std::string_view, n>& names) {
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) fail<UsageError>("{} '{}' is unknown, needed {}", kind, name, fmt::join(names, ", "));
+  return Enum(found - names.begin());
+}
+
+std::string_view name_of(PromptRole role) { return role == PromptRole::positive ? "prompt" : "negative prompt"; }
+
+// A1111 takes these out of a prompt and loads what they name.
+void refuse_networks(std::string_view prompt, PromptRole role) {
+  for (const std::string_view kind : {"<lora:", "<lyco:", "<hypernet:"})
+    if (const size_t begin = prompt.find(kind); begin != prompt.npos && prompt.find('>', begin) != prompt.npos)
+      fail<UnsupportedError>("{}: {}…> is not supported", name_of(role), kind);
+}
+
+bool is_break(const WeightedText& part) {
+  return part.weight != 1 && find_whole_word(decode_utf8(part.text), U"BREAK") != std::u32string::npos;
+}
+
+bool is_weighted(const Condition& condition) {
+  for (const PromptEntry& entry : condition.entries)
+    for (const Chunk& chunk : entry.chunks)
+      if (std::ranges::any_of(chunk, [](const Slot& s) { return s.weight != 1; })) return true;
+  return false;
+}
+
+class A1111 {
+ public:
+  A1111(PromptRole role, const PromptReading& reading, const ClipTokenizer& tokenizer, std::span<const EmbeddingName> embeddings)
+      : role_(role), reading_(reading), tokenizer_(tokenizer), embeddings_(embeddings) {}
+
+  Prompt read(std::string_view prompt) {
+    refuse_networks(prompt, role_);
+    if (role_ == PromptRole::positive)
+      for (const WeightedPrompt& part : split_at_and(prompt)) add(part);
+    else add({std::string(prompt), 1});
+    if (role_ == PromptRole::positive && out_.conditions.size() == 1 && out_.conditions[0].weight != 1)
+      warn(fmt::format("the prompt ends with a number behind a colon: it is the weight {} of the whole prompt", out_.conditions[0].weight));
+    if (prompt.find("embedding:") != prompt.npos)
+      warn(fmt::format("the {} names an embedding as ComfyUI does; this syntax knows it by its name alone", name_of(role_)));
+    return std::move(out_);
+  }
+
+ private:
+  void warn(const std::string& line) {
+    if (std::ranges::find(out_.warnings, line) == out_.warnings.end()) out_.warnings.push_back(line);
+  }
+
+  std::vector<Chunk> chunks_of(const std::string& text) {
+    std::vector<WeightedText> parts = reading_.emphasis == Emphasis::none ? std::vector<WeightedText>{{.text = text}} : a1111_weights(text);
+    if (std::ranges::any_of(parts, is_break))
+      warn(fmt::format("the {} has a BREAK inside of brackets, where it is a word", name_of(role_)));
+    if (reading_.emphasis == Emphasis::ignore)
+      for (WeightedText& part : parts) part.weight = 1;
+    return a1111_chunks(parts, tokenizer_, embeddings_);
+  }
+
+  void add(const WeightedPrompt& part) {
+    Condition condition = {.weight = part.weight};
+    std::map<std::string, std::vector<Chunk>> known;  // an alternation comes back to its texts again and again
+    size_t most = 0;
+    for (ScheduledText& entry : prompt_schedule(part.text, reading_.steps)) {
+      const auto [found, is_new] = known.try_emplace(entry.text);
+      if (is_new) found->second = chunks_of(entry.text);
+      most = std::max(most, found->second.size());
+      condition.entries.push_back({entry.end, std::move(entry.text), found->second});
+    }
+    for (PromptEntry& entry : condition.entries) entry.chunks.resize(most, empty_chunk(tokenizer_));
+    condition.weighted = is_weighted(condition);
+    out_.chunks = std::max(out_.chunks, int64_t(most));
+    out_.conditions.push_back(std::move(condition));
+  }
+
+  PromptRole role_;
+  PromptReading reading_;
+  const ClipTokenizer& tokenizer_;
+  std::span<const EmbeddingName> embeddings_;
+  Prompt out_;
+};
+
+Prompt one_condition(PromptEntry entry) {
+  Prompt out;
+  out.chunks = int64_t(entry.chunks.size());
+  out.conditions.push_back({.entries = {std::move(entry)}});
+  out.conditions[0].weighted = is_weighted(out.conditions[0]);
+  return out;
+}
+
+}  // namespace
+
+std::string_view name_of(PromptSyntax syntax) { return syntaxes[size_t(syntax)]; }
+std::string_view name_of(Emphasis emphasis) { return emphases[size_t(emphasis)]; }
+PromptSyntax find_prompt_syntax(std::string_view name) { return find<PromptSyntax>("prompt syntax", name, syntaxes); }
+Emphasis find_emphasis(std::string_view name) { return find<Emphasis>("emphasis", name, emphases); }
+
+ClipTokenizer tokenizer_for(PromptSyntax syntax, const ClipTokenizer& tokenizer) {
+  switch (syntax) {
+    case PromptSyntax::plain: return tokenizer;
+    case PromptSyntax::a1111: return tokenizer.with_cleaning(Cleaning::ftfy);
+    case PromptSyntax::comfyui: return tokenizer.with_cleaning(Cleaning::basic);
+  }
+  return tokenizer;
+}
+
+Prompt read_prompt(std::string_view prompt, PromptRole role, const PromptReading& reading, const ClipTokenizer& tokenizer,
+                   std::span<const EmbeddingName> embeddings) {
+  if (reading.syntax == PromptSyntax::a1111) return A1111(role, reading, tokenizer, embeddings).read(prompt);
+  if (reading.syntax == PromptSyntax::comfyui)
+    return one_condition({reading.steps, std::string(prompt), comfyui_chunks(comfyui_weights(prompt), tokenizer, embeddings)});
+  Truncated cut = truncated_chunk(prompt, tokenizer, embeddings);
+  Prompt out = one_condition({reading.steps, std::string(prompt), {std::move(cut.chunk)}});
+  if (cut.dropped > 0)
+    out.warnings.push_back(fmt::format("the {} has {} tokens too many for {}; this part was dropped: {}", name_of(role), cut.dropped,
+                                       cut.tokens, cut.dropped_text));
+  return out;
+}
+
+}  // namespace hearth::text
