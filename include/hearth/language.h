@@ -16,6 +16,8 @@ namespace hearth {
 // The type that keys and values of the text so far are kept in. f32 gives the same tokens as no cache at all.
 enum class CacheType { f32, f16, bf16, q8_0 };
 
+class LanguageModel;
+
 struct LanguageOptions {
   std::string variant;         // "fp16" opens *.fp16.safetensors; "" the files without a variant
   std::string device = "cpu";  // see list_backends()
@@ -26,6 +28,8 @@ struct LanguageOptions {
   CacheType cache_type = CacheType::f32;
   OnProgress progress;                        // phase "load"
   const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Cancelled
+  // Called when all is known but no weight has been read: plan() and render() can be asked, and what is thrown here ends open().
+  std::function<void(const LanguageModel&)> before_loading;
 };
 
 // How the next token is chosen. What is absent is what the checkpoint's generation_config.json says, else off. Order of the stages,

@@ -9,6 +9,7 @@
 #include "api/tokenizer_source.h"
 #include "backends/backends.h"
 #include "core/error.h"
+#include "core/memory.h"
 #include "core/observe.h"
 #include "core/threads.h"
 #include "models/registry.h"
@@ -77,9 +78,19 @@ LanguageModel LanguageModel::open(const std::filesystem::path& path, const Langu
   impl->device = make_backend({.name = options.device, .threads = options.threads});
   if (options.pin_threads) impl->device->threads().pin();
   impl->cache_type = dtype_of(options.cache_type);
-  impl->model = family.open(checkpoint, *impl->device,
-                            {.variant = options.variant, .text = api::held_types(options.precision), .progress = options.progress});
   for (const auto& [name, info] : checkpoint.tensors()->list()) impl->weight_bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
+  models::LoadRequest request{.variant = options.variant, .text = api::held_types(options.precision)};
+  if (options.before_loading) {
+    MemoryLedger ledger;
+    const auto twin = impl->device->dry_twin(ledger);
+    impl->model = family.open(checkpoint, *twin, request);
+    LanguageModel unread(std::move(impl));
+    options.before_loading(unread);
+    impl = std::move(unread.impl_);
+    impl->model.reset();
+  }
+  request.progress = options.progress;
+  impl->model = family.open(checkpoint, *impl->device, request);
   impl->load_seconds = seconds_since(start);
   return LanguageModel(std::move(impl));
 }

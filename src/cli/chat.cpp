@@ -76,6 +76,16 @@ CompletionRequest question(const ChatFlags& f, const LanguageModel& model, const
   return request;
 }
 
+int64_t context_of(const ChatFlags& f, const LanguageModel& model) {
+  return f.answer.request.context.value_or(std::min(default_context, model.positions()));
+}
+
+LanguageModel::Plan plan_of(const ChatFlags& f, const LanguageModel& model, const Conversation& conversation) {
+  if (!f.messages.empty()) return model.plan(question(f, model, conversation));
+  const int64_t context = context_of(f, model);
+  return {.context = context, .weight_bytes = model.weight_bytes(), .cache_bytes = model.cache_bytes(context)};
+}
+
 void answer_once(const ChatFlags& f, LanguageModel& model, const Conversation& conversation) {
   CompletionRequest request = question(f, model, conversation);
   if (f.render) {
@@ -95,10 +105,7 @@ void answer_once(const ChatFlags& f, LanguageModel& model, const Conversation& c
 class Talk {
  public:
   Talk(const ChatFlags& f, LanguageModel& model, Conversation& conversation)
-      : flags_(f),
-        model_(model),
-        conversation_(conversation),
-        context_(f.answer.request.context.value_or(std::min(default_context, model.positions()))) {}
+      : flags_(f), model_(model), conversation_(conversation), context_(context_of(f, model)) {}
 
   void run() {
     // Ctrl-C stops an answer, however often it is pressed.
@@ -187,7 +194,10 @@ void run_chat(std::span<const std::string> arguments) {
   if (!f.system.empty()) conversation.set_system(f.system);
 
   ProgressLine line;
-  LanguageModel model = f.open.open([&line](const Progress& p) { line.update(p); });
+  LanguageModel model = f.open.open([&line](const Progress& p) { line.update(p); },
+                                    [&](const LanguageModel& unread) {
+                                      if (!f.render) line.say(memory_line(plan_of(f, unread, conversation)));
+                                    });
   line.finish();
   if (f.messages.empty()) Talk(f, model, conversation).run();
   else answer_once(f, model, conversation);

@@ -58,13 +58,10 @@ void run_complete(std::span<const std::string> arguments) {
 
   ProgressLine line;
   const OnProgress progress = [&line](const Progress& p) { line.update(p); };
-  LanguageModel model = f.open.open(progress);
+  LanguageModel model = f.open.open(progress, [&](const LanguageModel& unread) { line.say(memory_line(unread.plan(request))); });
   line.finish();
   request.progress = progress;
   request.cancel = &cancelled;
-  const LanguageModel::Plan plan = model.plan(request);
-  line.say(fmt::format("hearth: memory: {} of weights, mapped; {} for keys and values of {} tokens", format_bytes(plan.weight_bytes),
-                       format_bytes(plan.cache_bytes), plan.context));
   if (!f.json)
     request.on_text = [&line](std::string_view text) {
       line.finish();

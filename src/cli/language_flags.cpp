@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/open_flags.h"
+#include "cli/progress_line.h"
 #include "core/error.h"
 
 namespace hearth::cli {
@@ -63,9 +64,10 @@ LanguageOptions LanguageFlags::options() const {
   return o;
 }
 
-LanguageModel LanguageFlags::open(const OnProgress& progress) const {
+LanguageModel LanguageFlags::open(const OnProgress& progress, const std::function<void(const LanguageModel&)>& before_loading) const {
   LanguageOptions o = options();
   o.progress = progress;
+  o.before_loading = before_loading;
   if (!model.empty()) return LanguageModel::open(model, o);
   fmt::print(stderr, "hearth: without --model the demo model answers, a toy that has learned from made-up text\n");
   return LanguageModel::open_demo(o);
@@ -148,6 +150,11 @@ std::string to_json(const Completion& made, const CompletionRequest& request, co
                   {"decode_seconds", made.decode_seconds},
                   {"decode_tokens_per_second", rate(std::max(0.0, decoded), made.decode_seconds)}};
   return j.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string memory_line(const LanguageModel::Plan& plan) {
+  return fmt::format("hearth: memory: {} of weights, mapped; {} for keys and values of {} tokens", format_bytes(plan.weight_bytes),
+                     format_bytes(plan.cache_bytes), plan.context);
 }
 
 std::string prompt_json(const CompletionRequest& request) {

@@ -13,7 +13,8 @@ struct LanguageFlags {
 
   void add_to(Flags& flags);  // --model --variant --device --threads --pin-threads --precision --cache-type
   LanguageOptions options() const;
-  LanguageModel open(const OnProgress& progress) const;
+  // before_loading as in LanguageOptions.
+  LanguageModel open(const OnProgress& progress, const std::function<void(const LanguageModel&)>& before_loading = {}) const;
 };
 
 // --temperature … --sampling-order, --max-tokens, --context, --stop …: all that decides the answer but the prompt.
@@ -27,6 +28,9 @@ struct AnswerFlags {
 
 // {"prompt_tokens": …, "tokens": …, "text": …, "finish_reason": …, …, "timings": {…}} on one line.
 std::string to_json(const Completion& made, const CompletionRequest& request, const LanguageModel& model);
+
+// "hearth: memory: …": what a run will take.
+std::string memory_line(const LanguageModel::Plan& plan);
 
 // {"prompt": …, "ids": […]}
 std::string prompt_json(const CompletionRequest& request);

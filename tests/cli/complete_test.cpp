@@ -106,6 +106,12 @@ TEST_F(CompleteTest, without_a_model_the_demo_model_answers_and_says_so) {
   EXPECT_EQ(go_on({}).err.find("demo model"), std::string::npos);
 }
 
+TEST_F(CompleteTest, the_memory_is_told_before_loading) {
+  const std::string err = go_on({}).err;
+  EXPECT_EQ(err.rfind("hearth: memory: 2.5 MB of weights, mapped; 17 kB for keys and values of 17 tokens\n", 0), 0u) << err;
+  EXPECT_NE(err.find("\nload "), err.npos) << err;
+}
+
 TEST_F(CompleteTest, json_has_the_keys_that_were_asked_for) {
   const Json& c = golden().at("greedy").at("story");
   const Arguments plain = {"finish_reason", "prompt_tokens", "seed", "text", "timings", "tokens", "warnings"};

@@ -315,6 +315,24 @@ TEST(Complete, narrow_caches_stay_close) {
   EXPECT_THROW(LanguageModel::open(narrow.path(), {.cache_type = CacheType::q8_0}).complete(request), UnsupportedError);
 }
 
+TEST(Complete, the_plan_is_told_before_a_weight_is_read) {
+  LanguageCopy spoiled;
+  spoiled.edit_tensors([&](std::map<std::string, Tensor>& t) {
+    t["model.norm.weight"] = Tensor::from(spoiled.device(), {256}, std::vector<float>(256, NAN), DType::f16);
+  });
+  const CompletionRequest request{.prompt = "The lighthouse", .max_tokens = 3};
+  const LanguageModel::Plan plan = open().plan(request);
+  LanguageModel::Plan before;
+  const auto look = [&](const LanguageModel& unread) { before = unread.plan(request); };
+  EXPECT_THROW(LanguageModel::open(spoiled.path(), {.before_loading = look}), WeightError);
+  EXPECT_EQ(before.prompt_tokens, plan.prompt_tokens);
+  EXPECT_EQ(before.context, plan.context);
+  EXPECT_EQ(before.weight_bytes, plan.weight_bytes);
+  EXPECT_EQ(before.cache_bytes, plan.cache_bytes);
+  const auto enough = [](const LanguageModel&) { fail<UsageError>("enough"); };
+  EXPECT_THROW(LanguageModel::open(spoiled.path(), {.before_loading = enough}), UsageError);
+}
+
 TEST(Complete, precisions) {
   const CompletionRequest request = scored(language_golden().at("long"), 0);
   const Completion exact = open().complete(request);
