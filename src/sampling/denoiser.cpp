@@ -1,54 +1,42 @@
 #include "sampling/denoiser.h"
 
 #include <cmath>
+#include <memory>
 
+#include "core/error.h"
 #include "ops/shape_ops.h"
 #include "sampling/vectors.h"
 
 namespace hearth::sampling {
 namespace {
 
-Tensor guided(const Tensor& negative, const Tensor& positive, double guidance) {
-  if (guidance == 1) return positive;
-  return combine({negative, combine({positive, negative}, {1, -1})}, {1, guidance});
-}
-
-Tensor x0_of(const Tensor& x, const Tensor& answer, const Level& level, Prediction prediction) {
-  const double a = level.alpha, s = level.sigma, scale = std::sqrt(a * a + s * s);
-  switch (prediction) {
-    case Prediction::epsilon: return combine({x, answer}, {1 / a, -s / a});
-    case Prediction::v: return combine({x, answer}, {a / (scale * scale), -s / scale});
-    case Prediction::sample: return answer;
-  }
-  return answer;
+Denoiser denoiser(GuidedNetwork network, Prediction prediction, Guidance guidance, Unconditional unconditional,
+                  std::shared_ptr<GuidanceMemory> memory) {
+  return [=, network = std::move(network), g = resolve(std::move(guidance))](const Tensor& x, const Level& level) -> Estimate {
+    const Branches asked = branches(g, level, *memory, unconditional);
+    Tensor input = combine({x}, {1 / std::sqrt(level.alpha * level.alpha + level.sigma * level.sigma)});
+    if (asked.count() > 1) input = ops::repeat_batch(input, asked.count());
+    const Tensor answer = ops::cast(network(input, level.timestep, asked), DType::f32);
+    if (answer.shape() != input.shape()) fail<ShapeError>("denoiser: the network answered {} to {}", answer.shape(), input.shape());
+    const int64_t B = x.size(0), prompt = asked.negative ? B : 0;
+    const Answers answers{.negative = asked.negative ? answer.slice(0, 0, B) : Tensor(),
+                          .prompt = answer.slice(0, prompt, prompt + B),
+                          .disturbed = asked.disturbed ? answer.slice(0, prompt + B, prompt + 2 * B) : Tensor()};
+    const Tensor x0 = guided_x0(g, x, answers, level, prediction, *memory);
+    return {x0, unconditional == Unconditional::needed ? x0_of(x, answers.negative, level, prediction) : Tensor()};
+  };
 }
 
 }  // namespace
 
-Denoiser make_denoiser(Network network, Prediction prediction, double guidance, Unconditional unconditional) {
-  return [network = std::move(network), prediction, guidance, unconditional](const Tensor& x, const Level& level) -> Estimate {
-    const double scale = std::sqrt(level.alpha * level.alpha + level.sigma * level.sigma);
-    const bool twice = asks_twice(guidance, unconditional);
-    Tensor input = combine({x}, {1 / scale});
-    if (twice) input = ops::repeat_batch(input, 2);
-    const Tensor answer = ops::cast(network(input, level.timestep), DType::f32);
-    if (answer.shape() != input.shape()) fail<ShapeError>("denoiser: the network answered {} to {}", answer.shape(), input.shape());
-    if (!twice) return x0_of(x, answer, level, prediction);
-    const int64_t B = x.size(0);
-    const Tensor negative = answer.slice(0, 0, B), positive = answer.slice(0, B, 2 * B);
-    const Tensor x0 = x0_of(x, guided(negative, positive, guidance), level, prediction);
-    return {x0, unconditional == Unconditional::needed ? x0_of(x, negative, level, prediction) : Tensor()};
-  };
+Denoiser make_denoiser(GuidedNetwork network, Prediction prediction, const Guidance& guidance, Unconditional unconditional,
+                       GuidanceMemory& memory) {
+  return denoiser(std::move(network), prediction, guidance, unconditional, std::shared_ptr<GuidanceMemory>(&memory, [](auto*) {}));
 }
 
-Tensor network_answer(const Tensor& x, const Tensor& x0, const Level& level, Prediction prediction) {
-  const double a = level.alpha, s = level.sigma;
-  switch (prediction) {
-    case Prediction::epsilon: return combine({x, x0}, {1 / s, -a / s});
-    case Prediction::v: return combine({x, x0}, {a / s, -1 / s});
-    case Prediction::sample: return x0;
-  }
-  return x0;
+Denoiser make_denoiser(Network network, Prediction prediction, double scale, Unconditional unconditional) {
+  GuidedNetwork both = [network = std::move(network)](const Tensor& x, float timestep, const Branches&) { return network(x, timestep); };
+  return denoiser(std::move(both), prediction, {.scale = scale}, unconditional, std::make_shared<GuidanceMemory>());
 }
 
 }  // namespace hearth::sampling

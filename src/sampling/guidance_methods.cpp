@@ -60,7 +60,10 @@ Tensor classifier_free(const Tensor& negative, const Tensor& prompt, double scal
 }
 
 Tensor rescaled(const Tensor& guided, const Tensor& prompt, double phi) {
-  return by_image({guided}, [&](int64_t k) { return Factors{phi * deviation(prompt, k) / deviation(guided, k) + (1 - phi)}; });
+  return by_image({guided}, [&](int64_t k) {
+    const double own = deviation(guided, k);
+    return Factors{own > 0 ? phi * deviation(prompt, k) / own + (1 - phi) : 1};
+  });
 }
 
 Tensor scaled_towards(const Tensor& negative, const Tensor& prompt) {

@@ -10,8 +10,8 @@ namespace hearth::sampling {
 // negative + scale·(prompt − negative)     (Ho & Salimans 2022, arXiv 2207.12598)
 Tensor classifier_free(const Tensor& negative, const Tensor& prompt, double scale);
 
-// Towards the deviation of the prompt's answer: φ·guided·std(prompt)/std(guided) + (1 − φ)·guided.
-// (Lin et al. 2023, arXiv 2305.08891, section 3.4)
+// Towards the deviation of the prompt's answer: φ·guided·std(prompt)/std(guided) + (1 − φ)·guided;
+// as it is where it is the same everywhere. (Lin et al. 2023, arXiv 2305.08891, section 3.4)
 Tensor rescaled(const Tensor& guided, const Tensor& prompt, double phi);
 
 // s·negative with s = ⟨prompt, negative⟩/(‖negative‖² + 1e-8): as much of it as the prompt's answer holds.

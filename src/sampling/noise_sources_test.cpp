@@ -183,6 +183,15 @@ BACKEND_TEST(BrownianNoise, a_batch_of_n_equals_n_singles_bit_for_bit) {
   }
 }
 
+// Levels are f32 to a path, as they are to k-diffusion.
+TEST(BrownianPath, rounds_levels_to_f32) {
+  Values exact(4), near(4);
+  OctavePath(1, 4).between(float(12.3), float(4.7), exact), OctavePath(1, 4).between(12.3, 4.7, near);
+  EXPECT_EQ(exact, near);
+  TorchsdePath(1, 0.03, 15, 4).between(float(12.3000006), 4.5, exact), TorchsdePath(1, 0.03, 15, 4).between(12.3000006, 4.5, near);
+  EXPECT_EQ(exact, near);
+}
+
 // 20 000 values on neighbouring stretches, within octaves and across them: mean 0, variance 1, no correlation. Four standard
 // deviations of the estimates are 0.028 and 0.04.
 TEST(OctavePath, is_standard_normal_and_independent_on_stretches_side_by_side) {

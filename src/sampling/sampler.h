@@ -2,14 +2,13 @@
 #pragma once
 
 #include <functional>
-#include <limits>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sampling/denoiser.h"
 #include "sampling/noise.h"
+#include "sampling/options.h"
 #include "sampling/schedule.h"
 #include "sampling/vectors.h"
 
@@ -23,17 +22,6 @@ struct State {
   std::vector<double> memory;
   int64_t draws = 0;  // of the noise source, so far
   bool done = false;
-};
-
-// By name. The value of an option with choices is the position of the choice.
-using Options = std::map<std::string, double, std::less<>>;
-
-struct Option {
-  std::string_view name, summary;
-  double standard = 0;
-  double least = 0, most = std::numeric_limits<double>::infinity();
-  bool whole = false;                          // a whole number
-  std::vector<std::string_view> choices = {};  // the names of its values
 };
 
 // What a step works with. Of `options` all that the sampler knows are there.

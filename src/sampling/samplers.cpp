@@ -69,13 +69,6 @@ std::string built_names() {
   return names;
 }
 
-void check_option(const Sampler& sampler, const Option& o, double value) {
-  const bool fits = value >= o.least && value <= o.most && (!o.whole || value == std::floor(value));
-  if (fits) return;
-  const std::string range = std::isinf(o.most) ? fmt::format("at least {}", o.least) : fmt::format("{} … {}", o.least, o.most);
-  fail<UsageError>("sampler '{}': {} is {}, needed {}{}", sampler.name, o.name, value, o.whole ? "a whole number, " : "", range);
-}
-
 }  // namespace
 
 Tensor Run::add_noise(const Tensor& x, double size) const { return size == 0 ? x : combine({x, noise(x.backend(), x.shape())}, {1, size}); }
@@ -103,18 +96,7 @@ const Sampler& sampler_of(SchedulerClass scheduler) {
 }
 
 Options resolve_options(const Sampler& sampler, const Options& given) {
-  Options all;
-  std::string names;
-  for (const Option& o : sampler.options) {
-    const auto own = given.find(o.name);
-    if (own != given.end()) check_option(sampler, o, own->second);
-    all.emplace(o.name, own == given.end() ? o.standard : own->second);
-    names += (names.empty() ? "" : ", ") + std::string(o.name);
-  }
-  for (const auto& [name, value] : given)
-    if (!all.contains(name))
-      fail<UsageError>("sampler '{}' has no option '{}'; {}", sampler.name, name, names.empty() ? "it has none" : "it has " + names);
-  return all;
+  return resolve_options(fmt::format("sampler '{}'", sampler.name), sampler.options, given);
 }
 
 Tensor starting_point(const Schedule& schedule, const Tensor& noise) { return combine({noise}, {double(schedule.init_scale)}); }

@@ -51,7 +51,7 @@ for scale in (1.5, 7.5):
 add("cfg", {"scale": 4, "start": 0.34, "stop": 0.67}, guided(guiders.ClassifierFreeGuidance(guidance_scale=4, start=0.34, stop=0.67), *both))
 for zero in (0, 1, 2):
     add("cfg_zero_star", {"scale": 5, "zero_steps": zero}, guided(guiders.ClassifierFreeZeroStarGuidance(guidance_scale=5, zero_init_steps=zero), *both))
-add("cfg_zero_star", {"scale": 5, "zero_steps": 1, "rescale": 0.6}, guided(guiders.ClassifierFreeZeroStarGuidance(guidance_scale=5, guidance_rescale=0.6, zero_init_steps=0), *both))
+add("cfg_zero_star", {"scale": 5, "zero_steps": 0, "rescale": 0.6}, guided(guiders.ClassifierFreeZeroStarGuidance(guidance_scale=5, guidance_rescale=0.6, zero_init_steps=0), *both))
 for momentum, threshold, eta in ((0, 0, 1), (0, 0, 0), (-0.5, 0, 1), (-0.5, 2.5, 0), (0.3, 15, 0.4)):
     guider = guiders.AdaptiveProjectedGuidance(guidance_scale=6, adaptive_projected_guidance_momentum=momentum or None, adaptive_projected_guidance_rescale=threshold, eta=eta)
     add("apg", {"scale": 6, "momentum": momentum, "norm_threshold": threshold, "eta": eta}, guided(guider, *both))
@@ -78,6 +78,15 @@ add("dual", {"scale": 7.5, "image_scale": 1.5}, n + 7.5 * (p - o) + 1.5 * (o - n
 for ratio, most in ((0.995, 1.0), (0.9, 1.5), (0.6, 100.0)):
     s = DDIMScheduler(thresholding=True, dynamic_thresholding_ratio=ratio, sample_max_value=most)
     add("threshold", {"ratio": ratio, "most": most}, torch.stack([s._threshold_sample(p[i]) for i in range(STEPS)]))
+
+# ComfyUI's RescaleCFG: always on v, whatever the network answers. prompt and negative are x0 here, `other` is x at sigma 2.3.
+sigma, vs = 2.3, []
+for d in (p, n):
+    vs.append((o / (sigma**2 + 1) - d) * (sigma**2 + 1) ** 0.5 / sigma)
+v = vs[1] + 5 * (vs[0] - vs[1])
+deviations = [torch.std(t, dim=(2, 3, 4), keepdim=True) for t in (vs[0], v)]
+v = 0.7 * v * (deviations[0] / deviations[1]) + 0.3 * v
+out["rescale_cfg"] = o / (sigma**2 + 1) - v * sigma / (sigma**2 + 1) ** 0.5
 
 out = {k: v.permute(0, 1, 3, 4, 2).contiguous() for k, v in {**answers, **out}.items()}
 out["growing"] = torch.tensor([1 + 6.0 * ((1 - math.cos(math.pi * ((50 - t) / 50) ** 5.0)) / 2) for t in range(0, 51, 5)])

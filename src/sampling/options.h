@@ -1,0 +1,32 @@
+// Options by name, of samplers and of guidance.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hearth::sampling {
+
+// By name. The value of an option with choices is the position of the choice.
+using Options = std::map<std::string, double, std::less<>>;
+
+struct Option {
+  std::string_view name, summary;
+  double standard = 0;
+  double least = 0, most = std::numeric_limits<double>::infinity();
+  bool whole = false;                          // a whole number
+  std::vector<std::string_view> choices = {};  // the names of its values
+};
+
+// `given` and the defaults of all other `known` options. UsageError for one that is not known (naming those that are), or out of its
+// range; `owner` begins the line: "sampler 'euler'".
+Options resolve_options(std::string_view owner, std::span<const Option> known, const Options& given);
+
+// The same from text, as users write it: numbers, or the names of choices. UsageError for what is neither.
+Options parse_options(std::string_view owner, std::span<const Option> known, const std::map<std::string, std::string>& given);
+
+}  // namespace hearth::sampling
