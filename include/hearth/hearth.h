@@ -8,10 +8,12 @@
 // A Model may be used from one thread at a time; several models may run at once.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -83,14 +85,18 @@ struct Request {
   std::string negative_prompt;
   std::optional<int64_t> width, height;  // pixels, multiples of the autoencoder's factor (8); default: the checkpoint's native size
   int64_t steps = 50;
-  double guidance = 7.5;         // classifier-free guidance; ≤ 1 runs without
-  std::string sampler;           // see list_samplers(); "" = the checkpoint's own
-  std::string schedule;          // see list_schedules(); "" = the checkpoint's own
-  std::optional<uint64_t> seed;  // image k of a batch uses seed + k; default: a random one, reported
-  int64_t batch_size = 1;        // images computed together
-  std::string compat;            // "diffusers": one generator draws the whole batch's noise
-  std::optional<Array> noise;    // standard normal [batch, channels, height/8, width/8] in place of the seed's first draw
-  bool decode = true;            // false: stop at the latents
+  double guidance = 7.5;                                   // classifier-free guidance; ≤ 1 runs without
+  std::string guidance_method;                             // see list_guidance(); "" = cfg
+  std::map<std::string, std::string> guidance_options;     // of the method, by name
+  double guidance_rescale = 0;                             // 0 … 1: how far the result's deviation follows the prompt's answer
+  std::optional<std::array<double, 2>> guidance_interval;  // guided only for σ/α between these two
+  std::string sampler;                                     // see list_samplers(); "" = the checkpoint's own
+  std::string schedule;                                    // see list_schedules(); "" = the checkpoint's own
+  std::optional<uint64_t> seed;                            // image k of a batch uses seed + k; default: a random one, reported
+  int64_t batch_size = 1;                                  // images computed together
+  std::string compat;                                      // "diffusers": one generator draws the whole batch's noise
+  std::optional<Array> noise;  // standard normal [batch, channels, height/8, width/8] in place of the seed's first draw
+  bool decode = true;          // false: stop at the latents
   VaeTiling vae_tiling = VaeTiling::automatic;
   std::optional<int64_t> vae_tile;  // side in pixels, a multiple of 32; default: the size that the autoencoder was trained on
   bool last = false;                // the model is not needed after it: networks that have done their work are let go of
@@ -149,6 +155,7 @@ struct Named {
 };
 std::vector<Named> list_models();
 std::vector<Named> list_samplers();
+std::vector<Named> list_guidance();
 std::vector<Named> list_schedules();
 std::vector<Named> list_backends();
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "backends/backends.h"
 #include "hearth/hearth.h"
 #include "models/registry.h"
@@ -23,6 +25,19 @@ std::vector<Named> list_samplers() {
   std::vector<Named> list;
   for (const sampling::Sampler& s : sampling::samplers())
     list.push_back({std::string(s.name), {s.aliases.begin(), s.aliases.end()}, std::string(s.summary)});
+  return list;
+}
+
+std::vector<Named> list_guidance() {
+  std::vector<Named> list;
+  for (const sampling::GuidanceMethod& m : sampling::guidance_methods()) {
+    std::string summary(m.summary), separator = "; options: ";
+    for (const sampling::Option& o : m.own_options()) {
+      summary += fmt::format("{}{} {}", separator, o.name, sampling::text_of(o, o.standard));
+      separator = ", ";
+    }
+    list.push_back({std::string(m.name), {m.aliases.begin(), m.aliases.end()}, std::move(summary)});
+  }
   return list;
 }
 

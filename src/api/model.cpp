@@ -31,13 +31,21 @@ void check_request(const Request& r) {
     if (text->find('\0') != text->npos) fail<UsageError>("generate: the prompt holds a zero byte");
 }
 
+sampling::Guidance guidance_of(const Request& r) {
+  const sampling::GuidanceMethod& method = sampling::find_guidance(r.guidance_method.empty() ? "cfg" : r.guidance_method);
+  sampling::Guidance g{.scale = r.guidance, .method = &method, .rescale = r.guidance_rescale};
+  g.options = sampling::parse_options(fmt::format("guidance '{}'", method.name), method.options, r.guidance_options);
+  if (r.guidance_interval) g.lowest = (*r.guidance_interval)[0], g.highest = (*r.guidance_interval)[1];
+  return g;
+}
+
 models::ImageRequest to_image_request(const Request& r, uint64_t seed, Backend& device) {
   return {.prompt = r.prompt,
           .negative_prompt = r.negative_prompt,
           .width = r.width,
           .height = r.height,
           .steps = r.steps,
-          .guidance = r.guidance,
+          .guidance = guidance_of(r),
           .sampler = r.sampler,
           .schedule = r.schedule,
           .seed = seed,

@@ -38,6 +38,16 @@ std::vector<std::string> defaults_of(const Request& r) {
   return names;
 }
 
+// Of the method: all of them, or those that differ from their defaults.
+enum class All { no, yes };
+std::map<std::string, std::string> options_of(const sampling::Guidance& g, All all) {
+  std::map<std::string, std::string> texts;
+  for (const sampling::Option& o : g.method->options)
+    if (const double value = g.options.at(std::string(o.name)); all == All::yes || value != o.standard)
+      texts[std::string(o.name)] = sampling::text_of(o, value);
+  return texts;
+}
+
 // The bytes that PNG text and JSON can hold; the tokenizer reads the same text out of both.
 std::string as_utf8(const std::string& text) { return text::encode_utf8(text::decode_utf8(text)); }
 
@@ -89,6 +99,10 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
         {"height", r.height},
         {"steps", r.steps},
         {"guidance", run.request.guidance},
+        {"guidance_method", r.guidance.method->name},
+        {"guidance_rescale", r.guidance.rescale},
+        {"guidance_interval", run.request.guidance_interval ? Json(*run.request.guidance_interval) : Json()},
+        {"guidance_options", options_of(r.guidance, All::yes)},
         {"sampler", r.sampler},
         {"schedule", r.schedule},
         {"seed", run.seed},
@@ -133,6 +147,10 @@ void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
                       .height = r.height,
                       .steps = r.steps,
                       .guidance = run.request.guidance,
+                      .guidance_method = std::string(r.guidance.method->name),
+                      .guidance_rescale = r.guidance.rescale,
+                      .guidance_interval = run.request.guidance_interval,
+                      .guidance_options = options_of(r.guidance, All::no),
                       .sampler = r.sampler,
                       .schedule = r.schedule,
                       .seed = one_generator ? run.seed : run.seed + uint64_t(index),

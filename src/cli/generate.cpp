@@ -32,7 +32,7 @@ struct GenerateFlags {
   Request request;
   std::string output = "hearth.png", noise, save_latents, vae_tiling;
   int64_t memory_limit = 0;
-  std::vector<std::string> debug;
+  std::vector<std::string> debug, guidance_options;
   int64_t batch_count = 1;
   bool prompt_given = false, json = false;
 
@@ -51,6 +51,14 @@ void GenerateFlags::add_to(Flags& flags) {
   flags.integer("-H,--height", "Pixels, a multiple of 8", request.height, "the checkpoint's native size");
   flags.integer("--steps", "Sampler steps", request.steps);
   flags.number("--cfg-scale,--guidance", "Strength of classifier-free guidance; 1 and less: none", request.guidance);
+  flags.choice("--guidance-method", "NAME", "See hearth list guidance", request.guidance_method, choice_of(list_guidance()), "cfg");
+  flags.list("--guidance-opt", "NAME=VALUE",
+             "An option of the method; start, stop (parts of the run), space (answer, x0, v), threshold and threshold_most belong to all",
+             guidance_options);
+  flags.number("--guidance-rescale", "How far the guided answer takes on the deviation of the prompt's: 0 not, 1 all of it",
+               request.guidance_rescale);
+  flags.add("--guidance-interval", "LOW,HIGH", "Guide only at noise levels from LOW to HIGH", "all levels",
+            [this](const std::string& t) { request.guidance_interval = parse_interval(t); });
   flags.choice("--sampler", "NAME", "See hearth list samplers", request.sampler, choice_of(list_samplers()), "the checkpoint's own");
   flags.choice("--schedule", "NAME", "See hearth list schedules", request.schedule, choice_of(list_schedules()), "the checkpoint's own");
   flags.add("--seed", "N", "Of the first picture's noise", "random", [this](const std::string& t) { request.seed = parse_seed(t); });
@@ -128,6 +136,7 @@ void run_generate(std::span<const std::string> arguments) {
   Model model = f.open.model.empty() ? Model::open_demo(open) : Model::open(f.open.model, open);
 
   Request request = f.request;
+  request.guidance_options = named_values("--guidance-opt", f.guidance_options);
   if (f.vae_tiling == "on") request.vae_tiling = VaeTiling::on;
   if (f.vae_tiling == "off") request.vae_tiling = VaeTiling::off;
   request.progress = progress;

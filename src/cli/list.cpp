@@ -17,7 +17,11 @@ struct Kind {
   const char* name;
   std::vector<Named> (*table)();
 };
-constexpr Kind kinds[] = {{"models", list_models}, {"samplers", list_samplers}, {"schedules", list_schedules}, {"backends", list_backends}};
+constexpr Kind kinds[] = {{"models", list_models},
+                          {"samplers", list_samplers},
+                          {"guidance", list_guidance},
+                          {"schedules", list_schedules},
+                          {"backends", list_backends}};
 
 void print(const std::vector<Named>& table) {
   size_t name_width = 0, alias_width = 0;
@@ -56,6 +60,6 @@ void run_list(std::span<const std::string> arguments) {
 
 }  // namespace
 
-const Command list = {"list", "list models, samplers, schedules, backends", run_list};
+const Command list = {"list", "list models, samplers, guidance, schedules, backends", run_list};
 
 }  // namespace hearth::cli

@@ -73,6 +73,25 @@ const std::string& check_word(const std::string& word, std::span<const std::stri
   return word;
 }
 
+std::array<double, 2> parse_interval(const std::string& text) {
+  const size_t comma = text.find(',');
+  if (comma == text.npos) fail<UsageError>("'{}' is not an interval, needed two numbers with a comma between them", text);
+  const std::array interval{parse_number(text.substr(0, comma)), parse_number(text.substr(comma + 1))};
+  if (interval[0] > interval[1]) fail<UsageError>("{} is an interval upside down, needed the lower number first", text);
+  return interval;
+}
+
+std::map<std::string, std::string> named_values(const std::string& flag, std::span<const std::string> texts) {
+  std::map<std::string, std::string> values;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    if (equals == text.npos || equals == 0) fail<UsageError>("{}: '{}' needs the form NAME=VALUE", flag, text);
+    if (!values.emplace(text.substr(0, equals), text.substr(equals + 1)).second)
+      fail<UsageError>("{}: {} is given twice", flag, text.substr(0, equals));
+  }
+  return values;
+}
+
 std::vector<int32_t> parse_ids(const std::string& text) {
   std::vector<int32_t> ids;
   for (size_t begin = 0; !text.empty() && begin <= text.size();) {

@@ -1,7 +1,9 @@
 // Numbers and words as they are typed. Decimal only: 010 is ten. Each throws UsageError that says what was needed.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +14,10 @@ int64_t parse_integer(const std::string& text, int64_t low, int64_t high);
 uint64_t parse_seed(const std::string& text);  // 0 … 2⁶⁴ − 1
 double parse_number(const std::string& text);  // finite
 int64_t parse_size(const std::string& text);   // bytes: "3G", "2500M", "2.6GB", "2GiB", "1000000"; K, M, G, T are powers of 1000
+std::array<double, 2> parse_interval(const std::string& text);  // "0.3,5.4": two numbers, the lower first
+
+// "name=value" each, of the flag `flag`, no name twice.
+std::map<std::string, std::string> named_values(const std::string& flag, std::span<const std::string> texts);
 
 // "1,2,3" → token ids; an empty text is an empty list.
 std::vector<int32_t> parse_ids(const std::string& text);

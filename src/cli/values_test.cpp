@@ -49,6 +49,23 @@ TEST(Values, numbers) {
     EXPECT_EQ(refusal([&] { parse_number(text); }), fmt::format("{} is not a finite number", text));
 }
 
+TEST(Values, intervals) {
+  EXPECT_EQ(parse_interval("0.28,5.42"), (std::array{0.28, 5.42}));
+  EXPECT_EQ(refusal([] { parse_interval("3"); }), "'3' is not an interval, needed two numbers with a comma between them");
+  EXPECT_EQ(refusal([] { parse_interval("3,"); }), "'' is not a number");
+  EXPECT_EQ(refusal([] { parse_interval("1,2,3"); }), "'2,3' is not a number");
+  EXPECT_EQ(refusal([] { parse_interval("3,2"); }), "3,2 is an interval upside down, needed the lower number first");
+}
+
+TEST(Values, by_name) {
+  using Map = std::map<std::string, std::string>;
+  EXPECT_EQ(named_values("--x", std::vector<std::string>{"eta=0.5", "from=a=b", "empty="}),
+            (Map{{"eta", "0.5"}, {"from", "a=b"}, {"empty", ""}}));
+  EXPECT_EQ(refusal([] { named_values("--x", std::vector<std::string>{"eta"}); }), "--x: 'eta' needs the form NAME=VALUE");
+  EXPECT_EQ(refusal([] { named_values("--x", std::vector<std::string>{"=1"}); }), "--x: '=1' needs the form NAME=VALUE");
+  EXPECT_EQ(refusal([] { named_values("--x", std::vector<std::string>{"a=1", "a=2"}); }), "--x: a is given twice");
+}
+
 TEST(Values, words) {
   const std::vector<std::string> allowed = {"timing", "shapes", "nan"};
   EXPECT_EQ(parse_words("nan,timing", allowed), (std::vector<std::string>{"nan", "timing"}));

@@ -33,13 +33,29 @@ const Json& whole(const Json& json, const char* key) {
   return value;
 }
 
+// What guidance is besides its scale; null where it is classifier-free and nothing else.
+Json guidance_settings(const Recipe& r) {
+  if (r.guidance_method == "cfg" && r.guidance_rescale == 0 && !r.guidance_interval && r.guidance_options.empty()) return nullptr;
+  Json json = {{"method", r.guidance_method}, {"rescale", r.guidance_rescale}};
+  if (r.guidance_interval) json["interval"] = *r.guidance_interval;
+  json["options"] = r.guidance_options;
+  return json;
+}
+
+void read_guidance_settings(const Json& json, Recipe& r) {
+  json.at("method").get_to(r.guidance_method);
+  json.at("rescale").get_to(r.guidance_rescale);
+  json.at("options").get_to(r.guidance_options);
+  if (json.contains("interval")) r.guidance_interval = json.at("interval").get<std::array<double, 2>>();
+}
+
 }  // namespace
 
 std::string write_recipe(const Recipe& r) {
   if (!std::isfinite(r.guidance)) fail<UsageError>("recipe: guidance {} is not finite", r.guidance);
   Json hashes = Json::object();
   for (const auto& [component, hash] : r.hashes) hashes[component] = hash;
-  const Json json = {
+  Json json = {
       {"hearth", r.version},
       {"format", format},
       {"model", {{"name", r.model}, {"family", r.family}, {"hashes", hashes}}},
@@ -59,6 +75,7 @@ std::string write_recipe(const Recipe& r) {
       {"noise", r.noise},
       {"defaults", r.defaults},
   };
+  if (const Json settings = guidance_settings(r); !settings.is_null()) json["guidance_settings"] = settings;
   try {
     return json.dump();
   } catch (const Json::exception& e) { fail<UsageError>("recipe: a text is not valid UTF-8 ({})", e.what()); }
@@ -81,6 +98,7 @@ Recipe parse_recipe(std::string_view text) {
     whole(json, "height").get_to(r.height);
     whole(json, "steps").get_to(r.steps);
     json.at("guidance").get_to(r.guidance);
+    if (json.contains("guidance_settings")) read_guidance_settings(json.at("guidance_settings"), r);
     json.at("sampler").get_to(r.sampler);
     json.at("schedule").get_to(r.schedule);
     whole(json, "seed").get_to(r.seed);

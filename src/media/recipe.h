@@ -5,9 +5,15 @@
 //    "prompt": "…", "negative_prompt": "…", "width": 512, "height": 512, "steps": 20, "guidance": 7.5, "sampler": "dpmpp_2m",
 //    "schedule": "karras", "seed": 1, "batch_size": 1, "batch_index": 0, "compat": "", "precision": "f32", "noise": "seed",
 //    "defaults": ["width", "height"]}
+//
+// and, where guidance is more than classifier-free, "guidance_settings": {"method": "apg", "rescale": 0, "interval": [0.3, 5.4],
+// "options": {"eta": "0.5", …}}, the interval only where there is one.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,8 +33,12 @@ struct Recipe {
   std::string prompt, negative_prompt;
   int64_t width = 0, height = 0, steps = 0;
   double guidance = 1;
-  std::string sampler, schedule;  // hearth's names
-  uint64_t seed = 0;              // of this picture
+  std::string guidance_method = "cfg";
+  double guidance_rescale = 0;
+  std::optional<std::array<double, 2>> guidance_interval;
+  std::map<std::string, std::string> guidance_options;  // those that differ from the method's defaults
+  std::string sampler, schedule;                        // hearth's names
+  uint64_t seed = 0;                                    // of this picture
   int64_t batch_size = 1, batch_index = 0;
   std::string compat;     // "" or "diffusers"
   std::string precision;  // of the weights, e.g. "f16"

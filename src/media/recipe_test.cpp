@@ -61,6 +61,21 @@ TEST(Recipe, has_the_documented_form) {
             "\"sampler\"]}");
 }
 
+TEST(Recipe, more_than_classifier_free_guidance_stands_apart) {
+  Recipe r = example();
+  r.guidance_method = "apg";
+  r.guidance_rescale = 0.7;
+  r.guidance_options = {{"eta", "0.5"}, {"from", "prompt"}};
+  const std::string without = write_recipe(r);
+  EXPECT_NE(without.find(R"("guidance_settings":{"method":"apg","rescale":0.7,"options":{"eta":"0.5","from":"prompt"}})"),
+            std::string::npos)
+      << without;
+  EXPECT_EQ(parse_recipe(without), r);
+  r.guidance_interval = {0.28, 5.42};
+  EXPECT_EQ(parse_recipe(write_recipe(r)), r);
+  EXPECT_THROW(parse_recipe(with(write_recipe(r), "[0.28,5.42]", "[0.28]")), IoError);
+}
+
 TEST(Recipe, later_keys_are_ignored_and_later_formats_refused) {
   const std::string json = write_recipe(example());
   EXPECT_EQ(parse_recipe(with(json, "\"format\":1", "\"format\":1,\"new\":[1,{}]")), example());

@@ -11,6 +11,7 @@
 
 #include "core/backend.h"
 #include "hearth/progress.h"
+#include "sampling/guidance.h"
 #include "sampling/noise.h"
 #include "weights/weights.h"
 
@@ -42,7 +43,7 @@ struct ImageRequest {
   std::string prompt, negative_prompt;
   std::optional<int64_t> width, height;  // pixels; the checkpoint's native size where absent
   int64_t steps = 50;
-  double guidance = 7.5;          // ≤ 1: none
+  sampling::Guidance guidance;
   std::string sampler, schedule;  // "" = the checkpoint's own
   uint64_t seed = 0;
   int64_t batch = 1;
@@ -59,6 +60,7 @@ struct ResolvedImage {
   int64_t width = 0, height = 0, steps = 0, batch = 0;
   std::string sampler, schedule;      // canonical names
   std::array<int64_t, 4> latents{};   // [B, h, w, C]
+  sampling::Guidance guidance;        // with all options filled in
   int64_t network_calls = 0;          // of the denoiser; each takes 2·B images with guidance. 0: not known before
   std::vector<std::string> warnings;  // one line each
 };

@@ -138,6 +138,8 @@ Tensor into(Space space, const Tensor& x, const Tensor& given, const Level& leve
 
 }  // namespace
 
+std::span<const Option> GuidanceMethod::own_options() const { return std::span(options).first(options.size() - common().size()); }
+
 std::span<const GuidanceMethod> guidance_methods() {
   static const std::vector<GuidanceMethod> methods = rows();
   return methods;

@@ -57,6 +57,8 @@ struct GuidanceMethod {
   std::vector<Option> options = {};
   Disturbance disturbance = Disturbance::none;
   Tensor (*combine)(const Answers&, const GuidanceCall&);
+
+  std::span<const Option> own_options() const;  // without those that all methods have
 };
 
 // All of them, and one by name or alias as names.h compares them. UsageError for an unknown name, UnsupportedError for one that is known

@@ -21,6 +21,10 @@ void check(std::string_view owner, const Option& o, double value) {
 
 }  // namespace
 
+std::string text_of(const Option& option, double value) {
+  return option.choices.empty() ? fmt::format("{}", value) : std::string(option.choices[size_t(value)]);
+}
+
 Options resolve_options(std::string_view owner, std::span<const Option> known, const Options& given) {
   Options all;
   std::string names;
@@ -37,7 +41,8 @@ Options resolve_options(std::string_view owner, std::span<const Option> known, c
 
 Options parse_options(std::string_view owner, std::span<const Option> known, const std::map<std::string, std::string>& given) {
   Options options;
-  for (const auto& [name, text] : given) {
+  for (const auto& entry : given) {
+    const std::string &name = entry.first, &text = entry.second;
     const auto option = std::ranges::find(known, name, &Option::name);
     double value = 0;
     if (option != known.end() && !option->choices.empty()) {

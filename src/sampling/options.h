@@ -22,6 +22,9 @@ struct Option {
   std::vector<std::string_view> choices = {};  // the names of its values
 };
 
+// The value as users write it: a number, or the name of the choice.
+std::string text_of(const Option& option, double value);
+
 // `given` and the defaults of all other `known` options. UsageError for one that is not known (naming those that are), or out of its
 // range; `owner` begins the line: "sampler 'euler'".
 Options resolve_options(std::string_view owner, std::span<const Option> known, const Options& given);

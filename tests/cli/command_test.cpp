@@ -139,7 +139,7 @@ TEST_F(CommandTest, lists) {
   const Ended all = run({"list"});
   EXPECT_EQ(all.code, 0);
   std::string parts;
-  for (const char* kind : {"models", "samplers", "schedules", "backends"}) parts += run({"list", kind}).out;
+  for (const char* kind : {"models", "samplers", "guidance", "schedules", "backends"}) parts += run({"list", kind}).out;
   EXPECT_EQ(all.out, parts);
   for (const Named& n : list_samplers()) EXPECT_NE(all.out.find("  " + n.summary + "\n"), std::string::npos) << n.name;
   const std::string samplers = run({"list", "samplers"}).out;  // the summaries stand in one column, two spaces after the longest name
@@ -164,7 +164,7 @@ TEST_F(CommandTest, lists) {
     EXPECT_EQ(json["samplers"][i]["aliases"], list_samplers()[i].aliases);
     EXPECT_EQ(json["samplers"][i]["summary"], list_samplers()[i].summary);
   }
-  EXPECT_EQ(Json::parse(run({"list", "--json"}).out).size(), 4u);
+  EXPECT_EQ(Json::parse(run({"list", "--json"}).out).size(), 5u);
 }
 
 TEST_F(CommandTest, a_full_disk_behind_stdout_is_an_error) {

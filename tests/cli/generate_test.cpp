@@ -159,6 +159,9 @@ TEST_F(GenerateTest, G65_what_help_calls_a_default_is_what_happens) {
   EXPECT_TRUE(fs::exists(folder / shown("--output")));
   EXPECT_EQ(shown("--steps"), std::to_string(request["steps"].get<int64_t>()));
   EXPECT_EQ(std::stod(shown("--cfg-scale,--guidance")), request["guidance"].get<double>());
+  EXPECT_EQ(shown("--guidance-method"), request["guidance_method"]);
+  EXPECT_EQ(std::stod(shown("--guidance-rescale")), request["guidance_rescale"].get<double>());
+  EXPECT_EQ(request["guidance_interval"], Json());
   EXPECT_EQ(shown("--batch-size"), std::to_string(request["batch_size"].get<int64_t>()));
   EXPECT_EQ(shown("--batch-count"), std::to_string(json["runs"].size()));
   EXPECT_EQ(report["device"].get<std::string>().rfind(shown("--device"), 0), 0u);
@@ -209,6 +212,16 @@ TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
   effects["--steps"] = [&] { return changes_the_picture({"--steps", "3"}); };
   effects["--cfg-scale"] = [&] { return changes_the_picture({"--cfg-scale", "3"}); };
   effects["--guidance"] = [&] { return changes_the_picture({"--guidance", "3"}); };
+  effects["--guidance-method"] = [&] { return changes_the_picture({"--guidance-method", "pag"}); };
+  effects["--guidance-opt"] = [&] {
+    const Pixels pag = drawn({"--guidance-method", "pag"});
+    return drawn({"--guidance-method", "pag", "--guidance-opt", "pag_scale=1"}) != pag &&
+           drawn({"--guidance-method", "pag", "--guidance-opt", "pag_scale=0"}) == plain;
+  };
+  effects["--guidance-rescale"] = [&] { return changes_the_picture({"--guidance-rescale", "0.7"}); };
+  effects["--guidance-interval"] = [&] {
+    return changes_the_picture({"--guidance-interval", "0.1,3"}) && drawn({"--guidance-interval", "0,0"}) == drawn({"--cfg-scale", "1"});
+  };
   effects["--sampler"] = [&] { return changes_the_picture({"--sampler", "euler"}); };
   effects["--schedule"] = [&] {  // with two steps both schedules are the first and the last sigma
     return drawn({"--sampler", "euler", "--steps", "4"}) != drawn({"--sampler", "euler", "--steps", "4", "--schedule", "karras"});

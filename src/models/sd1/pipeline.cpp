@@ -1,7 +1,10 @@
 #include "models/sd1/pipeline.h"
 
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <utility>
 
 #include "core/bytes.h"
@@ -53,7 +56,7 @@ Tensor rows_repeated(const Tensor& states, int64_t batch) {
 
 // The prompts that are encoded: with guidance, or where the sampler needs it, the negative one first.
 std::vector<std::string> prompts_of(const ImageRequest& request, sampling::Unconditional unconditional) {
-  if (!sampling::asks_twice(request.guidance, unconditional)) return {request.prompt};
+  if (!sampling::asks_twice(request.guidance.scale, unconditional)) return {request.prompt};
   return {request.negative_prompt, request.prompt};
 }
 
@@ -63,6 +66,35 @@ void check_side(std::string_view name, int64_t side, int64_t factor) {
     fail<UsageError>("generate: {} {} does not fit, needed a multiple of {} pixels, {} at least", name, side, factor, factor);
   if (side > most) fail<UsageError>("generate: {} {} does not fit, needed at most {}", name, side, most);
 }
+
+using Blocks = parts::UnetConfig::Blocks;
+Blocks perturbed_blocks(const sampling::Guidance& g) { return Blocks(int(g.options.at("layers"))); }  // mid, down, up
+
+void check_guidance(const sampling::Guidance& g, const parts::UnetConfig& unet) {
+  if (g.method->disturbance == sampling::Disturbance::skipped_layers)
+    fail<UnsupportedError>("guidance '{}': a UNet has no layers that can be skipped", g.method->name);
+  if (g.method->disturbance == sampling::Disturbance::identity_attention && !unet.attends_to_itself(perturbed_blocks(g)))
+    fail<UnsupportedError>("guidance '{}': this UNet has no self-attention in its {} blocks", g.method->name,
+                           std::array{"mid", "down", "up"}[size_t(perturbed_blocks(g))]);
+}
+
+// The text states of the branches that a step asks for: of `states`, which has the negative prompt's first where there is one.
+class Contexts {
+ public:
+  Contexts(const Tensor& states, int64_t batch) : all_(rows_repeated(states, batch)), batch_(batch) {}
+  const Tensor& of(const sampling::Branches& branches) {
+    const std::pair key{branches.negative, branches.disturbed};
+    if (const auto known = made_.find(key); known != made_.end()) return known->second;
+    const int64_t all = all_.size(0);
+    const Tensor prompt = all_.slice(0, all - batch_, all), asked = branches.negative ? all_ : prompt;
+    return made_[key] = branches.disturbed ? ops::concat({asked, prompt}, 0) : asked;
+  }
+
+ private:
+  Tensor all_;
+  int64_t batch_;
+  std::map<std::pair<bool, bool>, Tensor> made_;
+};
 
 }  // namespace
 
@@ -104,7 +136,8 @@ StableDiffusion::Plan StableDiffusion::planned(const ImageRequest& request) cons
   Plan p;
   if (request.batch < 1 || request.batch > 1 << 20)
     fail<UsageError>("generate: a batch of {} pictures does not fit, needed 1 to {}", request.batch, 1 << 20);
-  if (!std::isfinite(request.guidance)) fail<UsageError>("generate: guidance {} is not a number", request.guidance);
+  p.guidance = sampling::resolve(request.guidance);
+  check_guidance(p.guidance, config_.unet);
   if (!config_.native && !(request.width && request.height))
     fail<UsageError>("generate: the checkpoint states no native size; width and height are needed");
   p.height = request.height ? *request.height : (*config_.native)[0];
@@ -132,10 +165,10 @@ StableDiffusion::Plan StableDiffusion::planned(const ImageRequest& request) cons
                     p.sampler, *p.steps_to_take.clip));
 
   warn_of_truncation(config_.tokenizer, request.prompt, "prompt", p.warnings);
-  if (sampling::asks_twice(request.guidance, p.unconditional()))
+  if (sampling::asks_twice(request.guidance.scale, p.unconditional()))
     warn_of_truncation(config_.tokenizer, request.negative_prompt, "negative prompt", p.warnings);
   else if (!request.negative_prompt.empty())
-    p.warnings.push_back(fmt::format("guidance {} is at most 1: the negative prompt is not used", request.guidance));
+    p.warnings.push_back(fmt::format("guidance {} is at most 1: the negative prompt is not used", request.guidance.scale));
   return p;
 }
 
@@ -184,6 +217,8 @@ void StableDiffusion::measure(MemoryPlan& plan, const ImageRequest& request, con
   {
     Plan few = p;
     few.steps_to_take.steps.resize(std::min<size_t>(p.steps_to_take.steps.size(), 6));
+    few.guidance.lowest = 0, few.guidance.highest = std::numeric_limits<double>::infinity();  // every step may be the widest
+    few.guidance.options["start"] = 0, few.guidance.options["stop"] = 1;
     ImageRequest dry = request;
     if (request.noise) dry.noise = Tensor::empty(*twin, request.noise.shape());
     run(dry, few, plan, *twin, networks, {});
@@ -240,7 +275,7 @@ ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, con
   auto start = Clock::now();
   const Tensor states = (*networks.text)(to_ids(config_.tokenizer, prompts_of(request, p.unconditional()))).last_hidden_state;
   require_finite(states, "text_encoder", "its states", result);
-  const Tensor context = rows_repeated(states, p.batch);
+  Contexts contexts(states, p.batch);
   result.encode_seconds = seconds_since(start);
   report("encode", 1, 1);
   if (plan.release) networks.text.reset();
@@ -254,19 +289,23 @@ ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, con
   result.noise = noise(device, {B, h, w, C});
 
   auto step_start = Clock::now();
-  const sampling::Network network = [&](const Tensor& x, float timestep) {
+  const sampling::GuidedNetwork network = [&](const Tensor& x, float timestep, const sampling::Branches& branches) {
     const float timesteps[] = {timestep};
-    return (*networks.unet)(x, timesteps, context);
+    parts::Perturbed perturbed;
+    if (branches.disturbed) perturbed = {perturbed_blocks(p.guidance), p.batch};
+    return (*networks.unet)(x, timesteps, contexts.of(branches), perturbed);
   };
+  sampling::GuidanceMemory memory{.steps = std::max<int64_t>(1, int64_t(p.steps_to_take.steps.size()))};
   const sampling::OnStep on_step = [&](const sampling::StepInfo& info) {
     const std::string what = fmt::format("step {} of {}", info.step + 1, info.steps);
     require_finite(info.x0, "unet", what, result);
     require_finite(info.x, "sampler " + p.sampler, "the latents after " + what, result);
     result.step_seconds.push_back(seconds_since(step_start));
     step_start = Clock::now();
+    memory.step = info.step + 1;
     report("sample", info.step + 1, info.steps);
   };
-  const auto denoise = sampling::make_denoiser(network, p.steps_to_take.prediction, request.guidance, p.unconditional());
+  const auto denoise = sampling::make_denoiser(network, p.steps_to_take.prediction, p.guidance, p.unconditional(), memory);
   result.latents =
       sampling::sample(*p.sampling, denoise, sampling::starting_point(p.steps_to_take, result.noise), p.steps_to_take, noise, {}, on_step);
   result.sample_seconds = seconds_since(start);

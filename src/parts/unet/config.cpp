@@ -198,4 +198,16 @@ UnetConfig UnetConfig::from(const Config& c) {
   return u;
 }
 
+bool UnetConfig::attends_to_itself(Blocks blocks) const {
+  const auto any = [](const std::vector<int64_t>& depths) { return std::ranges::any_of(depths, [](int64_t d) { return d > 0; }); };
+  switch (blocks) {
+    case Blocks::mid: return mid == Mid::cross_attention && mid_depth > 0;
+    case Blocks::down:
+      return std::ranges::any_of(levels, [&](const Level& l) { return l.attends_down && !l.only_cross_attention && any(l.depths_down); });
+    case Blocks::up:
+      return std::ranges::any_of(levels, [&](const Level& l) { return l.attends_up && !l.only_cross_attention && any(l.depths_up); });
+  }
+  return false;
+}
+
 }  // namespace hearth::parts

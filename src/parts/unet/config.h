@@ -50,6 +50,9 @@ struct UnetConfig {
   // one that contradicts another.
   static UnetConfig from(const Config& config);
 
+  enum class Blocks { mid, down, up };
+  bool attends_to_itself(Blocks blocks) const;  // whether any of these blocks has self-attention
+
   bool operator==(const UnetConfig&) const = default;
 };
 

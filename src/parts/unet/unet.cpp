@@ -1,7 +1,5 @@
 #include "parts/unet/unet.h"
 
-#include <algorithm>
-
 #include "nn/timestep_embedding.h"
 
 namespace hearth::parts {
@@ -111,20 +109,6 @@ Tensor Unet::time_embedding(Backend& backend, std::span<const float> timesteps, 
   return ops::activate(emb, config.activation);
 }
 
-bool Unet::attends(Perturbed::Blocks blocks) const {
-  const auto looks_at_itself = [](const std::vector<SpatialTransformer>& attentions) {
-    return std::ranges::any_of(attentions, [](const SpatialTransformer& a) {
-      return std::ranges::any_of(a.blocks, [](const TransformerBlock& b) { return !b.only_cross_attention; });
-    });
-  };
-  switch (blocks) {
-    case Perturbed::Blocks::mid: return mid_block && mid_block->attention && !mid_block->attention->blocks.empty();
-    case Perturbed::Blocks::down: return std::ranges::any_of(down_blocks, looks_at_itself, &DownBlock::attentions);
-    case Perturbed::Blocks::up: return std::ranges::any_of(up_blocks, looks_at_itself, &UpBlock::attentions);
-  }
-  return false;
-}
-
 Tensor Unet::operator()(const Tensor& x, std::span<const float> timesteps, const Tensor& context, const Perturbed& perturbed) const {
   const auto [B, H, W, C] = x.dims<4>();
   if (C != config.in_channels) fail<ShapeError>("unet: x {} has {} channels, needed {}", x.shape(), C, config.in_channels);
@@ -139,7 +123,7 @@ Tensor Unet::operator()(const Tensor& x, std::span<const float> timesteps, const
   if (config.center_input_sample) h = ops::linear_combination({x, Tensor::filled(x.backend(), x.shape(), 1)}, {2, -1});
   h = in_block("conv_in", [&] { return conv_in(h); });
 
-  using Blocks = Perturbed::Blocks;
+  using Blocks = UnetConfig::Blocks;
   const auto identity = [&](Blocks blocks) { return perturbed.blocks == blocks ? perturbed.images : 0; };
   std::vector<Tensor> skips{h};
   for (const DownBlock& block : down_blocks) h = block(std::move(h), temb, context, skips, identity(Blocks::down));

@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "nn/resnet_block.h"
@@ -16,7 +15,7 @@ namespace hearth::parts {
 // Perturbed attention (Ahn et al. 2024, arXiv 2403.17377): in the last `images` of a batch the self-attention of some blocks takes each
 // token's own value for what it finds.
 struct Perturbed {
-  enum class Blocks { mid, down, up } blocks = Blocks::mid;
+  UnetConfig::Blocks blocks = UnetConfig::Blocks::mid;
   int64_t images = 0;
 };
 
@@ -63,8 +62,6 @@ struct Unet {
   // context [B, S, config.context] (may be undefined where that is 0) → [B, H, W, out_channels].
   // Any H and W. ShapeError where they do not fit. Taps carry diffusers' module paths.
   Tensor operator()(const Tensor& x, std::span<const float> timesteps, const Tensor& context, const Perturbed& perturbed = {}) const;
-  // Whether any block of that kind attends to itself, so that there is something to perturb.
-  bool attends(Perturbed::Blocks blocks) const;
 
   UnetConfig config;
   nn::Linear time_embedding_1, time_embedding_2;  // time_embedding.linear_1, .linear_2

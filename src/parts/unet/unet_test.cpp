@@ -54,7 +54,7 @@ BACKEND_TEST(unet, each_config_key_has_the_effect_of_the_reference) {
 // The last image of three, as diffusers' PAG pipelines disturb it; the others are what they are without.
 BACKEND_TEST(unet, perturbed_attention_is_that_of_the_reference) {
   const UnetCase c("pag", device);
-  using Blocks = Perturbed::Blocks;
+  using Blocks = UnetConfig::Blocks;
   const std::vector<float> plain = c.run(c.config()).to_vector();
   for (const auto& [name, blocks] : {std::pair{"mid", Blocks::mid}, {"down", Blocks::down}, {"up", Blocks::up}}) {
     SCOPED_TRACE(name);
@@ -67,18 +67,19 @@ BACKEND_TEST(unet, perturbed_attention_is_that_of_the_reference) {
   EXPECT_THROW(c.run(c.config(), {}, {Blocks::mid, 4}), ShapeError);
 }
 
-TEST(unet_attention, knows_where_it_attends_to_itself) {
+TEST(unet_config, knows_where_it_attends_to_itself) {
   const auto device = test::make_test_backend("reference");
   const UnetCase c("perturbed", *device);
-  const auto attends = [&](const Config& json) {
-    Weights w = c.weights();
-    const Unet net(Scope(w), UnetConfig::from(json));
-    using Blocks = Perturbed::Blocks;
-    return std::vector<bool>{net.attends(Blocks::mid), net.attends(Blocks::down), net.attends(Blocks::up)};
+  const auto attends = [](const Config& json) {
+    const UnetConfig config = UnetConfig::from(json);
+    using Blocks = UnetConfig::Blocks;
+    return std::vector<bool>{config.attends_to_itself(Blocks::mid), config.attends_to_itself(Blocks::down),
+                             config.attends_to_itself(Blocks::up)};
   };
   EXPECT_EQ(attends(c.config()), (std::vector<bool>{true, true, true}));
   EXPECT_EQ(attends(c.config_with("mid_block_type", nullptr)), (std::vector<bool>{false, true, true}));
   EXPECT_EQ(attends(c.config_with("only_cross_attention", true)), (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(attends(c.config_with("up_block_types", {"UpBlock2D", "UpBlock2D"})), (std::vector<bool>{true, true, false}));
 }
 
 TEST(unet_config, G58_published_configs_ask_for_exactly_the_published_tensors) {
