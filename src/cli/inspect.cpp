@@ -15,7 +15,7 @@ void run_inspect(std::span<const std::string> arguments) {
               "Says what a checkpoint is (family, components, types, sizes, what is missing or would be left unread), or how one of our "
               "pictures was made.",
               "Exit code: 0 also where something is missing; the JSON's \"usable\" says so.");
-  flags.text("path", "PATH", "A folder in the diffusers layout, a component's folder, a safetensors or GGUF file, or a picture", path);
+  flags.text("path", "PATH", "A folder in the diffusers layout, a component's folder, a safetensors, GGUF or PyTorch file, or a picture", path);
   flags.text("--variant", "NAME", "Look at the files *.NAME.safetensors", variant, "those without a variant");
   flags.toggle("--json", "Print one JSON object on stdout", json);
   if (!flags.parse(arguments)) return;

@@ -4,16 +4,20 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
 
 #include "core/json.h"
 #include "weights/listing.h"
+#include "weights/torch_file.h"
 
 namespace hearth {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 4> pickled_endings{".bin", ".ckpt", ".pt", ".pth"};
 
 // File name → the shard's tensors, as an index says.
 using ShardMap = std::map<std::string, std::set<std::string>>;
@@ -29,10 +33,18 @@ ShardMap read_index(const fs::path& index) {
     const auto& name = file.get_ref<const std::string&>();
     if (name.empty() || name == "." || name == ".." || name.find_first_of(std::string_view("/\\\0", 3)) != name.npos)
       fail<IoError>("{}: '{}' is no file name of this folder", index.string(), name);
-    if (!name.ends_with(".safetensors")) fail<UnsupportedError>("{}: lists '{}', only .safetensors can be read", index.string(), name);
+    if (!name.ends_with(".safetensors") && !name.ends_with(".bin"))
+      fail<UnsupportedError>("{}: lists '{}', only .safetensors and .bin can be read", index.string(), name);
     shards[name].insert(tensor);
   }
   return shards;
+}
+
+// By its first bytes, whatever its name says: a header of less than 100 MB, and its JSON.
+bool is_safetensors(const fs::path& file) {
+  char head[9];
+  return std::ifstream(file, std::ios::binary).read(head, 9) && std::string_view(head + 4, 4) == std::string_view("\0\0\0\0", 4) &&
+         head[8] == '{';
 }
 
 class ShardedSource : public TensorSource {
@@ -45,12 +57,13 @@ class ShardedSource : public TensorSource {
     if (!absent.empty())
       fail<IoError>("{}: {} of {} shards missing: {}", index_.string(), absent.size(), shards.size(), shortened_list(absent));
     for (const auto& [name, tensors] : shards) {
-      const auto shard = SafetensorsFile::open(index_.parent_path() / name);
+      const auto shard = open_tensor_file(index_.parent_path() / name);
       std::vector<std::string> lacking, unlisted;
       for (const std::string& tensor : tensors)
         if (!shard->has(tensor)) lacking.push_back("'" + tensor + "'");
-      for (const auto& [tensor, entry] : shard->header().tensors) {
+      for (const auto& [tensor, info] : shard->list()) {
         if (!tensors.contains(tensor)) unlisted.push_back("'" + tensor + "'");
+        list_[tensor] = info;
         place_[tensor] = shard;
       }
       if (!lacking.empty())
@@ -61,11 +74,7 @@ class ShardedSource : public TensorSource {
   }
 
   std::string describe() const override { return index_.string(); }
-  std::map<std::string, TensorInfo> list() const override {
-    std::map<std::string, TensorInfo> all;
-    for (const auto& [name, shard] : place_) all.emplace_hint(all.end(), name, shard->header().tensors.at(name).info);
-    return all;
-  }
+  std::map<std::string, TensorInfo> list() const override { return list_; }
   bool has(const std::string& name) const override { return place_.contains(name); }
   Tensor read(const std::string& name, const Shape& wanted, Backend& backend) override {
     const auto found = place_.find(name);
@@ -88,7 +97,8 @@ class ShardedSource : public TensorSource {
 
  private:
   fs::path index_;
-  std::map<std::string, std::shared_ptr<SafetensorsFile>> place_;
+  std::map<std::string, TensorInfo> list_;
+  std::map<std::string, std::shared_ptr<TensorSource>> place_;
 };
 
 std::vector<std::string> file_names(const fs::path& folder) {
@@ -111,11 +121,15 @@ std::string variant_names(const std::vector<WeightFiles>& sets) {
 
 std::vector<WeightFiles> find_weight_files(const fs::path& folder) {
   // In the order of precedence: which kind of file holds the weights of a variant.
-  const std::array<std::regex, 4> kinds{
+  const std::array<std::regex, 8> kinds{
       std::regex(R"(diffusion_pytorch_model\.safetensors\.(?:index\.json|index\.([^.]+)\.json|([^.]+)\.index\.json))"),
       std::regex(R"(diffusion_pytorch_model(?:\.([^.]+))?\.safetensors)"),
       std::regex(R"(model(?:\.([^.]+))?\.safetensors)"),
       std::regex(R"(model\.safetensors\.(?:index\.json|index\.([^.]+)\.json|([^.]+)\.index\.json))"),
+      std::regex(R"(diffusion_pytorch_model\.bin\.(?:index\.json|index\.([^.]+)\.json|([^.]+)\.index\.json))"),
+      std::regex(R"(diffusion_pytorch_model(?:\.([^.]+))?\.bin)"),
+      std::regex(R"(pytorch_model(?:\.([^.]+))?\.bin)"),
+      std::regex(R"(pytorch_model\.bin\.(?:index\.json|index\.([^.]+)\.json|([^.]+)\.index\.json))"),
   };
   const std::regex shard(R"(.*\d{5}-of-\d{5}.*)");
   const std::vector<std::string> names = file_names(folder);
@@ -153,16 +167,24 @@ WeightFiles choose_weight_files(const fs::path& folder, const std::string& varia
     const std::string ending = fs::path(name).extension().string();
     for (std::string_view other : {".bin", ".ckpt", ".pt", ".pth", ".msgpack", ".onnx", ".gguf", ".h5"})
       if (ending == other) others.push_back(name);
-    if (ending == ".safetensors") shards.push_back(name);
+    if (ending == ".safetensors" || std::regex_match(name, std::regex(R"(.*\d{5}-of-\d{5}.*\.bin)"))) shards.push_back(name);
   }
   if (!shards.empty())
     fail<IoError>("{}: has {} but no index that says which of them belong together", folder.string(), shortened_list(shards));
-  if (!others.empty()) fail<UnsupportedError>("{}: has weights only as {}, needed .safetensors", folder.string(), shortened_list(others));
-  fail<IoError>("{}: has no weights, needed model.safetensors or diffusion_pytorch_model.safetensors", folder.string());
+  constexpr const char* needed = "model.safetensors, diffusion_pytorch_model.safetensors, pytorch_model.bin or diffusion_pytorch_model.bin";
+  if (!others.empty()) fail<UnsupportedError>("{}: has weights only as {}, needed {}", folder.string(), shortened_list(others), needed);
+  fail<IoError>("{}: has no weights, needed {}", folder.string(), needed);
+}
+
+std::shared_ptr<TensorSource> open_tensor_file(const fs::path& file) {
+  const std::string ending = file.extension().string();
+  const bool pickled = std::ranges::count(pickled_endings, ending) > 0;
+  if (pickled && !is_safetensors(file)) return TorchFile::open(file);
+  return SafetensorsFile::open(file);
 }
 
 std::shared_ptr<TensorSource> open_weight_files(const WeightFiles& weights) {
-  if (weights.index.empty()) return SafetensorsFile::open(weights.files.at(0));
+  if (weights.index.empty()) return open_tensor_file(weights.files.at(0));
   return std::make_shared<ShardedSource>(weights);
 }
 

@@ -6,6 +6,8 @@
 #include "core/file.h"
 #include "support/backend_test.h"
 #include "support/files.h"
+#include "support/torch_writer.h"
+#include "weights/safetensors.h"
 
 namespace hearth {
 namespace {
@@ -55,6 +57,59 @@ TEST_F(checkpoint_files, variants_stand_side_by_side) {
   EXPECT_EQ(value("fp16"), 2);
   EXPECT_EQ(value("non_ema"), 3);
   EXPECT_EQ(choice_error<IoError>("bf16"), "FOLDER: has no weights of the variant 'bf16', only full precision, 'fp16', 'non_ema'");
+}
+
+TEST_F(checkpoint_files, pickled_weights_count_where_there_is_no_safetensors) {
+  const auto write_pickled = [&](const std::string& file, float value, const std::string& name = "a") {
+    test::write_torch(folder / file, {{name, Tensor::from(*device, {2}, std::vector<float>{value, value})}});
+  };
+  write_index("pytorch_model.bin.index.json", {{"a", "pytorch_model-00001-of-00002.bin"}, {"b", "pytorch_model-00002-of-00002.bin"}});
+  write_pickled("pytorch_model-00001-of-00002.bin", 1);
+  write_pickled("pytorch_model-00002-of-00002.bin", 2, "b");
+  EXPECT_EQ(value("", "a"), 1);
+  EXPECT_EQ(value("", "b"), 2);
+  EXPECT_TRUE(open_weight_files(choose_weight_files(folder.path(), ""))->mapped("b"));
+  write_pickled("pytorch_model.bin", 3);
+  EXPECT_EQ(value(""), 3);  // transformers: the single file
+  write_pickled("diffusion_pytorch_model.bin", 4);
+  EXPECT_EQ(value(""), 4);
+  write_index("diffusion_pytorch_model.bin.index.json", {{"a", "pytorch_model-00001-of-00002.bin"}});
+  EXPECT_EQ(value(""), 1);  // diffusers: the index
+  write("model-00001-of-00001.safetensors", {"a"}, 5);
+  write_index("model.safetensors.index.json", {{"a", "model-00001-of-00001.safetensors"}});
+  EXPECT_EQ(value(""), 5);
+  write_pickled("pytorch_model.fp16.bin", 6);
+  write_pickled("diffusion_pytorch_model.bf16.bin", 7);
+  write_index("pytorch_model.bin.index.int8.json", {{"b", "pytorch_model-00002-of-00002.bin"}});
+  write_index("diffusion_pytorch_model.bin.old.index.json", {{"b", "pytorch_model-00002-of-00002.bin"}});
+  EXPECT_EQ(value("fp16"), 6);
+  EXPECT_EQ(value("bf16"), 7);
+  EXPECT_EQ(value("int8", "b"), 2);
+  EXPECT_EQ(value("old", "b"), 2);
+  write("model.fp16.safetensors", {"a"}, 8);
+  EXPECT_EQ(value("fp16"), 8);
+  EXPECT_EQ(find_weight_files(folder.path()).size(), 5u);
+}
+
+TEST_F(checkpoint_files, a_pickled_shard_is_checked_like_any_other) {
+  write_index("pytorch_model.bin.index.json", {{"a", "pytorch_model-00001-of-00001.bin"}});
+  EXPECT_EQ(open_error(), "FOLDER/pytorch_model.bin.index.json: 1 of 1 shards missing: pytorch_model-00001-of-00001.bin");
+  test::write_torch(folder / "pytorch_model-00001-of-00001.bin", {{"b", Tensor::zeros(*device, {2})}});
+  EXPECT_EQ(open_error(), "FOLDER/pytorch_model-00001-of-00001.bin: lacks 'a' that pytorch_model.bin.index.json places there");
+  fs::remove(folder / "pytorch_model.bin.index.json");
+  EXPECT_EQ(open_error(), "FOLDER: has pytorch_model-00001-of-00001.bin but no index that says which of them belong together");
+}
+
+// What a file is called does not always say what it is.
+TEST_F(checkpoint_files, safetensors_under_another_ending) {
+  write("model.ckpt", {"a"}, 2);
+  EXPECT_EQ(open_tensor_file(folder / "model.ckpt")->read("a", {2}, *device).to_vector()[0], 2);
+  test::write_torch(folder / "other.pth", {{"a", Tensor::zeros(*device, {2})}});
+  EXPECT_EQ(open_tensor_file(folder / "other.pth")->list().size(), 1u);
+  fs::rename(folder / "other.pth", folder / "other.safetensors");
+  EXPECT_THROW(open_tensor_file(folder / "other.safetensors"), IoError);
+  write_file(folder / "short.bin", "x");
+  EXPECT_THROW(open_tensor_file(folder / "short.bin"), IoError);
 }
 
 TEST_F(checkpoint_files, full_precision_is_never_replaced_by_a_variant) {
@@ -148,16 +203,18 @@ TEST_F(checkpoint_files, a_broken_index_is_refused) {
   for (const char* name : {"../x.safetensors", "/x.safetensors", "x/y.safetensors", "..", ""})
     EXPECT_EQ(error(nlohmann::json{{"weight_map", {{"a", name}}}}.dump()), where + "'" + name + "' is no file name of this folder");
   EXPECT_NE(message_of<UnsupportedError>([&] {
-              error(R"({"weight_map": {"a": "x.bin"}})");
-            }).find("lists 'x.bin', only .safetensors can be read"),
+              error(R"({"weight_map": {"a": "x.onnx"}})");
+            }).find("lists 'x.onnx', only .safetensors and .bin can be read"),
             std::string::npos);
 }
 
 TEST_F(checkpoint_files, other_formats_are_named) {
-  EXPECT_EQ(choice_error<IoError>(""), "FOLDER: has no weights, needed model.safetensors or diffusion_pytorch_model.safetensors");
-  write_file(folder / "diffusion_pytorch_model.bin", "x");
+  const std::string needed = "model.safetensors, diffusion_pytorch_model.safetensors, pytorch_model.bin or diffusion_pytorch_model.bin";
+  EXPECT_EQ(choice_error<IoError>(""), "FOLDER: has no weights, needed " + needed);
+  write_file(folder / "model.ckpt", "x");
+  write_file(folder / "training_args.bin", "x");
   write_file(folder / "config.json", "{}");
-  EXPECT_EQ(choice_error<UnsupportedError>(""), "FOLDER: has weights only as diffusion_pytorch_model.bin, needed .safetensors");
+  EXPECT_EQ(choice_error<UnsupportedError>(""), "FOLDER: has weights only as model.ckpt, training_args.bin, needed " + needed);
   EXPECT_NE(message_of<IoError>([&] { find_weight_files(folder / "none"); }), "");
 }
 

@@ -11,6 +11,7 @@
 #include "weights/checkpoint.h"
 #include "weights/gguf.h"
 #include "weights/published_names.h"
+#include "weights/torch_file.h"
 
 namespace hearth {
 namespace {
@@ -103,6 +104,10 @@ void read_weights(const WeightFiles& weights, InspectedComponent& c) {
   for (const fs::path& file : weights.files) add_file(file, c);
   const auto source = open_weight_files(weights);
   if (const auto* single = dynamic_cast<const SafetensorsFile*>(source.get())) c.metadata = single->header().metadata;
+  if (const auto* single = dynamic_cast<const TorchFile*>(source.get())) {
+    c.layout = single->contents().format;
+    for (const auto& [name, what] : single->contents().others) c.ignored.push_back(fmt::format("'{}' is {}", name, what));
+  }
   const auto tensors = source->list();
   count_tensors(tensors, c);
   c.recognised = recognise_any(tensors);
@@ -196,11 +201,13 @@ InspectedCheckpoint inspect_gguf(const fs::path& path) {
 InspectedCheckpoint inspect_file(const fs::path& file) {
   if (GgufFile::is_one(file)) return inspect_gguf(file);
   const std::string ending = file.extension().string();
-  for (const char* other : {".ckpt", ".pt", ".pth", ".bin", ".onnx", ".msgpack", ".h5"})
-    if (ending == other) fail<UnsupportedError>("{}: files of this kind cannot be read, needed .safetensors or GGUF", file.string());
+  for (const char* other : {".onnx", ".msgpack", ".h5"})
+    if (ending == other)
+      fail<UnsupportedError>("{}: files of this kind cannot be read, needed safetensors, GGUF or a PyTorch checkpoint", file.string());
   InspectedComponent c{.name = file.filename().string()};
   read_weights({.variant = {}, .index = {}, .files = {file}}, c);
-  return {.kind = "safetensors file", .pipeline_class = {}, .components = {std::move(c)}};
+  const char* kind = c.layout.empty() ? "safetensors file" : "PyTorch checkpoint";
+  return {.kind = kind, .pipeline_class = {}, .components = {std::move(c)}};
 }
 
 }  // namespace

@@ -30,13 +30,15 @@ struct InspectedComponent {
   // Tensor class ("matrices", "kernels", "norms", "biases", "embeddings", "others") → type ("f16") → how many.
   std::map<std::string, std::map<std::string, TypeCount>> types;
   std::vector<std::string> unreadable;                      // "'x' has the type 'F4', which is not supported"
+  std::string layout;                                       // of a PyTorch checkpoint: "zip", "legacy" or "raw"
+  std::vector<std::string> ignored;                         // what it holds besides tensors: "'epoch' is the integer 6"
   std::map<std::string, std::string> metadata;              // of a single file; of a GGUF file's arrays only type and length
   std::string tokenizer;                                    // of a GGUF file: "gpt2 (llama-bpe), 128256 tokens"
   std::vector<std::pair<std::string, std::string>> config;  // what shapes the computation: key, value as JSON
 };
 
 struct InspectedCheckpoint {
-  std::string kind;            // "diffusers folder", "component folder", "safetensors file" or "GGUF file"
+  std::string kind;            // "diffusers folder", "component folder", "safetensors file", "PyTorch checkpoint" or "GGUF file"
   std::string pipeline_class;  // of a diffusers folder
   std::vector<InspectedComponent> components;
 };

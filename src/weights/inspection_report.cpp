@@ -60,7 +60,9 @@ std::string component_text(const InspectedComponent& c) {
   if (variants.size() > 1 || c.variants != std::vector<std::string>{c.variant})
     line("variants", fmt::format("{}", fmt::join(variants, ", ")));
   line("tokenizer", c.tokenizer);
+  line("layout", c.layout);
   line("unreadable", shortened_list(c.unreadable));
+  line("ignored", shortened_list(c.ignored));
   std::vector<std::string> config;
   for (const auto& [key, value] : c.config) config.push_back(key + " " + value);
   line("config", fmt::format("{}", fmt::join(config, ", ")));
@@ -86,6 +88,10 @@ nlohmann::ordered_json to_json(const InspectedCheckpoint& found) {
     one["bytes"] = c.bytes;
     one["types"] = types_json(c);
     one["unreadable"] = c.unreadable;
+    if (!c.layout.empty()) {
+      one["layout"] = c.layout;
+      one["ignored"] = c.ignored;
+    }
     one["metadata"] = c.metadata;
     if (!c.tokenizer.empty()) one["tokenizer"] = c.tokenizer;
     one["config"] = Json::object();

@@ -159,19 +159,41 @@ TEST_F(inspection, a_gguf_file) {
   EXPECT_EQ(to_json(tiny)["components"][0]["tokenizer"], "gpt2 (qwen2), 2 tokens");
 }
 
+TEST_F(inspection, a_pytorch_checkpoint) {
+  const fs::path corpus = test::folder_of(__FILE__) / "golden" / "torch";
+  const InspectedCheckpoint ckpt = inspect_checkpoint(corpus / "lightning.ckpt");
+  EXPECT_EQ(to_text(ckpt),
+            fmt::format("PyTorch checkpoint\nlightning.ckpt\n  size         31 parameters in 7 tensors, 128 B\n"
+                        "  precision    matrices f32, norms f32 and i64\n  files        lightning.ckpt ({:.1f} kB)\n"
+                        "  layout       zip\n  ignored      'callbacks' is a dict of 1, 'epoch' is the integer 3, 'global_step' is "
+                        "the integer 12345678901, 'hyper_parameters' is a call of a_config.Settings, 'large' is a large integer, "
+                        "'nothing' is None, 'optimizer_states' is a list of 1, 'place' is a call of pathlib.PurePosixPath, 'score' is "
+                        "a call of numpy.core.multiarray.scalar, 'version' is the text '1.9.0'\n",
+                        double(fs::file_size(corpus / "lightning.ckpt")) / 1e3));
+  const auto json = to_json(inspect_checkpoint(corpus / "unreadable.pt"))["components"][0];
+  EXPECT_EQ(json["layout"], "zip");
+  EXPECT_EQ(json["tensors"], 9);
+  EXPECT_EQ(json["unreadable"].size(), 8u);
+  EXPECT_EQ(json["ignored"].size(), 0u);
+  EXPECT_EQ(inspect_checkpoint(corpus / "legacy_2.pt").components[0].layout, "legacy");
+}
+
 TEST_F(inspection, what_is_no_checkpoint_is_refused) {
   const auto io = [&](const fs::path& path) { return message_of<IoError>([&] { inspect_checkpoint(path); }, folder.path()); };
   EXPECT_EQ(io(folder / "none"), "FOLDER/none: no such file or folder");
   EXPECT_EQ(io(folder.path()), "FOLDER: the folder is empty, needed a diffusers folder with model_index.json");
   write_file(folder / "x.safetensors", "not one");
   EXPECT_EQ(io(folder / "x.safetensors"), "FOLDER/x.safetensors: 7 bytes are too few for a safetensors file");
-  write_file(folder / "x.ckpt", "x");
-  EXPECT_EQ(message_of<UnsupportedError>([&] { inspect_checkpoint(folder / "x.ckpt"); }, folder.path()),
-            "FOLDER/x.ckpt: files of this kind cannot be read, needed .safetensors or GGUF");
-  fs::remove(folder / "x.safetensors");
-  fs::remove(folder / "x.ckpt");
+  write_file(folder / "x.onnx", "x");
+  EXPECT_EQ(message_of<UnsupportedError>([&] { inspect_checkpoint(folder / "x.onnx"); }, folder.path()),
+            "FOLDER/x.onnx: files of this kind cannot be read, needed safetensors, GGUF or a PyTorch checkpoint");
+  write_file(folder / "x.ckpt", "not one");
+  EXPECT_NE(io(folder / "x.ckpt").find("FOLDER/x.ckpt: the pickle's instruction at byte 0"), std::string::npos);
+  for (const char* file : {"x.safetensors", "x.onnx", "x.ckpt"}) fs::remove(folder / file);
   write_file(folder / "readme.txt", "x");
-  EXPECT_EQ(io(folder.path()), "FOLDER: has no weights, needed model.safetensors or diffusion_pytorch_model.safetensors");
+  EXPECT_EQ(io(folder.path()),
+            "FOLDER: has no weights, needed model.safetensors, diffusion_pytorch_model.safetensors, pytorch_model.bin or "
+            "diffusion_pytorch_model.bin");
 }
 
 }  // namespace

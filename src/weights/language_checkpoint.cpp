@@ -47,7 +47,6 @@ LanguageCheckpoint LanguageCheckpoint::open(const fs::path& root, const std::str
   for (const fs::path& file : files.files) c.files_.push_back(file.lexically_relative(root).string());
   c.tensors_ = open_weight_files(files);
   if (const auto packed = read_packed_format(c.config_, root)) c.tensors_ = unpacked(c.tensors_, *packed);
-  if (const auto packed = read_packed_format(c.config_, root)) c.tensors_ = unpacked(c.tensors_, *packed);
   return c;
 }
 

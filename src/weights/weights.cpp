@@ -257,7 +257,8 @@ Weight Weights::weight_in_place(const std::string& name, Tensor x) {
 void Weights::finish() const {
   std::vector<std::string> unread;
   for (const auto& [name, info] : listed_)
-    if (!part_ && !read_.contains(name) && !matches_any(options_.ignore, name)) unread.push_back(fmt::format("'{}' {}", name, info.shape));
+    if (!part_ && !read_.contains(name) && !matches_any(options_.ignore, name))
+      unread.push_back(info.unreadable.empty() ? fmt::format("'{}' {}", name, info.shape) : fmt::format("'{}' {}", name, info.unreadable));
 
   std::string text;
   add_list(text, missing_, "missing");

@@ -1,0 +1,136 @@
+// Deterministic mutations of small PyTorch checkpoints: whatever the bytes, the reader answers with data or with one of our errors, in
+// time and memory that the file warrants. HEARTH_FUZZ_ROUNDS multiplies its length.
+#include <cstdlib>
+#include <random>
+
+#include "core/file.h"
+#include "support/backend_test.h"
+#include "support/files.h"
+#include "support/golden.h"
+#include "support/torch_writer.h"
+#include "weights/torch_file.h"
+#include "weights/zip_archive.h"
+
+namespace hearth {
+namespace {
+
+namespace fs = std::filesystem;
+
+int rounds() {
+  const char* factor = std::getenv("HEARTH_FUZZ_ROUNDS");
+  return factor ? std::max(1, std::atoi(factor)) : 1;
+}
+
+class Mutator {
+ public:
+  explicit Mutator(uint64_t seed) : random_(seed) {}
+
+  std::string operator()(std::string bytes) {
+    for (size_t n = 1 + below(3); n > 0; --n) mutate(bytes);
+    return bytes;
+  }
+  size_t below(size_t n) { return n == 0 ? 0 : size_t(random_() % n); }
+
+ private:
+  void mutate(std::string& bytes) {
+    static constexpr std::string_view codes =
+        "(.012FIJKLMNPQRSTUVXabcd}eghijl]opqrst)uG\x80\x81\x85\x86\x87\x88\x8a\x8b\x8c\x8e\x8f\x90\x91\x92\x93\x94\x95";
+    const size_t at = below(bytes.size());
+    switch (below(9)) {
+      case 0: put(bytes, at, uint64_t(1) << below(64), 8); break;
+      case 1: put(bytes, at, ~uint64_t(0) >> below(64), 8); break;
+      case 2: put(bytes, at, below(300), 4); break;
+      case 3: bytes.resize(at); break;
+      case 4: bytes.insert(at, bytes.substr(below(bytes.size()), below(64))); break;
+      case 5: bytes.erase(at, 1 + below(16)); break;
+      case 6: put(bytes, at, uint8_t(codes[below(codes.size())]), 1); break;
+      case 7: bytes.insert(at, 1, codes[below(codes.size())]); break;
+      case 8:
+        if (!bytes.empty()) bytes[at] = char(bytes[at] ^ (1 << below(8)));
+        break;
+    }
+  }
+  static void put(std::string& bytes, size_t at, uint64_t value, size_t size) {
+    for (size_t i = 0; i < size && at + i < bytes.size(); ++i) bytes[at + i] = char(value >> (8 * i));
+  }
+  std::mt19937_64 random_;
+};
+
+// Reads all that the file promises, and counts whether it was a file.
+class Reader {
+ public:
+  void operator()(const std::string& bytes, bool from_disk) {
+    try {
+      const TorchContents contents = parse_torch_file(bytes, "f");
+      ++accepted;
+      for (const auto& [name, entry] : contents.tensors) {
+        EXPECT_LE(entry.begin, entry.end);
+        EXPECT_LE(entry.end, bytes.size());
+        if (entry.info.unreadable.empty()) { EXPECT_LE(bytes_of(entry.info.dtype, entry.info.shape.numel()), bytes.size()); }
+      }
+      if (!from_disk) return;
+      write_file_unflushed(folder_ / "f.pt", std::vector<std::string_view>{bytes});
+      const auto file = TorchFile::open(folder_ / "f.pt");
+      for (const auto& [name, info] : file->list()) {
+        if (!info.unreadable.empty()) continue;
+        const Tensor x = file->read(name, info.shape, *device_);
+        EXPECT_EQ(x.to_vector().size(), size_t(info.shape.numel()));
+        file->release(name);
+      }
+    } catch (const Error& e) {
+      ++refused;
+      EXPECT_EQ(std::string_view(e.what()).find('\n'), std::string_view::npos) << e.what();
+      EXPECT_LT(std::string_view(e.what()).size(), 2000u);
+    } catch (const std::exception& e) { ADD_FAILURE() << "not one of our errors: " << e.what(); }
+  }
+  int accepted = 0, refused = 0;
+
+ private:
+  std::unique_ptr<Backend> device_ = test::make_test_backend("reference");
+  test::TemporaryFolder folder_;
+};
+
+TEST(torch_fuzz, files) {
+  std::vector<std::string> seeds;
+  for (const char* name : {"zip_2.pt", "zip_4.pt", "legacy_1.pt", "legacy_4.pt", "raw_4.pt", "state_dict.bin", "lightning.ckpt",
+                           "nested.pt", "unreadable.pt", "hostile_0.bin"})
+    seeds.push_back(read_file(test::folder_of(__FILE__) / "golden" / "torch" / name));
+  Mutator mutate(11);
+  Reader read;
+  for (int i = 0; i < 20000 * rounds(); ++i) read(mutate(seeds[mutate.below(seeds.size())]), i % 20 == 0);
+  EXPECT_GT(read.accepted, 1000);
+  EXPECT_GT(read.refused, 1000);
+}
+
+// The same for the pickle alone, in an archive that is sound.
+TEST(torch_fuzz, pickles) {
+  struct Seed {
+    std::string pickle;
+    test::NamedBytes storages;
+  };
+  std::vector<Seed> seeds{{test::pickled({{.name = "a", .elements = 6, .sizes = {2, 3}, .strides = {3, 1}},
+                                          {.name = "b", .elements = 6, .offset = 2, .sizes = {2}, .strides = {2}}}),
+                           {{"0", std::string(24, 1)}}}};
+  for (const char* name : {"zip_2.pt", "zip_5.pt", "lightning.ckpt", "unreadable.pt"}) {
+    const std::string file = read_file(test::folder_of(__FILE__) / "golden" / "torch" / name);
+    Seed& seed = seeds.emplace_back();
+    const ZipArchive archive = ZipArchive::parse(file, name);
+    for (const auto& [path, member] : archive.members()) {
+      const std::string bytes = file.substr(member.begin, member.end - member.begin);
+      if (path.ends_with("/data.pkl")) seed.pickle = bytes;
+      if (const size_t at = path.find("/data/"); at != path.npos) seed.storages.emplace_back(path.substr(at + 6), bytes);
+    }
+  }
+  Mutator mutate(12);
+  Reader read;
+  for (int i = 0; i < 20000 * rounds(); ++i) {
+    const auto& [seed, storages] = seeds[mutate.below(seeds.size())];
+    const std::string pickle = mutate(seed);
+    read(i % 4 ? test::torch_zip(pickle, storages) : pickle, i % 20 == 1);
+  }
+  EXPECT_GT(read.accepted, 500);
+  EXPECT_GT(read.refused, 1000);
+}
+
+}  // namespace
+}  // namespace hearth
