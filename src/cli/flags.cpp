@@ -7,6 +7,7 @@
 
 #include "cli/suggest.h"
 #include "core/error.h"
+#include "sampling/names.h"
 
 namespace hearth::cli {
 
@@ -134,8 +135,17 @@ void Flags::choice(const std::string& names, const std::string& type, const std:
                    const std::string& unset) {
   const std::string listed = fmt::format("{}", fmt::join(choice.names, "|"));
   add(names, type.empty() ? listed : type, help, value.empty() ? unset : value, [&value, choice = std::move(choice)](const std::string& t) {
-    const auto& aliases = choice.aliases;
-    value = std::find(aliases.begin(), aliases.end(), t) != aliases.end() ? t : check_word(t, choice.names);
+    const auto meant = [&](const std::string& name) {
+      return choice.any_spelling ? sampling::folded(name) == sampling::folded(t) : name == t;
+    };
+    if (std::ranges::any_of(choice.names, meant) || std::ranges::any_of(choice.aliases, meant)) {
+      value = t;
+      return;
+    }
+    const std::string listed_names = fmt::format("{}", fmt::join(choice.names, ", "));
+    std::vector<std::string> all = choice.names;
+    all.insert(all.end(), choice.aliases.begin(), choice.aliases.end());
+    fail<UsageError>("'{}' is unknown, needed one of {}{}", t, listed_names, did_you_mean(t, all));
   });
 }
 

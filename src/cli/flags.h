@@ -55,6 +55,7 @@ class Flags {
   // One of the names or aliases; the help lists the names unless `type` stands in their place.
   struct Choice {
     std::vector<std::string> names, aliases = {};
+    bool any_spelling = false;  // case, spaces, underscores and hyphens do not matter, "++" is "pp"
   };
   void choice(const std::string& names, const std::string& type, const std::string& help, std::string& value, Choice choice,
               const std::string& unset = "");

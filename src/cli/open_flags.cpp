@@ -49,7 +49,7 @@ std::vector<std::string> names_of(const std::vector<Named>& table) {
 }
 
 Flags::Choice choice_of(const std::vector<Named>& table) {
-  Flags::Choice choice{.names = names_of(table)};
+  Flags::Choice choice{.names = names_of(table), .any_spelling = true};
   for (const Named& entry : table) choice.aliases.insert(choice.aliases.end(), entry.aliases.begin(), entry.aliases.end());
   return choice;
 }

@@ -56,6 +56,7 @@ struct Sampler {
   Draws draws = Draws::never;
   std::string_view schedule = "default";  // the one that goes with it where nobody chooses
   std::vector<Option> options = {};
+  double guidance_factor = 1;        // of the guidance that the user gives
   bool needs_unconditional = false;  // asks for the answer without prompt, whatever the guidance
   Penultimate drops_penultimate = {};
   SchedulerClass scheduler;                  // whose schedule and configuration defaults it takes

@@ -17,52 +17,7 @@ const std::vector<Sampler>& table() {
   return rows;
 }
 
-constexpr std::array<std::string_view, 46> known_samplers{"euler_cfg_pp",
-                                                          "euler_ancestral_cfg_pp",
-                                                          "heun",
-                                                          "heunpp2",
-                                                          "dpm_2",
-                                                          "dpm_2_ancestral",
-                                                          "lms",
-                                                          "dpm_fast",
-                                                          "dpm_adaptive",
-                                                          "dpmpp_2s_ancestral",
-                                                          "dpmpp_2s_ancestral_cfg_pp",
-                                                          "dpmpp_sde",
-                                                          "dpmpp_sde_gpu",
-                                                          "dpmpp_2m_cfg_pp",
-                                                          "dpmpp_2m_v2",
-                                                          "dpmpp_2m_sde",
-                                                          "dpmpp_2m_sde_gpu",
-                                                          "dpmpp_2m_sde_heun",
-                                                          "dpmpp_2m_sde_heun_gpu",
-                                                          "dpmpp_3m_sde",
-                                                          "dpmpp_3m_sde_gpu",
-                                                          "ddpm",
-                                                          "lcm",
-                                                          "tcd",
-                                                          "ipndm",
-                                                          "ipndm_v",
-                                                          "deis",
-                                                          "res_multistep",
-                                                          "res_multistep_ancestral",
-                                                          "res_multistep_cfg_pp",
-                                                          "res_multistep_ancestral_cfg_pp",
-                                                          "res_2s",
-                                                          "gradient_estimation",
-                                                          "gradient_estimation_cfg_pp",
-                                                          "er_sde",
-                                                          "seeds_2",
-                                                          "seeds_3",
-                                                          "exp_heun_2_x0",
-                                                          "exp_heun_2_x0_sde",
-                                                          "sa_solver",
-                                                          "sa_solver_pece",
-                                                          "ddim_cfg_pp",
-                                                          "uni_pc",
-                                                          "uni_pc_bh2",
-                                                          "restart",
-                                                          "scm"};
+constexpr std::array<std::string_view, 2> known_samplers{"tcd", "scm"};
 std::string built_names() {
   std::string names;
   for (const Sampler& s : table()) names += (names.empty() ? "" : ", ") + std::string(s.name);
@@ -115,6 +70,8 @@ Tensor resume(const Sampler& sampler, const Denoiser& denoise, State s, const Sc
   Tensor x0;
   const Denoiser watched = [&](const Tensor& x, const Level& at) {
     Estimate e = denoise(x, at);
+    if (sampler.needs_unconditional && !e.unconditional)
+      fail<UsageError>("sampler '{}' needs the estimate without prompt, which is not there", sampler.name);
     level = at, x0 = e.x0;
     return e;
   };

@@ -1,7 +1,9 @@
 // The analytic problem of unit Gaussian data, k-diffusion's functions, properties and names. Against diffusers: trajectories_test.cpp.
 #include "sampling/samplers.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "ops/pointwise.h"
@@ -127,12 +129,14 @@ struct Ran {
   int draws = 0;
 };
 
-Ran run(const std::string& name, const Tensor& start, Options options = {}, DType answers = DType::f32) {
+Unconditional unconditional_of(const Sampler& s) { return s.needs_unconditional ? Unconditional::needed : Unconditional::unused; }
+
+Ran run(const std::string& name, const Tensor& start, Options options = {}, DType answers = DType::f32, int64_t steps = 7) {
   const auto config = SchedulerConfig::read(
       Config::parse(R"({"beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear", "clip_sample": false})", "test"),
       "EulerDiscreteScheduler");
   const Sampler& sampler = find_sampler(name);
-  const Schedule schedule = make_schedule(config.with_class(sampler.scheduler), ScheduleKind::standard, 7);
+  const Schedule schedule = make_schedule(config.with_class(sampler.scheduler), ScheduleKind::standard, steps);
   Ran result;
   Noise noise = [&, inner = torch_cpu_noise(3)](Backend& device, const Shape& shape) mutable {
     ++result.draws;
@@ -141,17 +145,29 @@ Ran run(const std::string& name, const Tensor& start, Options options = {}, DTyp
   const Network network = [answers](const Tensor& x, float t) {
     return ops::cast(ops::linear_combination({x, ops::activate(x, Activation::silu)}, {0.4f, 0.4f + t / 5000}), answers);
   };
-  result.x = sample(sampler, make_denoiser(network, schedule.prediction, 1), starting_point(schedule, start), schedule, noise, options);
+  const Denoiser denoise = make_denoiser(network, schedule.prediction, 1, unconditional_of(sampler));
+  result.x = sample(sampler, denoise, starting_point(schedule, start), schedule, noise, options);
   return result;
 }
 
+// Enough steps for restart to have a way back.
 BACKEND_TEST(Samplers, draw_noise_only_where_they_say_so) {
   const Tensor start = Tensor::from(device, {2, 3, 5, 4}, test::test_values("start", 120));
   for (const Sampler& s : samplers()) {
-    EXPECT_EQ(run(std::string(s.name), start).draws, s.draws == Draws::always ? 6 : 0)
-        << s.name;  // none at the last step, which ends at σ = 0
-    if (s.draws != Draws::never) { EXPECT_EQ(run(std::string(s.name), start, {{"eta", 0.0}}).draws, 0) << s.name; }
+    const std::string name(s.name);
+    EXPECT_EQ(run(name, start, {}, DType::f32, 20).draws > 0, s.draws == Draws::always) << s.name;
+    for (const char* option : {"eta", "s_noise"})
+      if (std::ranges::any_of(s.options, [&](const Option& o) { return o.name == option; })) {
+        EXPECT_EQ(run(name, start, {{option, 0.0}}, DType::f32, 20).draws, 0) << name << " " << option;
+      }
+    if (s.draws == Draws::on_request) {
+      const char* asked = resolve_options(s, {}).contains("eta") ? "eta" : "s_churn";
+      EXPECT_GT(run(name, start, {{asked, 0.5}}).draws, 0) << name;
+    }
   }
+  EXPECT_EQ(run("euler_ancestral", start).draws, 6);  // none at the last step, which ends at σ = 0
+  EXPECT_EQ(run("dpmpp_sde", start).draws, 12);
+  EXPECT_EQ(run("seeds_3", start).draws, 18);
   EXPECT_EQ(run("ddim", start, {{"eta", 0.5}}).draws, 6);
 }
 
@@ -165,6 +181,7 @@ BACKEND_TEST(Samplers, eta_0_is_the_deterministic_form_bit_for_bit) {
 BACKEND_TEST(Samplers, G05_every_sampler_runs_with_16_bit_answers) {
   const Tensor start = Tensor::from(device, {2, 3, 5, 4}, test::test_values("start", 120));
   for (const Sampler& s : samplers()) {
+    if (s.ends_itself) continue;  // its step control amplifies rounding
     const Tensor wide = run(std::string(s.name), start).x;
     const Tensor half = run(std::string(s.name), start, {}, DType::f16).x, brain = run(std::string(s.name), start, {}, DType::bf16).x;
     EXPECT_EQ(half.dtype(), DType::f32);
@@ -185,6 +202,7 @@ BACKEND_TEST(Samplers, an_image_of_a_batch_equals_the_image_alone_bit_for_bit) {
   const Tensor both = Tensor::from(device, {2, 3, 5, 4}, values);
   const Tensor first = Tensor::from(device, {1, 3, 5, 4}, std::span(values).first(60));
   for (const Sampler& s : samplers()) {
+    if (s.ends_itself) continue;  // its steps follow the error of all images; the pipeline runs it image by image
     const Values alone = run(std::string(s.name), first).x.to_vector();
     EXPECT_EQ(run(std::string(s.name), both).x.slice(0, 0, 1).to_vector(), alone) << s.name;
   }
@@ -210,7 +228,7 @@ BACKEND_TEST(Samplers, steps_are_reported_and_may_end_the_run) {
 
 BACKEND_TEST(Samplers, options_that_a_sampler_lacks_are_refused) {
   const Tensor start = Tensor::zeros(device, {1, 2, 2, 4});
-  for (const char* name : {"euler", "dpmpp_2m", "plms"}) EXPECT_THROW(run(name, start, {{"eta", 0.5}}), UsageError) << name;
+  for (const char* name : {"heun", "dpmpp_2m", "plms"}) EXPECT_THROW(run(name, start, {{"eta", 0.5}}), UsageError) << name;
   EXPECT_THROW(run("ddim", start, {{"eta", -0.5}}), UsageError);
 }
 
@@ -236,7 +254,26 @@ TEST(SamplerNames, spellings_of_other_programs) {
                                                        {"plms", "plms"},
                                                        {"PLMS", "plms"},
                                                        {"pndm", "plms"},
-                                                       {"PNDMScheduler", "plms"}};
+                                                       {"PNDMScheduler", "plms"},
+                                                       {"Heun", "heun"},
+                                                       {"k_dpm_2_a", "dpm_2_ancestral"},
+                                                       {"DPM2 a", "dpm_2_ancestral"},
+                                                       {"DPM fast", "dpm_fast"},
+                                                       {"k_dpm_ad", "dpm_adaptive"},
+                                                       {"DPM++ 2S a", "dpmpp_2s_ancestral"},
+                                                       {"dpm++2s_a", "dpmpp_2s_ancestral"},
+                                                       {"DPM++ SDE", "dpmpp_sde"},
+                                                       {"dpmpp_sde_gpu", "dpmpp_sde"},
+                                                       {"DPM++ 2M SDE", "dpmpp_2m_sde"},
+                                                       {"dpm++2m_sde_bt", "dpmpp_2m_sde"},
+                                                       {"DPM++ 2M SDE Heun", "dpmpp_2m_sde_heun"},
+                                                       {"DPM++ 3M SDE", "dpmpp_3m_sde"},
+                                                       {"dpm++2mv2", "dpmpp_2m_v2"},
+                                                       {"euler_ge", "gradient_estimation"},
+                                                       {"euler_a_cfg_pp", "euler_ancestral_cfg_pp"},
+                                                       {"DDIM CFG++", "ddim_cfg_pp"},
+                                                       {"UniPC", "uni_pc"},
+                                                       {"Restart", "restart"}};
   for (const auto& [name, canonical] : names) EXPECT_EQ(find_sampler(name).name, canonical) << name;
 }
 
@@ -257,8 +294,8 @@ BACKEND_TEST(Samplers, a_run_can_be_resumed) {
     return ops::linear_combination({x, ops::activate(x, Activation::silu)}, {0.4f, 0.4f + t / 5000});
   };
   for (const Sampler& s : samplers()) {
-    const Schedule schedule = make_schedule(config.with_class(s.scheduler), ScheduleKind::standard, 6);
-    const Denoiser denoise = make_denoiser(network, Prediction::epsilon, 1);
+    const Schedule schedule = make_schedule(config.with_class(s.scheduler), ScheduleKind::standard, s.name == "restart" ? 20 : 6);
+    const Denoiser denoise = make_denoiser(network, Prediction::epsilon, 1, unconditional_of(s));
     const Tensor start = starting_point(schedule, Tensor::from(device, {2, 3, 5, 4}, test::test_values("start", 120)));
     std::vector<State> states;
     Noise noise = torch_cpu_noise(3);
@@ -272,10 +309,14 @@ BACKEND_TEST(Samplers, a_run_can_be_resumed) {
 
 BACKEND_TEST(Samplers, network_calls_are_known_before) {
   const auto config = SchedulerConfig::read(Config::parse("{}", "test"), "EulerDiscreteScheduler");
+  const std::map<std::string_view, int64_t> of_six{{"n", 6},     {"n+1", 7}, {"2n-1", 11},           {"3n-3", 15},
+                                                   {"3n-2", 16}, {"2n", 12}, {"2 per sub-step", 11}, {"3 per attempt", 0}};
   for (const Sampler& s : samplers()) {
     const Schedule schedule = make_schedule(config.with_class(s.scheduler), ScheduleKind::standard, 6);
-    EXPECT_EQ(network_calls(s, schedule, {}, device), s.calls == "n+1" ? 7 : 6) << s.name;
+    EXPECT_EQ(network_calls(s, schedule, {}, device).value_or(0), of_six.at(s.calls)) << s.name;
   }
+  const Schedule schedule = make_schedule(config, ScheduleKind::standard, 36);  // 18 steps and twice 9
+  EXPECT_EQ(network_calls(find_sampler("restart"), schedule, {}, device), 71);
 }
 
 TEST(SamplerNames, each_scheduler_class_has_its_sampler) {
@@ -294,11 +335,8 @@ TEST(SamplerNames, unknown_and_unbuilt_names_are_told_apart) {
     }
     return "";
   };
-  EXPECT_EQ(message("eular"), "usage: sampler 'eular' is unknown; known: ddim, dpmpp_2m, euler, euler_ancestral, plms");
-  EXPECT_EQ(message(""), "usage: sampler '' is unknown; known: ddim, dpmpp_2m, euler, euler_ancestral, plms");
-  EXPECT_EQ(message("DPM++ 2M SDE"),
-            "unsupported: sampler 'dpmpp_2m_sde' is known but not built yet; built: ddim, dpmpp_2m, euler, euler_ancestral, plms");
-  EXPECT_EQ(message("Heun").substr(0, 11), "unsupported");
+  EXPECT_EQ(message("eular").substr(0, 44), "usage: sampler 'eular' is unknown; known: dd");
+  EXPECT_EQ(message("").substr(0, 29), "usage: sampler '' is unknown;");
 }
 
 }  // namespace

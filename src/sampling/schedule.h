@@ -25,6 +25,7 @@ struct Schedule {
   Prediction prediction = Prediction::epsilon;  // plms keeps its history in what the network answers
   Path path;                                    // the curve that the levels lie on
   std::optional<double> clip;                   // ddim: x̂₀ is clipped to [-clip, clip]
+  std::vector<int> orders;                      // of each step, where a sampler's own plan says so
   bool first_order_last = false;                // dpmpp_2m: the last step is one of first order
 
   std::vector<float> timesteps() const;  // of each call

@@ -151,6 +151,7 @@ StableDiffusion::Plan StableDiffusion::planned(const ImageRequest& request) cons
   // Another sampler takes its own class's defaults for what the scheduler's file omits, as in the reference.
   const sampling::SchedulerConfig& own = config_.scheduler;
   p.sampling = request.sampler.empty() ? &sampling::sampler_of(own.scheduler) : &sampling::find_sampler(request.sampler);
+  p.guidance.scale *= p.sampling->guidance_factor;
   const bool same = p.sampling->scheduler == own.scheduler;
   const sampling::SchedulerConfig scheduler = same ? own : own.with_class(p.sampling->scheduler);
   const auto kind = request.schedule.empty() ? sampling::ScheduleKind::standard : sampling::find_schedule(request.schedule);

@@ -1,27 +1,32 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sampling/sampler.h"
+#include "sampling/ancestral.h"
 
 namespace hearth::sampling {
 namespace {
 
 // Song, Meng & Ermon 2020 (arXiv 2010.02502), equations 12 and 16:
 //   x' = α'·x̂₀ + √(σ'² − s²)·ε + s·noise,  s = eta·(σ'/σ)·√(1 − α²/α'²)
-void step(State& s, const Run& run) {
+// CFG++ (Chung et al. 2024, arXiv 2406.08070): ε is that of the estimate without prompt. Where x̂₀ is clipped, ε stays that of the x̂₀
+// which was not.
+void step_of(State& s, const Run& run, bool cfg_pp) {
   const auto& [at, from, to] = run.step(s);
   const double ratio = from.alpha / to.alpha;
   const double fresh = run.option("eta") * to.sigma / from.sigma * std::sqrt(std::max(0.0, 1 - ratio * ratio));
   const double kept = std::sqrt(std::max(0.0, to.sigma * to.sigma - fresh * fresh));
-  const Tensor x0 = run.denoise(s.x, at).x0;
-  if (run.schedule.clip) {  // ε stays that of the x̂₀ that was not clipped
-    const Tensor noise_part = towards(s.x, x0, from, 0, kept);
-    s.x = combine({noise_part, clipped(x0, *run.schedule.clip)}, {1, to.alpha});
+  const Estimate e = run.denoise(s.x, at);
+  if (cfg_pp || run.schedule.clip) {
+    const Tensor noise_part = towards(s.x, cfg_pp ? e.unconditional : e.x0, from, 0, kept);
+    s.x = combine({noise_part, run.schedule.clip ? clipped(e.x0, *run.schedule.clip) : e.x0}, {1, to.alpha});
   } else {
-    s.x = towards(s.x, x0, from, to.alpha, kept);
+    s.x = towards(s.x, e.x0, from, to.alpha, kept);
   }
   s.x = run.add_noise(s.x, fresh * run.option("s_noise"));
 }
+
+void step(State& s, const Run& run) { step_of(s, run, false); }
+void cfg_pp_step(State& s, const Run& run) { step_of(s, run, true); }
 
 }  // namespace
 
@@ -30,10 +35,19 @@ std::vector<Sampler> ddim_rows() {
            .aliases = {"DDIM", "DDIMScheduler", "ddim_trailing"},
            .summary = "DDIM; deterministic unless eta is given",
            .draws = Draws::on_request,
-           .options = {{"eta", "how much of each step is fresh noise", 0}, {"s_noise", "factor of the fresh noise", 1}},
+           .options = noise_options(0),
            .scheduler = SchedulerClass::ddim,
            .classes = {SchedulerClass::ddim},
-           .step = step}};
+           .step = step},
+          {.name = "ddim_cfg_pp",
+           .aliases = {"DDIM CFG++"},
+           .summary = "DDIM with CFG++; guidance is divided by 12.5, so that 12.5 is all of it",
+           .draws = Draws::on_request,
+           .options = noise_options(0),
+           .guidance_factor = 1 / 12.5,
+           .needs_unconditional = true,
+           .scheduler = SchedulerClass::ddim,
+           .step = cfg_pp_step}};
 }
 
 }  // namespace hearth::sampling

@@ -1,13 +1,14 @@
-#include "sampling/sampler.h"
+#include "sampling/churn.h"
 
 namespace hearth::sampling {
 namespace {
 
-// Karras et al. 2022 (arXiv 2206.00364), Algorithm 2 with Euler steps and no churn:
-//   x' = x + (σ' − σ)·(x − x̂₀)/σ
+// Karras et al. 2022 (arXiv 2206.00364), Algorithm 2 with Euler steps:
+//   x' = x + (σ' − σ̂)·(x − x̂₀)/σ̂
 void step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
-  s.x = towards(s.x, run.denoise(s.x, at).x0, from, to.alpha, to.sigma);
+  const Level lifted = churn(s, run);
+  s.x = towards(s.x, run.denoise(s.x, lifted).x0, lifted, to.alpha, to.sigma);
 }
 
 }  // namespace
@@ -16,6 +17,8 @@ std::vector<Sampler> euler_rows() {
   return {{.name = "euler",
            .aliases = {"Euler", "k_euler", "EulerDiscrete", "EulerDiscreteScheduler"},
            .summary = "Euler's method in sigma",
+           .draws = Draws::on_request,
+           .options = churn_options(),
            .scheduler = SchedulerClass::euler,
            .classes = {SchedulerClass::euler},
            .step = step}};

@@ -1,20 +1,15 @@
-#include <algorithm>
-#include <cmath>
-
-#include "sampling/sampler.h"
+#include "sampling/ancestral.h"
 
 namespace hearth::sampling {
 namespace {
 
-// k-diffusion's ancestral form: the deterministic step goes down to σ_down, and noise of size σ_up brings the level back to σ'.
-//   σ_up = min(σ', eta·√(σ'²(σ² − σ'²)/σ²)),  σ_down = √(σ'² − σ_up²)
+// k-diffusion's ancestral form: an Euler step to σ_down, then noise back to σ'; on flow paths the rectified-flow form of the split.
 void step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
-  const double ratio = to.sigma / from.sigma;
-  const double up = std::min(to.sigma, run.option("eta") * to.sigma * std::sqrt(std::max(0.0, 1 - ratio * ratio)));
-  const double down = std::sqrt(to.sigma * to.sigma - up * up);
-  const Tensor x0 = run.denoise(s.x, at).x0;
-  s.x = run.add_noise(towards(s.x, x0, from, to.alpha, down), up * run.option("s_noise"));
+  const Path& path = run.schedule.path;
+  const AncestralSplit split = ancestral_split(path, from.sigma, to.sigma, run.option("eta"));
+  const double alpha = path.family == Family::flow ? 1 - split.down : to.alpha;
+  s.x = renoised(run, towards(s.x, run.denoise(s.x, at).x0, from, alpha, split.down), split);
 }
 
 }  // namespace
@@ -24,7 +19,7 @@ std::vector<Sampler> euler_ancestral_rows() {
            .aliases = {"Euler a", "k_euler_a", "k_euler_ancestral", "EulerAncestralDiscrete", "EulerAncestralDiscreteScheduler"},
            .summary = "Euler with fresh noise at each step",
            .draws = Draws::always,
-           .options = {{"eta", "how much of each step is fresh noise", 1}, {"s_noise", "factor of the fresh noise", 1}},
+           .options = noise_options(1),
            .scheduler = SchedulerClass::euler_ancestral,
            .classes = {SchedulerClass::euler_ancestral},
            .step = step}};

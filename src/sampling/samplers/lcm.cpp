@@ -1,0 +1,25 @@
+#include "sampling/sampler.h"
+
+namespace hearth::sampling {
+namespace {
+
+// Luo et al. 2023 (arXiv 2310.04378): each step goes to x̂₀ and takes fresh noise of the next level.
+void step(State& s, const Run& run) {
+  const auto& [at, from, to] = run.step(s);
+  const Tensor x0 = run.denoise(s.x, at).x0;
+  s.x = run.add_noise(to.alpha == 1 ? x0 : combine({x0}, {to.alpha}), to.sigma * run.option("s_noise"));
+}
+
+}  // namespace
+
+std::vector<Sampler> lcm_rows() {
+  return {{.name = "lcm",
+           .aliases = {"LCM", "k_lcm"},
+           .summary = "for latent consistency models: the estimate, and noise of the next level",
+           .draws = Draws::always,
+           .options = {{.name = "s_noise", .summary = "factor of the fresh noise", .standard = 1}},
+           .scheduler = SchedulerClass::euler,
+           .step = step}};
+}
+
+}  // namespace hearth::sampling
