@@ -33,16 +33,31 @@ struct Array {
   std::vector<float> values;
 };
 
+enum class JpegChroma { half /* 4:2:0 */, full /* 4:4:4 */ };
+
+// How a picture is written. What the file's format has no use for is refused.
+struct SaveOptions {
+  std::optional<int> png_bits;            // 8 (default) or 16 for each colour
+  std::optional<int> quality;             // of a JPEG 1 to 100, of a WebP 0 to 100; default 90
+  bool lossless = false;                  // a WebP that keeps every pixel
+  std::optional<JpegChroma> jpeg_chroma;  // default: half
+};
+
 // 8-bit RGB, row by row from the top left.
 struct Image {
   int64_t width = 0, height = 0;
-  std::vector<uint8_t> rgb;  // 3 · width · height
-  std::string parameters;    // how it was made, as A1111 writes it
-  std::string json;          // the same in full: request, resolved values, model hashes, version
+  std::vector<uint8_t> rgb;     // 3 · width · height
+  std::string parameters;       // how it was made, as A1111 writes it
+  std::string json;             // the same in full: request, resolved values, model hashes, version
+  std::vector<uint8_t> alpha;   // width · height, 255: opaque; empty: opaque everywhere
+  std::vector<uint16_t> rgb16;  // the same picture in 16 bits; empty unless asked for by Request::deep_colour or loaded from a 16-bit PNG
 
-  // Writes a PNG that carries `parameters` and `json`. The file appears whole or not at all. IoError.
-  void save(const std::filesystem::path& png) const;
-  static Image load(const std::filesystem::path& png);
+  // Writes PNG, JPEG or WebP, whichever the name ends in, with `parameters` and `json` (PNG: text chunks; JPEG, WebP: EXIF
+  // UserComment and XMP). The file appears whole or not at all. IoError; UsageError for another ending and for options, a size,
+  // transparency or texts that the format cannot hold.
+  void save(const std::filesystem::path& file, const SaveOptions& options = {}) const;
+  // PNG, JPEG or WebP, known by its bytes; turned upright as EXIF says. IoError, UnsupportedError.
+  static Image load(const std::filesystem::path& file);
 };
 
 // The type that weights are held in. Sums, statistics, activations, latents and schedules are f32 whatever is chosen. The factors
@@ -99,6 +114,7 @@ struct Request {
   bool decode = true;          // false: stop at the latents
   VaeTiling vae_tiling = VaeTiling::automatic;
   std::optional<int64_t> vae_tile;  // side in pixels, a multiple of 32; default: the size that the autoencoder was trained on
+  bool deep_colour = false;         // fill Image::rgb16 too
   bool last = false;                // the model is not needed after it: networks that have done their work are let go of
   Debug debug;
 
@@ -113,6 +129,9 @@ struct Generation {
   std::vector<std::string> warnings;  // e.g. the part of a prompt that did not fit
   std::string report;                 // JSON: resolved values, times, memory planned and measured, numbers per component
 };
+
+// UsageError that Image::save would end with, as far as the request alone tells: ending, options, size, length of the prompts.
+void check_save(const std::filesystem::path& file, const SaveOptions& options, const Request& request);
 
 class Model {
  public:
@@ -160,7 +179,7 @@ std::vector<Named> list_schedules();
 std::vector<Named> list_backends();
 
 // What a file or folder is: family, components, precisions, sizes, configs, what is missing or would be left unread; for
-// one of our PNGs how it was made. IoError when there is nothing to read.
+// a picture (PNG, JPEG, WebP) its kind and how it was made. IoError when there is nothing to read.
 struct Inspection {
   std::string text;  // for people, several lines
   std::string json;  // the same for programs

@@ -1,24 +1,105 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "core/error.h"
+#include "core/file.h"
 #include "hearth/hearth.h"
-#include "media/png.h"
+#include "media/exif.h"
+#include "media/picture.h"
 #include "media/recipe.h"
+#include "media/utf8.h"
+#include "media/webp.h"
+#include "media/xmp.h"
 
 namespace hearth {
+namespace {
 
-void Image::save(const std::filesystem::path& png) const {
-  std::vector<PngText> texts;
-  if (!parameters.empty()) texts.push_back({std::string(parameters_keyword), parameters});
-  if (!json.empty()) texts.push_back({std::string(recipe_keyword), json});
-  write_png(png, {.width = width, .height = height, .rgb = rgb}, texts);
+PictureFormat format_by_name(const std::filesystem::path& file) {
+  std::string ending = file.extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  if (ending == ".png") return PictureFormat::png;
+  if (ending == ".jpg" || ending == ".jpeg") return PictureFormat::jpeg;
+  if (ending == ".webp") return PictureFormat::webp;
+  fail<UsageError>("picture: '{}' does not end in .png, .jpg, .jpeg or .webp", file.string());
 }
 
-Image Image::load(const std::filesystem::path& png) {
-  Png read = read_png(png);
-  Image image{.width = read.image.width, .height = read.image.height, .rgb = std::move(read.image.rgb)};
-  for (PngText& text : read.texts) {
-    if (text.keyword == parameters_keyword) image.parameters = std::move(text.text);
-    else if (text.keyword == recipe_keyword) image.json = std::move(text.text);
+void check_options(PictureFormat format, const SaveOptions& options) {
+  const char* name = name_of(format);
+  if (options.png_bits && format != PictureFormat::png)
+    fail<UsageError>("picture: {} bits are for PNG, a {} has 8", *options.png_bits, name);
+  if (options.png_bits && *options.png_bits != 8 && *options.png_bits != 16)
+    fail<UsageError>("picture: {} bits, needed 8 or 16", *options.png_bits);
+  if (options.jpeg_chroma && format != PictureFormat::jpeg) fail<UsageError>("picture: the resolution of colour is for JPEG, not {}", name);
+  if (options.lossless && format != PictureFormat::webp) fail<UsageError>("picture: lossless is for WebP, not {}", name);
+  if (!options.quality) return;
+  if (format == PictureFormat::png) fail<UsageError>("picture: quality {} is for JPEG and WebP, PNG loses nothing", *options.quality);
+  if (options.lossless) fail<UsageError>("picture: quality {} has no meaning with lossless", *options.quality);
+  const int lowest = format == PictureFormat::jpeg ? 1 : 0;
+  if (*options.quality < lowest || *options.quality > 100)
+    fail<UsageError>("picture: quality {} of a {}, needed {} to 100", *options.quality, name, lowest);
+}
+
+// Bytes in UTF-16.
+size_t utf16_size(const std::string& text) {
+  const auto points = decode_utf8(text);
+  if (!points) return 2 * text.size();
+  return 2 * (points->size() + size_t(std::count_if(points->begin(), points->end(), [](char32_t c) { return c >= 0x10000; })));
+}
+
+// Whether the prompts fit into a JPEG's segments of 64 kB together with everything else that is said of a picture.
+bool fits_jpeg(const Request& request) {
+  constexpr size_t others = 6000, segment = 65'504;
+  const nlohmann::json prompts = {request.prompt, request.negative_prompt};
+  const std::string json = prompts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return utf16_size(request.prompt) + utf16_size(request.negative_prompt) + others <= segment &&
+         write_xmp(recipe_keyword, json).size() + others <= segment;
+}
+
+}  // namespace
+
+void check_save(const std::filesystem::path& file, const SaveOptions& options, const Request& request) {
+  const PictureFormat format = format_by_name(file);
+  check_options(format, options);
+  const int64_t side = std::max(request.width.value_or(0), request.height.value_or(0));
+  const int64_t most = format == PictureFormat::jpeg ? longest_jpeg_side : longest_webp_side;
+  if (format != PictureFormat::png && side > most)
+    fail<UsageError>("picture: a side of {} pixels, a {} has at most {}", side, name_of(format), most);
+  if (format == PictureFormat::jpeg && !fits_jpeg(request))
+    fail<UsageError>("picture: the prompts, {} bytes, do not fit into a JPEG's 64 kB of text; PNG and WebP hold any",
+                     request.prompt.size() + request.negative_prompt.size());
+}
+
+void Image::save(const std::filesystem::path& file, const SaveOptions& options) const {
+  const PictureFormat format = format_by_name(file);
+  check_options(format, options);
+  const Pixels pixels{.width = width, .height = height, .rgb = rgb};
+  const PixelMask transparency = alpha.empty() ? PixelMask{} : PixelMask{.width = width, .height = height, .values = alpha};
+  if (format == PictureFormat::png) {
+    std::vector<PngText> texts;
+    if (!parameters.empty()) texts.push_back({std::string(parameters_keyword), parameters});
+    if (!json.empty()) texts.push_back({std::string(recipe_keyword), json});
+    if (options.png_bits.value_or(8) == 8) return write_file(file, encode_png(pixels, texts, transparency));
+    if (rgb16.empty()) fail<UsageError>("picture: {} in 16 bits, but it was made in 8 only: needed Request::deep_colour", file.string());
+    return write_file(file, encode_png(DeepPixels{.width = width, .height = height, .rgb = rgb16}, texts, transparency));
   }
+  const std::string exif = parameters.empty() ? "" : write_exif(parameters), xmp = json.empty() ? "" : write_xmp(recipe_keyword, json);
+  if (format == PictureFormat::webp)
+    return write_file(file, encode_webp(pixels, transparency,
+                                        {.quality = options.quality.value_or(90), .lossless = options.lossless, .exif = exif, .xmp = xmp}));
+  if (!alpha.empty()) fail<UsageError>("picture: {} is transparent, which a JPEG cannot be: needed PNG or WebP", file.string());
+  write_file(file, encode_jpeg(pixels, {.quality = options.quality.value_or(90),
+                                        .chroma = options.jpeg_chroma == JpegChroma::full ? Chroma::full : Chroma::half,
+                                        .exif = exif,
+                                        .xmp = xmp}));
+}
+
+Image Image::load(const std::filesystem::path& file) {
+  Picture read = read_picture(file);
+  Image image{.width = read.image.width, .height = read.image.height, .rgb = std::move(read.image.rgb)};
+  if (const std::string* text = read.find(parameters_keyword)) image.parameters = *text;
+  if (const std::string* text = read.find(recipe_keyword)) image.json = *text;
+  image.alpha = std::move(read.alpha.values);
+  image.rgb16 = std::move(read.deep.rgb);
   return image;
 }
 

@@ -3,6 +3,8 @@
 
 #include "core/error.h"
 #include "hearth/hearth.h"
+#include "media/picture.h"
+#include "media/recipe.h"
 #include "models/registry.h"
 #include "weights/inspection.h"
 
@@ -11,21 +13,51 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool is_png(const std::filesystem::path& path) {
-  std::string head(8, '\0');
+// Whether it is a picture, by its first bytes. A safetensors file may begin like one: its length, then a brace.
+bool is_picture(const std::filesystem::path& path) {
+  if (!std::filesystem::is_regular_file(path)) return false;
+  std::string head(64, '\0');
   std::ifstream in(path, std::ios::binary);
-  return in.read(head.data(), 8) && head == "\x89PNG\r\n\x1a\n";
+  in.read(head.data(), std::streamsize(head.size()));
+  head.resize(size_t(in.gcount()));
+  return !(head.size() > 8 && head[8] == '{') && picture_format(head, path.string()).has_value();
 }
 
+// What another program may have left under a keyword of ours is told as text.
+Json parsed(const std::string& text) { return Json::accept(text) ? Json::parse(text) : Json(text); }
+
 Inspection inspect_picture(const std::filesystem::path& path) {
-  const Image image = Image::load(path);
+  const Picture picture = read_picture(path);
+  const auto text_of = [&](std::string_view keyword) {
+    const std::string* text = picture.find(keyword);
+    return text == nullptr ? std::string() : *text;
+  };
+  const std::string parameters = text_of(parameters_keyword), recipe = text_of(recipe_keyword);
+  const std::string prompt = text_of("prompt"), workflow = text_of("workflow");
   Inspection result;
-  result.text = fmt::format("{}: PNG picture, {}×{}\n", path.string(), image.width, image.height);
-  if (image.parameters.empty() && image.json.empty()) result.text += "It does not say how it was made.\n";
-  if (!image.parameters.empty()) result.text += image.parameters + "\n";
-  Json json = {{"kind", "picture"}, {"width", image.width}, {"height", image.height}, {"parameters", image.parameters}};
-  // What another program may have left under our keyword is told as text.
-  json["hearth"] = Json::accept(image.json) ? Json::parse(image.json) : Json(image.json);
+  result.text = fmt::format("{}: {} picture, {}×{}, {}{}\n", path.string(), name_of(picture.format), picture.image.width,
+                            picture.image.height, picture.kind, picture.alpha.values.empty() ? "" : ", with transparency");
+  if (picture.orientation >= 2 && picture.orientation <= 8)
+    result.text += fmt::format("EXIF orientation {}: shown turned upright\n", picture.orientation);
+  for (const std::string& note : picture.notes) result.text += one_line(note) + "\n";
+  if (!parameters.empty()) result.text += parameters + "\n";
+  if (!prompt.empty() || !workflow.empty())
+    result.text += fmt::format("ComfyUI's graph: {} bytes of prompt, {} bytes of workflow\n", prompt.size(), workflow.size());
+  if (parameters.empty() && recipe.empty() && prompt.empty() && workflow.empty()) result.text += "It does not say how it was made.\n";
+
+  Json json = {{"kind", "picture"},
+               {"format", name_of(picture.format)},
+               {"detail", picture.kind},
+               {"width", picture.image.width},
+               {"height", picture.image.height},
+               {"transparency", !picture.alpha.values.empty()},
+               {"orientation", picture.orientation},
+               {"parameters", parameters},
+               {"hearth", parsed(recipe)},
+               {"comfyui", {{"prompt", parsed(prompt)}, {"workflow", parsed(workflow)}}},
+               {"texts", Json::array()},
+               {"notes", picture.notes}};
+  for (const PngText& text : picture.texts) json["texts"].push_back(text.keyword);
   result.json = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   return result;
 }
@@ -51,7 +83,7 @@ Verdict examine(const std::filesystem::path& path, const std::string& variant) {
 }  // namespace
 
 Inspection inspect(const std::filesystem::path& path, const std::string& variant) {
-  if (is_png(path)) return inspect_picture(path);
+  if (is_picture(path)) return inspect_picture(path);
   const InspectedCheckpoint found = inspect_checkpoint(path, variant);
   Json json = to_json(found);
   Inspection result{.text = to_text(found)};

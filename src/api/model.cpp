@@ -157,6 +157,7 @@ Generation Model::generate(const Request& request) {
   for (const Tensor& picture : result.pictures) {
     Pixels pixels = to_pixels(picture, PixelRange::minus_one_to_one);
     made.images.push_back({.width = pixels.width, .height = pixels.height, .rgb = std::move(pixels.rgb)});
+    if (request.deep_colour) made.images.back().rgb16 = to_deep_pixels(picture, PixelRange::minus_one_to_one).rgb;
     api::sign(made.images.back(), model, run, int64_t(made.images.size()) - 1);
   }
   model.load_seconds += result.load_seconds;

@@ -30,6 +30,7 @@ constexpr const char* notes =
 struct GenerateFlags {
   OpenFlags open;
   Request request;
+  SaveOptions save;
   std::string output = "hearth.png", noise, save_latents, vae_tiling;
   int64_t memory_limit = 0;
   std::vector<std::string> debug, guidance_options;
@@ -46,7 +47,18 @@ void GenerateFlags::add_to(Flags& flags) {
   });
   flags.text("-n,--negative-prompt", "TEXT", "What to keep away from; acts with --cfg-scale above 1", request.negative_prompt, "nothing");
   flags.text("-m,--model", "PATH", "Checkpoint: a folder in the diffusers layout", open.model, "the demo model");
-  flags.text("-o,--output", "FILE", "The picture, .png", output);
+  flags.text("-o,--output", "FILE", "The picture, .png, .jpg, .jpeg or .webp", output);
+  flags.add("--quality", "N", "Of a JPEG, 1 to 100, or a WebP, 0 to 100 or the word lossless", "90", [this](const std::string& t) {
+    if (t == "lossless") save.lossless = true;
+    else save.quality = int(parse_integer(t, 0, 100));
+  });
+  flags.add("--chroma", "NAME", "Resolution of a JPEG's colours, 4:2:0 or 4:4:4", "4:2:0", [this](const std::string& t) {
+    save.jpeg_chroma = check_word(t, std::vector<std::string>{"4:2:0", "4:4:4"}) == "4:4:4" ? JpegChroma::full : JpegChroma::half;
+  });
+  flags.add("--png-bits", "N", "Bits of each colour of a PNG, 8 or 16", "8", [this](const std::string& t) {
+    save.png_bits = int(parse_integer(t, 1, 16));
+    request.deep_colour = save.png_bits == 16;
+  });
   flags.integer("-W,--width", "Pixels, a multiple of 8", request.width, "the checkpoint's native size");
   flags.integer("-H,--height", "Pixels, a multiple of 8", request.height, "the checkpoint's native size");
   flags.integer("--steps", "Sampler steps", request.steps);
@@ -102,6 +114,7 @@ std::vector<fs::path> check_outputs(const GenerateFlags& f) {
   if (f.request.batch_size > most / f.batch_count)
     fail<UsageError>("--batch-size: {} times --batch-count {} is too many pictures, needed at most {}", f.request.batch_size, f.batch_count,
                      most);
+  check_save(f.output, f.save, f.request);
   const std::vector<fs::path> files = output_names(f.output, f.request.batch_size * f.batch_count);
   for (const fs::path& file : files) check_writable(file);
   if (!f.save_latents.empty()) check_writable(f.save_latents);
@@ -163,7 +176,7 @@ void run_generate(std::span<const std::string> arguments) {
     for (size_t k = 0; k < made.images.size(); ++k) {
       const Image& image = made.images[k];
       const fs::path& file = files.at(next++);
-      image.save(file);
+      image.save(file, f.save);
       const uint64_t own_seed = request.compat.empty() ? seed + k : seed;
       pictures.push_back({{"file", file.string()}, {"width", image.width}, {"height", image.height}, {"seed", own_seed}});
       if (!f.json) fmt::print("{}: {}×{}, seed {}\n", file.string(), image.width, image.height, own_seed);

@@ -11,11 +11,14 @@ namespace {
 void run_inspect(std::span<const std::string> arguments) {
   std::string path, variant;
   bool json = false;
-  Flags flags("inspect",
-              "Says what a checkpoint is (family, components, types, sizes, what is missing or would be left unread), or how one of our "
-              "pictures was made.",
-              "Exit code: 0 also where something is missing; the JSON's \"usable\" says so.");
-  flags.text("path", "PATH", "A folder in the diffusers layout, a component's folder, a safetensors, GGUF or PyTorch file, or a picture", path);
+  Flags flags(
+      "inspect",
+      "Says what a checkpoint is (family, components, types, sizes, what is missing or would be left unread), or what a picture is and "
+      "how it was made.",
+      "Exit code: 0 also where something is missing; the JSON's \"usable\" says so.");
+  flags.text("path", "PATH",
+             "A folder in the diffusers layout, a component's folder, a safetensors, GGUF or PyTorch file, or a picture (PNG, JPEG, WebP)",
+             path);
   flags.text("--variant", "NAME", "Look at the files *.NAME.safetensors", variant, "those without a variant");
   flags.toggle("--json", "Print one JSON object on stdout", json);
   if (!flags.parse(arguments)) return;

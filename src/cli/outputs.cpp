@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "backends/backends.h"
 #include "core/backend.h"
@@ -16,9 +15,6 @@ namespace hearth::cli {
 namespace fs = std::filesystem;
 
 std::vector<fs::path> output_names(const fs::path& output, int64_t count) {
-  std::string extension = output.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) { return char(std::tolower(c)); });
-  if (extension != ".png") fail<UsageError>("--output: '{}' does not end in .png, the one picture format of this version", output.string());
   if (count == 1) return {output};
   const size_t digits = std::to_string(count).size();
   std::vector<fs::path> names;

@@ -11,7 +11,7 @@
 namespace hearth::cli {
 
 // The files of `count` pictures. One: `output` itself. More: "house.png" becomes house-1.png, house-2.png …, with leading zeros
-// so that every program lists them in order. UsageError unless the name ends in ".png" (any case).
+// so that every program lists them in order.
 std::vector<std::filesystem::path> output_names(const std::filesystem::path& output, int64_t count);
 
 // A tensor of a safetensors file, as f32. IoError, WeightError, UnsupportedError as weights/safetensors.h says; NonFiniteError.

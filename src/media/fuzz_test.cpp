@@ -1,14 +1,17 @@
 // Files and texts that somebody made to hurt: any answer is right except a crash, a foreign exception, or (under the
-// sanitizers) a wrong read. The seeds are golden/*.png; every run makes the same changes.
+// sanitizers) a wrong read. The seeds are the files of golden; every run makes the same changes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
 #include "core/file.h"
-#include "media/png.h"
+#include "media/exif.h"
+#include "media/picture.h"
 #include "media/png_chunks.h"
 #include "media/recipe.h"
+#include "media/utf8.h"
+#include "media/xmp.h"
 #include "support/golden.h"
 
 namespace hearth {
@@ -20,10 +23,10 @@ struct Seed {
   std::string name, bytes;
 };
 
-std::vector<Seed> seeds() {
+std::vector<Seed> seeds(const char* folder, std::string_view ending) {
   std::vector<Seed> found;
-  for (const auto& entry : fs::directory_iterator(test::folder_of(__FILE__) / "golden"))
-    if (entry.path().extension() == ".png") found.push_back({entry.path().stem().string(), read_file(entry.path())});
+  for (const auto& entry : fs::directory_iterator(test::folder_of(__FILE__) / folder))
+    if (entry.path().extension() == ending) found.push_back({entry.path().stem().string(), read_file(entry.path())});
   std::sort(found.begin(), found.end(), [](const Seed& a, const Seed& b) { return a.name < b.name; });
   return found;
 }
@@ -66,8 +69,8 @@ std::string mutated_chunk(const std::string& bytes, const std::vector<Seed>& all
 }
 
 TEST(Fuzz, png_reader) {
-  const PngLimits limits{.file_bytes = 1 << 20, .pixels = 1 << 16, .text_bytes = 1 << 16};
-  const std::vector<Seed> all = seeds();
+  const PictureLimits limits{.file_bytes = 1 << 20, .pixels = 1 << 16, .text_bytes = 1 << 16};
+  const std::vector<Seed> all = seeds("golden", ".png");
   ASSERT_GE(all.size(), 40u);
   std::mt19937 random(1);
   int read = 0, refused = 0;
@@ -91,6 +94,52 @@ TEST(Fuzz, png_reader) {
   // Both ways are walked: neither is every change refused at the door nor none at all.
   EXPECT_GT(read, 1000);
   EXPECT_GT(refused, 1000);
+}
+
+// JPEG and WebP, and PNG with EXIF. Half of the changes are within the first bytes, where headers and metadata are.
+TEST(Fuzz, picture_reader) {
+  const PictureLimits limits{.file_bytes = 1 << 20, .pixels = 1 << 14, .text_bytes = 1 << 16};
+  std::mt19937 random(3);
+  for (const char* ending : {".jpg", ".webp", ".png"}) {
+    const std::vector<Seed> all = seeds("golden/pillow", ending);
+    ASSERT_GE(all.size(), 15u) << ending;
+    int read = 0, refused = 0;
+    for (const Seed& seed : all) {
+      if (seed.bytes.size() > 5000) continue;
+      for (int i = 0; i < 120; ++i) {
+        const size_t head = i % 2 == 0 ? std::min<size_t>(seed.bytes.size(), 200) : 0;
+        std::string bytes =
+            head == 0 ? mutated(seed.bytes, all, random) : mutated(seed.bytes.substr(0, head), all, random) + seed.bytes.substr(head);
+        if (ending == std::string_view(".png") && i % 4 != 0) bytes = mutated_chunk(seed.bytes, all, random);
+        try {
+          const Picture picture = decode_picture(bytes, seed.name, limits);
+          ++read;
+          EXPECT_EQ(picture.image.rgb.size(), size_t(picture.image.width * picture.image.height * 3)) << seed.name << " change " << i;
+          EXPECT_LE(picture.image.width * picture.image.height, limits.pixels) << seed.name << " change " << i;
+        } catch (const Error& e) {
+          ++refused;
+          EXPECT_EQ(std::string_view(e.what()).find('\n'), std::string_view::npos) << e.what();
+        }
+      }
+    }
+    EXPECT_GT(read, 100) << ending;
+    EXPECT_GT(refused, 100) << ending;
+  }
+}
+
+TEST(Fuzz, exif_and_xmp) {
+  const std::vector<Seed> all = {{"exif", write_exif("日本 a\nSteps: 1")},
+                                 {"xmp", write_xmp("recipe", "a < b & c")},
+                                 {"attribute", "<a tiff:Orientation=\"6\"/><x:parameters>&#x41;&amp;</x:parameters>"}};
+  std::mt19937 random(4);
+  for (int i = 0; i < 30'000; ++i) {
+    const std::string bytes = mutated(all[size_t(i) % 3].bytes, all, random);
+    const Exif exif = parse_exif(bytes);
+    EXPECT_TRUE(decode_utf8(exif.user_comment));
+    xmp_orientation(bytes);
+    xmp_text(bytes, "recipe");
+    xmp_text(bytes, "parameters");
+  }
 }
 
 TEST(Fuzz, texts) {

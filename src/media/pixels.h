@@ -1,4 +1,4 @@
-// From a network's numbers to the pixels of a picture, as diffusers' VaeImageProcessor does it.
+// Pictures in memory, and between a network's numbers and pixels as diffusers' VaeImageProcessor goes.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,29 @@ struct Pixels {
   friend bool operator==(const Pixels&, const Pixels&) = default;
 };
 
+// The same with 16 bits for each colour.
+struct DeepPixels {
+  int64_t width = 0, height = 0;
+  std::vector<uint16_t> rgb;  // [height, width, 3]
+
+  friend bool operator==(const DeepPixels&, const DeepPixels&) = default;
+};
+
+// One value per pixel: where to paint (255) and where not (0), or how opaque a picture is (255: wholly).
+struct PixelMask {
+  int64_t width = 0, height = 0;
+  std::vector<uint8_t> values;  // [height, width]
+
+  friend bool operator==(const PixelMask&, const PixelMask&) = default;
+};
+
+// What readers of pictures accept. Everything is checked before memory is taken for it.
+struct PictureLimits {
+  int64_t file_bytes = int64_t(1) << 30;
+  int64_t pixels = int64_t(1) << 28;      // 16384 × 16384
+  int64_t text_bytes = int64_t(1) << 26;  // one text of a PNG, unpacked
+};
+
 // What black and white are in a tensor of pixels.
 enum class PixelRange {
   zero_to_one,       // a picture
@@ -26,5 +49,11 @@ enum class PixelRange {
 // ShapeError for another shape; NonFiniteError that counts NaN and infinite values and names the first: such a picture is never
 // written, because it would show black where the numbers were lost.
 Pixels to_pixels(const Tensor& x, PixelRange range);
+// The same times 65535.
+DeepPixels to_deep_pixels(const Tensor& x, PixelRange range);
+
+// The way back: each value / 255, and × 2 − 1 for minus_one_to_one, in f32. [height, width, 3] or [height, width].
+std::vector<float> to_floats(const Pixels& image, PixelRange range);
+std::vector<float> to_floats(const PixelMask& mask, PixelRange range);
 
 }  // namespace hearth

@@ -108,14 +108,57 @@ std::string utf8_of(const png_text& chunk, std::vector<std::string>& notes) {
 // memory is taken for its pixels.
 bool could_hold(size_t packed, uint64_t row_bytes, uint64_t rows) { return row_bytes * rows <= uint64_t(packed) * 1032; }
 
-}  // namespace
+// The samples of one row as PNG orders them, the more significant byte of 16 bits first. `alpha` may be null.
+template <class Level> void pack_row(const Level* rgb, const uint8_t* alpha, int64_t W, uint8_t* out) {
+  const auto put = [&out](unsigned level) {
+    if (sizeof(Level) == 2) *out++ = uint8_t(level >> 8);
+    *out++ = uint8_t(level);
+  };
+  for (int64_t x = 0; x < W; ++x) {
+    for (int c = 0; c < 3; ++c) put(rgb[3 * x + c]);
+    if (alpha != nullptr) put(sizeof(Level) == 2 ? alpha[x] * 257u : alpha[x]);
+  }
+}
 
-std::string encode_png(const Pixels& image, std::span<const PngText> texts) {
-  const int64_t W = image.width, H = image.height;
-  const auto& rgb = image.rgb;
+// What one row of RGB or RGBA samples becomes.
+void unpack_row(const uint8_t* in, int64_t y, bool transparent, Png& png) {
+  const int64_t W = png.image.width;
+  const bool deep = !png.deep.rgb.empty();
+  for (int64_t x = y * W; x < (y + 1) * W; ++x) {
+    for (int64_t i = 3 * x; i < 3 * x + 3; ++i) {
+      png.image.rgb[size_t(i)] = *in;
+      if (deep) png.deep.rgb[size_t(i)] = uint16_t(in[0] << 8 | in[1]);
+      in += deep ? 2 : 1;
+    }
+    if (!transparent) continue;
+    png.alpha.values[size_t(x)] = *in;
+    in += deep ? 2 : 1;
+  }
+}
+
+std::string kind_of(png_structp png, png_infop info) {
+  const auto colour = [&]() -> const char* {
+    switch (png_get_color_type(png, info)) {
+      case PNG_COLOR_TYPE_GRAY: return "grey";
+      case PNG_COLOR_TYPE_GRAY_ALPHA: return "grey with alpha";
+      case PNG_COLOR_TYPE_PALETTE: return "palette";
+      case PNG_COLOR_TYPE_RGB: return "RGB";
+      default: return "RGB with alpha";
+    }
+  }();
+  return fmt::format("{} bits, {}{}", png_get_bit_depth(png, info), colour,
+                     png_get_interlace_type(png, info) == PNG_INTERLACE_NONE ? "" : ", interlaced");
+}
+
+// 8 or 16 bits; `Level` says which.
+template <class Level>
+std::string encode(int64_t W, int64_t H, const std::vector<Level>& rgb, std::span<const PngText> texts, const PixelMask& alpha) {
   if (W < 1 || H < 1 || W > PNG_UINT_31_MAX || H > PNG_UINT_31_MAX || rgb.size() / 3 / size_t(W) != size_t(H) ||
       rgb.size() % (3 * size_t(W)) != 0)
-    fail<ShapeError>("png: {} bytes of pixels for {} × {}, needed width × height × 3", rgb.size(), W, H);
+    fail<ShapeError>("png: {} bytes of pixels for {} × {}, needed width × height × 3", rgb.size() * sizeof(Level), W, H);
+  const bool transparent = !alpha.values.empty();
+  if (transparent && (alpha.width != W || alpha.height != H || alpha.values.size() != rgb.size() / 3))
+    fail<ShapeError>("png: alpha of {} × {} for a picture of {} × {}", alpha.width, alpha.height, W, H);
 
   std::vector<std::string> bodies(texts.size());
   std::vector<png_text> chunks(texts.size());
@@ -125,26 +168,41 @@ std::string encode_png(const Pixels& image, std::span<const PngText> texts) {
   codec.writing = true;
   codec.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &codec, on_error, on_warning);
   if (codec.png != nullptr) codec.info = png_create_info_struct(codec.png);
-  codec.out.reserve(rgb.size() + 4096);
+  codec.out.reserve(rgb.size() * sizeof(Level) + 4096);
+  std::vector<uint8_t> row(size_t(W) * (transparent ? 4 : 3) * sizeof(Level));
   const bool done = guarded(codec, [&] {
     png_set_write_fn(codec.png, nullptr, on_write, nullptr);
     png_set_user_limits(codec.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-    png_set_IHDR(codec.png, codec.info, png_uint_32(W), png_uint_32(H), 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
-                 PNG_COMPRESSION_TYPE_BASE, PNG_FILTER_TYPE_BASE);
+    png_set_IHDR(codec.png, codec.info, png_uint_32(W), png_uint_32(H), 8 * sizeof(Level),
+                 transparent ? PNG_COLOR_TYPE_RGB_ALPHA : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_BASE,
+                 PNG_FILTER_TYPE_BASE);
     if (!chunks.empty()) png_set_text(codec.png, codec.info, chunks.data(), int(chunks.size()));
     png_write_info(codec.png, codec.info);
-    for (int64_t y = 0; y < H; ++y) png_write_row(codec.png, rgb.data() + y * W * 3);
+    for (int64_t y = 0; y < H; ++y) {
+      pack_row(rgb.data() + y * W * 3, transparent ? alpha.values.data() + y * W : nullptr, W, row.data());
+      png_write_row(codec.png, row.data());
+    }
     png_write_end(codec.png, codec.info);
   });
   if (!done) fail<IoError>("png: cannot encode {} × {}: {}", W, H, codec.error);
   return std::move(codec.out);
 }
 
+}  // namespace
+
+std::string encode_png(const Pixels& image, std::span<const PngText> texts, const PixelMask& alpha) {
+  return encode(image.width, image.height, image.rgb, texts, alpha);
+}
+
+std::string encode_png(const DeepPixels& image, std::span<const PngText> texts, const PixelMask& alpha) {
+  return encode(image.width, image.height, image.rgb, texts, alpha);
+}
+
 void write_png(const std::filesystem::path& file, const Pixels& image, std::span<const PngText> texts) {
   write_file(file, encode_png(image, texts));
 }
 
-Png decode_png(std::string_view bytes, std::string_view where, const PngLimits& limits) {
+Png decode_png(std::string_view bytes, std::string_view where, const PictureLimits& limits) {
   if (int64_t(bytes.size()) > limits.file_bytes)
     fail<IoError>("png: {} has {} bytes, at most {} are read", where, bytes.size(), limits.file_bytes);
   if (bytes.size() < 8 || png_sig_cmp(reinterpret_cast<png_const_bytep>(bytes.data()), 0, 8) != 0)
@@ -165,46 +223,57 @@ Png decode_png(std::string_view bytes, std::string_view where, const PngLimits& 
     png_read_info(codec.png, codec.info);
   }));
 
-  Pixels image{.width = int64_t(png_get_image_width(codec.png, codec.info)),
-               .height = int64_t(png_get_image_height(codec.png, codec.info)),
-               .rgb = {}};
-  if (image.width > limits.pixels / image.height)
-    fail<IoError>("png: {} is {} × {}, at most {} pixels are read", where, image.width, image.height, limits.pixels);
-  if (!could_hold(bytes.size(), png_get_rowbytes(codec.png, codec.info), uint64_t(image.height)))
-    fail<IoError>("png: {} is {} × {} by its header, too much for {} bytes", where, image.width, image.height, bytes.size());
+  Png png{.image = {.width = int64_t(png_get_image_width(codec.png, codec.info)),
+                    .height = int64_t(png_get_image_height(codec.png, codec.info)),
+                    .rgb = {}},
+          .kind = kind_of(codec.png, codec.info)};
+  const int64_t W = png.image.width, H = png.image.height;
+  if (W > limits.pixels / H) fail<IoError>("png: {} is {} × {}, at most {} pixels are read", where, W, H, limits.pixels);
+  if (!could_hold(bytes.size(), png_get_rowbytes(codec.png, codec.info), uint64_t(H)))
+    fail<IoError>("png: {} is {} × {} by its header, too much for {} bytes", where, W, H, bytes.size());
   if (png_get_valid(codec.png, codec.info, PNG_INFO_iCCP) != 0)
     codec.notes.emplace_back("the embedded colour profile is ignored, sRGB assumed");
 
+  const bool deep = png_get_bit_depth(codec.png, codec.info) == 16;
+  const bool transparent =
+      (png_get_color_type(codec.png, codec.info) & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(codec.png, codec.info, PNG_INFO_tRNS) != 0;
   int passes = 1;
   check(guarded(codec, [&] {
-    png_set_expand(codec.png);  // palette, less than 8 bits
-    png_set_scale_16(codec.png);
+    png_set_expand(codec.png);  // palette, less than 8 bits, a transparent colour
     png_set_gray_to_rgb(codec.png);
-    png_set_strip_alpha(codec.png);
     passes = png_set_interlace_handling(codec.png);
     png_read_update_info(codec.png, codec.info);
   }));
-  const size_t row_bytes = png_get_rowbytes(codec.png, codec.info);
-  if (row_bytes != size_t(image.width) * 3)
-    fail<IoError>("png: {}: {} bytes in a row of {} pixels, needed 3 each", where, row_bytes, image.width);
-  image.rgb.resize(row_bytes * size_t(image.height));
+  const size_t row_bytes = png_get_rowbytes(codec.png, codec.info), pixel_bytes = (transparent ? 4 : 3) * (deep ? 2 : 1);
+  if (row_bytes != size_t(W) * pixel_bytes)
+    fail<IoError>("png: {}: {} bytes in a row of {} pixels, needed {} each", where, row_bytes, W, pixel_bytes);
+  png.image.rgb.resize(size_t(W * H * 3));
+  if (deep) png.deep = {.width = W, .height = H, .rgb = std::vector<uint16_t>(size_t(W * H * 3))};
+  if (transparent) png.alpha = {.width = W, .height = H, .values = std::vector<uint8_t>(size_t(W * H))};
+  // Interlaced rows are completed pass by pass, so all of them are kept.
+  std::vector<uint8_t> rows(row_bytes * (passes == 1 ? 1 : size_t(H)));
   check(guarded(codec, [&] {
     for (int pass = 0; pass < passes; ++pass)
-      for (int64_t y = 0; y < image.height; ++y) png_read_row(codec.png, image.rgb.data() + size_t(y) * row_bytes, nullptr);
+      for (int64_t y = 0; y < H; ++y) {
+        uint8_t* row = rows.data() + (passes == 1 ? 0 : size_t(y) * row_bytes);
+        png_read_row(codec.png, row, nullptr);
+        if (pass + 1 == passes) unpack_row(row, y, transparent, png);
+      }
     png_read_end(codec.png, codec.info);
   }));
 
-  Png png;
   png_textp chunks = nullptr;
   int count = 0;
   png_get_text(codec.png, codec.info, &chunks, &count);
   for (int i = 0; i < count; ++i) png.texts.push_back({chunks[i].key, utf8_of(chunks[i], codec.notes)});
-  png.image = std::move(image);
+  png_bytep exif = nullptr;
+  png_uint_32 exif_size = 0;
+  if (png_get_eXIf_1(codec.png, codec.info, &exif_size, &exif) != 0) png.exif.assign(reinterpret_cast<const char*>(exif), exif_size);
   png.notes = std::move(codec.notes);
   return png;
 }
 
-Png read_png(const std::filesystem::path& file, const PngLimits& limits) {
+Png read_png(const std::filesystem::path& file, const PictureLimits& limits) {
   return decode_png(read_file(file, limits.file_bytes), file.string(), limits);
 }
 

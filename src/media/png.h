@@ -20,28 +20,28 @@ struct PngText {
   friend bool operator==(const PngText&, const PngText&) = default;
 };
 
-// The bytes of an 8-bit RGB file. ShapeError where the pixels do not fit the size, UsageError for a keyword or text that PNG
-// cannot hold.
-std::string encode_png(const Pixels& image, std::span<const PngText> texts = {});
+// The bytes of a file of 8 or 16 bits, RGB, or RGBA where `alpha` is not 0 × 0. ShapeError where the pixels do not fit the size,
+// UsageError for a keyword or text that PNG cannot hold.
+std::string encode_png(const Pixels& image, std::span<const PngText> texts = {}, const PixelMask& alpha = {});
+std::string encode_png(const DeepPixels& image, std::span<const PngText> texts = {}, const PixelMask& alpha = {});
 
 // encode_png, then write_file (core/file.h): the file appears whole or not at all.
 void write_png(const std::filesystem::path& file, const Pixels& image, std::span<const PngText> texts = {});
 
-// What a reader accepts. Everything is checked before memory is taken for it.
-struct PngLimits {
-  int64_t file_bytes = int64_t(1) << 30;
-  int64_t pixels = int64_t(1) << 28;      // 16384 × 16384
-  int64_t text_bytes = int64_t(1) << 26;  // one text chunk, unpacked
-};
-
 struct Png {
-  Pixels image;                    // any colour type and depth as 8-bit RGB; transparency and colour profile are dropped
+  Pixels image;                    // any colour type and depth as 8-bit RGB, of 16 bits the upper 8; colour profiles are dropped
+  DeepPixels deep;                 // the same of a 16-bit file; 0 × 0 of others
+  PixelMask alpha;                 // 0 × 0 where the file has no transparency
+  std::string kind;                // "8 bits, RGB, interlaced"
   std::vector<PngText> texts;      // tEXt, zTXt and iTXt in the order of the file
+  std::string exif;                // as it stands in the file; "" without
   std::vector<std::string> notes;  // what was odd or dropped, one line each
 };
 
-// `where` names the source in messages. IoError for anything that is no whole and sound PNG, or is beyond a limit.
-Png decode_png(std::string_view bytes, std::string_view where, const PngLimits& limits = {});
-Png read_png(const std::filesystem::path& file, const PngLimits& limits = {});
+// The pixels are those of Pillow's convert("RGB"), but for grey of 16 bits, which Pillow cuts off at level 255 and which is read as
+// other 16-bit pictures here. `where` names the source in messages. IoError for anything that is no whole and sound PNG, or is beyond
+// a limit. Of an animated PNG the picture that every reader shows.
+Png decode_png(std::string_view bytes, std::string_view where, const PictureLimits& limits = {});
+Png read_png(const std::filesystem::path& file, const PictureLimits& limits = {});
 
 }  // namespace hearth

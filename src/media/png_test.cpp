@@ -4,14 +4,12 @@
 
 #include <unistd.h>
 
-#include <fstream>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "core/file.h"
+#include "media/golden_files_test.h"
 #include "media/png_chunks.h"
-#include "support/golden.h"
 
 namespace hearth {
 namespace {
@@ -19,27 +17,11 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::string_literals;
 
-fs::path golden(const std::string& name) { return test::folder_of(__FILE__) / "golden" / name; }
-nlohmann::json golden_json(const std::string& name) { return nlohmann::json::parse(std::ifstream(golden(name))); }
+using test::from_base64;
+using test::golden_json;
+using test::random_pixels;
 
-std::vector<uint8_t> from_base64(const std::string& text) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::vector<uint8_t> bytes;
-  uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text) {
-    if (c == '=') break;
-    bits = bits << 6 | uint32_t(digits.find(c));
-    if ((count += 6) >= 8) bytes.push_back(uint8_t(bits >> (count -= 8)));
-  }
-  return bytes;
-}
-
-Pixels random_pixels(int64_t W, int64_t H, unsigned seed) {
-  Pixels p{.width = W, .height = H, .rgb = {}};
-  for (int64_t i = 0; i < W * H * 3; ++i) p.rgb.push_back(uint8_t((seed = seed * 1664525u + 1013904223u) >> 24));
-  return p;
-}
+fs::path golden(const std::string& name) { return test::golden_file(name); }
 
 std::string message_of(const std::function<void()>& call) {
   try {
@@ -103,6 +85,31 @@ TEST(Png, comes_back_as_written) {
     EXPECT_EQ(png.texts, texts);
     EXPECT_TRUE(png.notes.empty());
   }
+}
+
+TEST(Png, sixteen_bits_and_transparency_come_back) {
+  const Pixels pixels = random_pixels(13, 7, 5);
+  DeepPixels deep{.width = 13, .height = 7, .rgb = {}};
+  PixelMask alpha{.width = 13, .height = 7, .values = {}};
+  for (size_t i = 0; i < pixels.rgb.size(); ++i)
+    deep.rgb.push_back(uint16_t(pixels.rgb[i] << 8 | pixels.rgb[(i * 7 + 1) % pixels.rgb.size()]));
+  for (size_t i = 0; i < pixels.rgb.size(); i += 3) alpha.values.push_back(uint8_t(pixels.rgb[i] ^ 0x55));
+
+  const Png plain = decode_png(encode_png(deep), "memory");
+  EXPECT_EQ(plain.deep, deep);
+  EXPECT_EQ(plain.image, pixels);  // the upper bytes, as Pillow has it
+  EXPECT_EQ(plain.alpha, PixelMask{});
+  EXPECT_EQ(plain.kind, "16 bits, RGB");
+  const Png deep_alpha = decode_png(encode_png(deep, {}, alpha), "memory");
+  EXPECT_EQ(deep_alpha.deep, deep);
+  EXPECT_EQ(deep_alpha.alpha, alpha);
+  const Png shallow = decode_png(encode_png(pixels, {}, alpha), "memory");
+  EXPECT_EQ(shallow.image, pixels);
+  EXPECT_EQ(shallow.alpha, alpha);
+  EXPECT_EQ(shallow.deep, DeepPixels{});
+  EXPECT_EQ(shallow.kind, "8 bits, RGB with alpha");
+  alpha.width = 7, alpha.height = 13;
+  EXPECT_EQ(message_of([&] { encode_png(pixels, {}, alpha); }), "png: alpha of 7 × 13 for a picture of 13 × 7");
 }
 
 // libpng's own limit is a million columns; nothing packs better than one colour.

@@ -14,7 +14,7 @@
 #include "cli/process.h"
 #include "core/file.h"
 #include "hearth/hearth.h"
-#include "media/png.h"
+#include "media/picture.h"
 #include "media/recipe.h"
 
 namespace hearth::test {
@@ -235,6 +235,28 @@ TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
   effects["--height"] = [&] { return drawn({"--height", "80"}).height == 80; };
   effects["--output"] = [&] { return draw({"--output", "other.png"}).code == 0 && picture("other.png") == plain; };
   const Pixels next = drawn({"--seed", "8"});
+  effects["--quality"] = [&] {
+    const auto size = [&](const Arguments& more) { return draw(more).code == 0 ? fs::file_size(folder / more[1]) : 0; };
+    const bool jpeg = size({"--output", "q.jpg", "--quality", "20"}) < size({"--output", "q.jpg"});
+    const bool webp = size({"--output", "q.webp", "--quality", "20"}) < size({"--output", "q.webp"});
+    return jpeg && webp && draw({"--output", "q.webp", "--quality", "lossless"}).code == 0 &&
+           Image::load(folder / "q.webp").rgb == plain.rgb && draw({"--quality", "90"}).code == 2 &&
+           draw({"--output", "q.jpg", "--quality", "lossless"}).code == 2;
+  };
+  effects["--chroma"] = [&] {
+    return draw({"--output", "h.jpg", "--chroma", "4:2:0"}).code == 0 && draw({"--output", "f.jpg", "--chroma", "4:4:4"}).code == 0 &&
+           read_picture(folder / "h.jpg").kind == "baseline, YCbCr 4:2:0" &&
+           read_picture(folder / "f.jpg").kind == "baseline, YCbCr 4:4:4" && draw({"--chroma", "4:4:4"}).code == 2;
+  };
+  effects["--png-bits"] = [&] {
+    if (draw({"--png-bits", "16", "--output", "deep.png"}).code != 0 || draw({"--png-bits", "8", "--output", "e.png"}).code != 0)
+      return false;
+    const Png deep = read_png(folder / "deep.png");
+    for (size_t i = 0; i < plain.rgb.size(); ++i)  // the same picture, finer: within half a level of 8 bits
+      if (std::abs(deep.deep.rgb.at(i) - 257 * plain.rgb[i]) > 129) return false;
+    return deep.kind == "16 bits, RGB" && picture("e.png") == plain && draw({"--png-bits", "12"}).code == 2 &&
+           draw({"--png-bits", "16", "--output", "x.jpg"}).code == 2;
+  };
   effects["--batch-size"] = [&] {
     return draw({"--batch-size", "2", "--output", "b.png"}).code == 0 && picture("b-1.png") == plain && picture("b-2.png") == next;
   };

@@ -48,6 +48,23 @@ TEST_F(InspectTest, a_picture_tells_how_it_was_made) {
   EXPECT_EQ(json["parameters"].get<std::string>().rfind("a red house\nSteps: 1, ", 0), 0u);
 }
 
+TEST_F(InspectTest, pictures_of_every_kind) {
+  const fs::path golden = fs::path(HEARTH_SOURCE_DIR) / "src/media/golden/pillow";
+  const auto told = [&](const char* name) { return Json::parse(run({"inspect", golden / name, "--json"}).out); };
+  EXPECT_EQ(told("a1111.jpg")["format"], "JPEG");
+  EXPECT_NE(told("a1111.jpg")["parameters"].get<std::string>().find("Sampler: Euler a"), std::string::npos);
+  EXPECT_EQ(told("comfyui.webp")["comfyui"]["prompt"]["1"], "cat");
+  EXPECT_EQ(told("turned6.webp")["orientation"], 6);
+  EXPECT_EQ(told("turned6.webp")["transparency"], true);
+  EXPECT_EQ(told("turned6.webp")["width"], 4);
+  const Ended text = run({"inspect", golden / "turned6.jpg"});
+  EXPECT_EQ(text.code, 0);
+  EXPECT_NE(text.out.find("turned6.jpg: JPEG picture, 4×6, baseline, YCbCr 4:4:4\nEXIF orientation 6: shown turned upright\n"),
+            std::string::npos)
+      << text.out;
+  EXPECT_NE(text.out.find("It does not say how it was made."), std::string::npos);
+}
+
 TEST_F(InspectTest, what_is_nothing_is_one_line) {
   EXPECT_EQ(not_one_line(run({"inspect"}), 2), "");
   EXPECT_EQ(not_one_line(run({"inspect", "a", "b"}), 2), "");
@@ -56,9 +73,11 @@ TEST_F(InspectTest, what_is_nothing_is_one_line) {
   EXPECT_EQ(not_one_line(run({"inspect", "empty"}), 1), "");
   write_file(folder / "text.safetensors", "not a checkpoint");
   EXPECT_EQ(not_one_line(run({"inspect", "text.safetensors"}), 1), "");
-  const std::string png = encode_png({.width = 1, .height = 1, .rgb = {1, 2, 3}});
+  const std::string png = encode_png(Pixels{.width = 1, .height = 1, .rgb = {1, 2, 3}});
   write_file(folder / "cut.png", png.substr(0, png.size() - 20));
   EXPECT_EQ(not_one_line(run({"inspect", "cut.png"}), 1), "");
+  write_file(folder / "a.png", "GIF89a and so on");
+  EXPECT_EQ(run({"inspect", "a.png"}).err, "hearth: picture: a.png is a GIF file, needed PNG, JPEG or WebP\n");
 }
 
 }  // namespace

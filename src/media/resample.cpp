@@ -1,0 +1,154 @@
+#include "media/resample.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace hearth {
+namespace {
+
+constexpr int weight_bits = 32 - 8 - 2;  // Pillow's: a sum of 8-bit levels, overshoot included, stays within 32 bits
+
+struct Kernel {
+  double support;
+  double (*at)(double);
+};
+
+double sinc(double x) {
+  if (x == 0) return 1;
+  x *= std::numbers::pi;
+  return std::sin(x) / x;
+}
+
+Kernel kernel_of(Filter filter) {
+  switch (filter) {
+    case Filter::box: return {0.5, [](double x) { return x > -0.5 && x <= 0.5 ? 1.0 : 0.0; }};
+    case Filter::bilinear: return {1, [](double x) { return std::max(0.0, 1 - std::abs(x)); }};
+    case Filter::bicubic:
+      return {2, [](double x) {
+                constexpr double a = -0.5;
+                x = std::abs(x);
+                if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+                return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0.0;
+              }};
+    default: return {3, [](double x) { return x >= -3 && x < 3 ? sinc(x) * sinc(x / 3) : 0.0; }};
+  }
+}
+
+// What one new pixel is made of: source pixels from `begin` on, with these weights.
+struct Window {
+  int64_t begin;
+  std::vector<double> weights;
+};
+
+std::vector<Window> windows(int64_t from, int64_t to, Filter filter) {
+  const Kernel kernel = kernel_of(filter);
+  const double scale = double(from) / double(to), stretch = std::max(scale, 1.0), support = kernel.support * stretch;
+  const double shrink = 1 / stretch;
+  std::vector<Window> all;
+  all.reserve(size_t(to));
+  for (int64_t i = 0; i < to; ++i) {
+    const double centre = (double(i) + 0.5) * scale;
+    const int64_t begin = std::max(int64_t(std::trunc(centre - support + 0.5)), int64_t(0));
+    const int64_t end = std::min(int64_t(std::trunc(centre + support + 0.5)), from);
+    Window window{.begin = begin, .weights = {}};
+    double sum = 0;
+    for (int64_t k = begin; k < end; ++k) {
+      window.weights.push_back(kernel.at((double(k) - centre + 0.5) * shrink));
+      sum += window.weights.back();
+    }
+    for (double& weight : window.weights)
+      if (sum != 0) weight /= sum;
+    all.push_back(std::move(window));
+  }
+  return all;
+}
+
+// How the values of a window become one.
+struct Levels {  // 8 bits
+  using Value = uint8_t;
+  using Weight = int32_t;
+  static int32_t weight(double w) { return int32_t((w < 0 ? -0.5 : 0.5) + w * (1 << weight_bits)); }
+  static int32_t zero() { return 1 << (weight_bits - 1); }
+  static uint8_t rounded(int32_t sum) { return uint8_t(std::clamp(sum >> weight_bits, 0, 255)); }
+};
+struct Floats {
+  using Value = float;
+  using Weight = double;
+  static double weight(double w) { return w; }
+  static double zero() { return 0; }
+  static float rounded(double sum) { return float(sum); }
+};
+
+// [outer, from, inner] → [outer, to, inner].
+template <class Kind>
+std::vector<typename Kind::Value> along(const std::vector<typename Kind::Value>& x, int64_t outer, int64_t from, int64_t inner, int64_t to,
+                                        Filter filter) {
+  if (from == to) return x;
+  std::vector<typename Kind::Value> y(size_t(outer * to * inner));
+  std::vector<typename Kind::Weight> weights, sums(static_cast<size_t>(inner));
+  const std::vector<Window> all = windows(from, to, filter);
+  for (int64_t i = 0; i < to; ++i) {
+    weights.clear();
+    for (const double w : all[size_t(i)].weights) weights.push_back(Kind::weight(w));
+    for (int64_t o = 0; o < outer; ++o) {
+      std::fill(sums.begin(), sums.end(), Kind::zero());
+      const auto* in = x.data() + (o * from + all[size_t(i)].begin) * inner;
+      for (const auto weight : weights) {
+        for (int64_t n = 0; n < inner; ++n) sums[size_t(n)] += in[n] * weight;
+        in += inner;
+      }
+      std::transform(sums.begin(), sums.end(), y.begin() + (o * to + i) * inner, Kind::rounded);
+    }
+  }
+  return y;
+}
+
+// Pillow walks over the source in steps that it adds up, so the last bits depend on the steps before.
+std::vector<int64_t> nearest_places(int64_t from, int64_t to) {
+  const double step = double(from) / double(to);
+  std::vector<int64_t> places;
+  places.reserve(size_t(to));
+  double at = step * 0.5;
+  for (int64_t i = 0; i < to; ++i, at += step) places.push_back(std::min(int64_t(at), from - 1));
+  return places;
+}
+
+// Pillow's choice since version 13: columns first where the height shrinks by more than twice what the width shrinks by.
+bool columns_first(int64_t W, int64_t H, int64_t width, int64_t height) { return height < H && H - height > 2 * (W - width); }
+
+// x [H, W, C] → [height, width, C].
+template <class Kind>
+std::vector<typename Kind::Value> resized(std::vector<typename Kind::Value> x, int64_t W, int64_t H, int64_t C, int64_t width,
+                                          int64_t height, Filter filter) {
+  if (width < 1 || height < 1) fail<ShapeError>("resize: to {} × {}, needed sides of 1 at least", width, height);
+  if (W < 1 || H < 1 || int64_t(x.size()) != W * H * C)
+    fail<ShapeError>("resize: {} values for {} × {}, needed {} each", x.size(), W, H, C);
+  if (filter != Filter::nearest) {
+    if (columns_first(W, H, width, height)) return along<Kind>(along<Kind>(x, 1, H, W * C, height, filter), height, W, C, width, filter);
+    return along<Kind>(along<Kind>(x, H, W, C, width, filter), 1, H, width * C, height, filter);
+  }
+  if (width == W && height == H) return x;
+  const std::vector<int64_t> columns = nearest_places(W, width), rows = nearest_places(H, height);
+  std::vector<typename Kind::Value> y;
+  y.reserve(size_t(width * height * C));
+  for (const int64_t row : rows)
+    for (const int64_t column : columns) y.insert(y.end(), x.begin() + (row * W + column) * C, x.begin() + (row * W + column + 1) * C);
+  return y;
+}
+
+}  // namespace
+
+Pixels resize(const Pixels& image, int64_t width, int64_t height, Filter filter) {
+  return {.width = width, .height = height, .rgb = resized<Levels>(image.rgb, image.width, image.height, 3, width, height, filter)};
+}
+
+PixelMask resize(const PixelMask& mask, int64_t width, int64_t height, Filter filter) {
+  return {.width = width, .height = height, .values = resized<Levels>(mask.values, mask.width, mask.height, 1, width, height, filter)};
+}
+
+std::vector<float> resize(std::span<const float> x, int64_t columns, int64_t rows, int64_t width, int64_t height, Filter filter) {
+  return resized<Floats>({x.begin(), x.end()}, columns, rows, 1, width, height, filter);
+}
+
+}  // namespace hearth

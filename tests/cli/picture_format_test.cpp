@@ -1,0 +1,66 @@
+// hearth generate to files of the other formats than PNG.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/process.h"
+#include "hearth/hearth.h"
+
+namespace hearth::test {
+namespace {
+
+using Json = nlohmann::json;
+using Arguments = std::vector<std::string>;
+
+class PictureFormatTest : public CommandTest {
+ protected:
+  // 64 × 64, one step, seed 7; a flag of `more` replaces ours.
+  Ended draw(const Arguments& more) const {
+    Arguments arguments = {"generate"};
+    const Arguments ours[] = {{"--prompt", "a red house"}, {"--steps", "1"}, {"--seed", "7"}, {"--width", "64"}, {"--height", "64"}};
+    for (const Arguments& flag : ours)
+      if (std::find(more.begin(), more.end(), flag[0]) == more.end()) arguments.insert(arguments.end(), flag.begin(), flag.end());
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  }
+};
+
+TEST_F(PictureFormatTest, jpeg_and_webp_say_how_they_were_made_too) {
+  ASSERT_EQ(draw({"--prompt", "a red house, \"big\" <&>: 日本", "--output", "a.png"}).code, 0);
+  const Image png = Image::load(folder / "a.png");
+  for (const char* name : {"b.jpg", "b.JPEG", "b.webp"}) {
+    ASSERT_EQ(draw({"--prompt", "a red house, \"big\" <&>: 日本", "--output", name}).code, 0) << name;
+    const Image image = Image::load(folder / name);
+    EXPECT_EQ(image.parameters, png.parameters) << name;
+    EXPECT_EQ(image.json, png.json) << name;
+    EXPECT_EQ(image.width, png.width) << name;
+    int64_t difference = 0;
+    for (size_t i = 0; i < png.rgb.size(); ++i) difference += std::abs(int(image.rgb[i]) - int(png.rgb[i]));
+    EXPECT_LT(difference, int64_t(png.rgb.size()) * 12) << name;  // 12 levels on average
+    EXPECT_GT(difference, 0) << name;
+    const Json told = Json::parse(run({"inspect", name, "--json"}).out);
+    EXPECT_EQ(told["hearth"]["prompt"], "a red house, \"big\" <&>: 日本");
+    EXPECT_EQ(told["format"], name[2] == 'w' ? "WebP" : "JPEG");
+  }
+}
+
+TEST_F(PictureFormatTest, what_a_format_cannot_hold_is_known_before_the_model_is_loaded) {
+  const auto refused = [&](const Arguments& more) {
+    const Ended r = draw(more);
+    EXPECT_EQ(not_one_line(r, 2), "");  // no line tells of loading
+    return r.err;
+  };
+  for (const char* name : {"a", "a.gif", "png", ".png", "", "a.png/", "a.png.txt"})
+    EXPECT_EQ(refused({"--output", name}), fmt::format("hearth: picture: '{}' does not end in .png, .jpg, .jpeg or .webp\n", name));
+  EXPECT_EQ(refused({"--output", "a.webp", "--width", "16384"}), "hearth: picture: a side of 16384 pixels, a WebP has at most 16383\n");
+  EXPECT_EQ(refused({"--output", "a.jpg", "--height", "65504"}), "hearth: picture: a side of 65504 pixels, a JPEG has at most 65500\n");
+  EXPECT_EQ(refused({"--output", "a.jpg", "--quality", "0"}), "hearth: picture: quality 0 of a JPEG, needed 1 to 100\n");
+  EXPECT_EQ(refused({"--output", "a.jpg", "--prompt", std::string(40'000, 'x')}),
+            "hearth: picture: the prompts, 40000 bytes, do not fit into a JPEG's 64 kB of text; PNG and WebP hold any\n");
+  EXPECT_EQ(draw({"--output", "a.jpg", "--prompt", std::string(25'000, 'x'), "--steps", "1"}).code, 0);
+  EXPECT_EQ(files(), Arguments{"a.jpg"});
+}
+
+}  // namespace
+}  // namespace hearth::test
