@@ -1,6 +1,6 @@
 // Products with weights in place, as language models use them, beside the machine's ceilings:
 //   hearth_language_ops [--path avx2|avx512…] [--threads N] [--rows 1,512] [--types f16,q4_k] [--sizes 2048x2048,2048x8192] [--caches 4096]
-//   [--rounds N]
+//   [--rounds N] [--factors f32|i16]
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -93,7 +93,8 @@ void run(std::map<std::string, std::string> options) {
       const int64_t copies = std::max<int64_t>(1, (int64_t(256) << 20) / int64_t(bytes_of(dtype, N * K)));
       std::vector<Weight> w;
       for (int64_t i = 0; i < copies; ++i) {
-        const WeightForm form{.hold = dtype, .in_place = true};
+        const DType factors = is_blocked(dtype) ? dtype_named(options["--factors"]).value() : DType::f32;
+        const WeightForm form{.hold = dtype, .factors = factors, .in_place = true};
         w.push_back({"w", {N, K}, form, device.prepare(any_rows(device, {N, K}, dtype), WeightKind::linear, form), &device});
       }
       for (const std::string& rows : list_of(options["--rows"])) {
@@ -122,7 +123,8 @@ int main(int count, char** words) {
                                              {"--types", "f32,f16,bf16,q8_0,q4_0,q4_k,q6_k"},
                                              {"--sizes", "2048x2048,2048x8192,8192x2048"},
                                              {"--caches", "600,4096"},
-                                             {"--rounds", "5"}};
+                                             {"--rounds", "5"},
+                                             {"--factors", "i16"}};
   for (int i = 1; i + 1 < count; i += 2) options[words[i]] = words[i + 1];
   hearth::run(options);
 }

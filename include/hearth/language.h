@@ -23,7 +23,8 @@ struct LanguageOptions {
   std::string device = "cpu";  // see list_backends()
   int threads = 0;             // 0 = all processors
   bool pin_threads = false;
-  // Of weights stored as single numbers; automatic: as stored. Types of blocks (GGUF) stay what they are.
+  // Of weights stored as single numbers; automatic: as stored. Types of blocks (GGUF) stay what they are; automatic multiplies them as the
+  // integers that they hold, with 16 bits of the other side; f32 as the f32 numbers that they stand for.
   Precision precision = Precision::automatic;
   CacheType cache_type = CacheType::f32;
   OnProgress progress;                        // phase "load"

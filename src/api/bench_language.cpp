@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/bench.h"
+#include "api/precision.h"
 #include "api/run_scope.h"
 #include "backends/backends.h"
 #include "core/blocks.h"
@@ -147,9 +148,9 @@ struct Loaded {
   int64_t bytes = 0;  // of the weights that a token reads: all but rows of a table that is nothing else
 };
 
-Loaded load(const fs::path& path, Backend& device) {
+Loaded load(const fs::path& path, Precision precision, Backend& device) {
   const LanguageCheckpoint checkpoint = LanguageCheckpoint::open(path);
-  Loaded loaded{.model = models::find_family(checkpoint).family.open(checkpoint, device, {})};
+  Loaded loaded{.model = models::find_family(checkpoint).family.open(checkpoint, device, {.text = held_types(precision)})};
   const auto tensors = checkpoint.tensors()->list();
   for (const auto& [name, info] : tensors)
     if (name != "model.embed_tokens.weight" || !tensors.contains("lm_head.weight"))
@@ -183,9 +184,9 @@ Bench bench_language(const BenchOptions& options) {
 
   // The first opening reads the file into the page cache; the second is the one that counts.
   std::vector<int32_t> prompt;
-  { Loaded first = load(path, *device); }
+  { Loaded first = load(path, options.precision, *device); }
   const auto start = Clock::now();
-  Loaded loaded = load(path, *device);
+  Loaded loaded = load(path, options.precision, *device);
   const double load_seconds = seconds_since(start);
   models::LanguageModel& model = *loaded.model;
   const int64_t V = model.sizes().vocabulary;
@@ -226,6 +227,7 @@ Bench bench_language(const BenchOptions& options) {
   json["model"] = {{"name", options.model},
                    {"family", model.family()},
                    {"weights", geometry ? weights : "as stored"},
+                   {"factors", model.components().front().factors},
                    {"bytes_per_token", loaded.bytes}};
   json["parts"]["load"] = {{"seconds", load_seconds}};
   json["parts"]["first_token"] = {{"seconds", first_token_seconds}};

@@ -12,10 +12,14 @@ std::optional<WeightTypes> weight_types(Precision precision, const Backend& devi
   return std::nullopt;
 }
 
-std::optional<WeightTypes> held_types(Precision precision) {
-  if (precision == Precision::f16) return WeightTypes{.hold = DType::f16};
-  if (precision == Precision::bf16) return WeightTypes{.hold = DType::bf16};
-  return std::nullopt;
+WeightTypes held_types(Precision precision) {
+  switch (precision) {
+    case Precision::f16: return {.hold = DType::f16, .in_place = true};
+    case Precision::bf16: return {.hold = DType::bf16, .in_place = true};
+    case Precision::f32: return {.in_place = true};
+    case Precision::automatic: break;
+  }
+  return {.factors = DType::i16, .in_place = true};
 }
 
 }  // namespace hearth::api

@@ -10,8 +10,8 @@ namespace hearth::api {
 // Nothing for `automatic` (weights/weights.h: automatic_types). bf16 weights are multiplied as bf16 where the backend can, else widened.
 std::optional<WeightTypes> weight_types(Precision precision, const Backend& device);
 
-// The same for weights that stay in their file and are widened on the way into a product, which gives the numbers of f32 whatever they are
-// stored as: only f16 and bf16 ask for another type.
-std::optional<WeightTypes> held_types(Precision precision);
+// The same for weights that stay in their file: f16 and bf16 ask for another type than theirs. Products widen them, which gives the numbers
+// of f32 whatever they are stored as; under `automatic` block types are multiplied as the integers that they hold.
+WeightTypes held_types(Precision precision);
 
 }  // namespace hearth::api

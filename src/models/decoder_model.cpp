@@ -56,7 +56,10 @@ DecoderModel::DecoderModel(std::string family, const parts::DecoderConfig& confi
              .parameters = weights.report().parameters,
              .bytes = weights.report().bytes_held,
              .kept_wider = weights.report().kept_wider};
-  for (const auto& [name, info] : checkpoint.tensors()->list()) report_.stored[std::string(name_of(info.dtype))] += info.shape.numel();
+  for (const auto& [name, info] : checkpoint.tensors()->list()) {
+    report_.stored[std::string(name_of(info.dtype))] += info.shape.numel();
+    if (is_blocked(info.dtype)) report_.factors = name_of(options.types.factors);
+  }
 }
 
 std::unique_ptr<TextState> DecoderModel::start(int64_t context, DType cache) const {

@@ -83,10 +83,11 @@ WeightTypes automatic_types(const TensorSource& source, const Backend& backend) 
 Weights::Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOptions options, Reading reading)
     : source_(std::move(source)), backend_(&backend), options_(std::move(options)), listed_(source_->list()), reading_(reading) {
   const auto& [hold, factors, in_place] = options_.types;
-  if (in_place && factors != DType::f32) fail<UnsupportedError>("weights: in place products have f32 factors");
+  if (in_place && factors != DType::f32 && factors != DType::i16)
+    fail<UnsupportedError>("weights: in place products have f32 or i16 factors, not {}", name_of(factors));
   if (hold && *hold != DType::f32 && !is_16bit_float(*hold))
     fail<UnsupportedError>("weights: cannot be held as {}, only as f32, f16 or bf16", name_of(*hold));
-  if (factors != DType::f32 && (factors != DType::bf16 || hold != DType::bf16))
+  if (!in_place && factors != DType::f32 && (factors != DType::bf16 || hold != DType::bf16))
     fail<UnsupportedError>("weights: products of {} factors need weights held as bf16", name_of(factors));
   for (const auto& [name, info] : listed_)
     if (!matches_any(options_.ignore, name)) bytes_total_ += int64_t(bytes_of(info.dtype, info.shape.numel()));
@@ -245,7 +246,7 @@ Weight Weights::weight_in_place(const std::string& name, Tensor x) {
   const DType hold = is_blocked(x.dtype()) ? x.dtype() : fitting(name, x, options_.types.hold.value_or(x.dtype()));
   if (hold != x.dtype()) x = converted(name, x, hold);
   else if (!source_->mapped(name)) report_.bytes_held += int64_t(x.bytes());
-  const WeightForm form{.hold = hold, .in_place = true};
+  const WeightForm form{.hold = hold, .factors = is_blocked(hold) ? options_.types.factors : DType::f32, .in_place = true};
   return {.name = name,
           .shape = x.shape(),
           .form = form,

@@ -45,8 +45,10 @@ class TensorSource {
 
 // The types asked of a component's weights.
 struct WeightTypes {
-  std::optional<DType> hold;   // f32, f16 or bf16; default: as stored
-  DType factors = DType::f32;  // of products; bf16 only with weights held so. Scope::exact() keeps a module's at f32
+  std::optional<DType> hold;  // f32, f16 or bf16; default: as stored
+  // Of products; bf16 only with weights held so. i16 only in place, and of weights of block types alone (WeightForm). Scope::exact() keeps
+  // a module's at f32.
+  DType factors = DType::f32;
   // Linear weights stay where they are, where they need not become another type (WeightForm::in_place): the source must outlive nothing,
   // its mapped files do live on. Only then may they be of a block type.
   bool in_place = false;

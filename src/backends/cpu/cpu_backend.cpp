@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "backends/cpu/cpu_class.h"
+#include "backends/cpu/kernels/integers.h"
 #include "backends/cpu/processor.h"
 #include "backends/cpu/self_check.h"
 
@@ -43,6 +44,7 @@ std::unique_ptr<Backend> make_emulating_cpu_backend(int threads) {
     cpu::Kernels k = cpu::avx2_kernels();
     k.name = "emulated";
     k.bf16 = &cpu::emulated_tiles();
+    k.integers = &cpu::avx2_integers();
     return k;
   }();
   return std::make_unique<cpu::CpuBackend>(kernels, threads);

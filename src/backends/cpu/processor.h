@@ -4,8 +4,10 @@
 namespace hearth::cpu {
 
 bool processor_has_avx2();        // AVX2, FMA, F16C
-bool processor_has_avx512();      // those and AVX-512 F, BW, VL, DQ
-bool processor_has_avx512bf16();  // those and AVX512-BF16
+bool processor_has_avxvnni();     // those and AVX-VNNI: integer dot products
+bool processor_has_avx512();      // AVX2, FMA, F16C and AVX-512 F, BW, VL, DQ
+bool processor_has_avx512vnni();  // those and AVX512-VNNI
+bool processor_has_avx512bf16();  // AVX-512 as above and AVX512-BF16
 // Those and AMX tiles with bf16 products. The first call asks the system for the tiles, once for the process.
 bool processor_has_amx();
 

@@ -49,6 +49,7 @@ std::optional<RowType> row_type(DType dtype) {
 }
 
 void CpuBackend::linear_rows(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
+  if (w.factors == DType::i16) return linear_integers(x, w, bias, e, y);
   const int64_t M = x.size(0) * x.size(1), N = w.rows.size(0), K = w.rows.size(1), panel = kernels_.panel, threads = pool_.size();
   const DType dtype = w.rows.dtype();
   const TileStore store(kernels_, N, false, bias, e, x.size(1), y);

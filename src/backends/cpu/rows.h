@@ -11,9 +11,10 @@
 namespace hearth::cpu {
 
 struct RowsWeight final : PreparedWeight {
-  RowsWeight(Tensor w, RowType t) : rows(std::move(w)), type(t) {}
+  RowsWeight(Tensor w, RowType t, DType f) : rows(std::move(w)), type(t), factors(f) {}
   Tensor rows;  // [N, K]
   RowType type;
+  DType factors;  // i16: products with the stored integers (rows_integers.cpp)
 };
 
 std::optional<RowType> row_type(DType dtype);  // nothing for types that have no such products

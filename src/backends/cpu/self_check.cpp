@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backends/cpu/kernels/bf16.h"
+#include "backends/cpu/kernels/integers.h"
 #include "core/blocks.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -197,6 +198,47 @@ void check_rows(const Kernels& kernel) {
   }
 }
 
+// Rows of each block type, one x alone and in a tile: right, and the same bits.
+void check_integers(const Kernels& kernel) {
+  const IntegerKernels& integers = *kernel.integers;
+  const int64_t columns = kernel.panel - 3, rows = integers.rows;
+  for (int type = row_q4_0; type <= row_mxfp4; ++type) {
+    const DType dtype = DType(int(DType::q4_0) + type - row_q4_0);
+    const int64_t n = block_of(dtype).values == 256 ? 768 : 608, unit = integer_unit(RowType(type));
+    const size_t row = bytes_of(dtype, n);
+    auto x = values(rows * n);  // 32767 in each block of 32: then d is 1 / 16, and q are the numbers times 16
+    for (int64_t i = 0; i < rows * n; i += 32) x[size_t(i)] = 32767.0f / 16;
+    std::vector<std::byte> w(size_t(columns) * row);
+    for (size_t i = 0; i < w.size(); ++i) w[i] = std::byte(0x20 + i * 7 % 32);
+    if (dtype == DType::mxfp4)
+      for (size_t i = 0; i < w.size(); i += 17) w[i] = std::byte(127);
+
+    const auto size = [](int64_t count) { return size_t(count); };
+    std::vector<int16_t> q(size(1024)), left(size(rows * n)), codes(size(kernel.panel * n));
+    std::vector<int32_t> sums_of_q(size(1024 / unit));
+    std::vector<float> d(size(1024 / unit)), alone(size(columns)), left_d(size(rows * n / unit)), left_s(left_d.size()),
+        step(size(kernel.panel * n / unit)), least(step.size()), sums(size(rows * kernel.panel)), widened(size(n));
+    integers.quantize_row(RowType(type), x.data(), n, q.data(), d.data(), sums_of_q.data());
+    integers.row_dots(RowType(type), q.data(), d.data(), sums_of_q.data(), w.data(), columns, n, alone.data());
+    integers.pack(x.data(), n, rows, n, unit, left.data(), left_d.data(), left_s.data());
+    integers.widen(RowType(type), w.data(), int64_t(row), columns, n, codes.data(), step.data(), least.data());
+    integers.tile(RowType(type), left.data(), left_d.data(), left_s.data(), codes.data(), step.data(), least.data(), n / unit, sums.data());
+    for (int64_t c = 0; c < columns; ++c) {
+      decode_blocks(dtype, w.data() + size_t(c) * row, n, widened.data());
+      for (int64_t r = 0; r < rows; ++r) {
+        double sum = 0, all = 0;
+        for (int64_t k = 0; k < n; ++k) {
+          const double term = double(x[size_t(r * n + k)]) * widened[size_t(k)];
+          sum += term, all += std::abs(term);
+        }
+        const float got = sums[size_t(r * kernel.panel + c)];
+        expect("integer tile", got / (1 + all), sum / (1 + all), 1e-6);
+        if (r == 0) expect("row of integer dots", alone[size_t(c)], got, 0);
+      }
+    }
+  }
+}
+
 void check_winograd(const Kernels& kernel) {
   const int64_t channels = kernel.lanes + 3, panel = kernel.panel;
   const auto x = values(36 * channels), g = values(9 * panel, 5);
@@ -378,6 +420,7 @@ std::string check_kernels(const Kernels& kernels) {
     check_product(kernels);
     check_gates(kernels);
     check_rows(kernels);
+    check_integers(kernels);
     check_winograd(kernels);
     check_softmax(kernels);
     check_causal(kernels);

@@ -38,8 +38,28 @@ void ReferenceBackend::store(Tensor& y, int64_t i, double value, int64_t b, int6
   put(y, i, value);
 }
 
+// In blocks of 32 along the last axis: q · d with d = the largest magnitude / 32767. A block that holds a NaN or an infinity is all NaN.
+Tensor ReferenceBackend::as_integers(const Tensor& x) {
+  Tensor rounded = Tensor::empty(*this, x.shape(), DType::f32);
+  const float* from = x.data<float>();
+  float* to = rounded.data<float>();
+  pool_.run(x.numel() / 32, [&](int64_t block) {
+    float largest = 0;
+    bool finite = true;
+    for (int64_t i = block * 32; i < (block + 1) * 32; ++i) {
+      finite = finite && std::isfinite(from[i]);
+      largest = std::max(largest, std::abs(from[i]));
+    }
+    const bool counts = finite && largest >= 0x1p-100f;
+    const float inverse = counts ? 32767.0f / largest : 0, d = finite ? (counts ? largest / 32767.0f : 0) : NAN;
+    for (int64_t i = block * 32; i < (block + 1) * 32; ++i) to[i] = (counts ? std::nearbyint(from[i] * inverse) : 0) * d;
+  });
+  return rounded;
+}
+
 Tensor ReferenceBackend::as_factors(const Tensor& x, DType factors) {
   if (factors == DType::f32) return x;
+  if (factors == DType::i16) return as_integers(x);
   Tensor rounded = Tensor::empty(*this, x.shape(), factors);
   copy(x, rounded);
   return rounded;

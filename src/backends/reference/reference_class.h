@@ -62,7 +62,8 @@ class ReferenceBackend final : public Backend {
   void embedding(const Tensor& ids, const Tensor& table, Tensor& y) override;
 
  private:
-  Tensor as_factors(const Tensor& x, DType factors);          // x rounded to bf16 where factors are
+  Tensor as_factors(const Tensor& x, DType factors);  // x rounded as WeightForm::factors says
+  Tensor as_integers(const Tensor& x);
   Tensor normalized(const Tensor& x, const InputNorm& norm);  // f32, the shape of x [B, ..., C]
   // α·acc + bias + per_image of column n of N, image b
   double shifted(double acc, int64_t b, int64_t n, int64_t N, const Tensor& bias, const Epilogue& e) const;

@@ -1,4 +1,6 @@
+#include "backends/cpu/kernels/integers.h"
 #include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/processor.h"
 
 // The order matters: each group is written in the vocabulary of those before it.
 #include "backends/cpu/kernels/simd_avx512.h"
@@ -20,7 +22,11 @@
 namespace hearth::cpu {
 
 const Kernels& avx512_kernels() {
-  static constexpr Kernels table = table_named("avx512");
+  static const Kernels table = [] {
+    Kernels k = table_named("avx512");
+    k.integers = processor_has_avx512vnni() ? &avx512vnni_integers() : &avx512_integers();
+    return k;
+  }();
   return table;
 }
 

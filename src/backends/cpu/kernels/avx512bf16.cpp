@@ -113,9 +113,10 @@ const Kernels& avx512bf16_kernels() {
                                      .end = [] {},
                                      .product_loop = product_loop,
                                      .rounds = 1 << 18};
-  static constexpr Kernels table = [] {
+  static const Kernels table = [] {
     Kernels k = table_named("avx512bf16");
     k.bf16 = &pairs;
+    k.integers = avx512_kernels().integers;
     return k;
   }();
   return table;
@@ -125,6 +126,7 @@ const Kernels& amx_kernels() {
   static const Kernels table = [] {
     Kernels k = table_named("amx");
     k.bf16 = &amx_tiles();
+    k.integers = avx512_kernels().integers;
     return k;
   }();
   return table;

@@ -43,7 +43,8 @@ enum RowType : int {
 };
 // clang-format on
 
-struct Bf16Kernels;  // bf16.h
+struct Bf16Kernels;     // bf16.h
+struct IntegerKernels;  // integers.h
 
 struct Kernels {
   const char* name;
@@ -140,9 +141,11 @@ struct Kernels {
   double (*fma_loop)(int64_t rounds);            // multiply-adds in registers; returns the floating-point operations done
   void (*read_loop)(const float* x, int64_t n);  // reads n numbers, rounded down to 64
 
-  const Bf16Kernels* bf16 = nullptr;  // products of bf16 factors; null where the instruction set has none
+  const Bf16Kernels* bf16 = nullptr;         // products of bf16 factors; null where the instruction set has none
+  const IntegerKernels* integers = nullptr;  // products with the stored integers of block types
 };
 
+// Integers are multiplied by the instructions for it where the processor has them, which changes no bit.
 const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();
 const Kernels& avx512bf16_kernels();  // AVX-512 with bf16 dot products

@@ -2,6 +2,9 @@
 //
 // A format has `values` in a block of `bytes`, cut in `parts`. Scales holds what the parts of a block have in common, and
 // decode<part>(block, scales, to) calls to(i, V) for the registers of a part in order, counted from the start of the block.
+// For integer products a format of blocks also has codes_of<part>(block), the signed bytes behind 32 values in order. Each `unit` of
+// values has a step, and where `least` says so a lowest value: value = step · code + lowest. In blocks of one unit these stand as f16
+// at step_at and least_at.
 
 namespace hearth::cpu {
 namespace {
@@ -9,6 +12,8 @@ namespace {
 #define HEARTH_DECODE           \
   template <int part, class To> \
   static __attribute__((always_inline)) void decode(const char* p, [[maybe_unused]] const Scales& scales, const To& to)
+
+#define HEARTH_CODES template <int part> static __attribute__((always_inline)) __m256i codes_of(const char* p)
 
 struct OwnScales {  // in the only part
   explicit OwnScales(const char*) {}
@@ -63,10 +68,22 @@ HEARTH_INLINE void store16(__m128i bytes, V factor, float* to) {
   unroll<16 / W>([&](auto i) { store(to + i * W, widen_i8(i == 0 ? bytes : _mm_srli_si128(bytes, 8)) * factor); });
 }
 
+// 32 codes of four bits out of 16 bytes, the first 16 in the low halves.
+HEARTH_INLINE __m256i four_bits(const char* p) {
+  const __m128i pairs = bytes16(p);
+  return _mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16(pairs, 4), pairs), _mm256_set1_epi8(15));
+}
+HEARTH_INLINE __m256i looked_up(__m128i table, const char* p) {
+  return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), four_bits(p));
+}
+
 struct RowQ80 {
   static constexpr int64_t values = 32, bytes = 34;
   static constexpr int parts = 1;
+  static constexpr int unit = 32, step_at = 0;
+  static constexpr bool least = false;
   using Scales = OwnScales;
+  HEARTH_CODES { return bytes32(p + 2); }
   HEARTH_DECODE {
     const V d = broadcast_f16(p);
     unroll<32 / W>([&](auto i) { to(i, widen_i8(load_bytes(p + 2 + i * W)) * d); });
@@ -86,9 +103,7 @@ template <class Levels, class To> HEARTH_INLINE void split_codes(const char* p, 
 #ifndef __AVX512F__
 // Looked up byte by byte.
 template <class To> HEARTH_INLINE void split_codes(const char* p, const TableLevels& levels, const To& to) {
-  const __m128i pairs = bytes16(p);
-  const __m256i all = _mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16(pairs, 4), pairs), _mm256_set1_epi8(15));
-  const __m256i found = _mm256_shuffle_epi8(levels.table, all);
+  const __m256i found = _mm256_shuffle_epi8(levels.table, four_bits(p));
   unroll<32 / W>([&](auto i) { to(i, number<i>(found) * levels.factor); });
 }
 #endif
@@ -96,7 +111,10 @@ template <class To> HEARTH_INLINE void split_codes(const char* p, const TableLev
 struct RowQ40 {
   static constexpr int64_t values = 32, bytes = 18;
   static constexpr int parts = 1;
+  static constexpr int unit = 32, step_at = 0;
+  static constexpr bool least = false;
   using Scales = OwnScales;
+  HEARTH_CODES { return _mm256_sub_epi8(four_bits(p + 2), _mm256_set1_epi8(8)); }
   HEARTH_DECODE {
     const V d = broadcast_f16(p);
     split_codes(p + 2, even_levels(d, set(-8) * d), to);
@@ -105,7 +123,10 @@ struct RowQ40 {
 struct RowQ41 {
   static constexpr int64_t values = 32, bytes = 20;
   static constexpr int parts = 1;
+  static constexpr int unit = 32, step_at = 0, least_at = 2;
+  static constexpr bool least = true;
   using Scales = OwnScales;
+  HEARTH_CODES { return four_bits(p + 4); }
   HEARTH_DECODE { split_codes(p + 4, even_levels(broadcast_f16(p), broadcast_f16(p + 2)), to); }
 };
 
@@ -130,7 +151,13 @@ struct ScalesK4 {
 struct RowQ4K {
   static constexpr int64_t values = 256, bytes = 144;
   static constexpr int parts = 4;
+  static constexpr int unit = 32;
+  static constexpr bool least = true;
   using Scales = ScalesK4;
+  HEARTH_CODES {
+    const __m256i pair = bytes32(p + 16 + part / 2 * 32);
+    return _mm256_and_si256(part % 2 == 0 ? pair : _mm256_srli_epi16(pair, 4), _mm256_set1_epi8(15));
+  }
   HEARTH_DECODE {
     const auto low = even_levels(set(scales.step[2 * part]), set(scales.lowest[2 * part]));
     const auto high = even_levels(set(scales.step[2 * part + 1]), set(scales.lowest[2 * part + 1]));
@@ -145,8 +172,7 @@ struct RowQ4K {
 
 // Codes of five bits: four in the halves of 16 bytes, the fifth in a bit of `fifth`.
 HEARTH_INLINE __m256i five_bits(const char* p, const char* fifth) {
-  const __m128i pairs = bytes16(p);
-  const __m256i four = _mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16(pairs, 4), pairs), _mm256_set1_epi8(15));
+  const __m256i four = four_bits(p);
   const __m256i own_byte = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
   const __m256i own_bit = _mm256_set1_epi64x(int64_t(0x8040201008040201));
   const __m256i bits = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32(int(word(fifth))), own_byte), own_bit);
@@ -156,10 +182,13 @@ HEARTH_INLINE __m256i five_bits(const char* p, const char* fifth) {
 struct RowQ50 {
   static constexpr int64_t values = 32, bytes = 22;
   static constexpr int parts = 1;
+  static constexpr int unit = 32, step_at = 0;
+  static constexpr bool least = false;
   using Scales = OwnScales;
+  HEARTH_CODES { return _mm256_sub_epi8(five_bits(p + 6, p + 2), _mm256_set1_epi8(16)); }
   HEARTH_DECODE {
     const V d = broadcast_f16(p);
-    const __m256i q = _mm256_sub_epi8(five_bits(p + 6, p + 2), _mm256_set1_epi8(16));
+    const __m256i q = codes_of<part>(p);
     unroll<32 / W>([&](auto i) { to(i, number<i>(q) * d); });
   }
 };
@@ -167,10 +196,13 @@ struct RowQ50 {
 struct RowQ51 {
   static constexpr int64_t values = 32, bytes = 24;
   static constexpr int parts = 1;
+  static constexpr int unit = 32, step_at = 0, least_at = 2;
+  static constexpr bool least = true;
   using Scales = OwnScales;
+  HEARTH_CODES { return five_bits(p + 8, p + 4); }
   HEARTH_DECODE {
     const V d = broadcast_f16(p), m = broadcast_f16(p + 2);
-    const __m256i q = five_bits(p + 8, p + 4);
+    const __m256i q = codes_of<part>(p);
     unroll<32 / W>([&](auto i) { to(i, fma(number<i>(q), d, m)); });
   }
 };
@@ -189,9 +221,12 @@ struct ScalesQ2K {
 struct RowQ2K {
   static constexpr int64_t values = 256, bytes = 84;
   static constexpr int parts = 8;
+  static constexpr int unit = 16;
+  static constexpr bool least = true;
   using Scales = ScalesQ2K;
+  HEARTH_CODES { return _mm256_and_si256(_mm256_srli_epi16(bytes32(p + 16 + part / 4 * 32), part % 4 * 2), _mm256_set1_epi8(3)); }
   HEARTH_DECODE {
-    const __m256i q = _mm256_and_si256(_mm256_srli_epi16(bytes32(p + 16 + part / 4 * 32), part % 4 * 2), _mm256_set1_epi8(3));
+    const __m256i q = codes_of<part>(p);
     unroll<32 / W>([&](auto i) {
       constexpr int j = part * 2 + i * W / 16;
       to(Constant<part * 32 / W + i>{}, fma(number<i>(q), set(scales.step[j]), set(scales.lowest[j])));
@@ -213,12 +248,17 @@ struct ScalesQ3K {
 struct RowQ3K {
   static constexpr int64_t values = 256, bytes = 110;
   static constexpr int parts = 8;
+  static constexpr int unit = 16;
+  static constexpr bool least = false;
   using Scales = ScalesQ3K;
-  HEARTH_DECODE {
+  HEARTH_CODES {
     const __m256i third = bytes32(p), four = _mm256_set1_epi8(4);
     const __m256i two = _mm256_and_si256(_mm256_srli_epi16(bytes32(p + 32 + part / 4 * 32), part % 4 * 2), _mm256_set1_epi8(3));
     const __m256i bit = part < 2 ? _mm256_slli_epi16(third, 2 - part) : _mm256_srli_epi16(third, part - 2);
-    const __m256i q = _mm256_sub_epi8(_mm256_or_si256(two, _mm256_and_si256(bit, four)), four);
+    return _mm256_sub_epi8(_mm256_or_si256(two, _mm256_and_si256(bit, four)), four);
+  }
+  HEARTH_DECODE {
+    const __m256i q = codes_of<part>(p);
     unroll<32 / W>([&](auto i) { to(Constant<part * 32 / W + i>{}, number<i>(q) * set(scales.step[part * 2 + i * W / 16])); });
   }
 };
@@ -226,12 +266,17 @@ struct RowQ3K {
 struct RowQ5K {
   static constexpr int64_t values = 256, bytes = 176;
   static constexpr int parts = 8;
+  static constexpr int unit = 32;
+  static constexpr bool least = true;
   using Scales = ScalesK4;
-  HEARTH_DECODE {
+  HEARTH_CODES {
     const __m256i pair = bytes32(p + 48 + part / 2 * 32),
                   bit = _mm256_and_si256(_mm256_srli_epi16(bytes32(p + 16), part), _mm256_set1_epi8(1));
     const __m256i four = _mm256_and_si256(part % 2 == 0 ? pair : _mm256_srli_epi16(pair, 4), _mm256_set1_epi8(15));
-    const __m256i q = _mm256_or_si256(four, _mm256_slli_epi16(bit, 4));
+    return _mm256_or_si256(four, _mm256_slli_epi16(bit, 4));
+  }
+  HEARTH_DECODE {
+    const __m256i q = codes_of<part>(p);
     const V step = set(scales.step[part]), lowest = set(scales.lowest[part]);
     unroll<32 / W>([&](auto i) { to(Constant<part * 32 / W + i>{}, fma(number<i>(q), step, lowest)); });
   }
@@ -248,13 +293,18 @@ struct ScalesQ6K {
 struct RowQ6K {
   static constexpr int64_t values = 256, bytes = 210;
   static constexpr int parts = 8;
+  static constexpr int unit = 16;
+  static constexpr bool least = false;
   using Scales = ScalesQ6K;
-  HEARTH_DECODE {
+  HEARTH_CODES {
     constexpr int half = part / 4, a = part % 4;
     const __m256i pair = bytes32(p + half * 64 + a % 2 * 32), upper = bytes32(p + 128 + half * 32);
     const __m256i four = _mm256_and_si256(a < 2 ? pair : _mm256_srli_epi16(pair, 4), _mm256_set1_epi8(15));
     const __m256i high = a < 2 ? _mm256_slli_epi16(upper, 4 - 2 * a) : _mm256_srli_epi16(upper, 2 * a - 4);
-    const __m256i q = _mm256_sub_epi8(_mm256_or_si256(four, _mm256_and_si256(high, _mm256_set1_epi8(0x30))), _mm256_set1_epi8(32));
+    return _mm256_sub_epi8(_mm256_or_si256(four, _mm256_and_si256(high, _mm256_set1_epi8(0x30))), _mm256_set1_epi8(32));
+  }
+  HEARTH_DECODE {
+    const __m256i q = codes_of<part>(p);
     unroll<32 / W>([&](auto i) { to(Constant<part * 32 / W + i>{}, number<i>(q) * set(scales.step[part * 2 + i * W / 16])); });
   }
 };
@@ -264,7 +314,10 @@ HEARTH_INLINE __m128i iq4_codes() { return _mm_setr_epi8(-127, -104, -83, -65, -
 struct RowIq4Nl {
   static constexpr int64_t values = 32, bytes = 18;
   static constexpr int parts = 1;
+  static constexpr int unit = 32, step_at = 0;
+  static constexpr bool least = false;
   using Scales = OwnScales;
+  HEARTH_CODES { return looked_up(iq4_codes(), p + 2); }
   HEARTH_DECODE { split_codes(p + 2, table_levels(iq4_codes(), broadcast_f16(p)), to); }
 };
 
@@ -284,23 +337,30 @@ struct ScalesIq4Xs {
 struct RowIq4Xs {
   static constexpr int64_t values = 256, bytes = 136;
   static constexpr int parts = 8;
+  static constexpr int unit = 32;
+  static constexpr bool least = false;
   using Scales = ScalesIq4Xs;
+  HEARTH_CODES { return looked_up(iq4_codes(), p + 8 + part * 16); }
   HEARTH_DECODE {
     split_codes(p + 8 + part * 16, table_levels(iq4_codes(), set(scales.step[part])),
                 [&](auto i, V v) { to(Constant<part * 32 / W + i>{}, v); });
   }
 };
 
+HEARTH_INLINE __m128i doubled_e2m1() { return _mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12); }
+
 struct RowMxfp4 {
   static constexpr int64_t values = 32, bytes = 17;
   static constexpr int parts = 1;
+  static constexpr int unit = 32;
+  static constexpr bool least = false;
   using Scales = OwnScales;
+  HEARTH_CODES { return looked_up(doubled_e2m1(), p + 1); }
   HEARTH_DECODE {
     const uint32_t e = uint8_t(p[0]), half_scale = e < 2 ? 0x00200000u << e : (e - 1) << 23;  // 2ᵉ⁻¹²⁸
-    const __m128i doubled = _mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
     float factor;
     __builtin_memcpy(&factor, &half_scale, sizeof factor);
-    split_codes(p + 1, table_levels(doubled, set(factor)), to);
+    split_codes(p + 1, table_levels(doubled_e2m1(), set(factor)), to);
   }
 };
 

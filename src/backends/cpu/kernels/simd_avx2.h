@@ -123,6 +123,74 @@ HEARTH_INLINE V level(const EvenLevels& levels, Codes c) {
   return fma(_mm256_cvtepi32_ps(_mm256_and_si256(c, _mm256_set1_epi32(15))), levels.step, levels.lowest);
 }
 HEARTH_INLINE V level(const EvenLevels& levels, HighCodes c) { return fma(_mm256_cvtepi32_ps(c.codes), levels.step, levels.lowest); }
+
+// Integers.
+using I = __m256i;
+HEARTH_INLINE I load_i(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+HEARTH_INLINE I zero_i() { return _mm256_setzero_si256(); }
+HEARTH_INLINE I add(I a, I b) { return _mm256_add_epi32(a, b); }
+HEARTH_INLINE I sub(I a, I b) { return _mm256_sub_epi32(a, b); }
+HEARTH_INLINE I times8(I a) { return _mm256_slli_epi32(a, 3); }
+HEARTH_INLINE I set_pair(const int16_t* p) {
+  int pair;
+  __builtin_memcpy(&pair, p, sizeof pair);
+  return _mm256_set1_epi32(pair);
+}
+// acc + the products of 16-bit integers, two to a lane
+HEARTH_INLINE I dot(I acc, I a, I b) {
+#ifdef __AVXVNNI__
+  return _mm256_dpwssd_avx_epi32(acc, a, b);
+#else
+  return _mm256_add_epi32(acc, _mm256_madd_epi16(a, b));
+#endif
+}
+HEARTH_INLINE V to_float(I a) { return _mm256_cvtepi32_ps(a); }
+HEARTH_INLINE I to_whole(V a) { return _mm256_cvtps_epi32(a); }  // to nearest even
+HEARTH_INLINE V as_floats(I a) { return _mm256_castsi256_ps(a); }
+HEARTH_INLINE I as_integers(V a) { return _mm256_castps_si256(a); }
+HEARTH_INLINE int sum_lanes(I a) {
+  const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+  const __m128i two = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+  return _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32(two, 0xb1)));
+}
+HEARTH_INLINE int largest_lane(I a, I b) {
+  const I both = _mm256_max_epi32(a, b);
+  const __m128i four = _mm_max_epi32(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
+  const __m128i two = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+  return _mm_cvtsi128_si32(_mm_max_epi32(two, _mm_shuffle_epi32(two, 0xb1)));
+}
+HEARTH_INLINE void store_words(int16_t* p, I a, I b) {  // lanes fit in 16 bits
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permute4x64_epi64(_mm256_packs_epi32(a, b), 0xd8));
+}
+template <int i> HEARTH_INLINE I words(__m256i bytes) {  // register i of 32 bytes as 16-bit integers
+  return _mm256_cvtepi8_epi16(i == 0 ? _mm256_castsi256_si128(bytes) : _mm256_extracti128_si256(bytes, 1));
+}
+HEARTH_INLINE I quarter_sums(I a, I b, I c, I d) {
+  const I ab = add(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b)),
+          cd = add(_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
+  return add(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd));
+}
+HEARTH_INLINE I lane_sums(const I* u) {
+  return add(_mm256_permute2x128_si256(u[0], u[1], 0x20), _mm256_permute2x128_si256(u[0], u[1], 0x31));
+}
+// The sums of W units of 16 values, one in a register.
+HEARTH_INLINE I unit16_sums(const I* a) {
+  const I u[] = {quarter_sums(a[0], a[1], a[2], a[3]), quarter_sums(a[4], a[5], a[6], a[7])};
+  return lane_sums(u);
+}
+// The first 16 bytes at two places.
+HEARTH_INLINE I quarters_at(const char* a, const char* b) {
+  const auto at = [](const char* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); };
+  return _mm256_set_m128i(at(b), at(a));
+}
+// The 4-bit field of each 16-bit word that begins at bit `at`.
+template <int at> HEARTH_INLINE I nibbles(I a) {
+  if constexpr (at == 12) return _mm256_srli_epi16(a, 12);
+  return _mm256_and_si256(at == 0 ? a : _mm256_srli_epi16(a, at), _mm256_set1_epi16(15));
+}
+HEARTH_INLINE V widen_words(__m128i low, __m128i) { return _mm256_cvtph_ps(low); }
+constexpr int integer_height = 5;  // 10 accumulators, 2 of codes, 1 of x, 1 of products; NOLINT(misc-definitions-in-headers)
+
 constexpr int dot_height = 3, dot_width = 4;  // 12 accumulators, 3 of x, 1 of w; NOLINT(misc-definitions-in-headers)
 constexpr int tile_height = 6;                // 12 accumulators, 2 of b, 1 of a; NOLINT(misc-definitions-in-headers)
 

@@ -107,6 +107,68 @@ HEARTH_INLINE Levels even_levels(V step, V lowest) {  // lowest + step · code
 HEARTH_INLINE Levels table_levels(__m128i table, V factor) { return widen_i8(table) * factor; }
 HEARTH_INLINE V level(Levels levels, Codes c) { return _mm512_permutexvar_ps(c, levels); }
 
+// Integers.
+using I = __m512i;
+HEARTH_INLINE I load_i(const void* p) { return _mm512_loadu_si512(p); }
+HEARTH_INLINE I zero_i() { return _mm512_setzero_si512(); }
+HEARTH_INLINE I add(I a, I b) { return _mm512_add_epi32(a, b); }
+HEARTH_INLINE I sub(I a, I b) { return _mm512_sub_epi32(a, b); }
+HEARTH_INLINE I times8(I a) { return _mm512_slli_epi32(a, 3); }
+HEARTH_INLINE I set_pair(const int16_t* p) {
+  int pair;
+  __builtin_memcpy(&pair, p, sizeof pair);
+  return _mm512_set1_epi32(pair);
+}
+// acc + the products of 16-bit integers, two to a lane
+HEARTH_INLINE I dot(I acc, I a, I b) {
+#ifdef __AVX512VNNI__
+  return _mm512_dpwssd_epi32(acc, a, b);
+#else
+  return _mm512_add_epi32(acc, _mm512_madd_epi16(a, b));
+#endif
+}
+HEARTH_INLINE V to_float(I a) { return _mm512_cvtepi32_ps(a); }
+HEARTH_INLINE I to_whole(V a) { return _mm512_cvtps_epi32(a); }  // to nearest even
+HEARTH_INLINE V as_floats(I a) { return _mm512_castsi512_ps(a); }
+HEARTH_INLINE I as_integers(V a) { return _mm512_castps_si512(a); }
+HEARTH_INLINE int sum_lanes(I a) { return _mm512_reduce_add_epi32(a); }
+HEARTH_INLINE int largest_lane(I a, I b) { return _mm512_reduce_max_epi32(_mm512_max_epi32(a, b)); }
+HEARTH_INLINE void store_words(int16_t* p, I a, I b) {  // lanes fit in 16 bits
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(a));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + W), _mm512_cvtepi32_epi16(b));
+}
+template <int i> HEARTH_INLINE I words(__m256i bytes) { return _mm512_cvtepi8_epi16(bytes); }  // register i of 32 bytes as 16-bit integers
+HEARTH_INLINE I quarter_sums(I a, I b, I c, I d) {
+  const I ab = add(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b)),
+          cd = add(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+  return add(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
+}
+// Each two neighbouring quarters added, of a and then of b.
+HEARTH_INLINE I neighbours(I a, I b) { return add(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd)); }
+HEARTH_INLINE I lane_sums(const I* u) { return neighbours(neighbours(u[0], u[1]), neighbours(u[2], u[3])); }
+// The sums of W units of 16 values, two in a register.
+HEARTH_INLINE I unit16_sums(const I* a) {
+  const I sums = neighbours(quarter_sums(a[0], a[1], a[2], a[3]), quarter_sums(a[4], a[5], a[6], a[7]));
+  return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15), sums);
+}
+
+// The first 16 bytes at four places.
+HEARTH_INLINE I quarters_at(const char* a, const char* b, const char* c, const char* d) {
+  const auto at = [](const char* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); };
+  const __m512i ab = _mm512_inserti32x4(_mm512_castsi128_si512(at(a)), at(b), 1);
+  return _mm512_inserti32x4(_mm512_inserti32x4(ab, at(c), 2), at(d), 3);
+}
+// The 4-bit field of each 16-bit word that begins at bit `at`.
+template <int at> HEARTH_INLINE I nibbles(I a) {
+  if constexpr (at == 12) return _mm512_srli_epi16(a, 12);
+  return _mm512_and_si512(at == 0 ? a : _mm512_srli_epi16(a, at), _mm512_set1_epi16(15));
+}
+HEARTH_INLINE V join(const float* a, const float* b) {  // eight numbers each
+  return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(a)), _mm256_loadu_ps(b), 1);
+}
+HEARTH_INLINE V widen_words(__m128i low, __m128i high) { return _mm512_cvtph_ps(_mm256_set_m128i(high, low)); }
+constexpr int integer_height = 12;  // 24 accumulators, 2 of codes, 1 of x; NOLINT(misc-definitions-in-headers)
+
 constexpr int dot_height = 4, dot_width = 6;  // 24 accumulators, 4 of x, 1 of w; NOLINT(misc-definitions-in-headers)
 constexpr int tile_height = 14;               // 28 accumulators, 2 of b, 1 of a; NOLINT(misc-definitions-in-headers)
 

@@ -1,0 +1,19 @@
+#include "backends/cpu/kernels/integers.h"
+
+// The order matters, as in avx2.cpp.
+#include "backends/cpu/kernels/simd_avx2.h"
+
+#include "backends/cpu/kernels/functions.inl"
+
+#include "backends/cpu/kernels/row_types.inl"
+
+#include "backends/cpu/kernels/integers.inl"
+
+namespace hearth::cpu {
+
+const IntegerKernels& avx2_integers() {
+  static constexpr IntegerKernels table = integers_named("avx2");
+  return table;
+}
+
+}  // namespace hearth::cpu

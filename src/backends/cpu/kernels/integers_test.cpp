@@ -1,0 +1,159 @@
+// Products of integers by themselves: each set of instructions that this processor has.
+#include "backends/cpu/kernels/integers.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "backends/cpu/processor.h"
+#include "core/blocks.h"
+#include "core/dtype.h"
+
+namespace hearth::cpu {
+namespace {
+
+struct Set {
+  const char* name;
+  bool there;
+  const IntegerKernels& (*kernels)();
+  int64_t panel;
+};
+
+class IntegersTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    const Set all[] = {{"avx2", processor_has_avx2(), avx2_integers, 16},
+                       {"avxvnni", processor_has_avxvnni(), avxvnni_integers, 16},
+                       {"avx512", processor_has_avx512(), avx512_integers, 32},
+                       {"avx512vnni", processor_has_avx512vnni(), avx512vnni_integers, 32}};
+    for (const Set& s : all)
+      if (std::string(s.name) == GetParam()) set = s;
+    if (!set.there) GTEST_SKIP() << "this processor lacks " << set.name;
+    kernels = &set.kernels();
+  }
+  Set set{};
+  const IntegerKernels* kernels = nullptr;
+};
+
+INSTANTIATE_TEST_SUITE_P(sets, IntegersTest, ::testing::Values("avx2", "avxvnni", "avx512", "avx512vnni"));
+
+// Random rows of whole numbers in random blocks, at an address that is aligned to nothing.
+struct Rows {
+  Rows(DType type, int64_t count, int64_t values)
+      : dtype(type), k(values), bytes(bytes_of(type, values)), memory(size_t(count) * bytes + 1) {
+    std::mt19937 engine(uint32_t(values) + uint32_t(type));
+    const size_t block = block_of(dtype).bytes;
+    for (size_t begin = 1; begin < memory.size(); begin += block) {
+      do
+        for (size_t i = begin; i < begin + block; ++i) memory[i] = std::byte(engine());
+      while (non_finite_in_blocks(dtype, memory.data() + begin, block_of(dtype).values) != 0);
+      if (dtype == DType::mxfp4) memory[begin] = std::byte(110 + engine() % 20);
+    }
+  }
+  const std::byte* row(int64_t n) const { return memory.data() + 1 + size_t(n) * bytes; }
+  std::vector<float> decoded(int64_t n) const {
+    std::vector<float> y(static_cast<size_t>(k));
+    decode_blocks(dtype, row(n), k, y.data());
+    return y;
+  }
+  DType dtype;
+  int64_t k;
+  size_t bytes;
+  std::vector<std::byte> memory;
+};
+
+std::vector<float> numbers(int64_t n) {
+  std::mt19937 engine{uint32_t(n)};
+  std::normal_distribution<float> normal;
+  std::vector<float> x(static_cast<size_t>(n));
+  for (float& v : x) v = normal(engine);
+  return x;
+}
+
+std::vector<float> products(const IntegerKernels& kernels, RowType type, const std::vector<float>& x, const Rows& w, int64_t rows) {
+  const size_t padded = x.size() + size_t(integer_stride), units = padded / size_t(integer_unit(type));
+  std::vector<int16_t> q(padded);
+  std::vector<float> d(units), y(static_cast<size_t>(rows));
+  std::vector<int32_t> s(units);
+  kernels.quantize_row(type, x.data(), int64_t(x.size()), q.data(), d.data(), s.data());
+  kernels.row_dots(type, q.data(), d.data(), s.data(), w.row(0), rows, w.k, y.data());
+  return y;
+}
+
+// Every number of rows and of blocks at the edges, against f64 and against the other instructions, bit for bit.
+TEST_P(IntegersTest, rows_of_dots_at_every_edge) {
+  for (int i = row_q4_0; i <= row_mxfp4; ++i) {
+    const auto type = RowType(i);
+    const DType dtype = DType(int(DType::q4_0) + i - row_q4_0);
+    for (int64_t blocks = 1; blocks <= (block_of(dtype).values == 32 ? 50 : 5); ++blocks) {
+      const int64_t k = blocks * block_of(dtype).values, rows = 1 + blocks * 7 % 35;
+      const Rows w(dtype, rows, k);
+      std::vector<float> x = numbers(k);
+      for (int64_t b = 0; b < k; b += 32) {  // whole multiples of 1/8, so that nothing is rounded
+        for (int64_t j = b; j < b + 32; ++j) x[size_t(j)] = std::round(x[size_t(j)] * 1000) / 8;
+        x[size_t(b + 7)] = 32767.0f / 8;
+      }
+      const std::vector<float> y = products(*kernels, type, x, w, rows);
+      EXPECT_EQ(y, products(avx2_integers(), type, x, w, rows)) << name_of(dtype) << " k " << k;
+      for (int64_t n = 0; n < rows; ++n) {
+        const std::vector<float> row = w.decoded(n);
+        double sum = 0, size = 0;
+        for (int64_t j = 0; j < k; ++j) {
+          sum += double(row[size_t(j)]) * x[size_t(j)];
+          size += std::abs(double(row[size_t(j)]) * x[size_t(j)]);
+        }
+        ASSERT_NEAR(y[size_t(n)] / size, sum / size, 1e-6) << name_of(dtype) << " k " << k << " row " << n;
+      }
+    }
+  }
+}
+
+// A tile of many rows of x has the bits of each row alone, whatever part of it is filled.
+TEST_P(IntegersTest, tiles_have_the_bits_of_rows) {
+  const int64_t panel = set.panel, height = kernels->rows, k = 768;
+  for (int i = row_q4_0; i <= row_mxfp4; ++i) {
+    const auto type = RowType(i);
+    const DType dtype = DType(int(DType::q4_0) + i - row_q4_0);
+    const int64_t unit = integer_unit(type);
+    for (const int64_t columns : {panel, panel / 2 + 1, int64_t(1)}) {
+      const int64_t rows = columns == panel ? height : 2;
+      const Rows w(dtype, columns, k);
+      const std::vector<float> x = numbers(rows * k);
+      const auto size = [](int64_t n) { return size_t(n); };
+      std::vector<int16_t> q(size(height * k)), codes(size(panel * k));
+      std::vector<float> d(size(height * k / unit)), s(d.size()), step(size(panel * k / unit)), least(step.size()),
+          sums(size(height * panel));
+      kernels->pack(x.data(), k, rows, k, unit, q.data(), d.data(), s.data());
+      kernels->widen(type, w.row(0), int64_t(w.bytes), columns, k, codes.data(), step.data(), least.data());
+      kernels->tile(type, q.data(), d.data(), s.data(), codes.data(), step.data(), least.data(), k / unit, sums.data());
+      for (int64_t r = 0; r < height; ++r) {
+        const bool filled = r < rows;
+        const std::vector<float> alone =
+            filled ? products(*kernels, type, {x.begin() + r * k, x.begin() + (r + 1) * k}, w, columns) : std::vector<float>();
+        for (int64_t c = 0; c < panel; ++c)
+          ASSERT_EQ(sums[size_t(r * panel + c)], filled && c < columns ? alone[size_t(c)] : 0) << name_of(dtype) << " " << r << " " << c;
+      }
+    }
+  }
+}
+
+// The largest sums that there can be: all numbers of x and all codes at their ends.
+TEST_P(IntegersTest, sums_of_a_unit_do_not_overflow) {
+  for (const float sign : {1.0f, -1.0f}) {
+    const std::vector<float> x(512, 3 * sign);
+    Rows w(DType::q8_0, 3, 512);
+    for (size_t i = 1; i < w.memory.size(); i += 34) {
+      const uint16_t one = f32_to_f16(1);
+      std::memcpy(&w.memory[i], &one, 2);
+      std::fill_n(w.memory.begin() + int64_t(i) + 2, 32, std::byte(0x80));
+    }
+    for (const float y : products(*kernels, row_q8_0, x, w, 3)) EXPECT_FLOAT_EQ(y, -128 * 512 * 3 * sign);
+  }
+}
+
+}  // namespace
+}  // namespace hearth::cpu

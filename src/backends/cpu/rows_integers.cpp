@@ -1,0 +1,104 @@
+#include <algorithm>
+
+#include "backends/cpu/cpu_class.h"
+#include "backends/cpu/kernels/integers.h"
+#include "backends/cpu/product.h"
+#include "backends/cpu/rows.h"
+
+namespace hearth::cpu {
+namespace {
+
+constexpr int64_t chunk = 512;         // of k: a panel of codes stays in L1
+constexpr int64_t most_rows = 256;     // of x in a piece of work: with one chunk of them in L2
+constexpr int64_t most_panels = 4;     // in a piece of work
+constexpr int64_t stream = 512 << 10;  // bytes of w that one row of x meets in a piece of work
+
+constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
+
+// x as integers, in tiles of rows: q [chunk][tile][k / 2][tile rows][2], d and s [chunk][tile][k / unit][tile rows]
+struct IntegerTiles {
+  IntegerTiles(int64_t m, int64_t k, int64_t rows, int64_t unit_values) : K(k), height(rows), unit(unit_values), tiles(parts(m, height)) {}
+  int64_t size() const { return tiles * height * K; }
+  int64_t at(int64_t tile, int64_t k0) const { return (tiles * k0 + tile * std::min(chunk, K - k0)) * height; }
+
+  int64_t K, height, unit, tiles;
+};
+
+}  // namespace
+
+void CpuBackend::linear_integers(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
+  const IntegerKernels& kernel = *kernels_.integers;
+  const int64_t M = x.size(0) * x.size(1), N = w.rows.size(0), K = w.rows.size(1), panel = kernels_.panel, threads = pool_.size();
+  const int64_t unit = integer_unit(w.type), row_bytes = int64_t(bytes_of(w.rows.dtype(), K));
+  const TileStore store(kernels_, N, false, bias, e, x.size(1), y);
+  const auto room = [&]<class T>(std::shared_ptr<std::byte>& keep, int64_t count, T*& at) {
+    keep = memory_->allocate(size_t(count) * sizeof(T));
+    at = reinterpret_cast<T*>(keep.get());
+  };
+  std::shared_ptr<std::byte> q_room, d_room, s_room;
+  int16_t* q;
+  float* d;
+
+  if (M == 1) {
+    const int64_t padded = parts(K, integer_stride) * integer_stride;
+    int32_t* s;
+    room(q_room, padded, q), room(d_room, padded / unit, d), room(s_room, padded / unit, s);
+    pool_.run(1, [&](int64_t) { kernel.quantize_row(w.type, x.data<float>(), K, q, d, s); });
+    const int64_t rows = std::clamp<int64_t>(std::min(stream / row_bytes, N / (4 * threads)) / panel, 1, 64) * panel;
+    pool_.for_ranges(N, rows, [&](int64_t begin, int64_t end) {
+      float* sums = thread_scratch(size_t(rows));
+      kernel.row_dots(w.type, q, d, s, w.rows.raw() + begin * row_bytes, end - begin, K, sums);
+      for (int64_t n = begin; n < end; n += panel) store.store(sums + n - begin, 0, 1, n / panel);
+    });
+    return;
+  }
+
+  const IntegerTiles left(M, K, kernel.rows, unit);
+  const int64_t height = left.height;
+  float* s;
+  room(q_room, left.size(), q), room(d_room, left.size() / unit, d), room(s_room, left.size() / unit, s);
+  pool_.run(left.tiles * parts(K, chunk), [&](int64_t i) {
+    const int64_t t = i % left.tiles, k0 = i / left.tiles * chunk, at = left.at(t, k0);
+    kernel.pack(x.data<float>() + t * height * K + k0, K, std::min(height, M - t * height), std::min(chunk, K - k0), unit, q + at,
+                d + at / unit, s + at / unit);
+  });
+
+  const int64_t row_blocks = parts(left.tiles * height, most_rows);
+  int64_t columns = most_panels * panel;
+  while (columns > panel && row_blocks * parts(N, columns) < 6 * threads) columns -= panel;
+  const int64_t column_blocks = parts(N, columns);
+  pool_.run(row_blocks * column_blocks, [&](int64_t piece) {
+    const int64_t i = piece % row_blocks, n0 = piece / row_blocks * columns, n1 = std::min(N, n0 + columns), panels = parts(n1 - n0, panel);
+    const int64_t tile0 = left.tiles * i / row_blocks, tile1 = left.tiles * (i + 1) / row_blocks, tiles = tile1 - tile0;
+    float* const step = thread_scratch(size_t(panel * (2 * chunk / unit + chunk / 2) + panels * tiles * height * panel));
+    float* const least = step + chunk / unit * panel;
+    auto* const codes = reinterpret_cast<int16_t*>(least + chunk / unit * panel);
+    float* const sums = least + (chunk / unit + chunk / 2) * panel;  // [panels][tiles][height][panel]
+    std::fill_n(sums, panels * tiles * height * panel, 0.0f);
+
+    for (int64_t k0 = 0; k0 < K; k0 += chunk) {
+      const int64_t count = std::min(chunk, K - k0), count_bytes = int64_t(bytes_of(w.rows.dtype(), count));
+      const std::byte* const column = w.rows.raw() + bytes_of(w.rows.dtype(), k0);
+      for (int64_t j = 0; j < panels; ++j) {
+        const int64_t first = n0 + j * panel;
+        kernel.widen(w.type, column + first * row_bytes, row_bytes, std::min(panel, n1 - first), count, codes, step, least);
+        const int64_t next = first + panel, ahead = std::min(panel, N - next), share = parts(parts(count_bytes, 64), tiles) * 64;
+        for (int64_t t = 0; t < tiles; ++t) {
+          for (int64_t c = 0; c < ahead; ++c)
+            for (int64_t byte = t * share; byte < std::min(count_bytes, (t + 1) * share); byte += 64)
+              __builtin_prefetch(column + (next + c) * row_bytes + byte);
+          const int64_t at = left.at(tile0 + t, k0);
+          kernel.tile(w.type, q + at, d + at / unit, s + at / unit, codes, step, least, count / unit,
+                      sums + (j * tiles + t) * height * panel);
+        }
+      }
+    }
+    for (int64_t t = 0; t < tiles; ++t)
+      for (int64_t j = 0; j < panels; ++j) {
+        const int64_t row = (tile0 + t) * height;
+        store.store(sums + (j * tiles + t) * height * panel, row, std::min(height, M - row), n0 / panel + j);
+      }
+  });
+}
+
+}  // namespace hearth::cpu
