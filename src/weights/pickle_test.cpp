@@ -96,6 +96,7 @@ TEST(pickle, memo) {
   EXPECT_EQ(read(bytes("U\1a\x94U\1b\x94h\0h\1\x87.")), "('b', 'a', 'b')");
   EXPECT_EQ(read("U\1ap300\ng300\n\x86."), "('a', 'a')");
   EXPECT_EQ(read("U\1aq\1K\2q\1h\1\x86."), "(2, 2)");
+  EXPECT_EQ(read(bytes("U\1aq\0U\1bq\0\x94h\1\x86.")), "('b', 'b')");  // MEMOIZE counts what is there
   EXPECT_EQ(read("]q\1h\1a."), "[[[[[[…]]]]]]");
   EXPECT_EQ(read(bytes("]\x94(K\1h\0e.")), "[1, [1, [1, [1, [1, […, …]]]]]]");
 }

@@ -274,6 +274,59 @@ TEST_F(torch_file, one_storage_is_of_one_type) {
             "f: holds the storage '0' twice");
 }
 
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, text.npos) << from;
+  return at == text.npos ? text : text.replace(at, from.size(), to);
+}
+
+// What only files of the first years have.
+TEST_F(torch_file, old_legacy_files) {
+  const test::PickledTensor x{.name = "x", .elements = 6, .sizes = {4}, .strides = {1}};
+  const std::string whole = test::torch_legacy(test::pickled({x}), {{"0", std::string(24, 1)}}, 4);
+  const uint64_t begin = whole.size() - 24;
+  EXPECT_EQ(parse_torch_file(whole, "f").tensors.at("x").begin, begin);
+  // A part of a storage: its key, first element and number of elements.
+  const std::string part = replaced(whole, "NtQ", "(U\1vK\2K\4ttQ");
+  EXPECT_EQ(parse_torch_file(part, "f").tensors.at("x").begin, part.size() - 24 + 8);
+  EXPECT_EQ(parse_torch_file(part, "f").tensors.at("x").end, part.size());
+  const auto told = [](const std::string& bytes) { return message_of<IoError>([&] { parse_torch_file(bytes, "f"); }); };
+  EXPECT_EQ(told(replaced(whole, "NtQ", "(U\1vK\2K\3ttQ")), "f: tensor 'x' reaches to element 4 of a storage that has 3");
+  EXPECT_EQ(told(replaced(whole, "NtQ", "(U\1vK\3K\4ttQ")), "f: elements 3 to 3 + 4 of a storage that has 6");
+  EXPECT_EQ(told(replaced(whole, "NtQ", "K\1tQ")), "f: has the integer 1 for part of a storage");
+  const auto unsupported = [](const std::string& bytes) { return message_of<UnsupportedError>([&] { parse_torch_file(bytes, "f"); }); };
+  EXPECT_EQ(unsupported(replaced(whole, "little_endian\x88", "little_endian\x89")),
+            "f: was written on a big-endian machine, needed a little-endian one");
+  EXPECT_EQ(unsupported(replaced(whole, "M\xe9\x03", "M\xea\x03")), "f: has the integer 1002 for its version, needed 1001");
+}
+
+TEST_F(torch_file, other_spellings) {
+  const auto others = [](const std::string& pickle) { return parse_torch_file(pickle, "f").others; };
+  const std::map<std::string, std::string> one{{"a", "the integer 1"}};
+  EXPECT_EQ(others("ccollections\nOrderedDict\n](](U\1aK\1ee\x85R."), one);  // of Python 2
+  EXPECT_EQ(others("ccollections\ndefaultdict\nc__builtin__\nlist\n\x85RU\1aK\1s."), one);
+  EXPECT_EQ(others("ccollections\nOrderedDict\nca\nb\n)RN\x62\x85RU\1aK\1s."), one);  // what is given is no list
+  EXPECT_EQ(others("ccollections\nOrderedDict\n)RU\1aK\1s}U\1cK\2sb."), one);         // and attributes are no entries
+  const std::string plain = test::pickled({{.name = "x", .elements = 6, .sizes = {6}, .strides = {1}}});
+  const std::string six("(\x8a\x08\6\0\0\0\0\0\0\0t", 12);
+  const std::string sized = test::torch_zip(replaced(plain, six, "ctorch\nSize\n" + six + "\x85R"), {{"0", std::string(24, 1)}});
+  EXPECT_EQ(parse_torch_file(sized, "f").tensors.at("x").info.shape, Shape({6}));
+  const auto told = [](const std::string& bytes) { return message_of<IoError>([&] { parse_torch_file(bytes, "f"); }); };
+  std::string passed_over = "}U\x0astate_dict}U\1nK\1ssU\5model";  // it has no tensors
+  passed_over += plain.substr(2, plain.size() - 3) + "s.";
+  const TorchContents model = parse_torch_file(test::torch_zip(passed_over, {{"0", std::string(24, 1)}}), "f");
+  EXPECT_EQ(model.part, "model");
+  EXPECT_EQ(model.others, (std::map<std::string, std::string>{{"state_dict", "a dict of 1"}}));
+  EXPECT_EQ(told("}U\1acurllib.request\nurlopen\n)Rs."),
+            "f: would have urllib.request.urlopen called, which no checkpoint needs: nothing was executed, and the file is refused");
+  EXPECT_EQ(told(test::zipped({{"a/data.pkl", "N."}, {"b/data.pkl", "N."}})), "f: has two objects, 'a/data.pkl' and 'b/data.pkl'");
+  EXPECT_EQ(told(test::zipped({{"a/b/data.pkl", "N."}})), "f: is a zip archive without data.pkl, so no PyTorch checkpoint");
+  EXPECT_EQ(told(test::zipped({{"data.pkl", "N."}})), "f: holds None, needed a dict of tensors");
+  const std::string many = test::pickled({{.name = "x", .sizes = std::vector<int64_t>(65, 1), .strides = std::vector<int64_t>(65, 1)}});
+  EXPECT_EQ(told(test::torch_zip(many, {{"0", std::string(4, 1)}})),
+            "f: tensor 'x' has a tuple of 65 for its sizes, needed a tuple of at most 64");
+}
+
 // What contains itself, or the same thing over and over, costs neither the stack nor more time than it is worth.
 TEST_F(torch_file, what_contains_itself_is_refused) {
   const auto told = [](const std::string& pickle) {

@@ -98,6 +98,10 @@ TEST_F(zip_archive, sizes_of_64_bits) {
   EXPECT_NE(told(with(bytes, extra + 26, UINT64_MAX, 8)), "");  // place
   EXPECT_EQ(told(with(bytes, extra + 8, 16, 2)), "f: member 'a/data/0' lacks a 64-bit size that its entry promises");
   EXPECT_NE(told(with(bytes, extra + 8, 60000, 2)), "");
+  // Only those that do not fit into 32 bits stand there.
+  const size_t entry = bytes.find("PK\1\2", bytes.find("PK\1\2") + 1), header = good.find("PK\3\4", 10);
+  const std::string sized = with(with(bytes, entry + 20, 100, 4), entry + 24, 100, 4);
+  expect_members(with(with(sized, extra + 8, 24, 2), extra + 10, header, 8));
 }
 
 TEST_F(zip_archive, lies_are_found_out) {
