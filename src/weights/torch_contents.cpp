@@ -119,7 +119,7 @@ class Reader {
         arguments = given[0]->items[1];
       } else if ((is("_rebuild_from_type_v2") || is("_rebuild_from_type")) && given.size() >= 3 && given[2]->kind == Kind::tuple) {
         const PickleValue& type = *given[1];
-        if (!type.is_global("torch", "Tensor") && !type.is_global("torch.nn.parameter", "Parameter"))
+        if (!type.is_global("torch", "Tensor"))
           return unreadable(fmt::format("is a tensor of the class {}, which is not supported", type.describe()));
         callable = given[0];
         arguments = given[2];

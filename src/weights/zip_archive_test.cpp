@@ -78,6 +78,7 @@ TEST_F(zip_archive, members_are_found) {
   EXPECT_TRUE(ZipArchive::parse(nothing, "f").members().empty());
   EXPECT_TRUE(ZipArchive::is_one(nothing));
   expect_members(with(good, end + 20, 7, 2) + "comment");
+  expect_members(with(good, end + 20, 34, 2).append("PK\5\6").append(30, 'x'));  // no second end record
   // Behind a data descriptor; the sizes in the member's own header are zeros then.
   const size_t own = good.find("PK\3\4", 10);
   expect_members(with(with(good, own + 6, 8, 2), own + 18, 0, 8));
