@@ -39,6 +39,13 @@ TEST(Jpeg, metadata_come_back_up_to_what_a_segment_holds) {
   EXPECT_NE(complaint_of([&] { encode_jpeg(image, {.xmp = exif}); }), "");
 }
 
+TEST(Jpeg, a_segment_that_is_longer_than_the_file_is_its_end) {
+  const std::string good = encode_jpeg(random_pixels(9, 4, 1));
+  const auto with_segment = [&](const std::string& length) { return good.substr(0, 2) + "\xFF\xE5" + length + good.substr(2); };
+  EXPECT_EQ(complaint_of([&] { decode_jpeg(with_segment("\xFF\xFF"), "x"); }), "IoError: jpeg: x: the file ends too early");
+  EXPECT_EQ(decode_jpeg(with_segment(std::string("\0\2", 2)), "x").image, decode_jpeg(good, "x").image);
+}
+
 TEST(Jpeg, refuses_what_it_cannot_hold) {
   const Pixels image = random_pixels(2, 1, 1);
   EXPECT_EQ(complaint_of([&] { encode_jpeg(image, {.quality = 0}); }), "UsageError: jpeg: quality 0, needed 1 to 100");

@@ -4,6 +4,7 @@
 
 #include "core/file.h"
 #include "media/golden_files_test.h"
+#include "media/png_chunks.h"
 #include "media/webp.h"
 #include "support/complaint.h"
 
@@ -11,6 +12,7 @@ namespace hearth {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::string_literals;
 using test::complaint_of;
 using test::from_base64;
 using test::golden_file;
@@ -61,6 +63,20 @@ TEST(Picture, what_a_file_is_and_how_the_camera_was_held) {
   EXPECT_EQ(read("turned_xmp.png").orientation, 8);
   EXPECT_EQ(read("turned_xmp.webp").orientation, 5);
   EXPECT_EQ(read("turned_profile.png").orientation, 6);
+}
+
+TEST(Picture, sixteen_bits_are_turned_upright_too) {
+  const DeepPixels deep{.width = 2, .height = 1, .rgb = {1, 2, 3, 40'000, 50'000, 60'000}};
+  std::string bytes = encode_png(deep);
+  bytes.insert(33,
+               "\0\0\0\x1a"
+               "eXIf"
+               "II*\0\x08\0\0\0\1\0\x12\1\3\0\1\0\0\0\6\0\0\0\0\0\0\0"
+               "\0\0\0\0"s);
+  const Picture picture = decode_picture(test::with_checksums(bytes), "x");
+  EXPECT_EQ(picture.orientation, 6);
+  EXPECT_EQ(picture.deep, (DeepPixels{.width = 1, .height = 2, .rgb = deep.rgb}));
+  EXPECT_EQ(picture.image.height, 2);
 }
 
 TEST(Picture, how_it_was_made_is_found_wherever_programs_write_it) {

@@ -61,6 +61,13 @@ TEST(Pixels, rows_columns_and_channels_keep_their_places_in_views_and_16_bits) {
             (std::vector<uint8_t>{0, 255, 128}));
 }
 
+TEST(Pixels, of_sixteen_bits_are_rounded_in_the_same_way) {
+  const auto backend = device();
+  const Tensor x = Tensor::from(*backend, {1, 2, 3}, std::vector<float>{-2, 0, 0.5f, 1, 2, 1.0f / 65535});
+  EXPECT_EQ(to_deep_pixels(x, PixelRange::zero_to_one).rgb, (std::vector<uint16_t>{0, 0, 32768, 65535, 65535, 1}));
+  EXPECT_EQ(to_deep_pixels(x, PixelRange::minus_one_to_one).rgb, (std::vector<uint16_t>{0, 32768, 49151, 65535, 65535, 32768}));
+}
+
 TEST(Pixels, G83_G84_one_bad_value_anywhere_refuses_the_picture) {
   const auto backend = device();
   for (const float bad :

@@ -42,7 +42,7 @@ TEST(WebP, lossless_comes_back_as_written_with_its_metadata) {
   EXPECT_EQ(webp.xmp, "<x>");
 }
 
-// The photo-like picture of golden/make_pictures.py. Observed: 10.9, 17.8 and 28.6 levels of error at quality 100, 50 and 0.
+// The picture of golden/make_pictures.py, whose noisy colours WebP halves. Observed: 32.0, 33.7 and 52.3 levels of error.
 TEST(WebP, quality_trades_size_for_error) {
   const auto g = test::golden_json("pillow/pictures.json")["written"];
   const Pixels image{.width = g["width"], .height = g["height"], .rgb = test::from_base64(g["rgb"])};

@@ -6,6 +6,7 @@
 
 #include "cli/process.h"
 #include "hearth/hearth.h"
+#include "support/complaint.h"
 
 namespace hearth::test {
 namespace {
@@ -60,6 +61,36 @@ TEST_F(PictureFormatTest, what_a_format_cannot_hold_is_known_before_the_model_is
             "hearth: picture: the prompts, 40000 bytes, do not fit into a JPEG's 64 kB of text; PNG and WebP hold any\n");
   EXPECT_EQ(draw({"--output", "a.jpg", "--prompt", std::string(25'000, 'x'), "--steps", "1"}).code, 0);
   EXPECT_EQ(files(), Arguments{"a.jpg"});
+}
+
+TEST_F(PictureFormatTest, an_image_is_saved_as_its_options_say_or_not_at_all) {
+  Image image{
+      .width = 2, .height = 1, .rgb = {1, 2, 3, 250, 251, 252}, .alpha = {9, 255}, .rgb16 = {300, 600, 900, 64'100, 64'300, 64'600}};
+  for (const char* name : {"a.png", "a.webp"}) {
+    image.save(folder / name, {.lossless = name[2] == 'w'});
+    const Image read = Image::load(folder / name);
+    EXPECT_EQ(read.rgb, image.rgb) << name;
+    EXPECT_EQ(read.alpha, image.alpha) << name;
+    EXPECT_TRUE(read.rgb16.empty()) << name;
+  }
+  image.save(folder / "a.png", {.png_bits = 16});
+  EXPECT_EQ(Image::load(folder / "a.png").rgb16, image.rgb16);
+  EXPECT_EQ(Image::load(folder / "a.png").alpha, image.alpha);
+
+  const auto refused = [&](const char* name, const SaveOptions& options) {
+    return complaint_of([&] { image.save(folder / name, options); });
+  };
+  EXPECT_NE(refused("b.jpg", {}).find("is transparent, which a JPEG cannot be"), std::string::npos);
+  image.rgb16.clear();
+  EXPECT_NE(refused("b.png", {.png_bits = 16}).find("needed Request::deep_colour"), std::string::npos);
+  EXPECT_EQ(refused("b.png", {.png_bits = 12}), "UsageError: picture: 12 bits, needed 8 or 16");
+  EXPECT_EQ(refused("b.png", {.quality = 90}), "UsageError: picture: quality 90 is for JPEG and WebP, PNG loses nothing");
+  EXPECT_EQ(refused("b.png", {.lossless = true}), "UsageError: picture: lossless is for WebP, not PNG");
+  EXPECT_EQ(refused("b.webp", {.quality = 90, .lossless = true}), "UsageError: picture: quality 90 has no meaning with lossless");
+  EXPECT_EQ(refused("b.webp", {.jpeg_chroma = JpegChroma::half}), "UsageError: picture: the resolution of colour is for JPEG, not WebP");
+  EXPECT_EQ(refused("b.webp", {.png_bits = 8}), "UsageError: picture: 8 bits are for PNG, a WebP has 8");
+  EXPECT_EQ(refused("b.webp", {.quality = 101}), "UsageError: picture: quality 101 of a WebP, needed 0 to 100");
+  EXPECT_EQ(files(), (Arguments{"a.png", "a.webp"}));
 }
 
 }  // namespace
