@@ -95,6 +95,12 @@ struct Debug {
 // Whether the autoencoder decodes in tiles that overlap and are blended, as diffusers does: less memory, not quite the same picture.
 enum class VaeTiling { automatic /* only where the memory limit asks for it */, on, off };
 
+// All that a run remembers after one of its steps: from it, the same request goes on to the same picture, bit for bit.
+struct RunState {
+  std::map<std::string, Array> arrays;  // "state.x" [B, C, h, w] and what the sampler keeps beside it
+  std::string json;                     // of which run, after which step
+};
+
 struct Request {
   std::string prompt;
   std::string negative_prompt;
@@ -106,12 +112,16 @@ struct Request {
   double guidance_rescale = 0;                             // 0 … 1: how far the result's deviation follows the prompt's answer
   std::optional<std::array<double, 2>> guidance_interval;  // guided only for σ/α between these two
   std::string sampler;                                     // see list_samplers(); "" = the checkpoint's own
+  std::map<std::string, std::string> sampler_options;      // of the sampler, by name
   std::string schedule;                                    // see list_schedules(); "" = the checkpoint's own
   std::optional<uint64_t> seed;                            // image k of a batch uses seed + k; default: a random one, reported
   int64_t batch_size = 1;                                  // images computed together
   std::string compat;                                      // "diffusers": one generator draws the whole batch's noise
   std::optional<Array> noise;  // standard normal [batch, channels, height/8, width/8] in place of the seed's first draw
   bool decode = true;          // false: stop at the latents
+  int64_t stop_after = 0;      // sampler steps after which the run ends and Generation::state is filled in; 0: the whole run
+  std::optional<RunState>
+      resume;  // go on from here. UsageError unless sampler, schedule, steps, size, batch and seed are those of the state
   VaeTiling vae_tiling = VaeTiling::automatic;
   std::optional<int64_t> vae_tile;  // side in pixels, a multiple of 32; default: the size that the autoencoder was trained on
   bool deep_colour = false;         // fill Image::rgb16 too
@@ -126,6 +136,7 @@ struct Generation {
   std::vector<Image> images;          // batch order; empty when decode was off
   Array noise;                        // the standard normal tensor before any sigma, [B, C, h, w]
   Array latents;                      // as the last step returned them, before division by the scaling factor, [B, C, h, w]
+  std::optional<RunState> state;      // with stop_after
   std::vector<std::string> warnings;  // e.g. the part of a prompt that did not fit
   std::string report;                 // JSON: resolved values, times, memory planned and measured, numbers per component
 };
@@ -172,6 +183,21 @@ struct Named {
   std::vector<std::string> aliases;
   std::string summary;
 };
+struct OptionInfo {
+  std::string name, summary;
+  std::string standard;              // its default, as one writes it
+  double least = 0, most = 0;        // range; most may be infinite
+  std::vector<std::string> choices;  // where given, the only values
+};
+struct SamplerInfo : Named {
+  int order = 1;
+  std::string calls;     // of the network for n steps: "2n-1"
+  std::string noise;     // "never", "on request" (an option asks for it), "always"
+  std::string schedule;  // that goes with it where nobody chooses
+  bool needs_unconditional = false;
+  std::vector<OptionInfo> options;
+};
+std::vector<SamplerInfo> describe_samplers();
 std::vector<Named> list_models();
 std::vector<Named> list_samplers();
 std::vector<Named> list_guidance();

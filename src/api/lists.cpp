@@ -41,6 +41,28 @@ std::vector<Named> list_guidance() {
   return list;
 }
 
+std::vector<SamplerInfo> describe_samplers() {
+  constexpr const char* noise[] = {"never", "on request", "always"};
+  std::vector<SamplerInfo> list;
+  for (const sampling::Sampler& s : sampling::samplers()) {
+    SamplerInfo info{{std::string(s.name), {s.aliases.begin(), s.aliases.end()}, std::string(s.summary)}};
+    info.order = s.order;
+    info.calls = s.calls;
+    info.noise = noise[size_t(s.draws)];
+    info.schedule = s.schedule;
+    info.needs_unconditional = s.needs_unconditional;
+    for (const sampling::Option& o : s.options)
+      info.options.push_back({std::string(o.name),
+                              std::string(o.summary),
+                              sampling::text_of(o, o.standard),
+                              o.least,
+                              o.most,
+                              {o.choices.begin(), o.choices.end()}});
+    list.push_back(std::move(info));
+  }
+  return list;
+}
+
 std::vector<Named> list_schedules() {
   std::vector<Named> list;
   for (const sampling::ScheduleName& s : sampling::schedule_names()) list.push_back({std::string(s.name), {}, std::string(s.summary)});

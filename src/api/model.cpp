@@ -8,6 +8,7 @@
 #include "api/loaded_model.h"
 #include "api/precision.h"
 #include "api/run_scope.h"
+#include "api/run_state.h"
 #include "backends/backends.h"
 #include "backends/cpu/ceilings.h"
 #include "core/bytes.h"
@@ -48,11 +49,13 @@ models::ImageRequest to_image_request(const Request& r, uint64_t seed, Backend& 
           .guidance = guidance_of(r),
           .sampler = r.sampler,
           .schedule = r.schedule,
+          .sampler_options = r.sampler_options,
           .seed = seed,
           .batch = r.batch_size,
           .generators = r.compat == "diffusers" ? sampling::Generators::one : sampling::Generators::per_image,
           .noise = r.noise ? api::to_tensor(*r.noise, device, "noise") : Tensor(),
           .decode = r.decode,
+          .stop_after = r.stop_after,
           .last = r.last,
           .vae_tiling = r.vae_tiling == VaeTiling::on    ? models::ImageRequest::Tiling::on
                         : r.vae_tiling == VaeTiling::off ? models::ImageRequest::Tiling::off
@@ -132,9 +135,10 @@ Generation Model::generate(const Request& request) {
   api::DebugObserver observer(request.debug, ceilings);
   const OptionalCancel cancel(request.cancel);
   check_request(request);
-  const uint64_t seed = request.seed ? *request.seed : random_seed();
-  const models::ImageRequest image_request = to_image_request(request, seed, *model.device);
+  const uint64_t seed = request.seed ? *request.seed : request.resume ? api::seed_of(*request.resume) : random_seed();
+  models::ImageRequest image_request = to_image_request(request, seed, *model.device);
   const models::ResolvedImage resolved = model.pipeline->resolve(image_request);
+  if (request.resume) image_request.resume = api::from_run_state(*request.resume, resolved, seed, *model.device);
   if (request.noise) check_noise(*request.noise, resolved);
   const models::MemoryPlan plan = model.pipeline->plan(image_request);
   check_memory(plan, resolved);
@@ -154,6 +158,8 @@ Generation Model::generate(const Request& request) {
   Generation made{.noise = api::to_array(result.noise), .latents = api::to_array(result.latents), .warnings = resolved.warnings};
   made.warnings.insert(made.warnings.end(), result.warnings.begin(), result.warnings.end());
   api::Run run{.request = request, .seed = seed, .resolved = resolved, .plan = plan, .memory_peak = MemoryLedger::process().use().peak};
+  if (result.state) made.state = api::to_run_state(*result.state, run);
+  result.state = nullptr, image_request.resume = nullptr;
   for (const Tensor& picture : result.pictures) {
     Pixels pixels = to_pixels(picture, PixelRange::minus_one_to_one);
     made.images.push_back({.width = pixels.width, .height = pixels.height, .rgb = std::move(pixels.rgb)});

@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "core/threads.h"
 #include "media/recipe.h"
+#include "sampling/samplers.h"
 #include "text/unicode.h"
 
 namespace hearth::api {
@@ -44,6 +45,14 @@ std::map<std::string, std::string> options_of(const sampling::Guidance& g, All a
   std::map<std::string, std::string> texts;
   for (const sampling::Option& o : g.method->options)
     if (const double value = g.options.at(std::string(o.name)); all == All::yes || value != o.standard)
+      texts[std::string(o.name)] = sampling::text_of(o, value);
+  return texts;
+}
+
+std::map<std::string, std::string> sampler_options_of(const models::ResolvedImage& r, All all) {
+  std::map<std::string, std::string> texts;
+  for (const sampling::Option& o : sampling::find_sampler(r.sampler).options)
+    if (const double value = r.sampler_options.at(std::string(o.name)); all == All::yes || value != o.standard)
       texts[std::string(o.name)] = sampling::text_of(o, value);
   return texts;
 }
@@ -104,6 +113,7 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
         {"guidance_interval", run.request.guidance_interval ? Json(*run.request.guidance_interval) : Json()},
         {"guidance_options", options_of(r.guidance, All::yes)},
         {"sampler", r.sampler},
+        {"sampler_options", sampler_options_of(r, All::yes)},
         {"schedule", r.schedule},
         {"seed", run.seed},
         {"batch_size", r.batch},
@@ -152,6 +162,7 @@ void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
                       .guidance_interval = run.request.guidance_interval,
                       .guidance_options = options_of(r.guidance, All::no),
                       .sampler = r.sampler,
+                      .sampler_options = sampler_options_of(r, All::no),
                       .schedule = r.schedule,
                       .seed = one_generator ? run.seed : run.seed + uint64_t(index),
                       .batch_size = r.batch,

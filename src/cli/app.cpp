@@ -8,6 +8,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <system_error>
 #include <vector>
 
 #include "cli/command.h"
@@ -67,6 +68,9 @@ int run(std::span<const std::string> arguments) {
     return report(2, e.what());
   } catch (const Error& e) { return report(1, e.what()); } catch (const std::bad_alloc&) {
     return report(1, "out of memory");
+  } catch (const std::system_error& e) {  // of fmt::print, or of what nobody expected
+    if (std::ferror(stdout) != 0) return report(1, "stdout: " + e.code().message());
+    return report(1, fmt::format("{} (an error that hearth should have described better)", e.what()));
   } catch (const std::exception& e) { return report(1, fmt::format("{} (an error that hearth should have described better)", e.what())); }
 }
 

@@ -31,9 +31,9 @@ struct GenerateFlags {
   OpenFlags open;
   Request request;
   SaveOptions save;
-  std::string output = "hearth.png", noise, save_latents, vae_tiling;
+  std::string output = "hearth.png", noise, save_latents, resume, vae_tiling;
   int64_t memory_limit = 0;
-  std::vector<std::string> debug, guidance_options;
+  std::vector<std::string> debug, guidance_options, sampler_options;
   int64_t batch_count = 1;
   bool prompt_given = false, json = false;
 
@@ -72,6 +72,7 @@ void GenerateFlags::add_to(Flags& flags) {
   flags.add("--guidance-interval", "LOW,HIGH", "Guide only at noise levels from LOW to HIGH", "all levels",
             [this](const std::string& t) { request.guidance_interval = parse_interval(t); });
   flags.choice("--sampler", "NAME", "See hearth list samplers", request.sampler, choice_of(list_samplers()), "the checkpoint's own");
+  flags.list("--sampler-opt", "NAME=VALUE", "An option of the sampler, as eta=0.5; hearth list samplers has them", sampler_options);
   flags.choice("--schedule", "NAME", "See hearth list schedules", request.schedule, choice_of(list_schedules()), "the checkpoint's own");
   flags.add("--seed", "N", "Of the first picture's noise", "random", [this](const std::string& t) { request.seed = parse_seed(t); });
   flags.integer("--batch-size", "Pictures drawn together", request.batch_size);
@@ -83,6 +84,10 @@ void GenerateFlags::add_to(Flags& flags) {
   flags.text("--save-latents", "FILE",
              "Write safetensors of all pictures: noise, and latents before division by the autoencoder's scaling factor", save_latents,
              "not written");
+  flags.add("--stop-after", "K", "Stop after K sampler steps; --save-latents then holds what --resume goes on from", "at the end",
+            [this](const std::string& t) { request.stop_after = parse_integer(t, 1, 1 << 20); });
+  flags.text("--resume", "FILE", "Go on from a file of --stop-after, with the same flags: the picture is that of the whole run", resume,
+             "from the first step");
   open.add_place(flags);
   open.add_components(flags);
   open.add_session(flags);
@@ -116,6 +121,10 @@ std::vector<fs::path> check_outputs(const GenerateFlags& f) {
                      most);
   check_save(f.output, f.save, f.request);
   const std::vector<fs::path> files = output_names(f.output, f.request.batch_size * f.batch_count);
+  if ((f.request.stop_after > 0 || !f.resume.empty()) && f.batch_count > 1)
+    fail<UsageError>("--batch-count: {} batches cannot be stopped and resumed, needed 1", f.batch_count);
+  if (f.request.stop_after > 0 && f.save_latents.empty())
+    fail<UsageError>("--stop-after: what --resume needs would be lost; --save-latents names the file for it");
   for (const fs::path& file : files) check_writable(file);
   if (!f.save_latents.empty()) check_writable(f.save_latents);
   return files;
@@ -149,6 +158,8 @@ void run_generate(std::span<const std::string> arguments) {
   Model model = f.open.model.empty() ? Model::open_demo(open) : Model::open(f.open.model, open);
 
   Request request = f.request;
+  request.sampler_options = named_values("--sampler-opt", f.sampler_options);
+  if (!f.resume.empty()) request.resume = load_state(f.resume);
   request.guidance_options = named_values("--guidance-opt", f.guidance_options);
   if (f.vae_tiling == "on") request.vae_tiling = VaeTiling::on;
   if (f.vae_tiling == "off") request.vae_tiling = VaeTiling::off;
@@ -156,6 +167,7 @@ void run_generate(std::span<const std::string> arguments) {
   request.cancel = &cancelled;
   Json pictures = Json::array(), reports = Json::array(), warnings = Json::array();
   std::map<std::string, Array> arrays;
+  std::map<std::string, std::string> metadata;
   size_t next = 0;
   for (int64_t batch = 0; batch < f.batch_count; ++batch) {
     if (noise) request.noise = slice(*noise, batch * request.batch_size, (batch + 1) * request.batch_size);
@@ -185,11 +197,15 @@ void run_generate(std::span<const std::string> arguments) {
       append(arrays["noise"], made.noise);
       append(arrays["latents"], made.latents);
     }
+    if (made.state) {
+      arrays.insert(made.state->arrays.begin(), made.state->arrays.end());
+      metadata["hearth_state"] = made.state->json;
+    }
     if (!f.json && report.contains("debug")) fmt::print("{}\n", debug_text(report["debug"]));
     reports.push_back(std::move(report));
     request.seed = seed + uint64_t(request.batch_size);
   }
-  if (!f.save_latents.empty()) save_arrays(f.save_latents, arrays);
+  if (!f.save_latents.empty()) save_arrays(f.save_latents, arrays, metadata);
   if (f.json)
     fmt::print("{}\n", Json{{"hearth", version()},
                             {"pictures", pictures},

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -33,6 +34,36 @@ void print(const std::vector<Named>& table) {
     fmt::print("  {:<{}}  {:<{}}  {}\n", n.name, name_width, fmt::format("{}", fmt::join(n.aliases, ", ")), alias_width, n.summary);
 }
 
+Json json_of(const SamplerInfo& s) {
+  Json options = Json::array();
+  for (const OptionInfo& o : s.options) {
+    Json option = {{"name", o.name}, {"summary", o.summary}, {"default", o.standard}};
+    if (o.choices.empty()) option["least"] = o.least, option["most"] = std::isfinite(o.most) ? Json(o.most) : Json();
+    else option["choices"] = o.choices;
+    options.push_back(option);
+  }
+  return {{"name", s.name},    {"aliases", s.aliases}, {"summary", s.summary},   {"order", s.order},
+          {"calls", s.calls},  {"noise", s.noise},     {"schedule", s.schedule}, {"needs_unconditional", s.needs_unconditional},
+          {"options", options}};
+}
+
+// One line each, and below it other names and options with their defaults.
+void print_samplers() {
+  const std::vector<SamplerInfo> samplers = describe_samplers();
+  size_t name_width = 0, calls_width = 0;
+  for (const SamplerInfo& s : samplers)
+    name_width = std::max(name_width, s.name.size()), calls_width = std::max(calls_width, s.calls.size());
+  fmt::print("  {:<{}}  order  {:<{}}  noise       schedule     what it is\n", "name", name_width, "calls", calls_width);
+  for (const SamplerInfo& s : samplers) {
+    fmt::print("  {:<{}}  {:<5}  {:<{}}  {:<10}  {:<11}  {}\n", s.name, name_width, s.order, s.calls, calls_width, s.noise, s.schedule,
+               s.summary);
+    if (!s.aliases.empty()) fmt::print("      also {}\n", fmt::join(s.aliases, ", "));
+    for (const OptionInfo& o : s.options)
+      fmt::print("      --sampler-opt {}={}  {}{}\n", o.name, o.standard, o.summary,
+                 o.choices.empty() ? "" : fmt::format(": {}", fmt::join(o.choices, " or ")));
+  }
+}
+
 void run_list(std::span<const std::string> arguments) {
   std::string what;
   bool json = false;
@@ -40,19 +71,24 @@ void run_list(std::span<const std::string> arguments) {
   for (const Kind& kind : kinds) names.emplace_back(kind.name);
   Flags flags("list", "Lists what this build knows: name, other names, what it is.");
   flags.choice("what", "", "Which list", what, {.names = names}, "all");
-  flags.toggle("--json", "Print one JSON object on stdout: kind → [{name, aliases, summary}]", json);
+  flags.toggle(
+      "--json",
+      "Print one JSON object on stdout: kind → [{name, aliases, summary}], of samplers also order, calls, noise, schedule, options", json);
   if (!flags.parse(arguments)) return;
 
   Json all = Json::object();
   for (const Kind& kind : kinds) {
     if (!what.empty() && what != kind.name) continue;
-    if (json) {
+    if (json && kind.table == list_samplers) {
+      for (const SamplerInfo& s : describe_samplers()) all[kind.name].push_back(json_of(s));
+    } else if (json) {
       Json rows = Json::array();
       for (const Named& n : kind.table()) rows.push_back({{"name", n.name}, {"aliases", n.aliases}, {"summary", n.summary}});
       all[kind.name] = rows;
     } else {
       fmt::print("{}\n", kind.name);
-      print(kind.table());
+      if (kind.table == list_samplers) print_samplers();
+      else print(kind.table());
     }
   }
   if (json) fmt::print("{}\n", all.dump());

@@ -38,12 +38,23 @@ Array load_array(const fs::path& file, const std::string& name) {
   return {.shape = {x.shape().begin(), x.shape().end()}, .values = x.to_vector()};
 }
 
-void save_arrays(const fs::path& file, const std::map<std::string, Array>& arrays) {
+RunState load_state(const fs::path& file) {
+  const auto opened = SafetensorsFile::open(file);
+  const auto found = opened->header().metadata.find("hearth_state");
+  if (found == opened->header().metadata.end())
+    fail<WeightError>("{}: holds no run to go on with, needed a file of --stop-after", file.string());
+  RunState state{.json = found->second};
+  for (const auto& [name, info] : opened->list())
+    if (name.starts_with("state.")) state.arrays.emplace(name, load_array(file, name));
+  return state;
+}
+
+void save_arrays(const fs::path& file, const std::map<std::string, Array>& arrays, const std::map<std::string, std::string>& metadata) {
   const auto device = make_backend({.name = "reference", .threads = 1});
   std::map<std::string, Tensor> tensors;
   for (const auto& [name, array] : arrays)
     tensors.emplace(name, Tensor::from(*device, Shape(std::span<const int64_t>(array.shape)), array.values));
-  write_safetensors(file, tensors);
+  write_safetensors(file, tensors, metadata);
 }
 
 Array slice(const Array& array, int64_t begin, int64_t end) {

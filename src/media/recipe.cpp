@@ -75,6 +75,7 @@ std::string write_recipe(const Recipe& r) {
       {"noise", r.noise},
       {"defaults", r.defaults},
   };
+  if (!r.sampler_options.empty()) json["sampler_options"] = r.sampler_options;
   if (const Json settings = guidance_settings(r); !settings.is_null()) json["guidance_settings"] = settings;
   try {
     return json.dump();
@@ -100,6 +101,7 @@ Recipe parse_recipe(std::string_view text) {
     json.at("guidance").get_to(r.guidance);
     if (json.contains("guidance_settings")) read_guidance_settings(json.at("guidance_settings"), r);
     json.at("sampler").get_to(r.sampler);
+    if (json.contains("sampler_options")) json.at("sampler_options").get_to(r.sampler_options);
     json.at("schedule").get_to(r.schedule);
     whole(json, "seed").get_to(r.seed);
     whole(json, "batch_size").get_to(r.batch_size);

@@ -7,7 +7,7 @@
 //    "defaults": ["width", "height"]}
 //
 // and, where guidance is more than classifier-free, "guidance_settings": {"method": "apg", "rescale": 0, "interval": [0.3, 5.4],
-// "options": {"eta": "0.5", …}}, the interval only where there is one.
+// "options": {"eta": "0.5", …}}, the interval only where there is one; "sampler_options" likewise.
 #pragma once
 
 #include <array>
@@ -37,7 +37,9 @@ struct Recipe {
   double guidance_rescale = 0;
   std::optional<std::array<double, 2>> guidance_interval;
   std::map<std::string, std::string> guidance_options;  // those that differ from the method's defaults
-  std::string sampler, schedule;                        // hearth's names
+  std::string sampler;                                  // hearth's names of it
+  std::map<std::string, std::string> sampler_options;   // those that differ from the sampler's defaults
+  std::string schedule;                                 // and of the schedule
   uint64_t seed = 0;                                    // of this picture
   int64_t batch_size = 1, batch_index = 0;
   std::string compat;     // "" or "diffusers"

@@ -76,6 +76,14 @@ TEST(Recipe, more_than_classifier_free_guidance_stands_apart) {
   EXPECT_THROW(parse_recipe(with(write_recipe(r), "[0.28,5.42]", "[0.28]")), IoError);
 }
 
+TEST(Recipe, options_of_the_sampler_are_kept) {
+  Recipe r = example();
+  r.sampler_options = {{"eta", "0.5"}, {"last_step", "denoised"}};
+  const std::string json = write_recipe(r);
+  EXPECT_NE(json.find(R"("sampler_options":{"eta":"0.5","last_step":"denoised"})"), std::string::npos) << json;
+  EXPECT_EQ(parse_recipe(json), r);
+}
+
 TEST(Recipe, later_keys_are_ignored_and_later_formats_refused) {
   const std::string json = write_recipe(example());
   EXPECT_EQ(parse_recipe(with(json, "\"format\":1", "\"format\":1,\"new\":[1,{}]")), example());

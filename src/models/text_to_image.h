@@ -13,6 +13,7 @@
 #include "hearth/progress.h"
 #include "sampling/guidance.h"
 #include "sampling/noise.h"
+#include "sampling/sampler.h"
 #include "weights/weights.h"
 
 namespace hearth::models {
@@ -45,11 +46,19 @@ struct ImageRequest {
   int64_t steps = 50;
   sampling::Guidance guidance;
   std::string sampler, schedule;  // "" = the checkpoint's own
+  std::map<std::string, std::string> sampler_options;
   uint64_t seed = 0;
   int64_t batch = 1;
   sampling::Generators generators = sampling::Generators::per_image;
   Tensor noise;  // [B, C, h, w] f32 on the device: in place of the seed's first draw; may be undefined
   bool decode = true;
+  int64_t stop_after = 0;  // sampler steps; 0: all
+  // Go on from here: tensors on the device, [B, h, w, C]; `guidance` is what guidance remembered, may be undefined.
+  struct Resume {
+    sampling::State state;
+    Tensor guidance;
+  };
+  std::shared_ptr<const Resume> resume;
   bool last = false;  // the networks are not needed after it: each is let go of as soon as it has done its work
   enum class Tiling { automatic, on, off } vae_tiling = Tiling::automatic;  // automatic: only where the memory limit asks for it
   std::optional<int64_t> vae_tile;                                          // side in pixels; the size it was trained on where absent
@@ -61,6 +70,7 @@ struct ResolvedImage {
   std::string sampler, schedule;      // canonical names
   std::array<int64_t, 4> latents{};   // [B, h, w, C]
   sampling::Guidance guidance;        // with all options filled in
+  sampling::Options sampler_options;  // all that the sampler has
   int64_t network_calls = 0;          // of the denoiser; each takes 2·B images with guidance. 0: not known before
   std::vector<std::string> warnings;  // one line each
 };
@@ -78,8 +88,9 @@ struct MemoryPlan {
 };
 
 struct ImageResult {
-  std::vector<Tensor> pictures;  // [H, W, 3] in −1 … 1, not limited; batch order; empty without decode
-  Tensor noise, latents;         // [B, h, w, C]: standard normal before any sigma; as the last step returned them
+  std::vector<Tensor> pictures;                       // [H, W, 3] in −1 … 1, not limited; batch order; empty without decode
+  std::shared_ptr<const ImageRequest::Resume> state;  // where the run was stopped
+  Tensor noise, latents;                              // [B, h, w, C]: standard normal before any sigma; as the last step returned them
   double load_seconds = 0, encode_seconds = 0, sample_seconds = 0, decode_seconds = 0;
   std::vector<double> step_seconds;       // one per step of the sampler
   std::vector<std::string> warnings;      // one line each

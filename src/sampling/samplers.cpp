@@ -65,7 +65,7 @@ Tensor resume(const Sampler& sampler, const Denoiser& denoise, State s, const Sc
               const OnStep& on_step) {
   const Options all = resolve_options(sampler, options);
   const Schedule plan = sampler.prepare ? sampler.prepare(schedule, all) : schedule;
-  const auto steps = sampler.ends_itself ? 0 : int64_t(plan.steps.size());
+  const auto steps = int64_t(plan.steps.size());
   Level level;
   Tensor x0;
   const Denoiser watched = [&](const Tensor& x, const Level& at) {
@@ -83,7 +83,9 @@ Tensor resume(const Sampler& sampler, const Denoiser& denoise, State s, const Sc
     ++s.step;
     if (!sampler.ends_itself) s.done = s.step >= steps;
     s.draws = noise.position();
-    if (on_step) on_step({s.step - 1, steps, level, x0, s.x, s});
+    const auto passed = std::ranges::count_if(plan.steps, [&](const Step& step) { return step.to.sigma >= level.sigma; });
+    const int64_t step = !sampler.ends_itself ? s.step - 1 : s.done ? steps - 1 : std::min<int64_t>(passed, steps - 1);
+    if (on_step) on_step({step, steps, level, x0, s.x, s});
     x0 = {};
   }
   return s.x;

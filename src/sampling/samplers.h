@@ -19,7 +19,7 @@
 namespace hearth::sampling {
 
 struct StepInfo {
-  int64_t step, steps;  // 0 … steps − 1; steps is 0 where a sampler ends itself
+  int64_t step, steps;  // 0 … steps − 1; where a sampler ends itself, as many of the schedule's steps as it has come past
   const Level& level;   // where the network was asked last
   const Tensor& x0;     // its x̂₀
   const Tensor& x;      // the state after the step

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -305,6 +306,41 @@ BACKEND_TEST(Samplers, a_run_can_be_resumed) {
       EXPECT_EQ(resume(s, denoise, state, schedule, again).to_vector(), whole.to_vector()) << s.name << " after step " << state.step;
     }
   }
+}
+
+// What the programs that a sampler is from take where nobody says anything.
+TEST(SamplerOptions, defaults) {
+  const double no_limit = std::numeric_limits<double>::infinity();
+  const std::map<std::string_view, Options> wanted{
+      {"euler", {{"s_churn", 0}, {"s_tmin", 0}, {"s_tmax", no_limit}, {"s_noise", 1}}},
+      {"euler_ancestral", {{"eta", 1}, {"s_noise", 1}}},
+      {"ddim", {{"eta", 0}, {"s_noise", 1}}},
+      {"lms", {{"order", 4}, {"last_step", 0}}},
+      {"dpm_fast", {{"eta", 0}, {"s_noise", 1}}},
+      {"dpm_adaptive",
+       {{"order", 3},
+        {"rtol", 0.05},
+        {"atol", 0.0078},
+        {"h_init", 0.05},
+        {"pcoeff", 0},
+        {"icoeff", 1},
+        {"dcoeff", 0},
+        {"accept_safety", 0.81},
+        {"eta", 0},
+        {"s_noise", 1}}},
+      {"dpmpp_sde", {{"eta", 1}, {"s_noise", 1}, {"r", 0.5}}},
+      {"dpmpp_3m_sde", {{"eta", 1}, {"s_noise", 1}}},
+      {"ipndm_v", {{"max_order", 4}}},
+      {"deis", {{"max_order", 3}}},
+      {"res_2s", {{"eta", 0}, {"s_noise", 1}}},
+      {"gradient_estimation", {{"ge_gamma", 2}}},
+      {"er_sde", {{"s_noise", 1}, {"max_stage", 3}}},
+      {"seeds_2", {{"eta", 1}, {"s_noise", 1}, {"r", 0.5}, {"solver_type", 0}}},
+      {"seeds_3", {{"eta", 1}, {"s_noise", 1}, {"r_1", 1 / 3.}, {"r_2", 2 / 3.}}},
+      {"sa_solver", {{"eta", 1}, {"tau_start", 0.2}, {"tau_end", 0.8}, {"predictor_order", 3}, {"corrector_order", 4}, {"s_noise", 1}}},
+      {"uni_pc", {{"order", 3}}},
+      {"dpmpp_2m", {}}};
+  for (const auto& [name, options] : wanted) EXPECT_EQ(resolve_options(find_sampler(name), {}), options) << name;
 }
 
 BACKEND_TEST(Samplers, network_calls_are_known_before) {

@@ -75,7 +75,8 @@ TEST_F(CommandTest, wrong_usage_is_one_line_and_exit_code_2) {
       {{"generate", "-p", "x", "--compat", "a1111"}, "--compat: 'a1111' is unknown, needed one of diffusers"},
       {{"generate", "-p", "x", "--debug", "timing,time"}, "--debug: 'time' is unknown, needed one of timing, shapes, nan, all"},
       {{"generate", "-p", "x", "-o", "x.jpg"}, "--output: 'x.jpg' does not end in .png, the one picture format of this version"},
-      {{"list", "sampler"}, "what: 'sampler' is unknown, needed one of models, samplers, schedules, backends; did you mean samplers?"},
+      {{"list", "sampler"},
+       "what: 'sampler' is unknown, needed one of models, samplers, guidance, schedules, backends; did you mean samplers?"},
   };
   for (const auto& [arguments, message] : mistakes) {
     const Ended r = run(arguments);
@@ -142,17 +143,23 @@ TEST_F(CommandTest, lists) {
   for (const char* kind : {"models", "samplers", "guidance", "schedules", "backends"}) parts += run({"list", kind}).out;
   EXPECT_EQ(all.out, parts);
   for (const Named& n : list_samplers()) EXPECT_NE(all.out.find("  " + n.summary + "\n"), std::string::npos) << n.name;
-  const std::string samplers = run({"list", "samplers"}).out;  // the summaries stand in one column, two spaces after the longest name
+  const std::string guidance = run({"list", "guidance"}).out;  // the summaries stand in one column, two spaces after the longest name
   size_t column = 0, name_width = 0, alias_width = 0;
-  for (const Named& n : list_samplers()) {
+  for (const Named& n : list_guidance()) {
     name_width = std::max(name_width, n.name.size());
     alias_width = std::max(alias_width, fmt::format("{}", fmt::join(n.aliases, ", ")).size());
   }
   column = 2 + name_width + 2 + alias_width + 2;
-  for (const Named& n : list_samplers()) {
-    const size_t at = samplers.find(n.summary);
-    EXPECT_EQ(at - samplers.rfind('\n', at) - 1, column) << samplers;
+  for (const Named& n : list_guidance()) {
+    const size_t at = guidance.find("  " + n.summary + "\n") + 2;
+    EXPECT_EQ(at - guidance.rfind('\n', at) - 1, column) << guidance;
   }
+  const std::string samplers = run({"list", "samplers"}).out;
+  EXPECT_NE(samplers.find("  lms                             4      n               never       default      linear multistep"),
+            std::string::npos)
+      << samplers;
+  EXPECT_NE(samplers.find("      also LMS, k_lms\n      --sampler-opt order=4  slopes that"), std::string::npos) << samplers;
+  EXPECT_NE(samplers.find("(ComfyUI): integrated or denoised\n"), std::string::npos) << samplers;
   EXPECT_NE(run({"list", "--help"}).out.find("Which list (default: all)"), std::string::npos);
   for (const char* word : {"sd1", "ddim", "euler", "euler_ancestral", "dpmpp_2m", "plms", "karras", "cpu", "reference"})
     EXPECT_NE(all.out.find(word), std::string::npos) << word;
@@ -163,6 +170,8 @@ TEST_F(CommandTest, lists) {
     EXPECT_EQ(json["samplers"][i]["name"], list_samplers()[i].name);
     EXPECT_EQ(json["samplers"][i]["aliases"], list_samplers()[i].aliases);
     EXPECT_EQ(json["samplers"][i]["summary"], list_samplers()[i].summary);
+    for (const char* key : {"order", "calls", "noise", "schedule", "needs_unconditional", "options"})
+      EXPECT_TRUE(json["samplers"][i].contains(key)) << key;
   }
   EXPECT_EQ(Json::parse(run({"list", "--json"}).out).size(), 5u);
 }

@@ -444,6 +444,39 @@ TEST_F(GenerateTest, a_place_that_cannot_be_written_is_known_before_the_model_is
   EXPECT_TRUE(files().empty());
 }
 
+TEST_F(GenerateTest, a_run_is_stopped_and_gone_on_with) {
+  const Arguments flags = {"--steps", "5", "--sampler", "DPM++ 2M SDE", "--sampler-opt", "eta=0.7"};
+  const auto with = [&](Arguments more) {
+    more.insert(more.end(), flags.begin(), flags.end());
+    return more;
+  };
+  const Pixels whole = drawn(with({}));
+  const Ended stopped = draw(with({"--stop-after", "2", "--save-latents", "s.safetensors"}));
+  EXPECT_EQ(stopped.code, 0) << stopped.err;
+  EXPECT_NE(picture("a.png").rgb, whole.rgb);
+  EXPECT_EQ(drawn(with({"--resume", "s.safetensors"})).rgb, whole.rgb);
+  EXPECT_NE(draw({"--steps", "5", "--sampler", "dpmpp_2m_sde", "--resume", "s.safetensors"}).err.find("this one {\"eta\":1.0"),
+            std::string::npos);
+  EXPECT_NE(draw(with({"--stop-after", "2"})).err.find("--save-latents"), std::string::npos);
+  EXPECT_NE(draw(with({"--resume", "s.safetensors", "--batch-count", "2"})).err.find("--batch-count"), std::string::npos);
+  EXPECT_NE(draw(with({"--resume", "a.png"})).code, 0);
+  draw({"--save-latents", "l.safetensors"});
+  EXPECT_NE(draw(with({"--resume", "l.safetensors"})).err.find("holds no run to go on with"), std::string::npos);
+}
+
+TEST_F(GenerateTest, options_of_the_sampler) {
+  const Json json = draw_json({"--sampler", "euler a", "--sampler-opt", "eta=0.5", "--sampler-opt", "s_noise=1.01"});
+  EXPECT_EQ(json["runs"][0]["request"]["sampler"], "euler_ancestral");
+  EXPECT_EQ(json["runs"][0]["request"]["sampler_options"], (Json{{"eta", "0.5"}, {"s_noise", "1.01"}}));
+  std::string recipe_text;
+  for (const PngText& text : read_png(folder / "a.png").texts)
+    if (text.keyword == recipe_keyword) recipe_text = text.text;
+  EXPECT_EQ(parse_recipe(recipe_text).sampler_options,
+            (std::map<std::string, std::string>{{"eta", "0.5"}, {"s_noise", "1.01"}}));
+  const Ended wrong = draw({"--sampler", "euler a", "--sampler-opt", "order=2"});
+  EXPECT_NE(wrong.err.find("sampler 'euler_ancestral' has no option 'order'; it has eta, s_noise"), std::string::npos) << wrong.err;
+}
+
 TEST_F(GenerateTest, a_full_disk_leaves_no_file) {
   const Ended r = draw({}, [] {
     const rlimit limit{.rlim_cur = 2048, .rlim_max = 2048};

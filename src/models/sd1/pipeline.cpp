@@ -78,6 +78,8 @@ void check_guidance(const sampling::Guidance& g, const parts::UnetConfig& unet) 
                            std::array{"mid", "down", "up"}[size_t(perturbed_blocks(g))]);
 }
 
+struct Stopped {};  // ends a run that is to be resumed
+
 // The text states of the branches that a step asks for: of `states`, which has the negative prompt's first where there is one.
 class Contexts {
  public:
@@ -159,7 +161,11 @@ StableDiffusion::Plan StableDiffusion::planned(const ImageRequest& request) cons
   p.schedule = scheduler.karras || kind == sampling::ScheduleKind::karras ? "karras" : "default";
   p.steps = request.steps;
   p.steps_to_take = sampling::make_schedule(scheduler, kind, request.steps);
-  p.network_calls = sampling::network_calls(*p.sampling, p.steps_to_take, {}, device_).value_or(0);
+  p.sampler_options = sampling::parse_options(fmt::format("sampler '{}'", p.sampler), p.sampling->options, request.sampler_options);
+  p.network_calls = sampling::network_calls(*p.sampling, p.steps_to_take, p.sampler_options, device_).value_or(0);
+  if (request.stop_after < 0) fail<UsageError>("generate: stop after {} steps, needed 1 at least", request.stop_after);
+  if (p.sampling->ends_itself && p.batch > 1 && (request.stop_after > 0 || request.resume))
+    fail<UsageError>("generate: sampler '{}' goes picture by picture: a batch of {} cannot be stopped and resumed", p.sampler, p.batch);
   if (p.steps_to_take.clip)
     p.warnings.push_back(
         fmt::format("{} clips every estimate to ±{}, as the reference does: the scheduler's file does not say \"clip_sample\": false",
@@ -221,6 +227,7 @@ void StableDiffusion::measure(MemoryPlan& plan, const ImageRequest& request, con
     few.guidance.lowest = 0, few.guidance.highest = std::numeric_limits<double>::infinity();  // every step may be the widest
     few.guidance.options["start"] = 0, few.guidance.options["stop"] = 1;
     ImageRequest dry = request;
+    dry.stop_after = 0, dry.resume = nullptr;
     if (request.noise) dry.noise = Tensor::empty(*twin, request.noise.shape());
     run(dry, few, plan, *twin, networks, {});
   }
@@ -276,7 +283,8 @@ ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, con
   auto start = Clock::now();
   const Tensor states = (*networks.text)(to_ids(config_.tokenizer, prompts_of(request, p.unconditional()))).last_hidden_state;
   require_finite(states, "text_encoder", "its states", result);
-  Contexts contexts(states, p.batch);
+  const int64_t together = p.sampling->ends_itself ? 1 : p.batch;  // pictures; such a sampler's steps follow the error of one picture
+  Contexts contexts(states, together);
   result.encode_seconds = seconds_since(start);
   report("encode", 1, 1);
   if (plan.release) networks.text.reset();
@@ -293,7 +301,7 @@ ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, con
   const sampling::GuidedNetwork network = [&](const Tensor& x, float timestep, const sampling::Branches& branches) {
     const float timesteps[] = {timestep};
     parts::Perturbed perturbed;
-    if (branches.disturbed) perturbed = {perturbed_blocks(p.guidance), p.batch};
+    if (branches.disturbed) perturbed = {perturbed_blocks(p.guidance), together};
     return (*networks.unet)(x, timesteps, contexts.of(branches), perturbed);
   };
   sampling::GuidanceMemory memory{.steps = std::max<int64_t>(1, int64_t(p.steps_to_take.steps.size()))};
@@ -305,10 +313,33 @@ ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, con
     step_start = Clock::now();
     memory.step = info.step + 1;
     report("sample", info.step + 1, info.steps);
+    if (request.stop_after > 0 && info.state.step == request.stop_after) {
+      result.state = std::make_shared<ImageRequest::Resume>(ImageRequest::Resume{info.state, memory.running});
+      throw Stopped();
+    }
   };
   const auto denoise = sampling::make_denoiser(network, p.steps_to_take.prediction, p.guidance, p.unconditional(), memory);
-  result.latents =
-      sampling::sample(*p.sampling, denoise, sampling::starting_point(p.steps_to_take, result.noise), p.steps_to_take, noise, {}, on_step);
+  const auto sampled = [&](sampling::State state, sampling::Noise& source) {
+    try {
+      return sampling::resume(*p.sampling, denoise, std::move(state), p.steps_to_take, source, p.sampler_options, on_step);
+    } catch (const Stopped&) { return result.state->state.x; }
+  };
+  const Tensor first = sampling::starting_point(p.steps_to_take, result.noise);
+  if (request.resume) {
+    memory.running = request.resume->guidance, memory.step = request.resume->state.step;
+    result.latents = sampled(request.resume->state, noise);
+  } else if (together == B) {
+    result.latents = sampled({.x = first}, noise);
+  } else {
+    std::vector<Tensor> pictures;
+    for (int64_t b = 0; b < B; ++b) {
+      sampling::Noise own = sampling::torch_cpu_noise(request.seed + uint64_t(b));
+      own.seek(1);  // the first was drawn above
+      memory.running = {}, memory.step = 0;
+      pictures.push_back(sampled({.x = first.slice(0, b, b + 1)}, own));
+    }
+    result.latents = ops::concat(pictures, 0);
+  }
   result.sample_seconds = seconds_since(start);
 
   if (plan.release) networks.unet.reset();

@@ -5,6 +5,7 @@
 
 The denoiser is the exact posterior mean for data that is N(-1, 0.25) with weight 0.3 and N(1.5, 0.25) with weight 0.7, each value for
 itself. Draw k of a run is row k of `noise`; a run starts at noise row 0 times the first sigma and takes its draws from row 1 on.
+restart, lcm and ddpm, which k-diffusion does not have, are the definitions written down here, ddpm in its variance-preserving form.
 """
 
 import importlib.metadata
@@ -28,6 +29,47 @@ def denoise(x, sigma):
     logits = torch.stack([math.log(w) - (x - m) ** 2 / (2 * v) for w, m in zip(WEIGHTS, MEANS)])
     means = torch.stack([m + VARIANCE / v * (x - m) for m in MEANS])
     return (torch.softmax(logits, 0) * means).sum(0)
+
+
+def lcm(x, sigmas, draws):
+    for a, b in zip(sigmas[:-1], sigmas[1:]):
+        x = denoise(x, a.view(1))
+        if b > 0:
+            x = x + b * next(draws)
+    return x
+
+
+def ddpm(x, sigmas, draws):
+    for a, b in zip(sigmas[:-1], sigmas[1:]):
+        eps = (x - denoise(x, a.view(1))) / a
+        bar, bar_next = 1 / (a**2 + 1), 1 / (b**2 + 1)
+        alpha = bar / bar_next
+        x = (x * bar.sqrt() - (1 - alpha) * eps / (1 - bar).sqrt()) / alpha.sqrt()
+        if b > 0:
+            x = (x + ((1 - alpha) * (1 - bar_next) / (1 - bar)).sqrt() * next(draws)) / bar_next.sqrt()
+    return x
+
+
+def restart(x, sigmas, draws):
+    n = len(sigmas) - 1
+    steps, times = (n // 4, 2) if n >= 36 else (9, 1) if n >= 20 else (0, 0)
+    if times:
+        sigmas = k.get_sigmas_karras(n - steps * times, sigmas[-2].item(), sigmas[0].item())
+    pairs, low = [], int((sigmas - 0.1).abs().argmin())
+    for i in range(len(sigmas) - 1):
+        pairs.append((sigmas[i], sigmas[i + 1]))
+        high = int((sigmas - 2).abs().argmin())
+        if times and i + 1 == low and high < low:
+            again = k.get_sigmas_karras(steps + 1, sigmas[low].item(), sigmas[high].item())[:-1]
+            for _ in range(times):
+                pairs += list(zip(again[:-1], again[1:]))
+    last = None
+    for a, b in pairs:
+        if last is not None and last < a:
+            x = x + next(draws) * (a**2 - last**2) ** 0.5
+        x = k.sample_heun(denoise, x, torch.stack([a, b]), disable=True)
+        last = b
+    return x
 
 
 def main():
@@ -86,6 +128,11 @@ def main():
             for extra in ({}, {"rtol": 0.01, "atol": 0.002}, {"pcoeff": 0.2, "icoeff": 0.7, "dcoeff": 0.1, "accept_safety": 0.9, "h_init": 0.2}):
                 add("dpm_adaptive", k.sample_dpm_adaptive, 10, {"order": order, "eta": eta, **extra}, order=order, eta=eta, **extra)
     k.torch.randn_like = real_randn_like
+    for n in (1, 2, 5, 12, 22, 40):
+        sigmas = k.get_sigmas_karras(n, 0.0291671582, 14.6146412293)
+        for f in (lcm, ddpm, restart):
+            x = f(noise[0] * sigmas[0], sigmas, iter(noise[1:]))
+            cases.append({"sampler": f.__name__, "n": n, "options": {}, "x": x.flatten().tolist()})
     versions = {"torch": torch.__version__, "k-diffusion": importlib.metadata.version("k-diffusion")}
     with open("k_diffusion_mixture.json", "w") as out:
         json.dump({"versions": versions, "noise": noise.view(60, 4).tolist(), "cases": cases}, out)
