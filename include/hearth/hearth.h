@@ -101,9 +101,20 @@ struct RunState {
   std::string json;                     // of which run, after which step
 };
 
+// A file of textual inversion for prompts: safetensors or PyTorch's, as A1111 or diffusers write it.
+struct Embedding {
+  std::filesystem::path file;
+  std::string name;  // what prompts call it; default: the file's name without its ending, in plain prompts diffusers' token
+};
+
 struct Request {
   std::string prompt;
   std::string negative_prompt;
+  // How prompts are read: "a1111", "comfyui", "plain"; "" = by compat: diffusers plain, comfyui its own, else A1111's.
+  std::string prompt_syntax;
+  std::string emphasis;                  // of a1111: "original" (the default), "no-norm", "ignore", "none"
+  int64_t clip_skip = 1;                 // 1: the text encoder's last layer, 2: the last but one …
+  std::vector<Embedding> embeddings;     // for both prompts
   std::optional<int64_t> width, height;  // pixels, multiples of the autoencoder's factor (8); default: the checkpoint's native size
   int64_t steps = 50;
   double guidance = 7.5;                                   // classifier-free guidance; ≤ 1 runs without

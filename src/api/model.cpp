@@ -7,6 +7,7 @@
 #include "api/debug.h"
 #include "api/loaded_model.h"
 #include "api/precision.h"
+#include "api/prompts.h"
 #include "api/run_scope.h"
 #include "api/run_state.h"
 #include "backends/backends.h"
@@ -41,8 +42,14 @@ sampling::Guidance guidance_of(const Request& r) {
 }
 
 models::ImageRequest to_image_request(const Request& r, uint64_t seed, Backend& device) {
+  std::vector<models::EmbeddingFile> embeddings;
+  for (const Embedding& e : r.embeddings) embeddings.push_back({.file = e.file, .name = e.name});
   return {.prompt = r.prompt,
           .negative_prompt = r.negative_prompt,
+          .syntax = api::syntax_of(r),
+          .emphasis = api::emphasis_of(r),
+          .clip_skip = r.clip_skip,
+          .embeddings = std::move(embeddings),
           .width = r.width,
           .height = r.height,
           .steps = r.steps,

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/loaded_model.h"
+#include "api/prompts.h"
 #include "core/memory.h"
 #include "core/threads.h"
 #include "media/recipe.h"
@@ -60,6 +61,21 @@ std::map<std::string, std::string> sampler_options_of(const models::ResolvedImag
 // The bytes that PNG text and JSON can hold; the tokenizer reads the same text out of both.
 std::string as_utf8(const std::string& text) { return text::encode_utf8(text::decode_utf8(text)); }
 
+std::vector<std::string> embedding_names(const models::ResolvedImage& r) {
+  std::vector<std::string> names;
+  for (const text::EmbeddingName& e : r.embeddings) names.push_back(as_utf8(e.name));
+  return names;
+}
+
+Json embeddings_json(const Run& run) {
+  Json list = Json::array();
+  for (size_t i = 0; i < run.resolved.embeddings.size(); ++i) {
+    const text::EmbeddingName& e = run.resolved.embeddings[i];
+    list.push_back({{"name", as_utf8(e.name)}, {"file", as_utf8(run.request.embeddings[i].file.string())}, {"vectors", e.vectors}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string device_name(const Backend& device) {
@@ -104,6 +120,11 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
       {"request",
        {{"prompt", as_utf8(run.request.prompt)},
         {"negative_prompt", as_utf8(run.request.negative_prompt)},
+        {"prompt_syntax", text::name_of(syntax_of(run.request))},
+        {"emphasis", text::name_of(emphasis_of(run.request))},
+        {"clip_skip", run.request.clip_skip},
+        {"embeddings", embeddings_json(run)},
+        {"chunks", r.chunks},
         {"width", r.width},
         {"height", r.height},
         {"steps", r.steps},
@@ -153,6 +174,10 @@ void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
                       .hashes = model.hashes->get(),
                       .prompt = as_utf8(run.request.prompt),
                       .negative_prompt = as_utf8(run.request.negative_prompt),
+                      .prompt_syntax = std::string(text::name_of(syntax_of(run.request))),
+                      .emphasis = std::string(text::name_of(emphasis_of(run.request))),
+                      .clip_skip = run.request.clip_skip,
+                      .embeddings = embedding_names(r),
                       .width = r.width,
                       .height = r.height,
                       .steps = r.steps,

@@ -27,6 +27,13 @@ constexpr const char* notes =
     "generator, seeded by the seed plus the number of pictures in earlier batches, draws the noise of a whole batch, as diffusers does.\n"
     "Ctrl-C ends the run; finished pictures stay. Exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted.";
 
+Embedding parse_embedding(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == text.npos || fs::exists(text)) return {.file = text};
+  if (equals == 0) fail<UsageError>("the name in '{}' is missing", text);
+  return {.file = text.substr(equals + 1), .name = text.substr(0, equals)};
+}
+
 struct GenerateFlags {
   OpenFlags open;
   Request request;
@@ -46,6 +53,16 @@ void GenerateFlags::add_to(Flags& flags) {
     prompt_given = true;
   });
   flags.text("-n,--negative-prompt", "TEXT", "What to keep away from; acts with --cfg-scale above 1", request.negative_prompt, "nothing");
+  flags.choice("--prompt-syntax", "",
+               "How prompts are read: A1111's (a:1.3), [b], [from:to:when], [a|b], AND, BREAK; ComfyUI's; or as plain text",
+               request.prompt_syntax, {.names = {"a1111", "comfyui", "plain"}}, "a1111; with --compat diffusers plain");
+  flags.choice("--emphasis", "", "What weights do in A1111's syntax; no-norm does without restoring the mean", request.emphasis,
+               {.names = {"original", "no-norm", "ignore", "none"}}, "original");
+  flags.integer("--clip-skip", "Layer of the text encoder whose states are used, from its end: 2 is the last but one", request.clip_skip);
+  flags.add("--embedding", "[NAME=]FILE",
+            "Textual inversion, .safetensors or .pt: prompts name it NAME, or embedding:NAME in ComfyUI's syntax; repeatable",
+            "none; NAME is the file's name without its ending",
+            [this](const std::string& t) { request.embeddings.push_back(parse_embedding(t)); });
   flags.text("-m,--model", "PATH", "Checkpoint: a folder in the diffusers layout", open.model, "the demo model");
   flags.text("-o,--output", "FILE", "The picture, .png, .jpg, .jpeg or .webp", output);
   flags.add("--quality", "N", "Of a JPEG, 1 to 100, or a WebP, 0 to 100 or the word lossless", "90", [this](const std::string& t) {

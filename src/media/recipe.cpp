@@ -61,6 +61,10 @@ std::string write_recipe(const Recipe& r) {
       {"model", {{"name", r.model}, {"family", r.family}, {"hashes", hashes}}},
       {"prompt", r.prompt},
       {"negative_prompt", r.negative_prompt},
+      {"prompt_syntax", r.prompt_syntax},
+      {"emphasis", r.emphasis},
+      {"clip_skip", r.clip_skip},
+      {"embeddings", r.embeddings},
       {"width", r.width},
       {"height", r.height},
       {"steps", r.steps},
@@ -95,6 +99,12 @@ Recipe parse_recipe(std::string_view text) {
     for (const auto& [component, hash] : model.at("hashes").items()) r.hashes.emplace_back(component, hash.get<std::string>());
     json.at("prompt").get_to(r.prompt);
     json.at("negative_prompt").get_to(r.negative_prompt);
+    if (json.contains("prompt_syntax")) {  // pictures of earlier versions do not say
+      json.at("prompt_syntax").get_to(r.prompt_syntax);
+      json.at("emphasis").get_to(r.emphasis);
+      whole(json, "clip_skip").get_to(r.clip_skip);
+      json.at("embeddings").get_to(r.embeddings);
+    }
     whole(json, "width").get_to(r.width);
     whole(json, "height").get_to(r.height);
     whole(json, "steps").get_to(r.steps);
@@ -126,6 +136,9 @@ Parameters to_parameters(const Recipe& r) {
   for (const auto& [component, hash] : r.hashes)
     if (component == "unet") set("Model hash", hash.substr(0, 10));
   set("Model", r.model);
+  if (r.clip_skip != 1) set("Clip skip", fmt::format("{}", r.clip_skip));
+  if (r.prompt_syntax == "a1111" && r.emphasis != "original")
+    set("Emphasis", r.emphasis == "no-norm" ? "No norm" : r.emphasis == "ignore" ? "Ignore" : "None");
   if (r.noise == "seed") set("RNG", "CPU");
   set("Version", "hearth " + r.version);
   return p;

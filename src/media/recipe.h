@@ -2,9 +2,9 @@
 //
 //   {"hearth": "0.1.0", "format": 1,
 //    "model": {"name": "demo", "family": "sd1", "hashes": {"unet": "…"}},
-//    "prompt": "…", "negative_prompt": "…", "width": 512, "height": 512, "steps": 20, "guidance": 7.5, "sampler": "dpmpp_2m",
-//    "schedule": "karras", "seed": 1, "batch_size": 1, "batch_index": 0, "compat": "", "precision": "f32", "noise": "seed",
-//    "defaults": ["width", "height"]}
+//    "prompt": "…", "negative_prompt": "…", "prompt_syntax": "a1111", "emphasis": "original", "clip_skip": 1, "embeddings": [], "width":
+//    512, "height": 512, "steps": 20, "guidance": 7.5, "sampler": "dpmpp_2m", "schedule": "karras", "seed": 1, "batch_size": 1,
+//    "batch_index": 0, "compat": "", "precision": "f32", "noise": "seed", "defaults": ["width", "height"]}
 //
 // and, where guidance is more than classifier-free, "guidance_settings": {"method": "apg", "rescale": 0, "interval": [0.3, 5.4],
 // "options": {"eta": "0.5", …}}, the interval only where there is one; "sampler_options" likewise.
@@ -31,6 +31,9 @@ struct Recipe {
   std::string model, family;                                // the checkpoint's folder or file name, "sd1"
   std::vector<std::pair<std::string, std::string>> hashes;  // component → SHA-256 of its weights, hexadecimal; "unet" is A1111's
   std::string prompt, negative_prompt;
+  std::string prompt_syntax = "plain", emphasis = "original";
+  int64_t clip_skip = 1;
+  std::vector<std::string> embeddings;  // what the prompts call them
   int64_t width = 0, height = 0, steps = 0;
   double guidance = 1;
   std::string guidance_method = "cfg";

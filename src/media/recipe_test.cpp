@@ -16,6 +16,10 @@ Recipe example() {
           .hashes = {{"vae", "00ff"}, {"unet", "6ce0161689b3853acaa03779ec93eafe"}},
           .prompt = "a \"red\" house,\nNegative prompt: 日本 🙂",
           .negative_prompt = "blurry: very",
+          .prompt_syntax = "a1111",
+          .emphasis = "no-norm",
+          .clip_skip = 2,
+          .embeddings = {"tiny"},
           .width = 520,
           .height = 768,
           .steps = 33,
@@ -55,6 +59,7 @@ TEST(Recipe, has_the_documented_form) {
             "\\\"best\\\"\",\"family\":\"sd1\",\"hashes\":{\"vae\":\"00ff\",\"unet\":"
             "\"6ce0161689b3853acaa03779ec93eafe\"}},\"prompt\":\"a \\\"red\\\" house,\\nNegative prompt: 日本 "
             "🙂\",\"negative_prompt\":\"blurry: very\","
+            "\"prompt_syntax\":\"a1111\",\"emphasis\":\"no-norm\",\"clip_skip\":2,\"embeddings\":[\"tiny\"],"
             "\"width\":520,\"height\":768,\"steps\":33,\"guidance\":7.1,\"sampler\":\"dpmpp_2m\",\"schedule\":\"karras\",\"seed\":"
             "18446744073709551615,"
             "\"batch_size\":4,\"batch_index\":3,\"compat\":\"diffusers\",\"precision\":\"f16\",\"noise\":\"seed\",\"defaults\":[\"width\","
@@ -121,7 +126,7 @@ TEST(Recipe, as_a1111_knows_it) {
   EXPECT_EQ(write_parameters(to_parameters(r)),
             "a house\nNegative prompt: blurry: very\nSteps: 33, Sampler: DPM++ 2M, Schedule type: Karras, CFG scale: 7.1, Seed: "
             "18446744073709551615, Size: 520x768, "
-            "Model hash: 6ce0161689, Model: \"demo, \\\"best\\\"\", RNG: CPU, Version: hearth 0.1.0");
+            "Model hash: 6ce0161689, Model: \"demo, \\\"best\\\"\", Clip skip: 2, Emphasis: No norm, RNG: CPU, Version: hearth 0.1.0");
   r.hashes.clear();
   r.schedule.clear();
   r.noise = "file";
@@ -131,7 +136,7 @@ TEST(Recipe, as_a1111_knows_it) {
   EXPECT_EQ(write_parameters(to_parameters(r)),
             "a house\nNegative prompt: blurry: very\nSteps: 33, Sampler: a_new_one, CFG scale: 7, Seed: 18446744073709551615, Size: "
             "520x768, Model: demo, "
-            "Version: hearth 0.1.0");
+            "Clip skip: 2, Emphasis: No norm, Version: hearth 0.1.0");
 }
 
 }  // namespace

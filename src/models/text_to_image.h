@@ -14,6 +14,7 @@
 #include "sampling/guidance.h"
 #include "sampling/noise.h"
 #include "sampling/sampler.h"
+#include "text/prompt/prompt.h"
 #include "weights/weights.h"
 
 namespace hearth::models {
@@ -40,8 +41,19 @@ struct ComponentReport {
   std::vector<std::string> kept_wider;  // tensors that the type asked for would have spoiled
 };
 
+// A file of textual inversion, and what prompts call it; "": diffusers' token where the prompt is plain and the file has one, else the
+// file's name without its ending.
+struct EmbeddingFile {
+  std::filesystem::path file;
+  std::string name;
+};
+
 struct ImageRequest {
   std::string prompt, negative_prompt;
+  text::PromptSyntax syntax = text::PromptSyntax::plain;
+  text::Emphasis emphasis = text::Emphasis::original;
+  int64_t clip_skip = 1;  // 1: the text encoder's last layer, 2: the last but one …
+  std::vector<EmbeddingFile> embeddings;
   std::optional<int64_t> width, height;  // pixels; the checkpoint's native size where absent
   int64_t steps = 50;
   sampling::Guidance guidance;
@@ -73,6 +85,8 @@ struct ResolvedImage {
   sampling::Options sampler_options;  // all that the sampler has
   int64_t network_calls = 0;          // of the denoiser; each takes 2·B images with guidance. 0: not known before
   std::vector<std::string> warnings;  // one line each
+  int64_t chunks = 1;                 // of 75 tokens, of the longest prompt
+  std::vector<text::EmbeddingName> embeddings;
 };
 
 struct MemoryPlan {

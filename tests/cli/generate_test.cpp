@@ -209,6 +209,18 @@ TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
   std::map<std::string, std::function<bool()>> effects;
   effects["--prompt"] = [&] { return changes_the_picture({"--prompt", "a boat at sea"}); };
   effects["--negative-prompt"] = [&] { return changes_the_picture({"--negative-prompt", "night"}); };
+  const auto weighted = [&](Arguments more) {
+    more.insert(more.end(), {"--prompt", "a (red:1.4) house"});
+    return drawn(more);
+  };
+  const std::string tiny = HEARTH_SOURCE_DIR "/tests/e2e/golden/prompts-tiny.safetensors";
+  effects["--prompt-syntax"] = [&] { return weighted({"--prompt-syntax", "plain"}) != weighted({}); };
+  effects["--emphasis"] = [&] { return weighted({"--emphasis", "no-norm"}) != weighted({}); };
+  effects["--clip-skip"] = [&] { return changes_the_picture({"--clip-skip", "2"}) && draw({"--clip-skip", "99"}).code == 2; };
+  effects["--embedding"] = [&] {  // of another width than the demo model's
+    return draw({"--embedding", tiny}).code == 1 && draw({"--embedding", "x=" + tiny}).code == 1 &&
+           draw({"--embedding", "=" + tiny}).code == 2;
+  };
   effects["--steps"] = [&] { return changes_the_picture({"--steps", "3"}); };
   effects["--cfg-scale"] = [&] { return changes_the_picture({"--cfg-scale", "3"}); };
   effects["--guidance"] = [&] { return changes_the_picture({"--guidance", "3"}); };

@@ -23,6 +23,7 @@ Request to_request(const nlohmann::json& json) {
   r.seed = json.at("seed").get<uint64_t>();
   r.batch_size = json.value("batch", 1);
   r.compat = json.value("compat", "");
+  r.prompt_syntax = "plain";  // as diffusers reads them
   return r;
 }
 

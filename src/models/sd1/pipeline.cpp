@@ -11,6 +11,8 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/observe.h"
+#include "models/clip_prompt.h"
+#include "models/embeddings.h"
 #include "ops/shape_ops.h"
 #include "sampling/samplers.h"
 
@@ -29,35 +31,6 @@ void require_finite(const Tensor& x, std::string_view component, std::string_vie
   double& largest = result.largest[std::string(component)];
   const float* values = x.data<float>();
   for (int64_t i = 0; i < x.numel(); ++i) largest = std::max(largest, double(std::abs(values[i])));
-}
-
-// One row per prompt. Warns of what does not fit.
-std::vector<std::vector<int32_t>> to_ids(const text::ClipTokenizer& tokenizer, const std::vector<std::string>& prompts) {
-  std::vector<std::vector<int32_t>> ids;
-  for (const std::string& prompt : prompts) ids.push_back(tokenizer.encode(prompt).ids);
-  return ids;
-}
-
-void warn_of_truncation(const text::ClipTokenizer& tokenizer, const std::string& prompt, std::string_view name,
-                        std::vector<std::string>& warnings) {
-  const auto encoding = tokenizer.encode(prompt);
-  if (encoding.dropped > 0)
-    warnings.push_back(fmt::format("the {} has {} tokens too many for {}; this part was dropped: {}", name, encoding.dropped,
-                                   encoding.tokens, encoding.truncated_text));
-}
-
-// [n, T, C] with row r for the r-th prompt → each row B times, so that images of one prompt stand together.
-Tensor rows_repeated(const Tensor& states, int64_t batch) {
-  if (batch == 1) return states;
-  std::vector<Tensor> rows;
-  for (int64_t r = 0; r < states.size(0); ++r) rows.push_back(ops::repeat_batch(states.slice(0, r, r + 1), batch));
-  return rows.size() == 1 ? rows.front() : ops::concat(rows, 0);
-}
-
-// The prompts that are encoded: with guidance, or where the sampler needs it, the negative one first.
-std::vector<std::string> prompts_of(const ImageRequest& request, sampling::Unconditional unconditional) {
-  if (!sampling::asks_twice(request.guidance.scale, unconditional)) return {request.prompt};
-  return {request.negative_prompt, request.prompt};
 }
 
 void check_side(std::string_view name, int64_t side, int64_t factor) {
@@ -80,29 +53,14 @@ void check_guidance(const sampling::Guidance& g, const parts::UnetConfig& unet) 
 
 struct Stopped {};  // ends a run that is to be resumed
 
-// The text states of the branches that a step asks for: of `states`, which has the negative prompt's first where there is one.
-class Contexts {
- public:
-  Contexts(const Tensor& states, int64_t batch) : all_(rows_repeated(states, batch)), batch_(batch) {}
-  const Tensor& of(const sampling::Branches& branches) {
-    const std::pair key{branches.negative, branches.disturbed};
-    if (const auto known = made_.find(key); known != made_.end()) return known->second;
-    const int64_t all = all_.size(0);
-    const Tensor prompt = all_.slice(0, all - batch_, all), asked = branches.negative ? all_ : prompt;
-    return made_[key] = branches.disturbed ? ops::concat({asked, prompt}, 0) : asked;
-  }
-
- private:
-  Tensor all_;
-  int64_t batch_;
-  std::map<std::pair<bool, bool>, Tensor> made_;
-};
-
 }  // namespace
 
 struct StableDiffusion::Plan : ResolvedImage {
   const sampling::Sampler* sampling = nullptr;
   sampling::Schedule steps_to_take;
+  std::vector<text::Prompt> prompts;  // the prompt, and the negative one where it is asked under
+  text::Chunk empty_chunk;
+  std::vector<TextualInversion> vectors;  // of the embeddings
   sampling::Unconditional unconditional() const {
     return sampling->needs_unconditional ? sampling::Unconditional::needed : sampling::Unconditional::unused;
   }
@@ -171,12 +129,30 @@ StableDiffusion::Plan StableDiffusion::planned(const ImageRequest& request) cons
         fmt::format("{} clips every estimate to ±{}, as the reference does: the scheduler's file does not say \"clip_sample\": false",
                     p.sampler, *p.steps_to_take.clip));
 
-  warn_of_truncation(config_.tokenizer, request.prompt, "prompt", p.warnings);
-  if (sampling::asks_twice(request.guidance.scale, p.unconditional()))
-    warn_of_truncation(config_.tokenizer, request.negative_prompt, "negative prompt", p.warnings);
+  read_prompts(request, p);
+  return p;
+}
+
+// What the request's prompts come to.
+void StableDiffusion::read_prompts(const ImageRequest& request, Plan& p) const {
+  if (request.clip_skip < 1 || request.clip_skip > config_.text.layers)
+    fail<UsageError>("generate: clip skip {} does not fit, needed 1 to {}", request.clip_skip, config_.text.layers);
+  p.vectors = read_embeddings(request, "clip_l", config_.text.width, device_, p.embeddings);
+  const text::ClipTokenizer tokenizer = text::tokenizer_for(request.syntax, config_.tokenizer);
+  p.empty_chunk = text::empty_chunk(tokenizer);
+  const text::PromptReading reading = {.syntax = request.syntax, .emphasis = request.emphasis, .steps = p.steps};
+  const auto read = [&](const std::string& prompt, text::PromptRole role) {
+    p.prompts.push_back(text::read_prompt(prompt, role, reading, tokenizer, p.embeddings));
+    p.warnings.insert(p.warnings.end(), p.prompts.back().warnings.begin(), p.prompts.back().warnings.end());
+    p.chunks = std::max(p.chunks, p.prompts.back().chunks);
+  };
+  read(request.prompt, text::PromptRole::positive);
+  const std::vector<text::Condition>& conditions = p.prompts[0].conditions;
+  const bool composed = conditions.size() > 1 || conditions[0].weight != 1;
+  if (composed || sampling::asks_twice(request.guidance.scale, p.unconditional()))
+    read(request.negative_prompt, text::PromptRole::negative);
   else if (!request.negative_prompt.empty())
     p.warnings.push_back(fmt::format("guidance {} is at most 1: the negative prompt is not used", request.guidance.scale));
-  return p;
 }
 
 ResolvedImage StableDiffusion::resolve(const ImageRequest& request) const { return planned(request); }
@@ -281,10 +257,16 @@ ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, con
   load(&Networks::load_text);
   report("encode", 0, 1);
   auto start = Clock::now();
-  const Tensor states = (*networks.text)(to_ids(config_.tokenizer, prompts_of(request, p.unconditional()))).last_hidden_state;
-  require_finite(states, "text_encoder", "its states", result);
   const int64_t together = p.sampling->ends_itself ? 1 : p.batch;  // pictures; such a sampler's steps follow the error of one picture
-  Contexts contexts(states, together);
+  std::vector<Tensor> embeddings;
+  for (const TextualInversion& v : p.vectors)
+    embeddings.push_back(Tensor::from(device, {v.vectors, config_.text.width}, std::span<const float>(v.values)));
+  const std::vector<EncodedPrompt> prompts =
+      encode_prompts(*networks.text, p.prompts, embeddings, p.empty_chunk,
+                     {.syntax = request.syntax, .emphasis = request.emphasis, .clip_skip = request.clip_skip});
+  for (const EncodedPrompt& prompt : prompts)
+    for (const EncodedCondition& condition : prompt.conditions)
+      for (const EncodedEntry& entry : condition.entries) require_finite(entry.states, "text_encoder", "its states", result);
   result.encode_seconds = seconds_since(start);
   report("encode", 1, 1);
   if (plan.release) networks.text.reset();
@@ -298,13 +280,16 @@ ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, con
   result.noise = noise(device, {B, h, w, C});
 
   auto step_start = Clock::now();
+  sampling::GuidanceMemory memory{.steps = std::max<int64_t>(1, int64_t(p.steps_to_take.steps.size()))};
   const sampling::GuidedNetwork network = [&](const Tensor& x, float timestep, const sampling::Branches& branches) {
     const float timesteps[] = {timestep};
-    parts::Perturbed perturbed;
-    if (branches.disturbed) perturbed = {perturbed_blocks(p.guidance), together};
-    return (*networks.unet)(x, timesteps, contexts.of(branches), perturbed);
+    const AskUnder ask = [&](const Tensor& y, const Tensor& context, int64_t disturbed) {
+      parts::Perturbed perturbed;
+      if (disturbed > 0) perturbed = {perturbed_blocks(p.guidance), disturbed};
+      return (*networks.unet)(y, timesteps, context, perturbed);
+    };
+    return ask_under_prompts(ask, x, memory.step, branches, prompts.size() > 1 ? &prompts[1] : nullptr, prompts[0]);
   };
-  sampling::GuidanceMemory memory{.steps = std::max<int64_t>(1, int64_t(p.steps_to_take.steps.size()))};
   const sampling::OnStep on_step = [&](const sampling::StepInfo& info) {
     const std::string what = fmt::format("step {} of {}", info.step + 1, info.steps);
     require_finite(info.x0, "unet", what, result);

@@ -1,6 +1,7 @@
 // Stable Diffusion 1.x (Rombach et al. 2022, arXiv 2112.10752) after diffusers' StableDiffusionPipeline, 0.39.0:
 //
-//   prompts → ids [2, 77] → text states [2, 77, C] → per step: UNet on both halves, guidance, sampler → latents [B, h, w, 4] → pictures
+//   prompts → chunks of 77 ids → text states [1, n·77, C] each → per step: UNet on both halves, guidance, sampler → latents [B, h, w, 4] →
+//   pictures
 #pragma once
 
 #include "models/sd1/networks.h"
@@ -27,6 +28,7 @@ class StableDiffusion final : public TextToImage {
   void require_room() const;  // UsageError where the networks together need more memory than there is
   struct Plan;                // the request resolved, with its schedule
   Plan planned(const ImageRequest& request) const;
+  void read_prompts(const ImageRequest& request, Plan& p) const;
   std::vector<MemoryPlan> modes(const ImageRequest& request, const Plan& p) const;   // that the request allows, in order of cost
   void measure(MemoryPlan& plan, const ImageRequest& request, const Plan& p) const;  // fills in the bytes, by a dry run
   ImageResult run(const ImageRequest& request, const Plan& p, const MemoryPlan& plan, Backend& device, Networks& networks,

@@ -14,6 +14,16 @@ int64_t pooled_position(const std::vector<int32_t>& ids, int64_t end_token) {
   return it == ids.end() ? 0 : it - ids.begin();
 }
 
+// x [B, T, C], made just now.
+void put_in_place(std::span<const ClipVector> vectors, const Tensor& x) {
+  const auto [B, T, C] = x.dims<3>();
+  for (const ClipVector& v : vectors) {
+    if (v.row < 0 || v.row >= B || v.position < 0 || v.position >= T || v.vector.shape() != Shape{C})
+      fail<ShapeError>("clip: a vector {} at row {}, position {} does not fit {}", v.vector.shape(), v.row, v.position, x.shape());
+    ops::store(v.vector.view({1, 1, C}), x.slice(0, v.row, v.row + 1).slice(1, v.position, v.position + 1));
+  }
+}
+
 }  // namespace
 
 ClipAttention::ClipAttention(const Scope& w, int64_t width, int64_t heads_)
@@ -58,7 +68,7 @@ ClipTextModel::ClipTextModel(const Scope& w, const ClipTextConfig& c)
   if (c.projection) text_projection.emplace(w / "text_projection", c.width, c.projection, nn::Bias::no);
 }
 
-ClipTextOutput ClipTextModel::operator()(const std::vector<std::vector<int32_t>>& ids) const {
+ClipTextOutput ClipTextModel::operator()(const std::vector<std::vector<int32_t>>& ids, std::span<const ClipVector> vectors) const {
   const int64_t B = int64_t(ids.size()), T = B ? int64_t(ids[0].size()) : 0;
   if (T < 1 || T > config.positions) fail<ShapeError>("clip: {} rows of {} tokens, needed 1 to {} tokens", B, T, config.positions);
   std::vector<int32_t> tokens, positions;
@@ -74,7 +84,9 @@ ClipTextOutput ClipTextModel::operator()(const std::vector<std::vector<int32_t>>
   Backend& backend = token_embedding.table.backend();
   ClipTextOutput out;
   Tensor h = in_block("text_model.embeddings", [&] {
-    return ops::add(token_embedding(Tensor::from(backend, {B, T}, tokens)), position_embedding(Tensor::from(backend, {B, T}, positions)));
+    const Tensor x = token_embedding(Tensor::from(backend, {B, T}, tokens));
+    put_in_place(vectors, x);
+    return ops::add(x, position_embedding(Tensor::from(backend, {B, T}, positions)));
   });
   out.hidden_states.push_back(h);
   for (const ClipLayer& layer : layers) out.hidden_states.push_back(h = layer(h));

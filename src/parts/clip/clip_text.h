@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "nn/layers.h"
@@ -43,12 +44,19 @@ struct ClipTextOutput {
   Tensor text_embeds;  // [B, projection]: pooled · text_projectionᵀ; undefined without projection
 };
 
+// Stands in place of a token's row of the table (textual inversion).
+struct ClipVector {
+  int64_t row = 0, position = 0;
+  Tensor vector;  // [C] f32
+};
+
 struct ClipTextModel {
   ClipTextModel(const Scope& w, const ClipTextConfig& config);
 
   // ids: B rows of T ≤ config.positions tokens each, row-major; all positions are attended to causally, padding too.
-  // ShapeError for too many tokens or a ragged count, UsageError for an id outside the vocabulary.
-  ClipTextOutput operator()(const std::vector<std::vector<int32_t>>& ids) const;
+  // The ids where `vectors` stand count for the pooled vector only. ShapeError for too many tokens, a ragged count or a vector that does
+  // not fit, UsageError for an id outside the vocabulary.
+  ClipTextOutput operator()(const std::vector<std::vector<int32_t>>& ids, std::span<const ClipVector> vectors = {}) const;
 
   ClipTextConfig config;
   nn::Embedding token_embedding, position_embedding;  // text_model.embeddings.…

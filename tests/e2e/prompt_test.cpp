@@ -1,0 +1,163 @@
+// Weighted, long, edited and composed prompts, clip skip and embeddings against the definitions (golden/make_prompts.py).
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "backends/backends.h"
+#include "core/json.h"
+#include "e2e/cases.h"
+#include "support/complaint.h"
+#include "support/files.h"
+#include "support/tolerance.h"
+#include "weights/safetensors.h"
+
+namespace hearth::test {
+namespace {
+
+using Json = nlohmann::json;
+
+const Json& cases() {
+  static const Json json = load_json(golden_folder() / "prompts.json").at("cases");
+  return json;
+}
+
+Model& model() {
+  static Model opened = Model::open(checkpoint_folder("pndm"), {.precision = Precision::f32});
+  return opened;
+}
+
+Request request_of(const Json& c) {
+  Request r{.prompt = c.at("prompt"), .negative_prompt = c.value("negative", "")};
+  r.prompt_syntax = c.at("prompt_syntax");
+  r.emphasis = c.value("emphasis", "");
+  r.clip_skip = c.value("clip_skip", 1);
+  r.width = c.at("width").get<int64_t>();
+  r.height = c.at("height").get<int64_t>();
+  r.steps = c.at("steps");
+  r.guidance = c.at("guidance");
+  r.sampler = c.at("sampler");
+  r.seed = c.at("seed").get<uint64_t>();
+  r.decode = false;
+  if (c.contains("embedding")) {
+    const std::string given = c.at("embedding");
+    const size_t equals = given.find('=');
+    r.embeddings.push_back(
+        {.file = golden_folder() / given.substr(equals + 1), .name = given.substr(0, equals == given.npos ? 0 : equals)});
+  }
+  return r;
+}
+
+class PromptGolden : public testing::TestWithParam<std::string> {};
+
+TEST_P(PromptGolden, LatentsAreTheDefinitions) {
+  static const auto device = make_backend({.name = "reference", .threads = 1});
+  static const auto file = SafetensorsFile::open(golden_folder() / "prompts.safetensors");
+  const std::string name = GetParam() + ".latents";
+  const Tensor expected = file->read(name, file->list().at(name).shape, *device);
+  const Generation made = model().generate(request_of(cases().at(GetParam())));
+  const double error = relative_error(made.latents.values, expected.to_vector());
+  if (std::getenv("HEARTH_PRINT_ERRORS")) printf("prompts.%s: latents %.1e\n", GetParam().c_str(), error);
+  EXPECT_LE(error, 2e-5);  // observed: 3.0e-7 to 3.5e-6
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> list;
+  for (const auto& [name, c] : cases().items()) list.push_back(name);
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(Definitions, PromptGolden, testing::ValuesIn(names()), [](const auto& c) { return c.param; });
+
+Request small(const std::string& prompt) {
+  Request r{.prompt = prompt, .width = 16, .height = 16, .steps = 4, .sampler = "euler", .seed = 3};
+  r.decode = false;
+  return r;
+}
+
+// A picture of several equals single ones, whatever is asked under.
+TEST(Prompts, BatchesAreSinglePictures) {
+  for (const char* prompt : {"a (red:1.3) [house|hill]", "a red house AND green hills:0.5", "a red BREAK house"}) {
+    Request r = small(prompt);
+    r.batch_size = 2;
+    const std::vector<float> both = model().generate(r).latents.values;
+    r.batch_size = 1;
+    std::vector<float> singles = model().generate(r).latents.values;
+    r.seed = 4;
+    const std::vector<float> second = model().generate(r).latents.values;
+    singles.insert(singles.end(), second.begin(), second.end());
+    EXPECT_EQ(both, singles) << prompt;
+  }
+}
+
+TEST(Prompts, CompatChoosesTheSyntax) {
+  const auto drawn = [&](const std::string& compat, const std::string& syntax) {
+    Request r = small("a (red:1.4) house");
+    r.compat = compat;
+    r.prompt_syntax = syntax;
+    const Generation made = model().generate(r);
+    EXPECT_EQ(Json::parse(made.report).at("request").at("prompt_syntax"), !syntax.empty()         ? syntax
+                                                                          : compat == "diffusers" ? "plain"
+                                                                                                  : "a1111");
+    return made.latents.values;
+  };
+  EXPECT_EQ(drawn("", ""), drawn("", "a1111"));
+  EXPECT_EQ(drawn("diffusers", ""), drawn("", "plain"));
+  EXPECT_NE(drawn("", "plain"), drawn("", "a1111"));
+  EXPECT_NE(drawn("", "comfyui"), drawn("", "a1111"));
+}
+
+TEST(Prompts, AreTold) {
+  Request r = small("a (tiny:1.2) house, BREAK hills");
+  r.decode = true;
+  r.clip_skip = 2;
+  r.emphasis = "no-norm";
+  r.embeddings = {{.file = golden_folder() / "prompts-tiny.safetensors", .name = "tiny"}};
+  const Generation made = model().generate(r);
+  const Json request = Json::parse(made.report).at("request"), recipe = Json::parse(made.images.at(0).json);
+  EXPECT_EQ(request.at("clip_skip"), 2);
+  EXPECT_EQ(request.at("emphasis"), "no-norm");
+  EXPECT_EQ(request.at("chunks"), 2);
+  EXPECT_EQ(request.at("embeddings").at(0).at("name"), "tiny");
+  EXPECT_EQ(request.at("embeddings").at(0).at("vectors"), 2);
+  EXPECT_EQ(recipe.at("prompt_syntax"), "a1111");
+  EXPECT_EQ(recipe.at("emphasis"), "no-norm");
+  EXPECT_EQ(recipe.at("clip_skip"), 2);
+  EXPECT_EQ(recipe.at("embeddings"), Json::array({"tiny"}));
+  EXPECT_NE(made.images[0].parameters.find("Clip skip: 2"), std::string::npos);
+  EXPECT_NE(made.images[0].parameters.find("Emphasis: No norm"), std::string::npos);
+}
+
+TEST(Prompts, BadOnesAreRefusedInOneLine) {
+  const auto complaint = [](const std::function<void(Request&)>& change) {
+    Request r = small("a house");
+    change(r);
+    return message_of<Error>([&] { model().generate(r); }, golden_folder());
+  };
+  EXPECT_EQ(complaint([](Request& r) { r.clip_skip = 3; }), "generate: clip skip 3 does not fit, needed 1 to 2");
+  EXPECT_EQ(complaint([](Request& r) { r.clip_skip = 0; }), "generate: clip skip 0 does not fit, needed 1 to 2");
+  EXPECT_EQ(complaint([](Request& r) { r.prompt_syntax = "x"; }), "prompt syntax 'x' is unknown, needed plain, a1111, comfyui");
+  EXPECT_EQ(complaint([](Request& r) { r.emphasis = "x"; }), "emphasis 'x' is unknown, needed original, no-norm, ignore, none");
+  EXPECT_EQ(complaint([](Request& r) {
+              r.prompt_syntax = "plain";
+              r.emphasis = "ignore";
+            }),
+            "generate: emphasis 'ignore' acts in A1111's prompt syntax only, this is plain");
+  EXPECT_EQ(complaint([](Request& r) { r.embeddings = {{.file = golden_folder() / "pndm.safetensors"}}; }).substr(0, 60),
+            std::string(
+                "FOLDER/pndm.safetensors: an embedding holds emb_params, clip_l or one tensor by its token's name; this file holds ", 60));
+  EXPECT_NE(complaint([](Request& r) { r.embeddings = {{.file = "nowhere.pt"}}; }).find("nowhere.pt"), std::string::npos);
+  const Embedding tiny = {.file = golden_folder() / "prompts-tiny.safetensors"};
+  EXPECT_EQ(complaint([&](Request& r) { r.embeddings = {tiny, tiny}; }), "generate: two embeddings are called 'prompts-tiny'");
+  EXPECT_EQ(message_of<Error>(
+                [&] {
+                  Request r = small("a house");
+                  r.embeddings = {tiny};
+                  Model::open(checkpoint_folder("euler")).generate(r);
+                },
+                golden_folder()),
+            "FOLDER/prompts-tiny.safetensors: the embedding has width 24, the text encoder's is 32");
+}
+
+}  // namespace
+}  // namespace hearth::test
