@@ -10,6 +10,7 @@
 #include "cli/flags.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "hearth/prompt.h"
 #include "hearth/tokenizer.h"
 
 namespace hearth::cli {
@@ -29,22 +30,68 @@ std::string read_stdin() {
   return text;
 }
 
+void print_prompt(const ReadPrompt& prompt) {
+  for (size_t c = 0; c < prompt.conditions.size(); ++c) {
+    const PromptCondition& condition = prompt.conditions[c];
+    if (prompt.conditions.size() > 1 || condition.weight != 1) fmt::print("prompt {}, weight {}\n", c + 1, condition.weight);
+    for (const PromptText& text : condition.texts) {
+      if (condition.texts.size() > 1) fmt::print("up to step {}: {}\n", text.end, one_line(text.text));
+      for (size_t k = 0; k < text.chunks.size(); ++k) {
+        fmt::print("chunk {}: {} tokens\n", k + 1, text.chunks[k].size());
+        for (const PromptToken& token : text.chunks[k]) fmt::print("{:>7}  {:<7.4g}  {}\n", token.id, token.weight, one_line(token.piece));
+      }
+    }
+  }
+}
+
+Json json_of(const ReadPrompt& prompt) {
+  Json conditions = Json::array();
+  for (const PromptCondition& condition : prompt.conditions) {
+    Json texts = Json::array();
+    for (const PromptText& text : condition.texts) {
+      Json chunks = Json::array();
+      for (const auto& chunk : text.chunks) {
+        Json tokens = Json::array();
+        for (const PromptToken& token : chunk) tokens.push_back({{"id", token.id}, {"piece", token.piece}, {"weight", token.weight}});
+        chunks.push_back(std::move(tokens));
+      }
+      texts.push_back({{"end", text.end}, {"text", text.text}, {"chunks", std::move(chunks)}});
+    }
+    conditions.push_back({{"weight", condition.weight}, {"texts", std::move(texts)}});
+  }
+  return {{"conditions", std::move(conditions)}, {"warnings", prompt.warnings}};
+}
+
 void run_tokenize(std::span<const std::string> arguments) {
   std::string model, file;
   std::optional<std::string> prompt;
   bool no_special = false, json = false;
+  std::string syntax, emphasis;
+  int64_t steps = 20;
   Flags flags("tokenize", "Prints the tokens of a text: of --prompt, of a file, or of standard input.",
               "Bytes are taken as they are: byte order mark, CR and final newline count. Without --json: a line for each token, its id and "
               "its spelling in the vocabulary.");
   flags.text("-m,--model", "PATH", model_help, model);
   flags.add("-p,--prompt", "TEXT", "The text", "standard input", [&prompt](const std::string& t) { prompt = t; });
   flags.text("--file", "FILE", "A file that holds the text", file);
+  flags.choice("--prompt-syntax", "",
+               "Read it as a prompt of generate, by a CLIP tokenizer: its chunks, and each token's id, weight and text", syntax,
+               {.names = {"a1111", "comfyui", "plain"}}, "not read as a prompt");
+  flags.choice("--emphasis", "", "With --prompt-syntax a1111: as for generate", emphasis,
+               {.names = {"original", "no-norm", "ignore", "none"}}, "original");
+  flags.integer("--steps", "With --prompt-syntax: of the run in which [from:to:when] changes", steps);
   flags.toggle("--no-special", "Without what the model wants around a text (BOS, EOS …)", no_special);
   flags.toggle("--json", "Print one JSON object on stdout: {\"ids\": […], \"pieces\": […]}", json);
   if (!flags.parse(arguments)) return;
   if (model.empty()) fail<UsageError>("tokenize: --model is missing");
   if (prompt && !file.empty()) fail<UsageError>("tokenize: --prompt and --file exclude each other");
   const std::string text = prompt ? *prompt : !file.empty() ? read_file(file) : read_stdin();
+  if (syntax.empty() && !emphasis.empty()) fail<UsageError>("tokenize: --emphasis acts with --prompt-syntax a1111 only");
+  if (!syntax.empty()) {
+    const ReadPrompt read = read_prompt(model, text, syntax, emphasis, steps);
+    for (const std::string& warning : read.warnings) fmt::print(stderr, "hearth: warning: {}\n", warning);
+    return json ? print_json(json_of(read)) : print_prompt(read);
+  }
   const Tokens tokens = hearth::tokenize(model, text, !no_special);
   if (json) return print_json({{"ids", tokens.ids}, {"pieces", tokens.pieces}});
   for (size_t i = 0; i < tokens.ids.size(); ++i) fmt::print("{:>7}  {}\n", tokens.ids[i], one_line(tokens.pieces[i]));

@@ -48,6 +48,32 @@ TEST_F(TokenizeTest, there_and_back) {
   EXPECT_EQ(run({"detokenize", "-m", model, "--ids", joined(plain["ids"])}).out, text);
 }
 
+TEST_F(TokenizeTest, a_prompt_with_its_chunks_and_weights) {
+  const Json read = tokens({"tokenize", "-m", demo, "-p", "a (red:1.5) [house:hill:2] BREAK a AND sea:0.5", "--prompt-syntax", "a1111",
+                            "--steps", "4", "--json"});
+  ASSERT_EQ(read["conditions"].size(), 2u);
+  EXPECT_EQ(read["conditions"][1]["weight"], 0.5);
+  const Json texts = read["conditions"][0]["texts"];
+  ASSERT_EQ(texts.size(), 2u);
+  EXPECT_EQ(texts[0]["end"], 2);
+  EXPECT_EQ(texts[0]["text"], "a (red:1.5) house BREAK a");
+  EXPECT_EQ(texts[1]["text"], "a (red:1.5) hill BREAK a");
+  ASSERT_EQ(texts[0]["chunks"].size(), 2u);
+  EXPECT_EQ(texts[0]["chunks"][0][1]["weight"], 1.5);
+  EXPECT_EQ(texts[0]["chunks"][0][1]["piece"], "red");
+  EXPECT_EQ(texts[0]["chunks"][1].size(), 1u);
+  EXPECT_EQ(run({"tokenize", "-m", demo, "-p", "(a:0.5)", "--prompt-syntax", "comfyui"}).out.substr(0, 18), "chunk 1: 1 tokens\n");
+  const auto weight = [&](const std::string& emphasis) {
+    return tokens({"tokenize", "-m", demo, "-p", "(a:0.5)", "--prompt-syntax", "a1111", "--emphasis", emphasis,
+                   "--json"})["conditions"][0]["texts"][0]["chunks"][0][0]["weight"];
+  };
+  EXPECT_EQ(weight("original"), 0.5);
+  EXPECT_EQ(weight("ignore"), 1);
+  EXPECT_EQ(run({"tokenize", "-m", demo, "-p", "a", "--emphasis", "ignore"}).code, 2);
+  EXPECT_EQ(run({"tokenize", "-m", demo, "-p", "a", "--prompt-syntax", "a1111", "--steps", "0"}).code, 2);
+  EXPECT_EQ(run({"tokenize", "-m", shapes / "llama3", "-p", "a", "--prompt-syntax", "a1111"}).code, 1);
+}
+
 TEST_F(TokenizeTest, a_file_and_standard_input_byte_for_byte) {
   const std::string model = shapes / "qwen2";
   write_file(folder / "text", std::string_view("\xef\xbb\xbf"

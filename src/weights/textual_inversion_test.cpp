@@ -1,0 +1,71 @@
+#include "weights/textual_inversion.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "support/backend_test.h"
+#include "support/files.h"
+#include "weights/safetensors.h"
+
+namespace hearth {
+namespace {
+
+// Tensors by name, filled with 0, 1, 2 …, or with NaN.
+class Fixed : public TensorSource {
+ public:
+  explicit Fixed(std::map<std::string, Shape> shapes, float first = 0) : shapes_(std::move(shapes)), first_(first) {}
+  std::string describe() const override { return "x.pt"; }
+  std::map<std::string, TensorInfo> list() const override {
+    std::map<std::string, TensorInfo> list;
+    for (const auto& [name, shape] : shapes_) list[name] = {.shape = shape};
+    return list;
+  }
+  bool has(const std::string& name) const override { return shapes_.contains(name); }
+  Tensor read(const std::string& name, const Shape& wanted, Backend& backend) override {
+    std::vector<float> values(size_t(shapes_.at(name).numel()));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = first_ + float(i);
+    return Tensor::from(backend, wanted, values);
+  }
+
+ private:
+  std::map<std::string, Shape> shapes_;
+  float first_;
+};
+
+BACKEND_TEST(TextualInversion, every_form_is_read) {
+  const auto read = [&](std::map<std::string, Shape> tensors) {
+    Fixed source(std::move(tensors));
+    return read_textual_inversion(source, "clip_l", 3, device);
+  };
+  for (const char* name : {"emb_params", "string_to_param.*", "clip_l"}) {
+    const TextualInversion one = read({{name, {2, 3}}});
+    EXPECT_EQ(one.vectors, 2);
+    EXPECT_EQ(one.values, (std::vector<float>{0, 1, 2, 3, 4, 5}));
+    EXPECT_EQ(one.token, "");
+  }
+  EXPECT_EQ(read({{"clip_l", {1, 3}}, {"clip_g", {1, 5}}}).vectors, 1);
+  EXPECT_EQ(read({{"<cat>", {3}}}).token, "<cat>");
+  EXPECT_EQ(read({{"<cat>", {3}}}).vectors, 1);
+  EXPECT_EQ(read({{"<cat>", {4, 3}}}).vectors, 4);
+}
+
+BACKEND_TEST(TextualInversion, what_is_none_is_refused_in_one_line) {
+  const auto complaint = [&](std::map<std::string, Shape> tensors, float first = 0) {
+    Fixed source(std::move(tensors), first);
+    return test::message_of<WeightError>([&] { read_textual_inversion(source, "clip_l", 3, device); });
+  };
+  EXPECT_EQ(complaint({{"emb_params", {2, 4}}}), "x.pt: the embedding has width 4, the text encoder's is 3");
+  EXPECT_EQ(complaint({{"emb_params", {1, 2, 3}}}), "x.pt: 'emb_params' has shape [1, 2, 3], needed [vectors, 3]");
+  EXPECT_EQ(complaint({{"emb_params", {0, 3}}}), "x.pt: 'emb_params' has shape [0, 3], needed [vectors, 3]");
+  EXPECT_EQ(complaint({{"a", {3}}, {"b", {3}}}),
+            "x.pt: an embedding holds emb_params, clip_l or one tensor by its token's name; this file holds a, b");
+  EXPECT_EQ(complaint({{"clip_g", {1, 3}}}),
+            "x.pt: an embedding holds emb_params, clip_l or one tensor by its token's name; this file holds clip_g");
+  EXPECT_EQ(complaint({}), "x.pt: an embedding holds emb_params, clip_l or one tensor by its token's name; this file holds nothing");
+  EXPECT_EQ(complaint({{"emb_params", {1, 3}}}, std::numeric_limits<float>::quiet_NaN()),
+            "x.pt: 'emb_params' holds values that are NaN or infinite");
+}
+
+}  // namespace
+}  // namespace hearth
