@@ -127,10 +127,12 @@ struct Request {
   std::string schedule;                                    // see list_schedules(); "" = the checkpoint's own
   std::optional<uint64_t> seed;                            // image k of a batch uses seed + k; default: a random one, reported
   int64_t batch_size = 1;                                  // images computed together
-  std::string compat;                                      // "diffusers": one generator draws the whole batch's noise
-  std::optional<Array> noise;  // standard normal [batch, channels, height/8, width/8] in place of the seed's first draw
-  bool decode = true;          // false: stop at the latents
-  int64_t stop_after = 0;      // sampler steps after which the run ends and Generation::state is filled in; 0: the whole run
+  std::string compat;                // "diffusers", "comfyui", "a1111": noise, levels and start as this program has them; "" = hearth's own
+  int64_t eta_noise_seed_delta = 0;  // compat "a1111": the noise of the steps comes from seeds this much higher (ENSD)
+  int64_t batch_index = 0;           // compat "comfyui": the pictures are those from this number on of a larger batch
+  std::optional<Array> noise;        // standard normal [batch, channels, height/8, width/8] in place of the seed's first draw
+  bool decode = true;                // false: stop at the latents
+  int64_t stop_after = 0;            // sampler steps after which the run ends and Generation::state is filled in; 0: the whole run
   std::optional<RunState>
       resume;  // go on from here. UsageError unless sampler, schedule, steps, size, batch and seed are those of the state
   VaeTiling vae_tiling = VaeTiling::automatic;

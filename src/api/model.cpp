@@ -28,7 +28,7 @@ using api::Clock, api::OptionalCancel, api::seconds_since;
 uint64_t random_seed() { return std::random_device{}(); }  // 32 bits: as many as PyTorch's generator keeps
 
 void check_request(const Request& r) {
-  if (!r.compat.empty() && r.compat != "diffusers") fail<UsageError>("generate: compat '{}' is unknown, only diffusers", r.compat);
+  sampling::find_compat(r.compat);
   for (const std::string* text : {&r.prompt, &r.negative_prompt})
     if (text->find('\0') != text->npos) fail<UsageError>("generate: the prompt holds a zero byte");
 }
@@ -59,7 +59,9 @@ models::ImageRequest to_image_request(const Request& r, uint64_t seed, Backend& 
           .sampler_options = r.sampler_options,
           .seed = seed,
           .batch = r.batch_size,
-          .generators = r.compat == "diffusers" ? sampling::Generators::one : sampling::Generators::per_image,
+          .compat = sampling::find_compat(r.compat),
+          .eta_seed_delta = r.eta_noise_seed_delta,
+          .first_image = r.batch_index,
           .noise = r.noise ? api::to_tensor(*r.noise, device, "noise") : Tensor(),
           .decode = r.decode,
           .stop_after = r.stop_after,

@@ -40,6 +40,9 @@ std::vector<std::string> defaults_of(const Request& r) {
   return names;
 }
 
+// Then a picture is told by the batch's seed and its place, else by a seed of its own.
+bool one_generator_for_all(const std::string& compat) { return compat == "diffusers" || compat == "comfyui"; }
+
 // Of the method: all of them, or those that differ from their defaults.
 enum class All { no, yes };
 std::map<std::string, std::string> options_of(const sampling::Guidance& g, All all) {
@@ -139,6 +142,8 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
         {"seed", run.seed},
         {"batch_size", r.batch},
         {"compat", run.request.compat},
+        {"eta_noise_seed_delta", run.request.eta_noise_seed_delta},
+        {"batch_index", run.request.batch_index},
         {"noise", run.request.noise ? "given" : "seed"},
         {"defaults", defaults_of(run.request)}}},
       {"precision", precision_of(*model.pipeline)},
@@ -167,7 +172,7 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
 
 void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
   const models::ResolvedImage& r = run.resolved;
-  const bool one_generator = run.request.compat == "diffusers";
+  const bool one_generator = one_generator_for_all(run.request.compat);
   const Recipe recipe{.version = version(),
                       .model = model.name,
                       .family = model.pipeline->family(),
@@ -191,8 +196,9 @@ void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
                       .schedule = r.schedule,
                       .seed = one_generator ? run.seed : run.seed + uint64_t(index),
                       .batch_size = r.batch,
-                      .batch_index = index,
+                      .batch_index = run.request.batch_index + index,
                       .compat = run.request.compat,
+                      .eta_noise_seed_delta = run.request.eta_noise_seed_delta,
                       .precision = precision_of(*model.pipeline),
                       .noise = run.request.noise ? "file" : "seed",
                       .defaults = defaults_of(run.request)};

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -23,8 +24,8 @@ constexpr const char* notes =
     "house-2.png, "
     "…, first the pictures of the first batch. Files that are there are replaced. The folder must exist.\n"
     "Picture k of all, counted from 0, is drawn from the seed plus k and comes out the same alone as in a batch. With --compat diffusers "
-    "one "
-    "generator, seeded by the seed plus the number of pictures in earlier batches, draws the noise of a whole batch, as diffusers does.\n"
+    "and comfyui one generator, seeded by the seed plus the number of pictures in earlier batches, draws the noise of a whole batch, as "
+    "those programs do.\n"
     "Ctrl-C ends the run; finished pictures stay. Exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted.";
 
 Embedding parse_embedding(const std::string& text) {
@@ -94,7 +95,11 @@ void GenerateFlags::add_to(Flags& flags) {
   flags.add("--seed", "N", "Of the first picture's noise", "random", [this](const std::string& t) { request.seed = parse_seed(t); });
   flags.integer("--batch-size", "Pictures drawn together", request.batch_size);
   flags.integer("--batch-count", "Batches drawn one after another", batch_count);
-  flags.choice("--compat", "", "Draw the noise as this program does", request.compat, {.names = {"diffusers"}}, "picture by picture");
+  flags.choice("--compat", "", "Draw the noise, and take the levels of the steps, as this program does", request.compat,
+               {.names = {"diffusers", "comfyui", "a1111"}}, "hearth's own: noise picture by picture");
+  flags.integer("--ensd", "A1111's eta noise seed delta: the noise of the steps comes from seeds so much higher",
+                request.eta_noise_seed_delta, {.low = std::numeric_limits<int64_t>::min()});
+  flags.integer("--batch-index", "ComfyUI: the pictures are those from this number on of a larger batch", request.batch_index, {.low = 0});
   flags.text("--noise", "FILE",
              "The first noise, instead of the seed's: safetensors, key noise, standard normal, [pictures, channels, height/8, width/8]",
              noise, "drawn from the seed");
@@ -206,7 +211,7 @@ void run_generate(std::span<const std::string> arguments) {
       const Image& image = made.images[k];
       const fs::path& file = files.at(next++);
       image.save(file, f.save);
-      const uint64_t own_seed = request.compat.empty() ? seed + k : seed;
+      const uint64_t own_seed = request.compat.empty() || request.compat == "a1111" ? seed + k : seed;
       pictures.push_back({{"file", file.string()}, {"width", image.width}, {"height", image.height}, {"seed", own_seed}});
       if (!f.json) fmt::print("{}: {}×{}, seed {}\n", file.string(), image.width, image.height, own_seed);
     }

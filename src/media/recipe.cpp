@@ -81,6 +81,7 @@ std::string write_recipe(const Recipe& r) {
   };
   if (!r.sampler_options.empty()) json["sampler_options"] = r.sampler_options;
   if (const Json settings = guidance_settings(r); !settings.is_null()) json["guidance_settings"] = settings;
+  if (r.eta_noise_seed_delta != 0) json["eta_noise_seed_delta"] = r.eta_noise_seed_delta;
   try {
     return json.dump();
   } catch (const Json::exception& e) { fail<UsageError>("recipe: a text is not valid UTF-8 ({})", e.what()); }
@@ -117,6 +118,7 @@ Recipe parse_recipe(std::string_view text) {
     whole(json, "batch_size").get_to(r.batch_size);
     whole(json, "batch_index").get_to(r.batch_index);
     json.at("compat").get_to(r.compat);
+    if (json.contains("eta_noise_seed_delta")) whole(json, "eta_noise_seed_delta").get_to(r.eta_noise_seed_delta);
     json.at("precision").get_to(r.precision);
     json.at("noise").get_to(r.noise);
     json.at("defaults").get_to(r.defaults);
@@ -139,7 +141,8 @@ Parameters to_parameters(const Recipe& r) {
   if (r.clip_skip != 1) set("Clip skip", fmt::format("{}", r.clip_skip));
   if (r.prompt_syntax == "a1111" && r.emphasis != "original")
     set("Emphasis", r.emphasis == "no-norm" ? "No norm" : r.emphasis == "ignore" ? "Ignore" : "None");
-  if (r.noise == "seed") set("RNG", "CPU");
+  if (r.noise == "seed") set("RNG", r.compat == "a1111" ? "NV" : "CPU");
+  if (r.eta_noise_seed_delta != 0) set("ENSD", fmt::format("{}", r.eta_noise_seed_delta));
   set("Version", "hearth " + r.version);
   return p;
 }

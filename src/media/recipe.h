@@ -7,7 +7,8 @@
 //    "batch_index": 0, "compat": "", "precision": "f32", "noise": "seed", "defaults": ["width", "height"]}
 //
 // and, where guidance is more than classifier-free, "guidance_settings": {"method": "apg", "rescale": 0, "interval": [0.3, 5.4],
-// "options": {"eta": "0.5", …}}, the interval only where there is one; "sampler_options" likewise.
+// "options": {"eta": "0.5", …}}, the interval only where there is one; "sampler_options" likewise; "eta_noise_seed_delta": 31337
+// where it is not 0.
 #pragma once
 
 #include <array>
@@ -45,7 +46,8 @@ struct Recipe {
   std::string schedule;                                 // and of the schedule
   uint64_t seed = 0;                                    // of this picture
   int64_t batch_size = 1, batch_index = 0;
-  std::string compat;     // "" or "diffusers"
+  std::string compat;  // "", "diffusers", "comfyui" or "a1111"
+  int64_t eta_noise_seed_delta = 0;
   std::string precision;  // of the weights, e.g. "f16"
   std::string noise;      // "seed", or "file" where the first noise was given
   std::vector<std::string> defaults;
@@ -60,7 +62,7 @@ std::string write_recipe(const Recipe& recipe);
 Recipe parse_recipe(std::string_view json);
 
 // The same for A1111 and its readers, with A1111's names of samplers and schedules. The model's hash is the first ten digits of the
-// UNet's. `RNG: CPU` tells A1111 to draw the noise as PyTorch's CPU generator does.
+// UNet's. `RNG` tells A1111 where to draw the noise: `NV` where compat is "a1111", else `CPU`, PyTorch's generator.
 Parameters to_parameters(const Recipe& recipe);
 
 }  // namespace hearth

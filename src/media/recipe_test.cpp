@@ -89,6 +89,16 @@ TEST(Recipe, options_of_the_sampler_are_kept) {
   EXPECT_EQ(parse_recipe(json), r);
 }
 
+TEST(Recipe, of_a1111_names_its_noise) {
+  Recipe r = example();
+  EXPECT_EQ(write_recipe(r).find("eta_noise"), std::string::npos);
+  r.compat = "a1111";
+  r.eta_noise_seed_delta = 31337;
+  EXPECT_EQ(parse_recipe(write_recipe(r)), r);
+  const std::string text = write_parameters(to_parameters(r));
+  EXPECT_NE(text.find("RNG: NV, ENSD: 31337"), std::string::npos) << text;
+}
+
 TEST(Recipe, later_keys_are_ignored_and_later_formats_refused) {
   const std::string json = write_recipe(example());
   EXPECT_EQ(parse_recipe(with(json, "\"format\":1", "\"format\":1,\"new\":[1,{}]")), example());

@@ -11,8 +11,8 @@
 
 #include "core/backend.h"
 #include "hearth/progress.h"
+#include "sampling/compat.h"
 #include "sampling/guidance.h"
-#include "sampling/noise.h"
 #include "sampling/sampler.h"
 #include "text/prompt/prompt.h"
 #include "weights/weights.h"
@@ -61,8 +61,9 @@ struct ImageRequest {
   std::map<std::string, std::string> sampler_options;
   uint64_t seed = 0;
   int64_t batch = 1;
-  sampling::Generators generators = sampling::Generators::per_image;
-  Tensor noise;  // [B, C, h, w] f32 on the device: in place of the seed's first draw; may be undefined
+  sampling::Compat compat = sampling::Compat::hearth;
+  int64_t eta_seed_delta = 0, first_image = 0;  // sampling::NoiseRequest
+  Tensor noise;                                 // [B, C, h, w] f32 on the device: in place of the seed's first draw; may be undefined
   bool decode = true;
   int64_t stop_after = 0;  // sampler steps; 0: all
   // Go on from here: tensors on the device, [B, h, w, C]; `guidance` is what guidance remembered, may be undefined.

@@ -31,6 +31,7 @@ enum class Family { exploding, preserving, flow };
 enum class Times {
   proportional,  // multiplier·σ
   table,         // the timestep of σ in the table, linear in ln σ between the entries
+  nearest,       // the same, rounded to the nearer entry
   quarter_log,   // ln(σ)/4
 };
 
@@ -40,7 +41,7 @@ struct Path {
   Family family = Family::exploding;
   Times times = Times::proportional;
   double multiplier = 1;
-  std::shared_ptr<const NoiseTable> table;  // of Times::table
+  std::shared_ptr<const NoiseTable> table;  // of Times::table and nearest
   double shift = 1;                         // of flow paths: σ = shift·t/(1 + (shift − 1)·t) on the model's own times t from 1 to 0
   double sigma_min = 0, sigma_max = 0;      // of exploding paths without a table: its ends
 

@@ -72,7 +72,7 @@ TEST_F(CommandTest, wrong_usage_is_one_line_and_exit_code_2) {
       {{"generate", "-p", "x", "--device", "cdua"}, "--device: 'cdua' is unknown, needed one of cpu, reference"},
       {{"generate", "-p", "x", "--precision", "fp16"},
        "--precision: 'fp16' is unknown, needed one of f32, bf16, f16, auto; did you mean f16?"},
-      {{"generate", "-p", "x", "--compat", "a1111"}, "--compat: 'a1111' is unknown, needed one of diffusers"},
+      {{"generate", "-p", "x", "--compat", "forge"}, "--compat: 'forge' is unknown, needed one of diffusers, comfyui, a1111"},
       {{"generate", "-p", "x", "--debug", "timing,time"}, "--debug: 'time' is unknown, needed one of timing, shapes, nan, all"},
       {{"generate", "-p", "x", "-o", "x.jpg"}, "--output: 'x.jpg' does not end in .png, the one picture format of this version"},
       {{"list", "sampler"},

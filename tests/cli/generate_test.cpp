@@ -279,6 +279,17 @@ TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
     return draw({"--batch-size", "2", "--compat", "diffusers", "--output", "d.png"}).code == 0 && picture("d-1.png") == plain &&
            picture("d-2.png") != next;
   };
+  effects["--ensd"] = [&] {
+    const Arguments ancestral{"--compat", "a1111", "--sampler", "euler_ancestral"};
+    Arguments shifted = ancestral;
+    shifted.insert(shifted.end(), {"--ensd", "31337"});
+    return drawn(shifted) != drawn(ancestral) && draw({"--ensd", "1"}).code == 2;
+  };
+  effects["--batch-index"] = [&] {  // the second picture of ComfyUI's batch, alone
+    return draw({"--batch-size", "2", "--compat", "comfyui", "--sampler", "euler", "--output", "e.png"}).code == 0 &&
+           drawn({"--compat", "comfyui", "--sampler", "euler", "--batch-index", "1"}) == picture("e-2.png") &&
+           draw({"--batch-index", "1"}).code == 2;
+  };
   effects["--save-latents"] = [&] {
     return cli::load_array(folder / "plain.safetensors", "latents").values != cli::load_array(folder / "plain.safetensors", "noise").values;
   };

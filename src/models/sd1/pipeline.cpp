@@ -40,6 +40,10 @@ void check_side(std::string_view name, int64_t side, int64_t factor) {
   if (side > most) fail<UsageError>("generate: {} {} does not fit, needed at most {}", name, side, most);
 }
 
+sampling::NoiseRequest noise_request(const ImageRequest& r) {
+  return {.seed = r.seed, .eta_seed_delta = r.eta_seed_delta, .first_image = r.first_image, .given = r.noise};
+}
+
 using Blocks = parts::UnetConfig::Blocks;
 Blocks perturbed_blocks(const sampling::Guidance& g) { return Blocks(int(g.options.at("layers"))); }  // mid, down, up
 
@@ -96,6 +100,7 @@ StableDiffusion::Plan StableDiffusion::planned(const ImageRequest& request) cons
   Plan p;
   if (request.batch < 1 || request.batch > 1 << 20)
     fail<UsageError>("generate: a batch of {} pictures does not fit, needed 1 to {}", request.batch, 1 << 20);
+  sampling::check(request.compat, noise_request(request));
   p.guidance = sampling::resolve(request.guidance);
   check_guidance(p.guidance, config_.unet);
   if (!config_.native && !(request.width && request.height))
@@ -118,7 +123,9 @@ StableDiffusion::Plan StableDiffusion::planned(const ImageRequest& request) cons
   p.sampler = p.sampling->name;
   p.schedule = scheduler.karras || kind == sampling::ScheduleKind::karras ? "karras" : "default";
   p.steps = request.steps;
-  p.steps_to_take = sampling::make_schedule(scheduler, kind, request.steps);
+  if (sampling::has_own_schedule(request.compat, *p.sampling))
+    p.steps_to_take = sampling::own_schedule(request.compat, own, *p.sampling, request.schedule, request.steps, p.schedule);
+  else p.steps_to_take = sampling::make_schedule(scheduler, kind, request.steps);
   p.sampler_options = sampling::parse_options(fmt::format("sampler '{}'", p.sampler), p.sampling->options, request.sampler_options);
   p.network_calls = sampling::network_calls(*p.sampling, p.steps_to_take, p.sampler_options, device_).value_or(0);
   if (request.stop_after < 0) fail<UsageError>("generate: stop after {} steps, needed 1 at least", request.stop_after);
@@ -274,8 +281,7 @@ ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, con
   if (!networks.unet) load(&Networks::load_unet);
   report("sample", 0, int64_t(p.steps_to_take.steps.size()));
   start = Clock::now();
-  sampling::Noise noise = sampling::torch_cpu_noise(request.seed, request.generators);
-  if (request.noise) noise = sampling::noise_from(request.noise, std::move(noise));
+  sampling::Noise noise = sampling::make_noise(request.compat, noise_request(request), p.steps_to_take);
   const auto [B, h, w, C] = p.latents;
   result.noise = noise(device, {B, h, w, C});
 

@@ -1,0 +1,49 @@
+// Whose conventions a run follows, so that the same seed, sampler and schedule give that program's picture.
+//
+//             noise of the start        noise of the steps         Brownian paths        start          network's time of σ
+// hearth      torch, image by image     the same generators        OctavePath, by image  the scheduler  the scheduler's
+// diffusers   torch, batch at once      the same generator         OctavePath, by image  the scheduler  the scheduler's
+// comfyui     torch, batch at once      torch, seed + 1            torchsde, one tree    √(1 + σ²)      whole, nearest in ln σ
+// a1111       Philox, image by image    the same, or seed + ENSD   torchsde, by image    σ              linear in ln σ
+//
+// "start" is what standard normal noise is multiplied with; ComfyUI's only from the model's largest σ on, σ below. ComfyUI on a
+// graphics card draws the noise of the steps there instead: those values are not to be had elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "sampling/noise.h"
+#include "sampling/sampler.h"
+#include "sampling/schedule.h"
+#include "sampling/scheduler_config.h"
+
+namespace hearth::sampling {
+
+enum class Compat { hearth, diffusers, comfyui, a1111 };
+
+// "" is hearth. UsageError names the others.
+Compat find_compat(std::string_view name);
+std::string_view name_of(Compat compat);
+
+struct NoiseRequest {
+  uint64_t seed = 0;
+  int64_t eta_seed_delta = 0;  // a1111's ENSD: generators begin anew at seed + this after the first noise
+  int64_t first_image = 0;     // comfyui: the batch's pictures are those from this number on of a larger batch
+  Tensor given = {};           // [B, C, H, W] f32 in place of the first draw; may be undefined
+};
+
+// UsageError where the request asks for another program's detail.
+void check(Compat compat, const NoiseRequest& request);
+Noise make_noise(Compat compat, const NoiseRequest& request, const Schedule& schedule);
+
+// Whether the run's levels are the program's own: for samplers of σ under comfyui and a1111. ComfyUI's ddim is Euler's method on σ; in
+// A1111 ddim and plms go by timesteps as in diffusers. UsageError for a sampler that the program does not have.
+bool has_own_schedule(Compat compat, const Sampler& sampler);
+// Those levels. `schedule` as sigma_schedules.h names them, A1111's own forms under a1111; "" or "default" is, in ComfyUI, `normal`, that
+// of its first workflow, and in A1111 what it calls automatic: the one that goes with the sampler, else `normal`. The noise table is the
+// checkpoint's. `name` becomes the schedule's canonical name. UsageError for an unknown one.
+Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sampler& sampler, std::string_view schedule, int64_t steps,
+                      std::string& name);
+
+}  // namespace hearth::sampling

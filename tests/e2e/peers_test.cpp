@@ -1,0 +1,82 @@
+// Pictures as other programs make them (--compat), and guidance, from the small checkpoints (golden/make_peers.py).
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "backends/backends.h"
+#include "core/json.h"
+#include "e2e/cases.h"
+#include "support/tolerance.h"
+#include "weights/safetensors.h"
+
+namespace hearth::test {
+namespace {
+
+using Json = nlohmann::json;
+
+Request request_of(const Json& c) {
+  Request r{.prompt = c.at("prompt"), .negative_prompt = c.at("negative"), .steps = c.at("steps"), .guidance = c.at("guidance")};
+  r.width = c.at("width").get<int64_t>(), r.height = c.at("height").get<int64_t>();
+  r.sampler = c.at("sampler"), r.schedule = c.value("schedule", ""), r.compat = c.value("compat", "");
+  r.seed = c.at("seed").get<uint64_t>(), r.batch_size = c.value("batch", 1);
+  r.eta_noise_seed_delta = c.value("ensd", 0), r.guidance_rescale = c.value("rescale", 0.0), r.guidance_method = c.value("method", "");
+  for (const auto& [name, value] : c.value("options", Json::object()).items())
+    r.guidance_options[name] = value.is_string() ? value.get<std::string>() : value.dump();
+  r.decode = false;
+  return r;
+}
+
+struct Peers : testing::Test {
+  Json cases = load_json(golden_folder() / "peers.json").at("cases");
+  std::unique_ptr<Backend> device = make_backend({.name = "reference", .threads = 1});
+  std::shared_ptr<SafetensorsFile> file = SafetensorsFile::open(golden_folder() / "peers.safetensors");
+  std::vector<float> wanted(const std::string& name) const { return file->read(name, file->list().at(name).shape, *device).to_vector(); }
+};
+
+TEST_F(Peers, LatentsAreThoseOfTheProgram) {
+  std::map<std::string, Model> models;
+  for (const auto& [name, c] : cases.items()) {
+    SCOPED_TRACE(name);
+    const std::string checkpoint = c.at("checkpoint");
+    if (!models.contains(checkpoint)) models.emplace(checkpoint, Model::open(checkpoint_folder(checkpoint), {.precision = Precision::f32}));
+    const double error = relative_error(models.at(checkpoint).generate(request_of(c)).latents.values, wanted(name));
+    if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s: %.1e\n", name.c_str(), error);
+    EXPECT_LE(error, 2e-5);  // observed
+  }
+}
+
+// Each part of a program's convention moves the picture: none is there for its name only.
+TEST_F(Peers, EveryConventionIsAnother) {
+  Model model = Model::open(checkpoint_folder("pndm"), {.precision = Precision::f32});
+  Request r = request_of(cases.at("comfy_ancestral"));
+  std::vector<std::vector<float>> latents;
+  for (const char* compat : {"", "diffusers", "comfyui", "a1111"}) {
+    r.compat = compat;
+    latents.push_back(model.generate(r).latents.values);
+  }
+  r.eta_noise_seed_delta = 31337;
+  latents.push_back(model.generate(r).latents.values);
+  for (size_t i = 0; i < latents.size(); ++i)
+    for (size_t k = 0; k < i; ++k) EXPECT_GE(relative_error(latents[i], latents[k]), 1e-2) << i << " and " << k;
+}
+
+// A1111's picture k of a batch is that of its seed alone; ComfyUI's is found again by its place in the batch.
+TEST_F(Peers, APictureOfABatchCanBeMadeAlone) {
+  Model model = Model::open(checkpoint_folder("pndm"), {.precision = Precision::f32});
+  const auto second = [](const std::vector<float>& both) {
+    return std::vector<float>(both.begin() + int64_t(both.size() / 2), both.end());
+  };
+  Request r = request_of(cases.at("a1111_ancestral"));
+  const auto batch = model.generate(r).latents.values;
+  r.batch_size = 1, r.seed = *r.seed + 1;
+  EXPECT_EQ(model.generate(r).latents.values, second(batch));
+  r = request_of(cases.at("comfy_euler"));
+  r.batch_size = 2;
+  const auto comfy = model.generate(r).latents.values;
+  r.batch_size = 1, r.batch_index = 1;
+  EXPECT_EQ(model.generate(r).latents.values, second(comfy));
+}
+
+}  // namespace
+}  // namespace hearth::test
