@@ -42,7 +42,7 @@ TEST_F(Peers, LatentsAreThoseOfTheProgram) {
     if (!models.contains(checkpoint)) models.emplace(checkpoint, Model::open(checkpoint_folder(checkpoint), {.precision = Precision::f32}));
     const double error = relative_error(models.at(checkpoint).generate(request_of(c)).latents.values, wanted(name));
     if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s: %.1e\n", name.c_str(), error);
-    EXPECT_LE(error, 2e-5);  // observed
+    EXPECT_LE(error, 2e-5);  // observed 8.1e-7 to 4.3e-6
   }
 }
 
