@@ -324,7 +324,9 @@ ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, con
   } else {
     std::vector<Tensor> pictures;
     for (int64_t b = 0; b < B; ++b) {
-      sampling::Noise own = sampling::torch_cpu_noise(request.seed + uint64_t(b));
+      sampling::NoiseRequest alone = noise_request(request);
+      alone.seed += uint64_t(b), alone.given = {};
+      sampling::Noise own = sampling::make_noise(request.compat, alone, p.steps_to_take);
       own.seek(1);  // the first was drawn above
       memory.running = {}, memory.step = 0;
       pictures.push_back(sampled({.x = first.slice(0, b, b + 1)}, own));
