@@ -136,8 +136,8 @@ TEST(Prompts, BadOnesAreRefusedInOneLine) {
   };
   EXPECT_EQ(complaint([](Request& r) { r.clip_skip = 3; }), "generate: clip skip 3 does not fit, needed 1 to 2");
   EXPECT_EQ(complaint([](Request& r) { r.clip_skip = 0; }), "generate: clip skip 0 does not fit, needed 1 to 2");
-  EXPECT_EQ(complaint([](Request& r) { r.prompt_syntax = "x"; }), "prompt syntax 'x' is unknown, needed plain, a1111, comfyui");
-  EXPECT_EQ(complaint([](Request& r) { r.emphasis = "x"; }), "emphasis 'x' is unknown, needed original, no-norm, ignore, none");
+  EXPECT_EQ(complaint([](Request& r) { r.prompt_syntax = std::string("x"); }), "prompt syntax 'x' is unknown, needed plain, a1111, comfyui");
+  EXPECT_EQ(complaint([](Request& r) { r.emphasis = std::string("x"); }), "emphasis 'x' is unknown, needed original, no-norm, ignore, none");
   EXPECT_EQ(complaint([](Request& r) {
               r.prompt_syntax = "plain";
               r.emphasis = "ignore";
