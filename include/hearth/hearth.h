@@ -110,7 +110,7 @@ struct Embedding {
 struct Request {
   std::string prompt;
   std::string negative_prompt;
-  // How prompts are read: "a1111", "comfyui", "plain"; "" = by compat: diffusers plain, comfyui its own, else A1111's.
+  // How prompts are read: "a1111", "comfyui", "plain"; "" = by compat: a1111 and comfyui their own, else plain.
   std::string prompt_syntax;
   std::string emphasis;                  // of a1111: "original" (the default), "no-norm", "ignore", "none"
   int64_t clip_skip = 1;                 // 1: the text encoder's last layer, 2: the last but one …

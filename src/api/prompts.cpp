@@ -6,8 +6,8 @@ namespace hearth::api {
 
 text::PromptSyntax syntax_of(const Request& request) {
   if (!request.prompt_syntax.empty()) return text::find_prompt_syntax(request.prompt_syntax);
-  if (request.compat == "diffusers") return text::PromptSyntax::plain;
-  return request.compat == "comfyui" ? text::PromptSyntax::comfyui : text::PromptSyntax::a1111;
+  if (request.compat == "comfyui") return text::PromptSyntax::comfyui;
+  return request.compat == "a1111" ? text::PromptSyntax::a1111 : text::PromptSyntax::plain;
 }
 
 text::Emphasis emphasis_of(const Request& request) {

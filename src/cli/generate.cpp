@@ -56,7 +56,7 @@ void GenerateFlags::add_to(Flags& flags) {
   flags.text("-n,--negative-prompt", "TEXT", "What to keep away from; acts with --cfg-scale above 1", request.negative_prompt, "nothing");
   flags.choice("--prompt-syntax", "",
                "How prompts are read: A1111's (a:1.3), [b], [from:to:when], [a|b], AND, BREAK; ComfyUI's; or as plain text",
-               request.prompt_syntax, {.names = {"a1111", "comfyui", "plain"}}, "a1111; with --compat diffusers plain");
+               request.prompt_syntax, {.names = {"a1111", "comfyui", "plain"}}, "plain; with --compat a1111 and comfyui that program's");
   flags.choice("--emphasis", "", "What weights do in A1111's syntax; no-norm does without restoring the mean", request.emphasis,
                {.names = {"original", "no-norm", "ignore", "none"}}, "original");
   flags.integer("--clip-skip", "Layer of the text encoder whose states are used, from its end: 2 is the last but one", request.clip_skip);

@@ -96,13 +96,15 @@ TEST(Prompts, CompatChoosesTheSyntax) {
     r.compat = compat;
     r.prompt_syntax = syntax;
     const Generation made = model().generate(r);
-    EXPECT_EQ(Json::parse(made.report).at("request").at("prompt_syntax"), !syntax.empty()         ? syntax
-                                                                          : compat == "diffusers" ? "plain"
-                                                                                                  : "a1111");
+    EXPECT_EQ(Json::parse(made.report).at("request").at("prompt_syntax"), !syntax.empty()                            ? syntax
+                                                                          : compat == "a1111" || compat == "comfyui" ? compat
+                                                                                                                     : "plain");
     return made.latents.values;
   };
-  EXPECT_EQ(drawn("", ""), drawn("", "a1111"));
+  EXPECT_EQ(drawn("", ""), drawn("", "plain"));
   EXPECT_EQ(drawn("diffusers", ""), drawn("", "plain"));
+  EXPECT_EQ(drawn("a1111", ""), drawn("a1111", "a1111"));
+  EXPECT_EQ(drawn("comfyui", ""), drawn("comfyui", "comfyui"));
   EXPECT_NE(drawn("", "plain"), drawn("", "a1111"));
   EXPECT_NE(drawn("", "comfyui"), drawn("", "a1111"));
 }
@@ -111,6 +113,7 @@ TEST(Prompts, AreTold) {
   Request r = small("a (tiny:1.2) house, BREAK hills");
   r.decode = true;
   r.clip_skip = 2;
+  r.prompt_syntax = "a1111";
   r.emphasis = "no-norm";
   r.embeddings = {{.file = golden_folder() / "prompts-tiny.safetensors", .name = "tiny"}};
   const Generation made = model().generate(r);
@@ -136,8 +139,13 @@ TEST(Prompts, BadOnesAreRefusedInOneLine) {
   };
   EXPECT_EQ(complaint([](Request& r) { r.clip_skip = 3; }), "generate: clip skip 3 does not fit, needed 1 to 2");
   EXPECT_EQ(complaint([](Request& r) { r.clip_skip = 0; }), "generate: clip skip 0 does not fit, needed 1 to 2");
-  EXPECT_EQ(complaint([](Request& r) { r.prompt_syntax = std::string("x"); }), "prompt syntax 'x' is unknown, needed plain, a1111, comfyui");
-  EXPECT_EQ(complaint([](Request& r) { r.emphasis = std::string("x"); }), "emphasis 'x' is unknown, needed original, no-norm, ignore, none");
+  EXPECT_EQ(complaint([](Request& r) { r.prompt_syntax = std::string("x"); }),
+            "prompt syntax 'x' is unknown, needed plain, a1111, comfyui");
+  EXPECT_EQ(complaint([](Request& r) {
+              r.prompt_syntax = "a1111";
+              r.emphasis = std::string("x");
+            }),
+            "emphasis 'x' is unknown, needed original, no-norm, ignore, none");
   EXPECT_EQ(complaint([](Request& r) {
               r.prompt_syntax = "plain";
               r.emphasis = "ignore";

@@ -119,12 +119,12 @@ StableDiffusion::Plan StableDiffusion::planned(const ImageRequest& request) cons
   p.guidance.scale *= p.sampling->guidance_factor;
   const bool same = p.sampling->scheduler == own.scheduler;
   const sampling::SchedulerConfig scheduler = same ? own : own.with_class(p.sampling->scheduler);
-  const auto kind = request.schedule.empty() ? sampling::ScheduleKind::standard : sampling::find_schedule(request.schedule);
+  const bool own_levels = sampling::has_own_schedule(request.compat, *p.sampling);
+  const auto kind = own_levels || request.schedule.empty() ? sampling::ScheduleKind::standard : sampling::find_schedule(request.schedule);
   p.sampler = p.sampling->name;
   p.schedule = scheduler.karras || kind == sampling::ScheduleKind::karras ? "karras" : "default";
   p.steps = request.steps;
-  if (sampling::has_own_schedule(request.compat, *p.sampling))
-    p.steps_to_take = sampling::own_schedule(request.compat, own, *p.sampling, request.schedule, request.steps, p.schedule);
+  if (own_levels) p.steps_to_take = sampling::own_schedule(request.compat, own, *p.sampling, request.schedule, request.steps, p.schedule);
   else p.steps_to_take = sampling::make_schedule(scheduler, kind, request.steps);
   p.sampler_options = sampling::parse_options(fmt::format("sampler '{}'", p.sampler), p.sampling->options, request.sampler_options);
   p.network_calls = sampling::network_calls(*p.sampling, p.steps_to_take, p.sampler_options, device_).value_or(0);

@@ -1,5 +1,5 @@
 // Every sampler on data from a unit Gaussian, in f64: golden trajectories, call counts, orders of convergence, variances.
-#include "sampling/samplers/analytic.h"
+#include "sampling/samplers/gaussian_problem_test.h"
 
 #include <algorithm>
 #include <map>

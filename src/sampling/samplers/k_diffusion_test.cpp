@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
-#include "sampling/samplers/analytic.h"
+#include "sampling/samplers/gaussian_problem_test.h"
 #include "support/golden.h"
 
 namespace hearth::sampling {

@@ -1,0 +1,167 @@
+// hearth generate: what is written, what a run leaves when it ends early, and what cannot be.
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <map>
+
+#include "cli/generate_test.h"
+#include "cli/outputs.h"
+#include "hearth/hearth.h"
+#include "media/recipe.h"
+
+namespace hearth::test {
+namespace {
+
+TEST_F(GenerateTest, the_picture_says_how_it_was_made) {
+  ASSERT_EQ(draw({"--prompt", "a red house, \"big\": 日本\nsecond line", "--negative-prompt", "blurry", "--sampler", "dpmpp_2m",
+                  "--schedule", "karras", "--cfg-scale", "6.5"})
+                .code,
+            0);
+  const Png png = read_png(folder / "a.png");
+  std::map<std::string, std::string> texts;
+  for (const PngText& text : png.texts) texts[text.keyword] = text.text;
+  const Parameters p = parse_parameters(texts.at("parameters"));
+  EXPECT_EQ(p.prompt, "a red house, \"big\": 日本\nsecond line");
+  EXPECT_EQ(p.negative_prompt, "blurry");
+  EXPECT_EQ(*p.find("Sampler"), "DPM++ 2M");
+  EXPECT_EQ(*p.find("Schedule type"), "Karras");
+  EXPECT_EQ(*p.find("Seed"), "7");
+  EXPECT_EQ(*p.find("Size"), "64x64");
+  const Recipe recipe = parse_recipe(texts.at("hearth"));
+  EXPECT_EQ(recipe.prompt, p.prompt);
+  EXPECT_EQ(recipe.version, version());
+  EXPECT_EQ(recipe.hashes.size(), 3u);
+  // Made again from what it says.
+  EXPECT_EQ(drawn({"--prompt", recipe.prompt, "--negative-prompt", recipe.negative_prompt, "--sampler", recipe.sampler, "--schedule",
+                   recipe.schedule, "--cfg-scale", fmt::format("{}", recipe.guidance), "--seed", std::to_string(recipe.seed), "--steps",
+                   std::to_string(recipe.steps)}),
+            png.image);
+}
+
+TEST_F(GenerateTest, without_a_seed_every_run_differs_and_says_its_seed) {
+  const Ended first = run({"generate", "-p", "x", "--steps", "1", "-W", "64", "-H", "64", "-o", "a.png", "--json"});
+  const Ended second = run({"generate", "-p", "x", "--steps", "1", "-W", "64", "-H", "64", "-o", "b.png", "--json"});
+  EXPECT_NE(picture("a.png"), picture("b.png"));
+  const auto seed = Json::parse(second.out)["pictures"][0]["seed"].get<uint64_t>();
+  EXPECT_NE(Json::parse(first.out)["pictures"][0]["seed"], seed);
+  const Pixels b = picture("b.png");
+  EXPECT_EQ(drawn({"--prompt", "x", "--steps", "1", "--seed", std::to_string(seed)}), b);
+}
+
+TEST_F(GenerateTest, a_prompt_that_is_too_long_is_said) {
+  const Ended r = draw({"--prompt", std::string(10'000, 'x')});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.err.find("hearth: warning: "), std::string::npos) << r.err;
+  EXPECT_EQ(draw_json({"--prompt", std::string(10'000, 'x'), "--batch-count", "2"})["warnings"].size(), 1u);  // once
+}
+
+TEST_F(GenerateTest, what_cannot_be_is_one_line) {
+  EXPECT_EQ(not_one_line(draw({"--model", "nowhere"}), 1), "");
+  fs::create_directory(folder / "empty");
+  EXPECT_EQ(not_one_line(draw({"--model", "empty"}), 1), "");
+  EXPECT_EQ(not_one_line(draw({"--variant", "fp16"}), 1), "");
+  EXPECT_EQ(not_one_line(draw({"--noise", "missing.safetensors"}), 1), "");
+  cli::save_arrays(folder / "n.safetensors", {{"noise", {.shape = {1, 4, 8, 8}, .values = std::vector<float>(256)}}});
+  const Ended batch = draw({"--noise", "n.safetensors", "--batch-size", "2"});
+  EXPECT_EQ(not_one_line(batch, 2), "");
+  EXPECT_EQ(batch.err, "hearth: --noise: n.safetensors has shape [1, 4, 8, 8], needed [2, channels, height/8, width/8]\n");
+  EXPECT_EQ(draw({"--noise", "n.safetensors", "--width", "72"}).code, 2);
+  cli::save_arrays(folder / "n.safetensors", {{"noise", {.shape = {1, 256}, .values = std::vector<float>(256)}}});
+  EXPECT_EQ(draw({"--noise", "n.safetensors"}).err,
+            "hearth: --noise: n.safetensors has shape [1, 256], needed [1, channels, height/8, width/8]\n");
+  const Ended size = draw({"--width", "513"});  // G-49: never another size than the one asked for
+  EXPECT_EQ(size.code, 2);
+  EXPECT_NE(size.err.find("513"), std::string::npos) << size.err;
+  EXPECT_EQ(files(), (Arguments{"empty", "n.safetensors"}));
+}
+
+TEST_F(GenerateTest, a_place_that_cannot_be_written_is_known_before_the_model_is_loaded) {
+  for (const char* flag : {"--output", "--save-latents"}) {
+    const std::string name = flag == std::string("--output") ? "x.png" : "x.safetensors";
+    const Ended missing = draw({flag, "no/" + name});
+    EXPECT_EQ(not_one_line(missing, 1), "") << flag;  // no line tells of loading
+    EXPECT_EQ(missing.err, fmt::format("hearth: write no/{}: the folder no does not exist\n", name));
+    fs::create_directory(folder / "closed");
+    fs::permissions(folder / "closed", fs::perms(0555));
+    fs::permissions(folder, fs::perms(0755));
+    const auto as_nobody = [] {
+      if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(97);  // nothing is read-only for root
+    };
+    const Ended closed = draw({flag, "closed/" + name}, as_nobody);
+    EXPECT_EQ(not_one_line(closed, 1), "") << flag;
+    EXPECT_NE(closed.err.find("Permission denied"), std::string::npos) << closed.err;
+    fs::remove_all(folder / "closed");
+  }
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(GenerateTest, a_run_is_stopped_and_gone_on_with) {
+  const Arguments flags = {"--steps", "5", "--sampler", "DPM++ 2M SDE", "--sampler-opt", "eta=0.7"};
+  const auto with = [&](Arguments more) {
+    more.insert(more.end(), flags.begin(), flags.end());
+    return more;
+  };
+  const Pixels whole = drawn(with({}));
+  const Ended stopped = draw(with({"--stop-after", "2", "--save-latents", "s.safetensors"}));
+  EXPECT_EQ(stopped.code, 0) << stopped.err;
+  EXPECT_NE(picture("a.png").rgb, whole.rgb);
+  EXPECT_EQ(drawn(with({"--resume", "s.safetensors"})).rgb, whole.rgb);
+  EXPECT_NE(draw({"--steps", "5", "--sampler", "dpmpp_2m_sde", "--resume", "s.safetensors"}).err.find("this one {\"eta\":1.0"),
+            std::string::npos);
+  EXPECT_NE(draw(with({"--stop-after", "2"})).err.find("--save-latents"), std::string::npos);
+  EXPECT_NE(draw(with({"--resume", "s.safetensors", "--batch-count", "2"})).err.find("--batch-count"), std::string::npos);
+  EXPECT_NE(draw(with({"--resume", "a.png"})).code, 0);
+  draw({"--save-latents", "l.safetensors"});
+  EXPECT_NE(draw(with({"--resume", "l.safetensors"})).err.find("holds no run to go on with"), std::string::npos);
+}
+
+TEST_F(GenerateTest, options_of_the_sampler) {
+  const Json json = draw_json({"--sampler", "euler a", "--sampler-opt", "eta=0.5", "--sampler-opt", "s_noise=1.01"});
+  EXPECT_EQ(json["runs"][0]["request"]["sampler"], "euler_ancestral");
+  EXPECT_EQ(json["runs"][0]["request"]["sampler_options"], (Json{{"eta", "0.5"}, {"s_noise", "1.01"}}));
+  std::string recipe_text;
+  for (const PngText& text : read_png(folder / "a.png").texts)
+    if (text.keyword == recipe_keyword) recipe_text = text.text;
+  EXPECT_EQ(parse_recipe(recipe_text).sampler_options, (std::map<std::string, std::string>{{"eta", "0.5"}, {"s_noise", "1.01"}}));
+  const Ended wrong = draw({"--sampler", "euler a", "--sampler-opt", "order=2"});
+  EXPECT_NE(wrong.err.find("sampler 'euler_ancestral' has no option 'order'; it has eta, s_noise"), std::string::npos) << wrong.err;
+}
+
+TEST_F(GenerateTest, a_full_disk_leaves_no_file) {
+  const Ended r = draw({}, [] {
+    const rlimit limit{.rlim_cur = 2048, .rlim_max = 2048};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  });
+  EXPECT_EQ(r.code, 1) << r.signal;
+  EXPECT_NE(r.err.find("hearth: write a.png: File too large\n"), std::string::npos) << r.err;
+  EXPECT_EQ(r.out, "");
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(GenerateTest, ctrl_c_ends_cleanly_and_leaves_no_half_file) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    Process process(folder,
+                    {"generate", "-p", "x", "--steps", "1000", "--device", "reference", "-o", "a.png", "--save-latents", "l.safetensors"});
+    ASSERT_TRUE(process.wait_for("encode ")) << process.err();  // said when sampling begins
+    process.send(signal);
+    const Ended r = process.wait();
+    EXPECT_EQ(r.code, 130) << r.signal;
+    EXPECT_EQ(r.out, "");
+    EXPECT_EQ(r.err.substr(r.err.rfind('\n', r.err.size() - 2) + 1), "hearth: cancelled\n") << r.err;
+    EXPECT_TRUE(files().empty());
+  }
+}
+
+TEST_F(GenerateTest, ctrl_c_keeps_the_pictures_that_are_done) {
+  Process process(folder, {"generate", "-p", "x", "--steps", "1", "-W", "64", "-H", "64", "--batch-count", "1000"});
+  for (int i = 0; i < 2000 && !fs::exists(folder / "hearth-0002.png"); ++i) ::usleep(5000);
+  process.send(SIGINT);
+  EXPECT_EQ(process.wait().code, 130);
+  ASSERT_GE(files().size(), 2u);
+  for (const std::string& name : files()) EXPECT_EQ(read_png(folder / name).image.width, 64) << name;
+}
+
+}  // namespace
+}  // namespace hearth::test
