@@ -22,8 +22,7 @@ Request request_of(const Json& c) {
   r.seed = c.at("seed").get<uint64_t>(), r.batch_size = c.value("batch", 1);
   r.eta_noise_seed_delta = c.value("ensd", 0), r.guidance_rescale = c.value("rescale", 0.0), r.guidance_method = c.value("method", "");
   const Json options = c.value("options", Json::object());
-  for (const auto& [name, value] : options.items())
-    r.guidance_options[name] = value.is_string() ? value.get<std::string>() : value.dump();
+  for (const auto& [name, value] : options.items()) r.guidance_options[name] = value.is_string() ? value.get<std::string>() : value.dump();
   r.decode = false;
   return r;
 }
