@@ -125,6 +125,8 @@ struct Request {
   std::string sampler;                                     // see list_samplers(); "" = the checkpoint's own
   std::map<std::string, std::string> sampler_options;      // of the sampler, by name
   std::string schedule;                                    // see list_schedules(); "" = the checkpoint's own
+  std::map<std::string, double> schedule_options;          // of the schedule, by name (list_schedules())
+  std::vector<double> sigmas;                              // in place of a schedule: falling noise levels, steps + 1 of them, the last 0
   std::optional<uint64_t> seed;                            // image k of a batch uses seed + k; default: a random one, reported
   int64_t batch_size = 1;                                  // images computed together
   std::string compat;                // "diffusers", "comfyui", "a1111": noise, levels and start as this program has them; "" = hearth's own
@@ -215,6 +217,16 @@ std::vector<Named> list_models();
 std::vector<Named> list_samplers();
 std::vector<Named> list_guidance();
 std::vector<Named> list_schedules();
+
+// The noise levels and times that a run of so many steps would go through, for each schedule of list_schedules().
+struct ScheduleLevels {
+  std::string name;
+  std::vector<double> sigmas;     // noise beside a picture of weight 1 (flow models: the share of noise); the end included
+  std::vector<double> timesteps;  // what the network is told at each step
+  std::string refused;            // why this model, sampler or number of steps cannot take it; empty where it can
+};
+// `model` is a checkpoint's folder, or empty: the demo model; `sampler` as in Request. Only the scheduler's file is read.
+std::vector<ScheduleLevels> schedule_levels(const std::filesystem::path& model, const std::string& sampler, int64_t steps);
 std::vector<Named> list_backends();
 
 // What a file or folder is: family, components, precisions, sizes, configs, what is missing or would be left unread; for

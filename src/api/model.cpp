@@ -57,6 +57,8 @@ models::ImageRequest to_image_request(const Request& r, uint64_t seed, Backend& 
           .sampler = r.sampler,
           .schedule = r.schedule,
           .sampler_options = r.sampler_options,
+          .schedule_options = r.schedule_options,
+          .sigmas = r.sigmas,
           .seed = seed,
           .batch = r.batch_size,
           .compat = sampling::find_compat(r.compat),

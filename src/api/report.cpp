@@ -35,7 +35,7 @@ std::vector<std::string> defaults_of(const Request& r) {
   if (!r.width) names.push_back("width");
   if (!r.height) names.push_back("height");
   if (r.sampler.empty()) names.push_back("sampler");
-  if (r.schedule.empty()) names.push_back("schedule");
+  if (r.schedule.empty() && r.sigmas.empty()) names.push_back("schedule");
   if (!r.seed) names.push_back("seed");
   return names;
 }
@@ -139,6 +139,8 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
         {"sampler", r.sampler},
         {"sampler_options", sampler_options_of(r, All::yes)},
         {"schedule", r.schedule},
+        {"schedule_options", run.request.schedule_options},
+        {"sigmas", run.request.sigmas},
         {"seed", run.seed},
         {"batch_size", r.batch},
         {"compat", run.request.compat},

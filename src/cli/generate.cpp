@@ -41,11 +41,13 @@ struct GenerateFlags {
   SaveOptions save;
   std::string output = "hearth.png", noise, save_latents, resume, vae_tiling;
   int64_t memory_limit = 0;
-  std::vector<std::string> debug, guidance_options, sampler_options;
+  std::vector<std::string> debug, guidance_options, sampler_options, schedule_options;
+  std::optional<int64_t> steps;
   int64_t batch_count = 1;
   bool prompt_given = false, json = false;
 
   void add_to(Flags& flags);
+  void settle_steps();
 };
 
 void GenerateFlags::add_to(Flags& flags) {
@@ -79,7 +81,7 @@ void GenerateFlags::add_to(Flags& flags) {
   });
   flags.integer("-W,--width", "Pixels, a multiple of 8", request.width, "the checkpoint's native size");
   flags.integer("-H,--height", "Pixels, a multiple of 8", request.height, "the checkpoint's native size");
-  flags.integer("--steps", "Sampler steps", request.steps);
+  flags.integer("--steps", "Sampler steps; --sigmas brings its own number", steps, "50");
   flags.number("--cfg-scale,--guidance", "Strength of classifier-free guidance; 1 and less: none", request.guidance);
   flags.choice("--guidance-method", "NAME", "See hearth list guidance", request.guidance_method, choice_of(list_guidance()), "cfg");
   flags.list("--guidance-opt", "NAME=VALUE",
@@ -92,6 +94,9 @@ void GenerateFlags::add_to(Flags& flags) {
   flags.choice("--sampler", "NAME", "See hearth list samplers", request.sampler, choice_of(list_samplers()), "the checkpoint's own");
   flags.list("--sampler-opt", "NAME=VALUE", "An option of the sampler, as eta=0.5; hearth list samplers has them", sampler_options);
   flags.choice("--schedule", "NAME", "See hearth list schedules", request.schedule, choice_of(list_schedules()), "the checkpoint's own");
+  flags.list("--schedule-opt", "NAME=VALUE", "An option of the schedule, as rho=5; may be repeated", schedule_options);
+  flags.add("--sigmas", "LIST", "Noise levels in place of a schedule: falling numbers with commas between them, the last 0",
+            "the schedule's", [this](const std::string& t) { request.sigmas = parse_numbers(t); });
   flags.add("--seed", "N", "Of the first picture's noise", "random", [this](const std::string& t) { request.seed = parse_seed(t); });
   flags.integer("--batch-size", "Pictures drawn together", request.batch_size);
   flags.integer("--batch-count", "Batches drawn one after another", batch_count);
@@ -135,6 +140,13 @@ void GenerateFlags::add_to(Flags& flags) {
   flags.toggle("--json", "Print one JSON object on stdout: files, seeds, warnings, and a report of every batch", json);
 }
 
+void GenerateFlags::settle_steps() {
+  for (const auto& [name, value] : named_values("--schedule-opt", schedule_options)) request.schedule_options[name] = parse_number(value);
+  const auto given = int64_t(request.sigmas.size()) - 1;
+  if (!request.sigmas.empty() && steps && *steps != given) fail<UsageError>("--steps: {}, but --sigmas makes {}", *steps, given);
+  request.steps = steps.value_or(request.sigmas.empty() ? request.steps : given);
+}
+
 // Everything that can fail without the model does so before the model is loaded.
 std::vector<fs::path> check_outputs(const GenerateFlags& f) {
   constexpr int64_t most = 1 << 20;  // each is a name in memory and a place that is tried
@@ -167,6 +179,7 @@ void run_generate(std::span<const std::string> arguments) {
   Flags flags("generate", "Draws pictures from a prompt.", notes);
   f.add_to(flags);
   if (!flags.parse(arguments)) return;
+  f.settle_steps();
   if (!f.prompt_given) fail<UsageError>("generate: --prompt is missing; --prompt \"\" draws without one");
   const std::vector<fs::path> files = check_outputs(f);
   const std::optional<Array> noise = load_noise(f);

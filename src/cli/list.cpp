@@ -7,6 +7,9 @@
 
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/open_flags.h"
+#include "cli/values.h"
+#include "core/error.h"
 #include "hearth/hearth.h"
 
 namespace hearth::cli {
@@ -64,6 +67,27 @@ void print_samplers() {
   }
 }
 
+std::string joined(const std::vector<double>& values) {
+  std::string text;
+  for (const double v : values) text += fmt::format("{}{:.4f}", text.empty() ? "" : " ", v);
+  return text;
+}
+
+void print_levels(const std::vector<ScheduleLevels>& all, bool json) {
+  if (json) {
+    Json rows = Json::array();
+    for (const ScheduleLevels& l : all)
+      rows.push_back({{"name", l.name}, {"sigmas", l.sigmas}, {"timesteps", l.timesteps}, {"refused", l.refused}});
+    fmt::print("{}\n", Json{{"schedules", rows}}.dump());
+    return;
+  }
+  for (const ScheduleLevels& l : all) {
+    fmt::print("{}\n", l.name);
+    if (!l.refused.empty()) fmt::print("  refused: {}\n", l.refused);
+    else fmt::print("  sigmas     {}\n  timesteps  {}\n", joined(l.sigmas), joined(l.timesteps));
+  }
+}
+
 void run_list(std::span<const std::string> arguments) {
   std::string what;
   bool json = false;
@@ -74,7 +98,18 @@ void run_list(std::span<const std::string> arguments) {
   flags.toggle(
       "--json",
       "Print one JSON object on stdout: kind → [{name, aliases, summary}], of samplers also order, calls, noise, schedule, options", json);
+  int64_t steps = 0;
+  std::string model, sampler;
+  flags.add("--steps", "N", "With schedules: the noise levels and times of so many steps", "names alone",
+            [&](const std::string& t) { steps = parse_integer(t, 1, 100000); });
+  flags.text("-m,--model", "PATH", "With --steps: the checkpoint", model, "the demo model");
+  flags.choice("--sampler", "NAME", "With --steps: the sampler", sampler, choice_of(list_samplers()), "the checkpoint's own");
   if (!flags.parse(arguments)) return;
+  if (steps > 0) {
+    if (what != "schedules") fail<UsageError>("--steps: goes with 'hearth list schedules'");
+    return print_levels(schedule_levels(model, sampler, steps), json);
+  }
+  if (!model.empty() || !sampler.empty()) fail<UsageError>("{}: goes with --steps", model.empty() ? "--sampler" : "--model");
 
   Json all = Json::object();
   for (const Kind& kind : kinds) {

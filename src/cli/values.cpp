@@ -92,6 +92,16 @@ std::map<std::string, std::string> named_values(const std::string& flag, std::sp
   return values;
 }
 
+std::vector<double> parse_numbers(const std::string& text) {
+  std::vector<double> numbers;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    numbers.push_back(parse_number(text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return numbers;
+}
+
 std::vector<int32_t> parse_ids(const std::string& text) {
   std::vector<int32_t> ids;
   for (size_t begin = 0; !text.empty() && begin <= text.size();) {

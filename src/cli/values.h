@@ -21,6 +21,8 @@ std::map<std::string, std::string> named_values(const std::string& flag, std::sp
 
 // "1,2,3" → token ids; an empty text is an empty list.
 std::vector<int32_t> parse_ids(const std::string& text);
+// "14.6,7,0" → the numbers.
+std::vector<double> parse_numbers(const std::string& text);
 // "a,b,c" → its parts, each of them one of `allowed`.
 std::vector<std::string> parse_words(const std::string& text, std::span<const std::string> allowed);
 // UsageError with the nearest of `allowed` unless the word is one of them.

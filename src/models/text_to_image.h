@@ -59,6 +59,8 @@ struct ImageRequest {
   sampling::Guidance guidance;
   std::string sampler, schedule;  // "" = the checkpoint's own
   std::map<std::string, std::string> sampler_options;
+  std::map<std::string, double> schedule_options;
+  std::vector<double> sigmas;  // in place of a schedule
   uint64_t seed = 0;
   int64_t batch = 1;
   sampling::Compat compat = sampling::Compat::hearth;

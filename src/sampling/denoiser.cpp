@@ -1,6 +1,5 @@
 #include "sampling/denoiser.h"
 
-#include <cmath>
 #include <memory>
 
 #include "core/error.h"
@@ -10,13 +9,13 @@
 namespace hearth::sampling {
 namespace {
 
-Denoiser denoiser(GuidedNetwork network, Prediction prediction, Guidance guidance, Unconditional unconditional,
+Denoiser denoiser(GuidedNetwork network, Parameterization prediction, Guidance guidance, Unconditional unconditional,
                   std::shared_ptr<GuidanceMemory> memory) {
   return [=, network = std::move(network), g = resolve(std::move(guidance))](const Tensor& x, const Level& level) -> Estimate {
     const Branches asked = branches(g, level, *memory, unconditional);
-    Tensor input = combine({x}, {1 / std::sqrt(level.alpha * level.alpha + level.sigma * level.sigma)});
+    Tensor input = network_input(x, level, prediction);
     if (asked.count() > 1) input = ops::repeat_batch(input, asked.count());
-    const Tensor answer = ops::cast(network(input, level.timestep, asked), DType::f32);
+    const Tensor answer = ops::cast(network(input, network_time(level, prediction), asked), DType::f32);
     if (answer.shape() != input.shape()) fail<ShapeError>("denoiser: the network answered {} to {}", answer.shape(), input.shape());
     const int64_t B = x.size(0), prompt = asked.negative ? B : 0;
     const Answers answers{.negative = asked.negative ? answer.slice(0, 0, B) : Tensor(),
@@ -29,12 +28,12 @@ Denoiser denoiser(GuidedNetwork network, Prediction prediction, Guidance guidanc
 
 }  // namespace
 
-Denoiser make_denoiser(GuidedNetwork network, Prediction prediction, const Guidance& guidance, Unconditional unconditional,
+Denoiser make_denoiser(GuidedNetwork network, Parameterization prediction, const Guidance& guidance, Unconditional unconditional,
                        GuidanceMemory& memory) {
   return denoiser(std::move(network), prediction, guidance, unconditional, std::shared_ptr<GuidanceMemory>(&memory, [](auto*) {}));
 }
 
-Denoiser make_denoiser(Network network, Prediction prediction, double scale, Unconditional unconditional) {
+Denoiser make_denoiser(Network network, Parameterization prediction, double scale, Unconditional unconditional) {
   GuidedNetwork both = [network = std::move(network)](const Tensor& x, float timestep, const Branches&) { return network(x, timestep); };
   return denoiser(std::move(both), prediction, {.scale = scale}, unconditional, std::make_shared<GuidanceMemory>());
 }

@@ -26,12 +26,12 @@ using GuidedNetwork = std::function<Tensor(const Tensor& x, float timestep, cons
 // One without branches but those under the negative prompt and under the prompt.
 using Network = std::function<Tensor(const Tensor& x, float timestep)>;
 
-// Asks `network` at x/√(α² + σ²) and turns its answers into x̂₀ (prediction.h), as `guidance` puts them together (guidance.h).
+// Asks `network` and turns its answers into x̂₀ (prediction.h), as `guidance` puts them together (guidance.h).
 // `memory` outlives the denoiser; who runs the sampler keeps its step.
-Denoiser make_denoiser(GuidedNetwork network, Prediction prediction, const Guidance& guidance, Unconditional unconditional,
+Denoiser make_denoiser(GuidedNetwork network, Parameterization prediction, const Guidance& guidance, Unconditional unconditional,
                        GuidanceMemory& memory);
 // Classifier-free guidance: negative + scale·(prompt − negative), both in one batch; scale ≤ 1 asks for the prompt alone, as diffusers
 // does (0.5 equals 1), but where the sampler needs the unconditional estimate it asks for both, and any scale counts.
-Denoiser make_denoiser(Network network, Prediction prediction, double scale, Unconditional unconditional = Unconditional::unused);
+Denoiser make_denoiser(Network network, Parameterization prediction, double scale, Unconditional unconditional = Unconditional::unused);
 
 }  // namespace hearth::sampling

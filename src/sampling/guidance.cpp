@@ -130,7 +130,7 @@ bool inside(const Guidance& g, const Level& level, const GuidanceMemory& memory)
 }
 
 // An answer in the space where it is put together with others, and back.
-Tensor into(Space space, const Tensor& x, const Tensor& given, const Level& level, Prediction prediction) {
+Tensor into(Space space, const Tensor& x, const Tensor& given, const Level& level, Parameterization prediction) {
   if (!given || space == answer) return given;
   const Tensor estimate = x0_of(x, given, level, prediction);
   return space == x0 ? estimate : network_answer(x, estimate, level, Prediction::v);
@@ -175,7 +175,7 @@ Branches branches(const Guidance& g, const Level& level, const GuidanceMemory& m
           .disturbed = guided && g.method->disturbance != Disturbance::none};
 }
 
-Tensor guided_x0(const Guidance& g, const Tensor& x, const Answers& answers, const Level& level, Prediction prediction,
+Tensor guided_x0(const Guidance& g, const Tensor& x, const Answers& answers, const Level& level, Parameterization prediction,
                  GuidanceMemory& memory) {
   Tensor estimate;
   if (!inside(g, level, memory) || (!answers.negative && !answers.disturbed)) {

@@ -9,6 +9,7 @@
 #include "core/tensor.h"
 #include "sampling/options.h"
 #include "sampling/path.h"
+#include "sampling/prediction.h"
 #include "sampling/scheduler_config.h"
 
 namespace hearth::sampling {
@@ -91,7 +92,7 @@ inline bool asks_twice(double scale, Unconditional u) { return uses_guidance(sca
 
 // What the network is asked for at a level, and what its answers say of x₀. `guidance` as resolve() gives it.
 Branches branches(const Guidance& guidance, const Level& level, const GuidanceMemory& memory, Unconditional unconditional);
-Tensor guided_x0(const Guidance& guidance, const Tensor& x, const Answers& answers, const Level& level, Prediction prediction,
+Tensor guided_x0(const Guidance& guidance, const Tensor& x, const Answers& answers, const Level& level, Parameterization prediction,
                  GuidanceMemory& memory);
 
 }  // namespace hearth::sampling

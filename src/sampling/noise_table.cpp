@@ -4,12 +4,19 @@
 #include <cmath>
 #include <numbers>
 
+#include "sampling/spacing.h"
+
 namespace hearth::sampling {
 namespace {
 
-// Nichol & Dhariwal 2021 (arXiv 2102.09672), equation 17, with β capped at 0.999.
-std::vector<float> cosine_betas(int64_t n) {
-  const auto alpha_bar = [](double t) { return std::pow(std::cos((t + 0.008) / 1.008 * std::numbers::pi / 2), 2); };
+// Nichol & Dhariwal 2021 (arXiv 2102.09672), equation 17, with β capped at 0.999; exp and laplace in the same way.
+std::vector<float> betas_of_alpha_bar(BetaSchedule kind, int64_t n) {
+  const auto alpha_bar = [=](double t) {
+    if (kind == BetaSchedule::exp) return std::exp(-12 * t);
+    if (kind == BetaSchedule::squaredcos_cap_v2) return std::pow(std::cos((t + 0.008) / 1.008 * std::numbers::pi / 2), 2);
+    const double snr = std::exp(-0.5 * std::copysign(1, 0.5 - t) * std::log(1 - 2 * std::abs(0.5 - t) + 1e-6));
+    return std::sqrt(snr / (1 + snr));
+  };
   std::vector<float> betas;
   for (int64_t i = 0; i < n; ++i)
     betas.push_back(float(std::min(1 - alpha_bar(double(i + 1) / double(n)) / alpha_bar(double(i) / double(n)), 0.999)));
@@ -25,7 +32,12 @@ std::vector<float> training_betas(const SchedulerConfig& c) {
       for (float& b : betas) b *= b;
       return betas;
     }
-    case BetaSchedule::squaredcos_cap_v2: return cosine_betas(c.num_train_timesteps);
+    case BetaSchedule::sigmoid: {
+      std::vector<float> betas = linspace_f32(-6, 6, c.num_train_timesteps);
+      for (float& b : betas) b = 1 / (1 + std::exp(-b)) * float(c.beta_end - c.beta_start) + float(c.beta_start);
+      return betas;
+    }
+    default: return betas_of_alpha_bar(c.beta_schedule, c.num_train_timesteps);
   }
   return {};
 }
@@ -60,12 +72,49 @@ std::vector<float> linspace_f32(double a, double b, int64_t n) {
   return values;
 }
 
+namespace {
+
+// Only these need σ of all entries.
+bool has_finite_sigmas(SchedulerClass c) {
+  using enum SchedulerClass;
+  return c == euler || c == euler_ancestral || c == dpmpp_multistep || c == unipc;
+}
+
+// CogVideoX in f64: the signal-to-noise ratio divided by a factor, and zero terminal SNR on ᾱ itself.
+std::vector<float> cogvideox_table(const SchedulerConfig& c) {
+  std::vector<double> bars;
+  double product = 1;
+  const bool wide = c.beta_schedule == BetaSchedule::scaled_linear && c.trained_betas.empty();
+  const Values roots = linspace(std::sqrt(c.beta_start), std::sqrt(c.beta_end), c.num_train_timesteps);
+  const std::vector<float> betas = training_betas(c);
+  for (size_t i = 0; i < betas.size(); ++i) {
+    product *= wide ? 1 - roots[i] * roots[i] : double(1 - betas[i]);
+    bars.push_back(product / (c.snr_shift + (1 - c.snr_shift) * product));
+  }
+  if (c.rescale_betas_zero_snr) {
+    const double first = std::sqrt(bars.front()), last = std::sqrt(bars.back()), stretch = first / (first - last);
+    for (double& a : bars) a = std::pow((std::sqrt(a) - last) * stretch, 2);
+  }
+  return {bars.begin(), bars.end()};
+}
+
+}  // namespace
+
 NoiseTable::NoiseTable(const SchedulerConfig& config) {
+  if (config.scheduler == SchedulerClass::cogvideox_ddim || config.scheduler == SchedulerClass::cogvideox_dpm) {
+    fill(cogvideox_table(config));
+    return;
+  }
   std::vector<float> alphas = training_betas(config);
   for (float& a : alphas) a = 1 - a;
   if (config.rescale_betas_zero_snr) alphas = zero_terminal_snr(alphas);
-  alphas_cumprod = cumulative_products(alphas);
-  if (config.rescale_betas_zero_snr && config.scheduler != SchedulerClass::ddim) alphas_cumprod.back() = 0x1p-24f;
+  std::vector<float> bars = cumulative_products(alphas);
+  if (config.rescale_betas_zero_snr && has_finite_sigmas(config.scheduler)) bars.back() = 0x1p-24f;
+  fill(std::move(bars));
+}
+
+void NoiseTable::fill(std::vector<float> bars) {
+  alphas_cumprod = std::move(bars);
   for (const float a : alphas_cumprod) {
     sigmas.push_back(std::sqrt((1 - a) / a));
     log_sigmas.push_back(std::log(sigmas.back()));

@@ -21,9 +21,13 @@ struct NoiseTable {
   // The timestep of a σ, linear in ln σ between the entries; outside the table its nearest end (a fraction in general).
   double timestep_of(double sigma) const;
 
-  std::vector<float> alphas_cumprod;  // ᾱ, decreasing. With rescale_betas_zero_snr the last is 0 for DDIM, 2⁻²⁴ for the σ-classes
-  std::vector<float> sigmas;          // increasing; the last is infinite where ᾱ is 0
+  std::vector<float>
+      alphas_cumprod;  // ᾱ, decreasing. With rescale_betas_zero_snr the last is 2⁻²⁴ for the classes that need σ, 0 otherwise
+  std::vector<float> sigmas;  // increasing; the last is infinite where ᾱ is 0
   std::vector<float> log_sigmas;
+
+ private:
+  void fill(std::vector<float> bars);
 };
 
 // n values from a to b, as torch.linspace makes them in f32: from both ends towards the middle.

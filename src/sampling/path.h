@@ -30,6 +30,7 @@ enum class Family { exploding, preserving, flow };
 // What the network is told at a σ between the levels of a schedule.
 enum class Times {
   proportional,  // multiplier·σ
+  reversed,      // multiplier·(1 − σ)
   table,         // the timestep of σ in the table, linear in ln σ between the entries
   nearest,       // the same, rounded to the nearer entry
   quarter_log,   // ln(σ)/4

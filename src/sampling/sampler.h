@@ -40,6 +40,9 @@ struct Run {
   Tensor add_noise_between(const Tensor& x, double size, double sigma, double sigma_next) const;
 };
 
+// x̂₀ as the schedule bounds it: clipped, or by dynamic thresholding.
+Tensor bounded(const Tensor& x0, const Schedule& schedule);
+
 enum class Draws { never, on_request, always };  // on_request: an option that is 0 by default asks for noise
 
 // Programs that compute one step more and leave out the level before the last.
@@ -59,9 +62,9 @@ struct Sampler {
   double guidance_factor = 1;        // of the guidance that the user gives
   bool needs_unconditional = false;  // asks for the answer without prompt, whatever the guidance
   Penultimate drops_penultimate = {};
-  SchedulerClass scheduler;                  // whose schedule and configuration defaults it takes
-  std::vector<SchedulerClass> classes = {};  // the diffusers classes that stand for it
-  void (*step)(State&, const Run&);          // one step of the schedule: from state.step to the next
+  SchedulerClass scheduler;          // whose schedule and configuration defaults it takes
+  bool bounds_itself = false;        // asks for x̂₀ as it is and bounds it where the method wants that
+  void (*step)(State&, const Run&);  // one step of the schedule: from state.step to the next
   // Its own plan, made of the schedule; absent: the schedule as it is.
   Schedule (*prepare)(const Schedule&, const Options&) = nullptr;
   bool ends_itself = false;  // the step function sets state.done; the number of steps is not known before

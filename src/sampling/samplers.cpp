@@ -6,8 +6,10 @@
 
 #include "core/error.h"
 #include "ops/pointwise.h"
+#include "sampling/guidance_methods.h"
 #include "sampling/names.h"
 #include "sampling/registry.h"
+#include "sampling/scheduler_samplers.h"
 
 namespace hearth::sampling {
 namespace {
@@ -17,7 +19,6 @@ const std::vector<Sampler>& table() {
   return rows;
 }
 
-constexpr std::array<std::string_view, 2> known_samplers{"tcd", "scm"};
 std::string built_names() {
   std::string names;
   for (const Sampler& s : table()) names += (names.empty() ? "" : ", ") + std::string(s.name);
@@ -25,6 +26,19 @@ std::string built_names() {
 }
 
 }  // namespace
+
+Options stated_options(const Sampler& sampler, const Schedule& schedule) {
+  Options stated;
+  if (!stands_for(sampler, schedule.scheduler)) return stated;
+  for (const Option& o : sampler.options)
+    if (const auto found = schedule.solver.find(o.name); found != schedule.solver.end()) stated.emplace(o.name, found->second);
+  return stated;
+}
+
+Tensor bounded(const Tensor& x0, const Schedule& schedule) {
+  if (schedule.thresholding) return dynamically_thresholded(x0, schedule.thresholding->ratio, schedule.thresholding->most);
+  return schedule.clip ? clipped(x0, *schedule.clip) : x0;
+}
 
 Tensor Run::add_noise(const Tensor& x, double size) const { return size == 0 ? x : combine({x, noise(x.backend(), x.shape())}, {1, size}); }
 
@@ -41,14 +55,11 @@ const Sampler& find_sampler(std::string_view name) {
     for (const std::string_view alias : s.aliases)
       if (folded(alias) == wanted) return s;
   }
-  for (const std::string_view known : known_samplers)
-    if (folded(known) == wanted) fail<UnsupportedError>("sampler '{}' is known but not built yet; built: {}", known, built_names());
+  if (const std::string_view own = sampler_name_of_class(name); !own.empty()) return find_sampler(own);
   fail<UsageError>("sampler '{}' is unknown; known: {}", name, built_names());
 }
 
-const Sampler& sampler_of(SchedulerClass scheduler) {
-  return *std::ranges::find_if(table(), [=](const Sampler& s) { return std::ranges::count(s.classes, scheduler) > 0; });
-}
+const Sampler& sampler_of(const SchedulerConfig& config) { return find_sampler(sampler_name_of(config)); }
 
 Options resolve_options(const Sampler& sampler, const Options& given) {
   return resolve_options(fmt::format("sampler '{}'", sampler.name), sampler.options, given);
@@ -63,7 +74,9 @@ Tensor sample(const Sampler& sampler, const Denoiser& denoise, const Tensor& x, 
 
 Tensor resume(const Sampler& sampler, const Denoiser& denoise, State s, const Schedule& schedule, Noise& noise, const Options& options,
               const OnStep& on_step) {
-  const Options all = resolve_options(sampler, options);
+  Options given = options;
+  for (const auto& [name, value] : stated_options(sampler, schedule)) given.emplace(name, value);
+  const Options all = resolve_options(sampler, given);
   const Schedule plan = sampler.prepare ? sampler.prepare(schedule, all) : schedule;
   const auto steps = int64_t(plan.steps.size());
   Level level;
@@ -72,6 +85,7 @@ Tensor resume(const Sampler& sampler, const Denoiser& denoise, State s, const Sc
     Estimate e = denoise(x, at);
     if (sampler.needs_unconditional && !e.unconditional)
       fail<UsageError>("sampler '{}' needs the estimate without prompt, which is not there", sampler.name);
+    if (!sampler.bounds_itself) e.x0 = bounded(e.x0, plan);
     level = at, x0 = e.x0;
     return e;
   };
@@ -99,7 +113,9 @@ std::optional<int64_t> network_calls(const Sampler& sampler, const Schedule& sch
     return Estimate(x, x);
   };
   Noise none = [](Backend& backend, const Shape& shape) { return Tensor::zeros(backend, shape, DType::f64); };
-  sample(sampler, counting, Tensor::zeros(device, {1, 1, 1, 1}, DType::f64), schedule, none, options);
+  Schedule counted = schedule;
+  counted.thresholding.reset();  // of f32 only, and no matter here
+  sample(sampler, counting, Tensor::zeros(device, {1, 1, 1, 1}, DType::f64), counted, none, options);
   return calls;
 }
 

@@ -1,7 +1,7 @@
 // The samplers by name, and running one. No sampler knows a network, no network a sampler.
 //
 //   const Sampler& sampler = find_sampler("euler");
-//   const Schedule schedule = make_schedule(config.with_class(sampler.scheduler), ScheduleKind::standard, 20);
+//   const Schedule schedule = make_schedule(config.with_class(sampler.scheduler), {}, 20);
 //   Tensor x = starting_point(schedule, noise(device, {1, 64, 64, 4}));
 //   x = sample(sampler, make_denoiser(unet, schedule.prediction, 7.5), x, schedule, noise, {}, on_step);
 //
@@ -32,17 +32,21 @@ std::span<const Sampler> samplers();
 // By canonical name or alias; case, spaces, underscores, hyphens and "++"/"pp" do not matter. UsageError lists the names for an
 // unknown one; UnsupportedError for one that is known but not built yet.
 const Sampler& find_sampler(std::string_view name);
-// The one that a scheduler class stands for.
-const Sampler& sampler_of(SchedulerClass scheduler);
+// The one that a scheduler's file stands for.
+const Sampler& sampler_of(const SchedulerConfig& config);
 
 // `given` and the defaults of all other options of the sampler. UsageError for an option that it does not have (naming those that it
 // has), or out of its range.
 Options resolve_options(const Sampler& sampler, const Options& given);
 
+// What the scheduler's file says of the sampler's options, where the sampler stands for its class.
+Options stated_options(const Sampler& sampler, const Schedule& schedule);
+
 // noise [B, H, W, C] standard normal → where the schedule starts.
 Tensor starting_point(const Schedule& schedule, const Tensor& noise);
 
-// Runs the sampler from `x`. UsageError as resolve_options.
+// Runs the sampler from `x`. Options that are not given are what the scheduler's file says, where the sampler stands for its class.
+// UsageError as resolve_options.
 Tensor sample(const Sampler& sampler, const Denoiser& denoise, const Tensor& x, const Schedule& schedule, Noise& noise,
               const Options& options = {}, const OnStep& on_step = {});
 

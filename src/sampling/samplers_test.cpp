@@ -10,6 +10,7 @@
 #include "ops/pointwise.h"
 #include "ops/shape_ops.h"
 #include "sampling/names.h"
+#include "sampling/scheduler_samplers.h"
 #include "support/backend_test.h"
 #include "support/golden.h"
 #include "support/tolerance.h"
@@ -40,7 +41,14 @@ Schedule exploding(const Values& sigmas) {
 Values karras(int64_t n) {
   const auto config = SchedulerConfig::read(
       Config::parse(R"({"beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear"})", "test"), "EulerDiscreteScheduler");
-  return make_schedule(config, ScheduleKind::karras, n).sigmas();
+  return make_schedule(config, find_schedule("karras"), n).sigmas();
+}
+
+// `config` as the sampler takes it; where it needs another kind of network, the defaults of its own class.
+SchedulerConfig fitting(const Sampler& s, const SchedulerConfig& config) {
+  using enum SchedulerClass;
+  const bool own = s.scheduler == scm || s.scheduler == ipndm;
+  return own ? SchedulerConfig::read(Config::parse("{}", "test"), name_of(s.scheduler)) : config_for(s, config);
 }
 
 // Data from a unit Gaussian: x̂₀ = α·x/(α² + σ²).
@@ -75,7 +83,7 @@ BACKEND_TEST(Samplers, order_of_convergence) {
             "test"),
         "EulerDiscreteScheduler");
     const Sampler& sampler = find_sampler(name);
-    const Schedule schedule = make_schedule(config.with_class(sampler.scheduler), ScheduleKind::standard, n);
+    const Schedule schedule = make_schedule(fitting(sampler, config), {}, n);
     Noise noise = no_noise();
     const Tensor x = sample(sampler, gaussian(), starting_point(schedule, Tensor::from(device, {1, 1, 1, 1}, Values{1})), schedule, noise);
     const Level from = schedule.steps.front().from, to = schedule.steps.back().to;
@@ -137,7 +145,7 @@ Ran run(const std::string& name, const Tensor& start, Options options = {}, DTyp
       Config::parse(R"({"beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear", "clip_sample": false})", "test"),
       "EulerDiscreteScheduler");
   const Sampler& sampler = find_sampler(name);
-  const Schedule schedule = make_schedule(config.with_class(sampler.scheduler), ScheduleKind::standard, steps);
+  const Schedule schedule = make_schedule(fitting(sampler, config), {}, steps);
   Ran result;
   Noise noise = [&, inner = torch_cpu_noise(3)](Backend& device, const Shape& shape) mutable {
     ++result.draws;
@@ -162,8 +170,11 @@ BACKEND_TEST(Samplers, draw_noise_only_where_they_say_so) {
         EXPECT_EQ(run(name, start, {{option, 0.0}}, DType::f32, 20).draws, 0) << name << " " << option;
       }
     if (s.draws == Draws::on_request) {
-      const char* asked = resolve_options(s, {}).contains("eta") ? "eta" : "s_churn";
-      EXPECT_GT(run(name, start, {{asked, 0.5}}).draws, 0) << name;
+      const Options known = resolve_options(s, {});
+      const std::pair<std::string, double> asked = known.contains("algorithm_type") ? std::pair("algorithm_type", 1.0)
+                                                   : known.contains("eta")          ? std::pair("eta", 0.5)
+                                                                                    : std::pair("s_churn", 0.5);
+      EXPECT_GT(run(name, start, {asked}).draws, 0) << name;
     }
   }
   EXPECT_EQ(run("euler_ancestral", start).draws, 6);  // none at the last step, which ends at σ = 0
@@ -295,8 +306,8 @@ BACKEND_TEST(Samplers, a_run_can_be_resumed) {
     return ops::linear_combination({x, ops::activate(x, Activation::silu)}, {0.4f, 0.4f + t / 5000});
   };
   for (const Sampler& s : samplers()) {
-    const Schedule schedule = make_schedule(config.with_class(s.scheduler), ScheduleKind::standard, s.name == "restart" ? 20 : 6);
-    const Denoiser denoise = make_denoiser(network, Prediction::epsilon, 1, unconditional_of(s));
+    const Schedule schedule = make_schedule(fitting(s, config), {}, s.name == "restart" ? 20 : 6);
+    const Denoiser denoise = make_denoiser(network, schedule.prediction, 1, unconditional_of(s));
     const Tensor start = starting_point(schedule, Tensor::from(device, {2, 3, 5, 4}, test::test_values("start", 120)));
     std::vector<State> states;
     Noise noise = torch_cpu_noise(3);
@@ -348,17 +359,19 @@ BACKEND_TEST(Samplers, network_calls_are_known_before) {
   const std::map<std::string_view, int64_t> of_six{{"n", 6},     {"n+1", 7}, {"2n-1", 11},           {"3n-3", 15},
                                                    {"3n-2", 16}, {"2n", 12}, {"2 per sub-step", 11}, {"3 per attempt", 0}};
   for (const Sampler& s : samplers()) {
-    const Schedule schedule = make_schedule(config.with_class(s.scheduler), ScheduleKind::standard, 6);
+    const Schedule schedule = make_schedule(fitting(s, config), {}, 6);
     EXPECT_EQ(network_calls(s, schedule, {}, device).value_or(0), of_six.at(s.calls)) << s.name;
   }
-  const Schedule schedule = make_schedule(config, ScheduleKind::standard, 36);  // 18 steps and twice 9
+  const Schedule schedule = make_schedule(config, {}, 36);  // 18 steps and twice 9
   EXPECT_EQ(network_calls(find_sampler("restart"), schedule, {}, device), 71);
 }
 
 TEST(SamplerNames, each_scheduler_class_has_its_sampler) {
   for (const SchedulerClass c : scheduler_classes()) {
-    EXPECT_EQ(sampler_of(c).scheduler, c);
-    EXPECT_EQ(find_sampler(name_of(c)).scheduler, c);
+    const auto config = SchedulerConfig::read(Config::parse("{}", "test"), name_of(c));
+    EXPECT_TRUE(stands_for(sampler_of(config), c)) << name_of(c);
+    EXPECT_TRUE(stands_for(find_sampler(name_of(c)), c)) << name_of(c);
+    EXPECT_EQ(config_for(sampler_of(config), config).scheduler, c) << name_of(c);
   }
 }
 
@@ -371,7 +384,7 @@ TEST(SamplerNames, unknown_and_unbuilt_names_are_told_apart) {
     }
     return "";
   };
-  EXPECT_EQ(message("eular").substr(0, 44), "usage: sampler 'eular' is unknown; known: dd");
+  EXPECT_EQ(message("eular").substr(0, 44), "usage: sampler 'eular' is unknown; known: co");
   EXPECT_EQ(message("").substr(0, 29), "usage: sampler '' is unknown;");
 }
 

@@ -17,7 +17,7 @@ SchedulerConfig read(const std::string& class_name, const std::string& keys = ""
   return SchedulerConfig::read(Config::parse("{" + sd + (keys.empty() ? "" : ", ") + keys + "}", "test"), class_name);
 }
 
-Schedule make(const std::string& class_name, const std::string& keys, int64_t steps, ScheduleKind kind = ScheduleKind::standard) {
+Schedule make(const std::string& class_name, const std::string& keys, int64_t steps, const ScheduleChoice& kind = {}) {
   return make_schedule(read(class_name, keys), kind, steps);
 }
 
@@ -51,7 +51,7 @@ BACKEND_TEST(NoiseTables, equal_diffusers_bit_for_bit) {
 
 TEST(NoiseTable, of_one_entry) {
   const auto config = SchedulerConfig::read(Config::parse(R"({"num_train_timesteps": 1})", "test"), "EulerDiscreteScheduler");
-  const Schedule s = make_schedule(config, ScheduleKind::karras, 3);
+  const Schedule s = make_schedule(config, find_schedule("karras"), 3);
   expect_near(s.timesteps(), {0, 0, 0}, 0);
   expect_near(s.sigmas(), {0.01f, 0.01f, 0.01f, 0}, 1e-5);
 }
@@ -74,7 +74,7 @@ TEST(NoiseTable, timesteps_and_sigmas_are_inverse) {
 }
 
 TEST(Schedule, karras_of_ten) {
-  const Schedule s = make("EulerDiscreteScheduler", "", 10, ScheduleKind::karras);
+  const Schedule s = make("EulerDiscreteScheduler", "", 10, find_schedule("karras"));
   expect_near(s.sigmas(), {14.6146f, 9.1029f, 5.4784f, 3.1686f, 1.7494f, 0.9141f, 0.4469f, 0.2014f, 0.0819f, 0.0292f, 0}, 6e-5);
   EXPECT_NEAR(s.init_scale, 14.6146f, 6e-5);
 }
@@ -162,10 +162,10 @@ TEST(Schedule, number_of_steps) {
   EXPECT_NE(message_of("EulerDiscreteScheduler", R"("timestep_spacing": "trailing")", 1001), "nothing thrown");
   EXPECT_NE(message_of("DPMSolverMultistepScheduler", R"("timestep_spacing": "leading")", 1000), "nothing thrown");
   EXPECT_EQ(make("EulerDiscreteScheduler", R"("timestep_spacing": "linspace")", 1500).steps.size(), 1500u);
-  EXPECT_EQ(make("DDIMScheduler", "", 1500, ScheduleKind::karras).steps.size(), 1500u);
+  EXPECT_EQ(make("DDIMScheduler", "", 1500, find_schedule("karras")).steps.size(), 1500u);
 }
 
-TEST(Schedule, karras_is_refused_for_plms) { EXPECT_THROW(make("PNDMScheduler", "", 20, ScheduleKind::karras), UnsupportedError); }
+TEST(Schedule, karras_is_refused_for_plms) { EXPECT_THROW(make("PNDMScheduler", "", 20, find_schedule("karras")), UnsupportedError); }
 
 TEST(Schedule, no_signal_and_epsilon_is_refused) {
   const std::string keys = R"("rescale_betas_zero_snr": true, "timestep_spacing": "trailing")";
@@ -174,13 +174,82 @@ TEST(Schedule, no_signal_and_epsilon_is_refused) {
 }
 
 TEST(Schedule, names) {
-  EXPECT_EQ(find_schedule("default"), ScheduleKind::standard);
-  EXPECT_EQ(find_schedule("Karras"), ScheduleKind::karras);
-  EXPECT_THROW(find_schedule("SGM Uniform"), UnsupportedError);
+  EXPECT_EQ(find_schedule("default").name, "default");
+  EXPECT_EQ(find_schedule("Karras").name, "karras");
+  EXPECT_EQ(find_schedule("SGM Uniform").name, "sgm_uniform");
+  EXPECT_EQ(find_schedule("Trailing").spacing, Spacing::trailing);
+  // The class's own form, unless an option or another program's form is asked for.
+  EXPECT_EQ(find_schedule("karras").curve, Curve::karras);
+  EXPECT_EQ(find_schedule("karras").sigma, nullptr);
+  EXPECT_NE(find_schedule("karras", {{"rho", 5}}).sigma, nullptr);
+  EXPECT_NE(find_schedule("karras", {}, Form::peers).sigma, nullptr);
+  EXPECT_THROW(find_schedule("trailing", {{"rho", 5}}), UsageError);
   try {
     find_schedule("karas");
     FAIL();
-  } catch (const UsageError& e) { EXPECT_STREQ(e.what(), "schedule 'karas' is unknown; known: default, karras"); }
+  } catch (const UsageError& e) {
+    EXPECT_EQ(std::string(e.what()).substr(0, 54), "schedule 'karas' is unknown; known: default, automatic");
+  }
+}
+
+// Levels along σ that are no class's own: the σ of the definition, at fractional times, on the levels that the class's sampler needs.
+TEST(Schedule, definitions_of_other_programs_under_each_class) {
+  for (const char* c :
+       {"EulerDiscreteScheduler", "DPMSolverMultistepScheduler", "DDIMScheduler", "LCMScheduler", "UniPCMultistepScheduler"}) {
+    const Schedule s = make(c, "", 10, find_schedule("sgm_uniform"));
+    expect_near(s.sigmas(), {14.6146f, 8.3072f, 5.0924f, 3.3251f, 2.2797f, 1.6156f, 1.1629f, 0.8319f, 0.5712f, 0.3437f, 0}, 6e-5);
+    EXPECT_NEAR(s.timesteps()[1], 899.1f, 0.01) << c;
+    const bool exploding = s.steps[0].at.alpha == 1;
+    EXPECT_EQ(exploding, std::string(c) == "EulerDiscreteScheduler");
+    EXPECT_NEAR(s.init_scale, exploding ? 14.6146f : 1, 6e-5) << c;
+  }
+  const auto flow = SchedulerConfig::read(Config::parse(R"({"shift": 3})", "test"), "FlowMatchEulerDiscreteScheduler");
+  const Schedule s = make_schedule(flow, find_schedule("simple"), 10);
+  expect_near(s.sigmas(), {1, 0.9643f, 0.9231f, 0.8750f, 0.8182f, 0.7500f, 0.6667f, 0.5625f, 0.4286f, 0.2500f, 0}, 6e-5);
+  EXPECT_NEAR(s.timesteps()[5], 750, 0.05);
+  for (const char* c : {"IPNDMScheduler", "SCMScheduler", "DDPMWuerstchenScheduler"})
+    EXPECT_THROW(make_schedule(SchedulerConfig::read(Config::parse("{}", "test"), c), find_schedule("simple"), 4), UnsupportedError) << c;
+  EXPECT_THROW(make("PNDMScheduler", "", 10, find_schedule("simple")), UnsupportedError);
+}
+
+TEST(Schedule, spacings_by_name) {
+  EXPECT_EQ(make("EulerDiscreteScheduler", "", 20, find_schedule("trailing")).timesteps(),
+            make("EulerDiscreteScheduler", R"("timestep_spacing": "trailing")", 20).timesteps());
+  EXPECT_EQ(make("PNDMScheduler", "", 20, find_schedule("linspace")).timesteps(),
+            make("PNDMScheduler", R"("timestep_spacing": "linspace")", 20).timesteps());
+}
+
+TEST(Schedule, sigmas_of_users) {
+  const ScheduleChoice own = given_sigmas({10, 5, 2, 0}, SigmaFamily::exploding);
+  expect_near(make("EulerDiscreteScheduler", "", 3, own).sigmas(), {10, 5, 2, 0}, 0);
+  expect_near(make("DPMSolverMultistepScheduler", "", 3, own).sigmas(), {10, 5, 2, 0}, 1e-6);
+  EXPECT_EQ(make("EulerDiscreteScheduler", "", 3, own).init_scale, 10);
+  EXPECT_THROW(make("EulerDiscreteScheduler", "", 4, own), UsageError);
+  EXPECT_THROW(given_sigmas({5, 10, 0}, SigmaFamily::exploding), UsageError);
+  EXPECT_THROW(given_sigmas({5, 1}, SigmaFamily::exploding), UsageError);
+}
+
+TEST(Schedule, the_level_before_the_last_may_be_left_out) {
+  ScheduleChoice choice = find_schedule("karras");
+  const Values all = make("EulerDiscreteScheduler", "", 6, choice).sigmas();
+  choice.drops_penultimate = true;
+  const Values five = make("EulerDiscreteScheduler", "", 5, choice).sigmas();
+  EXPECT_EQ(five, (Values{all[0], all[1], all[2], all[3], all[4], all[6]}));
+}
+
+TEST(Schedule, dynamic_shift_needs_the_pictures_mu) {
+  auto c = SchedulerConfig::read(Config::parse(R"({"use_dynamic_shifting": true})", "test"), "FlowMatchEulerDiscreteScheduler");
+  EXPECT_THROW(make_schedule(c, {}, 4), UsageError);
+  c.mu = 1.15;
+  EXPECT_NEAR(make_schedule(c, find_schedule("simple"), 4).sigmas()[1], 0.9045f, 6e-5);
+}
+
+TEST(Schedule, pndm_starts_with_runge_kutta_steps_unless_told_not_to) {
+  const auto config = SchedulerConfig::read(Config::parse("{}", "test"), "PNDMScheduler");
+  const Schedule s = make_schedule(config, {}, 10);
+  EXPECT_EQ(s.runge_kutta_calls, 12);
+  expect_near(s.timesteps(), {900, 850, 850, 800, 800, 750, 750, 700, 700, 650, 650, 600, 600, 500, 400, 300, 200, 100, 0}, 0);
+  EXPECT_THROW(make_schedule(config, {}, 3), UsageError);
 }
 
 }  // namespace

@@ -215,6 +215,16 @@ TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
   effects["--schedule"] = [&] {  // with two steps both schedules are the first and the last sigma
     return drawn({"--sampler", "euler", "--steps", "4"}) != drawn({"--sampler", "euler", "--steps", "4", "--schedule", "karras"});
   };
+  effects["--schedule-opt"] = [&] {
+    const Arguments karras = {"--sampler", "euler", "--steps", "4", "--schedule", "karras", "--schedule-opt"};
+    Arguments flat = karras, bent = karras;
+    flat.push_back("rho=1"), bent.push_back("rho=7");
+    return drawn(flat) != drawn(bent);
+  };
+  effects["--sigmas"] = [&] {
+    return drawn({"--sampler", "euler", "--steps", "2", "--sigmas", "10,3,0"}) != drawn({"--sampler", "euler", "--steps", "2"}) &&
+           draw({"--steps", "2", "--sigmas", "10,3,1,0"}).code == 2 && draw({"--steps", "2", "--sigmas", "3,10,0"}).code == 2;
+  };
   effects["--seed"] = [&] { return changes_the_picture({"--seed", "8"}); };
   const Json report = Json::parse(run({"generate", "--prompt", "x", "--steps", "1", "--json"}).out)["runs"][0];
   const std::string other = report["device"] == "cpu amx" ? "f32" : "bf16";  // not what "auto" takes

@@ -55,7 +55,7 @@ TEST(BadCheckpoint, UnknownClassesAreNamed) {
   const std::pair<const char*, const char*> classes[] = {
       {"unet", "UNet3DConditionModel"},   {"vae", "AutoencoderTiny"},
       {"text_encoder", "T5EncoderModel"}, {"text_encoder", "CLIPTextModelWithProjection"},
-      {"tokenizer", "T5Tokenizer"},       {"scheduler", "LMSDiscreteScheduler"}};
+      {"tokenizer", "T5Tokenizer"},       {"scheduler", "KarrasVeScheduler"}};
   for (const auto& [component, name] : classes) {
     CheckpointCopy copy("pndm");
     copy.edit_json("model_index.json", [&, c = component, n = name](Json& json) { json[c] = {"diffusers", n}; });

@@ -285,7 +285,8 @@ TEST(Lists, NameWhatThereIs) {
   EXPECT_EQ(names(list_models()), (std::vector<std::string>{"llama", "mistral", "qwen2", "qwen3", "sd1"}));
   const std::vector<std::string> samplers = names(list_samplers());
   for (const char* name : {"ddim", "euler", "euler_ancestral", "dpmpp_2m", "plms"}) EXPECT_EQ(std::ranges::count(samplers, name), 1);
-  EXPECT_EQ(names(list_schedules()), (std::vector<std::string>{"default", "karras"}));
+  const std::vector<std::string> schedules = names(list_schedules());
+  for (const char* name : {"default", "karras", "trailing", "sgm_uniform", "ays"}) EXPECT_EQ(std::ranges::count(schedules, name), 1);
   EXPECT_EQ(names(list_backends()), (std::vector<std::string>{"cpu", "reference"}));
 }
 

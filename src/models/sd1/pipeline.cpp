@@ -14,7 +14,9 @@
 #include "models/clip_prompt.h"
 #include "models/embeddings.h"
 #include "ops/shape_ops.h"
+#include "sampling/names.h"
 #include "sampling/samplers.h"
+#include "sampling/scheduler_samplers.h"
 
 namespace hearth::models::sd1 {
 namespace {
@@ -56,6 +58,17 @@ void check_guidance(const sampling::Guidance& g, const parts::UnetConfig& unet) 
 }
 
 struct Stopped {};  // ends a run that is to be resumed
+
+sampling::ScheduleChoice chosen_schedule(const ImageRequest& request, const sampling::Sampler& sampler) {
+  const sampling::ScheduleOptions options(request.schedule_options.begin(), request.schedule_options.end());
+  if (!request.sigmas.empty()) {
+    if (!request.schedule.empty() || !options.empty()) fail<UsageError>("generate: sigmas and a schedule, needed one of them");
+    return sampling::given_sigmas(request.sigmas, sampling::SigmaFamily::exploding);
+  }
+  const bool automatic = sampling::folded(request.schedule) == "automatic";
+  const std::string name = automatic ? std::string(sampler.schedule) : request.schedule;
+  return sampling::find_schedule(name.empty() ? "default" : name, options);
+}
 
 }  // namespace
 
@@ -115,18 +128,22 @@ StableDiffusion::Plan StableDiffusion::planned(const ImageRequest& request) cons
 
   // Another sampler takes its own class's defaults for what the scheduler's file omits, as in the reference.
   const sampling::SchedulerConfig& own = config_.scheduler;
-  p.sampling = request.sampler.empty() ? &sampling::sampler_of(own.scheduler) : &sampling::find_sampler(request.sampler);
+  p.sampling = request.sampler.empty() ? &sampling::sampler_of(own) : &sampling::find_sampler(request.sampler);
   p.guidance.scale *= p.sampling->guidance_factor;
-  const bool same = p.sampling->scheduler == own.scheduler;
-  const sampling::SchedulerConfig scheduler = same ? own : own.with_class(p.sampling->scheduler);
+  const sampling::SchedulerConfig scheduler = sampling::config_for(*p.sampling, own);
   const bool own_levels = sampling::has_own_schedule(request.compat, *p.sampling);
-  const auto kind = own_levels || request.schedule.empty() ? sampling::ScheduleKind::standard : sampling::find_schedule(request.schedule);
+  if (own_levels && (!request.sigmas.empty() || !request.schedule_options.empty()))
+    fail<UnsupportedError>("generate: sigmas of the user's own and options of a schedule do not go with compat {}",
+                           name_of(request.compat));
+  const sampling::ScheduleChoice choice = own_levels ? sampling::ScheduleChoice() : chosen_schedule(request, *p.sampling);
   p.sampler = p.sampling->name;
-  p.schedule = scheduler.karras || kind == sampling::ScheduleKind::karras ? "karras" : "default";
+  p.schedule = choice.name == "default" && scheduler.curve == sampling::Curve::karras ? "karras" : choice.text();
   p.steps = request.steps;
   if (own_levels) p.steps_to_take = sampling::own_schedule(request.compat, own, *p.sampling, request.schedule, request.steps, p.schedule);
-  else p.steps_to_take = sampling::make_schedule(scheduler, kind, request.steps);
+  else p.steps_to_take = sampling::make_schedule(scheduler, choice, request.steps);
   p.sampler_options = sampling::parse_options(fmt::format("sampler '{}'", p.sampler), p.sampling->options, request.sampler_options);
+  for (const auto& [name, value] : sampling::stated_options(*p.sampling, p.steps_to_take))
+    if (!request.sampler_options.contains(name)) p.sampler_options[name] = value;
   p.network_calls = sampling::network_calls(*p.sampling, p.steps_to_take, p.sampler_options, device_).value_or(0);
   if (request.stop_after < 0) fail<UsageError>("generate: stop after {} steps, needed 1 at least", request.stop_after);
   if (p.sampling->ends_itself && p.batch > 1 && (request.stop_after > 0 || request.resume))
@@ -309,7 +326,8 @@ ImageResult StableDiffusion::run(const ImageRequest& request, const Plan& p, con
       throw Stopped();
     }
   };
-  const auto denoise = sampling::make_denoiser(network, p.steps_to_take.prediction, p.guidance, p.unconditional(), memory);
+  const auto denoise =
+      sampling::make_denoiser(network, {p.steps_to_take.prediction, p.steps_to_take.sigma_data}, p.guidance, p.unconditional(), memory);
   const auto sampled = [&](sampling::State state, sampling::Noise& source) {
     try {
       return sampling::resume(*p.sampling, denoise, std::move(state), p.steps_to_take, source, p.sampler_options, on_step);

@@ -101,12 +101,14 @@ Schedule graded(const Path& path, double first, double last, int64_t n) {
 double size_of(const Level& level) { return std::sqrt(level.alpha * level.alpha + level.sigma * level.sigma); }
 
 // Samplers whose deterministic form does not follow the probability-flow ODE.
-const std::set<std::string_view> off_the_ode{"lcm", "ddpm", "er_sde"};
+const std::set<std::string_view> off_the_ode{"lcm", "ddpm", "er_sde", "scm"};
+// Samplers whose fresh noise has no option.
+const std::set<std::string_view> always_noisy{"cogvideox_dpm", "sa_solver_vp"};
 
 // Doubling the steps divides the error by 2 to the power of the order that the table states.
 TEST(Analytic, orders_of_convergence) {
   for (const Sampler& s : samplers()) {
-    if (off_the_ode.contains(s.name) || s.ends_itself || s.name == "plms") continue;
+    if (off_the_ode.contains(s.name) || always_noisy.contains(s.name) || s.ends_itself || s.name == "plms") continue;
     for (const Path& path : {exploding_path(), flow_path()}) {
       const auto error = [&](int64_t n) {
         const Schedule schedule = path.family == Family::flow ? graded(path, 0.95, 0.05, n) : graded(path, 10, 0.1, n);
@@ -150,7 +152,7 @@ TEST(Analytic, fresh_noise_keeps_the_variance) {
   // lcm makes data anew at each step; restart is not a process that keeps it. On flow paths res_multistep and res_2s split as ComfyUI does,
   // which is the exploding form.
   for (const Sampler& s : samplers()) {
-    if (s.draws != Draws::always || s.name == "lcm" || s.name == "restart") continue;
+    if (s.draws != Draws::always || s.name == "lcm" || s.name == "scm" || s.name == "restart") continue;
     for (const Path& path : {exploding_path(), flow_path()}) {
       if (path.family == Family::flow && s.name.starts_with("res_multistep")) continue;
       const auto error = [&](int64_t n) {
@@ -190,17 +192,19 @@ bool alike(const std::vector<double>& a, const std::vector<double>& b, double li
 // No name runs another's algorithm: of all names, on one schedule with one noise, only these groups come out alike.
 TEST(Analytic, no_two_samplers_are_one) {
   const std::vector<std::set<std::string_view>> same{
-      {"euler", "ddim"},            // DDIM is Euler's method in σ/α
+      {"euler", "ddim", "tcd"},     // DDIM is Euler's method in σ/α; TCD without eta is DDIM
       {"euler_ancestral", "ddpm"},  // the ancestral split with eta 1 is DDPM's posterior
       {"euler_cfg_pp", "ddim_cfg_pp"},
+      {"dpm_solver_multistep", "dpmpp_2m"},              // with its defaults
+      {"lcm", "scm"},                                    // for networks of different kinds
       {"dpmpp_2m_sde_heun", "res_multistep_ancestral"},  // two derivations of one formula; on flow paths they differ
   };
   const std::vector<std::set<std::string_view>> same_without_noise{
-      {"euler", "ddim", "euler_ancestral"},
+      {"euler", "ddim", "tcd", "euler_ancestral"},
       {"euler_cfg_pp", "euler_ancestral_cfg_pp", "ddim_cfg_pp"},
       {"dpm_2", "dpm_2_ancestral"},
       {"dpmpp_2s_ancestral", "dpmpp_sde", "seeds_2"},
-      {"dpmpp_2m", "dpmpp_2m_sde"},
+      {"dpmpp_2m", "dpmpp_2m_sde", "dpm_solver_multistep"},
       {"res_multistep", "res_multistep_ancestral", "dpmpp_2m_sde_heun"},
       {"res_multistep_cfg_pp", "res_multistep_ancestral_cfg_pp"},
       {"exp_heun_2_x0", "exp_heun_2_x0_sde"},

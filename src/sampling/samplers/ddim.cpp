@@ -16,9 +16,9 @@ void step_of(State& s, const Run& run, bool cfg_pp) {
   const double fresh = run.option("eta") * to.sigma / from.sigma * std::sqrt(std::max(0.0, 1 - ratio * ratio));
   const double kept = std::sqrt(std::max(0.0, to.sigma * to.sigma - fresh * fresh));
   const Estimate e = run.denoise(s.x, at);
-  if (cfg_pp || run.schedule.clip) {
+  if (cfg_pp || run.schedule.bounds_estimates()) {  // ε stays that of the x̂₀ that was not clipped
     const Tensor noise_part = towards(s.x, cfg_pp ? e.unconditional : e.x0, from, 0, kept);
-    s.x = combine({noise_part, run.schedule.clip ? clipped(e.x0, *run.schedule.clip) : e.x0}, {1, to.alpha});
+    s.x = combine({noise_part, bounded(e.x0, run.schedule)}, {1, to.alpha});
   } else {
     s.x = towards(s.x, e.x0, from, to.alpha, kept);
   }
@@ -32,12 +32,12 @@ void cfg_pp_step(State& s, const Run& run) { step_of(s, run, true); }
 
 std::vector<Sampler> ddim_rows() {
   return {{.name = "ddim",
-           .aliases = {"DDIM", "DDIMScheduler", "ddim_trailing"},
+           .aliases = {"DDIM", "ddim_trailing"},
            .summary = "DDIM; deterministic unless eta is given",
            .draws = Draws::on_request,
            .options = noise_options(0),
            .scheduler = SchedulerClass::ddim,
-           .classes = {SchedulerClass::ddim},
+           .bounds_itself = true,
            .step = step},
           {.name = "ddim_cfg_pp",
            .aliases = {"DDIM CFG++"},
@@ -47,6 +47,7 @@ std::vector<Sampler> ddim_rows() {
            .guidance_factor = 1 / 12.5,
            .needs_unconditional = true,
            .scheduler = SchedulerClass::ddim,
+           .bounds_itself = true,
            .step = cfg_pp_step}};
 }
 

@@ -11,8 +11,16 @@ void step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   const Tensor x0 = run.denoise(s.x, at).x0;
   const double ratio = to.sigma * from.alpha / (to.alpha * from.sigma), keep = ratio * to.sigma / from.sigma;
-  s.x = run.add_noise(combine({s.x, x0}, {keep, to.alpha - from.alpha * keep}),
-                      to.sigma * std::sqrt(1 - ratio * ratio) * run.option("s_noise"));
+  s.x = combine({s.x, x0}, {keep, to.alpha - from.alpha * keep});
+  // Wuerstchen's last level has noise left, to which none is added.
+  if (run.schedule.scheduler == SchedulerClass::wuerstchen && run.last(s)) return;
+  double fresh = to.sigma * std::sqrt(1 - ratio * ratio);
+  if (run.option("variance_type") == 2) {  // that of q(x|x') instead, at every time but 0
+    const auto variance = [](const Level& level) { return 1 + level.sigma * level.sigma / (level.alpha * level.alpha); };
+    fresh = at.timestep > 0 ? to.alpha * std::sqrt(variance(to) * (1 - variance(to) / variance(from))) : 0;
+  }
+  if (fresh == 0 && !run.last(s)) run.noise(s.x.backend(), s.x.shape());  // between levels that are clamped alike; drawn all the same
+  s.x = run.add_noise(s.x, fresh * run.option("s_noise"));
 }
 
 }  // namespace
@@ -22,7 +30,12 @@ std::vector<Sampler> ddpm_rows() {
            .aliases = {"DDPM"},
            .summary = "ancestral sampling of DDPM",
            .draws = Draws::always,
-           .options = {{.name = "s_noise", .summary = "factor of the fresh noise", .standard = 1}},
+           .options = {{.name = "s_noise", .summary = "factor of the fresh noise", .standard = 1},
+                       {.name = "variance_type",
+                        .summary = "of the fresh noise: the least or the most that fits",
+                        .most = 2,
+                        .whole = true,
+                        .choices = {ddpm_variances[0], ddpm_variances[1], ddpm_variances[2]}}},
            .scheduler = SchedulerClass::euler,
            .step = step}};
 }

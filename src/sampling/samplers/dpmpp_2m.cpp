@@ -63,12 +63,11 @@ void cfg_pp_step(State& s, const Run& run) {
 
 std::vector<Sampler> dpmpp_2m_rows() {
   return {{.name = "dpmpp_2m",
-           .aliases = {"DPM++ 2M", "k_dpmpp_2m", "DPMSolverMultistep", "DPMSolverMultistepScheduler"},
+           .aliases = {"DPM++ 2M", "k_dpmpp_2m"},
            .summary = "DPM-Solver++ of second order, multistep",
            .order = 2,
            .schedule = "karras",
            .scheduler = SchedulerClass::dpmpp_multistep,
-           .classes = {SchedulerClass::dpmpp_multistep},
            .step = step},
           {.name = "dpmpp_2m_v2",
            .aliases = {"DPM++ 2M v2", "dpm++2mv2"},

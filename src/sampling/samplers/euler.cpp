@@ -15,12 +15,11 @@ void step(State& s, const Run& run) {
 
 std::vector<Sampler> euler_rows() {
   return {{.name = "euler",
-           .aliases = {"Euler", "k_euler", "EulerDiscrete", "EulerDiscreteScheduler"},
+           .aliases = {"Euler", "k_euler"},
            .summary = "Euler's method in sigma",
            .draws = Draws::on_request,
            .options = churn_options(),
            .scheduler = SchedulerClass::euler,
-           .classes = {SchedulerClass::euler},
            .step = step}};
 }
 

@@ -16,12 +16,11 @@ void step(State& s, const Run& run) {
 
 std::vector<Sampler> euler_ancestral_rows() {
   return {{.name = "euler_ancestral",
-           .aliases = {"Euler a", "k_euler_a", "k_euler_ancestral", "EulerAncestralDiscrete", "EulerAncestralDiscreteScheduler"},
+           .aliases = {"Euler a", "k_euler_a", "k_euler_ancestral"},
            .summary = "Euler with fresh noise at each step",
            .draws = Draws::always,
            .options = noise_options(1),
            .scheduler = SchedulerClass::euler_ancestral,
-           .classes = {SchedulerClass::euler_ancestral},
            .step = step}};
 }
 

@@ -10,10 +10,39 @@ Tensor extrapolated(std::span<const Tensor> answers) {
   return answers.size() == 1 ? answers[0] : combine(answers, weights[answers.size() - 1]);
 }
 
+// From one level to another along the network's answer there.
+Tensor moved(const Tensor& x, const Tensor& answer, const Level& from, const Level& to, Prediction prediction) {
+  const double turn = from.alpha * to.sigma - from.sigma * to.alpha;
+  if (prediction == Prediction::v) return combine({x, answer}, {from.alpha * to.alpha + from.sigma * to.sigma, turn});
+  return combine({x, answer}, {to.alpha / from.alpha, turn / from.alpha});
+}
+
+// Liu et al. 2022 (arXiv 2202.09778), equation 13: classical Runge–Kutta in four calls, each from the step's start. History: the answers at
+// the starts, newest first, then the sum so far, then the start.
+void runge_kutta(State& s, const Run& run) {
+  const auto& [at, from, to] = run.step(s);
+  const Tensor answer = network_answer(s.x, run.denoise(s.x, at).x0, at, run.schedule.prediction);
+  const int64_t call = s.step % 4;
+  Tensor start = s.x, sum, combined = answer;
+  if (call > 0) {
+    start = s.history.back();
+    s.history.pop_back();
+    sum = combine({s.history.back(), answer}, {1, call == 3 ? 1 / 6. : 1 / 3.});
+    s.history.pop_back();
+  } else {
+    s.history.insert(s.history.begin(), answer);
+    sum = combine({answer}, {1 / 6.});
+  }
+  if (call == 3) combined = sum;
+  else s.history.push_back(sum), s.history.push_back(start);
+  s.x = moved(start, combined, from, to, run.schedule.prediction);
+}
+
 // Liu et al. 2022 (arXiv 2202.09778), pseudo linear multistep as in Katherine Crowson's PLMS: Adams–Bashforth of order 4 on the
 // network's answers, each step a DDIM step with the combined answer. The first step is done twice: with the answer at its start,
 // then with the mean of the answers at its start and at its end. History: the answers, newest first; after the first step also its start.
 void step(State& s, const Run& run) {
+  if (s.step < run.schedule.runge_kutta_calls) return runge_kutta(s, run);
   const auto& [at, from, to] = run.step(s);
   const Tensor answer = network_answer(s.x, run.denoise(s.x, at).x0, at, run.schedule.prediction);
   Tensor start = s.x, combined;
@@ -28,22 +57,18 @@ void step(State& s, const Run& run) {
   }
   if (s.step == 0) s.history.push_back(start);
 
-  const double turn = from.alpha * to.sigma - from.sigma * to.alpha;
-  const auto [keep, move] = run.schedule.prediction == Prediction::v ? std::pair{from.alpha * to.alpha + from.sigma * to.sigma, turn}
-                                                                     : std::pair{to.alpha / from.alpha, turn / from.alpha};
-  s.x = combine({start, combined}, {keep, move});
+  s.x = moved(start, combined, from, to, run.schedule.prediction);
 }
 
 }  // namespace
 
 std::vector<Sampler> plms_rows() {
   return {{.name = "plms",
-           .aliases = {"PLMS", "PNDM", "PNDMScheduler"},
+           .aliases = {"PLMS"},
            .summary = "pseudo linear multistep (PNDM); one model call more than steps",
            .order = 4,
            .calls = "n+1",
            .scheduler = SchedulerClass::pndm,
-           .classes = {SchedulerClass::pndm},
            .step = step}};
 }
 
