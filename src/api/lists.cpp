@@ -65,7 +65,8 @@ std::vector<SamplerInfo> describe_samplers() {
 
 std::vector<Named> list_schedules() {
   std::vector<Named> list;
-  for (const sampling::ScheduleName& s : sampling::schedule_names()) list.push_back({std::string(s.name), {s.aliases.begin(), s.aliases.end()}, std::string(s.summary)});
+  for (const sampling::ScheduleName& s : sampling::schedule_names())
+    list.push_back({std::string(s.name), {s.aliases.begin(), s.aliases.end()}, std::string(s.summary)});
   return list;
 }
 

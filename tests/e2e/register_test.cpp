@@ -55,10 +55,13 @@ TEST(Register, G23_no_sampler_and_no_schedule_stands_for_another) {
                                              {"ddpm", "euler_ancestral"},  // DDPM's posterior is the ancestral split
                                              {"dpmpp_2m_sde_heun", "res_multistep_ancestral"},
                                              {"dpm_solver_multistep", "dpmpp_2m"},  // with its defaults
-                                             // On evenly spaced timesteps of the table, and where a curve is a case of another.
+                                             // The demo model's file says leading, with an offset of 1; where a curve is a case of another.
                                              {"automatic", "default"},
-                                             {"automatic", "linspace"},
-                                             {"default", "linspace"},
+                                             {"automatic", "leading"},
+                                             {"ddim_uniform", "automatic"},
+                                             {"ddim_uniform", "default"},
+                                             {"ddim_uniform", "leading"},
+                                             {"default", "leading"},
                                              {"exponential", "polyexponential"},
                                              {"simple", "trailing"},
                                              {"simple", "turbo"},
