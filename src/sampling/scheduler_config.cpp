@@ -17,41 +17,6 @@ using Set = std::initializer_list<SchedulerClass>;
 
 bool one_of(SchedulerClass c, Set set) { return std::ranges::find(set, c) != set.end(); }
 
-struct ClassName {
-  SchedulerClass scheduler;
-  std::string_view name;
-};
-constexpr std::array classes{
-    ClassName{pndm, "PNDMScheduler"},
-    ClassName{ddim, "DDIMScheduler"},
-    ClassName{euler, "EulerDiscreteScheduler"},
-    ClassName{euler_ancestral, "EulerAncestralDiscreteScheduler"},
-    ClassName{dpmpp_multistep, "DPMSolverMultistepScheduler"},
-    ClassName{heun, "HeunDiscreteScheduler"},
-    ClassName{lms, "LMSDiscreteScheduler"},
-    ClassName{kdpm2, "KDPM2DiscreteScheduler"},
-    ClassName{kdpm2_ancestral, "KDPM2AncestralDiscreteScheduler"},
-    ClassName{dpm_sde, "DPMSolverSDEScheduler"},
-    ClassName{dpm_singlestep, "DPMSolverSinglestepScheduler"},
-    ClassName{unipc, "UniPCMultistepScheduler"},
-    ClassName{deis, "DEISMultistepScheduler"},
-    ClassName{sa_solver, "SASolverScheduler"},
-    ClassName{ipndm, "IPNDMScheduler"},
-    ClassName{ddpm, "DDPMScheduler"},
-    ClassName{lcm, "LCMScheduler"},
-    ClassName{tcd, "TCDScheduler"},
-    ClassName{scm, "SCMScheduler"},
-    ClassName{flow_euler, "FlowMatchEulerDiscreteScheduler"},
-    ClassName{flow_heun, "FlowMatchHeunDiscreteScheduler"},
-    ClassName{flow_lcm, "FlowMatchLCMScheduler"},
-    ClassName{ltx_euler_ancestral, "LTXEulerAncestralRFScheduler"},
-    ClassName{edm_euler, "EDMEulerScheduler"},
-    ClassName{edm_dpm, "EDMDPMSolverMultistepScheduler"},
-    ClassName{cogvideox_ddim, "CogVideoXDDIMScheduler"},
-    ClassName{cogvideox_dpm, "CogVideoXDPMScheduler"},
-    ClassName{wuerstchen, "DDPMWuerstchenScheduler"},
-};
-
 // What the classes of one family read alike.
 bool in_sigma(SchedulerClass c) { return one_of(c, {euler, euler_ancestral, heun, lms, kdpm2, kdpm2_ancestral, dpm_sde}); }
 bool in_lambda(SchedulerClass c) { return one_of(c, {dpmpp_multistep, dpm_singlestep, unipc, deis, sa_solver}); }
@@ -443,32 +408,11 @@ SchedulerConfig read_as(const Config& c, SchedulerClass scheduler, PrkSteps prk)
 
 }  // namespace
 
-std::string_view name_of(SchedulerClass c) {
-  for (const auto& entry : classes)
-    if (entry.scheduler == c) return entry.name;
-  return "";
-}
-
-std::optional<SchedulerClass> scheduler_class(std::string_view name) {
-  for (const auto& entry : classes)
-    if (entry.name == name) return entry.scheduler;
-  return std::nullopt;
-}
-
-std::span<const SchedulerClass> scheduler_classes() {
-  static constexpr auto all = [] {
-    std::array<SchedulerClass, classes.size()> out{};
-    for (size_t i = 0; i < classes.size(); ++i) out[i] = classes[i].scheduler;
-    return out;
-  }();
-  return all;
-}
-
 SchedulerConfig SchedulerConfig::read(const Config& c, std::string_view class_name) {
   const auto scheduler = scheduler_class(class_name);
   if (!scheduler) {
     std::vector<std::string_view> known;
-    for (const auto& entry : classes) known.push_back(entry.name);
+    for (const SchedulerClass each : scheduler_classes()) known.push_back(name_of(each));
     fail<UnsupportedError>("{}: scheduler class '{}' is not supported; supported: {}", c.where(), class_name, fmt::join(known, ", "));
   }
   SchedulerConfig s = read_as(c, *scheduler, PrkSteps::as_stated);
