@@ -38,7 +38,9 @@ class NamesInTokens {
   NamesInTokens(const ClipTokenizer& tokenizer, std::span<const EmbeddingName> embeddings) {
     for (size_t e = 0; e < embeddings.size(); ++e) {
       std::vector<int32_t> ids = tokenizer.tokenize(embeddings[e].name);
-      if (!ids.empty()) by_first_[ids.front()].push_back({e, std::move(ids)});
+      if (ids.empty()) continue;
+      const int32_t first = ids.front();
+      by_first_[first].push_back({e, std::move(ids)});
     }
     for (auto& [first, names] : by_first_)
       std::ranges::stable_sort(names, [](const Name& a, const Name& b) { return a.ids.size() > b.ids.size(); });

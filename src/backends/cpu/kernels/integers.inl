@@ -307,10 +307,9 @@ void integer_widen_of(const char* w, int64_t row_bytes, int64_t count, int64_t n
             to[u * panel_width] = scales.step[u];
             if constexpr (F::least) low[u * panel_width] = scales.lowest[u];
           }
-        } else if constexpr (F::bytes == 17) {
-          *to = half_power(row);
         } else {
-          *to = half_at(row + F::step_at);
+          if constexpr (F::bytes == 17) *to = half_power(row);
+          else *to = half_at(row + F::step_at);
           if constexpr (F::least) *low = half_at(row + F::least_at);
         }
       }
