@@ -1,16 +1,15 @@
 // Deterministic mutations of the corpus: whatever the bytes, a reader answers with data or with one of our errors. Under the
 // sanitizers' presets the same test finds reads out of bounds. HEARTH_FUZZ_ROUNDS multiplies its length.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <sstream>
 
 #include "core/file.h"
 #include "core/json.h"
 #include "support/backend_test.h"
+#include "support/damage.h"
 #include "support/files.h"
 #include "support/golden.h"
 #include "weights/checkpoint.h"
@@ -21,39 +20,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int rounds() {
-  const char* factor = std::getenv("HEARTH_FUZZ_ROUNDS");
-  return factor ? std::max(1, std::atoi(factor)) : 1;
-}
-
+// Damage, and what a JSON header makes likely.
 class Mutator {
  public:
-  explicit Mutator(uint64_t seed) : random_(seed) {}
+  explicit Mutator(uint64_t seed) : damage_(seed) {}
 
   std::string operator()(std::string bytes) {
-    for (int64_t n = 1 + below(4); n > 0; --n) mutate(bytes);
+    for (size_t n = 1 + below(4); n > 0; --n) mutate(bytes);
     return bytes;
   }
-  int64_t below(int64_t n) { return n <= 0 ? 0 : int64_t(random_() % uint64_t(n)); }
+  size_t below(size_t n) { return damage_.below(n); }
 
  private:
   void mutate(std::string& bytes) {
-    const size_t at = size_t(below(int64_t(bytes.size())));
-    const std::string word = words_[size_t(below(int64_t(words_.size())))];
-    switch (below(9)) {
+    const size_t at = below(bytes.size());
+    const std::string& word = words_[below(words_.size())];
+    switch (below(8)) {
       case 0: bytes.insert(at, word); break;
       case 1: bytes.replace(at, std::min(word.size(), bytes.size() - at), word); break;
-      case 2: bytes.erase(at, size_t(1 + below(8))); break;
-      case 3: bytes.resize(at); break;
-      case 4: bytes.insert(at, bytes.substr(size_t(below(int64_t(bytes.size()))), size_t(below(40)))); break;
-      case 5:
-        if (!bytes.empty()) bytes[at] = char(below(256));
-        break;
-      case 6:
-        if (!bytes.empty()) bytes[at] = char(bytes[at] ^ (1 << below(8)));
-        break;
-      case 7: bytes.append(size_t(below(64)), char(below(256))); break;
-      case 8: change_number(bytes, at); break;
+      case 2: bytes.append(below(64), char(below(256))); break;
+      case 3: change_number(bytes, at); break;
+      default: damage_.apply(bytes, at);
     }
   }
   // Headers and indices are full of numbers; a small change to one is the likeliest to slip through.
@@ -71,7 +58,7 @@ class Mutator {
     return {std::istream_iterator<std::string>(in), {}};
   }
 
-  std::mt19937_64 random_;
+  test::Damage damage_;
   const std::vector<std::string> words_ = split(
       "{ } [ ] , : \" -1 0 1e99 18446744073709551615 9223372036854775808 null true NaN Infinity \\u0000 \\ud800 \xff data_offsets shape "
       "dtype __metadata__ weight_map _class_name ../ F4 BOOL F64");
@@ -118,8 +105,8 @@ TEST(fuzz, safetensors_headers) {
   }
   Mutator mutate(1);
   Outcome outcome;
-  for (int i = 0; i < 30000 * rounds(); ++i) {
-    const auto& [header, data_bytes] = seeds[size_t(mutate.below(int64_t(seeds.size())))];
+  for (int i = 0; i < 30000 * test::fuzz_rounds(); ++i) {
+    const auto& [header, data_bytes] = seeds[mutate.below(seeds.size())];
     attempt(outcome, [&, data = data_bytes, text = mutate(header)] {
       for (const auto& [name, entry] : parse_safetensors_header(text, data, "f").tensors) {
         EXPECT_LE(entry.begin, entry.end);
@@ -139,8 +126,8 @@ TEST(fuzz, safetensors_files) {
   const std::vector<std::string> seeds = corpus();
   Mutator mutate(5);
   Outcome outcome;
-  for (int i = 0; i < 500 * rounds(); ++i) {
-    write(folder / "f.safetensors", mutate(seeds[size_t(mutate.below(int64_t(seeds.size())))]));
+  for (int i = 0; i < 500 * test::fuzz_rounds(); ++i) {
+    write(folder / "f.safetensors", mutate(seeds[mutate.below(seeds.size())]));
     attempt(outcome, [&] {
       const auto opened = SafetensorsFile::open(folder / "f.safetensors");
       for (const auto& [name, info] : opened->list()) {
@@ -166,7 +153,7 @@ TEST(fuzz, shard_index) {
       R"({"metadata": {"total_size": 16}, "weight_map": {"t1": "model-00001-of-00002.safetensors", "t2": "model-00002-of-00002.safetensors"}})";
   Mutator mutate(2);
   Outcome outcome;
-  for (int i = 0; i < 250 * rounds(); ++i) {
+  for (int i = 0; i < 250 * test::fuzz_rounds(); ++i) {
     write(folder / "model.safetensors.index.json", mutate(seed));
     attempt(outcome, [&] { open_weight_files(choose_weight_files(folder.path(), ""))->list(); });
   }
@@ -183,7 +170,7 @@ TEST(fuzz, model_index_and_configs) {
   write(folder / "unet" / "diffusion_pytorch_model.safetensors", read(demo / "text_encoder" / "model.safetensors"));
   Mutator mutate(3);
   Outcome outcome;
-  for (int i = 0; i < 150 * rounds(); ++i) {
+  for (int i = 0; i < 150 * test::fuzz_rounds(); ++i) {
     write(folder / "model_index.json", i % 2 ? mutate(index) : index);
     write(folder / "unet" / "config.json", i % 2 ? config : mutate(config));
     attempt(outcome, [&] {
@@ -200,7 +187,7 @@ TEST(fuzz, json) {
   const std::string seed = R"({"a": [1, -2.5e3, true, null, "téxt \"\\u00e9"], "b": {"c": Infinity, "d": [[], {}]}, "e": NaN})";
   Mutator mutate(4);
   Outcome outcome;
-  for (int i = 0; i < 20000 * rounds(); ++i) attempt(outcome, [&] { Config::parse(mutate(seed), "f").keys(); });
+  for (int i = 0; i < 20000 * test::fuzz_rounds(); ++i) attempt(outcome, [&] { Config::parse(mutate(seed), "f").keys(); });
   EXPECT_GT(outcome.accepted, 100);
   EXPECT_GT(outcome.refused, 1000);
 }

@@ -1,10 +1,10 @@
 // Deterministic mutations of small GGUF files: whatever the bytes, the reader answers with data or with one of our errors, and takes
 // no more memory than the file warrants. HEARTH_FUZZ_ROUNDS multiplies its length.
-#include <cstdlib>
-#include <random>
+#include <algorithm>
 
 #include "core/file.h"
 #include "support/backend_test.h"
+#include "support/damage.h"
 #include "support/files.h"
 #include "support/golden.h"
 #include "weights/gguf.h"
@@ -14,40 +14,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Mutator {
- public:
-  explicit Mutator(uint64_t seed) : random_(seed) {}
-
-  // Mostly in the first `header` bytes.
-  std::string operator()(std::string bytes, size_t header) {
-    for (size_t n = 1 + below(3); n > 0; --n) mutate(bytes, below(10) < 9 ? std::min(header, bytes.size()) : bytes.size());
-    return bytes;
+// Mostly in the first `header` bytes.
+std::string mutated(std::string bytes, size_t header, test::Damage& damage) {
+  for (size_t n = 1 + damage.below(3); n > 0; --n) {
+    const size_t at = damage.below(damage.below(10) < 9 ? std::min(header, bytes.size()) : bytes.size());
+    if (damage.below(6) == 0) test::Damage::put(bytes, at, damage.below(48), 4);  // types, ranks, small counts
+    else damage.apply(bytes, at);
   }
-  size_t below(size_t n) { return n == 0 ? 0 : size_t(random_() % n); }
-
- private:
-  void mutate(std::string& bytes, size_t within) {
-    const size_t at = below(within);
-    switch (below(7)) {
-      case 0: put(bytes, at, uint64_t(1) << below(64), 8); break;
-      case 1: put(bytes, at, ~uint64_t(0) >> below(64), 8); break;
-      case 2: put(bytes, at, below(48), 4); break;  // types, ranks, small counts
-      case 3: bytes.resize(at); break;
-      case 4: bytes.insert(at, bytes.substr(below(bytes.size()), below(64))); break;
-      case 5: bytes.erase(at, 1 + below(16)); break;
-      case 6:
-        if (!bytes.empty()) bytes[at] = char(bytes[at] ^ (1 << below(8)));
-        break;
-    }
-  }
-  static void put(std::string& bytes, size_t at, uint64_t value, size_t size) {
-    for (size_t i = 0; i < size && at + i < bytes.size(); ++i) bytes[at + i] = char(value >> (8 * i));
-  }
-  std::mt19937_64 random_;
-};
+  return bytes;
+}
 
 TEST(gguf_fuzz, files) {
-  const char* factor = std::getenv("HEARTH_FUZZ_ROUNDS");
   const auto device = test::make_test_backend("reference");
   const test::TemporaryFolder folder;
   std::vector<std::pair<std::string, size_t>> seeds;
@@ -55,11 +32,11 @@ TEST(gguf_fuzz, files) {
     seeds.emplace_back(read_file(test::folder_of(__FILE__) / "golden" / "gguf" / name), 0);
     seeds.back().second = parse_gguf_header(seeds.back().first, name).data_start;
   }
-  Mutator mutate(7);
+  test::Damage damage(7);
   int accepted = 0, refused = 0;
-  for (int i = 0; i < 20000 * (factor ? std::max(1, std::atoi(factor)) : 1); ++i) {
-    const auto& [seed, header] = seeds[mutate.below(seeds.size())];
-    const std::string bytes = mutate(seed, header);
+  for (int i = 0; i < 20000 * test::fuzz_rounds(); ++i) {
+    const auto& [seed, header] = seeds[damage.below(seeds.size())];
+    const std::string bytes = mutated(seed, header, damage);
     try {
       const GgufHeader parsed = parse_gguf_header(bytes, "f");
       ++accepted;

@@ -1,10 +1,8 @@
 // Deterministic mutations of small PyTorch checkpoints: whatever the bytes, the reader answers with data or with one of our errors, in
 // time and memory that the file warrants. HEARTH_FUZZ_ROUNDS multiplies its length.
-#include <cstdlib>
-#include <random>
-
 #include "core/file.h"
 #include "support/backend_test.h"
+#include "support/damage.h"
 #include "support/files.h"
 #include "support/golden.h"
 #include "support/torch_writer.h"
@@ -16,44 +14,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int rounds() {
-  const char* factor = std::getenv("HEARTH_FUZZ_ROUNDS");
-  return factor ? std::max(1, std::atoi(factor)) : 1;
-}
-
+// Damage, and what a pickle makes likely.
 class Mutator {
  public:
-  explicit Mutator(uint64_t seed) : random_(seed) {}
+  explicit Mutator(uint64_t seed) : damage_(seed) {}
 
   std::string operator()(std::string bytes) {
     for (size_t n = 1 + below(3); n > 0; --n) mutate(bytes);
     return bytes;
   }
-  size_t below(size_t n) { return n == 0 ? 0 : size_t(random_() % n); }
+  size_t below(size_t n) { return damage_.below(n); }
 
  private:
   void mutate(std::string& bytes) {
     static constexpr std::string_view codes =
         "(.012FIJKLMNPQRSTUVXabcd}eghijl]opqrst)uG\x80\x81\x85\x86\x87\x88\x8a\x8b\x8c\x8e\x8f\x90\x91\x92\x93\x94\x95";
     const size_t at = below(bytes.size());
-    switch (below(9)) {
-      case 0: put(bytes, at, uint64_t(1) << below(64), 8); break;
-      case 1: put(bytes, at, ~uint64_t(0) >> below(64), 8); break;
-      case 2: put(bytes, at, below(300), 4); break;
-      case 3: bytes.resize(at); break;
-      case 4: bytes.insert(at, bytes.substr(below(bytes.size()), below(64))); break;
-      case 5: bytes.erase(at, 1 + below(16)); break;
-      case 6: put(bytes, at, uint8_t(codes[below(codes.size())]), 1); break;
-      case 7: bytes.insert(at, 1, codes[below(codes.size())]); break;
-      case 8:
-        if (!bytes.empty()) bytes[at] = char(bytes[at] ^ (1 << below(8)));
-        break;
+    switch (below(8)) {
+      case 0: test::Damage::put(bytes, at, below(300), 4); break;
+      case 1: test::Damage::put(bytes, at, uint8_t(codes[below(codes.size())]), 1); break;
+      case 2: bytes.insert(at, 1, codes[below(codes.size())]); break;
+      default: damage_.apply(bytes, at);
     }
   }
-  static void put(std::string& bytes, size_t at, uint64_t value, size_t size) {
-    for (size_t i = 0; i < size && at + i < bytes.size(); ++i) bytes[at + i] = char(value >> (8 * i));
-  }
-  std::mt19937_64 random_;
+  test::Damage damage_;
 };
 
 // Reads all that the file promises, and counts whether it was a file.
@@ -97,7 +81,7 @@ TEST(torch_fuzz, files) {
     seeds.push_back(read_file(test::folder_of(__FILE__) / "golden" / "torch" / name));
   Mutator mutate(11);
   Reader read;
-  for (int i = 0; i < 20000 * rounds(); ++i) read(mutate(seeds[mutate.below(seeds.size())]), i % 20 == 0);
+  for (int i = 0; i < 20000 * test::fuzz_rounds(); ++i) read(mutate(seeds[mutate.below(seeds.size())]), i % 20 == 0);
   EXPECT_GT(read.accepted, 1000);
   EXPECT_GT(read.refused, 1000);
 }
@@ -123,7 +107,7 @@ TEST(torch_fuzz, pickles) {
   }
   Mutator mutate(12);
   Reader read;
-  for (int i = 0; i < 20000 * rounds(); ++i) {
+  for (int i = 0; i < 20000 * test::fuzz_rounds(); ++i) {
     const auto& [seed, storages] = seeds[mutate.below(seeds.size())];
     const std::string pickle = mutate(seed);
     read(i % 4 ? test::torch_zip(pickle, storages) : pickle, i % 20 == 1);

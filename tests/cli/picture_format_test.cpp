@@ -1,31 +1,14 @@
 // hearth generate to files of the other formats than PNG.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
-#include "cli/process.h"
+#include "cli/generate_test.h"
 #include "hearth/hearth.h"
 #include "support/complaint.h"
 
 namespace hearth::test {
 namespace {
 
-using Json = nlohmann::json;
-using Arguments = std::vector<std::string>;
-
-class PictureFormatTest : public CommandTest {
- protected:
-  // 64 × 64, one step, seed 7; a flag of `more` replaces ours.
-  Ended draw(const Arguments& more) const {
-    Arguments arguments = {"generate"};
-    const Arguments ours[] = {{"--prompt", "a red house"}, {"--steps", "1"}, {"--seed", "7"}, {"--width", "64"}, {"--height", "64"}};
-    for (const Arguments& flag : ours)
-      if (std::find(more.begin(), more.end(), flag[0]) == more.end()) arguments.insert(arguments.end(), flag.begin(), flag.end());
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run(arguments);
-  }
-};
+class PictureFormatTest : public GenerateTest {};
 
 TEST_F(PictureFormatTest, jpeg_and_webp_say_how_they_were_made_too) {
   ASSERT_EQ(draw({"--prompt", "a red house, \"big\" <&>: 日本", "--output", "a.png"}).code, 0);
