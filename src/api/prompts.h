@@ -6,7 +6,7 @@
 
 namespace hearth::api {
 
-// As prompt_syntax says, else as the program of compat reads prompts, else as A1111 does. UsageError for an unknown name.
+// As prompt_syntax says, else as the program of compat reads prompts, else plain. UsageError for an unknown name.
 text::PromptSyntax syntax_of(const Request& request);
 // UsageError where it is given for another syntax than A1111's.
 text::Emphasis emphasis_of(const Request& request);

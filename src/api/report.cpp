@@ -43,22 +43,20 @@ std::vector<std::string> defaults_of(const Request& r) {
 // Then a picture is told by the batch's seed and its place, else by a seed of its own.
 bool one_generator_for_all(const std::string& compat) { return compat == "diffusers" || compat == "comfyui"; }
 
-// Of the method: all of them, or those that differ from their defaults.
+// All options of a method or sampler, or those that differ from their defaults.
 enum class All { no, yes };
-std::map<std::string, std::string> options_of(const sampling::Guidance& g, All all) {
+std::map<std::string, std::string> texts_of(std::span<const sampling::Option> options, const sampling::Options& values, All all) {
   std::map<std::string, std::string> texts;
-  for (const sampling::Option& o : g.method->options)
-    if (const double value = g.options.at(std::string(o.name)); all == All::yes || value != o.standard)
+  for (const sampling::Option& o : options)
+    if (const double value = values.at(std::string(o.name)); all == All::yes || value != o.standard)
       texts[std::string(o.name)] = sampling::text_of(o, value);
   return texts;
 }
-
-std::map<std::string, std::string> sampler_options_of(const models::ResolvedImage& r, All all) {
-  std::map<std::string, std::string> texts;
-  for (const sampling::Option& o : sampling::find_sampler(r.sampler).options)
-    if (const double value = r.sampler_options.at(std::string(o.name)); all == All::yes || value != o.standard)
-      texts[std::string(o.name)] = sampling::text_of(o, value);
-  return texts;
+std::map<std::string, std::string> guidance_options(const models::ResolvedImage& r, All all) {
+  return texts_of(r.guidance.method->options, r.guidance.options, all);
+}
+std::map<std::string, std::string> sampler_options(const models::ResolvedImage& r, All all) {
+  return texts_of(sampling::find_sampler(r.sampler).options, r.sampler_options, all);
 }
 
 // The bytes that PNG text and JSON can hold; the tokenizer reads the same text out of both.
@@ -135,9 +133,9 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
         {"guidance_method", r.guidance.method->name},
         {"guidance_rescale", r.guidance.rescale},
         {"guidance_interval", run.request.guidance_interval ? Json(*run.request.guidance_interval) : Json()},
-        {"guidance_options", options_of(r.guidance, All::yes)},
+        {"guidance_options", guidance_options(r, All::yes)},
         {"sampler", r.sampler},
-        {"sampler_options", sampler_options_of(r, All::yes)},
+        {"sampler_options", sampler_options(r, All::yes)},
         {"schedule", r.schedule},
         {"schedule_options", run.request.schedule_options},
         {"sigmas", run.request.sigmas},
@@ -192,9 +190,9 @@ void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
                       .guidance_method = std::string(r.guidance.method->name),
                       .guidance_rescale = r.guidance.rescale,
                       .guidance_interval = run.request.guidance_interval,
-                      .guidance_options = options_of(r.guidance, All::no),
+                      .guidance_options = guidance_options(r, All::no),
                       .sampler = r.sampler,
-                      .sampler_options = sampler_options_of(r, All::no),
+                      .sampler_options = sampler_options(r, All::no),
                       .schedule = r.schedule,
                       .seed = one_generator ? run.seed : run.seed + uint64_t(index),
                       .batch_size = r.batch,
