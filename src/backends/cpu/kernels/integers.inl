@@ -216,14 +216,13 @@ template <class F, int vector> HEARTH_INLINE V unit_products(const char* p, cons
 template <class F>
 void integer_dots_of(const int16_t* q, const float* d, const int32_t* s, const char* w, int64_t rows, int64_t k, float* y) {
   using S = Step<F>;
-  constexpr int64_t ahead = 1024;
   const int64_t row_bytes = k / F::values * F::bytes, whole = k / S::values * S::bytes;
   for (int64_t n = 0; n < rows; n += W) {
     const int64_t count = rows - n < W ? rows - n : W;
+    // The next W rows come into the cache in the order of memory while these are multiplied.
+    const char *const row = w + n * row_bytes, *const next = row + W * row_bytes;
     V total = zero();
     const auto add_step = [&](const char* at, int64_t stride, int64_t step) {
-      // What is to be read next of this row, or of the one that takes its place.
-      const int64_t later = (step + 1) * S::bytes + ahead <= row_bytes ? ahead : ahead + (W - 1) * row_bytes;
       V product[S::vectors][W];
       for (int64_t r = 0; r < W; ++r) {
         const char* p = at + (r < count ? r : count - 1) * stride;
@@ -232,14 +231,14 @@ void integer_dots_of(const int16_t* q, const float* d, const int32_t* s, const c
           const int64_t unit = step * S::vectors * W + units;
           product[v][r] = unit_products<F, v>(p, q + unit * F::unit, d + unit, s + unit);
         });
-        for (int64_t line = 0; line < S::bytes; line += 64) __builtin_prefetch(p + later + line);
+        const char* const later = next + (step * W + r) * S::bytes;
+        for (int64_t line = 0; line < S::bytes; line += 64) __builtin_prefetch(later + line);
       }
       unroll<S::vectors>([&](auto v) {
         turn(product[v]);
         unroll<W>([&](auto u) { total = total + product[v][u]; });
       });
     };
-    const char* const row = w + n * row_bytes;
     for (int64_t at = 0; at < whole; at += S::bytes) add_step(row + at, row_bytes, at / S::bytes);
     if (whole < row_bytes) {
       char last[W][S::bytes] = {};
