@@ -133,22 +133,27 @@ EncodedPrompt encoded(const ChunkStates& states, const text::Prompt& prompt, con
       const std::vector<Tensor> chunk = column(states, condition, i, empty, how);
       for (size_t e = 0; e < entries.size(); ++e) entries[e].push_back(chunk[e]);
     }
-    for (size_t e = 0; e < entries.size(); ++e) c.entries.push_back({condition.entries[e].end, joined(entries[e], 1)});
-    length = std::max(length, c.entries[0].states.size(1));
+    for (size_t e = 0; e < entries.size(); ++e) c.entries.push_back({condition.entries[e].end, {.states = joined(entries[e], 1)}});
+    length = std::max(length, c.entries[0].given.states.size(1));
   }
   for (EncodedCondition& c : out.conditions)
-    for (EncodedEntry& e : c.entries) e.states = lengthened(e.states, length);
+    for (EncodedEntry& e : c.entries) e.given.states = lengthened(e.given.states, length);
   return out;
 }
 
-// [1, T, C] → [batch, T, C].
-Tensor repeated(const Tensor& states, int64_t batch) { return batch == 1 ? states : ops::repeat_batch(states, batch); }
+Tensor times(const Tensor& t, int64_t n) { return n == 1 || !t ? t : ops::repeat_batch(t, n); }
 
-const Tensor& states_at(const EncodedCondition& condition, int64_t step) {
-  return condition.entries[text::schedule_entry(condition.entries, step)].states;
+const Conditioning& given_at(const EncodedCondition& condition, int64_t step) {
+  return condition.entries[text::schedule_entry(condition.entries, step)].given;
 }
 
 }  // namespace
+
+Conditioning repeated(const Conditioning& one, int64_t n) { return {.states = times(one.states, n), .added = times(one.added, n)}; }
+
+Conditioning concat(const Conditioning& a, const Conditioning& b) {
+  return {.states = ops::concat({a.states, b.states}, 0), .added = a.added ? ops::concat({a.added, b.added}, 0) : Tensor()};
+}
 
 Tensor multiply_states(const Tensor& z, std::span<const float> weights) {
   return with_weights(z, weights, [](float value, float weight, size_t) { return value * weight; });
@@ -196,24 +201,24 @@ std::vector<EncodedPrompt> encode_prompts(const parts::ClipTextModel& model, std
 Tensor ask_under_prompts(const AskUnder& ask, const Tensor& x, int64_t step, const sampling::Branches& branches,
                          const EncodedPrompt* negative, const EncodedPrompt& prompt) {
   const int64_t B = x.size(0) / branches.count(), disturbed = branches.disturbed ? B : 0;
-  const auto times = [](const Tensor& t, int64_t n) { return n == 1 ? t : ops::repeat_batch(t, n); };
   const Tensor one = x.slice(0, 0, B);
-  // Under one set of states, without and, where it is asked for, with the disturbance.
-  const auto under = [&](const Tensor& states) {
-    return ask(times(one, branches.disturbed ? 2 : 1), repeated(states, B + disturbed), disturbed);
+  // Under one conditioning, without and, where it is asked for, with the disturbance.
+  const auto under = [&](const Conditioning& given) {
+    return ask(times(one, branches.disturbed ? 2 : 1), repeated(given, B + disturbed), disturbed);
   };
-  const Tensor& first = states_at(prompt.conditions[0], step);
+  const Conditioning& first = given_at(prompt.conditions[0], step);
   if (!prompt.composed() && !branches.negative) return under(first);
-  const Tensor& without = states_at(negative->conditions[0], step);
+  const Conditioning& without = given_at(negative->conditions[0], step);
   if (!prompt.composed()) {
-    if (without.size(1) == first.size(1)) return ask(x, ops::concat({repeated(without, B), repeated(first, B + disturbed)}, 0), disturbed);
+    if (without.states.size(1) == first.states.size(1))
+      return ask(x, concat(repeated(without, B), repeated(first, B + disturbed)), disturbed);
     return ops::concat({ask(one, repeated(without, B), 0), under(first)}, 0);
   }
   const Tensor base = ops::cast(ask(one, repeated(without, B), 0), DType::f32);
   std::vector<Tensor> answers = {times(base, branches.disturbed ? 2 : 1)};
   std::vector<float> factors = {1};
   for (const EncodedCondition& c : prompt.conditions) {
-    answers.push_back(ops::cast(under(states_at(c, step)), DType::f32));
+    answers.push_back(ops::cast(under(given_at(c, step)), DType::f32));
     factors.push_back(float(c.weight));
     factors[0] -= float(c.weight);
   }

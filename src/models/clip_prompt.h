@@ -22,9 +22,18 @@ std::vector<Tensor> multiply_keeping_mean(std::span<const Tensor> z, std::span<c
 // ComfyUI: (z − empty)·w + empty per token; empty [1, T, C] are the states of a prompt without text.
 Tensor states_from_empty(const Tensor& z, const Tensor& empty, std::span<const float> weights);
 
+// What a denoiser is asked under.
+struct Conditioning {
+  Tensor states;  // [n, T, C] f32: what its cross-attention sees
+  Tensor added;   // [n, A] f32: what is added to its time; undefined where it takes none
+};
+// [1, …] → [n, …], and [n, …], [m, …] → [n + m, …].
+Conditioning repeated(const Conditioning& one, int64_t n);
+Conditioning concat(const Conditioning& a, const Conditioning& b);
+
 struct EncodedEntry {
   int64_t end = 0;  // as text::ScheduledText::end
-  Tensor states;    // [1, T, C] f32
+  Conditioning given;
 };
 struct EncodedCondition {
   double weight = 1;
@@ -47,8 +56,8 @@ struct PromptEncoding {
 std::vector<EncodedPrompt> encode_prompts(const parts::ClipTextModel& model, std::span<const text::Prompt> prompts,
                                           std::span<const Tensor> embeddings, const text::Chunk& empty, const PromptEncoding& how);
 
-// The network: x [n, H, W, C] under context [n, T, C'], the last `disturbed` of them with the guidance's disturbance → its answer, as x.
-using AskUnder = std::function<Tensor(const Tensor& x, const Tensor& context, int64_t disturbed)>;
+// The network: x [n, H, W, C] under n conditionings, the last `disturbed` of them with the guidance's disturbance → its answer, as x.
+using AskUnder = std::function<Tensor(const Tensor& x, const Conditioning& given, int64_t disturbed)>;
 
 // What the denoiser asks for at step `step` (from 0): x, a batch for each branch → as many answers. `negative` must be there where it is
 // a branch or the prompt is composed. A composed prompt's answer (Liu et al. 2022, arXiv 2206.01714) is

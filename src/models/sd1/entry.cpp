@@ -1,19 +1,28 @@
-#include "models/sd1/pipeline.h"
+#include "models/stable_diffusion/pipeline.h"
 
 namespace hearth::models::sd1 {
+namespace {
+
+using namespace stable_diffusion;
+
+const Family family{
+    .name = "sd1",
+    .towers = {{.encoder = "text_encoder", .tokenizer = "tokenizer", .class_name = "CLIPTextModel", .embedding = "clip_l"}},
+};
+
+}  // namespace
 
 Entry entry() {
   return {
-      .name = "sd1",
+      .name = family.name,
       .summary = "Stable Diffusion 1.x and what shares its layout: text to image, CLIP text encoder, UNet, AutoencoderKL",
-      .task =
-          TextToImageFamily{
-              .pipelines = {"StableDiffusionPipeline"},
-              .open = [](const Checkpoint& checkpoint, Backend& device, const LoadRequest& request) -> std::unique_ptr<TextToImage> {
-                return std::make_unique<StableDiffusion>(checkpoint, device, request);
-              },
-              .check = check,
+      .task = TextToImageFamily{
+          .pipelines = {"StableDiffusionPipeline"},
+          .open = [](const Checkpoint& checkpoint, Backend& device, const LoadRequest& request) -> std::unique_ptr<TextToImage> {
+            return std::make_unique<StableDiffusion>(checkpoint, device, family, request);
           },
+          .check = [](const Checkpoint& checkpoint, const std::string& variant) { return check(checkpoint, family, variant); },
+      },
   };
 }
 

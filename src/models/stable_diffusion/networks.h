@@ -1,4 +1,4 @@
-// The three networks of Stable Diffusion 1.x, each of them in memory or not.
+// The networks of a Stable Diffusion checkpoint, each kind of them in memory or not.
 #pragma once
 
 #include <filesystem>
@@ -8,24 +8,24 @@
 
 #include "core/memory.h"
 #include "models/registry.h"
-#include "models/sd1/config.h"
+#include "models/stable_diffusion/config.h"
 #include "parts/autoencoder_kl/autoencoder_kl.h"
 #include "parts/clip/clip_text.h"
 #include "parts/unet/unet.h"
 
-namespace hearth::models::sd1 {
+namespace hearth::models::stable_diffusion {
 
 class Networks {
  public:
   // Opens the files and reads their headers; nothing is loaded.
-  Networks(const Checkpoint& checkpoint, const Sd1Config& config, Backend& device, const LoadRequest& request);
+  Networks(const Checkpoint& checkpoint, const StableDiffusionConfig& config, Backend& device, const LoadRequest& request);
   // The same files for a dry twin; `ledger` counts what of a file is in memory while it is loaded.
   Networks on(Backend& twin, MemoryLedger& ledger) const;
 
   // Each loads what is not there, all or nothing: WeightError that lists every missing, misshapen, non-finite and unread tensor of
   // the first component that has any. Phase "load", in bytes.
   void load(const OnProgress& progress);
-  void load_text(const OnProgress& progress);
+  void load_texts(const OnProgress& progress);
   void load_unet(const OnProgress& progress);
   void load_vae(const OnProgress& progress);
 
@@ -33,12 +33,12 @@ class Networks {
   void check(Weights::Reading reading);
   void require_unchanged() const;  // IoError when a file was written to since it was opened
 
-  std::optional<parts::ClipTextModel> text;  // to be reset by who needs its memory
-  std::optional<parts::Unet> unet;
+  std::vector<parts::ClipTextModel> texts;  // of all towers or of none; to be cleared by who needs their memory
+  std::optional<parts::Unet> unet;          // and these to be reset
   std::optional<parts::AutoencoderKl> vae;
 
   int64_t bytes_loaded() const;
-  std::vector<ComponentReport> reports() const;  // text, unet, vae
+  std::vector<ComponentReport> reports() const;  // texts, unet, vae
 
  private:
   struct Component {
@@ -54,8 +54,11 @@ class Networks {
   template <class Network, class NetworkConfig>
   Network build(Component& c, const NetworkConfig& config, Weights::Reading reading, const OnProgress& progress);
 
-  Component text_files_, unet_files_, vae_files_;
-  parts::ClipTextConfig text_config_;
+  int64_t text_bytes() const;  // in the files
+
+  std::vector<Component> text_files_;
+  Component unet_files_, vae_files_;
+  std::vector<parts::ClipTextConfig> text_configs_;
   parts::UnetConfig unet_config_;
   parts::AutoencoderKlConfig vae_config_;
   Backend* device_;
@@ -64,7 +67,7 @@ class Networks {
   MemoryLedger* ledger_ = nullptr;
 };
 
-// For Entry::check.
-std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const std::string& variant);
+// For TextToImageFamily::check.
+std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const Family& family, const std::string& variant);
 
-}  // namespace hearth::models::sd1
+}  // namespace hearth::models::stable_diffusion

@@ -1,4 +1,4 @@
-#include "models/sd1/networks.h"
+#include "models/stable_diffusion/networks.h"
 
 #include <functional>
 
@@ -6,7 +6,22 @@
 #include "core/error.h"
 #include "weights/packed_cache.h"
 
-namespace hearth::models::sd1 {
+namespace hearth::models::stable_diffusion {
+namespace {
+
+// Several loads, told as one.
+struct Overall {
+  const OnProgress& progress;
+  int64_t total, before = 0;
+
+  OnProgress part() const {
+    return [this](const Progress& p) {
+      if (progress) progress({.phase = "load", .done = before + p.done, .total = total});
+    };
+  }
+};
+
+}  // namespace
 
 Networks::Component Networks::open(const Checkpoint& checkpoint, const std::string& name, const std::string& variant,
                                    const std::optional<WeightTypes>& asked, const Backend& device) {
@@ -27,22 +42,24 @@ Networks::Component Networks::open(const Checkpoint& checkpoint, const std::stri
   return c;
 }
 
-Networks::Networks(const Checkpoint& checkpoint, const Sd1Config& config, Backend& device, const LoadRequest& request)
-    : text_files_(open(checkpoint, "text_encoder", request.variant, request.text, device)),
-      unet_files_(open(checkpoint, "unet", request.variant, request.denoiser, device)),
+Networks::Networks(const Checkpoint& checkpoint, const StableDiffusionConfig& config, Backend& device, const LoadRequest& request)
+    : unet_files_(open(checkpoint, "unet", request.variant, request.denoiser, device)),
       vae_files_(open(checkpoint, "vae", request.variant, request.autoencoder, device)),
-      text_config_(config.text),
       unet_config_(config.unet),
       vae_config_(config.vae),
       device_(&device),
       cache_(request.cache),
       warn_(request.warn) {
+  for (const StableDiffusionConfig::Tower& tower : config.towers) {
+    text_files_.push_back(open(checkpoint, std::string(tower.names.encoder), request.variant, request.text, device));
+    text_configs_.push_back(tower.config);
+  }
   require_cache(cache_, device);
 }
 
 Networks Networks::on(Backend& twin, MemoryLedger& ledger) const {
   Networks other = *this;
-  other.text.reset(), other.unet.reset(), other.vae.reset();
+  other.texts.clear(), other.unet.reset(), other.vae.reset();
   other.device_ = &twin;
   other.ledger_ = &ledger;
   return other;
@@ -73,8 +90,15 @@ Network Networks::build(Component& c, const NetworkConfig& config, Weights::Read
   return network;
 }
 
-void Networks::load_text(const OnProgress& progress) {
-  if (!text) text.emplace(build<parts::ClipTextModel>(text_files_, text_config_, Weights::Reading::full, progress));
+void Networks::load_texts(const OnProgress& progress) {
+  if (!texts.empty()) return;
+  Overall all{progress, text_bytes()};
+  std::vector<parts::ClipTextModel> loaded;
+  for (size_t i = 0; i < text_files_.size(); ++i) {
+    loaded.push_back(build<parts::ClipTextModel>(text_files_[i], text_configs_[i], Weights::Reading::full, all.part()));
+    all.before += text_files_[i].bytes;
+  }
+  texts = std::move(loaded);
 }
 void Networks::load_unet(const OnProgress& progress) {
   if (!unet) unet.emplace(build<parts::Unet>(unet_files_, unet_config_, Weights::Reading::full, progress));
@@ -84,34 +108,48 @@ void Networks::load_vae(const OnProgress& progress) {
 }
 
 void Networks::load(const OnProgress& progress) {
-  // One progress over all.
-  const int64_t total = (text ? 0 : text_files_.bytes) + (unet ? 0 : unet_files_.bytes) + (vae ? 0 : vae_files_.bytes);
-  int64_t before = 0;
-  const OnProgress part = [&](const Progress& p) {
-    if (progress) progress({.phase = "load", .done = before + p.done, .total = total});
-  };
-  before += text ? 0 : (load_text(part), text_files_.bytes);
-  before += unet ? 0 : (load_unet(part), unet_files_.bytes);
-  load_vae(part);
+  const int64_t of_texts = texts.empty() ? text_bytes() : 0, of_unet = unet ? 0 : unet_files_.bytes, of_vae = vae ? 0 : vae_files_.bytes;
+  Overall all{progress, of_texts + of_unet + of_vae};
+  load_texts(all.part());
+  all.before += of_texts;
+  load_unet(all.part());
+  all.before += of_unet;
+  load_vae(all.part());
 }
 
 void Networks::check(Weights::Reading reading) {
-  if (!text) build<parts::ClipTextModel>(text_files_, text_config_, reading, {});
+  for (size_t i = 0; texts.empty() && i < text_files_.size(); ++i)
+    build<parts::ClipTextModel>(text_files_[i], text_configs_[i], reading, {});
   if (!unet) build<parts::Unet>(unet_files_, unet_config_, reading, {});
   if (!vae) build<parts::AutoencoderKl>(vae_files_, vae_config_, reading, {});
 }
 
 void Networks::require_unchanged() const {
-  for (const Component* c : {&text_files_, &unet_files_, &vae_files_}) c->source->require_unchanged();
+  for (const Component& c : text_files_) c.source->require_unchanged();
+  for (const Component* c : {&unet_files_, &vae_files_}) c->source->require_unchanged();
+}
+
+int64_t Networks::text_bytes() const {
+  int64_t bytes = 0;
+  for (const Component& c : text_files_) bytes += c.bytes;
+  return bytes;
 }
 
 int64_t Networks::bytes_loaded() const {
-  return (text ? text_files_.report.bytes : 0) + (unet ? unet_files_.report.bytes : 0) + (vae ? vae_files_.report.bytes : 0);
+  int64_t bytes = (unet ? unet_files_.report.bytes : 0) + (vae ? vae_files_.report.bytes : 0);
+  if (!texts.empty())
+    for (const Component& c : text_files_) bytes += c.report.bytes;
+  return bytes;
 }
 
-std::vector<ComponentReport> Networks::reports() const { return {text_files_.report, unet_files_.report, vae_files_.report}; }
+std::vector<ComponentReport> Networks::reports() const {
+  std::vector<ComponentReport> reports;
+  for (const Component& c : text_files_) reports.push_back(c.report);
+  reports.insert(reports.end(), {unet_files_.report, vae_files_.report});
+  return reports;
+}
 
-std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const std::string& variant) {
+std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const Family& family, const std::string& variant) {
   MemoryLedger ledger;
   const auto device = make_plan_backend(ledger);
   std::vector<ComponentCheck> checks;
@@ -121,23 +159,28 @@ std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const std::strin
       step();
     } catch (const Error& e) { checks.back().problem = e.what(); }
   };
-  const auto builds = [&]<class Network, class NetworkConfig>(const char* name, const NetworkConfig& config) {
+  const auto builds = [&]<class Network, class NetworkConfig>(std::string_view name, const NetworkConfig& config) {
     Weights weights(checkpoint.tensors(name, variant), *device, {.ignore = checkpoint.ignored(name)}, Weights::Reading::names);
     const Network network(Scope(weights), config);
     weights.finish();
   };
-  attempt("text_encoder",
-          [&] { builds.operator()<parts::ClipTextModel>("text_encoder", parts::ClipTextConfig::from(checkpoint.config("text_encoder"))); });
+  for (const TowerNames& tower : family.towers)
+    attempt(std::string(tower.encoder), [&] {
+      const parts::ClipTextConfig config =
+          parts::ClipTextConfig::from(checkpoint.config(tower.encoder), checkpoint.component(tower.encoder).class_name);
+      builds.operator()<parts::ClipTextModel>(tower.encoder, config);
+    });
   attempt("unet", [&] { builds.operator()<parts::Unet>("unet", parts::UnetConfig::from(checkpoint.config("unet"))); });
   attempt("vae", [&] { builds.operator()<parts::AutoencoderKl>("vae", parts::AutoencoderKlConfig::from(checkpoint.config("vae"))); });
-  attempt("tokenizer", [&] { text::ClipTokenizer::load(checkpoint.folder("tokenizer")); });
+  for (const TowerNames& tower : family.towers)
+    attempt(std::string(tower.tokenizer), [&] { text::ClipTokenizer::load(checkpoint.folder(tower.tokenizer)); });
   attempt("scheduler",
           [&] { sampling::SchedulerConfig::read(checkpoint.config("scheduler"), checkpoint.component("scheduler").class_name); });
-  attempt("checkpoint", [&] { Sd1Config::from(checkpoint); });
+  attempt("checkpoint", [&] { StableDiffusionConfig::from(checkpoint, family); });
   // What is wrong with one component is wrong with the whole, too; once is enough.
   for (size_t i = 0; i + 1 < checks.size(); ++i)
     if (checks[i].problem == checks.back().problem) checks.back().problem.clear();
   return checks;
 }
 
-}  // namespace hearth::models::sd1
+}  // namespace hearth::models::stable_diffusion

@@ -1,4 +1,4 @@
-#include "models/sd1/config.h"
+#include "models/stable_diffusion/config.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,22 +6,23 @@
 
 #include "core/error.h"
 
-namespace hearth::models::sd1 {
+namespace hearth::models::stable_diffusion {
 namespace {
-
-constexpr std::array<std::string_view, 5> needed = {"text_encoder", "tokenizer", "unet", "vae", "scheduler"};
-constexpr std::array<std::string_view, 3> left_aside = {"safety_checker", "feature_extractor", "image_encoder"};
 
 bool contains(std::span<const std::string_view> names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
 
-void check_components(const Checkpoint& checkpoint, std::vector<std::string>& notes) {
-  checkpoint.require_class("text_encoder", {"CLIPTextModel"});
-  checkpoint.require_class("tokenizer", {"CLIPTokenizer", "CLIPTokenizerFast"});
+void check_components(const Checkpoint& checkpoint, const Family& family, std::vector<std::string>& notes) {
+  std::vector<std::string_view> needed = {"unet", "vae", "scheduler"};
+  for (const TowerNames& tower : family.towers) {
+    checkpoint.require_class(tower.encoder, {tower.class_name});
+    checkpoint.require_class(tower.tokenizer, {"CLIPTokenizer", "CLIPTokenizerFast"});
+    needed.insert(needed.end(), {tower.encoder, tower.tokenizer});
+  }
   checkpoint.require_class("unet", {"UNet2DConditionModel"});
   checkpoint.require_class("vae", {"AutoencoderKL"});
   for (const Component& c : checkpoint.components()) {
     if (contains(needed, c.name)) continue;
-    if (!contains(left_aside, c.name))
+    if (!contains(family.left_aside, c.name))
       fail<UnsupportedError>("{}: the component '{}' ({}) is not supported", checkpoint.root().string(), c.name, c.class_name);
     notes.push_back(fmt::format("the component '{}' ({}) is not used", c.name, c.class_name));
   }
@@ -46,27 +47,39 @@ std::optional<std::array<int64_t, 2>> native_latents(const Config& file, const p
   return size;
 }
 
-text::Cleaning cleaning_of(const std::string& tokenizer_class) {
-  return tokenizer_class == "CLIPTokenizerFast" ? text::Cleaning::fast : text::Cleaning::ftfy;
+StableDiffusionConfig::Tower tower_of(const Checkpoint& checkpoint, const TowerNames& names) {
+  const bool fast = checkpoint.component(names.tokenizer).class_name == "CLIPTokenizerFast";
+  return {.names = names,
+          .tokenizer = text::ClipTokenizer::load(checkpoint.folder(names.tokenizer), fast ? text::Cleaning::fast : text::Cleaning::ftfy),
+          .config = parts::ClipTextConfig::from(checkpoint.config(names.encoder), checkpoint.component(names.encoder).class_name)};
+}
+
+void check_tower(const StableDiffusionConfig::Tower& t, const std::string& where) {
+  if (t.tokenizer.max_id() >= t.config.vocabulary)
+    fail<WeightError>("{}: the tokenizer's largest id is {}, the text encoder's embedding has {} rows", where, t.tokenizer.max_id(),
+                      t.config.vocabulary);
+  if (t.tokenizer.model_max_length() > t.config.positions)
+    fail<WeightError>("{}: the tokenizer makes {} ids per prompt (model_max_length), the text encoder takes {}", where,
+                      t.tokenizer.model_max_length(), t.config.positions);
 }
 
 }  // namespace
 
-Sd1Config Sd1Config::from(const Checkpoint& checkpoint) {
+StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, const Family& family) {
   std::vector<std::string> notes;
-  check_components(checkpoint, notes);
+  check_components(checkpoint, family, notes);
   const Config unet_file = checkpoint.config("unet");
   const parts::UnetConfig unet = parts::UnetConfig::from(unet_file);
   const parts::AutoencoderKlConfig vae = parts::AutoencoderKlConfig::from(checkpoint.config("vae"));
   const auto scheduler = sampling::SchedulerConfig::read(checkpoint.config("scheduler"), checkpoint.component("scheduler").class_name);
-  Sd1Config config{
-      .tokenizer = text::ClipTokenizer::load(checkpoint.folder("tokenizer"), cleaning_of(checkpoint.component("tokenizer").class_name)),
-      .text = parts::ClipTextConfig::from(checkpoint.config("text_encoder"), checkpoint.component("text_encoder").class_name),
-      .unet = unet,
-      .vae = vae,
-      .scheduler = scheduler.in_stable_diffusion(),
-      .native = native_latents(unet_file, unet),
-      .notes = std::move(notes)};
+  StableDiffusionConfig config{.family = std::string(family.name),
+                               .towers = {},
+                               .unet = unet,
+                               .vae = vae,
+                               .scheduler = scheduler.in_stable_diffusion(),
+                               .native = native_latents(unet_file, unet),
+                               .notes = std::move(notes)};
+  for (const TowerNames& names : family.towers) config.towers.push_back(tower_of(checkpoint, names));
   if (config.native)
     for (int64_t& side : *config.native) side *= vae.factor();
   if (vae.shift_factor != 0) {
@@ -81,16 +94,11 @@ Sd1Config Sd1Config::from(const Checkpoint& checkpoint) {
   return config;
 }
 
-void Sd1Config::check(const std::string& where) const {
-  if (tokenizer.max_id() >= text.vocabulary)
-    fail<WeightError>("{}: the tokenizer's largest id is {}, the text encoder's embedding has {} rows", where, tokenizer.max_id(),
-                      text.vocabulary);
-  if (tokenizer.model_max_length() > text.positions)
-    fail<WeightError>("{}: the tokenizer makes {} ids per prompt (model_max_length), the text encoder takes {}", where,
-                      tokenizer.model_max_length(), text.positions);
-  if (unet.context != 0 && unet.context != text.width)
+void StableDiffusionConfig::check(const std::string& where) const {
+  for (const Tower& tower : towers) check_tower(tower, where);
+  if (unet.context != 0 && unet.context != states_width())
     fail<WeightError>("{}: the UNet attends to states of width {} (cross_attention_dim), the text encoder gives {}", where, unet.context,
-                      text.width);
+                      states_width());
   if (unet.in_channels == 2 * vae.latent_channels + 1)
     fail<UnsupportedError>("{}: the UNet takes {} channels: an inpainting model, which is not supported", where, unet.in_channels);
   if (unet.in_channels == 2 * vae.latent_channels)
@@ -103,4 +111,14 @@ void Sd1Config::check(const std::string& where) const {
                            vae.out_channels);
 }
 
-}  // namespace hearth::models::sd1
+int64_t StableDiffusionConfig::layers() const {
+  return std::ranges::min_element(towers, {}, [](const Tower& t) { return t.config.layers; })->config.layers;
+}
+
+int64_t StableDiffusionConfig::states_width() const {
+  int64_t width = 0;
+  for (const Tower& tower : towers) width += tower.config.width;
+  return width;
+}
+
+}  // namespace hearth::models::stable_diffusion

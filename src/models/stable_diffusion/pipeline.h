@@ -1,0 +1,38 @@
+// Latent diffusion (Rombach et al. 2022, arXiv 2112.10752) after diffusers' StableDiffusionPipeline and its kin, 0.39.0: what the
+// families sd1, sd2 … share. A family is what its entry.cpp says of itself (Family, config.h).
+//
+//   prompts → chunks of 77 ids → states [1, n·77, C] each → per step: UNet on both halves, guidance, sampler → latents [B, h, w, 4] →
+//   pictures
+#pragma once
+
+#include "models/stable_diffusion/networks.h"
+
+namespace hearth::models::stable_diffusion {
+
+class StableDiffusion final : public TextToImage {
+ public:
+  StableDiffusion(const Checkpoint& checkpoint, Backend& device, const Family& family, const LoadRequest& request);
+
+  std::string family() const override { return config_.family; }
+  std::vector<ComponentReport> components() const override { return networks_.reports(); }
+  std::vector<std::string> notes() const override { return config_.notes; }
+  std::string scheduler() const override { return std::string(name_of(config_.scheduler.scheduler)); }
+
+  ResolvedImage resolve(const ImageRequest& request) const override;
+  MemoryPlan plan(const ImageRequest& request) override;
+  ImageResult draw(const ImageRequest& request, const MemoryPlan& plan, const OnProgress& progress) override;
+
+  Tensor encode(const Tensor& pictures) override;
+  Tensor decode(const Tensor& latents) override;
+
+ private:
+  void require_room() const;  // UsageError where the networks together need more memory than there is
+
+  Backend& device_;
+  int64_t memory_limit_;
+  StableDiffusionConfig config_;
+  Networks networks_;
+  bool numbers_checked_ = false;
+};
+
+}  // namespace hearth::models::stable_diffusion
