@@ -67,7 +67,8 @@ struct CompletionRequest {
   std::optional<int64_t> logprobs;  // for each token of the answer its log-probability and those of the so many most probable ones
   bool prompt_logprobs = false;
   std::function<void(std::string_view text)> on_text;  // the answer as it comes, in whole characters
-  OnProgress progress;                                 // phase "prompt", in tokens
+  Debug debug;
+  OnProgress progress;  // phase "prompt", in tokens
   const std::atomic<bool>* cancel = nullptr;
 };
 
@@ -89,6 +90,7 @@ struct Completion {
   std::vector<std::optional<float>> prompt_logprobs;  // when asked for; nothing is known of the first token
   uint64_t seed = 0;
   std::vector<std::string> warnings;                                       // one line each
+  std::string debug;                                                       // JSON: what CompletionRequest::debug asked for
   int64_t cached_tokens = 0;                                               // of the prompt: known from the run before
   double prompt_seconds = 0, first_token_seconds = 0, decode_seconds = 0;  // first token: from the beginning of the request
 };

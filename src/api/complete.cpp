@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <random>
 
+#include "api/debug.h"
 #include "api/language_state.h"
 #include "api/run_scope.h"
 #include "core/error.h"
@@ -175,6 +177,7 @@ LanguageModel::Plan plan(const LanguageState& state, const CompletionRequest& re
 }
 
 Completion complete(LanguageState& state, const CompletionRequest& request) {
+  DebugObserver observer(request.debug, *state.device);
   const auto begin = Clock::now();
   check(request);
   Completion made{.prompt_tokens = prompt_tokens(state, request), .warnings = state.defaults.warnings};
@@ -201,6 +204,9 @@ Completion complete(LanguageState& state, const CompletionRequest& request) {
     state.fed.insert(state.fed.end(), ids.begin(), ids.end());
   };
 
+  std::optional<ObserverScope> observing;
+  if (observer.watches()) observing.emplace(observer);
+  observer.set_phase("prompt");
   const auto rest = std::span<const int32_t>(made.prompt_tokens).subspan(size_t(made.cached_tokens));
   if (request.prompt_logprobs) made.prompt_logprobs.emplace_back();
   feed(
@@ -218,6 +224,7 @@ Completion complete(LanguageState& state, const CompletionRequest& request) {
     return among(request.stop_ids) || (!request.ignore_end && among(state.defaults.eos_token_ids));
   };
   made.finish_reason = "length";
+  observer.set_phase("decode");
   const auto decode = Clock::now();
   while (int64_t(made.tokens.size()) < room.answer) {
     check_cancelled();
@@ -237,6 +244,9 @@ Completion complete(LanguageState& state, const CompletionRequest& request) {
   answer.finish();
   if (answer.stopped()) made.finish_reason = "stop";
   made.decode_seconds = seconds_since(decode);
+  observing.reset();
+  observer.finish();
+  if (observer.watches()) made.debug = observer.report().dump();
   return made;
 }
 

@@ -100,7 +100,7 @@ TEST(Coverage, EveryCallOfTheDeviceIsAnOperationInItsPhase) {
   const models::MemoryPlan plan = pipeline->plan(request);
 
   device.calls.clear();
-  DebugObserver observer({.timing = true});
+  DebugObserver observer({.timing = true}, device);
   std::map<std::string, int64_t> calls;  // "sample conv2d"
   std::string phase = "prepare";
   const auto end_phase = [&](const std::string& next) {

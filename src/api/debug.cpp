@@ -6,7 +6,9 @@
 
 namespace hearth::api {
 
-DebugObserver::DebugObserver(const Debug& debug, std::optional<Ceilings> ceilings) : debug_(debug), profile_(ceilings) {
+DebugObserver::DebugObserver(const Debug& debug, Backend& device)
+    : debug_(debug),
+      profile_(debug.timing && has_ceilings(device) ? std::optional(measure_ceilings(device, Effort::quick)) : std::nullopt) {
   set_phase("prepare");
 }
 

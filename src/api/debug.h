@@ -15,9 +15,10 @@ namespace hearth::api {
 
 class DebugObserver : public Observer {
  public:
-  // Begins with the phase "prepare". With `timing`, the ceilings are those of the profile.
-  explicit DebugObserver(const Debug& debug, std::optional<Ceilings> ceilings = {});
+  // With `timing` the device's ceilings are measured first, which takes some tenths of a second. Then begins the phase "prepare".
+  DebugObserver(const Debug& debug, Backend& device);
 
+  bool watches() const { return debug_.timing || debug_.shapes || debug_.nan; }
   void set_phase(std::string_view phase);     // "encode", "sample", "decode", "finish"
   void finish();                              // ends the last phase
   void on_op(const OpEvent& event) override;  // with `nan`: NonFiniteError at the first bad result
@@ -29,9 +30,8 @@ class DebugObserver : public Observer {
   nlohmann::json report() const;
 
  private:
-  double now() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  double now() const { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   Debug debug_;
   Profile profile_;
   std::string phase_, last_block_;

@@ -11,7 +11,6 @@
 #include "api/run_scope.h"
 #include "api/run_state.h"
 #include "backends/backends.h"
-#include "backends/cpu/ceilings.h"
 #include "core/bytes.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -140,10 +139,8 @@ std::string Model::description() const { return api::describe(*impl_); }
 
 Generation Model::generate(const Request& request) {
   Impl& model = *impl_;
-  std::optional<Ceilings> ceilings;
-  if (request.debug.timing && has_ceilings(*model.device)) ceilings = measure_ceilings(*model.device, Effort::quick);
+  api::DebugObserver observer(request.debug, *model.device);
   const auto start = Clock::now();
-  api::DebugObserver observer(request.debug, ceilings);
   const OptionalCancel cancel(request.cancel);
   check_request(request);
   const uint64_t seed = request.seed ? *request.seed : request.resume ? api::seed_of(*request.resume) : random_seed();
@@ -156,7 +153,7 @@ Generation Model::generate(const Request& request) {
   if (request.decode) model.hashes->start();
 
   std::optional<ObserverScope> observing;
-  if (request.debug.timing || request.debug.shapes || request.debug.nan) observing.emplace(observer);
+  if (observer.watches()) observing.emplace(observer);
   MemoryLedger::process().reset_peak();
   models::ImageResult result = model.pipeline->draw(image_request, plan, [&](const Progress& p) {
     observer.set_phase(p.phase);

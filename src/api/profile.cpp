@@ -58,10 +58,13 @@ void Profile::op(const OpEvent& event, double now) {
   Row& block = open_.empty() ? *outside_ : *open_.back().row;
   spend(seconds, row);
   ++row.calls;
+  const Least bound = least(event);
   for (Row* r : {&row, &block}) {
     r->flop += event.flop;
-    r->bytes += event.bytes;
-    r->least += least_seconds(event);
+    r->least += std::max(bound.computing, bound.reading);
+    if (event.flop == 0) r->read += event.bytes;
+    else if (bound.reading > bound.computing) r->read += event.weight_bytes;
+    else ++r->computed;
   }
 }
 
@@ -74,11 +77,11 @@ void Profile::debugging(double now) {
   last_ = now;
 }
 
-double Profile::least_seconds(const OpEvent& event) const {
-  if (!ceilings_) return 0;
-  if (event.flop == 0) return double(event.bytes) * 1e-9 / ceilings_->read_gbs;
+Profile::Least Profile::least(const OpEvent& event) const {
+  if (!ceilings_) return {};
   const bool bf16 = event.factors == DType::bf16 && ceilings_->bf16_gflops > 0;
-  return event.flop * 1e-9 / (bf16 ? ceilings_->bf16_gflops : ceilings_->matrix_gflops);
+  return {.computing = event.flop * 1e-9 / (bf16 ? ceilings_->bf16_gflops : ceilings_->matrix_gflops),
+          .reading = double(event.flop > 0 ? event.weight_bytes : event.bytes) * 1e-9 / ceilings_->read_gbs};
 }
 
 nlohmann::json Profile::report() const {
@@ -96,7 +99,7 @@ nlohmann::json Profile::report() const {
       nlohmann::json entry = {
           {"phase", key.first}, {name, key.second}, {"calls", row.calls}, {"seconds", row.seconds}, {"gflop", row.flop * 1e-9}};
       if (block) entry["whole_seconds"] = row.whole;
-      if (!block && row.flop == 0 && row.bytes > 0 && row.seconds > 0) entry["gbs"] = double(row.bytes) * 1e-9 / row.seconds;
+      if (!block && row.computed == 0 && row.read > 0 && row.seconds > 0) entry["gbs"] = double(row.read) * 1e-9 / row.seconds;
       if (row.least > 0 && row.seconds > 0) entry["fraction"] = row.least / row.seconds;
       list.push_back(entry);
     }

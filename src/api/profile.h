@@ -30,13 +30,15 @@ class Profile {
   //  "blocks": [{"phase", "block", "calls", "seconds", "whole_seconds", "gflop", "fraction"}]}
   // In each of the two lists the seconds of a phase's rows sum up to its wall_seconds. A block's seconds are what its inner blocks
   // leave of its whole_seconds. "fraction" is the time that the ceilings allow by the time taken: products at the peak of their
-  // factors, other operations at the speed of reading what they read and write; it may pass 1 (Winograd's saving, data in a cache).
-  // "gbs" is told of operations that are no products, and neither it nor "fraction" of rows without work.
+  // factors or, where that takes longer, at the speed of reading their weights once; other operations at the speed of reading what they
+  // read and write. It may pass 1 (Winograd's saving, data in a cache). "gbs" is told of operations that are no products, and of products
+  // all of which reading bounds; neither it nor "fraction" of rows without work.
   nlohmann::json report() const;
 
  private:
   struct Row {
-    int64_t calls = 0, bytes = 0;
+    int64_t calls = 0;
+    int64_t read = 0, computed = 0;                      // bytes of the calls that reading bounds; number of the others
     double seconds = 0, whole = 0, flop = 0, least = 0;  // least: seconds that the ceilings allow
   };
   using Key = std::pair<std::string, std::string>;  // phase and name
@@ -45,7 +47,10 @@ class Profile {
     double since;
   };
 
-  double least_seconds(const OpEvent& event) const;
+  struct Least {
+    double computing = 0, reading = 0;  // seconds
+  };
+  Least least(const OpEvent& event) const;
   void spend(double seconds, Row& op);  // on the innermost block, too
 
   std::optional<Ceilings> ceilings_;

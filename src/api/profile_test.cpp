@@ -81,6 +81,30 @@ BACKEND_TEST(profile, every_instant_is_counted_once_on_each_side) {
   EXPECT_EQ(find(blocks, "block", "debugging", "sample").at("seconds"), 3.0);
 }
 
+BACKEND_TEST(profile, a_product_of_few_rows_is_bound_by_reading_its_weight) {
+  const Tensor x = Tensor::empty(device, {1});
+  const auto product = [&](const char* name, double seconds, double flop, int64_t weight) {
+    return OpEvent{.op = name, .weight = "w", .x = x, .y = x, .seconds = seconds, .flop = flop, .bytes = 8, .weight_bytes = weight};
+  };
+  for (const bool known : {true, false}) {
+    Profile p(known ? std::optional(Ceilings{.matrix_gflops = 1, .bf16_gflops = 4, .read_gbs = 2}) : std::nullopt);
+    p.begin_phase("decode", 0);
+    p.op(product("linear", 1, 0.25e9, 1'000'000'000), 1);
+    p.op(product("linear", 1, 0.25e9, 2'000'000'000), 2);
+    p.op(product("both", 1, 0.25e9, 1'000'000'000), 3);
+    p.op(product("both", 1, 0.75e9, 1'000'000'000), 4);
+    p.end(4);
+    const Json ops = p.report().at("ops"), linear = find(ops, "op", "linear", "decode"), both = find(ops, "op", "both", "decode");
+    EXPECT_FALSE(both.contains("gbs"));
+    EXPECT_EQ(linear.contains("gbs"), known);
+    EXPECT_EQ(linear.contains("fraction"), known);
+    if (!known) continue;
+    EXPECT_EQ(linear.at("gbs"), 1.5);
+    EXPECT_EQ(linear.at("fraction"), 0.75);
+    EXPECT_EQ(both.at("fraction"), 0.625);
+  }
+}
+
 BACKEND_TEST(profile, a_block_left_open_ends_with_its_phase) {
   Profile p;
   p.begin_phase("sample", 0);

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/command.h"
+#include "cli/debug_text.h"
 #include "cli/language_flags.h"
 #include "cli/progress_line.h"
 #include "core/error.h"
@@ -32,6 +35,7 @@ struct CompleteFlags {
     flags.integer("--logprobs", "Log-probabilities of the answer's tokens and of the N most probable ones at each place (with --json)",
                   r.logprobs, "not told", {.low = 0});
     flags.toggle("--prompt-logprobs", "Log-probabilities of the prompt's tokens (with --json)", r.prompt_logprobs);
+    add_debug(flags, r.debug);
     flags.toggle("--json", "Print one JSON object on standard output: tokens, text, log-probabilities, timings", json);
   }
 
@@ -72,6 +76,7 @@ void run_complete(std::span<const std::string> arguments) {
   line.finish();
   for (const std::string& warning : made.warnings) line.say("hearth: warning: " + warning);
   fmt::print("{}\n", f.json ? to_json(made, request, model) : "");
+  if (!f.json && !made.debug.empty()) fmt::print("{}\n", debug_text(nlohmann::ordered_json::parse(made.debug)));
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ struct GenerateFlags {
   SaveOptions save;
   std::string output = "hearth.png", noise, save_latents, resume, vae_tiling;
   int64_t memory_limit = 0;
-  std::vector<std::string> debug, guidance_options, sampler_options, schedule_options;
+  std::vector<std::string> guidance_options, sampler_options, schedule_options;
   std::optional<int64_t> steps;
   int64_t batch_count = 1;
   bool prompt_given = false, json = false;
@@ -125,18 +125,7 @@ void GenerateFlags::add_to(Flags& flags) {
   flags.choice("--vae-tiling", "", "Decode the picture in tiles that overlap: less memory, not quite the same picture", vae_tiling,
                {.names = {"auto", "on", "off"}}, "auto: where --memory-limit asks for it");
   flags.integer("--vae-tile-size", "Side of a tile in pixels, a multiple of 32", request.vae_tile, "the checkpoint's own");
-  flags.add("--debug", "LIST",
-            "Of timing, shapes, nan, all, separated by commas: time per operation and block; each operation's shapes; "
-            "stop at the first operation whose result is not finite",
-            "nothing", [this](const std::string& t) {
-              debug = parse_words(t, std::vector<std::string>{"timing", "shapes", "nan", "all"});
-              for (const std::string& word : debug) {
-                const bool all = word == "all";
-                if (all || word == "timing") request.debug.timing = true;
-                if (all || word == "shapes") request.debug.shapes = true;
-                if (all || word == "nan") request.debug.nan = true;
-              }
-            });
+  add_debug(flags, request.debug);
   flags.toggle("--json", "Print one JSON object on stdout: files, seeds, warnings, and a report of every batch", json);
 }
 

@@ -19,6 +19,7 @@ struct OpEvent {
   double flop = 0;             // multiplications and additions of a product; 0 for others
   DType factors = DType::f32;  // of a product
   int64_t bytes = 0;           // activations read and written; the extra inputs of epilogues are left out
+  int64_t weight_bytes = 0;    // of a product's weight as it is held
 };
 
 class Observer {

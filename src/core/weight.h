@@ -48,4 +48,9 @@ struct Weight {
   int64_t in() const { return shape[1]; }
 };
 
+// What a product reads of it.
+inline int64_t held_bytes(const Weight& w) {
+  return w.form.in_place ? int64_t(bytes_of(w.form.hold, w.shape.numel())) : w.prepared ? int64_t(w.prepared->bytes) : 0;
+}
+
 }  // namespace hearth

@@ -26,7 +26,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale,
     fail<ShapeError>("attention: a causal mask needs as many keys as queries, got q {} and k {}", q.shape(), k.shape());
   require_factors("attention", factors, q.backend());
 
-  const OpTrace trace("attention", q, {}, 4.0 * double(B * N) * double(T) * double(S) * double(D), factors);
+  const OpTrace trace("attention", q, 4.0 * double(B * N) * double(T) * double(S) * double(D), factors);
   Tensor y = Tensor::empty(q.backend(), {B, T, N, D}, q.dtype());
   if (y.numel() == 0) return y;
   q.backend().attention(dense_heads(q), dense_heads(k), dense_heads(v), scale, mask, factors, y);
@@ -48,7 +48,7 @@ Tensor cached_attention(const Tensor& q, const KeyValues& cache, float scale) {
     fail<ShapeError>("cached_attention: positions {} to {} with a window of {} (0: none) do not lie in a cache of {}", cache.first,
                      last - 1, cache.window, C);
   const int64_t seen = cache.window ? std::min(last, cache.window) : last;
-  const OpTrace trace("cached_attention", q, {}, 4.0 * double(T * N * D) * double(seen));
+  const OpTrace trace("cached_attention", q, 4.0 * double(T * N * D) * double(seen));
   Tensor y = Tensor::empty(q.backend(), q.shape());
   if (y.numel() == 0) return y;
   q.backend().cached_attention(contiguous(q), cache, scale, y);

@@ -24,8 +24,7 @@ Tensor conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSp
   check_epilogue("conv2d", e, out, w);
   if (norm) check_group_norm("conv2d", x, norm.groups, norm.gamma, norm.beta);
 
-  const OpTrace trace(norm ? "group_norm+conv2d" : "conv2d", x, w.name, 2.0 * double(out.numel()) * double(C * w.shape[2] * w.shape[3]),
-                      w.form.factors);
+  const OpTrace trace(norm ? "group_norm+conv2d" : "conv2d", x, w, 2.0 * double(out.numel()) * double(C * w.shape[2] * w.shape[3]));
   Tensor y = Tensor::empty(x.backend(), out, e.out.value_or(x.dtype()));
   if (y.numel() == 0) return y;
   Epilogue dense = e;

@@ -24,7 +24,7 @@ Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilog
   check_epilogue("linear", e, out, w);
   if (norm && x.rank() < 2) fail<ShapeError>("linear: x {} is to be normalised, needed [B, ..., K]", x.shape());
   if (norm) check_group_norm("linear", x, norm.groups, norm.gamma, norm.beta);
-  const OpTrace trace(norm ? "group_norm+linear" : "linear", x, w.name, 2.0 * double(x.numel()) * double(N), w.form.factors);
+  const OpTrace trace(norm ? "group_norm+linear" : "linear", x, w, 2.0 * double(x.numel()) * double(N));
   const int64_t rows = x.numel() / K;
   Tensor y = Tensor::empty(x.backend(), out, e.out.value_or(x.dtype()));
   if (y.numel() == 0) return y;

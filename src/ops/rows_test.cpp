@@ -4,6 +4,7 @@
 #include <random>
 
 #include "core/blocks.h"
+#include "core/observe.h"
 #include "ops/matmul.h"
 #include "ops/random_test.h"
 #include "ops/refusal_test.h"
@@ -64,6 +65,21 @@ Random::WeightPair in_place(Random& random, Backend& device, const Shape& shape,
                   .backend = &backend};
   };
   return {make(device), make(test::truth())};
+}
+
+BACKEND_TEST(rows, a_product_tells_what_it_reads_of_its_weight) {
+  struct Record : Observer {
+    void on_op(const OpEvent& e) override { bytes += e.weight_bytes; }
+    int64_t bytes = 0;
+  };
+  Random random(72);
+  for (const DType dtype : {DType::f32, DType::f16, DType::q8_0, DType::q4_k}) {
+    const Weight w = in_place(random, device, {6, 256}, dtype).device;
+    Record record;
+    const ObserverScope watch(record);
+    ops::linear(Tensor::zeros(device, {1, 256}), w);
+    EXPECT_EQ(record.bytes, int64_t(bytes_of(dtype, 6 * 256))) << name_of(dtype);
+  }
 }
 
 BACKEND_TEST(rows, equal_the_reference_on_random_shapes) {

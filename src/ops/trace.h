@@ -11,17 +11,30 @@ namespace hearth::ops {
 
 class OpTrace {
  public:
-  OpTrace(std::string_view op, const Tensor& x, std::string_view weight = {}, double flop = 0, DType factors = DType::f32)
-      : op_(op), weight_(weight), x_(x), flop_(flop), factors_(factors), watching_(observed()) {
+  OpTrace(std::string_view op, const Tensor& x, double flop = 0, DType factors = DType::f32)
+      : op_(op), x_(x), flop_(flop), factors_(factors), watching_(observed()) {
     check_cancelled();
     if (watching_) start_ = std::chrono::steady_clock::now();
+  }
+  // A product with a weight.
+  OpTrace(std::string_view op, const Tensor& x, const Weight& w, double flop) : OpTrace(op, x, flop, w.form.factors) {
+    weight_ = w.name;
+    if (watching_) weight_bytes_ = held_bytes(w);
   }
   // `read`: bytes of all inputs, where they are not those of x.
   Tensor done(Tensor y, std::optional<int64_t> read = {}) const {
     if (!watching_) return y;
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     const int64_t bytes = read.value_or(bytes_of(x_)) + bytes_of(y);
-    notify({.op = op_, .weight = weight_, .x = x_, .y = y, .seconds = seconds, .flop = flop_, .factors = factors_, .bytes = bytes});
+    notify({.op = op_,
+            .weight = weight_,
+            .x = x_,
+            .y = y,
+            .seconds = seconds,
+            .flop = flop_,
+            .factors = factors_,
+            .bytes = bytes,
+            .weight_bytes = weight_bytes_});
     return y;
   }
   static int64_t bytes_of(const Tensor& x) { return int64_t(x.bytes()); }
@@ -31,6 +44,7 @@ class OpTrace {
   const Tensor& x_;
   double flop_;
   DType factors_;
+  int64_t weight_bytes_ = 0;
   bool watching_;
   std::chrono::steady_clock::time_point start_;
 };

@@ -375,6 +375,16 @@ TEST_F(CompleteTest, every_flag_has_an_effect) {
   };
   effects["--logprobs"] = [&] { return json({"--logprobs", "3"})["logprobs"][0]["top"].size() == 3; };
   effects["--prompt-logprobs"] = [&] { return json({"--prompt-logprobs"}).contains("prompt_logprobs"); };
+  effects["--debug"] = [&] {
+    const Json timing = json({"--debug", "timing"})["debug"]["timing"];
+    double wall = 0, rows = 0;
+    for (const Json& phase : timing["phases"])
+      if (phase["phase"] == "decode") wall = phase["wall_seconds"];
+    for (const Json& row : timing["ops"])
+      if (row["phase"] == "decode") rows += row["seconds"].get<double>();
+    return wall > 0 && std::abs(rows - wall) < 0.03 * wall &&
+           go_on({"--debug", "timing"}).out.find("between operations") != std::string::npos;
+  };
   effects["--json"] = [&] { return go_on({"--json"}).out[0] == '{' && go_on({}).out[0] != '{'; };
   effects["--help"] = [&] { return run({"complete", "--help"}).code == 0; };
 
