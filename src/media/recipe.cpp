@@ -82,6 +82,8 @@ std::string write_recipe(const Recipe& r) {
   if (!r.sampler_options.empty()) json["sampler_options"] = r.sampler_options;
   if (const Json settings = guidance_settings(r); !settings.is_null()) json["guidance_settings"] = settings;
   if (r.eta_noise_seed_delta != 0) json["eta_noise_seed_delta"] = r.eta_noise_seed_delta;
+  if (r.variation_strength != 0) json["variation"] = {{"seed", r.variation_seed}, {"strength", r.variation_strength}};
+  if (!r.flags.empty()) json["flags"] = r.flags;
   try {
     return json.dump();
   } catch (const Json::exception& e) { fail<UsageError>("recipe: a text is not valid UTF-8 ({})", e.what()); }
@@ -118,6 +120,11 @@ Recipe parse_recipe(std::string_view text) {
     whole(json, "batch_size").get_to(r.batch_size);
     whole(json, "batch_index").get_to(r.batch_index);
     json.at("compat").get_to(r.compat);
+    if (json.contains("variation")) {
+      whole(json.at("variation"), "seed").get_to(r.variation_seed);
+      json.at("variation").at("strength").get_to(r.variation_strength);
+    }
+    if (json.contains("flags")) json.at("flags").get_to(r.flags);
     if (json.contains("eta_noise_seed_delta")) whole(json, "eta_noise_seed_delta").get_to(r.eta_noise_seed_delta);
     json.at("precision").get_to(r.precision);
     json.at("noise").get_to(r.noise);
@@ -143,6 +150,23 @@ Parameters to_parameters(const Recipe& r) {
     set("Emphasis", r.emphasis == "no-norm" ? "No norm" : r.emphasis == "ignore" ? "Ignore" : "None");
   if (r.noise == "seed") set("RNG", r.compat == "a1111" ? "NV" : "CPU");
   if (r.eta_noise_seed_delta != 0) set("ENSD", fmt::format("{}", r.eta_noise_seed_delta));
+  if (r.variation_strength != 0) {
+    set("Variation seed", fmt::format("{}", r.variation_seed));
+    set("Variation seed strength", fmt::format("{}", r.variation_strength));
+  }
+  const auto set_edit = [&](const char* flag, const char* name) {
+    if (const auto found = r.flags.find(flag); found != r.flags.end()) set(name, found->second);
+  };
+  set_edit("strength", "Denoising strength");
+  set_edit("hires-strength", "Denoising strength");
+  set_edit("hires", "Hires upscale");
+  set_edit("hires-steps", "Hires steps");
+  set_edit("hires-upscaler", "Hires upscaler");
+  set_edit("image-guidance", "Image CFG scale");
+  set_edit("mask-blur", "Mask blur");
+  if (r.flags.contains("only-masked")) set("Inpaint area", "Only masked");
+  set_edit("mask-padding", "Masked area padding");
+  set_edit("inpaint-fill", "Masked content");
   set("Version", "hearth " + r.version);
   return p;
 }

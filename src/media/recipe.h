@@ -8,7 +8,7 @@
 //
 // and, where guidance is more than classifier-free, "guidance_settings": {"method": "apg", "rescale": 0, "interval": [0.3, 5.4],
 // "options": {"eta": "0.5", …}}, the interval only where there is one; "sampler_options" likewise; "eta_noise_seed_delta": 31337
-// where it is not 0.
+// where it is not 0; "variation": {"seed": 5, "strength": 0.1}; and "flags" where more was asked for.
 #pragma once
 
 #include <array>
@@ -45,6 +45,11 @@ struct Recipe {
   std::map<std::string, std::string> sampler_options;   // those that differ from the sampler's defaults
   std::string schedule;                                 // and of the schedule
   uint64_t seed = 0;                                    // of this picture
+  uint64_t variation_seed = 0;                          // where variation_strength is not 0
+  double variation_strength = 0;
+  // What else was asked for, by the names of the command's flags, only what is not the default: "hires", "vae-tiling", of runs that start
+  // from a picture "init-image" and "init-image-sha256" (of its pixels), "mask", "strength" …
+  std::map<std::string, std::string> flags;
   int64_t batch_size = 1, batch_index = 0;
   std::string compat;  // "", "diffusers", "comfyui" or "a1111"
   int64_t eta_noise_seed_delta = 0;

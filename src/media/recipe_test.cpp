@@ -99,6 +99,28 @@ TEST(Recipe, of_a1111_names_its_noise) {
   EXPECT_NE(text.find("RNG: NV, ENSD: 31337"), std::string::npos) << text;
 }
 
+TEST(Recipe, variations_and_flags_are_kept_and_told_to_a1111) {
+  Recipe r = example();
+  r.variation_seed = 17, r.variation_strength = 0.25;
+  r.flags = {{"init-image", "start.png"}, {"init-image-sha256", "00"}, {"strength", "0.55"},   {"mask", "m.png"},
+             {"mask-blur", "4"},          {"only-masked", ""},         {"mask-padding", "20"}, {"inpaint-fill", "noise"}};
+  const std::string json = write_recipe(r);
+  EXPECT_NE(json.find(R"("variation":{"seed":17,"strength":0.25},"flags":{"init-image":"start.png",)"), std::string::npos) << json;
+  EXPECT_EQ(parse_recipe(json), r);
+  EXPECT_THROW(parse_recipe(with(json, "\"seed\":17", "\"seed\":1.5")), IoError);
+  EXPECT_THROW(parse_recipe(with(json, "\"0.55\"", "0.55")), IoError);
+  const std::string text = write_parameters(to_parameters(r));
+  EXPECT_NE(
+      text.find("Variation seed: 17, Variation seed strength: 0.25, Denoising strength: 0.55, Mask blur: 4, Inpaint area: Only masked, "
+                "Masked area padding: 20, Masked content: noise, Version"),
+      std::string::npos)
+      << text;
+  r.flags = {{"hires", "2"}, {"hires-steps", "9"}, {"hires-strength", "0.7"}, {"hires-upscaler", "latent"}};
+  EXPECT_NE(
+      write_parameters(to_parameters(r)).find("Denoising strength: 0.7, Hires upscale: 2, Hires steps: 9, Hires upscaler: latent, Version"),
+      std::string::npos);
+}
+
 TEST(Recipe, later_keys_are_ignored_and_later_formats_refused) {
   const std::string json = write_recipe(example());
   EXPECT_EQ(parse_recipe(with(json, "\"format\":1", "\"format\":1,\"new\":[1,{}]")), example());
