@@ -26,6 +26,11 @@ std::pair<double, double> span_of(const Schedule& schedule) {
   return {low, high};
 }
 
+Generators generators_of(Compat compat) { return compat == Compat::diffusers ? Generators::one : Generators::per_image; }
+
+// Between the seeds of a batch's images.
+uint64_t apart_of(const NoiseRequest& r) { return r.variation.strength > 0 ? 0 : 1; }
+
 const SigmaSchedule& find_own(Compat compat, const Sampler& sampler, std::string_view name) {
   std::string wanted = folded(name);
   if (wanted.empty() || wanted == "default" || wanted == "automatic")
@@ -52,19 +57,32 @@ void check(Compat compat, const NoiseRequest& r) {
   if (r.eta_seed_delta != 0 && compat != Compat::a1111) fail<UsageError>("noise: an eta noise seed delta is A1111's; needed compat a1111");
   if (r.first_image != 0 && compat != Compat::comfyui) fail<UsageError>("noise: a batch index is ComfyUI's; needed compat comfyui");
   if (r.first_image < 0) fail<UsageError>("noise: batch index {}, needed at least 0", r.first_image);
+  if (!(r.variation.strength >= 0 && r.variation.strength <= 1))
+    fail<UsageError>("noise: variation strength {}, needed 0 to 1", r.variation.strength);
+  if (r.variation.strength > 0 && (compat == Compat::diffusers || compat == Compat::comfyui))
+    fail<UnsupportedError>("noise: {} has no variation seeds; needed compat a1111, or none", name_of(compat));
+  if (r.variation.strength > 0 && r.given) fail<UsageError>("noise: a variation of noise that is given; needed one of them");
 }
 
 Noise make_noise(Compat compat, const NoiseRequest& r, const Schedule& schedule) {
   check(compat, r);
   const auto given = [&](NoiseDraws otherwise) { return r.given ? given_draw(r.given) : std::move(otherwise); };
+  const uint64_t apart = apart_of(r);
   const auto path = [&](Generators generators) {
     const auto [low, high] = span_of(schedule);
-    return low < high ? torchsde_increments(r.seed, generators, low, high) : NoiseIncrements();  // one level: no step in between
+    return low < high ? torchsde_increments(r.seed, generators, low, high, apart) : NoiseIncrements();  // one level: no step in between
+  };
+  const auto varied = [&](NoiseDraws own, NoiseDraws other) {
+    return r.variation.strength > 0 ? varied_draws(std::move(own), std::move(other), r.variation.strength) : own;
   };
   switch (compat) {
     case Compat::hearth:
     case Compat::diffusers: {
-      Noise noise = torch_cpu_noise(r.seed, compat == Compat::hearth ? Generators::per_image : Generators::one);
+      EncodingDraws encodings = r.encodings;
+      if (r.given) encodings = {.before = encodings.before + encodings.after};  // the given draw is not made between them
+      Noise noise(
+          varied(torch_draws(r.seed, generators_of(compat), encodings, apart), torch_draws(r.variation.seed, Generators::per_image)),
+          octave_increments(r.seed, apart));
       return r.given ? noise_from(r.given, std::move(noise)) : noise;
     }
     case Compat::comfyui: {
@@ -72,13 +90,19 @@ Noise make_noise(Compat compat, const NoiseRequest& r, const Schedule& schedule)
       return Noise(first_then(given(std::move(first)), torch_draws(r.seed + 1, Generators::one)), path(Generators::one));
     }
     case Compat::a1111: {
-      const NoiseDraws own = nv_draws(r.seed);
-      const NoiseDraws draws =
-          r.eta_seed_delta == 0 ? first_replaced(given(own), own) : first_then(given(own), nv_draws(r.seed + uint64_t(r.eta_seed_delta)));
+      const NoiseDraws own = varied(nv_draws(r.seed, apart), nv_draws(r.variation.seed));
+      const NoiseDraws draws = r.eta_seed_delta == 0 ? first_replaced(given(own), own)
+                                                     : first_then(given(own), nv_draws(r.seed + uint64_t(r.eta_seed_delta), apart));
       return Noise(draws, path(Generators::per_image));
     }
   }
   return {};
+}
+
+Tensor encoding_noise(Compat compat, const NoiseRequest& r, Backend& device, const Shape& shape, int64_t number) {
+  if (compat == Compat::comfyui) return {};
+  const bool follows = compat != Compat::a1111;
+  return torch_encoding_draw(r.seed, generators_of(compat), r.encodings, device, shape, number, !follows || r.given, apart_of(r));
 }
 
 bool has_own_schedule(Compat compat, const Sampler& sampler) {

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "sampling/noise.h"
+#include "sampling/noise_sources.h"
 #include "sampling/sampler.h"
 #include "sampling/schedule.h"
 #include "sampling/scheduler_config.h"
@@ -28,14 +29,25 @@ std::string_view name_of(Compat compat);
 
 struct NoiseRequest {
   uint64_t seed = 0;
-  int64_t eta_seed_delta = 0;  // a1111's ENSD: generators begin anew at seed + this after the first noise
-  int64_t first_image = 0;     // comfyui: the batch's pictures are those from this number on of a larger batch
-  Tensor given = {};           // [B, C, H, W] f32 in place of the first draw; may be undefined
+  int64_t eta_seed_delta = 0;    // a1111's ENSD: generators begin anew at seed + this after the first noise
+  int64_t first_image = 0;       // comfyui: the batch's pictures are those from this number on of a larger batch
+  Tensor given = {};             // [B, C, H, W] f32 in place of the first draw; may be undefined
+  EncodingDraws encodings = {};  // of the pictures that the run starts from; hearth and diffusers draw them from the run's generators
+  // A1111's variations: the noise lies this far on the way to that of another seed. All images of a batch then have one seed, and image k
+  // the variation seed + k. hearth, a1111.
+  struct Variation {
+    uint64_t seed = 0;
+    double strength = 0;
+  } variation = {};
 };
 
 // UsageError where the request asks for another program's detail.
 void check(Compat compat, const NoiseRequest& request);
 Noise make_noise(Compat compat, const NoiseRequest& request, const Schedule& schedule);
+// Noise for posterior number `number` of the pictures that are encoded, counted by encodings.before, then encodings.after; [B, H, W, C], or
+// [1, H, W, C] where all images have one picture's. ComfyUI takes the mean: undefined. A1111 draws it from a generator that it does not
+// seed; here it is PyTorch's under the image's seed.
+Tensor encoding_noise(Compat compat, const NoiseRequest& request, Backend& device, const Shape& shape, int64_t number);
 
 // Whether the run's levels are the program's own: for samplers of σ under comfyui and a1111. ComfyUI's ddim is Euler's method on σ; in
 // A1111 ddim and plms go by timesteps as in diffusers. UsageError for a sampler that the program does not have.

@@ -20,7 +20,8 @@ Denoiser denoiser(GuidedNetwork network, Parameterization prediction, Guidance g
     const int64_t B = x.size(0), prompt = asked.negative ? B : 0;
     const Answers answers{.negative = asked.negative ? answer.slice(0, 0, B) : Tensor(),
                           .prompt = answer.slice(0, prompt, prompt + B),
-                          .disturbed = asked.disturbed ? answer.slice(0, prompt + B, prompt + 2 * B) : Tensor()};
+                          .disturbed = asked.disturbed ? answer.slice(0, prompt + B, prompt + 2 * B) : Tensor(),
+                          .imageless = asked.imageless ? answer.slice(0, input.size(0) - B, input.size(0)) : Tensor()};
     const Tensor x0 = guided_x0(g, x, answers, level, prediction, *memory);
     return {x0, unconditional == Unconditional::needed ? x0_of(x, answers.negative, level, prediction) : Tensor()};
   };

@@ -163,6 +163,10 @@ Guidance resolve(Guidance g) {
   if (!(g.lowest >= 0 && g.lowest <= g.highest))
     fail<UsageError>("guidance: interval {} … {}, needed two noise levels of 0 or more, the lower first", g.lowest, g.highest);
   if (!g.method) g.method = &find_guidance("cfg");
+  if (g.image_scale && !std::isfinite(*g.image_scale)) fail<UsageError>("guidance: image scale {} is not a number", *g.image_scale);
+  if (g.image_scale && g.method->name != "cfg")
+    fail<UnsupportedError>("guidance '{}' does not go with an image-editing model, which has guidance of its own; needed cfg",
+                           g.method->name);
   g.options = resolve_options(fmt::format("guidance '{}'", g.method->name), g.method->options, g.options);
   if (g.options.at("start") > g.options.at("stop"))
     fail<UsageError>("guidance '{}': start {} is after stop {}", g.method->name, g.options.at("start"), g.options.at("stop"));
@@ -170,21 +174,23 @@ Guidance resolve(Guidance g) {
 }
 
 Branches branches(const Guidance& g, const Level& level, const GuidanceMemory& memory, Unconditional unconditional) {
-  const bool guided = inside(g, level, memory);
-  return {.negative = unconditional == Unconditional::needed || (guided && uses_guidance(g.scale)),
-          .disturbed = guided && g.method->disturbance != Disturbance::none};
+  const bool guided = inside(g, level, memory), by_prompt = guided && uses_guidance(g.scale) && g.image_scale.value_or(1) >= 1;
+  return {.negative = unconditional == Unconditional::needed || by_prompt,
+          .disturbed = guided && g.method->disturbance != Disturbance::none,
+          .imageless = g.image_scale && by_prompt};
 }
 
 Tensor guided_x0(const Guidance& g, const Tensor& x, const Answers& answers, const Level& level, Parameterization prediction,
                  GuidanceMemory& memory) {
   Tensor estimate;
-  if (!inside(g, level, memory) || (!answers.negative && !answers.disturbed)) {
+  if (!inside(g, level, memory) || (!answers.negative && !answers.disturbed) || (g.image_scale && !answers.imageless)) {
     estimate = x0_of(x, answers.prompt, level, prediction);
   } else {
     const auto space = Space(int(g.options.at("space")));
     const Answers a{into(space, x, answers.negative, level, prediction), into(space, x, answers.prompt, level, prediction),
-                    into(space, x, answers.disturbed, level, prediction)};
-    Tensor y = g.method->combine(a, {g.scale, g.options, level, memory});
+                    into(space, x, answers.disturbed, level, prediction), into(space, x, answers.imageless, level, prediction)};
+    Tensor y = a.imageless ? dual(a.imageless, a.negative, a.prompt, *g.image_scale, g.scale)
+                           : g.method->combine(a, {g.scale, g.options, level, memory});
     if (g.rescale > 0) y = rescaled(y, a.prompt, g.rescale);
     estimate = space == x0 ? y : x0_of(x, y, level, space == v ? Prediction::v : prediction);
   }

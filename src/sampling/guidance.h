@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -14,11 +15,11 @@
 
 namespace hearth::sampling {
 
-// The versions of a batch that the network is asked for at once, in this order: under the negative prompt, under the prompt, and under
-// the prompt with a part of the network disturbed.
+// The versions of a batch that the network is asked for at once, in this order: under the negative prompt, under the prompt, under
+// the prompt with a part of the network disturbed, and under the negative prompt without the picture that it knows beside x.
 struct Branches {
-  bool negative = false, disturbed = false;
-  int64_t count() const { return 1 + int64_t(negative) + int64_t(disturbed); }
+  bool negative = false, disturbed = false, imageless = false;
+  int64_t count() const { return 1 + int64_t(negative) + int64_t(disturbed) + int64_t(imageless); }
 };
 
 // Whether a sampler asks for the estimate under the negative prompt alone.
@@ -26,7 +27,7 @@ enum class Unconditional { unused, needed };
 
 // What the network answered to them, f32 [B, H, W, C]; undefined where it was not asked.
 struct Answers {
-  Tensor negative, prompt, disturbed;
+  Tensor negative, prompt, disturbed, imageless;
 };
 
 // How a network is disturbed. Which of them it can do is the model's business.
@@ -75,6 +76,9 @@ struct Guidance {
   double rescale = 0;                      // φ of rescaled(), 0 … 1
   // Guided only where σ/α is in this interval. (Kynkäänniemi et al. 2024, arXiv 2404.07724)
   double lowest = 0, highest = std::numeric_limits<double>::infinity();
+  // Of a network that knows a picture beside x (InstructPix2Pix): how far from its answer without; below 1 there is no guidance at all, as
+  // in diffusers. Classifier-free guidance only.
+  std::optional<double> image_scale = {};
 };
 
 // Options that all methods have, besides their own:
@@ -83,7 +87,7 @@ struct Guidance {
 //   threshold         dynamic thresholding of x̂₀ at this quantile; 0: none (0)
 //   threshold_most    the largest divisor of that (1)
 // A Guidance with all options filled in. UsageError for an option that the method lacks or out of range; scale that is not finite, φ
-// outside 0 … 1, or an interval upside down.
+// outside 0 … 1, or an interval upside down; an image scale that is no number. UnsupportedError for one with another method.
 Guidance resolve(Guidance guidance);
 
 inline bool uses_guidance(double scale) { return scale > 1; }

@@ -1,5 +1,7 @@
 #include "sampling/noise_sources.h"
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -23,35 +25,100 @@ template <class Fill> Tensor filled(Backend& device, const Shape& shape, Generat
   return ops::to_channels_last(Tensor::from(device, order, values));
 }
 
+Shape of_encoding(const Shape& shape, Generators generators) {
+  return {generators == Generators::one ? 1 : shape[0], shape[1], shape[2], shape[3]};
+}
+
+// slerp of each image by itself: the columns of a channel, whose values are H, are the vectors that angles are taken between.
+Tensor along_circle(const Tensor& low, const Tensor& high, double strength) {
+  const auto [B, H, W, C] = low.dims<4>();
+  Tensor out = Tensor::like(low);
+  if (!low.backend().computes()) return out;
+  const int64_t columns = W * C;
+  for (int64_t b = 0; b < B; ++b) {
+    const float *a = low.data<float>() + b * H * columns, *z = high.data<float>() + b * H * columns;
+    float* y = out.data<float>() + b * H * columns;
+    std::vector<double> cosines(static_cast<size_t>(columns));
+    double mean = 0;
+    for (int64_t i = 0; i < columns; ++i) {
+      double aa = 0, zz = 0, az = 0;
+      for (int64_t h = 0; h < H; ++h) {
+        const double p = a[h * columns + i], q = z[h * columns + i];
+        aa += p * p, zz += q * q, az += p * q;
+      }
+      cosines[size_t(i)] = az / std::sqrt(aa * zz);
+      mean += cosines[size_t(i)] / double(columns);
+    }
+    for (int64_t i = 0; i < columns; ++i) {
+      double of_low = strength, of_high = 1 - strength;
+      if (mean <= 0.9995) {
+        const double angle = std::acos(std::clamp(cosines[size_t(i)], -1.0, 1.0)), sine = std::sin(angle);
+        of_low = std::sin((1 - strength) * angle) / sine, of_high = std::sin(strength * angle) / sine;
+      }
+      for (int64_t h = 0; h < H; ++h) y[h * columns + i] = float(of_low * a[h * columns + i] + of_high * z[h * columns + i]);
+    }
+  }
+  return out;
+}
+
 // Generators that go on from draw to draw; a draw further back begins anew.
 class TorchDraws {
  public:
-  TorchDraws(uint64_t seed, Generators generators) : seed_(seed), generators_(generators) {}
+  TorchDraws(uint64_t seed, Generators generators, EncodingDraws encodings, uint64_t apart)
+      : seed_(seed), apart_(apart), generators_(generators), encodings_(encodings) {}
 
   Tensor operator()(Backend& device, const Shape& shape, int64_t position) {
     if (position < next_) states_.clear(), next_ = 0;
-    for (; next_ < position; ++next_) draw(device, shape);
+    for (; next_ < position; ++next_) take(device, shape);
+    Tensor taken = take(device, shape);
     ++next_;
-    return draw(device, shape);
+    return taken;
   }
 
  private:
+  Tensor take(Backend& device, const Shape& shape) {
+    if (next_ == 0) encodings(device, shape, encodings_.before);
+    Tensor taken = draw(device, shape);
+    if (next_ == 0) encodings(device, shape, encodings_.after);
+    return taken;
+  }
+
+  void encodings(Backend& device, const Shape& shape, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) draw(device, of_encoding(shape, generators_));
+  }
+
   Tensor draw(Backend& device, const Shape& shape) {
     return filled(device, shape, generators_, [this](size_t k, std::span<float> out) {
-      while (states_.size() <= k) states_.emplace_back(seed_ + states_.size());
+      while (states_.size() <= k) states_.emplace_back(seed_ + apart_ * states_.size());
       states_[k].normal(out);
     });
   }
 
-  uint64_t seed_;
+  uint64_t seed_, apart_;
   Generators generators_;
+  EncodingDraws encodings_;
   std::vector<TorchGenerator> states_;
   int64_t next_ = 0;
 };
 
 }  // namespace
 
-NoiseDraws torch_draws(uint64_t seed, Generators generators) { return TorchDraws(seed, generators); }
+NoiseDraws torch_draws(uint64_t seed, Generators generators, EncodingDraws encodings, uint64_t apart) {
+  return TorchDraws(seed, generators, encodings, apart);
+}
+
+Tensor torch_encoding_draw(uint64_t seed, Generators generators, EncodingDraws encodings, Backend& device, const Shape& shape,
+                           int64_t number, bool skips_first, uint64_t apart) {
+  TorchDraws draws(seed, generators, {}, apart);
+  const Shape one = of_encoding(shape, generators);
+  int64_t position = 0;
+  Tensor drawn;
+  for (int64_t i = 0; i <= number; ++i) {
+    if (i == encodings.before && !skips_first) draws(device, shape, position++);
+    drawn = draws(device, one, position++);
+  }
+  return drawn;
+}
 
 NoiseDraws torch_indexed_draws(uint64_t seed, int64_t first_image) {
   return [=](Backend& device, const Shape& shape, int64_t position) {
@@ -66,10 +133,10 @@ NoiseDraws torch_indexed_draws(uint64_t seed, int64_t first_image) {
   };
 }
 
-NoiseDraws nv_draws(uint64_t seed) {
+NoiseDraws nv_draws(uint64_t seed, uint64_t apart) {
   return [=](Backend& device, const Shape& shape, int64_t position) {
     return filled(device, shape, Generators::per_image,
-                  [&](size_t k, std::span<float> out) { nv_normals(seed + k, uint32_t(position), out); });
+                  [&](size_t k, std::span<float> out) { nv_normals(seed + apart * k, uint32_t(position), out); });
   };
 }
 
@@ -87,6 +154,13 @@ NoiseDraws first_then(NoiseDraws first, NoiseDraws rest) {
   };
 }
 
+NoiseDraws varied_draws(NoiseDraws from, NoiseDraws to, double strength) {
+  return [from = std::move(from), to = std::move(to), strength](Backend& device, const Shape& shape, int64_t position) {
+    const Tensor low = from(device, shape, position);
+    return position == 0 ? along_circle(low, to(device, shape, 0), strength) : low;
+  };
+}
+
 NoiseDraws first_replaced(NoiseDraws first, NoiseDraws draws) {
   return [first = std::move(first), draws = std::move(draws)](Backend& device, const Shape& shape, int64_t position) {
     return position == 0 ? first(device, shape, 0) : draws(device, shape, position);
@@ -101,19 +175,19 @@ NoiseDraws given_draw(const Tensor& given) {
   };
 }
 
-NoiseIncrements octave_increments(uint64_t seed) {
-  return [seed, paths = std::vector<OctavePath>()](Backend& device, const Shape& shape, double from, double to) mutable {
+NoiseIncrements octave_increments(uint64_t seed, uint64_t apart) {
+  return [seed, apart, paths = std::vector<OctavePath>()](Backend& device, const Shape& shape, double from, double to) mutable {
     return filled(device, shape, Generators::per_image, [&](size_t k, std::span<float> out) {
-      while (paths.size() <= k) paths.emplace_back(seed + paths.size(), out.size());
+      while (paths.size() <= k) paths.emplace_back(seed + apart * paths.size(), out.size());
       paths[k].between(from, to, out);
     });
   };
 }
 
-NoiseIncrements torchsde_increments(uint64_t seed, Generators generators, double low, double high) {
+NoiseIncrements torchsde_increments(uint64_t seed, Generators generators, double low, double high, uint64_t apart) {
   return [=, paths = std::vector<TorchsdePath>()](Backend& device, const Shape& shape, double from, double to) mutable {
     return filled(device, shape, generators, [&](size_t k, std::span<float> out) {
-      while (paths.size() <= k) paths.emplace_back(seed + paths.size(), low, high, out.size());
+      while (paths.size() <= k) paths.emplace_back(seed + apart * paths.size(), low, high, out.size());
       paths[k].between(from, to, out);
     });
   };

@@ -73,7 +73,7 @@ Tensor sample(const Sampler& sampler, const Denoiser& denoise, const Tensor& x, 
 }
 
 Tensor resume(const Sampler& sampler, const Denoiser& denoise, State s, const Schedule& schedule, Noise& noise, const Options& options,
-              const OnStep& on_step) {
+              const OnStep& on_step, const AfterStep& after_step) {
   Options given = options;
   for (const auto& [name, value] : stated_options(sampler, schedule)) given.emplace(name, value);
   const Options all = resolve_options(sampler, given);
@@ -96,6 +96,7 @@ Tensor resume(const Sampler& sampler, const Denoiser& denoise, State s, const Sc
     sampler.step(s, run);
     ++s.step;
     if (!sampler.ends_itself) s.done = s.step >= steps;
+    if (after_step && !sampler.ends_itself) s.x = after_step(s.x, s.done ? nullptr : &plan.steps[size_t(s.step)].at);
     s.draws = noise.position();
     const auto passed = std::ranges::count_if(plan.steps, [&](const Step& step) { return step.to.sigma >= level.sigma; });
     const int64_t step = !sampler.ends_itself ? s.step - 1 : s.done ? steps - 1 : std::min<int64_t>(passed, steps - 1);

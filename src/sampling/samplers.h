@@ -26,6 +26,9 @@ struct StepInfo {
   const State& state;   // all of it: from here the run can be resumed
 };
 using OnStep = std::function<void(const StepInfo&)>;  // may throw Cancelled
+// What takes the place of x after a step: `next` is the level that the next one begins at, none after the last. Not asked of samplers that
+// end themselves.
+using AfterStep = std::function<Tensor(const Tensor& x, const Level* next)>;
 
 // The samplers that are built, one file of samplers/ each; in the order of the files' names.
 std::span<const Sampler> samplers();
@@ -53,7 +56,7 @@ Tensor sample(const Sampler& sampler, const Denoiser& denoise, const Tensor& x, 
 // The same from a state that on_step has shown, with the same sampler, schedule, options and a noise source that starts anew: the result
 // is that of the run which was not interrupted, bit for bit.
 Tensor resume(const Sampler& sampler, const Denoiser& denoise, State state, const Schedule& schedule, Noise& noise,
-              const Options& options = {}, const OnStep& on_step = {});
+              const Options& options = {}, const OnStep& on_step = {}, const AfterStep& after_step = {});
 
 // How often the run will ask the network; nothing where that depends on its answers.
 std::optional<int64_t> network_calls(const Sampler& sampler, const Schedule& schedule, const Options& options, Backend& device);

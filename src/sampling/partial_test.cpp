@@ -1,0 +1,96 @@
+#include "sampling/partial.h"
+
+#include "core/config.h"
+#include "ops/shape_ops.h"
+#include "sampling/noise_sources.h"
+#include "sampling/samplers.h"
+#include "support/backend_test.h"
+#include "support/complaint.h"
+#include "support/golden.h"
+#include "support/tolerance.h"
+
+namespace hearth::sampling {
+namespace {
+
+using test::complaint_of;
+
+TEST(PartialRun, takes_as_many_steps_as_the_program) {
+  const auto taken = [](Compat compat, int64_t n, double strength, bool by_times = false, Steps how = Steps::by_program) {
+    const Part p = part_of_run(compat, by_times, n, strength, how);
+    return std::pair(p.steps, p.skipped);
+  };
+  using P = std::pair<int64_t, int64_t>;
+  EXPECT_EQ(taken(Compat::hearth, 10, 0.55), P(10, 5));
+  EXPECT_EQ(taken(Compat::diffusers, 100, 0.29), P(100, 72));  // 100 · 0.29 is below 29 in doubles
+  EXPECT_EQ(taken(Compat::hearth, 10, 1), P(10, 0));
+  EXPECT_EQ(taken(Compat::hearth, 10, 0), P(10, 10));
+  EXPECT_EQ(taken(Compat::a1111, 20, 0.5), P(20, 9));
+  EXPECT_EQ(taken(Compat::a1111, 20, 1), P(20, 0));
+  EXPECT_EQ(taken(Compat::a1111, 20, 0), P(20, 19));
+  EXPECT_EQ(taken(Compat::a1111, 20, 0.5, true), P(20, 10));
+  EXPECT_EQ(taken(Compat::comfyui, 20, 0.6), P(33, 13));
+  EXPECT_EQ(taken(Compat::comfyui, 20, 1), P(20, 0));
+  EXPECT_EQ(taken(Compat::comfyui, 20, 0), P(20, 20));
+  EXPECT_EQ(taken(Compat::hearth, 10, 0.3, false, Steps::all_steps), P(33, 23));
+  EXPECT_EQ(taken(Compat::a1111, 10, 1, false, Steps::all_steps), P(10, 0));
+  for (const double strength : {-0.1, 1.1, std::nan("")})
+    EXPECT_NE(complaint_of([&] { part_of_run(Compat::hearth, false, 10, strength); }).find("needed 0 to 1"), std::string::npos);
+  EXPECT_NE(complaint_of([] { part_of_run(Compat::hearth, false, 10, 0.01); }).find("is not one, needed 0.1"), std::string::npos);
+  EXPECT_THROW(part_of_run(Compat::comfyui, false, 10, 1e-12), UsageError);
+  EXPECT_THROW(part_of_run(Compat::hearth, false, 0, 0.5), UsageError);
+}
+
+TEST(PartialRun, pndm_with_runge_kutta_steps_is_refused) {
+  const SchedulerConfig config = SchedulerConfig::read(
+      Config::parse(R"({"beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear"})", "c"), "PNDMScheduler");
+  const Schedule whole = make_schedule(config, {}, 10);
+  ASSERT_GT(whole.runge_kutta_calls, 0);
+  EXPECT_EQ(without_first(whole, 0).steps.size(), whole.steps.size());
+  EXPECT_NE(complaint_of([&] { without_first(whole, 3); }).find("Runge–Kutta"), std::string::npos);
+}
+
+// What the posteriors take from a generator comes where diffusers takes it: before the noise, after it, for one picture or each.
+BACKEND_TEST(EncodingNoise, comes_between_the_draws) {
+  const Shape shape{2, 3, 5, 4};
+  for (const Compat compat : {Compat::hearth, Compat::diffusers}) {
+    const bool one = compat == Compat::diffusers;
+    const Generators generators = one ? Generators::one : Generators::per_image;
+    const NoiseDraws plain = torch_draws(3, generators);
+    const Shape encoding{one ? 1 : 2, 3, 5, 4};
+    std::vector<std::vector<float>> wanted;  // before, first, after, next
+    for (const Shape& s : {encoding, shape, encoding, shape}) wanted.push_back(plain(device, s, int64_t(wanted.size())).to_vector());
+    const NoiseRequest request{.seed = 3, .encodings = {.before = 1, .after = 1}};
+    Noise noise = make_noise(compat, request, {});
+    EXPECT_EQ(noise(device, shape).to_vector(), wanted[1]);
+    EXPECT_EQ(noise(device, shape).to_vector(), wanted[3]);
+    EXPECT_EQ(encoding_noise(compat, request, device, shape, 0).to_vector(), wanted[0]);
+    EXPECT_EQ(encoding_noise(compat, request, device, shape, 1).to_vector(), wanted[2]);
+    Noise later = make_noise(compat, request, {});
+    later.seek(1);
+    EXPECT_EQ(later(device, shape).to_vector(), wanted[3]);
+  }
+  EXPECT_FALSE(encoding_noise(Compat::comfyui, {}, device, shape, 0));
+  EXPECT_TRUE(encoding_noise(Compat::a1111, {.encodings = {.before = 1}}, device, shape, 0));
+}
+
+BACKEND_TEST(Variations, are_a1111s) {
+  const test::Golden golden(__FILE__, "variation", device);
+  for (const char* strength : {"0.1", "0.5", "1.0"}) {
+    const NoiseRequest request{.seed = 5, .variation = {.seed = 9, .strength = std::stod(strength)}};
+    Noise noise = make_noise(Compat::hearth, request, {});
+    const std::vector<float> drawn = ops::to_channels_first(noise(device, {2, 6, 5, 4})).to_vector();
+    const std::vector<float> first(drawn.begin(), drawn.begin() + 120);
+    EXPECT_LE(test::relative_error(first, golden.values(fmt::format("5.9.{}", strength))), 2e-6);
+    const NoiseRequest same{.seed = 5, .variation = {.seed = 5, .strength = std::stod(strength)}};
+    Noise straight = make_noise(Compat::hearth, same, {});
+    EXPECT_LE(test::relative_error(ops::to_channels_first(straight(device, {1, 6, 5, 4})).to_vector(),
+                                   golden.values(fmt::format("5.5.{}", strength))),
+              2e-6);
+  }
+  for (const double strength : {-0.1, 1.5, std::nan("")})
+    EXPECT_THROW(check(Compat::hearth, {.variation = {.strength = strength}}), UsageError);
+  EXPECT_THROW(check(Compat::comfyui, {.variation = {.strength = 0.5}}), UnsupportedError);
+}
+
+}  // namespace
+}  // namespace hearth::sampling
