@@ -11,6 +11,7 @@
 
 #include "core/backend.h"
 #include "hearth/progress.h"
+#include "media/pixels.h"
 #include "sampling/compat.h"
 #include "sampling/guidance.h"
 #include "sampling/sampler.h"
@@ -48,6 +49,17 @@ struct EmbeddingFile {
   std::string name;
 };
 
+// A picture that a run starts from, and the part of it that is painted anew.
+struct ImageEdit {
+  std::vector<Pixels> pictures;    // one, or one for each of the batch; of the request's size
+  Tensor latents;                  // [B, h, w, C] on the device: in place of a picture; may be undefined
+  PixelMask mask;                  // of the request's size, 255: painted anew; 0 × 0: all of it is
+  std::optional<double> strength;  // 0 … 1, how much of the run is done; absent: 0.8, with a mask 1
+  bool all_steps = false;          // of a longer schedule, so many steps as the request says (sampling::Steps)
+  enum class Fill { picture, noise, nothing } fill = Fill::picture;  // what of the latents stands under the mask at first
+  bool starts() const { return latents || !pictures.empty(); }
+};
+
 struct ImageRequest {
   std::string prompt, negative_prompt;
   text::PromptSyntax syntax = text::PromptSyntax::plain;
@@ -65,7 +77,24 @@ struct ImageRequest {
   int64_t batch = 1;
   sampling::Compat compat = sampling::Compat::hearth;
   int64_t eta_seed_delta = 0, first_image = 0;  // sampling::NoiseRequest
-  Tensor noise;                                 // [B, C, h, w] f32 on the device: in place of the seed's first draw; may be undefined
+  sampling::NoiseRequest::Variation variation;
+  Tensor noise;  // [B, C, h, w] f32 on the device: in place of the seed's first draw; may be undefined
+  ImageEdit edit;
+  double image_guidance = 1.5;  // of a network that knows a picture beside x
+  // A second pass at so many times the size, on what the first one made.
+  struct Hires {
+    double scale = 2;
+    std::string upscaler = "latent";
+    int64_t steps = 0;  // 0: as many as in the first
+    double strength = 0.7;
+  };
+  std::optional<Hires> hires;
+  // The running picture, as far as it can be told from its latents alone, after every so many steps and after the last.
+  struct Preview {
+    int64_t every = 1;
+    std::function<void(const std::vector<Pixels>& pictures, int64_t step, int64_t steps)> show;
+  };
+  std::optional<Preview> preview;
   bool decode = true;
   int64_t stop_after = 0;  // sampler steps; 0: all
   // Go on from here: tensors on the device, [B, h, w, C]; `guidance` is what guidance remembered, may be undefined.
@@ -82,13 +111,15 @@ struct ImageRequest {
 // The request with every default filled in.
 struct ResolvedImage {
   int64_t width = 0, height = 0, steps = 0, batch = 0;
-  std::string sampler, schedule;      // canonical names
-  std::array<int64_t, 4> latents{};   // [B, h, w, C]
-  sampling::Guidance guidance;        // with all options filled in
-  sampling::Options sampler_options;  // all that the sampler has
-  int64_t network_calls = 0;          // of the denoiser; each takes 2·B images with guidance. 0: not known before
-  std::vector<std::string> warnings;  // one line each
-  int64_t chunks = 1;                 // of 75 tokens, of the longest prompt
+  std::string sampler, schedule;                     // canonical names
+  std::optional<std::array<int64_t, 2>> first_pass;  // [width, height] of it, where there are two
+  std::optional<double> strength;                    // of a run that starts from a picture
+  std::array<int64_t, 4> latents{};                  // [B, h, w, C]
+  sampling::Guidance guidance;                       // with all options filled in
+  sampling::Options sampler_options;                 // all that the sampler has
+  int64_t network_calls = 0;                         // of the denoiser; each takes 2·B images with guidance. 0: not known before
+  std::vector<std::string> warnings;                 // one line each
+  int64_t chunks = 1;                                // of 75 tokens, of the longest prompt
   std::vector<text::EmbeddingName> embeddings;
 };
 
@@ -122,6 +153,8 @@ class TextToImage {
   virtual std::vector<ComponentReport> components() const = 0;
   virtual std::vector<std::string> notes() const = 0;  // what in the checkpoint was left aside, one line each
   virtual std::string scheduler() const = 0;           // the checkpoint's own, "PNDMScheduler"
+
+  virtual int64_t factor() const = 0;  // pixels per latent pixel, each way
 
   // UsageError for a size, step count, batch, sampler or schedule that cannot be; nothing is computed.
   virtual ResolvedImage resolve(const ImageRequest& request) const = 0;

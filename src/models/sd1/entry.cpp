@@ -17,7 +17,8 @@ Entry entry() {
       .name = family.name,
       .summary = "Stable Diffusion 1.x and what shares its layout: text to image, CLIP text encoder, UNet, AutoencoderKL",
       .task = TextToImageFamily{
-          .pipelines = {"StableDiffusionPipeline"},
+          .pipelines = {"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline",
+                        "StableDiffusionInstructPix2PixPipeline"},
           .open = [](const Checkpoint& checkpoint, Backend& device, const LoadRequest& request) -> std::unique_ptr<TextToImage> {
             return std::make_unique<StableDiffusion>(checkpoint, device, family, request);
           },

@@ -99,13 +99,13 @@ void StableDiffusionConfig::check(const std::string& where) const {
   if (unet.context != 0 && unet.context != states_width())
     fail<WeightError>("{}: the UNet attends to states of width {} (cross_attention_dim), the text encoder gives {}", where, unet.context,
                       states_width());
-  if (unet.in_channels == 2 * vae.latent_channels + 1)
-    fail<UnsupportedError>("{}: the UNet takes {} channels: an inpainting model, which is not supported", where, unet.in_channels);
-  if (unet.in_channels == 2 * vae.latent_channels)
-    fail<UnsupportedError>("{}: the UNet takes {} channels: an image-editing model, which is not supported", where, unet.in_channels);
-  if (unet.in_channels != vae.latent_channels || unet.out_channels != vae.latent_channels)
+  const int64_t C = vae.latent_channels, beside = unet.in_channels - C;  // editing.h: Beside
+  if (beside == 1)
+    fail<UnsupportedError>("{}: the UNet takes {} channels: one that knows the picture's depth, which is not supported", where,
+                           unet.in_channels);
+  if ((beside != 0 && beside != C && beside != C + 1) || unet.out_channels != C)
     fail<WeightError>("{}: the UNet takes {} and gives {} channels, the autoencoder's latents have {}", where, unet.in_channels,
-                      unet.out_channels, vae.latent_channels);
+                      unet.out_channels, C);
   if (vae.in_channels != 3 || vae.out_channels != 3)
     fail<UnsupportedError>("{}: the autoencoder takes {} and gives {} channels, only 3 (RGB) is supported", where, vae.in_channels,
                            vae.out_channels);

@@ -50,7 +50,7 @@ struct StableDiffusionConfig {
   static StableDiffusionConfig from(const Checkpoint& checkpoint, const Family& family);
 
   // WeightError unless the parts fit each other: vocabularies and embeddings, prompt lengths and positions, width of the states and
-  // cross-attention, latent channels of UNet and autoencoder. UnsupportedError for an inpainting or image-editing UNet.
+  // cross-attention, latent channels of UNet and autoencoder. UnsupportedError for a UNet that knows the picture's depth.
   void check(const std::string& where) const;
 
   int64_t layers() const;        // of the shortest text encoder

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
-#include "models/stable_diffusion/run.h"
+#include "models/stable_diffusion/hires.h"
 
 namespace hearth::models::stable_diffusion {
 
@@ -49,15 +49,25 @@ void measure(MemoryPlan& plan, const StableDiffusionConfig& config, const ImageR
   const int64_t loading = ledger.use().peak;
   plan.weights = ledger.use().now;
   ledger.reset_peak();
-  {
-    Resolved few = p;
-    few.steps_to_take.steps.resize(std::min<size_t>(p.steps_to_take.steps.size(), 6));
+  const auto attempt = [&](const ImageRequest& asked, const Resolved& whole, const MemoryPlan& how) {
+    Resolved few = whole;
+    few.steps_to_take.steps.resize(std::min<size_t>(whole.steps_to_take.steps.size(), 6));
     few.guidance.lowest = 0, few.guidance.highest = std::numeric_limits<double>::infinity();  // every step may be the widest
     few.guidance.options["start"] = 0, few.guidance.options["stop"] = 1;
-    ImageRequest dry = request;
+    ImageRequest dry = asked;
     dry.stop_after = 0, dry.resume = nullptr;
-    if (request.noise) dry.noise = Tensor::empty(*twin, request.noise.shape());
-    run(config, dry, few, plan, *twin, dry_networks, {});
+    if (asked.noise) dry.noise = Tensor::empty(*twin, asked.noise.shape());
+    if (asked.edit.latents) dry.edit.latents = Tensor::empty(*twin, asked.edit.latents.shape());
+    run(config, dry, few, how, *twin, dry_networks, {});
+  };
+  if (request.hires) {
+    ImageRequest first = first_pass(request);
+    first.decode = !find_upscaler(request.hires->upscaler).of_latents;  // between the passes
+    const ImageRequest second = second_pass(config, request, device);
+    attempt(first, resolve(config, first, device), of_first_pass(plan));
+    attempt(second, resolve(config, second, device), plan);
+  } else {
+    attempt(request, p, plan);
   }
   plan.activations = ledger.use().peak - plan.weights;
 

@@ -5,6 +5,7 @@
 #include "core/bytes.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "models/stable_diffusion/hires.h"
 #include "models/stable_diffusion/memory.h"
 #include "models/stable_diffusion/run.h"
 
@@ -36,10 +37,14 @@ void StableDiffusion::require_room() const {
   fail<UsageError>("open: the networks need {} GB of memory, {} GB are available; loaded when needed they take less", all, had);
 }
 
-ResolvedImage StableDiffusion::resolve(const ImageRequest& request) const { return stable_diffusion::resolve(config_, request, device_); }
+Resolved StableDiffusion::resolved(const ImageRequest& request) const {
+  return request.hires ? resolve_twice(config_, request, device_) : stable_diffusion::resolve(config_, request, device_);
+}
+
+ResolvedImage StableDiffusion::resolve(const ImageRequest& request) const { return resolved(request); }
 
 MemoryPlan StableDiffusion::plan(const ImageRequest& request) {
-  const Resolved p = stable_diffusion::resolve(config_, request, device_);
+  const Resolved p = resolved(request);
   std::optional<MemoryPlan> best;
   for (MemoryPlan& mode : memory_modes(config_, request, p, memory_limit_)) {
     measure(mode, config_, request, p, networks_, device_);
@@ -58,7 +63,8 @@ ImageResult StableDiffusion::draw(const ImageRequest& request, const MemoryPlan&
     // A number that is none should not be found after the work of all steps.
     if (!std::exchange(numbers_checked_, true)) networks_.check(Weights::Reading::numbers);
   }
-  return run(config_, request, stable_diffusion::resolve(config_, request, device_), plan, device_, networks_, progress);
+  if (request.hires) return run_twice(config_, request, plan, device_, networks_, progress);
+  return run(config_, request, resolved(request), plan, device_, networks_, progress);
 }
 
 Tensor StableDiffusion::encode(const Tensor& pictures) {

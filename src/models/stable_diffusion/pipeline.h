@@ -6,6 +6,7 @@
 #pragma once
 
 #include "models/stable_diffusion/networks.h"
+#include "models/stable_diffusion/resolve.h"
 
 namespace hearth::models::stable_diffusion {
 
@@ -15,6 +16,7 @@ class StableDiffusion final : public TextToImage {
 
   std::string family() const override { return config_.family; }
   std::vector<ComponentReport> components() const override { return networks_.reports(); }
+  int64_t factor() const override { return config_.vae.factor(); }
   std::vector<std::string> notes() const override { return config_.notes; }
   std::string scheduler() const override { return std::string(name_of(config_.scheduler.scheduler)); }
 
@@ -26,6 +28,7 @@ class StableDiffusion final : public TextToImage {
   Tensor decode(const Tensor& latents) override;
 
  private:
+  Resolved resolved(const ImageRequest& request) const;
   void require_room() const;  // UsageError where the networks together need more memory than there is
 
   Backend& device_;

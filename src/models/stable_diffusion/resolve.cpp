@@ -1,6 +1,7 @@
 #include "models/stable_diffusion/resolve.h"
 
 #include <array>
+#include <utility>
 
 #include "core/error.h"
 #include "sampling/names.h"
@@ -38,7 +39,7 @@ sampling::ScheduleChoice chosen_schedule(const ImageRequest& request, const samp
 }  // namespace
 
 sampling::NoiseRequest noise_request(const ImageRequest& r) {
-  return {.seed = r.seed, .eta_seed_delta = r.eta_seed_delta, .first_image = r.first_image, .given = r.noise};
+  return {.seed = r.seed, .eta_seed_delta = r.eta_seed_delta, .first_image = r.first_image, .given = r.noise, .variation = r.variation};
 }
 
 parts::UnetConfig::Blocks perturbed_blocks(const sampling::Guidance& g) { return parts::UnetConfig::Blocks(int(g.options.at("layers"))); }
@@ -48,7 +49,9 @@ Resolved resolve(const StableDiffusionConfig& config, const ImageRequest& reques
   if (request.batch < 1 || request.batch > 1 << 20)
     fail<UsageError>("generate: a batch of {} pictures does not fit, needed 1 to {}", request.batch, 1 << 20);
   sampling::check(request.compat, noise_request(request));
-  p.guidance = sampling::resolve(request.guidance);
+  p.guidance = request.guidance;
+  if (beside_of(config) == Beside::picture) p.guidance.image_scale = request.image_guidance;
+  p.guidance = sampling::resolve(p.guidance);
   check_guidance(p.guidance, config.unet);
   if (!config.native && !(request.width && request.height))
     fail<UsageError>("generate: the checkpoint states no native size; width and height are needed");
@@ -73,12 +76,21 @@ Resolved resolve(const StableDiffusionConfig& config, const ImageRequest& reques
   p.sampler = p.sampling->name;
   p.schedule = choice.name == "default" && scheduler.curve == sampling::Curve::karras ? "karras" : choice.text();
   p.steps = request.steps;
-  if (own_levels) p.steps_to_take = sampling::own_schedule(request.compat, own, *p.sampling, request.schedule, request.steps, p.schedule);
-  else p.steps_to_take = sampling::make_schedule(scheduler, choice, request.steps);
+  p.edit = plan_edit(config, request, *p.sampling, own_levels, p.width, p.height);
+  p.strength = p.edit.strength;
+  const int64_t steps = p.edit.part.steps;
+  if (own_levels) p.steps_to_take = sampling::own_schedule(request.compat, own, *p.sampling, request.schedule, steps, p.schedule);
+  else p.steps_to_take = sampling::make_schedule(scheduler, choice, steps);
+  if (!p.edit.from_noise) {
+    const sampling::Schedule whole = std::exchange(p.steps_to_take, sampling::without_first(p.steps_to_take, p.edit.part.skipped));
+    if (p.edit.part.skipped >= p.edit.part.steps) p.steps_to_take.steps.clear();  // PLMS has one call more than steps
+    p.edit.start = sampling::start_of(request.compat, whole, p.steps_to_take, p.edit.part.skipped);
+  }
   p.sampler_options = sampling::parse_options(fmt::format("sampler '{}'", p.sampler), p.sampling->options, request.sampler_options);
   for (const auto& [name, value] : sampling::stated_options(*p.sampling, p.steps_to_take))
     if (!request.sampler_options.contains(name)) p.sampler_options[name] = value;
-  p.network_calls = sampling::network_calls(*p.sampling, p.steps_to_take, p.sampler_options, device).value_or(0);
+  if (!p.steps_to_take.steps.empty())
+    p.network_calls = sampling::network_calls(*p.sampling, p.steps_to_take, p.sampler_options, device).value_or(0);
   if (request.stop_after < 0) fail<UsageError>("generate: stop after {} steps, needed 1 at least", request.stop_after);
   if (p.sampling->ends_itself && p.batch > 1 && (request.stop_after > 0 || request.resume))
     fail<UsageError>("generate: sampler '{}' goes picture by picture: a batch of {} cannot be stopped and resumed", p.sampler, p.batch);

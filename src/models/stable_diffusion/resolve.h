@@ -3,6 +3,7 @@
 #pragma once
 
 #include "models/stable_diffusion/conditioning.h"
+#include "models/stable_diffusion/editing.h"
 #include "sampling/samplers.h"
 
 namespace hearth::models::stable_diffusion {
@@ -10,6 +11,7 @@ namespace hearth::models::stable_diffusion {
 struct Resolved : ResolvedImage {
   const sampling::Sampler* sampling = nullptr;
   sampling::Schedule steps_to_take;
+  EditPlan edit;
   std::vector<TowerPrompts> prompts;
 
   sampling::Unconditional unconditional() const {

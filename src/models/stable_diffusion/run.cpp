@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/observe.h"
+#include "models/stable_diffusion/preview.h"
 #include "ops/shape_ops.h"
 
 namespace hearth::models::stable_diffusion {
@@ -26,6 +27,9 @@ void require_finite(const Tensor& x, std::string_view component, std::string_vie
 
 struct Stopped {};  // ends a run that is to be resumed
 
+// Whether the program keeps what is not masked in each call of the network, and not after each step.
+bool in_each_call(sampling::Compat compat) { return compat == sampling::Compat::comfyui || compat == sampling::Compat::a1111; }
+
 // What the phases of a run work on and leave behind.
 struct Run {
   const StableDiffusionConfig& config;
@@ -38,8 +42,12 @@ struct Run {
   ImageResult result = {};
 
   std::vector<EncodedPrompt> prompts = {};  // the prompt, and the negative one where it is asked under
+  EncodedPicture origin = {};               // the picture that the run begins with
+  LatentColours colours = {};               // of previews
 
   void encode();
+  void encode_picture();
+  void fill_masked();
   void sample();
   void decode();
 
@@ -52,7 +60,13 @@ struct Run {
     (networks.*(plan.everything ? &Networks::load : one))(progress);
     result.load_seconds += seconds_since(begin);
   }
-  Tensor sampled(sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory);
+  sampling::NoiseRequest draws() const {
+    sampling::NoiseRequest r = noise_request(request);
+    r.encodings = p.edit.encodings;
+    return r;
+  }
+  void show(const sampling::StepInfo& info) const;
+  Tensor sampled(sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory, const EncodedPicture& begun);
 };
 
 // prompts → states [1, n·77, C] each
@@ -69,17 +83,55 @@ void Run::encode() {
   if (plan.release) networks.texts.clear();
 }
 
-// One sampler's way from `state` to its end: x [B, h, w, C] of all pictures that go together.
-Tensor Run::sampled(sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory) {
+// What the autoencoder does before the run: pictures [H, W, 3] → latents [B, h, w, C], and what latents look like.
+void Run::encode_picture() {
+  if (!networks.vae) load(&Networks::load_vae);
+  const auto start = Clock::now();
+  if (request.edit.starts()) origin = stable_diffusion::encode_picture(config, request, p.edit, draws(), p.latents, *networks.vae, device);
+  if (origin.z) require_finite(origin.z, "vae", "the picture's latents", result);
+  if (origin.beside) require_finite(origin.beside, "vae", "the latents beside the run's", result);
+  if (request.preview) colours = fit_colours(*networks.vae, device);
+  result.encode_seconds += seconds_since(start);
+  if (!plan.everything) networks.vae.reset();
+}
+
+void Run::show(const sampling::StepInfo& info) const {
+  if (!request.preview || !device.computes() || ((info.step + 1) % request.preview->every != 0 && info.step + 1 != info.steps)) return;
+  std::vector<Pixels> pictures;
+  for (int64_t b = 0; b < info.x0.size(0); ++b) pictures.push_back(preview_of(info.x0.slice(0, b, b + 1), colours, config.vae.factor()));
+  request.preview->show(pictures, info.step + 1, info.steps);
+}
+
+// What stands under the mask at first, where that is not the picture.
+void Run::fill_masked() {
+  origin.noise = result.noise;
+  if (!origin.z || request.edit.fill == ImageEdit::Fill::picture) return;
+  const Tensor nothing = Tensor::zeros(device, origin.z.shape());
+  origin.z = sampling::blended(request.edit.fill == ImageEdit::Fill::noise ? result.noise : nothing, origin.z, origin.mask);
+}
+
+// One sampler's way from `state` to its end: x [B, h, w, C] of all pictures that go together, which began with those of `begun`.
+Tensor Run::sampled(sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory, const EncodedPicture& begun) {
   auto step_start = Clock::now();
   const sampling::GuidedNetwork network = [&](const Tensor& x, float timestep, const sampling::Branches& branches) {
     const float timesteps[] = {timestep};
-    const AskUnder ask = [&](const Tensor& y, const Conditioning& given, int64_t disturbed) {
-      parts::Perturbed perturbed;
-      if (disturbed > 0) perturbed = {perturbed_blocks(p.guidance), disturbed};
-      return (*networks.unet)(y, timesteps, given.states, perturbed);
+    const auto asking = [&](const Tensor& beside) -> AskUnder {
+      return [&, beside](const Tensor& y, const Conditioning& given, int64_t disturbed) {
+        parts::Perturbed perturbed;
+        if (disturbed > 0) perturbed = {perturbed_blocks(p.guidance), disturbed};
+        const Tensor input = beside ? ops::concat({y, ops::repeat_batch(beside, y.size(0) / beside.size(0))}, 3) : y;
+        return (*networks.unet)(input, timesteps, given.states, perturbed);
+      };
     };
-    return ask_under_prompts(ask, x, memory.step, branches, prompts.size() > 1 ? &prompts[1] : nullptr, prompts[0]);
+    const EncodedPrompt* negative = prompts.size() > 1 ? &prompts[1] : nullptr;
+    if (!branches.imageless) return ask_under_prompts(asking(begun.beside), x, memory.step, branches, negative, prompts[0]);
+    sampling::Branches with_picture = branches;
+    with_picture.imageless = false;
+    const int64_t B = x.size(0) / branches.count();
+    const Tensor told =
+        ask_under_prompts(asking(begun.beside), x.slice(0, 0, x.size(0) - B), memory.step, with_picture, negative, prompts[0]);
+    const Tensor nothing = Tensor::zeros(device, begun.beside.shape());
+    return ops::concat({told, ask_under_prompts(asking(nothing), x.slice(0, 0, B), memory.step, {}, nullptr, *negative)}, 0);
   };
   const sampling::OnStep on_step = [&](const sampling::StepInfo& info) {
     const std::string what = fmt::format("step {} of {}", info.step + 1, info.steps);
@@ -88,16 +140,27 @@ Tensor Run::sampled(sampling::State state, sampling::Noise& noise, sampling::Gui
     result.step_seconds.push_back(seconds_since(step_start));
     step_start = Clock::now();
     memory.step = info.step + 1;
+    show(info);
     report("sample", info.step + 1, info.steps);
     if (request.stop_after > 0 && info.state.step == request.stop_after) {
       result.state = std::make_shared<ImageRequest::Resume>(ImageRequest::Resume{info.state, memory.running});
       throw Stopped();
     }
   };
-  const auto denoise =
+  sampling::Denoiser denoise =
       sampling::make_denoiser(network, {p.steps_to_take.prediction, p.steps_to_take.sigma_data}, p.guidance, p.unconditional(), memory);
+  sampling::AfterStep after_step;
+  if (p.edit.keeps && in_each_call(request.compat)) {
+    denoise = sampling::keeping(request.compat, p.edit.by_times, denoise, begun.z, begun.noise, begun.mask);
+  } else if (p.edit.keeps) {
+    after_step = [&](const Tensor& x, const sampling::Level* next) {
+      return sampling::blended(x, next ? sampling::noised(begun.z, begun.noise, *next) : begun.z, begun.mask);
+    };
+  }
   try {
-    return sampling::resume(*p.sampling, denoise, std::move(state), p.steps_to_take, noise, p.sampler_options, on_step);
+    const Tensor x =
+        sampling::resume(*p.sampling, denoise, std::move(state), p.steps_to_take, noise, p.sampler_options, on_step, after_step);
+    return p.edit.keeps && request.compat == sampling::Compat::a1111 ? sampling::blended(x, begun.z, begun.mask) : x;
   } catch (const Stopped&) { return result.state->state.x; }
 }
 
@@ -106,25 +169,30 @@ void Run::sample() {
   if (!networks.unet) load(&Networks::load_unet);
   report("sample", 0, int64_t(p.steps_to_take.steps.size()));
   const auto start = Clock::now();
-  sampling::Noise noise = sampling::make_noise(request.compat, noise_request(request), p.steps_to_take);
+  sampling::Noise noise = sampling::make_noise(request.compat, draws(), p.steps_to_take);
   const auto [B, h, w, C] = p.latents;
   result.noise = noise(device, {B, h, w, C});
-  const Tensor first = sampling::starting_point(p.steps_to_take, result.noise);
+  fill_masked();
+  const Tensor first =
+      p.edit.from_noise ? sampling::starting_point(p.steps_to_take, result.noise) : sampling::noised(origin.z, result.noise, p.edit.start);
   sampling::GuidanceMemory memory{.steps = std::max<int64_t>(1, int64_t(p.steps_to_take.steps.size()))};
   if (request.resume) {
     memory.running = request.resume->guidance, memory.step = request.resume->state.step;
-    result.latents = sampled(request.resume->state, noise, memory);
+    result.latents = sampled(request.resume->state, noise, memory, origin);
+  } else if (p.steps_to_take.steps.empty()) {
+    result.latents = origin.z;
   } else if (!p.sampling->ends_itself || B == 1) {
-    result.latents = sampled({.x = first}, noise, memory);
+    result.latents = sampled({.x = first}, noise, memory, origin);
   } else {  // such a sampler's steps follow the error of one picture
     std::vector<Tensor> pictures;
     for (int64_t b = 0; b < B; ++b) {
-      sampling::NoiseRequest alone = noise_request(request);
-      alone.seed += uint64_t(b), alone.given = {};
+      sampling::NoiseRequest alone = draws();
+      alone.given = {};
+      (alone.variation.strength > 0 ? alone.variation.seed : alone.seed) += uint64_t(b);
       sampling::Noise own = sampling::make_noise(request.compat, alone, p.steps_to_take);
       own.seek(1);  // the first was drawn above
       memory.running = {}, memory.step = 0;
-      pictures.push_back(sampled({.x = first.slice(0, b, b + 1)}, own, memory));
+      pictures.push_back(sampled({.x = first.slice(0, b, b + 1)}, own, memory, origin.slice(b, b + 1)));
     }
     result.latents = ops::concat(pictures, 0);
   }
@@ -161,6 +229,7 @@ ImageResult run(const StableDiffusionConfig& config, const ImageRequest& request
         .progress = progress,
         .result = {.warnings = plan.warnings}};
   r.encode();
+  if (request.edit.starts() || request.preview) r.encode_picture();
   r.sample();
   if (request.decode) r.decode();
   if (plan.release) networks.vae.reset();

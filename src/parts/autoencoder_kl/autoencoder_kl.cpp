@@ -142,6 +142,7 @@ std::vector<float> Posterior::deviation() const {
 
 RawLatents Posterior::sample(const Tensor& noise) const {
   if (noise.shape() != mean.shape()) fail<ShapeError>("posterior: noise {}, needed {}", noise.shape(), mean.shape());
+  if (!mean.backend().computes()) return {Tensor::like(mean)};
   std::vector<float> values = deviation();
   const std::vector<float> centre = mean.to_vector(), normal = noise.to_vector();
   for (size_t i = 0; i < values.size(); ++i) values[i] = centre[i] + values[i] * normal[i];

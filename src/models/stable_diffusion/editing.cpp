@@ -1,0 +1,161 @@
+#include "models/stable_diffusion/editing.h"
+
+#include <cmath>
+
+#include "core/error.h"
+#include "media/resample.h"
+#include "ops/shape_ops.h"
+
+namespace hearth::models::stable_diffusion {
+namespace {
+
+using sampling::Compat;
+
+bool of_diffusers(Compat c) { return c == Compat::hearth || c == Compat::diffusers; }
+
+// Pixels → [1, H, W, 3] in −1 … 1; black out (0 in that range) where the mask is 128 and more.
+Tensor picture_tensor(const Pixels& image, const PixelMask* hidden, Backend& device) {
+  const Shape shape{1, image.height, image.width, 3};
+  if (!device.computes()) return Tensor::empty(device, shape);
+  std::vector<float> values = to_floats(image, PixelRange::minus_one_to_one);
+  if (hidden)
+    for (size_t i = 0; i < hidden->values.size(); ++i)
+      if (hidden->values[i] >= 128) std::fill_n(values.begin() + std::ptrdiff_t(3 * i), 3, 0.0f);
+  return Tensor::from(device, shape, values);
+}
+
+Tensor batched(const Tensor& x, int64_t B) { return x.size(0) == B ? x : ops::repeat_batch(x, B / x.size(0)); }
+
+// One mask value per f × f pixels: that in the corner of each, as nearest-neighbour resizing takes it; or the mean of the four in the
+// middle, as bilinear resizing has it.
+std::vector<float> on_grid(const PixelMask& mask, int64_t h, int64_t w, bool bilinear) {
+  std::vector<float> grid;
+  const int64_t f = mask.height / h;
+  const auto at = [&](int64_t y, int64_t x) { return float(mask.values[size_t(y * mask.width + x)]) / 255.0f; };
+  for (int64_t y = 0; y < h; ++y)
+    for (int64_t x = 0; x < w; ++x) {
+      const int64_t a = f * y + (f - 1) / 2, b = f * x + (f - 1) / 2, next = f > 1 ? 1 : 0;
+      grid.push_back(bilinear ? 0.25f * (at(a, b) + at(a, b + next) + at(a + next, b) + at(a + next, b + next)) : at(f * y, f * x));
+    }
+  return grid;
+}
+
+void check_size(const PixelMask& mask, int64_t width, int64_t height) {
+  if (mask.width != width || mask.height != height)
+    fail<UsageError>("edit: the mask is {}×{}, the picture {}×{}: needed one size", mask.width, mask.height, width, height);
+}
+
+}  // namespace
+
+Beside beside_of(const StableDiffusionConfig& c) {
+  if (c.unet.in_channels == 2 * c.vae.latent_channels + 1) return Beside::mask_and_picture;
+  if (c.unet.in_channels == 2 * c.vae.latent_channels) return Beside::picture;
+  return Beside::nothing;
+}
+
+EditPlan plan_edit(const StableDiffusionConfig& config, const ImageRequest& request, const sampling::Sampler& sampler, bool own_levels,
+                   int64_t width, int64_t height) {
+  const ImageEdit& edit = request.edit;
+  const bool masked = !edit.mask.values.empty(), peers = !of_diffusers(request.compat);
+  const Beside beside = beside_of(config);
+  EditPlan p{.part = {.steps = request.steps}};
+  p.by_times = request.compat == Compat::a1111 && !own_levels;
+  if (beside == Beside::mask_and_picture && !(edit.starts() && masked))
+    fail<UsageError>("generate: this model paints into a picture: needed --init-image and --mask");
+  if (beside == Beside::picture && !edit.starts()) fail<UsageError>("generate: this model edits a picture: needed --init-image");
+  if (!edit.starts()) {
+    if (masked) fail<UsageError>("edit: a mask without a picture: needed --init-image");
+    if (edit.strength) fail<UsageError>("edit: a strength of {} without a picture: needed --init-image", *edit.strength);
+    return p;
+  }
+  for (const Pixels& image : edit.pictures)
+    if (image.width != width || image.height != height)
+      fail<UsageError>("edit: the picture is {}×{}, the run {}×{}: needed one size", image.width, image.height, width, height);
+  if (edit.pictures.size() > 1 && int64_t(edit.pictures.size()) != request.batch)
+    fail<UsageError>("edit: {} pictures for a batch of {}, needed one or as many", edit.pictures.size(), request.batch);
+  if (masked) check_size(edit.mask, width, height);
+  if (edit.fill != ImageEdit::Fill::picture && !masked) fail<UsageError>("edit: a fill without a mask: needed --mask");
+
+  // The reference's edits as told begin from noise; with A1111 and ComfyUI they begin as any image to image does.
+  if (beside == Beside::picture && !peers) {
+    if (edit.strength)
+      fail<UsageError>("edit: a strength of {}: a model that edits as it is told begins from noise, needed none", *edit.strength);
+    if (masked) fail<UnsupportedError>("edit: a mask with a model that edits as it is told goes with --compat a1111 and comfyui only");
+    return p;
+  }
+  const double strength = edit.strength.value_or(masked ? 1.0 : 0.8);
+  p.strength = strength;
+  p.part = sampling::part_of_run(request.compat, p.by_times, request.steps, strength,
+                                 edit.all_steps ? sampling::Steps::all_steps : sampling::Steps::by_program);
+  p.from_noise = !peers && masked && strength == 1;
+  p.keeps = masked && (beside != Beside::mask_and_picture || peers);
+  if (p.keeps && sampler.ends_itself && !peers)
+    fail<UnsupportedError>(
+        "edit: sampler '{}' has no steps after which a picture could be kept; --compat a1111 and comfyui keep it in them", sampler.name);
+  const bool drawn = p.part.skipped < p.part.steps;  // with no step there is no noise, and the picture stays what it is
+  const bool needs_z = beside == Beside::nothing || !p.from_noise;
+  if (drawn && !edit.latents) p.encodings = {.before = needs_z ? 1 : 0, .after = masked ? 1 : 0};
+  return p;
+}
+
+EncodedPicture EncodedPicture::slice(int64_t begin, int64_t end) const {
+  const auto cut = [&](const Tensor& t) { return t ? t.slice(0, begin, end) : t; };
+  return {cut(z), cut(noise), cut(mask), cut(beside)};
+}
+
+Tensor latent_mask(const PixelMask& mask, Compat compat, int64_t h, int64_t w, Backend& device) {
+  const Shape shape{1, h, w, 1};
+  if (!device.computes()) return Tensor::empty(device, shape);
+  std::vector<float> grid;
+  if (compat == Compat::a1111) grid = to_floats(resize(mask, w, h, Filter::bicubic), PixelRange::zero_to_one);
+  else grid = on_grid(mask, h, w, compat == Compat::comfyui);
+  if (compat != Compat::comfyui)
+    for (float& v : grid) v = v >= 0.5f ? 1 : 0;
+  return Tensor::from(device, shape, grid);
+}
+
+EncodedPicture encode_picture(const StableDiffusionConfig& config, const ImageRequest& request, const EditPlan& plan,
+                              const sampling::NoiseRequest& draws, const std::array<int64_t, 4>& latents, const parts::AutoencoderKl& vae,
+                              Backend& device) {
+  const ImageEdit& edit = request.edit;
+  const int64_t B = latents[0], h = latents[1], w = latents[2], C = latents[3];
+  const bool masked = !edit.mask.values.empty();
+  const Beside beside = beside_of(config);
+  // Latents of each picture: drawn from its posterior, or the mean where the program, or the run, draws nothing.
+  int64_t drawn = 0;
+  const auto encoded = [&](const PixelMask* hidden, bool draw) {
+    std::vector<Tensor> means, logvars;
+    for (const Pixels& image : edit.pictures) {
+      const parts::Posterior p = vae.encode(picture_tensor(image, hidden, device));
+      means.push_back(p.mean), logvars.push_back(p.logvar);
+    }
+    parts::Posterior all{ops::concat(means, 0), ops::concat(logvars, 0)};
+    Tensor noise;
+    if (draw) noise = sampling::encoding_noise(request.compat, draws, device, {B, h, w, C}, drawn++);
+    if (!noise) return batched(vae.to_model(all.mode()), B);
+    const int64_t n = std::max(noise.size(0), all.mean.size(0));
+    all = {batched(all.mean, n), batched(all.logvar, n)};
+    return batched(vae.to_model(all.sample(batched(noise, n))), B);
+  };
+
+  EncodedPicture out;
+  const bool needs_z = beside == Beside::nothing || !plan.from_noise;
+  if (edit.latents) out.z = edit.latents;
+  else if (needs_z && (beside != Beside::picture || !plan.from_noise)) out.z = encoded(nullptr, plan.encodings.before > 0);
+  if (masked) out.mask = batched(latent_mask(edit.mask, request.compat, h, w, device), B);
+  if (beside == Beside::mask_and_picture) {
+    // Where the UNet is told to paint, every program says yes or no; ComfyUI by the mean of four pixels, to even.
+    Tensor told = latent_mask(edit.mask, request.compat == Compat::comfyui ? Compat::comfyui : Compat::hearth, h, w, device);
+    if (device.computes())
+      for (int64_t i = 0; i < told.numel(); ++i) told.data<float>()[i] = std::nearbyint(told.data<float>()[i]);
+    out.beside = ops::concat({batched(told, B), encoded(&edit.mask, plan.encodings.after > 0)}, 3);
+  }
+  if (beside == Beside::picture) {
+    std::vector<Tensor> means;
+    for (const Pixels& image : edit.pictures) means.push_back(vae.encode(picture_tensor(image, nullptr, device)).mode().z);  // unscaled
+    out.beside = batched(ops::concat(means, 0), B);
+  }
+  return out;
+}
+
+}  // namespace hearth::models::stable_diffusion

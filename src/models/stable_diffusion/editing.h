@@ -1,0 +1,56 @@
+// Runs that begin with a picture: image to image, painting into a part of it, and editing as told (Brooks et al. 2023, arXiv 2211.09800:
+// InstructPix2Pix). After diffusers' StableDiffusionImg2ImgPipeline, …InpaintPipeline and …InstructPix2PixPipeline, 0.39.0; what A1111 and
+// ComfyUI do otherwise stands where it is done.
+#pragma once
+
+#include "models/stable_diffusion/config.h"
+#include "models/text_to_image.h"
+#include "parts/autoencoder_kl/autoencoder_kl.h"
+#include "sampling/partial.h"
+
+namespace hearth::models::stable_diffusion {
+
+// What a UNet takes beside the latents, which its number of input channels tells.
+enum class Beside {
+  nothing,
+  mask_and_picture,  // 1 + C channels: where to paint, and the picture with that part grey
+  picture,           // C channels: the picture
+};
+Beside beside_of(const StableDiffusionConfig& config);
+
+// How a run begins and goes on, as far as its request and schedule tell.
+struct EditPlan {
+  std::optional<double> strength;  // absent: the run does not depend on one
+  bool from_noise = true;          // from noise alone, whatever picture there is
+  bool by_times = false;           // sampling::part_of_run
+  sampling::Part part;
+  sampling::Start start;
+  sampling::EncodingDraws encodings;
+  bool keeps = false;  // what is not masked is put back after, or in, each step
+};
+
+// UsageError where request, picture, mask and model do not go together. `width`, `height`: of the run.
+EditPlan plan_edit(const StableDiffusionConfig& config, const ImageRequest& request, const sampling::Sampler& sampler, bool own_levels,
+                   int64_t width, int64_t height);
+
+// A picture as the run works on it, each for all of the batch; undefined where it is not needed.
+struct EncodedPicture {
+  Tensor z;       // [B, h, w, C]
+  Tensor noise;   // [B, h, w, C]: the run's first
+  Tensor mask;    // [B, h, w, 1], 1: painted
+  Tensor beside;  // [B, h, w, n]: the UNet's further channels
+
+  EncodedPicture slice(int64_t begin, int64_t end) const;  // of the batch
+};
+// `latents` as ResolvedImage::latents; `noise`: the run's first, for fills and for what no encoder draws.
+EncodedPicture encode_picture(const StableDiffusionConfig& config, const ImageRequest& request, const EditPlan& plan,
+                              const sampling::NoiseRequest& draws, const std::array<int64_t, 4>& latents, const parts::AutoencoderKl& vae,
+                              Backend& device);
+
+// The mask on the grid of the latents as the program of `compat` makes it: [1, h, w, 1].
+//   hearth, diffusers   0 or 1 (from 128 on), of every f-th pixel
+//   a1111               resized by Pillow, bicubic, then 0 or 1
+//   comfyui             0 … 1, bilinear
+Tensor latent_mask(const PixelMask& mask, sampling::Compat compat, int64_t height, int64_t width, Backend& device);
+
+}  // namespace hearth::models::stable_diffusion
