@@ -19,7 +19,9 @@
 #include <string>
 #include <vector>
 
+#include "hearth/editing.h"
 #include "hearth/error.h"
+#include "hearth/image.h"
 #include "hearth/progress.h"
 #include "hearth/tokenizer.h"
 
@@ -31,33 +33,6 @@ const char* version();  // "0.1.0"
 struct Array {
   std::vector<int64_t> shape;
   std::vector<float> values;
-};
-
-enum class JpegChroma { half /* 4:2:0 */, full /* 4:4:4 */ };
-
-// How a picture is written. What the file's format has no use for is refused.
-struct SaveOptions {
-  std::optional<int> png_bits;            // 8 (default) or 16 for each colour
-  std::optional<int> quality;             // of a JPEG 1 to 100, of a WebP 0 to 100; default 90
-  bool lossless = false;                  // a WebP that keeps every pixel
-  std::optional<JpegChroma> jpeg_chroma;  // default: half
-};
-
-// 8-bit RGB, row by row from the top left.
-struct Image {
-  int64_t width = 0, height = 0;
-  std::vector<uint8_t> rgb;     // 3 · width · height
-  std::string parameters;       // how it was made, as A1111 writes it
-  std::string json;             // the same in full: request, resolved values, model hashes, version
-  std::vector<uint8_t> alpha;   // width · height, 255: opaque; empty: opaque everywhere
-  std::vector<uint16_t> rgb16;  // the same picture in 16 bits; empty unless asked for by Request::deep_colour or loaded from a 16-bit PNG
-
-  // Writes PNG, JPEG or WebP, whichever the name ends in, with `parameters` and `json` (PNG: text chunks; JPEG, WebP: EXIF
-  // UserComment and XMP). The file appears whole or not at all. IoError; UsageError for another ending and for options, a size,
-  // transparency or texts that the format cannot hold.
-  void save(const std::filesystem::path& file, const SaveOptions& options = {}) const;
-  // PNG, JPEG or WebP, known by its bytes; turned upright as EXIF says. IoError, UnsupportedError.
-  static Image load(const std::filesystem::path& file);
 };
 
 // The type that weights are held in. Sums, statistics, activations, latents and schedules are f32 whatever is chosen. The factors
@@ -133,8 +108,12 @@ struct Request {
   int64_t eta_noise_seed_delta = 0;  // compat "a1111": the noise of the steps comes from seeds this much higher (ENSD)
   int64_t batch_index = 0;           // compat "comfyui": the pictures are those from this number on of a larger batch
   std::optional<Array> noise;        // standard normal [batch, channels, height/8, width/8] in place of the seed's first draw
-  bool decode = true;                // false: stop at the latents
-  int64_t stop_after = 0;            // sampler steps after which the run ends and Generation::state is filled in; 0: the whole run
+  Editing edit;                      // the picture that the run starts from
+  Variation variation;
+  std::optional<Hires> hires;
+  Preview preview;
+  bool decode = true;      // false: stop at the latents
+  int64_t stop_after = 0;  // sampler steps after which the run ends and Generation::state is filled in; 0: the whole run
   std::optional<RunState>
       resume;  // go on from here. UsageError unless sampler, schedule, steps, size, batch and seed are those of the state
   VaeTiling vae_tiling = VaeTiling::automatic;

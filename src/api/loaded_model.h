@@ -21,9 +21,11 @@ struct LoadedModel {
 // A run, as the report and the pictures' metadata tell it.
 struct Run {
   const Request& request;
-  uint64_t seed = 0;
+  uint64_t seed = 0, variation_seed = 0;
   const models::ResolvedImage& resolved;
   const models::MemoryPlan& plan;
+  const std::vector<models::ComponentReport>& components;  // as they were loaded
+  std::optional<int64_t> tile = {};                        // side in pixels of what the autoencoder decoded at once
   double seconds = 0;
   int64_t memory_peak = 0;  // of hearth's own buffers, weights included
 };

@@ -5,6 +5,7 @@
 #include "api/array.h"
 #include "api/assets.h"
 #include "api/debug.h"
+#include "api/editing.h"
 #include "api/loaded_model.h"
 #include "api/precision.h"
 #include "api/prompts.h"
@@ -24,6 +25,10 @@ namespace {
 
 using api::Clock, api::OptionalCancel, api::seconds_since;
 
+struct Seeds {
+  uint64_t run = 0, variation = 0;
+};
+
 uint64_t random_seed() { return std::random_device{}(); }  // 32 bits: as many as PyTorch's generator keeps
 
 void check_request(const Request& r) {
@@ -40,7 +45,24 @@ sampling::Guidance guidance_of(const Request& r) {
   return g;
 }
 
-models::ImageRequest to_image_request(const Request& r, uint64_t seed, Backend& device) {
+std::optional<models::ImageRequest::Hires> hires_of(const Request& r) {
+  if (!r.hires) return std::nullopt;
+  return models::ImageRequest::Hires{r.hires->scale, r.hires->upscaler, r.hires->steps, r.hires->strength};
+}
+
+std::optional<models::ImageRequest::Preview> preview_of(const Request& r) {
+  if (!r.preview.show) return std::nullopt;
+  if (r.preview.every < 1) fail<UsageError>("preview: every {} steps, needed 1 at least", r.preview.every);
+  return models::ImageRequest::Preview{.every = r.preview.every,
+                                       .show = [show = r.preview.show](const std::vector<Pixels>& pictures, int64_t step, int64_t steps) {
+                                         std::vector<Image> images;
+                                         for (const Pixels& p : pictures)
+                                           images.push_back({.width = p.width, .height = p.height, .rgb = p.rgb});
+                                         show(images, step, steps);
+                                       }};
+}
+
+models::ImageRequest to_image_request(const Request& r, const Seeds& seeds, const std::optional<api::Canvas>& canvas, Backend& device) {
   std::vector<models::EmbeddingFile> embeddings;
   for (const Embedding& e : r.embeddings) embeddings.push_back({.file = e.file, .name = e.name});
   return {.prompt = r.prompt,
@@ -49,8 +71,8 @@ models::ImageRequest to_image_request(const Request& r, uint64_t seed, Backend& 
           .emphasis = api::emphasis_of(r),
           .clip_skip = r.clip_skip,
           .embeddings = std::move(embeddings),
-          .width = r.width,
-          .height = r.height,
+          .width = canvas ? canvas->width : r.width,
+          .height = canvas ? canvas->height : r.height,
           .steps = r.steps,
           .guidance = guidance_of(r),
           .sampler = r.sampler,
@@ -58,12 +80,17 @@ models::ImageRequest to_image_request(const Request& r, uint64_t seed, Backend& 
           .sampler_options = r.sampler_options,
           .schedule_options = r.schedule_options,
           .sigmas = r.sigmas,
-          .seed = seed,
+          .seed = seeds.run,
           .batch = r.batch_size,
           .compat = sampling::find_compat(r.compat),
           .eta_seed_delta = r.eta_noise_seed_delta,
           .first_image = r.batch_index,
+          .variation = {.seed = seeds.variation, .strength = r.variation.strength},
           .noise = r.noise ? api::to_tensor(*r.noise, device, "noise") : Tensor(),
+          .edit = canvas ? canvas->edit : models::ImageEdit(),
+          .image_guidance = r.edit.image_guidance,
+          .hires = hires_of(r),
+          .preview = preview_of(r),
           .decode = r.decode,
           .stop_after = r.stop_after,
           .last = r.last,
@@ -71,6 +98,10 @@ models::ImageRequest to_image_request(const Request& r, uint64_t seed, Backend& 
                         : r.vae_tiling == VaeTiling::off ? models::ImageRequest::Tiling::off
                                                          : models::ImageRequest::Tiling::automatic,
           .vae_tile = r.vae_tile};
+}
+
+std::optional<api::Canvas> canvas_of(const Request& r, const models::TextToImage& pipeline) {
+  return api::prepare_canvas(r, pipeline.factor());
 }
 
 void check_noise(const Array& noise, const models::ResolvedImage& resolved) {
@@ -144,7 +175,9 @@ Generation Model::generate(const Request& request) {
   const OptionalCancel cancel(request.cancel);
   check_request(request);
   const uint64_t seed = request.seed ? *request.seed : request.resume ? api::seed_of(*request.resume) : random_seed();
-  models::ImageRequest image_request = to_image_request(request, seed, *model.device);
+  const uint64_t variation_seed = request.variation.seed ? *request.variation.seed : request.variation.strength > 0 ? random_seed() : 0;
+  const std::optional<api::Canvas> canvas = canvas_of(request, *model.pipeline);
+  models::ImageRequest image_request = to_image_request(request, {seed, variation_seed}, canvas, *model.device);
   const models::ResolvedImage resolved = model.pipeline->resolve(image_request);
   if (request.resume) image_request.resume = api::from_run_state(*request.resume, resolved, seed, *model.device);
   if (request.noise) check_noise(*request.noise, resolved);
@@ -165,13 +198,26 @@ Generation Model::generate(const Request& request) {
 
   Generation made{.noise = api::to_array(result.noise), .latents = api::to_array(result.latents), .warnings = resolved.warnings};
   made.warnings.insert(made.warnings.end(), result.warnings.begin(), result.warnings.end());
-  api::Run run{.request = request, .seed = seed, .resolved = resolved, .plan = plan, .memory_peak = MemoryLedger::process().use().peak};
+  if (canvas) made.warnings.insert(made.warnings.begin(), canvas->warnings.begin(), canvas->warnings.end());
+  const std::vector<models::ComponentReport> components = model.pipeline->components();
+  api::Run run{.request = request,
+               .seed = seed,
+               .variation_seed = variation_seed,
+               .resolved = resolved,
+               .plan = plan,
+               .components = components,
+               .memory_peak = MemoryLedger::process().use().peak};
+  if (plan.tile) run.tile = *plan.tile * model.pipeline->factor();
   if (result.state) made.state = api::to_run_state(*result.state, run);
   result.state = nullptr, image_request.resume = nullptr;
   for (const Tensor& picture : result.pictures) {
     Pixels pixels = to_pixels(picture, PixelRange::minus_one_to_one);
+    if (canvas) pixels = canvas->put_back(pixels);
     made.images.push_back({.width = pixels.width, .height = pixels.height, .rgb = std::move(pixels.rgb)});
-    if (request.deep_colour) made.images.back().rgb16 = to_deep_pixels(picture, PixelRange::minus_one_to_one).rgb;
+    if (request.deep_colour) {
+      const DeepPixels deep = to_deep_pixels(picture, PixelRange::minus_one_to_one);
+      made.images.back().rgb16 = canvas ? canvas->put_back(deep).rgb : deep.rgb;
+    }
     api::sign(made.images.back(), model, run, int64_t(made.images.size()) - 1);
   }
   model.load_seconds += result.load_seconds;
@@ -186,7 +232,7 @@ Generation Model::generate(const Request& request) {
 
 Model::Prediction Model::predict_memory(const Request& request) {
   check_request(request);
-  const models::ImageRequest image_request = to_image_request(request, 0, *impl_->device);
+  const models::ImageRequest image_request = to_image_request(request, {}, canvas_of(request, *impl_->pipeline), *impl_->device);
   const models::ResolvedImage resolved = impl_->pipeline->resolve(image_request);
   if (request.noise) check_noise(*request.noise, resolved);
   const models::MemoryPlan plan = impl_->pipeline->plan(image_request);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/editing.h"
 #include "api/loaded_model.h"
 #include "api/prompts.h"
 #include "core/memory.h"
@@ -140,6 +141,9 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
         {"schedule_options", run.request.schedule_options},
         {"sigmas", run.request.sigmas},
         {"seed", run.seed},
+        {"variation_seed", run.variation_seed},
+        {"variation_strength", run.request.variation.strength},
+        {"flags", described(run)},
         {"batch_size", r.batch},
         {"compat", run.request.compat},
         {"eta_noise_seed_delta", run.request.eta_noise_seed_delta},
@@ -172,7 +176,7 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
 
 void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
   const models::ResolvedImage& r = run.resolved;
-  const bool one_generator = one_generator_for_all(run.request.compat);
+  const bool one_generator = one_generator_for_all(run.request.compat), varied = run.request.variation.strength > 0;
   const Recipe recipe{.version = version(),
                       .model = model.name,
                       .family = model.pipeline->family(),
@@ -183,8 +187,8 @@ void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
                       .emphasis = std::string(text::name_of(emphasis_of(run.request))),
                       .clip_skip = run.request.clip_skip,
                       .embeddings = embedding_names(r),
-                      .width = r.width,
-                      .height = r.height,
+                      .width = r.first_pass ? (*r.first_pass)[0] : r.width,
+                      .height = r.first_pass ? (*r.first_pass)[1] : r.height,
                       .steps = r.steps,
                       .guidance = run.request.guidance,
                       .guidance_method = std::string(r.guidance.method->name),
@@ -194,7 +198,10 @@ void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
                       .sampler = r.sampler,
                       .sampler_options = sampler_options(r, All::no),
                       .schedule = r.schedule,
-                      .seed = one_generator ? run.seed : run.seed + uint64_t(index),
+                      .seed = one_generator || varied ? run.seed : run.seed + uint64_t(index),
+                      .variation_seed = varied ? run.variation_seed + uint64_t(index) : 0,
+                      .variation_strength = run.request.variation.strength,
+                      .flags = described(run),
                       .batch_size = r.batch,
                       .batch_index = run.request.batch_index + index,
                       .compat = run.request.compat,

@@ -22,6 +22,7 @@ Json identity(const models::ResolvedImage& r, uint64_t seed) {
           {"height", r.height},
           {"batch_size", r.batch},
           {"sampler_options", r.sampler_options},
+          {"strength", r.strength ? Json(*r.strength) : Json()},
           {"seed", seed}};
 }
 

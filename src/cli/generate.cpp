@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/debug_text.h"
+#include "cli/editing_flags.h"
 #include "cli/open_flags.h"
 #include "cli/outputs.h"
 #include "cli/progress_line.h"
@@ -37,6 +38,8 @@ Embedding parse_embedding(const std::string& text) {
 
 struct GenerateFlags {
   OpenFlags open;
+  EditingFlags editing;
+  std::string preview;
   Request request;
   SaveOptions save;
   std::string output = "hearth.png", noise, save_latents, resume, vae_tiling;
@@ -98,6 +101,7 @@ void GenerateFlags::add_to(Flags& flags) {
   flags.add("--sigmas", "LIST", "Noise levels in place of a schedule: falling numbers with commas between them, the last 0",
             "the schedule's", [this](const std::string& t) { request.sigmas = parse_numbers(t); });
   flags.add("--seed", "N", "Of the first picture's noise", "random", [this](const std::string& t) { request.seed = parse_seed(t); });
+  editing.add_to(flags);
   flags.integer("--batch-size", "Pictures drawn together", request.batch_size);
   flags.integer("--batch-count", "Batches drawn one after another", batch_count);
   flags.choice("--compat", "", "Draw the noise, and take the levels of the steps, as this program does", request.compat,
@@ -111,6 +115,9 @@ void GenerateFlags::add_to(Flags& flags) {
   flags.text("--save-latents", "FILE",
              "Write safetensors of all pictures: noise, and latents before division by the autoencoder's scaling factor", save_latents,
              "not written");
+  flags.text("--preview", "FILE", "Show the running picture in this file, as far as its latents tell; of a batch numbered like --output",
+             preview, "not shown");
+  flags.integer("--preview-every", "Steps between two previews", request.preview.every);
   flags.add("--stop-after", "K", "Stop after K sampler steps; --save-latents then holds what --resume goes on from", "at the end",
             [this](const std::string& t) { request.stop_after = parse_integer(t, 1, 1 << 20); });
   flags.text("--resume", "FILE", "Go on from a file of --stop-after, with the same flags: the picture is that of the whole run", resume,
@@ -150,6 +157,10 @@ std::vector<fs::path> check_outputs(const GenerateFlags& f) {
     fail<UsageError>("--stop-after: what --resume needs would be lost; --save-latents names the file for it");
   for (const fs::path& file : files) check_writable(file);
   if (!f.save_latents.empty()) check_writable(f.save_latents);
+  if (!f.preview.empty()) {
+    check_save(f.preview, {}, f.request);
+    for (const fs::path& file : output_names(f.preview, f.request.batch_size)) check_writable(file);
+  }
   return files;
 }
 
@@ -170,6 +181,7 @@ void run_generate(std::span<const std::string> arguments) {
   if (!flags.parse(arguments)) return;
   f.settle_steps();
   if (!f.prompt_given) fail<UsageError>("generate: --prompt is missing; --prompt \"\" draws without one");
+  f.editing.apply(f.request);
   const std::vector<fs::path> files = check_outputs(f);
   const std::optional<Array> noise = load_noise(f);
 
@@ -187,6 +199,11 @@ void run_generate(std::span<const std::string> arguments) {
   request.guidance_options = named_values("--guidance-opt", f.guidance_options);
   if (f.vae_tiling == "on") request.vae_tiling = VaeTiling::on;
   if (f.vae_tiling == "off") request.vae_tiling = VaeTiling::off;
+  if (!f.preview.empty())
+    request.preview.show = [&f](const std::vector<Image>& pictures, int64_t, int64_t) {
+      const std::vector<fs::path> shown = output_names(f.preview, int64_t(pictures.size()));
+      for (size_t k = 0; k < pictures.size(); ++k) pictures[k].save(shown[k]);
+    };
   request.progress = progress;
   request.cancel = &cancelled;
   Json pictures = Json::array(), reports = Json::array(), warnings = Json::array();
@@ -213,7 +230,8 @@ void run_generate(std::span<const std::string> arguments) {
       const Image& image = made.images[k];
       const fs::path& file = files.at(next++);
       image.save(file, f.save);
-      const uint64_t own_seed = request.compat.empty() || request.compat == "a1111" ? seed + k : seed;
+      const bool own = (request.compat.empty() || request.compat == "a1111") && request.variation.strength == 0;
+      const uint64_t own_seed = own ? seed + k : seed;
       pictures.push_back({{"file", file.string()}, {"width", image.width}, {"height", image.height}, {"seed", own_seed}});
       if (!f.json) fmt::print("{}: {}×{}, seed {}\n", file.string(), image.width, image.height, own_seed);
     }
@@ -226,8 +244,10 @@ void run_generate(std::span<const std::string> arguments) {
       metadata["hearth_state"] = made.state->json;
     }
     if (!f.json && report.contains("debug")) fmt::print("{}\n", debug_text(report["debug"]));
+    if (request.variation.strength > 0)
+      request.variation.seed = report.at("request").at("variation_seed").get<uint64_t>() + uint64_t(request.batch_size);
     reports.push_back(std::move(report));
-    request.seed = seed + uint64_t(request.batch_size);
+    request.seed = request.variation.strength > 0 ? seed : seed + uint64_t(request.batch_size);
   }
   if (!f.save_latents.empty()) save_arrays(f.save_latents, arrays, metadata);
   if (f.json)

@@ -277,6 +277,93 @@ TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
            drawn({"--compat", "comfyui", "--sampler", "euler", "--batch-index", "1"}) == picture("e-2.png") &&
            draw({"--batch-index", "1"}).code == 2;
   };
+  draw({"--output", "start.png"});
+  Image half{.width = 64, .height = 64, .rgb = std::vector<uint8_t>(64 * 64 * 3), .alpha = std::vector<uint8_t>(64 * 64, 255)};
+  std::fill(half.rgb.begin(), half.rgb.begin() + 64 * 20 * 3, uint8_t(255));
+  half.save(folder / "half.png");
+  std::fill(half.alpha.begin(), half.alpha.begin() + 64 * 20, uint8_t(0));
+  half.save(folder / "clear.png");
+  Image spot{.width = 64, .height = 64, .rgb = std::vector<uint8_t>(64 * 64 * 3)};
+  for (int64_t row = 30; row < 42; ++row) std::fill_n(spot.rgb.begin() + (row * 64 + 20) * 3, 12 * 3, uint8_t(255));
+  spot.save(folder / "spot.png");
+  const auto from = [&](Arguments more) {
+    more.insert(more.begin(), {"--init-image", "start.png", "--steps", "4", "--seed", "8"});
+    return drawn(more);
+  };
+  const auto painted = [&](Arguments more) {
+    more.insert(more.end(), {"--mask", "half.png"});
+    return from(more);
+  };
+  effects["--init-image"] = [&] {
+    return from({}) != drawn({"--steps", "4", "--seed", "8"}) && draw({"--init-image", "no.png"}).code == 1;
+  };
+  effects["--strength"] = [&] { return from({"--strength", "0.3"}) != from({}) && draw({"--strength", "0.5"}).code == 2; };
+  effects["--denoise"] = [&] { return from({"--denoise", "0.3"}) == from({"--strength", "0.3"}) && draw({"--denoise", "1.5"}).code == 2; };
+  effects["--resize-mode"] = [&] {
+    const Pixels stretched = from({"--width", "96"});
+    return from({"--width", "96", "--resize-mode", "crop"}) != stretched && from({"--width", "96", "--resize-mode", "fill"}) != stretched;
+  };
+  effects["--mask"] = [&] {
+    const Pixels kept = painted({});
+    return std::equal(kept.rgb.begin() + 64 * 20 * 3, kept.rgb.end(), plain.rgb.begin() + 64 * 20 * 3) &&
+           !std::equal(kept.rgb.begin(), kept.rgb.begin() + 64 * 20 * 3, plain.rgb.begin()) && draw({"--mask", "half.png"}).code == 2;
+  };
+  effects["--mask-from-alpha"] = [&] {
+    return drawn({"--init-image", "clear.png", "--mask-from-alpha"}) == drawn({"--init-image", "clear.png", "--mask", "half.png"}) &&
+           draw({"--init-image", "start.png", "--mask-from-alpha"}).code == 2;
+  };
+  effects["--mask-invert"] = [&] {
+    const Pixels kept = painted({"--mask-invert"});
+    return std::equal(kept.rgb.begin(), kept.rgb.begin() + 64 * 20 * 3, plain.rgb.begin()) && kept != plain;
+  };
+  effects["--mask-blur"] = [&] { return painted({"--mask-blur", "3"}) != painted({}); };
+  effects["--inpaint-fill"] = [&] {
+    return painted({"--strength", "0.5", "--inpaint-fill", "nothing"}) != painted({"--strength", "0.5"}) &&
+           painted({"--strength", "0.5", "--inpaint-fill", "original"}) == painted({"--strength", "0.5"});
+  };
+  effects["--only-masked"] = [&] {
+    return from({"--mask", "spot.png", "--only-masked", "--mask-padding", "2"}) != from({"--mask", "spot.png"});
+  };
+  effects["--mask-padding"] = [&] {
+    const Pixels far = from({"--mask", "spot.png", "--only-masked"});
+    return from({"--mask", "spot.png", "--only-masked", "--mask-padding", "2"}) != far;
+  };
+  effects["--outpaint"] = [&] {
+    const Pixels large = [&] {
+      const Ended r =
+          run({"generate", "--prompt", "x", "--steps", "2", "--init-image", "start.png", "--outpaint", "0,8,16,0", "--output", "o.png"});
+      EXPECT_EQ(r.code, 0) << r.err;
+      return picture("o.png");
+    }();
+    return large.width == 80 && large.height == 72 &&
+           std::equal(plain.rgb.begin(), plain.rgb.begin() + 64 * 3, large.rgb.begin() + 8 * 80 * 3) &&
+           draw({"--init-image", "start.png", "--outpaint", "1,2"}).code == 2;
+  };
+  effects["--image-guidance"] = [&] {  // of models that edit as they are told, which the demo model is not: tests/e2e/editing_test.cpp
+    return from({"--image-guidance", "2"}) == from({}) && draw({"--image-guidance", "much"}).code == 2;
+  };
+  effects["--hires"] = [&] { return drawn({"--hires", "1.5"}).width == 96 && draw({"--hires", "0"}).code == 2; };
+  effects["--hires-upscaler"] = [&] {
+    return drawn({"--hires", "1.5", "--hires-upscaler", "lanczos"}) != drawn({"--hires", "1.5"}) &&
+           draw({"--hires-upscaler", "lanczos"}).code == 2;
+  };
+  effects["--hires-steps"] = [&] { return drawn({"--hires", "1.5", "--hires-steps", "3"}) != drawn({"--hires", "1.5"}); };
+  effects["--hires-strength"] = [&] { return drawn({"--hires", "1.5", "--hires-strength", "0.4"}) != drawn({"--hires", "1.5"}); };
+  effects["--variation-seed"] = [&] {
+    const Arguments one = {"--variation-strength", "0.3", "--variation-seed", "1"},
+                    two = {"--variation-strength", "0.3", "--variation-seed", "2"};
+    return drawn(one) != drawn(two) && draw({"--variation-seed", "1"}).code == 2;
+  };
+  effects["--variation-strength"] = [&] {
+    return drawn({"--variation-strength", "0.2", "--variation-seed", "1"}) !=
+           drawn({"--variation-strength", "0.4", "--variation-seed", "1"});
+  };
+  effects["--preview"] = [&] {
+    return drawn({"--preview", "running.png"}) == plain && picture("running.png").width == 64 && picture("running.png") != plain;
+  };
+  effects["--preview-every"] = [&] {
+    return draw({"--preview", "running.png", "--preview-every", "2"}).code == 0 && draw({"--preview-every", "0"}).code == 2;
+  };
   effects["--save-latents"] = [&] {
     return cli::load_array(folder / "plain.safetensors", "latents").values != cli::load_array(folder / "plain.safetensors", "noise").values;
   };

@@ -109,11 +109,13 @@ TEST(BadCheckpoint, PartsThatDoNotFit) {
   {
     CheckpointCopy copy("pndm");
     set(copy, "unet/config.json", "in_channels", 9);
-    expect_parts(complaint(copy.path()), {"UnsupportedError", "9 channels", "inpainting"});
+    expect_parts(complaint(copy.path()), {"WeightError", "conv_in.weight", "[8, 4, 3, 3]", "[8, 9, 3, 3]"});
     set(copy, "unet/config.json", "in_channels", 8);
-    expect_parts(complaint(copy.path()), {"UnsupportedError", "8 channels", "image-editing"});
+    expect_parts(complaint(copy.path()), {"WeightError", "conv_in.weight", "[8, 4, 3, 3]", "[8, 8, 3, 3]"});
     set(copy, "unet/config.json", "in_channels", 5);
-    expect_parts(complaint(copy.path()), {"WeightError", "takes 5", "latents have 4"});
+    expect_parts(complaint(copy.path()), {"UnsupportedError", "takes 5 channels", "depth"});
+    set(copy, "unet/config.json", "in_channels", 6);
+    expect_parts(complaint(copy.path()), {"WeightError", "takes 6", "latents have 4"});
     set(copy, "unet/config.json", "in_channels", 4);
     set(copy, "unet/config.json", "out_channels", 8);
     expect_parts(complaint(copy.path()), {"WeightError", "gives 8", "latents have 4"});

@@ -1,0 +1,63 @@
+// Runs that start from a picture: image to image, painting into a part of it, outpainting, edits as told.
+#pragma once
+
+#include <array>
+#include <functional>
+
+#include "hearth/image.h"
+
+namespace hearth {
+
+// A picture of another shape than the run: both sides as they must be; filled, the rest cut away; or whole, its edges going on.
+enum class ResizeMode { stretch, crop, fill };
+
+// What stands under the mask at first: the picture itself, the colours around it, noise, or nothing (latents of 0).
+enum class InpaintFill { original, fill, noise, nothing };
+
+struct Editing {
+  // The run has its size, rounded down to what the autoencoder takes, unless the request says another.
+  std::optional<Image> picture;
+  ResizeMode resize = ResizeMode::stretch;
+  // 0 … 1: how much of the run is done; 0 gives back what the autoencoder makes of the picture. Default: 0.8, with a mask 1. Not for models
+  // that edit as they are told, which begin from noise.
+  std::optional<double> strength;
+
+  // White is painted anew, black stays as it is to the bit, grey is in between. Of the picture's size.
+  std::optional<Image> mask;
+  bool mask_from_alpha = false;  // the mask is what is transparent of the picture
+  bool mask_invert = false;
+  double mask_blur = 0;               // standard deviation in pixels
+  std::optional<InpaintFill> fill;    // default: the picture itself; the colours around it where the canvas is extended
+  bool only_masked = false;           // the run is of the masked region alone, which is put back into the picture
+  int64_t mask_padding = 32;          // pixels around that region which the run sees
+  std::array<int64_t, 4> outpaint{};  // pixels to add on the left, top, right and bottom, which are painted
+  double image_guidance = 1.5;        // of models that edit as they are told: how near they stay to the picture; 1 and more
+
+  std::string picture_name, mask_name;  // what metadata calls them
+};
+
+// A second pass at a larger size on what the first one made, before it is decoded: A1111's "hires. fix".
+struct Hires {
+  double scale = 2;  // 1 … 64; the sides are rounded down to what the autoencoder takes
+  // "latent" (bilinear), "latent-antialiased", "latent-bicubic", "latent-bicubic-antialiased", "latent-nearest", "latent-nearest-exact";
+  // or of the decoded picture: "nearest", "bilinear", "bicubic", "lanczos".
+  std::string upscaler = "latent";
+  int64_t steps = 0;      // 0: as many as in the first pass; all of them are done, whatever the strength
+  double strength = 0.7;  // 0 … 1: where in a longer schedule they begin
+};
+
+// The running picture as far as its latents tell, each of their pixels' colour a linear function of its values, which is fitted to the
+// checkpoint's autoencoder before the run. Batch order; of a sampler that draws picture by picture, one.
+struct Preview {
+  int64_t every = 1;                                                                          // steps; the last is always shown
+  std::function<void(const std::vector<Image>& pictures, int64_t step, int64_t steps)> show;  // none: no preview
+};
+
+// The noise lies `strength` (0 … 1) of the way to that of another seed. All pictures of a batch then have one seed, and picture k the
+// variation seed + k.
+struct Variation {
+  std::optional<uint64_t> seed;  // default: a random one, reported
+  double strength = 0;
+};
+
+}  // namespace hearth

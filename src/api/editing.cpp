@@ -1,0 +1,201 @@
+#include "api/editing.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/sha256.h"
+#include "media/fit.h"
+#include "media/mask.h"
+
+namespace hearth::api {
+namespace {
+
+constexpr int64_t most_pixels = PictureLimits().pixels;
+
+Pixels pixels_of(const Image& image, std::string_view what) {
+  if (image.width < 1 || image.height < 1 || image.rgb.size() != size_t(3 * image.width * image.height))
+    fail<UsageError>("{}: {} bytes for {}×{} pixels, needed 3 each", what, image.rgb.size(), image.width, image.height);
+  return {.width = image.width, .height = image.height, .rgb = image.rgb};
+}
+
+void check_without_picture(const Editing& e) {
+  const auto refuse = [](bool is_there, std::string_view what) {
+    if (is_there) fail<UsageError>("edit: {} without a picture: needed --init-image", what);
+  };
+  refuse(e.mask.has_value(), "a mask");
+  refuse(e.mask_from_alpha, "a mask from transparency");
+  refuse(e.outpaint != std::array<int64_t, 4>{}, "outpainting");
+  refuse(e.strength.has_value(), "a strength");
+}
+
+void check_without_mask(const Editing& e) {
+  const auto refuse = [](bool is_there, std::string_view what) {
+    if (is_there) fail<UsageError>("edit: {} without a mask: needed --mask, --mask-from-alpha or --outpaint", what);
+  };
+  refuse(e.mask_invert, "inverting");
+  refuse(e.mask_blur != 0, "a blur");
+  refuse(e.fill.has_value(), "a fill");
+  refuse(e.only_masked, "only what is masked");
+}
+
+// White: painted. None where nothing is masked.
+std::optional<PixelMask> mask_of(const Editing& e, const Pixels& image) {
+  if (e.mask && e.mask_from_alpha) fail<UsageError>("edit: a mask and one from transparency, needed one of them");
+  std::optional<PixelMask> mask;
+  if (e.mask) mask = luma(pixels_of(*e.mask, "mask"));
+  if (e.mask_from_alpha) {
+    if (e.picture->alpha.size() != size_t(image.width * image.height))
+      fail<UsageError>("edit: a mask from transparency, but the picture has none");
+    mask = inverted({.width = image.width, .height = image.height, .values = e.picture->alpha});
+  }
+  if (mask && (mask->width != image.width || mask->height != image.height))
+    fail<UsageError>("edit: the mask is {}×{}, the picture {}×{}: needed one size", mask->width, mask->height, image.width, image.height);
+  return mask;
+}
+
+Fit fit_of(ResizeMode mode) { return mode == ResizeMode::crop ? Fit::crop : mode == ResizeMode::fill ? Fit::fill : Fit::stretch; }
+
+// As asked for, else the picture's, rounded down.
+int64_t side(const std::optional<int64_t>& asked, int64_t own, int64_t factor) {
+  return asked ? *asked : std::max(own / factor, int64_t(1)) * factor;
+}
+
+// A picture on a larger canvas, whose new part is masked.
+void extend(Pixels& image, std::optional<PixelMask>& mask, const std::array<int64_t, 4>& by) {
+  const auto [left, top, right, bottom] = by;
+  for (const int64_t margin : by)
+    if (margin < 0 || margin > most_pixels) fail<UsageError>("outpaint: a margin of {} pixels, needed 0 to {}", margin, most_pixels);
+  const int64_t W = left + image.width + right, H = top + image.height + bottom;
+  if (W > most_pixels / H) fail<UsageError>("outpaint: {}×{} pixels, needed at most {}", W, H, most_pixels);
+  const Margins margins{.left = left, .top = top, .right = right, .bottom = bottom};
+  if (!mask) mask = PixelMask{.width = image.width, .height = image.height, .values = std::vector<uint8_t>(image.rgb.size() / 3)};
+  mask = extended(*mask, margins, 255);
+  image = extended(image, margins, {128, 128, 128});
+}
+
+}  // namespace
+
+std::optional<Canvas> prepare_canvas(const Request& r, int64_t factor) {
+  const Editing& e = r.edit;
+  if (!e.picture) {
+    check_without_picture(e);
+    check_without_mask(e);
+    return std::nullopt;
+  }
+  Pixels image = pixels_of(*e.picture, "picture");
+  std::optional<PixelMask> mask = mask_of(e, image);
+  const bool extends = e.outpaint != std::array<int64_t, 4>{};
+  if (mask && e.mask_invert) mask = inverted(std::move(*mask));
+  if (extends) extend(image, mask, e.outpaint);
+  if (!mask) check_without_mask(e);
+
+  Canvas c{.width = side(r.width, image.width, factor), .height = side(r.height, image.height, factor)};
+  if (c.width < 1 || c.height < 1 || c.width > most_pixels / c.height)
+    fail<UsageError>("edit: {}×{} pixels, needed 1 to {}", c.width, c.height, most_pixels);
+  const bool as_it_is = c.width == image.width && c.height == image.height;
+  if (!as_it_is && !(r.width && r.height) && !e.only_masked)
+    c.warnings.push_back(fmt::format("the picture is {}×{}, the run {}×{}", image.width, image.height, c.width, c.height));
+  c.edit.strength = e.strength;
+  if (!mask) {
+    c.edit.pictures = {as_it_is ? image : fitted(image, c.width, c.height, fit_of(e.resize))};
+    return c;
+  }
+
+  if (e.mask_blur != 0) mask = gaussian_blur(*mask, e.mask_blur);
+  const InpaintFill fill = e.fill.value_or(extends ? InpaintFill::fill : InpaintFill::original);
+  if (fill == InpaintFill::noise) c.edit.fill = models::ImageEdit::Fill::noise;
+  if (fill == InpaintFill::nothing) c.edit.fill = models::ImageEdit::Fill::nothing;
+  if (e.only_masked) {
+    if (r.deep_colour) fail<UnsupportedError>("edit: 16 bits do not go with painting only what is masked, which is resized in 8");
+    const auto region = masked_region(*mask);
+    if (!region) fail<UsageError>("edit: only what is masked, but the mask is black everywhere");
+    c.region = grown(*region, e.mask_padding, *mask, c.width, c.height);
+    c.original = image, c.mask = *mask;
+    image = fitted(cropped(image, *c.region), c.width, c.height, Fit::fill);
+    mask = fitted(cropped(*mask, *c.region), c.width, c.height, Fit::fill);
+  } else if (!as_it_is) {
+    image = fitted(image, c.width, c.height, fit_of(e.resize));
+    mask = fitted(*mask, c.width, c.height, fit_of(e.resize));
+  }
+  if (!e.only_masked) {
+    c.original = image, c.mask = *mask;
+    if (r.compat == "a1111")  // its overlay is the mask made stronger
+      for (uint8_t& v : c.mask.values) v = uint8_t(std::min(2 * int(v), 255));
+  }
+  // diffusers and ComfyUI leave a picture of the whole as it was decoded.
+  c.puts_back = e.only_masked || r.compat.empty() || r.compat == "a1111";
+  c.edit.pictures = {fill == InpaintFill::fill ? filled_from_around(image, *mask) : image};
+  c.edit.mask = std::move(*mask);
+  return c;
+}
+
+Pixels Canvas::put_back(const Pixels& painted) const {
+  if (!puts_back) return painted;
+  return region ? pasted(painted, original, mask, *region) : pasted(painted, original, mask);
+}
+
+DeepPixels Canvas::put_back(const DeepPixels& painted) const {
+  if (!puts_back) return painted;
+  DeepPixels out = painted;
+  for (size_t i = 0; i < out.rgb.size(); ++i) {
+    const uint32_t m = mask.values[i / 3], kept = 257u * original.rgb[i];
+    out.rgb[i] = uint16_t((painted.rgb[i] * m + kept * (255 - m) + 127) / 255);
+  }
+  return out;
+}
+
+std::string sum_of(const Image& image) {
+  const std::string head = fmt::format("{}x{}:", image.width, image.height);
+  Sha256 sum;
+  sum.add(head);
+  for (const std::vector<uint8_t>* levels : {&image.rgb, &image.alpha})
+    sum.add({reinterpret_cast<const char*>(levels->data()), levels->size()});
+  return sum.hex();
+}
+
+std::map<std::string, std::string> described(const Run& run) {
+  const Request& r = run.request;
+  std::map<std::string, std::string> all;
+  const Editing& e = r.edit;
+  if (r.hires) {
+    all["hires"] = fmt::format("{}", r.hires->scale);
+    all["hires-upscaler"] = r.hires->upscaler;
+    if (r.hires->steps > 0) all["hires-steps"] = fmt::format("{}", r.hires->steps);
+    all["hires-strength"] = fmt::format("{}", r.hires->strength);
+  }
+  for (const models::ComponentReport& c : run.components) {
+    const std::string flag = c.name == "unet"           ? "unet-precision"
+                             : c.name == "vae"          ? "vae-precision"
+                             : c.name == "text_encoder" ? "text-precision"
+                                                        : "";
+    if (!flag.empty() && c.held != "as stored") all[flag] = c.held;
+  }
+  if (run.tile) all["vae-tiling"] = "on", all["vae-tile-size"] = fmt::format("{}", *run.tile);
+  if (!e.picture) return all;
+  const Editing standard;
+  const auto tell = [&](const char* flag, const auto& value, const auto& otherwise) {
+    if (value != otherwise) all[flag] = fmt::format("{}", value);
+  };
+  const auto file = [&](const std::string& flag, const std::optional<Image>& image, const std::string& name) {
+    if (!image) return;
+    all[flag] = name;
+    all[flag + "-sha256"] = sum_of(*image);
+  };
+  file("init-image", e.picture, e.picture_name);
+  file("mask", e.mask, e.mask_name);
+  if (run.resolved.strength) all["strength"] = fmt::format("{}", *run.resolved.strength);
+  if (e.resize != ResizeMode::stretch) all["resize-mode"] = e.resize == ResizeMode::crop ? "crop" : "fill";
+  if (e.mask_from_alpha) all["mask-from-alpha"] = "";
+  if (e.mask_invert) all["mask-invert"] = "";
+  if (e.only_masked) all["only-masked"] = "";
+  tell("mask-blur", e.mask_blur, 0.0);
+  tell("mask-padding", e.mask_padding, standard.mask_padding);
+  tell("image-guidance", e.image_guidance, standard.image_guidance);
+  if (e.fill) all["inpaint-fill"] = std::array{"original", "fill", "noise", "nothing"}[size_t(*e.fill)];
+  if (e.outpaint != standard.outpaint) all["outpaint"] = fmt::format("{}", fmt::join(e.outpaint, ","));
+  return all;
+}
+
+}  // namespace hearth::api

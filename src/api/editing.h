@@ -1,0 +1,38 @@
+// Between the pictures that a request brings and those that a model is given and gives.
+#pragma once
+
+#include <optional>
+
+#include "api/loaded_model.h"
+#include "media/overlay.h"
+#include "models/text_to_image.h"
+
+namespace hearth::api {
+
+// A request's picture and mask, ready for the run, and what its pictures are put back into.
+struct Canvas {
+  int64_t width = 0, height = 0;  // of the run
+  models::ImageEdit edit;
+  std::vector<std::string> warnings;
+
+  bool puts_back = false;
+  Pixels original;               // of the result's size
+  PixelMask mask;                // the same
+  std::optional<Region> region;  // that the run is of, where it is not the whole
+
+  // What was painted, laid under what was not masked. `painted` is one of the run's pictures.
+  Pixels put_back(const Pixels& painted) const;
+  DeepPixels put_back(const DeepPixels& painted) const;  // of the whole
+};
+
+// None where the request has no picture. `factor`: the sides that a run can have are its multiples. UsageError for what does not go
+// together: a mask of another size, without a picture, with nothing in it where only that is to be painted; margins that cannot be.
+std::optional<Canvas> prepare_canvas(const Request& request, int64_t factor);
+
+// The same for metadata: by the names of the command's flags, what is not the default, the sums of the pixels, and the strength of a run
+// that has one (ResolvedImage::strength).
+std::map<std::string, std::string> described(const Run& run);
+// Of a picture's size, pixels and transparency.
+std::string sum_of(const Image& image);
+
+}  // namespace hearth::api

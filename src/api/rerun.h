@@ -1,0 +1,25 @@
+// The three languages that pictures tell of themselves in, each turned into the flags of generate.
+#pragma once
+
+#include <fmt/format.h>
+
+#include "hearth/rerun.h"
+#include "media/parameters.h"
+#include "media/recipe.h"
+
+namespace hearth::api {
+
+Rerun rerun_of_recipe(const Recipe& recipe);
+Rerun rerun_of_parameters(const Parameters& parameters);
+// `graph`: ComfyUI's API form of a workflow. UsageError where no sampler is in it, or it is no JSON object.
+Rerun rerun_of_graph(const std::string& graph);
+
+// Appends a flag and its value: two words, or one where the value would be taken for a flag.
+template <class T> void add_flag(Rerun& r, const std::string& flag, const T& value) {
+  const std::string text = fmt::format("{}", value);
+  if (text.starts_with('-')) return r.arguments.push_back("--" + flag + "=" + text);
+  r.arguments.push_back("--" + flag);
+  r.arguments.push_back(text);
+}
+
+}  // namespace hearth::api

@@ -1,0 +1,151 @@
+// hearth rerun: a picture's own words as a command.
+#include <gtest/gtest.h>
+
+#include "cli/generate_test.h"
+#include "hearth/image.h"
+
+namespace hearth::test {
+namespace {
+
+const std::string demo = HEARTH_SOURCE_DIR "/assets/demo-model";
+
+class RerunTest : public GenerateTest {
+ protected:
+  // A picture made with these flags comes again from its file alone.
+  void expect_again(const Arguments& more, const Arguments& given = {}) const {
+    const Ended first = draw(more);
+    ASSERT_EQ(first.code, 0) << first.err;
+    Arguments arguments = {"rerun", "a.png", "--output", "again.png"};
+    arguments.insert(arguments.end(), given.begin(), given.end());
+    const Ended second = run(arguments);
+    ASSERT_EQ(second.code, 0) << second.err;
+    EXPECT_EQ(picture("again.png"), picture("a.png")) << run({"rerun", "a.png", "--print"}).out;
+  }
+  void write_parameters_picture(const std::string& name, const std::string& parameters) const {
+    Image{.width = 1, .height = 1, .rgb = {1, 2, 3}, .parameters = parameters}.save(folder / name);
+  }
+};
+
+TEST_F(RerunTest, our_own_pictures_come_again_to_the_pixel) {
+  expect_again({});
+  expect_again({"--prompt",           "it's (a:1.3) \"red\" house, 日本 --steps",
+                "--prompt-syntax",    "a1111",
+                "--emphasis",         "no-norm",
+                "--negative-prompt",  "-night",
+                "--clip-skip",        "2",
+                "--sampler",          "euler_ancestral",
+                "--sampler-opt",      "eta=0.7",
+                "--schedule",         "karras",
+                "--schedule-opt",     "rho=5",
+                "--cfg-scale",        "4.25",
+                "--guidance-rescale", "0.3"});
+  expect_again({"--compat", "a1111", "--sampler", "euler a", "--ensd", "31337"});
+  expect_again({"--compat", "comfyui", "--sampler", "dpmpp_2m", "--batch-index", "3"});
+  expect_again({"--sampler", "euler", "--steps", "2", "--sigmas", "10,3,0"});
+  expect_again({"--guidance-method", "apg", "--guidance-opt", "eta=0.5", "--guidance-interval", "0.1,9"});
+  expect_again({"--variation-seed", "5", "--variation-strength", "0.25"});
+  expect_again({"--hires", "1.5", "--hires-upscaler", "lanczos", "--hires-steps", "3", "--hires-strength", "0.55"});
+  expect_again({"--vae-tiling", "on", "--vae-tile-size", "32"});
+  expect_again({"--unet-precision", "f32", "--vae-precision", "bf16"});
+  fs::copy_file(folder / "a.png", folder / "start.png");
+  Image mask{.width = 64, .height = 64, .rgb = std::vector<uint8_t>(64 * 64 * 3)};
+  std::fill(mask.rgb.begin(), mask.rgb.begin() + 64 * 64, uint8_t(255));
+  mask.save(folder / "mask.png");
+  expect_again({"--init-image", "start.png", "--strength", "0.6", "--seed", "9"});
+  expect_again({"--init-image", "start.png", "--mask", "mask.png", "--mask-blur", "2.5", "--mask-invert", "--only-masked", "--mask-padding",
+                "5", "--inpaint-fill", "noise", "--seed", "9"});
+  expect_again({"--init-image", "start.png", "--outpaint", "8,0,0,16", "--width", "72", "--height", "80"});
+}
+
+TEST_F(RerunTest, the_second_of_a_batch_comes_alone) {
+  ASSERT_EQ(draw({"--batch-size", "2", "--sampler", "euler_ancestral"}).code, 0);
+  ASSERT_EQ(run({"rerun", "a-2.png", "--output", "again.png"}).code, 0);
+  EXPECT_EQ(picture("again.png"), picture("a-2.png"));
+}
+
+TEST_F(RerunTest, flags_take_the_place_of_the_pictures_own) {
+  ASSERT_EQ(draw({}).code, 0);
+  ASSERT_EQ(run({"rerun", "a.png", "--seed", "8", "-W", "72", "-o", "other.png"}).code, 0);
+  EXPECT_EQ(picture("other.png"), drawn({"--seed", "8", "--width", "72"}));
+  EXPECT_EQ(run({"rerun", "a.png", "--print", "--seed=8"}).out.find("--seed 7"), std::string::npos);
+}
+
+TEST_F(RerunTest, a1111s_words_are_a_command_and_a_list_of_what_is_not) {
+  write_parameters_picture(
+      "a.png",
+      "a (red:1.2) house <lora:hills:0.7>\nNegative prompt: night\nSteps: 21, Sampler: DPM++ 2M Karras, CFG scale: 6.5, Seed: 42, "
+      "Size: 512x768, Model hash: 0123456789, Model: \"house, v2\", Clip skip: 2, Variation seed: 3, Variation seed strength: 0.1, "
+      "Denoising strength: 0.55, Hires upscale: 2, Hires steps: 9, Hires upscaler: Latent (bicubic antialiased), RNG: NV, "
+      "Face restoration: CodeFormer, Version: v1.6.0");
+  const Ended r = run({"rerun", "a.png", "--print"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out,
+            "hearth generate --prompt 'a (red:1.2) house <lora:hills:0.7>' --negative-prompt night --steps 21 --sampler 'DPM++ 2M' "
+            "--schedule Karras "
+            "--cfg-scale 6.5 --seed 42 --width 512 --height 768 --clip-skip 2 --variation-seed 3 --variation-strength 0.1 --hires 2 "
+            "--hires-steps 9 "
+            "--hires-upscaler latent-bicubic-antialiased --hires-strength 0.55 --compat a1111\n");
+  EXPECT_NE(r.err.find("not honoured: <lora:…>"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("not honoured: Face restoration: CodeFormer"), std::string::npos) << r.err;
+  const Ended without = run({"rerun", "a.png"});
+  EXPECT_EQ(without.code, 2);
+  EXPECT_NE(without.err.find("was made with the model 'house, v2': needed --model PATH"), std::string::npos) << without.err;
+  write_parameters_picture(
+      "b.png", "x\nSteps: 3, Sampler: Euler a, Schedule type: Automatic, Seed: 1, Size: 64x64, Mask blur: 4, Denoising strength: 0.5");
+  const Ended painted = run({"rerun", "b.png", "--print"});
+  EXPECT_NE(painted.out.find("--schedule Automatic"), std::string::npos) << painted.out;
+  for (const char* what : {"give --init-image FILE", "give --mask FILE", "RNG: GPU"})
+    EXPECT_NE(painted.err.find(what), std::string::npos) << what;
+  EXPECT_EQ(run({"rerun", "b.png", "--model", demo, "-i", "b.png", "--mask", "b.png"}).code, 0);
+}
+
+TEST_F(RerunTest, comfyuis_graph_is_a_command) {
+  const std::string graph =
+      R"({"3": {"class_type": "KSampler", "inputs": {"seed": 12, "steps": 4, "cfg": 7.5, "sampler_name": "euler_ancestral",
+    "scheduler": "karras", "denoise": 1.0, "model": ["10", 0], "positive": ["6", 0], "negative": ["7", 0], "latent_image": ["5", 0]}},
+    "4": {"class_type": "CheckpointLoaderSimple", "inputs": {"ckpt_name": "house.safetensors"}},
+    "5": {"class_type": "EmptyLatentImage", "inputs": {"width": 96, "height": 64, "batch_size": 1}},
+    "6": {"class_type": "CLIPTextEncode", "inputs": {"text": ["12", 0], "clip": ["11", 0]}},
+    "7": {"class_type": "CLIPTextEncode", "inputs": {"text": "night", "clip": ["11", 0]}},
+    "8": {"class_type": "VAEDecode", "inputs": {}}, "9": {"class_type": "SaveImage", "inputs": {}},
+    "10": {"class_type": "LoraLoader", "inputs": {"lora_name": "hills", "model": ["4", 0]}},
+    "11": {"class_type": "CLIPSetLastLayer", "inputs": {"stop_at_clip_layer": -2, "clip": ["4", 1]}},
+    "12": {"class_type": "PrimitiveString", "inputs": {"value": "a red house"}}})";
+  write_file(folder / "a.png", encode_png(Pixels{.width = 1, .height = 1, .rgb = {1, 2, 3}}, std::vector<PngText>{{"prompt", graph}}));
+  const Ended r = run({"rerun", "a.png", "--print"});
+  EXPECT_EQ(r.out,
+            "hearth generate --prompt 'a red house' --clip-skip 2 --negative-prompt night --seed 12 --steps 4 --cfg-scale 7.5 --sampler "
+            "euler_ancestral --schedule karras --compat comfyui --width 96 --height 64\n");
+  EXPECT_EQ(r.err, "hearth: rerun: not honoured: node 10: LoraLoader\n");
+  ASSERT_EQ(run({"rerun", "a.png", "--model", demo, "-o", "b.png"}).code, 0);
+  EXPECT_EQ(picture("b.png").width, 96);
+}
+
+TEST_F(RerunTest, what_cannot_be_is_one_line) {
+  const auto refused = [&](const Arguments& arguments, int code, const char* says) {
+    const Ended r = run(arguments);
+    EXPECT_EQ(r.code, code) << r.err;
+    EXPECT_NE(r.err.find(says), std::string::npos) << r.err;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+  };
+  refused({"rerun", "--print"}, 2, "the picture is missing");
+  refused({"rerun", "none.png"}, 1, "none.png");
+  write_file(folder / "words.png", "no picture");
+  refused({"rerun", "words.png"}, 1, "is no picture");
+  Image{.width = 1, .height = 1, .rgb = {1, 2, 3}}.save(folder / "mute.png");
+  refused({"rerun", "mute.png"}, 2, "does not say how it was made");
+  Image{.width = 1, .height = 1, .rgb = {1, 2, 3}, .json = "{}"}.save(folder / "other.png");
+  refused({"rerun", "other.png"}, 1, "recipe: ");
+  write_file(folder / "graph.png",
+             encode_png(Pixels{.width = 1, .height = 1, .rgb = {1, 2, 3}}, std::vector<PngText>{{"prompt", "{\"1\": 5}"}}));
+  refused({"rerun", "graph.png"}, 2, "has no KSampler");
+  ASSERT_EQ(draw({}).code, 0);
+  fs::copy_file(folder / "a.png", folder / "start.png");
+  ASSERT_EQ(draw({"--init-image", "start.png", "--output", "b.png"}).code, 0);
+  Image{.width = 64, .height = 64, .rgb = std::vector<uint8_t>(64 * 64 * 3)}.save(folder / "start.png");
+  refused({"rerun", "b.png"}, 2, "--init-image start.png is another picture than it was");
+  EXPECT_EQ(run({"rerun", "--help"}).code, 0);
+}
+
+}  // namespace
+}  // namespace hearth::test
