@@ -8,7 +8,7 @@
 
 namespace hearth::sampling {
 
-Part part_of_run(Compat compat, bool by_times, int64_t n, double strength, Steps how) {
+Part part_of_run(Compat compat, int64_t n, double strength, Steps how) {
   if (!(strength >= 0 && strength <= 1)) fail<UsageError>("strength: {}, needed 0 to 1", strength);
   if (n < 1) fail<UsageError>("steps: got {}, needed at least 1", n);
   const double below_one = compat == Compat::a1111 ? std::min(strength, 0.999) : strength;
@@ -19,7 +19,7 @@ Part part_of_run(Compat compat, bool by_times, int64_t n, double strength, Steps
       fail<UsageError>("strength: {} of {} steps asks for a schedule of {}, needed more", strength, n, all);
     return {int64_t(all), int64_t(all) - n};
   }
-  if (compat == Compat::a1111) return {n, n - int64_t(below_one * double(n)) - (by_times ? 0 : 1)};
+  if (compat == Compat::a1111) return {n, n - int64_t(below_one * double(n)) - 1};
   const auto taken = int64_t(double(n) * strength);
   if (taken == 0 && strength > 0)
     fail<UsageError>("strength: {} of {} steps is not one, needed {} at least, or 0 for the picture as the autoencoder gives it back",
@@ -57,13 +57,21 @@ Schedule without_first(const Schedule& schedule, int64_t skipped) {
 
 Start start_of(Compat compat, const Schedule& whole, const Schedule& rest, int64_t skipped) {
   if (rest.steps.empty()) return {{1, 0, 0}, 0};
-  // A1111 adds noise for the call before the first that it makes.
-  if (compat == Compat::a1111 && whole.path.family == Family::preserving && skipped > 0) {
-    const Level& level = whole.steps[size_t(skipped) - 1].at;
-    return {level, level.sigma};
-  }
   const Level& level = rest.steps[0].from;
   return {level, compat == Compat::comfyui && skipped == 0 ? double(whole.init_scale) : level.sigma};
+}
+
+Rest rest_by_times(const Schedule& whole, int64_t times) {
+  std::vector<Step> steps = whole.steps;
+  const bool twice = whole.scheduler == SchedulerClass::pndm && steps.size() > 1 && steps[1].to.timestep == steps[0].to.timestep;
+  if (twice) steps.erase(steps.begin() + 1);
+  const int64_t left = times - 1, skipped = int64_t(steps.size()) - left;
+  if (left < 1 || skipped < 1) fail<UsageError>("strength: it leaves {} of A1111's times, needed 2 to {}", times, steps.size());
+  Rest rest{whole, {steps[size_t(skipped) - 1].from, steps[size_t(skipped) - 1].from.sigma}};
+  steps.erase(steps.begin(), steps.begin() + skipped);
+  if (twice) steps.insert(steps.begin() + 1, {steps[0].to, steps[0].from, steps[0].to});
+  rest.schedule.steps = std::move(steps);
+  return rest;
 }
 
 Tensor noised(const Tensor& z, const Tensor& noise, const Start& start) {

@@ -11,7 +11,7 @@ namespace hearth::sampling {
 // Which steps a run of so many at a strength from 0 to 1 takes, the less the more of the picture stays.
 //   hearth, diffusers   the last ⌊strength·n⌋ of n
 //   comfyui             the last n of ⌊n/strength⌋; none at 0
-//   a1111               the last ⌊min(strength, 0.999)·n⌋ + 1 of n; for the samplers that go by times there, one less
+//   a1111               the last ⌊min(strength, 0.999)·n⌋ + 1 of n; samplers that go by times there: rest_by_times
 // all_steps: the last n of ⌊n/strength⌋ in any of them (a1111: of ⌊n/min(strength, 0.999)⌋), as A1111's second pass has it; none at 0.
 enum class Steps { by_program, all_steps };
 struct Part {
@@ -19,7 +19,7 @@ struct Part {
   int64_t skipped = 0;  // of them, from the noisy end
 };
 // UsageError unless 0 ≤ strength ≤ 1, and where no step is left at a strength above 0.
-Part part_of_run(Compat compat, bool by_times, int64_t steps, double strength, Steps how = Steps::by_program);
+Part part_of_run(Compat compat, int64_t steps, double strength, Steps how = Steps::by_program);
 
 // The schedule without its first steps. PLMS takes up its list of calls where diffusers does: the first one left is done twice whatever
 // it is. UnsupportedError for PNDM's Runge–Kutta steps.
@@ -31,6 +31,14 @@ struct Start {
   double noise_factor = 1;  // level.sigma, or what the program scales the noise of a whole run with
 };
 Start start_of(Compat compat, const Schedule& whole, const Schedule& rest, int64_t skipped);
+
+// A1111's ddim and plms: so many of the times, counted from the clean end, between which one step less lies; noise is added for the time
+// before them. PLMS does its first step twice. UsageError where no step is left.
+struct Rest {
+  Schedule schedule;
+  Start start;
+};
+Rest rest_by_times(const Schedule& whole, int64_t times);
 // start.level.alpha·z + start.noise_factor·noise; all [B, H, W, C] f32.
 Tensor noised(const Tensor& z, const Tensor& noise, const Start& start);
 // level.alpha·z + level.sigma·noise

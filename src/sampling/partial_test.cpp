@@ -15,8 +15,8 @@ namespace {
 using test::complaint_of;
 
 TEST(PartialRun, takes_as_many_steps_as_the_program) {
-  const auto taken = [](Compat compat, int64_t n, double strength, bool by_times = false, Steps how = Steps::by_program) {
-    const Part p = part_of_run(compat, by_times, n, strength, how);
+  const auto taken = [](Compat compat, int64_t n, double strength, Steps how = Steps::by_program) {
+    const Part p = part_of_run(compat, n, strength, how);
     return std::pair(p.steps, p.skipped);
   };
   using P = std::pair<int64_t, int64_t>;
@@ -27,17 +27,39 @@ TEST(PartialRun, takes_as_many_steps_as_the_program) {
   EXPECT_EQ(taken(Compat::a1111, 20, 0.5), P(20, 9));
   EXPECT_EQ(taken(Compat::a1111, 20, 1), P(20, 0));
   EXPECT_EQ(taken(Compat::a1111, 20, 0), P(20, 19));
-  EXPECT_EQ(taken(Compat::a1111, 20, 0.5, true), P(20, 10));
   EXPECT_EQ(taken(Compat::comfyui, 20, 0.6), P(33, 13));
   EXPECT_EQ(taken(Compat::comfyui, 20, 1), P(20, 0));
   EXPECT_EQ(taken(Compat::comfyui, 20, 0), P(20, 20));
-  EXPECT_EQ(taken(Compat::hearth, 10, 0.3, false, Steps::all_steps), P(33, 23));
-  EXPECT_EQ(taken(Compat::a1111, 10, 1, false, Steps::all_steps), P(10, 0));
+  EXPECT_EQ(taken(Compat::hearth, 10, 0.3, Steps::all_steps), P(33, 23));
+  EXPECT_EQ(taken(Compat::a1111, 10, 1, Steps::all_steps), P(10, 0));
   for (const double strength : {-0.1, 1.1, std::nan("")})
-    EXPECT_NE(complaint_of([&] { part_of_run(Compat::hearth, false, 10, strength); }).find("needed 0 to 1"), std::string::npos);
-  EXPECT_NE(complaint_of([] { part_of_run(Compat::hearth, false, 10, 0.01); }).find("is not one, needed 0.1"), std::string::npos);
-  EXPECT_THROW(part_of_run(Compat::comfyui, false, 10, 1e-12), UsageError);
-  EXPECT_THROW(part_of_run(Compat::hearth, false, 0, 0.5), UsageError);
+    EXPECT_NE(complaint_of([&] { part_of_run(Compat::hearth, 10, strength); }).find("needed 0 to 1"), std::string::npos);
+  EXPECT_NE(complaint_of([] { part_of_run(Compat::hearth, 10, 0.01); }).find("is not one, needed 0.1"), std::string::npos);
+  EXPECT_THROW(part_of_run(Compat::comfyui, 10, 1e-12), UsageError);
+  EXPECT_THROW(part_of_run(Compat::hearth, 0, 0.5), UsageError);
+}
+
+TEST(PartialRun, of_a1111s_times_takes_the_steps_between_them) {
+  Schedule whole;
+  whole.path.family = Family::preserving;
+  whole.scheduler = SchedulerClass::ddim;
+  const auto level = [](int64_t t) { return Level::of_alpha_bar(1 - double(t) / 10, float(t)); };
+  for (int64_t t = 9; t > 1; --t) whole.steps.push_back({level(t), level(t), level(t - 1)});
+  Rest rest = rest_by_times(whole, 4);  // times 4, 3, 2, 1; noise for 5
+  ASSERT_EQ(rest.schedule.steps.size(), 3u);
+  EXPECT_EQ(rest.schedule.steps[0].from.timestep, 4);
+  EXPECT_EQ(rest.start.level.timestep, 5);
+  EXPECT_EQ(rest.start.noise_factor, level(5).sigma);
+  whole.scheduler = SchedulerClass::pndm;
+  whole.steps.insert(whole.steps.begin() + 1, {level(8), level(9), level(8)});
+  rest = rest_by_times(whole, 4);
+  ASSERT_EQ(rest.schedule.steps.size(), 4u);
+  EXPECT_EQ(rest.schedule.steps[1].at.timestep, 3);
+  EXPECT_EQ(rest.schedule.steps[1].from.timestep, 4);
+  EXPECT_EQ(rest.schedule.steps[1].to.timestep, 3);
+  EXPECT_EQ(rest.start.level.timestep, 5);
+  for (const int64_t times : {0, 1, 9})
+    EXPECT_NE(complaint_of([&] { rest_by_times(whole, times); }).find("of A1111's times, needed 2 to 8"), std::string::npos);
 }
 
 TEST(PartialRun, pndm_with_runge_kutta_steps_is_refused) {

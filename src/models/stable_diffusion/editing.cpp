@@ -53,13 +53,12 @@ Beside beside_of(const StableDiffusionConfig& c) {
   return Beside::nothing;
 }
 
-EditPlan plan_edit(const StableDiffusionConfig& config, const ImageRequest& request, const sampling::Sampler& sampler, bool own_levels,
-                   int64_t width, int64_t height) {
+EditPlan plan_edit(const StableDiffusionConfig& config, const ImageRequest& request, const sampling::Sampler& sampler, int64_t width,
+                   int64_t height) {
   const ImageEdit& edit = request.edit;
   const bool masked = !edit.mask.values.empty(), peers = !of_diffusers(request.compat);
   const Beside beside = beside_of(config);
   EditPlan p{.part = {.steps = request.steps}};
-  p.by_times = request.compat == Compat::a1111 && !own_levels;
   if (beside == Beside::mask_and_picture && !(edit.starts() && masked))
     fail<UsageError>("generate: this model paints into a picture: needed --init-image and --mask");
   if (beside == Beside::picture && !edit.starts()) fail<UsageError>("generate: this model edits a picture: needed --init-image");
@@ -85,8 +84,11 @@ EditPlan plan_edit(const StableDiffusionConfig& config, const ImageRequest& requ
   }
   const double strength = edit.strength.value_or(masked ? 1.0 : 0.8);
   p.strength = strength;
-  p.part = sampling::part_of_run(request.compat, p.by_times, request.steps, strength,
+  p.part = sampling::part_of_run(request.compat, request.steps, strength,
                                  edit.all_steps ? sampling::Steps::all_steps : sampling::Steps::by_program);
+  if (request.compat == Compat::a1111 && (sampler.name == "uni_pc" || sampler.name == "uni_pc_bh2"))
+    fail<UnsupportedError>("edit: A1111's '{}' begins on the way with times of its own, which are not built; needed another sampler",
+                           sampler.name);
   p.from_noise = !peers && masked && strength == 1;
   p.keeps = masked && (beside != Beside::mask_and_picture || peers);
   if (p.keeps && sampler.ends_itself && !peers)
@@ -96,6 +98,20 @@ EditPlan plan_edit(const StableDiffusionConfig& config, const ImageRequest& requ
   const bool needs_z = beside == Beside::nothing || !p.from_noise;
   if (drawn && !edit.latents) p.encodings = {.before = needs_z ? 1 : 0, .after = masked ? 1 : 0};
   return p;
+}
+
+sampling::Schedule begun_on_the_way(EditPlan& plan, const ImageRequest& request, const sampling::Schedule& whole) {
+  if (plan.from_noise) return whole;
+  plan.by_times = request.compat == Compat::a1111 && whole.path.family == sampling::Family::preserving;
+  if (plan.by_times) {
+    const sampling::Rest rest = sampling::rest_by_times(whole, plan.part.steps - plan.part.skipped - 1);
+    plan.start = rest.start;
+    return rest.schedule;
+  }
+  sampling::Schedule rest = sampling::without_first(whole, plan.part.skipped);
+  if (plan.part.skipped >= plan.part.steps) rest.steps.clear();  // PLMS has one call more than steps
+  plan.start = sampling::start_of(request.compat, whole, rest, plan.part.skipped);
+  return rest;
 }
 
 EncodedPicture EncodedPicture::slice(int64_t begin, int64_t end) const {

@@ -22,7 +22,7 @@ Beside beside_of(const StableDiffusionConfig& config);
 struct EditPlan {
   std::optional<double> strength;  // absent: the run does not depend on one
   bool from_noise = true;          // from noise alone, whatever picture there is
-  bool by_times = false;           // sampling::part_of_run
+  bool by_times = false;           // A1111's samplers that go by times: sampling::rest_by_times
   sampling::Part part;
   sampling::Start start;
   sampling::EncodingDraws encodings;
@@ -30,8 +30,10 @@ struct EditPlan {
 };
 
 // UsageError where request, picture, mask and model do not go together. `width`, `height`: of the run.
-EditPlan plan_edit(const StableDiffusionConfig& config, const ImageRequest& request, const sampling::Sampler& sampler, bool own_levels,
-                   int64_t width, int64_t height);
+EditPlan plan_edit(const StableDiffusionConfig& config, const ImageRequest& request, const sampling::Sampler& sampler, int64_t width,
+                   int64_t height);
+// The part of `whole`, the schedule of plan.part.steps steps, that the run takes; fills in the plan's start.
+sampling::Schedule begun_on_the_way(EditPlan& plan, const ImageRequest& request, const sampling::Schedule& whole);
 
 // A picture as the run works on it, each for all of the batch; undefined where it is not needed.
 struct EncodedPicture {

@@ -76,16 +76,12 @@ Resolved resolve(const StableDiffusionConfig& config, const ImageRequest& reques
   p.sampler = p.sampling->name;
   p.schedule = choice.name == "default" && scheduler.curve == sampling::Curve::karras ? "karras" : choice.text();
   p.steps = request.steps;
-  p.edit = plan_edit(config, request, *p.sampling, own_levels, p.width, p.height);
+  p.edit = plan_edit(config, request, *p.sampling, p.width, p.height);
   p.strength = p.edit.strength;
   const int64_t steps = p.edit.part.steps;
   if (own_levels) p.steps_to_take = sampling::own_schedule(request.compat, own, *p.sampling, request.schedule, steps, p.schedule);
   else p.steps_to_take = sampling::make_schedule(scheduler, choice, steps);
-  if (!p.edit.from_noise) {
-    const sampling::Schedule whole = std::exchange(p.steps_to_take, sampling::without_first(p.steps_to_take, p.edit.part.skipped));
-    if (p.edit.part.skipped >= p.edit.part.steps) p.steps_to_take.steps.clear();  // PLMS has one call more than steps
-    p.edit.start = sampling::start_of(request.compat, whole, p.steps_to_take, p.edit.part.skipped);
-  }
+  p.steps_to_take = begun_on_the_way(p.edit, request, p.steps_to_take);
   p.sampler_options = sampling::parse_options(fmt::format("sampler '{}'", p.sampler), p.sampling->options, request.sampler_options);
   for (const auto& [name, value] : sampling::stated_options(*p.sampling, p.steps_to_take))
     if (!request.sampler_options.contains(name)) p.sampler_options[name] = value;
