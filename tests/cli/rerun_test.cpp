@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "cli/generate_test.h"
+#include "hearth/error.h"
 #include "hearth/image.h"
+#include "hearth/rerun.h"
 
 namespace hearth::test {
 namespace {
@@ -145,6 +147,64 @@ TEST_F(RerunTest, what_cannot_be_is_one_line) {
   Image{.width = 64, .height = 64, .rgb = std::vector<uint8_t>(64 * 64 * 3)}.save(folder / "start.png");
   refused({"rerun", "b.png"}, 2, "--init-image start.png is another picture than it was");
   EXPECT_EQ(run({"rerun", "--help"}).code, 0);
+}
+
+// Pictures that are none, or far too large, wherever a run starts from one.
+TEST_F(RerunTest, files_that_a_run_cannot_start_from) {
+  write_file(folder / "words.png", "no picture");
+  write_file(folder / "moving.gif", std::string("GIF89a\xff\xff\xff\xff\0\0\0", 13));
+  fs::copy_file(HEARTH_SOURCE_DIR "/src/media/golden/pillow/bad_sides.jpg", folder / "large.png");
+  Image{.width = 64, .height = 64, .rgb = std::vector<uint8_t>(64 * 64 * 3)}.save(folder / "start.png");
+  Image{.width = 32, .height = 64, .rgb = std::vector<uint8_t>(32 * 64 * 3)}.save(folder / "mask.png");
+  const auto refused = [&](const Arguments& more, int code, const char* says) {
+    const Ended r = draw(more);
+    EXPECT_EQ(r.code, code) << r.err;
+    EXPECT_NE(r.err.find(says), std::string::npos) << r.err;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+    EXPECT_FALSE(fs::exists(folder / "a.png"));
+  };
+  for (const char* flag : {"--init-image", "--mask"}) {
+    refused({flag, "none.png"}, 1, "none.png");
+    refused({flag, "words.png"}, 1, "is no picture");
+    refused({flag, "moving.gif"}, 1, "is a GIF file");
+    refused({flag, "large.png"}, 1, "is 30000 × 30000, at most");
+  }
+  refused({"--mask", "start.png"}, 2, "a mask without a picture");
+  refused({"--init-image", "start.png", "--mask", "mask.png"}, 2, "the mask is 32×64, the picture 64×64");
+  refused({"--init-image", "start.png", "--strength", "1.01"}, 2, "--strength");
+  refused({"--init-image", "start.png", "--strength", "0.1"}, 2, "0.1 of 2 steps is not one");
+  refused({"--init-image", "start.png", "--outpaint", "1,2,3"}, 2, "needed four");
+  refused({"--init-image", "start.png", "--hires", "2"}, 1, "a second pass goes with pictures from noise only");
+  refused({"--hires", "2", "--hires-upscaler", "magic"}, 2, "upscaler 'magic' is unknown");
+  refused({"--preview", "nowhere/a.png"}, 1, "nowhere");
+}
+
+// What others wrote into a picture may be anything: it is a command, or one line.
+TEST_F(RerunTest, damaged_words_are_a_command_or_one_line) {
+  const std::string graph =
+      R"({"3": {"class_type": "KSampler", "inputs": {"seed": 12, "steps": 4, "cfg": 7.5, "sampler_name": "euler", "scheduler": "karras",
+    "denoise": 0.5, "positive": ["6", 0], "negative": ["6", 0], "latent_image": ["5", 0]}}, "5": {"class_type": "VAEEncode", "inputs": {"pixels": ["7", 0]}},
+    "6": {"class_type": "CLIPTextEncode", "inputs": {"text": "x", "clip": ["6", 0]}}, "7": {"class_type": "LoadImage", "inputs": {"image": "a.png"}}})";
+  const std::string words =
+      "a\nNegative prompt: b\nSteps: 2, Sampler: Euler a Karras, Seed: 1, Size: 8x8, Mask blur: 4, Hires upscaler: Latent";
+  unsigned seed = 7;
+  const auto next = [&seed] { return seed = seed * 1664525u + 1013904223u, seed >> 8; };
+  for (int i = 0; i < 200; ++i) {
+    std::string text = i % 2 ? graph : words;
+    for (unsigned n = 1 + next() % 4; n > 0; --n) {
+      const size_t at = next() % text.size();
+      if (next() % 3 == 0) text.erase(at, 1 + next() % 9);
+      else if (next() % 2) text[at] = "\"{}[],:0x-"[next() % 10];
+      else text.insert(at, text.substr(next() % text.size(), next() % 20));
+      if (text.empty()) text.push_back('x');
+    }
+    const std::vector<PngText> texts = {{i % 2 ? "prompt" : "parameters", text}};
+    write_file(folder / "a.png", encode_png(Pixels{.width = 1, .height = 1, .rgb = {1, 2, 3}}, texts));
+    try {
+      const Rerun made = rerun_of(folder / "a.png");
+      EXPECT_FALSE(made.arguments.empty()) << text;
+    } catch (const Error& e) { EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << e.what(); }
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "backends/backends.h"
 #include "core/json.h"
+#include "core/memory.h"
 #include "e2e/checkpoint_copy.h"
 #include "media/resample.h"
 #include "support/complaint.h"
@@ -355,6 +356,28 @@ TEST_F(Passes, VariationsLieBetweenTwoNoises) {
   EXPECT_TRUE(std::equal(second.begin(), second.end(), between.begin() + std::ptrdiff_t(n)));
   r.compat = "comfyui";
   EXPECT_NE(complaint_of([&] { model("pndm").generate(r); }).find("comfyui has no variation seeds"), std::string::npos);
+}
+
+// Pictures that are encoded, second passes and previews are in the plan, to the byte; each network may come and go.
+TEST_F(Passes, MemoryIsPlannedBeforeTheRun) {
+  const int64_t others = MemoryLedger::process().use().now;
+  Request image{.prompt = "a cat", .steps = 4, .sampler = "euler", .seed = 1};
+  image.edit.picture = Image{.width = 256, .height = 320, .rgb = std::vector<uint8_t>(256 * 320 * 3, 90)};
+  Request paint = image, latent{.prompt = "a cat", .width = 128, .height = 192, .steps = 2, .seed = 1}, pixels = latent;
+  paint.edit.mask = Image{.width = 256, .height = 320, .rgb = std::vector<uint8_t>(256 * 320 * 3, 255)};
+  latent.hires = Hires{.scale = 1.5, .steps = 2};
+  pixels.hires = Hires{.scale = 1.5, .upscaler = "lanczos", .steps = 2};
+  pixels.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {};
+  for (const int64_t limit : {int64_t(0), int64_t(2'000'000'000)}) {
+    Model m = Model::open_demo({.threads = 2, .precision = Precision::f32, .memory_limit = limit});
+    for (const Request& r : {image, paint, latent, pixels}) {
+      const Json memory = Json::parse(m.generate(r).report).at("memory");
+      const int64_t planned = memory.at("planned").at("peak"), measured = memory.at("measured").at("peak").get<int64_t>() - others;
+      if (std::getenv("HEARTH_PRINT_ERRORS")) printf("planned %ld measured %ld\n", long(planned), long(measured));
+      EXPECT_GE(measured, planned - 2'000'000);
+      EXPECT_LE(measured, planned + 2 * 4'000'000);
+    }
+  }
 }
 
 // The last preview is the picture itself as far as its latents tell: it goes with the decoded picture, and changes nothing.
