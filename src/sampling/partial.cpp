@@ -35,8 +35,6 @@ Schedule without_first(const Schedule& schedule, int64_t skipped) {
     fail<UnsupportedError>("schedule: PNDM's Runge–Kutta steps cannot be begun on the way; needed skip_prk_steps or another sampler");
   const int64_t left = std::min(skipped, size);
   rest.steps.erase(rest.steps.begin(), rest.steps.begin() + left);
-  if (!rest.orders.empty())
-    rest.orders.erase(rest.orders.begin(), rest.orders.begin() + std::min<int64_t>(left, int64_t(rest.orders.size())));
   std::erase_if(rest.disabled_correctors, [left](int64_t step) { return step < left; });
   for (int64_t& step : rest.disabled_correctors) step -= left;
   const bool twice = size >= 3 && schedule.steps[1].at.timestep == schedule.steps[2].at.timestep;
