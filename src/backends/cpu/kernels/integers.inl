@@ -3,12 +3,6 @@
 namespace hearth::cpu {
 namespace {
 
-// Without it GCC keeps what such lambdas work on in memory.
-#define HEARTH_LAMBDA __attribute__((always_inline))
-
-constexpr int pieces = 32 / W;       // registers of f32 in 32 values
-constexpr int word_pieces = 16 / W;  // registers of 16-bit integers in 32 values
-
 // 32 numbers as d · q; `sums` of q over the two halves. → d
 HEARTH_INLINE float quantize_block(const float* x, int16_t* q, int32_t* sums) {
   V v[pieces];
@@ -37,29 +31,6 @@ HEARTH_INLINE float quantize_block(const float* x, int16_t* q, int32_t* sums) {
 
 // --- one row of x ------------------------------------------------------------------------------------------------------
 
-// A step is what W units or a block hold, whichever is more.
-template <class F> struct Step {
-  static constexpr int units_of_block = int(F::values) / F::unit;
-  static constexpr int blocks = units_of_block < W ? W / units_of_block : 1;
-  static constexpr int vectors = blocks * units_of_block / W;  // of W units
-  static constexpr int64_t values = blocks * F::values, bytes = blocks * F::bytes;
-};
-
-// Types whose 4-bit codes are taken out of 16-bit words of the file, so that the numbers of x have to stand in the order of those.
-template <class F> constexpr bool by_words = false;
-template <> constexpr bool by_words<RowQ40> = true;
-template <> constexpr bool by_words<RowQ4K> = true;
-
-// The place in a step of number i of the order: of W / 4 · 8 words for the fields at bits 0, 4, 8 and 12 each; four such make the W sums.
-template <class F> constexpr int ordered(int i) {
-  constexpr bool q4_k = Step<F>::units_of_block == 8;
-  const int field = i / (2 * W) % 4, part = i / (8 * W), quarter = i % (2 * W) / 8, j = i % 8;
-  const int low = 2 * j + field / 2, high = field % 2;
-  if (!q4_k) return (4 * quarter + part) * 32 + low + 16 * high;
-  const int half = part % 2, unit = 4 * quarter + part / 2 * 2 + high;
-  return unit * 32 + half * 16 + low;
-}
-
 template <class F> void quantize_row_of(const float* x, int64_t k, int16_t* q, float* d, int32_t* s) {
   constexpr int64_t unit = F::unit, values = Step<F>::values;
   const int64_t padded = (k + values - 1) / values * values;
@@ -73,134 +44,19 @@ template <class F> void quantize_row_of(const float* x, int64_t k, int16_t* q, f
   }
   for (int64_t i = k; i < padded; ++i) q[i] = 0;
   for (int64_t u = k / unit; u < padded / unit; ++u) d[u] = 0, s[u] = 0;
-  if constexpr (by_words<F>) {
-    struct Order {
-      constexpr Order() {
+  if constexpr (order_of<F> != Order::natural) {
+    struct Places {
+      constexpr Places() {
         for (int i = 0; i < int(values); ++i) from[i] = int16_t(ordered<F>(i));
       }
       int16_t from[values] = {};
     };
-    static constexpr Order order;
+    static constexpr Places places;
     for (int64_t begin = 0; begin < padded; begin += values, q += values) {
       int16_t natural[values];
       __builtin_memcpy(natural, q, sizeof natural);
-      for (int i = 0; i < int(values); ++i) q[i] = natural[order.from[i]];
+      for (int i = 0; i < int(values); ++i) q[i] = natural[places.from[i]];
     }
-  }
-}
-
-// Σ code · q over each of W units of a step at p.
-template <class F, int vector> HEARTH_INLINE I unit_sums(const char* p, const int16_t* q, [[maybe_unused]] const int32_t* s) {
-  constexpr int in_block = Step<F>::units_of_block;
-  if constexpr (by_words<F>) {
-    I sums[4];
-    unroll<4>([&](auto i) { sums[i] = zero_i(); });
-    unroll<4>([&](auto part) {
-      constexpr int64_t b = F::bytes;
-      constexpr int64_t begin = in_block == 1 ? 2 + part * b : 16 + part / 2 * 32 + part % 2 * 16, step = in_block == 1 ? 4 * b : 64;
-      const char* at = p + begin;
-#ifdef __AVX512F__
-      const I bits =
-          in_block == 1 ? quarters_at(at, at + step, at + 2 * step, at + 3 * step) : quarters_at(at, at + step, at + b, at + b + step);
-#else
-      const I bits = quarters_at(at, at + step);
-#endif
-      unroll<4>([&](auto field) {
-        I& sum = sums[in_block == 1 ? int(part) : part / 2 * 2 + field % 2];
-        sum = dot(sum, nibbles<4 * field>(bits), load_i(q + (part * 4 + field) * 2 * W));
-      });
-    });
-    const I all = quarter_sums(sums[0], sums[1], sums[2], sums[3]);
-    if constexpr (in_block == 1) return sub(all, times8(load_i(s)));
-    return all;
-  } else if constexpr (F::unit == 32) {
-    I quarter[quarters];
-    unroll<quarters>([&](auto i) {
-      I sum[4];
-      unroll<4>([&](auto j) {
-        constexpr int u = i * 4 + j;
-        const __m256i codes = F::template codes_of<u % in_block>(p + u / in_block * F::bytes);
-        sum[j] = zero_i();
-        unroll<word_pieces>([&](auto piece) { sum[j] = dot(sum[j], words<piece>(codes), load_i(q + u * 32 + piece * 2 * W)); });
-      });
-      quarter[i] = quarter_sums(sum[0], sum[1], sum[2], sum[3]);
-    });
-    return lane_sums(quarter);
-  } else {
-    I sum[8];
-    unroll<W / 2>([&](auto i) {
-      const __m256i codes = F::template codes_of<vector * W / 2 + i>(p);
-      unroll<word_pieces>(
-          [&](auto piece) { sum[i * word_pieces + piece] = dot(zero_i(), words<piece>(codes), load_i(q + i * 32 + piece * 2 * W)); });
-    });
-    return unit16_sums(sum);
-  }
-}
-
-// f16 numbers at `at` of W blocks.
-template <class F> HEARTH_INLINE V halves_at(const char* p) {
-  __m128i word[2] = {_mm_setzero_si128(), _mm_setzero_si128()};
-  unroll<W>([&](auto i) {
-    short bits;
-    __builtin_memcpy(&bits, p + i * F::bytes, 2);
-    word[i / 8] = _mm_insert_epi16(word[i / 8], bits, i % 8);
-  });
-  return widen_words(word[0], word[1]);
-}
-
-HEARTH_INLINE float half_at(const char* p) {
-  uint16_t bits;
-  __builtin_memcpy(&bits, p, sizeof bits);
-  return _cvtsh_ss(bits);
-}
-HEARTH_INLINE float half_power(const char* p) {  // 2ᵉ⁻¹²⁸, as the block of mxfp4 at p has it
-  const uint32_t e = uint8_t(p[0]), bits = e < 2 ? 0x00200000u << e : (e - 1) << 23;
-  float factor;
-  __builtin_memcpy(&factor, &bits, sizeof factor);
-  return factor;
-}
-
-// Steps and least values of W units of a step at p.
-struct UnitScales {
-  V step, least;
-};
-#ifdef __AVX512F__
-// Of two blocks of eight units: as ScalesK4 and ScalesIq4Xs, both at once.
-template <class F> HEARTH_INLINE UnitScales unit_scales_of_two(const char* p) {
-  if constexpr (F::least) {
-    const __m256i bits = _mm256_set_m128i(bytes16(p + F::bytes + 4), bytes16(p + 4));
-    const __m256i low = _mm256_and_si256(_mm256_srlv_epi32(_mm256_shuffle_epi32(bits, 0x98), _mm256_setr_epi32(0, 0, 0, 4, 0, 0, 0, 4)),
-                                         _mm256_set1_epi64x(0x0f0f0f0f3f3f3f3f));
-    const __m256i high = _mm256_and_si256(_mm256_srli_epi32(_mm256_shuffle_epi32(bits, 0x50), 2), _mm256_set1_epi64x(0x3030303000000000));
-    const __m256i all = _mm256_permute4x64_epi64(_mm256_or_si256(low, high), 0xd8);
-    const __m128 factors = _mm_cvtph_ps(_mm_insert_epi32(_mm_cvtsi32_si128(int(word(p))), int(word(p + F::bytes)), 1));
-    const __m512i own = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2);
-    const V d = _mm512_permutexvar_ps(own, _mm512_castps128_ps512(factors));
-    const V least = _mm512_permutexvar_ps(_mm512_add_epi32(own, _mm512_set1_epi32(1)), _mm512_castps128_ps512(factors));
-    return {widen_i8(_mm256_castsi256_si128(all)) * d, widen_i8(_mm256_extracti128_si256(all, 1)) * -least};
-  } else {
-    const typename F::Scales own(p), next(p + F::bytes);
-    return {join(own.step, next.step), zero()};
-  }
-}
-#endif
-
-template <class F, int vector> HEARTH_INLINE UnitScales unit_scales(const char* p) {
-  if constexpr (F::bytes == 17) {
-    float step[W];
-    for (int i = 0; i < W; ++i) step[i] = half_power(p + i * F::bytes);
-    return {load(step), zero()};
-  } else if constexpr (F::bytes == 210) {
-    return {widen_i8(load_bytes(p + 192 + vector * W)) * broadcast_f16(p + 208), zero()};
-  } else if constexpr (Step<F>::units_of_block == 1) {
-    if constexpr (F::least) return {halves_at<F>(p + F::step_at), halves_at<F>(p + F::least_at)};
-    else return {halves_at<F>(p + F::step_at), zero()};
-  } else if constexpr (Step<F>::blocks == 2) {
-    return unit_scales_of_two<F>(p);
-  } else {
-    const typename F::Scales own(p);
-    if constexpr (F::least) return {load(own.step + vector * W), load(own.lowest + vector * W)};
-    else return {load(own.step + vector * W), zero()};
   }
 }
 

@@ -7,6 +7,8 @@
 
 #include "backends/cpu/kernels/row_types.inl"
 
+#include "backends/cpu/kernels/integer_units.inl"
+
 #include "backends/cpu/kernels/integers.inl"
 
 namespace hearth::cpu {

@@ -111,7 +111,7 @@ template <class To> HEARTH_INLINE void split_codes(const char* p, const TableLev
 struct RowQ40 {
   static constexpr int64_t values = 32, bytes = 18;
   static constexpr int parts = 1;
-  static constexpr int unit = 32, step_at = 0;
+  static constexpr int unit = 32, codes_at = 2, step_at = 0;
   static constexpr bool least = false;
   using Scales = OwnScales;
   HEARTH_CODES { return _mm256_sub_epi8(four_bits(p + 2), _mm256_set1_epi8(8)); }
@@ -123,7 +123,7 @@ struct RowQ40 {
 struct RowQ41 {
   static constexpr int64_t values = 32, bytes = 20;
   static constexpr int parts = 1;
-  static constexpr int unit = 32, step_at = 0, least_at = 2;
+  static constexpr int unit = 32, codes_at = 4, step_at = 0, least_at = 2;
   static constexpr bool least = true;
   using Scales = OwnScales;
   HEARTH_CODES { return four_bits(p + 4); }
@@ -151,7 +151,7 @@ struct ScalesK4 {
 struct RowQ4K {
   static constexpr int64_t values = 256, bytes = 144;
   static constexpr int parts = 4;
-  static constexpr int unit = 32;
+  static constexpr int unit = 32, codes_at = 16;
   static constexpr bool least = true;
   using Scales = ScalesK4;
   HEARTH_CODES {
@@ -182,7 +182,7 @@ HEARTH_INLINE __m256i five_bits(const char* p, const char* fifth) {
 struct RowQ50 {
   static constexpr int64_t values = 32, bytes = 22;
   static constexpr int parts = 1;
-  static constexpr int unit = 32, step_at = 0;
+  static constexpr int unit = 32, fifths_at = 2, codes_at = 6, step_at = 0;
   static constexpr bool least = false;
   using Scales = OwnScales;
   HEARTH_CODES { return _mm256_sub_epi8(five_bits(p + 6, p + 2), _mm256_set1_epi8(16)); }
@@ -196,7 +196,7 @@ struct RowQ50 {
 struct RowQ51 {
   static constexpr int64_t values = 32, bytes = 24;
   static constexpr int parts = 1;
-  static constexpr int unit = 32, step_at = 0, least_at = 2;
+  static constexpr int unit = 32, fifths_at = 4, codes_at = 8, step_at = 0, least_at = 2;
   static constexpr bool least = true;
   using Scales = OwnScales;
   HEARTH_CODES { return five_bits(p + 8, p + 4); }
@@ -221,7 +221,7 @@ struct ScalesQ2K {
 struct RowQ2K {
   static constexpr int64_t values = 256, bytes = 84;
   static constexpr int parts = 8;
-  static constexpr int unit = 16;
+  static constexpr int unit = 16, codes_at = 16;
   static constexpr bool least = true;
   using Scales = ScalesQ2K;
   HEARTH_CODES { return _mm256_and_si256(_mm256_srli_epi16(bytes32(p + 16 + part / 4 * 32), part % 4 * 2), _mm256_set1_epi8(3)); }
@@ -234,12 +234,15 @@ struct RowQ2K {
   }
 };
 
+HEARTH_INLINE __m128i scales_q3k(const char* p) {  // six bits each, in 12 bytes
+  const __m128i bits = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p + 96)), last = _mm_set1_epi32(int(word(p + 104)));
+  const __m128i low = _mm_and_si128(_mm_srlv_epi32(_mm_shuffle_epi32(bits, 0x44), _mm_setr_epi32(0, 0, 4, 4)), _mm_set1_epi8(15));
+  const __m128i high = _mm_and_si128(_mm_srlv_epi32(last, _mm_setr_epi32(0, 2, 4, 6)), _mm_set1_epi8(3));
+  return _mm_sub_epi8(_mm_or_si128(low, _mm_slli_epi32(high, 4)), _mm_set1_epi8(32));
+}
 struct ScalesQ3K {
   explicit ScalesQ3K(const char* p) {
-    const __m128i bits = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p + 96)), last = _mm_set1_epi32(int(word(p + 104)));
-    const __m128i low = _mm_and_si128(_mm_srlv_epi32(_mm_shuffle_epi32(bits, 0x44), _mm_setr_epi32(0, 0, 4, 4)), _mm_set1_epi8(15));
-    const __m128i high = _mm_and_si128(_mm_srlv_epi32(last, _mm_setr_epi32(0, 2, 4, 6)), _mm_set1_epi8(3));
-    store16(_mm_sub_epi8(_mm_or_si128(low, _mm_slli_epi32(high, 4)), _mm_set1_epi8(32)), broadcast_f16(p + 108), step);
+    store16(scales_q3k(p), broadcast_f16(p + 108), step);
     keep_in_memory(step);
   }
   alignas(64) float step[16];
@@ -248,7 +251,7 @@ struct ScalesQ3K {
 struct RowQ3K {
   static constexpr int64_t values = 256, bytes = 110;
   static constexpr int parts = 8;
-  static constexpr int unit = 16;
+  static constexpr int unit = 16, codes_at = 32;
   static constexpr bool least = false;
   using Scales = ScalesQ3K;
   HEARTH_CODES {
@@ -266,7 +269,7 @@ struct RowQ3K {
 struct RowQ5K {
   static constexpr int64_t values = 256, bytes = 176;
   static constexpr int parts = 8;
-  static constexpr int unit = 32;
+  static constexpr int unit = 32, codes_at = 48;
   static constexpr bool least = true;
   using Scales = ScalesK4;
   HEARTH_CODES {
@@ -314,7 +317,7 @@ HEARTH_INLINE __m128i iq4_codes() { return _mm_setr_epi8(-127, -104, -83, -65, -
 struct RowIq4Nl {
   static constexpr int64_t values = 32, bytes = 18;
   static constexpr int parts = 1;
-  static constexpr int unit = 32, step_at = 0;
+  static constexpr int unit = 32, codes_at = 2, step_at = 0;
   static constexpr bool least = false;
   using Scales = OwnScales;
   HEARTH_CODES { return looked_up(iq4_codes(), p + 2); }
@@ -337,7 +340,7 @@ struct ScalesIq4Xs {
 struct RowIq4Xs {
   static constexpr int64_t values = 256, bytes = 136;
   static constexpr int parts = 8;
-  static constexpr int unit = 32;
+  static constexpr int unit = 32, codes_at = 8;
   static constexpr bool least = false;
   using Scales = ScalesIq4Xs;
   HEARTH_CODES { return looked_up(iq4_codes(), p + 8 + part * 16); }
@@ -352,7 +355,7 @@ HEARTH_INLINE __m128i doubled_e2m1() { return _mm_setr_epi8(0, 1, 2, 3, 4, 6, 8,
 struct RowMxfp4 {
   static constexpr int64_t values = 32, bytes = 17;
   static constexpr int parts = 1;
-  static constexpr int unit = 32;
+  static constexpr int unit = 32, codes_at = 1;
   static constexpr bool least = false;
   using Scales = OwnScales;
   HEARTH_CODES { return looked_up(doubled_e2m1(), p + 1); }

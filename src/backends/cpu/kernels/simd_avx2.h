@@ -76,6 +76,15 @@ HEARTH_INLINE void turn(V* r) {
   }
 }
 
+// Lanes in pairs.
+HEARTH_INLINE V swapped_pairs(V a) { return _mm256_permute_ps(a, 0xb1); }
+HEARTH_INLINE V first_of_pairs_negated(V a) { return _mm256_xor_ps(a, _mm256_castsi256_ps(_mm256_set1_epi64x(int64_t(0x80000000)))); }
+HEARTH_INLINE void doubled_lanes(V a, V* low, V* high) {  // a₀ a₀ a₁ a₁ …
+  const __m256i own = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3);
+  *low = _mm256_permutevar8x32_ps(a, own);
+  *high = _mm256_permutevar8x32_ps(a, _mm256_add_epi32(own, _mm256_set1_epi32(4)));
+}
+
 HEARTH_INLINE V load_f16(const uint16_t* p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
 HEARTH_INLINE V load_bf16(const uint16_t* p) {
   return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
@@ -130,7 +139,13 @@ HEARTH_INLINE I load_i(const void* p) { return _mm256_loadu_si256(static_cast<co
 HEARTH_INLINE I zero_i() { return _mm256_setzero_si256(); }
 HEARTH_INLINE I add(I a, I b) { return _mm256_add_epi32(a, b); }
 HEARTH_INLINE I sub(I a, I b) { return _mm256_sub_epi32(a, b); }
-HEARTH_INLINE I times8(I a) { return _mm256_slli_epi32(a, 3); }
+template <int n> HEARTH_INLINE I times_power(I a) { return _mm256_slli_epi32(a, n); }  // 2ⁿ·a
+HEARTH_INLINE I set_words(short x) { return _mm256_set1_epi16(x); }
+template <int n> HEARTH_INLINE I shift_words(I a) {  // n bits to the right, or −n to the left
+  if constexpr (n == 0) return a;
+  else return n > 0 ? _mm256_srli_epi16(a, n > 0 ? n : 0) : _mm256_slli_epi16(a, n < 0 ? -n : 0);
+}
+HEARTH_INLINE I masked_or(I a, I mask, I b) { return (a & mask) | b; }
 HEARTH_INLINE I set_pair(const int16_t* p) {
   int pair;
   __builtin_memcpy(&pair, p, sizeof pair);
@@ -162,6 +177,10 @@ HEARTH_INLINE int largest_lane(I a, I b) {
 HEARTH_INLINE void store_words(int16_t* p, I a, I b) {  // lanes fit in 16 bits
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permute4x64_epi64(_mm256_packs_epi32(a, b), 0xd8));
 }
+HEARTH_INLINE void store_bytes(void* p, I a) {  // lanes fit in 8 bits
+  const __m128i packed = _mm_packs_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+  _mm_storel_epi64(static_cast<__m128i*>(p), _mm_packs_epi16(packed, packed));
+}
 template <int i> HEARTH_INLINE I words(__m256i bytes) {  // register i of 32 bytes as 16-bit integers
   return _mm256_cvtepi8_epi16(i == 0 ? _mm256_castsi256_si128(bytes) : _mm256_extracti128_si256(bytes, 1));
 }
@@ -173,22 +192,50 @@ HEARTH_INLINE I quarter_sums(I a, I b, I c, I d) {
 HEARTH_INLINE I lane_sums(const I* u) {
   return add(_mm256_permute2x128_si256(u[0], u[1], 0x20), _mm256_permute2x128_si256(u[0], u[1], 0x31));
 }
-// The sums of W units of 16 values, one in a register.
-HEARTH_INLINE I unit16_sums(const I* a) {
-  const I u[] = {quarter_sums(a[0], a[1], a[2], a[3]), quarter_sums(a[4], a[5], a[6], a[7])};
-  return lane_sums(u);
-}
+// Sums of four registers' quarters, as quarter_sums gives them, in the order of units (integer_units.inl).
+HEARTH_INLINE I units_of_twos(I a) { return _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)); }
+HEARTH_INLINE I units_of_sixes(I a) { return units_of_twos(a); }
 // The first 16 bytes at two places.
 HEARTH_INLINE I quarters_at(const char* a, const char* b) {
   const auto at = [](const char* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); };
   return _mm256_set_m128i(at(b), at(a));
 }
+HEARTH_INLINE I both_quarters(const char* a, const char*) {  // the first 16 bytes, twice
+  return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a)));
+}
+HEARTH_INLINE I odd_quarters_right4(I a) { return _mm256_blend_epi32(a, _mm256_srli_epi16(a, 4), 0xf0); }  // words
 // The 4-bit field of each 16-bit word that begins at bit `at`.
 template <int at> HEARTH_INLINE I nibbles(I a) {
-  if constexpr (at == 12) return _mm256_srli_epi16(a, 12);
-  return _mm256_and_si256(at == 0 ? a : _mm256_srli_epi16(a, at), _mm256_set1_epi16(15));
+  if constexpr (at == 12) return shift_words<12>(a);
+  return shift_words<at>(a) & set_words(15);
 }
-HEARTH_INLINE V widen_words(__m128i low, __m128i) { return _mm256_cvtph_ps(low); }
+// 16 added to byte j of a quarter where bit j of the two bytes from `byte` on of its 16 is set
+template <int byte> HEARTH_INLINE I with_sixteens(I codes, I bits) {
+  constexpr int64_t each = 0x0101010101010101;
+  const I own = _mm256_shuffle_epi8(bits, _mm256_broadcastsi128_si256(_mm_set_epi64x((byte + 1) * each, byte * each)));
+  const I bit = _mm256_set1_epi64x(int64_t(0x8040201008040201));
+  return codes | (_mm256_cmpeq_epi8(own & bit, bit) & _mm256_set1_epi8(16));
+}
+
+// The 16-bit word at byte `at` of each of W blocks of `bytes`
+template <int bytes, int at> HEARTH_INLINE __m128i halves_of_blocks(const char* p) {
+  short word[W];
+  for (int i = 0; i < W; ++i) __builtin_memcpy(word + i, p + i * bytes + at, 2);
+  return _mm_setr_epi16(word[0], word[1], word[2], word[3], word[4], word[5], word[6], word[7]);
+}
+template <int bytes, int at> HEARTH_INLINE I dwords_of_blocks(const char* p) {
+  int word[W];
+  for (int i = 0; i < W; ++i) __builtin_memcpy(word + i, p + i * bytes + at, 4);
+  return _mm256_setr_epi32(word[0], word[1], word[2], word[3], word[4], word[5], word[6], word[7]);
+}
+HEARTH_INLINE V widen_words(__m128i halves) { return _mm256_cvtph_ps(halves); }
+// 2ᵉ⁻¹²⁸, e the first byte of each of W blocks of 17
+HEARTH_INLINE V powers_of_blocks(const char* p) {
+  const I e = _mm256_cvtepu16_epi32(halves_of_blocks<17, 0>(p)) & _mm256_set1_epi32(0xff);
+  const I small = _mm256_sllv_epi32(_mm256_set1_epi32(0x00200000), e),
+          usual = _mm256_slli_epi32(_mm256_sub_epi32(e, _mm256_set1_epi32(1)), 23);
+  return as_floats(_mm256_blendv_epi8(usual, small, _mm256_cmpgt_epi32(_mm256_set1_epi32(2), e)));
+}
 constexpr int integer_height = 5;  // 10 accumulators, 2 of codes, 1 of x, 1 of products; NOLINT(misc-definitions-in-headers)
 
 constexpr int dot_height = 3, dot_width = 4;  // 12 accumulators, 3 of x, 1 of w; NOLINT(misc-definitions-in-headers)

@@ -64,6 +64,15 @@ HEARTH_INLINE void turn(V* r) {
   }
 }
 
+// Lanes in pairs.
+HEARTH_INLINE V swapped_pairs(V a) { return _mm512_permute_ps(a, 0xb1); }
+HEARTH_INLINE V first_of_pairs_negated(V a) { return _mm512_xor_ps(a, _mm512_castsi512_ps(_mm512_set1_epi64(int64_t(0x80000000)))); }
+HEARTH_INLINE void doubled_lanes(V a, V* low, V* high) {  // a₀ a₀ a₁ a₁ …
+  const __m512i own = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+  *low = _mm512_permutexvar_ps(own, a);
+  *high = _mm512_permutexvar_ps(_mm512_add_epi32(own, _mm512_set1_epi32(8)), a);
+}
+
 HEARTH_INLINE V load_f16(const uint16_t* p) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
 HEARTH_INLINE V load_bf16(const uint16_t* p) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
@@ -113,7 +122,13 @@ HEARTH_INLINE I load_i(const void* p) { return _mm512_loadu_si512(p); }
 HEARTH_INLINE I zero_i() { return _mm512_setzero_si512(); }
 HEARTH_INLINE I add(I a, I b) { return _mm512_add_epi32(a, b); }
 HEARTH_INLINE I sub(I a, I b) { return _mm512_sub_epi32(a, b); }
-HEARTH_INLINE I times8(I a) { return _mm512_slli_epi32(a, 3); }
+template <int n> HEARTH_INLINE I times_power(I a) { return _mm512_slli_epi32(a, n); }  // 2ⁿ·a
+HEARTH_INLINE I set_words(short x) { return _mm512_set1_epi16(x); }
+template <int n> HEARTH_INLINE I shift_words(I a) {  // n bits to the right, or −n to the left
+  if constexpr (n == 0) return a;
+  else return n > 0 ? _mm512_srli_epi16(a, n > 0 ? n : 0) : _mm512_slli_epi16(a, n < 0 ? -n : 0);
+}
+HEARTH_INLINE I masked_or(I a, I mask, I b) { return _mm512_ternarylogic_epi32(a, mask, b, 0xea); }  // (a & mask) | b
 HEARTH_INLINE I set_pair(const int16_t* p) {
   int pair;
   __builtin_memcpy(&pair, p, sizeof pair);
@@ -137,6 +152,9 @@ HEARTH_INLINE void store_words(int16_t* p, I a, I b) {  // lanes fit in 16 bits
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(a));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + W), _mm512_cvtepi32_epi16(b));
 }
+HEARTH_INLINE void store_bytes(void* p, I a) {  // lanes fit in 8 bits
+  _mm_storeu_si128(static_cast<__m128i*>(p), _mm512_cvtepi32_epi8(a));
+}
 template <int i> HEARTH_INLINE I words(__m256i bytes) { return _mm512_cvtepi8_epi16(bytes); }  // register i of 32 bytes as 16-bit integers
 HEARTH_INLINE I quarter_sums(I a, I b, I c, I d) {
   const I ab = add(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b)),
@@ -146,10 +164,12 @@ HEARTH_INLINE I quarter_sums(I a, I b, I c, I d) {
 // Each two neighbouring quarters added, of a and then of b.
 HEARTH_INLINE I neighbours(I a, I b) { return add(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd)); }
 HEARTH_INLINE I lane_sums(const I* u) { return neighbours(neighbours(u[0], u[1]), neighbours(u[2], u[3])); }
-// The sums of W units of 16 values, two in a register.
-HEARTH_INLINE I unit16_sums(const I* a) {
-  const I sums = neighbours(quarter_sums(a[0], a[1], a[2], a[3]), quarter_sums(a[4], a[5], a[6], a[7]));
-  return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15), sums);
+// Sums of four registers' quarters, as quarter_sums gives them, in the order of units (integer_units.inl).
+HEARTH_INLINE I units_of_twos(I a) {
+  return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15), a);
+}
+HEARTH_INLINE I units_of_sixes(I a) {
+  return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), a);
 }
 
 // The first 16 bytes at four places.
@@ -158,15 +178,72 @@ HEARTH_INLINE I quarters_at(const char* a, const char* b, const char* c, const c
   const __m512i ab = _mm512_inserti32x4(_mm512_castsi128_si512(at(a)), at(b), 1);
   return _mm512_inserti32x4(_mm512_inserti32x4(ab, at(c), 2), at(d), 3);
 }
+// 16 bytes at each of two places, twice each
+HEARTH_INLINE I both_quarters(const char* a, const char* b) {
+  const auto at = [](const char* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); };
+  return _mm512_mask_broadcast_i32x4(_mm512_broadcast_i32x4(at(a)), 0xff00, at(b));
+}
+HEARTH_INLINE I odd_quarters_right4(I a) {  // words
+  return _mm512_srlv_epi16(a, _mm512_set4_epi64(0x0004000400040004, 0x0004000400040004, 0, 0));
+}
+template <int n> HEARTH_INLINE I upper_half_right(I a) {  // words
+  return _mm512_srlv_epi16(a, _mm512_inserti64x4(_mm512_setzero_si512(), _mm256_set1_epi16(n), 1));
+}
 // The 4-bit field of each 16-bit word that begins at bit `at`.
 template <int at> HEARTH_INLINE I nibbles(I a) {
-  if constexpr (at == 12) return _mm512_srli_epi16(a, 12);
-  return _mm512_and_si512(at == 0 ? a : _mm512_srli_epi16(a, at), _mm512_set1_epi16(15));
+  if constexpr (at == 12) return shift_words<12>(a);
+  return shift_words<at>(a) & set_words(15);
 }
-HEARTH_INLINE V join(const float* a, const float* b) {  // eight numbers each
-  return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(a)), _mm256_loadu_ps(b), 1);
+// 16 added to byte j of a quarter where bit j of the two bytes from `byte` on of its 16 is set
+template <int byte> HEARTH_INLINE I with_sixteens(I codes, I bits) {
+  constexpr int64_t each = 0x0101010101010101;
+  const I own = _mm512_shuffle_epi8(bits, _mm512_broadcast_i32x4(_mm_set_epi64x((byte + 1) * each, byte * each)));
+  return _mm512_mask_add_epi8(codes, _mm512_test_epi8_mask(own, _mm512_set1_epi64(int64_t(0x8040201008040201))), codes,
+                              _mm512_set1_epi8(16));
 }
-HEARTH_INLINE V widen_words(__m128i low, __m128i high) { return _mm512_cvtph_ps(_mm256_set_m128i(high, low)); }
+
+// `words` 16-bit words from byte `at` on of each of eight blocks of `bytes`. Where that is odd, the word that the byte is in.
+template <int bytes, int at, int words> HEARTH_INLINE __m256i words_of_eight(const char* p) {
+  // Registers begin at bytes 0 and 64, and where more are needed here: one, or of long blocks two.
+  constexpr bool two_more = 8 * bytes > 192;
+  constexpr int third = two_more ? 128 : 8 * bytes - 64;
+  struct Places {
+    constexpr Places() {
+      for (int i = 0; i < 8 * words; ++i) {
+        const int begin = (i / words * bytes + at + i % words * 2) / 2 * 2;
+        if (begin + 2 <= 128) first[i] = int16_t(begin / 2);
+        else last[i] = int16_t((begin - third) / 2), in_last |= 1u << i;
+      }
+    }
+    alignas(64) int16_t first[32] = {}, last[32] = {};
+    uint32_t in_last = 0;
+  };
+  static constexpr Places places;
+  I found = _mm512_permutex2var_epi16(load_i(p), load_i(places.first), load_i(p + 64));
+  if constexpr (two_more) {
+    const I rest = _mm512_permutex2var_epi16(load_i(p + third), load_i(places.last), load_i(p + third + 64));
+    found = _mm512_mask_mov_epi16(found, places.in_last, rest);
+  } else if constexpr (places.in_last != 0) {
+    found = _mm512_mask_permutexvar_epi16(found, places.in_last, load_i(places.last), load_i(p + third));
+  }
+  return _mm512_castsi512_si256(found);
+}
+// The same of one word of each of W blocks
+template <int bytes, int at> HEARTH_INLINE __m256i halves_of_blocks(const char* p) {
+  const __m256i low = words_of_eight<bytes, at, 1>(p), high = words_of_eight<bytes, at, 1>(p + 8 * bytes);
+  return _mm256_inserti128_si256(low, _mm256_castsi256_si128(high), 1);
+}
+template <int bytes, int at> HEARTH_INLINE I dwords_of_blocks(const char* p) {
+  return _mm512_inserti64x4(_mm512_castsi256_si512(words_of_eight<bytes, at, 2>(p)), words_of_eight<bytes, at, 2>(p + 8 * bytes), 1);
+}
+HEARTH_INLINE V widen_words(__m256i halves) { return _mm512_cvtph_ps(halves); }
+// 2ᵉ⁻¹²⁸, e the first byte of each of W blocks of 17
+HEARTH_INLINE V powers_of_blocks(const char* p) {
+  const __m256i own = _mm256_srlv_epi16(halves_of_blocks<17, 0>(p), _mm256_set1_epi32(0x00080000));
+  const I e = _mm512_cvtepu16_epi32(own) & _mm512_set1_epi32(0xff), small = _mm512_sllv_epi32(_mm512_set1_epi32(0x00200000), e);
+  const I usual = _mm512_slli_epi32(_mm512_sub_epi32(e, _mm512_set1_epi32(1)), 23);
+  return as_floats(_mm512_mask_blend_epi32(_mm512_cmplt_epi32_mask(e, _mm512_set1_epi32(2)), usual, small));
+}
 constexpr int integer_height = 12;  // 24 accumulators, 2 of codes, 1 of x; NOLINT(misc-definitions-in-headers)
 
 constexpr int dot_height = 4, dot_width = 6;  // 24 accumulators, 4 of x, 1 of w; NOLINT(misc-definitions-in-headers)
