@@ -36,6 +36,27 @@ BACKEND_TEST(rope, every_size_and_both_pairings) {
     }
 }
 
+// Products are rounded, then added.
+BACKEND_TEST(rope, the_bits_of_the_plain_loop) {
+  if (device.name() != "cpu") GTEST_SKIP() << "wide arithmetic";
+  Random random(62);
+  for (const int64_t half : {1, 7, 8, 15, 16, 17, 32, 40, 64})
+    for (const RotaryPairs pairs : {RotaryPairs::halves, RotaryPairs::neighbours}) {
+      const int64_t D = 2 * half + 3, step = pairs == RotaryPairs::halves ? 1 : 2, other = pairs == RotaryPairs::halves ? half : 1;
+      const auto x = random.normal(device, {2, 3, D}), table = angles(random, device, 2, half);
+      std::vector<float> right = x.device.to_vector();
+      const std::vector<float> from = right, turns = table.device.to_vector();
+      for (int64_t row = 0; row < 6; ++row)
+        for (int64_t i = 0; i < half; ++i) {
+          const size_t a = size_t(row * D + i * step), b = size_t(row * D + i * step + other);
+          const float cosine = turns[size_t(row / 3 * 2 * half + i)], sine = turns[size_t((row / 3 * 2 + 1) * half + i)];
+          right[a] = from[a] * cosine - from[b] * sine;
+          right[b] = from[b] * cosine + from[a] * sine;
+        }
+      EXPECT_EQ(ops::rope(x.device, table.device, pairs).to_vector(), right) << "half " << half;
+    }
+}
+
 // (1, 0) at a quarter turn is (0, 1); what is not turned stays.
 BACKEND_TEST(rope, known_answer) {
   const Tensor table = Tensor::from(device, {1, 2, 1}, std::vector<float>{0, 1});

@@ -1,5 +1,8 @@
 #include "ops/shape_ops.h"
 
+#include <cmath>
+
+#include "core/blocks.h"
 #include "ops/random_test.h"
 #include "ops/refusal_test.h"
 
@@ -118,6 +121,33 @@ BACKEND_TEST(shape_ops, embeds) {
   for (const Tensor& bad : {Tensor(), Tensor::zeros(device, {2}), ids.permute({1, 0})})
     EXPECT_EQ(test::refusal([&] { ops::embedding(bad, table); }), "embedding: ids need i32, dense");
   EXPECT_EQ(test::refusal([&] { ops::embedding(one, ids); }), "embedding: x [2, 2] is i32, needed f32, f16 or bf16");
+}
+
+// As a cache of keys and values is kept: the bits of encode_blocks, ties and numbers of every size among them.
+BACKEND_TEST(shape_ops, stores_blocks_of_q8_0) {
+  test::Random random(83);
+  std::vector<float> x = random.normal(device, {70, 32}).device.to_vector();
+  for (size_t i = 0; i < 32; ++i) {
+    x[i] = i == 5 ? -127.0f : float(i) - 15.5f;  // ties
+    x[32 + i] = 0;
+    x[64 + i] *= 1e-20f;
+    x[96 + i] *= 3e38f / 10;
+    x[128 + i] = i == 3 ? 254.0f : i % 2 == 0 ? 0.99999994f : -1.0000001f;  // beside a tie
+  }
+  std::vector<std::byte> right(bytes_of(DType::q8_0, int64_t(x.size())));
+  encode_blocks(DType::q8_0, x.data(), int64_t(x.size()), right.data());
+  Tensor y = Tensor::empty(device, {70, 32}, DType::q8_0);
+  ops::store(Tensor::from(device, {70, 32}, x), y);
+  for (size_t i = 0; i < right.size(); ++i) ASSERT_EQ(y.raw()[i], right[i]) << "block " << i / 34 << " byte " << i % 34;
+
+  if (device.name() != "cpu") return;
+  for (const float bad : {NAN, INFINITY, -INFINITY}) {
+    x[200] = bad;
+    ops::store(Tensor::from(device, {70, 32}, x), y);
+    const std::vector<float> decoded = y.to_vector();
+    for (size_t i = 192; i < 224; ++i) EXPECT_TRUE(std::isnan(decoded[i])) << i;
+    EXPECT_TRUE(std::isfinite(decoded[191]) && std::isfinite(decoded[224]));
+  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What memory plans assume of scratch memory (most_scratch) holds for the layers of Stable Diffusion 1.5 and XL.
+// What memory plans assume of scratch memory (most_scratch) holds for the layers of Stable Diffusion 1.5 and XL and of language models.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -17,7 +17,7 @@ Weight weight_of(Backend& device, const Shape& shape, WeightKind kind, const Wei
   return {.name = "w",
           .shape = shape,
           .form = form,
-          .prepared = device.prepare(Tensor::zeros(device, shape), kind, form),
+          .prepared = device.prepare(Tensor::zeros(device, shape, form.in_place ? form.hold : DType::f32), kind, form),
           .backend = &device,
           .kind = kind};
 }
@@ -73,6 +73,24 @@ BACKEND_TEST(scratch, stays_below_what_plans_assume) {
   ops::group_norm(image, 32, gamma, gamma, 1e-5f);
   ops::layer_norm(image, gamma, gamma, 1e-5f);
   check("norms");
+  if (!slow)
+    for (const DType dtype : {DType::f16, DType::q8_0, DType::q4_k, DType::q6_k})
+      for (const DType f : {DType::f32, DType::i16}) {
+        if (f == DType::i16 && !is_blocked(dtype)) continue;
+        for (const auto& [K, N] : std::vector<std::pair<int64_t, int64_t>>{{2048, 1024}, {14336, 1024}})
+          for (const int64_t M : {1, 512}) {
+            ops::linear(Tensor::zeros(device, {1, M, K}),
+                        weight_of(device, {N, K}, WeightKind::linear, {.hold = dtype, .factors = f, .in_place = true}));
+            check(fmt::format("linear in place {}→{} of {} rows, weights {}, factors {}", K, N, M, name_of(dtype), name_of(f)));
+          }
+      }
+  for (const auto& [G, heads, D] : std::vector<std::array<int64_t, 3>>{{8, 32, 64}, {8, 32, 128}, {2, 14, 64}, {1, 64, 256}})
+    for (const int64_t T : {int64_t(1), slow ? int64_t(64) : int64_t(512)}) {
+      const KeyValues cache{
+          .k = Tensor::zeros(device, {1024, G, D}, DType::f16), .v = Tensor::zeros(device, {1024, G, D}, DType::f16), .first = 1024 - T};
+      ops::cached_attention(Tensor::zeros(device, {T, heads, D}), cache, 0.1f);
+      check(fmt::format("attention of {} queries to a cache, {} heads of {}", T, heads, D));
+    }
   if (before == 0 && !slow) {
     EXPECT_GT(cpu::largest_scratch(), size_t(1) << 20);  // it is counted at all
   }

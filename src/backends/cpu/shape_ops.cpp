@@ -4,7 +4,6 @@
 
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/rows.h"
-#include "core/blocks.h"
 
 namespace hearth::cpu {
 namespace {
@@ -75,7 +74,7 @@ constexpr int64_t grain = 32768;  // elements of a piece of work
 void CpuBackend::copy(const Tensor& x, Tensor& y) {
   if (y.dtype() == DType::q8_0) {
     pool_.for_ranges(x.numel(), 4096, [&](int64_t begin, int64_t end) {
-      encode_blocks(y.dtype(), x.data<float>() + begin, end - begin, y.raw() + bytes_of(y.dtype(), begin));
+      kernels_.encode_q8_0(x.data<float>() + begin, end - begin, y.raw() + bytes_of(y.dtype(), begin));
     });
     return;
   }

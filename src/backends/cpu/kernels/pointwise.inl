@@ -96,5 +96,54 @@ void transpose(const float* x, int64_t x_stride, int64_t rows, int64_t columns, 
   plain(whole_rows, rows, 0, columns);
 }
 
+// Products rounded before they are added, as everywhere but in sums.
+void turn_halves(const float* x, const float* cosine, const float* sine, int64_t half, float* y) {
+  for_lanes(half, [&](int64_t i, int64_t left) {
+    const V a = load_upto(x + i, left), b = load_upto(x + half + i, left), c = load_upto(cosine + i, left), s = load_upto(sine + i, left);
+    store_upto(y + i, left, a * c - b * s);
+    store_upto(y + half + i, left, b * c + a * s);
+  });
+}
+
+void turn_neighbours(const float* x, const float* cosine, const float* sine, int64_t half, float* y) {
+  for_lanes(half, [&](int64_t i, int64_t left) {
+    V c[2], s[2];
+    doubled_lanes(load_upto(cosine + i, left), c, c + 1);
+    doubled_lanes(load_upto(sine + i, left), s, s + 1);
+    unroll<2>([&](auto j) {
+      const int64_t at = 2 * i + j * W, rest = 2 * half - at;
+      if (rest <= 0) return;
+      const V pairs = load_upto(x + at, rest);
+      store_upto(y + at, rest, pairs * c[j] + swapped_pairs(pairs) * first_of_pairs_negated(s[j]));
+    });
+  });
+}
+
+// As encode_blocks (core/blocks.h) does it, halves rounded away from zero; a block that holds a NaN becomes NaN.
+void encode_q8_0(const float* x, int64_t n, void* to) {
+  constexpr int pieces = 32 / W;
+  auto* y = static_cast<char*>(to);
+  for (; n > 0; n -= 32, x += 32, y += 34) {
+    V v[pieces];
+    int bits = 0;
+    unroll<pieces>([&](auto i) { v[i] = load(x + i * W); });
+    unroll<pieces / 2>([&](auto i) {
+      const int lane = largest_lane(as_integers(abs(v[2 * i])), as_integers(abs(v[2 * i + 1])));
+      bits = lane > bits ? lane : bits;
+    });
+    if (bits >= 0x7f800000) unroll<pieces>([&](auto i) { v[i] = zero(); });  // an infinity or a NaN
+    float largest;
+    __builtin_memcpy(&largest, &bits, sizeof largest);
+    const float d = largest / 127, inverse = 1 / d, by = inverse - inverse == 0 ? inverse : 0;  // 0 in place of an infinity or a NaN
+    const unsigned short half = _cvtss_sh(d, _MM_FROUND_TO_NEAREST_INT);
+    __builtin_memcpy(y, &half, sizeof half);
+    unroll<pieces>([&](auto i) {
+      const V scaled = v[i] * set(by), size = abs(scaled), even = round(size);
+      const V whole = select(less(size - even, set(0.5f)), even, even + set(1.0f));
+      store_bytes(y + 2 + i * W, to_whole(select(less(scaled, zero()), zero() - whole, whole)));
+    });
+  }
+}
+
 }  // namespace
 }  // namespace hearth::cpu

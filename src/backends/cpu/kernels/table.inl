@@ -42,6 +42,9 @@ constexpr Kernels table_named(const char* name) {
           .narrow_bf16 = narrow_bf16,
           .round_bf16 = round_bf16,
           .transpose = transpose,
+          .turn_halves = turn_halves,
+          .turn_neighbours = turn_neighbours,
+          .encode_q8_0 = encode_q8_0,
 
           .fma_loop = fma_loop,
           .read_loop = read_loop};
