@@ -84,12 +84,22 @@ class Operations {
             [=, w = weight({64, 96, 3, 3}, WeightKind::conv2d, form)] { ops::conv2d(image, w, {}, ConvSpec::same(3), {}, norm); });
       }
     }
+    // One row, and over several chunks of k and blocks of rows.
+    for (const DType dtype : {DType::f32, DType::q8_0, DType::q4_k, DType::q5_0, DType::q6_k})
+      for (const DType factors : {DType::f32, DType::i16}) {
+        if (factors == DType::i16 && !is_blocked(dtype)) continue;
+        const WeightForm form{.hold = dtype, .factors = factors, .in_place = true};
+        for (const int64_t rows : {int64_t(1), 2 * tokens})
+          add(fmt::format("linear of {} rows in place, {} and factors {}", rows == 1 ? "one" : "many", name_of(dtype), name_of(factors)),
+              [=, w = weight({130, 1280}, WeightKind::linear, form), x = tensor({1, rows, 1280})] { ops::linear(x, w); });
+      }
     for (const DType dtype : {DType::f32, DType::q8_0}) {
-      const Tensor x = tensor({2, tokens, 96}), q = tensor({tokens, 6, 32});
-      add(fmt::format("linear of rows in place, {}", name_of(dtype)),
-          [=, w = weight({130, 96}, WeightKind::linear, {.hold = dtype, .in_place = true})] { ops::linear(x, w); });
+      const Tensor q = tensor({tokens, 6, 32}), one = tensor({1, 6, 32});
       const KeyValues cache{.k = tensor({tokens, 2, 32}, dtype), .v = tensor({tokens, 2, 32}, dtype)};
       add(fmt::format("cached attention, {}", name_of(dtype)), [=] { ops::cached_attention(q, cache, 0.1f); });
+      KeyValues before_one = cache;
+      before_one.first = tokens - 1;
+      add(fmt::format("cached attention of one query, {}", name_of(dtype)), [=] { ops::cached_attention(one, before_one, 0.1f); });
       if (dtype == DType::f32) add("rotary positions", [=, table = tensor({tokens, 2, 16})] { ops::rope(q, table, RotaryPairs::halves); });
     }
     for (const DType dtype : {DType::f32, DType::bf16}) {

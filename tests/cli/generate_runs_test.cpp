@@ -129,6 +129,32 @@ TEST_F(GenerateTest, options_of_the_sampler) {
   EXPECT_NE(wrong.err.find("sampler 'euler_ancestral' has no option 'order'; it has eta, s_noise"), std::string::npos) << wrong.err;
 }
 
+// Files that PyTorch wrote (golden/make_embeddings.py), with the same vectors as the safetensors file.
+TEST_F(GenerateTest, embeddings_of_every_writer_draw_the_same) {
+  const std::string golden = HEARTH_SOURCE_DIR "/tests/cli/golden/";
+  const Arguments prompt = {"--prompt", "a house, dusk"};
+  const auto draw_with = [&](const std::string& embedding) {
+    Arguments more = prompt;
+    more.insert(more.end(), {"--embedding", embedding});
+    return drawn(more);
+  };
+  const Pixels right = draw_with("dusk=" + golden + "embedding.safetensors");
+  EXPECT_NE(right, drawn(prompt)) << "the embedding has no part";
+  for (const char* file : {"embedding-a1111.pt", "embedding-legacy.pt", "embedding-diffusers.bin"})
+    EXPECT_EQ(draw_with("dusk=" + golden + file), right) << file;
+  // By diffusers' token.
+  EXPECT_EQ(drawn({"--prompt", "a house, <sunset>", "--embedding", golden + "embedding-diffusers.bin"}), right);
+
+  const std::string whole = read_file(golden + "embedding-a1111.pt");
+  write_file(folder / "cut.pt", whole.substr(0, whole.size() / 2));
+  fs::remove(folder / "a.png");
+  const Ended cut = draw({"--embedding", "dusk=cut.pt"});
+  EXPECT_EQ(cut.code, 1);
+  EXPECT_EQ(std::count(cut.err.begin(), cut.err.end(), '\n'), 1) << cut.err;
+  EXPECT_NE(cut.err.find("cut.pt"), std::string::npos) << cut.err;
+  EXPECT_FALSE(fs::exists(folder / "a.png"));
+}
+
 TEST_F(GenerateTest, a_full_disk_leaves_no_file) {
   const Ended r = draw({}, [] {
     const rlimit limit{.rlim_cur = 2048, .rlim_max = 2048};
