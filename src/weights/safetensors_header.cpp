@@ -109,11 +109,11 @@ SafetensorsEntry believe(const Claim& claim, uint64_t data_bytes, const std::str
     fail<IoError>("{} lies in bytes [{}, {}) of {} bytes of data: the file is cut off or its header is wrong", where, entry.begin,
                   entry.end, data_bytes);
 
-  constexpr uint64_t largest = uint64_t(1) << 62;
+  constexpr uint64_t largest = uint64_t(1) << 60;  // so that bytes fit 64 bits, too
   uint64_t elements = 1;
   const bool empty = std::ranges::count(*claim.shape, 0u) > 0;
-  for (uint64_t d : *claim.shape) {
-    if (d > largest || (!empty && __builtin_mul_overflow(elements, d, &elements)) || elements > largest)
+  for (uint64_t d : *claim.shape) {  // an axis without elements does not excuse the others: products of sizes are formed in any order
+    if (d > largest || __builtin_mul_overflow(elements, std::max<uint64_t>(d, 1), &elements) || elements > largest)
       fail<IoError>("{} has more elements than any file can hold", where);
   }
   if (empty) elements = 0;

@@ -98,6 +98,10 @@ TEST_F(safetensors, messages_name_the_tensor_and_what_is_wrong) {
   EXPECT_EQ(refusal("{\"a\": " + tensor("F32", "[5]", "[0, 20]") + "}", 24), "f: 4 bytes after the last tensor belong to none");
   EXPECT_EQ(refusal("{\"a\": " + tensor("F32", "[4611686018427387904, 4]", "[0, 0]") + "}", 0),
             "f: tensor 'a' has more elements than any file can hold");
+  for (const char* beside_zero :
+       {"[4611686018427387904, 4611686018427387904, 0]", "[0, 4294967296, 4294967296]", "[1152921504606846977, 0]"})
+    EXPECT_EQ(refusal("{\"a\": " + tensor("F32", beside_zero, "[0, 0]") + "}", 0),
+              "f: tensor 'a' has more elements than any file can hold");
   EXPECT_EQ(refusal("{\"a\": " + tensor("F32", "[2]", "[0, 8]") + ", \"a\": " + tensor("F32", "[2]", "[0, 8]") + "}", 8),
             "f: header names 'a' twice");
   EXPECT_EQ(refusal(R"({"a": {"dtype": "F32", "shape": [6]}})", 24), "f: tensor 'a' lacks dtype, shape or data_offsets");
