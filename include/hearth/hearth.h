@@ -23,6 +23,7 @@
 #include "hearth/error.h"
 #include "hearth/image.h"
 #include "hearth/progress.h"
+#include "hearth/size_conditions.h"
 #include "hearth/tokenizer.h"
 
 namespace hearth {
@@ -57,6 +58,8 @@ struct OpenOptions {
   // Bytes that the process may take while it runs; 0: no limit. A run takes the first of these ways that fits, or is refused with
   // UsageError: all networks in memory; each only while it works; and the autoencoder in tiles. Loads when needed.
   int64_t memory_limit = 0;
+  // A second checkpoint that does the last steps of every picture (Request::refiner_start), XL's refiner; its autoencoder is not used.
+  std::filesystem::path refiner;
   OnProgress progress;                        // phase "load"
   const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Cancelled
 };
@@ -84,13 +87,17 @@ struct Embedding {
 
 struct Request {
   std::string prompt;
-  std::string negative_prompt;
+  std::optional<std::string> negative_prompt;  // absent: what the checkpoint takes for none: the empty prompt, or zeros (XL)
+  // Of an XL checkpoint's second text encoder; absent: those of the first.
+  std::optional<std::string> prompt_2, negative_prompt_2;
   // How prompts are read: "a1111", "comfyui", "plain"; "" = by compat: a1111 and comfyui their own, else plain.
   std::string prompt_syntax;
   std::string emphasis;                  // of a1111: "original" (the default), "no-norm", "ignore", "none"
-  int64_t clip_skip = 1;                 // 1: the text encoder's last layer, 2: the last but one …
+  std::optional<int64_t> clip_skip;      // 1: the text encoder's last layer, 2: the last but one …; absent: 1, of XL 2
   std::vector<Embedding> embeddings;     // for both prompts
   std::optional<int64_t> width, height;  // pixels, multiples of the autoencoder's factor (8); default: the checkpoint's native size
+  SizeConditions sizes;                  // what an XL checkpoint is told of the picture
+  std::optional<double> refiner_start;   // the part of the noise schedule after which the refiner goes on; default: 0.8
   int64_t steps = 50;
   double guidance = 7.5;                                   // classifier-free guidance; ≤ 1 runs without
   std::string guidance_method;                             // see list_guidance(); "" = cfg

@@ -144,9 +144,11 @@ std::function<void()> BenchFolder::unet_run(const parts::Unet& unet, Backend& de
   const int64_t positions = parts::ClipTextConfig::from(Config::load(folder_ / "text_encoder/config.json")).positions;
   const Tensor x = seeded_tensor(device, "x", {2, H, W, unet.config.in_channels});
   const Tensor context = unet.config.context ? seeded_tensor(device, "context", {2, positions, unet.config.context}) : Tensor();
-  return [&unet, x, context] {
+  const Tensor added = unet.config.added ? seeded_tensor(device, "added", {2, unet.config.added}) : Tensor();
+  const Tensor guidance = unet.config.guidance ? seeded_tensor(device, "guidance", {2, unet.config.guidance}) : Tensor();
+  return [&unet, x, given = parts::UnetConditions{.context = context, .added = added, .guidance = guidance}] {
     const float timestep = 500;
-    unet(x, {&timestep, 1}, context);
+    unet(x, {&timestep, 1}, given);
   };
 }
 

@@ -143,7 +143,9 @@ std::vector<Case> list_cases() {
   const auto step = [&](int64_t side) {
     return [&plan, side](const parts::Unet& unet) {
       const float timestep = 500;
-      unet(Tensor::empty(*plan, {2, side, side, 4}), {&timestep, 1}, Tensor::empty(*plan, {2, 77, unet.config.context}));
+      const parts::UnetConfig& c = unet.config;
+      unet(Tensor::empty(*plan, {2, side, side, 4}), {&timestep, 1},
+           {.context = Tensor::empty(*plan, {2, 77, c.context}), .added = c.added ? Tensor::empty(*plan, {2, c.added}) : Tensor()});
     };
   };
   const auto decode = [&](int64_t side) {

@@ -11,7 +11,7 @@
 namespace hearth::api {
 
 struct LoadedModel {
-  std::string name;  // the folder's
+  std::string name, refiner;  // the folders'; refiner: empty without
   std::unique_ptr<Backend> device;
   std::unique_ptr<models::TextToImage> pipeline;
   std::unique_ptr<WeightHashes> hashes;

@@ -33,8 +33,8 @@ uint64_t random_seed() { return std::random_device{}(); }  // 32 bits: as many a
 
 void check_request(const Request& r) {
   sampling::find_compat(r.compat);
-  for (const std::string* text : {&r.prompt, &r.negative_prompt})
-    if (text->find('\0') != text->npos) fail<UsageError>("generate: the prompt holds a zero byte");
+  for (const std::optional<std::string>& text : {std::optional(r.prompt), r.negative_prompt, r.prompt_2, r.negative_prompt_2})
+    if (text && text->find('\0') != text->npos) fail<UsageError>("generate: the prompt holds a zero byte");
 }
 
 sampling::Guidance guidance_of(const Request& r) {
@@ -67,12 +67,16 @@ models::ImageRequest to_image_request(const Request& r, const Seeds& seeds, cons
   for (const Embedding& e : r.embeddings) embeddings.push_back({.file = e.file, .name = e.name});
   return {.prompt = r.prompt,
           .negative_prompt = r.negative_prompt,
+          .prompt_2 = r.prompt_2,
+          .negative_prompt_2 = r.negative_prompt_2,
           .syntax = api::syntax_of(r),
           .emphasis = api::emphasis_of(r),
           .clip_skip = r.clip_skip,
           .embeddings = std::move(embeddings),
           .width = canvas ? canvas->width : r.width,
           .height = canvas ? canvas->height : r.height,
+          .sizes = r.sizes,
+          .refiner_start = r.refiner_start,
           .steps = r.steps,
           .guidance = guidance_of(r),
           .sampler = r.sampler,
@@ -120,6 +124,10 @@ void check_memory(const models::MemoryPlan& plan, const models::ResolvedImage& r
   fail<UsageError>("generate: {} of {}×{} need {} GB more memory, {} GB are available", r.batch, r.width, r.height, more, had);
 }
 
+std::string name_of_folder(const std::filesystem::path& path) {
+  return (path.has_filename() ? path.filename() : path.parent_path().filename()).string();
+}
+
 }  // namespace
 
 struct Model::Impl : api::LoadedModel {};
@@ -137,10 +145,13 @@ Model Model::open(const std::filesystem::path& path, const OpenOptions& options)
   if (options.memory_limit < 0) fail<UsageError>("open: a memory limit of {} bytes, needed at least 0", options.memory_limit);
   const Checkpoint checkpoint = Checkpoint::open(path);
   const models::TextToImageFamily& family = models::find_family(checkpoint).family;
+  std::optional<Checkpoint> refiner;
+  if (!options.refiner.empty()) refiner = Checkpoint::open(options.refiner);
 
   auto impl = std::make_unique<Impl>();
   const auto root = std::filesystem::absolute(path).lexically_normal();
-  impl->name = (root.has_filename() ? root.filename() : root.parent_path().filename()).string();
+  impl->name = name_of_folder(root);
+  if (refiner) impl->refiner = name_of_folder(std::filesystem::absolute(options.refiner).lexically_normal());
   impl->device = make_backend({.name = options.device, .threads = options.threads});
   if (options.pin_threads) impl->device->threads().pin();
   impl->pipeline = family.open(checkpoint, *impl->device,
@@ -152,7 +163,8 @@ Model Model::open(const std::filesystem::path& path, const OpenOptions& options)
                                 .warn = options.warn ? options.warn : [](const std::string&) {},
                                 .progress = options.progress,
                                 .when_needed = options.load_when_needed,
-                                .memory_limit = options.memory_limit});
+                                .memory_limit = options.memory_limit,
+                                .refiner = refiner ? &*refiner : nullptr});
   std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> files;
   for (const models::ComponentReport& c : impl->pipeline->components()) {
     files.emplace_back(c.name, std::vector<std::filesystem::path>());

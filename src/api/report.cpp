@@ -33,6 +33,8 @@ Json components_json(const models::TextToImage& pipeline) {
 // What the request left to hearth or the checkpoint.
 std::vector<std::string> defaults_of(const Request& r) {
   std::vector<std::string> names;
+  if (!r.negative_prompt) names.push_back("negative_prompt");
+  if (!r.clip_skip) names.push_back("clip_skip");
   if (!r.width) names.push_back("width");
   if (!r.height) names.push_back("height");
   if (r.sampler.empty()) names.push_back("sampler");
@@ -62,6 +64,25 @@ std::map<std::string, std::string> sampler_options(const models::ResolvedImage& 
 
 // The bytes that PNG text and JSON can hold; the tokenizer reads the same text out of both.
 std::string as_utf8(const std::string& text) { return text::encode_utf8(text::decode_utf8(text)); }
+
+std::optional<std::string> utf8(const std::optional<std::string>& text) { return text ? std::optional(as_utf8(*text)) : std::nullopt; }
+
+Json utf8_or_null(const std::optional<std::string>& text) { return text ? Json(as_utf8(*text)) : Json(); }
+
+// Those that were given.
+std::map<std::string, std::vector<double>> size_conditions_of(const SizeConditions& s) {
+  std::map<std::string, std::vector<double>> told;
+  for (const auto& [name, pair] : {std::pair{"original_size", s.original_size},
+                                   {"target_size", s.target_size},
+                                   {"crop", s.crop},
+                                   {"negative_original_size", s.negative_original_size},
+                                   {"negative_target_size", s.negative_target_size},
+                                   {"negative_crop", s.negative_crop}})
+    if (pair) told[name] = {double((*pair)[0]), double((*pair)[1])};
+  if (s.aesthetic_score) told["aesthetic_score"] = {*s.aesthetic_score};
+  if (s.negative_aesthetic_score) told["negative_aesthetic_score"] = {*s.negative_aesthetic_score};
+  return told;
+}
 
 std::vector<std::string> embedding_names(const models::ResolvedImage& r) {
   std::vector<std::string> names;
@@ -121,14 +142,18 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
       {"pinned", model.device->threads().pinned()},
       {"request",
        {{"prompt", as_utf8(run.request.prompt)},
-        {"negative_prompt", as_utf8(run.request.negative_prompt)},
+        {"negative_prompt", as_utf8(run.request.negative_prompt.value_or(""))},
+        {"prompt_2", utf8_or_null(run.request.prompt_2)},
+        {"negative_prompt_2", utf8_or_null(run.request.negative_prompt_2)},
         {"prompt_syntax", text::name_of(syntax_of(run.request))},
         {"emphasis", text::name_of(emphasis_of(run.request))},
-        {"clip_skip", run.request.clip_skip},
+        {"clip_skip", r.clip_skip},
         {"embeddings", embeddings_json(run)},
         {"chunks", r.chunks},
         {"width", r.width},
         {"height", r.height},
+        {"size_conditions", size_conditions_of(run.request.sizes)},
+        {"refiner_start", r.refiner_start ? Json(*r.refiner_start) : Json()},
         {"steps", r.steps},
         {"guidance", run.request.guidance},
         {"guidance_method", r.guidance.method->name},
@@ -182,13 +207,16 @@ void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
                       .family = model.pipeline->family(),
                       .hashes = model.hashes->get(),
                       .prompt = as_utf8(run.request.prompt),
-                      .negative_prompt = as_utf8(run.request.negative_prompt),
+                      .negative_prompt = as_utf8(run.request.negative_prompt.value_or("")),
+                      .prompt_2 = utf8(run.request.prompt_2),
+                      .negative_prompt_2 = utf8(run.request.negative_prompt_2),
                       .prompt_syntax = std::string(text::name_of(syntax_of(run.request))),
                       .emphasis = std::string(text::name_of(emphasis_of(run.request))),
-                      .clip_skip = run.request.clip_skip,
+                      .clip_skip = r.clip_skip,
                       .embeddings = embedding_names(r),
                       .width = r.first_pass ? (*r.first_pass)[0] : r.width,
                       .height = r.first_pass ? (*r.first_pass)[1] : r.height,
+                      .size_conditions = size_conditions_of(run.request.sizes),
                       .steps = r.steps,
                       .guidance = run.request.guidance,
                       .guidance_method = std::string(r.guidance.method->name),
@@ -208,6 +236,8 @@ void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
                       .eta_noise_seed_delta = run.request.eta_noise_seed_delta,
                       .precision = precision_of(*model.pipeline),
                       .noise = run.request.noise ? "file" : "seed",
+                      .refiner = r.refiner_start ? model.refiner : "",
+                      .refiner_start = r.refiner_start.value_or(0),
                       .defaults = defaults_of(run.request)};
   image.json = write_recipe(recipe);
   image.parameters = write_parameters(to_parameters(recipe));

@@ -1,5 +1,7 @@
 #include "api/rerun.h"
 
+#include <algorithm>
+
 #include "api/editing.h"
 #include "core/error.h"
 #include "media/picture.h"
@@ -21,20 +23,34 @@ void add_schedule(Rerun& r, const std::string& text) {
   }
 }
 
+// "original_size" → --original-size 1024x768, "crop" → --crop 16,8, "aesthetic_score" → --aesthetic-score 6
+void add_size_conditions(Rerun& r, const std::map<std::string, std::vector<double>>& conditions) {
+  for (const auto& [name, values] : conditions) {
+    std::string flag = name;
+    std::ranges::replace(flag, '_', '-');
+    if (values.size() == 1) add_flag(r, flag, values[0]);
+    else if (values.size() == 2) add_flag(r, flag, fmt::format("{}{}{}", values[0], name.ends_with("crop") ? ',' : 'x', values[1]));
+  }
+}
+
 }  // namespace
 
 Rerun rerun_of_recipe(const Recipe& recipe) {
   Rerun r{.source = "hearth", .arguments = {}, .model = recipe.model};
   r.hashes.insert(recipe.hashes.begin(), recipe.hashes.end());
   add_flag(r, "prompt", recipe.prompt);
-  if (!recipe.negative_prompt.empty()) add_flag(r, "negative-prompt", recipe.negative_prompt);
+  const auto left_open = [&](const char* key) { return std::ranges::find(recipe.defaults, key) != recipe.defaults.end(); };
+  if (!recipe.negative_prompt.empty() || !left_open("negative_prompt")) add_flag(r, "negative-prompt", recipe.negative_prompt);
+  if (recipe.prompt_2) add_flag(r, "prompt-2", *recipe.prompt_2);
+  if (recipe.negative_prompt_2) add_flag(r, "negative-prompt-2", *recipe.negative_prompt_2);
   add_flag(r, "prompt-syntax", recipe.prompt_syntax);
   if (recipe.prompt_syntax == "a1111" && recipe.emphasis != "original") add_flag(r, "emphasis", recipe.emphasis);
-  if (recipe.clip_skip != 1) add_flag(r, "clip-skip", recipe.clip_skip);
+  if (!left_open("clip_skip")) add_flag(r, "clip-skip", recipe.clip_skip);
   for (const std::string& name : recipe.embeddings)
     r.not_honoured.push_back(fmt::format("the embedding '{0}', whose file is not told: give --embedding {0}=FILE", name));
   add_flag(r, "width", recipe.width);
   add_flag(r, "height", recipe.height);
+  add_size_conditions(r, recipe.size_conditions);
   const bool sigmas = recipe.schedule.starts_with("sigmas:");
   if (!sigmas) add_flag(r, "steps", recipe.steps);
   add_flag(r, "cfg-scale", recipe.guidance);
@@ -71,6 +87,9 @@ Rerun rerun_of_recipe(const Recipe& recipe) {
       add_flag(r, flag, value);
     }
   }
+  if (!recipe.refiner.empty())
+    r.not_honoured.push_back(fmt::format("the refiner '{}', whose folder is not told: give --refiner PATH --refiner-start {}",
+                                         recipe.refiner, recipe.refiner_start));
   if (recipe.noise != "seed") r.not_honoured.push_back("the first noise, which was a file's: give --noise FILE");
   return r;
 }

@@ -41,6 +41,10 @@ class Flags {
   void text(const std::string& names, const std::string& type, const std::string& help, std::string& value, const std::string& unset = "") {
     add(names, type, help, value.empty() ? unset : value, [&value](const std::string& t) { value = t; });
   }
+  void text(const std::string& names, const std::string& type, const std::string& help, std::optional<std::string>& value,
+            const std::string& unset) {
+    add(names, type, help, unset, [&value](const std::string& t) { value = t; });
+  }
   template <class T> void integer(const std::string& names, const std::string& help, T& value, IntegerRange range = {}) {
     add(names, "N", help, fmt::format("{}", value),
         [&value, range](const std::string& t) { value = T(parse_integer(t, range.low, range.high)); });
@@ -51,6 +55,9 @@ class Flags {
   }
   void number(const std::string& names, const std::string& help, double& value) {
     add(names, "X", help, fmt::format("{}", value), [&value](const std::string& t) { value = parse_number(t); });
+  }
+  void number(const std::string& names, const std::string& help, std::optional<double>& value, const std::string& unset) {
+    add(names, "X", help, unset, [&value](const std::string& t) { value = parse_number(t); });
   }
   // One of the names or aliases; the help lists the names unless `type` stands in their place.
   struct Choice {

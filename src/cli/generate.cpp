@@ -11,6 +11,7 @@
 #include "cli/open_flags.h"
 #include "cli/outputs.h"
 #include "cli/progress_line.h"
+#include "cli/size_flags.h"
 #include "core/error.h"
 #include "core/file.h"
 
@@ -59,12 +60,15 @@ void GenerateFlags::add_to(Flags& flags) {
     prompt_given = true;
   });
   flags.text("-n,--negative-prompt", "TEXT", "What to keep away from; acts with --cfg-scale above 1", request.negative_prompt, "nothing");
+  flags.text("--prompt-2", "TEXT", "The prompt of Stable Diffusion XL's second text encoder", request.prompt_2, "--prompt");
+  flags.text("--negative-prompt-2", "TEXT", "Its negative prompt", request.negative_prompt_2, "--negative-prompt");
   flags.choice("--prompt-syntax", "",
                "How prompts are read: A1111's (a:1.3), [b], [from:to:when], [a|b], AND, BREAK; ComfyUI's; or as plain text",
                request.prompt_syntax, {.names = {"a1111", "comfyui", "plain"}}, "plain; with --compat a1111 and comfyui that program's");
   flags.choice("--emphasis", "", "What weights do in A1111's syntax; no-norm does without restoring the mean", request.emphasis,
                {.names = {"original", "no-norm", "ignore", "none"}}, "original");
-  flags.integer("--clip-skip", "Layer of the text encoder whose states are used, from its end: 2 is the last but one", request.clip_skip);
+  flags.integer("--clip-skip", "Layer of the text encoder whose states are used, from its end: 2 is the last but one", request.clip_skip,
+                "1; of Stable Diffusion XL 2");
   flags.add("--embedding", "[NAME=]FILE",
             "Textual inversion, .safetensors or .pt: prompts name it NAME, or embedding:NAME in ComfyUI's syntax; repeatable",
             "none; NAME is the file's name without its ending",
@@ -84,6 +88,7 @@ void GenerateFlags::add_to(Flags& flags) {
   });
   flags.integer("-W,--width", "Pixels, a multiple of 8", request.width, "the checkpoint's native size");
   flags.integer("-H,--height", "Pixels, a multiple of 8", request.height, "the checkpoint's native size");
+  add_size_flags(flags, request.sizes);
   flags.integer("--steps", "Sampler steps; --sigmas brings its own number", steps, "50");
   flags.number("--cfg-scale,--guidance", "Strength of classifier-free guidance; 1 and less: none", request.guidance);
   flags.choice("--guidance-method", "NAME", "See hearth list guidance", request.guidance_method, choice_of(list_guidance()), "cfg");
@@ -122,6 +127,9 @@ void GenerateFlags::add_to(Flags& flags) {
             [this](const std::string& t) { request.stop_after = parse_integer(t, 1, 1 << 20); });
   flags.text("--resume", "FILE", "Go on from a file of --stop-after, with the same flags: the picture is that of the whole run", resume,
              "from the first step");
+  flags.text("--refiner", "PATH", "A second checkpoint, Stable Diffusion XL's refiner, that does the last steps", open.refiner, "none");
+  flags.add("--refiner-start", "X", "The part of the noise schedule after which it goes on, between 0 and 1", "0.8",
+            [this](const std::string& t) { request.refiner_start = parse_number(t); });
   open.add_place(flags);
   open.add_components(flags);
   open.add_session(flags);

@@ -34,6 +34,7 @@ void OpenFlags::add_session(Flags& flags) {
 OpenOptions OpenFlags::options() const {
   OpenOptions options{.variant = variant, .device = device, .threads = threads, .precision = precision_of(precision), .cancel = &cancelled};
   options.cache = cache;
+  options.refiner = refiner;
   options.pin_threads = pin;
   options.warn = [](const std::string& line) { fmt::print(stderr, "hearth: {}\n", line); };
   if (!unet_precision.empty()) options.denoiser_precision = precision_of(unet_precision);

@@ -7,7 +7,7 @@
 namespace hearth::cli {
 
 struct OpenFlags {
-  std::string model, variant, device = "cpu", precision = "auto", unet_precision, vae_precision, text_precision, cache;
+  std::string model, variant, device = "cpu", precision = "auto", unet_precision, vae_precision, text_precision, cache, refiner;
   int threads = 0;
   bool pin = false;
 

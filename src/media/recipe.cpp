@@ -79,6 +79,10 @@ std::string write_recipe(const Recipe& r) {
       {"noise", r.noise},
       {"defaults", r.defaults},
   };
+  if (r.prompt_2) json["prompt_2"] = *r.prompt_2;
+  if (r.negative_prompt_2) json["negative_prompt_2"] = *r.negative_prompt_2;
+  if (!r.size_conditions.empty()) json["size_conditions"] = r.size_conditions;
+  if (!r.refiner.empty()) json["refiner"] = {{"name", r.refiner}, {"start", r.refiner_start}};
   if (!r.sampler_options.empty()) json["sampler_options"] = r.sampler_options;
   if (const Json settings = guidance_settings(r); !settings.is_null()) json["guidance_settings"] = settings;
   if (r.eta_noise_seed_delta != 0) json["eta_noise_seed_delta"] = r.eta_noise_seed_delta;
@@ -102,6 +106,13 @@ Recipe parse_recipe(std::string_view text) {
     for (const auto& [component, hash] : model.at("hashes").items()) r.hashes.emplace_back(component, hash.get<std::string>());
     json.at("prompt").get_to(r.prompt);
     json.at("negative_prompt").get_to(r.negative_prompt);
+    if (json.contains("prompt_2")) r.prompt_2 = json.at("prompt_2").get<std::string>();
+    if (json.contains("negative_prompt_2")) r.negative_prompt_2 = json.at("negative_prompt_2").get<std::string>();
+    if (json.contains("size_conditions")) json.at("size_conditions").get_to(r.size_conditions);
+    if (json.contains("refiner")) {
+      json.at("refiner").at("name").get_to(r.refiner);
+      json.at("refiner").at("start").get_to(r.refiner_start);
+    }
     if (json.contains("prompt_syntax")) {  // pictures of earlier versions do not say
       json.at("prompt_syntax").get_to(r.prompt_syntax);
       json.at("emphasis").get_to(r.emphasis);
@@ -145,6 +156,10 @@ Parameters to_parameters(const Recipe& r) {
   for (const auto& [component, hash] : r.hashes)
     if (component == "unet") set("Model hash", hash.substr(0, 10));
   set("Model", r.model);
+  if (!r.refiner.empty()) {
+    set("Refiner", r.refiner);
+    set("Refiner switch at", fmt::format("{}", r.refiner_start));
+  }
   if (r.clip_skip != 1) set("Clip skip", fmt::format("{}", r.clip_skip));
   if (r.prompt_syntax == "a1111" && r.emphasis != "original")
     set("Emphasis", r.emphasis == "no-norm" ? "No norm" : r.emphasis == "ignore" ? "Ignore" : "None");

@@ -8,7 +8,8 @@
 //
 // and, where guidance is more than classifier-free, "guidance_settings": {"method": "apg", "rescale": 0, "interval": [0.3, 5.4],
 // "options": {"eta": "0.5", …}}, the interval only where there is one; "sampler_options" likewise; "eta_noise_seed_delta": 31337
-// where it is not 0; "variation": {"seed": 5, "strength": 0.1}; and "flags" where more was asked for.
+// where it is not 0; "variation": {"seed": 5, "strength": 0.1}; and "flags" where more was asked for. "prompt_2", "negative_prompt_2" and
+// "size_conditions": {"original_size": [1024, 768], "aesthetic_score": [6]} where they were given; "refiner": {"name": "…", "start": 0.8}.
 #pragma once
 
 #include <array>
@@ -32,10 +33,13 @@ struct Recipe {
   std::string model, family;                                // the checkpoint's folder or file name, "sd1"
   std::vector<std::pair<std::string, std::string>> hashes;  // component → SHA-256 of its weights, hexadecimal; "unet" is A1111's
   std::string prompt, negative_prompt;
+  std::optional<std::string> prompt_2, negative_prompt_2;  // of a second text encoder, where they were given
   std::string prompt_syntax = "plain", emphasis = "original";
   int64_t clip_skip = 1;
   std::vector<std::string> embeddings;  // what the prompts call them
-  int64_t width = 0, height = 0, steps = 0;
+  int64_t width = 0, height = 0;
+  std::map<std::string, std::vector<double>> size_conditions;  // those of XL that were given: "crop" → [x, y]
+  int64_t steps = 0;
   double guidance = 1;
   std::string guidance_method = "cfg";
   double guidance_rescale = 0;
@@ -55,6 +59,8 @@ struct Recipe {
   int64_t eta_noise_seed_delta = 0;
   std::string precision;  // of the weights, e.g. "f16"
   std::string noise;      // "seed", or "file" where the first noise was given
+  std::string refiner;    // the second checkpoint's name, where there was one
+  double refiner_start = 0;
   std::vector<std::string> defaults;
 
   friend bool operator==(const Recipe&, const Recipe&) = default;

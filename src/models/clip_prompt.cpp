@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "ops/pointwise.h"
 #include "ops/shape_ops.h"
@@ -43,19 +44,19 @@ Key key_of(const text::Chunk& chunk) {
 
 class ChunkStates {
  public:
-  ChunkStates(const parts::ClipTextModel& model, std::span<const Tensor> embeddings, int64_t clip_skip)
-      : model_(model), embeddings_(embeddings), clip_skip_(clip_skip) {}
+  ChunkStates(const parts::ClipTextModel& model, std::span<const Tensor> embeddings, const PromptEncoding& how)
+      : model_(model), embeddings_(embeddings), how_(how) {}
 
   void want(const text::Chunk& chunk) {
     if (states_.try_emplace(key_of(chunk)).second) wanted_.push_back(chunk);
   }
-  // [1, T, C] each.
   void encode() {
     constexpr size_t together = 8;
     for (size_t begin = 0; begin < wanted_.size(); begin += together)
       encode(std::span(wanted_).subspan(begin, std::min(together, wanted_.size() - begin)));
   }
-  const Tensor& of(const text::Chunk& chunk) const { return states_.at(key_of(chunk)); }
+  const Tensor& of(const text::Chunk& chunk) const { return states_.at(key_of(chunk)).states; }     // [1, T, C]
+  const Tensor& pooled(const text::Chunk& chunk) const { return states_.at(key_of(chunk)).added; }  // [1, P]
 
  private:
   void encode(std::span<const text::Chunk> chunks) {
@@ -70,16 +71,24 @@ class ChunkStates {
         ids[r].push_back(slot.id);
       }
     const parts::ClipTextOutput out = model_(ids, vectors);
-    const Tensor states =
-        clip_skip_ == 1 ? out.last_hidden_state : model_.final_layer_norm(out.hidden_states[out.hidden_states.size() - size_t(clip_skip_)]);
-    for (size_t r = 0; r < chunks.size(); ++r) states_[key_of(chunks[r])] = states.slice(0, int64_t(r), int64_t(r) + 1);
+    const Tensor states = states_of(out);
+    for (size_t r = 0; r < chunks.size(); ++r) {
+      const int64_t i = int64_t(r);
+      states_[key_of(chunks[r])] = {.states = states.slice(0, i, i + 1),
+                                    .added = out.text_embeds ? out.text_embeds.slice(0, i, i + 1) : Tensor()};
+    }
+  }
+  Tensor states_of(const parts::ClipTextOutput& out) const {
+    if (how_.final_norm && how_.clip_skip == 1) return out.last_hidden_state;
+    const Tensor& states = out.hidden_states[out.hidden_states.size() - size_t(how_.clip_skip)];
+    return how_.final_norm ? model_.final_layer_norm(states) : states;
   }
 
   const parts::ClipTextModel& model_;
   std::span<const Tensor> embeddings_;
-  int64_t clip_skip_;
+  PromptEncoding how_;
   std::vector<text::Chunk> wanted_;
-  std::map<Key, Tensor> states_;
+  std::map<Key, Conditioning> states_;
 };
 
 // One chunk of all of a condition's entries, weighted. Entries of one text share their states.
@@ -133,7 +142,10 @@ EncodedPrompt encoded(const ChunkStates& states, const text::Prompt& prompt, con
       const std::vector<Tensor> chunk = column(states, condition, i, empty, how);
       for (size_t e = 0; e < entries.size(); ++e) entries[e].push_back(chunk[e]);
     }
-    for (size_t e = 0; e < entries.size(); ++e) c.entries.push_back({condition.entries[e].end, {.states = joined(entries[e], 1)}});
+    for (size_t e = 0; e < entries.size(); ++e) {
+      const text::PromptEntry& entry = condition.entries[e];
+      c.entries.push_back({entry.end, {.states = joined(entries[e], 1), .added = states.pooled(entry.chunks[0])}});
+    }
     length = std::max(length, c.entries[0].given.states.size(1));
   }
   for (EncodedCondition& c : out.conditions)
@@ -183,7 +195,7 @@ Tensor states_from_empty(const Tensor& z, const Tensor& empty, std::span<const f
 
 std::vector<EncodedPrompt> encode_prompts(const parts::ClipTextModel& model, std::span<const text::Prompt> prompts,
                                           std::span<const Tensor> embeddings, const text::Chunk& empty, const PromptEncoding& how) {
-  ChunkStates states(model, embeddings, how.clip_skip);
+  ChunkStates states(model, embeddings, how);
   bool from_empty = false;
   for (const text::Prompt& prompt : prompts)
     for (const text::Condition& condition : prompt.conditions) {
@@ -195,6 +207,23 @@ std::vector<EncodedPrompt> encode_prompts(const parts::ClipTextModel& model, std
   states.encode();
   std::vector<EncodedPrompt> out;
   for (const text::Prompt& prompt : prompts) out.push_back(encoded(states, prompt, from_empty ? states.of(empty) : Tensor(), how));
+  return out;
+}
+
+EncodedPrompt side_by_side(std::span<const EncodedPrompt> of_encoders) {
+  if (of_encoders.size() == 1) return of_encoders[0];
+  EncodedPrompt out;
+  for (size_t c = 0; c < of_encoders[0].conditions.size(); ++c) {
+    EncodedCondition& condition = out.conditions.emplace_back(EncodedCondition{.weight = of_encoders[0].conditions[c].weight});
+    std::set<int64_t> ends;
+    for (const EncodedPrompt& prompt : of_encoders)
+      for (const EncodedEntry& entry : prompt.conditions[c].entries) ends.insert(entry.end);
+    for (const int64_t end : ends) {
+      std::vector<Tensor> states;
+      for (const EncodedPrompt& prompt : of_encoders) states.push_back(given_at(prompt.conditions[c], end).states);
+      condition.entries.push_back({end, {.states = joined(states, -1), .added = given_at(of_encoders.back().conditions[c], end).added}});
+    }
+  }
   return out;
 }
 

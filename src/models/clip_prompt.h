@@ -48,13 +48,19 @@ struct EncodedPrompt {
 struct PromptEncoding {
   text::PromptSyntax syntax = text::PromptSyntax::plain;
   text::Emphasis emphasis = text::Emphasis::original;
-  int64_t clip_skip = 1;  // 1: the last layer's states, 2: the last but one's …; all of them after the final norm
+  int64_t clip_skip = 1;  // 1: the last layer's states, 2: the last but one's …
+  bool final_norm = true;
 };
 
 // Every chunk goes through the encoder once, however often it comes back. `embeddings`: [n, C] f32 each, as the chunks' slots count
-// them; `empty`: text::empty_chunk.
+// them; `empty`: text::empty_chunk. Where the encoder has a projection, `added` is its projected vector [1, P] of an entry's first chunk,
+// which weights do not change.
 std::vector<EncodedPrompt> encode_prompts(const parts::ClipTextModel& model, std::span<const text::Prompt> prompts,
                                           std::span<const Tensor> embeddings, const text::Chunk& empty, const PromptEncoding& how);
+
+// The same prompt as several encoders have it, one behind the other along C: states [1, T, C₁], [1, T, C₂] … → [1, T, C₁ + C₂ …]; `added`
+// is the last one's. All have the same conditions and T; their entries may change at different steps.
+EncodedPrompt side_by_side(std::span<const EncodedPrompt> of_encoders);
 
 // The network: x [n, H, W, C] under n conditionings, the last `disturbed` of them with the guidance's disturbance → its answer, as x.
 using AskUnder = std::function<Tensor(const Tensor& x, const Conditioning& given, int64_t disturbed)>;

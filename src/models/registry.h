@@ -22,7 +22,8 @@ struct ComponentCheck {
 };
 
 struct TextToImageFamily {
-  std::vector<std::string_view> pipelines;  // the classes in model_index.json that it runs
+  std::vector<std::string_view> pipelines;      // the classes in model_index.json that it runs
+  bool (*claims)(const Checkpoint&) = nullptr;  // which of their checkpoints; absent: all that no other family claims
   // Loads everything; all or nothing. The checkpoint must outlive nothing: what is needed of it is kept.
   std::unique_ptr<TextToImage> (*open)(const Checkpoint& checkpoint, Backend& device, const LoadRequest& request);
   // Builds every component without its numbers: what is missing, misshapen, unread or not supported. Reads headers only.
@@ -47,8 +48,8 @@ template <class Family> struct Found {
   std::string_view name;  // of the entry
   const Family& family;
 };
-// The family of a checkpoint, by the pipeline class in its model_index.json. UnsupportedError names the class and those that
-// there are.
+// The family of a checkpoint, by the pipeline class in its model_index.json and by what its families claim. UnsupportedError names the
+// class and those that there are.
 Found<TextToImageFamily> find_family(const Checkpoint& checkpoint);
 // The same by model_type.
 Found<LanguageFamily> find_family(const LanguageCheckpoint& checkpoint);

@@ -1,7 +1,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "core/error.h"
 #include "models/registry.h"
@@ -10,16 +9,18 @@ namespace hearth::models {
 
 namespace {
 
-// The entry of one task among whose names `wanted` is; where there is none, all these names are in `known`.
+// The entries of one task among whose names `wanted` is; where there is none, all these names are in `known`.
 template <class Family, class Names>
-std::optional<Found<Family>> find(const std::string& wanted, Names names, std::vector<std::string_view>& known) {
+std::vector<Found<Family>> find(const std::string& wanted, Names names, std::vector<std::string_view>& known) {
+  std::vector<Found<Family>> found;
   for (const Entry& entry : entries())
     if (const Family* family = std::get_if<Family>(&entry.task)) {
       const std::vector<std::string_view>& mine = names(*family);
-      if (std::find(mine.begin(), mine.end(), wanted) != mine.end()) return Found<Family>{entry.name, *family};
-      known.insert(known.end(), mine.begin(), mine.end());
+      if (std::ranges::find(mine, wanted) != mine.end()) found.push_back({entry.name, *family});
+      for (const std::string_view name : mine)
+        if (std::ranges::find(known, name) == known.end()) known.push_back(name);
     }
-  return std::nullopt;
+  return found;
 }
 
 }  // namespace
@@ -27,7 +28,11 @@ std::optional<Found<Family>> find(const std::string& wanted, Names names, std::v
 Found<TextToImageFamily> find_family(const Checkpoint& checkpoint) {
   std::vector<std::string_view> known;
   const auto names = [](const TextToImageFamily& f) -> const auto& { return f.pipelines; };
-  if (const auto found = find<TextToImageFamily>(checkpoint.pipeline_class(), names, known)) return *found;
+  const auto found = find<TextToImageFamily>(checkpoint.pipeline_class(), names, known);
+  const auto claims = [&](const auto& f) { return f.family.claims && f.family.claims(checkpoint); };
+  if (const auto claimed = std::ranges::find_if(found, claims); claimed != found.end()) return *claimed;
+  const auto takes_all = [](const auto& f) { return !f.family.claims; };
+  if (const auto any = std::ranges::find_if(found, takes_all); any != found.end()) return *any;
   fail<UnsupportedError>("{}: the pipeline class '{}' is not supported, only {}", checkpoint.root().string(), checkpoint.pipeline_class(),
                          fmt::join(known, ", "));
 }
@@ -35,7 +40,7 @@ Found<TextToImageFamily> find_family(const Checkpoint& checkpoint) {
 Found<LanguageFamily> find_family(const LanguageCheckpoint& checkpoint) {
   std::vector<std::string_view> known;
   const auto names = [](const LanguageFamily& f) -> const auto& { return f.model_types; };
-  if (const auto found = find<LanguageFamily>(checkpoint.model_type(), names, known)) return *found;
+  if (const auto found = find<LanguageFamily>(checkpoint.model_type(), names, known); !found.empty()) return found[0];
   fail<UnsupportedError>("{}: the model type '{}' is not supported, only {}", checkpoint.config().where(), checkpoint.model_type(),
                          fmt::join(known, ", "));
 }

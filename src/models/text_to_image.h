@@ -11,11 +11,13 @@
 
 #include "core/backend.h"
 #include "hearth/progress.h"
+#include "hearth/size_conditions.h"
 #include "media/pixels.h"
 #include "sampling/compat.h"
 #include "sampling/guidance.h"
 #include "sampling/sampler.h"
 #include "text/prompt/prompt.h"
+#include "weights/checkpoint.h"
 #include "weights/weights.h"
 
 namespace hearth::models {
@@ -28,6 +30,7 @@ struct LoadRequest {
   OnProgress progress;                                     // phase "load", in bytes of all components
   bool when_needed = false;                                // draw() loads what it needs; names and shapes are checked at once
   int64_t memory_limit = 0;                                // bytes that the process may take; 0: no limit. Loads when needed
+  const Checkpoint* refiner = nullptr;                     // does the last steps; its autoencoder is not used
 };
 
 // A component as it was loaded.
@@ -61,12 +64,16 @@ struct ImageEdit {
 };
 
 struct ImageRequest {
-  std::string prompt, negative_prompt;
+  std::string prompt;
+  std::optional<std::string> negative_prompt;              // absent: what the family takes for none, the empty prompt or zeros
+  std::optional<std::string> prompt_2, negative_prompt_2;  // of the second text encoder; absent: those of the first
   text::PromptSyntax syntax = text::PromptSyntax::plain;
   text::Emphasis emphasis = text::Emphasis::original;
-  int64_t clip_skip = 1;  // 1: the text encoder's last layer, 2: the last but one …
+  std::optional<int64_t> clip_skip;  // 1: the text encoder's last layer, 2: the last but one …; absent: the family's own
   std::vector<EmbeddingFile> embeddings;
   std::optional<int64_t> width, height;  // pixels; the checkpoint's native size where absent
+  SizeConditions sizes;
+  std::optional<double> refiner_start;  // the part of the noise schedule after which the refiner goes on: 0.8 where absent
   int64_t steps = 50;
   sampling::Guidance guidance;
   std::string sampler, schedule;  // "" = the checkpoint's own
@@ -119,7 +126,9 @@ struct ResolvedImage {
   sampling::Options sampler_options;                 // all that the sampler has
   int64_t network_calls = 0;                         // of the denoiser; each takes 2·B images with guidance. 0: not known before
   std::vector<std::string> warnings;                 // one line each
-  int64_t chunks = 1;                                // of 75 tokens, of the longest prompt
+  int64_t clip_skip = 1;
+  std::optional<double> refiner_start;
+  int64_t chunks = 1;  // of 75 tokens, of the longest prompt
   std::vector<text::EmbeddingName> embeddings;
 };
 

@@ -227,7 +227,7 @@ TEST_P(AllocationsTest, AStepTakesNothingFromTheSystem) {
       const Tensor x = Tensor::from(*device, shape, seeded_values("x", shape)),
                    context = Tensor::from(*device, context_shape, seeded_values("context", context_shape));
       const float timestep = 500;
-      const auto step = [&] { unet(x, {&timestep, 1}, context); };
+      const auto step = [&] { unet(x, {&timestep, 1}, {.context = context}); };
       step();
       MemoryLedger& ledger = MemoryLedger::process();
       const MemoryUse before = ledger.use();

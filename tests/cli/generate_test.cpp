@@ -146,7 +146,7 @@ TEST_F(GenerateTest, G65_what_help_calls_a_default_is_what_happens) {
   EXPECT_EQ(request["sampler"], "plms");
   EXPECT_EQ(shown("--seed"), "random");
   EXPECT_EQ(shown("--threads"), "all processors");
-  EXPECT_EQ(request["defaults"], (Json{"width", "height", "sampler", "schedule", "seed"}));
+  EXPECT_EQ(request["defaults"], (Json{"negative_prompt", "clip_skip", "width", "height", "sampler", "schedule", "seed"}));
 }
 
 TEST_F(GenerateTest, a_cache_that_cannot_be_used_is_said) {

@@ -13,7 +13,23 @@ namespace {
 
 Request to_request(const nlohmann::json& json) {
   Request r{.prompt = json.at("prompt"), .steps = json.at("steps"), .guidance = json.at("guidance")};
-  r.negative_prompt = json.value("negative", "");
+  const auto text = [&](const char* key, std::optional<std::string>& value) {
+    if (json.contains(key)) value = json.at(key).get<std::string>();
+  };
+  const auto pair = [&](const char* key, std::optional<SizeConditions::Pair>& value) {
+    if (json.contains(key)) value = json.at(key).get<SizeConditions::Pair>();
+  };
+  const auto number = [&](const char* key, std::optional<double>& value) {
+    if (json.contains(key)) value = json.at(key).get<double>();
+  };
+  text("negative", r.negative_prompt), text("prompt_2", r.prompt_2), text("negative_2", r.negative_prompt_2);
+  if (json.contains("clip_skip")) r.clip_skip = json.at("clip_skip").get<int64_t>();
+  SizeConditions& s = r.sizes;
+  pair("original_size", s.original_size), pair("target_size", s.target_size), pair("crop", s.crop);
+  pair("negative_original_size", s.negative_original_size), pair("negative_target_size", s.negative_target_size);
+  pair("negative_crop", s.negative_crop);
+  number("end", r.refiner_start);
+  number("aesthetic", s.aesthetic_score), number("negative_aesthetic", s.negative_aesthetic_score);
   if (!json.value("size_from_config", false)) {
     r.width = json.at("width").get<int64_t>();
     r.height = json.at("height").get<int64_t>();
@@ -46,9 +62,10 @@ std::filesystem::path checkpoint_folder(const std::string& checkpoint) {
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "demo"}) {
+  for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "demo", "xl", "xl_lcm", "xl_v", "xl_refiner"}) {
     const nlohmann::json file = load_json(golden_folder() / (std::string(checkpoint) + ".json"));
-    for (const auto& [name, json] : file.at("cases").items()) cases.push_back({checkpoint, name, to_request(json), json.at("rounding")});
+    for (const auto& [name, json] : file.at("cases").items())
+      cases.push_back({checkpoint, name, json.value("base", ""), to_request(json), json.at("rounding")});
   }
   return cases;
 }
@@ -57,6 +74,12 @@ Case find_case(const std::string& checkpoint, const std::string& name) {
   for (Case& c : all_cases())
     if (c.checkpoint == checkpoint && c.name == name) return c;
   fail<UsageError>("no case {}.{}", checkpoint, name);
+}
+
+Model open_model(const Case& c, OpenOptions options) {
+  if (c.base.empty()) return Model::open(checkpoint_folder(c.checkpoint), options);
+  options.refiner = checkpoint_folder(c.checkpoint);
+  return Model::open(checkpoint_folder(c.base), options);
 }
 
 Array golden_latents(const Case& c) {

@@ -35,7 +35,10 @@ struct Edits : testing::Test {
   }
 
   Request request_of(const Json& c) const {
-    Request r{.prompt = c.at("prompt"), .negative_prompt = c.at("negative"), .steps = c.at("steps"), .guidance = c.at("guidance")};
+    Request r{.prompt = c.at("prompt"),
+              .negative_prompt = c.at("negative").get<std::string>(),
+              .steps = c.at("steps"),
+              .guidance = c.at("guidance")};
     const int64_t W = c.at("width"), H = c.at("height");
     r.sampler = c.value("sampler", ""), r.schedule = c.value("schedule", ""), r.compat = c.value("compat", "");
     r.seed = c.at("seed").get<uint64_t>(), r.batch_size = c.value("batch", 1), r.prompt_syntax = "plain";

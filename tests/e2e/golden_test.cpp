@@ -1,4 +1,4 @@
-// The whole pipeline against diffusers' StableDiffusionPipeline: the same prompt, seed, sampler and steps.
+// The whole pipeline against those of diffusers: the same prompt, seed, sampler and steps.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -11,12 +11,11 @@
 namespace hearth::test {
 namespace {
 
-Model& model(const std::string& checkpoint) {
+Model& model(const Case& c) {
   static std::map<std::string, Model> models;
-  const auto found = models.find(checkpoint);
-  return found != models.end()
-             ? found->second
-             : models.emplace(checkpoint, Model::open(checkpoint_folder(checkpoint), {.precision = Precision::f32})).first->second;
+  const std::string name = c.base + " " + c.checkpoint;
+  const auto found = models.find(name);
+  return found != models.end() ? found->second : models.emplace(name, open_model(c)).first->second;
 }
 
 int largest_difference(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
@@ -30,7 +29,7 @@ class Golden : public testing::TestWithParam<Case> {};
 
 TEST_P(Golden, LatentsAndPictureAreTheReferences) {
   const Case& c = GetParam();
-  const Generation made = model(c.checkpoint).generate(c.request);
+  const Generation made = model(c).generate(c.request);
   const Array expected = golden_latents(c);
   ASSERT_EQ(made.latents.shape, expected.shape);
   const double error = relative_error(made.latents.values, expected.values);
@@ -54,9 +53,9 @@ TEST_P(GoldenOnEachBackend, LatentsAreTheReferences) {
   const bool reference = GetParam() == "reference";
   if (!reference && !cpu_path_available(GetParam())) GTEST_SKIP() << "this processor has no " << GetParam();
   if (!reference) ::setenv("HEARTH_CPU", GetParam().c_str(), 1);
-  for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral"}) {
-    const Case c = find_case(checkpoint, "default");
-    Model opened = Model::open(checkpoint_folder(checkpoint), {.device = reference ? "reference" : "cpu", .precision = Precision::f32});
+  for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "xl", "xl_lcm", "xl_refiner"}) {
+    const Case c = find_case(checkpoint, checkpoint == std::string("xl_refiner") ? "hand_off" : "default");
+    Model opened = open_model(c, {.device = reference ? "reference" : "cpu", .precision = Precision::f32});
     const Generation made = opened.generate(c.request);
     EXPECT_LE(relative_error(made.latents.values, golden_latents(c).values), 10 * c.rounding + 1e-6) << checkpoint;
   }

@@ -14,11 +14,13 @@ namespace {
 using Json = nlohmann::json;
 
 TEST(Inspect, AWholeCheckpointIsUsable) {
-  for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "demo"}) {
+  const std::map<std::string, std::string> families = {{"ddim_v", "sd2"}, {"xl", "sdxl"}, {"xl_refiner", "sdxl_refiner"}};
+  for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "demo", "xl", "xl_lcm", "xl_v", "xl_refiner"}) {
     const Inspection found = inspect(checkpoint_folder(checkpoint));
     EXPECT_TRUE(found.usable) << found.text;
     const Json json = Json::parse(found.json);
-    EXPECT_EQ(json.at("family"), "sd1");
+    const auto named = families.find(checkpoint);
+    EXPECT_EQ(json.at("family"), named != families.end() ? named->second : std::string(checkpoint).starts_with("xl") ? "sdxl" : "sd1");
     EXPECT_EQ(json.at("problems"), Json::array());
     EXPECT_NE(found.text.find("complete: every tensor is there and used"), std::string::npos) << found.text;
   }

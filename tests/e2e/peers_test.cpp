@@ -16,7 +16,10 @@ namespace {
 using Json = nlohmann::json;
 
 Request request_of(const Json& c) {
-  Request r{.prompt = c.at("prompt"), .negative_prompt = c.at("negative"), .steps = c.at("steps"), .guidance = c.at("guidance")};
+  Request r{.prompt = c.at("prompt"),
+            .negative_prompt = c.at("negative").get<std::string>(),
+            .steps = c.at("steps"),
+            .guidance = c.at("guidance")};
   r.width = c.at("width").get<int64_t>(), r.height = c.at("height").get<int64_t>();
   r.sampler = c.at("sampler"), r.schedule = c.value("schedule", ""), r.compat = c.value("compat", "");
   r.seed = c.at("seed").get<uint64_t>(), r.batch_size = c.value("batch", 1);

@@ -17,8 +17,16 @@ namespace {
 
 using Json = nlohmann::json;
 
+// Of the checkpoint pndm, or of xl where the name begins with "xl_".
+bool is_xl(const std::string& name) { return name.starts_with("xl_"); }
+
 const Json& cases() {
-  static const Json json = load_json(golden_folder() / "prompts.json").at("cases");
+  static const Json json = [] {
+    Json all = load_json(golden_folder() / "prompts.json").at("cases");
+    const Json xl = load_json(golden_folder() / "xl_prompts.json").at("cases");
+    for (const auto& [name, c] : xl.items()) all["xl_" + name] = c;
+    return all;
+  }();
   return json;
 }
 
@@ -27,11 +35,18 @@ Model& model() {
   return opened;
 }
 
+Model& xl_model() {
+  static Model opened = Model::open(checkpoint_folder("xl"), {.precision = Precision::f32});
+  return opened;
+}
+
 Request request_of(const Json& c) {
-  Request r{.prompt = c.at("prompt"), .negative_prompt = c.value("negative", "")};
+  Request r{.prompt = c.at("prompt")};
+  if (c.contains("negative")) r.negative_prompt = c.at("negative").get<std::string>();
+  if (c.contains("prompt_2")) r.prompt_2 = c.at("prompt_2").get<std::string>();
   r.prompt_syntax = c.at("prompt_syntax");
   r.emphasis = c.value("emphasis", "");
-  r.clip_skip = c.value("clip_skip", 1);
+  if (c.contains("clip_skip")) r.clip_skip = c.at("clip_skip").get<int64_t>();
   r.width = c.at("width").get<int64_t>();
   r.height = c.at("height").get<int64_t>();
   r.steps = c.at("steps");
@@ -52,10 +67,11 @@ class PromptGolden : public testing::TestWithParam<std::string> {};
 
 TEST_P(PromptGolden, LatentsAreTheDefinitions) {
   static const auto device = make_backend({.name = "reference", .threads = 1});
-  static const auto file = SafetensorsFile::open(golden_folder() / "prompts.safetensors");
-  const std::string name = GetParam() + ".latents";
+  const bool xl = is_xl(GetParam());
+  const auto file = SafetensorsFile::open(golden_folder() / (xl ? "xl_prompts.safetensors" : "prompts.safetensors"));
+  const std::string name = GetParam().substr(xl ? 3 : 0) + ".latents";
   const Tensor expected = file->read(name, file->list().at(name).shape, *device);
-  const Generation made = model().generate(request_of(cases().at(GetParam())));
+  const Generation made = (xl ? xl_model() : model()).generate(request_of(cases().at(GetParam())));
   const double error = relative_error(made.latents.values, expected.to_vector());
   if (std::getenv("HEARTH_PRINT_ERRORS")) printf("prompts.%s: latents %.1e\n", GetParam().c_str(), error);
   EXPECT_LE(error, 2e-5);  // observed: 3.0e-7 to 3.5e-6

@@ -49,13 +49,13 @@ TEST(Report, ThePictureSaysHowItWasMade) {
   EXPECT_EQ(json.at("precision"), "f16");
   EXPECT_EQ(json.at("model").at("family"), "sd1");
   EXPECT_EQ(json.at("model").at("hashes").at("unet").get<std::string>().substr(0, 10), *parameters.find("Model hash"));
-  EXPECT_EQ(json.at("defaults"), Json::array());
+  EXPECT_EQ(json.at("defaults"), Json::array({"clip_skip"}));
 }
 
 TEST(Report, DefaultsAreToldFromRequests) {
   Model model = Model::open(checkpoint_folder("dpmpp"));
   const Json report = Json::parse(model.generate({.prompt = "x", .width = 64, .steps = 1}).report);
-  EXPECT_EQ(report.at("request").at("defaults"), (Json{"height", "sampler", "schedule", "seed"}));
+  EXPECT_EQ(report.at("request").at("defaults"), (Json{"negative_prompt", "clip_skip", "height", "sampler", "schedule", "seed"}));
   EXPECT_EQ(report.at("request").at("sampler"), "dpmpp_2m");
   EXPECT_EQ(report.at("request").at("schedule"), "karras");  // the scheduler's file says so
   EXPECT_EQ(report.at("request").at("height"), 64);
@@ -282,7 +282,7 @@ TEST(Lists, NameWhatThereIs) {
     }
     return result;
   };
-  EXPECT_EQ(names(list_models()), (std::vector<std::string>{"llama", "mistral", "qwen2", "qwen3", "sd1"}));
+  EXPECT_EQ(names(list_models()), (std::vector<std::string>{"llama", "mistral", "qwen2", "qwen3", "sd1", "sd2", "sdxl", "sdxl_refiner"}));
   const std::vector<std::string> samplers = names(list_samplers());
   for (const char* name : {"ddim", "euler", "euler_ancestral", "dpmpp_2m", "plms"}) EXPECT_EQ(std::ranges::count(samplers, name), 1);
   const std::vector<std::string> schedules = names(list_schedules());

@@ -8,6 +8,7 @@ using namespace stable_diffusion;
 const Family family{
     .name = "sd1",
     .towers = {{.encoder = "text_encoder", .tokenizer = "tokenizer", .class_name = "CLIPTextModel", .embedding = "clip_l"}},
+    .mends_files = true,
 };
 
 }  // namespace
@@ -15,7 +16,7 @@ const Family family{
 Entry entry() {
   return {
       .name = family.name,
-      .summary = "Stable Diffusion 1.x and what shares its layout: text to image, CLIP text encoder, UNet, AutoencoderKL",
+      .summary = "Stable Diffusion 1.x and its fine-tunes: text to image, CLIP text encoder, UNet, AutoencoderKL",
       .task = TextToImageFamily{
           .pipelines = {"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline",
                         "StableDiffusionInstructPix2PixPipeline"},

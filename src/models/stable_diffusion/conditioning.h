@@ -18,15 +18,22 @@ struct TowerPrompts {
   std::vector<TextualInversion> vectors;  // of the embeddings
 };
 
-// One for each tower; all of them have the same conditions with as many chunks. `ask_negative`: whether guidance asks under the negative
-// prompt; a composed prompt does in any case. Fills in chunks, embeddings and warnings of `resolved`. Errors of text::read_prompt and
-// read_embeddings; UsageError for a clip skip that the encoders do not have.
-std::vector<TowerPrompts> read_prompts(const StableDiffusionConfig& config, const ImageRequest& request, bool ask_negative, Backend& device,
-                                       ResolvedImage& resolved);
+// For each tower the same conditions with as many chunks; shorter texts are filled up with chunks of no text.
+struct Prompts {
+  std::vector<TowerPrompts> towers;
+  int64_t clip_skip = 1, clip_skip_negative = 1;  // as PromptEncoding has it
+  bool zero_negative = false;                     // the negative prompt is all zeros
+};
 
-// The same prompts, encoded: first the prompt, then the negative one where there is one. `models`: one for each tower.
-std::vector<EncodedPrompt> encode_prompts(const StableDiffusionConfig& config, const ImageRequest& request,
-                                          std::span<const TowerPrompts> prompts, std::span<const parts::ClipTextModel> models,
-                                          Backend& device);
+// `ask_negative`: whether guidance asks under the negative prompt; a composed prompt does in any case. Fills in clip skip, chunks,
+// embeddings and warnings of `told`. Errors of text::read_prompt and read_embeddings; UsageError for a clip skip, a second prompt or sizes
+// that the family has no use for.
+Prompts read_prompts(const StableDiffusionConfig& config, const ImageRequest& request, bool ask_negative, Backend& device,
+                     ResolvedImage& told);
+
+// The same prompts, encoded: first the prompt, then the negative one where there is one. `models`: one for each tower; `size`: the
+// picture's.
+std::vector<EncodedPrompt> encode_prompts(const StableDiffusionConfig& config, const ImageRequest& request, const Prompts& prompts,
+                                          const ResolvedImage& size, std::span<const parts::ClipTextModel> models, Backend& device);
 
 }  // namespace hearth::models::stable_diffusion

@@ -11,7 +11,7 @@ namespace {
 
 bool contains(std::span<const std::string_view> names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
 
-void check_components(const Checkpoint& checkpoint, const Family& family, std::vector<std::string>& notes) {
+void check_components(const Checkpoint& checkpoint, const Family& family, StableDiffusionConfig& config) {
   std::vector<std::string_view> needed = {"unet", "vae", "scheduler"};
   for (const TowerNames& tower : family.towers) {
     checkpoint.require_class(tower.encoder, {tower.class_name});
@@ -24,8 +24,9 @@ void check_components(const Checkpoint& checkpoint, const Family& family, std::v
     if (contains(needed, c.name)) continue;
     if (!contains(family.left_aside, c.name))
       fail<UnsupportedError>("{}: the component '{}' ({}) is not supported", checkpoint.root().string(), c.name, c.class_name);
-    notes.push_back(fmt::format("the component '{}' ({}) is not used", c.name, c.class_name));
+    config.notes.push_back(fmt::format("the component '{}' ({}) is not used", c.name, c.class_name));
   }
+  if (family.read_index) family.read_index(checkpoint.index(), config);
   checkpoint.index().no_effect({"requires_safety_checker"});
   checkpoint.index().finish();
 }
@@ -63,22 +64,47 @@ void check_tower(const StableDiffusionConfig::Tower& t, const std::string& where
                       t.tokenizer.model_max_length(), t.config.positions);
 }
 
+// What the UNet takes beside its context is what the family has to give.
+void check_added(const StableDiffusionConfig& c, const std::string& where) {
+  if (!c.family->sizes) {
+    if (c.unet.added)
+      fail<UnsupportedError>("{}: the UNet takes pooled text and sizes (addition_embed_type), which {} has not", where, c.family->name);
+    return;
+  }
+  const size_t sizes = c.family->sizes({}, 64, 64, text::PromptRole::positive).size();
+  const int64_t given = c.towers.back().config.projection + int64_t(sizes) * c.unet.added_of_size;
+  if (c.unet.added == 0) fail<WeightError>("{}: the UNet takes no pooled text and sizes (addition_embed_type), needed text_time", where);
+  if (c.unet.added != given)
+    fail<WeightError>("{}: the UNet takes {} values of pooled text and sizes (projection_class_embeddings_input_dim), there are {}", where,
+                      c.unet.added, given);
+}
+
+StableDiffusionConfig read_refiner(const Checkpoint& refiner, const StableDiffusionConfig& base) {
+  if (!base.family->refined_by) fail<UsageError>("open: a refiner, but there is none for {}", base.family->name);
+  StableDiffusionConfig config = StableDiffusionConfig::from(refiner, *base.family->refined_by(refiner));
+  const std::string where = refiner.root().string();
+  if (config.vae.latent_channels != base.vae.latent_channels || config.vae.factor() != base.vae.factor())
+    fail<WeightError>("{}: the refiner's latents have {} channels for {} pixels a side, those of the model {} for {}", where,
+                      config.vae.latent_channels, config.vae.factor(), base.vae.latent_channels, base.vae.factor());
+  if (config.vae.scaling_factor != base.vae.scaling_factor)
+    fail<WeightError>("{}: the refiner's latents are scaled by {}, those of the model by {}", where, config.vae.scaling_factor,
+                      base.vae.scaling_factor);
+  return config;
+}
+
 }  // namespace
 
-StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, const Family& family) {
-  std::vector<std::string> notes;
-  check_components(checkpoint, family, notes);
+StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, const Family& family, const Checkpoint* refiner) {
+  StableDiffusionConfig config;
+  config.family = &family;
+  check_components(checkpoint, family, config);
   const Config unet_file = checkpoint.config("unet");
-  const parts::UnetConfig unet = parts::UnetConfig::from(unet_file);
-  const parts::AutoencoderKlConfig vae = parts::AutoencoderKlConfig::from(checkpoint.config("vae"));
+  config.unet = parts::UnetConfig::from(unet_file);
+  config.native = family.mends_files ? native_latents(unet_file, config.unet) : config.unet.sample_size;
+  config.vae = parts::AutoencoderKlConfig::from(checkpoint.config("vae"));
+  const parts::AutoencoderKlConfig vae = config.vae;
   const auto scheduler = sampling::SchedulerConfig::read(checkpoint.config("scheduler"), checkpoint.component("scheduler").class_name);
-  StableDiffusionConfig config{.family = std::string(family.name),
-                               .towers = {},
-                               .unet = unet,
-                               .vae = vae,
-                               .scheduler = scheduler.in_stable_diffusion(),
-                               .native = native_latents(unet_file, unet),
-                               .notes = std::move(notes)};
+  config.scheduler = family.mends_files ? scheduler.in_stable_diffusion() : scheduler;
   for (const TowerNames& names : family.towers) config.towers.push_back(tower_of(checkpoint, names));
   if (config.native)
     for (int64_t& side : *config.native) side *= vae.factor();
@@ -91,6 +117,7 @@ StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, 
                                        config.scheduler.steps_offset, scheduler.steps_offset));
   if (scheduler.clip && !config.scheduler.clip) config.notes.push_back("the scheduler's clip_sample is off, as in the reference pipeline");
   config.check(checkpoint.root().string());
+  if (refiner) config.refiner = std::make_shared<const StableDiffusionConfig>(read_refiner(*refiner, config));
   return config;
 }
 
@@ -99,6 +126,7 @@ void StableDiffusionConfig::check(const std::string& where) const {
   if (unet.context != 0 && unet.context != states_width())
     fail<WeightError>("{}: the UNet attends to states of width {} (cross_attention_dim), the text encoder gives {}", where, unet.context,
                       states_width());
+  check_added(*this, where);
   const int64_t C = vae.latent_channels, beside = unet.in_channels - C;  // editing.h: Beside
   if (beside == 1)
     fail<UnsupportedError>("{}: the UNet takes {} channels: one that knows the picture's depth, which is not supported", where,

@@ -2,16 +2,19 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "hearth/size_conditions.h"
 #include "parts/autoencoder_kl/config.h"
 #include "parts/clip/config.h"
 #include "parts/unet/config.h"
 #include "sampling/scheduler_config.h"
 #include "text/clip_tokenizer.h"
+#include "text/prompt/prompt.h"
 #include "weights/checkpoint.h"
 
 namespace hearth::models::stable_diffusion {
@@ -23,11 +26,24 @@ struct TowerNames {
   std::string_view embedding;   // its vectors in a file of textual inversion: "clip_l"
 };
 
+struct StableDiffusionConfig;
+
 // All that a family's folder tells the run that the families share. One constant each, in its entry.cpp.
 struct Family {
   std::string_view name;           // "sd1"
   std::vector<TowerNames> towers;  // their states stand side by side, in this order, in what the UNet attends to
   std::vector<std::string_view> left_aside = {"safety_checker", "feature_extractor", "image_encoder"};  // components named in the notes
+
+  int64_t clip_skip = 1;     // whose layer's states are taken where nobody says: 1 is the last, 2 the last but one
+  bool final_norm = true;    // the states go through the text encoder's final norm
+  bool mends_files = false;  // the reference's pipeline changes old configs as it loads them (README.md)
+  // Numbers that the UNet is told beside the pooled text, for the prompt or the negative one; absent: it takes neither.
+  std::vector<float> (*sizes)(const SizeConditions& asked, int64_t width, int64_t height, text::PromptRole role) = nullptr;
+  bool scores = false;  // an aesthetic score is among them
+  // The family of a checkpoint that can do the last steps of this one's pictures, in the same latent space; absent: there is none.
+  const Family* (*refined_by)(const Checkpoint& refiner) = nullptr;
+  // Keys of model_index.json that are its own; absent: none.
+  void (*read_index)(const Config& index, StableDiffusionConfig& config) = nullptr;
 };
 
 struct StableDiffusionConfig {
@@ -37,20 +53,24 @@ struct StableDiffusionConfig {
     parts::ClipTextConfig config;
   };
 
-  std::string family;
+  const Family* family = nullptr;
   std::vector<Tower> towers;
   parts::UnetConfig unet;
   parts::AutoencoderKlConfig vae;
-  sampling::SchedulerConfig scheduler;           // as the reference pipeline changes it on loading
-  std::optional<std::array<int64_t, 2>> native;  // [height, width] in pixels
-  std::vector<std::string> notes;                // what was left aside or changed, one line each
+  sampling::SchedulerConfig scheduler;                   // as the reference pipeline changes it on loading
+  std::optional<std::array<int64_t, 2>> native;          // [height, width] in pixels
+  std::vector<std::string> notes;                        // what was left aside or changed, one line each
+  bool zeros_for_no_negative = false;                    // a negative prompt that is not given is zeros instead of the empty prompt
+  std::shared_ptr<const StableDiffusionConfig> refiner;  // of the checkpoint that does the last steps, where there is one
 
   // Reads and checks model_index.json, the tokenizers and every config. UnsupportedError names a class, component or key that is
   // not built; WeightError what does not fit together, as check() says.
-  static StableDiffusionConfig from(const Checkpoint& checkpoint, const Family& family);
+  // UsageError where the family knows no refiner, WeightError where the refiner has other latents.
+  static StableDiffusionConfig from(const Checkpoint& checkpoint, const Family& family, const Checkpoint* refiner = nullptr);
 
   // WeightError unless the parts fit each other: vocabularies and embeddings, prompt lengths and positions, width of the states and
-  // cross-attention, latent channels of UNet and autoencoder. UnsupportedError for a UNet that knows the picture's depth.
+  // cross-attention, pooled text and sizes, latent channels of UNet and autoencoder. UnsupportedError for a UNet that knows the
+  // picture's depth.
   void check(const std::string& where) const;
 
   int64_t layers() const;        // of the shortest text encoder

@@ -51,7 +51,9 @@ void measure(MemoryPlan& plan, const StableDiffusionConfig& config, const ImageR
   ledger.reset_peak();
   const auto attempt = [&](const ImageRequest& asked, const Resolved& whole, const MemoryPlan& how) {
     Resolved few = whole;
-    few.steps_to_take.steps.resize(std::min<size_t>(whole.steps_to_take.steps.size(), 6));
+    const auto shorten = [](Stage& stage) { stage.steps_to_take.steps.resize(std::min<size_t>(stage.steps_to_take.steps.size(), 6)); };
+    shorten(few.base);
+    if (few.refiner) shorten(*few.refiner), few.base.end = few.refiner->begin = 0;
     few.guidance.lowest = 0, few.guidance.highest = std::numeric_limits<double>::infinity();  // every step may be the widest
     few.guidance.options["start"] = 0, few.guidance.options["stop"] = 1;
     ImageRequest dry = asked;

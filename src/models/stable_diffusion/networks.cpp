@@ -9,6 +9,8 @@
 namespace hearth::models::stable_diffusion {
 namespace {
 
+namespace fs = std::filesystem;
+
 // Several loads, told as one.
 struct Overall {
   const OnProgress& progress;
@@ -22,6 +24,14 @@ struct Overall {
 };
 
 }  // namespace
+
+template <class Self> auto Networks::files(Self& self) {
+  std::vector<decltype(&self.unet_files_)> all;
+  for (auto& c : self.text_files_) all.push_back(&c);
+  all.push_back(&self.unet_files_);
+  if (self.vae_files_) all.push_back(&*self.vae_files_);
+  return all;
+}
 
 Networks::Component Networks::open(const Checkpoint& checkpoint, const std::string& name, const std::string& variant,
                                    const std::optional<WeightTypes>& asked, const Backend& device) {
@@ -43,8 +53,14 @@ Networks::Component Networks::open(const Checkpoint& checkpoint, const std::stri
 }
 
 Networks::Networks(const Checkpoint& checkpoint, const StableDiffusionConfig& config, Backend& device, const LoadRequest& request)
+    : Networks(checkpoint, config, device, request, nullptr) {
+  vae_files_ = open(checkpoint, "vae", request.variant, request.autoencoder, device);
+  if (request.refiner) refiner = std::shared_ptr<Networks>(new Networks(*request.refiner, *config.refiner, device, request, &checkpoint));
+}
+
+Networks::Networks(const Checkpoint& checkpoint, const StableDiffusionConfig& config, Backend& device, const LoadRequest& request,
+                   const Checkpoint* refined)
     : unet_files_(open(checkpoint, "unet", request.variant, request.denoiser, device)),
-      vae_files_(open(checkpoint, "vae", request.variant, request.autoencoder, device)),
       unet_config_(config.unet),
       vae_config_(config.vae),
       device_(&device),
@@ -54,15 +70,34 @@ Networks::Networks(const Checkpoint& checkpoint, const StableDiffusionConfig& co
     text_files_.push_back(open(checkpoint, std::string(tower.names.encoder), request.variant, request.text, device));
     text_configs_.push_back(tower.config);
   }
+  if (refined)
+    for (Component* c : files(*this)) {
+      c->report.name = "refiner/" + c->report.name;
+      c->report.files.clear();
+      for (const auto& file : c->paths)
+        c->report.files.push_back(fs::absolute(file).lexically_relative(fs::absolute(refined->root())).string());
+    }
   require_cache(cache_, device);
 }
 
 Networks Networks::on(Backend& twin, MemoryLedger& ledger) const {
   Networks other = *this;
-  other.texts.clear(), other.unet.reset(), other.vae.reset();
+  other.refiner = nullptr;
+  other.clear();
   other.device_ = &twin;
   other.ledger_ = &ledger;
+  if (refiner) other.refiner = std::make_shared<Networks>(refiner->on(twin, ledger));
   return other;
+}
+
+void Networks::clear_texts() {
+  texts.clear();
+  if (refiner) refiner->clear_texts();
+}
+
+void Networks::clear() {
+  texts.clear(), unet.reset(), vae.reset();
+  if (refiner) refiner->clear();
 }
 
 template <class Network, class NetworkConfig>
@@ -91,52 +126,64 @@ Network Networks::build(Component& c, const NetworkConfig& config, Weights::Read
 }
 
 void Networks::load_texts(const OnProgress& progress) {
-  if (!texts.empty()) return;
   Overall all{progress, text_bytes()};
-  std::vector<parts::ClipTextModel> loaded;
-  for (size_t i = 0; i < text_files_.size(); ++i) {
-    loaded.push_back(build<parts::ClipTextModel>(text_files_[i], text_configs_[i], Weights::Reading::full, all.part()));
-    all.before += text_files_[i].bytes;
+  if (texts.empty()) {
+    std::vector<parts::ClipTextModel> loaded;
+    for (size_t i = 0; i < text_files_.size(); ++i) {
+      loaded.push_back(build<parts::ClipTextModel>(text_files_[i], text_configs_[i], Weights::Reading::full, all.part()));
+      all.before += text_files_[i].bytes;
+    }
+    texts = std::move(loaded);
   }
-  texts = std::move(loaded);
+  if (refiner) refiner->load_texts(all.part());
 }
 void Networks::load_unet(const OnProgress& progress) {
   if (!unet) unet.emplace(build<parts::Unet>(unet_files_, unet_config_, Weights::Reading::full, progress));
 }
 void Networks::load_vae(const OnProgress& progress) {
-  if (!vae) vae.emplace(build<parts::AutoencoderKl>(vae_files_, vae_config_, Weights::Reading::full, progress));
+  if (!vae) vae.emplace(build<parts::AutoencoderKl>(*vae_files_, vae_config_, Weights::Reading::full, progress));
 }
 
 void Networks::load(const OnProgress& progress) {
-  const int64_t of_texts = texts.empty() ? text_bytes() : 0, of_unet = unet ? 0 : unet_files_.bytes, of_vae = vae ? 0 : vae_files_.bytes;
-  Overall all{progress, of_texts + of_unet + of_vae};
+  const int64_t of_texts = text_bytes(), of_unet = unet ? 0 : unet_files_.bytes, of_vae = vae || !vae_files_ ? 0 : vae_files_->bytes;
+  Overall all{progress, bytes_to_load()};
   load_texts(all.part());
   all.before += of_texts;
   load_unet(all.part());
   all.before += of_unet;
-  load_vae(all.part());
+  if (vae_files_) load_vae(all.part());
+  all.before += of_vae;
+  if (refiner) refiner->load(all.part());
 }
 
 void Networks::check(Weights::Reading reading) {
   for (size_t i = 0; texts.empty() && i < text_files_.size(); ++i)
     build<parts::ClipTextModel>(text_files_[i], text_configs_[i], reading, {});
   if (!unet) build<parts::Unet>(unet_files_, unet_config_, reading, {});
-  if (!vae) build<parts::AutoencoderKl>(vae_files_, vae_config_, reading, {});
+  if (!vae && vae_files_) build<parts::AutoencoderKl>(*vae_files_, vae_config_, reading, {});
+  if (refiner) refiner->check(reading);
 }
 
 void Networks::require_unchanged() const {
-  for (const Component& c : text_files_) c.source->require_unchanged();
-  for (const Component* c : {&unet_files_, &vae_files_}) c->source->require_unchanged();
+  for (const Component* c : files(*this)) c->source->require_unchanged();
+  if (refiner) refiner->require_unchanged();
 }
 
 int64_t Networks::text_bytes() const {
-  int64_t bytes = 0;
-  for (const Component& c : text_files_) bytes += c.bytes;
+  int64_t bytes = refiner ? refiner->text_bytes() : 0;
+  if (texts.empty())
+    for (const Component& c : text_files_) bytes += c.bytes;
+  return bytes;
+}
+
+int64_t Networks::bytes_to_load() const {
+  int64_t bytes = text_bytes() + (unet ? 0 : unet_files_.bytes) + (vae || !vae_files_ ? 0 : vae_files_->bytes);
+  if (refiner && !refiner->unet) bytes += refiner->unet_files_.bytes;
   return bytes;
 }
 
 int64_t Networks::bytes_loaded() const {
-  int64_t bytes = (unet ? unet_files_.report.bytes : 0) + (vae ? vae_files_.report.bytes : 0);
+  int64_t bytes = (unet ? unet_files_.report.bytes : 0) + (vae ? vae_files_->report.bytes : 0) + (refiner ? refiner->bytes_loaded() : 0);
   if (!texts.empty())
     for (const Component& c : text_files_) bytes += c.report.bytes;
   return bytes;
@@ -144,8 +191,9 @@ int64_t Networks::bytes_loaded() const {
 
 std::vector<ComponentReport> Networks::reports() const {
   std::vector<ComponentReport> reports;
-  for (const Component& c : text_files_) reports.push_back(c.report);
-  reports.insert(reports.end(), {unet_files_.report, vae_files_.report});
+  for (const Component* c : files(*this)) reports.push_back(c->report);
+  if (refiner)
+    for (ComponentReport& report : refiner->reports()) reports.push_back(std::move(report));
   return reports;
 }
 

@@ -17,15 +17,15 @@ namespace hearth::models::stable_diffusion {
 
 class Networks {
  public:
-  // Opens the files and reads their headers; nothing is loaded.
+  // Opens the files and reads their headers; nothing is loaded. With a refiner in `request` its text encoders and UNet belong to it.
   Networks(const Checkpoint& checkpoint, const StableDiffusionConfig& config, Backend& device, const LoadRequest& request);
   // The same files for a dry twin; `ledger` counts what of a file is in memory while it is loaded.
   Networks on(Backend& twin, MemoryLedger& ledger) const;
 
   // Each loads what is not there, all or nothing: WeightError that lists every missing, misshapen, non-finite and unread tensor of
   // the first component that has any. Phase "load", in bytes.
-  void load(const OnProgress& progress);
-  void load_texts(const OnProgress& progress);
+  void load(const OnProgress& progress);        // all, the refiner's too
+  void load_texts(const OnProgress& progress);  // the refiner's too
   void load_unet(const OnProgress& progress);
   void load_vae(const OnProgress& progress);
 
@@ -36,11 +36,17 @@ class Networks {
   std::vector<parts::ClipTextModel> texts;  // of all towers or of none; to be cleared by who needs their memory
   std::optional<parts::Unet> unet;          // and these to be reset
   std::optional<parts::AutoencoderKl> vae;
+  std::shared_ptr<Networks> refiner;  // without an autoencoder; absent where there is none
+  void clear_texts();                 // of the refiner too
+  void clear();                       // all
 
   int64_t bytes_loaded() const;
-  std::vector<ComponentReport> reports() const;  // texts, unet, vae
+  std::vector<ComponentReport> reports() const;  // texts, unet, vae; then "refiner/…"
 
  private:
+  Networks(const Checkpoint& checkpoint, const StableDiffusionConfig& config, Backend& device, const LoadRequest& request,
+           const Checkpoint* refined);  // `refined`: the checkpoint whose refiner it is, or null
+
   struct Component {
     std::shared_ptr<TensorSource> source;
     std::vector<std::filesystem::path> paths;
@@ -51,13 +57,16 @@ class Networks {
   };
   static Component open(const Checkpoint& checkpoint, const std::string& name, const std::string& variant,
                         const std::optional<WeightTypes>& asked, const Backend& device);
+  template <class Self> static auto files(Self& self);  // pointers to all components
   template <class Network, class NetworkConfig>
   Network build(Component& c, const NetworkConfig& config, Weights::Reading reading, const OnProgress& progress);
 
-  int64_t text_bytes() const;  // in the files
+  int64_t text_bytes() const;  // in the files, the refiner's too
+  int64_t bytes_to_load() const;
 
   std::vector<Component> text_files_;
-  Component unet_files_, vae_files_;
+  Component unet_files_;
+  std::optional<Component> vae_files_;
   std::vector<parts::ClipTextConfig> text_configs_;
   parts::UnetConfig unet_config_;
   parts::AutoencoderKlConfig vae_config_;

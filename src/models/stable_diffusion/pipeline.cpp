@@ -14,7 +14,7 @@ namespace hearth::models::stable_diffusion {
 StableDiffusion::StableDiffusion(const Checkpoint& checkpoint, Backend& device, const Family& family, const LoadRequest& request)
     : device_(device),
       memory_limit_(request.memory_limit),
-      config_(StableDiffusionConfig::from(checkpoint, family)),
+      config_(StableDiffusionConfig::from(checkpoint, family, request.refiner)),
       networks_(checkpoint, config_, device, request) {
   if (request.when_needed || memory_limit_ > 0) {
     networks_.check(Weights::Reading::names);
@@ -59,7 +59,7 @@ MemoryPlan StableDiffusion::plan(const ImageRequest& request) {
 ImageResult StableDiffusion::draw(const ImageRequest& request, const MemoryPlan& plan, const OnProgress& progress) {
   networks_.require_unchanged();
   if (!plan.everything) {
-    networks_.texts.clear(), networks_.unet.reset(), networks_.vae.reset();
+    networks_.clear();
     // A number that is none should not be found after the work of all steps.
     if (!std::exchange(numbers_checked_, true)) networks_.check(Weights::Reading::numbers);
   }

@@ -14,7 +14,7 @@ class StableDiffusion final : public TextToImage {
  public:
   StableDiffusion(const Checkpoint& checkpoint, Backend& device, const Family& family, const LoadRequest& request);
 
-  std::string family() const override { return config_.family; }
+  std::string family() const override { return std::string(config_.family->name); }
   std::vector<ComponentReport> components() const override { return networks_.reports(); }
   int64_t factor() const override { return config_.vae.factor(); }
   std::vector<std::string> notes() const override { return config_.notes; }

@@ -1,7 +1,8 @@
 #include "models/stable_diffusion/resolve.h"
 
+#include <algorithm>
 #include <array>
-#include <utility>
+#include <cmath>
 
 #include "core/error.h"
 #include "sampling/names.h"
@@ -36,7 +37,68 @@ sampling::ScheduleChoice chosen_schedule(const ImageRequest& request, const samp
   return sampling::find_schedule(name.empty() ? "default" : name, options);
 }
 
+// The levels of a run of so many steps; `name` becomes the schedule's.
+sampling::Schedule schedule_of(const StableDiffusionConfig& config, const ImageRequest& request, const sampling::Sampler& sampler,
+                               int64_t steps, std::string& name) {
+  // Another sampler takes its own class's defaults for what the scheduler's file omits, as in the reference.
+  const sampling::SchedulerConfig& own = config.scheduler;
+  const sampling::SchedulerConfig scheduler = sampling::config_for(sampler, own);
+  if (!sampling::has_own_schedule(request.compat, sampler)) {
+    const sampling::ScheduleChoice choice = chosen_schedule(request, sampler);
+    name = choice.name == "default" && scheduler.curve == sampling::Curve::karras ? "karras" : choice.text();
+    return sampling::make_schedule(scheduler, choice, steps);
+  }
+  if (!request.sigmas.empty() || !request.schedule_options.empty())
+    fail<UnsupportedError>("generate: sigmas of the user's own and options of a schedule do not go with compat {}",
+                           name_of(request.compat));
+  return sampling::own_schedule(request.compat, own, sampler, request.schedule, steps, name);
+}
+
+// Prompts and guidance of a stage.
+void read_for(const StableDiffusionConfig& config, const ImageRequest& request, Resolved& p, Stage& stage, Backend& device) {
+  stage.told_guidance = p.guidance.scale;
+  const double scale = config.unet.guidance ? 1 : request.guidance.scale;
+  stage.prompts = read_prompts(config, request, sampling::asks_twice(scale, p.unconditional()), device, p);
+}
+
+// The refiner's stage, after diffusers' denoising_end and denoising_start: both count the steps whose timesteps are at least
+// T − start·T, each on its own schedule. Ends the base's stage.
+Stage refining(const StableDiffusionConfig& config, const ImageRequest& request, Resolved& p, Backend& device) {
+  const double start = request.refiner_start.value_or(0.8);
+  if (!(start > 0 && start < 1))
+    fail<UsageError>("generate: the refiner's start {} does not fit, needed more than 0 and less than 1", start);
+  if (p.sampling->ends_itself) fail<UnsupportedError>("generate: sampler '{}' has no steps that a refiner could take over", p.sampler);
+  if (beside_of(*config.refiner) != Beside::nothing)
+    fail<UnsupportedError>("generate: a refiner that takes a picture beside the latents is not supported");
+  if (request.stop_after > 0 || request.resume) fail<UnsupportedError>("generate: a run with a refiner cannot be stopped and resumed");
+  check_guidance(p.guidance, config.refiner->unet);
+  Stage stage;
+  std::string name;
+  stage.steps_to_take = schedule_of(*config.refiner, request, *p.sampling, p.edit.part.steps, name);
+  const auto steps_before = [&](const sampling::Schedule& schedule, const sampling::SchedulerConfig& scheduler) {
+    const sampling::Schedule plan = p.sampling->prepare ? p.sampling->prepare(schedule, p.sampler_options) : schedule;
+    const auto T = double(scheduler.num_train_timesteps), cutoff = std::nearbyint(T - start * T);
+    const auto first = std::ranges::find_if(plan.steps, [&](const sampling::Step& s) { return double(s.at.timestep) < cutoff; });
+    const int64_t count = first - plan.steps.begin(), all = int64_t(plan.steps.size());
+    if (count == 0 || count == all)
+      fail<UsageError>("generate: the refiner's start {} leaves the {} none of {} steps", start, count == 0 ? "model" : "refiner", all);
+    return count;
+  };
+  p.base.end = steps_before(p.base.steps_to_take, config.scheduler);
+  stage.begin = steps_before(stage.steps_to_take, config.refiner->scheduler);
+  read_for(*config.refiner, for_refiner(request), p, stage, device);
+  p.refiner_start = start;
+  return stage;
+}
+
 }  // namespace
+
+ImageRequest for_refiner(const ImageRequest& request) {
+  ImageRequest r = request;
+  r.prompt_2 = r.negative_prompt_2 = std::nullopt;
+  r.sizes.target_size = r.sizes.negative_target_size = std::nullopt;
+  return r;
+}
 
 sampling::NoiseRequest noise_request(const ImageRequest& r) {
   return {.seed = r.seed, .eta_seed_delta = r.eta_seed_delta, .first_image = r.first_image, .given = r.noise, .variation = r.variation};
@@ -63,39 +125,30 @@ Resolved resolve(const StableDiffusionConfig& config, const ImageRequest& reques
   p.batch = request.batch;
   p.latents = {p.batch, p.height / factor, p.width / factor, config.vae.latent_channels};
 
-  // Another sampler takes its own class's defaults for what the scheduler's file omits, as in the reference.
   const sampling::SchedulerConfig& own = config.scheduler;
   p.sampling = request.sampler.empty() ? &sampling::sampler_of(own) : &sampling::find_sampler(request.sampler);
   p.guidance.scale *= p.sampling->guidance_factor;
-  const sampling::SchedulerConfig scheduler = sampling::config_for(*p.sampling, own);
-  const bool own_levels = sampling::has_own_schedule(request.compat, *p.sampling);
-  if (own_levels && (!request.sigmas.empty() || !request.schedule_options.empty()))
-    fail<UnsupportedError>("generate: sigmas of the user's own and options of a schedule do not go with compat {}",
-                           name_of(request.compat));
-  const sampling::ScheduleChoice choice = own_levels ? sampling::ScheduleChoice() : chosen_schedule(request, *p.sampling);
   p.sampler = p.sampling->name;
-  p.schedule = choice.name == "default" && scheduler.curve == sampling::Curve::karras ? "karras" : choice.text();
   p.steps = request.steps;
   p.edit = plan_edit(config, request, *p.sampling, p.width, p.height);
   p.strength = p.edit.strength;
-  const int64_t steps = p.edit.part.steps;
-  if (own_levels) p.steps_to_take = sampling::own_schedule(request.compat, own, *p.sampling, request.schedule, steps, p.schedule);
-  else p.steps_to_take = sampling::make_schedule(scheduler, choice, steps);
-  p.steps_to_take = begun_on_the_way(p.edit, request, p.steps_to_take);
+  sampling::Schedule& schedule = p.base.steps_to_take;
+  schedule = begun_on_the_way(p.edit, request, schedule_of(config, request, *p.sampling, p.edit.part.steps, p.schedule));
   p.sampler_options = sampling::parse_options(fmt::format("sampler '{}'", p.sampler), p.sampling->options, request.sampler_options);
-  for (const auto& [name, value] : sampling::stated_options(*p.sampling, p.steps_to_take))
+  for (const auto& [name, value] : sampling::stated_options(*p.sampling, schedule))
     if (!request.sampler_options.contains(name)) p.sampler_options[name] = value;
-  if (!p.steps_to_take.steps.empty())
-    p.network_calls = sampling::network_calls(*p.sampling, p.steps_to_take, p.sampler_options, device).value_or(0);
+  if (!schedule.steps.empty()) p.network_calls = sampling::network_calls(*p.sampling, schedule, p.sampler_options, device).value_or(0);
   if (request.stop_after < 0) fail<UsageError>("generate: stop after {} steps, needed 1 at least", request.stop_after);
   if (p.sampling->ends_itself && p.batch > 1 && (request.stop_after > 0 || request.resume))
     fail<UsageError>("generate: sampler '{}' goes picture by picture: a batch of {} cannot be stopped and resumed", p.sampler, p.batch);
-  if (p.steps_to_take.clip)
+  if (schedule.clip)
     p.warnings.push_back(
         fmt::format("{} clips every estimate to ±{}, as the reference does: the scheduler's file does not say \"clip_sample\": false",
-                    p.sampler, *p.steps_to_take.clip));
+                    p.sampler, *schedule.clip));
 
-  p.prompts = read_prompts(config, request, sampling::asks_twice(request.guidance.scale, p.unconditional()), device, p);
+  read_for(config, request, p, p.base, device);
+  if (config.refiner) p.refiner = refining(config, request, p, device);
+  else if (request.refiner_start) fail<UsageError>("generate: a refiner's start, but no refiner");
   return p;
 }
 

@@ -41,9 +41,17 @@ struct Run {
   const OnProgress& progress;
   ImageResult result = {};
 
-  std::vector<EncodedPrompt> prompts = {};  // the prompt, and the negative one where it is asked under
-  EncodedPicture origin = {};               // the picture that the run begins with
-  LatentColours colours = {};               // of previews
+  // What one checkpoint works with in its stage; prompts: the prompt, and the negative one where it is asked under.
+  struct Part {
+    const StableDiffusionConfig& config;
+    const Stage& stage;
+    Networks& networks;
+    std::string unet = "unet";  // as messages call it
+    std::vector<EncodedPrompt> prompts = {};
+  };
+  std::vector<Part> parts = {};  // the model, and the refiner where there is one
+  EncodedPicture origin = {};    // the picture that the run begins with
+  LatentColours colours = {};    // of previews
 
   void encode();
   void encode_picture();
@@ -55,9 +63,10 @@ struct Run {
     check_cancelled();
     if (progress) progress({.phase = phase, .done = done, .total = total});
   }
-  void load(void (Networks::*one)(const OnProgress&)) {
+  void load(Networks& of, void (Networks::*one)(const OnProgress&)) {
     const auto begin = Clock::now();
-    (networks.*(plan.everything ? &Networks::load : one))(progress);
+    if (plan.everything) networks.load(progress);
+    else (of.*one)(progress);
     result.load_seconds += seconds_since(begin);
   }
   sampling::NoiseRequest draws() const {
@@ -66,26 +75,34 @@ struct Run {
     return r;
   }
   void show(const sampling::StepInfo& info) const;
-  Tensor sampled(sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory, const EncodedPicture& begun);
+  sampling::State sampled(const Part& part, sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory,
+                          const EncodedPicture& begun);
+  Tensor through_all(sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory, const EncodedPicture& begun);
 };
 
 // prompts → states [1, n·77, C] each
 void Run::encode() {
-  load(&Networks::load_texts);
+  load(networks, &Networks::load_texts);
   report("encode", 0, 1);
   const auto start = Clock::now();
-  prompts = encode_prompts(config, request, p.prompts, networks.texts, device);
-  for (const EncodedPrompt& prompt : prompts)
-    for (const EncodedCondition& condition : prompt.conditions)
-      for (const EncodedEntry& entry : condition.entries) require_finite(entry.given.states, "text_encoder", "its states", result);
+  for (Part& part : parts) {
+    const ImageRequest& asked = &part == &parts[0] ? request : for_refiner(request);
+    part.prompts = encode_prompts(part.config, asked, part.stage.prompts, p, part.networks.texts, device);
+    for (const EncodedPrompt& prompt : part.prompts)
+      for (const EncodedCondition& condition : prompt.conditions)
+        for (const EncodedEntry& entry : condition.entries) {
+          require_finite(entry.given.states, "text_encoder", "its states", result);
+          if (entry.given.added) require_finite(entry.given.added, "text_encoder", "its pooled vector and sizes", result);
+        }
+  }
   result.encode_seconds = seconds_since(start);
   report("encode", 1, 1);
-  if (plan.release) networks.texts.clear();
+  if (plan.release) networks.clear_texts();
 }
 
 // What the autoencoder does before the run: pictures [H, W, 3] → latents [B, h, w, C], and what latents look like.
 void Run::encode_picture() {
-  if (!networks.vae) load(&Networks::load_vae);
+  if (!networks.vae) load(networks, &Networks::load_vae);
   const auto start = Clock::now();
   if (request.edit.starts()) origin = stable_diffusion::encode_picture(config, request, p.edit, draws(), p.latents, *networks.vae, device);
   if (origin.z) require_finite(origin.z, "vae", "the picture's latents", result);
@@ -110,9 +127,14 @@ void Run::fill_masked() {
   origin.z = sampling::blended(request.edit.fill == ImageEdit::Fill::noise ? result.noise : nothing, origin.z, origin.mask);
 }
 
-// One sampler's way from `state` to its end: x [B, h, w, C] of all pictures that go together, which began with those of `begun`.
-Tensor Run::sampled(sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory, const EncodedPicture& begun) {
+// A stage from `state` to its end: x [B, h, w, C] of all pictures that go together, which began with those of `begun`.
+sampling::State Run::sampled(const Part& part, sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory,
+                             const EncodedPicture& begun) {
+  const sampling::Schedule& schedule = part.stage.steps_to_take;
   auto step_start = Clock::now();
+  Tensor guidance;
+  if (part.config.unet.guidance) guidance = parts::guidance_embedding(part.config.unet, device, part.stage.told_guidance);
+  const std::vector<EncodedPrompt>& prompts = part.prompts;
   const sampling::GuidedNetwork network = [&](const Tensor& x, float timestep, const sampling::Branches& branches) {
     const float timesteps[] = {timestep};
     const auto asking = [&](const Tensor& beside) -> AskUnder {
@@ -120,35 +142,41 @@ Tensor Run::sampled(sampling::State state, sampling::Noise& noise, sampling::Gui
         parts::Perturbed perturbed;
         if (disturbed > 0) perturbed = {perturbed_blocks(p.guidance), disturbed};
         const Tensor input = beside ? ops::concat({y, ops::repeat_batch(beside, y.size(0) / beside.size(0))}, 3) : y;
-        return (*networks.unet)(input, timesteps, given.states, perturbed);
+        const Tensor scale = guidance ? ops::repeat_batch(guidance, y.size(0)) : Tensor();
+        return (*part.networks.unet)(input, timesteps, {.context = given.states, .added = given.added, .guidance = scale}, perturbed);
       };
     };
     const EncodedPrompt* negative = prompts.size() > 1 ? &prompts[1] : nullptr;
-    if (!branches.imageless) return ask_under_prompts(asking(begun.beside), x, memory.step, branches, negative, prompts[0]);
+    const Tensor beside = &part == &parts[0] ? begun.beside : Tensor();
+    if (!branches.imageless) return ask_under_prompts(asking(beside), x, memory.step, branches, negative, prompts[0]);
     sampling::Branches with_picture = branches;
     with_picture.imageless = false;
     const int64_t B = x.size(0) / branches.count();
-    const Tensor told =
-        ask_under_prompts(asking(begun.beside), x.slice(0, 0, x.size(0) - B), memory.step, with_picture, negative, prompts[0]);
-    const Tensor nothing = Tensor::zeros(device, begun.beside.shape());
+    const Tensor told = ask_under_prompts(asking(beside), x.slice(0, 0, x.size(0) - B), memory.step, with_picture, negative, prompts[0]);
+    const Tensor nothing = Tensor::zeros(device, beside.shape());
     return ops::concat({told, ask_under_prompts(asking(nothing), x.slice(0, 0, B), memory.step, {}, nullptr, *negative)}, 0);
   };
+  sampling::State left;
   const sampling::OnStep on_step = [&](const sampling::StepInfo& info) {
     const std::string what = fmt::format("step {} of {}", info.step + 1, info.steps);
-    require_finite(info.x0, "unet", what, result);
+    require_finite(info.x0, part.unet, what, result);
     require_finite(info.x, "sampler " + p.sampler, "the latents after " + what, result);
     result.step_seconds.push_back(seconds_since(step_start));
     step_start = Clock::now();
     memory.step = info.step + 1;
     show(info);
     report("sample", info.step + 1, info.steps);
-    if (request.stop_after > 0 && info.state.step == request.stop_after) {
+    if (request.stop_after > 0 && info.state.step == request.stop_after)
       result.state = std::make_shared<ImageRequest::Resume>(ImageRequest::Resume{info.state, memory.running});
+    if (result.state || info.state.step == part.stage.end) {
+      left = info.state;
       throw Stopped();
     }
   };
+  sampling::Guidance asked = p.guidance;
+  if (part.config.unet.guidance) asked.scale = 1;  // the network knows it
   sampling::Denoiser denoise =
-      sampling::make_denoiser(network, {p.steps_to_take.prediction, p.steps_to_take.sigma_data}, p.guidance, p.unconditional(), memory);
+      sampling::make_denoiser(network, {schedule.prediction, schedule.sigma_data}, asked, p.unconditional(), memory);
   sampling::AfterStep after_step;
   if (p.edit.keeps && in_each_call(request.compat)) {
     denoise = sampling::keeping(request.compat, p.edit.by_times, denoise, begun.z, begun.noise, begun.mask);
@@ -158,41 +186,56 @@ Tensor Run::sampled(sampling::State state, sampling::Noise& noise, sampling::Gui
     };
   }
   try {
-    const Tensor x =
-        sampling::resume(*p.sampling, denoise, std::move(state), p.steps_to_take, noise, p.sampler_options, on_step, after_step);
-    return p.edit.keeps && request.compat == sampling::Compat::a1111 ? sampling::blended(x, begun.z, begun.mask) : x;
-  } catch (const Stopped&) { return result.state->state.x; }
+    left.x = sampling::resume(*p.sampling, denoise, std::move(state), schedule, noise, p.sampler_options, on_step, after_step);
+  } catch (const Stopped&) {}
+  return left;
+}
+
+// All stages, each from where the one before it ended: the latents, but nothing of what a sampler remembers.
+Tensor Run::through_all(sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory, const EncodedPicture& begun) {
+  for (Part& part : parts) {
+    if (&part != &parts[0]) {
+      state = {.x = state.x, .step = part.stage.begin, .draws = state.draws};
+      memory.running = {}, memory.step = part.stage.begin;
+    }
+    if (!part.networks.unet) load(part.networks, &Networks::load_unet);
+    state = sampled(part, std::move(state), noise, memory, begun);
+    if (plan.release && parts.size() > 1) part.networks.unet.reset();
+  }
+  const bool keeps = !result.state && p.edit.keeps && request.compat == sampling::Compat::a1111;
+  return keeps ? sampling::blended(state.x, begun.z, begun.mask) : state.x;
 }
 
 // noise → x on the first level → latents [B, h, w, C]
 void Run::sample() {
-  if (!networks.unet) load(&Networks::load_unet);
-  report("sample", 0, int64_t(p.steps_to_take.steps.size()));
+  if (!networks.unet) load(networks, &Networks::load_unet);
+  const sampling::Schedule& schedule = p.base.steps_to_take;
+  report("sample", 0, int64_t(schedule.steps.size()));
   const auto start = Clock::now();
-  sampling::Noise noise = sampling::make_noise(request.compat, draws(), p.steps_to_take);
+  sampling::Noise noise = sampling::make_noise(request.compat, draws(), schedule);
   const auto [B, h, w, C] = p.latents;
   result.noise = noise(device, {B, h, w, C});
   fill_masked();
   const Tensor first =
-      p.edit.from_noise ? sampling::starting_point(p.steps_to_take, result.noise) : sampling::noised(origin.z, result.noise, p.edit.start);
-  sampling::GuidanceMemory memory{.steps = std::max<int64_t>(1, int64_t(p.steps_to_take.steps.size()))};
+      p.edit.from_noise ? sampling::starting_point(schedule, result.noise) : sampling::noised(origin.z, result.noise, p.edit.start);
+  sampling::GuidanceMemory memory{.steps = std::max<int64_t>(1, int64_t(schedule.steps.size()))};
   if (request.resume) {
     memory.running = request.resume->guidance, memory.step = request.resume->state.step;
-    result.latents = sampled(request.resume->state, noise, memory, origin);
-  } else if (p.steps_to_take.steps.empty()) {
+    result.latents = through_all(request.resume->state, noise, memory, origin);
+  } else if (schedule.steps.empty()) {
     result.latents = origin.z;
   } else if (!p.sampling->ends_itself || B == 1) {
-    result.latents = sampled({.x = first}, noise, memory, origin);
+    result.latents = through_all({.x = first}, noise, memory, origin);
   } else {  // such a sampler's steps follow the error of one picture
     std::vector<Tensor> pictures;
     for (int64_t b = 0; b < B; ++b) {
       sampling::NoiseRequest alone = draws();
       alone.given = {};
       (alone.variation.strength > 0 ? alone.variation.seed : alone.seed) += uint64_t(b);
-      sampling::Noise own = sampling::make_noise(request.compat, alone, p.steps_to_take);
+      sampling::Noise own = sampling::make_noise(request.compat, alone, schedule);
       own.seek(1);  // the first was drawn above
       memory.running = {}, memory.step = 0;
-      pictures.push_back(sampled({.x = first.slice(0, b, b + 1)}, own, memory, origin.slice(b, b + 1)));
+      pictures.push_back(through_all({.x = first.slice(0, b, b + 1)}, own, memory, origin.slice(b, b + 1)));
     }
     result.latents = ops::concat(pictures, 0);
   }
@@ -203,7 +246,7 @@ void Run::sample() {
 // latents → pictures [H, W, 3]
 void Run::decode() {
   const int64_t B = p.latents[0];
-  if (!networks.vae) load(&Networks::load_vae);
+  if (!networks.vae) load(networks, &Networks::load_vae);
   report("decode", 0, B);
   const auto start = Clock::now();
   for (int64_t b = 0; b < B; ++b) {  // one by one: it is the widest point of memory, and no picture depends on its neighbours
@@ -228,6 +271,9 @@ ImageResult run(const StableDiffusionConfig& config, const ImageRequest& request
         .networks = networks,
         .progress = progress,
         .result = {.warnings = plan.warnings}};
+  r.parts.push_back({.config = config, .stage = resolved.base, .networks = networks});
+  if (resolved.refiner)
+    r.parts.push_back({.config = *config.refiner, .stage = *resolved.refiner, .networks = *networks.refiner, .unet = "refiner/unet"});
   r.encode();
   if (request.edit.starts() || request.preview) r.encode_picture();
   r.sample();

@@ -110,6 +110,17 @@ int64_t context_width(const Config& c, const UnetConfig& u) {
   return width;
 }
 
+// Pooled text and sizes beside the time (Podell et al. 2023, arXiv 2307.01952).
+void read_added(const Config& c, UnetConfig& u) {
+  if (!c.has("addition_embed_type") || is_null(c, "addition_embed_type")) {
+    c.no_effect({"addition_time_embed_dim", "projection_class_embeddings_input_dim"});
+    return;
+  }
+  c.only("addition_embed_type", {"text_time"});
+  u.added = positive_integer(c, "projection_class_embeddings_input_dim", 0);
+  u.added_of_size = positive_integer(c, "addition_time_embed_dim", 0);
+}
+
 }  // namespace
 
 UnetConfig UnetConfig::from(const Config& c) {
@@ -185,15 +196,14 @@ UnetConfig UnetConfig::from(const Config& c) {
   c.only("resnet_time_scale_shift", {"default"});
   c.only("class_embeddings_concat", false);
   c.only("attention_type", {"default"});
-  for (const char* key :
-       {"class_embed_type", "num_class_embeds", "addition_embed_type", "encoder_hid_dim", "encoder_hid_dim_type", "time_cond_proj_dim"})
-    c.only_null(key);
+  for (const char* key : {"class_embed_type", "num_class_embeds", "encoder_hid_dim", "encoder_hid_dim_type"}) c.only_null(key);
+  if (c.has("time_cond_proj_dim") && !is_null(c, "time_cond_proj_dim")) u.guidance = positive_integer(c, "time_cond_proj_dim", 0);
+  read_added(c, u);
   // What training with an averaged copy of the weights leaves in published configs.
   c.no_effect({"decay", "min_decay", "optimization_step", "update_after_step", "use_ema_warmup", "inv_gamma", "power"});
   // upcast_attention: attention is f32 anyway. The others belong to block types and embeddings that are refused above.
   c.no_effect({"dropout", "upcast_attention", "resnet_skip_time_act", "resnet_out_scale_factor", "cross_attention_norm",
-               "mid_block_only_cross_attention", "addition_embed_type_num_heads", "addition_time_embed_dim",
-               "projection_class_embeddings_input_dim"});
+               "mid_block_only_cross_attention", "addition_embed_type_num_heads"});
   c.finish();
   return u;
 }

@@ -34,6 +34,10 @@ struct UnetConfig {
   Activation timestep_post_act = Activation::none;      // behind the time embedding's second linear
   Activation time_embedding_act_fn = Activation::none;  // and once more before the blocks see it
 
+  int64_t guidance = 0;       // time_cond_proj_dim: width of a guidance scale's embedding, added to the timestep's; 0 = none
+  int64_t added = 0;          // addition_embed_type text_time: width of pooled text and sizes together; 0 = none
+  int64_t added_of_size = 0;  // addition_time_embed_dim: of it, the width of each size's sinusoid
+
   std::vector<Level> levels;
   Mid mid = Mid::cross_attention;
   int64_t mid_depth = 1;             // its transformer blocks; heads are those of the last level
@@ -49,6 +53,9 @@ struct UnetConfig {
   // Reads every key. UnsupportedError names a key whose value would change the result and is not built; WeightError names
   // one that contradicts another.
   static UnetConfig from(const Config& config);
+
+  // The text's part of `added` where so many sizes stand behind it; less than 1 where they do not fit.
+  int64_t pooled_width(int64_t sizes) const { return added - sizes * added_of_size; }
 
   enum class Blocks { mid, down, up };
   bool attends_to_itself(Blocks blocks) const;  // whether any of these blocks has self-attention

@@ -1,5 +1,7 @@
 #include "parts/unet/unet.h"
 
+#include <cmath>
+
 #include "nn/timestep_embedding.h"
 
 namespace hearth::parts {
@@ -12,6 +14,29 @@ nn::ResnetSpec resnet_spec(const UnetConfig& c, float output_scale = 1) {
 ConvSpec halving(int64_t padding) { return {.stride = 2, .padding = {padding, padding, 1, 1}}; }
 
 }  // namespace
+
+Tensor pooled_and_sizes(const UnetConfig& config, const Tensor& pooled, std::span<const float> sizes) {
+  const int64_t width = config.pooled_width(int64_t(sizes.size()));
+  if (pooled.shape() != Shape{1, width})
+    fail<ShapeError>("unet: pooled text {} and {} sizes, needed [1, {}]", pooled.shape(), sizes.size(), width);
+  const Tensor sinusoids = nn::embed_timesteps(
+      pooled.backend(), sizes,
+      {.channels = config.added_of_size, .cosine_first = config.cosine_first, .frequency_shift = config.frequency_shift});
+  return ops::concat({pooled, sinusoids.view({1, config.added - width})}, 1);
+}
+
+Tensor guidance_embedding(const UnetConfig& config, Backend& backend, double scale) {
+  const float w = float(scale - 1) * 1000.0f;
+  const int64_t half = config.guidance / 2;
+  std::vector<float> values(size_t(config.guidance), 0.0f);
+  const float spacing = std::log(10000.0f) / float(half - 1);  // rounded here, unlike a timestep's
+  for (int64_t i = 0; i < half; ++i) {
+    const float angle = w * std::exp(float(i) * -spacing);
+    values[size_t(i)] = std::sin(angle);
+    values[size_t(half + i)] = std::cos(angle);
+  }
+  return Tensor::from(backend, {1, config.guidance}, values);
+}
 
 DownBlock::DownBlock(const Scope& w, const UnetConfig& config, size_t i) : path(w.path()) {
   const UnetConfig::Level& level = config.levels[i];
@@ -89,6 +114,11 @@ Unet::Unet(const Scope& w, const UnetConfig& c)
       conv_in(w / "conv_in", c.in_channels, c.levels[0].channels, c.conv_in_kernel, ConvSpec::same(c.conv_in_kernel)),
       conv_norm_out(w / "conv_norm_out", c.groups, c.levels[0].channels, c.eps),
       conv_out(w / "conv_out", c.levels[0].channels, c.out_channels, c.conv_out_kernel, ConvSpec::same(c.conv_out_kernel)) {
+  if (c.guidance) cond_proj.emplace((w / "time_embedding" / "cond_proj").exact(), c.guidance, c.levels[0].channels, nn::Bias::no);
+  if (c.added) {
+    add_embedding_1.emplace((w / "add_embedding" / "linear_1").exact(), c.added, c.temb);
+    add_embedding_2.emplace((w / "add_embedding" / "linear_2").exact(), c.temb, c.temb);
+  }
   const size_t L = c.levels.size();
   for (size_t i = 0; i < L; ++i) down_blocks.emplace_back(w / "down_blocks" / int64_t(i), c, i);
   if (c.mid != UnetConfig::Mid::none) mid_block.emplace(w / "mid_block", c);
@@ -96,29 +126,45 @@ Unet::Unet(const Scope& w, const UnetConfig& c)
 }
 
 // → [B, temb], activated: every residual block starts with the same activation of it, so it is done once.
-Tensor Unet::time_embedding(Backend& backend, std::span<const float> timesteps, int64_t B) const {
+Tensor Unet::time_embedding(Backend& backend, std::span<const float> timesteps, const UnetConditions& given, int64_t B) const {
   const BlockScope scope("time_embedding");
   const std::vector<float> each(timesteps.size() == 1 ? std::vector<float>(size_t(B), timesteps[0])
                                                       : std::vector<float>(timesteps.begin(), timesteps.end()));
-  const Tensor t = nn::embed_timesteps(
+  Tensor t = nn::embed_timesteps(
       backend, each,
       {.channels = config.levels[0].channels, .cosine_first = config.cosine_first, .frequency_shift = config.frequency_shift});
+  if (cond_proj) t = (*cond_proj)(given.guidance, {.residual = t});
   Tensor emb = time_embedding_2(time_embedding_1(t, {.activation = config.activation}), {.activation = config.timestep_post_act});
   tap("time_embedding", emb);
+  // SiLU whatever act_fn says.
+  if (config.added) emb = (*add_embedding_2)((*add_embedding_1)(given.added, {.activation = Activation::silu}), {.residual = emb});
   if (config.time_embedding_act_fn != Activation::none) emb = ops::activate(emb, config.time_embedding_act_fn);
   return ops::activate(emb, config.activation);
 }
 
-Tensor Unet::operator()(const Tensor& x, std::span<const float> timesteps, const Tensor& context, const Perturbed& perturbed) const {
+void Unet::check(const Tensor& x, std::span<const float> timesteps, const UnetConditions& given) const {
   const auto [B, H, W, C] = x.dims<4>();
   if (C != config.in_channels) fail<ShapeError>("unet: x {} has {} channels, needed {}", x.shape(), C, config.in_channels);
   if (timesteps.size() != 1 && int64_t(timesteps.size()) != B)
     fail<ShapeError>("unet: {} timesteps, needed 1 or one for each of {} images", timesteps.size(), B);
+  const Tensor& context = given.context;
   if (config.context && (!context || context.rank() != 3 || context.size(0) != B || context.size(2) != config.context))
     fail<ShapeError>("unet: context {}, needed [{}, S, {}]", context ? context.shape() : Shape{}, B, config.context);
+  const auto require = [B = B](std::string_view what, const Tensor& t, int64_t width) {
+    if (width && (!t || t.shape() != Shape{B, width}))
+      fail<ShapeError>("unet: {} {}, needed {}", what, t ? t.shape() : Shape{}, Shape{B, width});
+  };
+  require("pooled text and sizes", given.added, config.added);
+  require("guidance", given.guidance, config.guidance);
+}
+
+Tensor Unet::operator()(const Tensor& x, std::span<const float> timesteps, const UnetConditions& given, const Perturbed& perturbed) const {
+  check(x, timesteps, given);
+  const int64_t B = x.size(0);
   if (perturbed.images < 0 || perturbed.images > B) fail<ShapeError>("unet: {} perturbed images in a batch of {}", perturbed.images, B);
 
-  const Tensor temb = time_embedding(x.backend(), timesteps, B);
+  const Tensor& context = given.context;
+  const Tensor temb = time_embedding(x.backend(), timesteps, given, B);
   Tensor h = x;
   if (config.center_input_sample) h = ops::linear_combination({x, Tensor::filled(x.backend(), x.shape(), 1)}, {2, -1});
   h = in_block("conv_in", [&] { return conv_in(h); });

@@ -1,5 +1,6 @@
-// UNet2DConditionModel of Stable Diffusion 1.x and 2.x (Ronneberger et al. 2015; Rombach et al. 2022, arXiv 2112.10752),
-// after diffusers 0.39. Which blocks and sizes it has is the checkpoint's config's business (unet/config.h).
+// UNet2DConditionModel of Stable Diffusion 1.x, 2.x and XL (Ronneberger et al. 2015; Rombach et al. 2022, arXiv 2112.10752;
+// Podell et al. 2023, arXiv 2307.01952), after diffusers 0.39. Which blocks and sizes it has is the checkpoint's config's business
+// (unet/config.h).
 #pragma once
 
 #include <optional>
@@ -11,6 +12,21 @@
 #include "parts/unet/transformer.h"
 
 namespace hearth::parts {
+
+// What else than its time a UNet is told; undefined where its config has no place for it.
+struct UnetConditions {
+  Tensor context;   // [B, S, config.context]: text states
+  Tensor added;     // [B, config.added]: pooled_and_sizes()
+  Tensor guidance;  // [B, config.guidance]: guidance_embedding()
+};
+
+// Pooled text [1, P] f32 and numbers such as the picture's size in pixels, each as a sinusoid behind it → [1, config.added].
+// ShapeError where they do not fit.
+Tensor pooled_and_sizes(const UnetConfig& config, const Tensor& pooled, std::span<const float> sizes);
+
+// Of a network that was distilled with guidance (Meng et al. 2023, arXiv 2210.03142): sinusoid of 1000·(scale − 1), as the reference's
+// get_guidance_scale_embedding has it → [1, config.guidance].
+Tensor guidance_embedding(const UnetConfig& config, Backend& backend, double scale);
 
 // Perturbed attention (Ahn et al. 2024, arXiv 2403.17377): in the last `images` of a batch the self-attention of some blocks takes each
 // token's own value for what it finds.
@@ -58,13 +74,14 @@ struct UpBlock {
 struct Unet {
   Unet(const Scope& w, const UnetConfig& config);
 
-  // x [B, H, W, in_channels]; timesteps: one for all, or one per image, on the training scale 0 … 999, fractional allowed;
-  // context [B, S, config.context] (may be undefined where that is 0) → [B, H, W, out_channels].
-  // Any H and W. ShapeError where they do not fit. Taps carry diffusers' module paths.
-  Tensor operator()(const Tensor& x, std::span<const float> timesteps, const Tensor& context, const Perturbed& perturbed = {}) const;
+  // x [B, H, W, in_channels]; timesteps: one for all, or one per image, on the training scale 0 … 999, fractional allowed
+  // → [B, H, W, out_channels]. Any H and W. ShapeError where they do not fit. Taps carry diffusers' module paths.
+  Tensor operator()(const Tensor& x, std::span<const float> timesteps, const UnetConditions& given, const Perturbed& perturbed = {}) const;
 
   UnetConfig config;
   nn::Linear time_embedding_1, time_embedding_2;  // time_embedding.linear_1, .linear_2
+  std::optional<nn::Linear> cond_proj;            // time_embedding.cond_proj, no bias
+  std::optional<nn::Linear> add_embedding_1, add_embedding_2;
   nn::Conv2d conv_in;
   std::vector<DownBlock> down_blocks;
   std::optional<MidBlock> mid_block;
@@ -73,7 +90,8 @@ struct Unet {
   nn::Conv2d conv_out;
 
  private:
-  Tensor time_embedding(Backend& backend, std::span<const float> timesteps, int64_t B) const;
+  void check(const Tensor& x, std::span<const float> timesteps, const UnetConditions& given) const;
+  Tensor time_embedding(Backend& backend, std::span<const float> timesteps, const UnetConditions& given, int64_t B) const;
 };
 
 }  // namespace hearth::parts

@@ -11,6 +11,22 @@ namespace {
 struct UnetCase : GoldenCase {
   UnetCase(const std::string& name, Backend& backend) : GoldenCase(__FILE__, name, backend) {}
 
+  // Pooled text, sizes and guidance as the recipe made them; each image has its own.
+  UnetConditions conditions(const UnetConfig& c, const Tensor& context) const {
+    UnetConditions given{.context = context};
+    const int64_t B = fact("batch");
+    std::vector<Tensor> added, guidance;
+    for (int64_t b = 0; b < B && c.added; ++b) {
+      const auto sizes = fact("sizes")[size_t(b)].get<std::vector<float>>();
+      const Tensor pooled = input("pooled", {B, c.pooled_width(int64_t(sizes.size()))});
+      added.push_back(pooled_and_sizes(c, pooled.slice(0, b, b + 1), sizes));
+    }
+    for (int64_t b = 0; b < B && c.guidance; ++b) guidance.push_back(guidance_embedding(c, *device, fact("guidance")[size_t(b)]));
+    if (c.added) given.added = ops::concat(added, 0);
+    if (c.guidance) given.guidance = ops::concat(guidance, 0);
+    return given;
+  }
+
   Tensor run(const Config& json, const LoadOptions& options = {}, const Perturbed& perturbed = {}) const {
     const UnetConfig c = UnetConfig::from(json);
     Weights w = weights(options);
@@ -18,7 +34,7 @@ struct UnetCase : GoldenCase {
     w.finish();
     const int64_t B = fact("batch"), H = fact("height"), W = fact("width"), T = fact("tokens");
     const Tensor context = c.context ? input("context", {B, T, c.context}) : Tensor();
-    return net(input("x", {B, H, W, c.in_channels}), fact("timesteps").get<std::vector<float>>(), context, perturbed);
+    return net(input("x", {B, H, W, c.in_channels}), fact("timesteps").get<std::vector<float>>(), conditions(c, context), perturbed);
   }
 };
 
@@ -36,8 +52,13 @@ BACKEND_TEST(unet, matches_reference_with_unusual_config) { check(device, "unusu
 BACKEND_TEST(unet, matches_reference_with_one_level_and_no_middle) {
   check(device, "flat", 2e-6);
 }  // observed 1.9e-7 reference, 6.7e-7 cpu
-BACKEND_TEST(unet, matches_reference_with_depths_per_block) { check(device, "nested", 4e-6); }  // observed 3.3e-7 reference, 1.1e-6 cpu
-BACKEND_TEST(unet, G17_eps_of_each_norm) { check(device, "faint", 3e-6); }                      // observed 1.4e-7 reference, 7.7e-7 cpu
+BACKEND_TEST(unet, matches_reference_with_depths_per_block) { check(device, "nested", 4e-6); }     // observed 3.3e-7 reference, 1.1e-6 cpu
+BACKEND_TEST(unet, matches_reference_sdxl_with_sizes) { check(device, "sdxl", 5e-6); }             // observed 7.2e-7 reference, 2.4e-6 cpu
+BACKEND_TEST(unet, matches_reference_refiner_with_five_sizes) { check(device, "refiner", 4e-6); }  // observed 3.8e-7 reference, 8.9e-7 cpu
+BACKEND_TEST(unet, matches_reference_pruned_and_told_its_guidance) {
+  check(device, "pruned", 5e-6);
+}  // observed 1.1e-6 reference, 2.1e-6 cpu
+BACKEND_TEST(unet, G17_eps_of_each_norm) { check(device, "faint", 3e-6); }  // observed 1.4e-7 reference, 7.7e-7 cpu
 
 // Each key changed alone gives what the reference gives.
 BACKEND_TEST(unet, each_config_key_has_the_effect_of_the_reference) {
@@ -83,14 +104,16 @@ TEST(unet_config, knows_where_it_attends_to_itself) {
 }
 
 TEST(unet_config, G58_published_configs_ask_for_exactly_the_published_tensors) {
-  for (const char* name : {"sd15", "sd21"}) {
+  for (const auto& [name, tensors] : {std::pair{"sd15", 686u}, {"sd21", 686u}, {"sdxl", 1680u}, {"refiner", 1220u}}) {
     const Structure s(__FILE__, name);
     const UnetConfig c = UnetConfig::from(s.config());
-    EXPECT_EQ(s.json.at("tensors").size(), 686u);
+    EXPECT_EQ(s.json.at("tensors").size(), tensors);
     s.expect_same([&](const Scope& w) { return Unet(w, c); },
                   [&](const Unet& net, Backend& plan) {
                     const std::vector<float> timesteps{999};
-                    const Tensor y = net(Tensor::empty(plan, {1, 64, 64, 4}), timesteps, Tensor::empty(plan, {1, 77, c.context}));
+                    const Tensor added = c.added ? Tensor::empty(plan, {1, c.added}) : Tensor();
+                    const Tensor context = Tensor::empty(plan, {1, 77, c.context});
+                    const Tensor y = net(Tensor::empty(plan, {1, 64, 64, 4}), timesteps, {.context = context, .added = added});
                     EXPECT_EQ(y.shape(), (Shape{1, 64, 64, 4}));
                   });
   }
@@ -104,7 +127,7 @@ TEST(unet_config, G53_every_key_is_honoured_or_refused) {
       {"_class_name", "UNet2DModel"},
       {"act_fn", "mish"},
       {"act_fn", nullptr},
-      {"addition_embed_type", "text_time"},
+      {"addition_embed_type", "text"},
       {"attention_head_dim", nullptr},
       {"attention_type", "gated"},
       {"class_embed_type", "timestep"},
@@ -122,7 +145,6 @@ TEST(unet_config, G53_every_key_is_honoured_or_refused) {
       {"num_attention_heads", 4},
       {"num_class_embeds", 10},
       {"resnet_time_scale_shift", "scale_shift"},
-      {"time_cond_proj_dim", 256},
       {"time_embedding_type", "fourier"},
       {"time_embedding_act_fn", "mish"},
       {"timestep_post_act", "mish"},
@@ -134,7 +156,8 @@ TEST(unet_config, G53_every_key_is_honoured_or_refused) {
     expect_error<UnsupportedError>([&] { UnetConfig::from(c.config_with(entry.first, entry.second)); }, {entry.first, "config.json"});
   }
 
-  std::set<std::string> looked_at{"_diffusers_version", "in_channels", "out_channels"};  // the last two: goldens sd1 and unusual
+  // Goldens sd1 and unusual, pruned.
+  std::set<std::string> looked_at{"_diffusers_version", "in_channels", "out_channels", "time_cond_proj_dim"};
   for (const auto& [key, value] : refused) looked_at.insert(key);
   for (const auto& change : c.fact("changes")) looked_at.insert(change["key"].get<std::string>());
   for (const auto& [key, value] : c.config_json.items()) EXPECT_TRUE(looked_at.contains(key)) << key << " is neither proven nor refused";
@@ -184,13 +207,26 @@ BACKEND_TEST(unet, inputs_that_do_not_fit_are_refused) {
   const Unet net(Scope(w), UnetConfig::from(c.config()));
   const std::vector<float> one{1}, two{1, 2};
   const Tensor x = c.input("x", {1, 5, 4, 4}), context = c.input("context", {1, 3, 12});
-  EXPECT_THROW(net(c.input("x", {1, 5, 4, 3}), one, context), ShapeError);
-  EXPECT_THROW(net(c.input("x", {5, 4, 4}), one, context), ShapeError);
-  EXPECT_THROW(net(x, two, context), ShapeError);
-  EXPECT_THROW(net(x, {}, context), ShapeError);
-  EXPECT_THROW(net(x, one, c.input("context", {1, 3, 11})), ShapeError);
-  EXPECT_THROW(net(x, one, c.input("context", {2, 3, 12})), ShapeError);
-  EXPECT_THROW(net(x, one, Tensor()), ShapeError);
+  EXPECT_THROW(net(c.input("x", {1, 5, 4, 3}), one, {.context = context}), ShapeError);
+  EXPECT_THROW(net(c.input("x", {5, 4, 4}), one, {.context = context}), ShapeError);
+  EXPECT_THROW(net(x, two, {.context = context}), ShapeError);
+  EXPECT_THROW(net(x, {}, {.context = context}), ShapeError);
+  EXPECT_THROW(net(x, one, {.context = c.input("context", {1, 3, 11})}), ShapeError);
+  EXPECT_THROW(net(x, one, {.context = c.input("context", {2, 3, 12})}), ShapeError);
+  EXPECT_THROW(net(x, one, {}), ShapeError);
+
+  const UnetCase told("pruned", device);
+  const UnetConfig pruned = UnetConfig::from(told.config());
+  Weights u = told.weights();
+  const Unet wants(Scope(u), pruned);
+  const Tensor y = told.input("x", {1, 4, 6, 4}), given = told.input("context", {1, 3, 12}), added = told.input("pooled", {1, 40});
+  const Tensor guidance = guidance_embedding(pruned, device, 5);
+  EXPECT_NO_THROW(wants(y, one, {.context = given, .added = added, .guidance = guidance}));
+  EXPECT_THROW(wants(y, one, {.context = given, .guidance = guidance}), ShapeError);
+  EXPECT_THROW(wants(y, one, {.context = given, .added = added}), ShapeError);
+  EXPECT_THROW(wants(y, one, {.context = given, .added = told.input("pooled", {1, 39}), .guidance = guidance}), ShapeError);
+  const std::vector<float> sizes{1, 2, 3, 4, 5};
+  EXPECT_THROW(pooled_and_sizes(pruned, told.input("pooled", {1, 16}), sizes), ShapeError);  // six fit
 }
 
 // A batch is n images: bit for bit, each with its own timestep.
@@ -200,10 +236,11 @@ BACKEND_TEST(unet, batch_of_two_equals_two_single_runs) {
   const Unet net(Scope(w), UnetConfig::from(c.config()));
   const Tensor x = c.input("x", {2, 5, 4, 4}), context = c.input("context", {2, 3, 12});
   const std::vector<float> timesteps{321.5f, 7};
-  const std::vector<float> both = net(x, timesteps, context).to_vector();
+  const std::vector<float> both = net(x, timesteps, {.context = context}).to_vector();
   std::vector<float> single;
   for (int64_t b = 0; b < 2; ++b)
-    for (float v : net(x.slice(0, b, b + 1), std::span(timesteps).subspan(size_t(b), 1), context.slice(0, b, b + 1)).to_vector())
+    for (float v :
+         net(x.slice(0, b, b + 1), std::span(timesteps).subspan(size_t(b), 1), {.context = context.slice(0, b, b + 1)}).to_vector())
       single.push_back(v);
   EXPECT_EQ(both, single);
 }

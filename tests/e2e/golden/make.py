@@ -152,6 +152,7 @@ CASES = {
     "ddim_v": {
         "default": dict(SMALL, size_from_config=True),
         "exclamations": dict(SMALL, prompt="a red house!!! on ! green hills!"),
+        "clip_skip": dict(SMALL, clip_skip=2, negative="night", compat="diffusers"),
         "twenty_steps": dict(SMALL, steps=20, negative="night"),
         "seven_steps": dict(SMALL, steps=7, width=72, height=48),
         "plms": dict(SMALL, sampler="plms"),
@@ -252,6 +253,8 @@ def draw(folder: Path, case, dtype=torch.float32):
     channels = pipe.unet.config.in_channels
     size = {} if case.get("size_from_config") else dict(width=case["width"], height=case["height"])
     prompt = dict(prompt=[case["prompt"]] * batch, negative_prompt=[case["negative"]] * batch if "negative" in case else None)
+    if "clip_skip" in case:
+        prompt["clip_skip"] = case["clip_skip"] - 1
     if dtype == torch.float64:  # noise as in f32 (the generator would draw other values), text as in f32 (its mask has no f64 form)
         height, width = (case["height"], case["width"]) if size else default_size(pipe)
         shape = (batch, channels, height // factor, width // factor)

@@ -3,13 +3,14 @@
 Made with torch 2.15.0, diffusers 0.39.0. Writes one file per configuration, and perturbed.safetensors: one base
 configuration with one key changed at a time.
 """
+import functools
 import json
 import sys
 from pathlib import Path
 
 import diffusers
 import torch
-from diffusers import UNet2DConditionModel
+from diffusers import StableDiffusionXLPipeline, UNet2DConditionModel
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[3] / "tools"))
@@ -46,6 +47,23 @@ CASES = {
     "nested": (dict(blocks(True, True), block_out_channels=[8, 8], layers_per_block=2, norm_num_groups=2, attention_head_dim=[2, 4],
                     transformer_layers_per_block=[[1, 2], [2, 0]], reverse_transformer_layers_per_block=[[1, 0, 2], [2, 1, 1]],
                     cross_attention_dim=8, mid_block_scale_factor=1.4142135), 1, 6, 10, [700.5], 2, 1.0),
+    # XL: no attention on the first level, depths per level, pooled text and six sizes, each image with its own
+    "sdxl": (dict(blocks(False, True, True), block_out_channels=[8, 16, 16], layers_per_block=2, norm_num_groups=4, attention_head_dim=[1, 2, 4],
+                  transformer_layers_per_block=[1, 2, 3], cross_attention_dim=24, use_linear_projection=True, addition_embed_type="text_time",
+                  addition_time_embed_dim=6, projection_class_embeddings_input_dim=46, sample_size=16), 2, 6, 8, [999.0, 321.5], 5, 1.0,
+             dict(sizes=[[1024, 768, 0, 0, 1024, 768], [512, 640, 13, 7.5, 1024, 1024]])),
+    # the refiner's: four levels, five sizes; other activations, which the added embedding does not take over
+    "refiner": (dict(blocks(False, True, True, False), block_out_channels=[8, 16, 16, 16], layers_per_block=1, norm_num_groups=4, act_fn="gelu",
+                     attention_head_dim=[1, 2, 4, 4], transformer_layers_per_block=2, cross_attention_dim=10, use_linear_projection=True,
+                     addition_embed_type="text_time", addition_time_embed_dim=8, projection_class_embeddings_input_dim=50, sample_size=16,
+                     time_embedding_act_fn="gelu", flip_sin_to_cos=False, freq_shift=1), 1, 9, 7, [199.0], 4, 1.0,
+                dict(sizes=[[1024, 768, 0, 3, 6.0]])),
+    # pruned as SSD-1B is (no attention in the middle, depths per residual block), with a guidance scale's embedding as LCM has it
+    "pruned": (dict(blocks(False, True, True), mid_block_type="UNetMidBlock2D", block_out_channels=[8, 8, 16], layers_per_block=2, norm_num_groups=4,
+                    attention_head_dim=[2, 2, 4], transformer_layers_per_block=[0, [2, 1], [1, 2]],
+                    reverse_transformer_layers_per_block=[[1, 2, 3], [2, 1, 1], 0], cross_attention_dim=12, use_linear_projection=True,
+                    addition_embed_type="text_time", addition_time_embed_dim=4, projection_class_embeddings_input_dim=40, time_cond_proj_dim=10,
+                    sample_size=16), 2, 4, 6, [759.0], 3, 1.0, dict(sizes=[[64, 48, 0, 0, 64, 48]] * 2, guidance=[8.5, 1.0])),
     # weights × 0.03: every norm sees a variance near 1e-3, so that an eps of 1e-5 where 1e-6 is right shows
     "faint": (dict(blocks(True, False), block_out_channels=[8, 16], layers_per_block=1, norm_num_groups=4, attention_head_dim=2,
                    cross_attention_dim=12), 1, 6, 4, [250.0], 3, 0.03),
@@ -58,24 +76,36 @@ def tapped(name):
     return block and last.isdigit() or name in ("time_embedding", "conv_in", "conv_out", "mid_block")
 
 
-def run(config, b, h, w, timesteps, tokens, factor, taps):
+def guidance_embedding(scales, width):
+    return StableDiffusionXLPipeline.get_guidance_scale_embedding(None, torch.tensor(scales) - 1, embedding_dim=width).double()
+
+
+def run(config, b, h, w, timesteps, tokens, factor, taps, sizes=None, guidance=None):
     net = golden.prepare(UNet2DConditionModel.from_config(dict(config)), factor)
     tap = golden.Taps(net, tapped) if taps else None
     x = golden.image("input.x", b, h, w, net.config.in_channels)
     cross = net.config.cross_attention_dim
     width = cross if isinstance(cross, int) else cross[-1]
     context = torch.from_numpy(golden.values("input.context", b, tokens, width)).double()
+    given = {}
+    if sizes:
+        pooled = net.config.projection_class_embeddings_input_dim - len(sizes[0]) * net.config.addition_time_embed_dim
+        given["added_cond_kwargs"] = dict(text_embeds=torch.from_numpy(golden.values("input.pooled", b, pooled)).double(),
+                                          time_ids=torch.tensor(sizes, dtype=torch.float64))
+    if guidance:
+        given["timestep_cond"] = guidance_embedding(guidance, net.config.time_cond_proj_dim)
     with torch.no_grad():
-        y = net(x, torch.tensor(timesteps, dtype=torch.float64), context).sample
+        y = net(x, torch.tensor(timesteps, dtype=torch.float64), context, **given).sample
     return net, golden.channels_last(y), tap.arrays if tap else {}
 
 
 def cases():
-    for name, (config, b, h, w, timesteps, tokens, factor) in CASES.items():
-        net, y, taps = run(config, b, h, w, timesteps, tokens, factor, True)
+    for name, (config, b, h, w, timesteps, tokens, factor, *more) in CASES.items():
+        more = more[0] if more else {}
+        net, y, taps = run(config, b, h, w, timesteps, tokens, factor, True, **more)
         assert torch.isfinite(torch.from_numpy(y)).all()
         golden.save(HERE, name, {"y": y, **taps}, json.loads(net.to_json_string()), VERSIONS, batch=b, height=h, width=w, timesteps=timesteps,
-                    tokens=tokens, factor=factor)
+                    tokens=tokens, factor=factor, **more)
 
 
 # Keys changed one at a time in the config of BASE: the value, and the output that the reference gives.
@@ -170,11 +200,23 @@ SD21 = {**SD15, "_diffusers_version": "0.10.0.dev0", "attention_head_dim": [5, 1
         "num_class_embeds": None, "only_cross_attention": False, "sample_size": 96, "upcast_attention": True, "use_linear_projection": True}
 
 
+# Those of Stable Diffusion XL 1.0: base and refiner.
+SDXL = {**SD21, **blocks(False, True, True), "_diffusers_version": "0.19.0.dev0", "addition_embed_type": "text_time", "addition_time_embed_dim": 256,
+        "attention_head_dim": [5, 10, 20], "block_out_channels": [320, 640, 1280], "cross_attention_dim": 2048, "sample_size": 128, "upcast_attention": None,
+        "projection_class_embeddings_input_dim": 2816, "transformer_layers_per_block": [1, 2, 10]}
+REFINER = {**SDXL, **blocks(False, True, True, False), "attention_head_dim": [6, 12, 24, 24], "block_out_channels": [384, 768, 1536, 1536],
+           "cross_attention_dim": 1280, "projection_class_embeddings_input_dim": 2560, "transformer_layers_per_block": 4}
+
+
 def structures():
-    for name, config in {"sd15": SD15, "sd21": SD21}.items():
+    for name, config in {"sd15": SD15, "sd21": SD21, "sdxl": SDXL, "refiner": REFINER}.items():
         with torch.device("meta"):
             net = UNet2DConditionModel.from_config(config)
             inputs = torch.empty(1, 4, 64, 64), torch.empty(1), torch.empty(1, 77, config["cross_attention_dim"])
+            if config.get("addition_embed_type"):
+                sizes = 5 if name == "refiner" else 6
+                pooled = torch.empty(1, config["projection_class_embeddings_input_dim"] - sizes * 256)
+                net.forward = functools.partial(net.forward, added_cond_kwargs=dict(text_embeds=pooled, time_ids=torch.empty(1, sizes)))
         golden.save_structure(HERE, name, net, VERSIONS, *inputs, **config)
 
 

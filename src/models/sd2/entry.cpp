@@ -1,0 +1,40 @@
+#include "core/error.h"
+#include "models/stable_diffusion/pipeline.h"
+
+namespace hearth::models::sd2 {
+namespace {
+
+using namespace stable_diffusion;
+
+const Family family{
+    .name = "sd2",
+    .towers = {{.encoder = "text_encoder", .tokenizer = "tokenizer", .class_name = "CLIPTextModel", .embedding = "clip_h"}},
+    .mends_files = true,
+};
+
+// Its UNet is the one whose transformers have matrices as projections.
+bool claims(const Checkpoint& checkpoint) {
+  try {
+    return checkpoint.has("unet") && checkpoint.config("unet").boolean("use_linear_projection", false);
+  } catch (const Error&) { return false; }  // sd1 says what is wrong with it
+}
+
+}  // namespace
+
+Entry entry() {
+  return {
+      .name = family.name,
+      .summary = "Stable Diffusion 2.x, 512 and 768: text to image, OpenCLIP text encoder, UNet, AutoencoderKL",
+      .task = TextToImageFamily{
+          .pipelines = {"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline",
+                        "StableDiffusionInstructPix2PixPipeline"},
+          .claims = claims,
+          .open = [](const Checkpoint& checkpoint, Backend& device, const LoadRequest& request) -> std::unique_ptr<TextToImage> {
+            return std::make_unique<StableDiffusion>(checkpoint, device, family, request);
+          },
+          .check = [](const Checkpoint& checkpoint, const std::string& variant) { return check(checkpoint, family, variant); },
+      },
+  };
+}
+
+}  // namespace hearth::models::sd2

@@ -1,0 +1,61 @@
+#include "core/error.h"
+#include "models/sdxl_refiner/family.h"
+#include "models/stable_diffusion/pipeline.h"
+
+namespace hearth::models::sdxl {
+
+using namespace stable_diffusion;
+
+namespace {
+
+// (height, width, crop from the top and left, target height and width)
+std::vector<float> sizes(const SizeConditions& asked, int64_t width, int64_t height, text::PromptRole role) {
+  using Pair = SizeConditions::Pair;
+  const auto numbers = [](const Pair& original, const Pair& crop, const Pair& target) {
+    return std::vector<float>{float(original[1]), float(original[0]), float(crop[1]), float(crop[0]), float(target[1]), float(target[0])};
+  };
+  const Pair own = {width, height};
+  const bool negative = asked.negative_original_size || asked.negative_target_size || asked.negative_crop;
+  if (negative && !(asked.negative_original_size && asked.negative_target_size))
+    fail<UsageError>("generate: a size for the negative prompt alone, needed both its original and its target size");
+  if (role == text::PromptRole::negative && negative)
+    return numbers(*asked.negative_original_size, asked.negative_crop.value_or(Pair{}), *asked.negative_target_size);
+  return numbers(asked.original_size.value_or(own), asked.crop.value_or(Pair{}), asked.target_size.value_or(own));
+}
+
+}  // namespace
+
+extern const Family family;  // another base may refine, too
+
+const Family family{
+    .name = "sdxl",
+    .towers =
+        {{.encoder = "text_encoder", .tokenizer = "tokenizer", .class_name = "CLIPTextModel", .embedding = "clip_l"},
+         {.encoder = "text_encoder_2", .tokenizer = "tokenizer_2", .class_name = "CLIPTextModelWithProjection", .embedding = "clip_g"}},
+    .clip_skip = 2,
+    .final_norm = false,
+    .sizes = sizes,
+    .refined_by = [](const Checkpoint& refiner) { return refiner.has("text_encoder") ? &family : &sdxl_refiner::family; },
+    .read_index =
+        [](const Config& index, StableDiffusionConfig& config) {
+          config.zeros_for_no_negative = index.boolean("force_zeros_for_empty_prompt", true);
+          index.only("requires_aesthetics_score", false);
+          index.no_effect({"add_watermarker"});
+        },
+};
+
+Entry entry() {
+  return {
+      .name = family.name,
+      .summary = "Stable Diffusion XL, its pruned and distilled forms: text to image, two CLIP text encoders, UNet, AutoencoderKL",
+      .task = TextToImageFamily{
+          .pipelines = {"StableDiffusionXLPipeline", "StableDiffusionXLImg2ImgPipeline"},
+          .open = [](const Checkpoint& checkpoint, Backend& device, const LoadRequest& request) -> std::unique_ptr<TextToImage> {
+            return std::make_unique<StableDiffusion>(checkpoint, device, family, request);
+          },
+          .check = [](const Checkpoint& checkpoint, const std::string& variant) { return check(checkpoint, family, variant); },
+      },
+  };
+}
+
+}  // namespace hearth::models::sdxl

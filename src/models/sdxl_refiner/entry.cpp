@@ -1,0 +1,56 @@
+#include "core/error.h"
+#include "models/sdxl_refiner/family.h"
+#include "models/stable_diffusion/pipeline.h"
+
+namespace hearth::models::sdxl_refiner {
+
+using namespace stable_diffusion;
+
+namespace {
+
+// (height, width, crop from the top and left, aesthetic score)
+std::vector<float> sizes(const SizeConditions& asked, int64_t width, int64_t height, text::PromptRole role) {
+  using Pair = SizeConditions::Pair;
+  if (asked.target_size || asked.negative_target_size) fail<UsageError>("generate: a target size, but a refiner is told none");
+  const bool negative = role == text::PromptRole::negative;
+  const Pair of_prompt = asked.original_size.value_or(Pair{width, height});
+  const Pair original = negative ? asked.negative_original_size.value_or(of_prompt) : of_prompt;
+  const Pair crop = (negative ? asked.negative_crop : asked.crop).value_or(Pair{});
+  const double score = negative ? asked.negative_aesthetic_score.value_or(2.5) : asked.aesthetic_score.value_or(6);
+  return {float(original[1]), float(original[0]), float(crop[1]), float(crop[0]), float(score)};
+}
+
+}  // namespace
+
+const Family family{
+    .name = "sdxl_refiner",
+    .towers =
+        {{.encoder = "text_encoder_2", .tokenizer = "tokenizer_2", .class_name = "CLIPTextModelWithProjection", .embedding = "clip_g"}},
+    .clip_skip = 2,
+    .final_norm = false,
+    .sizes = sizes,
+    .scores = true,
+    .read_index =
+        [](const Config& index, StableDiffusionConfig& config) {
+          config.zeros_for_no_negative = index.boolean("force_zeros_for_empty_prompt", true);
+          index.only("requires_aesthetics_score", true);
+          index.no_effect({"add_watermarker"});
+        },
+};
+
+Entry entry() {
+  return {
+      .name = family.name,
+      .summary = "The refiner of Stable Diffusion XL: the last steps of a picture, told how beautiful it is to be",
+      .task = TextToImageFamily{
+          .pipelines = {"StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLPipeline"},
+          .claims = [](const Checkpoint& checkpoint) { return !checkpoint.has("text_encoder") && checkpoint.has("text_encoder_2"); },
+          .open = [](const Checkpoint& checkpoint, Backend& device, const LoadRequest& request) -> std::unique_ptr<TextToImage> {
+            return std::make_unique<StableDiffusion>(checkpoint, device, family, request);
+          },
+          .check = [](const Checkpoint& checkpoint, const std::string& variant) { return check(checkpoint, family, variant); },
+      },
+  };
+}
+
+}  // namespace hearth::models::sdxl_refiner

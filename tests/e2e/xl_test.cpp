@@ -1,0 +1,212 @@
+// Stable Diffusion XL beside its goldens: what it is told, who refines it, and what is refused.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "e2e/cases.h"
+#include "e2e/checkpoint_copy.h"
+#include "support/complaint.h"
+#include "support/files.h"
+
+namespace hearth::test {
+namespace {
+
+using Json = nlohmann::json;
+
+Model open(const std::string& name, const std::string& refiner = {}, OpenOptions options = {}) {
+  if (!refiner.empty()) options.refiner = checkpoint_folder(refiner);
+  return Model::open(checkpoint_folder(name), options);
+}
+
+Request small(const std::string& prompt = "a red house") {
+  Request r{.prompt = prompt, .width = 32, .height = 24, .steps = 3, .guidance = 5, .seed = 3};
+  r.decode = false;
+  return r;
+}
+
+std::vector<float> drawn(Model& model, const std::function<void(Request&)>& change = {}) {
+  Request r = small();
+  if (change) change(r);
+  return model.generate(r).latents.values;
+}
+
+TEST(Xl, FamiliesAreKnownByTheirConfigs) {
+  EXPECT_EQ(open("xl").family(), "sdxl");
+  EXPECT_EQ(open("xl_lcm").family(), "sdxl");
+  EXPECT_EQ(open("xl_refiner").family(), "sdxl_refiner");
+  EXPECT_EQ(open("ddim_v").family(), "sd2");
+  EXPECT_EQ(open("pndm").family(), "sd1");
+}
+
+// G13: height before width, top before left. Each number has its own place.
+TEST(Xl, G13_EachSizeCounts) {
+  Model model = open("xl");
+  const std::vector<float> plain = drawn(model);
+  std::vector<std::vector<float>> others;
+  using Pair = SizeConditions::Pair;
+  for (const Pair& pair : {Pair{24, 32}, Pair{40, 24}, Pair{32, 40}}) {
+    others.push_back(drawn(model, [&](Request& r) { r.sizes.original_size = pair; }));
+    others.push_back(drawn(model, [&](Request& r) { r.sizes.target_size = pair; }));
+    others.push_back(drawn(model, [&](Request& r) { r.sizes.crop = pair; }));
+    others.push_back(drawn(model, [&](Request& r) { r.sizes.negative_original_size = pair, r.sizes.negative_target_size = Pair{32, 24}; }));
+  }
+  for (size_t i = 0; i < others.size(); ++i) {
+    EXPECT_NE(others[i], plain) << i;
+    for (size_t j = 0; j < i; ++j) EXPECT_NE(others[i], others[j]) << i << " and " << j;
+  }
+  // The picture's own size is the default of both.
+  EXPECT_EQ(drawn(model,
+                  [](Request& r) {
+                    r.sizes.original_size = r.sizes.target_size = Pair{32, 24};
+                    r.sizes.crop = Pair{0, 0};
+                  }),
+            plain);
+}
+
+TEST(Xl, ANegativePromptThatIsNotGivenIsZerosWhereTheCheckpointSaysSo) {
+  Model zeros = open("xl"), encoded = open("xl_refiner");
+  const auto empty = [](Request& r) { r.negative_prompt = std::string(""); };
+  EXPECT_NE(drawn(zeros), drawn(zeros, empty));
+  EXPECT_EQ(drawn(encoded), drawn(encoded, empty));
+  const auto under = [&](const std::string& compat, bool given) {
+    return drawn(zeros, [&](Request& r) {
+      r.compat = compat, r.sampler = std::string("euler");
+      if (given) r.negative_prompt = std::string("");
+    });
+  };
+  EXPECT_EQ(under("a1111", false), under("a1111", true));      // both are zeros
+  EXPECT_EQ(under("comfyui", false), under("comfyui", true));  // both are encoded
+}
+
+TEST(Xl, PromptsOfTheTwoEncodersMayDiffer) {
+  Model model = open("xl");
+  const std::vector<float> one = drawn(model);
+  EXPECT_EQ(drawn(model, [](Request& r) { r.prompt_2 = std::string("a red house"); }), one);
+  EXPECT_NE(drawn(model, [](Request& r) { r.prompt_2 = std::string("a boat"); }), one);
+  // Of other lengths, and changing at other steps.
+  const auto long_second = [](const char* first, const char* second) {
+    return [=](Request& r) {
+      r.prompt_syntax = std::string("a1111");
+      r.prompt = std::string(first), r.prompt_2 = std::string(second);
+    };
+  };
+  const std::vector<float> changing = drawn(model, long_second("a [red:blue:1] house", "a BREAK house"));
+  EXPECT_NE(changing, drawn(model, long_second("a red house", "a BREAK house")));
+  EXPECT_NE(changing, drawn(model, long_second("a blue house", "a BREAK house")));
+}
+
+TEST(Xl, WeightsActInBothEncoders) {
+  Model model = open("xl");
+  for (const char* syntax : {"a1111", "comfyui"}) {
+    const auto with = [&](const char* first, const char* second) {
+      return drawn(model, [&](Request& r) {
+        r.prompt_syntax = std::string(syntax), r.prompt = std::string(first), r.prompt_2 = std::string(second);
+      });
+    };
+    const std::vector<float> plain = with("a red house", "a red house");
+    EXPECT_NE(with("a (red:1.5) house", "a red house"), plain) << syntax;
+    EXPECT_NE(with("a red house", "a (red:1.5) house"), plain) << syntax;
+    EXPECT_NE(with("a (red:1.5) house", "a red house"), with("a red house", "a (red:1.5) house")) << syntax;
+  }
+}
+
+// Batches, threads and ways of using memory do not change a bit.
+TEST(Xl, PicturesAreTheSameHoweverTheyAreDrawn) {
+  const auto batch = [](Request& r) { r.batch_size = 2; };
+  const auto second = [](Request& r) { r.seed = 4; };
+  for (const char* refiner : {"", "xl_refiner"}) {
+    Model model = open("xl", refiner);
+    const std::vector<float> both = drawn(model, batch);
+    std::vector<float> singles = drawn(model);
+    for (const float v : drawn(model, second)) singles.push_back(v);
+    EXPECT_EQ(both, singles) << refiner;
+    for (const int threads : {1, 3}) {
+      Model other = open("xl", refiner, {.threads = threads});
+      EXPECT_EQ(drawn(other, batch), both) << refiner << threads;
+    }
+    Model lean = open("xl", refiner, {.load_when_needed = true});
+    EXPECT_EQ(drawn(lean, batch), both) << refiner;
+    EXPECT_EQ(drawn(lean, [](Request& r) { r.batch_size = 2, r.last = true; }), both) << refiner;
+    Model limited = open("xl", refiner, {.memory_limit = int64_t(4) << 30});
+    EXPECT_EQ(drawn(limited, batch), both) << refiner;
+  }
+}
+
+TEST(Xl, TheReportNamesTheRefiner) {
+  Model model = open("xl", "xl_refiner");
+  Request r = small();
+  r.decode = true;
+  r.refiner_start = 0.6;
+  r.sizes.aesthetic_score = 7;
+  const Generation made = model.generate(r);
+  const Json report = Json::parse(made.report), recipe = Json::parse(made.images.at(0).json);
+  EXPECT_EQ(report.at("request").at("refiner_start"), 0.6);
+  EXPECT_EQ(report.at("request").at("clip_skip"), 2);
+  EXPECT_EQ(recipe.at("refiner").at("name"), "xl_refiner");
+  EXPECT_EQ(recipe.at("refiner").at("start"), 0.6);
+  EXPECT_EQ(recipe.at("size_conditions").at("aesthetic_score"), Json::array({7}));
+  std::vector<std::string> names;
+  for (const Json& c : report.at("components")) names.push_back(c.at("name"));
+  EXPECT_EQ(names, (std::vector<std::string>{"text_encoder", "text_encoder_2", "unet", "vae", "refiner/text_encoder_2", "refiner/unet"}));
+  EXPECT_EQ(recipe.at("model").at("hashes").size(), 6u);
+  EXPECT_NE(made.images[0].parameters.find("Refiner: xl_refiner, Refiner switch at: 0.6"), std::string::npos);
+}
+
+TEST(Xl, WhatDoesNotFitIsRefusedInOneLine) {
+  const auto complaint = [](Model& model, const std::function<void(Request&)>& change) {
+    return message_of<Error>([&] { drawn(model, change); }, golden_folder());
+  };
+  Model sd1 = open("pndm"), xl = open("xl"), both = open("xl", "xl_refiner"), refiner = open("xl_refiner");
+  EXPECT_EQ(complaint(sd1, [](Request& r) { r.prompt_2 = std::string("x"); }), "generate: a second prompt, but sd1 has one text encoder");
+  EXPECT_EQ(complaint(sd1,
+                      [](Request& r) {
+                        r.sizes.crop = {1, 2};
+                      }),
+            "generate: sizes or an aesthetic score beside the prompt, but sd1 is told none");
+  EXPECT_EQ(complaint(sd1, [](Request& r) { r.refiner_start = 0.5; }), "generate: a refiner's start, but no refiner");
+  EXPECT_EQ(complaint(xl, [](Request& r) { r.sizes.aesthetic_score = 5; }),
+            "generate: an aesthetic score, but sdxl is told none; a refiner is");
+  EXPECT_EQ(complaint(xl,
+                      [](Request& r) {
+                        r.sizes.negative_crop = {1, 2};
+                      }),
+            "generate: a size for the negative prompt alone, needed both its original and its target size");
+  EXPECT_EQ(complaint(xl, [](Request& r) { r.clip_skip = 4; }), "generate: clip skip 4 does not fit, needed 1 to 3");
+  EXPECT_EQ(complaint(xl, [](Request& r) { r.prompt_syntax = std::string("a1111"), r.prompt_2 = std::string("a AND b"); }),
+            "generate: the prompts of the text encoders differ in their parts with AND, needed as many of them, with one weight each");
+  EXPECT_EQ(complaint(refiner, [](Request& r) { r.sizes.target_size = {64, 64}; }), "generate: a target size, but a refiner is told none");
+  EXPECT_EQ(complaint(refiner, [](Request& r) { r.prompt_2 = std::string("x"); }),
+            "generate: a second prompt, but sdxl_refiner has one text encoder");
+  for (const double start : {0.0, 1.0, -1.0})
+    EXPECT_EQ(complaint(both, [&](Request& r) { r.refiner_start = start; }),
+              fmt::format("generate: the refiner's start {} does not fit, needed more than 0 and less than 1", start));
+  EXPECT_EQ(complaint(both, [](Request& r) { r.refiner_start = 0.999; }),
+            "generate: the refiner's start 0.999 leaves the refiner none of 3 steps");
+  EXPECT_EQ(complaint(both, [](Request& r) { r.stop_after = 1; }), "generate: a run with a refiner cannot be stopped and resumed");
+  EXPECT_EQ(complaint(both, [](Request& r) { r.sampler = std::string("dpm_adaptive"); }),
+            "generate: sampler 'dpm_adaptive' has no steps that a refiner could take over");
+  EXPECT_EQ(message_of<Error>([] { open("pndm", "xl_refiner"); }, golden_folder()), "open: a refiner, but there is none for sd1");
+}
+
+TEST(Xl, CheckpointsThatDoNotFitAreRefused) {
+  const auto complaint = [](const std::string& file, const std::function<void(Json&)>& change) {
+    CheckpointCopy copy("xl");
+    copy.edit_json(file, change);
+    return complaint_of([&] { Model::open(copy.path()); });
+  };
+  const auto has = [](const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << text; };
+  has(complaint("unet/config.json", [](Json& c) { c["addition_time_embed_dim"] = 5; }), "takes 50 values of pooled text and sizes");
+  has(complaint("unet/config.json", [](Json& c) { c["addition_embed_type"] = nullptr; }), "needed text_time");
+  has(complaint("unet/config.json", [](Json& c) { c["in_channels"] = 5; }), "knows the picture's depth");
+  has(complaint("model_index.json", [](Json& c) { c["requires_aesthetics_score"] = true; }), "requires_aesthetics_score");
+  has(complaint("text_encoder_2/config.json", [](Json& c) { c["projection_dim"] = 13; }), "there are 49");
+
+  CheckpointCopy refiner("xl_refiner");
+  refiner.edit_json("vae/config.json", [](Json& c) { c["scaling_factor"] = 0.5; });
+  has(complaint_of([&] { Model::open(checkpoint_folder("xl"), {.refiner = refiner.path()}); }),
+      "scaled by 0.5, those of the model by 0.13025");
+}
+
+}  // namespace
+}  // namespace hearth::test
