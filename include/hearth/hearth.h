@@ -42,6 +42,13 @@ struct Array {
 enum class Precision { automatic, f32, bf16, f16 };
 
 struct OpenOptions {
+  // In place of the checkpoint's own: a file in any layout that holds the component (safetensors or pickled, alone or with others), a
+  // component's folder, or a diffusers folder.
+  std::filesystem::path unet, vae, text_encoder, text_encoder_2;
+  // Of a single file: a diffusers folder whose configurations hold for it; weights need not be there. Default: the built-in ones of the
+  // published model that has its geometry.
+  std::filesystem::path config;
+  bool ema = false;            // of a single file: the UNet's averaged weights (model_ema) in place of its others
   std::string variant;         // "fp16" opens *.fp16.safetensors; "" the files without a variant
   std::string device = "cpu";  // see list_backends()
   int threads = 0;             // 0 = all processors
@@ -51,7 +58,8 @@ struct OpenOptions {
   // Folder in which weights are kept as they are packed for this processor, so that the next opening need not; made where it is not
   // there. Empty: none.
   std::filesystem::path cache;
-  std::function<void(const std::string&)> warn;  // told, in one line, of a cache that is damaged or cannot be written
+  // Told, in one line each, of a cache that is damaged or cannot be written, and of tensors in a single file that nothing uses.
+  std::function<void(const std::string&)> warn;
   // Load each network when a run first needs it, so that a run that cannot be is refused before; names and shapes of all tensors
   // are checked at once.
   bool load_when_needed = false;
@@ -147,7 +155,8 @@ void check_save(const std::filesystem::path& file, const SaveOptions& options, c
 
 class Model {
  public:
-  // A diffusers folder. IoError, WeightError or UnsupportedError when it cannot be run, before anything is computed.
+  // A diffusers folder, or a single file in CompVis' or Stability's layout. IoError, WeightError or UnsupportedError when it cannot be run,
+  // before anything is computed.
   static Model open(const std::filesystem::path& path, const OpenOptions& options = {});
   // The small model that comes with hearth.
   static Model open_demo(const OpenOptions& options = {});
@@ -211,7 +220,7 @@ struct ScheduleLevels {
   std::vector<double> timesteps;  // what the network is told at each step
   std::string refused;            // why this model, sampler or number of steps cannot take it; empty where it can
 };
-// `model` is a checkpoint's folder, or empty: the demo model; `sampler` as in Request. Only the scheduler's file is read.
+// `model` is a checkpoint, or empty: the demo model; `sampler` as in Request. Only the scheduler's file is read.
 std::vector<ScheduleLevels> schedule_levels(const std::filesystem::path& model, const std::string& sampler, int64_t steps);
 std::vector<Named> list_backends();
 

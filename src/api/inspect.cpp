@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "api/places.h"
 #include "core/error.h"
 #include "hearth/hearth.h"
 #include "media/picture.h"
@@ -63,21 +65,40 @@ Inspection inspect_picture(const std::filesystem::path& path) {
 }
 
 struct Verdict {
-  std::string family;
+  std::string family, headline;
   std::vector<models::ComponentCheck> problems;
 };
 
-// What the model says of a diffusers folder.
+// "SDXL inpainting, no VAE: give one with --vae"
+std::string headline_of(const Checkpoint& checkpoint) {
+  std::string text = checkpoint.published_name().empty() ? checkpoint.pipeline_class() : checkpoint.published_name();
+  for (const std::string& name : checkpoint.lacking()) {
+    std::string flag = name;
+    std::ranges::replace(flag, '_', '-');
+    text += fmt::format(", no {}: give one with --{}", spoken_name(name), flag);
+  }
+  return text;
+}
+
+// What the model says of a diffusers folder, a DDUF file or a single file.
 Verdict examine(const std::filesystem::path& path, const std::string& variant) {
   Verdict verdict;
   try {
-    const Checkpoint checkpoint = Checkpoint::open(path);
+    const Checkpoint checkpoint = Checkpoint::open(path, api::places_of(path));
+    if (checkpoint.is_single_file()) verdict.headline = headline_of(checkpoint);
     const auto [name, family] = models::find_family(checkpoint);
     verdict.family = name;
     for (const models::ComponentCheck& check : family.check(checkpoint, variant))
       if (!check.problem.empty()) verdict.problems.push_back(check);
   } catch (const Error& e) { verdict.problems.push_back({"checkpoint", e.what()}); }
   return verdict;
+}
+
+// Whether it is a file with a UNet, which may be a whole checkpoint.
+bool is_single_file(const std::filesystem::path& path, const InspectedCheckpoint& found) {
+  if (found.kind != "safetensors file" && found.kind != "PyTorch checkpoint") return false;
+  const auto sections = find_sections(open_tensor_file(path)->list(), path.string());
+  return std::ranges::find(sections, "unet", &Section::component) != sections.end();
 }
 
 }  // namespace
@@ -87,9 +108,13 @@ Inspection inspect(const std::filesystem::path& path, const std::string& variant
   const InspectedCheckpoint found = inspect_checkpoint(path, variant);
   Json json = to_json(found);
   Inspection result{.text = to_text(found)};
-  if (found.kind == "diffusers folder") {
+  if (found.kind == "diffusers folder" || found.kind == "DDUF file" || is_single_file(path, found)) {
     const Verdict verdict = examine(path, variant);
     result.usable = verdict.problems.empty();
+    if (!verdict.headline.empty()) {
+      json["what"] = verdict.headline;
+      result.text += verdict.headline + "\n";
+    }
     json["family"] = verdict.family.empty() ? Json() : Json(verdict.family);
     json["problems"] = Json::array();
     for (const auto& [component, problem] : verdict.problems) {

@@ -7,6 +7,7 @@
 #include "api/debug.h"
 #include "api/editing.h"
 #include "api/loaded_model.h"
+#include "api/places.h"
 #include "api/precision.h"
 #include "api/prompts.h"
 #include "api/run_scope.h"
@@ -124,8 +125,11 @@ void check_memory(const models::MemoryPlan& plan, const models::ResolvedImage& r
   fail<UsageError>("generate: {} of {}×{} need {} GB more memory, {} GB are available", r.batch, r.width, r.height, more, had);
 }
 
-std::string name_of_folder(const std::filesystem::path& path) {
-  return (path.has_filename() ? path.filename() : path.parent_path().filename()).string();
+// The folder's, or the file's without its ending.
+std::string name_of(const Checkpoint& checkpoint, const std::filesystem::path& path) {
+  const auto root = std::filesystem::absolute(path).lexically_normal();
+  const auto name = root.has_filename() ? root.filename() : root.parent_path().filename();
+  return (checkpoint.is_file() ? name.stem() : name).string();
 }
 
 }  // namespace
@@ -143,15 +147,17 @@ Model Model::open(const std::filesystem::path& path, const OpenOptions& options)
   const auto start = Clock::now();
   const OptionalCancel cancel(options.cancel);
   if (options.memory_limit < 0) fail<UsageError>("open: a memory limit of {} bytes, needed at least 0", options.memory_limit);
-  const Checkpoint checkpoint = Checkpoint::open(path);
+  const Checkpoint checkpoint = Checkpoint::open(path, api::places_of(path, options));
   const models::TextToImageFamily& family = models::find_family(checkpoint).family;
   std::optional<Checkpoint> refiner;
   if (!options.refiner.empty()) refiner = Checkpoint::open(options.refiner);
+  if (options.warn)
+    for (const std::string& note : checkpoint.notes()) options.warn(note);
 
   auto impl = std::make_unique<Impl>();
   const auto root = std::filesystem::absolute(path).lexically_normal();
-  impl->name = name_of_folder(root);
-  if (refiner) impl->refiner = name_of_folder(std::filesystem::absolute(options.refiner).lexically_normal());
+  impl->name = name_of(checkpoint, path);
+  if (refiner) impl->refiner = name_of(*refiner, options.refiner);
   impl->device = make_backend({.name = options.device, .threads = options.threads});
   if (options.pin_threads) impl->device->threads().pin();
   impl->pipeline = family.open(checkpoint, *impl->device,
@@ -168,7 +174,7 @@ Model Model::open(const std::filesystem::path& path, const OpenOptions& options)
   std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> files;
   for (const models::ComponentReport& c : impl->pipeline->components()) {
     files.emplace_back(c.name, std::vector<std::filesystem::path>());
-    for (const std::string& file : c.files) files.back().second.push_back(root / file);
+    for (const std::string& file : c.files) files.back().second.push_back(checkpoint.found(file));
   }
   impl->hashes = std::make_unique<api::WeightHashes>(std::move(files));
   impl->load_seconds = seconds_since(start);

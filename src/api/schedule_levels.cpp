@@ -1,4 +1,5 @@
 #include "api/assets.h"
+#include "api/places.h"
 #include "core/error.h"
 #include "hearth/hearth.h"
 #include "sampling/samplers.h"
@@ -8,7 +9,8 @@
 namespace hearth {
 
 std::vector<ScheduleLevels> schedule_levels(const std::filesystem::path& model, const std::string& sampler, int64_t steps) {
-  const Checkpoint checkpoint = Checkpoint::open(model.empty() ? api::demo_model_folder() : model);
+  const std::filesystem::path path = model.empty() ? api::demo_model_folder() : model;
+  const Checkpoint checkpoint = Checkpoint::open(path, api::places_of(path));
   const auto own =
       sampling::SchedulerConfig::read(checkpoint.config("scheduler"), checkpoint.component("scheduler").class_name).in_stable_diffusion();
   const sampling::Sampler& chosen = sampler.empty() ? sampling::sampler_of(own) : sampling::find_sampler(sampler);

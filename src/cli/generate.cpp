@@ -73,7 +73,8 @@ void GenerateFlags::add_to(Flags& flags) {
             "Textual inversion, .safetensors or .pt: prompts name it NAME, or embedding:NAME in ComfyUI's syntax; repeatable",
             "none; NAME is the file's name without its ending",
             [this](const std::string& t) { request.embeddings.push_back(parse_embedding(t)); });
-  flags.text("-m,--model", "PATH", "Checkpoint: a folder in the diffusers layout", open.model, "the demo model");
+  flags.text("-m,--model", "PATH", "Checkpoint: a folder in the diffusers layout, or a single file (.safetensors, .ckpt)", open.model,
+             "the demo model");
   flags.text("-o,--output", "FILE", "The picture, .png, .jpg, .jpeg or .webp", output);
   flags.add("--quality", "N", "Of a JPEG, 1 to 100, or a WebP, 0 to 100 or the word lossless", "90", [this](const std::string& t) {
     if (t == "lossless") save.lossless = true;
@@ -130,6 +131,7 @@ void GenerateFlags::add_to(Flags& flags) {
   flags.text("--refiner", "PATH", "A second checkpoint, Stable Diffusion XL's refiner, that does the last steps", open.refiner, "none");
   flags.add("--refiner-start", "X", "The part of the noise schedule after which it goes on, between 0 and 1", "0.8",
             [this](const std::string& t) { request.refiner_start = parse_number(t); });
+  open.add_parts(flags);
   open.add_place(flags);
   open.add_components(flags);
   open.add_session(flags);

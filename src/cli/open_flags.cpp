@@ -19,6 +19,16 @@ void OpenFlags::add_place(Flags& flags) {
   flags.choice("--precision", "", "Type of the weights (auto: as stored, 16 bits as bf16 with AMX)", precision, {.names = precisions});
 }
 
+void OpenFlags::add_parts(Flags& flags) {
+  flags.text("--vae", "PATH", "Another autoencoder: a file that holds one, in any layout, or a folder", vae, "the checkpoint's own");
+  flags.text("--unet", "PATH", "Another UNet, likewise", unet, "the checkpoint's own");
+  flags.text("--text-encoder", "PATH", "Another text encoder, likewise", text_encoder, "the checkpoint's own");
+  flags.text("--text-encoder-2", "PATH", "Another second text encoder, likewise", text_encoder_2, "the checkpoint's own");
+  flags.text("--config", "DIR", "Of a single file: a diffusers folder whose configurations are to hold; weights need not be there", config,
+             "built-in ones of the published model with its geometry");
+  flags.toggle("--ema", "Of a single file: the UNet's averaged weights (model_ema)", ema);
+}
+
 void OpenFlags::add_components(Flags& flags) {
   flags.choice("--unet-precision", "", "The same for the UNet alone", unet_precision, {.names = precisions}, "--precision");
   flags.choice("--vae-precision", "", "The same for the autoencoder alone", vae_precision, {.names = precisions}, "--precision");
@@ -32,7 +42,17 @@ void OpenFlags::add_session(Flags& flags) {
 }
 
 OpenOptions OpenFlags::options() const {
-  OpenOptions options{.variant = variant, .device = device, .threads = threads, .precision = precision_of(precision), .cancel = &cancelled};
+  OpenOptions options{.unet = unet,
+                      .vae = vae,
+                      .text_encoder = text_encoder,
+                      .text_encoder_2 = text_encoder_2,
+                      .config = config,
+                      .ema = ema,
+                      .variant = variant,
+                      .device = device,
+                      .threads = threads,
+                      .precision = precision_of(precision),
+                      .cancel = &cancelled};
   options.cache = cache;
   options.refiner = refiner;
   options.pin_threads = pin;

@@ -7,11 +7,13 @@
 namespace hearth::cli {
 
 struct OpenFlags {
-  std::string model, variant, device = "cpu", precision = "auto", unet_precision, vae_precision, text_precision, cache, refiner;
+  std::string model, unet, vae, text_encoder, text_encoder_2, config, refiner, variant, device = "cpu", precision = "auto";
+  std::string unet_precision, vae_precision, text_precision, cache;
   int threads = 0;
-  bool pin = false;
+  bool pin = false, ema = false;
 
   void add_place(Flags& flags);       // --variant --device --threads --precision
+  void add_parts(Flags& flags);       // --vae --unet --text-encoder --text-encoder-2 --config --ema
   void add_components(Flags& flags);  // --unet-precision --vae-precision --text-precision
   void add_session(Flags& flags);     // --pin-threads --cache
   OpenOptions options() const;

@@ -56,6 +56,10 @@ class AliasedSource : public TensorSource {
   void release(const std::string& name) override {
     if (const auto found = stored_.find(name); found != stored_.end()) source_->release(found->second);
   }
+  std::span<const std::byte> stored_bytes(const std::string& name) const override {
+    const auto found = stored_.find(name);
+    return found == stored_.end() ? std::span<const std::byte>() : source_->stored_bytes(found->second);
+  }
   bool mapped(const std::string& name) const override {
     const auto found = stored_.find(name);
     return found != stored_.end() && source_->mapped(found->second);

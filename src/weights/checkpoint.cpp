@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/file.h"
 #include "core/json.h"
+#include "weights/layout/single_file.h"
+#include "weights/layout/widened.h"
+#include "weights/listing.h"
 #include "weights/published_names.h"
 
 namespace hearth {
@@ -34,26 +38,114 @@ std::optional<Component> as_component(const std::string& name, const nlohmann::j
 
 }  // namespace
 
-Checkpoint Checkpoint::open(const fs::path& root) {
-  std::error_code error;
-  const fs::file_status status = fs::status(root, error);
-  if (!fs::exists(status)) fail<IoError>("{}: no such folder", root.string());
-  if (!fs::is_directory(status)) fail<IoError>("{}: not a folder, needed a diffusers folder with model_index.json", root.string());
-  if (fs::is_empty(root, error)) fail<IoError>("{}: the folder is empty, needed a diffusers folder with model_index.json", root.string());
-  if (error) fail<IoError>("{}: cannot be listed: {}", root.string(), error.message());
-  const fs::path file = root / "model_index.json";
-  if (!fs::exists(file, error)) fail<IoError>("{}: has no model_index.json, which a diffusers folder needs", root.string());
+bool has_weights(const Component& component) {
+  for (const char* kind : {"Scheduler", "Tokenizer", "FeatureExtractor", "ImageProcessor"})
+    if (component.class_name.find(kind) != std::string::npos) return false;
+  return true;
+}
 
+Checkpoint Checkpoint::open(const fs::path& path, const CheckpointPlaces& places) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
   Checkpoint checkpoint;
-  checkpoint.root_ = root;
-  checkpoint.index_ = Config::load(file);
-  checkpoint.pipeline_class_ = checkpoint.index_.text("_class_name");
-  const nlohmann::json entries = load_json(file);
-  for (const auto& [name, value] : entries.items()) {
-    if (value.is_array()) checkpoint.index_.no_effect({name});
-    if (const auto component = as_component(name, value, file.string())) checkpoint.components_.push_back(*component);
+  checkpoint.root_ = checkpoint.configs_ = path;
+  if (!fs::exists(status)) fail<IoError>("{}: no such file or folder", path.string());
+  const bool archived = fs::is_regular_file(status) && DdufFile::is_one(path);
+  if (fs::is_regular_file(status) && !archived) {
+    checkpoint.take_single_file(places);
+    return checkpoint;
   }
+  if (!archived && !fs::is_directory(status)) fail<IoError>("{}: neither a file nor a folder", path.string());
+  const char* what = archived ? "a DDUF file" : "a folder";
+  if (!places.config.empty()) fail<UsageError>("{}: {} has its own configurations; --config is for single files", path.string(), what);
+  if (places.averaged) fail<UsageError>("{}: {} has one set of weights; --ema is for single files", path.string(), what);
+  if (archived) {
+    checkpoint.archive_ = DdufFile::open(path);
+  } else {
+    if (fs::is_empty(path, error)) fail<IoError>("{}: the folder is empty, needed a diffusers folder with model_index.json", path.string());
+    if (error) fail<IoError>("{}: cannot be listed: {}", path.string(), error.message());
+    if (!fs::exists(path / "model_index.json", error))
+      fail<IoError>("{}: has no model_index.json, which a diffusers folder needs", path.string());
+  }
+  checkpoint.read_index();
+  for (const auto& [name, place] : places.components) checkpoint.take_component(name, open_given(place, name));
   return checkpoint;
+}
+
+void Checkpoint::read_index() {
+  const fs::path file = configs_ / "model_index.json";
+  const std::string text = index_text();
+  index_ = Config::parse(text, file.string());
+  pipeline_class_ = index_.text("_class_name");
+  const nlohmann::json entries = parse_json(text, file.string());
+  for (const auto& [name, value] : entries.items()) {
+    if (value.is_array()) index_.no_effect({name});
+    if (const auto component = as_component(name, value, file.string())) components_.push_back(*component);
+  }
+}
+
+void Checkpoint::take_single_file(const CheckpointPlaces& places) {
+  single_file_ = true;
+  averaged_ = places.averaged;
+  std::map<std::string, GivenComponent> others;
+  for (const auto& [name, place] : places.components) others[name] = open_given(place, name);
+  SingleFile file = open_single_file(
+      root_, {.assets = places.assets, .config = places.config, .averaged = places.averaged, .unet = others["unet"].tensors});
+  configs_ = file.configs;
+  patch_ = std::move(file.patch);
+  contents_ = std::move(file.contents);
+  if (!places.assets.empty()) vocabulary_ = places.assets / "clip-vit-l-14";
+  if (!file.unknown.empty())
+    notes_.push_back(
+        fmt::format("{} of the file's tensors are not known and not used: {}", file.unknown.size(), shortened_list(file.unknown)));
+  read_index();
+  if (places.config.empty()) published_name_ = index_.text("_name", "");
+  given_ = std::move(file.components);
+  // The only text encoder of a file is the one that the model has, whatever its place (the refiner's is its second).
+  for (const auto& [have, want] : {std::pair("text_encoder", "text_encoder_2"), std::pair("text_encoder_2", "text_encoder")})
+    if (given_.contains(have) && !has(have) && has(want) && !given_.contains(want)) given_[want] = std::move(given_[have]);
+  std::erase_if(given_, [&](const auto& named) {
+    if (has(named.first)) return false;
+    notes_.push_back(fmt::format("the file's {} is not used: {} has none", spoken_name(named.first), pipeline_class_));
+    return true;
+  });
+  for (auto& [name, given] : others)
+    if (given.tensors) take_component(name, std::move(given));
+}
+
+void Checkpoint::take_component(const std::string& name, GivenComponent given) {
+  if (!has(name)) fail<UsageError>("{}: {} has no {} that could be replaced", root_.string(), pipeline_class_, spoken_name(name));
+  given_.insert_or_assign(name, std::move(given));
+}
+
+const GivenComponent* Checkpoint::given(std::string_view name) const {
+  const auto found = given_.find(std::string(name));
+  return found == given_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> Checkpoint::lacking() const {
+  std::vector<std::string> names;
+  if (single_file_)
+    for (const Component& c : components_)
+      if (has_weights(c) && !given(c.name)) names.push_back(c.name);
+  return names;
+}
+
+void Checkpoint::refuse_absent(std::string_view name) const {
+  std::string flag(name);
+  std::ranges::replace(flag, '_', '-');
+  fail<WeightError>("{}: holds no {}, only {}: give one with --{}", root_.string(), spoken_name(name), contents_, flag);
+}
+
+std::string Checkpoint::shown(const fs::path& file) const {
+  const fs::path own = fs::absolute(root_).lexically_normal(), folder = is_file() ? own.parent_path() : own;
+  const fs::path whole = fs::absolute(file).lexically_normal(), inside = whole.lexically_relative(folder);
+  return (inside.empty() || *inside.begin() == ".." ? whole : inside).string();
+}
+
+fs::path Checkpoint::found(const std::string& shown) const {
+  const fs::path own = fs::absolute(root_).lexically_normal();
+  return (is_file() ? own.parent_path() : own) / shown;
 }
 
 const Component* Checkpoint::find(std::string_view name) const {
@@ -68,11 +160,30 @@ const Component& Checkpoint::component(std::string_view name) const {
 }
 
 fs::path Checkpoint::folder(std::string_view name) const {
-  const fs::path path = root_ / component(name).name;
-  std::error_code ignored;
-  if (!fs::is_directory(path, ignored))
-    fail<IoError>("{}: no such folder, which model_index.json names for the component '{}'", path.string(), name);
+  const fs::path path = configs_ / component(name).name;
+  if (!is_there(name)) fail<IoError>("{}: no such folder, which model_index.json names for the component '{}'", path.string(), name);
   return path;
+}
+
+bool Checkpoint::is_there(std::string_view name) const {
+  if (single_file_) return true;
+  std::error_code ignored;
+  return archive_ ? archive_->has_folder(component(name).name) : fs::is_directory(configs_ / component(name).name, ignored);
+}
+
+std::optional<std::string> Checkpoint::read(const fs::path& file) const {
+  if (archive_) return archive_->has(file.string()) ? std::optional(archive_->text(file.string())) : std::nullopt;
+  const fs::path path = single_file_ ? published_file(configs_, file) : configs_ / file;
+  std::error_code ignored;
+  return fs::exists(path, ignored) ? std::optional(read_file(path, int64_t(1) << 28)) : std::nullopt;
+}
+
+std::optional<std::string> Checkpoint::text_file(std::string_view name, const std::string& file) const {
+  const fs::path place = component(name).name;
+  folder(name);
+  if (auto text = read(place / file)) return text;
+  const bool built_in = !vocabulary_.empty() && (file == "vocab.json" || file == "merges.txt") && !read(place / "tokenizer.json");
+  return built_in ? std::optional(read_file(vocabulary_ / file)) : std::nullopt;
 }
 
 void Checkpoint::require_class(std::string_view name, std::initializer_list<std::string_view> classes) const {
@@ -82,9 +193,38 @@ void Checkpoint::require_class(std::string_view name, std::initializer_list<std:
                            fmt::join(classes, ", "));
 }
 
-Config Checkpoint::config(std::string_view name) const { return Config::load(folder(name) / config_name(component(name))); }
+std::string Checkpoint::config_file_name(std::string_view name) const { return config_name(component(name)); }
+
+std::string Checkpoint::config_text(std::string_view name) const {
+  const GivenComponent* other = given(name);
+  if (other && !other->config.empty()) return read_file(other->config, int64_t(1) << 28);
+  const fs::path file = fs::path(component(name).name) / config_file_name(name);
+  folder(name);
+  const auto text = read(file);
+  if (!text) fail<IoError>("read {}: No such file or directory", (configs_ / file).string());
+  if (patch_.empty() || name != "scheduler") return *text;
+  nlohmann::json json = parse_json(*text, (configs_ / file).string());
+  for (const auto& [key, value] : patch_) json[key] = nlohmann::json::parse(value);
+  return json.dump(2) + "\n";
+}
+
+Config Checkpoint::config(std::string_view name) const {
+  const GivenComponent* other = given(name);
+  const fs::path own = configs_ / component(name).name / config_file_name(name);
+  return Config::parse(config_text(name), (other && !other->config.empty() ? other->config : own).string());
+}
+
+std::string Checkpoint::index_text() const {
+  const auto text = read("model_index.json");
+  if (!text) fail<IoError>("{}: has no model_index.json, which a diffusers folder needs", configs_.string());
+  return *text;
+}
 
 WeightFiles Checkpoint::files(std::string_view name, const std::string& variant) const {
+  if (is_file() && !variant.empty()) fail<UsageError>("{}: a single file has no variants, asked for '{}'", root_.string(), variant);
+  if (const GivenComponent* other = given(name)) return {.variant = {}, .index = {}, .files = other->files};
+  if (single_file_) refuse_absent(component(name).name);
+  if (archive_) return {.variant = {}, .index = {}, .files = {root_}};
   const fs::path own = folder(name);
   const auto has_variant = [&](const fs::path& folder) {
     return std::ranges::any_of(find_weight_files(folder), [&](const WeightFiles& set) { return set.variant == variant; });
@@ -97,9 +237,22 @@ WeightFiles Checkpoint::files(std::string_view name, const std::string& variant)
 }
 
 std::shared_ptr<TensorSource> Checkpoint::tensors(std::string_view name, const std::string& variant) const {
-  return aliased(open_weight_files(files(name, variant)), published_aliases(component(name).class_name));
+  const WeightFiles chosen = files(name, variant);
+  if (const GivenComponent* other = given(name)) return other->tensors;
+  const auto source = archive_ ? archive_->tensors(component(name).name) : open_weight_files(chosen);
+  return aliased(widened(source), published_aliases(component(name).class_name));
 }
 
-std::vector<std::string> Checkpoint::ignored(std::string_view name) const { return ignored_tensors(component(name).class_name); }
+std::string Checkpoint::part_of_files(std::string_view name) const {
+  if (!is_file() && !given(name)) return {};
+  return std::string(name) + (averaged_ && name == "unet" ? ", averaged" : "");
+}
+
+std::vector<std::string> Checkpoint::ignored(std::string_view name) const {
+  const std::string& class_name = component(name).class_name;
+  const GivenComponent* other = given(name);
+  if (!other || !class_name.starts_with("CLIPText")) return ignored_tensors(class_name);
+  return ignored_of_text_encoder(other->naming, config(name).integer("num_hidden_layers", 12), class_name == "CLIPTextModelWithProjection");
+}
 
 }  // namespace hearth

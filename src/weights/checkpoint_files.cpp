@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "core/file.h"
 #include "core/json.h"
 #include "weights/listing.h"
 #include "weights/torch_file.h"
@@ -22,23 +23,25 @@ constexpr std::array<std::string_view, 4> pickled_endings{".bin", ".ckpt", ".pt"
 // File name → the shard's tensors, as an index says.
 using ShardMap = std::map<std::string, std::set<std::string>>;
 
-ShardMap read_index(const fs::path& index) {
-  const nlohmann::json json = load_json(index);
+ShardMap read_index(std::string_view text, const std::string& where) {
+  const nlohmann::json json = parse_json(text, where);
   const auto map = json.is_object() ? json.find("weight_map") : json.end();
   if (!json.is_object() || map == json.end() || !map->is_object() || map->empty())
-    fail<IoError>("{}: has no weight_map from tensor names to files", index.string());
+    fail<IoError>("{}: has no weight_map from tensor names to files", where);
   ShardMap shards;
   for (const auto& [tensor, file] : map->items()) {
-    if (!file.is_string()) fail<IoError>("{}: weight_map gives no file name for '{}'", index.string(), tensor);
+    if (!file.is_string()) fail<IoError>("{}: weight_map gives no file name for '{}'", where, tensor);
     const auto& name = file.get_ref<const std::string&>();
     if (name.empty() || name == "." || name == ".." || name.find_first_of(std::string_view("/\\\0", 3)) != name.npos)
-      fail<IoError>("{}: '{}' is no file name of this folder", index.string(), name);
+      fail<IoError>("{}: '{}' is no file name of this folder", where, name);
     if (!name.ends_with(".safetensors") && !name.ends_with(".bin"))
-      fail<UnsupportedError>("{}: lists '{}', only .safetensors and .bin can be read", index.string(), name);
+      fail<UnsupportedError>("{}: lists '{}', only .safetensors and .bin can be read", where, name);
     shards[name].insert(tensor);
   }
   return shards;
 }
+
+ShardMap read_index(const fs::path& index) { return read_index(read_file(index, int64_t(1) << 28), index.string()); }
 
 // By its first bytes, whatever its name says: a header of less than 100 MB, and its JSON.
 bool is_safetensors(const fs::path& file) {
@@ -49,15 +52,15 @@ bool is_safetensors(const fs::path& file) {
 
 class ShardedSource : public TensorSource {
  public:
-  explicit ShardedSource(const WeightFiles& weights) : index_(weights.index) {
-    const ShardMap shards = read_index(index_);
+  ShardedSource(const std::string& where, const ShardMap& shards, const OpenShard& open) : where_(where) {
     std::vector<std::string> absent;
+    std::map<std::string, std::shared_ptr<TensorSource>> opened;
     for (const auto& [name, tensors] : shards)
-      if (!fs::exists(index_.parent_path() / name)) absent.push_back(name);
-    if (!absent.empty())
-      fail<IoError>("{}: {} of {} shards missing: {}", index_.string(), absent.size(), shards.size(), shortened_list(absent));
+      if (!(opened[name] = open(name))) absent.push_back(name);
+    if (!absent.empty()) fail<IoError>("{}: {} of {} shards missing: {}", where_, absent.size(), shards.size(), shortened_list(absent));
+    const std::string index = fs::path(where_).filename().string();
     for (const auto& [name, tensors] : shards) {
-      const auto shard = open_tensor_file(index_.parent_path() / name);
+      const auto& shard = opened.at(name);
       std::vector<std::string> lacking, unlisted;
       for (const std::string& tensor : tensors)
         if (!shard->has(tensor)) lacking.push_back("'" + tensor + "'");
@@ -66,14 +69,12 @@ class ShardedSource : public TensorSource {
         list_[tensor] = info;
         place_[tensor] = shard;
       }
-      if (!lacking.empty())
-        fail<IoError>("{}: lacks {} that {} places there", shard->describe(), shortened_list(lacking), index_.filename().string());
-      if (!unlisted.empty())
-        fail<IoError>("{}: holds {} that {} does not place there", shard->describe(), shortened_list(unlisted), index_.filename().string());
+      if (!lacking.empty()) fail<IoError>("{}: lacks {} that {} places there", shard->describe(), shortened_list(lacking), index);
+      if (!unlisted.empty()) fail<IoError>("{}: holds {} that {} does not place there", shard->describe(), shortened_list(unlisted), index);
     }
   }
 
-  std::string describe() const override { return index_.string(); }
+  std::string describe() const override { return where_; }
   std::map<std::string, TensorInfo> list() const override { return list_; }
   bool has(const std::string& name) const override { return place_.contains(name); }
   Tensor read(const std::string& name, const Shape& wanted, Backend& backend) override {
@@ -83,6 +84,10 @@ class ShardedSource : public TensorSource {
   }
   void release(const std::string& name) override {
     if (const auto found = place_.find(name); found != place_.end()) found->second->release(name);
+  }
+  std::span<const std::byte> stored_bytes(const std::string& name) const override {
+    const auto found = place_.find(name);
+    return found == place_.end() ? std::span<const std::byte>() : found->second->stored_bytes(name);
   }
   bool mapped(const std::string& name) const override {
     const auto found = place_.find(name);
@@ -96,7 +101,7 @@ class ShardedSource : public TensorSource {
   }
 
  private:
-  fs::path index_;
+  std::string where_;
   std::map<std::string, TensorInfo> list_;
   std::map<std::string, std::shared_ptr<TensorSource>> place_;
 };
@@ -185,7 +190,15 @@ std::shared_ptr<TensorSource> open_tensor_file(const fs::path& file) {
 
 std::shared_ptr<TensorSource> open_weight_files(const WeightFiles& weights) {
   if (weights.index.empty()) return open_tensor_file(weights.files.at(0));
-  return std::make_shared<ShardedSource>(weights);
+  const fs::path folder = weights.index.parent_path();
+  return std::make_shared<ShardedSource>(weights.index.string(), read_index(weights.index), [&](const std::string& name) {
+    std::error_code ignored;
+    return fs::exists(folder / name, ignored) ? open_tensor_file(folder / name) : nullptr;
+  });
+}
+
+std::shared_ptr<TensorSource> join_shards(std::string_view index, const std::string& where, const OpenShard& open) {
+  return std::make_shared<ShardedSource>(where, read_index(index, where), open);
 }
 
 }  // namespace hearth

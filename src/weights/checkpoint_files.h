@@ -38,4 +38,9 @@ std::shared_ptr<TensorSource> open_tensor_file(const std::filesystem::path& file
 // places in it.
 std::shared_ptr<TensorSource> open_weight_files(const WeightFiles& files);
 
+// The same where the shards lie elsewhere: `index` is the text of their index, `open` gives a shard by its name, or nothing where it is not
+// there.
+using OpenShard = std::function<std::shared_ptr<TensorSource>(const std::string& name)>;
+std::shared_ptr<TensorSource> join_shards(std::string_view index, const std::string& where, const OpenShard& open);
+
 }  // namespace hearth

@@ -66,10 +66,10 @@ TEST_F(checkpoint, the_demo_model_opens) {
 
 TEST_F(checkpoint, what_is_no_diffusers_folder_is_refused) {
   EXPECT_EQ(open_error(), "FOLDER: the folder is empty, needed a diffusers folder with model_index.json");
-  EXPECT_EQ(message_of<IoError>([&] { Checkpoint::open(folder / "none"); }, folder.path()), "FOLDER/none: no such folder");
+  EXPECT_EQ(message_of<IoError>([&] { Checkpoint::open(folder / "none"); }, folder.path()), "FOLDER/none: no such file or folder");
   write_file(folder / "x", "");
   EXPECT_EQ(message_of<IoError>([&] { Checkpoint::open(folder / "x"); }, folder.path()),
-            "FOLDER/x: not a folder, needed a diffusers folder with model_index.json");
+            "FOLDER/x: 0 bytes are too few for a safetensors file");
   EXPECT_EQ(open_error(), "FOLDER: has no model_index.json, which a diffusers folder needs");
 }
 

@@ -117,22 +117,23 @@ void list_variants(const fs::path& folder, InspectedComponent& c) {
   for (const WeightFiles& set : find_weight_files(folder)) c.variants.push_back(set.variant);
 }
 
-// The classes of these libraries' components that hold no weights.
-bool has_weights(const Component& component) {
-  for (const char* kind : {"Scheduler", "Tokenizer", "FeatureExtractor", "ImageProcessor"})
-    if (component.class_name.find(kind) != std::string::npos) return false;
-  return true;
-}
-
 InspectedCheckpoint inspect_root(const fs::path& root, const std::string& variant) {
   const Checkpoint checkpoint = Checkpoint::open(root);
-  InspectedCheckpoint found{.kind = "diffusers folder", .pipeline_class = checkpoint.pipeline_class(), .components = {}};
+  const bool archived = checkpoint.is_file();
+  InspectedCheckpoint found{
+      .kind = archived ? "DDUF file" : "diffusers folder", .pipeline_class = checkpoint.pipeline_class(), .components = {}};
   for (const Component& component : checkpoint.components()) {
     InspectedComponent c{.name = component.name, .library = component.library, .class_name = component.class_name};
     try {
       if (has_weights(component)) {
-        list_variants(checkpoint.folder(component.name), c);
-        read_weights(checkpoint.files(component.name, variant), c);
+        if (archived) {
+          const auto source = checkpoint.tensors(component.name, variant);
+          count_tensors(source->list(), c);
+          c.recognised = recognise_any(source->list());
+        } else {
+          list_variants(checkpoint.folder(component.name), c);
+          read_weights(checkpoint.files(component.name, variant), c);
+        }
       }
       read_config(checkpoint.config(component.name), c);
     } catch (const Error& e) { c.problem = e.what(); }
@@ -198,7 +199,8 @@ InspectedCheckpoint inspect_gguf(const fs::path& path) {
   return {.kind = "GGUF file", .pipeline_class = {}, .components = {std::move(c)}};
 }
 
-InspectedCheckpoint inspect_file(const fs::path& file) {
+InspectedCheckpoint inspect_file(const fs::path& file, const std::string& variant) {
+  if (DdufFile::is_one(file)) return inspect_root(file, variant);
   if (GgufFile::is_one(file)) return inspect_gguf(file);
   const std::string ending = file.extension().string();
   for (const char* other : {".onnx", ".msgpack", ".h5"})
@@ -216,7 +218,7 @@ InspectedCheckpoint inspect_checkpoint(const fs::path& path, const std::string& 
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) fail<IoError>("{}: no such file or folder", path.string());
-  if (!fs::is_directory(status)) return inspect_file(path);
+  if (!fs::is_directory(status)) return inspect_file(path, variant);
   const bool root = fs::exists(path / "model_index.json", error);
   if (root || (fs::is_empty(path, error) && !error)) return inspect_root(path, variant);
   return inspect_component(path, variant);

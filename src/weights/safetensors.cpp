@@ -17,24 +17,31 @@ constexpr uint64_t max_header_bytes = 100'000'000;  // the format's own limit
 }  // namespace
 
 std::shared_ptr<SafetensorsFile> SafetensorsFile::open(const std::filesystem::path& path) {
+  auto mapping = std::make_shared<const MappedFile>(path);
+  const uint64_t size = mapping->size();
+  return inside(std::move(mapping), 0, size, path);
+}
+
+std::shared_ptr<SafetensorsFile> SafetensorsFile::inside(std::shared_ptr<const MappedFile> mapping, uint64_t begin, uint64_t end,
+                                                         const std::filesystem::path& path) {
   auto file = std::make_shared<SafetensorsFile>();
   file->path_ = path;
-  file->mapping_ = std::make_shared<const MappedFile>(path);
+  file->mapping_ = std::move(mapping);
+  file->begin_ = begin, file->end_ = end;
   const std::string where = path.string();
-  const uint64_t size = file->mapping_->size();
+  const uint64_t size = end - begin;
   if (size < 8) fail<IoError>("{}: {} bytes are too few for a safetensors file", where, size);
   uint64_t length = 0;
-  std::memcpy(&length, file->mapping_->data(), 8);
+  const std::byte* const head = file->mapping_->data() + begin;
+  std::memcpy(&length, head, 8);
   if (length > max_header_bytes)
     fail<IoError>("{}: header of {} bytes, at most {} are allowed (is it a safetensors file?)", where, length, max_header_bytes);
   if (length > size - 8) fail<IoError>("{}: header of {} bytes in a file of {}: the file is cut off", where, length, size);
-  const std::string_view json(reinterpret_cast<const char*>(file->mapping_->data()) + 8, size_t(length));
+  const std::string_view json(reinterpret_cast<const char*>(head) + 8, size_t(length));
   file->header_ = parse_safetensors_header(json, size - 8 - length, where);
-  file->data_start_ = 8 + length;
+  file->data_start_ = begin + 8 + length;
   return file;
 }
-
-uint64_t SafetensorsFile::file_bytes() const { return mapping_->size(); }
 
 std::map<std::string, TensorInfo> SafetensorsFile::list() const {
   std::map<std::string, TensorInfo> all;
@@ -59,6 +66,12 @@ Tensor SafetensorsFile::read(const std::string& name, const Shape&, Backend& bac
   return copy;
 }
 
+std::span<const std::byte> SafetensorsFile::stored_bytes(const std::string& name) const {
+  const auto found = header_.tensors.find(name);
+  if (found == header_.tensors.end()) return {};
+  return {mapping_->data() + data_start_ + found->second.begin, size_t(found->second.end - found->second.begin)};
+}
+
 bool SafetensorsFile::mapped(const std::string& name) const {
   const auto found = header_.tensors.find(name);
   if (found == header_.tensors.end()) return false;
@@ -69,7 +82,7 @@ void SafetensorsFile::require_unchanged() const {
   if (!mapping_->unchanged()) fail<IoError>("{}: was written to since it was opened; open the model again", describe());
 }
 
-void SafetensorsFile::release_all() { mapping_->release(0, mapping_->size()); }
+void SafetensorsFile::release_all() { mapping_->release(begin_, end_); }
 
 void SafetensorsFile::release(const std::string& name) {
   const auto found = header_.tensors.find(name);

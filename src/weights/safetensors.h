@@ -38,10 +38,13 @@ class SafetensorsFile : public TensorSource {
  public:
   // Maps the file. IoError when it cannot be opened or is not a sound safetensors file.
   static std::shared_ptr<SafetensorsFile> open(const std::filesystem::path& path);
+  // One that lies in bytes [begin, end) of a mapped file; `where` is what messages call it.
+  static std::shared_ptr<SafetensorsFile> inside(std::shared_ptr<const MappedFile> mapping, uint64_t begin, uint64_t end,
+                                                 const std::filesystem::path& where);
 
   const std::filesystem::path& path() const { return path_; }
   const SafetensorsHeader& header() const { return header_; }
-  uint64_t file_bytes() const;
+  uint64_t file_bytes() const { return end_ - begin_; }
 
   std::string describe() const override { return path_.string(); }
   std::map<std::string, TensorInfo> list() const override;
@@ -52,6 +55,7 @@ class SafetensorsFile : public TensorSource {
   Tensor read(const std::string& name, const Shape& wanted, Backend& backend) override;
   // Lets the system drop the tensor's pages from memory; they come back from the file when read again.
   void release(const std::string& name) override;
+  std::span<const std::byte> stored_bytes(const std::string& name) const override;
   bool mapped(const std::string& name) const override;
   void release_all() override;
   void require_unchanged() const override;
@@ -60,7 +64,7 @@ class SafetensorsFile : public TensorSource {
   std::filesystem::path path_;
   std::shared_ptr<const MappedFile> mapping_;
   SafetensorsHeader header_;
-  uint64_t data_start_ = 0;
+  uint64_t begin_ = 0, end_ = 0, data_start_ = 0;  // from the start of the mapping
 };
 
 // Writes contiguous tensors (widest elements first, then by name, so that all are aligned) with core/file.h's write_file: the

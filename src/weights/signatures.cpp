@@ -1,5 +1,7 @@
 #include "weights/signatures.h"
 
+#include "weights/signatures_known.h"
+
 #include <algorithm>
 #include <array>
 
@@ -195,6 +197,7 @@ std::vector<Recognised> recognise(const std::map<std::string, TensorInfo>& tenso
       const bool contradicted = std::ranges::any_of(s.absent, [&](std::string_view name) { return at(name) != tensors.end(); });
       if (complete && !contradicted) found.push_back({std::string(s.part), s.what, std::string(s.layout), std::string(prefix)});
     }
+  for (Recognised& other : recognise_known(tensors)) found.push_back(std::move(other));
   return found;
 }
 

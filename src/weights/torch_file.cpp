@@ -56,6 +56,12 @@ Tensor TorchFile::read(const std::string& name, const Shape&, Backend& backend) 
   return copy;
 }
 
+std::span<const std::byte> TorchFile::stored_bytes(const std::string& name) const {
+  const auto found = contents_.tensors.find(name);
+  if (found == contents_.tensors.end() || !found->second.contiguous || !found->second.info.unreadable.empty()) return {};
+  return {mapping_->data() + found->second.begin, size_t(found->second.end - found->second.begin)};
+}
+
 bool TorchFile::mapped(const TorchEntry& entry) const {
   return entry.contiguous && reinterpret_cast<uintptr_t>(mapping_->data() + entry.begin) % size_of(entry.info.dtype) == 0;
 }

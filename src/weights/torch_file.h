@@ -22,6 +22,7 @@ class TorchFile : public TensorSource {
   // A view of the mapped bytes; a copy in row-major order of a tensor that is strided or not aligned. IoError when the file was written
   // to since it was opened; WeightError for a name that is not there, UnsupportedError for a tensor that hearth cannot read.
   Tensor read(const std::string& name, const Shape& wanted, Backend& backend) override;
+  std::span<const std::byte> stored_bytes(const std::string& name) const override;
   bool mapped(const std::string& name) const override;
   // Lets the system drop the tensor's pages from memory; they come back from the file when read again.
   void release(const std::string& name) override;

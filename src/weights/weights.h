@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,8 @@ class TensorSource {
   // Shape as `wanted` for sources without a list; WeightError/IoError where it cannot be read. The bytes stay where they
   // are (mapped) and are valid while the source lives.
   virtual Tensor read(const std::string& name, const Shape& wanted, Backend& backend) = 0;
+  // A few bytes, to be looked at without a backend: the tensor as it lies in the file. Empty where it does not lie in one piece.
+  virtual std::span<const std::byte> stored_bytes(const std::string& /*name*/) const { return {}; }
   // Whether read() shows bytes of a file: they take no memory but while they are looked at.
   virtual bool mapped(const std::string& /*name*/) const { return false; }
   virtual void release(const std::string& /*name*/) {}  // its bytes are not needed for now

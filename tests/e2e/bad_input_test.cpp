@@ -36,7 +36,7 @@ void set(CheckpointCopy& copy, const char* file, const char* key, const Json& va
 
 TEST(BadCheckpoint, NothingThere) {
   TemporaryFolder folder;
-  expect_parts(complaint(folder / "none"), {"IoError", "none", "no such folder"});
+  expect_parts(complaint(folder / "none"), {"IoError", "none", "no such file or folder"});
   expect_parts(complaint(folder.path()), {"IoError", "empty"});
   std::ofstream(folder / "notes.txt") << "x";
   expect_parts(complaint(folder.path()), {"IoError", "model_index.json"});

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/error.h"
+#include "models/clip_files.h"
 
 namespace hearth::models::stable_diffusion {
 namespace {
@@ -50,9 +51,10 @@ std::optional<std::array<int64_t, 2>> native_latents(const Config& file, const p
 
 StableDiffusionConfig::Tower tower_of(const Checkpoint& checkpoint, const TowerNames& names) {
   const bool fast = checkpoint.component(names.tokenizer).class_name == "CLIPTokenizerFast";
-  return {.names = names,
-          .tokenizer = text::ClipTokenizer::load(checkpoint.folder(names.tokenizer), fast ? text::Cleaning::fast : text::Cleaning::ftfy),
-          .config = parts::ClipTextConfig::from(checkpoint.config(names.encoder), checkpoint.component(names.encoder).class_name)};
+  return {
+      .names = names,
+      .tokenizer = text::ClipTokenizer::parse(clip_files(checkpoint, names.tokenizer), fast ? text::Cleaning::fast : text::Cleaning::ftfy),
+      .config = parts::ClipTextConfig::from(checkpoint.config(names.encoder), checkpoint.component(names.encoder).class_name)};
 }
 
 void check_tower(const StableDiffusionConfig::Tower& t, const std::string& where) {
@@ -97,6 +99,7 @@ StableDiffusionConfig read_refiner(const Checkpoint& refiner, const StableDiffus
 StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, const Family& family, const Checkpoint* refiner) {
   StableDiffusionConfig config;
   config.family = &family;
+  config.notes = checkpoint.notes();
   check_components(checkpoint, family, config);
   const Config unet_file = checkpoint.config("unet");
   config.unet = parts::UnetConfig::from(unet_file);

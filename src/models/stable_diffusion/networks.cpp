@@ -4,6 +4,7 @@
 
 #include "backends/plan/plan_backend.h"
 #include "core/error.h"
+#include "models/clip_files.h"
 #include "weights/packed_cache.h"
 
 namespace hearth::models::stable_diffusion {
@@ -38,8 +39,9 @@ Networks::Component Networks::open(const Checkpoint& checkpoint, const std::stri
   Component c{.source = checkpoint.tensors(name, variant),
               .paths = checkpoint.files(name, variant).files,
               .ignored = checkpoint.ignored(name),
+              .part_of_files = checkpoint.part_of_files(name),
               .report = {.name = name, .class_name = checkpoint.component(name).class_name}};
-  for (const auto& file : c.paths) c.report.files.push_back(file.lexically_relative(checkpoint.root()).string());
+  for (const auto& file : c.paths) c.report.files.push_back(checkpoint.shown(file));
   for (const auto& [tensor, info] : c.source->list()) {
     const int64_t bytes = int64_t(bytes_of(info.dtype, info.shape.numel()));
     c.bytes += bytes;
@@ -105,10 +107,11 @@ Network Networks::build(Component& c, const NetworkConfig& config, Weights::Read
   std::unique_ptr<PackedCache> cache;
   LoadOptions options{.types = c.types, .progress = progress, .ignore = c.ignored};
   if (device_->computes() && reading == Weights::Reading::full && !cache_.empty()) {
-    cache = open_cache(cache_, c.paths, c.types, *device_, warn_);
+    cache = open_cache(cache_, c.paths, c.types, *device_, warn_, c.part_of_files);
     options.cache = cache.get();
-    options.cache_of_part = [folder = cache_, paths = c.paths, types = c.types, device = device_, warn = warn_](const std::string& part) {
-      return open_cache(folder, paths, types, *device, warn, part);
+    options.cache_of_part = [folder = cache_, paths = c.paths, whole = c.part_of_files, types = c.types, device = device_,
+                             warn = warn_](const std::string& part) {
+      return open_cache(folder, paths, types, *device, warn, whole.empty() ? part : whole + ", " + part);
     };
   }
   Weights weights(c.source, *device_, options, reading);
@@ -221,7 +224,7 @@ std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const Family& fa
   attempt("unet", [&] { builds.operator()<parts::Unet>("unet", parts::UnetConfig::from(checkpoint.config("unet"))); });
   attempt("vae", [&] { builds.operator()<parts::AutoencoderKl>("vae", parts::AutoencoderKlConfig::from(checkpoint.config("vae"))); });
   for (const TowerNames& tower : family.towers)
-    attempt(std::string(tower.tokenizer), [&] { text::ClipTokenizer::load(checkpoint.folder(tower.tokenizer)); });
+    attempt(std::string(tower.tokenizer), [&] { text::ClipTokenizer::parse(clip_files(checkpoint, tower.tokenizer)); });
   attempt("scheduler",
           [&] { sampling::SchedulerConfig::read(checkpoint.config("scheduler"), checkpoint.component("scheduler").class_name); });
   attempt("checkpoint", [&] { StableDiffusionConfig::from(checkpoint, family); });

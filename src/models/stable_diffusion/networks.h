@@ -51,6 +51,7 @@ class Networks {
     std::shared_ptr<TensorSource> source;
     std::vector<std::filesystem::path> paths;
     std::vector<std::string> ignored;
+    std::string part_of_files;  // for the cache of packed weights
     WeightTypes types;
     int64_t bytes = 0, largest = 0;  // in the files; of one tensor
     ComponentReport report;

@@ -1,0 +1,141 @@
+#include "weights/layout/name_map.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/backend.h"
+#include "weights/aliases.h"
+
+namespace hearth {
+namespace {
+
+// What follows the block's name and a dot; all of it for a block without a name.
+std::optional<std::string_view> inside(std::string_view name, std::string_view block) {
+  if (block.empty()) return name;
+  if (!name.starts_with(block) || name.size() <= block.size() || name[block.size()] != '.') return std::nullopt;
+  return name.substr(block.size() + 1);
+}
+
+std::string joined(const std::string& block, const std::string& rest) { return block.empty() ? rest : block + "." + rest; }
+
+bool is_third(Form form) { return form == Form::first_third || form == Form::second_third || form == Form::last_third; }
+
+// What the official tensor is, where the stored one is so.
+TensorInfo info_of(const std::string& stored, const TensorInfo& info, Form form) {
+  TensorInfo official = info;
+  if (!info.unreadable.empty() || form == Form::same) return official;
+  const Shape& s = info.shape;
+  const auto refuse = [&](const char* needed) {
+    official.unreadable = fmt::format("lies in '{}' of shape {}, needed {}", stored, s, needed);
+  };
+  if (is_third(form)) {
+    if (s.rank() == 0 || s[0] % 3 != 0) refuse("three times as many rows");
+    else official.shape = s, official.shape[0] /= 3;
+  } else if (form == Form::transposed) {
+    if (s.rank() != 2) refuse("a matrix");
+    else official.shape = {s[1], s[0]};
+  } else if (s.rank() != 2) {  // some files hold the matrix already
+    if (s.rank() != 4 || s[2] != 1 || s[3] != 1) refuse("a 1×1 kernel or a matrix");
+    else official.shape = {s[0], s[1]};
+  }
+  return official;
+}
+
+class PieceSource : public TensorSource {
+ public:
+  PieceSource(std::shared_ptr<TensorSource> source, Pieces pieces)
+      : source_(std::move(source)), pieces_(std::move(pieces)), stored_(source_->list()) {}
+
+  std::string describe() const override { return source_->describe(); }
+  std::map<std::string, TensorInfo> list() const override {
+    std::map<std::string, TensorInfo> all;
+    for (const auto& [name, piece] : pieces_) all.emplace_hint(all.end(), name, piece.info);
+    return all;
+  }
+  bool has(const std::string& name) const override { return pieces_.contains(name); }
+  Tensor read(const std::string& name, const Shape&, Backend& backend) override {
+    const auto found = pieces_.find(name);
+    if (found == pieces_.end()) fail<WeightError>("{}: has no tensor '{}'", describe(), name);
+    const Piece& piece = found->second;
+    if (!piece.info.unreadable.empty()) fail<UnsupportedError>("{}: '{}' {}", describe(), name, piece.info.unreadable);
+    const Tensor x = source_->read(piece.stored, stored_.at(piece.stored).shape, backend);
+    switch (piece.form) {
+      case Form::same: return x;
+      case Form::transposed: return turned(x, backend);
+      case Form::kernel: return x.view(piece.info.shape);
+      default: break;
+    }
+    const int64_t rows = piece.info.shape[0], first = rows * (int(piece.form) - int(Form::first_third));
+    return x.slice(0, first, first + rows);
+  }
+  std::span<const std::byte> stored_bytes(const std::string& name) const override {
+    const auto found = pieces_.find(name);
+    return found == pieces_.end() || found->second.form != Form::same ? std::span<const std::byte>()
+                                                                      : source_->stored_bytes(found->second.stored);
+  }
+  bool mapped(const std::string& name) const override {
+    const auto found = pieces_.find(name);
+    return found != pieces_.end() && found->second.form != Form::transposed && source_->mapped(found->second.stored);
+  }
+  void release(const std::string& name) override {
+    if (const auto found = pieces_.find(name); found != pieces_.end()) source_->release(found->second.stored);
+  }
+  void release_all() override { source_->release_all(); }
+  void require_unchanged() const override { source_->require_unchanged(); }
+
+ private:
+  std::shared_ptr<TensorSource> source_;
+  Pieces pieces_;
+  std::map<std::string, TensorInfo> stored_;
+};
+
+}  // namespace
+
+Tensor turned(const Tensor& x, Backend& backend) {
+  Tensor y = Tensor::empty(backend, {x.size(1), x.size(0)}, x.dtype());
+  if (!backend.computes()) return y;
+  const size_t size = size_of(x.dtype());
+  const int64_t rows = x.size(0), columns = x.size(1);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c)
+      std::memcpy(y.raw() + size_t(c * rows + r) * size, x.raw() + size_t(r * columns + c) * size, size);
+  return y;
+}
+
+std::vector<Renamed> to_official(std::string_view original, const NameMap& map) {
+  std::vector<Renamed> found;
+  for (const NamedBlock& block : map)
+    if (const auto rest = inside(original, block.original))
+      for (const NameRule& rule : block.rules)
+        if (const auto renamed = rewrite(*rest, rule.original, rule.official))
+          found.push_back({joined(block.official, *renamed), rule.form});
+  return found;
+}
+
+std::optional<Renamed> to_original(std::string_view official, const NameMap& map) {
+  for (const NamedBlock& block : map)
+    if (const auto rest = inside(official, block.official))
+      for (const NameRule& rule : block.rules)
+        if (const auto renamed = rewrite(*rest, rule.official, rule.original)) return Renamed{joined(block.original, *renamed), rule.form};
+  return std::nullopt;
+}
+
+Pieces official_pieces(const std::map<std::string, TensorInfo>& stored, std::string_view prefix, const NameMap& map) {
+  Pieces pieces;
+  for (auto it = stored.lower_bound(std::string(prefix)); it != stored.end() && it->first.starts_with(prefix); ++it) {
+    const auto& [name, info] = *it;
+    std::vector<Renamed> official = to_official(std::string_view(name).substr(prefix.size()), map);
+    if (official.empty()) official.push_back({name, Form::same});
+    for (auto& [target, form] : official) {
+      const auto [other, is_new] = pieces.emplace(target, Piece{name, form, info_of(name, info, form)});
+      if (!is_new) fail<WeightError>("names: '{}' and '{}' are both '{}'", other->second.stored, name, target);
+    }
+  }
+  return pieces;
+}
+
+std::shared_ptr<TensorSource> source_of(std::shared_ptr<TensorSource> source, Pieces pieces) {
+  return std::make_shared<PieceSource>(std::move(source), std::move(pieces));
+}
+
+}  // namespace hearth
