@@ -369,6 +369,19 @@ TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
   };
   effects["--noise"] = [&] { return drawn({"--noise", "plain.safetensors", "--seed", "99"}) == plain && drawn({"--seed", "99"}) != plain; };
   effects["--model"] = [&] { return drawn({"--model", demo}) == plain && draw({"--model", "nowhere"}).code == 1; };
+  const std::string other_model = HEARTH_SOURCE_DIR "/tests/e2e/golden/pndm";
+  effects["--vae"] = [&] {
+    return drawn({"--vae", demo}) == plain && changes_the_picture({"--vae", other_model}) && draw({"--vae", "nowhere"}).code == 1;
+  };
+  effects["--unet"] = [&] { return drawn({"--unet", demo}) == plain && draw({"--unet", other_model}).code == 1; };
+  effects["--text-encoder"] = [&] { return drawn({"--text-encoder", demo}) == plain && draw({"--text-encoder", other_model}).code == 1; };
+  effects["--text-encoder-2"] = [&] { return draw({"--text-encoder-2", demo}).code == 2; };  // the demo model has one
+  effects["--config"] = [&] {
+    run({"convert", "--model", demo, "--output", "one.safetensors", "--layout", "single"});
+    return drawn({"--model", "one.safetensors", "--config", demo}) == plain && draw({"--model", "one.safetensors"}).code == 1 &&
+           draw({"--config", demo}).code == 2;
+  };
+  effects["--ema"] = [&] { return draw({"--ema"}).code == 2; };                  // a folder; e2e has a file with averages
   effects["--variant"] = [&] { return draw({"--variant", "fp16"}).code == 1; };  // the demo model has none, and that is said
   effects["--device"] = [&] { return draw_json({"--device", "reference"})["runs"][0]["device"] == "reference"; };
   effects["--threads"] = [&] {

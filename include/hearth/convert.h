@@ -1,0 +1,40 @@
+// Picture models from one safetensors layout into another.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "hearth/progress.h"
+
+namespace hearth {
+
+struct ConvertRequest {
+  std::filesystem::path model;                                            // whatever Model::open takes
+  std::filesystem::path unet, vae, text_encoder, text_encoder_2, config;  // as in OpenOptions
+  bool ema = false;
+  std::string variant;
+  std::filesystem::path output;  // appears whole or not at all: a file, which is replaced, or a folder, which must not be there or be empty
+  // "diffusers": a folder with every component, its configuration and model.safetensors or diffusion_pytorch_model.safetensors.
+  // "dduf": the same in one file.
+  // "single": one file in the layout of CompVis (SD 1.x, 2.x) or Stability (SDXL), networks alone.
+  std::string layout = "diffusers";
+  std::string type;                           // of all floating-point tensors: "f32", "f16", "bf16"; "" as stored, 8-bit floats widened
+  OnProgress progress;                        // phase "convert", in bytes
+  const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Cancelled
+};
+
+struct ConvertReport {
+  std::string pipeline;                            // class in model_index.json
+  int64_t tensors = 0, parameters = 0, bytes = 0;  // bytes of the tensors
+  std::map<std::string, int64_t> types;            // type → tensors
+  std::vector<std::string> notes;                  // what was left out or kept its type, one line each
+};
+
+// Tensors are copied bit for bit unless another type is asked for; memory is that of one tensor. UsageError for an unknown layout or type;
+// UnsupportedError for a network that the layout has no names for; WeightError, IoError, Cancelled.
+ConvertReport convert(const ConvertRequest& request);
+
+}  // namespace hearth

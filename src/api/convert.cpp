@@ -1,0 +1,291 @@
+#include "hearth/convert.h"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "api/assets.h"
+#include "api/places.h"
+#include "api/run_scope.h"
+#include "backends/backends.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "weights/layout/single_file.h"
+#include "weights/layout/stored_tensors.h"
+#include "weights/listing.h"
+#include "weights/name_pattern.h"
+#include "weights/zip_writer.h"
+
+namespace hearth {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<const char*, 6> tokenizer_files{
+    "vocab.json", "merges.txt", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "tokenizer.json"};
+constexpr const char* position_ids = "text_model.embeddings.position_ids";
+
+bool is_text_encoder(const Component& c) { return c.class_name == "CLIPTextModel" || c.class_name == "CLIPTextModelWithProjection"; }
+
+// How the original layout names a component, given the components that there are.
+struct Target {
+  std::string prefix;
+  NameMap map;
+  bool open_clip = false;
+};
+
+std::optional<Target> target_of(const Checkpoint& checkpoint, const Component& c, const TensorList& official) {
+  if (c.class_name == "UNet2DConditionModel") return Target{"model.diffusion_model.", unet_names(blocks_of_official(official))};
+  if (c.class_name == "AutoencoderKL") return Target{"first_stage_model.", autoencoder_kl_names(levels_of_official_autoencoder(official))};
+  if (!is_text_encoder(c)) return std::nullopt;
+  const bool second = c.name == "text_encoder_2", both = checkpoint.has("text_encoder") && checkpoint.has("text_encoder_2");
+  if (second) return Target{both ? "conditioner.embedders.1.model." : "conditioner.embedders.0.model.", open_clip_names(), true};
+  if (both) return Target{"conditioner.embedders.0.transformer.", clip_names()};
+  // OpenAI's CLIP has the quick GELU; encoders with the exact one are OpenCLIP's.
+  if (checkpoint.config(c.name).text("hidden_act", "quick_gelu") == "gelu")
+    return Target{"cond_stage_model.model.", open_clip_names(), true};
+  return Target{"cond_stage_model.transformer.", clip_names()};
+}
+
+// A source without some of its tensors.
+std::shared_ptr<TensorSource> without(std::shared_ptr<TensorSource> source, const std::vector<std::string>& names) {
+  Pieces pieces;
+  for (const auto& [name, info] : source->list())
+    if (std::ranges::find(names, name) == names.end()) pieces.emplace(name, Piece{name, Form::same, info});
+  return source_of(std::move(source), std::move(pieces));
+}
+
+// A tensor whose being there says something.
+class Marker : public TensorSource {
+ public:
+  explicit Marker(std::string name) : name_(std::move(name)) {}
+  std::string describe() const override { return "marker " + name_; }
+  std::map<std::string, TensorInfo> list() const override { return {{name_, {.dtype = DType::f32, .shape = {1}, .unreadable = {}}}}; }
+  bool has(const std::string& name) const override { return name == name_; }
+  Tensor read(const std::string&, const Shape&, Backend& backend) override { return Tensor::zeros(backend, {1}); }
+
+ private:
+  std::string name_;
+};
+
+// Where a checkpoint's files go.
+struct Place {
+  using Write = std::function<void(std::string_view)>;
+  using Data = std::function<void(const Write&)>;
+  std::function<void(const std::string& file, uint64_t size, const Data& data)> add;
+  std::function<void()> commit;  // they are there now, or never
+};
+
+// Beside its name until it is complete.
+class PartialFolder {
+ public:
+  explicit PartialFolder(const fs::path& out) {
+    std::error_code error;
+    if (fs::exists(out, error) && !(fs::is_directory(out, error) && fs::is_empty(out, error)))
+      fail<UsageError>("convert: {} is there and not an empty folder, needed a new name", out.string());
+    const fs::path absolute = fs::absolute(out).lexically_normal();
+    target_ = absolute.has_filename() ? absolute : absolute.parent_path();
+    const fs::path parent = target_.parent_path();
+    if (!fs::is_directory(parent, error)) fail<IoError>("convert: the folder {} does not exist", parent.string());
+    std::string name = (parent / ".hearth-convert-XXXXXX").string();
+    if (!::mkdtemp(name.data())) fail<IoError>("convert: no folder can be made in {}", parent.string());
+    folder_ = name;
+    fs::permissions(folder_, fs::perms(0755), error);
+  }
+  PartialFolder(const PartialFolder&) = delete;
+  PartialFolder& operator=(const PartialFolder&) = delete;
+  ~PartialFolder() {
+    std::error_code ignored;
+    if (!folder_.empty()) fs::remove_all(folder_, ignored);
+  }
+  void add(const std::string& file, const Place::Data& data) {
+    fs::create_directories((folder_ / file).parent_path());
+    FileWriter writer(folder_ / file);
+    data([&](std::string_view bytes) { writer.write(bytes); });
+    writer.commit();
+  }
+  void commit() {
+    std::error_code error;
+    fs::rename(folder_, target_, error);
+    if (error) fail<IoError>("convert: {} cannot be made: {}", target_.string(), error.message());
+    folder_.clear();
+  }
+
+ private:
+  fs::path folder_, target_;
+};
+
+Place folder_place(const fs::path& out) {
+  const auto folder = std::make_shared<PartialFolder>(out);
+  return {.add = [folder](const std::string& file, uint64_t, const Place::Data& data) { folder->add(file, data); },
+          .commit = [folder] { folder->commit(); }};
+}
+
+Place dduf_place(const fs::path& out) {
+  const auto zip = std::make_shared<ZipWriter>(out);
+  return {.add = [zip](const std::string& file, uint64_t size, const Place::Data& data) { zip->add(file, size, data); },
+          .commit = [zip] { zip->commit(); }};
+}
+
+class Conversion {
+ public:
+  explicit Conversion(const ConvertRequest& request)
+      : request_(request),
+        checkpoint_(Checkpoint::open(request.model, api::places_of(request.model, {.unet = request.unet,
+                                                                                   .vae = request.vae,
+                                                                                   .text_encoder = request.text_encoder,
+                                                                                   .text_encoder_2 = request.text_encoder_2,
+                                                                                   .config = request.config,
+                                                                                   .ema = request.ema}))),
+        device_(make_backend({.name = "reference", .threads = 1})) {
+    report_.pipeline = checkpoint_.pipeline_class();
+    report_.notes = checkpoint_.notes();
+  }
+
+  // The diffusers layout: configurations, vocabularies and networks under their official names.
+  ConvertReport to_components(const Place& place) {
+    Json index = Json::parse(checkpoint_.index_text());
+    for (const char* own : {"_base", "_marker", "_name"}) index.erase(own);
+    for (const Component& c : checkpoint_.components())
+      if (!checkpoint_.is_there(c.name)) {
+        index[c.name] = {nullptr, nullptr};
+        report_.notes.push_back(fmt::format("the component '{}' is not there", c.name));
+      }
+    add_text(place, "model_index.json", index.dump(2) + "\n");
+    for (const Component& c : checkpoint_.components()) {
+      if (!checkpoint_.is_there(c.name)) continue;
+      const std::string folder = c.name + "/";
+      if (c.class_name.find("Tokenizer") == std::string::npos)
+        add_text(place, folder + checkpoint_.config_file_name(c.name), checkpoint_.config_text(c.name));
+      else
+        for (const char* file : tokenizer_files)
+          if (const auto text = checkpoint_.text_file(c.name, file)) add_text(place, folder + file, *text);
+      if (!has_weights(c)) continue;
+      auto source = checkpoint_.tensors(c.name, request_.variant);
+      if (checkpoint_.is_single_file()) leave_out(c, source, false);
+      const char* file = c.library == "diffusers" ? "diffusion_pytorch_model.safetensors" : "model.safetensors";
+      const StoredFile stored = prepared(stored_tensors(source), {{"format", "pt"}});
+      place.add(folder + file, stored.bytes, [&](const Place::Write& write) { write_all(stored, write); });
+    }
+    place.commit();
+    return report_;
+  }
+
+  ConvertReport to_file() {
+    std::vector<StoredTensor> all;
+    for (const Component& c : checkpoint_.components()) {
+      if (!has_weights(c)) continue;
+      const std::optional<Target> kind = target_of(checkpoint_, c, {});
+      if (!kind) {
+        report_.notes.push_back(fmt::format("the component '{}' ({}) has no place in this layout", c.name, c.class_name));
+        continue;
+      }
+      auto source = checkpoint_.tensors(c.name, request_.variant);
+      leave_out(c, source, kind->open_clip);
+      const Target target = *target_of(checkpoint_, c, source->list());
+      for (StoredTensor& t : stored_tensors(source, target.prefix, target.map)) all.push_back(std::move(t));
+    }
+    Metadata metadata{{"format", "pt"}};
+    const Config scheduler = checkpoint_.config("scheduler");
+    const std::string prediction = scheduler.text("prediction_type", "epsilon");
+    if (prediction == "v_prediction" || prediction == "epsilon")
+      metadata["modelspec.prediction_type"] = prediction == "epsilon" ? "epsilon" : "v";
+    else report_.notes.push_back(fmt::format("the scheduler predicts '{}', which this layout cannot say", prediction));
+    if (scheduler.boolean("rescale_betas_zero_snr", false)) all.push_back(stored_tensors(std::make_shared<Marker>("ztsnr"))[0]);
+    if (!is_published())
+      report_.notes.push_back("no published model has this UNet's geometry: the file is opened with --config and the configurations");
+    FileWriter writer(request_.output);
+    write_all(prepared(std::move(all), metadata), [&](std::string_view bytes) { writer.write(bytes); });
+    writer.commit();
+    return report_;
+  }
+
+ private:
+  bool is_published() const {
+    const auto folders = configs_with(api::assets_folder(), geometry_of(checkpoint_.tensors("unet", request_.variant)->list()));
+    return !folders.empty();
+  }
+
+  // Tensors that files carry and no network of this class has.
+  void leave_out(const Component& c, std::shared_ptr<TensorSource>& source, bool positions) {
+    std::vector<std::string> dropped, unknown;
+    const std::vector<std::string> ignored = checkpoint_.ignored(c.name);
+    const TensorList tensors = source->list();
+    for (const auto& [name, info] : tensors)
+      if (matches_any(ignored, name) && (name != position_ids || positions)) dropped.push_back(name);
+    if (!dropped.empty()) {
+      report_.notes.push_back(
+          fmt::format("{}: {} tensors that it does not use are left out: {}", c.name, dropped.size(), shortened_list(dropped)));
+      source = without(source, dropped);
+    }
+    if (!checkpoint_.is_single_file()) return;
+    const auto target = target_of(checkpoint_, c, tensors);
+    for (const auto& [name, info] : source->list())
+      if (target && name != position_ids && !to_original(name, target->map)) unknown.push_back("'" + name + "'");
+    if (!unknown.empty())
+      fail<WeightError>("{}: {} tensors of the {} are not known: {}", source->describe(), unknown.size(), spoken_name(c.name),
+                        shortened_list(unknown));
+  }
+
+  static void add_text(const Place& place, const std::string& file, const std::string& text) {
+    place.add(file, text.size(), [&](const Place::Write& write) { write(text); });
+  }
+
+  // In the type asked for, and counted.
+  StoredFile prepared(std::vector<StoredTensor> tensors, const Metadata& metadata) {
+    if (!request_.type.empty()) {
+      const auto kept = ask_for_type(tensors, *dtype_named(request_.type), *device_);
+      if (!kept.empty())
+        report_.notes.push_back(
+            fmt::format("{} tensors hold values beyond {} and keep their type: {}", kept.size(), request_.type, shortened_list(kept)));
+    }
+    for (const StoredTensor& t : tensors) {
+      ++report_.tensors;
+      report_.parameters += t.shape.numel();
+      ++report_.types[std::string(name_of(t.dtype))];
+    }
+    StoredFile file = stored_file(std::move(tensors), metadata);
+    total_ += int64_t(file.bytes - file.head.size());
+    return file;
+  }
+
+  void write_all(const StoredFile& file, const Place::Write& write) {
+    report_.bytes -= int64_t(file.head.size());
+    write_stored(file, *device_, [&](std::string_view bytes) {
+      write(bytes);
+      report_.bytes += int64_t(bytes.size());
+      if (request_.progress && report_.bytes >= 0)
+        request_.progress({.phase = "convert", .done = std::max<int64_t>(report_.bytes, 0), .total = total_});
+    });
+  }
+
+  const ConvertRequest& request_;
+  Checkpoint checkpoint_;
+  std::unique_ptr<Backend> device_;
+  ConvertReport report_;
+  int64_t total_ = 0;
+};
+
+}  // namespace
+
+ConvertReport convert(const ConvertRequest& request) {
+  const api::OptionalCancel cancel(request.cancel);
+  if (!request.type.empty() && request.type != "f32" && request.type != "f16" && request.type != "bf16")
+    fail<UsageError>("convert: the type '{}' cannot be written, only f32, f16, bf16", request.type);
+  if (request.layout != "diffusers" && request.layout != "single" && request.layout != "dduf")
+    fail<UsageError>("convert: the layout '{}' is unknown, only diffusers, single, dduf", request.layout);
+  if (request.layout == "diffusers") {
+    const Place place = folder_place(request.output);
+    return Conversion(request).to_components(place);
+  }
+  check_writable(request.output);
+  Conversion conversion(request);
+  if (request.layout == "single") return conversion.to_file();
+  return conversion.to_components(dduf_place(request.output));
+}
+
+}  // namespace hearth

@@ -1,0 +1,282 @@
+// One checkpoint, however it lies: folder, single file, pickled, DDUF, in parts. The same bits; and from each into each by hearth convert.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/file.h"
+#include "e2e/checkpoint_copy.h"
+#include "hearth/convert.h"
+#include "hearth/hearth.h"
+#include "support/complaint.h"
+#include "support/torch_writer.h"
+#include "weights/safetensors.h"
+
+namespace hearth::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Request request{.prompt = "a cat", .negative_prompt = "rain", .width = 32, .height = 32, .steps = 3, .seed = 5};
+
+// The reference's own reading of it gives the folder's latents (golden/make_single.py).
+fs::path single(const std::string& checkpoint) { return golden_folder() / "single" / (checkpoint + ".safetensors"); }
+
+Generation drawn(const fs::path& path, const OpenOptions& options = {}) { return Model::open(path, options).generate(request); }
+
+void expect_same(const Generation& made, const Generation& wanted) {
+  EXPECT_EQ(made.latents.values, wanted.latents.values);
+  EXPECT_EQ(made.images[0].rgb, wanted.images[0].rgb);
+}
+
+NamedTensors tensors_of(const fs::path& file, Backend& device) {
+  NamedTensors tensors;
+  const auto source = SafetensorsFile::open(file);
+  for (const auto& [name, info] : source->list()) {
+    if (info.dtype == DType::i64) continue;
+    tensors[name] = copy_of(source->read(name, info.shape, device), info.dtype);
+  }
+  return tensors;
+}
+
+void save_config(const fs::path& from, const fs::path& to) { fs::copy(from, to, fs::copy_options::recursive); }
+
+// A folder's configurations alone.
+fs::path configs_of(const TemporaryFolder& folder, const std::string& checkpoint) {
+  const fs::path configs = folder / (checkpoint + "-configs");
+  save_config(checkpoint_folder(checkpoint), configs);
+  for (const auto& entry : fs::recursive_directory_iterator(configs)) fs::permissions(entry, fs::perms::owner_write, fs::perm_options::add);
+  for (const char* file :
+       {"unet/diffusion_pytorch_model.safetensors", "vae/diffusion_pytorch_model.safetensors", "text_encoder/model.safetensors"})
+    fs::remove(configs / file);
+  return configs;
+}
+
+TEST(SingleFile, DrawsWhatTheFolderDraws) {
+  const TemporaryFolder folder;
+  for (const char* checkpoint : {"pndm", "ddim_v"}) {
+    SCOPED_TRACE(checkpoint);
+    const Generation wanted = drawn(checkpoint_folder(checkpoint)),
+                     made = drawn(single(checkpoint), {.config = configs_of(folder, checkpoint)});
+    expect_same(made, wanted);
+    EXPECT_EQ(made.warnings, wanted.warnings);
+  }
+}
+
+TEST(SingleFile, PickledOrWithoutText_modelOrWithOddLeftovers) {
+  const TemporaryFolder folder;
+  CheckpointCopy copy("pndm");
+  const fs::path configs = configs_of(folder, "pndm");
+  const Generation wanted = drawn(checkpoint_folder("pndm"));
+  NamedTensors tensors = tensors_of(single("pndm"), copy.device());
+  write_torch(folder / "model.ckpt", tensors);
+  expect_same(drawn(folder / "model.ckpt", {.config = configs}), wanted);
+
+  NamedTensors old;
+  for (const auto& [name, x] : tensors) {
+    std::string changed = name;
+    if (const size_t at = changed.find("text_model."); at != changed.npos) changed.erase(at, std::string("text_model.").size());
+    old[changed] = x;
+  }
+  old["model_ema.decay"] = old["mystery"] = tensors.at("betas");
+  write_safetensors(folder / "old.safetensors", old);
+  const Generation made = drawn(folder / "old.safetensors", {.config = configs});
+  expect_same(made, wanted);
+  EXPECT_NE(made.report.find("mystery"), std::string::npos) << made.report;
+}
+
+// One layer more than the configuration has, a projection and a scale: what files of Stable Diffusion 2 hold.
+TEST(SingleFile, TheLastLayerOfAnOpenClipEncoderIsLeftAside) {
+  const TemporaryFolder folder;
+  CheckpointCopy copy("ddim_v");
+  NamedTensors tensors = tensors_of(single("ddim_v"), copy.device());
+  for (const auto& [name, x] : NamedTensors(tensors))
+    if (const size_t at = name.find("resblocks.2."); at != name.npos) {
+      std::string next = name;
+      tensors[next.replace(at, 12, "resblocks.3.")] = x;
+    }
+  tensors["cond_stage_model.model.text_projection"] = Tensor::zeros(copy.device(), {20, 20});
+  write_safetensors(folder / "model.safetensors", tensors);
+  const OpenOptions options{.config = configs_of(folder, "ddim_v")};
+  expect_same(drawn(folder / "model.safetensors", options), drawn(checkpoint_folder("ddim_v")));
+  // Two layers more are no leftover.
+  for (const auto& [name, x] : NamedTensors(tensors))
+    if (const size_t at = name.find("resblocks.2."); at != name.npos) {
+      std::string next = name;
+      tensors[next.replace(at, 12, "resblocks.4.")] = x;
+    }
+  write_safetensors(folder / "model.safetensors", tensors);
+  const std::string told = complaint_of([&] { Model::open(folder / "model.safetensors", options); });
+  EXPECT_NE(told.find("unread: 'text_model.encoder.layers.4."), std::string::npos) << told;
+}
+
+TEST(SingleFile, PartsMayComeFromAnywhere) {
+  const TemporaryFolder folder;
+  CheckpointCopy copy("pndm");
+  const Generation wanted = drawn(checkpoint_folder("pndm"));
+  const NamedTensors all = tensors_of(single("pndm"), copy.device());
+  NamedTensors unet, vae, text;
+  for (const auto& [name, x] : all) {
+    if (name.starts_with("model.")) unet[name.substr(22)] = x;
+    if (name.starts_with("first_stage_model.")) vae["vae." + name.substr(18)] = x;
+    if (name.starts_with("cond_stage_model.")) text[name.substr(29)] = x;
+  }
+  write_safetensors(folder / "unet.safetensors", unet);
+  write_safetensors(folder / "vae.safetensors", vae);
+  write_safetensors(folder / "text.safetensors", text);
+  const fs::path configs = configs_of(folder, "pndm");
+  expect_same(drawn(folder / "unet.safetensors",
+                    {.vae = folder / "vae.safetensors", .text_encoder = folder / "text.safetensors", .config = configs}),
+              wanted);
+  // Of a whole single file, of a component's folder and of a whole folder.
+  expect_same(drawn(folder / "unet.safetensors",
+                    {.vae = single("pndm"), .text_encoder = checkpoint_folder("pndm") / "text_encoder", .config = configs}),
+              wanted);
+  expect_same(
+      drawn(folder / "vae.safetensors", {.unet = checkpoint_folder("pndm"), .text_encoder = checkpoint_folder("pndm"), .config = configs}),
+      wanted);
+  // In place of a folder's own.
+  copy.edit_tensors("vae", [](NamedTensors& tensors) {
+    for (auto& [name, x] : tensors) x = copy_of(Tensor::zeros(x.backend(), x.shape()), x.dtype());
+  });
+  EXPECT_NE(drawn(copy.path()).images[0].rgb, wanted.images[0].rgb);
+  expect_same(drawn(copy.path(), {.vae = single("pndm")}), wanted);
+  EXPECT_EQ(complaint_of([&] { Model::open(folder / "unet.safetensors", {.config = configs}); }),
+            "WeightError: " + (folder / "unet.safetensors").string() + ": holds no VAE, only UNet: give one with --vae");
+}
+
+TEST(SingleFile, Averages) {
+  const TemporaryFolder folder;
+  CheckpointCopy copy("pndm");
+  NamedTensors tensors = tensors_of(single("pndm"), copy.device());
+  for (const auto& [name, x] : NamedTensors(tensors)) {
+    if (!name.starts_with("model.diffusion_model.")) continue;
+    std::string flat = name.substr(6);
+    std::erase(flat, '.');
+    tensors["model_ema." + flat] = x;
+    tensors[name] = copy_of(Tensor::zeros(x.backend(), x.shape()), x.dtype());
+  }
+  write_safetensors(folder / "model.safetensors", tensors);
+  const fs::path configs = configs_of(folder, "pndm");
+  expect_same(drawn(folder / "model.safetensors", {.config = configs, .ema = true}), drawn(checkpoint_folder("pndm")));
+  EXPECT_NE(drawn(folder / "model.safetensors", {.config = configs}).latents.values, drawn(checkpoint_folder("pndm")).latents.values);
+}
+
+NamedBytes files_of(const fs::path& root) {
+  NamedBytes files;
+  for (const auto& entry : fs::recursive_directory_iterator(root))
+    if (entry.is_regular_file()) files.emplace_back(entry.path().lexically_relative(root).string(), read_file(entry.path()));
+  std::ranges::sort(files);
+  return files;
+}
+
+TEST(SingleFile, DdufDrawsWhatTheFolderDraws) {
+  const TemporaryFolder folder;
+  CheckpointCopy copy("ddim_v");
+  const Generation wanted = drawn(copy.path());
+  write_file(folder / "model.dduf", zipped(files_of(copy.path())));
+  expect_same(drawn(folder / "model.dduf"), wanted);
+  EXPECT_TRUE(inspect(folder / "model.dduf").usable) << inspect(folder / "model.dduf").text;
+  copy.shard("unet", 3);
+  write_file(folder / "shards.dduf", zipped(files_of(copy.path())));
+  expect_same(drawn(folder / "shards.dduf"), wanted);
+
+  NamedBytes files = files_of(copy.path());
+  std::erase_if(files, [](const auto& file) { return file.first.find("00002-of-00003") != file.first.npos; });
+  write_file(folder / "lacking.dduf", zipped(files));
+  const std::string told = complaint_of([&] { Model::open(folder / "lacking.dduf"); });
+  EXPECT_NE(told.find("unet/diffusion_pytorch_model.safetensors.index.json: 1 of 3 shards missing"), std::string::npos) << told;
+  write_file(folder / "none.dduf", "PK");
+  EXPECT_EQ(complaint_of([&] { Model::open(folder / "none.dduf"); }),
+            "IoError: " + (folder / "none.dduf").string() + ": no zip archive, which a DDUF file is");
+  write_file(folder / "deep.dduf", zipped({{"model_index.json", "{}"}, {"a/b/c.json", "{}"}}));
+  EXPECT_EQ(complaint_of([&] { Model::open(folder / "deep.dduf"); }),
+            "IoError: " + (folder / "deep.dduf").string() + ": member 'a/b/c.json' lies deeper than in one folder");
+}
+
+TEST(Convert, EveryLayoutFromEveryLayoutToTheByte) {
+  const TemporaryFolder folder;
+  for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral"}) {
+    SCOPED_TRACE(checkpoint);
+    const std::string name = checkpoint;
+    const fs::path configs = configs_of(folder, name), first = folder / (name + "-first"), again = folder / (name + "-again");
+    const fs::path file = folder / (name + ".safetensors"), file_again = folder / (name + "-again.safetensors");
+    convert({.model = checkpoint_folder(name), .output = first});
+    const ConvertReport to_file = convert({.model = first, .output = file, .layout = "single"});
+    const ConvertReport back = convert({.model = file, .config = configs, .output = again});
+    convert({.model = again, .output = file_again, .layout = "single"});
+    EXPECT_EQ(to_file.parameters, back.parameters);
+    const NamedBytes a = files_of(first), b = files_of(again);
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i] == b[i], true) << a[i].first << " " << b[i].first;
+    EXPECT_TRUE(read_file(file) == read_file(file_again));
+    convert({.model = file, .config = configs, .output = folder / (name + ".dduf"), .layout = "dduf"});
+    convert({.model = folder / (name + ".dduf"), .output = file_again, .layout = "single"});
+    EXPECT_TRUE(read_file(file) == read_file(file_again)) << "by way of DDUF";
+    expect_same(drawn(folder / (name + ".dduf")), drawn(checkpoint_folder(name)));
+    expect_same(drawn(again), drawn(checkpoint_folder(name)));
+    expect_same(drawn(file, {.config = configs}), drawn(checkpoint_folder(name)));
+  }
+}
+
+TEST(Convert, WritesTheNamesOfTheOriginal) {
+  const TemporaryFolder folder;
+  CheckpointCopy copy("pndm");
+  for (const char* checkpoint : {"pndm", "ddim_v"}) {
+    SCOPED_TRACE(checkpoint);
+    const fs::path file = folder / "single.safetensors";
+    convert({.model = checkpoint_folder(checkpoint), .output = file, .layout = "single"});
+    const NamedTensors made = tensors_of(file, copy.device());
+    NamedTensors wanted = tensors_of(single(checkpoint), copy.device());
+    for (const char* leftover : {"betas", "alphas_cumprod", "cond_stage_model.model.logit_scale"}) wanted.erase(leftover);
+    if (made.contains("ztsnr")) wanted["ztsnr"] = Tensor::zeros(copy.device(), {1});  // ddim_v's scheduler has it
+    EXPECT_EQ(made.contains("ztsnr"), checkpoint == std::string("ddim_v"));
+    ASSERT_EQ(made.size(), wanted.size());
+    for (const auto& [name, x] : wanted) {
+      ASSERT_TRUE(made.contains(name)) << name;
+      EXPECT_EQ(made.at(name).shape(), x.shape()) << name;
+      EXPECT_EQ(made.at(name).dtype(), x.dtype()) << name;
+      EXPECT_EQ(made.at(name).to_vector(), x.to_vector()) << name;
+    }
+  }
+}
+
+TEST(Convert, AnotherType) {
+  const TemporaryFolder folder;
+  CheckpointCopy copy("ancestral");
+  copy.edit_tensors("vae", [](NamedTensors& tensors) {
+    tensors.at("decoder.conv_in.bias") =
+        Tensor::filled(tensors.at("decoder.conv_in.bias").backend(), tensors.at("decoder.conv_in.bias").shape(), 70000.f);
+  });
+  const ConvertReport report = convert({.model = copy.path(), .output = folder / "half", .type = "f16"});
+  EXPECT_EQ(report.types.at("f32"), 1);
+  ASSERT_EQ(report.notes.size(), 1u);
+  EXPECT_EQ(report.notes[0], "1 tensors hold values beyond f16 and keep their type: decoder.conv_in.bias");
+  const NamedTensors wide = tensors_of(copy.weights("unet"), copy.device()),
+                     half = tensors_of(folder / "half/unet/diffusion_pytorch_model.safetensors", copy.device());
+  ASSERT_EQ(wide.size(), half.size());
+  for (const auto& [name, x] : wide) EXPECT_EQ(half.at(name).to_vector(), copy_of(x, DType::f16).to_vector()) << name;
+  convert({.model = copy.path(), .output = folder / "b.safetensors", .layout = "single", .type = "bf16"});
+  for (const auto& [name, info] : SafetensorsFile::open(folder / "b.safetensors")->list()) EXPECT_EQ(info.dtype, DType::bf16) << name;
+}
+
+TEST(Convert, NothingHalfWritten) {
+  const TemporaryFolder folder;
+  CheckpointCopy copy("pndm");
+  const auto only = [&] { return std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()); };
+  fs::create_directory(folder / "full");
+  write_file(folder / "full/x", "");
+  EXPECT_EQ(complaint_of([&] { convert({.model = copy.path(), .output = folder / "full"}); }),
+            "UsageError: convert: " + (folder / "full").string() + " is there and not an empty folder, needed a new name");
+  EXPECT_EQ(complaint_of([&] { convert({.model = copy.path(), .output = folder / "x", .layout = "grid"}); }),
+            "UsageError: convert: the layout 'grid' is unknown, only diffusers, single, dduf");
+  EXPECT_EQ(complaint_of([&] { convert({.model = copy.path(), .output = folder / "x", .type = "q4_0"}); }),
+            "UsageError: convert: the type 'q4_0' cannot be written, only f32, f16, bf16");
+  fs::remove(copy.weights("vae"));
+  EXPECT_NE(complaint_of([&] { convert({.model = copy.path(), .output = folder / "x"}); }).find("vae"), std::string::npos);
+  EXPECT_NE(complaint_of([&] { convert({.model = copy.path(), .output = folder / "x.safetensors", .layout = "single"}); }).find("vae"),
+            std::string::npos);
+  EXPECT_EQ(only(), 1);
+}
+
+}  // namespace
+}  // namespace hearth::test
