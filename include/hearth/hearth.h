@@ -129,8 +129,10 @@ struct Request {
   Preview preview;
   bool decode = true;      // false: stop at the latents
   int64_t stop_after = 0;  // sampler steps after which the run ends and Generation::state is filled in; 0: the whole run
-  std::optional<RunState>
-      resume;  // go on from here. UsageError unless sampler, schedule, steps, size, batch and seed are those of the state
+  // Go on from here. UsageError unless sampler and its options, schedule, steps, size, strength, batch, seed, compat and what goes with it
+  // (eta_noise_seed_delta, batch_index) are those of the state. Model, prompts and guidance are not in it: with others than those of the
+  // run that was stopped, the picture is another.
+  std::optional<RunState> resume;
   VaeTiling vae_tiling = VaeTiling::automatic;
   std::optional<int64_t> vae_tile;  // side in pixels, a multiple of 32; default: the size that the autoencoder was trained on
   bool deep_colour = false;         // fill Image::rgb16 too
@@ -149,6 +151,22 @@ struct Generation {
   std::vector<std::string> warnings;  // e.g. the part of a prompt that did not fit
   std::string report;                 // JSON: resolved values, times, memory planned and measured, numbers per component
 };
+
+// Samplers side by side, on one model and prompt.
+struct SamplerPlotRequest {
+  Request request;  // prompts, size, seed (0 unless given), guidance, schedule …; its sampler, steps and batch do not count
+  std::vector<std::string> samplers;  // "" = a dozen that differ
+  std::vector<int64_t> steps = {4, 8, 16, 32};
+  int64_t reference_steps = 128;  // convergence: of the solution that errors are measured against, by seeds_3 (three calls a step)
+  std::optional<int64_t> cell;    // contact sheet: pictures are shrunk to this width; default: as large as they are
+};
+struct SamplerPlot {
+  Image image;
+  std::string json;  // the numbers in it
+};
+// The order of convergence of samplers on a problem with a known solution (data from a unit Gaussian): error against calls of the network.
+// Without names, a dozen. UsageError for a sampler without a deterministic form.
+SamplerPlot plot_orders(const std::vector<std::string>& samplers = {});
 
 // UsageError that Image::save would end with, as far as the request alone tells: ending, options, size, length of the prompts.
 void check_save(const std::filesystem::path& file, const SaveOptions& options, const Request& request);
@@ -170,6 +188,13 @@ class Model {
 
   Generation generate(const Request& request);
 
+  // Pictures of samplers × steps, with names.
+  SamplerPlot plot_contact_sheet(const SamplerPlotRequest& request);
+  // Error of the latents, relative L2, against a fine solution of the same ODE, over calls of the network. All samplers run without fresh
+  // noise from one noise along one schedule (default: karras) down to the model's least σ. UsageError for a sampler that does not
+  // solve this ODE: one that always draws, CFG++, plms, dpm_adaptive.
+  SamplerPlot plot_convergence(const SamplerPlotRequest& request);
+
   // What generate() will take, found without computing anything. UsageError when it would be refused.
   struct Prediction {
     int64_t bytes = 0;  // most that the process takes
@@ -183,6 +208,7 @@ class Model {
 
  private:
   struct Impl;
+  Generation run(const Request& request, bool common_levels);
   explicit Model(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
@@ -236,7 +262,8 @@ Inspection inspect(const std::filesystem::path& path, const std::string& variant
 // How fast this machine runs a model, part by part, against its own ceilings measured in the same run.
 struct BenchOptions {
   // "" or "sd15": load, text, step and decode; "vae", "clip": load and that part alone; "blocks": each block of the three networks;
-  // "threads": the step with 1, 2, 4 … threads; "paths": the step on each kernel path; "ops": every operation of a step and a decode
+  // "threads": the step with 1, 2, 4 … threads; "paths": the step on each kernel path; "samplers": a step of each sampler without its
+  // network, as a part of the UNet's; "ops": every operation of a step and a decode
   // of SD 1.5 at 512² and of SDXL at 1024²; a model, variant or size is refused.
   std::string what;
   std::string only;     // ops: those with this in their name

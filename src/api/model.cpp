@@ -186,7 +186,9 @@ Model Model::open_demo(const OpenOptions& options) { return open(api::demo_model
 std::string Model::family() const { return impl_->pipeline->family(); }
 std::string Model::description() const { return api::describe(*impl_); }
 
-Generation Model::generate(const Request& request) {
+Generation Model::generate(const Request& request) { return run(request, false); }
+
+Generation Model::run(const Request& request, bool common_levels) {
   Impl& model = *impl_;
   api::DebugObserver observer(request.debug, *model.device);
   const auto start = Clock::now();
@@ -196,8 +198,9 @@ Generation Model::generate(const Request& request) {
   const uint64_t variation_seed = request.variation.seed ? *request.variation.seed : request.variation.strength > 0 ? random_seed() : 0;
   const std::optional<api::Canvas> canvas = canvas_of(request, *model.pipeline);
   models::ImageRequest image_request = to_image_request(request, {seed, variation_seed}, canvas, *model.device);
+  image_request.common_levels = common_levels;
   const models::ResolvedImage resolved = model.pipeline->resolve(image_request);
-  if (request.resume) image_request.resume = api::from_run_state(*request.resume, resolved, seed, *model.device);
+  if (request.resume) image_request.resume = api::from_run_state(*request.resume, request, resolved, seed, *model.device);
   if (request.noise) check_noise(*request.noise, resolved);
   const models::MemoryPlan plan = model.pipeline->plan(image_request);
   check_memory(plan, resolved);

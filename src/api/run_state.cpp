@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 
 // What makes a run the same run.
-Json identity(const models::ResolvedImage& r, uint64_t seed) {
+Json identity(const Request& request, const models::ResolvedImage& r, uint64_t seed) {
   return {{"sampler", r.sampler},
           {"schedule", r.schedule},
           {"steps", r.steps},
@@ -23,7 +23,10 @@ Json identity(const models::ResolvedImage& r, uint64_t seed) {
           {"batch_size", r.batch},
           {"sampler_options", r.sampler_options},
           {"strength", r.strength ? Json(*r.strength) : Json()},
-          {"seed", seed}};
+          {"seed", seed},
+          {"compat", request.compat},
+          {"eta_noise_seed_delta", request.eta_noise_seed_delta},
+          {"batch_index", request.batch_index}};
 }
 
 Json parsed(const RunState& state) {
@@ -40,8 +43,11 @@ RunState to_run_state(const models::ImageRequest::Resume& resume, const Run& run
   made.arrays["state.x"] = to_array(s.x);
   for (size_t i = 0; i < s.history.size(); ++i) made.arrays[fmt::format("state.history.{}", i)] = to_array(s.history[i]);
   if (resume.guidance) made.arrays["state.guidance"] = to_array(resume.guidance);
-  Json json = {
-      {"run", identity(run.resolved, run.seed)}, {"step", s.step}, {"draws", s.draws}, {"done", s.done}, {"history", s.history.size()}};
+  Json json = {{"run", identity(run.request, run.resolved, run.seed)},
+               {"step", s.step},
+               {"draws", s.draws},
+               {"done", s.done},
+               {"history", s.history.size()}};
   for (const double m : s.memory) json["memory"].push_back(fmt::format("{:a}", m));  // to the last bit, infinity too
   made.json = json.dump();
   return made;
@@ -53,9 +59,9 @@ uint64_t seed_of(const RunState& state) {
   } catch (const Json::exception& e) { fail<UsageError>("resume: the state is not complete: {}", e.what()); }
 }
 
-std::shared_ptr<const models::ImageRequest::Resume> from_run_state(const RunState& state, const models::ResolvedImage& resolved,
-                                                                   uint64_t seed, Backend& device) {
-  const Json json = parsed(state), wanted = Json::parse(identity(resolved, seed).dump());  // as it was written: infinity is null
+std::shared_ptr<const models::ImageRequest::Resume> from_run_state(const RunState& state, const Request& request,
+                                                                   const models::ResolvedImage& resolved, uint64_t seed, Backend& device) {
+  const Json json = parsed(state), wanted = Json::parse(identity(request, resolved, seed).dump());  // as it was written: infinity is null
   const auto array = [&](const std::string& name) {
     const auto found = state.arrays.find(name);
     if (found == state.arrays.end()) fail<UsageError>("resume: the state has no '{}'", name);

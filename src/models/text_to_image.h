@@ -102,6 +102,7 @@ struct ImageRequest {
     std::function<void(const std::vector<Pixels>& pictures, int64_t step, int64_t steps)> show;
   };
   std::optional<Preview> preview;
+  bool common_levels = false;  // sampling::common_schedule of `schedule`, whatever the sampler; for comparing samplers
   bool decode = true;
   int64_t stop_after = 0;  // sampler steps; 0: all
   // Go on from here: tensors on the device, [B, h, w, C]; `guidance` is what guidance remembered, may be undefined.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "sampling/a1111_times.h"
 #include "sampling/names.h"
 #include "sampling/noise_sources.h"
 #include "sampling/sigma_schedules.h"
@@ -13,7 +14,6 @@ namespace hearth::sampling {
 namespace {
 
 constexpr std::array<std::string_view, 4> names{"", "diffusers", "comfyui", "a1111"};
-
 // The levels that an SDE sampler's path is made for: the smallest that is not 0, and the largest.
 std::pair<double, double> span_of(const Schedule& schedule) {
   double low = HUGE_VAL, high = 0;
@@ -31,17 +31,41 @@ Generators generators_of(Compat compat) { return compat == Compat::diffusers ? G
 // Between the seeds of a batch's images.
 uint64_t apart_of(const NoiseRequest& r) { return r.variation.strength > 0 ? 0 : 1; }
 
-const SigmaSchedule& find_own(Compat compat, const Sampler& sampler, std::string_view name) {
-  std::string wanted = folded(name);
-  if (wanted.empty() || wanted == "default" || wanted == "automatic")
-    wanted = compat == Compat::a1111 && sampler.schedule != "default" ? folded(sampler.schedule) : "normal";
-  if (compat == Compat::a1111)  // its own forms of two names
-    if (const SigmaSchedule* own = find_sigma_schedule(wanted + "_a1111")) return *own;
-  if (const SigmaSchedule* found = find_sigma_schedule(wanted)) return *found;
-  std::string known;
-  for (const SigmaSchedule& s : sigma_schedules()) known += (known.empty() ? "" : ", ") + std::string(s.name);
-  fail<UsageError>("schedule '{}' is unknown; known: {}", name, known);
+// The levels of a choice, those of Karras' and exponential schedules in the f32 arithmetic of these programs: Brownian paths are rough, a
+// level that is off in its last bit has other noise.
+Values made_in_f32(const ScheduleChoice& choice, const ModelSigmas& model, int64_t n) {
+  Values sigmas = choice.make(model, n);
+  if (!choice.sigma || (choice.sigma->name != "karras" && choice.sigma->name != "exponential")) return sigmas;
+  const auto option = [&](std::string_view name, double otherwise) {
+    const auto found = choice.options.find(name);
+    return found == choice.options.end() ? otherwise : found->second;
+  };
+  const double low = option("sigma_min", model.least()), high = option("sigma_max", model.most());
+  if (choice.sigma->name == "exponential") {
+    const std::vector<float> logs = linspace_f32(std::log(high), std::log(low), n);
+    for (int64_t i = 0; i < n; ++i) sigmas[size_t(i)] = double(float(std::exp(double(logs[size_t(i)]))));
+    return sigmas;
+  }
+  const double rho = option("rho", 7), from = std::pow(high, 1 / rho), to = std::pow(low, 1 / rho);
+  const std::vector<float> ramp = linspace_f32(0, 1, n);
+  for (int64_t i = 0; i < n; ++i)
+    sigmas[size_t(i)] = double(float(std::pow(double(float(from) + ramp[size_t(i)] * float(to - from)), rho)));
+  return sigmas;
 }
+
+// Steps along σ as these programs keep them, in f32.
+Schedule along(const std::vector<double>& sigmas, const SchedulerConfig& of_sigma, std::shared_ptr<const NoiseTable> table, Times times) {
+  Schedule s{.steps = {}, .prediction = of_sigma.prediction};
+  s.path = {.times = times, .table = std::move(table)};
+  const auto level = [&](double sigma) { return sigma > 0 ? s.path.at(double(float(sigma))) : Level::exploding(0, 0); };
+  for (size_t i = 0; i + 1 < sigmas.size(); ++i) s.steps.push_back({level(sigmas[i]), level(sigmas[i]), level(sigmas[i + 1])});
+  s.init_scale = float(sigmas.front());
+  s.first_order_last = sigmas.back() == 0;
+  return s;
+}
+
+// Along no schedule (a1111_times.h).
+bool goes_by_time(Compat compat, const Sampler& sampler) { return compat == Compat::a1111 && sampler.a1111_levels != A1111Levels::sigmas; }
 
 }  // namespace
 
@@ -107,35 +131,65 @@ Tensor encoding_noise(Compat compat, const NoiseRequest& r, Backend& device, con
 
 bool has_own_schedule(Compat compat, const Sampler& sampler) {
   if (compat != Compat::comfyui && compat != Compat::a1111) return false;
-  if (sampler.name == "plms" && compat == Compat::comfyui) fail<UsageError>("sampler 'plms': ComfyUI has none; needed another");
-  if (sampler.name == "ddim") return compat == Compat::comfyui;
-  return sampler.name != "plms";
+  const bool comfyui = compat == Compat::comfyui;
+  if (!(comfyui ? sampler.programs.comfyui : sampler.programs.a1111))
+    fail<UsageError>("sampler '{}': {} has none; needed another", sampler.name, comfyui ? "ComfyUI" : "A1111");
+  if (!comfyui && sampler.name == "lcm") fail<UnsupportedError>("sampler 'lcm': A1111's has a denoiser of its own, which is not built");
+  return true;
 }
 
-Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sampler& sampler, std::string_view schedule, int64_t steps,
-                      std::string& name) {
+ScheduleChoice own_choice(Compat compat, const Sampler& sampler, std::string_view name, const ScheduleOptions& options) {
+  std::string wanted = folded(name);
+  const bool automatic = wanted.empty() || wanted == "default" || wanted == "automatic";
+  if (goes_by_time(compat, sampler)) {
+    if (!automatic || !options.empty())
+      fail<UsageError>("sampler '{}': A1111's takes times of its own; needed no schedule and no option of one", sampler.name);
+    return {};
+  }
+  if (automatic) wanted = compat == Compat::a1111 && sampler.schedule != "default" ? folded(sampler.schedule) : "normal";
+  if (const SigmaSchedule* plain = find_sigma_schedule(wanted)) wanted = folded(plain->name);
+  for (const char* form : {compat == Compat::a1111 ? "_a1111" : "_comfyui", compat == Compat::a1111 ? "_11" : ""})
+    if (find_sigma_schedule(wanted + form)) {  // the program's own form of the name
+      wanted += form;
+      break;
+    }
+  const SigmaSchedule* found = find_sigma_schedule(wanted);
+  if (!found) {
+    std::string known;
+    for (const SigmaSchedule& s : sigma_schedules()) known += (known.empty() ? "" : ", ") + std::string(s.name);
+    fail<UsageError>("schedule '{}' is unknown; known: {}", name, known);
+  }
+  return {.name = std::string(found->name), .sigma = found, .options = options};
+}
+
+Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sampler& sampler, const ScheduleChoice& choice, int64_t steps) {
   if (steps < 1) fail<UsageError>("steps: got {}, needed at least 1", steps);
+  if (goes_by_time(compat, sampler)) {
+    if (choice.gives_sigmas()) fail<UsageError>("sampler '{}': A1111's takes times of its own; needed no sigmas", sampler.name);
+    return a1111_time_schedule(config, sampler, steps);
+  }
+  const bool given = !choice.sigmas.empty(), comfyui = compat == Compat::comfyui;
+  const bool drops = !given && (comfyui ? sampler.drops_penultimate.comfyui : sampler.drops_penultimate.a1111);
   const SchedulerConfig of_sigma = config.with_class(SchedulerClass::euler);
   const auto table = std::make_shared<const NoiseTable>(of_sigma);
-  const SigmaSchedule& chosen = find_own(compat, sampler, schedule);
-  name = chosen.name;
-
-  const bool drops = compat == Compat::comfyui ? sampler.drops_penultimate.comfyui : sampler.drops_penultimate.a1111;
-  std::vector<double> sigmas = make_sigmas(chosen, ModelSigmas::exploding(table->sigmas), drops ? steps + 1 : steps);
+  Values sigmas = made_in_f32(choice, ModelSigmas::exploding(table->sigmas), drops ? steps + 1 : steps);
   if (drops && sigmas.size() > 2) sigmas.erase(sigmas.end() - 2);
-  for (double& sigma : sigmas) sigma = float(sigma);  // as these programs keep them
-
-  Schedule s{.steps = {}, .prediction = of_sigma.prediction};
-  s.path = {.times = compat == Compat::comfyui ? Times::nearest : Times::table, .table = table};
-  for (size_t i = 0; i + 1 < sigmas.size(); ++i) {
-    const Level here = s.path.at(sigmas[i]);
-    s.steps.push_back({.at = here, .from = here, .to = sigmas[i + 1] > 0 ? s.path.at(sigmas[i + 1]) : Level::exploding(0, 0)});
-  }
-  const double first = sigmas.front(), most = table->sigmas.back();
+  Schedule s = along(sigmas, of_sigma, table, comfyui ? Times::nearest : Times::table);
+  const double first = s.steps.front().from.sigma, most = table->sigmas.back();
   const bool whole = first > most || std::abs(first - most) <= 1e-5 * most;
-  s.init_scale = float(compat == Compat::comfyui && whole ? std::sqrt(1 + first * first) : first);
-  s.first_order_last = sigmas.back() == 0;
+  if (comfyui && whole) s.init_scale = float(std::sqrt(1 + first * first));
   return s;
 }
+
+Schedule common_schedule(const SchedulerConfig& config, const ScheduleChoice& choice, int64_t steps) {
+  if (!choice.gives_sigmas()) fail<UsageError>("schedule '{}': samplers are compared along σ; needed a schedule of σ", choice.name);
+  const SchedulerConfig of_sigma = config.with_class(SchedulerClass::euler);
+  const auto table = std::make_shared<const NoiseTable>(of_sigma);
+  std::vector<double> sigmas = choice.make(ModelSigmas::exploding(table->sigmas), steps + 1);
+  if (sigmas.back() == 0) sigmas.pop_back();
+  return along(sigmas, of_sigma, table, Times::table);
+}
+
+Options own_options(Compat compat, const Sampler& sampler) { return compat == Compat::comfyui ? sampler.in_comfyui : Options(); }
 
 }  // namespace hearth::sampling

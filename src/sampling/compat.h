@@ -49,13 +49,21 @@ Noise make_noise(Compat compat, const NoiseRequest& request, const Schedule& sch
 // seed; here it is PyTorch's under the image's seed.
 Tensor encoding_noise(Compat compat, const NoiseRequest& request, Backend& device, const Shape& shape, int64_t number);
 
-// Whether the run's levels are the program's own: for samplers of σ under comfyui and a1111. ComfyUI's ddim is Euler's method on σ; in
-// A1111 ddim and plms go by timesteps as in diffusers. UsageError for a sampler that the program does not have.
+// Whether the run's levels are the program's own: under comfyui and a1111. UsageError for a sampler that the program does not have,
+// UnsupportedError for A1111's LCM, whose denoiser is another.
 bool has_own_schedule(Compat compat, const Sampler& sampler);
-// Those levels. `schedule` as sigma_schedules.h names them, A1111's own forms under a1111; "" or "default" is, in ComfyUI, `normal`, that
-// of its first workflow, and in A1111 what it calls automatic: the one that goes with the sampler, else `normal`. The noise table is the
-// checkpoint's. `name` becomes the schedule's canonical name. UsageError for an unknown one.
-Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sampler& sampler, std::string_view schedule, int64_t steps,
-                      std::string& name);
+// A schedule as sigma_schedules.h names them, A1111's own forms under a1111; "" or "default" is, in ComfyUI, `normal`, that of its first
+// workflow, and in A1111 what it calls automatic: the one that goes with the sampler, else `normal`. Options as make_sigmas takes them.
+// UsageError for an unknown one, and for any where A1111's sampler goes by times of its own (a1111_times.h).
+ScheduleChoice own_choice(Compat compat, const Sampler& sampler, std::string_view schedule, const ScheduleOptions& options = {});
+// The levels of such a choice, or of given_sigmas, which are taken as they are: no level is left out of them. The noise table is the
+// checkpoint's.
+Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sampler& sampler, const ScheduleChoice& choice, int64_t steps);
+// Levels on which all samplers solve one equation, so that they can be compared: the choice's on the checkpoint's σ, down to the least
+// above 0; times by interpolation in ln σ; the start σ times the noise. UsageError for a choice
+// that is not along σ.
+Schedule common_schedule(const SchedulerConfig& config, const ScheduleChoice& choice, int64_t steps);
+// Defaults of the sampler's options that are others in the program.
+Options own_options(Compat compat, const Sampler& sampler);
 
 }  // namespace hearth::sampling

@@ -50,6 +50,14 @@ struct Penultimate {
   bool comfyui = false, a1111 = false;
 };
 
+// Programs that have the sampler (a1111: with Forge); the others take its name for unknown under their --compat.
+struct Programs {
+  bool comfyui = true, a1111 = true;
+};
+
+// What A1111 counts a run's levels by: the σ of a schedule, or times of its own (a1111_times.h), whole ones of the table or not.
+enum class A1111Levels { sigmas, timesteps, times };
+
 struct Sampler {
   std::string_view name;                       // canonical: ComfyUI's, as metadata records it
   std::vector<std::string_view> aliases = {};  // other programs' names; spelling variants need none (names.h)
@@ -62,6 +70,9 @@ struct Sampler {
   double guidance_factor = 1;        // of the guidance that the user gives
   bool needs_unconditional = false;  // asks for the answer without prompt, whatever the guidance
   Penultimate drops_penultimate = {};
+  Programs programs = {};
+  A1111Levels a1111_levels = A1111Levels::sigmas;
+  Options in_comfyui = {};           // defaults of its options that are others there
   SchedulerClass scheduler;          // whose schedule and configuration defaults it takes
   bool bounds_itself = false;        // asks for x̂₀ as it is and bounds it where the method wants that
   void (*step)(State&, const Run&);  // one step of the schedule: from state.step to the next

@@ -216,6 +216,14 @@ template <std::span<const double> (*table)()> Values published_a1111(const Model
   return sigmas;
 }
 
+// Above 20 steps the longest table, linear in ln σ between its values.
+Values gits(const ModelSigmas&, int64_t n, const Options& o) {
+  const Values table = gits_sd15_levels(option(o, "coeff"), n);
+  Values sigmas = n == 1 ? Values{table.front(), 0} : int64_t(table.size()) == n + 1 ? table : interpolated(table, n + 1);
+  sigmas.back() = 0;
+  return sigmas;
+}
+
 Values flux(const ModelSigmas&, int64_t n, const Options& o) {
   const MuLine line{.base_shift = option(o, "base_shift"), .max_shift = option(o, "max_shift")};
   return flow_sigmas(flow_times(n), shift_of(TimeShift::exponential, mu_of(line, option(o, "tokens"))));
@@ -254,6 +262,8 @@ constexpr std::array vp_options{ScheduleOption{"beta_d", "slope of β", 0.001, 1
                                 ScheduleOption{"beta_min", "β at the start", 0, 100, 0.1},
                                 ScheduleOption{"eps_s", "the least time", 1e-6, 0.5, 0.001}};
 constexpr std::array lcm_options{ScheduleOption{"original_steps", "times of the distillation", 1, huge, 50}};
+constexpr std::array gits_options{
+    ScheduleOption{"coeff", "0.8 to 1.5 in steps of 0.05: how the release weighs a step's error", 0.8, 1.5, 1.2}};
 constexpr std::array flux_options{tokens, ScheduleOption{"base_shift", "mu at 256 tokens", -20, 20, 0.5},
                                   ScheduleOption{"max_shift", "mu at 4096 tokens", -20, 20, 1.15}};
 constexpr std::array flux2_options{tokens};
@@ -274,6 +284,7 @@ constexpr std::array<std::string_view, 1> ays_svd_names{"align_your_steps_svd"};
 constexpr std::array<std::string_view, 1> ays_11_names{"Align Your Steps 11"};
 constexpr std::array<std::string_view, 1> ays_32_names{"Align Your Steps 32"};
 constexpr std::array<std::string_view, 2> gits_names{"Align Your Steps GITS", "gits_sd15"};
+constexpr std::array<std::string_view, 1> gits_comfyui_names{"GITSScheduler"};
 constexpr std::array<std::string_view, 1> logit_names{"ideogram4"};
 
 using enum SigmaSchedule::Models;
@@ -310,12 +321,17 @@ constexpr std::array table{
                   {},
                   exploding,
                   unlimited,
-                  published_a1111<ays_sd15>},
+                  published_a1111<ays_a1111_sd15>},
+    SigmaSchedule{"ays_sdxl_11", {}, "the same for SDXL", {}, exploding, unlimited, published_a1111<ays_a1111_sdxl>},
     SigmaSchedule{
         "ays_32", ays_32_names, "the table of 32 values for SD 1.5, A1111's form", {}, exploding, unlimited, published_a1111<ays_32_sd15>},
     SigmaSchedule{
         "ays_32_sdxl", {}, "the table of 32 values for SDXL, A1111's form", {}, exploding, unlimited, published_a1111<ays_32_sdxl>},
     SigmaSchedule{"gits", gits_names, "GITS, for SD 1.5", {}, exploding, unlimited, published<gits_sd15>},
+    SigmaSchedule{"gits_a1111", {}, "the same in A1111's form: n points, then 0", {}, exploding, unlimited, published_a1111<gits_sd15>},
+    SigmaSchedule{"gits_comfyui", gits_comfyui_names,
+                  "GITS, for SD 1.5: a table for each number of steps up to 20 (ComfyUI, stable-diffusion.cpp)", gits_options, exploding,
+                  unlimited, gits},
     SigmaSchedule{"gits_sdxl", {}, "GITS, for SDXL", {}, exploding, unlimited, published<gits_sdxl>},
     SigmaSchedule{"flux", {}, "FLUX.1: shifted by the number of image tokens", flux_options, flow, unlimited, flux},
     SigmaSchedule{"flux2", {}, "FLUX.2: shifted by image tokens and steps", flux2_options, flow, unlimited, flux2},

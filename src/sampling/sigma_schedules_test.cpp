@@ -237,7 +237,33 @@ TEST(SigmaSchedules, published_tables_of_other_lengths) {
   EXPECT_NEAR(twenty[1], std::sqrt(14.6146412293 * 6.4745760956), 1e-9);
   EXPECT_EQ(twenty[2], 6.4745760956);
   const Values five = of("ays_11", sd1(), 6);
-  expect_near(five, {14.6146, 3.8637, 1.8842, 0.9643, 0.3977, 0.0292, 0});
+  expect_near(five, {14.615, 3.861, 1.886, 0.963, 0.399, 0.029, 0});  // A1111's rounded table
+  expect_near(of("ays_sdxl_11", sd1(), 6), {14.615, 3.771, 1.342, 0.555, 0.234, 0.029, 0});
+  expect_near(of("gits_a1111", sd1(), 6), {14.615, 2.507, 0.702, 0.240, 0.104, 0.029, 0});
+}
+
+// The release's tables: Σ (i + 1)·σᵢ over the 19 tables of each coefficient, with the last level in place of 0.
+TEST(SigmaSchedules, gits_has_a_table_for_each_number_of_steps) {
+  expect_near(of("gits_comfyui", sd1(), 10),
+              {14.61464119, 5.85520077, 2.84484982, 1.67050016, 1.08895338, 0.74807048, 0.50118381, 0.32104823, 0.19894916, 0.09824532, 0});
+  expect_near(of("GITSScheduler", sd1(), 2, {{"coeff", 0.8}}), {14.61464119, 7.49001646, 0});
+  const double sums[] = {10072.14376, 8718.35454, 7018.34516, 5198.84439, 3676.02296, 2736.52401, 2077.86490, 1633.55989,
+                         1427.82133,  1172.09042, 1075.50431, 936.62769,  841.89670,  810.31118,  778.20844};
+  for (int c = 0; c < 15; ++c) {
+    double sum = 0;
+    for (int64_t n = 2; n <= 20; ++n) {
+      Values sigmas = of("gits_comfyui", sd1(), n, {{"coeff", 0.8 + 0.05 * c}});
+      ASSERT_EQ(int64_t(sigmas.size()), n + 1);
+      EXPECT_EQ(sigmas.back(), 0);
+      sigmas.back() = 0.02916753;
+      for (size_t i = 0; i < sigmas.size(); ++i) sum += double(i + 1) * sigmas[i];
+    }
+    EXPECT_NEAR(sum, sums[c], 1e-5) << c;
+  }
+  EXPECT_EQ(of("gits_comfyui", sd1(), 1), (Values{14.61464119, 0}));
+  const Values forty = of("gits_comfyui", sd1(), 40), twenty = of("gits_comfyui", sd1(), 20);
+  for (size_t i = 0; i < 20; ++i) EXPECT_NEAR(forty[2 * i], twenty[i], 1e-9);
+  EXPECT_NEAR(forty[1], std::sqrt(twenty[0] * twenty[1]), 1e-9);
 }
 
 std::string refusal(std::string_view name, int64_t n, const ScheduleOptions& options) {
@@ -255,6 +281,7 @@ TEST(SigmaSchedules, refusals_name_what_is_wrong) {
   EXPECT_EQ(refusal("simple", 5, {{"rho", 5}}), "schedule simple: option 'rho' is unknown; it has none");
   EXPECT_EQ(refusal("karras", 5, {{"rho", 0}}), "schedule karras: rho is 0, needed 0.1 to 100");
   EXPECT_EQ(refusal("karras", 5, {{"sigma_min", 20}}), "schedule karras: sigma_min 20 is not below sigma_max 14.614646911621094");
+  EXPECT_EQ(refusal("gits_comfyui", 5, {{"coeff", 1.22}}), "schedule gits: coeff is 1.22, needed 0.8 to 1.5 in steps of 0.05");
   EXPECT_EQ(refusal("flux", 5, {}), "schedule flux: it is for flow models only");
   EXPECT_THROW(of("ays", ModelSigmas::flow(3), 5), UsageError);
   EXPECT_THROW(of("karras", ModelSigmas::flow(3), 5, {{"sigma_max", 1.5}}), UsageError);

@@ -16,6 +16,16 @@ std::span<const double> ays_sdxl() {
   return table;
 }
 
+std::span<const double> ays_a1111_sd15() {
+  static constexpr std::array table{14.615, 6.475, 3.861, 2.697, 1.886, 1.396, 0.963, 0.652, 0.399, 0.152, 0.029};
+  return table;
+}
+
+std::span<const double> ays_a1111_sdxl() {
+  static constexpr std::array table{14.615, 6.315, 3.771, 2.181, 1.342, 0.862, 0.555, 0.380, 0.234, 0.113, 0.029};
+  return table;
+}
+
 std::span<const double> ays_svd() {
   static constexpr std::array table{700.0, 54.5, 15.886, 7.977, 4.248, 1.789, 0.981, 0.403, 0.173, 0.034, 0.002};
   return table;

@@ -32,6 +32,8 @@ sampling::ScheduleChoice chosen_schedule(const ImageRequest& request, const samp
     if (!request.schedule.empty() || !options.empty()) fail<UsageError>("generate: sigmas and a schedule, needed one of them");
     return sampling::given_sigmas(request.sigmas, sampling::SigmaFamily::exploding);
   }
+  if (request.common_levels) return sampling::find_schedule(request.schedule, options, sampling::Form::peers);
+  if (sampling::has_own_schedule(request.compat, sampler)) return sampling::own_choice(request.compat, sampler, request.schedule, options);
   const bool automatic = sampling::folded(request.schedule) == "automatic";
   const std::string name = automatic ? std::string(sampler.schedule) : request.schedule;
   return sampling::find_schedule(name.empty() ? "default" : name, options);
@@ -43,15 +45,12 @@ sampling::Schedule schedule_of(const StableDiffusionConfig& config, const ImageR
   // Another sampler takes its own class's defaults for what the scheduler's file omits, as in the reference.
   const sampling::SchedulerConfig& own = config.scheduler;
   const sampling::SchedulerConfig scheduler = sampling::config_for(sampler, own);
-  if (!sampling::has_own_schedule(request.compat, sampler)) {
-    const sampling::ScheduleChoice choice = chosen_schedule(request, sampler);
-    name = choice.name == "default" && scheduler.curve == sampling::Curve::karras ? "karras" : choice.text();
-    return sampling::make_schedule(scheduler, choice, steps);
-  }
-  if (!request.sigmas.empty() || !request.schedule_options.empty())
-    fail<UnsupportedError>("generate: sigmas of the user's own and options of a schedule do not go with compat {}",
-                           name_of(request.compat));
-  return sampling::own_schedule(request.compat, own, sampler, request.schedule, steps, name);
+  const bool own_levels = sampling::has_own_schedule(request.compat, sampler);
+  const sampling::ScheduleChoice choice = chosen_schedule(request, sampler);
+  name = !own_levels && choice.name == "default" && scheduler.curve == sampling::Curve::karras ? "karras" : choice.text();
+  if (request.common_levels) return sampling::common_schedule(own, choice, steps);
+  if (own_levels) return sampling::own_schedule(request.compat, own, sampler, choice, steps);
+  return sampling::make_schedule(scheduler, choice, steps);
 }
 
 // Prompts and guidance of a stage.
@@ -125,8 +124,7 @@ Resolved resolve(const StableDiffusionConfig& config, const ImageRequest& reques
   p.batch = request.batch;
   p.latents = {p.batch, p.height / factor, p.width / factor, config.vae.latent_channels};
 
-  const sampling::SchedulerConfig& own = config.scheduler;
-  p.sampling = request.sampler.empty() ? &sampling::sampler_of(own) : &sampling::find_sampler(request.sampler);
+  p.sampling = request.sampler.empty() ? &sampling::sampler_of(config.scheduler) : &sampling::find_sampler(request.sampler);
   p.guidance.scale *= p.sampling->guidance_factor;
   p.sampler = p.sampling->name;
   p.steps = request.steps;
@@ -135,8 +133,9 @@ Resolved resolve(const StableDiffusionConfig& config, const ImageRequest& reques
   sampling::Schedule& schedule = p.base.steps_to_take;
   schedule = begun_on_the_way(p.edit, request, schedule_of(config, request, *p.sampling, p.edit.part.steps, p.schedule));
   p.sampler_options = sampling::parse_options(fmt::format("sampler '{}'", p.sampler), p.sampling->options, request.sampler_options);
-  for (const auto& [name, value] : sampling::stated_options(*p.sampling, schedule))
-    if (!request.sampler_options.contains(name)) p.sampler_options[name] = value;
+  for (const auto& others : {sampling::stated_options(*p.sampling, schedule), sampling::own_options(request.compat, *p.sampling)})
+    for (const auto& [name, value] : others)
+      if (!request.sampler_options.contains(name)) p.sampler_options[name] = value;
   if (!schedule.steps.empty()) p.network_calls = sampling::network_calls(*p.sampling, schedule, p.sampler_options, device).value_or(0);
   if (request.stop_after < 0) fail<UsageError>("generate: stop after {} steps, needed 1 at least", request.stop_after);
   if (p.sampling->ends_itself && p.batch > 1 && (request.stop_after > 0 || request.resume))

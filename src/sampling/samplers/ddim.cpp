@@ -36,6 +36,7 @@ std::vector<Sampler> ddim_rows() {
            .summary = "DDIM; deterministic unless eta is given",
            .draws = Draws::on_request,
            .options = noise_options(0),
+           .a1111_levels = A1111Levels::timesteps,
            .scheduler = SchedulerClass::ddim,
            .bounds_itself = true,
            .step = step},
@@ -46,6 +47,8 @@ std::vector<Sampler> ddim_rows() {
            .options = noise_options(0),
            .guidance_factor = 1 / 12.5,
            .needs_unconditional = true,
+           .programs = {.comfyui = false},
+           .a1111_levels = A1111Levels::timesteps,
            .scheduler = SchedulerClass::ddim,
            .bounds_itself = true,
            .step = cfg_pp_step}};

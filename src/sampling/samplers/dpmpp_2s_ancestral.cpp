@@ -6,23 +6,24 @@ namespace hearth::sampling {
 namespace {
 
 // Lu et al. 2022 (arXiv 2211.01095), DPM-Solver++(2S) with its middle at half the step in λ, to σ_down, then noise back to σ'.
-// cfg_pp: x enters both formulas as x + x̂₀ − (the estimate without prompt).
+// cfg_pp: both evaluations count without prompt; what the prompt adds at the first, x̂₀ − u, comes to x at the end, times α'. (ComfyUI since
+// 2026. Before, it added x̂₀ − u to x inside, with u of the evaluation that was made last: no solver, even where x̂₀ = u.)
 void step_of(State& s, const Run& run, bool cfg_pp) {
   const auto& [at, from, to] = run.step(s);
   const Path& path = run.schedule.path;
   const AncestralSplit split = ancestral_split(path, from.sigma, to.sigma, run.option("eta"));
   const Estimate e = run.denoise(s.x, at);
+  const auto counts = [&](const Estimate& estimate) { return cfg_pp ? estimate.unconditional : estimate.x0; };
   const double alpha = path.family == Family::flow ? 1 - split.down : to.alpha;
-  if (split.down == 0) {
-    s.x = renoised(run, towards(s.x, e.x0, from, alpha, 0), split);
-    return;
+  Tensor x0 = counts(e);
+  if (split.down > 0) {
+    // λ is infinite where a flow begins.
+    const Level down{alpha, split.down};
+    const Level middle = from.alpha == 0 ? path.at(0.9999) : path.at_lambda((lambda(from) + lambda(down)) / 2);
+    x0 = counts(run.denoise(towards(s.x, x0, from, middle.alpha, middle.sigma), middle));
   }
-  const Level down{alpha, split.down};
-  // λ is infinite where a flow begins.
-  const Level middle = from.alpha == 0 ? path.at(0.9999) : path.at_lambda((lambda(from) + lambda(down)) / 2);
-  const Tensor x = cfg_pp ? combine({s.x, e.x0, e.unconditional}, {1, 1, -1}) : s.x;
-  const Tensor x_2 = towards(x, e.x0, from, middle.alpha, middle.sigma);
-  s.x = renoised(run, towards(x, run.denoise(x_2, middle).x0, from, down.alpha, down.sigma), split);
+  s.x = renoised(run, towards(s.x, x0, from, alpha, split.down), split);
+  if (cfg_pp) s.x = combine({s.x, e.x0, e.unconditional}, {1, to.alpha, -to.alpha});
 }
 
 void step(State& s, const Run& run) { step_of(s, run, false); }
@@ -48,6 +49,7 @@ std::vector<Sampler> dpmpp_2s_ancestral_rows() {
            .draws = Draws::always,
            .options = noise_options(1),
            .needs_unconditional = true,
+           .programs = {.a1111 = false},
            .scheduler = SchedulerClass::euler,
            .step = cfg_pp_step}};
 }

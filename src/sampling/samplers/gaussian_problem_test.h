@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sampling/known_problem.h"
 #include "sampling/samplers.h"
 #include "sampling/sigma_schedules.h"
 #include "support/backend_test.h"
@@ -18,12 +19,10 @@ inline Tensor wide(Backend& device, const std::vector<double>& values) {
 
 inline std::vector<double> values_of(const Tensor& x) { return {x.data<double>(), x.data<double>() + x.numel()}; }
 
-// x̂₀ = α·x/(α² + σ²), which is also the estimate without prompt.
 inline Denoiser gaussian(int* calls = nullptr) {
-  return [calls](const Tensor& x, const Level& level) {
+  return [calls, of = unit_gaussian()](const Tensor& x, const Level& level) {
     if (calls) ++*calls;
-    const Tensor x0 = combine({x}, {level.alpha / (level.alpha * level.alpha + level.sigma * level.sigma)});
-    return Estimate(x0, x0);
+    return of(x, level);
   };
 }
 

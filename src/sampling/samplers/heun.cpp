@@ -1,22 +1,12 @@
 #include "sampling/churn.h"
-#include "sampling/multistep.h"
+#include "sampling/heun_step.h"
 
 namespace hearth::sampling {
 namespace {
 
-// Karras et al. 2022 (arXiv 2206.00364), Algorithm 2: the mean of the slopes at both ends of an Euler step.
 void step(State& s, const Run& run) {
-  const Level& to = run.step(s).to;
-  const Level at = churn(s, run);
-  const double dt = to.sigma - at.sigma;
-  const Tensor d = slope(s.x, run.denoise(s.x, at).x0, at.sigma);
-  const Tensor euler = combine({s.x, d}, {1, dt});
-  if (to.sigma == 0) {
-    s.x = euler;
-    return;
-  }
-  const Tensor d_2 = slope(euler, run.denoise(euler, to).x0, to.sigma);
-  s.x = combine({s.x, d, d_2}, {1, dt / 2, dt / 2});
+  const Level at = churn(s, run);  // which adds its noise to s.x
+  s.x = heun_step(run, s.x, at, run.step(s).to);
 }
 
 }  // namespace

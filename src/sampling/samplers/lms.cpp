@@ -44,6 +44,7 @@ std::vector<Sampler> lms_rows() {
              .most = 1,
              .whole = true,
              .choices = {"integrated", "denoised"}}},
+       .in_comfyui = {{"last_step", denoised}},
        .scheduler = SchedulerClass::euler,
        .step = step}};
 }

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sampling/multistep.h"
+#include "sampling/heun_step.h"
 #include "sampling/sigma_schedules.h"
 
 namespace hearth::sampling {
@@ -49,7 +49,7 @@ Schedule restarting(const Schedule& schedule, const Options&) {
   return plan;
 }
 
-// Heun's step, before it the noise that lifts x from where the last one ended.
+// Before Heun's step the noise that lifts x from where the last one ended.
 void step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   if (s.step > 0) {
@@ -60,15 +60,7 @@ void step(State& s, const Run& run) {
       s.x = run.add_noise(kept, run.option("s_noise") * std::sqrt(from.sigma * from.sigma - left * left));
     }
   }
-  const double dt = to.sigma - from.sigma;
-  const Tensor d = slope(s.x, run.denoise(s.x, at).x0, from.sigma);
-  const Tensor euler = combine({s.x, d}, {1, dt});
-  if (to.sigma == 0) {
-    s.x = euler;
-    return;
-  }
-  const Tensor d_2 = slope(euler, run.denoise(euler, to).x0, to.sigma);
-  s.x = combine({s.x, d, d_2}, {1, dt / 2, dt / 2});
+  s.x = heun_step(run, s.x, from, to);
 }
 
 }  // namespace
@@ -82,6 +74,7 @@ std::vector<Sampler> restart_rows() {
            .draws = Draws::always,
            .schedule = "karras",
            .options = {{.name = "s_noise", .summary = "factor of the fresh noise", .standard = 1}},
+           .programs = {.comfyui = false},
            .scheduler = SchedulerClass::euler,
            .step = step,
            .prepare = restarting}};

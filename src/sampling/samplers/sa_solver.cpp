@@ -118,6 +118,7 @@ std::vector<Sampler> sa_solver_rows() {
            .order = 4,
            .draws = Draws::always,
            .options = options(),
+           .programs = {.a1111 = false},
            .scheduler = SchedulerClass::euler,
            .step = step,
            .prepare = finite_start},
@@ -128,6 +129,7 @@ std::vector<Sampler> sa_solver_rows() {
            .calls = "2n-1",
            .draws = Draws::always,
            .options = options(),
+           .programs = {.a1111 = false},
            .scheduler = SchedulerClass::euler,
            .step = pece_step,
            .prepare = finite_start}};

@@ -28,12 +28,16 @@ std::vector<double> solved(std::vector<std::vector<double>> a, std::vector<doubl
   return b;
 }
 
-// Zhao et al. 2023 (arXiv 2302.04867), UniPC on estimates of x₀, in λ = −ln σ of x = x₀ + σ·noise (as in ComfyUI on flow paths too).
+// Zhao et al. 2023 (arXiv 2302.04867), UniPC on estimates of x₀, in λ = ln(α/σ); α is 1 but where α² + σ² = 1 (on flow paths, too, as in
+// ComfyUI).
 struct UniPc {
   const Run& run;
   Variant variant;
 
-  double lambda_at(int64_t step) const { return -std::log(run.schedule.steps[size_t(step)].from.sigma); }
+  bool preserving() const { return run.schedule.path.family == Family::preserving; }
+  double alpha_of(const Level& level) const { return preserving() ? level.alpha : 1; }
+  double lambda_of(const Level& level) const { return std::log(alpha_of(level) / level.sigma); }
+  double lambda_at(int64_t step) const { return lambda_of(run.schedule.steps[size_t(step)].from); }
 
   // The order of the step: up to 3, not more than there are estimates, falling towards the end.
   int64_t order(int64_t step) const {
@@ -46,7 +50,7 @@ struct UniPc {
   Tensor update(int64_t i, const Tensor& x, std::span<const Tensor> estimates, const Tensor& at_end) const {
     const Step& step = run.schedule.steps[size_t(i)];
     const auto p = size_t(order(i));
-    const double from = lambda_at(i), h = -std::log(step.to.sigma) - from, move = std::expm1(-h);
+    const double from = lambda_at(i), h = lambda_of(step.to) - from, move = std::expm1(-h), alpha = alpha_of(step.to);
     const double b_h = variant == Variant::bh1 ? -h : move;
     std::vector<double> r;
     for (size_t k = 1; k < p; ++k) r.push_back((lambda_at(i - int64_t(k)) - from) / h);
@@ -72,12 +76,12 @@ struct UniPc {
       for (auto& row : rows) row.pop_back();
       rho = solved(rows, sides);
     }
-    // x·σ'/σ − (e⁻ʰ − 1)·m₀ − B·Σ ρ_k·(m_k − m₀)/r_k, m_k by its age, the last with r = 1 at the end.
+    // x·σ'/σ − α'·((e⁻ʰ − 1)·m₀ + B·Σ ρ_k·(m_k − m₀)/r_k), m_k by its age, the last with r = 1 at the end.
     std::vector<Tensor> terms{x, estimates[0]};
-    std::vector<double> factors{step.to.sigma / step.from.sigma, -move};
+    std::vector<double> factors{step.to.sigma / step.from.sigma, -alpha * move};
     for (size_t k = 0; k < rho.size(); ++k) {
       const bool end = at_end && k + 1 == p;
-      const double weight = -b_h * rho[k] / (end ? 1 : r[k]);
+      const double weight = -alpha * b_h * rho[k] / (end ? 1 : r[k]);
       terms.push_back(end ? at_end : estimates[k + 1]);
       factors.push_back(weight);
       factors[1] -= weight;
@@ -124,6 +128,7 @@ std::vector<Sampler> uni_pc_rows() {
            .order = 3,
            .options = {order},
            .drops_penultimate = {.comfyui = true},
+           .a1111_levels = A1111Levels::times,
            .scheduler = SchedulerClass::euler,
            .step = bh1_step,
            .prepare = finite_end},
@@ -133,6 +138,7 @@ std::vector<Sampler> uni_pc_rows() {
            .order = 3,
            .options = {order},
            .drops_penultimate = {.comfyui = true},
+           .a1111_levels = A1111Levels::times,
            .scheduler = SchedulerClass::euler,
            .step = bh2_step,
            .prepare = finite_end}};

@@ -1,12 +1,14 @@
 """Goldens of other programs' conventions and of guidance: final latents from the small checkpoints that make.py wrote.
 
-    OMP_NUM_THREADS=1 python make_peers.py
+    OMP_NUM_THREADS=1 python make_peers.py COMFYUI
 
-needs k-diffusion 0.1.1, torchsde 0.2.6, diffusers, transformers and torch; writes peers.json (the cases) and peers.safetensors
+needs a checkout of ComfyUI (November 2025; of it UniPC alone is run: comfy/extra_samplers/uni_pc.py), k-diffusion 0.1.1, torchsde 0.2.6, diffusers, transformers and torch; writes peers.json (the cases) and peers.safetensors
 (per case the final latents [n, c, h, w] f32). ComfyUI and A1111 are what their samplers are made of: k-diffusion's samplers and
-denoisers around diffusers' UNet, the noise, levels and start as ../../../docs/samplers.md tells them.
+denoisers around diffusers' UNet, the noise, levels and start as ../../../docs/samplers.md tells them. DDIM and PLMS are written down
+here as A1111 has them, UniPC runs on A1111's times.
 """
 
+import importlib.util
 import json
 import math
 import os
@@ -45,6 +47,29 @@ CASES = {
     "a1111_ancestral": dict(BASE, checkpoint="pndm", compat="a1111", sampler="euler_ancestral", batch=2),
     "a1111_ancestral_ensd": dict(BASE, checkpoint="pndm", compat="a1111", sampler="euler_ancestral", batch=2, ensd=31337),
     "a1111_dpmpp_2m_karras": dict(BASE, checkpoint="pndm", compat="a1111", sampler="dpmpp_2m", schedule="karras", steps=6),
+    **{f"comfy_{s}": dict(BASE, checkpoint="pndm", compat="comfyui", sampler=s, schedule="karras", steps=4, batch=b)
+       for s, b in (("dpmpp_sde", 2), ("dpmpp_2m_sde", 2), ("dpmpp_2m_sde_heun", 1), ("dpmpp_3m_sde", 2))},
+    **{f"a1111_{s}": dict(BASE, checkpoint="pndm", compat="a1111", sampler=s, schedule="karras", steps=4, batch=b, drops=int("3m" in s))
+       for s, b in (("dpmpp_sde", 2), ("dpmpp_2m_sde", 2), ("dpmpp_2m_sde_heun", 1), ("dpmpp_3m_sde", 2))},
+    "comfy_sde_v": dict(BASE, checkpoint="ddim_v", compat="comfyui", sampler="dpmpp_2m_sde", schedule="exponential", steps=4),
+    "a1111_sde_own_schedule": dict(BASE, checkpoint="pndm", compat="a1111", sampler="dpmpp_2m_sde", steps=4, levels="exponential"),
+    "comfy_dpm_2_drops": dict(BASE, checkpoint="pndm", compat="comfyui", sampler="dpm_2", schedule="karras", steps=4, drops=1),
+    "a1111_dpm_2_ancestral_drops": dict(BASE, checkpoint="pndm", compat="a1111", sampler="dpm_2_ancestral", schedule="karras", steps=4, drops=1, batch=2),
+    "comfy_lms": dict(BASE, checkpoint="pndm", compat="comfyui", sampler="lms", schedule="karras", last="denoised"),
+    "a1111_lms": dict(BASE, checkpoint="pndm", compat="a1111", sampler="lms", schedule="karras"),
+    "comfy_heun": dict(BASE, checkpoint="pndm", compat="comfyui", sampler="heun", schedule="karras", steps=3),
+    "comfy_2s_ancestral": dict(BASE, checkpoint="pndm", compat="comfyui", sampler="dpmpp_2s_ancestral", schedule="karras", steps=3),
+    "comfy_karras_rho": dict(BASE, checkpoint="pndm", compat="comfyui", sampler="euler", schedule="karras", schedule_options={"rho": 4, "sigma_max": 12}),
+    "a1111_karras_rho": dict(BASE, checkpoint="pndm", compat="a1111", sampler="dpmpp_2m", schedule="karras", schedule_options={"rho": 4, "sigma_min": 0.1}),
+    "comfy_sigmas": dict(BASE, checkpoint="pndm", compat="comfyui", sampler="dpm_2", sigmas=[14.6146412, 7, 2.5, 0.6, 0], steps=4),
+    "a1111_sigmas": dict(BASE, checkpoint="pndm", compat="a1111", sampler="euler_ancestral", sigmas=[13, 7, 2.5, 0.6, 0], steps=4),
+    "a1111_ddim": dict(BASE, checkpoint="pndm", compat="a1111", sampler="ddim", steps=6, batch=2),
+    "a1111_ddim_v": dict(BASE, checkpoint="ddim_v", compat="a1111", sampler="ddim", steps=5),
+    "a1111_plms": dict(BASE, checkpoint="pndm", compat="a1111", sampler="plms", steps=7),
+    "a1111_uni_pc": dict(BASE, checkpoint="pndm", compat="a1111", sampler="uni_pc", steps=5),
+    "a1111_uni_pc_bh2": dict(BASE, checkpoint="pndm", compat="a1111", sampler="uni_pc_bh2", steps=6),
+    "comfy_uni_pc": dict(BASE, checkpoint="pndm", compat="comfyui", sampler="uni_pc", steps=5, schedule="karras", drops=1),
+    "comfy_uni_pc_bh2": dict(BASE, checkpoint="pndm", compat="comfyui", sampler="uni_pc_bh2", steps=4, schedule="karras", drops=1),
     "rescale": dict(BASE, checkpoint="pndm", sampler="euler", rescale=0.7),
     "pag": dict(BASE, checkpoint="pndm", sampler="euler", method="pag", options={"pag_scale": 3}, batch=2),
     "pag_adaptive_down": dict(BASE, checkpoint="pndm", sampler="euler", method="pag", options={"pag_scale": 4, "adaptive": 0.005, "layers": "down"}),
@@ -103,28 +128,85 @@ def peer(c, pipe):
         get_v = get_eps
 
     euler = diffusers.EulerDiscreteScheduler.from_config(pipe.scheduler.config)
+    if c["compat"] == "a1111" and c["sampler"] in ("ddim", "plms", "uni_pc", "uni_pc_bh2"):
+        return by_time(c, euler.alphas_cumprod.double(), lambda x, t: Network().answer(x, t), v)
     denoise = Denoiser(Network(), euler.alphas_cumprod.float(), quantize=c["compat"] == "comfyui")
-    n, low, high = c["steps"], float(denoise.sigmas[0]), float(denoise.sigmas[-1])
-    schedule = c.get("schedule", "normal")
-    if schedule == "normal":
+    n, low, high = c["steps"] + c.get("drops", 0), float(denoise.sigmas[0]), float(denoise.sigmas[-1])
+    options = c.get("schedule_options", {})
+    low, high = options.get("sigma_min", low), options.get("sigma_max", high)
+    schedule = c.get("levels", c.get("schedule", "normal"))
+    if "sigmas" in c:
+        sigmas = torch.tensor(c["sigmas"])
+    elif schedule == "normal":
         t = torch.linspace(len(denoise.sigmas) - 1, 0, n)
         sigmas = torch.cat([torch.exp((1 - t.frac()) * denoise.log_sigmas[t.floor().long()] + t.frac() * denoise.log_sigmas[t.ceil().long()]), torch.zeros(1)])
     elif schedule == "ddim_uniform":
         step = max(len(denoise.sigmas) // n, 1)
         sigmas = torch.cat([denoise.sigmas[1::step].flip(0), torch.zeros(1)])
     else:
-        sigmas = {"karras": kd.sampling.get_sigmas_karras, "exponential": kd.sampling.get_sigmas_exponential}[schedule](n, low, high)
+        sigmas = {"karras": kd.sampling.get_sigmas_karras, "exponential": kd.sampling.get_sigmas_exponential}[schedule](
+            n, low, high, *([options["rho"]] if "rho" in options else [])
+        )
+    if c.get("drops"):
+        sigmas = torch.cat([sigmas[:-2], sigmas[-1:]])
+    high = float(denoise.sigmas[-1])
     first, later = noise_of(c, (batch, 4, c["height"] // 8, c["width"] // 8))
     whole = c["compat"] == "comfyui" and float(sigmas[0]) >= high * (1 - 1e-5)
     x = first * (torch.sqrt(1 + sigmas[0] ** 2) if whole else sigmas[0])
-    name = {"ddim": "euler"}.get(c["sampler"], c["sampler"])
-    kwargs = {}
-    if name == "euler_ancestral":
+    name = {"ddim": "euler", "dpmpp_2m_sde_heun": "dpmpp_2m_sde"}.get(c["sampler"], c["sampler"])
+    kwargs = {"solver_type": "heun"} if c["sampler"].endswith("sde_heun") else {}
+    if "ancestral" in name:
         kwargs["noise_sampler"] = lambda *_: later()
+    if name.startswith("uni_pc"):
+        return uni_pc_of_comfyui().sample_unipc(denoise, x, sigmas, extra_args={}, disable=True, variant=name[7:] or "bh1")
     if "sde" in name:
         seed = c["seed"] if c["compat"] == "comfyui" else [c["seed"] + k for k in range(batch)]
         kwargs["noise_sampler"] = kd.sampling.BrownianTreeNoiseSampler(x, sigmas[sigmas > 0].min(), sigmas.max(), seed=seed)
-    return getattr(kd.sampling, "sample_" + name)(denoise, x, sigmas, disable=True, **kwargs)
+    seen = {}
+    x = getattr(kd.sampling, "sample_" + name)(denoise, x, sigmas, disable=True, callback=seen.update, **kwargs)
+    return seen["denoised"] if c.get("last") == "denoised" else x
+
+
+def uni_pc_of_comfyui():
+    spec = importlib.util.spec_from_file_location("uni_pc", Path(sys.argv[1]) / "comfy/extra_samplers/uni_pc.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def by_time(c, bars, answer, v):
+    """A1111's DDIM, PLMS and UniPC."""
+    batch = c.get("batch", 1)
+    x = noise_of(c, (batch, 4, c["height"] // 8, c["width"] // 8))[0]
+    times = [min(k + 1, 999) for k in range(0, 1000, 1000 // c["steps"])]
+
+    def eps(x, t, bar):
+        out = answer(x, torch.full((batch,), float(t)))
+        return bar.sqrt() * out + (1 - bar).sqrt() * x if v else out
+
+    def moved(x, e, a, b):
+        x0 = (x - (1 - bars[a]).sqrt() * e) / bars[a].sqrt()
+        return (bars[b].sqrt() * x0 + (1 - bars[b]).sqrt() * e).float()
+
+    if c["sampler"].startswith("uni_pc"):
+        module, n = uni_pc_of_comfyui(), len(times)
+        levels = module.NoiseScheduleVP("discrete", alphas_cumprod=bars.float())
+        assert not v
+        solver = module.UniPC(lambda x, t: eps(x, float(t[0] - 1e-3) * 1000, None), levels, predict_x0=True, variant=c["sampler"][7:] or "bh1")
+        return solver.sample(x, timesteps=torch.linspace(1, 1e-3, n + 1), method="multistep", order=3, disable_pbar=True)
+    known = []
+    for a, b in zip(times[:0:-1], times[-2::-1]):
+        e = eps(x, a, bars[a])
+        if c["sampler"] == "ddim":
+            x = moved(x, e, a, b)
+            continue
+        if not known:
+            mean = (e + eps(moved(x, e, a, b), b, bars[b])) / 2
+        else:
+            weights = {1: (3 / 2, -1 / 2), 2: (23 / 12, -16 / 12, 5 / 12), 3: (55 / 24, -59 / 24, 37 / 24, -9 / 24)}[len(known)]
+            mean = sum(w * k for w, k in zip(weights, [e] + known))
+        x, known = moved(x, mean, a, b), ([e] + known)[:3]
+    return x
 
 
 def guided(c, pipe):
