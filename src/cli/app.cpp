@@ -19,8 +19,8 @@
 namespace hearth::cli {
 namespace {
 
-constexpr const Command* commands[] = {&generate, &complete, &chat,     &perplexity, &tokenize, &detokenize,
-                                       &inspect,  &convert,  &quantize, &list,       &bench,    &rerun};
+constexpr const Command* commands[] = {&generate, &complete, &chat, &perplexity, &tokenize, &detokenize, &inspect,
+                                       &convert,  &quantize, &list, &samplers,   &bench,    &rerun};
 
 std::string help() {
   std::string text = "hearth runs open-weight checkpoints as their makers publish them.\n\nUsage: hearth COMMAND [FLAGS]\n\nCommands:\n";
