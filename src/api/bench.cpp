@@ -118,10 +118,11 @@ Bench bench(const BenchOptions& options) {
   if (what == "blocks") return bench_blocks(options);
   if (what == "threads") return bench_threads(options);
   if (what == "paths") return bench_paths(options);
+  if (what == "samplers") return bench_samplers(options);
   if (what == "vae") return bench_parts(options, {"vae"});
   if (what == "clip") return bench_parts(options, {"text_encoder"});
   if (what.empty() || what == "sd15") return bench_parts(options, {"text_encoder", "unet", "vae"});
-  fail<UsageError>("bench: '{}' is unknown, needed one of ops, blocks, sd15, vae, clip, threads, paths", what);
+  fail<UsageError>("bench: '{}' is unknown, needed one of ops, blocks, sd15, vae, clip, threads, paths, samplers", what);
 }
 
 }  // namespace hearth

@@ -62,6 +62,7 @@ Bench bench_ops(const BenchOptions& options);      // bench_ops.cpp
 Bench bench_blocks(const BenchOptions& options);   // bench_parts.cpp
 Bench bench_threads(const BenchOptions& options);  // bench_parts.cpp
 Bench bench_paths(const BenchOptions& options);    // bench_parts.cpp
+Bench bench_samplers(const BenchOptions& options);
 
 // A language model by name (generated weights) or a checkpoint; whether options.model is one.
 bool benches_language(const std::string& model);  // bench_language.cpp

@@ -13,8 +13,9 @@ void run_bench(std::span<const std::string> arguments) {
   bool json = false;
   Flags flags("bench", "Measures load, text, denoiser step and decode, and the machine's own ceilings in the same run.");
   flags.choice("what", "",
-               "Whole model (sd15), one part of it (vae, clip), its blocks, the step by threads or by kernel paths, or operations",
-               options.what, {.names = {"ops", "blocks", "sd15", "vae", "clip", "threads", "paths"}}, "sd15");
+               "Whole model (sd15), one part of it (vae, clip), its blocks, the step by threads or by kernel paths, samplers beside it, or "
+               "operations",
+               options.what, {.names = {"ops", "blocks", "sd15", "vae", "clip", "threads", "paths", "samplers"}}, "sd15");
   flags.text("-m,--model", "NAME", "Of all but ops: sd15, llama-1b, qwen-0.5b (generated weights of full size), demo, or a checkpoint",
              options.model);
   flags.text("--weights", "TYPE", "Of llama-1b and qwen-0.5b: f16, bf16, q8_0, q4_0, q4_k, …", options.weights, "f16");

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli/process.h"
+#include "hearth/hearth.h"
 
 namespace hearth::test {
 namespace {
@@ -91,6 +92,17 @@ TEST_F(BenchTest, threads_and_paths) {
   EXPECT_EQ(paths[3]["path"], "amx");
   EXPECT_TRUE(std::ranges::any_of(paths, [](const Json& row) { return row["available"].get<bool>(); }));
   for (const Json& row : paths) EXPECT_EQ(row.contains("seconds"), row["available"].get<bool>()) << row.dump();
+}
+
+TEST_F(BenchTest, samplers_beside_the_network) {
+  const Json made = measure({"samplers", "-W", "64", "-H", "64"});
+  const double step = made["unet_step"];
+  EXPECT_GT(step, 0.0);
+  EXPECT_EQ(made["samplers"].size(), list_samplers().size());
+  for (const Json& row : made["samplers"]) {
+    EXPECT_GT(row["seconds"].get<double>(), 0.0) << row.dump();
+    EXPECT_DOUBLE_EQ(row["share"].get<double>() * step, row["seconds"].get<double>()) << row.dump();
+  }
 }
 
 // Counts of the published network: 5 transformers of 320 channels, each with a self-attention, and so on.
