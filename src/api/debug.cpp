@@ -9,6 +9,7 @@ namespace hearth::api {
 DebugObserver::DebugObserver(const Debug& debug, Backend& device)
     : debug_(debug),
       profile_(debug.timing && has_ceilings(device) ? std::optional(measure_ceilings(device, Effort::quick)) : std::nullopt) {
+  began_ = std::chrono::steady_clock::now();
   set_phase("prepare");
 }
 

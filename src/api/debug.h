@@ -18,6 +18,7 @@ class DebugObserver : public Observer {
   // With `timing` the device's ceilings are measured first, which takes some tenths of a second. Then begins the phase "prepare".
   DebugObserver(const Debug& debug, Backend& device);
 
+  std::chrono::steady_clock::time_point began() const { return began_; }  // of that phase
   bool watches() const { return debug_.timing || debug_.shapes || debug_.nan; }
   void set_phase(std::string_view phase);     // "encode", "sample", "decode", "finish"
   void finish();                              // ends the last phase
@@ -30,8 +31,9 @@ class DebugObserver : public Observer {
   nlohmann::json report() const;
 
  private:
-  double now() const { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+  double now() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count(); }
 
+  std::chrono::steady_clock::time_point began_;
   Debug debug_;
   Profile profile_;
   std::string phase_, last_block_;

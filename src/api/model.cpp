@@ -191,7 +191,7 @@ Generation Model::generate(const Request& request) { return run(request, false);
 Generation Model::run(const Request& request, bool common_levels) {
   Impl& model = *impl_;
   api::DebugObserver observer(request.debug, *model.device);
-  const auto start = Clock::now();
+  const auto start = observer.began();
   const OptionalCancel cancel(request.cancel);
   check_request(request);
   const uint64_t seed = request.seed ? *request.seed : request.resume ? api::seed_of(*request.resume) : random_seed();

@@ -370,12 +370,36 @@ TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
   effects["--noise"] = [&] { return drawn({"--noise", "plain.safetensors", "--seed", "99"}) == plain && drawn({"--seed", "99"}) != plain; };
   effects["--model"] = [&] { return drawn({"--model", demo}) == plain && draw({"--model", "nowhere"}).code == 1; };
   const std::string other_model = HEARTH_SOURCE_DIR "/tests/e2e/golden/pndm";
+  const std::string xl = HEARTH_SOURCE_DIR "/tests/e2e/golden/xl", refiner = HEARTH_SOURCE_DIR "/tests/e2e/golden/xl_refiner";
+  const auto of = [&](const std::string& model, Arguments more) {
+    more.insert(more.end(), {"--model", model, "--steps", "5", "--width", "32", "--height", "32"});
+    return drawn(more);
+  };
+  const Pixels of_xl = of(xl, {}), of_refiner = of(refiner, {});
+  for (const auto& [flag, value] : {std::pair("--prompt-2", "a cat"),
+                                    {"--negative-prompt-2", "rain"},
+                                    {"--original-size", "8x9"},
+                                    {"--crop", "7,0"},
+                                    {"--target-size", "9x7"}})
+    effects[flag] = [&, flag = flag, value = value] { return of(xl, {flag, value}) != of_xl; };
+  const Arguments negative_sizes = {"--negative-original-size", "8x9", "--negative-target-size", "9x7"};
+  for (const char* flag : {"--negative-original-size", "--negative-target-size"})
+    effects[flag] = [&, flag] { return of(xl, negative_sizes) != of_xl && draw({"--model", xl, flag, "8x9"}).code == 2; };
+  effects["--negative-crop"] = [&] {
+    Arguments cropped = negative_sizes;
+    cropped.insert(cropped.end(), {"--negative-crop", "7,0"});
+    return of(xl, cropped) != of(xl, negative_sizes);
+  };
+  for (const char* flag : {"--aesthetic-score", "--negative-aesthetic-score"})
+    effects[flag] = [&, flag] { return of(refiner, {flag, "1"}) != of_refiner; };
+  effects["--refiner"] = [&] { return of(xl, {"--refiner", refiner}) != of_xl; };
+  effects["--refiner-start"] = [&] { return of(xl, {"--refiner", refiner, "--refiner-start", "0.4"}) != of(xl, {"--refiner", refiner}); };
   effects["--vae"] = [&] {
     return drawn({"--vae", demo}) == plain && changes_the_picture({"--vae", other_model}) && draw({"--vae", "nowhere"}).code == 1;
   };
   effects["--unet"] = [&] { return drawn({"--unet", demo}) == plain && draw({"--unet", other_model}).code == 1; };
   effects["--text-encoder"] = [&] { return drawn({"--text-encoder", demo}) == plain && draw({"--text-encoder", other_model}).code == 1; };
-  effects["--text-encoder-2"] = [&] { return draw({"--text-encoder-2", demo}).code == 2; };  // the demo model has one
+  effects["--text-encoder-2"] = [&] { return draw({"--text-encoder-2", demo}).code == 1; };  // the demo model has one
   effects["--config"] = [&] {
     run({"convert", "--model", demo, "--output", "one.safetensors", "--layout", "single"});
     return drawn({"--model", "one.safetensors", "--config", demo}) == plain && draw({"--model", "one.safetensors"}).code == 1 &&

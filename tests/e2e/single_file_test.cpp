@@ -141,7 +141,7 @@ TEST(SingleFile, PartsMayComeFromAnywhere) {
   EXPECT_NE(drawn(copy.path()).images[0].rgb, wanted.images[0].rgb);
   expect_same(drawn(copy.path(), {.vae = single("pndm")}), wanted);
   EXPECT_EQ(complaint_of([&] { Model::open(folder / "unet.safetensors", {.config = configs}); }),
-            "WeightError: " + (folder / "unet.safetensors").string() + ": holds no VAE, only UNet: give one with --vae");
+            "WeightError: " + (folder / "unet.safetensors").string() + ": holds no text encoder, only UNet: give one with --text-encoder");
 }
 
 TEST(SingleFile, Averages) {
@@ -204,7 +204,7 @@ TEST(Convert, EveryLayoutFromEveryLayoutToTheByte) {
     const ConvertReport to_file = convert({.model = first, .output = file, .layout = "single"});
     const ConvertReport back = convert({.model = file, .config = configs, .output = again});
     convert({.model = again, .output = file_again, .layout = "single"});
-    EXPECT_EQ(to_file.parameters, back.parameters);
+    EXPECT_EQ(to_file.parameters, back.parameters + (name == "ddim_v" ? 1 : 0));  // the mark "ztsnr"
     const NamedBytes a = files_of(first), b = files_of(again);
     ASSERT_EQ(a.size(), b.size());
     for (size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i] == b[i], true) << a[i].first << " " << b[i].first;
