@@ -113,7 +113,7 @@ std::vector<double> gits_sd15_levels(double coefficient, int64_t n) {
   const int64_t steps = std::clamp(n, least_steps, most_steps);
   const std::string_view table = tables[size_t(row) * tables_each + size_t(steps - least_steps)];
   std::vector<double> sigmas{levels.front()};
-  for (size_t i = 0; i + 1 < table.size(); i += 2) sigmas.push_back(levels[size_t(10 * (table[i] - '0') + (table[i + 1] - '0'))]);
+  for (size_t i = 0; i + 1 < table.size(); i += 2) sigmas.push_back(levels[10 * size_t(table[i] - '0') + size_t(table[i + 1] - '0')]);
   sigmas.push_back(levels.back());
   return sigmas;
 }

@@ -133,7 +133,8 @@ SingleFile open_single_file(const fs::path& path, const SingleFileOptions& optio
 
   SingleFile file{.contents = contents_of(tensors, sections)};
   if (sections.empty()) fail<UnsupportedError>("{}: holds {}, which cannot be run", path.string(), file.contents);
-  for (const auto& [name, info] : tensors) {
+  for (const auto& tensor : tensors) {
+    const std::string& name = tensor.first;
     const bool inside = std::ranges::any_of(sections, [&](const Section& s) { return name.starts_with(s.prefix); });
     if (!inside && !is_leftover(name)) file.unknown.push_back(name);
   }

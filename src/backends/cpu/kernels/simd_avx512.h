@@ -234,7 +234,8 @@ template <int bytes, int at> HEARTH_INLINE __m256i halves_of_blocks(const char* 
   return _mm256_inserti128_si256(low, _mm256_castsi256_si128(high), 1);
 }
 template <int bytes, int at> HEARTH_INLINE I dwords_of_blocks(const char* p) {
-  return _mm512_inserti64x4(_mm512_castsi256_si512(words_of_eight<bytes, at, 2>(p)), words_of_eight<bytes, at, 2>(p + 8 * bytes), 1);
+  const __m256i low = words_of_eight<bytes, at, 2>(p), high = words_of_eight<bytes, at, 2>(p + 8 * bytes);
+  return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 HEARTH_INLINE V widen_words(__m256i halves) { return _mm512_cvtph_ps(halves); }
 // 2ᵉ⁻¹²⁸, e the first byte of each of W blocks of 17
