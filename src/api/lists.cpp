@@ -4,6 +4,7 @@
 #include "hearth/hearth.h"
 #include "models/registry.h"
 #include "sampling/samplers.h"
+#include "sampling/scheduler_samplers.h"
 
 namespace hearth {
 namespace {
@@ -11,6 +12,14 @@ namespace {
 // The names by which a checkpoint says that it is of a family.
 std::vector<std::string> names_of(const models::TextToImageFamily& f) { return {f.pipelines.begin(), f.pipelines.end()}; }
 std::vector<std::string> names_of(const models::LanguageFamily& f) { return {f.model_types.begin(), f.model_types.end()}; }
+
+// Its aliases, and the diffusers classes that it stands for.
+std::vector<std::string> names_of(const sampling::Sampler& s) {
+  std::vector<std::string> names(s.aliases.begin(), s.aliases.end());
+  for (const sampling::SchedulerClass c : sampling::scheduler_classes())
+    if (const std::string_view name = sampling::name_of(c); sampling::sampler_name_of_class(name) == s.name) names.emplace_back(name);
+  return names;
+}
 
 }  // namespace
 
@@ -23,8 +32,7 @@ std::vector<Named> list_models() {
 
 std::vector<Named> list_samplers() {
   std::vector<Named> list;
-  for (const sampling::Sampler& s : sampling::samplers())
-    list.push_back({std::string(s.name), {s.aliases.begin(), s.aliases.end()}, std::string(s.summary)});
+  for (const sampling::Sampler& s : sampling::samplers()) list.push_back({std::string(s.name), names_of(s), std::string(s.summary)});
   return list;
 }
 
@@ -45,7 +53,7 @@ std::vector<SamplerInfo> describe_samplers() {
   constexpr const char* noise[] = {"never", "on request", "always"};
   std::vector<SamplerInfo> list;
   for (const sampling::Sampler& s : sampling::samplers()) {
-    SamplerInfo info{{std::string(s.name), {s.aliases.begin(), s.aliases.end()}, std::string(s.summary)}};
+    SamplerInfo info{{std::string(s.name), names_of(s), std::string(s.summary)}};
     info.order = s.order;
     info.calls = s.calls;
     info.noise = noise[size_t(s.draws)];

@@ -155,7 +155,8 @@ TEST_F(CommandTest, lists) {
   EXPECT_NE(samplers.find("  lms                             4      n               never       default      linear multistep"),
             std::string::npos)
       << samplers;
-  EXPECT_NE(samplers.find("      also LMS, k_lms\n      --sampler-opt order=4  slopes that"), std::string::npos) << samplers;
+  EXPECT_NE(samplers.find("      also LMS, k_lms, LMSDiscreteScheduler\n      --sampler-opt order=4  slopes that"), std::string::npos)
+      << samplers;
   EXPECT_NE(samplers.find("(ComfyUI): integrated or denoised\n"), std::string::npos) << samplers;
   EXPECT_NE(run({"list", "--help"}).out.find("Which list (default: all)"), std::string::npos);
   for (const char* word : {"sd1", "ddim", "euler", "euler_ancestral", "dpmpp_2m", "plms", "karras", "cpu", "reference"})

