@@ -18,9 +18,10 @@ void decode_blocks(DType dtype, const std::byte* x, int64_t values, float* y);
 // UnsupportedError for a type that is not blocked.
 int64_t non_finite_in_blocks(DType dtype, const std::byte* x, int64_t values);
 
-// The other way round, of finite values. q4_0, q4_1, q5_0, q5_1, q8_0 and mxfp4: the same bits as the reference quantizer (gguf).
+// The other way round. q4_0, q4_1, q5_0, q5_1, q8_0 and mxfp4: the same bits as the reference quantizer (gguf).
 // The others: scales found by search (core/block_fit.h), about 75 ns for a value.
-// A block whose scale leaves binary16 decodes to what is no number: non_finite_in_blocks finds it.
+// A block that holds a NaN or an infinity decodes to NaN throughout (mxfp4, which has none: to infinity), and one whose scale leaves
+// binary16 to what is no number: non_finite_in_blocks finds both.
 // UnsupportedError for another type.
 void encode_blocks(DType dtype, const float* x, int64_t values, std::byte* y);
 

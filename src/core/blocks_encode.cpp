@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "core/block_fit.h"
 #include "core/block_layouts.h"
@@ -138,6 +139,13 @@ void encode(const float* x, Iq4Xs& b) {
   for (int i = 0; i < 256; ++i) set_nibble<16>(b.qs, i, fit.codes[size_t(i)]);
 }
 
+// The search for a scale would pass over a NaN, and codes have no room for one.
+template <class B> void encode_no_number(B& b) { b.d = f32_to_f16(std::numeric_limits<float>::quiet_NaN()); }
+void encode_no_number(Mxfp4& b) {
+  b.e = 255;
+  for (int i = 0; i < 32; ++i) set_nibble<16>(b.qs, i, 7);
+}
+
 }  // namespace
 }  // namespace blocks
 
@@ -145,7 +153,9 @@ void encode_blocks(DType dtype, const float* x, int64_t values, std::byte* y) {
   blocks::with_layout(dtype, [&]<class B>() {
     for (int64_t i = 0; i < values / B::values; ++i) {
       B block{};
-      blocks::encode(x + i * B::values, block);
+      const float* const from = x + i * B::values;
+      if (std::all_of(from, from + B::values, [](float v) { return std::isfinite(v); })) blocks::encode(from, block);
+      else blocks::encode_no_number(block);
       std::memcpy(y + i * int64_t(sizeof block), &block, sizeof block);
     }
   });

@@ -287,6 +287,20 @@ TEST(blocks, what_is_too_large_for_a_scale_is_no_number) {
   }
 }
 
+TEST(blocks, what_is_no_number_is_kept_wherever_it_stands) {
+  for (const Type& type : types) {
+    const int64_t values = block_of(type.dtype).values;
+    for (const float bad : {NAN, INFINITY, -INFINITY})
+      for (const int64_t at : {values, values + 5, 2 * values - 1}) {
+        std::vector<float> x(size_t(3 * values), 0.25f);
+        x[size_t(at)] = bad;
+        const std::vector<float> y = decoded(type.dtype, encoded(type.dtype, x));
+        for (int64_t i = 0; i < 3 * values; ++i)
+          ASSERT_EQ(std::isfinite(y[size_t(i)]), i / values != 1) << name_of(type.dtype) << " " << bad << " at " << at << ", value " << i;
+      }
+  }
+}
+
 TEST(blocks, a_type_without_blocks_is_refused) {
   float y[32];
   const std::byte x[34]{};

@@ -119,7 +119,7 @@ void turn_neighbours(const float* x, const float* cosine, const float* sine, int
   });
 }
 
-// As encode_blocks (core/blocks.h) does it, halves rounded away from zero; a block that holds a NaN becomes NaN.
+// As encode_blocks (core/blocks.h) does it, halves rounded away from zero; a block that holds a NaN or an infinity becomes NaN.
 void encode_q8_0(const float* x, int64_t n, void* to) {
   constexpr int pieces = 32 / W;
   auto* y = static_cast<char*>(to);
@@ -131,7 +131,10 @@ void encode_q8_0(const float* x, int64_t n, void* to) {
       const int lane = largest_lane(as_integers(abs(v[2 * i])), as_integers(abs(v[2 * i + 1])));
       bits = lane > bits ? lane : bits;
     });
-    if (bits >= 0x7f800000) unroll<pieces>([&](auto i) { v[i] = zero(); });  // an infinity or a NaN
+    if (bits >= 0x7f800000) {  // an infinity or a NaN
+      bits = 0x7fc00000;
+      unroll<pieces>([&](auto i) { v[i] = zero(); });
+    }
     float largest;
     __builtin_memcpy(&largest, &bits, sizeof largest);
     const float d = largest / 127, inverse = 1 / d, by = inverse - inverse == 0 ? inverse : 0;  // 0 in place of an infinity or a NaN
