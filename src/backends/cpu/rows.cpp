@@ -4,13 +4,14 @@
 
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/product.h"
+#include "backends/cpu/shares.h"
 
 namespace hearth::cpu {
 namespace {
 
 constexpr int64_t chunk = 1024;        // of k: a few rows of w stay in L1
 constexpr int64_t most_rows = 192;     // of x in a piece of work: with one chunk of them in L2
-constexpr int64_t stream = 512 << 10;  // bytes of w that one row of x meets in a piece of work
+constexpr int64_t stream = 256 << 10;  // bytes of w that one row of x meets in a piece of work
 
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
@@ -56,8 +57,8 @@ void CpuBackend::linear_rows(const Tensor& x, const RowsWeight& w, const Tensor&
   const int64_t row_bytes = int64_t(bytes_of(dtype, K));
 
   if (M == 1) {
-    const int64_t rows = std::clamp<int64_t>(std::min(stream / row_bytes, N / (4 * threads)) / panel, 1, 64) * panel;
-    pool_.for_ranges(N, rows, [&](int64_t begin, int64_t end) {
+    const int64_t rows = std::clamp<int64_t>(stream / row_bytes / panel, 1, 64) * panel;
+    for_shares(pool_, N, rows, [&](int64_t begin, int64_t end) {
       float* sums = thread_scratch(size_t(rows));
       kernels_.row_dots(w.type, x.data<float>(), w.rows.raw() + begin * row_bytes, end - begin, K, sums);
       for (int64_t n = begin; n < end; n += panel) store.store(sums + n - begin, 0, 1, n / panel);

@@ -4,14 +4,15 @@
 #include "backends/cpu/kernels/integers.h"
 #include "backends/cpu/product.h"
 #include "backends/cpu/rows.h"
+#include "backends/cpu/shares.h"
 
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t chunk = 512;         // of k: a panel of codes stays in L1
-constexpr int64_t most_rows = 256;     // of x in a piece of work: with one chunk of them in L2
-constexpr int64_t most_panels = 4;     // in a piece of work
-constexpr int64_t stream = 512 << 10;  // bytes of w that one row of x meets in a piece of work
+constexpr int64_t chunk = 512;        // of k: a panel of codes stays in L1
+constexpr int64_t most_rows = 256;    // of x in a piece of work: with one chunk of them in L2
+constexpr int64_t most_panels = 4;    // in a piece of work
+constexpr int64_t stream = 64 << 10;  // bytes of w that one row of x meets in a piece of work
 
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
@@ -44,8 +45,8 @@ void CpuBackend::linear_integers(const Tensor& x, const RowsWeight& w, const Ten
     int32_t* s;
     room(q_room, padded, q), room(d_room, padded / unit, d), room(s_room, padded / unit, s);
     pool_.run(1, [&](int64_t) { kernel.quantize_row(w.type, x.data<float>(), K, q, d, s); });
-    const int64_t rows = std::clamp<int64_t>(std::min(stream / row_bytes, N / (4 * threads)) / panel, 1, 64) * panel;
-    pool_.for_ranges(N, rows, [&](int64_t begin, int64_t end) {
+    const int64_t rows = std::clamp<int64_t>(stream / row_bytes / panel, 1, 64) * panel;
+    for_shares(pool_, N, rows, [&](int64_t begin, int64_t end) {
       float* sums = thread_scratch(size_t(rows));
       kernel.row_dots(w.type, q, d, s, w.rows.raw() + begin * row_bytes, end - begin, K, sums);
       for (int64_t n = begin; n < end; n += panel) store.store(sums + n - begin, 0, 1, n / panel);

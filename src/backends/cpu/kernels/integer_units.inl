@@ -8,6 +8,11 @@ namespace {
 
 constexpr int pieces = 32 / W;       // registers of f32 in 32 values
 constexpr int word_pieces = 16 / W;  // registers of 16-bit integers in 32 values
+#ifdef HEARTH_BYTE_DOTS
+constexpr bool byte_dots = true;
+#else
+constexpr bool byte_dots = false;
+#endif
 
 // A step is what W units or a block hold, whichever is more.
 template <class F> struct Step {
@@ -17,8 +22,8 @@ template <class F> struct Step {
   static constexpr int64_t values = blocks * F::values, bytes = blocks * F::bytes;
 };
 
-// Codes are taken out of 16-bit words of the file, one field of each word at a time, so that q has to stand in the order of those
-// (`ordered`). A register holds quarters of 16 bytes: four, or two with AVX2. What is summed in four registers is, after quarter_sums,
+// What is summed comes in registers of codes in bytes, as the fields of the file's bytes give them, and q stands in the order of those
+// (`place`). A register holds quarters of 16 bytes: four, or two with AVX2. What is summed in four registers is, after quarter_sums,
 // the sums of W units.
 enum class Order {
   natural,  // whole bytes
@@ -35,24 +40,23 @@ constexpr Order order_of = one_of<F, RowQ40, RowQ41, RowQ50, RowQ51, RowIq4Nl, R
                            : one_of<F, RowQ6K>                                                     ? Order::sixes
                                                                                                    : Order::natural;
 
-// The place in a step of number i of the order.
-template <class F> constexpr int ordered(int i) {
-  const int reg = i / (2 * W), quarter = i % (2 * W) / 8, j = i % 8;
-  const int field = reg % 4, part = reg / 4, low = 2 * j + field / 2, high = field % 2, odd = reg % 2;
+// The place in a step of the first of the 16 numbers that meet a quarter of register c of codes.
+template <class F> constexpr int place(int c, int quarter) {
   switch (order_of<F>) {
-    case Order::halves: return (4 * quarter + part) * 32 + 16 * high + low;
-    case Order::pairs: return (4 * quarter + part / 2 * 2 + high) * 32 + part % 2 * 16 + low;
-    case Order::twos: return (reg / 8 + quarter / 2) * 128 + reg % 8 / 2 * 32 + quarter % 2 * 16 + 2 * j + odd;
+    case Order::halves: return (4 * quarter + c / 2) * 32 + c % 2 * 16;
+    case Order::pairs: return (4 * quarter + c / 4 * 2 + c % 2) * 32 + c / 2 % 2 * 16;
+    case Order::twos: return (c / 4 + quarter / 2) * 128 + c % 4 * 32 + quarter % 2 * 16;
     case Order::sixes: {
-      const int half = W == 16 ? part : part / 2, place = W == 16 ? quarter : part % 2 * 2 + quarter;
-      return half * 128 + field / 2 * 64 + place * 16 + 2 * j + odd;
+      const int half = W == 16 ? c / 2 : c / 4, part = W == 16 ? quarter : c / 2 % 2 * 2 + quarter;
+      return half * 128 + c % 2 * 64 + part * 16;
     }
     case Order::natural: break;
   }
-  return i;
+  return W == 16 ? (c / 4 * 8 + c % 4 + quarter / 2 * 4) * 32 + quarter % 2 * 16 : c * 32 + quarter * 16;
 }
 
-// Codes are unsigned on the way; what is taken from them at the end, as a power of two.
+// Codes of the others are unsigned on the way; what is taken from them at the end, as a power of two.
+template <class F> constexpr bool has_signed_codes = one_of<F, RowQ80, RowIq4Nl, RowIq4Xs, RowMxfp4>;
 template <class F>
 constexpr int offset_bits = one_of<F, RowQ3K>   ? 2
                             : one_of<F, RowQ40> ? 3
@@ -60,25 +64,43 @@ constexpr int offset_bits = one_of<F, RowQ3K>   ? 2
                             : one_of<F, RowQ6K> ? 5
                                                 : 0;
 
-// Codes in bytes → words of the fields 0, 8 (of low) and 4, 12 (of high).
-HEARTH_INLINE void split(I low, I high, I* word) {
-  word[0] = low & set_words(0xff);
-  word[1] = high & set_words(0xff);
-  word[2] = shift_words<8>(low);
-  word[3] = shift_words<8>(high);
+// 16 numbers q for a quarter of a register of codes whose own begin at `to`. With dot products of bytes, all high digits of q = 256 · high
+// + low, low ≥ 0, before the low ones; else what meets even bytes before what meets odd ones.
+HEARTH_INLINE void put_quarter(const int16_t* q, int quarter, int16_t* to) {
+  if constexpr (byte_dots) {
+    auto* const high = reinterpret_cast<int8_t*>(to) + 16 * quarter;
+    for (int j = 0; j < 16; ++j) high[j] = int8_t(q[j] >> 8), high[4 * W + j] = int8_t(q[j]);
+  } else {
+    for (int j = 0; j < 8; ++j) to[8 * quarter + j] = q[2 * j], to[2 * W + 8 * quarter + j] = q[2 * j + 1];
+  }
 }
 
-template <class F> HEARTH_INLINE void table_words(I bits, I* word) {
-  const __m128i table = one_of<F, RowMxfp4> ? doubled_e2m1() : iq4_codes();
-#ifdef __AVX512F__
-  const I words = _mm512_cvtepi8_epi16(_mm256_broadcastsi128_si256(table));  // twice: bit 4 of an index is another field's
-  unroll<4>([&](auto f) HEARTH_LAMBDA { word[f] = _mm512_permutexvar_epi16(shift_words<4 * f>(bits), words); });
+// What is to be taken from the sum of codes · q of a unit, in types without a least value. `sum` is that of its q.
+template <class F> constexpr bool is_corrected = !F::least && (byte_dots || !has_signed_codes<F>);
+template <class F> HEARTH_INLINE int32_t correction(const int16_t* q, int32_t sum) {
+  if constexpr (!has_signed_codes<F>) return sum * (1 << offset_bits<F>);
+  int32_t high = 0;  // codes are 128 too large where they meet the high digits
+  for (int i = 0; i < F::unit; ++i) high += q[i] >> 8;
+  return high * 32768;
+}
+
+// Σ code · q, where `codes` are registers c …, for the four bytes that a lane shares.
+template <class F, int... c, class... Codes> HEARTH_INLINE I code_sums(const int16_t* q, Codes... codes) {
+  I sum = zero_i();
+#ifdef HEARTH_BYTE_DOTS
+  const I wrong_sign = set_words(short(0x8080));
+  ((sum = dot_bytes(sum, has_signed_codes<F> ? codes ^ wrong_sign : codes, load_i(q + c * 4 * W))), ...);
+  sum = times_power<8>(sum);
+  ((sum = dot_bytes(sum, load_i(q + c * 4 * W + 2 * W), codes)), ...);
 #else
-  const I bytes = _mm256_broadcastsi128_si256(table), low = _mm256_shuffle_epi8(bytes, bits & set_words(0x0f0f)),
-          high = _mm256_shuffle_epi8(bytes, shift_words<4>(bits) & set_words(0x0f0f));
-  word[0] = _mm256_srai_epi16(shift_words<-8>(low), 8), word[1] = _mm256_srai_epi16(shift_words<-8>(high), 8);
-  word[2] = _mm256_srai_epi16(low, 8), word[3] = _mm256_srai_epi16(high, 8);
+  const auto add_words = [&](I bytes, const int16_t* own) HEARTH_LAMBDA {
+    const I even = has_signed_codes<F> ? signed_even_bytes(bytes) : bytes & set_words(0xff);
+    const I odd = has_signed_codes<F> ? signed_odd_bytes(bytes) : shift_words<8>(bytes);
+    sum = dot(dot(sum, even, load_i(own)), odd, load_i(own + 2 * W));
+  };
+  (add_words(codes, q + c * 4 * W), ...);
 #endif
+  return sum;
 }
 
 // The sums of four words for each of 4 · quarters units.
@@ -94,47 +116,42 @@ template <class F> HEARTH_INLINE I sums_by_halves(const char* p, const int16_t* 
 #else
     const I bits = quarters_at(at(part), at(4 + part));
 #endif
-    I word[4];
-    if constexpr (one_of<F, RowIq4Nl, RowIq4Xs, RowMxfp4>) {
-      table_words<F>(bits, word);
+    I low = bits & set_words(0x0f0f), high = shift_words<4>(bits) & set_words(0x0f0f);
+    if constexpr (has_signed_codes<F>) {
+      const __m128i table = one_of<F, RowMxfp4> ? doubled_e2m1() : iq4_codes();
+      low = table_bytes(table, low), high = table_bytes(table, high);
     } else if constexpr (fifth) {
-      const I four = set_words(0x0f0f);
-      split(with_sixteens<4 * part>(bits & four, fifths), with_sixteens<4 * part + 2>(shift_words<4>(bits) & four, fifths), word);
-    } else {
-      unroll<4>([&](auto f) HEARTH_LAMBDA { word[f] = nibbles<4 * f>(bits); });
+      low = with_sixteens<4 * part>(low, fifths), high = with_sixteens<4 * part + 2>(high, fifths);
     }
-    sums[part] = zero_i();
-    unroll<4>([&](auto f) HEARTH_LAMBDA { sums[part] = dot(sums[part], word[f], load_i(q + (part * 4 + f) * 2 * W)); });
+    sums[part] = code_sums<F, 2 * part, 2 * part + 1>(q, low, high);
   });
   return quarter_sums(sums[0], sums[1], sums[2], sums[3]);
 }
 
 template <class F> HEARTH_INLINE I sums_by_pairs(const char* p, const int16_t* q) {
   I sums[4], fifths[2];
-  unroll<4>([&](auto i) HEARTH_LAMBDA { sums[i] = zero_i(); });
   // With the bits of units u and u + 4, which lie in neighbouring quarters, at the same place.
   if constexpr (one_of<F, RowQ5K>)
     unroll<2>([&](auto i) HEARTH_LAMBDA { fifths[i] = odd_quarters_right4(both_quarters(p + 16 + i * 16, p + F::bytes + 16 + i * 16)); });
-  unroll<4>([&](auto part) HEARTH_LAMBDA {
-    const char* at = p + F::codes_at + part / 2 * 32 + part % 2 * 16;
+  unroll<2>([&](auto pair) HEARTH_LAMBDA {
+    I low[2], high[2];
+    unroll<2>([&](auto i) HEARTH_LAMBDA {
+      const char* at = p + F::codes_at + pair * 32 + i * 16;
 #ifdef __AVX512F__
-    const I bits = quarters_at(at, at + 64, at + F::bytes, at + F::bytes + 64);
+      const I bits = quarters_at(at, at + 64, at + F::bytes, at + F::bytes + 64);
 #else
-    const I bits = quarters_at(at, at + 64);
+      const I bits = quarters_at(at, at + 64);
 #endif
-    I word[4];
-    if constexpr (one_of<F, RowQ5K>) {
-      constexpr int unit = part / 2 * 2;
       const I four = set_words(0x0f0f), bit = set_words(0x1010);
-      split(masked_or(bits, four, shift_words<unit - 4>(fifths[part % 2]) & bit),
-            masked_or(shift_words<4>(bits), four, shift_words<unit - 3>(fifths[part % 2]) & bit), word);
-    } else {
-      unroll<4>([&](auto f) HEARTH_LAMBDA { word[f] = nibbles<4 * f>(bits); });
-    }
-    unroll<4>([&](auto f) HEARTH_LAMBDA {
-      I& sum = sums[part / 2 * 2 + f % 2];
-      sum = dot(sum, word[f], load_i(q + (part * 4 + f) * 2 * W));
+      if constexpr (one_of<F, RowQ5K>) {
+        low[i] = masked_or(bits, four, shift_words<2 * pair - 4>(fifths[i]) & bit);
+        high[i] = masked_or(shift_words<4>(bits), four, shift_words<2 * pair - 3>(fifths[i]) & bit);
+      } else {
+        low[i] = bits & four, high[i] = shift_words<4>(bits) & four;
+      }
     });
+    sums[2 * pair] = code_sums<F, 4 * pair, 4 * pair + 2>(q, low[0], low[1]);
+    sums[2 * pair + 1] = code_sums<F, 4 * pair + 1, 4 * pair + 3>(q, high[0], high[1]);
   });
   return quarter_sums(sums[0], sums[1], sums[2], sums[3]);
 }
@@ -153,19 +170,14 @@ template <class F, int vector> HEARTH_INLINE I sums_by_twos(const char* p, const
   I sums[4], third = zero_i();
   if constexpr (one_of<F, RowQ3K>) third = fields_of_halves<vector, 4>(p);
   unroll<4>([&](auto i) HEARTH_LAMBDA {
-    I even, odd;
-    if constexpr (one_of<F, RowQ3K>) {
-      const I codes = masked_or(shift_words<2 * i>(bits), set_words(0x0303), shift_words<i - 2>(third) & set_words(0x0404));
-      even = codes & set_words(0xff), odd = shift_words<8>(codes);
-    } else {
-      even = shift_words<2 * i>(bits) & set_words(3), odd = shift_words<2 * i + 8>(bits) & set_words(3);
-    }
-    sums[i] = dot(dot(zero_i(), even, load_i(q + 2 * i * 2 * W)), odd, load_i(q + (2 * i + 1) * 2 * W));
+    I codes = shift_words<2 * i>(bits) & set_words(0x0303);
+    if constexpr (one_of<F, RowQ3K>) codes = codes | (shift_words<i - 2>(third) & set_words(0x0404));
+    sums[i] = code_sums<F, i>(q, codes);
   });
   return units_of_twos(quarter_sums(sums[0], sums[1], sums[2], sums[3]));
 }
 
-template <int vector> HEARTH_INLINE I sums_by_sixes(const char* p, const int16_t* q) {
+template <class F, int vector> HEARTH_INLINE I sums_by_sixes(const char* p, const int16_t* q) {
   I sums[4];
   unroll<2>([&](auto i) HEARTH_LAMBDA {
     // Half i of the block, or of half `vector` of it.
@@ -175,43 +187,42 @@ template <int vector> HEARTH_INLINE I sums_by_sixes(const char* p, const int16_t
 #else
     const I upper = shift_words<2 * i>(bytes32(p + 128 + vector * 32));
 #endif
-    I word[4];
-    split(masked_or(bits, four, shift_words<-4>(upper) & two), masked_or(shift_words<4>(bits), four, upper & two), word);
-    const int16_t* const own = q + i * 8 * W;
-    unroll<2>([&](auto high) HEARTH_LAMBDA {
-      sums[W == 16 ? 2 * i + high : i + 2 * high] =
-          dot(dot(zero_i(), word[high], load_i(own + 2 * high * 2 * W)), word[2 + high], load_i(own + (2 * high + 1) * 2 * W));
-    });
+    const I low = masked_or(bits, four, shift_words<-4>(upper) & two), high = masked_or(shift_words<4>(bits), four, upper & two);
+    sums[W == 16 ? 2 * i : i] = code_sums<F, 2 * i>(q, low);
+    sums[W == 16 ? 2 * i + 1 : i + 2] = code_sums<F, 2 * i + 1>(q, high);
   });
   return units_of_sixes(quarter_sums(sums[0], sums[1], sums[2], sums[3]));
 }
 
 // Whole bytes, of units of 32.
 template <class F> HEARTH_INLINE I sums_of_bytes(const char* p, const int16_t* q) {
-  I quarter[quarters];
-  unroll<quarters>([&](auto i) HEARTH_LAMBDA {
+  I half[2];
+  unroll<2>([&](auto i) HEARTH_LAMBDA {
     I sum[4];
     unroll<4>([&](auto j) HEARTH_LAMBDA {
-      constexpr int u = i * 4 + j;
-      const __m256i codes = F::template codes_of<0>(p + u * F::bytes);
-      sum[j] = zero_i();
-      unroll<word_pieces>([&](auto piece) HEARTH_LAMBDA { sum[j] = dot(sum[j], words<piece>(codes), load_i(q + u * 32 + piece * 2 * W)); });
+#ifdef __AVX512F__
+      const char* at = p + (i * 8 + j) * F::bytes + F::codes_at;
+      const I codes = halves_at(at, at + 4 * F::bytes);
+#else
+      const I codes = bytes32(p + (i * 4 + j) * F::bytes + F::codes_at);
+#endif
+      sum[j] = code_sums<F, i * 4 + j>(q, codes);
     });
-    quarter[i] = quarter_sums(sum[0], sum[1], sum[2], sum[3]);
+    half[i] = quarter_sums(sum[0], sum[1], sum[2], sum[3]);
   });
-  return lane_sums(quarter);
+  return neighbours(half[0], half[1]);
 }
 
-// Σ code · q over each of W units of a step at p; s the sums of q.
+// Σ code · q over each of W units of a step at p; s what quantize_row gives.
 template <class F, int vector> HEARTH_INLINE I unit_sums(const char* p, const int16_t* q, const int32_t* s) {
   constexpr Order order = order_of<F>;
   I sums;
   if constexpr (order == Order::halves) sums = sums_by_halves<F>(p, q);
   else if constexpr (order == Order::pairs) sums = sums_by_pairs<F>(p, q);
   else if constexpr (order == Order::twos) sums = sums_by_twos<F, vector>(p, q);
-  else if constexpr (order == Order::sixes) sums = sums_by_sixes<vector>(p, q);
+  else if constexpr (order == Order::sixes) sums = sums_by_sixes<F, vector>(p, q);
   else sums = sums_of_bytes<F>(p, q);
-  if constexpr (offset_bits < F >> 0) return sub(sums, times_power<offset_bits<F>>(load_i(s)));
+  if constexpr (is_corrected<F>) return sub(sums, load_i(s));
   else return sums;
 }
 

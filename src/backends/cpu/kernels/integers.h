@@ -18,7 +18,8 @@ struct IntegerKernels {
   int64_t rows;  // of x in a tile
 
   // --- one row of x: lanes run along the rows of w as they are stored --------------------------------------------------
-  // x [k] → q, d and s (the sums S), in an order that `row_dots` knows; room for k rounded up to integer_stride, and d and s of its units.
+  // x [k] → q, d and s (the sums S, or what they come down to), in a form that `row_dots` knows; room for k rounded up to integer_stride,
+  // and d and s of its units.
   void (*quantize_row)(RowType type, const float* x, int64_t k, int16_t* q, float* d, int32_t* s);
   // y[n] for rows of w one after another
   void (*row_dots)(RowType type, const int16_t* q, const float* d, const int32_t* s, const void* w, int64_t rows, int64_t k, float* y);

@@ -33,30 +33,20 @@ HEARTH_INLINE float quantize_block(const float* x, int16_t* q, int32_t* sums) {
 
 template <class F> void quantize_row_of(const float* x, int64_t k, int16_t* q, float* d, int32_t* s) {
   constexpr int64_t unit = F::unit, values = Step<F>::values;
-  const int64_t padded = (k + values - 1) / values * values;
-  for (int64_t i = 0; i < k; i += 32) {
-    int32_t halves[2];
-    const float scale = quantize_block(x + i, q + i, halves);
-    for (int64_t u = i / unit; u < (i + 32) / unit; ++u) {
-      d[u] = scale;
-      s[u] = unit == 32 ? halves[0] + halves[1] : halves[u % 2];
-    }
-  }
-  for (int64_t i = k; i < padded; ++i) q[i] = 0;
-  for (int64_t u = k / unit; u < padded / unit; ++u) d[u] = 0, s[u] = 0;
-  if constexpr (order_of<F> != Order::natural) {
-    struct Places {
-      constexpr Places() {
-        for (int i = 0; i < int(values); ++i) from[i] = int16_t(ordered<F>(i));
+  for (; k > 0; k -= values, x += values, q += values, d += values / unit, s += values / unit) {
+    int16_t natural[values] = {};
+    for (int64_t u = 0; u < values / unit; ++u) d[u] = 0, s[u] = 0;
+    for (int64_t i = 0; i < (k < values ? k : values); i += 32) {
+      int32_t halves[2];
+      const float scale = quantize_block(x + i, natural + i, halves);
+      for (int64_t u = i / unit; u < (i + 32) / unit; ++u) {
+        d[u] = scale;
+        s[u] = unit == 32 ? halves[0] + halves[1] : halves[u % 2];
+        if constexpr (is_corrected<F>) s[u] = correction<F>(natural + u * unit, s[u]);
       }
-      int16_t from[values] = {};
-    };
-    static constexpr Places places;
-    for (int64_t begin = 0; begin < padded; begin += values, q += values) {
-      int16_t natural[values];
-      __builtin_memcpy(natural, q, sizeof natural);
-      for (int i = 0; i < int(values); ++i) q[i] = natural[places.from[i]];
     }
+    for (int c = 0; c < int(values) / (4 * W); ++c)
+      for (int quarter = 0; quarter < W / 4; ++quarter) put_quarter(natural + place<F>(c, quarter), quarter, q + c * 4 * W);
   }
 }
 
@@ -75,7 +65,8 @@ void integer_dots_of(const int16_t* q, const float* d, const int32_t* s, const c
   const int64_t row_bytes = k / F::values * F::bytes, whole = k / S::values * S::bytes;
   for (int64_t n = 0; n < rows; n += W) {
     const int64_t count = rows - n < W ? rows - n : W;
-    // The next W rows come into the cache in the order of memory while these are multiplied.
+    // The next W rows come into the cache while these are multiplied, in four runs side by side: one alone does not keep enough lines
+    // on their way.
     const char *const row = w + n * row_bytes, *const next = row + W * row_bytes;
     V total = zero();
     const auto add_step = [&](const char* at, int64_t stride, int64_t step) {
@@ -87,7 +78,7 @@ void integer_dots_of(const int16_t* q, const float* d, const int32_t* s, const c
           const int64_t unit = step * S::vectors * W + units;
           product[v][r] = unit_products<F, v>(p, q + unit * F::unit, d + unit, s + unit);
         });
-        const char* const later = next + (step * W + r) * S::bytes;
+        const char* const later = next + r % 4 * (W / 4) * row_bytes + (step * (W / 4) + r / 4) * S::bytes;
         for (int64_t line = 0; line < S::bytes; line += 64) __builtin_prefetch(later + line);
       }
       unroll<S::vectors>([&](auto v) {

@@ -80,7 +80,7 @@ HEARTH_INLINE __m256i looked_up(__m128i table, const char* p) {
 struct RowQ80 {
   static constexpr int64_t values = 32, bytes = 34;
   static constexpr int parts = 1;
-  static constexpr int unit = 32, step_at = 0;
+  static constexpr int unit = 32, codes_at = 2, step_at = 0;
   static constexpr bool least = false;
   using Scales = OwnScales;
   HEARTH_CODES { return bytes32(p + 2); }

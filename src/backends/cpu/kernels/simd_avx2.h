@@ -159,6 +159,14 @@ HEARTH_INLINE I dot(I acc, I a, I b) {
   return _mm256_add_epi32(acc, _mm256_madd_epi16(a, b));
 #endif
 }
+// acc + the products of unsigned bytes and signed ones, four to a lane
+#ifdef __AVXVNNI__
+#define HEARTH_BYTE_DOTS
+HEARTH_INLINE I dot_bytes(I acc, I a, I b) { return _mm256_dpbusd_avx_epi32(acc, a, b); }
+#endif
+HEARTH_INLINE I signed_even_bytes(I a) { return _mm256_srai_epi16(_mm256_slli_epi16(a, 8), 8); }
+HEARTH_INLINE I signed_odd_bytes(I a) { return _mm256_srai_epi16(a, 8); }
+HEARTH_INLINE I table_bytes(__m128i table, I places) { return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), places); }
 HEARTH_INLINE V to_float(I a) { return _mm256_cvtepi32_ps(a); }
 HEARTH_INLINE I to_whole(V a) { return _mm256_cvtps_epi32(a); }  // to nearest even
 HEARTH_INLINE V as_floats(I a) { return _mm256_castsi256_ps(a); }
@@ -189,9 +197,8 @@ HEARTH_INLINE I quarter_sums(I a, I b, I c, I d) {
           cd = add(_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
   return add(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd));
 }
-HEARTH_INLINE I lane_sums(const I* u) {
-  return add(_mm256_permute2x128_si256(u[0], u[1], 0x20), _mm256_permute2x128_si256(u[0], u[1], 0x31));
-}
+// The two quarters added, of a and then of b.
+HEARTH_INLINE I neighbours(I a, I b) { return add(_mm256_permute2x128_si256(a, b, 0x20), _mm256_permute2x128_si256(a, b, 0x31)); }
 // Sums of four registers' quarters, as quarter_sums gives them, in the order of units (integer_units.inl).
 HEARTH_INLINE I units_of_twos(I a) { return _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)); }
 HEARTH_INLINE I units_of_sixes(I a) { return units_of_twos(a); }
@@ -204,11 +211,6 @@ HEARTH_INLINE I both_quarters(const char* a, const char*) {  // the first 16 byt
   return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a)));
 }
 HEARTH_INLINE I odd_quarters_right4(I a) { return _mm256_blend_epi32(a, _mm256_srli_epi16(a, 4), 0xf0); }  // words
-// The 4-bit field of each 16-bit word that begins at bit `at`.
-template <int at> HEARTH_INLINE I nibbles(I a) {
-  if constexpr (at == 12) return shift_words<12>(a);
-  return shift_words<at>(a) & set_words(15);
-}
 // 16 added to byte j of a quarter where bit j of the two bytes from `byte` on of its 16 is set
 template <int byte> HEARTH_INLINE I with_sixteens(I codes, I bits) {
   constexpr int64_t each = 0x0101010101010101;

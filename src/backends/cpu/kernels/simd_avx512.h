@@ -142,6 +142,14 @@ HEARTH_INLINE I dot(I acc, I a, I b) {
   return _mm512_add_epi32(acc, _mm512_madd_epi16(a, b));
 #endif
 }
+// acc + the products of unsigned bytes and signed ones, four to a lane
+#ifdef __AVX512VNNI__
+#define HEARTH_BYTE_DOTS
+HEARTH_INLINE I dot_bytes(I acc, I a, I b) { return _mm512_dpbusd_epi32(acc, a, b); }
+#endif
+HEARTH_INLINE I signed_even_bytes(I a) { return _mm512_srai_epi16(_mm512_slli_epi16(a, 8), 8); }
+HEARTH_INLINE I signed_odd_bytes(I a) { return _mm512_srai_epi16(a, 8); }
+HEARTH_INLINE I table_bytes(__m128i table, I places) { return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), places); }
 HEARTH_INLINE V to_float(I a) { return _mm512_cvtepi32_ps(a); }
 HEARTH_INLINE I to_whole(V a) { return _mm512_cvtps_epi32(a); }  // to nearest even
 HEARTH_INLINE V as_floats(I a) { return _mm512_castsi512_ps(a); }
@@ -163,7 +171,6 @@ HEARTH_INLINE I quarter_sums(I a, I b, I c, I d) {
 }
 // Each two neighbouring quarters added, of a and then of b.
 HEARTH_INLINE I neighbours(I a, I b) { return add(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd)); }
-HEARTH_INLINE I lane_sums(const I* u) { return neighbours(neighbours(u[0], u[1]), neighbours(u[2], u[3])); }
 // Sums of four registers' quarters, as quarter_sums gives them, in the order of units (integer_units.inl).
 HEARTH_INLINE I units_of_twos(I a) {
   return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15), a);
@@ -178,6 +185,10 @@ HEARTH_INLINE I quarters_at(const char* a, const char* b, const char* c, const c
   const __m512i ab = _mm512_inserti32x4(_mm512_castsi128_si512(at(a)), at(b), 1);
   return _mm512_inserti32x4(_mm512_inserti32x4(ab, at(c), 2), at(d), 3);
 }
+HEARTH_INLINE I halves_at(const char* a, const char* b) {  // the first 32 bytes at two places
+  const auto at = [](const char* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); };
+  return _mm512_inserti64x4(_mm512_castsi256_si512(at(a)), at(b), 1);
+}
 // 16 bytes at each of two places, twice each
 HEARTH_INLINE I both_quarters(const char* a, const char* b) {
   const auto at = [](const char* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); };
@@ -188,11 +199,6 @@ HEARTH_INLINE I odd_quarters_right4(I a) {  // words
 }
 template <int n> HEARTH_INLINE I upper_half_right(I a) {  // words
   return _mm512_srlv_epi16(a, _mm512_inserti64x4(_mm512_setzero_si512(), _mm256_set1_epi16(n), 1));
-}
-// The 4-bit field of each 16-bit word that begins at bit `at`.
-template <int at> HEARTH_INLINE I nibbles(I a) {
-  if constexpr (at == 12) return shift_words<12>(a);
-  return shift_words<at>(a) & set_words(15);
 }
 // 16 added to byte j of a quarter where bit j of the two bytes from `byte` on of its 16 is set
 template <int byte> HEARTH_INLINE I with_sixteens(I codes, I bits) {
