@@ -18,8 +18,9 @@ struct Editing {
   // The run has its size, rounded down to what the autoencoder takes, unless the request says another.
   std::optional<Image> picture;
   ResizeMode resize = ResizeMode::stretch;
-  // 0 … 1: how much of the run is done; 0 gives back what the autoencoder makes of the picture. Default: 0.8, with a mask 1. Not for models
-  // that edit as they are told, which begin from noise.
+  // 0 … 1: how much of the run is done; 0 gives back what the autoencoder makes of the picture. Default: 0.8, with a mask 1, of a refiner
+  // alone 0.3; with compat = "diffusers" what the pipeline of the model has: of Stable Diffusion XL and its refiner 0.3, with a mask
+  // 0.9999. Not for models that edit as they are told, which begin from noise.
   std::optional<double> strength;
 
   // White is painted anew, black stays as it is to the bit, grey is in between. Of the picture's size.
@@ -31,9 +32,14 @@ struct Editing {
   bool only_masked = false;           // the run is of the masked region alone, which is put back into the picture
   int64_t mask_padding = 32;          // pixels around that region which the run sees
   std::array<int64_t, 4> outpaint{};  // pixels to add on the left, top, right and bottom, which are painted
-  double image_guidance = 1.5;        // of models that edit as they are told: how near they stay to the picture; 1 and more
+  // Of models that edit as they are told, and of no others: how near they stay to the picture; 1 and more. Default: 1.5.
+  std::optional<double> image_guidance;
 
-  std::string picture_name, mask_name;  // what metadata calls them
+  // For models that are told how near things are, and needed by them, with a picture or without: grey, the nearer the lighter, of any size
+  // (it is stretched over the whole) and range (its darkest is the farthest, its lightest the nearest). 16 bits count where it has them.
+  std::optional<Image> depth_map;
+
+  std::string picture_name, mask_name, depth_map_name;  // what metadata calls them
 };
 
 // A second pass at a larger size on what the first one made, before it is decoded: A1111's "hires. fix".

@@ -131,6 +131,23 @@ std::optional<Canvas> prepare_canvas(const Request& r, int64_t factor) {
   return c;
 }
 
+std::optional<models::DepthMap> depth_of(const Request& r) {
+  const Editing& e = r.edit;
+  if (!e.depth_map) return std::nullopt;
+  const Image& image = *e.depth_map;
+  const Pixels pixels = pixels_of(image, "depth map");
+  if (e.only_masked || e.outpaint != std::array<int64_t, 4>{} || e.resize != ResizeMode::stretch)
+    fail<UnsupportedError>("edit: a depth map is of the whole picture: not with --only-masked, --outpaint or --resize-mode");
+  models::DepthMap depth{.width = image.width, .height = image.height, .values = {}};
+  depth.values.reserve(pixels.rgb.size() / 3);
+  const bool deep = image.rgb16.size() == pixels.rgb.size();
+  for (size_t i = 0; i < pixels.rgb.size(); i += 3) {
+    const auto level = [&](size_t c) { return deep ? double(image.rgb16[i + c]) : double(pixels.rgb[i + c]); };
+    depth.values.push_back(float((19595 * level(0) + 38470 * level(1) + 7471 * level(2)) / 65536));  // ITU-R 601 luma
+  }
+  return depth;
+}
+
 Pixels Canvas::put_back(const Pixels& painted) const {
   if (!puts_back) return painted;
   return region ? pasted(painted, original, mask, *region) : pasted(painted, original, mask);
@@ -173,7 +190,6 @@ std::map<std::string, std::string> described(const Run& run) {
     if (!flag.empty() && c.held != "as stored") all[flag] = c.held;
   }
   if (run.tile) all["vae-tiling"] = "on", all["vae-tile-size"] = fmt::format("{}", *run.tile);
-  if (!e.picture) return all;
   const Editing standard;
   const auto tell = [&](const char* flag, const auto& value, const auto& otherwise) {
     if (value != otherwise) all[flag] = fmt::format("{}", value);
@@ -183,6 +199,8 @@ std::map<std::string, std::string> described(const Run& run) {
     all[flag] = name;
     all[flag + "-sha256"] = sum_of(*image);
   };
+  file("depth-map", e.depth_map, e.depth_map_name);
+  if (!e.picture) return all;
   file("init-image", e.picture, e.picture_name);
   file("mask", e.mask, e.mask_name);
   if (run.resolved.strength) all["strength"] = fmt::format("{}", *run.resolved.strength);
@@ -192,7 +210,7 @@ std::map<std::string, std::string> described(const Run& run) {
   if (e.only_masked) all["only-masked"] = "";
   tell("mask-blur", e.mask_blur, 0.0);
   tell("mask-padding", e.mask_padding, standard.mask_padding);
-  tell("image-guidance", e.image_guidance, standard.image_guidance);
+  if (e.image_guidance) all["image-guidance"] = fmt::format("{}", *e.image_guidance);
   if (e.fill) all["inpaint-fill"] = std::array{"original", "fill", "noise", "nothing"}[size_t(*e.fill)];
   if (e.outpaint != standard.outpaint) all["outpaint"] = fmt::format("{}", fmt::join(e.outpaint, ","));
   return all;

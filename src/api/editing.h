@@ -29,6 +29,10 @@ struct Canvas {
 // together: a mask of another size, without a picture, with nothing in it where only that is to be painted; margins that cannot be.
 std::optional<Canvas> prepare_canvas(const Request& request, int64_t factor);
 
+// The request's depth map, where it has one. UnsupportedError with what changes the picture's geometry: a part of it alone, another canvas,
+// another shape.
+std::optional<models::DepthMap> depth_of(const Request& request);
+
 // The same for metadata: by the names of the command's flags, what is not the default, the sums of the pixels, and the strength of a run
 // that has one (ResolvedImage::strength).
 std::map<std::string, std::string> described(const Run& run);

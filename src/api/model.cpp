@@ -63,6 +63,12 @@ std::optional<models::ImageRequest::Preview> preview_of(const Request& r) {
                                        }};
 }
 
+models::ImageEdit edit_of(const Request& r, const std::optional<api::Canvas>& canvas) {
+  models::ImageEdit edit = canvas ? canvas->edit : models::ImageEdit();
+  edit.depth = api::depth_of(r);
+  return edit;
+}
+
 models::ImageRequest to_image_request(const Request& r, const Seeds& seeds, const std::optional<api::Canvas>& canvas, Backend& device) {
   std::vector<models::EmbeddingFile> embeddings;
   for (const Embedding& e : r.embeddings) embeddings.push_back({.file = e.file, .name = e.name});
@@ -92,7 +98,7 @@ models::ImageRequest to_image_request(const Request& r, const Seeds& seeds, cons
           .first_image = r.batch_index,
           .variation = {.seed = seeds.variation, .strength = r.variation.strength},
           .noise = r.noise ? api::to_tensor(*r.noise, device, "noise") : Tensor(),
-          .edit = canvas ? canvas->edit : models::ImageEdit(),
+          .edit = edit_of(r, canvas),
           .image_guidance = r.edit.image_guidance,
           .hires = hires_of(r),
           .preview = preview_of(r),

@@ -79,7 +79,7 @@ Rerun rerun_of_recipe(const Recipe& recipe) {
   for (const auto& [flag, value] : recipe.flags) {
     if (flag.ends_with("-sha256")) {
       r.pictures["--" + flag.substr(0, flag.size() - 7)] = value;
-    } else if (value.empty() && (flag == "init-image" || flag == "mask")) {
+    } else if (value.empty() && (flag == "init-image" || flag == "mask" || flag == "depth-map")) {
       r.not_honoured.push_back(fmt::format("the picture of --{0}, whose file is not told: give --{0} FILE", flag));
     } else if (value.empty()) {
       r.arguments.push_back("--" + flag);

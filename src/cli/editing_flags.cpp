@@ -25,7 +25,8 @@ double parse_part(const std::string& text) {
 void EditingFlags::add_to(Flags& flags) {
   flags.text("-i,--init-image", "FILE", "Start from this picture, PNG, JPEG or WebP; without -W and -H the run has its size", picture,
              "from noise");
-  flags.add("--strength,--denoise", "X", "How much of the run is done on the picture, 0 to 1", "0.8, with a mask 1",
+  flags.add("--strength,--denoise", "X", "How much of the run is done on the picture, 0 to 1",
+            "0.8, with a mask 1; of a refiner alone 0.3; with --compat diffusers the pipeline's",
             [this](const std::string& t) { edit.strength = parse_part(t); });
   flags.choice("--resize-mode", "", "Into a size of another shape: both sides stretched; cropped; or filled up by its edges", resize,
                {.names = {"stretch", "crop", "fill"}});
@@ -40,7 +41,9 @@ void EditingFlags::add_to(Flags& flags) {
   flags.integer("--mask-padding", "Pixels around that region which are seen with it", edit.mask_padding, {.low = 0});
   flags.add("--outpaint", "L,T,R,B", "Paint so many pixels beyond the left, top, right and bottom of the picture", "none",
             [this](const std::string& t) { edit.outpaint = parse_margins(t); });
-  flags.number("--image-guidance", "Models that edit as they are told: how near they stay to the picture, 1 and more", edit.image_guidance);
+  flags.text("--depth-map", "FILE", "For models that are told it: how near things are, the nearer the lighter", depth_map, "none");
+  flags.number("--image-guidance", "Models that edit as they are told: how near they stay to the picture, 1 and more", edit.image_guidance,
+               "1.5");
   flags.add("--hires", "SCALE", "A second pass on the picture made larger, 1 to 64", "none", [this](const std::string& t) {
     hires.scale = parse_number(t);
     second = true;
@@ -70,6 +73,7 @@ void EditingFlags::apply(Request& request) const {
   request.edit = edit;
   if (!picture.empty()) request.edit.picture = Image::load(picture), request.edit.picture_name = picture;
   if (!mask.empty()) request.edit.mask = Image::load(mask), request.edit.mask_name = mask;
+  if (!depth_map.empty()) request.edit.depth_map = Image::load(depth_map), request.edit.depth_map_name = depth_map;
   if (resize == "crop") request.edit.resize = ResizeMode::crop;
   if (resize == "fill") request.edit.resize = ResizeMode::fill;
   if (fill == "original") request.edit.fill = InpaintFill::original;

@@ -7,7 +7,7 @@
 namespace hearth::cli {
 
 struct EditingFlags {
-  std::string picture, mask, resize = "stretch", fill;
+  std::string picture, mask, depth_map, resize = "stretch", fill;
   Editing edit;
   Variation variation;
   Hires hires;

@@ -117,13 +117,17 @@ std::vector<int64_t> nearest_places(int64_t from, int64_t to) {
 // Pillow's choice since version 13: columns first where the height shrinks by more than twice what the width shrinks by.
 bool columns_first(int64_t W, int64_t H, int64_t width, int64_t height) { return height < H && H - height > 2 * (W - width); }
 
+void check_sizes(size_t values, int64_t columns, int64_t rows, int64_t channels, int64_t width, int64_t height) {
+  if (width < 1 || height < 1) fail<ShapeError>("resize: to {} × {}, needed sides of 1 at least", width, height);
+  if (columns < 1 || rows < 1 || int64_t(values) != columns * rows * channels)
+    fail<ShapeError>("resize: {} values for {} × {}, needed {} each", values, columns, rows, channels);
+}
+
 // x [H, W, C] → [height, width, C].
 template <class Kind>
 std::vector<typename Kind::Value> resized(std::vector<typename Kind::Value> x, int64_t W, int64_t H, int64_t C, int64_t width,
                                           int64_t height, Filter filter) {
-  if (width < 1 || height < 1) fail<ShapeError>("resize: to {} × {}, needed sides of 1 at least", width, height);
-  if (W < 1 || H < 1 || int64_t(x.size()) != W * H * C)
-    fail<ShapeError>("resize: {} values for {} × {}, needed {} each", x.size(), W, H, C);
+  check_sizes(x.size(), W, H, C, width, height);
   if (filter != Filter::nearest) {
     if (columns_first(W, H, width, height)) return along<Kind>(along<Kind>(x, 1, H, W * C, height, filter), height, W, C, width, filter);
     return along<Kind>(along<Kind>(x, H, W, C, width, filter), 1, H, width * C, height, filter);
@@ -134,6 +138,26 @@ std::vector<typename Kind::Value> resized(std::vector<typename Kind::Value> x, i
   y.reserve(size_t(width * height * C));
   for (const int64_t row : rows)
     for (const int64_t column : columns) y.insert(y.end(), x.begin() + (row * W + column) * C, x.begin() + (row * W + column + 1) * C);
+  return y;
+}
+
+// [outer, from, inner] → [outer, to, inner]
+std::vector<float> interpolated_along(std::span<const float> x, int64_t outer, int64_t from, int64_t inner, int64_t to) {
+  constexpr double a = -0.75;
+  const auto near = [](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };       // |d| ≤ 1
+  const auto far = [](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };  // 1 < |d| < 2
+  std::vector<float> y(size_t(outer * to * inner));
+  for (int64_t i = 0; i < to; ++i) {
+    const double at = (double(i) + 0.5) * double(from) / double(to) - 0.5, base = std::floor(at), t = at - base;
+    const double weights[4] = {far(t + 1), near(t), near(1 - t), far(2 - t)};
+    for (int64_t o = 0; o < outer; ++o)
+      for (int64_t n = 0; n < inner; ++n) {
+        double sum = 0;
+        for (int64_t k = 0; k < 4; ++k)
+          sum += weights[k] * double(x[size_t((o * from + std::clamp<int64_t>(int64_t(base) - 1 + k, 0, from - 1)) * inner + n)]);
+        y[size_t((o * to + i) * inner + n)] = float(sum);
+      }
+  }
   return y;
 }
 
@@ -149,6 +173,11 @@ PixelMask resize(const PixelMask& mask, int64_t width, int64_t height, Filter fi
 
 std::vector<float> resize(std::span<const float> x, int64_t columns, int64_t rows, int64_t width, int64_t height, Filter filter) {
   return resized<Floats>({x.begin(), x.end()}, columns, rows, 1, width, height, filter);
+}
+
+std::vector<float> interpolate_bicubic(std::span<const float> x, int64_t columns, int64_t rows, int64_t width, int64_t height) {
+  check_sizes(x.size(), columns, rows, 1, width, height);
+  return interpolated_along(interpolated_along(x, rows, columns, 1, width), 1, rows, width, height);
 }
 
 }  // namespace hearth

@@ -28,4 +28,8 @@ PixelMask resize(const PixelMask& mask, int64_t width, int64_t height, Filter fi
 // direction.
 std::vector<float> resize(std::span<const float> x, int64_t columns, int64_t rows, int64_t width, int64_t height, Filter filter);
 
+// The same as torch's interpolate with mode "bicubic" has it (align_corners off, not antialiased): Keys' filter with a = −3/4 over four
+// values each way, the edge's beyond the edge; along rows first. Sums in f64, rounded to f32 after each direction.
+std::vector<float> interpolate_bicubic(std::span<const float> x, int64_t columns, int64_t rows, int64_t width, int64_t height);
+
 }  // namespace hearth

@@ -52,14 +52,21 @@ struct EmbeddingFile {
   std::string name;
 };
 
+// How near each point of a picture is, the larger the nearer, in any range.
+struct DepthMap {
+  int64_t width = 0, height = 0;  // any
+  std::vector<float> values;      // [height, width]
+};
+
 // A picture that a run starts from, and the part of it that is painted anew.
 struct ImageEdit {
   std::vector<Pixels> pictures;    // one, or one for each of the batch; of the request's size
   Tensor latents;                  // [B, h, w, C] on the device: in place of a picture; may be undefined
   PixelMask mask;                  // of the request's size, 255: painted anew; 0 × 0: all of it is
-  std::optional<double> strength;  // 0 … 1, how much of the run is done; absent: 0.8, with a mask 1
+  std::optional<double> strength;  // 0 … 1, how much of the run is done; absent: what the family takes for it
   bool all_steps = false;          // of a longer schedule, so many steps as the request says (sampling::Steps)
   enum class Fill { picture, noise, nothing } fill = Fill::picture;  // what of the latents stands under the mask at first
+  std::optional<DepthMap> depth;  // for a network that is told it; over the whole picture, also where there is none to start from
   bool starts() const { return latents || !pictures.empty(); }
 };
 
@@ -87,7 +94,7 @@ struct ImageRequest {
   sampling::NoiseRequest::Variation variation;
   Tensor noise;  // [B, C, h, w] f32 on the device: in place of the seed's first draw; may be undefined
   ImageEdit edit;
-  double image_guidance = 1.5;  // of a network that knows a picture beside x
+  std::optional<double> image_guidance;  // of a network that edits as it is told, and of no other; absent: 1.5
   // A second pass at so many times the size, on what the first one made.
   struct Hires {
     double scale = 2;

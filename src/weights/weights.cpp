@@ -151,7 +151,10 @@ Tensor Weights::read(const std::string& name, const Shape& shape) {
     x = source_->read(name, shape, *backend_);
     if (x.shape() != shape) fail<WeightError>("weights: '{}' has shape {}, the model needs {}", name, x.shape(), shape);
     if (backend_->computes()) {
-      if (const int64_t bad = non_finite_values(x)) {
+      const int64_t bad = non_finite_values(x);
+      if (bad && matches_any(options_.idle, name)) {
+        report_.non_finite.push_back(name);
+      } else if (bad) {
         read_.insert(name);
         non_finite_.push_back(fmt::format("'{}' has {} NaN or infinite of {} values", name, bad, x.numel()));
         return {};

@@ -68,6 +68,8 @@ struct LoadOptions {
   std::function<std::shared_ptr<PackedCache>(const std::string& part)> cache_of_part;  // of one that is loaded later; absent: none
   // Names that may stay unread, because makers ship them and no program needs them ("*.position_ids"). A '*' matches anything.
   std::vector<std::string> ignore;
+  // The same for names that are read and may yet hold what is not a number, because nothing is made of them unless asked for.
+  std::vector<std::string> idle;
 };
 
 class Weights {
@@ -117,6 +119,7 @@ class Weights {
     // Tensors that f16 would spoil (a value beyond 65504, or a relative L2 error above 2⁻¹⁰ from values too small for it) and
     // that therefore keep the type they are stored in.
     std::vector<std::string> kept_wider;
+    std::vector<std::string> non_finite;  // of LoadOptions::idle
   };
   const Report& report() const { return report_; }
 

@@ -50,6 +50,17 @@ TEST_F(GenerateTest, without_a_seed_every_run_differs_and_says_its_seed) {
   EXPECT_EQ(drawn({"--prompt", "x", "--steps", "1", "--seed", std::to_string(seed)}), b);
 }
 
+TEST_F(GenerateTest, the_noise_of_several_batches) {
+  const Arguments batches = {"--batch-size", "2", "--batch-count", "2"};
+  const auto with = [&](Arguments more) {
+    more.insert(more.end(), batches.begin(), batches.end());
+    ASSERT_EQ(draw(more).code, 0);
+  };
+  with({"--save-latents", "l.safetensors"});
+  with({"--noise", "l.safetensors", "--seed", "99", "--output", "b.png"});
+  for (int k = 1; k <= 4; ++k) EXPECT_EQ(picture(fmt::format("b-{}.png", k)), picture(fmt::format("a-{}.png", k))) << k;
+}
+
 TEST_F(GenerateTest, a_prompt_that_is_too_long_is_said) {
   const Ended r = draw({"--prompt", std::string(10'000, 'x')});
   EXPECT_EQ(r.code, 0) << r.err;

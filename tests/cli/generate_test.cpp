@@ -43,17 +43,6 @@ TEST_F(GenerateTest, each_picture_is_told_with_its_size_and_seed) {
   EXPECT_TRUE(json["latents"].is_null());
 }
 
-TEST_F(GenerateTest, the_noise_of_several_batches) {
-  const Arguments batches = {"--batch-size", "2", "--batch-count", "2"};
-  const auto with = [&](Arguments more) {
-    more.insert(more.end(), batches.begin(), batches.end());
-    ASSERT_EQ(draw(more).code, 0);
-  };
-  with({"--save-latents", "l.safetensors"});
-  with({"--noise", "l.safetensors", "--seed", "99", "--output", "b.png"});
-  for (int k = 1; k <= 4; ++k) EXPECT_EQ(picture(fmt::format("b-{}.png", k)), picture(fmt::format("a-{}.png", k))) << k;
-}
-
 TEST_F(GenerateTest, precisions_of_all_and_of_one_component) {
   const auto held = [&](const Arguments& more) {
     std::string all;
@@ -342,7 +331,12 @@ TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
            draw({"--init-image", "start.png", "--outpaint", "1,2"}).code == 2;
   };
   effects["--image-guidance"] = [&] {  // of models that edit as they are told, which the demo model is not: tests/e2e/editing_test.cpp
-    return from({"--image-guidance", "2"}) == from({}) && draw({"--image-guidance", "much"}).code == 2;
+    return draw({"--init-image", "start.png", "--image-guidance", "2"}).err.find("does not edit as it is told") != std::string::npos &&
+           draw({"--image-guidance", "much"}).code == 2;
+  };
+  effects["--depth-map"] = [&] {  // of models that are told depths: tests/e2e/editing_xl_test.cpp
+    return draw({"--depth-map", "start.png"}).err.find("this model is told none") != std::string::npos &&
+           draw({"--depth-map", "no.png"}).code == 1;
   };
   effects["--hires"] = [&] { return drawn({"--hires", "1.5"}).width == 96 && draw({"--hires", "0"}).code == 2; };
   effects["--hires-upscaler"] = [&] {

@@ -57,6 +57,21 @@ TEST_F(RerunTest, our_own_pictures_come_again_to_the_pixel) {
   expect_again({"--init-image", "start.png", "--mask", "mask.png", "--mask-blur", "2.5", "--mask-invert", "--only-masked", "--mask-padding",
                 "5", "--inpaint-fill", "noise", "--seed", "9"});
   expect_again({"--init-image", "start.png", "--outpaint", "8,0,0,16", "--width", "72", "--height", "80"});
+  expect_again({"--init-image", "start.png", "--strength", "0.5", "--steps", "4", "--hires", "1.5", "--hires-steps", "2", "--seed", "9"});
+}
+
+// Samplers for which a program makes one step more and leaves a level out.
+TEST_F(RerunTest, samplers_that_drop_a_level_come_again) {
+  fs::path start = folder / "start.png";
+  for (const char* compat : {"comfyui", "a1111"})
+    for (const char* sampler : {"dpm_2", "dpm_2_ancestral", "dpmpp_3m_sde"})
+      expect_again({"--compat", compat, "--sampler", sampler, "--steps", "3"});
+  expect_again({"--compat", "comfyui", "--sampler", "uni_pc", "--schedule", "karras", "--steps", "3"});
+  fs::copy_file(folder / "a.png", start);
+  for (const char* compat : {"comfyui", "a1111"})
+    for (const char* sampler : {"dpm_2", "dpm_2_ancestral"})
+      expect_again(
+          {"--init-image", "start.png", "--strength", "0.6", "--compat", compat, "--sampler", sampler, "--steps", "4", "--seed", "9"});
 }
 
 TEST_F(RerunTest, the_second_of_a_batch_comes_alone) {
@@ -174,7 +189,8 @@ TEST_F(RerunTest, files_that_a_run_cannot_start_from) {
   refused({"--init-image", "start.png", "--strength", "1.01"}, 2, "--strength");
   refused({"--init-image", "start.png", "--strength", "0.1"}, 2, "0.1 of 2 steps is not one");
   refused({"--init-image", "start.png", "--outpaint", "1,2,3"}, 2, "needed four");
-  refused({"--init-image", "start.png", "--hires", "2"}, 1, "a second pass goes with pictures from noise only");
+  refused({"--init-image", "start.png", "--outpaint", "8,0,0,0", "--hires", "2"}, 1,
+          "a second pass draws all of the picture: not with a mask");
   refused({"--hires", "2", "--hires-upscaler", "magic"}, 2, "upscaler 'magic' is unknown");
   refused({"--preview", "nowhere/a.png"}, 1, "nowhere");
 }

@@ -11,6 +11,17 @@
 namespace hearth::test {
 namespace {
 
+Tensor golden(const Case& c, const std::string& what) {
+  static const auto device = make_backend({.name = "reference", .threads = 1});
+  static std::map<std::string, std::shared_ptr<SafetensorsFile>> files;
+  auto& file = files[c.checkpoint];
+  if (!file) file = SafetensorsFile::open(golden_folder() / (c.checkpoint + ".safetensors"));
+  const std::string name = c.name + "." + what;
+  return file->read(name, file->list().at(name).shape, *device);
+}
+
+}  // namespace
+
 Request to_request(const nlohmann::json& json) {
   Request r{.prompt = json.at("prompt"), .steps = json.at("steps"), .guidance = json.at("guidance")};
   const auto text = [&](const char* key, std::optional<std::string>& value) {
@@ -42,17 +53,6 @@ Request to_request(const nlohmann::json& json) {
   r.prompt_syntax = "plain";  // as diffusers reads them
   return r;
 }
-
-Tensor golden(const Case& c, const std::string& what) {
-  static const auto device = make_backend({.name = "reference", .threads = 1});
-  static std::map<std::string, std::shared_ptr<SafetensorsFile>> files;
-  auto& file = files[c.checkpoint];
-  if (!file) file = SafetensorsFile::open(golden_folder() / (c.checkpoint + ".safetensors"));
-  const std::string name = c.name + "." + what;
-  return file->read(name, file->list().at(name).shape, *device);
-}
-
-}  // namespace
 
 std::filesystem::path golden_folder() { return HEARTH_SOURCE_DIR "/tests/e2e/golden"; }
 

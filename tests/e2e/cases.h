@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct Case {
 
 inline void PrintTo(const Case& c, std::ostream* out) { *out << c.checkpoint << "." << c.name; }  // for GoogleTest
 
+Request to_request(const nlohmann::json& recorded);  // of a case, as its recipe wrote it
 std::vector<Case> all_cases();
 Case find_case(const std::string& checkpoint, const std::string& name);
 

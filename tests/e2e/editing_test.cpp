@@ -5,85 +5,24 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "backends/backends.h"
 #include "core/json.h"
 #include "core/memory.h"
-#include "e2e/checkpoint_copy.h"
+#include "e2e/editing_cases_test.h"
 #include "media/resample.h"
 #include "support/complaint.h"
 #include "support/tolerance.h"
-#include "weights/safetensors.h"
 
 namespace hearth::test {
 namespace {
 
 using Json = nlohmann::json;
 
-struct Edits : testing::Test {
-  Json cases = load_json(golden_folder() / "editing.json").at("cases");
-  std::unique_ptr<Backend> device = make_backend({.name = "reference", .threads = 1});
-  std::shared_ptr<SafetensorsFile> file = SafetensorsFile::open(golden_folder() / "editing.safetensors");
-  std::map<std::string, Model> models;
-  std::vector<std::unique_ptr<CheckpointCopy>> copies;
-
-  Tensor golden(const std::string& name) const { return file->read(name, file->list().at(name).shape, *device); }
-  Image picture(const std::string& kind, int64_t width, int64_t height) const {
-    const Tensor x = golden(fmt::format("{}.{}x{}", kind, width, height));
-    Image image{.width = width, .height = height};
-    for (int64_t i = 0; i < x.numel(); ++i) image.rgb.insert(image.rgb.end(), kind == "mask" ? 3 : 1, x.data<uint8_t>()[i]);
-    return image;
-  }
-
-  Request request_of(const Json& c) const {
-    Request r{.prompt = c.at("prompt"),
-              .negative_prompt = c.at("negative").get<std::string>(),
-              .steps = c.at("steps"),
-              .guidance = c.at("guidance")};
-    const int64_t W = c.at("width"), H = c.at("height");
-    r.sampler = c.value("sampler", ""), r.schedule = c.value("schedule", ""), r.compat = c.value("compat", "");
-    r.seed = c.at("seed").get<uint64_t>(), r.batch_size = c.value("batch", 1), r.prompt_syntax = "plain";
-    r.edit.picture = picture("picture", W, H);
-    if (c.at("kind") == "paint") r.edit.mask = picture("mask", W, H);
-    if (c.contains("strength")) r.edit.strength = c.at("strength").get<double>();
-    r.edit.image_guidance = c.value("image_guidance", 1.5);
-    r.decode = false;
-    return r;
-  }
-
-  // The checkpoint, or the same with a UNet of more input channels: 9 to paint, 8 to edit as told.
-  std::filesystem::path folder(const std::string& checkpoint, int64_t channels) {
-    if (channels == 0) return checkpoint_folder(checkpoint);
-    copies.push_back(std::make_unique<CheckpointCopy>(checkpoint));
-    CheckpointCopy& copy = *copies.back();
-    copy.edit_json("unet/config.json", [&](Json& config) { config["in_channels"] = channels; });
-    copy.edit_json("model_index.json", [&](Json& index) {
-      index["_class_name"] = channels == 9 ? "StableDiffusionInpaintPipeline" : "StableDiffusionInstructPix2PixPipeline";
-    });
-    const std::string name = fmt::format("conv_in.{}", channels);
-    copy.edit_tensors("unet", [&](NamedTensors& tensors) {
-      tensors["conv_in.weight"] = Tensor::from(copy.device(), golden(name).shape(), golden(name).to_vector());
-    });
-    return copy.path();
-  }
-  Model& model(const std::string& checkpoint, int64_t channels = 0) {
-    const std::string key = fmt::format("{} {}", checkpoint, channels);
-    const auto found = models.find(key);
-    if (found != models.end()) return found->second;
-    return models.emplace(key, Model::open(folder(checkpoint, channels), {.precision = Precision::f32})).first->second;
-  }
-  Model& model_of(const Json& c) { return model(c.at("checkpoint"), c.value("channels", 0)); }
+struct Edits : testing::Test, EditingCases {
+  Edits() : EditingCases("editing") {}
 };
 
 TEST_F(Edits, LatentsAreThoseOfDiffusers) {
-  for (const auto& [name, c] : cases.items()) {
-    SCOPED_TRACE(name);
-    const Generation made = model_of(c).generate(request_of(c));
-    const Tensor wanted = golden(name);
-    ASSERT_EQ(made.latents.shape, (std::vector<int64_t>{wanted.shape().begin(), wanted.shape().end()}));
-    const double error = relative_error(made.latents.values, wanted.to_vector());
-    if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s: %.1e\n", name.c_str(), error);
-    EXPECT_LE(error, 1e-4);  // observed 3.5e-7 to 5.2e-6, with ddim_v's PLMS 1.6e-5
-  }
+  expect_golden_latents(1e-4);  // observed 3.5e-7 to 5.2e-6, with ddim_v's PLMS 1.6e-5
 }
 
 // ComfyUI's and A1111's steps, starts and masks (golden/make_editing_peers.py).
@@ -156,7 +95,7 @@ TEST_F(Edits, WhatIsNotMaskedStaysAndBatchesAreSingles) {
 TEST_F(Edits, ThreadsDoNotChangeABit) {
   for (const char* name : {"paint9_ancestral", "paint_dpmpp", "told"}) {
     const Json c = cases.at(name);
-    const std::filesystem::path path = folder(c.at("checkpoint"), c.value("channels", 0));
+    const std::filesystem::path path = folder_of(c);
     const auto one = Model::open(path, {.threads = 1}).generate(request_of(c)).latents.values;
     for (const int threads : {2, 5}) EXPECT_EQ(Model::open(path, {.threads = threads}).generate(request_of(c)).latents.values, one);
   }
@@ -308,7 +247,9 @@ TEST_F(Edits, WhatDoesNotGoTogetherIsSaid) {
   expect(
       "paint", [](Request& r) { r.sampler = "dpm_adaptive"; }, "has no steps after which a picture could be kept");
   expect(
-      "image_055", [](Request& r) { r.hires = Hires(); }, "a second pass goes with pictures from noise only");
+      "paint", [](Request& r) { r.hires = Hires(); }, "a second pass draws all of the picture: not with a mask");
+  expect(
+      "told", [](Request& r) { r.hires = Hires(); }, "does not go with a model that sees a picture beside the latents");
 }
 
 struct Passes : Edits {

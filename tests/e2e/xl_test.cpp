@@ -198,7 +198,18 @@ TEST(Xl, CheckpointsThatDoNotFitAreRefused) {
   const auto has = [](const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << text; };
   has(complaint("unet/config.json", [](Json& c) { c["addition_time_embed_dim"] = 5; }), "takes 50 values of pooled text and sizes");
   has(complaint("unet/config.json", [](Json& c) { c["addition_embed_type"] = nullptr; }), "needed text_time");
-  has(complaint("unet/config.json", [](Json& c) { c["in_channels"] = 5; }), "knows the picture's depth");
+  has(complaint("unet/config.json", [](Json& c) { c["in_channels"] = 6; }), "the UNet takes 6 and gives 4 channels");
+  has(complaint("vae/config.json", [](Json& c) { c["latents_mean"] = {0, 0, 0, 0}; }), "'latents_mean' and 'latents_std' go together");
+  has(complaint("vae/config.json",
+                [](Json& c) {
+                  c["latents_mean"] = {0, 0, 0}, c["latents_std"] = {1, 1, 1, 1};
+                }),
+      "'latents_mean' has 3 numbers, needed one for each of 4 latent channels");
+  has(complaint("vae/config.json",
+                [](Json& c) {
+                  c["latents_mean"] = {0, 0, 0, 0}, c["latents_std"] = {1, 1, 0, 1};
+                }),
+      "'latents_std' has 0, needed numbers above 0");
   has(complaint("model_index.json", [](Json& c) { c["requires_aesthetics_score"] = true; }), "requires_aesthetics_score");
   has(complaint("text_encoder_2/config.json", [](Json& c) { c["projection_dim"] = 13; }), "there are 49");
 
@@ -206,6 +217,11 @@ TEST(Xl, CheckpointsThatDoNotFitAreRefused) {
   refiner.edit_json("vae/config.json", [](Json& c) { c["scaling_factor"] = 0.5; });
   has(complaint_of([&] { Model::open(checkpoint_folder("xl"), {.refiner = refiner.path()}); }),
       "scaled by 0.5, those of the model by 0.13025");
+  refiner.edit_json("vae/config.json", [](Json& c) {
+    c["scaling_factor"] = 0.13025, c["latents_mean"] = {0, 0, 0, 0}, c["latents_std"] = {1, 1, 1, 1};
+  });
+  has(complaint_of([&] { Model::open(checkpoint_folder("xl"), {.refiner = refiner.path()}); }),
+      "the refiner's latents have other statistics");
 }
 
 }  // namespace

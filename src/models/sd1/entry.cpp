@@ -19,7 +19,7 @@ Entry entry() {
       .summary = "Stable Diffusion 1.x and its fine-tunes: text to image, CLIP text encoder, UNet, AutoencoderKL",
       .task = TextToImageFamily{
           .pipelines = {"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline",
-                        "StableDiffusionInstructPix2PixPipeline"},
+                        "StableDiffusionInstructPix2PixPipeline", "StableDiffusionDepth2ImgPipeline"},
           .open = [](const Checkpoint& checkpoint, Backend& device, const LoadRequest& request) -> std::unique_ptr<TextToImage> {
             return std::make_unique<StableDiffusion>(checkpoint, device, family, request);
           },

@@ -9,7 +9,7 @@ using namespace stable_diffusion;
 namespace {
 
 // (height, width, crop from the top and left, aesthetic score)
-std::vector<float> sizes(const SizeConditions& asked, int64_t width, int64_t height, text::PromptRole role) {
+std::vector<float> sizes(const SizeConditions& asked, int64_t width, int64_t height, text::PromptRole role, Begins) {
   using Pair = SizeConditions::Pair;
   if (asked.target_size || asked.negative_target_size) fail<UsageError>("generate: a target size, but a refiner is told none");
   const bool negative = role == text::PromptRole::negative;
@@ -30,6 +30,9 @@ const Family family{
     .final_norm = false,
     .sizes = sizes,
     .scores = true,
+    .latent_statistics = true,
+    .strengths = {.image = 0.3},  // it was made for the last steps
+    .reference_strengths = {.image = 0.3, .mask = 0.9999},
     .read_index =
         [](const Config& index, StableDiffusionConfig& config) {
           config.zeros_for_no_negative = index.boolean("force_zeros_for_empty_prompt", true);
@@ -43,7 +46,7 @@ Entry entry() {
       .name = family.name,
       .summary = "The refiner of Stable Diffusion XL: the last steps of a picture, told how beautiful it is to be",
       .task = TextToImageFamily{
-          .pipelines = {"StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLPipeline"},
+          .pipelines = {"StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLPipeline", "StableDiffusionXLInpaintPipeline"},
           .claims = [](const Checkpoint& checkpoint) { return !checkpoint.has("text_encoder") && checkpoint.has("text_encoder_2"); },
           .open = [](const Checkpoint& checkpoint, Backend& device, const LoadRequest& request) -> std::unique_ptr<TextToImage> {
             return std::make_unique<StableDiffusion>(checkpoint, device, family, request);

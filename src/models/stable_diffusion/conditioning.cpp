@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "models/embeddings.h"
+#include "models/stable_diffusion/editing.h"
 #include "parts/unet/unet.h"
 
 namespace hearth::models::stable_diffusion {
@@ -143,13 +144,15 @@ std::vector<EncodedPrompt> encode_prompts(const StableDiffusionConfig& config, c
   std::vector<EncodedPrompt> out;
   for (const std::vector<EncodedPrompt>& prompt : of_prompts) out.push_back(side_by_side(prompt));
   if (prompts.zero_negative) out.push_back(zeros_like(out[0]));
+  const bool told = beside_of(config) == Beside::picture;  // from noise, whatever picture there is
+  const Begins begins = request.edit.starts() && !told ? Begins::with_picture : Begins::with_noise;
   for (size_t k = 0; k < out.size(); ++k)
     for (EncodedCondition& condition : out[k].conditions)
       for (EncodedEntry& entry : condition.entries) {
         Tensor& added = entry.given.added;
         added = config.family->sizes ? parts::pooled_and_sizes(config.unet, added,
                                                                config.family->sizes(request.sizes, size.width, size.height,
-                                                                                    k == 0 ? Role::positive : Role::negative))
+                                                                                    k == 0 ? Role::positive : Role::negative, begins))
                                      : Tensor();
       }
   return out;

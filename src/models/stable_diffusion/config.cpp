@@ -49,6 +49,11 @@ std::optional<std::array<int64_t, 2>> native_latents(const Config& file, const p
   return size;
 }
 
+// The reference's pipelines of these classes leave the scheduler's file as it is.
+bool mends_scheduler(std::string_view pipeline_class) {
+  return pipeline_class != "StableDiffusionInstructPix2PixPipeline" && pipeline_class != "StableDiffusionDepth2ImgPipeline";
+}
+
 StableDiffusionConfig::Tower tower_of(const Checkpoint& checkpoint, const TowerNames& names) {
   const bool fast = checkpoint.component(names.tokenizer).class_name == "CLIPTokenizerFast";
   return {
@@ -73,7 +78,7 @@ void check_added(const StableDiffusionConfig& c, const std::string& where) {
       fail<UnsupportedError>("{}: the UNet takes pooled text and sizes (addition_embed_type), which {} has not", where, c.family->name);
     return;
   }
-  const size_t sizes = c.family->sizes({}, 64, 64, text::PromptRole::positive).size();
+  const size_t sizes = c.family->sizes({}, 64, 64, text::PromptRole::positive, Begins::with_noise).size();
   const int64_t given = c.towers.back().config.projection + int64_t(sizes) * c.unet.added_of_size;
   if (c.unet.added == 0) fail<WeightError>("{}: the UNet takes no pooled text and sizes (addition_embed_type), needed text_time", where);
   if (c.unet.added != given)
@@ -91,6 +96,8 @@ StableDiffusionConfig read_refiner(const Checkpoint& refiner, const StableDiffus
   if (config.vae.scaling_factor != base.vae.scaling_factor)
     fail<WeightError>("{}: the refiner's latents are scaled by {}, those of the model by {}", where, config.vae.scaling_factor,
                       base.vae.scaling_factor);
+  if (config.vae.latents_mean != base.vae.latents_mean || config.vae.latents_std != base.vae.latents_std)
+    fail<WeightError>("{}: the refiner's latents have other statistics (latents_mean, latents_std) than those of the model", where);
   return config;
 }
 
@@ -107,10 +114,14 @@ StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, 
   config.vae = parts::AutoencoderKlConfig::from(checkpoint.config("vae"));
   const parts::AutoencoderKlConfig vae = config.vae;
   const auto scheduler = sampling::SchedulerConfig::read(checkpoint.config("scheduler"), checkpoint.component("scheduler").class_name);
-  config.scheduler = family.mends_files ? scheduler.in_stable_diffusion() : scheduler;
+  config.scheduler = family.mends_files && mends_scheduler(checkpoint.pipeline_class()) ? scheduler.in_stable_diffusion() : scheduler;
   for (const TowerNames& names : family.towers) config.towers.push_back(tower_of(checkpoint, names));
   if (config.native)
     for (int64_t& side : *config.native) side *= vae.factor();
+  if (!family.latent_statistics && !vae.latents_std.empty()) {
+    config.vae.latents_mean.clear(), config.vae.latents_std.clear();
+    config.notes.push_back("the autoencoder's latents_mean and latents_std are not applied, as in the reference pipeline");
+  }
   if (vae.shift_factor != 0) {
     config.vae.shift_factor = 0;
     config.notes.push_back(fmt::format("the autoencoder's shift_factor {} is not applied, as in the reference pipeline", vae.shift_factor));
@@ -131,10 +142,7 @@ void StableDiffusionConfig::check(const std::string& where) const {
                       states_width());
   check_added(*this, where);
   const int64_t C = vae.latent_channels, beside = unet.in_channels - C;  // editing.h: Beside
-  if (beside == 1)
-    fail<UnsupportedError>("{}: the UNet takes {} channels: one that knows the picture's depth, which is not supported", where,
-                           unet.in_channels);
-  if ((beside != 0 && beside != C && beside != C + 1) || unet.out_channels != C)
+  if ((beside != 0 && beside != 1 && beside != C && beside != C + 1) || unet.out_channels != C)
     fail<WeightError>("{}: the UNet takes {} and gives {} channels, the autoencoder's latents have {}", where, unet.in_channels,
                       unet.out_channels, C);
   if (vae.in_channels != 3 || vae.out_channels != 3)

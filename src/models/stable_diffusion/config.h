@@ -28,18 +28,29 @@ struct TowerNames {
 
 struct StableDiffusionConfig;
 
+// How much of a run is done on a picture where nobody says.
+struct Strengths {
+  double image = 0.8, mask = 1;
+};
+
+// What the run goes on from: the sizes that a negative prompt has by default depend on it.
+enum class Begins { with_noise, with_picture };
+
 // All that a family's folder tells the run that the families share. One constant each, in its entry.cpp.
 struct Family {
   std::string_view name;           // "sd1"
   std::vector<TowerNames> towers;  // their states stand side by side, in this order, in what the UNet attends to
-  std::vector<std::string_view> left_aside = {"safety_checker", "feature_extractor", "image_encoder"};  // components named in the notes
+  // Components named in the notes.
+  std::vector<std::string_view> left_aside = {"safety_checker", "feature_extractor", "image_encoder", "depth_estimator"};
 
   int64_t clip_skip = 1;     // whose layer's states are taken where nobody says: 1 is the last, 2 the last but one
   bool final_norm = true;    // the states go through the text encoder's final norm
   bool mends_files = false;  // the reference's pipeline changes old configs as it loads them (README.md)
   // Numbers that the UNet is told beside the pooled text, for the prompt or the negative one; absent: it takes neither.
-  std::vector<float> (*sizes)(const SizeConditions& asked, int64_t width, int64_t height, text::PromptRole role) = nullptr;
-  bool scores = false;  // an aesthetic score is among them
+  std::vector<float> (*sizes)(const SizeConditions& asked, int64_t width, int64_t height, text::PromptRole role, Begins begins) = nullptr;
+  bool scores = false;                                 // an aesthetic score is among them
+  bool latent_statistics = false;                      // the reference's pipelines apply the autoencoder's latents_mean and latents_std
+  Strengths strengths = {}, reference_strengths = {};  // the second as the reference's pipelines have them, with compat = diffusers
   // The family of a checkpoint that can do the last steps of this one's pictures, in the same latent space; absent: there is none.
   const Family* (*refined_by)(const Checkpoint& refiner) = nullptr;
   // Keys of model_index.json that are its own; absent: none.
@@ -61,6 +72,7 @@ struct StableDiffusionConfig {
   std::optional<std::array<int64_t, 2>> native;          // [height, width] in pixels
   std::vector<std::string> notes;                        // what was left aside or changed, one line each
   bool zeros_for_no_negative = false;                    // a negative prompt that is not given is zeros instead of the empty prompt
+  bool told_picture_is_scaled = false;                   // of a UNet that edits as told: its picture is on the latents' scale
   std::shared_ptr<const StableDiffusionConfig> refiner;  // of the checkpoint that does the last steps, where there is one
 
   // Reads and checks model_index.json, the tokenizers and every config. UnsupportedError names a class, component or key that is
@@ -69,8 +81,7 @@ struct StableDiffusionConfig {
   static StableDiffusionConfig from(const Checkpoint& checkpoint, const Family& family, const Checkpoint* refiner = nullptr);
 
   // WeightError unless the parts fit each other: vocabularies and embeddings, prompt lengths and positions, width of the states and
-  // cross-attention, pooled text and sizes, latent channels of UNet and autoencoder. UnsupportedError for a UNet that knows the
-  // picture's depth.
+  // cross-attention, pooled text and sizes, latent channels of UNet and autoencoder.
   void check(const std::string& where) const;
 
   int64_t layers() const;        // of the shortest text encoder

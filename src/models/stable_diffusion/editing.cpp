@@ -1,5 +1,6 @@
 #include "models/stable_diffusion/editing.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
@@ -45,9 +46,18 @@ void check_size(const PixelMask& mask, int64_t width, int64_t height) {
     fail<UsageError>("edit: the mask is {}×{}, the picture {}×{}: needed one size", mask.width, mask.height, width, height);
 }
 
+// Whether the run needs the picture's own latents.
+bool needs_latents(Beside beside, const EditPlan& plan) { return !plan.from_noise || beside == Beside::nothing || beside == Beside::depth; }
+
+double default_strength(const Family& family, Compat compat, bool masked) {
+  const Strengths& s = compat == Compat::diffusers ? family.reference_strengths : family.strengths;
+  return masked ? s.mask : s.image;
+}
+
 }  // namespace
 
 Beside beside_of(const StableDiffusionConfig& c) {
+  if (c.unet.in_channels == c.vae.latent_channels + 1) return Beside::depth;
   if (c.unet.in_channels == 2 * c.vae.latent_channels + 1) return Beside::mask_and_picture;
   if (c.unet.in_channels == 2 * c.vae.latent_channels) return Beside::picture;
   return Beside::nothing;
@@ -62,6 +72,8 @@ EditPlan plan_edit(const StableDiffusionConfig& config, const ImageRequest& requ
   if (beside == Beside::mask_and_picture && !(edit.starts() && masked))
     fail<UsageError>("generate: this model paints into a picture: needed --init-image and --mask");
   if (beside == Beside::picture && !edit.starts()) fail<UsageError>("generate: this model edits a picture: needed --init-image");
+  if (beside == Beside::depth && !edit.depth) fail<UsageError>("generate: this model is told how near things are: needed --depth-map");
+  if (beside != Beside::depth && edit.depth) fail<UsageError>("edit: a depth map, but this model is told none");
   if (!edit.starts()) {
     if (masked) fail<UsageError>("edit: a mask without a picture: needed --init-image");
     if (edit.strength) fail<UsageError>("edit: a strength of {} without a picture: needed --init-image", *edit.strength);
@@ -82,7 +94,7 @@ EditPlan plan_edit(const StableDiffusionConfig& config, const ImageRequest& requ
     if (masked) fail<UnsupportedError>("edit: a mask with a model that edits as it is told goes with --compat a1111 and comfyui only");
     return p;
   }
-  const double strength = edit.strength.value_or(masked ? 1.0 : 0.8);
+  const double strength = edit.strength.value_or(default_strength(*config.family, request.compat, masked));
   p.strength = strength;
   p.part = sampling::part_of_run(request.compat, request.steps, strength,
                                  edit.all_steps ? sampling::Steps::all_steps : sampling::Steps::by_program);
@@ -95,8 +107,7 @@ EditPlan plan_edit(const StableDiffusionConfig& config, const ImageRequest& requ
     fail<UnsupportedError>(
         "edit: sampler '{}' has no steps after which a picture could be kept; --compat a1111 and comfyui keep it in them", sampler.name);
   const bool drawn = p.part.skipped < p.part.steps;  // with no step there is no noise, and the picture stays what it is
-  const bool needs_z = beside == Beside::nothing || !p.from_noise;
-  if (drawn && !edit.latents) p.encodings = {.before = needs_z ? 1 : 0, .after = masked ? 1 : 0};
+  if (drawn && !edit.latents) p.encodings = {.before = needs_latents(beside, p) ? 1 : 0, .after = masked ? 1 : 0};
   return p;
 }
 
@@ -130,6 +141,16 @@ Tensor latent_mask(const PixelMask& mask, Compat compat, int64_t h, int64_t w, B
   return Tensor::from(device, shape, grid);
 }
 
+Tensor depth_channel(const DepthMap& depth, int64_t h, int64_t w, Backend& device) {
+  const Shape shape{1, h, w, 1};
+  if (!device.computes()) return Tensor::empty(device, shape);
+  std::vector<float> values = interpolate_bicubic(depth.values, depth.width, depth.height, w, h);
+  const auto [low, high] = std::ranges::minmax(values);
+  if (!(high > low)) fail<UsageError>("edit: the depth map is everywhere {}, needed near and far", low);
+  for (float& v : values) v = 2 * (v - low) / (high - low) - 1;
+  return Tensor::from(device, shape, values);
+}
+
 EncodedPicture encode_picture(const StableDiffusionConfig& config, const ImageRequest& request, const EditPlan& plan,
                               const sampling::NoiseRequest& draws, const std::array<int64_t, 4>& latents, const parts::AutoencoderKl& vae,
                               Backend& device) {
@@ -155,9 +176,8 @@ EncodedPicture encode_picture(const StableDiffusionConfig& config, const ImageRe
   };
 
   EncodedPicture out;
-  const bool needs_z = beside == Beside::nothing || !plan.from_noise;
   if (edit.latents) out.z = edit.latents;
-  else if (needs_z && (beside != Beside::picture || !plan.from_noise)) out.z = encoded(nullptr, plan.encodings.before > 0);
+  else if (needs_latents(beside, plan)) out.z = encoded(nullptr, plan.encodings.before > 0);
   if (masked) out.mask = batched(latent_mask(edit.mask, request.compat, h, w, device), B);
   if (beside == Beside::mask_and_picture) {
     // Where the UNet is told to paint, every program says yes or no; ComfyUI by the mean of four pixels, to even.
@@ -168,7 +188,10 @@ EncodedPicture encode_picture(const StableDiffusionConfig& config, const ImageRe
   }
   if (beside == Beside::picture) {
     std::vector<Tensor> means;
-    for (const Pixels& image : edit.pictures) means.push_back(vae.encode(picture_tensor(image, nullptr, device)).mode().z);  // unscaled
+    for (const Pixels& image : edit.pictures) {
+      const parts::RawLatents mean = vae.encode(picture_tensor(image, nullptr, device)).mode();
+      means.push_back(config.told_picture_is_scaled ? vae.to_model(mean) : mean.z);
+    }
     out.beside = batched(ops::concat(means, 0), B);
   }
   return out;

@@ -1,6 +1,7 @@
-// Runs that begin with a picture: image to image, painting into a part of it, and editing as told (Brooks et al. 2023, arXiv 2211.09800:
-// InstructPix2Pix). After diffusers' StableDiffusionImg2ImgPipeline, …InpaintPipeline and …InstructPix2PixPipeline, 0.39.0; what A1111 and
-// ComfyUI do otherwise stands where it is done.
+// Runs that begin with a picture: image to image, painting into a part of it, editing as told (Brooks et al. 2023, arXiv 2211.09800:
+// InstructPix2Pix), and under a map of depths. After diffusers' StableDiffusionImg2ImgPipeline, …InpaintPipeline,
+// …InstructPix2PixPipeline, those of StableDiffusionXL, and StableDiffusionDepth2ImgPipeline, 0.39.0; what A1111 and ComfyUI do otherwise
+// stands where it is done.
 #pragma once
 
 #include "models/stable_diffusion/config.h"
@@ -15,6 +16,7 @@ enum class Beside {
   nothing,
   mask_and_picture,  // 1 + C channels: where to paint, and the picture with that part grey
   picture,           // C channels: the picture
+  depth,             // 1 channel: how near each point is
 };
 Beside beside_of(const StableDiffusionConfig& config);
 
@@ -48,6 +50,10 @@ struct EncodedPicture {
 EncodedPicture encode_picture(const StableDiffusionConfig& config, const ImageRequest& request, const EditPlan& plan,
                               const sampling::NoiseRequest& draws, const std::array<int64_t, 4>& latents, const parts::AutoencoderKl& vae,
                               Backend& device);
+
+// The depths on the grid of the latents, as torch's bicubic interpolation has them there, the farthest −1 and the nearest 1: [1, h, w, 1].
+// UsageError where all are one.
+Tensor depth_channel(const DepthMap& depth, int64_t height, int64_t width, Backend& device);
 
 // The mask on the grid of the latents as the program of `compat` makes it: [1, h, w, 1].
 //   hearth, diffusers   0 or 1 (from 128 on), of every f-th pixel

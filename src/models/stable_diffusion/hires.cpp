@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 
 #include "core/error.h"
 #include "media/resample.h"
@@ -29,30 +28,9 @@ Filter filter_of(std::string_view upscaler) {
   return upscaler == "lanczos" ? Filter::lanczos : Filter::bilinear;
 }
 
-// torch's bicubic without antialiasing: Keys' filter with a = −3/4 over four values, the edge's beyond the edge. [outer, from, inner] →
-// [outer, to, inner].
-std::vector<float> cubic_along(const std::vector<float>& x, int64_t outer, int64_t from, int64_t inner, int64_t to) {
-  constexpr double a = -0.75;
-  const auto near = [](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };       // |d| ≤ 1
-  const auto far = [](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };  // 1 < |d| < 2
-  std::vector<float> y(size_t(outer * to * inner));
-  for (int64_t i = 0; i < to; ++i) {
-    const double at = (double(i) + 0.5) * double(from) / double(to) - 0.5, base = std::floor(at), t = at - base;
-    const double weights[4] = {far(t + 1), near(t), near(1 - t), far(2 - t)};
-    for (int64_t o = 0; o < outer; ++o)
-      for (int64_t n = 0; n < inner; ++n) {
-        double sum = 0;
-        for (int64_t k = 0; k < 4; ++k)
-          sum += weights[k] * double(x[size_t((o * from + std::clamp<int64_t>(int64_t(base) - 1 + k, 0, from - 1)) * inner + n)]);
-        y[size_t((o * to + i) * inner + n)] = float(sum);
-      }
-  }
-  return y;
-}
-
 // From [H, W] to [height, width].
 std::vector<float> larger(const std::vector<float>& x, int64_t H, int64_t W, int64_t height, int64_t width, std::string_view upscaler) {
-  if (upscaler == "latent-bicubic") return cubic_along(cubic_along(x, H, W, 1, width), 1, H, width, height);
+  if (upscaler == "latent-bicubic") return interpolate_bicubic(x, W, H, width, height);
   return resize(x, W, H, width, height, filter_of(upscaler));
 }
 
@@ -98,7 +76,9 @@ ImageRequest second_pass(const StableDiffusionConfig& config, const ImageRequest
   const ImageRequest::Hires& hires = *request.hires;
   if (!(hires.scale >= 1 && hires.scale <= 64)) fail<UsageError>("hires: a scale of {}, needed 1 to 64", hires.scale);
   if (hires.steps < 0) fail<UsageError>("hires: {} steps, needed 1 at least, or 0 for as many as in the first pass", hires.steps);
-  if (request.edit.starts()) fail<UnsupportedError>("hires: a second pass goes with pictures from noise only, not with --init-image");
+  if (!request.edit.mask.values.empty()) fail<UnsupportedError>("hires: a second pass draws all of the picture: not with a mask");
+  if (const Beside beside = beside_of(config); beside == Beside::picture || beside == Beside::mask_and_picture)
+    fail<UnsupportedError>("hires: a second pass does not go with a model that sees a picture beside the latents");
   if (request.noise) fail<UnsupportedError>("hires: noise that is given is for one pass; needed a seed");
   if (!request.sigmas.empty()) fail<UnsupportedError>("hires: sigmas that are given are for one pass; needed a schedule");
   if (request.stop_after > 0 || request.resume) fail<UnsupportedError>("hires: two passes cannot be stopped and resumed");
@@ -109,8 +89,7 @@ ImageRequest second_pass(const StableDiffusionConfig& config, const ImageRequest
   second.hires.reset();
   second.width = side(first.width), second.height = side(first.height);
   if (hires.steps > 0) second.steps = hires.steps;
-  second.edit.strength = hires.strength;
-  second.edit.all_steps = true;
+  second.edit = {.strength = hires.strength, .all_steps = true, .depth = request.edit.depth};
   if (find_upscaler(hires.upscaler).of_latents)
     second.edit.latents = Tensor::empty(device, {request.batch, *second.height / factor, *second.width / factor, first.latents[3]});
   else second.edit.pictures.assign(size_t(request.batch), {.width = *second.width, .height = *second.height, .rgb = {}});
@@ -123,7 +102,7 @@ Resolved resolve_twice(const StableDiffusionConfig& config, const ImageRequest& 
   second.steps = first.steps;
   second.first_pass = {first.width, first.height};
   second.network_calls = first.network_calls > 0 && second.network_calls > 0 ? first.network_calls + second.network_calls : 0;
-  second.strength.reset();  // what is told of the second pass is told apart
+  second.strength = first.strength;  // what is told of the second pass is told apart
   return second;
 }
 

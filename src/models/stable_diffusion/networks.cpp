@@ -24,6 +24,13 @@ struct Overall {
   }
 };
 
+// What a text encoder's states do not depend on where they are those of a layer before the last one and are not pooled: some merged files
+// hold NaN there.
+std::vector<std::string> idle_tensors(const Family& family, const parts::ClipTextConfig& c) {
+  if (family.clip_skip < 2 || family.final_norm || c.projection) return {};
+  return {fmt::format("text_model.encoder.layers.{}.*", c.layers - 1), "text_model.final_layer_norm.*"};
+}
+
 }  // namespace
 
 template <class Self> auto Networks::files(Self& self) {
@@ -71,6 +78,7 @@ Networks::Networks(const Checkpoint& checkpoint, const StableDiffusionConfig& co
   for (const StableDiffusionConfig::Tower& tower : config.towers) {
     text_files_.push_back(open(checkpoint, std::string(tower.names.encoder), request.variant, request.text, device));
     text_configs_.push_back(tower.config);
+    text_files_.back().idle = idle_tensors(*config.family, tower.config);
   }
   if (refined)
     for (Component* c : files(*this)) {
@@ -105,7 +113,7 @@ void Networks::clear() {
 template <class Network, class NetworkConfig>
 Network Networks::build(Component& c, const NetworkConfig& config, Weights::Reading reading, const OnProgress& progress) {
   std::unique_ptr<PackedCache> cache;
-  LoadOptions options{.types = c.types, .progress = progress, .ignore = c.ignored};
+  LoadOptions options{.types = c.types, .progress = progress, .ignore = c.ignored, .idle = c.idle};
   if (device_->computes() && reading == Weights::Reading::full && !cache_.empty()) {
     cache = open_cache(cache_, c.paths, c.types, *device_, warn_, c.part_of_files);
     options.cache = cache.get();
@@ -121,6 +129,9 @@ Network Networks::build(Component& c, const NetworkConfig& config, Weights::Read
   c.report.parameters = weights.report().parameters;
   c.report.bytes = weights.report().bytes_held;
   c.report.kept_wider = weights.report().kept_wider;
+  if (const auto& bad = weights.report().non_finite; !bad.empty() && warn_ && reading == Weights::Reading::full)
+    warn_(fmt::format("{}: '{}'{} with NaN or infinite values; nothing is made of the last layer unless clip skip is 1", c.report.name,
+                      bad[0], bad.size() > 1 ? fmt::format(" and {} more tensors", bad.size() - 1) : ""));
   if (ledger_) {  // the file's pages are let go of tensor by tensor
     ledger_->add(c.largest);
     ledger_->add(-c.largest);

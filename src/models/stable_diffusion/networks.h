@@ -50,7 +50,7 @@ class Networks {
   struct Component {
     std::shared_ptr<TensorSource> source;
     std::vector<std::filesystem::path> paths;
-    std::vector<std::string> ignored;
+    std::vector<std::string> ignored, idle;
     std::string part_of_files;  // for the cache of packed weights
     WeightTypes types;
     int64_t bytes = 0, largest = 0;  // in the files; of one tensor

@@ -111,7 +111,8 @@ Resolved resolve(const StableDiffusionConfig& config, const ImageRequest& reques
     fail<UsageError>("generate: a batch of {} pictures does not fit, needed 1 to {}", request.batch, 1 << 20);
   sampling::check(request.compat, noise_request(request));
   p.guidance = request.guidance;
-  if (beside_of(config) == Beside::picture) p.guidance.image_scale = request.image_guidance;
+  if (beside_of(config) == Beside::picture) p.guidance.image_scale = request.image_guidance.value_or(1.5);
+  else if (request.image_guidance) fail<UsageError>("generate: an image guidance, but this model does not edit as it is told");
   p.guidance = sampling::resolve(p.guidance);
   check_guidance(p.guidance, config.unet);
   if (!config.native && !(request.width && request.height))

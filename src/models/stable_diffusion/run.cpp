@@ -197,6 +197,7 @@ Tensor Run::through_all(sampling::State state, sampling::Noise& noise, sampling:
     if (&part != &parts[0]) {
       state = {.x = state.x, .step = part.stage.begin, .draws = state.draws};
       memory.running = {}, memory.step = part.stage.begin;
+      memory.steps = int64_t(part.stage.steps_to_take.steps.size());  // the base's may have been begun on the way
     }
     if (!part.networks.unet) load(part.networks, &Networks::load_unet);
     state = sampled(part, std::move(state), noise, memory, begun);
@@ -276,6 +277,8 @@ ImageResult run(const StableDiffusionConfig& config, const ImageRequest& request
     r.parts.push_back({.config = *config.refiner, .stage = *resolved.refiner, .networks = *networks.refiner, .unet = "refiner/unet"});
   r.encode();
   if (request.edit.starts() || request.preview) r.encode_picture();
+  if (const auto& depth = request.edit.depth)
+    r.origin.beside = ops::repeat_batch(depth_channel(*depth, resolved.latents[1], resolved.latents[2], device), resolved.latents[0]);
   r.sample();
   if (request.decode) r.decode();
   if (plan.release) networks.vae.reset();

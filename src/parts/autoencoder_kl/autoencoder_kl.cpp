@@ -23,6 +23,20 @@ Tensor affine(const Tensor& x, float factor, float offset) {
   return ops::linear_combination({x, Tensor::filled(x.backend(), x.shape(), 1)}, {factor, offset});
 }
 
+// (x − before[c]) · factor[c] + after[c] of each channel; x [B, H, W, C] f32
+Tensor by_channel(const Tensor& x, std::span<const float> before, std::span<const float> factor, std::span<const float> after) {
+  Tensor y = Tensor::like(x);
+  if (!x.backend().computes()) return y;
+  const size_t C = factor.size();
+  const float* from = x.data<float>();
+  float* to = y.data<float>();
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    const size_t c = size_t(i) % C;
+    to[i] = (from[i] - before[c]) * factor[c] + after[c];
+  }
+  return y;
+}
+
 // Crossfades the first `extent` rows (axis 1) or columns (axis 2) of b from the last of a, linearly; both [B, H, W, C] f32. The
 // factors are rounded as the reference rounds them.
 void blend(const Tensor& a, Tensor& b, int axis, int64_t extent) {
@@ -167,15 +181,27 @@ Posterior AutoencoderKl::encode(const Tensor& picture) const {
 }
 
 Tensor AutoencoderKl::to_model(const RawLatents& latents) const {
+  if (!config.latents_std.empty()) {
+    std::vector<float> factor;
+    for (const float deviation : config.latents_std) factor.push_back(config.scaling_factor / deviation);
+    return by_channel(latents.z, config.latents_mean, factor, std::vector<float>(factor.size()));
+  }
   return affine(latents.z, config.scaling_factor, -config.shift_factor * config.scaling_factor);
+}
+
+RawLatents AutoencoderKl::from_model(const Tensor& latents) const {
+  if (config.latents_std.empty()) return {affine(latents, 1 / config.scaling_factor, config.shift_factor)};
+  std::vector<float> factor;
+  for (const float deviation : config.latents_std) factor.push_back(deviation / config.scaling_factor);
+  return {by_channel(latents, std::vector<float>(factor.size()), factor, config.latents_mean)};
 }
 
 Tensor AutoencoderKl::decode(const Tensor& latents) const {
   if (latents.rank() != 4 || latents.size(3) != config.latent_channels)
     fail<ShapeError>("vae: latents {}, needed [B, H, W, {}]", latents.shape(), config.latent_channels);
   const Tensor z = in_block("post_quant_conv", [&] {
-    const Tensor scaled = affine(latents, 1 / config.scaling_factor, config.shift_factor);
-    return post_quant_conv ? (*post_quant_conv)(scaled) : scaled;
+    const Tensor raw = from_model(latents).z;
+    return post_quant_conv ? (*post_quant_conv)(raw) : raw;
   });
   return decoder(z);
 }

@@ -1,6 +1,6 @@
 // AutoencoderKL: pictures to latents and back (Rombach et al. 2022, arXiv 2112.10752), after diffusers 0.39.
 //
-// Two spaces must not be confused: the autoencoder's own latents z, and the diffusion model's latents (z − shift)·scaling.
+// Two spaces must not be confused: the autoencoder's own latents z, and the diffusion model's latents, shifted and scaled.
 // This class is the one owner of that scale. z travels as RawLatents, which decode() does not accept.
 #pragma once
 
@@ -92,8 +92,9 @@ struct AutoencoderKl {
 
   // Picture [B, H, W, in_channels] in −1 … 1, sides of at least config.factor() → posterior [B, ⌊H/f⌋, ⌊W/f⌋, latent_channels].
   Posterior encode(const Tensor& picture) const;
-  // (z − shift) · scaling: what the diffusion model works on.
+  // (z − shift) · scaling, or (z − mean) · scaling / std: what the diffusion model works on.
   Tensor to_model(const RawLatents& latents) const;
+  RawLatents from_model(const Tensor& latents) const;  // and back
   // Latents of the diffusion model [B, H, W, latent_channels] → picture [B, f·H, f·W, out_channels], about −1 … 1, not limited.
   Tensor decode(const Tensor& latents) const;
   // The same in tiles of `tile` latent pixels a side that overlap by a quarter and are blended into each other there, as the

@@ -85,6 +85,18 @@ BACKEND_TEST(vae, each_config_key_has_the_effect_of_the_reference) {
   }
 }
 
+BACKEND_TEST(vae, statistics_of_latents_go_both_ways) {
+  const VaeCase c("perturbed", device);
+  Weights w = c.weights();
+  AutoencoderKlConfig config = AutoencoderKlConfig::from(c.config());
+  config.scaling_factor = 0.5f, config.latents_mean = {1, 2, 3, 5}, config.latents_std = {2, 4, 8, 0.5f};
+  const AutoencoderKl vae(Scope(w), config);
+  const Tensor z = Tensor::filled(device, {2, 1, 1, 4}, 3);
+  const Tensor model = vae.to_model({z});
+  EXPECT_EQ(model.to_vector(), (std::vector<float>{0.5f, 0.125f, 0, -2, 0.5f, 0.125f, 0, -2}));
+  EXPECT_EQ(vae.from_model(model).z.to_vector(), z.to_vector());
+}
+
 TEST(vae_config, G58_published_config_asks_for_exactly_the_published_tensors) {
   const Structure s(__FILE__, "sd15");
   const AutoencoderKlConfig c = AutoencoderKlConfig::from(s.config());
@@ -105,8 +117,6 @@ TEST(vae_config, G53_every_key_is_honoured_or_refused) {
       {"_class_name", "AutoencoderTiny"},
       {"act_fn", "mish"},
       {"down_block_types", {"AttnDownEncoderBlock2D", "DownEncoderBlock2D"}},
-      {"latents_mean", {0, 0, 0, 0}},
-      {"latents_std", {1, 1, 1, 1}},
       {"norm_num_groups", nullptr},
       {"scaling_factor", nullptr},
       {"up_block_types", {"UpDecoderBlock2D", "AttnUpDecoderBlock2D"}},
@@ -119,7 +129,7 @@ TEST(vae_config, G53_every_key_is_honoured_or_refused) {
                                    {entry.first, "config.json"});
   }
 
-  std::set<std::string> looked_at{"_diffusers_version"};
+  std::set<std::string> looked_at{"_diffusers_version", "latents_mean", "latents_std"};  // the last two below
   for (const auto& [key, value] : refused) looked_at.insert(key);
   for (const auto& change : c.fact("changes")) looked_at.insert(change["key"].get<std::string>());
   for (const auto& [key, value] : c.config_json.items()) EXPECT_TRUE(looked_at.contains(key)) << key << " is neither proven nor refused";
@@ -134,6 +144,8 @@ TEST(vae_config, contradictions_are_named) {
       {"block_out_channels", nlohmann::json::array()},
       {"norm_num_groups", 3},
       {"scaling_factor", 0},
+      {"latents_mean", {0, 0, 0, 0}},
+      {"latents_std", {1, 1, 1, 1}},
       {"latent_channels", 0},
       {"layers_per_block", 0},
       {"use_quant_conv", "yes"},

@@ -13,6 +13,22 @@ void require_blocks(const Config& c, const char* key, const std::string& type, s
     fail<WeightError>("{}: {} '{}' and {} 'block_out_channels', needed as many of each", c.where(), types.size(), key, levels);
 }
 
+void read_statistics(const Config& c, AutoencoderKlConfig& v) {
+  const auto read = [&](const char* key) {
+    if (!c.has(key)) return std::vector<float>();
+    const std::vector<double> values = c.numbers(key);
+    if (int64_t(values.size()) != v.latent_channels)
+      fail<WeightError>("{}: '{}' has {} numbers, needed one for each of {} latent channels", c.where(), key, values.size(),
+                        v.latent_channels);
+    return std::vector<float>(values.begin(), values.end());
+  };
+  v.latents_mean = read("latents_mean"), v.latents_std = read("latents_std");
+  if (v.latents_mean.empty() != v.latents_std.empty())
+    fail<WeightError>("{}: 'latents_mean' and 'latents_std' go together, only one is there", c.where());
+  for (const float deviation : v.latents_std)
+    if (!(deviation > 0)) fail<WeightError>("{}: 'latents_std' has {}, needed numbers above 0", c.where(), deviation);
+}
+
 }  // namespace
 
 AutoencoderKlConfig AutoencoderKlConfig::from(const Config& c) {
@@ -41,8 +57,7 @@ AutoencoderKlConfig AutoencoderKlConfig::from(const Config& c) {
   v.scaling_factor = float(c.number("scaling_factor", 0.18215));
   v.shift_factor = float(c.number("shift_factor", 0));
   if (v.scaling_factor == 0) fail<WeightError>("{}: 'scaling_factor' = 0, needed another number", c.where());
-  c.only_null("latents_mean");
-  c.only_null("latents_std");
+  read_statistics(c, v);
   if (c.dump("sample_size")[0] == '[') {
     const std::vector<int64_t> sides = c.integers("sample_size");
     if (sides.empty()) fail<WeightError>("{}: 'sample_size' is empty, needed a number", c.where());

@@ -18,6 +18,9 @@ struct AutoencoderKlConfig {
   bool mid_attention = true;                 // mid_block_add_attention
   bool quant_conv = true, post_quant_conv = true;
   float scaling_factor = 0.18215f, shift_factor = 0;  // latent of the diffusion model = (z − shift) · scaling
+  // Of each latent channel; both or neither. With them the latent of the diffusion model is (z − mean) · scaling / std, and shift counts
+  // for nothing.
+  std::vector<float> latents_mean, latents_std;
 
   int64_t sample_size = 32;  // side of the pictures that it was trained on: of a tile, where it decodes in tiles
 

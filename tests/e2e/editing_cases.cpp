@@ -1,0 +1,95 @@
+#include "e2e/editing_cases_test.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "backends/backends.h"
+#include "core/json.h"
+#include "support/tolerance.h"
+
+namespace hearth::test {
+
+using Json = nlohmann::json;
+
+EditingCases::EditingCases(const std::string& stem)
+    : cases(load_json(golden_folder() / (stem + ".json")).at("cases")),
+      file(SafetensorsFile::open(golden_folder() / (stem + ".safetensors"))),
+      device(make_backend({.name = "reference", .threads = 1})) {}
+
+Tensor EditingCases::golden(const std::string& name) const { return file->read(name, file->list().at(name).shape, *device); }
+
+Image EditingCases::picture(const std::string& kind, int64_t width, int64_t height) const {
+  const Tensor x = golden(fmt::format("{}.{}x{}", kind, width, height));
+  Image image{.width = width, .height = height};
+  for (int64_t i = 0; i < x.numel(); ++i) image.rgb.insert(image.rgb.end(), kind == "picture" ? 1 : 3, x.data<uint8_t>()[i]);
+  return image;
+}
+
+Request EditingCases::request_of(const Json& c) const {
+  Request r = to_request(c);
+  const int64_t W = *r.width, H = *r.height;
+  r.decode = false;
+  if (c.contains("image_guidance")) r.edit.image_guidance = c.at("image_guidance").get<double>();
+  if (c.contains("strength")) r.edit.strength = c.at("strength").get<double>();
+  if (c.at("kind") == "text") return r;
+  r.width.reset(), r.height.reset();
+  r.edit.picture = picture("picture", W, H);
+  if (c.at("kind") == "paint") r.edit.mask = picture("mask", W, H);
+  const Json size = c.value("depth_size", Json::array({W, H}));
+  if (c.at("kind") == "depth") r.edit.depth_map = picture("depth", size[0], size[1]);
+  return r;
+}
+
+std::filesystem::path EditingCases::folder_of(const Json& c) {
+  const std::string checkpoint = c.at("checkpoint");
+  const int64_t channels = c.value("channels", 0);
+  if (channels == 0 && !c.contains("pipeline")) return checkpoint_folder(checkpoint);
+  copies_.push_back(std::make_unique<CheckpointCopy>(checkpoint));
+  CheckpointCopy& copy = *copies_.back();
+  copy.edit_json("model_index.json", [&](Json& index) {
+    if (c.contains("pipeline")) index["_class_name"] = c.at("pipeline");
+    else index["_class_name"] = channels == 9 ? "StableDiffusionInpaintPipeline" : "StableDiffusionInstructPix2PixPipeline";
+    if (channels == 5) index["depth_estimator"] = {"transformers", "DPTForDepthEstimation"};
+  });
+  const Json edits = c.value("edits", Json::object());
+  for (const auto& [name, values] : edits.items())
+    copy.edit_json(name, [&, values = values](Json& config) {
+      if (values.contains("_class_name")) config = values;
+      else config.update(values);
+    });
+  if (channels == 0) return copy.path();
+  copy.edit_json("unet/config.json", [&](Json& config) { config["in_channels"] = channels; });
+  const std::string name = fmt::format("conv_in.{}", channels), own = checkpoint + "." + name;
+  const Tensor weight = golden(file->has(own) ? own : name);
+  copy.edit_tensors(
+      "unet", [&](NamedTensors& tensors) { tensors["conv_in.weight"] = Tensor::from(copy.device(), weight.shape(), weight.to_vector()); });
+  return copy.path();
+}
+
+Model& EditingCases::model_of(const Json& c) {
+  Json key;
+  for (const char* part : {"checkpoint", "channels", "pipeline", "edits", "refiner"})
+    if (c.contains(part)) key[part] = c.at(part);
+  const auto found = models_.find(key.dump());
+  if (found != models_.end()) return found->second;
+  OpenOptions options{.precision = Precision::f32};
+  if (c.contains("refiner")) options.refiner = checkpoint_folder(c.at("refiner"));
+  return models_.emplace(key.dump(), Model::open(folder_of(c), options)).first->second;
+}
+
+Model& EditingCases::model(const std::string& checkpoint) { return model_of({{"checkpoint", checkpoint}}); }
+
+void EditingCases::expect_golden_latents(double limit) {
+  for (const auto& [name, c] : cases.items()) {
+    SCOPED_TRACE(name);
+    const Generation made = model_of(c).generate(request_of(c));
+    const Tensor wanted = golden(name);
+    ASSERT_EQ(made.latents.shape, (std::vector<int64_t>{wanted.shape().begin(), wanted.shape().end()}));
+    const double error = relative_error(made.latents.values, wanted.to_vector());
+    if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s: %.1e\n", name.c_str(), error);
+    EXPECT_LE(error, limit);
+  }
+}
+
+}  // namespace hearth::test

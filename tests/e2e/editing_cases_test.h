@@ -1,0 +1,39 @@
+// The cases of golden/make_editing.py and its kin: runs that start from a picture.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "e2e/checkpoint_copy.h"
+#include "weights/safetensors.h"
+
+namespace hearth::test {
+
+struct EditingCases {
+  explicit EditingCases(const std::string& stem);  // "editing": editing.json and editing.safetensors
+
+  nlohmann::json cases;
+  std::shared_ptr<SafetensorsFile> file;
+  std::unique_ptr<Backend> device;
+
+  Tensor golden(const std::string& name) const;
+  Image picture(const std::string& kind, int64_t width, int64_t height) const;  // "picture", "mask" or "depth"
+  Request request_of(const nlohmann::json& c) const;                            // without decoding
+  // The model of a case, opened once: the golden checkpoint, or a copy with a UNet of more input channels (9 to paint, 8 to edit as told,
+  // 5 to be told depths), of the pipeline's class, with the case's edits of files.
+  Model& model_of(const nlohmann::json& c);
+  Model& model(const std::string& checkpoint);
+  std::filesystem::path folder_of(const nlohmann::json& c);
+
+  // Every case's latents against the golden ones, relative L2.
+  void expect_golden_latents(double limit);
+
+ private:
+  std::map<std::string, Model> models_;
+  std::vector<std::unique_ptr<CheckpointCopy>> copies_;
+};
+
+}  // namespace hearth::test
