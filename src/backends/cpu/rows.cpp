@@ -9,8 +9,9 @@
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t chunk = 1024;        // of k: a few rows of w stay in L1
-constexpr int64_t most_rows = 192;     // of x in a piece of work: with one chunk of them in L2
+constexpr int64_t chunk = dot_chunk;   // of k: a few rows of w and a tile of x stay in L1 together
+constexpr int64_t most_rows = 256;     // of x in a piece of work: with one chunk of them in L2
+constexpr int64_t most_width = 8;      // dot_columns, rounded up
 constexpr int64_t stream = 256 << 10;  // bytes of w that one row of x meets in a piece of work
 
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
@@ -85,7 +86,7 @@ void CpuBackend::linear_rows(const Tensor& x, const RowsWeight& w, const Tensor&
     const int64_t tile0 = left.tiles * i / row_blocks, tile1 = left.tiles * (i + 1) / row_blocks, tiles = tile1 - tile0;
     const int64_t widths = parts(n1 - n0, width), row0 = tile0 * height, rows = std::min(M, tile1 * height) - row0;
     constexpr int64_t stride = chunk + 16;  // not a multiple of 4 KiB: rows would fall into the same cache sets
-    float* right = thread_scratch(size_t(width * stride + widths * tiles * most_dots));
+    float* right = thread_scratch(size_t(width * stride + widths * (tiles * most_dots + height * width) + height * most_width));
     float* sums = right + width * stride;  // [widths][tiles][height][width]
 
     for (int64_t k0 = 0; k0 < K; k0 += chunk) {
@@ -101,7 +102,7 @@ void CpuBackend::linear_rows(const Tensor& x, const RowsWeight& w, const Tensor&
         }
         const int64_t next = first + width, ahead = std::min(width, N - next), share = parts(parts(count_bytes, 64), tiles) * 64;
         for (int64_t t = 0; t < tiles; ++t) {
-          for (int64_t c = 0; c < ahead; ++c)
+          for (int64_t c = 0; c < ahead && t * share < count_bytes; ++c)
             for (int64_t byte = t * share; byte < std::min(count_bytes, (t + 1) * share); byte += 64)
               __builtin_prefetch(column + (next + c) * row_bytes + byte);
           kernels_.dot_tile(left.at(tiles_of_x, tile0 + t, k0), right, stride, steps, sums + (j * tiles + t) * most_dots, k0 > 0);
@@ -109,20 +110,20 @@ void CpuBackend::linear_rows(const Tensor& x, const RowsWeight& w, const Tensor&
       }
     }
 
+    // most_width numbers are copied in place of `width`, as a constant number is faster: the next ones take their places.
+    const int64_t line = widths * width + most_width;
+    float* const lines = sums + widths * tiles * most_dots;  // [height][line]
     alignas(64) std::array<float, max_tile_rows * 32> acc;
-    for (int64_t t = 0; t < tiles; ++t)
+    for (int64_t t = 0; t < tiles; ++t) {
+      const int64_t count = std::min(height, rows - t * height);
+      for (int64_t j = 0; j < widths; ++j)
+        for (int64_t r = 0; r < count; ++r)
+          std::copy_n(sums + (j * tiles + t) * most_dots + r * width, most_width, lines + r * line + j * width);
       for (int64_t n = n0; n < n1; n += panel) {
-        const int64_t count = std::min(height, rows - t * height), end = std::min(n + panel, n1) - n0;
-        for (int64_t column = n - n0, run; column < end; column += run) {
-          const int64_t j = column / width, c = column % width;
-          run = std::min(width - c, end - column);
-          const float* from = sums + (j * tiles + t) * most_dots + c;
-          float* to = acc.data() + column - (n - n0);
-          for (int64_t r = 0; r < count; ++r)
-            for (int64_t next = 0; next < run; ++next) to[r * panel + next] = from[r * width + next];
-        }
+        for (int64_t r = 0; r < count; ++r) std::copy_n(lines + r * line + n - n0, std::min(panel, n1 - n), acc.data() + r * panel);
         store.store(acc.data(), row0 + t * height, count, n / panel);
       }
+    }
   });
 }
 
