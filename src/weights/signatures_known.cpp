@@ -13,7 +13,7 @@ struct Known {
   std::string_view absent;                  // empty: nothing
 };
 
-constexpr std::array<Known, 38> known{{
+constexpr std::array<Known, 42> known{{
     {"denoiser", "Stable Video Diffusion", "original", {"input_blocks.1.0.time_stack.in_layers.0.weight", "label_emb.0.0.weight"}, ""},
     {"denoiser", "Stable Diffusion ×4 upscaler UNet", "original", {"label_emb.weight", "input_blocks.0.0.weight"}, ""},
     {"denoiser", "Stable Cascade, stage C", "original", {"clip_txt_mapper.weight", "clip_img_mapper.weight"}, ""},
@@ -70,7 +70,9 @@ constexpr std::array<Known, 38> known{{
      "original",
      {"decoder.middle.0.residual.0.gamma", "encoder.downsamples.0.residual.0.gamma"},
      ""},
-    {"autoencoder", "TAESD", "original", {"encoder.layers.0.weight", "decoder.layers.0.weight"}, ""},
+    {"autoencoder", "TAESD", "diffusers", {"encoder.layers.0.weight", "decoder.layers.0.weight"}, ""},
+    {"autoencoder", "TAESD's decoder", "original", {"1.weight", "3.conv.0.weight", "3.conv.4.weight"}, ""},
+    {"autoencoder", "TAESD's encoder", "original", {"0.weight", "1.conv.0.weight", "3.conv.4.weight"}, "1.weight"},
     {"text encoder",
      "T5 encoder",
      "diffusers",
@@ -89,6 +91,8 @@ constexpr std::array<Known, 38> known{{
     {"upscaler", "ESRGAN", "original", {"model.0.weight", "model.1.sub.0.RDB1.conv1.0.weight"}, ""},
     {"upscaler", "ESRGAN", "original", {"conv_first.weight", "body.0.rdb1.conv1.weight", "conv_last.weight"}, ""},
     {"embedding", "textual inversion", "original", {"emb_params"}, ""},
+    {"embedding", "textual inversion", "original", {"string_to_param.*"}, ""},
+    {"embedding", "textual inversion for two encoders", "original", {"text_encoders_0", "text_encoders_1"}, ""},
     {"embedding", "textual inversion for two encoders", "original", {"clip_l", "clip_g"}, ""},
     {"language model", "LLaMA or its kin", "diffusers", {"model.embed_tokens.weight", "model.layers.0.self_attn.q_proj.weight"}, ""},
     {"vision tower",
@@ -126,6 +130,14 @@ std::vector<Recognised> recognise_known(const std::map<std::string, TensorInfo>&
       if (complete && (k.absent.empty() || !there(k.absent)))
         found.push_back({std::string(k.part), std::string(k.what), std::string(k.layout), std::string(prefix)});
     }
+  // diffusers' textual inversion: one tensor, named as its token, as wide as a CLIP text encoder.
+  if (tensors.size() == 1 && found.empty()) {
+    const Shape& shape = tensors.begin()->second.shape;
+    const bool vectors = (shape.rank() == 1 || shape.rank() == 2) && tensors.begin()->second.unreadable.empty();
+    const int64_t width = vectors ? shape[shape.rank() - 1] : 0;
+    if (width == 768 || width == 1024 || width == 1280)
+      found.push_back({"embedding", "textual inversion, '" + tensors.begin()->first + "'", "diffusers", ""});
+  }
   for (const Adapter& a : adapters) {
     const auto any = [&](std::string_view end) {
       return std::ranges::any_of(tensors, [&](const auto& t) { return t.first.ends_with(end); });

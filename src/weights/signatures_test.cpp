@@ -77,6 +77,18 @@ TEST(signatures, what_is_not_run_is_named) {
             "adapter: LoRA");
   EXPECT_EQ(of({"x.lora_down.weight"}), "");
   EXPECT_EQ(of({"emb_params"}), "embedding: textual inversion");
+  EXPECT_EQ(of({"string_to_param.*", "string_to_token.*"}), "embedding: textual inversion");
+  EXPECT_EQ(of({"text_encoders_0", "text_encoders_1"}), "embedding: textual inversion for two encoders");
+  const auto one = [](const Shape& shape) {
+    const auto found = recognise({{"<cat>", {DType::f32, shape, {}}}});
+    return found.empty() ? "" : found[0].what;
+  };
+  EXPECT_EQ(one({768}), "textual inversion, '<cat>'");
+  EXPECT_EQ(one({4, 1280}), "textual inversion, '<cat>'");
+  EXPECT_EQ(one({4, 512}), "");
+  EXPECT_EQ(one({1, 1, 768}), "");
+  EXPECT_EQ(of({"1.weight", "3.conv.0.weight", "3.conv.4.weight", "19.bias"}), "autoencoder: TAESD's decoder");
+  EXPECT_EQ(of({"0.weight", "1.conv.0.weight", "3.conv.0.weight", "3.conv.4.weight"}), "autoencoder: TAESD's encoder");
   EXPECT_EQ(of({"model.embed_tokens.weight", "model.layers.0.self_attn.q_proj.weight"}), "language model: LLaMA or its kin");
 }
 

@@ -10,9 +10,14 @@
 namespace hearth {
 namespace {
 
+// As diffusers' pivotal tuning calls the two encoders of Stable Diffusion XL.
+std::string other_name(const std::string& encoder) {
+  return encoder == "clip_l" ? "text_encoders_0" : encoder == "clip_g" ? "text_encoders_1" : encoder;
+}
+
 // The name of the tensor that holds the vectors.
 std::string choose(const std::map<std::string, TensorInfo>& tensors, const std::string& encoder, const std::string& where) {
-  for (const std::string& name : {encoder, std::string("emb_params")})
+  for (const std::string& name : {encoder, other_name(encoder), std::string("emb_params")})
     if (tensors.contains(name)) return name;
   std::vector<std::string> params;
   for (const auto& [name, info] : tensors)
@@ -39,7 +44,7 @@ TextualInversion read_textual_inversion(TensorSource& source, const std::string&
   if (info.shape[rank - 1] != width)
     fail<WeightError>("{}: the embedding has width {}, the text encoder's is {}", where, info.shape[rank - 1], width);
   TextualInversion read{.vectors = rank == 2 ? info.shape[0] : 1};
-  if (name != encoder && name != "emb_params" && !name.starts_with("string_to_param.")) read.token = name;
+  if (name != encoder && name != other_name(encoder) && name != "emb_params" && !name.starts_with("string_to_param.")) read.token = name;
   read.values = source.read(name, info.shape, device).to_vector();
   if (std::ranges::any_of(read.values, [](float v) { return !std::isfinite(v); }))
     fail<WeightError>("{}: '{}' holds values that are NaN or infinite", where, name);

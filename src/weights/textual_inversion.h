@@ -1,9 +1,9 @@
 // Embeddings made by textual inversion (Gal et al. 2022, arXiv 2208.01618): vectors for a text encoder's table that stand for a name.
 //
 //   emb_params [n, C]                      A1111, safetensors
-//   clip_l [n, 768], clip_g [n, 1280]      for two encoders; this reads the one that is asked for
+//   clip_l [n, 768], clip_g [n, 1280]      for two encoders; this reads the one that is asked for. Also text_encoders_0, text_encoders_1
 //   TOKEN [C] or [n, C], the only tensor   diffusers: the tensor's name is the token
-//   string_to_param.* [n, C], alone        A1111, pickle (as dotted names)
+//   string_to_param.* [n, C], alone        A1111, pickle (as dotted names); the first ones hold a torch.nn.ParameterDict
 #pragma once
 
 #include <filesystem>

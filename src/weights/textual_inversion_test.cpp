@@ -6,6 +6,7 @@
 
 #include "support/backend_test.h"
 #include "support/files.h"
+#include "support/golden.h"
 #include "weights/safetensors.h"
 
 namespace hearth {
@@ -48,6 +49,28 @@ BACKEND_TEST(TextualInversion, every_form_is_read) {
   EXPECT_EQ(read({{"<cat>", {3}}}).token, "<cat>");
   EXPECT_EQ(read({{"<cat>", {3}}}).vectors, 1);
   EXPECT_EQ(read({{"<cat>", {4, 3}}}).vectors, 4);
+}
+
+// Files as torch, A1111's way and diffusers write them (golden/embeddings/make.py).
+BACKEND_TEST(TextualInversion, files_that_people_have_are_read) {
+  const std::filesystem::path folder = test::folder_of(__FILE__) / "golden/embeddings";
+  const auto read = [&](const char* file, const char* encoder, int64_t width) {
+    return read_textual_inversion(folder / file, encoder, width, device);
+  };
+  const std::vector<float> all = read("plain.safetensors", "clip_l", 4).values, first(all.begin(), all.begin() + 4);
+  ASSERT_EQ(all.size(), 8u);
+  for (const char* file : {"a1111.pt", "a1111_legacy.pt", "original.pt", "two_encoders.safetensors", "advanced.safetensors"}) {
+    const TextualInversion one = read(file, "clip_l", 4);
+    EXPECT_EQ(one.values, all) << file;
+    EXPECT_EQ(one.token, "") << file;
+  }
+  for (const char* file : {"learned_embeds.bin", "learned_embeds.safetensors"}) {
+    const TextualInversion one = read(file, "clip_l", 4);
+    EXPECT_EQ(one.values, first) << file;
+    EXPECT_EQ(one.token, "<cat>") << file;
+  }
+  EXPECT_EQ(read("two_encoders.safetensors", "clip_g", 6).values, read("advanced.safetensors", "clip_g", 6).values);
+  EXPECT_EQ(read("two_encoders.safetensors", "clip_g", 6).vectors, 2);
 }
 
 BACKEND_TEST(TextualInversion, what_is_none_is_refused_in_one_line) {

@@ -10,9 +10,14 @@ namespace {
 using Kind = PickleValue::Kind;
 using Items = std::vector<const PickleValue*>;
 
-bool is_dict(const PickleValue& v) {
+bool is_plain_dict(const PickleValue& v) {
   return v.kind == Kind::dict || v.is_call("collections", "OrderedDict") || v.is_call("collections", "defaultdict");
 }
+
+// A module of torch's that is a dict of parameters: they lie in its state.
+bool is_parameter_dict(const PickleValue& v) { return v.is_call("torch.nn.modules.container", "ParameterDict"); }
+
+bool is_dict(const PickleValue& v) { return is_plain_dict(v) || is_parameter_dict(v); }
 
 bool is_sequence(const PickleValue& v) { return v.kind == Kind::list || v.kind == Kind::tuple; }
 
@@ -20,6 +25,15 @@ bool is_sequence(const PickleValue& v) { return v.kind == Kind::list || v.kind =
 Items entries_of(const PickleValue& dict) {
   if (dict.kind == Kind::dict) return dict.items;
   Items entries;
+  if (is_parameter_dict(dict)) {
+    for (size_t i = 2; i + 1 < dict.items.size(); i += 2)
+      if (!dict.items[i] && is_plain_dict(*dict.items[i + 1])) {
+        const Items state = entries_of(*dict.items[i + 1]);
+        for (size_t k = 0; k + 1 < state.size(); k += 2)
+          if (state[k]->is_text("_parameters") && is_plain_dict(*state[k + 1])) entries = entries_of(*state[k + 1]);
+      }
+    return entries;
+  }
   if (const Items& given = dict.items[1]->items; given.size() == 1 && is_sequence(*given[0]))  // of Python 2: a list of pairs
     for (const PickleValue* pair : given[0]->items)
       if (is_sequence(*pair) && pair->items.size() == 2) entries.insert(entries.end(), {pair->items[0], pair->items[1]});
@@ -82,7 +96,11 @@ class Reader {
     look_at(dict.items.size());
     if (dict.kind == Kind::call)
       for (const PickleValue* given : dict.items[1]->items) look_at(given->items.size());
-    return entries_of(dict);
+    if (is_parameter_dict(dict))
+      for (size_t i = 3; i < dict.items.size(); i += 2) look_at(dict.items[i]->items.size());
+    const Items entries = entries_of(dict);
+    look_at(entries.size());
+    return entries;
   }
 
   void walk(const PickleValue& value, const std::string& name, int depth) {

@@ -80,5 +80,30 @@ TEST_F(InspectTest, what_is_nothing_is_one_line) {
   EXPECT_EQ(run({"inspect", "a.png"}).err, "hearth: picture: a.png is a GIF file, needed PNG, JPEG or WebP\n");
 }
 
+// Sound, broken and hostile files of every kind: told, or one line each.
+TEST_F(InspectTest, whatever_is_in_a_file) {
+  int refused = 0, harmful = 0;
+  for (const char* kind : {"corpus", "torch", "gguf", "embeddings"})
+    for (const auto& entry : fs::directory_iterator(fs::path(HEARTH_SOURCE_DIR) / "src/weights/golden" / kind)) {
+      const std::string file = entry.path().filename();
+      if (file.ends_with(".py") || file.ends_with(".json") || entry.is_directory()) continue;
+      SCOPED_TRACE(file);
+      const Ended r = run({"inspect", entry.path()});
+      if (r.code == 0) {
+        EXPECT_EQ(r.err, "");
+        EXPECT_FALSE(file.starts_with("hostile"));
+        continue;
+      }
+      EXPECT_EQ(not_one_line(r, 1), "");
+      ++refused;
+      if (!file.starts_with("hostile")) continue;
+      EXPECT_NE(r.err.find("nothing was executed, and the file is refused"), std::string::npos) << r.err;
+      ++harmful;
+    }
+  EXPECT_GE(refused, 40);
+  EXPECT_EQ(harmful, 9);
+  EXPECT_EQ(files(), std::vector<std::string>{});
+}
+
 }  // namespace
 }  // namespace hearth::test
