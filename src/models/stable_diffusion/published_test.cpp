@@ -1,0 +1,62 @@
+// The built-in configurations of single files say what their models' makers publish (golden/make_published.py).
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/json.h"
+#include "models/stable_diffusion/config.h"
+#include "support/golden.h"
+#include "weights/layout/single_file.h"
+
+namespace hearth::models::stable_diffusion {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+struct Published : testing::Test {
+  const Json all = load_json(test::folder_of(__FILE__) / "golden/published.json");
+  const fs::path assets = fs::path(HEARTH_SOURCE_DIR) / "assets/configs";
+
+  Json own(const std::string& name, const std::string& file) const { return load_json(published_file(assets / name, file)); }
+  // Theirs and ours as the network's reader takes them.
+  template <class Read> void expect_same(const std::string& name, const std::string& file, Read read) const {
+    const fs::path ours = published_file(assets / name, file);
+    EXPECT_TRUE(read(Config::parse(all[name][file].dump(), "published " + file)) == read(Config::load(ours))) << ours;
+  }
+};
+
+// What a scheduler's file leaves out counts, too: another sampler takes its own default for it.
+TEST_F(Published, SchedulersStateWhatTheirMakersState) {
+  for (const auto& [name, published] : all.items()) {
+    Json ours = own(name, "scheduler/scheduler_config.json");
+    EXPECT_EQ(ours, published["scheduler/scheduler_config.json"]) << name;
+    const Json index = own(name, "model_index.json");
+    for (const char* key : {"_class_name", "scheduler", "unet", "vae", "force_zeros_for_empty_prompt"})
+      EXPECT_EQ(index.value(key, Json()), published["model_index.json"].value(key, Json())) << name << " " << key;
+  }
+}
+
+TEST_F(Published, NetworksAreTheirMakers) {
+  for (const auto& [name, published] : all.items()) {
+    SCOPED_TRACE(name);
+    expect_same(name, "unet/config.json", [](const Config& c) { return parts::UnetConfig::from(c); });
+    if (name == "playground-v2.5") {
+      for (const char* key : {"latents_mean", "latents_std", "scaling_factor", "sample_size"})
+        EXPECT_EQ(own(name, "vae/config.json").at(key), published["vae/config.json"][key]) << key;
+    } else {
+      expect_same(name, "vae/config.json", [](const Config& c) { return parts::AutoencoderKlConfig::from(c); });
+    }
+    for (const std::string component : {"text_encoder", "text_encoder_2"}) {
+      const std::string file = component + "/config.json";
+      if (!published.contains(file)) continue;
+      // The refiner's only encoder is its first where it is a folder, and has the second's place in a single file.
+      const std::string place = name == "sdxl-refiner" ? "text_encoder_2/config.json" : file;
+      const auto read = [&](const Config& c) { return parts::ClipTextConfig::from(c, published["model_index.json"][component][1]); };
+      EXPECT_TRUE(read(Config::parse(published[file].dump(), file)) == read(Config::load(published_file(assets / name, place)))) << file;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hearth::models::stable_diffusion
