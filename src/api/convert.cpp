@@ -150,11 +150,12 @@ class Conversion {
   ConvertReport to_components(const Place& place) {
     Json index = Json::parse(checkpoint_.index_text());
     for (const char* own : {"_base", "_marker", "_name"}) index.erase(own);
-    for (const Component& c : checkpoint_.components())
-      if (!checkpoint_.is_there(c.name)) {
-        index[c.name] = {nullptr, nullptr};
-        report_.notes.push_back(fmt::format("the component '{}' is not there", c.name));
-      }
+    for (const Component& c : checkpoint_.components()) {
+      index[c.name] = {c.library, c.class_name};
+      if (checkpoint_.is_there(c.name)) continue;
+      index[c.name] = {nullptr, nullptr};
+      report_.notes.push_back(fmt::format("the component '{}' is not there", c.name));
+    }
     add_text(place, "model_index.json", index.dump(2) + "\n");
     for (const Component& c : checkpoint_.components()) {
       if (!checkpoint_.is_there(c.name)) continue;
@@ -167,9 +168,7 @@ class Conversion {
       if (!has_weights(c)) continue;
       auto source = checkpoint_.tensors(c.name, request_.variant);
       if (checkpoint_.is_single_file()) leave_out(c, source, false);
-      const char* file = c.library == "diffusers" ? "diffusion_pytorch_model.safetensors" : "model.safetensors";
-      const StoredFile stored = prepared(stored_tensors(source), {{"format", "pt"}});
-      place.add(folder + file, stored.bytes, [&](const Place::Write& write) { write_all(stored, write); });
+      add_shards(place, folder + (c.library == "diffusers" ? "diffusion_pytorch_model" : "model"), stored_tensors(source));
     }
     place.commit();
     return report_;
@@ -198,6 +197,7 @@ class Conversion {
     if (scheduler.boolean("rescale_betas_zero_snr", false)) all.push_back(stored_tensors(std::make_shared<Marker>("ztsnr"))[0]);
     if (!is_published())
       report_.notes.push_back("no published model has this UNet's geometry: the file is opened with --config and the configurations");
+    ask_for_type(all);
     FileWriter writer(request_.output);
     write_all(prepared(std::move(all), metadata), [&](std::string_view bytes) { writer.write(bytes); });
     writer.commit();
@@ -235,14 +235,37 @@ class Conversion {
     place.add(file, text.size(), [&](const Place::Write& write) { write(text); });
   }
 
-  // In the type asked for, and counted.
-  StoredFile prepared(std::vector<StoredTensor> tensors, const Metadata& metadata) {
-    if (!request_.type.empty()) {
-      const auto kept = ask_for_type(tensors, *dtype_named(request_.type), *device_);
-      if (!kept.empty())
-        report_.notes.push_back(
-            fmt::format("{} tensors hold values beyond {} and keep their type: {}", kept.size(), request_.type, shortened_list(kept)));
+  // `stem`.safetensors, or its shards and their index.
+  void add_shards(const Place& place, const std::string& stem, std::vector<StoredTensor> tensors) {
+    ask_for_type(tensors);
+    std::vector<StoredFile> files;
+    for (auto& shard : in_shards(std::move(tensors), uint64_t(request_.max_shard_size)))
+      files.push_back(prepared(std::move(shard), {{"format", "pt"}}));
+    Json map = Json::object();
+    int64_t total = 0;
+    for (size_t i = 0; i < files.size(); ++i) {
+      const std::string part = files.size() == 1 ? "" : fmt::format("-{:05}-of-{:05}", i + 1, files.size());
+      const std::string file = stem + part + ".safetensors";
+      place.add(file, files[i].bytes, [&](const Place::Write& write) { write_all(files[i], write); });
+      for (const StoredTensor& t : files[i].tensors) map[t.name] = fs::path(file).filename().string();
+      total += int64_t(files[i].bytes - files[i].head.size());
     }
+    if (files.size() > 1)
+      add_text(place, stem + ".safetensors.index.json",
+               Json{{"metadata", {{"total_size", total}}}, {"weight_map", std::move(map)}}.dump(2) + "\n");
+  }
+
+  // In the type asked for.
+  void ask_for_type(std::vector<StoredTensor>& tensors) {
+    if (request_.type.empty()) return;
+    const auto kept = hearth::ask_for_type(tensors, *dtype_named(request_.type), *device_);
+    if (!kept.empty())
+      report_.notes.push_back(
+          fmt::format("{} tensors hold values beyond {} and keep their type: {}", kept.size(), request_.type, shortened_list(kept)));
+  }
+
+  // Counted, and laid out.
+  StoredFile prepared(std::vector<StoredTensor> tensors, const Metadata& metadata) {
     for (const StoredTensor& t : tensors) {
       ++report_.tensors;
       report_.parameters += t.shape.numel();
@@ -278,6 +301,7 @@ ConvertReport convert(const ConvertRequest& request) {
     fail<UsageError>("convert: the type '{}' cannot be written, only f32, f16, bf16", request.type);
   if (request.layout != "diffusers" && request.layout != "single" && request.layout != "dduf")
     fail<UsageError>("convert: the layout '{}' is unknown, only diffusers, single, dduf", request.layout);
+  if (request.max_shard_size < 1) fail<UsageError>("convert: shards of {} bytes, needed 1 at least", request.max_shard_size);
   if (request.layout == "diffusers") {
     const Place place = folder_place(request.output);
     return Conversion(request).to_components(place);

@@ -33,10 +33,15 @@ void run_convert(std::span<const std::string> arguments) {
   open.add_parts(flags);
   flags.text("--variant", "NAME", "Read the files *.NAME.safetensors of the checkpoint, e.g. fp16", request.variant,
              "those without a variant");
+  std::optional<int64_t> shard;
+  flags.add("--max-shard-size", "SIZE", "Of a folder or DDUF: a network of more becomes several files and an index, as 5GB or 500M", "10GB",
+            [&shard](const std::string& t) { shard = parse_size(t); });
   flags.toggle("--json", "Print one JSON object on stdout", json);
   if (!flags.parse(arguments)) return;
   if (open.model.empty()) fail<UsageError>("convert: --model is missing");
   if (output.empty()) fail<UsageError>("convert: --output is missing");
+  if (shard && request.layout == "single") fail<UsageError>("convert: --max-shard-size acts with the layouts diffusers and dduf only");
+  if (shard) request.max_shard_size = *shard;
   request.model = open.model, request.output = output;
   request.unet = open.unet, request.vae = open.vae, request.config = open.config, request.ema = open.ema;
   request.text_encoder = open.text_encoder, request.text_encoder_2 = open.text_encoder_2;

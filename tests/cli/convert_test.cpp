@@ -28,6 +28,12 @@ TEST_F(ConvertTest, into_a_file_and_back) {
   EXPECT_EQ(files(), (std::vector<std::string>{"folder", "one.safetensors"}));
 }
 
+TEST_F(ConvertTest, into_shards) {
+  ASSERT_EQ(run({"convert", "-m", demo, "-o", "folder", "--max-shard-size", "4M"}).code, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder / "folder/unet/diffusion_pytorch_model.safetensors.index.json"));
+  EXPECT_EQ(Json::parse(run({"inspect", "folder", "--json"}).out)["usable"], true);
+}
+
 TEST_F(ConvertTest, what_cannot_be_is_one_line) {
   EXPECT_EQ(not_one_line(run({"convert", "-o", "x"}), 2), "");
   EXPECT_EQ(not_one_line(run({"convert", "-m", demo}), 2), "");
@@ -35,6 +41,8 @@ TEST_F(ConvertTest, what_cannot_be_is_one_line) {
   EXPECT_EQ(not_one_line(run({"convert", "-m", demo, "-o", "no/where"}), 1), "");
   EXPECT_EQ(not_one_line(run({"convert", "-m", "nowhere", "-o", "x"}), 1), "");
   EXPECT_EQ(not_one_line(run({"convert", "-m", demo, "-o", "x", "--ema"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"convert", "-m", demo, "-o", "x", "--max-shard-size", "0"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"convert", "-m", demo, "-o", "x", "--max-shard-size", "1G", "--layout", "single"}), 2), "");
   write_file(folder / "y.safetensors", "no tensors");
   EXPECT_EQ(not_one_line(run({"convert", "-m", "y.safetensors", "-o", "x"}), 1), "");
   EXPECT_EQ(files(), std::vector<std::string>{"y.safetensors"});

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "core/file.h"
+#include "core/json.h"
 #include "e2e/checkpoint_copy.h"
 #include "hearth/convert.h"
 #include "hearth/hearth.h"
@@ -216,6 +218,49 @@ TEST(Convert, EveryLayoutFromEveryLayoutToTheByte) {
     expect_same(drawn(again), drawn(checkpoint_folder(name)));
     expect_same(drawn(file, {.config = configs}), drawn(checkpoint_folder(name)));
   }
+}
+
+// As the reference splits a network: tensor after tensor into a file until the next one would not fit, one that never fits alone.
+TEST(Convert, ShardsAndTheirIndex) {
+  const TemporaryFolder folder;
+  CheckpointCopy copy("pndm");
+  constexpr int64_t most = 5000;
+  const ConvertReport whole = convert({.model = checkpoint_folder("pndm"), .output = folder / "whole"});
+  const ConvertReport report = convert({.model = checkpoint_folder("pndm"), .output = folder / "shards", .max_shard_size = most});
+  EXPECT_EQ(report.tensors, whole.tensors);
+  EXPECT_EQ(report.bytes, whole.bytes);
+  const fs::path unet = folder / "shards/unet";
+  const nlohmann::json index = load_json(unet / "diffusion_pytorch_model.safetensors.index.json");
+  const auto all = SafetensorsFile::open(copy.weights("unet"))->list();
+  EXPECT_EQ(index["weight_map"].size(), all.size());
+  std::string before;
+  std::map<std::string, int64_t> sizes;  // of the files
+  int64_t filled = 0, total = 0, alone = 0;
+  for (const auto& [name, info] : all) {  // in the order of the names
+    const std::string file = index["weight_map"][name];
+    const auto bytes = int64_t(bytes_of(info.dtype, info.shape.numel()));
+    total += bytes, sizes[file] += bytes;
+    if (bytes > most) {
+      ++alone;
+      EXPECT_EQ(sizes[file], bytes) << name;
+      continue;
+    }
+    EXPECT_TRUE(file == before || before.empty() || filled + bytes > most) << name;
+    filled = file == before ? filled + bytes : bytes;
+    EXPECT_LE(filled, most) << name;
+    before = file;
+  }
+  EXPECT_TRUE(sizes.contains(fmt::format("diffusion_pytorch_model-{0:05}-of-{0:05}.safetensors", sizes.size())));
+  EXPECT_EQ(index["metadata"]["total_size"], total);
+  EXPECT_GT(alone, 0);
+  EXPECT_TRUE(fs::exists(folder / "shards/text_encoder/model.safetensors.index.json"));
+  expect_same(drawn(folder / "shards"), drawn(checkpoint_folder("pndm")));
+
+  convert({.model = folder / "shards", .output = folder / "back.safetensors", .layout = "single"});
+  convert({.model = folder / "whole", .output = folder / "single.safetensors", .layout = "single"});
+  EXPECT_TRUE(read_file(folder / "back.safetensors") == read_file(folder / "single.safetensors"));
+  convert({.model = folder / "shards", .output = folder / "shards.dduf", .layout = "dduf", .max_shard_size = most});
+  expect_same(drawn(folder / "shards.dduf"), drawn(checkpoint_folder("pndm")));
 }
 
 TEST(Convert, WritesTheNamesOfTheOriginal) {

@@ -126,6 +126,28 @@ std::vector<std::string> ask_for_type(std::span<StoredTensor> tensors, DType dty
   return kept;
 }
 
+std::vector<std::vector<StoredTensor>> in_shards(std::vector<StoredTensor> tensors, uint64_t most) {
+  std::vector<std::vector<StoredTensor>> shards;
+  std::vector<StoredTensor> current;
+  uint64_t filled = 0;
+  for (StoredTensor& t : tensors) {
+    const uint64_t bytes = bytes_of(t.dtype, t.shape.numel());
+    if (bytes > most) {
+      shards.push_back({std::move(t)});
+      continue;
+    }
+    if (filled + bytes > most) {
+      shards.push_back(std::move(current));
+      current.clear();
+      filled = 0;
+    }
+    filled += bytes;
+    current.push_back(std::move(t));
+  }
+  if (!current.empty() || shards.empty()) shards.push_back(std::move(current));
+  return shards;
+}
+
 StoredFile stored_file(std::vector<StoredTensor> tensors, const Metadata& metadata) {
   std::ranges::sort(tensors, [](const StoredTensor& a, const StoredTensor& b) {
     const size_t x = size_of(a.dtype), y = size_of(b.dtype);

@@ -29,6 +29,10 @@ std::vector<StoredTensor> stored_tensors(const std::shared_ptr<TensorSource>& so
 // names. Cancelled.
 std::vector<std::string> ask_for_type(std::span<StoredTensor> tensors, DType dtype, Backend& backend);
 
+// Parts of `most` bytes at most, in the order that the tensors have; a tensor of more is alone. One part where all fit. As the reference's
+// save_pretrained splits a network (huggingface_hub).
+std::vector<std::vector<StoredTensor>> in_shards(std::vector<StoredTensor> tensors, uint64_t most);
+
 // A safetensors file that is to be written.
 struct StoredFile {
   std::string head;                   // what stands before the data
