@@ -27,14 +27,26 @@ constexpr Kind kinds[] = {{"models", list_models},
                           {"schedules", list_schedules},
                           {"backends", list_backends}};
 
-void print(const std::vector<Named>& table) {
-  size_t name_width = 0, alias_width = 0;
-  for (const Named& n : table) {
-    name_width = std::max(name_width, n.name.size());
-    alias_width = std::max(alias_width, fmt::format("{}", fmt::join(n.aliases, ", ")).size());
+// Other names below the line of what they are names of, as many to a line as fit 100 columns.
+void print_aliases(const std::vector<std::string>& aliases) {
+  std::string line;
+  for (const std::string& alias : aliases) {
+    if (line.size() + alias.size() > 90) {
+      fmt::print("{},\n", line);
+      line.clear();
+    }
+    line += (line.empty() ? aliases.data() == &alias ? "      also " : "           " : ", ") + alias;
   }
-  for (const Named& n : table)
-    fmt::print("  {:<{}}  {:<{}}  {}\n", n.name, name_width, fmt::format("{}", fmt::join(n.aliases, ", ")), alias_width, n.summary);
+  if (!line.empty()) fmt::print("{}\n", line);
+}
+
+void print(const std::vector<Named>& table) {
+  size_t name_width = 0;
+  for (const Named& n : table) name_width = std::max(name_width, n.name.size());
+  for (const Named& n : table) {
+    fmt::print("  {:<{}}  {}\n", n.name, name_width, n.summary);
+    if (n.aliases != std::vector<std::string>{n.name}) print_aliases(n.aliases);
+  }
 }
 
 Json json_of(const SamplerInfo& s) {
@@ -60,7 +72,7 @@ void print_samplers() {
   for (const SamplerInfo& s : samplers) {
     fmt::print("  {:<{}}  {:<5}  {:<{}}  {:<10}  {:<11}  {}\n", s.name, name_width, s.order, s.calls, calls_width, s.noise, s.schedule,
                s.summary);
-    if (!s.aliases.empty()) fmt::print("      also {}\n", fmt::join(s.aliases, ", "));
+    print_aliases(s.aliases);
     for (const OptionInfo& o : s.options)
       fmt::print("      --sampler-opt {}={}  {}{}\n", o.name, o.standard, o.summary,
                  o.choices.empty() ? "" : fmt::format(": {}", fmt::join(o.choices, " or ")));

@@ -141,16 +141,20 @@ TEST_F(CommandTest, lists) {
   EXPECT_EQ(all.out, parts);
   for (const Named& n : list_samplers()) EXPECT_NE(all.out.find("  " + n.summary + "\n"), std::string::npos) << n.name;
   const std::string guidance = run({"list", "guidance"}).out;  // the summaries stand in one column, two spaces after the longest name
-  size_t column = 0, name_width = 0, alias_width = 0;
-  for (const Named& n : list_guidance()) {
-    name_width = std::max(name_width, n.name.size());
-    alias_width = std::max(alias_width, fmt::format("{}", fmt::join(n.aliases, ", ")).size());
-  }
-  column = 2 + name_width + 2 + alias_width + 2;
+  size_t name_width = 0;
+  for (const Named& n : list_guidance()) name_width = std::max(name_width, n.name.size());
   for (const Named& n : list_guidance()) {
     const size_t at = guidance.find("  " + n.summary + "\n") + 2;
-    EXPECT_EQ(at - guidance.rfind('\n', at) - 1, column) << guidance;
+    EXPECT_EQ(at - guidance.rfind('\n', at) - 1, 2 + name_width + 2) << guidance;
   }
+  const std::string models = run({"list", "models"}).out;  // every name, in lines that a terminal has room for
+  for (const Named& n : list_models()) {
+    if (n.aliases.at(0) != n.name) {
+      EXPECT_NE(models.find("  " + n.summary + "\n      also " + n.aliases.at(0)), std::string::npos) << models;
+    }
+    for (const std::string& alias : n.aliases) EXPECT_NE(models.find(alias), std::string::npos) << alias;
+  }
+  for (size_t at = 0, end = 0; (end = models.find('\n', at)) != models.npos; at = end + 1) EXPECT_LE(end - at, 132u) << models;
   const std::string samplers = run({"list", "samplers"}).out;
   EXPECT_NE(samplers.find("  lms                             4      n               never       default      linear multistep"),
             std::string::npos)
