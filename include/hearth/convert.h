@@ -3,11 +3,10 @@
 
 #include <atomic>
 #include <filesystem>
-#include <map>
 #include <string>
-#include <vector>
 
 #include "hearth/progress.h"
+#include "hearth/written.h"
 
 namespace hearth {
 
@@ -27,11 +26,8 @@ struct ConvertRequest {
   const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Cancelled
 };
 
-struct ConvertReport {
-  std::string pipeline;                            // class in model_index.json
-  int64_t tensors = 0, parameters = 0, bytes = 0;  // bytes of the tensors
-  std::map<std::string, int64_t> types;            // type → tensors
-  std::vector<std::string> notes;                  // what was left out or kept its type, one line each
+struct ConvertReport : WrittenWeights {  // bytes: of the tensors
+  std::string pipeline;                  // class in model_index.json
 };
 
 // Tensors are copied bit for bit unless another type is asked for; memory is that of one tensor. UsageError for an unknown layout or type;

@@ -3,11 +3,10 @@
 
 #include <atomic>
 #include <filesystem>
-#include <map>
 #include <string>
-#include <vector>
 
 #include "hearth/progress.h"
+#include "hearth/written.h"
 
 namespace hearth {
 
@@ -22,11 +21,8 @@ struct QuantizeRequest {
   const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Cancelled
 };
 
-struct QuantizeReport {
-  std::string architecture;  // general.architecture: llama (Mistral too), qwen2, qwen3, or what the given GGUF file has
-  int64_t tensors = 0, parameters = 0, bytes = 0;  // bytes of the file
-  std::map<std::string, int64_t> types;            // type → tensors
-  std::vector<std::string> notes;                  // what is not as asked for, one line each
+struct QuantizeReport : WrittenWeights {  // bytes: of the file
+  std::string architecture;               // general.architecture: llama (Mistral too), qwen2, qwen3, or what the given GGUF file has
 };
 
 // UnsupportedError for a family, a configuration or a tokenizer that such a file cannot say; WeightError for tensors that are missing,

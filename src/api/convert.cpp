@@ -269,20 +269,19 @@ class Conversion {
     for (const StoredTensor& t : tensors) {
       ++report_.tensors;
       report_.parameters += t.shape.numel();
+      report_.bytes += int64_t(bytes_of(t.dtype, t.shape.numel()));
       ++report_.types[std::string(name_of(t.dtype))];
     }
     StoredFile file = stored_file(std::move(tensors), metadata);
-    total_ += int64_t(file.bytes - file.head.size());
+    total_ += int64_t(file.bytes);
     return file;
   }
 
   void write_all(const StoredFile& file, const Place::Write& write) {
-    report_.bytes -= int64_t(file.head.size());
     write_stored(file, *device_, [&](std::string_view bytes) {
       write(bytes);
-      report_.bytes += int64_t(bytes.size());
-      if (request_.progress && report_.bytes >= 0)
-        request_.progress({.phase = "convert", .done = std::max<int64_t>(report_.bytes, 0), .total = total_});
+      written_ += int64_t(bytes.size());
+      if (request_.progress) request_.progress({.phase = "convert", .done = written_, .total = total_});
     });
   }
 
@@ -290,7 +289,7 @@ class Conversion {
   Checkpoint checkpoint_;
   std::unique_ptr<Backend> device_;
   ConvertReport report_;
-  int64_t total_ = 0;
+  int64_t written_ = 0, total_ = 0;  // bytes of files of tensors, as far as they are known
 };
 
 }  // namespace

@@ -1,13 +1,9 @@
 #include "hearth/convert.h"
 
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
-
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/open_flags.h"
-#include "cli/progress_line.h"
+#include "cli/written.h"
 #include "core/error.h"
 
 namespace hearth::cli {
@@ -49,24 +45,7 @@ void run_convert(std::span<const std::string> arguments) {
   request.progress = [&line](const Progress& p) { line.update(p); };
   request.cancel = &cancelled;
   const ConvertReport report = hearth::convert(request);
-  line.finish();
-  for (const std::string& note : report.notes) line.say("hearth: note: " + note);
-  if (json) {
-    fmt::print("{}\n", nlohmann::ordered_json({{"output", output},
-                                               {"layout", request.layout},
-                                               {"pipeline", report.pipeline},
-                                               {"tensors", report.tensors},
-                                               {"parameters", report.parameters},
-                                               {"bytes", report.bytes},
-                                               {"types", report.types},
-                                               {"notes", report.notes}})
-                           .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-    return;
-  }
-  std::string types;
-  for (const auto& [type, count] : report.types) types += fmt::format("{}{} {}", types.empty() ? "" : ", ", count, type);
-  fmt::print("{}: {}, {} parameters in {} tensors ({}), {}\n", output, report.pipeline, report.parameters, report.tensors, types,
-             format_bytes(report.bytes));
+  tell_written(line, report, output, {{"layout", request.layout}, {"pipeline", report.pipeline}}, json);
 }
 
 }  // namespace

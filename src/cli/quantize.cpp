@@ -1,27 +1,12 @@
 #include "hearth/quantize.h"
 
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
-
 #include "cli/command.h"
 #include "cli/flags.h"
-#include "cli/progress_line.h"
+#include "cli/written.h"
 #include "core/error.h"
 
 namespace hearth::cli {
 namespace {
-
-std::string to_json(const QuantizeRequest& request, const QuantizeReport& report) {
-  return nlohmann::ordered_json({{"output", request.output.string()},
-                                 {"architecture", report.architecture},
-                                 {"tensors", report.tensors},
-                                 {"parameters", report.parameters},
-                                 {"bytes", report.bytes},
-                                 {"types", report.types},
-                                 {"notes", report.notes}})
-      .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
 
 void run_quantize(std::span<const std::string> arguments) {
   QuantizeRequest request;
@@ -48,16 +33,7 @@ void run_quantize(std::span<const std::string> arguments) {
   request.progress = [&line](const Progress& p) { line.update(p); };
   request.cancel = &cancelled;
   const QuantizeReport report = hearth::quantize(request);
-  line.finish();
-  for (const std::string& note : report.notes) line.say("hearth: note: " + note);
-  if (json) {
-    fmt::print("{}\n", to_json(request, report));
-    return;
-  }
-  std::string types;
-  for (const auto& [type, count] : report.types) types += fmt::format("{}{} {}", types.empty() ? "" : ", ", count, type);
-  fmt::print("{}: {}, {} parameters in {} tensors ({}), {}\n", output, report.architecture, report.parameters, report.tensors, types,
-             format_bytes(report.bytes));
+  tell_written(line, report, output, {{"architecture", report.architecture}}, json);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "weights/zip_writer.h"
 
-#include <array>
+#include <zlib.h>
 
 #include "core/error.h"
 
@@ -14,16 +14,6 @@ constexpr uint32_t elsewhere = 0xffffffff;          // the 64-bit extra field ha
 constexpr uint64_t alignment = 64;
 
 template <class T> void append(std::string& to, T value) { to.append(reinterpret_cast<const char*>(&value), sizeof value); }
-
-std::array<uint32_t, 256> make_table() {
-  std::array<uint32_t, 256> table{};
-  for (uint32_t i = 0; i < 256; ++i) {
-    uint32_t value = i;
-    for (int bit = 0; bit < 8; ++bit) value = value & 1 ? value >> 1 ^ 0xedb88320 : value >> 1;
-    table[i] = value;
-  }
-  return table;
-}
 
 // What a member's two headers have in common, from the version a reader needs to the length of its name.
 std::string common(uint32_t sum, const std::string& name) {
@@ -41,13 +31,6 @@ std::string common(uint32_t sum, const std::string& name) {
 }
 
 }  // namespace
-
-uint32_t crc32_of(std::string_view bytes, uint32_t before) {
-  static const std::array<uint32_t, 256> table = make_table();
-  uint32_t sum = ~before;
-  for (const char c : bytes) sum = table[(sum ^ uint8_t(c)) & 255] ^ sum >> 8;
-  return ~sum;
-}
 
 void ZipWriter::put(std::string_view bytes) {
   file_.write(bytes);
@@ -73,15 +56,15 @@ void ZipWriter::add(const std::string& name, uint64_t size, const std::function<
   head.append(padding, '\0');
   put(head);
 
-  uint32_t sum = 0;
+  uLong sum = 0;
   const uint64_t begin = written_;
   data([&](std::string_view bytes) {
-    sum = crc32_of(bytes, sum);
+    sum = ::crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
     put(bytes);
   });
   if (written_ - begin != size) fail<UsageError>("zip: '{}' got {} bytes, needed {}", name, written_ - begin, size);
   std::string tail = "PK\7\x8";
-  append(tail, sum);
+  append(tail, uint32_t(sum));
   append(tail, size);
   append(tail, size);
   put(tail);
@@ -94,7 +77,7 @@ void ZipWriter::add(const std::string& name, uint64_t size, const std::function<
   append(extra, start);
   directory_ += "PK\1\2";
   append(directory_, version);
-  directory_ += common(sum, name);
+  directory_ += common(uint32_t(sum), name);
   append(directory_, uint16_t(extra.size()));
   append<uint16_t>(directory_, 0);  // no comment
   append<uint16_t>(directory_, 0);  // this disk

@@ -11,9 +11,6 @@
 
 namespace hearth {
 
-// CRC-32 as zip and PNG have it (polynomial 0xEDB88320), of `bytes` after those whose sum is `before`.
-uint32_t crc32_of(std::string_view bytes, uint32_t before = 0);
-
 class ZipWriter {
  public:
   explicit ZipWriter(const std::filesystem::path& file) : file_(file) {}

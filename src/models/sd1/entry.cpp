@@ -17,14 +17,8 @@ Entry entry() {
   return {
       .name = family.name,
       .summary = "Stable Diffusion 1.x and its fine-tunes: text to image, CLIP text encoder, UNet, AutoencoderKL",
-      .task = TextToImageFamily{
-          .pipelines = {"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline",
-                        "StableDiffusionInstructPix2PixPipeline", "StableDiffusionDepth2ImgPipeline"},
-          .open = [](const Checkpoint& checkpoint, Backend& device, const LoadRequest& request) -> std::unique_ptr<TextToImage> {
-            return std::make_unique<StableDiffusion>(checkpoint, device, family, request);
-          },
-          .check = [](const Checkpoint& checkpoint, const std::string& variant) { return check(checkpoint, family, variant); },
-      },
+      .task = task_of<family>({"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline",
+                               "StableDiffusionInstructPix2PixPipeline", "StableDiffusionDepth2ImgPipeline"}),
   };
 }
 

@@ -25,15 +25,9 @@ Entry entry() {
   return {
       .name = family.name,
       .summary = "Stable Diffusion 2.x, 512 and 768: text to image, OpenCLIP text encoder, UNet, AutoencoderKL",
-      .task = TextToImageFamily{
-          .pipelines = {"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline",
-                        "StableDiffusionInstructPix2PixPipeline", "StableDiffusionDepth2ImgPipeline"},
-          .claims = claims,
-          .open = [](const Checkpoint& checkpoint, Backend& device, const LoadRequest& request) -> std::unique_ptr<TextToImage> {
-            return std::make_unique<StableDiffusion>(checkpoint, device, family, request);
-          },
-          .check = [](const Checkpoint& checkpoint, const std::string& variant) { return check(checkpoint, family, variant); },
-      },
+      .task = task_of<family>({"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline",
+                               "StableDiffusionInstructPix2PixPipeline", "StableDiffusionDepth2ImgPipeline"},
+                              claims),
   };
 }
 

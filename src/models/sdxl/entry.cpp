@@ -56,14 +56,8 @@ Entry entry() {
   return {
       .name = family.name,
       .summary = "Stable Diffusion XL, its pruned and distilled forms: text to image, two CLIP text encoders, UNet, AutoencoderKL",
-      .task = TextToImageFamily{
-          .pipelines = {"StableDiffusionXLPipeline", "StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLInpaintPipeline",
-                        "StableDiffusionXLInstructPix2PixPipeline"},
-          .open = [](const Checkpoint& checkpoint, Backend& device, const LoadRequest& request) -> std::unique_ptr<TextToImage> {
-            return std::make_unique<StableDiffusion>(checkpoint, device, family, request);
-          },
-          .check = [](const Checkpoint& checkpoint, const std::string& variant) { return check(checkpoint, family, variant); },
-      },
+      .task = task_of<family>({"StableDiffusionXLPipeline", "StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLInpaintPipeline",
+                               "StableDiffusionXLInstructPix2PixPipeline"}),
   };
 }
 

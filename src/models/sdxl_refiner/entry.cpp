@@ -20,6 +20,8 @@ std::vector<float> sizes(const SizeConditions& asked, int64_t width, int64_t hei
   return {float(original[1]), float(original[0]), float(crop[1]), float(crop[0]), float(score)};
 }
 
+bool claims(const Checkpoint& checkpoint) { return !checkpoint.has("text_encoder") && checkpoint.has("text_encoder_2"); }
+
 }  // namespace
 
 const Family family{
@@ -45,14 +47,8 @@ Entry entry() {
   return {
       .name = family.name,
       .summary = "The refiner of Stable Diffusion XL: the last steps of a picture, told how beautiful it is to be",
-      .task = TextToImageFamily{
-          .pipelines = {"StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLPipeline", "StableDiffusionXLInpaintPipeline"},
-          .claims = [](const Checkpoint& checkpoint) { return !checkpoint.has("text_encoder") && checkpoint.has("text_encoder_2"); },
-          .open = [](const Checkpoint& checkpoint, Backend& device, const LoadRequest& request) -> std::unique_ptr<TextToImage> {
-            return std::make_unique<StableDiffusion>(checkpoint, device, family, request);
-          },
-          .check = [](const Checkpoint& checkpoint, const std::string& variant) { return check(checkpoint, family, variant); },
-      },
+      .task =
+          task_of<family>({"StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLPipeline", "StableDiffusionXLInpaintPipeline"}, claims),
   };
 }
 

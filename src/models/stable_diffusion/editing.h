@@ -46,7 +46,7 @@ struct EncodedPicture {
 
   EncodedPicture slice(int64_t begin, int64_t end) const;  // of the batch
 };
-// `latents` as ResolvedImage::latents; `noise`: the run's first, for fills and for what no encoder draws.
+// `latents`: [B, h, w, C] of the run, as ResolvedImage::latents. Leaves `noise` undefined.
 EncodedPicture encode_picture(const StableDiffusionConfig& config, const ImageRequest& request, const EditPlan& plan,
                               const sampling::NoiseRequest& draws, const std::array<int64_t, 4>& latents, const parts::AutoencoderKl& vae,
                               Backend& device);

@@ -38,4 +38,17 @@ class StableDiffusion final : public TextToImage {
   bool numbers_checked_ = false;
 };
 
+// The task in a family's entry. `pipelines`: classes in model_index.json; `claims`: as TextToImageFamily::claims.
+template <const Family& family>
+TextToImageFamily task_of(std::vector<std::string_view> pipelines, bool (*claims)(const Checkpoint&) = nullptr) {
+  return {
+      .pipelines = std::move(pipelines),
+      .claims = claims,
+      .open = [](const Checkpoint& checkpoint, Backend& device, const LoadRequest& request) -> std::unique_ptr<TextToImage> {
+        return std::make_unique<StableDiffusion>(checkpoint, device, family, request);
+      },
+      .check = [](const Checkpoint& checkpoint, const std::string& variant) { return check(checkpoint, family, variant); },
+  };
+}
+
 }  // namespace hearth::models::stable_diffusion

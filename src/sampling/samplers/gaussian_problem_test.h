@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "sampling/known_problem.h"
 #include "sampling/samplers.h"
 #include "sampling/sigma_schedules.h"
@@ -92,6 +96,32 @@ inline Noise no_noise() {
     ADD_FAILURE() << "a deterministic run drew noise";
     throw Cancelled();
   };
+}
+
+// Runs every case of a golden on a mixture, {"noise": [draws], "cases": [{"sampler", "path" ("exploding", which is karras, or "flow"), "n",
+// "options", "x"}]}, from its first draw: the largest absolute error of each sampler, by its name, behind that of the path where it is
+// told.
+inline std::map<std::string, double> largest_errors(const std::filesystem::path& file, const Denoiser& denoiser) {
+  const nlohmann::json golden = load_json(file);
+  const auto draws = golden.at("noise").get<std::vector<std::vector<double>>>();
+  const auto device = test::make_test_backend("reference");
+  std::map<std::string, double> largest;
+  for (const nlohmann::json& c : golden.at("cases")) {
+    const auto name = c.at("sampler").get<std::string>(), path = c.value("path", "");
+    const auto n = c.at("n").get<int64_t>();
+    int64_t drawn = 0;
+    Noise noise = [&](Backend& d, const Shape&) { return wide(d, draws.at(size_t(++drawn))); };
+    const Schedule schedule = path == "flow" ? flow(n) : karras(n);
+    const Tensor start = combine({wide(*device, draws[0])}, {schedule.steps[0].from.sigma});
+    const Tensor x = sample(find_sampler(name), denoiser, start, schedule, noise, c.at("options").get<Options>());
+    const auto wanted = c.at("x").get<std::vector<double>>();
+    double& error = largest[path.empty() ? name : path + " " + name];
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      const double e = std::abs(values_of(x)[i] - wanted[i]);
+      if (!(e <= error)) error = e;  // a NaN, too
+    }
+  }
+  return largest;
 }
 
 }  // namespace hearth::sampling::test_problem
