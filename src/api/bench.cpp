@@ -1,4 +1,4 @@
-// `hearth bench`: how fast this machine runs a Stable Diffusion 1.x checkpoint, part by part, against the machine's own
+// `hearth bench`: how fast this machine runs a Stable Diffusion checkpoint, part by part, against the machine's own
 // ceilings measured in the same run.
 #include "api/bench.h"
 
@@ -38,17 +38,17 @@ Bench bench_parts(const BenchOptions& options, const std::set<std::string>& comp
   MemoryLedger::process().reset_peak();
 
   // Twice: the first reads the file into the page cache and is not what "load" means here. Memory is as fresh as in a new process.
-  std::optional<parts::ClipTextModel> text;
+  std::vector<parts::ClipTextModel> texts;
   std::optional<parts::Unet> unet;
   std::optional<parts::AutoencoderKl> vae;
   const auto load = [&] {
-    if (components.contains("text_encoder")) text.emplace(folder.text(*device));
+    if (components.contains("text_encoder")) texts = folder.texts(*device);
     if (components.contains("unet")) unet.emplace(folder.unet(*device));
     if (components.contains("vae")) vae.emplace(folder.vae(*device));
   };
   std::vector<Part> parts;
   load();
-  text.reset(), unet.reset(), vae.reset();
+  texts.clear(), unet.reset(), vae.reset();
   device->release_cached();
   const auto start = std::chrono::steady_clock::now();
   load();
@@ -63,7 +63,7 @@ Bench bench_parts(const BenchOptions& options, const std::set<std::string>& comp
     parts.push_back({time_of(options.repeats, run), name, products.flop * 1e-9, products.least});
   };
   note(1);
-  if (text) measure("text", folder.text_run(*text));
+  if (!texts.empty()) measure("text", folder.text_run(texts));
   note(2);
   if (unet) measure("unet_step", folder.unet_run(*unet, *device));
   note(3);
@@ -72,7 +72,8 @@ Bench bench_parts(const BenchOptions& options, const std::set<std::string>& comp
 
   nlohmann::json json;
   json["machine"] = machine_json(*device, ceilings);
-  json["model"] = {{"name", options.model}, {"width", options.width}, {"height", options.height}, {"guidance", true}};
+  const auto [height, width] = folder.pixels();
+  json["model"] = {{"name", options.model}, {"width", width}, {"height", height}, {"guidance", true}};
   std::string lines = machine_text(*device, ceilings);
   for (const Part& part : parts) {
     nlohmann::json& entry = json["parts"][part.name] = {{"seconds", part.seconds}};
@@ -102,17 +103,16 @@ Bench bench(const BenchOptions& options) {
   if (!options.hold.empty() && what != "ops") fail<UsageError>("bench: 'hold' is of operations; '{}' has 'precision'", what);
   const BenchOptions usual;
   if (what.empty() && benches_language(options.model)) {
-    if (options.width != usual.width || options.height != usual.height) fail<UsageError>("bench: a language model has no width and height");
+    if (options.width || options.height) fail<UsageError>("bench: a language model has no width and height");
     return bench_language(options);
   }
-  if (!options.keep.empty()) fail<UsageError>("bench: --keep is of the generated weights of llama-1b and qwen-0.5b");
+  if (!options.keep.empty() && !what.empty() && what != "sd15" && what != "sdxl")
+    fail<UsageError>("bench: --keep is of the generated weights of whole models");
   if (!options.weights.empty()) fail<UsageError>("bench: 'weights' are of language models (llama-1b, qwen-0.5b); others have 'precision'");
-  if (what == "ops" &&
-      (options.model != usual.model || !options.variant.empty() || options.width != usual.width || options.height != usual.height))
+  if (what == "ops" && (options.model != usual.model || !options.variant.empty() || options.width || options.height))
     fail<UsageError>(
         "bench: ops are those of Stable Diffusion 1.5 at 512 × 512 and of XL at 1024 × 1024; a model, variant or size changes nothing");
-  if (what == "clip" && (options.width != usual.width || options.height != usual.height))
-    fail<UsageError>("bench: the text encoder has no width and height");
+  if (what == "clip" && (options.width || options.height)) fail<UsageError>("bench: the text encoder has no width and height");
   if (!options.path.empty() && what == "paths") fail<UsageError>("bench: paths measures all of them, not '{}' alone", options.path);
   if (what == "ops") return bench_ops(options);
   if (what == "blocks") return bench_blocks(options);
@@ -121,8 +121,15 @@ Bench bench(const BenchOptions& options) {
   if (what == "samplers") return bench_samplers(options);
   if (what == "vae") return bench_parts(options, {"vae"});
   if (what == "clip") return bench_parts(options, {"text_encoder"});
-  if (what.empty() || what == "sd15") return bench_parts(options, {"text_encoder", "unet", "vae"});
-  fail<UsageError>("bench: '{}' is unknown, needed one of ops, blocks, sd15, vae, clip, threads, paths, samplers", what);
+  if (what.empty()) return bench_parts(options, {"text_encoder", "unet", "vae"});
+  if (what == "sd15" || what == "sdxl") {
+    if (options.model != usual.model && options.model != what)
+      fail<UsageError>("bench: '{}' of the model '{}', needed one", what, options.model);
+    BenchOptions whole = options;
+    whole.model = what;
+    return bench_parts(whole, {"text_encoder", "unet", "vae"});
+  }
+  fail<UsageError>("bench: '{}' is unknown, needed one of ops, blocks, sd15, sdxl, vae, clip, threads, paths, samplers", what);
 }
 
 }  // namespace hearth

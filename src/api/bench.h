@@ -30,26 +30,31 @@ struct Products : Observer {
   double flop = 0, least = 0;  // least: seconds at the ceilings of their factors
 };
 
-// The folder to measure: the one asked for, or one of generated weights that disappears with it.
+// The folder to measure: the one asked for, or one of generated weights, which is kept where the options say so and else disappears.
 class BenchFolder {
  public:
-  // `components`: those that are generated where the model is "sd15". IoError unless the model is sd15, demo or a folder.
+  // `components`: those that are generated where the model is "sd15" or "sdxl". IoError unless the model is one of those, demo or a folder.
   BenchFolder(const BenchOptions& options, const std::set<std::string>& components);
   ~BenchFolder();
   BenchFolder(const BenchFolder&) = delete;
   BenchFolder& operator=(const BenchFolder&) = delete;
 
-  parts::ClipTextModel text(Backend& device) const;
+  std::vector<parts::ClipTextModel> texts(Backend& device) const;  // one, or XL's two
   parts::Unet unet(Backend& device) const;
   parts::AutoencoderKl vae(Backend& device) const;
-  // [height, width] of the latents. UsageError for a size that is no multiple of the autoencoder's factor.
+  // [height, width] of the latents: those asked for, else those that the UNet is made for. UsageError for a size that is no multiple of
+  // the autoencoder's factor.
   std::array<int64_t, 2> latents() const;
+  std::array<int64_t, 2> pixels() const;  // the same in pixels
   // Runs of the part at the options' size with seeded inputs: two prompts, a step of two latents, one picture.
-  std::function<void()> text_run(const parts::ClipTextModel& text) const;
+  std::function<void()> text_run(const std::vector<parts::ClipTextModel>& texts) const;
   std::function<void()> unet_run(const parts::Unet& unet, Backend& device) const;
   std::function<void()> vae_run(const parts::AutoencoderKl& vae, Backend& device) const;
 
  private:
+  int64_t factor() const;
+  void generate(const std::set<std::string>& components) const;
+
   const BenchOptions& options_;
   std::filesystem::path folder_;
   bool temporary_ = false;

@@ -2,6 +2,7 @@
 #include <ctime>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -19,6 +20,8 @@ namespace hearth::api {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::array text_towers{"text_encoder", "text_encoder_2"};
 
 double processor_seconds() {
   timespec t;
@@ -86,31 +89,52 @@ void Products::on_op(const OpEvent& event) {
 
 BenchFolder::BenchFolder(const BenchOptions& options, const std::set<std::string>& components)
     : options_(options), folder_(options.model == "demo" ? demo_model_folder() : fs::path(options.model)) {
-  if (options.model != "sd15") {
+  if (options.model != "sd15" && options.model != "sdxl") {
+    if (!options.keep.empty()) fail<UsageError>("bench: only generated weights can be kept, and {} is a checkpoint", options.model);
     if (!fs::is_directory(folder_))
-      fail<IoError>("bench: '{}' is none of sd15, demo, llama-1b, qwen-0.5b, and no checkpoint", options.model);
+      fail<IoError>("bench: '{}' is none of sd15, sdxl, demo, llama-1b, qwen-0.5b, and no checkpoint", options.model);
     return;
   }
-  std::string name = (fs::temp_directory_path() / "hearth-bench-XXXXXX").string();
-  if (!mkdtemp(name.data())) fail<IoError>("bench: no folder can be made in {}", fs::temp_directory_path().string());
-  folder_ = name;
+  if (options.keep.empty()) {
+    std::string name = (fs::temp_directory_path() / "hearth-bench-XXXXXX").string();
+    if (!mkdtemp(name.data())) fail<IoError>("bench: no folder can be made in {}", fs::temp_directory_path().string());
+    folder_ = name;
+  } else {
+    folder_ = options.keep;
+    std::error_code error;
+    if (!fs::create_directory(folder_, error)) fail<IoError>("bench: the folder {} cannot be made, needed a new name", options.keep);
+  }
   temporary_ = true;
   try {
-    fs::copy(assets_folder() / "configs/sd15", folder_, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
-    const DType dtype = options.precision == Precision::f32 ? DType::f32 : options.precision == Precision::bf16 ? DType::bf16 : DType::f16;
-    int64_t done = 0;
-    for (const std::string& component : components) {
-      if (options.progress) options.progress({.phase = "write", .done = done++, .total = int64_t(components.size())});
-      const char* file = "diffusion_pytorch_model.safetensors";
-      if (component == "text_encoder")
-        write_component<parts::ClipTextModel, parts::ClipTextConfig>(folder_, "text_encoder", "model.safetensors", dtype);
-      if (component == "unet") write_component<parts::Unet, parts::UnetConfig>(folder_, "unet", file, dtype);
-      if (component == "vae") write_component<parts::AutoencoderKl, parts::AutoencoderKlConfig>(folder_, "vae", file, dtype);
-    }
+    generate(components);
   } catch (...) {
     std::error_code ignored;
     fs::remove_all(folder_, ignored);
     throw;
+  }
+  temporary_ = options.keep.empty();
+}
+
+// A folder as it is published: configurations, vocabularies, weights.
+void BenchFolder::generate(const std::set<std::string>& components) const {
+  const auto copy = [](const fs::path& from, const fs::path& to) {
+    fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+  };
+  copy(assets_folder() / "configs" / options_.model, folder_);
+  for (const char* tokenizer : {"tokenizer", "tokenizer_2"})
+    for (const char* file : {"vocab.json", "merges.txt"})
+      if (fs::is_directory(folder_ / tokenizer)) copy(assets_folder() / "clip-vit-l-14" / file, folder_ / tokenizer / file);
+  const DType dtype = options_.precision == Precision::f32 ? DType::f32 : options_.precision == Precision::bf16 ? DType::bf16 : DType::f16;
+  int64_t done = 0;
+  for (const std::string& component : components) {
+    if (options_.progress) options_.progress({.phase = "write", .done = done++, .total = int64_t(components.size())});
+    const char* file = "diffusion_pytorch_model.safetensors";
+    if (component == "unet") write_component<parts::Unet, parts::UnetConfig>(folder_, "unet", file, dtype);
+    if (component == "vae") write_component<parts::AutoencoderKl, parts::AutoencoderKlConfig>(folder_, "vae", file, dtype);
+    if (component == "text_encoder")
+      for (const char* tower : text_towers)
+        if (fs::is_directory(folder_ / tower))
+          write_component<parts::ClipTextModel, parts::ClipTextConfig>(folder_, tower, "model.safetensors", dtype);
   }
 }
 
@@ -119,8 +143,12 @@ BenchFolder::~BenchFolder() {
   if (temporary_) fs::remove_all(folder_, ignored);
 }
 
-parts::ClipTextModel BenchFolder::text(Backend& device) const {
-  return load<parts::ClipTextModel, parts::ClipTextConfig>(folder_, "text_encoder", options_, device);
+std::vector<parts::ClipTextModel> BenchFolder::texts(Backend& device) const {
+  std::vector<parts::ClipTextModel> texts;
+  for (const char* tower : text_towers)
+    if (fs::is_directory(folder_ / tower))
+      texts.push_back(load<parts::ClipTextModel, parts::ClipTextConfig>(folder_, tower, options_, device));
+  return texts;
 }
 parts::Unet BenchFolder::unet(Backend& device) const { return load<parts::Unet, parts::UnetConfig>(folder_, "unet", options_, device); }
 parts::AutoencoderKl BenchFolder::vae(Backend& device) const {
@@ -128,15 +156,27 @@ parts::AutoencoderKl BenchFolder::vae(Backend& device) const {
 }
 
 std::array<int64_t, 2> BenchFolder::latents() const {
-  const int64_t factor = parts::AutoencoderKlConfig::from(Config::load(folder_ / "vae/config.json")).factor();
-  const int64_t H = options_.height / factor, W = options_.width / factor;
-  if (H < 1 || W < 1 || options_.height % factor || options_.width % factor)
-    fail<UsageError>("bench: {} × {} is not a size in multiples of {}", options_.width, options_.height, factor);
+  const auto [height, width] = pixels();
+  const int64_t f = factor(), H = height / f, W = width / f;
+  if (H < 1 || W < 1 || height % f || width % f) fail<UsageError>("bench: {} × {} is not a size in multiples of {}", width, height, f);
   return {H, W};
 }
 
-std::function<void()> BenchFolder::text_run(const parts::ClipTextModel& text) const {
-  return [&text, ids = std::vector<std::vector<int32_t>>(2, std::vector<int32_t>(size_t(text.config.positions), 1))] { text(ids); };
+std::array<int64_t, 2> BenchFolder::pixels() const {
+  std::array<int64_t, 2> pixels{512, 512};
+  if (const fs::path unet = folder_ / "unet/config.json"; fs::exists(unet))
+    if (const auto latents = parts::UnetConfig::from(Config::load(unet)).sample_size)
+      pixels = {(*latents)[0] * factor(), (*latents)[1] * factor()};
+  return {options_.height.value_or(pixels[0]), options_.width.value_or(pixels[1])};
+}
+
+int64_t BenchFolder::factor() const { return parts::AutoencoderKlConfig::from(Config::load(folder_ / "vae/config.json")).factor(); }
+
+std::function<void()> BenchFolder::text_run(const std::vector<parts::ClipTextModel>& texts) const {
+  return [&texts] {
+    for (const parts::ClipTextModel& text : texts)
+      text(std::vector<std::vector<int32_t>>(2, std::vector<int32_t>(size_t(text.config.positions), 1)));
+  };
 }
 
 std::function<void()> BenchFolder::unet_run(const parts::Unet& unet, Backend& device) const {

@@ -102,8 +102,8 @@ Bench bench_blocks(const BenchOptions& options) {
     }
   };
   {
-    const auto model = folder.text(*device);
-    measure("text", folder.text_run(model));
+    const auto models = folder.texts(*device);
+    measure("text", folder.text_run(models));
   }
   {
     const auto model = folder.unet(*device);

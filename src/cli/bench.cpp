@@ -12,16 +12,18 @@ void run_bench(std::span<const std::string> arguments) {
   BenchOptions options;
   bool json = false;
   Flags flags("bench", "Measures load, text, denoiser step and decode, and the machine's own ceilings in the same run.");
-  flags.choice("what", "",
-               "Whole model (sd15), one part of it (vae, clip), its blocks, the step by threads or by kernel paths, samplers beside it, or "
-               "operations",
-               options.what, {.names = {"ops", "blocks", "sd15", "vae", "clip", "threads", "paths", "samplers"}}, "sd15");
-  flags.text("-m,--model", "NAME", "Of all but ops: sd15, llama-1b, qwen-0.5b (generated weights of full size), demo, or a checkpoint",
-             options.model);
+  flags.choice(
+      "what", "",
+      "Whole model (sd15, sdxl), one part of it (vae, clip), its blocks, the step by threads or by kernel paths, samplers beside it, or "
+      "operations",
+      options.what, {.names = {"ops", "blocks", "sd15", "sdxl", "vae", "clip", "threads", "paths", "samplers"}}, "sd15");
+  flags.text("-m,--model", "NAME",
+             "Of all but ops: sd15, sdxl, llama-1b, qwen-0.5b (generated weights of full size), demo, or a checkpoint", options.model);
   flags.text("--weights", "TYPE", "Of llama-1b and qwen-0.5b: f16, bf16, q8_0, q4_0, q4_k, …", options.weights, "f16");
-  flags.text("--keep", "FILE", "Of llama-1b and qwen-0.5b: keep the generated weights in this GGUF file", options.keep);
-  flags.integer("-W,--width", "Pixels, a multiple of 8; of all but ops and clip", options.width);
-  flags.integer("-H,--height", "Pixels, a multiple of 8; of all but ops and clip", options.height);
+  flags.text("--keep", "PATH", "Of generated weights of a whole model: keep them in this new folder, or, of a language model, GGUF file",
+             options.keep);
+  flags.integer("-W,--width", "Pixels, a multiple of 8; of all but ops and clip", options.width, "what the UNet is made for");
+  flags.integer("-H,--height", "Pixels, a multiple of 8; of all but ops and clip", options.height, "what the UNet is made for");
   flags.integer("--repeats", "Times that each part is measured; the median is told", options.repeats, {.low = 1, .high = 1000});
   flags.text("--only", "WORD", "ops: those with this in their name", options.only, "all");
   flags.choice("--hold", "", "ops: hold weights so and multiply f32", options.hold, {.names = {"f32", "f16", "bf16"}}, "by --precision");

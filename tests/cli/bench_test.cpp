@@ -55,6 +55,12 @@ TEST_F(BenchTest, weights_are_held_in_the_precision_asked_for) {
   EXPECT_GT(bytes("f32"), 1.3 * bytes("bf16"));
 }
 
+TEST_F(BenchTest, the_size_is_the_one_that_the_unet_is_made_for) {
+  const Json json = measure({});
+  EXPECT_EQ(json["model"]["width"], 128);
+  EXPECT_EQ(json["model"]["height"], 128);
+}
+
 TEST_F(BenchTest, a_part_alone) {
   const Json vae = measure({"vae", "-W", "64", "-H", "64"}), clip = measure({"clip"});
   EXPECT_EQ(vae["parts"].size(), 2u) << vae.dump();
@@ -147,6 +153,10 @@ TEST_F(BenchTest, for_people_and_in_error) {
   EXPECT_EQ(slow.code, 1);
   EXPECT_NE(slow.err.find("'reference' has none to measure"), std::string::npos) << slow.err;
   EXPECT_EQ(run({"bench", "--model", "demo", "--repeats", "1", "-W", "8", "-H", "8", "--json"}).out.back(), '\n');
+  EXPECT_EQ(not_one_line(run({"bench", "--model", "demo", "--keep", "folder"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"bench", "vae", "--keep", "folder"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"bench", "sdxl", "--model", "demo"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"bench", "vae", "--model", "demo", "-W", "0"}), 2), "");
   EXPECT_EQ(not_one_line(run({"bench", "--model", "nowhere"}), 1), "");
   EXPECT_EQ(not_one_line(run({"bench", "--repeats", "0"}), 2), "");
   EXPECT_EQ(not_one_line(run({"bench", "--variant", "fp16", "--model", "demo", "--repeat", "1"}), 2), "");
