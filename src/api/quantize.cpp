@@ -202,7 +202,10 @@ QuantizeReport quantize(const QuantizeRequest& request) {
   TensorWriter writer(model, chosen, *device, request.progress);
   write_gguf(request.output, model.values, chosen, [&](size_t index, const WriteBytes& write) { writer(index, write); });
 
-  QuantizeReport report{.architecture = model.architecture, .tensors = int64_t(chosen.size()), .notes = model.notes};
+  QuantizeReport report;
+  report.architecture = model.architecture;
+  report.tensors = int64_t(chosen.size());
+  report.notes = model.notes;
   for (const GgufTensor& t : chosen) {
     report.parameters += t.shape.numel();
     ++report.types[std::string(name_of(t.dtype))];

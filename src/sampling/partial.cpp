@@ -34,6 +34,7 @@ Schedule without_first(const Schedule& schedule, int64_t skipped) {
   if (schedule.runge_kutta_calls > 0)
     fail<UnsupportedError>("schedule: PNDM's Runge–Kutta steps cannot be begun on the way; needed skip_prk_steps or another sampler");
   const int64_t left = std::min(skipped, size);
+  for (int64_t i = left; i-- > 0;) rest.left_out.push_back(schedule.steps[size_t(i)].from.sigma);
   rest.steps.erase(rest.steps.begin(), rest.steps.begin() + left);
   std::erase_if(rest.disabled_correctors, [left](int64_t step) { return step < left; });
   for (int64_t& step : rest.disabled_correctors) step -= left;

@@ -22,7 +22,7 @@ struct Part {
 Part part_of_run(Compat compat, int64_t steps, double strength, Steps how = Steps::by_program);
 
 // The schedule without its first steps. PLMS takes up its list of calls where diffusers does: the first one left is done twice whatever
-// it is. UnsupportedError for PNDM's Runge–Kutta steps.
+// it is. LMS and the singlestep solver count what is left out. UnsupportedError for PNDM's Runge–Kutta steps.
 Schedule without_first(const Schedule& schedule, int64_t skipped);
 
 // What a picture's latents z and noise become on the first level of the rest of a run.

@@ -34,6 +34,7 @@ struct Schedule {
   bool first_order_last = false;                // dpmpp_2m: the last step is one of first order
   int64_t runge_kutta_calls = 0;                // plms: the first so many calls are PNDM's Runge–Kutta steps
   std::vector<int64_t> disabled_correctors;     // unipc_multistep: steps that are not corrected afterwards
+  std::vector<double> left_out;                 // σ of the steps before a run begun on the way, newest first: diffusers counts them
 
   // What the scheduler's file says of the options of the sampler that stands for the class.
   SchedulerClass scheduler = SchedulerClass::pndm;

@@ -120,7 +120,8 @@ sampling::Schedule begun_on_the_way(EditPlan& plan, const ImageRequest& request,
     return rest.schedule;
   }
   sampling::Schedule rest = sampling::without_first(whole, plan.part.skipped);
-  if (plan.part.skipped >= plan.part.steps) rest.steps.clear();  // PLMS has one call more than steps
+  if (plan.part.skipped >= plan.part.steps) rest.steps.clear();      // PLMS has one call more than steps
+  if (!of_diffusers(request.compat)) rest.left_out.clear();          // ComfyUI's samplers are given a shorter list
   plan.start = sampling::start_of(request.compat, whole, rest, plan.part.skipped);
   return rest;
 }

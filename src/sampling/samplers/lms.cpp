@@ -8,7 +8,8 @@ namespace {
 enum LastStep { integrated, denoised };
 
 // Linear multistep (Adams–Bashforth on uneven steps), as Katherine Crowson's: the integral over the step of the polynomial through the
-// last slopes. History: the slopes, newest first.
+// last slopes. History: the slopes, newest first. In a run begun on the way with diffusers the polynomial has nodes on the steps before
+// it, too, whose slopes are missing from the sum.
 void step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   const Tensor x0 = run.denoise(s.x, at).x0;
@@ -16,11 +17,14 @@ void step(State& s, const Run& run) {
     s.x = x0;
     return;
   }
-  remember(s.history, slope(s.x, x0, from.sigma), size_t(run.option("order")));
+  const auto order = size_t(run.option("order"));
+  remember(s.history, slope(s.x, x0, from.sigma), order);
   std::vector<double> nodes = last_sigmas(s, run, s.history.size()), weights;
+  for (const double sigma : run.schedule.left_out)
+    if (nodes.size() < order) nodes.push_back(sigma);
   for (double& node : nodes) node -= from.sigma;
   const double end = to.sigma - from.sigma;
-  for (size_t j = 0; j < nodes.size(); ++j) {
+  for (size_t j = 0; j < s.history.size(); ++j) {
     const std::vector<double> polynomial = lagrange_basis(nodes, j);
     double integral = 0;
     for (size_t p = 0; p < polynomial.size(); ++p) integral += polynomial[p] * std::pow(end, double(p + 1)) / double(p + 1);

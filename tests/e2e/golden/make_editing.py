@@ -86,13 +86,11 @@ CASES = {
     "told_one": dict(BASE, kind="told", channels=8, image_guidance=1.5, guidance=1.0, negative="", sampler="dpmpp_2m"),
     "told_batch": dict(BASE, kind="told", channels=8, image_guidance=1.5, batch=2, seed=80, sampler="euler_ancestral", compat="diffusers"),
 }
-# Classes whose steps depend on where they stand: orders by step, correctors, two calls a step, noise of their own. (LMS, and singlestep begun
-# at an odd step, are others on purpose: docs/numerics.md.)
-for name in ("UniPCMultistepScheduler", "DPMSolverSinglestepScheduler", "DEISMultistepScheduler", "HeunDiscreteScheduler",
+# Classes whose steps depend on where they stand: orders by step, correctors, two calls a step, noise of their own.
+for name in ("LMSDiscreteScheduler", "UniPCMultistepScheduler", "DPMSolverSinglestepScheduler", "DEISMultistepScheduler", "HeunDiscreteScheduler",
              "KDPM2DiscreteScheduler", "KDPM2AncestralDiscreteScheduler", "DDPMScheduler", "LCMScheduler", "SASolverScheduler"):
     make.CLASSES[name] = name
-    if name != "DPMSolverSinglestepScheduler":
-        CASES[f"image_{name}"] = dict(IMAGE, strength=0.55, sampler=name)
+    CASES[f"image_{name}"] = dict(IMAGE, strength=0.55, sampler=name)
     if name not in ("HeunDiscreteScheduler", "KDPM2DiscreteScheduler", "KDPM2AncestralDiscreteScheduler"):  # there hearth keeps after both calls
         CASES[f"paint_{name}"] = dict(PAINT, strength=0.6, sampler=name)
 PIPELINES = {"image": StableDiffusionImg2ImgPipeline, "paint": StableDiffusionInpaintPipeline, "told": StableDiffusionInstructPix2PixPipeline}
