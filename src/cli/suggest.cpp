@@ -1,5 +1,7 @@
 #include "cli/suggest.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -32,6 +34,16 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
 }
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
+  constexpr size_t most = 5;
+  std::vector<std::string> begun;
+  for (const std::string& c : candidates)
+    if (word.size() >= 2 && c.starts_with(word)) begun.push_back(c);
+  if (begun.size() > 1) {
+    std::ranges::stable_sort(begun, {}, &std::string::size);
+    const std::string more = begun.size() > most ? " or another" : "";
+    begun.resize(std::min(begun.size(), most));
+    return fmt::format("; did you mean {}{}?", fmt::join(begun, more.empty() ? " or " : ", "), more);
+  }
   const std::string found = nearest(word, candidates);
   return found.empty() ? "" : "; did you mean " + found + "?";
 }

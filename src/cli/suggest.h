@@ -14,7 +14,7 @@ int edit_distance(std::string_view a, std::string_view b);
 // (one change for short words); "" when none is near.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
-// "; did you mean X?" for the nearest, or "".
+// "; did you mean X?" for the nearest, or "". Of several that begin with `word` the shortest: "; did you mean X or Y?".
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace hearth::cli

@@ -33,6 +33,10 @@ TEST(Suggest, the_nearest_within_reach) {
   EXPECT_EQ(nearest("abcdef", std::vector<std::string>{"abcdxf", "abxdxf"}), "abcdxf");
   EXPECT_EQ(did_you_mean("--stpes", flags), "; did you mean --steps?");
   EXPECT_EQ(did_you_mean("--lora", flags), "");
+  EXPECT_EQ(did_you_mean("--batch", flags), "; did you mean --batch-size or --batch-count?");
+  const std::vector<std::string> samplers = {"dpm_2_ancestral", "dpm_2", "ddpm", "dpm_fast", "dpmpp_2m", "dpmpp_sde", "dpm_adaptive"};
+  EXPECT_EQ(did_you_mean("dpm", samplers), "; did you mean dpm_2, dpm_fast, dpmpp_2m, dpmpp_sde, dpm_adaptive or another?");
+  EXPECT_EQ(did_you_mean("dpm_f", samplers), "; did you mean dpm_fast?");
 }
 
 }  // namespace
