@@ -71,6 +71,14 @@ BACKEND_TEST(GuidanceFormulas, large_estimates_are_thresholded_as_in_diffusers) 
   EXPECT_CLOSE(dynamically_thresholded(c.prompt, 0.6, 100), c.wanted(R"(threshold|{"ratio": 0.6, "most": 100.0})"), limit);
 }
 
+// The quantile of all values is the largest; between the last two of three it is half way.
+BACKEND_TEST(GuidanceFormulas, thresholds_at_the_end_of_the_values) {
+  const Tensor x = Tensor::from(device, {1, 1, 3, 1}, std::vector<float>{-4, 1, 2});
+  EXPECT_CLOSE(dynamically_thresholded(x, 1, 100), (std::vector<float>{-1, 0.25f, 0.5f}), 0);
+  EXPECT_CLOSE(dynamically_thresholded(x, 0.75, 100), (std::vector<float>{-1, 1 / 3.f, 2 / 3.f}), 1e-7);
+  EXPECT_CLOSE(dynamically_thresholded(x, 1, 2), (std::vector<float>{-1, 0.5f, 1}), 0);
+}
+
 BACKEND_TEST(GuidanceFormulas, the_growing_scale_is_cogvideox_s) {
   const Case c(device);
   const std::vector<float> wanted = c.golden.values("growing");

@@ -366,6 +366,30 @@ BACKEND_TEST(Samplers, network_calls_are_known_before) {
   EXPECT_EQ(network_calls(find_sampler("restart"), schedule, {}, device), 71);
 }
 
+BACKEND_TEST(Samplers, that_end_themselves_tell_how_far_they_are) {
+  const Tensor x = Tensor::from(device, {1, 1, 1, 2}, std::vector<float>{14, -9});
+  Noise noise = no_noise();
+  std::vector<int64_t> told;
+  sample(find_sampler("dpm_adaptive"), gaussian(), x, exploding(karras(8)), noise, {}, [&](const StepInfo& info) {
+    told.push_back(info.step);
+    EXPECT_EQ(info.steps, 8);
+  });
+  ASSERT_GE(told.size(), 4u);
+  EXPECT_TRUE(std::ranges::is_sorted(told));
+  EXPECT_EQ(told.front(), 0);
+  EXPECT_EQ(told.back(), 7);
+}
+
+BACKEND_TEST(Samplers, ask_nothing_where_no_step_is_left) {
+  const Tensor x = Tensor::from(device, {1, 1, 1, 2}, std::vector<float>{14, -9});
+  Noise noise = no_noise();
+  int calls = 0;
+  const Schedule schedule = exploding(karras(4));
+  EXPECT_EQ(sample(find_sampler("euler"), gaussian(&calls), x, {}, noise).to_vector(), x.to_vector());
+  EXPECT_EQ(resume(find_sampler("euler"), gaussian(&calls), {.x = x, .step = 4}, schedule, noise).to_vector(), x.to_vector());
+  EXPECT_EQ(calls, 0);
+}
+
 TEST(SamplerNames, each_scheduler_class_has_its_sampler) {
   for (const SchedulerClass c : scheduler_classes()) {
     const auto config = SchedulerConfig::read(Config::parse("{}", "test"), name_of(c));
@@ -373,6 +397,13 @@ TEST(SamplerNames, each_scheduler_class_has_its_sampler) {
     EXPECT_TRUE(stands_for(find_sampler(name_of(c)), c)) << name_of(c);
     EXPECT_EQ(config_for(sampler_of(config), config).scheduler, c) << name_of(c);
   }
+}
+
+TEST(SamplerNames, lcm_stands_for_its_class_and_the_stochastic_form_of_flow_euler) {
+  for (const SchedulerClass c : scheduler_classes())
+    EXPECT_EQ(stands_for(find_sampler("lcm"), c),
+              c == SchedulerClass::lcm || c == SchedulerClass::flow_euler || c == SchedulerClass::flow_lcm)
+        << name_of(c);
 }
 
 TEST(SamplerNames, unknown_and_unbuilt_names_are_told_apart) {

@@ -253,5 +253,27 @@ TEST(Analytic, one_step_and_other_few) {
   }
 }
 
+// On the way back up x shrinks with the share of the picture. Without noise: the exact solution between the jumps, to Heun's error.
+TEST(Restart, on_flow_paths_scales_what_it_takes_back_up) {
+  const auto device = test::make_test_backend("reference");
+  const Sampler& restart = find_sampler("restart");
+  const Schedule schedule = flow(72), plan = restart.prepare(schedule, resolve_options(restart, {}));
+  const auto deviation = [](const Level& level) { return std::hypot(level.alpha, level.sigma); };
+  double wanted = 1;
+  int jumps = 0;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const auto& [at, from, to] = plan.steps[i];
+    if (i > 0 && plan.steps[i - 1].to.sigma < from.sigma) {
+      wanted *= from.alpha / plan.steps[i - 1].to.alpha;
+      ++jumps;
+    }
+    wanted *= deviation(to) / deviation(from);
+  }
+  Noise nothing = [](Backend& backend, const Shape& shape) { return Tensor::zeros(backend, shape, DType::f64); };
+  const double x = values_of(sample(restart, gaussian(), wide(*device, {1}), schedule, nothing))[0];
+  EXPECT_EQ(jumps, 2);
+  EXPECT_NEAR(x / wanted, 1, 0.02);  // without the scaling several times as much
+}
+
 }  // namespace
 }  // namespace hearth::sampling

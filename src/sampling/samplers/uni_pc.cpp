@@ -2,31 +2,13 @@
 #include <cmath>
 
 #include "sampling/exponential.h"
+#include "sampling/linear_system.h"
 #include "sampling/multistep.h"
 
 namespace hearth::sampling {
 namespace {
 
 enum class Variant { bh1, bh2 };
-
-// Solves A·x = b, A row by row, n ≤ 3, by elimination.
-std::vector<double> solved(std::vector<std::vector<double>> a, std::vector<double> b) {
-  const size_t n = b.size();
-  for (size_t k = 0; k < n; ++k) {
-    size_t pivot = k;
-    for (size_t i = k + 1; i < n; ++i)
-      if (std::abs(a[i][k]) > std::abs(a[pivot][k])) pivot = i;
-    std::swap(a[k], a[pivot]), std::swap(b[k], b[pivot]);
-    for (size_t i = 0; i < n; ++i) {
-      if (i == k) continue;
-      const double f = a[i][k] / a[k][k];
-      for (size_t j = k; j < n; ++j) a[i][j] -= f * a[k][j];
-      b[i] -= f * b[k];
-    }
-  }
-  for (size_t k = 0; k < n; ++k) b[k] /= a[k][k];
-  return b;
-}
 
 // Zhao et al. 2023 (arXiv 2302.04867), UniPC on estimates of x₀, in λ = ln(α/σ); α is 1 but where α² + σ² = 1 (on flow paths, too, as in
 // ComfyUI).
