@@ -107,8 +107,8 @@ struct Request {
   SizeConditions sizes;                  // what an XL checkpoint is told of the picture
   std::optional<double> refiner_start;   // the part of the noise schedule after which the refiner goes on; default: 0.8
   int64_t steps = 50;
-  double guidance = 7.5;                                   // classifier-free guidance; ≤ 1 runs without
-  std::string guidance_method;                             // see list_guidance(); "" = cfg
+  double guidance = 7.5;        // classifier-free guidance; 1 runs without, less, too, but under compat "comfyui" and "a1111"
+  std::string guidance_method;  // see list_guidance(); "" = cfg
   std::map<std::string, std::string> guidance_options;     // of the method, by name
   double guidance_rescale = 0;                             // 0 … 1: how far the result's deviation follows the prompt's answer
   std::optional<std::array<double, 2>> guidance_interval;  // guided only for σ/α between these two
@@ -117,9 +117,11 @@ struct Request {
   std::string schedule;                                    // see list_schedules(); "" = the checkpoint's own
   std::map<std::string, double> schedule_options;          // of the schedule, by name (list_schedules())
   std::vector<double> sigmas;                              // in place of a schedule: falling noise levels, steps + 1 of them, the last 0
+  bool discard_penultimate = false;                        // one level more is made and the last but one left out; compat "" and "a1111"
   std::optional<uint64_t> seed;                            // image k of a batch uses seed + k; default: a random one, reported
   int64_t batch_size = 1;                                  // images computed together
-  std::string compat;                // "diffusers", "comfyui", "a1111": noise, levels and start as this program has them; "" = hearth's own
+  std::string compat;  // "diffusers", "comfyui", "a1111": noise, levels and start as this program has them; "" = hearth's own
+  std::string rng;     // where noise is drawn: "cpu" (PyTorch's), "nv" (A1111's Philox; compat "" and "a1111"); "" = by compat
   int64_t eta_noise_seed_delta = 0;  // compat "a1111": the noise of the steps comes from seeds this much higher (ENSD)
   int64_t batch_index = 0;           // compat "comfyui": the pictures are those from this number on of a larger batch
   std::optional<Array> noise;        // standard normal [batch, channels, height/8, width/8] in place of the seed's first draw
@@ -130,8 +132,8 @@ struct Request {
   bool decode = true;      // false: stop at the latents
   int64_t stop_after = 0;  // sampler steps after which the run ends and Generation::state is filled in; 0: the whole run
   // Go on from here. UsageError unless sampler and its options, schedule, steps, size, strength, batch, seed, compat and what goes with it
-  // (eta_noise_seed_delta, batch_index) are those of the state. Model, prompts and guidance are not in it: with others than those of the
-  // run that was stopped, the picture is another.
+  // (rng, eta_noise_seed_delta, batch_index) are those of the state. Model, prompts and guidance are not in it: with others than those of
+  // the run that was stopped, the picture is another.
   std::optional<RunState> resume;
   VaeTiling vae_tiling = VaeTiling::automatic;
   std::optional<int64_t> vae_tile;  // side in pixels, a multiple of 32; default: the size that the autoencoder was trained on

@@ -52,7 +52,7 @@ Bench bench_samplers(const BenchOptions& options) {
     if (options.progress) options.progress({.phase = "measure", .done = done++, .total = int64_t(all.size())});
     int64_t taken = 0;
     const BenchTime time = time_of(options.repeats, [&] {
-      sampling::Noise noise = sampling::make_noise(sampling::Compat::hearth, {.seed = 1}, schedule);
+      sampling::Noise noise = sampling::make_noise(sampling::Compat::hearth, {.seed = 1}, schedule, sampler);
       const auto denoise =
           sampling::make_denoiser(at_once, {schedule.prediction, schedule.sigma_data}, 7.5,
                                   sampler.needs_unconditional ? sampling::Unconditional::needed : sampling::Unconditional::unused);

@@ -190,6 +190,8 @@ std::map<std::string, std::string> described(const Run& run) {
     if (!flag.empty() && c.held != "as stored") all[flag] = c.held;
   }
   if (run.tile) all["vae-tiling"] = "on", all["vae-tile-size"] = fmt::format("{}", *run.tile);
+  if (r.discard_penultimate) all["discard-penultimate"] = "";
+  if (!r.rng.empty()) all["rng"] = r.rng;
   const Editing standard;
   const auto tell = [&](const char* flag, const auto& value, const auto& otherwise) {
     if (value != otherwise) all[flag] = fmt::format("{}", value);

@@ -34,6 +34,7 @@ uint64_t random_seed() { return std::random_device{}(); }  // 32 bits: as many a
 
 void check_request(const Request& r) {
   sampling::find_compat(r.compat);
+  sampling::find_rng(r.rng);
   for (const std::optional<std::string>& text : {std::optional(r.prompt), r.negative_prompt, r.prompt_2, r.negative_prompt_2})
     if (text && text->find('\0') != text->npos) fail<UsageError>("generate: the prompt holds a zero byte");
 }
@@ -91,9 +92,11 @@ models::ImageRequest to_image_request(const Request& r, const Seeds& seeds, cons
           .sampler_options = r.sampler_options,
           .schedule_options = r.schedule_options,
           .sigmas = r.sigmas,
+          .discard_penultimate = r.discard_penultimate,
           .seed = seeds.run,
           .batch = r.batch_size,
           .compat = sampling::find_compat(r.compat),
+          .rng = sampling::find_rng(r.rng),
           .eta_seed_delta = r.eta_noise_seed_delta,
           .first_image = r.batch_index,
           .variation = {.seed = seeds.variation, .strength = r.variation.strength},

@@ -171,6 +171,7 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
         {"flags", described(run)},
         {"batch_size", r.batch},
         {"compat", run.request.compat},
+        {"rng", run.request.rng},
         {"eta_noise_seed_delta", run.request.eta_noise_seed_delta},
         {"batch_index", run.request.batch_index},
         {"noise", run.request.noise ? "given" : "seed"},

@@ -136,8 +136,12 @@ Rerun rerun_of_parameters(const Parameters& p) {
   if (const std::string* eta = s.take("Eta")) add_flag(r, "sampler-opt", "eta=" + *eta);
   add_editing(s);
   const std::string* rng = s.take("RNG");
-  if (!ours || (rng && *rng == "NV")) add_flag(r, "compat", "a1111");
-  if (!ours && (!rng || *rng != "NV")) r.not_honoured.push_back(fmt::format("RNG: {}, whose noise is drawn as NV's", rng ? *rng : "GPU"));
+  const bool cpu = rng && *rng == "CPU", nv = rng && *rng == "NV";
+  if (!ours || nv) add_flag(r, "compat", "a1111");
+  if (!ours && cpu) add_flag(r, "rng", "cpu");
+  if (!ours && !cpu && !nv) r.not_honoured.push_back(fmt::format("RNG: {}, whose noise is drawn as NV's", rng ? *rng : "GPU"));
+  if (const std::string* discards = s.take("Discard penultimate sigma"); discards && *discards == "True")
+    r.arguments.push_back("--discard-penultimate");
   if (const std::string* model = s.take("Model")) r.model = *model;
   if (const std::string* hash = s.take("Model hash"); hash && ours) r.hashes["unet"] = *hash;  // A1111's is of the whole file
   for (const auto& [name, value] : p.settings)

@@ -25,6 +25,8 @@ Json identity(const Request& request, const models::ResolvedImage& r, uint64_t s
           {"strength", r.strength ? Json(*r.strength) : Json()},
           {"seed", seed},
           {"compat", request.compat},
+          {"discard_penultimate", request.discard_penultimate},
+          {"rng", request.rng},
           {"eta_noise_seed_delta", request.eta_noise_seed_delta},
           {"batch_index", request.batch_index}};
 }

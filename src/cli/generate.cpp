@@ -91,7 +91,8 @@ void GenerateFlags::add_to(Flags& flags) {
   flags.integer("-H,--height", "Pixels, a multiple of 8", request.height, "the checkpoint's native size");
   add_size_flags(flags, request.sizes);
   flags.integer("--steps", "Sampler steps; --sigmas brings its own number", steps, "50");
-  flags.number("--cfg-scale,--guidance", "Strength of classifier-free guidance; 1 and less: none", request.guidance);
+  flags.number("--cfg-scale,--guidance", "Strength of classifier-free guidance; 1: none; less, too, but with --compat comfyui and a1111",
+               request.guidance);
   flags.choice("--guidance-method", "NAME", "See hearth list guidance", request.guidance_method, choice_of(list_guidance()), "cfg");
   flags.list("--guidance-opt", "NAME=VALUE",
              "An option of the method; start, stop (parts of the run), space (answer, x0, v), threshold and threshold_most belong to all",
@@ -106,12 +107,17 @@ void GenerateFlags::add_to(Flags& flags) {
   flags.list("--schedule-opt", "NAME=VALUE", "An option of the schedule, as rho=5; may be repeated", schedule_options);
   flags.add("--sigmas", "LIST", "Noise levels in place of a schedule: falling numbers with commas between them, the last 0",
             "the schedule's", [this](const std::string& t) { request.sigmas = parse_numbers(t); });
+  flags.toggle("--discard-penultimate",
+               "Make one noise level more and leave out the last but one: A1111's setting \"Always discard next-to-last sigma\"",
+               request.discard_penultimate);
   flags.add("--seed", "N", "Of the first picture's noise", "random", [this](const std::string& t) { request.seed = parse_seed(t); });
   editing.add_to(flags);
   flags.integer("--batch-size", "Pictures drawn together", request.batch_size);
   flags.integer("--batch-count", "Batches drawn one after another", batch_count);
   flags.choice("--compat", "", "Draw the noise, and take the levels of the steps, as this program does", request.compat,
                {.names = {"diffusers", "comfyui", "a1111"}}, "hearth's own: noise picture by picture");
+  flags.choice("--rng", "", "Where noise is drawn: PyTorch's CPU generator, or A1111's Philox (stable-diffusion.cpp's cuda)", request.rng,
+               {.names = {"cpu", "nv"}}, "cpu; with --compat a1111 nv");
   flags.integer("--ensd", "A1111's eta noise seed delta: the noise of the steps comes from seeds so much higher",
                 request.eta_noise_seed_delta, {.low = std::numeric_limits<int64_t>::min()});
   flags.integer("--batch-index", "ComfyUI: the pictures are those from this number on of a larger batch", request.batch_index, {.low = 0});

@@ -163,8 +163,11 @@ Parameters to_parameters(const Recipe& r) {
   if (r.clip_skip != 1) set("Clip skip", fmt::format("{}", r.clip_skip));
   if (r.prompt_syntax == "a1111" && r.emphasis != "original")
     set("Emphasis", r.emphasis == "no-norm" ? "No norm" : r.emphasis == "ignore" ? "Ignore" : "None");
-  if (r.noise == "seed") set("RNG", r.compat == "a1111" ? "NV" : "CPU");
+  const auto rng = r.flags.find("rng");
+  const bool nv = rng == r.flags.end() ? r.compat == "a1111" : rng->second == "nv";
+  if (r.noise == "seed") set("RNG", nv ? "NV" : "CPU");
   if (r.eta_noise_seed_delta != 0) set("ENSD", fmt::format("{}", r.eta_noise_seed_delta));
+  if (r.flags.contains("discard-penultimate")) set("Discard penultimate sigma", "True");
   if (r.variation_strength != 0) {
     set("Variation seed", fmt::format("{}", r.variation_seed));
     set("Variation seed strength", fmt::format("{}", r.variation_strength));

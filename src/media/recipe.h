@@ -73,7 +73,8 @@ std::string write_recipe(const Recipe& recipe);
 Recipe parse_recipe(std::string_view json);
 
 // The same for A1111 and its readers, with A1111's names of samplers and schedules. The model's hash is the first ten digits of the
-// UNet's. `RNG` tells A1111 where to draw the noise: `NV` where compat is "a1111", else `CPU`, PyTorch's generator.
+// UNet's. `RNG` tells A1111 where to draw the noise: what the flag "rng" says; without it `NV` where compat is "a1111", else `CPU`,
+// PyTorch's generator.
 Parameters to_parameters(const Recipe& recipe);
 
 }  // namespace hearth

@@ -97,6 +97,11 @@ TEST(Recipe, of_a1111_names_its_noise) {
   EXPECT_EQ(parse_recipe(write_recipe(r)), r);
   const std::string text = write_parameters(to_parameters(r));
   EXPECT_NE(text.find("RNG: NV, ENSD: 31337"), std::string::npos) << text;
+  r.flags = {{"rng", "cpu"}, {"discard-penultimate", ""}};
+  const std::string other = write_parameters(to_parameters(r));
+  EXPECT_NE(other.find("RNG: CPU, ENSD: 31337, Discard penultimate sigma: True"), std::string::npos) << other;
+  r.compat = "", r.flags = {{"rng", "nv"}};
+  EXPECT_NE(write_parameters(to_parameters(r)).find("RNG: NV"), std::string::npos);
 }
 
 TEST(Recipe, variations_and_flags_are_kept_and_told_to_a1111) {

@@ -86,11 +86,13 @@ struct ImageRequest {
   std::string sampler, schedule;  // "" = the checkpoint's own
   std::map<std::string, std::string> sampler_options;
   std::map<std::string, double> schedule_options;
-  std::vector<double> sigmas;  // in place of a schedule
+  std::vector<double> sigmas;        // in place of a schedule
+  bool discard_penultimate = false;  // sampling::ScheduleChoice::drops_penultimate; hearth, a1111
   uint64_t seed = 0;
   int64_t batch = 1;
   sampling::Compat compat = sampling::Compat::hearth;
-  int64_t eta_seed_delta = 0, first_image = 0;  // sampling::NoiseRequest
+  std::optional<sampling::Rng> rng;             // sampling::NoiseRequest
+  int64_t eta_seed_delta = 0, first_image = 0;  // the same
   sampling::NoiseRequest::Variation variation;
   Tensor noise;  // [B, C, h, w] f32 on the device: in place of the seed's first draw; may be undefined
   ImageEdit edit;

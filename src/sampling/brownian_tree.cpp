@@ -33,24 +33,22 @@ double rounded(double t) {
   return t;
 }
 
-Values torch_normals(uint32_t seed, size_t count) {
-  Values values(count);
-  TorchGenerator(seed).normal(values);
-  return values;
-}
-
 constexpr size_t pool_size = 24;  // torchsde's for its trees
 
-BrownianTree torchsde_tree(uint64_t seed, double low, double high, size_t count) {
-  Values whole = torch_normals(seed_sequence(seed, {}, pool_size, 3)[0], count);
+BrownianTree torchsde_tree(uint64_t seed, double low, double high, size_t count, SeededNormals normals) {
+  Values whole(count);
+  normals(seed_sequence(seed, {}, pool_size, 3)[0], whole);
   scale(whole, std::sqrt(high - low));
-  const auto normals = [seed](uint64_t key, int depth, std::span<float> out) {
-    TorchGenerator(seed_sequence(seed, {key, uint64_t(depth)}, pool_size, 4)[0]).normal(out);
+  const auto of_interval = [seed, normals](uint64_t key, int depth, std::span<float> out) {
+    normals(seed_sequence(seed, {key, uint64_t(depth)}, pool_size, 4)[0], out);
   };
-  return {rounded(low), rounded(high), std::move(whole), {normals, [](double a, double b) { return rounded(0.5 * (a + b)); }}};
+  return {rounded(low), rounded(high), std::move(whole), {of_interval, [](double a, double b) { return rounded(0.5 * (a + b)); }}};
 }
 
 }  // namespace
+
+void torch_normals(uint32_t seed, std::span<float> out) { TorchGenerator(seed).normal(out); }
+void nv_first_normals(uint32_t seed, std::span<float> out) { nv_normals(seed, 0, out); }
 
 BrownianTree::BrownianTree(double low, double high, Values increment, Rules rules)
     : whole_{low, high, 0, 0}, increment_(std::move(increment)), rules_(std::move(rules)) {}
@@ -89,8 +87,8 @@ const Values& BrownianTree::left_of(const Interval& interval, double middle, con
   return now_[place] = std::move(left);
 }
 
-TorchsdePath::TorchsdePath(uint64_t seed, double low, double high, size_t count)
-    : low_(float(low)), high_(float(high)), tree_(torchsde_tree(seed, low_, high_, count)) {
+TorchsdePath::TorchsdePath(uint64_t seed, double low, double high, size_t count, SeededNormals normals)
+    : low_(float(low)), high_(float(high)), tree_(torchsde_tree(seed, low_, high_, count, normals)) {
   if (!(low_ < high_)) fail<UsageError>("noise: no path leads from noise level {} to {}", low, high);
 }
 

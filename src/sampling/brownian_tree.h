@@ -44,11 +44,16 @@ class BrownianTree {
   Halves last_, now_;
 };
 
+// Standard normal values of a generator that is seeded for them.
+using SeededNormals = void (*)(uint32_t seed, std::span<float> out);
+void torch_normals(uint32_t seed, std::span<float> out);     // PyTorch's CPU generator
+void nv_first_normals(uint32_t seed, std::span<float> out);  // A1111's Philox, draw 0
+
 // torchsde 0.2.6's BrownianTree as k-diffusion's BrownianTreeNoiseSampler makes it, `count` values per time: times in steps of 10⁻⁶,
-// seeds by numpy's SeedSequence, normals by torch's CPU generator, seeded anew for every interval. low < high.
+// seeds by numpy's SeedSequence, one for every interval's normals. low < high. A1111 puts its own source in the place of torch's.
 class TorchsdePath {
  public:
-  TorchsdePath(uint64_t seed, double low, double high, size_t count);
+  TorchsdePath(uint64_t seed, double low, double high, size_t count, SeededNormals normals = torch_normals);
 
   // (W(to) − W(from))/√|to − from|: standard normal. Times outside [low, high] are taken as its ends, as in torchsde; all times are
   // rounded to f32 first, which is what k-diffusion has them in. `from` and `to` must differ.

@@ -16,6 +16,7 @@ namespace {
 constexpr std::array<std::string_view, 4> names{"", "diffusers", "comfyui", "a1111"};
 // The levels that an SDE sampler's path is made for: the smallest that is not 0, and the largest.
 std::pair<double, double> span_of(const Schedule& schedule) {
+  if (schedule.path_ends) return *schedule.path_ends;
   double low = HUGE_VAL, high = 0;
   for (const Step& step : schedule.steps)
     for (const Level& level : {step.from, step.to}) {
@@ -27,6 +28,8 @@ std::pair<double, double> span_of(const Schedule& schedule) {
 }
 
 Generators generators_of(Compat compat) { return compat == Compat::diffusers ? Generators::one : Generators::per_image; }
+
+Rng rng_of(Compat compat, const NoiseRequest& r) { return r.rng.value_or(compat == Compat::a1111 ? Rng::nv : Rng::cpu); }
 
 // Between the seeds of a batch's images.
 uint64_t apart_of(const NoiseRequest& r) { return r.variation.strength > 0 ? 0 : 1; }
@@ -65,7 +68,9 @@ Schedule along(const std::vector<double>& sigmas, const SchedulerConfig& of_sigm
 }
 
 // Along no schedule (a1111_times.h).
-bool goes_by_time(Compat compat, const Sampler& sampler) { return compat == Compat::a1111 && sampler.a1111_levels != A1111Levels::sigmas; }
+bool goes_by_time(Compat compat, const Sampler& sampler) {
+  return compat == Compat::a1111 && (sampler.a1111_levels == A1111Levels::timesteps || sampler.a1111_levels == A1111Levels::times);
+}
 
 }  // namespace
 
@@ -77,6 +82,12 @@ Compat find_compat(std::string_view name) {
 
 std::string_view name_of(Compat compat) { return names[size_t(compat)]; }
 
+std::optional<Rng> find_rng(std::string_view name) {
+  if (name.empty()) return std::nullopt;
+  if (name != "cpu" && name != "nv") fail<UsageError>("noise source '{}' is unknown, needed cpu or nv", name);
+  return name == "nv" ? Rng::nv : Rng::cpu;
+}
+
 void check(Compat compat, const NoiseRequest& r) {
   if (r.eta_seed_delta != 0 && compat != Compat::a1111) fail<UsageError>("noise: an eta noise seed delta is A1111's; needed compat a1111");
   if (r.first_image != 0 && compat != Compat::comfyui) fail<UsageError>("noise: a batch index is ComfyUI's; needed compat comfyui");
@@ -86,15 +97,23 @@ void check(Compat compat, const NoiseRequest& r) {
   if (r.variation.strength > 0 && (compat == Compat::diffusers || compat == Compat::comfyui))
     fail<UnsupportedError>("noise: {} has no variation seeds; needed compat a1111, or none", name_of(compat));
   if (r.variation.strength > 0 && r.given) fail<UsageError>("noise: a variation of noise that is given; needed one of them");
+  if (r.rng == Rng::nv && (compat == Compat::diffusers || compat == Compat::comfyui))
+    fail<UsageError>("noise: {} has no noise source nv; needed compat a1111, or none", name_of(compat));
 }
 
-Noise make_noise(Compat compat, const NoiseRequest& r, const Schedule& schedule) {
+Noise make_noise(Compat compat, const NoiseRequest& r, const Schedule& schedule, const Sampler& sampler) {
   check(compat, r);
+  const Rng rng = rng_of(compat, r);
+  const auto drawn = [&](uint64_t seed, EncodingDraws encodings, uint64_t apart) {
+    return rng == Rng::nv ? nv_draws(seed, apart) : torch_draws(seed, generators_of(compat), encodings, apart);
+  };
   const auto given = [&](NoiseDraws otherwise) { return r.given ? given_draw(r.given) : std::move(otherwise); };
   const uint64_t apart = apart_of(r);
   const auto path = [&](Generators generators) {
     const auto [low, high] = span_of(schedule);
-    return low < high ? torchsde_increments(r.seed, generators, low, high, apart) : NoiseIncrements();  // one level: no step in between
+    const bool brownian = compat == Compat::comfyui ? sampler.brownian.comfyui : sampler.brownian.a1111;
+    if (!brownian || !(low < high)) return NoiseIncrements();  // one level: no step in between
+    return torchsde_increments(r.seed, generators, low, high, apart, rng);
   };
   const auto varied = [&](NoiseDraws own, NoiseDraws other) {
     return r.variation.strength > 0 ? varied_draws(std::move(own), std::move(other), r.variation.strength) : own;
@@ -104,9 +123,7 @@ Noise make_noise(Compat compat, const NoiseRequest& r, const Schedule& schedule)
     case Compat::diffusers: {
       EncodingDraws encodings = r.encodings;
       if (r.given) encodings = {.before = encodings.before + encodings.after};  // the given draw is not made between them
-      Noise noise(
-          varied(torch_draws(r.seed, generators_of(compat), encodings, apart), torch_draws(r.variation.seed, Generators::per_image)),
-          octave_increments(r.seed, apart));
+      Noise noise(varied(drawn(r.seed, encodings, apart), drawn(r.variation.seed, {}, 1)), octave_increments(r.seed, apart));
       return r.given ? noise_from(r.given, std::move(noise)) : noise;
     }
     case Compat::comfyui: {
@@ -114,9 +131,9 @@ Noise make_noise(Compat compat, const NoiseRequest& r, const Schedule& schedule)
       return Noise(first_then(given(std::move(first)), torch_draws(r.seed + 1, Generators::one)), path(Generators::one));
     }
     case Compat::a1111: {
-      const NoiseDraws own = varied(nv_draws(r.seed, apart), nv_draws(r.variation.seed));
+      const NoiseDraws own = varied(drawn(r.seed, {}, apart), drawn(r.variation.seed, {}, 1));
       const NoiseDraws draws = r.eta_seed_delta == 0 ? first_replaced(given(own), own)
-                                                     : first_then(given(own), nv_draws(r.seed + uint64_t(r.eta_seed_delta), apart));
+                                                     : first_then(given(own), drawn(r.seed + uint64_t(r.eta_seed_delta), {}, apart));
       return Noise(draws, path(Generators::per_image));
     }
   }
@@ -125,7 +142,7 @@ Noise make_noise(Compat compat, const NoiseRequest& r, const Schedule& schedule)
 
 Tensor encoding_noise(Compat compat, const NoiseRequest& r, Backend& device, const Shape& shape, int64_t number) {
   if (compat == Compat::comfyui) return {};
-  const bool follows = compat != Compat::a1111;
+  const bool follows = compat != Compat::a1111 && rng_of(compat, r) == Rng::cpu;
   return torch_encoding_draw(r.seed, generators_of(compat), r.encodings, device, shape, number, !follows || r.given, apart_of(r));
 }
 
@@ -134,7 +151,6 @@ bool has_own_schedule(Compat compat, const Sampler& sampler) {
   const bool comfyui = compat == Compat::comfyui;
   if (!(comfyui ? sampler.programs.comfyui : sampler.programs.a1111))
     fail<UsageError>("sampler '{}': {} has none; needed another", sampler.name, comfyui ? "ComfyUI" : "A1111");
-  if (!comfyui && sampler.name == "lcm") fail<UnsupportedError>("sampler 'lcm': A1111's has a denoiser of its own, which is not built");
   return true;
 }
 
@@ -166,18 +182,26 @@ Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sample
   if (steps < 1) fail<UsageError>("steps: got {}, needed at least 1", steps);
   if (goes_by_time(compat, sampler)) {
     if (choice.gives_sigmas()) fail<UsageError>("sampler '{}': A1111's takes times of its own; needed no sigmas", sampler.name);
-    return a1111_time_schedule(config, sampler, steps);
+    return a1111_time_schedule(config, sampler, choice.drops_penultimate ? steps + 1 : steps);
   }
   const bool given = !choice.sigmas.empty(), comfyui = compat == Compat::comfyui;
-  const bool drops = !given && (comfyui ? sampler.drops_penultimate.comfyui : sampler.drops_penultimate.a1111);
+  const bool always = comfyui ? sampler.drops_penultimate.comfyui : sampler.drops_penultimate.a1111;
+  const bool drops = !given && (always || choice.drops_penultimate);
   const SchedulerConfig of_sigma = config.with_class(SchedulerClass::euler);
   const auto table = std::make_shared<const NoiseTable>(of_sigma);
-  Values sigmas = made_in_f32(choice, ModelSigmas::exploding(table->sigmas), drops ? steps + 1 : steps);
+  const bool distilled = !comfyui && sampler.a1111_levels == A1111Levels::distilled;
+  const DistilledLevels lcm = distilled ? a1111_distilled_levels(*table, of_sigma.prediction) : DistilledLevels();
+  const ModelSigmas model = ModelSigmas::exploding(distilled ? lcm.sigmas : table->sigmas);
+  Values sigmas = made_in_f32(choice, model, drops ? steps + 1 : steps);
   if (drops && sigmas.size() > 2) sigmas.erase(sigmas.end() - 2);
   Schedule s = along(sigmas, of_sigma, table, comfyui ? Times::nearest : Times::table);
+  if (distilled)
+    for (Step& step : s.steps) step.at.timestep = step.from.timestep = lcm.timestep_of(step.from.sigma);
   const double first = s.steps.front().from.sigma, most = table->sigmas.back();
   const bool whole = first > most || std::abs(first - most) <= 1e-5 * most;
   if (comfyui && whole) s.init_scale = float(std::sqrt(1 + first * first));
+  if (!comfyui) s.path_ends = span_of(s);  // the whole schedule's, also of what is left of it
+  if (!comfyui && sampler.a1111_levels == A1111Levels::ends) s.ends = {model.most(), model.least(), steps};
   return s;
 }
 
@@ -190,6 +214,9 @@ Schedule common_schedule(const SchedulerConfig& config, const ScheduleChoice& ch
   return along(sigmas, of_sigma, table, Times::table);
 }
 
-Options own_options(Compat compat, const Sampler& sampler) { return compat == Compat::comfyui ? sampler.in_comfyui : Options(); }
+Options own_options(Compat compat, const Sampler& sampler) {
+  if (compat == Compat::a1111) return sampler.in_a1111;
+  return compat == Compat::comfyui ? sampler.in_comfyui : Options();
+}
 
 }  // namespace hearth::sampling

@@ -83,7 +83,7 @@ BACKEND_TEST(Denoiser, guidance_asks_for_both_halves_in_one_batch) {
 BACKEND_TEST(Denoiser, guidance_up_to_one_is_none) {
   const Tensor x = named(device, "x");
   for (const double guidance : {-2.0, 0.0, 0.5, 1.0}) {
-    EXPECT_FALSE(uses_guidance(guidance));
+    EXPECT_FALSE(uses_guidance({.scale = guidance}));
     const Denoiser denoise = make_denoiser(
         [](const Tensor& in, float) {
           EXPECT_EQ(in.shape(), shape);
@@ -92,7 +92,22 @@ BACKEND_TEST(Denoiser, guidance_up_to_one_is_none) {
         Prediction::sample, guidance);
     EXPECT_EQ(denoise(x, Level::exploding(0, 0)).x0.to_vector(), x.to_vector());
   }
-  EXPECT_TRUE(uses_guidance(1.001));
+  EXPECT_TRUE(uses_guidance({.scale = 1.001}));
+}
+
+// ComfyUI and A1111 take 0.4 at its word, and nothing but 1 for none.
+BACKEND_TEST(Denoiser, guidance_below_one_counts_where_any_scale_does) {
+  const Tensor x = named(device, "x"), negative = named(device, "negative"), positive = named(device, "positive");
+  const GuidedNetwork network = [&](const Tensor& in, float, const Branches& asked) {
+    return asked.negative ? ops::concat({negative, positive}, 0) : in.size(0) == positive.size(0) ? positive : Tensor();
+  };
+  for (const double scale : {-0.5, 0.0, 0.4, 1.0}) {
+    const Guidance guidance{.scale = scale, .any_scale = true};
+    EXPECT_EQ(uses_guidance(guidance), scale != 1);
+    GuidanceMemory memory;
+    const Tensor got = make_denoiser(network, Prediction::sample, guidance, Unconditional::unused, memory)(x, Level::exploding(1, 0)).x0;
+    EXPECT_CLOSE(got, ops::linear_combination({negative, positive}, {float(1 - scale), float(scale)}), 1e-6);  // observed 1.2e-7
+  }
 }
 
 // G-44: a sampler that needs the unconditional estimate gets it at guidance 1 too.

@@ -174,7 +174,7 @@ Guidance resolve(Guidance g) {
 }
 
 Branches branches(const Guidance& g, const Level& level, const GuidanceMemory& memory, Unconditional unconditional) {
-  const bool guided = inside(g, level, memory), by_prompt = guided && uses_guidance(g.scale) && g.image_scale.value_or(1) >= 1;
+  const bool guided = inside(g, level, memory), by_prompt = guided && uses_guidance(g) && g.image_scale.value_or(1) >= 1;
   return {.negative = unconditional == Unconditional::needed || by_prompt,
           .disturbed = guided && g.method->disturbance != Disturbance::none,
           .imageless = g.image_scale && by_prompt};

@@ -71,6 +71,7 @@ const GuidanceMethod& find_guidance(std::string_view name);
 // What a run asks for.
 struct Guidance {
   double scale = 7.5;                      // ≤ 1: the negative prompt is not asked, as in diffusers (0.5 equals 1)
+  bool any_scale = false;                  // 1 alone means no guidance: 0.5 is half way to the negative prompt, as in ComfyUI and A1111
   const GuidanceMethod* method = nullptr;  // nullptr: classifier-free
   Options options = {};                    // as resolve() gives them
   double rescale = 0;                      // φ of rescaled(), 0 … 1
@@ -90,9 +91,8 @@ struct Guidance {
 // outside 0 … 1, or an interval upside down; an image scale that is no number. UnsupportedError for one with another method.
 Guidance resolve(Guidance guidance);
 
-inline bool uses_guidance(double scale) { return scale > 1; }
-// Whether any step may be asked under the negative prompt.
-inline bool asks_twice(double scale, Unconditional u) { return uses_guidance(scale) || u == Unconditional::needed; }
+// Whether any step may be guided by the negative prompt.
+inline bool uses_guidance(const Guidance& g) { return g.any_scale ? g.scale != 1 : g.scale > 1; }
 
 // What the network is asked for at a level, and what its answers say of x₀. `guidance` as resolve() gives it.
 Branches branches(const Guidance& guidance, const Level& level, const GuidanceMemory& memory, Unconditional unconditional);

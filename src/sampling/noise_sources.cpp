@@ -184,10 +184,11 @@ NoiseIncrements octave_increments(uint64_t seed, uint64_t apart) {
   };
 }
 
-NoiseIncrements torchsde_increments(uint64_t seed, Generators generators, double low, double high, uint64_t apart) {
+NoiseIncrements torchsde_increments(uint64_t seed, Generators generators, double low, double high, uint64_t apart, Rng rng) {
+  const SeededNormals normals = rng == Rng::nv ? nv_first_normals : torch_normals;
   return [=, paths = std::vector<TorchsdePath>()](Backend& device, const Shape& shape, double from, double to) mutable {
     return filled(device, shape, generators, [&](size_t k, std::span<float> out) {
-      while (paths.size() <= k) paths.emplace_back(seed + apart * paths.size(), low, high, out.size());
+      while (paths.size() <= k) paths.emplace_back(seed + apart * paths.size(), low, high, out.size(), normals);
       paths[k].between(from, to, out);
     });
   };

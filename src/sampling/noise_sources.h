@@ -8,6 +8,9 @@
 
 namespace hearth::sampling {
 
+// PyTorch's CPU generator, or A1111's "NV" source (counter_normals.h).
+enum class Rng { cpu, nv };
+
 // What a program draws for the posteriors of pictures that it encodes, from the same generators, each draw for one picture: so many before
 // draw 0, and so many after it. With a generator per image each of them draws its own; one generator draws for one image only.
 struct EncodingDraws {
@@ -23,7 +26,7 @@ Tensor torch_encoding_draw(uint64_t seed, Generators generators, EncodingDraws e
 // One such generator for single images one after the other: image k of a batch is its draw number first_image + k. (ComfyUI with
 // batch indices; where an image has a multiple of 16 values, this is what its whole batch at once gives, too.) Draw 0 only.
 NoiseDraws torch_indexed_draws(uint64_t seed, int64_t first_image);
-// A1111's "NV" source (counter_normals.h), draw by draw.
+// A1111's "NV" source, draw by draw.
 NoiseDraws nv_draws(uint64_t seed, uint64_t apart = 1);
 // hearth's own, by counter: image k under seed + k.
 NoiseDraws counter_draws(uint64_t seed);
@@ -42,7 +45,7 @@ NoiseDraws varied_draws(NoiseDraws from, NoiseDraws to, double strength);
 
 // hearth's own path (OctavePath).
 NoiseIncrements octave_increments(uint64_t seed, uint64_t apart = 1);
-// torchsde's (TorchsdePath) between the levels low < high; one: one tree of the whole batch.
-NoiseIncrements torchsde_increments(uint64_t seed, Generators generators, double low, double high, uint64_t apart = 1);
+// torchsde's (TorchsdePath) between the levels low < high, made of normals of `rng`; one: one tree of the whole batch.
+NoiseIncrements torchsde_increments(uint64_t seed, Generators generators, double low, double high, uint64_t apart = 1, Rng rng = Rng::cpu);
 
 }  // namespace hearth::sampling

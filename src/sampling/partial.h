@@ -11,7 +11,7 @@ namespace hearth::sampling {
 // Which steps a run of so many at a strength from 0 to 1 takes, the less the more of the picture stays.
 //   hearth, diffusers   the last ⌊strength·n⌋ of n
 //   comfyui             the last n of ⌊n/strength⌋; none at 0
-//   a1111               the last ⌊min(strength, 0.999)·n⌋ + 1 of n; samplers that go by times there: rest_by_times
+//   a1111               the last ⌊min(strength, 0.999)·n⌋ + 1 of n; samplers that go by times there: rest_by_times, a1111_even_rest
 // all_steps: the last n of ⌊n/strength⌋ in any of them (a1111: of ⌊n/min(strength, 0.999)⌋), as A1111's second pass has it; none at 0.
 enum class Steps { by_program, all_steps };
 struct Part {

@@ -62,6 +62,27 @@ TEST(PartialRun, of_a1111s_times_takes_the_steps_between_them) {
     EXPECT_NE(complaint_of([&] { rest_by_times(whole, times); }).find("of A1111's times, needed 2 to 8"), std::string::npos);
 }
 
+// diffusers' list of calls is 801 601 601 401 201 1: the second timestep twice. What is left of it has its own second call done twice.
+TEST(PartialRun, of_plms_does_the_first_step_that_is_left_twice) {
+  const SchedulerConfig config = SchedulerConfig::read(
+      Config::parse(R"({"beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear", "skip_prk_steps": true,
+                        "steps_offset": 1})",
+                    "c"),
+      "PNDMScheduler");
+  const Schedule whole = make_schedule(config, {}, 5);
+  using Times = std::vector<std::array<float, 3>>;
+  const auto times = [](const Schedule& s) {
+    Times all;
+    for (const Step& step : s.steps) all.push_back({step.at.timestep, step.from.timestep, step.to.timestep});
+    return all;
+  };
+  ASSERT_EQ(times(whole).size(), 6u);
+  EXPECT_EQ(times(without_first(whole, 1)), (Times{{601, 601, 401}, {601, 801, 601}, {401, 401, 201}, {201, 201, 1}, {1, 1, -1}}));
+  EXPECT_EQ(times(without_first(whole, 2)), (Times{{601, 601, 401}, {401, 601, 401}, {201, 201, 1}, {1, 1, -1}}));
+  EXPECT_EQ(times(without_first(whole, 4)), (Times{{201, 201, 1}, {1, 201, 1}}));
+  EXPECT_EQ(times(without_first(whole, 5)), (Times{{1, 1, -1}}));
+}
+
 TEST(PartialRun, pndm_with_runge_kutta_steps_is_refused) {
   const SchedulerConfig config = SchedulerConfig::read(
       Config::parse(R"({"beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear"})", "c"), "PNDMScheduler");
@@ -69,6 +90,17 @@ TEST(PartialRun, pndm_with_runge_kutta_steps_is_refused) {
   ASSERT_GT(whole.runge_kutta_calls, 0);
   EXPECT_EQ(without_first(whole, 0).steps.size(), whole.steps.size());
   EXPECT_NE(complaint_of([&] { without_first(whole, 3); }).find("Runge–Kutta"), std::string::npos);
+}
+
+BACKEND_TEST(Blended, a_mask_takes_each_value_from_where_it_is) {
+  const Shape shape{2, 1, 2, 3};
+  const Tensor painted = Tensor::from(device, shape, test::test_values("painted", 12)),
+               kept = Tensor::from(device, shape, test::test_values("kept", 12));
+  const std::vector<float> m{1, 0, 0.25f, 0.5f}, p = painted.to_vector(), k = kept.to_vector();
+  std::vector<float> wanted;
+  for (size_t i = 0; i < 12; ++i) wanted.push_back((1 - m[i / 3]) * k[i] + m[i / 3] * p[i]);
+  EXPECT_CLOSE(blended(painted, kept, Tensor::from(device, {2, 1, 2, 1}, m)), wanted, 1e-7);
+  EXPECT_NE(complaint_of([&] { blended(painted, kept, painted); }), "");
 }
 
 // What the posteriors take from a generator comes where diffusers takes it: before the noise, after it, for one picture or each.
@@ -82,12 +114,12 @@ BACKEND_TEST(EncodingNoise, comes_between_the_draws) {
     std::vector<std::vector<float>> wanted;  // before, first, after, next
     for (const Shape& s : {encoding, shape, encoding, shape}) wanted.push_back(plain(device, s, int64_t(wanted.size())).to_vector());
     const NoiseRequest request{.seed = 3, .encodings = {.before = 1, .after = 1}};
-    Noise noise = make_noise(compat, request, {});
+    Noise noise = make_noise(compat, request, {}, find_sampler("euler"));
     EXPECT_EQ(noise(device, shape).to_vector(), wanted[1]);
     EXPECT_EQ(noise(device, shape).to_vector(), wanted[3]);
     EXPECT_EQ(encoding_noise(compat, request, device, shape, 0).to_vector(), wanted[0]);
     EXPECT_EQ(encoding_noise(compat, request, device, shape, 1).to_vector(), wanted[2]);
-    Noise later = make_noise(compat, request, {});
+    Noise later = make_noise(compat, request, {}, find_sampler("euler"));
     later.seek(1);
     EXPECT_EQ(later(device, shape).to_vector(), wanted[3]);
   }
@@ -99,12 +131,12 @@ BACKEND_TEST(Variations, are_a1111s) {
   const test::Golden golden(__FILE__, "variation", device);
   for (const char* strength : {"0.1", "0.5", "1.0"}) {
     const NoiseRequest request{.seed = 5, .variation = {.seed = 9, .strength = std::stod(strength)}};
-    Noise noise = make_noise(Compat::hearth, request, {});
+    Noise noise = make_noise(Compat::hearth, request, {}, find_sampler("euler"));
     const std::vector<float> drawn = ops::to_channels_first(noise(device, {2, 6, 5, 4})).to_vector();
     const std::vector<float> first(drawn.begin(), drawn.begin() + 120);
     EXPECT_LE(test::relative_error(first, golden.values(fmt::format("5.9.{}", strength))), 2e-6);
     const NoiseRequest same{.seed = 5, .variation = {.seed = 5, .strength = std::stod(strength)}};
-    Noise straight = make_noise(Compat::hearth, same, {});
+    Noise straight = make_noise(Compat::hearth, same, {}, find_sampler("euler"));
     EXPECT_LE(test::relative_error(ops::to_channels_first(straight(device, {1, 6, 5, 4})).to_vector(),
                                    golden.values(fmt::format("5.5.{}", strength))),
               2e-6);

@@ -45,8 +45,8 @@ Tensor bounded(const Tensor& x0, const Schedule& schedule);
 
 enum class Draws { never, on_request, always };  // on_request: an option that is 0 by default asks for noise
 
-// Programs that compute one step more and leave out the level before the last.
-struct Penultimate {
+// Programs where something is so.
+struct Where {
   bool comfyui = false, a1111 = false;
 };
 
@@ -55,8 +55,12 @@ struct Programs {
   bool comfyui = true, a1111 = true;
 };
 
-// What A1111 counts a run's levels by: the σ of a schedule, or times of its own (a1111_times.h), whole ones of the table or not.
-enum class A1111Levels { sigmas, timesteps, times };
+// What A1111 counts a run's levels by.
+//   sigmas      the σ of a schedule
+//   ends        the same, but a run from noise goes from the model's largest σ to its least, whatever the schedule
+//   distilled   the σ of a schedule on the 50 timesteps that LCM networks were distilled at (a1111_times.h)
+//   timesteps, times   times of its own, whole ones of the table or not (a1111_times.h)
+enum class A1111Levels { sigmas, ends, distilled, timesteps, times };
 
 struct Sampler {
   std::string_view name;                       // canonical: ComfyUI's, as metadata records it
@@ -69,10 +73,12 @@ struct Sampler {
   std::vector<Option> options = {};
   double guidance_factor = 1;        // of the guidance that the user gives
   bool needs_unconditional = false;  // asks for the answer without prompt, whatever the guidance
-  Penultimate drops_penultimate = {};
+  Where drops_penultimate = {};      // one step more is computed and the level before the last left out
+  Where brownian = {};               // its fresh noise lies on torchsde's path; in the other programs it is drawn
   Programs programs = {};
   A1111Levels a1111_levels = A1111Levels::sigmas;
-  Options in_comfyui = {};           // defaults of its options that are others there
+  Options in_comfyui = {};  // defaults of its options that are others there
+  Options in_a1111 = {};
   SchedulerClass scheduler;          // whose schedule and configuration defaults it takes
   bool bounds_itself = false;        // asks for x̂₀ as it is and bounds it where the method wants that
   void (*step)(State&, const Run&);  // one step of the schedule: from state.step to the next

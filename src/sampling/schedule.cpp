@@ -48,6 +48,8 @@ void check_signal(const Schedule& schedule) {
 }
 
 void fill(Schedule& s, const SchedulerConfig& c, const ScheduleChoice& choice, int64_t n) {
+  if (choice.drops_penultimate && c.scheduler == pndm)
+    fail<UnsupportedError>("schedule: plms keeps every level, its weights hold for evenly spaced timesteps; needed another sampler");
   const bool list = choice.gives_sigmas();
   const bool by_sigma = list || (has_alpha_levels(c.scheduler) && c.curve != Curve::spacing);
   if (by_sigma && c.scheduler == pndm)

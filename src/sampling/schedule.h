@@ -31,10 +31,16 @@ struct Schedule {
   std::optional<double> clip;                   // x̂₀ is clipped to [-clip, clip]
   std::optional<Thresholding> thresholding;     // or bounded like this
   std::vector<int> orders;                      // of each step, where a sampler's own plan says so
-  bool first_order_last = false;                // dpmpp_2m: the last step is one of first order
-  int64_t runge_kutta_calls = 0;                // plms: the first so many calls are PNDM's Runge–Kutta steps
-  std::vector<int64_t> disabled_correctors;     // unipc_multistep: steps that are not corrected afterwards
-  std::vector<double> left_out;                 // σ of the steps before a run begun on the way, newest first: diffusers counts them
+  std::optional<std::pair<double, double>> path_ends;  // of torchsde's path, least σ first, where they are not those of the steps
+  struct Ends {
+    double from, to;
+    int64_t steps;
+  };
+  std::optional<Ends> ends;                  // dpm_fast, dpm_adaptive: from this σ to that one in so many steps, whatever the levels
+  bool first_order_last = false;             // dpmpp_2m: the last step is one of first order
+  int64_t runge_kutta_calls = 0;             // plms: the first so many calls are PNDM's Runge–Kutta steps
+  std::vector<int64_t> disabled_correctors;  // unipc_multistep: steps that are not corrected afterwards
+  std::vector<double> left_out;              // σ of the steps before a run begun on the way, newest first: diffusers counts them
 
   // What the scheduler's file says of the options of the sampler that stands for the class.
   SchedulerClass scheduler = SchedulerClass::pndm;

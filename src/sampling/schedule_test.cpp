@@ -235,6 +235,15 @@ TEST(Schedule, the_level_before_the_last_may_be_left_out) {
   choice.drops_penultimate = true;
   const Values five = make("EulerDiscreteScheduler", "", 5, choice).sigmas();
   EXPECT_EQ(five, (Values{all[0], all[1], all[2], all[3], all[4], all[6]}));
+  choice = {.drops_penultimate = true};
+  EXPECT_THROW(make("PNDMScheduler", "", 5, choice), UnsupportedError);
+}
+
+TEST(Schedule, of_flow_networks_under_dpmpp_tells_them_a_thousand_times_sigma) {
+  const char* flow = R"("prediction_type": "flow_prediction", "use_flow_sigmas": true, "flow_shift": 3.0)";
+  const Schedule s = make("DPMSolverMultistepScheduler", flow, 4, find_schedule("simple"));
+  expect_near(s.sigmas(), {1, 0.9, 0.75, 0.5, 0}, 1e-6);
+  expect_near(s.timesteps(), {1000, 900, 750, 500}, 1e-3);
 }
 
 TEST(Schedule, dynamic_shift_needs_the_pictures_mu) {

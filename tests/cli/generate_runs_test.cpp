@@ -88,6 +88,19 @@ TEST_F(GenerateTest, what_cannot_be_is_one_line) {
   EXPECT_EQ(files(), (Arguments{"empty", "n.safetensors"}));
 }
 
+TEST_F(GenerateTest, tiling_flags_that_make_no_sense) {
+  EXPECT_EQ(not_one_line(draw({"--vae-tile-size", "64"}), 2), "");
+  EXPECT_EQ(not_one_line(draw({"--vae-tiling", "off", "--vae-tile-size", "64"}), 2), "");
+  EXPECT_EQ(draw({"--vae-tiling", "on", "--vae-tile-size", "48"}).err,
+            "hearth: generate: tiles of 48 pixels do not fit, needed a multiple of 32\n");
+  EXPECT_EQ(draw({"--memory-limit", "3X"}).err,
+            "hearth: --memory-limit: '3X' is not a size, needed a number of bytes or one with K, M, G or T\n");
+  const Ended r = draw({"--vae-tiling", "on", "--vae-tile-size", "32"});
+  EXPECT_NE(r.err.find("hearth: warning: the picture is decoded in tiles of 32 pixels: not quite that of a whole decode\n"),
+            std::string::npos)
+      << r.err;
+}
+
 TEST_F(GenerateTest, a_place_that_cannot_be_written_is_known_before_the_model_is_loaded) {
   for (const char* flag : {"--output", "--save-latents"}) {
     const std::string name = flag == std::string("--output") ? "x.png" : "x.safetensors";

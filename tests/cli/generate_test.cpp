@@ -257,6 +257,19 @@ TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
     return draw({"--batch-size", "2", "--compat", "diffusers", "--output", "d.png"}).code == 0 && picture("d-1.png") == plain &&
            picture("d-2.png") != next;
   };
+  effects["--rng"] = [&] {
+    return drawn({"--rng", "cpu"}) == plain && changes_the_picture({"--rng", "nv"}) &&
+           drawn({"--compat", "a1111", "--sampler", "euler", "--rng", "cpu"}) != drawn({"--compat", "a1111", "--sampler", "euler"}) &&
+           draw({"--compat", "diffusers", "--rng", "nv"}).code == 2;
+  };
+  effects["--discard-penultimate"] = [&] {  // 10, 5.7 and 0 in place of 10, 0.1 and 0
+    const Arguments two{"--sampler", "euler", "--steps", "2", "--schedule", "karras"};
+    Arguments discarding = two;
+    discarding.push_back("--discard-penultimate");
+    return drawn(discarding) != drawn(two) && draw({"--sigmas", "10,3,0", "--discard-penultimate"}).code == 2 &&
+           draw({"--compat", "comfyui", "--sampler", "euler", "--discard-penultimate"}).code == 2 &&
+           draw({"--sampler", "plms", "--discard-penultimate"}).code != 0;
+  };
   effects["--ensd"] = [&] {
     const Arguments ancestral{"--compat", "a1111", "--sampler", "euler_ancestral"};
     Arguments shifted = ancestral;
@@ -473,19 +486,6 @@ TEST_F(GenerateTest, the_memory_limit_is_obeyed_or_refused) {
   EXPECT_GT(std::stod(sizes[1]), std::stod(sizes[2])) << refused.err;
   EXPECT_EQ(refused.err.find("load"), refused.err.find("loaded for its own")) << refused.err;  // before anything is loaded
   EXPECT_EQ(at(limit, {"--vae-tiling", "off"}).code, 2);
-}
-
-TEST_F(GenerateTest, tiling_flags_that_make_no_sense) {
-  EXPECT_EQ(not_one_line(draw({"--vae-tile-size", "64"}), 2), "");
-  EXPECT_EQ(not_one_line(draw({"--vae-tiling", "off", "--vae-tile-size", "64"}), 2), "");
-  EXPECT_EQ(draw({"--vae-tiling", "on", "--vae-tile-size", "48"}).err,
-            "hearth: generate: tiles of 48 pixels do not fit, needed a multiple of 32\n");
-  EXPECT_EQ(draw({"--memory-limit", "3X"}).err,
-            "hearth: --memory-limit: '3X' is not a size, needed a number of bytes or one with K, M, G or T\n");
-  const Ended r = draw({"--vae-tiling", "on", "--vae-tile-size", "32"});
-  EXPECT_NE(r.err.find("hearth: warning: the picture is decoded in tiles of 32 pixels: not quite that of a whole decode\n"),
-            std::string::npos)
-      << r.err;
 }
 
 }  // namespace

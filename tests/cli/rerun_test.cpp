@@ -43,6 +43,8 @@ TEST_F(RerunTest, our_own_pictures_come_again_to_the_pixel) {
                 "--guidance-rescale", "0.3"});
   expect_again({"--compat", "a1111", "--sampler", "euler a", "--ensd", "31337"});
   expect_again({"--compat", "comfyui", "--sampler", "dpmpp_2m", "--batch-index", "3"});
+  expect_again({"--compat", "a1111", "--sampler", "dpm fast", "--rng", "cpu", "--discard-penultimate"});
+  expect_again({"--sampler", "euler", "--schedule", "karras", "--rng", "nv"});
   expect_again({"--sampler", "euler", "--steps", "2", "--sigmas", "10,3,0"});
   expect_again({"--guidance-method", "apg", "--guidance-opt", "eta=0.5", "--guidance-interval", "0.1,9"});
   expect_again({"--variation-seed", "5", "--variation-strength", "0.25"});
@@ -114,6 +116,9 @@ TEST_F(RerunTest, a1111s_words_are_a_command_and_a_list_of_what_is_not) {
   for (const char* what : {"give --init-image FILE", "give --mask FILE", "RNG: GPU"})
     EXPECT_NE(painted.err.find(what), std::string::npos) << what;
   EXPECT_EQ(run({"rerun", "b.png", "--model", demo, "-i", "b.png", "--mask", "b.png"}).code, 0);
+  write_parameters_picture("c.png", "x\nSteps: 3, Sampler: Euler, Seed: 1, RNG: CPU, Discard penultimate sigma: True, Version: v1.10.1");
+  EXPECT_EQ(run({"rerun", "c.png", "--print"}).out,
+            "hearth generate --prompt x --steps 3 --sampler Euler --seed 1 --compat a1111 --rng cpu --discard-penultimate\n");
 }
 
 TEST_F(RerunTest, comfyuis_graph_is_a_command) {

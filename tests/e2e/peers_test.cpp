@@ -25,6 +25,8 @@ Request request_of(const Json& c) {
   r.seed = c.at("seed").get<uint64_t>(), r.batch_size = c.value("batch", 1);
   r.eta_noise_seed_delta = c.value("ensd", 0), r.guidance_rescale = c.value("rescale", 0.0), r.guidance_method = c.value("method", "");
   r.schedule_options = c.value("schedule_options", r.schedule_options), r.sigmas = c.value("sigmas", r.sigmas);
+  r.sampler_options = c.value("sampler_options", r.sampler_options);
+  r.rng = c.value("rng", ""), r.discard_penultimate = c.value("discard", false);
   const Json options = c.value("options", Json::object());
   for (const auto& [name, value] : options.items()) r.guidance_options[name] = value.is_string() ? value.get<std::string>() : value.dump();
   r.decode = false;
@@ -46,7 +48,7 @@ TEST_F(Peers, LatentsAreThoseOfTheProgram) {
     if (!models.contains(checkpoint)) models.emplace(checkpoint, Model::open(checkpoint_folder(checkpoint), {.precision = Precision::f32}));
     const double error = relative_error(models.at(checkpoint).generate(request_of(c)).latents.values, wanted(name));
     if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s: %.1e\n", name.c_str(), error);
-    EXPECT_LE(error, 2e-5);  // observed 8.1e-7 to 4.7e-6
+    EXPECT_LE(error, c.value("limit", 2e-5));  // observed 2.3e-7 to 4.7e-6, dpm_adaptive 1.4e-4
   }
 }
 

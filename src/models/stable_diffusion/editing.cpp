@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "media/resample.h"
 #include "ops/shape_ops.h"
+#include "sampling/a1111_times.h"
 
 namespace hearth::models::stable_diffusion {
 namespace {
@@ -98,9 +99,6 @@ EditPlan plan_edit(const StableDiffusionConfig& config, const ImageRequest& requ
   p.strength = strength;
   p.part = sampling::part_of_run(request.compat, request.steps, strength,
                                  edit.all_steps ? sampling::Steps::all_steps : sampling::Steps::by_program);
-  if (request.compat == Compat::a1111 && (sampler.name == "uni_pc" || sampler.name == "uni_pc_bh2"))
-    fail<UnsupportedError>("edit: A1111's '{}' begins on the way with times of its own, which are not built; needed another sampler",
-                           sampler.name);
   p.from_noise = !peers && masked && strength == 1;
   p.keeps = masked && (beside != Beside::mask_and_picture || peers);
   if (p.keeps && sampler.ends_itself && !peers)
@@ -111,17 +109,22 @@ EditPlan plan_edit(const StableDiffusionConfig& config, const ImageRequest& requ
   return p;
 }
 
-sampling::Schedule begun_on_the_way(EditPlan& plan, const ImageRequest& request, const sampling::Schedule& whole) {
+sampling::Schedule begun_on_the_way(EditPlan& plan, const ImageRequest& request, const sampling::Sampler& sampler,
+                                    const sampling::Schedule& whole) {
   if (plan.from_noise) return whole;
   plan.by_times = request.compat == Compat::a1111 && whole.path.family == sampling::Family::preserving;
   if (plan.by_times) {
-    const sampling::Rest rest = sampling::rest_by_times(whole, plan.part.steps - plan.part.skipped - 1);
+    const int64_t times = plan.part.steps - plan.part.skipped - 1;
+    const int64_t steps = plan.part.steps + (request.discard_penultimate ? 1 : 0);
+    const sampling::Rest rest = sampler.a1111_levels == sampling::A1111Levels::times ? sampling::a1111_even_rest(whole, steps, times)
+                                                                                     : sampling::rest_by_times(whole, times);
     plan.start = rest.start;
     return rest.schedule;
   }
   sampling::Schedule rest = sampling::without_first(whole, plan.part.skipped);
-  if (plan.part.skipped >= plan.part.steps) rest.steps.clear();      // PLMS has one call more than steps
-  if (!of_diffusers(request.compat)) rest.left_out.clear();          // ComfyUI's samplers are given a shorter list
+  if (request.edit.starts()) rest.ends.reset();                  // A1111 goes between those of what is left of the schedule
+  if (plan.part.skipped >= plan.part.steps) rest.steps.clear();  // PLMS has one call more than steps
+  if (!of_diffusers(request.compat)) rest.left_out.clear();      // ComfyUI's samplers are given a shorter list
   plan.start = sampling::start_of(request.compat, whole, rest, plan.part.skipped);
   return rest;
 }

@@ -35,7 +35,8 @@ struct EditPlan {
 EditPlan plan_edit(const StableDiffusionConfig& config, const ImageRequest& request, const sampling::Sampler& sampler, int64_t width,
                    int64_t height);
 // The part of `whole`, the schedule of plan.part.steps steps, that the run takes; fills in the plan's start.
-sampling::Schedule begun_on_the_way(EditPlan& plan, const ImageRequest& request, const sampling::Schedule& whole);
+sampling::Schedule begun_on_the_way(EditPlan& plan, const ImageRequest& request, const sampling::Sampler& sampler,
+                                    const sampling::Schedule& whole);
 
 // A picture as the run works on it, each for all of the batch; undefined where it is not needed.
 struct EncodedPicture {

@@ -26,6 +26,14 @@ void check_guidance(const sampling::Guidance& g, const parts::UnetConfig& unet) 
                            std::array{"mid", "down", "up"}[size_t(perturbed_blocks(g))]);
 }
 
+void check_discarding(const ImageRequest& request) {
+  using sampling::Compat;
+  if (request.compat == Compat::diffusers || request.compat == Compat::comfyui)
+    fail<UsageError>("schedule: {} has no setting that discards the level before the last; needed compat a1111, or none",
+                     sampling::name_of(request.compat));
+  if (!request.sigmas.empty()) fail<UsageError>("schedule: of given sigmas no level is discarded; needed a schedule");
+}
+
 sampling::ScheduleChoice chosen_schedule(const ImageRequest& request, const sampling::Sampler& sampler) {
   const sampling::ScheduleOptions options(request.schedule_options.begin(), request.schedule_options.end());
   if (!request.sigmas.empty()) {
@@ -46,7 +54,8 @@ sampling::Schedule schedule_of(const StableDiffusionConfig& config, const ImageR
   const sampling::SchedulerConfig& own = config.scheduler;
   const sampling::SchedulerConfig scheduler = sampling::config_for(sampler, own);
   const bool own_levels = sampling::has_own_schedule(request.compat, sampler);
-  const sampling::ScheduleChoice choice = chosen_schedule(request, sampler);
+  sampling::ScheduleChoice choice = chosen_schedule(request, sampler);
+  choice.drops_penultimate = request.discard_penultimate;
   name = !own_levels && choice.name == "default" && scheduler.curve == sampling::Curve::karras ? "karras" : choice.text();
   if (request.common_levels) return sampling::common_schedule(own, choice, steps);
   if (own_levels) return sampling::own_schedule(request.compat, own, sampler, choice, steps);
@@ -56,8 +65,8 @@ sampling::Schedule schedule_of(const StableDiffusionConfig& config, const ImageR
 // Prompts and guidance of a stage.
 void read_for(const StableDiffusionConfig& config, const ImageRequest& request, Resolved& p, Stage& stage, Backend& device) {
   stage.told_guidance = p.guidance.scale;
-  const double scale = config.unet.guidance ? 1 : request.guidance.scale;
-  stage.prompts = read_prompts(config, request, sampling::asks_twice(scale, p.unconditional()), device, p);
+  const bool twice = !config.unet.guidance && sampling::uses_guidance(p.guidance);
+  stage.prompts = read_prompts(config, request, twice || p.sampling->needs_unconditional, device, p);
 }
 
 // The refiner's stage, after diffusers' denoising_end and denoising_start: both count the steps whose timesteps are at least
@@ -100,7 +109,12 @@ ImageRequest for_refiner(const ImageRequest& request) {
 }
 
 sampling::NoiseRequest noise_request(const ImageRequest& r) {
-  return {.seed = r.seed, .eta_seed_delta = r.eta_seed_delta, .first_image = r.first_image, .given = r.noise, .variation = r.variation};
+  return {.seed = r.seed,
+          .rng = r.rng,
+          .eta_seed_delta = r.eta_seed_delta,
+          .first_image = r.first_image,
+          .given = r.noise,
+          .variation = r.variation};
 }
 
 parts::UnetConfig::Blocks perturbed_blocks(const sampling::Guidance& g) { return parts::UnetConfig::Blocks(int(g.options.at("layers"))); }
@@ -110,7 +124,9 @@ Resolved resolve(const StableDiffusionConfig& config, const ImageRequest& reques
   if (request.batch < 1 || request.batch > 1 << 20)
     fail<UsageError>("generate: a batch of {} pictures does not fit, needed 1 to {}", request.batch, 1 << 20);
   sampling::check(request.compat, noise_request(request));
+  if (request.discard_penultimate) check_discarding(request);
   p.guidance = request.guidance;
+  p.guidance.any_scale = request.compat == sampling::Compat::comfyui || request.compat == sampling::Compat::a1111;
   if (beside_of(config) == Beside::picture) p.guidance.image_scale = request.image_guidance.value_or(1.5);
   else if (request.image_guidance) fail<UsageError>("generate: an image guidance, but this model does not edit as it is told");
   p.guidance = sampling::resolve(p.guidance);
@@ -132,7 +148,7 @@ Resolved resolve(const StableDiffusionConfig& config, const ImageRequest& reques
   p.edit = plan_edit(config, request, *p.sampling, p.width, p.height);
   p.strength = p.edit.strength;
   sampling::Schedule& schedule = p.base.steps_to_take;
-  schedule = begun_on_the_way(p.edit, request, schedule_of(config, request, *p.sampling, p.edit.part.steps, p.schedule));
+  schedule = begun_on_the_way(p.edit, request, *p.sampling, schedule_of(config, request, *p.sampling, p.edit.part.steps, p.schedule));
   p.sampler_options = sampling::parse_options(fmt::format("sampler '{}'", p.sampler), p.sampling->options, request.sampler_options);
   for (const auto& others : {sampling::stated_options(*p.sampling, schedule), sampling::own_options(request.compat, *p.sampling)})
     for (const auto& [name, value] : others)

@@ -213,7 +213,7 @@ void Run::sample() {
   const sampling::Schedule& schedule = p.base.steps_to_take;
   report("sample", 0, int64_t(schedule.steps.size()));
   const auto start = Clock::now();
-  sampling::Noise noise = sampling::make_noise(request.compat, draws(), schedule);
+  sampling::Noise noise = sampling::make_noise(request.compat, draws(), schedule, *p.sampling);
   const auto [B, h, w, C] = p.latents;
   result.noise = noise(device, {B, h, w, C});
   fill_masked();
@@ -233,7 +233,7 @@ void Run::sample() {
       sampling::NoiseRequest alone = draws();
       alone.given = {};
       (alone.variation.strength > 0 ? alone.variation.seed : alone.seed) += uint64_t(b);
-      sampling::Noise own = sampling::make_noise(request.compat, alone, schedule);
+      sampling::Noise own = sampling::make_noise(request.compat, alone, schedule, *p.sampling);
       own.seek(1);  // the first was drawn above
       memory.running = {}, memory.step = 0;
       pictures.push_back(through_all({.x = first.slice(0, b, b + 1)}, own, memory, origin.slice(b, b + 1)));

@@ -48,8 +48,9 @@ Tensor add_noise(const Run& run, const Tensor& x, double size, double t, double 
   return run.add_noise_between(x, run.option("s_noise") * size, std::exp(-t), std::exp(-t_next));
 }
 
-// The ends of the way: the first σ of the schedule and the last that is not 0.
+// The ends of the way: those that the schedule states, or its first σ and the last that is not 0.
 std::pair<double, double> ends(const Schedule& schedule, std::string_view name) {
+  if (schedule.ends) return {schedule.ends->from, schedule.ends->to};
   const double first = schedule.steps.front().from.sigma;
   const Step& last = schedule.steps.back();
   const double least = last.to.sigma > 0 ? last.to.sigma : last.from.sigma;
@@ -61,7 +62,7 @@ std::pair<double, double> ends(const Schedule& schedule, std::string_view name) 
 // or of what is left. Ends at the last σ that is not 0.
 Schedule fast_plan(const Schedule& schedule, const Options&) {
   const auto [first, least] = ends(schedule, "dpm_fast");
-  const auto n = int64_t(schedule.steps.size()), m = n / 3 + 1;
+  const int64_t n = schedule.ends ? schedule.ends->steps : int64_t(schedule.steps.size()), m = n / 3 + 1;
   Schedule plan = schedule;
   plan.steps.clear();
   const double from = -std::log(first), h = (-std::log(least) - from) / double(m);
@@ -154,8 +155,9 @@ std::vector<Sampler> dpm_solver_rows() {
            .summary = "DPM-Solver of orders 3, 2 and 1 on its own grid",
            .order = 3,
            .draws = Draws::on_request,
-           .schedule = "karras",
            .options = noise_options(0),
+           .a1111_levels = A1111Levels::ends,
+           .in_a1111 = {{"eta", 1}},
            .scheduler = SchedulerClass::euler,
            .step = fast_step,
            .prepare = fast_plan},
@@ -165,8 +167,9 @@ std::vector<Sampler> dpm_solver_rows() {
            .order = 3,
            .calls = "3 per attempt",
            .draws = Draws::on_request,
-           .schedule = "karras",
            .options = adaptive_options(),
+           .a1111_levels = A1111Levels::ends,
+           .in_a1111 = {{"eta", 1}},
            .scheduler = SchedulerClass::euler,
            .step = adaptive_step,
            .ends_itself = true}};

@@ -94,6 +94,7 @@ std::vector<Sampler> dpmpp_multistep_sde_rows() {
            .draws = Draws::always,
            .schedule = "exponential",
            .options = noise_options(1),
+           .brownian = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = midpoint_step,
            .prepare = finite_start},
@@ -104,6 +105,7 @@ std::vector<Sampler> dpmpp_multistep_sde_rows() {
            .draws = Draws::always,
            .schedule = "exponential",
            .options = noise_options(1),
+           .brownian = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = heun_step,
            .prepare = finite_start},
@@ -115,6 +117,7 @@ std::vector<Sampler> dpmpp_multistep_sde_rows() {
            .schedule = "exponential",
            .options = noise_options(1),
            .drops_penultimate = {.a1111 = true},
+           .brownian = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = third_order_step,
            .prepare = finite_start}};

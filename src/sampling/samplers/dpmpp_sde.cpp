@@ -43,6 +43,7 @@ std::vector<Sampler> dpmpp_sde_rows() {
            .draws = Draws::always,
            .schedule = "karras",
            .options = options,
+           .brownian = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = step,
            .prepare = finite_start}};

@@ -2,13 +2,12 @@
 
     OMP_NUM_THREADS=1 python make_editing_peers.py
 
-needs k-diffusion 0.1.1, diffusers, transformers, torch and Pillow; writes editing_peers.json (the cases) and editing_peers.safetensors (per case the
+needs k-diffusion 0.1.1, torchsde 0.2.6, diffusers, transformers, torch and Pillow; writes editing_peers.json (the cases) and editing_peers.safetensors (per case the
 final latents [n, 4, h, w] f32). The programs are what their samplers are made of: k-diffusion's around diffusers' UNet, with the levels, the start
-and the masks as docs/editing.md tells them. Pictures, masks and the wider UNets are those of make_editing.py.
+and the masks as docs/editing.md tells them, and what a1111.py says of A1111's own samplers. Pictures, masks and the wider UNets are those of make_editing.py.
 """
 
 import json
-import math
 import os
 import sys
 import types
@@ -28,6 +27,7 @@ from safetensors.torch import save_file  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+import a1111  # noqa: E402
 import make_editing  # noqa: E402
 
 BASE = dict(checkpoint="pndm", prompt="a red house on green hills", negative="night", width=64, height=64, steps=8, guidance=5.0, seed=17, schedule="karras")
@@ -44,20 +44,15 @@ CASES = {
     "a1111_paint_ancestral": dict(BASE, compat="a1111", sampler="euler_ancestral", strength=0.75, paint=True, batch=2),
     "a1111_paint_noise": dict(BASE, compat="a1111", sampler="euler", strength=0.75, paint=True, fill="noise"),
     "a1111_paint_nothing": dict(BASE, compat="a1111", sampler="euler", strength=0.75, paint=True, fill="nothing"),
+    "a1111_image_sde": dict(BASE, compat="a1111", sampler="dpmpp_2m_sde", strength=0.6, batch=2),
+    "a1111_image_dpm_fast": dict(BASE, compat="a1111", sampler="dpm_fast", strength=0.7, batch=2),
+    "a1111_image_lcm": dict(BASE, compat="a1111", sampler="lcm", strength=0.6, guidance=1.5),
+    "a1111_image_ddim": dict(BASE, compat="a1111", sampler="ddim", strength=0.6, batch=2, schedule=""),
+    "a1111_image_plms": dict(BASE, compat="a1111", sampler="plms", strength=0.7, schedule=""),
+    "a1111_image_uni_pc": dict(BASE, compat="a1111", sampler="uni_pc", strength=0.7, schedule=""),
+    "a1111_paint_ddim": dict(BASE, compat="a1111", sampler="ddim", strength=0.6, paint=True, schedule=""),
     "a1111_paint9": dict(BASE, compat="a1111", sampler="euler", strength=0.75, paint=True, channels=9),
 }
-
-
-def nv_normals(seed, draw, shape):
-    from numpy import uint64 as u
-    n, mask = math.prod(shape), u(0xFFFFFFFF)
-    c, k = [np.full(n, draw, u), np.zeros(n, u), np.arange(n, dtype=u), np.zeros(n, u)], [seed & 0xFFFFFFFF, seed >> 32]
-    for _ in range(10):
-        a, b = c[0] * u(0xD2511F53), c[2] * u(0xCD9E8D57)
-        c = [(b >> u(32)) ^ c[1] ^ u(k[0]), b & mask, (a >> u(32)) ^ c[3] ^ u(k[1]), a & mask]
-        k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
-    x, y = c[0] * 2.0**-32 + 2.0**-33, (c[1] * 2.0**-32 + 2.0**-33) * float(np.float32(2 * math.pi))
-    return torch.from_numpy((np.sqrt(-2 * np.log(x)) * np.sin(y)).astype(np.float32)).view(shape)
 
 
 def draws_of(c, shape):
@@ -66,13 +61,8 @@ def draws_of(c, shape):
     if c["compat"] == "comfyui":
         later = torch.Generator().manual_seed(c["seed"] + 1)
         return torch.randn(shape, generator=torch.Generator().manual_seed(c["seed"])), lambda: torch.randn(shape, generator=later), lambda: None
-    state, own = {"draw": 0}, [torch.Generator().manual_seed(s) for s in seeds]
-
-    def draw():
-        state["draw"] += 1
-        return torch.stack([nv_normals(s, state["draw"] - 1, shape[1:]) for s in seeds])
-
-    return draw(), draw, lambda: torch.stack([torch.randn(shape[1:], generator=g) for g in own])
+    own = [torch.Generator().manual_seed(s) for s in seeds]
+    return *a1111.draws(c["seed"], shape), lambda: torch.stack([torch.randn(shape[1:], generator=g) for g in own])
 
 
 def run(c):
@@ -110,15 +100,24 @@ def run(c):
     prompt, negative = pipe.encode_prompt(c["prompt"], "cpu", batch, True, c["negative"])
     context = torch.cat([negative, prompt])
 
+    def answer(x, t):
+        if beside is not None:
+            x = torch.cat([x, beside], 1)
+        return unet(torch.cat([x, x]), torch.cat([t, t]), encoder_hidden_states=context).sample.chunk(2)
+
     class Denoiser(kd.external.DiscreteEpsDDPMDenoiser):
         def get_eps(self, x, t, **_):
-            if beside is not None:
-                x = torch.cat([x, beside], 1)
-            n, p = unet(torch.cat([x, x]), torch.cat([t, t]), encoder_hidden_states=context).sample.chunk(2)
-            return n + c["guidance"] * (p - n)
+            return a1111.guided(answer(x, t), c["guidance"])
 
     table = EulerDiscreteScheduler.from_config(pipe.scheduler.config).alphas_cumprod.float()
+    if c["sampler"] in ("ddim", "plms", "uni_pc"):
+        seen = (lambda x, t: answer(x * mask + z * (1 - mask), t)) if mask is not None else answer
+        x = by_times(c, seen, z, first, table.double())
+        return x * mask + z * (1 - mask) if mask is not None else x
     inner = Denoiser(None, table, quantize=comfy)
+    lcm = a1111.Lcm(table) if c["sampler"] == "lcm" else None
+    if lcm:
+        inner.sigmas = lcm.sigmas
 
     def denoise(x, sigma, **_):
         if mask is None:
@@ -132,12 +131,30 @@ def run(c):
     if comfy:
         sigmas = kd.sampling.get_sigmas_karras(int(n / strength), low, high)[-(n + 1):]
     else:
-        sigmas = kd.sampling.get_sigmas_karras(n, low, high)[n - int(min(strength, 0.999) * n) - 1:]
+        all_sigmas = kd.sampling.get_sigmas_karras(n, low, high)
+        sigmas = all_sigmas[n - int(min(strength, 0.999) * n) - 1:]
     whole = comfy and float(sigmas[0]) >= high * (1 - 1e-5)
     x = z + first * (torch.sqrt(1 + sigmas[0] ** 2) if whole else sigmas[0])
+    if lcm:
+        return lcm.run(answer, x, sigmas, c["guidance"], later)
     kwargs = {"noise_sampler": lambda *_: later()} if "ancestral" in c["sampler"] else {}
+    if c["sampler"] == "dpm_fast":
+        return kd.sampling.sample_dpm_fast(denoise, x, sigmas[-2], sigmas[0], len(sigmas) - 1, disable=True, eta=1.0, noise_sampler=lambda *_: later())
+    if "sde" in c["sampler"]:  # the path is that of all levels, not of those that are left
+        a1111.take_normals_of_trees("nv")
+        low, high = all_sigmas[all_sigmas > 0].min(), all_sigmas.max()
+        kwargs["noise_sampler"] = kd.sampling.BrownianTreeNoiseSampler(x, low, high, seed=[c["seed"] + k for k in range(batch)])
     x = getattr(kd.sampling, "sample_" + c["sampler"])(denoise, x, sigmas, disable=True, **kwargs)
     return x * mask + z * (1 - mask) if mask is not None and not comfy else x
+
+
+def by_times(c, answer, z, first, bars):
+    """From the timestep after those that are left; UniPC takes what it has there for the last of them."""
+    times, left = a1111.timesteps(c["steps"]), int(min(c["strength"], 0.999) * c["steps"])
+    x = bars[times[left]].sqrt().float() * z + (1 - bars[times[left]]).sqrt().float() * first
+    if c["sampler"] == "uni_pc":
+        return a1111.uni_pc(answer, x, left, bars, c["guidance"], start=times[left - 1] / 1000 + 1 / 1000)
+    return a1111.by_times(c["sampler"], answer, x, times[:left], bars, c["guidance"])
 
 
 def main():

@@ -1,16 +1,16 @@
 """Goldens of other programs' conventions and of guidance: final latents from the small checkpoints that make.py wrote.
 
-    OMP_NUM_THREADS=1 python make_peers.py COMFYUI
+    OMP_NUM_THREADS=1 python make_peers.py [COMFYUI]
 
-needs a checkout of ComfyUI (November 2025; of it UniPC alone is run: comfy/extra_samplers/uni_pc.py), k-diffusion 0.1.1, torchsde 0.2.6, diffusers, transformers and torch; writes peers.json (the cases) and peers.safetensors
-(per case the final latents [n, c, h, w] f32). ComfyUI and A1111 are what their samplers are made of: k-diffusion's samplers and
-denoisers around diffusers' UNet, the noise, levels and start as ../../../docs/samplers.md tells them. DDIM and PLMS are written down
-here as A1111 has them, UniPC runs on A1111's times.
+needs k-diffusion 0.1.1, torchsde 0.2.6, diffusers, transformers and torch, and for comfy_uni_pc and comfy_uni_pc_bh2 a checkout of ComfyUI
+(November 2025; comfy/extra_samplers/uni_pc.py is run); without one these two stay what they are. Writes peers.json (the cases) and
+peers.safetensors (per case the final latents [n, c, h, w] f32). ComfyUI and A1111 are what their samplers are made of: k-diffusion's
+samplers and denoisers around diffusers' UNet, the noise, levels and start as ../../../docs/samplers.md tells them, and what a1111.py says
+of A1111's own samplers.
 """
 
 import importlib.util
 import json
-import math
 import os
 import sys
 import types
@@ -23,13 +23,14 @@ sys.modules["clip"] = types.ModuleType("clip")
 
 import diffusers  # noqa: E402
 import k_diffusion as kd  # noqa: E402
-import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from diffusers import StableDiffusionPAGPipeline, StableDiffusionPipeline  # noqa: E402
-from safetensors.torch import save_file  # noqa: E402
+from safetensors.torch import load_file, save_file  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[2] / "src/sampling/golden"))
+sys.path.insert(0, str(HERE))
+import a1111  # noqa: E402
+
 torch.set_num_threads(1)
 diffusers.utils.logging.set_verbosity_error()
 diffusers.utils.logging.disable_progress_bar()
@@ -68,6 +69,21 @@ CASES = {
     "a1111_plms": dict(BASE, checkpoint="pndm", compat="a1111", sampler="plms", steps=7),
     "a1111_uni_pc": dict(BASE, checkpoint="pndm", compat="a1111", sampler="uni_pc", steps=5),
     "a1111_uni_pc_bh2": dict(BASE, checkpoint="pndm", compat="a1111", sampler="uni_pc_bh2", steps=6),
+    "a1111_ddim_eta": dict(BASE, checkpoint="pndm", compat="a1111", sampler="ddim", steps=5, batch=2, sampler_options={"eta": "0.7"}),
+    "a1111_ddim_cfg_pp": dict(BASE, checkpoint="pndm", compat="a1111", sampler="ddim_cfg_pp", steps=6, batch=2),
+    "a1111_lcm": dict(BASE, checkpoint="pndm", compat="a1111", sampler="lcm", steps=4, guidance=1.5, batch=2),
+    "a1111_lcm_karras": dict(BASE, checkpoint="pndm", compat="a1111", sampler="lcm", steps=6, guidance=1.0, schedule="karras"),
+    "a1111_dpm_fast": dict(BASE, checkpoint="pndm", compat="a1111", sampler="dpm_fast", steps=8, batch=2, ensd=31337),
+    "a1111_dpm_fast_ddim_uniform": dict(BASE, checkpoint="pndm", compat="a1111", sampler="dpm_fast", steps=6, schedule="ddim_uniform"),
+    # Its step control amplifies rounding: a millionth more of the noise moves this result by 7e-5, those of other seeds by 1e-2.
+    "a1111_dpm_adaptive": dict(BASE, checkpoint="pndm", compat="a1111", sampler="dpm_adaptive", steps=5, guidance=1.0, seed=10, limit=1e-3),
+    "a1111_cpu": dict(BASE, checkpoint="pndm", compat="a1111", sampler="euler_ancestral", batch=2, rng="cpu"),
+    "a1111_cpu_ensd": dict(BASE, checkpoint="pndm", compat="a1111", sampler="euler_ancestral", batch=2, rng="cpu", ensd=31337),
+    "a1111_cpu_sde": dict(BASE, checkpoint="pndm", compat="a1111", sampler="dpmpp_2m_sde", schedule="karras", steps=4, batch=2, rng="cpu"),
+    "a1111_discards": dict(BASE, checkpoint="pndm", compat="a1111", sampler="dpmpp_2m", schedule="karras", discard=True, drops=1),
+    "a1111_discards_ddim": dict(BASE, checkpoint="pndm", compat="a1111", sampler="ddim", discard=True, drops=1),
+    "a1111_guidance_below_1": dict(BASE, checkpoint="pndm", compat="a1111", sampler="euler", guidance=0.4),
+    "comfy_guidance_below_1": dict(BASE, checkpoint="pndm", compat="comfyui", sampler="euler", guidance=-0.5),
     "comfy_uni_pc": dict(BASE, checkpoint="pndm", compat="comfyui", sampler="uni_pc", steps=5, schedule="karras", drops=1),
     "comfy_uni_pc_bh2": dict(BASE, checkpoint="pndm", compat="comfyui", sampler="uni_pc_bh2", steps=4, schedule="karras", drops=1),
     "rescale": dict(BASE, checkpoint="pndm", sampler="euler", rescale=0.7),
@@ -77,35 +93,12 @@ CASES = {
 }
 
 
-def philox_normals(seed, draw, n):
-    from numpy import uint64 as u
-    c = [np.full(n, draw, u), np.zeros(n, u), np.arange(n, dtype=u), np.zeros(n, u)]
-    k = [seed & 0xFFFFFFFF, seed >> 32]
-    mask = u(0xFFFFFFFF)
-    for _ in range(10):
-        a, b = c[0] * u(0xD2511F53), c[2] * u(0xCD9E8D57)
-        c = [(b >> u(32)) ^ c[1] ^ u(k[0]), b & mask, (a >> u(32)) ^ c[3] ^ u(k[1]), a & mask]
-        k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
-    x = c[0] * 2.0**-32 + 2.0**-33
-    y = (c[1] * 2.0**-32 + 2.0**-33) * float(np.float32(2 * math.pi))
-    return torch.from_numpy((np.sqrt(-2 * np.log(x)) * np.sin(y)).astype(np.float32))
-
-
 def noise_of(c, shape):
     """First noise, and a function that gives the noise of the steps."""
-    if c["compat"] == "comfyui":
-        g, later = torch.Generator().manual_seed(c["seed"]), torch.Generator().manual_seed(c["seed"] + 1)
-        return torch.randn(shape, generator=g), lambda: torch.randn(shape, generator=later)
-    seeds, state = [c["seed"] + k for k in range(shape[0])], {"draw": 0}
-
-    def draw(delta=0):
-        number, state["draw"] = state["draw"], state["draw"] + 1
-        return torch.stack([philox_normals(s + delta, number, math.prod(shape[1:])).view(shape[1:]) for s in seeds])
-
-    first, ensd = draw(), c.get("ensd", 0)
-    if ensd:
-        state["draw"] = 0
-    return first, lambda: draw(ensd)
+    if c["compat"] == "a1111":
+        return a1111.draws(c["seed"], shape, c.get("rng", "nv"), c.get("ensd", 0))
+    g, later = torch.Generator().manual_seed(c["seed"]), torch.Generator().manual_seed(c["seed"] + 1)
+    return torch.randn(shape, generator=g), lambda: torch.randn(shape, generator=later)
 
 
 def peer(c, pipe):
@@ -113,30 +106,33 @@ def peer(c, pipe):
     prompt, negative = pipe.encode_prompt(c["prompt"], "cpu", batch, True, c["negative"])
     context = torch.cat([negative, prompt])
 
-    class Network:
-        def answer(self, x, t):
-            n, p = unet(torch.cat([x, x]), torch.cat([t, t]), encoder_hidden_states=context).sample.chunk(2)
-            return n + c["guidance"] * (p - n)
+    def answer(x, t):
+        return unet(torch.cat([x, x]), torch.cat([t, t]), encoder_hidden_states=context).sample.chunk(2)
 
     v = pipe.scheduler.config.prediction_type == "v_prediction"
     base = kd.external.DiscreteVDDPMDenoiser if v else kd.external.DiscreteEpsDDPMDenoiser
 
     class Denoiser(base):
         def get_eps(self, x, t, **_):
-            return self.inner_model.answer(x, t)
+            return a1111.guided(answer(x, t), c["guidance"])
 
         get_v = get_eps
 
     euler = diffusers.EulerDiscreteScheduler.from_config(pipe.scheduler.config)
-    if c["compat"] == "a1111" and c["sampler"] in ("ddim", "plms", "uni_pc", "uni_pc_bh2"):
-        return by_time(c, euler.alphas_cumprod.double(), lambda x, t: Network().answer(x, t), v)
-    denoise = Denoiser(Network(), euler.alphas_cumprod.float(), quantize=c["compat"] == "comfyui")
+    if c["compat"] == "a1111" and c["sampler"] in ("ddim", "ddim_cfg_pp", "plms", "uni_pc", "uni_pc_bh2"):
+        return by_time(c, euler.alphas_cumprod.double(), answer, v)
+    denoise = Denoiser(None, euler.alphas_cumprod.float(), quantize=c["compat"] == "comfyui")
+    lcm = a1111.Lcm(euler.alphas_cumprod) if c["compat"] == "a1111" and c["sampler"] == "lcm" else None
+    if lcm:
+        denoise.sigmas = lcm.sigmas
     n, low, high = c["steps"] + c.get("drops", 0), float(denoise.sigmas[0]), float(denoise.sigmas[-1])
     options = c.get("schedule_options", {})
     low, high = options.get("sigma_min", low), options.get("sigma_max", high)
     schedule = c.get("levels", c.get("schedule", "normal"))
     if "sigmas" in c:
         sigmas = torch.tensor(c["sigmas"])
+    elif lcm and schedule == "normal":
+        sigmas = lcm.levels(n)
     elif schedule == "normal":
         t = torch.linspace(len(denoise.sigmas) - 1, 0, n)
         sigmas = torch.cat([torch.exp((1 - t.frac()) * denoise.log_sigmas[t.floor().long()] + t.frac() * denoise.log_sigmas[t.ceil().long()]), torch.zeros(1)])
@@ -149,10 +145,12 @@ def peer(c, pipe):
         )
     if c.get("drops"):
         sigmas = torch.cat([sigmas[:-2], sigmas[-1:]])
-    high = float(denoise.sigmas[-1])
+    low, high = float(denoise.sigmas[0]), float(denoise.sigmas[-1])
     first, later = noise_of(c, (batch, 4, c["height"] // 8, c["width"] // 8))
     whole = c["compat"] == "comfyui" and float(sigmas[0]) >= high * (1 - 1e-5)
     x = first * (torch.sqrt(1 + sigmas[0] ** 2) if whole else sigmas[0])
+    if lcm:
+        return lcm.run(answer, x, sigmas, c["guidance"], later)
     name = {"ddim": "euler", "dpmpp_2m_sde_heun": "dpmpp_2m_sde"}.get(c["sampler"], c["sampler"])
     kwargs = {"solver_type": "heun"} if c["sampler"].endswith("sde_heun") else {}
     if "ancestral" in name:
@@ -160,8 +158,13 @@ def peer(c, pipe):
     if name.startswith("uni_pc"):
         return uni_pc_of_comfyui().sample_unipc(denoise, x, sigmas, extra_args={}, disable=True, variant=name[7:] or "bh1")
     if "sde" in name:
-        seed = c["seed"] if c["compat"] == "comfyui" else [c["seed"] + k for k in range(batch)]
+        comfy = c["compat"] == "comfyui"
+        a1111.take_normals_of_trees("cpu" if comfy else c.get("rng", "nv"))
+        seed = c["seed"] if comfy else [c["seed"] + k for k in range(batch)]
         kwargs["noise_sampler"] = kd.sampling.BrownianTreeNoiseSampler(x, sigmas[sigmas > 0].min(), sigmas.max(), seed=seed)
+    if name in ("dpm_fast", "dpm_adaptive"):  # between the model's own ends, with all the noise of ancestral steps
+        n = {"n": c["steps"]} if name == "dpm_fast" else {}
+        return getattr(kd.sampling, "sample_" + name)(denoise, x, low, high, **n, disable=True, eta=1.0, noise_sampler=lambda *_: later())
     seen = {}
     x = getattr(kd.sampling, "sample_" + name)(denoise, x, sigmas, disable=True, callback=seen.update, **kwargs)
     return seen["denoised"] if c.get("last") == "denoised" else x
@@ -175,38 +178,14 @@ def uni_pc_of_comfyui():
 
 
 def by_time(c, bars, answer, v):
-    """A1111's DDIM, PLMS and UniPC."""
-    batch = c.get("batch", 1)
-    x = noise_of(c, (batch, 4, c["height"] // 8, c["width"] // 8))[0]
-    times = [min(k + 1, 999) for k in range(0, 1000, 1000 // c["steps"])]
-
-    def eps(x, t, bar):
-        out = answer(x, torch.full((batch,), float(t)))
-        return bar.sqrt() * out + (1 - bar).sqrt() * x if v else out
-
-    def moved(x, e, a, b):
-        x0 = (x - (1 - bars[a]).sqrt() * e) / bars[a].sqrt()
-        return (bars[b].sqrt() * x0 + (1 - bars[b]).sqrt() * e).float()
-
+    """A1111's DDIM, DDIM CFG++, PLMS and UniPC."""
+    x, later = noise_of(c, (c.get("batch", 1), 4, c["height"] // 8, c["width"] // 8))
+    times = a1111.timesteps(c["steps"] + c.get("drops", 0))
     if c["sampler"].startswith("uni_pc"):
-        module, n = uni_pc_of_comfyui(), len(times)
-        levels = module.NoiseScheduleVP("discrete", alphas_cumprod=bars.float())
         assert not v
-        solver = module.UniPC(lambda x, t: eps(x, float(t[0] - 1e-3) * 1000, None), levels, predict_x0=True, variant=c["sampler"][7:] or "bh1")
-        return solver.sample(x, timesteps=torch.linspace(1, 1e-3, n + 1), method="multistep", order=3, disable_pbar=True)
-    known = []
-    for a, b in zip(times[:0:-1], times[-2::-1]):
-        e = eps(x, a, bars[a])
-        if c["sampler"] == "ddim":
-            x = moved(x, e, a, b)
-            continue
-        if not known:
-            mean = (e + eps(moved(x, e, a, b), b, bars[b])) / 2
-        else:
-            weights = {1: (3 / 2, -1 / 2), 2: (23 / 12, -16 / 12, 5 / 12), 3: (55 / 24, -59 / 24, 37 / 24, -9 / 24)}[len(known)]
-            mean = sum(w * k for w, k in zip(weights, [e] + known))
-        x, known = moved(x, mean, a, b), ([e] + known)[:3]
-    return x
+        return a1111.uni_pc(answer, x, len(times), bars, c["guidance"], variant=c["sampler"][7:] or "bh1")
+    eta = float(c.get("sampler_options", {}).get("eta", 0))
+    return a1111.by_times(c["sampler"], answer, x, times, bars, c["guidance"], v, eta, later)
 
 
 def guided(c, pipe):
@@ -223,14 +202,18 @@ def guided(c, pipe):
                 guidance_rescale=c.get("rescale", 0.0), num_images_per_prompt=n, generator=generators, output_type="latent", **extra).images
 
 
-out = {}
+out, known = {}, load_file(HERE / "peers.safetensors") if (HERE / "peers.safetensors").exists() else {}
 for name, c in CASES.items():
+    if c["sampler"].startswith("uni_pc") and c.get("compat") == "comfyui" and len(sys.argv) < 2:
+        out[name] = known[name]
+        continue
     pipe = StableDiffusionPipeline.from_pretrained(HERE / c["checkpoint"], torch_dtype=torch.float32, safety_checker=None)
     with torch.no_grad():
         x = peer(c, pipe) if "compat" in c else guided(c, pipe)
     assert torch.isfinite(x).all(), name
     out[name] = x.float().contiguous()
-    print(name, tuple(x.shape), float(x.std()))
+    moved = float((x - known[name]).abs().max() / known[name].abs().max()) if name in known and known[name].shape == x.shape else "new"
+    print(name, tuple(x.shape), float(x.std()), moved)
 versions = {"torch": torch.__version__, "diffusers": diffusers.__version__, "k-diffusion": "0.1.1", "torchsde": "0.2.6"}
 (HERE / "peers.json").write_text(json.dumps({"versions": versions, "cases": CASES}, indent=1) + "\n")
 save_file(out, HERE / "peers.safetensors")
