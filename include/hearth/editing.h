@@ -52,8 +52,8 @@ struct Hires {
   double strength = 0.7;  // 0 … 1: where in a longer schedule they begin
 };
 
-// The running picture as far as its latents tell, each of their pixels' colour a linear function of its values, which is fitted to the
-// checkpoint's autoencoder before the run. Batch order; of a sampler that draws picture by picture, one.
+// The running picture: by OpenOptions::preview_decoder, or as far as its latents tell, each of their pixels' colour a linear function of
+// its values, which is fitted to the checkpoint's autoencoder before the run. Batch order; of a sampler that draws picture by picture, one.
 struct Preview {
   int64_t every = 1;                                                                          // steps; the last is always shown
   std::function<void(const std::vector<Image>& pictures, int64_t step, int64_t steps)> show;  // none: no preview

@@ -68,6 +68,9 @@ struct OpenOptions {
   int64_t memory_limit = 0;
   // A second checkpoint that does the last steps of every picture (Request::refiner_start), XL's refiner; its autoencoder is not used.
   std::filesystem::path refiner;
+  // A small autoencoder (AutoencoderTiny: TAESD, TAESDXL) that makes previews: a file of its decoder, alone or with the encoder, in its
+  // maker's layout or in diffusers', or a component's folder.
+  std::filesystem::path preview_decoder;
   OnProgress progress;                        // phase "load"
   const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Cancelled
 };

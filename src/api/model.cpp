@@ -159,7 +159,7 @@ Model Model::open(const std::filesystem::path& path, const OpenOptions& options)
   const Checkpoint checkpoint = Checkpoint::open(path, api::places_of(path, options));
   const models::TextToImageFamily& family = models::find_family(checkpoint).family;
   std::optional<Checkpoint> refiner;
-  if (!options.refiner.empty()) refiner = Checkpoint::open(options.refiner);
+  if (!options.refiner.empty()) refiner = Checkpoint::open(options.refiner, api::places_of(options.refiner));
   if (options.warn)
     for (const std::string& note : checkpoint.notes()) options.warn(note);
 
@@ -179,7 +179,8 @@ Model Model::open(const std::filesystem::path& path, const OpenOptions& options)
                                 .progress = options.progress,
                                 .when_needed = options.load_when_needed,
                                 .memory_limit = options.memory_limit,
-                                .refiner = refiner ? &*refiner : nullptr});
+                                .refiner = refiner ? &*refiner : nullptr,
+                                .preview_decoder = options.preview_decoder});
   std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> files;
   for (const models::ComponentReport& c : impl->pipeline->components()) {
     files.emplace_back(c.name, std::vector<std::filesystem::path>());
@@ -228,6 +229,7 @@ Generation Model::run(const Request& request, bool common_levels) {
 
   Generation made{.noise = api::to_array(result.noise), .latents = api::to_array(result.latents), .warnings = resolved.warnings};
   made.warnings.insert(made.warnings.end(), result.warnings.begin(), result.warnings.end());
+  if (std::string warning = api::plain_weight_warning(request); !warning.empty()) made.warnings.push_back(std::move(warning));
   if (canvas) made.warnings.insert(made.warnings.begin(), canvas->warnings.begin(), canvas->warnings.end());
   const std::vector<models::ComponentReport> components = model.pipeline->components();
   api::Run run{.request = request,

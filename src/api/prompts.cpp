@@ -1,6 +1,7 @@
 #include "api/prompts.h"
 
 #include "core/error.h"
+#include "text/prompt/weighted_text.h"
 
 namespace hearth::api {
 
@@ -15,6 +16,14 @@ text::Emphasis emphasis_of(const Request& request) {
   if (const text::PromptSyntax syntax = syntax_of(request); syntax != text::PromptSyntax::a1111)
     fail<UsageError>("generate: emphasis '{}' acts in A1111's prompt syntax only, this is {}", request.emphasis, text::name_of(syntax));
   return text::find_emphasis(request.emphasis);
+}
+
+std::string plain_weight_warning(const Request& r) {
+  if (!r.prompt_syntax.empty() || !r.compat.empty()) return {};
+  for (const std::optional<std::string>& prompt : {std::optional(r.prompt), r.negative_prompt, r.prompt_2, r.negative_prompt_2})
+    if (const std::string_view weight = text::written_weight(prompt ? *prompt : std::string_view()); !weight.empty())
+      return fmt::format("'{}' is read as text; --prompt-syntax a1111 or comfyui makes it a weight", weight);
+  return {};
 }
 
 }  // namespace hearth::api

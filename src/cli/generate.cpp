@@ -30,13 +30,6 @@ constexpr const char* notes =
     "those programs do.\n"
     "Ctrl-C ends the run; finished pictures stay. Exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted.";
 
-Embedding parse_embedding(const std::string& text) {
-  const size_t equals = text.find('=');
-  if (equals == text.npos || fs::exists(text)) return {.file = text};
-  if (equals == 0) fail<UsageError>("the name in '{}' is missing", text);
-  return {.file = text.substr(equals + 1), .name = text.substr(0, equals)};
-}
-
 struct GenerateFlags {
   OpenFlags open;
   EditingFlags editing;
@@ -69,10 +62,7 @@ void GenerateFlags::add_to(Flags& flags) {
                {.names = {"original", "no-norm", "ignore", "none"}}, "original");
   flags.integer("--clip-skip", "Layer of the text encoder whose states are used, from its end: 2 is the last but one", request.clip_skip,
                 "1; of Stable Diffusion XL 2");
-  flags.add("--embedding", "[NAME=]FILE",
-            "Textual inversion, .safetensors or .pt: prompts name it NAME, or embedding:NAME in ComfyUI's syntax; repeatable",
-            "none; NAME is the file's name without its ending",
-            [this](const std::string& t) { request.embeddings.push_back(parse_embedding(t)); });
+  add_embeddings(flags, request.embeddings);
   flags.text("-m,--model", "PATH", "Checkpoint: a folder in the diffusers layout, or a single file (.safetensors, .ckpt)", open.model,
              "the demo model");
   flags.text("-o,--output", "FILE", "The picture, .png, .jpg, .jpeg or .webp", output);
@@ -129,6 +119,8 @@ void GenerateFlags::add_to(Flags& flags) {
              "not written");
   flags.text("--preview", "FILE", "Show the running picture in this file, as far as its latents tell; of a batch numbered like --output",
              preview, "not shown");
+  flags.text("--preview-decoder", "PATH", "Make previews with this small autoencoder, TAESD or TAESDXL: its decoder's file, or a folder",
+             open.preview_decoder, "a colour for each latent pixel");
   flags.integer("--preview-every", "Steps between two previews", request.preview.every);
   flags.add("--stop-after", "K", "Stop after K sampler steps; --save-latents then holds what --resume goes on from", "at the end",
             [this](const std::string& t) { request.stop_after = parse_integer(t, 1, 1 << 20); });
@@ -173,6 +165,7 @@ std::vector<fs::path> check_outputs(const GenerateFlags& f) {
     fail<UsageError>("--stop-after: what --resume needs would be lost; --save-latents names the file for it");
   for (const fs::path& file : files) check_writable(file);
   if (!f.save_latents.empty()) check_writable(f.save_latents);
+  if (f.preview.empty() && !f.open.preview_decoder.empty()) fail<UsageError>("--preview-decoder: acts with --preview only");
   if (!f.preview.empty()) {
     check_save(f.preview, {}, f.request);
     for (const fs::path& file : output_names(f.preview, f.request.batch_size)) check_writable(file);

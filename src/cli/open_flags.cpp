@@ -3,11 +3,19 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "core/error.h"
 
 namespace hearth::cli {
 namespace {
 
 const std::vector<std::string> precisions = {"f32", "bf16", "f16", "auto"};
+
+Embedding parse_embedding(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == text.npos || std::filesystem::exists(text)) return {.file = text};
+  if (equals == 0) fail<UsageError>("the name in '{}' is missing", text);
+  return {.file = text.substr(equals + 1), .name = text.substr(0, equals)};
+}
 
 }  // namespace
 
@@ -55,12 +63,20 @@ OpenOptions OpenFlags::options() const {
                       .cancel = &cancelled};
   options.cache = cache;
   options.refiner = refiner;
+  options.preview_decoder = preview_decoder;
   options.pin_threads = pin;
   options.warn = [](const std::string& line) { fmt::print(stderr, "hearth: {}\n", line); };
   if (!unet_precision.empty()) options.denoiser_precision = precision_of(unet_precision);
   if (!vae_precision.empty()) options.vae_precision = precision_of(vae_precision);
   if (!text_precision.empty()) options.text_precision = precision_of(text_precision);
   return options;
+}
+
+void add_embeddings(Flags& flags, std::vector<Embedding>& embeddings) {
+  flags.add("--embedding", "[NAME=]FILE",
+            "Textual inversion, .safetensors or .pt: prompts name it NAME, or embedding:NAME in ComfyUI's syntax; repeatable",
+            "none; NAME is the file's name without its ending",
+            [&embeddings](const std::string& t) { embeddings.push_back(parse_embedding(t)); });
 }
 
 std::vector<std::string> names_of(const std::vector<Named>& table) {

@@ -7,7 +7,7 @@
 namespace hearth::cli {
 
 struct OpenFlags {
-  std::string model, unet, vae, text_encoder, text_encoder_2, config, refiner, variant, device = "cpu", precision = "auto";
+  std::string model, unet, vae, text_encoder, text_encoder_2, config, refiner, preview_decoder, variant, device = "cpu", precision = "auto";
   std::string unet_precision, vae_precision, text_precision, cache;
   int threads = 0;
   bool pin = false, ema = false;
@@ -18,6 +18,8 @@ struct OpenFlags {
   void add_session(Flags& flags);     // --pin-threads --cache
   OpenOptions options() const;
 };
+
+void add_embeddings(Flags& flags, std::vector<Embedding>& embeddings);  // --embedding
 
 Flags::Choice choice_of(const std::vector<Named>& table);  // with the aliases
 std::vector<std::string> names_of(const std::vector<Named>& table);

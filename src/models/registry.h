@@ -21,6 +21,14 @@ struct ComponentCheck {
   std::string problem;
 };
 
+// A text encoder as its prompts need it.
+struct PromptEncoder {
+  std::string name;  // "text_encoder"
+  text::ClipTokenizer tokenizer;
+  std::string embedding;  // its vectors in a file of textual inversion: "clip_l"
+  int64_t width = 0;      // of these
+};
+
 struct TextToImageFamily {
   std::vector<std::string_view> pipelines;      // the classes in model_index.json that it runs
   bool (*claims)(const Checkpoint&) = nullptr;  // which of their checkpoints; absent: all that no other family claims
@@ -28,6 +36,8 @@ struct TextToImageFamily {
   std::unique_ptr<TextToImage> (*open)(const Checkpoint& checkpoint, Backend& device, const LoadRequest& request);
   // Builds every component without its numbers: what is missing, misshapen, unread or not supported. Reads headers only.
   std::vector<ComponentCheck> (*check)(const Checkpoint& checkpoint, const std::string& variant);
+  // Reads the configurations of tokenizers and text encoders alone.
+  std::vector<PromptEncoder> (*prompt_encoders)(const Checkpoint& checkpoint);
 };
 
 struct LanguageFamily {

@@ -31,6 +31,7 @@ struct LoadRequest {
   bool when_needed = false;                                // draw() loads what it needs; names and shapes are checked at once
   int64_t memory_limit = 0;                                // bytes that the process may take; 0: no limit. Loads when needed
   const Checkpoint* refiner = nullptr;                     // does the last steps; its autoencoder is not used
+  std::filesystem::path preview_decoder;                   // file or folder of a small autoencoder that makes previews; empty: none
 };
 
 // A component as it was loaded.
@@ -105,7 +106,8 @@ struct ImageRequest {
     double strength = 0.7;
   };
   std::optional<Hires> hires;
-  // The running picture, as far as it can be told from its latents alone, after every so many steps and after the last.
+  // The running picture, as the preview decoder makes it or as far as it can be told from its latents alone, after every so many steps and
+  // after the last.
   struct Preview {
     int64_t every = 1;
     std::function<void(const std::vector<Pixels>& pictures, int64_t step, int64_t steps)> show;

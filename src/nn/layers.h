@@ -40,8 +40,8 @@ struct Glu {
 
 // x [B, H, W, in] → [B, H', W', out]; the kernel is square.
 struct Conv2d {
-  Conv2d(const Scope& w, int64_t in, int64_t out, int64_t kernel, ConvSpec s = {})
-      : weight(w.conv2d("weight", out, in, kernel)), bias(w.tensor("bias", {out})), spec(s) {}
+  Conv2d(const Scope& w, int64_t in, int64_t out, int64_t kernel, ConvSpec s = {}, Bias b = Bias::yes)
+      : weight(w.conv2d("weight", out, in, kernel)), bias(b == Bias::yes ? w.tensor("bias", {out}) : Tensor()), spec(s) {}
 
   Tensor operator()(const Tensor& x, const Epilogue& e = {}, const InputNorm& norm = {}) const {
     return ops::conv2d(x, weight, bias, spec, e, norm);
@@ -54,7 +54,7 @@ struct Conv2d {
   }
 
   Weight weight;  // [out, in, k, k]
-  Tensor bias;    // [out]
+  Tensor bias;    // [out], undefined without bias
   ConvSpec spec;
 };
 

@@ -53,6 +53,7 @@ Checkpoint Checkpoint::open(const fs::path& path, const CheckpointPlaces& places
   const bool archived = fs::is_regular_file(status) && DdufFile::is_one(path);
   if (fs::is_regular_file(status) && !archived) {
     checkpoint.take_single_file(places);
+    checkpoint.name_given_classes();
     return checkpoint;
   }
   if (!archived && !fs::is_directory(status)) fail<IoError>("{}: neither a file nor a folder", path.string());
@@ -69,6 +70,7 @@ Checkpoint Checkpoint::open(const fs::path& path, const CheckpointPlaces& places
   }
   checkpoint.read_index();
   for (const auto& [name, place] : places.components) checkpoint.take_component(name, open_given(place, name));
+  checkpoint.name_given_classes();
   return checkpoint;
 }
 
@@ -116,6 +118,11 @@ void Checkpoint::take_single_file(const CheckpointPlaces& places) {
 void Checkpoint::take_component(const std::string& name, GivenComponent given) {
   if (!has(name)) fail<UsageError>("{}: {} has no {} that could be replaced", root_.string(), pipeline_class_, spoken_name(name));
   given_.insert_or_assign(name, std::move(given));
+}
+
+void Checkpoint::name_given_classes() {
+  for (Component& c : components_)
+    if (const GivenComponent* other = given(c.name); other && !other->class_name.empty()) c.class_name = other->class_name;
 }
 
 const GivenComponent* Checkpoint::given(std::string_view name) const {
@@ -197,7 +204,8 @@ std::string Checkpoint::config_file_name(std::string_view name) const { return c
 
 std::string Checkpoint::config_text(std::string_view name) const {
   const GivenComponent* other = given(name);
-  if (other && !other->config.empty()) return read_file(other->config, int64_t(1) << 28);
+  if (other)
+    if (auto text = other->config_text()) return *text;
   const fs::path file = fs::path(component(name).name) / config_file_name(name);
   folder(name);
   const auto text = read(file);
@@ -211,7 +219,7 @@ std::string Checkpoint::config_text(std::string_view name) const {
 Config Checkpoint::config(std::string_view name) const {
   const GivenComponent* other = given(name);
   const fs::path own = configs_ / component(name).name / config_file_name(name);
-  return Config::parse(config_text(name), (other && !other->config.empty() ? other->config : own).string());
+  return other && other->config_text() ? other->own_config() : Config::parse(config_text(name), own.string());
 }
 
 std::string Checkpoint::index_text() const {

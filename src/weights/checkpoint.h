@@ -85,6 +85,7 @@ class Checkpoint {
   void read_index();
   void take_single_file(const CheckpointPlaces& places);
   void take_component(const std::string& name, GivenComponent given);
+  void name_given_classes();                                                 // a component is of the class that stands in its place
   std::optional<std::string> read(const std::filesystem::path& file) const;  // "unet/config.json"
   const GivenComponent* given(std::string_view name) const;
   [[noreturn]] void refuse_absent(std::string_view name) const;

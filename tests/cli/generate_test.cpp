@@ -370,6 +370,8 @@ TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
   effects["--preview"] = [&] {
     return drawn({"--preview", "running.png"}) == plain && picture("running.png").width == 64 && picture("running.png") != plain;
   };
+  const Arguments no_taesd = {"--preview", "running.png", "--preview-decoder", demo};
+  effects["--preview-decoder"] = [&] { return draw(no_taesd).code == 1 && draw({"--preview-decoder", demo}).code == 2; };
   effects["--preview-every"] = [&] {
     return draw({"--preview", "running.png", "--preview-every", "2"}).code == 0 && draw({"--preview-every", "0"}).code == 2;
   };

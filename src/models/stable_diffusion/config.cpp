@@ -20,7 +20,7 @@ void check_components(const Checkpoint& checkpoint, const Family& family, Stable
     needed.insert(needed.end(), {tower.encoder, tower.tokenizer});
   }
   checkpoint.require_class("unet", {"UNet2DConditionModel"});
-  checkpoint.require_class("vae", {"AutoencoderKL"});
+  checkpoint.require_class("vae", {"AutoencoderKL", "AutoencoderTiny"});
   for (const Component& c : checkpoint.components()) {
     if (contains(needed, c.name)) continue;
     if (!contains(family.left_aside, c.name))
@@ -93,10 +93,12 @@ StableDiffusionConfig read_refiner(const Checkpoint& refiner, const StableDiffus
   if (config.vae.latent_channels != base.vae.latent_channels || config.vae.factor() != base.vae.factor())
     fail<WeightError>("{}: the refiner's latents have {} channels for {} pixels a side, those of the model {} for {}", where,
                       config.vae.latent_channels, config.vae.factor(), base.vae.latent_channels, base.vae.factor());
-  if (config.vae.scaling_factor != base.vae.scaling_factor)
+  if (config.vae.network.index() == base.vae.network.index() && config.vae.scaling_factor != base.vae.scaling_factor)
     fail<WeightError>("{}: the refiner's latents are scaled by {}, those of the model by {}", where, config.vae.scaling_factor,
                       base.vae.scaling_factor);
-  if (config.vae.latents_mean != base.vae.latents_mean || config.vae.latents_std != base.vae.latents_std)
+  const auto *own = std::get_if<parts::AutoencoderKlConfig>(&config.vae.network),
+             *others = std::get_if<parts::AutoencoderKlConfig>(&base.vae.network);
+  if (own && others && (own->latents_mean != others->latents_mean || own->latents_std != others->latents_std))
     fail<WeightError>("{}: the refiner's latents have other statistics (latents_mean, latents_std) than those of the model", where);
   return config;
 }
@@ -111,20 +113,21 @@ StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, 
   const Config unet_file = checkpoint.config("unet");
   config.unet = parts::UnetConfig::from(unet_file);
   config.native = family.mends_files ? native_latents(unet_file, config.unet) : config.unet.sample_size;
-  config.vae = parts::AutoencoderKlConfig::from(checkpoint.config("vae"));
-  const parts::AutoencoderKlConfig vae = config.vae;
+  config.vae = VaeConfig::from(checkpoint.config("vae"), checkpoint.component("vae").class_name);
   const auto scheduler = sampling::SchedulerConfig::read(checkpoint.config("scheduler"), checkpoint.component("scheduler").class_name);
   config.scheduler = family.mends_files && mends_scheduler(checkpoint.pipeline_class()) ? scheduler.in_stable_diffusion() : scheduler;
   for (const TowerNames& names : family.towers) config.towers.push_back(tower_of(checkpoint, names));
   if (config.native)
-    for (int64_t& side : *config.native) side *= vae.factor();
-  if (!family.latent_statistics && !vae.latents_std.empty()) {
-    config.vae.latents_mean.clear(), config.vae.latents_std.clear();
-    config.notes.push_back("the autoencoder's latents_mean and latents_std are not applied, as in the reference pipeline");
-  }
-  if (vae.shift_factor != 0) {
-    config.vae.shift_factor = 0;
-    config.notes.push_back(fmt::format("the autoencoder's shift_factor {} is not applied, as in the reference pipeline", vae.shift_factor));
+    for (int64_t& side : *config.native) side *= config.vae.factor();
+  if (auto* kl = std::get_if<parts::AutoencoderKlConfig>(&config.vae.network)) {
+    if (!family.latent_statistics && !kl->latents_std.empty()) {
+      kl->latents_mean.clear(), kl->latents_std.clear();
+      config.notes.push_back("the autoencoder's latents_mean and latents_std are not applied, as in the reference pipeline");
+    }
+    if (kl->shift_factor != 0) {
+      config.notes.push_back(fmt::format("the autoencoder's shift_factor {} is not applied, as in the reference pipeline", kl->shift_factor));
+      kl->shift_factor = 0;
+    }
   }
   if (scheduler.steps_offset != config.scheduler.steps_offset)
     config.notes.push_back(fmt::format("the scheduler's steps_offset is {} in place of {}, as in the reference pipeline",
@@ -148,6 +151,15 @@ void StableDiffusionConfig::check(const std::string& where) const {
   if (vae.in_channels != 3 || vae.out_channels != 3)
     fail<UnsupportedError>("{}: the autoencoder takes {} and gives {} channels, only 3 (RGB) is supported", where, vae.in_channels,
                            vae.out_channels);
+}
+
+std::vector<PromptEncoder> prompt_encoders(const Checkpoint& checkpoint, const Family& family) {
+  std::vector<PromptEncoder> encoders;
+  for (const TowerNames& names : family.towers) {
+    StableDiffusionConfig::Tower tower = tower_of(checkpoint, names);
+    encoders.push_back({std::string(names.encoder), std::move(tower.tokenizer), std::string(names.embedding), tower.config.width});
+  }
+  return encoders;
 }
 
 int64_t StableDiffusionConfig::layers() const {

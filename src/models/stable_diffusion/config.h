@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "hearth/size_conditions.h"
-#include "parts/autoencoder_kl/config.h"
+#include "models/registry.h"
+#include "models/stable_diffusion/vae.h"
 #include "parts/clip/config.h"
 #include "parts/unet/config.h"
 #include "sampling/scheduler_config.h"
@@ -67,7 +68,7 @@ struct StableDiffusionConfig {
   const Family* family = nullptr;
   std::vector<Tower> towers;
   parts::UnetConfig unet;
-  parts::AutoencoderKlConfig vae;
+  VaeConfig vae;
   sampling::SchedulerConfig scheduler;                   // as the reference pipeline changes it on loading
   std::optional<std::array<int64_t, 2>> native;          // [height, width] in pixels
   std::vector<std::string> notes;                        // what was left aside or changed, one line each
@@ -87,5 +88,8 @@ struct StableDiffusionConfig {
   int64_t layers() const;        // of the shortest text encoder
   int64_t states_width() const;  // of all towers together
 };
+
+// For TextToImageFamily::prompt_encoders.
+std::vector<PromptEncoder> prompt_encoders(const Checkpoint& checkpoint, const Family& family);
 
 }  // namespace hearth::models::stable_diffusion

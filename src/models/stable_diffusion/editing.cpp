@@ -105,7 +105,7 @@ EditPlan plan_edit(const StableDiffusionConfig& config, const ImageRequest& requ
     fail<UnsupportedError>(
         "edit: sampler '{}' has no steps after which a picture could be kept; --compat a1111 and comfyui keep it in them", sampler.name);
   const bool drawn = p.part.skipped < p.part.steps;  // with no step there is no noise, and the picture stays what it is
-  if (drawn && !edit.latents) p.encodings = {.before = needs_latents(beside, p) ? 1 : 0, .after = masked ? 1 : 0};
+  if (drawn && config.vae.draws && !edit.latents) p.encodings = {.before = needs_latents(beside, p) ? 1 : 0, .after = masked ? 1 : 0};
   return p;
 }
 
@@ -156,8 +156,7 @@ Tensor depth_channel(const DepthMap& depth, int64_t h, int64_t w, Backend& devic
 }
 
 EncodedPicture encode_picture(const StableDiffusionConfig& config, const ImageRequest& request, const EditPlan& plan,
-                              const sampling::NoiseRequest& draws, const std::array<int64_t, 4>& latents, const parts::AutoencoderKl& vae,
-                              Backend& device) {
+                              const sampling::NoiseRequest& draws, const std::array<int64_t, 4>& latents, const Vae& vae, Backend& device) {
   const ImageEdit& edit = request.edit;
   const int64_t B = latents[0], h = latents[1], w = latents[2], C = latents[3];
   const bool masked = !edit.mask.values.empty();
@@ -168,9 +167,10 @@ EncodedPicture encode_picture(const StableDiffusionConfig& config, const ImageRe
     std::vector<Tensor> means, logvars;
     for (const Pixels& image : edit.pictures) {
       const parts::Posterior p = vae.encode(picture_tensor(image, hidden, device));
-      means.push_back(p.mean), logvars.push_back(p.logvar);
+      means.push_back(p.mean);
+      if (p.logvar) logvars.push_back(p.logvar);
     }
-    parts::Posterior all{ops::concat(means, 0), ops::concat(logvars, 0)};
+    parts::Posterior all{ops::concat(means, 0), logvars.empty() ? Tensor() : ops::concat(logvars, 0)};
     Tensor noise;
     if (draw) noise = sampling::encoding_noise(request.compat, draws, device, {B, h, w, C}, drawn++);
     if (!noise) return batched(vae.to_model(all.mode()), B);

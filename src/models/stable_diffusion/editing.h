@@ -6,7 +6,6 @@
 
 #include "models/stable_diffusion/config.h"
 #include "models/text_to_image.h"
-#include "parts/autoencoder_kl/autoencoder_kl.h"
 #include "sampling/partial.h"
 
 namespace hearth::models::stable_diffusion {
@@ -49,8 +48,7 @@ struct EncodedPicture {
 };
 // `latents`: [B, h, w, C] of the run, as ResolvedImage::latents. Leaves `noise` undefined.
 EncodedPicture encode_picture(const StableDiffusionConfig& config, const ImageRequest& request, const EditPlan& plan,
-                              const sampling::NoiseRequest& draws, const std::array<int64_t, 4>& latents, const parts::AutoencoderKl& vae,
-                              Backend& device);
+                              const sampling::NoiseRequest& draws, const std::array<int64_t, 4>& latents, const Vae& vae, Backend& device);
 
 // The depths on the grid of the latents, as torch's bicubic interpolation has them there, the farthest −1 and the nearest 1: [1, h, w, 1].
 // UsageError where all are one.

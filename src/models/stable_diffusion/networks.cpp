@@ -49,6 +49,11 @@ Networks::Component Networks::open(const Checkpoint& checkpoint, const std::stri
               .part_of_files = checkpoint.part_of_files(name),
               .report = {.name = name, .class_name = checkpoint.component(name).class_name}};
   for (const auto& file : c.paths) c.report.files.push_back(checkpoint.shown(file));
+  describe(c, asked, device);
+  return c;
+}
+
+void Networks::describe(Component& c, const std::optional<WeightTypes>& asked, const Backend& device) {
   for (const auto& [tensor, info] : c.source->list()) {
     const int64_t bytes = int64_t(bytes_of(info.dtype, info.shape.numel()));
     c.bytes += bytes;
@@ -58,12 +63,27 @@ Networks::Component Networks::open(const Checkpoint& checkpoint, const std::stri
   c.types = asked ? *asked : automatic_types(*c.source, device);
   c.report.held = c.types.hold ? std::string(name_of(*c.types.hold)) : "as stored";
   c.report.factors = name_of(c.types.factors);
-  return c;
+}
+
+void Networks::open_preview(const fs::path& path) {
+  const GivenComponent given = open_given(path, "vae");
+  if (given.class_name != "AutoencoderTiny")
+    fail<UnsupportedError>("{}: previews are decoded by an AutoencoderTiny (TAESD), this is an {}", path.string(), given.class_name);
+  preview_config_ = parts::AutoencoderTinyConfig::from(given.own_config());
+  check_preview(preview_config_, vae_config_, path.string());
+  Component& c = preview_files_.emplace();
+  c = {.source = given.tensors,
+       .paths = given.files,
+       .ignored = {"encoder.*"},
+       .part_of_files = "preview",
+       .report = {.name = "preview", .class_name = given.class_name}};
+  describe(c, {}, *device_);
 }
 
 Networks::Networks(const Checkpoint& checkpoint, const StableDiffusionConfig& config, Backend& device, const LoadRequest& request)
     : Networks(checkpoint, config, device, request, nullptr) {
   vae_files_ = open(checkpoint, "vae", request.variant, request.autoencoder, device);
+  if (!request.preview_decoder.empty()) open_preview(request.preview_decoder);
   if (request.refiner) refiner = std::shared_ptr<Networks>(new Networks(*request.refiner, *config.refiner, device, request, &checkpoint));
 }
 
@@ -106,7 +126,7 @@ void Networks::clear_texts() {
 }
 
 void Networks::clear() {
-  texts.clear(), unet.reset(), vae.reset();
+  texts.clear(), unet.reset(), vae.reset(), preview.reset();
   if (refiner) refiner->clear();
 }
 
@@ -155,7 +175,11 @@ void Networks::load_unet(const OnProgress& progress) {
   if (!unet) unet.emplace(build<parts::Unet>(unet_files_, unet_config_, Weights::Reading::full, progress));
 }
 void Networks::load_vae(const OnProgress& progress) {
-  if (!vae) vae.emplace(build<parts::AutoencoderKl>(*vae_files_, vae_config_, Weights::Reading::full, progress));
+  if (!vae) vae.emplace(build<Vae>(*vae_files_, vae_config_, Weights::Reading::full, progress));
+}
+void Networks::load_preview(const OnProgress& progress) {
+  if (!preview && preview_files_)
+    preview.emplace(build<PreviewDecoder>(*preview_files_, preview_config_, Weights::Reading::full, progress));
 }
 
 void Networks::load(const OnProgress& progress) {
@@ -167,6 +191,9 @@ void Networks::load(const OnProgress& progress) {
   all.before += of_unet;
   if (vae_files_) load_vae(all.part());
   all.before += of_vae;
+  const int64_t of_preview = preview || !preview_files_ ? 0 : preview_files_->bytes;
+  load_preview(all.part());
+  all.before += of_preview;
   if (refiner) refiner->load(all.part());
 }
 
@@ -174,12 +201,14 @@ void Networks::check(Weights::Reading reading) {
   for (size_t i = 0; texts.empty() && i < text_files_.size(); ++i)
     build<parts::ClipTextModel>(text_files_[i], text_configs_[i], reading, {});
   if (!unet) build<parts::Unet>(unet_files_, unet_config_, reading, {});
-  if (!vae && vae_files_) build<parts::AutoencoderKl>(*vae_files_, vae_config_, reading, {});
+  if (!vae && vae_files_) build<Vae>(*vae_files_, vae_config_, reading, {});
+  if (!preview && preview_files_) build<PreviewDecoder>(*preview_files_, preview_config_, reading, {});
   if (refiner) refiner->check(reading);
 }
 
 void Networks::require_unchanged() const {
   for (const Component* c : files(*this)) c->source->require_unchanged();
+  if (preview_files_) preview_files_->source->require_unchanged();
   if (refiner) refiner->require_unchanged();
 }
 
@@ -192,12 +221,14 @@ int64_t Networks::text_bytes() const {
 
 int64_t Networks::bytes_to_load() const {
   int64_t bytes = text_bytes() + (unet ? 0 : unet_files_.bytes) + (vae || !vae_files_ ? 0 : vae_files_->bytes);
+  if (preview_files_ && !preview) bytes += preview_files_->bytes;
   if (refiner && !refiner->unet) bytes += refiner->unet_files_.bytes;
   return bytes;
 }
 
 int64_t Networks::bytes_loaded() const {
   int64_t bytes = (unet ? unet_files_.report.bytes : 0) + (vae ? vae_files_->report.bytes : 0) + (refiner ? refiner->bytes_loaded() : 0);
+  if (preview) bytes += preview_files_->report.bytes;
   if (!texts.empty())
     for (const Component& c : text_files_) bytes += c.report.bytes;
   return bytes;
@@ -233,7 +264,7 @@ std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const Family& fa
       builds.operator()<parts::ClipTextModel>(tower.encoder, config);
     });
   attempt("unet", [&] { builds.operator()<parts::Unet>("unet", parts::UnetConfig::from(checkpoint.config("unet"))); });
-  attempt("vae", [&] { builds.operator()<parts::AutoencoderKl>("vae", parts::AutoencoderKlConfig::from(checkpoint.config("vae"))); });
+  attempt("vae", [&] { builds.operator()<Vae>("vae", VaeConfig::from(checkpoint.config("vae"), checkpoint.component("vae").class_name)); });
   for (const TowerNames& tower : family.towers)
     attempt(std::string(tower.tokenizer), [&] { text::ClipTokenizer::parse(clip_files(checkpoint, tower.tokenizer)); });
   attempt("scheduler",

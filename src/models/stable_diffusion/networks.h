@@ -9,7 +9,7 @@
 #include "core/memory.h"
 #include "models/registry.h"
 #include "models/stable_diffusion/config.h"
-#include "parts/autoencoder_kl/autoencoder_kl.h"
+#include "models/stable_diffusion/preview.h"
 #include "parts/clip/clip_text.h"
 #include "parts/unet/unet.h"
 
@@ -28,6 +28,7 @@ class Networks {
   void load_texts(const OnProgress& progress);  // the refiner's too
   void load_unet(const OnProgress& progress);
   void load_vae(const OnProgress& progress);
+  void load_preview(const OnProgress& progress);  // nothing where none was given
 
   // The same WeightError for everything that is not loaded, without loading it. `numbers`: the tensors are looked through, too.
   void check(Weights::Reading reading);
@@ -35,13 +36,15 @@ class Networks {
 
   std::vector<parts::ClipTextModel> texts;  // of all towers or of none; to be cleared by who needs their memory
   std::optional<parts::Unet> unet;          // and these to be reset
-  std::optional<parts::AutoencoderKl> vae;
+  std::optional<Vae> vae;
+  std::optional<PreviewDecoder> preview;
+  bool decodes_previews() const { return preview_files_.has_value(); }
   std::shared_ptr<Networks> refiner;  // without an autoencoder; absent where there is none
   void clear_texts();                 // of the refiner too
   void clear();                       // all
 
   int64_t bytes_loaded() const;
-  std::vector<ComponentReport> reports() const;  // texts, unet, vae; then "refiner/…"
+  std::vector<ComponentReport> reports() const;  // texts, unet, vae; then "refiner/…"; of what makes pictures, so no preview
 
  private:
   Networks(const Checkpoint& checkpoint, const StableDiffusionConfig& config, Backend& device, const LoadRequest& request,
@@ -56,6 +59,8 @@ class Networks {
     int64_t bytes = 0, largest = 0;  // in the files; of one tensor
     ComponentReport report;
   };
+  void open_preview(const std::filesystem::path& path);
+  static void describe(Component& c, const std::optional<WeightTypes>& asked, const Backend& device);
   static Component open(const Checkpoint& checkpoint, const std::string& name, const std::string& variant,
                         const std::optional<WeightTypes>& asked, const Backend& device);
   template <class Self> static auto files(Self& self);  // pointers to all components
@@ -67,10 +72,11 @@ class Networks {
 
   std::vector<Component> text_files_;
   Component unet_files_;
-  std::optional<Component> vae_files_;
+  std::optional<Component> vae_files_, preview_files_;
   std::vector<parts::ClipTextConfig> text_configs_;
   parts::UnetConfig unet_config_;
-  parts::AutoencoderKlConfig vae_config_;
+  VaeConfig vae_config_;
+  parts::AutoencoderTinyConfig preview_config_;
   Backend* device_;
   std::filesystem::path cache_;
   std::function<void(const std::string&)> warn_;

@@ -48,6 +48,7 @@ TextToImageFamily task_of(std::vector<std::string_view> pipelines, bool (*claims
         return std::make_unique<StableDiffusion>(checkpoint, device, family, request);
       },
       .check = [](const Checkpoint& checkpoint, const std::string& variant) { return check(checkpoint, family, variant); },
+      .prompt_encoders = [](const Checkpoint& checkpoint) { return prompt_encoders(checkpoint, family); },
   };
 }
 

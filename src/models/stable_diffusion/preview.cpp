@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/error.h"
 #include "media/resample.h"
+#include "ops/pointwise.h"
 #include "sampling/linear_system.h"
 #include "sampling/noise_sources.h"
 
@@ -29,7 +31,7 @@ Pixels pattern(Backend& device) {
 
 }  // namespace
 
-LatentColours fit_colours(const parts::AutoencoderKl& vae, Backend& device) {
+LatentColours fit_colours(const Vae& vae, Backend& device) {
   const int64_t C = vae.config.latent_channels, f = vae.config.factor();
   LatentColours colours{.matrix = std::vector<double>(size_t(3 * (C + 1)))};
   const Shape shape{1, f * side, f * side, 3};
@@ -71,6 +73,20 @@ Pixels preview_of(const Tensor& x0, const LatentColours& colours, int64_t factor
       small.rgb[size_t(3 * i + rgb)] = uint8_t(std::nearbyint(std::clamp(v * 0.5 + 0.5, 0.0, 1.0) * 255));
     }
   return resize(small, factor * w, factor * h, Filter::bilinear);
+}
+
+PreviewDecoder::PreviewDecoder(const Scope& w, const parts::AutoencoderTinyConfig& config)
+    : decoder(w / "decoder", config), scaling_factor(config.scaling_factor) {}
+
+Tensor PreviewDecoder::operator()(const Tensor& x0) const {
+  const Tensor picture = decoder(scaling_factor == 1 ? x0 : ops::linear_combination({x0}, {1 / scaling_factor}));
+  return picture.view({picture.size(1), picture.size(2), picture.size(3)});
+}
+
+void check_preview(const parts::AutoencoderTinyConfig& decoder, const VaeConfig& vae, const std::string& where) {
+  if (decoder.latent_channels != vae.latent_channels || decoder.factor() != vae.factor() || decoder.out_channels != 3)
+    fail<WeightError>("{}: decodes latents of {} channels to pictures of {} channels and {} times the size, the model's need {}, 3 and {}",
+                      where, decoder.latent_channels, decoder.out_channels, decoder.factor(), vae.latent_channels, vae.factor());
 }
 
 }  // namespace hearth::models::stable_diffusion

@@ -51,7 +51,7 @@ struct Run {
   };
   std::vector<Part> parts = {};  // the model, and the refiner where there is one
   EncodedPicture origin = {};    // the picture that the run begins with
-  LatentColours colours = {};    // of previews
+  LatentColours colours = {};    // of previews without a decoder of their own
 
   void encode();
   void encode_picture();
@@ -74,7 +74,8 @@ struct Run {
     r.encodings = p.edit.encodings;
     return r;
   }
-  void show(const sampling::StepInfo& info) const;
+  bool shows_colours() const { return request.preview && !networks.decodes_previews(); }
+  void show(const sampling::StepInfo& info);
   sampling::State sampled(const Part& part, sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory,
                           const EncodedPicture& begun);
   Tensor through_all(sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory, const EncodedPicture& begun);
@@ -107,16 +108,21 @@ void Run::encode_picture() {
   if (request.edit.starts()) origin = stable_diffusion::encode_picture(config, request, p.edit, draws(), p.latents, *networks.vae, device);
   if (origin.z) require_finite(origin.z, "vae", "the picture's latents", result);
   if (origin.beside) require_finite(origin.beside, "vae", "the latents beside the run's", result);
-  if (request.preview) colours = fit_colours(*networks.vae, device);
+  if (shows_colours()) colours = fit_colours(*networks.vae, device);
   result.encode_seconds += seconds_since(start);
   if (!plan.everything) networks.vae.reset();
 }
 
-void Run::show(const sampling::StepInfo& info) const {
-  if (!request.preview || !device.computes() || ((info.step + 1) % request.preview->every != 0 && info.step + 1 != info.steps)) return;
+void Run::show(const sampling::StepInfo& info) {
+  if (!request.preview || ((info.step + 1) % request.preview->every != 0 && info.step + 1 != info.steps)) return;
   std::vector<Pixels> pictures;
-  for (int64_t b = 0; b < info.x0.size(0); ++b) pictures.push_back(preview_of(info.x0.slice(0, b, b + 1), colours, config.vae.factor()));
-  request.preview->show(pictures, info.step + 1, info.steps);
+  for (int64_t b = 0; b < info.x0.size(0); ++b) {
+    const Tensor x0 = info.x0.slice(0, b, b + 1), picture = networks.preview ? (*networks.preview)(x0) : Tensor();
+    if (!device.computes()) continue;
+    if (picture) require_finite(picture, "preview", fmt::format("the preview after step {}", info.step + 1), result);
+    pictures.push_back(picture ? to_pixels(picture, PixelRange::minus_one_to_one) : preview_of(x0, colours, config.vae.factor()));
+  }
+  if (device.computes()) request.preview->show(pictures, info.step + 1, info.steps);
 }
 
 // What stands under the mask at first, where that is not the picture.
@@ -210,6 +216,7 @@ Tensor Run::through_all(sampling::State state, sampling::Noise& noise, sampling:
 // noise → x on the first level → latents [B, h, w, C]
 void Run::sample() {
   if (!networks.unet) load(networks, &Networks::load_unet);
+  if (request.preview && networks.decodes_previews() && !networks.preview) load(networks, &Networks::load_preview);
   const sampling::Schedule& schedule = p.base.steps_to_take;
   report("sample", 0, int64_t(schedule.steps.size()));
   const auto start = Clock::now();
@@ -241,7 +248,7 @@ void Run::sample() {
     result.latents = ops::concat(pictures, 0);
   }
   result.sample_seconds = seconds_since(start);
-  if (plan.release) networks.unet.reset();
+  if (plan.release) networks.unet.reset(), networks.preview.reset();
 }
 
 // latents → pictures [H, W, 3]
@@ -276,7 +283,7 @@ ImageResult run(const StableDiffusionConfig& config, const ImageRequest& request
   if (resolved.refiner)
     r.parts.push_back({.config = *config.refiner, .stage = *resolved.refiner, .networks = *networks.refiner, .unet = "refiner/unet"});
   r.encode();
-  if (request.edit.starts() || request.preview) r.encode_picture();
+  if (request.edit.starts() || r.shows_colours()) r.encode_picture();
   if (const auto& depth = request.edit.depth)
     r.origin.beside = ops::repeat_batch(depth_channel(*depth, resolved.latents[1], resolved.latents[2], device), resolved.latents[0]);
   r.sample();

@@ -1,7 +1,6 @@
 #include "parts/autoencoder_kl/autoencoder_kl.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace hearth::parts {
 namespace {
@@ -146,21 +145,6 @@ Tensor VaeDecoder::operator()(const Tensor& z) const {
   x = conv_out(x, {}, conv_norm_out.input(Activation::silu));
   tap(path, x);
   return x;
-}
-
-std::vector<float> Posterior::deviation() const {
-  std::vector<float> values = logvar.to_vector();
-  for (float& v : values) v = std::exp(0.5f * std::clamp(v, -30.0f, 20.0f));
-  return values;
-}
-
-RawLatents Posterior::sample(const Tensor& noise) const {
-  if (noise.shape() != mean.shape()) fail<ShapeError>("posterior: noise {}, needed {}", noise.shape(), mean.shape());
-  if (!mean.backend().computes()) return {Tensor::like(mean)};
-  std::vector<float> values = deviation();
-  const std::vector<float> centre = mean.to_vector(), normal = noise.to_vector();
-  for (size_t i = 0; i < values.size(); ++i) values[i] = centre[i] + values[i] * normal[i];
-  return {Tensor::from(mean.backend(), mean.shape(), values)};
 }
 
 AutoencoderKl::AutoencoderKl(const Scope& w, const AutoencoderKlConfig& c)

@@ -1,7 +1,7 @@
 // AutoencoderKL: pictures to latents and back (Rombach et al. 2022, arXiv 2112.10752), after diffusers 0.39.
 //
 // Two spaces must not be confused: the autoencoder's own latents z, and the diffusion model's latents, shifted and scaled.
-// This class is the one owner of that scale. z travels as RawLatents, which decode() does not accept.
+// This class is the one owner of that scale. z travels as RawLatents (parts/posterior.h), which decode() does not accept.
 #pragma once
 
 #include <optional>
@@ -10,6 +10,7 @@
 #include "nn/attention.h"
 #include "nn/resnet_block.h"
 #include "parts/autoencoder_kl/config.h"
+#include "parts/posterior.h"
 #include "weights/deferred.h"
 
 namespace hearth::parts {
@@ -66,22 +67,6 @@ struct VaeDecoder {
   nn::GroupNorm conv_norm_out;
   nn::Conv2d conv_out;
   std::string path;
-};
-
-// Latents in the autoencoder's own space, before shift and scale.
-struct RawLatents {
-  Tensor z;  // [B, H, W, latent_channels]
-};
-
-// The encoder's answer: a diagonal normal distribution over raw latents.
-struct Posterior {
-  Tensor mean, logvar;  // [B, H, W, latent_channels]; logvar as the network gave it
-
-  RawLatents mode() const { return {mean}; }
-  // exp(½ · logvar), logvar limited to −30 … 20: part of the published definition, not a repair.
-  std::vector<float> deviation() const;
-  // mean + deviation · noise; noise [B, H, W, latent_channels] standard normal. ShapeError for another shape.
-  RawLatents sample(const Tensor& noise) const;
 };
 
 // The side of a tile in latent pixels: sample_size, rounded down to a multiple of 4, 4 at least.

@@ -130,8 +130,9 @@ Prompt read_prompt(std::string_view prompt, PromptRole role, const PromptReading
   Truncated cut = truncated_chunk(prompt, tokenizer, embeddings);
   Prompt out = one_condition({reading.steps, std::string(prompt), {std::move(cut.chunk)}});
   if (cut.dropped > 0)
-    out.warnings.push_back(fmt::format("the {} has {} tokens too many for {}; this part was dropped: {}", name_of(role), cut.dropped,
-                                       cut.tokens, cut.dropped_text));
+    out.warnings.push_back(
+        fmt::format("the {} has {} tokens too many for {} (the syntaxes a1111 and comfyui keep them); this part was dropped: {}",
+                    name_of(role), cut.dropped, cut.tokens, cut.dropped_text));
   return out;
 }
 

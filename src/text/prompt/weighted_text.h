@@ -28,4 +28,8 @@ std::vector<WeightedText> a1111_weights(std::string_view text);
 // UsageError for a weight that f32 cannot hold.
 std::vector<WeightedText> comfyui_weights(std::string_view text);
 
+// The first weight that is written in a text as both programs have it, "(word:1.3)"; empty where there is none. For who reads it as plain
+// text.
+std::string_view written_weight(std::string_view text);
+
 }  // namespace hearth::text

@@ -76,6 +76,8 @@ constexpr std::array<NameRule, 9> autoencoder_attention{{
     {"proj_out.bias", "to_out.0.bias"},
 }};
 
+constexpr std::array<NameRule, 1> tiny_layer{{{"**", "**"}}};
+
 constexpr std::array<NameRule, 15> open_clip{{
     {"token_embedding.weight", "text_model.embeddings.token_embedding.weight"},
     {"positional_embedding", "text_model.embeddings.position_embedding.weight"},
@@ -198,6 +200,15 @@ NameMap autoencoder_kl_names(int64_t levels) {
     map.push_back({fmt::format("encoder.down.{}", i), fmt::format("encoder.down_blocks.{}", i), autoencoder_level});
     map.push_back({fmt::format("decoder.up.{}", levels - 1 - i), fmt::format("decoder.up_blocks.{}", i), autoencoder_level});
   }
+  return map;
+}
+
+const NameMap& tiny_decoder_names() {
+  static const NameMap map = [] {
+    NameMap numbers;
+    for (int at = 1; at <= 19; ++at) numbers.push_back({std::to_string(at), fmt::format("decoder.layers.{}", at - 1), tiny_layer});
+    return numbers;
+  }();
   return map;
 }
 

@@ -27,6 +27,10 @@ int64_t levels_of_original_autoencoder(const TensorList& vae);
 int64_t levels_of_official_autoencoder(const TensorList& vae);
 NameMap autoencoder_kl_names(int64_t levels);
 
+// The decoder of the published AutoencoderTiny as its maker's file has it: numbers alone, one more than the official ones, because the
+// limit on latents comes first.
+const NameMap& tiny_decoder_names();
+
 const NameMap& open_clip_names();  // OpenCLIP's text tower ↔ CLIPTextModelWithProjection
 const NameMap& clip_names();       // transformers' CLIPTextModel, as old files have it too: without `text_model.`
 

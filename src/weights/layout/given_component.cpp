@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/file.h"
 #include "core/json.h"
 #include "weights/checkpoint_files.h"
 #include "weights/layout/widened.h"
@@ -48,6 +49,13 @@ std::string contents_of(const TensorList& tensors, std::span<const Section> sect
   return names.empty() ? "no network that hearth knows" : fmt::format("{}", fmt::join(names, ", "));
 }
 
+std::optional<std::string> GivenComponent::config_text() const {
+  if (!config.empty()) return read_file(config, int64_t(1) << 28);
+  return class_name == "AutoencoderTiny" ? std::optional<std::string>("{}") : std::nullopt;
+}
+
+Config GivenComponent::own_config() const { return Config::parse(config_text().value(), (config.empty() ? files.at(0) : config).string()); }
+
 GivenComponent open_given(const fs::path& path, std::string_view component) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -70,6 +78,7 @@ GivenComponent open_given(const fs::path& path, std::string_view component) {
   const Section* section = choose(sections, component);
   if (!section) fail<WeightError>("{}: holds no {}, only {}", source->describe(), spoken_name(component), contents_of(tensors, sections));
   given.naming = section->naming;
+  if (section->component == "vae") given.class_name = autoencoder_class(*section);
   given.tensors =
       open_section(std::move(source), *section, {.class_embedding = !given.config.empty() && has_class_embedding(given.config)});
   return given;

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "core/config.h"
 #include "weights/layout/sections.h"
 
 namespace hearth {
@@ -12,6 +13,12 @@ struct GivenComponent {
   std::vector<std::filesystem::path> files;  // that hold them
   std::filesystem::path config;              // its own config.json; empty: the checkpoint's
   Naming naming = Naming::diffusers;         // that they have in the files
+  std::string class_name;                    // of an autoencoder: "AutoencoderKL", "AutoencoderTiny"; empty: the checkpoint's own
+
+  // Its own configuration as JSON: that of `config`, or for an AutoencoderTiny without one the class's defaults, which are the published
+  // one's; nothing where the checkpoint's holds. IoError where the file cannot be read.
+  std::optional<std::string> config_text() const;
+  Config own_config() const;  // of an AutoencoderTiny or with a `config`
 };
 
 // "UNet", "VAE", "text encoder", "second text encoder": what people call a component.

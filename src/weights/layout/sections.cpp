@@ -15,13 +15,15 @@ struct Kind {
   Naming naming;
   std::array<std::string_view, 3> marks;  // names that must all be there, behind the prefix
 };
-constexpr std::array<Kind, 7> kinds{{
+constexpr std::array<Kind, 9> kinds{{
     {"unet", Naming::compvis, {"input_blocks.0.0.weight", "time_embed.0.weight", "out.2.weight"}},
     {"unet", Naming::diffusers, {"conv_out.weight", "time_embedding.linear_1.weight", "down_blocks.0.resnets.0.conv1.weight"}},
     {"vae", Naming::compvis, {"decoder.conv_in.weight", "decoder.mid.block_1.conv1.weight", "decoder.up.0.block.0.conv1.weight"}},
     {"vae",
      Naming::diffusers,
      {"decoder.conv_in.weight", "decoder.mid_block.resnets.0.conv1.weight", "decoder.up_blocks.0.resnets.0.conv1.weight"}},
+    {"vae", Naming::tiny, {"decoder.layers.0.weight", "decoder.layers.2.conv.0.weight", "decoder.layers.2.conv.4.weight"}},
+    {"vae", Naming::tiny_numbers, {"1.weight", "3.conv.0.weight", "3.conv.4.weight"}},
     {"text", Naming::open_clip, {"token_embedding.weight", "positional_embedding", "transformer.resblocks.0.ln_1.weight"}},
     {"text",
      Naming::transformers,
@@ -80,6 +82,10 @@ std::vector<Section> find_sections(const TensorList& tensors, const std::string&
   return found;
 }
 
+std::string_view autoencoder_class(const Section& section) {
+  return section.naming == Naming::tiny || section.naming == Naming::tiny_numbers ? "AutoencoderTiny" : "AutoencoderKL";
+}
+
 std::shared_ptr<TensorSource> open_section(std::shared_ptr<TensorSource> source, const Section& section, const SectionOptions& options) {
   const TensorList all = source->list();
   const TensorList inside = inside_of(all, section.prefix);
@@ -92,12 +98,13 @@ std::shared_ptr<TensorSource> open_section(std::shared_ptr<TensorSource> source,
     }
   } else if (section.component == "vae") {
     if (section.naming == Naming::compvis) map = autoencoder_kl_names(levels_of_original_autoencoder(inside));
+    if (section.naming == Naming::tiny_numbers) map = tiny_decoder_names();
   } else {
     map = section.naming == Naming::open_clip ? open_clip_names() : clip_names();
   }
   Pieces pieces;
-  if (section.naming == Naming::diffusers) {
-    const auto aliases = published_aliases(section.component == "vae" ? "AutoencoderKL" : "UNet2DConditionModel");
+  if (section.naming == Naming::diffusers || section.naming == Naming::tiny) {
+    const auto aliases = published_aliases(section.component == "vae" ? autoencoder_class(section) : "UNet2DConditionModel");
     for (const auto& [stored, official] : official_names(inside, aliases))
       pieces.emplace(official, Piece{section.prefix + stored, Form::same, inside.at(stored)});
   } else {

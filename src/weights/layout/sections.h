@@ -5,7 +5,7 @@
 
 namespace hearth {
 
-enum class Naming { compvis, diffusers, open_clip, transformers };
+enum class Naming { compvis, diffusers, open_clip, transformers, tiny /* AutoencoderTiny */, tiny_numbers /* its maker's */ };
 
 struct Section {
   std::string component;  // as model_index.json calls it: "unet", "vae", "text_encoder", "text_encoder_2"
@@ -16,6 +16,9 @@ struct Section {
 // Every network there is, one for each component. `bare` text encoders (no prefix) count as "text_encoder". UnsupportedError where two
 // sets of tensors claim to be the same component.
 std::vector<Section> find_sections(const TensorList& tensors, const std::string& where);
+
+// The class of a section that is an autoencoder: "AutoencoderKL", "AutoencoderTiny".
+std::string_view autoencoder_class(const Section& section);
 
 struct SectionOptions {
   bool averaged = false;         // of the UNet: the moving average (model_ema.…) in place of the last step's

@@ -139,8 +139,10 @@ SingleFile open_single_file(const fs::path& path, const SingleFileOptions& optio
     if (!inside && !is_leftover(name)) file.unknown.push_back(name);
   }
   for (const Section& s : sections)
-    file.components[s.component] = {
-        .tensors = open_section(source, s, {.averaged = options.averaged && s.component == "unet"}), .files = {path}, .naming = s.naming};
+    file.components[s.component] = {.tensors = open_section(source, s, {.averaged = options.averaged && s.component == "unet"}),
+                                    .files = {path},
+                                    .naming = s.naming,
+                                    .class_name = s.component == "vae" ? std::string(autoencoder_class(s)) : ""};
 
   const auto own = file.components.find("unet");
   const std::shared_ptr<TensorSource> unet = options.unet ? options.unet : own != file.components.end() ? own->second.tensors : nullptr;

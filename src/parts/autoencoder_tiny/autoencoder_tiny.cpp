@@ -1,0 +1,119 @@
+#include "parts/autoencoder_tiny/autoencoder_tiny.h"
+
+#include <cmath>
+
+#include "core/observe.h"
+
+namespace hearth::parts {
+namespace {
+
+std::vector<TinyBlock> blocks_of(const Scope& layers, int64_t& index, int64_t count, int64_t channels, Activation activation) {
+  std::vector<TinyBlock> blocks;
+  for (int64_t i = 0; i < count; ++i) blocks.emplace_back(layers / index++, channels, activation);
+  return blocks;
+}
+
+// 3 · tanh(z / 3): the decoder has seen no latents beyond ±3.
+Tensor limited(const Tensor& z) {
+  if (!z.backend().computes()) return Tensor::like(z);
+  std::vector<float> values = z.to_vector();
+  for (float& v : values) v = std::tanh(v / 3) * 3;
+  return Tensor::from(z.backend(), z.shape(), values);
+}
+
+// factor · x + offset
+Tensor affine(const Tensor& x, float factor, float offset) {
+  return ops::linear_combination({x, Tensor::filled(x.backend(), x.shape(), 1)}, {factor, offset});
+}
+
+}  // namespace
+
+TinyBlock::TinyBlock(const Scope& w, int64_t channels, Activation activation_)
+    : conv_0(w / "conv" / 0, channels, channels, 3, ConvSpec::same(3)),
+      conv_2(w / "conv" / 2, channels, channels, 3, ConvSpec::same(3)),
+      conv_4(w / "conv" / 4, channels, channels, 3, ConvSpec::same(3)),
+      activation(activation_),
+      path(w.path()) {}
+
+Tensor TinyBlock::operator()(const Tensor& x) const {
+  const BlockScope scope(path);
+  const Tensor h = conv_2(conv_0(x, {.activation = activation}), {.activation = activation});
+  const Tensor y = ops::activate(conv_4(h, {.residual = x}), Activation::relu);
+  tap(path, y);
+  return y;
+}
+
+TinyEncoder::TinyEncoder(const Scope& w, const AutoencoderTinyConfig& c) : path(w.path()) {
+  const Scope layers = w / "layers";
+  const int64_t C = c.encoder_channels;
+  int64_t index = 0;
+  for (size_t i = 0; i < c.encoder_blocks.size(); ++i) {
+    const Scope conv = layers / index++;
+    levels.push_back({i == 0 ? nn::Conv2d(conv, c.in_channels, C, 3, ConvSpec::same(3))
+                             : nn::Conv2d(conv, C, C, 3, {.stride = 2, .padding = {1, 1, 1, 1}}, nn::Bias::no),
+                      blocks_of(layers, index, c.encoder_blocks[i], C, c.activation)});
+  }
+  levels.push_back({nn::Conv2d(layers / index, C, c.latent_channels, 3, ConvSpec::same(3)), {}});
+}
+
+Tensor TinyEncoder::operator()(const Tensor& picture) const {
+  const BlockScope scope(path);
+  Tensor x = affine(picture, 0.5f, 0.5f);  // pictures of 0 … 1 inside
+  for (const TinyLevel& level : levels) {
+    x = level.conv(x);
+    for (const TinyBlock& block : level.blocks) x = block(x);
+  }
+  tap(path, x);
+  return x;
+}
+
+// The activation behind conv_in and each upsampling are entries of the list of layers, too.
+TinyDecoder::TinyDecoder(const Scope& w, const AutoencoderTinyConfig& c)
+    : conv_in(w / "layers" / 0, c.latent_channels, c.decoder_channels, 3, ConvSpec::same(3)),
+      activation(c.activation),
+      upsampling(c.upsampling),
+      path(w.path()) {
+  const Scope layers = w / "layers";
+  const int64_t C = c.decoder_channels;
+  int64_t index = 2;
+  for (size_t i = 0; i < c.decoder_blocks.size(); ++i) {
+    const bool last = i + 1 == c.decoder_blocks.size();
+    std::vector<TinyBlock> blocks = blocks_of(layers, index, c.decoder_blocks[i], C, c.activation);
+    if (!last) ++index;
+    levels.push_back({nn::Conv2d(layers / index++, C, last ? c.out_channels : C, 3, ConvSpec::same(3), last ? nn::Bias::yes : nn::Bias::no),
+                      std::move(blocks)});
+  }
+}
+
+Tensor TinyDecoder::operator()(const Tensor& z) const {
+  const BlockScope scope(path);
+  Tensor x = conv_in(limited(z), {.activation = activation});
+  for (const TinyLevel& level : levels) {
+    for (const TinyBlock& block : level.blocks) x = block(x);
+    x = &level == &levels.back() ? level.conv(x) : level.conv.resized(x, upsampling * x.size(1), upsampling * x.size(2));
+  }
+  x = affine(x, 2, -1);  // from 0 … 1 inside
+  tap(path, x);
+  return x;
+}
+
+AutoencoderTiny::AutoencoderTiny(const Scope& w, const AutoencoderTinyConfig& c)
+    : config(c), encoder(w / "encoder", [c](const Scope& s) { return TinyEncoder(s, c); }), decoder(w / "decoder", c) {}
+
+Posterior AutoencoderTiny::encode(const Tensor& picture) const {
+  if (picture.rank() != 4 || picture.size(3) != config.in_channels)
+    fail<ShapeError>("vae: picture {}, needed [B, H, W, {}]", picture.shape(), config.in_channels);
+  return {(*encoder)(picture), {}};
+}
+
+Tensor AutoencoderTiny::to_model(const RawLatents& latents) const {
+  return config.scaling_factor == 1 ? latents.z : ops::linear_combination({latents.z}, {config.scaling_factor});
+}
+
+Tensor AutoencoderTiny::decode(const Tensor& latents) const {
+  if (latents.rank() != 4 || latents.size(3) != config.latent_channels)
+    fail<ShapeError>("vae: latents {}, needed [B, H, W, {}]", latents.shape(), config.latent_channels);
+  return decoder(config.scaling_factor == 1 ? latents : ops::linear_combination({latents}, {1 / config.scaling_factor}));
+}
+
+}  // namespace hearth::parts

@@ -1,0 +1,68 @@
+// AutoencoderTiny: a small network in place of a diffusion model's autoencoder (TAESD, Ollin Boer Bohan 2023, MIT), after diffusers
+// 0.39. It has no norms and no attention, and its latents are the diffusion model's own.
+#pragma once
+
+#include <vector>
+
+#include "nn/layers.h"
+#include "parts/autoencoder_tiny/config.h"
+#include "parts/posterior.h"
+#include "weights/deferred.h"
+
+namespace hearth::parts {
+
+// relu(conv(act(conv(act(conv(x))))) + x).   x [B, H, W, C] → the same shape
+struct TinyBlock {
+  TinyBlock(const Scope& w, int64_t channels, Activation activation);
+  Tensor operator()(const Tensor& x) const;
+
+  nn::Conv2d conv_0, conv_2, conv_4;  // conv.0, conv.2, conv.4
+  Activation activation;
+  std::string path;
+};
+
+// A convolution and the residual blocks behind it (encoder) or before it (decoder).
+struct TinyLevel {
+  nn::Conv2d conv;
+  std::vector<TinyBlock> blocks;
+};
+
+// Picture [B, H, W, in_channels] in −1 … 1 → latents [B, H', W', latent_channels]; each level but the first halves the sides, rounded up.
+struct TinyEncoder {
+  TinyEncoder(const Scope& w, const AutoencoderTinyConfig& config);
+  Tensor operator()(const Tensor& picture) const;
+
+  std::vector<TinyLevel> levels;  // and the convolution to latents, without blocks
+  std::string path;
+};
+
+// z [B, H, W, latent_channels] → picture [B, f·H, f·W, out_channels], about −1 … 1, not limited.
+struct TinyDecoder {
+  TinyDecoder(const Scope& w, const AutoencoderTinyConfig& config);
+  Tensor operator()(const Tensor& z) const;
+
+  nn::Conv2d conv_in;
+  std::vector<TinyLevel> levels;  // the last one's convolution makes the picture
+  Activation activation;          // behind conv_in
+  int64_t upsampling;             // before the convolution of each level but the last
+  std::string path;
+};
+
+struct AutoencoderTiny {
+  AutoencoderTiny(const Scope& w, const AutoencoderTinyConfig& config);
+
+  // Picture [B, H, W, in_channels] in −1 … 1 → its one latent [B, H/f, W/f, latent_channels], without a variance. ShapeError for another
+  // number of channels.
+  Posterior encode(const Tensor& picture) const;
+  // latent · scaling: what the diffusion model works on.
+  Tensor to_model(const RawLatents& latents) const;
+  // Latents of the diffusion model [B, H, W, latent_channels] → picture [B, f·H, f·W, out_channels], about −1 … 1, not limited. ShapeError
+  // for another number of channels.
+  Tensor decode(const Tensor& latents) const;
+
+  AutoencoderTinyConfig config;
+  Deferred<TinyEncoder> encoder;  // most runs only decode
+  TinyDecoder decoder;
+};
+
+}  // namespace hearth::parts

@@ -1,0 +1,122 @@
+#include "parts/autoencoder_tiny/autoencoder_tiny.h"
+
+#include <set>
+
+#include "parts/golden_case_test.h"
+
+namespace hearth::parts {
+namespace {
+
+struct TinyCase : GoldenCase {
+  TinyCase(const std::string& name, Backend& backend) : GoldenCase(__FILE__, name, backend) {}
+
+  Tensor image(const std::string& name, int64_t channels, float factor) const {
+    const std::vector<int64_t> size = fact(name);
+    return ops::linear_combination({input(name, {fact("batch"), size[0], size[1], channels})}, {factor});
+  }
+
+  struct Outputs {
+    Tensor encoded, decoded;
+  };
+  Outputs run(const Config& json, const LoadOptions& options = {}) const {
+    const AutoencoderTinyConfig c = AutoencoderTinyConfig::from(json);
+    Weights w = weights(options);
+    const AutoencoderTiny vae(Scope(w), c);
+    w.finish();
+    return {vae.to_model(vae.encode(image("picture", c.in_channels, 1)).mode()), vae.decode(image("latent", c.latent_channels, 6))};
+  }
+  void expect_outputs(const Outputs& y, const std::string& prefix, double limit) const {
+    EXPECT_CLOSE(y.encoded, golden.values(prefix + "encoded"), limit);
+    EXPECT_CLOSE(y.decoded, golden.values(prefix + "decoded"), limit);
+  }
+};
+
+void check(Backend& device, const char* name, double limit) {
+  const TinyCase c(name, device);
+  test::TapRecorder recorder;
+  const ObserverScope scope(recorder);
+  c.expect_outputs(c.run(c.config()), "", limit);
+  c.expect_taps(recorder, limit);
+}
+
+BACKEND_TEST(tiny_vae, matches_reference_in_the_published_geometry) {
+  check(device, "taesd", 3e-6);
+}  // observed 1.2e-7 reference, 1.4e-6 cpu
+BACKEND_TEST(tiny_vae, matches_reference_with_odd_sides_and_another_activation) {
+  check(device, "small", 3e-6);
+}  // observed 1.5e-7 reference, 6.3e-7 cpu
+BACKEND_TEST(tiny_vae, matches_reference_with_one_level) { check(device, "flat", 2e-6); }  // observed 8.7e-8 reference, 2.6e-7 cpu
+
+// Each key changed alone gives what the reference gives.
+BACKEND_TEST(tiny_vae, each_config_key_has_the_effect_of_the_reference) {
+  const TinyCase c("perturbed", device);
+  c.expect_outputs(c.run(c.config()), "base.", 3e-6);
+  int i = 0;
+  for (const auto& change : c.fact("changes")) {
+    SCOPED_TRACE(change.dump());
+    c.expect_outputs(c.run(c.config_with(change["key"], change["value"])), fmt::format("{}.", i++), 3e-6);
+  }
+}
+
+TEST(tiny_vae_config, G58_published_config_asks_for_exactly_the_published_tensors) {
+  const Structure s(__FILE__, "published");
+  const AutoencoderTinyConfig c = AutoencoderTinyConfig::from(s.config());
+  EXPECT_EQ(s.json.at("tensors").size(), 134u);
+  EXPECT_EQ(c.factor(), 8);
+  EXPECT_TRUE(c == AutoencoderTinyConfig());
+  s.expect_same(
+      [&](const Scope& w) { return AutoencoderTiny(w, c); },
+      [](const AutoencoderTiny& vae, Backend& plan) {
+        EXPECT_EQ(vae.decode(vae.to_model(vae.encode(Tensor::empty(plan, {1, 64, 64, 3})).mode())).shape(), (Shape{1, 64, 64, 3}));
+      });
+}
+
+TEST(tiny_vae_config, defaults_are_the_reference_s) { expect_reference_defaults<AutoencoderTinyConfig>(__FILE__); }
+
+// Every key that the reference's config has is one whose effect is proven above, or is refused here, by name.
+TEST(tiny_vae_config, G53_every_key_is_honoured_or_refused) {
+  const auto device = test::make_test_backend("reference");
+  const TinyCase c("perturbed", *device);
+  const std::vector<std::pair<std::string, nlohmann::json>> refused{
+      {"_class_name", "AutoencoderKL"}, {"act_fn", "mish"},          {"latent_channels", nullptr},
+      {"scaling_factor", nullptr},      {"upsample_fn", "bilinear"}, {"a_key_of_next_year", 1},
+  };
+  for (const auto& entry : refused) {
+    SCOPED_TRACE(entry.first + " = " + entry.second.dump());
+    expect_error<UnsupportedError>([&] { AutoencoderTinyConfig::from(c.config_with(entry.first, entry.second)); },
+                                   {entry.first, "config.json"});
+  }
+  std::set<std::string> looked_at{"_diffusers_version"};
+  for (const auto& [key, value] : refused) looked_at.insert(key);
+  for (const auto& change : c.fact("changes")) looked_at.insert(change["key"].get<std::string>());
+  for (const auto& [key, value] : c.config_json.items()) EXPECT_TRUE(looked_at.contains(key)) << key << " is neither proven nor refused";
+}
+
+TEST(tiny_vae_config, contradictions_are_named) {
+  const auto device = test::make_test_backend("reference");
+  const TinyCase c("perturbed", *device);
+  const std::vector<std::pair<std::string, nlohmann::json>> wrong{
+      {"encoder_block_out_channels", {6, 8}},
+      {"decoder_block_out_channels", {6, 6, 6}},
+      {"num_decoder_blocks", {1, -1}},
+      {"scaling_factor", 0},
+      {"latent_channels", 0},
+      {"upsampling_scaling_factor", 1000},
+  };
+  for (const auto& entry : wrong) {
+    SCOPED_TRACE(entry.first + " = " + entry.second.dump());
+    expect_error<WeightError>([&] { AutoencoderTinyConfig::from(c.config_with(entry.first, entry.second)); }, {entry.first});
+  }
+}
+
+BACKEND_TEST(tiny_vae, inputs_that_do_not_fit_are_refused) {
+  const TinyCase c("perturbed", device);
+  Weights w = c.weights();
+  const AutoencoderTiny vae(Scope(w), AutoencoderTinyConfig::from(c.config()));
+  EXPECT_THROW(vae.encode(Tensor::zeros(device, {1, 8, 8, 4})), ShapeError);
+  EXPECT_THROW(vae.decode(Tensor::zeros(device, {1, 8, 8, 3})), ShapeError);
+  EXPECT_THROW(vae.decode(Tensor::zeros(device, {8, 8, 4})), ShapeError);
+}
+
+}  // namespace
+}  // namespace hearth::parts

@@ -1,0 +1,184 @@
+// A small autoencoder (AutoencoderTiny, TAESD) in the place of a checkpoint's own, against diffusers (golden/make_tiny.py), and as what
+// makes previews.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "backends/plan/plan_backend.h"
+#include "core/memory.h"
+#include "e2e/checkpoint_copy.h"
+#include "hearth/convert.h"
+#include "parts/autoencoder_tiny/autoencoder_tiny.h"
+#include "support/complaint.h"
+#include "support/tolerance.h"
+#include "support/torch_writer.h"
+#include "weights/safetensors.h"
+#include "weights/seeded_file.h"
+
+namespace hearth::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+const OpenOptions f32{.precision = Precision::f32};
+
+struct TinyAutoencoder : testing::Test {
+  TemporaryFolder folder;
+  CheckpointCopy copy{"pndm"};
+  std::shared_ptr<SafetensorsFile> golden = SafetensorsFile::open(golden_folder() / "tiny.safetensors"),
+                                   pictures = SafetensorsFile::open(golden_folder() / "editing.safetensors");
+  fs::path whole = folder / "diffusion_pytorch_model.safetensors", decoder = folder / "taesd_decoder.safetensors";
+
+  void SetUp() override {
+    MemoryLedger ledger;
+    const auto plan = make_plan_backend(ledger);
+    const auto asked = std::make_shared<AskedTensors>();
+    Weights all(asked, *plan);
+    const parts::AutoencoderTiny network(Scope(all), {});
+    write_seeded_file(whole, asked->asked, DType::f32, copy.device().threads());
+    NamedTensors half;  // as its maker names them: numbers alone, the limit counted
+    for (const auto& [name, x] : read_all(whole)) {
+      if (!name.starts_with("decoder.layers.")) continue;
+      const std::string rest = name.substr(std::string("decoder.layers.").size());
+      half[std::to_string(std::stoi(rest) + 1) + rest.substr(rest.find('.'))] = x;
+    }
+    write_safetensors(decoder, half);
+  }
+
+  NamedTensors read_all(const fs::path& path) {
+    NamedTensors all;
+    const auto file = SafetensorsFile::open(path);
+    for (const auto& [name, info] : file->list()) all[name] = copy_of(file->read(name, info.shape, copy.device()), DType::f32);
+    return all;
+  }
+  std::vector<float> wanted(const std::string& name) {
+    return golden->read(name, golden->list().at(name).shape, copy.device()).to_vector();
+  }
+  Image picture(const std::string& kind) {
+    const Tensor x = pictures->read(kind + ".64x64", pictures->list().at(kind + ".64x64").shape, copy.device());
+    Image image{.width = 64, .height = 64, .rgb = {}};
+    for (int64_t i = 0; i < x.numel(); ++i) image.rgb.insert(image.rgb.end(), kind == "mask" ? 3 : 1, x.data<uint8_t>()[i]);
+    return image;
+  }
+  static Request request() {
+    return {.prompt = "a red house on green hills",
+            .negative_prompt = "night",
+            .width = 64,
+            .height = 64,
+            .steps = 10,
+            .guidance = 5,
+            .sampler = "euler_ancestral",
+            .seed = 11};
+  }
+};
+
+TEST_F(TinyAutoencoder, InThePlaceOfTheCheckpointsOwnIsTheReferences) {
+  Model m = Model::open(checkpoint_folder("pndm"), {.vae = whole, .precision = Precision::f32});
+  for (const char* kind : {"text", "image", "paint"}) {
+    SCOPED_TRACE(kind);
+    Request r = request();
+    if (kind != std::string("text")) r.edit.picture = picture("picture"), r.edit.strength = 0.6;
+    if (kind == std::string("paint")) r.edit.mask = picture("mask");
+    const Generation made = m.generate(r);
+    const double error = relative_error(made.latents.values, wanted(kind));
+    if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s: %.1e\n", kind, error);
+    EXPECT_LE(error, 1e-5);  // observed 1.4e-6
+    if (kind != std::string("text")) continue;
+    const std::vector<float> rgb = wanted("text.picture");
+    int most = 0;
+    for (size_t i = 0; i < rgb.size(); ++i) most = std::max(most, std::abs(int(made.images[0].rgb[i]) - int(rgb[i])));
+    EXPECT_LE(most, 1);
+    EXPECT_NE(made.report.find("AutoencoderTiny"), std::string::npos);
+  }
+}
+
+// Its folder, a pipeline's folder that holds it, and what hearth convert makes of them; f16 too.
+TEST_F(TinyAutoencoder, MayLieAnywhere) {
+  const auto drawn = [&](const fs::path& path, const OpenOptions& options) {
+    return Model::open(path, options).generate(request()).images[0].rgb;
+  };
+  const auto expected = drawn(checkpoint_folder("pndm"), {.vae = whole, .precision = Precision::f32});
+  const Json config = {{"_class_name", "AutoencoderTiny"}, {"latent_channels", 4}};
+  fs::create_directory(folder / "taesd");
+  fs::copy(whole, folder / "taesd");
+  std::ofstream(folder / "taesd" / "config.json") << config;
+  EXPECT_EQ(drawn(checkpoint_folder("pndm"), {.vae = folder / "taesd", .precision = Precision::f32}), expected);
+
+  copy.edit_json("model_index.json", [](Json& index) { index["vae"] = {"diffusers", "AutoencoderTiny"}; });
+  fs::copy_file(whole, copy.weights("vae"), fs::copy_options::overwrite_existing);
+  std::ofstream(copy.path() / "vae" / "config.json") << config;
+  EXPECT_EQ(drawn(copy.path(), f32), expected);
+  EXPECT_TRUE(inspect(copy.path()).usable) << inspect(copy.path()).text;
+
+  convert({.model = checkpoint_folder("pndm"), .vae = whole, .output = folder / "made"});
+  EXPECT_EQ(drawn(folder / "made", f32), expected);
+}
+
+// The last preview is the picture; before that it is the picture that the estimate decodes to. Whatever its file is called and holds.
+TEST_F(TinyAutoencoder, MakesPreviews) {
+  Request r = request();
+  r.sampler = "euler";
+  const Generation plain = Model::open(checkpoint_folder("pndm"), f32).generate(r);
+  const Generation tiny = Model::open(checkpoint_folder("pndm"), {.vae = whole, .precision = Precision::f32}).generate(r);
+  write_torch(folder / "taesd_decoder.pth", read_all(decoder));
+  for (const fs::path& file : {decoder, whole, folder / "taesd_decoder.pth"})
+    for (const int64_t limit : {int64_t(0), int64_t(2'000'000'000)}) {
+      SCOPED_TRACE(file.string());
+      Model m = Model::open(checkpoint_folder("pndm"), {.precision = Precision::f32, .memory_limit = limit, .preview_decoder = file});
+      std::vector<Image> shown;
+      r.preview = {.every = 4, .show = [&](const std::vector<Image>& images, int64_t, int64_t) { shown.push_back(images.at(0)); }};
+      const Generation made = m.generate(r);
+      EXPECT_EQ(made.images[0].rgb, plain.images[0].rgb);
+      ASSERT_EQ(shown.size(), 3u);
+      EXPECT_EQ(shown[2].rgb, tiny.images[0].rgb);
+      EXPECT_NE(shown[0].rgb, shown[2].rgb);
+      EXPECT_EQ(made.images[0].json, plain.images[0].json);  // a preview leaves no trace
+    }
+}
+
+TEST_F(TinyAutoencoder, PreviewsAreInThePlan) {
+  const int64_t others = MemoryLedger::process().use().now;
+  Request r{.prompt = "a cat", .width = 256, .height = 320, .steps = 2, .seed = 1};
+  r.decode = false;
+  r.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {};
+  for (const int64_t limit : {int64_t(0), int64_t(2'000'000'000)}) {
+    Model m = Model::open(checkpoint_folder("pndm"),
+                          {.threads = 2, .precision = Precision::f32, .memory_limit = limit, .preview_decoder = decoder});
+    const Json memory = Json::parse(m.generate(r).report).at("memory");
+    const int64_t planned = memory.at("planned").at("peak"), measured = memory.at("measured").at("peak").get<int64_t>() - others;
+    EXPECT_GE(measured, planned - 2'000'000);
+    EXPECT_LE(measured, planned + 2 * 4'000'000);
+    EXPECT_GE(planned, 2 * 256 * 320 * 64 * 4);  // two activations of the decoder's last level
+  }
+}
+
+TEST_F(TinyAutoencoder, WhatDoesNotFitIsRefused) {
+  const auto told = [&](const OpenOptions& options, const std::string& checkpoint = "pndm") {
+    return complaint_of([&] { Model::open(checkpoint_folder(checkpoint), options); });
+  };
+  const auto expect = [](const std::string& line, const std::string& part) { EXPECT_NE(line.find(part), std::string::npos) << line; };
+  expect(told({.preview_decoder = checkpoint_folder("pndm")}),
+         "previews are decoded by an AutoencoderTiny (TAESD), this is an AutoencoderKL");
+  expect(told({.preview_decoder = decoder}, "dpmpp"),
+         "decodes latents of 4 channels to pictures of 3 channels and 8 times the size, the model's need 6, 3 and 8");
+  expect(told({.preview_decoder = folder / "nowhere.safetensors"}), "no such file");
+  expect(told({.vae = decoder}), "missing: 'encoder.layers.0.");
+  NamedTensors broken = read_all(decoder);
+  broken.erase("19.bias");
+  broken["20.weight"] = broken.at("19.weight");
+  write_safetensors(decoder, broken);
+  expect(told({.preview_decoder = decoder}), "'decoder.layers.18.bias'");
+  expect(told({.preview_decoder = decoder}), "'20.weight'");
+
+  Model m = Model::open(checkpoint_folder("pndm"), {.vae = whole});
+  Request r = request();
+  r.vae_tiling = VaeTiling::on;
+  expect(complaint_of([&] { m.generate(r); }), "an AutoencoderTiny, decodes in one piece");
+}
+
+}  // namespace
+}  // namespace hearth::test
