@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/clip_source.h"
 #include "api/tokenizer_source.h"
+#include "core/error.h"
 #include "core/json.h"
 #include "hearth/tokenizer.h"
 #include "text/clip_tokenizer.h"
@@ -25,8 +27,15 @@ fs::path folder_of(const fs::path& model) {
   return fs::is_directory(model) && fs::exists(model / "model_index.json") ? model / "tokenizer" : model;
 }
 
-Tokens tokenize_clip(const fs::path& folder, std::string_view text, bool special_tokens) {
-  const text::ClipTokenizer clip = text::ClipTokenizer::load(folder);
+// CLIP's, of a folder or of a picture model in one file; nothing for any other.
+std::optional<text::ClipTokenizer> open_clip(const fs::path& model, const fs::path& config) {
+  if (!fs::is_directory(model) && api::is_picture_model(model)) return api::prompt_encoders(model, config).at(0).tokenizer;
+  if (!config.empty()) fail<UsageError>("{}: no single file; --config is for these", model.string());
+  const fs::path folder = clip_folder(model);
+  return folder.empty() ? std::nullopt : std::optional(text::ClipTokenizer::load(folder));
+}
+
+Tokens tokenize_clip(const text::ClipTokenizer& clip, std::string_view text, bool special_tokens) {
   Tokens tokens{.ids = clip.tokenize(text), .pieces = clip.pieces(text)};
   if (!special_tokens) return tokens;
   // All of the text between start and end, however long it is.
@@ -41,14 +50,14 @@ Tokens tokenize_clip(const fs::path& folder, std::string_view text, bool special
 
 }  // namespace
 
-Tokens tokenize(const fs::path& model, std::string_view text, bool special_tokens) {
-  if (const fs::path clip = clip_folder(model); !clip.empty()) return tokenize_clip(clip, text, special_tokens);
+Tokens tokenize(const fs::path& model, std::string_view text, bool special_tokens, const fs::path& config) {
+  if (const auto clip = open_clip(model, config)) return tokenize_clip(*clip, text, special_tokens);
   text::Tokenizer::Encoding encoding = open_tokenizer(folder_of(model)).encode_with_pieces(text, {.add_special_tokens = special_tokens});
   return {.ids = std::move(encoding.ids), .pieces = std::move(encoding.pieces)};
 }
 
-std::string detokenize(const fs::path& model, const std::vector<int32_t>& ids) {
-  if (const fs::path clip = clip_folder(model); !clip.empty()) return text::ClipTokenizer::load(clip).decode(ids);
+std::string detokenize(const fs::path& model, const std::vector<int32_t>& ids, const fs::path& config) {
+  if (const auto clip = open_clip(model, config)) return clip->decode(ids);
   return open_tokenizer(folder_of(model)).decode(ids);
 }
 

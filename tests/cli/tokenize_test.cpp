@@ -14,6 +14,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 const fs::path shapes = fs::path(HEARTH_SOURCE_DIR) / "src/text/tokenizer/golden";
+const fs::path golden = fs::path(HEARTH_SOURCE_DIR) / "tests/e2e/golden";
 const fs::path demo = fs::path(HEARTH_SOURCE_DIR) / "assets/demo-model";
 
 class TokenizeTest : public CommandTest {
@@ -49,8 +50,11 @@ TEST_F(TokenizeTest, there_and_back) {
 }
 
 TEST_F(TokenizeTest, a_prompt_with_its_chunks_and_weights) {
-  const Json read = tokens({"tokenize", "-m", demo, "-p", "a (red:1.5) [house:hill:2] BREAK a AND sea:0.5", "--prompt-syntax", "a1111",
-                            "--steps", "4", "--json"});
+  const Json all = tokens({"tokenize", "-m", demo, "-p", "a (red:1.5) [house:hill:2] BREAK a AND sea:0.5", "--prompt-syntax", "a1111",
+                           "--steps", "4", "--json"});
+  ASSERT_EQ(all["encoders"].size(), 1u);
+  const Json read = all["encoders"][0];
+  EXPECT_EQ(read["encoder"], "text_encoder");
   ASSERT_EQ(read["conditions"].size(), 2u);
   EXPECT_EQ(read["conditions"][1]["weight"], 0.5);
   const Json texts = read["conditions"][0]["texts"];
@@ -65,13 +69,67 @@ TEST_F(TokenizeTest, a_prompt_with_its_chunks_and_weights) {
   EXPECT_EQ(run({"tokenize", "-m", demo, "-p", "(a:0.5)", "--prompt-syntax", "comfyui"}).out.substr(0, 18), "chunk 1: 1 tokens\n");
   const auto weight = [&](const std::string& emphasis) {
     return tokens({"tokenize", "-m", demo, "-p", "(a:0.5)", "--prompt-syntax", "a1111", "--emphasis", emphasis,
-                   "--json"})["conditions"][0]["texts"][0]["chunks"][0][0]["weight"];
+                   "--json"})["encoders"][0]["conditions"][0]["texts"][0]["chunks"][0][0]["weight"];
   };
   EXPECT_EQ(weight("original"), 0.5);
   EXPECT_EQ(weight("ignore"), 1);
   EXPECT_EQ(run({"tokenize", "-m", demo, "-p", "a", "--emphasis", "ignore"}).code, 2);
   EXPECT_EQ(run({"tokenize", "-m", demo, "-p", "a", "--prompt-syntax", "a1111", "--steps", "0"}).code, 2);
   EXPECT_EQ(run({"tokenize", "-m", shapes / "llama3", "-p", "a", "--prompt-syntax", "a1111"}).code, 1);
+}
+
+// A checkpoint says the same as a folder, a single file and a DDUF file.
+TEST_F(TokenizeTest, a_checkpoint_however_it_lies) {
+  const fs::path folder_of = golden / "pndm", single = golden / "single/pndm.safetensors", dduf = folder / "pndm.dduf";
+  EXPECT_EQ(run({"convert", "-m", folder_of, "-o", dduf, "--layout", "dduf"}).code, 0);
+  const std::vector<std::string> prompt{"-p",
+                                        "a (red:1.3) house, [hill] BREAK EMB",
+                                        "--prompt-syntax",
+                                        "a1111",
+                                        "--embedding",
+                                        "EMB=" + (golden / "prompts-tiny.safetensors").string()};
+  const auto said = [&](std::vector<std::string> arguments, const std::vector<std::string>& more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Ended r = run(arguments);
+    EXPECT_EQ(r.code, 0) << r.err;
+    return r.out;
+  };
+  const std::string wanted = said({"tokenize", "-m", folder_of}, prompt), plain = said({"tokenize", "-m", folder_of}, {"-p", "red houses"});
+  EXPECT_NE(wanted.find("chunk 2: 2 tokens\n vector  1        EMB 1 of 2\n vector  1        EMB 2 of 2\n"), std::string::npos) << wanted;
+  EXPECT_NE(wanted.find("  1.3      red\n"), std::string::npos) << wanted;
+  EXPECT_EQ(said({"tokenize", "-m", dduf}, prompt), wanted);
+  EXPECT_EQ(said({"tokenize", "-m", single, "--config", folder_of}, prompt), wanted);
+  EXPECT_EQ(said({"tokenize", "-m", dduf}, {"-p", "red houses"}), plain);
+  EXPECT_EQ(said({"tokenize", "-m", single, "--config", folder_of}, {"-p", "red houses"}), plain);
+  EXPECT_EQ(said({"detokenize", "-m", single, "--config", folder_of}, {"--ids", "320"}),
+            said({"detokenize", "-m", folder_of}, {"--ids", "320"}));
+}
+
+// Each encoder has its own tokenizer and its own vectors.
+TEST_F(TokenizeTest, a_prompt_by_each_text_encoder) {
+  const std::string both = (golden / "prompts-both.safetensors").string();
+  const Json read = tokens({"tokenize", "-m", golden / "xl", "-p", "a cat! embedding:EMB", "--prompt-syntax", "comfyui", "--embedding",
+                            "EMB=" + both, "--json"});
+  ASSERT_EQ(read["encoders"].size(), 2u);
+  EXPECT_EQ(read["encoders"][0]["encoder"], "text_encoder");
+  EXPECT_EQ(read["encoders"][1]["encoder"], "text_encoder_2");
+  for (const Json& encoder : read["encoders"]) {
+    const Json last = encoder["conditions"][0]["texts"][0]["chunks"][0].back();
+    EXPECT_EQ(last["piece"], "EMB");
+    EXPECT_EQ(last["vector"], 2);
+    EXPECT_EQ(last["vectors"], 2);
+  }
+  const std::string text = run({"tokenize", "-m", golden / "xl", "-p", "a", "--prompt-syntax", "plain"}).out;
+  EXPECT_EQ(text.find("text_encoder\nchunk 1: 1 tokens\n"), 0u) << text;
+  EXPECT_NE(text.find("\ntext_encoder_2\nchunk 1: 1 tokens\n"), std::string::npos) << text;
+
+  const Ended width = run({"tokenize", "-m", golden / "xl", "-p", "a", "--prompt-syntax", "plain", "--embedding",
+                           (golden / "prompts-tiny.safetensors").string()});
+  EXPECT_EQ(width.code, 1);
+  EXPECT_NE(width.err.find("the embedding has width 24, the text encoder's is 12"), std::string::npos) << width.err;
+  EXPECT_EQ(run({"tokenize", "-m", golden / "xl", "-p", "a", "--embedding", both}).code, 2);
+  EXPECT_EQ(run({"tokenize", "-m", golden / "xl", "-p", "a", "--config", golden / "xl"}).code, 2);
+  EXPECT_EQ(run({"tokenize", "-m", golden / "xl/tokenizer", "-p", "a", "--prompt-syntax", "plain", "--embedding", both}).code, 2);
 }
 
 TEST_F(TokenizeTest, a_file_and_standard_input_byte_for_byte) {

@@ -125,6 +125,24 @@ TEST(Prompts, CompatChoosesTheSyntax) {
   EXPECT_NE(drawn("", "comfyui"), drawn("", "a1111"));
 }
 
+// Nobody has said how prompts are read: they are plain, and a weight in one of them is told to be text.
+TEST(Prompts, AWeightThatIsTextIsToldOf) {
+  const auto warned = [&](const std::string& prompt, const std::function<void(Request&)>& change) {
+    Request r = small(prompt);
+    change(r);
+    const auto warnings = model().generate(r).warnings;
+    return warnings.empty() ? "" : warnings.back();
+  };
+  const auto nothing = [](Request&) {};
+  EXPECT_EQ(warned("a (red house:1.3)", nothing), "'(red house:1.3)' is read as text; --prompt-syntax a1111 or comfyui makes it a weight");
+  EXPECT_EQ(warned("a", [](Request& r) { r.negative_prompt = "((x) (bad:.5))"; }).substr(0, 9), "'(bad:.5)");
+  for (const char* plain : {"a house (red)", "a house at 10:30 (red)", "(a: b)", "a) (b:2", ":1.3)", "(:)", ""})
+    EXPECT_EQ(warned(plain, nothing), "") << plain;
+  for (const char* syntax : {"plain", "a1111", "comfyui"})
+    EXPECT_EQ(warned("a (red:1.3)", [&](Request& r) { r.prompt_syntax = syntax; }), "") << syntax;
+  EXPECT_EQ(warned("a (red:1.3)", [](Request& r) { r.compat = "diffusers"; }), "");
+}
+
 TEST(Prompts, AreTold) {
   Request r = small("a (tiny:1.2) house, BREAK hills");
   r.decode = true;

@@ -229,7 +229,8 @@ TEST(Pipeline, ALongPromptIsCutAndSaidSo) {
   request = {.prompt = words, .prompt_syntax = "plain", .width = 16, .height = 16, .steps = 1, .guidance = 1, .seed = 1};
   const Generation one_over = model.generate(request);
   ASSERT_EQ(one_over.warnings.size(), 1u);
-  EXPECT_EQ(one_over.warnings[0], "the prompt has 1 tokens too many for 75; this part was dropped: x");
+  EXPECT_EQ(one_over.warnings[0],
+            "the prompt has 1 tokens too many for 75 (the syntaxes a1111 and comfyui keep them); this part was dropped: x");
 }
 
 TEST(Pipeline, ASeedIsDrawnAndToldWhenNoneIsGiven) {

@@ -1,0 +1,24 @@
+#include "api/clip_source.h"
+
+#include <algorithm>
+#include <array>
+
+#include "api/places.h"
+#include "weights/gguf.h"
+
+namespace hearth::api {
+
+namespace fs = std::filesystem;
+
+bool is_picture_model(const fs::path& path) {
+  if (fs::is_directory(path)) return fs::exists(path / "model_index.json");
+  constexpr std::array<std::string_view, 6> endings{".safetensors", ".ckpt", ".pt", ".pth", ".bin", ".dduf"};
+  return std::ranges::find(endings, path.extension().string()) != endings.end() && !GgufFile::is_one(path);
+}
+
+std::vector<models::PromptEncoder> prompt_encoders(const fs::path& model, const fs::path& config) {
+  const Checkpoint checkpoint = Checkpoint::open(model, places_of(model, {.config = config}));
+  return models::find_family(checkpoint).family.prompt_encoders(checkpoint);
+}
+
+}  // namespace hearth::api
