@@ -160,6 +160,19 @@ TEST_F(weights, the_ignore_list_is_by_pattern) {
   EXPECT_THROW(Weights(s, *device, {.types = {}, .progress = {}, .ignore = {"position_ids"}}).finish(), WeightError);
 }
 
+// G-09: where nothing is made of a tensor that is read all the same, what is no number in it is told and let through.
+TEST_F(weights, G09_idle_tensors_may_hold_what_is_no_number) {
+  const auto s = source({{"last.w", tensor({3}, {1, std::nanf(""), 3})}, {"last.b", tensor({1}, {2})}, {"first.w", tensor({1}, {4})}});
+  Weights w(s, *device, {.types = {}, .progress = {}, .idle = {"last.*"}});
+  EXPECT_TRUE(std::isnan(w.tensor("last.w", {3}).to_vector()[1]));
+  w.tensor("last.b", {1}), w.tensor("first.w", {1});
+  EXPECT_NO_THROW(w.finish());
+  EXPECT_EQ(w.report().non_finite, std::vector<std::string>{"last.w"});
+  Weights others(s, *device, {.types = {}, .progress = {}, .ignore = {"first.w"}, .idle = {"last.b"}});
+  others.tensor("last.w", {3}), others.tensor("last.b", {1});
+  EXPECT_THROW(others.finish(), WeightError);
+}
+
 TEST_F(weights, N12_what_f16_would_spoil_stays_wide_and_is_named) {
   std::vector<float> good(1000), tiny(1000), mixed(1000, 1.0f);
   for (int i = 0; i < 1000; ++i) good[size_t(i)] = std::sin(float(i)), tiny[size_t(i)] = 1e-6f * std::sin(float(i));

@@ -125,7 +125,8 @@ StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, 
       config.notes.push_back("the autoencoder's latents_mean and latents_std are not applied, as in the reference pipeline");
     }
     if (kl->shift_factor != 0) {
-      config.notes.push_back(fmt::format("the autoencoder's shift_factor {} is not applied, as in the reference pipeline", kl->shift_factor));
+      config.notes.push_back(
+          fmt::format("the autoencoder's shift_factor {} is not applied, as in the reference pipeline", kl->shift_factor));
       kl->shift_factor = 0;
     }
   }
