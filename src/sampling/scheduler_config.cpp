@@ -440,9 +440,9 @@ SchedulerConfig SchedulerConfig::with_class(SchedulerClass other) const {
   SchedulerConfig s = read_as(source_, other, PrkSteps::skipped);
   s.source_ = source_;
   s.mu = mu;
-  s.in_stable_diffusion_ = in_stable_diffusion_;
+  s.in_stable_diffusion_ = in_stable_diffusion_, s.clips_ = clips_;
   if (in_stable_diffusion_ && source_.has("steps_offset")) s.steps_offset = 1;
-  if (in_stable_diffusion_ && source_.has("clip_sample")) s.clip.reset();
+  if (in_stable_diffusion_ && !clips_ && source_.has("clip_sample")) s.clip.reset();
   return s;
 }
 
@@ -454,11 +454,11 @@ SchedulerConfig SchedulerConfig::own_levels() const {
   return s;
 }
 
-SchedulerConfig SchedulerConfig::in_stable_diffusion() const {
+SchedulerConfig SchedulerConfig::in_stable_diffusion(bool clips) const {
   SchedulerConfig s = *this;
   s.steps_offset = 1;
-  s.clip.reset();
-  s.in_stable_diffusion_ = true;
+  if (!clips) s.clip.reset();
+  s.in_stable_diffusion_ = true, s.clips_ = clips;
   return s;
 }
 

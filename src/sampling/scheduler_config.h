@@ -127,15 +127,16 @@ struct SchedulerConfig {
   // network: flow, EDM and TrigFlow networks do not exchange classes with the others.
   SchedulerConfig with_class(SchedulerClass other) const;
 
-  // What diffusers' StableDiffusionPipeline makes of it on loading: steps_offset is 1 and nothing is clipped. With another
-  // class afterwards (with_class) this holds for those two keys only where the file states them.
-  SchedulerConfig in_stable_diffusion() const;
+  // What diffusers' StableDiffusionPipeline and …Img2ImgPipeline make of it on loading: steps_offset is 1 and nothing is clipped;
+  // …InpaintPipeline leaves what is clipped (`clips`). With another class afterwards (with_class) this holds for those two keys only where
+  // the file states them.
+  SchedulerConfig in_stable_diffusion(bool clips = false) const;
 
  private:
   SchedulerConfig own_levels() const;
 
   Config source_;
-  bool in_stable_diffusion_ = false;
+  bool in_stable_diffusion_ = false, clips_ = false;
 };
 
 // Values of options that are choices, in the order in which they are numbered; the first is the default.

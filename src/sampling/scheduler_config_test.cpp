@@ -99,6 +99,8 @@ TEST(SchedulerConfig, stable_diffusion_sets_the_offset_and_never_clips) {
                     both = R"({"skip_prk_steps": true, "steps_offset": 0, "clip_sample": true})";
   EXPECT_EQ(offset_and_clip(read(nothing, "DDIMScheduler").in_stable_diffusion()), std::pair(int64_t(1), false));
   EXPECT_EQ(offset_and_clip(read(both, "DDIMScheduler").in_stable_diffusion()), std::pair(int64_t(1), false));
+  EXPECT_EQ(offset_and_clip(read(both, "DDIMScheduler").in_stable_diffusion(true)), std::pair(int64_t(1), true));
+  EXPECT_EQ(offset_and_clip(read(both, "PNDMScheduler").in_stable_diffusion(true).with_class(ddim)), std::pair(int64_t(1), true));
   EXPECT_EQ(offset_and_clip(read(nothing, "DDIMScheduler").in_stable_diffusion().with_class(ddim)), std::pair(int64_t(1), false));
   // Then DDIMScheduler.from_config(pipe.scheduler.config):
   EXPECT_EQ(offset_and_clip(read(nothing, "PNDMScheduler").in_stable_diffusion().with_class(ddim)), std::pair(int64_t(0), true));

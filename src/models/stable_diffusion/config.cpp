@@ -49,9 +49,10 @@ std::optional<std::array<int64_t, 2>> native_latents(const Config& file, const p
   return size;
 }
 
-// The reference's pipelines of these classes leave the scheduler's file as it is.
-bool mends_scheduler(std::string_view pipeline_class) {
-  return pipeline_class != "StableDiffusionInstructPix2PixPipeline" && pipeline_class != "StableDiffusionDepth2ImgPipeline";
+// The scheduler's file as the reference's pipeline of this class leaves it.
+sampling::SchedulerConfig mended(const sampling::SchedulerConfig& scheduler, std::string_view pipeline_class) {
+  if (pipeline_class == "StableDiffusionInstructPix2PixPipeline" || pipeline_class == "StableDiffusionDepth2ImgPipeline") return scheduler;
+  return scheduler.in_stable_diffusion(pipeline_class == "StableDiffusionInpaintPipeline");
 }
 
 StableDiffusionConfig::Tower tower_of(const Checkpoint& checkpoint, const TowerNames& names) {
@@ -115,7 +116,7 @@ StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, 
   config.native = family.mends_files ? native_latents(unet_file, config.unet) : config.unet.sample_size;
   config.vae = VaeConfig::from(checkpoint.config("vae"), checkpoint.component("vae").class_name);
   const auto scheduler = sampling::SchedulerConfig::read(checkpoint.config("scheduler"), checkpoint.component("scheduler").class_name);
-  config.scheduler = family.mends_files && mends_scheduler(checkpoint.pipeline_class()) ? scheduler.in_stable_diffusion() : scheduler;
+  config.scheduler = family.mends_files ? mended(scheduler, checkpoint.pipeline_class()) : scheduler;
   for (const TowerNames& names : family.towers) config.towers.push_back(tower_of(checkpoint, names));
   if (config.native)
     for (int64_t& side : *config.native) side *= config.vae.factor();
