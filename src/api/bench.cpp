@@ -121,8 +121,8 @@ Bench bench(const BenchOptions& options) {
   if (what == "samplers") return bench_samplers(options);
   if (what == "vae") return bench_parts(options, {"vae"});
   if (what == "clip") return bench_parts(options, {"text_encoder"});
-  if (what.empty()) return bench_parts(options, {"text_encoder", "unet", "vae"});
-  if (what == "sd15" || what == "sdxl") {
+  if (what.empty() || what == "sd15") return bench_parts(options, {"text_encoder", "unet", "vae"});
+  if (what == "sdxl") {
     if (options.model != usual.model && options.model != what)
       fail<UsageError>("bench: '{}' of the model '{}', needed one", what, options.model);
     BenchOptions whole = options;

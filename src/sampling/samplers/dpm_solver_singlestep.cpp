@@ -19,16 +19,16 @@ std::vector<int> orders(int n, int order, bool lower_final, bool without_noise) 
 }
 
 // Lu et al. 2022 (arXiv 2206.00927), singlestep, as diffusers' DPMSolverSinglestepScheduler deals the steps out: a group of `order` steps,
-// each from the group's start over the estimates that the group has by then. A run begun on the way has the orders of the whole run's steps,
-// lowered where estimates lack. History: those, newest first, then the start.
+// each from the group's start over the estimates that the group has by then. A run begun on the way has the orders of the whole run's
+// steps, lowered where estimates lack. History: those, newest first, then the start.
 void step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   const DpmAlgorithm algorithm = dpm_algorithm(run);
   const Tensor m = dpm_estimate(algorithm, s.x, run.denoise(s.x, at).x0, at);
   const auto& steps = run.schedule.steps;
   const size_t before = run.schedule.left_out.size();
-  const std::vector<int> whole = orders(int(before + steps.size()), int(run.option("solver_order")),
-                                        run.option("lower_order_final") != 0, steps.back().to.sigma == 0);
+  const std::vector<int> whole =
+      orders(int(before + steps.size()), int(run.option("solver_order")), run.option("lower_order_final") != 0, steps.back().to.sigma == 0);
   const int order = std::min(whole[before + size_t(s.step)], int(s.step) + 1);
   if (order == 1) s.history = {s.x};
   s.history.insert(s.history.begin(), m);
