@@ -64,11 +64,16 @@ class Blocks {
     const RowType type = *row_type(cache_.k.dtype());
     const size_t bytes = bytes_of(cache_.k.dtype(), D);
     std::array<const void*, 32> rows_of_k, rows_of_v;
-    for (int64_t p = seen.first / panel * panel; p < seen.last; p += panel) {
-      for (int64_t i = 0; i < panel; ++i) {
+    // Slots of the ring, counted on: a division for each key would take longer than what is done with it.
+    const int64_t first = seen.first / panel * panel;
+    const auto next = [&](int64_t& slot) {
+      if (++slot == C) slot = 0;
+    };
+    int64_t slot = (block * size + first) % C, later = (block * size + first + panel) % C;
+    for (int64_t p = first; p < seen.last; p += panel) {
+      for (int64_t i = 0; i < panel; ++i, next(slot), next(later)) {
         const bool there = seen.first <= p + i && p + i < seen.last;
-        const size_t at = size_t((block * size + p + i) % C * G + g) * bytes,
-                     soon = size_t((block * size + p + panel + i) % C * G + g) * bytes;
+        const size_t at = size_t(slot * G + g) * bytes, soon = size_t(later * G + g) * bytes;
         rows_of_k[size_t(i)] = there ? cache_.k.raw() + at : nullptr;
         rows_of_v[size_t(i)] = there ? cache_.v.raw() + at : nullptr;
         for (size_t line = 0; line < bytes; line += 64)
