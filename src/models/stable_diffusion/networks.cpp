@@ -71,13 +71,12 @@ void Networks::open_preview(const fs::path& path) {
     fail<UnsupportedError>("{}: previews are decoded by an AutoencoderTiny (TAESD), this is an {}", path.string(), given.class_name);
   preview_config_ = parts::AutoencoderTinyConfig::from(given.own_config());
   check_preview(preview_config_, vae_config_, path.string());
-  Component& c = preview_files_.emplace();
-  c = {.source = given.tensors,
-       .paths = given.files,
-       .ignored = {"encoder.*"},
-       .part_of_files = "preview",
-       .report = {.name = "preview", .class_name = given.class_name}};
-  describe(c, {}, *device_);
+  preview_files_ = Component{.source = given.tensors,
+                             .paths = given.files,
+                             .ignored = {"encoder.*"},
+                             .part_of_files = "preview",
+                             .report = {.name = "preview", .class_name = given.class_name}};
+  describe(*preview_files_, {}, *device_);
 }
 
 Networks::Networks(const Checkpoint& checkpoint, const StableDiffusionConfig& config, Backend& device, const LoadRequest& request)
