@@ -2,11 +2,12 @@
 
 #include "core/observe.h"
 #include "core/sha256.h"
+#include "weights/packed_cache.h"
 
 namespace hearth::api {
 
-WeightHashes::WeightHashes(std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> components)
-    : components_(std::move(components)) {}
+WeightHashes::WeightHashes(std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> components, std::filesystem::path cache)
+    : components_(std::move(components)), cache_(std::move(cache)) {}
 
 WeightHashes::~WeightHashes() { stop_ = true; }
 
@@ -15,7 +16,7 @@ void WeightHashes::start() {
   running_ = std::async(std::launch::async, [this] {
                const CancelScope cancel(stop_);
                Hashes hashes;
-               for (const auto& [component, files] : components_) hashes.emplace_back(component, sha256_of_files(files));
+               for (const auto& [component, files] : components_) hashes.emplace_back(component, cache_.empty() ? sha256_of_files(files) : remembered_hash(cache_, files));
                return hashes;
              }).share();
 }

@@ -14,7 +14,8 @@ using Hashes = std::vector<std::pair<std::string, std::string>>;  // component â
 
 class WeightHashes {
  public:
-  explicit WeightHashes(std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> components);
+  // `cache`: a folder that remembers the hashes of files that have not changed (weights/packed_cache.h), or none
+  WeightHashes(std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> components, std::filesystem::path cache);
   ~WeightHashes();  // stops what runs
 
   void start();         // in a thread of its own, once
@@ -22,6 +23,7 @@ class WeightHashes {
 
  private:
   std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> components_;
+  std::filesystem::path cache_;
   std::atomic<bool> stop_{false};
   std::shared_future<Hashes> running_;
 };

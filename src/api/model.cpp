@@ -186,7 +186,7 @@ Model Model::open(const std::filesystem::path& path, const OpenOptions& options)
     files.emplace_back(c.name, std::vector<std::filesystem::path>());
     for (const std::string& file : c.files) files.back().second.push_back(checkpoint.found(file));
   }
-  impl->hashes = std::make_unique<api::WeightHashes>(std::move(files));
+  impl->hashes = std::make_unique<api::WeightHashes>(std::move(files), options.cache);
   impl->load_seconds = seconds_since(start);
   return Model(std::move(impl));
 }

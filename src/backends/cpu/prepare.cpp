@@ -58,9 +58,9 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, Weigh
       if (taps == 1) {
         narrowed(kernels_, turned, count * width, hold, target + size_t(k0 * width) * to);
       } else {
-        for (int64_t i = 0; i < count; ++i) {
-          const int64_t c = (k0 + i) / taps, tap = (k0 + i) % taps;
+        for (int64_t i = 0, c = k0 / taps, tap = k0 % taps; i < count; ++i) {
           narrowed(kernels_, turned + i * width, width, hold, target + size_t((tap * C + c) * width) * to);
+          if (++tap == taps) tap = 0, ++c;
         }
       }
     }
