@@ -16,7 +16,8 @@ void WeightHashes::start() {
   running_ = std::async(std::launch::async, [this] {
                const CancelScope cancel(stop_);
                Hashes hashes;
-               for (const auto& [component, files] : components_) hashes.emplace_back(component, cache_.empty() ? sha256_of_files(files) : remembered_hash(cache_, files));
+               for (const auto& [component, files] : components_)
+                 hashes.emplace_back(component, cache_.empty() ? sha256_of_files(files) : remembered_hash(cache_, files));
                return hashes;
              }).share();
 }
