@@ -48,7 +48,7 @@ Tensor noised(const Tensor& z, const Tensor& noise, const Level& level);
 Tensor blended(const Tensor& painted, const Tensor& kept, const Tensor& mask);
 
 // z where the mask is 0, at each step, as the program does it.
-//   hearth, diffusers   what a step made gives way to z with the same noise as at first, on the level where the next step begins
+//   hearth, diffusers   what follows from a call gives way to z with the same noise as at first, on AfterCall's level
 //   comfyui             the same before each call, and z itself in the call's x̂₀
 //   a1111               z in each x̂₀; for samplers that go by times, z itself in what each call sees
 Denoiser keeping(Compat compat, bool by_times, Denoiser denoise, const Tensor& z, const Tensor& noise, const Tensor& mask);

@@ -24,15 +24,22 @@ struct State {
   bool done = false;
 };
 
+// What takes the place of x after each call of the network. `next`: the level that x is on then; none after a run's last call. Between the
+// calls of one step it is the middle that the sampler asks at; where diffusers' class counts it as the step's end, that.
+using AfterCall = std::function<Tensor(const Tensor& x, const Level* next)>;
+
 // What a step works with. Of `options` all that the sampler knows are there.
 struct Run {
   const Denoiser& denoise;
   const Schedule& schedule;
   Noise& noise;
   const Options& options;
+  const AfterCall& after_call;
 
   double option(std::string_view name) const { return options.find(name)->second; }
   const Step& step(const State& s) const { return schedule.steps[size_t(s.step)]; }
+  // x for the next call within a step.
+  Tensor between_calls(const Tensor& x, const Level& level) const { return after_call ? after_call(x, &level) : x; }
   bool last(const State& s) const { return size_t(s.step) + 1 == schedule.steps.size(); }
   // x + size·(the next standard normal draw); draws nothing where size is 0.
   Tensor add_noise(const Tensor& x, double size) const;

@@ -65,6 +65,10 @@ Options resolve_options(const Sampler& sampler, const Options& given) {
   return resolve_options(fmt::format("sampler '{}'", sampler.name), sampler.options, given);
 }
 
+Schedule planned(const Sampler& sampler, const Schedule& schedule, const Options& options) {
+  return sampler.prepare ? sampler.prepare(schedule, options) : schedule;
+}
+
 Tensor starting_point(const Schedule& schedule, const Tensor& noise) { return combine({noise}, {double(schedule.init_scale)}); }
 
 Tensor sample(const Sampler& sampler, const Denoiser& denoise, const Tensor& x, const Schedule& schedule, Noise& noise,
@@ -73,11 +77,11 @@ Tensor sample(const Sampler& sampler, const Denoiser& denoise, const Tensor& x, 
 }
 
 Tensor resume(const Sampler& sampler, const Denoiser& denoise, State s, const Schedule& schedule, Noise& noise, const Options& options,
-              const OnStep& on_step, const AfterStep& after_step) {
+              const OnStep& on_step, const AfterCall& after_call) {
   Options given = options;
   for (const auto& [name, value] : stated_options(sampler, schedule)) given.emplace(name, value);
   const Options all = resolve_options(sampler, given);
-  const Schedule plan = sampler.prepare ? sampler.prepare(schedule, all) : schedule;
+  const Schedule plan = planned(sampler, schedule, all);
   const auto steps = int64_t(plan.steps.size());
   Level level;
   Tensor x0;
@@ -90,13 +94,14 @@ Tensor resume(const Sampler& sampler, const Denoiser& denoise, State s, const Sc
     return e;
   };
   if (s.draws > 0) noise.seek(s.draws);
-  const Run run{.denoise = watched, .schedule = plan, .noise = noise, .options = all};
+  const AfterCall asked = sampler.ends_itself ? AfterCall() : after_call;
+  const Run run{.denoise = watched, .schedule = plan, .noise = noise, .options = all, .after_call = asked};
   s.done = s.done || (!sampler.ends_itself && s.step >= steps);
   while (!s.done) {
     sampler.step(s, run);
     ++s.step;
     if (!sampler.ends_itself) s.done = s.step >= steps;
-    if (after_step && !sampler.ends_itself) s.x = after_step(s.x, s.done ? nullptr : &plan.steps[size_t(s.step)].at);
+    if (asked) s.x = asked(s.x, s.done ? nullptr : &plan.steps[size_t(s.step)].at);
     s.draws = noise.position();
     const auto passed = std::ranges::count_if(plan.steps, [&](const Step& step) { return step.to.sigma >= level.sigma; });
     const int64_t step = !sampler.ends_itself ? s.step - 1 : s.done ? steps - 1 : std::min<int64_t>(passed, steps - 1);

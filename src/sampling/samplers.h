@@ -26,9 +26,6 @@ struct StepInfo {
   const State& state;   // all of it: from here the run can be resumed
 };
 using OnStep = std::function<void(const StepInfo&)>;  // may throw Cancelled
-// What takes the place of x after a step: `next` is the level that the next one begins at, none after the last. Not asked of samplers that
-// end themselves.
-using AfterStep = std::function<Tensor(const Tensor& x, const Level* next)>;
 
 // The samplers that are built, one file of samplers/ each; in the order of the files' names.
 std::span<const Sampler> samplers();
@@ -45,6 +42,9 @@ Options resolve_options(const Sampler& sampler, const Options& given);
 // What the scheduler's file says of the sampler's options, where the sampler stands for its class.
 Options stated_options(const Sampler& sampler, const Schedule& schedule);
 
+// The schedule as the sampler goes through it: its own plan where it makes one. `options`: all that it has.
+Schedule planned(const Sampler& sampler, const Schedule& schedule, const Options& options);
+
 // noise [B, H, W, C] standard normal → where the schedule starts.
 Tensor starting_point(const Schedule& schedule, const Tensor& noise);
 
@@ -54,9 +54,9 @@ Tensor sample(const Sampler& sampler, const Denoiser& denoise, const Tensor& x, 
               const Options& options = {}, const OnStep& on_step = {});
 
 // The same from a state that on_step has shown, with the same sampler, schedule, options and a noise source that starts anew: the result
-// is that of the run which was not interrupted, bit for bit.
+// is that of the run which was not interrupted, bit for bit. Samplers that end themselves do not ask `after_call`.
 Tensor resume(const Sampler& sampler, const Denoiser& denoise, State state, const Schedule& schedule, Noise& noise,
-              const Options& options = {}, const OnStep& on_step = {}, const AfterStep& after_step = {});
+              const Options& options = {}, const OnStep& on_step = {}, const AfterCall& after_call = {});
 
 // How often the run will ask the network; nothing where that depends on its answers.
 std::optional<int64_t> network_calls(const Sampler& sampler, const Schedule& schedule, const Options& options, Backend& device);

@@ -238,6 +238,42 @@ BACKEND_TEST(Samplers, steps_are_reported_and_may_end_the_run) {
   EXPECT_EQ(sigmas, Values(all.begin(), all.begin() + 3));
 }
 
+// What takes the place of x after a call is what the next call sees and what the run ends with, between the calls of a step too; it is told
+// the level of the next call. Where diffusers' class has its middle, that is the end of the step.
+BACKEND_TEST(Samplers, each_call_is_followed_by_what_takes_the_place_of_x) {
+  const std::set<std::string_view> told_the_end{"dpm_2", "dpm_2_ancestral", "dpmpp_sde"};
+  const Schedule schedule = exploding(karras(6));
+  const Tensor start = Tensor::from(device, {1, 1, 2, 2}, test::test_values("start", 4));
+  for (const Sampler& s : samplers()) {
+    if (s.ends_itself || s.name == "scm") continue;  // SCM's levels are no σ
+    SCOPED_TRACE(s.name);
+    Tensor given;
+    std::vector<double> asked, told;
+    const Denoiser denoise = [&](const Tensor& x, const Level& level) {
+      if (given) { EXPECT_EQ(x.to_vector(), given.to_vector()); }
+      asked.push_back(level.sigma);
+      return Estimate(ops::linear_combination({x}, {0.5f}), ops::linear_combination({x}, {0.25f}));
+    };
+    bool ended = false;
+    const AfterCall after_call = [&](const Tensor&, const Level* next) {
+      EXPECT_FALSE(ended);
+      ended = !next;
+      if (next) told.push_back(next->sigma);
+      given = Tensor::from(device, start.shape(), test::test_values("given " + std::to_string(told.size()), 4));
+      return given;
+    };
+    Noise noise = torch_cpu_noise(3);
+    const Tensor x = resume(s, denoise, {.x = start}, schedule, noise, {}, {}, after_call);
+    EXPECT_TRUE(ended);
+    EXPECT_EQ(x.to_vector(), given.to_vector());
+    ASSERT_EQ(told.size() + 1, asked.size());
+    for (size_t i = 0; i < told.size(); ++i) {
+      const bool end = told_the_end.contains(s.name) && i % 2 == 0;
+      EXPECT_EQ(told[i], end ? schedule.steps[i / 2].to.sigma : asked[i + 1]) << i;
+    }
+  }
+}
+
 BACKEND_TEST(Samplers, options_that_a_sampler_lacks_are_refused) {
   const Tensor start = Tensor::zeros(device, {1, 2, 2, 4});
   for (const char* name : {"heun", "dpmpp_2m", "plms"}) EXPECT_THROW(run(name, start, {{"eta", 0.5}}), UsageError) << name;
@@ -248,7 +284,6 @@ TEST(SamplerNames, spellings_of_other_programs) {
   const std::pair<const char*, const char*> names[] = {{"ddim", "ddim"},
                                                        {"DDIM", "ddim"},
                                                        {"DDIMScheduler", "ddim"},
-                                                       {"ddim_trailing", "ddim"},
                                                        {"euler", "euler"},
                                                        {"Euler", "euler"},
                                                        {"k_euler", "euler"},

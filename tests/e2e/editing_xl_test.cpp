@@ -22,7 +22,7 @@ struct EditsXl : testing::Test, EditingCases {
 };
 
 TEST_F(EditsXl, LatentsAreThoseOfDiffusers) {
-  expect_golden_latents(2e-5);  // observed 3.3e-7 to 2.7e-6
+  expect_golden_latents(2e-5);  // observed 3.3e-7 to 3.3e-6, with KDPM2 ancestral from noise 9.5e-6
 }
 
 TEST_F(EditsXl, DefaultStrengthsAreOursOrThoseOfThePipelines) {

@@ -27,7 +27,7 @@ struct EditPlan {
   sampling::Part part;
   sampling::Start start;
   sampling::EncodingDraws encodings;
-  bool keeps = false;  // what is not masked is put back after, or in, each step
+  bool keeps = false;  // what is not masked is put back after, or in, each call of the network
 };
 
 // UsageError where request, picture, mask and model do not go together. `width`, `height`: of the run.

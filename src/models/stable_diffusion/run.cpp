@@ -27,7 +27,7 @@ void require_finite(const Tensor& x, std::string_view component, std::string_vie
 
 struct Stopped {};  // ends a run that is to be resumed
 
-// Whether the program keeps what is not masked in each call of the network, and not after each step.
+// Whether the program keeps what is not masked in each call of the network, and not after it.
 bool in_each_call(sampling::Compat compat) { return compat == sampling::Compat::comfyui || compat == sampling::Compat::a1111; }
 
 // What the phases of a run work on and leave behind.
@@ -183,16 +183,16 @@ sampling::State Run::sampled(const Part& part, sampling::State state, sampling::
   if (part.config.unet.guidance) asked.scale = 1;  // the network knows it
   sampling::Denoiser denoise =
       sampling::make_denoiser(network, {schedule.prediction, schedule.sigma_data}, asked, p.unconditional(), memory);
-  sampling::AfterStep after_step;
+  sampling::AfterCall after_call;
   if (p.edit.keeps && in_each_call(request.compat)) {
     denoise = sampling::keeping(request.compat, p.edit.by_times, denoise, begun.z, begun.noise, begun.mask);
   } else if (p.edit.keeps) {
-    after_step = [&](const Tensor& x, const sampling::Level* next) {
+    after_call = [&](const Tensor& x, const sampling::Level* next) {
       return sampling::blended(x, next ? sampling::noised(begun.z, begun.noise, *next) : begun.z, begun.mask);
     };
   }
   try {
-    left.x = sampling::resume(*p.sampling, denoise, std::move(state), schedule, noise, p.sampler_options, on_step, after_step);
+    left.x = sampling::resume(*p.sampling, denoise, std::move(state), schedule, noise, p.sampler_options, on_step, after_call);
   } catch (const Stopped&) {}
   return left;
 }

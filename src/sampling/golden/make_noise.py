@@ -2,8 +2,8 @@
 """Goldens of the noise sources: numpy, torch, torchsde 0.2.6, k-diffusion 0.1.1, safetensors; writes noise_sources.safetensors.
 
 nv|SEED|DRAW       A1111's Philox source, by its formula in numpy; elements 0 … 31 and every 1021st after
-counter|SEED|...   hearth's own normals, by the definition of counter_normals.h in f64
-octave|SEED        hearth's own path, by the definition of brownian_tree.h in f64: levels, then increments
+counter|SEED|...   hearth's own normals (tools/path_noise.py)
+octave|SEED        hearth's own path (tools/path_noise.py): increments between the levels of octave|sigmas
 indexed|SEED       torch normals of single images, one after the other
 torchsde|...       k-diffusion's BrownianTreeNoiseSampler: levels (one row of pairs), then what it answers
 seeds|...          numpy.random.SeedSequence
@@ -14,6 +14,7 @@ import math
 import sys
 import types
 import warnings
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -22,20 +23,11 @@ from safetensors.numpy import save_file
 sys.modules["clip"] = types.ModuleType("clip")  # imported for metrics that are not used here
 import k_diffusion.sampling as kd  # noqa: E402
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools"))
+from path_noise import counter, octave_path, philox  # noqa: E402
+
 warnings.simplefilter("ignore")
 torch.set_num_threads(1)
-M = np.uint64(0xFFFFFFFF)
-
-
-def philox(counter, key):
-    """Philox4x32-10 on arrays of 32-bit words held in 64 bits."""
-    c = [np.asarray(w, dtype=np.uint64) for w in np.broadcast_arrays(*counter)]
-    k = [key & 0xFFFFFFFF, key >> 32]
-    for _ in range(10):
-        a, b = c[0] * np.uint64(0xD2511F53), c[2] * np.uint64(0xCD9E8D57)
-        c = [(b >> np.uint64(32)) ^ c[1] ^ np.uint64(k[0]), b & M, (a >> np.uint64(32)) ^ c[3] ^ np.uint64(k[1]), a & M]
-        k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
-    return c
 
 
 def nv(seed, draw, n):
@@ -43,42 +35,6 @@ def nv(seed, draw, n):
     two_pi = float(np.float32(2 * math.pi))
     u, v = g[0] * 2.0**-32 + 2.0**-33, (g[1] * 2.0**-32 + 2.0**-33) * two_pi
     return (np.sqrt(-2 * np.log(u)) * np.sin(v)).astype(np.float32)
-
-
-def counter(seed, low, high, stream, n):
-    g = philox([np.arange((n + 3) // 4), low, high, stream], seed)
-    pairs = []
-    for a, b in ((g[0], g[1]), (g[2], g[3])):
-        u = np.float32(np.float32(a) * np.float32(2.0**-32) + np.float32(2.0**-33)).astype(np.float64)
-        angle = 2 * math.pi * (b >> np.uint64(8)) * 2.0**-24
-        radius = np.sqrt(-2 * np.log(u))
-        pairs += [radius * np.cos(angle), radius * np.sin(angle)]
-    return np.stack(pairs, 1).reshape(-1)[:n]
-
-
-def octave_path(seed, n):
-    """t → W(t) − W(2^floor(log2 t)), and the whole increments of octaves."""
-
-    def whole(e):
-        return counter(seed, 0, e & 0xFFFFFFFF, 1, n) * math.sqrt(2.0**e)
-
-    def inside(t):
-        e = math.frexp(t)[1] - 1
-        a, b, w, node, total = 2.0**e, 2.0 ** (e + 1), whole(e), 1, np.zeros(n)
-        while t != a:
-            m = (a + b) / 2
-            left = w / 2 + math.sqrt((b - a) / 4) * counter(seed, node, e & 0xFFFFFFFF, 1, n)
-            if t < m:
-                b, w, node = m, left, 2 * node
-            else:
-                a, w, node, total = m, w - left, 2 * node + 1, total + left
-        return total
-
-    def between(a, b):
-        ea, eb = math.frexp(a)[1] - 1, math.frexp(b)[1] - 1
-        return sum((whole(e) for e in range(ea, eb)), inside(b) - inside(a))
-
-    return between
 
 
 out = {}

@@ -32,7 +32,7 @@ void cfg_pp_step(State& s, const Run& run) { step_of(s, run, true); }
 
 std::vector<Sampler> ddim_rows() {
   return {{.name = "ddim",
-           .aliases = {"DDIM", "ddim_trailing"},
+           .aliases = {"DDIM"},
            .summary = "DDIM; deterministic unless eta is given",
            .draws = Draws::on_request,
            .options = noise_options(0),
@@ -41,7 +41,7 @@ std::vector<Sampler> ddim_rows() {
            .bounds_itself = true,
            .step = step},
           {.name = "ddim_cfg_pp",
-           .aliases = {"DDIM CFG++"},
+           .aliases = {"DDIM CFG++", "ddim_cfgpp"},
            .summary = "DDIM with CFG++; guidance is divided by 12.5, so that 12.5 is all of it",
            .draws = Draws::on_request,
            .options = noise_options(0),

@@ -8,31 +8,31 @@ namespace hearth::sampling {
 namespace {
 
 // Lu et al. 2022 (arXiv 2206.00927), DPM-Solver-2 as k-diffusion has it: the slope at the middle of the step in ln σ.
-Tensor midpoint_step(const Run& run, const Tensor& x, const Level& at, double to) {
-  const Tensor d = slope(x, run.denoise(x, at).x0, at.sigma);
-  if (to == 0) return combine({x, d}, {1, to - at.sigma});
+Tensor midpoint_step(const State& s, const Run& run, const Level& at, double to) {
+  const Tensor d = slope(s.x, run.denoise(s.x, at).x0, at.sigma);
+  if (to == 0) return combine({s.x, d}, {1, to - at.sigma});
   const Level middle = run.schedule.path.at(std::exp((std::log(at.sigma) + std::log(to)) / 2));
-  const Tensor x_2 = combine({x, d}, {1, middle.sigma - at.sigma});
+  const Tensor x_2 = run.between_calls(combine({s.x, d}, {1, middle.sigma - at.sigma}), run.step(s).to);
   const Tensor d_2 = slope(x_2, run.denoise(x_2, middle).x0, middle.sigma);
-  return combine({x, d_2}, {1, to - at.sigma});
+  return combine({s.x, d_2}, {1, to - at.sigma});
 }
 
 void step(State& s, const Run& run) {
   const Level at = churn(s, run);
-  s.x = midpoint_step(run, s.x, at, run.step(s).to.sigma);
+  s.x = midpoint_step(s, run, at, run.step(s).to.sigma);
 }
 
 void ancestral_step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   const AncestralSplit split = ancestral_split(run.schedule.path, from.sigma, to.sigma, run.option("eta"));
-  s.x = renoised(run, midpoint_step(run, s.x, at, split.down), split);
+  s.x = renoised(run, midpoint_step(s, run, at, split.down), split);
 }
 
 }  // namespace
 
 std::vector<Sampler> dpm_2_rows() {
   return {{.name = "dpm_2",
-           .aliases = {"DPM2", "k_dpm_2"},
+           .aliases = {"DPM2", "k_dpm_2", "kdpm_2"},
            .summary = "DPM-Solver-2: the slope at the middle of the step",
            .order = 2,
            .calls = "2n-1",
@@ -43,7 +43,7 @@ std::vector<Sampler> dpm_2_rows() {
            .scheduler = SchedulerClass::euler,
            .step = step},
           {.name = "dpm_2_ancestral",
-           .aliases = {"DPM2 a", "k_dpm_2_a", "k_dpm_2_ancestral"},
+           .aliases = {"DPM2 a", "k_dpm_2_a", "k_dpm_2_ancestral", "kdpm_2_a"},
            .summary = "DPM-Solver-2 with fresh noise at each step",
            .order = 2,
            .calls = "2n-1",

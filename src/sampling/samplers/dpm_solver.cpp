@@ -17,6 +17,8 @@ struct Solver {
     const Level at = run.schedule.path.at(std::exp(-t));
     return slope(x, run.denoise(x, at).x0, at.sigma);
   }
+  // The same within a step.
+  Tensor inner_eps(const Tensor& x, double t) const { return eps(run.between_calls(x, run.schedule.path.at(std::exp(-t))), t); }
   static Tensor first(const Tensor& x, double t, double t_next, const Tensor& eps_0) {
     return combine({x, eps_0}, {1, -std::exp(-t_next) * std::expm1(t_next - t)});
   }
@@ -30,7 +32,7 @@ struct Solver {
     const double h = t_next - t, r_1 = 1 / 3., r_2 = 2 / 3., t_2 = t + r_2 * h;
     const double move = -std::exp(-t_2) * std::expm1(r_2 * h);
     const double extra = -std::exp(-t_2) * (r_2 / r_1) * (std::expm1(r_2 * h) / (r_2 * h) - 1);
-    const Tensor eps_2 = eps(combine({x, eps_0, eps_1}, {1, move - extra, extra}), t_2);
+    const Tensor eps_2 = inner_eps(combine({x, eps_0, eps_1}, {1, move - extra, extra}), t_2);
     const double end_move = -std::exp(-t_next) * std::expm1(h), end_extra = -std::exp(-t_next) / r_2 * (std::expm1(h) / h - 1);
     return combine({x, eps_0, eps_2}, {1, end_move - end_extra, end_extra});
   }
@@ -87,7 +89,7 @@ void fast_step(State& s, const Run& run) {
     x = Solver::first(s.x, t, down, eps_0);
   } else {
     const double r = order == 2 ? 1 / 2. : 1 / 3., t_1 = t + r * (down - t);
-    const Tensor eps_1 = solver.eps(Solver::first(s.x, t, t_1, eps_0), t_1);
+    const Tensor eps_1 = solver.inner_eps(Solver::first(s.x, t, t_1, eps_0), t_1);
     x = order == 2 ? Solver::second(s.x, t, down, eps_0, eps_1, r) : solver.third(s.x, t, down, eps_0, eps_1);
   }
   s.x = add_noise(run, x, up, t, t_next);

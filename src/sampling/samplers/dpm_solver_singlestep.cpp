@@ -59,6 +59,7 @@ void step(State& s, const Run& run) {
 
 std::vector<Sampler> dpm_solver_singlestep_rows() {
   return {{.name = "dpm_solver_singlestep",
+           .aliases = {"dpmpp_2s"},
            .summary = "DPM-Solver, singlestep: groups of steps from one start",
            .order = 2,
            .draws = Draws::on_request,

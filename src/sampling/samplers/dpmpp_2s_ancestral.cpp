@@ -20,7 +20,7 @@ void step_of(State& s, const Run& run, bool cfg_pp) {
     // λ is infinite where a flow begins.
     const Level down{alpha, split.down};
     const Level middle = from.alpha == 0 ? path.at(0.9999) : path.at_lambda((lambda(from) + lambda(down)) / 2);
-    x0 = counts(run.denoise(towards(s.x, x0, from, middle.alpha, middle.sigma), middle));
+    x0 = counts(run.denoise(run.between_calls(towards(s.x, x0, from, middle.alpha, middle.sigma), middle), middle));
   }
   s.x = renoised(run, towards(s.x, x0, from, alpha, split.down), split);
   if (cfg_pp) s.x = combine({s.x, e.x0, e.unconditional}, {1, to.alpha, -to.alpha});

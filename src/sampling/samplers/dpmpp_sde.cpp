@@ -25,7 +25,7 @@ void step(State& s, const Run& run) {
   }
   const double r = run.option("r"), part = 1 / (2 * r);
   const Level middle = run.schedule.path.at_lambda(lambda(from) + r * (lambda(to) - lambda(from)));
-  const Tensor x_2 = stochastic_step(run, s.x, x0, from, middle);
+  const Tensor x_2 = run.between_calls(stochastic_step(run, s.x, x0, from, middle), to);
   const Tensor mixed = combine({x0, run.denoise(x_2, middle).x0}, {1 - part, part});
   s.x = stochastic_step(run, s.x, mixed, from, to);
 }

@@ -11,11 +11,12 @@ void step(State& s, const Run& run) {
   const Level at = churn(s, run);
   const double first = run.schedule.steps.front().from.sigma, dt = to.sigma - at.sigma;
   const Tensor d = slope(s.x, run.denoise(s.x, at).x0, at.sigma);
-  const Tensor x_2 = combine({s.x, d}, {1, dt});
+  Tensor x_2 = combine({s.x, d}, {1, dt});
   if (run.last(s)) {
     s.x = x_2;
     return;
   }
+  x_2 = run.between_calls(x_2, to);
   const Tensor d_2 = slope(x_2, run.denoise(x_2, to).x0, to.sigma);
   if (size_t(s.step) + 2 == run.schedule.steps.size()) {
     const double w_2 = to.sigma / (2 * first);
@@ -23,7 +24,7 @@ void step(State& s, const Run& run) {
     return;
   }
   const Level& after = run.schedule.steps[size_t(s.step) + 1].to;
-  const Tensor x_3 = combine({x_2, d_2}, {1, after.sigma - to.sigma});
+  const Tensor x_3 = run.between_calls(combine({x_2, d_2}, {1, after.sigma - to.sigma}), after);
   const Tensor d_3 = slope(x_3, run.denoise(x_3, after).x0, after.sigma);
   const double w_2 = to.sigma / (3 * first), w_3 = after.sigma / (3 * first);
   s.x = combine({s.x, d, d_2, d_3}, {1, dt * (1 - w_2 - w_3), dt * w_2, dt * w_3});

@@ -51,7 +51,7 @@ void single_step(State& s, const Run& run) {
   constexpr double c_2 = 0.5;
   const double h = -std::log(split.down / from.sigma), a = c_2 * phi_1(-c_2 * h) * h;
   const Level middle = run.schedule.path.at(from.sigma * std::exp(-c_2 * h));
-  const Tensor x_2 = combine({s.x, x0}, {1 - a, a});
+  const Tensor x_2 = run.between_calls(combine({s.x, x0}, {1 - a, a}), middle);
   const double b_2 = phi_2(-h) / c_2 * h, b_1 = phi_1(-h) * h - b_2;
   const Tensor x0_2 = run.denoise(x_2, middle).x0;
   s.x = renoised(run, combine({s.x, x0, x0_2}, {1 - b_1 - b_2, b_1, b_2}), split);

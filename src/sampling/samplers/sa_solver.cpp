@@ -73,7 +73,10 @@ void step_of(State& s, const Run& run, bool evaluate_again) {
     if (order > 0) {
       x = adams(run, base, std::span(estimates).first(order), s.step, s.step - 1, s.memory[last_tau]);
       if (noise) x = combine({x, noise}, {1, 1});
-      if (evaluate_again) estimates[0] = x0 = run.denoise(x, at).x0;
+      if (evaluate_again) {
+        x = run.between_calls(x, at);
+        estimates[0] = x0 = run.denoise(x, at).x0;
+      }
     }
   }
   if (to.sigma == 0) {

@@ -66,7 +66,7 @@ void two_stages(State& s, const Run& run, double r, double eta, Weights weights)
   Seeds solver(s, run, eta);
   const double g = solver.g(), whole = std::expm1(-g);
   const Level middle = r == 1 ? to : solver.level(r);
-  const Tensor x_2 = solver.stage(r, middle, {x0}, {std::expm1(-r * g)});
+  const Tensor x_2 = run.between_calls(solver.stage(r, middle, {x0}, {std::expm1(-r * g)}), middle);
   const Tensor x0_2 = run.denoise(x_2, middle).x0;
   const double b_2 = weights == Weights::halves ? whole / (2 * r) : psi(-g) / r;
   s.x = solver.stage(1, to, {x0, x0_2}, {whole - b_2, b_2});
@@ -89,10 +89,10 @@ void seeds_3(State& s, const Run& run) {
   Seeds solver(s, run, run.option("eta"));
   const double g = solver.g();
   const Level first = solver.level(r_1), second = solver.level(r_2);
-  const Tensor x_2 = solver.stage(r_1, first, {x0}, {std::expm1(-r_1 * g)});
+  const Tensor x_2 = run.between_calls(solver.stage(r_1, first, {x0}, {std::expm1(-r_1 * g)}), first);
   const Tensor x0_2 = run.denoise(x_2, first).x0;
   const double a = r_2 / r_1 * psi(-r_2 * g);
-  const Tensor x_3 = solver.stage(r_2, second, {x0, x0_2}, {std::expm1(-r_2 * g) - a, a});
+  const Tensor x_3 = run.between_calls(solver.stage(r_2, second, {x0, x0_2}, {std::expm1(-r_2 * g) - a, a}), second);
   const Tensor x0_3 = run.denoise(x_3, second).x0;
   const double b = psi(-g) / r_2;
   s.x = solver.stage(1, to, {x0, x0_3}, {std::expm1(-g) - b, b});

@@ -8,6 +8,7 @@ channels (all else of them is the checkpoint's).
 """
 
 import json
+import math
 import os
 import shutil
 import sys
@@ -23,6 +24,7 @@ import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from diffusers import (StableDiffusionImg2ImgPipeline, StableDiffusionInpaintPipeline,  # noqa: E402
                        StableDiffusionInstructPix2PixPipeline, UNet2DConditionModel)
+from diffusers.schedulers import scheduling_dpmsolver_sde as dpmsolver_sde  # noqa: E402
 from PIL import Image  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 
@@ -30,6 +32,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import make  # noqa: E402
 import name_weights  # noqa: E402
+import path_noise  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -86,13 +89,20 @@ CASES = {
     "told_one": dict(BASE, kind="told", channels=8, image_guidance=1.5, guidance=1.0, negative="", sampler="dpmpp_2m"),
     "told_batch": dict(BASE, kind="told", channels=8, image_guidance=1.5, batch=2, seed=80, sampler="euler_ancestral", compat="diffusers"),
 }
-# Classes whose steps depend on where they stand: orders by step, correctors, two calls a step, noise of their own.
-for name in ("LMSDiscreteScheduler", "UniPCMultistepScheduler", "DPMSolverSinglestepScheduler", "DEISMultistepScheduler", "HeunDiscreteScheduler",
-             "KDPM2DiscreteScheduler", "KDPM2AncestralDiscreteScheduler", "DDPMScheduler", "LCMScheduler", "SASolverScheduler"):
+# Classes whose steps depend on where they stand: orders by step, correctors, noise of their own; and those of two calls a step, under a mask
+# after each of which what is not masked is put back.
+TWO_CALLS = ("HeunDiscreteScheduler", "KDPM2DiscreteScheduler", "KDPM2AncestralDiscreteScheduler", "DPMSolverSDEScheduler")
+for name in ("LMSDiscreteScheduler", "UniPCMultistepScheduler", "DPMSolverSinglestepScheduler", "DEISMultistepScheduler", "DDPMScheduler",
+             "LCMScheduler", "SASolverScheduler", *TWO_CALLS):
     make.CLASSES[name] = name
     CASES[f"image_{name}"] = dict(IMAGE, strength=0.55, sampler=name)
-    if name not in ("HeunDiscreteScheduler", "KDPM2DiscreteScheduler", "KDPM2AncestralDiscreteScheduler"):  # there hearth keeps after both calls
+    if name not in TWO_CALLS:
         CASES[f"paint_{name}"] = dict(PAINT, strength=0.6, sampler=name)
+for name in TWO_CALLS:
+    for strength in (0.4, 0.75, 1.0):
+        CASES[f"paint_{name}_{100 * strength:03.0f}"] = dict(PAINT, strength=strength, sampler=name)
+    CASES[f"paint_{name}_v"] = dict(PAINT, checkpoint="ddim_v", strength=0.75, sampler=name)
+    CASES[f"paint_{name}_singles"] = dict(PAINT, strength=0.75, sampler=name, batch=2, seed=90)
 PIPELINES = {"image": StableDiffusionImg2ImgPipeline, "paint": StableDiffusionInpaintPipeline, "told": StableDiffusionInstructPix2PixPipeline}
 
 
@@ -106,6 +116,29 @@ def mask(width, height):  # a disc with a soft rim, not in the middle
     y, x = np.mgrid[0:height, 0:width].astype(np.float64)
     away = np.hypot(x - 0.6 * width, y - 0.45 * height)
     return np.clip(((0.3 * min(width, height) + 6 - away) * 20).round(), 0, 255).astype(np.uint8)
+
+
+def path_between(seeds, sigmas, shape):
+    """hearth's own path in the place of torchsde's in DPMSolverSDE, which seeds that by chance. The class goes from σ to ln σ and back in f32,
+    and a path is rough: each σ counts as that of the levels that it comes nearest to, of the schedule or in the middle between two."""
+    paths = [path_noise.octave_path(seed, math.prod(shape[1:])) for seed in seeds]
+    ends = np.array(sorted({s for s in sigmas.double().tolist() if s > 0}))
+    levels = np.concatenate([ends, np.sqrt(ends[1:] * ends[:-1]).astype(np.float32)])
+
+    def between(sigma, sigma_next):
+        a, b = (float(levels[np.abs(np.log(levels / float(s))).argmin()]) for s in (sigma, sigma_next))
+        rows = [path(b, a) / -math.sqrt(a - b) for path in paths]
+        return torch.from_numpy(np.stack(rows).astype(np.float32)).reshape(shape)
+
+    return between
+
+
+def with_path(scheduler, case):
+    """The scheduler, whose noise between two σ is that of hearth's path where the class has a path."""
+    if type(scheduler).__name__ == "DPMSolverSDEScheduler":
+        seeds = [case["seed"] + k for k in range(case.get("batch", 1))]
+        dpmsolver_sde.BrownianTreeNoiseSampler = lambda x, low, high, seed: path_between(seeds, scheduler.sigmas, x.shape)
+    return scheduler
 
 
 def wide_input(unet, channels):
@@ -134,7 +167,7 @@ def main():
             config.write_text(json.dumps(json.loads(config.read_text()) | {"sample_size": 8}))
             pipe = PIPELINES[case["kind"]].from_pretrained(copy, torch_dtype=torch.float32, safety_checker=None, **parts)
         pipe.set_progress_bar_config(disable=True)
-        pipe.scheduler = make.with_sampler(pipe.scheduler, case)
+        pipe.scheduler = with_path(make.with_sampler(pipe.scheduler, case), case)
         W, H, n = case["width"], case["height"], case.get("batch", 1)
         image, painted = Image.fromarray(picture(W, H)), Image.fromarray(mask(W, H))
         tensors[f"picture.{W}x{H}"], tensors[f"mask.{W}x{H}"] = torch.from_numpy(picture(W, H)), torch.from_numpy(mask(W, H))

@@ -91,6 +91,10 @@ CASES = {
     "statistics": dict(BASE, kind="text", edits=PLAYGROUND),
     "statistics_image": dict(IMAGE, strength=0.55, edits=PLAYGROUND),
 }
+for name in make_editing.TWO_CALLS:
+    CASES[f"image_{name}"] = dict(IMAGE, strength=0.55, sampler=name)
+    for strength in (0.4, 0.75, 1.0):
+        CASES[f"paint_{name}_{100 * strength:03.0f}"] = dict(PAINT, strength=strength, sampler=name)
 PIPELINES = {"image": StableDiffusionXLImg2ImgPipeline, "paint": StableDiffusionXLInpaintPipeline,
              "told": StableDiffusionXLInstructPix2PixPipeline, "text": StableDiffusionXLPipeline}
 
@@ -124,7 +128,7 @@ def opened(case, checkpoint, tensors):
         else:
             pipe = PIPELINES[case["kind"]].from_pretrained(copy, torch_dtype=torch.float32, add_watermarker=False, **parts)
     pipe.set_progress_bar_config(disable=True)
-    pipe.scheduler = make.with_sampler(pipe.scheduler, case)
+    pipe.scheduler = make_editing.with_path(make.with_sampler(pipe.scheduler, case), case)
     return pipe
 
 
