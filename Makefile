@@ -44,6 +44,7 @@ format: packages-test  ## clang-format every source
 lint: packages-test build/release/build.ninja  ## format, clang-tidy and the rules of docs/architecture.md
 	cmake --build --preset release --parallel $(JOBS)
 	ctest --preset release --tests-regex '^lint\.' --output-on-failure
+	tools/tidy.sh build/release
 
 clean:  ## remove everything built
 	rm -rf build demo.png

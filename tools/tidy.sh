@@ -1,8 +1,8 @@
 #!/bin/sh
-# clang-tidy over the sources that BUILD_DIR compiles, tests left out (the test lint.tidy).
+# clang-tidy over the sources that BUILD_DIR compiles, tests left out (`make lint`).
 #   tools/tidy.sh BUILD_DIR
 # A file is read again only when it, one of our headers that it includes (as ninja recorded them), or .clang-tidy has changed:
-# BUILD_DIR/tidy holds one empty file per clean state. Exit status 77 (ctest: skipped) without clang-tidy 14.
+# BUILD_DIR/tidy holds one empty file per clean state.
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -18,7 +18,7 @@ for clang_tidy in clang-tidy-14 clang-tidy; do
 done
 if [ -z "$clang_tidy" ]; then
   echo "tidy: no clang-tidy 14 here: apt-get install clang-tidy" >&2
-  exit 77
+  exit 2
 fi
 
 stamps=$build/tidy
