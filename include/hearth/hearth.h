@@ -115,7 +115,7 @@ struct Request {
   std::map<std::string, std::string> guidance_options;     // of the method, by name
   double guidance_rescale = 0;                             // 0 … 1: how far the result's deviation follows the prompt's answer
   std::optional<std::array<double, 2>> guidance_interval;  // guided only for σ/α between these two
-  std::string sampler;                                     // see list_samplers(); "" = the checkpoint's own
+  std::string sampler;                                     // see list_samplers(); may end in a schedule's name; "" = the checkpoint's own
   std::map<std::string, std::string> sampler_options;      // of the sampler, by name
   std::string schedule;                                    // see list_schedules(); "" = the checkpoint's own
   std::map<std::string, double> schedule_options;          // of the schedule, by name (list_schedules())
@@ -251,7 +251,7 @@ struct ScheduleLevels {
   std::vector<double> timesteps;  // what the network is told at each step
   std::string refused;            // why this model, sampler or number of steps cannot take it; empty where it can
 };
-// `model` is a checkpoint, or empty: the demo model; `sampler` as in Request. Only the scheduler's file is read.
+// `model` is a checkpoint, or empty: the demo model; `sampler` as in Request. Only configs are read.
 std::vector<ScheduleLevels> schedule_levels(const std::filesystem::path& model, const std::string& sampler, int64_t steps);
 std::vector<Named> list_backends();
 

@@ -20,6 +20,7 @@
 #include "media/pixels.h"
 #include "models/registry.h"
 #include "ops/shape_ops.h"
+#include "sampling/sampler_names.h"
 
 namespace hearth {
 namespace {
@@ -45,6 +46,21 @@ sampling::Guidance guidance_of(const Request& r) {
   g.options = sampling::parse_options(fmt::format("guidance '{}'", method.name), method.options, r.guidance_options);
   if (r.guidance_interval) g.lowest = (*r.guidance_interval)[0], g.highest = (*r.guidance_interval)[1];
   return g;
+}
+
+// The sampler by its own name, with the schedule and options that the request's name for it says.
+struct SamplerOf {
+  std::string sampler, schedule;
+  std::map<std::string, std::string> options;
+};
+
+SamplerOf sampler_of(const Request& r) {
+  SamplerOf named{r.sampler, r.schedule, r.sampler_options};
+  if (r.sampler.empty()) return named;
+  const sampling::NamedSampler read = sampling::read_sampler_name(r.sampler, r.schedule);
+  named.sampler = read.sampler->name, named.schedule = read.schedule;
+  for (const auto& [name, value] : read.options) named.options.emplace(name, fmt::format("{}", value));
+  return named;
 }
 
 std::optional<models::ImageRequest::Hires> hires_of(const Request& r) {
@@ -73,6 +89,7 @@ models::ImageEdit edit_of(const Request& r, const std::optional<api::Canvas>& ca
 models::ImageRequest to_image_request(const Request& r, const Seeds& seeds, const std::optional<api::Canvas>& canvas, Backend& device) {
   std::vector<models::EmbeddingFile> embeddings;
   for (const Embedding& e : r.embeddings) embeddings.push_back({.file = e.file, .name = e.name});
+  SamplerOf named = sampler_of(r);
   return {.prompt = r.prompt,
           .negative_prompt = r.negative_prompt,
           .prompt_2 = r.prompt_2,
@@ -87,9 +104,9 @@ models::ImageRequest to_image_request(const Request& r, const Seeds& seeds, cons
           .refiner_start = r.refiner_start,
           .steps = r.steps,
           .guidance = guidance_of(r),
-          .sampler = r.sampler,
-          .schedule = r.schedule,
-          .sampler_options = r.sampler_options,
+          .sampler = std::move(named.sampler),
+          .schedule = std::move(named.schedule),
+          .sampler_options = std::move(named.options),
           .schedule_options = r.schedule_options,
           .sigmas = r.sigmas,
           .discard_penultimate = r.discard_penultimate,

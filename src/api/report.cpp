@@ -178,6 +178,7 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
         {"defaults", defaults_of(run.request)}}},
       {"precision", precision_of(*model.pipeline)},
       {"network_calls", r.network_calls},
+      {"levels", {{"sigmas", r.sigmas}, {"timesteps", r.timesteps}}},
       {"seconds",
        {{"load", model.load_seconds},
         {"encode", result.encode_seconds},

@@ -7,35 +7,18 @@
 #include "api/rerun.h"
 #include "core/error.h"
 #include "sampling/names.h"
-#include "sampling/samplers.h"
+#include "sampling/sampler_names.h"
 #include "sampling/schedule.h"
 
 namespace hearth::api {
 namespace {
 
-bool is_sampler(const std::string& name) {
+// Its canonical name; empty for an unknown one.
+std::string schedule_named(const std::string& label) {
+  if (sampling::folded(label) == "automatic") return "automatic";
   try {
-    sampling::find_sampler(name);
-    return true;
-  } catch (const Error&) { return false; }
-}
-
-// A1111's words for schedules, where hearth's are others.
-constexpr std::array<std::array<std::string_view, 2>, 4> labels{
-    {{"uniform", "normal"}, {"sgmuniform", "sgm_uniform"}, {"alignyoursteps", "align_your_steps"}, {"kloptimal", "kl_optimal"}}};
-
-std::string schedule_of(const std::string& label) {
-  const std::string wanted = sampling::folded(label);
-  for (const auto& [a1111, own] : labels)
-    if (wanted == a1111) return std::string(own);
-  return label;
-}
-
-bool is_schedule(const std::string& name) {
-  try {
-    sampling::find_schedule(name);
-    return true;
-  } catch (const Error&) { return sampling::folded(name) == "automatic"; }
+    return sampling::find_schedule(label).name;
+  } catch (const Error&) { return ""; }
 }
 
 // Walks the settings and remembers which were taken.
@@ -53,18 +36,23 @@ struct Settings {
   }
 };
 
-// Before version 1.9 the schedule stood at the end of the sampler's name.
-void add_sampler(Settings& s) {
-  std::string sampler, schedule;
-  if (const std::string* name = s.take("Sampler")) sampler = *name;
-  if (const std::string* type = s.take("Schedule type")) schedule = schedule_of(*type);
-  for (const std::string ending : {" Karras", " Exponential", " SGMUniform"})
-    if (schedule.empty() && !is_sampler(sampler) && sampler.ends_with(ending))
-      schedule = schedule_of(ending.substr(1)), sampler.resize(sampler.size() - ending.size());
-  if (is_sampler(sampler)) add_flag(s.r, "sampler", sampler);
-  else if (!sampler.empty()) s.r.not_honoured.push_back(fmt::format("Sampler: {}, which hearth does not know", sampler));
+// Before version 1.9 the schedule stood at the end of the sampler's name, and a name without one was Uniform: what goes with the sampler
+// today did not yet go with it. Restart alone had Karras'.
+void add_sampler(Settings& s, bool ours) {
+  const std::string* name = s.take("Sampler");
+  const std::string* type = s.take("Schedule type");
+  std::string schedule = type ? *type : "";
+  if (const auto known = name ? sampling::known_sampler_name(*name) : std::nullopt) {
+    const sampling::Sampler& sampler = *known->sampler;
+    add_flag(s.r, "sampler", std::string(sampler.name));
+    for (const auto& [option, value] : known->options) add_flag(s.r, "sampler-opt", fmt::format("{}={}", option, value));
+    if (!known->schedule.empty()) schedule = known->schedule;
+    else if (!type && !ours && sampler.schedule != "default" && sampler.name != "restart") schedule = "normal";
+  } else if (name) {
+    s.r.not_honoured.push_back(fmt::format("Sampler: {}, which hearth does not know", *name));
+  }
   if (schedule.empty()) return;
-  if (is_schedule(schedule)) add_flag(s.r, "schedule", schedule);
+  if (const std::string canonical = schedule_named(schedule); !canonical.empty()) add_flag(s.r, "schedule", canonical);
   else s.r.not_honoured.push_back(fmt::format("Schedule type: {}, which hearth does not know", schedule));
 }
 
@@ -121,7 +109,7 @@ Rerun rerun_of_parameters(const Parameters& p) {
   if (p.prompt.find("<lora:") != p.prompt.npos || p.prompt.find("<hypernet:") != p.prompt.npos)
     r.not_honoured.push_back("<lora:…> and <hypernet:…> in the prompt, which are read as text");
   s.pass("Steps", "steps");
-  add_sampler(s);
+  add_sampler(s, ours);
   s.pass("CFG scale", "cfg-scale");
   s.pass("Seed", "seed");
   add_size(s);

@@ -11,6 +11,7 @@
 #include "cli/open_flags.h"
 #include "cli/outputs.h"
 #include "cli/progress_line.h"
+#include "cli/sampler_flag.h"
 #include "cli/size_flags.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -91,7 +92,7 @@ void GenerateFlags::add_to(Flags& flags) {
                request.guidance_rescale);
   flags.add("--guidance-interval", "LOW,HIGH", "Guide only at noise levels from LOW to HIGH", "all levels",
             [this](const std::string& t) { request.guidance_interval = parse_interval(t); });
-  flags.choice("--sampler", "NAME", "See hearth list samplers", request.sampler, choice_of(list_samplers()), "the checkpoint's own");
+  add_sampler(flags, "See hearth list samplers; a schedule's name may stand behind it, as in \"DPM++ 2M Karras\"", request.sampler);
   flags.list("--sampler-opt", "NAME=VALUE", "An option of the sampler, as eta=0.5; hearth list samplers has them", sampler_options);
   flags.choice("--schedule", "NAME", "See hearth list schedules", request.schedule, choice_of(list_schedules()), "the checkpoint's own");
   flags.list("--schedule-opt", "NAME=VALUE", "An option of the schedule, as rho=5; may be repeated", schedule_options);

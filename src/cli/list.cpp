@@ -7,7 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/flags.h"
-#include "cli/open_flags.h"
+#include "cli/sampler_flag.h"
 #include "cli/values.h"
 #include "core/error.h"
 #include "hearth/hearth.h"
@@ -77,6 +77,8 @@ void print_samplers() {
       fmt::print("      --sampler-opt {}={}  {}{}\n", o.name, o.standard, o.summary,
                  o.choices.empty() ? "" : fmt::format(": {}", fmt::join(o.choices, " or ")));
   }
+  fmt::print(
+      "  A schedule may stand behind any of these names: \"DPM++ 2M Karras\", dpmpp_2m_karras; k and ka are Karras', exp is exponential\n");
 }
 
 std::string joined(const std::vector<double>& values) {
@@ -115,7 +117,7 @@ void run_list(std::span<const std::string> arguments) {
   flags.add("--steps", "N", "With schedules: the noise levels and times of so many steps", "names alone",
             [&](const std::string& t) { steps = parse_integer(t, 1, 100000); });
   flags.text("-m,--model", "PATH", "With --steps: the checkpoint", model, "the demo model");
-  flags.choice("--sampler", "NAME", "With --steps: the sampler", sampler, choice_of(list_samplers()), "the checkpoint's own");
+  add_sampler(flags, "With --steps: the sampler", sampler);
   if (!flags.parse(arguments)) return;
   if (steps > 0) {
     if (what != "schedules") fail<UsageError>("--steps: goes with 'hearth list schedules'");

@@ -38,6 +38,8 @@ struct TextToImageFamily {
   std::vector<ComponentCheck> (*check)(const Checkpoint& checkpoint, const std::string& variant);
   // Reads the configurations of tokenizers and text encoders alone.
   std::vector<PromptEncoder> (*prompt_encoders)(const Checkpoint& checkpoint);
+  // The scheduler's file as the family's runs take it.
+  sampling::SchedulerConfig (*scheduler)(const Checkpoint& checkpoint);
 };
 
 struct LanguageFamily {

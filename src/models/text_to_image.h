@@ -137,7 +137,10 @@ struct ResolvedImage {
   sampling::Guidance guidance;                       // with all options filled in
   sampling::Options sampler_options;                 // all that the sampler has
   int64_t network_calls = 0;                         // of the denoiser; each takes 2·B images with guidance. 0: not known before
-  std::vector<std::string> warnings;                 // one line each
+  // Of the run (of two passes the second's) that the model does alone: σ of each step's call and of the end, and what the network is told
+  // there. Empty where nothing is known before.
+  std::vector<float> sigmas, timesteps;
+  std::vector<std::string> warnings;  // one line each
   int64_t clip_skip = 1;
   std::optional<double> refiner_start;
   int64_t chunks = 1;  // of 75 tokens, of the longest prompt

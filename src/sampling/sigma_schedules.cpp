@@ -333,6 +333,7 @@ constexpr std::array table{
                   "GITS, for SD 1.5: a table for each number of steps up to 20 (ComfyUI, stable-diffusion.cpp)", gits_options, exploding,
                   unlimited, gits},
     SigmaSchedule{"gits_sdxl", {}, "GITS, for SDXL", {}, exploding, unlimited, published<gits_sdxl>},
+    SigmaSchedule{"gits_sdxl_a1111", {}, "the same in A1111's form", {}, exploding, unlimited, published_a1111<gits_sdxl>},
     SigmaSchedule{"flux", {}, "FLUX.1: shifted by the number of image tokens", flux_options, flow, unlimited, flux},
     SigmaSchedule{"flux2", {}, "FLUX.2: shifted by image tokens and steps", flux2_options, flow, unlimited, flux2},
     SigmaSchedule{"ltx", {}, "LTX-Video: shifted by tokens, stretched to end at 0.1", ltx_options, flow, unlimited, ltx},

@@ -240,6 +240,7 @@ TEST(SigmaSchedules, published_tables_of_other_lengths) {
   expect_near(five, {14.615, 3.861, 1.886, 0.963, 0.399, 0.029, 0});  // A1111's rounded table
   expect_near(of("ays_sdxl_11", sd1(), 6), {14.615, 3.771, 1.342, 0.555, 0.234, 0.029, 0});
   expect_near(of("gits_a1111", sd1(), 6), {14.615, 2.507, 0.702, 0.240, 0.104, 0.029, 0});
+  expect_near(of("gits_sdxl_a1111", sd1(), 6), {14.615, 2.567, 0.987, 0.418, 0.179, 0.029, 0});
 }
 
 // The release's tables: Σ (i + 1)·σᵢ over the 19 tables of each coefficient, with the last level in place of 0.

@@ -14,6 +14,29 @@
 namespace hearth::test {
 namespace {
 
+TEST_F(GenerateTest, a_samplers_name_may_say_the_schedule) {
+  const Pixels wanted = drawn({"--sampler", "dpmpp_2m", "--schedule", "karras", "--steps", "3"});
+  for (const char* name : {"DPM++ 2M Karras", "dpmpp_2m_k", "k_dpmpp_2m_ka", "dpmpp_2m_karras"}) {
+    EXPECT_EQ(drawn({"--sampler", name, "--steps", "3"}), wanted) << name;
+    EXPECT_EQ(drawn({"--sampler", name, "--schedule", "automatic", "--steps", "3"}), wanted) << name;
+  }
+  const Json request = draw_json({"--sampler", "DPM++ 2M Karras"})["runs"][0]["request"];
+  EXPECT_EQ(request["sampler"], "dpmpp_2m");
+  EXPECT_EQ(request["schedule"], "karras");
+  EXPECT_EQ(draw_json({"--sampler", "dpmpp_3m_k"})["runs"][0]["request"]["sampler_options"]["solver_order"], "3");
+  const Ended twice = draw({"--sampler", "DPM++ 2M Karras", "--schedule", "simple"});
+  EXPECT_EQ(twice.code, 2);
+  EXPECT_NE(twice.err.find("sampler 'DPM++ 2M Karras' says the schedule karras, and the schedule is said to be 'simple'"),
+            std::string::npos)
+      << twice.err;
+  const Ended sigmas = draw({"--sampler", "DPM++ 2M Karras", "--sigmas", "14,7,0"});
+  EXPECT_NE(sigmas.err.find("sigmas and a schedule, needed one of them"), std::string::npos) << sigmas.err;
+  const Ended misspelt = draw({"--sampler", "karras"});
+  EXPECT_EQ(misspelt.code, 2);
+  EXPECT_NE(misspelt.err.find("--sampler: 'karras' is unknown; hearth list samplers has those that there are"), std::string::npos)
+      << misspelt.err;
+}
+
 TEST_F(GenerateTest, the_picture_says_how_it_was_made) {
   ASSERT_EQ(draw({"--prompt", "a red house, \"big\": 日本\nsecond line", "--negative-prompt", "blurry", "--sampler", "dpmpp_2m",
                   "--schedule", "karras", "--cfg-scale", "6.5"})

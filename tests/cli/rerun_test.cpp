@@ -1,6 +1,8 @@
 // hearth rerun: a picture's own words as a command.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "cli/generate_test.h"
 #include "hearth/error.h"
 #include "hearth/image.h"
@@ -99,8 +101,8 @@ TEST_F(RerunTest, a1111s_words_are_a_command_and_a_list_of_what_is_not) {
   const Ended r = run({"rerun", "a.png", "--print"});
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.out,
-            "hearth generate --prompt 'a (red:1.2) house <lora:hills:0.7>' --negative-prompt night --steps 21 --sampler 'DPM++ 2M' "
-            "--schedule Karras "
+            "hearth generate --prompt 'a (red:1.2) house <lora:hills:0.7>' --negative-prompt night --steps 21 --sampler dpmpp_2m "
+            "--schedule karras "
             "--cfg-scale 6.5 --seed 42 --width 512 --height 768 --clip-skip 2 --variation-seed 3 --variation-strength 0.1 --hires 2 "
             "--hires-steps 9 "
             "--hires-upscaler latent-bicubic-antialiased --hires-strength 0.55 --compat a1111\n");
@@ -112,13 +114,41 @@ TEST_F(RerunTest, a1111s_words_are_a_command_and_a_list_of_what_is_not) {
   write_parameters_picture(
       "b.png", "x\nSteps: 3, Sampler: Euler a, Schedule type: Automatic, Seed: 1, Size: 64x64, Mask blur: 4, Denoising strength: 0.5");
   const Ended painted = run({"rerun", "b.png", "--print"});
-  EXPECT_NE(painted.out.find("--schedule Automatic"), std::string::npos) << painted.out;
+  EXPECT_NE(painted.out.find("--schedule automatic"), std::string::npos) << painted.out;
   for (const char* what : {"give --init-image FILE", "give --mask FILE", "RNG: GPU"})
     EXPECT_NE(painted.err.find(what), std::string::npos) << what;
   EXPECT_EQ(run({"rerun", "b.png", "--model", demo, "-i", "b.png", "--mask", "b.png"}).code, 0);
   write_parameters_picture("c.png", "x\nSteps: 3, Sampler: Euler, Seed: 1, RNG: CPU, Discard penultimate sigma: True, Version: v1.10.1");
   EXPECT_EQ(run({"rerun", "c.png", "--print"}).out,
-            "hearth generate --prompt x --steps 3 --sampler Euler --seed 1 --compat a1111 --rng cpu --discard-penultimate\n");
+            "hearth generate --prompt x --steps 3 --sampler euler --seed 1 --compat a1111 --rng cpu --discard-penultimate\n");
+}
+
+// What the names of samplers said before schedules had a name of their own: each as A1111 1.8 called it.
+TEST_F(RerunTest, a1111s_samplers_said_their_schedule) {
+  const std::array<const char*, 3> rows[] = {{"DPM++ 2M Karras", "dpmpp_2m", " --schedule karras"},
+                                             {"DPM++ 2M SDE Exponential", "dpmpp_2m_sde", " --schedule exponential"},
+                                             {"DPM++ 2M SDE Heun Karras", "dpmpp_2m_sde_heun", " --schedule karras"},
+                                             {"DPM2 a Karras", "dpm_2_ancestral", " --schedule karras"},
+                                             {"Euler A SGMUniform", "euler_ancestral", " --schedule sgm_uniform"},
+                                             {"DPM++ 2M", "dpmpp_2m", " --schedule normal"},
+                                             {"DPM++ SDE", "dpmpp_sde", " --schedule normal"},
+                                             {"Restart", "restart", ""},
+                                             {"Euler a", "euler_ancestral", ""},
+                                             {"DDIM", "ddim", ""},
+                                             {"dpmpp_3m_k", "dpm_solver_multistep --sampler-opt solver_order=3", " --schedule karras"}};
+  for (const auto& [label, sampler, schedule] : rows) {
+    write_parameters_picture("a.png", std::string("x\nSteps: 3, Sampler: ") + label + ", Seed: 1, Size: 64x64, Version: v1.8.0");
+    EXPECT_EQ(run({"rerun", "a.png", "--print"}).out, std::string("hearth generate --prompt x --steps 3 --sampler ") + sampler + schedule +
+                                                          " --seed 1 --width 64 --height 64 --compat a1111\n")
+        << label;
+  }
+  write_parameters_picture("b.png", "x\nSteps: 3, Sampler: DPM++ 2M, Schedule type: SGM Uniform, Seed: 1, Version: v1.10.1");
+  EXPECT_NE(run({"rerun", "b.png", "--print"}).out.find("--sampler dpmpp_2m --schedule sgm_uniform --seed"), std::string::npos);
+  write_parameters_picture("c.png", "x\nSteps: 3, Sampler: DPM++ 2M Magic, Schedule type: Magic, Seed: 1");
+  const Ended unknown = run({"rerun", "c.png", "--print"});
+  EXPECT_EQ(unknown.out, "hearth generate --prompt x --steps 3 --seed 1 --compat a1111\n");
+  for (const char* what : {"Sampler: DPM++ 2M Magic, which", "Schedule type: Magic, which"})
+    EXPECT_NE(unknown.err.find(what), std::string::npos) << unknown.err;
 }
 
 TEST_F(RerunTest, comfyuis_graph_is_a_command) {

@@ -49,10 +49,8 @@ std::optional<std::array<int64_t, 2>> native_latents(const Config& file, const p
   return size;
 }
 
-// The scheduler's file as the reference's pipeline of this class leaves it.
-sampling::SchedulerConfig mended(const sampling::SchedulerConfig& scheduler, std::string_view pipeline_class) {
-  if (pipeline_class == "StableDiffusionInstructPix2PixPipeline" || pipeline_class == "StableDiffusionDepth2ImgPipeline") return scheduler;
-  return scheduler.in_stable_diffusion(pipeline_class == "StableDiffusionInpaintPipeline");
+sampling::SchedulerConfig scheduler_as_it_is(const Checkpoint& checkpoint) {
+  return sampling::SchedulerConfig::read(checkpoint.config("scheduler"), checkpoint.component("scheduler").class_name);
 }
 
 StableDiffusionConfig::Tower tower_of(const Checkpoint& checkpoint, const TowerNames& names) {
@@ -115,8 +113,8 @@ StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, 
   config.unet = parts::UnetConfig::from(unet_file);
   config.native = family.mends_files ? native_latents(unet_file, config.unet) : config.unet.sample_size;
   config.vae = VaeConfig::from(checkpoint.config("vae"), checkpoint.component("vae").class_name);
-  const auto scheduler = sampling::SchedulerConfig::read(checkpoint.config("scheduler"), checkpoint.component("scheduler").class_name);
-  config.scheduler = family.mends_files ? mended(scheduler, checkpoint.pipeline_class()) : scheduler;
+  const sampling::SchedulerConfig scheduler = scheduler_as_it_is(checkpoint);
+  config.scheduler = scheduler_of(checkpoint, family);
   for (const TowerNames& names : family.towers) config.towers.push_back(tower_of(checkpoint, names));
   if (config.native)
     for (int64_t& side : *config.native) side *= config.vae.factor();
@@ -153,6 +151,14 @@ void StableDiffusionConfig::check(const std::string& where) const {
   if (vae.in_channels != 3 || vae.out_channels != 3)
     fail<UnsupportedError>("{}: the autoencoder takes {} and gives {} channels, only 3 (RGB) is supported", where, vae.in_channels,
                            vae.out_channels);
+}
+
+sampling::SchedulerConfig scheduler_of(const Checkpoint& checkpoint, const Family& family) {
+  const sampling::SchedulerConfig scheduler = scheduler_as_it_is(checkpoint);
+  const std::string& pipeline = checkpoint.pipeline_class();
+  const bool leaves = pipeline == "StableDiffusionInstructPix2PixPipeline" || pipeline == "StableDiffusionDepth2ImgPipeline";
+  if (!family.mends_files || leaves) return scheduler;
+  return scheduler.in_stable_diffusion(pipeline == "StableDiffusionInpaintPipeline");
 }
 
 std::vector<PromptEncoder> prompt_encoders(const Checkpoint& checkpoint, const Family& family) {

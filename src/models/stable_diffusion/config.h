@@ -89,6 +89,9 @@ struct StableDiffusionConfig {
   int64_t states_width() const;  // of all towers together
 };
 
+// The scheduler's file as the reference's pipeline of the checkpoint's class leaves it. For TextToImageFamily::scheduler.
+sampling::SchedulerConfig scheduler_of(const Checkpoint& checkpoint, const Family& family);
+
 // For TextToImageFamily::prompt_encoders.
 std::vector<PromptEncoder> prompt_encoders(const Checkpoint& checkpoint, const Family& family);
 

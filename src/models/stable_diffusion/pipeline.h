@@ -49,6 +49,7 @@ TextToImageFamily task_of(std::vector<std::string_view> pipelines, bool (*claims
       },
       .check = [](const Checkpoint& checkpoint, const std::string& variant) { return check(checkpoint, family, variant); },
       .prompt_encoders = [](const Checkpoint& checkpoint) { return prompt_encoders(checkpoint, family); },
+      .scheduler = [](const Checkpoint& checkpoint) { return scheduler_of(checkpoint, family); },
   };
 }
 

@@ -5,8 +5,7 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "sampling/names.h"
-#include "sampling/scheduler_samplers.h"
+#include "sampling/run_schedule.h"
 
 namespace hearth::models::stable_diffusion {
 namespace {
@@ -34,32 +33,18 @@ void check_discarding(const ImageRequest& request) {
   if (!request.sigmas.empty()) fail<UsageError>("schedule: of given sigmas no level is discarded; needed a schedule");
 }
 
-sampling::ScheduleChoice chosen_schedule(const ImageRequest& request, const sampling::Sampler& sampler) {
-  const sampling::ScheduleOptions options(request.schedule_options.begin(), request.schedule_options.end());
-  if (!request.sigmas.empty()) {
-    if (!request.schedule.empty() || !options.empty()) fail<UsageError>("generate: sigmas and a schedule, needed one of them");
-    return sampling::given_sigmas(request.sigmas, sampling::SigmaFamily::exploding);
-  }
-  if (request.common_levels) return sampling::find_schedule(request.schedule, options, sampling::Form::peers);
-  if (sampling::has_own_schedule(request.compat, sampler)) return sampling::own_choice(request.compat, sampler, request.schedule, options);
-  const bool automatic = sampling::folded(request.schedule) == "automatic";
-  const std::string name = automatic ? std::string(sampler.schedule) : request.schedule;
-  return sampling::find_schedule(name.empty() ? "default" : name, options);
-}
-
-// The levels of a run of so many steps; `name` becomes the schedule's.
-sampling::Schedule schedule_of(const StableDiffusionConfig& config, const ImageRequest& request, const sampling::Sampler& sampler,
-                               int64_t steps, std::string& name) {
-  // Another sampler takes its own class's defaults for what the scheduler's file omits, as in the reference.
-  const sampling::SchedulerConfig& own = config.scheduler;
-  const sampling::SchedulerConfig scheduler = sampling::config_for(sampler, own);
-  const bool own_levels = sampling::has_own_schedule(request.compat, sampler);
-  sampling::ScheduleChoice choice = chosen_schedule(request, sampler);
-  choice.drops_penultimate = request.discard_penultimate;
-  name = !own_levels && choice.name == "default" && scheduler.curve == sampling::Curve::karras ? "karras" : choice.text();
-  if (request.common_levels) return sampling::common_schedule(own, choice, steps);
-  if (own_levels) return sampling::own_schedule(request.compat, own, sampler, choice, steps);
-  return sampling::make_schedule(scheduler, choice, steps);
+// The levels of a run of so many steps.
+sampling::RunSchedule schedule_of(const StableDiffusionConfig& config, const ImageRequest& request, const sampling::Sampler& sampler,
+                                  int64_t steps) {
+  return sampling::run_schedule(config.scheduler, sampler,
+                                {.compat = request.compat,
+                                 .name = request.schedule,
+                                 .options = {request.schedule_options.begin(), request.schedule_options.end()},
+                                 .sigmas = request.sigmas,
+                                 .drops_penultimate = request.discard_penultimate,
+                                 .common = request.common_levels,
+                                 .xl = config.family->sizes != nullptr},
+                                steps);
 }
 
 // Prompts and guidance of a stage.
@@ -81,10 +66,9 @@ Stage refining(const StableDiffusionConfig& config, const ImageRequest& request,
   if (request.stop_after > 0 || request.resume) fail<UnsupportedError>("generate: a run with a refiner cannot be stopped and resumed");
   check_guidance(p.guidance, config.refiner->unet);
   Stage stage;
-  std::string name;
-  stage.steps_to_take = schedule_of(*config.refiner, request, *p.sampling, p.edit.part.steps, name);
+  stage.steps_to_take = schedule_of(*config.refiner, request, *p.sampling, p.edit.part.steps).levels;
   const auto steps_before = [&](const sampling::Schedule& schedule, const sampling::SchedulerConfig& scheduler) {
-    const sampling::Schedule plan = p.sampling->prepare ? p.sampling->prepare(schedule, p.sampler_options) : schedule;
+    const sampling::Schedule plan = sampling::planned(*p.sampling, schedule, p.sampler_options);
     const auto T = double(scheduler.num_train_timesteps), cutoff = std::nearbyint(T - start * T);
     const auto first = std::ranges::find_if(plan.steps, [&](const sampling::Step& s) { return double(s.at.timestep) < cutoff; });
     const int64_t count = first - plan.steps.begin(), all = int64_t(plan.steps.size());
@@ -148,11 +132,17 @@ Resolved resolve(const StableDiffusionConfig& config, const ImageRequest& reques
   p.edit = plan_edit(config, request, *p.sampling, p.width, p.height);
   p.strength = p.edit.strength;
   sampling::Schedule& schedule = p.base.steps_to_take;
-  schedule = begun_on_the_way(p.edit, request, *p.sampling, schedule_of(config, request, *p.sampling, p.edit.part.steps, p.schedule));
+  const sampling::RunSchedule whole = schedule_of(config, request, *p.sampling, p.edit.part.steps);
+  p.schedule = whole.name;
+  schedule = begun_on_the_way(p.edit, request, *p.sampling, whole.levels);
   p.sampler_options = sampling::parse_options(fmt::format("sampler '{}'", p.sampler), p.sampling->options, request.sampler_options);
   for (const auto& others : {sampling::stated_options(*p.sampling, schedule), sampling::own_options(request.compat, *p.sampling)})
     for (const auto& [name, value] : others)
       if (!request.sampler_options.contains(name)) p.sampler_options[name] = value;
+  if (!p.sampling->ends_itself && !schedule.steps.empty()) {
+    const sampling::Schedule plan = sampling::planned(*p.sampling, schedule, p.sampler_options);
+    p.sigmas = plan.sigmas(), p.timesteps = plan.timesteps();
+  }
   if (!schedule.steps.empty()) p.network_calls = sampling::network_calls(*p.sampling, schedule, p.sampler_options, device).value_or(0);
   if (request.stop_after < 0) fail<UsageError>("generate: stop after {} steps, needed 1 at least", request.stop_after);
   if (p.sampling->ends_itself && p.batch > 1 && (request.stop_after > 0 || request.resume))

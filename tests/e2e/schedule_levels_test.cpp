@@ -1,0 +1,114 @@
+// `hearth list schedules --steps N --model M` prints the levels that a run of that model goes through.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "e2e/checkpoint_copy.h"
+#include "hearth/hearth.h"
+#include "support/complaint.h"
+
+namespace hearth::test {
+namespace {
+
+using Json = nlohmann::json;
+
+// Of each kind: SD 1, whose files are mended on loading, also its inpainting and depth classes, which are mended less or not at all;
+// v-prediction with zero terminal SNR; XL, whose files are not mended; EDM and flow schedulers.
+struct Kind {
+  const char* checkpoint;
+  const char* pipeline = "";
+  Json scheduler = {};
+};
+
+Json edm() {
+  return {{"_class_name", "EDMEulerScheduler"},
+          {"prediction_type", "epsilon"},
+          {"rho", 7.0},
+          {"sigma_data", 0.5},
+          {"sigma_max", 80.0},
+          {"sigma_min", 0.002}};
+}
+
+// SD 1's pipeline would count from timestep 1 on, XL's does not.
+Json euler_without_offset() {
+  return {{"_class_name", "EulerDiscreteScheduler"}, {"beta_start", 0.00085},         {"beta_end", 0.012},
+          {"beta_schedule", "scaled_linear"},        {"timestep_spacing", "leading"}, {"steps_offset", 0}};
+}
+
+std::vector<Kind> kinds() {
+  return {{"pndm"},
+          {"ddim_v"},
+          {"ancestral"},
+          {"ancestral", "StableDiffusionInpaintPipeline"},
+          {"euler"},
+          {"dpmpp"},
+          {"xl"},
+          {"xl_v"},
+          {"xl_lcm"},
+          {"xl_refiner"},
+          {"xl", "", euler_without_offset()},
+          {"xl", "", edm()},
+          {"xl", "", {{"_class_name", "FlowMatchEulerDiscreteScheduler"}, {"shift", 3.0}}}};
+}
+
+void make_one(CheckpointCopy& copy, const Kind& kind) {
+  copy.edit_json("model_index.json", [&](Json& index) {
+    if (*kind.pipeline) index["_class_name"] = kind.pipeline;
+    if (!kind.scheduler.is_null()) index["scheduler"] = {"diffusers", kind.scheduler.at("_class_name")};
+  });
+  if (!kind.scheduler.is_null()) copy.edit_json("scheduler/scheduler_config.json", [&](Json& file) { file = kind.scheduler; });
+}
+
+// As a report has it: what is not finite (σ where there is noise alone) is null.
+Json written(const std::vector<double>& values) { return Json::parse(Json(values).dump()); }
+
+// Each schedule that there is, of a run of one step of twenty; how many did run.
+int64_t compare(Model& model, const std::filesystem::path& path, const std::string& sampler) {
+  int64_t ran = 0;
+  for (const ScheduleLevels& listed : schedule_levels(path, sampler, 20)) {
+    SCOPED_TRACE(listed.name);
+    Request r{.prompt = "", .width = 16, .height = 8, .steps = 20, .guidance = 1, .seed = 1, .decode = false};
+    r.sampler = sampler, r.schedule = listed.name, r.stop_after = 1;
+    const std::string refused = complaint_of([&] {
+      const Json levels = Json::parse(model.generate(r).report).at("levels");
+      EXPECT_EQ(levels.at("sigmas"), written(listed.sigmas));
+      EXPECT_EQ(levels.at("timesteps"), written(listed.timesteps));
+      ++ran;
+    });
+    EXPECT_EQ(refused.empty(), listed.refused.empty()) << refused << listed.refused;
+    EXPECT_TRUE(refused.ends_with(listed.refused)) << refused << listed.refused;
+  }
+  return ran;
+}
+
+TEST(ScheduleLevels, AreThoseOfTheRun) {
+  int64_t ran = 0;
+  for (const Kind& kind : kinds()) {
+    SCOPED_TRACE(kind.checkpoint + kind.scheduler.dump());
+    CheckpointCopy copy(kind.checkpoint);
+    make_one(copy, kind);
+    Model model = Model::open(copy.path(), {.precision = Precision::f32});
+    for (const char* sampler : {"", "dpmpp_2m"}) ran += compare(model, copy.path(), sampler);
+  }
+  Model model = Model::open(checkpoint_folder("pndm"), {.precision = Precision::f32});
+  for (const char* sampler : {"ddim", "dpm_2", "restart", "dpm_fast"}) ran += compare(model, checkpoint_folder("pndm"), sampler);
+  EXPECT_GE(ran, 500);
+}
+
+TEST(ScheduleLevels, A1111sTablesOfAnXlModelAreThoseOfXl) {
+  Request r{
+      .prompt = "", .width = 16, .height = 8, .steps = 2, .guidance = 1, .schedule = "Align Your Steps", .seed = 1, .compat = "a1111"};
+  r.sampler = "euler", r.decode = false;
+  const auto schedule = [&](const char* checkpoint) {
+    return Json::parse(Model::open(checkpoint_folder(checkpoint)).generate(r).report).at("request").at("schedule");
+  };
+  EXPECT_EQ(schedule("pndm"), "ays_11");
+  EXPECT_EQ(schedule("xl"), "ays_sdxl_11");
+}
+
+TEST(ScheduleLevels, OfAStepperThatFindsThemAsItGoes) {
+  for (const ScheduleLevels& listed : schedule_levels({}, "dpm_adaptive", 5)) EXPECT_FALSE(listed.refused.empty()) << listed.name;
+}
+
+}  // namespace
+}  // namespace hearth::test
