@@ -1,6 +1,8 @@
 #include "weights/gguf_language.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -16,28 +18,19 @@ class Keys {
  public:
   Keys(const GgufMetadata& metadata, std::string architecture) : metadata_(metadata), architecture_(std::move(architecture)) {}
 
-  bool has(const std::string& key) const { return metadata_.has(architecture_ + "." + key); }
-  int64_t integer(const std::string& key, std::optional<int64_t> otherwise = {}) const {
-    return metadata_.integer(architecture_ + "." + key, otherwise);
-  }
-  double number(const std::string& key, std::optional<double> otherwise = {}) const {
-    return metadata_.number(architecture_ + "." + key, otherwise);
-  }
-  std::string text(const std::string& key, const std::string& otherwise) const {
-    return metadata_.text(architecture_ + "." + key, otherwise);
-  }
+  std::string name(const std::string& key) const { return architecture_ + "." + key; }
+  bool has(const std::string& key) const { return metadata_.has(name(key)); }
+  int64_t integer(const std::string& key, std::optional<int64_t> otherwise = {}) const { return metadata_.integer(name(key), otherwise); }
+  double number(const std::string& key, std::optional<double> otherwise = {}) const { return metadata_.number(name(key), otherwise); }
+  std::string text(const std::string& key, const std::string& otherwise) const { return metadata_.text(name(key), otherwise); }
   // One number, or a list of one for each layer that are all the same.
   int64_t same_in_all_layers(const std::string& key, int64_t otherwise) const {
-    const GgufValue* value = metadata_.find(architecture_ + "." + key);
+    const GgufValue* value = metadata_.find(name(key));
     if (!value || value->type != GgufType::array) return integer(key, otherwise);
-    const std::vector<int64_t> all = metadata_.integers(architecture_ + "." + key);
+    const std::vector<int64_t> all = metadata_.integers(name(key));
     if (all.empty() || std::any_of(all.begin(), all.end(), [&](int64_t x) { return x != all[0]; }))
-      fail<UnsupportedError>("{}: '{}.{}' differs between layers, which is not supported", metadata_.where(), architecture_, key);
+      fail<UnsupportedError>("{}: '{}' differs between layers, which is not supported", metadata_.where(), name(key));
     return all[0];
-  }
-  void none(const std::string& key) const {
-    if (integer(key, 0) != 0)
-      fail<UnsupportedError>("{}: '{}.{}' = {} is not supported", metadata_.where(), architecture_, key, integer(key));
   }
 
  private:
@@ -63,6 +56,9 @@ std::vector<float> divisors(const GgufFile& file) {
 
 Json rope_scaling(const Keys& keys, const std::string& where) {
   const std::string type = keys.text("rope.scaling.type", "none");
+  const double factor = keys.number("rope.scaling.attn_factor", 1.0);
+  if (type != "yarn" && factor != 1)
+    fail<UnsupportedError>("{}: '{}' = {} is not supported without yarn", where, keys.name("rope.scaling.attn_factor"), factor);
   if (type == "none" || type.empty()) {
     if (keys.has("rope.scale_linear") && keys.number("rope.scale_linear") != 1)
       return {{"rope_type", "linear"}, {"factor", keys.number("rope.scale_linear")}};
@@ -76,8 +72,54 @@ Json rope_scaling(const Keys& keys, const std::string& where) {
     scaling["original_max_position_embeddings"] = keys.integer("rope.scaling.original_context_length");
   if (keys.has("rope.scaling.yarn_beta_fast")) scaling["beta_fast"] = keys.number("rope.scaling.yarn_beta_fast");
   if (keys.has("rope.scaling.yarn_beta_slow")) scaling["beta_slow"] = keys.number("rope.scaling.yarn_beta_slow");
-  if (keys.has("rope.scaling.attn_factor")) scaling["attention_factor"] = keys.number("rope.scaling.attn_factor");
+  if (factor != 1) {  // llama.cpp multiplies the usual one by it
+    const double stretch = keys.number("rope.scaling.factor");
+    scaling["attention_factor"] = factor * (stretch > 1 ? 0.1 * std::log(stretch) + 1 : 1);
+  }
   return scaling;
+}
+
+// Says nothing where it stands: a number that is 0, or false.
+bool is_off(const GgufMetadata& metadata, const std::string& key, const GgufValue& value) {
+  if (value.type == GgufType::boolean) return !metadata.boolean(key);
+  return value.type != GgufType::text && value.type != GgufType::array && metadata.number(key) == 0;
+}
+
+// What an architecture's keys may say: those that are read here, and those that change no number.
+void refuse_other_keys(const GgufMetadata& metadata, const std::string& architecture) {
+  static constexpr std::array known = {"attention.head_count",
+                                       "attention.head_count_kv",
+                                       "attention.key_length",
+                                       "attention.layer_norm_epsilon",
+                                       "attention.layer_norm_rms_epsilon",
+                                       "attention.sliding_window",
+                                       "attention.value_length",
+                                       "block_count",
+                                       "context_length",
+                                       "embedding_length",
+                                       "feed_forward_length",
+                                       "pooling_type",
+                                       "rope.dimension_count",
+                                       "rope.freq_base",
+                                       "rope.scale_linear",
+                                       "rope.scaling.attn_factor",
+                                       "rope.scaling.factor",
+                                       "rope.scaling.finetuned",
+                                       "rope.scaling.original_context_length",
+                                       "rope.scaling.type",
+                                       "rope.scaling.yarn_beta_fast",
+                                       "rope.scaling.yarn_beta_slow",
+                                       "tensor_data_layout",
+                                       "vocab_size"};
+  const std::string prefix = architecture + ".";
+  for (const auto& [key, value] : metadata.values()) {
+    if (!key.starts_with(prefix) || std::ranges::find(known, std::string_view(key).substr(prefix.size())) != known.end()) continue;
+    const bool causal = key == prefix + "attention.causal";
+    if (causal ? metadata.boolean(key) : is_off(metadata, key, value)) continue;
+    const bool words = value.type == GgufType::text || value.type == GgufType::array || value.type == GgufType::boolean;
+    fail<UnsupportedError>("{}: '{}' = {} is not supported", metadata.where(), key,
+                           words ? value.describe() : fmt::format("{}", metadata.number(key)));
+  }
 }
 
 }  // namespace
@@ -89,7 +131,7 @@ Config gguf_config(const GgufFile& file) {
   if (architecture != "llama" && architecture != "qwen2" && architecture != "qwen3")
     fail<UnsupportedError>("{}: the architecture '{}' is not supported, only llama, qwen2, qwen3", where, architecture);
   const Keys keys(metadata, architecture);
-  for (const char* key : {"expert_count", "expert_used_count"}) keys.none(key);
+  refuse_other_keys(metadata, architecture);
 
   const int64_t width = keys.integer("embedding_length"), heads = keys.same_in_all_layers("attention.head_count", 0);
   if (heads < 1 || width < 1) fail<WeightError>("{}: {} heads of {} numbers in all, needed at least 1", where, heads, width);

@@ -106,7 +106,25 @@ TEST_F(GgufLanguage, qwen_has_halves_and_its_scaling) {
   EXPECT_EQ(scaling.text("rope_type"), "yarn");
   EXPECT_EQ(scaling.number("factor"), 4);
   EXPECT_EQ(scaling.integer("original_max_position_embeddings"), 32);
+  EXPECT_FALSE(scaling.has("attention_factor"));
   EXPECT_EQ(read("qwen3").text("model_type"), "qwen3");
+}
+
+// As llama.cpp turns keys and queries: its factor stands beside the usual one, 0.1 ln 4 + 1.
+TEST_F(GgufLanguage, an_attention_factor_multiplies_the_usual_one) {
+  const Config c = read("llama", [](GgufValues& v) {
+    v.text("llama.rope.scaling.type", "yarn"), v.f32("llama.rope.scaling.factor", 4), v.f32("llama.rope.scaling.attn_factor", 0.5f);
+  });
+  EXPECT_NEAR(c.object("rope_scaling").number("attention_factor"), 0.5693147, 1e-7);
+}
+
+TEST_F(GgufLanguage, keys_that_say_nothing_are_let_pass) {
+  const Config c = read("llama", [](GgufValues& v) {
+    v.integer("llama.expert_count", 0), v.f32("llama.attn_logit_softcapping", 0), v.f32("llama.rope.scaling.attn_factor", 1),
+        v.integer("llama.vocab_size", 10), v.text("llama.tensor_data_layout", "Meta AI original pth"),
+        v.f32("gemma2.attn_logit_softcapping", 50);
+  });
+  EXPECT_EQ(c.text("model_type"), "llama");
 }
 
 TEST_F(GgufLanguage, what_is_not_built_is_refused_by_name) {
@@ -118,6 +136,14 @@ TEST_F(GgufLanguage, what_is_not_built_is_refused_by_name) {
             where + ": rope scaling \"longrope\" is not supported, only linear and yarn");
   EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.integer("llama.rope.dimension_count", 2); }),
             where + ": heads of 4 for keys, 4 for values and 2 turned are not supported, needed equal sizes");
+  EXPECT_EQ(refusal<UnsupportedError>("qwen2", [](GgufValues& v) { v.f32("qwen2.attn_logit_softcapping", 50.5f); }),
+            where + ": 'qwen2.attn_logit_softcapping' = 50.5 is not supported");
+  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.f32("llama.rope.scaling.yarn_ext_factor", 1); }),
+            where + ": 'llama.rope.scaling.yarn_ext_factor' = 1 is not supported");
+  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.text("llama.new", "words"); }),
+            where + ": 'llama.new' = text is not supported");
+  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.f32("llama.rope.scaling.attn_factor", 1.5f); }),
+            where + ": 'llama.rope.scaling.attn_factor' = 1.5 is not supported without yarn");
   EXPECT_EQ(refusal<WeightError>("llama", {}, false), where + ": 0 heads of 24 numbers in all, needed at least 1");
 }
 
