@@ -10,7 +10,6 @@
 #include "parts/decoder/decoder.h"
 #include "weights/gguf_names.h"
 #include "weights/listing.h"
-#include "weights/name_pattern.h"
 
 namespace hearth::api {
 namespace {
@@ -110,13 +109,12 @@ std::string gguf_name(const std::string& published, const std::string& where) {
 
 // Every tensor that the network needs, in its order; all are there and have their shapes, and nothing is left over.
 std::map<std::string, TensorInfo> checked_tensors(const LanguageCheckpoint& checkpoint, const DecoderConfig& config, Backend& device) {
-  LoadOptions options{.types = {.in_place = true}, .ignore = {"*.rotary_emb.inv_freq", "*.masked_bias", "*.attn.bias"}};
-  if (config.tied) options.ignore.emplace_back("lm_head.weight");
+  const LoadOptions options{.types = {.in_place = true}, .ignore = checkpoint.unneeded(config.tied)};
   Weights weights(checkpoint.tensors(), device, options, Weights::Reading::names);
   const parts::Decoder network(Scope(weights), config);
   weights.finish();
   std::map<std::string, TensorInfo> needed = checkpoint.tensors()->list();
-  std::erase_if(needed, [&](const auto& t) { return matches_any(options.ignore, t.first); });
+  std::erase_if(needed, [&](const auto& t) { return !weights.names_read().contains(t.first); });
   return needed;
 }
 

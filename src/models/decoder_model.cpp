@@ -41,10 +41,7 @@ DecoderModel::DecoderModel(std::string family, const parts::DecoderConfig& confi
     : family_(std::move(family)) {
   LoadOptions options{.types = request.text.value_or(WeightTypes{}), .progress = request.progress};
   options.types.in_place = true;
-  // Old exports keep the frequencies, which the config tells, and tied ones the output matrix a second time.
-  options.ignore = {"*.rotary_emb.inv_freq", "*.masked_bias", "*.attn.bias"};
-  if (checkpoint.gguf()) options.ignore.emplace_back("rope_freqs.weight");  // its config has them
-  if (config.tied) options.ignore.emplace_back("lm_head.weight");
+  options.ignore = checkpoint.unneeded(config.tied);
   Weights weights(checkpoint.tensors(), device, options);
   net_.emplace(Scope(weights), config);
   weights.finish();

@@ -46,8 +46,19 @@ LanguageCheckpoint LanguageCheckpoint::open(const fs::path& root, const std::str
   const WeightFiles files = choose_weight_files(root, variant);
   for (const fs::path& file : files.files) c.files_.push_back(file.lexically_relative(root).string());
   c.tensors_ = open_weight_files(files);
-  if (const auto packed = read_packed_format(c.config_, root)) c.tensors_ = unpacked(c.tensors_, *packed);
+  if (const auto packed = read_packed_format(c.config_, root)) {
+    c.zero_biases_ = zero_biases(*c.tensors_);
+    c.tensors_ = unpacked(c.tensors_, *packed);
+  }
   return c;
+}
+
+std::vector<std::string> LanguageCheckpoint::unneeded(bool tied) const {
+  std::vector<std::string> names = {"*.rotary_emb.inv_freq", "*.masked_bias", "*.attn.bias"};
+  names.insert(names.end(), zero_biases_.begin(), zero_biases_.end());
+  if (gguf_) names.emplace_back("rope_freqs.weight");
+  if (tied) names.emplace_back("lm_head.weight");
+  return names;
 }
 
 }  // namespace hearth

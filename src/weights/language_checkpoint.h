@@ -23,6 +23,9 @@ class LanguageCheckpoint {
   const std::string& model_type() const { return model_type_; }  // "llama"
   const std::string& class_name() const { return class_name_; }  // "LlamaForCausalLM"
   const std::shared_ptr<TensorSource>& tensors() const { return tensors_; }
+  // Of the tensors those that may stay unread, as LoadOptions::ignore: frequencies and masks in old exports, what the configuration
+  // of a GGUF file tells, biases that say nothing (weights/packed_linears.h), the output matrix where it is the embedding.
+  std::vector<std::string> unneeded(bool tied) const;
   const std::vector<std::string>& files() const { return files_; }  // of the tensors, relative to the root
   const GgufFile* gguf() const { return gguf_.get(); }              // nullptr for a folder
 
@@ -33,7 +36,7 @@ class LanguageCheckpoint {
   Config config_;
   std::string model_type_, class_name_;
   std::shared_ptr<TensorSource> tensors_;
-  std::vector<std::string> files_;
+  std::vector<std::string> zero_biases_, files_;
   std::shared_ptr<GgufFile> gguf_;
 };
 

@@ -291,4 +291,16 @@ std::shared_ptr<TensorSource> unpacked(std::shared_ptr<TensorSource> source, con
   return std::make_shared<UnpackedSource>(std::move(source), format);
 }
 
+std::vector<std::string> zero_biases(const TensorSource& packed) {
+  std::vector<std::string> names;
+  for (const auto& [name, info] : packed.list()) {
+    const auto layer = layer_of(name, ".bias");
+    if (!layer || !packed.has(*layer + ".qweight")) continue;
+    const std::span<const std::byte> bytes = packed.stored_bytes(name);
+    const auto is_zero = [](std::byte b) { return b == std::byte{0}; };
+    if (!bytes.empty() && std::ranges::all_of(bytes, is_zero)) names.push_back(name);
+  }
+  return names;
+}
+
 }  // namespace hearth

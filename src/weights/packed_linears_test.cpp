@@ -1,11 +1,13 @@
 #include "weights/packed_linears.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/file.h"
 #include "support/backend_test.h"
 #include "support/files.h"
 #include "support/golden.h"
+#include "weights/language_checkpoint.h"
 #include "weights/safetensors.h"
 
 namespace hearth {
@@ -115,6 +117,23 @@ TEST_F(PackedLinearsTest, parts_that_do_not_fit_are_named) {
             "FOLDER/f.safetensors: 'layer.g_idx' is missing, which act-order needs");
   EXPECT_EQ(refused(f, [&](auto& t) { t["layer.g_idx"] = Tensor::from(*device, {96}, std::vector<int32_t>(96, 3)); }),
             "FOLDER/f.safetensors: 'layer.g_idx' names the group 3, there are 3");
+}
+
+TEST_F(PackedLinearsTest, biases_of_zeros_are_named) {
+  const auto file = SafetensorsFile::open(golden("gptq"));
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [name, info] : file->list()) tensors[name] = file->read(name, {}, *device);
+  EXPECT_TRUE(zero_biases(*file).empty());
+  tensors["layer.bias"] = Tensor::from(*device, {16}, std::vector<float>(16, 0.0f));
+  tensors["other.bias"] = tensors["layer.bias"];  // belongs to no packed layer
+  write_safetensors(folder / "model.safetensors", tensors);
+  EXPECT_EQ(zero_biases(*SafetensorsFile::open(folder / "model.safetensors")), std::vector<std::string>{"layer.bias"});
+
+  write_file(folder / "config.json",
+             R"({"model_type": "llama", "quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 32}})");
+  const auto unneeded = LanguageCheckpoint::open(folder.path()).unneeded(false);
+  EXPECT_EQ(std::ranges::count(unneeded, "layer.bias"), 1);
+  EXPECT_EQ(std::ranges::count(unneeded, "other.bias"), 0);
 }
 
 TEST_F(PackedLinearsTest, the_configuration_is_read_strictly) {

@@ -122,6 +122,7 @@ class Weights {
     std::vector<std::string> non_finite;  // of LoadOptions::idle
   };
   const Report& report() const { return report_; }
+  const std::set<std::string>& names_read() const { return read_; }  // those asked for so far
 
  private:
   bool expect(const std::string& name, const Shape& shape);
