@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <clocale>
 #include <cstdio>
 #include <iostream>
 
@@ -22,6 +23,8 @@ struct LineEditor::Editor {
 
 LineEditor::LineEditor(std::string prompt) {
   if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) return;
+  // libedit reads characters as the process's locale has them, and ends the line at one that it has not: "hé" would be "h".
+  if (!std::setlocale(LC_CTYPE, "C.UTF-8")) std::setlocale(LC_CTYPE, "");
   editor_ = std::make_unique<Editor>();
   editor_->prompt = std::move(prompt);
   HistEvent event;
