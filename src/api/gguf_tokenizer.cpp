@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "text/tokenizer/gguf_patterns.h"
+#include "text/tokenizer/pre_tokenizers.h"
 
 namespace hearth::api {
 namespace {
@@ -134,18 +135,18 @@ class TokenizerExport {
   // The name under which GGUF knows the pre-tokenizer.
   std::string split_pattern() const {
     std::vector<std::string> patterns;
-    bool whole_words = false;
     for (const Json& stage : stages(json_.value("pre_tokenizer", Json()), "pretokenizers")) {
       const std::string type = text_at(stage, "type");
       if (type == "Split" && stage.at("pattern").contains("Regex") && text_at(stage, "behavior") == "Isolated" &&
           !stage.value("invert", false))
         patterns.push_back(stage.at("pattern").at("Regex"));
-      else if (type == "ByteLevel" && !stage.value("add_prefix_space", true)) whole_words = stage.value("use_regex", true);
-      else fail<UnsupportedError>("{}: the pre-tokenizer stage {} cannot be written as GGUF", where_, stage.dump());
+      else if (type == "Digits" && stage.value("individual_digits", false)) patterns.emplace_back(R"(\p{N})");
+      else if (type == "ByteLevel" && !stage.value("add_prefix_space", true)) {
+        if (stage.value("use_regex", true)) patterns.emplace_back(text::pipeline::gpt2_pattern);
+      } else fail<UnsupportedError>("{}: the pre-tokenizer stage {} cannot be written as GGUF", where_, stage.dump());
     }
-    if (whole_words && patterns.empty()) return "gpt-2";
-    for (const char* name : {"llama-bpe", "qwen2", "tekken", "deepseek-coder", "deepseek-v3"})
-      if (!whole_words && text::pipeline::patterns_of(name) == patterns) return name;
+    for (const char* name : {"gpt-2", "llama-bpe", "qwen2", "tekken", "smollm", "deepseek-coder", "deepseek-v3"})
+      if (text::pipeline::patterns_of(name) == patterns) return name;
     fail<UnsupportedError>("{}: GGUF has no name for the split patterns of this pre-tokenizer", where_);
   }
 

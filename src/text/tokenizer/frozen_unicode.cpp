@@ -23,7 +23,8 @@ constexpr int categories_version = 8, forms_version = 9;
 
 }  // namespace
 
-bool is_old_other(char32_t c) { return is_other(c) && known(c, categories_version); }
+// Places that are never to be characters, as U+FFFE, are of no category there.
+bool is_old_other(char32_t c) { return is_other(c) && u_charType(UChar32(c)) != U_UNASSIGNED && known(c, categories_version); }
 
 bool is_old_nonspacing_mark(char32_t c) {
   // Since then one has left the category and four have come to it.

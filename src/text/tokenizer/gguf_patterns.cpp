@@ -18,6 +18,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>>& table() {
        {R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
         R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
         R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"}},
+      {"starcoder", {R"(\p{N})", gpt2_pattern}},
       {"deepseek-coder", {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)", "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+", R"(\p{N})"}},
       {"deepseek-v3",
        {R"(\p{N}{1,3})", "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+",
@@ -30,9 +31,9 @@ const std::map<std::string, std::vector<std::string>, std::less<>>& table() {
 }  // namespace
 
 std::string canonical_pre(std::string_view pre) {
-  static const std::map<std::string_view, const char*> synonyms = {{"gpt2", "gpt-2"},        {"phi-2", "gpt-2"},
-                                                                   {"llama3", "llama-bpe"},  {"llama-v3", "llama-bpe"},
-                                                                   {"falcon3", "llama-bpe"}, {"deepseek-r1-qwen", "qwen2"}};
+  static const std::map<std::string_view, const char*> synonyms = {
+      {"gpt2", "gpt-2"},       {"phi-2", "gpt-2"},        {"refact", "starcoder"},  {"smollm", "starcoder"},
+      {"llama3", "llama-bpe"}, {"llama-v3", "llama-bpe"}, {"falcon3", "llama-bpe"}, {"deepseek-r1-qwen", "qwen2"}};
   const auto found = synonyms.find(pre);
   return found == synonyms.end() ? std::string(pre) : found->second;
 }

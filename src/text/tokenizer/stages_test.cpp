@@ -134,6 +134,9 @@ TEST(Stages, PublishedPatterns) {
   EXPECT_EQ(pieces("llama3"), "I¦'LL¦ pay¦ ¦ ¦123¦45¦ €/$!!\r\n\n¦\tHTTPServer¦'s¦ naïve¦  ");
   EXPECT_EQ(pieces("qwen2"), "I¦'LL¦ pay¦ ¦ ¦1¦2¦3¦4¦5¦ €/$!!\r\n\n¦\tHTTPServer¦'s¦ naïve¦  ");
   EXPECT_EQ(pieces("tekken"), pieces("qwen2"));
+  // As tokenizers 0.22.2 does with Digits and ByteLevel, which these models have there.
+  EXPECT_EQ(pieces("smollm"), "I¦'¦LL¦ pay¦  ¦1¦2¦3¦4¦5¦ €/$!!¦\r\n\n¦\t¦HTTPServer¦'s¦ naïve¦  ");
+  EXPECT_EQ(pieces("refact"), pieces("smollm"));
   EXPECT_THROW(patterns_of("default"), UnsupportedError);
 }
 

@@ -13,6 +13,7 @@
 #include "support/golden.h"
 #include "text/tokenizer/golden_strings_test.h"
 #include "text/tokenizer/models.h"
+#include "text/tokenizer/normalizers.h"
 #include "text/tokenizer/regex.h"
 #include "text/tokenizer/sentencepiece_model.h"
 #include "text/tokenizer/utf8.h"
@@ -142,6 +143,14 @@ TEST(Tokenizer, WhatIsPutBeforeTheBeginningIsTheBeginningToo) {
   const Folder folder;
   folder.write("tokenizer.json", file);
   EXPECT_EQ(Tokenizer::open(folder.path()).encode("hi"), (Ids{0, 1}));
+}
+
+// As tokenizers 0.22.2 answers: what is no character and never will be is kept, as what is no character yet.
+TEST(Tokenizer, BertKeepsWhatIsUnassigned) {
+  const Json stage = {{"type", "BertNormalizer"}, {"clean_text", true}, {"handle_chinese_chars", false}, {"lowercase", false}};
+  pipeline::Text text{.bytes = "a\ufffe\U0001ffff\ufdd0\u0378\ue000\u200b\u0001z", .origin = 1};
+  pipeline::make_normalizer(stage)->apply(text);
+  EXPECT_EQ(text.bytes, "a\ufffe\U0001ffff\ufdd0\u0378z");
 }
 
 // As transformers 4.57.1 answers: tokenizer_config.json rules over a ByteLevel that stands alone.
