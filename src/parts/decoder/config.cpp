@@ -12,6 +12,8 @@ DecoderConfig DecoderConfig::common(const Config& c, const DecoderConfig& defaul
   d.width = positive_integer(c, "hidden_size", defaults.width);
   d.mlp_width = positive_integer(c, "intermediate_size", defaults.mlp_width);
   d.layers = positive_integer(c, "num_hidden_layers", defaults.layers);
+  constexpr int64_t most_layers = 10'000;  // more would take minutes to be missed one by one
+  if (d.layers > most_layers) fail<WeightError>("{}: 'num_hidden_layers' = {}, needed at most {}", c.where(), d.layers, most_layers);
   d.heads = positive_integer(c, "num_attention_heads", defaults.heads);
   // Absent, it has the family's default; null means as many as there are heads.
   d.groups =
