@@ -105,6 +105,7 @@ struct Request {
   std::string prompt_syntax;
   std::string emphasis;                  // of a1111: "original" (the default), "no-norm", "ignore", "none"
   std::optional<int64_t> clip_skip;      // 1: the text encoder's last layer, 2: the last but one …; absent: 1, of XL 2
+  std::optional<int64_t> clip_skip_2;    // of an XL checkpoint's second text encoder; absent: clip_skip, with compat "a1111" 2
   std::vector<Embedding> embeddings;     // for both prompts
   std::optional<int64_t> width, height;  // pixels, multiples of the autoencoder's factor (8); default: the checkpoint's native size
   SizeConditions sizes;                  // what an XL checkpoint is told of the picture

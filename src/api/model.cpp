@@ -97,6 +97,7 @@ models::ImageRequest to_image_request(const Request& r, const Seeds& seeds, cons
           .syntax = api::syntax_of(r),
           .emphasis = api::emphasis_of(r),
           .clip_skip = r.clip_skip,
+          .clip_skip_2 = r.clip_skip_2,
           .embeddings = std::move(embeddings),
           .width = canvas ? canvas->width : r.width,
           .height = canvas ? canvas->height : r.height,

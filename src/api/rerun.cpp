@@ -46,6 +46,7 @@ Rerun rerun_of_recipe(const Recipe& recipe) {
   add_flag(r, "prompt-syntax", recipe.prompt_syntax);
   if (recipe.prompt_syntax == "a1111" && recipe.emphasis != "original") add_flag(r, "emphasis", recipe.emphasis);
   if (!left_open("clip_skip")) add_flag(r, "clip-skip", recipe.clip_skip);
+  if (recipe.clip_skip_2) add_flag(r, "clip-skip-2", *recipe.clip_skip_2);
   for (const std::string& name : recipe.embeddings)
     r.not_honoured.push_back(fmt::format("the embedding '{0}', whose file is not told: give --embedding {0}=FILE", name));
   add_flag(r, "width", recipe.width);

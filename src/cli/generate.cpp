@@ -63,6 +63,8 @@ void GenerateFlags::add_to(Flags& flags) {
                {.names = {"original", "no-norm", "ignore", "none"}}, "original");
   flags.integer("--clip-skip", "Layer of the text encoder whose states are used, from its end: 2 is the last but one", request.clip_skip,
                 "1; of Stable Diffusion XL 2");
+  flags.integer("--clip-skip-2", "The same of Stable Diffusion XL's second text encoder", request.clip_skip_2,
+                "--clip-skip; with --compat a1111 2");
   add_embeddings(flags, request.embeddings);
   flags.text("-m,--model", "PATH", "Checkpoint: a folder in the diffusers layout, or a single file (.safetensors, .ckpt)", open.model,
              "the demo model");

@@ -81,6 +81,7 @@ std::string write_recipe(const Recipe& r) {
   };
   if (r.prompt_2) json["prompt_2"] = *r.prompt_2;
   if (r.negative_prompt_2) json["negative_prompt_2"] = *r.negative_prompt_2;
+  if (r.clip_skip_2) json["clip_skip_2"] = *r.clip_skip_2;
   if (!r.size_conditions.empty()) json["size_conditions"] = r.size_conditions;
   if (!r.refiner.empty()) json["refiner"] = {{"name", r.refiner}, {"start", r.refiner_start}};
   if (!r.sampler_options.empty()) json["sampler_options"] = r.sampler_options;
@@ -108,6 +109,7 @@ Recipe parse_recipe(std::string_view text) {
     json.at("negative_prompt").get_to(r.negative_prompt);
     if (json.contains("prompt_2")) r.prompt_2 = json.at("prompt_2").get<std::string>();
     if (json.contains("negative_prompt_2")) r.negative_prompt_2 = json.at("negative_prompt_2").get<std::string>();
+    if (json.contains("clip_skip_2")) r.clip_skip_2 = whole(json, "clip_skip_2").get<int64_t>();
     if (json.contains("size_conditions")) json.at("size_conditions").get_to(r.size_conditions);
     if (json.contains("refiner")) {
       json.at("refiner").at("name").get_to(r.refiner);

@@ -8,8 +8,9 @@
 //
 // and, where guidance is more than classifier-free, "guidance_settings": {"method": "apg", "rescale": 0, "interval": [0.3, 5.4],
 // "options": {"eta": "0.5", …}}, the interval only where there is one; "sampler_options" likewise; "eta_noise_seed_delta": 31337
-// where it is not 0; "variation": {"seed": 5, "strength": 0.1}; and "flags" where more was asked for. "prompt_2", "negative_prompt_2" and
-// "size_conditions": {"original_size": [1024, 768], "aesthetic_score": [6]} where they were given; "refiner": {"name": "…", "start": 0.8}.
+// where it is not 0; "variation": {"seed": 5, "strength": 0.1}; and "flags" where more was asked for. "prompt_2", "negative_prompt_2",
+// "clip_skip_2" and "size_conditions": {"original_size": [1024, 768], "aesthetic_score": [6]} where they were given; "refiner": {"name":
+// "…", "start": 0.8}.
 #pragma once
 
 #include <array>
@@ -36,6 +37,7 @@ struct Recipe {
   std::optional<std::string> prompt_2, negative_prompt_2;  // of a second text encoder, where they were given
   std::string prompt_syntax = "plain", emphasis = "original";
   int64_t clip_skip = 1;
+  std::optional<int64_t> clip_skip_2;   // of a second text encoder, where it was given
   std::vector<std::string> embeddings;  // what the prompts call them
   int64_t width = 0, height = 0;
   std::map<std::string, std::vector<double>> size_conditions;  // those of XL that were given: "crop" → [x, y]

@@ -81,6 +81,14 @@ TEST(Recipe, more_than_classifier_free_guidance_stands_apart) {
   EXPECT_THROW(parse_recipe(with(write_recipe(r), "[0.28,5.42]", "[0.28]")), IoError);
 }
 
+TEST(Recipe, a_second_clip_skip_is_kept) {
+  Recipe r = example();
+  EXPECT_EQ(write_recipe(r).find("clip_skip_2"), std::string::npos);
+  r.clip_skip_2 = 3;
+  EXPECT_EQ(parse_recipe(write_recipe(r)), r);
+  EXPECT_THROW(parse_recipe(with(write_recipe(r), "\"clip_skip_2\":3", "\"clip_skip_2\":3.5")), IoError);
+}
+
 TEST(Recipe, options_of_the_sampler_are_kept) {
   Recipe r = example();
   r.sampler_options = {{"eta", "0.5"}, {"last_step", "denoised"}};

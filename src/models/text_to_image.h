@@ -77,7 +77,8 @@ struct ImageRequest {
   std::optional<std::string> prompt_2, negative_prompt_2;  // of the second text encoder; absent: those of the first
   text::PromptSyntax syntax = text::PromptSyntax::plain;
   text::Emphasis emphasis = text::Emphasis::original;
-  std::optional<int64_t> clip_skip;  // 1: the text encoder's last layer, 2: the last but one …; absent: the family's own
+  std::optional<int64_t> clip_skip;    // 1: the text encoder's last layer, 2: the last but one …; absent: the family's own
+  std::optional<int64_t> clip_skip_2;  // of the second text encoder; absent: clip_skip
   std::vector<EmbeddingFile> embeddings;
   std::optional<int64_t> width, height;  // pixels; the checkpoint's native size where absent
   SizeConditions sizes;
@@ -141,7 +142,7 @@ struct ResolvedImage {
   // there. Empty where nothing is known before.
   std::vector<float> sigmas, timesteps;
   std::vector<std::string> warnings;  // one line each
-  int64_t clip_skip = 1;
+  std::vector<int64_t> clip_skip;     // of each text encoder; not the refiner's
   std::optional<double> refiner_start;
   int64_t chunks = 1;  // of 75 tokens, of the longest prompt
   std::vector<text::EmbeddingName> embeddings;

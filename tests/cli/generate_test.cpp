@@ -389,6 +389,7 @@ TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
   const Pixels of_xl = of(xl, {}), of_refiner = of(refiner, {});
   for (const auto& [flag, value] : {std::pair("--prompt-2", "a cat"),
                                     {"--negative-prompt-2", "rain"},
+                                    {"--clip-skip-2", "3"},
                                     {"--original-size", "8x9"},
                                     {"--crop", "7,0"},
                                     {"--target-size", "9x7"}})

@@ -44,6 +44,8 @@ TEST_F(RerunTest, our_own_pictures_come_again_to_the_pixel) {
                 "--cfg-scale",        "4.25",
                 "--guidance-rescale", "0.3"});
   expect_again({"--compat", "a1111", "--sampler", "euler a", "--ensd", "31337"});
+  const std::string xl = HEARTH_SOURCE_DIR "/tests/e2e/golden/xl";
+  expect_again({"--model", xl, "--clip-skip", "3", "--clip-skip-2", "1"}, {"--model", xl});
   expect_again({"--compat", "comfyui", "--sampler", "dpmpp_2m", "--batch-index", "3"});
   expect_again({"--compat", "a1111", "--sampler", "dpm fast", "--rng", "cpu", "--discard-penultimate"});
   expect_again({"--sampler", "euler", "--schedule", "karras", "--rng", "nv"});

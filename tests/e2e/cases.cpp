@@ -35,6 +35,7 @@ Request to_request(const nlohmann::json& json) {
   };
   text("negative", r.negative_prompt), text("prompt_2", r.prompt_2), text("negative_2", r.negative_prompt_2);
   if (json.contains("clip_skip")) r.clip_skip = json.at("clip_skip").get<int64_t>();
+  if (json.contains("clip_skip_2")) r.clip_skip_2 = json.at("clip_skip_2").get<int64_t>();
   SizeConditions& s = r.sizes;
   pair("original_size", s.original_size), pair("target_size", s.target_size), pair("crop", s.crop);
   pair("negative_original_size", s.negative_original_size), pair("negative_target_size", s.negative_target_size);

@@ -96,6 +96,38 @@ TEST(Xl, PromptsOfTheTwoEncodersMayDiffer) {
   EXPECT_NE(changing, drawn(model, long_second("a blue house", "a BREAK house")));
 }
 
+TEST(Xl, EachEncoderHasItsOwnClipSkip) {
+  Model model = open("xl");
+  const auto skipping = [&](std::optional<int64_t> first, std::optional<int64_t> second, const std::string& compat = "") {
+    return drawn(model,
+                 [&](Request& r) { r.clip_skip = first, r.clip_skip_2 = second, r.compat = compat, r.sampler = std::string("euler"); });
+  };
+  EXPECT_EQ(skipping({}, {}), skipping(2, 2));
+  EXPECT_EQ(skipping(3, {}), skipping(3, 3));
+  EXPECT_NE(skipping(3, 2), skipping(3, 3));
+  EXPECT_NE(skipping(3, 2), skipping(2, 3));
+  EXPECT_EQ(skipping({}, 3), skipping(2, 3));
+  EXPECT_EQ(skipping(3, {}, "comfyui"), skipping(3, 3, "comfyui"));
+  EXPECT_EQ(skipping(3, {}, "a1111"), skipping(3, 2, "a1111"));  // which has no such setting for OpenCLIP's encoders
+  EXPECT_NE(skipping(3, 1, "a1111"), skipping(3, 2, "a1111"));
+}
+
+TEST(Xl, AsA1111OpenClipStaysAndIsTold) {
+  const auto warnings = [](const char* checkpoint, std::optional<int64_t> second = {}) {
+    Model model = open(checkpoint);
+    Request r = small();
+    r.clip_skip = 3, r.clip_skip_2 = second, r.compat = std::string("a1111");
+    const Json report = Json::parse(model.generate(r).report);
+    return std::pair{report.at("request").at("clip_skip"), report.at("warnings").dump()};
+  };
+  const auto told = [](const std::pair<Json, std::string>& w, const char* text) { return w.second.find(text) != std::string::npos; };
+  EXPECT_TRUE(told(warnings("xl"), "clip skip 3 leaves text_encoder_2 at 2, as A1111 does"));
+  EXPECT_EQ(warnings("xl").first, 3);
+  EXPECT_FALSE(told(warnings("xl", 3), "leaves"));
+  EXPECT_TRUE(told(warnings("ddim_v"), "clip skip 3 leaves text_encoder at 1, as A1111 does"));
+  EXPECT_EQ(warnings("ddim_v").first, 1);
+}
+
 TEST(Xl, WeightsActInBothEncoders) {
   Model model = open("xl");
   for (const char* syntax : {"a1111", "comfyui"}) {
@@ -138,11 +170,14 @@ TEST(Xl, TheReportNamesTheRefiner) {
   Request r = small();
   r.decode = true;
   r.refiner_start = 0.6;
+  r.clip_skip_2 = 3;
   r.sizes.aesthetic_score = 7;
   const Generation made = model.generate(r);
   const Json report = Json::parse(made.report), recipe = Json::parse(made.images.at(0).json);
   EXPECT_EQ(report.at("request").at("refiner_start"), 0.6);
   EXPECT_EQ(report.at("request").at("clip_skip"), 2);
+  EXPECT_EQ(report.at("request").at("clip_skip_2"), 3);
+  EXPECT_EQ(recipe.at("clip_skip_2"), 3);
   EXPECT_EQ(recipe.at("refiner").at("name"), "xl_refiner");
   EXPECT_EQ(recipe.at("refiner").at("start"), 0.6);
   EXPECT_EQ(recipe.at("size_conditions").at("aesthetic_score"), Json::array({7}));
@@ -173,6 +208,9 @@ TEST(Xl, WhatDoesNotFitIsRefusedInOneLine) {
                       }),
             "generate: a size for the negative prompt alone, needed both its original and its target size");
   EXPECT_EQ(complaint(xl, [](Request& r) { r.clip_skip = 4; }), "generate: clip skip 4 does not fit, needed 1 to 3");
+  EXPECT_EQ(complaint(xl, [](Request& r) { r.clip_skip_2 = 4; }),
+            "generate: clip skip 4 of the second text encoder does not fit, needed 1 to 3");
+  EXPECT_EQ(complaint(sd1, [](Request& r) { r.clip_skip_2 = 2; }), "generate: a second clip skip, but sd1 has one text encoder");
   EXPECT_EQ(complaint(xl, [](Request& r) { r.prompt_syntax = std::string("a1111"), r.prompt_2 = std::string("a AND b"); }),
             "generate: the prompts of the text encoders differ in their parts with AND, needed as many of them, with one weight each");
   EXPECT_EQ(complaint(refiner, [](Request& r) { r.sizes.target_size = {64, 64}; }), "generate: a target size, but a refiner is told none");

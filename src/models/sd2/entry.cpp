@@ -8,7 +8,8 @@ using namespace stable_diffusion;
 
 const Family family{
     .name = "sd2",
-    .towers = {{.encoder = "text_encoder", .tokenizer = "tokenizer", .class_name = "CLIPTextModel", .embedding = "clip_h"}},
+    .towers =
+        {{.encoder = "text_encoder", .tokenizer = "tokenizer", .class_name = "CLIPTextModel", .embedding = "clip_h", .open_clip = true}},
     .mends_files = true,
 };
 

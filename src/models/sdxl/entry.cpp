@@ -34,9 +34,12 @@ extern const Family family;  // another base may refine, too
 
 const Family family{
     .name = "sdxl",
-    .towers =
-        {{.encoder = "text_encoder", .tokenizer = "tokenizer", .class_name = "CLIPTextModel", .embedding = "clip_l"},
-         {.encoder = "text_encoder_2", .tokenizer = "tokenizer_2", .class_name = "CLIPTextModelWithProjection", .embedding = "clip_g"}},
+    .towers = {{.encoder = "text_encoder", .tokenizer = "tokenizer", .class_name = "CLIPTextModel", .embedding = "clip_l"},
+               {.encoder = "text_encoder_2",
+                .tokenizer = "tokenizer_2",
+                .class_name = "CLIPTextModelWithProjection",
+                .embedding = "clip_g",
+                .open_clip = true}},
     .clip_skip = 2,
     .final_norm = false,
     .sizes = sizes,

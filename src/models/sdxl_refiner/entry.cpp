@@ -26,8 +26,11 @@ bool claims(const Checkpoint& checkpoint) { return !checkpoint.has("text_encoder
 
 const Family family{
     .name = "sdxl_refiner",
-    .towers =
-        {{.encoder = "text_encoder_2", .tokenizer = "tokenizer_2", .class_name = "CLIPTextModelWithProjection", .embedding = "clip_g"}},
+    .towers = {{.encoder = "text_encoder_2",
+                .tokenizer = "tokenizer_2",
+                .class_name = "CLIPTextModelWithProjection",
+                .embedding = "clip_g",
+                .open_clip = true}},
     .clip_skip = 2,
     .final_norm = false,
     .sizes = sizes,

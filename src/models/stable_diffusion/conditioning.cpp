@@ -35,17 +35,33 @@ std::string text_of(const ImageRequest& r, Role role, size_t tower) {
   return tower == 0 ? first : r.negative_prompt_2.value_or(first);
 }
 
-void check_request(const StableDiffusionConfig& config, const ImageRequest& r, int64_t clip_skip) {
+void check_request(const StableDiffusionConfig& config, const ImageRequest& r) {
   const std::string_view name = config.family->name;
-  if (clip_skip < 1 || clip_skip > config.layers())
-    fail<UsageError>("generate: clip skip {} does not fit, needed 1 to {}", clip_skip, config.layers());
   if (config.towers.size() < 2 && (r.prompt_2 || r.negative_prompt_2))
     fail<UsageError>("generate: a second prompt, but {} has one text encoder", name);
+  if (config.towers.size() < 2 && r.clip_skip_2) fail<UsageError>("generate: a second clip skip, but {} has one text encoder", name);
   if (!config.family->sizes && r.sizes != SizeConditions())
     fail<UsageError>("generate: sizes or an aesthetic score beside the prompt, but {} is told none", name);
   const bool scores = config.family->scores || (config.refiner && config.refiner->family->scores);
   if (!scores && (r.sizes.aesthetic_score || r.sizes.negative_aesthetic_score))
     fail<UsageError>("generate: an aesthetic score, but {} is told none; a refiner is", name);
+}
+
+// Of a tower. diffusers and ComfyUI move all encoders, A1111 none of OpenCLIP's.
+int64_t clip_skip_of(const StableDiffusionConfig& config, const ImageRequest& r, size_t tower, ResolvedImage& told) {
+  const TowerNames& names = config.towers[tower].names;
+  const int64_t own = config.family->clip_skip, layers = config.towers[tower].config.layers;
+  int64_t clip_skip = r.clip_skip.value_or(own);
+  if (tower > 0 && r.clip_skip_2) {
+    clip_skip = *r.clip_skip_2;
+  } else if (r.compat == sampling::Compat::a1111 && names.open_clip && clip_skip != own) {
+    tell(fmt::format("clip skip {} leaves {} at {}, as A1111 does", clip_skip, names.encoder, own), told);
+    clip_skip = own;
+  }
+  if (clip_skip < 1 || clip_skip > layers)
+    fail<UsageError>("generate: clip skip {}{} does not fit, needed 1 to {}", clip_skip, tower > 0 ? " of the second text encoder" : "",
+                     layers);
+  return clip_skip;
 }
 
 // What a tower makes of the prompts; `names` are the embeddings', `told` gets the rest.
@@ -99,14 +115,17 @@ EncodedPrompt zeros_like(const EncodedPrompt& prompt) {
 
 Prompts read_prompts(const StableDiffusionConfig& config, const ImageRequest& request, bool ask_negative, Backend& device,
                      ResolvedImage& told) {
-  Prompts p{.towers = {}, .clip_skip = request.clip_skip.value_or(config.family->clip_skip)};
-  // diffusers encodes the negative prompt as if nobody had asked for another layer.
-  p.clip_skip_negative = request.compat == sampling::Compat::diffusers ? config.family->clip_skip : p.clip_skip;
-  check_request(config, request, p.clip_skip);
-  told.clip_skip = p.clip_skip;
+  Prompts p;
+  check_request(config, request);
+  std::vector<int64_t> clip_skip;
+  for (size_t i = 0; i < config.towers.size(); ++i) clip_skip.push_back(clip_skip_of(config, request, i, told));
+  if (told.clip_skip.empty()) told.clip_skip = clip_skip;
   for (size_t i = 0; i < config.towers.size(); ++i) {
     std::vector<text::EmbeddingName> names;
-    p.towers.push_back(read_for(config.towers[i], request, i, ask_negative, device, names, told));
+    TowerPrompts& tower = p.towers.emplace_back(read_for(config.towers[i], request, i, ask_negative, device, names, told));
+    tower.clip_skip = clip_skip[i];
+    // diffusers encodes the negative prompt as if nobody had asked for another layer.
+    tower.clip_skip_negative = request.compat == sampling::Compat::diffusers ? config.family->clip_skip : tower.clip_skip;
     if (i == 0) told.embeddings = std::move(names);
   }
   even_out(p.towers);
@@ -134,11 +153,11 @@ std::vector<EncodedPrompt> encode_prompts(const StableDiffusionConfig& config, c
       std::vector<EncodedPrompt> encoded = models::encode_prompts(models[i], some, embeddings, tower.empty_chunk, how);
       for (size_t k = 0; k < count; ++k) of_prompts[first + k].push_back(std::move(encoded[k]));
     };
-    if (prompts.clip_skip == prompts.clip_skip_negative) {
-      encode(0, wanted, prompts.clip_skip);
+    if (tower.clip_skip == tower.clip_skip_negative) {
+      encode(0, wanted, tower.clip_skip);
     } else {
-      encode(0, 1, prompts.clip_skip);
-      if (wanted > 1) encode(1, 1, prompts.clip_skip_negative);
+      encode(0, 1, tower.clip_skip);
+      if (wanted > 1) encode(1, 1, tower.clip_skip_negative);
     }
   }
   std::vector<EncodedPrompt> out;

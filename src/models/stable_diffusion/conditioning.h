@@ -15,19 +15,19 @@ namespace hearth::models::stable_diffusion {
 struct TowerPrompts {
   std::vector<text::Prompt> prompts;  // the prompt, and the negative one where it is asked under
   text::Chunk empty_chunk;
-  std::vector<TextualInversion> vectors;  // of the embeddings
+  std::vector<TextualInversion> vectors;          // of the embeddings
+  int64_t clip_skip = 1, clip_skip_negative = 1;  // as PromptEncoding has it
 };
 
 // For each tower the same conditions with as many chunks; shorter texts are filled up with chunks of no text.
 struct Prompts {
   std::vector<TowerPrompts> towers;
-  int64_t clip_skip = 1, clip_skip_negative = 1;  // as PromptEncoding has it
-  bool zero_negative = false;                     // the negative prompt is all zeros
+  bool zero_negative = false;  // the negative prompt is all zeros
 };
 
 // `ask_negative`: whether guidance asks under the negative prompt; a composed prompt does in any case. Fills in clip skip, chunks,
-// embeddings and warnings of `told`. Errors of text::read_prompt and read_embeddings; UsageError for a clip skip, a second prompt or sizes
-// that the family has no use for.
+// embeddings and warnings of `told`. Errors of text::read_prompt and read_embeddings; UsageError for a clip skip that an encoder has no
+// layer for, and for a second prompt, a second clip skip or sizes that the family has no use for.
 Prompts read_prompts(const StableDiffusionConfig& config, const ImageRequest& request, bool ask_negative, Backend& device,
                      ResolvedImage& told);
 

@@ -170,10 +170,6 @@ std::vector<PromptEncoder> prompt_encoders(const Checkpoint& checkpoint, const F
   return encoders;
 }
 
-int64_t StableDiffusionConfig::layers() const {
-  return std::ranges::min_element(towers, {}, [](const Tower& t) { return t.config.layers; })->config.layers;
-}
-
 int64_t StableDiffusionConfig::states_width() const {
   int64_t width = 0;
   for (const Tower& tower : towers) width += tower.config.width;

@@ -25,6 +25,7 @@ struct TowerNames {
   std::string_view encoder, tokenizer;
   std::string_view class_name;  // "CLIPTextModel"
   std::string_view embedding;   // its vectors in a file of textual inversion: "clip_l"
+  bool open_clip = false;       // not OpenAI's: A1111 takes no other of its layers
 };
 
 struct StableDiffusionConfig;
@@ -85,7 +86,6 @@ struct StableDiffusionConfig {
   // cross-attention, pooled text and sizes, latent channels of UNet and autoencoder.
   void check(const std::string& where) const;
 
-  int64_t layers() const;        // of the shortest text encoder
   int64_t states_width() const;  // of all towers together
 };
 

@@ -88,6 +88,7 @@ Stage refining(const StableDiffusionConfig& config, const ImageRequest& request,
 ImageRequest for_refiner(const ImageRequest& request) {
   ImageRequest r = request;
   r.prompt_2 = r.negative_prompt_2 = std::nullopt;
+  r.clip_skip_2 = std::nullopt;
   r.sizes.target_size = r.sizes.negative_target_size = std::nullopt;
   return r;
 }

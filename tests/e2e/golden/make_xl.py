@@ -90,6 +90,8 @@ CASES = {
         "negative_sizes": dict(SMALL, width=40, height=72, negative_original_size=[100, 90], negative_target_size=[200, 300], negative_crop=[3, 5]),
         "last_layer": dict(SMALL, clip_skip=1, compat="diffusers"),
         "third_layer": dict(SMALL, clip_skip=3, negative="rain", compat="diffusers"),  # the negative prompt is that of the last but one
+        "layers_apart": dict(SMALL, clip_skip=1, clip_skip_2=3, negative="rain", compat="diffusers"),
+        "second_layer_alone": dict(SMALL, clip_skip_2=1, compat="diffusers"),
         "no_guidance": dict(SMALL, guidance=1.0, negative="not used"),
         "twenty_steps": dict(SMALL, steps=20, seed=9),
         "dpmpp_2m_karras": dict(SMALL, sampler="dpmpp_2m", schedule="karras", steps=8),
@@ -183,18 +185,23 @@ def sizes_of(case, refiner):
 
 
 def prompts_of(pipe, case, batch, dtype):
-    """As a pipeline takes them; in f64 as embeddings that were made in f32."""
+    """As a pipeline takes them; in f64, and where each text encoder has its own clip skip, as embeddings that were made in f32."""
     told = dict(prompt=[case["prompt"]] * batch)
     for key, name in dict(prompt_2="prompt_2", negative="negative_prompt", negative_2="negative_prompt_2").items():
         if key in case:
             told[name] = [case[key]] * batch
     skip = dict(clip_skip=case["clip_skip"] - 2) if "clip_skip" in case else {}
-    if dtype == torch.float32:
+    if dtype == torch.float32 and "clip_skip_2" not in case:
         return told | skip
     told = {k: v[0] if k.endswith("_2") and batch == 1 else v for k, v in told.items()}
     guided = case["guidance"] > 1 and pipe.unet.config.time_cond_proj_dim is None
     with torch.no_grad():
-        embeds = pipe.to(torch.float32).encode_prompt(**told, **skip, device="cpu", num_images_per_prompt=1, do_classifier_free_guidance=guided)
+        how = dict(told, device="cpu", num_images_per_prompt=1, do_classifier_free_guidance=guided)
+        embeds = pipe.to(torch.float32).encode_prompt(**how, **skip)
+        if "clip_skip_2" in case:  # the second encoder's states stand behind the first one's
+            width = pipe.text_encoder.config.hidden_size
+            second = pipe.encode_prompt(**how, clip_skip=case["clip_skip_2"] - 2)[0]
+            embeds = (torch.cat([embeds[0][..., :width], second[..., width:]], -1), *embeds[1:])
     names = ("prompt_embeds", "negative_prompt_embeds", "pooled_prompt_embeds", "negative_pooled_prompt_embeds")
     return {name: value.to(dtype) for name, value in zip(names, embeds) if value is not None}
 
