@@ -142,6 +142,8 @@ class Conversion {
                                                                                    .config = request.config,
                                                                                    .ema = request.ema}))),
         device_(make_backend({.name = "reference", .threads = 1})) {
+    if (checkpoint_.is_decoder_alone("vae"))
+      fail<UnsupportedError>("{}: the autoencoder is a decoder alone, a checkpoint has its encoder, too", request.vae.string());
     report_.pipeline = checkpoint_.pipeline_class();
     report_.notes = checkpoint_.notes();
   }

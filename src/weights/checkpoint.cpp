@@ -123,6 +123,11 @@ void Checkpoint::take_component(const std::string& name, GivenComponent given) {
 void Checkpoint::name_given_classes() {
   for (Component& c : components_)
     if (const GivenComponent* other = given(c.name); other && !other->class_name.empty()) c.class_name = other->class_name;
+bool Checkpoint::is_decoder_alone(std::string_view name) const {
+  const GivenComponent* other = given(name);
+  return other && other->decoder_alone;
+}
+
 }
 
 const GivenComponent* Checkpoint::given(std::string_view name) const {

@@ -76,6 +76,7 @@ class Checkpoint {
   std::shared_ptr<TensorSource> tensors(std::string_view name, const std::string& variant = {}) const;
   WeightFiles files(std::string_view name, const std::string& variant = {}) const;
   std::vector<std::string> ignored(std::string_view name) const;
+  bool is_decoder_alone(std::string_view name) const;  // an autoencoder without its encoder, given in place of the checkpoint's own
   // What tells a component's tensors from others in the same files, for whoever keeps what is made of them; empty where they have files of
   // their own.
   std::string part_of_files(std::string_view name) const;

@@ -166,18 +166,79 @@ TEST_F(TinyAutoencoder, WhatDoesNotFitIsRefused) {
   expect(told({.preview_decoder = decoder}, "dpmpp"),
          "decodes latents of 4 channels to pictures of 3 channels and 8 times the size, the model's need 6, 3 and 8");
   expect(told({.preview_decoder = folder / "nowhere.safetensors"}), "no such file");
-  expect(told({.vae = decoder}), "missing: 'encoder.layers.0.");
   NamedTensors broken = read_all(decoder);
   broken.erase("19.bias");
   broken["20.weight"] = broken.at("19.weight");
   write_safetensors(decoder, broken);
   expect(told({.preview_decoder = decoder}), "'decoder.layers.18.bias'");
   expect(told({.preview_decoder = decoder}), "'20.weight'");
+  expect(told({.vae = decoder}), "'decoder.layers.18.bias'");
 
   Model m = Model::open(checkpoint_folder("pndm"), {.vae = whole});
   Request r = request();
-  r.vae_tiling = VaeTiling::on;
-  expect(complaint_of([&] { m.generate(r); }), "an AutoencoderTiny, decodes in one piece");
+  r.vae_tiling = VaeTiling::on, r.vae_tile = 96;
+  expect(complaint_of([&] { m.generate(r); }), "tiles of 96 pixels do not fit, needed a multiple of 64");
+}
+
+// For text to image its decoder is enough.
+TEST_F(TinyAutoencoder, ADecoderAloneTakesThePlace) {
+  const auto expected = Model::open(checkpoint_folder("pndm"), {.vae = whole, .precision = Precision::f32}).generate(request());
+  write_torch(folder / "taesd_decoder.pth", read_all(decoder));
+  for (const fs::path& file : {decoder, folder / "taesd_decoder.pth"})
+    for (const bool when_needed : {false, true}) {
+      Model m = Model::open(checkpoint_folder("pndm"), {.vae = file, .precision = Precision::f32, .load_when_needed = when_needed});
+      EXPECT_EQ(m.generate(request()).images[0].rgb, expected.images[0].rgb);
+    }
+  Model m = Model::open(checkpoint_folder("pndm"), {.vae = decoder, .precision = Precision::f32, .preview_decoder = decoder});
+  EXPECT_NE(Json::parse(m.description()).at("notes").dump().find("the autoencoder is a decoder alone"), std::string::npos);
+  const auto told = [&](const std::function<void(Request&)>& change, Model& model) {
+    Request r = request();
+    change(r);
+    return complaint_of([&] { model.generate(r); });
+  };
+  const std::string from_picture =
+      "UsageError: generate: a run that goes on from a picture, but the autoencoder is a decoder alone, needed its encoder, too";
+  EXPECT_EQ(told([&](Request& r) { r.edit.picture = picture("picture"); }, m), from_picture);
+  EXPECT_EQ(told([](Request& r) { r.hires = Hires{.scale = 2, .upscaler = "lanczos"}; }, m), from_picture);
+  Request r = request();
+  r.hires = Hires{.scale = 2, .upscaler = "latent"};
+  r.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {};
+  EXPECT_EQ(m.generate(r).images[0].width, 128);
+  Model without = Model::open(checkpoint_folder("pndm"), {.vae = decoder});
+  EXPECT_EQ(told([](Request& q) { q.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {}; }, without),
+            "UsageError: generate: previews, but the autoencoder is a decoder alone, needed its encoder or a preview decoder");
+  EXPECT_NE(complaint_of([&] {
+              convert({.model = checkpoint_folder("pndm"), .vae = decoder, .output = folder / "made"});
+            }).find("a decoder alone"),
+            std::string::npos);
+  EXPECT_FALSE(fs::exists(folder / "made"));
+}
+
+// Tiles differ at their seams only, and take less memory; under a limit they are what is left.
+TEST_F(TinyAutoencoder, TilesAreBlended) {
+  Request r{.prompt = "a cat", .width = 256, .height = 320, .steps = 2, .seed = 1};
+  const auto drawn = [&](VaeTiling tiling, std::optional<int64_t> tile = {}, int64_t limit = 0) {
+    Model m = Model::open(checkpoint_folder("pndm"), {.vae = whole, .threads = 2, .precision = Precision::f32, .memory_limit = limit});
+    r.vae_tiling = tiling, r.vae_tile = tile;
+    return m.generate(r);
+  };
+  const Generation one = drawn(VaeTiling::off), fits = drawn(VaeTiling::on), tiles = drawn(VaeTiling::on, 128);
+  EXPECT_EQ(fits.images[0].rgb, one.images[0].rgb);  // tiles of 512 pixels
+  const auto memory = [](const Generation& g, const char* key) {
+    return Json::parse(g.report).at("memory").at("planned").at(key).get<int64_t>();
+  };
+  EXPECT_LT(memory(tiles, "activations"), memory(one, "activations") / 2);
+  int64_t differs = 0, most = 0;
+  for (size_t i = 0; i < one.images[0].rgb.size(); ++i) {
+    const int64_t d = std::abs(int(one.images[0].rgb[i]) - int(tiles.images[0].rgb[i]));
+    differs += d > 0, most = std::max(most, d);
+  }
+  EXPECT_GT(differs, 0);
+  if (std::getenv("HEARTH_PRINT_ERRORS"))
+    printf("seams: %ld of %zu bytes, at most %ld\n", long(differs), one.images[0].rgb.size(), long(most));
+  const Generation limited =
+      drawn(VaeTiling::automatic, {}, Json::parse(tiles.report).at("memory").at("predicted").get<int64_t>() + 20'000'000);
+  EXPECT_NE(Json::parse(limited.report).at("memory").at("mode").get<std::string>().find("VAE in tiles"), std::string::npos);
 }
 
 }  // namespace

@@ -112,7 +112,8 @@ StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, 
   const Config unet_file = checkpoint.config("unet");
   config.unet = parts::UnetConfig::from(unet_file);
   config.native = family.mends_files ? native_latents(unet_file, config.unet) : config.unet.sample_size;
-  config.vae = VaeConfig::from(checkpoint.config("vae"), checkpoint.component("vae").class_name);
+  config.vae = VaeConfig::from(checkpoint);
+  if (!config.vae.encodes) config.notes.push_back("the autoencoder is a decoder alone: no run can go on from a picture");
   const sampling::SchedulerConfig scheduler = scheduler_as_it_is(checkpoint);
   config.scheduler = scheduler_of(checkpoint, family);
   for (const TowerNames& names : family.towers) config.towers.push_back(tower_of(checkpoint, names));

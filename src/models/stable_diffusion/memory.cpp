@@ -10,14 +10,12 @@ namespace hearth::models::stable_diffusion {
 
 std::vector<MemoryPlan> memory_modes(const StableDiffusionConfig& config, const ImageRequest& request, const Resolved& p, int64_t limit) {
   using Tiling = ImageRequest::Tiling;
-  const int64_t factor = config.vae.factor(), default_tile = config.vae.tile.value_or(0);
-  if (!config.vae.tile && (request.vae_tile || request.vae_tiling == Tiling::on))
-    fail<UnsupportedError>("generate: this autoencoder, an AutoencoderTiny, decodes in one piece, not in tiles");
+  const int64_t factor = config.vae.factor(), unit = config.vae.tile_unit;
   if (request.vae_tile && (request.vae_tiling == Tiling::off || (request.vae_tiling == Tiling::automatic && limit == 0)))
     fail<UsageError>("generate: a tile size acts only with VAE tiling on, or automatic under a memory limit");
-  if (request.vae_tile && (*request.vae_tile < 4 * factor || *request.vae_tile % (4 * factor) != 0))
-    fail<UsageError>("generate: tiles of {} pixels do not fit, needed a multiple of {}", *request.vae_tile, 4 * factor);
-  const int64_t tile = request.vae_tile ? *request.vae_tile / factor : default_tile, side = std::max(p.latents[1], p.latents[2]);
+  if (request.vae_tile && (*request.vae_tile < unit * factor || *request.vae_tile % (unit * factor) != 0))
+    fail<UsageError>("generate: tiles of {} pixels do not fit, needed a multiple of {}", *request.vae_tile, unit * factor);
+  const int64_t tile = request.vae_tile ? *request.vae_tile / factor : config.vae.tile, side = std::max(p.latents[1], p.latents[2]);
 
   std::vector<MemoryPlan> modes;
   const auto add = [&](bool everything, std::optional<int64_t> of_tiles) {
@@ -34,9 +32,9 @@ std::vector<MemoryPlan> memory_modes(const StableDiffusionConfig& config, const 
   add(true, always);
   if (limit == 0) return modes;
   add(false, always);
-  if (request.vae_tiling != Tiling::automatic || !request.decode || !config.vae.tile) return modes;
+  if (request.vae_tiling != Tiling::automatic || !request.decode) return modes;
   const int64_t smallest = request.vae_tile ? tile : std::min<int64_t>(tile, 16);
-  for (int64_t t = tile; t >= smallest; t = t / 2 / 4 * 4)
+  for (int64_t t = tile; t >= smallest; t = t / 2 / unit * unit)
     if (t < side) add(false, t);
   return modes;
 }

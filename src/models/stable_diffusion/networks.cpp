@@ -263,7 +263,7 @@ std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const Family& fa
       builds.operator()<parts::ClipTextModel>(tower.encoder, config);
     });
   attempt("unet", [&] { builds.operator()<parts::Unet>("unet", parts::UnetConfig::from(checkpoint.config("unet"))); });
-  attempt("vae", [&] { builds.operator()<Vae>("vae", VaeConfig::from(checkpoint.config("vae"), checkpoint.component("vae").class_name)); });
+  attempt("vae", [&] { builds.operator()<Vae>("vae", VaeConfig::from(checkpoint)); });
   for (const TowerNames& tower : family.towers)
     attempt(std::string(tower.tokenizer), [&] { text::ClipTokenizer::parse(clip_files(checkpoint, tower.tokenizer)); });
   attempt("scheduler",

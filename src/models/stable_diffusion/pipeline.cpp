@@ -38,6 +38,8 @@ void StableDiffusion::require_room() const {
 }
 
 Resolved StableDiffusion::resolved(const ImageRequest& request) const {
+  if (request.preview && !config_.vae.encodes && !networks_.decodes_previews())
+    fail<UsageError>("generate: previews, but the autoencoder is a decoder alone, needed its encoder or a preview decoder");
   return request.hires ? resolve_twice(config_, request, device_) : stable_diffusion::resolve(config_, request, device_);
 }
 

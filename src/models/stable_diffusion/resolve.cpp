@@ -123,6 +123,8 @@ Resolved resolve(const StableDiffusionConfig& config, const ImageRequest& reques
   const int64_t factor = config.vae.factor();
   check_side("width", p.width, factor);
   check_side("height", p.height, factor);
+  if (!config.vae.encodes && !request.edit.pictures.empty())
+    fail<UsageError>("generate: a run that goes on from a picture, but the autoencoder is a decoder alone, needed its encoder, too");
   p.batch = request.batch;
   p.latents = {p.batch, p.height / factor, p.width / factor, config.vae.latent_channels};
 

@@ -8,15 +8,17 @@ namespace {
 using Network = std::variant<parts::AutoencoderKl, parts::AutoencoderTiny>;
 
 Network network_of(const Scope& w, const VaeConfig& config) {
-  if (const auto* tiny = std::get_if<parts::AutoencoderTinyConfig>(&config.network)) return parts::AutoencoderTiny(w, *tiny);
+  if (const auto* tiny = std::get_if<parts::AutoencoderTinyConfig>(&config.network))
+    return parts::AutoencoderTiny(w, *tiny, config.encodes ? parts::TinyHalves::both : parts::TinyHalves::decoder);
   return parts::AutoencoderKl(w, std::get<parts::AutoencoderKlConfig>(config.network));
 }
 
 }  // namespace
 
-VaeConfig VaeConfig::from(const Config& config, std::string_view class_name) {
+VaeConfig VaeConfig::from(const Checkpoint& checkpoint) {
+  const Config config = checkpoint.config("vae");
   VaeConfig v;
-  if (class_name == "AutoencoderTiny") {
+  if (checkpoint.component("vae").class_name == "AutoencoderTiny") {
     const auto tiny = parts::AutoencoderTinyConfig::from(config);
     const int64_t halved = int64_t(1) << (tiny.encoder_blocks.size() - 1);
     if (halved != tiny.factor())
@@ -24,6 +26,8 @@ VaeConfig VaeConfig::from(const Config& config, std::string_view class_name) {
                         tiny.factor());
     v.network = tiny;
     v.draws = false;
+    v.encodes = !checkpoint.is_decoder_alone("vae");
+    v.tile = parts::default_tile(tiny), v.tile_unit = 8;
   } else {
     const auto kl = parts::AutoencoderKlConfig::from(config);
     v.network = kl;
@@ -53,8 +57,7 @@ Tensor Vae::decode(const Tensor& latents) const {
 }
 
 Tensor Vae::decode_in_tiles(const Tensor& latents, int64_t tile) const {
-  if (const auto* kl = std::get_if<parts::AutoencoderKl>(&network)) return kl->decode_in_tiles(latents, tile);
-  fail<UnsupportedError>("vae: an AutoencoderTiny decodes in one piece, not in tiles");
+  return std::visit([&](const auto& n) { return n.decode_in_tiles(latents, tile); }, network);
 }
 
 }  // namespace hearth::models::stable_diffusion

@@ -1,5 +1,6 @@
 #include "parts/autoencoder_tiny/autoencoder_tiny.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/observe.h"
@@ -24,6 +25,24 @@ Tensor limited(const Tensor& z) {
 // factor · x + offset
 Tensor affine(const Tensor& x, float factor, float offset) {
   return ops::linear_combination({x, Tensor::filled(x.backend(), x.shape(), 1)}, {factor, offset});
+}
+
+// How much of pixel i of a tile is the tile's own, the first `ramp` of it lying over a tile before.
+float own_part(int64_t i, int64_t ramp) { return ramp > 1 ? std::min(1.0f, float(i) / float(ramp - 1)) : 1; }
+
+// Puts a tile onto a picture, its first pixel to `top`, `left`; it fades in where there is one before it.
+void put(const Tensor& tile, Tensor& picture, int64_t top, int64_t left, int64_t ramp) {
+  if (!tile.backend().computes()) return;
+  const auto [B, H, W, C] = tile.dims<4>();
+  const Tensor place = picture.slice(1, top, top + H).slice(2, left, left + W);
+  for (int64_t b = 0; b < B; ++b)
+    for (int64_t y = 0; y < H; ++y)
+      for (int64_t x = 0; x < W; ++x) {
+        const float own = (top > 0 ? own_part(y, ramp) : 1) * (left > 0 ? own_part(x, ramp) : 1);
+        const float* from = tile.data<float>() + ((b * H + y) * W + x) * C;
+        float* to = place.data<float>() + b * place.stride(0) + y * place.stride(1) + x * place.stride(2);
+        for (int64_t c = 0; c < C; ++c) to[c] = own * from[c] + (1 - own) * to[c];
+      }
 }
 
 }  // namespace
@@ -97,13 +116,17 @@ Tensor TinyDecoder::operator()(const Tensor& z) const {
   return x;
 }
 
-AutoencoderTiny::AutoencoderTiny(const Scope& w, const AutoencoderTinyConfig& c)
-    : config(c), encoder(w / "encoder", [c](const Scope& s) { return TinyEncoder(s, c); }), decoder(w / "decoder", c) {}
+int64_t default_tile(const AutoencoderTinyConfig& config) { return std::max<int64_t>(8, 512 / config.factor() / 8 * 8); }
+
+AutoencoderTiny::AutoencoderTiny(const Scope& w, const AutoencoderTinyConfig& c, TinyHalves halves) : config(c), decoder(w / "decoder", c) {
+  if (halves == TinyHalves::both) encoder.emplace(w / "encoder", [c](const Scope& s) { return TinyEncoder(s, c); });
+}
 
 Posterior AutoencoderTiny::encode(const Tensor& picture) const {
   if (picture.rank() != 4 || picture.size(3) != config.in_channels)
     fail<ShapeError>("vae: picture {}, needed [B, H, W, {}]", picture.shape(), config.in_channels);
-  return {(*encoder)(picture), {}};
+  if (!encoder) fail<UnsupportedError>("vae: this AutoencoderTiny is a decoder alone, no picture can be encoded");
+  return {(**encoder)(picture), {}};
 }
 
 Tensor AutoencoderTiny::to_model(const RawLatents& latents) const {
@@ -114,6 +137,20 @@ Tensor AutoencoderTiny::decode(const Tensor& latents) const {
   if (latents.rank() != 4 || latents.size(3) != config.latent_channels)
     fail<ShapeError>("vae: latents {}, needed [B, H, W, {}]", latents.shape(), config.latent_channels);
   return decoder(config.scaling_factor == 1 ? latents : ops::linear_combination({latents}, {1 / config.scaling_factor}));
+}
+
+Tensor AutoencoderTiny::decode_in_tiles(const Tensor& latents, int64_t tile) const {
+  if (tile < 8 || tile % 8) fail<UsageError>("vae: tiles of {} latent pixels, needed a multiple of 8", tile);
+  const auto [B, H, W, C] = latents.dims<4>();
+  if (H <= tile && W <= tile) return decode(latents);
+  const int64_t f = config.factor(), shared = tile / 8, step = tile - shared;
+  Tensor picture = Tensor::zeros(latents.backend(), {B, f * H, f * W, config.out_channels});
+  for (int64_t i = 0; i < H; i += step)
+    for (int64_t j = 0; j < W; j += step) {
+      const Tensor part = latents.slice(1, i, std::min(H, i + tile)).slice(2, j, std::min(W, j + tile));
+      put(decode(ops::contiguous(part)), picture, f * i, f * j, f * shared);
+    }
+  return picture;
 }
 
 }  // namespace hearth::parts

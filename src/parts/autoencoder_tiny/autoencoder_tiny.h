@@ -2,6 +2,7 @@
 // 0.39. It has no norms and no attention, and its latents are the diffusion model's own.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "nn/layers.h"
@@ -48,20 +49,30 @@ struct TinyDecoder {
   std::string path;
 };
 
+// What of the network there is: its maker publishes a file of each half.
+enum class TinyHalves { both, decoder };
+
+// The side of a tile in latent pixels: 512 pixels of the picture, rounded down to a multiple of 8, 8 at least.
+int64_t default_tile(const AutoencoderTinyConfig& config);
+
 struct AutoencoderTiny {
-  AutoencoderTiny(const Scope& w, const AutoencoderTinyConfig& config);
+  AutoencoderTiny(const Scope& w, const AutoencoderTinyConfig& config, TinyHalves halves = TinyHalves::both);
 
   // Picture [B, H, W, in_channels] in −1 … 1 → its one latent [B, H/f, W/f, latent_channels], without a variance. ShapeError for another
-  // number of channels.
+  // number of channels, UnsupportedError for a decoder alone.
   Posterior encode(const Tensor& picture) const;
   // latent · scaling: what the diffusion model works on.
   Tensor to_model(const RawLatents& latents) const;
   // Latents of the diffusion model [B, H, W, latent_channels] → picture [B, f·H, f·W, out_channels], about −1 … 1, not limited. ShapeError
   // for another number of channels.
   Tensor decode(const Tensor& latents) const;
+  // The same in tiles of `tile` latent pixels a side that overlap by an eighth, each blended into those before it, as the reference does:
+  // memory for one tile beside the picture. A picture that fits a tile is decode()'s (in the reference only one that fits seven eighths of
+  // it). UsageError unless tile is a multiple of 8.
+  Tensor decode_in_tiles(const Tensor& latents, int64_t tile) const;
 
   AutoencoderTinyConfig config;
-  Deferred<TinyEncoder> encoder;  // most runs only decode
+  std::optional<Deferred<TinyEncoder>> encoder;  // most runs only decode
   TinyDecoder decoder;
 };
 

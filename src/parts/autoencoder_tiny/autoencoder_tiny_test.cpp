@@ -58,6 +58,38 @@ BACKEND_TEST(tiny_vae, each_config_key_has_the_effect_of_the_reference) {
   }
 }
 
+BACKEND_TEST(tiny_vae, G21_tiles_are_the_reference_s) {
+  const TinyCase c("tiled", device);
+  Weights w = c.weights();
+  const AutoencoderTiny vae(Scope(w), AutoencoderTinyConfig::from(c.config()));
+  for (const char* name : {"grid", "column", "whole"}) {
+    const std::vector<int64_t> size = c.fact(name);
+    const Tensor latents = ops::linear_combination({c.input(name, {size[0], size[1], size[2], 4})}, {3});
+    EXPECT_CLOSE(vae.decode_in_tiles(latents, 8), c.golden.values(name), 3e-6);  // observed
+    const double deviation = test::relative_error(vae.decode(latents).to_vector(), c.golden.values(name));
+    if (std::string_view(name) == "whole") EXPECT_LE(deviation, 3e-6);
+    else EXPECT_GT(deviation, 1e-3);  // of the seams
+  }
+  for (const int64_t tile : {0, 4, 12}) EXPECT_THROW(vae.decode_in_tiles(Tensor::zeros(device, {1, 8, 9, 4}), tile), UsageError);
+}
+
+BACKEND_TEST(tiny_vae, a_decoder_alone_decodes_the_same) {
+  const TinyCase c("perturbed", device);
+  const AutoencoderTinyConfig config = AutoencoderTinyConfig::from(c.config());
+  Weights w = c.weights();
+  const AutoencoderTiny vae(Scope(w), config, TinyHalves::decoder);
+  EXPECT_CLOSE(vae.decode(c.image("latent", config.latent_channels, 6)), c.golden.values("base.decoded"), 3e-6);
+  EXPECT_THROW(vae.encode(Tensor::zeros(device, {1, 8, 8, 3})), UnsupportedError);
+}
+
+TEST(tiny_vae_config, tiles_are_512_pixels) {
+  AutoencoderTinyConfig c;
+  EXPECT_EQ(default_tile(c), 64);
+  c.decoder_blocks = {1, 1};
+  c.upsampling = 3;
+  EXPECT_EQ(default_tile(c), 168);
+}
+
 TEST(tiny_vae_config, G58_published_config_asks_for_exactly_the_published_tensors) {
   const Structure s(__FILE__, "published");
   const AutoencoderTinyConfig c = AutoencoderTinyConfig::from(s.config());

@@ -81,6 +81,8 @@ GivenComponent open_given(const fs::path& path, std::string_view component) {
   if (section->component == "vae") given.class_name = autoencoder_class(*section);
   given.tensors =
       open_section(std::move(source), *section, {.class_embedding = !given.config.empty() && has_class_embedding(given.config)});
+  given.decoder_alone = section->component == "vae" &&
+                        std::ranges::none_of(given.tensors->list(), [](const auto& named) { return named.first.starts_with("encoder."); });
   return given;
 }
 

@@ -14,6 +14,7 @@ struct GivenComponent {
   std::filesystem::path config;              // its own config.json; empty: the checkpoint's
   Naming naming = Naming::diffusers;         // that they have in the files
   std::string class_name;                    // of an autoencoder: "AutoencoderKL", "AutoencoderTiny"; empty: the checkpoint's own
+  bool decoder_alone = false;                // an autoencoder without its encoder
 
   // Its own configuration as JSON: that of `config`, or for an AutoencoderTiny without one the class's defaults, which are the published
   // one's; nothing where the checkpoint's holds. IoError where the file cannot be read.

@@ -1,6 +1,6 @@
 """Goldens of the small autoencoder from diffusers' AutoencoderTiny.   python src/parts/autoencoder_tiny/golden/make.py
 
-Made with torch 2.15.0, diffusers 0.39.0. Each file holds the latents of one picture and the picture of one latent;
+Made with torch 2.15.0, diffusers 0.39.0. Each file holds the latents of one picture and the picture of one latent; tiled.safetensors pictures decoded in tiles;
 perturbed.safetensors holds one base configuration with one key changed at a time.
 """
 import json
@@ -92,6 +92,22 @@ def perturbed():
     golden.save(HERE, "perturbed", arrays, json.loads(net.to_json_string()), VERSIONS, changes=changes, batch=b, picture=picture, latent=latent, factor=factor)
 
 
+# Tiles of 8 latent pixels, 1 of them shared: several rows and columns, the last ones narrow; and one that fits a tile. Four levels: the
+# reference's tiles take the factor 8 for granted.
+TILED = levels(5, [1, 1, 1, 1], [1, 1, 1, 0])
+
+
+def tiled():
+    net = golden.prepare(AutoencoderTiny.from_config(dict(TILED)), 1.5)
+    net.enable_tiling()
+    net.tile_latent_min_size = 8
+    arrays = {}
+    with torch.no_grad():
+        for name, b, latent in [("grid", 1, [15, 9]), ("column", 2, [10, 3]), ("whole", 1, [7, 5])]:
+            arrays[name] = golden.channels_last(net.decode(golden.image(f"input.{name}", b, *latent, 4, 3)).sample)
+    golden.save(HERE, "tiled", arrays, json.loads(net.to_json_string()), VERSIONS, grid=[1, 15, 9], column=[2, 10, 3], whole=[1, 7, 5], factor=1.5)
+
+
 # The published config.json of TAESD (and of that for Stable Diffusion XL).
 TAESD = dict(_class_name="AutoencoderTiny", _diffusers_version="0.20.0.dev0", act_fn="relu", decoder_block_out_channels=[64] * 4,
              encoder_block_out_channels=[64] * 4, force_upcast=False, in_channels=3, latent_channels=4, latent_magnitude=3, latent_shift=0.5,
@@ -121,6 +137,7 @@ def defaults():
 
 torch.set_num_threads(1)
 cases()
+tiled()
 perturbed()
 structures()
 defaults()
