@@ -134,6 +134,7 @@ TEST(names, G58_each_published_file_finds_the_configurations_of_its_geometry) {
   EXPECT_EQ(folders("sd21-single-file", channels(5)), "sd2-depth");
   EXPECT_EQ(folders("sdxl-single-file", as_it_is), "cosxl playground-v2.5 sdxl");
   EXPECT_EQ(folders("sdxl-single-file", channels(9)), "sdxl-inpainting");
+  EXPECT_EQ(folders("sdxl-single-file", channels(8)), "cosxl-edit sdxl-pix2pix");
   EXPECT_EQ(folders("refiner-single-file", as_it_is), "sdxl-refiner");
   // One transformer block fewer is another network, and so is a file whose last block is missing.
   const auto without = [](const std::string& prefix) {

@@ -78,6 +78,9 @@ TEST_F(single_file, markers_and_metadata_choose_the_scheduler) {
   EXPECT_EQ(with({"v_pred", "ztsnr"}), "sdxl prediction_type=\"v_prediction\" rescale_betas_zero_snr=true");
   EXPECT_EQ(with({"edm_mean", "edm_std"}), "playground-v2.5");
   EXPECT_EQ(with({"edm_vpred.sigma_max", "edm_vpred.sigma_min"}), "cosxl sigma_max=0.0 sigma_min=0.0");
+  sdxl.at("model.diffusion_model.input_blocks.0.0.weight").shape[1] = 8;
+  EXPECT_EQ(with({}), "sdxl-pix2pix");
+  EXPECT_EQ(with({"edm_vpred.sigma_max", "edm_vpred.sigma_min"}), "cosxl-edit sigma_max=0.0 sigma_min=0.0");
 }
 
 // Stable Diffusion 2 with v-prediction is told by the deviation of one bias, 0.09 and more.

@@ -42,6 +42,10 @@ def edm(name, **extra):
 
 EDM_DPM = edm("EDMDPMSolverMultistepScheduler", algorithm_type="dpmsolver++", euler_at_final=False, final_sigmas_type="zero",
               lower_order_final=True, solver_order=2, solver_type="midpoint")
+# CosXL: v-prediction of an EDM network, its levels falling exponentially from 120 to 0.002.
+COSXL = {name: json.loads((HERE.parents[2] / "assets/configs/cosxl" / name).read_text()) for name in ("scheduler/scheduler_config.json",)}
+COSXL |= {"model_index.json": dict(scheduler=["diffusers", "EDMEulerScheduler"])}
+COSXL_EDIT = COSXL | {"model_index.json": COSXL["model_index.json"] | dict(is_cosxl_edit=True)}
 CASES = {
     "image_default": dict(IMAGE),  # 0.3
     "image_055": dict(IMAGE, strength=0.55),
@@ -88,6 +92,10 @@ CASES = {
     "edm_twenty": dict(BASE, kind="text", guidance=3.0, steps=20, edits=EDM_DPM),
     "edm_euler": dict(BASE, kind="text", guidance=3.0, edits=edm("EDMEulerScheduler")),
     "edm_image": dict(IMAGE, guidance=3.0, strength=0.55, edits=EDM_DPM),
+    "cosxl": dict(BASE, kind="text", edits=COSXL),
+    "cosxl_image": dict(IMAGE, strength=0.55, edits=COSXL),
+    "cosxl_edit": dict(TOLD, channels=8, image_guidance=1.5, steps=7, edits=COSXL_EDIT),
+    "cosxl_edit_no_negative": dict(TOLD, channels=8, image_guidance=1.2, guidance=3.0, negative=None, edits=COSXL_EDIT),
     "statistics": dict(BASE, kind="text", edits=PLAYGROUND),
     "statistics_image": dict(IMAGE, strength=0.55, edits=PLAYGROUND),
 }
