@@ -84,6 +84,7 @@ struct ImageRequest {
   SizeConditions sizes;
   std::optional<double> refiner_start;  // the part of the noise schedule after which the refiner goes on: 0.8 where absent
   int64_t steps = 50;
+  int64_t steps_before = 0;  // of a first pass, for prompts that change (text::PromptReading)
   sampling::Guidance guidance;
   std::string sampler, schedule;  // "" = the checkpoint's own
   std::map<std::string, std::string> sampler_options;

@@ -143,6 +143,23 @@ TEST(Prompts, AWeightThatIsTextIsToldOf) {
   EXPECT_EQ(warned("a (red:1.3)", [](Request& r) { r.compat = "diffusers"; }), "");
 }
 
+// As A1111 counts: the first pass from 0 to 1, the second from 1 to 2, or on from the first one's steps.
+TEST(Prompts, EditsGoOnInASecondPass) {
+  const auto drawn = [](const std::string& prompt, bool twice) {
+    Request r = small(prompt);
+    r.prompt_syntax = "a1111";
+    if (twice) r.hires = Hires{.scale = 1, .steps = 4, .strength = 0.9};
+    return model().generate(r).latents.values;
+  };
+  const int64_t steps = small("").steps;
+  const auto edit = [](const std::string& when) { return "a [red:blue:" + when + "] house"; };
+  EXPECT_EQ(drawn(edit("1.5"), false), drawn("a red house", false));
+  EXPECT_NE(drawn(edit("1.5"), true), drawn("a red house", true));
+  EXPECT_EQ(drawn(edit("1.5"), true), drawn(edit(std::to_string(steps + 2)), true));
+  EXPECT_EQ(drawn(edit("2.0"), true), drawn("a red house", true));
+  EXPECT_EQ(drawn(edit("0.5"), false), drawn(edit(std::to_string(steps / 2)), false));
+}
+
 TEST(Prompts, AreTold) {
   Request r = small("a (tiny:1.2) house, BREAK hills");
   r.decode = true;

@@ -71,7 +71,8 @@ TowerPrompts read_for(const StableDiffusionConfig::Tower& tower, const ImageRequ
   p.vectors = read_embeddings(request, std::string(tower.names.embedding), tower.config.width, device, names);
   const text::ClipTokenizer tokenizer = text::tokenizer_for(request.syntax, tower.tokenizer);
   p.empty_chunk = text::empty_chunk(tokenizer);
-  const text::PromptReading reading = {.syntax = request.syntax, .emphasis = request.emphasis, .steps = request.steps};
+  const text::PromptReading reading = {
+      .syntax = request.syntax, .emphasis = request.emphasis, .steps = request.steps, .before = request.steps_before};
   const auto read = [&](Role role) {
     p.prompts.push_back(text::read_prompt(text_of(request, role, index), role, reading, tokenizer, names));
     for (const std::string& warning : p.prompts.back().warnings) tell(warning, told);

@@ -89,6 +89,7 @@ ImageRequest second_pass(const StableDiffusionConfig& config, const ImageRequest
   second.hires.reset();
   second.width = side(first.width), second.height = side(first.height);
   if (hires.steps > 0) second.steps = hires.steps;
+  second.steps_before = request.steps;
   second.edit = {.strength = hires.strength, .all_steps = true, .depth = request.edit.depth};
   if (find_upscaler(hires.upscaler).of_latents)
     second.edit.latents = Tensor::empty(device, {request.batch, *second.height / factor, *second.width / factor, first.latents[3]});

@@ -42,6 +42,10 @@ TEST(PromptGolden, Schedule) {
     Json entries = Json::array();
     for (const ScheduledText& entry : prompt_schedule(c.at("prompt").get<std::string>(), 4)) entries.push_back({entry.end, entry.text});
     EXPECT_EQ(entries, c.at("schedule")) << c.at("prompt");
+    if (!c.contains("second")) continue;
+    entries = Json::array();
+    for (const ScheduledText& entry : prompt_schedule(c.at("prompt").get<std::string>(), 3, 4)) entries.push_back({entry.end, entry.text});
+    EXPECT_EQ(entries, c.at("second")) << c.at("prompt");
   }
 }
 

@@ -79,7 +79,7 @@ class A1111 {
     Condition condition = {.weight = part.weight};
     std::map<std::string, std::vector<Chunk>> known;  // an alternation comes back to its texts again and again
     size_t most = 0;
-    for (ScheduledText& entry : prompt_schedule(part.text, reading_.steps)) {
+    for (ScheduledText& entry : prompt_schedule(part.text, reading_.steps, reading_.before)) {
       const auto [found, is_new] = known.try_emplace(entry.text);
       if (is_new) found->second = chunks_of(entry.text);
       most = std::max(most, found->second.size());

@@ -53,6 +53,7 @@ struct PromptReading {
   PromptSyntax syntax = PromptSyntax::plain;
   Emphasis emphasis = Emphasis::original;  // of a1111
   int64_t steps = 1;                       // of the run
+  int64_t before = 0;                      // of a first pass, as prompt_schedule() has it
 };
 
 // `tokenizer` as tokenizer_for() gives it. UsageError, UnsupportedError: see weighted_text.h and chunks.h; <lora:…> and its like in

@@ -32,7 +32,7 @@ struct Frame {
 // text, so are all that are open around it: their contents may hold no bracket that is text.
 class Tree {
  public:
-  Tree(std::string_view source, int64_t steps) : source_(source), steps_(steps) {
+  Tree(std::string_view source, int64_t steps, int64_t before) : source_(source), steps_(steps), before_(before) {
     for (size_t at = 0; at < source.size() && whole_; at = next(at)) {}
     give_up_open();
   }
@@ -161,7 +161,8 @@ class Tree {
       return std::nullopt;
     const auto value = python_float(decode_utf8(number));
     if (!value) return std::nullopt;
-    const double step = number.find('.') != number.npos ? *value * double(steps_) : *value;
+    const bool part = number.find('.') != number.npos;
+    const double step = part ? (*value - (before_ > 0 ? 1 : 0)) * double(steps_) : *value - double(before_);
     return step >= double(steps_) ? steps_ : step < 1 ? 0 : int64_t(step);
   }
 
@@ -180,7 +181,7 @@ class Tree {
   }
 
   std::string_view source_;
-  int64_t steps_;
+  int64_t steps_, before_;
   bool whole_ = true;
   std::vector<Node> nodes_;
   std::vector<size_t> top_;
@@ -189,9 +190,9 @@ class Tree {
 
 }  // namespace
 
-std::vector<ScheduledText> prompt_schedule(std::string_view prompt, int64_t steps) {
+std::vector<ScheduledText> prompt_schedule(std::string_view prompt, int64_t steps, int64_t before) {
   const std::string source = encode_utf8(decode_utf8(prompt));
-  const Tree tree(source, steps);
+  const Tree tree(source, steps, before);
   if (!tree.whole()) return {{steps, source}};
   std::set<int64_t> ends = {steps};
   for (const Node& node : tree.nodes()) {

@@ -21,9 +21,10 @@ struct ScheduledText {
 //   [a|b|c]          a, b, c, a … one step each; any of them may be empty
 // They may stand inside of each other and of ( ) and [ ], which stay as they are. A bracket that does not form one of these is text, and
 // so is what it holds; where that leaves a '|', or a backslash before a line break or the end, the whole prompt is taken as it stands.
-// `when` acts as A1111 has it: numbers beyond the run are its end, below 1 there is no `from`.
+// `when` acts as A1111 has it: numbers beyond the run are its end, below 1 there is no `from`. In a second pass (`before`: the first one's
+// steps, 0 where there is none) steps are counted on from the first one's, and parts from 1 to 2: an edit of the first pass is over.
 // One entry at least, ends ascending, the last of them `steps`. Time is O(entries · length), whatever the brackets' depth.
-std::vector<ScheduledText> prompt_schedule(std::string_view prompt, int64_t steps);
+std::vector<ScheduledText> prompt_schedule(std::string_view prompt, int64_t steps, int64_t before = 0);
 
 // The entry of step `step`, counted from 0: the first whose end is at least `step`. So [a:b:10] draws steps 0 … 10 from a: eleven of
 // them, and [a|b] begins with a twice. This is A1111's count, and pictures depend on it.

@@ -4,7 +4,7 @@
 
 A1111 and COMFYUI are folders that hold stable-diffusion-webui 1.10 and ComfyUI (2026) with their layout: modules/prompt_parser.py and
 comfy/sd1_clip.py are read from there (needs lark 1.x). The committed cases.json was made with a transcription
-of these functions, statement by statement, for the programs themselves were not at hand.
+of these functions, statement by statement.
 """
 
 import ast
@@ -37,7 +37,7 @@ TYPED = [
     "a[b:[c:d:2]:1]e", "[[a:b:2]:c:3]", "[a|b]", "[a|b|c]", "[fe|]male", "[fe|||]male", "[|]", "[|a]", "[a|(b:1.1)]", "[[a]|[b]]",
     "[[a|b]:c:3]", "[a|[b:c:3]]", "[a|b:3]", "a|b", "a|b [c:3]", "(a|b)", "(a|b) [c|d]", "(x [a:b:3]:1.2)", "(x [a:b] [c:d:3])", "[x [a:b:2] y]",
     "[a\\:b:3]", "[a\\|b|c]", "\\[a:b:3\\]", "[a:b:3]\\", "\\\n[a:b:3]", "[a: b\n:3]", "[a:\u00a03]", "[(a:b):3]", "(a:b:c)[d:1]", "[ 3]", "[ :3]",
-    "[a:b:2:3]", "[a:b:1_0]", "[a:b:\u0663]", "[a:b:0x3]", "a AND b", "a AND b:0.7", "a :0.7 AND b : .5 ", "aAND b", "AND", "a AND", "AND b",
+    "[a:b:1.2]", "[a:b:1.7]", "[a:b:2.5]", "[a:b:4]", "[a:b:5]", "[a:b:6]", "[a:b:7]", "[a:[b:c:1.8]:5]", "[a:b:2:3]", "[a:b:1_0]", "[a:b:\u0663]", "[a:b:0x3]", "a AND b", "a AND b:0.7", "a :0.7 AND b : .5 ", "aAND b", "AND", "a AND", "AND b",
     "a AND a", "a AND b AND c:2", "a:1.2.3 AND b", "a:1. AND b:-0.5", "a:+2", "at 10:30", "a:\n2", "a :1 :2", "a:.", "a: 2 x", "(a:1.2) AND [b:c:2]:0.5",
     "a\nb AND c\nd:2\n", "sand AND hand", "a AND_b",
 ]
@@ -97,6 +97,8 @@ for prompt in TYPED + sorted(made):
         "schedule": a1111.get_learned_conditioning_prompt_schedules([prompt], 4)[0],
         "and": composition(prompt),
     })
+    if prompt in TYPED:  # a second pass of 3 steps
+        cases[-1]["second"] = a1111.get_learned_conditioning_prompt_schedules([prompt], 4, 3)[0]
 lines = ",\n".join(json.dumps(case, ensure_ascii=False) for case in cases)
 pathlib.Path(__file__).with_name("cases.json").write_text("[\n" + lines + "\n]\n")
 print(len(cases), "cases,", sum(len(c["schedule"]) > 1 for c in cases), "of them change")
