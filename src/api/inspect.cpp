@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "api/places.h"
 #include "core/error.h"
@@ -66,7 +67,8 @@ Inspection inspect_picture(const std::filesystem::path& path) {
 
 struct Verdict {
   std::string family, headline;
-  std::vector<models::ComponentCheck> problems;
+  std::vector<models::ComponentCheck> checks;
+  bool all_checked = false;  // every component that the family asks for is among them
 };
 
 // "SDXL inpainting, no VAE: give one with --vae"
@@ -88,10 +90,18 @@ Verdict examine(const std::filesystem::path& path, const std::string& variant) {
     if (checkpoint.is_single_file()) verdict.headline = headline_of(checkpoint);
     const auto [name, family] = models::find_family(checkpoint);
     verdict.family = name;
-    for (const models::ComponentCheck& check : family.check(checkpoint, variant))
-      if (!check.problem.empty()) verdict.problems.push_back(check);
-  } catch (const Error& e) { verdict.problems.push_back({"checkpoint", e.what()}); }
+    verdict.checks = family.check(checkpoint, variant);
+    verdict.all_checked = true;
+  } catch (const Error& e) { verdict.checks.push_back({"checkpoint", e.what()}); }
   return verdict;
+}
+
+// Many people delete the safety checker: what the family does not ask for may be broken or gone.
+void set_aside_unused(InspectedCheckpoint& found, const Verdict& verdict) {
+  if (!verdict.all_checked) return;
+  for (InspectedComponent& c : found.components)
+    if (std::ranges::find(verdict.checks, c.name, &models::ComponentCheck::component) == verdict.checks.end())
+      c.unused = std::exchange(c.problem, {});
 }
 
 // Whether it is a file with a UNet, which may be a whole checkpoint.
@@ -105,19 +115,22 @@ bool is_single_file(const std::filesystem::path& path, const InspectedCheckpoint
 
 Inspection inspect(const std::filesystem::path& path, const std::string& variant) {
   if (is_picture(path)) return inspect_picture(path);
-  const InspectedCheckpoint found = inspect_checkpoint(path, variant);
+  InspectedCheckpoint found = inspect_checkpoint(path, variant);
+  const bool whole = found.kind == "diffusers folder" || found.kind == "DDUF file" || is_single_file(path, found);
+  const Verdict verdict = whole ? examine(path, variant) : Verdict();
+  if (found.kind != "safetensors file" && found.kind != "PyTorch checkpoint") set_aside_unused(found, verdict);
   Json json = to_json(found);
   Inspection result{.text = to_text(found)};
-  if (found.kind == "diffusers folder" || found.kind == "DDUF file" || is_single_file(path, found)) {
-    const Verdict verdict = examine(path, variant);
-    result.usable = verdict.problems.empty();
+  if (whole) {
+    result.usable = std::ranges::all_of(verdict.checks, [](const models::ComponentCheck& c) { return c.problem.empty(); });
     if (!verdict.headline.empty()) {
       json["what"] = verdict.headline;
       result.text += verdict.headline + "\n";
     }
     json["family"] = verdict.family.empty() ? Json() : Json(verdict.family);
     json["problems"] = Json::array();
-    for (const auto& [component, problem] : verdict.problems) {
+    for (const auto& [component, problem] : verdict.checks) {
+      if (problem.empty()) continue;
       json["problems"].push_back({{"component", component}, {"problem", problem}});
       result.text += fmt::format("problem in {}: {}\n", component, problem);
     }

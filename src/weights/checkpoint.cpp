@@ -25,7 +25,7 @@ std::string config_name(const Component& component) {
   return "config.json";
 }
 
-// An entry of model_index.json: [library, class] is a component, [null, null] an absent one, anything else a setting.
+// An entry of model_index.json: [library, class] is a component, [null, null] or null an absent one, anything else a setting.
 std::optional<Component> as_component(const std::string& name, const nlohmann::json& value, const std::string& where) {
   if (!value.is_array() || name.starts_with('_')) return std::nullopt;
   if (value.size() == 2 && value[0].is_null() && value[1].is_null()) return std::nullopt;
@@ -81,7 +81,7 @@ void Checkpoint::read_index() {
   pipeline_class_ = index_.text("_class_name");
   const nlohmann::json entries = parse_json(text, file.string());
   for (const auto& [name, value] : entries.items()) {
-    if (value.is_array()) index_.no_effect({name});
+    if (value.is_array() || value.is_null()) index_.no_effect({name});
     if (const auto component = as_component(name, value, file.string())) components_.push_back(*component);
   }
 }
@@ -102,6 +102,9 @@ void Checkpoint::take_single_file(const CheckpointPlaces& places) {
         fmt::format("{} of the file's tensors are not known and not used: {}", file.unknown.size(), shortened_list(file.unknown)));
   read_index();
   if (places.config.empty()) published_name_ = index_.text("_name", "");
+  const auto stated = [&](const char* key, std::string_view value) { return patch_.contains(key) && patch_.at(key) == value; };
+  if (stated("prediction_type", "\"v_prediction\"")) published_name_ += ", v-prediction";
+  if (stated("rescale_betas_zero_snr", "true")) published_name_ += ", zero terminal SNR";
   given_ = std::move(file.components);
   // The only text encoder of a file is the one that the model has, whatever its place (the refiner's is its second).
   for (const auto& [have, want] : {std::pair("text_encoder", "text_encoder_2"), std::pair("text_encoder_2", "text_encoder")})
@@ -120,14 +123,14 @@ void Checkpoint::take_component(const std::string& name, GivenComponent given) {
   given_.insert_or_assign(name, std::move(given));
 }
 
-void Checkpoint::name_given_classes() {
-  for (Component& c : components_)
-    if (const GivenComponent* other = given(c.name); other && !other->class_name.empty()) c.class_name = other->class_name;
 bool Checkpoint::is_decoder_alone(std::string_view name) const {
   const GivenComponent* other = given(name);
   return other && other->decoder_alone;
 }
 
+void Checkpoint::name_given_classes() {
+  for (Component& c : components_)
+    if (const GivenComponent* other = given(c.name); other && !other->class_name.empty()) c.class_name = other->class_name;
 }
 
 const GivenComponent* Checkpoint::given(std::string_view name) const {

@@ -40,7 +40,7 @@ class Checkpoint {
   const std::filesystem::path& root() const { return root_; }  // the folder or file
   bool is_file() const { return single_file_ || archive_; }
   bool is_single_file() const { return single_file_; }  // networks alone, in one file: neither a folder nor DDUF
-  // What the built-in configurations of a single file are of, "SDXL inpainting"; empty for anything else.
+  // What the built-in configurations of a single file are of, and what it changes of them, "SDXL, v-prediction"; empty for anything else.
   const std::string& published_name() const { return published_name_; }
   // Networks that a single file lacks and nobody has given: "vae".
   std::vector<std::string> lacking() const;

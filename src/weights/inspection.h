@@ -21,6 +21,7 @@ struct TypeCount {
 struct InspectedComponent {
   std::string name, library, class_name;  // "unet", "diffusers", "UNet2DConditionModel"; empty where nothing says so
   std::string problem;                    // one line where its files cannot be used; then what follows may be empty
+  std::string unused;                     // the same of a component that nothing is made of
   std::string variant;                    // looked at
   std::vector<std::string> variants;      // there are, "" for full precision
   std::string index;                      // the shards' index, if any

@@ -47,7 +47,9 @@ std::string component_text(const InspectedComponent& c) {
     if (!value.empty()) text += fmt::format("  {:<12} {}\n", label, value);
   };
   line("problem", c.problem);
+  line("unused", c.unused);
   for (const Recognised& r : c.recognised) line("holds", fmt::format("{} ({} tensor names)", r.what, r.layout));
+  if (c.tensors > 0 && c.recognised.empty() && c.class_name.empty()) line("holds", "nothing that hearth knows by its tensors");
   if (c.tensors > 0) {
     line("size", fmt::format("{} parameters in {} tensors, {}", count_text(c.parameters), c.tensors, size_text(c.bytes)));
     line("precision", types_text(c));
@@ -76,8 +78,8 @@ nlohmann::ordered_json to_json(const InspectedCheckpoint& found) {
   if (!found.pipeline_class.empty()) json["pipeline_class"] = found.pipeline_class;
   json["components"] = Json::array();
   for (const InspectedComponent& c : found.components) {
-    Json one = {{"name", c.name},       {"library", c.library},   {"class", c.class_name}, {"problem", c.problem},
-                {"variant", c.variant}, {"variants", c.variants}, {"index", c.index}};
+    Json one = {{"name", c.name},     {"library", c.library}, {"class", c.class_name},  {"problem", c.problem},
+                {"unused", c.unused}, {"variant", c.variant}, {"variants", c.variants}, {"index", c.index}};
     one["files"] = Json::array();
     for (const InspectedFile& file : c.files) one["files"].push_back({{"name", file.name}, {"bytes", file.bytes}});
     one["recognised"] = Json::array();

@@ -163,7 +163,8 @@ TEST_F(inspection, a_pytorch_checkpoint) {
   const fs::path corpus = test::folder_of(__FILE__) / "golden" / "torch";
   const InspectedCheckpoint ckpt = inspect_checkpoint(corpus / "lightning.ckpt");
   EXPECT_EQ(to_text(ckpt),
-            fmt::format("PyTorch checkpoint\nlightning.ckpt\n  size         31 parameters in 7 tensors, 128 B\n"
+            fmt::format("PyTorch checkpoint\nlightning.ckpt\n  holds        nothing that hearth knows by its tensors\n"
+                        "  size         31 parameters in 7 tensors, 128 B\n"
                         "  precision    matrices f32, norms f32 and i64\n  files        lightning.ckpt ({:.1f} kB)\n"
                         "  layout       zip\n  ignored      'callbacks' is a dict of 1, 'epoch' is the integer 3, 'global_step' is "
                         "the integer 12345678901, 'hyper_parameters' is a call of a_config.Settings, 'large' is a large integer, "

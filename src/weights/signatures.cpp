@@ -36,7 +36,8 @@ std::vector<Signature> make_signatures() {
     std::string_view suffix;
     int64_t channels;
   };
-  constexpr std::array<Variant, 3> variants{{{"", 4}, {", inpainting", 9}, {", InstructPix2Pix", 8}}};
+  constexpr std::array<Variant, 4> variants{{{"", 4}, {", inpainting", 9}, {", InstructPix2Pix", 8}, {", depth", 5}}};
+  const std::string_view boxes = "position_net.linears.0.weight";  // GLIGEN
   const auto unet = [&](std::string_view family, int64_t width, int64_t context, int64_t label, bool early_attention) {
     for (const Variant& variant : variants) {
       const std::string what = std::string(family) + std::string(variant.suffix);
@@ -48,7 +49,7 @@ std::vector<Signature> make_signatures() {
                           {"middle_block.1.transformer_blocks.0.attn2.to_k.weight", {any, context}},
                           {"time_embed.0.weight", {4 * width, width}},
                           {"out.2.weight", {4, width, 3, 3}}},
-                         {}};
+                         {boxes}};
       Signature diffusers{"denoiser",
                           what,
                           "diffusers",
@@ -57,7 +58,7 @@ std::vector<Signature> make_signatures() {
                            {"mid_block.attentions.0.transformer_blocks.0.attn2.to_k.weight", {any, context}},
                            {"time_embedding.linear_1.weight", {4 * width, width}},
                            {"conv_out.weight", {4, width, 3, 3}}},
-                          {}};
+                          {boxes, "transformer_in.proj_in.weight", "down_blocks.0.motion_modules.0.proj_in.weight"}};
       const Needed early{"input_blocks.1.1.proj_in.weight", {}}, early_diffusers{"down_blocks.0.attentions.0.proj_in.weight", {}};
       if (early_attention) original.present.push_back(early), diffusers.present.push_back(early_diffusers);
       else original.absent.push_back(early.name), diffusers.absent.push_back(early_diffusers.name);
@@ -140,6 +141,24 @@ std::vector<Signature> make_signatures() {
                   {"quant_conv.weight", {8, 8, 1, 1}},
                   {"post_quant_conv.weight", {4, 4, 1, 1}},
                   {"decoder.conv_in.weight", {512, 4, 3, 3}},
+                  {"decoder.mid_block.attentions.0.to_q.weight", {512, 512}}},
+                 {"encoder.temp_conv_in.weight", "quantize.embedding.weight", "decoder.condition_encoder.layers.0.weight"}});
+  all.push_back({"autoencoder",
+                 "AutoencoderKL, 16 latent channels (Stable Diffusion 3, FLUX.1)",
+                 "original",
+                 autoencoder_prefixes,
+                 {{"encoder.down.3.block.1.conv2.weight", {512, 512, 3, 3}},
+                  {"encoder.conv_out.weight", {32, 512, 3, 3}},
+                  {"decoder.conv_in.weight", {512, 16, 3, 3}},
+                  {"decoder.mid.attn_1.q.weight", {512, 512, 1, 1}}},
+                 {}});
+  all.push_back({"autoencoder",
+                 "AutoencoderKL, 16 latent channels (Stable Diffusion 3, FLUX.1)",
+                 "diffusers",
+                 bare,
+                 {{"encoder.down_blocks.3.resnets.1.conv2.weight", {512, 512, 3, 3}},
+                  {"encoder.conv_out.weight", {32, 512, 3, 3}},
+                  {"decoder.conv_in.weight", {512, 16, 3, 3}},
                   {"decoder.mid_block.attentions.0.to_q.weight", {512, 512}}},
                  {}});
 

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "core/json.h"
+#include "support/golden.h"
 #include "weights/layout/key_lists_test.h"
 
 namespace hearth {
@@ -46,6 +50,8 @@ TEST(signatures, G52_a_name_alone_decides_nothing) {
   tensors["model.diffusion_model.input_blocks.0.0.weight"].shape = {320, 9, 3, 3};
   EXPECT_EQ(described(tensors)[0], "denoiser: Stable Diffusion 1.x UNet, inpainting (original, 'model.diffusion_model.')");
   tensors["model.diffusion_model.input_blocks.0.0.weight"].shape = {320, 5, 3, 3};
+  EXPECT_EQ(described(tensors)[0], "denoiser: Stable Diffusion 1.x UNet, depth (original, 'model.diffusion_model.')");
+  tensors["model.diffusion_model.input_blocks.0.0.weight"].shape = {320, 6, 3, 3};
   EXPECT_EQ(described(tensors)[0], vae);
   auto truncated = key_list("sd35-large-sai");
   truncated.erase("model.diffusion_model.joint_blocks.37.x_block.attn.qkv.weight");
@@ -90,6 +96,117 @@ TEST(signatures, what_is_not_run_is_named) {
   EXPECT_EQ(of({"1.weight", "3.conv.0.weight", "3.conv.4.weight", "19.bias"}), "autoencoder: TAESD's decoder");
   EXPECT_EQ(of({"0.weight", "1.conv.0.weight", "3.conv.0.weight", "3.conv.4.weight"}), "autoencoder: TAESD's encoder");
   EXPECT_EQ(of({"model.embed_tokens.weight", "model.layers.0.self_attn.q_proj.weight"}), "language model: LLaMA or its kin");
+}
+
+// The networks of diffusers and transformers that hearth does not run (golden/make_known.py), each as itself alone.
+TEST(signatures, networks_of_the_references_are_named) {
+  const std::map<std::string, std::string> expected{
+      {"unet-svd", "denoiser: Stable Video Diffusion"},
+      {"unet-upscaler", "denoiser: Stable Diffusion ×4 upscaler UNet"},
+      {"unet-unclip", "denoiser: unCLIP UNet"},
+      {"unet-if", "denoiser: DeepFloyd IF UNet"},
+      {"unet-unconditional", "denoiser: UNet without conditions"},
+      {"unet-gligen", "denoiser: GLIGEN UNet"},
+      {"unet-video", "denoiser: ModelScope text-to-video UNet"},
+      {"unet-i2vgen", "denoiser: I2VGen-XL"},
+      {"unet-motion", "denoiser: AnimateDiff UNet"},
+      {"cascade", "denoiser: Stable Cascade"},
+      {"kandinsky-prior", "denoiser: Kandinsky 2 prior"},
+      {"kandinsky3", "denoiser: Kandinsky 3 UNet"},
+      {"amused", "denoiser: aMUSEd"},
+      {"flux", "denoiser: FLUX.1"},
+      {"flux2", "denoiser: FLUX.2"},
+      {"chroma", "denoiser: Chroma"},
+      {"bria", "denoiser: Bria"},
+      {"sd3", "denoiser: Stable Diffusion 3"},
+      {"auraflow", "denoiser: AuraFlow"},
+      {"pixart", "denoiser: PixArt or Allegro"},
+      {"sana", "denoiser: SANA"},
+      {"hunyuan-dit", "denoiser: Hunyuan-DiT"},
+      {"lumina2", "denoiser: Lumina 2"},
+      {"z-image", "denoiser: Z-Image"},
+      {"qwen-image", "denoiser: Qwen-Image"},
+      {"hidream", "denoiser: HiDream"},
+      {"cogview4", "denoiser: CogView"},
+      {"cogvideox", "denoiser: CogVideoX"},
+      {"ltx", "denoiser: LTX-Video"},
+      {"mochi", "denoiser: Mochi"},
+      {"hunyuan-video", "denoiser: HunyuanVideo"},
+      {"wan", "denoiser: Wan"},
+      {"wan-vace", "denoiser: Wan VACE"},
+      {"cosmos", "denoiser: Cosmos"},
+      {"vae-wan", "autoencoder: Wan or Qwen-Image VAE"},
+      {"vae-vq", "autoencoder: VQ autoencoder"},
+      {"vae-asymmetric", "autoencoder: asymmetric autoencoder for inpainting"},
+      {"vae-consistency", "autoencoder: consistency decoder"},
+      {"vae-dc", "autoencoder: deep compression autoencoder (SANA)"},
+      {"vae-ltx", "autoencoder: LTX-Video VAE"},
+      {"vae-mochi", "autoencoder: Mochi VAE"},
+      {"vae-cogvideox", "autoencoder: CogVideoX VAE"},
+      {"vae-hunyuan-video", "autoencoder: HunyuanVideo VAE"},
+      {"vae-allegro", "autoencoder: Allegro VAE"},
+      {"vae-svd", "autoencoder: Stable Video Diffusion's VAE"},
+      {"vae-cosmos", "autoencoder: Cosmos VAE"},
+      {"vae-tiny", "autoencoder: TAESD"},
+      {"controlnet", "control: ControlNet"},
+      {"controlnet-union", "control: ControlNet Union"},
+      {"controlnet-xs", "control: ControlNet-XS"},
+      {"controlnet-flux", "control: ControlNet of a transformer"},
+      {"controlnet-sd3", "control: ControlNet of a transformer"},
+      {"t2i", "control: T2I-Adapter"},
+      {"t2i-light", "control: T2I-Adapter"},
+      {"motion-adapter", "motion module: AnimateDiff"},
+      {"safety-checker", "safety checker: Stable Diffusion safety checker"},
+      {"clip-vision", "vision tower: CLIP vision tower"},
+      {"siglip", "vision tower: SigLIP vision tower"},
+      {"t5", "text encoder: T5 encoder"},
+      {"umt5", "text encoder: UMT5 encoder"},
+      {"bert", "text encoder: BERT"},
+      {"dpt", "depth estimator: DPT"},
+      {"llama", "language model: LLaMA or its kin"},
+      {"qwen3-moe", "language model: mixture of experts"},
+      {"mixtral", "language model: Mixtral"},
+      {"deepseek", "language model: DeepSeek V2 or V3"},
+      {"phi3", "language model: Phi-3"},
+      {"gpt2", "language model: GPT-2"},
+      {"gpt-neox", "language model: GPT-NeoX"},
+      {"falcon", "language model: Falcon"},
+      {"mamba", "language model: Mamba"},
+      {"qwen2-vl", "language model: vision and language"},
+      {"whisper", "speech model: Whisper"},
+  };
+  const nlohmann::json names = load_json(test::folder_of(__FILE__) / "golden/known.json").at("names");
+  EXPECT_EQ(names.size(), expected.size());
+  for (const auto& [network, listed] : names.items()) {
+    std::map<std::string, TensorInfo> tensors;
+    for (const auto& name : listed) tensors[name] = {};
+    std::string text;
+    for (const Recognised& r : recognise(tensors)) text += (text.empty() ? "" : "; ") + r.part + ": " + r.what;
+    EXPECT_EQ(text, expected.at(network)) << network;
+  }
+}
+
+TEST(signatures, adapters_of_every_kind_are_named) {
+  for (const auto& [ends, what] :
+       std::map<std::vector<std::string>, std::string>{{{"x.lora_A.default.weight", "x.lora_B.default.weight"}, "LoRA"},
+                                                       {{"x.lora_A", "x.lora_B"}, "LoRA"},
+                                                       {{"x.qkv_lora1.down.weight", "x.qkv_lora1.up.weight"}, "LoRA"},
+                                                       {{"x.lora_linear_layer.down.weight", "x.lora_linear_layer.up.weight"}, "LoRA"},
+                                                       {{"x.lora_down.weight", "x.lora_up.weight", "x.dora_scale"}, "LoRA, DoRA"},
+                                                       {{"x.lokr_w1", "x.lokr_w2_a", "x.lokr_w2_b"}, "LoKr"},
+                                                       {{"x.lokr_w1_a", "x.lokr_w1_b", "x.lokr_w2_a", "x.lokr_w2_b"}, "LoKr"},
+                                                       {{"x.a1.weight", "x.a2.weight", "x.b1.weight", "x.b2.weight"}, "GLoRA"},
+                                                       {{"x.oft_blocks"}, "OFT"},
+                                                       {{"x.oft_diag"}, "OFT"},
+                                                       {{"x.weight", "x.on_input"}, "IA³"},
+                                                       {{"x.diff", "x.diff_b"}, "differences of weights"},
+                                                       {{"x.w_norm", "x.b_norm"}, "differences of norms"}}) {
+    std::map<std::string, TensorInfo> tensors;
+    for (const std::string& end : ends) tensors["lora_unet_" + end] = {};
+    std::string text;
+    for (const Recognised& r : recognise(tensors)) text += (text.empty() ? "" : ", ") + r.what;
+    EXPECT_EQ(text, what) << ends[0];
+  }
 }
 
 }  // namespace

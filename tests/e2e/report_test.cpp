@@ -162,11 +162,26 @@ TEST(Report, ComponentsThatAreNotUsedAreNamed) {
     json["feature_extractor"] = {"transformers", "CLIPFeatureExtractor"};
     json["requires_safety_checker"] = true;
   });
+  const auto looked_at = [&] {
+    const Inspection found = inspect(copy.path());
+    EXPECT_TRUE(found.usable) << found.text;
+    EXPECT_EQ(found.text.find("problem"), found.text.npos) << found.text;
+    const Json json = Json::parse(found.json);
+    for (const Json& c : json.at("components"))
+      if (c.at("name") == "safety_checker") return c.at("unused").get<std::string>();
+    return std::string("not named");
+  };
+  EXPECT_NE(looked_at().find("no such folder"), std::string::npos);  // deleted
   for (const char* name : {"safety_checker", "feature_extractor"}) std::filesystem::create_directory(copy.path() / name);
+  EXPECT_NE(looked_at().find("safety_checker"), std::string::npos);  // empty
   Model model = Model::open(copy.path());
   const Json notes = Json::parse(model.description()).at("notes");
   EXPECT_EQ(notes.size(), 2u) << notes.dump();
   EXPECT_NE(notes.dump().find("StableDiffusionSafetyChecker"), std::string::npos);
+  copy.edit_json("model_index.json", [](Json& json) { json["safety_checker"] = json["feature_extractor"] = {nullptr, nullptr}; });
+  EXPECT_EQ(looked_at(), "not named");
+  copy.edit_json("model_index.json", [](Json& json) { json["safety_checker"] = json["feature_extractor"] = nullptr; });
+  EXPECT_EQ(looked_at(), "not named");
 }
 
 // What the reference's pipeline changes in old checkpoints when it loads them.
