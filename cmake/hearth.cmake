@@ -39,6 +39,7 @@ function(hearth_library name)
 
   if(HEARTH_BUILD_TESTS AND tests)
     add_executable(hearth_${name}_test ${tests})
+    target_compile_options(hearth_${name}_test PRIVATE $<$<CONFIG:Release>:-O1>)  # a third less time to build; what they test keeps its own
     target_link_libraries(hearth_${name}_test PRIVATE hearth_${name} hearth_test_support)
     foreach(dep IN LISTS arg_TEST_DEPS)
       target_link_libraries(hearth_${name}_test PRIVATE hearth_${dep})
