@@ -65,7 +65,7 @@ BACKEND_TEST(tiny_vae, G21_tiles_are_the_reference_s) {
   for (const char* name : {"grid", "column", "whole"}) {
     const std::vector<int64_t> size = c.fact(name);
     const Tensor latents = ops::linear_combination({c.input(name, {size[0], size[1], size[2], 4})}, {3});
-    EXPECT_CLOSE(vae.decode_in_tiles(latents, 8), c.golden.values(name), 3e-6);  // observed
+    EXPECT_CLOSE(vae.decode_in_tiles(latents, 8), c.golden.values(name), 3e-6);  // observed 2.2e-7 reference, 5.2e-7 cpu
     const double deviation = test::relative_error(vae.decode(latents).to_vector(), c.golden.values(name));
     if (std::string_view(name) == "whole") EXPECT_LE(deviation, 3e-6);
     else EXPECT_GT(deviation, 1e-3);  // of the seams
