@@ -9,7 +9,7 @@ namespace hearth::text::jinja {
 // Generous: a conversation of a thousand messages takes about a hundred thousand steps.
 struct Limits {
   int64_t steps = 50'000'000;                  // nodes evaluated, elements and 256-byte pieces of text looked at
-  int64_t bytes = int64_t(1) << 30;            // of values and output alive at one time
+  int64_t bytes = int64_t(1) << 27;            // of values and output alive at one time
   int depth = 1000;                            // of nodes under evaluation; the reference's recursion ends near 200 nested macro calls
   static constexpr int nesting = 300;          // of values in values, of expressions in expressions, of blocks in blocks
   static constexpr int range = 100'000;        // elements of range(): the reference's sandbox
