@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -38,10 +39,11 @@ class Typist {
     waitpid(child_, nullptr, 0);
   }
 
-  // What the process has read when this was typed behind its prompt.
+  // What the process has read when this was typed behind its prompt. libedit shows the prompt before it takes the
+  // terminal over, and until then the kernel edits the line, by bytes.
   std::string line(const std::string& typed) {
-    std::string shown;
-    while (shown.find("> ") == shown.npos && more(terminal_, shown)) {}
+    termios modes;
+    while (tcgetattr(terminal_, &modes) == 0 && (modes.c_lflag & ICANON)) usleep(1000);
     if (write(terminal_, typed.data(), typed.size()) != ssize_t(typed.size())) return "not typed";
     std::string line;
     while (more(read_[0], line)) {}

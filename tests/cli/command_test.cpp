@@ -80,9 +80,12 @@ TEST_F(CommandTest, wrong_usage_is_one_line_and_exit_code_2) {
     EXPECT_EQ(not_one_line(r, 2), "") << message;
     EXPECT_EQ(r.err, "hearth: " + message + "\n");
   }
-  const Ended sampler = run({"generate", "-p", "x", "--sampler", "eulr"});
-  EXPECT_EQ(not_one_line(sampler, 2), "");
-  EXPECT_NE(sampler.err.find("; did you mean euler?"), std::string::npos) << sampler.err;
+  for (const auto& [typed, meant] : std::vector<std::pair<std::string, std::string>>{
+           {"eulr", "euler"}, {"Euler Karas", "Euler karras"}, {"DPM++ 2M Karas", "DPM++ 2M karras"}}) {
+    const Ended sampler = run({"generate", "-p", "x", "--sampler", typed});
+    EXPECT_EQ(not_one_line(sampler, 2), "");
+    EXPECT_NE(sampler.err.find("; did you mean " + meant + "?"), std::string::npos) << sampler.err;
+  }
   EXPECT_TRUE(files().empty());
 }
 
