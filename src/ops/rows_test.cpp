@@ -88,7 +88,7 @@ BACKEND_TEST(rows, equal_the_reference_on_random_shapes) {
     const size_t kind = size_t(round) % (std::size(held) + std::size(blocks));
     const DType dtype = held[kind < std::size(held) ? kind : kind - std::size(blocks)];
     const DType factors = kind < std::size(held) ? DType::f32 : DType::i16;
-    const int64_t M = round % 3 == 0 ? 1 : random.between(2, round % 5 == 0 ? 150 : 20), N = random.between(1, 130);
+    const int64_t M = round % 3 == 0 ? 1 : random.between(2, round % 5 == 0 ? 300 : 20), N = random.between(1, 130);
     const int64_t K = is_blocked(dtype) ? block_of(dtype).values * random.between(1, (round % 4 ? 640 : 2600) / block_of(dtype).values)
                                         : random.between(1, round % 7 == 0 ? 2600 : 200);
     const bool images = random.chance();
@@ -115,7 +115,7 @@ BACKEND_TEST(rows, each_row_stands_alone) {
     for (const int64_t K : {256, 768, 2048 + 256, 32, 1504}) {
       const DType dtype = held[kind < std::size(held) ? kind : kind - std::size(blocks)];
       if (K % block_of(dtype).values != 0) continue;
-      const int64_t N = random.between(1, 90), M = K == 256 ? 450 : 70;
+      const int64_t N = random.between(1, 90), M = K == 256 ? 1100 : K == 768 ? 135 : 70;
       const auto x = random.normal(device, {M, K});
       const auto w = in_place(random, device, {N, K}, dtype, kind < std::size(held) ? DType::f32 : DType::i16);
       const std::vector<float> all = ops::linear(x.device, w.device).to_vector();

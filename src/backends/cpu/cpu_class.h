@@ -89,6 +89,7 @@ class CpuBackend final : public Backend {
   void dense_bf16(int64_t rows, int64_t image_rows, const Bf16Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y,
                   const std::function<void(int64_t row, uint16_t* to)>& fill);
   void linear_rows(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
+  void linear_turned(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void linear_integers(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void linear_bf16(const Tensor& x, const Bf16Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void conv2d_bf16(const Tensor& x, const Shape& shape, const Bf16Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,

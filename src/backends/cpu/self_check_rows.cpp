@@ -9,7 +9,8 @@
 namespace hearth::cpu {
 namespace {
 
-// Rows of each type, one x alone and in a tile: right, and the same bits. The bytes 0x20 … 0x3f are small positive numbers as f16.
+// Rows of each type, one x alone, in a tile and in a tile of turned rows: right, and the same bits. The bytes 0x20 … 0x3f are small
+// positive numbers as f16.
 void check_rows(const Kernels& kernel) {
   constexpr DType numbers[] = {DType::f32, DType::f16, DType::bf16};
   const int64_t columns = kernel.dot_columns, K = 256 + (kernel.lanes - 1);
@@ -35,6 +36,11 @@ void check_rows(const Kernels& kernel) {
     kernel.pack_left(x.data(), n, kernel.dot_rows, n, left.data());
     std::array<float, most_dots> sums;
     kernel.dot_tile(left.data(), right.data(), stride, steps, sums.data(), false);
+    std::vector<float> turned_left(size_t(kernel.tile_rows * stride)), turned_sums(size_t(kernel.dot_rows * kernel.panel)),
+        turned_right(size_t(kernel.panel * stride + kernel.lanes * turned_gap));
+    kernel.turn_left(x.data(), n, kernel.dot_rows, n, turned_left.data());
+    kernel.turn_right(RowType(type), w.data(), int64_t(row), columns, n, turned_right.data());
+    kernel.turned_tile(kernel.dot_rows, turned_left.data(), turned_right.data(), steps, turned_sums.data(), false, nullptr, 0);
     for (int64_t r = 0; r < kernel.dot_rows; ++r)
       for (int64_t c = 0; c < columns; ++c) {
         double sum = 0, size = 0;
@@ -45,6 +51,7 @@ void check_rows(const Kernels& kernel) {
         const float got = sums[size_t(r * columns + c)];
         expect("dot tile", got / (1 + size), sum / (1 + size), 1e-6);
         if (r == 0) expect("row of dots", alone[size_t(c)], got, 0);
+        expect("tile of turned rows", turned_sums[size_t(r * kernel.panel + c)], got, 0);
       }
   }
 }

@@ -15,6 +15,7 @@
 #include "backends/cpu/kernels/product.inl"
 #include "backends/cpu/kernels/reduce.inl"
 #include "backends/cpu/kernels/rows.inl"
+#include "backends/cpu/kernels/turned.inl"
 #include "backends/cpu/kernels/winograd.inl"
 
 #include "backends/cpu/kernels/table.inl"

@@ -11,7 +11,7 @@
 namespace hearth::cpu {
 
 inline constexpr int64_t max_tile_rows = 14;
-inline constexpr int64_t dot_chunk = 512, most_dots = 32;
+inline constexpr int64_t dot_chunk = 512, most_dots = 32, turned_gap = 16;
 
 // A run of the summation index k over which each row of the left matrix is contiguous.
 struct Segment {
@@ -72,6 +72,16 @@ struct Kernels {
   void (*row_dots)(RowType type, const float* x, const void* w, int64_t rows, int64_t k, float* y);
   // n values from the start of a block on, exactly as f32
   void (*widen_row)(RowType type, const void* w, int64_t n, float* y);
+
+  // The same sums, bit for bit, of many rows of x: rows of w are the lanes. A chunk of n numbers of some rows is turned into columns in
+  // `lanes` runs of steps = ⌈n / lanes⌉, each what one lane sums above, in the order in which lane_sums takes them; zeros beyond rows
+  // and n. Behind each run of w there is a gap: runs as long as a power of two would fall into the same cache sets.
+  void (*turn_left)(const float* x, int64_t x_stride, int64_t rows, int64_t n, float* to);  // [run][steps][tile_rows]
+  // → [run][steps · panel + turned_gap]
+  void (*turn_right)(RowType type, const void* w, int64_t row_bytes, int64_t rows, int64_t n, float* to);
+  // sums [rows][panel] (+)= Σ left[k]·right[k] over a chunk. Meanwhile the bytes that are needed next come into L2.
+  void (*turned_tile)(int64_t rows, const float* left, const float* right, int64_t steps, float* sums, bool add, const void* next,
+                      int64_t next_bytes);
 
   // --- Winograd F(4×4, 3×3) ----------------------------------------------------------------------------------------
   // A patch of 6×6 pixels (each a pointer to its channels, null for zeros) → v[point][channels], 36 points v_stride apart.

@@ -3,6 +3,8 @@
 namespace hearth::cpu {
 namespace {
 
+constexpr int64_t steps_ahead = 8;  // of k: the right side of a tile comes from L2
+
 template <int rows, int registers> void tile(const Segment* segment, int64_t count, const float* b, float* c, bool add) {
   V acc[rows][registers];
   unroll<rows>([&](auto r) { unroll<registers>([&](auto j) { acc[r][j] = zero(); }); });
@@ -13,6 +15,7 @@ template <int rows, int registers> void tile(const Segment* segment, int64_t cou
     for (int64_t k = 0, n = segment->length; k < n; ++k, b += registers * W) {
       V right[registers];
       unroll<registers>([&](auto j) { right[j] = load(b + j * W); });
+      unroll<registers * W / 16>([&](auto j) { __builtin_prefetch(b + j * 16 + steps_ahead * registers * W); });
       unroll<rows>([&](auto r) {
         const V left = set(a[r][k]);
         unroll<registers>([&](auto j) { acc[r][j] = fma(left, right[j], acc[r][j]); });

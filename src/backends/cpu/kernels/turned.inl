@@ -1,0 +1,94 @@
+// The same sums as rows.inl's, bit for bit, of many rows of x: rows of w are the lanes of a register, and what was a lane of k there
+// is a run of k here. Included once by each instruction set.
+
+namespace hearth::cpu {
+namespace {
+
+// Where the run of lane l is among the W runs of a chunk: quarter_sums adds lanes 0 and 2, 1 and 3 of a quarter, and all above that
+// are neighbours.
+constexpr int64_t place_of(int64_t l) { return (l & ~int64_t(3)) | (l & 1) << 1 | (l >> 1 & 1); }
+
+// Register j of each of W rows into column j of each run; runs are `length` numbers long.
+template <class Load> HEARTH_INLINE void turn_registers(int64_t j, int64_t length, int64_t width, const Load& load_row, float* to) {
+  V r[W];
+  unroll<W>([&](auto i) { r[i] = load_row(i, j * W); });
+  turn(r);
+  unroll<W>([&](auto l) { store_upto(to + place_of(l) * length + j * width, width, r[l]); });
+}
+
+void turn_left(const float* x, int64_t x_stride, int64_t rows, int64_t n, float* to) {
+  const int64_t steps = (n + W - 1) / W;
+  for (int64_t j = 0; j < steps; ++j)
+    turn_registers(
+        j, steps * tile_height, tile_height,
+        [&](int64_t i, int64_t k) { return i < rows ? load_upto(x + i * x_stride + k, n - k) : zero(); }, to);
+}
+
+void turn_right(RowType type, const void* w, int64_t row_bytes, int64_t rows, int64_t n, float* to) {
+  constexpr int64_t piece = 256, stride = piece + 16;  // whole blocks of every type; rows do not fall into the same cache sets
+  const int64_t steps = (n + W - 1) / W;
+  alignas(64) float wide[W * stride];
+  with_format(type, [&](auto format) {
+    using Format = decltype(format);
+    for (int64_t first = 0; first < panel_width; first += W)
+      for (int64_t k0 = 0; k0 < n; k0 += piece) {
+        const int64_t count = n - k0 < piece ? n - k0 : piece;
+        const char* column = static_cast<const char*>(w) + k0 * Format::bytes / Format::values;
+        for (int64_t i = 0; i < W && first + i < rows; ++i) widen_of<Format>(column + (first + i) * row_bytes, count, wide + i * stride);
+        for (int64_t k = 0; k < count; k += W)
+          turn_registers((k0 + k) / W, steps * panel_width + turned_gap, panel_width,
+                         [&](int64_t i, int64_t) { return first + i < rows ? load_upto(wide + i * stride + k, count - k) : zero(); },
+                         to + first);
+      }
+  });
+}
+
+template <int rows>
+void turned_tile_of(const float* left, const float* right, int64_t steps, float* sums, bool add, const char* next, int64_t next_bytes) {
+  constexpr int levels = W == 16 ? 4 : 3;
+  alignas(64) float waiting[levels][rows * panel_width];  // sums of the last 1, 2, 4 … lanes, for their neighbours
+  for (int run = 0; run < W; ++run) {
+    for (int64_t line = run * 64; line < next_bytes; line += W * 64) __builtin_prefetch(next + line, 0, 2);
+    V acc[rows][2];
+    unroll<rows>([&](auto r) { unroll<2>([&](auto j) { acc[r][j] = zero(); }); });
+    for (int64_t step = 0; step < steps; ++step, left += tile_height, right += panel_width) {
+      const V w[2] = {load(right), load(right + W)};
+      unroll<panel_width / 16>([&](auto line) { __builtin_prefetch(right + steps_ahead * panel_width + line * 16); });
+      __builtin_prefetch(left + steps_ahead * tile_height);
+      unroll<rows>([&](auto r) {
+        const V x = set(left[r]);
+        unroll<2>([&](auto j) { acc[r][j] = fma(x, w[j], acc[r][j]); });
+      });
+    }
+    right += turned_gap;
+    const auto plus = [&](const float* p) {
+      unroll<rows>([&](auto r) { unroll<2>([&](auto j) { acc[r][j] = load(p + r * panel_width + j * W) + acc[r][j]; }); });
+    };
+    int level = 0;
+    for (; run >> level & 1; ++level) plus(waiting[level]);
+    const bool last = run == W - 1;
+    if (last && add) plus(sums);
+    float* const to = last ? sums : waiting[level];
+    unroll<rows>([&](auto r) { unroll<2>([&](auto j) { store(to + r * panel_width + j * W, acc[r][j]); }); });
+  }
+}
+
+using TurnedTile = void (*)(const float*, const float*, int64_t, float*, bool, const char*, int64_t);
+
+struct TurnedTiles {
+  constexpr TurnedTiles() { fill<tile_height>(); }
+  template <int rows> constexpr void fill() {
+    of[rows] = turned_tile_of<rows>;
+    if constexpr (rows > 1) fill<rows - 1>();
+  }
+  TurnedTile of[max_tile_rows + 1] = {};
+};
+constexpr TurnedTiles turned_tiles;
+
+void turned_tile(int64_t rows, const float* left, const float* right, int64_t steps, float* sums, bool add, const void* next,
+                 int64_t next_bytes) {
+  turned_tiles.of[rows](left, right, steps, sums, add, static_cast<const char*>(next), next_bytes);
+}
+
+}  // namespace
+}  // namespace hearth::cpu
