@@ -113,11 +113,12 @@ def compare_ops(options):
     rows = []
     for dtype in options.types:
         form = {"f32": ["--hold", "f16"], "bf16": ["--precision", "bf16"]}[dtype]
-        ours = run_json([options.hearth, "bench", "ops", "--json", "--threads", str(options.threads), "--repeats", str(options.repeats),
-                         *form, *(["--only", options.ops] if options.ops else [])])
-        if ours["factors"] != dtype:
-            skip(f"oneDNN in {dtype} (hearth multiplies {ours['factors']} here)")
+        bench = [options.hearth, "bench", "ops", "--json", "--threads", str(options.threads), "--repeats", str(options.repeats), *form]
+        factors = run_json([*bench, "--only", "linear 2x320->1280"])["factors"]
+        if factors != dtype:
+            skip(f"oneDNN in {dtype} (hearth multiplies {factors} here)")
             continue
+        ours = run_json([*bench, *(["--only", options.ops] if options.ops else [])])
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             json.dump(ours, file)
             file.flush()
