@@ -105,7 +105,7 @@ TEST(Picture, colour_profiles_are_noted) {
 TEST(Picture, what_cannot_be_read_is_refused_in_one_line) {
   EXPECT_EQ(golden()["hostile"].size(), 26u);
   for (const auto& [name, says] : golden()["hostile"].items()) {
-    const std::string message = complaint_of([&] { read(name); });
+    const std::string message = complaint_of([&, name = name] { read(name); });
     EXPECT_NE(message.find(": "), std::string::npos) << name;
     EXPECT_NE(message.find(name), std::string::npos) << message;
     EXPECT_NE(message.find(says.get<std::string>()), std::string::npos) << message;

@@ -38,7 +38,9 @@ TEST_F(Published, SchedulersStateWhatTheirMakersState) {
 }
 
 TEST_F(Published, NetworksAreTheirMakers) {
-  for (const auto& [name, published] : all.items()) {
+  for (const auto& entry : all.items()) {
+    const std::string& name = entry.key();
+    const Json& published = entry.value();
     SCOPED_TRACE(name);
     expect_same(name, "unet/config.json", [](const Config& c) { return parts::UnetConfig::from(c); });
     expect_same(name, "vae/config.json", [](const Config& c) { return parts::AutoencoderKlConfig::from(c); });

@@ -36,7 +36,7 @@ void use(const Tokenizer& t, SplitMix& random) {
   std::string text = golden_string(random.below(10000), {});
   for (uint64_t n = random.below(8); n > 0; --n) text += char(random.next());
   const std::vector<int32_t> ids = t.encode(text);
-  for (const int32_t id : ids) ASSERT_TRUE(id >= 0 && id < (int64_t(1) << 31));
+  for (const int32_t id : ids) ASSERT_GE(id, 0);
   const std::string decoded =
       t.decode(ids, {.skip_special_tokens = random.below(2) == 0, .clean_up_tokenization_spaces = random.below(2) == 0});
   ASSERT_EQ(pipeline::valid_utf8(decoded), decoded);

@@ -76,14 +76,21 @@ void turned_tile_of(const float* left, const float* right, int64_t steps, float*
 using TurnedTile = void (*)(const float*, const float*, int64_t, float*, bool, const char*, int64_t);
 
 struct TurnedTiles {
-  constexpr TurnedTiles() { fill<tile_height>(); }
-  template <int rows> constexpr void fill() {
-    of[rows] = turned_tile_of<rows>;
-    if constexpr (rows > 1) fill<rows - 1>();
-  }
   TurnedTile of[max_tile_rows + 1] = {};
 };
-constexpr TurnedTiles turned_tiles;
+
+template <int rows> constexpr void fill(TurnedTiles& table) {
+  if constexpr (rows > 0) {
+    table.of[rows] = turned_tile_of<rows>;
+    fill<rows - 1>(table);
+  }
+}
+constexpr TurnedTiles make_turned_tiles() {
+  TurnedTiles table;
+  fill<tile_height>(table);
+  return table;
+}
+constexpr TurnedTiles turned_tiles = make_turned_tiles();
 
 void turned_tile(int64_t rows, const float* left, const float* right, int64_t steps, float* sums, bool add, const void* next,
                  int64_t next_bytes) {
