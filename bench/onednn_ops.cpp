@@ -27,7 +27,7 @@ memory::desc any(const Dims& dims, Type type) { return {dims, type, Tag::any}; }
 memory filled(const memory::desc& desc) {
   memory m(desc, cpu);
   auto* bytes = static_cast<uint8_t*>(m.get_data_handle());
-  const size_t size = desc.get_size();  // asked of the library, which is slow
+  const size_t size = desc.get_size();                                              // asked of the library, which is slow
   for (size_t i = 0; i < size; ++i) bytes[i] = uint8_t(i % 4 < 2 ? i * 37 : 0x3c);  // small numbers in either type
   return m;
 }
