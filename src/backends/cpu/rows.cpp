@@ -10,7 +10,6 @@ namespace hearth::cpu {
 namespace {
 
 constexpr int64_t chunk = dot_chunk;   // of k: a few rows of w and a tile of x stay in L1 together
-constexpr int64_t most_rows = 256;     // of x in a piece of work: with one chunk of them in L2
 constexpr int64_t most_width = 8;      // dot_columns, rounded up
 constexpr int64_t turned_rows = 128;   // of x, from which on it pays to turn w
 constexpr int64_t stream = 256 << 10;  // bytes of w that one row of x meets in a piece of work
@@ -79,14 +78,10 @@ void CpuBackend::linear_rows(const Tensor& x, const RowsWeight& w, const Tensor&
                        left.at(tiles_of_x, t, k0));
   });
 
-  const int64_t row_blocks = parts(left.tiles * height, most_rows);
   int64_t columns = 6 * panel;
-  while (columns > panel && row_blocks * parts(N, columns) < 6 * threads) columns -= panel;
-  const int64_t column_blocks = parts(N, columns);
-  pool_.run(row_blocks * column_blocks, [&](int64_t piece) {
-    const int64_t i = piece % row_blocks, n0 = piece / row_blocks * columns, n1 = std::min(N, n0 + columns);
-    const int64_t tile0 = left.tiles * i / row_blocks, tile1 = left.tiles * (i + 1) / row_blocks, tiles = tile1 - tile0;
-    const int64_t widths = parts(n1 - n0, width), row0 = tile0 * height, rows = std::min(M, tile1 * height) - row0;
+  while (columns > panel && parts(N, columns) < 6 * threads) columns -= panel;
+  pool_.run(parts(N, columns), [&](int64_t piece) {
+    const int64_t n0 = piece * columns, n1 = std::min(N, n0 + columns), widths = parts(n1 - n0, width), tiles = left.tiles;
     constexpr int64_t stride = chunk + 16;  // not a multiple of 4 KiB: rows would fall into the same cache sets
     float* right = thread_scratch(size_t(width * stride + widths * (tiles * most_dots + height * width) + height * most_width));
     float* sums = right + width * stride;  // [widths][tiles][height][width]
@@ -107,7 +102,7 @@ void CpuBackend::linear_rows(const Tensor& x, const RowsWeight& w, const Tensor&
           for (int64_t c = 0; c < ahead && t * share < count_bytes; ++c)
             for (int64_t byte = t * share; byte < std::min(count_bytes, (t + 1) * share); byte += 64)
               __builtin_prefetch(column + (next + c) * row_bytes + byte);
-          kernels_.dot_tile(left.at(tiles_of_x, tile0 + t, k0), right, stride, steps, sums + (j * tiles + t) * most_dots, k0 > 0);
+          kernels_.dot_tile(left.at(tiles_of_x, t, k0), right, stride, steps, sums + (j * tiles + t) * most_dots, k0 > 0);
         }
       }
     }
@@ -117,13 +112,13 @@ void CpuBackend::linear_rows(const Tensor& x, const RowsWeight& w, const Tensor&
     float* const lines = sums + widths * tiles * most_dots;  // [height][line]
     alignas(64) std::array<float, max_tile_rows * 32> acc;
     for (int64_t t = 0; t < tiles; ++t) {
-      const int64_t count = std::min(height, rows - t * height);
+      const int64_t count = std::min(height, M - t * height);
       for (int64_t j = 0; j < widths; ++j)
         for (int64_t r = 0; r < count; ++r)
           std::copy_n(sums + (j * tiles + t) * most_dots + r * width, most_width, lines + r * line + j * width);
       for (int64_t n = n0; n < n1; n += panel) {
         for (int64_t r = 0; r < count; ++r) std::copy_n(lines + r * line + n - n0, std::min(panel, n1 - n), acc.data() + r * panel);
-        store.store(acc.data(), row0 + t * height, count, n / panel);
+        store.store(acc.data(), t * height, count, n / panel);
       }
     }
   });
