@@ -33,6 +33,14 @@ struct Epilogue {
   std::optional<DType> out;  // dtype of y; that of x when not given
 };
 
+// One of several products of the same x.
+struct LinearCall {
+  const Weight& w;
+  const Tensor& bias;
+  Epilogue e;
+  Tensor y;
+};
+
 struct ConvSpec {
   int64_t stride = 1;
   std::array<int64_t, 4> padding{};        // top, left, bottom, right; zeros
@@ -102,6 +110,10 @@ class Backend {
   // --- matmul, conv -----------------------------------------------------------------------------------------------
   // x [B, M, K] contiguous, w [N, K], bias [N] f32 or undefined → y [B, M, w.outputs()]
   virtual void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm, Tensor& y) = 0;
+  // linear(x, w, bias, e) of each, in order: the gate of one may be the y of an earlier one that has as many outputs.
+  virtual void linears(const Tensor& x, std::span<LinearCall> calls) {
+    for (LinearCall& c : calls) linear(x, c.w, c.bias, c.e, {}, c.y);
+  }
   // x [B, H, W, C] contiguous, w [O, C, kh, kw], bias [O] f32 or undefined → y [B, H', W', O]. Padding is zeros after the norm.
   virtual void conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, const InputNorm& norm,
                       Tensor& y) = 0;

@@ -15,7 +15,7 @@ struct OpEvent {
   std::string_view weight;     // its weight's name, or ""
   const Tensor& x;             // first input
   const Tensor& y;             // output
-  double seconds = 0;          // wall time
+  double seconds = 0;          // wall time; of products done together (ops::linears) all of it with the first
   double flop = 0;             // multiplications and additions of a product; 0 for others
   DType factors = DType::f32;  // of a product
   int64_t bytes = 0;           // activations read and written; the extra inputs of epilogues are left out

@@ -1,12 +1,15 @@
 #include "ops/matmul.h"
 
+#include <vector>
+
 #include "ops/check.h"
 #include "ops/shape_ops.h"
 #include "ops/trace.h"
 
 namespace hearth::ops {
+namespace {
 
-Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm) {
+void check(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm) {
   require_float("linear", x);
   if (w.shape.rank() != 2) fail<ShapeError>("linear: weight {} {} is not a matrix [out, in]", w.name, w.shape);
   const int64_t N = w.out(), K = w.in();
@@ -17,22 +20,61 @@ Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilog
   if (w.form.in_place && (x.dtype() != DType::f32 || w.kind != WeightKind::linear || norm || e.out.value_or(DType::f32) != DType::f32 ||
                           (e.residual && e.residual.dtype() != DType::f32)))
     fail<ShapeError>("linear: weight {} {} is held in place, which takes x, residual and y in f32 and no norm", w.name, w.shape);
-
   if (w.kind == WeightKind::glu && N % 2 != 0) fail<ShapeError>("linear: weight {} {} is not [2·out, in]", w.name, w.shape);
-  const Shape out = x.shape().with_last(w.outputs());
-  const int64_t B = x.rank() > 1 ? x.size(0) : 1;
-  check_epilogue("linear", e, out, w);
+  check_epilogue("linear", e, x.shape().with_last(w.outputs()), w);
   if (norm && x.rank() < 2) fail<ShapeError>("linear: x {} is to be normalised, needed [B, ..., K]", x.shape());
   if (norm) check_group_norm("linear", x, norm.groups, norm.gamma, norm.beta);
-  const OpTrace trace(norm ? "group_norm+linear" : "linear", x, w, 2.0 * double(x.numel()) * double(N));
-  const int64_t rows = x.numel() / K;
-  Tensor y = Tensor::empty(x.backend(), out, e.out.value_or(x.dtype()));
-  if (y.numel() == 0) return y;
+}
+
+// x or y as [B, rows of an image, columns].
+Tensor in_images(const Tensor& x) {
+  const int64_t B = x.rank() > 1 ? x.size(0) : 1, columns = x.size(-1);
+  return x.view({B, x.numel() / columns / B, columns});
+}
+
+Tensor empty_product(const Tensor& x, const Weight& w, const Epilogue& e) {
+  return Tensor::empty(x.backend(), x.shape().with_last(w.outputs()), e.out.value_or(x.dtype()));
+}
+
+Epilogue in_images(const Epilogue& e) {
   Epilogue flat = e;
-  if (e.residual) flat.residual = contiguous(e.residual).view({B, rows / B, w.outputs()});
-  Tensor flat_y = y.view({B, rows / B, w.outputs()});
-  x.backend().linear(contiguous(x).view({B, rows / B, K}), w, bias, flat, norm, flat_y);
+  if (e.residual) flat.residual = in_images(contiguous(e.residual));
+  return flat;
+}
+
+double flop_of(const Tensor& x, const Weight& w) { return 2.0 * double(x.numel()) * double(w.out()); }
+
+}  // namespace
+
+Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm) {
+  check(x, w, bias, e, norm);
+  const OpTrace trace(norm ? "group_norm+linear" : "linear", x, w, flop_of(x, w));
+  const Tensor y = empty_product(x, w, e);
+  if (y.numel() == 0) return y;
+  Tensor flat_y = in_images(y);
+  x.backend().linear(in_images(contiguous(x)), w, bias, in_images(e), norm, flat_y);
   return trace.done(y);
+}
+
+void linears(const Tensor& x, std::span<const LinearSpec> specs, std::span<Tensor> ys) {
+  if (specs.size() != ys.size()) fail<ShapeError>("linears: {} products have {} results", specs.size(), ys.size());
+  std::vector<OpTrace> traces;
+  std::vector<LinearCall> calls;
+  traces.reserve(specs.size()), calls.reserve(specs.size());
+  const Tensor dense = contiguous(x);
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const LinearSpec& s = specs[i];
+    Epilogue e = s.e;
+    if (s.gated && i == 0) fail<ShapeError>("linears: weight {} has no product before it that could be its gate", s.w.name);
+    if (s.gated) e.gate = ys[i - 1];
+    check(x, s.w, s.bias, e, {});
+    traces.emplace_back("linear", x, s.w, flop_of(x, s.w));
+    ys[i] = empty_product(x, s.w, e);
+    if (ys[i].numel() == 0) return;
+    calls.push_back({s.w, s.bias, in_images(e), in_images(ys[i])});
+  }
+  x.backend().linears(in_images(dense), calls);
+  for (size_t i = 0; i < ys.size(); ++i) traces[i].tell(ys[i], i == 0 ? traces[i].seconds() : 0);
 }
 
 }  // namespace hearth::ops

@@ -1,6 +1,9 @@
 // Products with a weight.
 #pragma once
 
+#include <array>
+#include <span>
+
 #include "core/backend.h"
 
 namespace hearth::ops {
@@ -13,5 +16,21 @@ namespace hearth::ops {
 // With a weight held in place x, residual and y are f32, and what y holds for a row does not depend on how many others there are.
 // ShapeError unless w is a linear weight whose K fits x, and the epilogue's and the norm's tensors fit.
 Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias = {}, const Epilogue& e = {}, const InputNorm& norm = {});
+
+// One of several products of the same x.
+struct LinearSpec {
+  const Weight& w;
+  const Tensor& bias;
+  Epilogue e = {};
+  bool gated = false;  // the y before it is e.gate
+};
+
+// y_i = linear(x, w_i, bias_i, e_i). Where all meet a single row of x they are one piece of work: reading never stops between them.
+void linears(const Tensor& x, std::span<const LinearSpec> specs, std::span<Tensor> ys);
+template <size_t count> std::array<Tensor, count> linears(const Tensor& x, const LinearSpec (&specs)[count]) {
+  std::array<Tensor, count> ys;
+  linears(x, specs, ys);
+  return ys;
+}
 
 }  // namespace hearth::ops

@@ -23,8 +23,12 @@ class OpTrace {
   }
   // `read`: bytes of all inputs, where they are not those of x.
   Tensor done(Tensor y, std::optional<int64_t> read = {}) const {
-    if (!watching_) return y;
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    if (watching_) tell(y, seconds(), read);
+    return y;
+  }
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  void tell(const Tensor& y, double seconds, std::optional<int64_t> read = {}) const {
+    if (!watching_) return;
     const int64_t bytes = read.value_or(bytes_of(x_)) + bytes_of(y);
     notify({.op = op_,
             .weight = weight_,
@@ -35,7 +39,6 @@ class OpTrace {
             .factors = factors_,
             .bytes = bytes,
             .weight_bytes = weight_bytes_});
-    return y;
   }
   static int64_t bytes_of(const Tensor& x) { return int64_t(x.bytes()); }
 

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/rows.h"
+#include "backends/cpu/shares.h"
 
 // Keys are taken in blocks that begin at fixed positions. Each has a softmax of its own, and these are merged in order: so a query's
 // result depends on its own keys only, not on the queries beside it, and the blocks of a single one can be shared out among threads.
@@ -55,6 +56,21 @@ class Blocks {
 
   int64_t scratch() const { return 2 * size * width_ + kernel_.tile_rows * (size + 2 * width_); }
 
+  // Fetches `count` keys and values of a group of heads from a position on.
+  void fetch(int64_t g, int64_t position, int64_t count) const {
+    const size_t bytes = bytes_of(cache_.k.dtype(), D);
+    for (int64_t slot = position % C; count > 0; --count, slot = following(slot)) {
+      const size_t at = size_t(slot * G + g) * bytes;
+      for (size_t line = 0; line < bytes; line += 64)
+        __builtin_prefetch(cache_.k.raw() + at + line), __builtin_prefetch(cache_.v.raw() + at + line);
+    }
+  }
+  // … of the first panel that rows row0 … row1 − 1 see of a block.
+  void fetch(int64_t g, int64_t block, int64_t row0, int64_t row1) const {
+    const Keys seen{keys(row0, block).first, keys(row1 - 1, block).last};
+    if (seen.any()) fetch(g, block * size + seen.first, std::min(kernel_.panel - seen.first % kernel_.panel, seen.last - seen.first));
+  }
+
   // Packs what rows row0 … row1 − 1 see of a block.
   void pack(int64_t g, int64_t block, int64_t row0, int64_t row1, float* scratch) {
     const int64_t panel = kernel_.panel;
@@ -64,21 +80,16 @@ class Blocks {
     const RowType type = *row_type(cache_.k.dtype());
     const size_t bytes = bytes_of(cache_.k.dtype(), D);
     std::array<const void*, 32> rows_of_k, rows_of_v;
-    // Slots of the ring, counted on: a division for each key would take longer than what is done with it.
     const int64_t first = seen.first / panel * panel;
-    const auto next = [&](int64_t& slot) {
-      if (++slot == C) slot = 0;
-    };
-    int64_t slot = (block * size + first) % C, later = (block * size + first + panel) % C;
+    int64_t slot = (block * size + first) % C;
     for (int64_t p = first; p < seen.last; p += panel) {
-      for (int64_t i = 0; i < panel; ++i, next(slot), next(later)) {
+      for (int64_t i = 0; i < panel; ++i, slot = following(slot)) {
         const bool there = seen.first <= p + i && p + i < seen.last;
-        const size_t at = size_t(slot * G + g) * bytes, soon = size_t(later * G + g) * bytes;
+        const size_t at = size_t(slot * G + g) * bytes;
         rows_of_k[size_t(i)] = there ? cache_.k.raw() + at : nullptr;
         rows_of_v[size_t(i)] = there ? cache_.v.raw() + at : nullptr;
-        for (size_t line = 0; line < bytes; line += 64)
-          __builtin_prefetch(cache_.k.raw() + soon + line), __builtin_prefetch(cache_.v.raw() + soon + line);
       }
+      if (p + panel < seen.last) fetch(g, block * size + p + panel, std::min(panel, seen.last - p - panel));
       kernel_.pack_keys(type, rows_of_k.data(), D, k_ + p * D);
       kernel_.pack_values(type, rows_of_v.data(), D, v_ + p * panel, size * panel);
     }
@@ -135,6 +146,9 @@ class Blocks {
   }
 
  private:
+  // Slots of the ring are counted on: a division for each key would take longer than what is done with it.
+  int64_t following(int64_t slot) const { return slot + 1 == C ? 0 : slot + 1; }
+
   float values_squared(const Keys& seen) const {
     float sum = 0;
     for (int64_t c = 0; c < width_; c += kernel_.panel)
@@ -172,9 +186,23 @@ void CpuBackend::cached_attention(const Tensor& q, const KeyValues& cache, float
     const auto o_store = memory_->allocate(size_t(G * blocks * rows * D) * sizeof(float));
     auto* const parts = reinterpret_cast<Part*>(part_store.get());
     auto* const os = reinterpret_cast<float*>(o_store.get());
-    pool_.run(G * blocks, [&](int64_t piece) {
+    const auto merge = [&](int64_t g) {
+      float* o = thread_scratch(size_t(D));
+      for (int64_t row = 0; row < rows; ++row) {
+        Part sum;
+        std::fill_n(o, D, 0.0f);
+        for (int64_t block = all.first_block(row); block < all.last_block(row); ++block) {
+          const int64_t at = (g * blocks + block - begin) * rows + row;
+          kernel.merge_part(&sum.m, &sum.l, o, parts[at].m, parts[at].l, os + at * D, D);
+        }
+        finish(row, g, sum.l, o);
+      }
+    };
+    for_shares(pool_, Shares(pool_, G * blocks), 1, [&](int64_t piece, int64_t, InShare place) {
       const int64_t g = piece % G, block = begin + piece / G;
       Blocks work = all;
+      if (place.first) work.fetch(g, block, 0, rows);
+      if (!place.last) work.fetch((piece + 1) % G, begin + (piece + 1) / G, 0, rows);
       work.pack(g, block, 0, rows, thread_scratch(size_t(all.scratch())));
       for (int64_t row = 0; row < rows; row += tile)
         work.attend(g, block, row, std::min(tile, rows - row), [&](int64_t r, const Part& part, const float* o) {
@@ -182,18 +210,9 @@ void CpuBackend::cached_attention(const Tensor& q, const KeyValues& cache, float
           parts[at] = part;
           std::copy_n(o, D, os + at * D);
         });
+      if (blocks == 1) merge(g);
     });
-    pool_.run(G * rows, [&](int64_t piece) {
-      const int64_t g = piece / rows, row = piece % rows;
-      float* o = thread_scratch(size_t(D));
-      Part sum;
-      std::fill_n(o, D, 0.0f);
-      for (int64_t block = all.first_block(row); block < all.last_block(row); ++block) {
-        const int64_t at = (g * blocks + block - begin) * rows + row;
-        kernel.merge_part(&sum.m, &sum.l, o, parts[at].m, parts[at].l, os + at * D, D);
-      }
-      finish(row, g, sum.l, o);
-    });
+    if (blocks > 1) pool_.run(G, merge);
     return;
   }
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "backends/cpu/bf16.h"
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/rows.h"
@@ -24,10 +26,20 @@ class DenseRows final : public LeftRows {
 void CpuBackend::linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm, Tensor& y) {
   if (norm) return normalized_linear(x, w, bias, e, norm, y);
   if (const auto* bf16 = dynamic_cast<const Bf16Weight*>(w.prepared.get())) return linear_bf16(x, *bf16, bias, e, y);
-  if (const auto* rows = dynamic_cast<const RowsWeight*>(w.prepared.get())) return linear_rows(x, *rows, bias, e, y);
+  if (const auto* rows = dynamic_cast<const RowsWeight*>(w.prepared.get())) {
+    if (x.size(0) * x.size(1) > 1) return linear_rows(x, *rows, bias, e, y);
+    const LinearCall call{w, bias, e, y};
+    return one_row(x, {&call, 1});
+  }
   const auto [B, M, K] = x.dims<3>();
   const Tensor left = as_f32(x);
   product(DenseRows(left.data<float>(), K), B * M, M, static_cast<const PackedWeight&>(*w.prepared), bias, e, y);
+}
+
+void CpuBackend::linears(const Tensor& x, std::span<LinearCall> calls) {
+  const auto in_place = [](const LinearCall& c) { return dynamic_cast<const RowsWeight*>(c.w.prepared.get()) != nullptr; };
+  if (x.size(0) * x.size(1) == 1 && std::all_of(calls.begin(), calls.end(), in_place)) return one_row(x, calls);
+  Backend::linears(x, calls);
 }
 
 }  // namespace hearth::cpu

@@ -40,7 +40,11 @@ void TileStore::fetch(int64_t row, int64_t rows, int64_t p) const {
 }
 
 void TileStore::store(const float* acc, int64_t row, int64_t rows, int64_t p) const {
-  const int64_t panel = w_.panel, column = w_.column(p), columns = w_.columns_of(p);
+  store(acc, row, rows, w_.column(p), w_.columns_of(p));
+}
+
+void TileStore::store(const float* acc, int64_t row, int64_t rows, int64_t column, int64_t columns) const {
+  const int64_t panel = w_.panel;
   const auto at = [&](const Tensor& t, int64_t r) { return t.raw() + size_t((row + r) * w_.outputs() + column) * size_of(t.dtype()); };
   std::array<const float*, max_tile_rows> per_image, factor;
   alignas(64) std::array<float, max_tile_rows * 32> residual, rounded;

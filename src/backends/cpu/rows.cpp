@@ -4,15 +4,13 @@
 
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/product.h"
-#include "backends/cpu/shares.h"
 
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t chunk = dot_chunk;   // of k: a few rows of w and a tile of x stay in L1 together
-constexpr int64_t most_width = 8;      // dot_columns, rounded up
-constexpr int64_t turned_rows = 128;   // of x, from which on it pays to turn w
-constexpr int64_t stream = 256 << 10;  // bytes of w that one row of x meets in a piece of work
+constexpr int64_t chunk = dot_chunk;  // of k: a few rows of w and a tile of x stay in L1 together
+constexpr int64_t most_width = 8;     // dot_columns, rounded up
+constexpr int64_t turned_rows = 128;  // of x, from which on it pays to turn w
 
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
@@ -57,16 +55,6 @@ void CpuBackend::linear_rows(const Tensor& x, const RowsWeight& w, const Tensor&
   const DType dtype = w.rows.dtype();
   const TileStore store(kernels_, N, false, bias, e, x.size(1), y);
   const int64_t row_bytes = int64_t(bytes_of(dtype, K));
-
-  if (M == 1) {
-    const int64_t rows = std::clamp<int64_t>(stream / row_bytes / panel, 1, 64) * panel;
-    for_shares(pool_, N, rows, [&](int64_t begin, int64_t end) {
-      float* sums = thread_scratch(size_t(rows));
-      kernels_.row_dots(w.type, x.data<float>(), w.rows.raw() + begin * row_bytes, end - begin, K, sums);
-      for (int64_t n = begin; n < end; n += panel) store.store(sums + n - begin, 0, 1, n / panel);
-    });
-    return;
-  }
 
   const LeftTiles left(M, K, kernels_);
   const auto packed = memory_->allocate(size_t(left.size()) * sizeof(float));

@@ -1,7 +1,7 @@
 // Weights that stay where they are, row by row as the file has them (WeightForm::in_place):  y [M, N] = epilogue(x [M, K] · wᵀ).
 //
 // Lanes of a register run along k and are added up at the end, in one order for all (kernels.h): so a row of y does not depend on
-// how many others there are. A single row of x meets the rows of w as they come from memory. Of more, w is widened
+// how many others there are. A single row of x meets the rows of w as they come from memory (one_row.cpp). Of more, w is widened
 // a few rows at a time into scratch that stays in L1, and x, packed once, passes over it in tiles. Of many (rows_turned.cpp) both are
 // turned into columns first, with what a lane would have summed as a run of k: the tile of packed products and the same sums.
 #pragma once

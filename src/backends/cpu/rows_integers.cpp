@@ -4,15 +4,13 @@
 #include "backends/cpu/kernels/integers.h"
 #include "backends/cpu/product.h"
 #include "backends/cpu/rows.h"
-#include "backends/cpu/shares.h"
 
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t chunk = 512;        // of k: a panel of codes stays in L1
-constexpr int64_t most_rows = 256;    // of x in a piece of work: with one chunk of them in L2
-constexpr int64_t most_panels = 4;    // in a piece of work
-constexpr int64_t stream = 64 << 10;  // bytes of w that one row of x meets in a piece of work
+constexpr int64_t chunk = 512;      // of k: a panel of codes stays in L1
+constexpr int64_t most_rows = 256;  // of x in a piece of work: with one chunk of them in L2
+constexpr int64_t most_panels = 4;  // in a piece of work
 
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
@@ -37,26 +35,10 @@ void CpuBackend::linear_integers(const Tensor& x, const RowsWeight& w, const Ten
     at = reinterpret_cast<T*>(keep.get());
   };
   std::shared_ptr<std::byte> q_room, d_room, s_room;
-  int16_t* q;
-  float* d;
-
-  if (M == 1) {
-    const int64_t padded = parts(K, integer_stride) * integer_stride;
-    int32_t* s;
-    room(q_room, padded, q), room(d_room, padded / unit, d), room(s_room, padded / unit, s);
-    pool_.run(1, [&](int64_t) { kernel.quantize_row(w.type, x.data<float>(), K, q, d, s); });
-    const int64_t rows = std::clamp<int64_t>(stream / row_bytes / panel, 1, 64) * panel;
-    for_shares(pool_, N, rows, [&](int64_t begin, int64_t end) {
-      float* sums = thread_scratch(size_t(rows));
-      kernel.row_dots(w.type, q, d, s, w.rows.raw() + begin * row_bytes, end - begin, K, sums);
-      for (int64_t n = begin; n < end; n += panel) store.store(sums + n - begin, 0, 1, n / panel);
-    });
-    return;
-  }
-
   const IntegerTiles left(M, K, kernel.rows, unit);
   const int64_t height = left.height;
-  float* s;
+  int16_t* q;
+  float *d, *s;
   room(q_room, left.size(), q), room(d_room, left.size() / unit, d), room(s_room, left.size() / unit, s);
   pool_.run(left.tiles * parts(K, chunk), [&](int64_t i) {
     const int64_t t = i % left.tiles, k0 = i / left.tiles * chunk, at = left.at(t, k0);

@@ -77,7 +77,7 @@ void check_integers(const Kernels& kernel) {
     std::vector<float> d(size(1024 / unit)), alone(size(columns)), left_d(size(rows * n / unit)), left_s(left_d.size()),
         step(size(kernel.panel * n / unit)), least(step.size()), sums(size(rows * kernel.panel)), widened(size(n));
     integers.quantize_row(RowType(type), x.data(), n, q.data(), d.data(), sums_of_q.data());
-    integers.row_dots(RowType(type), q.data(), d.data(), sums_of_q.data(), w.data(), columns, n, alone.data());
+    integers.row_dots(RowType(type), q.data(), d.data(), sums_of_q.data(), w.data(), columns, n, alone.data(), nullptr);
     integers.pack(x.data(), n, rows, n, unit, left.data(), left_d.data(), left_s.data());
     integers.widen(RowType(type), w.data(), int64_t(row), columns, n, codes.data(), step.data(), least.data());
     integers.tile(RowType(type), left.data(), left_d.data(), left_s.data(), codes.data(), step.data(), least.data(), n / unit, sums.data());

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -20,6 +21,22 @@ TEST(shares, cover_without_overlap) {
         for (int64_t i = begin; i < end; ++i) ++seen[size_t(i)];
       });
       for (int64_t i = 0; i < n; ++i) ASSERT_EQ(seen[size_t(i)], 1) << i << " of " << n << " with " << threads << " threads";
+    }
+}
+
+TEST(shares, tell_their_first_and_last) {
+  for (int threads : {1, 2, 3, 7})
+    for (int64_t n : {1, 2, 5, 64}) {
+      ThreadPool pool(threads);
+      const Shares shares(pool, n);
+      std::vector<std::string> told(static_cast<size_t>(n)), right(static_cast<size_t>(n));
+      for (int64_t i = 0; i < shares.count; ++i)
+        right[size_t(shares.begin(i))] += "first ", right[size_t(shares.begin(i + 1)) - 1] += "last ";
+      for_shares(pool, shares, 1, [&](int64_t i, int64_t, InShare in) {
+        if (in.first) told[size_t(i)] += "first ";
+        if (in.last) told[size_t(i)] += "last ";
+      });
+      EXPECT_EQ(told, right) << n << " with " << threads << " threads";
     }
 }
 

@@ -28,8 +28,8 @@ DecoderAttention::DecoderAttention(const Scope& w, const DecoderConfig& c)
 Tensor DecoderAttention::operator()(const Tensor& x, const Tensor& residual, const RotaryTable& rotary, nn::KvCache& cache,
                                     int64_t first) const {
   const int64_t T = x.size(0);
-  Tensor q = q_proj(x).view({T, heads, head}), k = k_proj(x).view({T, groups, head});
-  const Tensor v = v_proj(x).view({T, groups, head});
+  auto [q, k, v] = nn::together(x, q_proj, k_proj, v_proj);
+  q = q.view({T, heads, head}), k = k.view({T, groups, head}), v = v.view({T, groups, head});
   if (q_norm) q = (*q_norm)(q), k = (*k_norm)(k);
   q = ops::rope(q, rotary.table, rotary.pairs);
   k = ops::rope(k, rotary.table, rotary.pairs);
@@ -44,7 +44,7 @@ DecoderMlp::DecoderMlp(const Scope& w, const DecoderConfig& c)
       activation(c.activation) {}
 
 Tensor DecoderMlp::operator()(const Tensor& x, const Tensor& residual) const {
-  return down_proj(up_proj(x, {.gate = gate_proj(x, {.activation = activation})}), {.residual = residual});
+  return down_proj(nn::gated(x, gate_proj, activation, up_proj), {.residual = residual});
 }
 
 DecoderLayer::DecoderLayer(const Scope& w, const DecoderConfig& c)

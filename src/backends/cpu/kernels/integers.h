@@ -18,11 +18,12 @@ struct IntegerKernels {
   int64_t rows;  // of x in a tile
 
   // --- one row of x: lanes run along the rows of w as they are stored --------------------------------------------------
-  // x [k] → q, d and s (the sums S, or what they come down to), in a form that `row_dots` knows; room for k rounded up to integer_stride,
-  // and d and s of its units.
+  // x [k] → q, d and s (S · d in types that have a least value, else what S comes down to), in a form that `row_dots` knows; room for k
+  // rounded up to integer_stride, and d and s of its units.
   void (*quantize_row)(RowType type, const float* x, int64_t k, int16_t* q, float* d, int32_t* s);
-  // y[n] for rows of w one after another
-  void (*row_dots)(RowType type, const int16_t* q, const float* d, const int32_t* s, const void* w, int64_t rows, int64_t k, float* y);
+  // y[n] for rows of w one after another. `next` is what will be read after them, or null: some of it is fetched with the last ones.
+  void (*row_dots)(RowType type, const int16_t* q, const float* d, const int32_t* s, const void* w, int64_t rows, int64_t k, float* y,
+                   const void* next);
 
   // --- many rows of x: lanes are rows of w ------------------------------------------------------------------------------
   // `count` rows of x, x_stride apart, of n numbers, n a multiple of 32 → q [n / 2][rows][2], d [n / unit][rows] and s the same, s = S · d;

@@ -43,6 +43,10 @@ template <class F> void quantize_row_of(const float* x, int64_t k, int16_t* q, f
         d[u] = scale;
         s[u] = unit == 32 ? halves[0] + halves[1] : halves[u % 2];
         if constexpr (is_corrected<F>) s[u] = correction<F>(natural + u * unit, s[u]);
+        if constexpr (F::least) {
+          const float whole = float(s[u]) * scale;
+          __builtin_memcpy(s + u, &whole, sizeof whole);
+        }
       }
     }
     for (int c = 0; c < int(values) / (4 * W); ++c)
@@ -54,23 +58,28 @@ template <class F, int vector> HEARTH_INLINE V unit_products(const char* p, cons
   const V scale = load(d), sums = to_float(unit_sums<F, vector>(p, q, s));
   const UnitScales own = unit_scales<F, vector>(p);
   V product = sums * (own.step * scale);
-  if constexpr (F::least) product = fma(to_float(load_i(s)) * scale, own.least, product);
+  if constexpr (F::least) product = fma(load(reinterpret_cast<const float*>(s)), own.least, product);
   return product;
 }
 
 // W rows side by side, so that their units can be added in order.
 template <class F>
-void integer_dots_of(const int16_t* q, const float* d, const int32_t* s, const char* w, int64_t rows, int64_t k, float* y) {
+void integer_dots_of(const int16_t* q, const float* d, const int32_t* s, const char* w, int64_t rows, int64_t k, float* y,
+                     const char* after) {
   using S = Step<F>;
+  constexpr int64_t rows_ahead = 4;
   const int64_t row_bytes = k / F::values * F::bytes, whole = k / S::values * S::bytes;
   for (int64_t n = 0; n < rows; n += W) {
     const int64_t count = rows - n < W ? rows - n : W;
-    // The next W rows come into the cache while these are multiplied, in four runs side by side: one alone does not keep enough lines
-    // on their way.
-    const char *const row = w + n * row_bytes, *const next = row + W * row_bytes;
+    // The next W rows come into L2 while these are multiplied, in four runs side by side: one alone does not keep enough lines on
+    // their way. From there a few rows come into L1 ahead of their turn.
+    const char* const row = w + n * row_bytes;
+    const char* const next = n + W < rows ? row + W * row_bytes : after ? after : row;
     V total = zero();
-    const auto add_step = [&](const char* at, int64_t stride, int64_t step) {
+    const auto add_step = [&](const char* at, int64_t stride, int64_t step, const char* later_step) {
       V product[S::vectors][W];
+      const char* later[4];
+      for (int64_t run = 0; run < 4; ++run) later[run] = next + (run * row_bytes + step * S::bytes) * (W / 4);
       for (int64_t r = 0; r < W; ++r) {
         const char* p = at + (r < count ? r : count - 1) * stride;
         unroll<S::vectors>([&](auto v) {
@@ -78,19 +87,22 @@ void integer_dots_of(const int16_t* q, const float* d, const int32_t* s, const c
           const int64_t unit = step * S::vectors * W + units;
           product[v][r] = unit_products<F, v>(p, q + unit * F::unit, d + unit, s + unit);
         });
-        const char* const later = next + r % 4 * (W / 4) * row_bytes + (step * (W / 4) + r / 4) * S::bytes;
-        for (int64_t line = 0; line < S::bytes; line += 64) __builtin_prefetch(later + line);
+        const char*& run = later[r % 4];
+        const char* const soon = r + rows_ahead < W ? p + rows_ahead * stride : later_step + (r + rows_ahead - W) * row_bytes;
+        for (int64_t line = 0; line < S::bytes; line += 64) __builtin_prefetch(run + line, 0, 2), __builtin_prefetch(soon + line);
+        run += S::bytes;
       }
       unroll<S::vectors>([&](auto v) {
         turn(product[v]);
         unroll<W>([&](auto u) { total = total + product[v][u]; });
       });
     };
-    for (int64_t at = 0; at < whole; at += S::bytes) add_step(row + at, row_bytes, at / S::bytes);
+    for (int64_t at = 0; at < whole; at += S::bytes)
+      add_step(row + at, row_bytes, at / S::bytes, at + S::bytes < row_bytes ? row + at + S::bytes : next);
     if (whole < row_bytes) {
       char last[W][S::bytes] = {};
       for (int64_t r = 0; r < count; ++r) __builtin_memcpy(last[r], row + r * row_bytes + whole, size_t(row_bytes - whole));
-      add_step(last[0], S::bytes, whole / S::bytes);
+      add_step(last[0], S::bytes, whole / S::bytes, next);
     }
     store_upto(y + n, count, total);
   }
@@ -207,8 +219,11 @@ template <class F> HEARTH_INLINE void with_blocks(RowType type, const F& f) {
 void quantize_row(RowType type, const float* x, int64_t k, int16_t* q, float* d, int32_t* s) {
   with_blocks(type, [&](auto format) { quantize_row_of<decltype(format)>(x, k, q, d, s); });
 }
-void integer_row_dots(RowType type, const int16_t* q, const float* d, const int32_t* s, const void* w, int64_t rows, int64_t k, float* y) {
-  with_blocks(type, [&](auto format) { integer_dots_of<decltype(format)>(q, d, s, static_cast<const char*>(w), rows, k, y); });
+void integer_row_dots(RowType type, const int16_t* q, const float* d, const int32_t* s, const void* w, int64_t rows, int64_t k, float* y,
+                      const void* next) {
+  with_blocks(type, [&](auto format) {
+    integer_dots_of<decltype(format)>(q, d, s, static_cast<const char*>(w), rows, k, y, static_cast<const char*>(next));
+  });
 }
 void integer_widen(RowType type, const void* w, int64_t row_bytes, int64_t count, int64_t n, int16_t* codes, float* step, float* least) {
   with_blocks(

@@ -80,7 +80,7 @@ std::vector<float> products(const IntegerKernels& kernels, RowType type, const s
   std::vector<float> d(units), y(static_cast<size_t>(rows));
   std::vector<int32_t> s(units);
   kernels.quantize_row(type, x.data(), int64_t(x.size()), q.data(), d.data(), s.data());
-  kernels.row_dots(type, q.data(), d.data(), s.data(), w.row(0), rows, w.k, y.data());
+  kernels.row_dots(type, q.data(), d.data(), s.data(), w.row(0), rows, w.k, y.data(), nullptr);
   return y;
 }
 
