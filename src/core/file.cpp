@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -135,16 +136,33 @@ void write_file_unflushed(const fs::path& file, std::span<const std::string_view
   temporary.rename_to(target);
 }
 
+// Written in large pieces, so that the system keeps a file of weights in large pages (core/mapped_file.cpp).
 struct FileWriter::State {
   explicit State(const fs::path& file) : target(destination(file)), temporary(target, file) {}
+  void write(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const size_t count = std::min(bytes.size(), piece - waiting.size());
+      waiting.append(bytes.substr(0, count));
+      bytes.remove_prefix(count);
+      if (waiting.size() == piece) write_waiting();
+    }
+  }
+  void write_waiting() {
+    temporary.write(waiting);
+    waiting.clear();
+  }
+
+  static constexpr size_t piece = size_t(4) << 20;
   fs::path target;
   TemporaryFile temporary;
+  std::string waiting;
 };
 
 FileWriter::FileWriter(const fs::path& file) : state_(std::make_unique<State>(file)) {}
 FileWriter::~FileWriter() = default;
-void FileWriter::write(std::string_view bytes) { state_->temporary.write(bytes); }
+void FileWriter::write(std::string_view bytes) { state_->write(bytes); }
 void FileWriter::commit() {
+  state_->write_waiting();
   state_->temporary.flush();
   state_->temporary.rename_to(state_->target);
 }

@@ -78,6 +78,20 @@ TEST_F(FileTest, pieces_appear_together_or_not_at_all) {
   EXPECT_EQ(message_of([&] { FileWriter file(folder / "none" / "f"); }).substr(0, 6), "write ");
 }
 
+TEST_F(FileTest, pieces_of_any_size_follow_one_another) {
+  const size_t large = size_t(4) << 20;  // in which they are written
+  std::string all;
+  FileWriter file(folder / "f");
+  for (const size_t size : {size_t(3), large - 4, size_t(1), size_t(0), large, size_t(7), 3 * large + 5, large - 12, size_t(1)}) {
+    std::string piece(size, '\0');
+    for (size_t i = 0; i < size; ++i) piece[i] = char((all.size() + i) * 2654435761u >> 13);
+    all += piece;
+    file.write(piece);
+  }
+  file.commit();
+  EXPECT_TRUE(read_file(folder / "f") == all);
+}
+
 TEST_F(FileTest, respects_umask_and_long_names) {
   const mode_t before = ::umask(027);
   const std::string name(255, 'n');

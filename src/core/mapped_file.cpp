@@ -11,6 +11,11 @@
 #include "core/error.h"
 
 namespace hearth {
+namespace {
+
+constexpr size_t large = size_t(64) << 20;
+
+}  // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& path) : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (file_ < 0) fail<IoError>("{}: cannot be opened: {}", path.string(), std::strerror(errno));
@@ -28,6 +33,9 @@ MappedFile::MappedFile(const std::filesystem::path& path) : file_(::open(path.c_
     fail<IoError>("{}: cannot be mapped: {}", path.string(), std::strerror(reason));
   }
   data_ = static_cast<std::byte*>(address);
+  // What the system does not have in memory yet comes in pieces of 2 MiB where the file system knows them. Weights that are multiplied
+  // where they lie are read by a fifth faster so than from scattered pages of 4 KiB (docs/performance.md).
+  if (size_ >= large) ::madvise(address, size_, MADV_HUGEPAGE);
 }
 
 MappedFile::~MappedFile() {

@@ -16,6 +16,7 @@
 #include "hearth/hearth.h"
 #include "media/picture.h"
 #include "media/recipe.h"
+#include "support/sanitizer.h"
 
 namespace hearth::test {
 namespace {
@@ -451,6 +452,7 @@ TEST_F(GenerateTest, G61_every_flag_has_an_effect) {
 
 // Every limit is obeyed by the process as the system sees it, in ever leaner ways, until none is left.
 TEST_F(GenerateTest, the_memory_limit_is_obeyed_or_refused) {
+  HEARTH_NEEDS_ITS_OWN_MEMORY_ONLY();
   const auto at = [&](const std::string& limit, const Arguments& more = {}) {
     Arguments flags = {"--width", "768", "--height", "640", "--json", "--threads", "2", "--memory-limit", limit};
     flags.insert(flags.end(), more.begin(), more.end());

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "e2e/checkpoint_copy.h"
+#include "support/sanitizer.h"
 
 namespace hearth::test {
 namespace {
@@ -59,6 +60,7 @@ TEST(Memory, EveryWayDrawsTheSame) {
 }
 
 TEST(Memory, ALimitChangesTheWayAndNotThePicture) {
+  HEARTH_NEEDS_ITS_OWN_MEMORY_ONLY();
   const Heavy heavy;
   const Request request{.prompt = "a lighthouse", .width = 48, .height = 32, .steps = 3, .seed = 4};
   const Generation limited = Model::open(heavy.path(), {.memory_limit = 8'000'000'000}).generate(request);
@@ -77,6 +79,7 @@ TEST(Memory, ALimitChangesTheWayAndNotThePicture) {
 
 // What is loaded late is looked through early.
 TEST(Memory, ANumberThatIsNoneIsFoundBeforeTheSteps) {
+  HEARTH_NEEDS_ITS_OWN_MEMORY_ONLY();
   const auto spoil = [](CheckpointCopy& copy) {
     copy.edit_tensors("vae", [](NamedTensors& tensors) {
       tensors.at("decoder.conv_out.bias").data<uint16_t>()[0] = 0x7e00;  // f16 NaN
