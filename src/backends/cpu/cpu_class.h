@@ -89,7 +89,7 @@ class CpuBackend final : public Backend {
   // A left side without padding, in strips of rows; fill makes one row of w.k factors.
   void dense_bf16(int64_t rows, int64_t image_rows, const Bf16Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y,
                   const std::function<void(int64_t row, uint16_t* to)>& fill);
-  void one_row(const Tensor& x, std::span<const LinearCall> calls);  // weights held in place
+  void linear_few(const Tensor& x, std::span<const LinearCall> calls);  // weights held in place, x of few rows
   void linear_rows(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void linear_turned(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void linear_integers(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);

@@ -27,9 +27,9 @@ void CpuBackend::linear(const Tensor& x, const Weight& w, const Tensor& bias, co
   if (norm) return normalized_linear(x, w, bias, e, norm, y);
   if (const auto* bf16 = dynamic_cast<const Bf16Weight*>(w.prepared.get())) return linear_bf16(x, *bf16, bias, e, y);
   if (const auto* rows = dynamic_cast<const RowsWeight*>(w.prepared.get())) {
-    if (x.size(0) * x.size(1) > 1) return linear_rows(x, *rows, bias, e, y);
+    if (!are_few(x.size(0) * x.size(1), *rows)) return linear_rows(x, *rows, bias, e, y);
     const LinearCall call{w, bias, e, y};
-    return one_row(x, {&call, 1});
+    return linear_few(x, {&call, 1});
   }
   const auto [B, M, K] = x.dims<3>();
   const Tensor left = as_f32(x);
@@ -37,8 +37,11 @@ void CpuBackend::linear(const Tensor& x, const Weight& w, const Tensor& bias, co
 }
 
 void CpuBackend::linears(const Tensor& x, std::span<LinearCall> calls) {
-  const auto in_place = [](const LinearCall& c) { return dynamic_cast<const RowsWeight*>(c.w.prepared.get()) != nullptr; };
-  if (x.size(0) * x.size(1) == 1 && std::all_of(calls.begin(), calls.end(), in_place)) return one_row(x, calls);
+  const auto few = [&](const LinearCall& c) {
+    const auto* rows = dynamic_cast<const RowsWeight*>(c.w.prepared.get());
+    return rows && are_few(x.size(0) * x.size(1), *rows);
+  };
+  if (std::all_of(calls.begin(), calls.end(), few)) return linear_few(x, calls);
   Backend::linears(x, calls);
 }
 

@@ -53,12 +53,10 @@ class TileStore {
   void fetch(int64_t row, int64_t rows, int64_t panel) const;
   // acc [rows][panel]: sums of rows row, row + 1, … and the columns of a panel; rows ≤ max_tile_rows
   void store(const float* acc, int64_t row, int64_t rows, int64_t panel) const;
-  // The same of the only row of a y in f32: sums of any number of columns.
-  void store_row(const float* acc, int64_t column, int64_t columns) const { store(acc, 0, 1, column, columns); }
-
- private:
+  // The same of some columns: acc [rows][panel], or of a single row with x and y in f32 as many as there are.
   void store(const float* acc, int64_t row, int64_t rows, int64_t column, int64_t columns) const;
 
+ private:
   const Kernels& kernels_;
   Panels w_;
   const Tensor& bias_;

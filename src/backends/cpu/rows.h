@@ -1,7 +1,7 @@
 // Weights that stay where they are, row by row as the file has them (WeightForm::in_place):  y [M, N] = epilogue(x [M, K] · wᵀ).
 //
 // Lanes of a register run along k and are added up at the end, in one order for all (kernels.h): so a row of y does not depend on
-// how many others there are. A single row of x meets the rows of w as they come from memory (one_row.cpp). Of more, w is widened
+// how many others there are. A row of x, or a few, meet the rows of w as they come from memory (few_rows.cpp). Of more, w is widened
 // a few rows at a time into scratch that stays in L1, and x, packed once, passes over it in tiles. Of many (rows_turned.cpp) both are
 // turned into columns first, with what a lane would have summed as a run of k: the tile of packed products and the same sums.
 #pragma once
@@ -17,6 +17,9 @@ struct RowsWeight final : PreparedWeight {
   RowType type;
   DType factors;  // i16: products with the stored integers (rows_integers.cpp)
 };
+
+// Whether so many rows of x meet w one by one (few_rows.cpp).
+bool are_few(int64_t rows, const RowsWeight& w);
 
 std::optional<RowType> row_type(DType dtype);  // nothing for types that have no such products
 

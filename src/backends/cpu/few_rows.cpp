@@ -7,34 +7,41 @@
 #include "backends/cpu/rows.h"
 #include "backends/cpu/shares.h"
 
-// A single row of x meets weights held in place: every token of a language model that is generated. Each weight is read once, from memory,
-// and that takes all the time. So several products of the same x are one piece of work: a range of it is rows of each weight, the same
-// part of all of them, and while a thread multiplies some rows it fetches those that come next, of whichever weight.
+// A row of x, or a few, meet weights held in place: every token of a language model that is generated. Each weight is read once, from
+// memory, and that takes most of the time. So several products of the same x are one piece of work: a range of it is rows of each weight,
+// the same part of all of them, and while a thread multiplies some rows it fetches those that come next, of whichever weight.
 namespace hearth::cpu {
 namespace {
 
+constexpr int64_t most_few = 6;
 constexpr int64_t range_bytes = 32 << 10;  // of weights: work is shared out in so much and more
 constexpr int64_t most_ranges = 8;         // taken at once
 constexpr int64_t share_of_x = 1024;       // numbers that are made integers at a time
 
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
-// x as the products with a type's integers take it (integers.h).
-struct IntegerRow {
-  IntegerRow(Arena& memory, RowType t, int64_t k) : type(t), unit(integer_unit(t)) {
-    const int64_t padded = parts(k, integer_stride) * integer_stride, units = padded / unit;
-    store = memory.allocate(size_t(padded) * sizeof(int16_t) + size_t(units) * (sizeof(float) + sizeof(int32_t)));
-    q = reinterpret_cast<int16_t*>(store.get());
-    d = reinterpret_cast<float*>(q + padded);
-    s = reinterpret_cast<int32_t*>(d + units);
+// Rows of x as the products with a type's integers take them (integers.h).
+class IntegerRows {
+ public:
+  IntegerRows(Arena& memory, RowType t, int64_t rows, int64_t k)
+      : type(t), unit_(integer_unit(t)), padded_(parts(k, integer_stride) * integer_stride), units_(padded_ / unit_) {
+    store_ = memory.allocate(size_t(rows * padded_) * sizeof(int16_t) + size_t(rows * units_) * (sizeof(float) + sizeof(int32_t)));
+    q_ = reinterpret_cast<int16_t*>(store_.get());
+    d_ = reinterpret_cast<float*>(q_ + rows * padded_);
+    s_ = reinterpret_cast<int32_t*>(d_ + rows * units_);
   }
+  int16_t* q(int64_t row, int64_t k = 0) const { return q_ + row * padded_ + k; }
+  float* d(int64_t row, int64_t k = 0) const { return d_ + row * units_ + k / unit_; }
+  int32_t* s(int64_t row, int64_t k = 0) const { return s_ + row * units_ + k / unit_; }
 
-  RowType type;
-  int64_t unit;
-  std::shared_ptr<std::byte> store;
-  int16_t* q;
-  float* d;
-  int32_t* s;
+  const RowType type;
+
+ private:
+  int64_t unit_, padded_, units_;
+  std::shared_ptr<std::byte> store_;
+  int16_t* q_;
+  float* d_;
+  int32_t* s_;
 };
 
 // One weight's part in the work, in groups of as many rows as a register has lanes.
@@ -42,17 +49,19 @@ struct Product {
   const RowsWeight& w;
   TileStore store;
   int64_t rows, row_bytes, groups;
-  uint64_t groups_of_range = 0;   // in 2⁻³²
-  const IntegerRow* x = nullptr;  // null: f32 factors
+  uint64_t groups_of_range = 0;    // in 2⁻³²
+  const IntegerRows* x = nullptr;  // null: f32 factors
 
   const std::byte* row(int64_t n) const { return w.rows.raw() + n * row_bytes; }
 };
 
 }  // namespace
 
-void CpuBackend::one_row(const Tensor& x, std::span<const LinearCall> calls) {
-  const int64_t K = calls.front().w.in(), lanes = kernels_.lanes;
-  std::vector<IntegerRow> integers;
+bool are_few(int64_t rows, const RowsWeight& w) { return rows == 1 || (w.factors == DType::i16 && rows <= most_few); }
+
+void CpuBackend::linear_few(const Tensor& x, std::span<const LinearCall> calls) {
+  const int64_t M = x.size(0) * x.size(1), K = x.size(2), lanes = kernels_.lanes, panel = kernels_.panel;
+  std::vector<IntegerRows> integers;
   std::vector<Product> products;
   integers.reserve(calls.size()), products.reserve(calls.size());
   int64_t bytes = 0, most_groups = 0;
@@ -60,14 +69,13 @@ void CpuBackend::one_row(const Tensor& x, std::span<const LinearCall> calls) {
     const auto& w = static_cast<const RowsWeight&>(*c.w.prepared);
     const int64_t N = c.w.out();
     Product& p = products.emplace_back(Product{.w = w,
-                                               .store = TileStore(kernels_, N, false, c.bias, c.e, 1, c.y),
+                                               .store = TileStore(kernels_, N, false, c.bias, c.e, x.size(1), c.y),
                                                .rows = N,
                                                .row_bytes = int64_t(bytes_of(w.rows.dtype(), K)),
                                                .groups = parts(N, lanes)});
     if (w.factors == DType::i16) {
-      auto same = std::find_if(integers.begin(), integers.end(), [&](const IntegerRow& r) { return r.type == w.type; });
-      if (same == integers.end()) same = integers.emplace(same, *memory_, w.type, K);
-      p.x = &*same;
+      const auto same = std::find_if(integers.begin(), integers.end(), [&](const IntegerRows& r) { return r.type == w.type; });
+      p.x = same == integers.end() ? &integers.emplace_back(*memory_, w.type, M, K) : &*same;
     }
     bytes += N * p.row_bytes;
     most_groups = std::max(most_groups, p.groups);
@@ -102,10 +110,12 @@ void CpuBackend::one_row(const Tensor& x, std::span<const LinearCall> calls) {
         }
       }
       for (int64_t piece = pieces * own / shares.count; piece < pieces * (own + 1) / shares.count; ++piece)
-        for (const IntegerRow& r : integers) {
-          const int64_t k0 = piece * share_of_x, count = std::min(share_of_x, K - k0);
-          kernels_.integers->quantize_row(r.type, x.data<float>() + k0, count, r.q + k0, r.d + k0 / r.unit, r.s + k0 / r.unit);
-        }
+        for (const IntegerRows& rows : integers)
+          for (int64_t m = 0; m < M; ++m) {
+            const int64_t k = piece * share_of_x;
+            kernels_.integers->quantize_row(rows.type, x.data<float>() + m * K + k, std::min(share_of_x, K - k), rows.q(m, k), rows.d(m, k),
+                                            rows.s(m, k));
+          }
     });
   }
 
@@ -114,13 +124,18 @@ void CpuBackend::one_row(const Tensor& x, std::span<const LinearCall> calls) {
       const Product& p = products[i];
       const int64_t n0 = begin(p, range), n1 = begin(p, end);
       if (n0 == n1) continue;
-      float* const sums = thread_scratch(size_t(parts(n1 - n0, lanes) * lanes));
-      if (p.x) {
-        kernels_.integers->row_dots(p.w.type, p.x->q, p.x->d, p.x->s, p.row(n0), n1 - n0, K, sums, after(i, range, end, place.last));
-      } else {
-        kernels_.row_dots(p.w.type, x.data<float>(), p.row(n0), n1 - n0, K, sums);
+      const std::byte* const next = after(i, range, end, place.last);
+      const int64_t at_once = M == 1 ? n1 - n0 : lanes;  // of more rows of x each meets a few of w, which stay in the cache
+      float* const sums = thread_scratch(size_t(std::max(parts(at_once, lanes) * lanes, M * panel)));
+      for (int64_t n = n0; n < n1; n += at_once) {
+        const int64_t count = std::min(at_once, n1 - n);
+        const std::byte* const following = n + count < n1 ? p.row(n + count) : next;
+        if (!p.x) kernels_.row_dots(p.w.type, x.data<float>(), p.row(n), count, K, sums);
+        for (int64_t m = 0; p.x && m < M; ++m)
+          kernels_.integers->row_dots(p.w.type, p.x->q(m), p.x->d(m), p.x->s(m), p.row(n), count, K, sums + m * panel,
+                                      m == 0 ? following : nullptr);
+        p.store.store(sums, 0, M, n, count);
       }
-      p.store.store_row(sums, n0, n1 - n0);
     }
   });
 }
