@@ -61,7 +61,6 @@ void linears(const Tensor& x, std::span<const LinearSpec> specs, std::span<Tenso
   std::vector<OpTrace> traces;
   std::vector<LinearCall> calls;
   traces.reserve(specs.size()), calls.reserve(specs.size());
-  const Tensor dense = contiguous(x);
   for (size_t i = 0; i < specs.size(); ++i) {
     const LinearSpec& s = specs[i];
     Epilogue e = s.e;
@@ -70,10 +69,10 @@ void linears(const Tensor& x, std::span<const LinearSpec> specs, std::span<Tenso
     check(x, s.w, s.bias, e, {});
     traces.emplace_back("linear", x, s.w, flop_of(x, s.w));
     ys[i] = empty_product(x, s.w, e);
-    if (ys[i].numel() == 0) return;
-    calls.push_back({s.w, s.bias, in_images(e), in_images(ys[i])});
+    if (x.numel() > 0) calls.push_back({s.w, s.bias, in_images(e), in_images(ys[i])});
   }
-  x.backend().linears(in_images(dense), calls);
+  if (calls.empty()) return;
+  x.backend().linears(in_images(contiguous(x)), calls);
   for (size_t i = 0; i < ys.size(); ++i) traces[i].tell(ys[i], i == 0 ? traces[i].seconds() : 0);
 }
 

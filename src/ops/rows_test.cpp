@@ -183,6 +183,15 @@ BACKEND_TEST(rows, a_product_is_the_gate_of_the_next) {
             "linear: gate f32 [1, 3] needed f32 [1, 4] for y [1, 4]");
 }
 
+BACKEND_TEST(rows, products_together_of_no_row) {
+  Random random(81);
+  const Weight w = in_place(random, device, {5, 64}, DType::q8_0).device;
+  const Tensor none;
+  const auto [a, b] = ops::linears(Tensor::zeros(device, {0, 64}), {{w, none}, {w, none}});
+  EXPECT_EQ(a.shape(), (Shape{0, 5}));
+  EXPECT_EQ(b.shape(), (Shape{0, 5}));
+}
+
 BACKEND_TEST(rows, products_together_are_told_of_one_by_one) {
   struct Record : Observer {
     void on_op(const OpEvent& e) override { told.push_back(fmt::format("{} {} {}", e.op, e.y.shape(), e.weight_bytes)); }
