@@ -110,7 +110,7 @@ class Backend {
   // --- matmul, conv -----------------------------------------------------------------------------------------------
   // x [B, M, K] contiguous, w [N, K], bias [N] f32 or undefined → y [B, M, w.outputs()]
   virtual void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm, Tensor& y) = 0;
-  // linear(x, w, bias, e) of each, in order: the gate of one may be the y of an earlier one that has as many outputs.
+  // linear(x, w, bias, e) of each.
   virtual void linears(const Tensor& x, std::span<LinearCall> calls) {
     for (LinearCall& c : calls) linear(x, c.w, c.bias, c.e, {}, c.y);
   }

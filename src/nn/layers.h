@@ -31,11 +31,6 @@ template <class... Layers> std::array<Tensor, sizeof...(Layers)> together(const 
   return ops::linears(x, {ops::LinearSpec{layers.weight, layers.bias}...});
 }
 
-// y = value(x) · act(gate(x)), each position by itself.   x [T, in] → [T, out]
-inline Tensor gated(const Tensor& x, const Linear& gate, Activation activation, const Linear& value) {
-  return ops::linears(x, {{gate.weight, gate.bias, {.activation = activation}}, {value.weight, value.bias, {}, true}})[1];
-}
-
 // y = a · act(b) with (a, b) = x Wᵀ + b: a gated linear unit, the value half first (Shazeer 2020).   x [..., in] → [..., out]
 struct Glu {
   Glu(const Scope& w, int64_t in, int64_t out, Activation activation_)

@@ -63,13 +63,10 @@ void linears(const Tensor& x, std::span<const LinearSpec> specs, std::span<Tenso
   traces.reserve(specs.size()), calls.reserve(specs.size());
   for (size_t i = 0; i < specs.size(); ++i) {
     const LinearSpec& s = specs[i];
-    Epilogue e = s.e;
-    if (s.gated && i == 0) fail<ShapeError>("linears: weight {} has no product before it that could be its gate", s.w.name);
-    if (s.gated) e.gate = ys[i - 1];
-    check(x, s.w, s.bias, e, {});
+    check(x, s.w, s.bias, s.e, {});
     traces.emplace_back("linear", x, s.w, flop_of(x, s.w));
-    ys[i] = empty_product(x, s.w, e);
-    if (x.numel() > 0) calls.push_back({s.w, s.bias, in_images(e), in_images(ys[i])});
+    ys[i] = empty_product(x, s.w, s.e);
+    if (x.numel() > 0) calls.push_back({s.w, s.bias, in_images(s.e), in_images(ys[i])});
   }
   if (calls.empty()) return;
   x.backend().linears(in_images(contiguous(x)), calls);

@@ -22,7 +22,6 @@ struct LinearSpec {
   const Weight& w;
   const Tensor& bias;
   Epilogue e = {};
-  bool gated = false;  // the y before it is e.gate
 };
 
 // y_i = linear(x, w_i, bias_i, e_i). Where all meet a single row of x they are one piece of work: reading never stops between them.

@@ -157,32 +157,6 @@ BACKEND_TEST(rows, products_together_are_those_one_by_one) {
   }
 }
 
-BACKEND_TEST(rows, a_product_is_the_gate_of_the_next) {
-  Random random(79);
-  const Tensor none;
-  for (const DType dtype : {DType::q4_0, DType::q4_k, DType::q8_0, DType::f16, DType::f32})
-    for (const int64_t M : {1, 5})
-      for (const int64_t N : {5, 96, 1000}) {
-        const auto x = random.normal(device, {M, 512});
-        const DType factors = is_blocked(dtype) ? DType::i16 : DType::f32;
-        const Weight a = in_place(random, device, {N, 512}, dtype, factors).device,
-                     b = in_place(random, device, {N, 512}, dtype, factors).device;
-        const auto [gate, y] = ops::linears(x.device, {{a, none, {.activation = Activation::silu}}, {b, none, {}, true}});
-        EXPECT_EQ(gate.to_vector(), ops::linear(x.device, a, {}, {.activation = Activation::silu}).to_vector());
-        EXPECT_EQ(y.to_vector(), ops::linear(x.device, b, {}, {.gate = gate}).to_vector()) << name_of(dtype) << " M " << M << " N " << N;
-      }
-  const Weight w = in_place(random, device, {3, 32}, DType::q8_0).device, other = in_place(random, device, {4, 32}, DType::q8_0).device;
-  const Tensor x = Tensor::zeros(device, {1, 32});
-  EXPECT_EQ(test::refusal([&] {
-              ops::linears(x, {{w, none, {}, true}});
-            }),
-            "linears: weight w has no product before it that could be its gate");
-  EXPECT_EQ(test::refusal([&] {
-              ops::linears(x, {{w, none}, {other, none, {}, true}});
-            }),
-            "linear: gate f32 [1, 3] needed f32 [1, 4] for y [1, 4]");
-}
-
 BACKEND_TEST(rows, products_together_of_no_row) {
   Random random(81);
   const Weight w = in_place(random, device, {5, 64}, DType::q8_0).device;

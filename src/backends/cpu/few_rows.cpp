@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t most_few = 6;
 constexpr int64_t range_bytes = 32 << 10;  // of weights: work is shared out in so much and more
-constexpr int64_t most_ranges = 8;         // taken at once
+constexpr int64_t most_ranges = 2;         // taken at once
 constexpr int64_t share_of_x = 1024;       // numbers that are made integers at a time
 
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
@@ -99,25 +99,12 @@ void CpuBackend::linear_few(const Tensor& x, std::span<const LinearCall> calls) 
     return next || last ? next : first_of(0, end, end + 1);
   };
 
-  if (!integers.empty()) {
-    const int64_t pieces = parts(K, share_of_x);
-    pool_.run(shares.count, [&](int64_t own) {
-      for (const Product& p : products) {
-        if (const int64_t n = begin(p, shares.begin(own)); n < begin(p, shares.begin(own) + 1)) {
-          for (int64_t r = 0; r < lanes && n + r < p.rows; ++r)
-            for (int64_t byte = 0; byte < std::min<int64_t>(p.row_bytes, 1024); byte += 64) __builtin_prefetch(p.row(n + r) + byte);
-          break;
-        }
-      }
-      for (int64_t piece = pieces * own / shares.count; piece < pieces * (own + 1) / shares.count; ++piece)
-        for (const IntegerRows& rows : integers)
-          for (int64_t m = 0; m < M; ++m) {
-            const int64_t k = piece * share_of_x;
-            kernels_.integers->quantize_row(rows.type, x.data<float>() + m * K + k, std::min(share_of_x, K - k), rows.q(m, k), rows.d(m, k),
-                                            rows.s(m, k));
-          }
-    });
-  }
+  pool_.run(integers.empty() ? 0 : parts(K, share_of_x), [&](int64_t piece) {
+    const int64_t k = piece * share_of_x, count = std::min(share_of_x, K - k);
+    for (const IntegerRows& rows : integers)
+      for (int64_t m = 0; m < M; ++m)
+        kernels_.integers->quantize_row(rows.type, x.data<float>() + m * K + k, count, rows.q(m, k), rows.d(m, k), rows.s(m, k));
+  });
 
   for_shares(pool_, shares, most_ranges, [&](int64_t range, int64_t end, InShare place) {
     for (size_t i = 0; i < products.size(); ++i) {

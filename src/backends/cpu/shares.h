@@ -22,27 +22,26 @@ struct InShare {
 };
 
 // f(begin, end, InShare) for ranges of at most `most` elements of [0, n), shorter ones towards the end of a share. Each thread begins with
-// a share of its own and takes it in order, so that it can fetch ahead what it takes next, unless the range is the last of the share; then
-// it helps the others.
+// a share of its own and takes it in order, so that it can fetch ahead what it takes next, unless nothing of the share is left behind the
+// range. Then it helps the others from the ends of their shares, which they have not fetched.
 template <class F> void for_shares(ThreadPool& pool, const Shares& all, int64_t most, const F& f) {
   struct alignas(64) Share {
-    std::atomic<int64_t> next;
-    int64_t end;
+    std::atomic<uint64_t> left;  // begin · 2³² | end
   };
   std::array<Share, 64> shares;
-  for (int64_t i = 0; i < all.count; ++i) {
-    shares[size_t(i)].next = all.begin(i);
-    shares[size_t(i)].end = all.begin(i + 1);
-  }
+  for (int64_t i = 0; i < all.count; ++i) shares[size_t(i)].left = uint64_t(all.begin(i)) << 32 | uint64_t(all.begin(i + 1));
   pool.run(all.count, [&](int64_t own) {
     for (int64_t k = 0; k < all.count; ++k) {
-      const int64_t whose = (own + k) % all.count, first = all.begin(whose);
-      Share& share = shares[size_t(whose)];
-      for (;;) {
-        const int64_t size = std::clamp<int64_t>((share.end - share.next.load(std::memory_order_relaxed)) / 4, 1, most);
-        const int64_t begin = share.next.fetch_add(size, std::memory_order_relaxed), end = std::min(begin + size, share.end);
-        if (begin >= share.end) break;
-        f(begin, end, InShare{.first = begin == first, .last = end == share.end});
+      const int64_t whose = (own + k) % all.count;
+      std::atomic<uint64_t>& left = shares[size_t(whose)].left;
+      for (uint64_t now = left.load(std::memory_order_relaxed);;) {
+        const auto begin = int64_t(now >> 32), end = int64_t(now & 0xffffffff), size = std::clamp<int64_t>((end - begin) / 4, 1, most);
+        if (begin == end) break;
+        const int64_t first = k == 0 ? begin + size : begin, last = k == 0 ? end : end - size;
+        if (!left.compare_exchange_weak(now, uint64_t(first) << 32 | uint64_t(last), std::memory_order_relaxed)) continue;
+        if (k == 0) f(begin, first, InShare{.first = begin == all.begin(whose), .last = first == end});
+        else f(last, end, InShare{.first = true, .last = true});
+        now = left.load(std::memory_order_relaxed);
       }
     }
   });

@@ -1,5 +1,6 @@
 #include "backends/cpu/shares.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -24,36 +25,35 @@ TEST(shares, cover_without_overlap) {
     }
 }
 
-TEST(shares, tell_their_first_and_last) {
-  for (int threads : {1, 2, 3, 7})
-    for (int64_t n : {1, 2, 5, 64}) {
-      ThreadPool pool(threads);
-      const Shares shares(pool, n);
-      std::vector<std::string> told(static_cast<size_t>(n)), right(static_cast<size_t>(n));
-      for (int64_t i = 0; i < shares.count; ++i)
-        right[size_t(shares.begin(i))] += "first ", right[size_t(shares.begin(i + 1)) - 1] += "last ";
-      for_shares(pool, shares, 1, [&](int64_t i, int64_t, InShare in) {
-        if (in.first) told[size_t(i)] += "first ";
-        if (in.last) told[size_t(i)] += "last ";
-      });
-      EXPECT_EQ(told, right) << n << " with " << threads << " threads";
-    }
+TEST(shares, tell_what_comes_first_and_last) {
+  ThreadPool pool(1);
+  std::string told;
+  for_shares(pool, Shares(pool, 12), 2, [&](int64_t begin, int64_t end, InShare in) {
+    told += fmt::format("{}{}-{}{} ", in.first ? "(" : "", begin, end, in.last ? ")" : "");
+  });
+  EXPECT_EQ(told, "(0-2 2-4 4-6 6-7 7-8 8-9 9-10 10-11 11-12) ");
 }
 
-// Each share's ranges begin in their order, and a thread that waits leaves the rest of its own to the others.
-TEST(shares, are_taken_in_order_and_by_others_where_a_thread_is_slow) {
+// A thread takes its own share in order, and then what one that waits has left of its own, from the end.
+TEST(shares, are_taken_in_order_and_by_others_from_the_end) {
   ThreadPool pool(2);
-  std::vector<std::thread::id> taken(40);
-  std::atomic<int> first_half = 0, second_half = 20, others = 0;
-  for_shares(pool, 40, 1, [&](int64_t begin, int64_t) {
-    EXPECT_EQ((begin < 20 ? first_half : second_half)++, begin);
-    taken[size_t(begin)] = std::this_thread::get_id();
-    const auto soon = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    if (begin != 0) ++others;
-    else
-      while (others < 39 && std::chrono::steady_clock::now() < soon) std::this_thread::yield();
+  std::vector<int64_t> taken, right;
+  std::atomic<bool> done = false;
+  for (int64_t i = 20; i < 40; ++i) right.push_back(i);
+  for (int64_t i = 19; i > 0; --i) right.push_back(i);
+  for_shares(pool, Shares(pool, 40), 1, [&](int64_t i, int64_t end, InShare in) {
+    EXPECT_EQ(end, i + 1);
+    if (i == 0) {
+      const auto soon = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+      while (!done && std::chrono::steady_clock::now() < soon) std::this_thread::yield();
+      return;
+    }
+    EXPECT_EQ(in.first, i <= 20) << i;
+    EXPECT_EQ(in.last, i < 20 || i == 39) << i;
+    taken.push_back(i);
+    done = taken.size() == 39;
   });
-  for (size_t i = 1; i < 40; ++i) EXPECT_NE(taken[i], taken[0]) << i;
+  EXPECT_EQ(taken, right);
 }
 
 TEST(shares, pass_an_exception_on) {

@@ -44,7 +44,7 @@ DecoderMlp::DecoderMlp(const Scope& w, const DecoderConfig& c)
       activation(c.activation) {}
 
 Tensor DecoderMlp::operator()(const Tensor& x, const Tensor& residual) const {
-  return down_proj(nn::gated(x, gate_proj, activation, up_proj), {.residual = residual});
+  return down_proj(up_proj(x, {.gate = gate_proj(x, {.activation = activation})}), {.residual = residual});
 }
 
 DecoderLayer::DecoderLayer(const Scope& w, const DecoderConfig& c)

@@ -67,11 +67,20 @@ constexpr int offset_bits = one_of<F, RowQ3K>   ? 2
 // 16 numbers q for a quarter of a register of codes whose own begin at `to`. With dot products of bytes, all high digits of q = 256 · high
 // + low, low ≥ 0, before the low ones; else what meets even bytes before what meets odd ones.
 HEARTH_INLINE void put_quarter(const int16_t* q, int quarter, int16_t* to) {
+  const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(q));
+  // The bytes of each half in two runs of eight; then the runs of both halves together.
+  const auto in_two = [&](__m128i order) HEARTH_LAMBDA {
+    return _mm256_permute4x64_epi64(_mm256_shuffle_epi8(all, _mm256_broadcastsi128_si256(order)), 0xd8);
+  };
+  const auto put = [&](__m256i both, auto* first, auto* second) HEARTH_LAMBDA {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(first), _mm256_castsi256_si128(both));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(second), _mm256_extracti128_si256(both, 1));
+  };
   if constexpr (byte_dots) {
     auto* const high = reinterpret_cast<int8_t*>(to) + 16 * quarter;
-    for (int j = 0; j < 16; ++j) high[j] = int8_t(q[j] >> 8), high[4 * W + j] = int8_t(q[j]);
+    put(in_two(_mm_setr_epi8(1, 3, 5, 7, 9, 11, 13, 15, 0, 2, 4, 6, 8, 10, 12, 14)), high, high + 4 * W);
   } else {
-    for (int j = 0; j < 8; ++j) to[8 * quarter + j] = q[2 * j], to[2 * W + 8 * quarter + j] = q[2 * j + 1];
+    put(in_two(_mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15)), to + 8 * quarter, to + 2 * W + 8 * quarter);
   }
 }
 

@@ -49,7 +49,10 @@ template <class F> void quantize_row_of(const float* x, int64_t k, int16_t* q, f
         }
       }
     }
+    // Not unrolled: what runs once between two products comes from memory.
+#pragma GCC unroll 1
     for (int c = 0; c < int(values) / (4 * W); ++c)
+#pragma GCC unroll 1
       for (int quarter = 0; quarter < W / 4; ++quarter) put_quarter(natural + place<F>(c, quarter), quarter, q + c * 4 * W);
   }
 }
