@@ -8,16 +8,17 @@
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t chunk = dot_chunk;  // of k: a few rows of w and a tile of x stay in L1 together
+constexpr int64_t chunk = dot_chunk;  // of k
+constexpr int64_t piece = 512;        // of a chunk: a few rows of w and a tile of x stay in L1 together
 constexpr int64_t most_width = 8;     // dot_columns, rounded up
-constexpr int64_t turned_rows = 128;  // of x, from which on it pays to turn w
+constexpr int64_t turned_rows = 56;   // of x, from which on it pays to turn w
 
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
-// x in tiles of rows: [chunk][tile][k / lanes][tile rows][lanes]
+// x in tiles of rows: [piece][tile][k / lanes][tile rows][lanes]
 struct LeftTiles {
   LeftTiles(int64_t m, int64_t k, const Kernels& kernels) : K(k), lanes(kernels.lanes), height(kernels.dot_rows), tiles(parts(m, height)) {}
-  int64_t steps(int64_t k0) const { return parts(std::min(chunk, K - k0), lanes); }
+  int64_t steps(int64_t k0) const { return parts(std::min(piece, K - k0), lanes); }
   int64_t size() const { return tiles * height * parts(K, lanes) * lanes; }
   float* at(float* base, int64_t tile, int64_t k0) const { return base + (tiles * k0 + tile * steps(k0) * lanes) * height; }
 
@@ -60,40 +61,49 @@ void CpuBackend::linear_rows(const Tensor& x, const RowsWeight& w, const Tensor&
   const auto packed = memory_->allocate(size_t(left.size()) * sizeof(float));
   auto* const tiles_of_x = reinterpret_cast<float*>(packed.get());
   const int64_t height = kernels_.dot_rows, width = kernels_.dot_columns;
-  pool_.run(left.tiles * parts(K, chunk), [&](int64_t i) {
-    const int64_t t = i % left.tiles, k0 = i / left.tiles * chunk;
-    kernels_.pack_left(x.data<float>() + t * height * K + k0, K, std::min(height, M - t * height), std::min(chunk, K - k0),
+  pool_.run(left.tiles * parts(K, piece), [&](int64_t i) {
+    const int64_t t = i % left.tiles, k0 = i / left.tiles * piece;
+    kernels_.pack_left(x.data<float>() + t * height * K + k0, K, std::min(height, M - t * height), std::min(piece, K - k0),
                        left.at(tiles_of_x, t, k0));
   });
 
   int64_t columns = 6 * panel;
   while (columns > panel && parts(N, columns) < 6 * threads) columns -= panel;
-  pool_.run(parts(N, columns), [&](int64_t piece) {
-    const int64_t n0 = piece * columns, n1 = std::min(N, n0 + columns), widths = parts(n1 - n0, width), tiles = left.tiles;
-    constexpr int64_t stride = chunk + 16;  // not a multiple of 4 KiB: rows would fall into the same cache sets
-    float* right = thread_scratch(size_t(width * stride + widths * (tiles * most_dots + height * width) + height * most_width));
-    float* sums = right + width * stride;  // [widths][tiles][height][width]
+  pool_.run(parts(N, columns), [&](int64_t block) {
+    const int64_t n0 = block * columns, n1 = std::min(N, n0 + columns), widths = parts(n1 - n0, width), tiles = left.tiles;
+    constexpr int64_t stride = piece + 16;  // not a multiple of 4 KiB: rows would fall into the same cache sets
+    const int64_t lane_count = height * width * kernels_.lanes;
+    float* right =
+        thread_scratch(size_t(width * stride + tiles * lane_count + widths * (tiles * most_dots + height * width) + height * most_width));
+    float* lanes = right + width * stride;     // [tiles][height][width][lanes]
+    float* sums = lanes + tiles * lane_count;  // [widths][tiles][height][width]
 
-    for (int64_t k0 = 0; k0 < K; k0 += chunk) {
-      const int64_t count = std::min(chunk, K - k0), steps = left.steps(k0);
-      const int64_t count_bytes = int64_t(bytes_of(dtype, count));
-      const std::byte* const column = w.rows.raw() + bytes_of(dtype, k0);
+    const int64_t piece_bytes = int64_t(bytes_of(dtype, piece));
+    const auto row_at = [&](int64_t n, int64_t k0) { return w.rows.raw() + n * row_bytes + k0 / piece * piece_bytes; };
+    for (int64_t k0 = 0; k0 < K; k0 += chunk)
       for (int64_t j = 0; j < widths; ++j) {
-        const int64_t first = n0 + j * width, some = std::min(width, n1 - first);
-        for (int64_t c = 0; c < width; ++c) {
-          float* to = right + c * stride;
-          if (c < some) kernels_.widen_row(w.type, column + (first + c) * row_bytes, count, to);
-          std::fill(to + (c < some ? count : 0), to + steps * kernels_.lanes, 0.0f);
-        }
-        const int64_t next = first + width, ahead = std::min(width, N - next), share = parts(parts(count_bytes, 64), tiles) * 64;
-        for (int64_t t = 0; t < tiles; ++t) {
-          for (int64_t c = 0; c < ahead && t * share < count_bytes; ++c)
-            for (int64_t byte = t * share; byte < std::min(count_bytes, (t + 1) * share); byte += 64)
-              __builtin_prefetch(column + (next + c) * row_bytes + byte);
-          kernels_.dot_tile(left.at(tiles_of_x, t, k0), right, stride, steps, sums + (j * tiles + t) * most_dots, k0 > 0);
+        const int64_t first = n0 + j * width, some = std::min(width, n1 - first), end = std::min(K, k0 + chunk);
+        for (int64_t k1 = k0; k1 < end; k1 += piece) {
+          const int64_t count = std::min(piece, end - k1), steps = left.steps(k1);
+          for (int64_t c = 0; c < width; ++c) {
+            float* to = right + c * stride;
+            if (c < some) kernels_.widen_row(w.type, row_at(first + c, k1), count, to);
+            std::fill(to + (c < some ? count : 0), to + steps * kernels_.lanes, 0.0f);
+          }
+          // What comes next: the rest of these rows, or the next ones.
+          const bool rest = k1 + piece < end;
+          const int64_t next = rest ? first : first + width, next_rows = std::min(width, N - next), next_k = rest ? k1 + piece : k0;
+          const int64_t next_bytes = std::min(piece_bytes, row_bytes - next_k / piece * piece_bytes),
+                        share = parts(parts(next_bytes, 64), tiles) * 64;
+          for (int64_t t = 0; t < tiles; ++t) {
+            for (int64_t c = 0; c < next_rows && t * share < next_bytes; ++c)
+              for (int64_t byte = t * share; byte < std::min(next_bytes, (t + 1) * share); byte += 64)
+                __builtin_prefetch(row_at(next + c, next_k) + byte);
+            kernels_.dot_tile(left.at(tiles_of_x, t, k1), right, stride, steps, lanes + t * lane_count,
+                              {.first = k1 == k0, .last = !rest, .first_chunk = k0 == 0}, sums + (j * tiles + t) * most_dots);
+          }
         }
       }
-    }
 
     // most_width numbers are copied in place of `width`, as a constant number is faster: the next ones take their places.
     const int64_t line = widths * width + most_width;

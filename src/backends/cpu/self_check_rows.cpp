@@ -19,12 +19,12 @@ void check_rows(const Kernels& kernel) {
     const DType dtype = type < row_q4_0 ? numbers[type] : DType(int(DType::q4_0) + type - row_q4_0);
     const int64_t n = is_blocked(dtype) ? 256 : K, steps = (n + kernel.lanes - 1) / kernel.lanes, stride = steps * kernel.lanes;
     const size_t row = bytes_of(dtype, n);
-    std::vector<std::byte> w(size_t(columns) * row);
+    std::vector<std::byte> w(size_t(kernel.panel) * row);
     for (size_t i = 0; i < w.size(); ++i) w[i] = std::byte(0x20 + i * 7 % 32);
     if (dtype == DType::mxfp4)
       for (size_t i = 0; i < w.size(); i += 17) w[i] = std::byte(127);
 
-    std::vector<float> right(size_t(columns * stride)), alone(static_cast<size_t>(columns)), widened(static_cast<size_t>(n)),
+    std::vector<float> right(size_t(columns * stride)), alone(static_cast<size_t>(kernel.panel)), widened(static_cast<size_t>(n)),
         left(static_cast<size_t>(kernel.dot_rows * stride));
     for (int64_t c = 0; c < columns; ++c) {
       float* to = right.data() + c * stride;
@@ -32,15 +32,20 @@ void check_rows(const Kernels& kernel) {
       if (is_blocked(dtype)) decode_blocks(dtype, w.data() + size_t(c) * row, n, widened.data());
       for (int64_t k = 0; is_blocked(dtype) && k < n; ++k) expect("widened row", to[k], widened[size_t(k)], 0);
     }
-    kernel.row_dots(RowType(type), x.data(), w.data(), columns, n, alone.data());
+    kernel.row_dots(RowType(type), x.data(), w.data(), kernel.panel, n, alone.data());
     kernel.pack_left(x.data(), n, kernel.dot_rows, n, left.data());
     std::array<float, most_dots> sums;
-    kernel.dot_tile(left.data(), right.data(), stride, steps, sums.data(), false);
+    std::vector<float> lanes(size_t(kernel.dot_rows * kernel.dot_columns * kernel.lanes));
+    const int64_t half = steps / 2;
+    kernel.dot_tile(left.data(), right.data(), stride, half, lanes.data(), {.first = true, .last = false, .first_chunk = true}, nullptr);
+    kernel.dot_tile(left.data() + half * kernel.dot_rows * kernel.lanes, right.data() + half * kernel.lanes, stride, steps - half,
+                    lanes.data(), {.first = false, .last = true, .first_chunk = true}, sums.data());
     std::vector<float> turned_left(size_t(kernel.tile_rows * stride)), turned_sums(size_t(kernel.dot_rows * kernel.panel)),
         turned_right(size_t(kernel.panel * stride + kernel.lanes * turned_gap));
     kernel.turn_left(x.data(), n, kernel.dot_rows, n, turned_left.data());
-    kernel.turn_right(RowType(type), w.data(), int64_t(row), columns, n, turned_right.data());
+    kernel.turn_right(RowType(type), w.data(), int64_t(row), kernel.panel, n, turned_right.data());
     kernel.turned_tile(kernel.dot_rows, turned_left.data(), turned_right.data(), steps, turned_sums.data(), false, nullptr, 0);
+    for (int64_t c = 0; c < kernel.panel; ++c) expect("tile of turned rows", turned_sums[size_t(c)], alone[size_t(c)], 0);
     for (int64_t r = 0; r < kernel.dot_rows; ++r)
       for (int64_t c = 0; c < columns; ++c) {
         double sum = 0, size = 0;

@@ -11,12 +11,17 @@
 namespace hearth::cpu {
 
 inline constexpr int64_t max_tile_rows = 14;
-inline constexpr int64_t dot_chunk = 512, most_dots = 32, turned_gap = 16;
+inline constexpr int64_t dot_chunk = 1024, most_dots = 32, turned_gap = 16;
 
 // A run of the summation index k over which each row of the left matrix is contiguous.
 struct Segment {
   const float* row[max_tile_rows];
   int64_t length;
+};
+
+// Which part of its sums a tile of dots makes: whether it is the first and the last of a chunk, and whether its chunk is the first.
+struct DotEnds {
+  bool first, last, first_chunk;
 };
 
 // y[r][n] = factor[r][n] · act(alpha · acc[r][n] + bias[n] + per_image[r][n]) + residual[r][n]
@@ -66,8 +71,9 @@ struct Kernels {
   int64_t dot_rows, dot_columns;  // of a tile
   // `rows` rows of x, x_stride apart, → [k / lanes][dot_rows][lanes]; zeros beyond rows and n.
   void (*pack_left)(const float* x, int64_t x_stride, int64_t rows, int64_t n, float* to);
-  // sums [dot_rows][dot_columns] (+)= Σ left[k]·w[k] over a chunk, `steps` registers long; w [dot_columns][w_stride]. Room for most_dots.
-  void (*dot_tile)(const float* left, const float* w, int64_t w_stride, int64_t steps, float* sums, bool add);
+  // A tile's products of `steps` registers of k; w [dot_columns][w_stride]. Within a chunk what lanes have summed waits in
+  // lanes [dot_rows · dot_columns][lanes]; at its end sums [dot_rows][dot_columns] (+)= their sums. Room for most_dots.
+  void (*dot_tile)(const float* left, const float* w, int64_t w_stride, int64_t steps, float* lanes, const DotEnds& ends, float* sums);
   // y[n] = Σ_k x[k]·w[n][k] for rows one after another
   void (*row_dots)(RowType type, const float* x, const void* w, int64_t rows, int64_t k, float* y);
   // n values from the start of a block on, exactly as f32

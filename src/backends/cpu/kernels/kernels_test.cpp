@@ -61,28 +61,39 @@ TEST_P(KernelsTest, rows_widen_as_blocks_decode) {
   }
 }
 
-// Bit for bit, whatever the tile's height, the panel's width and the chunk's length are.
+// Bit for bit, whatever the tile's height, the panel's width, the chunk's length and the numbers' type are.
 TEST_P(KernelsTest, turned_rows_have_the_sums_of_single_ones) {
-  for (int64_t rows = 1; rows <= kernel->tile_rows; ++rows)
-    for (const int64_t n : {1, 7, 16, 33, 100, 255, 257, 512}) {
-      const int64_t columns = 1 + (rows * 7 + n) % kernel->panel, steps = (n + kernel->lanes - 1) / kernel->lanes;
-      Odd x(rows * n), w(columns * n, 2), sums(rows * kernel->panel, 3);
-      const Odd before = sums;
-      std::vector<float> left(size_t(steps * kernel->lanes * kernel->tile_rows)), alone(static_cast<size_t>(columns)),
-          right(size_t(kernel->lanes * (steps * kernel->panel + turned_gap)));
-      kernel->turn_left(x.data(), n, rows, n, left.data());
-      kernel->turn_right(row_f32, w.data(), n * int64_t(sizeof(float)), columns, n, right.data());
-      for (const bool add : {true, false}) {
-        kernel->turned_tile(rows, left.data(), right.data(), steps, sums.data(), add, w.data(), n * int64_t(sizeof(float)));
-        for (int64_t r = 0; r < rows; ++r) {
-          kernel->row_dots(row_f32, x.data() + r * n, w.data(), columns, n, alone.data());
-          for (int64_t c = 0; c < columns; ++c) {
-            const int64_t at = r * kernel->panel + c;
-            ASSERT_EQ(sums[at], add ? before[at] + alone[size_t(c)] : alone[size_t(c)]) << rows << " rows, " << n << " numbers, " << c;
+  const std::pair<RowType, DType> types[] = {{row_f32, DType::f32}, {row_f16, DType::f16}, {row_bf16, DType::bf16}};
+  for (const auto& [type, dtype] : types)
+    for (int64_t rows = 1; rows <= kernel->tile_rows; ++rows)
+      for (const int64_t n : {1, 7, 16, 33, 100, 255, 257, 304, 1024}) {
+        const int64_t columns = kernel->panel - (rows * 7 + n) % (kernel->panel + 3) % kernel->panel;
+        const int64_t steps = (n + kernel->lanes - 1) / kernel->lanes, row_bytes = int64_t(bytes_of(dtype, n));
+        Odd x(rows * n), numbers(columns * n, 2), sums(rows * kernel->panel, 3);
+        const Odd before = sums;
+        std::vector<std::byte> w(size_t(columns * row_bytes) + 1);  // not aligned
+        for (int64_t i = 0; i < columns * n; ++i) {
+          const float number = numbers[i];
+          const uint16_t half = type == row_f16 ? f32_to_f16(number) : f32_to_bf16(number);
+          if (type == row_f32) std::memcpy(w.data() + 1 + i * 4, &number, 4);
+          else std::memcpy(w.data() + 1 + i * 2, &half, 2);
+        }
+        std::vector<float> left(size_t(steps * kernel->lanes * kernel->tile_rows)), alone(static_cast<size_t>(columns)),
+            right(size_t(kernel->lanes * (steps * kernel->panel + turned_gap)));
+        kernel->turn_left(x.data(), n, rows, n, left.data());
+        kernel->turn_right(type, w.data() + 1, row_bytes, columns, n, right.data());
+        for (const bool add : {true, false}) {
+          kernel->turned_tile(rows, left.data(), right.data(), steps, sums.data(), add, w.data(), columns * row_bytes);
+          for (int64_t r = 0; r < rows; ++r) {
+            kernel->row_dots(type, x.data() + r * n, w.data() + 1, columns, n, alone.data());
+            for (int64_t c = 0; c < columns; ++c) {
+              const int64_t at = r * kernel->panel + c;
+              ASSERT_EQ(sums[at], add ? before[at] + alone[size_t(c)] : alone[size_t(c)])
+                  << name_of(dtype) << ", " << rows << " rows, " << n << " numbers, " << c;
+            }
           }
         }
       }
-    }
 }
 
 TEST_P(KernelsTest, tile_is_right_at_every_height_width_and_depth) {

@@ -9,10 +9,12 @@ void pack_left(const float* x, int64_t x_stride, int64_t rows, int64_t n, float*
   });
 }
 
-void dot_tile(const float* left, const float* w, int64_t w_stride, int64_t steps, float* sums, bool add) {
+constexpr int dots = dot_height * dot_width;
+
+void dot_tile(const float* left, const float* w, int64_t w_stride, int64_t steps, float* lanes, const DotEnds& ends, float* sums) {
   constexpr int64_t ahead = 8 * dot_height * W;  // left comes from L2
-  V acc[dot_height * dot_width];
-  unroll<dot_height * dot_width>([&](auto i) { acc[i] = zero(); });
+  V acc[dots];
+  unroll<dots>([&](auto i) { acc[i] = ends.first ? zero() : load(lanes + i * W); });
   for (; steps > 0; --steps, left += dot_height * W, w += W) {
     V x[dot_height];
     unroll<dot_height>([&](auto r) {
@@ -24,7 +26,11 @@ void dot_tile(const float* left, const float* w, int64_t w_stride, int64_t steps
       unroll<dot_height>([&](auto r) { acc[r * dot_width + c] = fma(x[r], right, acc[r * dot_width + c]); });
     });
   }
-  constexpr int groups = dot_height * dot_width / 4;
+  if (!ends.last) {
+    unroll<dots>([&](auto i) { store(lanes + i * W, acc[i]); });
+    return;
+  }
+  constexpr int groups = dots / 4;
   V u[groups + quarters];
   unroll<groups + quarters>([&](auto i) {
     if constexpr (i < groups) u[i] = quarter_sums(acc[4 * i], acc[4 * i + 1], acc[4 * i + 2], acc[4 * i + 3]);
@@ -32,7 +38,7 @@ void dot_tile(const float* left, const float* w, int64_t w_stride, int64_t steps
   });
   unroll<(groups + quarters - 1) / quarters>([&](auto i) {
     const V sum = lane_sums(u + i * quarters);
-    store(sums + i * W, add ? load(sums + i * W) + sum : sum);
+    store(sums + i * W, ends.first_chunk ? sum : load(sums + i * W) + sum);
   });
 }
 

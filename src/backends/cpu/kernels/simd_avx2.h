@@ -76,6 +76,21 @@ HEARTH_INLINE void turn(V* r) {
   }
 }
 
+// r[i] word j → word i in column j, j < 16: r[i] becomes column i and, in its upper half, column 8 + i.
+HEARTH_INLINE void turn_words(__m256i* r) {
+  __m256i t[8], u[8];
+  for (int i = 0; i < 8; i += 2) t[i] = _mm256_unpacklo_epi16(r[i], r[i + 1]), t[i + 1] = _mm256_unpackhi_epi16(r[i], r[i + 1]);
+  for (int i = 0; i < 8; i += 4)
+    for (int j = 0; j < 2; ++j) {
+      u[i + 2 * j] = _mm256_unpacklo_epi32(t[i + j], t[i + j + 2]);
+      u[i + 2 * j + 1] = _mm256_unpackhi_epi32(t[i + j], t[i + j + 2]);
+    }
+  for (int j = 0; j < 4; ++j) {
+    r[2 * j] = _mm256_unpacklo_epi64(u[j], u[j + 4]);
+    r[2 * j + 1] = _mm256_unpackhi_epi64(u[j], u[j + 4]);
+  }
+}
+
 // Lanes in pairs.
 HEARTH_INLINE V swapped_pairs(V a) { return _mm256_permute_ps(a, 0xb1); }
 HEARTH_INLINE V first_of_pairs_negated(V a) { return _mm256_xor_ps(a, _mm256_castsi256_ps(_mm256_set1_epi64x(int64_t(0x80000000)))); }
@@ -136,6 +151,7 @@ HEARTH_INLINE V level(const EvenLevels& levels, HighCodes c) { return fma(_mm256
 // Integers.
 using I = __m256i;
 HEARTH_INLINE I load_i(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+HEARTH_INLINE void store_i(void* p, I v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
 HEARTH_INLINE I zero_i() { return _mm256_setzero_si256(); }
 HEARTH_INLINE I add(I a, I b) { return _mm256_add_epi32(a, b); }
 HEARTH_INLINE I sub(I a, I b) { return _mm256_sub_epi32(a, b); }

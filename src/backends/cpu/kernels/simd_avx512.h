@@ -64,6 +64,26 @@ HEARTH_INLINE void turn(V* r) {
   }
 }
 
+// r[i] word j → word i in column j, j < 32: r[i] becomes columns 16·⌊i / 8⌋ + i mod 8 and, in its upper half, eight further.
+HEARTH_INLINE void turn_words(__m512i* r) {
+  __m512i t[16], u[16];
+  for (int i = 0; i < 16; i += 2) t[i] = _mm512_unpacklo_epi16(r[i], r[i + 1]), t[i + 1] = _mm512_unpackhi_epi16(r[i], r[i + 1]);
+  for (int i = 0; i < 16; i += 4)
+    for (int j = 0; j < 2; ++j) {
+      u[i + 2 * j] = _mm512_unpacklo_epi32(t[i + j], t[i + j + 2]);
+      u[i + 2 * j + 1] = _mm512_unpackhi_epi32(t[i + j], t[i + j + 2]);
+    }
+  const __m512i low = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), high = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+  for (int j = 0; j < 4; ++j) {
+    const __m512i a[2] = {_mm512_unpacklo_epi64(u[j], u[j + 4]), _mm512_unpackhi_epi64(u[j], u[j + 4])};
+    const __m512i b[2] = {_mm512_unpacklo_epi64(u[j + 8], u[j + 12]), _mm512_unpackhi_epi64(u[j + 8], u[j + 12])};
+    for (int i = 0; i < 2; ++i) {
+      r[2 * j + i] = _mm512_permutex2var_epi64(a[i], low, b[i]);
+      r[2 * j + i + 8] = _mm512_permutex2var_epi64(a[i], high, b[i]);
+    }
+  }
+}
+
 // Lanes in pairs.
 HEARTH_INLINE V swapped_pairs(V a) { return _mm512_permute_ps(a, 0xb1); }
 HEARTH_INLINE V first_of_pairs_negated(V a) { return _mm512_xor_ps(a, _mm512_castsi512_ps(_mm512_set1_epi64(int64_t(0x80000000)))); }
@@ -119,6 +139,7 @@ HEARTH_INLINE V level(Levels levels, Codes c) { return _mm512_permutexvar_ps(c, 
 // Integers.
 using I = __m512i;
 HEARTH_INLINE I load_i(const void* p) { return _mm512_loadu_si512(p); }
+HEARTH_INLINE void store_i(void* p, I v) { _mm512_storeu_si512(p, v); }
 HEARTH_INLINE I zero_i() { return _mm512_setzero_si512(); }
 HEARTH_INLINE I add(I a, I b) { return _mm512_add_epi32(a, b); }
 HEARTH_INLINE I sub(I a, I b) { return _mm512_sub_epi32(a, b); }

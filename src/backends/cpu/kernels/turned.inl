@@ -24,19 +24,41 @@ void turn_left(const float* x, int64_t x_stride, int64_t rows, int64_t n, float*
         [&](int64_t i, int64_t k) { return i < rows ? load_upto(x + i * x_stride + k, n - k) : zero(); }, to);
 }
 
+template <class Format>
+concept IsWords = Format::bytes == 2 * Format::values;
+
+// 2·W words of each of W rows, which are numbers of 16 bits, into columns j and j + 1 of each run.
+template <class Format>
+HEARTH_INLINE void turn_words_of(int64_t j, int64_t length, int64_t width, const char* rows, int64_t row_bytes, float* to) {
+  I r[W];
+  unroll<W>([&](auto i) { r[i] = load_i(rows + i * row_bytes); });
+  turn_words(r);
+  alignas(64) uint16_t columns[2 * W][W];
+  unroll<W>([&](auto i) { store_i(columns[2 * i], r[i]); });
+  unroll<2 * W>([&](auto i) {
+    constexpr int64_t column = i / 16 * 16 + i % 16 / 2 + i % 2 * 8;
+    store(to + place_of(column % W) * length + (j + column / W) * width, Format::bf16 ? load_bf16(columns[i]) : load_f16(columns[i]));
+  });
+}
+
 void turn_right(RowType type, const void* w, int64_t row_bytes, int64_t rows, int64_t n, float* to) {
   constexpr int64_t piece = 256, stride = piece + 16;  // whole blocks of every type; rows do not fall into the same cache sets
-  const int64_t steps = (n + W - 1) / W;
+  const int64_t steps = (n + W - 1) / W, run = steps * panel_width + turned_gap;
   alignas(64) float wide[W * stride];
   with_format(type, [&](auto format) {
     using Format = decltype(format);
     for (int64_t first = 0; first < panel_width; first += W)
       for (int64_t k0 = 0; k0 < n; k0 += piece) {
         const int64_t count = n - k0 < piece ? n - k0 : piece;
-        const char* column = static_cast<const char*>(w) + k0 * Format::bytes / Format::values;
-        for (int64_t i = 0; i < W && first + i < rows; ++i) widen_of<Format>(column + (first + i) * row_bytes, count, wide + i * stride);
-        for (int64_t k = 0; k < count; k += W)
-          turn_registers((k0 + k) / W, steps * panel_width + turned_gap, panel_width,
+        const char* column = static_cast<const char*>(w) + first * row_bytes + k0 * Format::bytes / Format::values;
+        int64_t done = 0;
+        if constexpr (IsWords<Format>)
+          for (; first + W <= rows && done + 2 * W <= count; done += 2 * W)
+            turn_words_of<Format>((k0 + done) / W, run, panel_width, column + 2 * done, row_bytes, to + first);
+        if (done == count) continue;
+        for (int64_t i = 0; i < W && first + i < rows; ++i) widen_of<Format>(column + i * row_bytes, count, wide + i * stride);
+        for (int64_t k = done; k < count; k += W)
+          turn_registers((k0 + k) / W, run, panel_width,
                          [&](int64_t i, int64_t) { return first + i < rows ? load_upto(wide + i * stride + k, count - k) : zero(); },
                          to + first);
       }
