@@ -224,6 +224,30 @@ BACKEND_TEST(rows, integers_of_what_is_no_number) {
   }
 }
 
+// Steps of a kernel may end behind a row, in the next one.
+BACKEND_TEST(rows, a_weight_that_is_no_number_stays_in_its_row) {
+  Random random(79);
+  for (const DType dtype : blocks)
+    for (const int64_t K : {256, 896, 1280, 1504}) {
+      if (K % block_of(dtype).values != 0 || scales_of(dtype).empty()) continue;
+      const int64_t N = 40, bad = 17, row_bytes = int64_t(bytes_of(dtype, K));
+      const auto x = random.normal(device, {1, K});
+      Tensor spoilt = rows_of(device, {N, K}, random.normal(test::truth(), {N, K}).truth.to_vector(), dtype);
+      const auto run = [&] {
+        const WeightForm form{.hold = dtype, .factors = DType::i16, .in_place = true};
+        return ops::linear(x.device, Weight{"w", {N, K}, form, device.prepare(spoilt, WeightKind::linear, form), &device}).to_vector();
+      };
+      const std::vector<float> before = run();
+      const uint16_t nan = 0x7e00;
+      for (const size_t at : scales_of(dtype)) std::memcpy(spoilt.raw() + bad * row_bytes + int64_t(at), &nan, sizeof nan);
+      const std::vector<float> after = run();
+      for (int64_t n = 0; n < N; ++n) {
+        if (n == bad) EXPECT_TRUE(std::isnan(after[size_t(n)])) << name_of(dtype) << " K " << K;
+        else EXPECT_EQ(after[size_t(n)], before[size_t(n)]) << name_of(dtype) << " K " << K << " row " << n;
+      }
+    }
+}
+
 // Blocks of zeros, of the largest and of the smallest numbers, beside usual ones.
 BACKEND_TEST(rows, integers_of_any_size) {
   Random random(77);

@@ -79,33 +79,44 @@ void integer_dots_of(const int16_t* q, const float* d, const int32_t* s, const c
     const char* const row = w + n * row_bytes;
     const char* const next = n + W < rows ? row + W * row_bytes : after ? after : row;
     V total = zero();
-    const auto add_step = [&](const char* at, int64_t stride, int64_t step, const char* later_step) {
+    // A step of each row, `units` and `bytes` of which are the row's own; row_at(r) is where it begins.
+    const auto add_step = [&](int64_t step, int64_t units, int64_t bytes, const auto& row_at, const char* later_step) HEARTH_LAMBDA {
       V product[S::vectors][W];
       const char* later[4];
       for (int64_t run = 0; run < 4; ++run) later[run] = next + (run * row_bytes + step * S::bytes) * (W / 4);
       for (int64_t r = 0; r < W; ++r) {
-        const char* p = at + (r < count ? r : count - 1) * stride;
+        const char* p = row_at(r < count ? r : count - 1);
         unroll<S::vectors>([&](auto v) {
-          constexpr int64_t units = v * W;
-          const int64_t unit = step * S::vectors * W + units;
+          const int64_t unit = (step * S::vectors + v) * W;
           product[v][r] = unit_products<F, v>(p, q + unit * F::unit, d + unit, s + unit);
         });
         const char*& run = later[r % 4];
-        const char* const soon = r + rows_ahead < W ? p + rows_ahead * stride : later_step + (r + rows_ahead - W) * row_bytes;
-        for (int64_t line = 0; line < S::bytes; line += 64) __builtin_prefetch(run + line, 0, 2), __builtin_prefetch(soon + line);
-        run += S::bytes;
+        const char* const soon = r + rows_ahead < W ? p + rows_ahead * row_bytes : later_step + (r + rows_ahead - W) * row_bytes;
+        for (int64_t line = 0; line < bytes; line += 64) __builtin_prefetch(run + line, 0, 2), __builtin_prefetch(soon + line);
+        run += bytes;
       }
       unroll<S::vectors>([&](auto v) {
         turn(product[v]);
-        unroll<W>([&](auto u) { total = total + product[v][u]; });
+        if (units == S::vectors * W) unroll<W>([&](auto u) { total = total + product[v][u]; });
+        else
+          for (int64_t u = 0; u < units - v * W && u < W; ++u) total = total + product[v][u];
       });
     };
     for (int64_t at = 0; at < whole; at += S::bytes)
-      add_step(row + at, row_bytes, at / S::bytes, at + S::bytes < row_bytes ? row + at + S::bytes : next);
+      add_step(
+          at / S::bytes, S::vectors * W, S::bytes, [&](int64_t r) { return row + at + r * row_bytes; },
+          at + S::bytes < row_bytes ? row + at + S::bytes : next);
     if (whole < row_bytes) {
-      char last[W][S::bytes] = {};
-      for (int64_t r = 0; r < count; ++r) __builtin_memcpy(last[r], row + r * row_bytes + whole, size_t(row_bytes - whole));
-      add_step(last[0], S::bytes, whole / S::bytes, next);
+      // What is read behind a row's end belongs to the rows after it, and counts for nothing. Where there are no more, there are zeros.
+      const int64_t rest = row_bytes - whole;
+      char last[W][S::bytes];
+      const auto row_at = [&](int64_t r) -> const char* {
+        const char* const p = row + whole + r * row_bytes;
+        if (p + S::bytes <= w + rows * row_bytes) return p;
+        __builtin_memset(last[r], 0, S::bytes);
+        return static_cast<const char*>(__builtin_memcpy(last[r], p, size_t(rest)));
+      };
+      add_step(whole / S::bytes, rest / F::bytes * S::units_of_block, rest, row_at, next);
     }
     store_upto(y + n, count, total);
   }
