@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t chunk = dot_chunk;  // of k
 constexpr int64_t piece = 512;        // of a chunk: a few rows of w and a tile of x stay in L1 together
 constexpr int64_t most_width = 8;     // dot_columns, rounded up
-constexpr int64_t turned_rows = 56;   // of x, from which on it pays to turn w
+constexpr int64_t turned_rows = 48;   // of x, from which on it pays to turn w
 
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 

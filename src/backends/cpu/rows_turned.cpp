@@ -10,7 +10,6 @@ namespace {
 
 constexpr int64_t chunk = dot_chunk;    // of k
 constexpr int64_t most_rows = 512;      // of x for which w is turned once
-constexpr int64_t most_panels = 2;      // of w in a piece of work: a chunk of them stays in L2 while x passes by
 constexpr int64_t most_of_x = 4 << 20;  // bytes, which each panel of w meets: they stay in L3
 
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
@@ -39,8 +38,6 @@ void CpuBackend::linear_turned(const Tensor& x, const RowsWeight& w, const Tenso
   const int64_t row_bytes = int64_t(bytes_of(w.rows.dtype(), K)), chunk_bytes = int64_t(bytes_of(w.rows.dtype(), chunk));
   const TileStore store(kernels_, N, false, bias, e, x.size(1), y);
   const int64_t right_size = chunk * panel + kernels_.lanes * turned_gap, sum_size = kernels_.tile_rows * panel;
-  int64_t panels = most_panels;
-  while (panels > 1 && parts(N, panels * panel) < 6 * pool_.size()) --panels;
 
   const int64_t row_blocks = parts(M, most_rows), most = parts(M, row_blocks);
   const TurnedLeft largest(most, K, kernels_);
@@ -61,26 +58,24 @@ void CpuBackend::linear_turned(const Tensor& x, const RowsWeight& w, const Tenso
         const int64_t t = i % left.tiles, k0 = first + i / left.tiles * chunk;
         kernels_.turn_left(x.data<float>() + (row0 + left.row(t)) * K + k0, K, left.rows(t), left.count(k0), left_of(t, k0));
       });
-      for_shares(pool_, parts(N, panel), panels, [&](int64_t begin, int64_t end) {
-        float* const right = thread_scratch(size_t(panels * (right_size + left.tiles * sum_size)));
-        float* const sums = kept ? reinterpret_cast<float*>(kept.get()) + begin * left.tiles * sum_size : right + panels * right_size;
+      // A chunk of a panel of w stays in L2 while x passes by.
+      for_shares(pool_, parts(N, panel), 1, [&](int64_t p, int64_t) {
+        float* const right = thread_scratch(size_t(right_size + left.tiles * sum_size));
+        float* const sums = kept ? reinterpret_cast<float*>(kept.get()) + p * left.tiles * sum_size : right + right_size;
         for (int64_t k0 = first; k0 < end_of_k; k0 += chunk) {
-          for (int64_t p = begin; p < end; ++p)
-            kernels_.turn_right(w.type, row_of_w(p * panel, k0), row_bytes, std::min(panel, N - p * panel), left.count(k0),
-                                right + (p - begin) * right_size);
+          kernels_.turn_right(w.type, row_of_w(p * panel, k0), row_bytes, std::min(panel, N - p * panel), left.count(k0), right);
           // What will be turned next, a row in each of the last tiles: the next chunk of these rows, or the first of the next ones.
           const bool last = k0 + chunk >= end_of_k;
-          const int64_t next = (last ? end : begin) * panel, next_rows = std::min((end - begin) * panel, N - next);
-          int64_t ahead = std::min<int64_t>(0, next_rows - left.tiles * (end - begin));
-          for (int64_t t = 0; t < left.tiles; ++t)
-            for (int64_t p = begin; p < end; ++p, ++ahead) {
-              const bool fetch = ahead >= 0 && ahead < next_rows;
-              float* const sum = sums + ((p - begin) * left.tiles + t) * sum_size;
-              kernels_.turned_tile(left.rows(t), left_of(t, k0), right + (p - begin) * right_size, left.steps(k0), sum, k0 > 0,
-                                   fetch ? row_of_w(next + ahead, last ? first : k0 + chunk) : nullptr,
-                                   fetch ? std::min(chunk_bytes, row_bytes) : 0);
-              if (k0 + chunk >= K) store.store(sum, row0 + left.row(t), left.rows(t), p);
-            }
+          const int64_t next = (last ? p + 1 : p) * panel, next_rows = std::min(panel, N - next);
+          int64_t ahead = std::min<int64_t>(0, next_rows - left.tiles);
+          for (int64_t t = 0; t < left.tiles; ++t, ++ahead) {
+            const bool fetch = ahead >= 0 && ahead < next_rows;
+            float* const sum = sums + t * sum_size;
+            kernels_.turned_tile(left.rows(t), left_of(t, k0), right, left.steps(k0), sum, k0 > 0,
+                                 fetch ? row_of_w(next + ahead, last ? first : k0 + chunk) : nullptr,
+                                 fetch ? std::min(chunk_bytes, row_bytes) : 0);
+            if (k0 + chunk >= K) store.store(sum, row0 + left.row(t), left.rows(t), p);
+          }
         }
       });
     }

@@ -11,7 +11,7 @@
 namespace hearth::cpu {
 
 inline constexpr int64_t max_tile_rows = 14;
-inline constexpr int64_t dot_chunk = 1024, most_dots = 32, turned_gap = 16;
+inline constexpr int64_t dot_chunk = 2048, most_dots = 32, turned_gap = 16;
 
 // A run of the summation index k over which each row of the left matrix is contiguous.
 struct Segment {

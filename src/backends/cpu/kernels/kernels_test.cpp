@@ -66,7 +66,7 @@ TEST_P(KernelsTest, turned_rows_have_the_sums_of_single_ones) {
   const std::pair<RowType, DType> types[] = {{row_f32, DType::f32}, {row_f16, DType::f16}, {row_bf16, DType::bf16}};
   for (const auto& [type, dtype] : types)
     for (int64_t rows = 1; rows <= kernel->tile_rows; ++rows)
-      for (const int64_t n : {1, 7, 16, 33, 100, 255, 257, 304, 1024}) {
+      for (const int64_t n : {1, 7, 16, 33, 100, 255, 257, 304, 1024, 2048}) {
         const int64_t columns = kernel->panel - (rows * 7 + n) % (kernel->panel + 3) % kernel->panel;
         const int64_t steps = (n + kernel->lanes - 1) / kernel->lanes, row_bytes = int64_t(bytes_of(dtype, n));
         Odd x(rows * n), numbers(columns * n, 2), sums(rows * kernel->panel, 3);
