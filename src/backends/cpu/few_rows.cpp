@@ -9,13 +9,12 @@
 
 // A row of x, or a few, meet weights held in place: every token of a language model that is generated. Each weight is read once, from
 // memory, and that takes most of the time. So several products of the same x are one piece of work: a range of it is rows of each weight,
-// the same part of all of them, and while a thread multiplies some rows it fetches those that come next, of whichever weight.
+// the same part of all of them, and while a thread multiplies some rows it fetches as many that it will take next.
 namespace hearth::cpu {
 namespace {
 
 constexpr int64_t most_few = 6;
-constexpr int64_t range_bytes = 32 << 10;  // of weights: work is shared out in so much and more
-constexpr int64_t most_ranges = 2;         // taken at once
+constexpr int64_t range_bytes = 96 << 10;  // of weights: about so much work is taken at once
 constexpr int64_t share_of_x = 1024;       // numbers that are made integers at a time
 
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
@@ -81,22 +80,15 @@ void CpuBackend::linear_few(const Tensor& x, std::span<const LinearCall> calls) 
     most_groups = std::max(most_groups, p.groups);
   }
 
-  const int64_t ranges = std::clamp<int64_t>(bytes / range_bytes, 1, most_groups);
+  // Ranges are whole groups of the largest weight, and the same part of the others: as much is fetched as is multiplied meanwhile.
+  const int64_t in_range = bytes == 0 ? 1 : std::clamp<int64_t>((most_groups * range_bytes + bytes / 2) / bytes, 1, most_groups);
+  const int64_t ranges = parts(most_groups, in_range);
   const Shares shares(pool_, ranges);
-  // p.groups · range / ranges as a product, because a division takes longer than half a row.
-  for (Product& p : products) p.groups_of_range = (uint64_t(p.groups) << 32) / uint64_t(ranges) + 1;
+  // A product gives the groups before a range: a division takes longer than half a row.
+  for (Product& p : products)
+    if (p.groups > 0) p.groups_of_range = ((uint64_t(p.groups * in_range) << 32) + uint64_t(most_groups) - 1) / uint64_t(most_groups);
   const auto begin = [&](const Product& p, int64_t range) {
     return std::min(p.rows, int64_t(uint64_t(range) * p.groups_of_range >> 32) * lanes);
-  };
-  // The first rows of products i, … in a range, or null.
-  const auto first_of = [&](size_t i, int64_t range, int64_t end) -> const std::byte* {
-    for (; i < products.size(); ++i)
-      if (begin(products[i], range) < begin(products[i], end)) return products[i].row(begin(products[i], range));
-    return nullptr;
-  };
-  const auto after = [&](size_t i, int64_t range, int64_t end, bool last) {
-    const std::byte* const next = first_of(i + 1, range, end);
-    return next || last ? next : first_of(0, end, end + 1);
   };
 
   pool_.run(integers.empty() ? 0 : parts(K, share_of_x), [&](int64_t piece) {
@@ -106,21 +98,19 @@ void CpuBackend::linear_few(const Tensor& x, std::span<const LinearCall> calls) 
         kernels_.integers->quantize_row(rows.type, x.data<float>() + m * K + k, count, rows.q(m, k), rows.d(m, k), rows.s(m, k));
   });
 
-  for_shares(pool_, shares, most_ranges, [&](int64_t range, int64_t end, InShare place) {
-    for (size_t i = 0; i < products.size(); ++i) {
-      const Product& p = products[i];
-      const int64_t n0 = begin(p, range), n1 = begin(p, end);
+  for_shares(pool_, shares, 1, [&](int64_t range, int64_t end, InShare place) {
+    for (const Product& p : products) {
+      const int64_t n0 = begin(p, range), n1 = begin(p, end), n2 = place.last ? n1 : begin(p, end + 1);
       if (n0 == n1) continue;
-      const std::byte* const next = after(i, range, end, place.last);
       const int64_t at_once = M == 1 ? n1 - n0 : lanes;  // of more rows of x each meets a few of w, which stay in the cache
       float* const sums = thread_scratch(size_t(std::max(parts(at_once, lanes) * lanes, M * panel)));
       for (int64_t n = n0; n < n1; n += at_once) {
         const int64_t count = std::min(at_once, n1 - n);
-        const std::byte* const following = n + count < n1 ? p.row(n + count) : next;
+        const std::byte* const next = n + count < n2 ? p.row(n + count) : nullptr;
         if (!p.x) kernels_.row_dots(p.w.type, x.data<float>(), p.row(n), count, K, sums);
         for (int64_t m = 0; p.x && m < M; ++m)
           kernels_.integers->row_dots(p.w.type, p.x->q(m), p.x->d(m), p.x->s(m), p.row(n), count, K, sums + m * panel,
-                                      m == 0 ? following : nullptr);
+                                      m == 0 ? next : nullptr);
         p.store.store(sums, 0, M, n, count);
       }
     }

@@ -21,7 +21,7 @@ struct IntegerKernels {
   // x [k] → q, d and s (S · d in types that have a least value, else what S comes down to), in a form that `row_dots` knows; room for k
   // rounded up to integer_stride, and d and s of its units.
   void (*quantize_row)(RowType type, const float* x, int64_t k, int16_t* q, float* d, int32_t* s);
-  // y[n] for rows of w one after another. `next` is what will be read after them, or null: some of it is fetched with the last ones.
+  // y[n] for rows of w one after another. `next` is what will be read after them, or null: as much of it is fetched.
   void (*row_dots)(RowType type, const int16_t* q, const float* d, const int32_t* s, const void* w, int64_t rows, int64_t k, float* y,
                    const void* next);
 

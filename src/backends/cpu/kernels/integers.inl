@@ -72,18 +72,20 @@ void integer_dots_of(const int16_t* q, const float* d, const int32_t* s, const c
   using S = Step<F>;
   constexpr int64_t rows_ahead = 4;
   const int64_t row_bytes = k / F::values * F::bytes, whole = k / S::values * S::bytes;
+  const int64_t quarter = (rows + W - 1) / W * (W / 4) * row_bytes;
   for (int64_t n = 0; n < rows; n += W) {
     const int64_t count = rows - n < W ? rows - n : W;
-    // The next W rows come into L2 while these are multiplied, in four runs side by side: one alone does not keep enough lines on
-    // their way. From there a few rows come into L1 ahead of their turn.
+    // As many rows as these come into L2 while these are multiplied, in four runs side by side: one alone does not keep enough lines on
+    // their way, and the longer they are the better. From there a few rows come into L1 ahead of their turn.
     const char* const row = w + n * row_bytes;
     const char* const next = n + W < rows ? row + W * row_bytes : after ? after : row;
+    const char* const later_rows = (after ? after : w) + n / 4 * row_bytes;
     V total = zero();
     // A step of each row, `units` and `bytes` of which are the row's own; row_at(r) is where it begins.
     const auto add_step = [&](int64_t step, int64_t units, int64_t bytes, const auto& row_at, const char* later_step) HEARTH_LAMBDA {
       V product[S::vectors][W];
       const char* later[4];
-      for (int64_t run = 0; run < 4; ++run) later[run] = next + (run * row_bytes + step * S::bytes) * (W / 4);
+      for (int64_t run = 0; run < 4; ++run) later[run] = later_rows + run * quarter + step * S::bytes * (W / 4);
       for (int64_t r = 0; r < W; ++r) {
         const char* p = row_at(r < count ? r : count - 1);
         unroll<S::vectors>([&](auto v) {
