@@ -11,7 +11,8 @@ namespace hearth::api {
 std::optional<WeightTypes> weight_types(Precision precision, const Backend& device);
 
 // The same for weights that stay in their file: f16 and bf16 ask for another type than theirs. Products widen them, which gives the numbers
-// of f32 whatever they are stored as; under `automatic` block types are multiplied as the integers that they hold.
-WeightTypes held_types(Precision precision);
+// of f32 whatever they are stored as; bf16 are multiplied so only where it is asked for and the backend can. Under `automatic` block types
+// are multiplied as the integers that they hold.
+WeightTypes held_types(Precision precision, const Backend& device);
 
 }  // namespace hearth::api

@@ -17,7 +17,7 @@ enum class WeightKind {
 // How a weight is kept and multiplied.
 struct WeightForm {
   DType hold = DType::f32;  // of the stored values: f32, f16 or bf16; in place also a block type
-  // To which both sides of a multiplication may be rounded: f32, or bf16 where `hold` is. In place and of a block type also i16: the left
+  // To which both sides of a multiplication may be rounded: f32, or bf16 where `hold` is. In place and of a block type i16: the left
   // side is rounded to 16-bit integers with a scale for each 32 numbers, and multiplied with the integers that are stored. Sums are f32.
   DType factors = DType::f32;
   // The values stay where they are, row by row as the file has them, and products widen them on the way: for linear weights that

@@ -55,7 +55,9 @@ DecoderModel::DecoderModel(std::string family, const parts::DecoderConfig& confi
              .kept_wider = weights.report().kept_wider};
   for (const auto& [name, info] : checkpoint.tensors()->list()) {
     report_.stored[std::string(name_of(info.dtype))] += info.shape.numel();
-    if (is_blocked(info.dtype)) report_.factors = name_of(options.types.factors);
+    const DType factors = options.types.factors;
+    if (factors == DType::i16 ? is_blocked(info.dtype) : factors == DType::bf16 && !is_blocked(info.dtype) && info.shape.rank() == 2)
+      report_.factors = name_of(factors);
   }
 }
 

@@ -13,7 +13,8 @@ namespace hearth::ops {
 // x [..., K], w [N, K], bias [N] f32 or undefined → y [..., N] of dtype e.out (default: x's).
 // e.residual has the shape of y; e.per_image and e.gate are [B, N] where B is x's first axis. f32 accumulation.
 // `norm`, where given, is applied to x [B, ..., K] first, without a tensor of its size where x is large.
-// With a weight held in place x, residual and y are f32, and what y holds for a row does not depend on how many others there are.
+// With a weight held in place x, residual and y are f32, and what y holds for a row does not depend on how many others there are; with
+// bf16 factors it does on whether these are 16 or more.
 // ShapeError unless w is a linear weight whose K fits x, and the epilogue's and the norm's tensors fit.
 Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias = {}, const Epilogue& e = {}, const InputNorm& norm = {});
 

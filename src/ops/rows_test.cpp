@@ -202,6 +202,42 @@ BACKEND_TEST(rows, integers_are_near_the_numbers) {
   }
 }
 
+// Factors of bf16: one row and a few as numbers in f32, more as products of bf16; several chunks and strips, edges of panels.
+BACKEND_TEST(rows, bf16_factors_equal_the_reference) {
+  if (!device.multiplies_bf16()) GTEST_SKIP() << "no products of bf16 factors";
+  Random random(80);
+  for (const int64_t M : {1, 3, 15, 16, 33, 70, 530})
+    for (const int64_t K : {1, 31, 96, 1000, 1056, 2304}) {
+      const int64_t N = M == 530 ? random.between(1, 40) : random.between(1, 130);
+      if (M == 530 && K % 96 != 0) continue;
+      const auto x = random.normal(device, {M, K});
+      const auto w = in_place(random, device, {N, K}, DType::bf16, DType::bf16);
+      const auto bias = random.normal(device, {N}), residual = random.normal(device, {M, N});
+      SCOPED_TRACE(fmt::format("M {} K {} N {}", M, K, N));
+      EXPECT_CLOSE(ops::linear(x.device, w.device, bias.device, {.activation = Activation::silu, .residual = residual.device}),
+                   ops::linear(x.truth, w.truth, bias.truth, {.activation = Activation::silu, .residual = residual.truth}),
+                   test::op_tolerance(DType::f32));
+      const Tensor none;
+      const auto [one, two] = ops::linears(x.device, {ops::LinearSpec{w.device, bias.device}, ops::LinearSpec{w.device, none}});
+      EXPECT_EQ(one.to_vector(), ops::linear(x.device, w.device, bias.device).to_vector());
+      EXPECT_EQ(two.to_vector(), ops::linear(x.device, w.device).to_vector());
+    }
+}
+
+// Any number of threads, and a row's place among others: the same bits.
+BACKEND_TEST(rows, bf16_factors_each_row_stands_alone) {
+  if (!device.multiplies_bf16()) GTEST_SKIP() << "no products of bf16 factors";
+  Random random(81);
+  const int64_t M = 600, K = 1100, N = 50;
+  const auto x = random.normal(device, {M, K});
+  const auto w = in_place(random, device, {N, K}, DType::bf16, DType::bf16);
+  const std::vector<float> all = ops::linear(x.device, w.device).to_vector();
+  for (int64_t begin = 0, rows = 16; begin + rows <= M; begin += rows, rows = random.between(16, 60)) {
+    const std::vector<float> part = ops::linear(x.device.slice(0, begin, begin + rows), w.device).to_vector();
+    EXPECT_TRUE(std::equal(part.begin(), part.end(), all.begin() + begin * N)) << "rows " << begin;
+  }
+}
+
 // What is not a number must not become one.
 BACKEND_TEST(rows, integers_of_what_is_no_number) {
   Random random(76);

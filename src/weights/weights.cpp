@@ -83,8 +83,8 @@ WeightTypes automatic_types(const TensorSource& source, const Backend& backend) 
 Weights::Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOptions options, Reading reading)
     : source_(std::move(source)), backend_(&backend), options_(std::move(options)), listed_(source_->list()), reading_(reading) {
   const auto& [hold, factors, in_place] = options_.types;
-  if (in_place && factors != DType::f32 && factors != DType::i16)
-    fail<UnsupportedError>("weights: in place products have f32 or i16 factors, not {}", name_of(factors));
+  if (in_place && factors != DType::f32 && factors != DType::i16 && factors != DType::bf16)
+    fail<UnsupportedError>("weights: in place products have f32, bf16 or i16 factors, not {}", name_of(factors));
   if (hold && *hold != DType::f32 && !is_16bit_float(*hold))
     fail<UnsupportedError>("weights: cannot be held as {}, only as f32, f16 or bf16", name_of(*hold));
   if (!in_place && factors != DType::f32 && (factors != DType::bf16 || hold != DType::bf16))
@@ -232,7 +232,7 @@ Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind k
   Tensor x = read(name, shape);
   if (!x) return {};
   if (x.dtype() == DType::f64) x = Tensor::from(*backend_, shape, x.to_vector());
-  if (options_.types.in_place && kind == WeightKind::linear) return weight_in_place(name, x);
+  if (options_.types.in_place && kind == WeightKind::linear) return weight_in_place(name, x, exact);
   const WeightForm form{.hold = fitting(name, x, options_.types.hold.value_or(x.dtype())),
                         .factors = exact ? DType::f32 : options_.types.factors};
   Weight weight{
@@ -245,11 +245,13 @@ Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind k
   return weight;
 }
 
-Weight Weights::weight_in_place(const std::string& name, Tensor x) {
+Weight Weights::weight_in_place(const std::string& name, Tensor x, bool exact) {
   const DType hold = is_blocked(x.dtype()) ? x.dtype() : fitting(name, x, options_.types.hold.value_or(x.dtype()));
   if (hold != x.dtype()) x = converted(name, x, hold);
   else if (!source_->mapped(name)) report_.bytes_held += int64_t(x.bytes());
-  const WeightForm form{.hold = hold, .factors = is_blocked(hold) ? options_.types.factors : DType::f32, .in_place = true};
+  const DType asked = options_.types.factors;
+  const bool fits = asked == DType::i16 ? is_blocked(hold) : asked == hold;
+  const WeightForm form{.hold = hold, .factors = fits && !exact ? asked : DType::f32, .in_place = true};
   return {.name = name,
           .shape = x.shape(),
           .form = form,

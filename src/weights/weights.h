@@ -49,7 +49,8 @@ class TensorSource {
 // The types asked of a component's weights.
 struct WeightTypes {
   std::optional<DType> hold;  // f32, f16 or bf16; default: as stored
-  // Of products; bf16 only with weights held so. i16 only in place, and of weights of block types alone (WeightForm). Scope::exact() keeps
+  // Of products; bf16 only with weights held so. i16 only in place, and of weights of block types alone (WeightForm); in place others,
+  // which neither fits, have f32. Scope::exact() keeps
   // a module's at f32.
   DType factors = DType::f32;
   // Linear weights stay where they are, where they need not become another type (WeightForm::in_place): the source must outlive nothing,
@@ -129,7 +130,7 @@ class Weights {
   void count(const std::string& name, int64_t values, int64_t bytes);
   Tensor read(const std::string& name, const Shape& shape);
   Weight from_cache(const std::string& name, const Shape& shape, WeightKind kind);
-  Weight weight_in_place(const std::string& name, Tensor x);
+  Weight weight_in_place(const std::string& name, Tensor x, bool exact);
   Tensor converted(const std::string& name, const Tensor& x, DType to);
   DType fitting(const std::string& name, const Tensor& x, DType wanted);
 

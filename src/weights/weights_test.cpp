@@ -1,6 +1,7 @@
 #include "weights/weights.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "core/memory.h"
@@ -197,6 +198,27 @@ TEST_F(weights, N12_what_f16_would_spoil_stays_wide_and_is_named) {
                                                  {"table", DType::f32}}));
   EXPECT_EQ(w.report().kept_wider, (std::vector<std::string>{"over", "under", "wide", "table"}));
   EXPECT_THROW(Weights(source({}), *device, {.types = {.hold = DType::i8}, .progress = {}, .ignore = {}}), UnsupportedError);
+}
+
+TEST_F(weights, in_place_only_what_is_bf16_has_its_factors) {
+  const Tensor blocks = Tensor::empty(*device, {3, 64}, DType::q4_0);
+  std::memset(blocks.raw(), 0, blocks.bytes());
+  const auto file =
+      source({{"bf16", tensor({2, 2}, {1, 2, 3, 4}, DType::bf16)}, {"f16", tensor({2, 2}, {1, 2, 3, 4}, DType::f16)}, {"q4_0", blocks}});
+  const auto factors = [&](WeightTypes types, const std::string& name, bool exact = false) {
+    types.in_place = true;
+    return Weights(file, *device, {.types = types})
+        .weight(name, name == "q4_0" ? Shape{3, 64} : Shape{2, 2}, WeightKind::linear, exact)
+        .form.factors;
+  };
+  const WeightTypes stored{.factors = DType::bf16}, rounded{.hold = DType::bf16, .factors = DType::bf16}, integers{.factors = DType::i16};
+  EXPECT_EQ(factors(stored, "bf16"), DType::bf16);
+  EXPECT_EQ(factors(stored, "bf16", true), DType::f32);
+  EXPECT_EQ(factors(stored, "f16"), DType::f32);
+  EXPECT_EQ(factors(rounded, "f16"), DType::bf16);
+  EXPECT_EQ(factors(rounded, "q4_0"), DType::f32);
+  EXPECT_EQ(factors(integers, "q4_0"), DType::i16);
+  EXPECT_EQ(factors(integers, "bf16"), DType::f32);
 }
 
 TEST_F(weights, tables_are_rounded_to_the_type_to_hold) {

@@ -31,6 +31,8 @@ struct Bf16Depth {
   bool gathered;
 };
 
+inline constexpr int64_t bf16_block = bf16_rows * bf16_panel;  // sums
+
 // The left side of a bf16 product.
 class Bf16Rows {
  public:
@@ -49,6 +51,25 @@ class DenseBf16Rows final : public Bf16Rows {
  private:
   const uint16_t* x_;
   int64_t stride_;
+};
+
+// Finishes blocks of sums by the epilogue, whose own panels may be narrower.
+class Bf16Store {
+ public:
+  // w: its columns, in panels of bf16_panel
+  Bf16Store(const Kernels& kernels, const Panels& w, const Tensor& bias, const Epilogue& e, int64_t image_rows, const Tensor& y)
+      : w_(w), own_{w.n, kernels.panel, w.gated}, store_(kernels, w.n, w.gated, bias, e, image_rows, y) {}
+  Bf16Sums sums(float* block) const {  // in the order in which `store` takes a block
+    return {block, side_by_side() ? bf16_panel : bf16_panel / 2, side_by_side() ? bf16_panel / 2 : bf16_block / 2};
+  }
+  void store(const float* block, int64_t row, int64_t rows, int64_t panel) const;
+
+ private:
+  bool side_by_side() const { return own_.panel == bf16_panel; }
+
+  const Panels& w_;
+  const Panels own_;
+  TileStore store_;
 };
 
 inline constexpr int64_t bf16_strip_bytes = int64_t(8) << 20;   // of the rounded left side at a time: stays in cache

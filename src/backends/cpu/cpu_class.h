@@ -92,6 +92,7 @@ class CpuBackend final : public Backend {
   void linear_few(const Tensor& x, std::span<const LinearCall> calls);  // weights held in place, x of few rows
   void linear_rows(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void linear_turned(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
+  void linear_rows_bf16(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void linear_integers(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void linear_bf16(const Tensor& x, const Bf16Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void conv2d_bf16(const Tensor& x, const Shape& shape, const Bf16Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
@@ -100,6 +101,7 @@ class CpuBackend final : public Backend {
   std::shared_ptr<const PreparedWeight> prepare_bf16(const Tensor& w, WeightKind kind);
   bool packs_bf16(const Shape& w, WeightKind kind, const WeightForm& form) const;  // else for f32 products
   void round_to_bf16(const Tensor& x, int64_t begin, int64_t n, uint16_t* to);     // elements begin … begin + n of a dense tensor
+  Tensor rounded_to_bf16(const Tensor& x);                                         // f32, each number the nearest that bf16 has
   Tensor as_f32(const Tensor& x);                                                  // x itself, or a widened copy of a dense 16-bit tensor
 
   const Kernels& kernels_;

@@ -23,37 +23,32 @@ int64_t DenseBf16Rows::runs(int64_t row, int64_t, int64_t k0, int64_t k1, uint16
   return 1;
 }
 
+void Bf16Store::store(const float* block, int64_t row, int64_t rows, int64_t p) const {
+  const int64_t halves = side_by_side() || !w_.wide(p) ? 1 : 2;
+  for (int64_t half = 0; half < halves; ++half) {
+    const int64_t panel = side_by_side() ? p : 2 * p + half, width = side_by_side() ? bf16_panel : bf16_panel / 2;
+    if (panel >= own_.panels()) break;
+    for (int64_t r = 0; r < rows; r += max_tile_rows)
+      store_.store(block + half * bf16_rows * width + r * width, row + r, std::min(max_tile_rows, rows - r), panel);
+  }
+}
+
 void CpuBackend::product_bf16(const Bf16Rows& left, int64_t rows, int64_t image_rows, int64_t first_row, const Bf16Weight& w,
                               const Tensor& bias, const Epilogue& e, Tensor& y) {
-  const Kernels& kernel = kernels_;
-  const Bf16Kernels& bf16 = *kernel.bf16;
+  const Bf16Kernels& bf16 = *kernels_.bf16;
   int64_t height = most_blocks, panels_each = right_panels;
   const auto pieces = [&] { return parts(rows, height * bf16_rows) * parts(w.panels(), panels_each); };
   while (pieces() < 6 * pool_.size() && panels_each > 2) panels_each = (panels_each + 1) / 2;
   while (pieces() < 6 * pool_.size() && height > 1) height = (height + 1) / 2;
   const int64_t row_pieces = parts(rows, height * bf16_rows), panel_pieces = parts(w.panels(), panels_each);
 
-  // A block's sums in the order that the epilogue takes: rows of the kernels' own panel width.
-  const bool side_by_side = kernel.panel == bf16_panel;
-  constexpr int64_t block_size = bf16_rows * bf16_panel;
-  const TileStore store(kernel, w.n, w.gated, bias, e, image_rows, y);
-  const Panels own{w.n, kernel.panel, w.gated};
-  const auto finish = [&](float* sums, int64_t row, int64_t count, int64_t p) {
-    const int64_t halves = side_by_side || !w.wide(p) ? 1 : 2;
-    for (int64_t half = 0; half < halves; ++half) {
-      const int64_t panel = side_by_side ? p : 2 * p + half, width = side_by_side ? bf16_panel : bf16_panel / 2;
-      if (panel >= own.panels()) break;
-      for (int64_t r = 0; r < count; r += max_tile_rows)
-        store.store(sums + half * bf16_rows * width + r * width, row + r, std::min(max_tile_rows, count - r), panel);
-    }
-  };
-
+  const Bf16Store store(kernels_, w, bias, e, image_rows, y);
   pool_.run(row_pieces * panel_pieces, [&](int64_t piece) {
     const int64_t i = piece % row_pieces, j = piece / row_pieces;  // neighbouring pieces share the right side
     const int64_t blocks = parts(rows, bf16_rows), block0 = blocks * i / row_pieces, block1 = blocks * (i + 1) / row_pieces;
     const int64_t panel0 = w.panels() * j / panel_pieces, panel1 = w.panels() * (j + 1) / panel_pieces, panels = panel1 - panel0;
     const bool one_chunk = w.k <= bf16_chunk;
-    const int64_t sums_size = (one_chunk ? 1 : (block1 - block0) * panels) * block_size;
+    const int64_t sums_size = (one_chunk ? 1 : (block1 - block0) * panels) * bf16_block;
     float* sums = thread_scratch(size_t(sums_size + bf16_rows * bf16_chunk / 2));
     auto* const room = reinterpret_cast<uint16_t*>(sums + sums_size);
     std::array<Bf16Run, bf16_most_runs> runs;
@@ -65,10 +60,9 @@ void CpuBackend::product_bf16(const Bf16Rows& left, int64_t rows, int64_t image_
         const int64_t row = block * bf16_rows, count = std::min(bf16_rows, rows - row);
         const int64_t run_count = left.runs(row, count, k0, k1, room, runs.data());
         for (int64_t p = panel0; p < panel1; ++p) {
-          float* sum = one_chunk ? sums : sums + ((block - block0) * panels + p - panel0) * block_size;
-          const Bf16Sums to{sum, side_by_side ? bf16_panel : bf16_panel / 2, side_by_side ? bf16_panel / 2 : block_size / 2};
-          bf16.block(count, w.wide(p), runs.data(), run_count, w.at(p, k0), to, k0 > 0);
-          if (k1 == w.k) finish(sum, first_row + row, count, p);
+          float* sum = one_chunk ? sums : sums + ((block - block0) * panels + p - panel0) * bf16_block;
+          bf16.block(count, w.wide(p), runs.data(), run_count, w.at(p, k0), store.sums(sum), k0 > 0);
+          if (k1 == w.k) store.store(sum, first_row + row, count, p);
         }
       }
     }

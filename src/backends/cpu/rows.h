@@ -4,6 +4,7 @@
 // how many others there are. A row of x, or a few, meet the rows of w as they come from memory (few_rows.cpp). Of more, w is widened
 // a few rows at a time into scratch that stays in L1, and x, packed once, passes over it in tiles. Of many (rows_turned.cpp) both are
 // turned into columns first, with what a lane would have summed as a run of k: the tile of packed products and the same sums.
+// With bf16 factors x is rounded; of 16 rows and more both go to the products of bf16 (bf16.h), w as pairs of k (rows_bf16.cpp).
 #pragma once
 
 #include "backends/cpu/kernels/kernels.h"
@@ -15,7 +16,7 @@ struct RowsWeight final : PreparedWeight {
   RowsWeight(Tensor w, RowType t, DType f) : rows(std::move(w)), type(t), factors(f) {}
   Tensor rows;  // [N, K]
   RowType type;
-  DType factors;  // i16: products with the stored integers (rows_integers.cpp)
+  DType factors;  // i16: products with the stored integers (rows_integers.cpp); bf16: of x rounded so (rows_bf16.cpp)
 };
 
 // Whether so many rows of x meet w one by one (few_rows.cpp).

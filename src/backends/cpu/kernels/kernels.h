@@ -89,6 +89,9 @@ struct Kernels {
   void (*turned_tile)(int64_t rows, const float* left, const float* right, int64_t steps, float* sums, bool add, const void* next,
                       int64_t next_bytes);
 
+  // Rows of bf16, w_stride numbers apart, as products of bf16 take them (bf16.h): n of k → [depth / 2][width][2], zeros beyond rows and n.
+  void (*pair_rows)(const void* w, int64_t w_stride, int64_t rows, int64_t n, int64_t width, int64_t depth, uint16_t* to);
+
   // --- Winograd F(4×4, 3×3) ----------------------------------------------------------------------------------------
   // A patch of 6×6 pixels (each a pointer to its channels, null for zeros) → v[point][channels], 36 points v_stride apart.
   void (*winograd_input)(const float* const* pixels, int64_t channels, float* v, int64_t v_stride);

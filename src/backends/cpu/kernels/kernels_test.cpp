@@ -263,6 +263,22 @@ TEST_P(KernelsTest, transpose_of_every_small_size) {
     }
 }
 
+TEST_P(KernelsTest, rows_are_paired_at_every_edge) {
+  std::mt19937 engine(5);
+  for (const int64_t width : {16, 32})
+    for (int64_t rows = 1; rows <= width; rows += 5)
+      for (const int64_t n : {1, 2, 15, 31, 32, 33, 95, 1024}) {
+        const int64_t depth = (n + 31) / 32 * 32, stride = n + 3;
+        std::vector<uint16_t> w(static_cast<size_t>(rows * stride)), pairs(size_t(depth * width), 7);
+        for (uint16_t& word : w) word = uint16_t(engine());
+        kernel->pair_rows(w.data(), stride, rows, n, width, depth, pairs.data());
+        for (int64_t k = 0; k < depth; ++k)
+          for (int64_t r = 0; r < width; ++r)
+            ASSERT_EQ(pairs[size_t((k / 2 * width + r) * 2 + k % 2)], r < rows && k < n ? w[size_t(r * stride + k)] : 0)
+                << rows << " of " << width << " × " << n << " at " << r << ", " << k;
+      }
+}
+
 // G-80: a large mean against a small spread; the one-pass formula gives a negative variance here.
 TEST_P(KernelsTest, G80_moments_of_any_length_far_from_zero) {
   for (int64_t n = 1; n <= 5 * kernel->lanes + 2; ++n) {

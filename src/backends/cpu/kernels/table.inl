@@ -19,6 +19,7 @@ constexpr Kernels table_named(const char* name) {
           .turn_left = turn_left,
           .turn_right = turn_right,
           .turned_tile = turned_tile,
+          .pair_rows = pair_rows,
           .winograd_input = winograd_input,
           .winograd_weight = winograd_weight,
           .winograd_output = winograd_output,

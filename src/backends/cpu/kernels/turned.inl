@@ -119,5 +119,22 @@ void turned_tile(int64_t rows, const float* left, const float* right, int64_t st
   turned_tiles.of[rows](left, right, steps, sums, add, static_cast<const char*>(next), next_bytes);
 }
 
+void pair_rows(const void* w, int64_t w_stride, int64_t rows, int64_t n, int64_t width, int64_t depth, uint16_t* to) {
+  const auto* const words = static_cast<const uint16_t*>(w);
+  for (int64_t first = 0; first < width; first += W)
+    for (int64_t k = 0; k < depth; k += 2 * W) {
+      const int64_t count = n - k < 2 * W ? n - k : 2 * W;
+      V r[W];
+      for (int64_t i = 0; i < W; ++i) {
+        const uint16_t* const from = words + (first + i) * w_stride + k;
+        alignas(64) uint16_t last[2 * W] = {};
+        if (first + i < rows && count > 0 && count < 2 * W) __builtin_memcpy(last, from, size_t(count) * sizeof(uint16_t));
+        r[i] = as_floats(load_i(first + i < rows && count == 2 * W ? from : last));
+      }
+      turn(r);
+      for (int64_t j = 0; j < W && k + 2 * j < depth; ++j) store(reinterpret_cast<float*>(to) + (k / 2 + j) * width + first, r[j]);
+    }
+}
+
 }  // namespace
 }  // namespace hearth::cpu

@@ -1,0 +1,60 @@
+// A language model whose products have bf16 factors, as `--precision bf16` gives it on a processor that multiplies them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "language_copy.h"
+#include "models/registry.h"
+#include "support/backend_test.h"
+#include "weights/language_checkpoint.h"
+
+namespace hearth::test {
+namespace {
+
+using Logits = std::vector<std::vector<float>>;
+
+// The logits behind each token of a text, fed in the pieces given.
+Logits logits_of(Backend& device, const WeightTypes& types, const std::vector<int32_t>& text, const std::vector<size_t>& pieces) {
+  const LanguageCheckpoint checkpoint = LanguageCheckpoint::open(demo_language_model());
+  const auto model = models::find_family(checkpoint).family.open(checkpoint, device, {.text = types});
+  EXPECT_EQ(model->components().at(0).factors, name_of(types.factors));
+  const auto state = model->start(int64_t(text.size()), DType::f32);
+  Logits all;
+  size_t at = 0;
+  for (const size_t count : pieces) {
+    model->feed(*state, std::span(text).subspan(at, count), 0,
+                [&](int64_t, std::span<const float> values) { all.emplace_back(values.begin(), values.end()); });
+    at += count;
+  }
+  return all;
+}
+
+double distance(const Logits& x, const Logits& y) {  // relative L2
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < x.size(); ++i)
+    for (size_t j = 0; j < x[i].size(); ++j) {
+      difference += std::pow(double(x[i][j]) - y[i][j], 2);
+      size += std::pow(double(y[i][j]), 2);
+    }
+  return std::sqrt(difference / size);
+}
+
+TEST(Bf16Language, is_near_the_same_weights_in_f32) {
+  const auto f32 = make_test_backend("cpu_avx2");
+  if (!f32) GTEST_SKIP() << "this processor lacks AVX2";
+  std::vector<int32_t> text;
+  for (int32_t i = 0; i < 100; ++i) text.push_back((i * 37 + 11) % 500);
+  const WeightTypes rounded{.hold = DType::bf16, .in_place = true}, bf16{.hold = DType::bf16, .factors = DType::bf16, .in_place = true};
+  const Logits right = logits_of(*f32, rounded, text, {100});
+  for (const char* path : {"cpu_emulated", "cpu_avx512bf16", "cpu_amx"}) {
+    const auto device = make_test_backend(path);
+    if (!device) continue;
+    const Logits whole = logits_of(*device, bf16, text, {100}), parts = logits_of(*device, bf16, text, {40, 1, 3, 56});
+    EXPECT_LT(distance(whole, right), 1e-2) << path;
+    EXPECT_GT(distance(whole, right), 1e-4) << path << ": nothing was rounded";
+    EXPECT_LT(distance(parts, right), 1e-2) << path;
+  }
+}
+
+}  // namespace
+}  // namespace hearth::test
