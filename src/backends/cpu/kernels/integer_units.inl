@@ -109,7 +109,7 @@ template <class F, int... c, class... Codes> HEARTH_INLINE I code_sums(const int
   };
   (add_words(codes, q + c * 4 * W), ...);
 #endif
-  return sum;
+  return at_once(sum);
 }
 
 // The sums of four words for each of 4 · quarters units.
@@ -301,13 +301,18 @@ template <class F, int vector> HEARTH_INLINE UnitScales unit_scales(const char* 
     if constexpr (F::least)
       return {widen_words(halves_of_blocks<F::bytes, F::step_at>(p)), widen_words(halves_of_blocks<F::bytes, F::least_at>(p))};
     else return {widen_words(halves_of_blocks<F::bytes, F::step_at>(p)), zero()};
-  } else if constexpr (Step<F>::blocks == 2) {
-    return unit_scales_of_two<F>(p);
+#ifdef __AVX512F__
   } else {
-    const typename F::Scales own(p);
-    if constexpr (F::least) return {load(own.step), load(own.lowest)};
-    else return {load(own.step), zero()};
+    return unit_scales_of_two<F>(p);
   }
+#else
+  } else if constexpr (F::least) {
+    const EightScales own = scales_k4(p);
+    return {own.step, own.lowest};
+  } else {
+    return {scales_iq4xs(p), zero()};
+  }
+#endif
 }
 
 }  // namespace

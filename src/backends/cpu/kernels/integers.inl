@@ -76,7 +76,7 @@ void integer_dots_of(const int16_t* q, const float* d, const int32_t* s, const c
   for (int64_t n = 0; n < rows; n += W) {
     const int64_t count = rows - n < W ? rows - n : W;
     // As many rows as these come into L2 while these are multiplied, in four runs side by side: one alone does not keep enough lines on
-    // their way, and the longer they are the better. From there a few rows come into L1 ahead of their turn.
+    // their way, and the longer they are the better. From there a few rows come into L1 ahead of their turn, where that pays.
     const char* const row = w + n * row_bytes;
     const char* const next = n + W < rows ? row + W * row_bytes : after ? after : row;
     const char* const later_rows = (after ? after : w) + n / 4 * row_bytes;
@@ -90,11 +90,14 @@ void integer_dots_of(const int16_t* q, const float* d, const int32_t* s, const c
         const char* p = row_at(r < count ? r : count - 1);
         unroll<S::vectors>([&](auto v) {
           const int64_t unit = (step * S::vectors + v) * W;
-          product[v][r] = unit_products<F, v>(p, q + unit * F::unit, d + unit, s + unit);
+          product[v][r] = unit_products<F, v>(p, each_time(q) + unit * F::unit, d + unit, s + unit);
         });
         const char*& run = later[r % 4];
-        const char* const soon = r + rows_ahead < W ? p + rows_ahead * row_bytes : later_step + (r + rows_ahead - W) * row_bytes;
-        for (int64_t line = 0; line < bytes; line += 64) __builtin_prefetch(run + line, 0, 2), __builtin_prefetch(soon + line);
+        for (int64_t line = 0; line < bytes; line += 64) __builtin_prefetch(run + line, 0, 2);
+        if constexpr (soon_into_l1) {
+          const char* const soon = r + rows_ahead < W ? p + rows_ahead * row_bytes : later_step + (r + rows_ahead - W) * row_bytes;
+          for (int64_t line = 0; line < bytes; line += 64) __builtin_prefetch(soon + line);
+        }
         run += bytes;
       }
       unroll<S::vectors>([&](auto v) {

@@ -131,17 +131,24 @@ struct RowQ41 {
 };
 
 // Steps and lowest values of eight times 32 codes: six bits each of 12 bytes, times d and dmin in f16 before them.
+struct EightScales {
+  __m256 step, lowest;
+};
+HEARTH_INLINE EightScales scales_k4(const char* p) {
+  const __m128i bits = bytes16(p + 4);
+  const __m128i low = _mm_and_si128(_mm_srlv_epi32(_mm_shuffle_epi32(bits, 0x98), _mm_setr_epi32(0, 0, 0, 4)),
+                                    _mm_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f));
+  const __m128i high = _mm_and_si128(_mm_srli_epi32(_mm_shuffle_epi32(bits, 0x50), 2), _mm_setr_epi32(0, 0x30303030, 0, 0x30303030));
+  const __m128i all = _mm_or_si128(low, high);
+  const __m128 factors = _mm_cvtph_ps(_mm_cvtsi32_si128(int(word(p))));
+  const __m256 d = _mm256_broadcastss_ps(factors), least = _mm256_broadcastss_ps(_mm_movehdup_ps(factors));
+  return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(all)) * d, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(all, 8))) * -least};
+}
 struct ScalesK4 {
   explicit ScalesK4(const char* p) {
-    const __m128i bits = bytes16(p + 4);
-    const __m128i low = _mm_and_si128(_mm_srlv_epi32(_mm_shuffle_epi32(bits, 0x98), _mm_setr_epi32(0, 0, 0, 4)),
-                                      _mm_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f));
-    const __m128i high = _mm_and_si128(_mm_srli_epi32(_mm_shuffle_epi32(bits, 0x50), 2), _mm_setr_epi32(0, 0x30303030, 0, 0x30303030));
-    const __m128i all = _mm_or_si128(low, high);
-    const __m128 factors = _mm_cvtph_ps(_mm_cvtsi32_si128(int(word(p))));
-    const __m256 d = _mm256_broadcastss_ps(factors), least = _mm256_broadcastss_ps(_mm_movehdup_ps(factors));
-    _mm256_store_ps(step, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(all)) * d);
-    _mm256_store_ps(lowest, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(all, 8))) * -least);
+    const EightScales own = scales_k4(p);
+    _mm256_store_ps(step, own.step);
+    _mm256_store_ps(lowest, own.lowest);
     keep_in_memory(step);
     keep_in_memory(lowest);
   }
@@ -324,14 +331,17 @@ struct RowIq4Nl {
   HEARTH_DECODE { split_codes(p + 2, table_levels(iq4_codes(), broadcast_f16(p)), to); }
 };
 
+HEARTH_INLINE __m256 scales_iq4xs(const char* p) {
+  const __m256i low = _mm256_srlv_epi32(_mm256_set1_epi32(int(word(p + 4))), _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28));
+  const __m256i high = _mm256_srlv_epi32(_mm256_set1_epi32(int(word(p) >> 16)), _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14));
+  const __m256i six =
+      _mm256_or_si256(_mm256_and_si256(low, _mm256_set1_epi32(15)), _mm256_slli_epi32(_mm256_and_si256(high, _mm256_set1_epi32(3)), 4));
+  const __m256 d = _mm256_broadcastss_ps(_mm_cvtph_ps(_mm_cvtsi32_si128(int(word(p)))));
+  return _mm256_cvtepi32_ps(_mm256_sub_epi32(six, _mm256_set1_epi32(32))) * d;
+}
 struct ScalesIq4Xs {
   explicit ScalesIq4Xs(const char* p) {
-    const __m256i low = _mm256_srlv_epi32(_mm256_set1_epi32(int(word(p + 4))), _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28));
-    const __m256i high = _mm256_srlv_epi32(_mm256_set1_epi32(int(word(p) >> 16)), _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14));
-    const __m256i six =
-        _mm256_or_si256(_mm256_and_si256(low, _mm256_set1_epi32(15)), _mm256_slli_epi32(_mm256_and_si256(high, _mm256_set1_epi32(3)), 4));
-    const __m256 d = _mm256_broadcastss_ps(_mm_cvtph_ps(_mm_cvtsi32_si128(int(word(p)))));
-    _mm256_store_ps(step, _mm256_cvtepi32_ps(_mm256_sub_epi32(six, _mm256_set1_epi32(32))) * d);
+    _mm256_store_ps(step, scales_iq4xs(p));
     keep_in_memory(step);
   }
   alignas(32) float step[8];

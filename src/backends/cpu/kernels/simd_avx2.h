@@ -180,6 +180,15 @@ HEARTH_INLINE I dot(I acc, I a, I b) {
 #define HEARTH_BYTE_DOTS
 HEARTH_INLINE I dot_bytes(I acc, I a, I b) { return _mm256_dpbusd_avx_epi32(acc, a, b); }
 #endif
+// There are few registers: GCC would put additions off and keep both sides in memory, and a copy there of what lies at p.
+HEARTH_INLINE I at_once(I sum) {
+  asm("" : "+x"(sum));
+  return sum;
+}
+HEARTH_INLINE const int16_t* each_time(const int16_t* p) {
+  asm("" : "+r"(p));
+  return p;
+}
 HEARTH_INLINE I signed_even_bytes(I a) { return _mm256_srai_epi16(_mm256_slli_epi16(a, 8), 8); }
 HEARTH_INLINE I signed_odd_bytes(I a) { return _mm256_srai_epi16(a, 8); }
 HEARTH_INLINE I table_bytes(__m128i table, I places) { return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), places); }
@@ -235,16 +244,26 @@ template <int byte> HEARTH_INLINE I with_sixteens(I codes, I bits) {
   return codes | (_mm256_cmpeq_epi8(own & bit, bit) & _mm256_set1_epi8(16));
 }
 
-// The 16-bit word at byte `at` of each of W blocks of `bytes`
+// The 16-bit word at byte `at` of each of W blocks of `bytes`. What is read of a block begins where that word comes to stand in its place.
 template <int bytes, int at> HEARTH_INLINE __m128i halves_of_blocks(const char* p) {
-  short word[W];
-  for (int i = 0; i < W; ++i) __builtin_memcpy(word + i, p + i * bytes + at, 2);
-  return _mm_setr_epi16(word[0], word[1], word[2], word[3], word[4], word[5], word[6], word[7]);
+  if constexpr (bytes == 18) {  // two blocks at once, whose words are a register's half and a word apart
+    const auto two = [&](int i) { return load_i(p + at + i * (2 * bytes - 4)); };
+    const I low = _mm256_blend_epi32(two(0), two(1), 0x22), high = _mm256_blend_epi32(two(2), two(3), 0x88);
+    const I all = _mm256_blend_epi32(low, high, 0xcc);
+    return _mm_blend_epi16(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1), 0xaa);
+  } else {
+    const auto own = [&](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + at + i * (bytes - 2))); };
+    const __m128i a = _mm_blend_epi16(own(0), own(1), 0x02), b = _mm_blend_epi16(own(2), own(3), 0x08);
+    const __m128i c = _mm_blend_epi16(own(4), own(5), 0x20), d = _mm_blend_epi16(own(6), own(7), 0x80);
+    return _mm_blend_epi16(_mm_blend_epi16(a, b, 0x0c), _mm_blend_epi16(c, d, 0xc0), 0xf0);
+  }
 }
 template <int bytes, int at> HEARTH_INLINE I dwords_of_blocks(const char* p) {
-  int word[W];
-  for (int i = 0; i < W; ++i) __builtin_memcpy(word + i, p + i * bytes + at, 4);
-  return _mm256_setr_epi32(word[0], word[1], word[2], word[3], word[4], word[5], word[6], word[7]);
+  const auto own = [&](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + at + i * bytes - i % 4 * 4)); };
+  const auto four = [&](int i) {
+    return _mm_blend_epi32(_mm_blend_epi32(own(i), own(i + 1), 2), _mm_blend_epi32(own(i + 2), own(i + 3), 8), 12);
+  };
+  return _mm256_set_m128i(four(4), four(0));
 }
 HEARTH_INLINE V widen_words(__m128i halves) { return _mm256_cvtph_ps(halves); }
 // 2ᵉ⁻¹²⁸, e the first byte of each of W blocks of 17
@@ -254,7 +273,8 @@ HEARTH_INLINE V powers_of_blocks(const char* p) {
           usual = _mm256_slli_epi32(_mm256_sub_epi32(e, _mm256_set1_epi32(1)), 23);
   return as_floats(_mm256_blendv_epi8(usual, small, _mm256_cmpgt_epi32(_mm256_set1_epi32(2), e)));
 }
-constexpr int integer_height = 5;  // 10 accumulators, 2 of codes, 1 of x, 1 of products; NOLINT(misc-definitions-in-headers)
+constexpr bool soon_into_l1 = false;  // what row_dots will read; NOLINT(misc-definitions-in-headers)
+constexpr int integer_height = 5;     // 10 accumulators, 2 of codes, 1 of x, 1 of products; NOLINT(misc-definitions-in-headers)
 
 constexpr int dot_height = 3, dot_width = 4;  // 12 accumulators, 3 of x, 1 of w; NOLINT(misc-definitions-in-headers)
 constexpr int tile_height = 6;                // 12 accumulators, 2 of b, 1 of a; NOLINT(misc-definitions-in-headers)

@@ -168,6 +168,8 @@ HEARTH_INLINE I dot(I acc, I a, I b) {
 #define HEARTH_BYTE_DOTS
 HEARTH_INLINE I dot_bytes(I acc, I a, I b) { return _mm512_dpbusd_epi32(acc, a, b); }
 #endif
+HEARTH_INLINE I at_once(I sum) { return sum; }  // GCC decides: there are registers enough
+HEARTH_INLINE const int16_t* each_time(const int16_t* p) { return p; }
 HEARTH_INLINE I signed_even_bytes(I a) { return _mm512_srai_epi16(_mm512_slli_epi16(a, 8), 8); }
 HEARTH_INLINE I signed_odd_bytes(I a) { return _mm512_srai_epi16(a, 8); }
 HEARTH_INLINE I table_bytes(__m128i table, I places) { return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), places); }
@@ -272,7 +274,8 @@ HEARTH_INLINE V powers_of_blocks(const char* p) {
   const I usual = _mm512_slli_epi32(_mm512_sub_epi32(e, _mm512_set1_epi32(1)), 23);
   return as_floats(_mm512_mask_blend_epi32(_mm512_cmplt_epi32_mask(e, _mm512_set1_epi32(2)), usual, small));
 }
-constexpr int integer_height = 12;  // 24 accumulators, 2 of codes, 1 of x; NOLINT(misc-definitions-in-headers)
+constexpr bool soon_into_l1 = true;  // what row_dots will read; NOLINT(misc-definitions-in-headers)
+constexpr int integer_height = 12;   // 24 accumulators, 2 of codes, 1 of x; NOLINT(misc-definitions-in-headers)
 
 constexpr int dot_height = 4, dot_width = 6;  // 24 accumulators, 4 of x, 1 of w; NOLINT(misc-definitions-in-headers)
 constexpr int tile_height = 14;               // 28 accumulators, 2 of b, 1 of a; NOLINT(misc-definitions-in-headers)
