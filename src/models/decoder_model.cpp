@@ -56,7 +56,7 @@ DecoderModel::DecoderModel(std::string family, const parts::DecoderConfig& confi
   for (const auto& [name, info] : checkpoint.tensors()->list()) {
     report_.stored[std::string(name_of(info.dtype))] += info.shape.numel();
     const DType factors = options.types.factors;
-    if (factors == DType::i16 ? is_blocked(info.dtype) : factors == DType::bf16 && !is_blocked(info.dtype) && info.shape.rank() == 2)
+    if (factors == DType::i16 ? is_blocked(info.dtype) : factors == DType::bf16 && info.shape.rank() == 2)
       report_.factors = name_of(factors);
   }
 }

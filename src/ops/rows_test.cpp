@@ -202,18 +202,17 @@ BACKEND_TEST(rows, integers_are_near_the_numbers) {
   }
 }
 
-// Factors of bf16: one row and a few as numbers in f32, more as products of bf16; several chunks and strips, edges of panels.
-BACKEND_TEST(rows, bf16_factors_equal_the_reference) {
-  if (!device.multiplies_bf16()) GTEST_SKIP() << "no products of bf16 factors";
-  Random random(80);
+// Factors of bf16: one row and a few as numbers in f32, or of blocks as their integers, more as products of bf16; several chunks and
+// strips, edges of panels.
+void bf16_factors_equal_the_reference(Backend& device, Random& random, DType dtype, std::span<const int64_t> sizes) {
   for (const int64_t M : {1, 3, 15, 16, 33, 70, 530})
-    for (const int64_t K : {1, 31, 96, 1000, 1056, 2304}) {
+    for (const int64_t K : sizes) {
       const int64_t N = M == 530 ? random.between(1, 40) : random.between(1, 130);
       if (M == 530 && K % 96 != 0) continue;
       const auto x = random.normal(device, {M, K});
-      const auto w = in_place(random, device, {N, K}, DType::bf16, DType::bf16);
+      const auto w = in_place(random, device, {N, K}, dtype, DType::bf16);
       const auto bias = random.normal(device, {N}), residual = random.normal(device, {M, N});
-      SCOPED_TRACE(fmt::format("M {} K {} N {}", M, K, N));
+      SCOPED_TRACE(fmt::format("{} M {} K {} N {}", name_of(dtype), M, K, N));
       EXPECT_CLOSE(ops::linear(x.device, w.device, bias.device, {.activation = Activation::silu, .residual = residual.device}),
                    ops::linear(x.truth, w.truth, bias.truth, {.activation = Activation::silu, .residual = residual.truth}),
                    test::op_tolerance(DType::f32));
@@ -222,6 +221,34 @@ BACKEND_TEST(rows, bf16_factors_equal_the_reference) {
       EXPECT_EQ(one.to_vector(), ops::linear(x.device, w.device, bias.device).to_vector());
       EXPECT_EQ(two.to_vector(), ops::linear(x.device, w.device).to_vector());
     }
+}
+
+BACKEND_TEST(rows, bf16_factors_equal_the_reference) {
+  if (!device.multiplies_bf16()) GTEST_SKIP() << "no products of bf16 factors";
+  Random random(80);
+  bf16_factors_equal_the_reference(device, random, DType::bf16, std::array<int64_t, 6>{1, 31, 96, 1000, 1056, 2304});
+  for (const DType dtype : blocks) {
+    const auto [values, bytes] = block_of(dtype);
+    bf16_factors_equal_the_reference(device, random, dtype, std::array<int64_t, 2>{values, values == 32 ? 1056 : 2304});
+  }
+}
+
+// What makes its x integers and what rounds it are not one piece of work.
+BACKEND_TEST(rows, bf16_factors_of_different_types_together) {
+  if (!device.multiplies_bf16()) GTEST_SKIP() << "no products of bf16 factors";
+  Random random(82);
+  const auto blocks_of_w = in_place(random, device, {40, 512}, DType::q4_k, DType::bf16);
+  const auto numbers = in_place(random, device, {33, 512}, DType::bf16, DType::bf16),
+             wide = in_place(random, device, {20, 512}, DType::f16);
+  const Tensor none;
+  for (const int64_t M : {1, 5, 20}) {
+    const Tensor x = random.normal(device, {M, 512}).device;
+    const auto ys = ops::linears(
+        x, {ops::LinearSpec{blocks_of_w.device, none}, ops::LinearSpec{numbers.device, none}, ops::LinearSpec{wide.device, none}});
+    EXPECT_EQ(ys[0].to_vector(), ops::linear(x, blocks_of_w.device).to_vector());
+    EXPECT_EQ(ys[1].to_vector(), ops::linear(x, numbers.device).to_vector());
+    EXPECT_EQ(ys[2].to_vector(), ops::linear(x, wide.device).to_vector());
+  }
 }
 
 // Any number of threads, and a row's place among others: the same bits.

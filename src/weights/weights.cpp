@@ -250,7 +250,7 @@ Weight Weights::weight_in_place(const std::string& name, Tensor x, bool exact) {
   if (hold != x.dtype()) x = converted(name, x, hold);
   else if (!source_->mapped(name)) report_.bytes_held += int64_t(x.bytes());
   const DType asked = options_.types.factors;
-  const bool fits = asked == DType::i16 ? is_blocked(hold) : asked == hold;
+  const bool fits = is_blocked(hold) ? asked == DType::i16 || asked == DType::bf16 : asked == hold;
   const WeightForm form{.hold = hold, .factors = fits && !exact ? asked : DType::f32, .in_place = true};
   return {.name = name,
           .shape = x.shape(),

@@ -200,7 +200,7 @@ TEST_F(weights, N12_what_f16_would_spoil_stays_wide_and_is_named) {
   EXPECT_THROW(Weights(source({}), *device, {.types = {.hold = DType::i8}, .progress = {}, .ignore = {}}), UnsupportedError);
 }
 
-TEST_F(weights, in_place_only_what_is_bf16_has_its_factors) {
+TEST_F(weights, in_place_what_is_bf16_or_blocks_has_its_factors) {
   const Tensor blocks = Tensor::empty(*device, {3, 64}, DType::q4_0);
   std::memset(blocks.raw(), 0, blocks.bytes());
   const auto file =
@@ -216,7 +216,9 @@ TEST_F(weights, in_place_only_what_is_bf16_has_its_factors) {
   EXPECT_EQ(factors(stored, "bf16", true), DType::f32);
   EXPECT_EQ(factors(stored, "f16"), DType::f32);
   EXPECT_EQ(factors(rounded, "f16"), DType::bf16);
-  EXPECT_EQ(factors(rounded, "q4_0"), DType::f32);
+  EXPECT_EQ(factors(rounded, "q4_0"), DType::bf16);
+  EXPECT_EQ(factors(stored, "q4_0"), DType::bf16);
+  EXPECT_EQ(factors(stored, "q4_0", true), DType::f32);
   EXPECT_EQ(factors(integers, "q4_0"), DType::i16);
   EXPECT_EQ(factors(integers, "bf16"), DType::f32);
 }

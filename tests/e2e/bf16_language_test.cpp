@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "hearth/quantize.h"
 #include "language_copy.h"
 #include "models/registry.h"
 #include "support/backend_test.h"
@@ -14,8 +15,9 @@ namespace {
 using Logits = std::vector<std::vector<float>>;
 
 // The logits behind each token of a text, fed in the pieces given.
-Logits logits_of(Backend& device, const WeightTypes& types, const std::vector<int32_t>& text, const std::vector<size_t>& pieces) {
-  const LanguageCheckpoint checkpoint = LanguageCheckpoint::open(demo_language_model());
+Logits logits_of(const std::filesystem::path& path, Backend& device, const WeightTypes& types, const std::vector<int32_t>& text,
+                 const std::vector<size_t>& pieces) {
+  const LanguageCheckpoint checkpoint = LanguageCheckpoint::open(path);
   const auto model = models::find_family(checkpoint).family.open(checkpoint, device, {.text = types});
   EXPECT_EQ(model->components().at(0).factors, name_of(types.factors));
   const auto state = model->start(int64_t(text.size()), DType::f32);
@@ -39,20 +41,38 @@ double distance(const Logits& x, const Logits& y) {  // relative L2
   return std::sqrt(difference / size);
 }
 
-TEST(Bf16Language, is_near_the_same_weights_in_f32) {
-  const auto f32 = make_test_backend("cpu_avx2");
-  if (!f32) GTEST_SKIP() << "this processor lacks AVX2";
+std::vector<int32_t> some_text() {
   std::vector<int32_t> text;
   for (int32_t i = 0; i < 100; ++i) text.push_back((i * 37 + 11) % 500);
-  const WeightTypes rounded{.hold = DType::bf16, .in_place = true}, bf16{.hold = DType::bf16, .factors = DType::bf16, .in_place = true};
-  const Logits right = logits_of(*f32, rounded, text, {100});
-  for (const char* path : {"cpu_emulated", "cpu_avx512bf16", "cpu_amx"}) {
-    const auto device = make_test_backend(path);
+  return text;
+}
+
+// `right` is what `exact` gives without bf16, at once.
+void expect_near(const std::filesystem::path& path, const WeightTypes& exact) {
+  const auto f32 = make_test_backend("cpu_avx2");
+  if (!f32) GTEST_SKIP() << "this processor lacks AVX2";
+  const std::vector<int32_t> text = some_text();
+  const WeightTypes bf16{.hold = DType::bf16, .factors = DType::bf16, .in_place = true};
+  const Logits right = logits_of(path, *f32, exact, text, {100});
+  for (const char* kernels : {"cpu_emulated", "cpu_avx512bf16", "cpu_amx"}) {
+    const auto device = make_test_backend(kernels);
     if (!device) continue;
-    const Logits whole = logits_of(*device, bf16, text, {100}), parts = logits_of(*device, bf16, text, {40, 1, 3, 56});
-    EXPECT_LT(distance(whole, right), 1e-2) << path;
-    EXPECT_GT(distance(whole, right), 1e-4) << path << ": nothing was rounded";
-    EXPECT_LT(distance(parts, right), 1e-2) << path;
+    const Logits whole = logits_of(path, *device, bf16, text, {100}), parts = logits_of(path, *device, bf16, text, {40, 1, 3, 56});
+    EXPECT_LT(distance(whole, right), 1e-2) << kernels;
+    EXPECT_GT(distance(whole, right), 1e-4) << kernels << ": nothing was rounded";
+    EXPECT_LT(distance(parts, right), 1e-2) << kernels;
+  }
+}
+
+TEST(Bf16Language, is_near_the_same_weights_in_f32) { expect_near(demo_language_model(), {.hold = DType::bf16, .in_place = true}); }
+
+TEST(Bf16Language, of_blocks_is_near_the_same_in_f32) {
+  const TemporaryFolder folder;
+  for (const char* type : {"q8_0", "q4_0", "q4_k", "q6_k"}) {
+    SCOPED_TRACE(type);
+    const std::filesystem::path file = folder.path() / (std::string(type) + ".gguf");
+    quantize({.model = demo_language_model(), .output = file, .type = type, .pure = true});
+    expect_near(file, {.in_place = true});
   }
 }
 

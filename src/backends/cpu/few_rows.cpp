@@ -56,7 +56,7 @@ struct Product {
 
 }  // namespace
 
-bool are_few(int64_t rows, const RowsWeight& w) { return rows == 1 || (w.factors == DType::i16 && rows <= most_few); }
+bool are_few(int64_t rows, const RowsWeight& w) { return rows == 1 || (w.integers() && rows <= most_few); }
 
 void CpuBackend::linear_few(const Tensor& x, std::span<const LinearCall> calls) {
   const int64_t M = x.size(0) * x.size(1), K = x.size(2), lanes = kernels_.lanes, panel = kernels_.panel;
@@ -72,7 +72,7 @@ void CpuBackend::linear_few(const Tensor& x, std::span<const LinearCall> calls) 
                                                .rows = N,
                                                .row_bytes = int64_t(bytes_of(w.rows.dtype(), K)),
                                                .groups = parts(N, lanes)});
-    if (w.factors == DType::i16) {
+    if (w.integers()) {
       const auto same = std::find_if(integers.begin(), integers.end(), [&](const IntegerRows& r) { return r.type == w.type; });
       p.x = same == integers.end() ? &integers.emplace_back(*memory_, w.type, M, K) : &*same;
     }

@@ -7,8 +7,6 @@
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t fewest_bf16_rows = 16;  // of x, that meet w in products of bf16 and not one by one
-
 class DenseRows final : public LeftRows {
  public:
   DenseRows(const float* x, int64_t depth) : x_(x), depth_(depth) {}
@@ -30,9 +28,8 @@ void CpuBackend::linear(const Tensor& x, const Weight& w, const Tensor& bias, co
   if (const auto* bf16 = dynamic_cast<const Bf16Weight*>(w.prepared.get())) return linear_bf16(x, *bf16, bias, e, y);
   if (const auto* rows = dynamic_cast<const RowsWeight*>(w.prepared.get())) {
     const int64_t M = x.size(0) * x.size(1);
-    const bool rounds = rows->factors == DType::bf16;
-    if (rounds && M >= fewest_bf16_rows) return linear_rows_bf16(x, *rows, bias, e, y);
-    const Tensor left = rounds ? rounded_to_bf16(x) : x;
+    if (rows->factors == DType::bf16 && M >= fewest_bf16_rows) return linear_rows_bf16(x, *rows, bias, e, y);
+    const Tensor left = rows->rounds_x() ? rounded_to_bf16(x) : x;
     if (!are_few(M, *rows)) return linear_rows(left, *rows, bias, e, y);
     const LinearCall call{w, bias, e, y};
     return linear_few(left, {&call, 1});
@@ -45,10 +42,11 @@ void CpuBackend::linear(const Tensor& x, const Weight& w, const Tensor& bias, co
 void CpuBackend::linears(const Tensor& x, std::span<LinearCall> calls) {
   const auto few = [&](const LinearCall& c) {
     const auto* rows = dynamic_cast<const RowsWeight*>(c.w.prepared.get());
-    return rows && are_few(x.size(0) * x.size(1), *rows) && rows->factors == static_cast<const RowsWeight&>(*calls[0].w.prepared).factors;
+    return rows && are_few(x.size(0) * x.size(1), *rows) &&
+           rows->rounds_x() == static_cast<const RowsWeight&>(*calls[0].w.prepared).rounds_x();
   };
   if (std::all_of(calls.begin(), calls.end(), few))
-    return linear_few(calls[0].w.form.factors == DType::bf16 ? rounded_to_bf16(x) : x, calls);
+    return linear_few(static_cast<const RowsWeight&>(*calls[0].w.prepared).rounds_x() ? rounded_to_bf16(x) : x, calls);
   Backend::linears(x, calls);
 }
 

@@ -17,11 +17,12 @@ PackedWeight::PackedWeight(int64_t rows, int64_t depth, const Kernels& kernels, 
 std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, WeightKind kind, const WeightForm& form) {
   const DType hold = form.hold;
   if (form.in_place) {
-    const bool integers = form.factors == DType::i16 && is_blocked(hold), bf16 = form.factors == DType::bf16 && hold == DType::bf16;
-    if (kind != WeightKind::linear || (form.factors != DType::f32 && !integers && !(bf16 && kernels_.bf16)) || hold != w.dtype())
+    const bool integers = form.factors == DType::i16 && is_blocked(hold);
+    const bool bf16 = form.factors == DType::bf16 && (hold == DType::bf16 || is_blocked(hold)) && kernels_.bf16;
+    if (kind != WeightKind::linear || (form.factors != DType::f32 && !integers && !bf16) || hold != w.dtype())
       fail<UnsupportedError>(
-          "prepare: only a linear weight in its own type and with f32 factors, of a block type also i16, of bf16 where the processor "
-          "multiplies it also bf16, can be held in place");
+          "prepare: only a linear weight in its own type and with f32 factors, of a block type also i16, of a block type or bf16 also bf16 "
+          "where the processor multiplies it, can be held in place");
     const std::optional<RowType> type = row_type(hold);
     if (!type) fail<UnsupportedError>("prepare: a weight of {} cannot be held in place", name_of(hold));
     return std::make_shared<RowsWeight>(w, *type, form.factors);

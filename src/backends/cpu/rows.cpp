@@ -50,7 +50,7 @@ std::optional<RowType> row_type(DType dtype) {
 }
 
 void CpuBackend::linear_rows(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
-  if (w.factors == DType::i16) return linear_integers(x, w, bias, e, y);
+  if (w.integers()) return linear_integers(x, w, bias, e, y);
   if (x.size(0) * x.size(1) >= turned_rows) return linear_turned(x, w, bias, e, y);
   const int64_t M = x.size(0) * x.size(1), N = w.rows.size(0), K = w.rows.size(1), panel = kernels_.panel, threads = pool_.size();
   const DType dtype = w.rows.dtype();

@@ -16,7 +16,11 @@ struct RowsWeight final : PreparedWeight {
   RowsWeight(Tensor w, RowType t, DType f) : rows(std::move(w)), type(t), factors(f) {}
   Tensor rows;  // [N, K]
   RowType type;
-  DType factors;  // i16: products with the stored integers (rows_integers.cpp); bf16: of x rounded so (rows_bf16.cpp)
+  DType factors;
+
+  // Where they are not products of bf16 (rows_bf16.cpp): whether they are with the stored integers, and whether of x rounded to bf16.
+  bool integers() const { return is_blocked(rows.dtype()) && factors != DType::f32; }
+  bool rounds_x() const { return factors == DType::bf16 && !integers(); }
 };
 
 // Whether so many rows of x meet w one by one (few_rows.cpp).

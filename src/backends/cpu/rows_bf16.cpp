@@ -8,7 +8,7 @@
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t chunk = bf16_chunk;  // of k: one of a panel of w stays in L1 or L2 while x passes by
+constexpr int64_t chunk = bf16_chunk;  // of k, whole blocks of every type: one of a panel of w stays in L1 or L2 while x passes by
 constexpr int64_t most_rows = 512;     // of x for which w is paired once
 
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
@@ -30,6 +30,10 @@ void CpuBackend::linear_rows_bf16(const Tensor& x, const RowsWeight& w, const Te
   const int64_t M = x.size(0) * x.size(1), N = w.rows.size(0), K = w.rows.size(1), padded = parts(K, bf16.depth) * bf16.depth;
   const Panels panels{N, bf16_panel, false};
   const Bf16Store store(kernels_, panels, bias, e, x.size(1), y);
+  const bool in_blocks = is_blocked(w.rows.dtype());
+  const auto row_of_w = [&](int64_t n, int64_t k) {
+    return w.rows.raw() + n * int64_t(bytes_of(w.rows.dtype(), K)) + bytes_of(w.rows.dtype(), k);
+  };
 
   const int64_t strips = parts(M, most_rows), most = parts(M, strips);
   const int64_t stride = padded % 512 == 0 ? padded + 32 : padded;  // rows 1 KiB apart would fall into few cache sets
@@ -42,17 +46,24 @@ void CpuBackend::linear_rows_bf16(const Tensor& x, const RowsWeight& w, const Te
       std::fill(left + r * stride + K, left + r * stride + padded, uint16_t(0));
     });
     for_shares(pool_, panels.panels(), 1, [&](int64_t p, int64_t) {
-      float* const sums = thread_scratch(size_t(blocks * bf16_block + chunk * bf16_panel / 2));
+      float* const sums =
+          thread_scratch(size_t(blocks * bf16_block + chunk * bf16_panel / 2 + (in_blocks ? chunk * bf16_panel / 2 + chunk : 0)));
       auto* const pairs = reinterpret_cast<uint16_t*>(sums + blocks * bf16_block);
+      uint16_t* const rounded = pairs + chunk * bf16_panel;  // rows of w that are not bf16 as they stand
+      auto* const wide = reinterpret_cast<float*>(rounded + chunk * bf16_panel);
       bf16.begin();
       for (int64_t k0 = 0; k0 < K; k0 += chunk) {
-        const auto row_of_w = [&](int64_t n, int64_t k) { return w.rows.raw() + size_t(n * K + k) * sizeof(uint16_t); };
-        const int64_t count = std::min(chunk, K - k0), depth = std::min(chunk, padded - k0);
-        kernels_.pair_rows(row_of_w(p * bf16_panel, k0), K, panels.columns_of(p), count, panels.width_of(p), depth, pairs);
+        const int64_t count = std::min(chunk, K - k0), depth = std::min(chunk, padded - k0), columns = panels.columns_of(p);
+        for (int64_t n = 0; in_blocks && n < columns; ++n) {
+          kernels_.widen_row(w.type, row_of_w(p * bf16_panel + n, k0), count, wide);
+          kernels_.round_bf16(wide, count, rounded + n * chunk);
+        }
+        kernels_.pair_rows(in_blocks ? static_cast<const void*>(rounded) : row_of_w(p * bf16_panel, k0), in_blocks ? chunk : K, columns,
+                           count, panels.width_of(p), depth, pairs);
         // What is paired next, some rows with each block: the next chunk of these, or the first of the next ones.
         const bool last = k0 + chunk >= K;
         const int64_t next = (last ? p + 1 : p) * bf16_panel, next_rows = std::clamp<int64_t>(N - next, 0, bf16_panel);
-        const int64_t next_k = last ? 0 : k0 + chunk, next_bytes = std::min(chunk, K - next_k) * int64_t(sizeof(uint16_t));
+        const int64_t next_k = last ? 0 : k0 + chunk, next_bytes = int64_t(bytes_of(w.rows.dtype(), std::min(chunk, K - next_k)));
         for (int64_t b = 0; b < blocks; ++b) {
           for (int64_t n = next_rows * b / blocks; n < next_rows * (b + 1) / blocks; ++n)
             for (int64_t byte = 0; byte < next_bytes; byte += 64) __builtin_prefetch(row_of_w(next + n, next_k) + byte, 0, 2);

@@ -21,6 +21,8 @@ std::shared_ptr<const PreparedWeight> ReferenceBackend::prepare(const Tensor& w,
     if (form.hold == DType::f16) v = f16_to_f32(f32_to_f16(v));
     if (form.hold == DType::bf16) v = bf16_to_f32(f32_to_bf16(v));
   }
+  if (form.factors == DType::bf16 && form.hold != DType::bf16)
+    for (const float v : raw->values) raw->rounded.push_back(bf16_to_f32(f32_to_bf16(v)));
   raw->bytes = raw->values.size() * sizeof(float);
   return raw;
 }
@@ -68,9 +70,11 @@ Tensor ReferenceBackend::as_factors(const Tensor& x, DType factors) {
 void ReferenceBackend::linear(const Tensor& input, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm,
                               Tensor& y) {
   if (norm) return linear(normalized(input, norm), w, bias, e, {}, y);
-  const Tensor x = as_factors(input, w.form.factors);
+  const DType factors = factors_of(w.form, input.size(0) * input.size(1));
+  const Tensor x = as_factors(input, factors);
   const int64_t M = x.size(1), K = x.size(2), N = w.out(), outputs = w.outputs();
-  const float* values = static_cast<const Raw&>(*w.prepared).values.data();
+  const Raw& raw = static_cast<const Raw&>(*w.prepared);
+  const float* values = (factors == DType::bf16 && !raw.rounded.empty() ? raw.rounded : raw.values).data();
   pool_.run(x.size(0) * M, [&](int64_t row) {
     const auto column = [&](int64_t n) {
       double acc = 0;

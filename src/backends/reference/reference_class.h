@@ -12,7 +12,8 @@
 namespace hearth::reference {
 
 struct Raw final : PreparedWeight {
-  std::vector<float> values;  // in checkpoint order, rounded to the type to hold
+  std::vector<float> values;   // in checkpoint order, rounded to the type to hold
+  std::vector<float> rounded;  // where they are no factors of bf16 by that, but may be multiplied as such
 };
 
 // Reads and writes any float dtype at a linear index of a dense tensor.
