@@ -12,10 +12,12 @@ template <int rows, int registers> void tile(const Segment* segment, int64_t cou
   for (; count > 0; --count, ++segment) {
     const float* a[rows];
     unroll<rows>([&](auto r) { a[r] = segment->row[r]; });
+#pragma GCC unroll steps_unrolled
     for (int64_t k = 0, n = segment->length; k < n; ++k, b += registers * W) {
       V right[registers];
       unroll<registers>([&](auto j) { right[j] = load(b + j * W); });
-      unroll<registers * W / 16>([&](auto j) { __builtin_prefetch(b + j * 16 + steps_ahead * registers * W); });
+      if constexpr (fetches_panels)
+        unroll<registers * W / 16>([&](auto j) { __builtin_prefetch(b + j * 16 + steps_ahead * registers * W); });
       unroll<rows>([&](auto r) {
         const V left = set(a[r][k]);
         unroll<registers>([&](auto j) { acc[r][j] = fma(left, right[j], acc[r][j]); });

@@ -278,6 +278,9 @@ constexpr int integer_height = 5;     // 10 accumulators, 2 of codes, 1 of x, 1 
 
 constexpr int dot_height = 3, dot_width = 4;  // 12 accumulators, 3 of x, 1 of w; NOLINT(misc-definitions-in-headers)
 constexpr int tile_height = 6;                // 12 accumulators, 2 of b, 1 of a; NOLINT(misc-definitions-in-headers)
+// A step of a tile is 20 instructions and 6 cycles of multiply-adds: beside a busy hyper-thread there is no room for more.
+constexpr bool fetches_panels = false;  // NOLINT(misc-definitions-in-headers)
+constexpr int steps_unrolled = 4;       // NOLINT(misc-definitions-in-headers)
 
 }  // namespace
 }  // namespace hearth::cpu

@@ -279,6 +279,8 @@ constexpr int integer_height = 12;   // 24 accumulators, 2 of codes, 1 of x; NOL
 
 constexpr int dot_height = 4, dot_width = 6;  // 24 accumulators, 4 of x, 1 of w; NOLINT(misc-definitions-in-headers)
 constexpr int tile_height = 14;               // 28 accumulators, 2 of b, 1 of a; NOLINT(misc-definitions-in-headers)
+constexpr bool fetches_panels = true;         // both sides of a tile come from L2; NOLINT(misc-definitions-in-headers)
+constexpr int steps_unrolled = 1;             // of k in a tile; NOLINT(misc-definitions-in-headers)
 
 }  // namespace
 }  // namespace hearth::cpu

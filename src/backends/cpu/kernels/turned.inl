@@ -73,10 +73,13 @@ void turned_tile_of(const float* left, const float* right, int64_t steps, float*
     for (int64_t line = run * 64; line < next_bytes; line += W * 64) __builtin_prefetch(next + line, 0, 2);
     V acc[rows][2];
     unroll<rows>([&](auto r) { unroll<2>([&](auto j) { acc[r][j] = zero(); }); });
+#pragma GCC unroll steps_unrolled
     for (int64_t step = 0; step < steps; ++step, left += tile_height, right += panel_width) {
       const V w[2] = {load(right), load(right + W)};
-      unroll<panel_width / 16>([&](auto line) { __builtin_prefetch(right + steps_ahead * panel_width + line * 16); });
-      __builtin_prefetch(left + steps_ahead * tile_height);
+      if constexpr (fetches_panels) {
+        unroll<panel_width / 16>([&](auto line) { __builtin_prefetch(right + steps_ahead * panel_width + line * 16); });
+        __builtin_prefetch(left + steps_ahead * tile_height);
+      }
       unroll<rows>([&](auto r) {
         const V x = set(left[r]);
         unroll<2>([&](auto j) { acc[r][j] = fma(x, w[j], acc[r][j]); });
