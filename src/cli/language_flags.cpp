@@ -46,11 +46,10 @@ void LanguageFlags::add_to(Flags& flags) {
   flags.add("-t,--threads", "N", "Processor threads", "all processors",
             [this](const std::string& t) { threads = int(parse_integer(t, 1, 1024)); });
   flags.toggle("--pin-threads", "Bind each thread to a processor of its own", pin);
-  flags.choice(
-      "--precision", "",
-      "Type that the weights are rounded to; auto, f32: as stored; auto multiplies blocks as the integers that they hold, bf16 blocks and "
-      "numbers as bf16 where the processor can",
-      precision, {.names = {"auto", "f32", "bf16", "f16"}});
+  flags.choice("--precision", "",
+               "Type that the weights are rounded to; auto, f32: as stored. Blocks stay as stored: auto multiplies them as integers; bf16 "
+               "multiplies all as bf16 where the processor can",
+               precision, {.names = {"auto", "f32", "bf16", "f16"}});
   flags.choice("--cache-type", "", "Type of the keys and values of the text so far", cache_type, {.names = {"f32", "f16", "bf16", "q8_0"}});
 }
 

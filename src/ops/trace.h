@@ -1,6 +1,7 @@
 // Every op opens with one: it lets a cancelled run stop here, measures, and tells the observers.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -17,7 +18,8 @@ class OpTrace {
     if (watching_) start_ = std::chrono::steady_clock::now();
   }
   // A product with a weight.
-  OpTrace(std::string_view op, const Tensor& x, const Weight& w, double flop) : OpTrace(op, x, flop, w.form.factors) {
+  OpTrace(std::string_view op, const Tensor& x, const Weight& w, double flop)
+      : OpTrace(op, x, flop, factors_of(w.form, x.numel() / std::max<int64_t>(1, x.size(-1)))) {
     weight_ = w.name;
     if (watching_) weight_bytes_ = held_bytes(w);
   }

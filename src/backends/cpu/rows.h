@@ -18,9 +18,12 @@ struct RowsWeight final : PreparedWeight {
   RowType type;
   DType factors;
 
-  // Where they are not products of bf16 (rows_bf16.cpp): whether they are with the stored integers, and whether of x rounded to bf16.
-  bool integers() const { return is_blocked(rows.dtype()) && factors != DType::f32; }
-  bool rounds_x() const { return factors == DType::bf16 && !integers(); }
+  // Where x is not met by products of bf16 (rows_bf16.cpp): whether it is by the stored integers, and whether it is rounded to bf16.
+  bool integers() const { return factors_of_few() == DType::i16; }
+  bool rounds_x() const { return factors_of_few() == DType::bf16; }
+
+ private:
+  DType factors_of_few() const { return factors_of({.hold = rows.dtype(), .factors = factors, .in_place = true}, 1); }
 };
 
 // Whether so many rows of x meet w one by one (few_rows.cpp).

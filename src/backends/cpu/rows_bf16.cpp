@@ -46,8 +46,8 @@ void CpuBackend::linear_rows_bf16(const Tensor& x, const RowsWeight& w, const Te
       std::fill(left + r * stride + K, left + r * stride + padded, uint16_t(0));
     });
     for_shares(pool_, panels.panels(), 1, [&](int64_t p, int64_t) {
-      float* const sums =
-          thread_scratch(size_t(blocks * bf16_block + chunk * bf16_panel / 2 + (in_blocks ? chunk * bf16_panel / 2 + chunk : 0)));
+      constexpr int64_t words = chunk * bf16_panel / 2;  // of a panel's chunk, in numbers of f32
+      float* const sums = thread_scratch(size_t(blocks * bf16_block + words + (in_blocks ? words + chunk : 0)));
       auto* const pairs = reinterpret_cast<uint16_t*>(sums + blocks * bf16_block);
       uint16_t* const rounded = pairs + chunk * bf16_panel;  // rows of w that are not bf16 as they stand
       auto* const wide = reinterpret_cast<float*>(rounded + chunk * bf16_panel);
@@ -58,8 +58,8 @@ void CpuBackend::linear_rows_bf16(const Tensor& x, const RowsWeight& w, const Te
           kernels_.widen_row(w.type, row_of_w(p * bf16_panel + n, k0), count, wide);
           kernels_.round_bf16(wide, count, rounded + n * chunk);
         }
-        kernels_.pair_rows(in_blocks ? static_cast<const void*>(rounded) : row_of_w(p * bf16_panel, k0), in_blocks ? chunk : K, columns,
-                           count, panels.width_of(p), depth, pairs);
+        const void* const paired = in_blocks ? static_cast<const void*>(rounded) : row_of_w(p * bf16_panel, k0);
+        kernels_.pair_rows(paired, in_blocks ? chunk : K, columns, count, panels.width_of(p), depth, pairs);
         // What is paired next, some rows with each block: the next chunk of these, or the first of the next ones.
         const bool last = k0 + chunk >= K;
         const int64_t next = (last ? p + 1 : p) * bf16_panel, next_rows = std::clamp<int64_t>(N - next, 0, bf16_panel);
