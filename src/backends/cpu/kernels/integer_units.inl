@@ -55,18 +55,25 @@ template <class F> constexpr int place(int c, int quarter) {
   return W == 16 ? (c / 4 * 8 + c % 4 + quarter / 2 * 4) * 32 + quarter % 2 * 16 : c * 32 + quarter * 16;
 }
 
-// Codes of the others are unsigned on the way; what is taken from them at the end, as a power of two.
-template <class F> constexpr bool has_signed_codes = one_of<F, RowQ80, RowIq4Nl, RowIq4Xs, RowMxfp4>;
+// Codes of the others are unsigned on the way; what is taken from them at the end, as a power of two. A table can have either: words are
+// made of unsigned bytes by fewer instructions.
+template <class F> constexpr bool has_table = one_of<F, RowIq4Nl, RowIq4Xs, RowMxfp4>;
+template <class F> constexpr bool has_signed_codes = one_of<F, RowQ80> || (byte_dots && has_table<F>);
 template <class F>
 constexpr int offset_bits = one_of<F, RowQ3K>   ? 2
                             : one_of<F, RowQ40> ? 3
                             : one_of<F, RowQ50> ? 4
                             : one_of<F, RowQ6K> ? 5
+                            : has_table<F>      ? 7
                                                 : 0;
+template <class F> HEARTH_INLINE __m128i table_of() {
+  const __m128i codes = one_of<F, RowMxfp4> ? doubled_e2m1() : iq4_codes();
+  return has_signed_codes<F> ? codes : _mm_xor_si128(codes, _mm_set1_epi8(-128));
+}
 
 // 16 numbers q for a quarter of a register of codes whose own begin at `to`. With dot products of bytes, all high digits of q = 256 · high
-// + low, low ≥ 0, before the low ones; else what meets even bytes before what meets odd ones.
-HEARTH_INLINE void put_quarter(const int16_t* q, int quarter, int16_t* to) {
+// + low, low ≥ 0, before the low ones; else what meets the first words of the codes before what meets the second ones.
+template <class F> HEARTH_INLINE void put_quarter(const int16_t* q, int quarter, int16_t* to) {
   const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(q));
   // The bytes of each half in two runs of eight; then the runs of both halves together.
   const auto in_two = [&](__m128i order) HEARTH_LAMBDA {
@@ -79,6 +86,8 @@ HEARTH_INLINE void put_quarter(const int16_t* q, int quarter, int16_t* to) {
   if constexpr (byte_dots) {
     auto* const high = reinterpret_cast<int8_t*>(to) + 16 * quarter;
     put(in_two(_mm_setr_epi8(1, 3, 5, 7, 9, 11, 13, 15, 0, 2, 4, 6, 8, 10, 12, 14)), high, high + 4 * W);
+  } else if constexpr (has_signed_codes<F> && SignedBytes::in_order) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 16 * quarter), all);
   } else {
     put(in_two(_mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15)), to + 8 * quarter, to + 2 * W + 8 * quarter);
   }
@@ -93,21 +102,35 @@ template <class F> HEARTH_INLINE int32_t correction(const int16_t* q, int32_t su
   return high * 32768;
 }
 
+// A register of codes: as bytes, or as two of words.
+struct Bytes {
+  I bits;
+  I bytes() const { return bits; }
+  I first() const { return bits & set_words(0xff); }
+  I second() const { return shift_words<8>(bits); }
+};
+// `width` bits of each byte from bit `at` on.
+template <int at, int width> struct Fields {
+  static constexpr short mask = (1 << width) - 1;
+  I bits;
+  I bytes() const { return shift_words<at>(bits) & set_words(mask * 0x101); }
+  I first() const { return shift_words<at>(bits) & set_words(mask); }
+  I second() const {
+    const I words = shift_words<8 + at>(bits);
+    return at + width == 8 ? words : words & set_words(mask);
+  }
+};
+
 // Σ code · q, where `codes` are registers c …, for the four bytes that a lane shares.
 template <class F, int... c, class... Codes> HEARTH_INLINE I code_sums(const int16_t* q, Codes... codes) {
   I sum = zero_i();
 #ifdef HEARTH_BYTE_DOTS
   const I wrong_sign = set_words(short(0x8080));
-  ((sum = dot_bytes(sum, has_signed_codes<F> ? codes ^ wrong_sign : codes, load_i(q + c * 4 * W))), ...);
+  ((sum = dot_bytes(sum, has_signed_codes<F> ? codes.bytes() ^ wrong_sign : codes.bytes(), load_i(q + c * 4 * W))), ...);
   sum = times_power<8>(sum);
-  ((sum = dot_bytes(sum, load_i(q + c * 4 * W + 2 * W), codes)), ...);
+  ((sum = dot_bytes(sum, load_i(q + c * 4 * W + 2 * W), codes.bytes())), ...);
 #else
-  const auto add_words = [&](I bytes, const int16_t* own) HEARTH_LAMBDA {
-    const I even = has_signed_codes<F> ? signed_even_bytes(bytes) : bytes & set_words(0xff);
-    const I odd = has_signed_codes<F> ? signed_odd_bytes(bytes) : shift_words<8>(bytes);
-    sum = dot(dot(sum, even, load_i(own)), odd, load_i(own + 2 * W));
-  };
-  (add_words(codes, q + c * 4 * W), ...);
+  ((sum = dot(dot(sum, codes.first(), load_i(q + c * 4 * W)), codes.second(), load_i(q + c * 4 * W + 2 * W))), ...);
 #endif
   return at_once(sum);
 }
@@ -125,14 +148,13 @@ template <class F> HEARTH_INLINE I sums_by_halves(const char* p, const int16_t* 
 #else
     const I bits = quarters_at(at(part), at(4 + part));
 #endif
-    I low = bits & set_words(0x0f0f), high = shift_words<4>(bits) & set_words(0x0f0f);
-    if constexpr (has_signed_codes<F>) {
-      const __m128i table = one_of<F, RowMxfp4> ? doubled_e2m1() : iq4_codes();
-      low = table_bytes(table, low), high = table_bytes(table, high);
-    } else if constexpr (fifth) {
-      low = with_sixteens<4 * part>(low, fifths), high = with_sixteens<4 * part + 2>(high, fifths);
-    }
-    sums[part] = code_sums<F, 2 * part, 2 * part + 1>(q, low, high);
+    const Fields<0, 4> low{bits};
+    const Fields<4, 4> high{bits};
+    const auto add = [&](auto a, auto b) HEARTH_LAMBDA { sums[part] = code_sums<F, 2 * part, 2 * part + 1>(q, a, b); };
+    if constexpr (has_table<F>) add(Bytes{table_bytes(table_of<F>(), low.bytes())}, Bytes{table_bytes(table_of<F>(), high.bytes())});
+    else if constexpr (fifth)
+      add(Bytes{with_sixteens<4 * part>(low.bytes(), fifths)}, Bytes{with_sixteens<4 * part + 2>(high.bytes(), fifths)});
+    else add(low, high);
   });
   return quarter_sums(sums[0], sums[1], sums[2], sums[3]);
 }
@@ -143,24 +165,27 @@ template <class F> HEARTH_INLINE I sums_by_pairs(const char* p, const int16_t* q
   if constexpr (one_of<F, RowQ5K>)
     unroll<2>([&](auto i) HEARTH_LAMBDA { fifths[i] = odd_quarters_right4(both_quarters(p + 16 + i * 16, p + F::bytes + 16 + i * 16)); });
   unroll<2>([&](auto pair) HEARTH_LAMBDA {
-    I low[2], high[2];
+    I bits[2];
     unroll<2>([&](auto i) HEARTH_LAMBDA {
       const char* at = p + F::codes_at + pair * 32 + i * 16;
 #ifdef __AVX512F__
-      const I bits = quarters_at(at, at + 64, at + F::bytes, at + F::bytes + 64);
+      bits[i] = quarters_at(at, at + 64, at + F::bytes, at + F::bytes + 64);
 #else
-      const I bits = quarters_at(at, at + 64);
+      bits[i] = quarters_at(at, at + 64);
 #endif
-      const I four = set_words(0x0f0f), bit = set_words(0x1010);
-      if constexpr (one_of<F, RowQ5K>) {
-        low[i] = masked_or(bits, four, shift_words<2 * pair - 4>(fifths[i]) & bit);
-        high[i] = masked_or(shift_words<4>(bits), four, shift_words<2 * pair - 3>(fifths[i]) & bit);
-      } else {
-        low[i] = bits & four, high[i] = shift_words<4>(bits) & four;
-      }
     });
-    sums[2 * pair] = code_sums<F, 4 * pair, 4 * pair + 2>(q, low[0], low[1]);
-    sums[2 * pair + 1] = code_sums<F, 4 * pair + 1, 4 * pair + 3>(q, high[0], high[1]);
+    // Units in the low and in the high four bits.
+    const auto add = [&](auto low, auto high) HEARTH_LAMBDA {
+      sums[2 * pair] = code_sums<F, 4 * pair, 4 * pair + 2>(q, low(0), low(1));
+      sums[2 * pair + 1] = code_sums<F, 4 * pair + 1, 4 * pair + 3>(q, high(0), high(1));
+    };
+    if constexpr (one_of<F, RowQ5K>) {
+      const I four = set_words(0x0f0f), bit = set_words(0x1010);
+      add([&](int i) HEARTH_LAMBDA { return Bytes{masked_or(bits[i], four, shift_words<2 * pair - 4>(fifths[i]) & bit)}; },
+          [&](int i) HEARTH_LAMBDA { return Bytes{masked_or(shift_words<4>(bits[i]), four, shift_words<2 * pair - 3>(fifths[i]) & bit)}; });
+    } else {
+      add([&](int i) HEARTH_LAMBDA { return Fields<0, 4>{bits[i]}; }, [&](int i) HEARTH_LAMBDA { return Fields<4, 4>{bits[i]}; });
+    }
   });
   return quarter_sums(sums[0], sums[1], sums[2], sums[3]);
 }
@@ -179,9 +204,9 @@ template <class F, int vector> HEARTH_INLINE I sums_by_twos(const char* p, const
   I sums[4], third = zero_i();
   if constexpr (one_of<F, RowQ3K>) third = fields_of_halves<vector, 4>(p);
   unroll<4>([&](auto i) HEARTH_LAMBDA {
-    I codes = shift_words<2 * i>(bits) & set_words(0x0303);
-    if constexpr (one_of<F, RowQ3K>) codes = codes | (shift_words<i - 2>(third) & set_words(0x0404));
-    sums[i] = code_sums<F, i>(q, codes);
+    const Fields<2 * i, 2> codes{bits};
+    if constexpr (one_of<F, RowQ3K>) sums[i] = code_sums<F, i>(q, Bytes{codes.bytes() | (shift_words<i - 2>(third) & set_words(0x0404))});
+    else sums[i] = code_sums<F, i>(q, codes);
   });
   return units_of_twos(quarter_sums(sums[0], sums[1], sums[2], sums[3]));
 }
@@ -197,8 +222,8 @@ template <class F, int vector> HEARTH_INLINE I sums_by_sixes(const char* p, cons
     const I upper = shift_words<2 * i>(bytes32(p + 128 + vector * 32));
 #endif
     const I low = masked_or(bits, four, shift_words<-4>(upper) & two), high = masked_or(shift_words<4>(bits), four, upper & two);
-    sums[W == 16 ? 2 * i : i] = code_sums<F, 2 * i>(q, low);
-    sums[W == 16 ? 2 * i + 1 : i + 2] = code_sums<F, 2 * i + 1>(q, high);
+    sums[W == 16 ? 2 * i : i] = code_sums<F, 2 * i>(q, Bytes{low});
+    sums[W == 16 ? 2 * i + 1 : i + 2] = code_sums<F, 2 * i + 1>(q, Bytes{high});
   });
   return units_of_sixes(quarter_sums(sums[0], sums[1], sums[2], sums[3]));
 }
@@ -211,9 +236,9 @@ template <class F> HEARTH_INLINE I sums_of_bytes(const char* p, const int16_t* q
     unroll<4>([&](auto j) HEARTH_LAMBDA {
 #ifdef __AVX512F__
       const char* at = p + (i * 8 + j) * F::bytes + F::codes_at;
-      const I codes = halves_at(at, at + 4 * F::bytes);
+      const SignedBytes codes{halves_at(at, at + 4 * F::bytes)};
 #else
-      const I codes = bytes32(p + (i * 4 + j) * F::bytes + F::codes_at);
+      const SignedBytes codes{p + (i * 4 + j) * F::bytes + F::codes_at};
 #endif
       sum[j] = code_sums<F, i * 4 + j>(q, codes);
     });
@@ -259,9 +284,9 @@ template <int vector> HEARTH_INLINE V own_bytes(__m128i bytes, V factor) {
   return widen_i8(vector == 0 ? bytes : _mm_srli_si128(bytes, 8)) * factor;
 }
 
+// Of as many blocks of eight units as a register has lanes for: as ScalesK4 and ScalesIq4Xs, two at once with AVX-512.
+template <class F> HEARTH_INLINE UnitScales scales_of_eights(const char* p) {
 #ifdef __AVX512F__
-// Of two blocks of eight units: as ScalesK4 and ScalesIq4Xs, both at once.
-template <class F> HEARTH_INLINE UnitScales unit_scales_of_two(const char* p) {
   const __m128 factors = _mm_cvtph_ps(_mm_insert_epi32(_mm_cvtsi32_si128(int(word(p))), int(word(p + F::bytes)), 1));
   const __m512i own = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2);
   const V d = _mm512_permutexvar_ps(own, _mm512_castps128_ps512(factors));
@@ -283,8 +308,15 @@ template <class F> HEARTH_INLINE UnitScales unit_scales_of_two(const char* p) {
     const __m512i six = masked_or(_mm512_srlv_epi32(of_both(4), places), _mm512_set1_epi32(15), _mm512_slli_epi32(high, 4));
     return {_mm512_cvtepi32_ps(_mm512_sub_epi32(six, _mm512_set1_epi32(32))) * d, zero()};
   }
-}
+#else
+  if constexpr (F::least) {
+    const EightScales own = scales_k4(p);
+    return {own.step, own.lowest};
+  } else {
+    return {scales_iq4xs(p), zero()};
+  }
 #endif
+}
 
 template <class F, int vector> HEARTH_INLINE UnitScales unit_scales(const char* p) {
   if constexpr (one_of<F, RowMxfp4>) {
@@ -301,18 +333,9 @@ template <class F, int vector> HEARTH_INLINE UnitScales unit_scales(const char* 
     if constexpr (F::least)
       return {widen_words(halves_of_blocks<F::bytes, F::step_at>(p)), widen_words(halves_of_blocks<F::bytes, F::least_at>(p))};
     else return {widen_words(halves_of_blocks<F::bytes, F::step_at>(p)), zero()};
-#ifdef __AVX512F__
   } else {
-    return unit_scales_of_two<F>(p);
+    return scales_of_eights<F>(p);
   }
-#else
-  } else if constexpr (F::least) {
-    const EightScales own = scales_k4(p);
-    return {own.step, own.lowest};
-  } else {
-    return {scales_iq4xs(p), zero()};
-  }
-#endif
 }
 
 }  // namespace

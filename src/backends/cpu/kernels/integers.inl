@@ -53,7 +53,7 @@ template <class F> void quantize_row_of(const float* x, int64_t k, int16_t* q, f
 #pragma GCC unroll 1
     for (int c = 0; c < int(values) / (4 * W); ++c)
 #pragma GCC unroll 1
-      for (int quarter = 0; quarter < W / 4; ++quarter) put_quarter(natural + place<F>(c, quarter), quarter, q + c * 4 * W);
+      for (int quarter = 0; quarter < W / 4; ++quarter) put_quarter<F>(natural + place<F>(c, quarter), quarter, q + c * 4 * W);
   }
 }
 

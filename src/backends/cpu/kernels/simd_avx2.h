@@ -189,8 +189,13 @@ HEARTH_INLINE const int16_t* each_time(const int16_t* p) {
   asm("" : "+r"(p));
   return p;
 }
-HEARTH_INLINE I signed_even_bytes(I a) { return _mm256_srai_epi16(_mm256_slli_epi16(a, 8), 8); }
-HEARTH_INLINE I signed_odd_bytes(I a) { return _mm256_srai_epi16(a, 8); }
+struct SignedBytes {                      // 32 of them at p, or two registers of words
+  static constexpr bool in_order = true;  // the words
+  const char* p;
+  I bytes() const { return load_i(p); }
+  I first() const { return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+  I second() const { return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16))); }
+};
 HEARTH_INLINE I table_bytes(__m128i table, I places) { return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), places); }
 HEARTH_INLINE V to_float(I a) { return _mm256_cvtepi32_ps(a); }
 HEARTH_INLINE I to_whole(V a) { return _mm256_cvtps_epi32(a); }  // to nearest even
@@ -244,7 +249,8 @@ template <int byte> HEARTH_INLINE I with_sixteens(I codes, I bits) {
   return codes | (_mm256_cmpeq_epi8(own & bit, bit) & _mm256_set1_epi8(16));
 }
 
-// The 16-bit word at byte `at` of each of W blocks of `bytes`. What is read of a block begins where that word comes to stand in its place.
+// The 16-bit word at byte `at` of each of W blocks of `bytes`. What is read of a block begins where that word comes to
+// stand in its place, and ends within the W blocks.
 template <int bytes, int at> HEARTH_INLINE __m128i halves_of_blocks(const char* p) {
   if constexpr (bytes == 18) {  // two blocks at once, whose words are a register's half and a word apart
     const auto two = [&](int i) { return load_i(p + at + i * (2 * bytes - 4)); };

@@ -170,8 +170,13 @@ HEARTH_INLINE I dot_bytes(I acc, I a, I b) { return _mm512_dpbusd_epi32(acc, a, 
 #endif
 HEARTH_INLINE I at_once(I sum) { return sum; }  // GCC decides: there are registers enough
 HEARTH_INLINE const int16_t* each_time(const int16_t* p) { return p; }
-HEARTH_INLINE I signed_even_bytes(I a) { return _mm512_srai_epi16(_mm512_slli_epi16(a, 8), 8); }
-HEARTH_INLINE I signed_odd_bytes(I a) { return _mm512_srai_epi16(a, 8); }
+struct SignedBytes {  // or two registers of words: the even and the odd ones
+  static constexpr bool in_order = false;
+  I bits;
+  I bytes() const { return bits; }
+  I first() const { return _mm512_srai_epi16(_mm512_slli_epi16(bits, 8), 8); }
+  I second() const { return _mm512_srai_epi16(bits, 8); }
+};
 HEARTH_INLINE I table_bytes(__m128i table, I places) { return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), places); }
 HEARTH_INLINE V to_float(I a) { return _mm512_cvtepi32_ps(a); }
 HEARTH_INLINE I to_whole(V a) { return _mm512_cvtps_epi32(a); }  // to nearest even
