@@ -8,6 +8,7 @@
 #include <unicode/utext.h>
 #include <unicode/utf8.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 
@@ -37,8 +38,32 @@ bool is_ascii(std::u32string_view text) {
   return true;
 }
 
+// Marks in a row brought into canonical order. ICU moves them one by one, in time that grows with the square of their number.
+std::u32string with_marks_in_order(std::u32string_view text) {
+  const auto mark_class = [](char32_t c) { return u_getCombiningClass(UChar32(c)); };
+  std::u32string out;
+  out.reserve(text.size());
+  size_t marks = 0;  // where those in a row begin
+  const auto end_marks = [&] {
+    const auto row = std::ranges::subrange(out.begin() + std::ptrdiff_t(marks), out.end());
+    if (!std::ranges::is_sorted(row, {}, mark_class)) std::ranges::stable_sort(row, {}, mark_class);
+  };
+  for (const char32_t c : text) {
+    if (c == 0xf73 || c == 0xf75 || c == 0xf81) {  // the only ones that are not of a mark's class and consist of marks
+      out += {0xf71, c - 1};
+    } else {
+      const bool is_mark = c >= 0x300 && mark_class(c) != 0;
+      if (!is_mark) end_marks();
+      out += c;
+      if (!is_mark) marks = out.size();
+    }
+  }
+  end_marks();
+  return out;
+}
+
 std::u32string normalized(const icu::Normalizer2* form, UErrorCode status, std::u32string_view text) {
-  const icu::UnicodeString result = U_FAILURE(status) ? icu::UnicodeString() : form->normalize(to_icu(text), status);
+  const icu::UnicodeString result = U_FAILURE(status) ? icu::UnicodeString() : form->normalize(to_icu(with_marks_in_order(text)), status);
   if (U_FAILURE(status)) fail<IoError>("text: Unicode normalisation needs ICU's data: {}", u_errorName(status));
   return from_icu(result);
 }

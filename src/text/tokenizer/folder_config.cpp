@@ -67,12 +67,14 @@ bool flag(const Json& config, const char* name, bool otherwise) {
   return config[name].get<bool>();
 }
 
-// A special token is written as a text or as an object.
-AddedToken special_token_of(const Json& json, bool always_special) {
-  if (json.is_string()) return {.content = json.get<std::string>(), .normalized = false, .special = true};
-  AddedToken token = added_token_of(json);
-  if (always_special) token.special = true;
-  return token;
+// A special token is a text, or has flags.
+struct SpecialToken {
+  AddedToken token;
+  bool has_flags;
+};
+SpecialToken special_token_of(const Json& json) {
+  if (json.is_string()) return {{.content = json.get<std::string>(), .normalized = false, .special = true}, false};
+  return {added_token_of(json), true};
 }
 
 constexpr const char* attributes[] = {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
@@ -98,8 +100,15 @@ Json merged_config(const FolderConfig& folder) {
   return config;
 }
 
-// Tokens by id that the configuration adds: added_tokens_decoder, or added_tokens.json.
-std::map<int64_t, AddedToken> configured_tokens(const FolderConfig& folder, const Json& config, const std::vector<std::string>& special) {
+bool one_of(std::string_view text, std::initializer_list<std::string_view> list) { return std::ranges::find(list, text) != list.end(); }
+
+bool names(const std::vector<SpecialToken>& special, const std::string& content) {
+  return std::ranges::any_of(special, [&](const SpecialToken& s) { return s.token.content == content; });
+}
+
+// Tokens by id that the configuration adds: added_tokens_decoder, or else added_tokens.json and what tokenizer.json has added.
+std::map<int64_t, AddedToken> configured_tokens(const FolderConfig& folder, const Json& config, const std::vector<SpecialToken>& special,
+                                                const AddedVocabulary& added) {
   std::map<int64_t, AddedToken> tokens;
   if (config.contains("added_tokens_decoder")) {
     const Json& decoder = config["added_tokens_decoder"];
@@ -110,14 +119,49 @@ std::map<int64_t, AddedToken> configured_tokens(const FolderConfig& folder, cons
         fail<WeightError>("tokenizer_config.json: \"added_tokens_decoder\" has the id '{}'", id);
       tokens[std::stoll(id)] = added_token_of(token);
     }
-  } else if (!folder.added_tokens->is_null()) {
+    return tokens;
+  }
+  if (!folder.added_tokens->is_null())
     for (const auto& [content, id] : folder.added_tokens->items()) {
       if (!id.is_number_integer()) fail<WeightError>("added_tokens.json: '{}' has the id {}", content, short_dump(id));
-      const bool is_special = std::find(special.begin(), special.end(), content) != special.end();
-      tokens[id.get<int64_t>()] = {.content = content, .normalized = !is_special, .special = is_special};
+      tokens[id.get<int64_t>()] = {.content = content, .normalized = !names(special, content)};
     }
+  for (const auto& [id, token] : added.tokens()) tokens[id] = token;
+  return tokens;
+}
+
+auto of_content(const std::map<int64_t, AddedToken>& tokens, const std::string& content) {
+  return std::ranges::find_if(tokens, [&](const auto& entry) { return entry.second.content == content; });
+}
+
+// First the configured tokens, those that are named special as such. Then the special ones: what is but a text only where there is no
+// token of that spelling yet, what has flags over what is there.
+std::vector<AddedToken> tokens_to_add(const std::vector<SpecialToken>& special, const std::map<int64_t, AddedToken>& configured,
+                                      const AddedVocabulary& added) {
+  std::vector<AddedToken> tokens;
+  for (auto [id, token] : configured) {
+    token.special = token.special || names(special, token.content);
+    tokens.push_back(token);
+  }
+  const auto is_there = [&](const SpecialToken& s) {
+    if (s.has_flags) return std::ranges::any_of(configured, [&](const auto& entry) { return entry.second == s.token; });
+    return added.find(s.token.content) >= 0 || of_content(configured, s.token.content) != configured.end();
+  };
+  for (SpecialToken s : special) {
+    if (is_there(s)) continue;
+    s.token.special = true;
+    tokens.push_back(s.token);
   }
   return tokens;
+}
+
+// T5's class adds "<extra_id_0>" … where no additional special token is one.
+void add_extra_ids(Json& config, int64_t count) {
+  Json& tokens = config[additional];
+  if (!tokens.is_array()) tokens = Json::array();
+  const auto is_extra = [](const Json& token) { return special_token_of(token).token.content.find("<extra_id_") != std::string::npos; };
+  if (std::any_of(tokens.begin(), tokens.end(), is_extra)) return;
+  for (int64_t i = 0; i < count; ++i) tokens.push_back(fmt::format("<extra_id_{}>", i));
 }
 
 }  // namespace
@@ -155,9 +199,11 @@ bool prefers_sentencepiece(const FolderConfig& folder) {
 void apply_class(TokenizerFile& file, const FolderConfig& folder) {
   const Json& config = *folder.config;
   // Every fast tokenizer of transformers sets this switch of a ByteLevel that is not within a Sequence, false by default.
+  // Llama's and T5's leave it alone where the configuration does not name it.
+  const bool keeps = folder.tokenizer_class == "LlamaTokenizer" || folder.tokenizer_class == "T5Tokenizer";
   if (Json& stage = (*file.rest)["pre_tokenizer"];
       stage.is_object() && stage.contains("add_prefix_space") && text_of(stage, "type") == "ByteLevel")
-    if (!config.contains("add_prefix_space") || config["add_prefix_space"].is_boolean())
+    if (config.contains("add_prefix_space") ? config["add_prefix_space"].is_boolean() : !keeps)
       stage["add_prefix_space"] = flag(config, "add_prefix_space", false);
   if (folder.tokenizer_class != "BertTokenizer") return;
   if (Json& stage = (*file.rest)["normalizer"]; text_of(stage, "type") == "BertNormalizer") {
@@ -168,50 +214,40 @@ void apply_class(TokenizerFile& file, const FolderConfig& folder) {
 }
 
 void apply_config(Tokenizer::Data& data, const FolderConfig& folder) {
-  Json config = merged_config(folder);
+  const Json given = merged_config(folder);
+  Json config = given;
   const ClassDefaults* defaults = defaults_of(folder.tokenizer_class);
   if (defaults)
     for (const auto& [name, token] : defaults->tokens)
       if (name && !config.contains(name)) config[name] = token;
-  if (folder.tokenizer_class == "T5Tokenizer" && (!config.contains(additional) || config[additional].is_null())) {
-    config[additional] = Json::array();
-    const int64_t count = extra_ids(folder);
-    for (int64_t i = 0; i < count; ++i) config[additional].push_back(fmt::format("<extra_id_{}>", i));
-  }
+  if (folder.tokenizer_class == "T5Tokenizer") add_extra_ids(config, extra_ids(folder));
 
-  std::vector<AddedToken> special;
+  std::vector<SpecialToken> special;
   const auto add_special = [&](const Json& json) {
-    const AddedToken token = special_token_of(json, false);
-    if (std::ranges::find(special, token.content, &AddedToken::content) == special.end()) special.push_back(token);
-    return token.content;
+    const SpecialToken token = special_token_of(json);
+    if (!names(special, token.token.content)) special.push_back(token);
+    return token.token.content;
   };
   for (const char* name : attributes)
     if (config.contains(name) && !config[name].is_null()) data.specials[name] = add_special(config[name]);
   if (config.contains(additional) && config[additional].is_array())
     for (const Json& token : config[additional]) add_special(token);
-  std::vector<std::string> contents;
-  for (const AddedToken& token : special) contents.push_back(token.content);
 
-  // First the configured tokens that are new or have other flags, then the special ones that are not there yet.
-  std::vector<AddedToken> missing;
-  const auto known = [&](const AddedToken& token) {
-    const AddedToken* there = data.added.token(data.added.find(token.content));
-    return there && *there == token;
-  };
-  std::vector<std::string> there;
-  for (const auto& [id, token] : data.added.tokens()) there.push_back(token.content);
-  for (auto [id, token] : configured_tokens(folder, config, contents)) {
-    if (known(token)) continue;
-    token.special = token.special || std::ranges::find(contents, token.content) != contents.end();
-    missing.push_back(token);
-    there.push_back(token.content);
+  const std::map<int64_t, AddedToken> configured = configured_tokens(folder, config, special, data.added);
+  // What the configuration names by its spelling has the flags of the token that it configures; Qwen2's class gives others their own.
+  for (SpecialToken& s : special) {
+    const auto name = std::ranges::find_if(attributes, [&](const char* a) {
+      const auto own = data.specials.find(a);
+      return own != data.specials.end() && own->second == s.token.content;
+    });
+    if (name == std::end(attributes)) continue;
+    if (const auto entry = of_content(configured, s.token.content); entry != configured.end() && given.contains(*name))
+      s = {entry->second, true};
+    else if (folder.tokenizer_class == "Qwen2Tokenizer" && one_of(*name, {"bos_token", "eos_token", "unk_token", "pad_token"}))
+      s.has_flags = true;
   }
-  for (AddedToken token : special) {
-    if (std::ranges::find(there, token.content) != there.end()) continue;
-    token.special = true;
-    missing.push_back(token);
-  }
-  for (const AddedToken& token : missing) data.added.add(token, *data.model);
+
+  for (const AddedToken& token : tokens_to_add(special, configured, data.added)) data.added.add(token, *data.model);
 
   if (defaults && defaults->sets_post_processor) {
     data.post_processor.pieces.clear();

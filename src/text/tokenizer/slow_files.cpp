@@ -15,8 +15,9 @@ using Json = nlohmann::json;
 
 bool is_true(const Json& config, const char* name) { return config.contains(name) && config[name] == true; }
 
-// Lines of "left right", best first. Lines end as Python's text files end them; the first is a version.
-Merges read_merges(const std::filesystem::path& path, bool skip_first) {
+// Lines of "left right", best first. Lines end as Python's text files end them; the first is a version. GPT2's class takes neither the
+// first line, whatever it is, nor what stands behind the last line's end.
+Merges read_merges(const std::filesystem::path& path, bool gpt2) {
   const std::string text = read_file(path);
   Merges merges;
   size_t number = 0;
@@ -24,7 +25,7 @@ Merges read_merges(const std::filesystem::path& path, bool skip_first) {
     const size_t end = std::min(text.find_first_of("\r\n", at), text.size());
     const std::string line = text.substr(at, end - at);
     at = end + (text.substr(end, 2) == "\r\n" ? 2 : 1);
-    if (line.empty() || (number == 0 && (skip_first || line.starts_with("#version")))) continue;
+    if (line.empty() || (number == 0 && (gpt2 || line.starts_with("#version"))) || (gpt2 && end == text.size())) continue;
     const size_t space = line.find(' ');
     if (space == line.npos || line.find(' ', space + 1) != line.npos)
       fail<WeightError>("{}: line {} is not two tokens with one space between", path.string(), number + 1);

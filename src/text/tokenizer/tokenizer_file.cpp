@@ -1,6 +1,8 @@
 #include "text/tokenizer/tokenizer_file.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +13,39 @@ namespace hearth::text::pipeline {
 namespace {
 
 using Json = nlohmann::json;
+
+// The number as serde_json reads it, which the reference does: all digits that 64 bits hold, times a power of ten, each rounded. Scores
+// that differ in the last bit decide between cuts of equal length.
+double score_of(std::string_view text) {
+  constexpr uint64_t most = std::numeric_limits<uint64_t>::max();
+  uint64_t digits = 0;
+  int64_t exponent = 0;
+  bool behind_point = false, full = false;
+  size_t i = text.starts_with('-');
+  for (; i < text.size() && text[i] != 'e' && text[i] != 'E'; ++i) {
+    if (text[i] == '.') {
+      behind_point = true;
+      continue;
+    }
+    const auto digit = uint64_t(text[i] - '0');
+    full = full || digits > (most - digit) / 10;
+    if (!full) digits = digits * 10 + digit;
+    if (full != behind_point) exponent += full ? 1 : -1;
+  }
+  if (i < text.size()) {
+    const bool plus = text[i + 1] == '+';
+    int written = 0;
+    const auto [end, error] = std::from_chars(text.data() + i + 1 + plus, text.data() + text.size(), written);
+    exponent += error == std::errc() ? written : text[i + 1] == '-' ? -100000 : 100000;
+  }
+  auto value = double(digits);
+  for (; exponent < -308 && value != 0; exponent += 308) value /= 1e308;
+  double power = 0;
+  const std::string written_power = fmt::format("1e{}", std::abs(exponent));
+  std::from_chars(written_power.data(), written_power.data() + written_power.size(), power);
+  if (value != 0) value = exponent < 0 ? value / power : value * power;
+  return text.starts_with('-') ? -value : value;
+}
 
 // Receives the parser's events. Vocabulary and merges go straight into their lists, everything else becomes JSON.
 class Receiver : public nlohmann::json_sax<Json> {
@@ -24,7 +59,7 @@ class Receiver : public nlohmann::json_sax<Json> {
     if (v > uint64_t(std::numeric_limits<int64_t>::max())) return mode_ == Mode::json ? value(v) : wrong();
     return number(int64_t(v), double(v));
   }
-  bool number_float(double v, const std::string&) override { return mode_ == Mode::scores ? score(v) : value(v); }
+  bool number_float(double v, const std::string& digits) override { return mode_ == Mode::scores ? score(score_of(digits)) : value(v); }
   bool binary(Json::binary_t&) override { return wrong(); }
   bool string(std::string& v) override {
     if (mode_ == Mode::merges) return merge_text(v);

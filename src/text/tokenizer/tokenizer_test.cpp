@@ -156,7 +156,7 @@ TEST(Tokenizer, BertKeepsWhatIsUnassigned) {
 // As transformers 4.57.1 answers: tokenizer_config.json rules over a ByteLevel that stands alone.
 TEST(Tokenizer, ThePrefixSpaceOfAByteLevelIsTheConfigs) {
   const Ids spaced{0}, bare{1};
-  const auto ids_of = [](bool in_file, bool in_sequence, const char* config) {
+  const auto ids_of = [](bool in_file, bool in_sequence, const std::string& config) {
     std::string stage = fmt::format(R"({{"type": "ByteLevel", "add_prefix_space": {}, "trim_offsets": true, "use_regex": true}})", in_file);
     if (in_sequence) stage = R"({"type": "Sequence", "pretokenizers": [)" + stage + "]}";
     const Folder folder;
@@ -169,12 +169,70 @@ TEST(Tokenizer, ThePrefixSpaceOfAByteLevelIsTheConfigs) {
   for (const bool in_file : {true, false}) {
     const Ids stated = in_file ? spaced : bare;
     EXPECT_EQ(ids_of(in_file, false, "{}"), bare);
+    // These two do not set it by default.
+    for (const char* kind : {"LlamaTokenizer", "T5TokenizerFast"})
+      EXPECT_EQ(ids_of(in_file, false, fmt::format(R"({{"tokenizer_class": "{}", "bos_token": "[U]", "unk_token": "[U]"}})", kind)).back(),
+                stated.back())
+          << kind;
     EXPECT_EQ(ids_of(in_file, false, R"({"add_prefix_space": true})"), spaced);
     EXPECT_EQ(ids_of(in_file, false, R"({"add_prefix_space": false})"), bare);
     EXPECT_EQ(ids_of(in_file, false, R"({"add_prefix_space": null})"), stated);
     for (const char* config : {"{}", R"({"add_prefix_space": true})", R"({"add_prefix_space": false})"})
       EXPECT_EQ(ids_of(in_file, true, config), stated) << config;
   }
+}
+
+// As transformers 4.57.1 answers: what the configuration names is special, whatever the files say of it; and whose flags it has.
+TEST(Tokenizer, NamedTokensAreSpecial) {
+  const auto open = [](bool special, const char* config) {
+    const Folder folder;
+    const std::string stage = R"({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true})";
+    folder.write("tokenizer.json", fmt::format(R"({{"model": {{"type": "BPE", "vocab": {{"a": 0, "b": 1, "Ġ": 2}}, "merges": []}},
+                                  "added_tokens": [{{"id": 3, "content": "<e>", "single_word": false, "lstrip": false, "rstrip": true,
+                                                     "normalized": false, "special": {}}}],
+                                  "pre_tokenizer": {}, "decoder": {}}})",
+                                               special, stage, stage));
+    folder.write("tokenizer_config.json", config);
+    return Tokenizer::open(folder.path());
+  };
+  const char* const entry = R"({"content": "<e>", "lstrip": false, "rstrip": true, "normalized": false, "single_word": false})";
+  const std::string configured = fmt::format(R"({{"eos_token": "<e>", "added_tokens_decoder": {{"3": {}}}}})", entry);
+  for (const char* config : {R"({"eos_token": "<e>"})", R"({"additional_special_tokens": ["<e>"]})", configured.c_str()})
+    EXPECT_EQ(open(false, config).decode(Ids{0, 3, 1}, {.skip_special_tokens = true}), "ab") << config;
+  for (const char* config : {"{}", R"({"additional_special_tokens": ["<e>"], "added_tokens_decoder": {}})"})
+    EXPECT_EQ(open(false, config).decode(Ids{0, 3, 1}, {.skip_special_tokens = true}), "a<e>b") << config;
+
+  const Ids stripped{3, 0}, kept{3, 2, 0};
+  EXPECT_EQ(open(true, R"({"eos_token": "<e>", "added_tokens_decoder": {}})").encode("<e> a"), stripped);
+  EXPECT_EQ(open(true, R"({"eos_token": "<e>", "tokenizer_class": "Qwen2Tokenizer"})").encode("<e> a"), stripped);
+  EXPECT_EQ(open(true, R"({"eos_token": "<e>", "tokenizer_class": "Qwen2Tokenizer", "added_tokens_decoder": {}})").encode("<e> a"), kept);
+}
+
+// As tokenizers 0.22.2 answers, whose JSON parser rounds twice: exact scores would make "00" "00" "000" the best.
+TEST(Tokenizer, ScoresAreReadAsTheReferenceReadsThem) {
+  const Folder folder;
+  folder.write("tokenizer.json", R"({"model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["0", -9.622800827026367],
+                                               ["00", -9.629118919372559], ["000", -11.404349327087402]]}})");
+  EXPECT_EQ(Tokenizer::open(folder.path()).encode("0000000"), (Ids{2, 3, 2}));
+}
+
+// As transformers 4.57.1 answers: GPT2's class takes no last line without an end.
+TEST(Tokenizer, TheLastLineOfTheMerges) {
+  for (const bool qwen2 : {false, true})
+    for (const bool ends : {false, true}) {
+      const Folder folder;
+      folder.write("vocab.json", R"({"a": 0, "b": 1, "c": 2, "ab": 3, "bc": 4, "<|endoftext|>": 5})");
+      folder.write("merges.txt", fmt::format("#version: 0.2\na b\nb c{}", ends ? "\n" : ""));
+      folder.write("tokenizer_config.json", fmt::format(R"({{"tokenizer_class": "{}"}})", qwen2 ? "Qwen2Tokenizer" : "GPT2Tokenizer"));
+      EXPECT_EQ(Tokenizer::open(folder.path()).encode("bc"), qwen2 || ends ? (Ids{4}) : (Ids{1, 2})) << qwen2 << ends;
+    }
+}
+
+// As Python's unicodedata answers.
+TEST(Tokenizer, MarksComeIntoCanonicalOrder) {
+  pipeline::Text text{.bytes = "a\u0301\u0323\u0301\u0323\u0301\u0323 \u0f40\u0f73\u0f71\u0f81", .origin = 1};
+  pipeline::make_normalizer({{"type", "NFC"}})->apply(text);
+  EXPECT_EQ(text.bytes, "\u1ea1\u0323\u0323\u0301\u0301\u0301 \u0f40\u0f71\u0f71\u0f71\u0f72\u0f80");
 }
 
 double seconds_of(const std::function<void()>& f) {
@@ -185,9 +243,9 @@ double seconds_of(const std::function<void()>& f) {
 
 // A megabyte that is one word. A quadratic algorithm would take hours.
 TEST(Tokenizer, LongWords) {
-  for (const char* shape : {"gpt2", "llama3", "llama2", "t5_json", "bert"}) {
+  for (const char* shape : {"gpt2", "qwen2", "llama3", "llama2", "t5_json", "bert"}) {
     const Tokenizer tokenizer = Tokenizer::open(golden(shape));
-    for (const char* part : {"a", "ab", " ", "\n", "é", "\xff", "7"}) {
+    for (const char* part : {"a", "ab", " ", "\n", "é", "\xff", "7", "\u0301\u0323"}) {
       std::string text;
       while (text.size() < 300'000) text += part;
       Ids ids;
