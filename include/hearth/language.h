@@ -106,6 +106,14 @@ struct ChatMessages {
   std::string template_name;     // of several; "": tool_use with tools, else default
 };
 
+// A conversation as the model of a checkpoint reads it, by the chat template and the tokenizer alone: no weights are looked at and need not
+// be there. `model`: as LanguageModel::open, or empty: the demo model. What the template refuses is an Error with its words.
+struct RenderedChat {
+  std::string text;
+  std::vector<int32_t> ids;  // nothing is put before or behind the text's
+};
+RenderedChat render_chat(const std::filesystem::path& model, const ChatMessages& chat);
+
 // How well a model foretells a text: windows of `context` tokens, each beginning `stride` after the one before; every token is scored once,
 // in the first window that holds it behind another token.
 struct PerplexityRequest {

@@ -153,19 +153,6 @@ TokenLogprob logprob_of(const sampling::LogProbabilities& row, int32_t token, in
 
 }  // namespace
 
-const text::Tokenizer& LanguageState::tokenizer() const {
-  if (!tokenizer_) tokenizer_ = vocabulary ? text::Tokenizer::from_gguf(*vocabulary) : text::Tokenizer::open(root);
-  return *tokenizer_;
-}
-
-bool LanguageState::has_tokenizer() const {
-  if (tokenizer_ || vocabulary) return true;
-  std::error_code error;
-  for (const char* name : {"tokenizer.json", "tokenizer.model", "spiece.model", "vocab.json"})
-    if (std::filesystem::exists(root / name, error)) return true;
-  return false;
-}
-
 LanguageModel::Plan plan(const LanguageState& state, const CompletionRequest& request) {
   check(request);
   const auto prompt = int64_t(prompt_tokens(state, request).size());

@@ -6,7 +6,6 @@
 #include "api/language_state.h"
 #include "api/precision.h"
 #include "api/run_scope.h"
-#include "api/tokenizer_source.h"
 #include "backends/backends.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -27,16 +26,6 @@ DType dtype_of(CacheType type) {
     case CacheType::q8_0: return DType::q8_0;
     default: return DType::f32;
   }
-}
-
-// Of a GGUF file, by name: tokenizer.chat_template is "default", tokenizer.chat_template.NAME is NAME.
-std::map<std::string, std::string> read_chat_templates(const GgufMetadata& m) {
-  std::map<std::string, std::string> templates;
-  const std::string key = "tokenizer.chat_template";
-  if (m.has(key)) templates["default"] = m.text(key);
-  for (const auto& [name, value] : m.values())
-    if (name.starts_with(key + ".")) templates[name.substr(key.size() + 1)] = m.text(name);
-  return templates;
 }
 
 // End tokens: generation_config.json's, else config.json's.
@@ -69,12 +58,8 @@ LanguageModel LanguageModel::open(const std::filesystem::path& path, const Langu
   const models::LanguageFamily& family = models::find_family(checkpoint).family;
   auto impl = std::make_unique<Impl>();
   read_defaults(checkpoint, *impl);
-  impl->root = checkpoint.root();
-  if (checkpoint.gguf()) {
-    const GgufMetadata& metadata = checkpoint.gguf()->metadata();
-    if (metadata.text("tokenizer.ggml.model", "no_vocab") != "no_vocab") impl->vocabulary = gguf_vocabulary(metadata);
-    impl->chat_templates = read_chat_templates(metadata);
-  }
+  static_cast<api::Wording&>(*impl) = checkpoint.gguf() ? api::Wording::of_gguf(checkpoint.root(), checkpoint.gguf()->metadata())
+                                                        : api::Wording::of_folder(checkpoint.root());
   impl->device = make_backend({.name = options.device, .threads = options.threads});
   if (options.pin_threads) impl->device->threads().pin();
   impl->cache_type = dtype_of(options.cache_type);
@@ -117,10 +102,8 @@ Perplexity LanguageModel::perplexity(const PerplexityRequest& request) {
   return api::perplexity(*impl_, request);
 }
 
-std::string LanguageModel::render(const ChatMessages& chat) const { return api::render(*impl_, chat); }
+std::string LanguageModel::render(const ChatMessages& chat) const { return impl_->render(chat); }
 
-std::vector<int32_t> LanguageModel::chat_ids(const std::string& rendered) const {
-  return impl_->tokenizer().encode(rendered, {.add_special_tokens = false});
-}
+std::vector<int32_t> LanguageModel::chat_ids(const std::string& rendered) const { return impl_->ids_of(rendered); }
 
 }  // namespace hearth

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/say.h"
 #include "cli/suggest.h"
 #include "core/error.h"
 #include "hearth/hearth.h"
@@ -52,7 +53,7 @@ void dispatch(std::span<const std::string> arguments) {
 int report(int code, std::string message) {
   std::replace(message.begin(), message.end(), '\n', ' ');
   std::fflush(stdout);
-  fmt::print(stderr, "hearth: {}\n", message);
+  say(message);
   return code;
 }
 

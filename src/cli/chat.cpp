@@ -5,11 +5,12 @@
 
 #include "cli/command.h"
 #include "cli/conversation.h"
+#include "cli/input.h"
 #include "cli/language_flags.h"
 #include "cli/line_editor.h"
 #include "cli/progress_line.h"
+#include "cli/say.h"
 #include "core/error.h"
-#include "core/file.h"
 
 namespace hearth::cli {
 namespace {
@@ -62,15 +63,19 @@ struct ChatFlags {
   }
 };
 
-// What the model is asked: the conversation, rendered.
-CompletionRequest question(const ChatFlags& f, const LanguageModel& model, const Conversation& conversation) {
+ChatMessages messages_of(const ChatFlags& f, const Conversation& conversation) {
   ChatMessages chat = f.chat;
   chat.messages = conversation.json();
   chat.add_generation_prompt = !chat.continue_final_message;
-  if (!f.tools.empty()) chat.tools = read_file(f.tools);
-  if (!f.documents.empty()) chat.documents = read_file(f.documents);
+  if (!f.tools.empty()) chat.tools = read_text(f.tools);
+  if (!f.documents.empty()) chat.documents = read_text(f.documents);
+  return chat;
+}
+
+// What the model is asked: the conversation, rendered.
+CompletionRequest question(const ChatFlags& f, const LanguageModel& model, const Conversation& conversation) {
   CompletionRequest request = f.answer.resolved();
-  request.prompt = model.render(chat);
+  request.prompt = model.render(messages_of(f, conversation));
   request.prompt_ids = model.chat_ids(request.prompt);
   request.cancel = &cancelled;
   return request;
@@ -88,17 +93,13 @@ LanguageModel::Plan plan_of(const ChatFlags& f, const LanguageModel& model, cons
 
 void answer_once(const ChatFlags& f, LanguageModel& model, const Conversation& conversation) {
   CompletionRequest request = question(f, model, conversation);
-  if (f.render) {
-    fmt::print("{}\n", f.json ? prompt_json(request) : request.prompt);
-    return;
-  }
   if (!f.json)
     request.on_text = [](std::string_view text) {
       fmt::print("{}", text);
       std::fflush(stdout);
     };
   const Completion made = model.complete(request);
-  for (const std::string& warning : made.warnings) fmt::print(stderr, "hearth: warning: {}\n", warning);
+  for (const std::string& warning : made.warnings) say("warning: " + warning);
   fmt::print("{}\n", f.json ? to_json(made, request, model) : "");
 }
 
@@ -108,14 +109,17 @@ class Talk {
       : flags_(f), model_(model), conversation_(conversation), context_(context_of(f, model)) {}
 
   void run() {
-    // Ctrl-C stops an answer, however often it is pressed.
+    // Ctrl-C stops an answer, however often it is pressed; SIGTERM the program too.
     struct sigaction action {};
-    action.sa_handler = [](int) { cancelled.store(true); };
     sigemptyset(&action.sa_mask);
+    action.sa_handler = [](int) { cancelled.store(true); };
     sigaction(SIGINT, &action, nullptr);
+    action.sa_handler = [](int) { ended.store(true), cancelled.store(true); };
+    sigaction(SIGTERM, &action, nullptr);
     LineEditor editor("> ");
     if (editor.on_terminal()) fmt::print("{} of {} tokens of context; /help lists the commands\n", model_.family(), context_);
     while (const auto line = editor.read()) {
+      if (ended) throw Cancelled();
       cancelled.store(false);
       if (line->empty()) continue;
       try {
@@ -125,9 +129,9 @@ class Talk {
           conversation_.say("user", *line);
           answer();
         }
-      } catch (const Error& e) {
+      } catch (const Cancelled&) { throw; } catch (const Error& e) {
         conversation_.take_back_question();  // it may be asked in another way
-        fmt::print(stderr, "hearth: {}\n", e.what());
+        say(e.what());
       }
     }
   }
@@ -146,9 +150,12 @@ class Talk {
     try {
       const Completion made = model_.complete(request);
       for (const std::string& warning : made.warnings)
-        if (told_.insert(warning).second) fmt::print(stderr, "hearth: warning: {}\n", warning);
+        if (told_.insert(warning).second) say("warning: " + warning);
       if (made.finish_reason == "length") fmt::print(" […]");
-    } catch (const Cancelled&) { fmt::print(" [stopped]"); }
+    } catch (const Cancelled&) {
+      if (ended) throw;
+      fmt::print(" [stopped]");
+    }
     fmt::print("\n");
     std::fflush(stdout);
     conversation_.say("assistant", text);
@@ -176,6 +183,7 @@ class Talk {
     return true;
   }
 
+  static inline std::atomic<bool> ended{false};
   const ChatFlags& flags_;
   LanguageModel& model_;
   Conversation& conversation_;
@@ -193,11 +201,15 @@ void run_chat(std::span<const std::string> arguments) {
   if (!f.messages.empty()) conversation.load(f.messages);
   if (!f.system.empty()) conversation.set_system(f.system);
 
+  if (f.render) {
+    const RenderedChat rendered = render_chat(f.open.model, messages_of(f, conversation));
+    fmt::print("{}\n", f.json ? prompt_json(rendered) : rendered.text);
+    return;
+  }
+
   ProgressLine line;
   LanguageModel model = f.open.open([&line](const Progress& p) { line.update(p); },
-                                    [&](const LanguageModel& unread) {
-                                      if (!f.render) line.say(memory_line(plan_of(f, unread, conversation)));
-                                    });
+                                    [&](const LanguageModel& unread) { line.say(memory_line(plan_of(f, unread, conversation))); });
   line.finish();
   if (f.messages.empty()) Talk(f, model, conversation).run();
   else answer_once(f, model, conversation);

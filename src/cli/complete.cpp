@@ -4,10 +4,10 @@
 
 #include "cli/command.h"
 #include "cli/debug_text.h"
+#include "cli/input.h"
 #include "cli/language_flags.h"
 #include "cli/progress_line.h"
 #include "core/error.h"
-#include "core/file.h"
 
 namespace hearth::cli {
 namespace {
@@ -47,7 +47,7 @@ struct CompleteFlags {
     check(r);
     r.add_special_tokens = !no_special;
     if (prompt) r.prompt = *prompt;
-    else if (prompt_file) r.prompt = read_file(*prompt_file);
+    else if (prompt_file) r.prompt = read_text(*prompt_file);
     else if (!r.prompt_ids) r.prompt = read_input();
     return r;
   }

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/input.h"
 #include "core/error.h"
 #include "core/file.h"
 
@@ -19,7 +20,7 @@ Conversation::Conversation() : data_(std::make_unique<Data>()) {}
 Conversation::~Conversation() = default;
 
 void Conversation::load(const std::filesystem::path& file) {
-  const Json messages = Json::parse(read_file(file), nullptr, false);
+  const Json messages = Json::parse(read_text(file), nullptr, false);
   if (!messages.is_array()) fail<UsageError>("{}: is no JSON list of messages", file.string());
   for (const Json& m : messages)
     if (!m.is_object() || !m.contains("role") || !m["role"].is_string())

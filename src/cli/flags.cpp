@@ -103,6 +103,13 @@ Flags::Flags(std::string_view verb, std::string_view summary, std::string_view n
 
 Flags::~Flags() = default;
 
+void Flags::path(const std::string& names, const std::string& help, std::string& value, const std::string& unset) {
+  add(names, "PATH", help, unset, [&value](const std::string& t) {
+    if (t.empty()) fail<UsageError>("the path is empty");
+    value = t;
+  });
+}
+
 void Flags::add(const std::string& names, const std::string& type, const std::string& help, const std::string& shown_default,
                 std::function<void(const std::string&)> set) {
   const std::string name = long_name(names);

@@ -45,6 +45,8 @@ class Flags {
             const std::string& unset) {
     add(names, type, help, unset, [&value](const std::string& t) { value = t; });
   }
+  // Of a checkpoint. An empty path, as of a variable that the shell does not know, is not taken for none.
+  void path(const std::string& names, const std::string& help, std::string& value, const std::string& unset);
   template <class T> void integer(const std::string& names, const std::string& help, T& value, IntegerRange range = {}) {
     add(names, "N", help, fmt::format("{}", value),
         [&value, range](const std::string& t) { value = T(parse_integer(t, range.low, range.high)); });

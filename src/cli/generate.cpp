@@ -66,7 +66,7 @@ void GenerateFlags::add_to(Flags& flags) {
   flags.integer("--clip-skip-2", "The same of Stable Diffusion XL's second text encoder", request.clip_skip_2,
                 "--clip-skip; with --compat a1111 2");
   add_embeddings(flags, request.embeddings);
-  flags.text("-m,--model", "PATH", "Checkpoint: a folder in the diffusers layout, or a single file (.safetensors, .ckpt)", open.model,
+  flags.path("-m,--model", "Checkpoint: a folder in the diffusers layout, or a single file (.safetensors, .ckpt)", open.model,
              "the demo model");
   flags.text("-o,--output", "FILE", "The picture, .png, .jpg, .jpeg or .webp", output);
   flags.add("--quality", "N", "Of a JPEG, 1 to 100, or a WebP, 0 to 100 or the word lossless", "90", [this](const std::string& t) {

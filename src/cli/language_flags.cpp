@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/open_flags.h"
 #include "cli/progress_line.h"
+#include "cli/say.h"
 #include "core/error.h"
 
 namespace hearth::cli {
@@ -39,8 +40,7 @@ std::pair<int32_t, float> parse_bias(const std::string& text) {
 }  // namespace
 
 void LanguageFlags::add_to(Flags& flags) {
-  flags.text("-m,--model", "PATH", "Checkpoint: a folder with config.json, or a GGUF file", model,
-             "the small model that comes with hearth");
+  flags.path("-m,--model", "Checkpoint: a folder with config.json, or a GGUF file", model, "the small model that comes with hearth");
   flags.text("--variant", "NAME", "Open the files *.NAME.safetensors of the checkpoint, e.g. fp16", variant, "those without a variant");
   flags.choice("--device", "", "What computes", device, {.names = names_of(list_backends())});
   flags.add("-t,--threads", "N", "Processor threads", "all processors",
@@ -71,7 +71,7 @@ LanguageModel LanguageFlags::open(const OnProgress& progress, const std::functio
   o.progress = progress;
   o.before_loading = before_loading;
   if (!model.empty()) return LanguageModel::open(model, o);
-  fmt::print(stderr, "hearth: without --model the demo model answers, a toy that has learned from made-up text\n");
+  say("without --model the demo model answers, a toy that has learned from made-up text");
   return LanguageModel::open_demo(o);
 }
 
@@ -160,16 +160,8 @@ std::string memory_line(const LanguageModel::Plan& plan) {
                      format_bytes(plan.cache_bytes), plan.context);
 }
 
-std::string prompt_json(const CompletionRequest& request) {
-  return Json{{"prompt", request.prompt}, {"ids", *request.prompt_ids}}.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string read_input() {
-  std::string text;
-  char buffer[65536];
-  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, stdin)) > 0;) text.append(buffer, n);
-  if (std::ferror(stdin)) fail<IoError>("standard input cannot be read");
-  return text;
+std::string prompt_json(const RenderedChat& rendered) {
+  return Json{{"prompt", rendered.text}, {"ids", rendered.ids}}.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace hearth::cli

@@ -33,9 +33,6 @@ std::string to_json(const Completion& made, const CompletionRequest& request, co
 std::string memory_line(const LanguageModel::Plan& plan);
 
 // {"prompt": …, "ids": […]}
-std::string prompt_json(const CompletionRequest& request);
-
-// All of standard input.
-std::string read_input();
+std::string prompt_json(const RenderedChat& rendered);
 
 }  // namespace hearth::cli

@@ -116,7 +116,7 @@ void run_list(std::span<const std::string> arguments) {
   std::string model, sampler;
   flags.add("--steps", "N", "With schedules: the noise levels and times of so many steps", "names alone",
             [&](const std::string& t) { steps = parse_integer(t, 1, 100000); });
-  flags.text("-m,--model", "PATH", "With --steps: the checkpoint", model, "the demo model");
+  flags.path("-m,--model", "With --steps: the checkpoint", model, "the demo model");
   add_sampler(flags, "With --steps: the sampler", sampler);
   if (!flags.parse(arguments)) return;
   if (steps > 0) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/say.h"
 #include "core/error.h"
 
 namespace hearth::cli {
@@ -65,7 +66,7 @@ OpenOptions OpenFlags::options() const {
   options.refiner = refiner;
   options.preview_decoder = preview_decoder;
   options.pin_threads = pin;
-  options.warn = [](const std::string& line) { fmt::print(stderr, "hearth: {}\n", line); };
+  options.warn = [](const std::string& line) { say(line); };
   if (!unet_precision.empty()) options.denoiser_precision = precision_of(unet_precision);
   if (!vae_precision.empty()) options.vae_precision = precision_of(vae_precision);
   if (!text_precision.empty()) options.text_precision = precision_of(text_precision);

@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/language_flags.h"
 #include "cli/progress_line.h"
-#include "core/file.h"
 
 namespace hearth::cli {
 namespace {
@@ -26,7 +26,7 @@ void run_perplexity(std::span<const std::string> arguments) {
   flags.toggle("--json", "Print one JSON object", json);
   if (!flags.parse(arguments)) return;
 
-  request.text = file.empty() ? read_input() : read_file(file);
+  request.text = file.empty() ? read_input() : read_text(file);
   ProgressLine line;
   const OnProgress progress = [&line](const Progress& p) { line.update(p); };
   LanguageModel model = open.open(progress);

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/say.h"
 #include "core/error.h"
 #include "hearth/rerun.h"
 
@@ -87,7 +88,7 @@ void run_rerun(std::span<const std::string> arguments) {
   const auto has = [&](const char* flag) {
     return std::ranges::any_of(given, [&](const std::string& word) { return is_flag(word) && long_name(word) == flag; });
   };
-  for (const std::string& what : made.not_honoured) fmt::print(stderr, "hearth: rerun: not honoured: {}\n", what);
+  for (const std::string& what : made.not_honoured) say("rerun: not honoured: " + what);
   for (const auto& [flag, sum] : made.pictures) {
     const auto at = std::ranges::find(all, flag);
     if (at == all.end() || has(flag.c_str()) || at + 1 == all.end()) continue;

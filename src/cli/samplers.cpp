@@ -42,7 +42,7 @@ void PlotFlags::add_to(Flags& flags) {
   flags.integer("--reference-steps", "Of the fine solution of the convergence plot, by seeds_3 with three calls a step",
                 plot.reference_steps);
   flags.integer("--cell", "Shrink the pictures of the sheet to so many pixels of width", plot.cell, "as they are", {.low = 16});
-  flags.text("-m,--model", "PATH", "Checkpoint: a folder in the diffusers layout", open.model, "the demo model");
+  flags.path("-m,--model", "Checkpoint: a folder in the diffusers layout", open.model, "the demo model");
   flags.add("-p,--prompt", "TEXT", "What to draw; needed but for --orders", "", [this](const std::string& t) {
     plot.request.prompt = t;
     prompt_given = true;

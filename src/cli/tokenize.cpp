@@ -8,9 +8,10 @@
 
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/input.h"
 #include "cli/open_flags.h"
+#include "cli/say.h"
 #include "core/error.h"
-#include "core/file.h"
 #include "hearth/prompt.h"
 #include "hearth/tokenizer.h"
 
@@ -24,14 +25,6 @@ constexpr const char* config_help = "Of a single file: a diffusers folder whose 
 constexpr const char* config_default = "built-in ones of the published model with its geometry";
 
 void print_json(const Json& json) { fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace)); }
-
-std::string read_stdin() {
-  std::string text;
-  char buffer[1 << 16];
-  for (size_t n = 0; (n = std::fread(buffer, 1, sizeof buffer, stdin)) > 0;) text.append(buffer, n);
-  if (std::ferror(stdin)) fail<IoError>("stdin: cannot be read");
-  return text;
-}
 
 void print_prompt(const ReadPrompt& prompt) {
   for (size_t c = 0; c < prompt.conditions.size(); ++c) {
@@ -75,7 +68,7 @@ Json json_of(const ReadPrompt& prompt) {
 void print_prompts(const std::vector<ReadPrompt>& prompts, bool json) {
   Json encoders = Json::array();
   for (const ReadPrompt& prompt : prompts) {
-    for (const std::string& warning : prompt.warnings) fmt::print(stderr, "hearth: warning: {}\n", warning);
+    for (const std::string& warning : prompt.warnings) say("warning: " + warning);
     if (json) {
       encoders.push_back(json_of(prompt));
     } else {
@@ -110,7 +103,7 @@ void run_tokenize(std::span<const std::string> arguments) {
   if (!flags.parse(arguments)) return;
   if (model.empty()) fail<UsageError>("tokenize: --model is missing");
   if (prompt && !file.empty()) fail<UsageError>("tokenize: --prompt and --file exclude each other");
-  const std::string text = prompt ? *prompt : !file.empty() ? read_file(file) : read_stdin();
+  const std::string text = prompt ? *prompt : !file.empty() ? read_text(file) : read_input();
   if (reading.syntax.empty() && !reading.emphasis.empty()) fail<UsageError>("tokenize: --emphasis acts with --prompt-syntax a1111 only");
   if (reading.syntax.empty() && !reading.embeddings.empty()) fail<UsageError>("tokenize: --embedding acts with --prompt-syntax only");
   if (!reading.syntax.empty()) return print_prompts(read_prompt(model, text, reading), json);

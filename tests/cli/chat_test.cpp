@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <csignal>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "cli/process.h"
@@ -44,6 +46,17 @@ TEST_F(ChatTest, shows_what_the_model_reads) {
   EXPECT_NE(told["ids"][1], 508);
   const Json system = Json::parse(run({"chat", "--messages", messages, "--system", "Be brief.", "--render", "--json"}).out);
   EXPECT_EQ(system["prompt"].get<std::string>().find("<|begin_of_text|><|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n"), 0u);
+}
+
+TEST_F(ChatTest, shows_it_without_config_or_weights) {
+  const std::string messages = file("m.json", question);
+  std::filesystem::create_directories(folder / "words");
+  for (const char* name : {"tokenizer.json", "tokenizer_config.json"})
+    std::filesystem::copy(std::filesystem::path(HEARTH_SOURCE_DIR) / "assets/demo-language-model" / name, folder / "words" / name);
+  const Ended words = run({"chat", "-m", "words", "--messages", messages, "--render", "--json"});
+  EXPECT_EQ(words.out, run({"chat", "--messages", messages, "--render", "--json"}).out) << words.err;
+  EXPECT_EQ(not_one_line(run({"chat", "-m", "words", "--messages", messages}), 1), "");
+  EXPECT_EQ(not_one_line(run({"chat", "-m", "nowhere", "--messages", messages, "--render"}), 1), "");
 }
 
 TEST_F(ChatTest, answers_as_complete_does_with_the_same_ids) {
@@ -92,6 +105,35 @@ TEST_F(ChatTest, talks_and_obeys_commands) {
   const std::string messages = file("m.json", Json(std::vector<Json>(longer.begin(), longer.begin() + 4)).dump());
   EXPECT_EQ(Json::parse(run({"chat", "--messages", messages, "--temperature", "0", "--json", "--max-tokens", "1000"}).out)["text"],
             longer[4]["content"]);
+}
+
+// What was read in place of a closed standard input was once the model's own file.
+TEST_F(ChatTest, ends_where_there_is_no_standard_input) {
+  const Ended r = run({"chat"}, [] { close(STDIN_FILENO); });
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "");
+}
+
+TEST_F(ChatTest, sigterm_ends_it_on_a_terminal) {
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+  ASSERT_TRUE(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+  const std::string other_end = ptsname(terminal);
+  Process process(folder, {"chat"}, [&] {
+    const int end = open(other_end.c_str(), O_RDWR | O_NOCTTY);
+    dup2(end, STDIN_FILENO), dup2(end, STDOUT_FILENO);
+  });
+  std::string shown;
+  char buffer[256];
+  for (int i = 0; i < 6000 && shown.find("> ") == shown.npos; ++i) {
+    const ssize_t n = read(terminal, buffer, sizeof buffer);
+    if (n > 0) shown.append(buffer, size_t(n));
+    else usleep(10000);
+  }
+  EXPECT_NE(shown.find("> "), shown.npos) << shown << process.err();
+  process.send(SIGTERM);
+  const Ended r = process.wait();
+  EXPECT_EQ(r.code, 130) << r.signal;
+  close(terminal);
 }
 
 TEST_F(ChatTest, what_cannot_be_is_one_line) {

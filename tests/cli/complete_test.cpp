@@ -279,6 +279,48 @@ TEST_F(CompleteTest, an_interrupted_run_ends_with_130) {
   EXPECT_EQ(r.signal, 0);
 }
 
+TEST_F(CompleteTest, ctrl_c_ends_the_waiting_for_a_prompt) {
+  int waiting[2];
+  ASSERT_EQ(::pipe(waiting), 0);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    Process process(folder, {"complete"}, [&] { ::dup2(waiting[0], STDIN_FILENO), ::close(waiting[1]); });
+    ::usleep(300000);
+    process.send(signal);
+    EXPECT_EQ(not_one_line(process.wait(), 130), "");
+  }
+  for (const int end : waiting) ::close(end);
+}
+
+TEST_F(CompleteTest, nobody_needs_to_listen_to_what_is_told_beside_the_text) {
+  const Arguments arguments = {"complete", "-p", story, "--max-tokens", "3", "--temperature", "0"};
+  const Ended heard = run(arguments);
+  for (const bool closed : {true, false}) {
+    const auto no_stderr = [closed] {
+      if (closed) ::close(STDERR_FILENO);
+      else ::dup2(::open("/dev/full", O_WRONLY), STDERR_FILENO);
+    };
+    const Ended r = run(arguments, no_stderr);
+    EXPECT_EQ(r.code, 0) << r.signal;
+    EXPECT_EQ(r.out, heard.out);
+    EXPECT_EQ(run({"complete", "-m", "nowhere", "-p", "x"}, no_stderr).code, 1);
+    EXPECT_EQ(run({"complete", "--tempreature", "1"}, no_stderr).code, 2);
+  }
+}
+
+TEST_F(CompleteTest, a_prompt_may_come_from_a_pipe_by_name) {
+  const Arguments ends = {"--max-tokens", "3", "--temperature", "0"};
+  Arguments named = {"complete", "--prompt-file", "/dev/stdin"}, given = {"complete", "-p", story};
+  for (Arguments* a : {&named, &given}) a->insert(a->end(), ends.begin(), ends.end());
+  const Ended r = run(named, [] {
+    int ends_of_pipe[2];
+    if (::pipe(ends_of_pipe) != 0 || ::write(ends_of_pipe[1], story.data(), story.size()) < 0) ::_exit(97);
+    ::dup2(ends_of_pipe[0], STDIN_FILENO), ::close(ends_of_pipe[1]);
+  });
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, run(given).out);
+  EXPECT_EQ(not_one_line(run({"complete", "-m", "", "-p", "x"}), 2), "");
+}
+
 // Every flag that the help names has an entry here that shows what it does; a new flag without one fails.
 TEST_F(CompleteTest, every_flag_has_an_effect) {
   // Drawn, so that what shapes the draw shows.
