@@ -99,14 +99,19 @@ class AnswerText {
   std::optional<text::StreamDecoder> decoder_;
 };
 
+// The ids of the prompt, all of the request's being of the vocabulary.
 std::vector<int32_t> prompt_tokens(const LanguageState& state, const CompletionRequest& request) {
+  const int64_t rows = state.model->sizes().vocabulary;
+  const auto need = [rows](const char* what, int32_t id) {
+    if (id < 0 || id >= rows) fail<UsageError>("{}: token id {} is outside the model's vocabulary of {}", what, id, rows);
+  };
+  for (const int32_t id : request.stop_ids) need("stop_ids", id);
+  for (const auto& [id, bias] : request.sampling.logit_bias) need("logit_bias", id);
   std::vector<int32_t> ids = request.prompt_ids
                                  ? *request.prompt_ids
                                  : state.tokenizer().encode(request.prompt, {.add_special_tokens = request.add_special_tokens});
   if (ids.empty()) fail<UsageError>("the prompt has no token, needed at least one");
-  const int64_t rows = state.model->sizes().vocabulary;
-  for (const int32_t id : ids)
-    if (id < 0 || id >= rows) fail<UsageError>("prompt: token id {} is outside the model's vocabulary of {}", id, rows);
+  for (const int32_t id : ids) need("prompt", id);
   return ids;
 }
 

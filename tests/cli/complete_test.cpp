@@ -217,7 +217,8 @@ TEST_F(CompleteTest, mistakes_are_one_line) {
   told({"--stop", ""}, 2, {"stop"});
   told({"--cache-type", "q4_0"}, 2, {"--cache-type", "q4_0"});
   told({"--logit-bias", "5"}, 2, {"--logit-bias", "'5'"});
-  told({"--logit-bias", "600:1"}, 2, {"600"});
+  told({"--logit-bias", "600:1"}, 2, {"logit_bias", "600", "vocabulary of 512"});
+  told({"--stop-ids", "3,512"}, 2, {"stop_ids", "512", "vocabulary of 512"});
   told({"--sampling-order", "top_k,top_k"}, 2, {"--sampling-order", "top_k"});
   told({"--dry-multiplier", "1", "--dry-sequence-breaker", ""}, 2, {"--dry-sequence-breaker", "empty"});
   told({"--mirostat", "1"}, 2, {"mirostat", "1"});
