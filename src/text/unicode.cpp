@@ -40,19 +40,19 @@ bool is_ascii(std::u32string_view text) {
 
 // Marks in a row brought into canonical order. ICU moves them one by one, in time that grows with the square of their number.
 std::u32string with_marks_in_order(std::u32string_view text) {
-  const auto mark_class = [](char32_t c) { return u_getCombiningClass(UChar32(c)); };
+  const auto before = [](char32_t a, char32_t b) { return u_getCombiningClass(UChar32(a)) < u_getCombiningClass(UChar32(b)); };
   std::u32string out;
   out.reserve(text.size());
   size_t marks = 0;  // where those in a row begin
   const auto end_marks = [&] {
-    const auto row = std::ranges::subrange(out.begin() + std::ptrdiff_t(marks), out.end());
-    if (!std::ranges::is_sorted(row, {}, mark_class)) std::ranges::stable_sort(row, {}, mark_class);
+    const auto begin = out.begin() + std::ptrdiff_t(marks);
+    if (!std::is_sorted(begin, out.end(), before)) std::stable_sort(begin, out.end(), before);
   };
   for (const char32_t c : text) {
     if (c == 0xf73 || c == 0xf75 || c == 0xf81) {  // the only ones that are not of a mark's class and consist of marks
       out += {0xf71, c - 1};
     } else {
-      const bool is_mark = c >= 0x300 && mark_class(c) != 0;
+      const bool is_mark = c >= 0x300 && u_getCombiningClass(UChar32(c)) != 0;
       if (!is_mark) end_marks();
       out += c;
       if (!is_mark) marks = out.size();
