@@ -28,12 +28,15 @@ DType dtype_of(CacheType type) {
   }
 }
 
-// End tokens: generation_config.json's, else config.json's.
+// End tokens: generation_config.json's, an empty list too, else config.json's.
 void read_defaults(const LanguageCheckpoint& checkpoint, api::LanguageState& s) {
   const std::filesystem::path file = checkpoint.root() / "generation_config.json";
   std::error_code error;
-  if (!checkpoint.gguf() && std::filesystem::exists(file, error)) s.defaults = sampling::GenerationDefaults::read(Config::load(file));
-  if (!s.defaults.eos_token_ids.empty()) return;
+  if (!checkpoint.gguf() && std::filesystem::exists(file, error)) {
+    const Config generation = Config::load(file);
+    s.defaults = sampling::GenerationDefaults::read(generation);
+    if (generation.has("eos_token_id")) return;
+  }
   const Config& c = checkpoint.config();
   if (!c.has("eos_token_id")) return;
   const std::string text = c.dump("eos_token_id");

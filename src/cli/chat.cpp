@@ -134,6 +134,7 @@ class Talk {
         say(e.what());
       }
     }
+    if (cancelled) throw Cancelled();  // while a line was awaited
   }
 
  private:

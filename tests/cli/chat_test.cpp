@@ -114,6 +114,19 @@ TEST_F(ChatTest, ends_where_there_is_no_standard_input) {
   EXPECT_EQ(r.out, "");
 }
 
+TEST_F(ChatTest, signals_end_the_waiting_for_a_line) {
+  int waiting[2];
+  ASSERT_EQ(pipe(waiting), 0);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    Process process(folder, {"chat"}, [&] { dup2(waiting[0], STDIN_FILENO), close(waiting[1]); });
+    ASSERT_TRUE(process.wait_for("load "));
+    usleep(300000);
+    process.send(signal);
+    EXPECT_EQ(process.wait().code, 130);
+  }
+  for (const int end : waiting) close(end);
+}
+
 TEST_F(ChatTest, sigterm_ends_it_on_a_terminal) {
   const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
   ASSERT_TRUE(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);

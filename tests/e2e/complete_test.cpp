@@ -143,6 +143,8 @@ TEST(Complete, end_tokens_of_config_json) {
   fs::remove(copy / "generation_config.json");
   copy.edit_json("config.json", [&](Json& json) { json["eos_token_id"] = nullptr; });
   EXPECT_EQ(LanguageModel::open(copy.path()).complete({.prompt = c.at("prompt"), .max_tokens = 256}).tokens, all);
+  both.edit_json("generation_config.json", [](Json& json) { json["eos_token_id"] = Json::array(); });  // none either
+  EXPECT_EQ(LanguageModel::open(both.path()).complete({.prompt = c.at("prompt"), .max_tokens = 256, .sampling = greedy}).tokens, all);
 }
 
 TEST(Complete, repetition_penalty_counts_prompt_and_answer) {
