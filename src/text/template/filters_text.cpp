@@ -117,7 +117,7 @@ Value word_count(const Value& input) {
   int64_t words = 0;
   bool inside = false;
   for (const char32_t c : decode_utf8(soft(input).text())) {
-    const bool word = is_word_character(c) && c != 0x200c && c != 0x200d;
+    const bool word = is_letter(c) || is_numeric(c) || c == '_';  // Python's \w
     words += word && !inside;
     inside = word;
   }

@@ -99,6 +99,11 @@ std::optional<Value> method(const Value& object, std::string_view name) {
       return Value(std::isfinite(v) && std::floor(v) == v);
     });
   }
+  if (object.is_number()) {
+    if (name == "real" || (name == "numerator" && object.is_integer())) return plus(object);
+    if (name == "imag") return object.is_integer() ? Value(0) : Value(0.0);
+    if (name == "denominator" && object.is_integer()) return Value(1);
+  }
   return container_method(object, name);
 }
 

@@ -25,10 +25,16 @@ bool is_sequence(const Value& v) { return v.is_undefined() || v.is_text() || v.i
 bool is_callable(const Value& v) { return v.is_undefined() || v.is(Kind::function) || v.is(Kind::loop); }
 
 bool knows_filter(const Value& v) {
+  hash(v);  // what cannot be a key is an error
   if (!v.is_text()) return false;
   try {
     return find_filter(v.text()) != nullptr;
   } catch (const Unsupported&) { return true; }
+}
+
+bool knows_test(const Value& v) {
+  hash(v);
+  return v.is_text() && find_test(v.text()) != nullptr;
 }
 
 template <Comparison how> bool compares(const Value& v, Arguments& arguments) {
@@ -64,7 +70,7 @@ TestFunction find_test(std::string_view name) {
       {"sameas", [](const Value& v, Arguments& a) { return same(v, other(Bound("sameas", a, {"other"}, 1))); }},
       {"in", [](const Value& v, Arguments& a) { return contains(other(Bound("in", a, {"seq"}, 1)), v); }},
       {"filter", alone<knows_filter>},
-      {"test", alone<[](const Value& v) { return v.is_text() && find_test(v.text()) != nullptr; }>},
+      {"test", alone<knows_test>},
       {"==", is_equal},
       {"eq", is_equal},
       {"equalto", is_equal},

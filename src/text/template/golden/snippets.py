@@ -94,6 +94,9 @@ COMPARISON = r"""
 {{ 3 is odd }} {{ 4 is even }} {{ 9 is divisibleby 3 }} {{ 9 is divisibleby(2) }} {{ "abc" is lower }} {{ "ABC" is upper }} {{ "aB" is lower }} {{ "1" is upper }}
 {{ 1 is eq 1 }} {{ 1 is ne 2 }} {{ 1 is lt 2 }} {{ 1 is gt 2 }} {{ 1 is le 1 }} {{ 1 is ge 2 }} {{ 1 is equalto 1 }} {{ 1 is greaterthan 0 }} {{ 1 is lessthan(0) }} {{ 1 is sameas 1 }}
 {{ 1 is in [1, 2] }} {{ 3 is not in [1, 2] }} {{ "upper" is filter }} {{ "nope" is filter }} {{ "odd" is test }} {{ "nope" is test }}
+{{ [] is filter }}
+{{ {} is test }}
+{{ (1, 2) is filter }} {{ (1, []) is filter }}
 {{ s is not string }} {{ not s is string }} {{ s is string and n is number }} {{ n is none or n }}
 {{ n is nosuchtest }}
 {{ n|nosuchfilter }}
@@ -117,6 +120,7 @@ COMPARISON = r"""
 """
 
 ACCESS = r"""
+{{ f.real }} {{ f.imag }} {{ n.real }} {{ n.imag }} {{ n.numerator }}/{{ n.denominator }} {{ t.real }} {{ 1.5.real }} {{ f.numerator }}|
 {{ d.a }} {{ d["a"] }} {{ d["x y"] }} {{ d["items"] }} {{ d["keys"] }} {{ d.get("a") }} {{ d.get("q") }} {{ d.get("q", 5) }}
 {{ list[0] }} {{ list[-1] }} {{ list.0 }} {{ s[0] }} {{ s[-1] }} {{ u[4] }} {{ emoji[1] }} {{ (1, 2)[1] }} {{ range(10)[3] }}
 {{ list[10] }}| {{ s[99] }}| {{ d.zzz }}| {{ d["zzz"] }}| {{ n.zzz }}| {{ nil.zzz }}|
@@ -287,6 +291,7 @@ FILTERS = r"""
 {{ s|truncate(8) }} {{ "foo bar baz qux"|truncate(9) }} {{ "foo bar baz qux"|truncate(9, true) }} {{ "foo bar baz qux"|truncate(11) }} {{ "foo bar baz qux"|truncate(11, false, "…", 0) }} {{ "foobarbazquxquux"|truncate(9) }} {{ s|truncate }}
 {{ s|truncate(2) }}
 {{ s|wordcount }} {{ "it's a-b c_d é 1"|wordcount }} {{ ""|wordcount }}
+{{ 'a \u0301 b'|wordcount }} {{ 'x_y ½ ٣ é a\u200db ① _'|wordcount }}
 {{ "x"|center(5) }}| {{ "%s - %d"|format("a", 1) }} {{ "%(a)s"|format(a=2) }} {{ "abc"|center }}|
 {{ "%s"|format(1, a=2) }}
 {{ list|batch(2)|list }} {{ range(7)|batch(3, "-")|list }} {{ range(7)|slice(3)|list }} {{ range(7)|slice(3, "x")|list }} {{ empty|batch(2)|list }} {{ range(4)|slice(2)|list }}
