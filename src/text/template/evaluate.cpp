@@ -17,13 +17,11 @@ Value Interpreter::evaluate(const Expression& e) {
 Value Interpreter::value_of(const Constant& n) { return n.value; }
 
 Value Interpreter::value_of(const Name& n) {
-  if (const Value* value = scope_->find(n.name)) return *value;
-  if (const Value* value = variables_.named(n.name)) return *value;
-  if (const Value* value = globals_.named(n.name)) return *value;
-  return undefined_name(n.name);
+  const Value& value = variable(n.place);
+  return value.is_missing() ? undefined_name(n.name) : value;
 }
 
-Value Interpreter::value_of(const NamespaceAttribute& n) { return attribute(value_of(Name{n.name}), n.attribute); }
+Value Interpreter::value_of(const NamespaceAttribute& n) { return attribute(value_of(n.space), n.attribute); }
 
 Value Interpreter::value_of(const TupleOf& n) { return Value::tuple(evaluate_all(n.items)); }
 Value Interpreter::value_of(const ListOf& n) { return Value::list(evaluate_all(n.items)); }

@@ -6,36 +6,17 @@
 
 namespace hearth::text::jinja {
 
-const Value* Scope::find(std::string_view name) const {
-  for (const Scope* scope = this; scope; scope = scope->parent.get())
-    for (const auto& [known, value] : scope->variables)
-      if (known == name) return &value;
-  return nullptr;
-}
-
-void Scope::set(const std::string& name, Value value) {
-  for (auto& [known, old] : variables) {
-    if (known == name) {
-      old = std::move(value);
-      return;
-    }
-  }
-  taken.more(sizeof(variables[0]));
-  variables.emplace_back(name, std::move(value));
-}
-
 class Interpreter::Inside {
  public:
-  Inside(Interpreter& interpreter, std::shared_ptr<Scope> scope)
-      : interpreter_(interpreter), outer_(std::exchange(interpreter.scope_, std::move(scope))) {}
-  explicit Inside(Interpreter& interpreter) : Inside(interpreter, std::make_shared<Scope>(interpreter.scope_)) {}
-  ~Inside() { interpreter_.scope_ = std::move(outer_); }
+  Inside(Interpreter& interpreter, std::shared_ptr<Frame> frame)
+      : interpreter_(interpreter), outer_(std::exchange(interpreter.frame_, std::move(frame))) {}
+  ~Inside() { interpreter_.frame_ = std::move(outer_); }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
 
  private:
   Interpreter& interpreter_;
-  std::shared_ptr<Scope> outer_;
+  std::shared_ptr<Frame> outer_;
 };
 
 class Interpreter::Capturing {
@@ -52,23 +33,28 @@ class Interpreter::Capturing {
   Output* outer_;
 };
 
-Interpreter::Interpreter(const Block& tree, const Dict& variables, const Environment& environment)
-    : tree_(tree),
-      variables_(variables),
-      globals_(global_functions(environment.now, [this](std::shared_ptr<SpaceObject> space) { spaces_.push_back(std::move(space)); })),
-      scope_(std::make_shared<Scope>(nullptr)) {}
+Interpreter::Interpreter(const Tree& tree, const Dict& variables, const Environment& environment)
+    : tree_(tree), frame_(std::make_shared<Frame>(nullptr, int(tree.context.size()))) {
+  const Dict globals =
+      global_functions(environment.now, [this](std::shared_ptr<SpaceObject> space) { spaces_.push_back(std::move(space)); });
+  for (size_t i = 0; i < tree.context.size(); ++i) {
+    const Value* given = variables.named(tree.context[i]);
+    if (const Value* value = given ? given : globals.named(tree.context[i])) frame_->variables[i] = *value;
+  }
+}
 
 Interpreter::~Interpreter() {
   // Nothing is destroyed while its owner is: a chain of namespaces could be as long as memory.
   std::vector<Dict> entries;
   for (const auto& space : spaces_) entries.push_back(std::exchange(space->entries, {}));
-  std::vector<std::vector<std::pair<std::string, Value>>> variables;
-  for (const auto& scope : captured_scopes_) variables.push_back(std::exchange(scope->variables, {}));
+  std::vector<std::vector<Value>> variables;
+  for (const auto& frame : captured_frames_) variables.push_back(std::exchange(frame->variables, {}));
 }
 
 std::string Interpreter::run() {
+  const Inside inside(*this, std::make_shared<Frame>(frame_, tree_.scope.frame_size));
   Capturing output(*this);
-  execute(tree_);
+  execute(tree_.body, tree_.scope);
   return output.text();
 }
 
@@ -81,6 +67,13 @@ Interpreter::Flow Interpreter::execute(const Block& block) {
   for (const Statement& statement : block)
     if (const Flow flow = execute(statement); flow != Flow::on) return flow;
   return Flow::on;
+}
+
+Interpreter::Flow Interpreter::execute(const Block& block, const Scope& scope) {
+  begin(scope);
+  const Flow flow = execute(block);
+  if (flow == Flow::on) end(scope);
+  return flow;
 }
 
 Interpreter::Flow Interpreter::execute(const Statement& statement) {
@@ -107,18 +100,20 @@ Interpreter::Flow Interpreter::run_node(const Print& node) {
 }
 
 Interpreter::Flow Interpreter::run_node(const Set& node) {
+  require_spaces(*node.target);
   assign(*node.target, evaluate(*node.value));
   return Flow::on;
 }
 
 Interpreter::Flow Interpreter::run_node(const SetBlock& node) {
   Value value;
+  begin(node.scope);
   {
-    const Inside inside(*this);
     Capturing body(*this);
     if (const Flow flow = execute(node.body); flow != Flow::on) return flow;
     value = node.filter ? filtered_text(*node.filter, body.text()) : Value(body.text());
   }
+  end(node.scope);
   assign(*node.target, value);
   return Flow::on;
 }
@@ -132,12 +127,12 @@ Interpreter::Flow Interpreter::run_node(const If& node) {
 Interpreter::Flow Interpreter::run_node(const For& node) {
   const Value iterable = evaluate(*node.iterable);
   if (!node.recursive) run_loop(node, iterable, 0);
-  else out_->write(repeat(node, scope_, iterable, 0));
+  else out_->write(repeat(node, frame_, iterable, 0));
   return Flow::on;
 }
 
-std::string Interpreter::repeat(const For& node, const std::shared_ptr<Scope>& scope, const Value& iterable, int64_t depth0) {
-  const Inside inside(*this, scope);
+std::string Interpreter::repeat(const For& node, const std::shared_ptr<Frame>& outer, const Value& iterable, int64_t depth0) {
+  const Inside inside(*this, std::make_shared<Frame>(outer, node.scope.frame_size));
   Capturing output(*this);
   run_loop(node, iterable, depth0);
   return output.text();
@@ -147,11 +142,13 @@ std::string Interpreter::repeat(const For& node, const std::shared_ptr<Scope>& s
 Value Interpreter::selected(const For& node, const Value& iterable) {
   return Value::iterator(
       "generator",
-      [this, &node, next = iterate(iterable), scope = scope_](Value& item) {
+      [this, &condition = *node.condition, next = iterate(iterable),
+       frame = std::make_shared<Frame>(captured_frame(), node.condition->scope.frame_size)](Value& item) {
+        const Inside inside(*this, frame);
+        begin(condition.scope);
         while (next(item)) {
-          const Inside inside(*this, std::make_shared<Scope>(scope));
-          assign(*node.target, item);
-          if (truth(evaluate(*node.test))) return true;
+          assign(*condition.target, item);
+          if (truth(evaluate(*condition.test))) return true;
         }
         return false;
       },
@@ -161,9 +158,9 @@ Value Interpreter::selected(const For& node, const Value& iterable) {
 void Interpreter::run_loop(const For& node, const Value& iterable, int64_t depth0) {
   LoopObject::Recurse recurse;
   if (node.recursive) {
-    recurse = [this, &node, scope = scope_, depth0](const Value& again) { return Value(repeat(node, scope, again, depth0 + 1)); };
+    recurse = [this, &node, outer = frame_->parent, depth0](const Value& again) { return Value(repeat(node, outer, again, depth0 + 1)); };
   }
-  const auto loop = std::make_shared<LoopObject>(node.test ? selected(node, iterable) : iterable, depth0, std::move(recurse));
+  const auto loop = std::make_shared<LoopObject>(node.condition ? selected(node, iterable) : iterable, depth0, std::move(recurse));
   struct Forget {
     ~Forget() { loop.forget(); }
     LoopObject& loop;
@@ -172,20 +169,19 @@ void Interpreter::run_loop(const For& node, const Value& iterable, int64_t depth
   bool completed = false;  // some pass, to its end: `else` is also for a loop whose every pass was left early
   for (Value item; loop->next(item);) {
     count_steps();
-    const Inside inside(*this);
-    scope_->set("loop", Value(Kind::loop, loop));
+    if (node.uses_loop) variable({0, node.loop}) = Value(Kind::loop, loop);
     assign(*node.target, item);
+    begin(node.scope);
     const Flow flow = execute(node.body);
     if (flow == Flow::broken) break;
     completed = completed || flow == Flow::on;
   }
-  if (completed) return;
-  const Inside inside(*this);
-  execute(node.otherwise);
+  end(node.scope);
+  if (!completed) execute(node.otherwise, node.otherwise_scope);
 }
 
 Interpreter::Flow Interpreter::run_node(const Macro& node) {
-  scope_->set(node.name, make_macro(node));
+  variable(node.name.place) = make_macro(node);
   return Flow::on;
 }
 
@@ -196,37 +192,62 @@ Interpreter::Flow Interpreter::run_node(const CallBlock& node) {
 }
 
 Interpreter::Flow Interpreter::run_node(const FilterBlock& node) {
-  const Inside inside(*this);
   Value result;
+  begin(node.scope);
   {
     Capturing body(*this);
     if (const Flow flow = execute(node.body); flow != Flow::on) return flow;
     result = filtered_text(*node.filter, body.text());
   }
+  end(node.scope);
   out_->write(str(result));
   return Flow::on;
 }
 
 Interpreter::Flow Interpreter::run_node(const With& node) {
-  List values;
-  for (const auto& [target, value] : node.targets) values.push_back(evaluate(*value));
-  const Inside inside(*this);
-  for (size_t i = 0; i < values.size(); ++i) assign(*node.targets[i].first, values[i]);
-  return execute(node.body);
+  begin(node.scope);
+  for (const auto& [target, value] : node.targets) assign(*target, evaluate(*value));
+  const Flow flow = execute(node.body);
+  if (flow == Flow::on) end(node.scope);
+  return flow;
 }
 
 Interpreter::Flow Interpreter::run_node(const Generation& node) {
-  const Inside inside(*this);
-  return execute(node.body);
+  Arguments none;
+  out_->write(call_macro(node.body, frame_, none));
+  return Flow::on;
+}
+
+Value& Interpreter::variable(Place place) {
+  Frame* frame = frame_.get();
+  for (int i = 0; i < place.out; ++i) frame = frame->parent.get();
+  return frame->variables[size_t(place.index)];
+}
+
+void Interpreter::begin(const Scope& scope) {
+  for (const auto& [index, start, source] : scope.variables)
+    if (start != Scope::Start::given) variable({0, index}) = start == Scope::Start::copied ? variable(source) : Value();
+}
+
+// What a macro that outlives the block still sees.
+void Interpreter::end(const Scope& scope) {
+  for (const auto& own : scope.variables) variable({0, own.index}) = Value();
+}
+
+void Interpreter::require_spaces(const Expression& target) {
+  if (const auto* attribute = std::get_if<NamespaceAttribute>(&target.node)) {
+    if (!variable(attribute->space.place).is(Kind::space)) refuse(Failure::runtime, "cannot assign attribute on non-namespace object");
+  } else if (const auto* several = std::get_if<TupleOf>(&target.node)) {
+    for (const ExpressionPtr& item : several->items) require_spaces(*item);
+  }
 }
 
 void Interpreter::assign(const Expression& target, const Value& value) {
   if (const auto* name = std::get_if<Name>(&target.node)) {
-    scope_->set(name->name, value);
+    variable(name->place) = value;
   } else if (const auto* attribute = std::get_if<NamespaceAttribute>(&target.node)) {
-    const Value space = value_of(Name{attribute->name});
-    if (!space.is(Kind::space)) refuse(Failure::runtime, "cannot assign attribute on non-namespace object");
-    space.as<SpaceObject>().set(attribute->attribute, value);
+    require_spaces(target);
+    variable(attribute->space.place).as<SpaceObject>().set(attribute->attribute, value);
   } else {
     const auto& targets = std::get<TupleOf>(target.node).items;
     if (!is_iterable(value)) refuse(Failure::type, "cannot unpack non-iterable {} object", value.type_name());
@@ -240,13 +261,18 @@ void Interpreter::assign(const Expression& target, const Value& value) {
   }
 }
 
+const std::shared_ptr<Frame>& Interpreter::captured_frame() {
+  if (captured_frames_.empty() || captured_frames_.back() != frame_) captured_frames_.push_back(frame_);
+  return frame_;
+}
+
 Value Interpreter::make_macro(const Macro& macro) {
-  captured_scopes_.push_back(scope_);
   const auto function = std::make_shared<FunctionObject>(
-      "Macro", macro.name, [this, &macro, scope = scope_](Arguments& arguments) { return Value(call_macro(macro, scope, arguments)); });
+      "Macro", macro.name.name,
+      [this, &macro, outer = captured_frame()](Arguments& arguments) { return Value(call_macro(macro, outer, arguments)); });
   List names;
   for (const std::string& name : macro.parameters.names) names.emplace_back(name);
-  function->attributes.set("name", macro.name.empty() ? Value::none() : Value(macro.name));
+  function->attributes.set("name", macro.name.name.empty() ? Value::none() : Value(macro.name.name));
   function->attributes.set("arguments", Value::tuple(std::move(names)));
   function->attributes.set("catch_kwargs", macro.uses_kwargs);
   function->attributes.set("catch_varargs", macro.uses_varargs);
@@ -254,10 +280,11 @@ Value Interpreter::make_macro(const Macro& macro) {
   return {Kind::function, function};
 }
 
-std::string Interpreter::call_macro(const Macro& macro, const std::shared_ptr<Scope>& scope, Arguments& arguments) {
-  const Inside inside(*this, std::make_shared<Scope>(scope));
+std::string Interpreter::call_macro(const Macro& macro, const std::shared_ptr<Frame>& outer, Arguments& arguments) {
+  const Inside inside(*this, std::make_shared<Frame>(outer, macro.scope.frame_size));
   const auto& names = macro.parameters.names;
   const auto& defaults = macro.parameters.defaults;
+  const auto title = [&] { return macro.name.name.empty() ? "None" : repr_text(macro.name.name); };
   const auto take_named = [&](std::string_view name) -> std::optional<Value> {
     for (auto it = arguments.named.begin(); it != arguments.named.end(); ++it) {
       if (it->first != name) continue;
@@ -279,32 +306,33 @@ std::string Interpreter::call_macro(const Macro& macro, const std::shared_ptr<Sc
   if (!macro.uses_kwargs && !arguments.named.empty()) {
     for (const auto& [name, value] : arguments.named) {
       if (name == "caller")
-        refuse(Failure::type, "macro {} was invoked with two values for the special caller argument. This is most likely a bug.",
-               macro.name.empty() ? "None" : repr_text(macro.name));
+        refuse(Failure::type, "macro {} was invoked with two values for the special caller argument. This is most likely a bug.", title());
     }
-    refuse(Failure::type, "macro {} takes no keyword argument {}", macro.name.empty() ? "None" : repr_text(macro.name),
-           repr_text(arguments.named.front().first));
+    refuse(Failure::type, "macro {} takes no keyword argument {}", title(), repr_text(arguments.named.front().first));
   }
   if (!macro.uses_varargs && arguments.positional.size() > names.size())
-    refuse(Failure::type, "macro {} takes not more than {} argument(s)", macro.name.empty() ? "None" : repr_text(macro.name), names.size());
+    refuse(Failure::type, "macro {} takes not more than {} argument(s)", title(), names.size());
 
-  if (caller) scope_->set("caller", *caller);
+  std::vector<Value>& variables = frame_->variables;
+  for (size_t i = 0; i < names.size(); ++i)
+    if (given[i]) variables[i] = *given[i];
+  size_t special = names.size();
+  if (caller) variables[special++] = *caller;
   if (macro.uses_kwargs) {
     Dict rest;
     for (auto& [name, value] : arguments.named) rest.set(Value(name), value);
-    scope_->set("kwargs", Value::dict(std::move(rest)));
+    variables[special++] = Value::dict(std::move(rest));
   }
   if (macro.uses_varargs) {
     const size_t used = std::min(names.size(), arguments.positional.size());
-    scope_->set("varargs", Value::tuple(List(arguments.positional.begin() + std::ptrdiff_t(used), arguments.positional.end())));
+    variables[special] = Value::tuple(List(arguments.positional.begin() + std::ptrdiff_t(used), arguments.positional.end()));
   }
+  begin(macro.scope);
   const size_t first_default = names.size() - defaults.size();
-  for (size_t i = 0; i < names.size(); ++i)
-    if (given[i]) scope_->set(names[i], *given[i]);
   for (size_t i = 0; i < names.size(); ++i) {
     if (given[i]) continue;
-    scope_->set(names[i], i >= first_default ? evaluate(*defaults[i - first_default])
-                                             : make_undefined(fmt::format("parameter {} was not provided", repr_text(names[i]))));
+    variables[i] = i >= first_default ? evaluate(*defaults[i - first_default])
+                                      : make_undefined(fmt::format("parameter {} was not provided", repr_text(names[i])));
   }
 
   Capturing output(*this);

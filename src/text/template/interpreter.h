@@ -12,20 +12,19 @@
 
 namespace hearth::text::jinja {
 
-// The variables set by one loop pass, macro call or block. `if` has none of its own.
-struct Scope {
-  explicit Scope(std::shared_ptr<Scope> outer) : parent(std::move(outer)), taken(sizeof(Scope)) {}
-  const Value* find(std::string_view name) const;  // here or further out
-  void set(const std::string& name, Value value);
+// The variables of one rendering, one call of a macro or one run of a recursive loop.
+struct Frame {
+  Frame(std::shared_ptr<Frame> outer, int size) : parent(std::move(outer)), variables(size_t(size)), taken(bytes(size)) {}
+  static size_t bytes(int size) { return sizeof(Frame) + size_t(size) * sizeof(Value); }
 
-  std::shared_ptr<Scope> parent;
-  std::vector<std::pair<std::string, Value>> variables;
+  std::shared_ptr<Frame> parent;
+  std::vector<Value> variables;  // Value() where nothing is set
   Taken taken;
 };
 
 class Interpreter {
  public:
-  Interpreter(const Block& tree, const Dict& variables, const Environment& environment);
+  Interpreter(const Tree& tree, const Dict& variables, const Environment& environment);
   ~Interpreter();
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
@@ -34,7 +33,7 @@ class Interpreter {
   int line() const { return line_; }  // of what was looked at last
 
   // For `loop(…)`: the text of the loop over another iterable, one level deeper.
-  std::string repeat(const For& loop, const std::shared_ptr<Scope>& scope, const Value& iterable, int64_t depth0);
+  std::string repeat(const For& loop, const std::shared_ptr<Frame>& outer, const Value& iterable, int64_t depth0);
 
  private:
   enum class Flow { on, broken, continued };
@@ -43,7 +42,7 @@ class Interpreter {
     Taken taken{0};
     void write(std::string_view more);
   };
-  class Inside;     // makes a scope current for a block
+  class Inside;     // makes a frame current for a block
   class Capturing;  // makes an output current for a block
 
   Flow execute(const Block& block);
@@ -64,9 +63,15 @@ class Interpreter {
 
   void run_loop(const For& node, const Value& iterable, int64_t depth0);
   Value selected(const For& node, const Value& iterable);
+  Value& variable(Place place);
+  void begin(const Scope& scope);
+  void end(const Scope& scope);
+  Flow execute(const Block& block, const Scope& scope);
+  void require_spaces(const Expression& target);  // where an attribute is assigned
   void assign(const Expression& target, const Value& value);
+  const std::shared_ptr<Frame>& captured_frame();  // the current one, for a value that keeps it
   Value make_macro(const Macro& macro);
-  std::string call_macro(const Macro& macro, const std::shared_ptr<Scope>& scope, Arguments& arguments);
+  std::string call_macro(const Macro& macro, const std::shared_ptr<Frame>& outer, Arguments& arguments);
 
   Value evaluate(const Expression& e);
   Value value_of(const Constant& n);
@@ -95,15 +100,13 @@ class Interpreter {
   Value call_with(const CallOf& n, const Value* caller);
   Value filtered_text(const Expression& filter, std::string text);
 
-  const Block& tree_;
-  const Dict& variables_;
-  Dict globals_;
-  std::shared_ptr<Scope> scope_;
+  const Tree& tree_;
+  std::shared_ptr<Frame> frame_;
   Output* out_ = nullptr;
   const Value* filter_input_ = nullptr;  // what the block that is being filtered gave
   int line_ = 1;
   // What a template can tie into circles: emptied at the end.
-  std::vector<std::shared_ptr<Scope>> captured_scopes_;
+  std::vector<std::shared_ptr<Frame>> captured_frames_;
   std::vector<std::shared_ptr<SpaceObject>> spaces_;
 };
 

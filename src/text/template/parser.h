@@ -10,8 +10,8 @@
 namespace hearth::text::jinja {
 
 // TemplateError (Failure::syntax) with its line, or UnsupportedError that names a construct of Jinja2 that hearth does not have and its
-// line.
-Block parse(std::string_view source);
+// line. What the names mean is resolved.
+Tree parse(std::string_view source);
 
 class Parser {
  public:
@@ -35,12 +35,13 @@ class Parser {
   Statement generation_statement();
   Statement loop_control();
   Parameters parameters();
-  Block macro_body(Macro& macro, std::string_view end_word);
+  Block macro_body(std::string_view end_word);
   [[noreturn]] void unknown_tag(const Token& token);
   [[noreturn]] void missing_end(const std::string& start, int line);
 
   // targets of assignments
   ExpressionPtr target(bool with_namespace, std::string_view end_word = {});
+  ExpressionPtr copy_of_target(const Expression& target);
   void check_target(const Expression& target, int line);
 
   // expressions: parser_expressions.cpp
@@ -92,18 +93,11 @@ class Parser {
   };
   void refuse_unknown(size_t from);
 
-  // Whether the macros around the current place use these names.
-  struct Uses {
-    bool varargs = false, kwargs = false, caller = false;
-  };
-
   std::vector<Token> tokens_;
   size_t at_ = 0;
   int depth_ = 0;  // of recursion in this parser
   int loops_ = 0;  // around the current place
   std::vector<Unknown> unknown_;
-  std::vector<int> loop_targets_;  // lines at which `loop` is assigned: an error inside a for
-  std::vector<Uses> uses_;
   std::vector<std::string> open_tags_;
   std::vector<std::vector<std::string_view>> end_words_;
 };

@@ -13,9 +13,10 @@ bool is_any_symbol(const Token& token, std::initializer_list<std::string_view> s
 }  // namespace
 
 ExpressionPtr Parser::make(int line, Expression::Node node) {
-  const int depth = 1 + inner_depth(node);
+  int depth = 1;
+  each_inside(node, [&](const Expression& e) { depth = std::max(depth, 1 + e.depth); });
   if (depth > Limits::nesting) wrong(fmt::format("expressions nested more than {} deep", int(Limits::nesting)), line);
-  return std::make_unique<const Expression>(Expression{line, depth, std::move(node)});
+  return std::make_unique<Expression>(Expression{line, depth, std::move(node)});
 }
 
 ExpressionPtr Parser::expression(bool with_conditional) {
@@ -158,11 +159,9 @@ ExpressionPtr Parser::primary(bool with_namespace) {
       if (name == "true" || name == "True") return make(line, Constant{true});
       if (name == "false" || name == "False") return make(line, Constant{false});
       if (name == "none" || name == "None") return make(line, Constant{Value::none()});
-      if (with_namespace && skip_symbol(".")) return make(line, NamespaceAttribute{name, expect_name().text});
-      for (Uses& uses : uses_) {
-        uses.varargs |= name == "varargs";
-        uses.kwargs |= name == "kwargs";
-        uses.caller |= name == "caller";
+      if (with_namespace && skip_symbol(".")) {
+        std::string attribute = expect_name().text;
+        return make(line, NamespaceAttribute{Name{name}, std::move(attribute)});
       }
       return make(line, Name{name});
     }

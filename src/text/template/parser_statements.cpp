@@ -3,6 +3,7 @@
 
 #include "text/template/parser.h"
 #include "text/template/printing.h"
+#include "text/template/resolve.h"
 
 namespace hearth::text::jinja {
 
@@ -13,7 +14,7 @@ constexpr std::array unsupported_tags = {"block",      "extends", "include",   "
 
 }  // namespace
 
-Block parse(std::string_view source) { return Parser(tokenize(source)).run(); }
+Tree parse(std::string_view source) { return resolve(Parser(tokenize(source)).run()); }
 
 Block Parser::run() {
   Block block = statements({});
@@ -154,20 +155,17 @@ Statement Parser::set_statement() {
 Statement Parser::for_statement() {
   const int line = next().line;
   const size_t unknown_before = unknown_.size();
-  const size_t loop_targets_before = loop_targets_.size();
   For loop;
   loop.target = target(false, "in");
   expect_word("in");
   loop.iterable = tuple(false, "recursive");
-  if (skip_name("if")) loop.test = expression();
+  if (skip_name("if")) loop.condition = {copy_of_target(*loop.target), expression()};
   loop.recursive = skip_name("recursive");
   ++loops_;
   loop.body = body({"endfor", "else"});
   --loops_;
   if (next().text == "else") loop.otherwise = body_to("endfor");
   refuse_unknown(unknown_before);
-  if (loop_targets_.size() > loop_targets_before)
-    wrong("Can't assign to special loop variable in for-loop target", loop_targets_[loop_targets_before]);
   return {line, std::move(loop)};
 }
 
@@ -203,25 +201,12 @@ Parameters Parser::parameters() {
   return result;
 }
 
-Block Parser::macro_body(Macro& macro, std::string_view end_word) {
+Block Parser::macro_body(std::string_view end_word) {
   const size_t unknown_before = unknown_.size();
   const int loops = std::exchange(loops_, 0);
-  uses_.emplace_back();
   Block block = body_to(end_word);
-  const Uses uses = uses_.back();
-  uses_.pop_back();
-  if (!uses_.empty()) {
-    uses_.back().varargs |= uses.varargs;
-    uses_.back().kwargs |= uses.kwargs;
-    uses_.back().caller |= uses.caller;
-  }
   loops_ = loops;
   refuse_unknown(unknown_before);
-  const auto& names = macro.parameters.names;
-  const auto named = [&](std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); };
-  macro.uses_varargs = uses.varargs && !named("varargs");
-  macro.uses_kwargs = uses.kwargs && !named("kwargs");
-  macro.uses_caller = uses.caller;
   return block;
 }
 
@@ -230,13 +215,9 @@ Statement Parser::macro_statement() {
   Macro macro;
   const Token& name = expect_name();
   check_target(*make(name.line, Name{name.text}), name.line);
-  macro.name = name.text;
+  macro.name = {name.text};
   macro.parameters = parameters();
-  macro.body = macro_body(macro, "endmacro");
-  const auto& names = macro.parameters.names;
-  const auto caller = size_t(std::find(names.begin(), names.end(), "caller") - names.begin());
-  if (macro.uses_caller && caller < names.size() - macro.parameters.defaults.size() && caller < names.size())
-    wrong("When defining macros or call blocks the special \"caller\" argument must be omitted or be given a default.", line);
+  macro.body = macro_body("endmacro");
   return {line, std::move(macro)};
 }
 
@@ -246,7 +227,7 @@ Statement Parser::call_statement() {
   if (now().is_symbol("(")) block.caller.parameters = parameters();
   block.call = expression();
   if (!std::holds_alternative<CallOf>(block.call->node)) wrong("expected call", line);
-  block.caller.body = macro_body(block.caller, "endcall");
+  block.caller.body = macro_body("endcall");
   return {line, std::move(block)};
 }
 
@@ -262,9 +243,7 @@ Statement Parser::with_statement() {
   With with;
   while (now().type != Token::Type::block_end) {
     if (!with.targets.empty()) expect_symbol(",");
-    const size_t loop_targets_before = loop_targets_.size();
     ExpressionPtr to = target(false);
-    loop_targets_.resize(loop_targets_before);  // may be called so here
     expect_symbol("=");
     with.targets.emplace_back(std::move(to), expression());
   }
@@ -284,9 +263,8 @@ Statement Parser::print_statement() {
 
 Statement Parser::generation_statement() {
   const int line = next().line;
-  const int loops = std::exchange(loops_, 0);  // its body is a function of its own
-  Generation generation{body_to("endgeneration")};
-  loops_ = loops;
+  Generation generation;
+  generation.body.body = macro_body("endgeneration");
   return {line, std::move(generation)};
 }
 
@@ -299,13 +277,16 @@ Statement Parser::loop_control() {
 
 ExpressionPtr Parser::target(bool with_namespace, std::string_view end_word) {
   const int line = now().line;
-  const auto item = [&] {
-    if (now().is_name("loop")) loop_targets_.push_back(now().line);
-    return primary(with_namespace);
-  };
-  ExpressionPtr result = tuple_of(item, end_word, false);
+  ExpressionPtr result = tuple_of([&] { return primary(with_namespace); }, end_word, false);
   check_target(*result, line);
   return result;
+}
+
+ExpressionPtr Parser::copy_of_target(const Expression& e) {
+  if (const auto* name = std::get_if<Name>(&e.node)) return make(e.line, *name);
+  TupleOf copy;
+  for (const ExpressionPtr& item : std::get<TupleOf>(e.node).items) copy.items.push_back(copy_of_target(*item));
+  return make(e.line, std::move(copy));
 }
 
 void Parser::check_target(const Expression& e, int line) {

@@ -7,15 +7,11 @@
 
 namespace hearth::text::jinja {
 
-struct Template::Tree {
-  Block statements;
-};
-
 Template Template::parse(std::string_view source, std::string name) {
   if (source.size() > Limits::source) fail<IoError>("template '{}': {} bytes, at most {}", name, source.size(), size_t(Limits::source));
   if (encode_utf8(decode_utf8(source)) != source) fail<IoError>("template '{}': no valid UTF-8", name);
   try {
-    auto tree = std::make_shared<const Tree>(Tree{jinja::parse(source)});
+    auto tree = std::make_shared<const Tree>(jinja::parse(source));
     return {std::move(tree), std::move(name)};
   } catch (const TemplateError& e) { throw TemplateError(e.kind, e.message, name, e.line); } catch (const Unsupported& e) {
     fail<UnsupportedError>("template '{}', line {}: {} is not supported", name, e.line, e.what);
@@ -25,7 +21,7 @@ Template Template::parse(std::string_view source, std::string name) {
 std::string Template::render(const Dict& variables, const Environment& environment) const {
   Budget budget(environment.limits);
   const BudgetScope scope(budget);
-  Interpreter interpreter(tree_->statements, variables, environment);
+  Interpreter interpreter(*tree_, variables, environment);
   try {
     return interpreter.run();
   } catch (const TemplateError& e) { throw TemplateError(e.kind, e.message, name_, interpreter.line()); } catch (const Unsupported& e) {

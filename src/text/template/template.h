@@ -15,6 +15,8 @@
 
 namespace hearth::text::jinja {
 
+struct Tree;
+
 struct Environment {
   std::function<LocalTime()> now = {};  // what strftime_now prints; the machine's local time without it
   Limits limits = {};
@@ -33,7 +35,6 @@ class Template {
   const std::string& name() const { return name_; }
 
  private:
-  struct Tree;
   Template(std::shared_ptr<const Tree> tree, std::string name) : tree_(std::move(tree)), name_(std::move(name)) {}
 
   std::shared_ptr<const Tree> tree_;

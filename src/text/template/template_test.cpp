@@ -224,8 +224,12 @@ TEST(Limits, CirclesAreFreed) {
   EXPECT_EQ(render("{% for i in [1] %}{% set x = loop.changed(loop) %}{% set y = loop %}{% endfor %}done"), "done");
   EXPECT_EQ(render("{% set ns = namespace(l=[]) %}{% for i in [1, 2] %}{% set ns.l = ns.l + [loop, ns] %}{% endfor %}{{ ns.l|length }}"),
             "4");
+  EXPECT_EQ(failure("{% for i in [1] if i %}{{ loop.index }}{{ x.y }}{% endfor %}").kind, Failure::undefined);
   // Far longer than the stack is deep.
   EXPECT_EQ(render("{% set ns = namespace(p=none) %}{% for i in range(99999) %}{% set ns.p = namespace(p=ns.p) %}{% endfor %}done"),
+            "done");
+  EXPECT_EQ(render("{% set ns = namespace(f=none) %}{% macro keep(before) %}{% macro f() %}{% endmacro %}{% set ns.f = f %}{% set f = 0 %}"
+                   "{% endmacro %}{% for i in range(50000) %}{{ keep(ns.f) }}{% endfor %}{% set ns.f = 0 %}done"),
             "done");
 }
 

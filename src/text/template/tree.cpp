@@ -1,57 +1,56 @@
 #include "text/template/tree.h"
 
-#include <algorithm>
-
 namespace hearth::text::jinja {
 
 namespace {
 
-struct InnerDepth {
-  int of(const ExpressionPtr& e) const { return e ? e->depth : 0; }
-  int of(const Expressions& list) const {
-    int depth = 0;
-    for (const ExpressionPtr& e : list) depth = std::max(depth, e->depth);
-    return depth;
-  }
-  int of(const CallArguments& a) const {
-    int depth = std::max({of(a.positional), of(a.rest), of(a.named_rest)});
-    for (const auto& [name, e] : a.named) depth = std::max(depth, e->depth);
-    return depth;
-  }
+struct EachInside {
+  const std::function<void(Expression&)>& f;
 
-  int operator()(const Constant&) const { return 0; }
-  int operator()(const Name&) const { return 0; }
-  int operator()(const NamespaceAttribute&) const { return 0; }
-  int operator()(const TupleOf& n) const { return of(n.items); }
-  int operator()(const ListOf& n) const { return of(n.items); }
-  int operator()(const DictOf& n) const {
-    int depth = 0;
-    for (const auto& [key, value] : n.entries) depth = std::max({depth, key->depth, value->depth});
-    return depth;
+  void of(const ExpressionPtr& e) const {
+    if (e) f(*e);
   }
-  int operator()(const Attribute& n) const { return of(n.object); }
-  int operator()(const Subscript& n) const { return std::max(of(n.object), of(n.key)); }
-  int operator()(const SliceOf& n) const { return std::max({of(n.start), of(n.stop), of(n.step)}); }
-  int operator()(const CallOf& n) const { return std::max(of(n.callee), of(n.arguments)); }
-  int operator()(const FilterOf& n) const { return std::max(of(n.input), of(n.arguments)); }
-  int operator()(const TestOf& n) const { return std::max(of(n.input), of(n.arguments)); }
-  int operator()(const Negation& n) const { return of(n.operand); }
-  int operator()(const Identity& n) const { return of(n.operand); }
-  int operator()(const Not& n) const { return of(n.operand); }
-  int operator()(const Arithmetic& n) const { return std::max(of(n.left), of(n.right)); }
-  int operator()(const Joined& n) const { return of(n.items); }
-  int operator()(const Compared& n) const {
-    int depth = of(n.first);
-    for (const auto& [relation, e] : n.rest) depth = std::max(depth, e->depth);
-    return depth;
+  void of(const Expressions& list) const {
+    for (const ExpressionPtr& e : list) f(*e);
   }
-  int operator()(const Both& n) const { return std::max(of(n.left), of(n.right)); }
-  int operator()(const Either& n) const { return std::max(of(n.left), of(n.right)); }
-  int operator()(const Conditional& n) const { return std::max({of(n.test), of(n.yes), of(n.no)}); }
+  void of(const CallArguments& a) const {
+    of(a.positional);
+    for (const auto& [name, e] : a.named) f(*e);
+    of(a.rest);
+    of(a.named_rest);
+  }
+  template <class... Parts> void all(const Parts&... parts) const { (of(parts), ...); }
+
+  void operator()(const Constant&) const {}
+  void operator()(const Name&) const {}
+  void operator()(const NamespaceAttribute&) const {}
+  void operator()(const TupleOf& n) const { of(n.items); }
+  void operator()(const ListOf& n) const { of(n.items); }
+  void operator()(const DictOf& n) const {
+    for (const auto& [key, value] : n.entries) all(key, value);
+  }
+  void operator()(const Attribute& n) const { of(n.object); }
+  void operator()(const Subscript& n) const { all(n.object, n.key); }
+  void operator()(const SliceOf& n) const { all(n.start, n.stop, n.step); }
+  void operator()(const CallOf& n) const { all(n.callee, n.arguments); }
+  void operator()(const FilterOf& n) const { all(n.input, n.arguments); }
+  void operator()(const TestOf& n) const { all(n.input, n.arguments); }
+  void operator()(const Negation& n) const { of(n.operand); }
+  void operator()(const Identity& n) const { of(n.operand); }
+  void operator()(const Not& n) const { of(n.operand); }
+  void operator()(const Arithmetic& n) const { all(n.left, n.right); }
+  void operator()(const Joined& n) const { of(n.items); }
+  void operator()(const Compared& n) const {
+    of(n.first);
+    for (const auto& [relation, e] : n.rest) f(*e);
+  }
+  void operator()(const Both& n) const { all(n.left, n.right); }
+  void operator()(const Either& n) const { all(n.left, n.right); }
+  void operator()(const Conditional& n) const { all(n.test, n.yes, n.no); }
 };
 
 }  // namespace
 
-int inner_depth(const Expression::Node& node) { return std::visit(InnerDepth(), node); }
+void each_inside(const Expression::Node& node, const std::function<void(Expression&)>& f) { std::visit(EachInside{f}, node); }
 
 }  // namespace hearth::text::jinja

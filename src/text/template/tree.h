@@ -1,7 +1,9 @@
 // A parsed template. Constant, shared by any number of renderings.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -14,8 +16,25 @@
 namespace hearth::text::jinja {
 
 struct Expression;
-using ExpressionPtr = std::unique_ptr<const Expression>;
+using ExpressionPtr = std::unique_ptr<Expression>;
 using Expressions = std::vector<ExpressionPtr>;
+
+// Which variable a name means: `index` in the frame that is `out` frames further out. resolve.h fills in every Place and Scope.
+struct Place {
+  int out = 0, index = 0;
+};
+
+// The names that a template, a macro or a block has for itself, and what they are when it begins.
+struct Scope {
+  enum class Start { given, copied, missing };  // by whoever begins it; from a variable further out; undefined
+  struct Variable {
+    int index;
+    Start start;
+    Place source;  // of what is copied
+  };
+  std::vector<Variable> variables;
+  int frame_size = 0;  // of the frame that begins with it; 0 where it shares one
+};
 
 struct CallArguments {
   Expressions positional;
@@ -28,9 +47,11 @@ struct Constant {
 };
 struct Name {
   std::string name;
+  Place place = {};
 };
 struct NamespaceAttribute {  // only as a target: name.attribute
-  std::string name, attribute;
+  Name space;
+  std::string attribute;
 };
 struct TupleOf {
   Expressions items;
@@ -107,7 +128,8 @@ struct Expression {
   Node node;
 };
 
-int inner_depth(const Expression::Node& node);  // the greatest depth of the expressions that a node holds
+// Calls `f` for each expression that a node holds itself.
+void each_inside(const Expression::Node& node, const std::function<void(Expression&)>& f);
 
 struct Statement;
 using Block = std::vector<Statement>;
@@ -124,11 +146,20 @@ struct Set {
 struct SetBlock {
   ExpressionPtr target, filter;  // filter is null without one
   Block body;
+  Scope scope = {};
 };
 struct For {
-  ExpressionPtr target, iterable, test;  // test is null without one
+  struct Condition {  // on an element, asked in a frame of its own
+    ExpressionPtr target, test;
+    Scope scope = {};
+  };
+  ExpressionPtr target, iterable;
+  std::optional<Condition> condition;
   Block body, otherwise;
   bool recursive;
+  bool uses_loop = false;
+  int loop = 0;                            // index of this variable, where it is used
+  Scope scope = {}, otherwise_scope = {};  // with a frame of their own where recursive
 };
 struct If {
   std::vector<std::pair<ExpressionPtr, Block>> branches;
@@ -139,10 +170,11 @@ struct Parameters {
   Expressions defaults;  // of the last names
 };
 struct Macro {
-  std::string name;
+  Name name;  // empty for the body of a call block
   Parameters parameters;
   Block body;
-  bool uses_varargs = false, uses_kwargs = false, uses_caller = false;  // the body asks for these names
+  bool uses_caller = false, uses_kwargs = false, uses_varargs = false;  // the body asks for these names
+  Scope scope = {};  // variables 0, 1 … are the parameters, then caller, kwargs and varargs where they are used
 };
 struct CallBlock {
   Macro caller;
@@ -151,13 +183,15 @@ struct CallBlock {
 struct FilterBlock {
   ExpressionPtr filter;
   Block body;
+  Scope scope = {};
 };
 struct With {
   std::vector<std::pair<ExpressionPtr, ExpressionPtr>> targets;
   Block body;
+  Scope scope = {};
 };
 struct Generation {  // {% generation %}: marks what an assistant said
-  Block body;
+  Macro body;        // without parameters
 };
 struct Break {};
 struct Continue {};
@@ -166,6 +200,12 @@ struct Statement {
   using Node = std::variant<Data, Print, Set, SetBlock, For, If, Macro, CallBlock, FilterBlock, With, Generation, Break, Continue>;
   int line;
   Node node;
+};
+
+struct Tree {
+  Block body;
+  Scope scope;
+  std::vector<std::string> context;  // names that are asked of the caller: the variables of the outermost frame
 };
 
 }  // namespace hearth::text::jinja

@@ -86,6 +86,7 @@ class Value {
 
   Kind kind() const { return kind_; }
   bool is(Kind kind) const { return kind_ == kind; }
+  bool is_missing() const { return kind_ == Kind::undefined && !object_; }  // Value(): no value yet
   bool is_undefined() const { return kind_ == Kind::undefined; }
   bool is_none() const { return kind_ == Kind::none; }
   bool is_text() const { return kind_ == Kind::text; }

@@ -422,6 +422,79 @@ BLANKS = [
     "{%if t%}x{%endif%}", "{%-if t-%}x{%-endif-%}", "{{n}}{{-n-}}", "{{ -n }} {{- -n }} {{+n}} {{ n -}} x", "{% if t: %}x{% endif %}", "{% if n == 7 %}seven{% endif %}{% if n != 7 %}no{% endif %}",
 ]
 
+# Which variable a name means. The last ones are random.
+SCOPES = r"""
+{%- macro head() %}Date: {{ s }}{% endmacro %}{%- for p in people %}{{ head() }}|{% endfor %}{%- set s = 'later' %}{{ head() }}
+{{ n }}{% set n = 2 %}{{ n }}
+{% set n = n + 1 %}{{ n }} {% set n = n + 1 %}{{ n }}
+{% set e %}{{ s }}{% endset %}{% set s = e %}{{ s }}
+{% for x in list %}{{ n }}{% endfor %}{% set n = 2 %}{{ n }}
+{% for x in list %}{{ n }}{% endfor %}{% if t %}{% set n = 2 %}{% endif %}{{ n }}
+{% for x in list %}{{ n }}{% endfor %}{% if no %}{{ n }}{% else %}{% set n = 2 %}{% endif %}{{ n }}
+{% if t %}{% set n = n %}{{ n }}{% elif n %}{% set s = 1 %}{% endif %}{{ n }} {{ s }}
+{% if no %}{% if t %}{% set n = 1 %}{% endif %}{% set n = 2 %}{% endif %}{% set n = [n] %}{{ n }}
+{% for x in list %}{% for y in words %}{{ n }}{% endfor %}{% set n = 5 %}{{ n }}{% endfor %}{{ n }}
+{% for x in list %}{{ n }}{% set n = x %}{% endfor %}{{ n }}{% set n = 0 %}
+{% set n = 0 %}{% for x in list %}{{ n }}{% set n = x %}{{ n }} {% endfor %}{{ n }}
+{% for n in list %}{{ n }}{% set n = n * 2 %}{{ n }} {% else %}{{ n }}{% endfor %}{{ n }}
+{% for x in list if n %}{{ x }}{% else %}none{% endfor %}{% set n = 1 %}
+{% for n in list if n > 1 %}{{ n }}{{ loop.nextitem }} {% endfor %}{{ n }}
+{% for n in empty %}{% else %}{{ n }}{% set n = 1 %}{{ n }}{% endfor %}{{ n }}
+{% for x in tree recursive %}{{ n }}{% set n = x.v %}{{ loop(x.c) }}{{ n }};{% endfor %}{{ n }}
+{% for x in tree recursive if n %}{% endfor %}
+{% for x in tree if x.v > 1 recursive %}{{ n }}{{ x.v }}{{ loop(x.c) }}{% else %}{{ n }}-{% endfor %}{% set n = 1 %}
+{% for x in list %}{% macro f() %}{{ loop.index }}{{ y }}{% endmacro %}{% set y = x %}{{ f() }} {% endfor %}
+{% for x in list %}{% with loop = 5 %}{{ loop }}{% endwith %}{{ loop is defined }}{% endfor %}
+{% for x in list %}{% for y in words %}{{ loop.index }}{% endfor %}{{ loop.index }} {% endfor %}
+{% for x in list %}{% set (y, loop) = (1, 2) %}{% endfor %}
+{% for x in list %}{% set loop %}1{% endset %}{% endfor %}
+{% set loop = 4 %}{{ loop }}{% for x in loop %}{% endfor %}
+{% set n %}{{ n }}a{% endset %}{{ n }}
+{% set tools %}{{ tools|tojson }}{% endset %}
+{% set s | replace('a', n) %}banana{% endset %}{{ s }}
+{% set s | replace('a', n) %}{{ n }}banana{% endset %}{{ s }}
+{% set x | upper %}{% set n = 'b' %}{{ n }}a{% endset %}{{ x }}{{ n }}
+{% filter replace('a', s) %}{% set s = 'b' %}a{{ s }}{% endfilter %} {{ s }}
+{% for x in list %}{% with %}{{ n }}{% endwith %}{% endfor %}{% set n = 3 %}
+{% with n = n + 1, s = n %}{{ n }} {{ s }}{% set n = 0 %}{{ n }}{% endwith %} {{ n }}
+{% with x = n %}{{ x }}{% set n = x %}{{ n }}{% endwith %}{{ n }}
+{% macro f(a, n=n) %}{{ a }}{{ n }}{% set n = 9 %}{{ n }}{% endmacro %}{{ f(1) }} {{ f(1, 2) }} {{ n }}
+{% macro f(a=b, b=2) %}{{ a }}{{ b }}{% endmacro %}{{ f() }} {{ f(b=3) }} {{ f(1) }}
+{% macro f() %}{{ n }}{% endmacro %}{{ f() }}{% set n = 2 %}{{ f() }}{% if t %}{% set n = 3 %}{% endif %}{{ f() }}
+{% macro f() %}{{ n }}{% set n = 1 %}{% endmacro %}{{ f() }}{{ n }}
+{% if no %}{% macro f() %}1{% endmacro %}{% endif %}{{ f is defined }}
+{% macro f() %}{% set caller = 1 %}{{ caller }}{% endmacro %}{{ f() }}{{ f.caller }}
+{% macro f() %}{% with caller = caller %}{{ caller is defined }}{% endwith %}{% endmacro %}{{ f.caller }}{% call f() %}x{% endcall %}
+{% macro f() %}{% if caller %}{{ caller() }}{% endif %}{% set caller = 1 %}{{ caller }}{% endmacro %}{% call f() %}x{{ n }}{% endcall %}{% set n = 1 %}{% call f() %}x{{ n }}{% endcall %}
+{% macro f() %}{% set varargs = 1 %}{{ varargs }}{{ kwargs }}{% endmacro %}{{ f.catch_varargs }}{{ f.catch_kwargs }}{{ f(a=1) }}
+{% macro f(caller) %}{{ caller }}{% endmacro %}
+{% macro f() %}{{ caller(1) }}{% endmacro %}{% call(caller) f() %}{{ caller }}{% endcall %}
+{% generation %}{{ n }}{% set n = 1 %}{{ n }}{% endgeneration %}{{ n }}
+{% generation %}{{ varargs }}{{ kwargs }}{{ caller is defined }}{% endgeneration %}
+{% generation %}{{ caller() }}{% endgeneration %}
+{% set ns = namespace(f=none) %}{% for x in list %}{% set y = x %}{% macro f() %}[{{ y }}{{ n }}]{% endmacro %}{% set ns.f = f %}{{ f() }}{% endfor %}{{ ns.f() }}
+{% set ns = namespace(f=none) %}{% for x in list %}{% set y = x %}{% macro f() %}{{ y }}{% endmacro %}{% set ns.f = f %}{% break %}{% endfor %}{{ ns.f() }}{% for x in list %}{% set y = 8 %}{{ ns.f() }}{% endfor %}
+{% for x in list %}{% set ns.v = x %}{% endfor %}{% set ns = namespace(v=0) %}
+{% set ns.v, ns = 1, namespace() %}
+{% set n.v = missing.x %}
+{% set ns = namespace(a=0,b=1) %}{% for w in list %}{{ n }},{% endfor %}{% set n = 's' %}{% set n = 's' %}{{ (ns.b if ns is defined) }},
+{{ (q if s else m) }}{% generation %}{{ n }},{% endgeneration %}{% set n = w %}{{ w is defined }}{{ w }},
+{{ varargs }}{% with  %}{{ n }}{% endwith %}{{ q }},{% set n = 5 %}
+{% set ns = namespace(a=0,b=1) %}{% set ns.a = s %}{% filter upper %}{{ [z ~ (q if n else s), z] }}{% endfilter %}{% set n = w %}
+{% with  %}{{ n }},{% set q %}{{ q }},{{ n }}{{ 3 }}{% endset %}{% endwith %}{% set n = s %}
+{% filter trim %}{{ m }}{{ n }},{% endfilter %}{{ t }}{% set m = 1 %}{% set n = q is defined %}{{ m }},
+{% filter upper %}{{ n }}{% set s = 7 %}{% endfilter %}{% set n = q %}{{ q }},{% if n == 1 %}{% with z = n, n = 's' %}{{ s }},{% endwith %}{% endif %}
+{% set ns = namespace(a=0,b=1) %}{% generation %}{% for m in d %}{% set ns.b = z %}{{ kwargs }}{% endfor %}{{ m }}{{ m }}{% endgeneration %}
+{% filter upper %}{% for s in range(2) %}{% set s = m %}{% endfor %}{{ n ~ t }}{% endfilter %}{% set n = [z, m] %}
+{% generation %}{{ s }},{% generation %}{% for m in list %}{{ w }}{% endfor %}{% endgeneration %}{% endgeneration %}{% set s = n %}{% set m = 's' %}
+{% for q in d if 3 %}{% set n | default(n) %}{{ n }}{% set m = q %}{% endset %}{{ w }}{{ n }}{% endfor %}
+{% generation %}{% with s = s, z = 9 %}{{ (kwargs if z else 0) }},{% endwith %}{% endgeneration %}{% set m = z %}{{ z }}
+{% generation %}{% macro z(n) %}{% set z = m %}{% endmacro %}{{ kwargs }}{% endgeneration %}
+{% set ns = namespace(a=0,b=1) %}{% set ns.a = 3 %}{% with  %}{% set ns.a = s %}{{ (ns.a if ns is defined) }},{{ n }},{% endwith %}{% set n = 7 %}
+{% for q in list %}{{ s }},{% endfor %}{% set s = n %}{{ (z() if z is defined and z is callable and z.arguments|length >= 1 else '-') }}
+{% for z in range(2) %}{% set w = w|default(m is defined) %}{{ n }},{% endfor %}{% set s = w %}{% set n = 8 %}{{ 2 }}
+"""
+
 SYNTAX = r"""
 {% if t %}x
 {% for x in list %}x{% endif %}
@@ -529,7 +602,7 @@ LINES = [
 
 
 def snippets():
-    for group in (PRINTING, ARITHMETIC, COMPARISON, ACCESS, METHODS, FILTERS, STATEMENTS, SYNTAX):
+    for group in (PRINTING, ARITHMETIC, COMPARISON, ACCESS, METHODS, FILTERS, STATEMENTS, SCOPES, SYNTAX):
         lines, joined = group.strip("\n").split("\n"), ""
         for line in lines:
             joined += line
