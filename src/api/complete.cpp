@@ -58,10 +58,12 @@ sampling::SamplingRequest sampling_request(const LanguageState& state, const Sam
   return r;
 }
 
-// max_length counts the prompt, and max_new_tokens goes before it.
+// max_length counts the prompt, and max_new_tokens goes before it. transformers cannot tell a max_length of 20 from its default, which
+// counts the answer alone.
 int64_t default_length(const sampling::GenerationDefaults& file, int64_t prompt) {
   if (file.max_new_tokens) return *file.max_new_tokens;
   if (!file.max_length) return 256;
+  if (*file.max_length == 20) return 20;
   if (*file.max_length <= prompt)
     fail<UsageError>("the prompt has {} tokens, as many as generation_config.json's max_length of {} or more; --max-tokens goes before it",
                      prompt, *file.max_length);

@@ -91,18 +91,6 @@ LanguageModel::Plan plan_of(const ChatFlags& f, const LanguageModel& model, cons
   return {.context = context, .weight_bytes = model.weight_bytes(), .cache_bytes = model.cache_bytes(context)};
 }
 
-void answer_once(const ChatFlags& f, LanguageModel& model, const Conversation& conversation) {
-  CompletionRequest request = question(f, model, conversation);
-  if (!f.json)
-    request.on_text = [](std::string_view text) {
-      fmt::print("{}", text);
-      std::fflush(stdout);
-    };
-  const Completion made = model.complete(request);
-  for (const std::string& warning : made.warnings) say("warning: " + warning);
-  fmt::print("{}\n", f.json ? to_json(made, request, model) : "");
-}
-
 class Talk {
  public:
   Talk(const ChatFlags& f, LanguageModel& model, Conversation& conversation)
@@ -116,11 +104,12 @@ class Talk {
     sigaction(SIGINT, &action, nullptr);
     action.sa_handler = [](int) { ended.store(true), cancelled.store(true); };
     sigaction(SIGTERM, &action, nullptr);
+    if (cancelled) throw Cancelled();  // before anybody was asked
     LineEditor editor("> ");
     if (editor.on_terminal()) fmt::print("{} of {} tokens of context; /help lists the commands\n", model_.family(), context_);
     while (const auto line = editor.read()) {
-      if (ended) throw Cancelled();
       cancelled.store(false);
+      if (ended) throw Cancelled();
       if (line->empty()) continue;
       try {
         if (line->front() == '/') {
@@ -213,7 +202,7 @@ void run_chat(std::span<const std::string> arguments) {
                                     [&](const LanguageModel& unread) { line.say(memory_line(plan_of(f, unread, conversation))); });
   line.finish();
   if (f.messages.empty()) Talk(f, model, conversation).run();
-  else answer_once(f, model, conversation);
+  else print_answer(model, question(f, model, conversation), f.json, line);
 }
 
 }  // namespace

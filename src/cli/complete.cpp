@@ -58,24 +58,13 @@ void run_complete(std::span<const std::string> arguments) {
   Flags flags("complete", "Goes on from a text.", notes);
   f.add_to(flags);
   if (!flags.parse(arguments)) return;
-  CompletionRequest request = f.resolved();
+  const CompletionRequest request = f.resolved();
 
   ProgressLine line;
-  const OnProgress progress = [&line](const Progress& p) { line.update(p); };
-  LanguageModel model = f.open.open(progress, [&](const LanguageModel& unread) { line.say(memory_line(unread.plan(request))); });
+  LanguageModel model = f.open.open([&line](const Progress& p) { line.update(p); },
+                                    [&](const LanguageModel& unread) { line.say(memory_line(unread.plan(request))); });
   line.finish();
-  request.progress = progress;
-  request.cancel = &cancelled;
-  if (!f.json)
-    request.on_text = [&line](std::string_view text) {
-      line.finish();
-      fmt::print("{}", text);
-      std::fflush(stdout);
-    };
-  const Completion made = model.complete(request);
-  line.finish();
-  for (const std::string& warning : made.warnings) line.say("hearth: warning: " + warning);
-  fmt::print("{}\n", f.json ? to_json(made, request, model) : "");
+  const Completion made = print_answer(model, request, f.json, line);
   if (!f.json && !made.debug.empty()) fmt::print("{}\n", debug_text(nlohmann::ordered_json::parse(made.debug)));
 }
 

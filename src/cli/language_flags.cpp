@@ -9,7 +9,6 @@
 
 #include "cli/command.h"
 #include "cli/open_flags.h"
-#include "cli/progress_line.h"
 #include "cli/say.h"
 #include "core/error.h"
 
@@ -153,6 +152,29 @@ std::string to_json(const Completion& made, const CompletionRequest& request, co
                   {"decode_tokens_per_second", rate(std::max(0.0, decoded), made.decode_seconds)}};
   if (!made.debug.empty()) j["debug"] = Json::parse(made.debug);
   return j.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Completion print_answer(LanguageModel& model, CompletionRequest request, bool json, ProgressLine& line) {
+  bool begun = false;
+  request.progress = [&line](const Progress& p) { line.update(p); };
+  request.cancel = &cancelled;
+  if (!json)
+    request.on_text = [&](std::string_view text) {
+      line.finish();
+      begun = true;
+      fmt::print("{}", text);
+      std::fflush(stdout);
+    };
+  try {
+    const Completion made = model.complete(request);
+    line.finish();
+    for (const std::string& warning : made.warnings) line.say("hearth: warning: " + warning);
+    fmt::print("{}\n", json ? to_json(made, request, model) : "");
+    return made;
+  } catch (const Error&) {
+    if (begun) fmt::print("\n");
+    throw;
+  }
 }
 
 std::string memory_line(const LanguageModel::Plan& plan) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/flags.h"
+#include "cli/progress_line.h"
 #include "hearth/language.h"
 
 namespace hearth::cli {
@@ -25,6 +26,9 @@ struct AnswerFlags {
   void add_to(Flags& flags);
   CompletionRequest resolved() const;
 };
+
+// Answers and prints the text as it comes, or the whole as `json`; an answer that is cancelled ends its line as others do.
+Completion print_answer(LanguageModel& model, CompletionRequest request, bool json, ProgressLine& line);
 
 // {"prompt_tokens": …, "tokens": …, "text": …, "finish_reason": …, …, "timings": {…}} on one line.
 std::string to_json(const Completion& made, const CompletionRequest& request, const LanguageModel& model);

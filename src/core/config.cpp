@@ -220,6 +220,13 @@ void Config::no_effect(std::initializer_list<std::string_view> keys) const {
   for (std::string_view key : keys) data_->seen.emplace(key);
 }
 
+void Config::no_effect_where_off() const {
+  for (const auto& [key, value] : data_->json.items()) {
+    const bool empty = value.is_string() ? value.get_ref<const std::string&>().empty() : value.is_structured() && value.empty();
+    if (empty || value == false || (value.is_number() && value == 0)) data_->seen.emplace(key);
+  }
+}
+
 void Config::finish() const {
   std::vector<std::string> unknown;
   for (const auto& [key, value] : data_->json.items())

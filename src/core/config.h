@@ -51,6 +51,8 @@ class Config {
   void only_null(std::string_view key) const;
   // Keys that do not change what is computed.
   void no_effect(std::initializer_list<std::string_view> keys) const;
+  // Keys that are false, 0 or empty, for networks in which what they name is not there.
+  void no_effect_where_off() const;
   // UnsupportedError that names each key nobody has read, unless its value is null or the key starts with '_'.
   void finish() const;
 

@@ -73,6 +73,12 @@ TEST(config, keys_nobody_looked_at_are_refused) {
   EXPECT_EQ(message_of<UnsupportedError>([&] { c.finish(); }), "unet/config.json: unknown key: 'new_trick' = true");
 }
 
+TEST(config, what_is_off_says_nothing_where_a_network_has_no_such_part) {
+  const Config c = config(R"({"a": false, "b": 0, "c": 0.0, "d": [], "e": {}, "f": "", "g": null, "on": true, "one": 1, "some": [0]})");
+  c.no_effect_where_off();
+  EXPECT_EQ(message_of<UnsupportedError>([&] { c.finish(); }), "unet/config.json: unknown keys: 'on' = true, 'one' = 1, 'some' = [0]");
+}
+
 TEST(config, malformed_json_names_the_line) {
   EXPECT_EQ(message_of<IoError>([] { config("{\n\"a\": 1,\n}"); }).find("unet/config.json: no valid JSON at line 3"), 0u);
   EXPECT_THROW(config("[1]"), IoError);

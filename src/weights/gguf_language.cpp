@@ -79,10 +79,14 @@ Json rope_scaling(const Keys& keys, const std::string& where) {
   return scaling;
 }
 
-// Says nothing where it stands: a number that is 0, or false.
+// Says nothing where it stands: a number that is 0, a factor that is 1, or false.
 bool is_off(const GgufMetadata& metadata, const std::string& key, const GgufValue& value) {
+  static constexpr std::array factors = {".embedding_scale", ".logit_scale", ".residual_scale", ".rope.scaling.yarn_attn_factor",
+                                         ".rope.scaling.yarn_ext_factor"};
   if (value.type == GgufType::boolean) return !metadata.boolean(key);
-  return value.type != GgufType::text && value.type != GgufType::array && metadata.number(key) == 0;
+  if (value.type == GgufType::text || value.type == GgufType::array) return false;
+  const double number = metadata.number(key);
+  return number == 0 || (number == 1 && std::ranges::any_of(factors, [&](std::string_view factor) { return key.ends_with(factor); }));
 }
 
 // What an architecture's keys may say: those that are read here, and those that change no number.

@@ -122,7 +122,7 @@ TEST_F(GgufLanguage, keys_that_say_nothing_are_let_pass) {
   const Config c = read("llama", [](GgufValues& v) {
     v.integer("llama.expert_count", 0), v.f32("llama.attn_logit_softcapping", 0), v.f32("llama.rope.scaling.attn_factor", 1),
         v.integer("llama.vocab_size", 10), v.text("llama.tensor_data_layout", "Meta AI original pth"),
-        v.f32("gemma2.attn_logit_softcapping", 50);
+        v.f32("gemma2.attn_logit_softcapping", 50), v.f32("llama.rope.scaling.yarn_ext_factor", 1), v.f32("llama.logit_scale", 1);
   });
   EXPECT_EQ(c.text("model_type"), "llama");
 }
@@ -138,8 +138,8 @@ TEST_F(GgufLanguage, what_is_not_built_is_refused_by_name) {
             where + ": heads of 4 for keys, 4 for values and 2 turned are not supported, needed equal sizes");
   EXPECT_EQ(refusal<UnsupportedError>("qwen2", [](GgufValues& v) { v.f32("qwen2.attn_logit_softcapping", 50.5f); }),
             where + ": 'qwen2.attn_logit_softcapping' = 50.5 is not supported");
-  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.f32("llama.rope.scaling.yarn_ext_factor", 1); }),
-            where + ": 'llama.rope.scaling.yarn_ext_factor' = 1 is not supported");
+  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.f32("llama.rope.scaling.yarn_ext_factor", 0.5f); }),
+            where + ": 'llama.rope.scaling.yarn_ext_factor' = 0.5 is not supported");
   EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.text("llama.new", "words"); }),
             where + ": 'llama.new' = text is not supported");
   EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.f32("llama.rope.scaling.attn_factor", 1.5f); }),

@@ -234,10 +234,12 @@ std::optional<PackedFormat> read_packed_format(const Config& config, const std::
     format.kind = Kind::awq;
     c.only("version", {"gemm", "GEMM"});
     c.only("zero_point", true);
+    if (c.text("backend", "") == "llm-awq") fail<UnsupportedError>("{}: 'backend' = \"llm-awq\" is not supported", c.where());
   } else {
-    const std::string layout = c.text("checkpoint_format", "gptq");
+    const std::string layout = c.text("checkpoint_format", c.text("format", "gptq"));
     if (layout != "gptq" && layout != "gptq_v2")
       fail<UnsupportedError>("{}: 'checkpoint_format' = \"{}\" is not supported, only gptq and gptq_v2", c.where(), layout);
+    c.only("format", {layout});
     format.kind = layout == "gptq" ? Kind::gptq : Kind::gptq_v2;
     format.symmetric = c.boolean("sym", true);
     format.act_order = c.boolean("desc_act", false);
@@ -282,7 +284,28 @@ std::optional<PackedFormat> read_packed_format(const Config& config, const std::
                "mse",
                "quantizer",
                "version",
-               "zero_point"});
+               "zero_point",
+               "act_group_aware",
+               "amp",
+               "autoround_version",
+               "data_type",
+               "enable_minmax_tuning",
+               "enable_quanted_input",
+               "gradient_accumulate_steps",
+               "hyb_act",
+               "iters",
+               "low_gpu_mem_usage",
+               "lr",
+               "minmax_lr",
+               "nsamples",
+               "offload_to_disk",
+               "offload_to_disk_path",
+               "packing_format",
+               "scale_dtype",
+               "seqlen",
+               "to_quant_block_names",
+               "train_bs"});
+  c.no_effect_where_off();
   c.finish();
   return format;
 }

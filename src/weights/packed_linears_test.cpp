@@ -150,6 +150,11 @@ TEST_F(PackedLinearsTest, the_configuration_is_read_strictly) {
   ASSERT_TRUE(awq);
   EXPECT_EQ(awq->kind, PackedFormat::Kind::awq);
   EXPECT_EQ(awq->group, 64);
+  const auto further =
+      format(R"({"quantization_config": {"quant_method": "gptq", "bits": 4, "format": "gptq_v2", "data_type": "int", "iters": 200,
+                                  "autoround_version": "0.5", "act_group_aware": true, "surprise": false}})");
+  ASSERT_TRUE(further);
+  EXPECT_EQ(further->kind, PackedFormat::Kind::gptq_v2);
   const auto refused = [&](const std::string& inner) {
     return message_of<UnsupportedError>([&] { format("{\"quantization_config\": " + inner + "}"); });
   };
@@ -157,6 +162,9 @@ TEST_F(PackedLinearsTest, the_configuration_is_read_strictly) {
   EXPECT_NE(refused(R"({"quant_method": "gptq", "bits": 3})").find("codes of 3 bits are not supported"), std::string::npos);
   EXPECT_NE(refused(R"({"quant_method": "gptq", "bits": 4, "checkpoint_format": "marlin"})").find("marlin"), std::string::npos);
   EXPECT_NE(refused(R"({"quant_method": "awq", "bits": 4, "version": "gemv"})").find("gemv"), std::string::npos);
+  EXPECT_NE(refused(R"({"quant_method": "awq", "bits": 4, "backend": "llm-awq"})").find("llm-awq"), std::string::npos);
+  EXPECT_NE(refused(R"({"quant_method": "gptq", "bits": 4, "checkpoint_format": "gptq", "format": "gptq_v2"})").find("'format'"),
+            std::string::npos);
   EXPECT_NE(refused(R"({"quant_method": "gptq", "bits": 4, "dynamic": {"-:.*": {}}})").find("single modules"), std::string::npos);
   EXPECT_NE(refused(R"({"quant_method": "gptq", "bits": 4, "surprise": 1})").find("surprise"), std::string::npos);
   write_file(folder / "quantize_config.json", R"({"bits": 4, "group_size": 128, "desc_act": false})");

@@ -166,7 +166,7 @@ std::vector<Signature> make_signatures() {
                         std::vector<std::string_view> prefixes) {
     all.push_back({"text encoder",
                    what,
-                   "diffusers",
+                   "transformers",
                    std::move(prefixes),
                    {{"text_model.embeddings.token_embedding.weight", {49408, width}},
                     {"text_model.embeddings.position_embedding.weight", {77, width}},

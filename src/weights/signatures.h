@@ -9,7 +9,7 @@ namespace hearth {
 struct Recognised {
   std::string part;    // "denoiser", "autoencoder", "text encoder"
   std::string what;    // "Stable Diffusion 1.x UNet"
-  std::string layout;  // "diffusers" or "original": whose tensor names
+  std::string layout;  // "diffusers", "transformers" or "original": whose tensor names
   std::string prefix;  // before every name, "model.diffusion_model." in single files; "" in most component files
 };
 

@@ -27,12 +27,12 @@ TEST(signatures, G52_every_published_file_is_recognised_as_itself_alone) {
   const std::map<std::string, std::vector<std::string>> expected{
       {"sd15-single-file",
        {"denoiser: Stable Diffusion 1.x UNet (original, 'model.diffusion_model.')", vae,
-        l + " (diffusers, 'cond_stage_model.transformer.')"}},
+        l + " (transformers, 'cond_stage_model.transformer.')"}},
       {"sd21-single-file",
        {"denoiser: Stable Diffusion 2.x UNet (original, 'model.diffusion_model.')", vae,
         "text encoder: OpenCLIP ViT-H/14 text encoder (Stable Diffusion 2.x) (original, 'cond_stage_model.model.')"}},
       {"sdxl-single-file",
-       {"denoiser: SDXL UNet (original, 'model.diffusion_model.')", vae, l + " (diffusers, 'conditioner.embedders.0.transformer.')",
+       {"denoiser: SDXL UNet (original, 'model.diffusion_model.')", vae, l + " (transformers, 'conditioner.embedders.0.transformer.')",
         g + " (original, 'conditioner.embedders.1.model.')"}},
       {"refiner-single-file",
        {"denoiser: SDXL refiner UNet (original, 'model.diffusion_model.')", vae, g + " (original, 'conditioner.embedders.0.model.')"}},
@@ -96,6 +96,7 @@ TEST(signatures, what_is_not_run_is_named) {
   EXPECT_EQ(of({"1.weight", "3.conv.0.weight", "3.conv.4.weight", "19.bias"}), "autoencoder: TAESD's decoder");
   EXPECT_EQ(of({"0.weight", "1.conv.0.weight", "3.conv.0.weight", "3.conv.4.weight"}), "autoencoder: TAESD's encoder");
   EXPECT_EQ(of({"model.embed_tokens.weight", "model.layers.0.self_attn.q_proj.weight"}), "language model: LLaMA or its kin");
+  EXPECT_EQ(recognise({{"model.embed_tokens.weight", {}}, {"model.layers.0.self_attn.q_proj.weight", {}}})[0].layout, "transformers");
 }
 
 // The networks of diffusers and transformers that hearth does not run (golden/make_known.py), each as itself alone.

@@ -278,6 +278,7 @@ TEST_F(CompleteTest, an_interrupted_run_ends_with_130) {
   const Ended r = process.wait();
   EXPECT_EQ(r.code, 130);
   EXPECT_EQ(r.signal, 0);
+  EXPECT_EQ(r.out.back(), '\n');
 }
 
 TEST_F(CompleteTest, ctrl_c_ends_the_waiting_for_a_prompt) {

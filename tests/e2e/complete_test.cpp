@@ -393,6 +393,7 @@ TEST(Complete, generation_config_lengths_and_stops) {
   const auto prompt = int64_t(ids_of(c, "prompt_tokens").size());
   EXPECT_EQ(made_with({{"max_length", prompt + 6}}).tokens, Ids(all.begin(), all.begin() + 6));
   EXPECT_EQ(made_with({{"max_length", prompt + 6}, {"max_new_tokens", 5}}).tokens, Ids(all.begin(), all.begin() + 5));
+  EXPECT_EQ(made_with({{"max_length", 20}}).tokens, Ids(all.begin(), all.begin() + 20));  // as if it were absent there
   const Completion stopped = made_with({{"stop_strings", {"keeper"}}});
   EXPECT_EQ(stopped.finish_reason, "stop");
   EXPECT_EQ(stopped.text, c.at("text").get<std::string>().substr(0, c.at("text").get<std::string>().find("keeper")));

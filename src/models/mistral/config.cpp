@@ -15,6 +15,7 @@ parts::DecoderConfig read_config(const Config& c) {
   d.windows.assign(size_t(d.layers), window);
   c.only("attention_bias", false);
   c.only("mlp_bias", false);
+  parts::require_layers_alike(c, d);
   c.finish();
   return d;
 }

@@ -1,8 +1,82 @@
 #include "parts/decoder/config.h"
 
+#include <algorithm>
+
 #include "parts/config_reading.h"
 
 namespace hearth::parts {
+namespace {
+
+// Training, storage and other programs' settings; token ids and sampling are read elsewhere.
+void read_bookkeeping(const Config& c) {
+  c.no_effect({"architectures",
+               "attention_dropout",
+               "attention_probs_dropout_prob",
+               "attn_implementation",
+               "attn_pdrop",
+               "auto_map",
+               "bf16",
+               "bos_token",
+               "bos_token_id",
+               "dtype",
+               "embd_pdrop",
+               "eos_token",
+               "eos_token_id",
+               "fp16",
+               "gradient_checkpointing",
+               "hidden_dropout",
+               "hidden_dropout_prob",
+               "id2label",
+               "ignore_index",
+               "initializer_range",
+               "is_decoder",
+               "is_llama_config",
+               "keys_to_ignore_at_inference",
+               "kv_channels",
+               "label2id",
+               "loss_type",
+               "max_new_tokens",
+               "max_seq_len",
+               "max_seq_length",
+               "max_sequence_length",
+               "min_new_tokens",
+               "model_max_length",
+               "model_name",
+               "model_parallel",
+               "multiple_of",
+               "n_ctx",
+               "name_or_path",
+               "neftune_noise_alpha",
+               "num_labels",
+               "onnx",
+               "pad_token",
+               "pad_token_id",
+               "pretraining_tp",
+               "resid_pdrop",
+               "residual_dropout",
+               "sep_token_id",
+               "seq_length",
+               "summary_type",
+               "tensor_parallel_degree",
+               "timestamp",
+               "tokenizer",
+               "torch_dtype",
+               "transformers.js_config",
+               "transformers_version",
+               "trust_remote_code",
+               "type_vocab_size",
+               "unk_token",
+               "unk_token_id",
+               "unsloth_fixed",
+               "unsloth_version",
+               "use_cache",
+               "use_flash_attention",
+               "use_flash_attention_2",
+               "use_flash_attn",
+               "use_liger_kernel"});
+}
+
+}  // namespace
 
 DecoderConfig DecoderConfig::common(const Config& c, const DecoderConfig& defaults) {
   refuse_null(c, {"hidden_act", "hidden_size", "intermediate_size", "max_position_embeddings", "num_attention_heads", "num_hidden_layers",
@@ -25,6 +99,7 @@ DecoderConfig DecoderConfig::common(const Config& c, const DecoderConfig& defaul
   d.head = positive_integer(c, "head_dim", defaults.head ? defaults.head : d.width / d.heads);
   d.positions = positive_integer(c, "max_position_embeddings", defaults.positions);
   d.activation = transformers_activation(c, "hidden_act", "silu");
+  c.only("activation", {"swiglu", "silu"});  // beside hidden_act in some published files
   d.eps = float(c.number("rms_norm_eps", double(defaults.eps)));
   d.tied = c.boolean("tie_word_embeddings", defaults.tied);
   d.windows.assign(size_t(d.layers), 0);
@@ -38,11 +113,8 @@ DecoderConfig DecoderConfig::common(const Config& c, const DecoderConfig& defaul
   if (!d.rotary.divisors.empty() && int64_t(d.rotary.divisors.size()) != d.head / 2)
     fail<WeightError>("{}: {} divisors of frequencies, a head of {} needs {}", c.where(), d.rotary.divisors.size(), d.head, d.head / 2);
 
-  // Training, storage and bookkeeping; token ids and sampling are read elsewhere.
-  c.no_effect({"architectures", "attention_dropout", "auto_map", "bos_token_id", "dtype", "eos_token_id", "initializer_range",
-               "pad_token_id", "pretraining_tp", "torch_dtype", "transformers_version", "use_cache", "unsloth_fixed", "unsloth_version",
-               "name_or_path"});
-  c.no_effect({"id2label", "is_decoder", "label2id", "sep_token_id"});
+  read_bookkeeping(c);
+  c.no_effect_where_off();  // of other builds: this is not one of them
   read_generic_transformers_keys(c);
   return d;
 }
@@ -61,6 +133,15 @@ void read_layer_windows(const Config& c, DecoderConfig& d) {
       fail<UnsupportedError>("{}: the layer type \"{}\" is not supported, only full_attention and sliding_attention", c.where(), type);
     d.windows[size_t(i)] = type == "sliding_attention" ? window : 0;
   }
+}
+
+void require_layers_alike(const Config& c, const DecoderConfig& d) {
+  const bool windows = std::ranges::any_of(d.windows, [](int64_t window) { return window > 0; });
+  const std::string_view type = windows ? "sliding_attention" : "full_attention";
+  c.only("use_sliding_window", windows);
+  c.no_effect({"max_window_layers"});  // of which layers, where some have windows
+  for (const std::string& t : c.texts("layer_types", {{}}))
+    if (t != type) fail<UnsupportedError>("{}: the layer type \"{}\" is not supported here, only {}", c.where(), t, type);
 }
 
 }  // namespace hearth::parts

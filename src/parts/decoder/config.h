@@ -28,5 +28,7 @@ struct DecoderConfig {
 
 // use_sliding_window, sliding_window, max_window_layers and layer_types as Qwen's configs have them.
 void read_layer_windows(const Config& config, DecoderConfig& d);
+// For families whose layers are alike whatever these keys say: UnsupportedError where they say something else.
+void require_layers_alike(const Config& config, const DecoderConfig& d);
 
 }  // namespace hearth::parts

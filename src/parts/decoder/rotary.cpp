@@ -34,6 +34,7 @@ void read_scaling(const Config& c, RotaryConfig& r) {
   r.factor = positive(c, "factor");
   if (type == "linear") {
     r.kind = Kind::linear;
+    c.no_effect({"original_max_position_embeddings"});
   } else if (type == "dynamic") {
     r.kind = Kind::dynamic;
     c.no_effect({"original_max_position_embeddings"});  // the reference takes max_position_embeddings
@@ -69,6 +70,7 @@ RotaryConfig RotaryConfig::from(const Config& c, int64_t size_, int64_t position
     const Config scaling = c.object(key);
     if (scaling.has("rope_theta")) r.theta = positive(scaling, "rope_theta");
     scaling.only_number("partial_rotary_factor", 1);
+    scaling.no_effect({"finetuned"});
     read_scaling(scaling, r);
     scaling.finish();
   }

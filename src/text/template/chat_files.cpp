@@ -32,12 +32,14 @@ std::map<std::string, std::string> class_defaults(std::string name) {
   return {};
 }
 
+std::string shown(const Json& value) { return value.dump().substr(0, 80); }
+
 // A token is its text, or an object that holds it.
 std::string token_text(const Json& value, const std::string& where) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_object())
     if (const auto it = value.find("content"); it != value.end() && it->is_string()) return it->get<std::string>();
-  fail<WeightError>("{}: a token is {}, needed a text or an object with one", where, value.dump().substr(0, 80));
+  fail<WeightError>("{}: a token is {}, needed a text or an object with one", where, shown(value));
 }
 
 void read_tokens(const Json& config, const std::string& where, ChatFiles& files) {
@@ -63,18 +65,21 @@ void read_templates(const Json& value, const std::string& where, ChatFiles& file
     files.templates["default"] = value.get<std::string>();
     return;
   }
-  if (!value.is_array()) fail<WeightError>("{}: chat_template is a {}, needed a text or a list", where, value.type_name());
-  for (const Json& entry : value) {
-    const bool fits = entry.is_object() && entry.contains("name") && entry.contains("template") && entry["name"].is_string() &&
-                      entry["template"].is_string();
-    if (!fits) fail<WeightError>("{}: chat_template has an entry {}, needed \"name\" and \"template\"", where, entry.dump().substr(0, 80));
-    files.templates[entry["name"].get<std::string>()] = entry["template"].get<std::string>();
+  if (!value.is_array() && !value.is_object())
+    fail<WeightError>("{}: chat_template is {}, needed a text, a list or an object", where, shown(value));
+  for (const auto& [key, entry] : value.items()) {
+    const bool listed = value.is_array() && entry.is_object() && entry.contains("name") && entry["name"].is_string();
+    const Json* const text = value.is_object() ? &entry : listed && entry.contains("template") ? &entry["template"] : nullptr;
+    if (!text || !text->is_string())
+      fail<WeightError>("{}: chat_template has an entry {}, needed {}", where, shown(entry),
+                        value.is_object() ? "a text" : "\"name\" and \"template\"");
+    files.templates[listed ? entry["name"].get<std::string>() : key] = text->get<std::string>();
   }
 }
 
 Json load_object(const fs::path& file) {
   Json json = load_json(file);
-  if (!json.is_object()) fail<WeightError>("{}: a {}, needed an object", file.string(), json.type_name());
+  if (!json.is_object()) fail<WeightError>("{}: holds {}, needed an object", file.string(), shown(json));
   return json;
 }
 

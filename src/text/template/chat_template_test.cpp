@@ -177,8 +177,13 @@ TEST_F(Folder, NamedTemplates) {
   EXPECT_THROW(rendered(), UsageError);
   write("tokenizer_config.json", R"({"chat_template": [{"name": "rag"}]})");
   EXPECT_NE(refusal().find("chat_template has an entry"), std::string::npos);
+  write("tokenizer_config.json", R"({"chat_template": {"default": "d", "tool_use": "t"}})");
+  EXPECT_EQ(rendered(), "d");
+  EXPECT_EQ(rendered({.messages = "[{}]", .tools = "[]"}), "t");
+  write("tokenizer_config.json", R"({"chat_template": {"default": ["d"]}})");
+  EXPECT_NE(refusal().find("chat_template has an entry [\"d\"], needed a text"), std::string::npos);
   write("tokenizer_config.json", R"({"chat_template": 5})");
-  EXPECT_NE(refusal().find("chat_template is a number"), std::string::npos);
+  EXPECT_NE(refusal().find("chat_template is 5"), std::string::npos);
 }
 
 TEST_F(Folder, SpecialTokens) {
