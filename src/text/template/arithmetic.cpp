@@ -153,6 +153,7 @@ Value arithmetic(Operator op, const Value& a, const Value& b) {
   if (b.is_undefined()) fail_undefined(b);
   if (a.is_integer() && b.is_integer()) return integers(op, a.integer(), b.integer());
   if (a.is_number() && b.is_number()) return reals(op, a.as_real(), b.as_real());
+  if (a.is(Kind::wide) || b.is(Kind::wide)) too_wide();
   if (op == Operator::add) {
     if (a.is_text() && b.is_text()) return joined(a, b);
     if (a.is_list_or_tuple() && a.kind() == b.kind()) {
@@ -171,6 +172,7 @@ Value arithmetic(Operator op, const Value& a, const Value& b) {
 Value negate(const Value& v) {
   if (v.is_undefined()) fail_undefined(v);
   if (v.is_integer()) return integers(Operator::subtract, 0, v.integer());
+  if (v.is(Kind::wide)) return Value::whole(v.text()[0] == '-' ? v.text().substr(1) : "-" + v.text());
   if (v.is(Kind::real)) return -v.real();
   refuse(Failure::type, "bad operand type for unary -: '{}'", v.type_name());
 }
@@ -178,7 +180,7 @@ Value negate(const Value& v) {
 Value plus(const Value& v) {
   if (v.is_undefined()) fail_undefined(v);
   if (v.is_integer()) return v.integer();
-  if (v.is(Kind::real)) return v;
+  if (v.is(Kind::real) || v.is(Kind::wide)) return v;
   refuse(Failure::type, "bad operand type for unary +: '{}'", v.type_name());
 }
 

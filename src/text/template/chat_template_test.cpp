@@ -104,10 +104,8 @@ TEST(ChatTemplate, BadRequestsAreOneLine) {
   EXPECT_EQ(complaint({.messages = "{}"}), "messages: a value of type dict, needed a list of objects");
   EXPECT_EQ(complaint({.messages = "[]"}), "messages: an empty list, needed at least one message");
   EXPECT_EQ(complaint({.messages = "[{}, \"x\"]"}), "messages: element 1 is of type str, needed an object");
-  EXPECT_EQ(complaint({.messages = "[{\"n\": 123456789012345678901234567890}]"}),
-            "messages: 123456789012345678901234567890 is an integer of more than 64 bits");
-  EXPECT_EQ(complaint({.messages = "[{\"n\": 18446744073709551615}]"}),
-            "messages: 18446744073709551615 is an integer of more than 64 bits");
+  EXPECT_EQ(complaint({.messages = "[{\"n\": " + std::string(5000, '7') + "}]"}),
+            "messages: " + std::string(40, '7') + "… is no number that fits");
   EXPECT_EQ(complaint({.messages = std::string(200, '[')}), "messages: more than 100 levels");
   EXPECT_EQ(complaint({.messages = "[{\"a\": \"\xff\"}]"}).substr(0, 26), "messages: no JSON at byte ");
   EXPECT_EQ(complaint({.messages = "[{}]", .tools = "{}"}), "tools: a value of type dict, needed a list of objects");

@@ -1,5 +1,6 @@
 // Truth, equality, hashes, order, membership.
 #include <cmath>
+#include <cstdlib>
 
 #include "text/template/operations.h"
 
@@ -14,6 +15,24 @@ template <class Test> bool with_numbers(const Value& a, const Value& b, Test tes
     return v.is_integer() ? static_cast<long double>(v.integer()) : static_cast<long double>(v.real());
   };
   return test(wide(a), wide(b));
+}
+
+// Of two numbers, one of which at least is wide: less than 0, 0 or more than 0, as a is less than b, equal or more.
+int order_wide(const Value& a, const Value& b) {
+  if (!a.is(Kind::wide)) return -order_wide(b, a);
+  const std::string& x = a.text();
+  const int sign = x[0] == '-' ? -1 : 1;
+  if (b.is_integer()) return sign;
+  if (b.is(Kind::real)) {
+    const long double wide = std::strtold(x.c_str(), nullptr);
+    return wide < b.real() ? -1 : wide > b.real();
+  }
+  const std::string& y = b.text();
+  if ((y[0] == '-') != (sign < 0)) return sign;
+  return sign * (x.size() != y.size() ? (x.size() < y.size() ? -1 : 1) : x.compare(y));
+}
+bool is_wide_pair(const Value& a, const Value& b) {
+  return (a.is(Kind::wide) && (b.is_number() || b.is(Kind::wide))) || (b.is(Kind::wide) && a.is_number());
 }
 
 bool equal_lists(const List& a, const List& b) {
@@ -67,6 +86,7 @@ bool truth(const Value& v) {
     case Kind::boolean:
     case Kind::integer: return v.integer() != 0;
     case Kind::real: return v.real() != 0;
+    case Kind::wide: return true;
     default: break;
   }
   if (v.is(Kind::loop)) return true;
@@ -77,6 +97,7 @@ bool truth(const Value& v) {
 bool equal(const Value& a, const Value& b) {
   count_steps();
   if (a.is_number() && b.is_number()) return with_numbers(a, b, [](auto x, auto y) { return x == y; });
+  if (is_wide_pair(a, b)) return order_wide(a, b) == 0;
   if (a.kind() != b.kind()) return false;
   if (a.object() == b.object()) return true;  // none and undefined too
   const Deeper deeper;
@@ -94,7 +115,7 @@ bool equal(const Value& a, const Value& b) {
 bool same(const Value& a, const Value& b) {
   if (a.kind() != b.kind()) return false;
   if (a.is(Kind::real)) return a.real() == b.real();
-  if (a.is_text()) return a.text() == b.text();  // the reference interns the texts that templates compare so
+  if (a.is_text() || a.is(Kind::wide)) return a.text() == b.text();  // the reference interns the texts that templates compare so
   return a.integer() == b.integer() && a.object() == b.object();
 }
 
@@ -103,6 +124,7 @@ size_t hash(const Value& v) {
   switch (v.kind()) {
     case Kind::boolean:
     case Kind::integer: return std::hash<int64_t>()(v.integer());
+    case Kind::wide: return std::hash<double>()(std::strtod(v.text().c_str(), nullptr));
     case Kind::real:
       if (std::abs(v.real()) < 9e18 && std::floor(v.real()) == v.real()) return std::hash<int64_t>()(int64_t(v.real()));
       return std::hash<double>()(v.real());
@@ -128,6 +150,7 @@ bool compare(Comparison how, const Value& a, const Value& b) {
   if (a.is_undefined()) fail_undefined(a);
   if (b.is_undefined()) fail_undefined(b);
   if (a.is_number() && b.is_number()) return with_numbers(a, b, [&](auto x, auto y) { return ordered(how, x, y); });
+  if (is_wide_pair(a, b)) return ordered(how, order_wide(a, b), 0);
   if (a.is_text() && b.is_text()) {
     count_steps(std::min(a.text().size(), b.text().size()) / 256);
     return ordered(how, a.text(), b.text());

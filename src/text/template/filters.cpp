@@ -19,6 +19,7 @@ Value to_int(const Value& input, Arguments& arguments) {
   const Bound a("int", arguments, {"default", "base"}, 0);
   if (input.is_undefined()) fail_undefined(input);
   if (input.is_integer()) return input.integer();
+  if (input.is(Kind::wide)) return input;
   if (input.is_text()) {
     const int64_t base = a.integer(1, 10);
     if (const auto n = parse_integer(input.text(), base)) return *n;
@@ -37,6 +38,7 @@ Value to_float(const Value& input, Arguments& arguments) {
   const Bound a("float", arguments, {"default"}, 0);
   if (input.is_undefined()) fail_undefined(input);
   if (input.is_number()) return input.as_real();
+  if (input.is(Kind::wide)) return std::strtod(input.text().c_str(), nullptr);
   if (input.is_text())
     if (const auto real = parse_real(input.text())) return *real;
   return a.has(0) ? a[0] : Value(0.0);
@@ -46,6 +48,7 @@ Value absolute(const Value& input) {
   if (input.is_undefined()) refuse(Failure::type, "bad operand type for abs(): 'Undefined'");
   if (input.is_integer()) return input.integer() < 0 ? negate(input) : plus(input);
   if (input.is(Kind::real)) return std::abs(input.real());
+  if (input.is(Kind::wide)) return input.text()[0] == '-' ? negate(input) : input;
   refuse(Failure::type, "bad operand type for abs(): '{}'", input.type_name());
 }
 

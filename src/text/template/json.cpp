@@ -22,13 +22,10 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
   bool null() override { return add(Value::none()); }
   bool boolean(bool v) override { return add(v); }
   bool number_integer(int64_t v) override { return add(v); }
-  bool number_unsigned(uint64_t v) override {
-    if (v > uint64_t(std::numeric_limits<int64_t>::max())) too_wide(fmt::format("{}", v));
-    return add(int64_t(v));
-  }
+  bool number_unsigned(uint64_t v) override { return add(Value::whole(fmt::format("{}", v))); }
   bool number_float(double v, const std::string& digits) override {
-    if (digits.find_first_of(".eE") == std::string::npos) too_wide(digits);
-    return add(v);
+    if (digits.find_first_of(".eE") != std::string::npos) return add(v);
+    return add(Value::whole(digits));
   }
   bool string(std::string& v) override { return add(Value(std::move(v))); }
   bool binary(nlohmann::json::binary_t&) override { return false; }
@@ -49,7 +46,7 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
     return add(std::move(v));
   }
   bool parse_error(size_t position, const std::string& last, const nlohmann::json::exception& e) override {
-    if (e.id == 406) fail<IoError>("{}: {} is no number that fits", where_, last);
+    if (e.id == 406) fail<IoError>("{}: {} is no number that fits", where_, last.size() > 40 ? last.substr(0, 40) + "…" : last);
     fail<IoError>("{}: no JSON at byte {}, near '{}'", where_, position, last.substr(last.size() > 40 ? last.size() - 40 : 0));
   }
 
@@ -76,10 +73,6 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  [[noreturn]] void too_wide(const std::string& digits) const {
-    fail<IoError>("{}: {} is an integer of more than 64 bits", where_, digits.substr(0, 40));
-  }
-
   const std::string& where_;
   std::vector<Level> levels_;
 };
@@ -96,6 +89,7 @@ class Writer {
       case Kind::none: return add("null");
       case Kind::boolean: return add(v.boolean() ? "true" : "false");
       case Kind::integer: return add(fmt::format("{}", v.integer()));
+      case Kind::wide: return add(v.text());
       case Kind::real: return add(real(v.real()));
       case Kind::text: return quoted(v.text());
       case Kind::list:
@@ -176,7 +170,8 @@ class Writer {
 
   static std::string key_text(const Value& key) {
     switch (key.kind()) {
-      case Kind::text: return key.text();
+      case Kind::text:
+      case Kind::wide: return key.text();
       case Kind::none: return "null";
       case Kind::boolean: return key.boolean() ? "true" : "false";
       case Kind::integer: return fmt::format("{}", key.integer());

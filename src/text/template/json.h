@@ -9,7 +9,7 @@
 namespace hearth::text::jinja {
 
 // Objects keep the order of their keys; a key that comes twice has its last value. IoError that begins with `where` for malformed text,
-// invalid UTF-8, more than 100 levels, or an integer of more than 64 bits.
+// invalid UTF-8, more than 100 levels, or a number beyond those of binary64.
 Value read_json(std::string_view text, const std::string& where);
 
 // json.dumps as transformers' tojson calls it: nothing above ASCII is escaped unless asked for.

@@ -298,9 +298,9 @@ class Lexer {
     }
     const std::string text = without_underscores(here.substr(base == 10 ? 0 : 2, bytes - (base == 10 ? 0 : 2)));
     int64_t value = 0;
-    if (std::from_chars(text.data(), text.data() + text.size(), value, base).ec != std::errc())
+    if (base != 10 && std::from_chars(text.data(), text.data() + text.size(), value, base).ec != std::errc())
       wrong(fmt::format("{} is an integer of more than 64 bits", text.substr(0, 40)));
-    add(Token::Type::integer, "", Value(value));
+    add(Token::Type::integer, "", base == 10 ? Value::whole(text) : Value(value));
     take(bytes);
   }
 

@@ -26,6 +26,7 @@ class Writer {
       case Kind::none: return add("None");
       case Kind::boolean: return add(v.boolean() ? "True" : "False");
       case Kind::integer: return add(fmt::format("{}", v.integer()));
+      case Kind::wide: return add(v.text());
       case Kind::real: return add(repr_real(v.real()));
       case Kind::text: return v.is_safe() ? add(fmt::format("Markup({})", repr_text(v.text()))) : add(repr_text(v.text()));
       case Kind::list: return sequence("[", v.items(), "]");

@@ -1,5 +1,7 @@
 #include "text/template/value.h"
 
+#include <charconv>
+
 #include "text/template/operations.h"
 #include "text/template/printing.h"
 #include "text/unicode.h"
@@ -56,6 +58,11 @@ Value Value::none() {
   v.kind_ = Kind::none;
   return v;
 }
+Value Value::whole(std::string digits) {
+  int64_t value = 0;
+  if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec == std::errc()) return value;
+  return {Kind::wide, std::make_shared<TextObject>(std::move(digits), false)};
+}
 Value Value::list(List items) { return {Kind::list, std::make_shared<ListObject>(std::move(items))}; }
 Value Value::tuple(List items) { return {Kind::tuple, std::make_shared<ListObject>(std::move(items))}; }
 Value Value::dict(Dict items) { return {Kind::dict, std::make_shared<DictObject>(std::move(items))}; }
@@ -74,7 +81,8 @@ std::string Value::type_name() const {
     case Kind::undefined: return "Undefined";
     case Kind::none: return "NoneType";
     case Kind::boolean: return "bool";
-    case Kind::integer: return "int";
+    case Kind::integer:
+    case Kind::wide: return "int";
     case Kind::real: return "float";
     case Kind::text: return is_safe() ? "Markup" : "str";
     case Kind::list: return "list";

@@ -22,7 +22,8 @@ enum class Kind : uint8_t {
   undefined,  // what a missing name or element is: prints nothing, is false, fails when used
   none,
   boolean,
-  integer,   // 64 bits; more is Failure::overflow
+  integer,   // of 64 bits
+  wide,      // int of more, as it was written: printed and compared; what computes with it is Failure::overflow
   real,      // float
   text,      // str, or Markup where `safe`
   list,      // list
@@ -79,6 +80,7 @@ class Value {
   Value(const char* v) : Value(std::string(v)) {}
   Value(Kind kind, std::shared_ptr<Object> object) : kind_(kind), object_(std::move(object)) {}
   static Value none();
+  static Value whole(std::string digits);  // decimal, with a sign where it is negative: integer or wide
   static Value list(List items);
   static Value tuple(List items);
   static Value dict(Dict items);
@@ -100,11 +102,11 @@ class Value {
   int64_t integer() const { return number_.integer; }
   double real() const { return number_.real; }
   double as_real() const { return is(Kind::real) ? number_.real : double(number_.integer); }
-  const std::string& text() const;
-  bool is_safe() const;         // Markup
-  size_t characters() const;    // code points of a text
-  const List& items() const;    // of a list or tuple
-  const Dict& entries() const;  // of a dict
+  const std::string& text() const;  // of a wide integer its digits
+  bool is_safe() const;             // Markup
+  size_t characters() const;        // code points of a text
+  const List& items() const;        // of a list or tuple
+  const Dict& entries() const;      // of a dict
   template <class T> T& as() const { return static_cast<T&>(*object_); }
   const std::shared_ptr<Object>& object() const { return object_; }
   int depth() const { return object_ ? object_->depth : 0; }
