@@ -77,7 +77,6 @@ CompletionRequest question(const ChatFlags& f, const LanguageModel& model, const
   CompletionRequest request = f.answer.resolved();
   request.prompt = model.render(messages_of(f, conversation));
   request.prompt_ids = model.chat_ids(request.prompt);
-  request.cancel = &cancelled;
   return request;
 }
 
@@ -131,6 +130,7 @@ class Talk {
     std::string text;
     CompletionRequest request = question(flags_, model_, conversation_);
     request.context = context_;
+    request.cancel = &cancelled;
     if (!request.max_tokens) request.max_tokens = context_;
     request.on_text = [&text](std::string_view t) {
       text += t;

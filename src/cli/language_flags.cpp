@@ -36,6 +36,35 @@ std::pair<int32_t, float> parse_bias(const std::string& text) {
   return {id, float(parse_number(number))};
 }
 
+std::string to_json(const Completion& made, const CompletionRequest& request, const LanguageModel& model) {
+  Json j = {{"prompt_tokens", made.prompt_tokens}, {"tokens", made.tokens}, {"text", made.text}, {"finish_reason", made.finish_reason}};
+  if (request.logprobs) {
+    j["logprobs"] = Json::array();
+    for (const TokenLogprob& t : made.logprobs) {
+      Json top = Json::array();
+      for (const auto& [token, logprob] : t.top) top.push_back({token, logprob});
+      j["logprobs"].push_back({{"token", t.token}, {"logprob", t.logprob}, {"top", top}});
+    }
+  }
+  if (request.prompt_logprobs) {
+    j["prompt_logprobs"] = Json::array();
+    for (const std::optional<float>& x : made.prompt_logprobs) j["prompt_logprobs"].push_back(x ? Json(*x) : Json());
+  }
+  const auto rate = [](double tokens, double seconds) { return seconds > 0 ? tokens / seconds : 0.0; };
+  const auto prompt = double(made.prompt_tokens.size()) - double(made.cached_tokens), decoded = double(made.tokens.size()) - 1;
+  j["seed"] = made.seed;
+  j["warnings"] = made.warnings;
+  j["timings"] = {{"load_seconds", model.load_seconds()},
+                  {"cached_tokens", made.cached_tokens},
+                  {"prompt_seconds", made.prompt_seconds},
+                  {"prompt_tokens_per_second", rate(prompt, made.prompt_seconds)},
+                  {"first_token_seconds", made.first_token_seconds},
+                  {"decode_seconds", made.decode_seconds},
+                  {"decode_tokens_per_second", rate(std::max(0.0, decoded), made.decode_seconds)}};
+  if (!made.debug.empty()) j["debug"] = Json::parse(made.debug);
+  return j.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 }  // namespace
 
 void LanguageFlags::add_to(Flags& flags) {
@@ -123,35 +152,6 @@ CompletionRequest AnswerFlags::resolved() const {
   CompletionRequest r = request;
   if (!dry_breakers.empty()) r.sampling.dry_breakers = dry_breakers;
   return r;
-}
-
-std::string to_json(const Completion& made, const CompletionRequest& request, const LanguageModel& model) {
-  Json j = {{"prompt_tokens", made.prompt_tokens}, {"tokens", made.tokens}, {"text", made.text}, {"finish_reason", made.finish_reason}};
-  if (request.logprobs) {
-    j["logprobs"] = Json::array();
-    for (const TokenLogprob& t : made.logprobs) {
-      Json top = Json::array();
-      for (const auto& [token, logprob] : t.top) top.push_back({token, logprob});
-      j["logprobs"].push_back({{"token", t.token}, {"logprob", t.logprob}, {"top", top}});
-    }
-  }
-  if (request.prompt_logprobs) {
-    j["prompt_logprobs"] = Json::array();
-    for (const std::optional<float>& x : made.prompt_logprobs) j["prompt_logprobs"].push_back(x ? Json(*x) : Json());
-  }
-  const auto rate = [](double tokens, double seconds) { return seconds > 0 ? tokens / seconds : 0.0; };
-  const auto prompt = double(made.prompt_tokens.size()) - double(made.cached_tokens), decoded = double(made.tokens.size()) - 1;
-  j["seed"] = made.seed;
-  j["warnings"] = made.warnings;
-  j["timings"] = {{"load_seconds", model.load_seconds()},
-                  {"cached_tokens", made.cached_tokens},
-                  {"prompt_seconds", made.prompt_seconds},
-                  {"prompt_tokens_per_second", rate(prompt, made.prompt_seconds)},
-                  {"first_token_seconds", made.first_token_seconds},
-                  {"decode_seconds", made.decode_seconds},
-                  {"decode_tokens_per_second", rate(std::max(0.0, decoded), made.decode_seconds)}};
-  if (!made.debug.empty()) j["debug"] = Json::parse(made.debug);
-  return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Completion print_answer(LanguageModel& model, CompletionRequest request, bool json, ProgressLine& line) {

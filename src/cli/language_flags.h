@@ -27,11 +27,9 @@ struct AnswerFlags {
   CompletionRequest resolved() const;
 };
 
-// Answers and prints the text as it comes, or the whole as `json`; an answer that is cancelled ends its line as others do.
+// Answers, until `cancelled` is set, and prints the text as it comes, or as json {"prompt_tokens": …, "tokens": …, "text": …,
+// "finish_reason": …, …, "timings": {…}} on one line. An answer that breaks off ends its line as others do.
 Completion print_answer(LanguageModel& model, CompletionRequest request, bool json, ProgressLine& line);
-
-// {"prompt_tokens": …, "tokens": …, "text": …, "finish_reason": …, …, "timings": {…}} on one line.
-std::string to_json(const Completion& made, const CompletionRequest& request, const LanguageModel& model);
 
 // "hearth: memory: …": what a run will take.
 std::string memory_line(const LanguageModel::Plan& plan);

@@ -222,7 +222,7 @@ std::optional<PackedFormat> read_packed_format(const Config& config, const std::
   const Config c = inside ? config.object("quantization_config") : Config::load(beside);
 
   PackedFormat format;
-  const std::string method = c.text("quant_method", "gptq");
+  const std::string method = inside ? c.text("quant_method") : c.text("quant_method", "gptq");
   if (method != "gptq" && method != "awq")
     fail<UnsupportedError>("{}: the quantization method '{}' is not supported, only gptq and awq", c.where(), method);
   if (const int64_t bits = c.integer("bits"); bits != 4)
@@ -232,8 +232,7 @@ std::optional<PackedFormat> read_packed_format(const Config& config, const std::
   format.group = std::max<int64_t>(group, 0);
   if (method == "awq") {
     format.kind = Kind::awq;
-    c.only("version", {"gemm", "GEMM"});
-    c.only("zero_point", true);
+    for (const char* key : {"version", "format", "checkpoint_format"}) c.only(key, {"gemm", "GEMM"});
     if (c.text("backend", "") == "llm-awq") fail<UnsupportedError>("{}: 'backend' = \"llm-awq\" is not supported", c.where());
   } else {
     const std::string layout = c.text("checkpoint_format", c.text("format", "gptq"));
@@ -246,65 +245,74 @@ std::optional<PackedFormat> read_packed_format(const Config& config, const std::
     if (c.has("dynamic") && c.dump("dynamic") != "{}")
       fail<UnsupportedError>("{}: settings for single modules ('dynamic') are not supported", c.where());
   }
+  c.only("method", {method});
+  if (const int64_t bits = c.integer("act_bits", 16); bits < 16)
+    fail<UnsupportedError>("{}: activations of {} bits ('act_bits') are not supported", c.where(), bits);
   // How it was made and run; which modules are packed shows in their tensors.
-  c.no_effect({"quant_method",
-               "checkpoint_format",
-               "sym",
-               "desc_act",
-               "static_groups",
-               "true_sequential",
-               "damp_percent",
-               "damp_auto_increment",
-               "lm_head",
-               "model_name_or_path",
-               "model_file_base_name",
-               "tokenizer",
-               "dataset",
-               "batch_size",
-               "pad_token_id",
-               "use_cuda_fp16",
-               "model_seqlen",
-               "block_name_to_quantize",
-               "module_name_preceding_first_block",
-               "use_exllama",
-               "exllama_config",
-               "max_input_length",
-               "cache_block_outputs",
-               "modules_in_block_to_quantize",
-               "modules_to_not_convert",
-               "backend",
-               "do_fuse",
-               "fuse_max_seq_len",
-               "modules_to_fuse",
-               "disable_exllama",
-               "meta",
-               "is_marlin_format",
-               "dynamic",
-               "pack_dtype",
-               "mse",
-               "quantizer",
-               "version",
-               "zero_point",
-               "act_group_aware",
+  c.no_effect({"act_group_aware",
                "amp",
                "autoround_version",
+               "backend",
+               "batch_size",
+               "block_name_to_quantize",
+               "cache_block_outputs",
+               "checkpoint_format",
+               "damp_auto_increment",
+               "damp_percent",
                "data_type",
+               "dataset",
+               "desc_act",
+               "disable_exllama",
+               "do_fuse",
+               "dynamic",
                "enable_minmax_tuning",
+               "enable_norm_bias_tuning",
                "enable_quanted_input",
+               "exllama_config",
+               "fuse_max_seq_len",
                "gradient_accumulate_steps",
                "hyb_act",
+               "is_marlin_format",
                "iters",
+               "lm_head",
                "low_gpu_mem_usage",
                "lr",
+               "max_input_length",
+               "meta",
                "minmax_lr",
+               "model_file_base_name",
+               "model_name_or_path",
+               "model_seqlen",
+               "module_name_preceding_first_block",
+               "modules_in_block_to_quantize",
+               "modules_to_fuse",
+               "modules_to_not_convert",
+               "mse",
                "nsamples",
                "offload_to_disk",
                "offload_to_disk_path",
+               "pack_dtype",
                "packing_format",
+               "pad_token_id",
+               "provider",
+               "quant_block_list",
+               "quant_method",
+               "quantizer",
                "scale_dtype",
                "seqlen",
+               "static_attention_granularity",
+               "static_groups",
+               "static_kv_granularity",
+               "supported_types",
+               "sym",
                "to_quant_block_names",
-               "train_bs"});
+               "tokenizer",
+               "train_bs",
+               "true_sequential",
+               "use_cuda_fp16",
+               "use_exllama",
+               "version",
+               "zero_point"});
   c.no_effect_where_off();
   c.finish();
   return format;

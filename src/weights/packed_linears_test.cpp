@@ -155,6 +155,15 @@ TEST_F(PackedLinearsTest, the_configuration_is_read_strictly) {
                                   "autoround_version": "0.5", "act_group_aware": true, "surprise": false}})");
   ASSERT_TRUE(further);
   EXPECT_EQ(further->kind, PackedFormat::Kind::gptq_v2);
+  const auto exported = format(R"({"quantization_config": {"quant_method": "awq", "method": "awq", "bits": 4, "group_size": 64,
+                                  "format": "gemm", "checkpoint_format": "gemm", "zero_point": false, "provider": "auto-round",
+                                  "act_bits": 16}})");
+  ASSERT_TRUE(exported);
+  EXPECT_EQ(exported->kind, PackedFormat::Kind::awq);
+  EXPECT_NE(message_of<WeightError>([&] {
+              format(R"({"quantization_config": {"bits": 4, "group_size": 64}})");
+            }).find("'quant_method' is missing"),
+            std::string::npos);
   const auto refused = [&](const std::string& inner) {
     return message_of<UnsupportedError>([&] { format("{\"quantization_config\": " + inner + "}"); });
   };
@@ -162,6 +171,9 @@ TEST_F(PackedLinearsTest, the_configuration_is_read_strictly) {
   EXPECT_NE(refused(R"({"quant_method": "gptq", "bits": 3})").find("codes of 3 bits are not supported"), std::string::npos);
   EXPECT_NE(refused(R"({"quant_method": "gptq", "bits": 4, "checkpoint_format": "marlin"})").find("marlin"), std::string::npos);
   EXPECT_NE(refused(R"({"quant_method": "awq", "bits": 4, "version": "gemv"})").find("gemv"), std::string::npos);
+  EXPECT_NE(refused(R"({"quant_method": "awq", "bits": 4, "format": "gemv_fast"})").find("gemv_fast"), std::string::npos);
+  EXPECT_NE(refused(R"({"quant_method": "gptq", "bits": 4, "method": "qqq"})").find("qqq"), std::string::npos);
+  EXPECT_NE(refused(R"({"quant_method": "gptq", "bits": 4, "act_bits": 8})").find("act_bits"), std::string::npos);
   EXPECT_NE(refused(R"({"quant_method": "awq", "bits": 4, "backend": "llm-awq"})").find("llm-awq"), std::string::npos);
   EXPECT_NE(refused(R"({"quant_method": "gptq", "bits": 4, "checkpoint_format": "gptq", "format": "gptq_v2"})").find("'format'"),
             std::string::npos);

@@ -73,6 +73,19 @@ BACKEND_TEST(llama, neighbouring_rows_and_divisors_of_gguf_files_give_the_same) 
   EXPECT_CLOSE(DecoderCase::logits(net, c.ids), c.golden.values("logits"), 4e-6);
 }
 
+// generate() of transformers 4.57.1 has a sliding cache then, its forward no window.
+TEST(llama_config, a_window_that_would_cut_the_cache_is_refused) {
+  const auto read = [](const std::string& keys) {
+    return read_config(Config::parse(R"({"num_hidden_layers": 2, "max_position_embeddings": 64, )" + keys + "}", "config.json"));
+  };
+  for (const char* keys : {R"("sliding_window": 8)", R"("sliding_window": 8, "use_sliding_window": false)"})
+    parts::expect_error<UnsupportedError>([&] { read(keys); }, {"sliding_window", "8", "64"});
+  const parts::DecoderConfig plain = read(R"("sliding_window": null)");
+  for (const char* keys : {R"("sliding_window": 64, "use_sliding_window": false)",
+                           R"("sliding_window": 8, "layer_types": ["full_attention", "full_attention"])"})
+    EXPECT_EQ(read(keys), plain) << keys;
+}
+
 TEST(llama_config, what_is_not_built_is_refused_by_name) {
   const auto read = [](const char* json) { return [json] { read_config(Config::parse(json, "config.json")); }; };
   parts::expect_error<UnsupportedError>(read(R"({"rope_scaling": {"rope_type": "longrope", "factor": 2.0}})"),

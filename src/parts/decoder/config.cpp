@@ -12,18 +12,30 @@ void read_bookkeeping(const Config& c) {
   c.no_effect({"architectures",
                "attention_dropout",
                "attention_probs_dropout_prob",
+               "attn_dropout_prob",
                "attn_implementation",
                "attn_pdrop",
                "auto_map",
+               "aux_loss_alpha",
+               "aux_loss_coef",
+               "badwordsids",
                "bf16",
                "bos_token",
                "bos_token_id",
+               "classifier_dropout",
+               "custom_pipeline",
+               "custom_pipelines",
+               "dropout",
                "dtype",
+               "emb_dropout_prob",
+               "embd_dropout",
                "embd_pdrop",
+               "end_token_id",
                "eos_token",
                "eos_token_id",
                "fp16",
                "gradient_checkpointing",
+               "group_size_ratio",
                "hidden_dropout",
                "hidden_dropout_prob",
                "id2label",
@@ -35,28 +47,40 @@ void read_bookkeeping(const Config& c) {
                "kv_channels",
                "label2id",
                "loss_type",
+               "mask_value",
                "max_new_tokens",
                "max_seq_len",
                "max_seq_length",
                "max_sequence_length",
+               "mean",
                "min_new_tokens",
                "model_max_length",
                "model_name",
                "model_parallel",
+               "move_model_to_device",
                "multiple_of",
                "n_ctx",
                "name_or_path",
                "neftune_noise_alpha",
                "num_labels",
                "onnx",
+               "original_max_position_embeddings",
+               "output_router_logits",
                "pad_token",
                "pad_token_id",
                "pretraining_tp",
                "resid_pdrop",
                "residual_dropout",
+               "router_aux_loss_coef",
                "sep_token_id",
                "seq_length",
+               "std",
+               "summary_activation",
+               "summary_dropout_prob",
+               "summary_first_dropout",
+               "summary_proj_to_labels",
                "summary_type",
+               "summary_use_proj",
                "tensor_parallel_degree",
                "timestamp",
                "tokenizer",
@@ -70,10 +94,29 @@ void read_bookkeeping(const Config& c) {
                "unsloth_fixed",
                "unsloth_version",
                "use_cache",
+               "use_cash",
                "use_flash_attention",
                "use_flash_attention_2",
                "use_flash_attn",
-               "use_liger_kernel"});
+               "use_liger_kernel",
+               "value_head_prefix",
+               "z_loss_weight"});
+}
+
+// Keys of other builds, and of other names for the same: they may only say what is so here. transformers reads none of them.
+void refuse_other_builds(const Config& c, const DecoderConfig& d) {
+  for (const char* key : {"causal", "is_causal", "scale_attn_weights", "use_rope"}) c.only(key, true);
+  for (const char* key : {"embedding_multiplier", "hidden_states_shrink", "logit_scale", "logits_scaling", "partial_rotary_factor",
+                          "residual_multiplier", "rope_condense_ratio", "rotary_pct", "scale_emb"})
+    c.only_number(key, 1);
+  for (const char* key : {"rope_base", "rotary_base", "rotary_emb_base"}) c.only_number(key, d.rotary.theta);
+  c.only_number("dim_model_base", double(d.width));
+  c.only_number("rotary_dim", double(d.head));
+  c.only("activation", {"swiglu", "silu"});
+  for (const char* key : {"activation_function", "hidden_activation"}) c.only(key, {c.text("hidden_act", "silu")});
+  c.only("norm_type", {"rmsnorm"});
+  c.only("position_embedding_type", {"rope", "rotary"});
+  c.no_effect_where_off();
 }
 
 }  // namespace
@@ -99,11 +142,9 @@ DecoderConfig DecoderConfig::common(const Config& c, const DecoderConfig& defaul
   d.head = positive_integer(c, "head_dim", defaults.head ? defaults.head : d.width / d.heads);
   d.positions = positive_integer(c, "max_position_embeddings", defaults.positions);
   d.activation = transformers_activation(c, "hidden_act", "silu");
-  c.only("activation", {"swiglu", "silu"});  // beside hidden_act in some published files
   d.eps = float(c.number("rms_norm_eps", double(defaults.eps)));
   d.tied = c.boolean("tie_word_embeddings", defaults.tied);
   d.windows.assign(size_t(d.layers), 0);
-  c.only_number("partial_rotary_factor", 1);
   d.rotary = RotaryConfig::from(c, d.head, d.positions);
   const std::string pairs = c.text("rope_pairs", "halves");
   if (pairs != "halves" && pairs != "neighbours")
@@ -114,7 +155,7 @@ DecoderConfig DecoderConfig::common(const Config& c, const DecoderConfig& defaul
     fail<WeightError>("{}: {} divisors of frequencies, a head of {} needs {}", c.where(), d.rotary.divisors.size(), d.head, d.head / 2);
 
   read_bookkeeping(c);
-  c.no_effect_where_off();  // of other builds: this is not one of them
+  refuse_other_builds(c, d);
   read_generic_transformers_keys(c);
   return d;
 }

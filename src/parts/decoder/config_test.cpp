@@ -26,18 +26,24 @@ DecoderConfig read(Read reader, const std::string& keys) {
 }
 
 TEST(decoder_config, what_published_files_say_besides_changes_nothing) {
-  for (const char* keys : {R"("use_mrope": false)", R"("is_llama_config": true, "rope_interleaved": false)",
-                           R"("max_sequence_length": 2048)", R"("transformers.js_config": {"kv_cache_dtype": {"fp16": "float16"}})",
-                           R"("bf16": true, "fp16": false)", R"("activation": "swiglu", "resid_pdrop": 0.1)", R"("mlp_only_layers": [])",
-                           R"("hidden_dropout_prob": 0.1)", R"("_anything": {"of": "its author"})"})
+  for (const char* keys :
+       {R"("use_mrope": false)", R"("is_llama_config": true, "rope_interleaved": false)", R"("max_sequence_length": 2048)",
+        R"("transformers.js_config": {"kv_cache_dtype": {"fp16": "float16"}})", R"("bf16": true, "fp16": false)",
+        R"("activation": "swiglu", "hidden_activation": "silu", "resid_pdrop": 0.1)", R"("embedding_multiplier": 1.0, "is_causal": true)",
+        R"("rotary_base": 10000, "rotary_dim": 128, "dim_model_base": 4096)", R"("mlp_only_layers": [])", R"("hidden_dropout_prob": 0.1)",
+        R"("_anything": {"of": "its author"})"})
     EXPECT_EQ(read(common, keys), read(common, "")) << keys;
 }
 
 TEST(decoder_config, scaled_positions_may_say_how_they_came_about) {
   const std::string before = R"("rope_scaling": {"type": "yarn", "factor": 16.0, "original_max_position_embeddings": 4096)";
   EXPECT_EQ(read(common, before + R"(, "finetuned": true})"), read(common, before + "}"));
-  EXPECT_EQ(read(common, R"("rope_scaling": {"type": "linear", "factor": 4.0, "original_max_position_embeddings": 4096})"),
+  EXPECT_EQ(read(common, before + R"(, "attn_factor": 0.878, "low_freq_factor": 1.0})"), read(common, before + "}"));
+  EXPECT_EQ(read(common, R"("rope_scaling": {"type": "linear", "factor": 4.0, "original_max_position_embeddings": 4096, "mscale": 2.0})"),
             read(common, R"("rope_scaling": {"type": "linear", "factor": 4.0})"));
+  EXPECT_EQ(read(common, R"("rope_scaling": {"rope_type": "default", "attention_factor": 0.5})"), read(common, ""));
+  expect_error<UnsupportedError>([&] { read(common, before + R"(, "rope_theta": 5e5}, "rope_theta": 1e6)"); }, {"rope_theta", "1000000"});
+  expect_error<UnsupportedError>([&] { read(common, before + R"(, "extrapolation_factor": 0.5})"); }, {"extrapolation_factor"});
 }
 
 TEST(decoder_config, other_builds_are_refused_by_name) {
@@ -46,7 +52,12 @@ TEST(decoder_config, other_builds_are_refused_by_name) {
                                                                      {R"("bias": true)", "bias"},
                                                                      {R"("mlp_only_layers": [1])", "mlp_only_layers"},
                                                                      {R"("quantization": {"bits": 4})", "quantization"},
-                                                                     {R"("logit_scale": 0.5)", "logit_scale"}})
+                                                                     {R"("logit_scale": 0.5)", "logit_scale"},
+                                                                     {R"("is_causal": false)", "is_causal"},
+                                                                     {R"("rotary_base": 500)", "rotary_base"},
+                                                                     {R"("rotary_dim": 64)", "rotary_dim"},
+                                                                     {R"("hidden_activation": "gelu")", "hidden_activation"},
+                                                                     {R"("attention_chunk_size": 8)", "attention_chunk_size"}})
     expect_error<UnsupportedError>([&] { read(common, keys); }, {name, "config.json"});
 }
 

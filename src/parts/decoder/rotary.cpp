@@ -27,17 +27,15 @@ void read_scaling(const Config& c, RotaryConfig& r) {
   const std::string type = c.has("rope_type") ? c.text("rope_type") : c.text("type", "default");
   if (c.has("type") && c.has("rope_type") && c.text("type") != type)
     fail<WeightError>("{}: 'type' = \"{}\" and 'rope_type' = \"{}\" contradict each other", c.where(), c.text("type"), type);
-  if (type == "default") return c.no_effect({"factor"});
+  if (type == "default") return;
   const bool built = type == "linear" || type == "dynamic" || type == "llama3" || type == "yarn";
   if (!built)
     fail<UnsupportedError>("{}: 'rope_type' = \"{}\" is not supported, only default, linear, dynamic, yarn and llama3", c.where(), type);
   r.factor = positive(c, "factor");
   if (type == "linear") {
     r.kind = Kind::linear;
-    c.no_effect({"original_max_position_embeddings"});
   } else if (type == "dynamic") {
     r.kind = Kind::dynamic;
-    c.no_effect({"original_max_position_embeddings"});  // the reference takes max_position_embeddings
   } else if (type == "llama3") {
     r.kind = Kind::llama3;
     r.low = positive(c, "low_freq_factor");
@@ -69,9 +67,14 @@ RotaryConfig RotaryConfig::from(const Config& c, int64_t size_, int64_t position
     if (!c.has(key)) continue;
     const Config scaling = c.object(key);
     if (scaling.has("rope_theta")) r.theta = positive(scaling, "rope_theta");
+    // There the reference of today and that of 2024 differ.
+    if (std::string_view(key) == "rope_scaling" && c.has("rope_theta")) scaling.only_number("rope_theta", positive(c, "rope_theta"));
     scaling.only_number("partial_rotary_factor", 1);
-    scaling.no_effect({"finetuned"});
     read_scaling(scaling, r);
+    // Of other types, or of other programs: the reference warns of them and goes on.
+    scaling.no_effect({"attention_factor", "attn_factor", "beta_fast", "beta_slow", "factor", "finetuned", "high_freq_factor",
+                       "low_freq_factor", "mscale", "mscale_all_dim", "original_max_position_embeddings", "truncate"});
+    scaling.only_number("extrapolation_factor", 1);
     scaling.finish();
   }
   if (size_ % 2 != 0) fail<WeightError>("{}: a head of {} numbers cannot be turned in pairs", c.where(), size_);

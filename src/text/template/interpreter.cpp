@@ -225,6 +225,7 @@ Value& Interpreter::variable(Place place) {
 }
 
 void Interpreter::begin(const Scope& scope) {
+  count_steps(scope.variables.size());
   for (const auto& [index, start, source] : scope.variables)
     if (start != Scope::Start::given) variable({0, index}) = start == Scope::Start::copied ? variable(source) : Value();
 }

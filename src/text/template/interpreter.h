@@ -14,7 +14,9 @@ namespace hearth::text::jinja {
 
 // The variables of one rendering, one call of a macro or one run of a recursive loop.
 struct Frame {
-  Frame(std::shared_ptr<Frame> outer, int size) : parent(std::move(outer)), variables(size_t(size)), taken(bytes(size)) {}
+  Frame(std::shared_ptr<Frame> outer, int size) : parent(std::move(outer)), variables(size_t(size)), taken(bytes(size)) {
+    count_steps(size_t(size));
+  }
   static size_t bytes(int size) { return sizeof(Frame) + size_t(size) * sizeof(Value); }
 
   std::shared_ptr<Frame> parent;

@@ -129,6 +129,16 @@ TEST(Template, HalfASurrogatePairIsNoCharacter) {
   EXPECT_EQ(render("{{ '\\ud7ff\\ue000' }}"), "\xed\x9f\xbf\xee\x80\x80");
 }
 
+// What a block makes ready costs steps, though nothing in it runs.
+TEST(Template, NamesOfBlocksThatDoNotRunAreCounted) {
+  std::string sets;
+  for (int i = 0; i < 20000; ++i) sets += fmt::format("{{% set x{} = 1 %}}", i);
+  const std::string loops = "{% for i in range(9999) %}{% for j in range(9999) %}", ends = "{% endfor %}{% endfor %}";
+  for (const std::string& source : {loops + "{% if false %}" + sets + "{% endif %}" + ends,
+                                    "{% macro f() %}{% for i in [] %}" + sets + "{% endfor %}{% endmacro %}" + loops + "{{ f() }}" + ends})
+    EXPECT_EQ(failure(source).kind, Failure::limit);
+}
+
 TEST(Template, IntegersAreComputedIn64Bits) {
   EXPECT_EQ(render("{{ 9223372036854775807 }} {{ -9223372036854775807 - 1 }}"), "9223372036854775807 -9223372036854775808");
   for (const char* source :
