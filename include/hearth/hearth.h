@@ -22,6 +22,7 @@
 #include "hearth/editing.h"
 #include "hearth/error.h"
 #include "hearth/image.h"
+#include "hearth/option.h"
 #include "hearth/progress.h"
 #include "hearth/size_conditions.h"
 #include "hearth/tokenizer.h"
@@ -108,6 +109,7 @@ struct Request {
   std::optional<int64_t> clip_skip_2;    // of an XL checkpoint's second text encoder; absent: clip_skip, with compat "a1111" 2
   std::vector<Embedding> embeddings;     // for both prompts
   std::optional<int64_t> width, height;  // pixels, multiples of the autoencoder's factor (8); default: the checkpoint's native size
+  OptionValues options;                  // of the model's family, by name
   SizeConditions sizes;                  // what an XL checkpoint is told of the picture
   std::optional<double> refiner_start;   // the part of the noise schedule after which the refiner goes on; default: 0.8
   int64_t steps = 50;

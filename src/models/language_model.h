@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/backend.h"
-#include "models/text_to_image.h"
+#include "models/loading.h"
 
 namespace hearth::models {
 

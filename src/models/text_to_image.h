@@ -13,38 +13,13 @@
 #include "hearth/progress.h"
 #include "hearth/size_conditions.h"
 #include "media/pixels.h"
+#include "models/loading.h"
 #include "sampling/compat.h"
 #include "sampling/guidance.h"
 #include "sampling/sampler.h"
 #include "text/prompt/prompt.h"
-#include "weights/checkpoint.h"
-#include "weights/weights.h"
 
 namespace hearth::models {
-
-struct LoadRequest {
-  std::string variant;                                     // "fp16": *.fp16.safetensors
-  std::optional<WeightTypes> text, denoiser, autoencoder;  // automatic_types() where absent
-  std::filesystem::path cache;                             // folder of packed weights (weights/packed_cache.h); empty: none
-  std::function<void(const std::string&)> warn;            // one line: a cache that cannot be used as it is
-  OnProgress progress;                                     // phase "load", in bytes of all components
-  bool when_needed = false;                                // draw() loads what it needs; names and shapes are checked at once
-  int64_t memory_limit = 0;                                // bytes that the process may take; 0: no limit. Loads when needed
-  const Checkpoint* refiner = nullptr;                     // does the last steps; its autoencoder is not used
-  std::filesystem::path preview_decoder;                   // file or folder of a small autoencoder that makes previews; empty: none
-};
-
-// A component as it was loaded.
-struct ComponentReport {
-  std::string name, class_name;           // "unet", "UNet2DConditionModel"
-  std::vector<std::string> files;         // relative to the checkpoint
-  std::map<std::string, int64_t> stored;  // type → number of values, as in the files
-  std::string held;                       // "f16", or "as stored"
-  std::string factors;                    // of its products: "f32" or "bf16"
-  // Of all tensors; in memory: neither tables that stay in the file nor what is loaded at its first use.
-  int64_t parameters = 0, bytes = 0;
-  std::vector<std::string> kept_wider;  // tensors that the type asked for would have spoiled
-};
 
 // A file of textual inversion, and what prompts call it; "": diffusers' token where the prompt is plain and the file has one, else the
 // file's name without its ending.

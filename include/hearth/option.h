@@ -1,0 +1,16 @@
+// Values of the options that only some model families have, by name: Request::options. list_options() says which there are.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+
+namespace hearth {
+
+// A whole number, a number, a text, or a pair: width and height, or x and y.
+using OptionValue = std::variant<int64_t, double, std::string, std::array<int64_t, 2>>;
+using OptionValues = std::map<std::string, OptionValue>;
+
+}  // namespace hearth

@@ -1,0 +1,25 @@
+// The options that a family has beside those that all families share: rows of data in the family's folder. Flags and their help, reports,
+// metadata and `hearth rerun` walk the rows; nothing else knows an option by its name.
+#pragma once
+
+#include <limits>
+#include <string_view>
+
+#include "hearth/option.h"
+
+namespace hearth::models {
+
+struct Option {
+  enum class Type { integer, number, text, size /* 1024x768 */, point /* 16,8 */ };
+
+  std::string_view name;  // "clip_skip": its key in Request::options, reports and metadata. The flag is --clip-skip
+  Type type = Type::integer;
+  std::string_view summary;   // one line of help
+  std::string_view standard;  // what holds where it is not given, in words: "1", "--prompt"
+  double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();  // of numbers
+  std::string_view group = {};  // reports and metadata keep it in an object of this name, with the others of the group that were given
+
+  friend bool operator==(const Option&, const Option&) = default;
+};
+
+}  // namespace hearth::models
