@@ -5,7 +5,6 @@
 //   made.images[0].save("lighthouse.png");
 //
 // Everything throws hearth::Error on failure, with one line that says what is wrong and what was needed (hearth/error.h).
-// A Model may be used from one thread at a time; several models may run at once.
 #pragma once
 
 #include <array>
@@ -179,6 +178,9 @@ SamplerPlot plot_orders(const std::vector<std::string>& samplers = {});
 // UsageError that Image::save would end with, as far as the request alone tells: ending, options, size, length of the prompts.
 void check_save(const std::filesystem::path& file, const SaveOptions& options, const Request& request);
 
+class Job;
+
+// Safe from several threads: runs at the same time give what they give one after the other.
 class Model {
  public:
   // A diffusers folder, or a single file in CompVis' or Stability's layout. IoError, WeightError or UnsupportedError when it cannot be run,
@@ -194,7 +196,9 @@ class Model {
   std::string family() const;       // "sd1"
   std::string description() const;  // JSON: components, precisions, parameters, hashes, scheduler
 
-  Generation generate(const Request& request);
+  // A run that is ready to begin: what it needs is known, and a request that would be refused is refused. UsageError, UnsupportedError.
+  Job prepare(const Request& request);
+  Generation generate(const Request& request);  // prepare(request).run()
 
   // Pictures of samplers × steps, with names.
   SamplerPlot plot_contact_sheet(const SamplerPlotRequest& request);
@@ -208,16 +212,34 @@ class Model {
     int64_t bytes = 0;  // most that the process takes
     std::string mode;   // "all networks stay in memory"
   };
-  Prediction predict_memory(const Request& request);
+  Prediction predict_memory(const Request& request);  // prepare(request).memory()
 
   // Pixels in [-1, 1], [B, 3, H, W] → mean of the latent distribution times the scaling factor, [B, C, H/8, W/8], and back.
   Array encode(const Array& pixels);
   Array decode(const Array& latents);
 
  private:
+  friend class Job;
   struct Impl;
-  Generation run(const Request& request, bool common_levels);
+  Job prepare(const Request& request, bool common_levels);
   explicit Model(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// A request that was prepared. It refers to its model, which must outlive it.
+class Job {
+ public:
+  Job(Job&&) noexcept;
+  Job& operator=(Job&&) noexcept;
+  ~Job();
+
+  Model::Prediction memory() const;  // what run() will take
+  Generation run();
+
+ private:
+  friend class Model;
+  struct Impl;
+  explicit Job(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

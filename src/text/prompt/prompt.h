@@ -12,7 +12,7 @@
 
 namespace hearth::text {
 
-using hearth::Emphasis;      // how they act on states is said in models/clip_prompt.h
+using hearth::Emphasis;      // how they act on states is said in models/clip/prompt_states.h
 using hearth::PromptSyntax;  // README.md says what each of them does
 
 // How a tokenizer cleans text for a syntax: as its checkpoint says, but ComfyUI has a cleaning of its own.
