@@ -95,9 +95,10 @@ class Counting final : public Backend {
 TEST(Coverage, EveryCallOfTheDeviceIsAnOperationInItsPhase) {
   Counting device;
   const Checkpoint checkpoint = Checkpoint::open(demo_model_folder());
-  const auto pipeline = models::find_family(checkpoint).family.open(checkpoint, device, {.warn = [](const auto&) {}});
+  const auto pipeline = models::open_image_model(checkpoint, device, {.warn = [](const auto&) {}});
   const models::ImageRequest request{.prompt = "a lighthouse", .width = 64, .height = 64, .steps = 3, .seed = 1, .batch = 2};
-  const models::MemoryPlan plan = pipeline->plan(request);
+  const auto job = pipeline->prepare(request);
+  job->plan();
 
   device.calls.clear();
   DebugObserver observer({.timing = true}, device);
@@ -111,7 +112,7 @@ TEST(Coverage, EveryCallOfTheDeviceIsAnOperationInItsPhase) {
   };
   {
     const ObserverScope scope(observer);
-    pipeline->draw(request, plan, [&](const Progress& p) {
+    job->run([&](const Progress& p) {
       if (p.phase != phase) end_phase(std::string(p.phase));
     });
     end_phase("finish");

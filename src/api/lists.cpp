@@ -10,7 +10,7 @@ namespace hearth {
 namespace {
 
 // The names by which a checkpoint says that it is of a family.
-std::vector<std::string> names_of(const models::TextToImageFamily& f) { return {f.pipelines.begin(), f.pipelines.end()}; }
+std::vector<std::string> names_of(const models::ImageFamily& f) { return {f.pipelines.begin(), f.pipelines.end()}; }
 std::vector<std::string> names_of(const models::LanguageFamily& f) { return {f.model_types.begin(), f.model_types.end()}; }
 
 // Its aliases, and the diffusers classes that it stands for.

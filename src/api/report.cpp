@@ -7,6 +7,7 @@
 #include "core/memory.h"
 #include "core/threads.h"
 #include "media/recipe.h"
+#include "models/option.h"
 #include "sampling/samplers.h"
 #include "text/unicode.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json components_json(const models::TextToImage& pipeline) {
+Json components_json(const models::ImageModel& pipeline) {
   Json list = Json::array();
   for (const models::ComponentReport& c : pipeline.components())
     list.push_back({{"name", c.name},
@@ -67,6 +68,11 @@ std::string as_utf8(const std::string& text) { return text::encode_utf8(text::de
 
 std::optional<std::string> utf8(const std::optional<std::string>& text) { return text ? std::optional(as_utf8(*text)) : std::nullopt; }
 
+Json option_json(const OptionValues& options, std::string_view name) {
+  const auto value = models::option_of<int64_t>(options, name);
+  return value ? Json(*value) : Json();
+}
+
 Json utf8_or_null(const std::optional<std::string>& text) { return text ? Json(as_utf8(*text)) : Json(); }
 
 // Those that were given.
@@ -105,7 +111,7 @@ std::string device_name(const Backend& device) {
   return device.features().empty() ? device.name() : device.name() + " " + device.features();
 }
 
-std::string precision_of(const models::TextToImage& pipeline) {
+std::string precision_of(const models::ImageModel& pipeline) {
   for (const models::ComponentReport& c : pipeline.components()) {
     if (c.name != "unet") continue;
     if (c.held != "as stored") return c.held;
@@ -126,7 +132,7 @@ std::string describe(LoadedModel& model) {
                      {"components", components_json(*model.pipeline)},
                      {"hashes", hashes},
                      {"notes", model.pipeline->notes()},
-                     {"load_seconds", model.load_seconds}};
+                     {"load_seconds", model.load_seconds.load()}};
   return json.dump();
 }
 
@@ -147,8 +153,8 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
         {"negative_prompt_2", utf8_or_null(run.request.negative_prompt_2)},
         {"prompt_syntax", text::name_of(syntax_of(run.request))},
         {"emphasis", text::name_of(emphasis_of(run.request))},
-        {"clip_skip", r.clip_skip.at(0)},
-        {"clip_skip_2", r.clip_skip.size() > 1 ? Json(r.clip_skip[1]) : Json()},
+        {"clip_skip", option_json(r.options, "clip_skip")},
+        {"clip_skip_2", option_json(r.options, "clip_skip_2")},
         {"embeddings", embeddings_json(run)},
         {"chunks", r.chunks},
         {"width", r.width},
@@ -181,7 +187,7 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
       {"network_calls", r.network_calls},
       {"levels", {{"sigmas", r.sigmas}, {"timesteps", r.timesteps}}},
       {"seconds",
-       {{"load", model.load_seconds},
+       {{"load", model.load_seconds.load()},
         {"encode", result.encode_seconds},
         {"sample", result.sample_seconds},
         {"steps", result.step_seconds},
@@ -215,7 +221,7 @@ void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
                       .negative_prompt_2 = utf8(run.request.negative_prompt_2),
                       .prompt_syntax = std::string(text::name_of(syntax_of(run.request))),
                       .emphasis = std::string(text::name_of(emphasis_of(run.request))),
-                      .clip_skip = r.clip_skip.at(0),
+                      .clip_skip = models::option_of<int64_t>(r.options, "clip_skip").value_or(1),
                       .clip_skip_2 = run.request.clip_skip_2,
                       .embeddings = embedding_names(r),
                       .width = r.first_pass ? (*r.first_pass)[0] : r.width,

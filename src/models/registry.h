@@ -13,7 +13,7 @@ namespace hearth::models {
 struct Entry {
   std::string_view name;     // "sd1"
   std::string_view summary;  // one line for `hearth list models`
-  std::variant<TextToImageFamily, LanguageFamily> task;
+  std::variant<ImageFamily, LanguageFamily> task;
 };
 
 std::span<const Entry> entries();
@@ -24,7 +24,10 @@ template <class Family> struct Found {
 };
 // The family of a checkpoint, by the pipeline class in its model_index.json and by what its families claim. UnsupportedError names the
 // class and those that there are.
-Found<TextToImageFamily> find_family(const Checkpoint& checkpoint);
+Found<ImageFamily> find_family(const Checkpoint& checkpoint);
+// A checkpoint's model with its networks on `device`; all or nothing. What is needed of the checkpoint is kept. `request.refiner` is of the
+// family that the registry finds for it. Errors of find_family, of its configurations, WeightError where tensors do not fit.
+std::unique_ptr<ImageModel> open_image_model(const Checkpoint& checkpoint, Backend& device, const LoadRequest& request);
 // The same by model_type.
 Found<LanguageFamily> find_family(const LanguageCheckpoint& checkpoint);
 

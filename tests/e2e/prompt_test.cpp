@@ -189,7 +189,7 @@ TEST(Prompts, BadOnesAreRefusedInOneLine) {
     return message_of<Error>([&] { model().generate(r); }, golden_folder());
   };
   EXPECT_EQ(complaint([](Request& r) { r.clip_skip = 3; }), "generate: clip skip 3 does not fit, needed 1 to 2");
-  EXPECT_EQ(complaint([](Request& r) { r.clip_skip = 0; }), "generate: clip skip 0 does not fit, needed 1 to 2");
+  EXPECT_EQ(complaint([](Request& r) { r.clip_skip = 0; }), "generate: clip_skip 0 does not fit, needed at least 1");
   EXPECT_EQ(complaint([](Request& r) { r.prompt_syntax = std::string("x"); }),
             "prompt syntax 'x' is unknown, needed plain, a1111, comfyui");
   EXPECT_EQ(complaint([](Request& r) {

@@ -192,16 +192,17 @@ TEST(Xl, WhatDoesNotFitIsRefusedInOneLine) {
   const auto complaint = [](Model& model, const std::function<void(Request&)>& change) {
     return message_of<Error>([&] { drawn(model, change); }, golden_folder());
   };
+  const std::string refiners =
+      "its own are clip_skip, original_size, crop, negative_original_size, negative_crop, aesthetic_score, negative_aesthetic_score";
   Model sd1 = open("pndm"), xl = open("xl"), both = open("xl", "xl_refiner"), refiner = open("xl_refiner");
-  EXPECT_EQ(complaint(sd1, [](Request& r) { r.prompt_2 = std::string("x"); }), "generate: a second prompt, but sd1 has one text encoder");
-  EXPECT_EQ(complaint(sd1,
-                      [](Request& r) {
-                        r.sizes.crop = {1, 2};
-                      }),
-            "generate: sizes or an aesthetic score beside the prompt, but sd1 is told none");
+  EXPECT_EQ(complaint(sd1, [](Request& r) { r.prompt_2 = std::string("x"); }),
+            "generate: sd1 has no option 'prompt_2'; its own are clip_skip");
+  EXPECT_EQ(complaint(sd1, [](Request& r) { r.sizes.crop = {1, 2}; }), "generate: sd1 has no option 'crop'; its own are clip_skip");
   EXPECT_EQ(complaint(sd1, [](Request& r) { r.refiner_start = 0.5; }), "generate: a refiner's start, but no refiner");
-  EXPECT_EQ(complaint(xl, [](Request& r) { r.sizes.aesthetic_score = 5; }),
-            "generate: an aesthetic score, but sdxl is told none; a refiner is");
+  EXPECT_EQ(
+      complaint(xl, [](Request& r) { r.sizes.aesthetic_score = 5; }),
+      "generate: sdxl has no option 'aesthetic_score'; its own are prompt_2, negative_prompt_2, clip_skip, clip_skip_2, original_size, "
+      "crop, target_size, negative_original_size, negative_crop, negative_target_size");
   EXPECT_EQ(complaint(xl,
                       [](Request& r) {
                         r.sizes.negative_crop = {1, 2};
@@ -210,12 +211,16 @@ TEST(Xl, WhatDoesNotFitIsRefusedInOneLine) {
   EXPECT_EQ(complaint(xl, [](Request& r) { r.clip_skip = 4; }), "generate: clip skip 4 does not fit, needed 1 to 3");
   EXPECT_EQ(complaint(xl, [](Request& r) { r.clip_skip_2 = 4; }),
             "generate: clip skip 4 of the second text encoder does not fit, needed 1 to 3");
-  EXPECT_EQ(complaint(sd1, [](Request& r) { r.clip_skip_2 = 2; }), "generate: a second clip skip, but sd1 has one text encoder");
+  EXPECT_EQ(complaint(sd1, [](Request& r) { r.clip_skip_2 = 2; }), "generate: sd1 has no option 'clip_skip_2'; its own are clip_skip");
   EXPECT_EQ(complaint(xl, [](Request& r) { r.prompt_syntax = std::string("a1111"), r.prompt_2 = std::string("a AND b"); }),
             "generate: the prompts of the text encoders differ in their parts with AND, needed as many of them, with one weight each");
-  EXPECT_EQ(complaint(refiner, [](Request& r) { r.sizes.target_size = {64, 64}; }), "generate: a target size, but a refiner is told none");
+  EXPECT_EQ(complaint(refiner,
+                      [](Request& r) {
+                        r.sizes.target_size = {64, 64};
+                      }),
+            "generate: sdxl_refiner has no option 'target_size'; " + refiners);
   EXPECT_EQ(complaint(refiner, [](Request& r) { r.prompt_2 = std::string("x"); }),
-            "generate: a second prompt, but sdxl_refiner has one text encoder");
+            "generate: sdxl_refiner has no option 'prompt_2'; " + refiners);
   for (const double start : {0.0, 1.0, -1.0})
     EXPECT_EQ(complaint(both, [&](Request& r) { r.refiner_start = start; }),
               fmt::format("generate: the refiner's start {} does not fit, needed more than 0 and less than 1", start));

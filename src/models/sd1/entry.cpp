@@ -1,4 +1,6 @@
-#include "models/stable_diffusion/pipeline.h"
+#include "models/clip/options.h"
+#include "models/registry.h"
+#include "models/stable_diffusion/model.h"
 
 namespace hearth::models::sd1 {
 namespace {
@@ -8,6 +10,8 @@ using namespace stable_diffusion;
 const Family family{
     .name = "sd1",
     .towers = {{.encoder = "text_encoder", .tokenizer = "tokenizer", .class_name = "CLIPTextModel", .embedding = "clip_l"}},
+    .options = {clip::clip_skip_option("1")},
+    .benchmarks = {"sd15"},
     .mends_files = true,
 };
 

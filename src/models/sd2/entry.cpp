@@ -1,5 +1,7 @@
 #include "core/error.h"
-#include "models/stable_diffusion/pipeline.h"
+#include "models/clip/options.h"
+#include "models/registry.h"
+#include "models/stable_diffusion/model.h"
 
 namespace hearth::models::sd2 {
 namespace {
@@ -10,6 +12,7 @@ const Family family{
     .name = "sd2",
     .towers =
         {{.encoder = "text_encoder", .tokenizer = "tokenizer", .class_name = "CLIPTextModel", .embedding = "clip_h", .open_clip = true}},
+    .options = {clip::clip_skip_option("1")},
     .mends_files = true,
 };
 
@@ -17,7 +20,7 @@ const Family family{
 bool claims(const Checkpoint& checkpoint) {
   try {
     return checkpoint.has("unet") && checkpoint.config("unet").boolean("use_linear_projection", false);
-  } catch (const Error&) { return false; }  // sd1 says what is wrong with it
+  } catch (const Error&) { return false; }  // the family that takes all others says what is wrong
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace hearth::text {
 enum class PromptSyntax { plain, a1111, comfyui };
 
 // A1111's four ways with weights: `none` takes brackets as text, `ignore` leaves the weights out. How the others act on states is said
-// in models/clip_prompt.h.
+// in models/clip/prompt_states.h.
 enum class Emphasis { original, no_norm, ignore, none };
 
 std::string_view name_of(PromptSyntax syntax);  // "plain", "a1111", "comfyui"
