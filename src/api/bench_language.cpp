@@ -254,3 +254,9 @@ Bench bench_language(const BenchOptions& options) {
 }
 
 }  // namespace hearth::api
+
+std::vector<std::string> hearth::language_benchmarks() {
+  std::vector<std::string> names;
+  for (const api::Geometry& g : api::geometries) names.emplace_back(g.name);
+  return names;
+}

@@ -35,6 +35,8 @@ struct ImageFamily {
   std::vector<std::string_view> pipelines;      // the classes in model_index.json that it runs
   bool (*claims)(const Checkpoint&) = nullptr;  // which of their checkpoints; absent: all that no other family claims
   std::vector<Option> options = {};             // its own
+  // Built-in configurations whose speed `hearth bench` measures at full size with generated weights: "sd15".
+  std::vector<std::string_view> benchmarks = {};
   // Reads every configuration; no weights.
   std::unique_ptr<diffusion::LatentModel> (*describe)(const Checkpoint& checkpoint);
   // Builds every component without its numbers: what is missing, misshapen, unread or not supported. Reads headers only.

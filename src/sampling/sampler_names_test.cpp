@@ -6,8 +6,10 @@
 
 #include <array>
 #include <map>
+#include <set>
 
 #include "core/error.h"
+#include "sampling/compat.h"
 #include "sampling/names.h"
 #include "sampling/run_schedule.h"
 #include "sampling/samplers.h"
@@ -228,6 +230,39 @@ TEST(RunSchedule, a1111s_published_tables_follow_the_model) {
     EXPECT_EQ(name(label, Compat::a1111, true), sdxl) << label;
   }
   for (const Compat compat : {Compat::hearth, Compat::comfyui}) EXPECT_EQ(name("ays", compat, true), "ays");
+}
+
+// A1111 with Forge. Every sampler is in one of the lists.
+TEST(SamplerNames, of_what_a_program_has_are_taken_under_its_conventions) {
+  std::set<std::string_view> listed;
+  const auto expect = [&](std::initializer_list<std::string_view> names, bool comfyui, bool a1111) {
+    for (const std::string_view name : names) {
+      const Sampler& s = find_sampler(name);
+      EXPECT_EQ(s.name, name);
+      for (const Compat c : {Compat::hearth, Compat::diffusers}) EXPECT_FALSE(has_own_schedule(c, s)) << name;
+      for (const auto& [compat, program, has] :
+           {std::tuple{Compat::comfyui, "ComfyUI", comfyui}, std::tuple{Compat::a1111, "A1111", a1111}}) {
+        const std::string complaint = test::complaint_of([&, c = compat] { EXPECT_TRUE(has_own_schedule(c, s)); });
+        EXPECT_EQ(complaint, has ? "" : fmt::format("UsageError: sampler '{}': {} has none; needed another", name, program));
+      }
+      listed.insert(name);
+    }
+  };
+  expect({"ddim", "ddpm", "deis", "dpm_2", "dpm_2_ancestral", "dpm_adaptive", "dpm_fast", "dpmpp_2m", "dpmpp_2m_sde", "dpmpp_2m_sde_heun",
+          "dpmpp_2s_ancestral"},
+         true, true);
+  expect({"dpmpp_3m_sde", "dpmpp_sde", "euler", "euler_ancestral", "heun", "heunpp2", "ipndm", "ipndm_v", "lcm", "lms", "uni_pc",
+          "uni_pc_bh2"},
+         true, true);
+  expect({"dpmpp_2m_cfg_pp", "dpmpp_2s_ancestral_cfg_pp", "er_sde", "euler_ancestral_cfg_pp", "euler_cfg_pp", "exp_heun_2_x0",
+          "exp_heun_2_x0_sde", "gradient_estimation", "gradient_estimation_cfg_pp", "res_multistep", "res_multistep_ancestral",
+          "res_multistep_ancestral_cfg_pp", "res_multistep_cfg_pp", "sa_solver", "sa_solver_pece", "seeds_2", "seeds_3"},
+         true, false);
+  expect({"ddim_cfg_pp", "plms", "restart"}, false, true);
+  expect({"cogvideox_dpm", "deis_multistep", "dpm_solver_multistep", "dpm_solver_singlestep", "dpmpp_2m_v2", "ipndm_vp", "res_2s",
+          "sa_solver_vp", "scm", "tcd", "unipc_multistep"},
+         false, false);
+  EXPECT_EQ(listed.size(), samplers().size());
 }
 
 TEST(SamplerNames, what_is_no_name) {

@@ -18,7 +18,11 @@ Members members_of(std::unique_ptr<const LatentModel> model, std::unique_ptr<con
 
 std::vector<Networks::Member> components_of(const Checkpoint& checkpoint, const Members& members, const LoadRequest& request) {
   std::vector<Networks::Member> all = {{.checkpoint = checkpoint, .components = members[0]->components()}};
-  if (members.size() > 1) all.push_back({.checkpoint = *request.refiner, .components = members[1]->components(), .prefix = "refiner/"});
+  if (members.size() > 1)  // images are the first one's
+    all.push_back({.checkpoint = *request.refiner,
+                   .components = members[1]->components(),
+                   .prefix = "refiner/",
+                   .roles = {Role::text_encoder, Role::denoiser}});
   return all;
 }
 

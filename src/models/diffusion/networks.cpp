@@ -29,7 +29,7 @@ Networks::Networks(const std::vector<Member>& members, Backend& device, const Lo
     const Checkpoint& checkpoint = members[m].checkpoint;
     for (const ComponentSpec& spec : members[m].components) {
       Component& c = components_.emplace_back(Component{.spec = spec, .member = m});
-      c.used = m == 0 || spec.role != Role::codec;
+      c.used = members[m].roles.empty() || std::ranges::find(members[m].roles, spec.role) != members[m].roles.end();
       if (!c.used) continue;
       c.source = checkpoint.tensors(spec.name, request.variant);
       c.paths = checkpoint.files(spec.name, request.variant).files;

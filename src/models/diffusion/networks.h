@@ -69,7 +69,8 @@ class Networks {
   struct Member {
     const Checkpoint& checkpoint;
     std::vector<ComponentSpec> components;
-    std::string prefix = {};  // before the names of its components in reports: "refiner/"
+    std::string prefix = {};       // before the names of its components in reports: "refiner/"
+    std::vector<Role> roles = {};  // of the components that are opened; empty: all
   };
   // Opens the files and reads their headers; nothing is loaded. Networks are loaded in this order: the text encoders of all members, then
   // what else each of them has.
@@ -102,7 +103,7 @@ class Networks {
   struct Component {
     ComponentSpec spec;
     size_t member = 0;
-    bool used = true;  // but for the codec of a second member, whose images nobody sees
+    bool used = true;  // Member::roles
     std::shared_ptr<TensorSource> source;
     std::vector<std::filesystem::path> paths;
     std::vector<std::string> ignored;

@@ -11,6 +11,7 @@ const Family family{
     .name = "sd1",
     .towers = {{.encoder = "text_encoder", .tokenizer = "tokenizer", .class_name = "CLIPTextModel", .embedding = "clip_l"}},
     .options = {clip::clip_skip_option("1")},
+    .benchmarks = {"sd15"},
     .mends_files = true,
 };
 

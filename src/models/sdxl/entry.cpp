@@ -63,6 +63,7 @@ const Family family{
          negative_original_size,
          negative_crop,
          negative_target_size},
+    .benchmarks = {"sdxl"},
     .clip_skip = 2,
     .final_norm = false,
     .sizes = sizes,

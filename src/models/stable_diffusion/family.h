@@ -27,9 +27,10 @@ enum class Begins { with_noise, with_image };
 
 // All that a family tells the code that these families share.
 struct Family {
-  std::string_view name;           // "sd1"
-  std::vector<TowerNames> towers;  // their states stand side by side, in this order, in what the UNet attends to
-  std::vector<Option> options;     // its own
+  std::string_view name;                          // "sd1"
+  std::vector<TowerNames> towers;                 // their states stand side by side, in this order, in what the UNet attends to
+  std::vector<Option> options;                    // its own
+  std::vector<std::string_view> benchmarks = {};  // ImageFamily::benchmarks
   // Components named in the notes.
   std::vector<std::string_view> left_aside = {"safety_checker", "feature_extractor", "image_encoder", "depth_estimator"};
 

@@ -41,6 +41,7 @@ template <const Family& family> ImageFamily task_of(std::vector<std::string_view
       .pipelines = std::move(pipelines),
       .claims = claims,
       .options = family.options,
+      .benchmarks = family.benchmarks,
       .describe = [](const Checkpoint& checkpoint) -> std::unique_ptr<diffusion::LatentModel> {
         return std::make_unique<StableDiffusion>(checkpoint, family);
       },
