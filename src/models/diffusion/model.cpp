@@ -67,7 +67,7 @@ void LatentImageModel::open_preview(const std::filesystem::path& path) {
   networks_.add_preview(given, std::move(list.specs[0]));
 }
 
-std::unique_ptr<ImageJob> LatentImageModel::prepare(const ImageRequest& request) { return std::make_unique<LatentJob>(*this, request); }
+std::unique_ptr<ImageJob> LatentImageModel::prepare(const ImageTask& task) { return std::make_unique<LatentJob>(*this, task); }
 
 Tensor LatentImageModel::encode(const Tensor& images) {
   Holding holding(networks_);
