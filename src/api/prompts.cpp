@@ -1,5 +1,7 @@
 #include "api/prompts.h"
 
+#include <fmt/format.h>
+
 #include "text/prompt/weighted_text.h"
 
 namespace hearth::api {

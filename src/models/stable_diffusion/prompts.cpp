@@ -62,7 +62,11 @@ int64_t clip_skip_of(const StableDiffusionConfig& config, const Request& r, size
 
 TowerPrompts::TowerPrompts(const StableDiffusionConfig& config, std::vector<diffusion::Slot<parts::ClipTextModel>> slots,
                            const ImageTask& task, bool ask_negative, Backend& device, ResolvedImage& resolved)
-    : config_(config), slots_(std::move(slots)), syntax_(syntax_of(task.request)), emphasis_(emphasis_of(task.request)), guidance_(resolved.guidance.scale) {
+    : config_(config),
+      slots_(std::move(slots)),
+      syntax_(syntax_of(task.request)),
+      emphasis_(emphasis_of(task.request)),
+      guidance_(resolved.guidance.scale) {
   const Request& request = task.request;
   std::vector<int64_t> clip_skip;
   for (size_t i = 0; i < config.towers.size(); ++i) clip_skip.push_back(clip_skip_of(config, request, i, resolved));
