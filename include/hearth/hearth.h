@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "hearth/choices.h"
 #include "hearth/editing.h"
 #include "hearth/error.h"
 #include "hearth/image.h"
@@ -101,16 +102,15 @@ struct Request {
   std::optional<std::string> negative_prompt;  // absent: what the checkpoint takes for none: the empty prompt, or zeros (XL)
   // Of an XL checkpoint's second text encoder; absent: those of the first.
   std::optional<std::string> prompt_2, negative_prompt_2;
-  // How prompts are read: "a1111", "comfyui", "plain"; "" = by compat: a1111 and comfyui their own, else plain.
-  std::string prompt_syntax;
-  std::string emphasis;                  // of a1111: "original" (the default), "no-norm", "ignore", "none"
-  std::optional<int64_t> clip_skip;      // 1: the text encoder's last layer, 2: the last but one …; absent: 1, of XL 2
-  std::optional<int64_t> clip_skip_2;    // of an XL checkpoint's second text encoder; absent: clip_skip, with compat "a1111" 2
-  std::vector<Embedding> embeddings;     // for both prompts
-  std::optional<int64_t> width, height;  // pixels, multiples of the autoencoder's factor (8); default: the checkpoint's native size
-  OptionValues options;                  // of the model's family, by name
-  SizeConditions sizes;                  // what an XL checkpoint is told of the picture
-  std::optional<double> refiner_start;   // the part of the noise schedule after which the refiner goes on; default: 0.8
+  std::optional<PromptSyntax> prompt_syntax;  // absent: by compat: a1111 and comfyui their own, else plain
+  std::optional<Emphasis> emphasis;           // of prompts in A1111's syntax; absent: original
+  std::optional<int64_t> clip_skip;           // 1: the text encoder's last layer, 2: the last but one …; absent: 1, of XL 2
+  std::optional<int64_t> clip_skip_2;         // of an XL checkpoint's second text encoder; absent: clip_skip, with compat "a1111" 2
+  std::vector<Embedding> embeddings;          // for both prompts
+  std::optional<int64_t> width, height;       // pixels, multiples of the autoencoder's factor (8); default: the checkpoint's native size
+  OptionValues options;                       // of the model's family, by name
+  SizeConditions sizes;                       // what an XL checkpoint is told of the picture
+  std::optional<double> refiner_start;        // the part of the noise schedule after which the refiner goes on; default: 0.8
   int64_t steps = 50;
   double guidance = 7.5;        // classifier-free guidance; 1 runs without, less, too, but under compat "comfyui" and "a1111"
   std::string guidance_method;  // see list_guidance(); "" = cfg
@@ -125,8 +125,8 @@ struct Request {
   bool discard_penultimate = false;                        // one level more is made and the last but one left out; compat "" and "a1111"
   std::optional<uint64_t> seed;                            // image k of a batch uses seed + k; default: a random one, reported
   int64_t batch_size = 1;                                  // images computed together
-  std::string compat;  // "diffusers", "comfyui", "a1111": noise, levels and start as this program has them; "" = hearth's own
-  std::string rng;     // where noise is drawn: "cpu" (PyTorch's), "nv" (A1111's Philox; compat "" and "a1111"); "" = by compat
+  Compat compat = Compat::hearth;                          // noise, levels and start as this program has them
+  std::optional<Rng> rng;                                  // absent: by compat; nv with hearth and a1111 only
   int64_t eta_noise_seed_delta = 0;  // compat "a1111": the noise of the steps comes from seeds this much higher (ENSD)
   int64_t batch_index = 0;           // compat "comfyui": the pictures are those from this number on of a larger batch
   std::optional<Array> noise;        // standard normal [batch, channels, height/8, width/8] in place of the seed's first draw

@@ -22,8 +22,6 @@ using api::Clock, api::OptionalCancel, api::seconds_since;
 uint64_t random_seed() { return std::random_device{}(); }  // 32 bits: as many as PyTorch's generator keeps
 
 void check_request(const Request& r) {
-  sampling::find_compat(r.compat);
-  sampling::find_rng(r.rng);
   for (const std::optional<std::string>& text : {std::optional(r.prompt), r.negative_prompt, r.prompt_2, r.negative_prompt_2})
     if (text && text->find('\0') != text->npos) fail<UsageError>("generate: the prompt holds a zero byte");
 }
@@ -113,8 +111,8 @@ models::ImageRequest to_image_request(const Request& r, const api::Seeds& seeds,
           .discard_penultimate = r.discard_penultimate,
           .seed = seeds.run,
           .batch = r.batch_size,
-          .compat = sampling::find_compat(r.compat),
-          .rng = sampling::find_rng(r.rng),
+          .compat = r.compat,
+          .rng = r.rng,
           .eta_seed_delta = r.eta_noise_seed_delta,
           .first_image = r.batch_index,
           .variation = {.seed = seeds.variation, .strength = r.variation.strength},

@@ -5,21 +5,21 @@
 
 namespace hearth::api {
 
-text::PromptSyntax syntax_of(const Request& request) {
-  if (!request.prompt_syntax.empty()) return text::find_prompt_syntax(request.prompt_syntax);
-  if (request.compat == "comfyui") return text::PromptSyntax::comfyui;
-  return request.compat == "a1111" ? text::PromptSyntax::a1111 : text::PromptSyntax::plain;
+PromptSyntax syntax_of(const Request& request) {
+  if (request.prompt_syntax) return *request.prompt_syntax;
+  if (request.compat == Compat::comfyui) return PromptSyntax::comfyui;
+  return request.compat == Compat::a1111 ? PromptSyntax::a1111 : PromptSyntax::plain;
 }
 
-text::Emphasis emphasis_of(const Request& request) {
-  if (request.emphasis.empty()) return text::Emphasis::original;
-  if (const text::PromptSyntax syntax = syntax_of(request); syntax != text::PromptSyntax::a1111)
-    fail<UsageError>("generate: emphasis '{}' acts in A1111's prompt syntax only, this is {}", request.emphasis, text::name_of(syntax));
-  return text::find_emphasis(request.emphasis);
+Emphasis emphasis_of(const Request& request) {
+  if (!request.emphasis) return Emphasis::original;
+  if (const PromptSyntax syntax = syntax_of(request); syntax != PromptSyntax::a1111)
+    fail<UsageError>("generate: emphasis '{}' acts in A1111's prompt syntax only, this is {}", name_of(*request.emphasis), name_of(syntax));
+  return *request.emphasis;
 }
 
 std::string plain_weight_warning(const Request& r) {
-  if (!r.prompt_syntax.empty() || !r.compat.empty()) return {};
+  if (r.prompt_syntax || r.compat != Compat::hearth) return {};
   for (const std::optional<std::string>& prompt : {std::optional(r.prompt), r.negative_prompt, r.prompt_2, r.negative_prompt_2})
     if (const std::string_view weight = text::written_weight(prompt ? *prompt : std::string_view()); !weight.empty())
       return fmt::format("'{}' is read as text; --prompt-syntax a1111 or comfyui makes it a weight", weight);

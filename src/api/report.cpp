@@ -45,7 +45,7 @@ std::vector<std::string> defaults_of(const Request& r) {
 }
 
 // Then a picture is told by the batch's seed and its place, else by a seed of its own.
-bool one_generator_for_all(const std::string& compat) { return compat == "diffusers" || compat == "comfyui"; }
+bool one_generator_for_all(Compat compat) { return compat == Compat::diffusers || compat == Compat::comfyui; }
 
 // All options of a method or sampler, or those that differ from their defaults.
 enum class All { no, yes };
@@ -151,8 +151,8 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
         {"negative_prompt", as_utf8(run.request.negative_prompt.value_or(""))},
         {"prompt_2", utf8_or_null(run.request.prompt_2)},
         {"negative_prompt_2", utf8_or_null(run.request.negative_prompt_2)},
-        {"prompt_syntax", text::name_of(syntax_of(run.request))},
-        {"emphasis", text::name_of(emphasis_of(run.request))},
+        {"prompt_syntax", name_of(syntax_of(run.request))},
+        {"emphasis", name_of(emphasis_of(run.request))},
         {"clip_skip", option_json(r.options, "clip_skip")},
         {"clip_skip_2", option_json(r.options, "clip_skip_2")},
         {"embeddings", embeddings_json(run)},
@@ -177,8 +177,8 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
         {"variation_strength", run.request.variation.strength},
         {"flags", described(run)},
         {"batch_size", r.batch},
-        {"compat", run.request.compat},
-        {"rng", run.request.rng},
+        {"compat", name_of(run.request.compat)},
+        {"rng", run.request.rng ? name_of(*run.request.rng) : ""},
         {"eta_noise_seed_delta", run.request.eta_noise_seed_delta},
         {"batch_index", run.request.batch_index},
         {"noise", run.request.noise ? "given" : "seed"},
@@ -219,8 +219,8 @@ void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
                       .negative_prompt = as_utf8(run.request.negative_prompt.value_or("")),
                       .prompt_2 = utf8(run.request.prompt_2),
                       .negative_prompt_2 = utf8(run.request.negative_prompt_2),
-                      .prompt_syntax = std::string(text::name_of(syntax_of(run.request))),
-                      .emphasis = std::string(text::name_of(emphasis_of(run.request))),
+                      .prompt_syntax = std::string(name_of(syntax_of(run.request))),
+                      .emphasis = std::string(name_of(emphasis_of(run.request))),
                       .clip_skip = models::option_of<int64_t>(r.options, "clip_skip").value_or(1),
                       .clip_skip_2 = run.request.clip_skip_2,
                       .embeddings = embedding_names(r),
@@ -242,7 +242,7 @@ void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
                       .flags = described(run),
                       .batch_size = r.batch,
                       .batch_index = run.request.batch_index + index,
-                      .compat = run.request.compat,
+                      .compat = std::string(name_of(run.request.compat)),
                       .eta_noise_seed_delta = run.request.eta_noise_seed_delta,
                       .precision = precision_of(*model.pipeline),
                       .noise = run.request.noise ? "file" : "seed",

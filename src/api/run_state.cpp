@@ -24,9 +24,9 @@ Json identity(const Request& request, const models::ResolvedImage& r, uint64_t s
           {"sampler_options", r.sampler_options},
           {"strength", r.strength ? Json(*r.strength) : Json()},
           {"seed", seed},
-          {"compat", request.compat},
+          {"compat", name_of(request.compat)},
           {"discard_penultimate", request.discard_penultimate},
-          {"rng", request.rng},
+          {"rng", request.rng ? name_of(*request.rng) : ""},
           {"eta_noise_seed_delta", request.eta_noise_seed_delta},
           {"batch_index", request.batch_index}};
 }

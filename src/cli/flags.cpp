@@ -140,13 +140,18 @@ void Flags::toggle(const std::string& names, const std::string& help, bool& valu
 
 void Flags::choice(const std::string& names, const std::string& type, const std::string& help, std::string& value, Choice choice,
                    const std::string& unset) {
+  add_choice(names, type, help, std::move(choice), value.empty() ? unset : value, [&value](const std::string& t) { value = t; });
+}
+
+void Flags::add_choice(const std::string& names, const std::string& type, const std::string& help, Choice choice,
+                       const std::string& shown_default, std::function<void(const std::string&)> set) {
   const std::string listed = fmt::format("{}", fmt::join(choice.names, "|"));
-  add(names, type.empty() ? listed : type, help, value.empty() ? unset : value, [&value, choice = std::move(choice)](const std::string& t) {
+  add(names, type.empty() ? listed : type, help, shown_default, [choice = std::move(choice), set = std::move(set)](const std::string& t) {
     const auto meant = [&](const std::string& name) {
       return choice.any_spelling ? sampling::folded(name) == sampling::folded(t) : name == t;
     };
     if (std::ranges::any_of(choice.names, meant) || std::ranges::any_of(choice.aliases, meant)) {
-      value = t;
+      set(t);
       return;
     }
     const std::string listed_names = fmt::format("{}", fmt::join(choice.names, ", "));

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cli/values.h"
+#include "hearth/choices.h"
 
 namespace hearth::cli {
 
@@ -68,6 +69,14 @@ class Flags {
   };
   void choice(const std::string& names, const std::string& type, const std::string& help, std::string& value, Choice choice,
               const std::string& unset = "");
+  // Of a choice among the values of a type (hearth/choices.h); the help lists their names.
+  template <class Value>
+  void choice(const std::string& names, const std::string& help, std::optional<Value>& value, const std::string& unset) {
+    Choice choice;
+    for (const std::string_view name : choice_names<Value>())
+      if (!name.empty()) choice.names.emplace_back(name);
+    add_choice(names, "", help, std::move(choice), unset, [&value](const std::string& t) { value = choice_named<Value>(t); });
+  }
 
   // False when --help was asked for and printed. UsageError for an unknown flag (with the one that was probably meant), a
   // missing or a repeated value.
@@ -76,6 +85,9 @@ class Flags {
   std::string help() const;
 
  private:
+  void add_choice(const std::string& names, const std::string& type, const std::string& help, Choice choice,
+                  const std::string& shown_default, std::function<void(const std::string&)> set);
+
   struct Parser;
   std::unique_ptr<Parser> parser_;
 };

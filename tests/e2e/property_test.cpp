@@ -220,12 +220,12 @@ TEST(Pipeline, ALongPromptIsCutAndSaidSo) {
   EXPECT_NE(made.warnings[0].find("the prompt has"), std::string::npos) << made.warnings[0];
   EXPECT_NE(made.warnings[0].find("on green hills at sunset 3 9"), std::string::npos) << made.warnings[0];
   EXPECT_NE(made.warnings[1].find("the negative prompt has"), std::string::npos) << made.warnings[1];
-  Request request = {.prompt = std::string(10000, 'x'), .prompt_syntax = "plain", .steps = 1, .seed = 1};
+  Request request = {.prompt = std::string(10000, 'x'), .prompt_syntax = PromptSyntax::plain, .steps = 1, .seed = 1};
   EXPECT_EQ(model.generate(request).warnings.size(), 1u);
 
   std::string words = "x";  // 75 of them fit
   for (int i = 1; i < 76; ++i) words += " x";
-  request = {.prompt = words, .prompt_syntax = "plain", .width = 16, .height = 16, .steps = 1, .guidance = 1, .seed = 1};
+  request = {.prompt = words, .prompt_syntax = PromptSyntax::plain, .width = 16, .height = 16, .steps = 1, .guidance = 1, .seed = 1};
   const Generation one_over = model.generate(request);
   ASSERT_EQ(one_over.warnings.size(), 1u);
   EXPECT_EQ(one_over.warnings[0],

@@ -69,14 +69,14 @@ TEST(Xl, ANegativePromptThatIsNotGivenIsZerosWhereTheCheckpointSaysSo) {
   const auto empty = [](Request& r) { r.negative_prompt = std::string(""); };
   EXPECT_NE(drawn(zeros), drawn(zeros, empty));
   EXPECT_EQ(drawn(encoded), drawn(encoded, empty));
-  const auto under = [&](const std::string& compat, bool given) {
+  const auto under = [&](Compat compat, bool given) {
     return drawn(zeros, [&](Request& r) {
       r.compat = compat, r.sampler = std::string("euler");
       if (given) r.negative_prompt = std::string("");
     });
   };
-  EXPECT_EQ(under("a1111", false), under("a1111", true));      // both are zeros
-  EXPECT_EQ(under("comfyui", false), under("comfyui", true));  // both are encoded
+  EXPECT_EQ(under(Compat::a1111, false), under(Compat::a1111, true));      // both are zeros
+  EXPECT_EQ(under(Compat::comfyui, false), under(Compat::comfyui, true));  // both are encoded
 }
 
 TEST(Xl, PromptsOfTheTwoEncodersMayDiffer) {
@@ -87,7 +87,7 @@ TEST(Xl, PromptsOfTheTwoEncodersMayDiffer) {
   // Of other lengths, and changing at other steps.
   const auto long_second = [](const char* first, const char* second) {
     return [=](Request& r) {
-      r.prompt_syntax = std::string("a1111");
+      r.prompt_syntax = PromptSyntax::a1111;
       r.prompt = std::string(first), r.prompt_2 = std::string(second);
     };
   };
@@ -98,7 +98,7 @@ TEST(Xl, PromptsOfTheTwoEncodersMayDiffer) {
 
 TEST(Xl, EachEncoderHasItsOwnClipSkip) {
   Model model = open("xl");
-  const auto skipping = [&](std::optional<int64_t> first, std::optional<int64_t> second, const std::string& compat = "") {
+  const auto skipping = [&](std::optional<int64_t> first, std::optional<int64_t> second, Compat compat = Compat::hearth) {
     return drawn(model,
                  [&](Request& r) { r.clip_skip = first, r.clip_skip_2 = second, r.compat = compat, r.sampler = std::string("euler"); });
   };
@@ -107,16 +107,16 @@ TEST(Xl, EachEncoderHasItsOwnClipSkip) {
   EXPECT_NE(skipping(3, 2), skipping(3, 3));
   EXPECT_NE(skipping(3, 2), skipping(2, 3));
   EXPECT_EQ(skipping({}, 3), skipping(2, 3));
-  EXPECT_EQ(skipping(3, {}, "comfyui"), skipping(3, 3, "comfyui"));
-  EXPECT_EQ(skipping(3, {}, "a1111"), skipping(3, 2, "a1111"));  // which has no such setting for OpenCLIP's encoders
-  EXPECT_NE(skipping(3, 1, "a1111"), skipping(3, 2, "a1111"));
+  EXPECT_EQ(skipping(3, {}, Compat::comfyui), skipping(3, 3, Compat::comfyui));
+  EXPECT_EQ(skipping(3, {}, Compat::a1111), skipping(3, 2, Compat::a1111));  // which has no such setting for OpenCLIP's encoders
+  EXPECT_NE(skipping(3, 1, Compat::a1111), skipping(3, 2, Compat::a1111));
 }
 
 TEST(Xl, AsA1111OpenClipStaysAndIsTold) {
   const auto warnings = [](const char* checkpoint, std::optional<int64_t> second = {}) {
     Model model = open(checkpoint);
     Request r = small();
-    r.clip_skip = 3, r.clip_skip_2 = second, r.compat = std::string("a1111");
+    r.clip_skip = 3, r.clip_skip_2 = second, r.compat = Compat::a1111;
     const Json report = Json::parse(model.generate(r).report);
     return std::pair{report.at("request").at("clip_skip"), report.at("warnings").dump()};
   };
@@ -130,16 +130,14 @@ TEST(Xl, AsA1111OpenClipStaysAndIsTold) {
 
 TEST(Xl, WeightsActInBothEncoders) {
   Model model = open("xl");
-  for (const char* syntax : {"a1111", "comfyui"}) {
+  for (const PromptSyntax syntax : {PromptSyntax::a1111, PromptSyntax::comfyui}) {
     const auto with = [&](const char* first, const char* second) {
-      return drawn(model, [&](Request& r) {
-        r.prompt_syntax = std::string(syntax), r.prompt = std::string(first), r.prompt_2 = std::string(second);
-      });
+      return drawn(model, [&](Request& r) { r.prompt_syntax = syntax, r.prompt = std::string(first), r.prompt_2 = std::string(second); });
     };
     const std::vector<float> plain = with("a red house", "a red house");
-    EXPECT_NE(with("a (red:1.5) house", "a red house"), plain) << syntax;
-    EXPECT_NE(with("a red house", "a (red:1.5) house"), plain) << syntax;
-    EXPECT_NE(with("a (red:1.5) house", "a red house"), with("a red house", "a (red:1.5) house")) << syntax;
+    EXPECT_NE(with("a (red:1.5) house", "a red house"), plain) << name_of(syntax);
+    EXPECT_NE(with("a red house", "a (red:1.5) house"), plain) << name_of(syntax);
+    EXPECT_NE(with("a (red:1.5) house", "a red house"), with("a red house", "a (red:1.5) house")) << name_of(syntax);
   }
 }
 
@@ -212,7 +210,7 @@ TEST(Xl, WhatDoesNotFitIsRefusedInOneLine) {
   EXPECT_EQ(complaint(xl, [](Request& r) { r.clip_skip_2 = 4; }),
             "generate: clip skip 4 of the second text encoder does not fit, needed 1 to 3");
   EXPECT_EQ(complaint(sd1, [](Request& r) { r.clip_skip_2 = 2; }), "generate: sd1 has no option 'clip_skip_2'; its own are clip_skip");
-  EXPECT_EQ(complaint(xl, [](Request& r) { r.prompt_syntax = std::string("a1111"), r.prompt_2 = std::string("a AND b"); }),
+  EXPECT_EQ(complaint(xl, [](Request& r) { r.prompt_syntax = PromptSyntax::a1111, r.prompt_2 = std::string("a AND b"); }),
             "generate: the prompts of the text encoders differ in their parts with AND, needed as many of them, with one weight each");
   EXPECT_EQ(complaint(refiner,
                       [](Request& r) {

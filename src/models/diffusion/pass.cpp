@@ -22,7 +22,7 @@ void check_discarding(const ImageRequest& request) {
   using sampling::Compat;
   if (request.compat == Compat::diffusers || request.compat == Compat::comfyui)
     fail<UsageError>("schedule: {} has no setting that discards the level before the last; needed compat a1111, or none",
-                     sampling::name_of(request.compat));
+                     name_of(request.compat));
   if (!request.sigmas.empty()) fail<UsageError>("schedule: of given sigmas no level is discarded; needed a schedule");
 }
 
