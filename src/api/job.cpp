@@ -121,7 +121,7 @@ Generation Job::run() {
 
   std::optional<ObserverScope> observing;
   if (observer.watches()) observing.emplace(observer);
-  MemoryLedger::process().reset_peak();
+  const MemoryWatch memory(model.device->ledger());
   models::ImageResult result = impl_->job->run([&](const Progress& p) {
     observer.set_phase(p.phase);
     if (request.progress) request.progress(p);
@@ -143,7 +143,7 @@ Generation Job::run() {
                .resolved = resolved,
                .plan = plan,
                .components = components,
-               .memory_peak = MemoryLedger::process().use().peak};
+               .memory_peak = memory.peak()};
   if (plan.tile) run.tile = *plan.tile * model.pipeline->factor();
   if (result.state) made.state = api::to_run_state(*result.state, run);
   result.state = nullptr;

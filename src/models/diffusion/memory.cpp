@@ -55,7 +55,7 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
   if (plan.everything) dry_networks.load({}, {});
   const int64_t loading = ledger.use().peak;
   plan.weights = ledger.use().now;
-  ledger.reset_peak();
+  const MemoryWatch running(ledger);
   for (const Pass& pass : passes) {
     Pass few = pass;
     for (Stage& stage : few.stages) {
@@ -74,7 +74,7 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
     Holding holding(dry_networks);
     run(members, few, first ? of_first_pass(plan) : plan, *twin, holding, {});
   }
-  plan.activations = ledger.use().peak - plan.weights;
+  plan.activations = running.peak() - plan.weights;
 
   // Beside tensors: the program itself, buffers of others, and what the pictures take on their way into files.
   const int64_t buffers = MemoryLedger::process().use().now, others = std::max<int64_t>(0, buffers - networks.bytes_loaded());
