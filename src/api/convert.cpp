@@ -55,7 +55,7 @@ std::optional<Target> target_of(const Checkpoint& checkpoint, const Component& c
 std::shared_ptr<TensorSource> without(std::shared_ptr<TensorSource> source, const std::vector<std::string>& names) {
   Pieces pieces;
   for (const auto& [name, info] : source->list())
-    if (std::ranges::find(names, name) == names.end()) pieces.emplace(name, Piece{name, Form::same, info});
+    if (std::ranges::find(names, name) == names.end()) pieces.emplace(name, Piece{name, form::same, info});
   return source_of(std::move(source), std::move(pieces));
 }
 

@@ -66,13 +66,13 @@ constexpr std::array<NameRule, 6> autoencoder_level{{
 }};
 constexpr std::array<NameRule, 9> autoencoder_attention{{
     {"norm.*", "group_norm.*"},
-    {"q.weight", "to_q.weight", Form::kernel},
+    {"q.weight", "to_q.weight", form::kernel},
     {"q.bias", "to_q.bias"},
-    {"k.weight", "to_k.weight", Form::kernel},
+    {"k.weight", "to_k.weight", form::kernel},
     {"k.bias", "to_k.bias"},
-    {"v.weight", "to_v.weight", Form::kernel},
+    {"v.weight", "to_v.weight", form::kernel},
     {"v.bias", "to_v.bias"},
-    {"proj_out.weight", "to_out.0.weight", Form::kernel},
+    {"proj_out.weight", "to_out.0.weight", form::kernel},
     {"proj_out.bias", "to_out.0.bias"},
 }};
 
@@ -82,15 +82,15 @@ constexpr std::array<NameRule, 15> open_clip{{
     {"token_embedding.weight", "text_model.embeddings.token_embedding.weight"},
     {"positional_embedding", "text_model.embeddings.position_embedding.weight"},
     {"ln_final.*", "text_model.final_layer_norm.*"},
-    {"text_projection", "text_projection.weight", Form::transposed},  // x·P there, P·x here
+    {"text_projection", "text_projection.weight", form::transposed},  // x·P there, P·x here
     {"transformer.resblocks.#.ln_1.*", "text_model.encoder.layers.#.layer_norm1.*"},
     {"transformer.resblocks.#.ln_2.*", "text_model.encoder.layers.#.layer_norm2.*"},
-    {"transformer.resblocks.#.attn.in_proj_weight", "text_model.encoder.layers.#.self_attn.q_proj.weight", Form::first_third},
-    {"transformer.resblocks.#.attn.in_proj_weight", "text_model.encoder.layers.#.self_attn.k_proj.weight", Form::second_third},
-    {"transformer.resblocks.#.attn.in_proj_weight", "text_model.encoder.layers.#.self_attn.v_proj.weight", Form::last_third},
-    {"transformer.resblocks.#.attn.in_proj_bias", "text_model.encoder.layers.#.self_attn.q_proj.bias", Form::first_third},
-    {"transformer.resblocks.#.attn.in_proj_bias", "text_model.encoder.layers.#.self_attn.k_proj.bias", Form::second_third},
-    {"transformer.resblocks.#.attn.in_proj_bias", "text_model.encoder.layers.#.self_attn.v_proj.bias", Form::last_third},
+    {"transformer.resblocks.#.attn.in_proj_weight", "text_model.encoder.layers.#.self_attn.q_proj.weight", form::rows(0, 1, 3)},
+    {"transformer.resblocks.#.attn.in_proj_weight", "text_model.encoder.layers.#.self_attn.k_proj.weight", form::rows(1, 2, 3)},
+    {"transformer.resblocks.#.attn.in_proj_weight", "text_model.encoder.layers.#.self_attn.v_proj.weight", form::rows(2, 3, 3)},
+    {"transformer.resblocks.#.attn.in_proj_bias", "text_model.encoder.layers.#.self_attn.q_proj.bias", form::rows(0, 1, 3)},
+    {"transformer.resblocks.#.attn.in_proj_bias", "text_model.encoder.layers.#.self_attn.k_proj.bias", form::rows(1, 2, 3)},
+    {"transformer.resblocks.#.attn.in_proj_bias", "text_model.encoder.layers.#.self_attn.v_proj.bias", form::rows(2, 3, 3)},
     {"transformer.resblocks.#.attn.out_proj.*", "text_model.encoder.layers.#.self_attn.out_proj.*"},
     {"transformer.resblocks.#.mlp.c_fc.*", "text_model.encoder.layers.#.mlp.fc1.*"},
     {"transformer.resblocks.#.mlp.c_proj.*", "text_model.encoder.layers.#.mlp.fc2.*"},
@@ -105,13 +105,6 @@ constexpr std::array<NameRule, 5> clip{{
 }};
 
 }  // namespace
-
-TensorList inside_of(const TensorList& all, std::string_view prefix) {
-  TensorList inside;
-  for (auto it = all.lower_bound(std::string(prefix)); it != all.end() && it->first.starts_with(prefix); ++it)
-    inside.emplace_hint(inside.end(), it->first.substr(prefix.size()), it->second);
-  return inside;
-}
 
 UnetBlocks blocks_of_original(const TensorList& unet) {
   UnetBlocks blocks;

@@ -8,11 +8,6 @@
 
 namespace hearth {
 
-using TensorList = std::map<std::string, TensorInfo>;
-
-// The tensors whose names begin with `prefix`, without it.
-TensorList inside_of(const TensorList& all, std::string_view prefix);
-
 // What the names of a UNet2DConditionModel depend on.
 struct UnetBlocks {
   std::vector<int64_t> layers;   // residual blocks of each level on the way down; one more on the way up

@@ -106,7 +106,7 @@ std::shared_ptr<TensorSource> open_section(std::shared_ptr<TensorSource> source,
   if (section.naming == Naming::diffusers || section.naming == Naming::tiny) {
     const auto aliases = published_aliases(section.component == "vae" ? autoencoder_class(section) : "UNet2DConditionModel");
     for (const auto& [stored, official] : official_names(inside, aliases))
-      pieces.emplace(official, Piece{section.prefix + stored, Form::same, inside.at(stored)});
+      pieces.emplace(official, Piece{section.prefix + stored, form::same, inside.at(stored)});
   } else {
     pieces = official_pieces(all, section.prefix, map);
   }
