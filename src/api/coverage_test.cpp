@@ -9,6 +9,7 @@
 #include "api/debug.h"
 #include "backends/backends.h"
 #include "core/threads.h"
+#include "models/checkpoints.h"
 #include "models/registry.h"
 
 namespace hearth::api {
@@ -94,7 +95,7 @@ class Counting final : public Backend {
 
 TEST(Coverage, EveryCallOfTheDeviceIsAnOperationInItsPhase) {
   Counting device;
-  const Checkpoint checkpoint = Checkpoint::open(demo_model_folder());
+  const Checkpoint checkpoint = models::open_checkpoint(demo_model_folder());
   const auto pipeline = models::find_family(checkpoint).family.open(checkpoint, device, {.warn = [](const auto&) {}});
   const models::ImageRequest request{.prompt = "a lighthouse", .width = 64, .height = 64, .steps = 3, .seed = 1, .batch = 2};
   const models::MemoryPlan plan = pipeline->plan(request);

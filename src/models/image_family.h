@@ -30,6 +30,7 @@ struct PromptEncoder {
 struct TextToImageFamily {
   std::vector<std::string_view> pipelines;      // the classes in model_index.json that it runs
   bool (*claims)(const Checkpoint&) = nullptr;  // which of their checkpoints; absent: all that no other family claims
+  const ImageFiles* files = nullptr;            // its files.cpp: what it is in single files, and its built-in configurations
   std::vector<Option> options = {};             // its own; two families that have one of the same name have the same row
   // Loads everything; all or nothing. The checkpoint must outlive nothing: what is needed of it is kept.
   std::unique_ptr<TextToImage> (*open)(const Checkpoint& checkpoint, Backend& device, const LoadRequest& request);

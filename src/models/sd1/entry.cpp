@@ -1,3 +1,4 @@
+#include "models/sd1/files.h"
 #include "models/stable_diffusion/pipeline.h"
 
 namespace hearth::models::sd1 {
@@ -17,8 +18,8 @@ Entry entry() {
   return {
       .name = family.name,
       .summary = "Stable Diffusion 1.x and its fine-tunes: text to image, CLIP text encoder, UNet, AutoencoderKL",
-      .task = task_of<family>({"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline",
-                               "StableDiffusionInstructPix2PixPipeline", "StableDiffusionDepth2ImgPipeline"}),
+      .task = task_of<family>(files, {"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline",
+                                      "StableDiffusionInstructPix2PixPipeline", "StableDiffusionDepth2ImgPipeline"}),
   };
 }
 

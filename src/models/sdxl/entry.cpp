@@ -1,4 +1,5 @@
 #include "core/error.h"
+#include "models/sdxl/files.h"
 #include "models/sdxl_refiner/family.h"
 #include "models/stable_diffusion/pipeline.h"
 
@@ -59,8 +60,8 @@ Entry entry() {
   return {
       .name = family.name,
       .summary = "Stable Diffusion XL, its pruned and distilled forms: text to image, two CLIP text encoders, UNet, AutoencoderKL",
-      .task = task_of<family>({"StableDiffusionXLPipeline", "StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLInpaintPipeline",
-                               "StableDiffusionXLInstructPix2PixPipeline"}),
+      .task = task_of<family>(files, {"StableDiffusionXLPipeline", "StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLInpaintPipeline",
+                                      "StableDiffusionXLInstructPix2PixPipeline"}),
   };
 }
 

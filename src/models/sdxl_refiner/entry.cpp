@@ -1,5 +1,6 @@
 #include "core/error.h"
 #include "models/sdxl_refiner/family.h"
+#include "models/sdxl_refiner/files.h"
 #include "models/stable_diffusion/pipeline.h"
 
 namespace hearth::models::sdxl_refiner {
@@ -50,8 +51,8 @@ Entry entry() {
   return {
       .name = family.name,
       .summary = "The refiner of Stable Diffusion XL: the last steps of a picture, told how beautiful it is to be",
-      .task =
-          task_of<family>({"StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLPipeline", "StableDiffusionXLInpaintPipeline"}, claims),
+      .task = task_of<family>(files, {"StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLPipeline", "StableDiffusionXLInpaintPipeline"},
+                              claims),
   };
 }
 

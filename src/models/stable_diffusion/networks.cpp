@@ -4,6 +4,7 @@
 
 #include "backends/plan/plan_backend.h"
 #include "core/error.h"
+#include "models/checkpoints.h"
 #include "models/clip_files.h"
 #include "weights/packed_cache.h"
 
@@ -66,7 +67,7 @@ void Networks::describe(Component& c, const std::optional<WeightTypes>& asked, c
 }
 
 void Networks::open_preview(const fs::path& path) {
-  const GivenComponent given = open_given(path, "vae");
+  const GivenComponent given = open_component(path, "vae");
   if (given.class_name != "AutoencoderTiny")
     fail<UnsupportedError>("{}: previews are decoded by an AutoencoderTiny (TAESD), this is an {}", path.string(), given.class_name);
   preview_config_ = parts::AutoencoderTinyConfig::from(given.own_config());

@@ -40,10 +40,11 @@ class StableDiffusion final : public TextToImage {
 
 // The task in a family's entry. `pipelines`: classes in model_index.json; `claims`: as TextToImageFamily::claims.
 template <const Family& family>
-TextToImageFamily task_of(std::vector<std::string_view> pipelines, bool (*claims)(const Checkpoint&) = nullptr) {
+TextToImageFamily task_of(const ImageFiles& files, std::vector<std::string_view> pipelines, bool (*claims)(const Checkpoint&) = nullptr) {
   return {
       .pipelines = std::move(pipelines),
       .claims = claims,
+      .files = &files,
       .open = [](const Checkpoint& checkpoint, Backend& device, const LoadRequest& request) -> std::unique_ptr<TextToImage> {
         return std::make_unique<StableDiffusion>(checkpoint, device, family, request);
       },
