@@ -11,6 +11,7 @@
 #include "api/precision.h"
 #include "backends/plan/plan_backend.h"
 #include "core/memory.h"
+#include "models/checkpoints.h"
 #include "models/diffusion/generated_weights.h"
 #include "models/request.h"
 #include "weights/seeded.h"
@@ -69,7 +70,7 @@ BenchModel::BenchModel(const BenchOptions& options, std::vector<Role> roles)
   }
   if (generated) generate();
   try {
-    if (!checkpoint_) checkpoint_ = Checkpoint::open(folder_, places_of(folder_));
+    if (!checkpoint_) checkpoint_ = models::open_checkpoint(folder_, places_of(folder_));
     if (!model_) model_ = models::find_family(*checkpoint_).family.describe(*checkpoint_);
     latents();
   } catch (...) {
@@ -94,11 +95,12 @@ void BenchModel::generate() {
     const auto copy = [](const fs::path& from, const fs::path& to) {
       fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
     };
-    copy(assets_folder() / "configs" / options_.model, folder_);
+    for (const KnownFamily& family : models::image_files(assets_folder()))
+      if (fs::is_directory(family.configurations / options_.model)) copy(family.configurations / options_.model, folder_);
     for (const char* tokenizer : {"tokenizer", "tokenizer_2"})
       for (const char* file : {"vocab.json", "merges.txt"})
         if (fs::is_directory(folder_ / tokenizer)) copy(assets_folder() / "clip-vit-l-14" / file, folder_ / tokenizer / file);
-    checkpoint_ = Checkpoint::open(folder_);
+    checkpoint_ = models::open_checkpoint(folder_);
     model_ = models::find_family(*checkpoint_).family.describe(*checkpoint_);
     std::vector<std::string> names;
     for (const ComponentSpec& spec : model_->components())

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "e2e/cases.h"
+#include "models/checkpoints.h"
 #include "models/registry.h"
 #include "support/backend_test.h"
 
@@ -14,7 +15,7 @@ struct Drawn {
 
 Drawn draw(const std::string& backend, int threads, DType hold, DType factors) {
   const auto device = make_test_backend(backend, threads);
-  const Checkpoint checkpoint = Checkpoint::open(checkpoint_folder("demo"));
+  const Checkpoint checkpoint = models::open_checkpoint(checkpoint_folder("demo"));
   const WeightTypes types{.hold = hold, .factors = factors};
   const auto model =
       models::open_image_model(checkpoint, *device, {.text = types, .denoiser = types, .autoencoder = types, .warn = [](const auto&) {}});

@@ -36,10 +36,12 @@ std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const Family& fa
 std::vector<std::unique_ptr<PromptReader>> prompt_readers(const Checkpoint& checkpoint, const Family& family);
 
 // The task in a family's entry. `pipelines`: classes in model_index.json; `claims`: as ImageFamily::claims.
-template <const Family& family> ImageFamily task_of(std::vector<std::string_view> pipelines, bool (*claims)(const Checkpoint&) = nullptr) {
+template <const Family& family>
+ImageFamily task_of(const ImageFiles& files, std::vector<std::string_view> pipelines, bool (*claims)(const Checkpoint&) = nullptr) {
   return {
       .pipelines = std::move(pipelines),
       .claims = claims,
+      .files = &files,
       .options = family.options,
       .benchmarks = family.benchmarks,
       .describe = [](const Checkpoint& checkpoint) -> std::unique_ptr<diffusion::LatentModel> {
