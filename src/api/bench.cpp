@@ -37,7 +37,7 @@ Bench bench_parts(const BenchOptions& options, const std::vector<Role>& roles) {
   note(0);
   const Ceilings ceilings = measure_ceilings(*device);
   reset_process_peak();
-  MemoryLedger::process().reset_peak();
+  const MemoryWatch buffers(device->ledger());
 
   // Twice: the first reads the file into the page cache and is not what "load" means here. Memory is as fresh as in a new process.
   std::vector<Part> parts;
@@ -83,7 +83,7 @@ Bench bench_parts(const BenchOptions& options, const std::vector<Role>& roles) {
     lines += "\n";
   }
   json["peak_memory_bytes"] = process_peak_bytes();
-  json["buffers_peak_bytes"] = MemoryLedger::process().use().peak;
+  json["buffers_peak_bytes"] = buffers.peak();
   lines += fmt::format("peak memory  {:9.2f} GB\n", double(process_peak_bytes()) * 1e-9);
   return {.text = lines, .json = json.dump()};
 }

@@ -27,7 +27,7 @@ struct Run {
   const std::vector<models::ComponentReport>& components;  // as they were loaded
   std::optional<int64_t> tile = {};                        // side in pixels of what the autoencoder decoded at once
   double seconds = 0;
-  int64_t memory_peak = 0;  // of hearth's own buffers, weights included
+  int64_t memory_peak = 0;  // of the device's buffers, weights included
 };
 
 std::string device_name(const Backend& device);                // "cpu avx2"

@@ -1,4 +1,4 @@
-#include "models/clip_prompt.h"
+#include "models/clip/prompt_states.h"
 
 #include <numeric>
 
@@ -6,7 +6,7 @@
 #include "support/tolerance.h"
 #include "weights/weights.h"
 
-namespace hearth::models {
+namespace hearth::models::clip {
 namespace {
 
 constexpr parts::ClipTextConfig tiny{
@@ -21,7 +21,7 @@ double sum(const Tensor& x) {
 
 // A1111's "Original" keeps the mean of an alternating prompt's states over all its entries, chunk by chunk: a text that comes again counts
 // again.
-BACKEND_TEST(clip_prompt, a1111_keeps_the_mean_over_all_entries_of_each_chunk) {
+BACKEND_TEST(clip_prompt_states, a1111_keeps_the_mean_over_all_entries_of_each_chunk) {
   Weights weights = Weights::seeded(device);
   const parts::ClipTextModel model(Scope(weights), tiny);
   const auto encode = [&](float strong, float weak) {
@@ -38,15 +38,15 @@ BACKEND_TEST(clip_prompt, a1111_keeps_the_mean_over_all_entries_of_each_chunk) {
     double before = 0, after = 0;
     for (size_t e = 0; e < weighted.size(); ++e) {
       EXPECT_EQ(weighted[e].end, int64_t(e) + 1);
-      ASSERT_EQ(weighted[e].given.states.shape(), (Shape{1, 8, 8}));
-      before += sum(plain[e].given.states.slice(1, 4 * c, 4 * c + 4));
-      after += sum(weighted[e].given.states.slice(1, 4 * c, 4 * c + 4));
+      ASSERT_EQ(weighted[e].given[states].shape(), (Shape{1, 8, 8}));
+      before += sum(plain[e].given[states].slice(1, 4 * c, 4 * c + 4));
+      after += sum(weighted[e].given[states].slice(1, 4 * c, 4 * c + 4));
     }
     EXPECT_NEAR(after / before, 1, 1e-4) << c;  // observed 1.3e-5
   }
-  EXPECT_EQ(weighted[0].given.states.to_vector(), weighted[2].given.states.to_vector());
-  EXPECT_NE(weighted[0].given.states.to_vector(), plain[0].given.states.to_vector());
+  EXPECT_EQ(weighted[0].given[states].to_vector(), weighted[2].given[states].to_vector());
+  EXPECT_NE(weighted[0].given[states].to_vector(), plain[0].given[states].to_vector());
 }
 
 }  // namespace
-}  // namespace hearth::models
+}  // namespace hearth::models::clip
