@@ -19,10 +19,23 @@ enum class PromptSyntax { plain, a1111, comfyui };  // "plain", "a1111", "comfyu
 // mean.
 enum class Emphasis { original, no_norm, ignore, none };  // "original", "no-norm", "ignore", "none"
 
+// An image of another shape than the run: both sides as they must be; filled, the rest cut away; or whole, its edges going on.
+enum class ResizeMode { stretch, crop, fill };  // "stretch", "crop", "fill"
+
+// What stands under a mask at first: the image itself, the colours around it, noise, or nothing (latents of 0).
+enum class InpaintFill { original, fill, noise, nothing };  // "original", "fill", "noise", "nothing"
+
+// Whether the autoencoder decodes in tiles that overlap and are blended, as diffusers does: less memory, not quite the same image.
+// automatic: only where the memory limit asks for it.
+enum class VaeTiling { automatic, on, off };  // "auto", "on", "off"
+
 std::string_view name_of(Compat value);
 std::string_view name_of(Rng value);
 std::string_view name_of(PromptSyntax value);
 std::string_view name_of(Emphasis value);
+std::string_view name_of(ResizeMode value);
+std::string_view name_of(InpaintFill value);
+std::string_view name_of(VaeTiling value);
 
 // Of one of the types above: the names of all values, in their order; and the value that a name stands for. UsageError lists those that
 // there are.

@@ -4,15 +4,10 @@
 #include <array>
 #include <functional>
 
+#include "hearth/choices.h"
 #include "hearth/image.h"
 
 namespace hearth {
-
-// A picture of another shape than the run: both sides as they must be; filled, the rest cut away; or whole, its edges going on.
-enum class ResizeMode { stretch, crop, fill };
-
-// What stands under the mask at first: the picture itself, the colours around it, noise, or nothing (latents of 0).
-enum class InpaintFill { original, fill, noise, nothing };
 
 struct Editing {
   // The run has its size, rounded down to what the autoencoder takes, unless the request says another.

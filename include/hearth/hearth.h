@@ -24,7 +24,6 @@
 #include "hearth/image.h"
 #include "hearth/option.h"
 #include "hearth/progress.h"
-#include "hearth/size_conditions.h"
 #include "hearth/tokenizer.h"
 
 namespace hearth {
@@ -82,9 +81,6 @@ struct Debug {
   bool nan = false;     // count non-finite values after every op and name the first
 };
 
-// Whether the autoencoder decodes in tiles that overlap and are blended, as diffusers does: less memory, not quite the same picture.
-enum class VaeTiling { automatic /* only where the memory limit asks for it */, on, off };
-
 // All that a run remembers after one of its steps: from it, the same request goes on to the same picture, bit for bit.
 struct RunState {
   std::map<std::string, Array> arrays;  // "state.x" [B, C, h, w] and what the sampler keeps beside it
@@ -100,17 +96,12 @@ struct Embedding {
 struct Request {
   std::string prompt;
   std::optional<std::string> negative_prompt;  // absent: what the checkpoint takes for none: the empty prompt, or zeros (XL)
-  // Of an XL checkpoint's second text encoder; absent: those of the first.
-  std::optional<std::string> prompt_2, negative_prompt_2;
-  std::optional<PromptSyntax> prompt_syntax;  // absent: by compat: a1111 and comfyui their own, else plain
-  std::optional<Emphasis> emphasis;           // of prompts in A1111's syntax; absent: original
-  std::optional<int64_t> clip_skip;           // 1: the text encoder's last layer, 2: the last but one …; absent: 1, of XL 2
-  std::optional<int64_t> clip_skip_2;         // of an XL checkpoint's second text encoder; absent: clip_skip, with compat "a1111" 2
-  std::vector<Embedding> embeddings;          // for both prompts
-  std::optional<int64_t> width, height;       // pixels, multiples of the autoencoder's factor (8); default: the checkpoint's native size
-  OptionValues options;                       // of the model's family, by name
-  SizeConditions sizes;                       // what an XL checkpoint is told of the picture
-  std::optional<double> refiner_start;        // the part of the noise schedule after which the refiner goes on; default: 0.8
+  std::optional<PromptSyntax> prompt_syntax;   // absent: by compat: a1111 and comfyui their own, else plain
+  std::optional<Emphasis> emphasis;            // of prompts in A1111's syntax; absent: original
+  std::vector<Embedding> embeddings;           // for both prompts
+  std::optional<int64_t> width, height;        // pixels, multiples of the autoencoder's factor (8); default: the checkpoint's native size
+  OptionValues options;                        // those that the model's family has of its own, by name (hearth/settings.h)
+  std::optional<double> refiner_start;         // the part of the noise schedule after which the refiner goes on; default: 0.8
   int64_t steps = 50;
   double guidance = 7.5;        // classifier-free guidance; 1 runs without, less, too, but under compat "comfyui" and "a1111"
   std::string guidance_method;  // see list_guidance(); "" = cfg

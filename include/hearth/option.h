@@ -1,4 +1,4 @@
-// Values of the options that only some model families have, by name: Request::options. list_options() says which there are.
+// Values of the options that only some model families have, by name: Request::options. list_settings() says which there are.
 #pragma once
 
 #include <array>

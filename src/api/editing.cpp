@@ -1,7 +1,5 @@
 #include "api/editing.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "core/error.h"
@@ -170,52 +168,6 @@ std::string sum_of(const Image& image) {
   for (const std::vector<uint8_t>* levels : {&image.rgb, &image.alpha})
     sum.add({reinterpret_cast<const char*>(levels->data()), levels->size()});
   return sum.hex();
-}
-
-std::map<std::string, std::string> described(const Run& run) {
-  const Request& r = run.request;
-  std::map<std::string, std::string> all;
-  const Editing& e = r.edit;
-  if (r.hires) {
-    all["hires"] = fmt::format("{}", r.hires->scale);
-    all["hires-upscaler"] = r.hires->upscaler;
-    if (r.hires->steps > 0) all["hires-steps"] = fmt::format("{}", r.hires->steps);
-    all["hires-strength"] = fmt::format("{}", r.hires->strength);
-  }
-  for (const models::ComponentReport& c : run.components) {
-    const std::string flag = c.name == "unet"           ? "unet-precision"
-                             : c.name == "vae"          ? "vae-precision"
-                             : c.name == "text_encoder" ? "text-precision"
-                                                        : "";
-    if (!flag.empty() && c.held != "as stored") all[flag] = c.held;
-  }
-  if (run.tile) all["vae-tiling"] = "on", all["vae-tile-size"] = fmt::format("{}", *run.tile);
-  if (r.discard_penultimate) all["discard-penultimate"] = "";
-  if (r.rng) all["rng"] = name_of(*r.rng);
-  const Editing standard;
-  const auto tell = [&](const char* flag, const auto& value, const auto& otherwise) {
-    if (value != otherwise) all[flag] = fmt::format("{}", value);
-  };
-  const auto file = [&](const std::string& flag, const std::optional<Image>& image, const std::string& name) {
-    if (!image) return;
-    all[flag] = name;
-    all[flag + "-sha256"] = sum_of(*image);
-  };
-  file("depth-map", e.depth_map, e.depth_map_name);
-  if (!e.picture) return all;
-  file("init-image", e.picture, e.picture_name);
-  file("mask", e.mask, e.mask_name);
-  if (run.resolved.strength) all["strength"] = fmt::format("{}", *run.resolved.strength);
-  if (e.resize != ResizeMode::stretch) all["resize-mode"] = e.resize == ResizeMode::crop ? "crop" : "fill";
-  if (e.mask_from_alpha) all["mask-from-alpha"] = "";
-  if (e.mask_invert) all["mask-invert"] = "";
-  if (e.only_masked) all["only-masked"] = "";
-  tell("mask-blur", e.mask_blur, 0.0);
-  tell("mask-padding", e.mask_padding, standard.mask_padding);
-  if (e.image_guidance) all["image-guidance"] = fmt::format("{}", *e.image_guidance);
-  if (e.fill) all["inpaint-fill"] = std::array{"original", "fill", "noise", "nothing"}[size_t(*e.fill)];
-  if (e.outpaint != standard.outpaint) all["outpaint"] = fmt::format("{}", fmt::join(e.outpaint, ","));
-  return all;
 }
 
 }  // namespace hearth::api

@@ -33,9 +33,6 @@ std::optional<Canvas> prepare_canvas(const Request& request, int64_t factor);
 // another shape.
 std::optional<models::DepthMap> depth_of(const Request& request);
 
-// The same for metadata: by the names of the command's flags, what is not the default, the sums of the pixels, and the strength of a run
-// that has one (ResolvedImage::strength).
-std::map<std::string, std::string> described(const Run& run);
 // Of a picture's size, pixels and transparency.
 std::string sum_of(const Image& image);
 

@@ -1,12 +1,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/settings/setting.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "hearth/hearth.h"
 #include "media/exif.h"
+#include "media/parameters.h"
 #include "media/picture.h"
-#include "media/recipe.h"
 #include "media/utf8.h"
 #include "media/webp.h"
 #include "media/xmp.h"
@@ -46,10 +47,6 @@ size_t utf16_size(const std::string& text) {
   return 2 * (points->size() + size_t(std::count_if(points->begin(), points->end(), [](char32_t c) { return c >= 0x10000; })));
 }
 
-std::vector<std::string> texts_of(const Request& r) {
-  return {r.prompt, r.negative_prompt.value_or(""), r.prompt_2.value_or(""), r.negative_prompt_2.value_or("")};
-}
-
 size_t bytes_of(const std::vector<std::string>& texts) {
   size_t bytes = 0;
   for (const std::string& text : texts) bytes += text.size();
@@ -59,7 +56,7 @@ size_t bytes_of(const std::vector<std::string>& texts) {
 // Whether the prompts fit into a JPEG's segments of 64 kB together with everything else that is said of a picture.
 bool fits_jpeg(const Request& request) {
   constexpr size_t others = 6000, segment = 65'504;
-  const nlohmann::json prompts = texts_of(request);
+  const nlohmann::json prompts = api::prompts_of(request);
   const std::string json = prompts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return utf16_size(request.prompt) + utf16_size(request.negative_prompt.value_or("")) + others <= segment &&
          write_xmp(recipe_keyword, json).size() + others <= segment;
@@ -76,7 +73,7 @@ void check_save(const std::filesystem::path& file, const SaveOptions& options, c
     fail<UsageError>("picture: a side of {} pixels, a {} has at most {}", side, name_of(format), most);
   if (format == PictureFormat::jpeg && !fits_jpeg(request))
     fail<UsageError>("picture: the prompts, {} bytes, do not fit into a JPEG's 64 kB of text; PNG and WebP hold any",
-                     bytes_of(texts_of(request)));
+                     bytes_of(api::prompts_of(request)));
 }
 
 void Image::save(const std::filesystem::path& file, const SaveOptions& options) const {

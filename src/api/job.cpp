@@ -9,6 +9,8 @@
 #include "api/prompts.h"
 #include "api/run_scope.h"
 #include "api/run_state.h"
+#include "api/settings/setting.h"
+#include "api/told.h"
 #include "core/bytes.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -22,8 +24,9 @@ using api::Clock, api::OptionalCancel, api::seconds_since;
 uint64_t random_seed() { return std::random_device{}(); }  // 32 bits: as many as PyTorch's generator keeps
 
 void check_request(const Request& r) {
-  for (const std::optional<std::string>& text : {std::optional(r.prompt), r.negative_prompt, r.prompt_2, r.negative_prompt_2})
-    if (text && text->find('\0') != text->npos) fail<UsageError>("generate: the prompt holds a zero byte");
+  for (const std::string& text : api::prompts_of(r))
+    if (text.find('\0') != text.npos) fail<UsageError>("generate: the prompt holds a zero byte");
+  if (r.variation.seed && r.variation.strength == 0) fail<UsageError>("generate: a variation seed without a strength has no effect");
 }
 
 models::ImageEdit edit_of(const Request& r, const std::optional<api::Canvas>& canvas) {
@@ -32,28 +35,12 @@ models::ImageEdit edit_of(const Request& r, const std::optional<api::Canvas>& ca
   return edit;
 }
 
-// The family's options, those that Request has members for among them.
-OptionValues options_of(const Request& r) {
-  OptionValues all = r.options;
-  const auto add = [&all](const char* name, const auto& value) {
-    if (value) all[name] = *value;
-  };
-  add("prompt_2", r.prompt_2), add("negative_prompt_2", r.negative_prompt_2);
-  add("clip_skip", r.clip_skip), add("clip_skip_2", r.clip_skip_2);
-  add("original_size", r.sizes.original_size), add("target_size", r.sizes.target_size), add("crop", r.sizes.crop);
-  add("negative_original_size", r.sizes.negative_original_size), add("negative_target_size", r.sizes.negative_target_size);
-  add("negative_crop", r.sizes.negative_crop);
-  add("aesthetic_score", r.sizes.aesthetic_score), add("negative_aesthetic_score", r.sizes.negative_aesthetic_score);
-  return all;
-}
-
 models::ImageTask task_of(const Request& r, const api::Seeds& seeds, const std::optional<api::Canvas>& canvas, Backend& device) {
   models::ImageTask task{.request = r,
                          .seed = seeds.run,
                          .variation_seed = seeds.variation,
                          .edit = edit_of(r, canvas),
                          .noise = r.noise ? api::to_tensor(*r.noise, device, "noise") : Tensor()};
-  task.request.options = options_of(r);
   task.request.noise.reset(), task.request.resume.reset();
   if (canvas) task.request.width = canvas->width, task.request.height = canvas->height;
   return task;
@@ -139,14 +126,13 @@ Generation Job::run() {
   if (std::string warning = api::plain_weight_warning(request); !warning.empty()) made.warnings.push_back(std::move(warning));
   if (canvas) made.warnings.insert(made.warnings.begin(), canvas->warnings.begin(), canvas->warnings.end());
   const std::vector<models::ComponentReport> components = model.pipeline->components();
-  api::Run run{.request = request,
-               .seed = impl_->seeds.run,
-               .variation_seed = impl_->seeds.variation,
+  const std::optional<int64_t> tile = plan.tile ? std::optional(*plan.tile * model.pipeline->factor()) : std::nullopt;
+  api::Run run{.asked = request,
+               .told = api::told_request(request, resolved, tile),
                .resolved = resolved,
                .plan = plan,
                .components = components,
                .memory_peak = memory.peak()};
-  if (plan.tile) run.tile = *plan.tile * model.pipeline->factor();
   if (result.state) made.state = api::to_run_state(*result.state, run);
   result.state = nullptr;
   for (const Tensor& picture : result.pictures) {
@@ -157,8 +143,9 @@ Generation Job::run() {
       const DeepPixels deep = to_deep_pixels(picture, PixelRange::minus_one_to_one);
       made.images.back().rgb16 = canvas ? canvas->put_back(deep).rgb : deep.rgb;
     }
-    made.seeds.push_back(api::seed_of_image(run, int64_t(made.seeds.size())));
-    api::sign(made.images.back(), model, run, int64_t(made.images.size()) - 1);
+    const Request told = api::told_of_image(run.told, int64_t(made.seeds.size()));
+    made.seeds.push_back(*told.seed);
+    api::sign(made.images.back(), model, run, told);
   }
   model.load_seconds += result.load_seconds;
   result.pictures.clear();

@@ -3,13 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "hearth/rerun.h"
 #include "media/parameters.h"
-#include "media/recipe.h"
 
 namespace hearth::api {
 
-Rerun rerun_of_recipe(const Recipe& recipe);
+// `recipe` as read_recipe gives it (settings/recipe.h).
+Rerun rerun_of_recipe(const nlohmann::ordered_json& recipe);
 Rerun rerun_of_parameters(const Parameters& parameters);
 // `graph`: ComfyUI's API form of a workflow. UsageError where no sampler is in it, or it is no JSON object.
 Rerun rerun_of_graph(const std::string& graph);

@@ -13,8 +13,8 @@
 
 #include "cli/command.h"
 #include "cli/say.h"
-#include "cli/suggest.h"
 #include "core/error.h"
+#include "core/suggest.h"
 #include "hearth/hearth.h"
 
 namespace hearth::cli {

@@ -5,9 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "cli/suggest.h"
 #include "core/error.h"
-#include "sampling/names.h"
+#include "core/suggest.h"
 
 namespace hearth::cli {
 
@@ -134,34 +133,25 @@ void Flags::add_option(const std::string& names, const std::string& type, const 
   };
   const std::string text = shown_default.empty() ? help : fmt::format("{} (default: {})", help, shown_default);
   CLI::Option* option = parser_->app.add_option(names, named, wrap(text, help_columns - name_columns));
-  option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
+  option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false)->group(heading_);
 }
 
-void Flags::toggle(const std::string& names, const std::string& help, bool& value) {
-  parser_->app.add_flag(names, value, wrap(help, help_columns - name_columns));
+void Flags::toggle(const std::string& names, const std::string& help, std::function<void()> set) {
+  parser_->app.add_flag_callback(names, std::move(set), wrap(help, help_columns - name_columns))->group(heading_);
+}
+
+bool Flags::given(const std::string& name) const { return parser_->app.get_option(name)->count() > 0; }
+
+std::string Flags::long_name_of(const std::string& spelling) const {
+  const CLI::Option* option = parser_->app.get_option_no_throw(spelling);
+  return option == nullptr || option->get_lnames().empty() ? spelling : "--" + option->get_lnames()[0];
 }
 
 void Flags::choice(const std::string& names, const std::string& type, const std::string& help, std::string& value, Choice choice,
                    const std::string& unset) {
-  add_choice(names, type, help, std::move(choice), value.empty() ? unset : value, [&value](const std::string& t) { value = t; });
-}
-
-void Flags::add_choice(const std::string& names, const std::string& type, const std::string& help, Choice choice,
-                       const std::string& shown_default, std::function<void(const std::string&)> set) {
   const std::string listed = fmt::format("{}", fmt::join(choice.names, "|"));
-  add(names, type.empty() ? listed : type, help, shown_default, [choice = std::move(choice), set = std::move(set)](const std::string& t) {
-    const auto meant = [&](const std::string& name) {
-      return choice.any_spelling ? sampling::folded(name) == sampling::folded(t) : name == t;
-    };
-    if (std::ranges::any_of(choice.names, meant) || std::ranges::any_of(choice.aliases, meant)) {
-      set(t);
-      return;
-    }
-    const std::string listed_names = fmt::format("{}", fmt::join(choice.names, ", "));
-    std::vector<std::string> all = choice.names;
-    all.insert(all.end(), choice.aliases.begin(), choice.aliases.end());
-    fail<UsageError>("'{}' is unknown, needed one of {}{}", t, listed_names, did_you_mean(t, all));
-  });
+  add(names, type.empty() ? listed : type, help, value.empty() ? unset : value,
+      [&value, allowed = std::move(choice.names)](const std::string& t) { value = check_word(t, allowed); });
 }
 
 std::string Flags::help() const {

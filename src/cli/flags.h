@@ -13,8 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/values.h"
-#include "hearth/choices.h"
+#include "core/values.h"
 
 namespace hearth::cli {
 
@@ -41,7 +40,14 @@ class Flags {
             const std::string& unset = "") {
     add_each(names, type, help, unset, [&values](const std::string& t) { values.push_back(t); });
   }
-  void toggle(const std::string& names, const std::string& help, bool& value);  // takes no value
+  // Take no value.
+  void toggle(const std::string& names, const std::string& help, bool& value) {
+    toggle(names, help, [&value] { value = true; });
+  }
+  void toggle(const std::string& names, const std::string& help, std::function<void()> set);
+
+  // The heading in the help of the flags that are added from now on.
+  void group(const std::string& heading) { heading_ = heading; }
 
   // `unset` says what happens without the flag, where the variable alone does not: "the checkpoint's own".
   void text(const std::string& names, const std::string& type, const std::string& help, std::string& value, const std::string& unset = "") {
@@ -67,21 +73,12 @@ class Flags {
   void number(const std::string& names, const std::string& help, std::optional<double>& value, const std::string& unset) {
     add(names, "X", help, unset, [&value](const std::string& t) { value = parse_number(t); });
   }
-  // One of the names or aliases; the help lists the names unless `type` stands in their place.
+  // One of the names; the help lists them unless `type` stands in their place.
   struct Choice {
-    std::vector<std::string> names, aliases = {};
-    bool any_spelling = false;  // case, spaces, underscores and hyphens do not matter, "++" is "pp"
+    std::vector<std::string> names;
   };
   void choice(const std::string& names, const std::string& type, const std::string& help, std::string& value, Choice choice,
               const std::string& unset = "");
-  // Of a choice among the values of a type (hearth/choices.h); the help lists their names.
-  template <class Value>
-  void choice(const std::string& names, const std::string& help, std::optional<Value>& value, const std::string& unset) {
-    Choice choice;
-    for (const std::string_view name : choice_names<Value>())
-      if (!name.empty()) choice.names.emplace_back(name);
-    add_choice(names, "", help, std::move(choice), unset, [&value](const std::string& t) { value = choice_named<Value>(t); });
-  }
 
   // False when --help was asked for and printed. UsageError for an unknown flag (with the one that was probably meant), a
   // missing or a repeated value.
@@ -89,14 +86,15 @@ class Flags {
 
   std::string help() const;
 
+  bool given(const std::string& name) const;                    // after parse(); "--width"
+  std::string long_name_of(const std::string& spelling) const;  // "-W" → "--width"; what is no flag comes back as it is
+
  private:
   // `take` gets the values of all times that the flag was given.
   void add_option(const std::string& names, const std::string& type, const std::string& help, const std::string& shown_default,
                   std::function<void(const std::vector<std::string>&)> take);
-  void add_choice(const std::string& names, const std::string& type, const std::string& help, Choice choice,
-                  const std::string& shown_default, std::function<void(const std::string&)> set);
-
   struct Parser;
+  std::string heading_ = "Options";
   std::unique_ptr<Parser> parser_;
 };
 

@@ -7,9 +7,9 @@
 
 #include "cli/command.h"
 #include "cli/flags.h"
-#include "cli/sampler_flag.h"
-#include "cli/values.h"
+#include "cli/setting_flags.h"
 #include "core/error.h"
+#include "core/values.h"
 #include "hearth/hearth.h"
 
 namespace hearth::cli {
@@ -113,17 +113,18 @@ void run_list(std::span<const std::string> arguments) {
       "--json",
       "Print one JSON object on stdout: kind → [{name, aliases, summary}], of samplers also order, calls, noise, schedule, options", json);
   int64_t steps = 0;
-  std::string model, sampler;
+  std::string model;
+  Request request;
   flags.add("--steps", "N", "With schedules: the noise levels and times of so many steps", "names alone",
             [&](const std::string& t) { steps = parse_integer(t, 1, 100000); });
   flags.path("-m,--model", "With --steps: the checkpoint", model, "the demo model");
-  add_sampler(flags, "With --steps: the sampler", sampler);
+  add_setting(flags, request, "sampler", {.help = "With --steps: the sampler"});
   if (!flags.parse(arguments)) return;
   if (steps > 0) {
     if (what != "schedules") fail<UsageError>("--steps: goes with 'hearth list schedules'");
-    return print_levels(schedule_levels(model, sampler, steps), json);
+    return print_levels(schedule_levels(model, request.sampler, steps), json);
   }
-  if (!model.empty() || !sampler.empty()) fail<UsageError>("{}: goes with --steps", model.empty() ? "--sampler" : "--model");
+  if (!model.empty() || !request.sampler.empty()) fail<UsageError>("{}: goes with --steps", model.empty() ? "--sampler" : "--model");
 
   Json all = Json::object();
   for (const Kind& kind : kinds) {

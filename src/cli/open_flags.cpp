@@ -11,13 +11,6 @@ namespace {
 
 const std::vector<std::string> precisions = {"f32", "bf16", "f16", "auto"};
 
-Embedding parse_embedding(const std::string& text) {
-  const size_t equals = text.find('=');
-  if (equals == text.npos || std::filesystem::exists(text)) return {.file = text};
-  if (equals == 0) fail<UsageError>("the name in '{}' is missing", text);
-  return {.file = text.substr(equals + 1), .name = text.substr(0, equals)};
-}
-
 }  // namespace
 
 void OpenFlags::add_place(Flags& flags) {
@@ -73,23 +66,10 @@ OpenOptions OpenFlags::options() const {
   return options;
 }
 
-void add_embeddings(Flags& flags, std::vector<Embedding>& embeddings) {
-  flags.add_each("--embedding", "[NAME=]FILE",
-                 "Textual inversion, .safetensors or .pt: prompts name it NAME, or embedding:NAME in ComfyUI's syntax",
-                 "none; NAME is the file's name without its ending",
-                 [&embeddings](const std::string& t) { embeddings.push_back(parse_embedding(t)); });
-}
-
 std::vector<std::string> names_of(const std::vector<Named>& table) {
   std::vector<std::string> names;
   for (const Named& entry : table) names.push_back(entry.name);
   return names;
-}
-
-Flags::Choice choice_of(const std::vector<Named>& table) {
-  Flags::Choice choice{.names = names_of(table), .any_spelling = true};
-  for (const Named& entry : table) choice.aliases.insert(choice.aliases.end(), entry.aliases.begin(), entry.aliases.end());
-  return choice;
 }
 
 Precision precision_of(const std::string& name) {

@@ -19,9 +19,6 @@ struct OpenFlags {
   OpenOptions options() const;
 };
 
-void add_embeddings(Flags& flags, std::vector<Embedding>& embeddings);  // --embedding
-
-Flags::Choice choice_of(const std::vector<Named>& table);  // with the aliases
 std::vector<std::string> names_of(const std::vector<Named>& table);
 Precision precision_of(const std::string& name);  // "auto", "f32", "bf16", "f16"
 

@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "cli/command.h"
-#include "cli/flags.h"
+#include "cli/generate_flags.h"
 #include "cli/say.h"
 #include "core/error.h"
 #include "hearth/rerun.h"
@@ -17,27 +16,22 @@ constexpr const char* notes =
     "ComfyUI's as near as they tell. What cannot be asked for again is listed first.\n"
     "All other flags are those of hearth generate; they take the place of the picture's own, as --seed 8, -m MODEL, -o FILE.";
 
-// "-m" → "--model": the flags of generate that have a short name.
-std::string long_name(const std::string& flag) {
-  constexpr std::array<std::array<std::string_view, 2>, 8> names{{{"-p", "--prompt"},
-                                                                  {"-n", "--negative-prompt"},
-                                                                  {"-m", "--model"},
-                                                                  {"-o", "--output"},
-                                                                  {"-W", "--width"},
-                                                                  {"-H", "--height"},
-                                                                  {"-i", "--init-image"},
-                                                                  {"-t", "--threads"}}};
-  const std::string name = flag.substr(0, flag.find('='));
-  for (const auto& [brief, full] : names)
-    if (name == brief) return std::string(full);
-  if (name == "--guidance") return "--cfg-scale";
-  return name == "--denoise" ? "--strength" : name;
-}
-
 bool is_flag(const std::string& word) { return word.size() > 1 && word[0] == '-' && !(word[1] >= '0' && word[1] <= '9') && word[1] != '.'; }
 
+// The flags of generate, by any of their spellings.
+class Spellings {
+ public:
+  Spellings() : flags_("generate", "") { values_.add_to(flags_); }
+  // "-m" and "-m=x" → "--model"
+  std::string operator()(const std::string& word) const { return flags_.long_name_of(word.substr(0, word.find('='))); }
+
+ private:
+  GenerateFlags values_;
+  Flags flags_;
+};
+
 // The picture's arguments but for those that the user gives.
-std::vector<std::string> merged(const std::vector<std::string>& own, std::span<const std::string> given) {
+std::vector<std::string> merged(const std::vector<std::string>& own, std::span<const std::string> given, const Spellings& long_name) {
   std::vector<std::string> replaced, all;
   for (const std::string& word : given)
     if (is_flag(word)) replaced.push_back(long_name(word));
@@ -84,7 +78,8 @@ void run_rerun(std::span<const std::string> arguments) {
   }
   if (picture.empty()) fail<UsageError>("rerun: the picture is missing; it comes before the flags");
   const Rerun made = rerun_of(picture);
-  const std::vector<std::string> all = merged(made.arguments, given);
+  const Spellings long_name;
+  const std::vector<std::string> all = merged(made.arguments, given, long_name);
   const auto has = [&](const char* flag) {
     return std::ranges::any_of(given, [&](const std::string& word) { return is_flag(word) && long_name(word) == flag; });
   };

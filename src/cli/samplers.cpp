@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/open_flags.h"
 #include "cli/progress_line.h"
+#include "cli/setting_flags.h"
 #include "core/error.h"
 #include "core/file.h"
 
@@ -20,7 +21,7 @@ struct PlotFlags {
   OpenFlags open;
   SamplerPlotRequest plot;
   std::string sheet, convergence, orders;
-  bool prompt_given = false, json = false;
+  bool json = false;
 
   void add_to(Flags& flags);
 };
@@ -40,17 +41,10 @@ void PlotFlags::add_to(Flags& flags) {
                 plot.reference_steps);
   flags.integer("--cell", "Shrink the pictures of the sheet to so many pixels of width", plot.cell, "as they are", {.low = 16});
   flags.path("-m,--model", "Checkpoint: a folder in the diffusers layout", open.model, "the demo model");
-  flags.add("-p,--prompt", "TEXT", "What to draw; needed but for --orders", "", [this](const std::string& t) {
-    plot.request.prompt = t;
-    prompt_given = true;
-  });
-  flags.text("-n,--negative-prompt", "TEXT", "What to keep away from", request.negative_prompt, "nothing");
-  flags.integer("-W,--width", "Pixels, a multiple of 8", request.width, "the checkpoint's native size");
-  flags.integer("-H,--height", "Pixels, a multiple of 8", request.height, "the checkpoint's native size");
-  flags.number("--cfg-scale,--guidance", "Strength of classifier-free guidance", request.guidance);
-  flags.choice("--schedule", "NAME", "See hearth list schedules", request.schedule, choice_of(list_schedules()),
-               "sheet: the checkpoint's own; convergence: karras");
-  flags.add("--seed", "N", "Of the noise", "0", [this](const std::string& t) { plot.request.seed = parse_seed(t); });
+  add_setting(flags, request, "prompt", {.help = "What to draw; needed but for --orders"});
+  for (const char* name : {"negative_prompt", "width", "height", "guidance"}) add_setting(flags, request, name);
+  add_setting(flags, request, "schedule", {.standard = "sheet: the checkpoint's own; convergence: karras"});
+  add_setting(flags, request, "seed", {.help = "Of the noise", .standard = "0"});
   flags.toggle("--json", "Print the numbers as one JSON object", json);
   open.add_place(flags);
 }
@@ -66,7 +60,7 @@ void run_samplers(std::span<const std::string> arguments) {
   if (f.sheet.empty() && f.convergence.empty() && f.orders.empty())
     fail<UsageError>("samplers: nothing to draw, needed --sheet, --convergence or --orders");
   const bool model = !f.sheet.empty() || !f.convergence.empty();
-  if (model && !f.prompt_given) fail<UsageError>("samplers: --prompt is missing; --prompt \"\" draws without one");
+  if (model && !flags.given("--prompt")) fail<UsageError>("samplers: --prompt is missing; --prompt \"\" draws without one");
   for (const std::string* file : {&f.sheet, &f.convergence, &f.orders}) {
     if (file->empty()) continue;
     check_save(*file, {}, f.plot.request);

@@ -9,8 +9,8 @@
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/input.h"
-#include "cli/open_flags.h"
 #include "cli/say.h"
+#include "cli/setting_flags.h"
 #include "core/error.h"
 #include "hearth/prompt.h"
 #include "hearth/tokenizer.h"
@@ -90,16 +90,18 @@ void run_tokenize(std::span<const std::string> arguments) {
   flags.text("-m,--model", "PATH", model_help, model);
   flags.add("-p,--prompt", "TEXT", "The text", "standard input", [&prompt](const std::string& t) { prompt = t; });
   flags.text("--file", "FILE", "A file that holds the text", file);
-  flags.choice("--prompt-syntax",
-               "Read it as a prompt of generate, by each of its text encoders: chunks, and each token's id, weight and text",
-               reading.syntax, "not read as a prompt");
-  flags.choice("--emphasis", "With --prompt-syntax a1111: as for generate", reading.emphasis, "original");
+  Request request;
+  add_setting(flags, request, "prompt_syntax",
+              {.help = "Read it as a prompt of generate, by each of its text encoders: chunks, and each token's id, weight and text",
+               .standard = "not read as a prompt"});
+  add_setting(flags, request, "emphasis", {.help = "With --prompt-syntax a1111: as for generate"});
   flags.integer("--steps", "With --prompt-syntax: of the run in which [from:to:when] changes", reading.steps);
-  add_embeddings(flags, reading.embeddings);
+  add_setting(flags, request, "embeddings");
   flags.add("--config", "DIR", config_help, config_default, [&reading](const std::string& t) { reading.config = t; });
   flags.toggle("--no-special", "Without what the model wants around a text (BOS, EOS …)", no_special);
   flags.toggle("--json", "Print one JSON object on stdout: {\"ids\": […], \"pieces\": […]}; of prompts {\"encoders\": […]}", json);
   if (!flags.parse(arguments)) return;
+  reading.syntax = request.prompt_syntax, reading.emphasis = request.emphasis, reading.embeddings = request.embeddings;
   if (model.empty()) fail<UsageError>("tokenize: --model is missing");
   if (prompt && !file.empty()) fail<UsageError>("tokenize: --prompt and --file exclude each other");
   const std::string text = prompt ? *prompt : !file.empty() ? read_text(file) : read_input();

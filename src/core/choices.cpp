@@ -27,6 +27,18 @@ template <> struct Table<Emphasis> {
   static constexpr std::string_view what = "emphasis";
   static constexpr std::array<std::string_view, 4> names{"original", "no-norm", "ignore", "none"};
 };
+template <> struct Table<ResizeMode> {
+  static constexpr std::string_view what = "resize mode";
+  static constexpr std::array<std::string_view, 3> names{"stretch", "crop", "fill"};
+};
+template <> struct Table<InpaintFill> {
+  static constexpr std::string_view what = "inpaint fill";
+  static constexpr std::array<std::string_view, 4> names{"original", "fill", "noise", "nothing"};
+};
+template <> struct Table<VaeTiling> {
+  static constexpr std::string_view what = "tiling";
+  static constexpr std::array<std::string_view, 3> names{"auto", "on", "off"};
+};
 
 template <class Choice> std::string_view name_in_table(Choice value) { return Table<Choice>::names[size_t(value)]; }
 
@@ -36,6 +48,9 @@ std::string_view name_of(Compat value) { return name_in_table(value); }
 std::string_view name_of(Rng value) { return name_in_table(value); }
 std::string_view name_of(PromptSyntax value) { return name_in_table(value); }
 std::string_view name_of(Emphasis value) { return name_in_table(value); }
+std::string_view name_of(ResizeMode value) { return name_in_table(value); }
+std::string_view name_of(InpaintFill value) { return name_in_table(value); }
+std::string_view name_of(VaeTiling value) { return name_in_table(value); }
 
 template <class Choice> std::span<const std::string_view> choice_names() { return Table<Choice>::names; }
 
@@ -53,9 +68,15 @@ template std::span<const std::string_view> choice_names<Compat>();
 template std::span<const std::string_view> choice_names<Rng>();
 template std::span<const std::string_view> choice_names<PromptSyntax>();
 template std::span<const std::string_view> choice_names<Emphasis>();
+template std::span<const std::string_view> choice_names<ResizeMode>();
+template std::span<const std::string_view> choice_names<InpaintFill>();
+template std::span<const std::string_view> choice_names<VaeTiling>();
 template Compat choice_named<Compat>(std::string_view);
 template Rng choice_named<Rng>(std::string_view);
 template PromptSyntax choice_named<PromptSyntax>(std::string_view);
 template Emphasis choice_named<Emphasis>(std::string_view);
+template ResizeMode choice_named<ResizeMode>(std::string_view);
+template InpaintFill choice_named<InpaintFill>(std::string_view);
+template VaeTiling choice_named<VaeTiling>(std::string_view);
 
 }  // namespace hearth

@@ -7,9 +7,9 @@
 
 #include "core/file.h"
 #include "media/exif.h"
+#include "media/parameters.h"
 #include "media/picture.h"
 #include "media/png_chunks.h"
-#include "media/recipe.h"
 #include "media/utf8.h"
 #include "media/xmp.h"
 #include "support/golden.h"
@@ -143,21 +143,10 @@ TEST(Fuzz, exif_and_xmp) {
 }
 
 TEST(Fuzz, texts) {
-  std::vector<Seed> all = {
-      {"parameters", "a, b\nNegative prompt: c: \"d\"\nSteps: 20, Sampler: \"x, \\\"y\\\"\\u00e9\", CFG scale: 7, Model: 日本"},
-      {"recipe", write_recipe({.hashes = {{"unet", "12"}}, .prompt = "日本 \"x\"", .seed = 77, .defaults = {"width"}})}};
+  const std::vector<Seed> all = {
+      {"parameters", "a, b\nNegative prompt: c: \"d\"\nSteps: 20, Sampler: \"x, \\\"y\\\"\\u00e9\", CFG scale: 7, Model: 日本"}};
   std::mt19937 random(2);
-  int recipes = 0;
-  for (int i = 0; i < 20'000; ++i) {
-    const std::string text = mutated(all[size_t(i) % 2].bytes, all, random);
-    parse_parameters(text);
-    try {
-      const Recipe recipe = parse_recipe(text);
-      EXPECT_EQ(parse_recipe(write_recipe(recipe)), recipe) << text;
-      ++recipes;
-    } catch (const IoError&) {}
-  }
-  EXPECT_GT(recipes, 100);
+  for (int i = 0; i < 10'000; ++i) parse_parameters(mutated(all[0].bytes, all, random));
 }
 
 }  // namespace

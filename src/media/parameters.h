@@ -14,6 +14,9 @@
 
 namespace hearth {
 
+// The keywords under which images have this text, and our own (api/settings/recipe.h).
+inline constexpr std::string_view parameters_keyword = "parameters", recipe_keyword = "hearth";
+
 struct Parameters {
   std::string prompt, negative_prompt;
   std::vector<std::pair<std::string, std::string>> settings;  // in the order of the file; a name may occur twice
@@ -27,7 +30,7 @@ struct Parameters {
 // no space at the end; and for a value or prompt that is not UTF-8.
 //
 // What this format cannot tell apart comes back differently from parse_parameters: a line of the prompt that starts with
-// "Negative prompt:". Our own text (recipe.h) keeps every prompt as it was.
+// "Negative prompt:". Our own text keeps every prompt as it was.
 std::string write_parameters(const Parameters& parameters);
 
 // Never fails. Where the last line does not look like settings (fewer than three of them, as A1111 decides it), all lines are

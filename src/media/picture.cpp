@@ -7,7 +7,6 @@
 #include "media/exif.h"
 #include "media/orientation.h"
 #include "media/parameters.h"
-#include "media/recipe.h"
 #include "media/webp.h"
 #include "media/xmp.h"
 

@@ -26,9 +26,13 @@ struct LoadRequest {
   std::filesystem::path preview_decoder;                   // file or folder of a small autoencoder that makes previews; empty: none
 };
 
+// What a component is for: when a run needs it, and which precision is asked for it.
+enum class Role { text_encoder, denoiser, codec, preview };
+
 // A component as it was loaded.
 struct ComponentReport {
   std::string name, class_name;           // "unet", "UNet2DConditionModel"
+  std::optional<Role> role = {};          // of image models
   std::vector<std::string> files;         // relative to the checkpoint
   std::map<std::string, int64_t> stored;  // type → number of values, as in the files
   std::string held;                       // "f16", or "as stored"

@@ -9,7 +9,7 @@
 #include "cli/generate_test.h"
 #include "cli/outputs.h"
 #include "hearth/hearth.h"
-#include "media/recipe.h"
+#include "media/parameters.h"
 
 namespace hearth::test {
 namespace {
@@ -52,14 +52,14 @@ TEST_F(GenerateTest, the_picture_says_how_it_was_made) {
   EXPECT_EQ(*p.find("Schedule type"), "Karras");
   EXPECT_EQ(*p.find("Seed"), "7");
   EXPECT_EQ(*p.find("Size"), "64x64");
-  const Recipe recipe = parse_recipe(texts.at("hearth"));
-  EXPECT_EQ(recipe.prompt, p.prompt);
-  EXPECT_EQ(recipe.version, version());
-  EXPECT_EQ(recipe.hashes.size(), 3u);
+  const Json recipe = Json::parse(texts.at("hearth"));
+  EXPECT_EQ(recipe["prompt"], p.prompt);
+  EXPECT_EQ(recipe["hearth"], version());
+  EXPECT_EQ(recipe["model"]["hashes"].size(), 3u);
   // Made again from what it says.
-  EXPECT_EQ(drawn({"--prompt", recipe.prompt, "--negative-prompt", recipe.negative_prompt, "--sampler", recipe.sampler, "--schedule",
-                   recipe.schedule, "--cfg-scale", fmt::format("{}", recipe.guidance), "--seed", std::to_string(recipe.seed), "--steps",
-                   std::to_string(recipe.steps)}),
+  EXPECT_EQ(drawn({"--prompt", recipe["prompt"], "--negative-prompt", recipe["negative_prompt"], "--sampler", recipe["sampler"],
+                   "--schedule", recipe["schedule"], "--cfg-scale", recipe["guidance"].dump(), "--seed", recipe["seed"].dump(), "--steps",
+                   recipe["steps"].dump()}),
             png.image);
 }
 
@@ -171,7 +171,7 @@ TEST_F(GenerateTest, options_of_the_sampler) {
   std::string recipe_text;
   for (const PngText& text : read_png(folder / "a.png").texts)
     if (text.keyword == recipe_keyword) recipe_text = text.text;
-  EXPECT_EQ(parse_recipe(recipe_text).sampler_options, (std::map<std::string, std::string>{{"eta", "0.5"}, {"s_noise", "1.01"}}));
+  EXPECT_EQ(Json::parse(recipe_text)["sampler_options"], (Json{{"eta", "0.5"}, {"s_noise", "1.01"}}));
   const Ended wrong = draw({"--sampler", "euler a", "--sampler-opt", "order=2"});
   EXPECT_NE(wrong.err.find("sampler 'euler_ancestral' has no option 'order'; it has eta, s_noise"), std::string::npos) << wrong.err;
 }

@@ -15,7 +15,6 @@
 #include "core/file.h"
 #include "hearth/hearth.h"
 #include "media/picture.h"
-#include "media/recipe.h"
 #include "support/sanitizer.h"
 
 namespace hearth::test {

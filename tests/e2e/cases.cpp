@@ -24,24 +24,16 @@ Tensor golden(const Case& c, const std::string& what) {
 
 Request to_request(const nlohmann::json& json) {
   Request r{.prompt = json.at("prompt"), .steps = json.at("steps"), .guidance = json.at("guidance")};
-  const auto text = [&](const char* key, std::optional<std::string>& value) {
-    if (json.contains(key)) value = json.at(key).get<std::string>();
+  const auto option = [&](const char* key, const char* name, auto example) {
+    if (json.contains(key)) r.options[name] = json.at(key).get<decltype(example)>();
   };
-  const auto pair = [&](const char* key, std::optional<SizeConditions::Pair>& value) {
-    if (json.contains(key)) value = json.at(key).get<SizeConditions::Pair>();
-  };
-  const auto number = [&](const char* key, std::optional<double>& value) {
-    if (json.contains(key)) value = json.at(key).get<double>();
-  };
-  text("negative", r.negative_prompt), text("prompt_2", r.prompt_2), text("negative_2", r.negative_prompt_2);
-  if (json.contains("clip_skip")) r.clip_skip = json.at("clip_skip").get<int64_t>();
-  if (json.contains("clip_skip_2")) r.clip_skip_2 = json.at("clip_skip_2").get<int64_t>();
-  SizeConditions& s = r.sizes;
-  pair("original_size", s.original_size), pair("target_size", s.target_size), pair("crop", s.crop);
-  pair("negative_original_size", s.negative_original_size), pair("negative_target_size", s.negative_target_size);
-  pair("negative_crop", s.negative_crop);
-  number("end", r.refiner_start);
-  number("aesthetic", s.aesthetic_score), number("negative_aesthetic", s.negative_aesthetic_score);
+  if (json.contains("negative")) r.negative_prompt = json.at("negative").get<std::string>();
+  if (json.contains("end")) r.refiner_start = json.at("end").get<double>();
+  option("prompt_2", "prompt_2", std::string()), option("negative_2", "negative_prompt_2", std::string());
+  for (const char* name : {"clip_skip", "clip_skip_2"}) option(name, name, int64_t());
+  for (const char* name : {"original_size", "target_size", "crop", "negative_original_size", "negative_target_size", "negative_crop"})
+    option(name, name, std::array<int64_t, 2>());
+  option("aesthetic", "aesthetic_score", double()), option("negative_aesthetic", "negative_aesthetic_score", double());
   if (!json.value("size_from_config", false)) {
     r.width = json.at("width").get<int64_t>();
     r.height = json.at("height").get<int64_t>();

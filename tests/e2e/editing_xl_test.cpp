@@ -189,9 +189,9 @@ TEST_F(EditsXl, G09_ALastLayerOfNaNChangesNothing) {
   for (const bool when_needed : {false, true}) {
     Model poisoned = Model::open(copy.path(), {.precision = Precision::f32, .load_when_needed = when_needed});
     EXPECT_EQ(poisoned.generate(r).latents.values, wanted);
-    r.clip_skip = 1;
+    r.options["clip_skip"] = 1;
     EXPECT_NE(complaint_of([&] { poisoned.generate(r); }).find("text_encoder: "), std::string::npos);
-    r.clip_skip.reset();
+    r.options.erase("clip_skip");
   }
   // Elsewhere they are found on opening, as ever.
   copy.edit_tensors("text_encoder", [&](NamedTensors& tensors) {

@@ -43,10 +43,10 @@ Model& xl_model() {
 Request request_of(const Json& c) {
   Request r{.prompt = c.at("prompt")};
   if (c.contains("negative")) r.negative_prompt = c.at("negative").get<std::string>();
-  if (c.contains("prompt_2")) r.prompt_2 = c.at("prompt_2").get<std::string>();
+  if (c.contains("prompt_2")) r.options["prompt_2"] = c.at("prompt_2").get<std::string>();
   r.prompt_syntax = choice_named<PromptSyntax>(c.at("prompt_syntax").get<std::string>());
   if (c.contains("emphasis")) r.emphasis = choice_named<Emphasis>(c.at("emphasis").get<std::string>());
-  if (c.contains("clip_skip")) r.clip_skip = c.at("clip_skip").get<int64_t>();
+  if (c.contains("clip_skip")) r.options["clip_skip"] = c.at("clip_skip").get<int64_t>();
   r.width = c.at("width").get<int64_t>();
   r.height = c.at("height").get<int64_t>();
   r.steps = c.at("steps");
@@ -162,7 +162,7 @@ TEST(Prompts, EditsGoOnInASecondPass) {
 TEST(Prompts, AreTold) {
   Request r = small("a (tiny:1.2) house, BREAK hills");
   r.decode = true;
-  r.clip_skip = 2;
+  r.options["clip_skip"] = 2;
   r.prompt_syntax = PromptSyntax::a1111;
   r.emphasis = Emphasis::no_norm;
   r.embeddings = {{.file = golden_folder() / "prompts-tiny.safetensors", .name = "tiny"}};
@@ -187,8 +187,8 @@ TEST(Prompts, BadOnesAreRefusedInOneLine) {
     change(r);
     return message_of<Error>([&] { model().generate(r); }, golden_folder());
   };
-  EXPECT_EQ(complaint([](Request& r) { r.clip_skip = 3; }), "generate: clip skip 3 does not fit, needed 1 to 2");
-  EXPECT_EQ(complaint([](Request& r) { r.clip_skip = 0; }), "generate: clip_skip 0 does not fit, needed at least 1");
+  EXPECT_EQ(complaint([](Request& r) { r.options["clip_skip"] = 3; }), "generate: clip skip 3 does not fit, needed 1 to 2");
+  EXPECT_EQ(complaint([](Request& r) { r.options["clip_skip"] = 0; }), "generate: clip_skip 0 does not fit, needed at least 1");
   EXPECT_EQ(complaint([](Request& r) {
               r.prompt_syntax = PromptSyntax::plain;
               r.emphasis = Emphasis::ignore;

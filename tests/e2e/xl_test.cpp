@@ -31,6 +31,11 @@ std::vector<float> drawn(Model& model, const std::function<void(Request&)>& chan
   return model.generate(r).latents.values;
 }
 
+void skip_clip(Request& r, std::optional<int64_t> first, std::optional<int64_t> second) {
+  if (first) r.options["clip_skip"] = *first;
+  if (second) r.options["clip_skip_2"] = *second;
+}
+
 TEST(Xl, FamiliesAreKnownByTheirConfigs) {
   EXPECT_EQ(open("xl").family(), "sdxl");
   EXPECT_EQ(open("xl_lcm").family(), "sdxl");
@@ -44,12 +49,14 @@ TEST(Xl, G13_EachSizeCounts) {
   Model model = open("xl");
   const std::vector<float> plain = drawn(model);
   std::vector<std::vector<float>> others;
-  using Pair = SizeConditions::Pair;
+  using Pair = std::array<int64_t, 2>;
   for (const Pair& pair : {Pair{24, 32}, Pair{40, 24}, Pair{32, 40}}) {
-    others.push_back(drawn(model, [&](Request& r) { r.sizes.original_size = pair; }));
-    others.push_back(drawn(model, [&](Request& r) { r.sizes.target_size = pair; }));
-    others.push_back(drawn(model, [&](Request& r) { r.sizes.crop = pair; }));
-    others.push_back(drawn(model, [&](Request& r) { r.sizes.negative_original_size = pair, r.sizes.negative_target_size = Pair{32, 24}; }));
+    others.push_back(drawn(model, [&](Request& r) { r.options["original_size"] = pair; }));
+    others.push_back(drawn(model, [&](Request& r) { r.options["target_size"] = pair; }));
+    others.push_back(drawn(model, [&](Request& r) { r.options["crop"] = pair; }));
+    others.push_back(drawn(model, [&](Request& r) {
+      r.options["negative_original_size"] = pair, r.options["negative_target_size"] = Pair{32, 24};
+    }));
   }
   for (size_t i = 0; i < others.size(); ++i) {
     EXPECT_NE(others[i], plain) << i;
@@ -58,8 +65,8 @@ TEST(Xl, G13_EachSizeCounts) {
   // The picture's own size is the default of both.
   EXPECT_EQ(drawn(model,
                   [](Request& r) {
-                    r.sizes.original_size = r.sizes.target_size = Pair{32, 24};
-                    r.sizes.crop = Pair{0, 0};
+                    r.options["original_size"] = r.options["target_size"] = Pair{32, 24};
+                    r.options["crop"] = Pair{0, 0};
                   }),
             plain);
 }
@@ -82,13 +89,13 @@ TEST(Xl, ANegativePromptThatIsNotGivenIsZerosWhereTheCheckpointSaysSo) {
 TEST(Xl, PromptsOfTheTwoEncodersMayDiffer) {
   Model model = open("xl");
   const std::vector<float> one = drawn(model);
-  EXPECT_EQ(drawn(model, [](Request& r) { r.prompt_2 = std::string("a red house"); }), one);
-  EXPECT_NE(drawn(model, [](Request& r) { r.prompt_2 = std::string("a boat"); }), one);
+  EXPECT_EQ(drawn(model, [](Request& r) { r.options["prompt_2"] = std::string("a red house"); }), one);
+  EXPECT_NE(drawn(model, [](Request& r) { r.options["prompt_2"] = std::string("a boat"); }), one);
   // Of other lengths, and changing at other steps.
   const auto long_second = [](const char* first, const char* second) {
     return [=](Request& r) {
       r.prompt_syntax = PromptSyntax::a1111;
-      r.prompt = std::string(first), r.prompt_2 = std::string(second);
+      r.prompt = std::string(first), r.options["prompt_2"] = std::string(second);
     };
   };
   const std::vector<float> changing = drawn(model, long_second("a [red:blue:1] house", "a BREAK house"));
@@ -99,8 +106,7 @@ TEST(Xl, PromptsOfTheTwoEncodersMayDiffer) {
 TEST(Xl, EachEncoderHasItsOwnClipSkip) {
   Model model = open("xl");
   const auto skipping = [&](std::optional<int64_t> first, std::optional<int64_t> second, Compat compat = Compat::hearth) {
-    return drawn(model,
-                 [&](Request& r) { r.clip_skip = first, r.clip_skip_2 = second, r.compat = compat, r.sampler = std::string("euler"); });
+    return drawn(model, [&](Request& r) { skip_clip(r, first, second), r.compat = compat, r.sampler = std::string("euler"); });
   };
   EXPECT_EQ(skipping({}, {}), skipping(2, 2));
   EXPECT_EQ(skipping(3, {}), skipping(3, 3));
@@ -116,7 +122,7 @@ TEST(Xl, AsA1111OpenClipStaysAndIsTold) {
   const auto warnings = [](const char* checkpoint, std::optional<int64_t> second = {}) {
     Model model = open(checkpoint);
     Request r = small();
-    r.clip_skip = 3, r.clip_skip_2 = second, r.compat = Compat::a1111;
+    skip_clip(r, 3, second), r.compat = Compat::a1111;
     const Json report = Json::parse(model.generate(r).report);
     return std::pair{report.at("request").at("clip_skip"), report.at("warnings").dump()};
   };
@@ -132,7 +138,8 @@ TEST(Xl, WeightsActInBothEncoders) {
   Model model = open("xl");
   for (const PromptSyntax syntax : {PromptSyntax::a1111, PromptSyntax::comfyui}) {
     const auto with = [&](const char* first, const char* second) {
-      return drawn(model, [&](Request& r) { r.prompt_syntax = syntax, r.prompt = std::string(first), r.prompt_2 = std::string(second); });
+      return drawn(
+          model, [&](Request& r) { r.prompt_syntax = syntax, r.prompt = std::string(first), r.options["prompt_2"] = std::string(second); });
     };
     const std::vector<float> plain = with("a red house", "a red house");
     EXPECT_NE(with("a (red:1.5) house", "a red house"), plain) << name_of(syntax);
@@ -168,8 +175,8 @@ TEST(Xl, TheReportNamesTheRefiner) {
   Request r = small();
   r.decode = true;
   r.refiner_start = 0.6;
-  r.clip_skip_2 = 3;
-  r.sizes.aesthetic_score = 7;
+  r.options["clip_skip_2"] = 3;
+  r.options["aesthetic_score"] = 7.0;
   const Generation made = model.generate(r);
   const Json report = Json::parse(made.report), recipe = Json::parse(made.images.at(0).json);
   EXPECT_EQ(report.at("request").at("refiner_start"), 0.6);
@@ -193,31 +200,36 @@ TEST(Xl, WhatDoesNotFitIsRefusedInOneLine) {
   const std::string refiners =
       "its own are clip_skip, original_size, crop, negative_original_size, negative_crop, aesthetic_score, negative_aesthetic_score";
   Model sd1 = open("pndm"), xl = open("xl"), both = open("xl", "xl_refiner"), refiner = open("xl_refiner");
-  EXPECT_EQ(complaint(sd1, [](Request& r) { r.prompt_2 = std::string("x"); }),
+  EXPECT_EQ(complaint(sd1, [](Request& r) { r.options["prompt_2"] = std::string("x"); }),
             "generate: sd1 has no option 'prompt_2'; its own are clip_skip");
-  EXPECT_EQ(complaint(sd1, [](Request& r) { r.sizes.crop = {1, 2}; }), "generate: sd1 has no option 'crop'; its own are clip_skip");
+  EXPECT_EQ(complaint(sd1,
+                      [](Request& r) {
+                        r.options["crop"] = std::array<int64_t, 2>{1, 2};
+                      }),
+            "generate: sd1 has no option 'crop'; its own are clip_skip");
   EXPECT_EQ(complaint(sd1, [](Request& r) { r.refiner_start = 0.5; }), "generate: a refiner's start, but no refiner");
   EXPECT_EQ(
-      complaint(xl, [](Request& r) { r.sizes.aesthetic_score = 5; }),
+      complaint(xl, [](Request& r) { r.options["aesthetic_score"] = 5.0; }),
       "generate: sdxl has no option 'aesthetic_score'; its own are prompt_2, negative_prompt_2, clip_skip, clip_skip_2, original_size, "
       "crop, target_size, negative_original_size, negative_crop, negative_target_size");
   EXPECT_EQ(complaint(xl,
                       [](Request& r) {
-                        r.sizes.negative_crop = {1, 2};
+                        r.options["negative_crop"] = std::array<int64_t, 2>{1, 2};
                       }),
             "generate: a size for the negative prompt alone, needed both its original and its target size");
-  EXPECT_EQ(complaint(xl, [](Request& r) { r.clip_skip = 4; }), "generate: clip skip 4 does not fit, needed 1 to 3");
-  EXPECT_EQ(complaint(xl, [](Request& r) { r.clip_skip_2 = 4; }),
+  EXPECT_EQ(complaint(xl, [](Request& r) { r.options["clip_skip"] = 4; }), "generate: clip skip 4 does not fit, needed 1 to 3");
+  EXPECT_EQ(complaint(xl, [](Request& r) { r.options["clip_skip_2"] = 4; }),
             "generate: clip skip 4 of the second text encoder does not fit, needed 1 to 3");
-  EXPECT_EQ(complaint(sd1, [](Request& r) { r.clip_skip_2 = 2; }), "generate: sd1 has no option 'clip_skip_2'; its own are clip_skip");
-  EXPECT_EQ(complaint(xl, [](Request& r) { r.prompt_syntax = PromptSyntax::a1111, r.prompt_2 = std::string("a AND b"); }),
+  EXPECT_EQ(complaint(sd1, [](Request& r) { r.options["clip_skip_2"] = 2; }),
+            "generate: sd1 has no option 'clip_skip_2'; its own are clip_skip");
+  EXPECT_EQ(complaint(xl, [](Request& r) { r.prompt_syntax = PromptSyntax::a1111, r.options["prompt_2"] = std::string("a AND b"); }),
             "generate: the prompts of the text encoders differ in their parts with AND, needed as many of them, with one weight each");
   EXPECT_EQ(complaint(refiner,
                       [](Request& r) {
-                        r.sizes.target_size = {64, 64};
+                        r.options["target_size"] = std::array<int64_t, 2>{64, 64};
                       }),
             "generate: sdxl_refiner has no option 'target_size'; " + refiners);
-  EXPECT_EQ(complaint(refiner, [](Request& r) { r.prompt_2 = std::string("x"); }),
+  EXPECT_EQ(complaint(refiner, [](Request& r) { r.options["prompt_2"] = std::string("x"); }),
             "generate: sdxl_refiner has no option 'prompt_2'; " + refiners);
   for (const double start : {0.0, 1.0, -1.0})
     EXPECT_EQ(complaint(both, [&](Request& r) { r.refiner_start = start; }),

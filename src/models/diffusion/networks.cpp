@@ -35,7 +35,7 @@ Networks::Networks(const std::vector<Member>& members, Backend& device, const Lo
       c.paths = checkpoint.files(spec.name, request.variant).files;
       c.ignored = checkpoint.ignored(spec.name);
       c.part_of_files = checkpoint.part_of_files(spec.name);
-      c.report = {.name = members[m].prefix + spec.name, .class_name = checkpoint.component(spec.name).class_name};
+      c.report = {.name = members[m].prefix + spec.name, .class_name = checkpoint.component(spec.name).class_name, .role = spec.role};
       // As the first member's checkpoint finds them.
       const Checkpoint& first = members[0].checkpoint;
       for (const fs::path& file : c.paths)
@@ -56,12 +56,13 @@ Networks::Networks(const Networks& other, Backend& twin, MemoryLedger& ledger)
 
 void Networks::add_preview(const GivenComponent& given, ComponentSpec spec) {
   const auto after_first = std::ranges::find_if(components_, [](const Component& c) { return c.member > 0; });
-  Component& c = *components_.insert(after_first, Component{.spec = std::move(spec),
-                                                            .source = given.tensors,
-                                                            .paths = given.files,
-                                                            .ignored = {"encoder.*"},
-                                                            .part_of_files = "preview",
-                                                            .report = {.name = "preview", .class_name = given.class_name}});
+  Component& c =
+      *components_.insert(after_first, Component{.spec = std::move(spec),
+                                                 .source = given.tensors,
+                                                 .paths = given.files,
+                                                 .ignored = {"encoder.*"},
+                                                 .part_of_files = "preview",
+                                                 .report = {.name = "preview", .class_name = given.class_name, .role = Role::preview}});
   describe(c, {});
 }
 

@@ -17,9 +17,6 @@
 
 namespace hearth::models::diffusion {
 
-// What a component is for: when a run needs it, and which precision is asked for it.
-enum class Role { text_encoder, denoiser, codec, preview };
-
 // A component as a model names it. `build` makes its network of its weights.
 struct ComponentSpec {
   std::string name;  // as in model_index.json: "unet"

@@ -3,12 +3,12 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-namespace hearth::cli {
+namespace hearth {
 
 int64_t parse_integer(const std::string& text, int64_t low, int64_t high);
 uint64_t parse_seed(const std::string& text);  // 0 … 2⁶⁴ − 1
@@ -16,8 +16,8 @@ double parse_number(const std::string& text);  // finite
 int64_t parse_size(const std::string& text);   // bytes: "3G", "2500M", "2.6GB", "2GiB", "1000000"; K, M, G, T are powers of 1000
 std::array<double, 2> parse_interval(const std::string& text);  // "0.3,5.4": two numbers, the lower first
 
-// "name=value" each, of the flag `flag`, no name twice.
-std::map<std::string, std::string> named_values(const std::string& flag, std::span<const std::string> texts);
+// "name=value" → both.
+std::pair<std::string, std::string> parse_named(const std::string& text);
 
 // "1,2,3" → token ids; an empty text is an empty list.
 std::vector<int32_t> parse_ids(const std::string& text);
@@ -28,4 +28,4 @@ std::vector<std::string> parse_words(const std::string& text, std::span<const st
 // UsageError with the nearest of `allowed` unless the word is one of them.
 const std::string& check_word(const std::string& word, std::span<const std::string> allowed);
 
-}  // namespace hearth::cli
+}  // namespace hearth

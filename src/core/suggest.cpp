@@ -1,11 +1,11 @@
-#include "cli/suggest.h"
+#include "core/suggest.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
 
-namespace hearth::cli {
+namespace hearth {
 
 int edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<int>> d(a.size() + 1, std::vector<int>(b.size() + 1));
@@ -48,4 +48,4 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
   return found.empty() ? "" : "; did you mean " + found + "?";
 }
 
-}  // namespace hearth::cli
+}  // namespace hearth

@@ -1,4 +1,4 @@
-#include "cli/values.h"
+#include "core/values.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 
-namespace hearth::cli {
+namespace hearth {
 namespace {
 
 std::string refusal(const std::function<void()>& call) {
@@ -58,12 +58,11 @@ TEST(Values, intervals) {
 }
 
 TEST(Values, by_name) {
-  using Map = std::map<std::string, std::string>;
-  EXPECT_EQ(named_values("--x", std::vector<std::string>{"eta=0.5", "from=a=b", "empty="}),
-            (Map{{"eta", "0.5"}, {"from", "a=b"}, {"empty", ""}}));
-  EXPECT_EQ(refusal([] { named_values("--x", std::vector<std::string>{"eta"}); }), "--x: 'eta' needs the form NAME=VALUE");
-  EXPECT_EQ(refusal([] { named_values("--x", std::vector<std::string>{"=1"}); }), "--x: '=1' needs the form NAME=VALUE");
-  EXPECT_EQ(refusal([] { named_values("--x", std::vector<std::string>{"a=1", "a=2"}); }), "--x: a is given twice");
+  EXPECT_EQ(parse_named("eta=0.5"), (std::pair<std::string, std::string>{"eta", "0.5"}));
+  EXPECT_EQ(parse_named("from=a=b"), (std::pair<std::string, std::string>{"from", "a=b"}));
+  EXPECT_EQ(parse_named("empty="), (std::pair<std::string, std::string>{"empty", ""}));
+  EXPECT_EQ(refusal([] { parse_named("eta"); }), "'eta' needs the form NAME=VALUE");
+  EXPECT_EQ(refusal([] { parse_named("=1"); }), "'=1' needs the form NAME=VALUE");
 }
 
 TEST(Values, words) {
@@ -93,4 +92,4 @@ TEST(Values, sizes) {
 }
 
 }  // namespace
-}  // namespace hearth::cli
+}  // namespace hearth

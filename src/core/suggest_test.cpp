@@ -1,10 +1,10 @@
-#include "cli/suggest.h"
+#include "core/suggest.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace hearth::cli {
+namespace hearth {
 namespace {
 
 TEST(Suggest, edit_distance) {
@@ -40,4 +40,4 @@ TEST(Suggest, the_nearest_within_reach) {
 }
 
 }  // namespace
-}  // namespace hearth::cli
+}  // namespace hearth

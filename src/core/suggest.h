@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace hearth::cli {
+namespace hearth {
 
 // Number of insertions, deletions, changes and swaps of neighbouring characters between two words (optimal string alignment).
 int edit_distance(std::string_view a, std::string_view b);
@@ -17,4 +17,4 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
 // "; did you mean X?" for the nearest, or "". Of several that begin with `word` the shortest: "; did you mean X or Y?".
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 
-}  // namespace hearth::cli
+}  // namespace hearth

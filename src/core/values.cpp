@@ -1,4 +1,4 @@
-#include "cli/values.h"
+#include "core/values.h"
 
 #include <fmt/ranges.h>
 
@@ -8,10 +8,10 @@
 #include <cmath>
 #include <limits>
 
-#include "cli/suggest.h"
 #include "core/error.h"
+#include "core/suggest.h"
 
-namespace hearth::cli {
+namespace hearth {
 namespace {
 
 template <class T> bool read_all(const std::string& text, T& value, std::errc& error) {
@@ -81,15 +81,10 @@ std::array<double, 2> parse_interval(const std::string& text) {
   return interval;
 }
 
-std::map<std::string, std::string> named_values(const std::string& flag, std::span<const std::string> texts) {
-  std::map<std::string, std::string> values;
-  for (const std::string& text : texts) {
-    const size_t equals = text.find('=');
-    if (equals == text.npos || equals == 0) fail<UsageError>("{}: '{}' needs the form NAME=VALUE", flag, text);
-    if (!values.emplace(text.substr(0, equals), text.substr(equals + 1)).second)
-      fail<UsageError>("{}: {} is given twice", flag, text.substr(0, equals));
-  }
-  return values;
+std::pair<std::string, std::string> parse_named(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == text.npos || equals == 0) fail<UsageError>("'{}' needs the form NAME=VALUE", text);
+  return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
 std::vector<double> parse_numbers(const std::string& text) {
@@ -122,4 +117,4 @@ std::vector<std::string> parse_words(const std::string& text, std::span<const st
   return words;
 }
 
-}  // namespace hearth::cli
+}  // namespace hearth

@@ -1,0 +1,20 @@
+// Values that name a sampler, a schedule, guidance or a file, as people type them. UsageError with what was probably meant.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hearth/hearth.h"
+
+namespace hearth::api {
+
+void check_sampler(const std::string& name);  // alone, or with a schedule's name behind it
+void check_schedule(const std::string& name);
+void check_guidance(const std::string& name);
+
+// "[NAME=]FILE".
+Embedding read_embedding(const std::string& text);
+
+std::vector<std::string> names_of(const std::vector<Named>& table);
+
+}  // namespace hearth::api

@@ -1,0 +1,158 @@
+#include "api/settings/options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/settings/again.h"
+#include "api/settings/members.h"
+#include "core/error.h"
+#include "models/registry.h"
+
+namespace hearth::api {
+namespace {
+
+using models::Option;
+
+// An option with the families that have it, and their words for its default.
+struct Shared {
+  const Option* option;
+  std::vector<std::string> families;
+  std::vector<std::string> standards;  // of each
+};
+
+std::vector<Shared> by_name(std::span<const FamilyOptions> families) {
+  std::vector<Shared> all;
+  for (const FamilyOptions& family : families)
+    for (const Option& option : family.options) {
+      auto found = std::ranges::find(all, option.name, [](const Shared& s) { return s.option->name; });
+      if (found == all.end()) found = all.insert(all.end(), Shared{.option = &option});
+      found->families.push_back(family.family);
+      found->standards.emplace_back(option.standard);
+    }
+  return all;
+}
+
+// "1; of sdxl, sdxl_refiner 2"
+std::string standard_of(const Shared& shared) {
+  std::vector<std::string> parts{shared.standards[0]};
+  std::vector<std::pair<std::string, std::vector<std::string>>> others;
+  for (size_t i = 1; i < shared.families.size(); ++i) {
+    if (shared.standards[i] == shared.standards[0]) continue;
+    auto found = std::ranges::find(others, shared.standards[i], &std::pair<std::string, std::vector<std::string>>::first);
+    if (found == others.end()) found = others.insert(others.end(), {shared.standards[i], {}});
+    found->second.push_back(shared.families[i]);
+  }
+  for (const auto& [standard, families] : others) parts.push_back(fmt::format("of {} {}", fmt::join(families, ", "), standard));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+Form form_of(Option::Type type) {
+  switch (type) {
+    case Option::Type::integer: return Form::whole;
+    case Option::Type::number: return Form::number;
+    case Option::Type::text: return Form::text;
+    case Option::Type::size: return Form::size;
+    case Option::Type::point: return Form::list;
+  }
+  return Form::text;
+}
+
+std::string type_of(Option::Type type) {
+  switch (type) {
+    case Option::Type::integer: return "N";
+    case Option::Type::number: return "X";
+    case Option::Type::text: return "TEXT";
+    case Option::Type::size: return "WxH";
+    case Option::Type::point: return "X,Y";
+  }
+  return "";
+}
+
+std::array<int64_t, 2> read_pair(const std::string& text, std::string_view between, const Setting& setting) {
+  const size_t at = text.find_first_of(between);
+  if (at == text.npos) fail<UsageError>("'{}' is not of the form {}", text, setting.type);
+  return {read<int64_t>(text.substr(0, at), setting), read<int64_t>(text.substr(at + 1), setting)};
+}
+
+OptionValue read_option(Option::Type type, const std::string& text, const Setting& setting) {
+  switch (type) {
+    case Option::Type::integer: return read<int64_t>(text, setting);
+    case Option::Type::number: return read<double>(text, setting);
+    case Option::Type::size: return read_pair(text, "xX", setting);
+    case Option::Type::point: return read_pair(text, ",", setting);
+    case Option::Type::text: break;
+  }
+  return text;
+}
+
+// Numbers, alone or in pairs, as a list: what an object of a group has.
+Json numbers_of(const Json& value) {
+  Json list = Json::array();
+  for (const Json& number : value.is_array() ? value : Json::array({value})) list.push_back(number.get<double>());
+  return list;
+}
+
+Row row_of(const Shared& shared, size_t image_families, const std::string& heading) {
+  const Option& option = *shared.option;
+  const bool of_all = shared.families.size() == image_families, grouped = !option.group.empty();
+  std::string flag(option.name);
+  std::ranges::replace(flag, '_', '-');
+  Row row{.shown = {.name = std::string(option.name),
+                    .flags = "--" + flag,
+                    .type = type_of(option.type),
+                    .help = std::string(option.summary) + (of_all ? "" : fmt::format("; of {}", fmt::join(shared.families, ", "))),
+                    .standard = standard_of(shared),
+                    .group = heading,
+                    .least = option.least,
+                    .most = option.most,
+                    .families = of_all ? std::vector<std::string>() : shared.families},
+          .form = form_of(option.type),
+          .told = {.report = grouped ? Report::in_object : Report::by_name,
+                   .keep = option.always_kept ? Keep::always : Keep::given,
+                   .object = option.group,
+                   .earlier = "",
+                   .a1111 = option.a1111},
+          .own = true};
+  row.set = [type = option.type, setting = row.shown](Request& r, const std::string& text) {
+    r.options[setting.name] = read_option(type, text, setting);
+  };
+  row.value = [name = row.shown.name, grouped](const Request& r) {
+    const auto found = r.options.find(name);
+    if (found == r.options.end()) return nothing();
+    const Json value = std::visit([](const auto& v) { return told(v); }, found->second);
+    return grouped ? numbers_of(value) : value;
+  };
+  if (option.always_kept) row.told.again = again_unless_left_open;
+  if (!option.a1111.empty())
+    row.told.a1111_value = [row, standard = std::string(option.a1111_standard)](const Request& r) {
+      const std::vector<std::string> texts = typed(row, row.value(r));
+      return texts.empty() || texts[0] == standard ? "" : texts[0];
+    };
+  return row;
+}
+
+}  // namespace
+
+std::vector<FamilyOptions> options_of_families() {
+  std::vector<FamilyOptions> all;
+  for (const models::Entry& entry : models::entries())
+    if (const auto* family = std::get_if<models::ImageFamily>(&entry.task)) all.push_back({std::string(entry.name), family->options});
+  return all;
+}
+
+std::vector<Row> with_options(std::vector<Row> shared, std::span<const FamilyOptions> families) {
+  const std::vector<Shared> options = by_name(families);
+  std::vector<Row> all;
+  for (Row& before : shared) {
+    all.push_back(std::move(before));
+    const std::string name = all.back().shown.name, heading = all.back().shown.group;
+    for (const Shared& option : options)
+      if (option.option->after == name) all.push_back(row_of(option, families.size(), heading));
+  }
+  return all;
+}
+
+}  // namespace hearth::api

@@ -1,0 +1,250 @@
+#include "api/settings/setting.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "api/settings/options.h"
+#include "api/settings/recipe.h"
+#include "api/settings/report.h"
+#include "api/settings/table.h"
+#include "support/complaint.h"
+
+namespace hearth::api {
+namespace {
+
+const Row& row_in(const std::vector<Row>& rows, std::string_view name) {
+  return *std::ranges::find(rows, name, [](const Row& row) -> std::string_view { return row.shown.name; });
+}
+
+TEST(Settings, have_names_flags_and_words_of_their_own) {
+  std::set<std::string> names, flags;
+  for (const Setting& s : list_settings()) {
+    EXPECT_TRUE(names.insert(s.name).second) << s.name;
+    for (size_t begin = 0; begin < s.flags.size();) {
+      const size_t end = std::min(s.flags.find(',', begin), s.flags.size());
+      EXPECT_TRUE(flags.insert(s.flags.substr(begin, end - begin)).second) << s.name;
+      begin = end + 1;
+    }
+    EXPECT_FALSE(s.help.empty()) << s.name;
+    EXPECT_FALSE(s.group.empty()) << s.name;
+    EXPECT_NE(s.flags.find("--"), s.flags.npos) << s.name;
+  }
+  const auto shown = [](const char* name) { return row_of(name).shown; };
+  EXPECT_EQ(shown("steps").standard, "50");
+  EXPECT_EQ(shown("guidance").standard, "7.5");
+  EXPECT_EQ(shown("resize_mode").type, "stretch|crop|fill");
+  EXPECT_EQ(shown("resize_mode").standard, "stretch");
+  EXPECT_EQ(shown("compat").choices, (std::vector<std::string>{"diffusers", "comfyui", "a1111"}));
+  EXPECT_EQ(shown("mask_invert").type, "");
+  EXPECT_TRUE(shown("sampler_options").repeatable);
+  EXPECT_EQ(test::complaint_of([] { row_of("step"); }), "UsageError: setting 'step' is unknown; did you mean steps?");
+}
+
+// What is set is what is told, and what is told can be set again.
+TEST(Settings, are_read_and_told) {
+  const std::pair<const char*, const char*> values[] = {{"prompt", "a red house"},
+                                                        {"negative_prompt", ""},
+                                                        {"prompt_syntax", "comfyui"},
+                                                        {"emphasis", "no-norm"},
+                                                        {"width", "512"},
+                                                        {"refiner_start", "0.7"},
+                                                        {"steps", "7"},
+                                                        {"guidance", "-1.5"},
+                                                        {"guidance_method", "apg"},
+                                                        {"guidance_interval", "0.25,4"},
+                                                        {"guidance_options", "eta=0.5"},
+                                                        {"sampler", "DPM++ 2M Karras"},
+                                                        {"schedule", "karras"},
+                                                        {"schedule_options", "rho=5"},
+                                                        {"sigmas", "14.5,7,0"},
+                                                        {"seed", "18446744073709551615"},
+                                                        {"variation_seed", "3"},
+                                                        {"variation_strength", "0.25"},
+                                                        {"strength", "0.5"},
+                                                        {"inpaint_fill", "noise"},
+                                                        {"outpaint", "1,2,3,4"},
+                                                        {"mask_padding", "0"},
+                                                        {"hires", "1.5"},
+                                                        {"hires_steps", "3"},
+                                                        {"vae_tiling", "on"},
+                                                        {"batch_size", "2"},
+                                                        {"compat", "a1111"},
+                                                        {"rng", "cpu"},
+                                                        {"eta_noise_seed_delta", "-31337"},
+                                                        {"clip_skip", "3"},
+                                                        {"prompt_2", "x"},
+                                                        {"original_size", "1024x768"},
+                                                        {"crop", "16,8"},
+                                                        {"aesthetic_score", "6.5"}};
+  Request request;
+  for (const auto& [name, text] : values) {
+    set(request, name, text);
+    const Row& row = row_of(name);
+    EXPECT_EQ(typed(row, row.value(request)), std::vector<std::string>{text}) << name;
+    EXPECT_FALSE(is_unsaid(row, row.value(request))) << name;
+  }
+  EXPECT_EQ(request.prompt, "a red house");
+  EXPECT_EQ(request.prompt_syntax, PromptSyntax::comfyui);
+  EXPECT_EQ(request.steps, 7);
+  EXPECT_EQ(request.seed, std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(request.edit.outpaint, (std::array<int64_t, 4>{1, 2, 3, 4}));
+  EXPECT_EQ(request.hires->steps, 3);
+  EXPECT_EQ(request.compat, Compat::a1111);
+  EXPECT_EQ(request.options.at("clip_skip"), OptionValue(int64_t(3)));
+  EXPECT_EQ(request.options.at("original_size"), OptionValue(std::array<int64_t, 2>{1024, 768}));
+  EXPECT_EQ(request.options.at("crop"), OptionValue(std::array<int64_t, 2>{16, 8}));
+  EXPECT_EQ(request.options.at("aesthetic_score"), OptionValue(6.5));
+  set(request, "mask_invert", "");
+  EXPECT_TRUE(request.edit.mask_invert);
+  set(request, "mask_invert", "false");
+  EXPECT_FALSE(request.edit.mask_invert);
+  set(request, "guidance_options", "norm=1");
+  EXPECT_EQ(request.guidance_options.size(), 2u);
+  set(request, "embeddings", "a=b.pt");
+  set(request, "embeddings", "c.pt");
+  EXPECT_EQ(request.embeddings.at(0).name, "a");
+  EXPECT_EQ(request.embeddings.at(1).file, "c.pt");
+}
+
+TEST(Settings, refuse_what_cannot_be) {
+  const auto complaint = [](const char* name, const char* text) {
+    return test::complaint_of([&] {
+      Request request;
+      set(request, name, text);
+    });
+  };
+  EXPECT_EQ(complaint("steps", "0"), "UsageError: 0 is out of range, needed at least 1");
+  EXPECT_EQ(complaint("strength", "1.5"), "UsageError: 1.5, needed 0 to 1");
+  EXPECT_EQ(complaint("compat", "forge"), "UsageError: 'forge' is unknown, needed one of diffusers, comfyui, a1111");
+  EXPECT_NE(complaint("guidance_method", "apgg").find("; did you mean apg?"), std::string::npos);
+  EXPECT_EQ(complaint("hires_steps", "3"), "UsageError: acts with --hires only");
+  EXPECT_EQ(complaint("sampler_options", "eta"), "UsageError: 'eta' needs the form NAME=VALUE");
+  EXPECT_EQ(complaint("outpaint", "1,2,3"), "UsageError: '1,2,3' has 3 numbers, needed four: L,T,R,B");
+  EXPECT_EQ(complaint("mask_invert", "maybe"), "UsageError: 'maybe' is no switch, needed true or false");
+  EXPECT_EQ(complaint("clip_skip", "0"), "UsageError: 0 is out of range, needed at least 1");
+  EXPECT_EQ(complaint("crop", "16x8"), "UsageError: '16x8' is not of the form X,Y");
+  EXPECT_EQ(complaint("original_size", "1024x-1"), "UsageError: -1 is out of range, needed 0 to 1048576");
+  EXPECT_EQ(complaint("init_image", "nowhere.png").substr(0, 8), "IoError:");
+  Request twice;
+  set(twice, "sampler_options", "eta=1");
+  EXPECT_EQ(test::complaint_of([&] { set(twice, "sampler_options", "eta=1"); }), "UsageError: eta is given twice");
+}
+
+constexpr models::Option one[] = {
+    {.name = "limit",
+     .summary = "How far",
+     .standard = "1",
+     .least = 1,
+     .most = 9,
+     .after = "emphasis",
+     .always_kept = true,
+     .a1111 = "Limit",
+     .a1111_standard = "1"},
+    {.name = "corner", .type = models::Option::Type::point, .summary = "Where", .standard = "0,0", .group = "places"}};
+constexpr models::Option two[] = {{.name = "limit", .summary = "How far", .standard = "2", .after = "emphasis", .always_kept = true},
+                                  {.name = "hint", .type = models::Option::Type::text, .summary = "A word", .standard = "none"}};
+
+// Options of families stand among the settings, each once, without a line about them anywhere else.
+TEST(Settings, families_add_their_own) {
+  const FamilyOptions families[] = {{"first", one}, {"second", two}, {"third", two}};
+  const std::vector<Row> rows = with_options(shared_rows(), families);
+  EXPECT_EQ(rows.size(), shared_rows().size() + 3);
+  const auto place = [&](std::string_view name) { return &row_in(rows, name) - rows.data(); };
+  EXPECT_EQ(place("limit"), place("emphasis") + 1);
+  EXPECT_EQ(place("corner"), place("height") + 1);
+  EXPECT_EQ(place("hint"), place("height") + 2);
+  const Setting limit = row_in(rows, "limit").shown, hint = row_in(rows, "hint").shown;
+  EXPECT_EQ(limit.flags, "--limit");
+  EXPECT_EQ(limit.standard, "1; of second, third 2");
+  EXPECT_EQ(limit.help, "How far");
+  EXPECT_TRUE(limit.families.empty());
+  EXPECT_EQ(limit.group, row_in(rows, "emphasis").shown.group);
+  EXPECT_EQ(hint.help, "A word; of second, third");
+  EXPECT_EQ(hint.families, (std::vector<std::string>{"second", "third"}));
+
+  Request request;
+  row_in(rows, "corner").set(request, "3,4");
+  EXPECT_EQ(row_in(rows, "corner").value(request).dump(), "[3.0,4.0]");  // with others in an object of lists
+  EXPECT_EQ(typed(row_in(rows, "corner"), row_in(rows, "corner").value(request)), std::vector<std::string>{"3,4"});
+  row_in(rows, "limit").set(request, "1");
+  EXPECT_EQ(row_in(rows, "limit").told.a1111_value(request), "");
+  row_in(rows, "limit").set(request, "2");
+  EXPECT_EQ(row_in(rows, "limit").told.a1111_value(request), "2");
+}
+
+TEST(Settings, reports_have_all_of_them_in_order) {
+  Request asked, told;
+  told.options["clip_skip"] = 2;
+  asked.options["crop"] = std::array<int64_t, 2>{1, 2};
+  asked.options["aesthetic_score"] = 5.0;
+  const Json json = told_settings(asked, told, {{"hires", "2"}}, {.after = "embeddings", .name = "chunks", .value = 3});
+  std::vector<std::string> names;
+  for (const auto& [name, value] : json.items()) names.push_back(name);
+  EXPECT_EQ(names, (std::vector<std::string>{"prompt",
+                                             "negative_prompt",
+                                             "prompt_2",
+                                             "negative_prompt_2",
+                                             "prompt_syntax",
+                                             "emphasis",
+                                             "clip_skip",
+                                             "clip_skip_2",
+                                             "embeddings",
+                                             "chunks",
+                                             "width",
+                                             "height",
+                                             "size_conditions",
+                                             "refiner_start",
+                                             "steps",
+                                             "guidance",
+                                             "guidance_method",
+                                             "guidance_rescale",
+                                             "guidance_interval",
+                                             "guidance_options",
+                                             "sampler",
+                                             "sampler_options",
+                                             "schedule",
+                                             "schedule_options",
+                                             "sigmas",
+                                             "seed",
+                                             "variation_seed",
+                                             "variation_strength",
+                                             "flags",
+                                             "batch_size",
+                                             "compat",
+                                             "rng",
+                                             "eta_noise_seed_delta",
+                                             "batch_index"}));
+  EXPECT_EQ(json.at("clip_skip"), 2);
+  EXPECT_TRUE(json.at("clip_skip_2").is_null());
+  EXPECT_EQ(json.at("size_conditions").dump(), R"({"aesthetic_score":[5.0],"crop":[1.0,2.0]})");
+  EXPECT_EQ(json.at("flags").dump(), R"({"hires":"2"})");
+  EXPECT_EQ(json.at("rng"), "");
+}
+
+TEST(Settings, flags_tell_what_is_not_the_default) {
+  Request asked;
+  asked.edit.picture = Image{.width = 1, .height = 1, .rgb = {1, 2, 3}};
+  asked.edit.picture_name = "start.png";
+  asked.edit.mask_blur = 2.5, asked.edit.mask_invert = true, asked.edit.outpaint = {8, 0, 0, 16};
+  asked.hires = Hires();
+  asked.rng = Rng::nv;
+  const auto flags = flags_of(asked, asked);
+  EXPECT_EQ(flags.at("init-image-sha256").size(), 64u);
+  auto rest = flags;
+  rest.erase("init-image-sha256");
+  EXPECT_EQ(rest, (std::map<std::string, std::string>{{"init-image", "start.png"},
+                                                      {"mask-blur", "2.5"},
+                                                      {"mask-invert", ""},
+                                                      {"outpaint", "8,0,0,16"},
+                                                      {"hires", "2"},
+                                                      {"hires-upscaler", "latent"},
+                                                      {"hires-strength", "0.7"},
+                                                      {"rng", "nv"}}));
+  EXPECT_TRUE(flags_of(Request(), Request()).empty());
+}
+
+}  // namespace
+}  // namespace hearth::api

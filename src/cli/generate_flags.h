@@ -1,0 +1,22 @@
+// The flags of generate, which are those of rerun too.
+#pragma once
+
+#include "cli/open_flags.h"
+#include "cli/setting_flags.h"
+
+namespace hearth::cli {
+
+struct GenerateFlags {
+  OpenFlags open;
+  Request request;
+  SaveOptions save;
+  std::string output = "hearth.png", noise, save_latents, resume, preview;
+  int64_t memory_limit = 0, batch_count = 1;
+  bool json = false;
+
+  void add_to(Flags& flags);
+  // What the flags say together. UsageError where one is missing, or goes without the one that it belongs to.
+  void settle(const Flags& flags);
+};
+
+}  // namespace hearth::cli
