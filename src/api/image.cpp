@@ -47,7 +47,10 @@ size_t utf16_size(const std::string& text) {
 }
 
 std::vector<std::string> texts_of(const Request& r) {
-  return {r.prompt, r.negative_prompt.value_or(""), r.prompt_2.value_or(""), r.negative_prompt_2.value_or("")};
+  std::vector<std::string> texts = {r.prompt, r.negative_prompt.value_or(""), r.prompt_2.value_or(""), r.negative_prompt_2.value_or("")};
+  for (const auto& [name, value] : r.options)
+    if (const auto* text = std::get_if<std::string>(&value)) texts.push_back(*text);
+  return texts;
 }
 
 size_t bytes_of(const std::vector<std::string>& texts) {

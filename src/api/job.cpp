@@ -20,22 +20,17 @@ using api::Clock, api::OptionalCancel, api::seconds_since;
 
 uint64_t random_seed() { return std::random_device{}(); }  // 32 bits: as many as PyTorch's generator keeps
 
-void check_request(const Request& r) {
-  for (const std::optional<std::string>& text : {std::optional(r.prompt), r.negative_prompt, r.prompt_2, r.negative_prompt_2})
-    if (text && text->find('\0') != text->npos) fail<UsageError>("generate: the prompt holds a zero byte");
-}
-
 models::ImageEdit edit_of(const Request& r, const std::optional<api::Canvas>& canvas) {
   models::ImageEdit edit = canvas ? canvas->edit : models::ImageEdit();
   edit.depth = api::depth_of(r);
   return edit;
 }
 
-// The family's options, those that Request has members for among them.
-OptionValues options_of(const Request& r) {
-  OptionValues all = r.options;
+// What Request has members for of the families' options stands among them.
+Request with_options(const Request& r) {
+  Request all = r;
   const auto add = [&all](const char* name, const auto& value) {
-    if (value) all[name] = *value;
+    if (value) all.options[name] = *value;
   };
   add("prompt_2", r.prompt_2), add("negative_prompt_2", r.negative_prompt_2);
   add("clip_skip", r.clip_skip), add("clip_skip_2", r.clip_skip_2);
@@ -46,13 +41,25 @@ OptionValues options_of(const Request& r) {
   return all;
 }
 
+// All that prompts consist of.
+std::vector<std::string> prompts_of(const Request& r) {
+  std::vector<std::string> texts = {r.prompt, r.negative_prompt.value_or("")};
+  for (const auto& [name, value] : r.options)
+    if (const auto* text = std::get_if<std::string>(&value)) texts.push_back(*text);
+  return texts;
+}
+
+void check_request(const Request& r) {
+  for (const std::string& text : prompts_of(r))
+    if (text.find('\0') != text.npos) fail<UsageError>("generate: the prompt holds a zero byte");
+}
+
 models::ImageTask task_of(const Request& r, const api::Seeds& seeds, const std::optional<api::Canvas>& canvas, Backend& device) {
   models::ImageTask task{.request = r,
                          .seed = seeds.run,
                          .variation_seed = seeds.variation,
                          .edit = edit_of(r, canvas),
                          .noise = r.noise ? api::to_tensor(*r.noise, device, "noise") : Tensor()};
-  task.request.options = options_of(r);
   task.request.noise.reset(), task.request.resume.reset();
   if (canvas) task.request.width = canvas->width, task.request.height = canvas->height;
   return task;
@@ -85,7 +92,7 @@ api::Seeds seeds_of(const Request& r) {
 
 }  // namespace
 
-Job::Impl::Impl(Model::Impl& m, const Request& r, bool common_levels) : model(m), request(r) {
+Job::Impl::Impl(Model::Impl& m, const Request& r, bool common_levels) : model(m), request(with_options(r)) {
   const auto start = Clock::now();
   const OptionalCancel cancel(request.cancel);
   check_request(request);

@@ -8,8 +8,11 @@ namespace hearth::api {
 
 std::string plain_weight_warning(const Request& r) {
   if (r.prompt_syntax || r.compat != Compat::hearth) return {};
-  for (const std::optional<std::string>& prompt : {std::optional(r.prompt), r.negative_prompt, r.prompt_2, r.negative_prompt_2})
-    if (const std::string_view weight = text::written_weight(prompt ? *prompt : std::string_view()); !weight.empty())
+  std::vector<std::string> prompts = {r.prompt, r.negative_prompt.value_or("")};
+  for (const auto& [name, value] : r.options)
+    if (const auto* text = std::get_if<std::string>(&value)) prompts.push_back(*text);
+  for (const std::string& prompt : prompts)
+    if (const std::string_view weight = text::written_weight(prompt); !weight.empty())
       return fmt::format("'{}' is read as text; --prompt-syntax a1111 or comfyui makes it a weight", weight);
   return {};
 }

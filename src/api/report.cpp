@@ -3,6 +3,7 @@
 
 #include "api/editing.h"
 #include "api/loaded_model.h"
+#include "api/model_options.h"
 #include "api/prompts.h"
 #include "core/memory.h"
 #include "core/threads.h"
@@ -33,10 +34,10 @@ Json components_json(const models::ImageModel& pipeline) {
 }
 
 // What the request left to hearth or the checkpoint.
-std::vector<std::string> defaults_of(const Request& r) {
+std::vector<std::string> defaults_of(const Request& r, const OptionValues& used) {
   std::vector<std::string> names;
   if (!r.negative_prompt) names.push_back("negative_prompt");
-  if (!r.clip_skip) names.push_back("clip_skip");
+  for (std::string& name : options_left_open(r.options, used)) names.push_back(std::move(name));
   if (!r.width) names.push_back("width");
   if (!r.height) names.push_back("height");
   if (r.sampler.empty()) names.push_back("sampler");
@@ -66,30 +67,6 @@ std::map<std::string, std::string> sampler_options(const models::ResolvedImage& 
 
 // The bytes that PNG text and JSON can hold; the tokenizer reads the same text out of both.
 std::string as_utf8(const std::string& text) { return text::encode_utf8(text::decode_utf8(text)); }
-
-std::optional<std::string> utf8(const std::optional<std::string>& text) { return text ? std::optional(as_utf8(*text)) : std::nullopt; }
-
-Json option_json(const OptionValues& options, std::string_view name) {
-  const auto value = models::option_of<int64_t>(options, name);
-  return value ? Json(*value) : Json();
-}
-
-Json utf8_or_null(const std::optional<std::string>& text) { return text ? Json(as_utf8(*text)) : Json(); }
-
-// Those that were given.
-std::map<std::string, std::vector<double>> size_conditions_of(const SizeConditions& s) {
-  std::map<std::string, std::vector<double>> told;
-  for (const auto& [name, pair] : {std::pair{"original_size", s.original_size},
-                                   {"target_size", s.target_size},
-                                   {"crop", s.crop},
-                                   {"negative_original_size", s.negative_original_size},
-                                   {"negative_target_size", s.negative_target_size},
-                                   {"negative_crop", s.negative_crop}})
-    if (pair) told[name] = {double((*pair)[0]), double((*pair)[1])};
-  if (s.aesthetic_score) told["aesthetic_score"] = {*s.aesthetic_score};
-  if (s.negative_aesthetic_score) told["negative_aesthetic_score"] = {*s.negative_aesthetic_score};
-  return told;
-}
 
 std::vector<std::string> embedding_names(const models::ResolvedImage& r) {
   std::vector<std::string> names;
@@ -150,17 +127,12 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
       {"request",
        {{"prompt", as_utf8(run.request.prompt)},
         {"negative_prompt", as_utf8(run.request.negative_prompt.value_or(""))},
-        {"prompt_2", utf8_or_null(run.request.prompt_2)},
-        {"negative_prompt_2", utf8_or_null(run.request.negative_prompt_2)},
         {"prompt_syntax", name_of(models::syntax_of(run.request))},
         {"emphasis", name_of(models::emphasis_of(run.request))},
-        {"clip_skip", option_json(r.options, "clip_skip")},
-        {"clip_skip_2", option_json(r.options, "clip_skip_2")},
         {"embeddings", embeddings_json(run)},
         {"chunks", r.chunks},
         {"width", r.width},
         {"height", r.height},
-        {"size_conditions", size_conditions_of(run.request.sizes)},
         {"refiner_start", r.refiner_start ? Json(*r.refiner_start) : Json()},
         {"steps", r.steps},
         {"guidance", run.request.guidance},
@@ -183,7 +155,7 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
         {"eta_noise_seed_delta", run.request.eta_noise_seed_delta},
         {"batch_index", run.request.batch_index},
         {"noise", run.request.noise ? "given" : "seed"},
-        {"defaults", defaults_of(run.request)}}},
+        {"defaults", defaults_of(run.request, r.options)}}},
       {"precision", precision_of(*model.pipeline)},
       {"network_calls", r.network_calls},
       {"levels", {{"sigmas", r.sigmas}, {"timesteps", r.timesteps}}},
@@ -205,6 +177,7 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
       {"notes", model.pipeline->notes()},
       {"warnings", warnings},
   };
+  add_options(json["request"], run.request.options, r.options);
   if (!debug.empty()) json["debug"] = debug;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -218,16 +191,12 @@ void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
                       .hashes = model.hashes->get(),
                       .prompt = as_utf8(run.request.prompt),
                       .negative_prompt = as_utf8(run.request.negative_prompt.value_or("")),
-                      .prompt_2 = utf8(run.request.prompt_2),
-                      .negative_prompt_2 = utf8(run.request.negative_prompt_2),
                       .prompt_syntax = std::string(name_of(models::syntax_of(run.request))),
                       .emphasis = std::string(name_of(models::emphasis_of(run.request))),
-                      .clip_skip = models::option_of<int64_t>(r.options, "clip_skip").value_or(1),
-                      .clip_skip_2 = run.request.clip_skip_2,
+                      .options = recipe_options(run.request.options, r.options),
                       .embeddings = embedding_names(r),
                       .width = r.first_pass ? (*r.first_pass)[0] : r.width,
                       .height = r.first_pass ? (*r.first_pass)[1] : r.height,
-                      .size_conditions = size_conditions_of(run.request.sizes),
                       .steps = r.steps,
                       .guidance = run.request.guidance,
                       .guidance_method = std::string(r.guidance.method->name),
@@ -249,7 +218,7 @@ void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
                       .noise = run.request.noise ? "file" : "seed",
                       .refiner = r.refiner_start ? model.refiner : "",
                       .refiner_start = r.refiner_start.value_or(0),
-                      .defaults = defaults_of(run.request)};
+                      .defaults = defaults_of(run.request, r.options)};
   image.json = write_recipe(recipe);
   image.parameters = write_parameters(to_parameters(recipe));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/editing.h"
+#include "api/model_options.h"
 #include "core/error.h"
 #include "media/picture.h"
 
@@ -23,16 +24,6 @@ void add_schedule(Rerun& r, const std::string& text) {
   }
 }
 
-// "original_size" → --original-size 1024x768, "crop" → --crop 16,8, "aesthetic_score" → --aesthetic-score 6
-void add_size_conditions(Rerun& r, const std::map<std::string, std::vector<double>>& conditions) {
-  for (const auto& [name, values] : conditions) {
-    std::string flag = name;
-    std::ranges::replace(flag, '_', '-');
-    if (values.size() == 1) add_flag(r, flag, values[0]);
-    else if (values.size() == 2) add_flag(r, flag, fmt::format("{}{}{}", values[0], name.ends_with("crop") ? ',' : 'x', values[1]));
-  }
-}
-
 }  // namespace
 
 Rerun rerun_of_recipe(const Recipe& recipe) {
@@ -41,17 +32,18 @@ Rerun rerun_of_recipe(const Recipe& recipe) {
   add_flag(r, "prompt", recipe.prompt);
   const auto left_open = [&](const char* key) { return std::ranges::find(recipe.defaults, key) != recipe.defaults.end(); };
   if (!recipe.negative_prompt.empty() || !left_open("negative_prompt")) add_flag(r, "negative-prompt", recipe.negative_prompt);
-  if (recipe.prompt_2) add_flag(r, "prompt-2", *recipe.prompt_2);
-  if (recipe.negative_prompt_2) add_flag(r, "negative-prompt-2", *recipe.negative_prompt_2);
   add_flag(r, "prompt-syntax", recipe.prompt_syntax);
   if (recipe.prompt_syntax == "a1111" && recipe.emphasis != "original") add_flag(r, "emphasis", recipe.emphasis);
-  if (!left_open("clip_skip")) add_flag(r, "clip-skip", recipe.clip_skip);
-  if (recipe.clip_skip_2) add_flag(r, "clip-skip-2", *recipe.clip_skip_2);
+  for (const RecipeOption& option : recipe.options) {
+    if (left_open(option.name.c_str())) continue;
+    std::string flag = option.name;
+    std::ranges::replace(flag, '_', '-');
+    add_flag(r, flag, text_of(option.value, option.type));
+  }
   for (const std::string& name : recipe.embeddings)
     r.not_honoured.push_back(fmt::format("the embedding '{0}', whose file is not told: give --embedding {0}=FILE", name));
   add_flag(r, "width", recipe.width);
   add_flag(r, "height", recipe.height);
-  add_size_conditions(r, recipe.size_conditions);
   const bool sigmas = recipe.schedule.starts_with("sigmas:");
   if (!sigmas) add_flag(r, "steps", recipe.steps);
   add_flag(r, "cfg-scale", recipe.guidance);
@@ -99,7 +91,7 @@ Rerun rerun_of_recipe(const Recipe& recipe) {
 
 Rerun rerun_of(const std::filesystem::path& picture) {
   const Picture read = read_picture(picture);
-  if (const std::string* own = read.find(recipe_keyword)) return api::rerun_of_recipe(parse_recipe(*own));
+  if (const std::string* own = read.find(recipe_keyword)) return api::rerun_of_recipe(parse_recipe(*own, api::known_recipe_options()));
   if (const std::string* parameters = read.find(parameters_keyword)) return api::rerun_of_parameters(parse_parameters(*parameters));
   if (const std::string* graph = read.find("prompt")) return api::rerun_of_graph(*graph);
   fail<UsageError>("rerun: {} does not say how it was made", picture.string());

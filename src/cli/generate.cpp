@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -12,7 +13,6 @@
 #include "cli/outputs.h"
 #include "cli/progress_line.h"
 #include "cli/sampler_flag.h"
-#include "cli/size_flags.h"
 #include "core/error.h"
 #include "core/file.h"
 
@@ -49,22 +49,25 @@ struct GenerateFlags {
   void settle_steps();
 };
 
+// The flag of an option that some families have.
+void add_option(Flags& flags, const ModelOption& option, OptionValues& values) {
+  constexpr std::array types{"N", "X", "TEXT", "WxH", "X,Y"};
+  std::string flag = "--" + option.name;
+  std::ranges::replace(flag, '_', '-');
+  flags.add(flag, types[size_t(option.type)], fmt::format("{} ({})", option.summary, fmt::join(option.families, ", ")), option.standard,
+            [&values, option](const std::string& t) { values[option.name] = parse_option(option, t); });
+}
+
 void GenerateFlags::add_to(Flags& flags) {
   flags.add("-p,--prompt", "TEXT", "What to draw; needed, may be empty", "", [this](const std::string& t) {
     request.prompt = t;
     prompt_given = true;
   });
   flags.text("-n,--negative-prompt", "TEXT", "What to keep away from; acts with --cfg-scale above 1", request.negative_prompt, "nothing");
-  flags.text("--prompt-2", "TEXT", "The prompt of Stable Diffusion XL's second text encoder", request.prompt_2, "--prompt");
-  flags.text("--negative-prompt-2", "TEXT", "Its negative prompt", request.negative_prompt_2, "--negative-prompt");
   flags.choice("--prompt-syntax",
                "How prompts are read: A1111's (a:1.3), [b], [from:to:when], [a|b], AND, BREAK; ComfyUI's; or as plain text",
                request.prompt_syntax, "plain; with --compat a1111 and comfyui that program's");
   flags.choice("--emphasis", "What weights do in A1111's syntax; no-norm does without restoring the mean", request.emphasis, "original");
-  flags.integer("--clip-skip", "Layer of the text encoder whose states are used, from its end: 2 is the last but one", request.clip_skip,
-                "1; of Stable Diffusion XL 2");
-  flags.integer("--clip-skip-2", "The same of Stable Diffusion XL's second text encoder", request.clip_skip_2,
-                "--clip-skip; with --compat a1111 2");
   add_embeddings(flags, request.embeddings);
   flags.path("-m,--model", "Checkpoint: a folder in the diffusers layout, or a single file (.safetensors, .ckpt)", open.model,
              "the demo model");
@@ -82,7 +85,7 @@ void GenerateFlags::add_to(Flags& flags) {
   });
   flags.integer("-W,--width", "Pixels, a multiple of 8", request.width, "the checkpoint's native size");
   flags.integer("-H,--height", "Pixels, a multiple of 8", request.height, "the checkpoint's native size");
-  add_size_flags(flags, request.sizes);
+  for (const ModelOption& option : list_model_options()) add_option(flags, option, request.options);
   flags.integer("--steps", "Sampler steps; --sigmas brings its own number", steps, "50");
   flags.number("--cfg-scale,--guidance", "Strength of classifier-free guidance; 1: none; less, too, but with --compat comfyui and a1111",
                request.guidance);

@@ -152,8 +152,8 @@ TEST(Fuzz, texts) {
     const std::string text = mutated(all[size_t(i) % 2].bytes, all, random);
     parse_parameters(text);
     try {
-      const Recipe recipe = parse_recipe(text);
-      EXPECT_EQ(parse_recipe(write_recipe(recipe)), recipe) << text;
+      const Recipe recipe = parse_recipe(text, {});
+      EXPECT_EQ(parse_recipe(write_recipe(recipe), {}), recipe) << text;
       ++recipes;
     } catch (const IoError&) {}
   }

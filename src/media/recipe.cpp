@@ -49,7 +49,41 @@ void read_guidance_settings(const Json& json, Recipe& r) {
   if (json.contains("interval")) r.guidance_interval = json.at("interval").get<std::array<double, 2>>();
 }
 
+void add_option(Json& json, const RecipeOption& option) {
+  if (option.group.empty()) json[option.name] = json_of(option.value);
+  else json[option.group][option.name] = grouped_json_of(option.value);
+}
+
+std::array<int64_t, 2> pair_of(const Json& json) {
+  const auto numbers = json.get<std::array<double, 2>>();
+  return {int64_t(numbers[0]), int64_t(numbers[1])};
+}
+
+// Nothing where the description does not have it.
+std::optional<OptionValue> read_option(const Json& recipe, const RecipeOption& option) {
+  const Json& json = option.group.empty() ? recipe : recipe.contains(option.group) ? recipe.at(option.group) : Json::object();
+  if (!json.contains(option.name)) return std::nullopt;
+  const Json& value = json.at(option.name);
+  const bool listed = !option.group.empty() && value.is_array() && value.size() == 1;
+  const Json& single = listed ? value.at(0) : value;
+  switch (option.type) {
+    case OptionType::integer: return listed ? single.get<int64_t>() : whole(json, option.name.c_str()).get<int64_t>();
+    case OptionType::number: return single.get<double>();
+    case OptionType::text: return single.get<std::string>();
+    default: return pair_of(value);
+  }
+}
+
 }  // namespace
+
+Json json_of(const OptionValue& value) {
+  return std::visit([](const auto& v) { return Json(v); }, value);
+}
+
+Json grouped_json_of(const OptionValue& value) {
+  if (const auto* pair = std::get_if<std::array<int64_t, 2>>(&value)) return {double((*pair)[0]), double((*pair)[1])};
+  return Json::array({json_of(value)});
+}
 
 std::string write_recipe(const Recipe& r) {
   if (!std::isfinite(r.guidance)) fail<UsageError>("recipe: guidance {} is not finite", r.guidance);
@@ -63,7 +97,10 @@ std::string write_recipe(const Recipe& r) {
       {"negative_prompt", r.negative_prompt},
       {"prompt_syntax", r.prompt_syntax},
       {"emphasis", r.emphasis},
-      {"clip_skip", r.clip_skip},
+  };
+  for (const RecipeOption& option : r.options)
+    if (option.stated) add_option(json, option);
+  json.update({
       {"embeddings", r.embeddings},
       {"width", r.width},
       {"height", r.height},
@@ -78,11 +115,9 @@ std::string write_recipe(const Recipe& r) {
       {"precision", r.precision},
       {"noise", r.noise},
       {"defaults", r.defaults},
-  };
-  if (r.prompt_2) json["prompt_2"] = *r.prompt_2;
-  if (r.negative_prompt_2) json["negative_prompt_2"] = *r.negative_prompt_2;
-  if (r.clip_skip_2) json["clip_skip_2"] = *r.clip_skip_2;
-  if (!r.size_conditions.empty()) json["size_conditions"] = r.size_conditions;
+  });
+  for (const RecipeOption& option : r.options)
+    if (!option.stated) add_option(json, option);
   if (!r.refiner.empty()) json["refiner"] = {{"name", r.refiner}, {"start", r.refiner_start}};
   if (!r.sampler_options.empty()) json["sampler_options"] = r.sampler_options;
   if (const Json settings = guidance_settings(r); !settings.is_null()) json["guidance_settings"] = settings;
@@ -94,7 +129,7 @@ std::string write_recipe(const Recipe& r) {
   } catch (const Json::exception& e) { fail<UsageError>("recipe: a text is not valid UTF-8 ({})", e.what()); }
 }
 
-Recipe parse_recipe(std::string_view text) {
+Recipe parse_recipe(std::string_view text, const std::vector<RecipeOption>& options) {
   try {
     const Json json = Json::parse(text);
     if (const auto found = whole(json, "format").get<int64_t>(); found != format)
@@ -107,10 +142,11 @@ Recipe parse_recipe(std::string_view text) {
     for (const auto& [component, hash] : model.at("hashes").items()) r.hashes.emplace_back(component, hash.get<std::string>());
     json.at("prompt").get_to(r.prompt);
     json.at("negative_prompt").get_to(r.negative_prompt);
-    if (json.contains("prompt_2")) r.prompt_2 = json.at("prompt_2").get<std::string>();
-    if (json.contains("negative_prompt_2")) r.negative_prompt_2 = json.at("negative_prompt_2").get<std::string>();
-    if (json.contains("clip_skip_2")) r.clip_skip_2 = whole(json, "clip_skip_2").get<int64_t>();
-    if (json.contains("size_conditions")) json.at("size_conditions").get_to(r.size_conditions);
+    for (RecipeOption option : options)
+      if (auto value = read_option(json, option)) {
+        option.value = std::move(*value);
+        r.options.push_back(std::move(option));
+      }
     if (json.contains("refiner")) {
       json.at("refiner").at("name").get_to(r.refiner);
       json.at("refiner").at("start").get_to(r.refiner_start);
@@ -118,7 +154,6 @@ Recipe parse_recipe(std::string_view text) {
     if (json.contains("prompt_syntax")) {  // pictures of earlier versions do not say
       json.at("prompt_syntax").get_to(r.prompt_syntax);
       json.at("emphasis").get_to(r.emphasis);
-      whole(json, "clip_skip").get_to(r.clip_skip);
       json.at("embeddings").get_to(r.embeddings);
     }
     whole(json, "width").get_to(r.width);
@@ -162,7 +197,8 @@ Parameters to_parameters(const Recipe& r) {
     set("Refiner", r.refiner);
     set("Refiner switch at", fmt::format("{}", r.refiner_start));
   }
-  if (r.clip_skip != 1) set("Clip skip", fmt::format("{}", r.clip_skip));
+  for (const RecipeOption& option : r.options)
+    if (!option.a1111.empty() && option.value != OptionValue(int64_t(1))) set(option.a1111, json_of(option.value).dump());
   if (r.prompt_syntax == "a1111" && r.emphasis != "original")
     set("Emphasis", r.emphasis == "no-norm" ? "No norm" : r.emphasis == "ignore" ? "Ignore" : "None");
   const auto rng = r.flags.find("rng");

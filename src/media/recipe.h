@@ -8,25 +8,41 @@
 //
 // and, where guidance is more than classifier-free, "guidance_settings": {"method": "apg", "rescale": 0, "interval": [0.3, 5.4],
 // "options": {"eta": "0.5", …}}, the interval only where there is one; "sampler_options" likewise; "eta_noise_seed_delta": 31337
-// where it is not 0; "variation": {"seed": 5, "strength": 0.1}; and "flags" where more was asked for. "prompt_2", "negative_prompt_2",
-// "clip_skip_2" and "size_conditions": {"original_size": [1024, 768], "aesthetic_score": [6]} where they were given; "refiner": {"name":
-// "…", "start": 0.8}.
+// where it is not 0; "variation": {"seed": 5, "strength": 0.1}; and "flags" where more was asked for. Options of the
+// model's family where they were given, as "prompt_2": "…" and "size_conditions": {"original_size": [1024, 768]}; "refiner": {"name": "…",
+// "start": 0.8}.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "hearth/option.h"
 #include "media/parameters.h"
 
 namespace hearth {
 
 inline constexpr std::string_view parameters_keyword = "parameters", recipe_keyword = "hearth";
+
+// An option of the model's family. The format has a key for each, or one in an object for all of a group: "size_conditions".
+struct RecipeOption {
+  std::string name, group;
+  OptionType type = OptionType::integer;
+  bool stated = false;  // it stands with what is always there, else behind it
+  std::string a1111;    // its name in A1111's parameters, where it has one and is not 1
+  OptionValue value;
+
+  friend bool operator==(const RecipeOption&, const RecipeOption&) = default;
+};
+// As JSON: [w, h] for a pair; in a group a list in any case.
+nlohmann::ordered_json json_of(const OptionValue& value);
+nlohmann::ordered_json grouped_json_of(const OptionValue& value);
 
 // Every value is the one that was used. `defaults` names those that the request left open, so the request can be told from it.
 struct Recipe {
@@ -34,13 +50,10 @@ struct Recipe {
   std::string model, family;                                // the checkpoint's folder or file name, "sd1"
   std::vector<std::pair<std::string, std::string>> hashes;  // component → SHA-256 of its weights, hexadecimal; "unet" is A1111's
   std::string prompt, negative_prompt;
-  std::optional<std::string> prompt_2, negative_prompt_2;  // of a second text encoder, where they were given
   std::string prompt_syntax = "plain", emphasis = "original";
-  int64_t clip_skip = 1;
-  std::optional<int64_t> clip_skip_2;   // of a second text encoder, where it was given
+  std::vector<RecipeOption> options;    // of the model's family: those that were given, and those that are always stated
   std::vector<std::string> embeddings;  // what the prompts call them
   int64_t width = 0, height = 0;
-  std::map<std::string, std::vector<double>> size_conditions;  // those of XL that were given: "crop" → [x, y]
   int64_t steps = 0;
   double guidance = 1;
   std::string guidance_method = "cfg";
@@ -71,8 +84,9 @@ struct Recipe {
 // One line of JSON. UsageError for text that is not UTF-8 and for a guidance that is not finite.
 std::string write_recipe(const Recipe& recipe);
 
-// IoError for what is not JSON of this form, or of a later format. Keys it does not know are ignored: a later version's.
-Recipe parse_recipe(std::string_view json);
+// `options`: those that families have, whose values do not count. IoError for what is not JSON of this form, or of a later format. Keys it
+// does not know are ignored: a later version's.
+Recipe parse_recipe(std::string_view json, const std::vector<RecipeOption>& options);
 
 // The same for A1111 and its readers, with A1111's names of samplers and schedules. The model's hash is the first ten digits of the
 // UNet's. `RNG` tells A1111 where to draw the noise: what the flag "rng" says; without it `NV` where compat is "a1111", else `CPU`,

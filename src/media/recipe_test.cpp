@@ -9,6 +9,17 @@
 namespace hearth {
 namespace {
 
+RecipeOption skip(int64_t layer) { return {.name = "clip_skip", .stated = true, .a1111 = "Clip skip", .value = layer}; }
+
+// The options that a reader knows.
+const std::vector<RecipeOption> known{
+    {.name = "clip_skip", .stated = true, .a1111 = "Clip skip"},
+    {.name = "clip_skip_2"},
+    {.name = "prompt_2", .type = OptionType::text},
+    {.name = "crop", .group = "size_conditions", .type = OptionType::point},
+    {.name = "aesthetic_score", .group = "size_conditions", .type = OptionType::number},
+};
+
 Recipe example() {
   return {.version = "0.1.0",
           .model = "demo, \"best\"",
@@ -18,7 +29,7 @@ Recipe example() {
           .negative_prompt = "blurry: very",
           .prompt_syntax = "a1111",
           .emphasis = "no-norm",
-          .clip_skip = 2,
+          .options = {skip(2)},
           .embeddings = {"tiny"},
           .width = 520,
           .height = 768,
@@ -44,12 +55,12 @@ std::string with(std::string json, const std::string& from, const std::string& t
 TEST(Recipe, comes_back_as_written) {
   const std::string json = write_recipe(example());
   EXPECT_EQ(json.find('\n'), json.npos);
-  EXPECT_EQ(parse_recipe(json), example());
-  EXPECT_EQ(parse_recipe(write_recipe({})), Recipe{});
+  EXPECT_EQ(parse_recipe(json, known), example());
+  EXPECT_EQ(parse_recipe(write_recipe({}), known), Recipe{});
   for (const double guidance : {0.1 + 0.2, 1e-300, 1e300, -0.0, 7.0}) {
     Recipe r;
     r.guidance = guidance;
-    EXPECT_EQ(parse_recipe(write_recipe(r)).guidance, guidance);
+    EXPECT_EQ(parse_recipe(write_recipe(r), known).guidance, guidance);
   }
 }
 
@@ -75,18 +86,26 @@ TEST(Recipe, more_than_classifier_free_guidance_stands_apart) {
   EXPECT_NE(without.find(R"("guidance_settings":{"method":"apg","rescale":0.7,"options":{"eta":"0.5","from":"prompt"}})"),
             std::string::npos)
       << without;
-  EXPECT_EQ(parse_recipe(without), r);
+  EXPECT_EQ(parse_recipe(without, known), r);
   r.guidance_interval = {0.28, 5.42};
-  EXPECT_EQ(parse_recipe(write_recipe(r)), r);
-  EXPECT_THROW(parse_recipe(with(write_recipe(r), "[0.28,5.42]", "[0.28]")), IoError);
+  EXPECT_EQ(parse_recipe(write_recipe(r), known), r);
+  EXPECT_THROW(parse_recipe(with(write_recipe(r), "[0.28,5.42]", "[0.28]"), known), IoError);
 }
 
-TEST(Recipe, a_second_clip_skip_is_kept) {
+TEST(Recipe, options_of_the_family_are_kept) {
   Recipe r = example();
-  EXPECT_EQ(write_recipe(r).find("clip_skip_2"), std::string::npos);
-  r.clip_skip_2 = 3;
-  EXPECT_EQ(parse_recipe(write_recipe(r)), r);
-  EXPECT_THROW(parse_recipe(with(write_recipe(r), "\"clip_skip_2\":3", "\"clip_skip_2\":3.5")), IoError);
+  const auto given = [&](size_t row, OptionValue value) {
+    RecipeOption option = known[row];
+    option.value = std::move(value);
+    r.options.push_back(std::move(option));
+  };
+  given(1, int64_t(3)), given(2, "a cat"), given(3, std::array<int64_t, 2>{16, 8}), given(4, 6.5);
+  const std::string json = write_recipe(r);
+  EXPECT_NE(json.find(R"("clip_skip_2":3,"prompt_2":"a cat","size_conditions":{"crop":[16.0,8.0],"aesthetic_score":[6.5]})"), json.npos)
+      << json;
+  EXPECT_EQ(parse_recipe(json, known), r);
+  EXPECT_THROW(parse_recipe(with(json, "\"clip_skip_2\":3", "\"clip_skip_2\":3.5"), known), IoError);
+  EXPECT_EQ(parse_recipe(json, {}).options.size(), 0u);  // those of a family that this build does not have
 }
 
 TEST(Recipe, options_of_the_sampler_are_kept) {
@@ -94,7 +113,7 @@ TEST(Recipe, options_of_the_sampler_are_kept) {
   r.sampler_options = {{"eta", "0.5"}, {"last_step", "denoised"}};
   const std::string json = write_recipe(r);
   EXPECT_NE(json.find(R"("sampler_options":{"eta":"0.5","last_step":"denoised"})"), std::string::npos) << json;
-  EXPECT_EQ(parse_recipe(json), r);
+  EXPECT_EQ(parse_recipe(json, known), r);
 }
 
 TEST(Recipe, of_a1111_names_its_noise) {
@@ -102,7 +121,7 @@ TEST(Recipe, of_a1111_names_its_noise) {
   EXPECT_EQ(write_recipe(r).find("eta_noise"), std::string::npos);
   r.compat = "a1111";
   r.eta_noise_seed_delta = 31337;
-  EXPECT_EQ(parse_recipe(write_recipe(r)), r);
+  EXPECT_EQ(parse_recipe(write_recipe(r), known), r);
   const std::string text = write_parameters(to_parameters(r));
   EXPECT_NE(text.find("RNG: NV, ENSD: 31337"), std::string::npos) << text;
   r.flags = {{"rng", "cpu"}, {"discard-penultimate", ""}};
@@ -119,9 +138,9 @@ TEST(Recipe, variations_and_flags_are_kept_and_told_to_a1111) {
              {"mask-blur", "4"},          {"only-masked", ""},         {"mask-padding", "20"}, {"inpaint-fill", "noise"}};
   const std::string json = write_recipe(r);
   EXPECT_NE(json.find(R"("variation":{"seed":17,"strength":0.25},"flags":{"init-image":"start.png",)"), std::string::npos) << json;
-  EXPECT_EQ(parse_recipe(json), r);
-  EXPECT_THROW(parse_recipe(with(json, "\"seed\":17", "\"seed\":1.5")), IoError);
-  EXPECT_THROW(parse_recipe(with(json, "\"0.55\"", "0.55")), IoError);
+  EXPECT_EQ(parse_recipe(json, known), r);
+  EXPECT_THROW(parse_recipe(with(json, "\"seed\":17", "\"seed\":1.5"), known), IoError);
+  EXPECT_THROW(parse_recipe(with(json, "\"0.55\"", "0.55"), known), IoError);
   const std::string text = write_parameters(to_parameters(r));
   EXPECT_NE(
       text.find("Variation seed: 17, Variation seed strength: 0.25, Denoising strength: 0.55, Mask blur: 4, Inpaint area: Only masked, "
@@ -136,10 +155,10 @@ TEST(Recipe, variations_and_flags_are_kept_and_told_to_a1111) {
 
 TEST(Recipe, later_keys_are_ignored_and_later_formats_refused) {
   const std::string json = write_recipe(example());
-  EXPECT_EQ(parse_recipe(with(json, "\"format\":1", "\"format\":1,\"new\":[1,{}]")), example());
-  EXPECT_THROW(parse_recipe(with(json, "\"format\":1", "\"format\":2")), IoError);
-  EXPECT_THROW(parse_recipe(with(json, "\"format\":1", "\"format\":0")), IoError);
-  EXPECT_THROW(parse_recipe(with(json, "\"format\":1", "\"format\":4294967297")), IoError);  // 1 in 32 bits
+  EXPECT_EQ(parse_recipe(with(json, "\"format\":1", "\"format\":1,\"new\":[1,{}]"), known), example());
+  EXPECT_THROW(parse_recipe(with(json, "\"format\":1", "\"format\":2"), known), IoError);
+  EXPECT_THROW(parse_recipe(with(json, "\"format\":1", "\"format\":0"), known), IoError);
+  EXPECT_THROW(parse_recipe(with(json, "\"format\":1", "\"format\":4294967297"), known), IoError);  // 1 in 32 bits
 }
 
 TEST(Recipe, anything_else_is_one_line) {
@@ -150,7 +169,7 @@ TEST(Recipe, anything_else_is_one_line) {
         with(json, "7.1", "\"7\""), with(json, "{\"vae\":\"00ff\",", "{\"vae\":1,"), with(json, "[\"width\",\"sampler\"]", "[1]"),
         with(json, "\"f16\"", "null"), std::string(100'000, '[')}) {
     try {
-      parse_recipe(bad);
+      parse_recipe(bad, known);
       ADD_FAILURE() << bad.substr(0, 200);
     } catch (const IoError& e) {
       EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << e.what();

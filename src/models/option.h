@@ -13,7 +13,7 @@
 namespace hearth::models {
 
 struct Option {
-  enum class Type { integer, number, text, size /* 1024x768 */, point /* 16,8 */ };
+  using Type = OptionType;
 
   std::string_view name;  // "clip_skip": its key in Request::options, reports and metadata. The flag is --clip-skip
   Type type = Type::integer;
@@ -21,6 +21,8 @@ struct Option {
   std::string_view standard;  // what holds where it is not given, in words: "1", "--prompt"
   double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();  // of numbers
   std::string_view group = {};  // reports and metadata keep it in an object of this name, with the others of the group that were given
+  bool stated = false;          // metadata state what was used also where it was not given
+  std::string_view a1111 = {};  // its name in A1111's parameters, which say it where it is not 1
 
   friend bool operator==(const Option&, const Option&) = default;
 };

@@ -13,7 +13,9 @@ constexpr Option clip_skip_option(std::string_view standard) {
           .type = Option::Type::integer,
           .summary = "Layer of the text encoder whose states are used, from its end: 2 is the last but one",
           .standard = standard,
-          .least = 1};
+          .least = 1,
+          .stated = true,
+          .a1111 = "Clip skip"};
 }
 
 }  // namespace hearth::models::clip
