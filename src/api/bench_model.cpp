@@ -11,7 +11,9 @@
 #include "api/precision.h"
 #include "backends/plan/plan_backend.h"
 #include "core/memory.h"
+#include "models/checkpoints.h"
 #include "models/diffusion/generated_weights.h"
+#include "models/request.h"
 #include "weights/seeded.h"
 #include "weights/seeded_file.h"
 
@@ -51,9 +53,9 @@ DryNetworks::DryNetworks(const LatentModel& model, Backend& plan, const std::vec
 }
 
 Conditioning benchmark_conditioning(const LatentModel& model, const Loaded& networks, Backend& device) {
-  const models::ImageRequest request{.prompt = "a lighthouse", .negative_prompt = ""};
-  models::ResolvedImage resolved{.width = 512, .height = 512, .steps = 20, .guidance = request.guidance};
-  const std::vector<EncodedPrompt> prompts = model.read_prompts(request, true, device, resolved)->encode(networks, device);
+  const models::ImageTask task{.request = {.prompt = "a lighthouse", .negative_prompt = ""}};
+  models::ResolvedImage resolved{.width = 512, .height = 512, .steps = 20, .guidance = models::guidance_of(task.request)};
+  const std::vector<EncodedPrompt> prompts = model.read_prompts(task, true, device, resolved)->encode(networks, device);
   return concat(given_at(prompts.at(1).conditions[0], 0), given_at(prompts.at(0).conditions[0], 0));
 }
 
@@ -68,7 +70,7 @@ BenchModel::BenchModel(const BenchOptions& options, std::vector<Role> roles)
   }
   if (generated) generate();
   try {
-    if (!checkpoint_) checkpoint_ = Checkpoint::open(folder_, places_of(folder_));
+    if (!checkpoint_) checkpoint_ = models::open_checkpoint(folder_, places_of(folder_));
     if (!model_) model_ = models::find_family(*checkpoint_).family.describe(*checkpoint_);
     latents();
   } catch (...) {
@@ -93,11 +95,12 @@ void BenchModel::generate() {
     const auto copy = [](const fs::path& from, const fs::path& to) {
       fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
     };
-    copy(assets_folder() / "configs" / options_.model, folder_);
+    for (const KnownFamily& family : models::image_files(assets_folder()))
+      if (fs::is_directory(family.configurations / options_.model)) copy(family.configurations / options_.model, folder_);
     for (const char* tokenizer : {"tokenizer", "tokenizer_2"})
       for (const char* file : {"vocab.json", "merges.txt"})
         if (fs::is_directory(folder_ / tokenizer)) copy(assets_folder() / "clip-vit-l-14" / file, folder_ / tokenizer / file);
-    checkpoint_ = Checkpoint::open(folder_);
+    checkpoint_ = models::open_checkpoint(folder_);
     model_ = models::find_family(*checkpoint_).family.describe(*checkpoint_);
     std::vector<std::string> names;
     for (const ComponentSpec& spec : model_->components())

@@ -9,6 +9,7 @@
 #include "api/debug.h"
 #include "backends/backends.h"
 #include "core/threads.h"
+#include "models/checkpoints.h"
 #include "models/registry.h"
 
 namespace hearth::api {
@@ -95,10 +96,10 @@ class Counting final : public Backend {
 
 TEST(Coverage, EveryCallOfTheDeviceIsAnOperationInItsPhase) {
   Counting device;
-  const Checkpoint checkpoint = Checkpoint::open(demo_model_folder());
+  const Checkpoint checkpoint = models::open_checkpoint(demo_model_folder());
   const auto pipeline = models::open_image_model(checkpoint, device, {.warn = [](const auto&) {}});
-  const models::ImageRequest request{.prompt = "a lighthouse", .width = 64, .height = 64, .steps = 3, .seed = 1, .batch = 2};
-  const auto job = pipeline->prepare(request);
+  const models::ImageTask task{.request = {.prompt = "a lighthouse", .width = 64, .height = 64, .steps = 3, .batch_size = 2}, .seed = 1};
+  const auto job = pipeline->prepare(task);
   job->plan();
 
   device.calls.clear();

@@ -12,7 +12,6 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "media/pixels.h"
-#include "sampling/sampler_names.h"
 
 namespace hearth {
 namespace {
@@ -24,46 +23,6 @@ uint64_t random_seed() { return std::random_device{}(); }  // 32 bits: as many a
 void check_request(const Request& r) {
   for (const std::optional<std::string>& text : {std::optional(r.prompt), r.negative_prompt, r.prompt_2, r.negative_prompt_2})
     if (text && text->find('\0') != text->npos) fail<UsageError>("generate: the prompt holds a zero byte");
-}
-
-sampling::Guidance guidance_of(const Request& r) {
-  const sampling::GuidanceMethod& method = sampling::find_guidance(r.guidance_method.empty() ? "cfg" : r.guidance_method);
-  sampling::Guidance g{.scale = r.guidance, .method = &method, .rescale = r.guidance_rescale};
-  g.options = sampling::parse_options(fmt::format("guidance '{}'", method.name), method.options, r.guidance_options);
-  if (r.guidance_interval) g.lowest = (*r.guidance_interval)[0], g.highest = (*r.guidance_interval)[1];
-  return g;
-}
-
-// The sampler by its own name, with the schedule and options that the request's name for it says.
-struct SamplerOf {
-  std::string sampler, schedule;
-  std::map<std::string, std::string> options;
-};
-
-SamplerOf sampler_of(const Request& r) {
-  SamplerOf named{r.sampler, r.schedule, r.sampler_options};
-  if (r.sampler.empty()) return named;
-  const sampling::NamedSampler read = sampling::read_sampler_name(r.sampler, r.schedule);
-  named.sampler = read.sampler->name, named.schedule = read.schedule;
-  for (const auto& [name, value] : read.options) named.options.emplace(name, fmt::format("{}", value));
-  return named;
-}
-
-std::optional<models::ImageRequest::Hires> hires_of(const Request& r) {
-  if (!r.hires) return std::nullopt;
-  return models::ImageRequest::Hires{r.hires->scale, r.hires->upscaler, r.hires->steps, r.hires->strength};
-}
-
-std::optional<models::ImageRequest::Preview> preview_of(const Request& r) {
-  if (!r.preview.show) return std::nullopt;
-  if (r.preview.every < 1) fail<UsageError>("preview: every {} steps, needed 1 at least", r.preview.every);
-  return models::ImageRequest::Preview{.every = r.preview.every,
-                                       .show = [show = r.preview.show](const std::vector<Pixels>& pictures, int64_t step, int64_t steps) {
-                                         std::vector<Image> images;
-                                         for (const Pixels& p : pictures)
-                                           images.push_back({.width = p.width, .height = p.height, .rgb = p.rgb});
-                                         show(images, step, steps);
-                                       }};
 }
 
 models::ImageEdit edit_of(const Request& r, const std::optional<api::Canvas>& canvas) {
@@ -87,47 +46,16 @@ OptionValues options_of(const Request& r) {
   return all;
 }
 
-models::ImageRequest to_image_request(const Request& r, const api::Seeds& seeds, const std::optional<api::Canvas>& canvas,
-                                      Backend& device) {
-  std::vector<models::EmbeddingFile> embeddings;
-  for (const Embedding& e : r.embeddings) embeddings.push_back({.file = e.file, .name = e.name});
-  SamplerOf named = sampler_of(r);
-  return {.prompt = r.prompt,
-          .negative_prompt = r.negative_prompt,
-          .syntax = api::syntax_of(r),
-          .emphasis = api::emphasis_of(r),
-          .options = options_of(r),
-          .embeddings = std::move(embeddings),
-          .width = canvas ? canvas->width : r.width,
-          .height = canvas ? canvas->height : r.height,
-          .refiner_start = r.refiner_start,
-          .steps = r.steps,
-          .guidance = guidance_of(r),
-          .sampler = std::move(named.sampler),
-          .schedule = std::move(named.schedule),
-          .sampler_options = std::move(named.options),
-          .schedule_options = r.schedule_options,
-          .sigmas = r.sigmas,
-          .discard_penultimate = r.discard_penultimate,
-          .seed = seeds.run,
-          .batch = r.batch_size,
-          .compat = r.compat,
-          .rng = r.rng,
-          .eta_seed_delta = r.eta_noise_seed_delta,
-          .first_image = r.batch_index,
-          .variation = {.seed = seeds.variation, .strength = r.variation.strength},
-          .noise = r.noise ? api::to_tensor(*r.noise, device, "noise") : Tensor(),
-          .edit = edit_of(r, canvas),
-          .image_guidance = r.edit.image_guidance,
-          .hires = hires_of(r),
-          .preview = preview_of(r),
-          .decode = r.decode,
-          .stop_after = r.stop_after,
-          .last = r.last,
-          .vae_tiling = r.vae_tiling == VaeTiling::on    ? models::ImageRequest::Tiling::on
-                        : r.vae_tiling == VaeTiling::off ? models::ImageRequest::Tiling::off
-                                                         : models::ImageRequest::Tiling::automatic,
-          .vae_tile = r.vae_tile};
+models::ImageTask task_of(const Request& r, const api::Seeds& seeds, const std::optional<api::Canvas>& canvas, Backend& device) {
+  models::ImageTask task{.request = r,
+                         .seed = seeds.run,
+                         .variation_seed = seeds.variation,
+                         .edit = edit_of(r, canvas),
+                         .noise = r.noise ? api::to_tensor(*r.noise, device, "noise") : Tensor()};
+  task.request.options = options_of(r);
+  task.request.noise.reset(), task.request.resume.reset();
+  if (canvas) task.request.width = canvas->width, task.request.height = canvas->height;
+  return task;
 }
 
 void check_noise(const Array& noise, const models::ResolvedImage& resolved) {
@@ -163,9 +91,9 @@ Job::Impl::Impl(Model::Impl& m, const Request& r, bool common_levels) : model(m)
   check_request(request);
   seeds = seeds_of(request);
   canvas = api::prepare_canvas(request, model.pipeline->factor());
-  models::ImageRequest image_request = to_image_request(request, seeds, canvas, *model.device);
-  image_request.common_levels = common_levels;
-  job = model.pipeline->prepare(image_request);
+  models::ImageTask task = task_of(request, seeds, canvas, *model.device);
+  task.common_levels = common_levels;
+  job = model.pipeline->prepare(task);
   if (request.resume) job->resume(api::from_run_state(*request.resume, request, job->resolved(), seeds.run, *model.device));
   if (request.noise) check_noise(*request.noise, job->resolved());
   check_memory(job->plan(), job->resolved());

@@ -17,7 +17,7 @@ struct Seeds {
 struct Model::Impl : api::LoadedModel {};
 
 struct Job::Impl {
-  // UsageError for a request that cannot be run, or needs more memory than there is. `common_levels`: models::ImageRequest.
+  // UsageError for a request that cannot be run, or needs more memory than there is. `common_levels`: models::ImageTask.
   Impl(Model::Impl& model, const Request& request, bool common_levels);
 
   Model::Impl& model;

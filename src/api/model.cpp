@@ -8,6 +8,7 @@
 #include "backends/backends.h"
 #include "core/error.h"
 #include "core/threads.h"
+#include "models/checkpoints.h"
 #include "models/registry.h"
 #include "ops/shape_ops.h"
 
@@ -36,9 +37,9 @@ Model Model::open(const std::filesystem::path& path, const OpenOptions& options)
   const auto start = Clock::now();
   const OptionalCancel cancel(options.cancel);
   if (options.memory_limit < 0) fail<UsageError>("open: a memory limit of {} bytes, needed at least 0", options.memory_limit);
-  const Checkpoint checkpoint = Checkpoint::open(path, api::places_of(path, options));
+  const Checkpoint checkpoint = models::open_checkpoint(path, api::places_of(path, options));
   std::optional<Checkpoint> refiner;
-  if (!options.refiner.empty()) refiner = Checkpoint::open(options.refiner, api::places_of(options.refiner));
+  if (!options.refiner.empty()) refiner = models::open_checkpoint(options.refiner, api::places_of(options.refiner));
   if (options.warn)
     for (const std::string& note : checkpoint.notes()) options.warn(note);
 

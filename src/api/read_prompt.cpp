@@ -1,9 +1,9 @@
 #include "api/clip_source.h"
-#include "api/prompts.h"
 #include "backends/backends.h"
 #include "core/error.h"
 #include "hearth/prompt.h"
 #include "models/clip/prompt_reader.h"
+#include "models/request.h"
 
 namespace hearth {
 namespace {
@@ -25,8 +25,8 @@ std::vector<std::unique_ptr<models::PromptReader>> readers_of(const fs::path& mo
 
 std::vector<ReadPrompt> read_prompt(const fs::path& model, std::string_view prompt, const PromptReading& reading) {
   const Request request{.prompt_syntax = reading.syntax, .emphasis = reading.emphasis};
-  const PromptSyntax how = api::syntax_of(request);
-  const Emphasis emphasis = api::emphasis_of(request);
+  const PromptSyntax how = models::syntax_of(request);
+  const Emphasis emphasis = models::emphasis_of(request);
   if (reading.steps < 1) fail<UsageError>("read_prompt: {} steps, needed at least 1", reading.steps);
   const auto device = make_backend({.name = "reference", .threads = 1});
   std::vector<ReadPrompt> all;

@@ -8,6 +8,7 @@
 #include "core/threads.h"
 #include "media/recipe.h"
 #include "models/option.h"
+#include "models/request.h"
 #include "sampling/samplers.h"
 #include "text/unicode.h"
 
@@ -151,8 +152,8 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
         {"negative_prompt", as_utf8(run.request.negative_prompt.value_or(""))},
         {"prompt_2", utf8_or_null(run.request.prompt_2)},
         {"negative_prompt_2", utf8_or_null(run.request.negative_prompt_2)},
-        {"prompt_syntax", name_of(syntax_of(run.request))},
-        {"emphasis", name_of(emphasis_of(run.request))},
+        {"prompt_syntax", name_of(models::syntax_of(run.request))},
+        {"emphasis", name_of(models::emphasis_of(run.request))},
         {"clip_skip", option_json(r.options, "clip_skip")},
         {"clip_skip_2", option_json(r.options, "clip_skip_2")},
         {"embeddings", embeddings_json(run)},
@@ -219,8 +220,8 @@ void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
                       .negative_prompt = as_utf8(run.request.negative_prompt.value_or("")),
                       .prompt_2 = utf8(run.request.prompt_2),
                       .negative_prompt_2 = utf8(run.request.negative_prompt_2),
-                      .prompt_syntax = std::string(name_of(syntax_of(run.request))),
-                      .emphasis = std::string(name_of(emphasis_of(run.request))),
+                      .prompt_syntax = std::string(name_of(models::syntax_of(run.request))),
+                      .emphasis = std::string(name_of(models::emphasis_of(run.request))),
                       .clip_skip = models::option_of<int64_t>(r.options, "clip_skip").value_or(1),
                       .clip_skip_2 = run.request.clip_skip_2,
                       .embeddings = embedding_names(r),

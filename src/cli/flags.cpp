@@ -112,25 +112,28 @@ void Flags::path(const std::string& names, const std::string& help, std::string&
 
 void Flags::add(const std::string& names, const std::string& type, const std::string& help, const std::string& shown_default,
                 std::function<void(const std::string&)> set) {
-  const std::string name = long_name(names);
-  const auto take = [name, set = std::move(set)](const CLI::results_t& values) {
-    if (values.size() != 1) fail<UsageError>("{}: given {} times, needed once", name, values.size());
+  add_option(names, type, help, shown_default, [set = std::move(set)](const std::vector<std::string>& values) {
+    if (values.size() != 1) fail<UsageError>("given {} times, needed once", values.size());
+    set(values[0]);
+  });
+}
+
+void Flags::add_each(const std::string& names, const std::string& type, const std::string& help, const std::string& shown_default,
+                     std::function<void(const std::string&)> set) {
+  add_option(names, type, help + "; may be repeated", shown_default,
+             [set = std::move(set)](const std::vector<std::string>& values) { std::ranges::for_each(values, set); });
+}
+
+void Flags::add_option(const std::string& names, const std::string& type, const std::string& help, const std::string& shown_default,
+                       std::function<void(const std::vector<std::string>&)> take) {
+  const auto named = [name = long_name(names), take = std::move(take)](const CLI::results_t& values) {
     try {
-      set(values[0]);
+      take(values);
     } catch (const UsageError& e) { fail<UsageError>("{}: {}", name, e.what()); }
     return true;
   };
   const std::string text = shown_default.empty() ? help : fmt::format("{} (default: {})", help, shown_default);
-  CLI::Option* option = parser_->app.add_option(names, take, wrap(text, help_columns - name_columns));
-  option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
-}
-
-void Flags::list(const std::string& names, const std::string& type, const std::string& help, std::vector<std::string>& values) {
-  const auto take = [&values](const CLI::results_t& given) {
-    values.insert(values.end(), given.begin(), given.end());
-    return true;
-  };
-  CLI::Option* option = parser_->app.add_option(names, take, wrap(help, help_columns - name_columns));
+  CLI::Option* option = parser_->app.add_option(names, named, wrap(text, help_columns - name_columns));
   option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
 }
 

@@ -97,7 +97,7 @@ void GenerateFlags::add_to(Flags& flags) {
   add_sampler(flags, "See hearth list samplers; a schedule's name may stand behind it, as in \"DPM++ 2M Karras\"", request.sampler);
   flags.list("--sampler-opt", "NAME=VALUE", "An option of the sampler, as eta=0.5; hearth list samplers has them", sampler_options);
   flags.choice("--schedule", "NAME", "See hearth list schedules", request.schedule, choice_of(list_schedules()), "the checkpoint's own");
-  flags.list("--schedule-opt", "NAME=VALUE", "An option of the schedule, as rho=5; may be repeated", schedule_options);
+  flags.list("--schedule-opt", "NAME=VALUE", "An option of the schedule, as rho=5", schedule_options);
   flags.add("--sigmas", "LIST", "Noise levels in place of a schedule: falling numbers with commas between them, the last 0",
             "the schedule's", [this](const std::string& t) { request.sigmas = parse_numbers(t); });
   flags.toggle("--discard-penultimate",

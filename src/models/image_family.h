@@ -34,7 +34,9 @@ class PromptReader {
 struct ImageFamily {
   std::vector<std::string_view> pipelines;      // the classes in model_index.json that it runs
   bool (*claims)(const Checkpoint&) = nullptr;  // which of their checkpoints; absent: all that no other family claims
-  std::vector<Option> options = {};             // its own
+  // Its files.cpp: what it is in single files, and its built-in configurations; null: diffusers folders alone.
+  const ImageFiles* files = nullptr;
+  std::vector<Option> options = {};  // its own
   // Built-in configurations whose speed `hearth bench` measures at full size with generated weights: "sd15".
   std::vector<std::string_view> benchmarks = {};
   // Reads every configuration; no weights.

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "core/backend.h"
-#include "hearth/option.h"
-#include "hearth/progress.h"
+#include "hearth/hearth.h"
 #include "media/pixels.h"
 #include "models/loading.h"
 #include "sampling/compat.h"
@@ -19,13 +18,6 @@
 #include "text/prompt/prompt.h"
 
 namespace hearth::models {
-
-// A file of textual inversion, and what prompts call it; "": diffusers' token where the prompt is plain and the file has one, else the
-// file's name without its ending.
-struct EmbeddingFile {
-  std::filesystem::path file;
-  std::string name;
-};
 
 // How near each point of a picture is, the larger the nearer, in any range.
 struct DepthMap {
@@ -45,63 +37,26 @@ struct ImageEdit {
   bool starts() const { return latents || !pictures.empty(); }
 };
 
-struct ImageRequest {
-  std::string prompt;
-  std::optional<std::string> negative_prompt;  // absent: what the family takes for none, the empty prompt or zeros
-  text::PromptSyntax syntax = text::PromptSyntax::plain;
-  text::Emphasis emphasis = text::Emphasis::original;
-  OptionValues options;  // of the model's family, by name
-  std::vector<EmbeddingFile> embeddings;
-  std::optional<int64_t> width, height;  // pixels; the checkpoint's native size where absent
-  std::optional<double> refiner_start;   // the part of the noise schedule after which the refiner goes on: 0.8 where absent
-  int64_t steps = 50;
-  int64_t steps_before = 0;  // of a first pass, for prompts that change (text::PromptReading)
-  sampling::Guidance guidance;
-  std::string sampler, schedule;  // "" = the checkpoint's own
-  std::map<std::string, std::string> sampler_options;
-  std::map<std::string, double> schedule_options;
-  std::vector<double> sigmas;        // in place of a schedule
-  bool discard_penultimate = false;  // sampling::ScheduleChoice::drops_penultimate; hearth, a1111
-  uint64_t seed = 0;
-  int64_t batch = 1;
-  sampling::Compat compat = sampling::Compat::hearth;
-  std::optional<sampling::Rng> rng;             // sampling::NoiseRequest
-  int64_t eta_seed_delta = 0, first_image = 0;  // the same
-  sampling::NoiseRequest::Variation variation;
-  Tensor noise;  // [B, C, h, w] f32 on the device: in place of the seed's first draw; may be undefined
-  ImageEdit edit;
-  std::optional<double> image_guidance;  // of a network that edits as it is told, and of no other; absent: 1.5
-  // A second pass at so many times the size, on what the first one made.
-  struct Hires {
-    double scale = 2;
-    std::string upscaler = "latent";
-    int64_t steps = 0;  // 0: as many as in the first
-    double strength = 0.7;
-  };
-  std::optional<Hires> hires;
-  // The running picture, as the preview decoder makes it or as far as it can be told from its latents alone, after every so many steps and
-  // after the last.
-  struct Preview {
-    int64_t every = 1;
-    std::function<void(const std::vector<Pixels>& pictures, int64_t step, int64_t steps)> show;
-  };
-  std::optional<Preview> preview;
-  bool common_levels = false;  // sampling::common_schedule of `schedule`, whatever the sampler; for comparing samplers
-  bool decode = true;
-  int64_t stop_after = 0;  // sampler steps; 0: all
-  // Go on from here: tensors on the device, [B, h, w, C]; `guidance` is what guidance remembered, may be undefined.
-  struct Resume {
-    sampling::State state;
-    Tensor guidance;
-  };
-  std::shared_ptr<const Resume> resume;
-  bool last = false;  // the networks are not needed after it: each is let go of as soon as it has done its work
-  enum class Tiling { automatic, on, off } vae_tiling = Tiling::automatic;  // automatic: only where the memory limit asks for it
-  std::optional<int64_t> vae_tile;                                          // side in pixels; the size it was trained on where absent
+// Where a run goes on from: tensors on the device, [B, h, w, C]; `guidance` is what guidance remembered, may be undefined.
+struct ResumePoint {
+  sampling::State state;
+  Tensor guidance;
 };
 
-// The request with every default filled in.
+// What a pass is asked for: the user's request, and in the forms that models work on what it brings along.
+struct ImageTask {
+  Request request;  // its size is that of the run
+  uint64_t seed = 0, variation_seed = 0;
+  ImageEdit edit;
+  Tensor noise;                // [B, C, h, w] f32 on the device: in place of the seed's first draw; may be undefined
+  int64_t steps_before = 0;    // of a first pass, for prompts that change (text::PromptReading)
+  bool common_levels = false;  // sampling::common_schedule of the request's schedule, whatever the sampler; for comparing samplers
+  std::shared_ptr<const ResumePoint> resume;
+};
+
+// What a request comes to.
 struct ResolvedImage {
+  Request request;  // with every default filled in; without the arrays and images that it brought
   int64_t width = 0, height = 0, steps = 0, batch = 0;
   std::string sampler, schedule;                     // canonical names
   std::optional<std::array<int64_t, 2>> first_pass;  // [width, height] of it, where there are two
@@ -133,9 +88,9 @@ struct MemoryPlan {
 };
 
 struct ImageResult {
-  std::vector<Tensor> pictures;                       // [H, W, 3] in −1 … 1, not limited; batch order; empty without decode
-  std::shared_ptr<const ImageRequest::Resume> state;  // where the run was stopped
-  Tensor noise, latents;                              // [B, h, w, C]: standard normal before any sigma; as the last step returned them
+  std::vector<Tensor> pictures;              // [H, W, 3] in −1 … 1, not limited; batch order; empty without decode
+  std::shared_ptr<const ResumePoint> state;  // where the run was stopped
+  Tensor noise, latents;                     // [B, h, w, C]: standard normal before any sigma; as the last step returned them
   double load_seconds = 0, encode_seconds = 0, sample_seconds = 0, decode_seconds = 0;
   std::vector<double> step_seconds;       // one per step of the sampler
   std::vector<std::string> warnings;      // one line each
@@ -149,7 +104,7 @@ class ImageJob {
 
   virtual const ResolvedImage& resolved() const = 0;
   // Goes on from there. To be called before plan().
-  virtual void resume(std::shared_ptr<const ImageRequest::Resume> state) = 0;
+  virtual void resume(std::shared_ptr<const ResumePoint> state) = 0;
   // How it will be run, and what that takes, found by dry runs: the first of the memory modes that fits the limit. UsageError when none
   // does.
   virtual const MemoryPlan& plan() = 0;
@@ -170,7 +125,7 @@ class ImageModel {
   virtual int64_t factor() const = 0;  // pixels per latent pixel, each way
 
   // UsageError for a size, step count, batch, sampler, schedule or option that cannot be; nothing is computed.
-  virtual std::unique_ptr<ImageJob> prepare(const ImageRequest& request) = 0;
+  virtual std::unique_ptr<ImageJob> prepare(const ImageTask& task) = 0;
 
   // Pictures [B, H, W, 3] in −1 … 1 → mean of their latents on the denoiser's scale [B, h, w, C], and back.
   virtual Tensor encode(const Tensor& pictures) = 0;

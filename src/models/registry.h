@@ -1,6 +1,7 @@
 // The families that this build knows. A family is a folder here; its entry() is the only thing that it tells the rest.
 #pragma once
 
+#include <filesystem>
 #include <span>
 #include <string_view>
 #include <variant>
@@ -17,6 +18,9 @@ struct Entry {
 };
 
 std::span<const Entry> entries();
+
+// The family's folder in the tree that this was built from; it need not be there any more.
+std::filesystem::path source_folder(std::string_view family);
 
 template <class Family> struct Found {
   std::string_view name;  // of the entry

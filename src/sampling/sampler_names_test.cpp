@@ -210,13 +210,17 @@ TEST(SamplerNames, two_schedules_are_one_or_a_complaint) {
   EXPECT_NE(test::complaint_of([] { read_sampler_name("DPM++ 2M Karras", "default"); }), "");
 }
 
-// Of an XL model A1111 takes the tables that were published for it.
+// A1111's labels of published tables mean those that the model's family says.
 TEST(RunSchedule, a1111s_published_tables_follow_the_model) {
   const auto own = SchedulerConfig::read(
       Config::parse(R"({"beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear"})", "test"), "EulerDiscreteScheduler");
   const Sampler& euler = find_sampler("euler");
-  const auto name = [&](const char* label, Compat compat, bool xl) {
-    return run_schedule(own, euler, {.compat = compat, .name = label, .xl = xl}, 10).name;
+  static constexpr std::pair<std::string_view, std::string_view> of_large_images[] = {
+      {"ays", "ays_sdxl"}, {"ays_11", "ays_sdxl"}, {"ays_32", "ays_32_sdxl"}, {"gits", "gits_sdxl"}, {"gits_a1111", "gits_sdxl"}};
+  const auto name = [&](const char* label, Compat compat, bool large) {
+    ScheduleRequest request{.compat = compat, .name = label};
+    if (large) request.step_tables = of_large_images;
+    return run_schedule(own, euler, request, 10).name;
   };
   const std::array<const char*, 3> tables[] = {{"Align Your Steps", "ays_11", "ays_sdxl_11"},
                                                {"Align Your Steps 11", "ays_11", "ays_sdxl_11"},

@@ -6,10 +6,10 @@
 
 namespace hearth::models::clip {
 
-std::vector<TextualInversion> read_embeddings(std::span<const EmbeddingFile> files, text::PromptSyntax syntax, const std::string& encoder,
+std::vector<TextualInversion> read_embeddings(std::span<const Embedding> files, text::PromptSyntax syntax, const std::string& encoder,
                                               int64_t width, Backend& device, std::vector<text::EmbeddingName>& names) {
   std::vector<TextualInversion> read;
-  for (const EmbeddingFile& e : files) {
+  for (const Embedding& e : files) {
     TextualInversion& one = read.emplace_back(read_textual_inversion(e.file, encoder, width, device));
     const bool token = e.name.empty() && syntax == text::PromptSyntax::plain && !one.token.empty();
     const std::string name = !e.name.empty() ? e.name : token ? one.token : e.file.stem().string();

@@ -12,7 +12,7 @@ namespace hearth::models::clip {
 
 // The vectors of each file for one encoder; `names` gets what prompts call them. Errors of read_textual_inversion(); UsageError for two
 // of one name and for one without a name.
-std::vector<TextualInversion> read_embeddings(std::span<const EmbeddingFile> files, text::PromptSyntax syntax, const std::string& encoder,
+std::vector<TextualInversion> read_embeddings(std::span<const Embedding> files, text::PromptSyntax syntax, const std::string& encoder,
                                               int64_t width, Backend& device, std::vector<text::EmbeddingName>& names);
 
 }  // namespace hearth::models::clip

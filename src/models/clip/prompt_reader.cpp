@@ -46,10 +46,8 @@ std::string ClipPromptReader::detokenize(const std::vector<int32_t>& ids) const 
 
 ReadPrompt ClipPromptReader::read(std::string_view prompt, text::PromptSyntax syntax, text::Emphasis emphasis, const PromptReading& reading,
                                   Backend& device) const {
-  std::vector<EmbeddingFile> files;
-  for (const Embedding& e : reading.embeddings) files.push_back({.file = e.file, .name = e.name});
   std::vector<text::EmbeddingName> names;
-  read_embeddings(files, syntax, embedding_, width_, device, names);
+  read_embeddings(reading.embeddings, syntax, embedding_, width_, device, names);
   const text::ClipTokenizer tokenizer = text::tokenizer_for(syntax, tokenizer_);
   const text::Prompt read = text::read_prompt(prompt, text::PromptRole::positive,
                                               {.syntax = syntax, .emphasis = emphasis, .steps = reading.steps}, tokenizer, names);

@@ -57,11 +57,11 @@ double default_strength(const Facts& model, Compat compat, bool masked) {
 
 }  // namespace
 
-EditPlan plan_edit(const Facts& model, const ImageRequest& request, const sampling::Sampler& sampler, int64_t width, int64_t height) {
-  const ImageEdit& edit = request.edit;
-  const bool masked = !edit.mask.values.empty(), peers = !of_diffusers(request.compat);
+EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sampler& sampler, int64_t width, int64_t height) {
+  const ImageEdit& edit = task.edit;
+  const bool masked = !edit.mask.values.empty(), peers = !of_diffusers(task.request.compat);
   const Beside beside = model.beside;
-  EditPlan p{.part = {.steps = request.steps}};
+  EditPlan p{.part = {.steps = task.request.steps}};
   if (beside == Beside::mask_and_image && !(edit.starts() && masked))
     fail<UsageError>("generate: this model paints into a picture: needed --init-image and --mask");
   if (beside == Beside::image && !edit.starts()) fail<UsageError>("generate: this model edits a picture: needed --init-image");
@@ -75,8 +75,8 @@ EditPlan plan_edit(const Facts& model, const ImageRequest& request, const sampli
   for (const Pixels& image : edit.pictures)
     if (image.width != width || image.height != height)
       fail<UsageError>("edit: the picture is {}×{}, the run {}×{}: needed one size", image.width, image.height, width, height);
-  if (edit.pictures.size() > 1 && int64_t(edit.pictures.size()) != request.batch)
-    fail<UsageError>("edit: {} pictures for a batch of {}, needed one or as many", edit.pictures.size(), request.batch);
+  if (edit.pictures.size() > 1 && int64_t(edit.pictures.size()) != task.request.batch_size)
+    fail<UsageError>("edit: {} pictures for a batch of {}, needed one or as many", edit.pictures.size(), task.request.batch_size);
   if (masked) check_size(edit.mask, width, height);
   if (edit.fill != ImageEdit::Fill::picture && !masked) fail<UsageError>("edit: a fill without a mask: needed --mask");
 
@@ -87,9 +87,9 @@ EditPlan plan_edit(const Facts& model, const ImageRequest& request, const sampli
     if (masked) fail<UnsupportedError>("edit: a mask with a model that edits as it is told goes with --compat a1111 and comfyui only");
     return p;
   }
-  const double strength = edit.strength.value_or(default_strength(model, request.compat, masked));
+  const double strength = edit.strength.value_or(default_strength(model, task.request.compat, masked));
   p.strength = strength;
-  p.part = sampling::part_of_run(request.compat, request.steps, strength,
+  p.part = sampling::part_of_run(task.request.compat, task.request.steps, strength,
                                  edit.all_steps ? sampling::Steps::all_steps : sampling::Steps::by_program);
   p.from_noise = !peers && masked && strength == 1;
   p.keeps = masked && (beside != Beside::mask_and_image || peers);
@@ -101,23 +101,23 @@ EditPlan plan_edit(const Facts& model, const ImageRequest& request, const sampli
   return p;
 }
 
-sampling::Schedule begun_on_the_way(EditPlan& plan, const ImageRequest& request, const sampling::Sampler& sampler,
+sampling::Schedule begun_on_the_way(EditPlan& plan, const ImageTask& task, const sampling::Sampler& sampler,
                                     const sampling::Schedule& whole) {
   if (plan.from_noise) return whole;
-  plan.by_times = request.compat == Compat::a1111 && whole.path.family == sampling::Family::preserving;
+  plan.by_times = task.request.compat == Compat::a1111 && whole.path.family == sampling::Family::preserving;
   if (plan.by_times) {
     const int64_t times = plan.part.steps - plan.part.skipped - 1;
-    const int64_t steps = plan.part.steps + (request.discard_penultimate ? 1 : 0);
+    const int64_t steps = plan.part.steps + (task.request.discard_penultimate ? 1 : 0);
     const sampling::Rest rest = sampler.a1111_levels == sampling::A1111Levels::times ? sampling::a1111_even_rest(whole, steps, times)
                                                                                      : sampling::rest_by_times(whole, times);
     plan.start = rest.start;
     return rest.schedule;
   }
   sampling::Schedule rest = sampling::without_first(whole, plan.part.skipped);
-  if (request.edit.starts()) rest.ends.reset();                  // A1111 goes between those of what is left of the schedule
-  if (plan.part.skipped >= plan.part.steps) rest.steps.clear();  // PLMS has one call more than steps
-  if (!of_diffusers(request.compat)) rest.left_out.clear();      // ComfyUI's samplers are given a shorter list
-  plan.start = sampling::start_of(request.compat, whole, rest, plan.part.skipped);
+  if (task.edit.starts()) rest.ends.reset();                      // A1111 goes between those of what is left of the schedule
+  if (plan.part.skipped >= plan.part.steps) rest.steps.clear();   // PLMS has one call more than steps
+  if (!of_diffusers(task.request.compat)) rest.left_out.clear();  // ComfyUI's samplers are given a shorter list
+  plan.start = sampling::start_of(task.request.compat, whole, rest, plan.part.skipped);
   return rest;
 }
 
@@ -147,9 +147,9 @@ Tensor depth_channel(const DepthMap& depth, int64_t h, int64_t w, Backend& devic
   return Tensor::from(device, shape, values);
 }
 
-EncodedPicture encode_picture(const Facts& model, const ImageRequest& request, const EditPlan& plan, const sampling::NoiseRequest& draws,
+EncodedPicture encode_picture(const Facts& model, const ImageTask& task, const EditPlan& plan, const sampling::NoiseRequest& draws,
                               const std::array<int64_t, 4>& latents, const Codec& codec, Backend& device) {
-  const ImageEdit& edit = request.edit;
+  const ImageEdit& edit = task.edit;
   const int64_t B = latents[0], h = latents[1], w = latents[2], C = latents[3];
   const bool masked = !edit.mask.values.empty();
   const Beside beside = model.beside;
@@ -164,7 +164,7 @@ EncodedPicture encode_picture(const Facts& model, const ImageRequest& request, c
     }
     parts::Posterior all{ops::concat(means, 0), logvars.empty() ? Tensor() : ops::concat(logvars, 0)};
     Tensor noise;
-    if (draw) noise = sampling::encoding_noise(request.compat, draws, device, {B, h, w, C}, drawn++);
+    if (draw) noise = sampling::encoding_noise(task.request.compat, draws, device, {B, h, w, C}, drawn++);
     if (!noise) return batched(codec.to_model(all.mode()), B);
     const int64_t n = std::max(noise.size(0), all.mean.size(0));
     all = {batched(all.mean, n), batched(all.logvar, n)};
@@ -174,10 +174,10 @@ EncodedPicture encode_picture(const Facts& model, const ImageRequest& request, c
   EncodedPicture out;
   if (edit.latents) out.z = edit.latents;
   else if (needs_latents(beside, plan)) out.z = encoded(nullptr, plan.encodings.before > 0);
-  if (masked) out.mask = batched(latent_mask(edit.mask, request.compat, h, w, device), B);
+  if (masked) out.mask = batched(latent_mask(edit.mask, task.request.compat, h, w, device), B);
   if (beside == Beside::mask_and_image) {
     // Where the UNet is told to paint, every program says yes or no; ComfyUI by the mean of four pixels, to even.
-    Tensor told = latent_mask(edit.mask, request.compat == Compat::comfyui ? Compat::comfyui : Compat::hearth, h, w, device);
+    Tensor told = latent_mask(edit.mask, task.request.compat == Compat::comfyui ? Compat::comfyui : Compat::hearth, h, w, device);
     if (device.computes())
       for (int64_t i = 0; i < told.numel(); ++i) told.data<float>()[i] = std::nearbyint(told.data<float>()[i]);
     out.beside = ops::concat({batched(told, B), encoded(&edit.mask, plan.encodings.after > 0)}, 3);

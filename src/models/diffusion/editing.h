@@ -21,9 +21,9 @@ struct EditPlan {
 };
 
 // UsageError where request, picture, mask and model do not go together. `width`, `height`: of the run.
-EditPlan plan_edit(const Facts& model, const ImageRequest& request, const sampling::Sampler& sampler, int64_t width, int64_t height);
+EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sampler& sampler, int64_t width, int64_t height);
 // The part of `whole`, the schedule of plan.part.steps steps, that the run takes; fills in the plan's start.
-sampling::Schedule begun_on_the_way(EditPlan& plan, const ImageRequest& request, const sampling::Sampler& sampler,
+sampling::Schedule begun_on_the_way(EditPlan& plan, const ImageTask& task, const sampling::Sampler& sampler,
                                     const sampling::Schedule& whole);
 
 // A picture as the run works on it, each for all of the batch; undefined where it is not needed.
@@ -36,7 +36,7 @@ struct EncodedPicture {
   EncodedPicture slice(int64_t begin, int64_t end) const;  // of the batch
 };
 // `latents`: [B, h, w, C] of the run, as ResolvedImage::latents. Leaves `noise` undefined.
-EncodedPicture encode_picture(const Facts& model, const ImageRequest& request, const EditPlan& plan, const sampling::NoiseRequest& draws,
+EncodedPicture encode_picture(const Facts& model, const ImageTask& task, const EditPlan& plan, const sampling::NoiseRequest& draws,
                               const std::array<int64_t, 4>& latents, const Codec& codec, Backend& device);
 
 // The depths on the grid of the latents, as torch's bicubic interpolation has them there, the farthest −1 and the nearest 1: [1, h, w, 1].

@@ -8,31 +8,31 @@
 
 namespace hearth::models::diffusion {
 
-LatentJob::LatentJob(LatentImageModel& model, const ImageRequest& request) : model_(model), request_(request) {
+LatentJob::LatentJob(LatentImageModel& model, const ImageTask& task) : model_(model), task_(task) {
   const Facts& facts = model.facts();
-  if (request.preview && !facts.codec.encodes && !model.networks_.has(Role::preview))
+  if (task.request.preview.show && !facts.codec.encodes && !model.networks_.has(Role::preview))
     fail<UsageError>("generate: previews, but the autoencoder is a decoder alone, needed its encoder or a preview decoder");
-  if (!request.hires) {
-    passes_ = {resolve(model.members_, request, model.device_)};
+  if (!task.request.hires) {
+    passes_ = {resolve(model.members_, task, model.device_)};
     resolved_ = passes_[0];
     return;
   }
-  passes_.push_back(resolve(model.members_, first_of_two(request), model.device_));
-  passes_.push_back(resolve(model.members_, second_of_two(facts, request, passes_[0], model.device_), model.device_));
+  passes_.push_back(resolve(model.members_, first_of_two(task), model.device_));
+  passes_.push_back(resolve(model.members_, second_of_two(facts, task, passes_[0], model.device_), model.device_));
   resolved_ = both(passes_[0], passes_[1]);
 }
 
-void LatentJob::resume(std::shared_ptr<const ImageRequest::Resume> state) {
+void LatentJob::resume(std::shared_ptr<const ResumePoint> state) {
   if (passes_.size() > 1) fail<UnsupportedError>("hires: two passes cannot be stopped and resumed");
   require_resumable(passes_[0]);
-  passes_[0].request.resume = std::move(state);
+  passes_[0].task.resume = std::move(state);
 }
 
 const MemoryPlan& LatentJob::plan() {
   if (plan_) return *plan_;
   const int64_t limit = model_.memory_limit_;
   std::optional<MemoryPlan> best;
-  for (MemoryPlan& mode : memory_modes(model_.facts().codec, request_, passes_, limit)) {
+  for (MemoryPlan& mode : memory_modes(model_.facts().codec, task_.request, passes_, limit)) {
     measure(mode, model_.members_, passes_, model_.networks_, model_.device_);
     if (!best || mode.process < best->process) best = std::move(mode);
     if (limit == 0 || best->process <= limit) return plan_.emplace(std::move(*best));
@@ -56,8 +56,8 @@ ImageResult LatentJob::run(const OnProgress& progress) {
   ImageResult first = diffusion::run(model_.members_, passes_[0], of_first_pass(how), model_.device_, holding, progress);
   const auto start = std::chrono::steady_clock::now();
   Pass second = passes_[1];
-  if (!second.request.edit.latents) holding.load({.role = Role::codec}, progress);
-  begin_second(second, *request_.hires, first.latents, [&](const Tensor& latents) {
+  if (!second.task.edit.latents) holding.load({.role = Role::codec}, progress);
+  begin_second(second, *task_.request.hires, first.latents, [&](const Tensor& latents) {
     const Codec& codec = model_.members_[0]->codec(holding.of(0));
     return how.tile ? codec.decode_in_tiles(latents, *how.tile) : codec.decode(latents);
   });

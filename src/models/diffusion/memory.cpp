@@ -9,8 +9,8 @@
 
 namespace hearth::models::diffusion {
 
-std::vector<MemoryPlan> memory_modes(const CodecConfig& codec, const ImageRequest& request, std::span<const Pass> passes, int64_t limit) {
-  using Tiling = ImageRequest::Tiling;
+std::vector<MemoryPlan> memory_modes(const CodecConfig& codec, const Request& request, std::span<const Pass> passes, int64_t limit) {
+  using Tiling = VaeTiling;
   const int64_t factor = codec.factor, unit = codec.tile_unit;
   if (request.vae_tile && (request.vae_tiling == Tiling::off || (request.vae_tiling == Tiling::automatic && limit == 0)))
     fail<UsageError>("generate: a tile size acts only with VAE tiling on, or automatic under a memory limit");
@@ -65,12 +65,12 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
     if (few.stages.size() > 1) few.stages[0].end = 0;
     few.guidance.lowest = 0, few.guidance.highest = std::numeric_limits<double>::infinity();  // every step may be the widest
     few.guidance.options["start"] = 0, few.guidance.options["stop"] = 1;
-    ImageRequest& dry = few.request;
-    dry.stop_after = 0, dry.resume = nullptr;
+    ImageTask& dry = few.task;
+    dry.request.stop_after = 0, dry.resume = nullptr;
     if (dry.noise) dry.noise = Tensor::empty(*twin, dry.noise.shape());
     if (dry.edit.latents) dry.edit.latents = Tensor::empty(*twin, dry.edit.latents.shape());
     const bool first = passes.size() > 1 && &pass == &passes[0];
-    if (first) dry.decode = !passes[1].request.edit.latents;  // between the passes
+    if (first) dry.request.decode = !passes[1].task.edit.latents;  // between the passes
     Holding holding(dry_networks);
     run(members, few, first ? of_first_pass(plan) : plan, *twin, holding, {});
   }

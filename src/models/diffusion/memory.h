@@ -6,7 +6,7 @@
 namespace hearth::models::diffusion {
 
 // The modes that a job of these passes allows, in order of cost; one where there is no limit (0). UsageError for tiles that cannot be.
-std::vector<MemoryPlan> memory_modes(const CodecConfig& codec, const ImageRequest& request, std::span<const Pass> passes, int64_t limit);
+std::vector<MemoryPlan> memory_modes(const CodecConfig& codec, const Request& request, std::span<const Pass> passes, int64_t limit);
 
 // How the first pass of two goes: it lets go of nothing that the second needs.
 MemoryPlan of_first_pass(const MemoryPlan& plan);

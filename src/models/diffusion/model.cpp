@@ -3,6 +3,7 @@
 #include "core/bytes.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "models/checkpoints.h"
 #include "models/diffusion/preview.h"
 
 namespace hearth::models::diffusion {
@@ -57,7 +58,7 @@ void LatentImageModel::require_room() const {
 }
 
 void LatentImageModel::open_preview(const std::filesystem::path& path) {
-  const GivenComponent given = open_given(path, "vae");
+  const GivenComponent given = open_component(path, "vae");
   if (given.class_name != "AutoencoderTiny")
     fail<UnsupportedError>("{}: previews are decoded by an AutoencoderTiny (TAESD), this is an {}", path.string(), given.class_name);
   const auto config = parts::AutoencoderTinyConfig::from(given.own_config());
@@ -67,7 +68,7 @@ void LatentImageModel::open_preview(const std::filesystem::path& path) {
   networks_.add_preview(given, std::move(list.specs[0]));
 }
 
-std::unique_ptr<ImageJob> LatentImageModel::prepare(const ImageRequest& request) { return std::make_unique<LatentJob>(*this, request); }
+std::unique_ptr<ImageJob> LatentImageModel::prepare(const ImageTask& task) { return std::make_unique<LatentJob>(*this, task); }
 
 Tensor LatentImageModel::encode(const Tensor& images) {
   Holding holding(networks_);

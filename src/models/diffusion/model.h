@@ -17,7 +17,7 @@ class LatentImageModel final : public ImageModel {
   std::vector<std::string> notes() const override { return facts().notes; }
   std::string scheduler() const override { return std::string(name_of(facts().scheduler.scheduler)); }
 
-  std::unique_ptr<ImageJob> prepare(const ImageRequest& request) override;
+  std::unique_ptr<ImageJob> prepare(const ImageTask& task) override;
 
   Tensor encode(const Tensor& images) override;
   Tensor decode(const Tensor& latents) override;
@@ -38,16 +38,16 @@ class LatentImageModel final : public ImageModel {
 // As one pass, or as two.
 class LatentJob final : public ImageJob {
  public:
-  LatentJob(LatentImageModel& model, const ImageRequest& request);
+  LatentJob(LatentImageModel& model, const ImageTask& task);
 
   const ResolvedImage& resolved() const override { return resolved_; }
-  void resume(std::shared_ptr<const ImageRequest::Resume> state) override;
+  void resume(std::shared_ptr<const ResumePoint> state) override;
   const MemoryPlan& plan() override;
   ImageResult run(const OnProgress& progress) override;
 
  private:
   LatentImageModel& model_;
-  ImageRequest request_;
+  ImageTask task_;
   std::vector<Pass> passes_;
   ResolvedImage resolved_;
   std::optional<MemoryPlan> plan_;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "models/request.h"
 #include "sampling/run_schedule.h"
 
 namespace hearth::models::diffusion {
@@ -18,7 +19,7 @@ void check_side(std::string_view name, int64_t side, int64_t factor) {
   if (side > most) fail<UsageError>("generate: {} {} does not fit, needed at most {}", name, side, most);
 }
 
-void check_discarding(const ImageRequest& request) {
+void check_discarding(const Request& request) {
   using sampling::Compat;
   if (request.compat == Compat::diffusers || request.compat == Compat::comfyui)
     fail<UsageError>("schedule: {} has no setting that discards the level before the last; needed compat a1111, or none",
@@ -27,14 +28,15 @@ void check_discarding(const ImageRequest& request) {
 }
 
 // The levels of a run of so many steps.
-sampling::RunSchedule schedule_of(const LatentModel& model, const ImageRequest& request, const sampling::Sampler& sampler, int64_t steps) {
+sampling::RunSchedule schedule_of(const LatentModel& model, const ImageTask& task, const sampling::Sampler& sampler, int64_t steps) {
+  const Request& request = task.request;
   return sampling::run_schedule(model.facts().scheduler, sampler,
                                 {.compat = request.compat,
                                  .name = request.schedule,
                                  .options = {request.schedule_options.begin(), request.schedule_options.end()},
                                  .sigmas = request.sigmas,
                                  .drops_penultimate = request.discard_penultimate,
-                                 .common = request.common_levels,
+                                 .common = task.common_levels,
                                  .step_tables = model.facts().step_tables},
                                 steps);
 }
@@ -66,26 +68,26 @@ void check_options(const Members& members, const OptionValues& given) {
 }
 
 // The request as the refiner reads it: options that are not its own are the model's alone.
-ImageRequest for_refiner(const ImageRequest& request, const LatentModel& refiner) {
-  ImageRequest r = request;
-  std::erase_if(r.options, [&](const auto& option) { return !find_option(refiner, option.first); });
+ImageTask for_refiner(const ImageTask& task, const LatentModel& refiner) {
+  ImageTask r = task;
+  std::erase_if(r.request.options, [&](const auto& option) { return !find_option(refiner, option.first); });
   return r;
 }
 
 // The refiner's stage, after diffusers' denoising_end and denoising_start: both count the steps whose timesteps are at least
 // T − start·T, each on its own schedule. Ends the model's stage.
-Stage refining(const Members& members, const ImageRequest& request, Pass& p, Backend& device) {
+Stage refining(const Members& members, const ImageTask& task, Pass& p, Backend& device) {
   const LatentModel &model = *members[0], &refiner = *members[1];
-  const double start = request.refiner_start.value_or(0.8);
+  const double start = task.request.refiner_start.value_or(0.8);
   if (!(start > 0 && start < 1))
     fail<UsageError>("generate: the refiner's start {} does not fit, needed more than 0 and less than 1", start);
   if (p.sampling->ends_itself) fail<UnsupportedError>("generate: sampler '{}' has no steps that a refiner could take over", p.sampler);
   if (refiner.facts().beside != Beside::nothing)
     fail<UnsupportedError>("generate: a refiner that takes a picture beside the latents is not supported");
-  if (request.stop_after > 0) fail<UnsupportedError>("generate: a run with a refiner cannot be stopped and resumed");
+  if (task.request.stop_after > 0) fail<UnsupportedError>("generate: a run with a refiner cannot be stopped and resumed");
   refiner.check_guidance(p.guidance);
   Stage stage;
-  stage.steps_to_take = schedule_of(refiner, request, *p.sampling, p.edit.part.steps).levels;
+  stage.steps_to_take = schedule_of(refiner, task, *p.sampling, p.edit.part.steps).levels;
   const auto steps_before = [&](const sampling::Schedule& schedule, const sampling::SchedulerConfig& scheduler) {
     const sampling::Schedule plan = sampling::planned(*p.sampling, schedule, p.sampler_options);
     const auto T = double(scheduler.num_train_timesteps), cutoff = std::nearbyint(T - start * T);
@@ -98,22 +100,46 @@ Stage refining(const Members& members, const ImageRequest& request, Pass& p, Bac
   p.stages[0].end = steps_before(p.stages[0].steps_to_take, model.facts().scheduler);
   stage.begin = steps_before(stage.steps_to_take, refiner.facts().scheduler);
   ResolvedImage told = p;  // its options are not the model's
-  stage.prompts = refiner.read_prompts(for_refiner(request, refiner), asks_negative(refiner, p), device, told);
+  stage.prompts = refiner.read_prompts(for_refiner(task, refiner), asks_negative(refiner, p), device, told);
   p.warnings = std::move(told.warnings), p.chunks = told.chunks;
   p.refiner_start = start;
   return stage;
 }
 
+// The request with every default filled in.
+Request filled_in(const Pass& p) {
+  Request r = p.task.request;
+  const auto texts = [](std::span<const sampling::Option> options, const sampling::Options& values) {
+    std::map<std::string, std::string> all;
+    for (const sampling::Option& o : options) all[std::string(o.name)] = sampling::text_of(o, values.at(std::string(o.name)));
+    return all;
+  };
+  r.prompt_syntax = syntax_of(r), r.emphasis = emphasis_of(r);
+  r.options = p.options;
+  r.width = p.width, r.height = p.height;
+  r.refiner_start = p.refiner_start;
+  r.guidance_method = p.guidance.method->name;
+  r.guidance_options = texts(p.guidance.method->options, p.guidance.options);
+  r.guidance_rescale = p.guidance.rescale;
+  r.sampler = p.sampler, r.schedule = p.schedule;
+  r.sampler_options = texts(p.sampling->options, p.sampler_options);
+  r.seed = p.task.seed, r.variation.seed = p.task.variation_seed;
+  r.edit.strength = p.strength;
+  r.edit.picture.reset(), r.edit.mask.reset(), r.edit.depth_map.reset();
+  return r;
+}
+
 }  // namespace
 
 sampling::NoiseRequest Pass::draws() const {
-  return {.seed = request.seed,
-          .rng = request.rng,
-          .eta_seed_delta = request.eta_seed_delta,
-          .first_image = request.first_image,
-          .given = request.noise,
+  const Request& r = task.request;
+  return {.seed = task.seed,
+          .rng = r.rng,
+          .eta_seed_delta = r.eta_noise_seed_delta,
+          .first_image = r.batch_index,
+          .given = task.noise,
           .encodings = edit.encodings,
-          .variation = request.variation};
+          .variation = {.seed = task.variation_seed, .strength = r.variation.strength}};
 }
 
 void require_resumable(const Pass& p) {
@@ -122,21 +148,24 @@ void require_resumable(const Pass& p) {
     fail<UsageError>("generate: sampler '{}' goes picture by picture: a batch of {} cannot be stopped and resumed", p.sampler, p.batch);
 }
 
-Pass resolve(const Members& members, const ImageRequest& request, Backend& device) {
+Pass resolve(const Members& members, const ImageTask& asked, Backend& device) {
   const LatentModel& model = *members[0];
   const Facts& facts = model.facts();
   Pass p;
-  p.request = request;
-  if (request.batch < 1 || request.batch > 1 << 20)
-    fail<UsageError>("generate: a batch of {} pictures does not fit, needed 1 to {}", request.batch, 1 << 20);
+  p.task = asked;
+  p.task.request = with_canonical_sampler(asked.request);
+  const ImageTask& task = p.task;
+  const Request& request = task.request;
+  if (request.batch_size < 1 || request.batch_size > 1 << 20)
+    fail<UsageError>("generate: a batch of {} pictures does not fit, needed 1 to {}", request.batch_size, 1 << 20);
   sampling::check(request.compat, p.draws());
   check_options(members, request.options);
   p.options = request.options;
   if (request.discard_penultimate) check_discarding(request);
-  p.guidance = request.guidance;
+  p.guidance = guidance_of(request);
   p.guidance.any_scale = request.compat == sampling::Compat::comfyui || request.compat == sampling::Compat::a1111;
-  if (facts.beside == Beside::image) p.guidance.image_scale = request.image_guidance.value_or(1.5);
-  else if (request.image_guidance) fail<UsageError>("generate: an image guidance, but this model does not edit as it is told");
+  if (facts.beside == Beside::image) p.guidance.image_scale = request.edit.image_guidance.value_or(1.5);
+  else if (request.edit.image_guidance) fail<UsageError>("generate: an image guidance, but this model does not edit as it is told");
   p.guidance = sampling::resolve(p.guidance);
   model.check_guidance(p.guidance);
   if (!facts.native && !(request.width && request.height))
@@ -146,22 +175,22 @@ Pass resolve(const Members& members, const ImageRequest& request, Backend& devic
   const int64_t factor = facts.codec.factor;
   check_side("width", p.width, factor);
   check_side("height", p.height, factor);
-  if (!facts.codec.encodes && !request.edit.pictures.empty())
+  if (!facts.codec.encodes && !task.edit.pictures.empty())
     fail<UsageError>("generate: a run that goes on from a picture, but the autoencoder is a decoder alone, needed its encoder, too");
-  p.batch = request.batch;
+  p.batch = request.batch_size;
   p.latents = {p.batch, p.height / factor, p.width / factor, facts.codec.latent_channels};
 
   p.sampling = request.sampler.empty() ? &sampling::sampler_of(facts.scheduler) : &sampling::find_sampler(request.sampler);
   p.guidance.scale *= p.sampling->guidance_factor;
   p.sampler = p.sampling->name;
   p.steps = request.steps;
-  p.edit = plan_edit(facts, request, *p.sampling, p.width, p.height);
+  p.edit = plan_edit(facts, task, *p.sampling, p.width, p.height);
   p.strength = p.edit.strength;
   p.stages.resize(1);
   sampling::Schedule& schedule = p.stages[0].steps_to_take;
-  const sampling::RunSchedule whole = schedule_of(model, request, *p.sampling, p.edit.part.steps);
+  const sampling::RunSchedule whole = schedule_of(model, task, *p.sampling, p.edit.part.steps);
   p.schedule = whole.name;
-  schedule = begun_on_the_way(p.edit, request, *p.sampling, whole.levels);
+  schedule = begun_on_the_way(p.edit, task, *p.sampling, whole.levels);
   p.sampler_options = sampling::parse_options(fmt::format("sampler '{}'", p.sampler), p.sampling->options, request.sampler_options);
   for (const auto& others : {sampling::stated_options(*p.sampling, schedule), sampling::own_options(request.compat, *p.sampling)})
     for (const auto& [name, value] : others)
@@ -178,9 +207,10 @@ Pass resolve(const Members& members, const ImageRequest& request, Backend& devic
         fmt::format("{} clips every estimate to ±{}, as the reference does: the scheduler's file does not say \"clip_sample\": false",
                     p.sampler, *schedule.clip));
 
-  p.stages[0].prompts = model.read_prompts(request, asks_negative(model, p), device, p);
-  if (members.size() > 1) p.stages.push_back(refining(members, request, p, device));
+  p.stages[0].prompts = model.read_prompts(task, asks_negative(model, p), device, p);
+  if (members.size() > 1) p.stages.push_back(refining(members, task, p, device));
   else if (request.refiner_start) fail<UsageError>("generate: a refiner's start, but no refiner");
+  p.request = filled_in(p);
   return p;
 }
 

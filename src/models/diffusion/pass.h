@@ -24,7 +24,7 @@ struct Stage {
 };
 
 struct Pass : ResolvedImage {
-  ImageRequest request;  // what it was resolved from
+  ImageTask task;  // what it was resolved from
   const sampling::Sampler* sampling = nullptr;
   EditPlan edit;
   std::vector<Stage> stages;  // one for each member
@@ -36,7 +36,7 @@ struct Pass : ResolvedImage {
 };
 
 // UsageError, UnsupportedError: as ImageModel::prepare.
-Pass resolve(const Members& members, const ImageRequest& request, Backend& device);
+Pass resolve(const Members& members, const ImageTask& task, Backend& device);
 
 // UsageError, UnsupportedError where a run cannot go on from a state.
 void require_resumable(const Pass& pass);

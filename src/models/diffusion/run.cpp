@@ -40,7 +40,8 @@ struct Run {
   Backend& device;
   Holding& networks;
   const OnProgress& progress;
-  const ImageRequest& request = p.request;
+  const ImageTask& task = p.task;
+  const Request& request = task.request;
   ImageResult result = {};
 
   std::vector<std::vector<EncodedPrompt>> prompts = {};  // of each member: the prompt, and the negative one where it is asked under
@@ -65,7 +66,7 @@ struct Run {
   }
   const Codec& codec() const { return members[0]->codec(networks.of(0)); }
   bool decodes_previews() const { return networks.networks().has(Role::preview); }
-  bool shows_colours() const { return request.preview && !decodes_previews(); }
+  bool shows_colours() const { return request.preview.show && !decodes_previews(); }
   void show(const sampling::StepInfo& info);
   sampling::State sampled(size_t member, sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory,
                           const EncodedPicture& begun);
@@ -93,8 +94,7 @@ void Run::encode() {
 void Run::encode_picture() {
   need(codec_alone);
   const auto start = Clock::now();
-  if (request.edit.starts())
-    origin = diffusion::encode_picture(members[0]->facts(), request, p.edit, p.draws(), p.latents, codec(), device);
+  if (task.edit.starts()) origin = diffusion::encode_picture(members[0]->facts(), task, p.edit, p.draws(), p.latents, codec(), device);
   if (origin.z) require_finite(origin.z, "vae", "the picture's latents", result);
   if (origin.beside) require_finite(origin.beside, "vae", "the latents beside the run's", result);
   if (shows_colours()) colours = fit_colours(codec(), device);
@@ -103,25 +103,26 @@ void Run::encode_picture() {
 }
 
 void Run::show(const sampling::StepInfo& info) {
-  if (!request.preview || ((info.step + 1) % request.preview->every != 0 && info.step + 1 != info.steps)) return;
+  if (!request.preview.show || ((info.step + 1) % request.preview.every != 0 && info.step + 1 != info.steps)) return;
   const CodecConfig& latents = members[0]->facts().codec;
-  std::vector<Pixels> pictures;
+  std::vector<Image> images;
   for (int64_t b = 0; b < info.x0.size(0); ++b) {
     const Tensor x0 = info.x0.slice(0, b, b + 1);
     const Tensor picture = decodes_previews() ? networks.of(0)[preview_slot(*members[0])](x0) : Tensor();
     if (!device.computes()) continue;
     if (picture) require_finite(picture, "preview", fmt::format("the preview after step {}", info.step + 1), result);
-    pictures.push_back(picture ? to_pixels(picture, PixelRange::minus_one_to_one) : preview_of(x0, colours, latents.factor));
+    Pixels pixels = picture ? to_pixels(picture, PixelRange::minus_one_to_one) : preview_of(x0, colours, latents.factor);
+    images.push_back({.width = pixels.width, .height = pixels.height, .rgb = std::move(pixels.rgb)});
   }
-  if (device.computes()) request.preview->show(pictures, info.step + 1, info.steps);
+  if (device.computes()) request.preview.show(images, info.step + 1, info.steps);
 }
 
 // What stands under the mask at first, where that is not the picture.
 void Run::fill_masked() {
   origin.noise = result.noise;
-  if (!origin.z || request.edit.fill == ImageEdit::Fill::picture) return;
+  if (!origin.z || task.edit.fill == ImageEdit::Fill::picture) return;
   const Tensor nothing = Tensor::zeros(device, origin.z.shape());
-  origin.z = sampling::blended(request.edit.fill == ImageEdit::Fill::noise ? result.noise : nothing, origin.z, origin.mask);
+  origin.z = sampling::blended(task.edit.fill == ImageEdit::Fill::noise ? result.noise : nothing, origin.z, origin.mask);
 }
 
 // A member's stage from `state` to its end: x [B, h, w, C] of all images that go together, which began with those of `begun`.
@@ -162,7 +163,7 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
     show(info);
     report("sample", info.step + 1, info.steps);
     if (request.stop_after > 0 && info.state.step == request.stop_after)
-      result.state = std::make_shared<ImageRequest::Resume>(ImageRequest::Resume{info.state, memory.running});
+      result.state = std::make_shared<ResumePoint>(ResumePoint{info.state, memory.running});
     if (result.state || info.state.step == stage.end) {
       left = info.state;
       throw Stopped();
@@ -207,7 +208,7 @@ Tensor Run::through_all(sampling::State state, sampling::Noise& noise, sampling:
 // noise → x on the first level → latents [B, h, w, C]
 void Run::sample() {
   need({.role = Role::denoiser, .member = 0});
-  if (request.preview && decodes_previews()) need({.role = Role::preview});
+  if (request.preview.show && decodes_previews()) need({.role = Role::preview});
   const sampling::Schedule& schedule = p.stages[0].steps_to_take;
   report("sample", 0, int64_t(schedule.steps.size()));
   const auto start = Clock::now();
@@ -218,9 +219,9 @@ void Run::sample() {
   const Tensor first =
       p.edit.from_noise ? sampling::starting_point(schedule, result.noise) : sampling::noised(origin.z, result.noise, p.edit.start);
   sampling::GuidanceMemory memory{.steps = std::max<int64_t>(1, int64_t(schedule.steps.size()))};
-  if (request.resume) {
-    memory.running = request.resume->guidance, memory.step = request.resume->state.step;
-    result.latents = through_all(request.resume->state, noise, memory, origin);
+  if (task.resume) {
+    memory.running = task.resume->guidance, memory.step = task.resume->state.step;
+    result.latents = through_all(task.resume->state, noise, memory, origin);
   } else if (schedule.steps.empty()) {
     result.latents = origin.z;
   } else if (!p.sampling->ends_itself || B == 1) {
@@ -270,11 +271,11 @@ ImageResult run(const Members& members, const Pass& pass, const MemoryPlan& plan
         .progress = progress,
         .result = {.warnings = plan.warnings}};
   r.encode();
-  if (pass.request.edit.starts() || r.shows_colours()) r.encode_picture();
-  if (const auto& depth = pass.request.edit.depth)
+  if (pass.task.edit.starts() || r.shows_colours()) r.encode_picture();
+  if (const auto& depth = pass.task.edit.depth)
     r.origin.beside = ops::repeat_batch(depth_channel(*depth, pass.latents[1], pass.latents[2], device), pass.latents[0]);
   r.sample();
-  if (pass.request.decode) r.decode();
+  if (pass.task.request.decode) r.decode();
   if (plan.release) networks.release(codec_alone);
   return std::move(r.result);
 }

@@ -5,14 +5,13 @@
 
 namespace hearth::models::diffusion {
 
-// The requests of both passes. The second begins with nothing yet: latents or images without their numbers, of the right size. UsageError
-// and UnsupportedError for what does not go with two passes.
-ImageRequest first_of_two(const ImageRequest& request);
-ImageRequest second_of_two(const Facts& model, const ImageRequest& request, const ResolvedImage& first, Backend& device);
+// What both passes are asked for. The second begins with nothing yet: latents or images without their numbers, of the right size.
+// UsageError and UnsupportedError for what does not go with two passes.
+ImageTask first_of_two(const ImageTask& task);
+ImageTask second_of_two(const Facts& model, const ImageTask& task, const ResolvedImage& first, Backend& device);
 
 // Makes the first pass's latents [B, h, w, C] what the second begins with. `decode` makes an image of one of them.
-void begin_second(Pass& second, const ImageRequest::Hires& hires, const Tensor& latents,
-                  const std::function<Tensor(const Tensor&)>& decode);
+void begin_second(Pass& second, const Hires& hires, const Tensor& latents, const std::function<Tensor(const Tensor&)>& decode);
 
 // What both are told as: the second's sizes, the network calls of both.
 ResolvedImage both(const Pass& first, const Pass& second);

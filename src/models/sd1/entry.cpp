@@ -1,5 +1,6 @@
 #include "models/clip/options.h"
 #include "models/registry.h"
+#include "models/sd1/files.h"
 #include "models/stable_diffusion/model.h"
 
 namespace hearth::models::sd1 {
@@ -21,8 +22,8 @@ Entry entry() {
   return {
       .name = family.name,
       .summary = "Stable Diffusion 1.x and its fine-tunes: text to image, CLIP text encoder, UNet, AutoencoderKL",
-      .task = task_of<family>({"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline",
-                               "StableDiffusionInstructPix2PixPipeline", "StableDiffusionDepth2ImgPipeline"}),
+      .task = task_of<family>(files, {"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline",
+                                      "StableDiffusionInstructPix2PixPipeline", "StableDiffusionDepth2ImgPipeline"}),
   };
 }
 

@@ -1,6 +1,7 @@
 #include "core/error.h"
 #include "models/clip/options.h"
 #include "models/registry.h"
+#include "models/sd2/files.h"
 #include "models/stable_diffusion/model.h"
 
 namespace hearth::models::sd2 {
@@ -29,7 +30,8 @@ Entry entry() {
   return {
       .name = family.name,
       .summary = "Stable Diffusion 2.x, 512 and 768: text to image, OpenCLIP text encoder, UNet, AutoencoderKL",
-      .task = task_of<family>({"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline",
+      .task = task_of<family>(files,
+                              {"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline",
                                "StableDiffusionInstructPix2PixPipeline", "StableDiffusionDepth2ImgPipeline"},
                               claims),
   };

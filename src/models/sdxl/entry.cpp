@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "models/clip/options.h"
 #include "models/registry.h"
+#include "models/sdxl/files.h"
 #include "models/stable_diffusion/model.h"
 #include "models/stable_diffusion/size_options.h"
 #include "models/stable_diffusion/step_tables.h"
@@ -80,8 +81,8 @@ Entry entry() {
   return {
       .name = family.name,
       .summary = "Stable Diffusion XL, its pruned and distilled forms: text to image, two CLIP text encoders, UNet, AutoencoderKL",
-      .task = task_of<family>({"StableDiffusionXLPipeline", "StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLInpaintPipeline",
-                               "StableDiffusionXLInstructPix2PixPipeline"}),
+      .task = task_of<family>(files, {"StableDiffusionXLPipeline", "StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLInpaintPipeline",
+                                      "StableDiffusionXLInstructPix2PixPipeline"}),
   };
 }
 

@@ -2,6 +2,7 @@
 // 0.39.0.
 #include "models/clip/options.h"
 #include "models/registry.h"
+#include "models/sdxl_refiner/files.h"
 #include "models/stable_diffusion/model.h"
 #include "models/stable_diffusion/size_options.h"
 #include "models/stable_diffusion/step_tables.h"
@@ -62,8 +63,8 @@ Entry entry() {
   return {
       .name = family.name,
       .summary = "The refiner of Stable Diffusion XL: the last steps of an image, told how beautiful it is to be",
-      .task =
-          task_of<family>({"StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLPipeline", "StableDiffusionXLInpaintPipeline"}, claims),
+      .task = task_of<family>(files, {"StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLPipeline", "StableDiffusionXLInpaintPipeline"},
+                              claims),
   };
 }
 

@@ -18,7 +18,7 @@ class StableDiffusion final : public diffusion::LatentModel {
   StableDiffusion(const Checkpoint& checkpoint, const Family& family);
 
   void check_guidance(const sampling::Guidance& guidance) const override;
-  std::unique_ptr<diffusion::ReadPrompts> read_prompts(const ImageRequest& request, bool ask_negative, Backend& device,
+  std::unique_ptr<diffusion::ReadPrompts> read_prompts(const ImageTask& task, bool ask_negative, Backend& device,
                                                        ResolvedImage& resolved) const override;
   Tensor denoise(const diffusion::Loaded& networks, const Tensor& x, float timestep, const diffusion::Call& call) const override;
   void require_refiner(const diffusion::LatentModel& refiner, const std::string& where) const override;
@@ -36,10 +36,12 @@ std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const Family& fa
 std::vector<std::unique_ptr<PromptReader>> prompt_readers(const Checkpoint& checkpoint, const Family& family);
 
 // The task in a family's entry. `pipelines`: classes in model_index.json; `claims`: as ImageFamily::claims.
-template <const Family& family> ImageFamily task_of(std::vector<std::string_view> pipelines, bool (*claims)(const Checkpoint&) = nullptr) {
+template <const Family& family>
+ImageFamily task_of(const ImageFiles& files, std::vector<std::string_view> pipelines, bool (*claims)(const Checkpoint&) = nullptr) {
   return {
       .pipelines = std::move(pipelines),
       .claims = claims,
+      .files = &files,
       .options = family.options,
       .benchmarks = family.benchmarks,
       .describe = [](const Checkpoint& checkpoint) -> std::unique_ptr<diffusion::LatentModel> {

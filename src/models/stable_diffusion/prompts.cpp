@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "models/clip/embeddings.h"
 #include "models/clip/prompt_states.h"
+#include "models/request.h"
 #include "parts/unet/unet.h"
 
 namespace hearth::models::stable_diffusion {
@@ -16,13 +17,13 @@ using Role = text::PromptRole;
 bool composed(const text::Prompt& prompt) { return prompt.conditions.size() > 1 || prompt.conditions[0].weight != 1; }
 
 // The prompt of the second text encoder, or its negative one, where it has one of its own.
-std::optional<std::string> second(const ImageRequest& r, std::string_view option) { return option_of<std::string>(r.options, option); }
+std::optional<std::string> second(const Request& r, std::string_view option) { return option_of<std::string>(r.options, option); }
 
-bool has_negative(const ImageRequest& r) { return r.negative_prompt || second(r, "negative_prompt_2"); }
+bool has_negative(const Request& r) { return r.negative_prompt || second(r, "negative_prompt_2"); }
 
 // Zeros in place of a negative prompt: as the checkpoint says where none is given; A1111 also takes an empty one for none, ComfyUI encodes
 // it in any case.
-bool is_zero(const StableDiffusionConfig& config, const ImageRequest& r) {
+bool is_zero(const StableDiffusionConfig& config, const Request& r) {
   if (!config.zeros_for_no_negative || r.compat == sampling::Compat::comfyui) return false;
   const bool empty = r.negative_prompt.value_or("").empty() && second(r, "negative_prompt_2").value_or("").empty();
   return r.compat == sampling::Compat::a1111 ? empty : !has_negative(r);
@@ -33,14 +34,14 @@ void tell(const std::string& warning, ResolvedImage& told) {
 }
 
 // The text that a tower reads.
-std::string text_of(const ImageRequest& r, Role role, size_t tower) {
+std::string text_of(const Request& r, Role role, size_t tower) {
   if (role == Role::positive) return tower == 0 ? r.prompt : second(r, "prompt_2").value_or(r.prompt);
   const std::string first = r.negative_prompt.value_or("");
   return tower == 0 ? first : second(r, "negative_prompt_2").value_or(first);
 }
 
 // Of a tower. diffusers and ComfyUI move all encoders, A1111 none of OpenCLIP's.
-int64_t clip_skip_of(const StableDiffusionConfig& config, const ImageRequest& r, size_t tower, ResolvedImage& told) {
+int64_t clip_skip_of(const StableDiffusionConfig& config, const Request& r, size_t tower, ResolvedImage& told) {
   const TowerNames& names = config.towers[tower].names;
   const int64_t own = config.family->clip_skip, layers = config.towers[tower].config.layers;
   const auto of_second = tower > 0 ? option_of<int64_t>(r.options, "clip_skip_2") : std::nullopt;
@@ -60,13 +61,18 @@ int64_t clip_skip_of(const StableDiffusionConfig& config, const ImageRequest& r,
 }  // namespace
 
 TowerPrompts::TowerPrompts(const StableDiffusionConfig& config, std::vector<diffusion::Slot<parts::ClipTextModel>> slots,
-                           const ImageRequest& request, bool ask_negative, Backend& device, ResolvedImage& resolved)
-    : config_(config), slots_(std::move(slots)), syntax_(request.syntax), emphasis_(request.emphasis), guidance_(resolved.guidance.scale) {
+                           const ImageTask& task, bool ask_negative, Backend& device, ResolvedImage& resolved)
+    : config_(config),
+      slots_(std::move(slots)),
+      syntax_(syntax_of(task.request)),
+      emphasis_(emphasis_of(task.request)),
+      guidance_(resolved.guidance.scale) {
+  const Request& request = task.request;
   std::vector<int64_t> clip_skip;
   for (size_t i = 0; i < config.towers.size(); ++i) clip_skip.push_back(clip_skip_of(config, request, i, resolved));
   for (size_t i = 0; i < config.towers.size(); ++i) {
     std::vector<text::EmbeddingName> names;
-    Tower& tower = towers_.emplace_back(read(i, request, ask_negative, device, names, resolved));
+    Tower& tower = towers_.emplace_back(read(i, task, ask_negative, device, names, resolved));
     tower.clip_skip = clip_skip[i];
     // diffusers encodes the negative prompt as if nobody had asked for another layer.
     tower.clip_skip_negative = request.compat == sampling::Compat::diffusers ? config.family->clip_skip : tower.clip_skip;
@@ -78,25 +84,24 @@ TowerPrompts::TowerPrompts(const StableDiffusionConfig& config, std::vector<diff
   zero_negative_ = has_negative() && is_zero(config, request);
   if (!has_negative() && !text_of(request, Role::negative, 0).empty())
     tell(config.unet.guidance ? "the UNet is told its guidance and not asked under a negative prompt: that is not used"
-                              : fmt::format("guidance {} is at most 1: the negative prompt is not used", request.guidance.scale),
+                              : fmt::format("guidance {} is at most 1: the negative prompt is not used", request.guidance),
          resolved);
   if (!config.family->sizes) return;
   const bool told = config.beside() == diffusion::Beside::image;  // from noise, whatever image there is
-  const Begins begins = request.edit.starts() && !told ? Begins::with_image : Begins::with_noise;
+  const Begins begins = task.edit.starts() && !told ? Begins::with_image : Begins::with_noise;
   for (const Role role : {Role::positive, Role::negative})
     sizes_.push_back(config.family->sizes(request.options, resolved.width, resolved.height, role, begins));
 }
 
-TowerPrompts::Tower TowerPrompts::read(size_t index, const ImageRequest& request, bool ask_negative, Backend& device,
+TowerPrompts::Tower TowerPrompts::read(size_t index, const ImageTask& task, bool ask_negative, Backend& device,
                                        std::vector<text::EmbeddingName>& names, ResolvedImage& resolved) const {
   const StableDiffusionConfig::Tower& tower = config_.towers[index];
+  const Request& request = task.request;
   Tower t;
-  t.vectors =
-      clip::read_embeddings(request.embeddings, request.syntax, std::string(tower.names.embedding), tower.config.width, device, names);
-  const text::ClipTokenizer tokenizer = text::tokenizer_for(request.syntax, tower.tokenizer);
+  t.vectors = clip::read_embeddings(request.embeddings, syntax_, std::string(tower.names.embedding), tower.config.width, device, names);
+  const text::ClipTokenizer tokenizer = text::tokenizer_for(syntax_, tower.tokenizer);
   t.empty_chunk = text::empty_chunk(tokenizer);
-  const text::PromptReading reading = {
-      .syntax = request.syntax, .emphasis = request.emphasis, .steps = request.steps, .before = request.steps_before};
+  const text::PromptReading reading = {.syntax = syntax_, .emphasis = emphasis_, .steps = request.steps, .before = task.steps_before};
   const auto read_one = [&](Role role) {
     t.prompts.push_back(text::read_prompt(text_of(request, role, index), role, reading, tokenizer, names));
     for (const std::string& warning : t.prompts.back().warnings) tell(warning, resolved);

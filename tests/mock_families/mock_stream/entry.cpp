@@ -6,6 +6,7 @@
 #include "models/clip/prompt_reader.h"
 #include "models/diffusion/checks.h"
 #include "models/registry.h"
+#include "models/request.h"
 #include "ops/pointwise.h"
 #include "ops/shape_ops.h"
 #include "parts/clip/clip_text.h"
@@ -90,10 +91,10 @@ class MockStream final : public LatentModel {
       fail<UnsupportedError>("guidance '{}': nothing of this transformer can be disturbed", g.method->name);
   }
 
-  std::unique_ptr<ReadPrompts> read_prompts(const ImageRequest& request, bool ask_negative, Backend&,
-                                            ResolvedImage& resolved) const override {
-    if (request.syntax != text::PromptSyntax::plain)
-      fail<UnsupportedError>("generate: prompts are read as plain text by mock_stream, not as {}", text::name_of(request.syntax));
+  std::unique_ptr<ReadPrompts> read_prompts(const ImageTask& task, bool ask_negative, Backend&, ResolvedImage& resolved) const override {
+    const Request& request = task.request;
+    if (const PromptSyntax syntax = syntax_of(request); syntax != PromptSyntax::plain)
+      fail<UnsupportedError>("generate: prompts are read as plain text by mock_stream, not as {}", name_of(syntax));
     if (!request.embeddings.empty()) fail<UnsupportedError>("generate: mock_stream has no use for embeddings");
     const auto limit = option_of<int64_t>(request.options, byte_limit.name).value_or(64);
     const auto scale = option_of<double>(request.options, pooled_scale.name).value_or(1);

@@ -5,6 +5,7 @@
 
 #include "cli/process.h"
 #include "media/picture.h"
+#include "models/checkpoints.h"
 #include "models/diffusion/generated_weights.h"
 #include "models/registry.h"
 
@@ -42,7 +43,7 @@ void write_checkpoint(const fs::path& folder) {
     if (component == std::string("text_encoder")) config.update({{"hidden_size", 32}, {"intermediate_size", 64}});
     write_json(folder / component / "config.json", config);
   }
-  const Checkpoint checkpoint = Checkpoint::open(folder);
+  const Checkpoint checkpoint = models::open_checkpoint(folder);
   models::diffusion::write_generated_weights(*models::find_family(checkpoint).family.describe(checkpoint), folder, DType::f32);
 }
 

@@ -1,17 +1,19 @@
-#include "weights/signatures.h"
-
+// What hearth says of files by their structure, with the signatures of all families.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
+#include "models/checkpoints.h"
 #include "support/golden.h"
 #include "weights/layout/key_lists_test.h"
 
-namespace hearth {
+namespace hearth::models {
 namespace {
 
 using test::key_list;
+
+std::vector<Recognised> recognise(const TensorList& tensors) { return hearth::recognise(tensors, signatures_of(image_files())); }
 
 std::vector<std::string> described(const std::map<std::string, TensorInfo>& tensors) {
   std::vector<std::string> all;
@@ -176,7 +178,7 @@ TEST(signatures, networks_of_the_references_are_named) {
       {"qwen2-vl", "language model: vision and language"},
       {"whisper", "speech model: Whisper"},
   };
-  const nlohmann::json names = load_json(test::folder_of(__FILE__) / "golden/known.json").at("names");
+  const nlohmann::json names = load_json(std::filesystem::path(HEARTH_SOURCE_DIR) / "src/weights/golden/known.json").at("names");
   EXPECT_EQ(names.size(), expected.size());
   for (const auto& [network, listed] : names.items()) {
     std::map<std::string, TensorInfo> tensors;
@@ -211,4 +213,4 @@ TEST(signatures, adapters_of_every_kind_are_named) {
 }
 
 }  // namespace
-}  // namespace hearth
+}  // namespace hearth::models

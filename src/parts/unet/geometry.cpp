@@ -1,11 +1,13 @@
-#include "weights/layout/unet_geometry.h"
+#include "parts/unet/geometry.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-namespace hearth {
+#include "parts/unet/names.h"
+
+namespace hearth::parts {
 namespace {
 
 using Json = nlohmann::json;
@@ -46,6 +48,18 @@ std::vector<int64_t> depths_of(const Json& entry, int64_t count) {
 bool attends(const Json& type) { return type.is_string() && type.get_ref<const std::string&>().starts_with("CrossAttn"); }
 
 }  // namespace
+
+Geometry UnetGeometry::compared() const {
+  Geometry g{.description = describe()};
+  g.sizes = {{"in", {in_channels}},  {"out", {out_channels}}, {"middle", {mid_resnets, mid_depth}},
+             {"context", {context}}, {"label", {label}},      {"linear projection", {linear_projection}}};
+  for (size_t i = 0; i < levels.size(); ++i) {
+    g.sizes[fmt::format("channels {}", i)] = {levels[i].channels};
+    g.sizes[fmt::format("depths down {}", i)] = levels[i].depths_down;
+    g.sizes[fmt::format("depths up {}", i)] = levels[i].depths_up;
+  }
+  return g;
+}
 
 std::string UnetGeometry::describe() const {
   std::vector<int64_t> channels;
@@ -115,4 +129,4 @@ UnetGeometry geometry_of(const Json& config) {
   return g;
 }
 
-}  // namespace hearth
+}  // namespace hearth::parts

@@ -1,22 +1,26 @@
 // Single files as checkpoints: what is found, what is chosen, what is refused.
-#include "weights/layout/single_file.h"
-
+#include <algorithm>
 #include <fstream>
 
 #include "core/file.h"
+#include "models/checkpoints.h"
 #include "support/backend_test.h"
 #include "support/files.h"
-#include "weights/checkpoint.h"
 #include "weights/layout/key_lists_test.h"
 #include "weights/safetensors_types.h"
 
-namespace hearth {
+namespace hearth::models {
 namespace {
 
 namespace fs = std::filesystem;
 using test::key_list, test::message_of;
 
 const fs::path assets = fs::path(HEARTH_SOURCE_DIR) / "assets";
+
+const std::vector<KnownFamily>& families() {
+  static const std::vector<KnownFamily> all = image_files();
+  return all;
+}
 
 // A safetensors file that says it holds these tensors and whose data take no room on the disk: zeros.
 void hollow(const fs::path& file, const TensorList& tensors, const Metadata& metadata = {}) {
@@ -35,16 +39,20 @@ class single_file : public testing::Test {
  protected:
   test::TemporaryFolder folder;
 
-  SingleFile open(const TensorList& tensors, const Metadata& metadata = {}, SingleFileOptions options = {.assets = assets}) {
+  SingleFile open(const TensorList& tensors, const Metadata& metadata = {}, SingleFileOptions options = {.families = families()}) {
     hollow(folder / "model.safetensors", tensors, metadata);
     return open_single_file(folder / "model.safetensors", options);
   }
-  template <class E> std::string refusal(const TensorList& tensors, SingleFileOptions options = {.assets = assets}) {
+  template <class E> std::string refusal(const TensorList& tensors, SingleFileOptions options = {.families = families()}) {
     return message_of<E>([&] { open(tensors, {}, options); }, folder.path());
+  }
+  static const TensorSource& part(const SingleFile& file, std::string_view name) {
+    const auto found = std::ranges::find_if(file.parts, [&](const SingleFile::Part& p) { return p.slots.at(0)->name == name; });
+    return *found->component.tensors;
   }
   static std::string chosen(const SingleFile& file) {
     std::string text = file.configs.filename();
-    for (const auto& [key, value] : file.patch) text += fmt::format(" {}={}", key, value);
+    for (const auto& [key, value] : file.chosen->patch) text += fmt::format(" {}={}", key, value);
     return text;
   }
 };
@@ -57,9 +65,11 @@ TEST_F(single_file, published_files_are_whole) {
                                           {"refiner-single-file", "sdxl-refiner: text_encoder_2 unet vae"}}) {
     const SingleFile file = open(key_list(list, DType::f16));
     std::string text = file.configs.filename().string() + ":";
-    for (const auto& [name, given] : file.components) text += " " + name;
+    std::set<std::string> names;
+    for (const SingleFile::Part& part : file.parts) names.emplace(part.slots.at(0)->name);
+    for (const std::string& name : names) text += " " + name;
     EXPECT_EQ(text, expected);
-    EXPECT_EQ(file.patch.size(), 0u);
+    EXPECT_EQ(file.chosen->patch.size(), 0u);
     EXPECT_EQ(file.unknown.size(), 0u);
   }
 }
@@ -106,7 +116,7 @@ TEST_F(single_file, a_bias_tells_v_prediction) {
         else out.write(reinterpret_cast<const char*>(&half), 2);
       }
       out.close();
-      EXPECT_EQ(chosen(open_single_file(folder / "v.safetensors", {.assets = assets})), expected) << name_of(dtype);
+      EXPECT_EQ(chosen(open_single_file(folder / "v.safetensors", {.families = families()})), expected) << name_of(dtype);
     }
   }
 }
@@ -123,7 +133,7 @@ TEST_F(single_file, what_is_missing_or_unknown_is_told) {
   EXPECT_EQ(refusal<UnsupportedError>(odd),
             "FOLDER/model.safetensors: its UNet (channels 320, 640, 1280, 1280; context 768; 6 in, 4 out) has no published geometry; "
             "--config DIR gives the configurations");
-  EXPECT_EQ(open(odd, {}, {.assets = assets, .config = folder.path()}).configs, folder.path());
+  EXPECT_EQ(open(odd, {}, {.families = families(), .config = folder.path()}).configs, folder.path());
   EXPECT_EQ(refusal<UnsupportedError>(key_list("flux1-dev-bfl", DType::bf16)),
             "FOLDER/model.safetensors: holds FLUX.1 dev, which cannot be run");
   EXPECT_EQ(refusal<UnsupportedError>({{"x", {.shape = {1}}}}),
@@ -135,7 +145,7 @@ TEST_F(single_file, what_is_missing_or_unknown_is_told) {
 TEST_F(single_file, a_checkpoint_shows_it_as_a_folder) {
   const Checkpoint c = [&] {
     hollow(folder / "xl.safetensors", key_list("sdxl-single-file", DType::f16));
-    return Checkpoint::open(folder / "xl.safetensors", {.assets = assets});
+    return open_checkpoint(folder / "xl.safetensors", {.assets = assets});
   }();
   EXPECT_EQ(c.pipeline_class(), "StableDiffusionXLPipeline");
   EXPECT_EQ(c.tensors("unet")->list().size(), 1680u);
@@ -151,7 +161,7 @@ TEST_F(single_file, a_checkpoint_shows_it_as_a_folder) {
   EXPECT_EQ(c.found("xl.safetensors"), folder / "xl.safetensors");
   const fs::path before = fs::current_path();  // a name without a folder
   fs::current_path(folder.path());
-  const Checkpoint here = Checkpoint::open("xl.safetensors", {.assets = assets});
+  const Checkpoint here = open_checkpoint("xl.safetensors", {.assets = assets});
   EXPECT_EQ(here.shown("xl.safetensors"), "xl.safetensors");
   EXPECT_EQ(here.found("xl.safetensors"), fs::canonical(folder.path()) / "xl.safetensors");
   fs::current_path(before);
@@ -169,12 +179,12 @@ TEST_F(single_file, components_may_come_from_elsewhere) {
   hollow(folder / "unet.safetensors", unet);
   hollow(folder / "vae.safetensors", vae);
   hollow(folder / "text.safetensors", text);
-  const Checkpoint bare = Checkpoint::open(folder / "unet.safetensors", {.assets = assets});
+  const Checkpoint bare = open_checkpoint(folder / "unet.safetensors", {.assets = assets});
   EXPECT_EQ(message_of<WeightError>([&] { bare.tensors("vae"); }, folder.path()),
             "FOLDER/unet.safetensors: holds no VAE, only UNet: give one with --vae");
   EXPECT_EQ(message_of<WeightError>([&] { bare.files("text_encoder"); }, folder.path()),
             "FOLDER/unet.safetensors: holds no text encoder, only UNet: give one with --text-encoder");
-  const Checkpoint all = Checkpoint::open(
+  const Checkpoint all = open_checkpoint(
       folder / "unet.safetensors",
       {.assets = assets, .components = {{"vae", folder / "vae.safetensors"}, {"text_encoder", folder / "text.safetensors"}}});
   EXPECT_EQ(all.tensors("vae")->list().size(), 248u);
@@ -182,14 +192,14 @@ TEST_F(single_file, components_may_come_from_elsewhere) {
   EXPECT_EQ(all.shown(all.files("vae").files[0]), "vae.safetensors");
   EXPECT_EQ(message_of<WeightError>(
                 [&] {
-                  Checkpoint::open(folder / "unet.safetensors", {.assets = assets, .components = {{"vae", folder / "text.safetensors"}}});
+                  open_checkpoint(folder / "unet.safetensors", {.assets = assets, .components = {{"vae", folder / "text.safetensors"}}});
                 },
                 folder.path()),
             "FOLDER/text.safetensors: holds no VAE, only text encoder");
   EXPECT_EQ(message_of<UsageError>(
                 [&] {
-                  Checkpoint::open(folder / "unet.safetensors",
-                                   {.assets = assets, .components = {{"text_encoder_2", folder / "text.safetensors"}}});
+                  open_checkpoint(folder / "unet.safetensors",
+                                  {.assets = assets, .components = {{"text_encoder_2", folder / "text.safetensors"}}});
                 },
                 folder.path()),
             "FOLDER/unet.safetensors: StableDiffusionPipeline has no second text encoder that could be replaced");
@@ -197,7 +207,7 @@ TEST_F(single_file, components_may_come_from_elsewhere) {
 
 TEST_F(single_file, averages_stand_beside_the_weights) {
   TensorList tensors = key_list("sd15-single-file", DType::f16);
-  EXPECT_EQ(refusal<WeightError>(tensors, {.assets = assets, .averaged = true}),
+  EXPECT_EQ(refusal<WeightError>(tensors, {.families = families(), .averaged = true}),
             "FOLDER/model.safetensors: holds no averaged weights (model_ema.…)");
   for (const auto& [name, info] : TensorList(tensors)) {
     if (!name.starts_with("model.diffusion_model.")) continue;
@@ -205,13 +215,13 @@ TEST_F(single_file, averages_stand_beside_the_weights) {
     std::erase(flat, '.');
     tensors["model_ema." + flat] = {.dtype = DType::f32, .shape = info.shape};
   }
-  EXPECT_EQ(open(tensors).components.at("unet").tensors->list().at("conv_in.bias").dtype, DType::f16);
-  const SingleFile averaged = open(tensors, {}, {.assets = assets, .averaged = true});
-  EXPECT_EQ(averaged.components.at("unet").tensors->list().at("conv_in.bias").dtype, DType::f32);
+  EXPECT_EQ(part(open(tensors), "unet").list().at("conv_in.bias").dtype, DType::f16);
+  const SingleFile averaged = open(tensors, {}, {.families = families(), .averaged = true});
+  EXPECT_EQ(part(averaged, "unet").list().at("conv_in.bias").dtype, DType::f32);
   tensors.erase("model_ema.diffusion_modelout0bias");
-  EXPECT_EQ(refusal<WeightError>(tensors, {.assets = assets, .averaged = true}),
+  EXPECT_EQ(refusal<WeightError>(tensors, {.families = families(), .averaged = true}),
             "FOLDER/model.safetensors: lacks 'model_ema.diffusion_modelout0bias' of the averaged weights");
 }
 
 }  // namespace
-}  // namespace hearth
+}  // namespace hearth::models
