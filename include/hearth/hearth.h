@@ -152,11 +152,15 @@ struct Request {
 
 struct Generation {
   std::vector<Image> images;          // batch order; empty when decode was off
+  std::vector<uint64_t> seeds;        // of each image: what it says of itself, its own or, where one generator drew them all, the run's
+  uint64_t seed = 0;                  // of the run: the request's, or the random one that was taken for it
+  uint64_t variation_seed = 0;        // likewise, of a run with a variation
   Array noise;                        // the standard normal tensor before any sigma, [B, C, h, w]
   Array latents;                      // as the last step returned them, before division by the scaling factor, [B, C, h, w]
   std::optional<RunState> state;      // with stop_after
   std::vector<std::string> warnings;  // e.g. the part of a prompt that did not fit
   std::string report;                 // JSON: resolved values, times, memory planned and measured, numbers per component
+  std::string debug_text;             // what Request::debug asked for, for people; the report has the same in numbers
 };
 
 // Samplers side by side, on one model and prompt.

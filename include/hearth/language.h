@@ -90,7 +90,7 @@ struct Completion {
   std::vector<std::optional<float>> prompt_logprobs;  // when asked for; nothing is known of the first token
   uint64_t seed = 0;
   std::vector<std::string> warnings;                                       // one line each
-  std::string debug;                                                       // JSON: what CompletionRequest::debug asked for
+  std::string debug, debug_text;                                           // what CompletionRequest::debug asked for: JSON, and for people
   int64_t cached_tokens = 0;                                               // of the prompt: known from the run before
   double prompt_seconds = 0, first_token_seconds = 0, decode_seconds = 0;  // first token: from the beginning of the request
 };

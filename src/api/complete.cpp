@@ -4,6 +4,7 @@
 #include <random>
 
 #include "api/debug.h"
+#include "api/debug_text.h"
 #include "api/language_state.h"
 #include "api/run_scope.h"
 #include "core/error.h"
@@ -240,7 +241,10 @@ Completion complete(LanguageState& state, const CompletionRequest& request) {
   made.decode_seconds = seconds_since(decode);
   observing.reset();
   observer.finish();
-  if (observer.watches()) made.debug = observer.report().dump();
+  if (observer.watches()) {
+    const nlohmann::json told = observer.report();
+    made.debug = told.dump(), made.debug_text = debug_text(told);
+  }
   return made;
 }
 

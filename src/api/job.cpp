@@ -5,6 +5,7 @@
 
 #include "api/array.h"
 #include "api/debug.h"
+#include "api/debug_text.h"
 #include "api/prompts.h"
 #include "api/run_scope.h"
 #include "api/run_state.h"
@@ -140,6 +141,7 @@ Generation Job::run() {
   const models::ResolvedImage& resolved = impl_->job->resolved();
   const models::MemoryPlan& plan = impl_->job->plan();
   Generation made{.noise = api::to_array(result.noise), .latents = api::to_array(result.latents), .warnings = resolved.warnings};
+  made.seed = impl_->seeds.run, made.variation_seed = impl_->seeds.variation;
   made.warnings.insert(made.warnings.end(), result.warnings.begin(), result.warnings.end());
   if (std::string warning = api::plain_weight_warning(request); !warning.empty()) made.warnings.push_back(std::move(warning));
   if (canvas) made.warnings.insert(made.warnings.begin(), canvas->warnings.begin(), canvas->warnings.end());
@@ -162,6 +164,7 @@ Generation Job::run() {
       const DeepPixels deep = to_deep_pixels(picture, PixelRange::minus_one_to_one);
       made.images.back().rgb16 = canvas ? canvas->put_back(deep).rgb : deep.rgb;
     }
+    made.seeds.push_back(api::seed_of_image(run, int64_t(made.seeds.size())));
     api::sign(made.images.back(), model, run, int64_t(made.images.size()) - 1);
   }
   model.load_seconds += result.load_seconds;
@@ -170,7 +173,9 @@ Generation Job::run() {
   model.device->release_cached();
   observer.finish();
   run.seconds = impl_->prepare_seconds + seconds_since(start);
-  made.report = api::write_report(model, run, result, made.warnings, observer.report());
+  const nlohmann::json debug = observer.report();
+  made.report = api::write_report(model, run, result, made.warnings, debug);
+  made.debug_text = api::debug_text(debug);
   return made;
 }
 

@@ -36,6 +36,8 @@ std::string describe(LoadedModel& model);                      // Model::descrip
 // Generation::report; `debug` is DebugObserver's, or null.
 std::string write_report(LoadedModel& model, const Run& run, const models::ImageResult& result, const std::vector<std::string>& warnings,
                          const nlohmann::json& debug);
+// What draws a batch's image `index` alone, or, where one generator draws all of them, the batch.
+uint64_t seed_of_image(const Run& run, int64_t index);
 // Fills in `parameters` and `json` of a batch's picture.
 void sign(Image& image, LoadedModel& model, const Run& run, int64_t index);
 

@@ -182,9 +182,14 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+uint64_t seed_of_image(const Run& run, int64_t index) {
+  const bool varied = run.request.variation.strength > 0;
+  return one_generator_for_all(run.request.compat) || varied ? run.seed : run.seed + uint64_t(index);
+}
+
 void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
   const models::ResolvedImage& r = run.resolved;
-  const bool one_generator = one_generator_for_all(run.request.compat), varied = run.request.variation.strength > 0;
+  const bool varied = run.request.variation.strength > 0;
   const Recipe recipe{.version = version(),
                       .model = model.name,
                       .family = model.pipeline->family(),
@@ -206,7 +211,7 @@ void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
                       .sampler = r.sampler,
                       .sampler_options = sampler_options(r, All::no),
                       .schedule = r.schedule,
-                      .seed = one_generator || varied ? run.seed : run.seed + uint64_t(index),
+                      .seed = seed_of_image(run, index),
                       .variation_seed = varied ? run.variation_seed + uint64_t(index) : 0,
                       .variation_strength = run.request.variation.strength,
                       .flags = described(run),

@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/command.h"
-#include "cli/debug_text.h"
+#include "cli/debug_flag.h"
 #include "cli/input.h"
 #include "cli/language_flags.h"
 #include "cli/progress_line.h"
@@ -65,7 +63,7 @@ void run_complete(std::span<const std::string> arguments) {
                                     [&](const LanguageModel& unread) { line.say(memory_line(unread.plan(request))); });
   line.finish();
   const Completion made = print_answer(model, request, f.json, line);
-  if (!f.json && !made.debug.empty()) fmt::print("{}\n", debug_text(nlohmann::ordered_json::parse(made.debug)));
+  if (!f.json && !made.debug_text.empty()) fmt::print("{}\n", made.debug_text);
 }
 
 }  // namespace

@@ -7,8 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/debug_text.h"
+#include "cli/debug_flag.h"
 #include "cli/editing_flags.h"
+#include "cli/json_text.h"
 #include "cli/open_flags.h"
 #include "cli/outputs.h"
 #include "cli/progress_line.h"
@@ -222,20 +223,17 @@ void run_generate(std::span<const std::string> arguments) {
     };
   request.progress = progress;
   request.cancel = &cancelled;
-  Json pictures = Json::array(), reports = Json::array(), warnings = Json::array();
+  Json pictures = Json::array(), warnings = Json::array();
+  std::vector<std::string> reports;
   std::map<std::string, Array> arrays;
   std::map<std::string, std::string> metadata;
   size_t next = 0;
   for (int64_t batch = 0; batch < f.batch_count; ++batch) {
     if (noise) request.noise = slice(*noise, batch * request.batch_size, (batch + 1) * request.batch_size);
     request.last = batch + 1 == f.batch_count;
-    if (batch == 0) {
-      const Model::Prediction memory = model.predict_memory(request);
-      line.say(fmt::format("hearth: memory: {:.2f} GB expected, {}", double(memory.bytes) * 1e-9, memory.mode));
-    }
-    const Generation made = model.generate(request);
-    Json report = Json::parse(made.report);
-    const auto seed = report.at("request").at("seed").get<uint64_t>();
+    Job job = model.prepare(request);
+    if (batch == 0) line.say(fmt::format("hearth: memory: {:.2f} GB expected, {}", double(job.memory().bytes) * 1e-9, job.memory().mode));
+    const Generation made = job.run();
     for (const std::string& warning : made.warnings)
       if (std::find(warnings.begin(), warnings.end(), Json(warning)) == warnings.end()) {
         line.say("hearth: warning: " + warning);
@@ -246,10 +244,8 @@ void run_generate(std::span<const std::string> arguments) {
       const Image& image = made.images[k];
       const fs::path& file = files.at(next++);
       image.save(file, f.save);
-      const bool own = (request.compat == Compat::hearth || request.compat == Compat::a1111) && request.variation.strength == 0;
-      const uint64_t own_seed = own ? seed + k : seed;
-      pictures.push_back({{"file", file.string()}, {"width", image.width}, {"height", image.height}, {"seed", own_seed}});
-      if (!f.json) fmt::print("{}: {}×{}, seed {}\n", file.string(), image.width, image.height, own_seed);
+      pictures.push_back({{"file", file.string()}, {"width", image.width}, {"height", image.height}, {"seed", made.seeds[k]}});
+      if (!f.json) fmt::print("{}: {}×{}, seed {}\n", file.string(), image.width, image.height, made.seeds[k]);
     }
     if (!f.save_latents.empty()) {
       append(arrays["noise"], made.noise);
@@ -259,20 +255,20 @@ void run_generate(std::span<const std::string> arguments) {
       arrays.insert(made.state->arrays.begin(), made.state->arrays.end());
       metadata["hearth_state"] = made.state->json;
     }
-    if (!f.json && report.contains("debug")) fmt::print("{}\n", debug_text(report["debug"]));
-    if (request.variation.strength > 0)
-      request.variation.seed = report.at("request").at("variation_seed").get<uint64_t>() + uint64_t(request.batch_size);
-    reports.push_back(std::move(report));
-    request.seed = request.variation.strength > 0 ? seed : seed + uint64_t(request.batch_size);
+    if (!f.json && !made.debug_text.empty()) fmt::print("{}\n", made.debug_text);
+    reports.push_back(made.report);
+    const auto drawn = uint64_t(request.batch_size);
+    const bool varied = request.variation.strength > 0;
+    request.seed = varied ? made.seed : made.seed + drawn;
+    if (varied) request.variation.seed = made.variation_seed + drawn;
   }
   if (!f.save_latents.empty()) save_arrays(f.save_latents, arrays, metadata);
   if (f.json)
-    fmt::print("{}\n", Json{{"hearth", version()},
-                            {"pictures", pictures},
-                            {"latents", f.save_latents.empty() ? Json() : Json(f.save_latents)},
-                            {"warnings", warnings},
-                            {"runs", reports}}
-                           .dump(-1, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", with_member({{"hearth", version()},
+                                    {"pictures", pictures},
+                                    {"latents", f.save_latents.empty() ? Json() : Json(f.save_latents)},
+                                    {"warnings", warnings}},
+                                   "runs", fmt::format("[{}]", fmt::join(reports, ","))));
 }
 
 }  // namespace

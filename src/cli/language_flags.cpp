@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/json_text.h"
 #include "cli/open_flags.h"
 #include "cli/say.h"
 #include "core/error.h"
@@ -61,7 +62,7 @@ std::string to_json(const Completion& made, const CompletionRequest& request, co
                   {"first_token_seconds", made.first_token_seconds},
                   {"decode_seconds", made.decode_seconds},
                   {"decode_tokens_per_second", rate(std::max(0.0, decoded), made.decode_seconds)}};
-  if (!made.debug.empty()) j["debug"] = Json::parse(made.debug);
+  if (!made.debug.empty()) return with_member(j, "debug", made.debug);
   return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

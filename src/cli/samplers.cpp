@@ -1,6 +1,5 @@
 #include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
+#include <fmt/ranges.h>
 
 #include "cli/command.h"
 #include "cli/open_flags.h"
@@ -10,8 +9,6 @@
 
 namespace hearth::cli {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* notes =
     "The contact sheet shows the picture of every sampler at every number of steps. The convergence plot shows how far the latents are "
@@ -76,12 +73,12 @@ void run_samplers(std::span<const std::string> arguments) {
     check_writable(*file);
   }
 
-  Json numbers = Json::object();
+  std::vector<std::string> numbers;
   ProgressLine line;
   const auto keep = [&](const SamplerPlot& made, const std::string& file) {
     line.finish();
     made.image.save(file);
-    numbers.update(Json::parse(made.json));
+    numbers.push_back(made.json.substr(1, made.json.size() - 2));  // without the braces of its object
     if (!f.json) fmt::print("{}: {}×{}\n", file, made.image.width, made.image.height);
   };
   if (!f.orders.empty()) keep(plot_orders(f.plot.samplers), f.orders);
@@ -94,7 +91,7 @@ void run_samplers(std::span<const std::string> arguments) {
     if (!f.convergence.empty()) keep(opened.plot_convergence(f.plot), f.convergence);
     if (!f.sheet.empty()) keep(opened.plot_contact_sheet(f.plot), f.sheet);
   }
-  if (f.json) fmt::print("{}\n", numbers.dump());
+  if (f.json) fmt::print("{{{}}}\n", fmt::join(numbers, ","));
 }
 
 }  // namespace

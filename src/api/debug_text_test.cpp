@@ -1,14 +1,14 @@
-#include "cli/debug_text.h"
+#include "api/debug_text.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-namespace hearth::cli {
+namespace hearth::api {
 namespace {
 
 TEST(DebugText, slowest_first_with_share_rate_and_fraction) {
-  const auto debug = nlohmann::ordered_json::parse(R"({"timing": {
+  const auto debug = nlohmann::json::parse(R"({"timing": {
     "ceilings": {"matrix_gflops": 492.25, "bf16_gflops": 0, "read_gbs": 46},
     "phases": [{"phase": "encode", "wall_seconds": 0.5}, {"phase": "sample", "wall_seconds": 1.5}],
     "ops": [{"phase": "encode", "op": "linear", "calls": 2, "seconds": 0.5, "gflop": 10, "fraction": 0.25},
@@ -25,11 +25,11 @@ TEST(DebugText, slowest_first_with_share_rate_and_fraction) {
             "phase    block        calls    seconds  share      whole   GFLOP/s of ceiling\n"
             "sample   mid_block        4     0.2500 100.0%     1.5000       4.0           \n"
             "sample: linear [2, 3] → [2, 4], 7 times");
-  EXPECT_EQ(debug_text(nlohmann::ordered_json::object()), "");
+  EXPECT_EQ(debug_text(nlohmann::json::object()), "");
 }
 
 TEST(DebugText, no_time_and_short_names) {
-  const auto debug = nlohmann::ordered_json::parse(R"({"timing": {
+  const auto debug = nlohmann::json::parse(R"({"timing": {
     "ceilings": {"matrix_gflops": 1, "bf16_gflops": 2, "read_gbs": 3},
     "ops": [{"phase": "encode", "op": "gelu", "calls": 1, "seconds": 0, "gflop": 1}],
     "blocks": [{"phase": "encode", "block": "mid", "calls": 1, "seconds": 0, "whole_seconds": 0}]}})");
@@ -43,4 +43,4 @@ TEST(DebugText, no_time_and_short_names) {
 }
 
 }  // namespace
-}  // namespace hearth::cli
+}  // namespace hearth::api

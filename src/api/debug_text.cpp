@@ -1,4 +1,4 @@
-#include "cli/debug_text.h"
+#include "api/debug_text.h"
 
 #include <fmt/format.h>
 
@@ -6,12 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "cli/values.h"
-
-namespace hearth::cli {
+namespace hearth::api {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 std::string number(const Json& row, const char* name) {
   const auto found = row.find(name);
@@ -64,20 +62,6 @@ std::string timing_text(const Json& timing) {
 
 }  // namespace
 
-void add_debug(Flags& flags, Debug& debug) {
-  flags.add("--debug", "LIST",
-            "Of timing, shapes, nan, all, separated by commas: time per operation and block; each operation's shapes; "
-            "stop at the first operation whose result is not finite",
-            "nothing", [&debug](const std::string& t) {
-              for (const std::string& word : parse_words(t, std::vector<std::string>{"timing", "shapes", "nan", "all"})) {
-                const bool all = word == "all";
-                if (all || word == "timing") debug.timing = true;
-                if (all || word == "shapes") debug.shapes = true;
-                if (all || word == "nan") debug.nan = true;
-              }
-            });
-}
-
 std::string debug_text(const Json& debug) {
   std::string text;
   if (const auto timing = debug.find("timing"); timing != debug.end()) text += timing_text(*timing);
@@ -87,4 +71,4 @@ std::string debug_text(const Json& debug) {
   return text;
 }
 
-}  // namespace hearth::cli
+}  // namespace hearth::api
