@@ -276,13 +276,12 @@ struct BenchOptions {
   std::string what;
   std::string only;     // ops: those with this in their name
   std::string weights;  // type of generated weights of a language model: f16, bf16, f32, q8_0, q4_0, q4_k, …
-  std::string
-      keep;  // where generated weights of a whole model are kept: a new folder, of llama-1b and qwen-0.5b a GGUF file (no tokenizer)
-  std::string hold;  // ops: f32, f16, bf16: weights held so and multiplied as f32, whatever `precision` says
-  std::string path;  // force a kernel path down: "avx2", "avx512", "avx512bf16", "amx"
-  std::string model =
-      "sd15";  // "llama-1b", "qwen-0.5b" (generated weights of full size) or a language model: load, first token, prompt, decode; "sd15":
-               // Stable Diffusion 1.5's geometry with generated weights (2.1 GB of temporary files); "sdxl" (6.9 GB); "demo"; a folder
+  std::string keep;     // where generated weights of a whole model are kept: a new folder, of a language model a GGUF file (no tokenizer)
+  std::string hold;     // ops: f32, f16, bf16: weights held so and multiplied as f32, whatever `precision` says
+  std::string path;     // force a kernel path down: "avx2", "avx512", "avx512bf16", "amx"
+  // One of bench_models() (generated weights of full size) or a language model: load, first token, prompt, decode; "sd15": Stable
+  // Diffusion 1.5's geometry with generated weights (2.1 GB of temporary files); "sdxl" (6.9 GB); "demo"; a folder
+  std::string model = "sd15";
   std::string variant;                   // as in OpenOptions
   std::optional<int64_t> width, height;  // pixels; absent: what the UNet is made for
   std::string device = "cpu";
@@ -298,5 +297,6 @@ struct Bench {
       json;  // {"machine": {…}, "parts": {"load": {"seconds": x}, …}, "peak_memory_bytes": n}; or "ops", "blocks", "threads", "paths"
 };
 Bench bench(const BenchOptions& options = {});
+std::vector<Named> bench_models();  // published geometries of language models
 
 }  // namespace hearth

@@ -108,7 +108,8 @@ Bench bench(const BenchOptions& options) {
   }
   if (!options.keep.empty() && !what.empty() && what != "sd15" && what != "sdxl")
     fail<UsageError>("bench: --keep is of the generated weights of whole models");
-  if (!options.weights.empty()) fail<UsageError>("bench: 'weights' are of language models (llama-1b, qwen-0.5b); others have 'precision'");
+  if (!options.weights.empty())
+    fail<UsageError>("bench: 'weights' are of language models ({}); others have 'precision'", bench_model_names());
   if (what == "ops" && (options.model != usual.model || !options.variant.empty() || options.width || options.height))
     fail<UsageError>(
         "bench: ops are those of Stable Diffusion 1.5 at 512 × 512 and of XL at 1024 × 1024; a model, variant or size changes nothing");

@@ -71,6 +71,7 @@ Bench bench_samplers(const BenchOptions& options);
 
 // A language model by name (generated weights) or a checkpoint; whether options.model is one.
 bool benches_language(const std::string& model);  // bench_language.cpp
+std::string bench_model_names();                  // "a, b": of bench_models()
 Bench bench_language(const BenchOptions& options);
 
 }  // namespace hearth::api

@@ -92,7 +92,7 @@ BenchFolder::BenchFolder(const BenchOptions& options, const std::set<std::string
   if (options.model != "sd15" && options.model != "sdxl") {
     if (!options.keep.empty()) fail<UsageError>("bench: only generated weights can be kept, and {} is a checkpoint", options.model);
     if (!fs::is_directory(folder_))
-      fail<IoError>("bench: '{}' is none of sd15, sdxl, demo, llama-1b, qwen-0.5b, and no checkpoint", options.model);
+      fail<IoError>("bench: '{}' is none of sd15, sdxl, demo, {}, and no checkpoint", options.model, bench_model_names());
     return;
   }
   if (options.keep.empty()) {

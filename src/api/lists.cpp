@@ -2,7 +2,7 @@
 
 #include "backends/backends.h"
 #include "hearth/hearth.h"
-#include "models/registry.h"
+#include "models/language_registry.h"
 #include "sampling/samplers.h"
 #include "sampling/scheduler_samplers.h"
 
@@ -27,6 +27,13 @@ std::vector<Named> list_models() {
   std::vector<Named> list;
   for (const models::Entry& e : models::entries())
     list.push_back({std::string(e.name), std::visit([](const auto& family) { return names_of(family); }, e.task), std::string(e.summary)});
+  return list;
+}
+
+std::vector<Named> bench_models() {
+  std::vector<Named> list;
+  for (const auto& [name, family] : models::language_families())
+    for (const models::LanguageGeometry& g : family.geometries) list.push_back({std::string(g.name), {}, std::string(g.summary)});
   return list;
 }
 

@@ -42,7 +42,7 @@ Wording Wording::of_gguf(const std::filesystem::path& folder, const GgufMetadata
 }
 
 const text::Tokenizer& Wording::tokenizer() const {
-  if (!read) read = vocabulary ? text::Tokenizer::from_gguf(*vocabulary) : text::Tokenizer::open(root);
+  if (!read) read = vocabulary ? text::Tokenizer::from_gguf(*vocabulary) : open_folder_tokenizer(root);
   return *read;
 }
 

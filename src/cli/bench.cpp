@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/command.h"
 #include "cli/open_flags.h"
@@ -17,9 +17,14 @@ void run_bench(std::span<const std::string> arguments) {
       "Whole model (sd15, sdxl), one part of it (vae, clip), its blocks, the step by threads or by kernel paths, samplers beside it, or "
       "operations",
       options.what, {.names = {"ops", "blocks", "sd15", "sdxl", "vae", "clip", "threads", "paths", "samplers"}}, "sd15");
-  flags.text("-m,--model", "NAME",
-             "Of all but ops: sd15, sdxl, llama-1b, qwen-0.5b (generated weights of full size), demo, or a checkpoint", options.model);
-  flags.text("--weights", "TYPE", "Of llama-1b and qwen-0.5b: f16, bf16, q8_0, q4_0, q4_k, …", options.weights, "f16");
+  std::vector<std::string> language;
+  for (const Named& model : bench_models()) language.push_back(model.name);
+  flags.text(
+      "-m,--model", "NAME",
+      fmt::format("Of all but ops: sd15, sdxl, {} (generated weights of full size), demo, or a checkpoint", fmt::join(language, ", ")),
+      options.model);
+  flags.text("--weights", "TYPE", fmt::format("Of {}: f16, bf16, q8_0, q4_0, q4_k, …", fmt::join(language, " and ")), options.weights,
+             "f16");
   flags.text("--keep", "PATH", "Of generated weights of a whole model: keep them in this new folder, or, of a language model, GGUF file",
              options.keep);
   flags.integer("-W,--width", "Pixels, a multiple of 8; of all but ops and clip", options.width, "what the UNet is made for");
