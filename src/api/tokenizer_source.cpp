@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "models/language_registry.h"
 #include "weights/gguf.h"
+#include "weights/gguf_folder.h"
 
 namespace hearth {
 namespace {
@@ -60,7 +61,7 @@ text::Tokenizer open_folder_tokenizer(const std::filesystem::path& path) {
 }
 
 text::Tokenizer open_tokenizer(const std::filesystem::path& model) {
-  const std::filesystem::path& path = model;
+  const std::filesystem::path path = gguf_file_of(model);
   if (!GgufFile::is_one(path)) return open_folder_tokenizer(path);
   const std::shared_ptr<GgufFile> file = GgufFile::open(path);
   return text::Tokenizer::from_gguf(gguf_vocabulary(file->metadata()));

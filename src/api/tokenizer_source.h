@@ -13,7 +13,7 @@ text::GgufVocabulary gguf_vocabulary(const GgufMetadata& metadata);
 
 // text::Tokenizer::open with the classes of all families.
 text::Tokenizer open_folder_tokenizer(const std::filesystem::path& path);
-// The same, and GGUF files by their first bytes.
+// The same, and GGUF files by their first bytes, alone in a folder too.
 text::Tokenizer open_tokenizer(const std::filesystem::path& path);
 
 }  // namespace hearth

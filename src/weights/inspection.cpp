@@ -10,6 +10,7 @@
 
 #include "weights/checkpoint.h"
 #include "weights/gguf.h"
+#include "weights/gguf_folder.h"
 #include "weights/published_names.h"
 #include "weights/torch_file.h"
 
@@ -214,7 +215,8 @@ InspectedCheckpoint inspect_file(const fs::path& file, const std::string& varian
 
 }  // namespace
 
-InspectedCheckpoint inspect_checkpoint(const fs::path& path, const std::string& variant) {
+InspectedCheckpoint inspect_checkpoint(const fs::path& given, const std::string& variant) {
+  const fs::path path = gguf_file_of(given);
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) fail<IoError>("{}: no such file or folder", path.string());

@@ -1,6 +1,7 @@
 #include "weights/language_checkpoint.h"
 
 #include "core/error.h"
+#include "weights/gguf_folder.h"
 #include "weights/gguf_language.h"
 #include "weights/gguf_rope.h"
 #include "weights/packed_linears.h"
@@ -11,7 +12,7 @@ namespace fs = std::filesystem;
 
 bool LanguageCheckpoint::is_one(const fs::path& path) {
   std::error_code error;
-  if (GgufFile::is_one(path)) return true;
+  if (GgufFile::is_one(path) || is_gguf_folder(path)) return true;
   return fs::is_regular_file(path / "config.json", error) && !fs::exists(path / "model_index.json", error);
 }
 
@@ -30,7 +31,7 @@ LanguageCheckpoint LanguageCheckpoint::open_gguf(const fs::path& file, std::span
 
 LanguageCheckpoint LanguageCheckpoint::open(const fs::path& path, const std::string& variant,
                                             std::span<const GgufArchitecture> architectures) {
-  const fs::path& root = path;
+  const fs::path root = gguf_file_of(path);
   std::error_code error;
   const fs::file_status status = fs::status(root, error);
   if (!fs::exists(status)) fail<IoError>("{}: no such file or folder", root.string());

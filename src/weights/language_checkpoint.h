@@ -1,5 +1,5 @@
 // LanguageCheckpoint: a language model as its makers publish it: a folder with config.json and safetensors, whole or in shards, or a
-// GGUF file, whose contents are shown as those of such a folder. GPTQ and AWQ layers are unpacked
+// GGUF file (or a folder with one alone), whose contents are shown as those of such a folder. GPTQ and AWQ layers are unpacked
 // (weights/packed_linears.h).
 #pragma once
 
@@ -18,7 +18,7 @@ class LanguageCheckpoint {
   // weights that cannot be read; errors of weights/checkpoint_files.h and gguf_language.h.
   static LanguageCheckpoint open(const std::filesystem::path& path, const std::string& variant = {},
                                  std::span<const GgufArchitecture> architectures = {});
-  // Whether `path` looks like one: a folder with config.json and no model_index.json, or a GGUF file.
+  // Whether `path` looks like one: a folder with config.json and no model_index.json, or a GGUF file or a folder of such.
   static bool is_one(const std::filesystem::path& path);
 
   const std::filesystem::path& root() const { return root_; }  // the folder, or that of the file
