@@ -8,6 +8,11 @@ if(TARGET hearth)
 endif()
 install(DIRECTORY include/hearth DESTINATION include)
 install(DIRECTORY assets/ DESTINATION share/hearth)  # src/api/assets.cpp looks there
+file(GLOB configs CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/src/models src/models/*/configs)
+foreach(folder IN LISTS configs)  # src/models/checkpoints.cpp looks there
+  get_filename_component(family ${folder} DIRECTORY)
+  install(DIRECTORY src/models/${folder}/ DESTINATION share/hearth/configs/${family})
+endforeach()
 
 # hearth_api and every folder below it.
 set(libraries hearth_api)

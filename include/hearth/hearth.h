@@ -5,7 +5,6 @@
 //   made.images[0].save("lighthouse.png");
 //
 // Everything throws hearth::Error on failure, with one line that says what is wrong and what was needed (hearth/error.h).
-// A Model may be used from one thread at a time; several models may run at once.
 #pragma once
 
 #include <array>
@@ -19,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "hearth/choices.h"
 #include "hearth/editing.h"
 #include "hearth/error.h"
 #include "hearth/image.h"
@@ -102,16 +102,15 @@ struct Request {
   std::optional<std::string> negative_prompt;  // absent: what the checkpoint takes for none: the empty prompt, or zeros (XL)
   // Of an XL checkpoint's second text encoder; absent: those of the first.
   std::optional<std::string> prompt_2, negative_prompt_2;
-  // How prompts are read: "a1111", "comfyui", "plain"; "" = by compat: a1111 and comfyui their own, else plain.
-  std::string prompt_syntax;
-  std::string emphasis;                  // of a1111: "original" (the default), "no-norm", "ignore", "none"
-  std::optional<int64_t> clip_skip;      // 1: the text encoder's last layer, 2: the last but one …; absent: 1, of XL 2
-  std::optional<int64_t> clip_skip_2;    // of an XL checkpoint's second text encoder; absent: clip_skip, with compat "a1111" 2
-  std::vector<Embedding> embeddings;     // for both prompts
-  std::optional<int64_t> width, height;  // pixels, multiples of the autoencoder's factor (8); default: the checkpoint's native size
-  OptionValues options;                  // of the model's family, by name
-  SizeConditions sizes;                  // what an XL checkpoint is told of the picture
-  std::optional<double> refiner_start;   // the part of the noise schedule after which the refiner goes on; default: 0.8
+  std::optional<PromptSyntax> prompt_syntax;  // absent: by compat: a1111 and comfyui their own, else plain
+  std::optional<Emphasis> emphasis;           // of prompts in A1111's syntax; absent: original
+  std::optional<int64_t> clip_skip;           // 1: the text encoder's last layer, 2: the last but one …; absent: 1, of XL 2
+  std::optional<int64_t> clip_skip_2;         // of an XL checkpoint's second text encoder; absent: clip_skip, with compat "a1111" 2
+  std::vector<Embedding> embeddings;          // for both prompts
+  std::optional<int64_t> width, height;       // pixels, multiples of the autoencoder's factor (8); default: the checkpoint's native size
+  OptionValues options;                       // of the model's family, by name
+  SizeConditions sizes;                       // what an XL checkpoint is told of the picture
+  std::optional<double> refiner_start;        // the part of the noise schedule after which the refiner goes on; default: 0.8
   int64_t steps = 50;
   double guidance = 7.5;        // classifier-free guidance; 1 runs without, less, too, but under compat "comfyui" and "a1111"
   std::string guidance_method;  // see list_guidance(); "" = cfg
@@ -126,8 +125,8 @@ struct Request {
   bool discard_penultimate = false;                        // one level more is made and the last but one left out; compat "" and "a1111"
   std::optional<uint64_t> seed;                            // image k of a batch uses seed + k; default: a random one, reported
   int64_t batch_size = 1;                                  // images computed together
-  std::string compat;  // "diffusers", "comfyui", "a1111": noise, levels and start as this program has them; "" = hearth's own
-  std::string rng;     // where noise is drawn: "cpu" (PyTorch's), "nv" (A1111's Philox; compat "" and "a1111"); "" = by compat
+  Compat compat = Compat::hearth;                          // noise, levels and start as this program has them
+  std::optional<Rng> rng;                                  // absent: by compat; nv with hearth and a1111 only
   int64_t eta_noise_seed_delta = 0;  // compat "a1111": the noise of the steps comes from seeds this much higher (ENSD)
   int64_t batch_index = 0;           // compat "comfyui": the pictures are those from this number on of a larger batch
   std::optional<Array> noise;        // standard normal [batch, channels, height/8, width/8] in place of the seed's first draw
@@ -179,6 +178,9 @@ SamplerPlot plot_orders(const std::vector<std::string>& samplers = {});
 // UsageError that Image::save would end with, as far as the request alone tells: ending, options, size, length of the prompts.
 void check_save(const std::filesystem::path& file, const SaveOptions& options, const Request& request);
 
+class Job;
+
+// Safe from several threads: runs at the same time give what they give one after the other.
 class Model {
  public:
   // A diffusers folder, or a single file in CompVis' or Stability's layout. IoError, WeightError or UnsupportedError when it cannot be run,
@@ -194,7 +196,9 @@ class Model {
   std::string family() const;       // "sd1"
   std::string description() const;  // JSON: components, precisions, parameters, hashes, scheduler
 
-  Generation generate(const Request& request);
+  // A run that is ready to begin: what it needs is known, and a request that would be refused is refused. UsageError, UnsupportedError.
+  Job prepare(const Request& request);
+  Generation generate(const Request& request);  // prepare(request).run()
 
   // Pictures of samplers × steps, with names.
   SamplerPlot plot_contact_sheet(const SamplerPlotRequest& request);
@@ -208,16 +212,34 @@ class Model {
     int64_t bytes = 0;  // most that the process takes
     std::string mode;   // "all networks stay in memory"
   };
-  Prediction predict_memory(const Request& request);
+  Prediction predict_memory(const Request& request);  // prepare(request).memory()
 
   // Pixels in [-1, 1], [B, 3, H, W] → mean of the latent distribution times the scaling factor, [B, C, H/8, W/8], and back.
   Array encode(const Array& pixels);
   Array decode(const Array& latents);
 
  private:
+  friend class Job;
   struct Impl;
-  Generation run(const Request& request, bool common_levels);
+  Job prepare(const Request& request, bool common_levels);
   explicit Model(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// A request that was prepared. It refers to its model, which must outlive it.
+class Job {
+ public:
+  Job(Job&&) noexcept;
+  Job& operator=(Job&&) noexcept;
+  ~Job();
+
+  Model::Prediction memory() const;  // what run() will take
+  Generation run();
+
+ private:
+  friend class Model;
+  struct Impl;
+  explicit Job(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 
@@ -269,21 +291,21 @@ Inspection inspect(const std::filesystem::path& path, const std::string& variant
 
 // How fast this machine runs a model, part by part, against its own ceilings measured in the same run.
 struct BenchOptions {
-  // "", "sd15" or "sdxl": load, text, step and decode; "vae", "clip": load and that part alone; "blocks": each block of the three networks;
-  // "threads": the step with 1, 2, 4 … threads; "paths": the step on each kernel path; "samplers": a step of each sampler without its
-  // network, as a part of the UNet's; "ops": every operation of a step and a decode
-  // of SD 1.5 at 512² and of SDXL at 1024²; a model, variant or size is refused.
+  // "" or the name of an image benchmark: load, text, step and decode; "vae", "clip": load and that part alone; "blocks": each block of the
+  // three networks; "threads": the step with 1, 2, 4 … threads; "paths": the step on each kernel path; "samplers": a step of each sampler
+  // without its network, as a part of the network's; "ops": every operation of a step and a decode of each image benchmark; a model,
+  // variant or size is refused.
   std::string what;
   std::string only;     // ops: those with this in their name
   std::string weights;  // type of generated weights of a language model: f16, bf16, f32, q8_0, q4_0, q4_k, …
-  std::string keep;     // where generated weights of a whole model are kept: a new folder, of a language model a GGUF file (no tokenizer)
+  std::string keep;     // where generated weights are kept: a new folder, of a language model a GGUF file (no tokenizer)
   std::string hold;     // ops: f32, f16, bf16: weights held so and multiplied as f32, whatever `precision` says
   std::string path;     // force a kernel path down: "avx2", "avx512", "avx512bf16", "amx"
-  // One of bench_models() (generated weights of full size) or a language model: load, first token, prompt, decode; "sd15": Stable
-  // Diffusion 1.5's geometry with generated weights (2.1 GB of temporary files); "sdxl" (6.9 GB); "demo"; a folder
-  std::string model = "sd15";
+  // An image or language benchmark (a published geometry with generated weights, gigabytes of temporary files), "demo", or a checkpoint.
+  // Empty: the first image benchmark.
+  std::string model;
   std::string variant;                   // as in OpenOptions
-  std::optional<int64_t> width, height;  // pixels; absent: what the UNet is made for
+  std::optional<int64_t> width, height;  // pixels; absent: what the model is made for
   std::string device = "cpu";
   int threads = 0;
   Precision precision = Precision::automatic;  // generated weights are f16 unless it says otherwise
@@ -297,6 +319,8 @@ struct Bench {
       json;  // {"machine": {…}, "parts": {"load": {"seconds": x}, …}, "peak_memory_bytes": n}; or "ops", "blocks", "threads", "paths"
 };
 Bench bench(const BenchOptions& options = {});
-std::vector<Named> bench_models();  // published geometries of language models
+// Models of full size with generated weights that bench() knows by name, beside "demo".
+std::vector<std::string> image_benchmarks();
+std::vector<std::string> language_benchmarks();
 
 }  // namespace hearth

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,10 +38,11 @@ struct ReadPrompt {
 };
 
 struct PromptReading {
-  std::string syntax, emphasis;       // as in Request
-  int64_t steps = 20;                 // of the run
-  std::vector<Embedding> embeddings;  // as in Request
-  std::filesystem::path config;       // as OpenOptions::config
+  std::optional<PromptSyntax> syntax;  // as in Request; absent: plain
+  std::optional<Emphasis> emphasis;    // as in Request
+  int64_t steps = 20;                  // of the run
+  std::vector<Embedding> embeddings;   // as in Request
+  std::filesystem::path config;        // as OpenOptions::config
 };
 
 // The prompt as each text encoder of `model` reads it, in their order: a diffusers folder, a DDUF file, a single file; or the folder of a

@@ -1,13 +1,15 @@
-// `hearth bench`: how fast this machine runs a Stable Diffusion checkpoint, part by part, against the machine's own
+// `hearth bench`: how fast this machine runs an image model, part by part, against the machine's own
 // ceilings measured in the same run.
 #include "api/bench.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "api/bench_model.h"
 #include "backends/backends.h"
 #include "core/memory.h"
 
@@ -15,6 +17,7 @@ namespace hearth {
 namespace {
 
 using namespace api;
+using models::diffusion::Holding, models::diffusion::Role;
 
 struct Part : BenchTime {
   std::string name;
@@ -24,10 +27,9 @@ struct Part : BenchTime {
 // The process's high-water mark starts again from what it holds now, where the system allows it.
 void reset_process_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
-Bench bench_parts(const BenchOptions& options, const std::set<std::string>& components) {
+Bench bench_parts(const BenchOptions& options, const std::vector<Role>& roles) {
   const auto device = make_backend({.name = options.device, .features = options.path, .threads = options.threads});
-  const BenchFolder folder(options, components);
-  folder.latents();
+  const BenchModel model(options, roles);
   const auto note = [&](int64_t done) {
     if (options.progress) options.progress({.phase = "measure", .done = done, .total = 4});
   };
@@ -35,26 +37,19 @@ Bench bench_parts(const BenchOptions& options, const std::set<std::string>& comp
   note(0);
   const Ceilings ceilings = measure_ceilings(*device);
   reset_process_peak();
-  MemoryLedger::process().reset_peak();
+  const MemoryWatch buffers(device->ledger());
 
   // Twice: the first reads the file into the page cache and is not what "load" means here. Memory is as fresh as in a new process.
-  std::vector<parts::ClipTextModel> texts;
-  std::optional<parts::Unet> unet;
-  std::optional<parts::AutoencoderKl> vae;
-  const auto load = [&] {
-    if (components.contains("text_encoder")) texts = folder.texts(*device);
-    if (components.contains("unet")) unet.emplace(folder.unet(*device));
-    if (components.contains("vae")) vae.emplace(folder.vae(*device));
-  };
   std::vector<Part> parts;
-  load();
-  texts.clear(), unet.reset(), vae.reset();
+  model.open(*device)->load({}, {});
   device->release_cached();
   const auto start = std::chrono::steady_clock::now();
-  load();
+  const auto networks = model.open(*device);
+  Holding holding(*networks);
+  holding.load({}, {});
   parts.push_back({{.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()}, "load"});
 
-  const auto measure = [&](const char* name, const std::function<void()>& run) {
+  const auto measure = [&](const std::string& name, const std::function<void()>& run) {
     Products products(ceilings);
     {
       const ObserverScope scope(products);
@@ -62,17 +57,18 @@ Bench bench_parts(const BenchOptions& options, const std::set<std::string>& comp
     }
     parts.push_back({time_of(options.repeats, run), name, products.flop * 1e-9, products.least});
   };
+  const auto has = [&](Role role) { return std::ranges::find(roles, role) != roles.end(); };
   note(1);
-  if (!texts.empty()) measure("text", folder.text_run(texts));
+  if (has(Role::text_encoder)) measure("text", model.text_run(holding, *device));
   note(2);
-  if (unet) measure("unet_step", folder.unet_run(*unet, *device));
+  if (has(Role::denoiser)) measure(model.name_of(Role::denoiser) + "_step", model.step_run(holding, *device));
   note(3);
-  if (vae) measure("vae_decode", folder.vae_run(*vae, *device));
+  if (has(Role::codec)) measure(model.name_of(Role::codec) + "_decode", model.decode_run(holding, *device));
   note(4);
 
   nlohmann::json json;
   json["machine"] = machine_json(*device, ceilings);
-  const auto [height, width] = folder.pixels();
+  const auto [height, width] = model.pixels();
   json["model"] = {{"name", options.model}, {"width", width}, {"height", height}, {"guidance", true}};
   std::string lines = machine_text(*device, ceilings);
   for (const Part& part : parts) {
@@ -87,50 +83,49 @@ Bench bench_parts(const BenchOptions& options, const std::set<std::string>& comp
     lines += "\n";
   }
   json["peak_memory_bytes"] = process_peak_bytes();
-  json["buffers_peak_bytes"] = MemoryLedger::process().use().peak;
+  json["buffers_peak_bytes"] = buffers.peak();
   lines += fmt::format("peak memory  {:9.2f} GB\n", double(process_peak_bytes()) * 1e-9);
   return {.text = lines, .json = json.dump()};
 }
 
 }  // namespace
 
-Bench bench(const BenchOptions& options) {
+Bench bench(const BenchOptions& given) {
+  BenchOptions options = given;
   if (options.repeats < 1) fail<UsageError>("bench: {} repeats, needed at least 1", options.repeats);
   std::atomic<bool> never = false;
   const CancelScope cancel(options.cancel ? *options.cancel : never);
   const std::string& what = options.what;
+  const std::vector<std::string> benchmarks = image_benchmarks();
+  const bool whole = what.empty() || std::ranges::find(benchmarks, what) != benchmarks.end();
   if (!options.only.empty() && what != "ops") fail<UsageError>("bench: 'only' chooses operations, of which '{}' has none", what);
   if (!options.hold.empty() && what != "ops") fail<UsageError>("bench: 'hold' is of operations; '{}' has 'precision'", what);
-  const BenchOptions usual;
   if (what.empty() && benches_language(options.model)) {
     if (options.width || options.height) fail<UsageError>("bench: a language model has no width and height");
     return bench_language(options);
   }
-  if (!options.keep.empty() && !what.empty() && what != "sd15" && what != "sdxl")
-    fail<UsageError>("bench: --keep is of the generated weights of whole models");
-  if (!options.weights.empty())
-    fail<UsageError>("bench: 'weights' are of language models ({}); others have 'precision'", bench_model_names());
-  if (what == "ops" && (options.model != usual.model || !options.variant.empty() || options.width || options.height))
-    fail<UsageError>(
-        "bench: ops are those of Stable Diffusion 1.5 at 512 × 512 and of XL at 1024 × 1024; a model, variant or size changes nothing");
+  if (!options.keep.empty() && !whole) fail<UsageError>("bench: --keep is of the generated weights of whole models");
+  if (!options.weights.empty()) fail<UsageError>("bench: 'weights' are of generated language models; others have 'precision'");
+  if (what == "ops" && (!options.model.empty() || !options.variant.empty() || options.width || options.height))
+    fail<UsageError>("bench: ops are those of {} at their own sizes; a model, variant or size changes nothing",
+                     fmt::join(benchmarks, " and "));
   if (what == "clip" && (options.width || options.height)) fail<UsageError>("bench: the text encoder has no width and height");
   if (!options.path.empty() && what == "paths") fail<UsageError>("bench: paths measures all of them, not '{}' alone", options.path);
   if (what == "ops") return bench_ops(options);
+  // A model as a kind of its own is that model; the first is measured where neither is said, and with the demo model what is said of it.
+  const bool first = what == benchmarks.front();
+  if (whole && !what.empty() && !options.model.empty() && options.model != what && !first)
+    fail<UsageError>("bench: '{}' of the model '{}', needed one", what, options.model);
+  if (options.model.empty()) options.model = whole && !what.empty() ? what : benchmarks.front();
   if (what == "blocks") return bench_blocks(options);
   if (what == "threads") return bench_threads(options);
   if (what == "paths") return bench_paths(options);
   if (what == "samplers") return bench_samplers(options);
-  if (what == "vae") return bench_parts(options, {"vae"});
-  if (what == "clip") return bench_parts(options, {"text_encoder"});
-  if (what.empty() || what == "sd15") return bench_parts(options, {"text_encoder", "unet", "vae"});
-  if (what == "sdxl") {
-    if (options.model != usual.model && options.model != what)
-      fail<UsageError>("bench: '{}' of the model '{}', needed one", what, options.model);
-    BenchOptions whole = options;
-    whole.model = what;
-    return bench_parts(whole, {"text_encoder", "unet", "vae"});
-  }
-  fail<UsageError>("bench: '{}' is unknown, needed one of ops, blocks, sd15, sdxl, vae, clip, threads, paths, samplers", what);
+  if (what == "vae") return bench_parts(options, {Role::codec});
+  if (what == "clip") return bench_parts(options, {Role::text_encoder});
+  if (whole) return bench_parts(options, {Role::text_encoder, Role::denoiser, Role::codec});
+  fail<UsageError>("bench: '{}' is unknown, needed one of ops, blocks, {}, vae, clip, threads, paths, samplers", what,
+                   fmt::join(benchmarks, ", "));
 }
 
 }  // namespace hearth

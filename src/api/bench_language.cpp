@@ -1,5 +1,5 @@
 // `hearth bench` of a language model: its prompt, its decoding and how soon the first token comes, against the machine's own ceilings.
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -119,12 +119,6 @@ constexpr int64_t prompt_tokens = 512, decode_tokens = 64;
 
 }  // namespace
 
-std::string bench_model_names() {
-  std::vector<std::string> names;
-  for (const Named& model : bench_models()) names.push_back(model.name);
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
 bool benches_language(const std::string& model) { return published(model) || LanguageCheckpoint::is_one(model); }
 
 Bench bench_language(const BenchOptions& options) {
@@ -217,3 +211,10 @@ Bench bench_language(const BenchOptions& options) {
 }
 
 }  // namespace hearth::api
+
+std::vector<std::string> hearth::language_benchmarks() {
+  std::vector<std::string> names;
+  for (const auto& [name, family] : models::language_families())
+    for (const models::LanguageGeometry& g : family.geometries) names.emplace_back(g.name);
+  return names;
+}

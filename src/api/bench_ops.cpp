@@ -1,13 +1,13 @@
-// `hearth bench ops`: every operation of a step and of a decode, alone, at the shapes that Stable Diffusion 1.5 (512 × 512) and
-// Stable Diffusion XL (1024 × 1024) have. The list is what dry runs of the networks tell; nothing is typed in.
+// `hearth bench ops`: every operation of a step and of a decode, alone, at the shapes that the families' benchmarks have at their own
+// sizes. The list is what dry runs of the networks tell; nothing is typed in.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "api/assets.h"
 #include "api/bench.h"
+#include "api/bench_model.h"
 #include "backends/backends.h"
 #include "backends/plan/plan_backend.h"
 #include "core/memory.h"
@@ -18,7 +18,6 @@
 #include "ops/norm.h"
 #include "ops/pointwise.h"
 #include "ops/shape_ops.h"
-#include "weights/seeded_file.h"
 
 namespace hearth::api {
 namespace {
@@ -129,32 +128,24 @@ struct List : Observer {
 };
 
 std::vector<Case> list_cases() {
+  using models::diffusion::Role;
   MemoryLedger ledger;
   const auto plan = make_plan_backend(ledger);
   List list;
-  const ObserverScope scope(list);
-  const auto run = [&]<class Network, class NetworkConfig>(const char* work, const char* config, const auto& call) {
-    const auto asked = std::make_shared<AskedTensors>();
-    Weights weights(asked, *plan);
-    const Network network(Scope(weights), NetworkConfig::from(Config::load(assets_folder() / "configs" / config / "config.json")));
-    list.work = work, list.weights = &asked->asked;
-    call(network);
-  };
-  const auto step = [&](int64_t side) {
-    return [&plan, side](const parts::Unet& unet) {
-      const float timestep = 500;
-      const parts::UnetConfig& c = unet.config;
-      unet(Tensor::empty(*plan, {2, side, side, 4}), {&timestep, 1},
-           {.context = Tensor::empty(*plan, {2, 77, c.context}), .added = c.added ? Tensor::empty(*plan, {2, c.added}) : Tensor()});
-    };
-  };
-  const auto decode = [&](int64_t side) {
-    return [&plan, side](const parts::AutoencoderKl& vae) { vae.decode(Tensor::empty(*plan, {1, side, side, 4})); };
-  };
-  run.operator()<parts::Unet, parts::UnetConfig>("sd15 step", "sd15/unet", step(64));
-  run.operator()<parts::AutoencoderKl, parts::AutoencoderKlConfig>("sd15 decode", "sd15/vae", decode(64));
-  run.operator()<parts::Unet, parts::UnetConfig>("sdxl step", "sdxl/unet", step(128));
-  run.operator()<parts::AutoencoderKl, parts::AutoencoderKlConfig>("sdxl decode", "sd15/vae", decode(128));  // the same network
+  for (const std::string& name : image_benchmarks()) {
+    const BenchOptions configurations_alone{.model = name};
+    const BenchModel published(configurations_alone, {});
+    const models::diffusion::LatentModel& model = published.model();
+    const auto [h, w] = published.latents();
+    const int64_t C = model.facts().codec.latent_channels;
+    const DryNetworks networks(model, *plan, {Role::text_encoder, Role::denoiser, Role::codec});
+    const auto given = benchmark_conditioning(model, networks.loaded(), *plan);
+    const ObserverScope scope(list);
+    list.work = name + " step", list.weights = &networks.weights(Role::denoiser);
+    model.denoise(networks.loaded(), Tensor::empty(*plan, {2, h, w, C}), 500, {.given = given});
+    list.work = name + " decode", list.weights = &networks.weights(Role::codec);
+    model.codec(networks.loaded()).decode(Tensor::empty(*plan, {1, h, w, C}));
+  }
   return std::move(list.cases);
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/bench.h"
+#include "api/bench_model.h"
 #include "backends/backends.h"
 #include "core/threads.h"
 
@@ -13,6 +14,7 @@ namespace hearth::api {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using models::diffusion::Holding, models::diffusion::Role;
 
 // The time of each outermost block of a part, in the order of the first run. The decoder is taken apart: its row holds what its
 // inner blocks leave of it.
@@ -61,9 +63,11 @@ struct Step : BenchTime {
 };
 
 // A step of the denoiser on a device of its own.
-Step measure_step(const BenchOptions& options, const BenchFolder& folder, Backend& device, const Ceilings& ceilings) {
-  const parts::Unet unet = folder.unet(device);
-  const std::function<void()> run = folder.unet_run(unet, device);
+Step measure_step(const BenchOptions& options, const BenchModel& model, Backend& device, const Ceilings& ceilings) {
+  const auto networks = model.open(device);
+  Holding holding(*networks);
+  holding.load({}, {});
+  const std::function<void()> run = model.step_run(holding, device);
   Products products(ceilings);
   {
     const ObserverScope scope(products);
@@ -76,13 +80,12 @@ Step measure_step(const BenchOptions& options, const BenchFolder& folder, Backen
 
 Bench bench_blocks(const BenchOptions& options) {
   const auto device = make_backend({.name = options.device, .features = options.path, .threads = options.threads});
-  const BenchFolder folder(options, {"text_encoder", "unet", "vae"});
-  folder.latents();
+  const BenchModel model(options, {Role::text_encoder, Role::denoiser, Role::codec});
   const Ceilings ceilings = measure_ceilings(*device);
   nlohmann::json json = {{"machine", machine_json(*device, ceilings)}, {"blocks", nlohmann::json::array()}};
   std::string text = machine_text(*device, ceilings);
   int64_t done = 0;
-  const auto measure = [&](const char* part, const std::function<void()>& run) {
+  const auto measure = [&](const std::string& part, const std::function<void()>& run) {
     if (options.progress) options.progress({.phase = "measure", .done = done++, .total = 3});
     run();
     Blocks blocks(ceilings);
@@ -101,16 +104,16 @@ Bench bench_blocks(const BenchOptions& options) {
       json["blocks"].push_back(entry);
     }
   };
-  {
-    const auto models = folder.texts(*device);
-    measure("text", folder.text_run(models));
-  }
-  {
-    const auto model = folder.unet(*device);
-    measure("unet_step", folder.unet_run(model, *device));
-  }
-  const auto model = folder.vae(*device);
-  measure("vae_decode", folder.vae_run(model, *device));
+  const auto networks = model.open(*device);
+  const auto part = [&](Role role, const std::string& name, auto make_run) {
+    Holding holding(*networks);
+    holding.load({.role = role}, {});
+    measure(name, (model.*make_run)(holding, *device));
+    holding.release({.role = role});
+  };
+  part(Role::text_encoder, "text", &BenchModel::text_run);
+  part(Role::denoiser, model.name_of(Role::denoiser) + "_step", &BenchModel::step_run);
+  part(Role::codec, model.name_of(Role::codec) + "_decode", &BenchModel::decode_run);
   return {.text = text, .json = json.dump()};
 }
 
@@ -120,16 +123,15 @@ Bench bench_threads(const BenchOptions& options) {
   std::vector<int> counts;
   for (int n = 1; n < all; n *= 2) counts.push_back(n);
   counts.push_back(all);
-  const BenchFolder folder(options, {"unet"});
-  folder.latents();
+  const BenchModel model(options, {Role::denoiser});
   nlohmann::json json = {{"threads", nlohmann::json::array()}};
-  std::string text = "UNet step\n";
+  std::string text = model.name_of(Role::denoiser) + " step\n";
   double one = 0;
   for (const int n : counts) {
     if (options.progress) options.progress({.phase = "measure", .done = int64_t(json["threads"].size()), .total = int64_t(counts.size())});
     const auto device = make_backend({.name = options.device, .features = options.path, .threads = n});
     const Ceilings ceilings = measure_ceilings(*device);
-    const Step step = measure_step(options, folder, *device, ceilings);
+    const Step step = measure_step(options, model, *device, ceilings);
     if (n == 1) one = step.seconds;
     const double speedup = one / step.seconds;
     json["machine"] = machine_json(*device, ceilings);
@@ -147,10 +149,9 @@ Bench bench_threads(const BenchOptions& options) {
 }
 
 Bench bench_paths(const BenchOptions& options) {
-  const BenchFolder folder(options, {"unet"});
-  folder.latents();
+  const BenchModel model(options, {Role::denoiser});
   nlohmann::json json = {{"paths", nlohmann::json::array()}};
-  std::string text = "UNet step\n";
+  std::string text = model.name_of(Role::denoiser) + " step\n";
   for (const char* path : {"avx2", "avx512", "avx512bf16", "amx"}) {
     if (!cpu_path_available(path)) {
       json["paths"].push_back({{"path", path}, {"available", false}});
@@ -159,7 +160,7 @@ Bench bench_paths(const BenchOptions& options) {
     }
     const auto device = make_backend({.name = options.device, .features = path, .threads = options.threads});
     const Ceilings ceilings = measure_ceilings(*device);
-    const Step step = measure_step(options, folder, *device, ceilings);
+    const Step step = measure_step(options, model, *device, ceilings);
     json["machine"] = machine_json(*device, ceilings);
     json["paths"].push_back({{"path", path},
                              {"available", true},

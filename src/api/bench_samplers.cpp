@@ -5,47 +5,39 @@
 #include <nlohmann/json.hpp>
 
 #include "api/bench.h"
+#include "api/bench_model.h"
 #include "backends/backends.h"
-#include "core/config.h"
 #include "sampling/compat.h"
 #include "sampling/samplers.h"
 
 namespace hearth::api {
-namespace {
 
-// Stable Diffusion 1.5's scheduler file, as far as levels go.
-sampling::SchedulerConfig sd15_scheduler() {
-  const auto file = Config::parse(
-      R"({"beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear", "num_train_timesteps": 1000, "steps_offset": 1,
-          "set_alpha_to_one": false, "skip_prk_steps": true, "clip_sample": false})",
-      "scheduler_config.json");
-  return sampling::SchedulerConfig::read(file, "PNDMScheduler");
-}
-
-}  // namespace
+using models::diffusion::Role;
 
 Bench bench_samplers(const BenchOptions& options) {
   const auto device = make_backend({.name = options.device, .features = options.path, .threads = options.threads});
-  const BenchFolder folder(options, {"unet"});
-  const auto [H, W] = folder.latents();
+  const BenchModel model(options, {Role::denoiser});
+  const auto [H, W] = model.latents();
+  const int64_t channels = model.model().facts().codec.latent_channels;
+  const std::string denoiser = model.name_of(Role::denoiser);
   const Ceilings ceilings = measure_ceilings(*device);
   BenchTime network;
-  int64_t channels = 0;
   {
-    const parts::Unet unet = folder.unet(*device);
-    channels = unet.config.in_channels;
-    network = time_of(options.repeats, folder.unet_run(unet, *device));
+    const auto networks = model.open(*device);
+    models::diffusion::Holding holding(*networks);
+    holding.load({}, {});
+    network = time_of(options.repeats, model.step_run(holding, *device));
   }
   nlohmann::json json = {
-      {"machine", machine_json(*device, ceilings)}, {"unet_step", network.seconds}, {"samplers", nlohmann::json::array()}};
-  std::string text = machine_text(*device, ceilings) + fmt::format("UNet step {:.3f} s; beside it a step of\n", network.seconds);
+      {"machine", machine_json(*device, ceilings)}, {denoiser + "_step", network.seconds}, {"samplers", nlohmann::json::array()}};
+  std::string text = machine_text(*device, ceilings) + fmt::format("{} step {:.3f} s; beside it a step of\n", denoiser, network.seconds);
 
   // A network that answers at once: what is left is the sampler, its noise, guidance and the boundary to the network.
   const Shape one{1, H, W, channels};
   const Tensor answer = sampling::torch_cpu_noise(1)(*device, {2, H, W, channels});
   const sampling::Network at_once = [&](const Tensor& x, float) { return x.size(0) == 2 ? answer : answer.slice(0, 0, 1); };
   const sampling::ScheduleChoice karras = sampling::find_schedule("karras", {}, sampling::Form::peers);
-  const sampling::Schedule schedule = sampling::common_schedule(sd15_scheduler(), karras, 12);
+  const sampling::Schedule schedule = sampling::common_schedule(model.model().facts().scheduler, karras, 12);
   int64_t done = 0;
   const auto all = sampling::samplers();
   for (const sampling::Sampler& sampler : all) {

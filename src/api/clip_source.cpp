@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api/places.h"
+#include "models/checkpoints.h"
 #include "weights/gguf.h"
 
 namespace hearth::api {
@@ -16,9 +17,9 @@ bool is_picture_model(const fs::path& path) {
   return std::ranges::find(endings, path.extension().string()) != endings.end() && !GgufFile::is_one(path);
 }
 
-std::vector<models::PromptEncoder> prompt_encoders(const fs::path& model, const fs::path& config) {
-  const Checkpoint checkpoint = Checkpoint::open(model, places_of(model, {.config = config}));
-  return models::find_family(checkpoint).family.prompt_encoders(checkpoint);
+std::vector<std::unique_ptr<models::PromptReader>> prompt_readers(const fs::path& model, const fs::path& config) {
+  const Checkpoint checkpoint = models::open_checkpoint(model, places_of(model, {.config = config}));
+  return models::find_family(checkpoint).family.prompt_readers(checkpoint);
 }
 
 }  // namespace hearth::api

@@ -10,7 +10,8 @@ namespace hearth::api {
 // A diffusers folder, a DDUF file or a single file; not a tokenizer's own file or folder, nor a language model.
 bool is_picture_model(const std::filesystem::path& path);
 
-// Its text encoders, the first one first. `config`: as OpenOptions::config. Errors of Checkpoint::open and models::find_family.
-std::vector<models::PromptEncoder> prompt_encoders(const std::filesystem::path& model, const std::filesystem::path& config);
+// How its text encoders read text, the first one first. `config`: as OpenOptions::config. Errors of Checkpoint::open and
+// models::find_family.
+std::vector<std::unique_ptr<models::PromptReader>> prompt_readers(const std::filesystem::path& model, const std::filesystem::path& config);
 
 }  // namespace hearth::api

@@ -13,10 +13,11 @@
 #include "backends/backends.h"
 #include "core/file.h"
 #include "core/json.h"
-#include "weights/layout/single_file.h"
+#include "models/checkpoints.h"
 #include "weights/layout/stored_tensors.h"
 #include "weights/listing.h"
 #include "weights/name_pattern.h"
+#include "weights/written_layout.h"
 #include "weights/zip_writer.h"
 
 namespace hearth {
@@ -27,35 +28,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array<const char*, 6> tokenizer_files{
     "vocab.json", "merges.txt", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "tokenizer.json"};
-constexpr const char* position_ids = "text_model.embeddings.position_ids";
-
-bool is_text_encoder(const Component& c) { return c.class_name == "CLIPTextModel" || c.class_name == "CLIPTextModelWithProjection"; }
-
-// How the original layout names a component, given the components that there are.
-struct Target {
-  std::string prefix;
-  NameMap map;
-  bool open_clip = false;
-};
-
-std::optional<Target> target_of(const Checkpoint& checkpoint, const Component& c, const TensorList& official) {
-  if (c.class_name == "UNet2DConditionModel") return Target{"model.diffusion_model.", unet_names(blocks_of_official(official))};
-  if (c.class_name == "AutoencoderKL") return Target{"first_stage_model.", autoencoder_kl_names(levels_of_official_autoencoder(official))};
-  if (!is_text_encoder(c)) return std::nullopt;
-  const bool second = c.name == "text_encoder_2", both = checkpoint.has("text_encoder") && checkpoint.has("text_encoder_2");
-  if (second) return Target{both ? "conditioner.embedders.1.model." : "conditioner.embedders.0.model.", open_clip_names(), true};
-  if (both) return Target{"conditioner.embedders.0.transformer.", clip_names()};
-  // OpenAI's CLIP has the quick GELU; encoders with the exact one are OpenCLIP's.
-  if (checkpoint.config(c.name).text("hidden_act", "quick_gelu") == "gelu")
-    return Target{"cond_stage_model.model.", open_clip_names(), true};
-  return Target{"cond_stage_model.transformer.", clip_names()};
-}
 
 // A source without some of its tensors.
 std::shared_ptr<TensorSource> without(std::shared_ptr<TensorSource> source, const std::vector<std::string>& names) {
   Pieces pieces;
   for (const auto& [name, info] : source->list())
-    if (std::ranges::find(names, name) == names.end()) pieces.emplace(name, Piece{name, Form::same, info});
+    if (std::ranges::find(names, name) == names.end()) pieces.emplace(name, Piece{name, form::same, info});
   return source_of(std::move(source), std::move(pieces));
 }
 
@@ -135,15 +113,18 @@ class Conversion {
  public:
   explicit Conversion(const ConvertRequest& request)
       : request_(request),
-        checkpoint_(Checkpoint::open(request.model, api::places_of(request.model, {.unet = request.unet,
-                                                                                   .vae = request.vae,
-                                                                                   .text_encoder = request.text_encoder,
-                                                                                   .text_encoder_2 = request.text_encoder_2,
-                                                                                   .config = request.config,
-                                                                                   .ema = request.ema}))),
+        families_(models::image_files(api::assets_folder())),
+        checkpoint_(models::open_checkpoint(request.model, api::places_of(request.model, {.unet = request.unet,
+                                                                                          .vae = request.vae,
+                                                                                          .text_encoder = request.text_encoder,
+                                                                                          .text_encoder_2 = request.text_encoder_2,
+                                                                                          .config = request.config,
+                                                                                          .ema = request.ema}))),
         device_(make_backend({.name = "reference", .threads = 1})) {
-    if (checkpoint_.is_decoder_alone("vae"))
-      fail<UnsupportedError>("{}: the autoencoder is a decoder alone, a checkpoint has its encoder, too", request.vae.string());
+    for (const Component& c : checkpoint_.components())
+      if (checkpoint_.is_decoder_alone(c.name))
+        fail<UnsupportedError>("{}: the autoencoder is a decoder alone, a checkpoint has its encoder, too",
+                               checkpoint_.files(c.name).files.at(0).string());
     report_.pipeline = checkpoint_.pipeline_class();
     report_.notes = checkpoint_.notes();
   }
@@ -169,7 +150,7 @@ class Conversion {
           if (const auto text = checkpoint_.text_file(c.name, file)) add_text(place, folder + file, *text);
       if (!has_weights(c)) continue;
       auto source = checkpoint_.tensors(c.name, request_.variant);
-      if (checkpoint_.is_single_file()) leave_out(c, source, false);
+      if (checkpoint_.is_single_file()) leave_out(c, source, nullptr);
       add_shards(place, folder + (c.library == "diffusers" ? "diffusion_pytorch_model" : "model"), stored_tensors(source));
     }
     place.commit();
@@ -177,28 +158,24 @@ class Conversion {
   }
 
   ConvertReport to_file() {
+    const ImageFiles* layout = layout_of(checkpoint_, families_);
+    if (!layout) fail<UnsupportedError>("{}: no layout of a single file has places for a {}", request_.model.string(), report_.pipeline);
     std::vector<StoredTensor> all;
     for (const Component& c : checkpoint_.components()) {
       if (!has_weights(c)) continue;
-      const std::optional<Target> kind = target_of(checkpoint_, c, {});
-      if (!kind) {
+      const WrittenPlace* place = place_in(*layout, c);
+      if (!place) {
         report_.notes.push_back(fmt::format("the component '{}' ({}) has no place in this layout", c.name, c.class_name));
         continue;
       }
       auto source = checkpoint_.tensors(c.name, request_.variant);
-      leave_out(c, source, kind->open_clip);
-      const Target target = *target_of(checkpoint_, c, source->list());
-      for (StoredTensor& t : stored_tensors(source, target.prefix, target.map)) all.push_back(std::move(t));
+      leave_out(c, source, place);
+      for (StoredTensor& t : stored_tensors(source, std::string(place->prefix), names_in(*place, source->list())))
+        all.push_back(std::move(t));
     }
     Metadata metadata{{"format", "pt"}};
-    const Config scheduler = checkpoint_.config("scheduler");
-    const std::string prediction = scheduler.text("prediction_type", "epsilon");
-    if (prediction == "v_prediction" || prediction == "epsilon")
-      metadata["modelspec.prediction_type"] = prediction == "epsilon" ? "epsilon" : "v";
-    else report_.notes.push_back(fmt::format("the scheduler predicts '{}', which this layout cannot say", prediction));
-    if (scheduler.boolean("rescale_betas_zero_snr", false)) all.push_back(stored_tensors(std::make_shared<Marker>("ztsnr"))[0]);
-    if (!is_published())
-      report_.notes.push_back("no published model has this UNet's geometry: the file is opened with --config and the configurations");
+    state_schedule(*layout, metadata, all);
+    note_unpublished(*layout);
     ask_for_type(all);
     FileWriter writer(request_.output);
     write_all(prepared(std::move(all), metadata), [&](std::string_view bytes) { writer.write(bytes); });
@@ -207,29 +184,57 @@ class Conversion {
   }
 
  private:
-  bool is_published() const {
-    const auto folders = configs_with(api::assets_folder(), geometry_of(checkpoint_.tensors("unet", request_.variant)->list()));
-    return !folders.empty();
+  // What a reader is to know of the scheduler's file, which this layout does not hold.
+  void state_schedule(const ImageFiles& layout, Metadata& metadata, std::vector<StoredTensor>& all) {
+    const auto& components = checkpoint_.components();
+    const auto found = std::ranges::find_if(components, is_scheduler);
+    if (found == components.end()) fail<WeightError>("{}: model_index.json has no scheduler", request_.model.string());
+    const Config scheduler = checkpoint_.config(found->name);
+    const std::string type = scheduler.text("prediction_type", "epsilon");
+    const auto prediction = std::ranges::find(layout.predictions, type, &Prediction::type);
+    if (prediction != layout.predictions.end()) metadata["modelspec.prediction_type"] = prediction->stated.front();
+    else if (!layout.predictions.empty())
+      report_.notes.push_back(fmt::format("the scheduler predicts '{}', which this layout cannot say", type));
+    for (const SchedulerMarker& marker : layout.markers)
+      if (const std::string key(marker.key); !marker.value.empty() && scheduler.has(key) && scheduler.dump(key) == marker.value)
+        all.push_back(stored_tensors(std::make_shared<Marker>(std::string(marker.tensor)))[0]);
   }
 
-  // Tensors that files carry and no network of this class has.
-  void leave_out(const Component& c, std::shared_ptr<TensorSource>& source, bool positions) {
-    std::vector<std::string> dropped, unknown;
-    const std::vector<std::string> ignored = checkpoint_.ignored(c.name);
+  void note_unpublished(const ImageFiles& layout) {
+    for (const WrittenPlace& place : layout.written) {
+      if (place.slot->role != ComponentRole::denoiser) continue;
+      const auto tensors = checkpoint_.tensors(place.slot->name, request_.variant);
+      if (configurations_with({*place.network, *place.slot, *tensors}, families_).empty())
+        report_.notes.push_back(fmt::format(
+            "no published model has this {}'s geometry: the file is opened with --config and the configurations", place.slot->spoken));
+    }
+  }
+
+  // Tensors that files carry and no network of this class has. Those that are ignored by name stay where a folder, or the `place` in a
+  // single file, has a name for them.
+  void leave_out(const Component& c, std::shared_ptr<TensorSource>& source, const WrittenPlace* place) {
+    const NetworkFiles* network = network_of(families_, c.class_name);
     const TensorList tensors = source->list();
+    const std::vector<std::string> surplus = checkpoint_.ignored(c.name);
+    const auto is_usual = [&](const std::string& name) { return network && matches_any(network->ignored, name); };
+    const NameMap names = place ? names_in(*place, tensors) : NameMap();
+    std::vector<std::string> dropped;
     for (const auto& [name, info] : tensors)
-      if (matches_any(ignored, name) && (name != position_ids || positions)) dropped.push_back(name);
+      if (matches_any(surplus, name) && !(is_usual(name) && (!place || to_original(name, names)))) dropped.push_back(name);
     if (!dropped.empty()) {
       report_.notes.push_back(
           fmt::format("{}: {} tensors that it does not use are left out: {}", c.name, dropped.size(), shortened_list(dropped)));
       source = without(source, dropped);
     }
-    if (!checkpoint_.is_single_file()) return;
-    const auto target = target_of(checkpoint_, c, tensors);
+    const ImageFiles* layout = checkpoint_.is_single_file() ? layout_of(checkpoint_, families_) : nullptr;
+    const WrittenPlace* origin = layout ? place_in(*layout, c) : nullptr;
+    if (!origin) return;
+    std::vector<std::string> unknown;
+    const NameMap known = names_in(*origin, tensors);
     for (const auto& [name, info] : source->list())
-      if (target && name != position_ids && !to_original(name, target->map)) unknown.push_back("'" + name + "'");
+      if (!is_usual(name) && !to_original(name, known)) unknown.push_back("'" + name + "'");
     if (!unknown.empty())
-      fail<WeightError>("{}: {} tensors of the {} are not known: {}", source->describe(), unknown.size(), spoken_name(c.name),
+      fail<WeightError>("{}: {} tensors of the {} are not known: {}", source->describe(), unknown.size(), checkpoint_.spoken_name(c.name),
                         shortened_list(unknown));
   }
 
@@ -288,6 +293,7 @@ class Conversion {
   }
 
   const ConvertRequest& request_;
+  std::vector<KnownFamily> families_;
   Checkpoint checkpoint_;
   std::unique_ptr<Backend> device_;
   ConvertReport report_;

@@ -9,6 +9,7 @@
 #include "api/debug.h"
 #include "backends/backends.h"
 #include "core/threads.h"
+#include "models/checkpoints.h"
 #include "models/registry.h"
 
 namespace hearth::api {
@@ -25,6 +26,7 @@ class Counting final : public Backend {
   ThreadPool& threads() override { return inner_->threads(); }
   int64_t most_thread_scratch() const override { return inner_->most_thread_scratch(); }
   void release_cached() override { inner_->release_cached(); }
+  MemoryLedger& ledger() override { return inner_->ledger(); }
   std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override { return inner_->dry_twin(ledger); }
   std::shared_ptr<const Storage> allocate(size_t bytes) override {
     auto storage = std::make_shared<Storage>(*inner_->allocate(bytes));
@@ -94,10 +96,11 @@ class Counting final : public Backend {
 
 TEST(Coverage, EveryCallOfTheDeviceIsAnOperationInItsPhase) {
   Counting device;
-  const Checkpoint checkpoint = Checkpoint::open(demo_model_folder());
-  const auto pipeline = models::find_family(checkpoint).family.open(checkpoint, device, {.warn = [](const auto&) {}});
-  const models::ImageRequest request{.prompt = "a lighthouse", .width = 64, .height = 64, .steps = 3, .seed = 1, .batch = 2};
-  const models::MemoryPlan plan = pipeline->plan(request);
+  const Checkpoint checkpoint = models::open_checkpoint(demo_model_folder());
+  const auto pipeline = models::open_image_model(checkpoint, device, {.warn = [](const auto&) {}});
+  const models::ImageTask task{.request = {.prompt = "a lighthouse", .width = 64, .height = 64, .steps = 3, .batch_size = 2}, .seed = 1};
+  const auto job = pipeline->prepare(task);
+  job->plan();
 
   device.calls.clear();
   DebugObserver observer({.timing = true}, device);
@@ -111,7 +114,7 @@ TEST(Coverage, EveryCallOfTheDeviceIsAnOperationInItsPhase) {
   };
   {
     const ObserverScope scope(observer);
-    pipeline->draw(request, plan, [&](const Progress& p) {
+    job->run([&](const Progress& p) {
       if (p.phase != phase) end_phase(std::string(p.phase));
     });
     end_phase("finish");

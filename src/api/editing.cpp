@@ -121,11 +121,11 @@ std::optional<Canvas> prepare_canvas(const Request& r, int64_t factor) {
   }
   if (!e.only_masked) {
     c.original = image, c.mask = *mask;
-    if (r.compat == "a1111")  // its overlay is the mask made stronger
+    if (r.compat == Compat::a1111)  // its overlay is the mask made stronger
       for (uint8_t& v : c.mask.values) v = uint8_t(std::min(2 * int(v), 255));
   }
   // diffusers and ComfyUI leave a picture of the whole as it was decoded.
-  c.puts_back = e.only_masked || r.compat.empty() || r.compat == "a1111";
+  c.puts_back = e.only_masked || r.compat == Compat::hearth || r.compat == Compat::a1111;
   c.edit.pictures = {fill == InpaintFill::fill ? filled_from_around(image, *mask) : image};
   c.edit.mask = std::move(*mask);
   return c;
@@ -191,7 +191,7 @@ std::map<std::string, std::string> described(const Run& run) {
   }
   if (run.tile) all["vae-tiling"] = "on", all["vae-tile-size"] = fmt::format("{}", *run.tile);
   if (r.discard_penultimate) all["discard-penultimate"] = "";
-  if (!r.rng.empty()) all["rng"] = r.rng;
+  if (r.rng) all["rng"] = name_of(*r.rng);
   const Editing standard;
   const auto tell = [&](const char* flag, const auto& value, const auto& otherwise) {
     if (value != otherwise) all[flag] = fmt::format("{}", value);

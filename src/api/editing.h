@@ -5,7 +5,7 @@
 
 #include "api/loaded_model.h"
 #include "media/overlay.h"
-#include "models/text_to_image.h"
+#include "models/image_model.h"
 
 namespace hearth::api {
 

@@ -11,20 +11,22 @@ WeightHashes::WeightHashes(std::vector<std::pair<std::string, std::vector<std::f
 
 WeightHashes::~WeightHashes() { stop_ = true; }
 
-void WeightHashes::start() {
-  if (running_.valid()) return;
-  running_ = std::async(std::launch::async, [this] {
-               const CancelScope cancel(stop_);
-               Hashes hashes;
-               for (const auto& [component, files] : components_)
-                 hashes.emplace_back(component, cache_.empty() ? sha256_of_files(files) : remembered_hash(cache_, files));
-               return hashes;
-             }).share();
-}
+void WeightHashes::start() { running(); }
 
-const Hashes& WeightHashes::get() {
-  start();
-  return running_.get();
+// The result lives as long as running_, which holds it, too.
+const Hashes& WeightHashes::get() { return running().get(); }
+
+std::shared_future<Hashes> WeightHashes::running() {
+  const std::lock_guard lock(mutex_);
+  if (!running_.valid())
+    running_ = std::async(std::launch::async, [this] {
+                 const CancelScope cancel(stop_);
+                 Hashes hashes;
+                 for (const auto& [component, files] : components_)
+                   hashes.emplace_back(component, cache_.empty() ? sha256_of_files(files) : remembered_hash(cache_, files));
+                 return hashes;
+               }).share();
+  return running_;
 }
 
 }  // namespace hearth::api

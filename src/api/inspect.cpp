@@ -8,6 +8,7 @@
 #include "hearth/hearth.h"
 #include "media/picture.h"
 #include "media/recipe.h"
+#include "models/checkpoints.h"
 #include "models/registry.h"
 #include "weights/inspection.h"
 
@@ -74,11 +75,8 @@ struct Verdict {
 // "SDXL inpainting, no VAE: give one with --vae"
 std::string headline_of(const Checkpoint& checkpoint) {
   std::string text = checkpoint.published_name().empty() ? checkpoint.pipeline_class() : checkpoint.published_name();
-  for (const std::string& name : checkpoint.lacking()) {
-    std::string flag = name;
-    std::ranges::replace(flag, '_', '-');
-    text += fmt::format(", no {}: give one with --{}", spoken_name(name), flag);
-  }
+  for (const std::string& name : checkpoint.lacking())
+    text += fmt::format(", no {}: give one with {}", checkpoint.spoken_name(name), flag_of(name));
   return text;
 }
 
@@ -86,7 +84,7 @@ std::string headline_of(const Checkpoint& checkpoint) {
 Verdict examine(const std::filesystem::path& path, const std::string& variant) {
   Verdict verdict;
   try {
-    const Checkpoint checkpoint = Checkpoint::open(path, api::places_of(path));
+    const Checkpoint checkpoint = models::open_checkpoint(path, api::places_of(path));
     if (checkpoint.is_single_file()) verdict.headline = headline_of(checkpoint);
     const auto [name, family] = models::find_family(checkpoint);
     verdict.family = name;
@@ -104,19 +102,19 @@ void set_aside_unused(InspectedCheckpoint& found, const Verdict& verdict) {
       c.unused = std::exchange(c.problem, {});
 }
 
-// Whether it is a file with a UNet, which may be a whole checkpoint.
-bool is_single_file(const std::filesystem::path& path, const InspectedCheckpoint& found) {
+// Whether it is a file with a denoiser, which may be a whole checkpoint.
+bool is_single_file(const std::filesystem::path& path, const InspectedCheckpoint& found, std::span<const KnownFamily> families) {
   if (found.kind != "safetensors file" && found.kind != "PyTorch checkpoint") return false;
-  const auto sections = find_sections(open_tensor_file(path)->list(), path.string());
-  return std::ranges::find(sections, "unet", &Section::component) != sections.end();
+  return denoiser_of(find_sections(open_tensor_file(path)->list(), families, path.string())) != nullptr;
 }
 
 }  // namespace
 
 Inspection inspect(const std::filesystem::path& path, const std::string& variant) {
   if (is_picture(path)) return inspect_picture(path);
-  InspectedCheckpoint found = inspect_checkpoint(path, variant);
-  const bool whole = found.kind == "diffusers folder" || found.kind == "DDUF file" || is_single_file(path, found);
+  const std::vector<KnownFamily> families = models::image_files();
+  InspectedCheckpoint found = inspect_checkpoint(path, families, variant);
+  const bool whole = found.kind == "diffusers folder" || found.kind == "DDUF file" || is_single_file(path, found, families);
   const Verdict verdict = whole ? examine(path, variant) : Verdict();
   if (found.kind != "safetensors file" && found.kind != "PyTorch checkpoint") set_aside_unused(found, verdict);
   Json json = to_json(found);

@@ -2,7 +2,7 @@
 
 #include "backends/backends.h"
 #include "hearth/hearth.h"
-#include "models/language_registry.h"
+#include "models/registry.h"
 #include "sampling/samplers.h"
 #include "sampling/scheduler_samplers.h"
 
@@ -10,7 +10,7 @@ namespace hearth {
 namespace {
 
 // The names by which a checkpoint says that it is of a family.
-std::vector<std::string> names_of(const models::TextToImageFamily& f) { return {f.pipelines.begin(), f.pipelines.end()}; }
+std::vector<std::string> names_of(const models::ImageFamily& f) { return {f.pipelines.begin(), f.pipelines.end()}; }
 std::vector<std::string> names_of(const models::LanguageFamily& f) { return {f.model_types.begin(), f.model_types.end()}; }
 
 // Its aliases, and the diffusers classes that it stands for.
@@ -27,13 +27,6 @@ std::vector<Named> list_models() {
   std::vector<Named> list;
   for (const models::Entry& e : models::entries())
     list.push_back({std::string(e.name), std::visit([](const auto& family) { return names_of(family); }, e.task), std::string(e.summary)});
-  return list;
-}
-
-std::vector<Named> bench_models() {
-  std::vector<Named> list;
-  for (const auto& [name, family] : models::language_families())
-    for (const models::LanguageGeometry& g : family.geometries) list.push_back({std::string(g.name), {}, std::string(g.summary)});
   return list;
 }
 

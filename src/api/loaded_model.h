@@ -6,16 +6,16 @@
 #include "api/hashes.h"
 #include "core/backend.h"
 #include "hearth/hearth.h"
-#include "models/text_to_image.h"
+#include "models/image_model.h"
 
 namespace hearth::api {
 
 struct LoadedModel {
   std::string name, refiner;  // the folders'; refiner: empty without
   std::unique_ptr<Backend> device;
-  std::unique_ptr<models::TextToImage> pipeline;
+  std::unique_ptr<models::ImageModel> pipeline;
   std::unique_ptr<WeightHashes> hashes;
-  double load_seconds = 0;
+  std::atomic<double> load_seconds = 0;
 };
 
 // A run, as the report and the pictures' metadata tell it.
@@ -27,12 +27,12 @@ struct Run {
   const std::vector<models::ComponentReport>& components;  // as they were loaded
   std::optional<int64_t> tile = {};                        // side in pixels of what the autoencoder decoded at once
   double seconds = 0;
-  int64_t memory_peak = 0;  // of hearth's own buffers, weights included
+  int64_t memory_peak = 0;  // of the device's buffers, weights included
 };
 
-std::string device_name(const Backend& device);                 // "cpu avx2"
-std::string precision_of(const models::TextToImage& pipeline);  // of the denoiser's weights, "f16"
-std::string describe(LoadedModel& model);                       // Model::description()
+std::string device_name(const Backend& device);                // "cpu avx2"
+std::string precision_of(const models::ImageModel& pipeline);  // of the denoiser's weights, "f16"
+std::string describe(LoadedModel& model);                      // Model::description()
 // Generation::report; `debug` is DebugObserver's, or null.
 std::string write_report(LoadedModel& model, const Run& run, const models::ImageResult& result, const std::vector<std::string>& warnings,
                          const nlohmann::json& debug);

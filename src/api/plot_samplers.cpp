@@ -138,7 +138,7 @@ SamplerPlot Model::plot_convergence(const SamplerPlotRequest& r) {
     one.sampler_options.clear();
     const sampling::Options quiet = *sampling::deterministic_options(sampler);
     for (const auto& [name, value] : quiet) one.sampler_options[name] = fmt::format("{}", value);
-    Generation made = run(one, true);
+    Generation made = prepare(one, true).run();
     return std::pair(std::move(made.latents.values), Json::parse(made.report)["network_calls"].get<double>());
   };
   const std::vector<float> exact = solve(sampling::find_sampler("seeds_3"), r.reference_steps).first;

@@ -1,15 +1,9 @@
-// How a request has its prompts read.
+// What is told of a request's prompts.
 #pragma once
 
 #include "hearth/hearth.h"
-#include "text/prompt/prompt.h"
 
 namespace hearth::api {
-
-// As prompt_syntax says, else as the program of compat reads prompts, else plain. UsageError for an unknown name.
-text::PromptSyntax syntax_of(const Request& request);
-// UsageError where it is given for another syntax than A1111's.
-text::Emphasis emphasis_of(const Request& request);
 
 // A warning where nobody has said how prompts are read and one of them holds a weight, which then is text; empty otherwise.
 std::string plain_weight_warning(const Request& request);

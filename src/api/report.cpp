@@ -7,6 +7,8 @@
 #include "core/memory.h"
 #include "core/threads.h"
 #include "media/recipe.h"
+#include "models/option.h"
+#include "models/request.h"
 #include "sampling/samplers.h"
 #include "text/unicode.h"
 
@@ -15,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json components_json(const models::TextToImage& pipeline) {
+Json components_json(const models::ImageModel& pipeline) {
   Json list = Json::array();
   for (const models::ComponentReport& c : pipeline.components())
     list.push_back({{"name", c.name},
@@ -44,7 +46,7 @@ std::vector<std::string> defaults_of(const Request& r) {
 }
 
 // Then a picture is told by the batch's seed and its place, else by a seed of its own.
-bool one_generator_for_all(const std::string& compat) { return compat == "diffusers" || compat == "comfyui"; }
+bool one_generator_for_all(Compat compat) { return compat == Compat::diffusers || compat == Compat::comfyui; }
 
 // All options of a method or sampler, or those that differ from their defaults.
 enum class All { no, yes };
@@ -66,6 +68,11 @@ std::map<std::string, std::string> sampler_options(const models::ResolvedImage& 
 std::string as_utf8(const std::string& text) { return text::encode_utf8(text::decode_utf8(text)); }
 
 std::optional<std::string> utf8(const std::optional<std::string>& text) { return text ? std::optional(as_utf8(*text)) : std::nullopt; }
+
+Json option_json(const OptionValues& options, std::string_view name) {
+  const auto value = models::option_of<int64_t>(options, name);
+  return value ? Json(*value) : Json();
+}
 
 Json utf8_or_null(const std::optional<std::string>& text) { return text ? Json(as_utf8(*text)) : Json(); }
 
@@ -105,7 +112,7 @@ std::string device_name(const Backend& device) {
   return device.features().empty() ? device.name() : device.name() + " " + device.features();
 }
 
-std::string precision_of(const models::TextToImage& pipeline) {
+std::string precision_of(const models::ImageModel& pipeline) {
   for (const models::ComponentReport& c : pipeline.components()) {
     if (c.name != "unet") continue;
     if (c.held != "as stored") return c.held;
@@ -126,7 +133,7 @@ std::string describe(LoadedModel& model) {
                      {"components", components_json(*model.pipeline)},
                      {"hashes", hashes},
                      {"notes", model.pipeline->notes()},
-                     {"load_seconds", model.load_seconds}};
+                     {"load_seconds", model.load_seconds.load()}};
   return json.dump();
 }
 
@@ -145,10 +152,10 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
         {"negative_prompt", as_utf8(run.request.negative_prompt.value_or(""))},
         {"prompt_2", utf8_or_null(run.request.prompt_2)},
         {"negative_prompt_2", utf8_or_null(run.request.negative_prompt_2)},
-        {"prompt_syntax", text::name_of(syntax_of(run.request))},
-        {"emphasis", text::name_of(emphasis_of(run.request))},
-        {"clip_skip", r.clip_skip.at(0)},
-        {"clip_skip_2", r.clip_skip.size() > 1 ? Json(r.clip_skip[1]) : Json()},
+        {"prompt_syntax", name_of(models::syntax_of(run.request))},
+        {"emphasis", name_of(models::emphasis_of(run.request))},
+        {"clip_skip", option_json(r.options, "clip_skip")},
+        {"clip_skip_2", option_json(r.options, "clip_skip_2")},
         {"embeddings", embeddings_json(run)},
         {"chunks", r.chunks},
         {"width", r.width},
@@ -171,8 +178,8 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
         {"variation_strength", run.request.variation.strength},
         {"flags", described(run)},
         {"batch_size", r.batch},
-        {"compat", run.request.compat},
-        {"rng", run.request.rng},
+        {"compat", name_of(run.request.compat)},
+        {"rng", run.request.rng ? name_of(*run.request.rng) : ""},
         {"eta_noise_seed_delta", run.request.eta_noise_seed_delta},
         {"batch_index", run.request.batch_index},
         {"noise", run.request.noise ? "given" : "seed"},
@@ -181,7 +188,7 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
       {"network_calls", r.network_calls},
       {"levels", {{"sigmas", r.sigmas}, {"timesteps", r.timesteps}}},
       {"seconds",
-       {{"load", model.load_seconds},
+       {{"load", model.load_seconds.load()},
         {"encode", result.encode_seconds},
         {"sample", result.sample_seconds},
         {"steps", result.step_seconds},
@@ -213,9 +220,9 @@ void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
                       .negative_prompt = as_utf8(run.request.negative_prompt.value_or("")),
                       .prompt_2 = utf8(run.request.prompt_2),
                       .negative_prompt_2 = utf8(run.request.negative_prompt_2),
-                      .prompt_syntax = std::string(text::name_of(syntax_of(run.request))),
-                      .emphasis = std::string(text::name_of(emphasis_of(run.request))),
-                      .clip_skip = r.clip_skip.at(0),
+                      .prompt_syntax = std::string(name_of(models::syntax_of(run.request))),
+                      .emphasis = std::string(name_of(models::emphasis_of(run.request))),
+                      .clip_skip = models::option_of<int64_t>(r.options, "clip_skip").value_or(1),
                       .clip_skip_2 = run.request.clip_skip_2,
                       .embeddings = embedding_names(r),
                       .width = r.first_pass ? (*r.first_pass)[0] : r.width,
@@ -236,7 +243,7 @@ void sign(Image& image, LoadedModel& model, const Run& run, int64_t index) {
                       .flags = described(run),
                       .batch_size = r.batch,
                       .batch_index = run.request.batch_index + index,
-                      .compat = run.request.compat,
+                      .compat = std::string(name_of(run.request.compat)),
                       .eta_noise_seed_delta = run.request.eta_noise_seed_delta,
                       .precision = precision_of(*model.pipeline),
                       .noise = run.request.noise ? "file" : "seed",

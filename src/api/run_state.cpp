@@ -24,9 +24,9 @@ Json identity(const Request& request, const models::ResolvedImage& r, uint64_t s
           {"sampler_options", r.sampler_options},
           {"strength", r.strength ? Json(*r.strength) : Json()},
           {"seed", seed},
-          {"compat", request.compat},
+          {"compat", name_of(request.compat)},
           {"discard_penultimate", request.discard_penultimate},
-          {"rng", request.rng},
+          {"rng", request.rng ? name_of(*request.rng) : ""},
           {"eta_noise_seed_delta", request.eta_noise_seed_delta},
           {"batch_index", request.batch_index}};
 }
@@ -39,7 +39,7 @@ Json parsed(const RunState& state) {
 
 }  // namespace
 
-RunState to_run_state(const models::ImageRequest::Resume& resume, const Run& run) {
+RunState to_run_state(const models::ResumePoint& resume, const Run& run) {
   const sampling::State& s = resume.state;
   RunState made;
   made.arrays["state.x"] = to_array(s.x);
@@ -61,8 +61,8 @@ uint64_t seed_of(const RunState& state) {
   } catch (const Json::exception& e) { fail<UsageError>("resume: the state is not complete: {}", e.what()); }
 }
 
-std::shared_ptr<const models::ImageRequest::Resume> from_run_state(const RunState& state, const Request& request,
-                                                                   const models::ResolvedImage& resolved, uint64_t seed, Backend& device) {
+std::shared_ptr<const models::ResumePoint> from_run_state(const RunState& state, const Request& request,
+                                                          const models::ResolvedImage& resolved, uint64_t seed, Backend& device) {
   const Json json = parsed(state), wanted = Json::parse(identity(request, resolved, seed).dump());  // as it was written: infinity is null
   const auto array = [&](const std::string& name) {
     const auto found = state.arrays.find(name);
@@ -76,7 +76,7 @@ std::shared_ptr<const models::ImageRequest::Resume> from_run_state(const RunStat
     for (const auto& [key, value] : wanted.items())
       if (const Json& own = json.at("run").at(key); own != value)
         fail<UsageError>("resume: the state's run has {} {}, this one {}", key, own.dump(), value.dump());
-    auto made = std::make_shared<models::ImageRequest::Resume>();
+    auto made = std::make_shared<models::ResumePoint>();
     made->state.x = array("state.x");
     for (size_t i = 0; i < json.at("history").get<size_t>(); ++i) made->state.history.push_back(array(fmt::format("state.history.{}", i)));
     if (json.contains("memory"))

@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "hearth/tokenizer.h"
-#include "text/clip_tokenizer.h"
+#include "models/clip/prompt_reader.h"
 
 namespace hearth {
 namespace {
@@ -27,37 +27,25 @@ fs::path folder_of(const fs::path& model) {
   return fs::is_directory(model) && fs::exists(model / "model_index.json") ? model / "tokenizer" : model;
 }
 
-// CLIP's, of a folder or of a picture model in one file; nothing for any other.
-std::optional<text::ClipTokenizer> open_clip(const fs::path& model, const fs::path& config) {
-  if (!fs::is_directory(model) && api::is_picture_model(model)) return api::prompt_encoders(model, config).at(0).tokenizer;
+// That of a picture model in one file, or of a CLIP tokenizer's folder; nothing for any other.
+std::unique_ptr<models::PromptReader> prompt_reader(const fs::path& model, const fs::path& config) {
+  if (!fs::is_directory(model) && api::is_picture_model(model)) return std::move(api::prompt_readers(model, config).at(0));
   if (!config.empty()) fail<UsageError>("{}: no single file; --config is for these", model.string());
   const fs::path folder = clip_folder(model);
-  return folder.empty() ? std::nullopt : std::optional(text::ClipTokenizer::load(folder));
-}
-
-Tokens tokenize_clip(const text::ClipTokenizer& clip, std::string_view text, bool special_tokens) {
-  Tokens tokens{.ids = clip.tokenize(text), .pieces = clip.pieces(text)};
-  if (!special_tokens) return tokens;
-  // All of the text between start and end, however long it is.
-  const text::ClipTokenizer::Encoding around = clip.encode("");
-  tokens.ids.insert(tokens.ids.begin(), clip.bos());
-  tokens.ids.push_back(clip.eos());
-  const auto spelled = [&clip](int32_t id) { return clip.decode({id}); };
-  tokens.pieces.insert(tokens.pieces.begin(), spelled(around.ids.at(0)));
-  tokens.pieces.push_back(spelled(around.ids.at(1)));
-  return tokens;
+  if (folder.empty()) return nullptr;
+  return std::make_unique<models::clip::ClipPromptReader>(text::ClipTokenizer::load(folder));
 }
 
 }  // namespace
 
 Tokens tokenize(const fs::path& model, std::string_view text, bool special_tokens, const fs::path& config) {
-  if (const auto clip = open_clip(model, config)) return tokenize_clip(*clip, text, special_tokens);
+  if (const auto reader = prompt_reader(model, config)) return reader->tokenize(text, special_tokens);
   text::Tokenizer::Encoding encoding = open_tokenizer(folder_of(model)).encode_with_pieces(text, {.add_special_tokens = special_tokens});
   return {.ids = std::move(encoding.ids), .pieces = std::move(encoding.pieces)};
 }
 
 std::string detokenize(const fs::path& model, const std::vector<int32_t>& ids, const fs::path& config) {
-  if (const auto clip = open_clip(model, config)) return clip->decode(ids);
+  if (const auto reader = prompt_reader(model, config)) return reader->detokenize(ids);
   return open_tokenizer(folder_of(model)).decode(ids);
 }
 

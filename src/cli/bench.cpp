@@ -12,23 +12,26 @@ void run_bench(std::span<const std::string> arguments) {
   BenchOptions options;
   bool json = false;
   Flags flags("bench", "Measures load, text, denoiser step and decode, and the machine's own ceilings in the same run.");
+  const std::vector<std::string> image = image_benchmarks(), language = language_benchmarks();
+  Flags::Choice what{.names = {"ops", "blocks"}};
+  what.names.insert(what.names.end(), image.begin(), image.end());
+  what.names.insert(what.names.end(), {"vae", "clip", "threads", "paths", "samplers"});
   flags.choice(
       "what", "",
-      "Whole model (sd15, sdxl), one part of it (vae, clip), its blocks, the step by threads or by kernel paths, samplers beside it, or "
-      "operations",
-      options.what, {.names = {"ops", "blocks", "sd15", "sdxl", "vae", "clip", "threads", "paths", "samplers"}}, "sd15");
-  std::vector<std::string> language;
-  for (const Named& model : bench_models()) language.push_back(model.name);
-  flags.text(
-      "-m,--model", "NAME",
-      fmt::format("Of all but ops: sd15, sdxl, {} (generated weights of full size), demo, or a checkpoint", fmt::join(language, ", ")),
-      options.model);
+      fmt::format("Whole model ({}), one part of it (vae, clip), its blocks, the step by threads or by kernel paths, samplers beside it, "
+                  "or operations",
+                  fmt::join(image, ", ")),
+      options.what, what, image.front());
+  flags.text("-m,--model", "NAME",
+             fmt::format("Of all but ops: {}, {} (generated weights of full size), demo, or a checkpoint", fmt::join(image, ", "),
+                         fmt::join(language, ", ")),
+             options.model, image.front());
   flags.text("--weights", "TYPE", fmt::format("Of {}: f16, bf16, q8_0, q4_0, q4_k, …", fmt::join(language, " and ")), options.weights,
              "f16");
   flags.text("--keep", "PATH", "Of generated weights of a whole model: keep them in this new folder, or, of a language model, GGUF file",
              options.keep);
-  flags.integer("-W,--width", "Pixels, a multiple of 8; of all but ops and clip", options.width, "what the UNet is made for");
-  flags.integer("-H,--height", "Pixels, a multiple of 8; of all but ops and clip", options.height, "what the UNet is made for");
+  flags.integer("-W,--width", "Pixels, a multiple of 8; of all but ops and clip", options.width, "what the model is made for");
+  flags.integer("-H,--height", "Pixels, a multiple of 8; of all but ops and clip", options.height, "what the model is made for");
   flags.integer("--repeats", "Times that each part is measured; the median is told", options.repeats, {.low = 1, .high = 1000});
   flags.text("--only", "WORD", "ops: those with this in their name", options.only, "all");
   flags.choice("--hold", "", "ops: hold weights so and multiply f32", options.hold, {.names = {"f32", "f16", "bf16"}}, "by --precision");

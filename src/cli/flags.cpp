@@ -112,25 +112,28 @@ void Flags::path(const std::string& names, const std::string& help, std::string&
 
 void Flags::add(const std::string& names, const std::string& type, const std::string& help, const std::string& shown_default,
                 std::function<void(const std::string&)> set) {
-  const std::string name = long_name(names);
-  const auto take = [name, set = std::move(set)](const CLI::results_t& values) {
-    if (values.size() != 1) fail<UsageError>("{}: given {} times, needed once", name, values.size());
+  add_option(names, type, help, shown_default, [set = std::move(set)](const std::vector<std::string>& values) {
+    if (values.size() != 1) fail<UsageError>("given {} times, needed once", values.size());
+    set(values[0]);
+  });
+}
+
+void Flags::add_each(const std::string& names, const std::string& type, const std::string& help, const std::string& shown_default,
+                     std::function<void(const std::string&)> set) {
+  add_option(names, type, help + "; may be repeated", shown_default,
+             [set = std::move(set)](const std::vector<std::string>& values) { std::ranges::for_each(values, set); });
+}
+
+void Flags::add_option(const std::string& names, const std::string& type, const std::string& help, const std::string& shown_default,
+                       std::function<void(const std::vector<std::string>&)> take) {
+  const auto named = [name = long_name(names), take = std::move(take)](const CLI::results_t& values) {
     try {
-      set(values[0]);
+      take(values);
     } catch (const UsageError& e) { fail<UsageError>("{}: {}", name, e.what()); }
     return true;
   };
   const std::string text = shown_default.empty() ? help : fmt::format("{} (default: {})", help, shown_default);
-  CLI::Option* option = parser_->app.add_option(names, take, wrap(text, help_columns - name_columns));
-  option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
-}
-
-void Flags::list(const std::string& names, const std::string& type, const std::string& help, std::vector<std::string>& values) {
-  const auto take = [&values](const CLI::results_t& given) {
-    values.insert(values.end(), given.begin(), given.end());
-    return true;
-  };
-  CLI::Option* option = parser_->app.add_option(names, take, wrap(help, help_columns - name_columns));
+  CLI::Option* option = parser_->app.add_option(names, named, wrap(text, help_columns - name_columns));
   option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
 }
 
@@ -140,13 +143,18 @@ void Flags::toggle(const std::string& names, const std::string& help, bool& valu
 
 void Flags::choice(const std::string& names, const std::string& type, const std::string& help, std::string& value, Choice choice,
                    const std::string& unset) {
+  add_choice(names, type, help, std::move(choice), value.empty() ? unset : value, [&value](const std::string& t) { value = t; });
+}
+
+void Flags::add_choice(const std::string& names, const std::string& type, const std::string& help, Choice choice,
+                       const std::string& shown_default, std::function<void(const std::string&)> set) {
   const std::string listed = fmt::format("{}", fmt::join(choice.names, "|"));
-  add(names, type.empty() ? listed : type, help, value.empty() ? unset : value, [&value, choice = std::move(choice)](const std::string& t) {
+  add(names, type.empty() ? listed : type, help, shown_default, [choice = std::move(choice), set = std::move(set)](const std::string& t) {
     const auto meant = [&](const std::string& name) {
       return choice.any_spelling ? sampling::folded(name) == sampling::folded(t) : name == t;
     };
     if (std::ranges::any_of(choice.names, meant) || std::ranges::any_of(choice.aliases, meant)) {
-      value = t;
+      set(t);
       return;
     }
     const std::string listed_names = fmt::format("{}", fmt::join(choice.names, ", "));

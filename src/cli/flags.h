@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cli/values.h"
+#include "hearth/choices.h"
 
 namespace hearth::cli {
 
@@ -33,8 +34,13 @@ class Flags {
   // flag's name is added. A flag may be given once.
   void add(const std::string& names, const std::string& type, const std::string& help, const std::string& shown_default,
            std::function<void(const std::string&)> set);
-  // May be given several times; each value is appended.
-  void list(const std::string& names, const std::string& type, const std::string& help, std::vector<std::string>& values);
+  // May be given several times, and the help says so; `set` takes each value, in the order of the command line.
+  void add_each(const std::string& names, const std::string& type, const std::string& help, const std::string& shown_default,
+                std::function<void(const std::string&)> set);
+  void list(const std::string& names, const std::string& type, const std::string& help, std::vector<std::string>& values,
+            const std::string& unset = "") {
+    add_each(names, type, help, unset, [&values](const std::string& t) { values.push_back(t); });
+  }
   void toggle(const std::string& names, const std::string& help, bool& value);  // takes no value
 
   // `unset` says what happens without the flag, where the variable alone does not: "the checkpoint's own".
@@ -68,6 +74,14 @@ class Flags {
   };
   void choice(const std::string& names, const std::string& type, const std::string& help, std::string& value, Choice choice,
               const std::string& unset = "");
+  // Of a choice among the values of a type (hearth/choices.h); the help lists their names.
+  template <class Value>
+  void choice(const std::string& names, const std::string& help, std::optional<Value>& value, const std::string& unset) {
+    Choice choice;
+    for (const std::string_view name : choice_names<Value>())
+      if (!name.empty()) choice.names.emplace_back(name);
+    add_choice(names, "", help, std::move(choice), unset, [&value](const std::string& t) { value = choice_named<Value>(t); });
+  }
 
   // False when --help was asked for and printed. UsageError for an unknown flag (with the one that was probably meant), a
   // missing or a repeated value.
@@ -76,6 +90,12 @@ class Flags {
   std::string help() const;
 
  private:
+  // `take` gets the values of all times that the flag was given.
+  void add_option(const std::string& names, const std::string& type, const std::string& help, const std::string& shown_default,
+                  std::function<void(const std::vector<std::string>&)> take);
+  void add_choice(const std::string& names, const std::string& type, const std::string& help, Choice choice,
+                  const std::string& shown_default, std::function<void(const std::string&)> set);
+
   struct Parser;
   std::unique_ptr<Parser> parser_;
 };

@@ -130,6 +130,25 @@ TEST(Flags, G65_help_shows_the_value_that_the_variable_has) {
   EXPECT_EQ(steps - help.rfind('\n', steps) - 1, 38u) << help;
 }
 
+TEST(Flags, some_may_be_repeated_and_say_so) {
+  std::vector<std::string> words;
+  std::vector<int64_t> numbers;
+  Flags flags("draw", "Draws.");
+  flags.list("--word", "TEXT", "A word", words, "none");
+  flags.add_each("--number", "N", "A number", "", [&numbers](const std::string& t) { numbers.push_back(parse_integer(t, 1, 9)); });
+  EXPECT_TRUE(flags.parse(std::vector<std::string>{"--word", "b", "--number", "3", "--word=a", "--number", "1", "--number", "3"}));
+  EXPECT_EQ(words, (std::vector<std::string>{"b", "a"}));
+  EXPECT_EQ(numbers, (std::vector<int64_t>{3, 1, 3}));
+  EXPECT_NE(flags.help().find("A word; may be repeated (default: none)"), std::string::npos) << flags.help();
+  EXPECT_NE(flags.help().find("A number; may be repeated\n"), std::string::npos) << flags.help();
+  try {
+    Flags again("draw", "Draws.");
+    again.add_each("--number", "N", "A number", "", [](const std::string& t) { parse_integer(t, 1, 9); });
+    again.parse(std::vector<std::string>{"--number", "3", "--number", "x"});
+    ADD_FAILURE() << "accepted";
+  } catch (const UsageError& e) { EXPECT_STREQ(e.what(), "--number: 'x' is not a whole number"); }
+}
+
 TEST(Flags, a_text_of_its_own_stands_for_the_names) {
   Values v;
   Flags flags("draw", "Draws.");

@@ -41,6 +41,7 @@ struct GenerateFlags {
   int64_t memory_limit = 0;
   std::vector<std::string> guidance_options, sampler_options, schedule_options;
   std::optional<int64_t> steps;
+  std::optional<Compat> compat;
   int64_t batch_count = 1;
   bool prompt_given = false, json = false;
 
@@ -56,11 +57,10 @@ void GenerateFlags::add_to(Flags& flags) {
   flags.text("-n,--negative-prompt", "TEXT", "What to keep away from; acts with --cfg-scale above 1", request.negative_prompt, "nothing");
   flags.text("--prompt-2", "TEXT", "The prompt of Stable Diffusion XL's second text encoder", request.prompt_2, "--prompt");
   flags.text("--negative-prompt-2", "TEXT", "Its negative prompt", request.negative_prompt_2, "--negative-prompt");
-  flags.choice("--prompt-syntax", "",
+  flags.choice("--prompt-syntax",
                "How prompts are read: A1111's (a:1.3), [b], [from:to:when], [a|b], AND, BREAK; ComfyUI's; or as plain text",
-               request.prompt_syntax, {.names = {"a1111", "comfyui", "plain"}}, "plain; with --compat a1111 and comfyui that program's");
-  flags.choice("--emphasis", "", "What weights do in A1111's syntax; no-norm does without restoring the mean", request.emphasis,
-               {.names = {"original", "no-norm", "ignore", "none"}}, "original");
+               request.prompt_syntax, "plain; with --compat a1111 and comfyui that program's");
+  flags.choice("--emphasis", "What weights do in A1111's syntax; no-norm does without restoring the mean", request.emphasis, "original");
   flags.integer("--clip-skip", "Layer of the text encoder whose states are used, from its end: 2 is the last but one", request.clip_skip,
                 "1; of Stable Diffusion XL 2");
   flags.integer("--clip-skip-2", "The same of Stable Diffusion XL's second text encoder", request.clip_skip_2,
@@ -97,7 +97,7 @@ void GenerateFlags::add_to(Flags& flags) {
   add_sampler(flags, "See hearth list samplers; a schedule's name may stand behind it, as in \"DPM++ 2M Karras\"", request.sampler);
   flags.list("--sampler-opt", "NAME=VALUE", "An option of the sampler, as eta=0.5; hearth list samplers has them", sampler_options);
   flags.choice("--schedule", "NAME", "See hearth list schedules", request.schedule, choice_of(list_schedules()), "the checkpoint's own");
-  flags.list("--schedule-opt", "NAME=VALUE", "An option of the schedule, as rho=5; may be repeated", schedule_options);
+  flags.list("--schedule-opt", "NAME=VALUE", "An option of the schedule, as rho=5", schedule_options);
   flags.add("--sigmas", "LIST", "Noise levels in place of a schedule: falling numbers with commas between them, the last 0",
             "the schedule's", [this](const std::string& t) { request.sigmas = parse_numbers(t); });
   flags.toggle("--discard-penultimate",
@@ -107,10 +107,10 @@ void GenerateFlags::add_to(Flags& flags) {
   editing.add_to(flags);
   flags.integer("--batch-size", "Pictures drawn together", request.batch_size);
   flags.integer("--batch-count", "Batches drawn one after another", batch_count);
-  flags.choice("--compat", "", "Draw the noise, and take the levels of the steps, as this program does", request.compat,
-               {.names = {"diffusers", "comfyui", "a1111"}}, "hearth's own: noise picture by picture");
-  flags.choice("--rng", "", "Where noise is drawn: PyTorch's CPU generator, or A1111's Philox (stable-diffusion.cpp's cuda)", request.rng,
-               {.names = {"cpu", "nv"}}, "cpu; with --compat a1111 nv");
+  flags.choice("--compat", "Draw the noise, and take the levels of the steps, as this program does", compat,
+               "hearth's own: noise picture by picture");
+  flags.choice("--rng", "Where noise is drawn: PyTorch's CPU generator, or A1111's Philox (stable-diffusion.cpp's cuda)", request.rng,
+               "cpu; with --compat a1111 nv");
   flags.integer("--ensd", "A1111's eta noise seed delta: the noise of the steps comes from seeds so much higher",
                 request.eta_noise_seed_delta, {.low = std::numeric_limits<int64_t>::min()});
   flags.integer("--batch-index", "ComfyUI: the pictures are those from this number on of a larger batch", request.batch_index, {.low = 0});
@@ -192,6 +192,7 @@ void run_generate(std::span<const std::string> arguments) {
   f.add_to(flags);
   if (!flags.parse(arguments)) return;
   f.settle_steps();
+  f.request.compat = f.compat.value_or(Compat::hearth);
   if (!f.prompt_given) fail<UsageError>("generate: --prompt is missing; --prompt \"\" draws without one");
   f.editing.apply(f.request);
   const std::vector<fs::path> files = check_outputs(f);
@@ -242,7 +243,7 @@ void run_generate(std::span<const std::string> arguments) {
       const Image& image = made.images[k];
       const fs::path& file = files.at(next++);
       image.save(file, f.save);
-      const bool own = (request.compat.empty() || request.compat == "a1111") && request.variation.strength == 0;
+      const bool own = (request.compat == Compat::hearth || request.compat == Compat::a1111) && request.variation.strength == 0;
       const uint64_t own_seed = own ? seed + k : seed;
       pictures.push_back({{"file", file.string()}, {"width", image.width}, {"height", image.height}, {"seed", own_seed}});
       if (!f.json) fmt::print("{}: {}×{}, seed {}\n", file.string(), image.width, image.height, own_seed);

@@ -123,8 +123,7 @@ void AnswerFlags::add_to(Flags& flags) {
   optional_number(flags, "--dry-base", "How it grows with the sequence", s.dry_base, "1.75");
   optional_integer(flags, "--dry-allowed-length", "Sequences up to this length are free", s.dry_allowed_length, "2");
   optional_integer(flags, "--dry-last-n", "Tokens that are searched; -1: all", s.dry_last_n, "-1");
-  flags.list("--dry-sequence-breaker", "TEXT",
-             "No sequence reaches across this text; may be given several times (default: line feed, : \" *)", dry_breakers);
+  flags.list("--dry-sequence-breaker", "TEXT", "No sequence reaches across this text", dry_breakers, "line feed, : \" *");
   optional_integer(flags, "--mirostat", "2: hold the surprise of the text at a target", s.mirostat, "0: off");
   optional_number(flags, "--mirostat-tau", "That target, in bits", s.mirostat_tau, "5");
   optional_number(flags, "--mirostat-eta", "How fast it is approached", s.mirostat_eta, "0.1");
@@ -142,7 +141,7 @@ void AnswerFlags::add_to(Flags& flags) {
   flags.text("--sampling-order", "NAMES", "Order of the stages: hf, llama.cpp (with its defaults), or their names, separated by commas",
              s.order, "hf");
   flags.add("--seed", "N", "Of the draws", "random", [&s](const std::string& t) { s.seed = parse_seed(t); });
-  flags.list("--stop", "TEXT", "End the answer before this text; may be given several times", request.stop);
+  flags.list("--stop", "TEXT", "End the answer before this text", request.stop);
   flags.add("--stop-ids", "ID[,ID]", "End the answer with one of these tokens, beside the checkpoint's own", "none",
             [this](const std::string& t) { request.stop_ids = parse_ids(t); });
   flags.toggle("--ignore-end", "Go on past the checkpoint's end tokens", request.ignore_end);

@@ -74,10 +74,10 @@ OpenOptions OpenFlags::options() const {
 }
 
 void add_embeddings(Flags& flags, std::vector<Embedding>& embeddings) {
-  flags.add("--embedding", "[NAME=]FILE",
-            "Textual inversion, .safetensors or .pt: prompts name it NAME, or embedding:NAME in ComfyUI's syntax; repeatable",
-            "none; NAME is the file's name without its ending",
-            [&embeddings](const std::string& t) { embeddings.push_back(parse_embedding(t)); });
+  flags.add_each("--embedding", "[NAME=]FILE",
+                 "Textual inversion, .safetensors or .pt: prompts name it NAME, or embedding:NAME in ComfyUI's syntax",
+                 "none; NAME is the file's name without its ending",
+                 [&embeddings](const std::string& t) { embeddings.push_back(parse_embedding(t)); });
 }
 
 std::vector<std::string> names_of(const std::vector<Named>& table) {

@@ -90,11 +90,10 @@ void run_tokenize(std::span<const std::string> arguments) {
   flags.text("-m,--model", "PATH", model_help, model);
   flags.add("-p,--prompt", "TEXT", "The text", "standard input", [&prompt](const std::string& t) { prompt = t; });
   flags.text("--file", "FILE", "A file that holds the text", file);
-  flags.choice("--prompt-syntax", "",
+  flags.choice("--prompt-syntax",
                "Read it as a prompt of generate, by each of its text encoders: chunks, and each token's id, weight and text",
-               reading.syntax, {.names = {"a1111", "comfyui", "plain"}}, "not read as a prompt");
-  flags.choice("--emphasis", "", "With --prompt-syntax a1111: as for generate", reading.emphasis,
-               {.names = {"original", "no-norm", "ignore", "none"}}, "original");
+               reading.syntax, "not read as a prompt");
+  flags.choice("--emphasis", "With --prompt-syntax a1111: as for generate", reading.emphasis, "original");
   flags.integer("--steps", "With --prompt-syntax: of the run in which [from:to:when] changes", reading.steps);
   add_embeddings(flags, reading.embeddings);
   flags.add("--config", "DIR", config_help, config_default, [&reading](const std::string& t) { reading.config = t; });
@@ -104,9 +103,9 @@ void run_tokenize(std::span<const std::string> arguments) {
   if (model.empty()) fail<UsageError>("tokenize: --model is missing");
   if (prompt && !file.empty()) fail<UsageError>("tokenize: --prompt and --file exclude each other");
   const std::string text = prompt ? *prompt : !file.empty() ? read_text(file) : read_input();
-  if (reading.syntax.empty() && !reading.emphasis.empty()) fail<UsageError>("tokenize: --emphasis acts with --prompt-syntax a1111 only");
-  if (reading.syntax.empty() && !reading.embeddings.empty()) fail<UsageError>("tokenize: --embedding acts with --prompt-syntax only");
-  if (!reading.syntax.empty()) return print_prompts(read_prompt(model, text, reading), json);
+  if (!reading.syntax && reading.emphasis) fail<UsageError>("tokenize: --emphasis acts with --prompt-syntax a1111 only");
+  if (!reading.syntax && !reading.embeddings.empty()) fail<UsageError>("tokenize: --embedding acts with --prompt-syntax only");
+  if (reading.syntax) return print_prompts(read_prompt(model, text, reading), json);
   const Tokens tokens = hearth::tokenize(model, text, !no_special, reading.config);
   if (json) return print_json({{"ids", tokens.ids}, {"pieces", tokens.pieces}});
   for (size_t i = 0; i < tokens.ids.size(); ++i) fmt::print("{:>7}  {}\n", tokens.ids[i], one_line(tokens.pieces[i]));

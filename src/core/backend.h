@@ -87,9 +87,10 @@ class Backend {
   virtual bool prefers_bf16() const { return false; }
 
   // --- memory -----------------------------------------------------------------------------------------------------
-  virtual std::shared_ptr<const Storage> allocate(size_t bytes) = 0;  // 64-byte aligned; counted by core/memory.h
-  virtual int64_t most_thread_scratch() const { return 0; }           // bytes that kernels' threads keep for themselves, at most
-  virtual void release_cached() {}                                    // gives back what is kept for reuse
+  virtual std::shared_ptr<const Storage> allocate(size_t bytes) = 0;  // 64-byte aligned
+  virtual MemoryLedger& ledger() = 0;  // counts this device's tensors, prepared weights and kernels' memory, but no scratch of threads
+  virtual int64_t most_thread_scratch() const { return 0; }  // bytes that kernels' threads keep for themselves, at most
+  virtual void release_cached() {}                           // gives back what is kept for reuse
   // A device that allocates as this one does, kernels' own memory included, and computes nothing: what a run on it takes is what
   // the same run takes here. Counts in `ledger`, which must outlive it and its tensors, as it must outlive them.
   virtual std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const = 0;

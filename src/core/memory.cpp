@@ -1,5 +1,6 @@
 #include "core/memory.h"
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 
@@ -16,16 +17,38 @@ int64_t kilobytes_of(const char* file, const std::string& key) {
 }  // namespace
 
 void MemoryLedger::add(int64_t bytes) {
-  const int64_t now = now_.fetch_add(bytes) + bytes;
-  for (int64_t seen = peak_.load(); now > seen && !peak_.compare_exchange_weak(seen, now);) {}
+  for (MemoryLedger* ledger = this; ledger; ledger = ledger->whole_) {
+    const std::lock_guard lock(ledger->mutex_);
+    const int64_t now = ledger->use_.now += bytes;
+    ledger->use_.peak = std::max(ledger->use_.peak, now);
+    for (MemoryWatch* watch : ledger->watches_) watch->peak_ = std::max(watch->peak_, now);
+  }
 }
 
-MemoryUse MemoryLedger::use() const { return {now_.load(), peak_.load()}; }
-void MemoryLedger::reset_peak() { peak_.store(now_.load()); }
+MemoryUse MemoryLedger::use() const {
+  const std::lock_guard lock(mutex_);
+  return use_;
+}
 
 MemoryLedger& MemoryLedger::process() {
-  static MemoryLedger ledger;
+  static MemoryLedger& ledger = *new MemoryLedger;  // never destroyed: tensors of static objects are freed late
   return ledger;
+}
+
+MemoryWatch::MemoryWatch(MemoryLedger& ledger) : ledger_(ledger) {
+  const std::lock_guard lock(ledger_.mutex_);
+  peak_ = ledger_.use_.now;
+  ledger_.watches_.push_back(this);
+}
+
+MemoryWatch::~MemoryWatch() {
+  const std::lock_guard lock(ledger_.mutex_);
+  std::erase(ledger_.watches_, this);
+}
+
+int64_t MemoryWatch::peak() const {
+  const std::lock_guard lock(ledger_.mutex_);
+  return peak_;
 }
 
 int64_t process_peak_bytes() { return kilobytes_of("/proc/self/status", "VmHWM:"); }

@@ -61,15 +61,43 @@ BACKEND_TEST(tensor, G84_counts_every_non_finite_element) {
 
 BACKEND_TEST(tensor, memory_is_counted_and_given_back) {
   device.release_cached();
-  const int64_t before = MemoryLedger::process().use().now;
+  const int64_t before = device.ledger().use().now, in_all = MemoryLedger::process().use().now;
+  const MemoryWatch watch(device.ledger());
   {
     const Tensor x = Tensor::empty(device, {1 << 20});
-    EXPECT_GE(MemoryLedger::process().use().now, before + (4 << 20));
-    EXPECT_GE(MemoryLedger::process().use().peak, before + (4 << 20));
+    EXPECT_GE(device.ledger().use().now, before + (4 << 20));
+    EXPECT_GE(MemoryLedger::process().use().now, in_all + (4 << 20));
     EXPECT_EQ(reinterpret_cast<uintptr_t>(x.raw()) % 64, 0u);
   }
   device.release_cached();
-  EXPECT_EQ(MemoryLedger::process().use().now, before);
+  EXPECT_GE(watch.peak(), before + (4 << 20));
+  EXPECT_EQ(device.ledger().use().now, before);
+  EXPECT_EQ(MemoryLedger::process().use().now, in_all);
+}
+
+TEST(tensor, memory_of_two_devices_is_counted_apart) {
+  for (const char* name : {"cpu_avx2", "reference"}) {
+    const auto one = test::make_test_backend(name), other = test::make_test_backend("reference");
+    if (!one) continue;
+    const int64_t idle = other->ledger().use().now;
+    const MemoryWatch watch(other->ledger());
+    const Tensor x = Tensor::empty(*one, {1 << 20});
+    EXPECT_GE(one->ledger().use().now, 4 << 20) << name;
+    EXPECT_EQ(watch.peak(), idle) << name;
+  }
+}
+
+TEST(tensor, a_tensor_that_outlives_its_device_is_counted_until_it_goes) {
+  for (const char* name : {"cpu_avx2", "reference"}) {
+    auto device = test::make_test_backend(name);
+    if (!device) continue;
+    const int64_t before = MemoryLedger::process().use().now;
+    Tensor x = Tensor::empty(*device, {1 << 20});
+    device.reset();
+    EXPECT_GE(MemoryLedger::process().use().now, before + (4 << 20)) << name;
+    x = {};
+    EXPECT_EQ(MemoryLedger::process().use().now, before) << name;
+  }
 }
 
 }  // namespace

@@ -17,7 +17,6 @@
 namespace hearth {
 namespace {
 
-thread_local int thread_index = 0;
 thread_local bool inside_piece = false;
 
 constexpr int spin_rounds = 2000;  // about 20–50 µs of pauses before a thread goes to sleep
@@ -91,8 +90,7 @@ struct ThreadPool::State {
     inside_piece = false;
   }
 
-  void worker(int index) {
-    thread_index = index;
+  void worker() {
     uint32_t seen = 0;
     const auto news = [&] { return uint32_t(gate.load(std::memory_order_acquire) >> 32) != seen; };
     while (!stop) {
@@ -125,7 +123,7 @@ ThreadPool::ThreadPool(int threads, Mode mode) : state_(std::make_unique<State>(
   state_->threads = threads;
   state_->idle = mode == Mode::idle;
   if (state_->idle) return;
-  for (int i = 1; i < threads; ++i) state_->workers.emplace_back([this, i] { state_->worker(i); });
+  for (int i = 1; i < threads; ++i) state_->workers.emplace_back([this] { state_->worker(); });
 }
 
 ThreadPool::~ThreadPool() {
@@ -157,7 +155,6 @@ void ThreadPool::pin() {
 
 bool ThreadPool::pinned() const { return state_->before_pin.has_value(); }
 int ThreadPool::size() const { return state_->threads; }
-int ThreadPool::current() { return thread_index; }
 
 void ThreadPool::run(int64_t count, const std::function<void(int64_t)>& piece) {
   if (count <= 0) return;

@@ -27,7 +27,8 @@ class ThreadPool {
 
   // Calls piece(i) for every i in [0, count), on the caller and the workers, and returns when all are done. The first
   // exception thrown by a piece is rethrown here. A call from inside a piece runs in that piece. Subnormal numbers are
-  // flushed to zero in every piece, whichever thread runs it.
+  // flushed to zero in every piece, whichever thread runs it. Safe from any thread: callers take turns, but a single piece, or a call
+  // on a pool of one, runs at once on its caller.
   void run(int64_t count, const std::function<void(int64_t piece)>& piece);
 
   // Splits [0, n) into ranges of `grain` elements (the last may be shorter): f(begin, end).
@@ -35,9 +36,6 @@ class ThreadPool {
     if (n <= 0) return;
     run((n + grain - 1) / grain, [&](int64_t i) { f(i * grain, (i + 1) * grain < n ? (i + 1) * grain : n); });
   }
-
-  // Index of the running thread, 0 … size()-1, inside a piece: for per-thread scratch memory.
-  static int current();
 
  private:
   struct State;

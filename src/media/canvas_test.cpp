@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <ostream>
 #include <set>
+#include <span>
 
 #include "media/chart.h"
 #include "media/font.h"
@@ -118,6 +121,38 @@ TEST(Chart, axes_are_logarithmic) {
   EXPECT_NEAR(points[0].second + points[2].second, 2 * points[1].second, 3);
   EXPECT_LT(points[0].first, points[2].first);
   EXPECT_LT(points[0].second, points[2].second);  // less error lies lower
+}
+
+// Where two pictures differ: the smallest box around it, its last row and column inside.
+struct Box {
+  int64_t left = INT64_MAX, top = INT64_MAX, right = -1, bottom = -1;
+  bool operator==(const Box&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const Box& b) { return out << b.left << ',' << b.top << " to " << b.right << ',' << b.bottom; }
+
+Box difference(const Pixels& a, const Pixels& b) {
+  Box box;
+  for (int64_t y = 0; y < a.height; ++y)
+    for (int64_t x = 0; x < a.width; ++x)
+      if (!std::ranges::equal(std::span(a.rgb).subspan(size_t(3 * (y * a.width + x)), 3),
+                              std::span(b.rgb).subspan(size_t(3 * (y * a.width + x)), 3)))
+        box = {std::min(box.left, x), std::min(box.top, y), std::max(box.right, x), std::max(box.bottom, y)};
+  return box;
+}
+
+// The plot spans 70 … 875 × 40 … 544, beside it are the names of the curves. HH fills 11 × 7 pixels.
+TEST(Chart, labels_stand_in_the_middle_of_their_axes) {
+  Chart bare = chart();
+  bare.title = bare.x_label = bare.y_label = "";
+  const Pixels without = draw(bare);
+  const auto ink = [&](std::string Chart::*label) {
+    Chart with = bare;
+    with.*label = "HH";
+    return difference(draw(with), without);
+  };
+  EXPECT_EQ(ink(&Chart::title), (Box{70, 14, 70 + 21, 14 + 13}));  // twice as large, at the left
+  EXPECT_EQ(ink(&Chart::x_label), (Box{472 - 5, 576, 472 + 5, 576 + 6}));
+  EXPECT_EQ(ink(&Chart::y_label), (Box{14, 291 - 5, 14 + 6, 291 + 5}));
 }
 
 TEST(Chart, leaves_out_what_has_no_logarithm_and_refuses_nothing_at_all) {

@@ -79,7 +79,12 @@ TEST(Exif, what_is_damaged_is_left_out) {
     EXPECT_EQ(parse_exif(bytes).orientation, std::nullopt);
   EXPECT_TRUE(parse_exif(little({{0x010F, 2, 0xFFFFFFFF, 8}})).texts.empty());
   EXPECT_TRUE(parse_exif(little({{0x010F, 2, 100, 26}})).texts.empty());
-  EXPECT_EQ(parse_exif(little({{0x8769, 4, 1, 8}})).user_comment, "");  // a directory that points to itself
+  // Behind the block's 26 bytes and the 8 of a value; a value that ends with the block is whole.
+  for (const uint32_t offset : {27u, 34u, 35u, 1000u, 0xFFFFFFF8u})
+    EXPECT_TRUE(parse_exif(little({{0x010F, 2, 8, offset}}, "12345678")).texts.empty()) << offset;
+  EXPECT_EQ(parse_exif(little({{0x010F, 2, 8, 26}}, "12345678")).texts.size(), 1u);
+  EXPECT_TRUE(parse_exif(little({{0x010F, 2, 0, 26}, {0x0110, 99, 1, 26}})).texts.empty());  // no value; no known type
+  EXPECT_EQ(parse_exif(little({{0x8769, 4, 1, 8}})).user_comment, "");                       // a directory that points to itself
   const std::string whole = little({{0x0112, 3, 1, 6}});
   for (size_t n = 0; n < 22; ++n) EXPECT_EQ(parse_exif(whole.substr(0, n)).orientation, std::nullopt) << n;
 }

@@ -6,9 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "hearth/prompt.h"
+#include "hearth/tokenizer.h"
+#include "models/diffusion/latent_model.h"
 #include "models/option.h"
-#include "models/text_to_image.h"
-#include "text/clip_tokenizer.h"
 #include "weights/checkpoint.h"
 
 namespace hearth::models {
@@ -19,24 +20,31 @@ struct ComponentCheck {
   std::string problem;
 };
 
-// A text encoder as its prompts need it.
-struct PromptEncoder {
-  std::string name;  // "text_encoder"
-  text::ClipTokenizer tokenizer;
-  std::string embedding;  // its vectors in a file of textual inversion: "clip_l"
-  int64_t width = 0;      // of these
+// How one text encoder of a checkpoint reads text; weights are not needed.
+class PromptReader {
+ public:
+  virtual ~PromptReader() = default;
+  virtual Tokens tokenize(std::string_view text, bool special_tokens) const = 0;
+  virtual std::string detokenize(const std::vector<int32_t>& ids) const = 0;
+  // As a run of so many steps takes the prompt in that syntax. Errors of text::read_prompt and of reading the embeddings.
+  virtual ReadPrompt read(std::string_view prompt, text::PromptSyntax syntax, text::Emphasis emphasis, const PromptReading& reading,
+                          Backend& device) const = 0;
 };
 
-struct TextToImageFamily {
+struct ImageFamily {
   std::vector<std::string_view> pipelines;      // the classes in model_index.json that it runs
   bool (*claims)(const Checkpoint&) = nullptr;  // which of their checkpoints; absent: all that no other family claims
-  std::vector<Option> options = {};             // its own; two families that have one of the same name have the same row
-  // Loads everything; all or nothing. The checkpoint must outlive nothing: what is needed of it is kept.
-  std::unique_ptr<TextToImage> (*open)(const Checkpoint& checkpoint, Backend& device, const LoadRequest& request);
+  // Its files.cpp: what it is in single files, and its built-in configurations; null: diffusers folders alone.
+  const ImageFiles* files = nullptr;
+  std::vector<Option> options = {};  // its own
+  // Built-in configurations whose speed `hearth bench` measures at full size with generated weights: "sd15".
+  std::vector<std::string_view> benchmarks = {};
+  // Reads every configuration; no weights.
+  std::unique_ptr<diffusion::LatentModel> (*describe)(const Checkpoint& checkpoint);
   // Builds every component without its numbers: what is missing, misshapen, unread or not supported. Reads headers only.
   std::vector<ComponentCheck> (*check)(const Checkpoint& checkpoint, const std::string& variant);
-  // Reads the configurations of tokenizers and text encoders alone.
-  std::vector<PromptEncoder> (*prompt_encoders)(const Checkpoint& checkpoint);
+  // Of each text encoder, the first one first. Reads the configurations of tokenizers and text encoders alone.
+  std::vector<std::unique_ptr<PromptReader>> (*prompt_readers)(const Checkpoint& checkpoint);
   // The scheduler's file as the family's runs take it.
   sampling::SchedulerConfig (*scheduler)(const Checkpoint& checkpoint);
 };

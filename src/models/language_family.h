@@ -23,8 +23,8 @@ struct LanguageSize {
 
 // A published geometry, which `hearth bench` measures with generated weights.
 struct LanguageGeometry {
-  std::string_view name, summary;  // "tiny-1b"; which model has it
-  std::string_view config;         // what its config.json says of the network
+  std::string_view name;    // "tiny-1b"
+  std::string_view config;  // what its config.json says of the network
 };
 
 struct LanguageFamily {

@@ -1,8 +1,11 @@
 // The options that a family has beside those that all families share: rows of data in the family's folder. Flags and their help, reports,
-// metadata and `hearth rerun` walk the rows; nothing else knows an option by its name.
+// metadata and `hearth rerun` walk the rows; nothing else knows an option by its name. Where several families have an option of one name,
+// their rows differ in `standard` at most.
 #pragma once
 
 #include <limits>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "hearth/option.h"
@@ -21,5 +24,14 @@ struct Option {
 
   friend bool operator==(const Option&, const Option&) = default;
 };
+
+// UsageError for a value of another type than the option's, or a number out of its range.
+void check(const Option& option, const OptionValue& value);
+
+// The value that was given for an option of that type; nothing where none was.
+template <class T> std::optional<T> option_of(const OptionValues& given, std::string_view name) {
+  const auto found = given.find(std::string(name));
+  return found == given.end() ? std::nullopt : std::optional<T>(std::get<T>(found->second));
+}
 
 }  // namespace hearth::models

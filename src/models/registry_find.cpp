@@ -25,10 +25,10 @@ std::vector<Found<Family>> find(const std::string& wanted, Names names, std::vec
 
 }  // namespace
 
-Found<TextToImageFamily> find_family(const Checkpoint& checkpoint) {
+Found<ImageFamily> find_family(const Checkpoint& checkpoint) {
   std::vector<std::string_view> known;
-  const auto names = [](const TextToImageFamily& f) -> const auto& { return f.pipelines; };
-  const auto found = find<TextToImageFamily>(checkpoint.pipeline_class(), names, known);
+  const auto names = [](const ImageFamily& f) -> const auto& { return f.pipelines; };
+  const auto found = find<ImageFamily>(checkpoint.pipeline_class(), names, known);
   const auto claims = [&](const auto& f) { return f.family.claims && f.family.claims(checkpoint); };
   if (const auto claimed = std::ranges::find_if(found, claims); claimed != found.end()) return *claimed;
   const auto takes_all = [](const auto& f) { return !f.family.claims; };

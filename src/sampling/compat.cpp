@@ -13,7 +13,6 @@
 namespace hearth::sampling {
 namespace {
 
-constexpr std::array<std::string_view, 4> names{"", "diffusers", "comfyui", "a1111"};
 // The levels that an SDE sampler's path is made for: the smallest that is not 0, and the largest.
 std::pair<double, double> span_of(const Schedule& schedule) {
   if (schedule.path_ends) return *schedule.path_ends;
@@ -73,20 +72,6 @@ bool goes_by_time(Compat compat, const Sampler& sampler) {
 }
 
 }  // namespace
-
-Compat find_compat(std::string_view name) {
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) fail<UsageError>("compat '{}' is unknown, needed diffusers, comfyui or a1111", name);
-  return Compat(found - names.begin());
-}
-
-std::string_view name_of(Compat compat) { return names[size_t(compat)]; }
-
-std::optional<Rng> find_rng(std::string_view name) {
-  if (name.empty()) return std::nullopt;
-  if (name != "cpu" && name != "nv") fail<UsageError>("noise source '{}' is unknown, needed cpu or nv", name);
-  return name == "nv" ? Rng::nv : Rng::cpu;
-}
 
 void check(Compat compat, const NoiseRequest& r) {
   if (r.eta_seed_delta != 0 && compat != Compat::a1111) fail<UsageError>("noise: an eta noise seed delta is A1111's; needed compat a1111");

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string_view>
 
+#include "hearth/choices.h"
 #include "sampling/noise.h"
 #include "sampling/noise_sources.h"
 #include "sampling/sampler.h"
@@ -23,14 +24,7 @@
 
 namespace hearth::sampling {
 
-enum class Compat { hearth, diffusers, comfyui, a1111 };
-
-// "" is hearth. UsageError names the others.
-Compat find_compat(std::string_view name);
-std::string_view name_of(Compat compat);
-
-// "" is the program's own. UsageError names the others.
-std::optional<Rng> find_rng(std::string_view name);
+using hearth::Compat;
 
 struct NoiseRequest {
   uint64_t seed = 0;

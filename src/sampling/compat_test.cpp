@@ -327,23 +327,7 @@ BACKEND_TEST(CompatNoise, of_sde_samplers_on_the_way) {
   }
 }
 
-TEST(Compat, knows_which_samplers_a_program_has) {
-  const auto refusal = [](Compat compat, const char* name) {
-    return test::complaint_of([&] { EXPECT_TRUE(has_own_schedule(compat, find_sampler(name))); });
-  };
-  for (const Sampler& s : samplers()) {
-    for (const Compat c : {Compat::hearth, Compat::diffusers}) EXPECT_FALSE(has_own_schedule(c, s));
-    for (const auto& [compat, program, has] :
-         {std::tuple{Compat::comfyui, "ComfyUI", s.programs.comfyui}, std::tuple{Compat::a1111, "A1111", s.programs.a1111}}) {
-      const std::string none = fmt::format("UsageError: sampler '{}': {} has none; needed another", s.name, program);
-      EXPECT_EQ(refusal(compat, s.name.data()), has ? "" : none);
-    }
-  }
-  for (const char* of_diffusers : {"cogvideox_dpm", "deis_multistep", "dpm_solver_multistep", "dpm_solver_singlestep", "ipndm_vp",
-                                   "sa_solver_vp", "scm", "tcd", "unipc_multistep"})
-    for (const Compat c : {Compat::comfyui, Compat::a1111}) EXPECT_NE(refusal(c, of_diffusers), "") << of_diffusers;
-  for (const char* name : {"ddim_cfg_pp", "plms", "restart"}) EXPECT_TRUE(refusal(Compat::a1111, name).empty()) << name;
-  for (const char* name : {"er_sde", "seeds_2", "euler_cfg_pp"}) EXPECT_TRUE(refusal(Compat::comfyui, name).empty()) << name;
+TEST(Compat, a1111s_samplers_with_times_of_their_own_take_no_others) {
   for (const char* name : {"ddim", "plms", "uni_pc"}) {
     const Sampler& sampler = find_sampler(name);
     const std::string owner = fmt::format("UsageError: sampler '{}': A1111's takes times of its own; needed no ", name);
@@ -376,16 +360,13 @@ TEST(Compat, refuses_what_is_another_programs) {
   for (const Compat c : {Compat::diffusers, Compat::comfyui})
     EXPECT_EQ(complaint(c, {.rng = Rng::nv}),
               fmt::format("UsageError: noise: {} has no noise source nv; needed compat a1111, or none", name_of(c)));
-  EXPECT_EQ(test::complaint_of([] { find_rng("cuda"); }), "UsageError: noise source 'cuda' is unknown, needed cpu or nv");
   EXPECT_EQ(complaint(Compat::comfyui, {.eta_seed_delta = 1}),
             "UsageError: noise: an eta noise seed delta is A1111's; needed compat a1111");
   EXPECT_EQ(complaint(Compat::a1111, {.first_image = 1}), "UsageError: noise: a batch index is ComfyUI's; needed compat comfyui");
   EXPECT_EQ(complaint(Compat::comfyui, {.first_image = -1}), "UsageError: noise: batch index -1, needed at least 0");
-  EXPECT_EQ(test::complaint_of([] { find_compat("forge"); }), "UsageError: compat 'forge' is unknown, needed diffusers, comfyui or a1111");
   EXPECT_NE(
       test::complaint_of([] { schedule_of(Compat::comfyui, "euler", "kerras", 4); }).find("schedule 'kerras' is unknown; known: normal"),
       std::string::npos);
-  for (const std::string_view name : {"", "diffusers", "comfyui", "a1111"}) EXPECT_EQ(name_of(find_compat(name)), name);
 }
 
 }  // namespace

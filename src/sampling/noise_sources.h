@@ -4,12 +4,12 @@
 
 #include <cstdint>
 
+#include "hearth/choices.h"
 #include "sampling/noise.h"
 
 namespace hearth::sampling {
 
-// PyTorch's CPU generator, or A1111's "NV" source (counter_normals.h).
-enum class Rng { cpu, nv };
+using hearth::Rng;  // nv: counter_normals.h
 
 // What a program draws for the posteriors of pictures that it encodes, from the same generators, each draw for one picture: so many before
 // draw 0, and so many after it. With a generator per image each of them draws its own; one generator draws for one image only.

@@ -1,5 +1,7 @@
 #include "sampling/run_schedule.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "sampling/names.h"
 #include "sampling/scheduler_samplers.h"
@@ -7,14 +9,12 @@
 namespace hearth::sampling {
 namespace {
 
-// Of A1111's schedules whose tables follow the model.
-std::string for_xl(const std::string& name) {
-  const SigmaSchedule* found = find_sigma_schedule(name);
-  if (!found || folded(name).ends_with("sd15")) return name;
-  if (found->name == "ays" || found->name == "ays_11") return "ays_sdxl";
-  if (found->name == "ays_32") return "ays_32_sdxl";
-  if (found->name == "gits" || found->name == "gits_a1111") return "gits_sdxl";
-  return name;
+// The schedule that a label of A1111's stands for with this model; one that says itself which table it means stays.
+std::string table_for(const ScheduleRequest& r) {
+  const SigmaSchedule* found = find_sigma_schedule(r.name);
+  if (!found || folded(r.name).ends_with("sd15")) return r.name;
+  const auto table = std::ranges::find(r.step_tables, found->name, &std::pair<std::string_view, std::string_view>::first);
+  return table == r.step_tables.end() ? r.name : std::string(table->second);
 }
 
 ScheduleChoice choice_of(const ScheduleRequest& r, const Sampler& sampler) {
@@ -24,7 +24,7 @@ ScheduleChoice choice_of(const ScheduleRequest& r, const Sampler& sampler) {
   }
   if (r.common) return find_schedule(r.name, r.options, Form::peers);
   if (has_own_schedule(r.compat, sampler))
-    return own_choice(r.compat, sampler, r.compat == Compat::a1111 && r.xl ? for_xl(r.name) : r.name, r.options);
+    return own_choice(r.compat, sampler, r.compat == Compat::a1111 ? table_for(r) : r.name, r.options);
   const std::string name = folded(r.name) == "automatic" ? std::string(sampler.schedule) : r.name;
   return find_schedule(name.empty() ? "default" : name, r.options);
 }

@@ -1,6 +1,10 @@
 // The levels of a run as a request and the checkpoint's file together say them.
 #pragma once
 
+#include <span>
+#include <string_view>
+#include <utility>
+
 #include "sampling/compat.h"
 #include "sampling/sampler.h"
 #include "sampling/schedule.h"
@@ -14,7 +18,8 @@ struct ScheduleRequest {
   Values sigmas = {};  // in place of a schedule
   bool drops_penultimate = false;
   bool common = false;  // common_schedule, whatever the sampler
-  bool xl = false;      // the model is Stable Diffusion XL: A1111's labels of published tables mean those that were made for it
+  // Under a1111: schedules that stand for published tables, and those that they mean with this model.
+  std::span<const std::pair<std::string_view, std::string_view>> step_tables = {};
 };
 
 struct RunSchedule {

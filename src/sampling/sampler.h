@@ -57,11 +57,6 @@ struct Where {
   bool comfyui = false, a1111 = false;
 };
 
-// Programs that have the sampler (a1111: with Forge); the others take its name for unknown under their --compat.
-struct Programs {
-  bool comfyui = true, a1111 = true;
-};
-
 // What A1111 counts a run's levels by.
 //   sigmas      the σ of a schedule
 //   ends        the same, but a run from noise goes from the model's largest σ to its least, whatever the schedule
@@ -82,7 +77,7 @@ struct Sampler {
   bool needs_unconditional = false;  // asks for the answer without prompt, whatever the guidance
   Where drops_penultimate = {};      // one step more is computed and the level before the last left out
   Where brownian = {};               // its fresh noise lies on torchsde's path; in the other programs it is drawn
-  Programs programs = {};
+  Where programs = {};               // programs that have it (a1111: with Forge); the others refuse its name under --compat
   A1111Levels a1111_levels = A1111Levels::sigmas;
   Options in_comfyui = {};  // defaults of its options that are others there
   Options in_a1111 = {};

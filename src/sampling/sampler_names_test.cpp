@@ -6,8 +6,10 @@
 
 #include <array>
 #include <map>
+#include <set>
 
 #include "core/error.h"
+#include "sampling/compat.h"
 #include "sampling/names.h"
 #include "sampling/run_schedule.h"
 #include "sampling/samplers.h"
@@ -208,13 +210,17 @@ TEST(SamplerNames, two_schedules_are_one_or_a_complaint) {
   EXPECT_NE(test::complaint_of([] { read_sampler_name("DPM++ 2M Karras", "default"); }), "");
 }
 
-// Of an XL model A1111 takes the tables that were published for it.
+// A1111's labels of published tables mean those that the model's family says.
 TEST(RunSchedule, a1111s_published_tables_follow_the_model) {
   const auto own = SchedulerConfig::read(
       Config::parse(R"({"beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear"})", "test"), "EulerDiscreteScheduler");
   const Sampler& euler = find_sampler("euler");
-  const auto name = [&](const char* label, Compat compat, bool xl) {
-    return run_schedule(own, euler, {.compat = compat, .name = label, .xl = xl}, 10).name;
+  static constexpr std::pair<std::string_view, std::string_view> of_large_images[] = {
+      {"ays", "ays_sdxl"}, {"ays_11", "ays_sdxl"}, {"ays_32", "ays_32_sdxl"}, {"gits", "gits_sdxl"}, {"gits_a1111", "gits_sdxl"}};
+  const auto name = [&](const char* label, Compat compat, bool large) {
+    ScheduleRequest request{.compat = compat, .name = label};
+    if (large) request.step_tables = of_large_images;
+    return run_schedule(own, euler, request, 10).name;
   };
   const std::array<const char*, 3> tables[] = {{"Align Your Steps", "ays_11", "ays_sdxl_11"},
                                                {"Align Your Steps 11", "ays_11", "ays_sdxl_11"},
@@ -228,6 +234,39 @@ TEST(RunSchedule, a1111s_published_tables_follow_the_model) {
     EXPECT_EQ(name(label, Compat::a1111, true), sdxl) << label;
   }
   for (const Compat compat : {Compat::hearth, Compat::comfyui}) EXPECT_EQ(name("ays", compat, true), "ays");
+}
+
+// A1111 with Forge. Every sampler is in one of the lists.
+TEST(SamplerNames, of_what_a_program_has_are_taken_under_its_conventions) {
+  std::set<std::string_view> listed;
+  const auto expect = [&](std::initializer_list<std::string_view> names, bool comfyui, bool a1111) {
+    for (const std::string_view name : names) {
+      const Sampler& s = find_sampler(name);
+      EXPECT_EQ(s.name, name);
+      for (const Compat c : {Compat::hearth, Compat::diffusers}) EXPECT_FALSE(has_own_schedule(c, s)) << name;
+      for (const auto& [compat, program, has] :
+           {std::tuple{Compat::comfyui, "ComfyUI", comfyui}, std::tuple{Compat::a1111, "A1111", a1111}}) {
+        const std::string complaint = test::complaint_of([&, c = compat] { EXPECT_TRUE(has_own_schedule(c, s)); });
+        EXPECT_EQ(complaint, has ? "" : fmt::format("UsageError: sampler '{}': {} has none; needed another", name, program));
+      }
+      listed.insert(name);
+    }
+  };
+  expect({"ddim", "ddpm", "deis", "dpm_2", "dpm_2_ancestral", "dpm_adaptive", "dpm_fast", "dpmpp_2m", "dpmpp_2m_sde", "dpmpp_2m_sde_heun",
+          "dpmpp_2s_ancestral"},
+         true, true);
+  expect({"dpmpp_3m_sde", "dpmpp_sde", "euler", "euler_ancestral", "heun", "heunpp2", "ipndm", "ipndm_v", "lcm", "lms", "uni_pc",
+          "uni_pc_bh2"},
+         true, true);
+  expect({"dpmpp_2m_cfg_pp", "dpmpp_2s_ancestral_cfg_pp", "er_sde", "euler_ancestral_cfg_pp", "euler_cfg_pp", "exp_heun_2_x0",
+          "exp_heun_2_x0_sde", "gradient_estimation", "gradient_estimation_cfg_pp", "res_multistep", "res_multistep_ancestral",
+          "res_multistep_ancestral_cfg_pp", "res_multistep_cfg_pp", "sa_solver", "sa_solver_pece", "seeds_2", "seeds_3"},
+         true, false);
+  expect({"ddim_cfg_pp", "plms", "restart"}, false, true);
+  expect({"cogvideox_dpm", "deis_multistep", "dpm_solver_multistep", "dpm_solver_singlestep", "dpmpp_2m_v2", "ipndm_vp", "res_2s",
+          "sa_solver_vp", "scm", "tcd", "unipc_multistep"},
+         false, false);
+  EXPECT_EQ(listed.size(), samplers().size());
 }
 
 TEST(SamplerNames, what_is_no_name) {

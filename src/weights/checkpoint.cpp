@@ -7,47 +7,23 @@
 
 #include "core/file.h"
 #include "core/json.h"
-#include "weights/layout/single_file.h"
 #include "weights/layout/widened.h"
 #include "weights/listing.h"
-#include "weights/published_names.h"
 
 namespace hearth {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string config_name(const Component& component) {
-  const auto is_a = [&](std::string_view kind) { return component.class_name.find(kind) != std::string::npos; };
-  if (is_a("Scheduler")) return "scheduler_config.json";
-  if (is_a("Tokenizer")) return "tokenizer_config.json";
-  if (is_a("FeatureExtractor") || is_a("ImageProcessor")) return "preprocessor_config.json";
-  return "config.json";
-}
-
-// An entry of model_index.json: [library, class] is a component, [null, null] or null an absent one, anything else a setting.
-std::optional<Component> as_component(const std::string& name, const nlohmann::json& value, const std::string& where) {
-  if (!value.is_array() || name.starts_with('_')) return std::nullopt;
-  if (value.size() == 2 && value[0].is_null() && value[1].is_null()) return std::nullopt;
-  if (value.size() != 2 || !value[0].is_string() || !value[1].is_string())
-    fail<IoError>("{}: component '{}' is {}, needed [library, class]", where, name, value.dump());
-  if (name.empty() || name == "." || name == ".." || name.find_first_of(std::string_view("/\\\0", 3)) != name.npos)
-    fail<IoError>("{}: '{}' is no name of a component", where, name);
-  return Component{name, value[0], value[1]};
-}
+bool is_one_of(const std::vector<std::string_view>& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
 
 }  // namespace
-
-bool has_weights(const Component& component) {
-  for (const char* kind : {"Scheduler", "Tokenizer", "FeatureExtractor", "ImageProcessor"})
-    if (component.class_name.find(kind) != std::string::npos) return false;
-  return true;
-}
 
 Checkpoint Checkpoint::open(const fs::path& path, const CheckpointPlaces& places) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   Checkpoint checkpoint;
+  checkpoint.families_ = places.families;
   checkpoint.root_ = checkpoint.configs_ = path;
   if (!fs::exists(status)) fail<IoError>("{}: no such file or folder", path.string());
   const bool archived = fs::is_regular_file(status) && DdufFile::is_one(path);
@@ -69,7 +45,7 @@ Checkpoint Checkpoint::open(const fs::path& path, const CheckpointPlaces& places
       fail<IoError>("{}: has no model_index.json, which a diffusers folder needs", path.string());
   }
   checkpoint.read_index();
-  for (const auto& [name, place] : places.components) checkpoint.take_component(name, open_given(place, name));
+  for (const auto& [name, place] : places.components) checkpoint.take_component(name, open_given(place, name, places.families));
   checkpoint.name_given_classes();
   return checkpoint;
 }
@@ -80,42 +56,58 @@ void Checkpoint::read_index() {
   index_ = Config::parse(text, file.string());
   pipeline_class_ = index_.text("_class_name");
   const nlohmann::json entries = parse_json(text, file.string());
-  for (const auto& [name, value] : entries.items()) {
+  for (const auto& [name, value] : entries.items())
     if (value.is_array() || value.is_null()) index_.no_effect({name});
-    if (const auto component = as_component(name, value, file.string())) components_.push_back(*component);
-  }
+  components_ = components_of(entries, file.string());
 }
 
 void Checkpoint::take_single_file(const CheckpointPlaces& places) {
   single_file_ = true;
   averaged_ = places.averaged;
+  assets_ = places.assets;
   std::map<std::string, GivenComponent> others;
-  for (const auto& [name, place] : places.components) others[name] = open_given(place, name);
-  SingleFile file = open_single_file(
-      root_, {.assets = places.assets, .config = places.config, .averaged = places.averaged, .unet = others["unet"].tensors});
+  for (const auto& [name, place] : places.components) others[name] = open_given(place, name, families_);
+  SingleFile file =
+      open_single_file(root_, {.families = families_, .config = places.config, .averaged = places.averaged, .given = &others});
   configs_ = file.configs;
-  patch_ = std::move(file.patch);
   contents_ = std::move(file.contents);
-  if (!places.assets.empty()) vocabulary_ = places.assets / "clip-vit-l-14";
   if (!file.unknown.empty())
     notes_.push_back(
         fmt::format("{} of the file's tensors are not known and not used: {}", file.unknown.size(), shortened_list(file.unknown)));
   read_index();
-  if (places.config.empty()) published_name_ = index_.text("_name", "");
-  const auto stated = [&](const char* key, std::string_view value) { return patch_.contains(key) && patch_.at(key) == value; };
-  if (stated("prediction_type", "\"v_prediction\"")) published_name_ += ", v-prediction";
-  if (stated("rescale_betas_zero_snr", "true")) published_name_ += ", zero terminal SNR";
-  given_ = std::move(file.components);
-  // The only text encoder of a file is the one that the model has, whatever its place (the refiner's is its second).
-  for (const auto& [have, want] : {std::pair("text_encoder", "text_encoder_2"), std::pair("text_encoder_2", "text_encoder")})
-    if (given_.contains(have) && !has(have) && has(want) && !given_.contains(want)) given_[want] = std::move(given_[have]);
-  std::erase_if(given_, [&](const auto& named) {
-    if (has(named.first)) return false;
-    notes_.push_back(fmt::format("the file's {} is not used: {} has none", spoken_name(named.first), pipeline_class_));
-    return true;
-  });
-  for (auto& [name, given] : others)
-    if (given.tensors) take_component(name, std::move(given));
+  if (places.config.empty()) {
+    patch_ = file.chosen->patch;
+    published_name_ = index_.text("_name", "");
+    for (const std::string& change : file.chosen->changes) published_name_ += ", " + change;
+  }
+  fill_slots(std::move(file.parts));
+  for (auto& [name, given] : others) take_component(name, std::move(given));
+}
+
+// Each network goes where model_index.json has a place for it: one of its slots, if possible of its class. The only text encoder of a file
+// is the one that the model has, whatever its place (the refiner's is its second), and likewise for the other roles.
+void Checkpoint::fill_slots(std::vector<SingleFile::Part> parts) {
+  std::vector<SingleFile::Part*> left;
+  const auto is_free = [&](const Component& c) { return has_weights(c) && !given_.contains(c.name); };
+  const auto first = [&](const auto& fits) {
+    return std::ranges::find_if(components_, [&](const Component& c) { return is_free(c) && fits(c); });
+  };
+  for (SingleFile::Part& part : parts) {
+    const auto in_slot = [&](const Component& c) { return std::ranges::find(part.slots, c.name, &Slot::name) != part.slots.end(); };
+    const auto of_class = [&](const Component& c) { return in_slot(c) && is_one_of(part.component.network->classes, c.class_name); };
+    auto place = first(of_class);
+    if (place == components_.end()) place = first(in_slot);
+    if (place == components_.end()) left.push_back(&part);
+    else given_[place->name] = std::move(part.component);
+  }
+  for (SingleFile::Part* part : left) {
+    const auto same_role = [&](const Component& c) {
+      const Slot* slot = slot_of(families_, c.name);
+      return slot && slot->role == part->slots[0]->role && is_one_of(part->component.network->classes, c.class_name);
+    };
+    if (const auto place = first(same_role); place != components_.end()) given_[place->name] = std::move(part->component);
+    else notes_.push_back(fmt::format("the file's {} is not used: {} has none", part->slots[0]->spoken, pipeline_class_));
+  }
 }
 
 void Checkpoint::take_component(const std::string& name, GivenComponent given) {
@@ -130,7 +122,8 @@ bool Checkpoint::is_decoder_alone(std::string_view name) const {
 
 void Checkpoint::name_given_classes() {
   for (Component& c : components_)
-    if (const GivenComponent* other = given(c.name); other && !other->class_name.empty()) c.class_name = other->class_name;
+    if (const GivenComponent* other = given(c.name); other && !is_one_of(other->network->classes, c.class_name))
+      c.class_name = other->class_name;
 }
 
 const GivenComponent* Checkpoint::given(std::string_view name) const {
@@ -147,9 +140,7 @@ std::vector<std::string> Checkpoint::lacking() const {
 }
 
 void Checkpoint::refuse_absent(std::string_view name) const {
-  std::string flag(name);
-  std::ranges::replace(flag, '_', '-');
-  fail<WeightError>("{}: holds no {}, only {}: give one with --{}", root_.string(), spoken_name(name), contents_, flag);
+  fail<WeightError>("{}: holds no {}, only {}: give one with {}", root_.string(), spoken_name(name), contents_, flag_of(name));
 }
 
 std::string Checkpoint::shown(const fs::path& file) const {
@@ -188,7 +179,7 @@ bool Checkpoint::is_there(std::string_view name) const {
 
 std::optional<std::string> Checkpoint::read(const fs::path& file) const {
   if (archive_) return archive_->has(file.string()) ? std::optional(archive_->text(file.string())) : std::nullopt;
-  const fs::path path = single_file_ ? published_file(configs_, file) : configs_ / file;
+  const fs::path path = single_file_ ? published_file(configs_, file, families_) : configs_ / file;
   std::error_code ignored;
   return fs::exists(path, ignored) ? std::optional(read_file(path, int64_t(1) << 28)) : std::nullopt;
 }
@@ -197,8 +188,11 @@ std::optional<std::string> Checkpoint::text_file(std::string_view name, const st
   const fs::path place = component(name).name;
   folder(name);
   if (auto text = read(place / file)) return text;
-  const bool built_in = !vocabulary_.empty() && (file == "vocab.json" || file == "merges.txt") && !read(place / "tokenizer.json");
-  return built_in ? std::optional(read_file(vocabulary_ / file)) : std::nullopt;
+  if (!single_file_ || assets_.empty()) return std::nullopt;
+  for (const KnownFamily& family : families_)
+    for (const Vocabulary& v : family.files->vocabularies)
+      if (v.component == name && is_one_of(v.files, file) && !read(place / v.instead)) return read_file(assets_ / v.folder / file);
+  return std::nullopt;
 }
 
 void Checkpoint::require_class(std::string_view name, std::initializer_list<std::string_view> classes) const {
@@ -208,7 +202,7 @@ void Checkpoint::require_class(std::string_view name, std::initializer_list<std:
                            fmt::join(classes, ", "));
 }
 
-std::string Checkpoint::config_file_name(std::string_view name) const { return config_name(component(name)); }
+std::string Checkpoint::config_file_name(std::string_view name) const { return hearth::config_file_name(component(name)); }
 
 std::string Checkpoint::config_text(std::string_view name) const {
   const GivenComponent* other = given(name);
@@ -218,7 +212,7 @@ std::string Checkpoint::config_text(std::string_view name) const {
   folder(name);
   const auto text = read(file);
   if (!text) fail<IoError>("read {}: No such file or directory", (configs_ / file).string());
-  if (patch_.empty() || name != "scheduler") return *text;
+  if (patch_.empty() || !is_scheduler(component(name))) return *text;
   nlohmann::json json = parse_json(*text, (configs_ / file).string());
   for (const auto& [key, value] : patch_) json[key] = nlohmann::json::parse(value);
   return json.dump(2) + "\n";
@@ -256,19 +250,22 @@ std::shared_ptr<TensorSource> Checkpoint::tensors(std::string_view name, const s
   const WeightFiles chosen = files(name, variant);
   if (const GivenComponent* other = given(name)) return other->tensors;
   const auto source = archive_ ? archive_->tensors(component(name).name) : open_weight_files(chosen);
-  return aliased(widened(source), published_aliases(component(name).class_name));
+  const NetworkFiles* network = network_of(families_, component(name).class_name);
+  return aliased(widened(source), network ? network->aliases : std::span<const Alias>());
 }
 
 std::string Checkpoint::part_of_files(std::string_view name) const {
   if (!is_file() && !given(name)) return {};
-  return std::string(name) + (averaged_ && name == "unet" ? ", averaged" : "");
+  const Slot* slot = slot_of(families_, name);
+  return std::string(name) + (averaged_ && slot && slot->role == ComponentRole::denoiser ? ", averaged" : "");
 }
 
 std::vector<std::string> Checkpoint::ignored(std::string_view name) const {
   const std::string& class_name = component(name).class_name;
   const GivenComponent* other = given(name);
-  if (!other || !class_name.starts_with("CLIPText")) return ignored_tensors(class_name);
-  return ignored_of_text_encoder(other->naming, config(name).integer("num_hidden_layers", 12), class_name == "CLIPTextModelWithProjection");
+  if (other && other->spelling->surplus) return other->spelling->surplus(class_name, config(name));
+  const NetworkFiles* network = other ? other->network : network_of(families_, class_name);
+  return network ? network->ignored : std::vector<std::string>();
 }
 
 }  // namespace hearth

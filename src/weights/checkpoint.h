@@ -2,7 +2,7 @@
 // configuration and tensors under official names. What it is made of: a diffusers folder, or one in a DDUF file; a single file, safetensors
 // or pickled, in CompVis' or Stability's layout (weights/layout); either with components in place of its own.
 //
-//   const Checkpoint checkpoint = Checkpoint::open("stable-diffusion-v1-5");
+//   const Checkpoint checkpoint = models::open_checkpoint("stable-diffusion-v1-5");
 //   const Config config = checkpoint.config("unet");
 //   Weights weights(checkpoint.tensors("unet", variant), backend, {.ignore = checkpoint.ignored("unet")});
 #pragma once
@@ -13,21 +13,18 @@
 #include "core/config.h"
 #include "weights/checkpoint_files.h"
 #include "weights/layout/dduf.h"
-#include "weights/layout/given_component.h"
+#include "weights/layout/single_file.h"
+#include "weights/model_index.h"
 
 namespace hearth {
 
-struct Component {
-  std::string name, library, class_name;  // "unet", "diffusers", "UNet2DConditionModel"
-};
-bool has_weights(const Component& component);  // by its class: schedulers, tokenizers and processors of pictures have none
-
-// Where parts of a checkpoint lie that are not under its own path.
+// What a checkpoint is read by, and where parts of it lie that are not under its own path.
 struct CheckpointPlaces {
-  std::filesystem::path assets;  // built-in configurations and vocabularies, for what a single file does not hold
-  std::filesystem::path config;  // of a single file: a diffusers folder whose configurations are to hold, weights or not
-  std::map<std::string, std::filesystem::path> components;  // "unet", "vae", "text_encoder", "text_encoder_2": in place of its own
-  bool averaged = false;  // of a single file: the UNet's moving average (model_ema.…) in place of its weights
+  std::vector<KnownFamily> families;  // models/checkpoints.h has those of this build
+  std::filesystem::path assets;       // vocabularies, for what the configurations of a single file leave out
+  std::filesystem::path config;       // of a single file: a diffusers folder whose configurations are to hold, weights or not
+  std::map<std::string, std::filesystem::path> components;  // by name, in place of its own
+  bool averaged = false;  // of a single file: the denoiser's moving average (model_ema.…) in place of its weights
 };
 
 class Checkpoint {
@@ -35,7 +32,7 @@ class Checkpoint {
   // IoError for a folder that is missing, empty or without model_index.json, and for a malformed one. Components nobody asks for
   // may lack their folders: many people delete the safety checker's. Of a single file: UnsupportedError where it is none that hearth
   // knows. UsageError for a place that the checkpoint has no use for.
-  static Checkpoint open(const std::filesystem::path& path, const CheckpointPlaces& places = {});
+  static Checkpoint open(const std::filesystem::path& path, const CheckpointPlaces& places);
 
   const std::filesystem::path& root() const { return root_; }  // the folder or file
   bool is_file() const { return single_file_ || archive_; }
@@ -58,9 +55,10 @@ class Checkpoint {
   std::filesystem::path folder(std::string_view name) const;  // IoError when it is not there
   // What messages call a component's place: its folder, or what stands for it.
   std::string place_of(std::string_view name) const { return (configs_ / component(name).name).string(); }
+  std::string spoken_name(std::string_view name) const { return hearth::spoken_name(families_, name); }
   bool is_there(std::string_view name) const;  // its folder, or what stands for it
-  // A text file of a component (of a tokenizer: vocab.json …); nothing where it is not there. Those of CLIP's vocabulary that a single
-  // file's configurations lack are the built-in ones. IoError where it cannot be read.
+  // A text file of a component (of a tokenizer: vocab.json …); nothing where it is not there. Those that the configurations of a single
+  // file leave out are the built-in ones (Vocabulary). IoError where it cannot be read.
   std::optional<std::string> text_file(std::string_view name, const std::string& file) const;
   // UnsupportedError naming class and component unless its class is one of these.
   void require_class(std::string_view name, std::initializer_list<std::string_view> classes) const;
@@ -68,10 +66,10 @@ class Checkpoint {
   // config.json; scheduler_config.json, tokenizer_config.json or preprocessor_config.json for classes of these kinds.
   Config config(std::string_view name) const;
   std::string config_text(std::string_view name) const;       // its JSON
-  std::string config_file_name(std::string_view name) const;  // "scheduler_config.json"
+  std::string config_file_name(std::string_view name) const;  // "config.json", "scheduler_config.json"
   std::string index_text() const;                             // that of model_index.json
 
-  // The component's tensors under their official names (weights/published_names.h). With a variant that this component lacks but
+  // The component's tensors under their official names. With a variant that this component lacks but
   // another one has, its full-precision files, as the reference does: files() tells. Errors: weights/checkpoint_files.h.
   std::shared_ptr<TensorSource> tensors(std::string_view name, const std::string& variant = {}) const;
   WeightFiles files(std::string_view name, const std::string& variant = {}) const;
@@ -85,20 +83,22 @@ class Checkpoint {
   const Component* find(std::string_view name) const;
   void read_index();
   void take_single_file(const CheckpointPlaces& places);
+  void fill_slots(std::vector<SingleFile::Part> parts);
   void take_component(const std::string& name, GivenComponent given);
-  void name_given_classes();                                                 // a component is of the class that stands in its place
+  void name_given_classes();                                                 // a component is of a class of the network in its place
   std::optional<std::string> read(const std::filesystem::path& file) const;  // "unet/config.json"
   const GivenComponent* given(std::string_view name) const;
   [[noreturn]] void refuse_absent(std::string_view name) const;
 
+  std::vector<KnownFamily> families_;
   std::filesystem::path root_, configs_;  // configs_: the folder with model_index.json
-  std::filesystem::path vocabulary_;      // of a single file whose configurations have none
+  std::filesystem::path assets_;
   bool single_file_ = false, averaged_ = false;
   std::shared_ptr<const DdufFile> archive_;  // of a DDUF file
   std::string published_name_;
   std::string contents_;                         // of the single file, for messages
   std::map<std::string, GivenComponent> given_;  // not from the folders
-  std::map<std::string, std::string> patch_;     // SingleFile::patch
+  std::map<std::string, std::string> patch_;     // Chosen::patch
   std::vector<std::string> notes_;
   std::string pipeline_class_;
   std::vector<Component> components_;

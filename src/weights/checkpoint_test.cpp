@@ -8,7 +8,6 @@
 #include "support/backend_test.h"
 #include "support/files.h"
 #include "support/golden.h"
-#include "weights/published_names.h"
 
 namespace hearth {
 namespace {
@@ -30,12 +29,12 @@ class checkpoint : public testing::Test {
       write_safetensors(folder / name / file, {{tensor, Tensor::from(*device, {1}, std::vector<float>{value})}});
   }
   std::string open_error() {
-    return message_of<IoError>([&] { Checkpoint::open(folder.path()); }, folder.path());
+    return message_of<IoError>([&] { Checkpoint::open(folder.path(), {}); }, folder.path());
   }
 };
 
 TEST_F(checkpoint, the_demo_model_opens) {
-  const Checkpoint demo = Checkpoint::open(demo_model());
+  const Checkpoint demo = Checkpoint::open(demo_model(), {});
   EXPECT_EQ(demo.pipeline_class(), "StableDiffusionPipeline");
   std::map<std::string, std::string> classes;
   for (const Component& c : demo.components()) classes[c.name] = c.class_name;
@@ -66,9 +65,9 @@ TEST_F(checkpoint, the_demo_model_opens) {
 
 TEST_F(checkpoint, what_is_no_diffusers_folder_is_refused) {
   EXPECT_EQ(open_error(), "FOLDER: the folder is empty, needed a diffusers folder with model_index.json");
-  EXPECT_EQ(message_of<IoError>([&] { Checkpoint::open(folder / "none"); }, folder.path()), "FOLDER/none: no such file or folder");
+  EXPECT_EQ(message_of<IoError>([&] { Checkpoint::open(folder / "none", {}); }, folder.path()), "FOLDER/none: no such file or folder");
   write_file(folder / "x", "");
-  EXPECT_EQ(message_of<IoError>([&] { Checkpoint::open(folder / "x"); }, folder.path()),
+  EXPECT_EQ(message_of<IoError>([&] { Checkpoint::open(folder / "x", {}); }, folder.path()),
             "FOLDER/x: 0 bytes are too few for a safetensors file");
   EXPECT_EQ(open_error(), "FOLDER: has no model_index.json, which a diffusers folder needs");
 }
@@ -80,7 +79,7 @@ TEST_F(checkpoint, a_broken_index_is_refused) {
   index("[]");
   EXPECT_EQ(open_error(), where + "holds a list, needed a JSON object");
   index("{}");
-  EXPECT_EQ(message_of<WeightError>([&] { Checkpoint::open(folder.path()); }, folder.path()),
+  EXPECT_EQ(message_of<WeightError>([&] { Checkpoint::open(folder.path(), {}); }, folder.path()),
             where + "'_class_name' is missing, needed a text");
   index(R"({"_class_name": "P", "unet": ["diffusers"]})");
   EXPECT_EQ(open_error(), where + "component 'unet' is [\"diffusers\"], needed [library, class]");
@@ -91,7 +90,7 @@ TEST_F(checkpoint, a_broken_index_is_refused) {
   index(R"({"_class_name": "P", "unet": ["a", "A"], "unet": ["b", "B"]})");
   EXPECT_EQ(open_error(), where + "an object has the key 'unet' twice");
   index(R"({"_class_name": "P", "unet": ["a", "A"], "vae": ["b", "B"], "none": [null, null], "_note": ["c", "C"]})");
-  const Checkpoint open = Checkpoint::open(folder.path());
+  const Checkpoint open = Checkpoint::open(folder.path(), {});
   EXPECT_EQ(open.components().size(), 2u);
   for (const auto& use : {std::function<void()>([&] { open.folder("vae"); }), std::function<void()>([&] { open.config("vae"); }),
                           std::function<void()>([&] { open.tensors("vae", "fp16"); })})
@@ -102,7 +101,7 @@ TEST_F(checkpoint, a_component_without_the_variant_uses_full_precision_when_anot
   index(R"({"_class_name": "P", "unet": ["a", "A"], "vae": ["b", "B"]})");
   component("unet", {"diffusion_pytorch_model.fp16.safetensors"}, 2);
   component("vae", {"diffusion_pytorch_model.safetensors"}, 3);
-  const Checkpoint c = Checkpoint::open(folder.path());
+  const Checkpoint c = Checkpoint::open(folder.path(), {});
   EXPECT_EQ(c.tensors("unet", "fp16")->read("a", {1}, *device).to_vector()[0], 2);
   EXPECT_EQ(c.tensors("vae", "fp16")->read("a", {1}, *device).to_vector()[0], 3);
   EXPECT_EQ(c.files("vae", "fp16").variant, "");
@@ -110,31 +109,6 @@ TEST_F(checkpoint, a_component_without_the_variant_uses_full_precision_when_anot
             "FOLDER/vae: has no weights of the variant 'bf16', only full precision");
   EXPECT_EQ(message_of<IoError>([&] { c.tensors("unet"); }, folder.path()),
             "FOLDER/unet: has no weights in full precision, only the variant 'fp16'");
-}
-
-TEST_F(checkpoint, old_attention_names_of_a_published_autoencoder_load) {
-  index(R"({"_class_name": "P", "vae": ["diffusers", "AutoencoderKL"], "unet": ["diffusers", "UNet2DConditionModel"]})");
-  component("vae", {"diffusion_pytorch_model.safetensors"}, 4, "decoder.mid_block.attentions.0.proj_attn.weight");
-  component("unet", {"diffusion_pytorch_model.safetensors"}, 4, "decoder.mid_block.attentions.0.proj_attn.weight");
-  const Checkpoint c = Checkpoint::open(folder.path());
-  Weights w(c.tensors("vae"), *device);
-  EXPECT_EQ(w.tensor("decoder.mid_block.attentions.0.to_out.0.weight", {1}).to_vector()[0], 4);
-  w.finish();
-  EXPECT_FALSE(c.tensors("unet")->has("decoder.mid_block.attentions.0.to_out.0.weight"));  // the table is the class's own
-}
-
-TEST_F(checkpoint, clip_loads_with_and_without_its_prefix_and_position_ids) {
-  index(R"({"_class_name": "P", "text_encoder": ["transformers", "CLIPTextModel"]})");
-  fs::create_directories(folder / "text_encoder");
-  for (const std::string prefix : {"", "text_model."}) {
-    write_safetensors(folder / "text_encoder" / "model.safetensors",
-                      {{prefix + "final_layer_norm.bias", Tensor::from(*device, {1}, std::vector<float>{5})},
-                       {prefix + "embeddings.position_ids", Tensor::from(*device, {1, 2}, std::vector<int32_t>{0, 1})}});
-    const Checkpoint c = Checkpoint::open(folder.path());
-    Weights w(c.tensors("text_encoder"), *device, {.types = {}, .progress = {}, .ignore = c.ignored("text_encoder")});
-    EXPECT_EQ(w.tensor("text_model.final_layer_norm.bias", {1}).to_vector()[0], 5);
-    EXPECT_NO_THROW(w.finish());
-  }
 }
 
 }  // namespace

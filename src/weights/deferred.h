@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "weights/scope.h"
@@ -10,7 +11,7 @@
 namespace hearth {
 
 // Made as every module is: what is missing, misshapen or unreadable is noted at once, and its tensors count as read. The first
-// use reads and prepares them; what is not a number is found then: WeightError. Copies are one module.
+// use reads and prepares them; what is not a number is found then: WeightError. Copies are one module. Safe from several threads.
 template <class Module> class Deferred {
  public:
   using Build = std::function<Module(const Scope&)>;
@@ -21,14 +22,19 @@ template <class Module> class Deferred {
       return;
     }
     w.weights().without_loading([&] { build(w); });
-    *state_ = {.build = std::move(build), .path = w.path(), .weights = w.weights().later()};
+    state_->build = std::move(build);
+    state_->path = w.path();
+    state_->weights = w.weights().later();
   }
 
-  bool loaded() const { return state_->module.has_value(); }
+  bool loaded() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->module.has_value();
+  }
 
-  // Not from several threads at once.
   const Module& operator*() const {
     State& s = *state_;
+    const std::lock_guard lock(s.mutex);
     if (!s.module) {
       Weights weights = s.weights->now(s.path);
       Module module = s.build(Scope(weights, s.path));
@@ -41,6 +47,7 @@ template <class Module> class Deferred {
 
  private:
   struct State {
+    std::mutex mutex;
     std::optional<Module> module;
     Build build;
     std::string path;

@@ -174,10 +174,10 @@ TEST(fuzz, model_index_and_configs) {
     write(folder / "model_index.json", i % 2 ? mutate(index) : index);
     write(folder / "unet" / "config.json", i % 2 ? config : mutate(config));
     attempt(outcome, [&] {
-      const InspectedCheckpoint found = inspect_checkpoint(folder.path());
+      const InspectedCheckpoint found = inspect_checkpoint(folder.path(), {});
       to_text(found);
     });
-    attempt(outcome, [&] { Checkpoint::open(folder.path()).config("unet").integers("block_out_channels"); });
+    attempt(outcome, [&] { Checkpoint::open(folder.path(), {}).config("unet").integers("block_out_channels"); });
   }
   EXPECT_GT(outcome.accepted, 50);
   EXPECT_GT(outcome.refused, 50);

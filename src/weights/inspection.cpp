@@ -11,7 +11,6 @@
 #include "weights/checkpoint.h"
 #include "weights/gguf.h"
 #include "weights/gguf_folder.h"
-#include "weights/published_names.h"
 #include "weights/torch_file.h"
 
 namespace hearth {
@@ -44,13 +43,15 @@ void count_tensors(const std::map<std::string, TensorInfo>& tensors, InspectedCo
 }
 
 // By their own names, or by the official ones where the class is unknown and the names are a published other spelling.
-std::vector<Recognised> recognise_any(const std::map<std::string, TensorInfo>& tensors) {
-  std::vector<Recognised> found = recognise(tensors);
-  for (const std::string_view class_name : {"AutoencoderKL", "CLIPTextModel"}) {
+std::vector<Recognised> recognise_any(const std::map<std::string, TensorInfo>& tensors, std::span<const KnownFamily> families) {
+  const std::vector<Signature> signatures = signatures_of(families);
+  std::vector<Recognised> found = recognise(tensors, signatures);
+  for (const NetworkFiles* network : networks_of(families)) {
     if (!found.empty()) break;
+    if (network->aliases.empty()) continue;
     std::map<std::string, TensorInfo> official;
-    for (const auto& [stored, name] : official_names(tensors, published_aliases(class_name))) official[name] = tensors.at(stored);
-    found = recognise(official);
+    for (const auto& [stored, name] : official_names(tensors, network->aliases)) official[name] = tensors.at(stored);
+    found = recognise(official, signatures);
   }
   return found;
 }
@@ -99,7 +100,7 @@ void add_file(const fs::path& file, InspectedComponent& c) {
   c.files.push_back({file.filename().string(), error ? 0 : int64_t(bytes)});
 }
 
-void read_weights(const WeightFiles& weights, InspectedComponent& c) {
+void read_weights(const WeightFiles& weights, std::span<const KnownFamily> families, InspectedComponent& c) {
   c.variant = weights.variant;
   c.index = weights.index.filename().string();
   for (const fs::path& file : weights.files) add_file(file, c);
@@ -111,15 +112,15 @@ void read_weights(const WeightFiles& weights, InspectedComponent& c) {
   }
   const auto tensors = source->list();
   count_tensors(tensors, c);
-  c.recognised = recognise_any(tensors);
+  c.recognised = recognise_any(tensors, families);
 }
 
 void list_variants(const fs::path& folder, InspectedComponent& c) {
   for (const WeightFiles& set : find_weight_files(folder)) c.variants.push_back(set.variant);
 }
 
-InspectedCheckpoint inspect_root(const fs::path& root, const std::string& variant) {
-  const Checkpoint checkpoint = Checkpoint::open(root);
+InspectedCheckpoint inspect_root(const fs::path& root, std::span<const KnownFamily> families, const std::string& variant) {
+  const Checkpoint checkpoint = Checkpoint::open(root, {.families = {families.begin(), families.end()}});
   const bool archived = checkpoint.is_file();
   InspectedCheckpoint found{
       .kind = archived ? "DDUF file" : "diffusers folder", .pipeline_class = checkpoint.pipeline_class(), .components = {}};
@@ -130,10 +131,10 @@ InspectedCheckpoint inspect_root(const fs::path& root, const std::string& varian
         if (archived) {
           const auto source = checkpoint.tensors(component.name, variant);
           count_tensors(source->list(), c);
-          c.recognised = recognise_any(source->list());
+          c.recognised = recognise_any(source->list(), families);
         } else {
           list_variants(checkpoint.folder(component.name), c);
-          read_weights(checkpoint.files(component.name, variant), c);
+          read_weights(checkpoint.files(component.name, variant), families, c);
         }
       }
       read_config(checkpoint.config(component.name), c);
@@ -143,7 +144,7 @@ InspectedCheckpoint inspect_root(const fs::path& root, const std::string& varian
   return found;
 }
 
-InspectedCheckpoint inspect_component(const fs::path& folder, const std::string& variant) {
+InspectedCheckpoint inspect_component(const fs::path& folder, std::span<const KnownFamily> families, const std::string& variant) {
   InspectedComponent c{.name = fs::weakly_canonical(folder).filename().string()};
   list_variants(folder, c);
   if (fs::exists(folder / "config.json")) {
@@ -154,7 +155,7 @@ InspectedCheckpoint inspect_component(const fs::path& folder, const std::string&
       c.class_name = architectures[0];
     read_config(config, c);
   }
-  read_weights(choose_weight_files(folder, variant), c);
+  read_weights(choose_weight_files(folder, variant), families, c);
   return {.kind = "component folder", .pipeline_class = {}, .components = {std::move(c)}};
 }
 
@@ -200,30 +201,30 @@ InspectedCheckpoint inspect_gguf(const fs::path& path) {
   return {.kind = "GGUF file", .pipeline_class = {}, .components = {std::move(c)}};
 }
 
-InspectedCheckpoint inspect_file(const fs::path& file, const std::string& variant) {
-  if (DdufFile::is_one(file)) return inspect_root(file, variant);
+InspectedCheckpoint inspect_file(const fs::path& file, std::span<const KnownFamily> families, const std::string& variant) {
+  if (DdufFile::is_one(file)) return inspect_root(file, families, variant);
   if (GgufFile::is_one(file)) return inspect_gguf(file);
   const std::string ending = file.extension().string();
   for (const char* other : {".onnx", ".msgpack", ".h5"})
     if (ending == other)
       fail<UnsupportedError>("{}: files of this kind cannot be read, needed safetensors, GGUF or a PyTorch checkpoint", file.string());
   InspectedComponent c{.name = file.filename().string()};
-  read_weights({.variant = {}, .index = {}, .files = {file}}, c);
+  read_weights({.variant = {}, .index = {}, .files = {file}}, families, c);
   const char* kind = c.layout.empty() ? "safetensors file" : "PyTorch checkpoint";
   return {.kind = kind, .pipeline_class = {}, .components = {std::move(c)}};
 }
 
 }  // namespace
 
-InspectedCheckpoint inspect_checkpoint(const fs::path& given, const std::string& variant) {
+InspectedCheckpoint inspect_checkpoint(const fs::path& given, std::span<const KnownFamily> families, const std::string& variant) {
   const fs::path path = gguf_file_of(given);
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) fail<IoError>("{}: no such file or folder", path.string());
-  if (!fs::is_directory(status)) return inspect_file(path, variant);
+  if (!fs::is_directory(status)) return inspect_file(path, families, variant);
   const bool root = fs::exists(path / "model_index.json", error);
-  if (root || (fs::is_empty(path, error) && !error)) return inspect_root(path, variant);
-  return inspect_component(path, variant);
+  if (root || (fs::is_empty(path, error) && !error)) return inspect_root(path, families, variant);
+  return inspect_component(path, families, variant);
 }
 
 }  // namespace hearth

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 
-#include "weights/signatures.h"
+#include "weights/layout/image_files.h"
 
 namespace hearth {
 
@@ -45,8 +45,10 @@ struct InspectedCheckpoint {
 };
 
 // IoError when there is nothing at the path, or nothing that a checkpoint has; a file must be sound. UnsupportedError for a file
-// in another format. In a diffusers folder what is wrong with one component is that component's `problem`.
-InspectedCheckpoint inspect_checkpoint(const std::filesystem::path& path, const std::string& variant = {});
+// in another format. In a diffusers folder what is wrong with one component is that component's `problem`. `families`: whose networks are
+// recognised, and by whose tables names are read.
+InspectedCheckpoint inspect_checkpoint(const std::filesystem::path& path, std::span<const KnownFamily> families,
+                                       const std::string& variant = {});
 
 nlohmann::ordered_json to_json(const InspectedCheckpoint& found);
 std::string to_text(const InspectedCheckpoint& found);  // several lines, for people

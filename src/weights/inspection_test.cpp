@@ -24,7 +24,7 @@ class inspection : public testing::Test {
 };
 
 TEST_F(inspection, the_demo_model) {
-  const InspectedCheckpoint found = inspect_checkpoint(demo_model());
+  const InspectedCheckpoint found = inspect_checkpoint(demo_model(), {});
   EXPECT_EQ(found.kind, "diffusers folder");
   EXPECT_EQ(found.pipeline_class, "StableDiffusionPipeline");
   std::map<std::string, int64_t> parameters;
@@ -54,7 +54,7 @@ TEST_F(inspection, precision_is_told_per_class_of_tensor) {
                      {"token_embedding.weight", Tensor::from(*device, {4, 2}, values)},
                      {"alpha", Tensor::from(*device, {8}, values)}},
                     {{"format", "pt"}});
-  const InspectedCheckpoint found = inspect_checkpoint(folder / "x.safetensors");
+  const InspectedCheckpoint found = inspect_checkpoint(folder / "x.safetensors", {});
   EXPECT_EQ(found.kind, "safetensors file");
   ASSERT_EQ(found.components.size(), 1u);
   EXPECT_EQ(found.components[0].parameters, 56);
@@ -69,12 +69,12 @@ TEST_F(inspection, precision_is_told_per_class_of_tensor) {
 }
 
 TEST_F(inspection, a_component_folder) {
-  const InspectedCheckpoint found = inspect_checkpoint(demo_model() / "unet");
+  const InspectedCheckpoint found = inspect_checkpoint(demo_model() / "unet", {});
   EXPECT_EQ(found.kind, "component folder");
   EXPECT_EQ(found.components.at(0).name, "unet");
   EXPECT_EQ(found.components.at(0).class_name, "UNet2DConditionModel");
   EXPECT_EQ(to_json(found)["components"][0]["config"]["block_out_channels"], (nlohmann::ordered_json{48, 80, 112}));
-  EXPECT_EQ(inspect_checkpoint(demo_model() / "text_encoder").components.at(0).class_name, "CLIPTextModel");
+  EXPECT_EQ(inspect_checkpoint(demo_model() / "text_encoder", {}).components.at(0).class_name, "CLIPTextModel");
 }
 
 TEST_F(inspection, one_broken_component_does_not_hide_the_others) {
@@ -82,7 +82,7 @@ TEST_F(inspection, one_broken_component_does_not_hide_the_others) {
   fs::permissions(folder / "m" / "vae" / "diffusion_pytorch_model.safetensors", fs::perms::owner_write, fs::perm_options::add);
   fs::resize_file(folder / "m" / "vae" / "diffusion_pytorch_model.safetensors", 1000);
   fs::remove_all(folder / "m" / "text_encoder");
-  const InspectedCheckpoint found = inspect_checkpoint(folder / "m");
+  const InspectedCheckpoint found = inspect_checkpoint(folder / "m", {});
   std::map<std::string, std::string> problems;
   for (const InspectedComponent& c : found.components) problems[c.name] = c.problem;
   EXPECT_NE(problems["vae"].find("the file is cut off"), std::string::npos);
@@ -93,30 +93,17 @@ TEST_F(inspection, one_broken_component_does_not_hide_the_others) {
 TEST_F(inspection, variants_are_listed_and_chosen) {
   for (const char* file : {"diffusion_pytorch_model.safetensors", "diffusion_pytorch_model.fp16.safetensors"})
     write_safetensors(folder / file, {{"a", Tensor::zeros(*device, {2}, file[23] == '.' && file[24] == 'f' ? DType::f16 : DType::f32)}});
-  const InspectedComponent full = inspect_checkpoint(folder.path()).components.at(0),
-                           half = inspect_checkpoint(folder.path(), "fp16").components.at(0);
+  const InspectedComponent full = inspect_checkpoint(folder.path(), {}).components.at(0),
+                           half = inspect_checkpoint(folder.path(), {}, "fp16").components.at(0);
   EXPECT_EQ(full.variants, (std::vector<std::string>{"", "fp16"}));
   EXPECT_EQ(full.bytes, 8);
   EXPECT_EQ(half.bytes, 4);
   EXPECT_EQ(half.files.at(0).name, "diffusion_pytorch_model.fp16.safetensors");
 }
 
-TEST_F(inspection, old_autoencoder_names_are_recognised) {
-  const auto tensor = [&](const Shape& shape) { return Tensor::zeros(*device, shape, DType::f16); };
-  write_safetensors(folder / "vae.safetensors", {{"encoder.down_blocks.3.resnets.1.conv2.weight", tensor({512, 512, 3, 3})},
-                                                 {"encoder.conv_out.weight", tensor({8, 512, 3, 3})},
-                                                 {"quant_conv.weight", tensor({8, 8, 1, 1})},
-                                                 {"post_quant_conv.weight", tensor({4, 4, 1, 1})},
-                                                 {"decoder.conv_in.weight", tensor({512, 4, 3, 3})},
-                                                 {"decoder.mid_block.attentions.0.query.weight", tensor({512, 512})}});
-  const InspectedCheckpoint found = inspect_checkpoint(folder / "vae.safetensors");
-  ASSERT_EQ(found.components.at(0).recognised.size(), 1u);
-  EXPECT_EQ(found.components.at(0).recognised[0].part, "autoencoder");
-}
-
 TEST_F(inspection, a_gguf_file) {
   const fs::path every = test::folder_of(__FILE__) / "golden" / "gguf" / "every.gguf";
-  const InspectedCheckpoint found = inspect_checkpoint(every);
+  const InspectedCheckpoint found = inspect_checkpoint(every, {});
   EXPECT_EQ(found.kind, "GGUF file");
   const InspectedComponent& c = found.components.at(0);
   EXPECT_EQ(c.name, "every.gguf");
@@ -151,7 +138,7 @@ TEST_F(inspection, a_gguf_file) {
                                 .data(112)
                                 .bytes;
   write_file(folder / "x.bin", bytes);
-  const InspectedCheckpoint tiny = inspect_checkpoint(folder / "x.bin");
+  const InspectedCheckpoint tiny = inspect_checkpoint(folder / "x.bin", {});
   EXPECT_EQ(to_text(tiny),
             "GGUF file\nTiny: qwen2\n  size         68 parameters in 2 tensors, 84 B\n  precision    embeddings q8_0, norms f32\n"
             "  files        x.bin (" +
@@ -161,7 +148,7 @@ TEST_F(inspection, a_gguf_file) {
 
 TEST_F(inspection, a_pytorch_checkpoint) {
   const fs::path corpus = test::folder_of(__FILE__) / "golden" / "torch";
-  const InspectedCheckpoint ckpt = inspect_checkpoint(corpus / "lightning.ckpt");
+  const InspectedCheckpoint ckpt = inspect_checkpoint(corpus / "lightning.ckpt", {});
   EXPECT_EQ(to_text(ckpt),
             fmt::format("PyTorch checkpoint\nlightning.ckpt\n  holds        nothing that hearth knows by its tensors\n"
                         "  size         31 parameters in 7 tensors, 128 B\n"
@@ -171,22 +158,22 @@ TEST_F(inspection, a_pytorch_checkpoint) {
                         "'nothing' is None, 'optimizer_states' is a list of 1, 'place' is a call of pathlib.PurePosixPath, 'score' is "
                         "a call of numpy.core.multiarray.scalar, 'version' is the text '1.9.0'\n",
                         double(fs::file_size(corpus / "lightning.ckpt")) / 1e3));
-  const auto json = to_json(inspect_checkpoint(corpus / "unreadable.pt"))["components"][0];
+  const auto json = to_json(inspect_checkpoint(corpus / "unreadable.pt", {}))["components"][0];
   EXPECT_EQ(json["layout"], "zip");
   EXPECT_EQ(json["tensors"], 9);
   EXPECT_EQ(json["unreadable"].size(), 8u);
   EXPECT_EQ(json["ignored"].size(), 0u);
-  EXPECT_EQ(inspect_checkpoint(corpus / "legacy_2.pt").components[0].layout, "legacy");
+  EXPECT_EQ(inspect_checkpoint(corpus / "legacy_2.pt", {}).components[0].layout, "legacy");
 }
 
 TEST_F(inspection, what_is_no_checkpoint_is_refused) {
-  const auto io = [&](const fs::path& path) { return message_of<IoError>([&] { inspect_checkpoint(path); }, folder.path()); };
+  const auto io = [&](const fs::path& path) { return message_of<IoError>([&] { inspect_checkpoint(path, {}); }, folder.path()); };
   EXPECT_EQ(io(folder / "none"), "FOLDER/none: no such file or folder");
   EXPECT_EQ(io(folder.path()), "FOLDER: the folder is empty, needed a diffusers folder with model_index.json");
   write_file(folder / "x.safetensors", "not one");
   EXPECT_EQ(io(folder / "x.safetensors"), "FOLDER/x.safetensors: 7 bytes are too few for a safetensors file");
   write_file(folder / "x.onnx", "x");
-  EXPECT_EQ(message_of<UnsupportedError>([&] { inspect_checkpoint(folder / "x.onnx"); }, folder.path()),
+  EXPECT_EQ(message_of<UnsupportedError>([&] { inspect_checkpoint(folder / "x.onnx", {}); }, folder.path()),
             "FOLDER/x.onnx: files of this kind cannot be read, needed safetensors, GGUF or a PyTorch checkpoint");
   write_file(folder / "x.ckpt", "not one");
   EXPECT_NE(io(folder / "x.ckpt").find("FOLDER/x.ckpt: the pickle's instruction at byte 0"), std::string::npos);

@@ -290,6 +290,72 @@ constexpr std::array<std::string_view, 11> prefixes{
     "",     "model.diffusion_model.",           "net.",    "control_model.", "transformer.", "model.", "first_stage_model.",
     "vae.", "text_encoders.t5xxl.transformer.", "params.", "params_ema."};
 
+std::vector<Signature> make_known_signatures() {
+  const std::vector<std::string_view> denoiser{"", "model.diffusion_model."}, autoencoder{"", "first_stage_model.", "vae."};
+  constexpr int64_t any = Signature::any;
+  const Signature::Needed flux_norm{"double_blocks.0.img_attn.norm.key_norm.scale", {128}},
+      flux_single{"single_blocks.37.linear1.weight", {any, 3072}}, flux_vector{"vector_in.in_layer.weight", {3072, 768}},
+      flux_guidance{"guidance_in.in_layer.weight", {3072, 256}};
+  const std::string dual = "joint_blocks.0.x_block.attn2.qkv.weight", norm = "joint_blocks.0.x_block.attn.ln_q.weight";
+  const std::string sixteen = "AutoencoderKL, 16 latent channels (Stable Diffusion 3, FLUX.1)";
+  return {
+      {"denoiser",
+       "FLUX.1 dev",
+       "original",
+       denoiser,
+       {flux_norm, flux_single, flux_vector, flux_guidance, {"img_in.weight", {3072, 64}}},
+       {}},
+      {"denoiser",
+       "FLUX.1 Fill",
+       "original",
+       denoiser,
+       {flux_norm, flux_single, flux_vector, flux_guidance, {"img_in.weight", {3072, 384}}},
+       {}},
+      {"denoiser",
+       "FLUX.1 schnell",
+       "original",
+       denoiser,
+       {flux_norm, flux_single, flux_vector, {"img_in.weight", {3072, 64}}},
+       {flux_guidance.name}},
+      {"denoiser",
+       "Stable Diffusion 3 medium",
+       "original",
+       denoiser,
+       {{"x_embedder.proj.weight", {1536, 16, 2, 2}}, {"joint_blocks.23.context_block.adaLN_modulation.1.bias", {3072}}},
+       {dual, norm, "joint_blocks.24.x_block.attn.qkv.weight"}},
+      {"denoiser",
+       "Stable Diffusion 3.5 medium",
+       "original",
+       denoiser,
+       {{"x_embedder.proj.weight", {1536, 16, 2, 2}}, {dual, {}}, {norm, {}}, {"joint_blocks.23.x_block.attn.qkv.weight", {}}},
+       {"joint_blocks.24.x_block.attn.qkv.weight"}},
+      {"denoiser",
+       "Stable Diffusion 3.5 large",
+       "original",
+       denoiser,
+       {{"x_embedder.proj.weight", {2432, 16, 2, 2}}, {norm, {}}, {"joint_blocks.37.x_block.attn.qkv.weight", {}}},
+       {dual, "joint_blocks.38.x_block.attn.qkv.weight"}},
+      {"autoencoder",
+       sixteen,
+       "original",
+       autoencoder,
+       {{"encoder.down.3.block.1.conv2.weight", {512, 512, 3, 3}},
+        {"encoder.conv_out.weight", {32, 512, 3, 3}},
+        {"decoder.conv_in.weight", {512, 16, 3, 3}},
+        {"decoder.mid.attn_1.q.weight", {512, 512, 1, 1}}},
+       {}},
+      {"autoencoder",
+       sixteen,
+       "diffusers",
+       {""},
+       {{"encoder.down_blocks.3.resnets.1.conv2.weight", {512, 512, 3, 3}},
+        {"encoder.conv_out.weight", {32, 512, 3, 3}},
+        {"decoder.conv_in.weight", {512, 16, 3, 3}},
+        {"decoder.mid_block.attentions.0.to_q.weight", {512, 512}}},
+       {}},
+  };
+}
+
 // Adapters are told by what their names end in; the layers are those of any model.
 struct Adapter {
   std::string_view what, end, other;  // no other: the first is enough
@@ -320,6 +386,11 @@ constexpr std::array<Adapter, 22> adapters{{
 }};
 
 }  // namespace
+
+const std::vector<Signature>& known_signatures() {
+  static const std::vector<Signature> all = make_known_signatures();
+  return all;
+}
 
 std::vector<Recognised> recognise_known(const std::map<std::string, TensorInfo>& tensors) {
   std::vector<Recognised> found;

@@ -5,6 +5,10 @@
 
 namespace hearth {
 
+// Of families that are told apart by their sizes.
+const std::vector<Signature>& known_signatures();
+
+// Of those that are told by names alone; adapters and embeddings.
 std::vector<Recognised> recognise_known(const std::map<std::string, TensorInfo>& tensors);
 
 }  // namespace hearth

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <regex>
 
 #include "cli/process.h"
 #include "hearth/hearth.h"
@@ -87,6 +88,24 @@ TEST_F(CommandTest, wrong_usage_is_one_line_and_exit_code_2) {
     EXPECT_NE(sampler.err.find("; did you mean " + meant + "?"), std::string::npos) << sampler.err;
   }
   EXPECT_TRUE(files().empty());
+}
+
+// What the help of any verb calls repeatable may be given twice, and nothing else.
+TEST_F(CommandTest, flags_that_may_be_repeated) {
+  const std::string all = run({"--help"}).out;
+  std::set<std::string> repeatable;
+  for (size_t at = all.find("Commands:\n") + 10; all.compare(at, 2, "  ") == 0; at = all.find('\n', at) + 1) {
+    const std::string verb = all.substr(at + 2, all.find(' ', at + 2) - at - 2);
+    for (const auto& [flag, help] : help_of_flags(verb)) {
+      const bool says_so = std::regex_search(help, std::regex("repeatable|may be (repeated|given)"));
+      if (help.compare(0, 2, "  ") == 0) continue;  // takes no value
+      const std::string err = run({verb, flag, "x", flag, "x", "--no-such-flag"}).err;
+      EXPECT_EQ(err.find("given 2 times, needed once") == err.npos, says_so) << verb << " " << flag << ": " << err;
+      if (says_so) repeatable.insert(verb + " " + flag);
+    }
+  }
+  for (const char* flag : {"generate --embedding", "generate --sampler-opt", "tokenize --embedding", "complete --stop", "chat --stop"})
+    EXPECT_TRUE(repeatable.contains(flag)) << flag;
 }
 
 // Whatever is typed ends with an exit code, never with a signal. --prompt is left out, so nothing is drawn.

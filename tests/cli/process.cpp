@@ -111,16 +111,30 @@ std::string not_one_line(const Ended& run, int code) {
   return fmt::format("exit code {} (signal {}), needed {}; stdout: {}; stderr: {}", run.code, run.signal, code, run.out, run.err);
 }
 
+std::map<std::string, std::string> CommandTest::help_of_flags(const std::string& verb) const {
+  std::map<std::string, std::string> flags;
+  std::istringstream help(run({verb, "--help"}).out);
+  std::vector<std::string> current;  // the spellings of the flag whose lines these are
+  for (std::string line; std::getline(help, line);) {
+    const size_t begin = std::min(line.find_first_not_of(' '), line.size()), end = std::min(line.find(' ', begin), line.size());
+    if (begin == 2 && line[2] == '-') {
+      const std::string names = line.substr(begin, end - begin);
+      current.clear();
+      for (size_t at = names.find("--"); at != names.npos; at = names.find("--", at + 2))
+        current.push_back(names.substr(at, names.find(',', at) - at));
+      for (const std::string& flag : current) flags[flag] = line.substr(end);
+    } else if (begin <= 2) {
+      current.clear();
+    } else {
+      for (const std::string& flag : current) flags[flag].append(1, ' ').append(line.substr(begin));
+    }
+  }
+  return flags;
+}
+
 std::set<std::string> CommandTest::flags_in_help(const std::string& verb) const {
   std::set<std::string> flags;
-  const std::string help = run({verb, "--help"}).out;
-  for (size_t line = help.find("Options:"); line != help.npos && line < help.size(); line = help.find('\n', line)) {
-    ++line;
-    if (help.compare(line, 3, "  -") != 0) continue;
-    const std::string names = help.substr(line, help.find(' ', line + 2) - line);
-    for (size_t at = names.find("--"); at != names.npos; at = names.find("--", at + 2))
-      flags.insert(names.substr(at, names.find(',', at) - at));
-  }
+  for (const auto& [flag, help] : help_of_flags(verb)) flags.insert(flag);
   return flags;
 }
 

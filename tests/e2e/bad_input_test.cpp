@@ -239,7 +239,6 @@ TEST(BadRequest, OneLineEach) {
   expect_parts(with([](Request& r) { r.sampler = "eulr"; }), {"UsageError", "eulr", "euler"});
   expect_parts(with([](Request& r) { r.schedule = "karas"; }), {"UsageError", "karas", "karras"});
   expect_parts(with([](Request& r) { r.sampler = "plms", r.schedule = "karras"; }), {"UnsupportedError", "karras"});
-  expect_parts(with([](Request& r) { r.compat = "forge"; }), {"UsageError", "forge", "diffusers", "comfyui", "a1111"});
   expect_parts(with([](Request& r) {
                  r.noise = Array{{1, 4, 2, 3}, std::vector<float>(24)};
                }),

@@ -50,8 +50,8 @@ Request to_request(const nlohmann::json& json) {
   r.schedule = json.value("schedule", "");
   r.seed = json.at("seed").get<uint64_t>();
   r.batch_size = json.value("batch", 1);
-  r.compat = json.value("compat", "");
-  r.prompt_syntax = "plain";  // as diffusers reads them
+  r.compat = choice_named<Compat>(json.value("compat", ""));
+  r.prompt_syntax = PromptSyntax::plain;  // as diffusers reads them
   return r;
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "e2e/cases.h"
+#include "models/checkpoints.h"
 #include "models/registry.h"
 #include "support/backend_test.h"
 
@@ -14,15 +15,15 @@ struct Drawn {
 
 Drawn draw(const std::string& backend, int threads, DType hold, DType factors) {
   const auto device = make_test_backend(backend, threads);
-  const Checkpoint checkpoint = Checkpoint::open(checkpoint_folder("demo"));
+  const Checkpoint checkpoint = models::open_checkpoint(checkpoint_folder("demo"));
   const WeightTypes types{.hold = hold, .factors = factors};
-  const auto pipeline =
-      models::find_family(checkpoint)
-          .family.open(checkpoint, *device, {.text = types, .denoiser = types, .autoencoder = types, .warn = [](const auto&) {}});
+  const auto model =
+      models::open_image_model(checkpoint, *device, {.text = types, .denoiser = types, .autoencoder = types, .warn = [](const auto&) {}});
   const bool slow = backend == "reference" || backend == "cpu_emulated";
-  const models::ImageRequest request{
-      .prompt = "a red house", .width = slow ? 40 : 72, .height = slow ? 32 : 64, .steps = 2, .sampler = "euler_ancestral", .seed = 3};
-  const models::ImageResult drawn = pipeline->draw(request, pipeline->plan(request), {});
+  const models::ImageTask task{
+      .request = {.prompt = "a red house", .width = slow ? 40 : 72, .height = slow ? 32 : 64, .steps = 2, .sampler = "euler_ancestral"},
+      .seed = 3};
+  const models::ImageResult drawn = model->prepare(task)->run({});
   return {drawn.latents.to_vector(), drawn.pictures.at(0).to_vector()};
 }
 

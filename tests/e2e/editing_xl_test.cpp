@@ -26,24 +26,24 @@ TEST_F(EditsXl, LatentsAreThoseOfDiffusers) {
 }
 
 TEST_F(EditsXl, DefaultStrengthsAreOursOrThoseOfThePipelines) {
-  const auto strength = [&](const std::string& checkpoint, bool masked, const std::string& compat) {
+  const auto strength = [&](const std::string& checkpoint, bool masked, Compat compat) {
     Request r = request_of(cases.at(masked ? "paint_050" : "image_055"));
     r.edit.strength.reset(), r.compat = compat, r.sampler = "euler";
     const Json report = Json::parse(model(checkpoint).generate(r).report);
     return report.at("request").at("flags").at("strength").get<std::string>();
   };
-  for (const char* compat : {"", "comfyui", "a1111"})
+  for (const Compat compat : {Compat::hearth, Compat::comfyui, Compat::a1111})
     for (const char* checkpoint : {"pndm", "xl"}) {
-      EXPECT_EQ(strength(checkpoint, false, compat), "0.8") << checkpoint << compat;
-      EXPECT_EQ(strength(checkpoint, true, compat), "1") << checkpoint << compat;
+      EXPECT_EQ(strength(checkpoint, false, compat), "0.8") << checkpoint << name_of(compat);
+      EXPECT_EQ(strength(checkpoint, true, compat), "1") << checkpoint << name_of(compat);
     }
-  EXPECT_EQ(strength("xl_refiner", false, ""), "0.3");
-  EXPECT_EQ(strength("xl_refiner", true, ""), "1");
-  EXPECT_EQ(strength("pndm", false, "diffusers"), "0.8");
-  EXPECT_EQ(strength("pndm", true, "diffusers"), "1");
+  EXPECT_EQ(strength("xl_refiner", false, Compat::hearth), "0.3");
+  EXPECT_EQ(strength("xl_refiner", true, Compat::hearth), "1");
+  EXPECT_EQ(strength("pndm", false, Compat::diffusers), "0.8");
+  EXPECT_EQ(strength("pndm", true, Compat::diffusers), "1");
   for (const char* checkpoint : {"xl", "xl_refiner"}) {
-    EXPECT_EQ(strength(checkpoint, false, "diffusers"), "0.3");
-    EXPECT_EQ(strength(checkpoint, true, "diffusers"), "0.9999");
+    EXPECT_EQ(strength(checkpoint, false, Compat::diffusers), "0.3");
+    EXPECT_EQ(strength(checkpoint, true, Compat::diffusers), "0.9999");
   }
 }
 
@@ -109,7 +109,7 @@ TEST_F(EditsXl, DepthsGoWithEverythingThatKeepsTheWhole) {
   Model& m = model_of(c);
   Request noise = request_of(c);
   noise.edit.picture.reset(), noise.edit.strength.reset();
-  noise.width = 64, noise.height = 40, noise.compat = "", noise.sampler = "euler_ancestral";
+  noise.width = 64, noise.height = 40, noise.compat = Compat::hearth, noise.sampler = "euler_ancestral";
   Request both = noise;
   both.batch_size = 2;
   const auto batch = m.generate(both).latents.values, one = m.generate(noise).latents.values;
@@ -118,7 +118,7 @@ TEST_F(EditsXl, DepthsGoWithEverythingThatKeepsTheWhole) {
   twice.hires = Hires{.scale = 1.5, .steps = 2};
   EXPECT_EQ(m.generate(twice).latents.shape, (std::vector<int64_t>{1, 4, 7, 12}));
   Request paint = request_of(c);
-  paint.edit.mask = picture("mask", 64, 64), paint.edit.strength = 1.0, paint.decode = true, paint.compat = "";
+  paint.edit.mask = picture("mask", 64, 64), paint.edit.strength = 1.0, paint.decode = true, paint.compat = Compat::hearth;
   const Image made = m.generate(paint).images.at(0);
   for (size_t i = 0; i < made.rgb.size(); ++i) {
     if (paint.edit.mask->rgb[i] == 0) { ASSERT_EQ(made.rgb[i], paint.edit.picture->rgb[i]); }
@@ -155,7 +155,7 @@ TEST_F(EditsXl, DepthsThatDoNotFitAreRefused) {
 // The second pass is an image to image of ComfyUI's kind on what the first one made, whatever that began with.
 TEST_F(EditsXl, ASecondPassFollowsAPictureToo) {
   Request r = request_of(cases.at("image_055"));
-  r.compat = "comfyui", r.decode = true, r.sampler = "euler_ancestral";
+  r.compat = Compat::comfyui, r.decode = true, r.sampler = "euler_ancestral";
   Model& m = model("xl");
   Request one = r;
   const Image first = m.generate(one).images.at(0);

@@ -21,12 +21,13 @@ Request request_of(const Json& c) {
             .steps = c.at("steps"),
             .guidance = c.at("guidance")};
   r.width = c.at("width").get<int64_t>(), r.height = c.at("height").get<int64_t>();
-  r.sampler = c.at("sampler"), r.schedule = c.value("schedule", ""), r.compat = c.value("compat", "");
+  r.sampler = c.at("sampler"), r.schedule = c.value("schedule", ""), r.compat = choice_named<Compat>(c.value("compat", ""));
   r.seed = c.at("seed").get<uint64_t>(), r.batch_size = c.value("batch", 1);
   r.eta_noise_seed_delta = c.value("ensd", 0), r.guidance_rescale = c.value("rescale", 0.0), r.guidance_method = c.value("method", "");
   r.schedule_options = c.value("schedule_options", r.schedule_options), r.sigmas = c.value("sigmas", r.sigmas);
   r.sampler_options = c.value("sampler_options", r.sampler_options);
-  r.rng = c.value("rng", ""), r.discard_penultimate = c.value("discard", false);
+  if (c.contains("rng")) r.rng = choice_named<Rng>(c.at("rng").get<std::string>());
+  r.discard_penultimate = c.value("discard", false);
   const Json options = c.value("options", Json::object());
   for (const auto& [name, value] : options.items()) r.guidance_options[name] = value.is_string() ? value.get<std::string>() : value.dump();
   r.decode = false;
@@ -57,7 +58,7 @@ TEST_F(Peers, EveryConventionIsAnother) {
   Model model = Model::open(checkpoint_folder("pndm"), {.precision = Precision::f32});
   Request r = request_of(cases.at("comfy_ancestral"));
   std::vector<std::vector<float>> latents;
-  for (const char* compat : {"", "diffusers", "comfyui", "a1111"}) {
+  for (const Compat compat : {Compat::hearth, Compat::diffusers, Compat::comfyui, Compat::a1111}) {
     r.compat = compat;
     latents.push_back(model.generate(r).latents.values);
   }

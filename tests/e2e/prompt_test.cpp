@@ -44,8 +44,8 @@ Request request_of(const Json& c) {
   Request r{.prompt = c.at("prompt")};
   if (c.contains("negative")) r.negative_prompt = c.at("negative").get<std::string>();
   if (c.contains("prompt_2")) r.prompt_2 = c.at("prompt_2").get<std::string>();
-  r.prompt_syntax = c.at("prompt_syntax");
-  r.emphasis = c.value("emphasis", "");
+  r.prompt_syntax = choice_named<PromptSyntax>(c.at("prompt_syntax").get<std::string>());
+  if (c.contains("emphasis")) r.emphasis = choice_named<Emphasis>(c.at("emphasis").get<std::string>());
   if (c.contains("clip_skip")) r.clip_skip = c.at("clip_skip").get<int64_t>();
   r.width = c.at("width").get<int64_t>();
   r.height = c.at("height").get<int64_t>();
@@ -107,22 +107,21 @@ TEST(Prompts, BatchesAreSinglePictures) {
 }
 
 TEST(Prompts, CompatChoosesTheSyntax) {
-  const auto drawn = [&](const std::string& compat, const std::string& syntax) {
+  const auto drawn = [&](Compat compat, std::optional<PromptSyntax> syntax, const char* told) {
     Request r = small("a (red:1.4) house");
     r.compat = compat;
     r.prompt_syntax = syntax;
     const Generation made = model().generate(r);
-    EXPECT_EQ(Json::parse(made.report).at("request").at("prompt_syntax"), !syntax.empty()                            ? syntax
-                                                                          : compat == "a1111" || compat == "comfyui" ? compat
-                                                                                                                     : "plain");
+    EXPECT_EQ(Json::parse(made.report).at("request").at("prompt_syntax"), told);
     return made.latents.values;
   };
-  EXPECT_EQ(drawn("", ""), drawn("", "plain"));
-  EXPECT_EQ(drawn("diffusers", ""), drawn("", "plain"));
-  EXPECT_EQ(drawn("a1111", ""), drawn("a1111", "a1111"));
-  EXPECT_EQ(drawn("comfyui", ""), drawn("comfyui", "comfyui"));
-  EXPECT_NE(drawn("", "plain"), drawn("", "a1111"));
-  EXPECT_NE(drawn("", "comfyui"), drawn("", "a1111"));
+  const auto plain = drawn(Compat::hearth, PromptSyntax::plain, "plain"), a1111 = drawn(Compat::hearth, PromptSyntax::a1111, "a1111");
+  EXPECT_EQ(drawn(Compat::hearth, {}, "plain"), plain);
+  EXPECT_EQ(drawn(Compat::diffusers, {}, "plain"), plain);
+  EXPECT_EQ(drawn(Compat::a1111, {}, "a1111"), drawn(Compat::a1111, PromptSyntax::a1111, "a1111"));
+  EXPECT_EQ(drawn(Compat::comfyui, {}, "comfyui"), drawn(Compat::comfyui, PromptSyntax::comfyui, "comfyui"));
+  EXPECT_NE(plain, a1111);
+  EXPECT_NE(drawn(Compat::hearth, PromptSyntax::comfyui, "comfyui"), a1111);
 }
 
 // Nobody has said how prompts are read: they are plain, and a weight in one of them is told to be text.
@@ -138,16 +137,16 @@ TEST(Prompts, AWeightThatIsTextIsToldOf) {
   EXPECT_EQ(warned("a", [](Request& r) { r.negative_prompt = "((x) (bad:.5))"; }).substr(0, 9), "'(bad:.5)");
   for (const char* plain : {"a house (red)", "a house at 10:30 (red)", "(a: b)", "a) (b:2", ":1.3)", "(:)", ""})
     EXPECT_EQ(warned(plain, nothing), "") << plain;
-  for (const char* syntax : {"plain", "a1111", "comfyui"})
-    EXPECT_EQ(warned("a (red:1.3)", [&](Request& r) { r.prompt_syntax = syntax; }), "") << syntax;
-  EXPECT_EQ(warned("a (red:1.3)", [](Request& r) { r.compat = "diffusers"; }), "");
+  for (const PromptSyntax syntax : {PromptSyntax::plain, PromptSyntax::a1111, PromptSyntax::comfyui})
+    EXPECT_EQ(warned("a (red:1.3)", [&](Request& r) { r.prompt_syntax = syntax; }), "") << name_of(syntax);
+  EXPECT_EQ(warned("a (red:1.3)", [](Request& r) { r.compat = Compat::diffusers; }), "");
 }
 
 // As A1111 counts: the first pass from 0 to 1, the second from 1 to 2, or on from the first one's steps.
 TEST(Prompts, EditsGoOnInASecondPass) {
   const auto drawn = [](const std::string& prompt, bool twice) {
     Request r = small(prompt);
-    r.prompt_syntax = "a1111";
+    r.prompt_syntax = PromptSyntax::a1111;
     if (twice) r.hires = Hires{.scale = 1, .steps = 4, .strength = 0.9};
     return model().generate(r).latents.values;
   };
@@ -164,8 +163,8 @@ TEST(Prompts, AreTold) {
   Request r = small("a (tiny:1.2) house, BREAK hills");
   r.decode = true;
   r.clip_skip = 2;
-  r.prompt_syntax = "a1111";
-  r.emphasis = "no-norm";
+  r.prompt_syntax = PromptSyntax::a1111;
+  r.emphasis = Emphasis::no_norm;
   r.embeddings = {{.file = golden_folder() / "prompts-tiny.safetensors", .name = "tiny"}};
   const Generation made = model().generate(r);
   const Json request = Json::parse(made.report).at("request"), recipe = Json::parse(made.images.at(0).json);
@@ -189,17 +188,10 @@ TEST(Prompts, BadOnesAreRefusedInOneLine) {
     return message_of<Error>([&] { model().generate(r); }, golden_folder());
   };
   EXPECT_EQ(complaint([](Request& r) { r.clip_skip = 3; }), "generate: clip skip 3 does not fit, needed 1 to 2");
-  EXPECT_EQ(complaint([](Request& r) { r.clip_skip = 0; }), "generate: clip skip 0 does not fit, needed 1 to 2");
-  EXPECT_EQ(complaint([](Request& r) { r.prompt_syntax = std::string("x"); }),
-            "prompt syntax 'x' is unknown, needed plain, a1111, comfyui");
+  EXPECT_EQ(complaint([](Request& r) { r.clip_skip = 0; }), "generate: clip_skip 0 does not fit, needed at least 1");
   EXPECT_EQ(complaint([](Request& r) {
-              r.prompt_syntax = "a1111";
-              r.emphasis = std::string("x");
-            }),
-            "emphasis 'x' is unknown, needed original, no-norm, ignore, none");
-  EXPECT_EQ(complaint([](Request& r) {
-              r.prompt_syntax = "plain";
-              r.emphasis = "ignore";
+              r.prompt_syntax = PromptSyntax::plain;
+              r.emphasis = Emphasis::ignore;
             }),
             "generate: emphasis 'ignore' acts in A1111's prompt syntax only, this is plain");
   EXPECT_EQ(complaint([](Request& r) { r.embeddings = {{.file = golden_folder() / "pndm.safetensors"}}; }).substr(0, 60),

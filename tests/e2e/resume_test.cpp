@@ -51,7 +51,7 @@ TEST(Resume, AnotherRunIsRefused) {
   EXPECT_EQ(refused([](Request& r) { r.steps = 7; }), "resume: the state's run has steps 6, this one 7");
   EXPECT_EQ(refused([](Request& r) { r.seed = 12; }), "resume: the state's run has seed 11, this one 12");
   EXPECT_EQ(refused([](Request& r) { r.width = 72; }), "resume: the state's run has width 64, this one 72");
-  EXPECT_EQ(refused([](Request& r) { r.compat = "diffusers"; }), "resume: the state's run has compat \"\", this one \"diffusers\"");
+  EXPECT_EQ(refused([](Request& r) { r.compat = Compat::diffusers; }), "resume: the state's run has compat \"\", this one \"diffusers\"");
   EXPECT_EQ(refused([](Request& r) { r.resume->json = std::string("{"); }).substr(0, 36), "resume: the state is not readable: [");
   EXPECT_EQ(refused([](Request& r) { r.resume->json = std::string("{}"); }).substr(0, 32), "resume: the state is not complet");
   EXPECT_EQ(refused([](Request& r) { r.resume->arrays.erase("state.history.0"); }), "resume: the state has no 'state.history.0'");
@@ -62,7 +62,7 @@ TEST(Resume, AnotherRunIsRefused) {
 // What goes with a program's conventions belongs to the run, too.
 TEST(Resume, AnotherProgramsRunIsRefused) {
   Model model = Model::open_demo();
-  const auto refused = [&](const char* compat, const std::function<void(Request&)>& change) -> std::string {
+  const auto refused = [&](Compat compat, const std::function<void(Request&)>& change) -> std::string {
     Request request = small("euler");
     request.compat = compat, request.stop_after = 1;
     const RunState state = *model.generate(request).state;
@@ -74,9 +74,9 @@ TEST(Resume, AnotherProgramsRunIsRefused) {
     } catch (const UsageError& e) { return e.what(); }
     return "";
   };
-  EXPECT_EQ(refused("a1111", [](Request& r) { r.eta_noise_seed_delta = 31337; }),
+  EXPECT_EQ(refused(Compat::a1111, [](Request& r) { r.eta_noise_seed_delta = 31337; }),
             "resume: the state's run has eta_noise_seed_delta 0, this one 31337");
-  EXPECT_EQ(refused("comfyui", [](Request& r) { r.batch_index = 1; }), "resume: the state's run has batch_index 0, this one 1");
+  EXPECT_EQ(refused(Compat::comfyui, [](Request& r) { r.batch_index = 1; }), "resume: the state's run has batch_index 0, this one 1");
 }
 
 TEST(SamplerOptions, ActAndAreRefused) {

@@ -96,8 +96,14 @@ TEST(ScheduleLevels, AreThoseOfTheRun) {
 }
 
 TEST(ScheduleLevels, A1111sTablesOfAnXlModelAreThoseOfXl) {
-  Request r{
-      .prompt = "", .width = 16, .height = 8, .steps = 2, .guidance = 1, .schedule = "Align Your Steps", .seed = 1, .compat = "a1111"};
+  Request r{.prompt = "",
+            .width = 16,
+            .height = 8,
+            .steps = 2,
+            .guidance = 1,
+            .schedule = "Align Your Steps",
+            .seed = 1,
+            .compat = Compat::a1111};
   r.sampler = "euler", r.decode = false;
   const auto schedule = [&](const char* checkpoint) {
     return Json::parse(Model::open(checkpoint_folder(checkpoint)).generate(r).report).at("request").at("schedule");

@@ -69,14 +69,14 @@ TEST(Xl, ANegativePromptThatIsNotGivenIsZerosWhereTheCheckpointSaysSo) {
   const auto empty = [](Request& r) { r.negative_prompt = std::string(""); };
   EXPECT_NE(drawn(zeros), drawn(zeros, empty));
   EXPECT_EQ(drawn(encoded), drawn(encoded, empty));
-  const auto under = [&](const std::string& compat, bool given) {
+  const auto under = [&](Compat compat, bool given) {
     return drawn(zeros, [&](Request& r) {
       r.compat = compat, r.sampler = std::string("euler");
       if (given) r.negative_prompt = std::string("");
     });
   };
-  EXPECT_EQ(under("a1111", false), under("a1111", true));      // both are zeros
-  EXPECT_EQ(under("comfyui", false), under("comfyui", true));  // both are encoded
+  EXPECT_EQ(under(Compat::a1111, false), under(Compat::a1111, true));      // both are zeros
+  EXPECT_EQ(under(Compat::comfyui, false), under(Compat::comfyui, true));  // both are encoded
 }
 
 TEST(Xl, PromptsOfTheTwoEncodersMayDiffer) {
@@ -87,7 +87,7 @@ TEST(Xl, PromptsOfTheTwoEncodersMayDiffer) {
   // Of other lengths, and changing at other steps.
   const auto long_second = [](const char* first, const char* second) {
     return [=](Request& r) {
-      r.prompt_syntax = std::string("a1111");
+      r.prompt_syntax = PromptSyntax::a1111;
       r.prompt = std::string(first), r.prompt_2 = std::string(second);
     };
   };
@@ -98,7 +98,7 @@ TEST(Xl, PromptsOfTheTwoEncodersMayDiffer) {
 
 TEST(Xl, EachEncoderHasItsOwnClipSkip) {
   Model model = open("xl");
-  const auto skipping = [&](std::optional<int64_t> first, std::optional<int64_t> second, const std::string& compat = "") {
+  const auto skipping = [&](std::optional<int64_t> first, std::optional<int64_t> second, Compat compat = Compat::hearth) {
     return drawn(model,
                  [&](Request& r) { r.clip_skip = first, r.clip_skip_2 = second, r.compat = compat, r.sampler = std::string("euler"); });
   };
@@ -107,16 +107,16 @@ TEST(Xl, EachEncoderHasItsOwnClipSkip) {
   EXPECT_NE(skipping(3, 2), skipping(3, 3));
   EXPECT_NE(skipping(3, 2), skipping(2, 3));
   EXPECT_EQ(skipping({}, 3), skipping(2, 3));
-  EXPECT_EQ(skipping(3, {}, "comfyui"), skipping(3, 3, "comfyui"));
-  EXPECT_EQ(skipping(3, {}, "a1111"), skipping(3, 2, "a1111"));  // which has no such setting for OpenCLIP's encoders
-  EXPECT_NE(skipping(3, 1, "a1111"), skipping(3, 2, "a1111"));
+  EXPECT_EQ(skipping(3, {}, Compat::comfyui), skipping(3, 3, Compat::comfyui));
+  EXPECT_EQ(skipping(3, {}, Compat::a1111), skipping(3, 2, Compat::a1111));  // which has no such setting for OpenCLIP's encoders
+  EXPECT_NE(skipping(3, 1, Compat::a1111), skipping(3, 2, Compat::a1111));
 }
 
 TEST(Xl, AsA1111OpenClipStaysAndIsTold) {
   const auto warnings = [](const char* checkpoint, std::optional<int64_t> second = {}) {
     Model model = open(checkpoint);
     Request r = small();
-    r.clip_skip = 3, r.clip_skip_2 = second, r.compat = std::string("a1111");
+    r.clip_skip = 3, r.clip_skip_2 = second, r.compat = Compat::a1111;
     const Json report = Json::parse(model.generate(r).report);
     return std::pair{report.at("request").at("clip_skip"), report.at("warnings").dump()};
   };
@@ -130,16 +130,14 @@ TEST(Xl, AsA1111OpenClipStaysAndIsTold) {
 
 TEST(Xl, WeightsActInBothEncoders) {
   Model model = open("xl");
-  for (const char* syntax : {"a1111", "comfyui"}) {
+  for (const PromptSyntax syntax : {PromptSyntax::a1111, PromptSyntax::comfyui}) {
     const auto with = [&](const char* first, const char* second) {
-      return drawn(model, [&](Request& r) {
-        r.prompt_syntax = std::string(syntax), r.prompt = std::string(first), r.prompt_2 = std::string(second);
-      });
+      return drawn(model, [&](Request& r) { r.prompt_syntax = syntax, r.prompt = std::string(first), r.prompt_2 = std::string(second); });
     };
     const std::vector<float> plain = with("a red house", "a red house");
-    EXPECT_NE(with("a (red:1.5) house", "a red house"), plain) << syntax;
-    EXPECT_NE(with("a red house", "a (red:1.5) house"), plain) << syntax;
-    EXPECT_NE(with("a (red:1.5) house", "a red house"), with("a red house", "a (red:1.5) house")) << syntax;
+    EXPECT_NE(with("a (red:1.5) house", "a red house"), plain) << name_of(syntax);
+    EXPECT_NE(with("a red house", "a (red:1.5) house"), plain) << name_of(syntax);
+    EXPECT_NE(with("a (red:1.5) house", "a red house"), with("a red house", "a (red:1.5) house")) << name_of(syntax);
   }
 }
 
@@ -192,16 +190,17 @@ TEST(Xl, WhatDoesNotFitIsRefusedInOneLine) {
   const auto complaint = [](Model& model, const std::function<void(Request&)>& change) {
     return message_of<Error>([&] { drawn(model, change); }, golden_folder());
   };
+  const std::string refiners =
+      "its own are clip_skip, original_size, crop, negative_original_size, negative_crop, aesthetic_score, negative_aesthetic_score";
   Model sd1 = open("pndm"), xl = open("xl"), both = open("xl", "xl_refiner"), refiner = open("xl_refiner");
-  EXPECT_EQ(complaint(sd1, [](Request& r) { r.prompt_2 = std::string("x"); }), "generate: a second prompt, but sd1 has one text encoder");
-  EXPECT_EQ(complaint(sd1,
-                      [](Request& r) {
-                        r.sizes.crop = {1, 2};
-                      }),
-            "generate: sizes or an aesthetic score beside the prompt, but sd1 is told none");
+  EXPECT_EQ(complaint(sd1, [](Request& r) { r.prompt_2 = std::string("x"); }),
+            "generate: sd1 has no option 'prompt_2'; its own are clip_skip");
+  EXPECT_EQ(complaint(sd1, [](Request& r) { r.sizes.crop = {1, 2}; }), "generate: sd1 has no option 'crop'; its own are clip_skip");
   EXPECT_EQ(complaint(sd1, [](Request& r) { r.refiner_start = 0.5; }), "generate: a refiner's start, but no refiner");
-  EXPECT_EQ(complaint(xl, [](Request& r) { r.sizes.aesthetic_score = 5; }),
-            "generate: an aesthetic score, but sdxl is told none; a refiner is");
+  EXPECT_EQ(
+      complaint(xl, [](Request& r) { r.sizes.aesthetic_score = 5; }),
+      "generate: sdxl has no option 'aesthetic_score'; its own are prompt_2, negative_prompt_2, clip_skip, clip_skip_2, original_size, "
+      "crop, target_size, negative_original_size, negative_crop, negative_target_size");
   EXPECT_EQ(complaint(xl,
                       [](Request& r) {
                         r.sizes.negative_crop = {1, 2};
@@ -210,12 +209,16 @@ TEST(Xl, WhatDoesNotFitIsRefusedInOneLine) {
   EXPECT_EQ(complaint(xl, [](Request& r) { r.clip_skip = 4; }), "generate: clip skip 4 does not fit, needed 1 to 3");
   EXPECT_EQ(complaint(xl, [](Request& r) { r.clip_skip_2 = 4; }),
             "generate: clip skip 4 of the second text encoder does not fit, needed 1 to 3");
-  EXPECT_EQ(complaint(sd1, [](Request& r) { r.clip_skip_2 = 2; }), "generate: a second clip skip, but sd1 has one text encoder");
-  EXPECT_EQ(complaint(xl, [](Request& r) { r.prompt_syntax = std::string("a1111"), r.prompt_2 = std::string("a AND b"); }),
+  EXPECT_EQ(complaint(sd1, [](Request& r) { r.clip_skip_2 = 2; }), "generate: sd1 has no option 'clip_skip_2'; its own are clip_skip");
+  EXPECT_EQ(complaint(xl, [](Request& r) { r.prompt_syntax = PromptSyntax::a1111, r.prompt_2 = std::string("a AND b"); }),
             "generate: the prompts of the text encoders differ in their parts with AND, needed as many of them, with one weight each");
-  EXPECT_EQ(complaint(refiner, [](Request& r) { r.sizes.target_size = {64, 64}; }), "generate: a target size, but a refiner is told none");
+  EXPECT_EQ(complaint(refiner,
+                      [](Request& r) {
+                        r.sizes.target_size = {64, 64};
+                      }),
+            "generate: sdxl_refiner has no option 'target_size'; " + refiners);
   EXPECT_EQ(complaint(refiner, [](Request& r) { r.prompt_2 = std::string("x"); }),
-            "generate: a second prompt, but sdxl_refiner has one text encoder");
+            "generate: sdxl_refiner has no option 'prompt_2'; " + refiners);
   for (const double start : {0.0, 1.0, -1.0})
     EXPECT_EQ(complaint(both, [&](Request& r) { r.refiner_start = start; }),
               fmt::format("generate: the refiner's start {} does not fit, needed more than 0 and less than 1", start));

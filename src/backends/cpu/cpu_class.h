@@ -41,6 +41,7 @@ class CpuBackend final : public Backend {
   bool prefers_bf16() const override { return kernels_.bf16 && kernels_.bf16->preferred; }
 
   std::shared_ptr<const Storage> allocate(size_t bytes) override;
+  MemoryLedger& ledger() override { return memory_->ledger(); }
   int64_t most_thread_scratch() const override { return pool_.size() * int64_t(most_scratch); }
   void release_cached() override { memory_->release_cached(); }
   std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override {

@@ -65,8 +65,8 @@ Arena::Region Arena::reserve() {
 }
 
 // Without memory: addresses that no process can have, so that a use of them does not pass unseen.
-Arena::Arena(Behind behind, MemoryLedger& ledger)
-    : ledger_(ledger),
+Arena::Arena(Behind behind, MemoryLedger& whole)
+    : ledger_(&whole),
       real_(behind == Behind::memory),
       region_(real_ ? reserve() : Region{reinterpret_cast<std::byte*>(uintptr_t(1) << 63), size_t(1) << 62}),
       offsets_(region_.size) {}
@@ -107,6 +107,7 @@ void Arena::release_cached() {
 }
 
 void Arena::count() {
+  if (offsets_.reached() == counted_) return;
   ledger_.add(int64_t(offsets_.reached()) - int64_t(counted_));
   counted_ = offsets_.reached();
   touched_ = std::max(touched_, counted_);

@@ -13,13 +13,13 @@ namespace hearth::cpu {
 std::byte* aligned_memory(size_t size);
 
 // Blocks in one reserved region of address space as large as the machine's memory. Only what is used is ever touched: what is
-// given back is taken again first. `ledger`, which must outlive the blocks, counts the region up to the highest block, because so
-// much memory it takes. Safe from any thread.
+// given back is taken again first. The ledger counts the region up to the highest block, because so much memory it takes; so does `whole`,
+// which must outlive the blocks. Safe from any thread.
 class Arena : public std::enable_shared_from_this<Arena> {
  public:
   enum class Behind { memory, nothing };  // nothing: addresses that may be computed with, never read or written
 
-  Arena(Behind behind, MemoryLedger& ledger);
+  Arena(Behind behind, MemoryLedger& whole);
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -28,6 +28,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
   std::shared_ptr<std::byte> allocate(size_t bytes);
   // Lets the system have the pages that no block is using.
   void release_cached();
+  MemoryLedger& ledger() { return ledger_; }
 
  private:
   void give_back(std::byte* block, size_t bytes);
@@ -40,7 +41,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
   static Region reserve();
 
   std::mutex mutex_;
-  MemoryLedger& ledger_;
+  MemoryLedger ledger_;
   const bool real_;
   const Region region_;
   OffsetAllocator offsets_;

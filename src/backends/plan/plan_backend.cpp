@@ -23,6 +23,7 @@ class PlanBackend final : public Backend {
   ThreadPool& threads() override { return pool_; }
   bool computes() const override { return false; }
   std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override { return make_plan_backend(ledger); }
+  MemoryLedger& ledger() override { return ledger_; }
   bool multiplies_bf16() const override { return true; }
 
   std::shared_ptr<const Storage> allocate(size_t bytes) override {

@@ -13,12 +13,12 @@ std::shared_ptr<const Storage> ReferenceBackend::allocate(size_t bytes) {
   const size_t rounded = (bytes + 63) / 64 * 64 + 64;
   void* memory = std::aligned_alloc(64, rounded);
   if (!memory) fail<Error>("memory: {} bytes are not to be had", bytes);
-  MemoryLedger::process().add(int64_t(rounded));
+  ledger_->add(int64_t(rounded));
   storage->data = static_cast<std::byte*>(memory);
   storage->size = bytes;
   storage->backend = this;
-  storage->owner = std::shared_ptr<const void>(memory, [rounded](const void* p) {
-    MemoryLedger::process().add(-int64_t(rounded));
+  storage->owner = std::shared_ptr<const void>(memory, [ledger = ledger_, rounded](const void* p) {
+    ledger->add(-int64_t(rounded));
     std::free(const_cast<void*>(p));
   });
   return storage;

@@ -45,6 +45,7 @@ class ReferenceBackend final : public Backend {
   std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override { return make_plan_backend(ledger); }
 
   std::shared_ptr<const Storage> allocate(size_t bytes) override;
+  MemoryLedger& ledger() override { return *ledger_; }
   std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, const WeightForm& form) override;
 
   void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm, Tensor& y) override;
@@ -72,6 +73,8 @@ class ReferenceBackend final : public Backend {
   void store(Tensor& y, int64_t i, double value, int64_t b, int64_t n, int64_t N, const Epilogue& e) const;
 
   ThreadPool pool_;
+  const std::shared_ptr<MemoryLedger> ledger_ =
+      std::make_shared<MemoryLedger>(&MemoryLedger::process());  // shared: tensors may outlive the backend
 };
 
 }  // namespace hearth::reference

@@ -3,8 +3,9 @@
 
 namespace hearth::models::llama {
 
+// Llama 3.2 1B.
 constexpr LanguageGeometry geometries[] = {
-    {"llama-1b", "Llama 3.2 1B",
+    {"llama-1b",
      R"({"vocab_size": 128256, "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16,
      "num_attention_heads": 32, "num_key_value_heads": 8, "max_position_embeddings": 32768,
      "rms_norm_eps": 1e-5, "rope_theta": 500000, "tie_word_embeddings": true})"}};

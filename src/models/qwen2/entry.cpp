@@ -3,8 +3,9 @@
 
 namespace hearth::models::qwen2 {
 
+// Qwen 2.5 0.5B.
 constexpr LanguageGeometry geometries[] = {
-    {"qwen-0.5b", "Qwen 2.5 0.5B",
+    {"qwen-0.5b",
      R"({"vocab_size": 151936, "hidden_size": 896, "intermediate_size": 4864, "num_hidden_layers": 24,
      "num_attention_heads": 14, "num_key_value_heads": 2, "max_position_embeddings": 32768,
      "rms_norm_eps": 1e-5, "rope_theta": 1000000, "tie_word_embeddings": true})"}};

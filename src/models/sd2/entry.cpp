@@ -1,5 +1,8 @@
 #include "core/error.h"
-#include "models/stable_diffusion/pipeline.h"
+#include "models/clip/options.h"
+#include "models/registry.h"
+#include "models/sd2/files.h"
+#include "models/stable_diffusion/model.h"
 
 namespace hearth::models::sd2 {
 namespace {
@@ -10,6 +13,7 @@ const Family family{
     .name = "sd2",
     .towers =
         {{.encoder = "text_encoder", .tokenizer = "tokenizer", .class_name = "CLIPTextModel", .embedding = "clip_h", .open_clip = true}},
+    .options = {clip::clip_skip_option("1")},
     .mends_files = true,
 };
 
@@ -17,7 +21,7 @@ const Family family{
 bool claims(const Checkpoint& checkpoint) {
   try {
     return checkpoint.has("unet") && checkpoint.config("unet").boolean("use_linear_projection", false);
-  } catch (const Error&) { return false; }  // sd1 says what is wrong with it
+  } catch (const Error&) { return false; }  // the family that takes all others says what is wrong
 }
 
 }  // namespace
@@ -26,7 +30,8 @@ Entry entry() {
   return {
       .name = family.name,
       .summary = "Stable Diffusion 2.x, 512 and 768: text to image, OpenCLIP text encoder, UNet, AutoencoderKL",
-      .task = task_of<family>({"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline",
+      .task = task_of<family>(files,
+                              {"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline",
                                "StableDiffusionInstructPix2PixPipeline", "StableDiffusionDepth2ImgPipeline"},
                               claims),
   };

@@ -1,36 +1,45 @@
+// Stable Diffusion XL (Podell et al. 2023, arXiv 2307.01952), after diffusers' StableDiffusionXLPipeline and its kin, 0.39.0.
 #include "core/error.h"
-#include "models/sdxl_refiner/family.h"
-#include "models/stable_diffusion/pipeline.h"
+#include "models/clip/options.h"
+#include "models/registry.h"
+#include "models/sdxl/files.h"
+#include "models/stable_diffusion/model.h"
+#include "models/stable_diffusion/size_options.h"
+#include "models/stable_diffusion/step_tables.h"
 
 namespace hearth::models::sdxl {
+namespace {
 
 using namespace stable_diffusion;
 
-namespace {
-
 // (height, width, crop from the top and left, target height and width). Of a negative prompt the reference has two rules: from noise its
-// own only where both of its sizes are given, from a picture each that is given.
-std::vector<float> sizes(const SizeConditions& asked, int64_t width, int64_t height, text::PromptRole role, Begins begins) {
-  using Pair = SizeConditions::Pair;
-  const auto numbers = [](const Pair& original, const Pair& crop, const Pair& target) {
-    return std::vector<float>{float(original[1]), float(original[0]), float(crop[1]), float(crop[0]), float(target[1]), float(target[0])};
+// own only where both of its sizes are given, from an image each that is given.
+std::vector<float> sizes(const OptionValues& asked, int64_t width, int64_t height, text::PromptRole role, Begins begins) {
+  const auto given = [&](const Option& option) { return option_of<Pair>(asked, option.name); };
+  const auto numbers = [](const Pair& original, const Pair& corner, const Pair& target) {
+    return std::vector<float>{float(original[1]), float(original[0]), float(corner[1]),
+                              float(corner[0]),   float(target[1]),   float(target[0])};
   };
-  const Pair own = {width, height}, original = asked.original_size.value_or(own), target = asked.target_size.value_or(own);
-  const Pair crop = asked.crop.value_or(Pair{});
-  if (role == text::PromptRole::negative && begins == Begins::with_picture)
-    return numbers(asked.negative_original_size.value_or(original), asked.negative_crop.value_or(crop),
-                   asked.negative_target_size.value_or(target));
-  const bool negative = asked.negative_original_size || asked.negative_target_size || asked.negative_crop;
-  if (begins == Begins::with_noise && negative && !(asked.negative_original_size && asked.negative_target_size))
+  const Pair own = {width, height}, original = given(original_size).value_or(own), target = given(target_size).value_or(own);
+  const Pair corner = given(crop).value_or(Pair{});
+  const auto negative_original = given(negative_original_size), negative_corner = given(negative_crop),
+             negative_target = given(negative_target_size);
+  if (role == text::PromptRole::negative && begins == Begins::with_image)
+    return numbers(negative_original.value_or(original), negative_corner.value_or(corner), negative_target.value_or(target));
+  const bool negative = negative_original || negative_target || negative_corner;
+  if (begins == Begins::with_noise && negative && !(negative_original && negative_target))
     fail<UsageError>("generate: a size for the negative prompt alone, needed both its original and its target size");
   if (role == text::PromptRole::negative && negative)
-    return numbers(*asked.negative_original_size, asked.negative_crop.value_or(Pair{}), *asked.negative_target_size);
-  return numbers(original, crop, target);
+    return numbers(*negative_original, negative_corner.value_or(Pair{}), *negative_target);
+  return numbers(original, corner, target);
 }
 
-}  // namespace
-
-extern const Family family;  // another base may refine, too
+void read_index(const Config& index, StableDiffusionConfig& config) {
+  config.zeros_for_no_negative = index.boolean("force_zeros_for_empty_prompt", true);
+  config.told_picture_is_scaled = index.boolean("is_cosxl_edit", false);
+  index.only("requires_aesthetics_score", false);
+  index.no_effect({"add_watermarker"});
+}
 
 const Family family{
     .name = "sdxl",
@@ -40,27 +49,40 @@ const Family family{
                 .class_name = "CLIPTextModelWithProjection",
                 .embedding = "clip_g",
                 .open_clip = true}},
+    .options =
+        {{.name = "prompt_2", .type = Option::Type::text, .summary = "The prompt of the second text encoder", .standard = "--prompt"},
+         {.name = "negative_prompt_2", .type = Option::Type::text, .summary = "Its negative prompt", .standard = "--negative-prompt"},
+         clip::clip_skip_option("2"),
+         {.name = "clip_skip_2",
+          .type = Option::Type::integer,
+          .summary = "The same of the second text encoder",
+          .standard = "--clip-skip; with --compat a1111 2",
+          .least = 1},
+         original_size,
+         crop,
+         target_size,
+         negative_original_size,
+         negative_crop,
+         negative_target_size},
+    .benchmarks = {"sdxl"},
     .clip_skip = 2,
     .final_norm = false,
     .sizes = sizes,
     .latent_statistics = true,
     .reference_strengths = {.image = 0.3, .mask = 0.9999},
-    .refined_by = [](const Checkpoint& refiner) { return refiner.has("text_encoder") ? &family : &sdxl_refiner::family; },
-    .read_index =
-        [](const Config& index, StableDiffusionConfig& config) {
-          config.zeros_for_no_negative = index.boolean("force_zeros_for_empty_prompt", true);
-          config.told_picture_is_scaled = index.boolean("is_cosxl_edit", false);
-          index.only("requires_aesthetics_score", false);
-          index.no_effect({"add_watermarker"});
-        },
+    .step_tables = large_image_tables,
+    .can_be_refined = true,
+    .read_index = read_index,
 };
+
+}  // namespace
 
 Entry entry() {
   return {
       .name = family.name,
       .summary = "Stable Diffusion XL, its pruned and distilled forms: text to image, two CLIP text encoders, UNet, AutoencoderKL",
-      .task = task_of<family>({"StableDiffusionXLPipeline", "StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLInpaintPipeline",
-                               "StableDiffusionXLInstructPix2PixPipeline"}),
+      .task = task_of<family>(files, {"StableDiffusionXLPipeline", "StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLInpaintPipeline",
+                                      "StableDiffusionXLInstructPix2PixPipeline"}),
   };
 }
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "core/error.h"
-#include "models/clip_files.h"
+#include "models/clip/files.h"
 
 namespace hearth::models::stable_diffusion {
 namespace {
@@ -53,14 +53,6 @@ sampling::SchedulerConfig scheduler_as_it_is(const Checkpoint& checkpoint) {
   return sampling::SchedulerConfig::read(checkpoint.config("scheduler"), checkpoint.component("scheduler").class_name);
 }
 
-StableDiffusionConfig::Tower tower_of(const Checkpoint& checkpoint, const TowerNames& names) {
-  const bool fast = checkpoint.component(names.tokenizer).class_name == "CLIPTokenizerFast";
-  return {
-      .names = names,
-      .tokenizer = text::ClipTokenizer::parse(clip_files(checkpoint, names.tokenizer), fast ? text::Cleaning::fast : text::Cleaning::ftfy),
-      .config = parts::ClipTextConfig::from(checkpoint.config(names.encoder), checkpoint.component(names.encoder).class_name)};
-}
-
 void check_tower(const StableDiffusionConfig::Tower& t, const std::string& where) {
   if (t.tokenizer.max_id() >= t.config.vocabulary)
     fail<WeightError>("{}: the tokenizer's largest id is {}, the text encoder's embedding has {} rows", where, t.tokenizer.max_id(),
@@ -85,26 +77,9 @@ void check_added(const StableDiffusionConfig& c, const std::string& where) {
                       c.unet.added, given);
 }
 
-StableDiffusionConfig read_refiner(const Checkpoint& refiner, const StableDiffusionConfig& base) {
-  if (!base.family->refined_by) fail<UsageError>("open: a refiner, but there is none for {}", base.family->name);
-  StableDiffusionConfig config = StableDiffusionConfig::from(refiner, *base.family->refined_by(refiner));
-  const std::string where = refiner.root().string();
-  if (config.vae.latent_channels != base.vae.latent_channels || config.vae.factor() != base.vae.factor())
-    fail<WeightError>("{}: the refiner's latents have {} channels for {} pixels a side, those of the model {} for {}", where,
-                      config.vae.latent_channels, config.vae.factor(), base.vae.latent_channels, base.vae.factor());
-  if (config.vae.network.index() == base.vae.network.index() && config.vae.scaling_factor != base.vae.scaling_factor)
-    fail<WeightError>("{}: the refiner's latents are scaled by {}, those of the model by {}", where, config.vae.scaling_factor,
-                      base.vae.scaling_factor);
-  const auto *own = std::get_if<parts::AutoencoderKlConfig>(&config.vae.network),
-             *others = std::get_if<parts::AutoencoderKlConfig>(&base.vae.network);
-  if (own && others && (own->latents_mean != others->latents_mean || own->latents_std != others->latents_std))
-    fail<WeightError>("{}: the refiner's latents have other statistics (latents_mean, latents_std) than those of the model", where);
-  return config;
-}
-
 }  // namespace
 
-StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, const Family& family, const Checkpoint* refiner) {
+StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, const Family& family) {
   StableDiffusionConfig config;
   config.family = &family;
   config.notes = checkpoint.notes();
@@ -112,13 +87,13 @@ StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, 
   const Config unet_file = checkpoint.config("unet");
   config.unet = parts::UnetConfig::from(unet_file);
   config.native = family.mends_files ? native_latents(unet_file, config.unet) : config.unet.sample_size;
-  config.vae = VaeConfig::from(checkpoint);
-  if (!config.vae.encodes) config.notes.push_back("the autoencoder is a decoder alone: no run can go on from a picture");
+  config.vae = diffusion::AutoencoderConfig::from(checkpoint);
+  if (!config.vae.codec.encodes) config.notes.push_back("the autoencoder is a decoder alone: no run can go on from a picture");
   const sampling::SchedulerConfig scheduler = scheduler_as_it_is(checkpoint);
   config.scheduler = scheduler_of(checkpoint, family);
   for (const TowerNames& names : family.towers) config.towers.push_back(tower_of(checkpoint, names));
   if (config.native)
-    for (int64_t& side : *config.native) side *= config.vae.factor();
+    for (int64_t& side : *config.native) side *= config.vae.codec.factor;
   if (auto* kl = std::get_if<parts::AutoencoderKlConfig>(&config.vae.network)) {
     if (!family.latent_statistics && !kl->latents_std.empty()) {
       kl->latents_mean.clear(), kl->latents_std.clear();
@@ -135,7 +110,6 @@ StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, 
                                        config.scheduler.steps_offset, scheduler.steps_offset));
   if (scheduler.clip && !config.scheduler.clip) config.notes.push_back("the scheduler's clip_sample is off, as in the reference pipeline");
   config.check(checkpoint.root().string());
-  if (refiner) config.refiner = std::make_shared<const StableDiffusionConfig>(read_refiner(*refiner, config));
   return config;
 }
 
@@ -145,7 +119,7 @@ void StableDiffusionConfig::check(const std::string& where) const {
     fail<WeightError>("{}: the UNet attends to states of width {} (cross_attention_dim), the text encoder gives {}", where, unet.context,
                       states_width());
   check_added(*this, where);
-  const int64_t C = vae.latent_channels, beside = unet.in_channels - C;  // editing.h: Beside
+  const int64_t C = vae.codec.latent_channels, beside = unet.in_channels - C;  // beside()
   if ((beside != 0 && beside != 1 && beside != C && beside != C + 1) || unet.out_channels != C)
     fail<WeightError>("{}: the UNet takes {} and gives {} channels, the autoencoder's latents have {}", where, unet.in_channels,
                       unet.out_channels, C);
@@ -162,19 +136,26 @@ sampling::SchedulerConfig scheduler_of(const Checkpoint& checkpoint, const Famil
   return scheduler.in_stable_diffusion(pipeline == "StableDiffusionInpaintPipeline");
 }
 
-std::vector<PromptEncoder> prompt_encoders(const Checkpoint& checkpoint, const Family& family) {
-  std::vector<PromptEncoder> encoders;
-  for (const TowerNames& names : family.towers) {
-    StableDiffusionConfig::Tower tower = tower_of(checkpoint, names);
-    encoders.push_back({std::string(names.encoder), std::move(tower.tokenizer), std::string(names.embedding), tower.config.width});
-  }
-  return encoders;
+StableDiffusionConfig::Tower tower_of(const Checkpoint& checkpoint, const TowerNames& names) {
+  const bool fast = checkpoint.component(names.tokenizer).class_name == "CLIPTokenizerFast";
+  return {.names = names,
+          .tokenizer =
+              text::ClipTokenizer::parse(clip::clip_files(checkpoint, names.tokenizer), fast ? text::Cleaning::fast : text::Cleaning::ftfy),
+          .config = parts::ClipTextConfig::from(checkpoint.config(names.encoder), checkpoint.component(names.encoder).class_name)};
 }
 
 int64_t StableDiffusionConfig::states_width() const {
   int64_t width = 0;
   for (const Tower& tower : towers) width += tower.config.width;
   return width;
+}
+
+diffusion::Beside StableDiffusionConfig::beside() const {
+  using diffusion::Beside;
+  const int64_t C = vae.codec.latent_channels;
+  if (unet.in_channels == C + 1) return Beside::depth;
+  if (unet.in_channels == 2 * C + 1) return Beside::mask_and_image;
+  return unet.in_channels == 2 * C ? Beside::image : Beside::nothing;
 }
 
 }  // namespace hearth::models::stable_diffusion

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
+#include "models/checkpoints.h"
 #include "models/stable_diffusion/config.h"
 #include "support/golden.h"
-#include "weights/layout/single_file.h"
 
 namespace hearth::models::stable_diffusion {
 namespace {
@@ -16,12 +16,17 @@ using Json = nlohmann::json;
 
 struct Published : testing::Test {
   const Json all = load_json(test::folder_of(__FILE__) / "golden/published.json");
-  const fs::path assets = fs::path(HEARTH_SOURCE_DIR) / "assets/configs";
+  const std::vector<KnownFamily> families = image_files();
 
-  Json own(const std::string& name, const std::string& file) const { return load_json(published_file(assets / name, file)); }
+  fs::path place_of(const std::string& name, const std::string& file) const {
+    for (const KnownFamily& family : families)
+      if (fs::exists(family.configurations / name)) return published_file(family.configurations / name, file, families);
+    return {};
+  }
+  Json own(const std::string& name, const std::string& file) const { return load_json(place_of(name, file)); }
   // Theirs and ours as the network's reader takes them.
   template <class Read> void expect_same(const std::string& name, const std::string& file, Read read) const {
-    const fs::path ours = published_file(assets / name, file);
+    const fs::path ours = place_of(name, file);
     EXPECT_TRUE(read(Config::parse(all[name][file].dump(), "published " + file)) == read(Config::load(ours))) << ours;
   }
 };
@@ -50,7 +55,7 @@ TEST_F(Published, NetworksAreTheirMakers) {
       // The refiner's only encoder is its first where it is a folder, and has the second's place in a single file.
       const std::string place = name == "sdxl-refiner" ? "text_encoder_2/config.json" : file;
       const auto read = [&](const Config& c) { return parts::ClipTextConfig::from(c, published["model_index.json"][component][1]); };
-      EXPECT_TRUE(read(Config::parse(published[file].dump(), file)) == read(Config::load(published_file(assets / name, place)))) << file;
+      EXPECT_TRUE(read(Config::parse(published[file].dump(), file)) == read(Config::load(place_of(name, place)))) << file;
     }
   }
 }

@@ -29,7 +29,6 @@ std::vector<Sampler> cogvideox_dpm_rows() {
            .summary = "CogVideoX's stochastic DPM-Solver++",
            .order = 2,
            .draws = Draws::always,
-           .programs = {.comfyui = false, .a1111 = false},
            .scheduler = SchedulerClass::cogvideox_dpm,
            .step = step}};
 }

@@ -36,6 +36,7 @@ std::vector<Sampler> ddpm_rows() {
                         .most = 2,
                         .whole = true,
                         .choices = {ddpm_variances[0], ddpm_variances[1], ddpm_variances[2]}}},
+           .programs = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = step}};
 }

@@ -57,6 +57,7 @@ std::vector<Sampler> deis_rows() {
            .summary = "DEIS: a polynomial through the last slopes, in time",
            .order = 3,
            .options = {{.name = "max_order", .summary = "slopes that a step goes by", .standard = 3, .least = 1, .most = 4, .whole = true}},
+           .programs = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = step}};
 }

@@ -55,7 +55,6 @@ std::vector<Sampler> deis_multistep_rows() {
            .order = 2,
            .options = {{.name = "solver_order", .summary = "of the polynomial", .standard = 2, .least = 1, .most = 3, .whole = true},
                        {.name = "lower_order_final", .summary = "lower orders at the end", .standard = 1, .most = 1, .whole = true}},
-           .programs = {.comfyui = false, .a1111 = false},
            .scheduler = SchedulerClass::deis,
            .step = step,
            .prepare = finite_start}};

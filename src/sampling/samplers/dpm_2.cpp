@@ -40,6 +40,7 @@ std::vector<Sampler> dpm_2_rows() {
            .schedule = "karras",
            .options = churn_options(),
            .drops_penultimate = {.comfyui = true, .a1111 = true},
+           .programs = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = step},
           {.name = "dpm_2_ancestral",
@@ -51,6 +52,7 @@ std::vector<Sampler> dpm_2_rows() {
            .schedule = "karras",
            .options = noise_options(1),
            .drops_penultimate = {.comfyui = true, .a1111 = true},
+           .programs = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = ancestral_step}};
 }

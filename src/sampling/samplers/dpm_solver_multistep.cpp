@@ -53,7 +53,6 @@ std::vector<Sampler> dpm_solver_multistep_rows() {
            .order = 2,
            .draws = Draws::on_request,
            .options = options,
-           .programs = {.comfyui = false, .a1111 = false},
            .scheduler = SchedulerClass::dpmpp_multistep,
            .step = step,
            .prepare = finite_start}};

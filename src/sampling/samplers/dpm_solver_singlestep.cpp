@@ -64,7 +64,6 @@ std::vector<Sampler> dpm_solver_singlestep_rows() {
            .order = 2,
            .draws = Draws::on_request,
            .options = dpm_options(false),
-           .programs = {.comfyui = false, .a1111 = false},
            .scheduler = SchedulerClass::dpm_singlestep,
            .step = step,
            .prepare = finite_start}};

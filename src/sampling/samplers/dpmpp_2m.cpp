@@ -67,6 +67,7 @@ std::vector<Sampler> dpmpp_2m_rows() {
            .summary = "DPM-Solver++ of second order, multistep",
            .order = 2,
            .schedule = "karras",
+           .programs = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::dpmpp_multistep,
            .step = step},
           {.name = "dpmpp_2m_v2",
@@ -74,14 +75,13 @@ std::vector<Sampler> dpmpp_2m_rows() {
            .summary = "stable-diffusion.cpp's variant of dpmpp_2m",
            .order = 1,
            .schedule = "karras",
-           .programs = {.comfyui = false, .a1111 = false},
            .scheduler = SchedulerClass::euler,
            .step = v2_step},
           {.name = "dpmpp_2m_cfg_pp",
            .summary = "dpmpp_2m with CFG++",
            .order = 2,
            .needs_unconditional = true,
-           .programs = {.a1111 = false},
+           .programs = {.comfyui = true},
            .scheduler = SchedulerClass::euler,
            .step = cfg_pp_step}};
 }

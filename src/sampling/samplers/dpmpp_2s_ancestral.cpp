@@ -40,6 +40,7 @@ std::vector<Sampler> dpmpp_2s_ancestral_rows() {
            .draws = Draws::always,
            .schedule = "karras",
            .options = noise_options(1),
+           .programs = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = step},
           {.name = "dpmpp_2s_ancestral_cfg_pp",
@@ -49,7 +50,7 @@ std::vector<Sampler> dpmpp_2s_ancestral_rows() {
            .draws = Draws::always,
            .options = noise_options(1),
            .needs_unconditional = true,
-           .programs = {.a1111 = false},
+           .programs = {.comfyui = true},
            .scheduler = SchedulerClass::euler,
            .step = cfg_pp_step}};
 }

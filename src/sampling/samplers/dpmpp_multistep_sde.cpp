@@ -95,6 +95,7 @@ std::vector<Sampler> dpmpp_multistep_sde_rows() {
            .schedule = "exponential",
            .options = noise_options(1),
            .brownian = {.comfyui = true, .a1111 = true},
+           .programs = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = midpoint_step,
            .prepare = finite_start},
@@ -106,6 +107,7 @@ std::vector<Sampler> dpmpp_multistep_sde_rows() {
            .schedule = "exponential",
            .options = noise_options(1),
            .brownian = {.comfyui = true, .a1111 = true},
+           .programs = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = heun_step,
            .prepare = finite_start},
@@ -118,6 +120,7 @@ std::vector<Sampler> dpmpp_multistep_sde_rows() {
            .options = noise_options(1),
            .drops_penultimate = {.a1111 = true},
            .brownian = {.comfyui = true, .a1111 = true},
+           .programs = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = third_order_step,
            .prepare = finite_start}};

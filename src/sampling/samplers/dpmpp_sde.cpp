@@ -44,6 +44,7 @@ std::vector<Sampler> dpmpp_sde_rows() {
            .schedule = "karras",
            .options = options,
            .brownian = {.comfyui = true, .a1111 = true},
+           .programs = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = step,
            .prepare = finite_start}};

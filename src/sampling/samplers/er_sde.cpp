@@ -59,7 +59,7 @@ std::vector<Sampler> er_sde_rows() {
            .draws = Draws::always,
            .options = {{.name = "s_noise", .summary = "factor of the fresh noise", .standard = 1},
                        {.name = "max_stage", .summary = "the solver's order", .standard = 3, .least = 1, .most = 3, .whole = true}},
-           .programs = {.a1111 = false},
+           .programs = {.comfyui = true},
            .scheduler = SchedulerClass::euler,
            .step = step,
            .prepare = finite_start}};

@@ -19,6 +19,7 @@ std::vector<Sampler> euler_rows() {
            .summary = "Euler's method in sigma",
            .draws = Draws::on_request,
            .options = churn_options(),
+           .programs = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = step}};
 }

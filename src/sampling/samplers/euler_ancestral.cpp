@@ -20,6 +20,7 @@ std::vector<Sampler> euler_ancestral_rows() {
            .summary = "Euler with fresh noise at each step",
            .draws = Draws::always,
            .options = noise_options(1),
+           .programs = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler_ancestral,
            .step = step}};
 }

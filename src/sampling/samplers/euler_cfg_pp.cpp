@@ -28,7 +28,7 @@ std::vector<Sampler> euler_cfg_pp_rows() {
            .aliases = {"Euler CFG++"},
            .summary = "Euler with CFG++; guidance of 1 to 2 does what 7 does elsewhere",
            .needs_unconditional = true,
-           .programs = {.a1111 = false},
+           .programs = {.comfyui = true},
            .scheduler = SchedulerClass::euler,
            .step = step,
            .prepare = finite_start},
@@ -38,7 +38,7 @@ std::vector<Sampler> euler_cfg_pp_rows() {
            .draws = Draws::always,
            .options = noise_options(1),
            .needs_unconditional = true,
-           .programs = {.a1111 = false},
+           .programs = {.comfyui = true},
            .scheduler = SchedulerClass::euler,
            .step = ancestral_step,
            .prepare = finite_start}};

@@ -31,7 +31,7 @@ std::vector<Sampler> gradient_estimation_rows() {
            .summary = "Euler with an extrapolated slope",
            .order = 1,
            .options = {gamma},
-           .programs = {.a1111 = false},
+           .programs = {.comfyui = true},
            .scheduler = SchedulerClass::euler,
            .step = step},
           {.name = "gradient_estimation_cfg_pp",
@@ -39,7 +39,7 @@ std::vector<Sampler> gradient_estimation_rows() {
            .order = 1,
            .options = {gamma},
            .needs_unconditional = true,
-           .programs = {.a1111 = false},
+           .programs = {.comfyui = true},
            .scheduler = SchedulerClass::euler,
            .step = cfg_pp_step}};
 }

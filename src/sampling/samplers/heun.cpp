@@ -19,6 +19,7 @@ std::vector<Sampler> heun_rows() {
            .calls = "2n-1",
            .draws = Draws::on_request,
            .options = churn_options(),
+           .programs = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = step}};
 }

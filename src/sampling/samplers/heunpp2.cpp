@@ -40,6 +40,7 @@ std::vector<Sampler> heunpp2_rows() {
            .calls = "3n-3",
            .draws = Draws::on_request,
            .options = churn_options(),
+           .programs = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = step}};
 }

@@ -63,6 +63,7 @@ std::vector<Sampler> ipndm_rows() {
            .summary = "improved PNDM: Adams-Bashforth on slopes, weights of even steps",
            .order = 2,
            .options = {max_order},
+           .programs = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = step},
           {.name = "ipndm_v",
@@ -70,6 +71,7 @@ std::vector<Sampler> ipndm_rows() {
            .summary = "the same with weights of the steps' lengths",
            .order = 3,
            .options = {max_order},
+           .programs = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = variable_step}};
 }

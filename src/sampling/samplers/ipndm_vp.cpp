@@ -31,7 +31,6 @@ std::vector<Sampler> ipndm_vp_rows() {
   return {{.name = "ipndm_vp",
            .summary = "IPNDM on the levels of diffusers' class",
            .order = 2,  // that of its first steps
-           .programs = {.comfyui = false, .a1111 = false},
            .scheduler = SchedulerClass::ipndm,
            .step = step}};
 }

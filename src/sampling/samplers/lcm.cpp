@@ -26,6 +26,7 @@ std::vector<Sampler> lcm_rows() {
            .draws = Draws::always,
            .options = {{.name = "s_noise", .summary = "factor of the fresh noise", .standard = 1},
                        {.name = "timestep_scaling", .summary = "of the boundary condition at time 0; 0: none (ComfyUI)"}},
+           .programs = {.comfyui = true, .a1111 = true},
            .a1111_levels = A1111Levels::distilled,
            .in_a1111 = {{"timestep_scaling", 10}},
            .scheduler = SchedulerClass::euler,

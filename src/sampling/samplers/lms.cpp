@@ -48,6 +48,7 @@ std::vector<Sampler> lms_rows() {
              .most = 1,
              .whole = true,
              .choices = {"integrated", "denoised"}}},
+       .programs = {.comfyui = true, .a1111 = true},
        .in_comfyui = {{"last_step", denoised}},
        .scheduler = SchedulerClass::euler,
        .step = step}};

@@ -68,7 +68,7 @@ std::vector<Sampler> plms_rows() {
            .summary = "pseudo linear multistep (PNDM); one model call more than steps",
            .order = 4,
            .calls = "n+1",
-           .programs = {.comfyui = false},
+           .programs = {.a1111 = true},
            .a1111_levels = A1111Levels::timesteps,
            .scheduler = SchedulerClass::pndm,
            .step = step}};

@@ -74,7 +74,7 @@ std::vector<Sampler> restart_rows() {
            .draws = Draws::always,
            .schedule = "karras",
            .options = {{.name = "s_noise", .summary = "factor of the fresh noise", .standard = 1}},
-           .programs = {.comfyui = false},
+           .programs = {.a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = step,
            .prepare = restarting}};

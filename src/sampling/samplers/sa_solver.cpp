@@ -121,7 +121,7 @@ std::vector<Sampler> sa_solver_rows() {
            .order = 4,
            .draws = Draws::always,
            .options = options(),
-           .programs = {.a1111 = false},
+           .programs = {.comfyui = true},
            .scheduler = SchedulerClass::euler,
            .step = step,
            .prepare = finite_start},
@@ -132,7 +132,7 @@ std::vector<Sampler> sa_solver_rows() {
            .calls = "2n-1",
            .draws = Draws::always,
            .options = options(),
-           .programs = {.a1111 = false},
+           .programs = {.comfyui = true},
            .scheduler = SchedulerClass::euler,
            .step = pece_step,
            .prepare = finite_start}};

@@ -125,7 +125,6 @@ std::vector<Sampler> sa_solver_vp_rows() {
                         .whole = true,
                         .choices = {sa_algorithms[0], sa_algorithms[1]}},
                        {.name = "lower_order_final", .summary = "lower orders at the end", .standard = 1, .most = 1, .whole = true}},
-           .programs = {.comfyui = false, .a1111 = false},
            .scheduler = SchedulerClass::sa_solver,
            .step = step,
            .prepare = finite_start}};

@@ -16,7 +16,6 @@ std::vector<Sampler> scm_rows() {
   return {{.name = "scm",
            .summary = "for SANA-Sprint: the estimate, and noise of the next angle",
            .draws = Draws::always,
-           .programs = {.comfyui = false, .a1111 = false},
            .scheduler = SchedulerClass::scm,
            .step = step}};
 }

@@ -31,7 +31,6 @@ std::vector<Sampler> tcd_rows() {
            .summary = "for trajectory consistency models; 0.3 is a usual eta",
            .draws = Draws::on_request,
            .options = {{.name = "eta", .summary = "how much of each step is fresh noise", .most = 1}},
-           .programs = {.comfyui = false, .a1111 = false},
            .scheduler = SchedulerClass::tcd,
            .step = step}};
 }

@@ -92,7 +92,6 @@ std::vector<Sampler> unipc_multistep_rows() {
                        {.name = "solver_type", .summary = "B(h)", .most = 1, .whole = true, .choices = {"bh2", "bh1"}},
                        {.name = "predict_x0", .summary = "1: x0 is integrated, 0: the noise", .standard = 1, .most = 1, .whole = true},
                        {.name = "lower_order_final", .summary = "lower orders at the end", .standard = 1, .most = 1, .whole = true}},
-           .programs = {.comfyui = false, .a1111 = false},
            .scheduler = SchedulerClass::unipc,
            .step = step,
            .prepare = finite_start}};

@@ -15,15 +15,6 @@
 namespace hearth::text {
 namespace {
 
-constexpr std::array<std::string_view, 3> syntaxes = {"plain", "a1111", "comfyui"};
-constexpr std::array<std::string_view, 4> emphases = {"original", "no-norm", "ignore", "none"};
-
-template <class Enum, size_t n> Enum find(std::string_view kind, std::string_view name, const std::array<std::string_view, n>& names) {
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) fail<UsageError>("{} '{}' is unknown, needed {}", kind, name, fmt::join(names, ", "));
-  return Enum(found - names.begin());
-}
-
 std::string_view name_of(PromptRole role) { return role == PromptRole::positive ? "prompt" : "negative prompt"; }
 
 // A1111 takes these out of a prompt and loads what they name.
@@ -107,11 +98,6 @@ Prompt one_condition(PromptEntry entry) {
 }
 
 }  // namespace
-
-std::string_view name_of(PromptSyntax syntax) { return syntaxes[size_t(syntax)]; }
-std::string_view name_of(Emphasis emphasis) { return emphases[size_t(emphasis)]; }
-PromptSyntax find_prompt_syntax(std::string_view name) { return find<PromptSyntax>("prompt syntax", name, syntaxes); }
-Emphasis find_emphasis(std::string_view name) { return find<Emphasis>("emphasis", name, emphases); }
 
 ClipTokenizer tokenizer_for(PromptSyntax syntax, const ClipTokenizer& tokenizer) {
   switch (syntax) {

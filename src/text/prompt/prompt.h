@@ -7,22 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "hearth/choices.h"
 #include "text/prompt/chunks.h"
 
 namespace hearth::text {
 
-// README.md says what each of them does.
-enum class PromptSyntax { plain, a1111, comfyui };
-
-// A1111's four ways with weights: `none` takes brackets as text, `ignore` leaves the weights out. How the others act on states is said
-// in models/clip_prompt.h.
-enum class Emphasis { original, no_norm, ignore, none };
-
-std::string_view name_of(PromptSyntax syntax);  // "plain", "a1111", "comfyui"
-std::string_view name_of(Emphasis emphasis);    // "original", "no-norm", "ignore", "none"
-PromptSyntax find_prompt_syntax(std::string_view name);
-Emphasis find_emphasis(std::string_view name);
-// UsageError lists the names for both.
+using hearth::Emphasis;      // how they act on states is said in models/clip/prompt_states.h
+using hearth::PromptSyntax;  // README.md says what each of them does
 
 // How a tokenizer cleans text for a syntax: as its checkpoint says, but ComfyUI has a cleaning of its own.
 ClipTokenizer tokenizer_for(PromptSyntax syntax, const ClipTokenizer& tokenizer);

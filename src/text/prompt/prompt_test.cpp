@@ -86,8 +86,6 @@ TEST(Prompt, RefusesInOneLine) {
   EXPECT_EQ(test::message_of<UsageError>([&] { read("(a:1.2.3)", a1111); }), "prompt: the weight '1.2.3' is not a number");
   EXPECT_NE(test::message_of<UsageError>([&] { read("(a:1" + std::string(60, '0') + ")", a1111); }), "");
   EXPECT_NE(test::message_of<UsageError>([&] { read("(a:nan)", {.syntax = PromptSyntax::comfyui}); }), "");
-  EXPECT_EQ(test::message_of<UsageError>([] { find_prompt_syntax("x"); }), "prompt syntax 'x' is unknown, needed plain, a1111, comfyui");
-  EXPECT_EQ(test::message_of<UsageError>([] { find_emphasis("x"); }), "emphasis 'x' is unknown, needed original, no-norm, ignore, none");
 }
 
 // Brackets as deep as the text is long end in an answer, on the usual stack and soon.

@@ -1,6 +1,6 @@
 #include "weights/layout/name_map.h"
 
-#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "core/backend.h"
@@ -18,25 +18,37 @@ std::optional<std::string_view> inside(std::string_view name, std::string_view b
 
 std::string joined(const std::string& block, const std::string& rest) { return block.empty() ? rest : block + "." + rest; }
 
-bool is_third(Form form) { return form == Form::first_third || form == Form::second_third || form == Form::last_third; }
+std::string_view in_words(uint8_t number) {
+  constexpr std::array<std::string_view, 8> words{"no", "one", "two", "three", "four", "five", "six", "seven"};
+  return number < words.size() ? words[number] : "many";
+}
 
 // What the official tensor is, where the stored one is so.
 TensorInfo info_of(const std::string& stored, const TensorInfo& info, Form form) {
   TensorInfo official = info;
-  if (!info.unreadable.empty() || form == Form::same) return official;
+  if (!info.unreadable.empty()) return official;
   const Shape& s = info.shape;
-  const auto refuse = [&](const char* needed) {
+  const auto refuse = [&](std::string_view needed) {
     official.unreadable = fmt::format("lies in '{}' of shape {}, needed {}", stored, s, needed);
   };
-  if (is_third(form)) {
-    if (s.rank() == 0 || s[0] % 3 != 0) refuse("three times as many rows");
-    else official.shape = s, official.shape[0] /= 3;
-  } else if (form == Form::transposed) {
-    if (s.rank() != 2) refuse("a matrix");
-    else official.shape = {s[1], s[0]};
-  } else if (s.rank() != 2) {  // some files hold the matrix already
-    if (s.rank() != 4 || s[2] != 1 || s[3] != 1) refuse("a 1×1 kernel or a matrix");
-    else official.shape = {s[0], s[1]};
+  switch (form.kind) {
+    case Form::Kind::same: break;
+    case Form::Kind::rows:
+      if (s.rank() == 0 || s[0] % form.parts != 0) refuse(fmt::format("{} times as many rows", in_words(form.parts)));
+      else official.shape[0] = s[0] / form.parts * (form.end - form.first);
+      break;
+    case Form::Kind::swapped:
+      if (s.rank() == 0 || s[0] % 2 != 0) refuse("two halves of rows");
+      break;
+    case Form::Kind::transposed:
+      if (s.rank() != 2) refuse("a matrix");
+      else official.shape = {s[1], s[0]};
+      break;
+    case Form::Kind::kernel:
+      if (s.rank() == 2) break;  // some files hold the matrix already
+      if (s.rank() != 4 || s[2] != 1 || s[3] != 1) refuse("a 1×1 kernel or a matrix");
+      else official.shape = {s[0], s[1]};
+      break;
   }
   return official;
 }
@@ -59,23 +71,28 @@ class PieceSource : public TensorSource {
     const Piece& piece = found->second;
     if (!piece.info.unreadable.empty()) fail<UnsupportedError>("{}: '{}' {}", describe(), name, piece.info.unreadable);
     const Tensor x = source_->read(piece.stored, stored_.at(piece.stored).shape, backend);
-    switch (piece.form) {
-      case Form::same: return x;
-      case Form::transposed: return turned(x, backend);
-      case Form::kernel: return x.view(piece.info.shape);
-      default: break;
+    switch (piece.form.kind) {
+      case Form::Kind::same: break;
+      case Form::Kind::swapped: return swapped(x, backend);
+      case Form::Kind::transposed: return turned(x, backend);
+      case Form::Kind::kernel: return x.view(piece.info.shape);
+      case Form::Kind::rows: {
+        const int64_t part = x.size(0) / piece.form.parts;
+        return x.slice(0, piece.form.first * part, piece.form.end * part);
+      }
     }
-    const int64_t rows = piece.info.shape[0], first = rows * (int(piece.form) - int(Form::first_third));
-    return x.slice(0, first, first + rows);
+    return x;
   }
   std::span<const std::byte> stored_bytes(const std::string& name) const override {
     const auto found = pieces_.find(name);
-    return found == pieces_.end() || found->second.form != Form::same ? std::span<const std::byte>()
+    return found == pieces_.end() || found->second.form != form::same ? std::span<const std::byte>()
                                                                       : source_->stored_bytes(found->second.stored);
   }
   bool mapped(const std::string& name) const override {
     const auto found = pieces_.find(name);
-    return found != pieces_.end() && found->second.form != Form::transposed && source_->mapped(found->second.stored);
+    if (found == pieces_.end()) return false;
+    const bool copied = found->second.form == form::transposed || found->second.form == form::swapped;
+    return !copied && source_->mapped(found->second.stored);
   }
   void release(const std::string& name) override {
     if (const auto found = pieces_.find(name); found != pieces_.end()) source_->release(found->second.stored);
@@ -91,6 +108,13 @@ class PieceSource : public TensorSource {
 
 }  // namespace
 
+TensorList inside_of(const TensorList& all, std::string_view prefix) {
+  TensorList inside;
+  for (auto it = all.lower_bound(std::string(prefix)); it != all.end() && it->first.starts_with(prefix); ++it)
+    inside.emplace_hint(inside.end(), it->first.substr(prefix.size()), it->second);
+  return inside;
+}
+
 Tensor turned(const Tensor& x, Backend& backend) {
   Tensor y = Tensor::empty(backend, {x.size(1), x.size(0)}, x.dtype());
   if (!backend.computes()) return y;
@@ -99,6 +123,15 @@ Tensor turned(const Tensor& x, Backend& backend) {
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t c = 0; c < columns; ++c)
       std::memcpy(y.raw() + size_t(c * rows + r) * size, x.raw() + size_t(r * columns + c) * size, size);
+  return y;
+}
+
+Tensor swapped(const Tensor& x, Backend& backend) {
+  Tensor y = Tensor::empty(backend, x.shape(), x.dtype());
+  if (!backend.computes()) return y;
+  const size_t half = x.bytes() / 2;
+  std::memcpy(y.raw(), x.raw() + half, half);
+  std::memcpy(y.raw() + half, x.raw(), half);
   return y;
 }
 
@@ -120,12 +153,12 @@ std::optional<Renamed> to_original(std::string_view official, const NameMap& map
   return std::nullopt;
 }
 
-Pieces official_pieces(const std::map<std::string, TensorInfo>& stored, std::string_view prefix, const NameMap& map) {
+Pieces official_pieces(const TensorList& stored, std::string_view prefix, const NameMap& map) {
   Pieces pieces;
   for (auto it = stored.lower_bound(std::string(prefix)); it != stored.end() && it->first.starts_with(prefix); ++it) {
     const auto& [name, info] = *it;
     std::vector<Renamed> official = to_official(std::string_view(name).substr(prefix.size()), map);
-    if (official.empty()) official.push_back({name, Form::same});
+    if (official.empty()) official.push_back({name, form::same});
     for (auto& [target, form] : official) {
       const auto [other, is_new] = pieces.emplace(target, Piece{name, form, info_of(name, info, form)});
       if (!is_new) fail<WeightError>("names: '{}' and '{}' are both '{}'", other->second.stored, name, target);

@@ -13,16 +13,21 @@ namespace {
 
 constexpr int64_t piece = 1 << 20;  // elements that are converted at a time
 
-Shape stored_shape(const Shape& official, Form form) {
-  switch (form) {
-    case Form::same: return official;
-    case Form::transposed: return {official[1], official[0]};
-    case Form::kernel: return official.rank() == 2 ? Shape{official[0], official[1], 1, 1} : official;
-    default: break;
-  }
-  Shape fused = official;
-  if (fused.rank() > 0) fused[0] *= 3;
-  return fused;
+// An official tensor and how it lies in the stored one.
+struct Share {
+  std::string official;
+  Form form;
+  DType dtype;
+  Shape shape;
+};
+
+Shape stored_shape(const Share& share) {
+  const Shape& official = share.shape;
+  if (share.form == form::transposed) return {official[1], official[0]};
+  if (share.form == form::kernel && official.rank() == 2) return {official[0], official[1], 1, 1};
+  Shape shape = official;
+  if (share.form.kind == Form::Kind::rows && shape.rank() > 0) shape[0] = shape[0] / (share.form.end - share.form.first) * share.form.parts;
+  return shape;
 }
 
 void require_readable(const TensorSource& source, const std::string& name, const TensorInfo& info) {
@@ -46,7 +51,8 @@ void convert(const std::vector<float>& values, DType dtype, std::byte* to) {
 void write_one(const StoredTensor& t, Backend& backend, const std::function<void(std::span<const std::byte>)>& write) {
   for (const std::string& official : t.official) {
     Tensor x = t.source->read(official, {}, backend);
-    if (t.form == Form::transposed) x = turned(x, backend);
+    if (t.form == form::transposed) x = turned(x, backend);
+    if (t.form == form::swapped) x = swapped(x, backend);
     if (x.dtype() == t.dtype) {
       if (x.bytes() > 0) write({x.raw(), x.bytes()});
     } else {
@@ -80,28 +86,37 @@ bool overflows_f16(const StoredTensor& t, Backend& backend) {
 }  // namespace
 
 std::vector<StoredTensor> stored_tensors(const std::shared_ptr<TensorSource>& source, const std::string& prefix, const NameMap& map) {
-  std::map<std::string, StoredTensor> stored;
+  std::map<std::string, std::vector<Share>> stored;
   for (const auto& [official, info] : source->list()) {
     require_readable(*source, official, info);
     const auto original = to_original(official, map);
     if (!original) fail<UnsupportedError>("{}: this layout has no name for the tensor '{}'", source->describe(), official);
-    const auto& [name, form] = *original;
-    StoredTensor& t = stored[name];
-    if (form == Form::transposed && info.shape.rank() != 2)
+    const Share share{official, original->form, info.dtype, info.shape};
+    if (share.form == form::transposed && info.shape.rank() != 2)
       fail<UnsupportedError>("{}: '{}' has shape {}, this layout needs a matrix", source->describe(), official, info.shape);
-    const bool third = form == Form::first_third || form == Form::second_third || form == Form::last_third;
-    if (!third && !t.official.empty())
-      fail<UnsupportedError>("{}: '{}' and '{}' are one tensor in this layout", source->describe(), t.official[0], official);
-    if (!t.official.empty() && (t.dtype != info.dtype || t.shape != stored_shape(info.shape, form)))
-      fail<UnsupportedError>("{}: '{}' has another type or shape than the other thirds of '{}'", source->describe(), official, name);
-    t.name = prefix + name, t.dtype = info.dtype, t.shape = stored_shape(info.shape, form), t.source = source;
-    t.form = third ? Form::first_third : form;
-    t.official.resize(third ? 3 : 1);
-    t.official[third ? size_t(form) - size_t(Form::first_third) : 0] = official;
+    std::vector<Share>& shares = stored[original->name];
+    if (share.form.kind != Form::Kind::rows && !shares.empty())
+      fail<UnsupportedError>("{}: '{}' and '{}' are one tensor in this layout", source->describe(), shares[0].official, official);
+    if (!shares.empty() && (share.dtype != shares[0].dtype || stored_shape(share) != stored_shape(shares[0])))
+      fail<UnsupportedError>("{}: '{}' has another type or shape than the other parts of '{}'", source->describe(), official,
+                             original->name);
+    shares.push_back(share);
   }
   std::vector<StoredTensor> all;
-  for (auto& [name, t] : stored) {
-    if (std::ranges::count(t.official, "") > 0) fail<UnsupportedError>("{}: lacks a third of '{}'", source->describe(), t.name);
+  for (auto& [name, shares] : stored) {
+    std::ranges::sort(shares, {}, [](const Share& share) { return share.form.first; });
+    StoredTensor t{.name = prefix + name,
+                   .dtype = shares[0].dtype,
+                   .shape = stored_shape(shares[0]),
+                   .form = shares[0].form,
+                   .official = {},
+                   .source = source};
+    uint8_t filled = 0;
+    for (const Share& share : shares) {
+      filled = share.form.first == filled ? share.form.end : 0;
+      t.official.push_back(share.official);
+    }
+    if (filled != t.form.parts) fail<UnsupportedError>("{}: lacks a part of '{}'", source->describe(), t.name);
     all.push_back(std::move(t));
   }
   return all;

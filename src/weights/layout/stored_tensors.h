@@ -14,13 +14,13 @@ struct StoredTensor {
   std::string name;
   DType dtype = DType::f32;
   Shape shape;
-  Form form = Form::same;             // thirds: of all three, in order
-  std::vector<std::string> official;  // what it is made of: one name, or three
+  Form form = form::same;             // rows: of all its parts, in order
+  std::vector<std::string> official;  // what it is made of: one name, or that of each part
   std::shared_ptr<TensorSource> source;
 };
 
 // Every tensor of `source` (official names) as `map` names it, behind `prefix`. UnsupportedError for one that the layout has no name for,
-// cannot be read or lacks a third.
+// cannot be read or lacks a part of what is fused.
 std::vector<StoredTensor> stored_tensors(const std::shared_ptr<TensorSource>& source, const std::string& prefix, const NameMap& map);
 // The same under their official names.
 std::vector<StoredTensor> stored_tensors(const std::shared_ptr<TensorSource>& source);

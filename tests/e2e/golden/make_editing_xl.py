@@ -43,7 +43,7 @@ def edm(name, **extra):
 EDM_DPM = edm("EDMDPMSolverMultistepScheduler", algorithm_type="dpmsolver++", euler_at_final=False, final_sigmas_type="zero",
               lower_order_final=True, solver_order=2, solver_type="midpoint")
 # CosXL: v-prediction of an EDM network, its levels falling exponentially from 120 to 0.002.
-COSXL = {name: json.loads((HERE.parents[2] / "assets/configs/cosxl" / name).read_text()) for name in ("scheduler/scheduler_config.json",)}
+COSXL = {name: json.loads((HERE.parents[2] / "src/models/sdxl/configs/cosxl" / name).read_text()) for name in ("scheduler/scheduler_config.json",)}
 COSXL |= {"model_index.json": dict(scheduler=["diffusers", "EDMEulerScheduler"])}
 COSXL_EDIT = COSXL | {"model_index.json": COSXL["model_index.json"] | dict(is_cosxl_edit=True)}
 CASES = {

@@ -1,8 +1,8 @@
 """What the makers of Stable Diffusion publish beside their weights.   python make_published.py FOLDER
 
 FOLDER holds copies of the makers' repositories, OWNER/NAME/ with model_index.json and the components' config files, no weights. Writes
-published.json: of each the values that those files state, for the folders of assets/configs that stand for them. Keys with an underscore
-(who wrote the file) and of components that draw nothing are left out.
+published.json: of each the values that those files state, for the built-in configurations (src/models/*/configs) that stand for them. Keys
+with an underscore (who wrote the file) and of components that draw nothing are left out.
 """
 import json
 import sys

@@ -1,10 +1,10 @@
 """Makes names.json: which official tensor the reference's converters take from which original one, for the full tensor lists of four
-published single files (../../golden/keys), as a count and a digest per component. names_test.cpp compares ours.
+published single files (../../golden/keys), as a count and a digest per component. src/models/names_test.cpp compares ours.
 
     python make.py        (tools/oracle-requirements.txt)
 
 Every original tensor holds a number of its own, so that a converted one tells where it came from, and from which third of it. The recipe
-also builds the networks from assets/configs and stops unless their tensors are those that came out.
+also builds the networks from the built-in configurations (src/models/*/configs) and stops unless their tensors are those that came out.
 """
 import json
 import sys
@@ -20,7 +20,7 @@ from transformers import CLIPTextConfig, CLIPTextModel, CLIPTextModelWithProject
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[3]
-CONFIGS = ROOT / "assets/configs"
+CONFIGS = {folder.name: folder for folder in ROOT.glob("src/models/*/configs/*")}
 
 FILES = {  # list → configurations, text encoders: component → (prefix, kind)
     "sd15-single-file": ("sd15", {"text_encoder": ("cond_stage_model.transformer.", "clip")}),
@@ -76,11 +76,11 @@ def digest(lines):
 
 
 def config_of(folder, file):
-    path = CONFIGS / folder / file
+    path = CONFIGS[folder] / file
     if path.exists():
         return json.loads(path.read_text())
-    base = json.loads((CONFIGS / folder / "model_index.json").read_text())["_base"]
-    return json.loads((CONFIGS / base / file).read_text())
+    base = json.loads((CONFIGS[folder] / "model_index.json").read_text())["_base"]
+    return json.loads((CONFIGS[base] / file).read_text())
 
 
 def require_same(what, converted, module):

@@ -1,0 +1,177 @@
+#include "api/bench_model.h"
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "api/assets.h"
+#include "api/bench.h"
+#include "api/places.h"
+#include "api/precision.h"
+#include "backends/plan/plan_backend.h"
+#include "core/memory.h"
+#include "models/checkpoints.h"
+#include "models/diffusion/generated_weights.h"
+#include "models/request.h"
+#include "weights/seeded.h"
+#include "weights/seeded_file.h"
+
+namespace hearth::api {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace models::diffusion;
+
+Tensor seeded_tensor(Backend& device, const std::string& name, const Shape& shape) {
+  return Tensor::from(device, shape, seeded_values(name, shape));
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) { return std::ranges::find(names, name) != names.end(); }
+
+// Channels that a denoiser takes beside the latents.
+int64_t channels_beside(const Facts& facts) {
+  switch (facts.beside) {
+    case Beside::mask_and_image: return facts.codec.latent_channels + 1;
+    case Beside::image: return facts.codec.latent_channels;
+    case Beside::depth: return 1;
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+DryNetworks::DryNetworks(const LatentModel& model, Backend& plan, const std::vector<Role>& roles) : networks_(model.components().size()) {
+  for (size_t i = 0; i < networks_.size(); ++i) {
+    const ComponentSpec& spec = model.components()[i];
+    if (std::ranges::find(roles, spec.role) == roles.end()) continue;
+    const auto asked = std::make_shared<AskedTensors>();
+    Weights weights(asked, plan);
+    networks_[i] = spec.build(Scope(weights));
+    weights_[spec.role].merge(asked->asked);
+  }
+}
+
+Conditioning benchmark_conditioning(const LatentModel& model, const Loaded& networks, Backend& device) {
+  const models::ImageTask task{.request = {.prompt = "a lighthouse", .negative_prompt = ""}};
+  models::ResolvedImage resolved{.width = 512, .height = 512, .steps = 20, .guidance = models::guidance_of(task.request)};
+  const std::vector<EncodedPrompt> prompts = model.read_prompts(task, true, device, resolved)->encode(networks, device);
+  return concat(given_at(prompts.at(1).conditions[0], 0), given_at(prompts.at(0).conditions[0], 0));
+}
+
+BenchModel::BenchModel(const BenchOptions& options, std::vector<Role> roles)
+    : options_(options), roles_(std::move(roles)), folder_(options.model == "demo" ? demo_model_folder() : fs::path(options.model)) {
+  const bool generated = contains(image_benchmarks(), options.model);
+  if (!generated && !options.keep.empty())
+    fail<UsageError>("bench: only generated weights can be kept, and {} is a checkpoint", options.model);
+  if (!generated && !fs::exists(folder_)) {
+    fail<IoError>("bench: '{}' is none of {}, demo, {}, and no checkpoint", options.model, fmt::join(image_benchmarks(), ", "),
+                  fmt::join(language_benchmarks(), ", "));
+  }
+  if (generated) generate();
+  try {
+    if (!checkpoint_) checkpoint_ = models::open_checkpoint(folder_, places_of(folder_));
+    if (!model_) model_ = models::find_family(*checkpoint_).family.describe(*checkpoint_);
+    latents();
+  } catch (...) {
+    if (temporary_) fs::remove_all(folder_);
+    throw;
+  }
+}
+
+// A folder as it is published: configurations, vocabularies, weights.
+void BenchModel::generate() {
+  if (options_.keep.empty()) {
+    std::string name = (fs::temp_directory_path() / "hearth-bench-XXXXXX").string();
+    if (!mkdtemp(name.data())) fail<IoError>("bench: no folder can be made in {}", fs::temp_directory_path().string());
+    folder_ = name;
+  } else {
+    folder_ = options_.keep;
+    std::error_code error;
+    if (!fs::create_directory(folder_, error)) fail<IoError>("bench: the folder {} cannot be made, needed a new name", options_.keep);
+  }
+  temporary_ = true;
+  try {
+    const auto copy = [](const fs::path& from, const fs::path& to) {
+      fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    };
+    for (const KnownFamily& family : models::image_files(assets_folder()))
+      if (fs::is_directory(family.configurations / options_.model)) copy(family.configurations / options_.model, folder_);
+    for (const char* tokenizer : {"tokenizer", "tokenizer_2"})
+      for (const char* file : {"vocab.json", "merges.txt"})
+        if (fs::is_directory(folder_ / tokenizer)) copy(assets_folder() / "clip-vit-l-14" / file, folder_ / tokenizer / file);
+    checkpoint_ = models::open_checkpoint(folder_);
+    model_ = models::find_family(*checkpoint_).family.describe(*checkpoint_);
+    std::vector<std::string> names;
+    for (const ComponentSpec& spec : model_->components())
+      if (std::ranges::find(roles_, spec.role) != roles_.end()) names.push_back(spec.name);
+    const DType dtype = options_.precision == Precision::f32    ? DType::f32
+                        : options_.precision == Precision::bf16 ? DType::bf16
+                                                                : DType::f16;
+    if (!names.empty()) write_generated_weights(*model_, folder_, dtype, names, options_.progress);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+    throw;
+  }
+  temporary_ = options_.keep.empty();
+}
+
+BenchModel::~BenchModel() {
+  std::error_code ignored;
+  if (temporary_) fs::remove_all(folder_, ignored);
+}
+
+std::string BenchModel::name_of(Role role) const { return std::ranges::find(model_->components(), role, &ComponentSpec::role)->name; }
+
+std::array<int64_t, 2> BenchModel::pixels() const {
+  const std::array<int64_t, 2> native = model_->facts().native.value_or(std::array<int64_t, 2>{512, 512});
+  return {options_.height.value_or(native[0]), options_.width.value_or(native[1])};
+}
+
+std::array<int64_t, 2> BenchModel::latents() const {
+  const auto [height, width] = pixels();
+  const int64_t f = model_->facts().codec.factor, H = height / f, W = width / f;
+  if (H < 1 || W < 1 || height % f || width % f) fail<UsageError>("bench: {} × {} is not a size in multiples of {}", width, height, f);
+  return {H, W};
+}
+
+std::unique_ptr<Networks> BenchModel::open(Backend& device) const {
+  const std::optional<WeightTypes> types = weight_types(options_.precision, device);
+  const models::LoadRequest request{.variant = options_.variant, .text = types, .denoiser = types, .autoencoder = types};
+  return std::make_unique<Networks>(
+      std::vector<Networks::Member>{{.checkpoint = *checkpoint_, .components = model_->components(), .roles = roles_}}, device, request);
+}
+
+std::function<void()> BenchModel::text_run(const Holding& networks, Backend& device) const {
+  return [this, &networks, &device] { benchmark_conditioning(*model_, networks.of(0), device); };
+}
+
+std::function<void()> BenchModel::step_run(const Holding& networks, Backend& device) const {
+  const auto [H, W] = latents();
+  const Facts& facts = model_->facts();
+  MemoryLedger ledger;
+  const auto plan = make_plan_backend(ledger);
+  Conditioning given = benchmark_conditioning(*model_, DryNetworks(*model_, *plan, {Role::text_encoder}).loaded(), *plan);
+  for (auto& [name, x] : given.tensors) x = seeded_tensor(device, name, x.shape());
+  const Tensor x = seeded_tensor(device, "x", {2, H, W, facts.codec.latent_channels});
+  const int64_t more = channels_beside(facts);
+  const Tensor beside = more ? seeded_tensor(device, "beside", {2, H, W, more}) : Tensor();
+  return [this, &networks, x, beside, given] { model_->denoise(networks.of(0), x, 500, {.given = given, .beside = beside}); };
+}
+
+std::function<void()> BenchModel::decode_run(const Holding& networks, Backend& device) const {
+  const auto [H, W] = latents();
+  const Tensor z = seeded_tensor(device, "z", {1, H, W, model_->facts().codec.latent_channels});
+  return [this, &networks, z] { model_->codec(networks.of(0)).decode(z); };
+}
+
+}  // namespace hearth::api
+
+std::vector<std::string> hearth::image_benchmarks() {
+  std::vector<std::string> names;
+  for (const models::Entry& entry : models::entries())
+    if (const auto* family = std::get_if<models::ImageFamily>(&entry.task))
+      names.insert(names.end(), family->benchmarks.begin(), family->benchmarks.end());
+  return names;
+}

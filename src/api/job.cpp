@@ -1,0 +1,170 @@
+#include "api/job.h"
+
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "api/array.h"
+#include "api/debug.h"
+#include "api/prompts.h"
+#include "api/run_scope.h"
+#include "api/run_state.h"
+#include "core/bytes.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "media/pixels.h"
+
+namespace hearth {
+namespace {
+
+using api::Clock, api::OptionalCancel, api::seconds_since;
+
+uint64_t random_seed() { return std::random_device{}(); }  // 32 bits: as many as PyTorch's generator keeps
+
+void check_request(const Request& r) {
+  for (const std::optional<std::string>& text : {std::optional(r.prompt), r.negative_prompt, r.prompt_2, r.negative_prompt_2})
+    if (text && text->find('\0') != text->npos) fail<UsageError>("generate: the prompt holds a zero byte");
+}
+
+models::ImageEdit edit_of(const Request& r, const std::optional<api::Canvas>& canvas) {
+  models::ImageEdit edit = canvas ? canvas->edit : models::ImageEdit();
+  edit.depth = api::depth_of(r);
+  return edit;
+}
+
+// The family's options, those that Request has members for among them.
+OptionValues options_of(const Request& r) {
+  OptionValues all = r.options;
+  const auto add = [&all](const char* name, const auto& value) {
+    if (value) all[name] = *value;
+  };
+  add("prompt_2", r.prompt_2), add("negative_prompt_2", r.negative_prompt_2);
+  add("clip_skip", r.clip_skip), add("clip_skip_2", r.clip_skip_2);
+  add("original_size", r.sizes.original_size), add("target_size", r.sizes.target_size), add("crop", r.sizes.crop);
+  add("negative_original_size", r.sizes.negative_original_size), add("negative_target_size", r.sizes.negative_target_size);
+  add("negative_crop", r.sizes.negative_crop);
+  add("aesthetic_score", r.sizes.aesthetic_score), add("negative_aesthetic_score", r.sizes.negative_aesthetic_score);
+  return all;
+}
+
+models::ImageTask task_of(const Request& r, const api::Seeds& seeds, const std::optional<api::Canvas>& canvas, Backend& device) {
+  models::ImageTask task{.request = r,
+                         .seed = seeds.run,
+                         .variation_seed = seeds.variation,
+                         .edit = edit_of(r, canvas),
+                         .noise = r.noise ? api::to_tensor(*r.noise, device, "noise") : Tensor()};
+  task.request.options = options_of(r);
+  task.request.noise.reset(), task.request.resume.reset();
+  if (canvas) task.request.width = canvas->width, task.request.height = canvas->height;
+  return task;
+}
+
+void check_noise(const Array& noise, const models::ResolvedImage& resolved) {
+  const auto [B, h, w, C] = resolved.latents;
+  const std::vector<int64_t> needed = {B, C, h, w};
+  if (noise.shape != needed)
+    fail<UsageError>("noise: shape {}, a batch of {} at {}×{} needs {}", Shape(std::span<const int64_t>(noise.shape)), B, resolved.width,
+                     resolved.height, Shape(std::span<const int64_t>(needed)));
+}
+
+// Memory that other programs have cannot be had.
+void check_memory(const models::MemoryPlan& plan, const models::ResolvedImage& r) {
+  const int64_t available = system_available_bytes(), needed = plan.process - process_resident_bytes();
+  if (available <= 0 || needed <= available) return;
+  const auto [more, had] = in_gigabytes(needed, available);
+  fail<UsageError>("generate: {} of {}×{} need {} GB more memory, {} GB are available", r.batch, r.width, r.height, more, had);
+}
+
+api::Seeds seeds_of(const Request& r) {
+  return {.run = r.seed     ? *r.seed
+                 : r.resume ? api::seed_of(*r.resume)
+                            : random_seed(),
+          .variation = r.variation.seed           ? *r.variation.seed
+                       : r.variation.strength > 0 ? random_seed()
+                                                  : 0};
+}
+
+}  // namespace
+
+Job::Impl::Impl(Model::Impl& m, const Request& r, bool common_levels) : model(m), request(r) {
+  const auto start = Clock::now();
+  const OptionalCancel cancel(request.cancel);
+  check_request(request);
+  seeds = seeds_of(request);
+  canvas = api::prepare_canvas(request, model.pipeline->factor());
+  models::ImageTask task = task_of(request, seeds, canvas, *model.device);
+  task.common_levels = common_levels;
+  job = model.pipeline->prepare(task);
+  if (request.resume) job->resume(api::from_run_state(*request.resume, request, job->resolved(), seeds.run, *model.device));
+  if (request.noise) check_noise(*request.noise, job->resolved());
+  check_memory(job->plan(), job->resolved());
+  prepare_seconds = seconds_since(start);
+}
+
+Job::Job(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Job::Job(Job&&) noexcept = default;
+Job& Job::operator=(Job&&) noexcept = default;
+Job::~Job() = default;
+
+Model::Prediction Job::memory() const {
+  const models::MemoryPlan& plan = impl_->job->plan();
+  return {.bytes = plan.process, .mode = plan.mode};
+}
+
+Generation Job::run() {
+  Model::Impl& model = impl_->model;
+  const Request& request = impl_->request;
+  const std::optional<api::Canvas>& canvas = impl_->canvas;
+  api::DebugObserver observer(request.debug, *model.device);
+  const auto start = observer.began();
+  const OptionalCancel cancel(request.cancel);
+  if (request.decode) model.hashes->start();
+
+  std::optional<ObserverScope> observing;
+  if (observer.watches()) observing.emplace(observer);
+  const MemoryWatch memory(model.device->ledger());
+  models::ImageResult result = impl_->job->run([&](const Progress& p) {
+    observer.set_phase(p.phase);
+    if (request.progress) request.progress(p);
+  });
+
+  observing.reset();
+  observer.set_phase("finish");
+
+  const models::ResolvedImage& resolved = impl_->job->resolved();
+  const models::MemoryPlan& plan = impl_->job->plan();
+  Generation made{.noise = api::to_array(result.noise), .latents = api::to_array(result.latents), .warnings = resolved.warnings};
+  made.warnings.insert(made.warnings.end(), result.warnings.begin(), result.warnings.end());
+  if (std::string warning = api::plain_weight_warning(request); !warning.empty()) made.warnings.push_back(std::move(warning));
+  if (canvas) made.warnings.insert(made.warnings.begin(), canvas->warnings.begin(), canvas->warnings.end());
+  const std::vector<models::ComponentReport> components = model.pipeline->components();
+  api::Run run{.request = request,
+               .seed = impl_->seeds.run,
+               .variation_seed = impl_->seeds.variation,
+               .resolved = resolved,
+               .plan = plan,
+               .components = components,
+               .memory_peak = memory.peak()};
+  if (plan.tile) run.tile = *plan.tile * model.pipeline->factor();
+  if (result.state) made.state = api::to_run_state(*result.state, run);
+  result.state = nullptr;
+  for (const Tensor& picture : result.pictures) {
+    Pixels pixels = to_pixels(picture, PixelRange::minus_one_to_one);
+    if (canvas) pixels = canvas->put_back(pixels);
+    made.images.push_back({.width = pixels.width, .height = pixels.height, .rgb = std::move(pixels.rgb)});
+    if (request.deep_colour) {
+      const DeepPixels deep = to_deep_pixels(picture, PixelRange::minus_one_to_one);
+      made.images.back().rgb16 = canvas ? canvas->put_back(deep).rgb : deep.rgb;
+    }
+    api::sign(made.images.back(), model, run, int64_t(made.images.size()) - 1);
+  }
+  model.load_seconds += result.load_seconds;
+  result.pictures.clear();
+  result.noise = result.latents = {};
+  model.device->release_cached();
+  observer.finish();
+  run.seconds = impl_->prepare_seconds + seconds_since(start);
+  made.report = api::write_report(model, run, result, made.warnings, observer.report());
+  return made;
+}
+
+}  // namespace hearth

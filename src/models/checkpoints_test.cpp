@@ -1,0 +1,64 @@
+// Names that published folders have and the networks do not.
+#include "models/checkpoints.h"
+
+#include "core/file.h"
+#include "support/backend_test.h"
+#include "support/files.h"
+#include "weights/inspection.h"
+
+namespace hearth::models {
+namespace {
+
+class checkpoints : public testing::Test {
+ protected:
+  std::unique_ptr<Backend> device = test::make_test_backend("reference");
+  test::TemporaryFolder folder;
+
+  void index(const std::string& json) { write_file(folder / "model_index.json", json); }
+  void component(const std::string& name, const std::vector<std::string>& files, float value = 1, const std::string& tensor = "a") {
+    std::filesystem::create_directories(folder / name);
+    for (const std::string& file : files)
+      write_safetensors(folder / name / file, {{tensor, Tensor::from(*device, {1}, std::vector<float>{value})}});
+  }
+};
+
+TEST_F(checkpoints, old_attention_names_of_a_published_autoencoder_load) {
+  index(R"({"_class_name": "P", "vae": ["diffusers", "AutoencoderKL"], "unet": ["diffusers", "UNet2DConditionModel"]})");
+  component("vae", {"diffusion_pytorch_model.safetensors"}, 4, "decoder.mid_block.attentions.0.proj_attn.weight");
+  component("unet", {"diffusion_pytorch_model.safetensors"}, 4, "decoder.mid_block.attentions.0.proj_attn.weight");
+  const Checkpoint c = open_checkpoint(folder.path());
+  Weights w(c.tensors("vae"), *device);
+  EXPECT_EQ(w.tensor("decoder.mid_block.attentions.0.to_out.0.weight", {1}).to_vector()[0], 4);
+  w.finish();
+  EXPECT_FALSE(c.tensors("unet")->has("decoder.mid_block.attentions.0.to_out.0.weight"));  // the table is the class's own
+}
+
+TEST_F(checkpoints, clip_loads_with_and_without_its_prefix_and_position_ids) {
+  index(R"({"_class_name": "P", "text_encoder": ["transformers", "CLIPTextModel"]})");
+  std::filesystem::create_directories(folder / "text_encoder");
+  for (const std::string prefix : {"", "text_model."}) {
+    write_safetensors(folder / "text_encoder" / "model.safetensors",
+                      {{prefix + "final_layer_norm.bias", Tensor::from(*device, {1}, std::vector<float>{5})},
+                       {prefix + "embeddings.position_ids", Tensor::from(*device, {1, 2}, std::vector<int32_t>{0, 1})}});
+    const Checkpoint c = open_checkpoint(folder.path());
+    Weights w(c.tensors("text_encoder"), *device, {.types = {}, .progress = {}, .ignore = c.ignored("text_encoder")});
+    EXPECT_EQ(w.tensor("text_model.final_layer_norm.bias", {1}).to_vector()[0], 5);
+    EXPECT_NO_THROW(w.finish());
+  }
+}
+
+TEST_F(checkpoints, old_autoencoder_names_are_recognised) {
+  const auto tensor = [&](const Shape& shape) { return Tensor::zeros(*device, shape, DType::f16); };
+  write_safetensors(folder / "vae.safetensors", {{"encoder.down_blocks.3.resnets.1.conv2.weight", tensor({512, 512, 3, 3})},
+                                                 {"encoder.conv_out.weight", tensor({8, 512, 3, 3})},
+                                                 {"quant_conv.weight", tensor({8, 8, 1, 1})},
+                                                 {"post_quant_conv.weight", tensor({4, 4, 1, 1})},
+                                                 {"decoder.conv_in.weight", tensor({512, 4, 3, 3})},
+                                                 {"decoder.mid_block.attentions.0.query.weight", tensor({512, 512})}});
+  const InspectedCheckpoint found = inspect_checkpoint(folder / "vae.safetensors", image_files());
+  ASSERT_EQ(found.components.at(0).recognised.size(), 1u);
+  EXPECT_EQ(found.components.at(0).recognised[0].part, "autoencoder");
+}
+
+}  // namespace
+}  // namespace hearth::models

@@ -1,0 +1,18 @@
+// The embeddings of a request, read and named.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/image_model.h"
+#include "weights/textual_inversion.h"
+
+namespace hearth::models::clip {
+
+// The vectors of each file for one encoder; `names` gets what prompts call them. Errors of read_textual_inversion(); UsageError for two
+// of one name and for one without a name.
+std::vector<TextualInversion> read_embeddings(std::span<const Embedding> files, text::PromptSyntax syntax, const std::string& encoder,
+                                              int64_t width, Backend& device, std::vector<text::EmbeddingName>& names);
+
+}  // namespace hearth::models::clip

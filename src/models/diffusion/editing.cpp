@@ -1,0 +1,196 @@
+#include "models/diffusion/editing.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "media/resample.h"
+#include "ops/shape_ops.h"
+#include "sampling/a1111_times.h"
+
+namespace hearth::models::diffusion {
+namespace {
+
+using sampling::Compat;
+
+bool of_diffusers(Compat c) { return c == Compat::hearth || c == Compat::diffusers; }
+
+// Pixels → [1, H, W, 3] in −1 … 1; black out (0 in that range) where the mask is 128 and more.
+Tensor picture_tensor(const Pixels& image, const PixelMask* hidden, Backend& device) {
+  const Shape shape{1, image.height, image.width, 3};
+  if (!device.computes()) return Tensor::empty(device, shape);
+  std::vector<float> values = to_floats(image, PixelRange::minus_one_to_one);
+  if (hidden)
+    for (size_t i = 0; i < hidden->values.size(); ++i)
+      if (hidden->values[i] >= 128) std::fill_n(values.begin() + std::ptrdiff_t(3 * i), 3, 0.0f);
+  return Tensor::from(device, shape, values);
+}
+
+Tensor batched(const Tensor& x, int64_t B) { return x.size(0) == B ? x : ops::repeat_batch(x, B / x.size(0)); }
+
+// One mask value per f × f pixels: that in the corner of each, as nearest-neighbour resizing takes it; or the mean of the four in the
+// middle, as bilinear resizing has it.
+std::vector<float> on_grid(const PixelMask& mask, int64_t h, int64_t w, bool bilinear) {
+  std::vector<float> grid;
+  const int64_t f = mask.height / h;
+  const auto at = [&](int64_t y, int64_t x) { return float(mask.values[size_t(y * mask.width + x)]) / 255.0f; };
+  for (int64_t y = 0; y < h; ++y)
+    for (int64_t x = 0; x < w; ++x) {
+      const int64_t a = f * y + (f - 1) / 2, b = f * x + (f - 1) / 2, next = f > 1 ? 1 : 0;
+      grid.push_back(bilinear ? 0.25f * (at(a, b) + at(a, b + next) + at(a + next, b) + at(a + next, b + next)) : at(f * y, f * x));
+    }
+  return grid;
+}
+
+void check_size(const PixelMask& mask, int64_t width, int64_t height) {
+  if (mask.width != width || mask.height != height)
+    fail<UsageError>("edit: the mask is {}×{}, the picture {}×{}: needed one size", mask.width, mask.height, width, height);
+}
+
+// Whether the run needs the picture's own latents.
+bool needs_latents(Beside beside, const EditPlan& plan) { return !plan.from_noise || beside == Beside::nothing || beside == Beside::depth; }
+
+double default_strength(const Facts& model, Compat compat, bool masked) {
+  const Strengths& s = compat == Compat::diffusers ? model.reference_strengths : model.strengths;
+  return masked ? s.mask : s.image;
+}
+
+}  // namespace
+
+EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sampler& sampler, int64_t width, int64_t height) {
+  const ImageEdit& edit = task.edit;
+  const bool masked = !edit.mask.values.empty(), peers = !of_diffusers(task.request.compat);
+  const Beside beside = model.beside;
+  EditPlan p{.part = {.steps = task.request.steps}};
+  if (beside == Beside::mask_and_image && !(edit.starts() && masked))
+    fail<UsageError>("generate: this model paints into a picture: needed --init-image and --mask");
+  if (beside == Beside::image && !edit.starts()) fail<UsageError>("generate: this model edits a picture: needed --init-image");
+  if (beside == Beside::depth && !edit.depth) fail<UsageError>("generate: this model is told how near things are: needed --depth-map");
+  if (beside != Beside::depth && edit.depth) fail<UsageError>("edit: a depth map, but this model is told none");
+  if (!edit.starts()) {
+    if (masked) fail<UsageError>("edit: a mask without a picture: needed --init-image");
+    if (edit.strength) fail<UsageError>("edit: a strength of {} without a picture: needed --init-image", *edit.strength);
+    return p;
+  }
+  for (const Pixels& image : edit.pictures)
+    if (image.width != width || image.height != height)
+      fail<UsageError>("edit: the picture is {}×{}, the run {}×{}: needed one size", image.width, image.height, width, height);
+  if (edit.pictures.size() > 1 && int64_t(edit.pictures.size()) != task.request.batch_size)
+    fail<UsageError>("edit: {} pictures for a batch of {}, needed one or as many", edit.pictures.size(), task.request.batch_size);
+  if (masked) check_size(edit.mask, width, height);
+  if (edit.fill != ImageEdit::Fill::picture && !masked) fail<UsageError>("edit: a fill without a mask: needed --mask");
+
+  // The reference's edits as told begin from noise; with A1111 and ComfyUI they begin as any image to image does.
+  if (beside == Beside::image && !peers) {
+    if (edit.strength)
+      fail<UsageError>("edit: a strength of {}: a model that edits as it is told begins from noise, needed none", *edit.strength);
+    if (masked) fail<UnsupportedError>("edit: a mask with a model that edits as it is told goes with --compat a1111 and comfyui only");
+    return p;
+  }
+  const double strength = edit.strength.value_or(default_strength(model, task.request.compat, masked));
+  p.strength = strength;
+  p.part = sampling::part_of_run(task.request.compat, task.request.steps, strength,
+                                 edit.all_steps ? sampling::Steps::all_steps : sampling::Steps::by_program);
+  p.from_noise = !peers && masked && strength == 1;
+  p.keeps = masked && (beside != Beside::mask_and_image || peers);
+  if (p.keeps && sampler.ends_itself && !peers)
+    fail<UnsupportedError>(
+        "edit: sampler '{}' has no steps after which a picture could be kept; --compat a1111 and comfyui keep it in them", sampler.name);
+  const bool drawn = p.part.skipped < p.part.steps;  // with no step there is no noise, and the picture stays what it is
+  if (drawn && model.codec.draws && !edit.latents) p.encodings = {.before = needs_latents(beside, p) ? 1 : 0, .after = masked ? 1 : 0};
+  return p;
+}
+
+sampling::Schedule begun_on_the_way(EditPlan& plan, const ImageTask& task, const sampling::Sampler& sampler,
+                                    const sampling::Schedule& whole) {
+  if (plan.from_noise) return whole;
+  plan.by_times = task.request.compat == Compat::a1111 && whole.path.family == sampling::Family::preserving;
+  if (plan.by_times) {
+    const int64_t times = plan.part.steps - plan.part.skipped - 1;
+    const int64_t steps = plan.part.steps + (task.request.discard_penultimate ? 1 : 0);
+    const sampling::Rest rest = sampler.a1111_levels == sampling::A1111Levels::times ? sampling::a1111_even_rest(whole, steps, times)
+                                                                                     : sampling::rest_by_times(whole, times);
+    plan.start = rest.start;
+    return rest.schedule;
+  }
+  sampling::Schedule rest = sampling::without_first(whole, plan.part.skipped);
+  if (task.edit.starts()) rest.ends.reset();                      // A1111 goes between those of what is left of the schedule
+  if (plan.part.skipped >= plan.part.steps) rest.steps.clear();   // PLMS has one call more than steps
+  if (!of_diffusers(task.request.compat)) rest.left_out.clear();  // ComfyUI's samplers are given a shorter list
+  plan.start = sampling::start_of(task.request.compat, whole, rest, plan.part.skipped);
+  return rest;
+}
+
+EncodedPicture EncodedPicture::slice(int64_t begin, int64_t end) const {
+  const auto cut = [&](const Tensor& t) { return t ? t.slice(0, begin, end) : t; };
+  return {cut(z), cut(noise), cut(mask), cut(beside)};
+}
+
+Tensor latent_mask(const PixelMask& mask, Compat compat, int64_t h, int64_t w, Backend& device) {
+  const Shape shape{1, h, w, 1};
+  if (!device.computes()) return Tensor::empty(device, shape);
+  std::vector<float> grid;
+  if (compat == Compat::a1111) grid = to_floats(resize(mask, w, h, Filter::bicubic), PixelRange::zero_to_one);
+  else grid = on_grid(mask, h, w, compat == Compat::comfyui);
+  if (compat != Compat::comfyui)
+    for (float& v : grid) v = v >= 0.5f ? 1 : 0;
+  return Tensor::from(device, shape, grid);
+}
+
+Tensor depth_channel(const DepthMap& depth, int64_t h, int64_t w, Backend& device) {
+  const Shape shape{1, h, w, 1};
+  if (!device.computes()) return Tensor::empty(device, shape);
+  std::vector<float> values = interpolate_bicubic(depth.values, depth.width, depth.height, w, h);
+  const auto [low, high] = std::ranges::minmax(values);
+  if (!(high > low)) fail<UsageError>("edit: the depth map is everywhere {}, needed near and far", low);
+  for (float& v : values) v = 2 * (v - low) / (high - low) - 1;
+  return Tensor::from(device, shape, values);
+}
+
+EncodedPicture encode_picture(const Facts& model, const ImageTask& task, const EditPlan& plan, const sampling::NoiseRequest& draws,
+                              const std::array<int64_t, 4>& latents, const Codec& codec, Backend& device) {
+  const ImageEdit& edit = task.edit;
+  const int64_t B = latents[0], h = latents[1], w = latents[2], C = latents[3];
+  const bool masked = !edit.mask.values.empty();
+  const Beside beside = model.beside;
+  // Latents of each picture: drawn from its posterior, or the mean where the program, or the run, draws nothing.
+  int64_t drawn = 0;
+  const auto encoded = [&](const PixelMask* hidden, bool draw) {
+    std::vector<Tensor> means, logvars;
+    for (const Pixels& image : edit.pictures) {
+      const parts::Posterior p = codec.encode(picture_tensor(image, hidden, device));
+      means.push_back(p.mean);
+      if (p.logvar) logvars.push_back(p.logvar);
+    }
+    parts::Posterior all{ops::concat(means, 0), logvars.empty() ? Tensor() : ops::concat(logvars, 0)};
+    Tensor noise;
+    if (draw) noise = sampling::encoding_noise(task.request.compat, draws, device, {B, h, w, C}, drawn++);
+    if (!noise) return batched(codec.to_model(all.mode()), B);
+    const int64_t n = std::max(noise.size(0), all.mean.size(0));
+    all = {batched(all.mean, n), batched(all.logvar, n)};
+    return batched(codec.to_model(all.sample(batched(noise, n))), B);
+  };
+
+  EncodedPicture out;
+  if (edit.latents) out.z = edit.latents;
+  else if (needs_latents(beside, plan)) out.z = encoded(nullptr, plan.encodings.before > 0);
+  if (masked) out.mask = batched(latent_mask(edit.mask, task.request.compat, h, w, device), B);
+  if (beside == Beside::mask_and_image) {
+    // Where the UNet is told to paint, every program says yes or no; ComfyUI by the mean of four pixels, to even.
+    Tensor told = latent_mask(edit.mask, task.request.compat == Compat::comfyui ? Compat::comfyui : Compat::hearth, h, w, device);
+    if (device.computes())
+      for (int64_t i = 0; i < told.numel(); ++i) told.data<float>()[i] = std::nearbyint(told.data<float>()[i]);
+    out.beside = ops::concat({batched(told, B), encoded(&edit.mask, plan.encodings.after > 0)}, 3);
+  }
+  if (beside == Beside::image) {
+    std::vector<Tensor> means;
+    for (const Pixels& image : edit.pictures) {
+      const parts::RawLatents mean = codec.encode(picture_tensor(image, nullptr, device)).mode();
+      means.push_back(model.image_beside_is_scaled ? codec.to_model(mean) : mean.z);
+    }
+    out.beside = batched(ops::concat(means, 0), B);
+  }
+  return out;
+}
+
+}  // namespace hearth::models::diffusion

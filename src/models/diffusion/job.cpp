@@ -1,0 +1,69 @@
+#include <chrono>
+
+#include "core/bytes.h"
+#include "core/error.h"
+#include "models/diffusion/model.h"
+#include "models/diffusion/run.h"
+#include "models/diffusion/second_pass.h"
+
+namespace hearth::models::diffusion {
+
+LatentJob::LatentJob(LatentImageModel& model, const ImageTask& task) : model_(model), task_(task) {
+  const Facts& facts = model.facts();
+  if (task.request.preview.show && !facts.codec.encodes && !model.networks_.has(Role::preview))
+    fail<UsageError>("generate: previews, but the autoencoder is a decoder alone, needed its encoder or a preview decoder");
+  if (!task.request.hires) {
+    passes_ = {resolve(model.members_, task, model.device_)};
+    resolved_ = passes_[0];
+    return;
+  }
+  passes_.push_back(resolve(model.members_, first_of_two(task), model.device_));
+  passes_.push_back(resolve(model.members_, second_of_two(facts, task, passes_[0], model.device_), model.device_));
+  resolved_ = both(passes_[0], passes_[1]);
+}
+
+void LatentJob::resume(std::shared_ptr<const ResumePoint> state) {
+  if (passes_.size() > 1) fail<UnsupportedError>("hires: two passes cannot be stopped and resumed");
+  require_resumable(passes_[0]);
+  passes_[0].task.resume = std::move(state);
+}
+
+const MemoryPlan& LatentJob::plan() {
+  if (plan_) return *plan_;
+  const int64_t limit = model_.memory_limit_;
+  std::optional<MemoryPlan> best;
+  for (MemoryPlan& mode : memory_modes(model_.facts().codec, task_.request, passes_, limit)) {
+    measure(mode, model_.members_, passes_, model_.networks_, model_.device_);
+    if (!best || mode.process < best->process) best = std::move(mode);
+    if (limit == 0 || best->process <= limit) return plan_.emplace(std::move(*best));
+  }
+  const auto [needed, had] = in_gigabytes(best->process, limit);
+  fail<UsageError>("generate: {} of {}×{} need at least {} GB ({}), the memory limit is {} GB", resolved_.batch, resolved_.width,
+                   resolved_.height, needed, best->mode, had);
+}
+
+ImageResult LatentJob::run(const OnProgress& progress) {
+  const MemoryPlan& how = plan();
+  Networks& networks = model_.networks_;
+  networks.require_unchanged();
+  if (!how.everything) {
+    networks.release({});
+    networks.check_numbers_once();  // what is not a number should not be found after the work of all steps
+  }
+  Holding holding(networks);
+  if (passes_.size() == 1) return diffusion::run(model_.members_, passes_[0], how, model_.device_, holding, progress);
+
+  ImageResult first = diffusion::run(model_.members_, passes_[0], of_first_pass(how), model_.device_, holding, progress);
+  const auto start = std::chrono::steady_clock::now();
+  Pass second = passes_[1];
+  if (!second.task.edit.latents) holding.load({.role = Role::codec}, progress);
+  begin_second(second, *task_.request.hires, first.latents, [&](const Tensor& latents) {
+    const Codec& codec = model_.members_[0]->codec(holding.of(0));
+    return how.tile ? codec.decode_in_tiles(latents, *how.tile) : codec.decode(latents);
+  });
+  first.encode_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  first.latents = {};
+  return both(first, diffusion::run(model_.members_, second, how, model_.device_, holding, progress));
+}
+
+}  // namespace hearth::models::diffusion

@@ -1,0 +1,86 @@
+#include "models/diffusion/model.h"
+
+#include "core/bytes.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "models/checkpoints.h"
+#include "models/diffusion/preview.h"
+
+namespace hearth::models::diffusion {
+namespace {
+
+Members members_of(std::unique_ptr<const LatentModel> model, std::unique_ptr<const LatentModel> refiner, const LoadRequest& request) {
+  if (refiner) model->require_refiner(*refiner, request.refiner->root().string());
+  Members members;
+  members.push_back(std::move(model));
+  if (refiner) members.push_back(std::move(refiner));
+  return members;
+}
+
+std::vector<Networks::Member> components_of(const Checkpoint& checkpoint, const Members& members, const LoadRequest& request) {
+  std::vector<Networks::Member> all = {{.checkpoint = checkpoint, .components = members[0]->components()}};
+  if (members.size() > 1)  // images are the first one's
+    all.push_back({.checkpoint = *request.refiner,
+                   .components = members[1]->components(),
+                   .prefix = "refiner/",
+                   .roles = {Role::text_encoder, Role::denoiser}});
+  return all;
+}
+
+}  // namespace
+
+LatentImageModel::LatentImageModel(const Checkpoint& checkpoint, std::unique_ptr<const LatentModel> model,
+                                   std::unique_ptr<const LatentModel> refiner, Backend& device, const LoadRequest& request)
+    : device_(device),
+      memory_limit_(request.memory_limit),
+      members_(members_of(std::move(model), std::move(refiner), request)),
+      networks_(components_of(checkpoint, members_, request), device, request) {
+  if (!request.preview_decoder.empty()) open_preview(request.preview_decoder);
+  if (request.when_needed || memory_limit_ > 0) {
+    networks_.check(Weights::Reading::names);
+  } else {
+    require_room();
+    networks_.load({}, request.progress);
+  }
+}
+
+// Before minutes of reading: is there memory for all networks at once?
+void LatentImageModel::require_room() const {
+  MemoryLedger ledger;
+  const auto twin = device_.dry_twin(ledger);
+  try {
+    Networks(networks_, *twin, ledger).load({}, {});
+  } catch (const WeightError&) { return; }  // loading finds more of what is wrong
+  const int64_t needed = ledger.use().peak, available = system_available_bytes();
+  if (available <= 0 || needed <= available) return;
+  const auto [all, had] = in_gigabytes(needed, available);
+  fail<UsageError>("open: the networks need {} GB of memory, {} GB are available; loaded when needed they take less", all, had);
+}
+
+void LatentImageModel::open_preview(const std::filesystem::path& path) {
+  const GivenComponent given = open_component(path, "vae");
+  if (given.class_name != "AutoencoderTiny")
+    fail<UnsupportedError>("{}: previews are decoded by an AutoencoderTiny (TAESD), this is an {}", path.string(), given.class_name);
+  const auto config = parts::AutoencoderTinyConfig::from(given.own_config());
+  check_preview(config, facts().codec, path.string());
+  ComponentList list;
+  list.add<PreviewDecoder>("preview", Role::preview, [config](const Scope& w) { return PreviewDecoder(w, config); });
+  networks_.add_preview(given, std::move(list.specs[0]));
+}
+
+std::unique_ptr<ImageJob> LatentImageModel::prepare(const ImageTask& task) { return std::make_unique<LatentJob>(*this, task); }
+
+Tensor LatentImageModel::encode(const Tensor& images) {
+  Holding holding(networks_);
+  holding.load({.role = Role::codec}, {});
+  const Codec& codec = members_[0]->codec(holding.of(0));
+  return codec.to_model(codec.encode(images).mode());
+}
+
+Tensor LatentImageModel::decode(const Tensor& latents) {
+  Holding holding(networks_);
+  holding.load({.role = Role::codec}, {});
+  return members_[0]->codec(holding.of(0)).decode(latents);
+}
+
+}  // namespace hearth::models::diffusion

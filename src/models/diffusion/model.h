@@ -1,0 +1,56 @@
+// An image model: a latent diffusion model with its networks on a device, and the jobs that run on it.
+#pragma once
+
+#include "models/diffusion/memory.h"
+
+namespace hearth::models::diffusion {
+
+class LatentImageModel final : public ImageModel {
+ public:
+  // Opens the files of all members' components; loads them unless `request` says when needed. `refiner`: request.refiner's model, or null.
+  LatentImageModel(const Checkpoint& checkpoint, std::unique_ptr<const LatentModel> model, std::unique_ptr<const LatentModel> refiner,
+                   Backend& device, const LoadRequest& request);
+
+  std::string family() const override { return std::string(facts().family); }
+  std::vector<ComponentReport> components() const override { return networks_.reports(); }
+  int64_t factor() const override { return facts().codec.factor; }
+  std::vector<std::string> notes() const override { return facts().notes; }
+  std::string scheduler() const override { return std::string(name_of(facts().scheduler.scheduler)); }
+
+  std::unique_ptr<ImageJob> prepare(const ImageTask& task) override;
+
+  Tensor encode(const Tensor& images) override;
+  Tensor decode(const Tensor& latents) override;
+
+ private:
+  friend class LatentJob;
+
+  const Facts& facts() const { return members_[0]->facts(); }
+  void require_room() const;  // UsageError where the networks together need more memory than there is
+  void open_preview(const std::filesystem::path& path);
+
+  Backend& device_;
+  int64_t memory_limit_;
+  Members members_;
+  Networks networks_;
+};
+
+// As one pass, or as two.
+class LatentJob final : public ImageJob {
+ public:
+  LatentJob(LatentImageModel& model, const ImageTask& task);
+
+  const ResolvedImage& resolved() const override { return resolved_; }
+  void resume(std::shared_ptr<const ResumePoint> state) override;
+  const MemoryPlan& plan() override;
+  ImageResult run(const OnProgress& progress) override;
+
+ private:
+  LatentImageModel& model_;
+  ImageTask task_;
+  std::vector<Pass> passes_;
+  ResolvedImage resolved_;
+  std::optional<MemoryPlan> plan_;
+};
+
+}  // namespace hearth::models::diffusion

@@ -1,0 +1,148 @@
+// The networks of a model: their files, and which of them are in memory. Any list of components is loaded, checked, planned, released and
+// reported by the same code.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/memory.h"
+#include "models/loading.h"
+#include "weights/scope.h"
+
+namespace hearth::models::diffusion {
+
+// What a component is for: when a run needs it, and which precision is asked for it.
+enum class Role { text_encoder, denoiser, codec, preview };
+
+// A component as a model names it. `build` makes its network of its weights.
+struct ComponentSpec {
+  std::string name;  // as in model_index.json: "unet"
+  Role role = Role::denoiser;
+  std::function<std::shared_ptr<const void>(const Scope&)> build;
+  std::vector<std::string> idle = {};  // LoadOptions::idle: tensors that nothing is computed from, some files have NaN there
+};
+
+// The place of a network of type N among its model's components.
+template <class N> struct Slot { size_t index = 0; };
+
+// Components in the order in which the model declares them.
+class ComponentList {
+ public:
+  // `build`: const Scope& → N, or what is a subclass of N.
+  template <class N, class Build> Slot<N> add(std::string name, Role role, Build build, std::vector<std::string> idle = {}) {
+    const auto shared = [build = std::move(build)](const Scope& w) -> std::shared_ptr<const void> {
+      std::shared_ptr<const N> network = std::make_shared<std::invoke_result_t<Build, const Scope&>>(build(w));
+      return network;
+    };
+    specs.push_back({.name = std::move(name), .role = role, .build = shared, .idle = std::move(idle)});
+    return {specs.size() - 1};
+  }
+
+  std::vector<ComponentSpec> specs;
+};
+
+// The networks of one model that a run has at hand, in the order of its components.
+class Loaded {
+ public:
+  Loaded(std::span<const std::shared_ptr<const void>> networks) : networks_(networks) {}
+  template <class N> const N& operator[](Slot<N> slot) const { return *static_cast<const N*>(networks_[slot.index].get()); }
+
+ private:
+  std::span<const std::shared_ptr<const void>> networks_;
+};
+
+// Which components an operation is about: those of a role, of a member, or all. A run of two checkpoints has two members.
+struct Which {
+  std::optional<Role> role = {};
+  std::optional<size_t> member = {};
+};
+
+// Safe from several threads. A run works with a Holding.
+class Networks {
+ public:
+  struct Member {
+    const Checkpoint& checkpoint;
+    std::vector<ComponentSpec> components;
+    std::string prefix = {};       // before the names of its components in reports: "refiner/"
+    std::vector<Role> roles = {};  // of the components that are opened; empty: all
+  };
+  // Opens the files and reads their headers; nothing is loaded. Networks are loaded in this order: the text encoders of all members, then
+  // what else each of them has.
+  Networks(const std::vector<Member>& members, Backend& device, const LoadRequest& request);
+  // The same files for a dry twin; `ledger` counts what of a file is in memory while it is loaded.
+  Networks(const Networks& other, Backend& twin, MemoryLedger& ledger);
+
+  // Adds a decoder of previews, the first member's last component, from files of its own. To be called before the first run.
+  void add_preview(const GivenComponent& given, ComponentSpec spec);
+
+  // Loads what is not there, all or nothing: WeightError that lists every missing, misshapen, non-finite and unread tensor of the first
+  // component that has any. Phase "load", in bytes.
+  void load(const Which& which, const OnProgress& progress);
+  // Lets go of them; a run that holds them keeps them until its end.
+  void release(const Which& which);
+
+  // The same WeightError for everything that is not loaded, without loading it. `numbers`: the tensors are looked through, too.
+  void check(Weights::Reading reading);
+  void check_numbers_once();
+  void require_unchanged() const;  // IoError when a file was written to since it was opened
+
+  bool has(Role role) const;
+  std::string first_name(const Which& which) const;  // of the first of them, as reports call it
+  int64_t bytes_loaded() const;
+  std::vector<ComponentReport> reports() const;  // member by member; of what makes images, so no preview
+
+ private:
+  friend class Holding;
+
+  struct Component {
+    ComponentSpec spec;
+    size_t member = 0;
+    bool used = true;  // Member::roles
+    std::shared_ptr<TensorSource> source;
+    std::vector<std::filesystem::path> paths;
+    std::vector<std::string> ignored;
+    std::string part_of_files;  // for the cache of packed weights
+    WeightTypes types;
+    int64_t bytes = 0, largest = 0;  // in the files; of one tensor
+    ComponentReport report;
+    std::shared_ptr<const void> network;  // where it is loaded
+  };
+  void describe(Component& c, const std::optional<WeightTypes>& asked);
+  void load_locked(const Which& which, const OnProgress& progress);
+  std::shared_ptr<const void> build(Component& c, Weights::Reading reading, const OnProgress& progress);
+  static bool is_in(const Component& c, const Which& which);
+  std::vector<Component*> in_order(const Which& which);
+
+  mutable std::mutex mutex_;
+  std::vector<Component> components_;  // member by member
+  Backend* device_;
+  std::filesystem::path cache_;
+  std::function<void(const std::string&)> warn_;
+  MemoryLedger* ledger_ = nullptr;
+  std::once_flag numbers_checked_;
+};
+
+// What one run has of the networks: what it holds stays in memory, whatever other runs of the same model do.
+class Holding {
+ public:
+  explicit Holding(Networks& networks);
+
+  void load(const Which& which, const OnProgress& progress);  // Networks::load, and takes hold of them
+  void release(const Which& which);                           // lets go, here and in the model
+  bool has(const Which& which) const;                         // all of them
+
+  Loaded of(size_t member) const;
+  Networks& networks() const { return networks_; }
+
+ private:
+  Networks& networks_;
+  std::vector<std::shared_ptr<const void>> held_;  // as Networks::components_
+};
+
+}  // namespace hearth::models::diffusion

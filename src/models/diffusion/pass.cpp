@@ -1,0 +1,217 @@
+#include "models/diffusion/pass.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "models/request.h"
+#include "sampling/run_schedule.h"
+
+namespace hearth::models::diffusion {
+namespace {
+
+void check_side(std::string_view name, int64_t side, int64_t factor) {
+  constexpr int64_t most = int64_t(1) << 20;  // beyond it byte counts would overflow
+  if (side < factor || side % factor != 0)
+    fail<UsageError>("generate: {} {} does not fit, needed a multiple of {} pixels, {} at least", name, side, factor, factor);
+  if (side > most) fail<UsageError>("generate: {} {} does not fit, needed at most {}", name, side, most);
+}
+
+void check_discarding(const Request& request) {
+  using sampling::Compat;
+  if (request.compat == Compat::diffusers || request.compat == Compat::comfyui)
+    fail<UsageError>("schedule: {} has no setting that discards the level before the last; needed compat a1111, or none",
+                     name_of(request.compat));
+  if (!request.sigmas.empty()) fail<UsageError>("schedule: of given sigmas no level is discarded; needed a schedule");
+}
+
+// The levels of a run of so many steps.
+sampling::RunSchedule schedule_of(const LatentModel& model, const ImageTask& task, const sampling::Sampler& sampler, int64_t steps) {
+  const Request& request = task.request;
+  return sampling::run_schedule(model.facts().scheduler, sampler,
+                                {.compat = request.compat,
+                                 .name = request.schedule,
+                                 .options = {request.schedule_options.begin(), request.schedule_options.end()},
+                                 .sigmas = request.sigmas,
+                                 .drops_penultimate = request.discard_penultimate,
+                                 .common = task.common_levels,
+                                 .step_tables = model.facts().step_tables},
+                                steps);
+}
+
+// Whether the network is asked under the negative prompt, too.
+bool asks_negative(const LatentModel& model, const Pass& p) {
+  return (!model.facts().embeds_guidance && sampling::uses_guidance(p.guidance)) || p.sampling->needs_unconditional;
+}
+
+const Option* find_option(const LatentModel& model, std::string_view name) {
+  const auto found = std::ranges::find(model.facts().options, name, &Option::name);
+  return found == model.facts().options.end() ? nullptr : &*found;
+}
+
+void check_options(const Members& members, const OptionValues& given) {
+  for (const auto& [name, value] : given) {
+    const Option* option = nullptr;
+    for (const auto& member : members)
+      if (const Option* found = find_option(*member, name)) option = found;
+    if (option) {
+      check(*option, value);
+      continue;
+    }
+    std::vector<std::string_view> own;
+    for (const Option& o : members[0]->facts().options) own.push_back(o.name);
+    fail<UsageError>("generate: {} has no option '{}'; {}", members[0]->facts().family, name,
+                     own.empty() ? "it has none of its own" : fmt::format("its own are {}", fmt::join(own, ", ")));
+  }
+}
+
+// The request as the refiner reads it: options that are not its own are the model's alone.
+ImageTask for_refiner(const ImageTask& task, const LatentModel& refiner) {
+  ImageTask r = task;
+  std::erase_if(r.request.options, [&](const auto& option) { return !find_option(refiner, option.first); });
+  return r;
+}
+
+// The refiner's stage, after diffusers' denoising_end and denoising_start: both count the steps whose timesteps are at least
+// T − start·T, each on its own schedule. Ends the model's stage.
+Stage refining(const Members& members, const ImageTask& task, Pass& p, Backend& device) {
+  const LatentModel &model = *members[0], &refiner = *members[1];
+  const double start = task.request.refiner_start.value_or(0.8);
+  if (!(start > 0 && start < 1))
+    fail<UsageError>("generate: the refiner's start {} does not fit, needed more than 0 and less than 1", start);
+  if (p.sampling->ends_itself) fail<UnsupportedError>("generate: sampler '{}' has no steps that a refiner could take over", p.sampler);
+  if (refiner.facts().beside != Beside::nothing)
+    fail<UnsupportedError>("generate: a refiner that takes a picture beside the latents is not supported");
+  if (task.request.stop_after > 0) fail<UnsupportedError>("generate: a run with a refiner cannot be stopped and resumed");
+  refiner.check_guidance(p.guidance);
+  Stage stage;
+  stage.steps_to_take = schedule_of(refiner, task, *p.sampling, p.edit.part.steps).levels;
+  const auto steps_before = [&](const sampling::Schedule& schedule, const sampling::SchedulerConfig& scheduler) {
+    const sampling::Schedule plan = sampling::planned(*p.sampling, schedule, p.sampler_options);
+    const auto T = double(scheduler.num_train_timesteps), cutoff = std::nearbyint(T - start * T);
+    const auto first = std::ranges::find_if(plan.steps, [&](const sampling::Step& s) { return double(s.at.timestep) < cutoff; });
+    const int64_t count = first - plan.steps.begin(), all = int64_t(plan.steps.size());
+    if (count == 0 || count == all)
+      fail<UsageError>("generate: the refiner's start {} leaves the {} none of {} steps", start, count == 0 ? "model" : "refiner", all);
+    return count;
+  };
+  p.stages[0].end = steps_before(p.stages[0].steps_to_take, model.facts().scheduler);
+  stage.begin = steps_before(stage.steps_to_take, refiner.facts().scheduler);
+  ResolvedImage told = p;  // its options are not the model's
+  stage.prompts = refiner.read_prompts(for_refiner(task, refiner), asks_negative(refiner, p), device, told);
+  p.warnings = std::move(told.warnings), p.chunks = told.chunks;
+  p.refiner_start = start;
+  return stage;
+}
+
+// The request with every default filled in.
+Request filled_in(const Pass& p) {
+  Request r = p.task.request;
+  const auto texts = [](std::span<const sampling::Option> options, const sampling::Options& values) {
+    std::map<std::string, std::string> all;
+    for (const sampling::Option& o : options) all[std::string(o.name)] = sampling::text_of(o, values.at(std::string(o.name)));
+    return all;
+  };
+  r.prompt_syntax = syntax_of(r), r.emphasis = emphasis_of(r);
+  r.options = p.options;
+  r.width = p.width, r.height = p.height;
+  r.refiner_start = p.refiner_start;
+  r.guidance_method = p.guidance.method->name;
+  r.guidance_options = texts(p.guidance.method->options, p.guidance.options);
+  r.guidance_rescale = p.guidance.rescale;
+  r.sampler = p.sampler, r.schedule = p.schedule;
+  r.sampler_options = texts(p.sampling->options, p.sampler_options);
+  r.seed = p.task.seed, r.variation.seed = p.task.variation_seed;
+  r.edit.strength = p.strength;
+  r.edit.picture.reset(), r.edit.mask.reset(), r.edit.depth_map.reset();
+  return r;
+}
+
+}  // namespace
+
+sampling::NoiseRequest Pass::draws() const {
+  const Request& r = task.request;
+  return {.seed = task.seed,
+          .rng = r.rng,
+          .eta_seed_delta = r.eta_noise_seed_delta,
+          .first_image = r.batch_index,
+          .given = task.noise,
+          .encodings = edit.encodings,
+          .variation = {.seed = task.variation_seed, .strength = r.variation.strength}};
+}
+
+void require_resumable(const Pass& p) {
+  if (p.stages.size() > 1) fail<UnsupportedError>("generate: a run with a refiner cannot be stopped and resumed");
+  if (p.sampling->ends_itself && p.batch > 1)
+    fail<UsageError>("generate: sampler '{}' goes picture by picture: a batch of {} cannot be stopped and resumed", p.sampler, p.batch);
+}
+
+Pass resolve(const Members& members, const ImageTask& asked, Backend& device) {
+  const LatentModel& model = *members[0];
+  const Facts& facts = model.facts();
+  Pass p;
+  p.task = asked;
+  p.task.request = with_canonical_sampler(asked.request);
+  const ImageTask& task = p.task;
+  const Request& request = task.request;
+  if (request.batch_size < 1 || request.batch_size > 1 << 20)
+    fail<UsageError>("generate: a batch of {} pictures does not fit, needed 1 to {}", request.batch_size, 1 << 20);
+  sampling::check(request.compat, p.draws());
+  check_options(members, request.options);
+  p.options = request.options;
+  if (request.discard_penultimate) check_discarding(request);
+  p.guidance = guidance_of(request);
+  p.guidance.any_scale = request.compat == sampling::Compat::comfyui || request.compat == sampling::Compat::a1111;
+  if (facts.beside == Beside::image) p.guidance.image_scale = request.edit.image_guidance.value_or(1.5);
+  else if (request.edit.image_guidance) fail<UsageError>("generate: an image guidance, but this model does not edit as it is told");
+  p.guidance = sampling::resolve(p.guidance);
+  model.check_guidance(p.guidance);
+  if (!facts.native && !(request.width && request.height))
+    fail<UsageError>("generate: the checkpoint states no native size; width and height are needed");
+  p.height = request.height ? *request.height : (*facts.native)[0];
+  p.width = request.width ? *request.width : (*facts.native)[1];
+  const int64_t factor = facts.codec.factor;
+  check_side("width", p.width, factor);
+  check_side("height", p.height, factor);
+  if (!facts.codec.encodes && !task.edit.pictures.empty())
+    fail<UsageError>("generate: a run that goes on from a picture, but the autoencoder is a decoder alone, needed its encoder, too");
+  p.batch = request.batch_size;
+  p.latents = {p.batch, p.height / factor, p.width / factor, facts.codec.latent_channels};
+
+  p.sampling = request.sampler.empty() ? &sampling::sampler_of(facts.scheduler) : &sampling::find_sampler(request.sampler);
+  p.guidance.scale *= p.sampling->guidance_factor;
+  p.sampler = p.sampling->name;
+  p.steps = request.steps;
+  p.edit = plan_edit(facts, task, *p.sampling, p.width, p.height);
+  p.strength = p.edit.strength;
+  p.stages.resize(1);
+  sampling::Schedule& schedule = p.stages[0].steps_to_take;
+  const sampling::RunSchedule whole = schedule_of(model, task, *p.sampling, p.edit.part.steps);
+  p.schedule = whole.name;
+  schedule = begun_on_the_way(p.edit, task, *p.sampling, whole.levels);
+  p.sampler_options = sampling::parse_options(fmt::format("sampler '{}'", p.sampler), p.sampling->options, request.sampler_options);
+  for (const auto& others : {sampling::stated_options(*p.sampling, schedule), sampling::own_options(request.compat, *p.sampling)})
+    for (const auto& [name, value] : others)
+      if (!request.sampler_options.contains(name)) p.sampler_options[name] = value;
+  if (!p.sampling->ends_itself && !schedule.steps.empty()) {
+    const sampling::Schedule plan = sampling::planned(*p.sampling, schedule, p.sampler_options);
+    p.sigmas = plan.sigmas(), p.timesteps = plan.timesteps();
+  }
+  if (!schedule.steps.empty()) p.network_calls = sampling::network_calls(*p.sampling, schedule, p.sampler_options, device).value_or(0);
+  if (request.stop_after < 0) fail<UsageError>("generate: stop after {} steps, needed 1 at least", request.stop_after);
+  if (request.stop_after > 0 && members.size() == 1) require_resumable(p);
+  if (schedule.clip)
+    p.warnings.push_back(
+        fmt::format("{} clips every estimate to ±{}, as the reference does: the scheduler's file does not say \"clip_sample\": false",
+                    p.sampler, *schedule.clip));
+
+  p.stages[0].prompts = model.read_prompts(task, asks_negative(model, p), device, p);
+  if (members.size() > 1) p.stages.push_back(refining(members, task, p, device));
+  else if (request.refiner_start) fail<UsageError>("generate: a refiner's start, but no refiner");
+  p.request = filled_in(p);
+  return p;
+}
+
+}  // namespace hearth::models::diffusion

@@ -1,0 +1,92 @@
+#include "models/diffusion/preview.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "media/resample.h"
+#include "ops/pointwise.h"
+#include "sampling/linear_system.h"
+#include "sampling/noise_sources.h"
+
+namespace hearth::models::diffusion {
+namespace {
+
+constexpr int64_t side = 24, coarse = 4;  // latent pixels; of one colour of the coarse pattern
+
+// Patches of all colours, and finer ones on them: a pixel for each of the latents.
+Pixels pattern(Backend& device) {
+  const sampling::NoiseDraws draws = sampling::counter_draws(0);
+  const Tensor patches = draws(device, {1, side / coarse, side / coarse, 3}, 0), fine = draws(device, {1, side, side, 3}, 1);
+  Pixels small{.width = side, .height = side, .rgb = {}};
+  for (int64_t y = 0; y < side; ++y)
+    for (int64_t x = 0; x < side; ++x)
+      for (int64_t c = 0; c < 3; ++c) {
+        const float patch = patches.data<float>()[(y / coarse * (side / coarse) + x / coarse) * 3 + c];
+        const float value = 128 + 80 * patch + 20 * fine.data<float>()[(y * side + x) * 3 + c];
+        small.rgb.push_back(uint8_t(std::clamp(value, 0.0f, 255.0f)));
+      }
+  return small;
+}
+
+}  // namespace
+
+LatentColours fit_colours(const Codec& codec, Backend& device) {
+  const int64_t C = codec.config.latent_channels, f = codec.config.factor;
+  LatentColours colours{.matrix = std::vector<double>(size_t(3 * (C + 1)))};
+  const Shape shape{1, f * side, f * side, 3};
+  if (!device.computes()) {
+    codec.to_model(codec.encode(Tensor::empty(device, shape)).mode());
+    return colours;
+  }
+  const Pixels picture = resize(pattern(device), f * side, f * side, Filter::bilinear);
+  const std::vector<float> pixels = to_floats(picture, PixelRange::minus_one_to_one);
+  const std::vector<float> wanted = to_floats(resize(picture, side, side, Filter::box), PixelRange::minus_one_to_one);
+  const std::vector<float> z = codec.to_model(codec.encode(Tensor::from(device, shape, pixels)).mode()).to_vector();
+
+  const auto n = size_t(C + 1);
+  std::vector<std::vector<double>> normal(n, std::vector<double>(n)), right(3, std::vector<double>(n));
+  for (size_t i = 0; i < n; ++i) normal[i][i] = 1e-6;  // values that no colour depends on
+  std::vector<double> values(n, 1);
+  for (size_t pixel = 0; pixel < size_t(side * side); ++pixel) {
+    for (size_t c = 0; c + 1 < n; ++c) values[c] = double(z[pixel * (n - 1) + c]);
+    for (size_t i = 0; i < n; ++i) {
+      for (size_t k = 0; k < n; ++k) normal[i][k] += values[i] * values[k];
+      for (size_t rgb = 0; rgb < 3; ++rgb) right[rgb][i] += values[i] * double(wanted[3 * pixel + rgb]);
+    }
+  }
+  for (size_t rgb = 0; rgb < 3; ++rgb) {
+    const std::vector<double> solution = sampling::solved(normal, right[rgb]);
+    for (size_t i = 0; i < n; ++i) colours.matrix[3 * i + rgb] = solution[i];
+  }
+  return colours;
+}
+
+Pixels preview_of(const Tensor& x0, const LatentColours& colours, int64_t factor) {
+  const auto [B, h, w, C] = x0.dims<4>();
+  const std::vector<float> z = x0.to_vector();
+  Pixels small{.width = w, .height = h, .rgb = std::vector<uint8_t>(size_t(3 * h * w))};
+  for (int64_t i = 0; i < h * w; ++i)
+    for (int64_t rgb = 0; rgb < 3; ++rgb) {
+      double v = colours.matrix[size_t(3 * C + rgb)];
+      for (int64_t c = 0; c < C; ++c) v += colours.matrix[size_t(3 * c + rgb)] * double(z[size_t(i * C + c)]);
+      small.rgb[size_t(3 * i + rgb)] = uint8_t(std::nearbyint(std::clamp(v * 0.5 + 0.5, 0.0, 1.0) * 255));
+    }
+  return resize(small, factor * w, factor * h, Filter::bilinear);
+}
+
+PreviewDecoder::PreviewDecoder(const Scope& w, const parts::AutoencoderTinyConfig& config)
+    : decoder(w / "decoder", config), scaling_factor(config.scaling_factor) {}
+
+Tensor PreviewDecoder::operator()(const Tensor& x0) const {
+  const Tensor picture = decoder(scaling_factor == 1 ? x0 : ops::linear_combination({x0}, {1 / scaling_factor}));
+  return picture.view({picture.size(1), picture.size(2), picture.size(3)});
+}
+
+void check_preview(const parts::AutoencoderTinyConfig& decoder, const CodecConfig& codec, const std::string& where) {
+  if (decoder.latent_channels != codec.latent_channels || decoder.factor() != codec.factor || decoder.out_channels != 3)
+    fail<WeightError>("{}: decodes latents of {} channels to pictures of {} channels and {} times the size, the model's need {}, 3 and {}",
+                      where, decoder.latent_channels, decoder.out_channels, decoder.factor(), codec.latent_channels, codec.factor);
+}
+
+}  // namespace hearth::models::diffusion

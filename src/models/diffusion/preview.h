@@ -1,0 +1,38 @@
+// What a running picture looks like, without the autoencoder's decoder: each latent pixel's colour as a linear function of its values, or
+// what a small decoder makes of them.
+#pragma once
+
+#include "media/pixels.h"
+#include "models/diffusion/latent_model.h"
+#include "parts/autoencoder_tiny/autoencoder_tiny.h"
+
+namespace hearth::models::diffusion {
+
+// red, green and blue in −1 … 1 = bias + matrix · z
+struct LatentColours {
+  std::vector<double> matrix;  // [C + 1, 3]: a row per value of z, then the bias
+};
+
+// By least squares between the latents that this autoencoder makes of a picture, 24 × 24 of them, and the means of the pixels that each
+// stands for. The picture is patches of all colours with finer ones on them.
+LatentColours fit_colours(const Codec& codec, Backend& device);
+
+// x0 [1, h, w, C] → a picture of `factor` times its size, bilinear in between.
+Pixels preview_of(const Tensor& x0, const LatentColours& colours, int64_t factor);
+
+// The decoder of an AutoencoderTiny alone. x0 [1, h, w, C] → picture [f·h, f·w, 3], about −1 … 1, not limited.
+struct PreviewDecoder {
+  PreviewDecoder(const Scope& w, const parts::AutoencoderTinyConfig& config);
+  Tensor operator()(const Tensor& x0) const;
+
+  parts::TinyDecoder decoder;
+  float scaling_factor;
+};
+
+// Its place among a model's networks, behind those of the model itself.
+inline Slot<PreviewDecoder> preview_slot(const LatentModel& model) { return {model.components().size()}; }
+
+// WeightError unless the decoder's latents and images are those of `codec`. `where`: of its configuration, for messages.
+void check_preview(const parts::AutoencoderTinyConfig& decoder, const CodecConfig& codec, const std::string& where);
+
+}  // namespace hearth::models::diffusion

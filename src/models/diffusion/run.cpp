@@ -1,0 +1,283 @@
+#include "models/diffusion/run.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/observe.h"
+#include "models/diffusion/preview.h"
+#include "ops/shape_ops.h"
+
+namespace hearth::models::diffusion {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Counts the whole tensor; what a component gives must be numbers, or nothing is drawn from it.
+void require_finite(const Tensor& x, std::string_view component, std::string_view what, ImageResult& result) {
+  if (!x.backend().computes()) return;
+  if (const int64_t bad = count_non_finite(x))
+    fail<NonFiniteError>("{}: {} of {} values of {} are NaN or infinite; no picture is made (debug \"nan\" finds the first operation)",
+                         component, bad, x.numel(), what);
+  double& largest = result.largest[std::string(component)];
+  const float* values = x.data<float>();
+  for (int64_t i = 0; i < x.numel(); ++i) largest = std::max(largest, double(std::abs(values[i])));
+}
+
+constexpr Which codec_alone{.role = Role::codec};
+
+struct Stopped {};  // ends a run that is to be resumed
+
+// Whether the program keeps what is not masked in each call of the network, and not after it.
+bool in_each_call(sampling::Compat compat) { return compat == sampling::Compat::comfyui || compat == sampling::Compat::a1111; }
+
+// What the phases of a run work on and leave behind.
+struct Run {
+  const Members& members;
+  const Pass& p;
+  const MemoryPlan& plan;
+  Backend& device;
+  Holding& networks;
+  const OnProgress& progress;
+  const ImageTask& task = p.task;
+  const Request& request = task.request;
+  ImageResult result = {};
+
+  std::vector<std::vector<EncodedPrompt>> prompts = {};  // of each member: the prompt, and the negative one where it is asked under
+  EncodedPicture origin = {};                            // the image that the run begins with
+  LatentColours colours = {};                            // of previews without a decoder of their own
+
+  void encode();
+  void encode_picture();
+  void fill_masked();
+  void sample();
+  void decode();
+
+  void report(std::string_view phase, int64_t done, int64_t total) const {
+    check_cancelled();
+    if (progress) progress({.phase = phase, .done = done, .total = total});
+  }
+  void need(const Which& which) {
+    if (networks.has(which)) return;
+    const auto begin = Clock::now();
+    networks.load(plan.everything ? Which() : which, progress);
+    result.load_seconds += seconds_since(begin);
+  }
+  const Codec& codec() const { return members[0]->codec(networks.of(0)); }
+  bool decodes_previews() const { return networks.networks().has(Role::preview); }
+  bool shows_colours() const { return request.preview.show && !decodes_previews(); }
+  void show(const sampling::StepInfo& info);
+  sampling::State sampled(size_t member, sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory,
+                          const EncodedPicture& begun);
+  Tensor through_all(sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory, const EncodedPicture& begun);
+};
+
+// prompts → conditionings
+void Run::encode() {
+  need({.role = Role::text_encoder});
+  report("encode", 0, 1);
+  const auto start = Clock::now();
+  for (size_t m = 0; m < members.size(); ++m) {
+    prompts.push_back(p.stages[m].prompts->encode(networks.of(m), device));
+    for (const EncodedPrompt& prompt : prompts.back())
+      for (const EncodedCondition& condition : prompt.conditions)
+        for (const EncodedEntry& entry : condition.entries)
+          for (const auto& [name, x] : entry.given.tensors) require_finite(x, "text_encoder", "its " + name, result);
+  }
+  result.encode_seconds = seconds_since(start);
+  report("encode", 1, 1);
+  if (plan.release) networks.release({.role = Role::text_encoder});
+}
+
+// What the autoencoder does before the run: pictures [H, W, 3] → latents [B, h, w, C], and what latents look like.
+void Run::encode_picture() {
+  need(codec_alone);
+  const auto start = Clock::now();
+  if (task.edit.starts()) origin = diffusion::encode_picture(members[0]->facts(), task, p.edit, p.draws(), p.latents, codec(), device);
+  if (origin.z) require_finite(origin.z, "vae", "the picture's latents", result);
+  if (origin.beside) require_finite(origin.beside, "vae", "the latents beside the run's", result);
+  if (shows_colours()) colours = fit_colours(codec(), device);
+  result.encode_seconds += seconds_since(start);
+  if (!plan.everything) networks.release(codec_alone);
+}
+
+void Run::show(const sampling::StepInfo& info) {
+  if (!request.preview.show || ((info.step + 1) % request.preview.every != 0 && info.step + 1 != info.steps)) return;
+  const CodecConfig& latents = members[0]->facts().codec;
+  std::vector<Image> images;
+  for (int64_t b = 0; b < info.x0.size(0); ++b) {
+    const Tensor x0 = info.x0.slice(0, b, b + 1);
+    const Tensor picture = decodes_previews() ? networks.of(0)[preview_slot(*members[0])](x0) : Tensor();
+    if (!device.computes()) continue;
+    if (picture) require_finite(picture, "preview", fmt::format("the preview after step {}", info.step + 1), result);
+    Pixels pixels = picture ? to_pixels(picture, PixelRange::minus_one_to_one) : preview_of(x0, colours, latents.factor);
+    images.push_back({.width = pixels.width, .height = pixels.height, .rgb = std::move(pixels.rgb)});
+  }
+  if (device.computes()) request.preview.show(images, info.step + 1, info.steps);
+}
+
+// What stands under the mask at first, where that is not the picture.
+void Run::fill_masked() {
+  origin.noise = result.noise;
+  if (!origin.z || task.edit.fill == ImageEdit::Fill::picture) return;
+  const Tensor nothing = Tensor::zeros(device, origin.z.shape());
+  origin.z = sampling::blended(task.edit.fill == ImageEdit::Fill::noise ? result.noise : nothing, origin.z, origin.mask);
+}
+
+// A member's stage from `state` to its end: x [B, h, w, C] of all images that go together, which began with those of `begun`.
+sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory,
+                             const EncodedPicture& begun) {
+  const LatentModel& model = *members[member];
+  const Loaded loaded = networks.of(member);
+  const Stage& stage = p.stages[member];
+  const sampling::Schedule& schedule = stage.steps_to_take;
+  const std::string denoiser = networks.networks().first_name({.role = Role::denoiser, .member = member});
+  auto step_start = Clock::now();
+  const EncodedPrompt& prompt = prompts[member][0];
+  const EncodedPrompt* negative = prompts[member].size() > 1 ? &prompts[member][1] : nullptr;
+  const sampling::GuidedNetwork network = [&](const Tensor& x, float timestep, const sampling::Branches& branches) {
+    const auto asking = [&](const Tensor& beside) -> AskUnder {
+      return [&, beside](const Tensor& y, const Conditioning& given, int64_t disturbed) {
+        const Tensor told = beside ? ops::repeat_batch(beside, y.size(0) / beside.size(0)) : Tensor();
+        return model.denoise(loaded, y, timestep, {.given = given, .beside = told, .guidance = &p.guidance, .disturbed = disturbed});
+      };
+    };
+    const Tensor beside = member == 0 ? begun.beside : Tensor();
+    if (!branches.imageless) return ask_under_prompts(asking(beside), x, memory.step, branches, negative, prompt);
+    sampling::Branches with_picture = branches;
+    with_picture.imageless = false;
+    const int64_t B = x.size(0) / branches.count();
+    const Tensor told = ask_under_prompts(asking(beside), x.slice(0, 0, x.size(0) - B), memory.step, with_picture, negative, prompt);
+    const Tensor nothing = Tensor::zeros(device, beside.shape());
+    return ops::concat({told, ask_under_prompts(asking(nothing), x.slice(0, 0, B), memory.step, {}, nullptr, *negative)}, 0);
+  };
+  sampling::State left;
+  const sampling::OnStep on_step = [&](const sampling::StepInfo& info) {
+    const std::string what = fmt::format("step {} of {}", info.step + 1, info.steps);
+    require_finite(info.x0, denoiser, what, result);
+    require_finite(info.x, "sampler " + p.sampler, "the latents after " + what, result);
+    result.step_seconds.push_back(seconds_since(step_start));
+    step_start = Clock::now();
+    memory.step = info.step + 1;
+    show(info);
+    report("sample", info.step + 1, info.steps);
+    if (request.stop_after > 0 && info.state.step == request.stop_after)
+      result.state = std::make_shared<ResumePoint>(ResumePoint{info.state, memory.running});
+    if (result.state || info.state.step == stage.end) {
+      left = info.state;
+      throw Stopped();
+    }
+  };
+  sampling::Guidance asked = p.guidance;
+  if (model.facts().embeds_guidance) asked.scale = 1;  // the network knows it
+  sampling::Denoiser denoise =
+      sampling::make_denoiser(network, {schedule.prediction, schedule.sigma_data}, asked, p.unconditional(), memory);
+  sampling::AfterCall after_call;
+  if (p.edit.keeps && in_each_call(request.compat)) {
+    denoise = sampling::keeping(request.compat, p.edit.by_times, denoise, begun.z, begun.noise, begun.mask);
+  } else if (p.edit.keeps) {
+    after_call = [&](const Tensor& x, const sampling::Level* next) {
+      return sampling::blended(x, next ? sampling::noised(begun.z, begun.noise, *next) : begun.z, begun.mask);
+    };
+  }
+  try {
+    left.x = sampling::resume(*p.sampling, denoise, std::move(state), schedule, noise, p.sampler_options, on_step, after_call);
+  } catch (const Stopped&) {}
+  return left;
+}
+
+// All stages, each from where the one before it ended: the latents, but nothing of what a sampler remembers.
+Tensor Run::through_all(sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory, const EncodedPicture& begun) {
+  for (size_t m = 0; m < members.size(); ++m) {
+    const Which denoiser{.role = Role::denoiser, .member = m};
+    if (m > 0) {
+      const Stage& stage = p.stages[m];
+      state = {.x = state.x, .step = stage.begin, .draws = state.draws};
+      memory.running = {}, memory.step = stage.begin;
+      memory.steps = int64_t(stage.steps_to_take.steps.size());  // the model's may have been begun on the way
+    }
+    need(denoiser);
+    state = sampled(m, std::move(state), noise, memory, begun);
+    if (plan.release && members.size() > 1) networks.release(denoiser);
+  }
+  const bool keeps = !result.state && p.edit.keeps && request.compat == sampling::Compat::a1111;
+  return keeps ? sampling::blended(state.x, begun.z, begun.mask) : state.x;
+}
+
+// noise → x on the first level → latents [B, h, w, C]
+void Run::sample() {
+  need({.role = Role::denoiser, .member = 0});
+  if (request.preview.show && decodes_previews()) need({.role = Role::preview});
+  const sampling::Schedule& schedule = p.stages[0].steps_to_take;
+  report("sample", 0, int64_t(schedule.steps.size()));
+  const auto start = Clock::now();
+  sampling::Noise noise = sampling::make_noise(request.compat, p.draws(), schedule, *p.sampling);
+  const auto [B, h, w, C] = p.latents;
+  result.noise = noise(device, {B, h, w, C});
+  fill_masked();
+  const Tensor first =
+      p.edit.from_noise ? sampling::starting_point(schedule, result.noise) : sampling::noised(origin.z, result.noise, p.edit.start);
+  sampling::GuidanceMemory memory{.steps = std::max<int64_t>(1, int64_t(schedule.steps.size()))};
+  if (task.resume) {
+    memory.running = task.resume->guidance, memory.step = task.resume->state.step;
+    result.latents = through_all(task.resume->state, noise, memory, origin);
+  } else if (schedule.steps.empty()) {
+    result.latents = origin.z;
+  } else if (!p.sampling->ends_itself || B == 1) {
+    result.latents = through_all({.x = first}, noise, memory, origin);
+  } else {  // such a sampler's steps follow the error of one picture
+    std::vector<Tensor> pictures;
+    for (int64_t b = 0; b < B; ++b) {
+      sampling::NoiseRequest alone = p.draws();
+      alone.given = {};
+      (alone.variation.strength > 0 ? alone.variation.seed : alone.seed) += uint64_t(b);
+      sampling::Noise own = sampling::make_noise(request.compat, alone, schedule, *p.sampling);
+      own.seek(1);  // the first was drawn above
+      memory.running = {}, memory.step = 0;
+      pictures.push_back(through_all({.x = first.slice(0, b, b + 1)}, own, memory, origin.slice(b, b + 1)));
+    }
+    result.latents = ops::concat(pictures, 0);
+  }
+  result.sample_seconds = seconds_since(start);
+  if (plan.release) networks.release({.role = Role::denoiser, .member = 0}), networks.release({.role = Role::preview});
+}
+
+// latents → pictures [H, W, 3]
+void Run::decode() {
+  const int64_t B = p.latents[0];
+  need(codec_alone);
+  report("decode", 0, B);
+  const auto start = Clock::now();
+  for (int64_t b = 0; b < B; ++b) {  // one by one: it is the widest point of memory, and no picture depends on its neighbours
+    const Tensor latents = result.latents.slice(0, b, b + 1);
+    const Tensor picture = plan.tile ? codec().decode_in_tiles(latents, *plan.tile) : codec().decode(latents);
+    require_finite(picture, "vae", fmt::format("picture {} of {}", b + 1, B), result);
+    result.pictures.push_back(picture.view({picture.size(1), picture.size(2), picture.size(3)}));
+    report("decode", b + 1, B);
+  }
+  result.decode_seconds = seconds_since(start);
+}
+
+}  // namespace
+
+ImageResult run(const Members& members, const Pass& pass, const MemoryPlan& plan, Backend& device, Holding& networks,
+                const OnProgress& progress) {
+  Run r{.members = members,
+        .p = pass,
+        .plan = plan,
+        .device = device,
+        .networks = networks,
+        .progress = progress,
+        .result = {.warnings = plan.warnings}};
+  r.encode();
+  if (pass.task.edit.starts() || r.shows_colours()) r.encode_picture();
+  if (const auto& depth = pass.task.edit.depth)
+    r.origin.beside = ops::repeat_batch(depth_channel(*depth, pass.latents[1], pass.latents[2], device), pass.latents[0]);
+  r.sample();
+  if (pass.task.request.decode) r.decode();
+  if (plan.release) networks.release(codec_alone);
+  return std::move(r.result);
+}
+
+}  // namespace hearth::models::diffusion

@@ -1,0 +1,13 @@
+// A pass as it is run, from prompts to images.
+#pragma once
+
+#include "models/diffusion/pass.h"
+
+namespace hearth::models::diffusion {
+
+// As `plan` says, on `device`, which may be a dry twin, with its networks. Phases "load", "encode", "sample", "decode". NonFiniteError
+// names component and step; Cancelled.
+ImageResult run(const Members& members, const Pass& pass, const MemoryPlan& plan, Backend& device, Holding& networks,
+                const OnProgress& progress);
+
+}  // namespace hearth::models::diffusion

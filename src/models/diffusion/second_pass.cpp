@@ -1,0 +1,77 @@
+#include "models/diffusion/second_pass.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "models/diffusion/upscale.h"
+
+namespace hearth::models::diffusion {
+
+ImageTask first_of_two(const ImageTask& task) {
+  ImageTask first = task;
+  first.request.hires.reset();
+  first.request.decode = false, first.request.last = false;
+  return first;
+}
+
+ImageTask second_of_two(const Facts& model, const ImageTask& task, const ResolvedImage& first, Backend& device) {
+  const Request& asked = task.request;
+  const Hires& hires = *asked.hires;
+  if (!(hires.scale >= 1 && hires.scale <= 64)) fail<UsageError>("hires: a scale of {}, needed 1 to 64", hires.scale);
+  if (hires.steps < 0) fail<UsageError>("hires: {} steps, needed 1 at least, or 0 for as many as in the first pass", hires.steps);
+  if (!task.edit.mask.values.empty()) fail<UnsupportedError>("hires: a second pass draws all of the picture: not with a mask");
+  if (model.beside == Beside::image || model.beside == Beside::mask_and_image)
+    fail<UnsupportedError>("hires: a second pass does not go with a model that sees a picture beside the latents");
+  if (task.noise) fail<UnsupportedError>("hires: noise that is given is for one pass; needed a seed");
+  if (!asked.sigmas.empty()) fail<UnsupportedError>("hires: sigmas that are given are for one pass; needed a schedule");
+  if (asked.stop_after > 0) fail<UnsupportedError>("hires: two passes cannot be stopped and resumed");
+  const int64_t factor = model.codec.factor;
+  const auto side = [&](int64_t of_first) { return int64_t(double(of_first) * hires.scale) / factor * factor; };
+  const int64_t width = side(first.width), height = side(first.height);
+  ImageTask second = task;
+  second.request.hires.reset();
+  second.request.width = width, second.request.height = height;
+  if (hires.steps > 0) second.request.steps = hires.steps;
+  second.steps_before = asked.steps;
+  second.edit = {.strength = hires.strength, .all_steps = true, .depth = task.edit.depth};
+  if (find_upscaler(hires.upscaler).of_latents)
+    second.edit.latents = Tensor::empty(device, {asked.batch_size, height / factor, width / factor, first.latents[3]});
+  else second.edit.pictures.assign(size_t(asked.batch_size), {.width = width, .height = height, .rgb = {}});
+  return second;
+}
+
+void begin_second(Pass& second, const Hires& hires, const Tensor& latents, const std::function<Tensor(const Tensor&)>& decode) {
+  ImageEdit& edit = second.task.edit;
+  if (edit.latents) {
+    edit.latents = upscaled_latents(latents, edit.latents.size(1), edit.latents.size(2), hires.upscaler);
+    return;
+  }
+  for (size_t b = 0; b < edit.pictures.size(); ++b) {
+    const Tensor image = decode(latents.slice(0, int64_t(b), int64_t(b) + 1));
+    Pixels& larger = edit.pictures[b];
+    if (!image.backend().computes()) continue;
+    const Pixels pixels = to_pixels(image.view({image.size(1), image.size(2), image.size(3)}), PixelRange::minus_one_to_one);
+    larger = upscaled(pixels, larger.width, larger.height, hires.upscaler);
+  }
+}
+
+ResolvedImage both(const Pass& first, const Pass& second) {
+  ResolvedImage told = second;
+  told.request = first.request;
+  told.steps = first.steps;
+  told.first_pass = {first.width, first.height};
+  told.network_calls = first.network_calls > 0 && second.network_calls > 0 ? first.network_calls + second.network_calls : 0;
+  told.strength = first.strength;  // what is told of the second pass is told apart
+  return told;
+}
+
+ImageResult both(const ImageResult& first, ImageResult second) {
+  second.step_seconds.insert(second.step_seconds.begin(), first.step_seconds.begin(), first.step_seconds.end());
+  second.load_seconds += first.load_seconds;
+  second.encode_seconds += first.encode_seconds;
+  second.sample_seconds += first.sample_seconds;
+  for (const auto& [component, largest] : first.largest) second.largest[component] = std::max(second.largest[component], largest);
+  return second;
+}
+
+}  // namespace hearth::models::diffusion

@@ -1,0 +1,64 @@
+#include "models/diffusion/upscale.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "ops/shape_ops.h"
+
+namespace hearth::models::diffusion {
+namespace {
+
+constexpr std::array<Upscaler, 10> upscalers{{{"latent", true},
+                                              {"latent-antialiased", true},
+                                              {"latent-bicubic", true},
+                                              {"latent-bicubic-antialiased", true},
+                                              {"latent-nearest", true},
+                                              {"latent-nearest-exact", true},
+                                              {"nearest", false},
+                                              {"bilinear", false},
+                                              {"bicubic", false},
+                                              {"lanczos", false}}};
+
+Filter filter_named(std::string_view upscaler) {
+  if (upscaler.ends_with("nearest") || upscaler.ends_with("nearest-exact")) return Filter::nearest;
+  if (upscaler.find("bicubic") != upscaler.npos) return Filter::bicubic;
+  return upscaler == "lanczos" ? Filter::lanczos : Filter::bilinear;
+}
+
+// From [H, W] to [height, width].
+std::vector<float> larger(const std::vector<float>& x, int64_t H, int64_t W, int64_t height, int64_t width, std::string_view upscaler) {
+  if (upscaler == "latent-bicubic") return interpolate_bicubic(x, W, H, width, height);
+  return resize(x, W, H, width, height, filter_named(upscaler));
+}
+
+}  // namespace
+
+const Upscaler& find_upscaler(std::string_view name) {
+  const auto found = std::ranges::find(upscalers, name, &Upscaler::name);
+  if (found != upscalers.end()) return *found;
+  std::string known;
+  for (const Upscaler& u : upscalers) known += (known.empty() ? "" : ", ") + std::string(u.name);
+  fail<UsageError>("hires: upscaler '{}' is unknown; known: {}", name, known);
+}
+
+Tensor upscaled_latents(const Tensor& z, int64_t height, int64_t width, std::string_view upscaler) {
+  const auto [B, H, W, C] = z.dims<4>();
+  if (height < H || width < W) fail<ShapeError>("hires: latents {} to {}×{}, needed not smaller", z.shape(), height, width);
+  if (upscaler == "latent-nearest") return ops::resize_nearest(z, height, width);
+  const Shape shape{B, C, height, width};
+  if (!z.backend().computes()) return ops::to_channels_last(Tensor::empty(z.backend(), shape));
+  const std::vector<float> planes = ops::to_channels_first(z).to_vector();
+  std::vector<float> out;
+  for (auto plane = planes.begin(); plane != planes.end(); plane += H * W) {
+    const std::vector<float> one = larger({plane, plane + H * W}, H, W, height, width, upscaler);
+    out.insert(out.end(), one.begin(), one.end());
+  }
+  return ops::to_channels_last(Tensor::from(z.backend(), shape, out));
+}
+
+Pixels upscaled(const Pixels& image, int64_t width, int64_t height, std::string_view upscaler) {
+  return resize(image, width, height, filter_named(upscaler));
+}
+
+}  // namespace hearth::models::diffusion

@@ -1,0 +1,13 @@
+// The places in a model that networks of several families fill. A family whose network has a place that no other has brings the row itself.
+#pragma once
+
+#include "weights/layout/image_files.h"
+
+namespace hearth::models::slots {
+
+inline constexpr Slot unet{.name = "unet", .spoken = "UNet", .role = ComponentRole::denoiser};
+inline constexpr Slot vae{.name = "vae", .spoken = "VAE", .role = ComponentRole::autoencoder};
+inline constexpr Slot text_encoder{.name = "text_encoder", .spoken = "text encoder", .role = ComponentRole::text_encoder};
+inline constexpr Slot text_encoder_2{.name = "text_encoder_2", .spoken = "second text encoder", .role = ComponentRole::text_encoder};
+
+}  // namespace hearth::models::slots

@@ -1,0 +1,78 @@
+#include "models/stable_diffusion/model.h"
+
+#include <array>
+
+#include "core/error.h"
+#include "models/stable_diffusion/prompts.h"
+#include "ops/shape_ops.h"
+
+namespace hearth::models::stable_diffusion {
+namespace {
+
+using diffusion::Role;
+
+// What a text encoder's states do not depend on where they are those of a layer before the last one and are not pooled: some merged files
+// hold NaN there.
+std::vector<std::string> idle_tensors(const Family& family, const parts::ClipTextConfig& c) {
+  if (family.clip_skip < 2 || family.final_norm || c.projection) return {};
+  return {fmt::format("text_model.encoder.layers.{}.*", c.layers - 1), "text_model.final_layer_norm.*"};
+}
+
+// The blocks that perturbed attention disturbs.
+parts::UnetConfig::Blocks perturbed_blocks(const sampling::Guidance& g) { return parts::UnetConfig::Blocks(int(g.options.at("layers"))); }
+
+}  // namespace
+
+StableDiffusion::StableDiffusion(const Checkpoint& checkpoint, const Family& family)
+    : config_(StableDiffusionConfig::from(checkpoint, family)) {
+  for (const StableDiffusionConfig::Tower& tower : config_.towers)
+    text_encoders_.push_back(components_.add<parts::ClipTextModel>(
+        std::string(tower.names.encoder), Role::text_encoder,
+        [config = tower.config](const Scope& w) { return parts::ClipTextModel(w, config); }, idle_tensors(family, tower.config)));
+  unet_ = components_.add<parts::Unet>("unet", Role::denoiser, [config = config_.unet](const Scope& w) { return parts::Unet(w, config); });
+  codec_ = components_.add<diffusion::Codec>("vae", Role::codec,
+                                             [config = config_.vae](const Scope& w) { return diffusion::Autoencoder(w, config); });
+  facts_ = {.family = family.name,
+            .options = family.options,
+            .codec = config_.vae.codec,
+            .scheduler = config_.scheduler,
+            .native = config_.native,
+            .notes = config_.notes,
+            .beside = config_.beside(),
+            .image_beside_is_scaled = config_.told_picture_is_scaled,
+            .embeds_guidance = config_.unet.guidance != 0,
+            .strengths = family.strengths,
+            .reference_strengths = family.reference_strengths,
+            .step_tables = family.step_tables};
+}
+
+void StableDiffusion::check_guidance(const sampling::Guidance& g) const {
+  if (g.method->disturbance == sampling::Disturbance::skipped_layers)
+    fail<UnsupportedError>("guidance '{}': a UNet has no layers that can be skipped", g.method->name);
+  if (g.method->disturbance == sampling::Disturbance::identity_attention && !config_.unet.attends_to_itself(perturbed_blocks(g)))
+    fail<UnsupportedError>("guidance '{}': this UNet has no self-attention in its {} blocks", g.method->name,
+                           std::array{"mid", "down", "up"}[size_t(perturbed_blocks(g))]);
+}
+
+std::unique_ptr<diffusion::ReadPrompts> StableDiffusion::read_prompts(const ImageTask& task, bool ask_negative, Backend& device,
+                                                                      ResolvedImage& resolved) const {
+  return std::make_unique<TowerPrompts>(config_, text_encoders_, task, ask_negative, device, resolved);
+}
+
+Tensor StableDiffusion::denoise(const diffusion::Loaded& networks, const Tensor& x, float timestep, const diffusion::Call& call) const {
+  const diffusion::Conditioning& given = call.given;
+  parts::Perturbed perturbed;
+  if (call.disturbed > 0) perturbed = {perturbed_blocks(*call.guidance), call.disturbed};
+  const Tensor input = call.beside ? ops::concat({x, call.beside}, 3) : x;
+  return networks[unet_](input, {&timestep, 1}, {.context = given["context"], .added = given["added"], .guidance = given["guidance"]},
+                         perturbed);
+}
+
+void StableDiffusion::require_refiner(const diffusion::LatentModel& refiner, const std::string& where) const {
+  if (!config_.family->can_be_refined) return LatentModel::require_refiner(refiner, where);
+  if (!refiner.autoencoder())
+    fail<WeightError>("{}: a refiner of the family {} has other latents than {}", where, refiner.facts().family, facts_.family);
+  diffusion::require_same_latents(*refiner.autoencoder(), config_.vae, where);
+}
+
+}  // namespace hearth::models::stable_diffusion

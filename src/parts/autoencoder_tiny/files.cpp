@@ -1,0 +1,28 @@
+#include "parts/autoencoder_tiny/files.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+namespace hearth::parts {
+namespace {
+
+constexpr std::array<NameRule, 1> layer{{{"**", "**"}}};
+
+NameMap decoder_of_numbers(const TensorList&, const nlohmann::json&) {
+  NameMap map;
+  for (int at = 1; at <= 19; ++at) map.push_back({std::to_string(at), fmt::format("decoder.layers.{}", at - 1), layer});
+  return map;
+}
+
+}  // namespace
+
+const NetworkFiles autoencoder_tiny_files{
+    .classes = {"AutoencoderTiny"},
+    .spellings = {{.name = "diffusers",
+                   .marks = {"decoder.layers.0.weight", "decoder.layers.2.conv.0.weight", "decoder.layers.2.conv.4.weight"}},
+                  {.name = "numbers", .marks = {"1.weight", "3.conv.0.weight", "3.conv.4.weight"}, .reading = decoder_of_numbers}},
+    .encoder = "encoder.",
+    .standard_config = "{}",
+};
+
+}  // namespace hearth::parts

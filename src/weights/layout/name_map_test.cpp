@@ -1,0 +1,110 @@
+// How official tensors lie in original ones, read and written.
+#include "weights/layout/name_map.h"
+
+#include <numeric>
+
+#include "core/file.h"
+#include "support/backend_test.h"
+#include "support/files.h"
+#include "weights/layout/stored_tensors.h"
+#include "weights/safetensors.h"
+
+namespace hearth {
+namespace {
+
+using test::message_of;
+
+constexpr std::array<NameRule, 8> rules{{
+    {"linear1.weight", "to_q.weight", form::rows(0, 1, 7)},
+    {"linear1.weight", "to_k.weight", form::rows(1, 2, 7)},
+    {"linear1.weight", "to_v.weight", form::rows(2, 3, 7)},
+    {"linear1.weight", "proj_mlp.weight", form::rows(3, 7, 7)},
+    {"final.weight", "norm_out.weight", form::swapped},
+    {"projection", "projection.weight", form::transposed},
+    {"point.weight", "point.weight", form::kernel},
+    {"norm.weight", "norm.weight"},
+}};
+const NameMap map{{"", "", rules}};
+
+class name_map : public testing::Test {
+ protected:
+  std::unique_ptr<Backend> device = test::make_test_backend("reference");
+  test::TemporaryFolder folder;
+
+  Tensor counted(const Shape& shape, float first) {
+    std::vector<float> values(size_t(shape.numel()));
+    std::iota(values.begin(), values.end(), first);
+    return Tensor::from(*device, shape, values);
+  }
+  std::shared_ptr<TensorSource> original() {
+    write_safetensors(folder / "original.safetensors", {{"p.linear1.weight", counted({14, 2}, 0)},
+                                                        {"p.final.weight", counted({4, 2}, 100)},
+                                                        {"p.projection", counted({2, 3}, 200)},
+                                                        {"p.point.weight", counted({2, 3, 1, 1}, 300)},
+                                                        {"p.norm.weight", counted({3}, 400)}});
+    return SafetensorsFile::open(folder / "original.safetensors");
+  }
+};
+
+TEST_F(name_map, each_form_is_read_as_the_official_tensor) {
+  const auto file = original();
+  const auto source = source_of(file, official_pieces(file->list(), "p.", map));
+  const auto values = [&](const std::string& name) {
+    const Tensor x = source->read(name, {}, *device);
+    EXPECT_EQ(x.shape(), source->list().at(name).shape) << name;
+    return x.to_vector();
+  };
+  EXPECT_EQ(source->list().size(), 8u);
+  EXPECT_EQ(values("to_q.weight"), (std::vector<float>{0, 1, 2, 3}));
+  EXPECT_EQ(values("to_k.weight"), (std::vector<float>{4, 5, 6, 7}));
+  EXPECT_EQ(values("to_v.weight"), (std::vector<float>{8, 9, 10, 11}));
+  EXPECT_EQ(values("proj_mlp.weight"), counted({8, 2}, 12).to_vector());
+  EXPECT_EQ(values("norm_out.weight"), (std::vector<float>{104, 105, 106, 107, 100, 101, 102, 103}));
+  EXPECT_EQ(values("projection.weight"), (std::vector<float>{200, 203, 201, 204, 202, 205}));
+  EXPECT_EQ(source->list().at("point.weight").shape, (Shape{2, 3}));
+  EXPECT_TRUE(source->mapped("to_k.weight"));
+  EXPECT_FALSE(source->mapped("norm_out.weight"));
+  EXPECT_FALSE(source->mapped("projection.weight"));
+}
+
+TEST_F(name_map, what_was_read_is_written_as_it_was) {
+  const auto file = original();
+  const auto source = source_of(file, official_pieces(file->list(), "p.", map));
+  std::string written;
+  write_stored(stored_file(stored_tensors(source, "p.", map), {}), *device, [&](std::string_view bytes) { written += bytes; });
+  write_file(folder / "again.safetensors", written);
+  const auto again = SafetensorsFile::open(folder / "again.safetensors");
+  ASSERT_EQ(again->list().size(), file->list().size());
+  for (const auto& [name, info] : file->list()) {
+    EXPECT_EQ(again->list().at(name).shape, info.shape) << name;
+    EXPECT_EQ(again->read(name, info.shape, *device).to_vector(), file->read(name, info.shape, *device).to_vector()) << name;
+  }
+}
+
+TEST_F(name_map, a_tensor_of_another_shape_is_unreadable_by_name) {
+  const auto reason = [](const char* stored, const Shape& shape, const char* official) {
+    return official_pieces({{stored, {.shape = shape}}}, "", map).at(official).info.unreadable;
+  };
+  EXPECT_EQ(reason("linear1.weight", {15, 2}, "to_q.weight"), "lies in 'linear1.weight' of shape [15, 2], needed seven times as many rows");
+  EXPECT_EQ(reason("final.weight", {3}, "norm_out.weight"), "lies in 'final.weight' of shape [3], needed two halves of rows");
+  EXPECT_EQ(reason("projection", {3}, "projection.weight"), "lies in 'projection' of shape [3], needed a matrix");
+  EXPECT_EQ(reason("point.weight", {2, 3, 3, 3}, "point.weight"),
+            "lies in 'point.weight' of shape [2, 3, 3, 3], needed a 1×1 kernel or a matrix");
+}
+
+TEST_F(name_map, parts_that_do_not_make_a_whole_are_not_written) {
+  const auto refusal = [&](const std::map<std::string, Tensor>& tensors) {
+    write_safetensors(folder / "official.safetensors", tensors);
+    return message_of<UnsupportedError>([&] { stored_tensors(SafetensorsFile::open(folder / "official.safetensors"), "", map); },
+                                        folder.path());
+  };
+  std::map<std::string, Tensor> tensors{
+      {"to_q.weight", counted({2, 2}, 0)}, {"to_k.weight", counted({2, 2}, 0)}, {"proj_mlp.weight", counted({8, 2}, 0)}};
+  EXPECT_EQ(refusal(tensors), "FOLDER/official.safetensors: lacks a part of 'linear1.weight'");
+  tensors["to_v.weight"] = counted({3, 2}, 0);
+  EXPECT_EQ(refusal(tensors),
+            "FOLDER/official.safetensors: 'to_v.weight' has another type or shape than the other parts of 'linear1.weight'");
+}
+
+}  // namespace
+}  // namespace hearth

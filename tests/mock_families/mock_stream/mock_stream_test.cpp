@@ -1,0 +1,99 @@
+// The mock family from the command line: everything that a family says reaches the user.
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/process.h"
+#include "media/picture.h"
+#include "models/checkpoints.h"
+#include "models/diffusion/generated_weights.h"
+#include "models/registry.h"
+
+namespace hearth::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using Arguments = std::vector<std::string>;
+
+void write_json(const fs::path& file, const Json& json) {
+  fs::create_directories(file.parent_path());
+  std::ofstream(file) << json.dump(2);
+}
+
+// A folder as the family's users would have it, with generated weights.
+void write_checkpoint(const fs::path& folder) {
+  const auto of = [](const char* library, const char* class_name) { return Json::array({library, class_name}); };
+  write_json(folder / "model_index.json", {{"_class_name", "MockStreamPipeline"},
+                                           {"scheduler", of("diffusers", "FlowMatchEulerDiscreteScheduler")},
+                                           {"text_encoder", of("transformers", "CLIPTextModel")},
+                                           {"text_encoder_2", of("mock", "ByteEncoder")},
+                                           {"tokenizer", of("transformers", "CLIPTokenizer")},
+                                           {"transformer", of("mock", "StreamTransformer")},
+                                           {"vae", of("diffusers", "AutoencoderKL")}});
+  write_json(folder / "scheduler/scheduler_config.json", {{"num_train_timesteps", 1000}, {"shift", 3.0}});
+  write_json(folder / "text_encoder_2/config.json", {{"width", 16}});
+  write_json(folder / "transformer/config.json",
+             {{"channels", 4}, {"text_width", 16}, {"pooled_width", 32}, {"width", 24}, {"heads", 2}, {"layers", 2}, {"sample_size", 8}});
+  const fs::path demo = fs::path(HEARTH_SOURCE_DIR) / "assets/demo-model";
+  fs::copy(demo / "tokenizer", folder / "tokenizer");
+  for (const char* component : {"text_encoder", "vae"}) {
+    std::ifstream in(demo / component / "config.json");
+    Json config = Json::parse(in);
+    if (component == std::string("text_encoder")) config.update({{"hidden_size", 32}, {"intermediate_size", 64}});
+    write_json(folder / component / "config.json", config);
+  }
+  const Checkpoint checkpoint = models::open_checkpoint(folder);
+  models::diffusion::write_generated_weights(*models::find_family(checkpoint).family.describe(checkpoint), folder, DType::f32);
+}
+
+class MockStream : public CommandTest {
+ protected:
+  MockStream() { write_checkpoint(folder / "mock"); }
+
+  Ended draw(const Arguments& more) const {
+    Arguments arguments = {"generate", "-m", "mock", "-p", "a red house", "--steps", "3"};
+    const Arguments ours[] = {{"--seed", "7"}, {"-o", "a.png"}};  // a flag of `more` replaces ours
+    for (const Arguments& flag : ours)
+      if (std::find(more.begin(), more.end(), flag[0]) == more.end()) arguments.insert(arguments.end(), flag.begin(), flag.end());
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  }
+  Pixels image(const Arguments& more) const {
+    const Ended ended = draw(more);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    return ended.code == 0 ? read_png(folder / "a.png").image : Pixels();
+  }
+};
+
+// The shorter of two texts is filled up in the batch, which nothing may come of: the network counts the bytes that there are.
+TEST_F(MockStream, LengthsOfTextsCount) {
+  const Pixels by_default = image({"--cfg-scale", "1"});
+  for (const char* negative : {"x", "a very long negative prompt, longer than the prompt"})
+    EXPECT_EQ(image({"--cfg-scale", "1", "-n", negative}).rgb, by_default.rgb);
+  EXPECT_NE(image({"--cfg-scale", "4", "-n", "x"}).rgb, image({"--cfg-scale", "4", "-n", "y"}).rgb);
+}
+
+TEST_F(MockStream, ABatchIsItsSingleRuns) {
+  ASSERT_EQ(draw({"--batch-size", "2", "-o", "b.png"}).code, 0);
+  ASSERT_EQ(draw({"--seed", "8", "-o", "c.png"}).code, 0);
+  EXPECT_EQ(read_png(folder / "b-2.png").image.rgb, read_png(folder / "c.png").image.rgb);
+}
+
+TEST_F(MockStream, ListAndInspectKnowIt) {
+  EXPECT_NE(run({"list", "models"}).out.find("mock_stream"), std::string::npos);
+  const Ended inspected = run({"inspect", "mock"});
+  EXPECT_EQ(inspected.code, 0);
+  EXPECT_NE(inspected.out.find("family mock_stream"), std::string::npos) << inspected.out;
+}
+
+TEST_F(MockStream, WhatItCannotDoIsRefusedInOneLine) {
+  EXPECT_EQ(not_one_line(draw({"--clip-skip", "2"}), 2), "");
+  EXPECT_EQ(not_one_line(draw({"--prompt-syntax", "a1111"}), 1), "");
+  EXPECT_EQ(not_one_line(draw({"--guidance-method", "pag"}), 1), "");
+  fs::remove(folder / "mock/transformer/diffusion_pytorch_model.safetensors");
+  EXPECT_EQ(not_one_line(draw({}), 1), "");
+}
+
+}  // namespace
+}  // namespace hearth::test

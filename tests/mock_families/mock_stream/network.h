@@ -1,0 +1,60 @@
+// The two networks of its own: a text encoder of bytes, and a transformer on one stream of text and image tokens.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/config.h"
+#include "nn/layers.h"
+
+namespace hearth::models::mock_stream {
+
+struct ByteEncoderConfig {
+  int64_t width = 16;
+  static ByteEncoderConfig from(const Config& config);
+};
+
+struct ByteEncoder {
+  ByteEncoder(const Scope& w, const ByteEncoderConfig& config);
+
+  // → [1, L, C], L = number of bytes, 1 at least.
+  Tensor operator()(std::string_view text) const;
+
+  nn::Embedding bytes;  // [256, C]
+  nn::LayerNorm norm;
+  nn::Linear out;
+};
+
+struct TransformerConfig {
+  int64_t channels = 4, text_width = 16, pooled_width = 32, width = 24, heads = 2, layers = 2, sample_size = 8;
+  static TransformerConfig from(const Config& config);
+};
+
+// h + out(attention(norm(h))), then + mlp.   [1, T, W] → [1, T, W]
+struct StreamBlock {
+  StreamBlock(const Scope& w, const TransformerConfig& config);
+  Tensor operator()(const Tensor& h) const;
+
+  nn::LayerNorm norm1;
+  nn::Linear q, k, v, out;
+  nn::LayerNorm norm2;
+  nn::Linear up, down;
+  int64_t heads;
+};
+
+struct StreamTransformer {
+  StreamTransformer(const Scope& w, const TransformerConfig& config);
+
+  // x [B, h, w, C], text [B, L, Ct] of which lengths[b] rows count, pooled [B, P] → velocity [B, h, w, C].
+  Tensor operator()(const Tensor& x, float timestep, const Tensor& text, std::span<const int64_t> lengths, const Tensor& pooled) const;
+
+  TransformerConfig config;
+  nn::Linear embed_x, embed_text, embed_time, embed_pooled;
+  std::vector<StreamBlock> blocks;
+  nn::LayerNorm norm;
+  nn::Linear out;
+};
+
+}  // namespace hearth::models::mock_stream
