@@ -2,42 +2,37 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "api/bench.h"
+#include "api/gguf_file_types.h"
 #include "api/precision.h"
 #include "api/run_scope.h"
 #include "backends/backends.h"
 #include "core/blocks.h"
 #include "core/memory.h"
 #include "core/threads.h"
-#include "models/registry.h"
-#include "weights/gguf_writer.h"
-#include "weights/language_checkpoint.h"
+#include "models/language_loading.h"
+#include "models/language_registry.h"
 #include "weights/seeded.h"
 
 namespace hearth::api {
 namespace {
 
 namespace fs = std::filesystem;
-struct Geometry {
-  const char *name, *architecture;
-  int64_t vocabulary, width, mlp_width, layers, heads, groups, head;
-  bool bias;
-  double theta;
-};
-constexpr Geometry geometries[] = {
-    {"llama-1b", "llama", 128256, 2048, 8192, 16, 32, 8, 64, false, 500000},  // Llama 3.2 1B
-    {"qwen-0.5b", "qwen2", 151936, 896, 4864, 24, 14, 2, 64, true, 1000000},  // Qwen 2.5 0.5B
-};
 
-// What a quantizer takes for a matrix of K inputs: K-quants need rows of whole blocks of 256, the output matrix more bits.
-DType type_for(DType wanted, int64_t K, bool output) {
-  if (!is_blocked(wanted)) return wanted;
-  if (output && block_of(wanted).bytes * 256 / size_t(block_of(wanted).values) < 210) wanted = DType::q6_k;
-  if (K % block_of(wanted).values == 0) return wanted;
-  return wanted == DType::q6_k ? DType::q8_0 : DType::q5_0;
+// A geometry by its name, and the family that has it; nothing for any other name.
+struct Published {
+  const models::LanguageFamily& family;
+  const models::LanguageGeometry& geometry;
+};
+std::optional<Published> published(const std::string& model) {
+  for (const auto& [name, family] : models::language_families())
+    for (const models::LanguageGeometry& geometry : family.geometries)
+      if (geometry.name == model) return Published{family, geometry};
+  return std::nullopt;
 }
 
 // The same few thousand seeded values again and again: nothing that is measured depends on them.
@@ -61,9 +56,9 @@ void write_values(const GgufTensor& t, const WriteBytes& write) {
 // A GGUF file of generated weights: `keep`, or one that disappears with it.
 class GeneratedFile {
  public:
-  GeneratedFile(const Geometry& g, DType type, const std::string& keep, const OnProgress& progress) : path_(keep) {
+  GeneratedFile(const Published& p, DType type, const std::string& keep, const OnProgress& progress) : path_(keep) {
     if (!keep.empty()) {
-      write(g, type, progress);
+      write(p, type, progress);
       return;
     }
     std::string name = (fs::temp_directory_path() / "hearth-bench-XXXXXX").string();
@@ -71,7 +66,7 @@ class GeneratedFile {
     folder_ = name;
     path_ = folder_ / "model.gguf";
     try {
-      write(g, type, progress);
+      write(p, type, progress);
     } catch (...) {
       remove();
       throw;
@@ -88,47 +83,11 @@ class GeneratedFile {
     if (!folder_.empty()) fs::remove_all(folder_, ignored);
   }
 
-  void write(const Geometry& g, DType type, const OnProgress& progress) const {
-    const std::string a = std::string(g.architecture) + ".";
-    GgufValues values;
-    values.text("general.architecture", g.architecture);
-    values.integer(a + "context_length", 32768);
-    values.integer(a + "embedding_length", g.width);
-    values.integer(a + "feed_forward_length", g.mlp_width);
-    values.integer(a + "block_count", g.layers);
-    values.integer(a + "attention.head_count", g.heads);
-    values.integer(a + "attention.head_count_kv", g.groups);
-    values.integer(a + "attention.key_length", g.head);
-    values.integer(a + "attention.value_length", g.head);
-    values.f32(a + "attention.layer_norm_rms_epsilon", 1e-5f);
-    values.f32(a + "rope.freq_base", float(g.theta));
-    values.integer(a + "rope.dimension_count", g.head);
-    values.integer(a + "vocab_size", g.vocabulary);
-    values.text("tokenizer.ggml.model", "no_vocab");
-
-    std::vector<GgufTensor> tensors;
-    const auto matrix = [&](const std::string& name, int64_t out, int64_t in) {
-      tensors.push_back({name, type_for(type, in, name.starts_with("token_embd")), {out, in}});
-    };
-    const auto vector = [&](const std::string& name, int64_t n) { tensors.push_back({name, DType::f32, {n}}); };
-    matrix("token_embd.weight", g.vocabulary, g.width);
-    vector("output_norm.weight", g.width);
-    for (int64_t i = 0; i < g.layers; ++i) {
-      const std::string b = fmt::format("blk.{}.", i);
-      vector(b + "attn_norm.weight", g.width);
-      vector(b + "ffn_norm.weight", g.width);
-      matrix(b + "attn_q.weight", g.heads * g.head, g.width);
-      matrix(b + "attn_k.weight", g.groups * g.head, g.width);
-      matrix(b + "attn_v.weight", g.groups * g.head, g.width);
-      if (g.bias)
-        vector(b + "attn_q.bias", g.heads * g.head), vector(b + "attn_k.bias", g.groups * g.head),
-            vector(b + "attn_v.bias", g.groups * g.head);
-      matrix(b + "attn_output.weight", g.width, g.heads * g.head);
-      matrix(b + "ffn_gate.weight", g.mlp_width, g.width);
-      matrix(b + "ffn_up.weight", g.mlp_width, g.width);
-      matrix(b + "ffn_down.weight", g.width, g.mlp_width);
-    }
-    write_gguf(path_, values, tensors, [&](size_t i, const WriteBytes& sink) {
+  void write(const Published& p, DType type, const OnProgress& progress) const {
+    GgufExport model = export_geometry(p.family, p.geometry);
+    model.values.text("tokenizer.ggml.model", "no_vocab");
+    const std::vector<GgufTensor> tensors = choose_types(model, type, false);
+    write_gguf(path_, model.values, tensors, [&](size_t i, const WriteBytes& sink) {
       if (progress) progress({.phase = "write", .done = int64_t(i), .total = int64_t(tensors.size())});
       write_values(tensors[i], sink);
     });
@@ -137,38 +96,36 @@ class GeneratedFile {
   fs::path folder_, path_;
 };
 
-const Geometry* geometry_named(const std::string& name) {
-  for (const Geometry& g : geometries)
-    if (name == g.name) return &g;
-  return nullptr;
-}
-
-struct Loaded {
-  std::unique_ptr<models::LanguageModel> model;
+struct Loaded : models::LoadedLanguageModel {
+  std::string_view family;
   int64_t bytes = 0;  // of the weights that a token reads: all but rows of a table that is nothing else
 };
 
 Loaded load(const fs::path& path, Precision precision, Backend& device) {
-  const LanguageCheckpoint checkpoint = LanguageCheckpoint::open(path);
-  Loaded loaded{.model = models::find_family(checkpoint).family.open(checkpoint, device, {.text = held_types(precision, device)})};
+  const LanguageCheckpoint checkpoint = models::open_language_checkpoint(path);
+  const auto [name, family] = models::find_family(checkpoint);
+  Loaded l{models::load_language_model(family, checkpoint, device, {.text = held_types(precision, device)}), name};
   const auto tensors = checkpoint.tensors()->list();
-  for (const auto& [name, info] : tensors)
-    if (name != "model.embed_tokens.weight" || !tensors.contains("lm_head.weight"))
-      loaded.bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
-  return loaded;
+  const auto is = [&family](const std::string& tensor, std::string_view gguf_name) {
+    return std::ranges::any_of(family.gguf.names, [&](const Alias& a) { return a.stored == gguf_name && a.official == tensor; });
+  };
+  const bool tied = std::ranges::none_of(tensors, [&](const auto& t) { return is(t.first, "output.weight"); });
+  for (const auto& [tensor, info] : tensors)
+    if (tied || !is(tensor, "token_embd.weight")) l.bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
+  return l;
 }
 
 constexpr int64_t prompt_tokens = 512, decode_tokens = 64;
 
 }  // namespace
 
-bool benches_language(const std::string& model) { return geometry_named(model) || LanguageCheckpoint::is_one(model); }
+bool benches_language(const std::string& model) { return published(model) || LanguageCheckpoint::is_one(model); }
 
 Bench bench_language(const BenchOptions& options) {
   const auto note = [&](int64_t done) {
     if (options.progress) options.progress({.phase = "measure", .done = done, .total = 4});
   };
-  const Geometry* geometry = geometry_named(options.model);
+  const std::optional<Published> geometry = published(options.model);
   const std::string weights = options.weights.empty() ? "f16" : options.weights;
   const std::optional<DType> type = dtype_named(weights);
   if (!type || (*type != DType::f32 && !is_16bit_float(*type) && !is_blocked(*type)))
@@ -226,9 +183,9 @@ Bench bench_language(const BenchOptions& options) {
   nlohmann::json json;
   json["machine"] = machine_json(*device, ceilings);
   json["model"] = {{"name", options.model},
-                   {"family", model.family()},
+                   {"family", loaded.family},
                    {"weights", geometry ? weights : "as stored"},
-                   {"factors", model.components().front().factors},
+                   {"factors", loaded.report.factors},
                    {"bytes_per_token", loaded.bytes}};
   json["parts"]["load"] = {{"seconds", load_seconds}};
   json["parts"]["first_token"] = {{"seconds", first_token_seconds}};
@@ -257,6 +214,7 @@ Bench bench_language(const BenchOptions& options) {
 
 std::vector<std::string> hearth::language_benchmarks() {
   std::vector<std::string> names;
-  for (const api::Geometry& g : api::geometries) names.emplace_back(g.name);
+  for (const auto& [name, family] : models::language_families())
+    for (const models::LanguageGeometry& g : family.geometries) names.emplace_back(g.name);
   return names;
 }

@@ -1,9 +1,9 @@
 // A language model as the GGUF file that it will be: values, and tensors with where they come from.
 #pragma once
 
+#include "models/registry.h"
 #include "weights/gguf.h"
 #include "weights/gguf_writer.h"
-#include "weights/language_checkpoint.h"
 
 namespace hearth::api {
 
@@ -12,7 +12,7 @@ struct ExportedTensor {
   std::string stored;  // in the source; empty where `values` are it
   DType dtype = DType::f32;
   Shape shape;
-  int64_t heads = 0;  // row r of a head's two halves comes to stand at 2r and 2r + 1 (architecture llama); 0: rows stay where they are
+  int64_t heads = 0;  // row r of a head's two halves comes to stand at 2r and 2r + 1 (GgufArchitecture::neighbours); 0: rows stay
   std::vector<float> values;
 };
 
@@ -29,6 +29,8 @@ struct GgufExport {
 GgufExport export_checkpoint(const LanguageCheckpoint& checkpoint, Backend& device);
 // Another GGUF file, whatever its architecture.
 GgufExport export_gguf(const std::shared_ptr<GgufFile>& file);
+// A model of generated weights: the tensors have no source.
+GgufExport export_geometry(const models::LanguageFamily& family, const models::LanguageGeometry& geometry);
 
 // tokenizer.ggml.* and tokenizer.chat_template from the folder's files, for an embedding of `rows`. UnsupportedError for a tokenizer
 // that GGUF has no words for, WeightError for one with more tokens than rows. A note where the folder has none.

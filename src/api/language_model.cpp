@@ -11,8 +11,8 @@
 #include "core/memory.h"
 #include "core/observe.h"
 #include "core/threads.h"
-#include "models/registry.h"
-#include "weights/language_checkpoint.h"
+#include "models/language_loading.h"
+#include "models/language_registry.h"
 
 namespace hearth {
 namespace {
@@ -57,35 +57,36 @@ LanguageModel::~LanguageModel() = default;
 LanguageModel LanguageModel::open(const std::filesystem::path& path, const LanguageOptions& options) {
   const auto start = Clock::now();
   const OptionalCancel cancel(options.cancel);
-  const LanguageCheckpoint checkpoint = LanguageCheckpoint::open(path, options.variant);
-  const models::LanguageFamily& family = models::find_family(checkpoint).family;
+  const LanguageCheckpoint checkpoint = models::open_language_checkpoint(path, options.variant);
+  const auto [name, family] = models::find_family(checkpoint);
   auto impl = std::make_unique<Impl>();
+  impl->family = name;
   read_defaults(checkpoint, *impl);
   static_cast<api::Wording&>(*impl) = checkpoint.gguf() ? api::Wording::of_gguf(checkpoint.root(), checkpoint.gguf()->metadata())
                                                         : api::Wording::of_folder(checkpoint.root());
   impl->device = make_backend({.name = options.device, .threads = options.threads});
   if (options.pin_threads) impl->device->threads().pin();
   impl->cache_type = dtype_of(options.cache_type);
-  for (const auto& [name, info] : checkpoint.tensors()->list()) impl->weight_bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
+  for (const auto& [tensor, info] : checkpoint.tensors()->list()) impl->weight_bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
   models::LoadRequest request{.variant = options.variant, .text = api::held_types(options.precision, *impl->device)};
   if (options.before_loading) {
     MemoryLedger ledger;
     const auto twin = impl->device->dry_twin(ledger);
-    impl->model = family.open(checkpoint, *twin, request);
+    impl->model = models::load_language_model(family, checkpoint, *twin, request).model;
     LanguageModel unread(std::move(impl));
     options.before_loading(unread);
     impl = std::move(unread.impl_);
     impl->model.reset();
   }
   request.progress = options.progress;
-  impl->model = family.open(checkpoint, *impl->device, request);
+  impl->model = models::load_language_model(family, checkpoint, *impl->device, request).model;
   impl->load_seconds = seconds_since(start);
   return LanguageModel(std::move(impl));
 }
 
 LanguageModel LanguageModel::open_demo(const LanguageOptions& options) { return open(api::demo_language_model_folder(), options); }
 
-std::string LanguageModel::family() const { return impl_->model->family(); }
+std::string LanguageModel::family() const { return impl_->family; }
 int64_t LanguageModel::positions() const { return impl_->model->sizes().positions; }
 int64_t LanguageModel::vocabulary() const { return impl_->model->sizes().vocabulary; }
 int64_t LanguageModel::weight_bytes() const { return impl_->weight_bytes; }

@@ -11,6 +11,7 @@ namespace hearth::api {
 
 struct LanguageState : Wording {
   std::unique_ptr<Backend> device;
+  std::string family;
   std::unique_ptr<models::LanguageModel> model;
   sampling::GenerationDefaults defaults;
   DType cache_type = DType::f32;

@@ -3,7 +3,9 @@
 #include <limits>
 
 #include "core/error.h"
+#include "models/language_registry.h"
 #include "weights/gguf.h"
+#include "weights/gguf_folder.h"
 
 namespace hearth {
 namespace {
@@ -54,8 +56,13 @@ text::GgufVocabulary gguf_vocabulary(const GgufMetadata& metadata) {
   return v;
 }
 
-text::Tokenizer open_tokenizer(const std::filesystem::path& path) {
-  if (!GgufFile::is_one(path)) return text::Tokenizer::open(path);
+text::Tokenizer open_folder_tokenizer(const std::filesystem::path& path) {
+  return text::Tokenizer::open(path, models::tokenizer_classes());
+}
+
+text::Tokenizer open_tokenizer(const std::filesystem::path& model) {
+  const std::filesystem::path path = gguf_file_of(model);
+  if (!GgufFile::is_one(path)) return open_folder_tokenizer(path);
   const std::shared_ptr<GgufFile> file = GgufFile::open(path);
   return text::Tokenizer::from_gguf(gguf_vocabulary(file->metadata()));
 }

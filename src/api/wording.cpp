@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "text/template/chat_template.h"
 #include "weights/gguf.h"
+#include "weights/gguf_folder.h"
 
 namespace hearth {
 namespace api {
@@ -42,7 +43,7 @@ Wording Wording::of_gguf(const std::filesystem::path& folder, const GgufMetadata
 }
 
 const text::Tokenizer& Wording::tokenizer() const {
-  if (!read) read = vocabulary ? text::Tokenizer::from_gguf(*vocabulary) : text::Tokenizer::open(root);
+  if (!read) read = vocabulary ? text::Tokenizer::from_gguf(*vocabulary) : open_folder_tokenizer(root);
   return *read;
 }
 
@@ -71,7 +72,7 @@ std::vector<int32_t> Wording::ids_of(const std::string& rendered) const {
 }  // namespace api
 
 RenderedChat render_chat(const std::filesystem::path& model, const ChatMessages& chat) {
-  const std::filesystem::path path = model.empty() ? api::demo_language_model_folder() : model;
+  const std::filesystem::path path = model.empty() ? api::demo_language_model_folder() : gguf_file_of(model);
   std::error_code error;
   if (!std::filesystem::exists(path, error)) fail<IoError>("{}: no such file or folder", path.string());
   const api::Wording wording = std::filesystem::is_directory(path)

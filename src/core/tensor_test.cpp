@@ -75,7 +75,7 @@ BACKEND_TEST(tensor, memory_is_counted_and_given_back) {
   EXPECT_EQ(MemoryLedger::process().use().now, in_all);
 }
 
-TEST(tensor, memory_of_two_devices_is_counted_apart) {
+TEST(device_memory, of_two_devices_is_counted_apart) {
   for (const char* name : {"cpu_avx2", "reference"}) {
     const auto one = test::make_test_backend(name), other = test::make_test_backend("reference");
     if (!one) continue;
@@ -87,7 +87,7 @@ TEST(tensor, memory_of_two_devices_is_counted_apart) {
   }
 }
 
-TEST(tensor, a_tensor_that_outlives_its_device_is_counted_until_it_goes) {
+TEST(device_memory, of_a_tensor_that_outlives_its_device_is_counted_until_it_goes) {
   for (const char* name : {"cpu_avx2", "reference"}) {
     auto device = test::make_test_backend(name);
     if (!device) continue;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "core/error.h"
+#include "parts/decoder/decoder.h"
+
 namespace hearth::models {
 namespace {
 
@@ -34,37 +37,21 @@ class DecoderText final : public TextState {
   bool stretches_;
 };
 
-}  // namespace
+class DecoderModel final : public LanguageModel {
+ public:
+  DecoderModel(const parts::DecoderConfig& config, Weights& weights) : net_(Scope(weights), config) {}
 
-DecoderModel::DecoderModel(std::string family, const parts::DecoderConfig& config, const LanguageCheckpoint& checkpoint, Backend& device,
-                           const LoadRequest& request)
-    : family_(std::move(family)) {
-  LoadOptions options{.types = request.text.value_or(WeightTypes{}), .progress = request.progress};
-  options.types.in_place = true;
-  options.ignore = checkpoint.unneeded(config.tied);
-  Weights weights(checkpoint.tensors(), device, options);
-  net_.emplace(Scope(weights), config);
-  weights.finish();
-  report_ = {.name = "model",
-             .class_name = checkpoint.class_name(),
-             .files = checkpoint.files(),
-             .held = options.types.hold ? std::string(name_of(*options.types.hold)) : "as stored",
-             .factors = "f32",
-             .parameters = weights.report().parameters,
-             .bytes = weights.report().bytes_held,
-             .kept_wider = weights.report().kept_wider};
-  for (const auto& [name, info] : checkpoint.tensors()->list()) {
-    report_.stored[std::string(name_of(info.dtype))] += info.shape.numel();
-    const DType factors = options.types.factors;
-    if (factors == DType::i16 ? is_blocked(info.dtype) : factors == DType::bf16 && info.shape.rank() == 2)
-      report_.factors = name_of(factors);
+  LanguageSizes sizes() const override { return {.vocabulary = net_.config.vocabulary, .positions = net_.config.positions}; }
+  std::unique_ptr<TextState> start(int64_t context, DType cache) const override {
+    return std::make_unique<DecoderText>(net_.start(context, cache), context,
+                                         net_.config.rotary.kind == parts::RotaryConfig::Kind::dynamic);
   }
-}
+  int64_t cache_bytes(int64_t context, DType cache) const override { return net_.state_bytes(context, cache); }
+  void feed(TextState& state, std::span<const int32_t> ids, int64_t from, const OnLogits& logits, const OnProgress& progress) override;
 
-std::unique_ptr<TextState> DecoderModel::start(int64_t context, DType cache) const {
-  return std::make_unique<DecoderText>(net_->start(context, cache), context,
-                                       net_->config.rotary.kind == parts::RotaryConfig::Kind::dynamic);
-}
+ private:
+  parts::Decoder net_;
+};
 
 void DecoderModel::feed(TextState& text, std::span<const int32_t> ids, int64_t from, const OnLogits& logits, const OnProgress& progress) {
   parts::DecoderState& state = static_cast<DecoderText&>(text).state;
@@ -72,15 +59,21 @@ void DecoderModel::feed(TextState& text, std::span<const int32_t> ids, int64_t f
   if (length > text.context()) fail<UsageError>("{} tokens do not fit: the context has room for {}", length, text.context());
   for (int64_t begin = 0; begin < count; begin += parts::Decoder::chunk) {
     const int64_t end = std::min(count, begin + parts::Decoder::chunk);
-    const Tensor hidden = net_->hidden(ids.subspan(size_t(begin), size_t(end - begin)), state, length);
+    const Tensor hidden = net_.hidden(ids.subspan(size_t(begin), size_t(end - begin)), state, length);
     for (int64_t row = std::max(begin, from); row < end; row += logit_rows) {
       const int64_t rows = std::min(logit_rows, end - row);
-      const Tensor y = net_->logits(hidden.slice(0, row - begin, row - begin + rows));
+      const Tensor y = net_.logits(hidden.slice(0, row - begin, row - begin + rows));
       const int64_t V = y.size(1);
       for (int64_t r = 0; r < rows; ++r) logits(row + r, {y.data<float>() + r * V, size_t(V)});
     }
     if (progress) progress({.phase = "prompt", .done = end, .total = count});
   }
+}
+
+}  // namespace
+
+std::unique_ptr<LanguageModel> make_decoder_model(const parts::DecoderConfig& config, Weights& weights) {
+  return std::make_unique<DecoderModel>(config, weights);
 }
 
 }  // namespace hearth::models

@@ -1,28 +1,15 @@
-// A language model that is a parts::Decoder: what Llama, Mistral and Qwen have in common once their configs are read.
+// A language model that is a parts::Decoder, whatever its config was called.
 #pragma once
 
+#include <memory>
+
 #include "models/language_model.h"
-#include "parts/decoder/decoder.h"
-#include "weights/language_checkpoint.h"
+#include "parts/decoder/config.h"
+#include "weights/weights.h"
 
 namespace hearth::models {
 
-class DecoderModel final : public LanguageModel {
- public:
-  DecoderModel(std::string family, const parts::DecoderConfig& config, const LanguageCheckpoint& checkpoint, Backend& device,
-               const LoadRequest& request);
-
-  std::string family() const override { return family_; }
-  std::vector<ComponentReport> components() const override { return {report_}; }
-  LanguageSizes sizes() const override { return {.vocabulary = net_->config.vocabulary, .positions = net_->config.positions}; }
-  std::unique_ptr<TextState> start(int64_t context, DType cache) const override;
-  int64_t cache_bytes(int64_t context, DType cache) const override { return net_->state_bytes(context, cache); }
-  void feed(TextState& state, std::span<const int32_t> ids, int64_t from, const OnLogits& logits, const OnProgress& progress) override;
-
- private:
-  std::string family_;
-  std::optional<parts::Decoder> net_;
-  ComponentReport report_;
-};
+// The tensors' names are those of parts::Decoder.
+std::unique_ptr<LanguageModel> make_decoder_model(const parts::DecoderConfig& config, Weights& weights);
 
 }  // namespace hearth::models

@@ -1,14 +1,12 @@
-// What a language model family does, whatever its network is. A family implements LanguageModel; src/api turns it into the public
-// interface.
+// What a language model does, whatever its network is. A family implements LanguageModel (language_family.h); src/api turns it into the
+// public interface.
 #pragma once
 
 #include <memory>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "core/backend.h"
-#include "models/loading.h"
+#include "hearth/progress.h"
 
 namespace hearth::models {
 
@@ -32,8 +30,6 @@ class LanguageModel {
  public:
   virtual ~LanguageModel() = default;
 
-  virtual std::string family() const = 0;  // "llama"
-  virtual std::vector<ComponentReport> components() const = 0;
   virtual LanguageSizes sizes() const = 0;
 
   // Room for a text of `context` tokens; cache: f32, f16, bf16 or q8_0.

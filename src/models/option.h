@@ -22,8 +22,8 @@ struct Option {
   double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();  // of numbers
   std::string_view group = {};  // reports and metadata keep it in an object of this name, with the others of the group that were given
   std::string_view after = "height";  // the setting (api/settings/table.cpp) that it follows in help, reports and metadata
-  bool always_kept = false;           // metadata keeps what was used where it was not given, too, and lists it among the defaults
-  std::string_view a1111 = {}, a1111_standard = {};  // its name among A1111's parameters, and the value that is not said there
+  bool stated = false;                // metadata state what was used also where it was not given
+  std::string_view a1111 = {};        // its name in A1111's parameters, which say it where it is not 1
 
   friend bool operator==(const Option&, const Option&) = default;
 };

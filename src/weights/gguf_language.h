@@ -1,16 +1,23 @@
-// What GGUF files of language models have in place of config.json. Reference: ggml's keys (gguf-py/gguf/constants.py) and the values that
-// its converter changes.
+// What GGUF files of language models have in place of config.json, read and written by the table of a family (weights/gguf_architecture.h).
 #pragma once
 
 #include "core/config.h"
 #include "weights/gguf.h"
+#include "weights/gguf_architecture.h"
 
 namespace hearth {
 
-// The config that the model's own config.json would have held, of the families llama, mistral (a llama with a window), qwen2 and qwen3.
-// What only such files have is added under names of our own: rope_pairs "neighbours" (the rows of q and k are ordered for it), and
-// rope_divisors, the contents of rope_freqs.weight. UnsupportedError for another architecture, WeightError for a key that is missing or
-// cannot be.
-Config gguf_config(const GgufFile& file);
+// The family of a file. UnsupportedError where none of `known` has its architecture.
+const GgufArchitecture& gguf_architecture_of(const GgufMetadata& metadata, std::span<const GgufArchitecture> known);
+
+// The config that the model's own config.json would have held, with model_type, architectures and eos_token_id, and rope_pairs (of our own)
+// where rows are neighbours. UnsupportedError for a key that says something and has no row, WeightError for one that is missing or cannot
+// be.
+Config gguf_config(const GgufFile& file, const GgufArchitecture& architecture);
+
+// The other direction, for a config that states everything. UnsupportedError for a key that has no row.
+void write_gguf_config(const Config& config, const GgufArchitecture& architecture, GgufValues& values);
+// What the config says in a tensor and not in a key: the numbers of rope_freqs.weight, empty where it has none.
+std::vector<float> gguf_rope_divisors(const Config& config, const GgufArchitecture& architecture);
 
 }  // namespace hearth

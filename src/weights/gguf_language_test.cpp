@@ -1,160 +1,195 @@
+// One table for both directions, with rows of a family that does not exist.
 #include "weights/gguf_language.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstring>
-#include <functional>
+#include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "support/files.h"
 #include "weights/gguf_writer.h"
 #include "weights/language_checkpoint.h"
 
 namespace hearth {
 namespace {
 
-namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using Kind = GgufKey::Kind;
+using test::message_of;
 
-// A file with the keys of a tiny Llama, some of them changed, and some of its tensors.
+double two(const GgufKeys&) { return 2; }
+constexpr Alias names[] = {{"token_embd.weight", "words.weight"}, {"blk.#.attn_q.*", "layers.#.query.*"}};
+constexpr GgufHeads heads[] = {{"layers.#.query.*", "num_heads"}};
+
+GgufArchitecture lantern() {
+  return {
+      .name = "lantern",
+      .keys =
+          {
+              {.key = "block_count", .config = "depth"},
+              {.key = "attention.head_count", .config = "num_heads", .otherwise = two},
+              {.key = "attention.key_length", .config = "head"},
+              {.key = "attention.value_length", .config = "head"},
+              {.key = "attention.sliding_window", .config = "window", .optional = true},
+              {.key = "norm_epsilon", .config = "eps", .kind = Kind::number},
+              {.key = "use_parallel_residual", .config = "parallel", .kind = Kind::flag},
+              {.key = "vocab_size", .config = "words", .kind = Kind::rows, .tensor = "token_embd.weight"},
+              {.key = "attention.layer_norm_epsilon", .kind = Kind::nothing},
+              {.config = "biased", .kind = Kind::present, .tensor = "blk.0.attn_q.bias"},
+              {.config = "tied", .kind = Kind::lacking, .tensor = "output.weight"},
+              {.config = "scaling", .kind = Kind::rope_scaling},
+              {.config = "divisors", .kind = Kind::rope_divisors},
+          },
+      .names = names,
+      .model_type = "lantern_text",
+      .class_name = "LanternForCausalLM",
+  };
+}
+
 class GgufLanguage : public ::testing::Test {
  protected:
-  GgufLanguage() {
-    std::string name = (fs::temp_directory_path() / "hearth-gguf-XXXXXX").string();
-    folder = mkdtemp(name.data());
-  }
-  ~GgufLanguage() override { fs::remove_all(folder); }
-
-  using Change = std::function<void(GgufValues&)>;
-  Config read(const std::string& architecture, const Change& add = {}, const std::vector<GgufTensor>& more = {}, bool heads = true) const {
-    GgufValues v;
-    v.text("general.architecture", architecture);
-    const std::string a = architecture + ".";
-    v.integer(a + "context_length", 128), v.integer(a + "embedding_length", 24), v.integer(a + "feed_forward_length", 40);
-    v.integer(a + "block_count", 2);
-    if (heads) v.integer(a + "attention.head_count", 6), v.integer(a + "attention.head_count_kv", 2);
-    v.f32(a + "attention.layer_norm_rms_epsilon", 0.001f);
-    if (add) add(v);
+  // What a file of these values and tensors says.
+  Config read(const GgufValues& values, const std::vector<GgufTensor>& more = {}, const GgufArchitecture& a = lantern()) const {
     std::vector<GgufTensor> tensors = {{"token_embd.weight", DType::f32, {10, 24}}};
     tensors.insert(tensors.end(), more.begin(), more.end());
-    write_gguf(folder / "m.gguf", v, tensors, [&](size_t i, const WriteBytes& write) {
-      const std::vector<float> ones(size_t(tensors[i].shape.numel()), 2.0f);
-      write(std::as_bytes(std::span(ones)));
+    write_gguf(folder / "m.gguf", values, tensors, [&](size_t i, const WriteBytes& write) {
+      const std::vector<float> twos(size_t(tensors[i].shape.numel()), 2.0f);
+      write(std::as_bytes(std::span(twos)));
     });
-    return gguf_config(*GgufFile::open(folder / "m.gguf"));
+    return gguf_config(*GgufFile::open(folder / "m.gguf"), a);
   }
-  template <class E> std::string refusal(const std::string& architecture, const Change& add = {}, bool heads = true) const {
-    try {
-      read(architecture, add, {}, heads);
-    } catch (const E& error) { return error.what(); }
-    return "accepted";
+  GgufValues written(const Json& config, const GgufArchitecture& a = lantern()) const {
+    GgufValues values;
+    values.text("general.architecture", a.name);
+    write_gguf_config(Config::parse(config.dump(), "config.json"), a, values);
+    return values;
+  }
+  std::string refusal(const std::string& key, int64_t value) const {
+    GgufValues values = written(stated);
+    values.integer("lantern." + key, value);
+    return message_of<UnsupportedError>([&] { read(values); }, folder.path());
   }
 
-  fs::path folder;
+  const Json stated = {{"depth", 3}, {"num_heads", 6}, {"head", 4}, {"eps", 0.5}, {"parallel", true}, {"words", 10}};
+  test::TemporaryFolder folder;
 };
 
-TEST_F(GgufLanguage, llama) {
-  const Config c = read("llama", [](GgufValues& v) { v.f32("llama.rope.freq_base", 500), v.integer("tokenizer.ggml.eos_token_id", 7); });
-  EXPECT_EQ(c.text("model_type"), "llama");
-  EXPECT_EQ(c.integer("vocab_size"), 10);
-  EXPECT_EQ(c.integer("hidden_size"), 24);
-  EXPECT_EQ(c.integer("intermediate_size"), 40);
-  EXPECT_EQ(c.integer("num_hidden_layers"), 2);
-  EXPECT_EQ(c.integer("num_attention_heads"), 6);
-  EXPECT_EQ(c.integer("num_key_value_heads"), 2);
-  EXPECT_EQ(c.integer("head_dim"), 4);
-  EXPECT_EQ(c.integer("max_position_embeddings"), 128);
-  EXPECT_EQ(float(c.number("rms_norm_eps")), 0.001f);
-  EXPECT_EQ(c.number("rope_theta"), 500);
-  EXPECT_EQ(c.text("rope_pairs"), "neighbours");
-  EXPECT_EQ(c.integer("eos_token_id"), 7);
-  EXPECT_TRUE(c.boolean("tie_word_embeddings"));
-  EXPECT_FALSE(c.boolean("attention_bias"));
-  EXPECT_FALSE(c.has("rope_scaling"));
-  EXPECT_FALSE(c.has("rope_divisors"));
+TEST_F(GgufLanguage, what_is_written_is_read) {
+  Json all = stated;
+  all["window"] = 7;
+  all["biased"] = true;
+  all["scaling"] = {{"rope_type", "linear"}, {"factor", 2.5}};
+  const Config c = read(written(all), {{"blk.0.attn_q.bias", DType::f32, {24}}, {"rope_freqs.weight", DType::f32, {3}}});
+  all["tied"] = true;
+  all["divisors"] = {2, 2, 2};
+  all["model_type"] = "lantern_text";
+  all["architectures"] = {"LanternForCausalLM"};
+  for (const auto& [key, value] : all.items()) EXPECT_EQ(Json::parse(c.dump(key)), value) << key;
+  EXPECT_EQ(c.keys().size(), all.size());
 }
 
-TEST_F(GgufLanguage, what_the_tensors_tell) {
-  const Config c = read("llama", {},
-                        {{"output.weight", DType::f32, {10, 24}},
-                         {"blk.0.attn_q.bias", DType::f32, {24}},
-                         {"blk.0.ffn_gate.bias", DType::f32, {40}},
-                         {"rope_freqs.weight", DType::f32, {2}}});
-  EXPECT_FALSE(c.boolean("tie_word_embeddings"));
-  EXPECT_TRUE(c.boolean("attention_bias"));
-  EXPECT_TRUE(c.boolean("mlp_bias"));
-  EXPECT_EQ(c.numbers("rope_divisors"), (std::vector<double>{2, 2}));
+TEST_F(GgufLanguage, what_may_be_absent) {
+  GgufValues values;
+  values.text("general.architecture", "lantern");
+  values.integer("lantern.block_count", 1), values.integer("lantern.attention.key_length", 4), values.f32("lantern.norm_epsilon", 1);
+  values.boolean("lantern.use_parallel_residual", false), values.f32("lantern.attention.layer_norm_epsilon", 1);
+  const Config c = read(values, {{"output.weight", DType::f32, {10, 24}}});
+  EXPECT_EQ(c.integer("num_heads"), 2);
+  for (const char* key : {"window", "scaling", "divisors", "rope_pairs", "eos_token_id"}) EXPECT_FALSE(c.has(key)) << key;
+  for (const char* key : {"tied", "biased", "parallel"}) EXPECT_FALSE(c.boolean(key)) << key;
 }
 
-TEST_F(GgufLanguage, mistral_is_a_llama_with_a_window) {
-  const Config c = read("llama", [](GgufValues& v) {
-    v.integer("llama.attention.sliding_window", 9), v.integer("llama.attention.key_length", 8),
-        v.integer("llama.attention.value_length", 8), v.integer("llama.rope.dimension_count", 8);
-  });
-  EXPECT_EQ(c.text("model_type"), "mistral");
-  EXPECT_EQ(c.integer("sliding_window"), 9);
-  EXPECT_EQ(c.integer("head_dim"), 8);
+TEST_F(GgufLanguage, two_keys_that_are_one_of_the_config_are_both_written) {
+  read(written(stated));
+  const auto file = GgufFile::open(folder / "m.gguf");
+  EXPECT_EQ(file->metadata().integer("lantern.attention.key_length"), 4);
+  EXPECT_EQ(file->metadata().integer("lantern.attention.value_length"), 4);
+  EXPECT_EQ(file->metadata().integer("lantern.vocab_size"), 10);
+  EXPECT_EQ(file->metadata().values().size(), 8u);
 }
 
-TEST_F(GgufLanguage, qwen_has_halves_and_its_scaling) {
-  const Config c = read("qwen2", [](GgufValues& v) {
-    v.text("qwen2.rope.scaling.type", "yarn"), v.f32("qwen2.rope.scaling.factor", 4),
-        v.integer("qwen2.rope.scaling.original_context_length", 32);
-  });
-  EXPECT_EQ(c.text("model_type"), "qwen2");
-  EXPECT_FALSE(c.has("rope_pairs"));
-  const Config scaling = c.object("rope_scaling");
-  EXPECT_EQ(scaling.text("rope_type"), "yarn");
-  EXPECT_EQ(scaling.number("factor"), 4);
-  EXPECT_EQ(scaling.integer("original_max_position_embeddings"), 32);
-  EXPECT_FALSE(scaling.has("attention_factor"));
-  EXPECT_EQ(read("qwen3").text("model_type"), "qwen3");
+TEST_F(GgufLanguage, a_list_of_one_number_for_each_layer) {
+  const auto with = [&](std::vector<int32_t> counts) {
+    Json config = stated;
+    config.erase("num_heads");
+    GgufArchitecture a = lantern();
+    GgufValues values;
+    values.text("general.architecture", "lantern");
+    values.i32s("lantern.attention.head_count", counts);
+    a.keys[1].optional = true;
+    write_gguf_config(Config::parse(config.dump(), "config.json"), a, values);
+    return read(values).integer("num_heads");
+  };
+  EXPECT_EQ(with({5, 5, 5}), 5);
+  EXPECT_EQ(message_of<UnsupportedError>(
+                [&] {
+                  with({5, 6});
+                },
+                folder.path()),
+            "FOLDER/m.gguf: 'lantern.attention.head_count' differs between layers, which is not supported");
 }
 
-// As llama.cpp turns keys and queries: its factor stands beside the usual one, 0.1 ln 4 + 1.
-TEST_F(GgufLanguage, an_attention_factor_multiplies_the_usual_one) {
-  const Config c = read("llama", [](GgufValues& v) {
-    v.text("llama.rope.scaling.type", "yarn"), v.f32("llama.rope.scaling.factor", 4), v.f32("llama.rope.scaling.attn_factor", 0.5f);
-  });
-  EXPECT_NEAR(c.object("rope_scaling").number("attention_factor"), 0.5693147, 1e-7);
+TEST_F(GgufLanguage, a_key_without_a_row_may_say_nothing_only) {
+  EXPECT_EQ(refusal("expert_count", 8), "FOLDER/m.gguf: 'lantern.expert_count' = 8 is not supported");
+  EXPECT_EQ(refusal("expert_count", 0), "");
+  EXPECT_EQ(refusal("logit_scale", 1), "");
+  EXPECT_EQ(refusal("pooling_type", 3), "");
+  // A row for stretched positions knows all their keys; without it they are refused.
+  EXPECT_EQ(refusal("rope.scaling.finetuned", 1), "");
+  GgufArchitecture plain = lantern();
+  std::erase_if(plain.keys, [](const GgufKey& row) { return row.kind == Kind::rope_scaling; });
+  GgufValues values = written(stated, plain);
+  values.f32("lantern.rope.scaling.factor", 2);
+  EXPECT_EQ(message_of<UnsupportedError>([&] { read(values, {}, plain); }, folder.path()),
+            "FOLDER/m.gguf: 'lantern.rope.scaling.factor' = 2 is not supported");
 }
 
-TEST_F(GgufLanguage, keys_that_say_nothing_are_let_pass) {
-  const Config c = read("llama", [](GgufValues& v) {
-    v.integer("llama.expert_count", 0), v.f32("llama.attn_logit_softcapping", 0), v.f32("llama.rope.scaling.attn_factor", 1),
-        v.integer("llama.vocab_size", 10), v.text("llama.tensor_data_layout", "Meta AI original pth"),
-        v.f32("gemma2.attn_logit_softcapping", 50), v.f32("llama.rope.scaling.yarn_ext_factor", 1), v.f32("llama.logit_scale", 1);
-  });
-  EXPECT_EQ(c.text("model_type"), "llama");
+TEST_F(GgufLanguage, what_the_table_has_no_words_for_is_not_written) {
+  const auto with = [&](const char* key, const Json& value) {
+    Json config = stated;
+    config[key] = value;
+    return message_of<UnsupportedError>([&] { written(config); });
+  };
+  const std::string begin = "config.json: GGUF files of the architecture lantern cannot say ";
+  EXPECT_EQ(with("activation", "gelu"), begin + "'activation' = \"gelu\"");
+  EXPECT_EQ(with("activation", nullptr), "");
+  EXPECT_EQ(with("scaling", {{"rope_type", "dynamic"}, {"factor", 2}}), begin + "rope scaling of the type dynamic");
+  Json yarn = {{"rope_type", "yarn"}, {"factor", 1},          {"original_max_position_embeddings", 32}, {"beta_fast", 32}, {"beta_slow", 1},
+               {"truncate", true},    {"attention_factor", 1}};
+  EXPECT_EQ(with("scaling", yarn), "");
+  for (const char* key : {"beta_fast", "beta_slow", "attention_factor"}) {
+    Json unusual = yarn;
+    unusual[key] = 3;
+    EXPECT_EQ(with("scaling", unusual), begin + "yarn with another beta_fast, beta_slow, truncate or attention factor than the usual");
+  }
 }
 
-TEST_F(GgufLanguage, what_is_not_built_is_refused_by_name) {
-  const std::string where = (folder / "m.gguf").string();
-  EXPECT_EQ(refusal<UnsupportedError>("gemma2"), where + ": the architecture 'gemma2' is not supported, only llama, qwen2, qwen3");
-  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.integer("llama.expert_count", 8); }),
-            where + ": 'llama.expert_count' = 8 is not supported");
-  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.text("llama.rope.scaling.type", "longrope"); }),
-            where + ": rope scaling \"longrope\" is not supported, only linear and yarn");
-  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.integer("llama.rope.dimension_count", 2); }),
-            where + ": heads of 4 for keys, 4 for values and 2 turned are not supported, needed equal sizes");
-  EXPECT_EQ(refusal<UnsupportedError>("qwen2", [](GgufValues& v) { v.f32("qwen2.attn_logit_softcapping", 50.5f); }),
-            where + ": 'qwen2.attn_logit_softcapping' = 50.5 is not supported");
-  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.f32("llama.rope.scaling.yarn_ext_factor", 0.5f); }),
-            where + ": 'llama.rope.scaling.yarn_ext_factor' = 0.5 is not supported");
-  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.text("llama.new", "words"); }),
-            where + ": 'llama.new' = text is not supported");
-  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.f32("llama.rope.scaling.attn_factor", 1.5f); }),
-            where + ": 'llama.rope.scaling.attn_factor' = 1.5 is not supported without yarn");
-  EXPECT_EQ(refusal<WeightError>("llama", {}, false), where + ": 0 heads of 24 numbers in all, needed at least 1");
+TEST_F(GgufLanguage, neighbours_are_told) {
+  GgufArchitecture a = lantern();
+  a.neighbours = heads;
+  EXPECT_EQ(read(written(stated), {}, a).text("rope_pairs"), "neighbours");
 }
 
-TEST_F(GgufLanguage, a_file_is_shown_as_a_folder) {
-  read("llama", {}, {{"blk.1.attn_q.weight", DType::f32, {24, 24}}});
-  EXPECT_TRUE(LanguageCheckpoint::is_one(folder / "m.gguf"));
-  const LanguageCheckpoint c = LanguageCheckpoint::open(folder / "m.gguf");
-  EXPECT_EQ(c.class_name(), "LlamaForCausalLM");
-  EXPECT_EQ(c.files(), std::vector<std::string>{"m.gguf"});
-  EXPECT_TRUE(c.tensors()->has("model.layers.1.self_attn.q_proj.weight"));
-  EXPECT_TRUE(c.tensors()->has("model.embed_tokens.weight"));
+TEST_F(GgufLanguage, of_families_with_one_architecture_the_marked_one_is_taken_where_the_mark_is) {
+  GgufArchitecture other = lantern();
+  other.marked_by = "attention.sliding_window";
+  other.model_type = "windowed";
+  const std::vector<GgufArchitecture> known = {other, lantern()};
+  const auto type_of = [&](const GgufValues& values) {
+    read(values);
+    return gguf_architecture_of(GgufFile::open(folder / "m.gguf")->metadata(), known).model_type;
+  };
+  Json config = stated;
+  for (const auto& [window, type] : {std::pair(9, "windowed"), {0, "lantern_text"}}) {
+    config["window"] = window;
+    EXPECT_EQ(type_of(written(config)), type);
+  }
+  EXPECT_EQ(type_of(written(stated)), "lantern_text");
+  GgufValues values;
+  values.text("general.architecture", "candle");
+  write_gguf(folder / "m.gguf", values, {}, [](size_t, const WriteBytes&) {});
+  EXPECT_EQ(message_of<UnsupportedError>([&] { LanguageCheckpoint::open(folder / "m.gguf", "", known); }, folder.path()),
+            "FOLDER/m.gguf: the architecture 'candle' is not supported, only lantern");
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include "support/files.h"
 #include "support/golden.h"
 #include "weights/gguf.h"
-#include "weights/gguf_names.h"
 
 namespace hearth {
 namespace {
@@ -88,18 +87,6 @@ TEST_F(GgufWriterTest, nothing_is_left_behind_when_it_fails) {
   EXPECT_EQ(message_of<UnsupportedError>([&] { write_gguf(folder / "f.gguf", {}, unknown, [](size_t, const WriteBytes&) {}); }),
             "gguf: 'x' has the type u8, which such files do not know");
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
-}
-
-TEST_F(GgufWriterTest, published_names_go_both_ways) {
-  int found = 0;
-  for (const Alias& alias : gguf_decoder_names()) {
-    const auto official = rewrite("blk.11.attn_q_norm.weight", alias.stored, alias.official);
-    if (!official) continue;
-    ++found;
-    EXPECT_EQ(*official, "model.layers.11.self_attn.q_norm.weight");
-    EXPECT_EQ(rewrite(*official, alias.official, alias.stored), "blk.11.attn_q_norm.weight");
-  }
-  EXPECT_EQ(found, 1);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "weights/checkpoint.h"
 #include "weights/gguf.h"
+#include "weights/gguf_folder.h"
 #include "weights/torch_file.h"
 
 namespace hearth {
@@ -215,7 +216,8 @@ InspectedCheckpoint inspect_file(const fs::path& file, std::span<const KnownFami
 
 }  // namespace
 
-InspectedCheckpoint inspect_checkpoint(const fs::path& path, std::span<const KnownFamily> families, const std::string& variant) {
+InspectedCheckpoint inspect_checkpoint(const fs::path& given, std::span<const KnownFamily> families, const std::string& variant) {
+  const fs::path path = gguf_file_of(given);
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) fail<IoError>("{}: no such file or folder", path.string());

@@ -1,8 +1,9 @@
 #include "weights/language_checkpoint.h"
 
 #include "core/error.h"
+#include "weights/gguf_folder.h"
 #include "weights/gguf_language.h"
-#include "weights/gguf_names.h"
+#include "weights/gguf_rope.h"
 #include "weights/packed_linears.h"
 
 namespace hearth {
@@ -11,27 +12,30 @@ namespace fs = std::filesystem;
 
 bool LanguageCheckpoint::is_one(const fs::path& path) {
   std::error_code error;
-  if (GgufFile::is_one(path)) return true;
+  if (GgufFile::is_one(path) || is_gguf_folder(path)) return true;
   return fs::is_regular_file(path / "config.json", error) && !fs::exists(path / "model_index.json", error);
 }
 
-LanguageCheckpoint LanguageCheckpoint::open_gguf(const fs::path& file) {
+LanguageCheckpoint LanguageCheckpoint::open_gguf(const fs::path& file, std::span<const GgufArchitecture> architectures) {
   LanguageCheckpoint c;
   c.gguf_ = GgufFile::open(file);
   c.root_ = file.parent_path();
-  c.config_ = gguf_config(*c.gguf_);
+  const GgufArchitecture& architecture = gguf_architecture_of(c.gguf_->metadata(), architectures);
+  c.config_ = gguf_config(*c.gguf_, architecture);
   c.model_type_ = c.config_.text("model_type");
   c.class_name_ = c.config_.texts("architectures")[0];
   for (const fs::path& part : c.gguf_->paths()) c.files_.push_back(part.filename().string());
-  c.tensors_ = aliased(c.gguf_, gguf_decoder_names());
+  c.tensors_ = aliased(c.gguf_, architecture.names);
   return c;
 }
 
-LanguageCheckpoint LanguageCheckpoint::open(const fs::path& root, const std::string& variant) {
+LanguageCheckpoint LanguageCheckpoint::open(const fs::path& path, const std::string& variant,
+                                            std::span<const GgufArchitecture> architectures) {
+  const fs::path root = gguf_file_of(path);
   std::error_code error;
   const fs::file_status status = fs::status(root, error);
   if (!fs::exists(status)) fail<IoError>("{}: no such file or folder", root.string());
-  if (fs::is_regular_file(status)) return open_gguf(root);
+  if (fs::is_regular_file(status)) return open_gguf(root, architectures);
   if (!fs::is_directory(status)) fail<IoError>("{}: neither a file nor a folder", root.string());
   if (!fs::exists(root / "config.json", error))
     fail<IoError>("{}: has no config.json, which the folder of a language model needs", root.string());
@@ -56,7 +60,7 @@ LanguageCheckpoint LanguageCheckpoint::open(const fs::path& root, const std::str
 std::vector<std::string> LanguageCheckpoint::unneeded(bool tied) const {
   std::vector<std::string> names = {"*.rotary_emb.inv_freq", "*.masked_bias", "*.attn.bias"};
   names.insert(names.end(), zero_biases_.begin(), zero_biases_.end());
-  if (gguf_) names.emplace_back("rope_freqs.weight");
+  if (gguf_) names.emplace_back(gguf_rope_tensor);
   if (tied) names.emplace_back("lm_head.weight");
   return names;
 }

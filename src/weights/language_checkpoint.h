@@ -1,5 +1,6 @@
 // LanguageCheckpoint: a language model as its makers publish it: a folder with config.json and safetensors, whole or in shards, or a
-// GGUF file, whose contents are shown as those of such a folder. GPTQ and AWQ layers are unpacked (weights/packed_linears.h).
+// GGUF file (or a folder with one alone), whose contents are shown as those of such a folder. GPTQ and AWQ layers are unpacked
+// (weights/packed_linears.h).
 #pragma once
 
 #include <filesystem>
@@ -7,21 +8,23 @@
 #include "core/config.h"
 #include "weights/checkpoint_files.h"
 #include "weights/gguf.h"
+#include "weights/gguf_architecture.h"
 
 namespace hearth {
 
 class LanguageCheckpoint {
  public:
-  // IoError for a folder that is missing, empty or without config.json, and for weights that cannot be read; errors of
-  // weights/checkpoint_files.h.
-  static LanguageCheckpoint open(const std::filesystem::path& path, const std::string& variant = {});
-  // Whether `path` looks like one: a folder with config.json and no model_index.json, or a GGUF file.
+  // `architectures`: of the GGUF files that can be read. IoError for a folder that is missing, empty or without config.json, and for
+  // weights that cannot be read; errors of weights/checkpoint_files.h and gguf_language.h.
+  static LanguageCheckpoint open(const std::filesystem::path& path, const std::string& variant = {},
+                                 std::span<const GgufArchitecture> architectures = {});
+  // Whether `path` looks like one: a folder with config.json and no model_index.json, or a GGUF file or a folder of such.
   static bool is_one(const std::filesystem::path& path);
 
   const std::filesystem::path& root() const { return root_; }  // the folder, or that of the file
   const Config& config() const { return config_; }
-  const std::string& model_type() const { return model_type_; }  // "llama"
-  const std::string& class_name() const { return class_name_; }  // "LlamaForCausalLM"
+  const std::string& model_type() const { return model_type_; }  // what config.json says of its family
+  const std::string& class_name() const { return class_name_; }  // the first of its `architectures`
   const std::shared_ptr<TensorSource>& tensors() const { return tensors_; }
   // Of the tensors those that may stay unread, as LoadOptions::ignore: frequencies and masks in old exports, what the configuration
   // of a GGUF file tells, biases that say nothing (weights/packed_linears.h), the output matrix where it is the embedding.
@@ -30,7 +33,7 @@ class LanguageCheckpoint {
   const GgufFile* gguf() const { return gguf_.get(); }              // nullptr for a folder
 
  private:
-  static LanguageCheckpoint open_gguf(const std::filesystem::path& file);
+  static LanguageCheckpoint open_gguf(const std::filesystem::path& file, std::span<const GgufArchitecture> architectures);
 
   std::filesystem::path root_;
   Config config_;

@@ -6,9 +6,9 @@
 #include "api/precision.h"
 #include "hearth/quantize.h"
 #include "language_copy.h"
-#include "models/registry.h"
+#include "models/language_loading.h"
+#include "models/language_registry.h"
 #include "support/backend_test.h"
-#include "weights/language_checkpoint.h"
 
 namespace hearth::test {
 namespace {
@@ -18,9 +18,9 @@ using Logits = std::vector<std::vector<float>>;
 // The logits behind each token of a text, fed in the pieces given.
 Logits logits_of(const std::filesystem::path& path, Backend& device, const WeightTypes& types, const std::vector<int32_t>& text,
                  const std::vector<size_t>& pieces) {
-  const LanguageCheckpoint checkpoint = LanguageCheckpoint::open(path);
-  const auto model = models::find_family(checkpoint).family.open(checkpoint, device, {.text = types});
-  EXPECT_EQ(model->components().at(0).factors, name_of(types.factors));
+  const LanguageCheckpoint checkpoint = models::open_language_checkpoint(path);
+  const auto [model, report] = models::load_language_model(models::find_family(checkpoint).family, checkpoint, device, {.text = types});
+  EXPECT_EQ(report.factors, name_of(types.factors));
   const auto state = model->start(int64_t(text.size()), DType::f32);
   Logits all;
   size_t at = 0;

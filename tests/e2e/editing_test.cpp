@@ -301,7 +301,7 @@ TEST_F(Passes, VariationsLieBetweenTwoNoises) {
   EXPECT_NE(complaint_of([&] { model("pndm").generate(r); }).find("comfyui has no variation seeds"), std::string::npos);
 }
 
-// Pictures that are encoded, second passes and previews are in the plan, to the byte; each network may come and go.
+// Pictures that are encoded, second passes and previews are in the plan; each network may come and go.
 TEST_F(Passes, MemoryIsPlannedBeforeTheRun) {
   Request image{.prompt = "a cat", .steps = 4, .sampler = "euler", .seed = 1};
   image.edit.picture = Image{.width = 256, .height = 320, .rgb = std::vector<uint8_t>(256 * 320 * 3, 90)};
@@ -316,8 +316,9 @@ TEST_F(Passes, MemoryIsPlannedBeforeTheRun) {
       const Json memory = Json::parse(m.generate(r).report).at("memory");
       const int64_t planned = memory.at("planned").at("peak"), measured = memory.at("measured").at("peak");
       if (std::getenv("HEARTH_PRINT_ERRORS")) printf("planned %ld measured %ld\n", long(planned), long(measured));
-      EXPECT_GE(measured, planned - 2'000'000);
-      EXPECT_LE(measured, planned + 2 * 4'000'000);
+      // Observed: none, but for second passes, which take 0.5 to 2.1 MB more than planned.
+      EXPECT_GE(measured, planned);
+      EXPECT_LE(measured, planned + (r.hires ? 3'000'000 : 0));
     }
   }
 }

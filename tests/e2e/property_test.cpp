@@ -241,8 +241,8 @@ TEST(Pipeline, ASeedIsDrawnAndToldWhenNoneIsGiven) {
   expect_same(model.generate(request), a);
 }
 
-// What the plan predicts is what hearth's own buffers took, but for the scratch memory of threads: to the byte, holes between
-// tensors included.
+// What the plan predicts is what the device's buffers took: to the byte where the dry run goes through the same steps, of which it takes
+// six at most; nearly so in a longer run.
 TEST(Pipeline, MemoryIsPlannedBeforeTheRun) {
   for (const auto& [sampler, precision] : std::vector<std::pair<const char*, Precision>>{
            {"", Precision::f16}, {"plms", Precision::bf16}, {"dpmpp_2m", Precision::f32}, {"euler_ancestral", Precision::automatic}}) {
@@ -254,8 +254,8 @@ TEST(Pipeline, MemoryIsPlannedBeforeTheRun) {
       const nlohmann::json memory = nlohmann::json::parse(model.generate(request).report).at("memory");
       const int64_t planned = memory.at("planned").at("peak"), measured = memory.at("measured").at("peak");
       if (std::getenv("HEARTH_PRINT_ERRORS")) printf("planned %ld measured %ld\n", long(planned), long(measured));
-      EXPECT_GE(measured, planned) << sampler;
-      EXPECT_LE(measured, planned + 2 * 4'000'000) << sampler;
+      const int64_t most = request.steps <= 6 ? 0 : 200'000;  // observed −18'624 to 49'216
+      EXPECT_LE(std::abs(measured - planned), most) << sampler << " " << measured << " " << planned;
     }
   }
 }

@@ -111,7 +111,7 @@ Row row_of(const Shared& shared, size_t image_families, const std::string& headi
                     .families = of_all ? std::vector<std::string>() : shared.families},
           .form = form_of(option.type),
           .told = {.report = grouped ? Report::in_object : Report::by_name,
-                   .keep = option.always_kept ? Keep::always : Keep::given,
+                   .keep = option.stated ? Keep::always : Keep::given,
                    .object = option.group,
                    .earlier = "",
                    .a1111 = option.a1111},
@@ -125,11 +125,11 @@ Row row_of(const Shared& shared, size_t image_families, const std::string& headi
     const Json value = std::visit([](const auto& v) { return told(v); }, found->second);
     return grouped ? numbers_of(value) : value;
   };
-  if (option.always_kept) row.told.again = again_unless_left_open;
+  if (option.stated) row.told.again = again_unless_left_open;
   if (!option.a1111.empty())
-    row.told.a1111_value = [row, standard = std::string(option.a1111_standard)](const Request& r) {
+    row.told.a1111_value = [row](const Request& r) {
       const std::vector<std::string> texts = typed(row, row.value(r));
-      return texts.empty() || texts[0] == standard ? "" : texts[0];
+      return texts.empty() || texts[0] == "1" ? "" : texts[0];
     };
   return row;
 }

@@ -134,17 +134,9 @@ TEST(Settings, refuse_what_cannot_be) {
 }
 
 constexpr models::Option one[] = {
-    {.name = "limit",
-     .summary = "How far",
-     .standard = "1",
-     .least = 1,
-     .most = 9,
-     .after = "emphasis",
-     .always_kept = true,
-     .a1111 = "Limit",
-     .a1111_standard = "1"},
+    {.name = "limit", .summary = "How far", .standard = "1", .least = 1, .most = 9, .after = "emphasis", .stated = true, .a1111 = "Limit"},
     {.name = "corner", .type = models::Option::Type::point, .summary = "Where", .standard = "0,0", .group = "places"}};
-constexpr models::Option two[] = {{.name = "limit", .summary = "How far", .standard = "2", .after = "emphasis", .always_kept = true},
+constexpr models::Option two[] = {{.name = "limit", .summary = "How far", .standard = "2", .after = "emphasis", .stated = true},
                                   {.name = "hint", .type = models::Option::Type::text, .summary = "A word", .standard = "none"}};
 
 // Options of families stand among the settings, each once, without a line about them anywhere else.

@@ -15,9 +15,8 @@ constexpr Option clip_skip_option(std::string_view standard) {
           .standard = standard,
           .least = 1,
           .after = "emphasis",
-          .always_kept = true,
-          .a1111 = "Clip skip",
-          .a1111_standard = "1"};
+          .stated = true,
+          .a1111 = "Clip skip"};
 }
 
 }  // namespace hearth::models::clip

@@ -1,21 +1,20 @@
-#include "models/decoder_model.h"
+#include "models/decoder_family.h"
 #include "models/mistral/config.h"
-#include "models/registry.h"
 
 namespace hearth::models::mistral {
 
+// A GGUF file says that it is a Llama; the window tells them apart.
 Entry entry() {
   return {
       .name = "mistral",
-      .summary = "Mistral 7B and Nemo, and what shares their layout: text to text, Llama's build with an attention window",
-      .task =
-          LanguageFamily{
-              .model_types = {"mistral"},
-              .open = [](const LanguageCheckpoint& checkpoint, Backend& device,
-                         const LoadRequest& request) -> std::unique_ptr<LanguageModel> {
-                return std::make_unique<DecoderModel>("mistral", read_config(checkpoint.config()), checkpoint, device, request);
-              },
-          },
+      .summary =
+          "Mistral 7B and Nemo, and what shares their layout: text to text, grouped queries, rotary positions, SwiGLU, an attention window",
+      .task = decoder_family<read_config>({
+          .model_types = {"mistral"},
+          .class_name = "MistralForCausalLM",
+          .tokenizer_class = "LlamaTokenizer",
+          .gguf = {.name = "llama", .marked_by = gguf_window.key, .keys = {gguf_window}, .neighbours = queries_and_keys},
+      }),
   };
 }
 

@@ -1,21 +1,28 @@
-#include "models/decoder_model.h"
+#include "models/decoder_family.h"
 #include "models/qwen2/config.h"
-#include "models/registry.h"
 
 namespace hearth::models::qwen2 {
+
+// Qwen 2.5 0.5B.
+constexpr LanguageGeometry geometries[] = {
+    {"qwen-0.5b",
+     R"({"vocab_size": 151936, "hidden_size": 896, "intermediate_size": 4864, "num_hidden_layers": 24,
+     "num_attention_heads": 14, "num_key_value_heads": 2, "max_position_embeddings": 32768,
+     "rms_norm_eps": 1e-5, "rope_theta": 1000000, "tie_word_embeddings": true})"}};
 
 Entry entry() {
   return {
       .name = "qwen2",
-      .summary = "Qwen 2 and 2.5, and what shares their layout: text to text, Llama's build with biases of queries, keys and values",
-      .task =
-          LanguageFamily{
-              .model_types = {"qwen2"},
-              .open = [](const LanguageCheckpoint& checkpoint, Backend& device,
-                         const LoadRequest& request) -> std::unique_ptr<LanguageModel> {
-                return std::make_unique<DecoderModel>("qwen2", read_config(checkpoint.config()), checkpoint, device, request);
-              },
-          },
+      .summary =
+          "Qwen 2 and 2.5, and what shares their layout: text to text, grouped queries, rotary positions, SwiGLU, biases of queries, keys "
+          "and values",
+      .task = decoder_family<read_config>({
+          .model_types = {"qwen2"},
+          .class_name = "Qwen2ForCausalLM",
+          .tokenizer_class = "Qwen2Tokenizer",
+          .gguf = {.name = "qwen2"},
+          .geometries = geometries,
+      }),
   };
 }
 

@@ -24,16 +24,16 @@ std::string text_of(const Json& object, const char* name) {
   return object.is_object() && object.contains(name) && object[name].is_string() ? object[name].get<std::string>() : std::string();
 }
 
-// transformers' TOKENIZER_MAPPING, for families whose class does more than the plain one.
-std::string class_of_model_type(const std::string& type) {
-  static constexpr std::pair<const char*, const char*> classes[] = {
-      {"llama", "LlamaTokenizer"}, {"mistral", "LlamaTokenizer"},    {"mixtral", "LlamaTokenizer"},   {"phi3", "LlamaTokenizer"},
-      {"gemma", "GemmaTokenizer"}, {"gemma2", "GemmaTokenizer"},     {"gemma3", "GemmaTokenizer"},    {"gemma3_text", "GemmaTokenizer"},
-      {"qwen2", "Qwen2Tokenizer"}, {"qwen3", "Qwen2Tokenizer"},      {"qwen2_moe", "Qwen2Tokenizer"}, {"qwen3_moe", "Qwen2Tokenizer"},
-      {"gpt2", "GPT2Tokenizer"},   {"gpt_neox", "GPTNeoXTokenizer"}, {"cohere", "CohereTokenizer"},   {"t5", "T5Tokenizer"},
-      {"mt5", "T5Tokenizer"},      {"umt5", "T5Tokenizer"},          {"bert", "BertTokenizer"}};
-  for (const auto& [name, tokenizer] : classes)
-    if (type == name) return tokenizer;
+// transformers' TOKENIZER_MAPPING: of `families`, and of others whose tokenizer can be used by itself.
+std::string class_of_model_type(const std::string& type, std::span<const FamilyClass> families) {
+  static constexpr FamilyClass others[] = {
+      {"mixtral", "LlamaTokenizer"}, {"phi3", "LlamaTokenizer"},        {"gemma", "GemmaTokenizer"},     {"gemma2", "GemmaTokenizer"},
+      {"gemma3", "GemmaTokenizer"},  {"gemma3_text", "GemmaTokenizer"}, {"qwen2_moe", "Qwen2Tokenizer"}, {"qwen3_moe", "Qwen2Tokenizer"},
+      {"gpt2", "GPT2Tokenizer"},     {"gpt_neox", "GPTNeoXTokenizer"},  {"cohere", "CohereTokenizer"},   {"t5", "T5Tokenizer"},
+      {"mt5", "T5Tokenizer"},        {"umt5", "T5Tokenizer"},           {"bert", "BertTokenizer"}};
+  for (const std::span<const FamilyClass> list : {families, std::span<const FamilyClass>(others)})
+    if (const auto found = std::ranges::find(list, type, &FamilyClass::model_type); found != list.end())
+      return std::string(found->tokenizer_class);
   return {};
 }
 
@@ -166,7 +166,7 @@ void add_extra_ids(Json& config, int64_t count) {
 
 }  // namespace
 
-FolderConfig FolderConfig::read(const fs::path& folder) {
+FolderConfig FolderConfig::read(const fs::path& folder, std::span<const FamilyClass> classes) {
   FolderConfig read;
   Json config = load_object(folder / "tokenizer_config.json");
   read.config = std::make_shared<Json>(config.is_null() ? Json::object() : std::move(config));
@@ -176,7 +176,7 @@ FolderConfig FolderConfig::read(const fs::path& folder) {
   if (read.tokenizer_class.empty()) {
     const Json model = load_object(folder / "config.json");
     read.tokenizer_class = text_of(model, "tokenizer_class");
-    if (read.tokenizer_class.empty()) read.tokenizer_class = class_of_model_type(text_of(model, "model_type"));
+    if (read.tokenizer_class.empty()) read.tokenizer_class = class_of_model_type(text_of(model, "model_type"), classes);
   }
   if (read.tokenizer_class.ends_with("Fast")) read.tokenizer_class.resize(read.tokenizer_class.size() - 4);
   return read;
@@ -199,7 +199,7 @@ bool prefers_sentencepiece(const FolderConfig& folder) {
 void apply_class(TokenizerFile& file, const FolderConfig& folder) {
   const Json& config = *folder.config;
   // Every fast tokenizer of transformers sets this switch of a ByteLevel that is not within a Sequence, false by default.
-  // Llama's and T5's leave it alone where the configuration does not name it.
+  // LlamaTokenizer and T5Tokenizer leave it alone where the configuration does not name it.
   const bool keeps = folder.tokenizer_class == "LlamaTokenizer" || folder.tokenizer_class == "T5Tokenizer";
   if (Json& stage = (*file.rest)["pre_tokenizer"];
       stage.is_object() && stage.contains("add_prefix_space") && text_of(stage, "type") == "ByteLevel")

@@ -7,11 +7,11 @@ namespace hearth::text {
 
 namespace fs = std::filesystem;
 
-Tokenizer Tokenizer::open(const fs::path& path) {
+Tokenizer Tokenizer::open(const fs::path& path, std::span<const FamilyClass> classes) {
   if (!fs::exists(path)) fail<IoError>("{}: there is no such file or folder", path.string());
   const bool is_folder = fs::is_directory(path);
   const fs::path folder = is_folder ? path : path.parent_path();
-  const pipeline::FolderConfig config = pipeline::FolderConfig::read(folder);
+  const pipeline::FolderConfig config = pipeline::FolderConfig::read(folder, classes);
   // What was named, or else the first that is there.
   const fs::path json = is_folder ? folder / "tokenizer.json" : path.extension() == ".model" ? fs::path() : path;
   const char* const model_name = config.tokenizer_class == "T5Tokenizer" ? "spiece.model" : "tokenizer.model";

@@ -18,7 +18,7 @@ struct FolderConfig {
   std::shared_ptr<const nlohmann::json> added_tokens;        // added_tokens.json, null where there is none
   std::string tokenizer_class;                               // without "Fast"; empty: unknown
 
-  static FolderConfig read(const std::filesystem::path& folder);
+  static FolderConfig read(const std::filesystem::path& folder, std::span<const FamilyClass> classes);
 };
 
 // How many tokens "<extra_id_0>" … T5's class adds: 100 unless the configuration says otherwise. WeightError for what is no number

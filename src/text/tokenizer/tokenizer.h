@@ -25,6 +25,12 @@ struct DecodeOptions {
   std::optional<bool> clean_up_tokenization_spaces;  // "a ," → "a,"; default: as tokenizer_config.json says, else no
 };
 
+// The class of transformers that reads the tokenizer of the models of this type (config.json's model_type), where it does more than the
+// plain one.
+struct FamilyClass {
+  std::string_view model_type, tokenizer_class;
+};
+
 // Constant after construction: any number of threads may use one. Copies share the vocabulary.
 // Text is taken byte for byte as UTF-8; each maximal invalid part counts as U+FFFD. No limit on its length; time is O(n log n).
 class Tokenizer {
@@ -36,7 +42,8 @@ class Tokenizer {
   // tokenizer_config.json, special_tokens_map.json and added_tokens.json, each where it is. A path to a tokenizer.json or a *.model
   // opens that file with its neighbours. IoError for a file that is missing or malformed, WeightError for a vocabulary that
   // contradicts itself, UnsupportedError for a kind of stage that is not built.
-  static Tokenizer open(const std::filesystem::path& path);
+  // `classes`: whose class a folder means that names none.
+  static Tokenizer open(const std::filesystem::path& path, std::span<const FamilyClass> classes = {});
   // The same errors; UnsupportedError for a `model` or `pre` that is not known.
   static Tokenizer from_gguf(const GgufVocabulary& vocabulary);
 

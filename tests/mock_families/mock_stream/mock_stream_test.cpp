@@ -59,12 +59,39 @@ class MockStream : public CommandTest {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run(arguments);
   }
+  Json report(Arguments more) const {
+    more.push_back("--json");
+    const Ended ended = draw(more);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    return ended.code == 0 ? Json::parse(ended.out).at("runs").at(0) : Json();
+  }
   Pixels image(const Arguments& more) const {
     const Ended ended = draw(more);
     EXPECT_EQ(ended.code, 0) << ended.err;
     return ended.code == 0 ? read_png(folder / "a.png").image : Pixels();
   }
 };
+
+TEST_F(MockStream, DrawsAndSaysWhatWasUsed) {
+  const Json made = report({"--byte-limit", "5"});
+  EXPECT_EQ(made.at("family"), "mock_stream");
+  EXPECT_EQ(made.at("request").at("width"), 64);
+  EXPECT_EQ(made.at("request").at("byte_limit"), 5);
+  EXPECT_EQ(made.at("request").at("pooled_scale"), 1.0);
+  EXPECT_EQ(made.at("request").at("clip_skip"), nullptr);
+  Json names = Json::array();
+  for (const Json& component : made.at("components")) names.push_back(component.at("name"));
+  EXPECT_EQ(names, Json({"text_encoder", "text_encoder_2", "transformer", "vae"}));
+  EXPECT_EQ(made.at("memory").at("measured").at("peak"), made.at("memory").at("planned").at("peak"));
+}
+
+TEST_F(MockStream, ItsOptionsAct) {
+  const Pixels plain = image({});
+  EXPECT_EQ(image({"--byte-limit", "64", "--pooled-scale", "1"}).rgb, plain.rgb);
+  EXPECT_EQ(image({"--byte-limit", "11"}).rgb, plain.rgb);  // the prompt's length
+  EXPECT_NE(image({"--byte-limit", "5"}).rgb, plain.rgb);
+  EXPECT_NE(image({"--pooled-scale", "2"}).rgb, plain.rgb);
+}
 
 // The shorter of two texts is filled up in the batch, which nothing may come of: the network counts the bytes that there are.
 TEST_F(MockStream, LengthsOfTextsCount) {
@@ -80,7 +107,17 @@ TEST_F(MockStream, ABatchIsItsSingleRuns) {
   EXPECT_EQ(read_png(folder / "b-2.png").image.rgb, read_png(folder / "c.png").image.rgb);
 }
 
-TEST_F(MockStream, ListAndInspectKnowIt) {
+TEST_F(MockStream, ItsImagesComeAgain) {
+  const Pixels first = image({"--byte-limit", "5", "--pooled-scale", "0.5"});
+  const Ended again = run({"rerun", "a.png", "-m", "mock", "-o", "again.png"});
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(read_png(folder / "again.png").image.rgb, first.rgb);
+}
+
+TEST_F(MockStream, HelpListAndInspectKnowIt) {
+  const std::string help = run({"generate", "--help"}).out;
+  EXPECT_NE(help.find("--byte-limit"), help.npos);
+  EXPECT_NE(help.find("What the pooled text is multiplied by"), help.npos);
   EXPECT_NE(run({"list", "models"}).out.find("mock_stream"), std::string::npos);
   const Ended inspected = run({"inspect", "mock"});
   EXPECT_EQ(inspected.code, 0);
@@ -91,6 +128,8 @@ TEST_F(MockStream, WhatItCannotDoIsRefusedInOneLine) {
   EXPECT_EQ(not_one_line(draw({"--clip-skip", "2"}), 2), "");
   EXPECT_EQ(not_one_line(draw({"--prompt-syntax", "a1111"}), 1), "");
   EXPECT_EQ(not_one_line(draw({"--guidance-method", "pag"}), 1), "");
+  EXPECT_EQ(not_one_line(draw({"--byte-limit", "0"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"generate", "-p", "x", "--byte-limit", "5", "-o", "d.png"}), 2), "");  // the demo model has no such option
   fs::remove(folder / "mock/transformer/diffusion_pytorch_model.safetensors");
   EXPECT_EQ(not_one_line(draw({}), 1), "");
 }

@@ -1,0 +1,153 @@
+#include "models/decoder_family.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace hearth::models {
+namespace {
+
+using Json = nlohmann::json;
+using Kind = GgufKey::Kind;
+
+constexpr LanguageSize sizes[] = {
+    {"vocab_size", "model.embed_tokens.weight", 0},
+    {"hidden_size", "model.embed_tokens.weight", 1},
+    {"intermediate_size", "model.layers.0.mlp.gate_proj.weight", 0},
+    {"num_hidden_layers", "model.layers.#.input_layernorm.weight"},
+    {"num_attention_heads", "model.layers.0.self_attn.q_proj.weight", 0, "head_dim"},
+    {"num_key_value_heads", "model.layers.0.self_attn.k_proj.weight", 0, "head_dim"},
+    {"head_dim", "model.layers.0.self_attn.q_proj.weight", 0, "num_attention_heads"},
+};
+
+double heads(const GgufKeys& keys) { return double(keys.integer("attention.head_count")); }
+double head_size(const GgufKeys& keys) { return double(keys.integer("embedding_length") / keys.integer("attention.head_count")); }
+double usual_base(const GgufKeys&) { return 10000; }
+
+// Before and behind the family's own rows.
+constexpr GgufKey sizes_first[] = {
+    {.key = "context_length", .config = "max_position_embeddings"},
+    {.key = "embedding_length", .config = "hidden_size"},
+    {.key = "block_count", .config = "num_hidden_layers"},
+    {.key = "feed_forward_length", .config = "intermediate_size"},
+    {.key = "attention.head_count", .config = "num_attention_heads"},
+    {.key = "attention.head_count_kv", .config = "num_key_value_heads", .otherwise = heads},
+    {.key = "attention.key_length", .config = "head_dim", .otherwise = head_size},
+    {.key = "attention.value_length", .config = "head_dim"},
+    {.key = "attention.layer_norm_rms_epsilon", .config = "rms_norm_eps", .kind = Kind::number},
+    {.key = "attention.layer_norm_epsilon", .kind = Kind::nothing},
+    {.key = "vocab_size", .config = "vocab_size", .kind = Kind::rows, .tensor = "token_embd.weight"},
+    {.config = "tie_word_embeddings", .kind = Kind::lacking, .tensor = "output.weight"},
+};
+constexpr GgufKey positions_last[] = {
+    {.key = "rope.dimension_count", .config = "head_dim"},
+    {.key = "rope.freq_base", .config = "rope_theta", .kind = Kind::number, .otherwise = usual_base},
+    {.config = "rope_scaling", .kind = Kind::rope_scaling},
+    {.config = "rope_divisors", .kind = Kind::rope_divisors},
+};
+
+constexpr Alias names[] = {
+    {"token_embd.weight", "model.embed_tokens.weight"},
+    {"output_norm.weight", "model.norm.weight"},
+    {"output.weight", "lm_head.weight"},
+    {"blk.#.attn_norm.*", "model.layers.#.input_layernorm.*"},
+    {"blk.#.attn_q.*", "model.layers.#.self_attn.q_proj.*"},
+    {"blk.#.attn_k.*", "model.layers.#.self_attn.k_proj.*"},
+    {"blk.#.attn_v.*", "model.layers.#.self_attn.v_proj.*"},
+    {"blk.#.attn_output.*", "model.layers.#.self_attn.o_proj.*"},
+    {"blk.#.attn_q_norm.*", "model.layers.#.self_attn.q_norm.*"},
+    {"blk.#.attn_k_norm.*", "model.layers.#.self_attn.k_norm.*"},
+    {"blk.#.ffn_norm.*", "model.layers.#.post_attention_layernorm.*"},
+    {"blk.#.ffn_gate.*", "model.layers.#.mlp.gate_proj.*"},
+    {"blk.#.ffn_up.*", "model.layers.#.mlp.up_proj.*"},
+    {"blk.#.ffn_down.*", "model.layers.#.mlp.down_proj.*"},
+};
+
+// All that a head has is turned, and values are as wide as keys.
+void check_heads(const GgufKeys& keys) {
+  const int64_t width = keys.integer("embedding_length"), count = keys.integer("attention.head_count", 0);
+  if (count < 1 || width < 1) fail<WeightError>("{}: {} heads of {} numbers in all, needed at least 1", keys.where(), count, width);
+  const int64_t head = keys.integer("attention.key_length", width / count), value = keys.integer("attention.value_length", head),
+                turned = keys.integer("rope.dimension_count", head);
+  if (value != head || turned != head)
+    fail<UnsupportedError>("{}: heads of {} for keys, {} for values and {} turned are not supported, needed equal sizes", keys.where(),
+                           head, value, turned);
+}
+
+std::string_view name_of(Activation activation) {
+  switch (activation) {
+    case Activation::gelu: return "gelu";
+    case Activation::gelu_tanh: return "gelu_pytorch_tanh";
+    case Activation::quick_gelu: return "quick_gelu";
+    case Activation::relu: return "relu";
+    default: return "silu";
+  }
+}
+
+// What plain frequencies are divided by where the stretching is one of those that files have no keys for.
+std::vector<float> divisors(const parts::RotaryConfig& rotary) {
+  if (rotary.kind != parts::RotaryConfig::Kind::llama3) return rotary.divisors;
+  parts::RotaryConfig plain = rotary;
+  plain.kind = parts::RotaryConfig::Kind::plain;
+  plain.divisors.clear();
+  std::vector<float> quotients = plain.frequencies(0);
+  const std::vector<float> stretched = rotary.frequencies(0);
+  std::ranges::transform(quotients, stretched, quotients.begin(), std::divides());
+  return quotients;
+}
+
+Json scaling(const parts::RotaryConfig& r) {
+  using Stretching = parts::RotaryConfig::Kind;
+  switch (r.kind) {
+    case Stretching::plain:
+    case Stretching::llama3: return nullptr;
+    case Stretching::linear: return {{"rope_type", "linear"}, {"factor", r.factor}};
+    case Stretching::dynamic: return {{"rope_type", "dynamic"}, {"factor", r.factor}};
+    case Stretching::yarn: break;
+  }
+  return {{"rope_type", "yarn"},
+          {"factor", r.factor},
+          {"original_max_position_embeddings", r.original_positions},
+          {"beta_fast", r.fast},
+          {"beta_slow", r.slow},
+          {"truncate", r.truncate},
+          {"attention_factor", r.attention_factor}};
+}
+
+}  // namespace
+
+LanguageFamily with_decoder_tables(LanguageFamily f) {
+  f.sizes = sizes;
+  std::vector<GgufKey>& keys = f.gguf.keys;
+  keys.insert(keys.begin(), std::begin(sizes_first), std::end(sizes_first));
+  keys.insert(keys.end(), std::begin(positions_last), std::end(positions_last));
+  f.gguf.names = names;
+  f.gguf.check = check_heads;
+  return f;
+}
+
+Config spelled_out(const parts::DecoderConfig& d, const std::string& where) {
+  Json c = {{"vocab_size", d.vocabulary},
+            {"hidden_size", d.width},
+            {"intermediate_size", d.mlp_width},
+            {"num_hidden_layers", d.layers},
+            {"num_attention_heads", d.heads},
+            {"num_key_value_heads", d.groups},
+            {"head_dim", d.head},
+            {"max_position_embeddings", d.positions},
+            {"rms_norm_eps", d.eps},
+            {"tie_word_embeddings", d.tied},
+            {"rope_theta", d.rotary.theta},
+            {"rope_scaling", scaling(d.rotary)}};
+  if (const std::vector<float> list = divisors(d.rotary); !list.empty()) c["rope_divisors"] = list;
+  if (d.pairs == RotaryPairs::neighbours) c["rope_pairs"] = "neighbours";
+  if (d.activation != Activation::silu) c["hidden_act"] = name_of(d.activation);
+  if (d.o_bias) c["attention_bias"] = true;
+  if (d.mlp_bias) c["mlp_bias"] = true;
+  if (std::ranges::count(d.windows, 0) != std::ssize(d.windows)) {
+    const bool alike = std::ranges::adjacent_find(d.windows, std::ranges::not_equal_to()) == d.windows.end();
+    c["sliding_window"] = alike ? Json(d.windows[0]) : Json(d.windows);
+  }
+  return Config::parse(c.dump(), where);
+}
+
+}  // namespace hearth::models

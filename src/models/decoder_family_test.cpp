@@ -1,0 +1,210 @@
+// What GGUF files of the decoder families say, read as their config.json.
+#include "models/decoder_family.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <functional>
+
+#include "models/language_registry.h"
+#include "weights/gguf_language.h"
+#include "weights/gguf_writer.h"
+
+namespace hearth::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file with the keys of a tiny Llama, some of them changed, and some of its tensors.
+class GgufLanguage : public ::testing::Test {
+ protected:
+  GgufLanguage() {
+    std::string name = (fs::temp_directory_path() / "hearth-gguf-XXXXXX").string();
+    folder = mkdtemp(name.data());
+  }
+  ~GgufLanguage() override { fs::remove_all(folder); }
+
+  using Change = std::function<void(GgufValues&)>;
+  Config read(const std::string& architecture, const Change& add = {}, const std::vector<GgufTensor>& more = {}, bool heads = true) const {
+    GgufValues v;
+    v.text("general.architecture", architecture);
+    const std::string a = architecture + ".";
+    v.integer(a + "context_length", 128), v.integer(a + "embedding_length", 24), v.integer(a + "feed_forward_length", 40);
+    v.integer(a + "block_count", 2);
+    if (heads) v.integer(a + "attention.head_count", 6), v.integer(a + "attention.head_count_kv", 2);
+    v.f32(a + "attention.layer_norm_rms_epsilon", 0.001f);
+    if (add) add(v);
+    std::vector<GgufTensor> tensors = {{"token_embd.weight", DType::f32, {10, 24}}};
+    tensors.insert(tensors.end(), more.begin(), more.end());
+    write_gguf(folder / "m.gguf", v, tensors, [&](size_t i, const WriteBytes& write) {
+      const std::vector<float> ones(size_t(tensors[i].shape.numel()), 2.0f);
+      write(std::as_bytes(std::span(ones)));
+    });
+    return open_language_checkpoint(folder / "m.gguf").config();
+  }
+  template <class E> std::string refusal(const std::string& architecture, const Change& add = {}, bool heads = true) const {
+    try {
+      read(architecture, add, {}, heads);
+    } catch (const E& error) { return error.what(); }
+    return "accepted";
+  }
+
+  fs::path folder;
+};
+
+TEST_F(GgufLanguage, llama) {
+  const Config c = read("llama", [](GgufValues& v) { v.f32("llama.rope.freq_base", 500), v.integer("tokenizer.ggml.eos_token_id", 7); });
+  EXPECT_EQ(c.text("model_type"), "llama");
+  EXPECT_EQ(c.integer("vocab_size"), 10);
+  EXPECT_EQ(c.integer("hidden_size"), 24);
+  EXPECT_EQ(c.integer("intermediate_size"), 40);
+  EXPECT_EQ(c.integer("num_hidden_layers"), 2);
+  EXPECT_EQ(c.integer("num_attention_heads"), 6);
+  EXPECT_EQ(c.integer("num_key_value_heads"), 2);
+  EXPECT_EQ(c.integer("head_dim"), 4);
+  EXPECT_EQ(c.integer("max_position_embeddings"), 128);
+  EXPECT_EQ(float(c.number("rms_norm_eps")), 0.001f);
+  EXPECT_EQ(c.number("rope_theta"), 500);
+  EXPECT_EQ(c.text("rope_pairs"), "neighbours");
+  EXPECT_EQ(c.integer("eos_token_id"), 7);
+  EXPECT_TRUE(c.boolean("tie_word_embeddings"));
+  EXPECT_FALSE(c.boolean("attention_bias"));
+  EXPECT_FALSE(c.has("rope_scaling"));
+  EXPECT_FALSE(c.has("rope_divisors"));
+}
+
+TEST_F(GgufLanguage, what_the_tensors_tell) {
+  const Config c = read("llama", {},
+                        {{"output.weight", DType::f32, {10, 24}},
+                         {"blk.0.attn_q.bias", DType::f32, {24}},
+                         {"blk.0.ffn_gate.bias", DType::f32, {40}},
+                         {"rope_freqs.weight", DType::f32, {2}}});
+  EXPECT_FALSE(c.boolean("tie_word_embeddings"));
+  EXPECT_TRUE(c.boolean("attention_bias"));
+  EXPECT_TRUE(c.boolean("mlp_bias"));
+  EXPECT_EQ(c.numbers("rope_divisors"), (std::vector<double>{2, 2}));
+}
+
+TEST_F(GgufLanguage, mistral_is_a_llama_with_a_window) {
+  const Config c = read("llama", [](GgufValues& v) {
+    v.integer("llama.attention.sliding_window", 9), v.integer("llama.attention.key_length", 8),
+        v.integer("llama.attention.value_length", 8), v.integer("llama.rope.dimension_count", 8);
+  });
+  EXPECT_EQ(c.text("model_type"), "mistral");
+  EXPECT_EQ(c.integer("sliding_window"), 9);
+  EXPECT_EQ(c.integer("head_dim"), 8);
+}
+
+TEST_F(GgufLanguage, qwen_has_halves_and_its_scaling) {
+  const Config c = read("qwen2", [](GgufValues& v) {
+    v.text("qwen2.rope.scaling.type", "yarn"), v.f32("qwen2.rope.scaling.factor", 4),
+        v.integer("qwen2.rope.scaling.original_context_length", 32);
+  });
+  EXPECT_EQ(c.text("model_type"), "qwen2");
+  EXPECT_FALSE(c.has("rope_pairs"));
+  const Config scaling = c.object("rope_scaling");
+  EXPECT_EQ(scaling.text("rope_type"), "yarn");
+  EXPECT_EQ(scaling.number("factor"), 4);
+  EXPECT_EQ(scaling.integer("original_max_position_embeddings"), 32);
+  EXPECT_FALSE(scaling.has("attention_factor"));
+  EXPECT_EQ(read("qwen3").text("model_type"), "qwen3");
+}
+
+// As llama.cpp turns keys and queries: its factor stands beside the usual one, 0.1 ln 4 + 1.
+TEST_F(GgufLanguage, an_attention_factor_multiplies_the_usual_one) {
+  const Config c = read("llama", [](GgufValues& v) {
+    v.text("llama.rope.scaling.type", "yarn"), v.f32("llama.rope.scaling.factor", 4), v.f32("llama.rope.scaling.attn_factor", 0.5f);
+  });
+  EXPECT_NEAR(c.object("rope_scaling").number("attention_factor"), 0.5693147, 1e-7);
+}
+
+TEST_F(GgufLanguage, keys_that_say_nothing_are_let_pass) {
+  const Config c = read("llama", [](GgufValues& v) {
+    v.integer("llama.expert_count", 0), v.f32("llama.attn_logit_softcapping", 0), v.f32("llama.rope.scaling.attn_factor", 1),
+        v.integer("llama.vocab_size", 10), v.text("llama.tensor_data_layout", "Meta AI original pth"),
+        v.f32("gemma2.attn_logit_softcapping", 50), v.f32("llama.rope.scaling.yarn_ext_factor", 1), v.f32("llama.logit_scale", 1);
+  });
+  EXPECT_EQ(c.text("model_type"), "llama");
+}
+
+TEST_F(GgufLanguage, what_is_not_built_is_refused_by_name) {
+  const std::string where = (folder / "m.gguf").string();
+  EXPECT_EQ(refusal<UnsupportedError>("gemma2"), where + ": the architecture 'gemma2' is not supported, only llama, qwen2, qwen3");
+  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.integer("llama.expert_count", 8); }),
+            where + ": 'llama.expert_count' = 8 is not supported");
+  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.text("llama.rope.scaling.type", "longrope"); }),
+            where + ": rope scaling \"longrope\" is not supported, only linear and yarn");
+  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.integer("llama.rope.dimension_count", 2); }),
+            where + ": heads of 4 for keys, 4 for values and 2 turned are not supported, needed equal sizes");
+  EXPECT_EQ(refusal<UnsupportedError>("qwen2", [](GgufValues& v) { v.f32("qwen2.attn_logit_softcapping", 50.5f); }),
+            where + ": 'qwen2.attn_logit_softcapping' = 50.5 is not supported");
+  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.f32("llama.rope.scaling.yarn_ext_factor", 0.5f); }),
+            where + ": 'llama.rope.scaling.yarn_ext_factor' = 0.5 is not supported");
+  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.text("llama.new", "words"); }),
+            where + ": 'llama.new' = text is not supported");
+  EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.f32("llama.rope.scaling.attn_factor", 1.5f); }),
+            where + ": 'llama.rope.scaling.attn_factor' = 1.5 is not supported without yarn");
+  EXPECT_EQ(refusal<WeightError>("llama", {}, false), where + ": 0 heads of 24 numbers in all, needed at least 1");
+}
+
+TEST_F(GgufLanguage, a_file_is_shown_as_a_folder) {
+  read("llama", {}, {{"blk.1.attn_q.weight", DType::f32, {24, 24}}});
+  EXPECT_TRUE(LanguageCheckpoint::is_one(folder / "m.gguf"));
+  const LanguageCheckpoint c = open_language_checkpoint(folder / "m.gguf");
+  EXPECT_EQ(c.class_name(), "LlamaForCausalLM");
+  EXPECT_EQ(c.files(), std::vector<std::string>{"m.gguf"});
+  EXPECT_TRUE(c.tensors()->has("model.layers.1.self_attn.q_proj.weight"));
+  EXPECT_TRUE(c.tensors()->has("model.embed_tokens.weight"));
+}
+
+// Written and read, a configuration is the same: what the reader makes of it, but for the order of rows.
+TEST_F(GgufLanguage, what_is_written_is_read) {
+  const std::string sizes = R"("vocab_size": 10, "hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 2,
+    "num_attention_heads": 6, "num_key_value_heads": 2, "max_position_embeddings": 128, "rms_norm_eps": 0.00048828125, "rope_theta": 500,
+    "tie_word_embeddings": true)";
+  const std::map<std::string_view, std::string> own = {
+      {"llama", R"("rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                   "original_max_position_embeddings": 64})"},
+      {"mistral", R"("sliding_window": 9, "head_dim": 8)"},
+      {"qwen2", R"("rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32})"},
+      {"qwen3", R"("head_dim": 16, "rope_scaling": {"rope_type": "linear", "factor": 2.5})"}};
+  int checked = 0;
+  for (const auto& [name, family] : language_families()) {
+    if (!own.contains(name)) continue;
+    SCOPED_TRACE(name);
+    const Config said = family.spell_out(Config::parse("{" + sizes + ", " + own.at(name) + "}", "config.json"));
+    std::vector<GgufTensor> tensors = {{"token_embd.weight", DType::f32, {10, 24}}};
+    const std::vector<float> divisors = gguf_rope_divisors(said, family.gguf);
+    if (!divisors.empty()) tensors.push_back({"rope_freqs.weight", DType::f32, {std::ssize(divisors)}});
+    GgufValues values;
+    values.text("general.architecture", family.gguf.name);
+    write_gguf_config(said, family.gguf, values);
+    write_gguf(folder / "m.gguf", values, tensors, [&](size_t i, const WriteBytes& write) {
+      const std::vector<float> zeros(size_t(tensors[i].shape.numel()));
+      write(std::as_bytes(std::span(i == 0 ? zeros : divisors)));
+    });
+    const LanguageCheckpoint file = open_language_checkpoint(folder / "m.gguf");
+    EXPECT_EQ(file.model_type(), family.model_types[0]);
+    const Config read = family.spell_out(file.config());
+    for (const std::string& key : said.keys()) EXPECT_EQ(read.dump(key), said.dump(key)) << key;
+    for (const std::string& key : read.keys()) EXPECT_TRUE(said.has(key) || key == "rope_pairs" || !read.has(key)) << key;
+    ++checked;
+  }
+  EXPECT_EQ(checked, 4);
+}
+
+TEST(GgufNames, go_both_ways) {
+  const auto families = language_families();
+  int found = 0;
+  for (const Alias& alias : families.front().family.gguf.names) {
+    const auto official = rewrite("blk.11.attn_q_norm.weight", alias.stored, alias.official);
+    if (!official) continue;
+    ++found;
+    EXPECT_EQ(*official, "model.layers.11.self_attn.q_norm.weight");
+    EXPECT_EQ(rewrite(*official, alias.official, alias.stored), "blk.11.attn_q_norm.weight");
+  }
+  EXPECT_EQ(found, 1);
+}
+
+}  // namespace
+}  // namespace hearth::models

@@ -1,0 +1,94 @@
+#include "models/language_loading.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "backends/plan/plan_backend.h"
+#include "core/memory.h"
+#include "weights/seeded_file.h"
+
+namespace hearth::models {
+namespace {
+
+// What the tensors have of a size; nothing where they do not show it.
+std::optional<int64_t> shown(const LanguageSize& size, const std::map<std::string, TensorInfo>& tensors, const Config& stated) {
+  if (size.axis == LanguageSize::counted)
+    return std::ranges::count_if(tensors, [&](const auto& t) { return rewrite(t.first, size.tensor, size.tensor).has_value(); });
+  const auto found = tensors.find(std::string(size.tensor));
+  if (found == tensors.end() || found->second.shape.rank() <= size.axis) return std::nullopt;
+  const int64_t all = found->second.shape[size.axis], part = size.per.empty() ? 1 : stated.integer(std::string(size.per));
+  return all % part == 0 ? std::optional(all / part) : std::nullopt;
+}
+
+// A size that config.json leaves out has its class's default, as in transformers; that must be what the tensors have.
+void require_sizes(const LanguageFamily& family, const LanguageCheckpoint& checkpoint, const Config& stated) {
+  const std::map<std::string, TensorInfo> tensors = checkpoint.tensors()->list();
+  std::vector<std::string> wrong;
+  for (const LanguageSize& size : family.sizes) {
+    // Which size is at fault where a product does not fit is known only when the others do.
+    if (checkpoint.config().has(size.key) || (!size.per.empty() && !wrong.empty())) continue;
+    const int64_t taken = stated.integer(std::string(size.key));
+    if (const auto there = shown(size, tensors, stated); there && *there != taken)
+      wrong.push_back(fmt::format("'{}' (the default is {}, the tensors have {})", size.key, taken, *there));
+  }
+  if (!wrong.empty()) fail<WeightError>("{}: lacks {}", checkpoint.config().where(), fmt::join(wrong, ", "));
+}
+
+LoadOptions load_options(const LanguageFamily& family, const LanguageCheckpoint& checkpoint, const LoadRequest& request) {
+  const Config stated = family.spell_out(checkpoint.config());
+  require_sizes(family, checkpoint, stated);
+  LoadOptions options{.types = request.text.value_or(WeightTypes{}), .progress = request.progress};
+  options.types.in_place = true;
+  options.ignore = checkpoint.unneeded(stated.boolean("tie_word_embeddings", false));
+  return options;
+}
+
+ComponentReport report_of(const LanguageCheckpoint& checkpoint, const WeightTypes& types, const Weights::Report& weights) {
+  ComponentReport report{.name = "model",
+                         .class_name = checkpoint.class_name(),
+                         .files = checkpoint.files(),
+                         .held = types.hold ? std::string(name_of(*types.hold)) : "as stored",
+                         .factors = "f32",
+                         .parameters = weights.parameters,
+                         .bytes = weights.bytes_held,
+                         .kept_wider = weights.kept_wider};
+  for (const auto& [name, info] : checkpoint.tensors()->list()) {
+    report.stored[std::string(name_of(info.dtype))] += info.shape.numel();
+    if (types.factors == DType::i16 ? is_blocked(info.dtype) : types.factors == DType::bf16 && info.shape.rank() == 2)
+      report.factors = name_of(types.factors);
+  }
+  return report;
+}
+
+}  // namespace
+
+LoadedLanguageModel load_language_model(const LanguageFamily& family, const LanguageCheckpoint& checkpoint, Backend& device,
+                                        const LoadRequest& request) {
+  const LoadOptions options = load_options(family, checkpoint, request);
+  Weights weights(checkpoint.tensors(), device, options);
+  LoadedLanguageModel loaded{.model = family.build(checkpoint.config(), weights), .report = {}};
+  weights.finish();
+  loaded.report = report_of(checkpoint, options.types, weights.report());
+  return loaded;
+}
+
+std::map<std::string, TensorInfo> needed_tensors(const LanguageFamily& family, const LanguageCheckpoint& checkpoint, Backend& device) {
+  Weights weights(checkpoint.tensors(), device, load_options(family, checkpoint, {}), Weights::Reading::names);
+  family.build(checkpoint.config(), weights);
+  weights.finish();
+  std::map<std::string, TensorInfo> needed = checkpoint.tensors()->list();
+  std::erase_if(needed, [&](const auto& t) { return !weights.names_read().contains(t.first); });
+  return needed;
+}
+
+std::map<std::string, Shape> network_shapes(const LanguageFamily& family, const Config& config) {
+  MemoryLedger ledger;
+  const auto plan = make_plan_backend(ledger);
+  const auto asked = std::make_shared<AskedTensors>();
+  Weights weights(asked, *plan);
+  family.build(config, weights);
+  return asked->asked;
+}
+
+}  // namespace hearth::models

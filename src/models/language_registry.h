@@ -1,0 +1,19 @@
+// What the language families of the registry say, gathered for the layers that know none of them.
+#pragma once
+
+#include <filesystem>
+
+#include "models/registry.h"
+#include "text/tokenizer/tokenizer.h"
+#include "weights/language_checkpoint.h"
+
+namespace hearth::models {
+
+std::vector<Found<LanguageFamily>> language_families();
+
+// LanguageCheckpoint::open with the GGUF architectures of all families.
+LanguageCheckpoint open_language_checkpoint(const std::filesystem::path& path, const std::string& variant = {});
+// For text::Tokenizer::open.
+std::vector<text::FamilyClass> tokenizer_classes();
+
+}  // namespace hearth::models
