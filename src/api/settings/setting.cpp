@@ -67,9 +67,10 @@ std::vector<std::string> typed(const Row& row, const Json& value) {
 }
 
 bool is_unsaid(const Row& row, const Json& value) {
-  const Telling& told = row.told;
-  if (told.unsaid) return typed(row, value) == *told.unsaid;
-  return told.keep != Keep::always && typed(row, value) == typed(row, row.value(Request()));
+  const std::vector<std::string> texts = typed(row, value);
+  if (texts.empty()) return true;
+  if (row.told.unsaid) return texts == *row.told.unsaid;
+  return row.told.keep != Keep::always && texts == typed(row, row.value(Request()));
 }
 
 std::vector<std::string> prompts_of(const Request& r) {
