@@ -52,7 +52,7 @@ TEST_F(GenerateTest, the_picture_says_how_it_was_made) {
   EXPECT_EQ(*p.find("Schedule type"), "Karras");
   EXPECT_EQ(*p.find("Seed"), "7");
   EXPECT_EQ(*p.find("Size"), "64x64");
-  const Recipe recipe = parse_recipe(texts.at("hearth"));
+  const Recipe recipe = parse_recipe(texts.at("hearth"), {});
   EXPECT_EQ(recipe.prompt, p.prompt);
   EXPECT_EQ(recipe.version, version());
   EXPECT_EQ(recipe.hashes.size(), 3u);
@@ -171,7 +171,7 @@ TEST_F(GenerateTest, options_of_the_sampler) {
   std::string recipe_text;
   for (const PngText& text : read_png(folder / "a.png").texts)
     if (text.keyword == recipe_keyword) recipe_text = text.text;
-  EXPECT_EQ(parse_recipe(recipe_text).sampler_options, (std::map<std::string, std::string>{{"eta", "0.5"}, {"s_noise", "1.01"}}));
+  EXPECT_EQ(parse_recipe(recipe_text, {}).sampler_options, (std::map<std::string, std::string>{{"eta", "0.5"}, {"s_noise", "1.01"}}));
   const Ended wrong = draw({"--sampler", "euler a", "--sampler-opt", "order=2"});
   EXPECT_NE(wrong.err.find("sampler 'euler_ancestral' has no option 'order'; it has eta, s_noise"), std::string::npos) << wrong.err;
 }
