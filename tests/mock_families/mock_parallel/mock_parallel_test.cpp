@@ -63,7 +63,7 @@ BACKEND_TEST(mock_parallel, logits_are_those_of_numpy_however_they_are_fed) {
   std::vector<float> kept;
   const auto V = size_t(model->sizes().vocabulary);
   for (size_t t = 0; t < ids.size(); t += 3) kept.insert(kept.end(), whole.begin() + long(t * V), whole.begin() + long((t + 1) * V));
-  EXPECT_CLOSE(kept, golden()["logits"].get<std::vector<float>>(), 3e-6);
+  EXPECT_CLOSE(kept, golden()["logits"].get<std::vector<float>>(), 3e-6);  // observed 1.9e-7 reference, 3.0e-7 cpu
   for (const size_t step : {1, 2, 4, 7}) EXPECT_TRUE(logits_of(*model, ids, step) == whole) << "pieces of " << step;
 }
 
