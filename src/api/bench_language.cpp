@@ -150,7 +150,7 @@ struct Loaded {
 
 Loaded load(const fs::path& path, Precision precision, Backend& device) {
   const LanguageCheckpoint checkpoint = LanguageCheckpoint::open(path);
-  Loaded loaded{.model = models::find_family(checkpoint).family.open(checkpoint, device, {.text = held_types(precision, device)})};
+  Loaded loaded{.model = models::find_family(checkpoint).family.open(checkpoint, device, {.types = held_types(precision, device)})};
   const auto tensors = checkpoint.tensors()->list();
   for (const auto& [name, info] : tensors)
     if (name != "model.embed_tokens.weight" || !tensors.contains("lm_head.weight"))

@@ -153,6 +153,13 @@ void check_memory(const models::MemoryPlan& plan, const models::ResolvedImage& r
   fail<UsageError>("generate: {} of {}×{} need {} GB more memory, {} GB are available", r.batch, r.width, r.height, more, had);
 }
 
+std::map<std::string, std::optional<WeightTypes>, std::less<>> types_of_some(const OpenOptions& options, const Backend& device) {
+  std::map<std::string, std::optional<WeightTypes>, std::less<>> types;
+  for (const auto& [name, component] : options.components)
+    if (component.precision) types[name] = api::weight_types(*component.precision, device);
+  return types;
+}
+
 // The folder's, or the file's without its ending.
 std::string name_of(const Checkpoint& checkpoint, const std::filesystem::path& path) {
   const auto root = std::filesystem::absolute(path).lexically_normal();
@@ -190,9 +197,8 @@ Model Model::open(const std::filesystem::path& path, const OpenOptions& options)
   if (options.pin_threads) impl->device->threads().pin();
   impl->pipeline = family.open(checkpoint, *impl->device,
                                {.variant = options.variant,
-                                .text = api::weight_types(options.text_precision.value_or(options.precision), *impl->device),
-                                .denoiser = api::weight_types(options.denoiser_precision.value_or(options.precision), *impl->device),
-                                .autoencoder = api::weight_types(options.vae_precision.value_or(options.precision), *impl->device),
+                                .types = api::weight_types(options.precision, *impl->device),
+                                .types_of_some = types_of_some(options, *impl->device),
                                 .cache = options.cache,
                                 .warn = options.warn ? options.warn : [](const std::string&) {},
                                 .progress = options.progress,

@@ -39,7 +39,7 @@ class DecoderText final : public TextState {
 DecoderModel::DecoderModel(std::string family, const parts::DecoderConfig& config, const LanguageCheckpoint& checkpoint, Backend& device,
                            const LoadRequest& request)
     : family_(std::move(family)) {
-  LoadOptions options{.types = request.text.value_or(WeightTypes{}), .progress = request.progress};
+  LoadOptions options{.types = request.types.value_or(WeightTypes{}), .progress = request.progress};
   options.types.in_place = true;
   options.ignore = checkpoint.unneeded(config.tied);
   Weights weights(checkpoint.tensors(), device, options);

@@ -19,7 +19,7 @@ using Logits = std::vector<std::vector<float>>;
 Logits logits_of(const std::filesystem::path& path, Backend& device, const WeightTypes& types, const std::vector<int32_t>& text,
                  const std::vector<size_t>& pieces) {
   const LanguageCheckpoint checkpoint = LanguageCheckpoint::open(path);
-  const auto model = models::find_family(checkpoint).family.open(checkpoint, device, {.text = types});
+  const auto model = models::find_family(checkpoint).family.open(checkpoint, device, {.types = types});
   EXPECT_EQ(model->components().at(0).factors, name_of(types.factors));
   const auto state = model->start(int64_t(text.size()), DType::f32);
   Logits all;

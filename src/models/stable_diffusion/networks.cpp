@@ -82,21 +82,22 @@ void Networks::open_preview(const fs::path& path) {
 
 Networks::Networks(const Checkpoint& checkpoint, const StableDiffusionConfig& config, Backend& device, const LoadRequest& request)
     : Networks(checkpoint, config, device, request, nullptr) {
-  vae_files_ = open(checkpoint, "vae", request.variant, request.autoencoder, device);
+  vae_files_ = open(checkpoint, "vae", request.variant, request.types_of("vae"), device);
   if (!request.preview_decoder.empty()) open_preview(request.preview_decoder);
   if (request.refiner) refiner = std::shared_ptr<Networks>(new Networks(*request.refiner, *config.refiner, device, request, &checkpoint));
 }
 
 Networks::Networks(const Checkpoint& checkpoint, const StableDiffusionConfig& config, Backend& device, const LoadRequest& request,
                    const Checkpoint* refined)
-    : unet_files_(open(checkpoint, "unet", request.variant, request.denoiser, device)),
+    : unet_files_(open(checkpoint, "unet", request.variant, request.types_of("unet"), device)),
       unet_config_(config.unet),
       vae_config_(config.vae),
       device_(&device),
       cache_(request.cache),
       warn_(request.warn) {
   for (const StableDiffusionConfig::Tower& tower : config.towers) {
-    text_files_.push_back(open(checkpoint, std::string(tower.names.encoder), request.variant, request.text, device));
+    text_files_.push_back(
+        open(checkpoint, std::string(tower.names.encoder), request.variant, request.types_of(tower.names.encoder), device));
     text_configs_.push_back(tower.config);
     text_files_.back().idle = idle_tensors(*config.family, tower.config);
   }
