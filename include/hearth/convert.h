@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "hearth/progress.h"
@@ -11,8 +12,9 @@
 namespace hearth {
 
 struct ConvertRequest {
-  std::filesystem::path model;                                            // whatever Model::open takes
-  std::filesystem::path unet, vae, text_encoder, text_encoder_2, config;  // as in OpenOptions
+  std::filesystem::path model;                              // whatever Model::open takes
+  std::map<std::string, std::filesystem::path> components;  // in place of the checkpoint's own, as ComponentOptions::path
+  std::filesystem::path config;                             // as in OpenOptions
   bool ema = false;
   std::string variant;
   std::filesystem::path output;  // appears whole or not at all: a file, which is replaced, or a folder, which must not be there or be empty
