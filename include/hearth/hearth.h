@@ -190,7 +190,7 @@ class Model {
   Model& operator=(Model&&) noexcept;
   ~Model();
 
-  std::string family() const;       // "sd1"
+  std::string family() const;
   std::string description() const;  // JSON: components, precisions, parameters, hashes, scheduler
 
   // A run that is ready to begin: what it needs is known, and a request that would be refused is refused. UsageError, UnsupportedError.

@@ -1,7 +1,7 @@
 // How a picture was made, in full: our own text in a PNG (keyword `hearth`), a JSON object.
 //
 //   {"hearth": "0.1.0", "format": 1,
-//    "model": {"name": "demo", "family": "sd1", "hashes": {"unet": "…"}},
+//    "model": {"name": "demo", "family": "mock", "hashes": {"unet": "…"}},
 //    "prompt": "…", "negative_prompt": "…", "prompt_syntax": "a1111", "emphasis": "original", "clip_skip": 1, "embeddings": [], "width":
 //    512, "height": 512, "steps": 20, "guidance": 7.5, "sampler": "dpmpp_2m", "schedule": "karras", "seed": 1, "batch_size": 1,
 //    "batch_index": 0, "compat": "", "precision": "f32", "noise": "seed", "defaults": ["width", "height"]}
@@ -47,7 +47,7 @@ nlohmann::ordered_json grouped_json_of(const OptionValue& value);
 // Every value is the one that was used. `defaults` names those that the request left open, so the request can be told from it.
 struct Recipe {
   std::string version;                                      // of hearth
-  std::string model, family;                                // the checkpoint's folder or file name, "sd1"
+  std::string model, family;                                // the checkpoint's folder or file name, and its family
   std::vector<std::pair<std::string, std::string>> hashes;  // component → SHA-256 of its weights, hexadecimal; "unet" is A1111's
   std::string prompt, negative_prompt;
   std::string prompt_syntax = "plain", emphasis = "original";

@@ -39,7 +39,7 @@ class Checkpoint {
   const std::filesystem::path& root() const { return root_; }  // the folder or file
   bool is_file() const { return single_file_ || archive_; }
   bool is_single_file() const { return single_file_; }  // networks alone, in one file: neither a folder nor DDUF
-  // What the built-in configurations of a single file are of, and what it changes of them, "SDXL, v-prediction"; empty for anything else.
+  // What the built-in configurations of a single file are of, and what it changes of them, "NAME, v-prediction"; empty for anything else.
   const std::string& published_name() const { return published_name_; }
   // Networks that a single file lacks and nobody has given: "vae".
   std::vector<std::string> lacking() const;
@@ -47,7 +47,7 @@ class Checkpoint {
   std::string shown(const std::filesystem::path& file) const;
   std::filesystem::path found(const std::string& shown) const;              // and back
   const std::vector<std::string>& notes() const { return notes_; }          // one line each: tensors that nobody knows and nothing uses
-  const std::string& pipeline_class() const { return pipeline_class_; }     // "StableDiffusionPipeline"
+  const std::string& pipeline_class() const { return pipeline_class_; }     // `_class_name`
   const std::vector<Component>& components() const { return components_; }  // without those that are null
   const Config& index() const { return index_; }                            // model_index.json; components count as read
 
