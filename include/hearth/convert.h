@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "hearth/progress.h"
@@ -11,13 +12,14 @@
 namespace hearth {
 
 struct ConvertRequest {
-  std::filesystem::path model;                                            // whatever Model::open takes
-  std::filesystem::path unet, vae, text_encoder, text_encoder_2, config;  // as in OpenOptions
+  std::filesystem::path model;                              // whatever Model::open takes
+  std::map<std::string, std::filesystem::path> components;  // in place of the checkpoint's own, as ComponentOptions::path
+  std::filesystem::path config;                             // as in OpenOptions
   bool ema = false;
   std::string variant;
   std::filesystem::path output;  // appears whole or not at all: a file, which is replaced, or a folder, which must not be there or be empty
   // "diffusers": a folder with every component, its configuration and model.safetensors or diffusion_pytorch_model.safetensors, or shards
-  // of these and their index. "dduf": the same in one file. "single": one file in the layout of CompVis (SD 1.x, 2.x) or Stability (SDXL),
+  // of these and their index. "dduf": the same in one file. "single": one file in the layout of CompVis or Stability,
   // networks alone.
   std::string layout = "diffusers";
   std::string type;                           // of all floating-point tensors: "f32", "f16", "bf16"; "" as stored, 8-bit floats widened

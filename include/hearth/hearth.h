@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "hearth/choices.h"
+#include "hearth/component.h"
 #include "hearth/editing.h"
 #include "hearth/error.h"
 #include "hearth/image.h"
@@ -36,25 +37,17 @@ struct Array {
   std::vector<float> values;
 };
 
-// The type that weights are held in. Sums, statistics, activations, latents and schedules are f32 whatever is chosen. The factors
-// of a product are f32 too, but for bf16 where the processor multiplies it: AMX, AVX512-BF16.
-// automatic: as stored; on a processor with AMX, bf16 for components that are stored in 16 bits.
-enum class Precision { automatic, f32, bf16, f16 };
-
 struct OpenOptions {
-  // In place of the checkpoint's own: a file in any layout that holds the component (safetensors or pickled, alone or with others), a
-  // component's folder, or a diffusers folder.
-  std::filesystem::path unet, vae, text_encoder, text_encoder_2;
+  std::map<std::string, ComponentOptions> components;  // by name; UsageError for one that no model has (list_components())
   // Of a single file: a diffusers folder whose configurations hold for it; weights need not be there. Default: the built-in ones of the
   // published model that has its geometry.
   std::filesystem::path config;
-  bool ema = false;            // of a single file: the UNet's averaged weights (model_ema) in place of its others
+  bool ema = false;            // of a single file: the denoiser's averaged weights (model_ema) in place of its others
   std::string variant;         // "fp16" opens *.fp16.safetensors; "" the files without a variant
   std::string device = "cpu";  // see list_backends()
   int threads = 0;             // 0 = all processors
   bool pin_threads = false;    // each thread, the calling one too, to a processor of its own as long as the model is open
   Precision precision = Precision::automatic;
-  std::optional<Precision> denoiser_precision, vae_precision, text_precision;  // override `precision` for one component
   // Folder in which weights are kept as they are packed for this processor, so that the next opening need not; made where it is not
   // there. Empty: none.
   std::filesystem::path cache;
@@ -188,7 +181,7 @@ class Model {
   Model& operator=(Model&&) noexcept;
   ~Model();
 
-  std::string family() const;       // "sd1"
+  std::string family() const;
   std::string description() const;  // JSON: components, precisions, parameters, hashes, scheduler
 
   // A run that is ready to begin: what it needs is known, and a request that would be refused is refused. UsageError, UnsupportedError.

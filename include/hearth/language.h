@@ -1,6 +1,6 @@
 // Language models: text, token ids and log-probabilities from open-weight checkpoints.
 //
-//   hearth::LanguageModel model = hearth::LanguageModel::open("Llama-3.2-1B");
+//   hearth::LanguageModel model = hearth::LanguageModel::open("checkpoint");
 //   hearth::Completion made = model.complete({.prompt = "The lighthouse", .on_text = [](std::string_view t) { story += t; }});
 //
 // Everything throws hearth::Error on failure, as in hearth/hearth.h.
@@ -143,7 +143,7 @@ class LanguageModel {
   LanguageModel& operator=(LanguageModel&&) noexcept;
   ~LanguageModel();
 
-  std::string family() const;    // "llama"
+  std::string family() const;    // as `hearth list models` names it
   int64_t positions() const;     // that it was trained for
   int64_t vocabulary() const;    // rows of its logits
   int64_t weight_bytes() const;  // of the files' tensors

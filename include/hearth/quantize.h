@@ -22,7 +22,7 @@ struct QuantizeRequest {
 };
 
 struct QuantizeReport : WrittenWeights {  // bytes: of the file
-  std::string architecture;               // general.architecture: llama (Mistral too), qwen2, qwen3, or what the given GGUF file has
+  std::string architecture;               // general.architecture: that of the family, or what the given GGUF file has
 };
 
 // UnsupportedError for a family, a configuration or a tokenizer that such a file cannot say; WeightError for tensors that are missing,

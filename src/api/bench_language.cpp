@@ -104,7 +104,7 @@ struct Loaded : models::LoadedLanguageModel {
 Loaded load(const fs::path& path, Precision precision, Backend& device) {
   const LanguageCheckpoint checkpoint = models::open_language_checkpoint(path);
   const auto [name, family] = models::find_family(checkpoint);
-  Loaded l{models::load_language_model(family, checkpoint, device, {.text = held_types(precision, device)}), name};
+  Loaded l{models::load_language_model(family, checkpoint, device, {.types = held_types(precision, device)}), name};
   const auto tensors = checkpoint.tensors()->list();
   const auto is = [&family](const std::string& tensor, std::string_view gguf_name) {
     return std::ranges::any_of(family.gguf.names, [&](const Alias& a) { return a.stored == gguf_name && a.official == tensor; });

@@ -138,7 +138,7 @@ std::array<int64_t, 2> BenchModel::latents() const {
 
 std::unique_ptr<Networks> BenchModel::open(Backend& device) const {
   const std::optional<WeightTypes> types = weight_types(options_.precision, device);
-  const models::LoadRequest request{.variant = options_.variant, .text = types, .denoiser = types, .autoencoder = types};
+  const models::LoadRequest request{.variant = options_.variant, .types = types};
   return std::make_unique<Networks>(
       std::vector<Networks::Member>{{.checkpoint = *checkpoint_, .components = model_->components(), .roles = roles_}}, device, request);
 }

@@ -29,6 +29,12 @@ using Json = nlohmann::ordered_json;
 constexpr std::array<const char*, 6> tokenizer_files{
     "vocab.json", "merges.txt", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "tokenizer.json"};
 
+OpenOptions open_options(const ConvertRequest& request) {
+  OpenOptions options{.config = request.config, .ema = request.ema};
+  for (const auto& [name, path] : request.components) options.components[name].path = path;
+  return options;
+}
+
 // A source without some of its tensors.
 std::shared_ptr<TensorSource> without(std::shared_ptr<TensorSource> source, const std::vector<std::string>& names) {
   Pieces pieces;
@@ -114,17 +120,14 @@ class Conversion {
   explicit Conversion(const ConvertRequest& request)
       : request_(request),
         families_(models::image_files(api::assets_folder())),
-        checkpoint_(models::open_checkpoint(request.model, api::places_of(request.model, {.unet = request.unet,
-                                                                                          .vae = request.vae,
-                                                                                          .text_encoder = request.text_encoder,
-                                                                                          .text_encoder_2 = request.text_encoder_2,
-                                                                                          .config = request.config,
-                                                                                          .ema = request.ema}))),
+        checkpoint_(models::open_checkpoint(request.model, api::places_of(request.model, open_options(request)))),
         device_(make_backend({.name = "reference", .threads = 1})) {
-    for (const Component& c : checkpoint_.components())
-      if (checkpoint_.is_decoder_alone(c.name))
-        fail<UnsupportedError>("{}: the autoencoder is a decoder alone, a checkpoint has its encoder, too",
-                               checkpoint_.files(c.name).files.at(0).string());
+    for (const Component& c : checkpoint_.components()) {
+      if (!checkpoint_.is_decoder_alone(c.name)) continue;
+      const auto given = request.components.find(c.name);
+      fail<UnsupportedError>("{}: the autoencoder is a decoder alone, a checkpoint has its encoder, too",
+                             (given == request.components.end() ? request.model : given->second).string());
+    }
     report_.pipeline = checkpoint_.pipeline_class();
     report_.notes = checkpoint_.notes();
   }

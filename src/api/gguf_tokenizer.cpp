@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "text/tokenizer/gguf_patterns.h"
+#include "text/tokenizer/gguf_vocabulary.h"
 #include "text/tokenizer/pre_tokenizers.h"
 
 namespace hearth::api {
@@ -51,7 +52,7 @@ class TokenizerExport {
 
   void write() {
     const bool by_score = json_["model"].value("byte_fallback", false);
-    to_.values.text("tokenizer.ggml.model", by_score ? "llama" : "gpt2");
+    to_.values.text("tokenizer.ggml.model", by_score ? text::gguf_scored_pairs : text::gguf_byte_pairs);
     if (!by_score) to_.values.text("tokenizer.ggml.pre", split_pattern());
     to_.values.texts("tokenizer.ggml.tokens", tokens_);
     if (by_score) write_scores();
@@ -145,8 +146,7 @@ class TokenizerExport {
         if (stage.value("use_regex", true)) patterns.emplace_back(text::pipeline::gpt2_pattern);
       } else fail<UnsupportedError>("{}: the pre-tokenizer stage {} cannot be written as GGUF", where_, stage.dump());
     }
-    for (const char* name : {"gpt-2", "llama-bpe", "qwen2", "tekken", "smollm", "deepseek-coder", "deepseek-v3"})
-      if (text::pipeline::patterns_of(name) == patterns) return name;
+    if (const auto name = text::pipeline::name_of_patterns(patterns)) return std::string(*name);
     fail<UnsupportedError>("{}: GGUF has no name for the split patterns of this pre-tokenizer", where_);
   }
 

@@ -72,7 +72,7 @@ struct Verdict {
   bool all_checked = false;  // every component that the family asks for is among them
 };
 
-// "SDXL inpainting, no VAE: give one with --vae"
+// "NAME inpainting, no VAE: give one with --vae"
 std::string headline_of(const Checkpoint& checkpoint) {
   std::string text = checkpoint.published_name().empty() ? checkpoint.pipeline_class() : checkpoint.published_name();
   for (const std::string& name : checkpoint.lacking())

@@ -68,7 +68,7 @@ LanguageModel LanguageModel::open(const std::filesystem::path& path, const Langu
   if (options.pin_threads) impl->device->threads().pin();
   impl->cache_type = dtype_of(options.cache_type);
   for (const auto& [tensor, info] : checkpoint.tensors()->list()) impl->weight_bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
-  models::LoadRequest request{.variant = options.variant, .text = api::held_types(options.precision, *impl->device)};
+  models::LoadRequest request{.variant = options.variant, .types = api::held_types(options.precision, *impl->device)};
   if (options.before_loading) {
     MemoryLedger ledger;
     const auto twin = impl->device->dry_twin(ledger);

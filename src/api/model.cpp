@@ -17,6 +17,13 @@ namespace {
 
 using api::Clock, api::OptionalCancel, api::seconds_since;
 
+std::map<std::string, std::optional<WeightTypes>, std::less<>> types_of_some(const OpenOptions& options, const Backend& device) {
+  std::map<std::string, std::optional<WeightTypes>, std::less<>> types;
+  for (const auto& [name, component] : options.components)
+    if (component.precision) types[name] = api::weight_types(*component.precision, device);
+  return types;
+}
+
 // The folder's, or the file's without its ending.
 std::string name_of(const Checkpoint& checkpoint, const std::filesystem::path& path) {
   const auto root = std::filesystem::absolute(path).lexically_normal();
@@ -49,19 +56,17 @@ Model Model::open(const std::filesystem::path& path, const OpenOptions& options)
   if (refiner) impl->refiner = name_of(*refiner, options.refiner);
   impl->device = make_backend({.name = options.device, .threads = options.threads});
   if (options.pin_threads) impl->device->threads().pin();
-  impl->pipeline =
-      models::open_image_model(checkpoint, *impl->device,
-                               {.variant = options.variant,
-                                .text = api::weight_types(options.text_precision.value_or(options.precision), *impl->device),
-                                .denoiser = api::weight_types(options.denoiser_precision.value_or(options.precision), *impl->device),
-                                .autoencoder = api::weight_types(options.vae_precision.value_or(options.precision), *impl->device),
-                                .cache = options.cache,
-                                .warn = options.warn ? options.warn : [](const std::string&) {},
-                                .progress = options.progress,
-                                .when_needed = options.load_when_needed,
-                                .memory_limit = options.memory_limit,
-                                .refiner = refiner ? &*refiner : nullptr,
-                                .preview_decoder = options.preview_decoder});
+  impl->pipeline = models::open_image_model(checkpoint, *impl->device,
+                                            {.variant = options.variant,
+                                             .types = api::weight_types(options.precision, *impl->device),
+                                             .types_of_some = types_of_some(options, *impl->device),
+                                             .cache = options.cache,
+                                             .warn = options.warn ? options.warn : [](const std::string&) {},
+                                             .progress = options.progress,
+                                             .when_needed = options.load_when_needed,
+                                             .memory_limit = options.memory_limit,
+                                             .refiner = refiner ? &*refiner : nullptr,
+                                             .preview_decoder = options.preview_decoder});
   std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> files;
   for (const models::ComponentReport& c : impl->pipeline->components()) {
     files.emplace_back(c.name, std::vector<std::filesystem::path>());

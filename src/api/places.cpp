@@ -1,18 +1,35 @@
 #include "api/places.h"
 
-#include "api/assets.h"
+#include <fmt/ranges.h>
 
-namespace hearth::api {
+#include <algorithm>
+
+#include "api/assets.h"
+#include "models/checkpoints.h"
+
+namespace hearth {
+
+std::vector<ComponentInfo> list_components() {
+  std::vector<ComponentInfo> all;
+  for (const Slot* slot : slots_of(models::image_files())) all.push_back({std::string(slot->name), std::string(slot->spoken), slot->role});
+  return all;
+}
+
+namespace api {
 
 CheckpointPlaces places_of(const std::filesystem::path& path, const OpenOptions& options) {
   CheckpointPlaces places{.config = options.config, .averaged = options.ema};
   std::error_code error;
   if (std::filesystem::is_regular_file(path, error)) places.assets = assets_folder();
-  const std::pair<const char*, const std::filesystem::path*> all[] = {
-      {"unet", &options.unet}, {"vae", &options.vae}, {"text_encoder", &options.text_encoder}, {"text_encoder_2", &options.text_encoder_2}};
-  for (const auto& [name, place] : all)
-    if (!place->empty()) places.components[name] = *place;
+  std::vector<std::string> names;
+  for (const ComponentInfo& component : list_components()) names.push_back(component.name);
+  for (const auto& [name, component] : options.components) {
+    if (std::ranges::find(names, name) == names.end())
+      fail<UsageError>("open: no model has a component '{}', only {}", name, fmt::join(names, ", "));
+    if (!component.path.empty()) places.components[name] = component.path;
+  }
   return places;
 }
 
-}  // namespace hearth::api
+}  // namespace api
+}  // namespace hearth

@@ -39,8 +39,7 @@ void run_convert(std::span<const std::string> arguments) {
   if (shard && request.layout == "single") fail<UsageError>("convert: --max-shard-size acts with the layouts diffusers and dduf only");
   if (shard) request.max_shard_size = *shard;
   request.model = open.model, request.output = output;
-  request.unet = open.unet, request.vae = open.vae, request.config = open.config, request.ema = open.ema;
-  request.text_encoder = open.text_encoder, request.text_encoder_2 = open.text_encoder_2;
+  request.components = open.components(), request.config = open.config, request.ema = open.ema;
   ProgressLine line;
   request.progress = [&line](const Progress& p) { line.update(p); };
   request.cancel = &cancelled;

@@ -1,6 +1,8 @@
 #include "cli/open_flags.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "cli/command.h"
 #include "cli/say.h"
@@ -9,7 +11,30 @@
 namespace hearth::cli {
 namespace {
 
-const std::vector<std::string> precisions = {"f32", "bf16", "f16", "auto"};
+const std::vector<std::string> precision_names = {"f32", "bf16", "f16", "auto"};
+
+// The components of these roles, role by role.
+std::vector<ComponentInfo> components_by(std::initializer_list<ComponentRole> roles) {
+  std::vector<ComponentInfo> ordered;
+  for (const ComponentRole role : roles)
+    for (const ComponentInfo& c : list_components())
+      if (c.role == role) ordered.push_back(c);
+  return ordered;
+}
+
+std::string flag_of(const ComponentInfo& component) {
+  std::string flag = component.name;
+  std::ranges::replace(flag, '_', '-');
+  return flag;
+}
+
+std::string precision_flag_of(const ComponentInfo& component) {
+  return (component.role == ComponentRole::text_encoder ? "text" : flag_of(component)) + "-precision";
+}
+
+std::string word_for(const ComponentInfo& component) {
+  return component.role == ComponentRole::autoencoder ? "autoencoder" : component.spoken;
+}
 
 }  // namespace
 
@@ -18,23 +43,28 @@ void OpenFlags::add_place(Flags& flags) {
   flags.choice("--device", "", "What computes", device, {.names = names_of(list_backends())});
   flags.add("-t,--threads", "N", "Processor threads", threads == 0 ? "all processors" : std::to_string(threads),
             [this](const std::string& t) { threads = int(parse_integer(t, 1, 1024)); });
-  flags.choice("--precision", "", "Type of the weights (auto: as stored, 16 bits as bf16 with AMX)", precision, {.names = precisions});
+  flags.choice("--precision", "", "Type of the weights (auto: as stored, 16 bits as bf16 with AMX)", precision, {.names = precision_names});
 }
 
 void OpenFlags::add_parts(Flags& flags) {
-  flags.text("--vae", "PATH", "Another autoencoder: a file that holds one, in any layout, or a folder", vae, "the checkpoint's own");
-  flags.text("--unet", "PATH", "Another UNet, likewise", unet, "the checkpoint's own");
-  flags.text("--text-encoder", "PATH", "Another text encoder, likewise", text_encoder, "the checkpoint's own");
-  flags.text("--text-encoder-2", "PATH", "Another second text encoder, likewise", text_encoder_2, "the checkpoint's own");
+  for (const ComponentInfo& c : components_by({ComponentRole::autoencoder, ComponentRole::denoiser, ComponentRole::text_encoder})) {
+    const std::string what = places.empty() ? ": a file that holds one, in any layout, or a folder" : ", likewise";
+    flags.text("--" + flag_of(c), "PATH", "Another " + word_for(c) + what, places[flag_of(c)], "the checkpoint's own");
+  }
   flags.text("--config", "DIR", "Of a single file: a diffusers folder whose configurations are to hold; weights need not be there", config,
              "built-in ones of the published model with its geometry");
-  flags.toggle("--ema", "Of a single file: the UNet's averaged weights (model_ema)", ema);
+  std::vector<std::string> denoisers;
+  for (const ComponentInfo& c : components_by({ComponentRole::denoiser})) denoisers.push_back(c.spoken);
+  flags.toggle("--ema", fmt::format("Of a single file: the {}'s averaged weights (model_ema)", fmt::join(denoisers, " or ")), ema);
 }
 
 void OpenFlags::add_components(Flags& flags) {
-  flags.choice("--unet-precision", "", "The same for the UNet alone", unet_precision, {.names = precisions}, "--precision");
-  flags.choice("--vae-precision", "", "The same for the autoencoder alone", vae_precision, {.names = precisions}, "--precision");
-  flags.choice("--text-precision", "", "The same for the text encoder alone", text_precision, {.names = precisions}, "--precision");
+  for (const ComponentInfo& c : components_by({ComponentRole::denoiser, ComponentRole::autoencoder, ComponentRole::text_encoder})) {
+    const std::string flag = precision_flag_of(c);
+    if (precisions.contains(flag)) continue;
+    flags.choice("--" + flag, "", "The same for the " + word_for(c) + " alone", precisions[flag], {.names = precision_names},
+                 "--precision");
+  }
 }
 
 void OpenFlags::add_session(Flags& flags) {
@@ -43,12 +73,15 @@ void OpenFlags::add_session(Flags& flags) {
              "not kept");
 }
 
+std::map<std::string, std::filesystem::path> OpenFlags::components() const {
+  std::map<std::string, std::filesystem::path> given;
+  for (const ComponentInfo& c : list_components())
+    if (const auto place = places.find(flag_of(c)); place != places.end() && !place->second.empty()) given[c.name] = place->second;
+  return given;
+}
+
 OpenOptions OpenFlags::options() const {
-  OpenOptions options{.unet = unet,
-                      .vae = vae,
-                      .text_encoder = text_encoder,
-                      .text_encoder_2 = text_encoder_2,
-                      .config = config,
+  OpenOptions options{.config = config,
                       .ema = ema,
                       .variant = variant,
                       .device = device,
@@ -60,9 +93,10 @@ OpenOptions OpenFlags::options() const {
   options.preview_decoder = preview_decoder;
   options.pin_threads = pin;
   options.warn = [](const std::string& line) { say(line); };
-  if (!unet_precision.empty()) options.denoiser_precision = precision_of(unet_precision);
-  if (!vae_precision.empty()) options.vae_precision = precision_of(vae_precision);
-  if (!text_precision.empty()) options.text_precision = precision_of(text_precision);
+  for (const auto& [name, path] : components()) options.components[name].path = path;
+  for (const ComponentInfo& c : list_components())
+    if (const auto given = precisions.find(precision_flag_of(c)); given != precisions.end() && !given->second.empty())
+      options.components[c.name].precision = precision_of(given->second);
   return options;
 }
 

@@ -1,21 +1,25 @@
 // The flags of every verb that opens a model.
 #pragma once
 
+#include <filesystem>
+#include <map>
+
 #include "cli/flags.h"
 #include "hearth/hearth.h"
 
 namespace hearth::cli {
 
 struct OpenFlags {
-  std::string model, unet, vae, text_encoder, text_encoder_2, config, refiner, preview_decoder, variant, device = "cpu", precision = "auto";
-  std::string unet_precision, vae_precision, text_precision, cache;
+  std::string model, config, refiner, preview_decoder, variant, device = "cpu", precision = "auto", cache;
+  std::map<std::string, std::string> places, precisions;  // of components, by the flag's name: "text-encoder-2", "text-precision"
   int threads = 0;
   bool pin = false, ema = false;
 
   void add_place(Flags& flags);       // --variant --device --threads --precision
-  void add_parts(Flags& flags);       // --vae --unet --text-encoder --text-encoder-2 --config --ema
-  void add_components(Flags& flags);  // --unet-precision --vae-precision --text-precision
+  void add_parts(Flags& flags);       // a flag for each of list_components(); --config --ema
+  void add_components(Flags& flags);  // --NAME-precision for each of them; text encoders have --text-precision in common
   void add_session(Flags& flags);     // --pin-threads --cache
+  std::map<std::string, std::filesystem::path> components() const;  // those that were given
   OpenOptions options() const;
 };
 

@@ -60,7 +60,7 @@ struct InputNorm {
 
 enum class Mask { none, causal };  // causal: query t sees keys 0 … t
 
-// Which numbers of a head are turned together: x₀ with x_{R/2} (most checkpoints), or x₀ with x₁ (GGUF files of Llama's layout).
+// Which numbers of a head are turned together: x₀ with x_{R/2} (most checkpoints), or x₀ with x₁ (some GGUF files).
 enum class RotaryPairs { halves, neighbours };
 
 // Keys and values of the tokens so far. Position p lies in row p mod C of both.

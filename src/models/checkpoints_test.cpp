@@ -22,6 +22,17 @@ class checkpoints : public testing::Test {
   }
 };
 
+// An installed hearth has the built-in configurations beside its other assets.
+TEST_F(checkpoints, configurations_of_an_installation_go_before_the_source_tree) {
+  std::filesystem::create_directories(folder / "configs/sd1");
+  const std::filesystem::path source = std::filesystem::path(HEARTH_SOURCE_DIR) / "src/models";
+  std::vector<std::filesystem::path> found;
+  for (const KnownFamily& family : image_files(folder.path())) found.push_back(family.configurations);
+  EXPECT_EQ(found.at(0), folder / "configs/sd1");
+  EXPECT_EQ(found.at(1), source / "sd2/configs");
+  EXPECT_EQ(image_files().at(0).configurations, source / "sd1/configs");
+}
+
 TEST_F(checkpoints, old_attention_names_of_a_published_autoencoder_load) {
   index(R"({"_class_name": "P", "vae": ["diffusers", "AutoencoderKL"], "unet": ["diffusers", "UNet2DConditionModel"]})");
   component("vae", {"diffusion_pytorch_model.safetensors"}, 4, "decoder.mid_block.attentions.0.proj_attn.weight");

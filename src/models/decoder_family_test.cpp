@@ -5,10 +5,17 @@
 #include <unistd.h>
 
 #include <functional>
+#include <nlohmann/json.hpp>
 
+#include "core/file.h"
+#include "core/threads.h"
+#include "models/language_loading.h"
 #include "models/language_registry.h"
+#include "support/backend_test.h"
+#include "support/files.h"
 #include "weights/gguf_language.h"
 #include "weights/gguf_writer.h"
+#include "weights/seeded_file.h"
 
 namespace hearth::models {
 namespace {
@@ -191,6 +198,48 @@ TEST_F(GgufLanguage, what_is_written_is_read) {
     ++checked;
   }
   EXPECT_EQ(checked, 4);
+}
+
+// A folder with a Llama of 2 layers whose config.json lacks some keys.
+class LackingSizes : public ::testing::Test {
+ protected:
+  std::string problem(const std::vector<std::string>& lacking, int64_t heads = 4, int64_t groups = 2) const {
+    nlohmann::json config = {{"model_type", "llama"},         {"vocab_size", 10},           {"hidden_size", 32},
+                             {"intermediate_size", 40},       {"num_hidden_layers", 2},     {"num_attention_heads", heads},
+                             {"num_key_value_heads", groups}, {"tie_word_embeddings", true}};
+    const LanguageFamily& llama = language_families().front().family;
+    ThreadPool threads(1);
+    write_seeded_file(folder / "model.safetensors", network_shapes(llama, Config::parse(config.dump(), "config.json")), DType::f32,
+                      threads);
+    for (const std::string& key : lacking) config.erase(key);
+    write_file(folder / "config.json", config.dump());
+    const auto device = test::make_test_backend("reference");
+    return test::message_of<WeightError>([&] { load_language_model(llama, open_language_checkpoint(folder.path()), *device); },
+                                         folder.path());
+  }
+
+  test::TemporaryFolder folder;
+};
+
+TEST_F(LackingSizes, are_named_with_their_defaults) {
+  const std::string lacks = "FOLDER/config.json: lacks ";
+  EXPECT_EQ(problem({"hidden_size"}), lacks + "'hidden_size' (the default is 4096, the tensors have 32)");
+  EXPECT_EQ(problem({"intermediate_size", "vocab_size"}), lacks +
+                                                              "'vocab_size' (the default is 32000, the tensors have 10), "
+                                                              "'intermediate_size' (the default is 11008, the tensors have 40)");
+  EXPECT_EQ(problem({"num_hidden_layers"}), lacks + "'num_hidden_layers' (the default is 32, the tensors have 2)");
+  EXPECT_EQ(problem({"num_key_value_heads"}), lacks + "'num_key_value_heads' (the default is 4, the tensors have 2)");
+}
+
+TEST_F(LackingSizes, are_named_where_the_default_does_not_go_with_the_rest) {
+  const auto read = [] { language_families().front().family.spell_out(Config::parse(R"({"num_attention_heads": 6})", "config.json")); };
+  EXPECT_EQ(test::message_of<WeightError>(read),
+            "config.json: 'num_attention_heads' = 6 does not divide 'hidden_size' = 4096, which is the default: there is no such key");
+}
+
+TEST_F(LackingSizes, do_no_harm_where_the_tensors_have_the_default) {
+  EXPECT_EQ(problem({"num_key_value_heads"}, 4, 4), "");  // as many as there are heads
+  EXPECT_EQ(problem({}, 4, 2), "");
 }
 
 TEST(GgufNames, go_both_ways) {

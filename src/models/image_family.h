@@ -37,7 +37,7 @@ struct ImageFamily {
   // Its files.cpp: what it is in single files, and its built-in configurations; null: diffusers folders alone.
   const ImageFiles* files = nullptr;
   std::vector<Option> options = {};  // its own
-  // Built-in configurations whose speed `hearth bench` measures at full size with generated weights: "sd15".
+  // Built-in configurations whose speed `hearth bench` measures at full size with generated weights.
   std::vector<std::string_view> benchmarks = {};
   // Reads every configuration; no weights.
   std::unique_ptr<diffusion::LatentModel> (*describe)(const Checkpoint& checkpoint);

@@ -117,7 +117,7 @@ class ImageModel {
  public:
   virtual ~ImageModel() = default;
 
-  virtual std::string family() const = 0;  // "sd1"
+  virtual std::string family() const = 0;
   virtual std::vector<ComponentReport> components() const = 0;
   virtual std::vector<std::string> notes() const = 0;  // what in the checkpoint was left aside, one line each
   virtual std::string scheduler() const = 0;           // the checkpoint's own, "PNDMScheduler"

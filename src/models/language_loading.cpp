@@ -38,7 +38,7 @@ void require_sizes(const LanguageFamily& family, const LanguageCheckpoint& check
 LoadOptions load_options(const LanguageFamily& family, const LanguageCheckpoint& checkpoint, const LoadRequest& request) {
   const Config stated = family.spell_out(checkpoint.config());
   require_sizes(family, checkpoint, stated);
-  LoadOptions options{.types = request.text.value_or(WeightTypes{}), .progress = request.progress};
+  LoadOptions options{.types = request.types.value_or(WeightTypes{}), .progress = request.progress};
   options.types.in_place = true;
   options.ignore = checkpoint.unneeded(stated.boolean("tie_word_embeddings", false));
   return options;

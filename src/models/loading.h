@@ -15,15 +15,21 @@
 namespace hearth::models {
 
 struct LoadRequest {
-  std::string variant;                                     // "fp16": *.fp16.safetensors
-  std::optional<WeightTypes> text, denoiser, autoencoder;  // automatic_types() where absent
-  std::filesystem::path cache;                             // folder of packed weights (weights/packed_cache.h); empty: none
-  std::function<void(const std::string&)> warn;            // one line: a cache that cannot be used as it is
-  OnProgress progress;                                     // phase "load", in bytes of all components
-  bool when_needed = false;                                // draw() loads what it needs; names and shapes are checked at once
-  int64_t memory_limit = 0;                                // bytes that the process may take; 0: no limit. Loads when needed
-  const Checkpoint* refiner = nullptr;                     // does the last steps; its autoencoder is not used
-  std::filesystem::path preview_decoder;                   // file or folder of a small autoencoder that makes previews; empty: none
+  std::string variant;                                                           // "fp16": *.fp16.safetensors
+  std::optional<WeightTypes> types;                                              // automatic_types() where absent
+  std::map<std::string, std::optional<WeightTypes>, std::less<>> types_of_some;  // by component, in place of `types`
+  std::filesystem::path cache;                   // folder of packed weights (weights/packed_cache.h); empty: none
+  std::function<void(const std::string&)> warn;  // one line: a cache that cannot be used as it is
+  OnProgress progress;                           // phase "load", in bytes of all components
+  bool when_needed = false;                      // draw() loads what it needs; names and shapes are checked at once
+  int64_t memory_limit = 0;                      // bytes that the process may take; 0: no limit. Loads when needed
+  const Checkpoint* refiner = nullptr;           // does the last steps; its autoencoder is not used
+  std::filesystem::path preview_decoder;         // file or folder of a small autoencoder that makes previews; empty: none
+
+  const std::optional<WeightTypes>& types_of(std::string_view component) const {
+    const auto own = types_of_some.find(component);
+    return own == types_of_some.end() ? types : own->second;
+  }
 };
 
 // What a component is for: when a run needs it, and which precision is asked for it.

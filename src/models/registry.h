@@ -12,7 +12,7 @@
 namespace hearth::models {
 
 struct Entry {
-  std::string_view name;     // "sd1"
+  std::string_view name;     // that of its folder
   std::string_view summary;  // one line for `hearth list models`
   std::variant<ImageFamily, LanguageFamily> task;
 };

@@ -4,6 +4,7 @@
 
 #include "core/file.h"
 #include "models/checkpoints.h"
+#include "models/registry.h"
 #include "support/backend_test.h"
 #include "support/files.h"
 #include "weights/layout/key_lists_test.h"
@@ -51,7 +52,7 @@ class single_file : public testing::Test {
     return *found->component.tensors;
   }
   static std::string chosen(const SingleFile& file) {
-    std::string text = file.configs.filename();
+    std::string text = file.chosen->configuration.folder.filename();
     for (const auto& [key, value] : file.chosen->patch) text += fmt::format(" {}={}", key, value);
     return text;
   }
@@ -64,7 +65,7 @@ TEST_F(single_file, published_files_are_whole) {
                                           {"sdxl-single-file", "sdxl: text_encoder text_encoder_2 unet vae"},
                                           {"refiner-single-file", "sdxl-refiner: text_encoder_2 unet vae"}}) {
     const SingleFile file = open(key_list(list, DType::f16));
-    std::string text = file.configs.filename().string() + ":";
+    std::string text = file.chosen->configuration.folder.filename().string() + ":";
     std::set<std::string> names;
     for (const SingleFile::Part& part : file.parts) names.emplace(part.slots.at(0)->name);
     for (const std::string& name : names) text += " " + name;
@@ -133,7 +134,7 @@ TEST_F(single_file, what_is_missing_or_unknown_is_told) {
   EXPECT_EQ(refusal<UnsupportedError>(odd),
             "FOLDER/model.safetensors: its UNet (channels 320, 640, 1280, 1280; context 768; 6 in, 4 out) has no published geometry; "
             "--config DIR gives the configurations");
-  EXPECT_EQ(open(odd, {}, {.families = families(), .config = folder.path()}).configs, folder.path());
+  EXPECT_FALSE(open(odd, {}, {.families = families(), .config = folder.path()}).chosen);
   EXPECT_EQ(refusal<UnsupportedError>(key_list("flux1-dev-bfl", DType::bf16)),
             "FOLDER/model.safetensors: holds FLUX.1 dev, which cannot be run");
   EXPECT_EQ(refusal<UnsupportedError>({{"x", {.shape = {1}}}}),
@@ -221,6 +222,69 @@ TEST_F(single_file, averages_stand_beside_the_weights) {
   tensors.erase("model_ema.diffusion_modelout0bias");
   EXPECT_EQ(refusal<WeightError>(tensors, {.families = families(), .averaged = true}),
             "FOLDER/model.safetensors: lacks 'model_ema.diffusion_modelout0bias' of the averaged weights");
+}
+
+// A folder of configurations that has these components of SDXL's, and its model_index.json.
+void sdxl_configurations(const fs::path& folder, std::initializer_list<const char*> components) {
+  const fs::path published = fs::path(HEARTH_SOURCE_DIR) / "src/models/sdxl/configs/sdxl";
+  fs::create_directories(folder);
+  fs::copy_file(published / "model_index.json", folder / "model_index.json");
+  for (const char* component : components) fs::copy(published / component, folder / component);
+}
+
+// The second encoder is padded with "!", which only its tokenizer's files say.
+TEST_F(single_file, what_given_configurations_lack_is_the_published_ones) {
+  TensorList sdxl = key_list("sdxl-single-file", DType::f16);
+  sdxl["v_pred"] = {.dtype = DType::f32, .shape = {1}};
+  hollow(folder / "xl.safetensors", sdxl);
+  const auto opened = [&](const fs::path& config) {
+    return open_checkpoint(folder / "xl.safetensors", {.assets = assets, .config = config});
+  };
+  const auto pads = [](const Checkpoint& c) {
+    std::vector<int32_t> ids;
+    for (const PromptEncoder& encoder : find_family(c).family.prompt_encoders(c)) ids.push_back(encoder.tokenizer.pad());
+    return ids;
+  };
+  const std::string without_folder = (folder / "some").string() + " has no ";
+  sdxl_configurations(folder / "some", {"unet", "vae", "text_encoder", "text_encoder_2", "scheduler"});
+  const Checkpoint some = opened(folder / "some");
+  EXPECT_EQ(pads(some), (std::vector<int32_t>{49407, 0}));
+  EXPECT_EQ(some.notes(),
+            std::vector<std::string>{without_folder + "tokenizer, tokenizer_2: taken from the built-in configuration 'sdxl'"});
+  EXPECT_EQ(some.config("scheduler").text("prediction_type"), "epsilon");  // theirs holds, whatever the file says
+
+  // A tokenizer that is there is theirs, but for a vocabulary that all have; a folder of weights alone says nothing.
+  fs::create_directories(folder / "some/tokenizer_2");
+  write_file(folder / "some/tokenizer_2/tokenizer_config.json", "{}");
+  fs::remove_all(folder / "some/scheduler");
+  fs::remove(folder / "some/unet/config.json");
+  write_file(folder / "some/unet/diffusion_pytorch_model.safetensors.index.json", "{}");
+  const Checkpoint fewer = opened(folder / "some");
+  EXPECT_EQ(pads(fewer), (std::vector<int32_t>{49407, 49407}));
+  EXPECT_EQ(fewer.notes(),
+            std::vector<std::string>{without_folder + "scheduler, tokenizer, unet: taken from the built-in configuration 'sdxl'"});
+  EXPECT_EQ(fewer.config("scheduler").text("prediction_type"), "v_prediction");
+  EXPECT_EQ(fewer.config("unet").integer("cross_attention_dim"), 2048);
+
+  fs::create_directories(folder / "none");
+  EXPECT_EQ(pads(opened(folder / "none")), (std::vector<int32_t>{49407, 0}));
+}
+
+TEST_F(single_file, what_nobody_says_is_told) {
+  TensorList odd = key_list("sdxl-single-file", DType::f16);
+  odd["model.diffusion_model.input_blocks.0.0.weight"].shape[1] = 6;
+  hollow(folder / "odd.safetensors", odd);
+  sdxl_configurations(folder / "some", {"unet", "text_encoder"});
+  const Checkpoint c = open_checkpoint(folder / "odd.safetensors", {.assets = assets, .config = folder / "some"});
+  EXPECT_EQ(c.notes(), std::vector<std::string>());
+  EXPECT_EQ(
+      message_of<IoError>([&] { c.text_file("tokenizer_2", "vocab.json"); }, folder.path()),
+      "FOLDER/some/tokenizer_2/vocab.json: no such file, and no built-in configuration has the file's geometry that it could be taken "
+      "from");
+  EXPECT_EQ(message_of<IoError>([&] { c.config("vae"); }, folder.path()), "read FOLDER/some/vae/config.json: No such file or directory");
+  EXPECT_EQ(message_of<IoError>([&] { open_checkpoint(folder / "odd.safetensors", {.assets = assets, .config = folder / "none"}); },
+                                folder.path()),
+            "FOLDER/none: has no model_index.json, which a diffusers folder needs");
 }
 
 }  // namespace

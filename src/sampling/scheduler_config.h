@@ -127,7 +127,7 @@ struct SchedulerConfig {
   // network: flow, EDM and TrigFlow networks do not exchange classes with the others.
   SchedulerConfig with_class(SchedulerClass other) const;
 
-  // What diffusers' StableDiffusionPipeline and …Img2ImgPipeline make of it on loading: steps_offset is 1 and nothing is clipped;
+  // What some of diffusers' pipelines make of it on loading: steps_offset is 1 and nothing is clipped;
   // …InpaintPipeline leaves what is clipped (`clips`). With another class afterwards (with_class) this holds for those two keys only where
   // the file states them.
   SchedulerConfig in_stable_diffusion(bool clips = false) const;

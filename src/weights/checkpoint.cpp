@@ -15,6 +15,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Whether it is a file, or a folder with configurations, vocabularies or the like.
+bool holds_text(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return fs::exists(path, error);
+  const auto is_text = [](const fs::directory_entry& entry) {
+    const std::string name = entry.path().filename().string();
+    return (name.ends_with(".json") && name.find(".index.") == name.npos) || name.ends_with(".txt") || name.ends_with(".model");
+  };
+  return std::any_of(fs::directory_iterator(path, error), fs::directory_iterator(), is_text);
+}
+
 bool is_one_of(const std::vector<std::string_view>& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
 
 }  // namespace
@@ -51,7 +62,7 @@ Checkpoint Checkpoint::open(const fs::path& path, const CheckpointPlaces& places
 }
 
 void Checkpoint::read_index() {
-  const fs::path file = configs_ / "model_index.json";
+  const fs::path file = configs_of("model_index.json") / "model_index.json";
   const std::string text = index_text();
   index_ = Config::parse(text, file.string());
   pipeline_class_ = index_.text("_class_name");
@@ -69,19 +80,30 @@ void Checkpoint::take_single_file(const CheckpointPlaces& places) {
   for (const auto& [name, place] : places.components) others[name] = open_given(place, name, families_);
   SingleFile file =
       open_single_file(root_, {.families = families_, .config = places.config, .averaged = places.averaged, .given = &others});
-  configs_ = file.configs;
+  may_be_of_ = std::move(file.families);
+  if (file.chosen) published_ = file.chosen->configuration.folder, patch_ = file.chosen->patch;
+  configs_ = places.config.empty() ? published_ : places.config;
   contents_ = std::move(file.contents);
   if (!file.unknown.empty())
     notes_.push_back(
         fmt::format("{} of the file's tensors are not known and not used: {}", file.unknown.size(), shortened_list(file.unknown)));
   read_index();
   if (places.config.empty()) {
-    patch_ = file.chosen->patch;
     published_name_ = index_.text("_name", "");
     for (const std::string& change : file.chosen->changes) published_name_ += ", " + change;
   }
+  note_published();
   fill_slots(std::move(file.parts));
   for (auto& [name, given] : others) take_component(name, std::move(given));
+}
+
+void Checkpoint::note_published() {
+  std::vector<std::string> taken;
+  for (const Component& c : components_)
+    if (configs_ != published_ && is_published(c.name)) taken.push_back(c.name);
+  if (!taken.empty())
+    notes_.push_back(fmt::format("{} has no {}: taken from the built-in configuration '{}'", configs_.string(), fmt::join(taken, ", "),
+                                 published_.filename().string()));
 }
 
 // Each network goes where model_index.json has a place for it: one of its slots, if possible of its class. The only text encoder of a file
@@ -177,9 +199,13 @@ bool Checkpoint::is_there(std::string_view name) const {
   return archive_ ? archive_->has_folder(component(name).name) : fs::is_directory(configs_ / component(name).name, ignored);
 }
 
+bool Checkpoint::is_published(std::string_view name) const {
+  return !published_.empty() && (configs_ == published_ || !holds_text(published_file(configs_, name, families_)));
+}
+
 std::optional<std::string> Checkpoint::read(const fs::path& file) const {
   if (archive_) return archive_->has(file.string()) ? std::optional(archive_->text(file.string())) : std::nullopt;
-  const fs::path path = single_file_ ? published_file(configs_, file, families_) : configs_ / file;
+  const fs::path path = single_file_ ? published_file(configs_of(file.begin()->string()), file, families_) : configs_ / file;
   std::error_code ignored;
   return fs::exists(path, ignored) ? std::optional(read_file(path, int64_t(1) << 28)) : std::nullopt;
 }
@@ -188,9 +214,13 @@ std::optional<std::string> Checkpoint::text_file(std::string_view name, const st
   const fs::path place = component(name).name;
   folder(name);
   if (auto text = read(place / file)) return text;
-  if (!single_file_ || assets_.empty()) return std::nullopt;
-  for (const KnownFamily& family : families_)
-    for (const Vocabulary& v : family.files->vocabularies)
+  if (!single_file_) return std::nullopt;
+  if (!holds_text(published_file(configs_of(name), place, families_)))
+    fail<IoError>("{}: no such file, and no built-in configuration has the file's geometry that it could be taken from",
+                  (configs_ / place / file).string());
+  if (assets_.empty()) return std::nullopt;
+  for (const ImageFiles* family : may_be_of_)
+    for (const Vocabulary& v : family->vocabularies)
       if (v.component == name && is_one_of(v.files, file) && !read(place / v.instead)) return read_file(assets_ / v.folder / file);
   return std::nullopt;
 }
@@ -211,16 +241,17 @@ std::string Checkpoint::config_text(std::string_view name) const {
   const fs::path file = fs::path(component(name).name) / config_file_name(name);
   folder(name);
   const auto text = read(file);
-  if (!text) fail<IoError>("read {}: No such file or directory", (configs_ / file).string());
-  if (patch_.empty() || !is_scheduler(component(name))) return *text;
-  nlohmann::json json = parse_json(*text, (configs_ / file).string());
+  const std::string where = (configs_of(name) / file).string();
+  if (!text) fail<IoError>("read {}: No such file or directory", where);
+  if (patch_.empty() || !is_scheduler(component(name)) || !is_published(name)) return *text;
+  nlohmann::json json = parse_json(*text, where);
   for (const auto& [key, value] : patch_) json[key] = nlohmann::json::parse(value);
   return json.dump(2) + "\n";
 }
 
 Config Checkpoint::config(std::string_view name) const {
   const GivenComponent* other = given(name);
-  const fs::path own = configs_ / component(name).name / config_file_name(name);
+  const fs::path own = configs_of(name) / component(name).name / config_file_name(name);
   return other && other->config_text() ? other->own_config() : Config::parse(config_text(name), own.string());
 }
 

@@ -22,7 +22,9 @@ namespace hearth {
 struct CheckpointPlaces {
   std::vector<KnownFamily> families;  // models/checkpoints.h has those of this build
   std::filesystem::path assets;       // vocabularies, for what the configurations of a single file leave out
-  std::filesystem::path config;       // of a single file: a diffusers folder whose configurations are to hold, weights or not
+  // Of a single file: a diffusers folder whose configurations are to hold, weights or not. What it lacks, a component or its
+  // model_index.json, is that of the built-in configuration which would have been taken without it; notes() tells.
+  std::filesystem::path config;
   std::map<std::string, std::filesystem::path> components;  // by name, in place of its own
   bool averaged = false;  // of a single file: the denoiser's moving average (model_ema.…) in place of its weights
 };
@@ -37,7 +39,7 @@ class Checkpoint {
   const std::filesystem::path& root() const { return root_; }  // the folder or file
   bool is_file() const { return single_file_ || archive_; }
   bool is_single_file() const { return single_file_; }  // networks alone, in one file: neither a folder nor DDUF
-  // What the built-in configurations of a single file are of, and what it changes of them, "SDXL, v-prediction"; empty for anything else.
+  // What the built-in configurations of a single file are of, and what it changes of them, "NAME, v-prediction"; empty for anything else.
   const std::string& published_name() const { return published_name_; }
   // Networks that a single file lacks and nobody has given: "vae".
   std::vector<std::string> lacking() const;
@@ -45,7 +47,7 @@ class Checkpoint {
   std::string shown(const std::filesystem::path& file) const;
   std::filesystem::path found(const std::string& shown) const;              // and back
   const std::vector<std::string>& notes() const { return notes_; }          // one line each: tensors that nobody knows and nothing uses
-  const std::string& pipeline_class() const { return pipeline_class_; }     // "StableDiffusionPipeline"
+  const std::string& pipeline_class() const { return pipeline_class_; }     // `_class_name`
   const std::vector<Component>& components() const { return components_; }  // without those that are null
   const Config& index() const { return index_; }                            // model_index.json; components count as read
 
@@ -54,11 +56,12 @@ class Checkpoint {
   const Component& component(std::string_view name) const;
   std::filesystem::path folder(std::string_view name) const;  // IoError when it is not there
   // What messages call a component's place: its folder, or what stands for it.
-  std::string place_of(std::string_view name) const { return (configs_ / component(name).name).string(); }
+  std::string place_of(std::string_view name) const { return (configs_of(name) / component(name).name).string(); }
   std::string spoken_name(std::string_view name) const { return hearth::spoken_name(families_, name); }
   bool is_there(std::string_view name) const;  // its folder, or what stands for it
   // A text file of a component (of a tokenizer: vocab.json …); nothing where it is not there. Those that the configurations of a single
-  // file leave out are the built-in ones (Vocabulary). IoError where it cannot be read.
+  // file leave out are the built-in ones (Vocabulary). IoError where it cannot be read, and where neither the configurations given for a
+  // single file nor a built-in one have the component.
   std::optional<std::string> text_file(std::string_view name, const std::string& file) const;
   // UnsupportedError naming class and component unless its class is one of these.
   void require_class(std::string_view name, std::initializer_list<std::string_view> classes) const;
@@ -83,16 +86,20 @@ class Checkpoint {
   const Component* find(std::string_view name) const;
   void read_index();
   void take_single_file(const CheckpointPlaces& places);
+  void note_published();
   void fill_slots(std::vector<SingleFile::Part> parts);
   void take_component(const std::string& name, GivenComponent given);
   void name_given_classes();                                                 // a component is of a class of the network in its place
   std::optional<std::string> read(const std::filesystem::path& file) const;  // "unet/config.json"
   const GivenComponent* given(std::string_view name) const;
   [[noreturn]] void refuse_absent(std::string_view name) const;
+  bool is_published(std::string_view name) const;  // a component (or model_index.json) that published_ says, not configs_
+  const std::filesystem::path& configs_of(std::string_view name) const { return is_published(name) ? published_ : configs_; }
 
   std::vector<KnownFamily> families_;
-  std::filesystem::path root_, configs_;  // configs_: the folder with model_index.json
-  std::filesystem::path assets_;
+  std::filesystem::path root_, configs_;      // configs_: the folder with the configurations
+  std::filesystem::path published_, assets_;  // published_: of a single file, the built-in ones; empty where none have its geometry
+  std::vector<const ImageFiles*> may_be_of_;  // SingleFile::families
   bool single_file_ = false, averaged_ = false;
   std::shared_ptr<const DdufFile> archive_;  // of a DDUF file
   std::string published_name_;

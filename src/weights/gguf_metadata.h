@@ -1,4 +1,4 @@
-// What a GGUF file says of itself: typed values by key ("llama.block_count"), left where the file has them until they are asked for.
+// What a GGUF file says of itself: typed values by key ("general.name"), left where the file has them until they are asked for.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ struct InspectedComponent {
   std::string layout;                                       // of a PyTorch checkpoint: "zip", "legacy" or "raw"
   std::vector<std::string> ignored;                         // what it holds besides tensors: "'epoch' is the integer 6"
   std::map<std::string, std::string> metadata;              // of a single file; of a GGUF file's arrays only type and length
-  std::string tokenizer;                                    // of a GGUF file: "gpt2 (llama-bpe), 128256 tokens"
+  std::string tokenizer;                                    // of a GGUF file: "gpt2 (tekken), 131072 tokens"
   std::vector<std::pair<std::string, std::string>> config;  // what shapes the computation: key, value as JSON
 };
 

@@ -31,7 +31,7 @@ std::optional<PackedFormat> read_packed_format(const Config& config, const std::
 // or do not fit together. list() says q4_0, q5_0 or f32 as the format leads to expect; read() may know better.
 std::shared_ptr<TensorSource> unpacked(std::shared_ptr<TensorSource> source, const PackedFormat& format);
 
-// The biases of packed layers in which every bit is 0. AutoGPTQ wrote one for every layer (Llama-2-7B-Chat-GPTQ), whether the model has
+// The biases of packed layers in which every bit is 0. AutoGPTQ wrote one for every layer, whether the model has
 // biases or not; transformers leaves those aside that it does not have.
 std::vector<std::string> zero_biases(const TensorSource& packed);
 

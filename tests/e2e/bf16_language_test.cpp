@@ -19,7 +19,7 @@ using Logits = std::vector<std::vector<float>>;
 Logits logits_of(const std::filesystem::path& path, Backend& device, const WeightTypes& types, const std::vector<int32_t>& text,
                  const std::vector<size_t>& pieces) {
   const LanguageCheckpoint checkpoint = models::open_language_checkpoint(path);
-  const auto [model, report] = models::load_language_model(models::find_family(checkpoint).family, checkpoint, device, {.text = types});
+  const auto [model, report] = models::load_language_model(models::find_family(checkpoint).family, checkpoint, device, {.types = types});
   EXPECT_EQ(report.factors, name_of(types.factors));
   const auto state = model->start(int64_t(text.size()), DType::f32);
   Logits all;

@@ -17,8 +17,7 @@ Drawn draw(const std::string& backend, int threads, DType hold, DType factors) {
   const auto device = make_test_backend(backend, threads);
   const Checkpoint checkpoint = models::open_checkpoint(checkpoint_folder("demo"));
   const WeightTypes types{.hold = hold, .factors = factors};
-  const auto model =
-      models::open_image_model(checkpoint, *device, {.text = types, .denoiser = types, .autoencoder = types, .warn = [](const auto&) {}});
+  const auto model = models::open_image_model(checkpoint, *device, {.types = types, .warn = [](const auto&) {}});
   const bool slow = backend == "reference" || backend == "cpu_emulated";
   const models::ImageTask task{
       .request = {.prompt = "a red house", .width = slow ? 40 : 72, .height = slow ? 32 : 64, .steps = 2, .sampler = "euler_ancestral"},

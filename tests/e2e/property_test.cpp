@@ -179,15 +179,15 @@ TEST(Pipeline, PrecisionPerComponentChangesThatComponentOnly) {
   const Request request = request_of("ancestral", "default");
   const auto folder = checkpoint_folder("ancestral");
   const Generation plain = Model::open(folder).generate(request);
-  const Generation vae = Model::open(folder, {.vae_precision = Precision::bf16}).generate(request);
+  const Generation vae = Model::open(folder, {.components = {{"vae", {.precision = Precision::bf16}}}}).generate(request);
   EXPECT_EQ(vae.latents.values, plain.latents.values);
   EXPECT_NE(vae.images[0].rgb, plain.images[0].rgb);
-  for (const OpenOptions& options : {OpenOptions{.denoiser_precision = Precision::bf16}, OpenOptions{.text_precision = Precision::bf16}}) {
-    Model model = Model::open(folder, options);
+  for (const std::string component : {"unet", "text_encoder"}) {
+    Model model = Model::open(folder, {.components = {{component, {.precision = Precision::bf16}}}});
     EXPECT_NE(model.generate(request).latents.values, plain.latents.values);
     const nlohmann::json parts = nlohmann::json::parse(model.description()).at("components");
-    EXPECT_EQ(parts[0].at("held"), options.text_precision ? "bf16" : "as stored");
-    EXPECT_EQ(parts[1].at("held"), options.denoiser_precision ? "bf16" : "as stored");
+    EXPECT_EQ(parts[0].at("held"), component == "text_encoder" ? "bf16" : "as stored");
+    EXPECT_EQ(parts[1].at("held"), component == "unet" ? "bf16" : "as stored");
     EXPECT_EQ(parts[2].at("held"), "as stored");
   }
 }

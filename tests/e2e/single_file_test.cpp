@@ -126,24 +126,31 @@ TEST(SingleFile, PartsMayComeFromAnywhere) {
   write_safetensors(folder / "vae.safetensors", vae);
   write_safetensors(folder / "text.safetensors", text);
   const fs::path configs = configs_of(folder, "pndm");
-  expect_same(drawn(folder / "unet.safetensors",
-                    {.vae = folder / "vae.safetensors", .text_encoder = folder / "text.safetensors", .config = configs}),
-              wanted);
-  // Of a whole single file, of a component's folder and of a whole folder.
-  expect_same(drawn(folder / "unet.safetensors",
-                    {.vae = single("pndm"), .text_encoder = checkpoint_folder("pndm") / "text_encoder", .config = configs}),
-              wanted);
   expect_same(
-      drawn(folder / "vae.safetensors", {.unet = checkpoint_folder("pndm"), .text_encoder = checkpoint_folder("pndm"), .config = configs}),
+      drawn(folder / "unet.safetensors",
+            {.components = {{"vae", {folder / "vae.safetensors"}}, {"text_encoder", {folder / "text.safetensors"}}}, .config = configs}),
+      wanted);
+  // Of a whole single file, of a component's folder and of a whole folder.
+  expect_same(
+      drawn(folder / "unet.safetensors",
+            {.components = {{"vae", {single("pndm")}}, {"text_encoder", {checkpoint_folder("pndm") / "text_encoder"}}}, .config = configs}),
+      wanted);
+  expect_same(
+      drawn(folder / "vae.safetensors",
+            {.components = {{"unet", {checkpoint_folder("pndm")}}, {"text_encoder", {checkpoint_folder("pndm")}}}, .config = configs}),
       wanted);
   // In place of a folder's own.
   copy.edit_tensors("vae", [](NamedTensors& tensors) {
     for (auto& [name, x] : tensors) x = copy_of(Tensor::zeros(x.backend(), x.shape()), x.dtype());
   });
   EXPECT_NE(drawn(copy.path()).images[0].rgb, wanted.images[0].rgb);
-  expect_same(drawn(copy.path(), {.vae = single("pndm")}), wanted);
+  expect_same(drawn(copy.path(), {.components = {{"vae", {single("pndm")}}}}), wanted);
   EXPECT_EQ(complaint_of([&] { Model::open(folder / "unet.safetensors", {.config = configs}); }),
             "WeightError: " + (folder / "unet.safetensors").string() + ": holds no text encoder, only UNet: give one with --text-encoder");
+  EXPECT_EQ(complaint_of([&] {
+              Model::open(checkpoint_folder("pndm"), {.components = {{"text", {}}}});
+            }),
+            "UsageError: open: no model has a component 'text', only unet, vae, text_encoder, text_encoder_2");
 }
 
 TEST(SingleFile, Averages) {

@@ -78,7 +78,7 @@ struct TinyAutoencoder : testing::Test {
 };
 
 TEST_F(TinyAutoencoder, InThePlaceOfTheCheckpointsOwnIsTheReferences) {
-  Model m = Model::open(checkpoint_folder("pndm"), {.vae = whole, .precision = Precision::f32});
+  Model m = Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {whole}}}, .precision = Precision::f32});
   for (const char* kind : {"text", "image", "paint"}) {
     SCOPED_TRACE(kind);
     Request r = request();
@@ -102,12 +102,12 @@ TEST_F(TinyAutoencoder, MayLieAnywhere) {
   const auto drawn = [&](const fs::path& path, const OpenOptions& options) {
     return Model::open(path, options).generate(request()).images[0].rgb;
   };
-  const auto expected = drawn(checkpoint_folder("pndm"), {.vae = whole, .precision = Precision::f32});
+  const auto expected = drawn(checkpoint_folder("pndm"), {.components = {{"vae", {whole}}}, .precision = Precision::f32});
   const Json config = {{"_class_name", "AutoencoderTiny"}, {"latent_channels", 4}};
   fs::create_directory(folder / "taesd");
   fs::copy(whole, folder / "taesd");
   std::ofstream(folder / "taesd" / "config.json") << config;
-  EXPECT_EQ(drawn(checkpoint_folder("pndm"), {.vae = folder / "taesd", .precision = Precision::f32}), expected);
+  EXPECT_EQ(drawn(checkpoint_folder("pndm"), {.components = {{"vae", {folder / "taesd"}}}, .precision = Precision::f32}), expected);
 
   copy.edit_json("model_index.json", [](Json& index) { index["vae"] = {"diffusers", "AutoencoderTiny"}; });
   fs::copy_file(whole, copy.weights("vae"), fs::copy_options::overwrite_existing);
@@ -115,7 +115,7 @@ TEST_F(TinyAutoencoder, MayLieAnywhere) {
   EXPECT_EQ(drawn(copy.path(), f32), expected);
   EXPECT_TRUE(inspect(copy.path()).usable) << inspect(copy.path()).text;
 
-  convert({.model = checkpoint_folder("pndm"), .vae = whole, .output = folder / "made"});
+  convert({.model = checkpoint_folder("pndm"), .components = {{"vae", whole}}, .output = folder / "made"});
   EXPECT_EQ(drawn(folder / "made", f32), expected);
 }
 
@@ -124,7 +124,8 @@ TEST_F(TinyAutoencoder, MakesPreviews) {
   Request r = request();
   r.sampler = "euler";
   const Generation plain = Model::open(checkpoint_folder("pndm"), f32).generate(r);
-  const Generation tiny = Model::open(checkpoint_folder("pndm"), {.vae = whole, .precision = Precision::f32}).generate(r);
+  const Generation tiny =
+      Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {whole}}}, .precision = Precision::f32}).generate(r);
   write_torch(folder / "taesd_decoder.pth", read_all(decoder));
   for (const fs::path& file : {decoder, whole, folder / "taesd_decoder.pth"})
     for (const int64_t limit : {int64_t(0), int64_t(2'000'000'000)}) {
@@ -172,9 +173,9 @@ TEST_F(TinyAutoencoder, WhatDoesNotFitIsRefused) {
   write_safetensors(decoder, broken);
   expect(told({.preview_decoder = decoder}), "'decoder.layers.18.bias'");
   expect(told({.preview_decoder = decoder}), "'20.weight'");
-  expect(told({.vae = decoder}), "'decoder.layers.18.bias'");
+  expect(told({.components = {{"vae", {decoder}}}}), "'decoder.layers.18.bias'");
 
-  Model m = Model::open(checkpoint_folder("pndm"), {.vae = whole});
+  Model m = Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {whole}}}});
   Request r = request();
   r.vae_tiling = VaeTiling::on, r.vae_tile = 96;
   expect(complaint_of([&] { m.generate(r); }), "tiles of 96 pixels do not fit, needed a multiple of 64");
@@ -182,14 +183,17 @@ TEST_F(TinyAutoencoder, WhatDoesNotFitIsRefused) {
 
 // For text to image its decoder is enough.
 TEST_F(TinyAutoencoder, ADecoderAloneTakesThePlace) {
-  const auto expected = Model::open(checkpoint_folder("pndm"), {.vae = whole, .precision = Precision::f32}).generate(request());
+  const auto expected =
+      Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {whole}}}, .precision = Precision::f32}).generate(request());
   write_torch(folder / "taesd_decoder.pth", read_all(decoder));
   for (const fs::path& file : {decoder, folder / "taesd_decoder.pth"})
     for (const bool when_needed : {false, true}) {
-      Model m = Model::open(checkpoint_folder("pndm"), {.vae = file, .precision = Precision::f32, .load_when_needed = when_needed});
+      Model m = Model::open(checkpoint_folder("pndm"),
+                            {.components = {{"vae", {file}}}, .precision = Precision::f32, .load_when_needed = when_needed});
       EXPECT_EQ(m.generate(request()).images[0].rgb, expected.images[0].rgb);
     }
-  Model m = Model::open(checkpoint_folder("pndm"), {.vae = decoder, .precision = Precision::f32, .preview_decoder = decoder});
+  Model m =
+      Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {decoder}}}, .precision = Precision::f32, .preview_decoder = decoder});
   EXPECT_NE(Json::parse(m.description()).at("notes").dump().find("the autoencoder is a decoder alone"), std::string::npos);
   const auto told = [&](const std::function<void(Request&)>& change, Model& model) {
     Request r = request();
@@ -204,11 +208,11 @@ TEST_F(TinyAutoencoder, ADecoderAloneTakesThePlace) {
   r.hires = Hires{.scale = 2, .upscaler = "latent"};
   r.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {};
   EXPECT_EQ(m.generate(r).images[0].width, 128);
-  Model without = Model::open(checkpoint_folder("pndm"), {.vae = decoder});
+  Model without = Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {decoder}}}});
   EXPECT_EQ(told([](Request& q) { q.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {}; }, without),
             "UsageError: generate: previews, but the autoencoder is a decoder alone, needed its encoder or a preview decoder");
   EXPECT_NE(complaint_of([&] {
-              convert({.model = checkpoint_folder("pndm"), .vae = decoder, .output = folder / "made"});
+              convert({.model = checkpoint_folder("pndm"), .components = {{"vae", decoder}}, .output = folder / "made"});
             }).find("a decoder alone"),
             std::string::npos);
   EXPECT_FALSE(fs::exists(folder / "made"));
@@ -218,7 +222,8 @@ TEST_F(TinyAutoencoder, ADecoderAloneTakesThePlace) {
 TEST_F(TinyAutoencoder, TilesAreBlended) {
   Request r{.prompt = "a cat", .width = 256, .height = 320, .steps = 2, .seed = 1};
   const auto drawn = [&](VaeTiling tiling, std::optional<int64_t> tile = {}, int64_t limit = 0) {
-    Model m = Model::open(checkpoint_folder("pndm"), {.vae = whole, .threads = 2, .precision = Precision::f32, .memory_limit = limit});
+    Model m = Model::open(checkpoint_folder("pndm"),
+                          {.components = {{"vae", {whole}}}, .threads = 2, .precision = Precision::f32, .memory_limit = limit});
     r.vae_tiling = tiling, r.vae_tile = tile;
     return m.generate(r);
   };

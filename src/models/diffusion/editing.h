@@ -1,6 +1,6 @@
 // Runs that begin with a picture: image to image, painting into a part of it, editing as told (Brooks et al. 2023, arXiv 2211.09800:
-// InstructPix2Pix), and under a map of depths. After diffusers' StableDiffusionImg2ImgPipeline, …InpaintPipeline,
-// …InstructPix2PixPipeline, those of StableDiffusionXL, and StableDiffusionDepth2ImgPipeline, 0.39.0; what A1111 and ComfyUI do otherwise
+// InstructPix2Pix), and under a map of depths. After diffusers' pipelines of image to image,
+// inpainting, InstructPix2Pix and depth, 0.39.0; what A1111 and ComfyUI do otherwise
 // stands where it is done.
 #pragma once
 

@@ -34,7 +34,7 @@ struct Strengths {
 
 // What is known of a model once its configurations are read.
 struct Facts {
-  std::string_view family;          // "sd1"
+  std::string_view family;
   std::span<const Option> options;  // the family's own
   CodecConfig codec;
   sampling::SchedulerConfig scheduler;           // as the reference pipeline changes it on loading

@@ -11,16 +11,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::optional<WeightTypes>& types_of(Role role, const LoadRequest& request) {
-  static const std::optional<WeightTypes> automatic;
-  switch (role) {
-    case Role::text_encoder: return request.text;
-    case Role::denoiser: return request.denoiser;
-    case Role::codec: return request.autoencoder;
-    default: return automatic;
-  }
-}
-
 }  // namespace
 
 Networks::Networks(const std::vector<Member>& members, Backend& device, const LoadRequest& request)
@@ -41,7 +31,7 @@ Networks::Networks(const std::vector<Member>& members, Backend& device, const Lo
       for (const fs::path& file : c.paths)
         c.report.files.push_back(m == 0 ? checkpoint.shown(file)
                                         : fs::absolute(file).lexically_relative(fs::absolute(first.root())).string());
-      describe(c, types_of(spec.role, request));
+      describe(c, request.types_of(spec.name));
     }
   }
   require_cache(cache_, device);

@@ -27,7 +27,7 @@ enum class Begins { with_noise, with_image };
 
 // All that a family tells the code that these families share.
 struct Family {
-  std::string_view name;                          // "sd1"
+  std::string_view name;
   std::vector<TowerNames> towers;                 // their states stand side by side, in this order, in what the UNet attends to
   std::vector<Option> options;                    // its own
   std::vector<std::string_view> benchmarks = {};  // ImageFamily::benchmarks

@@ -1,5 +1,5 @@
 // Stable Diffusion: a UNet that attends to the states of CLIP text encoders (Rombach et al. 2022, arXiv 2112.10752; Podell et al. 2023,
-// arXiv 2307.01952), after diffusers' StableDiffusionPipeline and its kin, 0.39.0. What the families sd1, sd2 … are is said in their
+// arXiv 2307.01952), after diffusers' StableDiffusionPipeline and its kin, 0.39.0. What each family is is said in their
 // folders (family.h).
 //
 //   prompts → chunks of 77 ids → states [1, n·77, C] each → per step: UNet on both halves, guidance, sampler → latents [B, h, w, 4] →

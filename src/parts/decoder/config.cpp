@@ -138,7 +138,8 @@ DecoderConfig DecoderConfig::common(const Config& c, const DecoderConfig& defaul
   if (d.heads % d.groups)
     fail<WeightError>("{}: 'num_key_value_heads' = {} does not divide 'num_attention_heads' = {}", c.where(), d.groups, d.heads);
   if (!c.has("head_dim") && defaults.head == 0 && d.width % d.heads)
-    fail<WeightError>("{}: 'num_attention_heads' = {} does not divide 'hidden_size' = {}", c.where(), d.heads, d.width);
+    fail<WeightError>("{}: 'num_attention_heads' = {} does not divide 'hidden_size' = {}{}", c.where(), d.heads, d.width,
+                      c.has("hidden_size") ? "" : ", which is the default: there is no such key");
   d.head = positive_integer(c, "head_dim", defaults.head ? defaults.head : d.width / d.heads);
   d.positions = positive_integer(c, "max_position_embeddings", defaults.positions);
   d.activation = transformers_activation(c, "hidden_act", "silu");

@@ -1,4 +1,4 @@
-// What the config.json of a decoder-only language model of Llama's build says.
+// What the config.json of a language model says whose network is a Decoder.
 #pragma once
 
 #include "parts/decoder/rotary.h"

@@ -1,5 +1,5 @@
-// A decoder-only transformer of Llama's build (Touvron et al. 2023): pre-norm, rotary positions, grouped queries, SwiGLU. Mistral adds a
-// window, Qwen 2 biases, Qwen 3 norms of queries and keys. Reference: transformers, modeling_llama.py and its siblings.
+// A decoder-only transformer as of Touvron et al. 2023: pre-norm, rotary positions, grouped queries, SwiGLU; with a window, biases, or
+// norms of queries and keys where the config says so. Reference: transformers, modeling_llama.py and its siblings.
 #pragma once
 
 #include <span>

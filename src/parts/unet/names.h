@@ -11,7 +11,7 @@ namespace hearth::parts {
 struct UnetBlocks {
   std::vector<int64_t> layers;   // residual blocks of each level on the way down; one more on the way up
   std::vector<bool> attends_up;  // whether the last of each up block is followed by attention, in the order of up_blocks
-  bool class_embedding = false;  // label_emb is class_embedding (unCLIP), not add_embedding (SDXL)
+  bool class_embedding = false;  // label_emb is class_embedding (unCLIP), not add_embedding
 };
 UnetBlocks blocks_of_original(const TensorList& unet);
 UnetBlocks blocks_of_official(const TensorList& unet);

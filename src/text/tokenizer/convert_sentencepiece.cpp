@@ -114,15 +114,16 @@ void unigram_stages(Json& rest, const Settings& s, const SentencePieceModel& mod
 TokenizerFile convert_sentencepiece(std::string_view bytes, const std::string& where, const FolderConfig& folder) {
   const SentencePieceModel model = SentencePieceModel::parse(bytes, where);
   const std::string& kind = folder.tokenizer_class;
-  const bool t5 = kind == "T5Tokenizer", gemma = kind == "GemmaTokenizer", llama = kind == "LlamaTokenizer" || kind == "CodeLlamaTokenizer";
-  if (!t5 && !gemma && !llama && !kind.empty() && kind != "PreTrainedTokenizer")
+  const bool t5 = kind == "T5Tokenizer", gemma = kind == "GemmaTokenizer",
+             llama_class = kind == "LlamaTokenizer" || kind == "CodeLlamaTokenizer";
+  if (!t5 && !gemma && !llama_class && !kind.empty() && kind != "PreTrainedTokenizer")
     fail<UnsupportedError>("{}: how '{}' reads a SentencePiece model is not known, only LlamaTokenizer, GemmaTokenizer and T5Tokenizer",
                            where, kind);
   const Settings settings{gemma, flag(*folder.config, "legacy", true), flag(*folder.config, "add_prefix_space", true)};
 
   Pieces pieces;
   for (const auto& piece : model.pieces) pieces.emplace_back(piece.text, piece.score);
-  if (gemma || llama)
+  if (gemma || llama_class)
     for (size_t i = 0; i < std::min<size_t>(3, pieces.size()); ++i) pieces[i].second = 0;
 
   TokenizerFile file;
@@ -142,13 +143,13 @@ TokenizerFile convert_sentencepiece(std::string_view bytes, const std::string& w
   } else if (model.kind == SentencePieceModel::unigram) {
     if (t5)
       for (int64_t i = extra_ids(folder); i-- > 0;) pieces.emplace_back(fmt::format("<extra_id_{}>", i), 0);
-    json = {{"type", "Unigram"}, {"unk_id", llama ? 0 : gemma ? 3 : model.unk_id}, {"byte_fallback", llama || gemma}};
+    json = {{"type", "Unigram"}, {"unk_id", llama_class ? 0 : gemma ? 3 : model.unk_id}, {"byte_fallback", llama_class || gemma}};
     file.scores = std::move(pieces);
   } else {
     fail<UnsupportedError>("{}: the SentencePiece model is of kind {}, 1 (unigram) or 2 (BPE) was needed", where, model.kind);
   }
 
-  if (gemma || llama || (kind != "T5Tokenizer" && model.kind == SentencePieceModel::bpe)) llama_stages(rest, settings);
+  if (gemma || llama_class || (kind != "T5Tokenizer" && model.kind == SentencePieceModel::bpe)) llama_stages(rest, settings);
   else unigram_stages(rest, settings, model);
   if (t5 && parts.contains("</s>"))
     rest["post_processor"] = {

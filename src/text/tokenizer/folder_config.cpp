@@ -234,7 +234,7 @@ void apply_config(Tokenizer::Data& data, const FolderConfig& folder) {
     for (const Json& token : config[additional]) add_special(token);
 
   const std::map<int64_t, AddedToken> configured = configured_tokens(folder, config, special, data.added);
-  // What the configuration names by its spelling has the flags of the token that it configures; Qwen2's class gives others their own.
+  // What the configuration names by its spelling has the flags of the token that it configures; Qwen2Tokenizer gives others their own.
   for (SpecialToken& s : special) {
     const auto name = std::ranges::find_if(attributes, [&](const char* a) {
       const auto own = data.specials.find(a);

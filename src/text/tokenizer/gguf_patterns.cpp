@@ -45,4 +45,10 @@ const std::vector<std::string>& patterns_of(std::string_view pre) {
   return found->second;
 }
 
+std::optional<std::string_view> name_of_patterns(const std::vector<std::string>& patterns) {
+  for (const std::string_view name : {"gpt-2", "llama-bpe", "qwen2", "tekken", "smollm", "deepseek-coder", "deepseek-v3"})
+    if (patterns_of(name) == patterns) return name;
+  return std::nullopt;
+}
+
 }  // namespace hearth::text::pipeline

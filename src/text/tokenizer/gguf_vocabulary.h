@@ -8,6 +8,9 @@
 
 namespace hearth::text {
 
+// tokenizer.ggml.model of SentencePiece's BPE by score, and of byte-level BPE.
+inline constexpr const char *gguf_scored_pairs = "llama", *gguf_byte_pairs = "gpt2";
+
 struct GgufVocabulary {
   std::string model;                 // llama: SentencePiece BPE by score; gpt2: byte-level BPE; t5: Unigram; bert: WordPiece
   std::string pre;                   // gpt2: the name of the split pattern ("llama-bpe", "qwen2", …)

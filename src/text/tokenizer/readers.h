@@ -24,7 +24,7 @@ struct FolderConfig {
 // How many tokens "<extra_id_0>" … T5's class adds: 100 unless the configuration says otherwise. WeightError for what is no number
 // from 0 to 100000.
 int64_t extra_ids(const FolderConfig& folder);
-// Whether the class reads tokenizer.model although there is a tokenizer.json: the Llama and T5 classes do where add_prefix_space is
+// Whether the class reads tokenizer.model although there is a tokenizer.json: LlamaTokenizer and T5Tokenizer do where add_prefix_space is
 // set, because only the conversion knows that switch.
 bool prefers_sentencepiece(const FolderConfig& folder);
 // Changes what a class of transformers changes before the stages are built (Bert's switches, add_prefix_space).

@@ -38,8 +38,8 @@ Merges read_merges(const std::filesystem::path& path, bool gpt2) {
 
 TokenizerFile read_slow_files(const std::filesystem::path& folder, const FolderConfig& config) {
   const std::string& kind = config.tokenizer_class;
-  const bool qwen2 = kind == "Qwen2Tokenizer";
-  if (!qwen2 && kind != "GPT2Tokenizer" && !kind.empty())
+  const bool qwen2_class = kind == "Qwen2Tokenizer";
+  if (!qwen2_class && kind != "GPT2Tokenizer" && !kind.empty())
     fail<UnsupportedError>("{}: how '{}' reads vocab.json and merges.txt is not known, only GPT2Tokenizer and Qwen2Tokenizer",
                            folder.string(), kind);
 
@@ -51,23 +51,23 @@ TokenizerFile read_slow_files(const std::filesystem::path& folder, const FolderC
     if (!id.is_number_integer()) fail<WeightError>("{}: the token '{}' has the id {}", vocab_path.string(), token, short_dump(id));
     file.vocabulary.emplace_back(token, id.get<int64_t>());
   }
-  file.merges = read_merges(folder / "merges.txt", !qwen2);
+  file.merges = read_merges(folder / "merges.txt", !qwen2_class);
 
   const bool prefix = is_true(*config.config, "add_prefix_space");
-  Json byte_level = {{"type", "ByteLevel"}, {"add_prefix_space", prefix}, {"trim_offsets", true}, {"use_regex", !qwen2}};
+  Json byte_level = {{"type", "ByteLevel"}, {"add_prefix_space", prefix}, {"trim_offsets", true}, {"use_regex", !qwen2_class}};
   file.rest = std::make_shared<Json>(Json::object());
   Json& rest = *file.rest;
   rest["model"] = {{"type", "BPE"}};
   rest["decoder"] = {{"type", "ByteLevel"}};
-  if (qwen2) {
+  if (qwen2_class) {
     rest["normalizer"] = {{"type", "NFC"}};
     const Json split = {
-        {"type", "Split"}, {"pattern", {{"Regex", patterns_of("qwen2").front()}}}, {"behavior", "Isolated"}, {"invert", false}};
+        {"type", "Split"}, {"pattern", {{"Regex", patterns_of(qwen2_pre).front()}}}, {"behavior", "Isolated"}, {"invert", false}};
     byte_level = {{"type", "Sequence"}, {"pretokenizers", {split, byte_level}}};
   }
   rest["pre_tokenizer"] = byte_level;
   // GPT2Converter alone looks at add_bos_token.
-  if (!qwen2 && is_true(*config.config, "add_bos_token")) {
+  if (!qwen2_class && is_true(*config.config, "add_bos_token")) {
     const Json bos = config.config->value("bos_token", Json("<|endoftext|>"));
     const Json content = bos.is_object() ? bos.value("content", Json()) : bos;
     const std::string token = content.is_string() ? content.get<std::string>() : std::string();

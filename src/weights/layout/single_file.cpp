@@ -31,10 +31,13 @@ std::pair<std::string, std::string> denoisers_in_words(std::span<const KnownFami
   return {fmt::format("{}", fmt::join(names, " or ")), fmt::format("{}", fmt::join(flags, " or "))};
 }
 
-Json config_in(const fs::path& folder, std::string_view component, std::span<const KnownFamily> families) {
-  const fs::path file = published_file(folder, fs::path(component) / "config.json", families);
+Json config_of(const Slot& slot, const SingleFileOptions& options, const std::optional<Chosen>& chosen) {
+  const fs::path file = fs::path(slot.name) / "config.json";
   std::error_code error;
-  return fs::exists(file, error) ? load_json(file) : Json();
+  for (const fs::path& folder : {options.config, chosen ? chosen->configuration.folder : fs::path()})
+    if (!folder.empty())
+      if (const fs::path found = published_file(folder, file, options.families); fs::exists(found, error)) return load_json(found);
+  return {};
 }
 
 }  // namespace
@@ -66,10 +69,13 @@ SingleFile open_single_file(const fs::path& path, const SingleFileOptions& optio
   if (options.config.empty() && !file.chosen)
     fail<UnsupportedError>("{}: its {} ({}) has no published geometry; --config DIR gives the configurations", path.string(), slot.spoken,
                            deciding.network.geometry(denoiser->list()).description);
-  file.configs = options.config.empty() ? file.chosen->configuration.folder : options.config;
+  for (const KnownFamily& family : options.families)
+    if (file.chosen ? family.files == file.chosen->configuration.family
+                    : std::ranges::find(family.files->places, &deciding.network, &NetworkPlace::network) != family.files->places.end())
+      file.families.push_back(family.files);
 
   for (const Section& s : sections) {
-    const Json config = config_in(file.configs, s.slot().name, options.families);
+    const Json config = config_of(s.slot(), options, file.chosen);
     file.parts.push_back({s.slots, given_by(source, s, {.config = &config, .averaged = options.averaged && &s == own})});
     file.parts.back().component.files = {path};
   }

@@ -12,10 +12,10 @@ struct SingleFile {
     GivenComponent component;
   };
   std::vector<Part> parts;
-  std::filesystem::path configs;     // a diffusers folder without weights: the one given, else the chosen one
-  std::optional<Chosen> chosen;      // the built-in one; always there where none is given
-  std::string contents;              // "UNet, VAE", for messages
-  std::vector<std::string> unknown;  // tensors outside of every network that no list of leftovers names
+  std::optional<Chosen> chosen;             // the built-in configuration; always there where none is given
+  std::vector<const ImageFiles*> families;  // that it may be of: that of the chosen configuration, or all that have such a denoiser
+  std::string contents;                     // "UNet, VAE", for messages
+  std::vector<std::string> unknown;         // tensors outside of every network that no list of leftovers names
 };
 
 struct SingleFileOptions {

@@ -1,0 +1,146 @@
+// A family is one folder: no other file of the library knows what it is called. Looked for are the words that a checkpoint, a file or a
+// user calls a family by, as whole words in any case, in all files of src/, include/ and the other mock families but tests, goldens and
+// documents.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "core/file.h"
+#include "models/registry.h"
+
+namespace hearth::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What is written like a family's word and is not one.
+struct Exception {
+  std::string_view files;  // whose path begins so
+  std::string_view text;   // in lower case; it contains the word
+  std::string_view reason;
+};
+constexpr Exception exceptions[] = {
+    {"", "llama.cpp", "a program"},
+    {"src/text/tokenizer/gguf_", "llama", "GGUF's name of a kind of tokenizer"},
+    {"src/text/tokenizer/gguf_", "qwen2", "GGUF's name of a split pattern"},
+    {"src/sampling/sigma_schedules.cpp", "sdxl", "the name of published step tables"},
+    {"src/sampling/run_schedule.cpp", "sd15", "the ending of their names"},
+    {"src/models/ldm_files.cpp", "sdxl", "what inspect says of networks that several families have"},
+    {"src/models/stable_diffusion/", "stablediffusion", "the folder of what these families share"},
+    {"src/weights/signatures_known.cpp", "llama or its kin", "what inspect calls tensors whose layout many families share"},
+};
+
+std::string lower(std::string_view text) {
+  std::string all(text);
+  std::ranges::transform(all, all.begin(), [](unsigned char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : char(c); });
+  return all;
+}
+
+std::vector<std::string_view> words_of(const models::ImageFamily& f) {
+  std::vector<std::string_view> words = f.pipelines;
+  words.insert(words.end(), f.benchmarks.begin(), f.benchmarks.end());
+  return words;
+}
+std::vector<std::string_view> words_of(const models::LanguageFamily& f) {
+  std::vector<std::string_view> words = f.model_types;
+  words.push_back(f.class_name);
+  words.push_back(f.gguf.name);
+  for (const models::LanguageGeometry& geometry : f.geometries) words.push_back(geometry.name);
+  return words;
+}
+
+// Each word, and the names of the families that share it.
+std::map<std::string, std::set<std::string>> owners() {
+  std::map<std::string, std::set<std::string>> all;
+  for (const models::Entry& entry : models::entries()) {
+    std::vector<std::string_view> words = std::visit([](const auto& family) { return words_of(family); }, entry.task);
+    words.push_back(entry.name);
+    for (const std::string_view word : words)
+      if (!word.empty()) all[lower(word)].emplace(entry.name);
+  }
+  return all;
+}
+
+bool of_a_word(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
+
+// Whether the word at that place is within an exception's text.
+bool is_exception(const std::string& file, std::string_view text, size_t at, size_t size) {
+  const auto covers = [&](const Exception& e) {
+    const size_t end = at + size;
+    for (size_t begin = end > e.text.size() ? end - e.text.size() : 0; begin <= at; ++begin)
+      if (text.substr(begin, e.text.size()) == e.text) return true;
+    return false;
+  };
+  return std::ranges::any_of(exceptions, [&](const Exception& e) { return file.starts_with(e.files) && covers(e); });
+}
+
+// Where the text, in lower case, has the word.
+std::vector<size_t> places_of(std::string_view text, std::string_view word) {
+  std::vector<size_t> places;
+  for (size_t at = 0; (at = text.find(word, at)) != text.npos; at += word.size()) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !of_a_word(text[at - 1])) && (end == text.size() || !of_a_word(text[end]))) places.push_back(at);
+  }
+  return places;
+}
+
+bool is_counted(const fs::path& file) {
+  static const std::set<fs::path> endings = {".h", ".cpp", ".inl", ".in", ".txt"};
+  const std::string stem = file.stem().string();
+  const bool golden = std::ranges::find(file, fs::path("golden")) != file.end();
+  return endings.contains(file.extension()) && !golden && !stem.ends_with("_test");
+}
+
+// The files that the rule is about, by their path in the source tree, in lower case.
+std::map<std::string, std::string> texts() {
+  std::map<std::string, std::string> all;
+  const fs::path root = HEARTH_SOURCE_DIR;
+  for (const char* folder : {"src", "include", "tests/mock_families"})
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / folder))
+      if (entry.is_regular_file() && is_counted(entry.path()))
+        all[entry.path().lexically_relative(root).generic_string()] = lower(read_file(entry.path()));
+  return all;
+}
+
+bool in_folder_of(const std::string& file, const std::set<std::string>& families) {
+  return std::ranges::any_of(families, [&](const std::string& family) {
+    return file.starts_with("src/models/" + family + "/") || file.starts_with("tests/mock_families/" + family + "/");
+  });
+}
+
+TEST(FamilyMentions, a_word_is_looked_for_whole) {
+  EXPECT_EQ(places_of("a lantern, lanterns lantern_1 (lantern) xlantern lantern-1b", "lantern"), (std::vector<size_t>{2, 31, 49}));
+  EXPECT_TRUE(is_exception("src/a.cpp", "as llama.cpp does", 3, 5));
+  EXPECT_FALSE(is_exception("src/a.cpp", "llama. as llama.cpp does", 0, 5));
+  EXPECT_FALSE(is_exception("src/a.cpp", "as llama does", 3, 5));
+  EXPECT_FALSE(is_exception("src/api/gguf_tokenizer.cpp", "qwen2", 0, 5));
+}
+
+TEST(FamilyMentions, no_file_outside_its_folder_knows_a_family) {
+  const std::map<std::string, std::string> files = texts();
+  EXPECT_GT(files.size(), 500u);
+  const auto words = owners();
+  EXPECT_GT(words.size(), 10u);
+  for (const auto& [file, text] : files)
+    for (const auto& [word, families] : words) {
+      if (in_folder_of(file, families)) continue;
+      for (const size_t at : places_of(text, word))
+        if (!is_exception(file, text, at, word.size()))
+          ADD_FAILURE() << file << ":" << 1 + std::count(text.begin(), text.begin() + long(at), '\n') << ": " << word;
+    }
+}
+
+// An exception that nothing needs any more is to go.
+TEST(FamilyMentions, every_exception_is_needed) {
+  const std::map<std::string, std::string> files = texts();
+  for (const Exception& e : exceptions) {
+    const auto has = [&](const auto& f) { return f.first.starts_with(e.files) && f.second.find(e.text) != std::string::npos; };
+    EXPECT_TRUE(std::ranges::any_of(files, has)) << e.text;
+  }
+}
+
+}  // namespace
+}  // namespace hearth::test

@@ -1,0 +1,46 @@
+// A decoder-only network of another build than parts::Decoder: learned positions, LayerNorm, and attention and MLP side by side on one
+// normalised input:  x' = x + attention(norm(x)) + mlp(norm(x))
+#pragma once
+
+#include <span>
+
+#include "core/config.h"
+#include "nn/kv_cache.h"
+#include "nn/layers.h"
+
+namespace hearth::models::mock_parallel {
+
+struct NetworkConfig {
+  int64_t vocabulary, positions, width, inner, layers, heads;
+  float eps;
+
+  // Every key is read or refused; sizes have no defaults but the two of a small class.
+  static NetworkConfig from(const Config& config);
+};
+
+// x [T, C] at positions first … first + T − 1 → [T, C]
+struct Block {
+  Block(const Scope& w, const NetworkConfig& config);
+  Tensor operator()(const Tensor& x, nn::KvCache& cache, int64_t first) const;
+
+  nn::LayerNorm norm;
+  nn::Linear query, key, value, dense;  // [C, C]
+  nn::Linear wide, narrow;              // [I, C], [C, I]
+  int64_t heads;
+};
+
+struct Network {
+  Network(const Scope& w, const NetworkConfig& config);
+
+  std::vector<nn::KvCache> caches(int64_t context, DType type) const;
+  // The tokens at positions first … first + T − 1 → logits [T, V] behind each.
+  Tensor operator()(std::span<const int32_t> ids, std::vector<nn::KvCache>& caches, int64_t first) const;
+
+  NetworkConfig config;
+  nn::Embedding words, places;
+  std::vector<Block> blocks;
+  nn::LayerNorm norm;
+  nn::Linear head;
+};
+
+}  // namespace hearth::models::mock_parallel
