@@ -4,6 +4,7 @@
 
 #include "core/file.h"
 #include "models/checkpoints.h"
+#include "models/clip/files.h"
 #include "models/registry.h"
 #include "support/backend_test.h"
 #include "support/files.h"
@@ -242,7 +243,8 @@ TEST_F(single_file, what_given_configurations_lack_is_the_published_ones) {
   };
   const auto pads = [](const Checkpoint& c) {
     std::vector<int32_t> ids;
-    for (const PromptEncoder& encoder : find_family(c).family.prompt_encoders(c)) ids.push_back(encoder.tokenizer.pad());
+    for (const char* tokenizer : {"tokenizer", "tokenizer_2"})
+      ids.push_back(text::ClipTokenizer::parse(clip::clip_files(c, tokenizer)).pad());
     return ids;
   };
   const std::string without_folder = (folder / "some").string() + " has no ";
