@@ -1,5 +1,6 @@
 #include "weights/gguf_folder.h"
 
+#include <algorithm>
 #include <map>
 #include <regex>
 
@@ -26,6 +27,7 @@ std::vector<fs::path> models_in(const fs::path& folder) {
   }
   std::vector<fs::path> files;
   for (const auto& [name, file] : first) files.push_back(file);
+  std::ranges::sort(files);
   return files;
 }
 

@@ -29,7 +29,11 @@ constexpr Exception exceptions[] = {
     {"src/sampling/sigma_schedules.cpp", "sdxl", "the name of published step tables"},
     {"src/sampling/run_schedule.cpp", "sd15", "the ending of their names"},
     {"src/models/ldm_files.cpp", "sdxl", "what inspect says of networks that several families have"},
-    {"src/models/stable_diffusion/", "stablediffusion", "the folder of what these families share"},
+    {"src/models/sdxl_refiner/", "sdxl refiner", "its own name, as inspect says it"},
+    {"src/models/stable_diffusion/", "stablediffusionpipeline", "the folder of what the families of these pipelines share"},
+    {"src/models/stable_diffusion/", "stablediffusioninpaintpipeline", "the same"},
+    {"src/models/stable_diffusion/", "stablediffusioninstructpix2pixpipeline", "the same"},
+    {"src/models/stable_diffusion/", "stablediffusiondepth2imgpipeline", "the same"},
     {"src/weights/signatures_known.cpp", "llama or its kin", "what inspect calls tensors whose layout many families share"},
 };
 
