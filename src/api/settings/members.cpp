@@ -58,8 +58,8 @@ Setting completed(Setting shown, const Row& row) {
   if (row.form == Form::options) shown.type = "NAME=VALUE", shown.repeatable = true;
   if (shown.type.empty()) {
     if (!shown.choices.empty()) shown.type = fmt::format("{}", fmt::join(shown.choices, "|"));
-    else if (row.form == Form::whole) shown.type = "N";
-    else if (row.form == Form::number) shown.type = "X";
+    else if (row.form == Form::whole) shown.type.assign(1, 'N');  // GCC 12 takes the copy of a text of one letter for an overlap
+    else if (row.form == Form::number) shown.type.assign(1, 'X');
   }
   if (shown.standard.empty())
     if (const std::vector<std::string> own = typed(row, row.value(Request())); !own.empty()) shown.standard = own[0];

@@ -35,7 +35,7 @@ std::vector<Shared> by_name(std::span<const FamilyOptions> families) {
   return all;
 }
 
-// "1; of sdxl, sdxl_refiner 2"
+// "1; of first, second 2"
 std::string standard_of(const Shared& shared) {
   std::vector<std::string> parts{shared.standards[0]};
   std::vector<std::pair<std::string, std::vector<std::string>>> others;

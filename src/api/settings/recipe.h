@@ -1,6 +1,6 @@
 // How an image was made, in full: our own text in its file (keyword `hearth`), a JSON object.
 //
-//   {"hearth": "0.1.0", "format": 1, "model": {"name": "demo", "family": "sd1", "hashes": {"unet": "…"}}, "prompt": "…", …,
+//   {"hearth": "0.1.0", "format": 1, "model": {"name": "demo", "family": "mock", "hashes": {"unet": "…"}}, "prompt": "…", …,
 //    "precision": "f32", "noise": "seed", "defaults": ["width", "height"], …, "flags": {"hires": "2"}}
 //
 // Before "precision" stands what is always kept, behind "defaults" what was given beside it, each where its row of settings says
@@ -22,7 +22,7 @@ namespace hearth::api {
 // What is no setting of the request.
 struct RecipeFacts {
   std::string version;                                      // of hearth
-  std::string model, family;                                // the checkpoint's folder or file name, "sd1"
+  std::string model, family;                                // the checkpoint's folder or file name, and its family
   std::vector<std::pair<std::string, std::string>> hashes;  // component → SHA-256 of its weights, hexadecimal
   std::string denoiser_hash;                                // that of the network that takes the steps: A1111's hash of a model
   std::string precision;                                    // of its weights: "f16"

@@ -54,9 +54,9 @@ struct Telling {
   std::function<Json(const Request&)> kept = {};   // what metadata keeps, where that is not the value of reports
   std::optional<std::vector<std::string>> unsaid;  // the value, as typed, that need not be said; absent: that of Request{}, of what is
                                                    // always kept none
-  std::optional<std::string_view> earlier = {};   // what it was before metadata had it; "": no matter. Absent: metadata must have it
-  std::function<bool(const Request&)> left_open;  // where reports and metadata list it among their `defaults`
-  std::string_view a1111 = {};                    // its name among A1111's parameters
+  std::optional<std::string_view> earlier = {};    // what it was before metadata had it; "": no matter. Absent: metadata must have it
+  std::function<bool(const Request&)> left_open;   // where reports and metadata list it among their `defaults`
+  std::string_view a1111 = {};                     // its name among A1111's parameters
   std::function<std::string(const Request&)> a1111_value = {};  // there; "": it is not said. Absent: the value as it is typed
   // Asks for a kept value once more; absent: by its flag, unless it is the unsaid one.
   std::function<void(const Row&, const Json& kept, const Json& recipe, Rerun&)> again = {};

@@ -20,6 +20,7 @@ LatentJob::LatentJob(LatentImageModel& model, const ImageTask& task) : model_(mo
   passes_.push_back(resolve(model.members_, first_of_two(task), model.device_));
   passes_.push_back(resolve(model.members_, second_of_two(facts, task, passes_[0], model.device_), model.device_));
   resolved_ = both(passes_[0], passes_[1]);
+  resolved_.request.hires = task.request.hires;
 }
 
 void LatentJob::resume(std::shared_ptr<const ResumePoint> state) {

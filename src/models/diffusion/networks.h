@@ -17,6 +17,8 @@
 
 namespace hearth::models::diffusion {
 
+using models::Role;
+
 // A component as a model names it. `build` makes its network of its weights.
 struct ComponentSpec {
   std::string name;  // as in model_index.json: "unet"
