@@ -39,8 +39,8 @@ struct Array {
 
 struct OpenOptions {
   std::map<std::string, ComponentOptions> components;  // by name; UsageError for one that no model has (list_components())
-  // Of a single file: a diffusers folder whose configurations hold for it; weights need not be there. Default: the built-in ones of the
-  // published model that has its geometry.
+  // Of a single file: a diffusers folder whose configurations hold for it; weights need not be there. Default, also for a component that
+  // the folder lacks: the built-in ones of the published model that has its geometry.
   std::filesystem::path config;
   bool ema = false;            // of a single file: the denoiser's averaged weights (model_ema) in place of its others
   std::string variant;         // "fp16" opens *.fp16.safetensors; "" the files without a variant

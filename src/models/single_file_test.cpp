@@ -1,8 +1,10 @@
 // Single files as checkpoints: what is found, what is chosen, what is refused.
 #include <algorithm>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "core/file.h"
+#include "core/json.h"
 #include "models/checkpoints.h"
 #include "models/clip/files.h"
 #include "models/registry.h"
@@ -249,6 +251,9 @@ TEST_F(single_file, what_given_configurations_lack_is_the_published_ones) {
   };
   const std::string without_folder = (folder / "some").string() + " has no ";
   sdxl_configurations(folder / "some", {"unet", "vae", "text_encoder", "text_encoder_2", "scheduler"});
+  nlohmann::json index = load_json(folder / "some/model_index.json");
+  index["feature_extractor"] = {"transformers", "CLIPImageProcessor"};  // nobody has it, and nobody needs it
+  write_file(folder / "some/model_index.json", index.dump());
   const Checkpoint some = opened(folder / "some");
   EXPECT_EQ(pads(some), (std::vector<int32_t>{49407, 0}));
   EXPECT_EQ(some.notes(),

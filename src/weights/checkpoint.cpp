@@ -200,7 +200,8 @@ bool Checkpoint::is_there(std::string_view name) const {
 }
 
 bool Checkpoint::is_published(std::string_view name) const {
-  return !published_.empty() && (configs_ == published_ || !holds_text(published_file(configs_, name, families_)));
+  const auto hold = [&](const fs::path& configs) { return holds_text(published_file(configs, name, families_)); };
+  return !published_.empty() && (configs_ == published_ || (!hold(configs_) && hold(published_)));
 }
 
 std::optional<std::string> Checkpoint::read(const fs::path& file) const {
