@@ -16,20 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Outcome {
-  int accepted = 0, refused = 0;
-
-  template <class F> void attempt(F f) {
-    try {
-      f();
-      ++accepted;
-    } catch (const Error& e) {
-      ++refused;
-      EXPECT_EQ(std::string_view(e.what()).find('\n'), std::string_view::npos) << e.what();
-    } catch (const std::exception& e) { ADD_FAILURE() << "not one of our errors: " << e.what(); }
-  }
-};
-
 // Names and shapes of a published file, some of them other ones.
 TEST(files_fuzz, names_and_shapes) {
   test::Damage damage(21);
@@ -41,7 +27,7 @@ TEST(files_fuzz, names_and_shapes) {
   }
   const std::vector<KnownFamily> families = image_files();
   const nlohmann::json with_classes{{"class_embed_type", "projection"}};
-  Outcome outcome;
+  test::Outcome outcome;
   int unknown = 0;
   for (int i = 0; i < 60 * test::fuzz_rounds(); ++i) {
     TensorList tensors = seeds[damage.below(seeds.size())];
@@ -76,7 +62,7 @@ TEST(files_fuzz, configurations) {
   std::vector<std::string> seeds;
   for (const char* folder : {"sd1/configs/sd15", "sdxl/configs/sdxl", "sdxl/configs/ssd-1b", "sdxl_refiner/configs/sdxl-refiner"})
     seeds.push_back(read_file(models / folder / "unet/config.json"));
-  Outcome outcome;
+  test::Outcome outcome;
   for (int i = 0; i < 5000 * test::fuzz_rounds(); ++i) {
     std::string text = seeds[damage.below(seeds.size())];
     damage.apply(text, damage.below(text.size()));

@@ -64,21 +64,6 @@ class Mutator {
       "dtype __metadata__ weight_map _class_name ../ F4 BOOL F64");
 };
 
-struct Outcome {
-  int accepted = 0, refused = 0;
-};
-
-// f may throw our errors only.
-template <class F> void attempt(Outcome& outcome, F f) {
-  try {
-    f();
-    ++outcome.accepted;
-  } catch (const Error& e) {
-    ++outcome.refused;
-    EXPECT_EQ(std::string_view(e.what()).find('\n'), std::string_view::npos) << e.what();
-  } catch (const std::exception& e) { ADD_FAILURE() << "not one of our errors: " << e.what(); }
-}
-
 std::string read(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
@@ -104,10 +89,10 @@ TEST(fuzz, safetensors_headers) {
     if (length <= file.size() - 8) seeds.emplace_back(file.substr(8, length), file.size() - 8 - length);
   }
   Mutator mutate(1);
-  Outcome outcome;
+  test::Outcome outcome;
   for (int i = 0; i < 30000 * test::fuzz_rounds(); ++i) {
     const auto& [header, data_bytes] = seeds[mutate.below(seeds.size())];
-    attempt(outcome, [&, data = data_bytes, text = mutate(header)] {
+    outcome.attempt([&, data = data_bytes, text = mutate(header)] {
       for (const auto& [name, entry] : parse_safetensors_header(text, data, "f").tensors) {
         EXPECT_LE(entry.begin, entry.end);
         EXPECT_LE(entry.end, data);
@@ -125,10 +110,10 @@ TEST(fuzz, safetensors_files) {
   const test::TemporaryFolder folder;
   const std::vector<std::string> seeds = corpus();
   Mutator mutate(5);
-  Outcome outcome;
+  test::Outcome outcome;
   for (int i = 0; i < 500 * test::fuzz_rounds(); ++i) {
     write(folder / "f.safetensors", mutate(seeds[mutate.below(seeds.size())]));
-    attempt(outcome, [&] {
+    outcome.attempt([&] {
       const auto opened = SafetensorsFile::open(folder / "f.safetensors");
       for (const auto& [name, info] : opened->list()) {
         if (!info.unreadable.empty()) continue;
@@ -152,10 +137,10 @@ TEST(fuzz, shard_index) {
   const std::string seed =
       R"({"metadata": {"total_size": 16}, "weight_map": {"t1": "model-00001-of-00002.safetensors", "t2": "model-00002-of-00002.safetensors"}})";
   Mutator mutate(2);
-  Outcome outcome;
+  test::Outcome outcome;
   for (int i = 0; i < 250 * test::fuzz_rounds(); ++i) {
     write(folder / "model.safetensors.index.json", mutate(seed));
-    attempt(outcome, [&] { open_weight_files(choose_weight_files(folder.path(), ""))->list(); });
+    outcome.attempt([&] { open_weight_files(choose_weight_files(folder.path(), ""))->list(); });
   }
   EXPECT_GT(outcome.accepted, 0);
   EXPECT_GT(outcome.refused, 100);
@@ -169,15 +154,15 @@ TEST(fuzz, model_index_and_configs) {
   fs::create_directories(folder / "unet");
   write(folder / "unet" / "diffusion_pytorch_model.safetensors", read(demo / "text_encoder" / "model.safetensors"));
   Mutator mutate(3);
-  Outcome outcome;
+  test::Outcome outcome;
   for (int i = 0; i < 150 * test::fuzz_rounds(); ++i) {
     write(folder / "model_index.json", i % 2 ? mutate(index) : index);
     write(folder / "unet" / "config.json", i % 2 ? config : mutate(config));
-    attempt(outcome, [&] {
+    outcome.attempt([&] {
       const InspectedCheckpoint found = inspect_checkpoint(folder.path(), {});
       to_text(found);
     });
-    attempt(outcome, [&] { Checkpoint::open(folder.path(), {}).config("unet").integers("block_out_channels"); });
+    outcome.attempt([&] { Checkpoint::open(folder.path(), {}).config("unet").integers("block_out_channels"); });
   }
   EXPECT_GT(outcome.accepted, 50);
   EXPECT_GT(outcome.refused, 50);
@@ -186,8 +171,8 @@ TEST(fuzz, model_index_and_configs) {
 TEST(fuzz, json) {
   const std::string seed = R"({"a": [1, -2.5e3, true, null, "téxt \"\\u00e9"], "b": {"c": Infinity, "d": [[], {}]}, "e": NaN})";
   Mutator mutate(4);
-  Outcome outcome;
-  for (int i = 0; i < 20000 * test::fuzz_rounds(); ++i) attempt(outcome, [&] { Config::parse(mutate(seed), "f").keys(); });
+  test::Outcome outcome;
+  for (int i = 0; i < 20000 * test::fuzz_rounds(); ++i) outcome.attempt([&] { Config::parse(mutate(seed), "f").keys(); });
   EXPECT_GT(outcome.accepted, 100);
   EXPECT_GT(outcome.refused, 1000);
 }

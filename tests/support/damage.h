@@ -1,9 +1,14 @@
-// What fuzz tests do to files: always the same for the same seed.
+// What fuzz tests do to files, always the same for the same seed, and what they expect of who reads them.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <cstdint>
 #include <random>
 #include <string>
+#include <string_view>
+
+#include "hearth/error.h"
 
 namespace hearth::test {
 
@@ -23,6 +28,21 @@ class Damage {
 
  private:
   std::mt19937_64 random_;
+};
+
+// How often readers accepted damaged files and how often they refused them. A reader may throw hearth's errors only, of one line each.
+struct Outcome {
+  int accepted = 0, refused = 0;
+
+  template <class F> void attempt(F f) {
+    try {
+      f();
+      ++accepted;
+    } catch (const Error& e) {
+      ++refused;
+      EXPECT_EQ(std::string_view(e.what()).find('\n'), std::string_view::npos) << e.what();
+    } catch (const std::exception& e) { ADD_FAILURE() << "not one of our errors: " << e.what(); }
+  }
 };
 
 }  // namespace hearth::test

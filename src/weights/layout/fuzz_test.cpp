@@ -13,20 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Outcome {
-  int accepted = 0, refused = 0;
-
-  template <class F> void attempt(F f) {
-    try {
-      f();
-      ++accepted;
-    } catch (const Error& e) {
-      ++refused;
-      EXPECT_EQ(std::string_view(e.what()).find('\n'), std::string_view::npos) << e.what();
-    } catch (const std::exception& e) { ADD_FAILURE() << "not one of our errors: " << e.what(); }
-  }
-};
-
 std::string safetensors_bytes(const test::TemporaryFolder& folder, const std::map<std::string, Tensor>& tensors) {
   write_safetensors(folder / "t.safetensors", tensors);
   return read_file(folder / "t.safetensors");
@@ -48,7 +34,7 @@ TEST(layout_fuzz, dduf) {
                     {"vae/config.json", "{}"},
                     {"vae/diffusion_pytorch_model.safetensors", a}});
   test::Damage damage(23);
-  Outcome outcome;
+  test::Outcome outcome;
   for (int i = 0; i < 600 * test::fuzz_rounds(); ++i) {
     std::string bytes = whole;
     for (size_t n = damage.below(3); n > 0; --n) damage.apply(bytes, damage.below(bytes.size()));
@@ -84,7 +70,7 @@ TEST(layout_fuzz, scaled_weights) {
                                                        {"b.scale_weight", Tensor::zeros(*device, {1})},
                                                        {"scaled_fp8", f8}});
   test::Damage damage(24);
-  Outcome outcome;
+  test::Outcome outcome;
   for (int i = 0; i < 3000 * test::fuzz_rounds(); ++i) {
     std::string bytes = whole;
     damage.apply(bytes, damage.below(bytes.size()));
