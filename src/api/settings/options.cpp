@@ -29,6 +29,10 @@ std::vector<Shared> by_name(std::span<const FamilyOptions> families) {
     for (const Option& option : family.options) {
       auto found = std::ranges::find(all, option.name, [](const Shared& s) { return s.option->name; });
       if (found == all.end()) found = all.insert(all.end(), Shared{.option = &option});
+      Option other = option;
+      other.standard = found->option->standard;
+      if (other != *found->option)
+        fail<UsageError>("options: '{}' of {} is not as {} has it", option.name, family.family, found->families[0]);
       found->families.push_back(family.family);
       found->standards.emplace_back(option.standard);
     }
@@ -145,6 +149,7 @@ std::vector<FamilyOptions> options_of_families() {
 
 std::vector<Row> with_options(std::vector<Row> shared, std::span<const FamilyOptions> families) {
   const std::vector<Shared> options = by_name(families);
+  const size_t size = shared.size() + options.size();
   std::vector<Row> all;
   for (Row& before : shared) {
     all.push_back(std::move(before));
@@ -152,6 +157,7 @@ std::vector<Row> with_options(std::vector<Row> shared, std::span<const FamilyOpt
     for (const Shared& option : options)
       if (option.option->after == name) all.push_back(row_of(option, families.size(), heading));
   }
+  if (all.size() != size) fail<UsageError>("options: {} of families follow a setting that does not exist", size - all.size());
   return all;
 }
 

@@ -43,7 +43,7 @@ TEST(Settings, have_names_flags_and_words_of_their_own) {
   EXPECT_EQ(test::complaint_of([] { row_of("step"); }), "UsageError: setting 'step' is unknown; did you mean steps?");
 }
 
-// What is set is what is told, and what is told can be set again.
+// A value that was set is the one that is reported, and the reported text sets it again.
 TEST(Settings, are_read_and_told) {
   const std::pair<const char*, const char*> values[] = {{"prompt", "a red house"},
                                                         {"negative_prompt", ""},
@@ -136,8 +136,9 @@ TEST(Settings, refuse_what_cannot_be) {
 constexpr models::Option one[] = {
     {.name = "limit", .summary = "How far", .standard = "1", .least = 1, .most = 9, .after = "emphasis", .stated = true, .a1111 = "Limit"},
     {.name = "corner", .type = models::Option::Type::point, .summary = "Where", .standard = "0,0", .group = "places"}};
-constexpr models::Option two[] = {{.name = "limit", .summary = "How far", .standard = "2", .after = "emphasis", .stated = true},
-                                  {.name = "hint", .type = models::Option::Type::text, .summary = "A word", .standard = "none"}};
+constexpr models::Option two[] = {
+    {.name = "limit", .summary = "How far", .standard = "2", .least = 1, .most = 9, .after = "emphasis", .stated = true, .a1111 = "Limit"},
+    {.name = "hint", .type = models::Option::Type::text, .summary = "A word", .standard = "none"}};
 
 // Options of families stand among the settings, each once, without a line about them anywhere else.
 TEST(Settings, families_add_their_own) {
@@ -165,6 +166,18 @@ TEST(Settings, families_add_their_own) {
   EXPECT_EQ(row_in(rows, "limit").told.a1111_value(request), "");
   row_in(rows, "limit").set(request, "2");
   EXPECT_EQ(row_in(rows, "limit").told.a1111_value(request), "2");
+}
+
+TEST(Settings, options_of_families_must_fit) {
+  const models::Option lost[] = {{.name = "hint", .summary = "A word", .after = "heigth"}};
+  const FamilyOptions nowhere[] = {{"first", lost}};
+  EXPECT_EQ(test::complaint_of([&] { with_options(shared_rows(), nowhere); }),
+            "UsageError: options: 1 of families follow a setting that does not exist");
+  models::Option wider = one[0];
+  wider.most = 10;
+  const FamilyOptions unlike[] = {{"first", one}, {"second", std::span(&wider, 1)}};
+  EXPECT_EQ(test::complaint_of([&] { with_options(shared_rows(), unlike); }),
+            "UsageError: options: 'limit' of second is not as first has it");
 }
 
 TEST(Settings, reports_have_all_of_them_in_order) {
