@@ -19,6 +19,8 @@ enum class ComponentRole { denoiser, autoencoder, text_encoder };
 struct ComponentInfo {
   std::string name;    // in model_index.json: "text_encoder_2"
   std::string spoken;  // "second text encoder"
+  // The command's flags that replace it and set its precision: "--text-encoder-2" and "--text-precision", which all text encoders share.
+  std::string flag, precision_flag;
   ComponentRole role = ComponentRole::denoiser;
 };
 std::vector<ComponentInfo> list_components();

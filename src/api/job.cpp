@@ -63,12 +63,12 @@ void check_memory(const models::MemoryPlan& plan, const models::ResolvedImage& r
 }
 
 api::Seeds seeds_of(const Request& r) {
-  return {.run = r.seed     ? *r.seed
-                 : r.resume ? api::seed_of(*r.resume)
-                            : random_seed(),
-          .variation = r.variation.seed           ? *r.variation.seed
-                       : r.variation.strength > 0 ? random_seed()
-                                                  : 0};
+  api::Seeds seeds;
+  if (r.seed) seeds.run = *r.seed;
+  else seeds.run = r.resume ? api::seed_of(*r.resume) : random_seed();
+  if (r.variation.seed) seeds.variation = *r.variation.seed;
+  else if (r.variation.strength > 0) seeds.variation = random_seed();
+  return seeds;
 }
 
 }  // namespace

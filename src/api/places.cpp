@@ -11,7 +11,14 @@ namespace hearth {
 
 std::vector<ComponentInfo> list_components() {
   std::vector<ComponentInfo> all;
-  for (const Slot* slot : slots_of(models::image_files())) all.push_back({std::string(slot->name), std::string(slot->spoken), slot->role});
+  for (const Slot* slot : slots_of(models::image_files())) {
+    const std::string flag = flag_of(slot->name), precise = slot->role == ComponentRole::text_encoder ? "--text" : flag;
+    all.push_back({.name = std::string(slot->name),
+                   .spoken = std::string(slot->spoken),
+                   .flag = flag,
+                   .precision_flag = precise + "-precision",
+                   .role = slot->role});
+  }
   return all;
 }
 

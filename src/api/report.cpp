@@ -28,14 +28,12 @@ Json components_json(const models::ImageModel& pipeline) {
   return list;
 }
 
-// What was asked of components, by the names of the command's flags.
+// The precisions that components are held in, by the command's flags without their dashes, where they are not held as stored.
 std::map<std::string, std::string> precision_flags(const std::vector<models::ComponentReport>& components) {
   std::map<std::string, std::string> flags;
-  for (const models::ComponentReport& c : components) {
-    if (c.held == "as stored") continue;
-    if (c.role == models::Role::denoiser) flags.emplace("unet-precision", c.held);
-    if (c.role == models::Role::codec) flags.emplace("vae-precision", c.held);
-    if (c.role == models::Role::text_encoder) flags.emplace("text-precision", c.held);
+  for (const ComponentInfo& info : list_components()) {
+    const auto c = std::ranges::find(components, info.name, &models::ComponentReport::name);
+    if (c != components.end() && c->held != "as stored") flags.emplace(info.precision_flag.substr(2), c->held);
   }
   return flags;
 }
@@ -59,7 +57,7 @@ std::string hash_of(const Hashes& hashes, const models::ComponentReport* compone
   return found == hashes.end() ? "" : found->second;
 }
 
-// The settings as the run had them, and what it found out beside them.
+// The settings that the run used, and what it computed from them: chunks of prompts, vectors of embeddings, the images' size.
 Json request_json(const Run& run) {
   const models::ResolvedImage& r = run.resolved;
   std::map<std::string, std::string> flags = flags_of(run.asked, run.told);

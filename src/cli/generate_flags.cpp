@@ -12,7 +12,7 @@ void GenerateFlags::add_to(Flags& flags) {
   flags.path("-m,--model", "Checkpoint: a folder in the diffusers layout, or a single file (.safetensors, .ckpt)", open.model,
              "the demo model");
   open.add_parts(flags);
-  flags.text("--refiner", "PATH", "A second checkpoint, Stable Diffusion XL's refiner, that does the last steps", open.refiner, "none");
+  flags.text("--refiner", "PATH", "A second checkpoint, a refiner, that does the last steps", open.refiner, "none");
   open.add_place(flags);
   open.add_components(flags);
   open.add_session(flags);

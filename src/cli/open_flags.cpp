@@ -2,8 +2,6 @@
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "cli/command.h"
 #include "cli/say.h"
 #include "core/error.h"
@@ -20,16 +18,6 @@ std::vector<ComponentInfo> components_by(std::initializer_list<ComponentRole> ro
     for (const ComponentInfo& c : list_components())
       if (c.role == role) ordered.push_back(c);
   return ordered;
-}
-
-std::string flag_of(const ComponentInfo& component) {
-  std::string flag = component.name;
-  std::ranges::replace(flag, '_', '-');
-  return flag;
-}
-
-std::string precision_flag_of(const ComponentInfo& component) {
-  return (component.role == ComponentRole::text_encoder ? "text" : flag_of(component)) + "-precision";
 }
 
 std::string word_for(const ComponentInfo& component) {
@@ -49,7 +37,7 @@ void OpenFlags::add_place(Flags& flags) {
 void OpenFlags::add_parts(Flags& flags) {
   for (const ComponentInfo& c : components_by({ComponentRole::autoencoder, ComponentRole::denoiser, ComponentRole::text_encoder})) {
     const std::string what = places.empty() ? ": a file that holds one, in any layout, or a folder" : ", likewise";
-    flags.text("--" + flag_of(c), "PATH", "Another " + word_for(c) + what, places[flag_of(c)], "the checkpoint's own");
+    flags.text(c.flag, "PATH", "Another " + word_for(c) + what, places[c.flag], "the checkpoint's own");
   }
   flags.text("--config", "DIR", "Of a single file: a diffusers folder whose configurations are to hold; weights need not be there", config,
              "built-in ones of the published model with its geometry");
@@ -60,10 +48,9 @@ void OpenFlags::add_parts(Flags& flags) {
 
 void OpenFlags::add_components(Flags& flags) {
   for (const ComponentInfo& c : components_by({ComponentRole::denoiser, ComponentRole::autoencoder, ComponentRole::text_encoder})) {
-    const std::string flag = precision_flag_of(c);
-    if (precisions.contains(flag)) continue;
-    flags.choice("--" + flag, "", "The same for the " + word_for(c) + " alone", precisions[flag], {.names = precision_names},
-                 "--precision");
+    if (precisions.contains(c.precision_flag)) continue;
+    flags.choice(c.precision_flag, "", "The same for the " + word_for(c) + " alone", precisions[c.precision_flag],
+                 {.names = precision_names}, "--precision");
   }
 }
 
@@ -76,7 +63,7 @@ void OpenFlags::add_session(Flags& flags) {
 std::map<std::string, std::filesystem::path> OpenFlags::components() const {
   std::map<std::string, std::filesystem::path> given;
   for (const ComponentInfo& c : list_components())
-    if (const auto place = places.find(flag_of(c)); place != places.end() && !place->second.empty()) given[c.name] = place->second;
+    if (const auto place = places.find(c.flag); place != places.end() && !place->second.empty()) given[c.name] = place->second;
   return given;
 }
 
@@ -95,7 +82,7 @@ OpenOptions OpenFlags::options() const {
   options.warn = [](const std::string& line) { say(line); };
   for (const auto& [name, path] : components()) options.components[name].path = path;
   for (const ComponentInfo& c : list_components())
-    if (const auto given = precisions.find(precision_flag_of(c)); given != precisions.end() && !given->second.empty())
+    if (const auto given = precisions.find(c.precision_flag); given != precisions.end() && !given->second.empty())
       options.components[c.name].precision = precision_of(given->second);
   return options;
 }
