@@ -1,4 +1,4 @@
-// What the kinds of `hearth bench` share: a stopwatch, and what is told of the machine.
+// Shared by all kinds of `hearth bench`: timing, and the description of the machine.
 #pragma once
 
 #include <functional>

@@ -65,8 +65,8 @@ BenchModel::BenchModel(const BenchOptions& options, std::vector<Role> roles)
   if (!generated && !options.keep.empty())
     fail<UsageError>("bench: only generated weights can be kept, and {} is a checkpoint", options.model);
   if (!generated && !fs::exists(folder_)) {
-    fail<IoError>("bench: '{}' is none of {}, demo, {}, and no checkpoint", options.model, fmt::join(image_benchmarks(), ", "),
-                  fmt::join(language_benchmarks(), ", "));
+    fail<IoError>("bench: '{}' is not a checkpoint; models with generated weights are demo, {}, {}", options.model,
+                  fmt::join(image_benchmarks(), ", "), fmt::join(language_benchmarks(), ", "));
   }
   if (generated) generate();
   try {

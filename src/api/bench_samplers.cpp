@@ -30,7 +30,9 @@ Bench bench_samplers(const BenchOptions& options) {
   }
   nlohmann::json json = {
       {"machine", machine_json(*device, ceilings)}, {denoiser + "_step", network.seconds}, {"samplers", nlohmann::json::array()}};
-  std::string text = machine_text(*device, ceilings) + fmt::format("{} step {:.3f} s; beside it a step of\n", denoiser, network.seconds);
+  std::string text =
+      machine_text(*device, ceilings) +
+      fmt::format("{} step {:.3f} s; time that each sampler adds to a step, and its share of that\n", denoiser, network.seconds);
 
   // A network that answers at once: what is left is the sampler, its noise, guidance and the boundary to the network.
   const Shape one{1, H, W, channels};

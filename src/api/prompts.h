@@ -1,4 +1,4 @@
-// What is told of a request's prompts.
+// Warnings about a request's prompts.
 #pragma once
 
 #include "hearth/hearth.h"

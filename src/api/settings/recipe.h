@@ -3,10 +3,10 @@
 //   {"hearth": "0.1.0", "format": 1, "model": {"name": "demo", "family": "mock", "hashes": {"unet": "…"}}, "prompt": "…", …,
 //    "precision": "f32", "noise": "seed", "defaults": ["width", "height"], …, "flags": {"hires": "2"}}
 //
-// Before "precision" stands what is always kept, behind "defaults" what was given beside it, each where its row of settings says
-// (setting.h): alone, or in an object with others, as "guidance_settings", "variation" and "size_conditions". Every value is the one that
-// was used; "defaults" names those that the request left open, so the request can be told from it. "flags" are by the names of the
-// command's flags, only what is not the default, and the sums of images' pixels.
+// The settings before "precision" are always written; those after "defaults" are written only where the request gave them. A setting's
+// row (setting.h) says whether it stands alone or in an object with others: "guidance_settings", "variation", "size_conditions". Each
+// value is the one that was used, and "defaults" names those that the request did not give. "flags" maps the command's flags to their
+// values where these are not the defaults, and holds the SHA-256 of each given image's pixels.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@
 
 namespace hearth::api {
 
-// What is no setting of the request.
+// What a recipe holds beside the settings of the request.
 struct RecipeFacts {
   std::string version;                                      // of hearth
   std::string model, family;                                // the checkpoint's folder or file name, and its family
@@ -30,9 +30,10 @@ struct RecipeFacts {
   std::map<std::string, std::string> flags;                 // beside those of settings: precisions of components
 };
 
-// The settings that were left open.
+// The names of the settings that the request did not give.
 std::vector<std::string> defaults_of(const Request& asked, const Request& told);
-// Flag → text of the settings that are told so, and the sums of images. `told` need not have pixels.
+// Flag → text for every setting with Report::among_flags or both, and "FLAG-sha256" → the sum of an image's pixels, which come from
+// `asked`.
 std::map<std::string, std::string> flags_of(const Request& asked, const Request& told);
 
 // One line of JSON. UsageError for text that is not UTF-8 and for a number that is not finite. `told`: what was used.
@@ -40,7 +41,7 @@ std::string write_recipe(const RecipeFacts& facts, const Request& asked, const R
 
 // IoError for what is not JSON of this form, or of a later format. Keys it does not know are ignored: a later version's.
 Json read_recipe(std::string_view text);
-// What a recipe has kept of a setting; null where it has nothing.
+// A setting's value in a recipe; null where the recipe has none.
 Json kept_in(const Json& recipe, const Row& row);
 
 }  // namespace hearth::api

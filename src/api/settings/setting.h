@@ -1,8 +1,8 @@
-// The settings of a request for images, one row each: what a setting is called, how it is read, how it is told. Flags and their help, the
-// report's `request`, metadata, A1111's parameters and `hearth rerun` walk these rows, and nothing else lists the settings.
+// The settings of a request for images, one row each: its name, how it is read and how it is reported. Flags and their help, the report's
+// `request`, metadata, A1111's parameters and `hearth rerun` walk these rows, and nothing else lists the settings.
 //
-// The order of the rows is that of reports, and that in which they are set. What all families share is in table.cpp; the options of
-// families (models/option.h) stand among them, each once.
+// Reports list the settings in the order of the rows, and requests are set in it. table.cpp has the settings that all families share; the
+// options of families (models/option.h) stand among them, each once.
 #pragma once
 
 #include <functional>
@@ -33,32 +33,36 @@ enum class Form {
   names,    // ["a", "b"]; a and b, one after the other
 };
 
-// Where the request part of a report has a value: under its name; in the object that metadata keeps it in, where it was given; as text
-// among the `flags`, by its flag and where it is not the unsaid one; or both under its name and there.
-enum class Report { by_name, in_object, among_flags, both };
+// Where the request part of a report has a value.
+enum class Report {
+  by_name,      // under the setting's name
+  in_object,    // in the object that metadata keeps it in, if it was given
+  among_flags,  // in "flags" as text, under its flag, unless it is the unsaid value
+  both,         // by_name and among_flags
+};
 
 // When metadata has a value.
 enum class Keep {
   never,   // unless it is among the flags
   always,  // whatever it is
-  given,   // where it is not the unsaid one
-  beside,  // the same, and where another one is kept in its object
+  given,   // if it is not the unsaid value
+  beside,  // the same, and also if another setting of its object is kept
 };
 
 struct Telling {
   Report report = Report::by_name;
   Keep keep = Keep::never;
-  std::string_view object = {};                    // of metadata, which it is kept in
-  std::string_view key = {};                       // there; empty: the setting's name
-  int late = 0;                                    // metadata has those of a larger number behind the others
+  std::string_view object = {};                    // the object of metadata that holds it; empty: none
+  std::string_view key = {};                       // its key there; empty: the setting's name
+  int late = 0;                                    // metadata lists settings by this number, then by row
   std::function<Json(const Request&)> kept = {};   // what metadata keeps, where that is not the value of reports
-  std::optional<std::vector<std::string>> unsaid;  // the value, as typed, that need not be said; absent: that of Request{}, of what is
-                                                   // always kept none
-  std::optional<std::string_view> earlier = {};    // what it was before metadata had it; "": no matter. Absent: metadata must have it
-  std::function<bool(const Request&)> left_open;   // where reports and metadata list it among their `defaults`
+  std::optional<std::vector<std::string>> unsaid;  // the value, as typed, that is left out; absent: that of Request{}, and no value for
+                                                   // settings that are always kept
+  std::optional<std::string_view> earlier = {};    // the value of metadata without this key; "": none. Absent: the key is required
+  std::function<bool(const Request&)> left_open;   // whether `defaults` of reports and metadata names it
   std::string_view a1111 = {};                     // its name among A1111's parameters
-  std::function<std::string(const Request&)> a1111_value = {};  // there; "": it is not said. Absent: the value as it is typed
-  // Asks for a kept value once more; absent: by its flag, unless it is the unsaid one.
+  std::function<std::string(const Request&)> a1111_value = {};  // its text there; "": left out. Absent: the value as it is typed
+  // Adds the arguments of `hearth rerun` that set a kept value; absent: its flag, unless the value is the unsaid one.
   std::function<void(const Row&, const Json& kept, const Json& recipe, Rerun&)> again = {};
 };
 
@@ -66,10 +70,10 @@ struct Row {
   Setting shown;
   Form form = Form::text;
   std::function<void(Request&, const std::string&)> set;                  // UsageError, which need not name the setting
-  std::function<Json(const Request&)> value;                              // null where there is none
+  std::function<Json(const Request&)> value;                              // null: the request has none
   std::function<const std::optional<Image>&(const Request&)> image = {};  // of a setting that names an image's file: the image
   Telling told = {};
-  bool own = false;  // a family's option: given is what was asked for, not what was used
+  bool own = false;  // an option of families: it counts as given if the caller's request has it, whatever the run used
 };
 
 const std::vector<Row>& rows();
