@@ -76,7 +76,7 @@ void run(std::map<std::string, std::string> options) {
         KeyValues cache = all;
         cache.first = keys - T;
         again();
-        const double seconds = best_seconds(device, rounds, [&] { ops::cached_attention(q, cache, 0.125f); });
+        const double seconds = best_seconds(device, rounds, [&] { ops::cached_attention(q, cache, {.scale = 0.125f}); });
         const double gbs = double(2 * all.k.bytes()) * 1e-9 / seconds;
         const double gflops = 4e-9 * double(T * 32 * D) * (double(cache.first) + double(T) / 2) / seconds;
         fmt::print("{:8} attention {:5} keys {:6} T {:4}  {:8.3f} ms  {:6.1f} GB/s {:5.2f} of {:.1f}   {:7.1f} GFLOP/s {:5.2f} of {:.0f}\n",

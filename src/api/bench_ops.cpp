@@ -66,31 +66,32 @@ Tensor filled(Backend& device, const Shape& shape, float scale = 1) {
 std::function<void()> Case::make(Backend& device, const WeightForm& form) const {
   const Tensor in = filled(device, x);
   if (w.rank() > 0) {
-    const WeightKind kind = w.rank() == 4 ? WeightKind::conv2d : y[-1] == w[0] ? WeightKind::linear : WeightKind::glu;
+    const WeightKind kind = w.rank() == 4 ? WeightKind::conv : y[-1] == w[0] ? WeightKind::linear : WeightKind::glu;
     const Tensor values = filled(device, w, 1 / std::sqrt(float(w.numel() / w[0]))), bias = filled(device, {w[0]});
     const Weight weight{
         .name = "w", .shape = w, .form = form, .prepared = device.prepare(values, kind, form), .backend = &device, .kind = kind};
-    InputNorm norm;  // with an activation where a residual block convolves, as the networks have it
+    GroupNormSpec norm;  // with an activation where a residual block convolves, as the networks have it
     if (normalised()) {
       const Tensor ones = Tensor::filled(device, {x[-1]}, 1);
-      const bool block = kind == WeightKind::conv2d && w[2] == 3;
+      const bool block = kind == WeightKind::conv && w[2] == 3;
       norm = {.groups = 32, .gamma = ones, .beta = ones, .activation = block ? Activation::silu : Activation::none};
     }
     if (kind == WeightKind::linear) return [=] { ops::linear(in, weight, bias, {}, norm); };
     if (kind == WeightKind::glu) return [=] { ops::linear(in, weight, bias, {.activation = Activation::gelu}); };
     ConvSpec spec = ConvSpec::same(w[2]);
     if (y[1] > x[1]) spec.resize_to = {y[1], y[2]};
-    if (y[1] < x[1]) spec.stride = 2;
-    return [=] { ops::conv2d(in, weight, bias, spec, {}, norm); };
+    if (y[1] < x[1]) spec.rows.stride = spec.columns.stride = 2;
+    return [=] { ops::conv(in, weight, bias, spec, {}, norm); };
   }
   if (op == "attention") {
     const Shape shape{x[0], keys(), x[2], x[3]};
     const Tensor k = filled(device, shape), v = filled(device, shape);
-    return [=, scale = 1 / std::sqrt(float(x[3])), factors = form.factors] { ops::attention(in, k, v, scale, Mask::none, factors); };
+    return
+        [=, scale = 1 / std::sqrt(float(x[3])), factors = form.factors] { ops::attention(in, k, v, {.scale = scale, .factors = factors}); };
   }
   const Tensor ones = Tensor::filled(device, {x[-1]}, 1);
-  if (op == "group_norm") return [=] { ops::group_norm(in, 32, ones, ones, 1e-5f, Activation::silu); };
-  if (op == "layer_norm") return [=] { ops::layer_norm(in, ones, ones, 1e-5f); };
+  if (op == "group_norm") return [=] { ops::group_norm(in, {.groups = 32, .gamma = ones, .beta = ones, .activation = Activation::silu}); };
+  if (op == "layer_norm") return [=] { ops::layer_norm(in, {.gamma = ones, .beta = ones}); };
   if (op == "activate") return [=] { ops::activate(in, Activation::silu); };
   if (op == "resize_nearest") return [=, H = y[1], W = y[2]] { ops::resize_nearest(in, H, W); };
   if (op == "linear_combination") {

@@ -36,38 +36,38 @@ class Counting final : public Backend {
   std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, const WeightForm& form) override {
     return inner_->prepare(w, kind, form);
   }
-  void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm, Tensor& y) override {
+  void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm, Tensor& y) override {
     ++calls[norm ? "group_norm+linear" : "linear"];
     inner_->linear(x, w, bias, e, norm, y);
   }
-  void conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, const InputNorm& norm,
-              Tensor& y) override {
+  void conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, const GroupNormSpec& norm,
+            Tensor& y) override {
     ++calls[norm ? "group_norm+conv2d" : "conv2d"];
-    inner_->conv2d(x, w, bias, spec, e, norm, y);
+    inner_->conv(x, w, bias, spec, e, norm, y);
   }
-  void attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, DType factors, Tensor& y) override {
+  void attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec, Tensor& y) override {
     ++calls["attention"];
-    inner_->attention(q, k, v, scale, mask, factors, y);
+    inner_->attention(q, k, v, spec, y);
   }
-  void cached_attention(const Tensor& q, const KeyValues& cache, float scale, Tensor& y) override {
+  void cached_attention(const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec, Tensor& y) override {
     ++calls["cached_attention"];
-    inner_->cached_attention(q, cache, scale, y);
+    inner_->cached_attention(q, cache, spec, y);
   }
   void rope(const Tensor& x, const Tensor& table, RotaryPairs pairs, Tensor& y) override {
     ++calls["rope"];
     inner_->rope(x, table, pairs, y);
   }
-  void group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act, Tensor& y) override {
+  void group_norm(const Tensor& x, const GroupNormSpec& spec, Tensor& y) override {
     ++calls["group_norm"];
-    inner_->group_norm(x, groups, gamma, beta, eps, act, y);
+    inner_->group_norm(x, spec, y);
   }
-  void layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps, Tensor& y) override {
+  void layer_norm(const Tensor& x, const NormSpec& spec, Tensor& y) override {
     ++calls["layer_norm"];
-    inner_->layer_norm(x, gamma, beta, eps, y);
+    inner_->layer_norm(x, spec, y);
   }
-  void rms_norm(const Tensor& x, const Tensor& gamma, float eps, Tensor& y) override {
+  void rms_norm(const Tensor& x, const NormSpec& spec, Tensor& y) override {
     ++calls["rms_norm"];
-    inner_->rms_norm(x, gamma, eps, y);
+    inner_->rms_norm(x, spec, y);
   }
   void activate(const Tensor& x, Activation act, Tensor& y) override {
     ++calls["activate"];
@@ -77,6 +77,8 @@ class Counting final : public Backend {
     ++calls["linear_combination"];
     inner_->linear_combination(xs, factors, y);
   }
+  void upload(const Tensor& x, Tensor& y) override { inner_->upload(x, y); }  // no op
+  void fill(Tensor& y, float value) override { inner_->fill(y, value); }      // no op
   void copy(const Tensor& x, Tensor& y) override {
     ++calls["moves"];
     inner_->copy(x, y);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <stdexcept>
 
 #include "core/backend.h"
 #include "core/blocks.h"
@@ -18,6 +19,15 @@ std::array<int64_t, Shape::max_rank> row_major(const Shape& shape) {
     step *= shape[i];
   }
   return strides;
+}
+
+// Values that somebody else keeps, as a tensor.
+Tensor shown(Backend& host, const Shape& shape, const void* values, DType dtype) {
+  auto storage = std::make_shared<Storage>();
+  storage->data = static_cast<std::byte*>(const_cast<void*>(values));  // nobody writes to it
+  storage->size = bytes_of(dtype, shape.numel());
+  storage->backend = &host;
+  return {storage, shape, dtype};
 }
 
 float element(const std::byte* p, DType dtype) {
@@ -72,36 +82,52 @@ Tensor Tensor::like(const Tensor& x) { return empty(x.backend(), x.shape(), x.dt
 
 Tensor Tensor::zeros(Backend& backend, const Shape& shape, DType dtype) {
   Tensor x = empty(backend, shape, dtype);
-  if (backend.computes()) std::memset(x.raw(), 0, x.bytes());
+  backend.fill(x, 0);
   return x;
 }
 
 Tensor Tensor::filled(Backend& backend, const Shape& shape, float value) {
   Tensor x = empty(backend, shape);
-  if (backend.computes()) std::fill_n(x.data<float>(), x.numel(), value);
+  backend.fill(x, value);
   return x;
 }
 
 Tensor Tensor::from(Backend& backend, const Shape& shape, std::span<const float> values, DType dtype) {
   if (int64_t(values.size()) != shape.numel()) fail<ShapeError>("tensor: {} values for shape {}", values.size(), shape);
+  if (dtype != DType::f32 && !is_16bit_float(dtype)) fail<UnsupportedError>("tensor: cannot make {} from numbers", name_of(dtype));
   Tensor x = empty(backend, shape, dtype);
-  if (!backend.computes()) return x;
-  for (size_t i = 0; i < values.size(); ++i) {
-    switch (dtype) {
-      case DType::f32: x.data<float>()[i] = values[i]; break;
-      case DType::f16: x.data<uint16_t>()[i] = f32_to_f16(values[i]); break;
-      case DType::bf16: x.data<uint16_t>()[i] = f32_to_bf16(values[i]); break;
-      default: fail<UnsupportedError>("tensor: cannot make {} from numbers", name_of(dtype));
-    }
-  }
+  backend.upload(shown(backend.host(), shape, values.data(), DType::f32), x);
   return x;
 }
 
 Tensor Tensor::from(Backend& backend, const Shape& shape, std::span<const int32_t> values) {
   if (int64_t(values.size()) != shape.numel()) fail<ShapeError>("tensor: {} values for shape {}", values.size(), shape);
   Tensor x = empty(backend, shape, DType::i32);
-  if (backend.computes()) std::memcpy(x.raw(), values.data(), x.bytes());
+  backend.upload(shown(backend.host(), shape, values.data(), DType::i32), x);
   return x;
+}
+
+Tensor Tensor::to(Backend& to) const {
+  if (&backend() == &to) return *this;
+  Tensor dense = *this;
+  if (!contiguous()) {
+    dense = empty(backend(), shape_, dtype_);
+    backend().copy(*this, dense);
+  }
+  if (!on_host()) {
+    Backend& host = &backend().host() == &to ? to : backend().host();
+    Tensor read = empty(host, shape_, dtype_);
+    backend().download(dense, read);
+    if (&host == &to) return read;
+    dense = read;
+  }
+  Tensor written = empty(to, shape_, dtype_);
+  to.upload(dense, written);
+  return written;
+}
+
+void Tensor::refuse_device_memory() const {
+  throw std::logic_error(fmt::format("tensor {} lies in memory of {}, where the processor cannot look", shape_, backend().name()));
 }
 
 bool Tensor::contiguous() const {
@@ -143,7 +169,22 @@ Tensor Tensor::permute(std::initializer_list<int> order) const {
   return turned;
 }
 
+Tensor Tensor::with_axis(int axis) const {
+  if (axis < 0 || axis > rank() || rank() == Shape::max_rank)
+    fail<ShapeError>("with_axis: {} cannot have another axis at {}", shape_, axis);
+  Tensor more = *this;
+  more.shape_ = {};
+  for (int i = 0, from = 0; i <= rank(); ++i) {
+    const bool added = i == axis;
+    more.shape_.push_back(added ? 1 : shape_[from]);
+    more.strides_[size_t(i)] = added ? (from < rank() ? strides_[size_t(from)] * shape_[from] : 1) : strides_[size_t(from)];
+    from += !added;
+  }
+  return more;
+}
+
 std::vector<float> Tensor::to_vector() const {
+  if (storage_ && !on_host()) return to(backend().host()).to_vector();
   std::vector<float> values;
   values.resize(size_t(numel()));
   if (is_blocked(dtype_)) {
@@ -156,6 +197,7 @@ std::vector<float> Tensor::to_vector() const {
 }
 
 int64_t count_non_finite(const Tensor& x) {
+  if (!x.on_host()) return count_non_finite(x.to(x.backend().host()));
   int64_t count = 0;
   if (is_blocked(x.dtype())) {
     if (!x.contiguous())

@@ -22,6 +22,7 @@ struct Storage {
   size_t size = 0;
   Backend* backend = nullptr;         // who may compute on it
   std::shared_ptr<const void> owner;  // frees it
+  bool on_host = true;                // the processor may read and write it at any time
 };
 
 class Tensor {
@@ -57,19 +58,34 @@ class Tensor {
     return sizes;
   }
 
-  // First element. T must have the dtype's size; writing is for kernels and for who has just made the tensor.
+  // The same numbers on another backend: x itself where it is there already, else a dense copy. Waits for them where that is a host.
+  Tensor to(Backend& backend) const;
+  bool on_host() const { return storage_->on_host; }
+
+  // First element. T must have the dtype's size; writing is for kernels and for who has just made the tensor. A tensor that is not on a
+  // host has no elements to look at: std::logic_error.
   template <class T> T* data() const { return reinterpret_cast<T*>(raw()); }
-  std::byte* raw() const { return storage_->data + offset_; }
+  std::byte* raw() const {
+    if (!storage_->on_host) [[unlikely]]
+      refuse_device_memory();
+    return storage_->data + offset_;
+  }
+  // For a backend that looks at memory of its own.
+  const std::shared_ptr<const Storage>& storage() const { return storage_; }
+  size_t byte_offset() const { return offset_; }
 
   // Views: no element is copied.
   Tensor view(const Shape& shape) const;  // contiguous only; same number of elements
   Tensor slice(int axis, int64_t begin, int64_t end) const;
   Tensor permute(std::initializer_list<int> order) const;
+  Tensor with_axis(int axis) const;  // one more axis, of size 1, at that place
 
-  // All elements in row-major order as f32, from any dtype and strides (for files, tests and reports).
+  // All elements in row-major order as f32, from any dtype, strides and backend (for files, tests and reports).
   std::vector<float> to_vector() const;
 
  private:
+  [[noreturn]] void refuse_device_memory() const;
+
   std::shared_ptr<const Storage> storage_;
   Shape shape_;
   std::array<int64_t, Shape::max_rank> strides_{};

@@ -9,9 +9,10 @@
 namespace hearth {
 
 enum class WeightKind {
-  linear,  // [out, in]
-  glu,     // [2·out, in]: rows of the values a, then of the gates b; the product ends in a · act(b) (Shazeer 2020)
-  conv2d,  // [out, in, kernel height, kernel width], as checkpoints store it (OIHW)
+  linear,           // [out, in]
+  glu,              // [2·out, in]: rows of the values a, then of the gates b; the product ends in a · act(b) (Shazeer 2020)
+  conv,             // [out, in / groups, kernel …] over one to three axes, as checkpoints store it
+  conv_transposed,  // [in, out / groups, kernel …]
 };
 
 // How a weight is kept and multiplied.
@@ -24,6 +25,7 @@ struct WeightForm {
   // The values stay where they are, row by row as the file has them, and products widen them on the way: for linear weights that
   // mostly meet a single row of x, and are read once for it.
   bool in_place = false;
+  int64_t groups = 1;  // of a convolution: the channels of x and of y in so many parts, each with its own rows of the weight
 };
 
 // Of the left side, which a weight in place meets in products of bf16; fewer meet its rows one by one, as these come from memory.
@@ -53,9 +55,9 @@ struct Weight {
   WeightKind kind = WeightKind::linear;  // what `prepared` was made for
 
   explicit operator bool() const { return backend != nullptr; }
-  int64_t out() const { return shape[0]; }
+  int64_t out() const { return kind == WeightKind::conv_transposed ? shape[1] * form.groups : shape[0]; }
   int64_t outputs() const { return kind == WeightKind::glu ? out() / 2 : out(); }  // columns of a product's result
-  int64_t in() const { return shape[1]; }
+  int64_t in() const { return kind == WeightKind::conv_transposed ? shape[0] : shape[1] * form.groups; }
 };
 
 // What a product reads of it.

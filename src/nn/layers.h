@@ -6,6 +6,7 @@
 #include "ops/matmul.h"
 #include "ops/norm.h"
 #include "ops/pointwise.h"
+#include "ops/select.h"
 #include "ops/shape_ops.h"
 #include "weights/scope.h"
 
@@ -18,7 +19,7 @@ struct Linear {
   Linear(const Scope& w, int64_t in, int64_t out, Bias b = Bias::yes)
       : weight(w.linear("weight", out, in)), bias(b == Bias::yes ? w.tensor("bias", {out}) : Tensor()) {}
 
-  Tensor operator()(const Tensor& x, const Epilogue& e = {}, const InputNorm& norm = {}) const {
+  Tensor operator()(const Tensor& x, const Epilogue& e = {}, const GroupNormSpec& norm = {}) const {
     return ops::linear(x, weight, bias, e, norm);
   }
 
@@ -48,14 +49,12 @@ struct Conv2d {
   Conv2d(const Scope& w, int64_t in, int64_t out, int64_t kernel, ConvSpec s = {}, Bias b = Bias::yes)
       : weight(w.conv2d("weight", out, in, kernel)), bias(b == Bias::yes ? w.tensor("bias", {out}) : Tensor()), spec(s) {}
 
-  Tensor operator()(const Tensor& x, const Epilogue& e = {}, const InputNorm& norm = {}) const {
-    return ops::conv2d(x, weight, bias, spec, e, norm);
+  Tensor operator()(const Tensor& x, const Epilogue& e = {}, const GroupNormSpec& norm = {}) const {
+    return ops::conv(x, weight, bias, spec, e, norm);
   }
   // Nearest resize to [height, width] first, without an intermediate tensor.
   Tensor resized(const Tensor& x, int64_t height, int64_t width, const Epilogue& e = {}) const {
-    ConvSpec s = spec;
-    s.resize_to = {height, width};
-    return ops::conv2d(x, weight, bias, s, e);
+    return ops::conv(x, weight, bias, spec.resized(height, width), e);
   }
 
   Weight weight;  // [out, in, k, k]
@@ -68,9 +67,9 @@ struct GroupNorm {
   GroupNorm(const Scope& w, int64_t groups_, int64_t channels, float eps_)
       : gamma(w.tensor("weight", {channels})), beta(w.tensor("bias", {channels})), groups(groups_), eps(eps_) {}
 
-  Tensor operator()(const Tensor& x, Activation act = Activation::none) const { return ops::group_norm(x, groups, gamma, beta, eps, act); }
+  Tensor operator()(const Tensor& x, Activation act = Activation::none) const { return ops::group_norm(x, input(act)); }
   // The same, left to the layer that it feeds:  conv(norm(x, act)) = conv(x, {}, norm.input(act)).
-  InputNorm input(Activation act = Activation::none) const { return {groups, gamma, beta, eps, act}; }
+  GroupNormSpec input(Activation act = Activation::none) const { return {groups, gamma, beta, eps, act}; }
 
   Tensor gamma, beta;  // [C]
   int64_t groups;
@@ -82,7 +81,7 @@ struct LayerNorm {
   LayerNorm(const Scope& w, int64_t channels, float eps_ = 1e-5f)
       : gamma(w.tensor("weight", {channels})), beta(w.tensor("bias", {channels})), eps(eps_) {}
 
-  Tensor operator()(const Tensor& x) const { return ops::layer_norm(x, gamma, beta, eps); }
+  Tensor operator()(const Tensor& x) const { return ops::layer_norm(x, {.gamma = gamma, .beta = beta, .eps = eps}); }
 
   Tensor gamma, beta;  // [C]
   float eps;
@@ -92,17 +91,17 @@ struct LayerNorm {
 struct RmsNorm {
   RmsNorm(const Scope& w, int64_t channels, float eps_) : gamma(w.tensor("weight", {channels})), eps(eps_) {}
 
-  Tensor operator()(const Tensor& x) const { return ops::rms_norm(x, gamma, eps); }
+  Tensor operator()(const Tensor& x) const { return ops::rms_norm(x, {.gamma = gamma, .eps = eps}); }
 
   Tensor gamma;  // [C]
   float eps;
 };
 
-// ids i32 [B, T] → f32 [B, T, C]
+// ids [T] → f32 [T, C]
 struct Embedding {
   Embedding(const Scope& w, int64_t count, int64_t channels) : table(w.table("weight", {count, channels})) {}
 
-  Tensor operator()(const Tensor& ids) const { return ops::embedding(ids, table); }
+  Tensor operator()(std::span<const int32_t> ids) const { return ops::embedding(ids, table); }
 
   Tensor table;  // [V, C]
 };

@@ -21,8 +21,8 @@ BACKEND_TEST(attention, G82_every_head_size_in_every_type) {
                  v = random.normal(device, {2, S, N, D}, dtype);
       const float scale = 1 / std::sqrt(float(D));
       SCOPED_TRACE(fmt::format("D {} T {} S {} {}", D, T, S, name_of(dtype)));
-      EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, scale), ops::attention(q.truth, k.truth, v.truth, scale),
-                   test::op_tolerance(dtype));
+      EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, {.scale = scale}),
+                   ops::attention(q.truth, k.truth, v.truth, {.scale = scale}), test::op_tolerance(dtype));
     }
 }
 
@@ -32,10 +32,11 @@ BACKEND_TEST(attention, lengths_around_every_block_size) {
     const int64_t T = random.chance() ? S : random.between(1, 70);
     const auto q = random.normal(device, {1, T, 2, 20}), k = random.normal(device, {1, S, 2, 20}), v = random.normal(device, {1, S, 2, 20});
     SCOPED_TRACE(fmt::format("T {} S {}", T, S));
-    EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, 0.9f), ops::attention(q.truth, k.truth, v.truth, 0.9f), 2e-6);
+    EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, {.scale = 0.9f}), ops::attention(q.truth, k.truth, v.truth, {.scale = 0.9f}),
+                 2e-6);
     if (T == S)
-      EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, 0.9f, Mask::causal),
-                   ops::attention(q.truth, k.truth, v.truth, 0.9f, Mask::causal), 2e-6);
+      EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, {.scale = 0.9f, .mask = Mask::causal}),
+                   ops::attention(q.truth, k.truth, v.truth, {.scale = 0.9f, .mask = Mask::causal}), 2e-6);
   }
 }
 
@@ -43,7 +44,7 @@ BACKEND_TEST(attention, lengths_around_every_block_size) {
 BACKEND_TEST(attention, bf16_factors) {
   if (!device.multiplies_bf16()) {
     const Tensor x = Tensor::zeros(device, {1, 2, 1, 4});
-    EXPECT_THROW(ops::attention(x, x, x, 1, Mask::none, DType::bf16), UnsupportedError);
+    EXPECT_THROW(ops::attention(x, x, x, {.scale = 1, .factors = DType::bf16}), UnsupportedError);
     return;
   }
   Random random(24);
@@ -58,8 +59,9 @@ BACKEND_TEST(attention, bf16_factors) {
       for (const Mask mask : {Mask::none, Mask::causal}) {
         if (mask == Mask::causal && T != S) continue;
         SCOPED_TRACE(fmt::format("D {} T {} S {} {} {}", D, T, S, name_of(dtype), mask == Mask::causal ? "causal" : ""));
-        EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, scale, mask, DType::bf16),
-                     ops::attention(q.truth, k.truth, v.truth, scale, mask, DType::bf16), dtype == DType::bf16 ? 5e-3 : 2e-3);
+        EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, {.scale = scale, .mask = mask, .factors = DType::bf16}),
+                     ops::attention(q.truth, k.truth, v.truth, {.scale = scale, .mask = mask, .factors = DType::bf16}),
+                     dtype == DType::bf16 ? 5e-3 : 2e-3);
       }
     }
 }
@@ -70,7 +72,7 @@ BACKEND_TEST(attention, bf16_factors_are_rounded_before_the_products) {
   const auto run = [&](const std::vector<float>& k, const std::vector<float>& v) {
     const Shape keys{1, int64_t(k.size()), 1, 1};
     return ops::attention(Tensor::from(device, {1, 1, 1, 1}, std::vector<float>{1}), Tensor::from(device, keys, k),
-                          Tensor::from(device, keys, v), 1, Mask::none, DType::bf16);
+                          Tensor::from(device, keys, v), {.scale = 1, .factors = DType::bf16});
   };
   EXPECT_CLOSE(run({0}, {1.001f}), (std::vector<float>{1}), 2e-6);
   EXPECT_CLOSE(run({0, -1}, {0, 1}), (std::vector<float>{0.3671875f / (1 + std::exp(-1.0f))}), 2e-6);
@@ -81,7 +83,7 @@ BACKEND_TEST(attention, takes_views_into_a_fused_projection) {
   const auto qkv = random.normal(device, {2, 33, 3, 4, 16});
   const auto run = [](const Tensor& fused) {
     const Tensor flat = fused.view({2, 33, 12, 16});
-    return ops::attention(flat.slice(2, 0, 4), flat.slice(2, 4, 8), flat.slice(2, 8, 12), 0.25f);
+    return ops::attention(flat.slice(2, 0, 4), flat.slice(2, 4, 8), flat.slice(2, 8, 12), {.scale = 0.25f});
   };
   EXPECT_CLOSE(run(qkv.device), run(qkv.truth), 2e-6);
 }
@@ -90,14 +92,15 @@ BACKEND_TEST(attention, takes_views_whose_last_axis_is_strided) {
   Random random(25);
   const auto x = random.normal(device, {2, 9, 16, 3}, DType::f32);
   const Tensor view = x.device.permute({0, 1, 3, 2}), dense = Tensor::from(device, view.shape(), view.to_vector());
-  EXPECT_EQ(ops::attention(view, view, view, 0.25f).to_vector(), ops::attention(dense, dense, dense, 0.25f).to_vector());
+  EXPECT_EQ(ops::attention(view, view, view, {.scale = 0.25f}).to_vector(),
+            ops::attention(dense, dense, dense, {.scale = 0.25f}).to_vector());
 }
 
 // Any extent but that of the keys may be nothing.
 BACKEND_TEST(attention, of_nothing_is_nothing) {
   for (const Shape& shape : {Shape{0, 4, 2, 8}, Shape{1, 0, 2, 8}, Shape{1, 4, 0, 8}, Shape{1, 4, 2, 0}}) {
     const Tensor k = Tensor::zeros(device, {shape[0], 6, shape[2], shape[3]});
-    EXPECT_EQ(ops::attention(Tensor::zeros(device, shape), k, k, 1).shape(), shape);
+    EXPECT_EQ(ops::attention(Tensor::zeros(device, shape), k, k, {.scale = 1}).shape(), shape);
   }
 }
 
@@ -109,7 +112,7 @@ BACKEND_TEST(attention, G79_huge_scores) {
     for (int64_t s = 0; s < S; ++s)
       for (int64_t d = 0; d < D; ++d) k[size_t(s * D + d)] = float(s == 17 ? winner : -40 + s % 3), v[size_t(s * D + d)] = float(s);
     const Tensor y = ops::attention(Tensor::from(device, {1, T, 1, D}, q), Tensor::from(device, {1, S, 1, D}, k),
-                                    Tensor::from(device, {1, S, 1, D}, v), 1.0f);
+                                    Tensor::from(device, {1, S, 1, D}, v), {.scale = 1.0f});
     for (const float value : y.to_vector()) EXPECT_EQ(value, 17.0f);
   }
 }
@@ -117,28 +120,29 @@ BACKEND_TEST(attention, G79_huge_scores) {
 BACKEND_TEST(attention, a_later_key_never_reaches_an_earlier_query_under_the_causal_mask) {
   Random random(24);
   const auto q = random.normal(device, {1, 50, 1, 8}), k = random.normal(device, {1, 50, 1, 8}), v = random.normal(device, {1, 50, 1, 8});
-  const std::vector<float> before = ops::attention(q.device, k.device, v.device, 1, Mask::causal).to_vector();
+  const std::vector<float> before = ops::attention(q.device, k.device, v.device, {.scale = 1, .mask = Mask::causal}).to_vector();
   for (int64_t i = 30 * 8; i < 50 * 8; ++i)
     k.device.data<float>()[i] = 7, v.device.data<float>()[i] = std::numeric_limits<float>::infinity();
-  const std::vector<float> after = ops::attention(q.device, k.device, v.device, 1, Mask::causal).to_vector();
+  const std::vector<float> after = ops::attention(q.device, k.device, v.device, {.scale = 1, .mask = Mask::causal}).to_vector();
   for (size_t i = 0; i < 30 * 8; ++i) ASSERT_EQ(before[i], after[i]) << i;
 }
 
 BACKEND_TEST(attention, refuses_what_does_not_fit) {
   const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
   const Tensor q = zeros({1, 4, 2, 8}), k = zeros({1, 6, 2, 8});
-  EXPECT_NO_THROW(ops::attention(q, k, k, 1));
-  EXPECT_THROW(ops::attention(q, zeros({1, 6, 3, 8}), k, 1), ShapeError);
-  EXPECT_THROW(ops::attention(q, k, zeros({1, 5, 2, 8}), 1), ShapeError);
-  EXPECT_THROW(ops::attention(q, zeros({1, 6, 2, 8}, DType::f16), k, 1), ShapeError);
-  EXPECT_THROW(ops::attention(q, zeros({1, 0, 2, 8}), zeros({1, 0, 2, 8}), 1), ShapeError);
-  EXPECT_THROW(ops::attention(q, k, k, 1, Mask::causal), ShapeError);
-  EXPECT_THROW(ops::attention(zeros({1, 8, 2, 8}), k, k, 1, Mask::causal), ShapeError);
-  EXPECT_THROW(ops::attention(zeros({4, 2, 8}), k, k, 1), ShapeError);
-  EXPECT_THROW(ops::attention(q, k, zeros({1, 6, 2, 8}, DType::f16), 1), ShapeError);
-  EXPECT_THROW(ops::attention(q, Tensor(), Tensor(), 1), ShapeError);
+  EXPECT_NO_THROW(ops::attention(q, k, k, {.scale = 1}));
+  EXPECT_THROW(ops::attention(q, zeros({1, 6, 3, 8}), k, {.scale = 1}), ShapeError);
+  EXPECT_THROW(ops::attention(q, k, zeros({1, 5, 2, 8}), {.scale = 1}), ShapeError);
+  EXPECT_THROW(ops::attention(q, zeros({1, 6, 2, 8}, DType::f16), k, {.scale = 1}), ShapeError);
+  EXPECT_THROW(ops::attention(q, zeros({1, 0, 2, 8}), zeros({1, 0, 2, 8}), {.scale = 1}), ShapeError);
+  EXPECT_THROW(ops::attention(q, k, k, {.scale = 1, .mask = Mask::causal}), ShapeError);
+  EXPECT_THROW(ops::attention(zeros({1, 8, 2, 8}), k, k, {.scale = 1, .mask = Mask::causal}), ShapeError);
+  EXPECT_THROW(ops::attention(zeros({4, 2, 8}), k, k, {.scale = 1}), ShapeError);
+  EXPECT_THROW(ops::attention(q, k, zeros({1, 6, 2, 8}, DType::f16), {.scale = 1}), ShapeError);
+  EXPECT_THROW(ops::attention(q, Tensor(), Tensor(), {.scale = 1}), ShapeError);
   const Tensor whole = zeros({1, 4, 2, 8}, DType::i32);
-  EXPECT_EQ(test::refusal([&] { ops::attention(whole, whole, whole, 1); }), "attention: x [1, 4, 2, 8] is i32, needed f32, f16 or bf16");
+  EXPECT_EQ(test::refusal([&] { ops::attention(whole, whole, whole, {.scale = 1}); }),
+            "attention: x [1, 4, 2, 8] is i32, needed f32, f16 or bf16");
 }
 
 }  // namespace

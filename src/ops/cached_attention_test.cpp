@@ -39,7 +39,8 @@ BACKEND_TEST(cached_attention, every_type_and_grouping) {
         cache.device.first = cache.truth.first = first;
         const auto q = random.normal(device, {T, G * heads, D});
         SCOPED_TRACE(fmt::format("{} first {} T {} G {} heads {} D {}", name_of(dtype), first, T, G, heads, D));
-        EXPECT_CLOSE(ops::cached_attention(q.device, cache.device, 0.2f), ops::cached_attention(q.truth, cache.truth, 0.2f), 2e-6);
+        EXPECT_CLOSE(ops::cached_attention(q.device, cache.device, {.scale = 0.2f}),
+                     ops::cached_attention(q.truth, cache.truth, {.scale = 0.2f}), 2e-6);
       }
 }
 
@@ -49,7 +50,8 @@ BACKEND_TEST(cached_attention, odd_head_sizes) {
     Caches cache = filled(random, device, 70, 2, D, DType::f32);
     cache.device.first = cache.truth.first = 60;
     const auto q = random.normal(device, {7, 6, D});
-    EXPECT_CLOSE(ops::cached_attention(q.device, cache.device, 0.3f), ops::cached_attention(q.truth, cache.truth, 0.3f), 2e-6);
+    EXPECT_CLOSE(ops::cached_attention(q.device, cache.device, {.scale = 0.3f}),
+                 ops::cached_attention(q.truth, cache.truth, {.scale = 0.3f}), 2e-6);
   }
 }
 
@@ -62,7 +64,8 @@ BACKEND_TEST(cached_attention, windows_in_a_ring) {
     for (KeyValues* c : {&cache.device, &cache.truth}) c->first = trial * 37, c->window = window;
     const auto q = random.normal(device, {T, 4, 24});
     SCOPED_TRACE(fmt::format("window {} T {} C {} first {}", window, T, C, cache.device.first));
-    EXPECT_CLOSE(ops::cached_attention(q.device, cache.device, 0.3f), ops::cached_attention(q.truth, cache.truth, 0.3f), 2e-6);
+    EXPECT_CLOSE(ops::cached_attention(q.device, cache.device, {.scale = 0.3f}),
+                 ops::cached_attention(q.truth, cache.truth, {.scale = 0.3f}), 2e-6);
   }
 }
 
@@ -76,12 +79,13 @@ BACKEND_TEST(cached_attention, each_query_stands_alone) {
     for (const int64_t window : {0, 100}) {
       KeyValues all = cache.device;
       all.first = first, all.window = window;
-      const Tensor together = ops::cached_attention(q.device, all, 0.1f);
+      const Tensor together = ops::cached_attention(q.device, all, {.scale = 0.1f});
       for (int64_t begin = 0, step = 1; begin < T; begin += step, step = random.between(1, 20)) {
         const int64_t end = std::min(T, begin + step);
         KeyValues part = all;
         part.first = first + begin;
-        EXPECT_TRUE(same_bits(ops::cached_attention(q.device.slice(0, begin, end), part, 0.1f), together.slice(0, begin, end))) << begin;
+        EXPECT_TRUE(same_bits(ops::cached_attention(q.device.slice(0, begin, end), part, {.scale = 0.1f}), together.slice(0, begin, end)))
+            << begin;
       }
       if (window == 0) continue;
       const int64_t C = window + T;  // the last C rows, each where its position puts it
@@ -91,7 +95,7 @@ BACKEND_TEST(cached_attention, each_query_stands_alone) {
           const Tensor from = (all.*which).slice(0, p, p + 1), to = (ring.*which).slice(0, p % C, p % C + 1);
           std::memcpy(to.raw(), from.raw(), from.bytes());
         }
-      EXPECT_TRUE(same_bits(ops::cached_attention(q.device, ring, 0.1f), together));
+      EXPECT_TRUE(same_bits(ops::cached_attention(q.device, ring, {.scale = 0.1f}), together));
     }
   }
 }
@@ -105,11 +109,11 @@ BACKEND_TEST(cached_attention, hidden_values_have_no_part) {
     const auto q = random.normal(device, {T, 2, D});
     KeyValues all = cache.device;
     all.first = first, all.window = window;
-    const std::vector<float> plain = ops::cached_attention(q.device, all, 0.1f).to_vector();
+    const std::vector<float> plain = ops::cached_attention(q.device, all, {.scale = 0.1f}).to_vector();
     const int64_t p = first + 25;  // of the key and value that become infinite
     std::fill_n(all.v.data<float>() + p * D, D, INFINITY);
     std::fill_n(all.k.data<float>() + p * D, D, NAN);
-    const std::vector<float> y = ops::cached_attention(q.device, all, 0.1f).to_vector();
+    const std::vector<float> y = ops::cached_attention(q.device, all, {.scale = 0.1f}).to_vector();
     for (int64_t t = 0; t < T; ++t) {
       const bool sees = t >= 25 && (window == 0 || t < 25 + window);
       for (int64_t i = t * 2 * D; i < (t + 1) * 2 * D; ++i) {
@@ -122,15 +126,15 @@ BACKEND_TEST(cached_attention, hidden_values_have_no_part) {
 
 BACKEND_TEST(cached_attention, refusals) {
   const Tensor q = Tensor::zeros(device, {2, 4, 8}), k = Tensor::zeros(device, {5, 2, 8});
-  EXPECT_EQ(test::refusal([&] { ops::cached_attention(q, {.k = k, .v = k, .first = 4}, 1); }),
+  EXPECT_EQ(test::refusal([&] { ops::cached_attention(q, {.k = k, .v = k, .first = 4}, {.scale = 1}); }),
             "cached_attention: positions 4 to 5 with a window of 0 (0: none) do not lie in a cache of 5");
-  EXPECT_EQ(test::refusal([&] { ops::cached_attention(q, {.k = k, .v = k, .first = 9, .window = 5}, 1); }),
+  EXPECT_EQ(test::refusal([&] { ops::cached_attention(q, {.k = k, .v = k, .first = 9, .window = 5}, {.scale = 1}); }),
             "cached_attention: positions 9 to 10 with a window of 5 (0: none) do not lie in a cache of 5");
   const Tensor three = Tensor::zeros(device, {5, 3, 8});
   EXPECT_EQ(
-      test::refusal([&] { ops::cached_attention(q, {.k = three, .v = three}, 1); }),
-      "cached_attention: q f32 [2, 4, 8], k f32 [5, 3, 8] and v f32 [5, 3, 8] do not fit, needed q [T, N, D] f32 and k and v [C, G, 8], N "
-      "a multiple of G");
+      test::refusal([&] { ops::cached_attention(q, {.k = three, .v = three}, {.scale = 1}); }),
+      "cached_attention: q f32 [2, 4, 8], k f32 [5, 3, 8] and v f32 [5, 3, 8] do not fit, needed q [T, N, D] f32, k [C, G, 8] and v [C, G, "
+      "Dv], N a multiple of G");
 }
 
 }  // namespace

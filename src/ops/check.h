@@ -22,12 +22,38 @@ inline void require_factors(const char* op, DType factors, const Backend& backen
   fail<UnsupportedError>("{}: the backend {} {} has no products of {} factors", op, backend.name(), backend.features(), name_of(factors));
 }
 
-inline void check_group_norm(const char* op, const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta) {
+// All tensors that there are lie on one backend.
+inline void require_one_device(const char* op, const Backend& device, std::initializer_list<const Tensor*> others) {
+  for (const Tensor* t : others)
+    if (*t && &t->backend() != &device)
+      fail<ShapeError>("{}: x is on the backend {}, another operand {} on {}; needed all on one", op, device.name(), t->shape(),
+                       t->backend().name());
+}
+inline void require_one_device(const char* op, const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e) {
+  if (w.backend != &x.backend())
+    fail<ShapeError>("{}: x is on the backend {}, weight {} on {}; needed both on one", op, x.backend().name(), w.name, w.backend->name());
+  require_one_device(op, x.backend(), {&bias, &e.per_image, &e.gate, &e.residual});
+}
+
+// scale or shift of a norm of x [B, ..., C]:  undefined, or f32 [B, C], the last axis dense; each_row: or one for every row of x.
+inline void require_modulation(const char* op, const char* what, const Tensor& v, const Tensor& x, bool each_row) {
+  if (!v) return;
+  const int64_t B = x.rank() > 1 ? x.size(0) : 1, C = x.size(-1), rows = C == 0 ? 0 : x.numel() / C;
+  const bool fits = v.rank() == 2 && v.size(1) == C && (v.size(0) == B || (each_row && v.size(0) == rows));
+  if (!fits || v.dtype() != DType::f32 || (v.stride(1) != 1 && C > 1))
+    fail<ShapeError>("{}: {} is {} {}, needed f32 [{}, {}]{} with a dense last axis for x {}", op, what, name_of(v.dtype()), v.shape(), B,
+                     C, each_row ? fmt::format(" or [{}, {}]", rows, C) : "", x.shape());
+}
+
+inline void check_group_norm(const char* op, const Tensor& x, const GroupNormSpec& spec) {
   const int64_t C = x.size(-1);
-  if (groups < 1 || C % groups != 0) fail<ShapeError>("{}: {} groups do not divide C = {} of x {}", op, groups, C, x.shape());
-  if (!gamma || !beta) fail<ShapeError>("{}: gamma and beta are needed", op);
-  require_vector(op, "gamma", gamma, C);
-  require_vector(op, "beta", beta, C);
+  if (spec.groups < 1 || C % spec.groups != 0)
+    fail<ShapeError>("{}: {} groups do not divide C = {} of x {}", op, spec.groups, C, x.shape());
+  require_vector(op, "gamma", spec.gamma, C);
+  require_vector(op, "beta", spec.beta, C);
+  require_modulation(op, "scale", spec.scale, x, false);
+  require_modulation(op, "shift", spec.shift, x, false);
+  require_one_device(op, x.backend(), {&spec.gamma, &spec.beta, &spec.scale, &spec.shift});
 }
 
 inline void check_epilogue(const char* op, const Epilogue& e, const Shape& out, const Weight& w) {

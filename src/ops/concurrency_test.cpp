@@ -32,13 +32,14 @@ std::vector<float> of_images(Backend& device, uint32_t seed) {
     WeightForm packed = form;
     packed.in_place = false;
     for (const int64_t kernel : {3, 1}) {
-      const Weight w = random.weight(device, {32, 32, kernel, kernel}, WeightKind::conv2d, packed).device;
-      x = ops::conv2d(x, w, beta, ConvSpec::same(kernel), {.residual = x}, {8, gamma, beta, 1e-5f, Activation::silu});
+      const Weight w = random.weight(device, {32, 32, kernel, kernel}, WeightKind::conv, packed).device;
+      x = ops::conv(x, w, beta, ConvSpec::same(kernel), {.residual = x}, {8, gamma, beta, 1e-5f, Activation::silu});
     }
     const Weight glu = random.weight(device, {64, 32}, WeightKind::glu, packed).device;
     const Tensor tokens = x.view({2, 99, 32}), y = ops::linear(tokens, glu, {}, {.activation = Activation::gelu, .residual = tokens});
     const Tensor heads = y.view({2, 99, 4, 8});
-    x = ops::group_norm(ops::attention(heads, heads, heads, 0.3f, Mask::none, packed.factors).view({2, 9, 11, 32}), 4, gamma, beta, 1e-5f);
+    x = ops::group_norm(ops::attention(heads, heads, heads, {.scale = 0.3f, .factors = packed.factors}).view({2, 9, 11, 32}),
+                        {.groups = 4, .gamma = gamma, .beta = beta});
     device.release_cached();
   }
   return ops::resize_nearest(ops::linear_combination(std::array{x, x}, std::array{0.5f, 0.25f}), 18, 22).to_vector();
@@ -51,12 +52,12 @@ std::vector<float> of_texts(Backend& device, uint32_t seed) {
   const Tensor gamma = random.normal(device, {64}).device, table = random.normal(device, {5, 2, 8}).device;
   for (const WeightForm& form : forms(device)) {
     const Weight w = random.weight(device, {64, 64}, WeightKind::linear, form).device;
-    const Tensor y = ops::linear(ops::rms_norm(x.view({5, 64}), gamma, 1e-6f), w).view({5, 4, 16});
+    const Tensor y = ops::linear(ops::rms_norm(x.view({5, 64}), {.gamma = gamma, .eps = 1e-6f}), w).view({5, 4, 16});
     const Tensor q = ops::rope(y, table, RotaryPairs::halves);
     KeyValues cache{.k = random.normal(device, {8, 2, 16}).device, .v = random.normal(device, {8, 2, 16}).device};
     ops::store(q.slice(1, 0, 2), cache.k.slice(0, 0, 5));
-    const Tensor seen = ops::cached_attention(q, cache, 0.25f).view({1, 5, 64});
-    x = ops::add(x, ops::layer_norm(ops::activate(seen, Activation::silu), gamma, gamma, 1e-5f));
+    const Tensor seen = ops::cached_attention(q, cache, {.scale = 0.25f}).view({1, 5, 64});
+    x = ops::add(x, ops::layer_norm(ops::activate(seen, Activation::silu), {.gamma = gamma, .beta = gamma}));
   }
   return x.to_vector();
 }

@@ -1,35 +1,79 @@
 #include "ops/conv.h"
 
+#include <array>
+
 #include "ops/check.h"
 #include "ops/shape_ops.h"
 #include "ops/trace.h"
 
 namespace hearth::ops {
+namespace {
 
-Tensor conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, const InputNorm& norm) {
-  require_float("conv2d", x);
-  const auto [B, H, W, C] = x.dims<4>();
-  if (w.shape.rank() != 4) fail<ShapeError>("conv2d: weight {} {} is not [out, in, kh, kw]", w.name, w.shape);
-  if (C != w.in()) fail<ShapeError>("conv2d: x {} has {} channels, weight {} {} needs {}", x.shape(), C, w.name, w.shape, w.in());
-  if (spec.stride < 1) fail<ShapeError>("conv2d: stride {} of {} is not positive", spec.stride, w.name);
-  require_vector("conv2d", "bias", bias, w.out());
-  const auto [top, left, bottom, right] = spec.padding;
-  const bool resized = spec.resize_to[0] > 0;
-  if (resized && (H < 1 || W < 1 || spec.resize_to[1] < 1))
-    fail<ShapeError>("conv2d: x {} cannot be resized to {} × {}", x.shape(), spec.resize_to[0], spec.resize_to[1]);
-  const int64_t height = (resized ? spec.resize_to[0] : H) + top + bottom, width = (resized ? spec.resize_to[1] : W) + left + right;
-  if (height < w.shape[2] || width < w.shape[3])
-    fail<ShapeError>("conv2d: x {} padded to {} × {} is smaller than the kernel of {} {}", x.shape(), height, width, w.name, w.shape);
-  const Shape out{B, (height - w.shape[2]) / spec.stride + 1, (width - w.shape[3]) / spec.stride + 1, w.out()};
-  check_epilogue("conv2d", e, out, w);
-  if (norm) check_group_norm("conv2d", x, norm.groups, norm.gamma, norm.beta);
+constexpr std::array op_names{"conv1d", "conv2d", "conv3d"},
+    op_names_after_norm{"group_norm+conv1d", "group_norm+conv2d", "group_norm+conv3d"};
 
-  const OpTrace trace(norm ? "group_norm+conv2d" : "conv2d", x, w, 2.0 * double(out.numel()) * double(C * w.shape[2] * w.shape[3]));
+int64_t outputs(const ConvSpec::Axis& a, int64_t n, int64_t taps, bool transposed) {
+  const int64_t reach = a.dilation * (taps - 1) + 1;
+  if (transposed) return (n - 1) * a.stride - a.before - a.after + reach;
+  const int64_t padded = n + a.before + a.after;
+  return padded < reach ? 0 : (padded - reach) / a.stride + 1;
+}
+
+// The shape of y.
+Shape check(const char* op, const Tensor& x, const Weight& w, const ConvSpec& spec) {
+  const int axes = w.shape.rank() - 2;
+  const bool transposed = w.kind == WeightKind::conv_transposed, resized = spec.resize_to[0] > 0;
+  if (x.rank() != axes + 2)
+    fail<ShapeError>("{}: x {} and weight {} {} do not fit, needed x of rank {}", op, x.shape(), w.name, w.shape, axes + 2);
+  if (w.form.groups < 1 || w.shape[0] % w.form.groups != 0)
+    fail<ShapeError>("{}: {} groups do not divide the {} rows of weight {} {}", op, w.form.groups, w.shape[0], w.name, w.shape);
+  if (x.size(-1) != w.in())
+    fail<ShapeError>("{}: x {} has {} channels, weight {} {} needs {}", op, x.shape(), x.size(-1), w.name, w.shape, w.in());
+  if (resized && (axes != 2 || transposed || x.size(1) < 1 || x.size(2) < 1 || spec.resize_to[1] < 1))
+    fail<ShapeError>("{}: x {} cannot be resized to {} × {}", op, x.shape(), spec.resize_to[0], spec.resize_to[1]);
+  Shape y{x.size(0)};
+  for (int i = 0; i < axes; ++i) {
+    const ConvSpec::Axis& a = spec.axis(i, axes);
+    const int64_t n = resized ? spec.resize_to[size_t(i)] : x.size(1 + i), taps = w.shape[2 + i];
+    if (a.stride < 1 || a.dilation < 1)
+      fail<ShapeError>("{}: stride {} or dilation {} of {} is not positive", op, a.stride, a.dilation, w.name);
+    if (transposed ? a.edge != ConvSpec::Edge::zeros : a.before < 0 || a.after < 0)
+      fail<ShapeError>("{}: padding {}, {} of {} {}", op, a.before, a.after, w.name,
+                       transposed ? "is of other than zeros, which a transposed convolution has not" : "is negative");
+    if (a.edge == ConvSpec::Edge::nearest && n < 1) fail<ShapeError>("{}: x {} has no edge to repeat", op, x.shape());
+    y.push_back(outputs(a, n, taps, transposed));
+    if (y[-1] < 1 && transposed) fail<ShapeError>("{}: x {} gives no position with the kernel of {} {}", op, x.shape(), w.name, w.shape);
+    if (y[-1] < 1)
+      fail<ShapeError>("{}: x {} padded to {} positions is smaller than the kernel of {} {}", op, x.shape(), n + a.before + a.after, w.name,
+                       w.shape);
+  }
+  y.push_back(w.out());
+  return y;
+}
+
+}  // namespace
+
+Tensor conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, const GroupNormSpec& norm) {
+  const int axes = w.shape.rank() - 2;
+  if (axes < 1 || axes > 3 || (w.kind != WeightKind::conv && w.kind != WeightKind::conv_transposed))
+    fail<ShapeError>("conv: weight {} {} is not that of a convolution, [out, in, kernel …] over one to three axes", w.name, w.shape);
+  const char* const op = op_names[size_t(axes - 1)];
+  require_float(op, x);
+  const Shape out = check(op, x, w, spec);
+  require_vector(op, "bias", bias, w.out());
+  check_epilogue(op, e, out, w);
+  if (norm) check_group_norm(op, x, norm);
+  require_one_device(op, x, w, bias, e);
+
+  // Multiply-adds: of each value of y, or, transposed, of each value of x.
+  const bool transposed = w.kind == WeightKind::conv_transposed;
+  const double products = double(transposed ? x.numel() : out.numel()) * double(w.shape.numel() / std::max<int64_t>(1, w.shape[0]));
+  const OpTrace trace(norm ? op_names_after_norm[size_t(axes - 1)] : op, x, w, 2.0 * products);
   Tensor y = Tensor::empty(x.backend(), out, e.out.value_or(x.dtype()));
   if (y.numel() == 0) return y;
   Epilogue dense = e;
   if (e.residual) dense.residual = contiguous(e.residual);
-  x.backend().conv2d(contiguous(x), w, bias, spec, dense, x.numel() > 0 ? norm : InputNorm(), y);
+  x.backend().conv(contiguous(x), w, bias, spec, dense, x.numel() > 0 ? norm : GroupNormSpec(), y);
   return trace.done(y);
 }
 

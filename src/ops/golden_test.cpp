@@ -49,35 +49,34 @@ BACKEND_TEST(ops_golden, gates) {
   const test::Golden golden(__FILE__, "ops", device);
   const Tensor kernel = golden.tensor("gate.w"), x = golden.tensor("gate.x"), bias = golden.tensor("gate.b"),
                gate = golden.tensor("gate.gate");
-  const Weight w = weight_of(device, kernel, WeightKind::linear), point = weight_of(device, kernel.view({9, 7, 1, 1}), WeightKind::conv2d);
+  const Weight w = weight_of(device, kernel, WeightKind::linear), point = weight_of(device, kernel.view({9, 7, 1, 1}), WeightKind::conv);
   const Epilogue full{.activation = Activation::gelu, .gate = gate, .residual = golden.tensor("gate.residual")};
   EXPECT_CLOSE(ops::linear(x, w, bias, full), golden.values("gate.linear"), limit);
   EXPECT_CLOSE(ops::linear(x, w, bias, {.gate = gate}), golden.values("gate.alone"), limit);
-  EXPECT_CLOSE(ops::conv2d(x.view({2, 5, 1, 7}), point, bias, {}, {.gate = gate}), golden.values("gate.alone"), limit);
+  EXPECT_CLOSE(ops::conv(x.view({2, 5, 1, 7}), point, bias, {}, {.gate = gate}), golden.values("gate.alone"), limit);
 }
 
 BACKEND_TEST(ops_golden, rms_norm) {
   const test::Golden golden(__FILE__, "ops", device);
-  EXPECT_CLOSE(ops::rms_norm(golden.tensor("rms.x"), golden.tensor("rms.gamma"), 1e-6f), golden.values("rms.y"), limit);
-  EXPECT_CLOSE(ops::rms_norm(golden.tensor("rms.x"), {}, 0.5f), golden.values("rms.plain"), limit);
+  EXPECT_CLOSE(ops::rms_norm(golden.tensor("rms.x"), {.gamma = golden.tensor("rms.gamma"), .eps = 1e-6f}), golden.values("rms.y"), limit);
+  EXPECT_CLOSE(ops::rms_norm(golden.tensor("rms.x"), {.eps = 0.5f}), golden.values("rms.plain"), limit);
 }
 
 BACKEND_TEST(ops_golden, conv2d) {
   const test::Golden golden(__FILE__, "ops", device);
   const Tensor kernel = golden.tensor("conv.w");
-  const Weight w = weight_of(device, kernel, WeightKind::conv2d);
-  const Weight point = weight_of(device, ops::contiguous(kernel.slice(2, 0, 1).slice(3, 0, 1)), WeightKind::conv2d);
+  const Weight w = weight_of(device, kernel, WeightKind::conv);
+  const Weight point = weight_of(device, ops::contiguous(kernel.slice(2, 0, 1).slice(3, 0, 1)), WeightKind::conv);
   const Tensor x = golden.tensor("conv.x"), bias = golden.tensor("conv.b");
-  EXPECT_CLOSE(ops::conv2d(x, w, bias, ConvSpec::same(3)), golden.values("conv.same"), limit);
+  EXPECT_CLOSE(ops::conv(x, w, bias, ConvSpec::same(3)), golden.values("conv.same"), limit);
   EXPECT_CLOSE(
-      ops::conv2d(
-          x, w, bias, ConvSpec::same(3),
-          {.activation = Activation::silu, .per_image = golden.tensor("conv.per_image"), .residual = golden.tensor("conv.residual")}),
+      ops::conv(x, w, bias, ConvSpec::same(3),
+                {.activation = Activation::silu, .per_image = golden.tensor("conv.per_image"), .residual = golden.tensor("conv.residual")}),
       golden.values("conv.full"), limit);
-  EXPECT_CLOSE(ops::conv2d(x, w, bias, {.stride = 2, .padding = {0, 0, 1, 1}}), golden.values("conv.down"), limit);  // G-16
-  EXPECT_CLOSE(ops::conv2d(x, w, {}, {.stride = 3, .padding = {2, 2, 2, 2}}), golden.values("conv.stride3"), limit);
-  EXPECT_CLOSE(ops::conv2d(x, point, bias, {}), golden.values("conv.point"), limit);
-  EXPECT_CLOSE(ops::conv2d(x, w, bias, {.padding = {1, 1, 1, 1}, .resize_to = {11, 13}}), golden.values("conv.resized"), limit);
+  EXPECT_CLOSE(ops::conv(x, w, bias, ConvSpec::plane(2, {0, 0, 1, 1})), golden.values("conv.down"), limit);  // G-16
+  EXPECT_CLOSE(ops::conv(x, w, {}, ConvSpec::plane(3, {2, 2, 2, 2})), golden.values("conv.stride3"), limit);
+  EXPECT_CLOSE(ops::conv(x, point, bias, {}), golden.values("conv.point"), limit);
+  EXPECT_CLOSE(ops::conv(x, w, bias, ConvSpec::plane(1, {1, 1, 1, 1}).resized(11, 13)), golden.values("conv.resized"), limit);
 }
 
 BACKEND_TEST(ops_golden, resize_nearest) {
@@ -90,10 +89,10 @@ BACKEND_TEST(ops_golden, resize_nearest) {
 BACKEND_TEST(ops_golden, attention) {
   const test::Golden golden(__FILE__, "ops", device);
   const Tensor q = golden.tensor("attention.q");
-  EXPECT_CLOSE(ops::attention(q, golden.tensor("attention.k"), golden.tensor("attention.v"), 0.3f, Mask::causal),
+  EXPECT_CLOSE(ops::attention(q, golden.tensor("attention.k"), golden.tensor("attention.v"), {.scale = 0.3f, .mask = Mask::causal}),
                golden.values("attention.causal"), limit);
-  EXPECT_CLOSE(ops::attention(q, golden.tensor("attention.ck"), golden.tensor("attention.cv"), 1.7f), golden.values("attention.cross"),
-               limit);
+  EXPECT_CLOSE(ops::attention(q, golden.tensor("attention.ck"), golden.tensor("attention.cv"), {.scale = 1.7f}),
+               golden.values("attention.cross"), limit);
 }
 
 // G-80: with a mean of 300 and a deviation of 1, a one-pass variance in f32 is off in the second digit. The mean itself
@@ -101,9 +100,10 @@ BACKEND_TEST(ops_golden, attention) {
 BACKEND_TEST(ops_golden, G80_norms_with_a_large_mean) {
   const test::Golden golden(__FILE__, "ops", device);
   const Tensor x = golden.tensor("norm.x"), gamma = golden.tensor("norm.gamma"), beta = golden.tensor("norm.beta");
-  EXPECT_CLOSE(ops::group_norm(x, 3, gamma, beta, 1e-5f), golden.values("norm.group"), 3e-5);
-  EXPECT_CLOSE(ops::group_norm(x, 2, gamma, beta, 1e-6f, Activation::silu), golden.values("norm.group_silu"), 3e-5);
-  EXPECT_CLOSE(ops::layer_norm(x, gamma, beta, 1e-5f), golden.values("norm.layer"), 3e-5);
+  EXPECT_CLOSE(ops::group_norm(x, {.groups = 3, .gamma = gamma, .beta = beta}), golden.values("norm.group"), 3e-5);
+  EXPECT_CLOSE(ops::group_norm(x, {.groups = 2, .gamma = gamma, .beta = beta, .eps = 1e-6f, .activation = Activation::silu}),
+               golden.values("norm.group_silu"), 3e-5);
+  EXPECT_CLOSE(ops::layer_norm(x, {.gamma = gamma, .beta = beta}), golden.values("norm.layer"), 3e-5);
 }
 
 BACKEND_TEST(ops_golden, pointwise) {

@@ -9,7 +9,7 @@
 namespace hearth::ops {
 namespace {
 
-void check(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm) {
+void check(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm) {
   require_float("linear", x);
   if (w.shape.rank() != 2) fail<ShapeError>("linear: weight {} {} is not a matrix [out, in]", w.name, w.shape);
   const int64_t N = w.out(), K = w.in();
@@ -23,7 +23,8 @@ void check(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue&
   if (w.kind == WeightKind::glu && N % 2 != 0) fail<ShapeError>("linear: weight {} {} is not [2·out, in]", w.name, w.shape);
   check_epilogue("linear", e, x.shape().with_last(w.outputs()), w);
   if (norm && x.rank() < 2) fail<ShapeError>("linear: x {} is to be normalised, needed [B, ..., K]", x.shape());
-  if (norm) check_group_norm("linear", x, norm.groups, norm.gamma, norm.beta);
+  if (norm) check_group_norm("linear", x, norm);
+  require_one_device("linear", x, w, bias, e);
 }
 
 // x or y as [B, rows of an image, columns].
@@ -46,7 +47,7 @@ double flop_of(const Tensor& x, const Weight& w) { return 2.0 * double(x.numel()
 
 }  // namespace
 
-Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm) {
+Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm) {
   check(x, w, bias, e, norm);
   const OpTrace trace(norm ? "group_norm+linear" : "linear", x, w, flop_of(x, w));
   const Tensor y = empty_product(x, w, e);

@@ -16,7 +16,7 @@ namespace hearth::ops {
 // With a weight held in place x, residual and y are f32, and what y holds for a row does not depend on how many others there are; with
 // bf16 factors it does on whether these are 16 or more.
 // ShapeError unless w is a linear weight whose K fits x, and the epilogue's and the norm's tensors fit.
-Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias = {}, const Epilogue& e = {}, const InputNorm& norm = {});
+Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias = {}, const Epilogue& e = {}, const GroupNormSpec& norm = {});
 
 // One of several products of the same x.
 struct LinearSpec {

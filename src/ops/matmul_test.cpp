@@ -102,9 +102,19 @@ BACKEND_TEST(linear, a_normalised_input_is_a_group_norm_before_it) {
     SCOPED_TRACE(fmt::format("x {} {} groups {}", name_of(dtype), x.device.shape(), groups));
     const Tensor y = ops::linear(x.device, w.device, {}, {.out = DType::f32}, {groups, gamma.device, beta.device, 1e-3f, Activation::gelu});
     const Tensor wide = ops::cast(x.device, DType::f32), wide_truth = ops::cast(x.truth, DType::f32);
-    EXPECT_CLOSE(y, ops::linear(ops::group_norm(wide_truth, groups, gamma.truth, beta.truth, 1e-3f, Activation::gelu), w.truth), 2e-6);
-    EXPECT_EQ(y.to_vector(),
-              ops::linear(ops::group_norm(wide, groups, gamma.device, beta.device, 1e-3f, Activation::gelu), w.device).to_vector());
+    EXPECT_CLOSE(
+        y,
+        ops::linear(
+            ops::group_norm(wide_truth,
+                            {.groups = groups, .gamma = gamma.truth, .beta = beta.truth, .eps = 1e-3f, .activation = Activation::gelu}),
+            w.truth),
+        2e-6);
+    EXPECT_EQ(
+        y.to_vector(),
+        ops::linear(ops::group_norm(
+                        wide, {.groups = groups, .gamma = gamma.device, .beta = beta.device, .eps = 1e-3f, .activation = Activation::gelu}),
+                    w.device)
+            .to_vector());
   }
 }
 
@@ -162,7 +172,7 @@ BACKEND_TEST(linear, gating_in_the_epilogue_has_the_bits_of_gating_after_it) {
 BACKEND_TEST(linear, refuses_what_does_not_fit) {
   Random random(3);
   const auto w = random.weight(device, {6, 10}, WeightKind::linear, {});
-  const auto conv = random.weight(device, {6, 10, 1, 1}, WeightKind::conv2d, {});
+  const auto conv = random.weight(device, {6, 10, 1, 1}, WeightKind::conv, {});
   const Tensor x = Tensor::zeros(device, {2, 10}), v6 = Tensor::zeros(device, {6});
   EXPECT_THROW(ops::linear(Tensor::zeros(device, {2, 9}), w.device), ShapeError);
   EXPECT_EQ(test::refusal([&] {

@@ -5,52 +5,55 @@
 #include "ops/trace.h"
 
 namespace hearth::ops {
+namespace {
 
-Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act) {
+// x as [B, rows of an image, C].
+Tensor in_images(const Tensor& x) {
+  const int64_t B = x.rank() > 1 ? x.size(0) : 1, C = x.size(-1);
+  return x.view({B, x.numel() / (B * C), C});
+}
+
+template <class Norm> Tensor over_last_axis(const char* op, const Tensor& x, const NormSpec& spec, Norm norm) {
+  require_float(op, x);
+  if (x.rank() < 1) fail<ShapeError>("{}: x {} needed [..., C]", op, x.shape());
+  require_vector(op, "gamma", spec.gamma, x.size(-1));
+  require_vector(op, "beta", spec.beta, x.size(-1));
+  require_modulation(op, "scale", spec.scale, x, true);
+  require_modulation(op, "shift", spec.shift, x, true);
+  require_one_device(op, x.backend(), {&spec.gamma, &spec.beta, &spec.scale, &spec.shift});
+  const DType out = spec.out.value_or(x.dtype());
+  if (out != DType::f32 && !is_16bit_float(out)) fail<ShapeError>("{}: y cannot be {}", op, name_of(out));
+
+  const OpTrace trace(op, x);
+  Tensor y = Tensor::empty(x.backend(), x.shape(), out);
+  if (y.numel() == 0) return y;
+  Tensor flat_y = in_images(y);
+  norm(in_images(contiguous(x)), flat_y);
+  return trace.done(y);
+}
+
+}  // namespace
+
+Tensor group_norm(const Tensor& x, const GroupNormSpec& spec) {
   require_float("group_norm", x);
   if (x.rank() < 2) fail<ShapeError>("group_norm: x {} needed [B, ..., C]", x.shape());
-  const int64_t B = x.size(0), C = x.size(-1);
-  check_group_norm("group_norm", x, groups, gamma, beta);
+  check_group_norm("group_norm", x, spec);
 
   const OpTrace trace("group_norm", x);
   Tensor y = Tensor::empty(x.backend(), x.shape(), x.dtype());
   if (y.numel() == 0) return y;
-  const Shape flat{B, x.numel() / (B * C), C};
-  Tensor flat_y = y.view(flat);
-  x.backend().group_norm(contiguous(x).view(flat), groups, gamma, beta, eps, act, flat_y);
+  Tensor flat_y = in_images(y);
+  x.backend().group_norm(in_images(contiguous(x)), spec, flat_y);
   return trace.done(y);
 }
 
-Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps) {
-  require_float("layer_norm", x);
-  if (x.rank() < 1) fail<ShapeError>("layer_norm: x {} needed [..., C]", x.shape());
-  const int64_t C = x.size(-1);
-  if (!gamma || !beta) fail<ShapeError>("layer_norm: gamma and beta are needed");
-  require_vector("layer_norm", "gamma", gamma, C);
-  require_vector("layer_norm", "beta", beta, C);
-
-  const OpTrace trace("layer_norm", x);
-  Tensor y = Tensor::empty(x.backend(), x.shape(), x.dtype());
-  if (y.numel() == 0) return y;
-  const Shape flat{x.numel() / C, C};
-  Tensor flat_y = y.view(flat);
-  x.backend().layer_norm(contiguous(x).view(flat), gamma, beta, eps, flat_y);
-  return trace.done(y);
+Tensor layer_norm(const Tensor& x, const NormSpec& spec) {
+  return over_last_axis("layer_norm", x, spec, [&](const Tensor& rows, Tensor& y) { x.backend().layer_norm(rows, spec, y); });
 }
 
-Tensor rms_norm(const Tensor& x, const Tensor& gamma, float eps) {
-  require_float("rms_norm", x);
-  if (x.rank() < 1) fail<ShapeError>("rms_norm: x {} needed [..., C]", x.shape());
-  const int64_t C = x.size(-1);
-  require_vector("rms_norm", "gamma", gamma, C);
-
-  const OpTrace trace("rms_norm", x);
-  Tensor y = Tensor::empty(x.backend(), x.shape(), x.dtype());
-  if (y.numel() == 0) return y;
-  const Shape flat{x.numel() / C, C};
-  Tensor flat_y = y.view(flat);
-  x.backend().rms_norm(contiguous(x).view(flat), gamma, eps, flat_y);
-  return trace.done(y);
+Tensor rms_norm(const Tensor& x, const NormSpec& spec) {
+  if (spec.beta) fail<ShapeError>("rms_norm: it has no beta");
+  return over_last_axis("rms_norm", x, spec, [&](const Tensor& rows, Tensor& y) { x.backend().rms_norm(rows, spec, y); });
 }
 
 }  // namespace hearth::ops

@@ -6,14 +6,15 @@
 namespace hearth::ops {
 
 // Normalise each of `groups` channel groups to zero mean and unit variance, scale and shift, activate (Wu & He 2018).
-// x [B, ..., C], gamma and beta [C] f32 → the same shape. ShapeError unless C is a multiple of `groups`.
-Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act = Activation::none);
+// x [B, ..., C] → the same shape. ShapeError unless C is a multiple of `groups` and what the spec holds fits.
+Tensor group_norm(const Tensor& x, const GroupNormSpec& spec);
 
-// Normalise the last axis, scale and shift (Ba et al. 2016). x [..., C], gamma and beta [C] f32 → the same shape.
-Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps);
+// Normalise the last axis, scale and shift (Ba et al. 2016); adaptive norms by spec.scale and spec.shift (Peebles & Xie 2023).
+// x [B, ..., C] → the same shape of dtype spec.out (default: x's). ShapeError unless what the spec holds fits.
+Tensor layer_norm(const Tensor& x, const NormSpec& spec);
 
 // Divide the last axis by its root mean square, scale (Zhang & Sennrich 2019):  y = x / √(mean x² + eps) · gamma.
-// x [..., C], gamma [C] f32 or undefined → the same shape. A checkpoint that stores gamma − 1 is the loader's business.
-Tensor rms_norm(const Tensor& x, const Tensor& gamma, float eps);
+// As layer_norm, but without beta. A checkpoint that stores gamma − 1 is the loader's business.
+Tensor rms_norm(const Tensor& x, const NormSpec& spec);
 
 }  // namespace hearth::ops

@@ -16,6 +16,41 @@ Tensor activate(const Tensor& x, Activation act) {
 
 Tensor add(const Tensor& a, const Tensor& b) { return linear_combination({a, b}, {1.0f, 1.0f}); }
 
+Tensor multiply(const Tensor& a, const Tensor& b) {
+  require_float("multiply", a);
+  require_float("multiply", b);
+  if (a.shape() != b.shape() || a.dtype() != b.dtype())
+    fail<ShapeError>("multiply: {} {} and {} {} differ", name_of(a.dtype()), a.shape(), name_of(b.dtype()), b.shape());
+  require_one_device("multiply", a.backend(), {&b});
+  const OpTrace trace("multiply", a);
+  Tensor y = Tensor::empty(a.backend(), a.shape(), a.dtype());
+  a.backend().multiply(contiguous(a), contiguous(b), y);
+  return trace.done(y, 2 * OpTrace::bytes_of(y));
+}
+
+Tensor affine(const Tensor& x, const Tensor& scale, const Tensor& shift) {
+  require_float("affine", x);
+  if (x.rank() < 1) fail<ShapeError>("affine: x {} needed [..., C]", x.shape());
+  const int64_t B = x.rank() > 1 ? x.size(0) : 1, C = x.size(-1);
+  const auto rows = [&](const char* what, const Tensor& v) {  // [C] as [1, C]
+    if (!v || v.rank() != 1) {
+      require_modulation("affine", what, v, x, true);
+      return v;
+    }
+    require_vector("affine", what, v, C);
+    return v.with_axis(0);
+  };
+  const Tensor each_scale = rows("scale", scale), each_shift = rows("shift", shift);
+  require_one_device("affine", x.backend(), {&scale, &shift});
+  const OpTrace trace("affine", x);
+  Tensor y = Tensor::empty(x.backend(), x.shape(), x.dtype());
+  if (y.numel() == 0) return y;
+  const Shape flat{B, x.numel() / (B * C), C};
+  Tensor flat_y = y.view(flat);
+  x.backend().affine(contiguous(x).view(flat), each_scale, each_shift, flat_y);
+  return trace.done(y);
+}
+
 Tensor linear_combination(std::span<const Tensor> xs, std::span<const float> factors) {
   if (xs.empty() || xs.size() != factors.size())
     fail<ShapeError>("linear_combination: {} tensors and {} factors", xs.size(), factors.size());
@@ -24,6 +59,7 @@ Tensor linear_combination(std::span<const Tensor> xs, std::span<const float> fac
     require_float("linear_combination", x);
     if (x.shape() != xs[0].shape() || x.dtype() != xs[0].dtype())
       fail<ShapeError>("linear_combination: {} {} and {} {} differ", name_of(xs[0].dtype()), xs[0].shape(), name_of(x.dtype()), x.shape());
+    require_one_device("linear_combination", xs[0].backend(), {&x});
     dense.push_back(contiguous(x));
   }
   const OpTrace trace("linear_combination", xs[0]);

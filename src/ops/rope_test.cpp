@@ -73,9 +73,9 @@ BACKEND_TEST(rope, refusals) {
             }),
             "rope: x [2, 1, 4] and table [2, 2, 3] do not fit, needed f32 [2, 2, at most 2]");
   EXPECT_EQ(test::refusal([&] {
-              ops::rope(Tensor::zeros(device, {2, 1, 4}, DType::f16), Tensor::zeros(device, {2, 2, 2}), RotaryPairs::halves);
+              ops::rope(Tensor::zeros(device, {2, 1, 4}, DType::i32), Tensor::zeros(device, {2, 2, 2}), RotaryPairs::halves);
             }),
-            "rope: x [2, 1, 4] is f16, needed f32");
+            "rope: x [2, 1, 4] is i32, needed f32, f16 or bf16");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "ops/matmul.h"
 #include "ops/random_test.h"
 #include "ops/refusal_test.h"
+#include "ops/select.h"
 #include "ops/shape_ops.h"
 
 namespace hearth {
@@ -350,7 +351,8 @@ BACKEND_TEST(rows, refuses_what_does_not_fit) {
 BACKEND_TEST(rows, embedding_of_blocks) {
   Random random(74);
   const std::vector<float> values = random.normal(test::truth(), {7, 64}).truth.to_vector();
-  const Tensor table = rows_of(device, {7, 64}, values, DType::q8_0), ids = Tensor::from(device, {3}, std::vector<int32_t>{6, 0, 3});
+  const Tensor table = rows_of(device, {7, 64}, values, DType::q8_0);
+  const std::vector<int32_t> ids{6, 0, 3};
   const std::vector<float> all = table.to_vector(), y = ops::embedding(ids, table).to_vector();
   for (const size_t i : {0, 1, 2}) {
     const size_t row = std::array{6, 0, 3}[i];

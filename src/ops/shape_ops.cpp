@@ -26,6 +26,7 @@ void store(const Tensor& x, Tensor y) {
   const bool writable = y && (y.dtype() == DType::f32 || is_16bit_float(y.dtype()) || (y.dtype() == DType::q8_0 && y.contiguous()));
   if (!writable || x.shape() != y.shape())
     fail<ShapeError>("store: x {} does not fit into {} {}", x.shape(), y ? name_of(y.dtype()) : "no", y.shape());
+  require_one_device("store", x.backend(), {&y});
   if (x.numel() == 0) return;
   const OpTrace trace("copy", x);
   x.backend().copy(y.dtype() == DType::q8_0 ? contiguous(cast(x, DType::f32)) : x, y);
@@ -45,6 +46,7 @@ Tensor concat(std::span<const Tensor> xs, int axis) {
     if (rest != out || x.dtype() != xs[0].dtype())
       fail<ShapeError>("concat: {} {} and {} {} differ in more than axis {}", name_of(xs[0].dtype()), xs[0].shape(), name_of(x.dtype()),
                        x.shape(), axis);
+    require_one_device("concat", xs[0].backend(), {&x});
     out[axis] += x.size(axis);
   }
   const OpTrace trace("concat", xs[0]);
@@ -82,24 +84,6 @@ Tensor resize_nearest(const Tensor& x, int64_t height, int64_t width) {
   Tensor y = Tensor::empty(x.backend(), {B, height, width, C}, x.dtype());
   x.backend().resize_nearest(contiguous(x), y);
   return trace.done(y);
-}
-
-Tensor embedding(const Tensor& ids, const Tensor& table) {
-  if (ids.dtype() != DType::i32 || !ids.contiguous()) fail<ShapeError>("embedding: ids need i32, dense");
-  if (!table || !is_blocked(table.dtype())) require_float("embedding", table);
-  const auto [V, C] = table.dims<2>();
-  if (ids.backend().computes())
-    for (int64_t i = 0; i < ids.numel(); ++i)
-      if (const int32_t id = ids.data<int32_t>()[i]; id < 0 || id >= V)
-        fail<ShapeError>("embedding: id {} does not lie in the table {}", id, table.shape());
-  Shape out = ids.shape();
-  out.push_back(C);
-  const OpTrace trace("embedding", table);
-  Tensor y = Tensor::empty(ids.backend(), out, DType::f32);
-  if (y.numel() == 0) return y;
-  Tensor flat_y = y.view({ids.numel(), C});
-  ids.backend().embedding(ids.view({ids.numel()}), contiguous(table), flat_y);
-  return trace.done(y, int64_t(bytes_of(table.dtype(), y.numel())));
 }
 
 }  // namespace hearth::ops

@@ -18,7 +18,4 @@ Tensor repeat_batch(const Tensor& x, int64_t times);  // [B, ...] → [times·B,
 void store(const Tensor& x, Tensor y);
 // Nearest neighbour as torch does it: row ⌊h·H/H'⌋ in f32. x [B, H, W, C] → [B, height, width, C].
 Tensor resize_nearest(const Tensor& x, int64_t height, int64_t width);
-// ids i32 [...], table [V, C] of f32, f16, bf16 or a block type → f32 [..., C]. ShapeError for an id outside the table.
-Tensor embedding(const Tensor& ids, const Tensor& table);
-
 }  // namespace hearth::ops

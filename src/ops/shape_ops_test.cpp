@@ -102,27 +102,6 @@ BACKEND_TEST(shape_ops, resizes_by_a_ratio_in_f32) {
   EXPECT_EQ(ops::resize_nearest(Tensor::from(device, {1, 26, 1, 1}, places), 22, 1).to_vector(), torch);
 }
 
-BACKEND_TEST(shape_ops, embeds) {
-  Random random(54);
-  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
-    const auto table = random.normal(device, {11, 19}, dtype);
-    const std::vector<int32_t> ids{3, 0, 10, 3, 7, 1};
-    const Tensor y = ops::embedding(Tensor::from(device, {2, 3}, ids), table.device);
-    EXPECT_EQ(y.shape(), (Shape{2, 3, 19}));
-    EXPECT_EQ(y.to_vector(), ops::embedding(Tensor::from(test::truth(), {2, 3}, ids), table.truth).to_vector());
-    EXPECT_THROW(ops::embedding(Tensor::from(device, {1}, std::vector<int32_t>{11}), table.device), ShapeError);
-    EXPECT_THROW(ops::embedding(Tensor::from(device, {1}, std::vector<int32_t>{-1}), table.device), ShapeError);
-  }
-  const Tensor table = random.normal(device, {5, 4}).device, one = Tensor::from(device, {1}, std::vector<int32_t>{1});
-  const Tensor turned = table.permute({1, 0});
-  EXPECT_EQ(ops::embedding(one, turned).to_vector(), turned.slice(0, 1, 2).to_vector());
-  EXPECT_EQ(ops::embedding(one, Tensor::zeros(device, {5, 0})).shape(), (Shape{1, 0}));
-  const Tensor ids = Tensor::from(device, {2, 2}, std::vector<int32_t>{0, 1, 2, 3});
-  for (const Tensor& bad : {Tensor(), Tensor::zeros(device, {2}), ids.permute({1, 0})})
-    EXPECT_EQ(test::refusal([&] { ops::embedding(bad, table); }), "embedding: ids need i32, dense");
-  EXPECT_EQ(test::refusal([&] { ops::embedding(one, ids); }), "embedding: x [2, 2] is i32, needed f32, f16 or bf16");
-}
-
 // As a cache of keys and values is kept: the bits of encode_blocks, ties and numbers of every size among them.
 BACKEND_TEST(shape_ops, stores_blocks_of_q8_0) {
   test::Random random(83);

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <optional>
 
+#include "core/backend.h"
 #include "core/observe.h"
-#include "core/weight.h"
 
 namespace hearth::ops {
 
@@ -28,7 +28,10 @@ class OpTrace {
     if (watching_) tell(y, seconds(), read);
     return y;
   }
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  double seconds() const {
+    if (watching_) x_.backend().finish();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
   void tell(const Tensor& y, double seconds, std::optional<int64_t> read = {}) const {
     if (!watching_) return;
     const int64_t bytes = read.value_or(bytes_of(x_)) + bytes_of(y);

@@ -8,6 +8,7 @@
 #include "ops/norm.h"
 #include "ops/pointwise.h"
 #include "ops/random_test.h"
+#include "ops/select.h"
 #include "ops/shape_ops.h"
 
 namespace hearth {
@@ -36,23 +37,23 @@ struct Call {
 std::vector<Call> calls(Backend& device) {
   test::Random random(61);
   const Weight matrix = random.weight(device, {6, 10}, WeightKind::linear, {.hold = DType::f32}).device;
-  const Weight kernel = random.weight(device, {4, 3, 3, 2}, WeightKind::conv2d, {.hold = DType::f32}).device;
+  const Weight kernel = random.weight(device, {4, 3, 3, 2}, WeightKind::conv, {.hold = DType::f32}).device;
   const Tensor x = Tensor::zeros(device, {2, 5, 7, 10}), picture = Tensor::zeros(device, {2, 5, 7, 3}), c = Tensor::zeros(device, {10}),
                q = Tensor::zeros(device, {2, 5, 3, 8}), k = Tensor::zeros(device, {2, 7, 3, 8}),
                half = Tensor::zeros(device, {2, 5}, DType::f16);
-  const Tensor ids = Tensor::from(device, {2, 3}, std::vector<int32_t>(6, 1));
+  const std::vector<int32_t> ids(6, 1);
   const auto norm_of = [&device](int64_t C) {
-    return InputNorm{.groups = 1, .gamma = Tensor::zeros(device, {C}), .beta = Tensor::zeros(device, {C})};
+    return GroupNormSpec{.groups = 1, .gamma = Tensor::zeros(device, {C}), .beta = Tensor::zeros(device, {C})};
   };
   return {
-      {"linear 'w' [2, 5, 7, 10] [2, 5, 7, 6] 8400\n", [=] { return ops::linear(x, matrix); }},               // 2 · 420 · 10
-      {"conv2d 'w' [2, 5, 7, 3] [2, 3, 6, 4] 5184\n", [=] { return ops::conv2d(picture, kernel, {}, {}); }},  // 2 · 144 · 18
-      {"attention '' [2, 5, 3, 8] [2, 5, 3, 8] 6720\n", [=] { return ops::attention(q, k, k, 1); }},          // 4 · 6 · 5 · 7 · 8
-      {"group_norm '' [2, 5, 7, 10] [2, 5, 7, 10] 0\n", [=] { return ops::group_norm(x, 5, c, c, 1e-5f); }},
-      {"layer_norm '' [2, 5, 7, 10] [2, 5, 7, 10] 0\n", [=] { return ops::layer_norm(x, c, c, 1e-5f); }},
+      {"linear 'w' [2, 5, 7, 10] [2, 5, 7, 6] 8400\n", [=] { return ops::linear(x, matrix); }},                  // 2 · 420 · 10
+      {"conv2d 'w' [2, 5, 7, 3] [2, 3, 6, 4] 5184\n", [=] { return ops::conv(picture, kernel, {}, {}); }},       // 2 · 144 · 18
+      {"attention '' [2, 5, 3, 8] [2, 5, 3, 8] 6720\n", [=] { return ops::attention(q, k, k, {.scale = 1}); }},  // 4 · 6 · 5 · 7 · 8
+      {"group_norm '' [2, 5, 7, 10] [2, 5, 7, 10] 0\n", [=] { return ops::group_norm(x, {.groups = 5, .gamma = c, .beta = c}); }},
+      {"layer_norm '' [2, 5, 7, 10] [2, 5, 7, 10] 0\n", [=] { return ops::layer_norm(x, {.gamma = c, .beta = c}); }},
       {"activate '' [2, 5] [2, 5] 0\n", [=] { return ops::activate(half, Activation::relu); }},
       {"group_norm+linear 'w' [2, 5, 7, 10] [2, 5, 7, 6] 8400\n", [=] { return ops::linear(x, matrix, {}, {}, norm_of(10)); }},
-      {"group_norm+conv2d 'w' [2, 5, 7, 3] [2, 3, 6, 4] 5184\n", [=] { return ops::conv2d(picture, kernel, {}, {}, {}, norm_of(3)); }},
+      {"group_norm+conv2d 'w' [2, 5, 7, 3] [2, 3, 6, 4] 5184\n", [=] { return ops::conv(picture, kernel, {}, {}, {}, norm_of(3)); }},
       {"linear_combination '' [2, 5] [2, 5] 0\n", [=] { return ops::add(half, half); }},
       {"copy '' [2, 5] [2, 5] 0\n", [=] { return ops::cast(half, DType::bf16); }},
       {"copy '' [10, 2, 5, 7] [10, 2, 5, 7] 0\n",
@@ -65,7 +66,7 @@ std::vector<Call> calls(Backend& device) {
        }},
       {"concat '' [2, 5] [6, 5] 0\n", [=] { return ops::repeat_batch(half, 3); }},
       {"resize_nearest '' [2, 5, 7, 10] [2, 4, 3, 10] 0\n", [=] { return ops::resize_nearest(x, 4, 3); }},
-      {"embedding '' [2, 5] [2, 3, 5] 0\n", [=] { return ops::embedding(ids, half); }},
+      {"embedding '' [2, 5] [6, 5] 0\n", [=] { return ops::embedding(ids, half); }},
       {"", [=] { return ops::contiguous(half); }},  // what would change nothing does nothing
       {"", [=] { return ops::cast(half, DType::f16); }},
       {"", [=] { return ops::repeat_batch(half, 1); }},
@@ -92,7 +93,7 @@ BACKEND_TEST(trace, every_op_tells_what_it_did) {
 BACKEND_TEST(trace, bytes_are_those_of_all_inputs_and_the_output) {
   const Tensor half = Tensor::zeros(device, {2, 5}, DType::f16), q = Tensor::zeros(device, {1, 4, 2, 8}),
                k = Tensor::zeros(device, {1, 3, 2, 8}), table = Tensor::zeros(device, {100, 5});
-  const Tensor ids = Tensor::from(device, {6}, std::vector<int32_t>(6, 1));
+  const std::vector<int32_t> ids(6, 1);
   const std::pair<int64_t, std::function<Tensor()>> calls[] = {
       {20 + 20, [=] { return ops::activate(half, Activation::relu); }},
       {20 + 40, [=] { return ops::cast(half, DType::f32); }},
@@ -104,7 +105,7 @@ BACKEND_TEST(trace, bytes_are_those_of_all_inputs_and_the_output) {
        [=] {
          return ops::concat({half, half, half}, 0);
        }},
-      {4 * (64 + 48 + 48 + 64), [=] { return ops::attention(q, k, k, 1); }},
+      {4 * (64 + 48 + 48 + 64), [=] { return ops::attention(q, k, k, {.scale = 1}); }},
       {4 * (30 + 30), [=] { return ops::embedding(ids, table); }},
   };
   for (const auto& [bytes, op] : calls) {
@@ -120,15 +121,15 @@ BACKEND_TEST(trace, products_tell_their_factors) {
   test::Random random(62);
   const WeightForm form{.hold = DType::bf16, .factors = DType::bf16};
   const Weight matrix = random.weight(device, {6, 10}, WeightKind::linear, form).device;
-  const Weight kernel = random.weight(device, {4, 3, 3, 2}, WeightKind::conv2d, form).device;
+  const Weight kernel = random.weight(device, {4, 3, 3, 2}, WeightKind::conv, form).device;
   const Tensor q = Tensor::zeros(device, {2, 5, 3, 8});
   const std::function<Tensor()> calls[] = {[&] {
                                              return ops::linear(Tensor::zeros(device, {2, 10}), matrix);
                                            },
                                            [&] {
-                                             return ops::conv2d(Tensor::zeros(device, {2, 5, 7, 3}), kernel, {}, {});
+                                             return ops::conv(Tensor::zeros(device, {2, 5, 7, 3}), kernel, {}, {});
                                            },
-                                           [&] { return ops::attention(q, q, q, 1, Mask::none, DType::bf16); }};
+                                           [&] { return ops::attention(q, q, q, {.scale = 1, .factors = DType::bf16}); }};
   for (const auto& op : calls) {
     Record record;
     const ObserverScope watch(record);

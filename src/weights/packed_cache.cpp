@@ -62,7 +62,7 @@ std::string hash_of(std::string_view text) {
 }
 
 constexpr std::pair<WeightKind, std::string_view> kinds[] = {
-    {WeightKind::linear, "linear"}, {WeightKind::glu, "glu"}, {WeightKind::conv2d, "conv2d"}};
+    {WeightKind::linear, "linear"}, {WeightKind::glu, "glu"}, {WeightKind::conv, "conv"}, {WeightKind::conv_transposed, "conv_transposed"}};
 
 std::string_view name_of(WeightKind kind) {
   return std::find_if(std::begin(kinds), std::end(kinds), [&](const auto& k) { return k.first == kind; })->second;

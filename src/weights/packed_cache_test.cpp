@@ -40,7 +40,7 @@ class packed_cache : public ::testing::Test {
     const auto cache = open_cache(folder, files, types, backend, [&](const std::string& line) { l.warnings.push_back(line); });
     Weights weights(SafetensorsFile::open(file), backend, {.types = types, .progress = {}, .cache = cache.get(), .ignore = {}});
     l.a = weights.weight("a", {20, 7}, WeightKind::linear);
-    l.b = weights.weight("b", {6, 5, 3, 3}, WeightKind::conv2d);
+    l.b = weights.weight("b", {6, 5, 3, 3}, WeightKind::conv);
     weights.finish();
     cache->finish(backend.threads());
     l.report = weights.report();

@@ -31,7 +31,7 @@ class Scope {
     return weights_->weight(join(name), {2 * out, in}, WeightKind::glu, exact_);
   }
   Weight conv2d(std::string_view name, int64_t out, int64_t in, int64_t kernel) const {
-    return weights_->weight(join(name), {out, in, kernel, kernel}, WeightKind::conv2d, exact_);
+    return weights_->weight(join(name), {out, in, kernel, kernel}, WeightKind::conv, exact_);
   }
 
  private:

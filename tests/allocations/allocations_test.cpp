@@ -17,6 +17,7 @@
 #include "ops/norm.h"
 #include "ops/pointwise.h"
 #include "ops/rope.h"
+#include "ops/select.h"
 #include "ops/shape_ops.h"
 #include "parts/unet/unet.h"
 #include "support/backend_test.h"
@@ -68,20 +69,20 @@ class Operations {
         add("gated linear unit" + with,
             [=, w = weight({2 * 72, 96}, WeightKind::glu, form)] { ops::linear(x, w, {}, {.activation = Activation::gelu}); });
         const auto conv = [&](const std::string& name, const Tensor& input, const Shape& shape, const ConvSpec& spec) {
-          add(name + with, [=, w = weight(shape, WeightKind::conv2d, form)] { ops::conv2d(input, w, {}, spec); });
+          add(name + with, [=, w = weight(shape, WeightKind::conv, form)] { ops::conv(input, w, {}, spec); });
         };
         ConvSpec doubled = ConvSpec::same(3);
         doubled.resize_to = {2 * side, 2 * side};
         conv("conv 1x1", image, {64, 96, 1, 1}, {});
         conv("conv 3x3 of few channels", few, {40, 5, 3, 3}, ConvSpec::same(3));
         conv("conv 3x3 to few channels", image, {4, 96, 3, 3}, ConvSpec::same(3));
-        conv("conv 3x3 of stride 2", image, {64, 96, 3, 3}, {.stride = 2, .padding = {0, 0, 1, 1}});
+        conv("conv 3x3 of stride 2", image, {64, 96, 3, 3}, ConvSpec::plane(2, {0, 0, 1, 1}));
         conv("conv 3x3 by Winograd", image, {70, 96, 3, 3}, ConvSpec::same(3));
         conv("conv 3x3 by Winograd on a doubled image", image, {70, 96, 3, 3}, doubled);
-        const InputNorm norm{.groups = 8, .gamma = tensor({96}), .beta = tensor({96}), .activation = Activation::silu};
+        const GroupNormSpec norm{.groups = 8, .gamma = tensor({96}), .beta = tensor({96}), .activation = Activation::silu};
         add("linear of a normalised x" + with, [=, w = weight({64, 96}, WeightKind::linear, form)] { ops::linear(x, w, {}, {}, norm); });
         add("conv of a normalised x" + with,
-            [=, w = weight({64, 96, 3, 3}, WeightKind::conv2d, form)] { ops::conv2d(image, w, {}, ConvSpec::same(3), {}, norm); });
+            [=, w = weight({64, 96, 3, 3}, WeightKind::conv, form)] { ops::conv(image, w, {}, ConvSpec::same(3), {}, norm); });
       }
     }
     // One row, and over several chunks of k and blocks of rows.
@@ -97,10 +98,11 @@ class Operations {
     for (const DType dtype : {DType::f32, DType::q8_0}) {
       const Tensor q = tensor({tokens, 6, 32}), one = tensor({1, 6, 32});
       const KeyValues cache{.k = tensor({tokens, 2, 32}, dtype), .v = tensor({tokens, 2, 32}, dtype)};
-      add(fmt::format("cached attention, {}", name_of(dtype)), [=] { ops::cached_attention(q, cache, 0.1f); });
+      add(fmt::format("cached attention, {}", name_of(dtype)), [=] { ops::cached_attention(q, cache, {.scale = 0.1f}); });
       KeyValues before_one = cache;
       before_one.first = tokens - 1;
-      add(fmt::format("cached attention of one query, {}", name_of(dtype)), [=] { ops::cached_attention(one, before_one, 0.1f); });
+      add(fmt::format("cached attention of one query, {}", name_of(dtype)),
+          [=] { ops::cached_attention(one, before_one, {.scale = 0.1f}); });
       if (dtype == DType::f32) add("rotary positions", [=, table = tensor({tokens, 2, 16})] { ops::rope(q, table, RotaryPairs::halves); });
     }
     for (const DType dtype : {DType::f32, DType::bf16}) {
@@ -110,23 +112,24 @@ class Operations {
       if (device.multiplies_bf16()) factors.push_back(DType::bf16);
       for (const DType f : factors) {
         const std::string of = fmt::format(" of factors {}{}", name_of(f), with);
-        add("self-attention" + of, [=] { ops::attention(q, q, q, 0.1f, Mask::none, f); });
-        add("causal attention" + of, [=] { ops::attention(q, q, q, 0.1f, Mask::causal, f); });
-        add("cross-attention" + of, [=] { ops::attention(q, k, k, 0.1f, Mask::none, f); });
-        add("attention of a wide head" + of, [=] { ops::attention(one, one, one, 0.1f, Mask::none, f); });
+        add("self-attention" + of, [=] { ops::attention(q, q, q, {.scale = 0.1f, .factors = f}); });
+        add("causal attention" + of, [=] { ops::attention(q, q, q, {.scale = 0.1f, .mask = Mask::causal, .factors = f}); });
+        add("cross-attention" + of, [=] { ops::attention(q, k, k, {.scale = 0.1f, .factors = f}); });
+        add("attention of a wide head" + of, [=] { ops::attention(one, one, one, {.scale = 0.1f, .factors = f}); });
       }
       const Tensor x = tensor({2, tokens, 96}, dtype), image = tensor({2, side, side, 96}, dtype), gamma = tensor({96}),
-                   ids = Tensor::from(device, {2}, std::vector<int32_t>{0, 1}), table = tensor({2, 96 * size}, dtype);
-      add("group norm" + with, [=] { ops::group_norm(image, 8, gamma, gamma, 1e-5f, Activation::silu); });
-      add("layer norm" + with, [=] { ops::layer_norm(x, gamma, gamma, 1e-5f); });
-      add("RMS norm" + with, [=] { ops::rms_norm(x, gamma, 1e-5f); });
+                   table = tensor({2, 96 * size}, dtype);
+      add("group norm" + with,
+          [=] { ops::group_norm(image, {.groups = 8, .gamma = gamma, .beta = gamma, .activation = Activation::silu}); });
+      add("layer norm" + with, [=] { ops::layer_norm(x, {.gamma = gamma, .beta = gamma}); });
+      add("RMS norm" + with, [=] { ops::rms_norm(x, {.gamma = gamma, .eps = 1e-5f}); });
       add("activation" + with, [=] { ops::activate(x, Activation::silu); });
       add("linear combination" + with, [=] { ops::add(x, x); });
       add("cast" + with, [=] { ops::cast(x, DType::f16); });
       add("concat" + with, [=] { ops::concat({x, x}, 2); });
       add("transpose" + with, [=] { ops::to_channels_first(image); });
       add("resize" + with, [=] { ops::resize_nearest(image, 2 * side, 2 * side); });
-      add("embedding" + with, [=] { ops::embedding(ids, table); });
+      add("embedding" + with, [=] { ops::embedding(std::array{0, 1}, table); });
     }
   }
 
@@ -200,9 +203,9 @@ TEST_P(AllocationsTest, NoPieceOfALargeNormalisedInputAllocates) {
   Operations made(*device, 1);
   const Tensor image = Tensor::filled(*device, {1, 150, 230, 256}, 0.5f), flat = image.view({1, 150 * 230, 256}),
                gamma = Tensor::filled(*device, {256}, 1);
-  const InputNorm norm{.groups = 8, .gamma = gamma, .beta = gamma, .activation = Activation::silu};
-  const Weight conv = made.weight({20, 256, 3, 3}, WeightKind::conv2d, {}), linear = made.weight({20, 256}, WeightKind::linear, {});
-  for (const auto& run : std::vector<std::function<void()>>{[&] { ops::conv2d(image, conv, {}, {.stride = 2}, {}, norm); },
+  const GroupNormSpec norm{.groups = 8, .gamma = gamma, .beta = gamma, .activation = Activation::silu};
+  const Weight conv = made.weight({20, 256, 3, 3}, WeightKind::conv, {}), linear = made.weight({20, 256}, WeightKind::linear, {});
+  for (const auto& run : std::vector<std::function<void()>>{[&] { ops::conv(image, conv, {}, ConvSpec::plane(2), {}, norm); },
                                                             [&] { ops::linear(flat, linear, {}, {}, norm); }}) {
     run();
     const Allocations taken = allocations_of(run);

@@ -22,8 +22,15 @@ int64_t block_of(int64_t D) { return std::clamp<int64_t>(49152 / D / 16 * 16, 64
 
 }  // namespace
 
-void CpuBackend::attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, DType factors, Tensor& y) {
-  if (factors == DType::bf16) return attention_bf16(q, k, v, scale, mask, y);
+void CpuBackend::attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec, Tensor& y) {
+  if (k.size(2) != q.size(2) || v.size(3) != q.size(3) || spec.window > 0 || spec.soft_cap > 0 || spec.bias || spec.sinks ||
+      !spec.key_lengths.empty())
+    fail<UnsupportedError>(
+        "attention: the backend cpu has no grouped heads, width of v other than that of k, window, soft cap, bias, sinks or "
+        "key lengths");
+  if (spec.factors == DType::bf16) return attention_bf16(q, k, v, spec, y);
+  const float scale = spec.scale;
+  const Mask mask = spec.mask;
   const Kernels& kernel = kernels_;
   const int64_t T = q.size(1), N = q.size(2), D = q.size(3), S = k.size(1), heads = q.size(0) * N, panel = kernel.panel;
   const Keys keys{

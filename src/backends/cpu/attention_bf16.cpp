@@ -31,7 +31,9 @@ struct PackedHead {
 
 }  // namespace
 
-void CpuBackend::attention_bf16(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, Tensor& y) {
+void CpuBackend::attention_bf16(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec, Tensor& y) {
+  const float scale = spec.scale;
+  const Mask mask = spec.mask;
   const Kernels& kernel = kernels_;
   const Bf16Kernels& bf16 = *kernel.bf16;
   const int64_t T = q.size(1), N = q.size(2), D = q.size(3), S = k.size(1), heads = q.size(0) * N;

@@ -65,12 +65,12 @@ TEST_P(CpuTest, conv_with_few_channels_and_runs_across_chunks) {
     for (const int64_t kernel : {1, 2, 3, 7}) {
       const int64_t size = kernel + random.between(0, 4), O = random.between(1, 40);
       const auto x = random.normal(device(), {2, size, size + 1, C});
-      const auto w = random.weight(device(), {O, C, kernel, kernel}, WeightKind::conv2d, {.hold = random.dtype()});
-      ConvSpec spec{.stride = random.between(1, 3),
-                    .padding = {random.between(0, 2), random.between(0, 2), random.between(0, 2), random.between(0, 2)}};
+      const auto w = random.weight(device(), {O, C, kernel, kernel}, WeightKind::conv, {.hold = random.dtype()});
+      ConvSpec spec =
+          ConvSpec::plane(random.between(1, 3), {random.between(0, 2), random.between(0, 2), random.between(0, 2), random.between(0, 2)});
       if (random.chance()) spec.resize_to = {size * 2, size + 3};
-      SCOPED_TRACE(fmt::format("C {} kernel {} O {} stride {} resize {}", C, kernel, O, spec.stride, spec.resize_to[0]));
-      EXPECT_CLOSE(ops::conv2d(x.device, w.device, {}, spec), ops::conv2d(x.truth, w.truth, {}, spec), 2e-6);
+      SCOPED_TRACE(fmt::format("C {} kernel {} O {} stride {} resize {}", C, kernel, O, spec.rows.stride, spec.resize_to[0]));
+      EXPECT_CLOSE(ops::conv(x.device, w.device, {}, spec), ops::conv(x.truth, w.truth, {}, spec), 2e-6);
     }
 }
 
@@ -81,23 +81,23 @@ TEST_P(CpuTest, winograd_at_every_edge) {
            {64, 64, 1, 1}, {64, 65, 2, 5}, {65, 80, 9, 7}, {100, 97, 4, 4}, {70, 64, 13, 18}, {390, 64, 6, 5}}) {
     const Shape shape{O, C, 3, 3};
     ConvSpec spec = ConvSpec::same(3);
-    if (H == 9) spec.padding = {0, 2, 1, 0};
+    if (H == 9) spec = ConvSpec::plane(1, {0, 2, 1, 0});
     if (W == 18) spec.resize_to = {19, 36};
     ASSERT_TRUE(cpu::winograd_pays(shape, spec));
     for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
       const DType out = random.dtype();
       const auto x = random.normal(device(), {2, H, W, C}, type);
-      const auto w = random.weight(device(), shape, WeightKind::conv2d, {.hold = random.dtype()});
+      const auto w = random.weight(device(), shape, WeightKind::conv, {.hold = random.dtype()});
       const auto bias = random.normal(device(), {O}), image = random.normal(device(), {2, O});
-      const Shape y = ops::conv2d(x.device, w.device, {}, spec).shape();
+      const Shape y = ops::conv(x.device, w.device, {}, spec).shape();
       const auto residual = random.normal(device(), y, out);
       SCOPED_TRACE(fmt::format("C {} O {} x {} {} y {} {} w {}", C, O, x.device.shape(), name_of(type), y, name_of(out),
                                name_of(w.device.form.hold)));
       EXPECT_CLOSE(
-          ops::conv2d(x.device, w.device, bias.device, spec,
-                      {.alpha = 0.7f, .activation = Activation::silu, .per_image = image.device, .residual = residual.device, .out = out}),
-          ops::conv2d(x.truth, w.truth, bias.truth, spec,
-                      {.alpha = 0.7f, .activation = Activation::silu, .per_image = image.truth, .residual = residual.truth, .out = out}),
+          ops::conv(x.device, w.device, bias.device, spec,
+                    {.alpha = 0.7f, .activation = Activation::silu, .per_image = image.device, .residual = residual.device, .out = out}),
+          ops::conv(x.truth, w.truth, bias.truth, spec,
+                    {.alpha = 0.7f, .activation = Activation::silu, .per_image = image.truth, .residual = residual.truth, .out = out}),
           test::op_tolerance(out));
     }
   }
@@ -109,25 +109,28 @@ TEST_P(CpuTest, strips_of_a_normalised_input_have_the_bits_of_the_whole) {
   const struct {
     Shape x, w;
     ConvSpec spec;
-  } cases[] = {{{2, 81, 210, 256}, {64, 256, 3, 3}, ConvSpec::same(3)},                          // Winograd
-               {{1, 150, 230, 256}, {20, 256, 3, 3}, {.stride = 2, .padding = {0, 0, 1, 1}}},    // gathered
-               {{1, 150, 230, 256}, {20, 256, 1, 1}, {.stride = 3, .padding = {70, 0, 40, 2}}},  // strips of padding alone
-               {{1, 35000, 1, 256}, {20, 256, 5, 1}, {.stride = 1, .padding = {1, 0, 3, 0}}}};
+  } cases[] = {{{2, 81, 210, 256}, {64, 256, 3, 3}, ConvSpec::same(3)},                    // Winograd
+               {{1, 150, 230, 256}, {20, 256, 3, 3}, ConvSpec::plane(2, {0, 0, 1, 1})},    // gathered
+               {{1, 150, 230, 256}, {20, 256, 1, 1}, ConvSpec::plane(3, {70, 0, 40, 2})},  // strips of padding alone
+               {{1, 35000, 1, 256}, {20, 256, 5, 1}, ConvSpec::plane(1, {1, 0, 3, 0})}};
   for (const auto& [shape, w_shape, spec] : cases) {
     SCOPED_TRACE(fmt::format("x {} w {}", shape, w_shape));
     const auto x = random.normal(device(), shape).device;
     const int64_t C = shape[3];
     ASSERT_GT(x.bytes(), size_t(32) << 20);
     const auto gamma = random.normal(device(), {C}).device, beta = random.normal(device(), {C}).device;
-    const auto w = random.weight(device(), w_shape, WeightKind::conv2d, {.hold = DType::f16}).device;
+    const auto w = random.weight(device(), w_shape, WeightKind::conv, {.hold = DType::f16}).device;
     const auto image = random.normal(device(), {shape[0], w_shape[0]}).device;
-    const Tensor plain = ops::conv2d(ops::group_norm(x, 32, gamma, beta, 1e-5f, Activation::silu), w, {}, spec, {.per_image = image});
+    const Tensor plain = ops::conv(ops::group_norm(x, {.groups = 32, .gamma = gamma, .beta = beta, .activation = Activation::silu}), w, {},
+                                   spec, {.per_image = image});
     const auto gate = random.normal(device(), {shape[0], w_shape[0]}).device;
     const Epilogue e{.per_image = image, .gate = gate, .residual = plain};
-    const std::vector<float> right = ops::conv2d(ops::group_norm(x, 32, gamma, beta, 1e-5f, Activation::silu), w, {}, spec, e).to_vector();
+    const std::vector<float> right =
+        ops::conv(ops::group_norm(x, {.groups = 32, .gamma = gamma, .beta = beta, .activation = Activation::silu}), w, {}, spec, e)
+            .to_vector();
     const int64_t before = device().ledger().use().now;
     const MemoryWatch watch(device().ledger());
-    const Tensor y = ops::conv2d(x, w, {}, spec, e, {32, gamma, beta, 1e-5f, Activation::silu});
+    const Tensor y = ops::conv(x, w, {}, spec, e, {32, gamma, beta, 1e-5f, Activation::silu});
     EXPECT_LT(watch.peak() - before - int64_t(y.bytes()), int64_t(20) << 20);  // strip, patches
     EXPECT_EQ(y.to_vector(), right);
   }
@@ -138,7 +141,7 @@ TEST_P(CpuTest, strips_of_tokens_have_the_bits_of_the_whole) {
   const auto x = random.normal(device(), {2, 18001, 256}).device, image = random.normal(device(), {2, 33}).device;
   const auto gamma = random.normal(device(), {256}).device, beta = random.normal(device(), {256}).device;
   const auto w = random.weight(device(), {33, 256}, WeightKind::linear, {.hold = DType::f16}).device;
-  const Tensor plain = ops::linear(ops::group_norm(x, 32, gamma, beta, 1e-5f), w, {}, {.per_image = image});
+  const Tensor plain = ops::linear(ops::group_norm(x, {.groups = 32, .gamma = gamma, .beta = beta}), w, {}, {.per_image = image});
   EXPECT_EQ(ops::linear(x, w, {}, {.per_image = image}, {32, gamma, beta, 1e-5f}).to_vector(), plain.to_vector());
 }
 
@@ -152,15 +155,16 @@ std::vector<std::vector<float>> everything(const char* path, int threads) {
   for (const DType type : {DType::f32, DType::f16}) {
     const Tensor x = random.normal(device, {2, 13, 17, 64}, type).device, tokens = x.view({2, 221, 64});
     add(ops::linear(tokens, random.weight(device, {97, 64}, WeightKind::linear, {.hold = type}).device));
-    add(ops::conv2d(x, random.weight(device, {70, 64, 3, 3}, WeightKind::conv2d, {.hold = type}).device, {}, ConvSpec::same(3)));
-    add(ops::conv2d(x, random.weight(device, {20, 64, 3, 3}, WeightKind::conv2d, {.hold = type}).device, {}, ConvSpec::same(3)));
+    add(ops::conv(x, random.weight(device, {70, 64, 3, 3}, WeightKind::conv, {.hold = type}).device, {}, ConvSpec::same(3)));
+    add(ops::conv(x, random.weight(device, {20, 64, 3, 3}, WeightKind::conv, {.hold = type}).device, {}, ConvSpec::same(3)));
     const Tensor q = tokens.view({2, 221, 4, 16});
-    add(ops::attention(q, q, q, 0.25f));
-    add(ops::attention(q, q, q, 0.25f, Mask::causal));
+    add(ops::attention(q, q, q, {.scale = 0.25f}));
+    add(ops::attention(q, q, q, {.scale = 0.25f, .mask = Mask::causal}));
     const Tensor gamma = random.normal(device, {64}).device, beta = random.normal(device, {64}).device;
-    add(ops::group_norm(random.normal(device, {2, 60, 50, 64}, type).device, 8, gamma, beta, 1e-5f, Activation::silu));
-    add(ops::layer_norm(tokens, gamma, beta, 1e-5f));
-    add(ops::rms_norm(tokens, gamma, 1e-5f));
+    add(ops::group_norm(random.normal(device, {2, 60, 50, 64}, type).device,
+                        {.groups = 8, .gamma = gamma, .beta = beta, .activation = Activation::silu}));
+    add(ops::layer_norm(tokens, {.gamma = gamma, .beta = beta}));
+    add(ops::rms_norm(tokens, {.gamma = gamma, .eps = 1e-5f}));
     add(ops::linear(tokens, random.weight(device, {66, 64}, WeightKind::glu, {.hold = type}).device, {}, {.activation = Activation::gelu}));
     add(ops::activate(random.normal(device, {70000}, type).device, Activation::gelu));
     add(ops::to_channels_first(x));
@@ -185,17 +189,15 @@ TEST_P(CpuTest, a_batch_gives_the_bits_of_its_single_images) {
   Random random(5);
   const Tensor x = random.normal(device(), {3, 9, 11, 40}).device, deep = random.normal(device(), {3, 10, 9, 64}).device;
   const Tensor gamma = random.normal(device(), {40}).device, beta = random.normal(device(), {40}).device;
-  const Weight conv = random.weight(device(), {24, 40, 3, 3}, WeightKind::conv2d, {.hold = DType::f16}).device,
+  const Weight conv = random.weight(device(), {24, 40, 3, 3}, WeightKind::conv, {.hold = DType::f16}).device,
                flat = random.weight(device(), {50, 40}, WeightKind::linear, {.hold = DType::f32}).device,
-               winograd = random.weight(device(), {64, 64, 3, 3}, WeightKind::conv2d, {.hold = DType::f16}).device;
+               winograd = random.weight(device(), {64, 64, 3, 3}, WeightKind::conv, {.hold = DType::f16}).device;
   const auto all = [&](const Tensor& t, const Tensor& d) {
     const Tensor q = t.view({t.size(0), 99, 4, 10});
-    return std::vector<Tensor>{ops::conv2d(t, conv, {}, ConvSpec::same(3)),
-                               ops::linear(t, flat),
-                               ops::attention(q, q, q, 0.3f),
-                               ops::group_norm(t, 4, gamma, beta, 1e-5f),
-                               ops::layer_norm(t, gamma, beta, 1e-5f),
-                               ops::conv2d(d, winograd, {}, ConvSpec::same(3))};
+    return std::vector<Tensor>{
+        ops::conv(t, conv, {}, ConvSpec::same(3)),          ops::linear(t, flat),
+        ops::attention(q, q, q, {.scale = 0.3f}),           ops::group_norm(t, {.groups = 4, .gamma = gamma, .beta = beta}),
+        ops::layer_norm(t, {.gamma = gamma, .beta = beta}), ops::conv(d, winograd, {}, ConvSpec::same(3))};
   };
   const auto together = all(x, deep);
   for (int64_t b = 0; b < 3; ++b) {
@@ -224,7 +226,7 @@ TEST_P(CpuTest, G79_scores_of_300000_keep_their_differences) {
     k[size_t(2 * s)] = 1, k[size_t(2 * s + 1)] = s == 280 ? 0.0f : -1.0f, v[size_t(2 * s)] = s == 280 ? 1.0f : 0.0f,
                  v[size_t(2 * s + 1)] = 1;
   const auto y = ops::attention(Tensor::from(device(), {1, 1, 1, D}, q), Tensor::from(device(), {1, S, 1, D}, k),
-                                Tensor::from(device(), {1, S, 1, D}, v), 1)
+                                Tensor::from(device(), {1, S, 1, D}, v), {.scale = 1})
                      .to_vector();
   EXPECT_NEAR(y[0], 1 / (1 + (S - 1) * std::exp(-1.0)), 1e-6);
   EXPECT_NEAR(y[1], 1, 1e-6);

@@ -60,13 +60,13 @@ TEST_P(Bf16Test, convolutions) {
         Layer{15, 8, 7, 7, 3, 2, 0}, Layer{16, 8, 6, 33, 3, 1, 0}, Layer{64, 48, 6, 6, 3, 1, 12}, Layer{24, 70, 5, 9, 1, 1, 0},
         Layer{34, 10, 1, 50, 1, 1, 0}, Layer{20, 12, 9, 9, 5, 3, 0}}) {
     const auto x = random.normal(device(), {3, l.H, l.W, l.C}, random.dtype()), bias = random.normal(device(), {l.O});
-    const auto w = random.weight(device(), {l.O, l.C, l.kernel, l.kernel}, WeightKind::conv2d, bf16);
+    const auto w = random.weight(device(), {l.O, l.C, l.kernel, l.kernel}, WeightKind::conv, bf16);
     ConvSpec spec = ConvSpec::same(l.kernel);
-    spec.stride = l.stride;
+    spec.rows.stride = spec.columns.stride = l.stride;
     if (l.resize) spec.resize_to = {l.resize, l.resize + 3};
     SCOPED_TRACE(fmt::format("C {} O {} H {} W {} kernel {} stride {} resize {}", l.C, l.O, l.H, l.W, l.kernel, l.stride, l.resize));
-    EXPECT_CLOSE(ops::conv2d(x.device, w.device, bias.device, spec, {.out = DType::f32}),
-                 ops::conv2d(x.truth, w.truth, bias.truth, spec, {.out = DType::f32}), 2e-6);
+    EXPECT_CLOSE(ops::conv(x.device, w.device, bias.device, spec, {.out = DType::f32}),
+                 ops::conv(x.truth, w.truth, bias.truth, spec, {.out = DType::f32}), 2e-6);
   }
 }
 
@@ -77,21 +77,22 @@ TEST_P(Bf16Test, left_sides_of_many_strips) {
   const auto weights = [&](const Shape& shape, WeightKind kind) {  // with bf16 factors, and the same numbers as f32
     const Tensor w = random.normal(device(), shape, DType::f32, 0.1f).device;
     const auto make = [&](const WeightForm& form) {
-      return Weight{.name = "w", .shape = shape, .form = form, .prepared = device().prepare(w, kind, form), .backend = &device()};
+      return Weight{
+          .name = "w", .shape = shape, .form = form, .prepared = device().prepare(w, kind, form), .backend = &device(), .kind = kind};
     };
     return std::pair(make(bf16), make({.hold = DType::bf16}));
   };
   const Tensor image = random.normal(device(), {2, 310, 270, 32}).device, rows = random.normal(device(), {2, 9000, 513}).device;
-  const auto conv = weights({12, 32, 3, 3}, WeightKind::conv2d), flat = weights({12, 32, 1, 1}, WeightKind::conv2d),
+  const auto conv = weights({12, 32, 3, 3}, WeightKind::conv), flat = weights({12, 32, 1, 1}, WeightKind::conv),
              linear = weights({20, 513}, WeightKind::linear);
   const Tensor per_image = random.normal(device(), {2, 12}).device;
   for (const int64_t stride : {1, 2}) {
     ConvSpec spec = ConvSpec::same(3);
-    spec.stride = stride;
-    EXPECT_CLOSE(ops::conv2d(image, conv.first, {}, spec, {.per_image = per_image}),
-                 ops::conv2d(rounded(image), conv.second, {}, spec, {.per_image = per_image}), 2e-6);
+    spec.rows.stride = spec.columns.stride = stride;
+    EXPECT_CLOSE(ops::conv(image, conv.first, {}, spec, {.per_image = per_image}),
+                 ops::conv(rounded(image), conv.second, {}, spec, {.per_image = per_image}), 2e-6);
   }
-  EXPECT_CLOSE(ops::conv2d(image, flat.first, {}, {}), ops::conv2d(rounded(image), flat.second, {}, {}), 2e-6);
+  EXPECT_CLOSE(ops::conv(image, flat.first, {}, {}), ops::conv(rounded(image), flat.second, {}, {}), 2e-6);
   EXPECT_CLOSE(ops::linear(rows, linear.first), ops::linear(rounded(rows), linear.second), 2e-6);
 }
 
@@ -102,9 +103,9 @@ std::vector<Tensor> everything(Backend& device, const Tensor& x) {
   const auto weight = [&](const Shape& shape, WeightKind kind) { return random.weight(device, shape, kind, bf16).device; };
   const Tensor tokens = x.view({B, 9 * 23, 48}), q = x.view({B, 9 * 23, 3, 16});
   return {ops::linear(tokens, weight({70, 48}, WeightKind::linear)),
-          ops::conv2d(x, weight({36, 48, 3, 3}, WeightKind::conv2d), {}, ConvSpec::same(3)),
-          ops::conv2d(x, weight({20, 48, 1, 1}, WeightKind::conv2d), {}, {}), ops::attention(q, q, q, 0.25f, Mask::none, DType::bf16),
-          ops::attention(q, q, q, 0.25f, Mask::causal, DType::bf16)};
+          ops::conv(x, weight({36, 48, 3, 3}, WeightKind::conv), {}, ConvSpec::same(3)),
+          ops::conv(x, weight({20, 48, 1, 1}, WeightKind::conv), {}, {}), ops::attention(q, q, q, {.scale = 0.25f, .factors = DType::bf16}),
+          ops::attention(q, q, q, {.scale = 0.25f, .mask = Mask::causal, .factors = DType::bf16})};
 }
 
 TEST_P(Bf16Test, neither_threads_nor_batch_change_a_bit) {
@@ -129,7 +130,7 @@ TEST_P(Bf16Test, G79_scores_of_300000_keep_their_differences) {
   const Tensor q = Tensor::from(device(), {1, 1, 1, 2}, std::vector<float>{512, 1});
   const Tensor k = Tensor::from(device(), {1, 2, 1, 2}, std::vector<float>{600, 0, 600, 1});
   const Tensor v = Tensor::from(device(), {1, 2, 1, 2}, std::vector<float>{1, 0, 0, 1});
-  EXPECT_CLOSE(ops::attention(q, k, v, 1, Mask::none, DType::bf16), (std::vector<float>{0.26894142f, 0.73105858f}), 4e-3);
+  EXPECT_CLOSE(ops::attention(q, k, v, {.scale = 1, .factors = DType::bf16}), (std::vector<float>{0.26894142f, 0.73105858f}), 4e-3);
 }
 
 TEST_P(Bf16Test, a_weight_takes_two_bytes_a_value_and_is_padded) {
@@ -139,7 +140,7 @@ TEST_P(Bf16Test, a_weight_takes_two_bytes_a_value_and_is_padded) {
   EXPECT_EQ(bytes({64, 96}, WeightKind::linear), 64u * 96 * 2);
   EXPECT_EQ(bytes({48, 64}, WeightKind::linear), 48u * 64 * 2);  // the last panel is narrow
   EXPECT_EQ(bytes({33, 64}, WeightKind::linear), 48u * 64 * 2);
-  EXPECT_EQ(bytes({32, 32, 3, 3}, WeightKind::conv2d), 32u * 32 * 9 * 2);
+  EXPECT_EQ(bytes({32, 32, 3, 3}, WeightKind::conv), 32u * 32 * 9 * 2);
   const auto avx2 = test::make_test_backend("cpu_avx2");
   EXPECT_THROW(avx2->prepare(Tensor::zeros(*avx2, {2, 2}), WeightKind::linear, bf16), UnsupportedError);
 }

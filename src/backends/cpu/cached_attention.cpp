@@ -172,9 +172,11 @@ class Blocks {
 
 }  // namespace
 
-void CpuBackend::cached_attention(const Tensor& q, const KeyValues& cache, float scale, Tensor& y) {
+void CpuBackend::cached_attention(const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec, Tensor& y) {
+  if (spec.soft_cap > 0 || spec.sinks || cache.v.size(2) != cache.k.size(2))
+    fail<UnsupportedError>("cached_attention: the backend cpu has no soft cap, sinks or width of v other than that of k");
   const Kernels& kernel = kernels_;
-  const Blocks all(kernel, q, cache, scale);
+  const Blocks all(kernel, q, cache, spec.scale);
   const int64_t D = all.D, G = all.G, rows = all.rows, tile = kernel.tile_rows;
   const auto finish = [&](int64_t row, int64_t g, float l, const float* o) {
     kernel.scale(o, 1 / l, D, y.data<float>() + all.offset(row, g));

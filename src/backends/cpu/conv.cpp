@@ -61,15 +61,24 @@ class GatheredRows final : public LeftRows {
   const Windows& windows_;
 };
 
+void require_two_axes(const Weight& w, const ConvSpec& spec) {
+  const auto plain = [](const ConvSpec::Axis& a) { return a.dilation == 1 && a.edge == ConvSpec::Edge::zeros; };
+  if (w.kind != WeightKind::conv || w.shape.rank() != 4 || w.form.groups != 1 || !plain(spec.rows) || !plain(spec.columns))
+    fail<UnsupportedError>(
+        "conv: the backend cpu has convolutions over rows and columns only, without groups, dilation, edges other than "
+        "zeros and transposed forms");
+}
+
 constexpr int64_t few_channels = 16;
 static_assert(product_chunk / few_channels + 2 <= most_runs);
 
 }  // namespace
 
-void CpuBackend::conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
-                        const InputNorm& norm, Tensor& y) {
-  if (norm) return normalized_conv2d(x, w, bias, spec, e, norm, y);
-  if (const auto* bf16 = dynamic_cast<const Bf16Weight*>(w.prepared.get())) return conv2d_bf16(x, w.shape, *bf16, bias, spec, e, y);
+void CpuBackend::conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
+                      const GroupNormSpec& norm, Tensor& y) {
+  require_two_axes(w, spec);
+  if (norm) return normalized_conv(x, w, bias, spec, e, norm, y);
+  if (const auto* bf16 = dynamic_cast<const Bf16Weight*>(w.prepared.get())) return conv_bf16(x, w.shape, *bf16, bias, spec, e, y);
   const Tensor left = as_f32(x);
   const Windows windows(x, left.data<float>(), w.shape, spec, y);
   const auto& packed = static_cast<const PackedWeight&>(*w.prepared);

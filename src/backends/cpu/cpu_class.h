@@ -52,38 +52,40 @@ class CpuBackend final : public Backend {
   std::shared_ptr<const PreparedWeight> adopt(std::shared_ptr<const std::byte> storage, size_t bytes, const Shape& w, WeightKind kind,
                                               const WeightForm& form) override;
 
-  void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm, Tensor& y) override;
+  void fill(Tensor& y, float value) override;
+
+  void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm, Tensor& y) override;
   void linears(const Tensor& x, std::span<LinearCall> calls) override;
-  void conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, const InputNorm& norm,
-              Tensor& y) override;
-  void attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, DType factors, Tensor& y) override;
-  void cached_attention(const Tensor& q, const KeyValues& cache, float scale, Tensor& y) override;
+  void conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, const GroupNormSpec& norm,
+            Tensor& y) override;
+  void attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec, Tensor& y) override;
+  void cached_attention(const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec, Tensor& y) override;
   void rope(const Tensor& x, const Tensor& table, RotaryPairs pairs, Tensor& y) override;
-  void group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act, Tensor& y) override;
-  void layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps, Tensor& y) override;
-  void rms_norm(const Tensor& x, const Tensor& gamma, float eps, Tensor& y) override;
+  void group_norm(const Tensor& x, const GroupNormSpec& spec, Tensor& y) override;
+  void layer_norm(const Tensor& x, const NormSpec& spec, Tensor& y) override;
+  void rms_norm(const Tensor& x, const NormSpec& spec, Tensor& y) override;
   void activate(const Tensor& x, Activation act, Tensor& y) override;
   void linear_combination(std::span<const Tensor> xs, std::span<const float> factors, Tensor& y) override;
+  void embedding(const Tensor& ids, const Tensor& table, Tensor& y) override;
   void copy(const Tensor& x, Tensor& y) override;
   void resize_nearest(const Tensor& x, Tensor& y) override;
-  void embedding(const Tensor& ids, const Tensor& table, Tensor& y) override;
 
   const Kernels& kernels() const { return kernels_; }
 
  private:
-  // y = epilogue(left · wᵀ), the product behind linear and conv2d; y [rows, N], `image_rows` rows to an image.
+  // y = epilogue(left · wᵀ), the product behind linear and conv; y [rows, N], `image_rows` rows to an image.
   void product(const LeftRows& left, int64_t rows, int64_t image_rows, const PackedWeight& w, const Tensor& bias, const Epilogue& e,
                Tensor& y);
-  // y = epilogue(convolution) for what winograd_pays (conv2d's own choice).
+  // y = epilogue(convolution) for what winograd_pays (conv's own choice).
   void winograd(const Windows& windows, const PackedWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
-  ChannelNorm statistics(const Tensor& x, int64_t groups, const Tensor& gamma, float eps);  // of x [B, ..., C]
+  ChannelNorm statistics(const Tensor& x, const GroupNormSpec& spec);  // of x [B, ..., C]
   // y = act((x − mean)·factor + beta) for x [n, ..., C], rows of the images first, first + 1, …
   void normalize(const Tensor& x, int64_t first, const ChannelNorm& norm, const Tensor& beta, Activation act, Tensor& y);
   template <class F> void for_rows(const Tensor& x, Tensor& y, const F& row);
-  // linear and conv2d of a normalised x, in strips where x is large (input_norm.cpp).
-  void normalized_linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm, Tensor& y);
-  void normalized_conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
-                         const InputNorm& norm, Tensor& y);
+  // linear and conv of a normalised x, in strips where x is large (input_norm.cpp).
+  void normalized_linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm, Tensor& y);
+  void normalized_conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
+                       const GroupNormSpec& norm, Tensor& y);
   // The same with bf16 factors (bf16.h). y's rows from first_row on.
   void product_bf16(const Bf16Rows& left, int64_t rows, int64_t image_rows, int64_t first_row, const Bf16Weight& w, const Tensor& bias,
                     const Epilogue& e, Tensor& y);
@@ -96,9 +98,9 @@ class CpuBackend final : public Backend {
   void linear_rows_bf16(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void linear_integers(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void linear_bf16(const Tensor& x, const Bf16Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
-  void conv2d_bf16(const Tensor& x, const Shape& shape, const Bf16Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
-                   Tensor& y);
-  void attention_bf16(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, Tensor& y);
+  void conv_bf16(const Tensor& x, const Shape& shape, const Bf16Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
+                 Tensor& y);
+  void attention_bf16(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec, Tensor& y);
   std::shared_ptr<const PreparedWeight> prepare_bf16(const Tensor& w, WeightKind kind);
   bool packs_bf16(const Shape& w, WeightKind kind, const WeightForm& form) const;  // else for f32 products
   void round_to_bf16(const Tensor& x, int64_t begin, int64_t n, uint16_t* to);     // elements begin … begin + n of a dense tensor

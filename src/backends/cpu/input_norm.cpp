@@ -58,35 +58,35 @@ template <class Normalize, class F> void for_strips(const Tensor& x, const Rows&
 
 }  // namespace
 
-void CpuBackend::normalized_conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
-                                   const InputNorm& norm, Tensor& y) {
+void CpuBackend::normalized_conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
+                                 const GroupNormSpec& norm, Tensor& y) {
   // Rows of a resized x are not evenly spaced: it is made whole.
   if (spec.resize_to[0] > 0 || fits(x)) {
     Tensor whole = Tensor::empty(*this, x.shape());
-    group_norm(x, norm.groups, norm.gamma, norm.beta, norm.eps, norm.activation, whole);
-    return conv2d(whole, w, bias, spec, e, {}, y);
+    group_norm(x, norm, whole);
+    return conv(whole, w, bias, spec, e, {}, y);
   }
-  const ChannelNorm channels = statistics(x, norm.groups, norm.gamma, norm.eps);
+  const ChannelNorm channels = statistics(x, norm);
   for_strips(
-      x, {.input = x.size(1), .output = y.size(1), .kernel = w.shape[2], .stride = spec.stride, .top = spec.padding[0]},
+      x, {.input = x.size(1), .output = y.size(1), .kernel = w.shape[2], .stride = spec.rows.stride, .top = spec.rows.before},
       [&](const Tensor& rows, int64_t b, Tensor& to) { normalize(rows, b, channels, norm.beta, norm.activation, to); },
       [&](const Tensor& strip, int64_t above, int64_t below, int64_t b, int64_t first, int64_t last) {
         ConvSpec part = spec;
-        part.padding[0] = above, part.padding[2] = below;
+        part.rows.before = above, part.rows.after = below;
         Tensor to = y.slice(0, b, b + 1).slice(1, first, last);
-        conv2d(strip, w, bias, part, part_of(e, b, first, last), {}, to);
+        conv(strip, w, bias, part, part_of(e, b, first, last), {}, to);
       });
 }
 
-void CpuBackend::normalized_linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm,
+void CpuBackend::normalized_linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm,
                                    Tensor& y) {
   const auto [B, M, K] = x.dims<3>();
   if (fits(x)) {
     Tensor whole = Tensor::empty(*this, x.shape());
-    group_norm(x, norm.groups, norm.gamma, norm.beta, norm.eps, norm.activation, whole);
+    group_norm(x, norm, whole);
     return linear(whole, w, bias, e, {}, y);
   }
-  const ChannelNorm channels = statistics(x, norm.groups, norm.gamma, norm.eps);
+  const ChannelNorm channels = statistics(x, norm);
   for_strips(
       x.view({B, M, 1, K}), {.input = M, .output = M},
       [&](const Tensor& rows, int64_t b, Tensor& to) { normalize(rows, b, channels, norm.beta, norm.activation, to); },

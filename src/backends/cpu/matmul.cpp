@@ -23,7 +23,7 @@ class DenseRows final : public LeftRows {
 
 }  // namespace
 
-void CpuBackend::linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm, Tensor& y) {
+void CpuBackend::linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm, Tensor& y) {
   if (norm) return normalized_linear(x, w, bias, e, norm, y);
   if (const auto* bf16 = dynamic_cast<const Bf16Weight*>(w.prepared.get())) return linear_bf16(x, *bf16, bias, e, y);
   if (const auto* rows = dynamic_cast<const RowsWeight*>(w.prepared.get())) {

@@ -14,7 +14,10 @@ int64_t chunk_rows(int64_t C) { return std::clamp<int64_t>(65536 / C, 1, 256); }
 
 // Mean and squared deviations of each channel in chunks of rows, then all chunks and channels of a group joined in double by
 // Chan, Golub & LeVeque 1979.
-ChannelNorm CpuBackend::statistics(const Tensor& x, int64_t groups, const Tensor& gamma, float eps) {
+ChannelNorm CpuBackend::statistics(const Tensor& x, const GroupNormSpec& spec) {
+  const auto& [groups, gamma, beta, eps, activation, scale, shift] = spec;
+  if (!gamma || !beta || scale || shift)
+    fail<UnsupportedError>("group_norm: the backend cpu needs gamma and beta and has no scale and shift");
   const int64_t B = x.size(0), C = x.size(-1), P = x.numel() / (B * C), width = C / groups, step = chunk_rows(C),
                 chunks = (P + step - 1) / step;
   const auto rows_of = [&](int64_t chunk) { return std::min(step, P - chunk * step); };
@@ -65,15 +68,14 @@ void CpuBackend::normalize(const Tensor& x, int64_t first, const ChannelNorm& no
   });
 }
 
-void CpuBackend::group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act,
-                            Tensor& y) {
-  normalize(x, 0, statistics(x, groups, gamma, eps), beta, act, y);
+void CpuBackend::group_norm(const Tensor& x, const GroupNormSpec& spec, Tensor& y) {
+  normalize(x, 0, statistics(x, spec), spec.beta, spec.activation, y);
 }
 
 // row(from, to) for each row of x, widened on the way in and narrowed on the way out.
 template <class F> void CpuBackend::for_rows(const Tensor& x, Tensor& y, const F& row) {
-  const int64_t C = x.size(1);
-  pool_.for_ranges(x.size(0), std::max<int64_t>(1, 16384 / C), [&](int64_t begin, int64_t end) {
+  const int64_t C = x.size(-1);
+  pool_.for_ranges(x.numel() / C, std::max<int64_t>(1, 16384 / C), [&](int64_t begin, int64_t end) {
     float* buffer = thread_scratch(size_t(C));
     for (int64_t r = begin; r < end; ++r) {
       const float* from = widened(kernels_, x.dtype(), x.raw() + size_t(r * C) * size_of(x.dtype()), C, buffer);
@@ -85,21 +87,24 @@ template <class F> void CpuBackend::for_rows(const Tensor& x, Tensor& y, const F
   });
 }
 
-void CpuBackend::layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps, Tensor& y) {
-  const int64_t C = x.size(1);
+void CpuBackend::layer_norm(const Tensor& x, const NormSpec& spec, Tensor& y) {
+  if (!spec.gamma || !spec.beta || spec.scale || spec.shift)
+    fail<UnsupportedError>("layer_norm: the backend cpu needs gamma and beta and has no scale and shift");
+  const int64_t C = x.size(-1);
   for_rows(x, y, [&](const float* from, float* to) {
     float mean, squares;
     kernels_.moments(from, C, &mean, &squares);
-    const float rstd = float(1 / std::sqrt(double(squares) / double(C) + double(eps)));
-    kernels_.normalize(from, C, mean, rstd, gamma.data<float>(), beta.data<float>(), to);
+    const float rstd = float(1 / std::sqrt(double(squares) / double(C) + double(spec.eps)));
+    kernels_.normalize(from, C, mean, rstd, spec.gamma.data<float>(), spec.beta.data<float>(), to);
   });
 }
 
-void CpuBackend::rms_norm(const Tensor& x, const Tensor& gamma, float eps, Tensor& y) {
-  const int64_t C = x.size(1);
+void CpuBackend::rms_norm(const Tensor& x, const NormSpec& spec, Tensor& y) {
+  if (spec.scale || spec.shift) fail<UnsupportedError>("rms_norm: the backend cpu has no scale and shift");
+  const int64_t C = x.size(-1);
   for_rows(x, y, [&](const float* from, float* to) {
-    const float rstd = float(1 / std::sqrt(double(kernels_.squares(from, C)) / double(C) + double(eps)));
-    kernels_.scale_columns(from, C, rstd, gamma ? gamma.data<float>() : nullptr, to);
+    const float rstd = float(1 / std::sqrt(double(kernels_.squares(from, C)) / double(C) + double(spec.eps)));
+    kernels_.scale_columns(from, C, rstd, spec.gamma ? spec.gamma.data<float>() : nullptr, to);
   });
 }
 

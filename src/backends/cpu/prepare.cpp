@@ -34,7 +34,7 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, Weigh
     fail<UnsupportedError>("prepare: a weight of {} to be held as {}; needed f32, f16 or bf16", name_of(w.dtype()), name_of(hold));
   if (packs_bf16(w.shape(), kind, form)) return prepare_bf16(w, kind);
   const int64_t N = w.size(0), K = N == 0 ? 0 : w.numel() / N;
-  const int64_t taps = kind == WeightKind::conv2d ? w.size(2) * w.size(3) : 1, C = K / taps;
+  const int64_t taps = kind == WeightKind::conv ? w.size(2) * w.size(3) : 1, C = K / taps;
   auto packed = std::make_shared<PackedWeight>(N, K, kernels_, hold, kind == WeightKind::glu);
   packed->data = memory_->allocate(packed->bytes);
   const size_t from = size_of(w.dtype()), to = size_of(hold);
@@ -72,7 +72,7 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, Weigh
 
 bool CpuBackend::packs_bf16(const Shape& w, WeightKind kind, const WeightForm& form) const {
   // Without tiles, Winograd's quarter of the multiplications in f32 is less work than all of them in bf16.
-  const bool winograd = kind == WeightKind::conv2d && winograd_pays(w, {}) && !prefers_bf16();
+  const bool winograd = kind == WeightKind::conv && winograd_pays(w, {}) && !prefers_bf16();
   return form.factors == DType::bf16 && !winograd;
 }
 
@@ -88,7 +88,7 @@ std::shared_ptr<const PreparedWeight> CpuBackend::adopt(std::shared_ptr<const st
     packed->data = std::const_pointer_cast<std::byte>(storage);  // nobody writes to a weight that is prepared
     return packed;
   };
-  const int64_t taps = kind == WeightKind::conv2d ? w[2] * w[3] : 1;
+  const int64_t taps = kind == WeightKind::conv ? w[2] * w[3] : 1;
   if (packs_bf16(w, kind, form))
     return with_data(std::make_shared<Bf16Weight>(w[0], Bf16Depth(taps, w[1], kernels_.bf16->depth).total, kind == WeightKind::glu));
   return with_data(std::make_shared<PackedWeight>(w[0], taps * w[1], kernels_, form.hold, kind == WeightKind::glu));

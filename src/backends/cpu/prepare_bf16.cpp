@@ -24,7 +24,7 @@ Bf16Weight::Bf16Weight(int64_t rows, int64_t depth, bool glu) : Panels{rows, bf1
 
 // From checkpoint order (n, c, ky, kx) to pairs of k = (ky, kx, c).
 std::shared_ptr<const PreparedWeight> CpuBackend::prepare_bf16(const Tensor& w, WeightKind kind) {
-  const int64_t N = w.size(0), taps = kind == WeightKind::conv2d ? w.size(2) * w.size(3) : 1, C = w.size(1);
+  const int64_t N = w.size(0), taps = kind == WeightKind::conv ? w.size(2) * w.size(3) : 1, C = w.size(1);
   const Bf16Depth depth(taps, C, kernels_.bf16->depth);
   auto packed = std::make_shared<Bf16Weight>(N, depth.total, kind == WeightKind::glu);
   packed->data = memory_->allocate(packed->bytes);

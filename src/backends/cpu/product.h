@@ -1,4 +1,4 @@
-// The blocked product behind linear and conv2d:  y [M, N] = epilogue(left [M, K] · wᵀ [K, N]).
+// The blocked product behind linear and conv:  y [M, N] = epilogue(left [M, K] · wᵀ [K, N]).
 //
 // The right side is packed once, at load, in panels of as many columns as a tile has: [N / panel][K][panel], the last panel
 // of one register's width where that is enough. Of a gated linear unit a panel holds one register of values and one of their

@@ -55,9 +55,9 @@ BACKEND_TEST(scratch, stays_below_what_plans_assume) {
                                                                                           {960, 320, 1, 1, 1},
                                                                                           {128, 3, 3, 1, 1},
                                                                                           {128, 256, 3, 1, 2}}) {
-      const ConvSpec spec{.stride = stride, .padding = {kernel / 2, kernel / 2, kernel / 2, kernel / 2}};
-      ops::conv2d(Tensor::zeros(device, {1, side * larger, side * larger, C}),
-                  weight_of(device, {O, C, kernel, kernel}, WeightKind::conv2d, form), {}, spec);
+      const ConvSpec spec = ConvSpec::plane(stride, {kernel / 2, kernel / 2, kernel / 2, kernel / 2});
+      ops::conv(Tensor::zeros(device, {1, side * larger, side * larger, C}),
+                weight_of(device, {O, C, kernel, kernel}, WeightKind::conv, form), {}, spec);
       check(fmt::format("conv {}x{} {}→{} stride {}{}", kernel, kernel, C, O, stride, of));
     }
   }
@@ -66,12 +66,12 @@ BACKEND_TEST(scratch, stays_below_what_plans_assume) {
   for (const DType f : factors)
     for (const auto& [heads, D] : std::vector<std::pair<int64_t, int64_t>>{{16, 40}, {20, 64}, {8, 80}, {8, 160}, {1, 512}}) {
       const Tensor q = Tensor::zeros(device, {1, rows, heads, D}, DType::f16), k = Tensor::zeros(device, {1, 77, heads, D}, DType::f16);
-      ops::attention(q, heads == 1 ? q : k, heads == 1 ? q : k, 0.1f, Mask::none, f);
+      ops::attention(q, heads == 1 ? q : k, heads == 1 ? q : k, {.scale = 0.1f, .factors = f});
       check(fmt::format("attention of heads of {}, factors {}", D, name_of(f)));
     }
   const Tensor image = Tensor::zeros(device, {2, side, side, 2560}, DType::f16), gamma = Tensor::zeros(device, {2560});
-  ops::group_norm(image, 32, gamma, gamma, 1e-5f);
-  ops::layer_norm(image, gamma, gamma, 1e-5f);
+  ops::group_norm(image, {.groups = 32, .gamma = gamma, .beta = gamma});
+  ops::layer_norm(image, {.gamma = gamma, .beta = gamma});
   check("norms");
   if (!slow)
     for (const DType dtype : {DType::f16, DType::bf16, DType::q8_0, DType::q4_k, DType::q6_k})
@@ -89,7 +89,7 @@ BACKEND_TEST(scratch, stays_below_what_plans_assume) {
     for (const int64_t T : {int64_t(1), slow ? int64_t(64) : int64_t(512)}) {
       const KeyValues cache{
           .k = Tensor::zeros(device, {1024, G, D}, DType::f16), .v = Tensor::zeros(device, {1024, G, D}, DType::f16), .first = 1024 - T};
-      ops::cached_attention(Tensor::zeros(device, {T, heads, D}), cache, 0.1f);
+      ops::cached_attention(Tensor::zeros(device, {T, heads, D}), cache, {.scale = 0.1f});
       check(fmt::format("attention of {} queries to a cache, {} heads of {}", T, heads, D));
     }
   if (before == 0 && !slow) {

@@ -71,6 +71,21 @@ constexpr int64_t grain = 32768;  // elements of a piece of work
 
 }  // namespace
 
+void CpuBackend::fill(Tensor& y, float value) {
+  const auto with = [&](auto v) {
+    pool_.for_ranges(y.numel(), grain, [&](int64_t begin, int64_t end) { std::fill_n(y.data<decltype(v)>() + begin, end - begin, v); });
+  };
+  switch (y.dtype()) {
+    case DType::f32: return with(value);
+    case DType::f16: return with(f32_to_f16(value));
+    case DType::bf16: return with(f32_to_bf16(value));
+    case DType::f64: return with(double(value));
+    default:
+      if (value != 0) fail<UnsupportedError>("fill: {} cannot be filled with {}", name_of(y.dtype()), value);
+      pool_.run(1, [&](int64_t) { std::memset(y.raw(), 0, y.bytes()); });
+  }
+}
+
 void CpuBackend::copy(const Tensor& x, Tensor& y) {
   if (y.dtype() == DType::q8_0) {
     pool_.for_ranges(x.numel(), 4096, [&](int64_t begin, int64_t end) {

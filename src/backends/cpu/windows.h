@@ -19,9 +19,10 @@ class Windows {
         width_(x.size(2)),
         image_(x.size(1) * x.size(2) * channels),
         kernel_width_(w[3]),
-        stride_(spec.stride),
-        row_(sources(y.size(1), w[2], spec.stride, spec.padding[0], x.size(1), spec.resize_to[0])),
-        column_(sources(y.size(2), w[3], spec.stride, spec.padding[1], x.size(2), spec.resize_to[1])) {}
+        row_stride_(spec.rows.stride),
+        column_stride_(spec.columns.stride),
+        row_(sources(y.size(1), w[2], spec.rows.stride, spec.rows.before, x.size(1), spec.resize_to[0])),
+        column_(sources(y.size(2), w[3], spec.columns.stride, spec.columns.before, x.size(2), spec.resize_to[1])) {}
 
   const int64_t channels, rows, columns;  // of x; of y
 
@@ -36,7 +37,9 @@ class Windows {
   struct Place {
     int64_t image, row, column;
   };
-  Place place(int64_t p) const { return {p / (rows * columns), p % (rows * columns) / columns * stride_, p % columns * stride_}; }
+  Place place(int64_t p) const {
+    return {p / (rows * columns), p % (rows * columns) / columns * row_stride_, p % columns * column_stride_};
+  }
   const float* tap(const Place& p, int64_t t) const { return pixel(p.image, p.row + t / kernel_width_, p.column + t % kernel_width_); }
 
  private:
@@ -53,7 +56,7 @@ class Windows {
   }
 
   const float* data_;
-  int64_t width_, image_, kernel_width_, stride_;
+  int64_t width_, image_, kernel_width_, row_stride_, column_stride_;
   std::vector<int64_t> row_, column_;
 };
 

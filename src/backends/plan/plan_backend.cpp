@@ -30,6 +30,7 @@ class PlanBackend final : public Backend {
     auto storage = std::make_shared<Storage>();
     storage->size = bytes;
     storage->backend = this;
+    storage->on_host = false;
     ledger_.add(int64_t(bytes));
     storage->owner =
         std::shared_ptr<const void>(static_cast<const void*>(nullptr), [this, bytes](const void*) { ledger_.add(-int64_t(bytes)); });
@@ -38,20 +39,6 @@ class PlanBackend final : public Backend {
   std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind, const WeightForm& form) override {
     return std::make_shared<PlannedWeight>(ledger_, form.in_place ? 0 : bytes_of(form.hold, w.numel()));
   }
-
-  void linear(const Tensor&, const Weight&, const Tensor&, const Epilogue&, const InputNorm&, Tensor&) override {}
-  void conv2d(const Tensor&, const Weight&, const Tensor&, const ConvSpec&, const Epilogue&, const InputNorm&, Tensor&) override {}
-  void attention(const Tensor&, const Tensor&, const Tensor&, float, Mask, DType, Tensor&) override {}
-  void cached_attention(const Tensor&, const KeyValues&, float, Tensor&) override {}
-  void rope(const Tensor&, const Tensor&, RotaryPairs, Tensor&) override {}
-  void group_norm(const Tensor&, int64_t, const Tensor&, const Tensor&, float, Activation, Tensor&) override {}
-  void layer_norm(const Tensor&, const Tensor&, const Tensor&, float, Tensor&) override {}
-  void rms_norm(const Tensor&, const Tensor&, float, Tensor&) override {}
-  void activate(const Tensor&, Activation, Tensor&) override {}
-  void linear_combination(std::span<const Tensor>, std::span<const float>, Tensor&) override {}
-  void copy(const Tensor&, Tensor&) override {}
-  void resize_nearest(const Tensor&, Tensor&) override {}
-  void embedding(const Tensor&, const Tensor&, Tensor&) override {}
 
  private:
   MemoryLedger& ledger_;

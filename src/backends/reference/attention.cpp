@@ -7,50 +7,76 @@ double element(const Tensor& x, int64_t b, int64_t t, int64_t n, int64_t d) {
   return at(x, b * x.stride(0) + t * x.stride(1) + n * x.stride(2) + d * x.stride(3));
 }
 
+double capped(double score, double cap) { return cap > 0 ? cap * std::tanh(score / cap) : score; }
+
+// Σ wᵢ · value(i) / Σ wᵢ with w = exp(score − the largest); the sink, −∞ for none, takes a share and gives nothing. A score of −∞ hides
+// its value. Zero where nothing is seen.
+struct Weighted {
+  Weighted(std::vector<double> scores_, double sink, const auto& rounded) : scores(std::move(scores_)) {
+    double highest = sink;
+    for (const double s : scores) highest = std::max(highest, s);
+    for (const double s : scores) {
+      weights.push_back(s == -INFINITY ? 0 : std::exp(s - highest));
+      sum += weights.back();
+      weights.back() = rounded(weights.back());
+    }
+    if (sink != -INFINITY) sum += std::exp(sink - highest);
+  }
+  double mean_of(const auto& value) const {
+    double acc = 0;
+    for (size_t i = 0; i < scores.size(); ++i)
+      if (scores[i] != -INFINITY) acc += weights[i] * value(int64_t(i));
+    return sum == 0 ? 0 : acc / sum;
+  }
+  std::vector<double> scores, weights;
+  double sum = 0;
+};
+
 }  // namespace
 
-void ReferenceBackend::attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, DType factors, Tensor& y) {
-  const auto factor = [bf16 = factors == DType::bf16](double value) { return bf16 ? bf16_to_f32(f32_to_bf16(float(value))) : value; };
-  const int64_t T = q.size(1), S = k.size(1), N = q.size(2), D = q.size(3);
+void ReferenceBackend::attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec, Tensor& y) {
+  const auto factor = [bf16 = spec.factors == DType::bf16](double value) { return bf16 ? bf16_to_f32(f32_to_bf16(float(value))) : value; };
+  const int64_t T = q.size(1), S = k.size(1), N = q.size(2), D = q.size(3), G = k.size(2), Dv = v.size(3);
+  const Tensor& bias = spec.bias;
   pool_.run(q.size(0) * T * N, [&](int64_t index) {
-    const int64_t b = index / (T * N), t = index / N % T, n = index % N;
-    const int64_t keys = mask == Mask::causal ? t + 1 : S;
-    std::vector<double> score(size_t(keys), 0.0);
-    double highest = -INFINITY, sum = 0;
-    for (int64_t s = 0; s < keys; ++s) {
-      for (int64_t d = 0; d < D; ++d) score[size_t(s)] += factor(double(scale) * element(q, b, t, n, d)) * factor(element(k, b, s, n, d));
-      highest = std::max(highest, score[size_t(s)]);
+    const int64_t b = index / (T * N), t = index / N % T, n = index % N, g = n / (N / G);
+    const int64_t length = spec.key_lengths.empty() ? S : spec.key_lengths[size_t(b)];
+    const int64_t first = spec.window ? std::max<int64_t>(0, t - spec.window + 1) : 0;
+    int64_t last = spec.mask == Mask::causal ? std::min(length, t + 1) : length;
+    if (spec.window) last = std::min(last, t + spec.window);
+    std::vector<double> scores;
+    for (int64_t s = first; s < last; ++s) {
+      double score = 0;
+      for (int64_t d = 0; d < D; ++d) score += factor(double(spec.scale) * element(q, b, t, n, d)) * factor(element(k, b, s, g, d));
+      score = capped(score, double(spec.soft_cap));
+      if (bias) {
+        const auto place = [&](int axis, int64_t i) { return bias.size(axis) == 1 ? 0 : i * bias.stride(axis); };
+        score += at(bias, place(0, b) + place(1, n) + place(2, t) + s);
+      }
+      scores.push_back(score);
     }
-    for (double& w : score) sum += w = std::exp(w - highest);
-    for (int64_t d = 0; d < D; ++d) {
-      double acc = 0;
-      for (int64_t s = 0; s < keys; ++s) acc += factor(score[size_t(s)]) * factor(element(v, b, s, n, d));
-      put(y, index * D + d, acc / sum);
-    }
+    const Weighted weighted(std::move(scores), spec.sinks ? at(spec.sinks, n) : -INFINITY, factor);
+    for (int64_t d = 0; d < Dv; ++d)
+      put(y, index * Dv + d, weighted.mean_of([&](int64_t i) { return factor(element(v, b, first + i, g, d)); }));
   });
 }
 
-void ReferenceBackend::cached_attention(const Tensor& q, const KeyValues& cache, float scale, Tensor& y) {
-  const int64_t T = q.size(0), N = q.size(1), D = q.size(2), C = cache.k.size(0), G = cache.k.size(1);
+void ReferenceBackend::cached_attention(const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec, Tensor& y) {
+  const int64_t T = q.size(0), N = q.size(1), D = q.size(2), C = cache.k.size(0), G = cache.k.size(1), Dv = cache.v.size(2);
   const std::vector<float> keys = cache.k.to_vector(), values = cache.v.to_vector();
   pool_.run(T * N, [&](int64_t index) {
     const int64_t t = index / N, n = index % N, position = cache.first + t;
     const int64_t from = cache.window ? std::max<int64_t>(0, position - cache.window + 1) : 0;
-    const auto row = [&](int64_t p) { return (p % C * G + n / (N / G)) * D; };
-    std::vector<double> score;
-    double highest = -INFINITY, sum = 0;
+    const auto row = [&](int64_t p) { return p % C * G + n / (N / G); };
+    std::vector<double> scores;
     for (int64_t p = from; p <= position; ++p) {
       double s = 0;
-      for (int64_t d = 0; d < D; ++d) s += double(scale) * at(q, index * D + d) * keys[size_t(row(p) + d)];
-      score.push_back(s);
-      highest = std::max(highest, s);
+      for (int64_t d = 0; d < D; ++d) s += double(spec.scale) * at(q, index * D + d) * keys[size_t(row(p) * D + d)];
+      scores.push_back(capped(s, double(spec.soft_cap)));
     }
-    for (double& w : score) sum += w = std::exp(w - highest);
-    for (int64_t d = 0; d < D; ++d) {
-      double acc = 0;
-      for (int64_t p = from; p <= position; ++p) acc += score[size_t(p - from)] * values[size_t(row(p) + d)];
-      put(y, index * D + d, acc / sum);
-    }
+    const Weighted weighted(std::move(scores), spec.sinks ? at(spec.sinks, n) : -INFINITY, [](double w) { return w; });
+    for (int64_t d = 0; d < Dv; ++d)
+      put(y, index * Dv + d, weighted.mean_of([&](int64_t i) { return values[size_t(row(from + i) * Dv + d)]; }));
   });
 }
 

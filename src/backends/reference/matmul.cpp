@@ -10,6 +10,10 @@ double activated(double x, Activation act) {
     case Activation::gelu_tanh: return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
     case Activation::quick_gelu: return x / (1 + std::exp(-1.702 * x));
     case Activation::relu: return x > 0 || std::isnan(x) ? x : 0;
+    case Activation::sigmoid: return 1 / (1 + std::exp(-x));
+    case Activation::tanh: return std::tanh(x);
+    case Activation::softplus: return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+    case Activation::squared_relu: return x > 0 || std::isnan(x) ? x * x : 0;
   }
   return x;
 }
@@ -67,7 +71,7 @@ Tensor ReferenceBackend::as_factors(const Tensor& x, DType factors) {
   return rounded;
 }
 
-void ReferenceBackend::linear(const Tensor& input, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm,
+void ReferenceBackend::linear(const Tensor& input, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm,
                               Tensor& y) {
   if (norm) return linear(normalized(input, norm), w, bias, e, {}, y);
   const DType factors = factors_of(w.form, input.size(0) * input.size(1));

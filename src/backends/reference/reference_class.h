@@ -48,25 +48,33 @@ class ReferenceBackend final : public Backend {
   MemoryLedger& ledger() override { return *ledger_; }
   std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, const WeightForm& form) override;
 
-  void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const InputNorm& norm, Tensor& y) override;
-  void conv2d(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, const InputNorm& norm,
-              Tensor& y) override;
-  void attention(const Tensor& q, const Tensor& k, const Tensor& v, float scale, Mask mask, DType factors, Tensor& y) override;
-  void cached_attention(const Tensor& q, const KeyValues& cache, float scale, Tensor& y) override;
+  void fill(Tensor& y, float value) override;
+
+  void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm, Tensor& y) override;
+  void conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, const GroupNormSpec& norm,
+            Tensor& y) override;
+  void attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec, Tensor& y) override;
+  void cached_attention(const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec, Tensor& y) override;
   void rope(const Tensor& x, const Tensor& table, RotaryPairs pairs, Tensor& y) override;
-  void group_norm(const Tensor& x, int64_t groups, const Tensor& gamma, const Tensor& beta, float eps, Activation act, Tensor& y) override;
-  void layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float eps, Tensor& y) override;
-  void rms_norm(const Tensor& x, const Tensor& gamma, float eps, Tensor& y) override;
+  void group_norm(const Tensor& x, const GroupNormSpec& spec, Tensor& y) override;
+  void layer_norm(const Tensor& x, const NormSpec& spec, Tensor& y) override;
+  void rms_norm(const Tensor& x, const NormSpec& spec, Tensor& y) override;
   void activate(const Tensor& x, Activation act, Tensor& y) override;
   void linear_combination(std::span<const Tensor> xs, std::span<const float> factors, Tensor& y) override;
+  void multiply(const Tensor& a, const Tensor& b, Tensor& y) override;
+  void affine(const Tensor& x, const Tensor& scale, const Tensor& shift, Tensor& y) override;
+  void embedding(const Tensor& ids, const Tensor& table, Tensor& y) override;
+  void top_k(const Tensor& x, Tensor& values, Tensor& columns) override;
+  void gather(const Tensor& x, const Tensor& rows, Tensor& y) override;
+  void scatter_add(const Tensor& x, const Tensor& rows, const Tensor& factors, Tensor& y) override;
   void copy(const Tensor& x, Tensor& y) override;
   void resize_nearest(const Tensor& x, Tensor& y) override;
-  void embedding(const Tensor& ids, const Tensor& table, Tensor& y) override;
+  void pool(const Tensor& x, const PoolSpec& spec, Tensor& y) override;
 
  private:
   Tensor as_factors(const Tensor& x, DType factors);  // x rounded as WeightForm::factors says
   Tensor as_integers(const Tensor& x);
-  Tensor normalized(const Tensor& x, const InputNorm& norm);  // f32, the shape of x [B, ..., C]
+  Tensor normalized(const Tensor& x, const GroupNormSpec& norm);  // f32, the shape of x [B, ..., C]
   // α·acc + bias + per_image of column n of N, image b
   double shifted(double acc, int64_t b, int64_t n, int64_t N, const Tensor& bias, const Epilogue& e) const;
   // y[i] = gate · value + residual for column n of N, image b

@@ -97,8 +97,7 @@ VaeEncoder::VaeEncoder(const Scope& w, const AutoencoderKlConfig& c)
     const int64_t C = c.channels[i];
     VaeBlock& b = down_blocks.emplace_back(block(scope, c, c.channels[i == 0 ? 0 : i - 1], C, c.layers));
     // Padded below and right only: symmetric padding would shift the picture by half a pixel per level.
-    if (i + 1 < c.channels.size())
-      b.resample.emplace(scope / "downsamplers" / 0 / "conv", C, C, 3, ConvSpec{.stride = 2, .padding = {0, 0, 1, 1}});
+    if (i + 1 < c.channels.size()) b.resample.emplace(scope / "downsamplers" / 0 / "conv", C, C, 3, ConvSpec::plane(2, {0, 0, 1, 1}));
   }
 }
 

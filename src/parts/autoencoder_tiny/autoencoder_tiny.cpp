@@ -69,7 +69,7 @@ TinyEncoder::TinyEncoder(const Scope& w, const AutoencoderTinyConfig& c) : path(
   for (size_t i = 0; i < c.encoder_blocks.size(); ++i) {
     const Scope conv = layers / index++;
     levels.push_back({i == 0 ? nn::Conv2d(conv, c.in_channels, C, 3, ConvSpec::same(3))
-                             : nn::Conv2d(conv, C, C, 3, {.stride = 2, .padding = {1, 1, 1, 1}}, nn::Bias::no),
+                             : nn::Conv2d(conv, C, C, 3, ConvSpec::plane(2, {1, 1, 1, 1}), nn::Bias::no),
                       blocks_of(layers, index, c.encoder_blocks[i], C, c.activation)});
   }
   levels.push_back({nn::Conv2d(layers / index, C, c.latent_channels, 3, ConvSpec::same(3)), {}});

@@ -37,8 +37,8 @@ Tensor ClipAttention::operator()(const Tensor& x, const Tensor& residual) const 
   const auto [B, T, C] = x.dims<3>();
   const int64_t N = heads, D = C / N;
   const Shape split{B, T, N, D};
-  const Tensor y = ops::attention(q_proj(x).view(split), k_proj(x).view(split), v_proj(x).view(split), 1.0f / std::sqrt(float(D)),
-                                  Mask::causal, q_proj.weight.form.factors);
+  const Tensor y = ops::attention(q_proj(x).view(split), k_proj(x).view(split), v_proj(x).view(split),
+                                  {.scale = 1.0f / std::sqrt(float(D)), .mask = Mask::causal, .factors = q_proj.weight.form.factors});
   return out_proj(y.view({B, T, C}), {.residual = residual});
 }
 
@@ -84,9 +84,9 @@ ClipTextOutput ClipTextModel::operator()(const std::vector<std::vector<int32_t>>
   Backend& backend = token_embedding.table.backend();
   ClipTextOutput out;
   Tensor h = in_block("text_model.embeddings", [&] {
-    const Tensor x = token_embedding(Tensor::from(backend, {B, T}, tokens));
+    const Tensor x = token_embedding(tokens).view({B, T, config.width});
     put_in_place(vectors, x);
-    return ops::add(x, position_embedding(Tensor::from(backend, {B, T}, positions)));
+    return ops::add(x, position_embedding(positions).view({B, T, config.width}));
   });
   out.hidden_states.push_back(h);
   for (const ClipLayer& layer : layers) out.hidden_states.push_back(h = layer(h));

@@ -33,7 +33,7 @@ Tensor DecoderAttention::operator()(const Tensor& x, const Tensor& residual, con
   if (q_norm) q = (*q_norm)(q), k = (*k_norm)(k);
   q = ops::rope(q, rotary.table, rotary.pairs);
   k = ops::rope(k, rotary.table, rotary.pairs);
-  const Tensor y = ops::cached_attention(q, cache.store(first, k, v), 1.0f / std::sqrt(float(head)));
+  const Tensor y = ops::cached_attention(q, cache.store(first, k, v), {.scale = 1.0f / std::sqrt(float(head))});
   return o_proj(y.view({T, heads * head}), {.residual = residual});
 }
 
@@ -87,7 +87,7 @@ Tensor Decoder::hidden(std::span<const int32_t> ids, DecoderState& state, int64_
   const int64_t T = int64_t(ids.size()), first = state.length;
   for (const int32_t id : ids)
     if (id < 0 || id >= config.vocabulary) fail<UsageError>("token id {} is outside the vocabulary of {}", id, config.vocabulary);
-  Tensor x = in_block("model.embed_tokens", [&] { return embed_tokens(Tensor::from(backend, {T}, ids)); });
+  Tensor x = in_block("model.embed_tokens", [&] { return embed_tokens(ids); });
   const RotaryTable rotary{config.rotary.table(backend, first, T, length), config.pairs};
   for (size_t i = 0; i < layers.size(); ++i) x = layers[i](x, rotary, state.layers[i], first);
   state.length += T;

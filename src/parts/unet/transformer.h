@@ -95,7 +95,7 @@ struct SpatialTransformer {
     if (linear) return nn::Linear(w, in, out);
     return nn::Conv2d(w, in, out, 1);
   }
-  static Tensor project(const Projection& p, const Tensor& x, const Epilogue& e = {}, const InputNorm& n = {}) {
+  static Tensor project(const Projection& p, const Tensor& x, const Epilogue& e = {}, const GroupNormSpec& n = {}) {
     return std::visit([&](const auto& layer) { return layer(x, e, n); }, p);
   }
 

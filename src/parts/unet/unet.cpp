@@ -11,7 +11,7 @@ nn::ResnetSpec resnet_spec(const UnetConfig& c, float output_scale = 1) {
   return {.groups = c.groups, .eps = c.eps, .activation = c.activation, .temb = c.temb, .output_scale = output_scale};
 }
 
-ConvSpec halving(int64_t padding) { return {.stride = 2, .padding = {padding, padding, 1, 1}}; }
+ConvSpec halving(int64_t padding) { return ConvSpec::plane(2, {padding, padding, 1, 1}); }
 
 }  // namespace
 

@@ -40,7 +40,7 @@ Tensor Block::operator()(const Tensor& x, nn::KvCache& cache, int64_t first) con
   const Tensor h = norm(x);
   const auto [q, k, v] = nn::together(h, query, key, value);
   const KeyValues seen = cache.store(first, k.view({T, heads, D}), v.view({T, heads, D}));
-  const Tensor y = ops::cached_attention(q.view({T, heads, D}), seen, 1.0f / std::sqrt(float(D)));
+  const Tensor y = ops::cached_attention(q.view({T, heads, D}), seen, {.scale = 1.0f / std::sqrt(float(D))});
   return narrow(wide(h, {.activation = Activation::gelu}), {.residual = dense(y.view({T, C}), {.residual = x})});
 }
 

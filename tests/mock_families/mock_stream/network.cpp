@@ -54,7 +54,7 @@ Tensor StreamBlock::operator()(const Tensor& h) const {
   const int64_t D = W / heads;
   const Tensor x = norm1(h);
   const auto split = [&, B = B, T = T](const Tensor& t) { return t.view({B, T, heads, D}); };
-  const Tensor y = ops::attention(split(q(x)), split(k(x)), split(v(x)), 1.0f / std::sqrt(float(D)));
+  const Tensor y = ops::attention(split(q(x)), split(k(x)), split(v(x)), {.scale = 1.0f / std::sqrt(float(D))});
   const Tensor attended = out(y.view({B, T, W}), {.residual = h});
   return down(up(norm2(attended), {.activation = Activation::gelu}), {.residual = attended});
 }
