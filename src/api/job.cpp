@@ -35,12 +35,12 @@ models::ImageEdit edit_of(const Request& r, const std::optional<api::Canvas>& ca
   return edit;
 }
 
-models::ImageTask task_of(const Request& r, const api::Seeds& seeds, const std::optional<api::Canvas>& canvas, Backend& device) {
+models::ImageTask task_of(const Request& r, const api::Seeds& seeds, const std::optional<api::Canvas>& canvas, Backend& host) {
   models::ImageTask task{.request = r,
                          .seed = seeds.run,
                          .variation_seed = seeds.variation,
                          .edit = edit_of(r, canvas),
-                         .noise = r.noise ? api::to_tensor(*r.noise, device, "noise") : Tensor()};
+                         .noise = r.noise ? api::to_tensor(*r.noise, host, "noise") : Tensor()};
   task.request.noise.reset(), task.request.resume.reset();
   if (canvas) task.request.width = canvas->width, task.request.height = canvas->height;
   return task;
@@ -79,10 +79,10 @@ Job::Impl::Impl(Model::Impl& m, const Request& r, bool common_levels) : model(m)
   check_request(request);
   seeds = seeds_of(request);
   canvas = api::prepare_canvas(request, model.pipeline->factor());
-  models::ImageTask task = task_of(request, seeds, canvas, *model.device);
+  models::ImageTask task = task_of(request, seeds, canvas, model.device->host());
   task.common_levels = common_levels;
   job = model.pipeline->prepare(task);
-  if (request.resume) job->resume(api::from_run_state(*request.resume, request, job->resolved(), seeds.run, *model.device));
+  if (request.resume) job->resume(api::from_run_state(*request.resume, request, job->resolved(), seeds.run, model.device->host()));
   if (request.noise) check_noise(*request.noise, job->resolved());
   check_memory(job->plan(), job->resolved());
   prepare_seconds = seconds_since(start);

@@ -91,12 +91,12 @@ Generation Model::generate(const Request& request) { return prepare(request).run
 Model::Prediction Model::predict_memory(const Request& request) { return prepare(request).memory(); }
 
 Array Model::encode(const Array& pixels) {
-  const Tensor pictures = api::to_tensor(pixels, *impl_->device, "pixels");
+  const Tensor pictures = api::to_tensor(pixels, impl_->device->host(), "pixels");
   return api::to_array(impl_->pipeline->encode(ops::to_channels_last(pictures)));
 }
 
 Array Model::decode(const Array& latents) {
-  return api::to_array(impl_->pipeline->decode(ops::to_channels_last(api::to_tensor(latents, *impl_->device, "latents"))));
+  return api::to_array(impl_->pipeline->decode(ops::to_channels_last(api::to_tensor(latents, impl_->device->host(), "latents"))));
 }
 
 }  // namespace hearth

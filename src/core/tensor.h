@@ -70,9 +70,13 @@ class Tensor {
       refuse_device_memory();
     return storage_->data + offset_;
   }
-  // For a backend that looks at memory of its own.
-  const std::shared_ptr<const Storage>& storage() const { return storage_; }
-  size_t byte_offset() const { return offset_; }
+  // For a backend that looks into its own storages: the storage, and the same view of another that holds the same.
+  const Storage& storage() const { return *storage_; }
+  Tensor seen_in(std::shared_ptr<const Storage> storage) const {
+    Tensor x = *this;
+    x.storage_ = std::move(storage);
+    return x;
+  }
 
   // Views: no element is copied.
   Tensor view(const Shape& shape) const;  // contiguous only; same number of elements

@@ -62,7 +62,7 @@ void DecoderModel::feed(TextState& text, std::span<const int32_t> ids, int64_t f
     const Tensor hidden = net_.hidden(ids.subspan(size_t(begin), size_t(end - begin)), state, length);
     for (int64_t row = std::max(begin, from); row < end; row += logit_rows) {
       const int64_t rows = std::min(logit_rows, end - row);
-      const Tensor y = net_.logits(hidden.slice(0, row - begin, row - begin + rows));
+      const Tensor y = dense_on_host(net_.logits(hidden.slice(0, row - begin, row - begin + rows)));
       const int64_t V = y.size(1);
       for (int64_t r = 0; r < rows; ++r) logits(row + r, {y.data<float>() + r * V, size_t(V)});
     }

@@ -28,7 +28,7 @@ struct DepthMap {
 // A picture that a run starts from, and the part of it that is painted anew.
 struct ImageEdit {
   std::vector<Pixels> pictures;    // one, or one for each of the batch; of the request's size
-  Tensor latents;                  // [B, h, w, C] on the device: in place of a picture; may be undefined
+  Tensor latents;                  // [B, h, w, C] on the host: in place of a picture; may be undefined
   PixelMask mask;                  // of the request's size, 255: painted anew; 0 × 0: all of it is
   std::optional<double> strength;  // 0 … 1, how much of the run is done; absent: what the family takes for it
   bool all_steps = false;          // of a longer schedule, so many steps as the request says (sampling::Steps)
@@ -37,7 +37,7 @@ struct ImageEdit {
   bool starts() const { return latents || !pictures.empty(); }
 };
 
-// Where a run goes on from: tensors on the device, [B, h, w, C]; `guidance` is what guidance remembered, may be undefined.
+// Where a run goes on from: tensors on the host, [B, h, w, C]; `guidance` is what guidance remembered, may be undefined.
 struct ResumePoint {
   sampling::State state;
   Tensor guidance;
@@ -48,7 +48,7 @@ struct ImageTask {
   Request request;  // its size is that of the run
   uint64_t seed = 0, variation_seed = 0;
   ImageEdit edit;
-  Tensor noise;                // [B, C, h, w] f32 on the device: in place of the seed's first draw; may be undefined
+  Tensor noise;                // [B, C, h, w] f32 on the host: in place of the seed's first draw; may be undefined
   int64_t steps_before = 0;    // of a first pass, for prompts that change (text::PromptReading)
   bool common_levels = false;  // sampling::common_schedule of the request's schedule, whatever the sampler; for comparing samplers
   std::shared_ptr<const ResumePoint> resume;

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/backend.h"
-#include "core/error.h"
+#include "core/on_host.h"
 
 namespace hearth::parts {
 
@@ -17,11 +16,11 @@ std::vector<float> Posterior::deviation() const {
 
 RawLatents Posterior::sample(const Tensor& noise) const {
   if (noise.shape() != mean.shape()) fail<ShapeError>("posterior: noise {}, needed {}", noise.shape(), mean.shape());
-  if (!mean.backend().computes()) return {Tensor::like(mean)};
-  std::vector<float> values = deviation();
-  const std::vector<float> centre = mean.to_vector(), normal = noise.to_vector();
-  for (size_t i = 0; i < values.size(); ++i) values[i] = centre[i] + values[i] * normal[i];
-  return {Tensor::from(mean.backend(), mean.shape(), values)};
+  const auto drawn = [&](float* y, const float* centre, const float* normal) {
+    const std::vector<float> deviations = deviation();
+    for (size_t i = 0; i < deviations.size(); ++i) y[i] = centre[i] + deviations[i] * normal[i];
+  };
+  return {on_host(mean.shape(), drawn, mean, noise)};
 }
 
 }  // namespace hearth::parts

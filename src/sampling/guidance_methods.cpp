@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/backend.h"
+#include "core/on_host.h"
 #include "ops/pointwise.h"
 #include "ops/shape_ops.h"
 
@@ -36,22 +36,21 @@ double deviation(const Tensor& x, int64_t k) {
   return std::sqrt(squares / double(v.size() - 1));
 }
 
+using Factors = std::vector<double>;
+
 // Σ factorᵢ(k)·xᵢ for each image k: `factors(k)` answers one number per tensor.
 template <class F> Tensor by_image(std::initializer_list<Tensor> xs, F factors) {
   const Tensor& first = *xs.begin();
-  if (!first.backend().computes()) return Tensor::like(first);
   std::vector<Tensor> images;
   for (int64_t k = 0; k < first.size(0); ++k) {
     std::vector<Tensor> parts;
     for (const Tensor& x : xs) parts.push_back(x.slice(0, k, k + 1));
     std::vector<float> f;
-    for (const double factor : factors(k)) f.push_back(float(factor));
+    for (const double factor : unless_dry(first.backend(), Factors(xs.size()), [&] { return factors(k); })) f.push_back(float(factor));
     images.push_back(ops::linear_combination(parts, f));
   }
   return images.size() == 1 ? images.front() : ops::concat(images, 0);
 }
-
-using Factors = std::vector<double>;
 
 }  // namespace
 
@@ -84,18 +83,16 @@ Tensor projected_difference(const Tensor& negative, const Tensor& prompt, Tensor
 }
 
 Tensor with_norms_of(const Tensor& guided, const Tensor& prompt) {
-  const Tensor y = Tensor::like(guided);
-  if (!guided.backend().computes()) return y;
   const int64_t C = guided.size(-1), pixels = guided.numel() / C;
-  const float *g = guided.data<const float>(), *p = prompt.data<const float>();
-  float* out = y.data<float>();
-  for (int64_t i = 0; i < pixels; ++i, g += C, p += C, out += C) {
-    double guided_squares = 0, prompt_squares = 0;
-    for (int64_t c = 0; c < C; ++c) guided_squares += double(g[c]) * g[c], prompt_squares += double(p[c]) * p[c];
-    const float factor = guided_squares > 0 ? float(std::sqrt(prompt_squares / guided_squares)) : 0;
-    for (int64_t c = 0; c < C; ++c) out[c] = g[c] * factor;
-  }
-  return y;
+  const auto each_pixel = [=](float* y, const float* g, const float* p) {
+    for (int64_t i = 0; i < pixels; ++i, g += C, p += C, y += C) {
+      double guided_squares = 0, prompt_squares = 0;
+      for (int64_t c = 0; c < C; ++c) guided_squares += double(g[c]) * g[c], prompt_squares += double(p[c]) * p[c];
+      const float factor = guided_squares > 0 ? float(std::sqrt(prompt_squares / guided_squares)) : 0;
+      for (int64_t c = 0; c < C; ++c) y[c] = g[c] * factor;
+    }
+  };
+  return on_host(guided.shape(), each_pixel, guided, prompt);
 }
 
 Tensor with_norm_at_most(const Tensor& guided, const Tensor& prompt, double most) {
@@ -137,22 +134,21 @@ Tensor away_from(const Tensor& guided, const Tensor& prompt, const Tensor& distu
 double growing_scale(double scale, double done) { return 1 + scale * (1 - std::cos(std::numbers::pi * std::pow(done, 5))) / 2; }
 
 Tensor dynamically_thresholded(const Tensor& x0, double ratio, double most) {
-  const Tensor y = Tensor::like(x0);
-  if (!x0.backend().computes()) return y;
-  const size_t count = size_t(x0.numel() / x0.size(0));
-  std::vector<float> sizes(count);
-  for (int64_t k = 0; k < x0.size(0); ++k) {
-    const auto values = image(x0, k);
-    std::transform(values.begin(), values.end(), sizes.begin(), [](float v) { return std::abs(v); });
-    const double rank = ratio * double(count - 1), below = std::floor(rank);
-    const auto low = sizes.begin() + std::ptrdiff_t(below);
-    std::nth_element(sizes.begin(), low, sizes.end());
-    const double at = *low, above = low + 1 == sizes.end() ? at : *std::min_element(low + 1, sizes.end());
-    const float s = float(std::clamp(at + (rank - below) * (above - at), 1.0, most));
-    float* out = y.data<float>() + size_t(k) * count;
-    for (size_t i = 0; i < count; ++i) out[i] = std::clamp(values[i], -s, s) / s;
-  }
-  return y;
+  const int64_t images = x0.size(0);
+  const size_t count = size_t(x0.numel() / images);
+  const auto each_image = [=](float* y, const float* values) {
+    std::vector<float> sizes(count);
+    for (int64_t k = 0; k < images; ++k, values += count, y += count) {
+      std::transform(values, values + count, sizes.begin(), [](float v) { return std::abs(v); });
+      const double rank = ratio * double(count - 1), below = std::floor(rank);
+      const auto low = sizes.begin() + std::ptrdiff_t(below);
+      std::nth_element(sizes.begin(), low, sizes.end());
+      const double at = *low, above = low + 1 == sizes.end() ? at : *std::min_element(low + 1, sizes.end());
+      const float s = float(std::clamp(at + (rank - below) * (above - at), 1.0, most));
+      for (size_t i = 0; i < count; ++i) y[i] = std::clamp(values[i], -s, s) / s;
+    }
+  };
+  return on_host(x0.shape(), each_image, x0);
 }
 
 }  // namespace hearth::sampling

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/on_host.h"
 #include "ops/shape_ops.h"
 #include "sampling/brownian_tree.h"
 #include "sampling/counter_normals.h"
@@ -18,47 +19,47 @@ namespace {
 template <class Fill> Tensor filled(Backend& device, const Shape& shape, Generators generators, Fill fill) {
   if (shape.rank() != 4) fail<ShapeError>("noise: shape {}, needed [B, H, W, C]", shape);
   const Shape order{shape[0], shape[3], shape[1], shape[2]};
-  if (!device.computes()) return ops::to_channels_last(Tensor::empty(device, order));
-  std::vector<float> values(size_t(shape.numel()));
-  const size_t parts = generators == Generators::one ? 1 : size_t(shape[0]), count = values.size() / parts;
-  for (size_t k = 0; k < parts; ++k) fill(k, std::span(values).subspan(k * count, count));
-  return ops::to_channels_last(Tensor::from(device, order, values));
+  return ops::to_channels_last(written_on_host(device, order, DType::f32, [&](Tensor& y) {
+    const std::span values(y.data<float>(), size_t(y.numel()));
+    const size_t parts = generators == Generators::one ? 1 : size_t(shape[0]), count = values.size() / parts;
+    for (size_t k = 0; k < parts; ++k) fill(k, values.subspan(k * count, count));
+  }));
 }
 
 Shape of_encoding(const Shape& shape, Generators generators) {
   return {generators == Generators::one ? 1 : shape[0], shape[1], shape[2], shape[3]};
 }
 
-// slerp of each image by itself: the columns of a channel, whose values are H, are the vectors that angles are taken between.
-Tensor along_circle(const Tensor& low, const Tensor& high, double strength) {
-  const auto [B, H, W, C] = low.dims<4>();
-  Tensor out = Tensor::like(low);
-  if (!low.backend().computes()) return out;
-  const int64_t columns = W * C;
-  for (int64_t b = 0; b < B; ++b) {
-    const float *a = low.data<float>() + b * H * columns, *z = high.data<float>() + b * H * columns;
-    float* y = out.data<float>() + b * H * columns;
-    std::vector<double> cosines(static_cast<size_t>(columns));
-    double mean = 0;
-    for (int64_t i = 0; i < columns; ++i) {
-      double aa = 0, zz = 0, az = 0;
-      for (int64_t h = 0; h < H; ++h) {
-        const double p = a[h * columns + i], q = z[h * columns + i];
-        aa += p * p, zz += q * q, az += p * q;
-      }
-      cosines[size_t(i)] = az / std::sqrt(aa * zz);
-      mean += cosines[size_t(i)] / double(columns);
+// slerp of one image [H, columns]: its columns are the vectors that angles are taken between.
+void along_circle(float* y, const float* a, const float* z, int64_t H, int64_t columns, double strength) {
+  std::vector<double> cosines(static_cast<size_t>(columns));
+  double mean = 0;
+  for (int64_t i = 0; i < columns; ++i) {
+    double aa = 0, zz = 0, az = 0;
+    for (int64_t h = 0; h < H; ++h) {
+      const double p = a[h * columns + i], q = z[h * columns + i];
+      aa += p * p, zz += q * q, az += p * q;
     }
-    for (int64_t i = 0; i < columns; ++i) {
-      double of_low = strength, of_high = 1 - strength;
-      if (mean <= 0.9995) {
-        const double angle = std::acos(std::clamp(cosines[size_t(i)], -1.0, 1.0)), sine = std::sin(angle);
-        of_low = std::sin((1 - strength) * angle) / sine, of_high = std::sin(strength * angle) / sine;
-      }
-      for (int64_t h = 0; h < H; ++h) y[h * columns + i] = float(of_low * a[h * columns + i] + of_high * z[h * columns + i]);
-    }
+    cosines[size_t(i)] = az / std::sqrt(aa * zz);
+    mean += cosines[size_t(i)] / double(columns);
   }
-  return out;
+  for (int64_t i = 0; i < columns; ++i) {
+    double of_low = strength, of_high = 1 - strength;
+    if (mean <= 0.9995) {
+      const double angle = std::acos(std::clamp(cosines[size_t(i)], -1.0, 1.0)), sine = std::sin(angle);
+      of_low = std::sin((1 - strength) * angle) / sine, of_high = std::sin(strength * angle) / sine;
+    }
+    for (int64_t h = 0; h < H; ++h) y[h * columns + i] = float(of_low * a[h * columns + i] + of_high * z[h * columns + i]);
+  }
+}
+
+// Of each image [H, W, C] by itself: the columns of a channel.
+Tensor along_circle(const Tensor& low, const Tensor& high, double strength) {
+  const int64_t B = low.size(0), H = low.size(1), columns = low.size(2) * low.size(3);
+  const auto each = [=](float* y, const float* a, const float* z) {
+    for (int64_t b = 0; b < B; ++b) along_circle(y + b * H * columns, a + b * H * columns, z + b * H * columns, H, columns, strength);
+  };
+  return on_host(low.shape(), each, low, high);
 }
 
 // Generators that go on from draw to draw; a draw further back begins anew.

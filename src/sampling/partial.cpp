@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.h"
+#include "core/on_host.h"
 #include "sampling/vectors.h"
 
 namespace hearth::sampling {
@@ -82,13 +82,12 @@ Tensor blended(const Tensor& painted, const Tensor& kept, const Tensor& mask) {
   const auto [B, H, W, C] = painted.dims<4>();
   if (kept.shape() != painted.shape() || mask.shape() != Shape{B, H, W, 1})
     fail<ShapeError>("blended: {} with {} by {}", painted.shape(), kept.shape(), mask.shape());
-  Tensor y = Tensor::like(painted);
-  if (!painted.backend().computes()) return y;
-  const float *p = painted.data<float>(), *k = kept.data<float>(), *m = mask.data<float>();
-  float* out = y.data<float>();
-  for (int64_t i = 0; i < B * H * W; ++i)
-    for (int64_t c = 0; c < C; ++c) out[i * C + c] = (1 - m[i]) * k[i * C + c] + m[i] * p[i * C + c];
-  return y;
+  const int64_t pixels = B * H * W, channels = C;
+  const auto mixed = [=](float* y, const float* p, const float* k, const float* m) {
+    for (int64_t i = 0; i < pixels; ++i)
+      for (int64_t c = 0; c < channels; ++c) y[i * channels + c] = (1 - m[i]) * k[i * channels + c] + m[i] * p[i * channels + c];
+  };
+  return on_host(painted.shape(), mixed, painted, kept, mask);
 }
 
 Denoiser keeping(Compat compat, bool by_times, Denoiser denoise, const Tensor& z, const Tensor& noise, const Tensor& mask) {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/error.h"
+#include "core/on_host.h"
 #include "ops/pointwise.h"
 
 namespace hearth::sampling {
@@ -47,14 +47,15 @@ Tensor clipped(const Tensor& x, double limit) {
 }
 
 double relative_rms(const Tensor& a, const Tensor& b, const Tensor& scale, double absolute, double relative) {
-  if (!a.backend().computes()) return 0;
-  double sum = 0;
-  for (int64_t i = 0; i < a.numel(); ++i) {
-    const double largest = std::max(std::abs(value_at(a, i)), std::abs(value_at(scale, i)));
-    const double error = (value_at(a, i) - value_at(b, i)) / std::max(absolute, relative * largest);
-    sum += error * error;
-  }
-  return std::sqrt(sum / double(a.numel()));
+  return unless_dry(a.backend(), 0.0, [&] {
+    double sum = 0;
+    for (int64_t i = 0; i < a.numel(); ++i) {
+      const double largest = std::max(std::abs(value_at(a, i)), std::abs(value_at(scale, i)));
+      const double error = (value_at(a, i) - value_at(b, i)) / std::max(absolute, relative * largest);
+      sum += error * error;
+    }
+    return std::sqrt(sum / double(a.numel()));
+  });
 }
 
 }  // namespace hearth::sampling

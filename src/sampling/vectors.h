@@ -1,4 +1,4 @@
-// All vector work of the samplers. f32 tensors on any device; f64 tensors on the host, where trajectories are compared with
+// All vector work of the samplers, on tensors of a host. f32; or f64, where trajectories are compared with
 // their definitions to 1e-6.
 #pragma once
 
@@ -23,7 +23,7 @@ Tensor towards(const Tensor& x, const Tensor& x0, const Level& from, double alph
 Tensor clipped(const Tensor& x, double limit);  // min(max(x, −limit), limit)
 
 // √(mean of ((a − b)/max(absolute, relative·max(|a|, |scale|)))²) over all values: the error norm of adaptive step control.
-// 0 on a device that computes nothing.
+// 0 in a dry run.
 double relative_rms(const Tensor& a, const Tensor& b, const Tensor& scale, double absolute, double relative);
 
 }  // namespace hearth::sampling

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "core/backend.h"
+#include "core/on_host.h"
 
 namespace hearth {
 namespace {
@@ -102,13 +102,11 @@ Tensor GgufFile::read(const std::string& name, const Shape&, Backend& backend) {
 
   std::byte* data = part->mapping->data() + entry->begin;
   if (mapped(name)) {
-    auto storage = std::make_shared<const Storage>(Storage{data, size_t(entry->end - entry->begin), &backend, part->mapping});
+    auto storage = std::make_shared<const Storage>(Storage{data, size_t(entry->end - entry->begin), &backend.host(), part->mapping});
     held = storage;
     return {storage, entry->info.shape, entry->info.dtype};
   }
-  Tensor copy = Tensor::empty(backend, entry->info.shape, entry->info.dtype);
-  if (backend.computes() && copy.bytes() > 0) std::memcpy(copy.raw(), data, copy.bytes());
-  return copy;
+  return written_on_host(backend, entry->info.shape, entry->info.dtype, [&](Tensor& copy) { std::memcpy(copy.raw(), data, copy.bytes()); });
 }
 
 bool GgufFile::mapped(const std::string& name) const {

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstring>
 
-#include "core/backend.h"
 #include "core/block_layouts.h"
+#include "core/on_host.h"
 #include "core/threads.h"
 
 namespace hearth {
@@ -86,18 +86,17 @@ struct Layer {
   }
 
   Tensor unpack(Backend& backend) const {
-    const Tensor y = Tensor::empty(backend, {N, K}, dtype());
-    if (!backend.computes()) return y;
-    const int64_t row = int64_t(bytes_of(y.dtype(), K));
-    backend.threads().for_ranges(N, 16, [&](int64_t first, int64_t last) {
-      for (int64_t n = first; n < last; ++n) {
-        std::byte* to = y.raw() + n * row;
-        if (y.dtype() == DType::q4_0) fill_blocks<blocks::Q40>(n, to);
-        else if (y.dtype() == DType::q5_0) fill_blocks<blocks::Q50>(n, to);
-        else fill_f32(n, reinterpret_cast<float*>(to));
-      }
+    return written_on_host(backend, {N, K}, dtype(), [&](Tensor& y) {
+      const int64_t row = int64_t(bytes_of(y.dtype(), K));
+      backend.threads().for_ranges(N, 16, [&](int64_t first, int64_t last) {
+        for (int64_t n = first; n < last; ++n) {
+          std::byte* to = y.raw() + n * row;
+          if (y.dtype() == DType::q4_0) fill_blocks<blocks::Q40>(n, to);
+          else if (y.dtype() == DType::q5_0) fill_blocks<blocks::Q50>(n, to);
+          else fill_f32(n, reinterpret_cast<float*>(to));
+        }
+      });
     });
-    return y;
   }
 };
 
@@ -189,20 +188,15 @@ class UnpackedSource final : public TensorSource {
             .qzeros = tensor(".qzeros"),
             .scales = {},
             .group = {}};
-    if (!backend.computes()) {
-      l.scales.assign(size_t(l.G * l.N), 1);
-      for (int64_t k = 0; k < l.K; ++k) l.group.push_back(int32_t(k / group));
-      return l;
-    }
-    l.scales = tensor(".scales").to_vector();
-    if (!stored_.contains(layer + ".g_idx")) {
-      for (int64_t k = 0; k < l.K; ++k) l.group.push_back(int32_t(k / group));
-      return l;
-    }
-    const Tensor groups = tensor(".g_idx");
-    l.group.assign(groups.data<int32_t>(), groups.data<int32_t>() + l.K);
-    for (int32_t g : l.group)
-      if (g < 0 || g >= l.G) fail<WeightError>("{}: '{}.g_idx' names the group {}, there are {}", describe(), layer, g, l.G);
+    for (int64_t k = 0; k < l.K; ++k) l.group.push_back(int32_t(k / group));
+    l.scales = unless_dry(backend, std::vector<float>(size_t(l.G * l.N), 1), [&] { return tensor(".scales").to_vector(); });
+    unless_dry(backend, [&] {
+      if (!stored_.contains(layer + ".g_idx")) return;
+      const Tensor groups = tensor(".g_idx");
+      l.group.assign(groups.data<int32_t>(), groups.data<int32_t>() + l.K);
+      for (int32_t g : l.group)
+        if (g < 0 || g >= l.G) fail<WeightError>("{}: '{}.g_idx' names the group {}, there are {}", describe(), layer, g, l.G);
+    });
     return l;
   }
 

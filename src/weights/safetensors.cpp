@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "core/backend.h"
+#include "core/on_host.h"
 
 namespace hearth {
 
@@ -58,12 +58,10 @@ Tensor SafetensorsFile::read(const std::string& name, const Shape&, Backend& bac
 
   std::byte* data = mapping_->data() + data_start_ + entry.begin;
   if (mapped(name)) {
-    auto storage = std::make_shared<const Storage>(Storage{data, size_t(entry.end - entry.begin), &backend, mapping_});
+    auto storage = std::make_shared<const Storage>(Storage{data, size_t(entry.end - entry.begin), &backend.host(), mapping_});
     return {storage, entry.info.shape, entry.info.dtype};
   }
-  Tensor copy = Tensor::empty(backend, entry.info.shape, entry.info.dtype);
-  if (backend.computes() && copy.bytes() > 0) std::memcpy(copy.raw(), data, copy.bytes());
-  return copy;
+  return written_on_host(backend, entry.info.shape, entry.info.dtype, [&](Tensor& copy) { std::memcpy(copy.raw(), data, copy.bytes()); });
 }
 
 std::span<const std::byte> SafetensorsFile::stored_bytes(const std::string& name) const {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "core/backend.h"
+#include "core/on_host.h"
 #include "core/threads.h"
 
 namespace hearth {
@@ -23,11 +23,10 @@ class SeededSource : public TensorSource {
   std::map<std::string, TensorInfo> list() const override { return {}; }
   bool has(const std::string&) const override { return true; }
   Tensor read(const std::string& name, const Shape& wanted, Backend& backend) override {
-    Tensor x = Tensor::empty(backend, wanted);
-    if (!backend.computes()) return x;
-    backend.threads().for_ranges(x.numel(), 1 << 16,
-                                 [&](int64_t begin, int64_t end) { fill_seeded(name, wanted, begin, end, x.data<float>() + begin); });
-    return x;
+    return written_on_host(backend, wanted, DType::f32, [&](Tensor& x) {
+      backend.threads().for_ranges(x.numel(), 1 << 16,
+                                   [&](int64_t begin, int64_t end) { fill_seeded(name, wanted, begin, end, x.data<float>() + begin); });
+    });
   }
 };
 

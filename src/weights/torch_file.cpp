@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/backend.h"
+#include "core/on_host.h"
 
 namespace hearth {
 namespace {
@@ -45,15 +45,14 @@ Tensor TorchFile::read(const std::string& name, const Shape&, Backend& backend) 
 
   std::byte* data = mapping_->data() + entry.begin;
   if (mapped(entry)) {
-    auto storage = std::make_shared<const Storage>(Storage{data, size_t(entry.end - entry.begin), &backend, mapping_});
+    auto storage = std::make_shared<const Storage>(Storage{data, size_t(entry.end - entry.begin), &backend.host(), mapping_});
     return {storage, entry.info.shape, entry.info.dtype};
   }
-  Tensor copy = Tensor::empty(backend, entry.info.shape, entry.info.dtype);
-  if (!backend.computes() || copy.bytes() == 0) return copy;
-  std::byte* to = copy.raw();
-  if (entry.contiguous) std::memcpy(to, data, copy.bytes());
-  else gather(data, entry, 0, size_of(entry.info.dtype), to);
-  return copy;
+  return written_on_host(backend, entry.info.shape, entry.info.dtype, [&](Tensor& copy) {
+    std::byte* to = copy.raw();
+    if (entry.contiguous) std::memcpy(to, data, copy.bytes());
+    else gather(data, entry, 0, size_of(entry.info.dtype), to);
+  });
 }
 
 std::span<const std::byte> TorchFile::stored_bytes(const std::string& name) const {

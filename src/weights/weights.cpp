@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/backend.h"
 #include "core/observe.h"
+#include "core/on_host.h"
 #include "core/threads.h"
 #include "weights/listing.h"
 #include "weights/name_pattern.h"
@@ -60,6 +60,11 @@ bool f16_spoils(const Tensor& x) {
   });
   constexpr double limit = 0x1p-10;  // rounding alone stays below 2⁻¹¹
   return loss.overflows > 0 || loss.error > limit * limit * loss.norm;
+}
+
+// f64 as f32, on the same host.
+Tensor as_f32(const Tensor& x) {
+  return written_on_host(x.backend(), x.shape(), DType::f32, [&](Tensor& y) { std::ranges::copy(x.to_vector(), y.data<float>()); });
 }
 
 // "; 3 missing: a, b, c"
@@ -148,17 +153,15 @@ Tensor Weights::read(const std::string& name, const Shape& shape) {
   const DType stored = listed == listed_.end() ? DType::f32 : listed->second.dtype;
   Tensor x;
   if (reading_ != Reading::names) {
-    x = source_->read(name, shape, *backend_);
+    x = source_->read(name, shape, backend_->host());
     if (x.shape() != shape) fail<WeightError>("weights: '{}' has shape {}, the model needs {}", name, x.shape(), shape);
-    if (backend_->computes()) {
-      const int64_t bad = non_finite_values(x);
-      if (bad && matches_any(options_.idle, name)) {
-        report_.non_finite.push_back(name);
-      } else if (bad) {
-        read_.insert(name);
-        non_finite_.push_back(fmt::format("'{}' has {} NaN or infinite of {} values", name, bad, x.numel()));
-        return {};
-      }
+    const int64_t bad = unless_dry(*backend_, int64_t(0), [&] { return non_finite_values(x); });
+    if (bad && matches_any(options_.idle, name)) {
+      report_.non_finite.push_back(name);
+    } else if (bad) {
+      read_.insert(name);
+      non_finite_.push_back(fmt::format("'{}' has {} NaN or infinite of {} values", name, bad, x.numel()));
+      return {};
     }
   }
   count(name, shape.numel(), int64_t(bytes_of(stored, shape.numel())));
@@ -169,49 +172,46 @@ Tensor Weights::read(const std::string& name, const Shape& shape) {
   return x;
 }
 
-// Memory of the backend's own, in type `to`.
-Tensor Weights::converted(const std::string& name, const Tensor& x, DType to) {
-  Tensor y = Tensor::empty(*backend_, x.shape(), to);
+// Memory of its own on the backend or its host, in type `to`.
+Tensor Weights::converted(const std::string& name, const Tensor& x, DType to, Backend& where) {
+  Tensor y = Tensor::empty(where, x.shape(), to);
   report_.bytes_held += int64_t(y.bytes());
-  if (!backend_->computes()) return y;
-  if (x.dtype() == DType::f64) {
-    const auto values = x.to_vector();
-    backend_->copy(Tensor::from(*backend_, x.shape(), values), y);
-  } else {
-    backend_->copy(x, y);
-  }
-  source_->release(name);
+  unless_dry(*backend_, [&] {
+    where.upload(x.dtype() == DType::f64 ? as_f32(x) : x, y);
+    source_->release(name);
+  });
   return y;
 }
 
 // The type that x is held in.
 DType Weights::fitting(const std::string& name, const Tensor& x, DType wanted) {
   const bool narrows = wanted == DType::f16 && (x.dtype() == DType::f32 || x.dtype() == DType::bf16);
-  if (!narrows || !backend_->computes() || !f16_spoils(x)) return wanted;
+  if (!narrows || !unless_dry(*backend_, false, [&] { return f16_spoils(x); })) return wanted;
   report_.kept_wider.push_back(name);
   return x.dtype();
 }
 
 Tensor Weights::tensor(const std::string& name, const Shape& shape) {
   const Tensor x = read(name, shape);
-  return x ? converted(name, x, DType::f32) : Tensor();
+  return x ? converted(name, x, DType::f32, *backend_) : Tensor();
 }
 
 Tensor Weights::table(const std::string& name, const Shape& shape) {
   Tensor x = read(name, shape);
   if (!x) return {};
   const bool wider = x.dtype() == DType::f64;
-  if (wider) x = Tensor::from(*backend_, shape, x.to_vector());
+  if (wider) x = as_f32(x);
   const DType wanted = is_blocked(x.dtype()) ? x.dtype() : options_.types.hold.value_or(x.dtype());
   const DType hold = wanted == x.dtype() ? wanted : size_of(wanted) < size_of(x.dtype()) ? fitting(name, x, wanted) : x.dtype();
-  if (wider || hold != x.dtype() || !source_->mapped(name)) return converted(name, x, hold);
+  if (wider || hold != x.dtype() || !source_->mapped(name)) return converted(name, x, hold, *backend_);
+  if (&x.backend() != backend_) return x.to(*backend_);
   source_->release(name);
   return x;
 }
 
 // What the cache holds of a weight whose name and shape are as they should be.
 Weight Weights::from_cache(const std::string& name, const Shape& shape, WeightKind kind) {
-  if (!options_.cache || !backend_->computes() || reading_ != Reading::full) return {};
+  if (!options_.cache || reading_ != Reading::full) return {};
   const auto found = options_.cache->find(name, shape, kind, backend_->threads());
   if (!found) return {};
   Weight weight{.name = name, .shape = shape, .form = found->form, .backend = backend_, .kind = kind};
@@ -231,14 +231,14 @@ Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind k
   }
   Tensor x = read(name, shape);
   if (!x) return {};
-  if (x.dtype() == DType::f64) x = Tensor::from(*backend_, shape, x.to_vector());
+  if (x.dtype() == DType::f64) x = as_f32(x);
   if (options_.types.in_place && kind == WeightKind::linear) return weight_in_place(name, x, exact);
   const WeightForm form{.hold = fitting(name, x, options_.types.hold.value_or(x.dtype())),
                         .factors = exact ? DType::f32 : options_.types.factors};
   Weight weight{
       .name = name, .shape = shape, .form = form, .prepared = backend_->prepare(x, kind, form), .backend = backend_, .kind = kind};
   report_.bytes_held += int64_t(weight.prepared->bytes);
-  if (options_.cache && backend_->computes())
+  if (options_.cache)
     if (auto storage = weight.prepared->storage())
       options_.cache->add(name, {.shape = shape, .kind = kind, .form = form, .data = std::move(storage), .bytes = weight.prepared->bytes});
   source_->release(name);
@@ -247,7 +247,7 @@ Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind k
 
 Weight Weights::weight_in_place(const std::string& name, Tensor x, bool exact) {
   const DType hold = is_blocked(x.dtype()) ? x.dtype() : fitting(name, x, options_.types.hold.value_or(x.dtype()));
-  if (hold != x.dtype()) x = converted(name, x, hold);
+  if (hold != x.dtype()) x = converted(name, x, hold, backend_->host());
   else if (!source_->mapped(name)) report_.bytes_held += int64_t(x.bytes());
   const DType asked = options_.types.factors;
   const bool fits = is_blocked(hold) ? asked == DType::i16 || asked == DType::bf16 : asked == hold;

@@ -130,7 +130,7 @@ class Weights {
   Tensor read(const std::string& name, const Shape& shape);
   Weight from_cache(const std::string& name, const Shape& shape, WeightKind kind);
   Weight weight_in_place(const std::string& name, Tensor x, bool exact);
-  Tensor converted(const std::string& name, const Tensor& x, DType to);
+  Tensor converted(const std::string& name, const Tensor& x, DType to, Backend& where);
   DType fitting(const std::string& name, const Tensor& x, DType wanted);
 
   std::shared_ptr<TensorSource> source_;

@@ -2,13 +2,15 @@
 
 #include "backends/backends.h"
 #include "backends/cpu/cpu_backend.h"
+#include "support/detached_backend.h"
 
 namespace hearth::test {
 
-std::vector<std::string> backend_names() { return {"reference", "cpu_avx2", "cpu_avx512", "cpu_avx512bf16", "cpu_amx", "cpu_emulated"}; }
+std::vector<std::string> backend_names() { return {"reference", "detached", "cpu_avx2", "cpu_avx512", "cpu_avx512bf16", "cpu_amx", "cpu_emulated"}; }
 
 std::unique_ptr<Backend> make_test_backend(const std::string& name, int threads) {
   if (name == "reference") return make_backend({.name = "reference", .threads = threads});
+  if (name == "detached") return make_detached_backend(threads);
   if (name == "cpu_emulated") return cpu_path_available("avx2") ? make_emulating_cpu_backend(threads) : nullptr;
   const std::string features = name.substr(4);
   if (!cpu_path_available(features)) return nullptr;

@@ -27,8 +27,8 @@ Golden::Golden(const char* source_file, const std::string& name, Backend& device
   metadata_ = file->header().metadata;
   for (const auto& [tensor, entry] : file->header().tensors) {
     const Tensor stored = file->read(tensor, entry.info.shape, device);
-    Tensor own = Tensor::like(stored);
-    if (own.bytes() > 0) std::memcpy(own.raw(), stored.raw(), own.bytes());
+    Tensor own = Tensor::empty(device, stored.shape(), stored.dtype());
+    if (own.bytes() > 0) device.upload(stored, own);
     tensors_.emplace(tensor, own);
   }
 }

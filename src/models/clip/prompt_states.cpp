@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/on_host.h"
 #include "ops/pointwise.h"
 #include "ops/shape_ops.h"
 
@@ -14,17 +15,18 @@ namespace {
 template <class F> Tensor with_weights(const Tensor& z, std::span<const float> weights, F f) {
   const auto [n, T, C] = z.dims<3>();
   if (int64_t(weights.size()) != n * T) fail<ShapeError>("prompt: {} weights for states {}", weights.size(), z.shape());
-  if (!z.backend().computes()) return Tensor::like(z);
-  std::vector<float> values = z.to_vector();
-  for (size_t i = 0; i < values.size(); ++i) values[i] = f(values[i], weights[i / size_t(C)], i);
-  return Tensor::from(z.backend(), z.shape(), values);
+  const auto each = [&, count = size_t(z.numel()), width = size_t(C)](float* y, const float* x) {
+    for (size_t i = 0; i < count; ++i) y[i] = f(x[i], weights[i / width], i);
+  };
+  return on_host(z.shape(), each, z);
 }
 
 double sum(const Tensor& z) {
-  double total = 0;
-  if (z.backend().computes())
+  return unless_dry(z.backend(), 0.0, [&] {
+    double total = 0;
     for (const float v : z.to_vector()) total += double(v);
-  return total;
+    return total;
+  });
 }
 
 std::vector<float> weights_of(const text::Chunk& chunk) {
@@ -183,7 +185,7 @@ std::vector<Tensor> multiply_keeping_mean(std::span<const Tensor> z, std::span<c
 }
 
 Tensor states_from_empty(const Tensor& z, const Tensor& empty, std::span<const float> weights) {
-  const std::vector<float> origin = z.backend().computes() ? empty.to_vector() : std::vector<float>();
+  const std::vector<float> origin = unless_dry(z.backend(), std::vector<float>(), [&] { return empty.to_vector(); });
   return with_weights(z, weights, [&origin](float value, float weight, size_t i) {
     const float e = origin[i % origin.size()];
     return weight == 1 ? value : (value - e) * weight + e;

@@ -31,4 +31,19 @@ class Codec {
   const CodecConfig config;
 };
 
+// A codec whose network is on a device, for those who work on its host: what goes in and comes out is there.
+class HostedCodec final : public Codec {
+ public:
+  HostedCodec(const Codec& codec, Backend& device) : Codec(codec.config), codec_(codec), device_(device) {}
+
+  parts::Posterior encode(const Tensor& image) const override;
+  Tensor to_model(const parts::RawLatents& latents) const override { return codec_.to_model(latents); }
+  Tensor decode(const Tensor& latents) const override;
+  Tensor decode_in_tiles(const Tensor& latents, int64_t tile) const override;
+
+ private:
+  const Codec& codec_;
+  Backend& device_;
+};
+
 }  // namespace hearth::models::diffusion

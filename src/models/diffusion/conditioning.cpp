@@ -48,6 +48,14 @@ const Conditioning& given_at(const EncodedCondition& condition, int64_t step) {
   return condition.entries[text::schedule_entry(condition.entries, step)].given;
 }
 
+EncodedPrompt moved(EncodedPrompt prompt, Backend& to) {
+  for (EncodedCondition& condition : prompt.conditions)
+    for (EncodedEntry& entry : condition.entries)
+      for (auto& [name, x] : entry.given.tensors)
+        if (x) x = x.to(to);
+  return prompt;
+}
+
 EncodedPrompt zeros_like(const EncodedPrompt& prompt) {
   EncodedEntry zeros = prompt.conditions[0].entries[0];
   for (auto& [name, x] : zeros.given.tensors) x = Tensor::zeros(x.backend(), x.shape());

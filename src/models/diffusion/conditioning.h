@@ -41,6 +41,8 @@ struct EncodedPrompt {
 };
 // The conditioning that holds at a step.
 const Conditioning& given_at(const EncodedCondition& condition, int64_t step);
+// On another backend.
+EncodedPrompt moved(EncodedPrompt prompt, Backend& to);
 // Zeros of the shapes of a prompt's first conditioning.
 EncodedPrompt zeros_like(const EncodedPrompt& prompt);
 

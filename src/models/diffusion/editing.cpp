@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.h"
+#include "core/on_host.h"
 #include "media/resample.h"
 #include "ops/shape_ops.h"
 #include "sampling/a1111_times.h"
@@ -16,14 +16,14 @@ using sampling::Compat;
 bool of_diffusers(Compat c) { return c == Compat::hearth || c == Compat::diffusers; }
 
 // Pixels → [1, H, W, 3] in −1 … 1; black out (0 in that range) where the mask is 128 and more.
-Tensor picture_tensor(const Pixels& image, const PixelMask* hidden, Backend& device) {
-  const Shape shape{1, image.height, image.width, 3};
-  if (!device.computes()) return Tensor::empty(device, shape);
-  std::vector<float> values = to_floats(image, PixelRange::minus_one_to_one);
-  if (hidden)
-    for (size_t i = 0; i < hidden->values.size(); ++i)
-      if (hidden->values[i] >= 128) std::fill_n(values.begin() + std::ptrdiff_t(3 * i), 3, 0.0f);
-  return Tensor::from(device, shape, values);
+Tensor picture_tensor(const Pixels& image, const PixelMask* hidden, Backend& host) {
+  return written_on_host(host, {1, image.height, image.width, 3}, DType::f32, [&](Tensor& y) {
+    float* const values = y.data<float>();
+    std::ranges::copy(to_floats(image, PixelRange::minus_one_to_one), values);
+    if (hidden)
+      for (size_t i = 0; i < hidden->values.size(); ++i)
+        if (hidden->values[i] >= 128) std::fill_n(values + 3 * i, 3, 0.0f);
+  });
 }
 
 Tensor batched(const Tensor& x, int64_t B) { return x.size(0) == B ? x : ops::repeat_batch(x, B / x.size(0)); }
@@ -126,29 +126,28 @@ EncodedPicture EncodedPicture::slice(int64_t begin, int64_t end) const {
   return {cut(z), cut(noise), cut(mask), cut(beside)};
 }
 
-Tensor latent_mask(const PixelMask& mask, Compat compat, int64_t h, int64_t w, Backend& device) {
-  const Shape shape{1, h, w, 1};
-  if (!device.computes()) return Tensor::empty(device, shape);
-  std::vector<float> grid;
-  if (compat == Compat::a1111) grid = to_floats(resize(mask, w, h, Filter::bicubic), PixelRange::zero_to_one);
-  else grid = on_grid(mask, h, w, compat == Compat::comfyui);
-  if (compat != Compat::comfyui)
-    for (float& v : grid) v = v >= 0.5f ? 1 : 0;
-  return Tensor::from(device, shape, grid);
+Tensor latent_mask(const PixelMask& mask, Compat compat, int64_t h, int64_t w, Backend& host) {
+  return written_on_host(host, {1, h, w, 1}, DType::f32, [&](Tensor& y) {
+    std::vector<float> grid;
+    if (compat == Compat::a1111) grid = to_floats(resize(mask, w, h, Filter::bicubic), PixelRange::zero_to_one);
+    else grid = on_grid(mask, h, w, compat == Compat::comfyui);
+    if (compat != Compat::comfyui)
+      for (float& v : grid) v = v >= 0.5f ? 1 : 0;
+    std::ranges::copy(grid, y.data<float>());
+  });
 }
 
-Tensor depth_channel(const DepthMap& depth, int64_t h, int64_t w, Backend& device) {
-  const Shape shape{1, h, w, 1};
-  if (!device.computes()) return Tensor::empty(device, shape);
-  std::vector<float> values = interpolate_bicubic(depth.values, depth.width, depth.height, w, h);
-  const auto [low, high] = std::ranges::minmax(values);
-  if (!(high > low)) fail<UsageError>("edit: the depth map is everywhere {}, needed near and far", low);
-  for (float& v : values) v = 2 * (v - low) / (high - low) - 1;
-  return Tensor::from(device, shape, values);
+Tensor depth_channel(const DepthMap& depth, int64_t h, int64_t w, Backend& host) {
+  return written_on_host(host, {1, h, w, 1}, DType::f32, [&](Tensor& y) {
+    const std::vector<float> values = interpolate_bicubic(depth.values, depth.width, depth.height, w, h);
+    const auto [low, high] = std::ranges::minmax(values);
+    if (!(high > low)) fail<UsageError>("edit: the depth map is everywhere {}, needed near and far", low);
+    std::ranges::transform(values, y.data<float>(), [low = low, high = high](float v) { return 2 * (v - low) / (high - low) - 1; });
+  });
 }
 
 EncodedPicture encode_picture(const Facts& model, const ImageTask& task, const EditPlan& plan, const sampling::NoiseRequest& draws,
-                              const std::array<int64_t, 4>& latents, const Codec& codec, Backend& device) {
+                              const std::array<int64_t, 4>& latents, const Codec& codec, Backend& host) {
   const ImageEdit& edit = task.edit;
   const int64_t B = latents[0], h = latents[1], w = latents[2], C = latents[3];
   const bool masked = !edit.mask.values.empty();
@@ -158,13 +157,13 @@ EncodedPicture encode_picture(const Facts& model, const ImageTask& task, const E
   const auto encoded = [&](const PixelMask* hidden, bool draw) {
     std::vector<Tensor> means, logvars;
     for (const Pixels& image : edit.pictures) {
-      const parts::Posterior p = codec.encode(picture_tensor(image, hidden, device));
+      const parts::Posterior p = codec.encode(picture_tensor(image, hidden, host));
       means.push_back(p.mean);
       if (p.logvar) logvars.push_back(p.logvar);
     }
     parts::Posterior all{ops::concat(means, 0), logvars.empty() ? Tensor() : ops::concat(logvars, 0)};
     Tensor noise;
-    if (draw) noise = sampling::encoding_noise(task.request.compat, draws, device, {B, h, w, C}, drawn++);
+    if (draw) noise = sampling::encoding_noise(task.request.compat, draws, host, {B, h, w, C}, drawn++);
     if (!noise) return batched(codec.to_model(all.mode()), B);
     const int64_t n = std::max(noise.size(0), all.mean.size(0));
     all = {batched(all.mean, n), batched(all.logvar, n)};
@@ -174,18 +173,19 @@ EncodedPicture encode_picture(const Facts& model, const ImageTask& task, const E
   EncodedPicture out;
   if (edit.latents) out.z = edit.latents;
   else if (needs_latents(beside, plan)) out.z = encoded(nullptr, plan.encodings.before > 0);
-  if (masked) out.mask = batched(latent_mask(edit.mask, task.request.compat, h, w, device), B);
+  if (masked) out.mask = batched(latent_mask(edit.mask, task.request.compat, h, w, host), B);
   if (beside == Beside::mask_and_image) {
     // Where the UNet is told to paint, every program says yes or no; ComfyUI by the mean of four pixels, to even.
-    Tensor told = latent_mask(edit.mask, task.request.compat == Compat::comfyui ? Compat::comfyui : Compat::hearth, h, w, device);
-    if (device.computes())
-      for (int64_t i = 0; i < told.numel(); ++i) told.data<float>()[i] = std::nearbyint(told.data<float>()[i]);
+    Tensor told = latent_mask(edit.mask, task.request.compat == Compat::comfyui ? Compat::comfyui : Compat::hearth, h, w, host);
+    unless_dry(host, [&] {
+      for (float& v : std::span(told.data<float>(), size_t(told.numel()))) v = std::nearbyint(v);
+    });
     out.beside = ops::concat({batched(told, B), encoded(&edit.mask, plan.encodings.after > 0)}, 3);
   }
   if (beside == Beside::image) {
     std::vector<Tensor> means;
     for (const Pixels& image : edit.pictures) {
-      const parts::RawLatents mean = codec.encode(picture_tensor(image, nullptr, device)).mode();
+      const parts::RawLatents mean = codec.encode(picture_tensor(image, nullptr, host)).mode();
       means.push_back(model.image_beside_is_scaled ? codec.to_model(mean) : mean.z);
     }
     out.beside = batched(ops::concat(means, 0), B);

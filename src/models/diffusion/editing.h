@@ -37,16 +37,16 @@ struct EncodedPicture {
 };
 // `latents`: [B, h, w, C] of the run, as ResolvedImage::latents. Leaves `noise` undefined.
 EncodedPicture encode_picture(const Facts& model, const ImageTask& task, const EditPlan& plan, const sampling::NoiseRequest& draws,
-                              const std::array<int64_t, 4>& latents, const Codec& codec, Backend& device);
+                              const std::array<int64_t, 4>& latents, const Codec& codec, Backend& host);
 
 // The depths on the grid of the latents, as torch's bicubic interpolation has them there, the farthest −1 and the nearest 1: [1, h, w, 1].
 // UsageError where all are one.
-Tensor depth_channel(const DepthMap& depth, int64_t height, int64_t width, Backend& device);
+Tensor depth_channel(const DepthMap& depth, int64_t height, int64_t width, Backend& host);
 
 // The mask on the grid of the latents as the program of `compat` makes it: [1, h, w, 1].
 //   hearth, diffusers   0 or 1 (from 128 on), of every f-th pixel
 //   a1111               resized by Pillow, bicubic, then 0 or 1
 //   comfyui             0 … 1, bilinear
-Tensor latent_mask(const PixelMask& mask, sampling::Compat compat, int64_t height, int64_t width, Backend& device);
+Tensor latent_mask(const PixelMask& mask, sampling::Compat compat, int64_t height, int64_t width, Backend& host);
 
 }  // namespace hearth::models::diffusion

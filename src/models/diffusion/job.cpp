@@ -13,12 +13,12 @@ LatentJob::LatentJob(LatentImageModel& model, const ImageTask& task) : model_(mo
   if (task.request.preview.show && !facts.codec.encodes && !model.networks_.has(Role::preview))
     fail<UsageError>("generate: previews, but the autoencoder is a decoder alone, needed its encoder or a preview decoder");
   if (!task.request.hires) {
-    passes_ = {resolve(model.members_, task, model.device_)};
+    passes_ = {resolve(model.members_, task, model.networks_.host())};
     resolved_ = passes_[0];
     return;
   }
-  passes_.push_back(resolve(model.members_, first_of_two(task), model.device_));
-  passes_.push_back(resolve(model.members_, second_of_two(facts, task, passes_[0], model.device_), model.device_));
+  passes_.push_back(resolve(model.members_, first_of_two(task), model.networks_.host()));
+  passes_.push_back(resolve(model.members_, second_of_two(facts, task, passes_[0], model.networks_.host()), model.networks_.host()));
   resolved_ = both(passes_[0], passes_[1]);
   resolved_.request.hires = task.request.hires;
 }
@@ -34,7 +34,7 @@ const MemoryPlan& LatentJob::plan() {
   const int64_t limit = model_.memory_limit_;
   std::optional<MemoryPlan> best;
   for (MemoryPlan& mode : memory_modes(model_.facts().codec, task_.request, passes_, limit)) {
-    measure(mode, model_.members_, passes_, model_.networks_, model_.device_);
+    measure(mode, model_.members_, passes_, model_.networks_);
     if (!best || mode.process < best->process) best = std::move(mode);
     if (limit == 0 || best->process <= limit) return plan_.emplace(std::move(*best));
   }
@@ -52,19 +52,19 @@ ImageResult LatentJob::run(const OnProgress& progress) {
     networks.check_numbers_once();  // what is not a number should not be found after the work of all steps
   }
   Holding holding(networks);
-  if (passes_.size() == 1) return diffusion::run(model_.members_, passes_[0], how, model_.device_, holding, progress);
+  if (passes_.size() == 1) return diffusion::run(model_.members_, passes_[0], how, holding, progress);
 
-  ImageResult first = diffusion::run(model_.members_, passes_[0], of_first_pass(how), model_.device_, holding, progress);
+  ImageResult first = diffusion::run(model_.members_, passes_[0], of_first_pass(how), holding, progress);
   const auto start = std::chrono::steady_clock::now();
   Pass second = passes_[1];
   if (!second.task.edit.latents) holding.load({.role = Role::codec}, progress);
   begin_second(second, *task_.request.hires, first.latents, [&](const Tensor& latents) {
-    const Codec& codec = model_.members_[0]->codec(holding.of(0));
+    const HostedCodec codec = model_.codec_of(holding);
     return how.tile ? codec.decode_in_tiles(latents, *how.tile) : codec.decode(latents);
   });
   first.encode_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   first.latents = {};
-  return both(first, diffusion::run(model_.members_, second, how, model_.device_, holding, progress));
+  return both(first, diffusion::run(model_.members_, second, how, holding, progress));
 }
 
 }  // namespace hearth::models::diffusion

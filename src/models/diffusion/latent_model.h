@@ -55,7 +55,7 @@ class ReadPrompts {
   virtual ~ReadPrompts() = default;
   virtual bool has_negative() const = 0;
   // First the prompt, then the negative one where there is one.
-  virtual std::vector<EncodedPrompt> encode(const Loaded& networks, Backend& device) const = 0;
+  virtual std::vector<EncodedPrompt> encode(const Loaded& networks, Backend& host) const = 0;
 };
 
 // One call of the network.
@@ -78,7 +78,7 @@ class LatentModel {
   virtual void check_guidance(const sampling::Guidance& guidance) const = 0;
   // The request's prompts, under the negative one too where `ask_negative` says so or the prompt is composed. `resolved` has size, guidance
   // and steps, and gets what is found out about prompts: chunks, embeddings, options, warnings. Errors of the prompts' readers.
-  virtual std::unique_ptr<ReadPrompts> read_prompts(const ImageTask& task, bool ask_negative, Backend& device,
+  virtual std::unique_ptr<ReadPrompts> read_prompts(const ImageTask& task, bool ask_negative, Backend& host,
                                                     ResolvedImage& resolved) const = 0;
   // x [n, h, w, C] at a timestep of the training scale → the network's answer, as x.
   virtual Tensor denoise(const Loaded& networks, const Tensor& x, float timestep, const Call& call) const = 0;

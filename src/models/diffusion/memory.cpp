@@ -48,10 +48,10 @@ MemoryPlan of_first_pass(const MemoryPlan& plan) {
 }
 
 // After six steps a sampler remembers all that it ever will.
-void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> passes, const Networks& networks, Backend& device) {
+void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> passes, const Networks& networks) {
   MemoryLedger ledger;
-  const auto twin = device.dry_twin(ledger);
-  Networks dry_networks(networks, *twin, ledger);
+  Networks dry_networks(networks, ledger);
+  Backend& host = dry_networks.host();
   if (plan.everything) dry_networks.load({}, {});
   const int64_t loading = ledger.use().peak;
   plan.weights = ledger.use().now;
@@ -67,12 +67,12 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
     few.guidance.options["start"] = 0, few.guidance.options["stop"] = 1;
     ImageTask& dry = few.task;
     dry.request.stop_after = 0, dry.resume = nullptr;
-    if (dry.noise) dry.noise = Tensor::empty(*twin, dry.noise.shape());
-    if (dry.edit.latents) dry.edit.latents = Tensor::empty(*twin, dry.edit.latents.shape());
+    if (dry.noise) dry.noise = Tensor::empty(host, dry.noise.shape());
+    if (dry.edit.latents) dry.edit.latents = Tensor::empty(host, dry.edit.latents.shape());
     const bool first = passes.size() > 1 && &pass == &passes[0];
     if (first) dry.request.decode = !passes[1].task.edit.latents;  // between the passes
     Holding holding(dry_networks);
-    run(members, few, first ? of_first_pass(plan) : plan, *twin, holding, {});
+    run(members, few, first ? of_first_pass(plan) : plan, holding, {});
   }
   plan.activations = running.peak() - plan.weights;
 
@@ -80,7 +80,7 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
   const int64_t buffers = MemoryLedger::process().use().now, others = std::max<int64_t>(0, buffers - networks.bytes_loaded());
   const int64_t program = std::max<int64_t>(0, process_resident_bytes() - buffers);
   constexpr int64_t files = 24 << 20;
-  plan.process = program + others + std::max(loading, ledger.use().peak) + device.most_thread_scratch() + files +
+  plan.process = program + others + std::max(loading, ledger.use().peak) + networks.most_thread_scratch() + files +
                  8 * passes.back().batch * passes.back().width * passes.back().height;
 }
 

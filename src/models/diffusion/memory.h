@@ -11,7 +11,7 @@ std::vector<MemoryPlan> memory_modes(const CodecConfig& codec, const Request& re
 // How the first pass of two goes: it lets go of nothing that the second needs.
 MemoryPlan of_first_pass(const MemoryPlan& plan);
 
-// Fills in the bytes that `plan` takes: the run itself, on the device's dry twin.
-void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> passes, const Networks& networks, Backend& device);
+// Fills in the bytes that `plan` takes: the run itself, on the dry twins of its devices.
+void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> passes, const Networks& networks);
 
 }  // namespace hearth::models::diffusion

@@ -31,8 +31,7 @@ std::vector<Networks::Member> components_of(const Checkpoint& checkpoint, const 
 
 LatentImageModel::LatentImageModel(const Checkpoint& checkpoint, std::unique_ptr<const LatentModel> model,
                                    std::unique_ptr<const LatentModel> refiner, Backend& device, const LoadRequest& request)
-    : device_(device),
-      memory_limit_(request.memory_limit),
+    : memory_limit_(request.memory_limit),
       members_(members_of(std::move(model), std::move(refiner), request)),
       networks_(components_of(checkpoint, members_, request), device, request) {
   if (!request.preview_decoder.empty()) open_preview(request.preview_decoder);
@@ -47,9 +46,8 @@ LatentImageModel::LatentImageModel(const Checkpoint& checkpoint, std::unique_ptr
 // Before minutes of reading: is there memory for all networks at once?
 void LatentImageModel::require_room() const {
   MemoryLedger ledger;
-  const auto twin = device_.dry_twin(ledger);
   try {
-    Networks(networks_, *twin, ledger).load({}, {});
+    Networks(networks_, ledger).load({}, {});
   } catch (const WeightError&) { return; }  // loading finds more of what is wrong
   const int64_t needed = ledger.use().peak, available = system_available_bytes();
   if (available <= 0 || needed <= available) return;
@@ -70,17 +68,21 @@ void LatentImageModel::open_preview(const std::filesystem::path& path) {
 
 std::unique_ptr<ImageJob> LatentImageModel::prepare(const ImageTask& task) { return std::make_unique<LatentJob>(*this, task); }
 
+HostedCodec LatentImageModel::codec_of(const Holding& holding) const {
+  return {members_[0]->codec(holding.of(0)), networks_.device({.role = Role::codec})};
+}
+
 Tensor LatentImageModel::encode(const Tensor& images) {
   Holding holding(networks_);
   holding.load({.role = Role::codec}, {});
-  const Codec& codec = members_[0]->codec(holding.of(0));
+  const HostedCodec codec = codec_of(holding);
   return codec.to_model(codec.encode(images).mode());
 }
 
 Tensor LatentImageModel::decode(const Tensor& latents) {
   Holding holding(networks_);
   holding.load({.role = Role::codec}, {});
-  return members_[0]->codec(holding.of(0)).decode(latents);
+  return codec_of(holding).decode(latents);
 }
 
 }  // namespace hearth::models::diffusion

@@ -28,8 +28,8 @@ class LatentImageModel final : public ImageModel {
   const Facts& facts() const { return members_[0]->facts(); }
   void require_room() const;  // UsageError where the networks together need more memory than there is
   void open_preview(const std::filesystem::path& path);
+  HostedCodec codec_of(const Holding& holding) const;  // that is loaded
 
-  Backend& device_;
   int64_t memory_limit_;
   Members members_;
   Networks networks_;

@@ -1,6 +1,8 @@
 #include "models/diffusion/networks.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "core/backend.h"
 #include "core/error.h"
@@ -21,6 +23,8 @@ Networks::Networks(const std::vector<Member>& members, Backend& device, const Lo
       Component& c = components_.emplace_back(Component{.spec = spec, .member = m});
       c.used = members[m].roles.empty() || std::ranges::find(members[m].roles, spec.role) != members[m].roles.end();
       if (!c.used) continue;
+      const auto elsewhere = request.devices.find(spec.name);
+      c.device = elsewhere == request.devices.end() ? device_ : elsewhere->second;
       c.source = checkpoint.tensors(spec.name, request.variant);
       c.paths = checkpoint.files(spec.name, request.variant).files;
       c.ignored = checkpoint.ignored(spec.name);
@@ -34,20 +38,31 @@ Networks::Networks(const std::vector<Member>& members, Backend& device, const Lo
       describe(c, request.types_of(spec.name));
     }
   }
-  require_cache(cache_, device);
+  for (const Component& c : components_)
+    if (c.used) require_cache(cache_, *c.device);
 }
 
-Networks::Networks(const Networks& other, Backend& twin, MemoryLedger& ledger)
-    : device_(&twin), cache_(other.cache_), warn_(other.warn_), ledger_(&ledger) {
+Networks::Networks(const Networks& other, MemoryLedger& ledger) : warn_(other.warn_), ledger_(&ledger) {
   const std::lock_guard lock(other.mutex_);
+  std::map<Backend*, Backend*> twins;
+  const auto twin_of = [&](Backend* device) {
+    Backend*& twin = twins[device];
+    if (!twin) twin = twins_.emplace_back(device->dry_twin(ledger)).get();
+    return twin;
+  };
+  device_ = twin_of(other.device_);
   components_ = other.components_;
-  for (Component& c : components_) c.network = nullptr;
+  for (Component& c : components_) {
+    c.network = nullptr;
+    if (c.device) c.device = twin_of(c.device);
+  }
 }
 
 void Networks::add_preview(const GivenComponent& given, ComponentSpec spec) {
   const auto after_first = std::ranges::find_if(components_, [](const Component& c) { return c.member > 0; });
   Component& c =
       *components_.insert(after_first, Component{.spec = std::move(spec),
+                                                 .device = device_,
                                                  .source = given.tensors,
                                                  .paths = given.files,
                                                  .ignored = {"encoder.*"},
@@ -63,7 +78,7 @@ void Networks::describe(Component& c, const std::optional<WeightTypes>& asked) {
     c.largest = std::max(c.largest, bytes);
     c.report.stored[std::string(name_of(info.dtype))] += info.shape.numel();
   }
-  c.types = asked ? *asked : automatic_types(*c.source, *device_);
+  c.types = asked ? *asked : automatic_types(*c.source, *c.device);
   c.report.held = c.types.hold ? std::string(name_of(*c.types.hold)) : "as stored";
   c.report.factors = name_of(c.types.factors);
 }
@@ -71,18 +86,18 @@ void Networks::describe(Component& c, const std::optional<WeightTypes>& asked) {
 std::shared_ptr<const void> Networks::build(Component& c, Weights::Reading reading, const OnProgress& progress) {
   std::unique_ptr<PackedCache> cache;
   LoadOptions options{.types = c.types, .progress = progress, .ignore = c.ignored, .idle = c.spec.idle};
-  if (device_->computes() && reading == Weights::Reading::full && !cache_.empty()) {
-    cache = open_cache(cache_, c.paths, c.types, *device_, warn_, c.part_of_files);
+  if (reading == Weights::Reading::full && !cache_.empty()) {
+    cache = open_cache(cache_, c.paths, c.types, *c.device, warn_, c.part_of_files);
     options.cache = cache.get();
-    options.cache_of_part = [folder = cache_, paths = c.paths, whole = c.part_of_files, types = c.types, device = device_,
+    options.cache_of_part = [folder = cache_, paths = c.paths, whole = c.part_of_files, types = c.types, device = c.device,
                              warn = warn_](const std::string& part) {
       return open_cache(folder, paths, types, *device, warn, whole.empty() ? part : whole + ", " + part);
     };
   }
-  Weights weights(c.source, *device_, options, reading);
+  Weights weights(c.source, *c.device, options, reading);
   std::shared_ptr<const void> network = c.spec.build(Scope(weights));
   weights.finish();
-  if (cache) cache->finish(device_->threads());
+  if (cache) cache->finish(c.device->threads());
   c.report.parameters = weights.report().parameters;
   c.report.bytes = weights.report().bytes_held;
   c.report.kept_wider = weights.report().kept_wider;
@@ -148,6 +163,20 @@ void Networks::require_unchanged() const {
 
 bool Networks::has(Role role) const {
   return std::ranges::any_of(components_, [role](const Component& c) { return c.spec.role == role; });
+}
+
+Backend& Networks::device(const Which& which) const {
+  const auto found = std::ranges::find_if(components_, [&](const Component& c) { return is_in(c, which); });
+  return found == components_.end() ? *device_ : *found->device;
+}
+
+int64_t Networks::most_thread_scratch() const {
+  std::set<Backend*> devices{device_};
+  for (const Component& c : components_)
+    if (c.used) devices.insert(c.device);
+  int64_t bytes = 0;
+  for (const Backend* device : devices) bytes += device->most_thread_scratch();
+  return bytes;
 }
 
 std::string Networks::first_name(const Which& which) const {

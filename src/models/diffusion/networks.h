@@ -71,11 +71,12 @@ class Networks {
     std::string prefix = {};       // before the names of its components in reports: "refiner/"
     std::vector<Role> roles = {};  // of the components that are opened; empty: all
   };
-  // Opens the files and reads their headers; nothing is loaded. Networks are loaded in this order: the text encoders of all members, then
+  // Opens the files and reads their headers; nothing is loaded. Components are on `device` unless the request names another. Networks are loaded in this order: the text encoders of all members, then
   // what else each of them has.
   Networks(const std::vector<Member>& members, Backend& device, const LoadRequest& request);
-  // The same files for a dry twin; `ledger` counts what of a file is in memory while it is loaded.
-  Networks(const Networks& other, Backend& twin, MemoryLedger& ledger);
+  // The same files for dry twins of the devices. `ledger` counts what a run on them takes, and what of a file is in memory while it is
+  // loaded.
+  Networks(const Networks& other, MemoryLedger& ledger);
 
   // Adds a decoder of previews, the first member's last component, from files of its own. To be called before the first run.
   void add_preview(const GivenComponent& given, ComponentSpec spec);
@@ -92,6 +93,9 @@ class Networks {
   void require_unchanged() const;  // IoError when a file was written to since it was opened
 
   bool has(Role role) const;
+  Backend& device(const Which& which) const;  // of the first of them
+  int64_t most_thread_scratch() const;  // Backend::most_thread_scratch of all devices
+  Backend& host() const { return device_->host(); }  // where samplers work
   std::string first_name(const Which& which) const;  // of the first of them, as reports call it
   int64_t bytes_loaded() const;
   std::vector<ComponentReport> reports() const;  // member by member; of what makes images, so no preview
@@ -103,6 +107,7 @@ class Networks {
     ComponentSpec spec;
     size_t member = 0;
     bool used = true;  // Member::roles
+    Backend* device = nullptr;
     std::shared_ptr<TensorSource> source;
     std::vector<std::filesystem::path> paths;
     std::vector<std::string> ignored;
@@ -118,6 +123,7 @@ class Networks {
   static bool is_in(const Component& c, const Which& which);
   std::vector<Component*> in_order(const Which& which);
 
+  std::vector<std::unique_ptr<Backend>> twins_;
   mutable std::mutex mutex_;
   std::vector<Component> components_;  // member by member
   Backend* device_;

@@ -76,7 +76,7 @@ ImageTask for_refiner(const ImageTask& task, const LatentModel& refiner) {
 
 // The refiner's stage, after diffusers' denoising_end and denoising_start: both count the steps whose timesteps are at least
 // T − start·T, each on its own schedule. Ends the model's stage.
-Stage refining(const Members& members, const ImageTask& task, Pass& p, Backend& device) {
+Stage refining(const Members& members, const ImageTask& task, Pass& p, Backend& host) {
   const LatentModel &model = *members[0], &refiner = *members[1];
   const double start = task.request.refiner_start.value_or(0.8);
   if (!(start > 0 && start < 1))
@@ -100,7 +100,7 @@ Stage refining(const Members& members, const ImageTask& task, Pass& p, Backend& 
   p.stages[0].end = steps_before(p.stages[0].steps_to_take, model.facts().scheduler);
   stage.begin = steps_before(stage.steps_to_take, refiner.facts().scheduler);
   ResolvedImage told = p;  // its options are not the model's
-  stage.prompts = refiner.read_prompts(for_refiner(task, refiner), asks_negative(refiner, p), device, told);
+  stage.prompts = refiner.read_prompts(for_refiner(task, refiner), asks_negative(refiner, p), host, told);
   p.warnings = std::move(told.warnings), p.chunks = told.chunks;
   p.refiner_start = start;
   return stage;
@@ -148,7 +148,7 @@ void require_resumable(const Pass& p) {
     fail<UsageError>("generate: sampler '{}' goes picture by picture: a batch of {} cannot be stopped and resumed", p.sampler, p.batch);
 }
 
-Pass resolve(const Members& members, const ImageTask& asked, Backend& device) {
+Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
   const LatentModel& model = *members[0];
   const Facts& facts = model.facts();
   Pass p;
@@ -199,7 +199,7 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& device) {
     const sampling::Schedule plan = sampling::planned(*p.sampling, schedule, p.sampler_options);
     p.sigmas = plan.sigmas(), p.timesteps = plan.timesteps();
   }
-  if (!schedule.steps.empty()) p.network_calls = sampling::network_calls(*p.sampling, schedule, p.sampler_options, device).value_or(0);
+  if (!schedule.steps.empty()) p.network_calls = sampling::network_calls(*p.sampling, schedule, p.sampler_options, host).value_or(0);
   if (request.stop_after < 0) fail<UsageError>("generate: stop after {} steps, needed 1 at least", request.stop_after);
   if (request.stop_after > 0 && members.size() == 1) require_resumable(p);
   if (schedule.clip)
@@ -207,8 +207,8 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& device) {
         fmt::format("{} clips every estimate to ±{}, as the reference does: the scheduler's file does not say \"clip_sample\": false",
                     p.sampler, *schedule.clip));
 
-  p.stages[0].prompts = model.read_prompts(task, asks_negative(model, p), device, p);
-  if (members.size() > 1) p.stages.push_back(refining(members, task, p, device));
+  p.stages[0].prompts = model.read_prompts(task, asks_negative(model, p), host, p);
+  if (members.size() > 1) p.stages.push_back(refining(members, task, p, host));
   else if (request.refiner_start) fail<UsageError>("generate: a refiner's start, but no refiner");
   p.request = filled_in(p);
   return p;

@@ -36,7 +36,7 @@ struct Pass : ResolvedImage {
 };
 
 // UsageError, UnsupportedError: as ImageModel::prepare.
-Pass resolve(const Members& members, const ImageTask& task, Backend& device);
+Pass resolve(const Members& members, const ImageTask& task, Backend& host);
 
 // UsageError, UnsupportedError where a run cannot go on from a state.
 void require_resumable(const Pass& pass);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.h"
+#include "core/on_host.h"
 #include "media/resample.h"
 #include "ops/pointwise.h"
 #include "sampling/linear_system.h"
@@ -15,9 +15,9 @@ namespace {
 constexpr int64_t side = 24, coarse = 4;  // latent pixels; of one colour of the coarse pattern
 
 // Patches of all colours, and finer ones on them: a pixel for each of the latents.
-Pixels pattern(Backend& device) {
+Pixels pattern(Backend& host) {
   const sampling::NoiseDraws draws = sampling::counter_draws(0);
-  const Tensor patches = draws(device, {1, side / coarse, side / coarse, 3}, 0), fine = draws(device, {1, side, side, 3}, 1);
+  const Tensor patches = draws(host, {1, side / coarse, side / coarse, 3}, 0), fine = draws(host, {1, side, side, 3}, 1);
   Pixels small{.width = side, .height = side, .rgb = {}};
   for (int64_t y = 0; y < side; ++y)
     for (int64_t x = 0; x < side; ++x)
@@ -29,37 +29,39 @@ Pixels pattern(Backend& device) {
   return small;
 }
 
-}  // namespace
-
-LatentColours fit_colours(const Codec& codec, Backend& device) {
-  const int64_t C = codec.config.latent_channels, f = codec.config.factor;
-  LatentColours colours{.matrix = std::vector<double>(size_t(3 * (C + 1)))};
-  const Shape shape{1, f * side, f * side, 3};
-  if (!device.computes()) {
-    codec.to_model(codec.encode(Tensor::empty(device, shape)).mode());
-    return colours;
-  }
-  const Pixels picture = resize(pattern(device), f * side, f * side, Filter::bilinear);
-  const std::vector<float> pixels = to_floats(picture, PixelRange::minus_one_to_one);
-  const std::vector<float> wanted = to_floats(resize(picture, side, side, Filter::box), PixelRange::minus_one_to_one);
-  const std::vector<float> z = codec.to_model(codec.encode(Tensor::from(device, shape, pixels)).mode()).to_vector();
-
-  const auto n = size_t(C + 1);
+// The affine map from C latent values of a pixel to its colour, by least squares.
+LatentColours fit(const std::vector<float>& z, const std::vector<float>& wanted, size_t C) {
+  const size_t n = C + 1;
   std::vector<std::vector<double>> normal(n, std::vector<double>(n)), right(3, std::vector<double>(n));
   for (size_t i = 0; i < n; ++i) normal[i][i] = 1e-6;  // values that no colour depends on
   std::vector<double> values(n, 1);
   for (size_t pixel = 0; pixel < size_t(side * side); ++pixel) {
-    for (size_t c = 0; c + 1 < n; ++c) values[c] = double(z[pixel * (n - 1) + c]);
+    for (size_t c = 0; c < C; ++c) values[c] = double(z[pixel * C + c]);
     for (size_t i = 0; i < n; ++i) {
       for (size_t k = 0; k < n; ++k) normal[i][k] += values[i] * values[k];
       for (size_t rgb = 0; rgb < 3; ++rgb) right[rgb][i] += values[i] * double(wanted[3 * pixel + rgb]);
     }
   }
+  LatentColours colours{.matrix = std::vector<double>(3 * n)};
   for (size_t rgb = 0; rgb < 3; ++rgb) {
     const std::vector<double> solution = sampling::solved(normal, right[rgb]);
     for (size_t i = 0; i < n; ++i) colours.matrix[3 * i + rgb] = solution[i];
   }
   return colours;
+}
+
+}  // namespace
+
+LatentColours fit_colours(const Codec& codec, Backend& host) {
+  const int64_t C = codec.config.latent_channels, f = codec.config.factor;
+  const Pixels picture = unless_dry(host, Pixels(), [&] { return resize(pattern(host), f * side, f * side, Filter::bilinear); });
+  const Tensor pixels = written_on_host(host, {1, f * side, f * side, 3}, DType::f32, [&](Tensor& y) {
+    std::ranges::copy(to_floats(picture, PixelRange::minus_one_to_one), y.data<float>());
+  });
+  const Tensor latents = codec.to_model(codec.encode(pixels).mode());
+  return unless_dry(host, LatentColours{std::vector<double>(size_t(3 * (C + 1)))}, [&] {
+    return fit(latents.to_vector(), to_floats(resize(picture, side, side, Filter::box), PixelRange::minus_one_to_one), size_t(C));
+  });
 }
 
 Pixels preview_of(const Tensor& x0, const LatentColours& colours, int64_t factor) {

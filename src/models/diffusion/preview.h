@@ -15,7 +15,7 @@ struct LatentColours {
 
 // By least squares between the latents that this autoencoder makes of a picture, 24 × 24 of them, and the means of the pixels that each
 // stands for. The picture is patches of all colours with finer ones on them.
-LatentColours fit_colours(const Codec& codec, Backend& device);
+LatentColours fit_colours(const Codec& codec, Backend& host);
 
 // x0 [1, h, w, C] → a picture of `factor` times its size, bilinear in between.
 Pixels preview_of(const Tensor& x0, const LatentColours& colours, int64_t factor);

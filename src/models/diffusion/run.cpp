@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/observe.h"
+#include "core/on_host.h"
 #include "models/diffusion/preview.h"
 #include "ops/shape_ops.h"
 
@@ -16,13 +17,14 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 // Counts the whole tensor; what a component gives must be numbers, or nothing is drawn from it.
 void require_finite(const Tensor& x, std::string_view component, std::string_view what, ImageResult& result) {
-  if (!x.backend().computes()) return;
-  if (const int64_t bad = count_non_finite(x))
-    fail<NonFiniteError>("{}: {} of {} values of {} are NaN or infinite; no picture is made (debug \"nan\" finds the first operation)",
-                         component, bad, x.numel(), what);
-  double& largest = result.largest[std::string(component)];
-  const float* values = x.data<float>();
-  for (int64_t i = 0; i < x.numel(); ++i) largest = std::max(largest, double(std::abs(values[i])));
+  unless_dry(x.backend(), [&] {
+    const Tensor values = dense_on_host(x);
+    if (const int64_t bad = count_non_finite(values))
+      fail<NonFiniteError>("{}: {} of {} values of {} are NaN or infinite; no picture is made (debug \"nan\" finds the first operation)",
+                           component, bad, x.numel(), what);
+    double& largest = result.largest[std::string(component)];
+    for (const float v : std::span(values.data<float>(), size_t(x.numel()))) largest = std::max(largest, double(std::abs(v)));
+  });
 }
 
 constexpr Which codec_alone{.role = Role::codec};
@@ -37,7 +39,7 @@ struct Run {
   const Members& members;
   const Pass& p;
   const MemoryPlan& plan;
-  Backend& device;
+  Backend& host;  // of everything but what happens inside of networks
   Holding& networks;
   const OnProgress& progress;
   const ImageTask& task = p.task;
@@ -64,7 +66,8 @@ struct Run {
     networks.load(plan.everything ? Which() : which, progress);
     result.load_seconds += seconds_since(begin);
   }
-  const Codec& codec() const { return members[0]->codec(networks.of(0)); }
+  Backend& device_of(const Which& which) const { return networks.networks().device(which); }
+  HostedCodec codec() const { return {members[0]->codec(networks.of(0)), device_of(codec_alone)}; }
   bool decodes_previews() const { return networks.networks().has(Role::preview); }
   bool shows_colours() const { return request.preview.show && !decodes_previews(); }
   void show(const sampling::StepInfo& info);
@@ -79,11 +82,14 @@ void Run::encode() {
   report("encode", 0, 1);
   const auto start = Clock::now();
   for (size_t m = 0; m < members.size(); ++m) {
-    prompts.push_back(p.stages[m].prompts->encode(networks.of(m), device));
-    for (const EncodedPrompt& prompt : prompts.back())
+    prompts.push_back(p.stages[m].prompts->encode(networks.of(m), host));
+    Backend& asked_there = device_of({.role = Role::denoiser, .member = m});
+    for (EncodedPrompt& prompt : prompts.back()) {
       for (const EncodedCondition& condition : prompt.conditions)
         for (const EncodedEntry& entry : condition.entries)
           for (const auto& [name, x] : entry.given.tensors) require_finite(x, "text_encoder", "its " + name, result);
+      prompt = moved(std::move(prompt), asked_there);
+    }
   }
   result.encode_seconds = seconds_since(start);
   report("encode", 1, 1);
@@ -94,10 +100,10 @@ void Run::encode() {
 void Run::encode_picture() {
   need(codec_alone);
   const auto start = Clock::now();
-  if (task.edit.starts()) origin = diffusion::encode_picture(members[0]->facts(), task, p.edit, p.draws(), p.latents, codec(), device);
+  if (task.edit.starts()) origin = diffusion::encode_picture(members[0]->facts(), task, p.edit, p.draws(), p.latents, codec(), host);
   if (origin.z) require_finite(origin.z, "vae", "the picture's latents", result);
   if (origin.beside) require_finite(origin.beside, "vae", "the latents beside the run's", result);
-  if (shows_colours()) colours = fit_colours(codec(), device);
+  if (shows_colours()) colours = fit_colours(codec(), host);
   result.encode_seconds += seconds_since(start);
   if (!plan.everything) networks.release(codec_alone);
 }
@@ -108,20 +114,22 @@ void Run::show(const sampling::StepInfo& info) {
   std::vector<Image> images;
   for (int64_t b = 0; b < info.x0.size(0); ++b) {
     const Tensor x0 = info.x0.slice(0, b, b + 1);
-    const Tensor picture = decodes_previews() ? networks.of(0)[preview_slot(*members[0])](x0) : Tensor();
-    if (!device.computes()) continue;
-    if (picture) require_finite(picture, "preview", fmt::format("the preview after step {}", info.step + 1), result);
-    Pixels pixels = picture ? to_pixels(picture, PixelRange::minus_one_to_one) : preview_of(x0, colours, latents.factor);
-    images.push_back({.width = pixels.width, .height = pixels.height, .rgb = std::move(pixels.rgb)});
+    const Tensor picture =
+        decodes_previews() ? networks.of(0)[preview_slot(*members[0])](x0.to(device_of({.role = Role::preview}))) : Tensor();
+    unless_dry(host, [&] {
+      if (picture) require_finite(picture, "preview", fmt::format("the preview after step {}", info.step + 1), result);
+      Pixels pixels = picture ? to_pixels(picture, PixelRange::minus_one_to_one) : preview_of(x0, colours, latents.factor);
+      images.push_back({.width = pixels.width, .height = pixels.height, .rgb = std::move(pixels.rgb)});
+    });
   }
-  if (device.computes()) request.preview.show(images, info.step + 1, info.steps);
+  unless_dry(host, [&] { request.preview.show(images, info.step + 1, info.steps); });
 }
 
 // What stands under the mask at first, where that is not the picture.
 void Run::fill_masked() {
   origin.noise = result.noise;
   if (!origin.z || task.edit.fill == ImageEdit::Fill::picture) return;
-  const Tensor nothing = Tensor::zeros(device, origin.z.shape());
+  const Tensor nothing = Tensor::zeros(host, origin.z.shape());
   origin.z = sampling::blended(task.edit.fill == ImageEdit::Fill::noise ? result.noise : nothing, origin.z, origin.mask);
 }
 
@@ -136,14 +144,15 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
   auto step_start = Clock::now();
   const EncodedPrompt& prompt = prompts[member][0];
   const EncodedPrompt* negative = prompts[member].size() > 1 ? &prompts[member][1] : nullptr;
-  const sampling::GuidedNetwork network = [&](const Tensor& x, float timestep, const sampling::Branches& branches) {
+  Backend& device = device_of({.role = Role::denoiser, .member = member});
+  const auto on_device = [&](const Tensor& x, float timestep, const sampling::Branches& branches) {
     const auto asking = [&](const Tensor& beside) -> AskUnder {
       return [&, beside](const Tensor& y, const Conditioning& given, int64_t disturbed) {
         const Tensor told = beside ? ops::repeat_batch(beside, y.size(0) / beside.size(0)) : Tensor();
         return model.denoise(loaded, y, timestep, {.given = given, .beside = told, .guidance = &p.guidance, .disturbed = disturbed});
       };
     };
-    const Tensor beside = member == 0 ? begun.beside : Tensor();
+    const Tensor beside = member == 0 && begun.beside ? begun.beside.to(device) : Tensor();
     if (!branches.imageless) return ask_under_prompts(asking(beside), x, memory.step, branches, negative, prompt);
     sampling::Branches with_picture = branches;
     with_picture.imageless = false;
@@ -151,6 +160,9 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
     const Tensor told = ask_under_prompts(asking(beside), x.slice(0, 0, x.size(0) - B), memory.step, with_picture, negative, prompt);
     const Tensor nothing = Tensor::zeros(device, beside.shape());
     return ops::concat({told, ask_under_prompts(asking(nothing), x.slice(0, 0, B), memory.step, {}, nullptr, *negative)}, 0);
+  };
+  const sampling::GuidedNetwork network = [&](const Tensor& x, float timestep, const sampling::Branches& branches) {
+    return on_device(x.to(device), timestep, branches).to(host);
   };
   sampling::State left;
   const sampling::OnStep on_step = [&](const sampling::StepInfo& info) {
@@ -214,7 +226,7 @@ void Run::sample() {
   const auto start = Clock::now();
   sampling::Noise noise = sampling::make_noise(request.compat, p.draws(), schedule, *p.sampling);
   const auto [B, h, w, C] = p.latents;
-  result.noise = noise(device, {B, h, w, C});
+  result.noise = noise(host, {B, h, w, C});
   fill_masked();
   const Tensor first =
       p.edit.from_noise ? sampling::starting_point(schedule, result.noise) : sampling::noised(origin.z, result.noise, p.edit.start);
@@ -261,19 +273,18 @@ void Run::decode() {
 
 }  // namespace
 
-ImageResult run(const Members& members, const Pass& pass, const MemoryPlan& plan, Backend& device, Holding& networks,
-                const OnProgress& progress) {
+ImageResult run(const Members& members, const Pass& pass, const MemoryPlan& plan, Holding& networks, const OnProgress& progress) {
   Run r{.members = members,
         .p = pass,
         .plan = plan,
-        .device = device,
+        .host = networks.networks().host(),
         .networks = networks,
         .progress = progress,
         .result = {.warnings = plan.warnings}};
   r.encode();
   if (pass.task.edit.starts() || r.shows_colours()) r.encode_picture();
   if (const auto& depth = pass.task.edit.depth)
-    r.origin.beside = ops::repeat_batch(depth_channel(*depth, pass.latents[1], pass.latents[2], device), pass.latents[0]);
+    r.origin.beside = ops::repeat_batch(depth_channel(*depth, pass.latents[1], pass.latents[2], r.host), pass.latents[0]);
   r.sample();
   if (pass.task.request.decode) r.decode();
   if (plan.release) networks.release(codec_alone);

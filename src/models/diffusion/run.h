@@ -5,9 +5,8 @@
 
 namespace hearth::models::diffusion {
 
-// As `plan` says, on `device`, which may be a dry twin, with its networks. Phases "load", "encode", "sample", "decode". NonFiniteError
+// As `plan` says, with its networks, which may be those of a dry run. Phases "load", "encode", "sample", "decode". NonFiniteError
 // names component and step; Cancelled.
-ImageResult run(const Members& members, const Pass& pass, const MemoryPlan& plan, Backend& device, Holding& networks,
-                const OnProgress& progress);
+ImageResult run(const Members& members, const Pass& pass, const MemoryPlan& plan, Holding& networks, const OnProgress& progress);
 
 }  // namespace hearth::models::diffusion

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/error.h"
+#include "core/on_host.h"
 #include "models/diffusion/upscale.h"
 
 namespace hearth::models::diffusion {
@@ -14,7 +14,7 @@ ImageTask first_of_two(const ImageTask& task) {
   return first;
 }
 
-ImageTask second_of_two(const Facts& model, const ImageTask& task, const ResolvedImage& first, Backend& device) {
+ImageTask second_of_two(const Facts& model, const ImageTask& task, const ResolvedImage& first, Backend& host) {
   const Request& asked = task.request;
   const Hires& hires = *asked.hires;
   if (!(hires.scale >= 1 && hires.scale <= 64)) fail<UsageError>("hires: a scale of {}, needed 1 to 64", hires.scale);
@@ -35,7 +35,7 @@ ImageTask second_of_two(const Facts& model, const ImageTask& task, const Resolve
   second.steps_before = asked.steps;
   second.edit = {.strength = hires.strength, .all_steps = true, .depth = task.edit.depth};
   if (find_upscaler(hires.upscaler).of_latents)
-    second.edit.latents = Tensor::empty(device, {asked.batch_size, height / factor, width / factor, first.latents[3]});
+    second.edit.latents = Tensor::empty(host, {asked.batch_size, height / factor, width / factor, first.latents[3]});
   else second.edit.pictures.assign(size_t(asked.batch_size), {.width = width, .height = height, .rgb = {}});
   return second;
 }
@@ -49,9 +49,10 @@ void begin_second(Pass& second, const Hires& hires, const Tensor& latents, const
   for (size_t b = 0; b < edit.pictures.size(); ++b) {
     const Tensor image = decode(latents.slice(0, int64_t(b), int64_t(b) + 1));
     Pixels& larger = edit.pictures[b];
-    if (!image.backend().computes()) continue;
-    const Pixels pixels = to_pixels(image.view({image.size(1), image.size(2), image.size(3)}), PixelRange::minus_one_to_one);
-    larger = upscaled(pixels, larger.width, larger.height, hires.upscaler);
+    unless_dry(image.backend(), [&] {
+      const Pixels pixels = to_pixels(image.view({image.size(1), image.size(2), image.size(3)}), PixelRange::minus_one_to_one);
+      larger = upscaled(pixels, larger.width, larger.height, hires.upscaler);
+    });
   }
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/error.h"
+#include "core/on_host.h"
 #include "ops/shape_ops.h"
 
 namespace hearth::models::diffusion {
@@ -46,15 +46,11 @@ Tensor upscaled_latents(const Tensor& z, int64_t height, int64_t width, std::str
   const auto [B, H, W, C] = z.dims<4>();
   if (height < H || width < W) fail<ShapeError>("hires: latents {} to {}×{}, needed not smaller", z.shape(), height, width);
   if (upscaler == "latent-nearest") return ops::resize_nearest(z, height, width);
-  const Shape shape{B, C, height, width};
-  if (!z.backend().computes()) return ops::to_channels_last(Tensor::empty(z.backend(), shape));
-  const std::vector<float> planes = ops::to_channels_first(z).to_vector();
-  std::vector<float> out;
-  for (auto plane = planes.begin(); plane != planes.end(); plane += H * W) {
-    const std::vector<float> one = larger({plane, plane + H * W}, H, W, height, width, upscaler);
-    out.insert(out.end(), one.begin(), one.end());
-  }
-  return ops::to_channels_last(Tensor::from(z.backend(), shape, out));
+  const auto each_plane = [&, planes = B * C, from = H * W, to = height * width, h = H, w = W](float* y, const float* x) {
+    for (int64_t i = 0; i < planes; ++i)
+      std::ranges::copy(larger({x + i * from, x + (i + 1) * from}, h, w, height, width, upscaler), y + i * to);
+  };
+  return ops::to_channels_last(on_host({B, C, height, width}, each_plane, ops::to_channels_first(z)));
 }
 
 Pixels upscaled(const Pixels& image, int64_t width, int64_t height, std::string_view upscaler) {

@@ -54,9 +54,9 @@ void StableDiffusion::check_guidance(const sampling::Guidance& g) const {
                            std::array{"mid", "down", "up"}[size_t(perturbed_blocks(g))]);
 }
 
-std::unique_ptr<diffusion::ReadPrompts> StableDiffusion::read_prompts(const ImageTask& task, bool ask_negative, Backend& device,
+std::unique_ptr<diffusion::ReadPrompts> StableDiffusion::read_prompts(const ImageTask& task, bool ask_negative, Backend& host,
                                                                       ResolvedImage& resolved) const {
-  return std::make_unique<TowerPrompts>(config_, text_encoders_, task, ask_negative, device, resolved);
+  return std::make_unique<TowerPrompts>(config_, text_encoders_, task, ask_negative, host, resolved);
 }
 
 Tensor StableDiffusion::denoise(const diffusion::Loaded& networks, const Tensor& x, float timestep, const diffusion::Call& call) const {

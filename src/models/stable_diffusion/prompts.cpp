@@ -61,7 +61,7 @@ int64_t clip_skip_of(const StableDiffusionConfig& config, const Request& r, size
 }  // namespace
 
 TowerPrompts::TowerPrompts(const StableDiffusionConfig& config, std::vector<diffusion::Slot<parts::ClipTextModel>> slots,
-                           const ImageTask& task, bool ask_negative, Backend& device, ResolvedImage& resolved)
+                           const ImageTask& task, bool ask_negative, Backend& host, ResolvedImage& resolved)
     : config_(config),
       slots_(std::move(slots)),
       syntax_(syntax_of(task.request)),
@@ -72,7 +72,7 @@ TowerPrompts::TowerPrompts(const StableDiffusionConfig& config, std::vector<diff
   for (size_t i = 0; i < config.towers.size(); ++i) clip_skip.push_back(clip_skip_of(config, request, i, resolved));
   for (size_t i = 0; i < config.towers.size(); ++i) {
     std::vector<text::EmbeddingName> names;
-    Tower& tower = towers_.emplace_back(read(i, task, ask_negative, device, names, resolved));
+    Tower& tower = towers_.emplace_back(read(i, task, ask_negative, host, names, resolved));
     tower.clip_skip = clip_skip[i];
     // diffusers encodes the negative prompt as if nobody had asked for another layer.
     tower.clip_skip_negative = request.compat == sampling::Compat::diffusers ? config.family->clip_skip : tower.clip_skip;
@@ -93,12 +93,12 @@ TowerPrompts::TowerPrompts(const StableDiffusionConfig& config, std::vector<diff
     sizes_.push_back(config.family->sizes(request.options, resolved.width, resolved.height, role, begins));
 }
 
-TowerPrompts::Tower TowerPrompts::read(size_t index, const ImageTask& task, bool ask_negative, Backend& device,
+TowerPrompts::Tower TowerPrompts::read(size_t index, const ImageTask& task, bool ask_negative, Backend& host,
                                        std::vector<text::EmbeddingName>& names, ResolvedImage& resolved) const {
   const StableDiffusionConfig::Tower& tower = config_.towers[index];
   const Request& request = task.request;
   Tower t;
-  t.vectors = clip::read_embeddings(request.embeddings, syntax_, std::string(tower.names.embedding), tower.config.width, device, names);
+  t.vectors = clip::read_embeddings(request.embeddings, syntax_, std::string(tower.names.embedding), tower.config.width, host, names);
   const text::ClipTokenizer tokenizer = text::tokenizer_for(syntax_, tower.tokenizer);
   t.empty_chunk = text::empty_chunk(tokenizer);
   const text::PromptReading reading = {.syntax = syntax_, .emphasis = emphasis_, .steps = request.steps, .before = task.steps_before};
@@ -135,20 +135,20 @@ void TowerPrompts::even_out() {
     }
 }
 
-std::vector<EncodedPrompt> TowerPrompts::encode(const diffusion::Loaded& networks, Backend& device) const {
+std::vector<EncodedPrompt> TowerPrompts::encode(const diffusion::Loaded& networks, Backend& host) const {
   const size_t read = towers_[0].prompts.size(), wanted = zero_negative_ ? 1 : read;
   std::vector<std::vector<EncodedPrompt>> of_prompts(wanted);  // each as the towers have it
   for (size_t i = 0; i < towers_.size(); ++i) {
     const Tower& tower = towers_[i];
     std::vector<Tensor> embeddings;
     for (const TextualInversion& v : tower.vectors)
-      embeddings.push_back(Tensor::from(device, {v.vectors, config_.towers[i].config.width}, std::span<const float>(v.values)));
+      embeddings.push_back(Tensor::from(host, {v.vectors, config_.towers[i].config.width}, std::span<const float>(v.values)));
     const auto encode = [&](size_t first, size_t count, int64_t clip_skip) {
       const clip::PromptEncoding how = {
           .syntax = syntax_, .emphasis = emphasis_, .clip_skip = clip_skip, .final_norm = config_.family->final_norm};
       const auto some = std::span(tower.prompts).subspan(first, count);
       std::vector<EncodedPrompt> encoded = clip::encode_prompts(networks[slots_[i]], some, embeddings, tower.empty_chunk, how);
-      for (size_t k = 0; k < count; ++k) of_prompts[first + k].push_back(std::move(encoded[k]));
+      for (size_t k = 0; k < count; ++k) of_prompts[first + k].push_back(diffusion::moved(std::move(encoded[k]), host));
     };
     if (tower.clip_skip == tower.clip_skip_negative) {
       encode(0, wanted, tower.clip_skip);
@@ -167,7 +167,7 @@ std::vector<EncodedPrompt> TowerPrompts::encode(const diffusion::Loaded& network
         auto& tensors = entry.given.tensors;
         if (!sizes_.empty()) tensors["added"] = parts::pooled_and_sizes(config_.unet, entry.given[clip::pooled], sizes_[k]);
         tensors.erase(std::string(clip::pooled));
-        if (config_.unet.guidance) tensors["guidance"] = parts::guidance_embedding(config_.unet, device, guidance_);
+        if (config_.unet.guidance) tensors["guidance"] = parts::guidance_embedding(config_.unet, host, guidance_);
       }
   return out;
 }

@@ -17,10 +17,10 @@ class TowerPrompts final : public diffusion::ReadPrompts {
   // and gets clip skip, chunks, embeddings and warnings. Errors of text::read_prompt and read_embeddings; UsageError for a clip skip that
   // an encoder has no layer for.
   TowerPrompts(const StableDiffusionConfig& config, std::vector<diffusion::Slot<parts::ClipTextModel>> slots, const ImageTask& task,
-               bool ask_negative, Backend& device, ResolvedImage& resolved);
+               bool ask_negative, Backend& host, ResolvedImage& resolved);
 
   bool has_negative() const override { return towers_[0].prompts.size() > 1; }
-  std::vector<diffusion::EncodedPrompt> encode(const diffusion::Loaded& networks, Backend& device) const override;
+  std::vector<diffusion::EncodedPrompt> encode(const diffusion::Loaded& networks, Backend& host) const override;
 
  private:
   struct Tower {
@@ -29,7 +29,7 @@ class TowerPrompts final : public diffusion::ReadPrompts {
     std::vector<TextualInversion> vectors;          // of the embeddings
     int64_t clip_skip = 1, clip_skip_negative = 1;  // as clip::PromptEncoding has it
   };
-  Tower read(size_t tower, const ImageTask& task, bool ask_negative, Backend& device, std::vector<text::EmbeddingName>& names,
+  Tower read(size_t tower, const ImageTask& task, bool ask_negative, Backend& host, std::vector<text::EmbeddingName>& names,
              ResolvedImage& resolved) const;
   void even_out();
 

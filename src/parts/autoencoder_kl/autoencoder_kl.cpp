@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/on_host.h"
+
 namespace hearth::parts {
 namespace {
 
@@ -24,22 +26,15 @@ Tensor affine(const Tensor& x, float factor, float offset) {
 
 // (x − before[c]) · factor[c] + after[c] of each channel; x [B, H, W, C] f32
 Tensor by_channel(const Tensor& x, std::span<const float> before, std::span<const float> factor, std::span<const float> after) {
-  Tensor y = Tensor::like(x);
-  if (!x.backend().computes()) return y;
-  const size_t C = factor.size();
-  const float* from = x.data<float>();
-  float* to = y.data<float>();
-  for (int64_t i = 0; i < x.numel(); ++i) {
-    const size_t c = size_t(i) % C;
-    to[i] = (from[i] - before[c]) * factor[c] + after[c];
-  }
-  return y;
+  const auto each = [&, n = size_t(x.numel()), C = factor.size()](float* to, const float* from) {
+    for (size_t i = 0; i < n; ++i) to[i] = (from[i] - before[i % C]) * factor[i % C] + after[i % C];
+  };
+  return on_host(x.shape(), each, x);
 }
 
-// Crossfades the first `extent` rows (axis 1) or columns (axis 2) of b from the last of a, linearly; both [B, H, W, C] f32. The
-// factors are rounded as the reference rounds them.
+// Crossfades the first `extent` rows (axis 1) or columns (axis 2) of b from the last of a, linearly; both [B, H, W, C] f32 on a
+// host. The factors are rounded as the reference rounds them.
 void blend(const Tensor& a, Tensor& b, int axis, int64_t extent) {
-  if (!b.backend().computes()) return;
   extent = std::min({extent, a.size(axis), b.size(axis)});
   const auto [B, H, W, C] = b.dims<4>();
   for (int64_t i = 0; i < extent; ++i) {
@@ -196,13 +191,16 @@ Tensor AutoencoderKl::decode_in_tiles(const Tensor& latents, int64_t tile) const
   const auto [B, H, W, C] = latents.dims<4>();
   if (H <= tile && W <= tile) return decode(latents);
   const int64_t step = tile / 4 * 3, extent = tile / 4 * config.factor(), kept = step * config.factor();
+  Backend& host = latents.backend().host();
   std::vector<Tensor> above, rows;
   for (int64_t i = 0; i < H; i += step) {
     std::vector<Tensor> tiles, parts;
     for (int64_t j = 0; j < W; j += step) {
-      Tensor t = decode(ops::contiguous(latents.slice(1, i, std::min(H, i + tile)).slice(2, j, std::min(W, j + tile))));
-      if (!above.empty()) blend(above[tiles.size()], t, 1, extent);
-      if (!tiles.empty()) blend(tiles.back(), t, 2, extent);
+      Tensor t = decode(ops::contiguous(latents.slice(1, i, std::min(H, i + tile)).slice(2, j, std::min(W, j + tile)))).to(host);
+      unless_dry(host, [&] {
+        if (!above.empty()) blend(above[tiles.size()], t, 1, extent);
+        if (!tiles.empty()) blend(tiles.back(), t, 2, extent);
+      });
       parts.push_back(t.slice(1, 0, std::min(kept, t.size(1))).slice(2, 0, std::min(kept, t.size(2))));
       tiles.push_back(std::move(t));
     }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/observe.h"
+#include "core/on_host.h"
 
 namespace hearth::parts {
 namespace {
@@ -16,10 +17,10 @@ std::vector<TinyBlock> blocks_of(const Scope& layers, int64_t& index, int64_t co
 
 // 3 · tanh(z / 3): the decoder has seen no latents beyond ±3.
 Tensor limited(const Tensor& z) {
-  if (!z.backend().computes()) return Tensor::like(z);
-  std::vector<float> values = z.to_vector();
-  for (float& v : values) v = std::tanh(v / 3) * 3;
-  return Tensor::from(z.backend(), z.shape(), values);
+  const auto each = [n = z.numel()](float* y, const float* x) {
+    for (int64_t i = 0; i < n; ++i) y[i] = std::tanh(x[i] / 3) * 3;
+  };
+  return on_host(z.shape(), each, z);
 }
 
 // factor · x + offset
@@ -30,9 +31,8 @@ Tensor affine(const Tensor& x, float factor, float offset) {
 // How much of pixel i of a tile is the tile's own, the first `ramp` of it lying over a tile before.
 float own_part(int64_t i, int64_t ramp) { return ramp > 1 ? std::min(1.0f, float(i) / float(ramp - 1)) : 1; }
 
-// Puts a tile onto a picture, its first pixel to `top`, `left`; it fades in where there is one before it.
+// Puts a tile onto a picture, both on a host, its first pixel to `top`, `left`; it fades in where there is one before it.
 void put(const Tensor& tile, Tensor& picture, int64_t top, int64_t left, int64_t ramp) {
-  if (!tile.backend().computes()) return;
   const auto [B, H, W, C] = tile.dims<4>();
   const Tensor place = picture.slice(1, top, top + H).slice(2, left, left + W);
   for (int64_t b = 0; b < B; ++b)
@@ -144,11 +144,13 @@ Tensor AutoencoderTiny::decode_in_tiles(const Tensor& latents, int64_t tile) con
   const auto [B, H, W, C] = latents.dims<4>();
   if (H <= tile && W <= tile) return decode(latents);
   const int64_t f = config.factor(), shared = tile / 8, step = tile - shared;
-  Tensor picture = Tensor::zeros(latents.backend(), {B, f * H, f * W, config.out_channels});
+  Backend& host = latents.backend().host();
+  Tensor picture = Tensor::zeros(host, {B, f * H, f * W, config.out_channels});
   for (int64_t i = 0; i < H; i += step)
     for (int64_t j = 0; j < W; j += step) {
       const Tensor part = latents.slice(1, i, std::min(H, i + tile)).slice(2, j, std::min(W, j + tile));
-      put(decode(ops::contiguous(part)), picture, f * i, f * j, f * shared);
+      const Tensor decoded = decode(ops::contiguous(part)).to(host);
+      unless_dry(host, [&] { put(decoded, picture, f * i, f * j, f * shared); });
     }
   return picture;
 }

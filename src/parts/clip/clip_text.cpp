@@ -20,7 +20,7 @@ void put_in_place(std::span<const ClipVector> vectors, const Tensor& x) {
   for (const ClipVector& v : vectors) {
     if (v.row < 0 || v.row >= B || v.position < 0 || v.position >= T || v.vector.shape() != Shape{C})
       fail<ShapeError>("clip: a vector {} at row {}, position {} does not fit {}", v.vector.shape(), v.row, v.position, x.shape());
-    ops::store(v.vector.view({1, 1, C}), x.slice(0, v.row, v.row + 1).slice(1, v.position, v.position + 1));
+    ops::store(v.vector.to(x.backend()).view({1, 1, C}), x.slice(0, v.row, v.row + 1).slice(1, v.position, v.position + 1));
   }
 }
 

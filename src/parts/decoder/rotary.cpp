@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/on_host.h"
 #include "parts/config_reading.h"
 
 namespace hearth::parts {
@@ -120,15 +121,16 @@ std::vector<float> RotaryConfig::frequencies(int64_t length) const {
 Tensor RotaryConfig::table(Backend& backend, int64_t first, int64_t count, int64_t length) const {
   const std::vector<float> frequency = frequencies(length);
   const int64_t half = size / 2;
-  std::vector<float> values(size_t(2 * count * half));
-  if (!backend.computes()) return Tensor::empty(backend, {count, 2, half});
-  for (int64_t t = 0; t < count; ++t)
-    for (int64_t i = 0; i < half; ++i) {
-      const float angle = frequency[size_t(i)] * float(first + t);
-      values[size_t(2 * t * half + i)] = std::cos(angle) * float(attention_factor);
-      values[size_t((2 * t + 1) * half + i)] = std::sin(angle) * float(attention_factor);
-    }
-  return Tensor::from(backend, {count, 2, half}, values);
+  const auto angles = [&](Tensor& y) {
+    float* const values = y.data<float>();
+    for (int64_t t = 0; t < count; ++t)
+      for (int64_t i = 0; i < half; ++i) {
+        const float angle = frequency[size_t(i)] * float(first + t);
+        values[2 * t * half + i] = std::cos(angle) * float(attention_factor);
+        values[(2 * t + 1) * half + i] = std::sin(angle) * float(attention_factor);
+      }
+  };
+  return written_on_host(backend, {count, 2, half}, DType::f32, angles).to(backend);
 }
 
 }  // namespace hearth::parts

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "core/backend.h"
+#include "core/on_host.h"
 #include "weights/aliases.h"
 
 namespace hearth {
@@ -116,23 +116,21 @@ TensorList inside_of(const TensorList& all, std::string_view prefix) {
 }
 
 Tensor turned(const Tensor& x, Backend& backend) {
-  Tensor y = Tensor::empty(backend, {x.size(1), x.size(0)}, x.dtype());
-  if (!backend.computes()) return y;
-  const size_t size = size_of(x.dtype());
-  const int64_t rows = x.size(0), columns = x.size(1);
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < columns; ++c)
-      std::memcpy(y.raw() + size_t(c * rows + r) * size, x.raw() + size_t(r * columns + c) * size, size);
-  return y;
+  return written_on_host(backend, {x.size(1), x.size(0)}, x.dtype(), [&](Tensor& y) {
+    const size_t size = size_of(x.dtype());
+    const int64_t rows = x.size(0), columns = x.size(1);
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c)
+        std::memcpy(y.raw() + size_t(c * rows + r) * size, x.raw() + size_t(r * columns + c) * size, size);
+  });
 }
 
 Tensor swapped(const Tensor& x, Backend& backend) {
-  Tensor y = Tensor::empty(backend, x.shape(), x.dtype());
-  if (!backend.computes()) return y;
-  const size_t half = x.bytes() / 2;
-  std::memcpy(y.raw(), x.raw() + half, half);
-  std::memcpy(y.raw() + half, x.raw(), half);
-  return y;
+  return written_on_host(backend, x.shape(), x.dtype(), [&](Tensor& y) {
+    const size_t half = x.bytes() / 2;
+    std::memcpy(y.raw(), x.raw() + half, half);
+    std::memcpy(y.raw() + half, x.raw(), half);
+  });
 }
 
 std::vector<Renamed> to_official(std::string_view original, const NameMap& map) {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "core/backend.h"
+#include "core/on_host.h"
 #include "core/json.h"
 
 namespace hearth {
@@ -59,21 +59,20 @@ class WidenedSource : public TensorSource {
     if (!found->second.unreadable.empty()) fail<UnsupportedError>("{}: '{}' {}", describe(), name, found->second.unreadable);
     const Shape& shape = found->second.shape;
     const Tensor x = source_->read(name, shape, backend);
-    Tensor y = Tensor::empty(backend, shape, found->second.dtype);
-    if (!backend.computes()) return y;
-    const Table& table = table_of(w->second.stored);
-    const auto* bytes = reinterpret_cast<const uint8_t*>(x.raw());
-    const int64_t n = shape.numel();
-    if (w->second.scale.empty()) {
-      auto* out = y.data<uint16_t>();
-      for (int64_t i = 0; i < n; ++i) out[i] = f32_to_bf16(table[bytes[i]]);
-      return y;
-    }
-    const std::vector<float> scales = source_->read(w->second.scale, {}, backend).to_vector();
-    const int64_t row = n / int64_t(scales.size());
-    auto* out = y.data<float>();
-    for (int64_t i = 0; i < n; ++i) out[i] = table[bytes[i]] * scales[size_t(i / row)];
-    return y;
+    return written_on_host(backend, shape, found->second.dtype, [&](Tensor& y) {
+      const Table& table = table_of(w->second.stored);
+      const auto* bytes = reinterpret_cast<const uint8_t*>(x.raw());
+      const int64_t n = shape.numel();
+      if (w->second.scale.empty()) {
+        auto* out = y.data<uint16_t>();
+        for (int64_t i = 0; i < n; ++i) out[i] = f32_to_bf16(table[bytes[i]]);
+        return;
+      }
+      const std::vector<float> scales = source_->read(w->second.scale, {}, backend).to_vector();
+      const int64_t row = n / int64_t(scales.size());
+      auto* out = y.data<float>();
+      for (int64_t i = 0; i < n; ++i) out[i] = table[bytes[i]] * scales[size_t(i / row)];
+    });
   }
   std::span<const std::byte> stored_bytes(const std::string& name) const override {
     return widened_.contains(name) ? std::span<const std::byte>() : source_->stored_bytes(name);

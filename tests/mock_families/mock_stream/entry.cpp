@@ -57,7 +57,7 @@ class Texts final : public ReadPrompts {
       : model_(model), texts_(std::move(texts)), limit_(limit), scale_(scale) {}
 
   bool has_negative() const override { return texts_.size() > 1; }
-  std::vector<EncodedPrompt> encode(const Loaded& networks, Backend& device) const override;
+  std::vector<EncodedPrompt> encode(const Loaded& networks, Backend& host) const override;
 
  private:
   const MockStream& model_;
@@ -119,14 +119,14 @@ class MockStream final : public LatentModel {
   Slot<StreamTransformer> transformer_;
 };
 
-std::vector<EncodedPrompt> Texts::encode(const Loaded& networks, Backend& device) const {
+std::vector<EncodedPrompt> Texts::encode(const Loaded& networks, Backend& host) const {
   size_t longest = 1;
   for (const std::string& text : texts_) longest = std::max(longest, std::min(text.size(), size_t(limit_)));
   std::vector<EncodedPrompt> prompts;
   for (const std::string& text : texts_) {
     Tensor states = networks[model_.bytes](std::string_view(text).substr(0, size_t(limit_)));
     const int64_t length = states.size(1), missing = int64_t(longest) - length;
-    if (missing > 0) states = ops::concat({states, Tensor::zeros(device, {1, missing, states.size(2)})}, 1);
+    if (missing > 0) states = ops::concat({states, Tensor::zeros(states.backend(), {1, missing, states.size(2)})}, 1);
     const Tensor pooled = networks[model_.clip]({model_.tokenizer.encode(text).ids}).pooled;
     Conditioning given{.tensors = {{"text", states}, {"pooled", ops::linear_combination({pooled}, {float(scale_)})}},
                        .lengths = {{"text", {length}}}};

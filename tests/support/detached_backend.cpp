@@ -1,0 +1,231 @@
+#include "support/detached_backend.h"
+
+#include <sys/mman.h>
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "backends/backends.h"
+#include "backends/plan/plan_backend.h"
+#include "core/threads.h"
+
+namespace hearth::test {
+namespace {
+
+// Work in the order in which it was asked for, on one thread.
+class Queue {
+ public:
+  Queue() : thread_([this] { work(); }) {}
+  ~Queue() {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  void add(std::function<void()> task) {
+    {
+      const std::lock_guard lock(mutex_);
+      tasks_.push_back(std::move(task));
+    }
+    changed_.notify_all();
+  }
+  // Until all is done. Throws the first thing that went wrong since the last call.
+  void finish() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return tasks_.empty() && !busy_; });
+    if (const auto failed = std::exchange(failed_, nullptr)) std::rethrow_exception(failed);
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return ends_ || !tasks_.empty(); });
+      if (tasks_.empty()) return;
+      {
+        const std::function<void()> task = std::move(tasks_.front());
+        tasks_.pop_front();
+        busy_ = true;
+        lock.unlock();
+        std::exception_ptr failed;
+        try {
+          task();
+        } catch (...) { failed = std::current_exception(); }
+        lock.lock();
+        if (failed && !failed_) failed_ = failed;
+      }
+      busy_ = false;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_;
+  bool busy_ = false, ends_ = false;
+  std::exception_ptr failed_;
+  std::thread thread_;
+};
+
+// What stands behind a storage of the device: addresses that nobody can look at, and the memory itself.
+struct Block {
+  Block(std::shared_ptr<const Storage> memory_) : memory(std::move(memory_)), size(std::max<size_t>(memory->size, 1)) {
+    address = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (address == MAP_FAILED) fail<Error>("detached: no addresses for {} bytes", size);
+  }
+  ~Block() { ::munmap(address, size); }
+  Block(const Block&) = delete;
+
+  std::shared_ptr<const Storage> memory;
+  size_t size;
+  void* address;
+};
+
+struct DetachedWeight final : PreparedWeight {
+  explicit DetachedWeight(std::shared_ptr<const PreparedWeight> inner_) : inner(std::move(inner_)) { bytes = inner->bytes; }
+  std::shared_ptr<const PreparedWeight> inner;
+};
+
+class DetachedBackend final : public Backend {
+ public:
+  explicit DetachedBackend(int threads) : inner_(make_backend({.name = "reference", .threads = threads})) {}
+
+  std::string name() const override { return "detached"; }
+  std::string features() const override { return ""; }
+  ThreadPool& threads() override { return inner_->threads(); }
+  bool multiplies_bf16() const override { return inner_->multiplies_bf16(); }
+
+  std::shared_ptr<const Storage> allocate(size_t bytes) override {
+    const auto block = std::make_shared<const Block>(inner_->allocate(bytes));
+    auto storage = std::make_shared<Storage>();
+    storage->data = static_cast<std::byte*>(block->address);
+    storage->size = bytes;
+    storage->backend = this;
+    storage->on_host = false;
+    storage->owner = block;
+    return storage;
+  }
+  Backend& host() override { return *inner_; }
+  MemoryLedger& ledger() override { return inner_->ledger(); }
+  std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override { return make_plan_backend(ledger); }
+
+  void upload(const Tensor& x, Tensor& y) override {
+    Tensor copy = Tensor::empty(*inner_, x.shape(), x.dtype());  // x may change at once
+    inner_->copy(x, copy);
+    later([this, copy, to = inside(y)]() mutable { inner_->copy(copy, to); });
+  }
+  void download(const Tensor& x, Tensor& y) override {
+    finish();
+    inner_->copy(inside(x), y);
+  }
+  void fill(Tensor& y, float value) override {
+    later([this, to = inside(y), value]() mutable { inner_->fill(to, value); });
+  }
+  void finish() override { queue_.finish(); }
+
+  std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, const WeightForm& form) override {
+    return std::make_shared<DetachedWeight>(inner_->prepare(w, kind, form));
+  }
+
+  void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm, Tensor& y) override {
+    run(&Backend::linear, x, w, bias, e, norm, y);
+  }
+  void conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, const GroupNormSpec& norm,
+            Tensor& y) override {
+    run(&Backend::conv, x, w, bias, spec, e, norm, y);
+  }
+  void attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec, Tensor& y) override {
+    run(&Backend::attention, q, k, v, spec, y);
+  }
+  void cached_attention(const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec, Tensor& y) override {
+    run(&Backend::cached_attention, q, cache, spec, y);
+  }
+  void rope(const Tensor& x, const Tensor& table, RotaryPairs pairs, Tensor& y) override { run(&Backend::rope, x, table, pairs, y); }
+  void group_norm(const Tensor& x, const GroupNormSpec& spec, Tensor& y) override { run(&Backend::group_norm, x, spec, y); }
+  void layer_norm(const Tensor& x, const NormSpec& spec, Tensor& y) override { run(&Backend::layer_norm, x, spec, y); }
+  void rms_norm(const Tensor& x, const NormSpec& spec, Tensor& y) override { run(&Backend::rms_norm, x, spec, y); }
+  void activate(const Tensor& x, Activation act, Tensor& y) override { run(&Backend::activate, x, act, y); }
+  void linear_combination(std::span<const Tensor> xs, std::span<const float> factors, Tensor& y) override {
+    std::vector<Tensor> own;
+    for (const Tensor& x : xs) own.push_back(inside(x));
+    later([this, own, own_factors = std::vector(factors.begin(), factors.end()), to = inside(y)]() mutable {
+      inner_->linear_combination(own, own_factors, to);
+    });
+  }
+  void multiply(const Tensor& a, const Tensor& b, Tensor& y) override { run(&Backend::multiply, a, b, y); }
+  void affine(const Tensor& x, const Tensor& scale, const Tensor& shift, Tensor& y) override { run(&Backend::affine, x, scale, shift, y); }
+  void embedding(const Tensor& ids, const Tensor& table, Tensor& y) override { run(&Backend::embedding, ids, table, y); }
+  void top_k(const Tensor& x, Tensor& values, Tensor& columns) override {
+    later([this, from = inside(x), to = inside(values), places = inside(columns)]() mutable { inner_->top_k(from, to, places); });
+  }
+  void gather(const Tensor& x, const Tensor& rows, Tensor& y) override { run(&Backend::gather, x, rows, y); }
+  void scatter_add(const Tensor& x, const Tensor& rows, const Tensor& factors, Tensor& y) override {
+    run(&Backend::scatter_add, x, rows, factors, y);
+  }
+  void copy(const Tensor& x, Tensor& y) override { run(&Backend::copy, x, y); }
+  void resize_nearest(const Tensor& x, Tensor& y) override { run(&Backend::resize_nearest, x, y); }
+  void pool(const Tensor& x, const PoolSpec& spec, Tensor& y) override { run(&Backend::pool, x, spec, y); }
+
+ private:
+  // The same tensor in the memory behind it.
+  Tensor inside(const Tensor& x) const {
+    if (!x) return x;
+    if (&x.backend() != this) fail<Error>("detached: {} lies on the backend {}", x.shape(), x.backend().name());
+    return x.seen_in(static_cast<const Block*>(x.storage().owner.get())->memory);
+  }
+  Weight inside(Weight w) const {
+    w.prepared = static_cast<const DetachedWeight&>(*w.prepared).inner;
+    w.backend = inner_.get();
+    return w;
+  }
+  Epilogue inside(Epilogue e) const {
+    e.per_image = inside(e.per_image), e.gate = inside(e.gate), e.residual = inside(e.residual);
+    return e;
+  }
+  GroupNormSpec inside(GroupNormSpec s) const {
+    s.gamma = inside(s.gamma), s.beta = inside(s.beta), s.scale = inside(s.scale), s.shift = inside(s.shift);
+    return s;
+  }
+  NormSpec inside(NormSpec s) const {
+    s.gamma = inside(s.gamma), s.beta = inside(s.beta), s.scale = inside(s.scale), s.shift = inside(s.shift);
+    return s;
+  }
+  AttentionSpec inside(AttentionSpec s) const {
+    s.bias = inside(s.bias), s.sinks = inside(s.sinks);
+    return s;
+  }
+  CachedAttentionSpec inside(CachedAttentionSpec s) const {
+    s.sinks = inside(s.sinks);
+    return s;
+  }
+  KeyValues inside(KeyValues s) const {
+    s.k = inside(s.k), s.v = inside(s.v);
+    return s;
+  }
+  ConvSpec inside(const ConvSpec& s) const { return s; }
+  PoolSpec inside(const PoolSpec& s) const { return s; }
+  Activation inside(Activation a) const { return a; }
+  RotaryPairs inside(RotaryPairs p) const { return p; }
+
+  void later(std::function<void()> task) { queue_.add(std::move(task)); }
+  // An op of the inner backend, later, with copies of all its arguments.
+  template <class Op, class... Args> void run(Op op, const Args&... args) {
+    later([this, op, own = std::tuple(inside(args)...)]() mutable { std::apply([&](auto&... a) { ((*inner_).*op)(a...); }, own); });
+  }
+
+  std::unique_ptr<Backend> inner_;
+  Queue queue_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_detached_backend(int threads) { return std::make_unique<DetachedBackend>(threads); }
+
+}  // namespace hearth::test

@@ -1,0 +1,14 @@
+// A device as a GPU is one, without a GPU: the reference backend behind memory of its own and a queue. Who looks at its memory from outside
+// dies of it (the addresses are not mapped), and its work is done later, on a thread of its own: who reads a result without waiting finds
+// nothing there.
+#pragma once
+
+#include <memory>
+
+#include "core/backend.h"
+
+namespace hearth::test {
+
+std::unique_ptr<Backend> make_detached_backend(int threads);
+
+}  // namespace hearth::test
