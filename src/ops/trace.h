@@ -5,8 +5,8 @@
 #include <chrono>
 #include <optional>
 
+#include "core/factors.h"
 #include "core/observe.h"
-#include "core/weight.h"
 
 namespace hearth::ops {
 

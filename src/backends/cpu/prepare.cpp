@@ -4,6 +4,7 @@
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/product.h"
 #include "backends/cpu/rows.h"
+#include "core/factors.h"
 
 namespace hearth::cpu {
 
@@ -17,9 +18,7 @@ PackedWeight::PackedWeight(int64_t rows, int64_t depth, const Kernels& kernels, 
 std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, WeightKind kind, const WeightForm& form) {
   const DType hold = form.hold;
   if (form.in_place) {
-    const bool integers = form.factors == DType::i16 && is_blocked(hold);
-    const bool bf16 = form.factors == DType::bf16 && (hold == DType::bf16 || is_blocked(hold)) && kernels_.bf16;
-    if (kind != WeightKind::linear || (form.factors != DType::f32 && !integers && !bf16) || hold != w.dtype())
+    if (kind != WeightKind::linear || !has_products(*this, form) || hold != w.dtype())
       fail<UnsupportedError>(
           "prepare: only a linear weight in its own type and with f32 factors, of a block type also i16, of a block type or bf16 also bf16 "
           "where the processor multiplies it, can be held in place");
@@ -27,7 +26,7 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, Weigh
     if (!type) fail<UnsupportedError>("prepare: a weight of {} cannot be held in place", name_of(hold));
     return std::make_shared<RowsWeight>(w, *type, form.factors);
   }
-  if (form.factors != DType::f32 && (form.factors != DType::bf16 || !kernels_.bf16))
+  if (!multiplies(*this, form.factors))
     fail<UnsupportedError>("prepare: kernel path '{}' has no products of {} factors", kernels_.name, name_of(form.factors));
   const auto readable = [](DType d) { return d == DType::f32 || is_16bit_float(d); };
   if (!readable(w.dtype()) || !readable(hold))

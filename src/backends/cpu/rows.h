@@ -8,7 +8,7 @@
 #pragma once
 
 #include "backends/cpu/kernels/kernels.h"
-#include "core/weight.h"
+#include "core/factors.h"
 
 namespace hearth::cpu {
 
