@@ -10,6 +10,7 @@
 #include "api/bench_model.h"
 #include "backends/backends.h"
 #include "backends/plan/plan_backend.h"
+#include "core/factors.h"
 #include "core/memory.h"
 #include "core/threads.h"
 #include "ops/attention.h"
@@ -151,15 +152,14 @@ std::vector<Case> list_cases() {
 }
 
 WeightForm form_of(const BenchOptions& options, const Backend& device) {
-  DType hold = options.precision == Precision::f32 ? DType::f32 : options.precision == Precision::bf16 ? DType::bf16 : DType::f16;
-  if (options.precision == Precision::automatic && device.prefers_bf16()) hold = DType::bf16;
   if (!options.hold.empty()) {
     const std::optional<DType> named = dtype_named(options.hold);
     if (!named || !is_float(*named)) fail<UsageError>("bench: weights cannot be held as '{}', needed f32, f16 or bf16", options.hold);
     return {.hold = *named, .factors = DType::f32};
   }
-  const bool bf16 = hold == DType::bf16 && device.multiplies_bf16();
-  return {.hold = hold, .factors = bf16 ? DType::bf16 : DType::f32};
+  const bool bf16 = options.precision == Precision::bf16 || (options.precision == Precision::automatic && device.prefers_bf16());
+  const DType hold = bf16 ? DType::bf16 : options.precision == Precision::f32 ? DType::f32 : DType::f16;
+  return {.hold = hold, .factors = asked_factors(bf16 ? Precision::bf16 : options.precision, false, device)};
 }
 
 }  // namespace
@@ -172,7 +172,7 @@ Bench bench_ops(const BenchOptions& options) {
   if (cases.empty()) fail<UsageError>("bench: no operation has '{}' in its name", options.only);
   const Ceilings ceilings = measure_ceilings(*device);
   const int threads = device->threads().size();
-  const double peak = form.factors == DType::bf16 ? ceilings.bf16_gflops : ceilings.matrix_gflops;
+  const double peak = ceilings.gflops(form.factors);
 
   struct Sum {
     double seconds = 0, processor = 0, flop = 0, least = 0;

@@ -38,8 +38,7 @@ BenchTime time_of(int repeats, const std::function<void()>& run) {
 
 void Products::on_op(const OpEvent& event) {
   flop += event.flop;
-  const bool bf16 = event.factors == DType::bf16 && ceilings.bf16_gflops > 0;
-  least += event.flop * 1e-9 / (bf16 ? ceilings.bf16_gflops : ceilings.matrix_gflops);
+  least += event.flop * 1e-9 / ceilings.gflops(event.factors);
 }
 
 nlohmann::json machine_json(Backend& device, const Ceilings& ceilings) {

@@ -1,25 +1,20 @@
 #include "api/precision.h"
 
+#include "core/factors.h"
+
 namespace hearth::api {
 
 std::optional<WeightTypes> weight_types(Precision precision, const Backend& device) {
-  switch (precision) {
-    case Precision::f32: return WeightTypes{.hold = DType::f32};
-    case Precision::f16: return WeightTypes{.hold = DType::f16};
-    case Precision::bf16: return WeightTypes{.hold = DType::bf16, .factors = device.multiplies_bf16() ? DType::bf16 : DType::f32};
-    case Precision::automatic: break;
-  }
-  return std::nullopt;
+  if (precision == Precision::automatic) return std::nullopt;
+  const DType hold = precision == Precision::f32 ? DType::f32 : precision == Precision::f16 ? DType::f16 : DType::bf16;
+  return WeightTypes{.hold = hold, .factors = asked_factors(precision, false, device)};
 }
 
 WeightTypes held_types(Precision precision, const Backend& device) {
-  switch (precision) {
-    case Precision::f16: return {.hold = DType::f16, .in_place = true};
-    case Precision::bf16: return {.hold = DType::bf16, .factors = device.multiplies_bf16() ? DType::bf16 : DType::i16, .in_place = true};
-    case Precision::f32: return {.in_place = true};
-    case Precision::automatic: break;
-  }
-  return {.factors = DType::i16, .in_place = true};
+  WeightTypes types{.factors = asked_factors(precision, true, device), .in_place = true};
+  if (precision == Precision::f16) types.hold = DType::f16;
+  if (precision == Precision::bf16) types.hold = DType::bf16;
+  return types;
 }
 
 }  // namespace hearth::api

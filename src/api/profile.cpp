@@ -79,8 +79,7 @@ void Profile::debugging(double now) {
 
 Profile::Least Profile::least(const OpEvent& event) const {
   if (!ceilings_) return {};
-  const bool bf16 = event.factors == DType::bf16 && ceilings_->bf16_gflops > 0;
-  return {.computing = event.flop * 1e-9 / (bf16 ? ceilings_->bf16_gflops : ceilings_->matrix_gflops),
+  return {.computing = event.flop * 1e-9 / ceilings_->gflops(event.factors),
           .reading = double(event.flop > 0 ? event.weight_bytes : event.bytes) * 1e-9 / ceilings_->read_gbs};
 }
 

@@ -20,22 +20,13 @@ struct WeightForm {
   DType hold = DType::f32;  // of the stored values: f32, f16 or bf16; in place also a block type
   // To which both sides of a multiplication may be rounded: f32, or bf16 where `hold` is. In place and of a block type i16: the left
   // side is rounded to 16-bit integers with a scale for each 32 numbers, and multiplied with the integers that are stored; or bf16, which
-  // means i16 where the left side has fewer rows than fewest_bf16_rows. Sums are f32.
+  // means i16 where the left side has few rows. Sums are f32. What a weight can have, and what a product then has: core/factors.h.
   DType factors = DType::f32;
   // The values stay where they are, row by row as the file has them, and products widen them on the way: for linear weights that
   // mostly meet a single row of x, and are read once for it.
   bool in_place = false;
   int64_t groups = 1;  // of a convolution: the channels of x and of y in so many parts, each with its own rows of the weight
 };
-
-// Of the left side, which a weight in place meets in products of bf16; fewer meet its rows one by one, as these come from memory.
-inline constexpr int64_t fewest_bf16_rows = 16;
-
-// The factors of a product with so many rows.
-inline DType factors_of(const WeightForm& form, int64_t rows) {
-  const bool one_by_one = form.factors == DType::bf16 && is_blocked(form.hold) && rows < fewest_bf16_rows;
-  return one_by_one ? DType::i16 : form.factors;
-}
 
 // What a backend keeps of a weight: re-laid, tiled, quantised … Only that backend looks inside.
 struct PreparedWeight {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backends/plan/plan_backend.h"
+#include "core/factors.h"
 #include "core/memory.h"
 #include "weights/seeded_file.h"
 
@@ -55,8 +56,9 @@ ComponentReport report_of(const LanguageCheckpoint& checkpoint, const WeightType
                          .kept_wider = weights.kept_wider};
   for (const auto& [name, info] : checkpoint.tensors()->list()) {
     report.stored[std::string(name_of(info.dtype))] += info.shape.numel();
-    if (types.factors == DType::i16 ? is_blocked(info.dtype) : types.factors == DType::bf16 && info.shape.rank() == 2)
-      report.factors = name_of(types.factors);
+    const WeightForm form{
+        .hold = is_blocked(info.dtype) ? info.dtype : types.hold.value_or(info.dtype), .factors = types.factors, .in_place = true};
+    if (info.shape.rank() == 2 && factors_for(form) != DType::f32) report.factors = name_of(factors_for(form));
   }
   return report;
 }

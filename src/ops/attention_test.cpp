@@ -1,5 +1,6 @@
 #include "ops/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -119,11 +120,12 @@ BACKEND_TEST(attention, G79_huge_scores) {
 
 BACKEND_TEST(attention, a_later_key_never_reaches_an_earlier_query_under_the_causal_mask) {
   Random random(24);
-  const auto q = random.normal(device, {1, 50, 1, 8}), k = random.normal(device, {1, 50, 1, 8}), v = random.normal(device, {1, 50, 1, 8});
+  const Shape shape{1, 50, 1, 8};
+  const auto q = random.normal(device, shape), k = random.normal(device, shape), v = random.normal(device, shape);
   const std::vector<float> before = ops::attention(q.device, k.device, v.device, {.scale = 1, .mask = Mask::causal}).to_vector();
-  for (int64_t i = 30 * 8; i < 50 * 8; ++i)
-    k.device.data<float>()[i] = 7, v.device.data<float>()[i] = std::numeric_limits<float>::infinity();
-  const std::vector<float> after = ops::attention(q.device, k.device, v.device, {.scale = 1, .mask = Mask::causal}).to_vector();
+  const auto from_30_on = [](float value) { return [value](float* x) { std::fill(x + 30 * 8, x + 50 * 8, value); }; };
+  const Tensor other_k = test::edited(k.device, from_30_on(7)), other_v = test::edited(v.device, from_30_on(INFINITY));
+  const std::vector<float> after = ops::attention(q.device, other_k, other_v, {.scale = 1, .mask = Mask::causal}).to_vector();
   for (size_t i = 0; i < 30 * 8; ++i) ASSERT_EQ(before[i], after[i]) << i;
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -92,8 +93,9 @@ BACKEND_TEST(cached_attention, each_query_stands_alone) {
       KeyValues ring{Tensor::empty(device, {C, 2, D}, dtype), Tensor::empty(device, {C, 2, D}, dtype), first, window};
       for (int64_t p = first + T - C; p < first + T; ++p)
         for (Tensor KeyValues::*which : {&KeyValues::k, &KeyValues::v}) {
-          const Tensor from = (all.*which).slice(0, p, p + 1), to = (ring.*which).slice(0, p % C, p % C + 1);
-          std::memcpy(to.raw(), from.raw(), from.bytes());
+          const Tensor from = (all.*which).slice(0, p, p + 1);
+          Tensor to = (ring.*which).slice(0, p % C, p % C + 1);
+          device.copy(from, to);
         }
       EXPECT_TRUE(same_bits(ops::cached_attention(q.device, ring, {.scale = 0.1f}), together));
     }
@@ -111,8 +113,8 @@ BACKEND_TEST(cached_attention, hidden_values_have_no_part) {
     all.first = first, all.window = window;
     const std::vector<float> plain = ops::cached_attention(q.device, all, {.scale = 0.1f}).to_vector();
     const int64_t p = first + 25;  // of the key and value that become infinite
-    std::fill_n(all.v.data<float>() + p * D, D, INFINITY);
-    std::fill_n(all.k.data<float>() + p * D, D, NAN);
+    all.v = test::edited(all.v, [&](float* v) { std::fill_n(v + p * D, D, INFINITY); });
+    all.k = test::edited(all.k, [&](float* k) { std::fill_n(k + p * D, D, NAN); });
     const std::vector<float> y = ops::cached_attention(q.device, all, {.scale = 0.1f}).to_vector();
     for (int64_t t = 0; t < T; ++t) {
       const bool sees = t >= 25 && (window == 0 || t < 25 + window);

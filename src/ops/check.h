@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/backend.h"
+#include "core/factors.h"
 
 namespace hearth::ops {
 
@@ -18,7 +19,7 @@ inline void require_vector(const char* op, const char* what, const Tensor& v, in
 }
 
 inline void require_factors(const char* op, DType factors, const Backend& backend) {
-  if (factors == DType::f32 || (factors == DType::bf16 && backend.multiplies_bf16())) return;
+  if (multiplies(backend, factors)) return;
   fail<UnsupportedError>("{}: the backend {} {} has no products of {} factors", op, backend.name(), backend.features(), name_of(factors));
 }
 

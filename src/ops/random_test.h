@@ -14,6 +14,13 @@ inline Backend& truth() {
   return *backend;
 }
 
+// x with its numbers changed by f(float*).
+template <class F> Tensor edited(const Tensor& x, F f) {
+  std::vector<float> values = x.to_vector();
+  f(values.data());
+  return Tensor::from(x.backend(), x.shape(), values, x.dtype());
+}
+
 class Random {
  public:
   explicit Random(uint32_t seed) : engine_(seed) {}

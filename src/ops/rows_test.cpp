@@ -38,9 +38,10 @@ std::vector<size_t> scales_of(DType dtype) {
 }
 
 // Rows of random values in any type that can be held: of blocks, random bytes with the values as their scales, the only numbers there.
+// On the device's host, where files are.
 Tensor rows_of(Backend& device, const Shape& shape, const std::vector<float>& values, DType dtype) {
-  if (!is_blocked(dtype)) return Tensor::from(device, shape, values, dtype);
-  Tensor w = Tensor::empty(device, shape, dtype);
+  if (!is_blocked(dtype)) return Tensor::from(device.host(), shape, values, dtype);
+  Tensor w = Tensor::empty(device.host(), shape, dtype);
   const auto [count, bytes] = block_of(dtype);
   std::mt19937 engine(uint32_t(shape.numel()));
   for (size_t i = 0; i < w.bytes(); ++i) w.raw()[i] = std::byte(engine());
@@ -351,7 +352,7 @@ BACKEND_TEST(rows, refuses_what_does_not_fit) {
 BACKEND_TEST(rows, embedding_of_blocks) {
   Random random(74);
   const std::vector<float> values = random.normal(test::truth(), {7, 64}).truth.to_vector();
-  const Tensor table = rows_of(device, {7, 64}, values, DType::q8_0);
+  const Tensor table = rows_of(device, {7, 64}, values, DType::q8_0).to(device);
   const std::vector<int32_t> ids{6, 0, 3};
   const std::vector<float> all = table.to_vector(), y = ops::embedding(ids, table).to_vector();
   for (const size_t i : {0, 1, 2}) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/backend.h"
+#include "core/factors.h"
 #include "core/observe.h"
 
 namespace hearth::ops {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/factors.h"
 #include "core/observe.h"
 #include "core/on_host.h"
 #include "core/threads.h"
+#include "hearth/component.h"
 #include "weights/listing.h"
 #include "weights/name_pattern.h"
 #include "weights/packed_cache.h"
@@ -82,17 +84,18 @@ WeightTypes automatic_types(const TensorSource& source, const Backend& backend) 
     narrow += is_16bit_float(info.dtype) ? info.shape.numel() : 0;
   }
   if (2 * narrow <= all) return {};
-  return {.hold = DType::bf16, .factors = DType::bf16};
+  return {.hold = DType::bf16, .factors = asked_factors(Precision::bf16, false, backend)};
 }
 
 Weights::Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOptions options, Reading reading)
     : source_(std::move(source)), backend_(&backend), options_(std::move(options)), listed_(source_->list()), reading_(reading) {
   const auto& [hold, factors, in_place] = options_.types;
-  if (in_place && factors != DType::f32 && factors != DType::i16 && factors != DType::bf16)
+  // Of weights in place, blocks can have all that there are.
+  if (in_place && !can_have_factors({.hold = DType::q8_0, .factors = factors, .in_place = true}))
     fail<UnsupportedError>("weights: in place products have f32, bf16 or i16 factors, not {}", name_of(factors));
   if (hold && *hold != DType::f32 && !is_16bit_float(*hold))
     fail<UnsupportedError>("weights: cannot be held as {}, only as f32, f16 or bf16", name_of(*hold));
-  if (!in_place && factors != DType::f32 && (factors != DType::bf16 || hold != DType::bf16))
+  if (!in_place && !can_have_factors({.hold = hold.value_or(DType::f32), .factors = factors}))
     fail<UnsupportedError>("weights: products of {} factors need weights held as bf16", name_of(factors));
   for (const auto& [name, info] : listed_)
     if (!matches_any(options_.ignore, name)) bytes_total_ += int64_t(bytes_of(info.dtype, info.shape.numel()));
@@ -233,8 +236,8 @@ Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind k
   if (!x) return {};
   if (x.dtype() == DType::f64) x = as_f32(x);
   if (options_.types.in_place && kind == WeightKind::linear) return weight_in_place(name, x, exact);
-  const WeightForm form{.hold = fitting(name, x, options_.types.hold.value_or(x.dtype())),
-                        .factors = exact ? DType::f32 : options_.types.factors};
+  WeightForm form{.hold = fitting(name, x, options_.types.hold.value_or(x.dtype())), .factors = options_.types.factors};
+  form.factors = factors_for(form, exact);
   Weight weight{
       .name = name, .shape = shape, .form = form, .prepared = backend_->prepare(x, kind, form), .backend = backend_, .kind = kind};
   report_.bytes_held += int64_t(weight.prepared->bytes);
@@ -249,9 +252,8 @@ Weight Weights::weight_in_place(const std::string& name, Tensor x, bool exact) {
   const DType hold = is_blocked(x.dtype()) ? x.dtype() : fitting(name, x, options_.types.hold.value_or(x.dtype()));
   if (hold != x.dtype()) x = converted(name, x, hold, backend_->host());
   else if (!source_->mapped(name)) report_.bytes_held += int64_t(x.bytes());
-  const DType asked = options_.types.factors;
-  const bool fits = is_blocked(hold) ? asked == DType::i16 || asked == DType::bf16 : asked == hold;
-  const WeightForm form{.hold = hold, .factors = fits && !exact ? asked : DType::f32, .in_place = true};
+  WeightForm form{.hold = hold, .factors = options_.types.factors, .in_place = true};
+  form.factors = factors_for(form, exact);
   return {.name = name,
           .shape = x.shape(),
           .form = form,

@@ -49,8 +49,8 @@ class TensorSource {
 // The types asked of a component's weights.
 struct WeightTypes {
   std::optional<DType> hold;  // f32, f16 or bf16; default: as stored
-  // Of products. bf16 only with weights held so or, in place, of block types; i16 only in place and of block types (WeightForm). In place,
-  // weights that what is asked for does not fit have f32. So have a module's that Scope::exact() names.
+  // Of products (core/factors.h). In place, weights that cannot have what is asked for have f32; so have a module's that Scope::exact()
+  // names. Otherwise bf16 is only for weights that are held so.
   DType factors = DType::f32;
   // Linear weights stay where they are, where they need not become another type (WeightForm::in_place): the source must outlive nothing,
   // its mapped files do live on. Only then may they be of a block type.

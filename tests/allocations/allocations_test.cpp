@@ -9,6 +9,7 @@
 #include "allocations/counting.h"
 #include "backends/cpu/memory.h"
 #include "core/blocks.h"
+#include "core/factors.h"
 #include "core/memory.h"
 #include "core/threads.h"
 #include "ops/attention.h"
@@ -88,9 +89,8 @@ class Operations {
     // One row, and over several chunks of k and blocks of rows.
     for (const DType dtype : {DType::f32, DType::bf16, DType::q8_0, DType::q4_k, DType::q5_0, DType::q6_k})
       for (const DType factors : {DType::f32, DType::i16, DType::bf16}) {
-        if (factors == DType::i16 && !is_blocked(dtype)) continue;
-        if (factors == DType::bf16 && (dtype == DType::f32 || !device.multiplies_bf16())) continue;
         const WeightForm form{.hold = dtype, .factors = factors, .in_place = true};
+        if (!has_products(device, form)) continue;
         for (const int64_t rows : {int64_t(1), 2 * tokens})
           add(fmt::format("linear of {} rows in place, {} and factors {}", rows == 1 ? "one" : "many", name_of(dtype), name_of(factors)),
               [=, w = weight({130, 1280}, WeightKind::linear, form), x = tensor({1, rows, 1280})] { ops::linear(x, w); });

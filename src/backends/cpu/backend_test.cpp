@@ -7,6 +7,7 @@
 
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/product.h"
+#include "backends/cpu/route.h"
 #include "core/memory.h"
 #include "ops/attention.h"
 #include "ops/conv.h"

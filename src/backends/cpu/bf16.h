@@ -10,7 +10,7 @@
 
 namespace hearth::cpu {
 
-struct Bf16Weight final : PreparedWeight, Panels {
+struct Bf16Weight final : CpuWeight, Panels {
   Bf16Weight(int64_t rows, int64_t depth, bool glu);  // knows its `bytes`; has no data yet
   std::shared_ptr<const std::byte> storage() const override { return data; }
 

@@ -69,7 +69,6 @@ void require_two_axes(const Weight& w, const ConvSpec& spec) {
         "zeros and transposed forms");
 }
 
-constexpr int64_t few_channels = 16;
 static_assert(product_chunk / few_channels + 2 <= most_runs);
 
 }  // namespace
@@ -78,13 +77,14 @@ void CpuBackend::conv(const Tensor& x, const Weight& w, const Tensor& bias, cons
                       const GroupNormSpec& norm, Tensor& y) {
   require_two_axes(w, spec);
   if (norm) return normalized_conv(x, w, bias, spec, e, norm, y);
-  if (const auto* bf16 = dynamic_cast<const Bf16Weight*>(w.prepared.get())) return conv_bf16(x, w.shape, *bf16, bias, spec, e, y);
+  const ConvRoute route = conv_route_of(w, spec);
+  if (route == ConvRoute::bf16) return conv_bf16(x, w.shape, static_cast<const Bf16Weight&>(*w.prepared), bias, spec, e, y);
   const Tensor left = as_f32(x);
   const Windows windows(x, left.data<float>(), w.shape, spec, y);
   const auto& packed = static_cast<const PackedWeight&>(*w.prepared);
   const int64_t image = y.size(1) * y.size(2), rows = y.size(0) * image;
-  if (winograd_pays(w.shape, spec)) winograd(windows, packed, bias, e, y);
-  else if (windows.channels < few_channels) product(GatheredRows(windows), rows, image, packed, bias, e, y);
+  if (route == ConvRoute::winograd) winograd(windows, packed, bias, e, y);
+  else if (route == ConvRoute::gathered) product(GatheredRows(windows), rows, image, packed, bias, e, y);
   else product(TapRows(windows), rows, image, packed, bias, e, y);
 }
 

@@ -76,7 +76,7 @@ class CpuBackend final : public Backend {
   // y = epilogue(left · wᵀ), the product behind linear and conv; y [rows, N], `image_rows` rows to an image.
   void product(const LeftRows& left, int64_t rows, int64_t image_rows, const PackedWeight& w, const Tensor& bias, const Epilogue& e,
                Tensor& y);
-  // y = epilogue(convolution) for what winograd_pays (conv's own choice).
+  // y = epilogue(convolution) for what winograd_pays (route.h).
   void winograd(const Windows& windows, const PackedWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   ChannelNorm statistics(const Tensor& x, const GroupNormSpec& spec);  // of x [B, ..., C]
   // y = act((x − mean)·factor + beta) for x [n, ..., C], rows of the images first, first + 1, …
@@ -92,7 +92,8 @@ class CpuBackend final : public Backend {
   // A left side without padding, in strips of rows; fill makes one row of w.k factors.
   void dense_bf16(int64_t rows, int64_t image_rows, const Bf16Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y,
                   const std::function<void(int64_t row, uint16_t* to)>& fill);
-  void linear_few(const Tensor& x, std::span<const LinearCall> calls);  // weights held in place, x of few rows
+  // Routes of weights held in place (route.h); of those that round x, with x rounded already.
+  void linear_few(const Tensor& x, std::span<const LinearCall> calls);
   void linear_rows(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void linear_turned(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void linear_rows_bf16(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
@@ -102,19 +103,15 @@ class CpuBackend final : public Backend {
                  Tensor& y);
   void attention_bf16(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec, Tensor& y);
   std::shared_ptr<const PreparedWeight> prepare_bf16(const Tensor& w, WeightKind kind);
-  bool packs_bf16(const Shape& w, WeightKind kind, const WeightForm& form) const;  // else for f32 products
-  void round_to_bf16(const Tensor& x, int64_t begin, int64_t n, uint16_t* to);     // elements begin … begin + n of a dense tensor
-  Tensor rounded_to_bf16(const Tensor& x);                                         // f32, each number the nearest that bf16 has
-  Tensor as_f32(const Tensor& x);                                                  // x itself, or a widened copy of a dense 16-bit tensor
+  void round_to_bf16(const Tensor& x, int64_t begin, int64_t n, uint16_t* to);  // elements begin … begin + n of a dense tensor
+  Tensor rounded_to_bf16(const Tensor& x);                                      // f32, each number the nearest that bf16 has
+  Tensor as_f32(const Tensor& x);                                               // x itself, or a widened copy of a dense 16-bit tensor
 
   const Kernels& kernels_;
   ThreadPool pool_;
   std::shared_ptr<Arena> memory_;  // shared: tensors may outlive the backend
   const bool computes_ = true;
 };
-
-// Whether a convolution is done by Winograd's F(4×4, 3×3). Depends on the layer alone: not on batch, threads or values.
-bool winograd_pays(const Shape& w, const ConvSpec& spec);
 
 // Elements of any float type as f32: in place where they are f32, else widened into `buffer`.
 const float* widened(const Kernels& kernels, DType dtype, const std::byte* x, int64_t n, float* buffer);

@@ -13,7 +13,6 @@
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t most_few = 6;
 constexpr int64_t range_bytes = 96 << 10;  // of weights: about so much work is taken at once
 constexpr int64_t share_of_x = 1024;       // numbers that are made integers at a time
 
@@ -56,8 +55,6 @@ struct Product {
 
 }  // namespace
 
-bool are_few(int64_t rows, const RowsWeight& w) { return rows == 1 || (w.integers() && rows <= most_few); }
-
 void CpuBackend::linear_few(const Tensor& x, std::span<const LinearCall> calls) {
   const int64_t M = x.size(0) * x.size(1), K = x.size(2), lanes = kernels_.lanes, panel = kernels_.panel;
   std::vector<IntegerRows> integers;
@@ -72,7 +69,7 @@ void CpuBackend::linear_few(const Tensor& x, std::span<const LinearCall> calls) 
                                                .rows = N,
                                                .row_bytes = int64_t(bytes_of(w.rows.dtype(), K)),
                                                .groups = parts(N, lanes)});
-    if (w.integers()) {
+    if (route_of(c.w, M) == Route::few_integers) {
       const auto same = std::find_if(integers.begin(), integers.end(), [&](const IntegerRows& r) { return r.type == w.type; });
       p.x = same == integers.end() ? &integers.emplace_back(*memory_, w.type, M, K) : &*same;
     }

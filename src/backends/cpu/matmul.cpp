@@ -25,28 +25,35 @@ class DenseRows final : public LeftRows {
 
 void CpuBackend::linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm, Tensor& y) {
   if (norm) return normalized_linear(x, w, bias, e, norm, y);
-  if (const auto* bf16 = dynamic_cast<const Bf16Weight*>(w.prepared.get())) return linear_bf16(x, *bf16, bias, e, y);
-  if (const auto* rows = dynamic_cast<const RowsWeight*>(w.prepared.get())) {
-    const int64_t M = x.size(0) * x.size(1);
-    if (rows->factors == DType::bf16 && M >= fewest_bf16_rows) return linear_rows_bf16(x, *rows, bias, e, y);
-    const Tensor left = rows->rounds_x() ? rounded_to_bf16(x) : x;
-    if (!are_few(M, *rows)) return linear_rows(left, *rows, bias, e, y);
-    const LinearCall call{w, bias, e, y};
-    return linear_few(left, {&call, 1});
+  const int64_t rows = x.size(0) * x.size(1);
+  const Route route = route_of(w, rows);
+  const auto in_place = [&]() -> const RowsWeight& { return static_cast<const RowsWeight&>(*w.prepared); };
+  const auto left = [&] { return rounds_x(route) ? rounded_to_bf16(x) : x; };
+  switch (route) {
+    case Route::panels: {
+      const Tensor wide = as_f32(x);
+      return product(DenseRows(wide.data<float>(), x.size(2)), rows, x.size(1), static_cast<const PackedWeight&>(*w.prepared), bias, e, y);
+    }
+    case Route::bf16_panels: return linear_bf16(x, static_cast<const Bf16Weight&>(*w.prepared), bias, e, y);
+    case Route::one_row:
+    case Route::one_rounded_row:
+    case Route::few_integers: {
+      const LinearCall call{w, bias, e, y};
+      return linear_few(left(), {&call, 1});
+    }
+    case Route::rows:
+    case Route::rounded_rows: return linear_rows(left(), in_place(), bias, e, y);
+    case Route::turned_rows: return linear_turned(x, in_place(), bias, e, y);
+    case Route::paired_rows: return linear_rows_bf16(x, in_place(), bias, e, y);
+    case Route::integers: return linear_integers(x, in_place(), bias, e, y);
   }
-  const auto [B, M, K] = x.dims<3>();
-  const Tensor left = as_f32(x);
-  product(DenseRows(left.data<float>(), K), B * M, M, static_cast<const PackedWeight&>(*w.prepared), bias, e, y);
 }
 
 void CpuBackend::linears(const Tensor& x, std::span<LinearCall> calls) {
-  const auto few = [&](const LinearCall& c) {
-    const auto* rows = dynamic_cast<const RowsWeight*>(c.w.prepared.get());
-    return rows && are_few(x.size(0) * x.size(1), *rows) &&
-           rows->rounds_x() == static_cast<const RowsWeight&>(*calls[0].w.prepared).rounds_x();
-  };
-  if (std::all_of(calls.begin(), calls.end(), few))
-    return linear_few(static_cast<const RowsWeight&>(*calls[0].w.prepared).rounds_x() ? rounded_to_bf16(x) : x, calls);
+  const auto route = [&](const LinearCall& c) { return route_of(c.w, x.size(0) * x.size(1)); };
+  const bool rounded = rounds_x(route(calls[0]));
+  const auto together = [&](const LinearCall& c) { return is_few(route(c)) && rounds_x(route(c)) == rounded; };
+  if (std::all_of(calls.begin(), calls.end(), together)) return linear_few(rounded ? rounded_to_bf16(x) : x, calls);
   Backend::linears(x, calls);
 }
 

@@ -4,11 +4,12 @@
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/product.h"
 #include "backends/cpu/rows.h"
+#include "core/factors.h"
 
 namespace hearth::cpu {
 
 PackedWeight::PackedWeight(int64_t rows, int64_t depth, const Kernels& kernels, DType type, bool glu)
-    : Panels{rows, kernels.panel, glu}, k(depth), dtype(type) {
+    : CpuWeight(Layout::panels), Panels{rows, kernels.panel, glu}, k(depth), dtype(type) {
   const int64_t stored = n == 0 ? 0 : (panels() - 1) * panel + width_of(panels() - 1);
   bytes = std::max<size_t>(64, (size_t(stored * k) * size_of(dtype) + 63) / 64 * 64);
 }
@@ -17,22 +18,20 @@ PackedWeight::PackedWeight(int64_t rows, int64_t depth, const Kernels& kernels, 
 std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, WeightKind kind, const WeightForm& form) {
   const DType hold = form.hold;
   if (form.in_place) {
-    const bool integers = form.factors == DType::i16 && is_blocked(hold);
-    const bool bf16 = form.factors == DType::bf16 && (hold == DType::bf16 || is_blocked(hold)) && kernels_.bf16;
-    if (kind != WeightKind::linear || (form.factors != DType::f32 && !integers && !bf16) || hold != w.dtype())
+    if (kind != WeightKind::linear || !has_products(*this, form) || hold != w.dtype())
       fail<UnsupportedError>(
           "prepare: only a linear weight in its own type and with f32 factors, of a block type also i16, of a block type or bf16 also bf16 "
           "where the processor multiplies it, can be held in place");
     const std::optional<RowType> type = row_type(hold);
     if (!type) fail<UnsupportedError>("prepare: a weight of {} cannot be held in place", name_of(hold));
-    return std::make_shared<RowsWeight>(w, *type, form.factors);
+    return std::make_shared<RowsWeight>(w, *type);
   }
-  if (form.factors != DType::f32 && (form.factors != DType::bf16 || !kernels_.bf16))
+  if (!multiplies(*this, form.factors))
     fail<UnsupportedError>("prepare: kernel path '{}' has no products of {} factors", kernels_.name, name_of(form.factors));
   const auto readable = [](DType d) { return d == DType::f32 || is_16bit_float(d); };
   if (!readable(w.dtype()) || !readable(hold))
     fail<UnsupportedError>("prepare: a weight of {} to be held as {}; needed f32, f16 or bf16", name_of(w.dtype()), name_of(hold));
-  if (packs_bf16(w.shape(), kind, form)) return prepare_bf16(w, kind);
+  if (layout_of(w.shape(), kind, form, prefers_bf16()) == Layout::bf16_panels) return prepare_bf16(w, kind);
   const int64_t N = w.size(0), K = N == 0 ? 0 : w.numel() / N;
   const int64_t taps = kind == WeightKind::conv ? w.size(2) * w.size(3) : 1, C = K / taps;
   auto packed = std::make_shared<PackedWeight>(N, K, kernels_, hold, kind == WeightKind::glu);
@@ -70,12 +69,6 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, Weigh
   return packed;
 }
 
-bool CpuBackend::packs_bf16(const Shape& w, WeightKind kind, const WeightForm& form) const {
-  // Without tiles, Winograd's quarter of the multiplications in f32 is less work than all of them in bf16.
-  const bool winograd = kind == WeightKind::conv && winograd_pays(w, {}) && !prefers_bf16();
-  return form.factors == DType::bf16 && !winograd;
-}
-
 std::string CpuBackend::packing() const {
   constexpr int version = 2;  // to be raised when the same weights are packed into other bytes
   return fmt::format("cpu {} {}", kernels_.name, version);
@@ -89,7 +82,7 @@ std::shared_ptr<const PreparedWeight> CpuBackend::adopt(std::shared_ptr<const st
     return packed;
   };
   const int64_t taps = kind == WeightKind::conv ? w[2] * w[3] : 1;
-  if (packs_bf16(w, kind, form))
+  if (layout_of(w, kind, form, prefers_bf16()) == Layout::bf16_panels)
     return with_data(std::make_shared<Bf16Weight>(w[0], Bf16Depth(taps, w[1], kernels_.bf16->depth).total, kind == WeightKind::glu));
   return with_data(std::make_shared<PackedWeight>(w[0], taps * w[1], kernels_, form.hold, kind == WeightKind::glu));
 }

@@ -6,8 +6,6 @@
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t few_channels = 16;
-
 int64_t padded(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 }  // namespace
@@ -17,7 +15,7 @@ Bf16Depth::Bf16Depth(int64_t taps, int64_t in, int64_t unit) : gathered(taps > 1
   total = padded(taps * channels, unit);
 }
 
-Bf16Weight::Bf16Weight(int64_t rows, int64_t depth, bool glu) : Panels{rows, bf16_panel, glu}, k(depth) {
+Bf16Weight::Bf16Weight(int64_t rows, int64_t depth, bool glu) : CpuWeight(Layout::bf16_panels), Panels{rows, bf16_panel, glu}, k(depth) {
   const int64_t stored = n == 0 ? 0 : (panels() - 1) * bf16_panel + width_of(panels() - 1);
   bytes = std::max<size_t>(64, (size_t(stored * k) * sizeof(uint16_t) + 63) / 64 * 64);
 }

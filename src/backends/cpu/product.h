@@ -11,7 +11,7 @@
 
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/memory.h"
-#include "core/backend.h"
+#include "backends/cpu/route.h"
 
 namespace hearth::cpu {
 
@@ -31,7 +31,7 @@ struct Panels {
   int64_t width_of(int64_t p) const { return wide(p) ? panel : panel / 2; }  // columns stored
 };
 
-struct PackedWeight final : PreparedWeight, Panels {
+struct PackedWeight final : CpuWeight, Panels {
   PackedWeight(int64_t rows, int64_t depth, const Kernels& kernels, DType type, bool glu);  // knows its `bytes`; has no data yet
   std::shared_ptr<const std::byte> storage() const override { return data; }
 

@@ -11,7 +11,6 @@ namespace {
 constexpr int64_t chunk = dot_chunk;  // of k
 constexpr int64_t piece = 512;        // of a chunk: a few rows of w and a tile of x stay in L1 together
 constexpr int64_t most_width = 8;     // dot_columns, rounded up
-constexpr int64_t turned_rows = 48;   // of x, from which on it pays to turn w
 
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
@@ -50,8 +49,6 @@ std::optional<RowType> row_type(DType dtype) {
 }
 
 void CpuBackend::linear_rows(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
-  if (w.integers()) return linear_integers(x, w, bias, e, y);
-  if (x.size(0) * x.size(1) >= turned_rows) return linear_turned(x, w, bias, e, y);
   const int64_t M = x.size(0) * x.size(1), N = w.rows.size(0), K = w.rows.size(1), panel = kernels_.panel, threads = pool_.size();
   const DType dtype = w.rows.dtype();
   const TileStore store(kernels_, N, false, bias, e, x.size(1), y);

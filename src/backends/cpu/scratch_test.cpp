@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "backends/cpu/memory.h"
+#include "core/factors.h"
 #include "ops/attention.h"
 #include "ops/conv.h"
 #include "ops/matmul.h"
@@ -76,12 +77,11 @@ BACKEND_TEST(scratch, stays_below_what_plans_assume) {
   if (!slow)
     for (const DType dtype : {DType::f16, DType::bf16, DType::q8_0, DType::q4_k, DType::q6_k})
       for (const DType f : {DType::f32, DType::i16, DType::bf16}) {
-        if (f == DType::i16 ? !is_blocked(dtype) : f == DType::bf16 && ((dtype != f && !is_blocked(dtype)) || !device.multiplies_bf16()))
-          continue;
+        const WeightForm form{.hold = dtype, .factors = f, .in_place = true};
+        if (!has_products(device, form)) continue;
         for (const auto& [K, N] : std::vector<std::pair<int64_t, int64_t>>{{2048, 1024}, {14336, 1024}})
           for (const int64_t M : {1, 512}) {
-            ops::linear(Tensor::zeros(device, {1, M, K}),
-                        weight_of(device, {N, K}, WeightKind::linear, {.hold = dtype, .factors = f, .in_place = true}));
+            ops::linear(Tensor::zeros(device, {1, M, K}), weight_of(device, {N, K}, WeightKind::linear, form));
             check(fmt::format("linear in place {}→{} of {} rows, weights {}, factors {}", K, N, M, name_of(dtype), name_of(f)));
           }
       }

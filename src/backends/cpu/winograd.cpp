@@ -22,10 +22,6 @@ int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 }  // namespace
 
-bool winograd_pays(const Shape& w, const ConvSpec& spec) {
-  return w[2] == 3 && w[3] == 3 && spec.rows.stride == 1 && spec.columns.stride == 1 && w[0] >= 64 && w[1] >= 64;
-}
-
 void CpuBackend::winograd(const Windows& windows, const PackedWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
   const Kernels& kernel = kernels_;
   const int64_t C = windows.channels, panel = kernel.panel, H = windows.rows, width = windows.columns;

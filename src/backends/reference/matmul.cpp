@@ -1,4 +1,5 @@
 #include "backends/reference/reference_class.h"
+#include "core/factors.h"
 
 namespace hearth::reference {
 

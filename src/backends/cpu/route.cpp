@@ -1,0 +1,43 @@
+#include "backends/cpu/route.h"
+
+#include "core/factors.h"
+
+namespace hearth::cpu {
+namespace {
+
+constexpr int64_t most_few = 6;             // rows of x that meet the stored integers one by one
+constexpr int64_t fewest_turned_rows = 48;  // of x, from which on it pays to turn w
+
+Layout layout_of(const Weight& w) { return static_cast<const CpuWeight&>(*w.prepared).layout; }
+
+}  // namespace
+
+Layout layout_of(const Shape& w, WeightKind kind, const WeightForm& form, bool prefers_bf16) {
+  if (form.in_place) return Layout::rows;
+  if (form.factors != DType::bf16) return Layout::panels;
+  // Without tiles, Winograd's quarter of the multiplications in f32 is less work than all of them in bf16.
+  return kind == WeightKind::conv && winograd_pays(w, {}) && !prefers_bf16 ? Layout::panels : Layout::bf16_panels;
+}
+
+Route route_of(const Weight& w, int64_t rows) {
+  switch (layout_of(w)) {
+    case Layout::panels: return Route::panels;
+    case Layout::bf16_panels: return Route::bf16_panels;
+    case Layout::rows: break;
+  }
+  switch (factors_of(w.form, rows)) {
+    case DType::i16: return rows <= most_few ? Route::few_integers : Route::integers;
+    case DType::bf16: return rows >= fewest_bf16_rows ? Route::paired_rows : rows > 1 ? Route::rounded_rows : Route::one_rounded_row;
+    default: return rows >= fewest_turned_rows ? Route::turned_rows : rows > 1 ? Route::rows : Route::one_row;
+  }
+}
+
+ConvRoute conv_route_of(const Weight& w, const ConvSpec& spec) {
+  if (layout_of(w) == Layout::bf16_panels) return ConvRoute::bf16;
+  if (winograd_pays(w.shape, spec)) return ConvRoute::winograd;
+  return w.in() < few_channels ? ConvRoute::gathered : ConvRoute::taps;
+}
+
+bool winograd_pays(const Shape& w, const ConvSpec& spec) { return w[2] == 3 && w[3] == 3 && spec.rows.stride == 1 && spec.columns.stride == 1 && w[0] >= 64 && w[1] >= 64; }
+
+}  // namespace hearth::cpu

@@ -1,0 +1,83 @@
+#include "core/factors.h"
+
+#include <gtest/gtest.h>
+
+#include "backends/cpu/cpu_backend.h"
+#include "backends/reference/reference_backend.h"
+#include "hearth/component.h"
+
+namespace hearth {
+namespace {
+
+// With products of bf16, and without.
+const Backend& with() {
+  static const auto backend = make_reference_backend(1);
+  return *backend;
+}
+const Backend& without() {
+  static const auto backend = make_cpu_backend("avx2", 1);
+  return *backend;
+}
+
+TEST(factors, a_precision_asks_for_them) {
+  const struct {
+    Precision precision;
+    DType packed, packed_without, in_place, in_place_without;
+  } rows[] = {{Precision::f32, DType::f32, DType::f32, DType::f32, DType::f32},
+              {Precision::f16, DType::f32, DType::f32, DType::f32, DType::f32},
+              {Precision::bf16, DType::bf16, DType::f32, DType::bf16, DType::i16},
+              {Precision::automatic, DType::f32, DType::f32, DType::i16, DType::i16}};
+  for (const auto& r : rows) {
+    SCOPED_TRACE(int(r.precision));
+    EXPECT_EQ(asked_factors(r.precision, false, with()), r.packed);
+    EXPECT_EQ(asked_factors(r.precision, false, without()), r.packed_without);
+    EXPECT_EQ(asked_factors(r.precision, true, with()), r.in_place);
+    EXPECT_EQ(asked_factors(r.precision, true, without()), r.in_place_without);
+  }
+}
+
+TEST(factors, a_weight_has_those_that_it_can_have_and_else_f32) {
+  const struct {
+    DType hold, asked;
+    bool packed, in_place;  // whether it can have them
+  } rows[] = {{DType::f32, DType::f32, true, true},    {DType::f16, DType::f32, true, true},    {DType::bf16, DType::f32, true, true},
+              {DType::f32, DType::bf16, false, false}, {DType::f16, DType::bf16, false, false}, {DType::bf16, DType::bf16, true, true},
+              {DType::q4_0, DType::bf16, false, true}, {DType::f32, DType::i16, false, false},  {DType::bf16, DType::i16, false, false},
+              {DType::q4_0, DType::i16, false, true},  {DType::q6_k, DType::f32, true, true},   {DType::bf16, DType::f16, false, false},
+              {DType::q4_0, DType::i8, false, false}};
+  for (const auto& r : rows)
+    for (const bool in_place : {false, true}) {
+      const WeightForm form{.hold = r.hold, .factors = r.asked, .in_place = in_place};
+      const bool can = in_place ? r.in_place : r.packed;
+      SCOPED_TRACE(fmt::format("{} with factors {}{}", name_of(r.hold), name_of(r.asked), in_place ? " in place" : ""));
+      EXPECT_EQ(can_have_factors(form), can);
+      EXPECT_EQ(factors_for(form), can ? r.asked : DType::f32);
+      EXPECT_EQ(factors_for(form, true), DType::f32);
+      EXPECT_EQ(has_products(with(), form), can);
+      EXPECT_EQ(has_products(without(), form), can && r.asked != DType::bf16);
+    }
+}
+
+TEST(factors, of_few_rows_blocks_have_integers) {
+  const auto of = [](DType hold, DType factors, int64_t rows) {
+    return factors_of({.hold = hold, .factors = factors, .in_place = true}, rows);
+  };
+  for (const int64_t rows : {1, 15, 16, 512}) {
+    SCOPED_TRACE(rows);
+    EXPECT_EQ(of(DType::q4_0, DType::bf16, rows), rows < 16 ? DType::i16 : DType::bf16);
+    EXPECT_EQ(of(DType::q4_0, DType::i16, rows), DType::i16);
+    EXPECT_EQ(of(DType::q4_0, DType::f32, rows), DType::f32);
+    EXPECT_EQ(of(DType::bf16, DType::bf16, rows), DType::bf16);
+    EXPECT_EQ(of(DType::f16, DType::f32, rows), DType::f32);
+  }
+}
+
+TEST(factors, without_a_weight_in_place_they_are_f32_or_bf16) {
+  EXPECT_TRUE(multiplies(with(), DType::f32) && multiplies(without(), DType::f32));
+  EXPECT_TRUE(multiplies(with(), DType::bf16));
+  EXPECT_FALSE(multiplies(without(), DType::bf16));
+  for (const DType factors : {DType::i16, DType::f16, DType::i8}) EXPECT_FALSE(multiplies(with(), factors)) << name_of(factors);
+}
+
+}  // namespace
+}  // namespace hearth
