@@ -19,8 +19,9 @@ enum class ComponentRole { denoiser, autoencoder, text_encoder };
 struct ComponentInfo {
   std::string name;    // in model_index.json: "text_encoder_2"
   std::string spoken;  // "second text encoder"
-  // The command's flags that replace it and set its precision: "--text-encoder-2" and "--text-precision", which all text encoders share.
-  std::string flag, precision_flag;
+  // The command's flags that replace it, set its precision and say what computes it: "--text-encoder-2", and "--text-precision" and
+  // "--text-device", which all text encoders share.
+  std::string flag, precision_flag, device_flag;
   ComponentRole role = ComponentRole::denoiser;
 };
 std::vector<ComponentInfo> list_components();
@@ -31,6 +32,7 @@ struct ComponentOptions {
   // component's folder, or a diffusers folder. Empty: the checkpoint's own.
   std::filesystem::path path;
   std::optional<Precision> precision;  // in place of that of all components; nothing to a checkpoint that lacks this one
+  std::string device;                  // likewise, as OpenOptions::device; empty: that of all components
 };
 
 }  // namespace hearth

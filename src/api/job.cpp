@@ -1,5 +1,6 @@
 #include "api/job.h"
 
+#include <list>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -109,7 +110,9 @@ Generation Job::run() {
 
   std::optional<ObserverScope> observing;
   if (observer.watches()) observing.emplace(observer);
-  const MemoryWatch memory(model.device->ledger());
+  std::list<MemoryWatch> memory;
+  memory.emplace_back(model.device->ledger());
+  for (const auto& device : model.others) memory.emplace_back(device->ledger());
   models::ImageResult result = impl_->job->run([&](const Progress& p) {
     observer.set_phase(p.phase);
     if (request.progress) request.progress(p);
@@ -131,8 +134,8 @@ Generation Job::run() {
                .told = api::told_request(request, resolved, tile),
                .resolved = resolved,
                .plan = plan,
-               .components = components,
-               .memory_peak = memory.peak()};
+               .components = components};
+  for (const MemoryWatch& watch : memory) run.memory_peak += watch.peak();
   if (result.state) made.state = api::to_run_state(*result.state, run);
   result.state = nullptr;
   for (const Tensor& picture : result.pictures) {
@@ -151,6 +154,7 @@ Generation Job::run() {
   result.pictures.clear();
   result.noise = result.latents = {};
   model.device->release_cached();
+  for (const auto& device : model.others) device->release_cached();
   observer.finish();
   run.seconds = impl_->prepare_seconds + seconds_since(start);
   const nlohmann::json debug = observer.report();

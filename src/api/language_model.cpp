@@ -64,8 +64,7 @@ LanguageModel LanguageModel::open(const std::filesystem::path& path, const Langu
   read_defaults(checkpoint, *impl);
   static_cast<api::Wording&>(*impl) = checkpoint.gguf() ? api::Wording::of_gguf(checkpoint.root(), checkpoint.gguf()->metadata())
                                                         : api::Wording::of_folder(checkpoint.root());
-  impl->device = make_backend({.name = options.device, .threads = options.threads});
-  if (options.pin_threads) impl->device->threads().pin();
+  impl->device = shared_backend({.name = options.device, .threads = options.threads, .pinned = options.pin_threads});
   impl->cache_type = dtype_of(options.cache_type);
   for (const auto& [tensor, info] : checkpoint.tensors()->list()) impl->weight_bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
   models::LoadRequest request{.variant = options.variant, .types = api::held_types(options.precision, *impl->device)};

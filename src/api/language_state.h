@@ -10,7 +10,7 @@
 namespace hearth::api {
 
 struct LanguageState : Wording {
-  std::unique_ptr<Backend> device;
+  std::shared_ptr<Backend> device;
   std::string family;
   std::unique_ptr<models::LanguageModel> model;
   sampling::GenerationDefaults defaults;

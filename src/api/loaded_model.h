@@ -12,7 +12,8 @@ namespace hearth::api {
 
 struct LoadedModel {
   std::string name, refiner;  // the folders'; refiner: empty without
-  std::unique_ptr<Backend> device;
+  std::shared_ptr<Backend> device;
+  std::vector<std::shared_ptr<Backend>> others;  // of components that are elsewhere
   std::unique_ptr<models::ImageModel> pipeline;
   std::unique_ptr<WeightHashes> hashes;
   std::atomic<double> load_seconds = 0;

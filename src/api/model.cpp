@@ -17,11 +17,16 @@ namespace {
 
 using api::Clock, api::OptionalCancel, api::seconds_since;
 
-std::map<std::string, std::optional<WeightTypes>, std::less<>> types_of_some(const OpenOptions& options, const Backend& device) {
-  std::map<std::string, std::optional<WeightTypes>, std::less<>> types;
-  for (const auto& [name, component] : options.components)
-    if (component.precision) types[name] = api::weight_types(*component.precision, device);
-  return types;
+// What is said of single components: their types and devices. `model` keeps the devices.
+void add_components(const OpenOptions& options, api::LoadedModel& model, models::LoadRequest& request) {
+  for (const auto& [name, component] : options.components) {
+    Backend* device = model.device.get();
+    if (!component.device.empty()) {
+      model.others.push_back(shared_backend({.name = component.device, .threads = options.threads, .pinned = options.pin_threads}));
+      device = request.devices[name] = model.others.back().get();
+    }
+    if (component.precision) request.types_of_some[name] = api::weight_types(*component.precision, *device);
+  }
 }
 
 // The folder's, or the file's without its ending.
@@ -54,19 +59,18 @@ Model Model::open(const std::filesystem::path& path, const OpenOptions& options)
   const auto root = std::filesystem::absolute(path).lexically_normal();
   impl->name = name_of(checkpoint, path);
   if (refiner) impl->refiner = name_of(*refiner, options.refiner);
-  impl->device = make_backend({.name = options.device, .threads = options.threads});
-  if (options.pin_threads) impl->device->threads().pin();
-  impl->pipeline = models::open_image_model(checkpoint, *impl->device,
-                                            {.variant = options.variant,
-                                             .types = api::weight_types(options.precision, *impl->device),
-                                             .types_of_some = types_of_some(options, *impl->device),
-                                             .cache = options.cache,
-                                             .warn = options.warn ? options.warn : [](const std::string&) {},
-                                             .progress = options.progress,
-                                             .when_needed = options.load_when_needed,
-                                             .memory_limit = options.memory_limit,
-                                             .refiner = refiner ? &*refiner : nullptr,
-                                             .preview_decoder = options.preview_decoder});
+  impl->device = shared_backend({.name = options.device, .threads = options.threads, .pinned = options.pin_threads});
+  models::LoadRequest request{.variant = options.variant,
+                              .types = api::weight_types(options.precision, *impl->device),
+                              .cache = options.cache,
+                              .warn = options.warn ? options.warn : [](const std::string&) {},
+                              .progress = options.progress,
+                              .when_needed = options.load_when_needed,
+                              .memory_limit = options.memory_limit,
+                              .refiner = refiner ? &*refiner : nullptr,
+                              .preview_decoder = options.preview_decoder};
+  add_components(options, *impl, request);
+  impl->pipeline = models::open_image_model(checkpoint, *impl->device, request);
   std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> files;
   for (const models::ComponentReport& c : impl->pipeline->components()) {
     files.emplace_back(c.name, std::vector<std::filesystem::path>());

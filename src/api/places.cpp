@@ -17,6 +17,7 @@ std::vector<ComponentInfo> list_components() {
                    .spoken = std::string(slot->spoken),
                    .flag = flag,
                    .precision_flag = precise + "-precision",
+                   .device_flag = precise + "-device",
                    .role = slot->role});
   }
   return all;

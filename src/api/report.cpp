@@ -22,6 +22,7 @@ Json components_json(const models::ImageModel& pipeline) {
                     {"stored", c.stored},
                     {"held", c.held},
                     {"factors", c.factors},
+                    {"device", c.device},
                     {"parameters", c.parameters},
                     {"bytes", c.bytes},
                     {"kept_wider", c.kept_wider}});

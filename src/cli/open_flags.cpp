@@ -52,6 +52,11 @@ void OpenFlags::add_components(Flags& flags) {
     flags.choice(c.precision_flag, "", "The same for the " + word_for(c) + " alone", precisions[c.precision_flag],
                  {.names = precision_names}, "--precision");
   }
+  for (const ComponentInfo& c : components_by({ComponentRole::denoiser, ComponentRole::autoencoder, ComponentRole::text_encoder})) {
+    if (devices.contains(c.device_flag)) continue;
+    flags.choice(c.device_flag, "", "What computes the " + word_for(c) + " alone", devices[c.device_flag],
+                 {.names = names_of(list_backends())}, "--device");
+  }
 }
 
 void OpenFlags::add_session(Flags& flags) {
@@ -84,6 +89,8 @@ OpenOptions OpenFlags::options() const {
   for (const ComponentInfo& c : list_components())
     if (const auto given = precisions.find(c.precision_flag); given != precisions.end() && !given->second.empty())
       options.components[c.name].precision = precision_of(given->second);
+  for (const ComponentInfo& c : list_components())
+    if (const auto given = devices.find(c.device_flag); given != devices.end()) options.components[c.name].device = given->second;
   return options;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/on_host.h"
 #include "parts/decoder/decoder.h"
 
 namespace hearth::models {

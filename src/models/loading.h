@@ -44,6 +44,7 @@ struct ComponentReport {
   std::map<std::string, int64_t> stored;  // type → number of values, as in the files
   std::string held;                       // "f16", or "as stored"
   std::string factors;                    // of its products: "f32" or "bf16"
+  std::string device;                     // the backend's name
   // Of all tensors; in memory: neither tables that stay in the file nor what is loaded at its first use.
   int64_t parameters = 0, bytes = 0;
   std::vector<std::string> kept_wider;  // tensors that the type asked for would have spoiled

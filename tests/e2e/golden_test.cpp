@@ -6,6 +6,7 @@
 
 #include "backends/backends.h"
 #include "e2e/cases.h"
+#include "support/detached_backend.h"
 #include "support/tolerance.h"
 
 namespace hearth::test {
@@ -50,19 +51,20 @@ TEST_P(Golden, LatentsAndPictureAreTheReferences) {
 class GoldenOnEachBackend : public testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenOnEachBackend, LatentsAreTheReferences) {
-  const bool reference = GetParam() == "reference";
+  const bool reference = GetParam() == "reference" || GetParam() == "detached";
+  add_detached_backend();
   if (!reference && !cpu_path_available(GetParam())) GTEST_SKIP() << "this processor has no " << GetParam();
   if (!reference) ::setenv("HEARTH_CPU", GetParam().c_str(), 1);
   for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "xl", "xl_lcm", "xl_refiner"}) {
     const Case c = find_case(checkpoint, checkpoint == std::string("xl_refiner") ? "hand_off" : "default");
-    Model opened = open_model(c, {.device = reference ? "reference" : "cpu", .precision = Precision::f32});
+    Model opened = open_model(c, {.device = reference ? GetParam() : "cpu", .precision = Precision::f32});
     const Generation made = opened.generate(c.request);
     EXPECT_LE(relative_error(made.latents.values, golden_latents(c).values), 10 * c.rounding + 1e-6) << checkpoint;
   }
   ::unsetenv("HEARTH_CPU");
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, GoldenOnEachBackend, testing::Values("reference", "avx2", "avx512"),
+INSTANTIATE_TEST_SUITE_P(Backends, GoldenOnEachBackend, testing::Values("reference", "detached", "avx2", "avx512"),
                          [](const auto& b) { return b.param; });
 
 INSTANTIATE_TEST_SUITE_P(Diffusers, Golden, testing::ValuesIn(all_cases()),

@@ -228,4 +228,6 @@ class DetachedBackend final : public Backend {
 
 std::unique_ptr<Backend> make_detached_backend(int threads) { return std::make_unique<DetachedBackend>(threads); }
 
+void add_detached_backend() { add_backend("detached", make_detached_backend); }
+
 }  // namespace hearth::test

@@ -10,5 +10,6 @@
 namespace hearth::test {
 
 std::unique_ptr<Backend> make_detached_backend(int threads);
+void add_detached_backend();  // models can be opened with the device "detached" from then on
 
 }  // namespace hearth::test

@@ -75,7 +75,7 @@ TEST(route, of_a_convolution) {
   const auto of = [](Layout layout, const Shape& shape, int64_t stride = 1) {
     const bool bf16 = layout == Layout::bf16_panels;
     const WeightForm form{.hold = bf16 ? DType::bf16 : DType::f32, .factors = bf16 ? DType::bf16 : DType::f32};
-    return conv_route_of(weight_of(layout, form, shape), {.stride = stride});
+    return conv_route_of(weight_of(layout, form, shape), ConvSpec::plane(stride));
   };
   EXPECT_EQ(of(Layout::panels, {64, 64, 3, 3}), ConvRoute::winograd);
   EXPECT_EQ(of(Layout::panels, {64, 64, 3, 3}, 2), ConvRoute::taps);

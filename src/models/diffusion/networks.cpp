@@ -81,6 +81,7 @@ void Networks::describe(Component& c, const std::optional<WeightTypes>& asked) {
   c.types = asked ? *asked : automatic_types(*c.source, *c.device);
   c.report.held = c.types.hold ? std::string(name_of(*c.types.hold)) : "as stored";
   c.report.factors = name_of(c.types.factors);
+  c.report.device = c.device->name();
 }
 
 std::shared_ptr<const void> Networks::build(Component& c, Weights::Reading reading, const OnProgress& progress) {

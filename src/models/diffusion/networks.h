@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/backend.h"
 #include "core/memory.h"
 #include "models/loading.h"
 #include "weights/scope.h"

@@ -81,7 +81,6 @@ ClipTextOutput ClipTextModel::operator()(const std::vector<std::vector<int32_t>>
       positions.push_back(int32_t(t));
     }
   }
-  Backend& backend = token_embedding.table.backend();
   ClipTextOutput out;
   Tensor h = in_block("text_model.embeddings", [&] {
     const Tensor x = token_embedding(tokens).view({B, T, config.width});

@@ -1,0 +1,125 @@
+// Where the parts of a model are computed: each on a device of its own, on one with memory of its own, or all models on one device.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "e2e/cases.h"
+#include "hearth/language.h"
+#include "support/complaint.h"
+#include "support/detached_backend.h"
+#include "support/tolerance.h"
+
+namespace hearth::test {
+namespace {
+
+Request small_request() { return {.prompt = "a (red:1.3) house", .width = 40, .height = 32, .steps = 3, .seed = 5}; }
+
+// The same numbers within rounding, whichever component is elsewhere; and that is where the report has it.
+TEST(Devices, AComponentMayBeOnAnother) {
+  const Generation plain = Model::open_demo({.precision = Precision::f32}).generate(small_request());
+  for (const std::string component : {"text_encoder", "unet", "vae"}) {
+    OpenOptions options{.precision = Precision::f32};
+    options.components[component].device = "reference";
+    const Generation made = Model::open_demo(options).generate(small_request());
+    for (const auto& part : nlohmann::json::parse(made.report)["components"])
+      EXPECT_EQ(part["device"], part["name"] == component ? "reference" : "cpu");
+    EXPECT_LE(relative_error(made.latents.values, plain.latents.values), 2e-6) << component;  // observed
+    EXPECT_LE(relative_error(std::vector<float>(made.images[0].rgb.begin(), made.images[0].rgb.end()),
+                             std::vector<float>(plain.images[0].rgb.begin(), plain.images[0].rgb.end())),
+              2e-3)
+        << component;
+    if (component != "vae") EXPECT_NE(made.latents.values, plain.latents.values) << component;
+  }
+}
+
+TEST(Devices, AnUnknownOneIsNamed) {
+  OpenOptions options;
+  options.components["vae"].device = "cdua";
+  EXPECT_EQ(complaint_of([&] { Model::open_demo(options); }), "UsageError: backend: 'cdua' is unknown; this build has cpu and reference");
+}
+
+// With memory that nobody can look at, and work that is done later: the bits of the backend behind it, in every way of making an image.
+class Detached : public testing::Test {
+ protected:
+  Detached() { add_detached_backend(); }
+
+  static Model open(const std::string& device, const std::string& checkpoint = "demo", OpenOptions options = {}) {
+    options.device = device;
+    return Model::open(checkpoint_folder(checkpoint), options);
+  }
+  static void expect_same(const Request& request, const std::string& checkpoint = "demo", const OpenOptions& options = {}) {
+    const Generation there = open("detached", checkpoint, options).generate(request);
+    const Generation here = open("reference", checkpoint, options).generate(request);
+    EXPECT_EQ(there.latents.values, here.latents.values);
+    ASSERT_EQ(there.images.size(), here.images.size());
+    for (size_t i = 0; i < here.images.size(); ++i) EXPECT_EQ(there.images[i].rgb, here.images[i].rgb);
+  }
+};
+
+TEST_F(Detached, FromAPrompt) { expect_same(small_request()); }
+
+TEST_F(Detached, InTiles) {
+  Request request = small_request();
+  request.width = 72;
+  request.vae_tiling = VaeTiling::on;
+  request.vae_tile = 32;
+  expect_same(request);
+}
+
+TEST_F(Detached, PromptsAndGuidanceOfOthers) {
+  Request request = small_request();
+  request.compat = Compat::comfyui;
+  request.sampler = "dpm_adaptive";
+  request.negative_prompt = "people";
+  expect_same(request);
+}
+
+TEST_F(Detached, APictureUnderAMaskAndASecondPass) {
+  const Generation begun = open("reference").generate(small_request());
+  Request request = small_request();
+  request.edit.picture = begun.images[0];
+  request.edit.mask = begun.images[0];
+  request.edit.strength = 0.7;
+  expect_same(request);
+  Request twice = small_request();
+  twice.hires.emplace();
+  twice.hires->upscaler = "latent";
+  expect_same(twice);
+}
+
+TEST_F(Detached, Previews) {
+  Request request = small_request();
+  std::vector<std::vector<uint8_t>> seen;
+  request.preview.show = [&](const std::vector<Image>& images, int64_t, int64_t) { seen.push_back(images[0].rgb); };
+  expect_same(request);
+  ASSERT_EQ(seen.size(), 6u);
+  EXPECT_TRUE(std::equal(seen.begin(), seen.begin() + 3, seen.begin() + 3));
+}
+
+TEST_F(Detached, LanguageModels) {
+  const auto complete = [](const std::string& device) {
+    LanguageModel model = LanguageModel::open_demo({.device = device});
+    return model.complete({.prompt = "The lighthouse", .max_tokens = 12, .sampling = {.temperature = 0}, .logprobs = 2}).text;
+  };
+  EXPECT_EQ(complete("detached"), complete("reference"));
+}
+
+int threads_of_process() {
+  return int(std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator()));
+}
+
+// Two models have the threads of one.
+TEST(Devices, ModelsShareThem) {
+  const Model one = Model::open_demo({.threads = 4});
+  const int threads = threads_of_process();
+  const Model two = Model::open_demo({.threads = 4});
+  const LanguageModel three = LanguageModel::open_demo({.threads = 4});
+  EXPECT_EQ(threads_of_process(), threads);
+  const Model other = Model::open_demo({.threads = 3});
+  EXPECT_EQ(threads_of_process(), threads + 2);
+}
+
+}  // namespace
+}  // namespace hearth::test
