@@ -2,7 +2,7 @@
 
 #include <queue>
 
-#include "text/unicode.h"
+#include "core/utf8.h"
 
 namespace hearth::text {
 

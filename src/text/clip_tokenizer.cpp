@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/utf8.h"
 #include "text/unicode.h"
 
 namespace hearth::text {
@@ -57,7 +58,7 @@ std::string text_of(const std::string& spellings) {
     if (byte >= 0) bytes += char(byte);
     else append_utf8(bytes, c);  // a special token may hold any character
   }
-  return strip(replace_all(encode_utf8(decode_utf8(bytes)), word_end, " "));
+  return strip(replace_all(valid_utf8(bytes), word_end, " "));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "text/clip_tokenizer.h"
+#include "core/utf8.h"
 
 #include <gtest/gtest.h>
 
@@ -150,11 +151,6 @@ TEST(FixText, ReferencesThatAreNone) {
     EXPECT_EQ(fix_text(text), text);
   EXPECT_EQ(fix_text(U"&#000000000000000000000065;"), U"A");
   EXPECT_EQ(fix_text(U"&#xfffe;|&#x1ffff;|&#12;|&#9;|&#31;|&#127;|"), U"||\f|\t|||");
-}
-
-TEST(Unicode, WhatIsNoCharacterIsWrittenAsTheReplacement) {
-  EXPECT_EQ(encode_utf8(std::u32string{0xd7ff, 0xd800, 0xdfff, 0xe000, 0x10ffff, 0x110000}),
-            "\xed\x9f\xbf\ufffd\ufffd\xee\x80\x80\xf4\x8f\xbf\xbf\ufffd");
 }
 
 TEST(Unicode, Classes) {

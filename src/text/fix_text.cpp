@@ -2,6 +2,7 @@
 #include <array>
 #include <charconv>
 
+#include "core/utf8.h"
 #include "text/clip_cleaning.h"
 #include "text/html_entities.h"
 #include "text/unicode.h"

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
+#include "core/utf8.h"
 #include "support/golden.h"
 #include "text/clip_tokenizer.h"
-#include "text/unicode.h"
 
 namespace hearth::text {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "text/tokenizer/utf8.h"
+#include "core/utf8.h"
 #include "text/unicode.h"
 
 namespace hearth::text::pipeline {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/utf8.h"
 #include "text/tokenizer/readers.h"
 #include "text/tokenizer/tokenizer_data.h"
-#include "text/tokenizer/utf8.h"
 
 namespace hearth::text {
 namespace {
@@ -32,7 +32,7 @@ class PieceCache {
 std::vector<int32_t> Tokenizer::Data::encode(std::string_view bytes, const EncodeOptions& options) const {
   std::vector<int32_t> ids;
   PieceCache cache;
-  const std::string text = pipeline::valid_utf8(bytes);
+  const std::string text = valid_utf8(bytes);
   const bool parse_special = options.parse_special_tokens && !split_special_tokens;
   for (const auto& raw : added.cut_raw(text, parse_special)) {
     if (raw.id >= 0) {
@@ -40,7 +40,7 @@ std::vector<int32_t> Tokenizer::Data::encode(std::string_view bytes, const Encod
       continue;
     }
     Text section{.bytes = text.substr(raw.begin, raw.end - raw.begin), .origin = 0};
-    if (raw.begin == 0) section.origin = pipeline::sequence_length(section.bytes[0]);
+    if (raw.begin == 0) section.origin = sequence_length(section.bytes[0]);
     if (normalizer) normalizer->apply(section);
     for (const auto& part : added.cut_normalized(section.bytes, parse_special)) {
       if (part.id >= 0) {
