@@ -3,8 +3,8 @@
 #include <charconv>
 
 #include "core/utf8.h"
-#include "text/clip_cleaning.h"
-#include "text/html_entities.h"
+#include "text/clip/clip_cleaning.h"
+#include "text/clip/html_entities.h"
 #include "text/unicode.h"
 
 namespace hearth::text {

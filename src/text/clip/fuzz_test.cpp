@@ -6,14 +6,14 @@
 #include "core/error.h"
 #include "core/utf8.h"
 #include "support/golden.h"
-#include "text/clip_tokenizer.h"
+#include "text/clip/clip_tokenizer.h"
 
 namespace hearth::text {
 namespace {
 
 using Random = std::mt19937;  // its numbers, unlike those of the distributions, are the same everywhere
 
-ClipFiles demo() { return ClipFiles::read(test::folder_of(__FILE__) / "../../assets/demo-model/tokenizer"); }
+ClipFiles demo() { return ClipFiles::read(test::folder_of(__FILE__) / "../../../assets/demo-model/tokenizer"); }
 
 size_t below(Random& random, size_t n) { return random() % n; }
 
