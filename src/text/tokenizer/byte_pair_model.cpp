@@ -164,8 +164,7 @@ class BytePairs : public Model {
       if (left.id == removed || left.next == none) continue;
       Symbol& right = symbols[left.next];
       const Merge* merge = merges_.find(key(left.id, right.id));
-      // tokenizers merges a pair that has changed where it makes the same token; in rounds only the pair itself counts.
-      if (!merge || (options_.in_rounds ? merge->rank != top.rank : merge->result != top.result)) continue;
+      if (!merge || merge->result != top.result) continue;
       left.id = top.result;
       left.next = right.next;
       right.id = removed;
