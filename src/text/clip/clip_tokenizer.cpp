@@ -49,6 +49,26 @@ struct ClipTokenizer::Data {
     stages.added.finish(stages.normalizer.get(), fast ? pipeline::CutRule::fast : pipeline::CutRule::slow);
   }
 
+  // Of a piece's tokens; what the vocabulary lacks keeps its own.
+  void append_spellings(const std::string& piece, std::vector<std::string>& spellings) const {
+    std::vector<int32_t> ids;
+    stages.model->tokenize(piece, ids);
+    size_t at = 0;  // behind the tokens before
+    for (const int32_t id : ids) {
+      const size_t begin = at;
+      if (id != vocabulary->unk) {
+        spellings.push_back(*stages.spelling(id));
+        at += spellings.back().size();
+      } else if (std::ranges::find(whole_words, piece) != whole_words.end()) {
+        spellings.push_back(piece);
+      } else {
+        next_character(piece, at);
+        spellings.push_back(piece.substr(begin, at - begin));
+        if (at == piece.size()) spellings.back() += word_end;
+      }
+    }
+  }
+
   // A run of tokens as text.
   std::string text_of(const std::vector<const std::string*>& spellings) const {
     std::string text;
@@ -84,30 +104,10 @@ ClipTokenizer ClipTokenizer::with_cleaning(Cleaning cleaning) const {
 std::vector<int32_t> ClipTokenizer::tokenize(std::string_view prompt) const { return data_->stages.encode(prompt, {}); }
 
 std::vector<std::string> ClipTokenizer::pieces(std::string_view prompt) const {
-  const pipeline::Model& model = *data_->stages.model;
   std::vector<std::string> spellings;
-  std::vector<int32_t> ids;
   for (const Tokenizer::Data::Part& part : data_->stages.cut(prompt, {})) {
-    ids.clear();
-    if (part.id >= 0) ids.push_back(part.id);
-    else model.tokenize(part.piece, ids);
-    size_t at = 0;  // in the piece, behind the tokens before
-    for (const int32_t id : ids) {
-      std::string spelling = *data_->stages.spelling(id);
-      if (part.id < 0 && id == unk() && part.piece != spelling) {
-        if (std::ranges::find(whole_words, part.piece) != whole_words.end()) {
-          spelling = part.piece;
-        } else {
-          const size_t begin = at;
-          next_character(part.piece, at);
-          spelling = part.piece.substr(begin, at - begin);
-          if (at == part.piece.size()) spelling += word_end;
-        }
-      } else {
-        at += spelling.size();
-      }
-      spellings.push_back(std::move(spelling));
-    }
+    if (part.id >= 0) spellings.push_back(*data_->stages.spelling(part.id));
+    else data_->append_spellings(part.piece, spellings);
   }
   return spellings;
 }

@@ -166,6 +166,15 @@ TEST(ClipTokenizer, BytesThatTheVocabularyLacks) {
   EXPECT_EQ(t.tokenize("é"), (Ids{t.unk(), t.unk()}));
   EXPECT_EQ(t.pieces("é the"), (std::vector<std::string>{"Ã", "©</w>", "the</w>"}));
   EXPECT_EQ(t.pieces("&lt;|endoftext|&gt;"), (std::vector<std::string>{"<|endoftext|>"}));
+  // A special word that is no token.
+  nlohmann::json config = nlohmann::json::parse(*files.tokenizer_config);
+  config["bos_token"] = "<|endoftext|>";
+  files.tokenizer_config = config.dump();
+  files.special_tokens_map.reset();
+  vocabulary.erase("<|startoftext|>");
+  files.vocab_json = vocabulary.dump();
+  EXPECT_EQ(ClipTokenizer::parse(files).tokenize("&lt;|startoftext|&gt;"), (Ids{t.unk()}));
+  EXPECT_EQ(ClipTokenizer::parse(files).pieces("&lt;|startoftext|&gt;"), (std::vector<std::string>{"<|startoftext|>"}));
 }
 
 // fix_text beyond what a corpus of prompts reaches: lines of a million characters are cut, '<' stops expansion from its line on.

@@ -56,9 +56,12 @@ class WordSplitter : public pipeline::PreTokenizer {
 
   void split(std::vector<pipeline::Text>& pieces) const override {
     std::vector<pipeline::Text> words;
-    for (const pipeline::Text& piece : pieces)
-      for (const pipeline::Span& word : split_words(piece.bytes, pattern_))
-        pipeline::append_byte_symbols(words.emplace_back().bytes, std::string_view(piece.bytes).substr(word.begin, word.end - word.begin));
+    for (const pipeline::Text& piece : pieces) {
+      const std::string_view text = piece.bytes;
+      const std::vector<pipeline::Span> spans = split_words(text, pattern_);
+      words.reserve(words.size() + spans.size());
+      for (const auto& [begin, end] : spans) pipeline::append_byte_symbols(words.emplace_back().bytes, text.substr(begin, end - begin));
+    }
     pieces = std::move(words);
   }
 
