@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Write src/text/html_entities.cpp: the names of HTML character references that ftfy expands.
+"""Write src/text/clip/html_entities.cpp: the names of HTML character references that ftfy expands.
 
 Input: html.entities.html5 of Python's standard library (the HTML standard's table). Kept: the names that end in a
 semicolon. Added: a name in capitals for each all-lower-case name, with the capital character, unless the capitals already
 begin with a reference of their own (&LT… and so on), which is the rule of ftfy 6.3.1.
 
-Run: python3 tools/make_html_entities.py > src/text/html_entities.cpp
+Run: python3 tools/make_html_entities.py > src/text/clip/html_entities.cpp
 """
 import html
 import html.entities

@@ -4,11 +4,11 @@
 #include "api/settings/setting.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/utf8.h"
 #include "hearth/hearth.h"
 #include "media/exif.h"
 #include "media/parameters.h"
 #include "media/picture.h"
-#include "media/utf8.h"
 #include "media/webp.h"
 #include "media/xmp.h"
 
@@ -42,9 +42,9 @@ void check_options(PictureFormat format, const SaveOptions& options) {
 
 // Bytes in UTF-16.
 size_t utf16_size(const std::string& text) {
-  const auto points = decode_utf8(text);
-  if (!points) return 2 * text.size();
-  return 2 * (points->size() + size_t(std::count_if(points->begin(), points->end(), [](char32_t c) { return c >= 0x10000; })));
+  if (!is_utf8(text)) return 2 * text.size();
+  const std::u32string points = decode_utf8(text);
+  return 2 * (points.size() + size_t(std::count_if(points.begin(), points.end(), [](char32_t c) { return c >= 0x10000; })));
 }
 
 size_t bytes_of(const std::vector<std::string>& texts) {

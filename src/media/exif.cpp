@@ -1,7 +1,7 @@
 #include "media/exif.h"
 
 #include "core/error.h"
-#include "media/utf8.h"
+#include "core/utf8.h"
 
 namespace hearth {
 namespace {
@@ -58,7 +58,7 @@ std::string from_utf16(std::string_view bytes, bool big) {
         i += 2;
       }
     }
-    points.push_back(c >= 0xD800 && c < 0xE000 ? U'\uFFFD' : c);
+    points.push_back(c);  // half of a pair is written as U+FFFD
   }
   return encode_utf8(points);
 }
@@ -74,13 +74,6 @@ bool is_big_endian(std::string_view utf16, bool otherwise) {
   return even == odd ? otherwise : even > odd;
 }
 
-std::string from_bytes(std::string_view bytes) {
-  if (decode_utf8(bytes)) return std::string(bytes);
-  std::u32string points;
-  for (const char c : bytes) points.push_back(uint8_t(c));  // Latin-1
-  return encode_utf8(points);
-}
-
 std::string without_zeros(std::string text) {
   text.erase(text.find_last_not_of('\0') + 1);
   return text;
@@ -89,7 +82,7 @@ std::string without_zeros(std::string text) {
 std::string comment(std::string_view data, bool big) {
   if (data.size() < 8) return "";
   const std::string_view kind = data.substr(0, 8), body = data.substr(8);
-  if (kind != unicode_mark) return without_zeros(from_bytes(body));
+  if (kind != unicode_mark) return without_zeros(utf8_or_latin1(body));
   if (body.starts_with("\xFE\xFF")) return without_zeros(from_utf16(body.substr(2), true));
   if (body.starts_with("\xFF\xFE")) return without_zeros(from_utf16(body.substr(2), false));
   return without_zeros(from_utf16(body, is_big_endian(body, big)));
@@ -120,7 +113,7 @@ Exif parse_exif(std::string_view bytes) {
   for (const Field& f : directory(bytes, number(bytes.substr(4), 4, big), big)) {
     if (f.tag == orientation_tag && (f.type == short_number || f.type == long_number))
       exif.orientation = number(f.data, size_of(f.type), big);
-    else if (f.type == ascii) exif.texts.emplace_back(f.tag, without_zeros(from_bytes(f.data)));
+    else if (f.type == ascii) exif.texts.emplace_back(f.tag, without_zeros(utf8_or_latin1(f.data)));
     else if (f.tag == exif_pointer_tag && f.type == long_number)
       for (const Field& inner : directory(bytes, number(f.data, 4, big), big))
         if (inner.tag == user_comment_tag && (inner.type == undefined || inner.type == ascii)) exif.user_comment = comment(inner.data, big);
@@ -129,10 +122,9 @@ Exif parse_exif(std::string_view bytes) {
 }
 
 std::string write_exif(std::string_view user_comment) {
-  const auto points = decode_utf8(user_comment);
-  if (!points) fail<UsageError>("exif: the text is not valid UTF-8");
+  if (!is_utf8(user_comment)) fail<UsageError>("exif: the text is not valid UTF-8");
   std::string text(unicode_mark);
-  for (char32_t c : *points) {
+  for (char32_t c : decode_utf8(user_comment)) {
     if (c >= 0x10000) {
       put(text, 0xD800 + ((c - 0x10000) >> 10), 2);
       c = 0xDC00 + ((c - 0x10000) & 0x3FF);

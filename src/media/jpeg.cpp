@@ -10,7 +10,7 @@
 #include <jpeglib.h>
 
 #include "core/error.h"
-#include "media/utf8.h"
+#include "core/utf8.h"
 
 namespace hearth {
 namespace {
@@ -158,18 +158,10 @@ bool could_hold(const jpeg_decompress_struct& info, size_t bytes) {
   return blocks <= uint64_t(bytes) * 8;
 }
 
-std::string as_utf8(std::string_view bytes) {
-  bytes = bytes.substr(0, bytes.find_last_not_of('\0') + 1);
-  if (decode_utf8(bytes)) return std::string(bytes);
-  std::u32string points;
-  for (const char c : bytes) points.push_back(uint8_t(c));
-  return encode_utf8(points);
-}
-
 void take_markers(const jpeg_decompress_struct& info, Jpeg& jpeg, std::vector<std::string>& notes) {
   for (jpeg_saved_marker_ptr marker = info.marker_list; marker != nullptr; marker = marker->next) {
     const std::string_view data(reinterpret_cast<const char*>(marker->data), marker->data_length);
-    if (marker->marker == JPEG_COM) jpeg.comments.push_back(as_utf8(data));
+    if (marker->marker == JPEG_COM) jpeg.comments.push_back(utf8_or_latin1(data.substr(0, data.find_last_not_of('\0') + 1)));
     else if (data.starts_with(exif_mark) && jpeg.exif.empty()) jpeg.exif = data.substr(exif_mark.size());
     else if (data.starts_with(xmp_mark) && jpeg.xmp.empty()) jpeg.xmp = data.substr(xmp_mark.size());
     else if (data.starts_with(profile_mark) && (notes.empty() || !notes[0].starts_with("the embedded")))

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/error.h"
-#include "media/utf8.h"
+#include "core/utf8.h"
 
 namespace hearth {
 namespace {
@@ -84,7 +84,7 @@ const std::string* Parameters::find(std::string_view name) const {
 
 std::string write_parameters(const Parameters& parameters) {
   const auto check_utf8 = [](const std::string& text, std::string_view what) {
-    if (!decode_utf8(text)) fail<UsageError>("parameters: {} is not valid UTF-8", what);
+    if (!is_utf8(text)) fail<UsageError>("parameters: {} is not valid UTF-8", what);
   };
   check_utf8(parameters.prompt, "the prompt");
   check_utf8(parameters.negative_prompt, "the negative prompt");

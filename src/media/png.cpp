@@ -8,7 +8,7 @@
 #include <new>
 
 #include "core/file.h"
-#include "media/utf8.h"
+#include "core/utf8.h"
 
 namespace hearth {
 namespace {
@@ -76,13 +76,13 @@ png_text text_chunk(const PngText& text, std::string& body) {
   const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
   if (key.empty() || key.size() > 79 || !std::all_of(key.begin(), key.end(), printable) || key.front() == ' ' || key.back() == ' ')
     fail<UsageError>("png: keyword '{}', needed 1 to 79 printable ASCII characters without a space at either end", key);
-  const auto points = decode_utf8(text.text);
-  if (!points) fail<UsageError>("png: the text '{}' is not valid UTF-8", key);
-  if (points->find(U'\0') != std::u32string::npos) fail<UsageError>("png: the text '{}' contains a zero byte", key);
+  if (!is_utf8(text.text)) fail<UsageError>("png: the text '{}' is not valid UTF-8", key);
+  const std::u32string points = decode_utf8(text.text);
+  if (points.find(U'\0') != points.npos) fail<UsageError>("png: the text '{}' contains a zero byte", key);
 
-  const bool latin1 = std::all_of(points->begin(), points->end(), [](char32_t c) { return c < 0x100; });
+  const bool latin1 = std::all_of(points.begin(), points.end(), [](char32_t c) { return c < 0x100; });
   body = text.text;
-  if (latin1) body.assign(points->begin(), points->end());
+  if (latin1) body.assign(points.begin(), points.end());
   png_text chunk{};
   chunk.compression = latin1 ? PNG_TEXT_COMPRESSION_NONE : PNG_ITXT_COMPRESSION_NONE;
   chunk.key = const_cast<png_charp>(key.c_str());
@@ -95,13 +95,9 @@ png_text text_chunk(const PngText& text, std::string& body) {
 std::string utf8_of(const png_text& chunk, std::vector<std::string>& notes) {
   const bool international = chunk.compression >= PNG_ITXT_COMPRESSION_NONE;
   const std::string_view bytes(chunk.text, international ? chunk.itxt_length : chunk.text_length);
-  if (international) {
-    if (decode_utf8(bytes)) return std::string(bytes);
+  if (international && !is_utf8(bytes))
     notes.push_back(fmt::format("the text '{}' should be UTF-8 and is not; it is shown as Latin-1", chunk.key));
-  }
-  std::u32string points;
-  for (const char c : bytes) points.push_back(uint8_t(c));
-  return encode_utf8(points);
+  return international ? utf8_or_latin1(bytes) : latin1_to_utf8(bytes);
 }
 
 // Deflate makes at most 1032 bytes of one, so a small file that claims to be a large picture is known as such before any

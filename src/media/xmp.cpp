@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "media/utf8.h"
+#include "core/utf8.h"
 
 namespace hearth {
 namespace {
@@ -25,8 +25,7 @@ std::string character_of(std::string_view entity) {
   uint32_t point = 0;
   const auto [end, error] = std::from_chars(entity.data(), entity.data() + entity.size(), point, hexadecimal ? 16 : 10);
   if (error != std::errc() || end != entity.data() + entity.size()) return "";
-  const std::string text = encode_utf8(std::u32string(1, char32_t(point)));
-  return decode_utf8(text) ? text : "";
+  return is_character(point) ? encode_utf8(std::u32string(1, char32_t(point))) : "";
 }
 
 std::string unescape(std::string_view text) {

@@ -6,7 +6,6 @@
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
 #include <unicode/utext.h>
-#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <limits>
@@ -69,39 +68,6 @@ std::u32string normalized(const icu::Normalizer2* form, UErrorCode status, std::
 }
 
 }  // namespace
-
-std::u32string decode_utf8(std::string_view utf8) {
-  std::u32string out;
-  out.reserve(utf8.size());
-  const auto* bytes = reinterpret_cast<const uint8_t*>(utf8.data());
-  const auto size = std::ptrdiff_t(utf8.size());
-  for (std::ptrdiff_t i = 0; i < size;) {
-    UChar32 c;
-    U8_NEXT_OR_FFFD(bytes, i, size, c);
-    out.push_back(char32_t(c));
-  }
-  return out;
-}
-
-void append_utf8(std::string& out, char32_t c) {
-  if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) c = 0xfffd;
-  if (c < 0x80) {
-    out += char(c);
-  } else if (c < 0x800) {
-    out += {char(0xc0 | (c >> 6)), char(0x80 | (c & 0x3f))};
-  } else if (c < 0x10000) {
-    out += {char(0xe0 | (c >> 12)), char(0x80 | ((c >> 6) & 0x3f)), char(0x80 | (c & 0x3f))};
-  } else {
-    out += {char(0xf0 | (c >> 18)), char(0x80 | ((c >> 12) & 0x3f)), char(0x80 | ((c >> 6) & 0x3f)), char(0x80 | (c & 0x3f))};
-  }
-}
-
-std::string encode_utf8(std::u32string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char32_t c : text) append_utf8(out, c);
-  return out;
-}
 
 std::u32string nfc(std::u32string_view text) {
   if (is_ascii(text)) return std::u32string(text);

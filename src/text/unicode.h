@@ -8,12 +8,6 @@
 
 namespace hearth::text {
 
-// UTF-8 → code points. Each maximal invalid part becomes one U+FFFD (Unicode 15 §3.9, best practice; Python's errors="replace").
-std::u32string decode_utf8(std::string_view utf8);
-// Code points → UTF-8. A surrogate or a value above U+10FFFF is written as U+FFFD.
-std::string encode_utf8(std::u32string_view text);
-void append_utf8(std::string& out, char32_t c);
-
 std::u32string nfc(std::u32string_view text);         // canonical composition (UAX #15)
 std::u32string nfkc(std::u32string_view text);        // compatibility composition
 std::u32string nfd(std::u32string_view text);         // canonical decomposition

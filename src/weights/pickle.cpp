@@ -4,37 +4,12 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/utf8.h"
 
 namespace hearth {
 namespace {
 
 using Kind = PickleValue::Kind;
-
-// Whether the bytes are well-formed UTF-8 (Unicode 15, table 3-7).
-bool is_utf8(std::string_view s) {
-  for (size_t i = 0; i < s.size();) {
-    const auto byte = [&](size_t k) { return i + k < s.size() ? uint8_t(s[i + k]) : uint8_t(0); };
-    const uint8_t a = byte(0), b = byte(1);
-    const size_t length = a < 0x80 ? 1 : a < 0xc2 ? 0 : a < 0xe0 ? 2 : a < 0xf0 ? 3 : a < 0xf5 ? 4 : 0;
-    if (length == 0) return false;
-    for (size_t k = 1; k < length; ++k)
-      if ((byte(k) & 0xc0) != 0x80) return false;
-    if ((a == 0xe0 && b < 0xa0) || (a == 0xed && b > 0x9f) || (a == 0xf0 && b < 0x90) || (a == 0xf4 && b > 0x8f)) return false;
-    i += length;
-  }
-  return true;
-}
-
-void append_utf8(std::string& text, uint32_t c) {
-  if (c < 0x80) {
-    text += char(c);
-    return;
-  }
-  const int extra = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-  constexpr uint8_t lead[] = {0, 0xc0, 0xe0, 0xf0};
-  text += char(lead[extra] | (c >> (6 * extra)));
-  for (int i = extra - 1; i >= 0; --i) text += char(0x80 | ((c >> (6 * i)) & 0x3f));
-}
 
 }  // namespace
 

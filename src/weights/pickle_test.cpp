@@ -56,6 +56,7 @@ TEST(pickle, texts) {
   EXPECT_EQ(read(bytes("(U\2abX\2\0\0\0\xc3\xa9\x8c\1z\x8d\1\0\0\0\0\0\0\0yT\1\0\0\0qt.")), "('ab', 'é', 'z', 'y', 'q')");
   EXPECT_EQ(read(bytes("(C\2abB\1\0\0\0c\x8e\1\0\0\0\0\0\0\0d\x96\1\0\0\0\0\0\0\0et.")), "(b'ab', b'c', b'd', b'e')");
   EXPECT_EQ(read("(S'a\\'\\n\\x41\\\\'\nS\"b\"\nV\\u00e9\\U0001f600\xe9\\\nt."), "('a'\nA\\', 'b', 'é😀é\\')");
+  EXPECT_EQ(read("V\\ud800\n."), "'\ufffd'");  // half of a surrogate pair, which UTF-8 cannot write
   // What is no UTF-8 is no text.
   for (const char* bad : {"\xff", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe0\x80\x80", "\xf0\x80\x80\x80", "a\x80"}) {
     const std::string s = bad;

@@ -1,4 +1,5 @@
 #include "core/error.h"
+#include "core/utf8.h"
 #include "weights/pickle.h"
 
 namespace hearth {
@@ -11,7 +12,7 @@ std::string shortened(const PickleValue& v) {
   if (v.kind != Kind::text) return v.kind == Kind::bytes ? "bytes" : "?";
   if (v.text.size() <= longest) return std::string(v.text);
   size_t end = longest;
-  while ((uint8_t(v.text[end]) & 0xc0) == 0x80) --end;  // not inside a character
+  while (is_continuation(v.text[end])) --end;  // not inside a character
   return std::string(v.text.substr(0, end)) + "…";
 }
 

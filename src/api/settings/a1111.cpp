@@ -8,6 +8,7 @@
 
 #include "api/settings/members.h"
 #include "api/settings/recipe.h"
+#include "core/utf8.h"
 
 namespace hearth::api {
 namespace {
@@ -97,7 +98,8 @@ Parameters to_parameters(const RecipeFacts& facts, const Request& told) {
     if (!row.told.a1111.empty()) add(row.told.a1111, written(row, told));
   std::ranges::stable_sort(settings, {}, [](const Setting& s) { return std::ranges::find(order, s.first) - order.begin(); });
   settings.emplace_back("Version", "hearth " + facts.version);
-  return {.prompt = as_utf8(told.prompt), .negative_prompt = as_utf8(told.negative_prompt.value_or("")), .settings = std::move(settings)};
+  return {
+      .prompt = valid_utf8(told.prompt), .negative_prompt = valid_utf8(told.negative_prompt.value_or("")), .settings = std::move(settings)};
 }
 
 }  // namespace hearth::api

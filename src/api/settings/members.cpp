@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/settings/members.h"
+#include "core/utf8.h"
 #include "core/values.h"
-#include "text/unicode.h"
 
 namespace hearth::api {
 namespace {
@@ -16,14 +16,12 @@ int64_t limit(double bound, int64_t none) { return std::isinf(bound) ? none : in
 
 }  // namespace
 
-std::string as_utf8(const std::string& text) { return text::encode_utf8(text::decode_utf8(text)); }
-
 Json nothing() { return nullptr; }
 Json told(bool value) { return value; }
 Json told(int64_t value) { return value; }
 Json told(uint64_t value) { return value; }
 Json told(double value) { return value; }
-Json told(std::string_view value) { return as_utf8(std::string(value)); }
+Json told(std::string_view value) { return valid_utf8(value); }
 Json told(const std::array<int64_t, 2>& value) { return value; }
 Json told(const std::array<int64_t, 4>& value) { return value; }
 Json told(const std::array<double, 2>& value) { return value; }

@@ -12,9 +12,6 @@
 
 namespace hearth::api {
 
-// The text in the bytes that images' texts and JSON can hold; the tokenizer reads the same out of both.
-std::string as_utf8(const std::string& text);
-
 Json nothing();
 Json told(bool value);
 Json told(int64_t value);

@@ -8,6 +8,7 @@
 #include "api/settings/again.h"
 #include "api/settings/members.h"
 #include "api/settings/names.h"
+#include "core/utf8.h"
 #include "sampling/guidance.h"
 #include "sampling/samplers.h"
 
@@ -70,14 +71,15 @@ Row embeddings() {
           .value =
               [](const Request& r) {
                 Json list = Json::array();
-                for (const Embedding& e : r.embeddings) list.push_back({{"name", as_utf8(e.name)}, {"file", as_utf8(e.file.string())}});
+                for (const Embedding& e : r.embeddings)
+                  list.push_back({{"name", valid_utf8(e.name)}, {"file", valid_utf8(e.file.string())}});
                 return list;
               },
           .told = {.keep = Keep::always,
                    .kept =
                        [](const Request& r) {
                          Json names = Json::array();
-                         for (const Embedding& e : r.embeddings) names.push_back(as_utf8(e.name));
+                         for (const Embedding& e : r.embeddings) names.push_back(valid_utf8(e.name));
                          return names;
                        },
                    .earlier = "",

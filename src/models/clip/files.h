@@ -1,7 +1,7 @@
 // A checkpoint's CLIP tokenizer, wherever its files lie.
 #pragma once
 
-#include "text/clip_vocabulary.h"
+#include "text/clip/clip_vocabulary.h"
 #include "weights/checkpoint.h"
 
 namespace hearth::models::clip {

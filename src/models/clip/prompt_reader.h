@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/image_family.h"
-#include "text/clip_tokenizer.h"
+#include "text/clip/clip_tokenizer.h"
 
 namespace hearth::models::clip {
 

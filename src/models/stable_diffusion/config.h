@@ -11,7 +11,7 @@
 #include "parts/clip/config.h"
 #include "parts/unet/config.h"
 #include "sampling/scheduler_config.h"
-#include "text/clip_tokenizer.h"
+#include "text/clip/clip_tokenizer.h"
 #include "weights/checkpoint.h"
 
 namespace hearth::models::stable_diffusion {

@@ -4,35 +4,9 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/utf8.h"
 
 namespace hearth::sampling {
-namespace {
-
-// Unicode 15, table 3-7.
-bool is_utf8(std::string_view s) {
-  const auto byte = [&](size_t i) { return i < s.size() ? uint8_t(s[i]) : uint8_t(0); };
-  const auto within = [](uint8_t b, uint8_t low, uint8_t high) { return b >= low && b <= high; };
-  for (size_t i = 0; i < s.size();) {
-    const uint8_t b = byte(i);
-    size_t length = 1;
-    uint8_t low = 0x80, high = 0xbf;  // of the second byte
-    if (b >= 0x80) {
-      if (!within(b, 0xc2, 0xf4)) return false;
-      length = b < 0xe0 ? 2 : b < 0xf0 ? 3 : 4;
-      if (b == 0xe0) low = 0xa0;
-      if (b == 0xed) high = 0x9f;
-      if (b == 0xf0) low = 0x90;
-      if (b == 0xf4) high = 0x8f;
-      if (!within(byte(i + 1), low, high)) return false;
-      for (size_t k = 2; k < length; ++k)
-        if (!within(byte(i + k), 0x80, 0xbf)) return false;
-    }
-    i += length;
-  }
-  return true;
-}
-
-}  // namespace
 
 void StopStrings::Matcher::advance(char c) {
   while (matched > 0 && string[matched] != c) matched = border[matched - 1];

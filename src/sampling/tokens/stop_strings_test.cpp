@@ -1,4 +1,5 @@
 #include "sampling/tokens/stop_strings.h"
+#include "core/utf8.h"
 
 #include <gtest/gtest.h>
 
@@ -63,9 +64,9 @@ TEST(StopStrings, an_empty_or_broken_text_is_an_error) {
 
 size_t characters_whole(const std::string& s) {  // 0: s begins and ends on a character's border
   if (s.empty()) return 0;
-  size_t bad = (uint8_t(s[0]) & 0xc0) == 0x80;
+  size_t bad = is_continuation(s[0]);
   size_t i = 0;
-  while (i < s.size()) i += uint8_t(s[i]) < 0x80 ? 1 : uint8_t(s[i]) < 0xe0 ? 2 : uint8_t(s[i]) < 0xf0 ? 3 : 4;
+  while (i < s.size()) i += sequence_length(s[i]);
   return bad + (i != s.size());
 }
 
@@ -101,7 +102,7 @@ TEST(StopStrings, however_the_text_is_cut) {
     std::string out;
     for (size_t at = 0; at < text.size();) {
       size_t next = std::min(text.size(), at + 1 + below(9));
-      while (next < text.size() && (uint8_t(text[next]) & 0xc0) == 0x80) ++next;
+      while (next < text.size() && is_continuation(text[next])) ++next;
       const std::string piece = stops.feed(std::string_view(text).substr(at, next - at));
       EXPECT_EQ(characters_whole(piece), 0u);
       out += piece;

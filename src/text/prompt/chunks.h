@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "text/clip_tokenizer.h"
+#include "text/clip/clip_tokenizer.h"
 #include "text/prompt/weighted_text.h"
 
 namespace hearth::text {

@@ -8,9 +8,9 @@
 #include <map>
 
 #include "core/error.h"
+#include "core/utf8.h"
 #include "text/prompt/prompt_schedule.h"
 #include "text/prompt/words.h"
-#include "text/unicode.h"
 
 namespace hearth::text {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <set>
 
+#include "core/utf8.h"
 #include "text/prompt/words.h"
-#include "text/unicode.h"
 
 namespace hearth::text {
 namespace {
@@ -191,7 +191,7 @@ class Tree {
 }  // namespace
 
 std::vector<ScheduledText> prompt_schedule(std::string_view prompt, int64_t steps, int64_t before) {
-  const std::string source = encode_utf8(decode_utf8(prompt));
+  const std::string source = valid_utf8(prompt);
   const Tree tree(source, steps, before);
   if (!tree.whole()) return {{steps, source}};
   std::set<int64_t> ends = {steps};

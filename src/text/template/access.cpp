@@ -1,7 +1,9 @@
 // object.name, object[key], slices and calls.
+#include "core/utf8.h"
 #include "text/template/methods.h"
 #include "text/template/operations.h"
 #include "text/template/printing.h"
+#include "text/template/python_text.h"
 
 namespace hearth::text::jinja {
 
@@ -48,8 +50,7 @@ Value sliced(const Value& v, const SliceObject& slice) {
     std::vector<size_t> starts;  // of each character, where they have several bytes
     if (!ascii) {
       expect_bytes(v.characters() * sizeof(size_t));
-      for (size_t i = 0; i < v.text().size(); ++i)
-        if ((v.text()[i] & 0xc0) != 0x80) starts.push_back(i);
+      for (size_t i = 0; i < v.text().size(); next_character(v.text(), i)) starts.push_back(i);
       starts.push_back(v.text().size());
     }
     count_steps(size_t(range.count) / 16);
@@ -155,16 +156,8 @@ std::string_view characters(const Value& v, size_t start, size_t count) {
   const std::string_view text = v.text();
   if (text.size() == v.characters()) return text.substr(std::min(start, text.size()), count);
   count_steps(text.size() / 256);
-  const auto skip = [&](size_t from, size_t n) {
-    while (n > 0 && from < text.size()) {
-      ++from;
-      while (from < text.size() && (text[from] & 0xc0) == 0x80) ++from;
-      --n;
-    }
-    return from;
-  };
-  const size_t begin = skip(0, start);
-  return text.substr(begin, skip(begin, count) - begin);
+  const size_t begin = byte_of(text, start);
+  return text.substr(begin, byte_of(text.substr(begin), count));
 }
 
 int64_t as_index(const Value& v) {

@@ -1,6 +1,7 @@
 // Filters whose input is printed first: trim, replace, indent, tojson ….
 #include <map>
 
+#include "core/utf8.h"
 #include "text/template/arguments.h"
 #include "text/template/format.h"
 #include "text/template/functions.h"
@@ -103,7 +104,7 @@ Value truncate(const Value& input, Arguments& arguments) {
   const Bound a("truncate", arguments, {"length", "killwords", "end", "leeway"}, 0);
   const int64_t size = length(input), wanted = a.integer(0, 255), leeway = a.is_none(3) ? 5 : a.integer(3, 5);
   const std::string end = a.text(2, "...");
-  const auto end_size = int64_t(count_code_points(end));
+  const auto end_size = int64_t(count_characters(end));
   if (wanted < end_size) refuse(Failure::value, "expected length >= {}, got {}", end_size, wanted);
   if (leeway < 0) refuse(Failure::value, "expected leeway >= 0, got {}", leeway);
   if (size <= wanted || size - leeway <= wanted) return input;

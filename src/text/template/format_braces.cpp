@@ -2,6 +2,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/utf8.h"
 #include "text/template/format.h"
 #include "text/template/operations.h"
 #include "text/template/printing.h"
@@ -74,7 +75,7 @@ std::string aligned(const std::string& head, const std::string& body, const Spec
   if (align == '=') return head + padded(body, f.width - int64_t(head.size()), f.fill, Side::left);
   if (align == '^') {
     const std::string text = head + body;  // the odd one to the right, unlike str.center
-    const int64_t missing = std::max<int64_t>(f.width - int64_t(count_code_points(text)), 0);
+    const int64_t missing = std::max<int64_t>(f.width - int64_t(count_characters(text)), 0);
     return padded(padded(text, f.width - (missing + 1) / 2, f.fill, Side::left), f.width, f.fill, Side::right);
   }
   return padded(head + body, f.width, f.fill, align == '<' ? Side::right : Side::left);

@@ -1,11 +1,11 @@
 // text % arguments.
 #include <cmath>
 
+#include "core/utf8.h"
 #include "text/template/format.h"
 #include "text/template/operations.h"
 #include "text/template/printing.h"
 #include "text/template/python_text.h"
-#include "text/unicode.h"
 
 namespace hearth::text::jinja {
 

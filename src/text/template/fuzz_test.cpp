@@ -8,6 +8,7 @@
 #include <random>
 
 #include "core/file.h"
+#include "core/utf8.h"
 #include "hearth/error.h"
 #include "support/golden.h"
 #include "text/template/chat_template.h"
@@ -177,7 +178,7 @@ void try_template(const std::string& source, Tally& tally) {
   try {
     const std::string text = Template::parse(source, "fuzz").render(corpus().variables, small);
     ++tally.rendered;
-    ASSERT_EQ(encode_utf8(decode_utf8(text)), text) << "no valid UTF-8 from\n" << source;
+    ASSERT_TRUE(is_utf8(text)) << "no valid UTF-8 from\n" << source;
   } catch (const TemplateError& e) {
     ++(e.kind == Failure::limit ? tally.limited : tally.refused);
     ASSERT_EQ(std::string_view(e.what()).find('\n'), std::string_view::npos) << e.what();
@@ -275,7 +276,7 @@ TEST(Fuzz, DamagedMessages) {
       const std::string text =
           chats[below(random, chats.size())].render({.messages = messages, .continue_final_message = (random() & 3) == 0});
       ++rendered;
-      ASSERT_EQ(encode_utf8(decode_utf8(text)), text);
+      ASSERT_TRUE(is_utf8(text));
     } catch (const Error& e) {
       ++refused;
       ASSERT_EQ(std::string_view(e.what()).find('\n'), std::string_view::npos) << e.what();

@@ -1,4 +1,5 @@
 // len(), iter() and list().
+#include "core/utf8.h"
 #include "text/template/operations.h"
 
 namespace hearth::text::jinja {
@@ -17,8 +18,8 @@ Next over_text(const Value& v) {
   return [v, i = size_t(0)](Value& out) mutable {
     const std::string& text = v.text();
     if (i >= text.size()) return false;
-    size_t end = i + 1;
-    while (end < text.size() && (text[end] & 0xc0) == 0x80) ++end;
+    size_t end = i;
+    next_character(text, end);
     out = Value(text.substr(i, end - i));
     i = end;
     return true;

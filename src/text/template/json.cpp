@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/utf8.h"
 #include "text/template/operations.h"
 #include "text/template/printing.h"
-#include "text/unicode.h"
 
 namespace hearth::text::jinja {
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 
+#include "core/utf8.h"
 #include "text/template/printing.h"
 #include "text/template/python_text.h"
 #include "text/template/string_literal.h"
@@ -201,7 +202,7 @@ class Lexer {
   }
 
   [[noreturn]] void unexpected(std::string_view character) const {
-    const size_t place = count_code_points(std::string_view(source_).substr(0, at_));
+    const size_t place = count_characters(std::string_view(source_).substr(0, at_));
     wrong(fmt::format("unexpected char {} at {}", repr_text(character), place));
   }
 
@@ -209,8 +210,8 @@ class Lexer {
   static size_t word_character(std::string_view s) {
     if (s.empty()) return 0;
     if (static_cast<unsigned char>(s[0]) < 0x80) return is_digit(s[0]) || s[0] == '_' || ((s[0] | 0x20) >= 'a' && (s[0] | 0x20) <= 'z');
-    const size_t bytes = byte_of(s.substr(0, 4), 1);
-    return is_word_character(decode_utf8(s.substr(0, bytes))[0]) ? bytes : 0;
+    size_t bytes = 0;
+    return is_word_character(next_character(s, bytes)) ? bytes : 0;
   }
 
   void name() {

@@ -1,6 +1,7 @@
 // The methods of str. Those of Markup escape what they put in and return Markup.
 #include <map>
 
+#include "core/utf8.h"
 #include "text/template/arguments.h"
 #include "text/template/format.h"
 #include "text/template/methods.h"
@@ -74,7 +75,7 @@ int64_t find_text(const Value& self, const Arguments& arguments, const char* nam
   if (!where.in_range) return -1;
   const size_t found = from_right ? where.text.rfind(sought) : where.text.find(sought);
   if (found == std::string_view::npos) return -1;
-  return where.start + int64_t(count_code_points(where.text.substr(0, found)));
+  return where.start + int64_t(count_characters(where.text.substr(0, found)));
 }
 
 Value index_text(const Value& self, const Arguments& arguments, const char* name, bool from_right) {
@@ -88,7 +89,7 @@ Value count_text(const Value& self, const Arguments& arguments) {
   const std::string& sought = needle(a);
   const Part where = part(self, a);
   if (!where.in_range) return 0;
-  if (sought.empty()) return int64_t(count_code_points(where.text)) + 1;
+  if (sought.empty()) return int64_t(count_characters(where.text)) + 1;
   int64_t count = 0;
   for (size_t at = where.text.find(sought); at != std::string_view::npos; at = where.text.find(sought, at + sought.size())) ++count;
   return count;
@@ -136,7 +137,7 @@ Value join_text(const Value& self, const Arguments& arguments) {
 Value justify(const Value& self, const Arguments& arguments, const char* name, Side side) {
   const Bound a(name, arguments, {"width", "fillchar"}, 1);
   std::string fill = a.text(1, " ");
-  if (count_code_points(fill) != 1) refuse(Failure::type, "The fill character must be exactly one character long");
+  if (count_characters(fill) != 1) refuse(Failure::type, "The fill character must be exactly one character long");
   return Value(padded(self.text(), a.integer(0, 0), fill, side), self.is_safe());
 }
 

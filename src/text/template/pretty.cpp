@@ -1,9 +1,9 @@
 #include "text/template/pretty.h"
 
+#include "core/utf8.h"
 #include "text/template/operations.h"
 #include "text/template/printing.h"
 #include "text/template/python_text.h"
-#include "text/unicode.h"
 
 namespace hearth::text::jinja {
 
@@ -35,7 +35,7 @@ Value with_sorted_keys(const Value& v) {
   return Value::dict(std::move(sorted));
 }
 
-int64_t width_of(const std::string& text) { return int64_t(count_code_points(text)); }
+int64_t width_of(const std::string& text) { return int64_t(count_characters(text)); }
 
 // A line's words, each with the white space behind it.
 std::vector<std::string_view> words(std::string_view line) {

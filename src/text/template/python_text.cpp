@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/utf8.h"
 #include "text/template/budget.h"
 #include "text/unicode.h"
 
@@ -9,31 +10,22 @@ namespace hearth::text::jinja {
 
 namespace {
 
-bool is_continuation(char c) { return (c & 0xc0) == 0x80; }
-
 char32_t first_character(std::string_view text) {
-  size_t end = 1;
-  while (end < text.size() && is_continuation(text[end])) ++end;
-  return decode_utf8(text.substr(0, end)).front();
+  size_t at = 0;
+  return next_character(text, at);
 }
 
 size_t next_start(std::string_view text, size_t i) {
-  do ++i;
-  while (i < text.size() && is_continuation(text[i]));
+  next_character(text, i);
   return i;
 }
 
 size_t last_start(std::string_view text, size_t end) {
-  do --end;
-  while (end > 0 && is_continuation(text[end]));
+  previous_character(text, end);
   return end;
 }
 
-bool is_space_at(std::string_view text, size_t i) {
-  const auto c = static_cast<unsigned char>(text[i]);
-  if (c < 0x80) return c == ' ' || (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x1f);
-  return is_python_space(first_character(text.substr(i, 4)));
-}
+bool is_space_at(std::string_view text, size_t i) { return is_python_space(next_character(text, i)); }
 
 bool is_line_end(char32_t c) { return (c >= 0x0a && c <= 0x0d) || (c >= 0x1c && c <= 0x1e) || c == 0x85 || c == 0x2028 || c == 0x2029; }
 
@@ -82,7 +74,7 @@ std::string_view strip(std::string_view text, Side side, std::optional<std::stri
   const std::u32string set = characters ? decode_utf8(*characters) : std::u32string();
   const auto drop = [&](size_t i) {
     if (!characters) return is_space_at(text, i);
-    return set.find(first_character(text.substr(i, 4))) != std::u32string::npos;
+    return set.find(first_character(text.substr(i))) != std::u32string::npos;
   };
   if (side != Side::right)
     while (!text.empty() && drop(0)) text.remove_prefix(next_start(text, 0));
@@ -143,7 +135,7 @@ std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends)
   size_t start = 0;
   for (size_t i = 0; i < text.size();) {
     size_t next = next_start(text, i);
-    if (!is_line_end(first_character(text.substr(i, 4)))) {
+    if (!is_line_end(first_character(text.substr(i)))) {
       i = next;
       continue;
     }
@@ -259,7 +251,7 @@ std::optional<bool> has_property(std::string_view utf8, std::string_view propert
 }
 
 std::string padded(std::string_view text, int64_t width, std::string_view fill, Side where) {
-  const auto size = int64_t(count_code_points(text));
+  const auto size = int64_t(count_characters(text));
   if (width <= size) return std::string(text);
   const int64_t missing = width - size;
   // str.center: the odd one goes left where the width is odd.
@@ -272,16 +264,9 @@ std::string padded(std::string_view text, int64_t width, std::string_view fill, 
   return out;
 }
 
-size_t count_code_points(std::string_view utf8) {
-  return size_t(std::count_if(utf8.begin(), utf8.end(), [](char c) { return !is_continuation(c); }));
-}
-
 size_t byte_of(std::string_view text, size_t code_point) {
   size_t i = 0;
-  while (code_point > 0 && i < text.size()) {
-    i = next_start(text, i);
-    --code_point;
-  }
+  for (; code_point > 0 && i < text.size(); --code_point) i = next_start(text, i);
   return i;
 }
 

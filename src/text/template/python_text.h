@@ -35,7 +35,6 @@ std::optional<bool> has_property(std::string_view text, std::string_view propert
 // Filled up to the width; Side::both gives the odd character to the left where the width is odd, as str.center does.
 std::string padded(std::string_view text, int64_t width, std::string_view fill, Side where);
 
-size_t count_code_points(std::string_view utf8);
 // The byte at which the code point begins; text.size() for one past the end.
 size_t byte_of(std::string_view text, size_t code_point);
 

@@ -2,8 +2,8 @@
 
 #include <charconv>
 
+#include "core/utf8.h"
 #include "text/template/failure.h"
-#include "text/unicode.h"
 
 namespace hearth::text::jinja {
 

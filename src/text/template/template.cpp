@@ -1,15 +1,15 @@
 #include "text/template/template.h"
 
 #include "core/error.h"
+#include "core/utf8.h"
 #include "text/template/interpreter.h"
 #include "text/template/parser.h"
-#include "text/unicode.h"
 
 namespace hearth::text::jinja {
 
 Template Template::parse(std::string_view source, std::string name) {
   if (source.size() > Limits::source) fail<IoError>("template '{}': {} bytes, at most {}", name, source.size(), size_t(Limits::source));
-  if (encode_utf8(decode_utf8(source)) != source) fail<IoError>("template '{}': no valid UTF-8", name);
+  if (!is_utf8(source)) fail<IoError>("template '{}': no valid UTF-8", name);
   try {
     auto tree = std::make_shared<const Tree>(jinja::parse(source));
     return {std::move(tree), std::move(name)};

@@ -2,9 +2,9 @@
 
 #include <charconv>
 
+#include "core/utf8.h"
 #include "text/template/operations.h"
 #include "text/template/printing.h"
-#include "text/unicode.h"
 
 namespace hearth::text::jinja {
 
@@ -22,10 +22,6 @@ int depth_of(const Dict& dict) {
   int depth = 0;
   for (const auto& [key, value] : dict.entries()) depth = std::max({depth, key.depth(), value.depth()});
   return depth;
-}
-
-size_t count_characters(std::string_view utf8) {
-  return size_t(std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "text/tokenizer/utf8.h"
+#include "core/utf8.h"
 #include "text/unicode.h"
 
 namespace hearth::text::pipeline {
@@ -25,10 +25,10 @@ size_t space_at_end(std::string_view text) {
   return begin;
 }
 
-// Where the white space at the beginning of the text ends.
-size_t space_at_start(std::string_view text) {
+// Where the space at the beginning of the text ends.
+size_t space_at_start(std::string_view text, bool (*is_space)(char32_t)) {
   size_t end = 0;
-  for (size_t at = 0; at < text.size() && is_white_space(next_character(text, at));) end = at;
+  for (size_t at = 0; at < text.size() && is_space(next_character(text, at));) end = at;
   return end;
 }
 
@@ -52,13 +52,14 @@ void AddedVocabulary::add(const AddedToken& token, const Model& model) {
   if (!special_.contains(token.content)) other_order_.push_back(token);
 }
 
-void AddedVocabulary::finish(const Normalizer* normalizer) {
+void AddedVocabulary::finish(const Normalizer* normalizer, CutRule rule) {
+  rule_ = rule;
   raw_ = {};
   normalized_ = {};
   for (const auto* order : {&special_order_, &other_order_})
     for (const AddedToken& token : *order) {
       const int32_t id = find(token.content);
-      if (!token.normalized) {
+      if (!token.normalized || rule == CutRule::slow) {
         raw_.add(token.content, id);
         continue;
       }
@@ -68,35 +69,79 @@ void AddedVocabulary::finish(const Normalizer* normalizer) {
     }
 }
 
+// The leftmost and there the longest tokens, which do not overlap.
+std::vector<AddedVocabulary::Part> AddedVocabulary::matches(std::string_view text, const Trie& trie, bool parse_special) const {
+  std::vector<Part> found;
+  for (size_t at = 0; !trie.empty() && at < text.size();) {
+    Trie::Node node = Trie::root;
+    Part match{at, at + 1, -1};
+    for (size_t i = at; i < text.size() && (node = trie.step(node, text[i])) != Trie::nowhere; ++i)
+      if (trie.value(node) >= 0) match = {at, i + 1, trie.value(node)};
+    at = match.end;
+    if (match.id >= 0 && (parse_special || !special_.contains(tokens_.at(match.id).content))) found.push_back(match);
+  }
+  return found;
+}
+
 std::vector<AddedVocabulary::Part> AddedVocabulary::cut(std::string_view text, const Trie& trie, bool parse_special) const {
   std::vector<Part> parts;
   size_t done = 0;
-  for (size_t at = 0; !trie.empty() && at < text.size();) {
-    Trie::Node node = Trie::root;
-    int32_t id = -1;
-    size_t match_end = at;
-    for (size_t i = at; i < text.size() && (node = trie.step(node, text[i])) != Trie::nowhere; ++i)
-      if (trie.value(node) >= 0) {
-        id = trie.value(node);
-        match_end = i + 1;
-      }
-    if (id < 0) {
-      ++at;
-      continue;
-    }
-    size_t begin = at, end = match_end;
-    at = match_end;
+  for (auto [begin, end, id] : matches(text, trie, parse_special)) {
     const AddedToken& token = tokens_.at(id);
-    if (!parse_special && special_.contains(token.content)) continue;
     if (token.single_word && (ends_with_word(text.substr(0, begin)) || starts_with_word(text.substr(end)))) continue;
     if (token.lstrip) begin = std::max(space_at_end(text.substr(0, begin)), done);
-    if (token.rstrip) end += space_at_start(text.substr(end));
+    if (token.rstrip) end += space_at_start(text.substr(end), is_white_space);
     if (done < begin) parts.push_back({done, begin, -1});
     parts.push_back({begin, end, id});
     done = end;
   }
   if (done < text.size()) parts.push_back({done, text.size(), -1});
   return parts;
+}
+
+std::vector<AddedVocabulary::Part> AddedVocabulary::cut_slow(std::string& text, bool parse_special) const {
+  const std::vector<Part> found = matches(text, raw_, parse_special);
+  if (found.empty()) return text.empty() ? std::vector<Part>() : std::vector<Part>{{0, text.size(), -1}};
+
+  std::vector<std::string> stretches;
+  size_t done = 0;
+  for (const Part& match : found) {
+    if (done < match.begin) stretches.push_back(text.substr(done, match.begin - done));
+    stretches.push_back(text.substr(match.begin, match.end - match.begin));
+    done = match.end;
+  }
+  if (done < text.size()) stretches.push_back(text.substr(done));
+
+  // The reference edits this list in place, and looks at each entry as it is by then.
+  const auto token_of = [&](const std::string& stretch) {
+    const AddedToken* found_token = token(find(stretch));
+    return found_token && (parse_special || !special_.contains(stretch)) ? found_token : nullptr;
+  };
+  for (size_t i = 0; i < stretches.size(); ++i) {
+    const AddedToken* own = token_of(stretches[i]);
+    if (!own) continue;
+    std::string* left = i > 0 && !stretches[i - 1].empty() ? &stretches[i - 1] : nullptr;
+    std::string* right = i + 1 < stretches.size() && !stretches[i + 1].empty() ? &stretches[i + 1] : nullptr;
+    const bool left_blocks = left && left->back() != ' ', right_blocks = right && right->front() != ' ';
+    if (own->rstrip && right) right->erase(0, space_at_start(*right, is_python_space));
+    if (!own->single_word || (!left_blocks && !right_blocks)) continue;
+    if (left_blocks) left->append(stretches[i]);
+    else right->insert(0, stretches[i]);
+    stretches[i].clear();
+  }
+
+  text.clear();
+  std::vector<Part> parts;
+  for (const std::string& stretch : stretches) {
+    if (stretch.empty()) continue;
+    parts.push_back({text.size(), text.size() + stretch.size(), token_of(stretch) ? find(stretch) : -1});
+    text += stretch;
+  }
+  return parts;
+}
+
+std::vector<AddedVocabulary::Part> AddedVocabulary::cut_raw(std::string& text, bool parse_special) const {
+  return rule_ == CutRule::slow ? cut_slow(text, parse_special) : cut(text, raw_, parse_special);
 }
 
 const AddedToken* AddedVocabulary::token(int32_t id) const {

@@ -24,20 +24,30 @@ struct AddedToken {
   bool operator==(const AddedToken&) const = default;
 };
 
+// What happens around a token that is found.
+enum class CutRule {
+  fast,  // tokenizers
+  // The tokenizers that transformers 4.x has in Python: all tokens are sought in the text as typed; `single_word` is only between
+  // spaces, and otherwise the token belongs to the text beside it, which is plain text then even if it was a token; `lstrip` has no
+  // effect, as the normalizers of such tokenizers strip what stands before a token.
+  slow,
+};
+
 class AddedVocabulary {
  public:
   // What is in the model's vocabulary keeps its id; anything else gets the next free one. A token that was added before is left as it
   // is, or has its flags replaced.
   void add(const AddedToken& token, const Model& model);
   // After the last add().
-  void finish(const Normalizer* normalizer);
+  void finish(const Normalizer* normalizer, CutRule rule = CutRule::fast);
 
   struct Part {
     size_t begin, end;
     int32_t id;  // the token's, or -1: text between tokens
   };
   // Cuts a text: raw at the tokens that are not normalized, normalized at the others. `parse_special` false: special tokens are text.
-  std::vector<Part> cut_raw(std::string_view text, bool parse_special) const { return cut(text, raw_, parse_special); }
+  // With CutRule::slow the white space that `rstrip` takes is removed from `text`.
+  std::vector<Part> cut_raw(std::string& text, bool parse_special) const;
   std::vector<Part> cut_normalized(std::string_view text, bool parse_special) const { return cut(text, normalized_, parse_special); }
 
   const AddedToken* token(int32_t id) const;  // nullptr where there is none
@@ -47,12 +57,15 @@ class AddedVocabulary {
   const std::map<int32_t, AddedToken>& tokens() const { return tokens_; }
 
  private:
+  std::vector<Part> matches(std::string_view text, const Trie& trie, bool parse_special) const;
   std::vector<Part> cut(std::string_view text, const Trie& trie, bool parse_special) const;
+  std::vector<Part> cut_slow(std::string& text, bool parse_special) const;
 
   std::map<int32_t, AddedToken> tokens_;
   std::unordered_map<std::string, int32_t> ids_;
   std::unordered_set<std::string> special_;
   std::vector<AddedToken> special_order_, other_order_;  // as added: the first of equal contents counts
+  CutRule rule_ = CutRule::fast;
   Trie raw_, normalized_;
 };
 

@@ -5,8 +5,8 @@
 #include <queue>
 
 #include "core/error.h"
+#include "core/utf8.h"
 #include "text/tokenizer/models.h"
-#include "text/tokenizer/utf8.h"
 
 namespace hearth::text::pipeline {
 namespace {
@@ -40,13 +40,20 @@ class BytePairs : public Model {
       : Model(std::move(entries)), options_(std::move(options)) {
     if (!options_.unk_token.empty()) unk_ = vocabulary.find(options_.unk_token);
     for (int byte = 0; byte < 256; ++byte) bytes_[size_t(byte)] = vocabulary.find(fmt::format("<0x{:02X}>", byte));
+    for (char32_t c = 0; c < short_[0][0].size(); ++c) {
+      const std::string character = encode_utf8(std::u32string(1, c));
+      for (const bool first : {false, true})
+        for (const bool last : {false, true}) short_[first][last][c] = look_up_character(character, first, last);
+    }
     const size_t prefix = options_.continuing_subword_prefix.size();
     int32_t rank = 0;
+    std::string joined;
     for (const auto& [left, right] : merges) {
       if (right.size() < prefix)
         fail<WeightError>("tokenizer: the merge of '{}' and '{}' has no '{}'", left, right, options_.continuing_subword_prefix);
-      const int32_t left_id = id_of(left), right_id = id_of(right), result = id_of(left + right.substr(prefix));
-      merges_[key(left_id, right_id)] = {rank++, result};
+      joined.assign(left).append(right, prefix);
+      const int32_t left_id = id_of(left), right_id = id_of(right);
+      merges_[key(left_id, right_id)] = {rank++, id_of(joined)};
     }
   }
 
@@ -54,6 +61,8 @@ class BytePairs : public Model {
     if (options_.ignore_merges) {
       if (const int32_t whole = vocabulary.find(piece); whole >= 0) return ids.push_back(whole);
     }
+    for (const std::string& word : options_.whole_words)
+      if (piece == word) return append_whole(piece, ids);
     const size_t begin = ids.size();
     append_characters(piece, ids);
     if (ids.size() - begin >= 2) merge(ids, begin);
@@ -67,6 +76,11 @@ class BytePairs : public Model {
   }
 
   int32_t find_character(std::string_view character, bool first, bool last) const {
+    if (character.size() > 2) return look_up_character(character, first, last);
+    size_t at = 0;
+    return short_[first][last][next_character(character, at)];
+  }
+  int32_t look_up_character(std::string_view character, bool first, bool last) const {
     const bool prefixed = !first && !options_.continuing_subword_prefix.empty();
     const bool suffixed = last && !options_.end_of_word_suffix.empty();
     if (!prefixed && !suffixed) return vocabulary.find(character);
@@ -78,6 +92,11 @@ class BytePairs : public Model {
     spelling += character;
     if (suffixed) spelling += options_.end_of_word_suffix;
     return spelling;
+  }
+
+  void append_whole(std::string_view word, std::vector<int32_t>& ids) const {
+    const int32_t id = vocabulary.find(word);
+    if (id >= 0 || unk_ >= 0) ids.push_back(id >= 0 ? id : unk_);
   }
 
   // The ids of the characters before any merge.
@@ -114,15 +133,30 @@ class BytePairs : public Model {
     std::vector<Symbol> symbols(ids.size() - begin);
     for (size_t i = 0; i < symbols.size(); ++i)
       symbols[i] = {ids[begin + i], i == 0 ? none : uint32_t(i - 1), i + 1 == symbols.size() ? none : uint32_t(i + 1)};
-    std::vector<Candidate> candidates;
-    const auto candidate = [&](uint32_t at) {
+    std::vector<Candidate> candidates, found;  // `found` in a round, which waits for its end
+    const auto find = [&](uint32_t at, std::vector<Candidate>& into) {
       const Merge* merge = merges_.find(key(symbols[at].id, symbols[symbols[at].next].id));
-      if (merge) candidates.push_back({merge->rank, at, merge->result});
+      if (merge) into.push_back({merge->rank, at, merge->result});
       return merge != nullptr;
     };
-    for (uint32_t i = 0; i + 1 < symbols.size(); ++i) candidate(i);
+    const auto find_later = [&](uint32_t at) {
+      if (options_.in_rounds) find(at, found);
+      else if (find(at, candidates)) std::ranges::push_heap(candidates, Later{});
+    };
+    candidates.reserve(symbols.size());
+    for (uint32_t i = 0; i + 1 < symbols.size(); ++i) find(i, candidates);
     std::ranges::make_heap(candidates, Later{});
-    while (!candidates.empty()) {
+    int32_t round = -1;
+    while (true) {
+      if (candidates.empty() || candidates.front().rank != round) {
+        for (const Candidate& c : found) {
+          candidates.push_back(c);
+          std::ranges::push_heap(candidates, Later{});
+        }
+        found.clear();
+        if (candidates.empty()) break;
+        round = candidates.front().rank;
+      }
       std::ranges::pop_heap(candidates, Later{});
       const Candidate top = candidates.back();
       candidates.pop_back();
@@ -135,8 +169,8 @@ class BytePairs : public Model {
       left.next = right.next;
       right.id = removed;
       if (left.next != none) symbols[left.next].previous = top.position;
-      if (left.previous != none && candidate(left.previous)) std::ranges::push_heap(candidates, Later{});
-      if (left.next != none && candidate(top.position)) std::ranges::push_heap(candidates, Later{});
+      if (left.previous != none) find_later(left.previous);
+      if (left.next != none) find_later(top.position);
     }
     size_t end = begin;
     for (const Symbol& s : symbols)
@@ -147,6 +181,7 @@ class BytePairs : public Model {
   BytePairOptions options_;
   int32_t unk_ = -1;
   std::array<int32_t, 256> bytes_{};
+  std::array<int32_t, 0x800> short_[2][2];  // the ids of characters of at most two bytes: [first][last][character]
   HashTable<Merge> merges_;
 };
 

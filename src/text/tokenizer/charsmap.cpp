@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "text/tokenizer/utf8.h"
+#include "core/utf8.h"
 #include "text/unicode.h"
 
 namespace hearth::text::pipeline {

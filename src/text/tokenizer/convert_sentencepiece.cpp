@@ -3,9 +3,9 @@
 #include <unordered_map>
 
 #include "core/error.h"
+#include "core/utf8.h"
 #include "text/tokenizer/readers.h"
 #include "text/tokenizer/sentencepiece_model.h"
-#include "text/tokenizer/utf8.h"
 
 namespace hearth::text::pipeline {
 namespace {

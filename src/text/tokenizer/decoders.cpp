@@ -6,9 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/utf8.h"
+#include "text/tokenizer/byte_symbols.h"
 #include "text/tokenizer/decode_steps.h"
 #include "text/tokenizer/stage_reader.h"
-#include "text/tokenizer/utf8.h"
 
 namespace hearth::text::pipeline {
 namespace {

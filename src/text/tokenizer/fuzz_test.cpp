@@ -7,10 +7,10 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/utf8.h"
 #include "support/golden.h"
 #include "text/tokenizer/golden_strings_test.h"
 #include "text/tokenizer/tokenizer.h"
-#include "text/tokenizer/utf8.h"
 
 namespace hearth::text {
 namespace {
@@ -39,7 +39,7 @@ void use(const Tokenizer& t, SplitMix& random) {
   for (const int32_t id : ids) ASSERT_GE(id, 0);
   const std::string decoded =
       t.decode(ids, {.skip_special_tokens = random.below(2) == 0, .clean_up_tokenization_spaces = random.below(2) == 0});
-  ASSERT_EQ(pipeline::valid_utf8(decoded), decoded);
+  ASSERT_EQ(valid_utf8(decoded), decoded);
 }
 
 class Damaged : public testing::TestWithParam<const char*> {};

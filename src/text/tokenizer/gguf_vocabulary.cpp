@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/utf8.h"
 #include "text/tokenizer/charsmap.h"
 #include "text/tokenizer/gguf_patterns.h"
 #include "text/tokenizer/readers.h"
 #include "text/tokenizer/tokenizer_data.h"
-#include "text/tokenizer/utf8.h"
 
 namespace hearth::text {
 namespace {
@@ -138,7 +138,7 @@ void build_bert(const GgufVocabulary& v, Tokenizer::Data& data) {
 
 Tokenizer Tokenizer::from_gguf(const GgufVocabulary& vocabulary) {
   GgufVocabulary v = vocabulary;
-  for (std::string& token : v.tokens) token = p::valid_utf8(token);
+  for (std::string& token : v.tokens) token = valid_utf8(token);
   check(v);
   auto data = std::make_shared<Data>();
   bool add_bos = false, add_eos = false;

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
+#include "core/utf8.h"
 #include "support/golden.h"
-#include "text/unicode.h"
 
 namespace hearth::text {
 

@@ -33,11 +33,14 @@ struct BytePairOptions {
   bool fuse_unk = false;                  // a run of unknown characters is one token
   bool byte_fallback = false;             // an unknown character is tried as tokens "<0x00>" of its bytes first
   bool ignore_merges = false;             // a piece that is a token as a whole is that token
+  std::vector<std::string> whole_words;   // pieces that are never split: each is a token or unknown
+  bool in_rounds = false;                 // all places of the best pair are merged before the next best is looked for
 };
 using Merges = std::vector<std::pair<std::string, std::string>>;  // best first
 
-// The lowest rank first, then from the left. O(n log n) for a piece of n characters. WeightError for a merge of or to a token that is
-// not in the vocabulary.
+// The lowest rank first, then from the left. With in_rounds as transformers' slow tokenizers have it; that differs only where a merge
+// stands before one that makes its parts, which no trained table has. O(n log n) for a piece of n characters. WeightError for a merge of or
+// to a token that is not in the vocabulary.
 std::unique_ptr<Model> make_byte_pairs(VocabularyEntries vocabulary, const Merges& merges, const BytePairOptions& options);
 
 // The same with the rule of SentencePiece: any two neighbours may be merged whose joined spelling is a token, the one of the highest

@@ -4,10 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "core/utf8.h"
+#include "text/tokenizer/byte_symbols.h"
 #include "text/tokenizer/charsmap.h"
 #include "text/tokenizer/frozen_unicode.h"
 #include "text/tokenizer/stage_reader.h"
-#include "text/tokenizer/utf8.h"
 #include "text/unicode.h"
 
 namespace hearth::text::pipeline {

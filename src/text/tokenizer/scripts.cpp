@@ -2,8 +2,8 @@
 
 #include <unicode/uscript.h>
 
+#include "core/utf8.h"
 #include "text/tokenizer/frozen_unicode.h"
-#include "text/tokenizer/utf8.h"
 
 namespace hearth::text::pipeline {
 namespace {

@@ -7,14 +7,13 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/utf8.h"
 #include "support/golden.h"
 #include "text/tokenizer/decoders.h"
 #include "text/tokenizer/gguf_patterns.h"
 #include "text/tokenizer/golden_strings_test.h"
 #include "text/tokenizer/normalizers.h"
 #include "text/tokenizer/pre_tokenizers.h"
-#include "text/tokenizer/utf8.h"
-#include "text/unicode.h"
 
 namespace hearth::text::pipeline {
 namespace {

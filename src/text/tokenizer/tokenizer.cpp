@@ -3,55 +3,73 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/utf8.h"
 #include "text/tokenizer/readers.h"
 #include "text/tokenizer/tokenizer_data.h"
-#include "text/tokenizer/utf8.h"
 
 namespace hearth::text {
 namespace {
 
 using pipeline::Text;
 
-// The ids of pieces that have been seen in the same text: most words come again.
+// Appends the ids of pieces, which outlive it. Most words of a text come again: where the ids of each are is kept.
 class PieceCache {
  public:
-  void tokenize(const pipeline::Model& model, const std::string& piece, std::vector<int32_t>& ids) {
+  explicit PieceCache(size_t pieces) { known_.reserve(std::min<size_t>(pieces, 4096)); }
+
+  void tokenize(const pipeline::Model& model, std::string_view piece, std::vector<int32_t>& ids) {
     constexpr size_t longest = 64;
     if (piece.size() > longest) return model.tokenize(piece, ids);
     const auto [entry, fresh] = known_.try_emplace(piece);
-    if (fresh) model.tokenize(piece, entry->second);
-    ids.insert(ids.end(), entry->second.begin(), entry->second.end());
+    auto& [begin, end] = entry->second;
+    if (fresh) {
+      begin = ids.size();
+      model.tokenize(piece, ids);
+      end = ids.size();
+    } else {
+      for (size_t i = begin; i < end; ++i) ids.push_back(ids[i]);
+    }
   }
 
  private:
-  std::unordered_map<std::string, std::vector<int32_t>> known_;
+  std::unordered_map<std::string_view, std::pair<size_t, size_t>> known_;  // first and one past the last of ids
 };
 
 }  // namespace
 
-std::vector<int32_t> Tokenizer::Data::encode(std::string_view bytes, const EncodeOptions& options) const {
-  std::vector<int32_t> ids;
-  PieceCache cache;
-  const std::string text = pipeline::valid_utf8(bytes);
+std::vector<Tokenizer::Data::Part> Tokenizer::Data::cut(std::string_view bytes, const EncodeOptions& options) const {
+  std::vector<Part> parts;
+  std::string text = valid_utf8(bytes);
   const bool parse_special = options.parse_special_tokens && !split_special_tokens;
   for (const auto& raw : added.cut_raw(text, parse_special)) {
     if (raw.id >= 0) {
-      if (raw.begin < raw.end) ids.push_back(raw.id);
+      if (raw.begin < raw.end) parts.push_back({raw.id, {}});
       continue;
     }
     Text section{.bytes = text.substr(raw.begin, raw.end - raw.begin), .origin = 0};
-    if (raw.begin == 0) section.origin = pipeline::sequence_length(section.bytes[0]);
+    if (raw.begin == 0) section.origin = sequence_length(section.bytes[0]);
     if (normalizer) normalizer->apply(section);
     for (const auto& part : added.cut_normalized(section.bytes, parse_special)) {
       if (part.id >= 0) {
-        if (part.begin < part.end) ids.push_back(part.id);
+        if (part.begin < part.end) parts.push_back({part.id, {}});
         continue;
       }
       std::vector<Text> pieces;
       pieces.push_back({section.bytes.substr(part.begin, part.end - part.begin), section.origin - std::min(section.origin, part.begin)});
       if (pre_tokenizer) pre_tokenizer->split(pieces);
-      for (const Text& piece : pieces) cache.tokenize(*model, piece.bytes, ids);
+      for (Text& piece : pieces) parts.push_back({-1, std::move(piece.bytes)});
     }
+  }
+  return parts;
+}
+
+std::vector<int32_t> Tokenizer::Data::encode(std::string_view bytes, const EncodeOptions& options) const {
+  std::vector<int32_t> ids;
+  const std::vector<Part> parts = cut(bytes, options);
+  PieceCache cache(parts.size());
+  for (const Part& part : parts) {
+    if (part.id >= 0) ids.push_back(part.id);
+    else cache.tokenize(*model, part.piece, ids);
   }
   return post_processor.apply(std::move(ids), options.add_special_tokens);
 }

@@ -19,7 +19,7 @@ namespace hearth::text {
 struct Tokenizer::Data {
   std::unique_ptr<pipeline::Normalizer> normalizer;       // may be null
   std::unique_ptr<pipeline::PreTokenizer> pre_tokenizer;  // may be null
-  std::unique_ptr<pipeline::Model> model;
+  std::shared_ptr<const pipeline::Model> model;
   pipeline::AddedVocabulary added;
   pipeline::PostProcessor post_processor;
   std::unique_ptr<pipeline::Decoder> decoder;
@@ -27,6 +27,12 @@ struct Tokenizer::Data {
   bool split_special_tokens = false;            // encode() never looks for special tokens
   std::map<std::string, std::string> specials;  // "bos_token" → "<s>"
 
+  // What a text falls into: added tokens, and pieces for the model.
+  struct Part {
+    int32_t id;         // an added token's, or -1
+    std::string piece;  // where id is -1
+  };
+  std::vector<Part> cut(std::string_view bytes, const EncodeOptions& options) const;
   std::vector<int32_t> encode(std::string_view bytes, const EncodeOptions& options) const;
   const std::string* spelling(int32_t id) const;
   std::optional<int32_t> find(std::string_view token) const;

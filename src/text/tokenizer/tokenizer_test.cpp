@@ -1,5 +1,6 @@
 // What the goldens do not show: streams, limits, refusals.
 #include "text/tokenizer/tokenizer.h"
+#include "core/utf8.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -16,7 +17,6 @@
 #include "text/tokenizer/normalizers.h"
 #include "text/tokenizer/regex.h"
 #include "text/tokenizer/sentencepiece_model.h"
-#include "text/tokenizer/utf8.h"
 
 namespace hearth::text {
 namespace {
@@ -59,7 +59,7 @@ TEST(Stream, EveryStepIsValidAndTheWholeIsDecode) {
       std::string text;
       for (const int32_t id : ids) {
         const std::string part = stream.push(id);
-        ASSERT_EQ(pipeline::valid_utf8(part), part) << shape;
+        ASSERT_EQ(valid_utf8(part), part) << shape;
         text += part;
         // What has been said is the beginning of what the ids so far say, and of all that may follow.
         ASSERT_TRUE(tokenizer.decode(ids, options).starts_with(text)) << shape << " " << i;

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/utf8.h"
 #include "text/tokenizer/models.h"
-#include "text/tokenizer/utf8.h"
 
 namespace hearth::text::pipeline {
 namespace {

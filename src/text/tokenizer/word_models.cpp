@@ -1,6 +1,6 @@
 #include "core/error.h"
+#include "core/utf8.h"
 #include "text/tokenizer/models.h"
-#include "text/tokenizer/utf8.h"
 
 namespace hearth::text::pipeline {
 namespace {

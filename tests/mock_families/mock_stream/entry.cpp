@@ -11,7 +11,7 @@
 #include "ops/shape_ops.h"
 #include "parts/clip/clip_text.h"
 #include "sampling/scheduler_config.h"
-#include "text/clip_tokenizer.h"
+#include "text/clip/clip_tokenizer.h"
 
 namespace hearth::models::mock_stream {
 namespace {

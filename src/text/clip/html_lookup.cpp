@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "text/html_entities.h"
+#include "text/clip/html_entities.h"
 
 namespace hearth::text {
 

@@ -1,9 +1,14 @@
-// What happens to a prompt before CLIP's pattern splits it into words. Three programs do three different things (README.md).
+// What happens to a prompt before CLIP's pattern splits it into words, and the pattern. Three programs do three different things
+// (README.md).
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "text/tokenizer/normalizers.h"
+#include "text/tokenizer/pre_tokenizers.h"
 
 namespace hearth::text {
 
@@ -23,8 +28,9 @@ enum class Cleaning {
 Cleaning cleaning_by_name(std::string_view name);
 std::string_view name_of(Cleaning cleaning);
 
-// One stretch of a prompt that holds no special token, cleaned.
+// One stretch of a prompt that holds no special token, cleaned; and the same as a stage of a tokenizer.
 std::u32string clean(std::u32string_view text, Cleaning cleaning);
+std::unique_ptr<pipeline::Normalizer> make_cleaning(Cleaning cleaning);
 
 // ftfy.fix_text(text, fix_encoding=False): per line until nothing changes: HTML references expanded (unless this line or one
 // before it holds '<'), C1 controls read as Windows-1252, Latin ligatures and digraphs taken apart, full- and half-width forms
@@ -42,8 +48,10 @@ enum class WordPattern {
   exact_with_specials,
 };
 
-// The words of cleaned text: 's 't 're 've 'm 'll 'd, runs of letters, single numbers, runs of anything else but white space.
-// Views into `text`.
-std::vector<std::u32string_view> split_words(std::u32string_view text, WordPattern pattern);
+// The words of cleaned text, valid UTF-8: 's 't 're 've 'm 'll 'd, runs of letters, single numbers, runs of anything else but white
+// space. By hand, because Oniguruma takes as long for this pattern as everything else together, and its letters are those of Unicode 14.
+std::vector<pipeline::Span> split_words(std::string_view text, WordPattern pattern);
+// The same as a stage: words, in GPT-2's characters for bytes.
+std::unique_ptr<pipeline::PreTokenizer> make_word_splitter(WordPattern pattern);
 
 }  // namespace hearth::text

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
+#include "core/utf8.h"
 #include "support/golden.h"
-#include "text/clip_tokenizer.h"
-#include "text/unicode.h"
+#include "text/clip/clip_tokenizer.h"
 
 namespace hearth::text {
 namespace {
@@ -20,8 +20,8 @@ constexpr Cleaning cleanings[] = {Cleaning::ftfy, Cleaning::basic, Cleaning::fas
 std::filesystem::path here() { return test::folder_of(__FILE__); }
 
 ClipFiles files_of(const Json& base) {
-  if (base == "official") return ClipFiles::read(here() / "../../assets/clip-vit-l-14");
-  if (base == "demo") return ClipFiles::read(here() / "../../assets/demo-model/tokenizer");
+  if (base == "official") return ClipFiles::read(here() / "../../../assets/clip-vit-l-14");
+  if (base == "demo") return ClipFiles::read(here() / "../../../assets/demo-model/tokenizer");
   return {};
 }
 

@@ -4,11 +4,12 @@
 
 #include "core/config.h"
 #include "core/error.h"
-#include "text/clip_readers.h"
+#include "text/clip/clip_readers.h"
 
 namespace hearth::text {
 
 using Json = nlohmann::json;
+using pipeline::AddedToken;
 
 AddedToken read_added_token(const Json& value, const std::string& where, bool special) {
   AddedToken token{.special = special};

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
-#include "text/clip_readers.h"
+#include "text/clip/clip_readers.h"
 
 namespace hearth::text {
 
@@ -24,43 +24,59 @@ int32_t token_id(const Json& value, const std::string& token, const std::string&
   return int32_t(value.get<uint64_t>());
 }
 
-void insert_token(ClipVocabulary& v, const std::string& token, int32_t id, const std::string& where) {
-  const auto by_name = v.ids.emplace(token, id).first;
+void TokenList::add(const std::string& token, int32_t id, const std::string& where) {
+  const auto by_name = ids_.emplace(token, id).first;
   if (by_name->second != id) fail<WeightError>("{}: token '{}' has id {}, elsewhere it has {}", where, token, id, by_name->second);
-  const auto by_id = v.tokens.emplace(id, token).first;
-  if (by_id->second != token)
-    fail<WeightError>("{}: id {} belongs to '{}' and to '{}', needed one token per id", where, id, by_id->second, token);
-  v.max_id = std::max(v.max_id, id);
+  const std::string*& by_id = tokens_[uint64_t(id)];
+  if (!by_id) by_id = &by_name->first;
+  if (*by_id != token) fail<WeightError>("{}: id {} belongs to '{}' and to '{}', needed one token per id", where, id, *by_id, token);
 }
 
-void read_vocabulary(ClipVocabulary& v, const Json& vocabulary, const std::string& where) {
+int32_t TokenList::find(std::string_view token) const {
+  const auto it = ids_.find(token);
+  return it == ids_.end() ? -1 : it->second;
+}
+
+pipeline::VocabularyEntries TokenList::entries() const {
+  std::vector<std::pair<int32_t, const std::string*>> by_id;
+  by_id.reserve(ids_.size());
+  for (const auto& [token, id] : ids_) by_id.emplace_back(id, &token);
+  std::ranges::sort(by_id);
+  pipeline::VocabularyEntries entries;
+  entries.reserve(by_id.size());
+  for (const auto& [id, token] : by_id) entries.emplace_back(*token, id);
+  return entries;
+}
+
+void read_vocabulary(TokenList& tokens, const Json& vocabulary, const std::string& where) {
   if (vocabulary.empty()) fail<WeightError>("{}: holds no tokens", where);
-  v.ids.reserve(vocabulary.size() + 64);
-  v.tokens.reserve(vocabulary.size() + 64);
-  for (const auto& [token, id] : vocabulary.items()) insert_token(v, token, token_id(id, token, where), where);
+  tokens.reserve(vocabulary.size() + 64);
+  for (const auto& [token, id] : vocabulary.items()) tokens.add(token, token_id(id, token, where), where);
 }
 
 int32_t MergeList::id_of(std::string_view token, size_t place) const {
-  const auto it = v_.ids.find(token);
-  if (it == v_.ids.end()) fail<WeightError>("{} {}: the merge needs the token '{}', which the vocabulary lacks", where_, place, token);
-  return it->second;
+  const int32_t id = tokens_.find(token);
+  if (id < 0) fail<WeightError>("{} {}: the merge needs the token '{}', which the vocabulary lacks", where_, place, token);
+  return id;
 }
 
 void MergeList::add(std::string_view left, std::string_view right, size_t place) {
   joined_.assign(left).append(right);
-  const BytePairs::Merge merge{id_of(left, place), id_of(right, place), id_of(joined_, place)};
-  if (!seen_.insert(uint64_t(uint32_t(merge.left)) << 32 | uint32_t(merge.right)).second)
-    fail<WeightError>("{} {}: the merge '{} {}' occurs twice", where_, place, left, right);
-  v_.merges.push_back(merge);
+  const int32_t left_id = id_of(left, place), right_id = id_of(right, place);
+  id_of(joined_, place);
+  bool& seen = seen_[uint64_t(uint32_t(left_id)) << 32 | uint32_t(right_id)];
+  if (seen) fail<WeightError>("{} {}: the merge '{} {}' occurs twice", where_, place, left, right);
+  seen = true;
+  merges.emplace_back(left, right);
 }
 
-void read_merges(ClipVocabulary& v, std::string_view text, const std::string& where) {
+pipeline::Merges read_merges(const TokenList& tokens, std::string_view text, const std::string& where) {
   // The reference reads at most this many; the rest of OpenAI's longer original file is not CLIP's.
   constexpr size_t most = 49152 - 256 - 2;
   constexpr std::string_view blanks = " \t\r";
-  MergeList merges(v, where + ": line");
+  MergeList list(tokens, where + ": line");
   size_t empty_line = 0;
-  for (size_t number = 1; !text.empty() && v.merges.size() < most; ++number) {
+  for (size_t number = 1; !text.empty() && list.merges.size() < most; ++number) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (number == 1) {
@@ -80,8 +96,9 @@ void read_merges(ClipVocabulary& v, std::string_view text, const std::string& wh
     }
     if (empty_line != 0) fail<WeightError>("{}: line {} is empty, needed two pieces", where, empty_line);
     if (words[1].empty() || !words[2].empty()) fail<WeightError>("{}: line {} is '{}', needed two pieces", where, number, shown);
-    merges.add(words[0], words[1], number);
+    list.add(words[0], words[1], number);
   }
+  return std::move(list.merges);
 }
 
 }  // namespace hearth::text

@@ -2,8 +2,9 @@
 #include <array>
 #include <charconv>
 
-#include "text/clip_cleaning.h"
-#include "text/html_entities.h"
+#include "core/utf8.h"
+#include "text/clip/clip_cleaning.h"
+#include "text/clip/html_entities.h"
 #include "text/unicode.h"
 
 namespace hearth::text {

@@ -3,13 +3,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
-#include <unordered_map>
-#include <vector>
 
-#include "text/added_tokens.h"
-#include "text/byte_pairs.h"
+#include "text/clip/clip_cleaning.h"
+#include "text/tokenizer/added_vocabulary.h"
+#include "text/tokenizer/models.h"
 
 namespace hearth::text {
 
@@ -24,11 +25,11 @@ struct ClipFiles {
 };
 
 struct ClipVocabulary {
-  TokenIds ids;  // every token, added ones too
-  std::unordered_map<int32_t, std::string> tokens;
-  std::vector<BytePairs::Merge> merges;  // best first
-  std::vector<AddedToken> added;         // specials too, by id
-  int32_t bos = -1, eos = -1, pad = -1, unk = -1, max_id = -1;
+  pipeline::VocabularyEntries tokens;             // every token, added ones too
+  pipeline::Merges merges;                        // best first
+  std::map<int32_t, pipeline::AddedToken> added;  // by id; specials too
+  std::set<int32_t> spaced;                       // added tokens that decode() prints between spaces
+  int32_t bos = -1, eos = -1, pad = -1, unk = -1;
   int64_t model_max_length = 77;                  // where the configuration names none
   bool clean_up_spaces = false;                   // decode() removes the space before . , ! ? and contractions
   WordPattern fast_pattern = WordPattern::exact;  // for Cleaning::fast: the pattern of tokenizer.json

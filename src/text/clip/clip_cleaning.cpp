@@ -1,6 +1,7 @@
-#include "text/clip_cleaning.h"
+#include "text/clip/clip_cleaning.h"
 
 #include "core/error.h"
+#include "core/utf8.h"
 #include "text/unicode.h"
 
 namespace hearth::text {
@@ -51,45 +52,13 @@ std::u32string clean_basic(std::u32string_view text) {
   return lower(strip_spaces(collapse_white_space(nfc(spaced))));
 }
 
-struct Scanner {
-  std::u32string_view text;
-  WordPattern pattern;
+class CleaningStage : public pipeline::Normalizer {
+ public:
+  explicit CleaningStage(Cleaning cleaning) : cleaning_(cleaning) {}
+  void apply(pipeline::Text& text) const override { text = {encode_utf8(clean(decode_utf8(text.bytes), cleaning_)), 0}; }
 
-  enum class Class { letter, number, space, other, none };
-  Class class_at(size_t i) const {
-    const char32_t c = text[i];
-    if (is_letter(c)) return Class::letter;
-    if (is_number(c)) return Class::number;
-    if (is_white_space(c)) return Class::space;
-    if (c == 0x345 && pattern == WordPattern::ignore_case) return Class::none;
-    return Class::other;
-  }
-
-  bool matches(size_t i, std::u32string_view literal) const {
-    if (text.size() - i < literal.size()) return false;
-    for (size_t k = 0; k < literal.size(); ++k) {
-      char32_t c = text[i + k];
-      if (pattern == WordPattern::ignore_case && c == 0x17f) c = U's';  // ſ; everything else is lower case by now
-      if (c != literal[k]) return false;
-    }
-    return true;
-  }
-
-  // The length of the word at i, 0 where none begins.
-  size_t word_at(size_t i) const {
-    if (text[i] == U'<' && pattern != WordPattern::exact)
-      for (const std::u32string_view special : {U"<|startoftext|>", U"<|endoftext|>"})
-        if (matches(i, special)) return special.size();
-    if (text[i] == U'\'')
-      for (const std::u32string_view suffix : {U"'s", U"'t", U"'re", U"'ve", U"'m", U"'ll", U"'d"})
-        if (matches(i, suffix)) return suffix.size();
-    const Class kind = class_at(i);
-    if (kind == Class::space || kind == Class::none) return 0;
-    size_t end = i + 1;
-    if (kind != Class::number)
-      while (end < text.size() && class_at(end) == kind) ++end;
-    return end - i;
-  }
+ private:
+  Cleaning cleaning_;
 };
 
 }  // namespace
@@ -116,24 +85,6 @@ std::u32string clean(std::u32string_view text, Cleaning cleaning) {
   }
 }
 
-std::vector<std::u32string_view> split_words(std::u32string_view text, WordPattern pattern) {
-  std::vector<std::u32string_view> words;
-  const Scanner scanner{text, pattern};
-  for (size_t i = 0; i < text.size();) {
-    const size_t length = scanner.word_at(i);
-    if (length == 0) {
-      ++i;
-      continue;
-    }
-    const std::u32string_view word = text.substr(i, length);
-    if (pattern == WordPattern::exact_with_specials && length > 4 && word.front() == U'<' && word.back() == U'>' && is_letter(word[2])) {
-      words.insert(words.end(), {word.substr(0, 2), word.substr(2, length - 4), word.substr(length - 2)});
-    } else {
-      words.push_back(word);
-    }
-    i += length;
-  }
-  return words;
-}
+std::unique_ptr<pipeline::Normalizer> make_cleaning(Cleaning cleaning) { return std::make_unique<CleaningStage>(cleaning); }
 
 }  // namespace hearth::text

@@ -4,16 +4,16 @@
 #include <random>
 
 #include "core/error.h"
+#include "core/utf8.h"
 #include "support/golden.h"
-#include "text/clip_tokenizer.h"
-#include "text/unicode.h"
+#include "text/clip/clip_tokenizer.h"
 
 namespace hearth::text {
 namespace {
 
 using Random = std::mt19937;  // its numbers, unlike those of the distributions, are the same everywhere
 
-ClipFiles demo() { return ClipFiles::read(test::folder_of(__FILE__) / "../../assets/demo-model/tokenizer"); }
+ClipFiles demo() { return ClipFiles::read(test::folder_of(__FILE__) / "../../../assets/demo-model/tokenizer"); }
 
 size_t below(Random& random, size_t n) { return random() % n; }
 
@@ -39,7 +39,7 @@ void check(const ClipTokenizer& t, const std::string& prompt) {
   ASSERT_EQ(int64_t(ids.size()), encoding.tokens + encoding.dropped);
   ASSERT_EQ(t.pieces(prompt).size(), ids.size());
   const std::string text = t.decode(ids);
-  ASSERT_EQ(encode_utf8(decode_utf8(text)), text) << "no valid UTF-8";
+  ASSERT_TRUE(is_utf8(text)) << "no valid UTF-8";
 }
 
 TEST(Fuzz, PromptsOfRandomBytes) {
@@ -58,7 +58,7 @@ TEST(Fuzz, RandomIds) {
     std::vector<int32_t> ids(below(random, 20));
     for (int32_t& id : ids) id = int32_t(below(random, size_t(t.vocab_size())));
     const std::string text = t.decode(ids);
-    ASSERT_EQ(encode_utf8(decode_utf8(text)), text);
+    ASSERT_TRUE(is_utf8(text));
   }
   EXPECT_THROW(t.decode({-1}), UsageError);
   EXPECT_THROW(t.decode({724}), UsageError);

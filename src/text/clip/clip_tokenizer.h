@@ -1,5 +1,5 @@
-// CLIP's tokenizer (Radford et al. 2021): a prompt to the 77 ids that a text encoder takes. Follows CLIPTokenizer and
-// CLIPTokenizerFast of transformers 4.57.1; README.md says what is easy to get wrong.
+// CLIP's tokenizer (Radford et al. 2021): a prompt to the 77 ids that a text encoder takes. A configuration of text/tokenizer that
+// follows CLIPTokenizer and CLIPTokenizerFast of transformers 4.57.1; README.md says what is easy to get wrong.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "text/clip_cleaning.h"
-#include "text/clip_vocabulary.h"
+#include "text/clip/clip_cleaning.h"
+#include "text/clip/clip_vocabulary.h"
 
 namespace hearth::text {
 
@@ -58,7 +58,6 @@ class ClipTokenizer {
  private:
   struct Data;
   explicit ClipTokenizer(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
-  std::vector<Piece> split(std::string_view prompt) const;
 
   std::shared_ptr<const Data> data_;
 };

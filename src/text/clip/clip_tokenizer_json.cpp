@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "text/clip_readers.h"
+#include "text/clip/clip_readers.h"
 
 namespace hearth::text {
 
@@ -48,7 +48,7 @@ WordPattern read_pattern(const Json& given, const std::string& where) {
 
 }  // namespace
 
-void read_tokenizer_json(ClipVocabulary& v, const Json& json, const std::string& where) {
+void read_tokenizer_json(ClipVocabulary& v, TokenList& tokens, const Json& json, const std::string& where) {
   const char* normalizer = R"({"type": "Sequence", "normalizers": [
       {"type": "NFC"}, {"type": "Replace", "pattern": {"Regex": "\\s+"}, "content": " "}, {"type": "Lowercase"}]})";
   require(json, "normalizer", Json::parse(normalizer), where);
@@ -63,8 +63,8 @@ void read_tokenizer_json(ClipVocabulary& v, const Json& json, const std::string&
   if (model.contains("dropout")) require(model, "dropout", nullptr, at);
   if (model.contains("continuing_subword_prefix") && !model.at("continuing_subword_prefix").is_null())
     require(model, "continuing_subword_prefix", "", at);
-  read_vocabulary(v, member(model, "vocab", Json::value_t::object, at), at);
-  MergeList merges(v, at + ".merges: entry");
+  read_vocabulary(tokens, member(model, "vocab", Json::value_t::object, at), at);
+  MergeList list(tokens, at + ".merges: entry");
   size_t place = 0;
   for (const Json& merge : member(model, "merges", Json::value_t::array, at)) {
     std::string left, right;
@@ -79,15 +79,16 @@ void read_tokenizer_json(ClipVocabulary& v, const Json& json, const std::string&
     }
     if (left.empty() || right.empty() || right.find(' ') != right.npos)
       fail<WeightError>("{}.merges: entry {} is {}, needed two pieces", at, place, merge.dump());
-    merges.add(left, right, place++);
+    list.add(left, right, place++);
   }
+  v.merges = std::move(list.merges);
 }
 
-void check_post_processor(const ClipVocabulary& v, const Json& json, const std::string& where) {
+void check_post_processor(const NamedId& start, const NamedId& end, const Json& json, const std::string& where) {
   const Json& post = member(json, "post_processor", Json::value_t::object, where);
   require(post, "type", "RobertaProcessing", where + ": post_processor");
-  require(post, "cls", {v.tokens.at(v.bos), v.bos}, where + ": post_processor");
-  require(post, "sep", {v.tokens.at(v.eos), v.eos}, where + ": post_processor");
+  require(post, "cls", start, where + ": post_processor");
+  require(post, "sep", end, where + ": post_processor");
 }
 
 }  // namespace hearth::text

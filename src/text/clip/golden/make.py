@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Goldens of src/text: what transformers makes of prompts. Run from the repository root:
+"""Goldens of src/text/clip: what transformers makes of prompts. Run from the repository root:
 
-    python src/text/golden/make.py                  # transformers 4.57.1, ftfy 6.3.1: corpus.json, code_points.json, cases.json
-    python src/text/golden/make.py transformers5    # transformers 5.x: transformers5/ (a saved tokenizer folder and its ids)
+    python src/text/clip/golden/make.py                  # transformers 4.57.1, ftfy 6.3.1: corpus.json, code_points.json, cases.json
+    python src/text/clip/golden/make.py transformers5    # transformers 5.x: transformers5/ (a saved tokenizer folder and its ids)
 
 The slow CLIPTokenizer calls ftfy.fix_text; here with fix_encoding=False, because hearth leaves mis-decoded text alone
 (../README.md). Without ftfy it calls BasicTokenizer: that is `basic`. CLIPTokenizerFast is `fast`.
@@ -20,7 +20,7 @@ from transformers import CLIPTokenizer
 import corpus
 
 HERE = pathlib.Path(__file__).parent
-ROOT = HERE.parents[2]
+ROOT = HERE.parents[3]
 OFFICIAL = ROOT / "assets/clip-vit-l-14"
 DEMO = ROOT / "assets/demo-model/tokenizer"
 FILES = ["vocab.json", "merges.txt", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "tokenizer.json"]
