@@ -1,6 +1,7 @@
 #include "ops/attention.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ops/check.h"
 #include "ops/shape_ops.h"
@@ -11,6 +12,10 @@ namespace {
 
 Tensor dense_heads(const Tensor& x) { return x.stride(-1) == 1 || x.size(-1) == 1 ? x : contiguous(x); }
 
+void require_soft_cap(const char* op, float cap) {
+  if (!(cap >= 0 && cap < INFINITY)) fail<ShapeError>("{}: soft cap {} is not a positive number (0: none)", op, cap);
+}
+
 bool is_one_or(int64_t size, int64_t all) { return size == 1 || size == all; }
 
 void check(const AttentionSpec& spec, const Tensor& q, const Tensor& k, const Tensor& v) {
@@ -18,13 +23,14 @@ void check(const AttentionSpec& spec, const Tensor& q, const Tensor& k, const Te
   const int64_t S = k.size(1);
   if (spec.mask == Mask::causal && S != T)
     fail<ShapeError>("attention: a causal mask needs as many keys as queries, got q {} and k {}", q.shape(), k.shape());
-  if (spec.window < 0 || spec.soft_cap < 0) fail<ShapeError>("attention: window {} or soft cap {} is negative", spec.window, spec.soft_cap);
+  if (spec.window < 0) fail<ShapeError>("attention: window {} is negative", spec.window);
+  require_soft_cap("attention", spec.soft_cap);
   if (const Tensor& b = spec.bias; b && (b.dtype() != DType::f32 || b.rank() != 4 || !is_one_or(b.size(0), B) || !is_one_or(b.size(1), N) ||
                                          !is_one_or(b.size(2), T) || b.size(3) != S || !b.contiguous()))
-    fail<ShapeError>("attention: bias {} {} does not fit, needed f32 [1 or {}, 1 or {}, 1 or {}, {}]", name_of(b.dtype()), b.shape(), B, N,
-                     T, S);
+    fail<ShapeError>("attention: bias {} {} does not fit, needed f32 [1 or {}, 1 or {}, 1 or {}, {}], contiguous", name_of(b.dtype()),
+                     b.shape(), B, N, T, S);
   if (!spec.key_lengths.empty() && int64_t(spec.key_lengths.size()) != B)
-    fail<ShapeError>("attention: {} key lengths for {} images", spec.key_lengths.size(), B);
+    fail<ShapeError>("attention: {} key lengths for a batch of {}", spec.key_lengths.size(), B);
   for (const int64_t length : spec.key_lengths)
     if (length < 0 || length > S) fail<ShapeError>("attention: key length {} does not lie in k {}", length, k.shape());
   require_vector("attention", "sinks", spec.sinks, N);
@@ -52,7 +58,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
   Tensor y = Tensor::empty(q.backend(), {B, T, N, Dv}, q.dtype());
   if (y.numel() == 0) return y;
   q.backend().attention(dense_heads(q), dense_heads(k), dense_heads(v), spec, y);
-  return trace.done(y, OpTrace::bytes_of(q) + OpTrace::bytes_of(k) + OpTrace::bytes_of(v));
+  return trace.done(y, OpTrace::bytes_of(q) + OpTrace::bytes_of(k) + OpTrace::bytes_of(v) + (spec.bias ? OpTrace::bytes_of(spec.bias) : 0));
 }
 
 Tensor cached_attention(const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec) {
@@ -70,7 +76,7 @@ Tensor cached_attention(const Tensor& q, const KeyValues& cache, const CachedAtt
   if (cache.first < 0 || cache.window < 0 || (last > C && (cache.window == 0 || T + cache.window - 1 > C)))
     fail<ShapeError>("cached_attention: positions {} to {} with a window of {} (0: none) do not lie in a cache of {}", cache.first,
                      last - 1, cache.window, C);
-  if (spec.soft_cap < 0) fail<ShapeError>("cached_attention: soft cap {} is negative", spec.soft_cap);
+  require_soft_cap("cached_attention", spec.soft_cap);
   require_vector("cached_attention", "sinks", spec.sinks, N);
   require_one_device("cached_attention", q.backend(), {&k, &v, &spec.sinks});
   const int64_t seen = cache.window ? std::min(last, cache.window) : last;

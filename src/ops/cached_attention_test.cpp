@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "ops/attention.h"
-#include "ops/random_test.h"
 #include "ops/refusal_test.h"
 #include "ops/shape_ops.h"
+#include "ops/spec_test.h"
 
 namespace hearth {
 namespace {
@@ -16,12 +16,13 @@ using test::Random;
 struct Caches {
   KeyValues device, truth;
 };
-Caches filled(Random& random, Backend& device, int64_t C, int64_t G, int64_t D, DType dtype) {
+Caches filled(Random& random, Backend& device, int64_t C, int64_t G, int64_t D, DType dtype, std::optional<int64_t> width_of_v = {}) {
   Caches caches;
   for (Tensor KeyValues::*which : {&KeyValues::k, &KeyValues::v}) {
-    const auto x = random.normal(device, {C, G, D});
-    caches.device.*which = Tensor::empty(device, {C, G, D}, dtype);
-    caches.truth.*which = Tensor::empty(test::truth(), {C, G, D}, dtype);
+    const Shape shape{C, G, which == &KeyValues::k ? D : width_of_v.value_or(D)};
+    const auto x = random.normal(device, shape);
+    caches.device.*which = Tensor::empty(device, shape, dtype);
+    caches.truth.*which = Tensor::empty(test::truth(), shape, dtype);
     ops::store(x.device, caches.device.*which);
     ops::store(x.truth, caches.truth.*which);
   }
@@ -126,12 +127,64 @@ BACKEND_TEST(cached_attention, hidden_values_have_no_part) {
   }
 }
 
+BACKEND_TEST(cached_attention, soft_caps_sinks_and_a_width_of_v) {
+  Random random(56);
+  for (int round = 0; round < 60; ++round) {
+    const DType dtype = std::array{DType::f32, DType::f16, DType::bf16, DType::q8_0}[size_t(round % 4)];
+    const int64_t step = dtype == DType::q8_0 ? 32 : 1, D = step * random.between(1, 64 / step), Dv = step * random.between(1, 64 / step),
+                  G = random.between(1, 3), heads = random.between(1, 4), T = random.chance() ? 1 : random.between(2, 20),
+                  window = random.chance() ? random.between(1, 50) : 0, first = random.between(0, 300);
+    Caches cache = filled(random, device, window ? window + T : first + T, G, D, dtype, random.chance() ? Dv : D);
+    for (KeyValues* c : {&cache.device, &cache.truth}) c->first = first, c->window = window;
+    const auto q = random.normal(device, {T, G * heads, D}), sinks = random.normal(device, {G * heads}, DType::f32, 3);
+    CachedAttentionSpec spec{.scale = 0.4f}, truth = spec;
+    if (random.chance()) spec.soft_cap = truth.soft_cap = float(random.between(1, 8)) / 2;
+    if (random.chance()) spec.sinks = sinks.device, truth.sinks = sinks.truth;
+    SCOPED_TRACE(fmt::format("{} first {} T {} G {} heads {} D {} Dv {} window {} cap {} sinks {}", name_of(dtype), first, T, G, heads, D,
+                             cache.device.v.size(2), window, spec.soft_cap, bool(spec.sinks)));
+    test::supported(device, [&] {
+      const Tensor y = ops::cached_attention(q.device, cache.device, spec);
+      EXPECT_CLOSE(y, ops::cached_attention(q.truth, cache.truth, truth), 2e-6);
+      for (int64_t t = 0; t < T; ++t) {  // bit for bit alone
+        KeyValues alone = cache.device;
+        alone.first += t;
+        EXPECT_TRUE(same_bits(ops::cached_attention(q.device.slice(0, t, t + 1), alone, spec), y.slice(0, t, t + 1))) << t;
+      }
+    });
+  }
+}
+
+// Scores 0 and 40 become 0 and 2·tanh(20) = 2; a sink takes its share and gives nothing.
+BACKEND_TEST(cached_attention, known_answers) {
+  const auto vector = [&](const Shape& shape, const std::vector<float>& values) { return Tensor::from(device, shape, values); };
+  const Tensor q = vector({1, 1, 1}, {1}), k = vector({2, 1, 1}, {0, 10}), v = vector({2, 1, 2}, {0, 1, 1, 1});
+  const auto check = [&](const CachedAttentionSpec& spec, float sum) {
+    test::supported(device, [&] {
+      const float weight = std::exp(2.0f);
+      EXPECT_CLOSE(ops::cached_attention(q, {.k = k, .v = v, .first = 1}, spec), (std::vector<float>{weight / sum, (1 + weight) / sum}),
+                   1e-6);
+    });
+  };
+  const float sum = 1 + std::exp(2.0f);
+  check({.scale = 4, .soft_cap = 2}, sum);
+  check({.scale = 0.2f}, sum);
+  check({.scale = 0.2f, .sinks = vector({1}, {std::log(3.0f)})}, sum + 3);
+  check({.scale = 4, .soft_cap = 2, .sinks = vector({1}, {5})}, sum + std::exp(5.0f));
+}
+
 BACKEND_TEST(cached_attention, refusals) {
   const Tensor q = Tensor::zeros(device, {2, 4, 8}), k = Tensor::zeros(device, {5, 2, 8});
   EXPECT_EQ(test::refusal([&] { ops::cached_attention(q, {.k = k, .v = k, .first = 4}, {.scale = 1}); }),
             "cached_attention: positions 4 to 5 with a window of 0 (0: none) do not lie in a cache of 5");
   EXPECT_EQ(test::refusal([&] { ops::cached_attention(q, {.k = k, .v = k, .first = 9, .window = 5}, {.scale = 1}); }),
             "cached_attention: positions 9 to 10 with a window of 5 (0: none) do not lie in a cache of 5");
+  const auto refusal = [&](const CachedAttentionSpec& spec) {
+    return test::refusal([&] { ops::cached_attention(q, {.k = k, .v = k}, spec); });
+  };
+  EXPECT_EQ(refusal({.soft_cap = -1}), "cached_attention: soft cap -1 is not a positive number (0: none)");
+  EXPECT_EQ(refusal({.sinks = Tensor::zeros(device, {2})}), "cached_attention: sinks is f32 [2], needed f32 [4]");
+  EXPECT_EQ(refusal({.sinks = Tensor::zeros(test::truth(), {4})}),
+            fmt::format("cached_attention: x is on the backend {}, another operand [4] on reference; needed all on one", device.name()));
   const Tensor three = Tensor::zeros(device, {5, 3, 8});
   EXPECT_EQ(
       test::refusal([&] { ops::cached_attention(q, {.k = three, .v = three}, {.scale = 1}); }),

@@ -1,5 +1,6 @@
 #include "ops/conv.h"
 
+#include <algorithm>
 #include <array>
 
 #include "ops/check.h"
@@ -12,40 +13,47 @@ namespace {
 constexpr std::array op_names{"conv1d", "conv2d", "conv3d"},
     op_names_after_norm{"group_norm+conv1d", "group_norm+conv2d", "group_norm+conv3d"};
 
+// Positions from the first tap to the last.
+int64_t reach(const ConvSpec::Axis& a, int64_t taps) { return a.dilation * (taps - 1) + 1; }
+
 int64_t outputs(const ConvSpec::Axis& a, int64_t n, int64_t taps, bool transposed) {
-  const int64_t reach = a.dilation * (taps - 1) + 1;
-  if (transposed) return (n - 1) * a.stride - a.before - a.after + reach;
-  const int64_t padded = n + a.before + a.after;
-  return padded < reach ? 0 : (padded - reach) / a.stride + 1;
+  if (transposed) return (n - 1) * a.stride - a.before - a.after + reach(a, taps);
+  const int64_t places = n + a.before + a.after - reach(a, taps);  // beyond the first
+  return places < 0 ? 0 : places / a.stride + 1;
 }
 
 // The shape of y.
 Shape check(const char* op, const Tensor& x, const Weight& w, const ConvSpec& spec) {
   const int axes = w.shape.rank() - 2;
-  const bool transposed = w.kind == WeightKind::conv_transposed, resized = spec.resize_to[0] > 0;
+  const bool transposed = w.kind == WeightKind::conv_transposed, resized = spec.resize_to != std::array<int64_t, 2>{0, 0};
   if (x.rank() != axes + 2)
     fail<ShapeError>("{}: x {} and weight {} {} do not fit, needed x of rank {}", op, x.shape(), w.name, w.shape, axes + 2);
   if (w.form.groups < 1 || w.shape[0] % w.form.groups != 0)
     fail<ShapeError>("{}: {} groups do not divide the {} rows of weight {} {}", op, w.form.groups, w.shape[0], w.name, w.shape);
+  if (w.in() < 1 || std::count(w.shape.begin() + 2, w.shape.end(), 0) > 0)
+    fail<ShapeError>("{}: weight {} {} has no inputs", op, w.name, w.shape);
   if (x.size(-1) != w.in())
     fail<ShapeError>("{}: x {} has {} channels, weight {} {} needs {}", op, x.shape(), x.size(-1), w.name, w.shape, w.in());
-  if (resized && (axes != 2 || transposed || x.size(1) < 1 || x.size(2) < 1 || spec.resize_to[1] < 1))
+  if (resized && (axes != 2 || transposed || x.size(1) < 1 || x.size(2) < 1 || spec.resize_to[0] < 1 || spec.resize_to[1] < 1))
     fail<ShapeError>("{}: x {} cannot be resized to {} × {}", op, x.shape(), spec.resize_to[0], spec.resize_to[1]);
   Shape y{x.size(0)};
   for (int i = 0; i < axes; ++i) {
     const ConvSpec::Axis& a = spec.axis(i, axes);
     const int64_t n = resized ? spec.resize_to[size_t(i)] : x.size(1 + i), taps = w.shape[2 + i];
     if (a.stride < 1 || a.dilation < 1)
-      fail<ShapeError>("{}: stride {} or dilation {} of {} is not positive", op, a.stride, a.dilation, w.name);
-    if (transposed ? a.edge != ConvSpec::Edge::zeros : a.before < 0 || a.after < 0)
-      fail<ShapeError>("{}: padding {}, {} of {} {}", op, a.before, a.after, w.name,
-                       transposed ? "is of other than zeros, which a transposed convolution has not" : "is negative");
+      fail<ShapeError>("{}: stride {} or dilation {} is not positive (weight {})", op, a.stride, a.dilation, w.name);
+    if (transposed && a.edge != ConvSpec::Edge::zeros)
+      fail<ShapeError>("{}: a transposed convolution has no edges to repeat (weight {})", op, w.name);
+    if (!transposed && (a.before < 0 || a.after < 0))
+      fail<ShapeError>("{}: {} and {} positions beyond the edges; neither may be negative (weight {})", op, a.before, a.after, w.name);
     if (a.edge == ConvSpec::Edge::nearest && n < 1) fail<ShapeError>("{}: x {} has no edge to repeat", op, x.shape());
     y.push_back(outputs(a, n, taps, transposed));
     if (y[-1] < 1 && transposed) fail<ShapeError>("{}: x {} gives no position with the kernel of {} {}", op, x.shape(), w.name, w.shape);
     if (y[-1] < 1)
-      fail<ShapeError>("{}: x {} padded to {} positions is smaller than the kernel of {} {}", op, x.shape(), n + a.before + a.after, w.name,
-                       w.shape);
+      fail<ShapeError>(
+          "{}: x {} with {} positions along an axis, those beyond the edges among them, is smaller than the kernel of {} {}, which reaches "
+          "over {}",
+          op, x.shape(), n + a.before + a.after, w.name, w.shape, reach(a, taps));
   }
   y.push_back(w.out());
   return y;

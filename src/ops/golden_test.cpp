@@ -5,8 +5,12 @@
 #include "ops/matmul.h"
 #include "ops/norm.h"
 #include "ops/pointwise.h"
+#include "ops/pool.h"
+#include "ops/rope.h"
+#include "ops/select.h"
 #include "ops/shape_ops.h"
 #include "support/backend_test.h"
+#include "support/supported.h"
 #include "support/tolerance.h"
 
 namespace hearth {
@@ -122,6 +126,76 @@ BACKEND_TEST(ops_golden, pointwise) {
                       .backend = &device,
                       .kind = WeightKind::glu};
   EXPECT_CLOSE(ops::linear(golden.tensor("geglu.x"), halves, {}, {.activation = Activation::gelu}), golden.values("geglu.y"), limit);
+}
+
+BACKEND_TEST(ops_golden, norms_with_scale_and_shift) {
+  const test::Golden golden(__FILE__, "norm", device);
+  const Tensor x = golden.tensor("x"), gamma = golden.tensor("gamma"), beta = golden.tensor("beta"), m = golden.tensor("modulation"),
+               rows = golden.tensor("rows");
+  const Tensor scale = m.slice(1, 0, 12), shift = m.slice(1, 12, 24), row_scale = rows.slice(1, 0, 12), row_shift = rows.slice(1, 12, 24);
+  const auto check = [&](const char* name, auto op, const auto& spec) {
+    SCOPED_TRACE(name);
+    test::supported(device, [&] { EXPECT_CLOSE(op(x, spec), golden.values(name), limit); });  // observed 0 (reference)
+  };
+  check("layer.plain", ops::layer_norm, NormSpec{.eps = 1e-6f});
+  check("layer.image", ops::layer_norm, NormSpec{.eps = 1e-6f, .scale = scale, .shift = shift});
+  check("layer.rows", ops::layer_norm, NormSpec{.gamma = gamma, .beta = beta, .eps = 1e-6f, .scale = row_scale, .shift = row_shift});
+  check("rms.image", ops::rms_norm, NormSpec{.scale = scale});
+  check("rms.rows", ops::rms_norm, NormSpec{.gamma = gamma, .scale = row_scale, .shift = row_shift});
+  check("group.plain", ops::group_norm, GroupNormSpec{.groups = 3});
+  check("group.image", ops::group_norm,
+        GroupNormSpec{.groups = 4, .gamma = gamma, .beta = beta, .activation = Activation::silu, .scale = scale, .shift = shift});
+}
+
+BACKEND_TEST(ops_golden, pool) {
+  const test::Golden golden(__FILE__, "pool", device);
+  constexpr auto largest = PoolSpec::Kind::largest;
+  const auto check = [&](const char* x, const char* name, const PoolSpec& spec) {
+    SCOPED_TRACE(name);
+    test::supported(device,
+                    [&] { EXPECT_CLOSE(ops::pool(golden.tensor(x), spec), golden.values(name), limit); });  // observed 0 (reference)
+  };
+  check("line.x", "line.average", {.columns = {.size = 3, .stride = 2, .before = 1, .after = 1}});
+  check("line.x", "line.largest", {.kind = largest, .columns = {.size = 4, .stride = 3, .before = 2, .after = 2}});
+  check("plane.x", "plane.average", {.rows = {.size = 2, .before = 1, .after = 1}, .columns = {.size = 3, .stride = 2}});
+  check("plane.x", "plane.largest",
+        {.kind = largest, .rows = {.size = 3, .stride = 2, .before = 1, .after = 1}, .columns = {.size = 2, .before = 1, .after = 1}});
+  check("space.x", "space.average",
+        {.frames = {.size = 2, .stride = 2},
+         .rows = {.size = 3, .before = 1, .after = 1},
+         .columns = {.size = 2, .stride = 2, .before = 1, .after = 1}});
+  check("space.x", "space.largest",
+        {.kind = largest,
+         .frames = {.size = 3, .before = 1, .after = 1},
+         .rows = {.size = 2, .stride = 2, .before = 1, .after = 1},
+         .columns = {.size = 1, .stride = 3}});
+}
+
+BACKEND_TEST(ops_golden, rope) {
+  const test::Golden golden(__FILE__, "rope", device);
+  const Tensor x = golden.tensor("x");
+  for (const std::string table : {"shared", "images", "heads", "all"})
+    test::supported(device, [&] {
+      const Tensor angles = golden.tensor(table + ".table");
+      EXPECT_CLOSE(ops::rope(x, angles, RotaryPairs::neighbours), golden.values(table + ".neighbours"), 4e-7);  // observed 4.4e-8
+      EXPECT_CLOSE(ops::rope(x, angles, RotaryPairs::halves), golden.values(table + ".halves"), 4e-7);          // observed 4.1e-8
+    });
+}
+
+BACKEND_TEST(ops_golden, rows_by_their_numbers) {
+  const test::Golden golden(__FILE__, "select", device);
+  test::supported(device, [&] {
+    const ops::TopK best = ops::top_k(golden.tensor("top_k.x"), 5);
+    EXPECT_EQ(best.values.to_vector(), golden.values("top_k.values"));
+    EXPECT_EQ(best.columns.to_vector(), golden.values("top_k.columns"));
+  });
+  const Tensor base = golden.tensor("scatter.base"), x = golden.tensor("scatter.x"), rows = golden.tensor("scatter.rows");
+  test::supported(device, [&] { EXPECT_EQ(ops::gather(base, rows).to_vector(), golden.values("gather.y")); });
+  test::supported(device, [&] {
+    EXPECT_CLOSE(ops::scatter_add(base, x, rows), golden.values("scatter.plain"), 3e-7);  // observed 1.8e-8
+    EXPECT_CLOSE(ops::scatter_add(base, x, rows, golden.tensor("scatter.factors")), golden.values("scatter.weighted"),
+                 3e-7);  // observed 3.2e-8
+  });
 }
 
 }  // namespace

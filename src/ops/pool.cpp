@@ -14,9 +14,9 @@ Tensor pool(const Tensor& x, const PoolSpec& spec) {
   for (int i = 0; i < axes; ++i) {
     const PoolSpec::Axis& a = spec.axis(i, axes);
     const int64_t n = x.size(1 + i), padded = n + a.before + a.after;
-    if (a.size < 1 || a.stride < 1 || a.before < 0 || a.after < 0 || a.before >= a.size || a.after >= a.size || padded < a.size)
-      fail<ShapeError>("pool: a window of {} with stride {} and {}, {} beyond the edges does not fit x {}", a.size, a.stride, a.before,
-                       a.after, x.shape());
+    if (a.size < 1 || a.stride < 1 || a.before < 0 || a.after < 0 || a.before >= a.size || a.after >= a.size || padded < a.size || n < 1)
+      fail<ShapeError>("pool: a window of {} with stride {} and {}, {} positions beyond the edges does not fit x {}", a.size, a.stride,
+                       a.before, a.after, x.shape());
     out.push_back((padded - a.size) / a.stride + 1);
   }
   out.push_back(x.size(-1));

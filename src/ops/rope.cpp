@@ -23,11 +23,11 @@ Tensor rope(const Tensor& x, const Tensor& table, RotaryPairs pairs) {
   const bool fits = angles && angles.rank() == 5 && angles.dtype() == DType::f32 && angles.contiguous() &&
                     (angles.size(0) == 1 || angles.size(0) == B) && angles.size(1) == T && (angles.size(2) == 1 || angles.size(2) == N) &&
                     angles.size(3) == 2 && angles.size(4) >= 1 && 2 * angles.size(4) <= D;
-  if (!fits && single)
-    fail<ShapeError>("rope: x {} and table {} do not fit, needed f32 [{}, 2, at most {}]", x.shape(), table.shape(), T, D / 2);
-  if (!fits)
-    fail<ShapeError>("rope: x {} and table {} do not fit, needed f32 [1 or {}, {}, 1 or {}, 2, at most {}]", x.shape(), table.shape(), B, T,
-                     N, D / 2);
+  if (!fits) {
+    const std::string has = table ? fmt::format("and table {} {} do not fit", name_of(table.dtype()), table.shape()) : "has no table";
+    if (single) fail<ShapeError>("rope: x {} {}, needed f32 [{}, 2, at most {}], contiguous", x.shape(), has, T, D / 2);
+    fail<ShapeError>("rope: x {} {}, needed f32 [1 or {}, {}, 1 or {}, 2, at most {}], contiguous", x.shape(), has, B, T, N, D / 2);
+  }
   require_one_device("rope", x.backend(), {&table});
   const OpTrace trace("rope", x);
   Tensor y = Tensor::empty(x.backend(), x.shape(), x.dtype());

@@ -2,8 +2,9 @@
 
 #include <cmath>
 
-#include "ops/random_test.h"
 #include "ops/refusal_test.h"
+#include "ops/shape_ops.h"
+#include "ops/spec_test.h"
 
 namespace hearth {
 namespace {
@@ -66,12 +67,78 @@ BACKEND_TEST(rope, known_answer) {
   EXPECT_EQ(ops::rope(x, both, RotaryPairs::halves).to_vector(), (std::vector<float>{-3, 2, 1, 4}));
 }
 
+// In every type, with a table for each image and head or for all of them, of views into a fused projection.
+BACKEND_TEST(rope, batches_in_every_type) {
+  Random random(63);
+  for (int round = 0; round < 48; ++round) {
+    const int64_t B = random.between(1, 3), T = random.between(1, 7), N = random.between(1, 4), D = random.between(2, 70),
+                  half = random.between(1, D / 2);
+    const DType dtype = random.dtype();
+    const auto wide = random.normal(device, {B, T, N + 2, D}, dtype),
+               table = random.normal(device, {random.chance() ? B : 1, T, random.chance() ? N : 1, 2, half});
+    const auto pairs = random.chance() ? RotaryPairs::halves : RotaryPairs::neighbours;
+    SCOPED_TRACE(fmt::format("{} B {} T {} N {} D {} table {}", name_of(dtype), B, T, N, D, table.device.shape()));
+    test::supported(device, [&] {
+      const Tensor y = ops::rope(wide.device.slice(2, 1, N + 1), table.device, pairs);
+      EXPECT_EQ(y.dtype(), dtype);
+      EXPECT_CLOSE(y, ops::rope(wide.truth.slice(2, 1, N + 1), table.truth, pairs), test::op_tolerance(dtype));
+    });
+  }
+}
+
+// Bit for bit: one table for all is that table for each, and a batch is its images.
+BACKEND_TEST(rope, tables_and_images_one_by_one) {
+  Random random(64);
+  const Tensor x = random.normal(device, {2, 5, 3, 16}).device, table = random.normal(device, {1, 5, 1, 2, 6}).device;
+  for (const auto pairs : {RotaryPairs::halves, RotaryPairs::neighbours}) {
+    const Tensor y = ops::rope(x, table, pairs);
+    const Tensor heads = ops::concat({table, table, table}, 2), each = ops::concat({heads, heads}, 0);
+    EXPECT_EQ(ops::rope(x, each, pairs).to_vector(), y.to_vector());
+    for (int64_t b = 0; b < 2; ++b)
+      EXPECT_EQ(ops::rope(x.slice(0, b, b + 1).view({5, 3, 16}), table.view({5, 2, 6}), pairs).to_vector(),
+                y.slice(0, b, b + 1).to_vector());
+    const Tensor turned = x.permute({0, 1, 3, 2}), one = random.normal(device, {1, 5, 1, 2, 1}).device;  // the last axis strided
+    EXPECT_EQ(ops::rope(turned, one, pairs).to_vector(), ops::rope(ops::contiguous(turned), one, pairs).to_vector());
+  }
+}
+
+// Image 1 and head 1 have quarter turns, the others stay.
+BACKEND_TEST(rope, known_answer_of_tables) {
+  const Tensor x = Tensor::from(device, {2, 1, 2, 2}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
+  const auto table = [&](const Shape& shape) { return Tensor::from(device, shape, std::vector<float>{1, 0, 0, 1}); };
+  EXPECT_EQ(ops::rope(x, table({2, 1, 1, 2, 1}), RotaryPairs::halves).to_vector(), (std::vector<float>{1, 2, 3, 4, -6, 5, -8, 7}));
+  EXPECT_EQ(ops::rope(x, table({1, 1, 2, 2, 1}), RotaryPairs::halves).to_vector(), (std::vector<float>{1, 2, -4, 3, 5, 6, -8, 7}));
+}
+
+BACKEND_TEST(rope, of_nothing_is_nothing) {
+  EXPECT_EQ(ops::rope(Tensor::zeros(device, {0, 2, 3, 4}), Tensor::zeros(device, {1, 2, 1, 2, 2}), RotaryPairs::halves).shape(),
+            (Shape{0, 2, 3, 4}));
+  EXPECT_EQ(ops::rope(Tensor::zeros(device, {0, 3, 4}), Tensor::zeros(device, {0, 2, 2}), RotaryPairs::halves).shape(), (Shape{0, 3, 4}));
+}
+
 BACKEND_TEST(rope, refusals) {
-  const Tensor x = Tensor::zeros(device, {2, 1, 4});
+  const auto refusal = [&](const Shape& x, const Shape& table, DType dtype = DType::f32) {
+    return test::refusal([&] { ops::rope(Tensor::zeros(device, x), Tensor::zeros(device, table, dtype), RotaryPairs::halves); });
+  };
+  EXPECT_EQ(refusal({2, 1, 4}, {2, 2, 3}),
+            "rope: x [2, 1, 4] and table f32 [2, 2, 3] do not fit, needed f32 [2, 2, at most 2], contiguous");
+  EXPECT_EQ(refusal({2, 1, 4}, {2, 2, 2}, DType::f16),
+            "rope: x [2, 1, 4] and table f16 [2, 2, 2] do not fit, needed f32 [2, 2, at most 2], contiguous");
+  for (const Shape& table : {Shape{2, 3, 1, 2, 2}, Shape{4, 2, 1, 2, 2}, Shape{1, 2, 3, 2, 2}, Shape{1, 2, 1, 1, 2}, Shape{1, 2, 1, 2, 3},
+                             Shape{1, 2, 1, 2, 0}, Shape{2, 2, 2}, Shape{2}})
+    EXPECT_EQ(
+        refusal({3, 2, 4, 4}, table),
+        fmt::format("rope: x [3, 2, 4, 4] and table f32 {} do not fit, needed f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous", table));
+  EXPECT_EQ(refusal({4, 4}, {2, 2, 2}), "rope: x [4, 4] needed [B, T, N, D] or [T, N, D]");
+  const Tensor x = Tensor::zeros(device, {3, 2, 4, 4}), turned = Tensor::zeros(device, {1, 2, 1, 2, 2}).permute({0, 4, 2, 3, 1});
+  EXPECT_EQ(test::refusal([&] { ops::rope(x, turned, RotaryPairs::halves); }),
+            "rope: x [3, 2, 4, 4] and table f32 [1, 2, 1, 2, 2] do not fit, needed f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous");
+  EXPECT_EQ(test::refusal([&] { ops::rope(x, Tensor(), RotaryPairs::halves); }),
+            "rope: x [3, 2, 4, 4] has no table, needed f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous");
   EXPECT_EQ(test::refusal([&] {
-              ops::rope(x, Tensor::zeros(device, {2, 2, 3}), RotaryPairs::halves);
+              ops::rope(x, Tensor::zeros(test::truth(), {1, 2, 1, 2, 2}), RotaryPairs::halves);
             }),
-            "rope: x [2, 1, 4] and table [2, 2, 3] do not fit, needed f32 [2, 2, at most 2]");
+            fmt::format("rope: x is on the backend {}, another operand [1, 2, 1, 2, 2] on reference; needed all on one", device.name()));
   EXPECT_EQ(test::refusal([&] {
               ops::rope(Tensor::zeros(device, {2, 1, 4}, DType::i32), Tensor::zeros(device, {2, 2, 2}), RotaryPairs::halves);
             }),

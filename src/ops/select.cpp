@@ -7,9 +7,12 @@
 namespace hearth::ops {
 namespace {
 
-void require_rows(const char* op, const Tensor& rows, int64_t count) {
-  if (!rows || rows.dtype() != DType::i32 || rows.shape() != Shape{count} || !rows.contiguous())
-    fail<ShapeError>("{}: rows are {} {}, needed i32 [{}]", op, rows ? name_of(rows.dtype()) : "no", rows.shape(), count);
+// `count` rows, or any number where it is negative.
+void require_rows(const char* op, const Tensor& rows, int64_t count = -1) {
+  const std::string needed = count < 0 ? "i32 [M]" : fmt::format("i32 [{}]", count);
+  if (!rows) fail<ShapeError>("{}: has no rows, needed {}", op, needed);
+  if (rows.dtype() != DType::i32 || rows.rank() != 1 || (count >= 0 && rows.size(0) != count) || !rows.contiguous())
+    fail<ShapeError>("{}: rows is {} {}, needed {}", op, name_of(rows.dtype()), rows.shape(), needed);
 }
 
 }  // namespace
@@ -28,22 +31,22 @@ Tensor embedding(std::span<const int32_t> ids, const Tensor& table) {
 
 TopK top_k(const Tensor& x, int64_t k) {
   require_float("top_k", x);
-  if (x.rank() < 1 || k < 1 || k > x.size(-1))
-    fail<ShapeError>("top_k: the {} largest numbers of rows of x {} cannot be had", k, x.shape());
+  if (x.rank() < 1) fail<ShapeError>("top_k: x {} needed [..., C]", x.shape());
+  if (k < 1 || k > x.size(-1)) fail<ShapeError>("top_k: k = {} for rows of x {}, needed 1 to {}", k, x.shape(), x.size(-1));
   const OpTrace trace("top_k", x);
   TopK best{Tensor::empty(x.backend(), x.shape().with_last(k), x.dtype()), Tensor::empty(x.backend(), x.shape().with_last(k), DType::i32)};
   if (best.values.numel() == 0) return best;
   const int64_t C = x.size(-1), R = x.numel() / C;
   Tensor values = best.values.view({R, k}), columns = best.columns.view({R, k});
   x.backend().top_k(contiguous(x).view({R, C}), values, columns);
-  trace.done(best.values);
+  trace.done(best.values, OpTrace::bytes_of(x) + OpTrace::bytes_of(best.columns));
   return best;
 }
 
 Tensor gather(const Tensor& x, const Tensor& rows) {
   require_float("gather", x);
   const auto [R, C] = x.dims<2>();
-  require_rows("gather", rows, rows ? rows.numel() : 0);
+  require_rows("gather", rows);
   require_one_device("gather", x.backend(), {&rows});
   const OpTrace trace("gather", x);
   Tensor y = Tensor::empty(x.backend(), {rows.numel(), C}, x.dtype());
@@ -55,8 +58,10 @@ Tensor gather(const Tensor& x, const Tensor& rows) {
 Tensor scatter_add(const Tensor& base, const Tensor& x, const Tensor& rows, const Tensor& factors) {
   require_float("scatter_add", x);
   const auto [M, C] = x.dims<2>();
-  if (!base || base.rank() != 2 || base.size(1) != C || base.dtype() != DType::f32)
-    fail<ShapeError>("scatter_add: base {} and x {} do not fit, needed f32 [R, {}]", base.shape(), x.shape(), C);
+  if (!base) fail<ShapeError>("scatter_add: has no base, needed f32 [R, {}]", C);
+  if (base.rank() != 2 || base.size(1) != C || base.dtype() != DType::f32)
+    fail<ShapeError>("scatter_add: base {} {} and x {} do not fit, needed base f32 [R, {}]", name_of(base.dtype()), base.shape(), x.shape(),
+                     C);
   require_rows("scatter_add", rows, M);
   require_vector("scatter_add", "factors", factors, M);
   require_one_device("scatter_add", x.backend(), {&base, &rows, &factors});
@@ -65,7 +70,7 @@ Tensor scatter_add(const Tensor& base, const Tensor& x, const Tensor& rows, cons
   if (y.numel() == 0) return y;
   x.backend().copy(base, y);
   if (M > 0) x.backend().scatter_add(contiguous(x), rows, factors, y);
-  return trace.done(y);
+  return trace.done(y, OpTrace::bytes_of(base) + OpTrace::bytes_of(x));
 }
 
 }  // namespace hearth::ops

@@ -20,11 +20,11 @@ void ReferenceBackend::fill(Tensor& y, float value) {
 }
 
 void ReferenceBackend::copy(const Tensor& x, Tensor& y) {
-  if (y.dtype() == DType::q8_0) return encode_blocks(y.dtype(), x.data<float>(), x.numel(), y.raw());
   if (x.dtype() == y.dtype() && x.contiguous() && y.contiguous()) {
     if (x.bytes() > 0) std::memcpy(y.raw(), x.raw(), x.bytes());
     return;
   }
+  if (y.dtype() == DType::q8_0) return encode_blocks(y.dtype(), x.data<float>(), x.numel(), y.raw());
   std::array<int64_t, Shape::max_rank> index{};
   int64_t from = 0, to = 0;
   for (int64_t i = 0, n = x.numel(); i < n; ++i) {

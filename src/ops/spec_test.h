@@ -1,0 +1,24 @@
+// What tests of the specs' fields share.
+#pragma once
+
+#include "ops/conv.h"
+#include "ops/random_test.h"
+#include "support/supported.h"
+
+namespace hearth::test {
+
+// A weight with these values, in f32.
+inline Weight weight_of(Backend& device, const Shape& shape, const std::vector<float>& values, WeightKind kind, int64_t groups = 1) {
+  const WeightForm form{.groups = groups};
+  const Tensor w = Tensor::from(device, shape, values);
+  return {.name = "w", .shape = shape, .form = form, .prepared = device.prepare(w, kind, form), .backend = &device, .kind = kind};
+}
+
+// Whether the backend has convolutions over other than two axes. One that has them over three has them over one.
+inline bool has_all_axes(Backend& device) {
+  return supported(device, [&] {
+    ops::conv(Tensor::zeros(device, {1, 1, 1, 1, 1}), weight_of(device, {1, 1, 1, 1, 1}, {1}, WeightKind::conv), {}, {});
+  });
+}
+
+}  // namespace hearth::test
