@@ -29,6 +29,10 @@ class ThreadPool;
 // gelu is the exact form, with erf; softplus is log(1 + eˣ); squared_relu is max(x, 0)².
 enum class Activation { none, silu, gelu, gelu_tanh, quick_gelu, relu, sigmoid, tanh, softplus, squared_relu };
 
+// The type in which an op's result is stored where nobody names one. Residual streams and what a network gives are `plain`. Results that
+// are used inside of a block only, by the next product or attention, are `inner`: the device says what they are (Backend::inner_type()).
+enum class Stored { plain, inner };
+
 // What happens to a product before it is stored, in f32 and in this order:  y = gate · act(α·acc + bias + per_image) + residual
 // With a weight of WeightKind::glu, (a, b) = α·acc + bias + per_image and y = gate · a · act(b) + residual.
 struct Epilogue {
@@ -37,7 +41,8 @@ struct Epilogue {
   Tensor per_image;          // [B, w.out()] f32: added to every position of image b (time embedding); may be undefined
   Tensor gate;               // [B, w.outputs()] f32: a factor for every position of image b (adaptive norms); may be undefined
   Tensor residual;           // the shape of y; may be undefined
-  std::optional<DType> out;  // dtype of y; that of x when not given
+  std::optional<DType> out;  // dtype of y; when not given that of the residual, if there is one, or as `stored` says
+  Stored stored = Stored::plain;  // plain: that of x
 };
 
 // One of several products of the same x.
@@ -98,7 +103,8 @@ struct NormSpec {
   Tensor gamma = {}, beta = {};  // [C] f32; may be undefined. RMS norm has no beta
   float eps = 1e-5f;
   Tensor scale = {}, shift = {};  // [B, C], for every position of image b, or [B·M, C]; f32, the last axis dense; may be undefined
-  std::optional<DType> out = {};  // dtype of y; that of x when not given
+  std::optional<DType> out = {};  // dtype of y; when not given as `stored` says
+  Stored stored = Stored::plain;  // plain: that of x
 };
 
 enum class Mask { none, causal };  // causal: query t sees keys 0 … t
@@ -163,6 +169,8 @@ class Backend {
   // Whether products of bf16 factors have kernels of their own, and whether these are fast enough to be everybody's choice.
   virtual bool multiplies_bf16() const { return false; }
   virtual bool prefers_bf16() const { return false; }
+  // The type of what is stored as Stored::inner: f16 or bf16 halve its memory traffic on devices that are bound by it; absent: that of x.
+  virtual std::optional<DType> inner_type() const { return {}; }
 
   // --- memory -----------------------------------------------------------------------------------------------------
   virtual std::shared_ptr<const Storage> allocate(size_t bytes) = 0;  // 64-byte aligned

@@ -27,6 +27,9 @@ struct Linear {
   Tensor bias;    // [out], undefined without bias
 };
 
+// What is used inside of a block only (Stored::inner).
+inline const Epilogue inner{.stored = Stored::inner};
+
 // Layers of the same x.   [..., in] → [..., out] of each
 template <class... Layers> std::array<Tensor, sizeof...(Layers)> together(const Tensor& x, const Layers&... layers) {
   return ops::linears(x, {ops::LinearSpec{layers.weight, layers.bias}...});
@@ -37,7 +40,7 @@ struct Glu {
   Glu(const Scope& w, int64_t in, int64_t out, Activation activation_)
       : weight(w.glu("weight", out, in)), bias(w.tensor("bias", {2 * out})), activation(activation_) {}
 
-  Tensor operator()(const Tensor& x) const { return ops::linear(x, weight, bias, {.activation = activation}); }
+  Tensor operator()(const Tensor& x) const { return ops::linear(x, weight, bias, {.activation = activation, .stored = Stored::inner}); }
 
   Weight weight;  // [2·out, in]
   Tensor bias;    // [2·out]
@@ -81,7 +84,9 @@ struct LayerNorm {
   LayerNorm(const Scope& w, int64_t channels, float eps_ = 1e-5f)
       : gamma(w.tensor("weight", {channels})), beta(w.tensor("bias", {channels})), eps(eps_) {}
 
-  Tensor operator()(const Tensor& x) const { return ops::layer_norm(x, {.gamma = gamma, .beta = beta, .eps = eps}); }
+  Tensor operator()(const Tensor& x, Stored stored = Stored::plain) const {
+    return ops::layer_norm(x, {.gamma = gamma, .beta = beta, .eps = eps, .stored = stored});
+  }
 
   Tensor gamma, beta;  // [C]
   float eps;

@@ -57,6 +57,16 @@ inline void check_group_norm(const char* op, const Tensor& x, const GroupNormSpe
   require_one_device(op, x.backend(), {&spec.gamma, &spec.beta, &spec.scale, &spec.shift});
 }
 
+// The type in which a result of x is stored.
+inline DType stored_type(const Tensor& x, std::optional<DType> out, Stored stored) {
+  if (out) return *out;
+  return stored == Stored::inner ? x.backend().inner_type().value_or(x.dtype()) : x.dtype();
+}
+inline DType stored_type(const Tensor& x, const Weight& w, const Epilogue& e) {
+  if (w.form.in_place && !e.out) return DType::f32;
+  return stored_type(x, e.out || !e.residual ? e.out : e.residual.dtype(), e.stored);
+}
+
 inline void check_epilogue(const char* op, const Epilogue& e, const Shape& out, const Weight& w) {
   const int64_t batch = out.rank() > 1 ? out[0] : 1;
   if (e.residual && e.residual.shape() != out) fail<ShapeError>("{}: residual {} is added to y {}", op, e.residual.shape(), out);

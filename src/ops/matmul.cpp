@@ -34,7 +34,7 @@ Tensor in_images(const Tensor& x) {
 }
 
 Tensor empty_product(const Tensor& x, const Weight& w, const Epilogue& e) {
-  return Tensor::empty(x.backend(), x.shape().with_last(w.outputs()), e.out.value_or(x.dtype()));
+  return Tensor::empty(x.backend(), x.shape().with_last(w.outputs()), stored_type(x, w, e));
 }
 
 Epilogue in_images(const Epilogue& e) {

@@ -21,7 +21,7 @@ template <class Norm> Tensor over_last_axis(const char* op, const Tensor& x, con
   require_modulation(op, "scale", spec.scale, x, true);
   require_modulation(op, "shift", spec.shift, x, true);
   require_one_device(op, x.backend(), {&spec.gamma, &spec.beta, &spec.scale, &spec.shift});
-  const DType out = spec.out.value_or(x.dtype());
+  const DType out = stored_type(x, spec.out, spec.stored);
   if (out != DType::f32 && !is_16bit_float(out)) fail<ShapeError>("{}: y cannot be {}", op, name_of(out));
 
   const OpTrace trace(op, x);

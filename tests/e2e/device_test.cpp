@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "backends/backends.h"
+#include "backends/reference/reference_backend.h"
+#include "core/observe.h"
 #include "e2e/cases.h"
 #include "hearth/language.h"
 #include "support/complaint.h"
@@ -104,6 +108,38 @@ TEST_F(Detached, LanguageModels) {
     return model.complete({.prompt = "The lighthouse", .max_tokens = 12, .sampling = {.temperature = 0}, .logprobs = 2}).text;
   };
   EXPECT_EQ(complete("detached"), complete("reference"));
+}
+
+// Sees in which types a run stores what: outputs of blocks, and results of ops.
+struct Types : Observer {
+  void on_tap(std::string_view path, const Tensor& x) override {
+    if (x.dtype() != DType::f32) narrow_streams.emplace_back(path);
+  }
+  void on_op(const OpEvent& event) override { narrow_results += is_16bit_float(event.y.dtype()); }
+  std::vector<std::string> narrow_streams;
+  int64_t narrow_results = 0;
+};
+
+// 16 bits between the layers of a block, as a GPU will store them, and f32 streams: near the image in f32, and no block's output narrower.
+TEST(InnerTypes, StreamsStayF32AndNumbersNearThem) {
+  const std::map<DType, double> limits{{DType::f16, 1e-2}, {DType::bf16, 1e-1}};
+  for (const auto& [type, limit] : limits)
+    add_backend(std::string("inner ") + std::string(name_of(type)), [type = type](int threads) { return make_reference_backend(threads, type); });
+  for (const char* checkpoint : {"pndm", "ddim_v", "xl", "xl_refiner"}) {
+    const Case c = find_case(checkpoint, checkpoint == std::string("xl_refiner") ? "hand_off" : "default");
+    const Array wide = open_model(c, {.device = "reference", .precision = Precision::f32}).generate(c.request).latents;
+    for (const auto& [type, limit] : limits) {
+      Model model = open_model(c, {.device = std::string("inner ") + std::string(name_of(type)), .precision = Precision::f32});
+      Types types;
+      const ObserverScope watching(types);
+      const Generation made = model.generate(c.request);
+      const double error = relative_error(made.latents.values, wide.values);
+      EXPECT_LE(error, limit) << checkpoint << " " << name_of(type);
+      EXPECT_GT(error, 1e-5) << checkpoint << " " << name_of(type);
+      EXPECT_GT(types.narrow_results, 100) << checkpoint;
+      EXPECT_EQ(types.narrow_streams, std::vector<std::string>()) << checkpoint;
+    }
+  }
 }
 
 int threads_of_process() {

@@ -4,7 +4,9 @@
 
 namespace hearth {
 
-std::unique_ptr<Backend> make_reference_backend(int threads) { return std::make_unique<reference::ReferenceBackend>(threads); }
+std::unique_ptr<Backend> make_reference_backend(int threads, std::optional<DType> inner) {
+  return std::make_unique<reference::ReferenceBackend>(threads, inner);
+}
 
 namespace reference {
 

@@ -7,6 +7,7 @@
 
 namespace hearth {
 
-std::unique_ptr<Backend> make_reference_backend(int threads);
+// `inner`: Backend::inner_type().
+std::unique_ptr<Backend> make_reference_backend(int threads, std::optional<DType> inner = {});
 
 }  // namespace hearth

@@ -36,11 +36,12 @@ double activated(double x, Activation act);
 
 class ReferenceBackend final : public Backend {
  public:
-  explicit ReferenceBackend(int threads) : pool_(threads) {}
+  ReferenceBackend(int threads, std::optional<DType> inner) : pool_(threads), inner_(inner) {}
 
   std::string name() const override { return "reference"; }
   std::string features() const override { return ""; }
   bool multiplies_bf16() const override { return true; }
+  std::optional<DType> inner_type() const override { return inner_; }
   ThreadPool& threads() override { return pool_; }
   std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override { return make_plan_backend(ledger); }
 
@@ -81,6 +82,7 @@ class ReferenceBackend final : public Backend {
   void store(Tensor& y, int64_t i, double value, int64_t b, int64_t n, int64_t N, const Epilogue& e) const;
 
   ThreadPool pool_;
+  const std::optional<DType> inner_;
   const std::shared_ptr<MemoryLedger> ledger_ =
       std::make_shared<MemoryLedger>(&MemoryLedger::process());  // shared: tensors may outlive the backend
 };

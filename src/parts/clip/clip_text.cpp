@@ -37,7 +37,7 @@ Tensor ClipAttention::operator()(const Tensor& x, const Tensor& residual) const 
   const auto [B, T, C] = x.dims<3>();
   const int64_t N = heads, D = C / N;
   const Shape split{B, T, N, D};
-  const Tensor y = ops::attention(q_proj(x).view(split), k_proj(x).view(split), v_proj(x).view(split),
+  const Tensor y = ops::attention(q_proj(x, nn::inner).view(split), k_proj(x, nn::inner).view(split), v_proj(x, nn::inner).view(split),
                                   {.scale = 1.0f / std::sqrt(float(D)), .mask = Mask::causal, .factors = q_proj.weight.form.factors});
   return out_proj(y.view({B, T, C}), {.residual = residual});
 }
@@ -53,8 +53,8 @@ ClipLayer::ClipLayer(const Scope& w, const ClipTextConfig& config)
 
 Tensor ClipLayer::operator()(const Tensor& x) const {
   const BlockScope scope(path);
-  const Tensor h = self_attn(layer_norm1(x), x);
-  const Tensor y = fc2(fc1(layer_norm2(h), {.activation = activation}), {.residual = h});
+  const Tensor h = self_attn(layer_norm1(x, Stored::inner), x);
+  const Tensor y = fc2(fc1(layer_norm2(h, Stored::inner), {.activation = activation, .stored = Stored::inner}), {.residual = h});
   tap(path, y);
   return y;
 }

@@ -37,10 +37,10 @@ struct TransformerBlock {
 
   Tensor operator()(const Tensor& x, const Tensor& context, int64_t identity = 0) const {
     const BlockScope scope(path);
-    const Tensor n = norm1(x);
+    const Tensor n = norm1(x, Stored::inner);
     Tensor h = only_cross_attention ? attn1(n, context, x) : self_attention(n, x, identity);
-    h = attn2(norm2(h), context, h);
-    h = ff(norm3(h), h);
+    h = attn2(norm2(h, Stored::inner), context, h);
+    h = ff(norm3(h, Stored::inner), h);
     tap(path, h);
     return h;
   }
@@ -58,7 +58,7 @@ struct TransformerBlock {
   Tensor self_attention(const Tensor& n, const Tensor& residual, int64_t identity) const {
     const int64_t B = n.size(0), whole = B - identity;
     if (identity == 0) return attn1(n, n, residual);
-    const Tensor own = attn1.to_out(attn1.to_v(n.slice(0, whole, B)), {.residual = residual.slice(0, whole, B)});
+    const Tensor own = attn1.to_out(attn1.to_v(n.slice(0, whole, B), nn::inner), {.residual = residual.slice(0, whole, B)});
     if (whole == 0) return own;
     const Tensor attended = n.slice(0, 0, whole);
     return ops::concat({attn1(attended, attended, residual.slice(0, 0, whole)), own}, 0);

@@ -52,11 +52,11 @@ StreamBlock::StreamBlock(const Scope& w, const TransformerConfig& c)
 Tensor StreamBlock::operator()(const Tensor& h) const {
   const auto [B, T, W] = h.dims<3>();
   const int64_t D = W / heads;
-  const Tensor x = norm1(h);
+  const Tensor x = norm1(h, Stored::inner);
   const auto split = [&, B = B, T = T](const Tensor& t) { return t.view({B, T, heads, D}); };
-  const Tensor y = ops::attention(split(q(x)), split(k(x)), split(v(x)), {.scale = 1.0f / std::sqrt(float(D))});
+  const Tensor y = ops::attention(split(q(x, nn::inner)), split(k(x, nn::inner)), split(v(x, nn::inner)), {.scale = 1.0f / std::sqrt(float(D))});
   const Tensor attended = out(y.view({B, T, W}), {.residual = h});
-  return down(up(norm2(attended), {.activation = Activation::gelu}), {.residual = attended});
+  return down(up(norm2(attended, Stored::inner), {.activation = Activation::gelu, .stored = Stored::inner}), {.residual = attended});
 }
 
 StreamTransformer::StreamTransformer(const Scope& w, const TransformerConfig& c)
