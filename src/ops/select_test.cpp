@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "ops/refusal_test.h"
 #include "ops/spec_test.h"
@@ -69,6 +70,9 @@ BACKEND_TEST(select, the_largest_by_hand) {
     EXPECT_EQ(best({-infinity, -5, -infinity}, 3).columns.to_vector(), (Values{1, 0, 2}));
     EXPECT_EQ(best({infinity, NAN, 7, NAN}, 4).columns.to_vector(), (Values{1, 3, 0, 2}));
     EXPECT_TRUE(std::isnan(best({infinity, NAN, 7}, 1).values.to_vector()[0]));
+    Values first_40(40);
+    std::iota(first_40.begin(), first_40.end(), 0.0f);
+    EXPECT_EQ(best(Values(100, 3.0f), 40).columns.to_vector(), first_40);
   });
   test::supported(device, [&] {  // any leading axes, and views
     const Tensor x = Tensor::from(device, {2, 3, 2}, Values{1, 2, 5, 4, 3, 6, 9, 8, 7, 0, 2, 1}), turned = x.permute({0, 2, 1});

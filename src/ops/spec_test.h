@@ -1,6 +1,8 @@
 // What tests of the specs' fields share.
 #pragma once
 
+#include <algorithm>
+
 #include "ops/conv.h"
 #include "ops/random_test.h"
 #include "support/supported.h"
@@ -19,6 +21,15 @@ inline bool has_all_axes(Backend& device) {
   return supported(device, [&] {
     ops::conv(Tensor::zeros(device, {1, 1, 1, 1, 1}), weight_of(device, {1, 1, 1, 1, 1}, {1}, WeightKind::conv), {}, {});
   });
+}
+
+// y is run(w) of the reference backend. Where w has bf16 factors, these may be rounded to it, or none (WeightForm::factors).
+template <class F> void expect_product(const Tensor& y, const Weight& w, double limit, F run) {
+  Weight exact = w;
+  exact.form.factors = DType::f32;
+  const std::vector<float> values = y.to_vector();
+  const double error = relative_error(values, run(w).to_vector());
+  EXPECT_LE(error <= limit ? error : std::min(error, relative_error(values, run(exact).to_vector())), limit);
 }
 
 }  // namespace hearth::test

@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "core/memory.h"
 #include "ops/attention.h"
 #include "ops/conv.h"
 #include "ops/matmul.h"
@@ -17,6 +18,7 @@ namespace hearth {
 namespace {
 
 struct Record : Observer {
+  bool watches_dry_runs() const override { return true; }
   void on_op(const OpEvent& e) override {
     told += fmt::format("{} '{}' {} {} {}\n", e.op, e.weight, e.x.shape(), e.y.shape(), e.flop);
     seconds += e.seconds;
@@ -123,6 +125,19 @@ BACKEND_TEST(trace, ops_that_a_backend_may_refuse_tell_what_they_did) {
       EXPECT_EQ(record.told, call.told);
       EXPECT_EQ(record.y.raw(), y.raw()) << call.told;
     });
+}
+
+BACKEND_TEST(trace, a_dry_run_tells_what_a_run_would) {
+  MemoryLedger ledger;
+  const auto dry = device.dry_twin(ledger);
+  for (const auto& some : {calls(*dry), further_calls(*dry)})
+    for (const Call& call : some)
+      test::supported(*dry, [&] {
+        Record record;
+        const ObserverScope watch(record);
+        call.op();
+        EXPECT_EQ(record.told, call.told);
+      });
 }
 
 BACKEND_TEST(trace, every_op_tells_what_it_did) {
