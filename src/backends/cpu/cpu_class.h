@@ -19,7 +19,8 @@ class Windows;        // windows.h
 // What GroupNorm does to each channel of each image:  (x − mean)·factor + beta.
 struct ChannelNorm {
   std::shared_ptr<const std::byte> store;
-  const float *mean, *factor;  // [B][C]; factor = gamma / √(variance + eps)
+  // [B][C]:  factor = gamma·(1 + scale) / √(variance + eps), beta = that of the spec·(1 + scale) + shift
+  const float *mean, *factor, *beta;
 };
 
 class CpuBackend final : public Backend {
@@ -65,6 +66,8 @@ class CpuBackend final : public Backend {
   void layer_norm(const Tensor& x, const NormSpec& spec, Tensor& y) override;
   void rms_norm(const Tensor& x, const NormSpec& spec, Tensor& y) override;
   void activate(const Tensor& x, Activation act, Tensor& y) override;
+  void multiply(const Tensor& a, const Tensor& b, Tensor& y) override;
+  void affine(const Tensor& x, const Tensor& scale, const Tensor& shift, Tensor& y) override;
   void linear_combination(std::span<const Tensor> xs, std::span<const float> factors, Tensor& y) override;
   void embedding(const Tensor& ids, const Tensor& table, Tensor& y) override;
   void copy(const Tensor& x, Tensor& y) override;
@@ -80,7 +83,8 @@ class CpuBackend final : public Backend {
   void winograd(const Windows& windows, const PackedWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   ChannelNorm statistics(const Tensor& x, const GroupNormSpec& spec);  // of x [B, ..., C]
   // y = act((x − mean)·factor + beta) for x [n, ..., C], rows of the images first, first + 1, …
-  void normalize(const Tensor& x, int64_t first, const ChannelNorm& norm, const Tensor& beta, Activation act, Tensor& y);
+  void normalize(const Tensor& x, int64_t first, const ChannelNorm& norm, Activation act, Tensor& y);
+  // row(r, from, to) for each row r of x, in f32.
   template <class F> void for_rows(const Tensor& x, Tensor& y, const F& row);
   // linear and conv of a normalised x, in strips where x is large (input_norm.cpp).
   void normalized_linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm, Tensor& y);
@@ -112,6 +116,16 @@ class CpuBackend final : public Backend {
   std::shared_ptr<Arena> memory_;  // shared: tensors may outlive the backend
   const bool computes_ = true;
 };
+
+Act act_of(Activation act);
+
+// The row of a scale or shift that belongs to row r of x [images, rows / images, C]: one for all, for each image or for each row. Null
+// where it is undefined.
+inline const float* modulation_row(const Tensor& t, int64_t r, int64_t images, int64_t rows) {
+  if (!t) return nullptr;
+  const int64_t own = t.size(0) == 1 ? 0 : t.size(0) == images ? r / (rows / images) : r;
+  return t.data<float>() + own * t.stride(0);
+}
 
 // Whether a convolution is done by Winograd's F(4×4, 3×3). Depends on the layer alone: not on batch, threads or values.
 bool winograd_pays(const Shape& w, const ConvSpec& spec);

@@ -69,7 +69,7 @@ void CpuBackend::normalized_conv(const Tensor& x, const Weight& w, const Tensor&
   const ChannelNorm channels = statistics(x, norm);
   for_strips(
       x, {.input = x.size(1), .output = y.size(1), .kernel = w.shape[2], .stride = spec.rows.stride, .top = spec.rows.before},
-      [&](const Tensor& rows, int64_t b, Tensor& to) { normalize(rows, b, channels, norm.beta, norm.activation, to); },
+      [&](const Tensor& rows, int64_t b, Tensor& to) { normalize(rows, b, channels, norm.activation, to); },
       [&](const Tensor& strip, int64_t above, int64_t below, int64_t b, int64_t first, int64_t last) {
         ConvSpec part = spec;
         part.rows.before = above, part.rows.after = below;
@@ -89,7 +89,7 @@ void CpuBackend::normalized_linear(const Tensor& x, const Weight& w, const Tenso
   const ChannelNorm channels = statistics(x, norm);
   for_strips(
       x.view({B, M, 1, K}), {.input = M, .output = M},
-      [&](const Tensor& rows, int64_t b, Tensor& to) { normalize(rows, b, channels, norm.beta, norm.activation, to); },
+      [&](const Tensor& rows, int64_t b, Tensor& to) { normalize(rows, b, channels, norm.activation, to); },
       [&](const Tensor& strip, int64_t, int64_t, int64_t b, int64_t first, int64_t last) {
         Tensor to = y.slice(0, b, b + 1).slice(1, first, last);
         linear(strip.view({1, last - first, strip.size(3)}), w, bias, part_of(e, b, first, last), {}, to);

@@ -48,7 +48,7 @@ void TileStore::store(const float* acc, int64_t row, int64_t rows, int64_t colum
   const auto at = [&](const Tensor& t, int64_t r) { return t.raw() + size_t((row + r) * w_.outputs() + column) * size_of(t.dtype()); };
   std::array<const float*, max_tile_rows> per_image, factor;
   alignas(64) std::array<float, max_tile_rows * 32> residual, rounded;
-  TileEpilogue t{.alpha = e_.alpha, .activation = int(e_.activation), .gates = w_.gated ? w_.outputs() : 0};
+  TileEpilogue t{.alpha = e_.alpha, .activation = act_of(e_.activation), .gates = w_.gated ? w_.outputs() : 0};
   if (bias_) t.bias = bias_.data<float>() + column;
   if (e_.per_image) {
     for (int64_t r = 0; r < rows; ++r) per_image[size_t(r)] = e_.per_image.data<float>() + (row + r) / image_rows_ * w_.n + column;

@@ -24,12 +24,15 @@ struct DotEnds {
   bool first, last, first_chunk;
 };
 
+// hearth::Activation under a name of this layer (act_of in cpu_class.h).
+enum class Act { none, silu, gelu, gelu_tanh, quick_gelu, relu, sigmoid, tanh, softplus, squared_relu };
+
 // y[r][n] = factor[r][n] · act(alpha · acc[r][n] + bias[n] + per_image[r][n]) + residual[r][n]
 // With gates, the second register of a row of acc holds the gates of the first, whose bias and per_image stand `gates` numbers
 // further: value · act(gate) takes the place of act(…).
 struct TileEpilogue {
   float alpha = 1;
-  int activation = 0;                       // as hearth::Activation
+  Act activation = Act::none;
   int64_t gates = 0;                        // 0: none
   const float* bias = nullptr;              // [columns], may be null
   const float* const* per_image = nullptr;  // for each row a pointer to [columns], may be null
@@ -38,6 +41,11 @@ struct TileEpilogue {
   int64_t residual_stride = 0;
   float* y = nullptr;  // [rows][y_stride]
   int64_t y_stride = 0;
+};
+
+// What a norm over a row ends with:  y = (x̂·gamma + beta)·(1 + scale) + shift, all [n], each may be null.
+struct RowAffine {
+  const float *gamma = nullptr, *beta = nullptr, *scale = nullptr, *shift = nullptr;
 };
 
 // Rows of weights as files have them: numbers, or blocks of them (core/dtype.h).
@@ -131,20 +139,21 @@ struct Kernels {
   void (*moments)(const float* x, int64_t n, float* mean, float* squares);
   // The same for each column of x [rows][columns] (dense).
   void (*column_moments)(const float* x, int64_t rows, int64_t columns, float* mean, float* squares);
-  // y[n] = (x[n] − mean) · rstd · gamma[n] + beta[n]
-  void (*normalize)(const float* x, int64_t n, float mean, float rstd, const float* gamma, const float* beta, float* y);
+  // x̂[n] = (x[n] − mean) · rstd
+  void (*normalize)(const float* x, int64_t n, float mean, float rstd, const RowAffine& affine, float* y);
   // Σ x²
   float (*squares)(const float* x, int64_t n);
-  // y[n] = x[n] · factor · gamma[n]; gamma may be null
-  void (*scale_columns)(const float* x, int64_t n, float factor, const float* gamma, float* y);
   // y[r][c] = act((x[r][c] − mean[c]) · factor[c] + beta[c]), dense
   void (*normalize_columns)(const float* x, int64_t rows, int64_t columns, const float* mean, const float* factor, const float* beta,
-                            int activation, float* y);
+                            Act activation, float* y);
 
   // --- pointwise ---------------------------------------------------------------------------------------------------
-  void (*activate)(const float* x, int64_t n, int activation, float* y);
+  void (*activate)(const float* x, int64_t n, Act activation, float* y);
   void (*scale)(const float* x, float factor, int64_t n, float* y);       // y = factor · x
   void (*add_scaled)(const float* x, float factor, int64_t n, float* y);  // y += factor · x, two roundings
+  void (*multiply)(const float* a, const float* b, int64_t n, float* y);
+  // y = x·factor + added; either may be null
+  void (*affine)(const float* x, int64_t n, const float* factor, const float* added, float* y);
   void (*exp)(const float* x, int64_t n, float* y);
 
   // --- moving ------------------------------------------------------------------------------------------------------

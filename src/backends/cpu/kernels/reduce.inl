@@ -151,10 +151,19 @@ void column_moments(const float* x, int64_t rows, int64_t columns, float* mean, 
   });
 }
 
-void normalize(const float* x, int64_t n, float mean, float rstd, const float* gamma, const float* beta, float* y) {
-  for_lanes(n, [&](int64_t i, int64_t left) {
-    const V scaled = (load_upto(x + i, left) - set(mean)) * set(rstd);
-    store_upto(y + i, left, fma(scaled, load_upto(gamma + i, left), load_upto(beta + i, left)));
+void normalize(const float* x, int64_t n, float mean, float rstd, const RowAffine& a, float* y) {
+  with_flags(a.gamma, a.beta, [&](auto has_gamma, auto has_beta) {
+    with_flags(a.scale, a.shift, [&](auto has_scale, auto has_shift) {
+      for_lanes(n, [&](int64_t i, int64_t left) {
+        V v = (load_upto(x + i, left) - set(mean)) * set(rstd);
+        const auto at = [&](const float* p) { return load_upto(p + i, left); };
+        v = adjusted<has_gamma, has_beta>(
+            v, [&] { return at(a.gamma); }, [&] { return at(a.beta); });
+        v = adjusted<has_scale, has_shift>(
+            v, [&] { return at(a.scale) + set(1.0f); }, [&] { return at(a.shift); });
+        store_upto(y + i, left, v);
+      });
+    });
   });
 }
 
@@ -162,14 +171,7 @@ float squares(const float* x, int64_t n) {
   return sum_of(x, n, [](V v, V, bool) { return v * v; });  // lanes beyond the end are loaded as zeros
 }
 
-void scale_columns(const float* x, int64_t n, float factor, const float* gamma, float* y) {
-  for_lanes(n, [&](int64_t i, int64_t left) {
-    const V scaled = load_upto(x + i, left) * set(factor);
-    store_upto(y + i, left, gamma ? scaled * load_upto(gamma + i, left) : scaled);
-  });
-}
-
-template <int act>
+template <Act act>
 void normalize_columns_and(const float* x, int64_t rows, int64_t columns, const float* mean, const float* factor, const float* beta,
                            float* y) {
   for (int64_t r = 0; r < rows; ++r)
@@ -180,7 +182,7 @@ void normalize_columns_and(const float* x, int64_t rows, int64_t columns, const 
 }
 
 void normalize_columns(const float* x, int64_t rows, int64_t columns, const float* mean, const float* factor, const float* beta,
-                       int activation, float* y) {
+                       Act activation, float* y) {
   with_activation(activation, [&](auto act) { normalize_columns_and<decltype(act)::value>(x, rows, columns, mean, factor, beta, y); });
 }
 
