@@ -195,17 +195,22 @@ void check_softmax(const Kernels& kernel) {
   }
 }
 
-void check_causal(const Kernels& kernel) {
-  constexpr int64_t keys = 5, rows = 3, first = 2;
-  const auto s = values(keys * kernel.panel), v = values(rows * keys, 4);
+void check_seen_rows(const Kernels& kernel) {
+  constexpr int64_t keys = 5, rows = 3;
+  auto s = values(keys * kernel.panel);
+  auto v = values(rows * keys, 4);
+  for (float& weight : s) weight = std::max(weight, 0.0f);
+  std::fill_n(s.begin() + kernel.panel, kernel.panel, 0.0f);
+  for (int64_t r = 0; r < rows; ++r) v[size_t(r * keys + 1)] = INFINITY;  // of a key that nobody sees
   auto o = values(rows * kernel.panel, 9);
   const auto before = o;
-  kernel.causal_rows(s.data(), keys, first, v.data(), keys, o.data(), rows);
+  kernel.seen_rows(s.data(), keys, v.data(), keys, o.data(), rows);
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t q = 0; q < kernel.panel; ++q) {
       double sum = before[size_t(r * kernel.panel + q)];
-      for (int64_t k = 0; k < keys && first + k <= q; ++k) sum += double(v[size_t(r * keys + k)]) * s[size_t(k * kernel.panel + q)];
-      expect("causal rows", o[size_t(r * kernel.panel + q)], sum);
+      for (int64_t k = 0; k < keys; ++k)
+        if (k != 1) sum += double(v[size_t(r * keys + k)]) * s[size_t(k * kernel.panel + q)];
+      expect("seen rows", o[size_t(r * kernel.panel + q)], sum);
     }
 }
 
@@ -268,6 +273,9 @@ void check_pointwise(const Kernels& kernel) {
   check("multiply", [&](int64_t i) { return x[size_t(i)] * b[size_t(i)]; });
   kernel.affine(x.data(), n, b.data(), x.data(), y.data());
   check("affine", [&](int64_t i) { return x[size_t(i)] * b[size_t(i)] + x[size_t(i)]; });
+  y = x;
+  kernel.soft_cap(y.data(), n, 0.75f);
+  check("soft cap", [&](int64_t i) { return 0.75 * std::tanh(x[size_t(i)] / 0.75); });
   kernel.narrow_f16(x.data(), n, half.data());
   for (int64_t i = 0; i < n; ++i) expect("to f16", half[size_t(i)], f32_to_f16(x[size_t(i)]), 0);
   kernel.widen_f16(half.data(), n, y.data());
@@ -290,7 +298,7 @@ std::string check_kernels(const Kernels& kernels) {
     check_language_kernels(kernels);
     check_winograd(kernels);
     check_softmax(kernels);
-    check_causal(kernels);
+    check_seen_rows(kernels);
     check_bf16(kernels);
     check_softmax_rows(kernels);
     check_norms(kernels);

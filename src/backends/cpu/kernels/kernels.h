@@ -110,18 +110,21 @@ struct Kernels {
 
   // --- attention: lanes are queries --------------------------------------------------------------------------------
   // One block of keys of the online softmax. s [keys][panel] scores in, exp(s − m') out; m, l [panel] running maximum and
-  // sum, updated; the running output o [rows][panel] is multiplied by exp(m − m').
+  // sum, updated; the running output o [rows][panel] is multiplied by exp(m − m'). m is a number, scores may be −∞.
   void (*softmax_block)(float* s, int64_t keys, float* m, float* l, float* o, int64_t rows);
 
   // The same with a row for each query: s [rows][s_stride] scores in, weights [rows][s_stride] exp(s − m') in bf16 out for the first
   // visible[r] of `keys` keys (a multiple of 16), zeros for the rest. o [rows][columns] is multiplied by exp(m − m'). m is kept
-  // multiplied by log₂ e.
+  // multiplied by log₂ e and is a number.
   void (*softmax_rows)(const float* s, int64_t s_stride, int64_t rows, int64_t keys, const int64_t* visible, float* m, float* l, float* o,
                        int64_t columns, uint16_t* weights);
 
-  // o [rows][panel] += Σ_k v[r][k] · s[k][panel], key k only for the lanes from first + k on. A key that a query must not see
+  // o [rows][panel] += Σ_k v[r][k] · s[k][panel], key k only for the lanes whose weight is not zero. A key that a query must not see
   // has no part in its sum at all: 0 · ∞ would be NaN.
-  void (*causal_rows)(const float* s, int64_t keys, int64_t first, const float* v, int64_t v_stride, float* o, int64_t rows);
+  void (*seen_rows)(const float* s, int64_t keys, const float* v, int64_t v_stride, float* o, int64_t rows);
+
+  // x = cap · tanh(x / cap)
+  void (*soft_cap)(float* x, int64_t n, float cap);
 
   // --- attention to a cache: lanes are keys ------------------------------------------------------------------------
   // A panel of rows of a cache, n numbers each in f32, f16, bf16 or q8_0; zeros for null.  → the rows as columns, [n][panel]

@@ -35,6 +35,10 @@ void affine(const float* x, int64_t n, const float* factor, const float* added, 
   });
 }
 
+void soft_cap(float* x, int64_t n, float cap) {
+  map(x, n, x, [size = set(cap), inverse = set(1 / cap)](V v) { return size * tanh(v * inverse); });
+}
+
 void exponential(const float* x, int64_t n, float* y) {
   map(x, n, y, [](V v) { return exp(v); });
 }

@@ -30,7 +30,7 @@ void softmax_block(float* s, int64_t keys, float* m, float* l, float* o, int64_t
 
 // 2ᵗ for t ≤ 0, relative error 2.6e-6: its results are rounded to bf16, or summed beside such. NaN stays NaN.
 HEARTH_INLINE V power_of_two(V t) {
-  t = max(set(-150.0f), t);
+  t = max(set(-200.0f), t);
   const V n = round(t), f = t - n;
   V p = set(0.009570101f);
   p = fma(p, f, set(0.05591786f));
@@ -84,20 +84,20 @@ void softmax_rows(const float* s, int64_t s_stride, int64_t rows, int64_t keys, 
   }
 }
 
-// As the product o [rows][panel] += v · s, but only the lanes from `first` + key on see a key.
-void causal_rows(const float* s, int64_t keys, int64_t first, const float* v, int64_t v_stride, float* o, int64_t rows) {
-  alignas(64) float lane[panel_width];
-  for (int j = 0; j < panel_width; ++j) lane[j] = float(j);
-  for (int64_t r = 0; r < rows; ++r)
+// As the product o [rows][panel] += v · s, but a weight of zero adds nothing.
+void seen_rows(const float* s, int64_t keys, const float* v, int64_t v_stride, float* o, int64_t rows) {
+  for (int64_t r = 0; r < rows; ++r) {
+    V sum[2] = {zero(), zero()};
+    for (int64_t k = 0; k < keys; ++k)
+      unroll<2>([&](auto j) {
+        const V weight = load(s + k * panel_width + j * W);
+        sum[j] = select(less(zero(), weight), fma(set(v[r * v_stride + k]), weight, sum[j]), sum[j]);
+      });
     unroll<2>([&](auto j) {
-      V sum = zero();
-      for (int64_t k = 0; k < keys; ++k) {
-        const V added = fma(set(v[r * v_stride + k]), load(s + k * panel_width + j * W), sum);
-        sum = select(less(load(lane + j * W), set(float(first + k))), sum, added);
-      }
       float* p = o + r * panel_width + j * W;
-      store(p, load(p) + sum);
+      store(p, load(p) + sum[j]);
     });
+  }
 }
 
 // Σ f(register, lanes) over n numbers in a fixed order: four running registers, then their tree, then the rest.
