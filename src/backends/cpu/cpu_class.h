@@ -76,9 +76,9 @@ class CpuBackend final : public Backend {
   const Kernels& kernels() const { return kernels_; }
 
  private:
-  // y = epilogue(left · wᵀ), the product behind linear and conv; y [rows, N], `image_rows` rows to an image.
+  // y = epilogue(left · wᵀ), the product behind linear and conv; y [rows, N], or columns of it, `image_rows` rows to an image.
   void product(const LeftRows& left, int64_t rows, int64_t image_rows, const PackedWeight& w, const Tensor& bias, const Epilogue& e,
-               Tensor& y);
+               Tensor& y, int64_t first_column = 0);
   // y = epilogue(convolution) for what winograd_pays (conv's own choice).
   void winograd(const Windows& windows, const PackedWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   ChannelNorm statistics(const Tensor& x, const GroupNormSpec& spec);  // of x [B, ..., C]
@@ -104,6 +104,12 @@ class CpuBackend final : public Backend {
   void linear_bf16(const Tensor& x, const Bf16Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void conv_bf16(const Tensor& x, const Shape& shape, const Bf16Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
                  Tensor& y);
+  void conv_grouped(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y);
+  void conv_depthwise(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y);
+  void conv_transposed(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y);
+  // Of WeightKind::conv in groups, and conv_transposed (prepare_conv.cpp).
+  std::shared_ptr<const PreparedWeight> prepare_grouped(const Tensor& w, WeightKind kind, const WeightForm& form);
+  std::shared_ptr<const PreparedWeight> prepare_transposed(const Tensor& w, const WeightForm& form);
   void attention_bf16(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec, Tensor& y);
   std::shared_ptr<const PreparedWeight> prepare_bf16(const Tensor& w, WeightKind kind);
   bool packs_bf16(const Shape& w, WeightKind kind, const WeightForm& form) const;  // else for f32 products

@@ -174,6 +174,23 @@ void check_winograd(const Kernels& kernel) {
     }
 }
 
+void check_depthwise(const Kernels& kernel) {
+  constexpr int64_t taps = 3;
+  const int64_t n = kernel.lanes + 3;
+  const auto x = values(6 * n), w = values(taps * n, 5);
+  for (int64_t rows = 1; rows <= 4; ++rows) {
+    std::vector<const float*> pixels;
+    for (int64_t i = 0; i < rows * taps; ++i) pixels.push_back(x.data() + (i / taps + i % taps) * n);
+    std::vector<float> y(static_cast<size_t>(rows * n));
+    kernel.depthwise(pixels.data(), taps, rows, w.data(), n, n, y.data(), n);
+    for (int64_t i = 0; i < rows * n; ++i) {
+      double sum = 0;
+      for (int64_t t = 0; t < taps; ++t) sum += double(x[size_t(i + t * n)]) * w[size_t(t * n + i % n)];
+      expect("depthwise", y[size_t(i)], sum);
+    }
+  }
+}
+
 void check_softmax(const Kernels& kernel) {
   constexpr int64_t keys = 5, rows = 3;
   auto s = values(keys * kernel.panel), o = values(rows * kernel.panel, 9);
@@ -297,6 +314,7 @@ std::string check_kernels(const Kernels& kernels) {
     check_gates(kernels);
     check_language_kernels(kernels);
     check_winograd(kernels);
+    check_depthwise(kernels);
     check_softmax(kernels);
     check_seen_rows(kernels);
     check_bf16(kernels);

@@ -108,6 +108,11 @@ struct Kernels {
   // 36 products of one patch, m_stride apart, → its 4×4 outputs y [16][panel]; wide as in `tile`.
   void (*winograd_output)(const float* m, int64_t m_stride, bool wide, float* y);
 
+  // --- convolution of each channel by itself -----------------------------------------------------------------------
+  // y[r][n] = Σ_t pixels[r · taps + t][n] · w[t][n] for 1 to 4 rows, each sum in the order of t
+  void (*depthwise)(const float* const* pixels, int64_t taps, int64_t rows, const float* w, int64_t w_stride, int64_t n, float* y,
+                    int64_t y_stride);
+
   // --- attention: lanes are queries --------------------------------------------------------------------------------
   // One block of keys of the online softmax. s [keys][panel] scores in, exp(s − m') out; m, l [panel] running maximum and
   // sum, updated; the running output o [rows][panel] is multiplied by exp(m − m'). m is a number, scores may be −∞.

@@ -23,6 +23,7 @@ constexpr Kernels table_named(const char* name) {
           .winograd_input = winograd_input,
           .winograd_weight = winograd_weight,
           .winograd_output = winograd_output,
+          .depthwise = depthwise,
           .softmax_block = softmax_block,
           .softmax_rows = softmax_rows,
           .seen_rows = seen_rows,
