@@ -70,8 +70,12 @@ class CpuBackend final : public Backend {
   void affine(const Tensor& x, const Tensor& scale, const Tensor& shift, Tensor& y) override;
   void linear_combination(std::span<const Tensor> xs, std::span<const float> factors, Tensor& y) override;
   void embedding(const Tensor& ids, const Tensor& table, Tensor& y) override;
+  void top_k(const Tensor& x, Tensor& values, Tensor& columns) override;
+  void gather(const Tensor& x, const Tensor& rows, Tensor& y) override;
+  void scatter_add(const Tensor& x, const Tensor& rows, const Tensor& factors, Tensor& y) override;
   void copy(const Tensor& x, Tensor& y) override;
   void resize_nearest(const Tensor& x, Tensor& y) override;
+  void pool(const Tensor& x, const PoolSpec& spec, Tensor& y) override;
 
   const Kernels& kernels() const { return kernels_; }
 

@@ -286,6 +286,9 @@ void check_pointwise(const Kernels& kernel) {
   check("scale", [&](int64_t i) { return 3 * x[size_t(i)]; });
   kernel.add_scaled(b.data(), 0.5f, n, y.data());
   check("add scaled", [&](int64_t i) { return 3 * x[size_t(i)] + 0.5 * b[size_t(i)]; });
+  y = b;
+  kernel.keep_larger(x.data(), n, y.data());
+  check("larger", [&](int64_t i) { return std::max(x[size_t(i)], b[size_t(i)]); });
   kernel.multiply(x.data(), b.data(), n, y.data());
   check("multiply", [&](int64_t i) { return x[size_t(i)] * b[size_t(i)]; });
   kernel.affine(x.data(), n, b.data(), x.data(), y.data());

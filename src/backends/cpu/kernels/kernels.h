@@ -159,6 +159,7 @@ struct Kernels {
   void (*activate)(const float* x, int64_t n, Act activation, float* y);
   void (*scale)(const float* x, float factor, int64_t n, float* y);       // y = factor · x
   void (*add_scaled)(const float* x, float factor, int64_t n, float* y);  // y += factor · x, two roundings
+  void (*keep_larger)(const float* x, int64_t n, float* y);               // y = the larger of both, NaN where either is
   void (*multiply)(const float* a, const float* b, int64_t n, float* y);
   // y = x·factor + added; either may be null
   void (*affine)(const float* x, int64_t n, const float* factor, const float* added, float* y);

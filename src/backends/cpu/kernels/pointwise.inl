@@ -20,6 +20,13 @@ void add_scaled(const float* x, float factor, int64_t n, float* y) {
   for_lanes(n, [&](int64_t i, int64_t left) { store_upto(y + i, left, load_upto(y + i, left) + load_upto(x + i, left) * f); });
 }
 
+void keep_larger(const float* x, int64_t n, float* y) {
+  for_lanes(n, [&](int64_t i, int64_t left) {
+    const V a = load_upto(x + i, left), b = load_upto(y + i, left), larger = select(less(b, a), a, b);
+    store_upto(y + i, left, select(is_nan(a), a, larger));
+  });
+}
+
 void multiply(const float* a, const float* b, int64_t n, float* y) {
   for_lanes(n, [&](int64_t i, int64_t left) { store_upto(y + i, left, load_upto(a + i, left) * load_upto(b + i, left)); });
 }

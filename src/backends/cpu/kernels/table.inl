@@ -40,6 +40,7 @@ constexpr Kernels table_named(const char* name) {
           .activate = activate,
           .scale = scale,
           .add_scaled = add_scaled,
+          .keep_larger = keep_larger,
           .multiply = multiply,
           .affine = affine,
           .exp = exponential,
