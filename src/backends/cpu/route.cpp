@@ -1,5 +1,6 @@
 #include "backends/cpu/route.h"
 
+#include "backends/cpu/conv_weights.h"
 #include "core/factors.h"
 
 namespace hearth::cpu {
@@ -33,11 +34,16 @@ Route route_of(const Weight& w, int64_t rows) {
 }
 
 ConvRoute conv_route_of(const Weight& w, const ConvSpec& spec) {
+  if (w.kind == WeightKind::conv_transposed) return ConvRoute::transposed;
+  if (w.form.groups > 1) return is_depthwise(w) ? ConvRoute::depthwise : ConvRoute::grouped;
   if (layout_of(w) == Layout::bf16_panels) return ConvRoute::bf16;
   if (winograd_pays(w.shape, spec)) return ConvRoute::winograd;
   return w.in() < few_channels ? ConvRoute::gathered : ConvRoute::taps;
 }
 
-bool winograd_pays(const Shape& w, const ConvSpec& spec) { return w[2] == 3 && w[3] == 3 && spec.rows.stride == 1 && spec.columns.stride == 1 && w[0] >= 64 && w[1] >= 64; }
+bool winograd_pays(const Shape& w, const ConvSpec& spec) {
+  const auto plain = [](const ConvSpec::Axis& a) { return a.stride == 1 && a.dilation == 1; };
+  return w.rank() == 4 && w[2] == 3 && w[3] == 3 && plain(spec.rows) && plain(spec.columns) && w[0] >= 64 && w[1] >= 64;
+}
 
 }  // namespace hearth::cpu

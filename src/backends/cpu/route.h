@@ -59,6 +59,9 @@ inline bool rounds_x(Route r) { return r == Route::one_rounded_row || r == Route
 
 // Ways of a convolution.
 enum class ConvRoute {
+  transposed,  // conv_transposed.cpp
+  depthwise,   // conv.cpp: a group for each channel
+  grouped,     // conv.cpp: the same product for each group
   bf16,      // conv_bf16.cpp: weights of bf16_panels
   winograd,  // winograd.cpp: where winograd_pays
   gathered,  // product.cpp, where a tap has fewer than few_channels: the taps of a row are copied side by side
