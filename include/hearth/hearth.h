@@ -42,13 +42,13 @@ struct OpenOptions {
   // Of a single file: a diffusers folder whose configurations hold for it; weights need not be there. Default, also for a component that
   // the folder lacks: the built-in ones of the published model that has its geometry.
   std::filesystem::path config;
-  bool ema = false;            // of a single file: the denoiser's averaged weights (model_ema) in place of its others
-  std::string variant;         // "fp16" opens *.fp16.safetensors; "" the files without a variant
+  bool ema = false;     // of a single file: the denoiser's averaged weights (model_ema) in place of its others
+  std::string variant;  // "fp16" opens *.fp16.safetensors; "" the files without a variant
   // What computes; see list_backends(). Models that are opened with the same device, threads and pinning share it: its threads take turns
   // instead of competing for the processors.
   std::string device = "cpu";
-  int threads = 0;  // 0 = all processors
-  bool pin_threads = false;    // each thread, the calling one too, to a processor of its own as long as the model is open
+  int threads = 0;           // 0 = all processors
+  bool pin_threads = false;  // each thread, the calling one too, to a processor of its own as long as the model is open
   Precision precision = Precision::automatic;
   // Folder in which weights are kept as they are packed for this processor, so that the next opening need not; made where it is not
   // there. Empty: none.

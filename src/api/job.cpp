@@ -130,11 +130,8 @@ Generation Job::run() {
   if (canvas) made.warnings.insert(made.warnings.begin(), canvas->warnings.begin(), canvas->warnings.end());
   const std::vector<models::ComponentReport> components = model.pipeline->components();
   const std::optional<int64_t> tile = plan.tile ? std::optional(*plan.tile * model.pipeline->factor()) : std::nullopt;
-  api::Run run{.asked = request,
-               .told = api::told_request(request, resolved, tile),
-               .resolved = resolved,
-               .plan = plan,
-               .components = components};
+  api::Run run{
+      .asked = request, .told = api::told_request(request, resolved, tile), .resolved = resolved, .plan = plan, .components = components};
   for (const MemoryWatch& watch : memory) run.memory_peak += watch.peak();
   if (result.state) made.state = api::to_run_state(*result.state, run);
   result.state = nullptr;

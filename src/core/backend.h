@@ -38,10 +38,10 @@ enum class Stored { plain, inner };
 struct Epilogue {
   float alpha = 1;
   Activation activation = Activation::none;
-  Tensor per_image;          // [B, w.out()] f32: added to every position of image b (time embedding); may be undefined
-  Tensor gate;               // [B, w.outputs()] f32: a factor for every position of image b (adaptive norms); may be undefined
-  Tensor residual;           // the shape of y; may be undefined
-  std::optional<DType> out;  // dtype of y; when not given that of the residual, if there is one, or as `stored` says
+  Tensor per_image;               // [B, w.out()] f32: added to every position of image b (time embedding); may be undefined
+  Tensor gate;                    // [B, w.outputs()] f32: a factor for every position of image b (adaptive norms); may be undefined
+  Tensor residual;                // the shape of y; may be undefined
+  std::optional<DType> out;       // dtype of y; when not given that of the residual, if there is one, or as `stored` says
   Stored stored = Stored::plain;  // plain: that of x
 };
 

@@ -33,7 +33,8 @@ inline Tensor dense_on_host(const Tensor& x) {
   return dense;
 }
 
-// y of `shape` as f(y, x, more …) writes it, where f gets a pointer to the numbers of each. All are f32 on one device, and so is the result.
+// y of `shape` as f(y, x, more …) writes it, where f gets a pointer to the numbers of each. All are f32 on one device, and so is the
+// result.
 template <class F, class... More> Tensor on_host(const Shape& shape, F f, const Tensor& x, const More&... more) {
   const std::array<Tensor, 1 + sizeof...(more)> xs{dense_on_host(x), dense_on_host(more)...};
   for (const Tensor& t : xs)

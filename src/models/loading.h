@@ -18,7 +18,7 @@ struct LoadRequest {
   std::string variant;                                                           // "fp16": *.fp16.safetensors
   std::optional<WeightTypes> types;                                              // automatic_types() where absent
   std::map<std::string, std::optional<WeightTypes>, std::less<>> types_of_some;  // by component, in place of `types`
-  std::map<std::string, Backend*, std::less<>> devices;  // by component, in place of the model's; they outlive it
+  std::map<std::string, Backend*, std::less<>> devices;                          // by component, in place of the model's; they outlive it
   std::filesystem::path cache;                   // folder of packed weights (weights/packed_cache.h); empty: none
   std::function<void(const std::string&)> warn;  // one line: a cache that cannot be used as it is
   OnProgress progress;                           // phase "load", in bytes of all components

@@ -20,7 +20,8 @@ struct Attention {
 
   Tensor operator()(const Tensor& x, const Tensor& context, const Tensor& residual) const {
     const int64_t B = x.size(0), T = x.size(1), S = context.size(1), N = heads, D = head_size;
-    const Tensor q = to_q(x, inner).view({B, T, N, D}), k = to_k(context, inner).view({B, S, N, D}), v = to_v(context, inner).view({B, S, N, D});
+    const Tensor q = to_q(x, inner).view({B, T, N, D}), k = to_k(context, inner).view({B, S, N, D}),
+                 v = to_v(context, inner).view({B, S, N, D});
     const Tensor y = ops::attention(q, k, v, {.scale = 1.0f / std::sqrt(float(D)), .factors = to_q.weight.form.factors});
     return to_out(y.view({B, T, N * D}), {.residual = residual});
   }

@@ -32,7 +32,8 @@ struct ResnetBlock {
 
   Tensor operator()(Tensor x, const Tensor& temb = {}) const {
     const BlockScope block(path);
-    const Tensor h = conv1(x, {.per_image = time_emb_proj ? (*time_emb_proj)(temb) : Tensor(), .stored = Stored::inner}, norm1.input(spec.activation));
+    const Tensor h =
+        conv1(x, {.per_image = time_emb_proj ? (*time_emb_proj)(temb) : Tensor(), .stored = Stored::inner}, norm1.input(spec.activation));
     if (conv_shortcut) x = (*conv_shortcut)(x);  // a caller who moves x in has its memory back here
     Tensor y = conv2(h, {.residual = x}, norm2.input(spec.activation));
     if (spec.output_scale != 1) y = ops::linear_combination({y}, {1 / spec.output_scale});

@@ -124,7 +124,8 @@ struct Types : Observer {
 TEST(InnerTypes, StreamsStayF32AndNumbersNearThem) {
   const std::map<DType, double> limits{{DType::f16, 1e-2}, {DType::bf16, 1e-1}};
   for (const auto& [type, limit] : limits)
-    add_backend(std::string("inner ") + std::string(name_of(type)), [type = type](int threads) { return make_reference_backend(threads, type); });
+    add_backend(std::string("inner ") + std::string(name_of(type)),
+                [type = type](int threads) { return make_reference_backend(threads, type); });
   for (const char* checkpoint : {"pndm", "ddim_v", "xl", "xl_refiner"}) {
     const Case c = find_case(checkpoint, checkpoint == std::string("xl_refiner") ? "hand_off" : "default");
     const Array wide = open_model(c, {.device = "reference", .precision = Precision::f32}).generate(c.request).latents;

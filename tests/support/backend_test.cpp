@@ -6,7 +6,9 @@
 
 namespace hearth::test {
 
-std::vector<std::string> backend_names() { return {"reference", "detached", "cpu_avx2", "cpu_avx512", "cpu_avx512bf16", "cpu_amx", "cpu_emulated"}; }
+std::vector<std::string> backend_names() {
+  return {"reference", "detached", "cpu_avx2", "cpu_avx512", "cpu_avx512bf16", "cpu_amx", "cpu_emulated"};
+}
 
 std::unique_ptr<Backend> make_test_backend(const std::string& name, int threads) {
   if (name == "reference") return make_backend({.name = "reference", .threads = threads});

@@ -15,7 +15,8 @@ namespace hearth::test {
 using BackendTestBody = void (*)(Backend& device);
 bool register_backend_test(const char* suite, const char* name, const char* file, int line, BackendTestBody body);
 
-// Backends by name: "reference", "detached" (detached_backend.h), "cpu_" and a kernel path, "cpu_emulated" (AMX in plain loops). nullptr where the processor cannot run it.
+// Backends by name: "reference", "detached" (detached_backend.h), "cpu_" and a kernel path, "cpu_emulated" (AMX in plain loops). nullptr
+// where the processor cannot run it.
 std::vector<std::string> backend_names();
 std::unique_ptr<Backend> make_test_backend(const std::string& name, int threads = 2);
 

@@ -62,10 +62,10 @@ enum class ConvRoute {
   transposed,  // conv_transposed.cpp
   depthwise,   // conv.cpp: a group for each channel
   grouped,     // conv.cpp: the same product for each group
-  bf16,      // conv_bf16.cpp: weights of bf16_panels
-  winograd,  // winograd.cpp: where winograd_pays
-  gathered,  // product.cpp, where a tap has fewer than few_channels: the taps of a row are copied side by side
-  taps,      // product.cpp: each tap is a run of k where it lies in x
+  bf16,        // conv_bf16.cpp: weights of bf16_panels
+  winograd,    // winograd.cpp: where winograd_pays
+  gathered,    // product.cpp, where a tap has fewer than few_channels: the taps of a row are copied side by side
+  taps,        // product.cpp: each tap is a run of k where it lies in x
 };
 ConvRoute conv_route_of(const Weight& w, const ConvSpec& spec);
 

@@ -72,8 +72,8 @@ class Networks {
     std::string prefix = {};       // before the names of its components in reports: "refiner/"
     std::vector<Role> roles = {};  // of the components that are opened; empty: all
   };
-  // Opens the files and reads their headers; nothing is loaded. Components are on `device` unless the request names another. Networks are loaded in this order: the text encoders of all members, then
-  // what else each of them has.
+  // Opens the files and reads their headers; nothing is loaded. Components are on `device` unless the request names another. Networks are
+  // loaded in this order: the text encoders of all members, then what else each of them has.
   Networks(const std::vector<Member>& members, Backend& device, const LoadRequest& request);
   // The same files for dry twins of the devices. `ledger` counts what a run on them takes, and what of a file is in memory while it is
   // loaded.
@@ -94,8 +94,8 @@ class Networks {
   void require_unchanged() const;  // IoError when a file was written to since it was opened
 
   bool has(Role role) const;
-  Backend& device(const Which& which) const;  // of the first of them
-  int64_t most_thread_scratch() const;  // Backend::most_thread_scratch of all devices
+  Backend& device(const Which& which) const;         // of the first of them
+  int64_t most_thread_scratch() const;               // Backend::most_thread_scratch of all devices
   Backend& host() const { return device_->host(); }  // where samplers work
   std::string first_name(const Which& which) const;  // of the first of them, as reports call it
   int64_t bytes_loaded() const;

@@ -6,8 +6,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "core/on_host.h"
 #include "core/json.h"
+#include "core/on_host.h"
 
 namespace hearth {
 namespace {

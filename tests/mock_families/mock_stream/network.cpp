@@ -54,7 +54,8 @@ Tensor StreamBlock::operator()(const Tensor& h) const {
   const int64_t D = W / heads;
   const Tensor x = norm1(h, Stored::inner);
   const auto split = [&, B = B, T = T](const Tensor& t) { return t.view({B, T, heads, D}); };
-  const Tensor y = ops::attention(split(q(x, nn::inner)), split(k(x, nn::inner)), split(v(x, nn::inner)), {.scale = 1.0f / std::sqrt(float(D))});
+  const Tensor y =
+      ops::attention(split(q(x, nn::inner)), split(k(x, nn::inner)), split(v(x, nn::inner)), {.scale = 1.0f / std::sqrt(float(D))});
   const Tensor attended = out(y.view({B, T, W}), {.residual = h});
   return down(up(norm2(attended, Stored::inner), {.activation = Activation::gelu, .stored = Stored::inner}), {.residual = attended});
 }
