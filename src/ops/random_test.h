@@ -14,6 +14,9 @@ inline Backend& truth() {
   return *backend;
 }
 
+// Members of Activation.
+inline constexpr int activations = int(Activation::squared_relu) + 1;
+
 class Random {
  public:
   explicit Random(uint32_t seed) : engine_(seed) {}
