@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "backends/cpu/attention_keys.h"
 #include "backends/cpu/bf16.h"
 #include "backends/cpu/cpu_class.h"
 
@@ -14,11 +15,13 @@ constexpr int64_t key_block = 256;  // keys between two corrections of the runni
 
 int64_t padded(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
-// One head: k as right side of the first product [panel of 32 keys][depth / 2][32][2], v of the second [panel of D][keys / 2][columns][2].
+// One group of heads: k as right side of the first product [panel of 32 keys][depth / 2][32][2], v of the second
+// [panel of Dv][keys / 2][columns][2].
 struct PackedHead {
-  PackedHead(int64_t keys_, int64_t D_, int64_t unit) : keys(padded(keys_, 32)), D(D_), depth(padded(D_, unit)), width(padded(D_, 16)) {}
+  PackedHead(int64_t keys_, int64_t D, int64_t Dv_, int64_t unit)
+      : keys(padded(keys_, 32)), Dv(Dv_), depth(padded(D, unit)), width(padded(Dv_, 16)) {}
   int64_t size() const { return keys * depth + keys * width; }
-  int64_t panels() const { return (D + bf16_panel - 1) / bf16_panel; }
+  int64_t panels() const { return (Dv + bf16_panel - 1) / bf16_panel; }
   bool wide(int64_t p) const { return width - p * bf16_panel > bf16_panel / 2; }
 
   const uint16_t* k(const uint16_t* head, int64_t key) const { return head + key * depth; }  // of a panel: key a multiple of 32
@@ -26,37 +29,38 @@ struct PackedHead {
     return head + keys * depth + p * bf16_panel * keys + key * (wide(p) ? bf16_panel : bf16_panel / 2);
   }
 
-  int64_t keys, D, depth, width;
+  int64_t keys, Dv, depth, width;
 };
 
 }  // namespace
 
 void CpuBackend::attention_bf16(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec, Tensor& y) {
-  const float scale = spec.scale;
-  const Mask mask = spec.mask;
   const Kernels& kernel = kernels_;
   const Bf16Kernels& bf16 = *kernel.bf16;
-  const int64_t T = q.size(1), N = q.size(2), D = q.size(3), S = k.size(1), heads = q.size(0) * N;
-  const PackedHead head(S, D, bf16.depth);
+  const int64_t T = q.size(1), N = q.size(2), D = q.size(3), S = k.size(1), G = k.size(2), Dv = v.size(3), heads = q.size(0) * N;
+  const PackedHead head(S, D, Dv, bf16.depth);
+  const Visibility visible(spec, S);
+  const BiasRows bias(spec.bias);
   const auto at = [](const Tensor& x, int64_t b, int64_t t, int64_t n) {
     return x.raw() + (b * x.stride(0) + t * x.stride(1) + n * x.stride(2)) * int64_t(size_of(x.dtype()));
   };
-  const auto memory = memory_->allocate(size_t(heads * head.size()) * sizeof(uint16_t));
+  const auto memory = memory_->allocate(size_t(q.size(0) * G * head.size()) * sizeof(uint16_t));
   auto* const packed = reinterpret_cast<uint16_t*>(memory.get());
 
   const int64_t key_panels = head.keys / bf16_panel;
-  pool_.run(heads * key_panels, [&](int64_t piece) {
-    const int64_t index = piece / key_panels, b = index / N, n = index % N, s0 = piece % key_panels * bf16_panel;
+  pool_.run(q.size(0) * G * key_panels, [&](int64_t piece) {
+    const int64_t index = piece / key_panels, b = index / G, g = index % G, length = visible.length(b),
+                  s0 = piece % key_panels * bf16_panel;
     uint16_t* const own = packed + index * head.size();
-    float* const wide = thread_scratch(size_t(D + head.depth + head.width));
-    auto* const row = reinterpret_cast<uint16_t*>(wide + D);  // padded with zeros
+    float* const wide = thread_scratch(size_t(std::max(D, Dv) + head.depth + head.width));
+    auto* const row = reinterpret_cast<uint16_t*>(wide + std::max(D, Dv));  // padded with zeros
     auto* const k_to = const_cast<uint16_t*>(head.k(own, s0));
     for (int64_t s = s0; s < s0 + bf16_panel; ++s) {
       std::fill_n(row, std::max(head.depth, head.width), uint16_t(0));
-      if (s < S) kernel.round_bf16(widened(kernel, k.dtype(), at(k, b, s, n), D, wide), D, row);
+      if (s < length) kernel.round_bf16(widened(kernel, k.dtype(), at(k, b, s, g), D, wide), D, row);
       for (int64_t d = 0; d < head.depth; d += 2) std::memcpy(k_to + (d / 2 * bf16_panel + s - s0) * 2, row + d, 2 * sizeof(uint16_t));
       std::fill_n(row, std::max(head.depth, head.width), uint16_t(0));
-      if (s < S) kernel.round_bf16(widened(kernel, v.dtype(), at(v, b, s, n), D, wide), D, row);
+      if (s < length) kernel.round_bf16(widened(kernel, v.dtype(), at(v, b, s, g), Dv, wide), Dv, row);
       for (int64_t p = 0; p < head.panels(); ++p) {
         auto* const v_to = const_cast<uint16_t*>(head.v(own, p, s / 2 * 2)) + s % 2;
         const int64_t columns = std::min(bf16_panel, head.width - p * bf16_panel);
@@ -74,7 +78,8 @@ void CpuBackend::attention_bf16(const Tensor& q, const Tensor& k, const Tensor& 
   pool_.run(heads * groups, [&](int64_t piece) {
     const int64_t index = piece / groups, b = index / N, n = index % N, block0 = piece % groups * group,
                   block1 = std::min(blocks, block0 + group);
-    const uint16_t* const own = packed + index * head.size();
+    const uint16_t* const own = packed + (b * G + n / (N / G)) * head.size();
+    const SoftmaxStart start(spec.sinks, n);
     const int64_t query_size = bf16_rows * head.depth / 2, output_size = bf16_rows * head.width,
                   state_size = query_size + output_size + 2 * bf16_rows;
     float* const scores = thread_scratch(size_t(bf16_rows * key_block * 3 / 2 + head.depth + group * state_size));
@@ -92,29 +97,37 @@ void CpuBackend::attention_bf16(const Tensor& q, const Tensor& k, const Tensor& 
       std::fill_n(queries_of(i), 2 * query_size, uint16_t(0));
       for (int64_t t = i * bf16_rows; t < std::min(T, (i + 1) * bf16_rows); ++t) {
         const float* from = widened(kernel, q.dtype(), at(q, b, t, n), D, wide);
-        kernel.scale(from, scale, D, wide);
+        kernel.scale(from, spec.scale, D, wide);
         kernel.round_bf16(wide, D, queries_of(i) + (t - i * bf16_rows) * head.depth);
       }
       std::fill_n(output_of(i), output_size, 0.0f);
-      std::fill_n(maximum_of(i), bf16_rows, -INFINITY);
-      std::fill_n(sum_of(i), bf16_rows, 0.0f);
+      std::fill_n(maximum_of(i), bf16_rows, start.sum > 0 ? start.maximum * float(M_LOG2E) : start.maximum);
+      std::fill_n(sum_of(i), bf16_rows, start.sum);
     }
 
     bf16.begin();
-    for (int64_t s0 = 0; s0 < S; s0 += key_block)
+    const KeyRange needed = visible.any(b, block0 * bf16_rows, std::min(T, block1 * bf16_rows));
+    for (int64_t block = needed.first / key_block * key_block; block < needed.last; block += key_block)
       for (int64_t i = block0; i < block1; ++i) {
         const int64_t t0 = i * bf16_rows, rows = std::min(bf16_rows, T - t0);
-        const int64_t seen = std::min({key_block, S - s0, mask == Mask::causal ? t0 + rows - s0 : key_block});  // by the last query
-        if (seen <= 0) continue;
-        const int64_t keys = padded(seen, bf16_panel);
-        int64_t visible[bf16_rows];
-        for (int64_t r = 0; r < rows; ++r) visible[r] = mask == Mask::causal ? std::clamp<int64_t>(t0 + r + 1 - s0, 0, seen) : seen;
+        const KeyRange seen = visible.any(b, t0, t0 + rows).within(block, block + key_block);
+        if (seen.empty()) continue;
+        const int64_t s0 = seen.first / bf16_panel * bf16_panel, count = seen.last - s0, keys = padded(count, bf16_panel);
 
         const uint16_t* const queries = queries_of(i);
         const Bf16Run left{.half = {queries, queries + 16 * head.depth}, .stride = {head.depth, head.depth}, .length = head.depth};
         for (int64_t s = 0; s < keys; s += bf16_panel)
           bf16.block(rows, true, &left, 1, head.k(own, s0 + s), {scores + s, key_block, bf16_panel / 2}, false);
-        kernel.softmax_rows(scores, key_block, rows, keys, visible, maximum_of(i), sum_of(i), output_of(i), head.width, weights);
+        int64_t last[bf16_rows];
+        for (int64_t r = 0; r < rows; ++r) {
+          float* const row = scores + r * key_block;
+          if (spec.soft_cap > 0) kernel.soft_cap(row, count, spec.soft_cap);
+          if (bias) kernel.add_scaled(bias.row(b, n, t0 + r) + s0, 1, count, row);
+          const KeyRange own_keys = visible.of(b, t0 + r).within(s0, s0 + count);
+          std::fill_n(row, own_keys.first - s0, -INFINITY);
+          last[r] = own_keys.last - s0;
+        }
+        kernel.softmax_rows(scores, key_block, rows, keys, last, maximum_of(i), sum_of(i), output_of(i), head.width, weights);
         const Bf16Run probabilities{.half = {weights, weights + 16 * key_block}, .stride = {key_block, key_block}, .length = keys};
         for (int64_t p = 0; p < head.panels(); ++p)
           bf16.block(rows, head.wide(p), &probabilities, 1, head.v(own, p, s0), {output_of(i) + p * bf16_panel, head.width, bf16_panel / 2},
@@ -125,9 +138,10 @@ void CpuBackend::attention_bf16(const Tensor& q, const Tensor& k, const Tensor& 
     for (int64_t i = block0; i < block1; ++i)
       for (int64_t t = i * bf16_rows; t < std::min(T, (i + 1) * bf16_rows); ++t) {
         float* const row = output_of(i) + (t - i * bf16_rows) * head.width;
-        kernel.scale(row, 1 / sum_of(i)[t - i * bf16_rows], D, row);
-        std::byte* const to = y.raw() + size_t(((b * T + t) * N + n) * D) * size_of(y.dtype());
-        narrowed(kernel, row, D, y.dtype(), to);
+        const float sum = sum_of(i)[t - i * bf16_rows];
+        kernel.scale(row, sum == 0 ? 0 : 1 / sum, Dv, row);
+        std::byte* const to = y.raw() + size_t(((b * T + t) * N + n) * Dv) * size_of(y.dtype());
+        narrowed(kernel, row, Dv, y.dtype(), to);
       }
   });
 }

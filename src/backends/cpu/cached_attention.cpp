@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t few_rows = 32;    // up to which the blocks of keys are shared out
 constexpr int64_t most_rows = 256;  // of a piece of work: a block is packed once for them
 
-// Keys of a block, a multiple of every panel. A function of D only.
+// Keys of a block, a multiple of every panel. A function of the width of a head only.
 int64_t block_of(int64_t D) { return std::clamp<int64_t>(32768 / D / 32 * 32, 32, 256); }
 
 struct Part {  // of a query's attention
@@ -31,18 +31,19 @@ struct Keys {  // of a block, counted from its first position
 // One call's sizes, and the work on one block of keys for some rows of queries.
 class Blocks {
  public:
-  Blocks(const Kernels& kernels, const Tensor& q, const KeyValues& cache, float scale)
+  Blocks(const Kernels& kernels, const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec)
       : kernel_(kernels),
         q_(q),
         cache_(cache),
-        scale_(scale),
+        spec_(spec),
         D(q.size(2)),
+        Dv(cache.v.size(2)),
         C(cache.k.size(0)),
         G(cache.k.size(1)),
         heads(q.size(1) / G),
         rows(q.size(0) * heads),
-        size(block_of(D)),
-        width_((D + kernels.panel - 1) / kernels.panel * kernels.panel) {}
+        size(block_of(std::max(D, Dv))),
+        width_((std::max(D, Dv) + kernels.panel - 1) / kernels.panel * kernels.panel) {}
 
   int64_t position(int64_t row) const { return cache_.first + row / heads; }
   int64_t oldest(int64_t row) const { return cache_.window ? std::max<int64_t>(0, position(row) - cache_.window + 1) : 0; }
@@ -51,19 +52,23 @@ class Blocks {
   Keys keys(int64_t row, int64_t block) const {
     return {std::max<int64_t>(0, oldest(row) - block * size), std::min(size, position(row) + 1 - block * size)};
   }
-  const float* query(int64_t row, int64_t g) const { return q_.data<float>() + offset(row, g); }
-  int64_t offset(int64_t row, int64_t g) const { return (row / heads * q_.size(1) + g * heads + row % heads) * D; }
+  int64_t head(int64_t row, int64_t g) const { return g * heads + row % heads; }
+  int64_t index(int64_t row, int64_t g) const { return row / heads * q_.size(1) + head(row, g); }  // in [T, N]
+  // What the softmax of a row begins with: its head's sink.
+  Part start(int64_t row, int64_t g) const {
+    const float sink = spec_.sinks ? spec_.sinks.data<float>()[head(row, g)] : -INFINITY;
+    return {sink, sink == -INFINITY ? 0.0f : 1.0f};
+  }
 
   int64_t scratch() const { return 2 * size * width_ + kernel_.tile_rows * (size + 2 * width_); }
 
   // Fetches `count` keys and values of a group of heads from a position on.
   void fetch(int64_t g, int64_t position, int64_t count) const {
-    const size_t bytes = bytes_of(cache_.k.dtype(), D);
-    for (int64_t slot = position % C; count > 0; --count, slot = following(slot)) {
-      const size_t at = size_t(slot * G + g) * bytes;
-      for (size_t line = 0; line < bytes; line += 64)
-        __builtin_prefetch(cache_.k.raw() + at + line), __builtin_prefetch(cache_.v.raw() + at + line);
-    }
+    const auto lines = [](const std::byte* row, size_t bytes) {
+      for (size_t line = 0; line < bytes; line += 64) __builtin_prefetch(row + line);
+    };
+    for (int64_t slot = position % C; count > 0; --count, slot = following(slot))
+      lines(key(slot, g), bytes_of(cache_.k.dtype(), D)), lines(value(slot, g), bytes_of(cache_.v.dtype(), Dv));
   }
   // … of the first panel that rows row0 … row1 − 1 see of a block.
   void fetch(int64_t g, int64_t block, int64_t row0, int64_t row1) const {
@@ -78,20 +83,18 @@ class Blocks {
     queries_ = sums_ + kernel_.tile_rows * width_;
     const Keys seen{keys(row0, block).first, keys(row1 - 1, block).last}, all{keys(row1 - 1, block).first, keys(row0, block).last};
     const RowType type = *row_type(cache_.k.dtype());
-    const size_t bytes = bytes_of(cache_.k.dtype(), D);
     std::array<const void*, 32> rows_of_k, rows_of_v;
     const int64_t first = seen.first / panel * panel;
     int64_t slot = (block * size + first) % C;
     for (int64_t p = first; p < seen.last; p += panel) {
       for (int64_t i = 0; i < panel; ++i, slot = following(slot)) {
         const bool there = seen.first <= p + i && p + i < seen.last;
-        const size_t at = size_t(slot * G + g) * bytes;
-        rows_of_k[size_t(i)] = there ? cache_.k.raw() + at : nullptr;
-        rows_of_v[size_t(i)] = there ? cache_.v.raw() + at : nullptr;
+        rows_of_k[size_t(i)] = there ? key(slot, g) : nullptr;
+        rows_of_v[size_t(i)] = there ? value(slot, g) : nullptr;
       }
       if (p + panel < seen.last) fetch(g, block * size + p + panel, std::min(panel, seen.last - p - panel));
       kernel_.pack_keys(type, rows_of_k.data(), D, k_ + p * D);
-      kernel_.pack_values(type, rows_of_v.data(), D, v_ + p * panel, size * panel);
+      kernel_.pack_values(type, rows_of_v.data(), Dv, v_ + p * panel, size * panel);
     }
     // Where a row does not see a key of another, its weight of zero must not meet an infinite value.
     apart_ = (seen.first != all.first || seen.last != all.last) && !std::isfinite(values_squared(seen));
@@ -106,10 +109,13 @@ class Blocks {
     Segment query;
     query.length = D;
     for (int64_t r = 0; r < count; ++r) {
-      kernel_.scale(this->query(row + r, g), scale_, D, queries_ + r * width_);
+      kernel_.scale(q_.data<float>() + index(row + r, g) * D, spec_.scale, D, queries_ + r * width_);
       query.row[r] = queries_ + r * width_;
     }
-    for (int64_t p = p0; p < p1; ++p) kernel_.tile(count, true, &query, 1, k_ + p * panel * D, scores_ + p * height * panel, false);
+    for (int64_t p = p0; p < p1; ++p) {
+      kernel_.tile(count, true, &query, 1, k_ + p * panel * D, scores_ + p * height * panel, false);
+      if (spec_.soft_cap > 0) kernel_.soft_cap(scores_ + p * height * panel, count * panel, spec_.soft_cap);
+    }
 
     std::array<Part, max_tile_rows> parts;
     for (int64_t r = 0; r < count; ++r) {
@@ -132,7 +138,7 @@ class Blocks {
           weights[size_t(runs)].row[r] = scores_ + s / panel * height * panel + (r0 + r) * panel + s % panel;
         weights[size_t(runs)].length = end - s;
       }
-      for (int64_t c = 0; c < D; c += panel)
+      for (int64_t c = 0; c < Dv; c += panel)
         kernel_.tile(some, true, weights.data(), runs, v_ + c * size + range.first * panel, sums_ + c * height + r0 * panel, false);
     };
     if (!apart_) weigh(0, count, seen);
@@ -140,18 +146,20 @@ class Blocks {
       const Keys own = keys(row + r, block);
       if (!own.any()) continue;
       if (apart_) weigh(r, 1, own);
-      for (int64_t c = 0; c < D; c += panel) std::copy_n(sums_ + c * height + r * panel, std::min(panel, D - c), queries_ + c);
+      for (int64_t c = 0; c < Dv; c += panel) std::copy_n(sums_ + c * height + r * panel, std::min(panel, Dv - c), queries_ + c);
       done(r, parts[size_t(r)], queries_);
     }
   }
 
  private:
+  const std::byte* key(int64_t slot, int64_t g) const { return cache_.k.raw() + size_t(slot * G + g) * bytes_of(cache_.k.dtype(), D); }
+  const std::byte* value(int64_t slot, int64_t g) const { return cache_.v.raw() + size_t(slot * G + g) * bytes_of(cache_.v.dtype(), Dv); }
   // Slots of the ring are counted on: a division for each key would take longer than what is done with it.
   int64_t following(int64_t slot) const { return slot + 1 == C ? 0 : slot + 1; }
 
   float values_squared(const Keys& seen) const {
     float sum = 0;
-    for (int64_t c = 0; c < width_; c += kernel_.panel)
+    for (int64_t c = 0; c < Dv; c += kernel_.panel)
       sum += kernel_.squares(v_ + c * size + seen.first * kernel_.panel, (seen.last - seen.first) * kernel_.panel);
     return sum;
   }
@@ -159,13 +167,13 @@ class Blocks {
   const Kernels& kernel_;
   const Tensor& q_;
   const KeyValues& cache_;
-  const float scale_;
+  const CachedAttentionSpec& spec_;
 
  public:
-  const int64_t D, C, G, heads, rows, size;
+  const int64_t D, Dv, C, G, heads, rows, size;
 
  private:
-  const int64_t width_;  // D in whole panels
+  const int64_t width_;  // the larger of D and Dv in whole panels
   float *k_ = nullptr, *v_ = nullptr, *scores_ = nullptr, *sums_ = nullptr, *queries_ = nullptr;
   bool apart_ = false;
 };
@@ -173,29 +181,27 @@ class Blocks {
 }  // namespace
 
 void CpuBackend::cached_attention(const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec, Tensor& y) {
-  if (spec.soft_cap > 0 || spec.sinks || cache.v.size(2) != cache.k.size(2))
-    fail<UnsupportedError>("cached_attention: the backend cpu has no soft cap, sinks or width of v other than that of k");
   const Kernels& kernel = kernels_;
-  const Blocks all(kernel, q, cache, spec.scale);
-  const int64_t D = all.D, G = all.G, rows = all.rows, tile = kernel.tile_rows;
+  const Blocks all(kernel, q, cache, spec);
+  const int64_t Dv = all.Dv, G = all.G, rows = all.rows, tile = kernel.tile_rows;
   const auto finish = [&](int64_t row, int64_t g, float l, const float* o) {
-    kernel.scale(o, 1 / l, D, y.data<float>() + all.offset(row, g));
+    kernel.scale(o, 1 / l, Dv, y.data<float>() + all.index(row, g) * Dv);
   };
 
   if (rows <= few_rows) {
     const int64_t begin = all.first_block(0), blocks = all.last_block(rows - 1) - begin;
     const auto part_store = memory_->allocate(size_t(G * blocks * rows) * sizeof(Part));
-    const auto o_store = memory_->allocate(size_t(G * blocks * rows * D) * sizeof(float));
+    const auto o_store = memory_->allocate(size_t(G * blocks * rows * Dv) * sizeof(float));
     auto* const parts = reinterpret_cast<Part*>(part_store.get());
     auto* const os = reinterpret_cast<float*>(o_store.get());
     const auto merge = [&](int64_t g) {
-      float* o = thread_scratch(size_t(D));
+      float* o = thread_scratch(size_t(Dv));
       for (int64_t row = 0; row < rows; ++row) {
-        Part sum;
-        std::fill_n(o, D, 0.0f);
+        Part sum = all.start(row, g);
+        std::fill_n(o, Dv, 0.0f);
         for (int64_t block = all.first_block(row); block < all.last_block(row); ++block) {
           const int64_t at = (g * blocks + block - begin) * rows + row;
-          kernel.merge_part(&sum.m, &sum.l, o, parts[at].m, parts[at].l, os + at * D, D);
+          kernel.merge_part(&sum.m, &sum.l, o, parts[at].m, parts[at].l, os + at * Dv, Dv);
         }
         finish(row, g, sum.l, o);
       }
@@ -210,7 +216,7 @@ void CpuBackend::cached_attention(const Tensor& q, const KeyValues& cache, const
         work.attend(g, block, row, std::min(tile, rows - row), [&](int64_t r, const Part& part, const float* o) {
           const int64_t at = (g * blocks + block - begin) * rows + row + r;
           parts[at] = part;
-          std::copy_n(o, D, os + at * D);
+          std::copy_n(o, Dv, os + at * Dv);
         });
       if (blocks == 1) merge(g);
     });
@@ -223,10 +229,11 @@ void CpuBackend::cached_attention(const Tensor& q, const KeyValues& cache, const
   const int64_t shares = (rows + share - 1) / share;
   pool_.run(G * shares, [&](int64_t piece) {
     const int64_t g = piece % G, row0 = rows * (piece / G) / shares, row1 = rows * (piece / G + 1) / shares;
-    float* os = thread_scratch(size_t(all.scratch() + (row1 - row0) * D));  // [rows][D], then the blocks' own
-    float* rest = os + (row1 - row0) * D;
+    float* os = thread_scratch(size_t(all.scratch() + (row1 - row0) * Dv));  // [rows][Dv], then the blocks' own
+    float* rest = os + (row1 - row0) * Dv;
     std::array<Part, most_rows> sums;
-    std::fill_n(os, (row1 - row0) * D, 0.0f);
+    for (int64_t row = row0; row < row1; ++row) sums[size_t(row - row0)] = all.start(row, g);
+    std::fill_n(os, (row1 - row0) * Dv, 0.0f);
     Blocks work = all;
     for (int64_t block = all.first_block(row0); block < all.last_block(row1 - 1); ++block) {
       work.pack(g, block, row0, row1, rest);
@@ -234,10 +241,10 @@ void CpuBackend::cached_attention(const Tensor& q, const KeyValues& cache, const
         work.attend(g, block, row, std::min(tile, row1 - row), [&](int64_t r, const Part& part, const float* o) {
           const int64_t i = row - row0 + r;
           Part& sum = sums[size_t(i)];
-          kernel.merge_part(&sum.m, &sum.l, os + i * D, part.m, part.l, o, D);
+          kernel.merge_part(&sum.m, &sum.l, os + i * Dv, part.m, part.l, o, Dv);
         });
     }
-    for (int64_t row = row0; row < row1; ++row) finish(row, g, sums[size_t(row - row0)].l, os + (row - row0) * D);
+    for (int64_t row = row0; row < row1; ++row) finish(row, g, sums[size_t(row - row0)].l, os + (row - row0) * Dv);
   });
 }
 

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "backends/cpu/bf16.h"
+#include "backends/cpu/conv_weights.h"
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/windows.h"
 
@@ -61,14 +62,8 @@ class GatheredRows final : public LeftRows {
   const Windows& windows_;
 };
 
-void require_two_axes(const Weight& w, const ConvSpec& spec) {
-  const auto plain = [](const ConvSpec::Axis& a) { return a.dilation == 1 && a.edge == ConvSpec::Edge::zeros; };
-  if (w.kind != WeightKind::conv || w.shape.rank() != 4 || w.form.groups != 1 || !plain(spec.rows) || !plain(spec.columns))
-    fail<UnsupportedError>(
-        "conv: the backend cpu has convolutions over rows and columns only, without groups, dilation, edges other than "
-        "zeros and transposed forms");
-}
-
+constexpr int64_t depthwise_columns = 256;  // at a time; zeros are as long
+static_assert(depthwise_columns <= product_chunk && depthwise_columns <= most_stored);
 constexpr int64_t few_channels = 16;
 static_assert(product_chunk / few_channels + 2 <= most_runs);
 
@@ -76,16 +71,59 @@ static_assert(product_chunk / few_channels + 2 <= most_runs);
 
 void CpuBackend::conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
                       const GroupNormSpec& norm, Tensor& y) {
-  require_two_axes(w, spec);
   if (norm) return normalized_conv(x, w, bias, spec, e, norm, y);
+  if (w.kind == WeightKind::conv_transposed) return conv_transposed(x, w, bias, spec, e, y);
+  if (w.form.groups > 1) return is_depthwise(w) ? conv_depthwise(x, w, bias, spec, e, y) : conv_grouped(x, w, bias, spec, e, y);
   if (const auto* bf16 = dynamic_cast<const Bf16Weight*>(w.prepared.get())) return conv_bf16(x, w.shape, *bf16, bias, spec, e, y);
   const Tensor left = as_f32(x);
   const Windows windows(x, left.data<float>(), w.shape, spec, y);
   const auto& packed = static_cast<const PackedWeight&>(*w.prepared);
-  const int64_t image = y.size(1) * y.size(2), rows = y.size(0) * image;
+  const int64_t image = windows.axes.positions(), rows = y.size(0) * image;
   if (winograd_pays(w.shape, spec)) winograd(windows, packed, bias, e, y);
   else if (windows.channels < few_channels) product(GatheredRows(windows), rows, image, packed, bias, e, y);
   else product(TapRows(windows), rows, image, packed, bias, e, y);
+}
+
+// The same product for each group, of its own channels of x and into its own columns of y.
+void CpuBackend::conv_grouped(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y) {
+  const auto& groups = static_cast<const GroupedWeight&>(*w.prepared).parts;
+  const Tensor left = as_f32(x);
+  const int64_t O = w.shape[0] / w.form.groups;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const Windows windows(x, left.data<float>(), w.shape, spec, y, int64_t(g) * w.shape[1]);
+    const auto& packed = static_cast<const PackedWeight&>(*groups[g]);
+    const int64_t image = windows.axes.positions(), rows = y.size(0) * image, column = int64_t(g) * O;
+    if (windows.channels < few_channels) product(GatheredRows(windows), rows, image, packed, bias, e, y, column);
+    else product(TapRows(windows), rows, image, packed, bias, e, y, column);
+  }
+}
+
+// Each channel by itself: the taps of some positions at a time, whose sums stay in registers.
+void CpuBackend::conv_depthwise(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y) {
+  const auto& own = static_cast<const DepthwiseWeight&>(*w.prepared);
+  const Tensor left = as_f32(x);
+  const int64_t C = w.shape[0], taps = own.taps;
+  Shape all = w.shape;
+  all[1] = C;
+  const Windows windows(x, left.data<float>(), all, spec, y);
+  const int64_t image = windows.axes.positions();
+  const TileStore store(kernels_, C, false, bias, e, image, y);
+  pool_.for_ranges(y.size(0) * image, std::max<int64_t>(depthwise_rows, 16384 / C), [&](int64_t begin, int64_t end) {
+    float* const sums = thread_scratch(size_t(depthwise_rows * depthwise_columns + 2 * depthwise_rows * taps * 2));
+    auto* const pixels = reinterpret_cast<const float**>(sums + depthwise_rows * depthwise_columns);  // [row][tap], null for zeros
+    const float** const here = pixels + depthwise_rows * taps;                                        // of some columns
+    for (int64_t row = begin; row < end; row += depthwise_rows) {
+      const int64_t rows = std::min(depthwise_rows, end - row);
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t t = 0; t < taps; ++t) pixels[r * taps + t] = windows.tap(windows.place(row + r), t);
+      for (int64_t c = 0; c < C; c += depthwise_columns) {
+        const int64_t columns = std::min(depthwise_columns, C - c);
+        for (int64_t i = 0; i < rows * taps; ++i) here[i] = pixels[i] ? pixels[i] + c : zeros;
+        kernels_.depthwise(here, taps, rows, own.values() + c, C, columns, sums, depthwise_columns);
+        for (int64_t r = 0; r < rows; ++r) store.store(sums + r * depthwise_columns, row + r, 1, c, columns);
+      }
+    }
+  });
 }
 
 }  // namespace hearth::cpu

@@ -12,22 +12,21 @@ namespace {
 
 int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
-// Output rows y0 … y1 of images b0 … b1; of several images all rows.
+// Output rows y0 … y1 of frames u0 … u1, counted over all images; of several frames all rows.
 struct Strip {
-  int64_t b0, b1, y0, y1;
+  int64_t u0, u1, y0, y1;
 };
 
-// The taps of a strip: padded rows of pixels x [image][row][width][channels].
+// The taps of a strip: padded rows of pixels x [frame][tap of frames][row][width][channels].
 class StripRows final : public Bf16Rows {
  public:
-  StripRows(const uint16_t* x, const Strip& strip, const Shape& w, const ConvSpec& spec, int64_t columns, int64_t width, int64_t channels)
+  StripRows(const uint16_t* x, const Strip& strip, const ConvAxes& axes, int64_t lines, int64_t width, int64_t channels)
       : x_(x),
-        kernel_width_(w[3]),
-        row_stride_(spec.rows.stride),
-        column_stride_(spec.columns.stride),
+        axes_(axes),
         rows_(strip.y1 - strip.y0),
-        columns_(columns),
-        image_(((rows_ - 1) * row_stride_ + w[2]) * width * channels),
+        columns_(axes.out[2]),
+        plane_(lines * width * channels),
+        frame_(axes.taps[0] * plane_),
         line_(width * channels),
         channels_(channels) {}
 
@@ -35,7 +34,9 @@ class StripRows final : public Bf16Rows {
     int64_t count = 0;
     for (int64_t k = k0; k < k1; ++count) {
       const int64_t tap = k / channels_, c = k % channels_, end = std::min(k1, (tap + 1) * channels_), length = end - k;
-      const int64_t offset = tap / kernel_width_ * line_ + tap % kernel_width_ * channels_ + c;
+      const int64_t offset = tap / (axes_.taps[1] * axes_.taps[2]) * plane_ +
+                             tap / axes_.taps[2] % axes_.taps[1] * axes_.spec[1].dilation * line_ +
+                             tap % axes_.taps[2] * axes_.spec[2].dilation * channels_ + c;
       Bf16Run& run = out[count];
       run.length = length;
       for (int64_t half = 0; half < 2; ++half) {
@@ -43,7 +44,7 @@ class StripRows final : public Bf16Rows {
         if (own <= 0) {
           run.half[half] = run.half[0], run.stride[half] = run.stride[0];
         } else if (first % columns_ + own <= columns_) {  // in one output row
-          run.half[half] = x_ + pixel(first) + offset, run.stride[half] = column_stride_ * channels_;
+          run.half[half] = x_ + pixel(first) + offset, run.stride[half] = axes_.spec[2].stride * channels_;
         } else {
           run.half[half] = room, run.stride[half] = length;
           for (int64_t r = 0; r < own; ++r)
@@ -59,55 +60,61 @@ class StripRows final : public Bf16Rows {
  private:
   // Where the window of the strip's output p begins.
   int64_t pixel(int64_t p) const {
-    return p / (rows_ * columns_) * image_ + p / columns_ % rows_ * row_stride_ * line_ + p % columns_ * column_stride_ * channels_;
+    return p / (rows_ * columns_) * frame_ + p / columns_ % rows_ * axes_.spec[1].stride * line_ +
+           p % columns_ * axes_.spec[2].stride * channels_;
   }
 
   const uint16_t* x_;
-  int64_t kernel_width_, row_stride_, column_stride_, rows_, columns_, image_, line_, channels_;
+  const ConvAxes& axes_;
+  int64_t rows_, columns_, plane_, frame_, line_, channels_;
 };
 
 }  // namespace
 
 void CpuBackend::conv_bf16(const Tensor& x, const Shape& shape, const Bf16Weight& packed, const Tensor& bias, const ConvSpec& spec,
                            const Epilogue& e, Tensor& y) {
-  const int64_t kh = shape[2], kw = shape[3], B = y.size(0), H = y.size(1), W = y.size(2), image = H * W;
-  const Bf16Depth depth(kh * kw, x.size(3), kernels_.bf16->depth);
   const Tensor input = as_f32(x);
   const Windows windows(x, input.data<float>(), shape, spec, y);
-  const int64_t C = windows.channels, channels = depth.channels;
+  const ConvAxes& axes = windows.axes;
+  const int64_t taps = axes.kernel(), B = y.size(0), image = axes.positions(), C = windows.channels;
+  const auto& [frames, H, W] = axes.out;
+  const Bf16Depth depth(taps, C, kernels_.bf16->depth);
+  const int64_t channels = depth.channels;
   const auto round = [&](const float* pixel, int64_t stored, uint16_t* to) {
     if (pixel) kernels_.round_bf16(pixel, C, to);
     std::fill(to + (pixel ? C : 0), to + stored, uint16_t(0));
   };
 
-  if (depth.gathered || kh * kw == 1)  // each output's taps side by side
+  if (depth.gathered || taps == 1)  // each output's taps side by side
     return dense_bf16(B * image, image, packed, bias, e, y, [&](int64_t p, uint16_t* to) {
       const auto place = windows.place(p);
-      for (int64_t tap = 0; tap < kh * kw; ++tap) round(windows.tap(place, tap), channels, to + tap * channels);
-      std::fill(to + kh * kw * channels, to + packed.k, uint16_t(0));
+      for (int64_t tap = 0; tap < taps; ++tap) round(windows.tap(place, tap), channels, to + tap * channels);
+      std::fill(to + taps * channels, to + packed.k, uint16_t(0));
     });
 
-  const int64_t width = (W - 1) * spec.columns.stride + kw, line_bytes = width * channels * int64_t(sizeof(uint16_t));
-  const int64_t image_lines = (H - 1) * spec.rows.stride + kh;
-  const int64_t together = std::clamp<int64_t>(bf16_strip_bytes / (image_lines * line_bytes), 1, B);  // images
-  const int64_t most = std::clamp<int64_t>((bf16_strip_bytes / line_bytes - kh) / spec.rows.stride + 1, 8, H);
+  const int64_t stride = axes.spec[1].stride, reach = axes.reach(1), kf = axes.taps[0];
+  const int64_t width = (W - 1) * axes.spec[2].stride + axes.reach(2), line_bytes = width * channels * int64_t(sizeof(uint16_t));
+  const int64_t frame_lines = kf * ((H - 1) * stride + reach), units = B * frames;
+  const int64_t together = std::clamp<int64_t>(bf16_strip_bytes / (frame_lines * line_bytes), 1, units);  // frames
+  const int64_t most = std::clamp<int64_t>((bf16_strip_bytes / (kf * line_bytes) - reach) / stride + 1, std::min<int64_t>(8, H), H);
   const int64_t strips = together > 1 ? 1 : parts(H, most), rows = parts(H, strips);
-  const int64_t lines = together > 1 ? together * image_lines : (rows - 1) * spec.rows.stride + kh;
+  const int64_t lines = together > 1 ? together * frame_lines : kf * ((rows - 1) * stride + reach);
   // The last tile may read 16 outputs' windows beyond the strip.
   const auto memory =
-      memory_->allocate(size_t(lines * line_bytes + (16 * spec.columns.stride + kw) * channels * int64_t(sizeof(uint16_t))));
+      memory_->allocate(size_t(lines * line_bytes + (16 * axes.spec[2].stride + axes.reach(2)) * channels * int64_t(sizeof(uint16_t))));
   auto* const left = reinterpret_cast<uint16_t*>(memory.get());
 
-  for (int64_t b0 = 0; b0 < B; b0 += together)
+  for (int64_t u0 = 0; u0 < units; u0 += together)
     for (int64_t s = 0; s < strips; ++s) {
-      const Strip strip{b0, std::min(B, b0 + together), H * s / strips, H * (s + 1) / strips};
-      const int64_t own = (strip.y1 - strip.y0 - 1) * spec.rows.stride + kh;  // lines of an image
-      pool_.run((strip.b1 - strip.b0) * own, [&](int64_t line) {
-        const int64_t b = strip.b0 + line / own, r = strip.y0 * spec.rows.stride + line % own;
-        for (int64_t c = 0; c < width; ++c) round(windows.pixel(b, r, c), channels, left + (line * width + c) * channels);
+      const Strip strip{u0, std::min(units, u0 + together), H * s / strips, H * (s + 1) / strips};
+      const int64_t own = (strip.y1 - strip.y0 - 1) * stride + reach;  // lines of a tap of frames
+      pool_.run((strip.u1 - strip.u0) * kf * own, [&](int64_t line) {
+        const int64_t unit = strip.u0 + line / (kf * own), r = strip.y0 * stride + line % own;
+        const int64_t f = unit % frames * axes.spec[0].stride + line / own % kf * axes.spec[0].dilation;
+        for (int64_t c = 0; c < width; ++c) round(windows.pixel(unit / frames, f, r, c), channels, left + (line * width + c) * channels);
       });
-      const StripRows taps(left, strip, shape, spec, W, width, channels);
-      product_bf16(taps, (strip.b1 - strip.b0) * (strip.y1 - strip.y0) * W, image, (strip.b0 * H + strip.y0) * W, packed, bias, e, y);
+      const StripRows left_rows(left, strip, axes, own, width, channels);
+      product_bf16(left_rows, (strip.u1 - strip.u0) * (strip.y1 - strip.y0) * W, image, (strip.u0 * H + strip.y0) * W, packed, bias, e, y);
     }
 }
 

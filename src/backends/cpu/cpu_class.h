@@ -19,7 +19,8 @@ class Windows;        // windows.h
 // What GroupNorm does to each channel of each image:  (x − mean)·factor + beta.
 struct ChannelNorm {
   std::shared_ptr<const std::byte> store;
-  const float *mean, *factor;  // [B][C]; factor = gamma / √(variance + eps)
+  // [B][C]:  factor = gamma·(1 + scale) / √(variance + eps), beta = that of the spec·(1 + scale) + shift
+  const float *mean, *factor, *beta;
 };
 
 class CpuBackend final : public Backend {
@@ -65,22 +66,29 @@ class CpuBackend final : public Backend {
   void layer_norm(const Tensor& x, const NormSpec& spec, Tensor& y) override;
   void rms_norm(const Tensor& x, const NormSpec& spec, Tensor& y) override;
   void activate(const Tensor& x, Activation act, Tensor& y) override;
+  void multiply(const Tensor& a, const Tensor& b, Tensor& y) override;
+  void affine(const Tensor& x, const Tensor& scale, const Tensor& shift, Tensor& y) override;
   void linear_combination(std::span<const Tensor> xs, std::span<const float> factors, Tensor& y) override;
   void embedding(const Tensor& ids, const Tensor& table, Tensor& y) override;
+  void top_k(const Tensor& x, Tensor& values, Tensor& columns) override;
+  void gather(const Tensor& x, const Tensor& rows, Tensor& y) override;
+  void scatter_add(const Tensor& x, const Tensor& rows, const Tensor& factors, Tensor& y) override;
   void copy(const Tensor& x, Tensor& y) override;
   void resize_nearest(const Tensor& x, Tensor& y) override;
+  void pool(const Tensor& x, const PoolSpec& spec, Tensor& y) override;
 
   const Kernels& kernels() const { return kernels_; }
 
  private:
-  // y = epilogue(left · wᵀ), the product behind linear and conv; y [rows, N], `image_rows` rows to an image.
+  // y = epilogue(left · wᵀ), the product behind linear and conv; y [rows, N], or columns of it, `image_rows` rows to an image.
   void product(const LeftRows& left, int64_t rows, int64_t image_rows, const PackedWeight& w, const Tensor& bias, const Epilogue& e,
-               Tensor& y);
+               Tensor& y, int64_t first_column = 0);
   // y = epilogue(convolution) for what winograd_pays (conv's own choice).
   void winograd(const Windows& windows, const PackedWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   ChannelNorm statistics(const Tensor& x, const GroupNormSpec& spec);  // of x [B, ..., C]
   // y = act((x − mean)·factor + beta) for x [n, ..., C], rows of the images first, first + 1, …
-  void normalize(const Tensor& x, int64_t first, const ChannelNorm& norm, const Tensor& beta, Activation act, Tensor& y);
+  void normalize(const Tensor& x, int64_t first, const ChannelNorm& norm, Activation act, Tensor& y);
+  // row(r, from, to) for each row r of x, in f32.
   template <class F> void for_rows(const Tensor& x, Tensor& y, const F& row);
   // linear and conv of a normalised x, in strips where x is large (input_norm.cpp).
   void normalized_linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm, Tensor& y);
@@ -100,6 +108,12 @@ class CpuBackend final : public Backend {
   void linear_bf16(const Tensor& x, const Bf16Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void conv_bf16(const Tensor& x, const Shape& shape, const Bf16Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
                  Tensor& y);
+  void conv_grouped(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y);
+  void conv_depthwise(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y);
+  void conv_transposed(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y);
+  // Of WeightKind::conv in groups, and conv_transposed (prepare_conv.cpp).
+  std::shared_ptr<const PreparedWeight> prepare_grouped(const Tensor& w, WeightKind kind, const WeightForm& form);
+  std::shared_ptr<const PreparedWeight> prepare_transposed(const Tensor& w, const WeightForm& form);
   void attention_bf16(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec, Tensor& y);
   std::shared_ptr<const PreparedWeight> prepare_bf16(const Tensor& w, WeightKind kind);
   bool packs_bf16(const Shape& w, WeightKind kind, const WeightForm& form) const;  // else for f32 products
@@ -112,6 +126,16 @@ class CpuBackend final : public Backend {
   std::shared_ptr<Arena> memory_;  // shared: tensors may outlive the backend
   const bool computes_ = true;
 };
+
+Act act_of(Activation act);
+
+// The row of a scale or shift that belongs to row r of x [images, rows / images, C]: one for all, for each image or for each row. Null
+// where it is undefined.
+inline const float* modulation_row(const Tensor& t, int64_t r, int64_t images, int64_t rows) {
+  if (!t) return nullptr;
+  const int64_t own = t.size(0) == 1 ? 0 : t.size(0) == images ? r / (rows / images) : r;
+  return t.data<float>() + own * t.stride(0);
+}
 
 // Whether a convolution is done by Winograd's F(4×4, 3×3). Depends on the layer alone: not on batch, threads or values.
 bool winograd_pays(const Shape& w, const ConvSpec& spec);

@@ -60,16 +60,23 @@ template <class Normalize, class F> void for_strips(const Tensor& x, const Rows&
 
 void CpuBackend::normalized_conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
                                  const GroupNormSpec& norm, Tensor& y) {
-  // Rows of a resized x are not evenly spaced: it is made whole.
-  if (spec.resize_to[0] > 0 || fits(x)) {
+  // Rows of a resized x are not evenly spaced, and what lies beyond an edge must be zeros between strips: else it is made whole.
+  const bool in_rows = w.kind == WeightKind::conv && w.shape.rank() == 4 && w.form.groups == 1 && spec.resize_to[0] == 0 &&
+                       spec.rows.edge == ConvSpec::Edge::zeros;
+  if (!in_rows || fits(x)) {
     Tensor whole = Tensor::empty(*this, x.shape());
     group_norm(x, norm, whole);
     return conv(whole, w, bias, spec, e, {}, y);
   }
   const ChannelNorm channels = statistics(x, norm);
   for_strips(
-      x, {.input = x.size(1), .output = y.size(1), .kernel = w.shape[2], .stride = spec.rows.stride, .top = spec.rows.before},
-      [&](const Tensor& rows, int64_t b, Tensor& to) { normalize(rows, b, channels, norm.beta, norm.activation, to); },
+      x,
+      {.input = x.size(1),
+       .output = y.size(1),
+       .kernel = spec.rows.dilation * (w.shape[2] - 1) + 1,
+       .stride = spec.rows.stride,
+       .top = spec.rows.before},
+      [&](const Tensor& rows, int64_t b, Tensor& to) { normalize(rows, b, channels, norm.activation, to); },
       [&](const Tensor& strip, int64_t above, int64_t below, int64_t b, int64_t first, int64_t last) {
         ConvSpec part = spec;
         part.rows.before = above, part.rows.after = below;
@@ -89,7 +96,7 @@ void CpuBackend::normalized_linear(const Tensor& x, const Weight& w, const Tenso
   const ChannelNorm channels = statistics(x, norm);
   for_strips(
       x.view({B, M, 1, K}), {.input = M, .output = M},
-      [&](const Tensor& rows, int64_t b, Tensor& to) { normalize(rows, b, channels, norm.beta, norm.activation, to); },
+      [&](const Tensor& rows, int64_t b, Tensor& to) { normalize(rows, b, channels, norm.activation, to); },
       [&](const Tensor& strip, int64_t, int64_t, int64_t b, int64_t first, int64_t last) {
         Tensor to = y.slice(0, b, b + 1).slice(1, first, last);
         linear(strip.view({1, last - first, strip.size(3)}), w, bias, part_of(e, b, first, last), {}, to);

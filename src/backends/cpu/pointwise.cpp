@@ -41,6 +41,22 @@ void narrowed(const Kernels& kernels, const float* x, int64_t n, DType dtype, st
   }
 }
 
+Act act_of(Activation act) {
+  switch (act) {
+    case Activation::none: return Act::none;
+    case Activation::silu: return Act::silu;
+    case Activation::gelu: return Act::gelu;
+    case Activation::gelu_tanh: return Act::gelu_tanh;
+    case Activation::quick_gelu: return Act::quick_gelu;
+    case Activation::relu: return Act::relu;
+    case Activation::sigmoid: return Act::sigmoid;
+    case Activation::tanh: return Act::tanh;
+    case Activation::softplus: return Act::softplus;
+    case Activation::squared_relu: return Act::squared_relu;
+  }
+  fail<UnsupportedError>("cpu: the activation {} is unknown", int(act));
+}
+
 Tensor CpuBackend::as_f32(const Tensor& x) {
   if (x.dtype() == DType::f32) return x;
   Tensor wide = Tensor::empty(*this, x.shape(), DType::f32);
@@ -54,7 +70,31 @@ void CpuBackend::activate(const Tensor& x, Activation act, Tensor& y) {
   pool_.for_ranges(x.numel(), grain, [&](int64_t begin, int64_t end) {
     alignas(64) float a[part], b[part];
     into(kernels_, y, begin, end, b,
-         [&](int64_t i, int64_t n, float* to) { kernels_.activate(widened(kernels_, x.dtype(), at(x, i), n, a), n, int(act), to); });
+         [&](int64_t i, int64_t n, float* to) { kernels_.activate(widened(kernels_, x.dtype(), at(x, i), n, a), n, act_of(act), to); });
+  });
+}
+
+void CpuBackend::multiply(const Tensor& a, const Tensor& b, Tensor& y) {
+  pool_.for_ranges(y.numel(), grain, [&](int64_t begin, int64_t end) {
+    alignas(64) float left[part], right[part], product[part];
+    into(kernels_, y, begin, end, product, [&](int64_t i, int64_t n, float* to) {
+      kernels_.multiply(widened(kernels_, a.dtype(), at(a, i), n, left), widened(kernels_, b.dtype(), at(b, i), n, right), n, to);
+    });
+  });
+}
+
+// In parts of rows, as long as the buffers.
+void CpuBackend::affine(const Tensor& x, const Tensor& scale, const Tensor& shift, Tensor& y) {
+  const int64_t images = x.size(0), rows = images * x.size(1), C = x.size(2);
+  pool_.for_ranges(rows, std::max<int64_t>(1, grain / C), [&](int64_t begin, int64_t end) {
+    alignas(64) float wide[part], sum[part];
+    for (int64_t r = begin; r < end; ++r) {
+      const float *factor = modulation_row(scale, r, images, rows), *added = modulation_row(shift, r, images, rows);
+      into(kernels_, y, r * C, (r + 1) * C, sum, [&](int64_t i, int64_t n, float* to) {
+        const int64_t c = i - r * C;
+        kernels_.affine(widened(kernels_, x.dtype(), at(x, i), n, wide), n, factor ? factor + c : nullptr, added ? added + c : nullptr, to);
+      });
+    }
   });
 }
 

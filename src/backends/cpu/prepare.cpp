@@ -1,9 +1,11 @@
 #include <cstring>
 
 #include "backends/cpu/bf16.h"
+#include "backends/cpu/conv_weights.h"
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/product.h"
 #include "backends/cpu/rows.h"
+#include "backends/cpu/windows.h"
 
 namespace hearth::cpu {
 
@@ -13,7 +15,7 @@ PackedWeight::PackedWeight(int64_t rows, int64_t depth, const Kernels& kernels, 
   bytes = std::max<size_t>(64, (size_t(stored * k) * size_of(dtype) + 63) / 64 * 64);
 }
 
-// A convolution's summation index is (ky, kx, c): c innermost, as in the activations. Checkpoints have (c, ky, kx).
+// A convolution's summation index is (taps, c): c innermost, as in the activations. Checkpoints have (c, taps).
 std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, WeightKind kind, const WeightForm& form) {
   const DType hold = form.hold;
   if (form.in_place) {
@@ -32,9 +34,11 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, Weigh
   const auto readable = [](DType d) { return d == DType::f32 || is_16bit_float(d); };
   if (!readable(w.dtype()) || !readable(hold))
     fail<UnsupportedError>("prepare: a weight of {} to be held as {}; needed f32, f16 or bf16", name_of(w.dtype()), name_of(hold));
+  if (form.groups > 1) return prepare_grouped(w, kind, form);
+  if (kind == WeightKind::conv_transposed) return prepare_transposed(w, form);
   if (packs_bf16(w.shape(), kind, form)) return prepare_bf16(w, kind);
   const int64_t N = w.size(0), K = N == 0 ? 0 : w.numel() / N;
-  const int64_t taps = kind == WeightKind::conv ? w.size(2) * w.size(3) : 1, C = K / taps;
+  const int64_t taps = taps_of(w.shape()), C = K / taps;
   auto packed = std::make_shared<PackedWeight>(N, K, kernels_, hold, kind == WeightKind::glu);
   packed->data = memory_->allocate(packed->bytes);
   const size_t from = size_of(w.dtype()), to = size_of(hold);
@@ -88,7 +92,10 @@ std::shared_ptr<const PreparedWeight> CpuBackend::adopt(std::shared_ptr<const st
     packed->data = std::const_pointer_cast<std::byte>(storage);  // nobody writes to a weight that is prepared
     return packed;
   };
-  const int64_t taps = kind == WeightKind::conv ? w[2] * w[3] : 1;
+  if (form.groups > 1) return nullptr;
+  const int64_t taps = taps_of(w);
+  if (kind == WeightKind::conv_transposed)
+    return adopt(std::move(storage), bytes, {taps * w[1], w[0]}, WeightKind::linear, {.hold = form.hold, .factors = form.factors});
   if (packs_bf16(w, kind, form))
     return with_data(std::make_shared<Bf16Weight>(w[0], Bf16Depth(taps, w[1], kernels_.bf16->depth).total, kind == WeightKind::glu));
   return with_data(std::make_shared<PackedWeight>(w[0], taps * w[1], kernels_, form.hold, kind == WeightKind::glu));

@@ -2,6 +2,7 @@
 
 #include "backends/cpu/bf16.h"
 #include "backends/cpu/cpu_class.h"
+#include "backends/cpu/windows.h"
 
 namespace hearth::cpu {
 namespace {
@@ -22,9 +23,9 @@ Bf16Weight::Bf16Weight(int64_t rows, int64_t depth, bool glu) : Panels{rows, bf1
   bytes = std::max<size_t>(64, (size_t(stored * k) * sizeof(uint16_t) + 63) / 64 * 64);
 }
 
-// From checkpoint order (n, c, ky, kx) to pairs of k = (ky, kx, c).
+// From checkpoint order (n, c, taps) to pairs of k = (taps, c).
 std::shared_ptr<const PreparedWeight> CpuBackend::prepare_bf16(const Tensor& w, WeightKind kind) {
-  const int64_t N = w.size(0), taps = kind == WeightKind::conv ? w.size(2) * w.size(3) : 1, C = w.size(1);
+  const int64_t N = w.size(0), taps = taps_of(w.shape()), C = w.size(1);
   const Bf16Depth depth(taps, C, kernels_.bf16->depth);
   auto packed = std::make_shared<Bf16Weight>(N, depth.total, kind == WeightKind::glu);
   packed->data = memory_->allocate(packed->bytes);

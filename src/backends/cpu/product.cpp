@@ -33,7 +33,7 @@ void TileStore::fetch(int64_t row, int64_t rows, int64_t p) const {
     const size_t width = size_of(t.dtype());
     for (int64_t r = 0; r < rows; ++r)
       for (size_t byte = 0; byte < size_t(w_.columns_of(p)) * width; byte += 64)
-        __builtin_prefetch(t.raw() + size_t((row + r) * w_.outputs() + w_.column(p)) * width + byte, decltype(write)::value);
+        __builtin_prefetch(t.raw() + size_t((row + r) * y_.size(-1) + first_ + w_.column(p)) * width + byte, decltype(write)::value);
   };
   lines(y_, std::true_type{});
   if (e_.residual) lines(e_.residual, std::false_type{});
@@ -44,23 +44,25 @@ void TileStore::store(const float* acc, int64_t row, int64_t rows, int64_t p) co
 }
 
 void TileStore::store(const float* acc, int64_t row, int64_t rows, int64_t column, int64_t columns) const {
-  const int64_t panel = w_.panel;
-  const auto at = [&](const Tensor& t, int64_t r) { return t.raw() + size_t((row + r) * w_.outputs() + column) * size_of(t.dtype()); };
+  const int64_t panel = w_.panel, stride = y_.size(-1), own = first_ + column;
+  const auto at = [&](const Tensor& t, int64_t r) { return t.raw() + size_t((row + r) * stride + own) * size_of(t.dtype()); };
+  // Of the image that row r belongs to.
+  const auto image = [&](const Tensor& t, int64_t r) { return t.data<float>() + (row + r) / image_rows_ * t.size(1) + own; };
   std::array<const float*, max_tile_rows> per_image, factor;
-  alignas(64) std::array<float, max_tile_rows * 32> residual, rounded;
-  TileEpilogue t{.alpha = e_.alpha, .activation = int(e_.activation), .gates = w_.gated ? w_.outputs() : 0};
-  if (bias_) t.bias = bias_.data<float>() + column;
+  alignas(64) std::array<float, most_stored> residual, rounded;
+  TileEpilogue t{.alpha = e_.alpha, .activation = act_of(e_.activation), .gates = w_.gated ? w_.outputs() : 0};
+  if (bias_) t.bias = bias_.data<float>() + own;
   if (e_.per_image) {
-    for (int64_t r = 0; r < rows; ++r) per_image[size_t(r)] = e_.per_image.data<float>() + (row + r) / image_rows_ * w_.n + column;
+    for (int64_t r = 0; r < rows; ++r) per_image[size_t(r)] = image(e_.per_image, r);
     t.per_image = per_image.data();
   }
   if (e_.gate) {
-    for (int64_t r = 0; r < rows; ++r) factor[size_t(r)] = e_.gate.data<float>() + (row + r) / image_rows_ * w_.outputs() + column;
+    for (int64_t r = 0; r < rows; ++r) factor[size_t(r)] = image(e_.gate, r);
     t.factor = factor.data();
   }
   if (e_.residual && e_.residual.dtype() == DType::f32) {
     t.residual = reinterpret_cast<const float*>(at(e_.residual, 0));
-    t.residual_stride = w_.outputs();
+    t.residual_stride = stride;
   } else if (e_.residual) {
     for (int64_t r = 0; r < rows; ++r) widened(kernels_, e_.residual.dtype(), at(e_.residual, r), columns, residual.data() + r * panel);
     t.residual = residual.data();
@@ -68,21 +70,21 @@ void TileStore::store(const float* acc, int64_t row, int64_t rows, int64_t colum
   }
   const bool direct = y_.dtype() == DType::f32;
   t.y = direct ? reinterpret_cast<float*>(at(y_, 0)) : rounded.data();
-  t.y_stride = direct ? w_.outputs() : panel;
+  t.y_stride = direct ? stride : panel;
   kernels_.epilogue(acc, rows, columns, t);
   if (direct) return;
   for (int64_t r = 0; r < rows; ++r) narrowed(kernels_, t.y + r * panel, columns, y_.dtype(), at(y_, r));
 }
 
 void CpuBackend::product(const LeftRows& left, int64_t rows, int64_t image_rows, const PackedWeight& w, const Tensor& bias,
-                         const Epilogue& e, Tensor& y) {
+                         const Epilogue& e, Tensor& y, int64_t first_column) {
   const Kernels& kernel = kernels_;
   const int64_t panel = kernel.panel, tile_size = kernel.tile_rows * panel;
   const auto [row_blocks, panel_blocks] = blocking(rows, w, kernel.tile_rows, pool_.size());
   const bool widen = w.dtype != DType::f32;
   const int64_t depth = std::min(w.k, product_chunk);
 
-  const TileStore store(kernel, w.n, w.gated, bias, e, image_rows, y);
+  const TileStore store(kernel, w.n, w.gated, bias, e, image_rows, y, first_column);
 
   pool_.run(row_blocks * panel_blocks, [&, row_blocks = row_blocks, panel_blocks = panel_blocks](int64_t piece) {
     // Neighbouring pieces share the right side.

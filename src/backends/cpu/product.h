@@ -44,16 +44,20 @@ struct PackedWeight final : PreparedWeight, Panels {
   std::shared_ptr<std::byte> data;
 };
 
+inline constexpr int64_t most_stored = max_tile_rows * 32;  // numbers of a tile
+
 // Finishes tiles: the epilogue in f32, rounded once, at the only store to y [rows, outputs]. Panels are as wide as the kernels' tiles.
 class TileStore {
  public:
-  TileStore(const Kernels& kernels, int64_t n, bool gated, const Tensor& bias, const Epilogue& e, int64_t image_rows, const Tensor& y)
-      : kernels_(kernels), w_{n, kernels.panel, gated}, bias_(bias), e_(e), image_rows_(image_rows), y_(y) {}
+  // n columns of y, those of a weight's rows, from column `first` on.
+  TileStore(const Kernels& kernels, int64_t n, bool gated, const Tensor& bias, const Epilogue& e, int64_t image_rows, const Tensor& y,
+            int64_t first = 0)
+      : kernels_(kernels), w_{n, kernels.panel, gated}, bias_(bias), e_(e), image_rows_(image_rows), y_(y), first_(first) {}
   // To be called before a tile is computed: stores to lines that are in no cache would hold up everything behind them.
   void fetch(int64_t row, int64_t rows, int64_t panel) const;
   // acc [rows][panel]: sums of rows row, row + 1, … and the columns of a panel; rows ≤ max_tile_rows
   void store(const float* acc, int64_t row, int64_t rows, int64_t panel) const;
-  // The same of some columns: acc [rows][panel], or of a single row with x and y in f32 as many as there are.
+  // The same of some columns: acc [rows][panel], or of a single row at most most_stored, with x and y in f32 as many as there are.
   void store(const float* acc, int64_t row, int64_t rows, int64_t column, int64_t columns) const;
 
  private:
@@ -63,6 +67,7 @@ class TileStore {
   const Epilogue& e_;
   int64_t image_rows_;
   const Tensor& y_;
+  int64_t first_;
 };
 
 // Where the rows of the left side are.

@@ -11,15 +11,20 @@
 namespace hearth::cpu {
 namespace {
 
-double plain_activation(double x, int act) {
+double plain_activation(double x, Act act) {
   switch (act) {
-    case 1: return x / (1 + std::exp(-x));
-    case 2: return 0.5 * x * (1 + std::erf(x * M_SQRT1_2));
-    case 3: return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-    case 4: return x / (1 + std::exp(-1.702 * x));
-    case 5: return std::max(x, 0.0);
-    default: return x;
+    case Act::none: return x;
+    case Act::silu: return x / (1 + std::exp(-x));
+    case Act::gelu: return 0.5 * x * (1 + std::erf(x * M_SQRT1_2));
+    case Act::gelu_tanh: return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case Act::quick_gelu: return x / (1 + std::exp(-1.702 * x));
+    case Act::relu: return std::max(x, 0.0);
+    case Act::sigmoid: return 1 / (1 + std::exp(-x));
+    case Act::tanh: return std::tanh(x);
+    case Act::softplus: return std::log1p(std::exp(x));
+    case Act::squared_relu: return std::max(x, 0.0) * std::max(x, 0.0);
   }
+  return x;
 }
 
 std::string names(std::span<const Path> paths) {
@@ -47,7 +52,7 @@ void check_product(const Kernels& kernel) {
       const int64_t columns = width - 1;
       kernel.epilogue(c.data(), rows, columns,
                       {.alpha = 0.5f,
-                       .activation = 1,
+                       .activation = Act::silu,
                        .bias = bias.data(),
                        .per_image = images.data(),
                        .factor = gates.data(),
@@ -61,7 +66,8 @@ void check_product(const Kernels& kernel) {
           for (int64_t k = 0; k < depth; ++k) sum += double(a[size_t(r * depth + k)]) * b[size_t(k * width + n)];
           expect("product tile", c[size_t(r * kernel.panel + n)], sum);
           expect("product epilogue", y[size_t(r * width + n)],
-                 gate[size_t(n)] * plain_activation(0.5 * sum + bias[size_t(n)] + image[size_t(n)], 1) + residual[size_t(r * width + n)]);
+                 gate[size_t(n)] * plain_activation(0.5 * sum + bias[size_t(n)] + image[size_t(n)], Act::silu) +
+                     residual[size_t(r * width + n)]);
         }
     }
 }
@@ -73,7 +79,7 @@ void check_gates(const Kernels& kernel) {
   std::vector<float> y(static_cast<size_t>(rows * lanes));
   kernel.epilogue(acc.data(), rows, columns,
                   {.alpha = 0.5f,
-                   .activation = 2,
+                   .activation = Act::gelu,
                    .gates = lanes,
                    .bias = bias.data(),
                    .per_image = images.data(),
@@ -84,7 +90,8 @@ void check_gates(const Kernels& kernel) {
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t n = 0; n < columns; ++n) {
       const auto sum = [&](int64_t i) { return 0.5 * acc[size_t(r * kernel.panel + i)] + bias[size_t(i)] + image[size_t(i)]; };
-      expect("gated epilogue", y[size_t(r * lanes + n)], sum(n) * plain_activation(sum(lanes + n), 2) + residual[size_t(r * lanes + n)]);
+      expect("gated epilogue", y[size_t(r * lanes + n)],
+             sum(n) * plain_activation(sum(lanes + n), Act::gelu) + residual[size_t(r * lanes + n)]);
     }
 }
 
@@ -167,6 +174,23 @@ void check_winograd(const Kernels& kernel) {
     }
 }
 
+void check_depthwise(const Kernels& kernel) {
+  constexpr int64_t taps = 3;
+  const int64_t n = kernel.lanes + 3;
+  const auto x = values(6 * n), w = values(taps * n, 5);
+  for (int64_t rows = 1; rows <= 4; ++rows) {
+    std::vector<const float*> pixels;
+    for (int64_t i = 0; i < rows * taps; ++i) pixels.push_back(x.data() + (i / taps + i % taps) * n);
+    std::vector<float> y(static_cast<size_t>(rows * n));
+    kernel.depthwise(pixels.data(), taps, rows, w.data(), n, n, y.data(), n);
+    for (int64_t i = 0; i < rows * n; ++i) {
+      double sum = 0;
+      for (int64_t t = 0; t < taps; ++t) sum += double(x[size_t(i + t * n)]) * w[size_t(t * n + i % n)];
+      expect("depthwise", y[size_t(i)], sum);
+    }
+  }
+}
+
 void check_softmax(const Kernels& kernel) {
   constexpr int64_t keys = 5, rows = 3;
   auto s = values(keys * kernel.panel), o = values(rows * kernel.panel, 9);
@@ -188,17 +212,22 @@ void check_softmax(const Kernels& kernel) {
   }
 }
 
-void check_causal(const Kernels& kernel) {
-  constexpr int64_t keys = 5, rows = 3, first = 2;
-  const auto s = values(keys * kernel.panel), v = values(rows * keys, 4);
+void check_seen_rows(const Kernels& kernel) {
+  constexpr int64_t keys = 5, rows = 3;
+  auto s = values(keys * kernel.panel);
+  auto v = values(rows * keys, 4);
+  for (float& weight : s) weight = std::max(weight, 0.0f);
+  std::fill_n(s.begin() + kernel.panel, kernel.panel, 0.0f);
+  for (int64_t r = 0; r < rows; ++r) v[size_t(r * keys + 1)] = INFINITY;  // of a key that nobody sees
   auto o = values(rows * kernel.panel, 9);
   const auto before = o;
-  kernel.causal_rows(s.data(), keys, first, v.data(), keys, o.data(), rows);
+  kernel.seen_rows(s.data(), keys, v.data(), keys, o.data(), rows);
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t q = 0; q < kernel.panel; ++q) {
       double sum = before[size_t(r * kernel.panel + q)];
-      for (int64_t k = 0; k < keys && first + k <= q; ++k) sum += double(v[size_t(r * keys + k)]) * s[size_t(k * kernel.panel + q)];
-      expect("causal rows", o[size_t(r * kernel.panel + q)], sum);
+      for (int64_t k = 0; k < keys; ++k)
+        if (k != 1) sum += double(v[size_t(r * keys + k)]) * s[size_t(k * kernel.panel + q)];
+      expect("seen rows", o[size_t(r * kernel.panel + q)], sum);
     }
 }
 
@@ -220,22 +249,22 @@ void check_norms(const Kernels& kernel) {
   std::vector<float> means(static_cast<size_t>(n)), all(static_cast<size_t>(n)), y(static_cast<size_t>(rows * n)),
       z(static_cast<size_t>(n));
   kernel.column_moments(x.data(), rows, n, means.data(), all.data());
-  kernel.normalize(x.data(), n, 0.25f, 1.5f, gamma.data(), beta.data(), z.data());
-  kernel.normalize_columns(x.data(), rows, n, means.data(), gamma.data(), beta.data(), 1, y.data());
-  std::vector<float> rooted(static_cast<size_t>(n));
-  kernel.scale_columns(x.data(), n, 1.5f, gamma.data(), rooted.data());
+  kernel.normalize(x.data(), n, 0.25f, 1.5f, {.gamma = gamma.data(), .beta = beta.data()}, z.data());
+  kernel.normalize_columns(x.data(), rows, n, means.data(), gamma.data(), beta.data(), Act::silu, y.data());
+  std::vector<float> modulated(static_cast<size_t>(n));
+  kernel.normalize(x.data(), n, 0, 1.5f, {.gamma = gamma.data(), .scale = beta.data(), .shift = gamma.data()}, modulated.data());
   double sum = 0;
   for (int64_t c = 0; c < n; ++c) sum += double(x[size_t(c)]) * x[size_t(c)];
   expect("squares", kernel.squares(x.data(), n), sum);
   for (int64_t c = 0; c < n; ++c) {
-    expect("scale columns", rooted[size_t(c)], x[size_t(c)] * 1.5 * gamma[size_t(c)]);
+    expect("modulated norm", modulated[size_t(c)], x[size_t(c)] * 1.5 * gamma[size_t(c)] * (1 + beta[size_t(c)]) + gamma[size_t(c)]);
     const auto column = moments([&](int64_t r) { return x[size_t(r * n + c)]; }, rows);
     expect("column mean", means[size_t(c)], column.first);
     expect("column variance", all[size_t(c)], column.second);
     expect("normalize", z[size_t(c)], (x[size_t(c)] - 0.25) * 1.5 * gamma[size_t(c)] + beta[size_t(c)]);
     for (int64_t r = 0; r < rows; ++r)
       expect("normalize columns", y[size_t(r * n + c)],
-             plain_activation((x[size_t(r * n + c)] - column.first) * gamma[size_t(c)] + beta[size_t(c)], 1));
+             plain_activation((x[size_t(r * n + c)] - column.first) * gamma[size_t(c)] + beta[size_t(c)], Act::silu));
   }
 }
 
@@ -247,7 +276,7 @@ void check_pointwise(const Kernels& kernel) {
   const auto check = [&](const char* what, auto right) {
     for (int64_t i = 0; i < n; ++i) expect(what, y[size_t(i)], right(i));
   };
-  for (int act = 0; act < 6; ++act) {
+  for (Act act = Act::none; act <= Act::squared_relu; act = Act(int(act) + 1)) {
     kernel.activate(x.data(), n, act, y.data());
     check("activation", [&](int64_t i) { return plain_activation(x[size_t(i)], act); });
   }
@@ -257,6 +286,16 @@ void check_pointwise(const Kernels& kernel) {
   check("scale", [&](int64_t i) { return 3 * x[size_t(i)]; });
   kernel.add_scaled(b.data(), 0.5f, n, y.data());
   check("add scaled", [&](int64_t i) { return 3 * x[size_t(i)] + 0.5 * b[size_t(i)]; });
+  y = b;
+  kernel.keep_larger(x.data(), n, y.data());
+  check("larger", [&](int64_t i) { return std::max(x[size_t(i)], b[size_t(i)]); });
+  kernel.multiply(x.data(), b.data(), n, y.data());
+  check("multiply", [&](int64_t i) { return x[size_t(i)] * b[size_t(i)]; });
+  kernel.affine(x.data(), n, b.data(), x.data(), y.data());
+  check("affine", [&](int64_t i) { return x[size_t(i)] * b[size_t(i)] + x[size_t(i)]; });
+  y = x;
+  kernel.soft_cap(y.data(), n, 0.75f);
+  check("soft cap", [&](int64_t i) { return 0.75 * std::tanh(x[size_t(i)] / 0.75); });
   kernel.narrow_f16(x.data(), n, half.data());
   for (int64_t i = 0; i < n; ++i) expect("to f16", half[size_t(i)], f32_to_f16(x[size_t(i)]), 0);
   kernel.widen_f16(half.data(), n, y.data());
@@ -278,8 +317,9 @@ std::string check_kernels(const Kernels& kernels) {
     check_gates(kernels);
     check_language_kernels(kernels);
     check_winograd(kernels);
+    check_depthwise(kernels);
     check_softmax(kernels);
-    check_causal(kernels);
+    check_seen_rows(kernels);
     check_bf16(kernels);
     check_softmax_rows(kernels);
     check_norms(kernels);

@@ -2,62 +2,102 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "core/backend.h"
 
 namespace hearth::cpu {
 
-// x [B, H, W, C] seen by a kernel [O, C, kh, kw] that makes y [B, H', W', O], after the optional nearest resize of x.
+// Frames, rows and columns of a convolution. Those that its kernel lacks have one position.
+struct ConvAxes {
+  // x [B, …, C], w [.., .., kernel …], y [B, …, O]
+  ConvAxes(const Tensor& x, const Shape& w, const ConvSpec& spec_, const Tensor& y) {
+    const int count = w.rank() - 2;
+    for (int i = 0; i < count; ++i) {
+      const auto at = size_t(3 - count + i);
+      in[at] = x.size(1 + i), out[at] = y.size(1 + i), taps[at] = w[2 + i], spec[at] = spec_.axis(i, count);
+    }
+  }
+  int64_t kernel() const { return taps[0] * taps[1] * taps[2]; }
+  int64_t positions() const { return out[0] * out[1] * out[2]; }                           // of y
+  int64_t reach(size_t axis) const { return spec[axis].dilation * (taps[axis] - 1) + 1; }  // positions from the first tap to the last
+
+  std::array<int64_t, 3> in{1, 1, 1}, out{1, 1, 1}, taps{1, 1, 1};
+  std::array<ConvSpec::Axis, 3> spec{};
+};
+
+inline int64_t taps_of(const Shape& w) {
+  int64_t taps = 1;
+  for (int axis = 2; axis < w.rank(); ++axis) taps *= w[axis];
+  return taps;
+}
+
+// x [B, …, C] seen by a kernel [O, C, …] that makes y [B, …, O], after the optional nearest resize of x.
 class Windows {
  public:
-  Windows(const Tensor& x, const float* data, const Shape& w, const ConvSpec& spec, const Tensor& y)
-      : channels(x.size(3)),
-        rows(y.size(1)),
-        columns(y.size(2)),
-        data_(data),
-        width_(x.size(2)),
-        image_(x.size(1) * x.size(2) * channels),
-        kernel_width_(w[3]),
-        row_stride_(spec.rows.stride),
-        column_stride_(spec.columns.stride),
-        row_(sources(y.size(1), w[2], spec.rows.stride, spec.rows.before, x.size(1), spec.resize_to[0])),
-        column_(sources(y.size(2), w[3], spec.columns.stride, spec.columns.before, x.size(2), spec.resize_to[1])) {}
-
-  const int64_t channels, rows, columns;  // of x; of y
-
-  // Channels of the pixel at row r and column c of the padded, resized image b; null outside x.
-  const float* pixel(int64_t b, int64_t r, int64_t c) const {
-    if (r >= int64_t(row_.size()) || c >= int64_t(column_.size())) return nullptr;
-    const int64_t y = row_[size_t(r)], x = column_[size_t(c)];
-    return y < 0 || x < 0 ? nullptr : data_ + b * image_ + (y * width_ + x) * channels;
+  Windows(const Tensor& x, const float* data, const Shape& w, const ConvSpec& spec, const Tensor& y) : Windows(x, data, w, spec, y, 0) {}
+  // Of w[1] channels of x, from `first_channel` on.
+  Windows(const Tensor& x, const float* data, const Shape& w, const ConvSpec& spec, const Tensor& y, int64_t first_channel)
+      : axes(x, w, spec, y),
+        channels(w[1]),
+        data_(data + first_channel),
+        pixel_(x.size(-1)),
+        image_(x.numel() / std::max<int64_t>(1, x.size(0))),
+        sources_{sources(0, 0), sources(1, spec.resize_to[0]), sources(2, spec.resize_to[1])} {
+    for (int64_t t = 0; t < axes.kernel(); ++t)
+      taps_.push_back({t / (axes.taps[1] * axes.taps[2]) * axes.spec[0].dilation, t / axes.taps[2] % axes.taps[1] * axes.spec[1].dilation,
+                       t % axes.taps[2] * axes.spec[2].dilation});
   }
 
-  // Where the window of output position p, counted over [B, H', W'], begins; and its taps.
+  const ConvAxes axes;
+  const int64_t channels;
+
+  // Channels of the pixel at frame f, row r and column c of the padded, resized image b; null for zeros.
+  const float* pixel(int64_t b, int64_t f, int64_t r, int64_t c) const {
+    const int64_t z = source(0, f), y = source(1, r), x = source(2, c);
+    return z < 0 || y < 0 || x < 0 ? nullptr : data_ + b * image_ + ((z * axes.in[1] + y) * axes.in[2] + x) * pixel_;
+  }
+
+  // Where the window of output position p, counted over [B, F', H', W'], begins; and its taps.
   struct Place {
-    int64_t image, row, column;
+    int64_t image, frame, row, column;
   };
   Place place(int64_t p) const {
-    return {p / (rows * columns), p % (rows * columns) / columns * row_stride_, p % columns * column_stride_};
+    const auto& [frames, rows, columns] = axes.out;
+    return {p / (frames * rows * columns), p / (rows * columns) % frames * axes.spec[0].stride, p / columns % rows * axes.spec[1].stride,
+            p % columns * axes.spec[2].stride};
   }
-  const float* tap(const Place& p, int64_t t) const { return pixel(p.image, p.row + t / kernel_width_, p.column + t % kernel_width_); }
+  const float* tap(const Place& p, int64_t t) const {
+    const auto& [f, r, c] = taps_[size_t(t)];
+    return pixel(p.image, p.frame + f, p.row + r, p.column + c);
+  }
 
  private:
-  // Source of each padded index, −1 outside. Nearest neighbour as torch computes it: the ratio and the product in f32.
-  static std::vector<int64_t> sources(int64_t outputs, int64_t kernel, int64_t stride, int64_t before, int64_t size, int64_t resized) {
+  int64_t source(size_t axis, int64_t i) const {
+    const std::vector<int64_t>& from = sources_[axis];
+    return i < int64_t(from.size()) ? from[size_t(i)] : -1;
+  }
+
+  // Source of each padded index, −1 for zeros. Nearest neighbour as torch computes it: the ratio and the product in f32.
+  std::vector<int64_t> sources(size_t axis, int64_t resized) const {
+    const ConvSpec::Axis& a = axes.spec[axis];
+    const int64_t size = axes.in[axis];
     if (resized <= 0) resized = size;
     const float ratio = float(size) / float(resized);
-    std::vector<int64_t> from(size_t((outputs - 1) * stride + kernel), -1);
+    std::vector<int64_t> from(size_t((axes.out[axis] - 1) * a.stride + axes.reach(axis)), -1);
     for (size_t i = 0; i < from.size(); ++i) {
-      const int64_t at = int64_t(i) - before;
-      if (at >= 0 && at < resized) from[i] = std::min(int64_t(float(at) * ratio), size - 1);
+      int64_t at = int64_t(i) - a.before;
+      if (a.edge == ConvSpec::Edge::nearest) at = std::clamp<int64_t>(at, 0, resized - 1);
+      if (at >= 0 && at < resized) from[i] = resized == size ? at : std::min(int64_t(float(at) * ratio), size - 1);
     }
     return from;
   }
 
   const float* data_;
-  int64_t width_, image_, kernel_width_, row_stride_, column_stride_;
-  std::vector<int64_t> row_, column_;
+  const int64_t pixel_, image_;
+  const std::array<std::vector<int64_t>, 3> sources_;
+  std::vector<std::array<int64_t, 3>> taps_;
 };
 
 }  // namespace hearth::cpu

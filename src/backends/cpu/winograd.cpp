@@ -23,12 +23,13 @@ int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 }  // namespace
 
 bool winograd_pays(const Shape& w, const ConvSpec& spec) {
-  return w[2] == 3 && w[3] == 3 && spec.rows.stride == 1 && spec.columns.stride == 1 && w[0] >= 64 && w[1] >= 64;
+  const auto plain = [](const ConvSpec::Axis& a) { return a.stride == 1 && a.dilation == 1; };
+  return w.rank() == 4 && w[2] == 3 && w[3] == 3 && plain(spec.rows) && plain(spec.columns) && w[0] >= 64 && w[1] >= 64;
 }
 
 void CpuBackend::winograd(const Windows& windows, const PackedWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
   const Kernels& kernel = kernels_;
-  const int64_t C = windows.channels, panel = kernel.panel, H = windows.rows, width = windows.columns;
+  const int64_t C = windows.channels, panel = kernel.panel, H = windows.axes.out[1], width = windows.axes.out[2];
   const int64_t down = parts(H, side), across = parts(width, side), patches = y.size(0) * down * across;
   const TileStore store(kernel, w.n, false, bias, e, H * width, y);
   struct Patch {
@@ -50,7 +51,7 @@ void CpuBackend::winograd(const Windows& windows, const PackedWeight& w, const T
         const Patch patch = patch_at(first + i);
         const float* pixels[points];
         for (int64_t r = 0; r < 6; ++r)
-          for (int64_t c = 0; c < 6; ++c) pixels[6 * r + c] = windows.pixel(patch.image, patch.row + r, patch.column + c);
+          for (int64_t c = 0; c < 6; ++c) pixels[6 * r + c] = windows.pixel(patch.image, 0, patch.row + r, patch.column + c);
         kernel.winograd_input(pixels, C, transformed + i * C, point_stride);
       }
     });

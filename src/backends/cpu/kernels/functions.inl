@@ -58,21 +58,61 @@ HEARTH_INLINE V gelu_tanh(V x) { return x * sigmoid(set(1.59576912f) * fma(set(0
 HEARTH_INLINE V quick_gelu(V x) { return x * sigmoid(set(1.702f) * x); }
 HEARTH_INLINE V relu(V x) { return max(zero(), x); }  // NaN stays NaN
 
-// As hearth::Activation.
-enum { act_none, act_silu, act_gelu, act_gelu_tanh, act_quick_gelu, act_relu };
-
-template <int act> HEARTH_INLINE V activated(V x) {
-  if constexpr (act == act_silu) return silu(x);
-  if constexpr (act == act_gelu) return gelu(x);
-  if constexpr (act == act_gelu_tanh) return gelu_tanh(x);
-  if constexpr (act == act_quick_gelu) return quick_gelu(x);
-  if constexpr (act == act_relu) return relu(x);
-  return x;
+// The magnitude of a with the sign of b.
+HEARTH_INLINE V with_sign_of(V a, V b) {
+  const I sign = as_integers(set(-0.0f));
+  return as_floats(as_integers(abs(a)) | (as_integers(b) & sign));
 }
 
-template <int n> struct Constant {
-  static constexpr int value = n;
-  constexpr operator int() const { return n; }
+// Near zero x + x³·p(x²), where 1 − 2 / (e²ˣ + 1) would cancel; tanh keeps the sign of −0.
+HEARTH_INLINE V tanh(V x) {
+  const V a = abs(x), s = a * a;
+  V p = set(0.00229273223f);  // (tanh(a) / a − 1) / a², Chebyshev
+  p = fma(p, s, set(-0.00834393437f));
+  p = fma(p, s, set(0.0217689152f));
+  p = fma(p, s, set(-0.0539592592f));
+  p = fma(p, s, set(0.133333036f));
+  p = fma(p, s, set(-0.333333332f));
+  const V near = fma(a * s, p, a), far = set(1.0f) - set(2.0f) / (exp(a + a) + set(1.0f));
+  return with_sign_of(select(less(a, set(0.625f)), near, far), x);
+}
+
+// max(x, 0) + ln(1 + u) with u = e^−|x|;  ln(1 + u) = 2·artanh(s), s = u / (2 + u) ≤ 1/3, whose relative error is small for any u.
+HEARTH_INLINE V softplus(V x) {
+  const V u = exp(-abs(x)), s = u / (u + set(2.0f)), t = s * s;
+  V p = set(0.116121646f);  // (artanh(s) / s − 1) / s², Chebyshev
+  p = fma(p, t, set(0.108532879f));
+  p = fma(p, t, set(0.14296179f));
+  p = fma(p, t, set(0.199998532f));
+  p = fma(p, t, set(0.333333337f));
+  const V half = fma(s * t, p, s);
+  return relu(x) + (half + half);
+}
+
+HEARTH_INLINE V squared_relu(V x) {
+  const V r = relu(x);
+  return r * r;
+}
+
+template <Act act> HEARTH_INLINE V activated(V x) {
+  if constexpr (act == Act::silu) return silu(x);
+  else if constexpr (act == Act::gelu) return gelu(x);
+  else if constexpr (act == Act::gelu_tanh) return gelu_tanh(x);
+  else if constexpr (act == Act::quick_gelu) return quick_gelu(x);
+  else if constexpr (act == Act::relu) return relu(x);
+  else if constexpr (act == Act::sigmoid) return sigmoid(x);
+  else if constexpr (act == Act::tanh) return tanh(x);
+  else if constexpr (act == Act::softplus) return softplus(x);
+  else if constexpr (act == Act::squared_relu) return squared_relu(x);
+  else {
+    static_assert(act == Act::none);
+    return x;
+  }
+}
+
+template <auto n> struct Constant {
+  static constexpr auto value = n;
+  constexpr operator decltype(n)() const { return n; }
 };
 
 // f(Constant<0>) … f(Constant<count − 1>), written out.
@@ -83,15 +123,19 @@ template <int count, int from = 0, class F> HEARTH_INLINE void unroll(const F& f
   }
 }
 
-// f(Constant<act>) for the activation that is asked for at run time.
-template <class F> HEARTH_INLINE void with_activation(int act, const F& f) {
+// f(Constant<act>) for the activation that is asked for at run time. The compiler says where one is left out.
+template <class F> HEARTH_INLINE void with_activation(Act act, const F& f) {
   switch (act) {
-    case act_silu: return f(Constant<act_silu>{});
-    case act_gelu: return f(Constant<act_gelu>{});
-    case act_gelu_tanh: return f(Constant<act_gelu_tanh>{});
-    case act_quick_gelu: return f(Constant<act_quick_gelu>{});
-    case act_relu: return f(Constant<act_relu>{});
-    default: return f(Constant<act_none>{});
+    case Act::none: return f(Constant<Act::none>{});
+    case Act::silu: return f(Constant<Act::silu>{});
+    case Act::gelu: return f(Constant<Act::gelu>{});
+    case Act::gelu_tanh: return f(Constant<Act::gelu_tanh>{});
+    case Act::quick_gelu: return f(Constant<Act::quick_gelu>{});
+    case Act::relu: return f(Constant<Act::relu>{});
+    case Act::sigmoid: return f(Constant<Act::sigmoid>{});
+    case Act::tanh: return f(Constant<Act::tanh>{});
+    case Act::softplus: return f(Constant<Act::softplus>{});
+    case Act::squared_relu: return f(Constant<Act::squared_relu>{});
   }
 }
 
@@ -101,6 +145,20 @@ template <class F> HEARTH_INLINE void for_lanes(int64_t n, const F& f) {
 }
 HEARTH_INLINE V load_upto(const float* p, int64_t n) { return n >= W ? load(p) : load_n(p, n); }
 HEARTH_INLINE void store_upto(float* p, int64_t n, V v) { n >= W ? store(p, v) : store_n(p, n, v); }
+
+// v·factor() + added(), or one of them.
+template <bool scaled, bool shifted, class Factor, class Added> HEARTH_INLINE V adjusted(V v, const Factor& factor, const Added& added) {
+  if constexpr (scaled && shifted) return fma(v, factor(), added());
+  else if constexpr (scaled) return v * factor();
+  else if constexpr (shifted) return v + added();
+  else return v;
+}
+
+// f(Constant<first>, Constant<second>)
+template <class F> HEARTH_INLINE void with_flags(bool first, bool second, const F& f) {
+  if (first) second ? f(Constant<true>{}, Constant<true>{}) : f(Constant<true>{}, Constant<false>{});
+  else second ? f(Constant<false>{}, Constant<true>{}) : f(Constant<false>{}, Constant<false>{});
+}
 
 }  // namespace
 }  // namespace hearth::cpu

@@ -24,12 +24,15 @@ struct DotEnds {
   bool first, last, first_chunk;
 };
 
+// hearth::Activation under a name of this layer (act_of in cpu_class.h).
+enum class Act { none, silu, gelu, gelu_tanh, quick_gelu, relu, sigmoid, tanh, softplus, squared_relu };
+
 // y[r][n] = factor[r][n] · act(alpha · acc[r][n] + bias[n] + per_image[r][n]) + residual[r][n]
 // With gates, the second register of a row of acc holds the gates of the first, whose bias and per_image stand `gates` numbers
 // further: value · act(gate) takes the place of act(…).
 struct TileEpilogue {
   float alpha = 1;
-  int activation = 0;                       // as hearth::Activation
+  Act activation = Act::none;
   int64_t gates = 0;                        // 0: none
   const float* bias = nullptr;              // [columns], may be null
   const float* const* per_image = nullptr;  // for each row a pointer to [columns], may be null
@@ -38,6 +41,11 @@ struct TileEpilogue {
   int64_t residual_stride = 0;
   float* y = nullptr;  // [rows][y_stride]
   int64_t y_stride = 0;
+};
+
+// What a norm over a row ends with:  y = (x̂·gamma + beta)·(1 + scale) + shift, all [n], each may be null.
+struct RowAffine {
+  const float *gamma = nullptr, *beta = nullptr, *scale = nullptr, *shift = nullptr;
 };
 
 // Rows of weights as files have them: numbers, or blocks of them (core/dtype.h).
@@ -100,20 +108,28 @@ struct Kernels {
   // 36 products of one patch, m_stride apart, → its 4×4 outputs y [16][panel]; wide as in `tile`.
   void (*winograd_output)(const float* m, int64_t m_stride, bool wide, float* y);
 
+  // --- convolution of each channel by itself -----------------------------------------------------------------------
+  // y[r][n] = Σ_t pixels[r · taps + t][n] · w[t][n] for 1 to 4 rows, each sum in the order of t
+  void (*depthwise)(const float* const* pixels, int64_t taps, int64_t rows, const float* w, int64_t w_stride, int64_t n, float* y,
+                    int64_t y_stride);
+
   // --- attention: lanes are queries --------------------------------------------------------------------------------
   // One block of keys of the online softmax. s [keys][panel] scores in, exp(s − m') out; m, l [panel] running maximum and
-  // sum, updated; the running output o [rows][panel] is multiplied by exp(m − m').
+  // sum, updated; the running output o [rows][panel] is multiplied by exp(m − m'). m is a number, scores may be −∞.
   void (*softmax_block)(float* s, int64_t keys, float* m, float* l, float* o, int64_t rows);
 
   // The same with a row for each query: s [rows][s_stride] scores in, weights [rows][s_stride] exp(s − m') in bf16 out for the first
   // visible[r] of `keys` keys (a multiple of 16), zeros for the rest. o [rows][columns] is multiplied by exp(m − m'). m is kept
-  // multiplied by log₂ e.
+  // multiplied by log₂ e and is a number.
   void (*softmax_rows)(const float* s, int64_t s_stride, int64_t rows, int64_t keys, const int64_t* visible, float* m, float* l, float* o,
                        int64_t columns, uint16_t* weights);
 
-  // o [rows][panel] += Σ_k v[r][k] · s[k][panel], key k only for the lanes from first + k on. A key that a query must not see
+  // o [rows][panel] += Σ_k v[r][k] · s[k][panel], key k only for the lanes whose weight is not zero. A key that a query must not see
   // has no part in its sum at all: 0 · ∞ would be NaN.
-  void (*causal_rows)(const float* s, int64_t keys, int64_t first, const float* v, int64_t v_stride, float* o, int64_t rows);
+  void (*seen_rows)(const float* s, int64_t keys, const float* v, int64_t v_stride, float* o, int64_t rows);
+
+  // x = cap · tanh(x / cap)
+  void (*soft_cap)(float* x, int64_t n, float cap);
 
   // --- attention to a cache: lanes are keys ------------------------------------------------------------------------
   // A panel of rows of a cache, n numbers each in f32, f16, bf16 or q8_0; zeros for null.  → the rows as columns, [n][panel]
@@ -131,20 +147,22 @@ struct Kernels {
   void (*moments)(const float* x, int64_t n, float* mean, float* squares);
   // The same for each column of x [rows][columns] (dense).
   void (*column_moments)(const float* x, int64_t rows, int64_t columns, float* mean, float* squares);
-  // y[n] = (x[n] − mean) · rstd · gamma[n] + beta[n]
-  void (*normalize)(const float* x, int64_t n, float mean, float rstd, const float* gamma, const float* beta, float* y);
+  // x̂[n] = (x[n] − mean) · rstd
+  void (*normalize)(const float* x, int64_t n, float mean, float rstd, const RowAffine& affine, float* y);
   // Σ x²
   float (*squares)(const float* x, int64_t n);
-  // y[n] = x[n] · factor · gamma[n]; gamma may be null
-  void (*scale_columns)(const float* x, int64_t n, float factor, const float* gamma, float* y);
   // y[r][c] = act((x[r][c] − mean[c]) · factor[c] + beta[c]), dense
   void (*normalize_columns)(const float* x, int64_t rows, int64_t columns, const float* mean, const float* factor, const float* beta,
-                            int activation, float* y);
+                            Act activation, float* y);
 
   // --- pointwise ---------------------------------------------------------------------------------------------------
-  void (*activate)(const float* x, int64_t n, int activation, float* y);
+  void (*activate)(const float* x, int64_t n, Act activation, float* y);
   void (*scale)(const float* x, float factor, int64_t n, float* y);       // y = factor · x
   void (*add_scaled)(const float* x, float factor, int64_t n, float* y);  // y += factor · x, two roundings
+  void (*keep_larger)(const float* x, int64_t n, float* y);               // y = the larger of both, NaN where either is
+  void (*multiply)(const float* a, const float* b, int64_t n, float* y);
+  // y = x·factor + added; either may be null
+  void (*affine)(const float* x, int64_t n, const float* factor, const float* added, float* y);
   void (*exp)(const float* x, int64_t n, float* y);
 
   // --- moving ------------------------------------------------------------------------------------------------------

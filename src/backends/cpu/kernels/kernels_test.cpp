@@ -1,44 +1,15 @@
 // Kernels by themselves, at every edge size: each path that this processor has, against plain loops.
-#include "backends/cpu/kernels/kernels.h"
-
-#include <gtest/gtest.h>
+#include "backends/cpu/kernels/kernels_test.h"
 
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
-#include <random>
-#include <vector>
 
-#include "backends/cpu/processor.h"
 #include "core/blocks.h"
 #include "core/dtype.h"
 
 namespace hearth::cpu {
 namespace {
-
-class KernelsTest : public ::testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    const std::string path = GetParam();
-    const bool there = path == "avx2" ? processor_has_avx2() : path == "avx512" ? processor_has_avx512() : processor_has_avx512bf16();
-    if (!there) GTEST_SKIP() << "this processor lacks " << path;
-    kernel = &(path == "avx2" ? avx2_kernels : path == "avx512" ? avx512_kernels : avx512bf16_kernels)();
-  }
-  // n normal numbers at an address that is aligned to nothing but an element.
-  struct Odd {
-    explicit Odd(int64_t n, uint32_t seed = 1) : memory(size_t(n) + 1, 0.0f) {
-      std::mt19937 engine(seed);
-      std::normal_distribution<float> normal;
-      for (float& v : memory) v = normal(engine);
-    }
-    float* data() { return memory.data() + 1; }
-    float operator[](int64_t i) const { return memory[size_t(i) + 1]; }
-    std::vector<float> memory;
-  };
-
-  const Kernels* kernel = nullptr;
-};
 
 INSTANTIATE_TEST_SUITE_P(paths, KernelsTest, ::testing::Values("avx2", "avx512", "avx512bf16"));
 
@@ -153,7 +124,7 @@ TEST_P(KernelsTest, epilogue_writes_its_columns_and_no_others) {
     const float* images[rows] = {image.data(), image.data() + columns, image.data() + 2 * columns};
     kernel->epilogue(acc.data(), rows, columns,
                      {.alpha = 0.5f,
-                      .activation = 5,
+                      .activation = Act::relu,
                       .bias = bias.data(),
                       .per_image = images,
                       .residual = residual.data(),
@@ -167,31 +138,6 @@ TEST_P(KernelsTest, epilogue_writes_its_columns_and_no_others) {
         ASSERT_NEAR(y[r * stride + n], right, 1e-6) << columns << " columns, at " << r << ", " << n;
       }
   }
-}
-
-TEST_P(KernelsTest, exp_is_within_1_ulp_and_a_little_and_keeps_the_ends_of_the_range) {
-  std::vector<float> x;
-  for (float v = -87; v < 88.7f; v += 0.00113f) x.push_back(v);
-  std::vector<float> y(x.size());
-  kernel->exp(x.data(), int64_t(x.size()), y.data());
-  double worst = 0;
-  for (size_t i = 0; i < x.size(); ++i) {
-    const double right = std::exp(double(x[i]));
-    const double ulp = std::ldexp(1.0, std::ilogb(right) - 23);
-    worst = std::max(worst, std::abs(y[i] - right) / ulp);
-  }
-  EXPECT_LE(worst, 1.2);  // observed: 1.02
-  const float inf = std::numeric_limits<float>::infinity(), ends[] = {inf, -inf, 89.0f, -300.0f, 3e38f, -3e38f, 0.0f, std::nanf("")};
-  float out[8];
-  kernel->exp(ends, 8, out);
-  EXPECT_EQ(out[0], inf);
-  EXPECT_EQ(out[1], 0.0f);
-  EXPECT_EQ(out[2], inf);
-  EXPECT_EQ(out[3], 0.0f);
-  EXPECT_EQ(out[4], inf);
-  EXPECT_EQ(out[5], 0.0f);
-  EXPECT_EQ(out[6], 1.0f);
-  EXPECT_TRUE(std::isnan(out[7]));
 }
 
 TEST_P(KernelsTest, every_16_bit_pattern_is_widened_exactly) {
@@ -301,8 +247,8 @@ TEST_P(KernelsTest, G80_moments_of_any_length_far_from_zero) {
     ASSERT_NEAR(kernel->squares(near.memory.data() + 1, n), sum, 1e-6 * sum) << n;
     Odd scaled(n + 1, 5), unscaled(n + 1, 5);
     const float end = scaled[n];
-    kernel->scale_columns(near.memory.data() + 1, n, 3, gamma.memory.data() + 1, scaled.data());
-    kernel->scale_columns(near.memory.data() + 1, n, 3, nullptr, unscaled.data());
+    kernel->normalize(near.memory.data() + 1, n, 0, 3, {.gamma = gamma.memory.data() + 1}, scaled.data());
+    kernel->normalize(near.memory.data() + 1, n, 0, 3, {}, unscaled.data());
     for (int64_t i = 0; i < n; ++i) ASSERT_TRUE(scaled[i] == near[i] * 3 * gamma[i] && unscaled[i] == near[i] * 3) << i << " of " << n;
     ASSERT_TRUE(scaled[n] == end && unscaled[n] == end) << n;
     std::vector<float> means(size_t(n) + 1, -1), all(size_t(n) + 1, -1);

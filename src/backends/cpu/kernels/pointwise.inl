@@ -7,7 +7,7 @@ template <class F> HEARTH_INLINE void map(const float* x, int64_t n, float* y, c
   for_lanes(n, [&](int64_t i, int64_t left) { store_upto(y + i, left, f(load_upto(x + i, left))); });
 }
 
-void activate(const float* x, int64_t n, int activation, float* y) {
+void activate(const float* x, int64_t n, Act activation, float* y) {
   with_activation(activation, [&](auto act) { map(x, n, y, [](V v) { return activated<decltype(act)::value>(v); }); });
 }
 
@@ -18,6 +18,32 @@ void scale(const float* x, float factor, int64_t n, float* y) {
 void add_scaled(const float* x, float factor, int64_t n, float* y) {
   const V f = set(factor);
   for_lanes(n, [&](int64_t i, int64_t left) { store_upto(y + i, left, load_upto(y + i, left) + load_upto(x + i, left) * f); });
+}
+
+void keep_larger(const float* x, int64_t n, float* y) {
+  for_lanes(n, [&](int64_t i, int64_t left) {
+    const V a = load_upto(x + i, left), b = load_upto(y + i, left), larger = select(less(b, a), a, b);
+    store_upto(y + i, left, select(is_nan(a), a, larger));
+  });
+}
+
+void multiply(const float* a, const float* b, int64_t n, float* y) {
+  for_lanes(n, [&](int64_t i, int64_t left) { store_upto(y + i, left, load_upto(a + i, left) * load_upto(b + i, left)); });
+}
+
+void affine(const float* x, int64_t n, const float* factor, const float* added, float* y) {
+  with_flags(factor, added, [&](auto scaled, auto shifted) {
+    for_lanes(n, [&](int64_t i, int64_t left) {
+      const auto at = [&](const float* p) { return load_upto(p + i, left); };
+      store_upto(y + i, left,
+                 adjusted<scaled, shifted>(
+                     at(x), [&] { return at(factor); }, [&] { return at(added); }));
+    });
+  });
+}
+
+void soft_cap(float* x, int64_t n, float cap) {
+  map(x, n, x, [size = set(cap), inverse = set(1 / cap)](V v) { return size * tanh(v * inverse); });
 }
 
 void exponential(const float* x, int64_t n, float* y) {

@@ -56,7 +56,7 @@ void any_tile(int64_t rows, bool wide, const Segment* segments, int64_t count, c
   (wide ? tiles.wide : tiles.narrow)[rows](segments, count, b, c, add);
 }
 
-template <int act> void tile_epilogue(const float* acc, int64_t rows, int64_t columns, const TileEpilogue& e) {
+template <Act act> void tile_epilogue(const float* acc, int64_t rows, int64_t columns, const TileEpilogue& e) {
   const V alpha = set(e.alpha);
   for (int64_t r = 0; r < rows; ++r) {
     // Column n of acc, whose bias and per_image stand at m.

@@ -30,7 +30,7 @@ void softmax_block(float* s, int64_t keys, float* m, float* l, float* o, int64_t
 
 // 2ᵗ for t ≤ 0, relative error 2.6e-6: its results are rounded to bf16, or summed beside such. NaN stays NaN.
 HEARTH_INLINE V power_of_two(V t) {
-  t = max(set(-150.0f), t);
+  t = max(set(-200.0f), t);
   const V n = round(t), f = t - n;
   V p = set(0.009570101f);
   p = fma(p, f, set(0.05591786f));
@@ -84,20 +84,20 @@ void softmax_rows(const float* s, int64_t s_stride, int64_t rows, int64_t keys, 
   }
 }
 
-// As the product o [rows][panel] += v · s, but only the lanes from `first` + key on see a key.
-void causal_rows(const float* s, int64_t keys, int64_t first, const float* v, int64_t v_stride, float* o, int64_t rows) {
-  alignas(64) float lane[panel_width];
-  for (int j = 0; j < panel_width; ++j) lane[j] = float(j);
-  for (int64_t r = 0; r < rows; ++r)
+// As the product o [rows][panel] += v · s, but a weight of zero adds nothing.
+void seen_rows(const float* s, int64_t keys, const float* v, int64_t v_stride, float* o, int64_t rows) {
+  for (int64_t r = 0; r < rows; ++r) {
+    V sum[2] = {zero(), zero()};
+    for (int64_t k = 0; k < keys; ++k)
+      unroll<2>([&](auto j) {
+        const V weight = load(s + k * panel_width + j * W);
+        sum[j] = select(less(zero(), weight), fma(set(v[r * v_stride + k]), weight, sum[j]), sum[j]);
+      });
     unroll<2>([&](auto j) {
-      V sum = zero();
-      for (int64_t k = 0; k < keys; ++k) {
-        const V added = fma(set(v[r * v_stride + k]), load(s + k * panel_width + j * W), sum);
-        sum = select(less(load(lane + j * W), set(float(first + k))), sum, added);
-      }
       float* p = o + r * panel_width + j * W;
-      store(p, load(p) + sum);
+      store(p, load(p) + sum[j]);
     });
+  }
 }
 
 // Σ f(register, lanes) over n numbers in a fixed order: four running registers, then their tree, then the rest.
@@ -151,10 +151,19 @@ void column_moments(const float* x, int64_t rows, int64_t columns, float* mean, 
   });
 }
 
-void normalize(const float* x, int64_t n, float mean, float rstd, const float* gamma, const float* beta, float* y) {
-  for_lanes(n, [&](int64_t i, int64_t left) {
-    const V scaled = (load_upto(x + i, left) - set(mean)) * set(rstd);
-    store_upto(y + i, left, fma(scaled, load_upto(gamma + i, left), load_upto(beta + i, left)));
+void normalize(const float* x, int64_t n, float mean, float rstd, const RowAffine& a, float* y) {
+  with_flags(a.gamma, a.beta, [&](auto has_gamma, auto has_beta) {
+    with_flags(a.scale, a.shift, [&](auto has_scale, auto has_shift) {
+      for_lanes(n, [&](int64_t i, int64_t left) {
+        V v = (load_upto(x + i, left) - set(mean)) * set(rstd);
+        const auto at = [&](const float* p) { return load_upto(p + i, left); };
+        v = adjusted<has_gamma, has_beta>(
+            v, [&] { return at(a.gamma); }, [&] { return at(a.beta); });
+        v = adjusted<has_scale, has_shift>(
+            v, [&] { return at(a.scale) + set(1.0f); }, [&] { return at(a.shift); });
+        store_upto(y + i, left, v);
+      });
+    });
   });
 }
 
@@ -162,14 +171,7 @@ float squares(const float* x, int64_t n) {
   return sum_of(x, n, [](V v, V, bool) { return v * v; });  // lanes beyond the end are loaded as zeros
 }
 
-void scale_columns(const float* x, int64_t n, float factor, const float* gamma, float* y) {
-  for_lanes(n, [&](int64_t i, int64_t left) {
-    const V scaled = load_upto(x + i, left) * set(factor);
-    store_upto(y + i, left, gamma ? scaled * load_upto(gamma + i, left) : scaled);
-  });
-}
-
-template <int act>
+template <Act act>
 void normalize_columns_and(const float* x, int64_t rows, int64_t columns, const float* mean, const float* factor, const float* beta,
                            float* y) {
   for (int64_t r = 0; r < rows; ++r)
@@ -180,7 +182,7 @@ void normalize_columns_and(const float* x, int64_t rows, int64_t columns, const 
 }
 
 void normalize_columns(const float* x, int64_t rows, int64_t columns, const float* mean, const float* factor, const float* beta,
-                       int activation, float* y) {
+                       Act activation, float* y) {
   with_activation(activation, [&](auto act) { normalize_columns_and<decltype(act)::value>(x, rows, columns, mean, factor, beta, y); });
 }
 

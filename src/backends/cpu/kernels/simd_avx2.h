@@ -38,6 +38,7 @@ HEARTH_INLINE V times_power_of_two(V a, V n) {  // n whole, |n| ≤ 254; in two 
   return a * p * q;
 }
 HEARTH_INLINE M less(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+HEARTH_INLINE M is_nan(V a) { return _mm256_cmp_ps(a, a, _CMP_UNORD_Q); }
 HEARTH_INLINE V select(M m, V yes, V no) { return _mm256_blendv_ps(no, yes, m); }
 HEARTH_INLINE float max_lanes(V a) {
   __m128 half = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));

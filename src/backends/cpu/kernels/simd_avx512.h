@@ -30,6 +30,7 @@ HEARTH_INLINE V abs(V a) { return _mm512_abs_ps(a); }
 HEARTH_INLINE V round(V a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 HEARTH_INLINE V times_power_of_two(V a, V n) { return _mm512_scalef_ps(a, n); }  // n whole
 HEARTH_INLINE M less(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+HEARTH_INLINE M is_nan(V a) { return _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q); }
 HEARTH_INLINE V select(M m, V yes, V no) { return _mm512_mask_blend_ps(m, no, yes); }
 HEARTH_INLINE float max_lanes(V a) { return _mm512_reduce_max_ps(a); }
 HEARTH_INLINE float sum_lanes(V a) { return _mm512_reduce_add_ps(a); }
