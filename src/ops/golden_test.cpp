@@ -162,8 +162,7 @@ BACKEND_TEST(ops_golden, pool) {
   constexpr auto largest = PoolSpec::Kind::largest;
   const auto check = [&](const char* x, const char* name, const PoolSpec& spec) {
     SCOPED_TRACE(name);
-    test::supported(device,
-                    [&] { EXPECT_CLOSE(ops::pool(golden.tensor(x), spec), golden.values(name), limit); });  // observed 0 (reference)
+    test::supported(device, [&] { EXPECT_CLOSE(ops::pool(golden.tensor(x), spec), golden.values(name), 6e-7); });  // observed 6.8e-8
   };
   check("line.x", "line.average", {.columns = {.size = 3, .stride = 2, .before = 1, .after = 1}});
   check("line.x", "line.largest", {.kind = largest, .columns = {.size = 4, .stride = 3, .before = 2, .after = 2}});
@@ -204,7 +203,7 @@ BACKEND_TEST(ops_golden, rows_by_their_numbers) {
   test::supported(device, [&] {
     EXPECT_CLOSE(ops::scatter_add(base, x, rows), golden.values("scatter.plain"), 3e-7);  // observed 1.8e-8
     EXPECT_CLOSE(ops::scatter_add(base, x, rows, golden.tensor("scatter.factors")), golden.values("scatter.weighted"),
-                 3e-7);  // observed 3.2e-8
+                 3e-7);  // observed 3.5e-8
   });
 }
 
