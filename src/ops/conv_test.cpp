@@ -25,7 +25,7 @@ BACKEND_TEST(conv2d, equals_the_reference_on_random_shapes) {
     const auto w = random.weight(device, {O, C, kh, kw}, WeightKind::conv, random.form(device));
     const auto bias = random.normal(device, {O}), per_image = random.normal(device, {B, O}), gate = random.normal(device, {B, O});
     const bool with_bias = random.chance(), with_image = random.chance();
-    const auto act = Activation(random.between(0, 5));
+    const auto act = Activation(random.between(0, test::activations - 1));
     SCOPED_TRACE(fmt::format("x {} {} w {} factors {} stride {} padding {} {} {} {} resize {} {}", name_of(dtype), x.device.shape(),
                              w.device.shape, name_of(w.device.form.factors), spec.rows.stride, spec.rows.before, spec.columns.before,
                              spec.rows.after, spec.columns.after, spec.resize_to[0], spec.resize_to[1]));

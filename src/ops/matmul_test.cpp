@@ -24,7 +24,7 @@ BACKEND_TEST(linear, equals_the_reference_on_random_shapes) {
                residual = random.normal(device, {B, M, N}, random.dtype());
     const auto gate = random.normal(device, {B, N});
     const bool with_bias = random.chance(), with_image = random.chance(), with_gate = random.chance(), with_residual = random.chance();
-    const auto act = Activation(random.between(0, 5));
+    const auto act = Activation(random.between(0, test::activations - 1));
     const auto run = [&](const Tensor& in, const Weight& weight, const Tensor& b, const Tensor& image, const Tensor& g, const Tensor& r) {
       return ops::linear(in, weight, with_bias ? b : Tensor(),
                          {.alpha = 0.7f,
@@ -130,7 +130,7 @@ BACKEND_TEST(linear, gated_units_equal_the_reference_on_random_shapes) {
                residual = random.normal(device, {B, M, N}, random.dtype());
     const auto gate = random.normal(device, {B, N});
     const bool with_bias = random.chance(), with_image = random.chance(), with_gate = random.chance(), with_residual = random.chance();
-    const auto act = Activation(random.between(0, 5));
+    const auto act = Activation(random.between(0, test::activations - 1));
     const auto run = [&](const Tensor& in, const Weight& weight, const Tensor& b, const Tensor& i, const Tensor& g, const Tensor& r) {
       return ops::linear(in, weight, with_bias ? b : Tensor(),
                          {.alpha = 0.7f,

@@ -21,6 +21,9 @@ template <class F> Tensor edited(const Tensor& x, F f) {
   return Tensor::from(x.backend(), x.shape(), values, x.dtype());
 }
 
+// Members of Activation.
+inline constexpr int activations = int(Activation::squared_relu) + 1;
+
 class Random {
  public:
   explicit Random(uint32_t seed) : engine_(seed) {}

@@ -16,13 +16,6 @@ inline Weight weight_of(Backend& device, const Shape& shape, const std::vector<f
   return {.name = "w", .shape = shape, .form = form, .prepared = device.prepare(w, kind, form), .backend = &device, .kind = kind};
 }
 
-// Whether the backend has convolutions over other than two axes. One that has them over three has them over one.
-inline bool has_all_axes(Backend& device) {
-  return supported(device, [&] {
-    ops::conv(Tensor::zeros(device, {1, 1, 1, 1, 1}), weight_of(device, {1, 1, 1, 1, 1}, {1}, WeightKind::conv), {}, {});
-  });
-}
-
 // y is run(w) of the reference backend. Where w has bf16 factors, these may be rounded to it, or none (WeightForm::factors).
 template <class F> void expect_product(const Tensor& y, const Weight& w, double limit, F run) {
   Weight exact = w;

@@ -108,11 +108,9 @@ std::vector<Call> further_calls(Backend& device) {
       {"gather '' [4, 6] [3, 6] 0\n", [=] { return ops::gather(table, rows); }},
       {"scatter_add '' [3, 6] [4, 6] 0\n", [=] { return ops::scatter_add(table, few, rows); }},
   };
-  if (test::has_all_axes(device)) {
-    all.push_back({"conv1d 'w' [2, 5, 3] [2, 3, 4] 432\n", conv({2, 5, 3}, {4, 3, 3}, WeightKind::conv, 1)});  // 24 · 9
-    all.push_back(
-        {"conv3d 'w' [1, 4, 5, 6, 2] [1, 3, 3, 5, 4] 8640\n", conv({1, 4, 5, 6, 2}, {4, 2, 2, 3, 2}, WeightKind::conv, 1)});  // 180 · 24
-  }
+  all.push_back({"conv1d 'w' [2, 5, 3] [2, 3, 4] 432\n", conv({2, 5, 3}, {4, 3, 3}, WeightKind::conv, 1)});  // 24 · 9
+  all.push_back(
+      {"conv3d 'w' [1, 4, 5, 6, 2] [1, 3, 3, 5, 4] 8640\n", conv({1, 4, 5, 6, 2}, {4, 2, 2, 3, 2}, WeightKind::conv, 1)});  // 180 · 24
   return all;
 }
 

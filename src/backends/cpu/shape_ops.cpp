@@ -87,6 +87,11 @@ void CpuBackend::fill(Tensor& y, float value) {
 }
 
 void CpuBackend::copy(const Tensor& x, Tensor& y) {
+  if (is_blocked(x.dtype())) {  // as it is
+    pool_.for_ranges(int64_t(x.bytes()), 1 << 20,
+                     [&](int64_t begin, int64_t end) { std::memcpy(y.raw() + begin, x.raw() + begin, size_t(end - begin)); });
+    return;
+  }
   if (y.dtype() == DType::q8_0) {
     pool_.for_ranges(x.numel(), 4096, [&](int64_t begin, int64_t end) {
       kernels_.encode_q8_0(x.data<float>() + begin, end - begin, y.raw() + bytes_of(y.dtype(), begin));
