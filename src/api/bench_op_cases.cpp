@@ -112,8 +112,8 @@ const std::vector<OpForm>& op_forms() {
       convolution("conv 3x3 256->256 at 64 groups 8", {1, 64, 64, 256}, {256, 32, 3, 3}, 8, ConvSpec::same(3)),
       convolution("conv 3x3 256->256 at 64 depthwise", {1, 64, 64, 256}, {256, 1, 3, 3}, 256, ConvSpec::same(3)),
       convolution("conv 5x5 1152->1152 at 32 depthwise", {1, 32, 32, 1152}, {1152, 1, 5, 5}, 1152, ConvSpec::same(5)),
-      // Of a product of the same size, 2592 deep, that is no 3×3 convolution over rows and columns and so none of Winograd's.
-      convolution("conv 1x27 96->96 at 64 of 4 images", {4, 64, 64, 96}, {96, 96, 1, 27}, 1, ConvSpec::plane(1, {0, 13, 0, 13})),
+      convolution("conv 3x3 288->96 at 64 of 4 images", {4, 64, 64, 288}, {96, 288, 3, 3}, 1, ConvSpec::same(3)),
+      // As many multiplications, of frames in place of channels.
       convolution("conv 3x3x3 96->96 at 4x64 causal", {1, 4, 64, 64, 96}, {96, 96, 3, 3, 3}, 1,
                   {.frames = causal, .rows = same, .columns = same}),
   };
