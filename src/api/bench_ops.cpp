@@ -1,5 +1,5 @@
 // `hearth bench ops`: every operation of a step and of a decode, alone, at the shapes that the families' benchmarks have at their own
-// sizes. The list is what dry runs of the networks tell; nothing is typed in.
+// sizes. The list is what dry runs of the networks tell; behind it come forms that other networks ask for (bench_op_cases.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 #include "api/bench.h"
 #include "api/bench_model.h"
+#include "api/bench_op_cases.h"
 #include "backends/backends.h"
 #include "backends/plan/plan_backend.h"
 #include "core/factors.h"
@@ -50,18 +51,6 @@ std::string Case::name() const {
     return fmt::format("{}linear {}x{}->{}{}", norm, x.numel() / x[-1], x[-1], w[0], y[-1] == w[0] ? "" : " geglu");
   if (op == "attention") return fmt::format("attention {}x{} heads {}x{} size {}", x[0], x[2], x[1], keys(), x[3]);
   return fmt::format("{} {} -> {}", op, x, y);
-}
-
-Tensor filled(Backend& device, const Shape& shape, float scale = 1) {
-  Tensor x = Tensor::empty(device, shape);
-  device.threads().for_ranges(x.numel(), 1 << 16, [&](int64_t begin, int64_t end) {
-    uint32_t state = uint32_t(begin) + 12345;
-    for (int64_t i = begin; i < end; ++i) {
-      state = state * 1664525 + 1013904223;
-      x.data<float>()[i] = (float(state >> 8) / 8388608 - 1) * scale;
-    }
-  });
-  return x;
 }
 
 std::function<void()> Case::make(Backend& device, const WeightForm& form) const {
@@ -169,7 +158,9 @@ Bench bench_ops(const BenchOptions& options) {
   const WeightForm form = form_of(options, *device);
   std::vector<Case> cases = list_cases();
   std::erase_if(cases, [&](const Case& c) { return c.name().find(options.only) == std::string::npos; });
-  if (cases.empty()) fail<UsageError>("bench: no operation has '{}' in its name", options.only);
+  std::vector<OpForm> forms = op_forms();
+  std::erase_if(forms, [&](const OpForm& f) { return f.name.find(options.only) == std::string::npos; });
+  if (cases.empty() && forms.empty()) fail<UsageError>("bench: no operation has '{}' in its name", options.only);
   const Ceilings ceilings = measure_ceilings(*device);
   const int threads = device->threads().size();
   const double peak = ceilings.gflops(form.factors);
@@ -184,14 +175,8 @@ Bench bench_ops(const BenchOptions& options) {
                          {"ops", nlohmann::json::array()}};
   std::string text = machine_text(*device, ceilings) + fmt::format("weights held as {}, factors of products {}; processor time by thread\n",
                                                                    name_of(form.hold), name_of(form.factors));
-  for (const Case& c : cases) {
-    if (options.progress) options.progress({.phase = "measure", .done = &c - cases.data(), .total = int64_t(cases.size())});
-    BenchTime time;
-    {
-      const std::function<void()> run = c.make(*device, form);
-      time = time_of(options.repeats, run);
-    }
-    device->release_cached();
+  const auto measure = [&](const Case& c, const std::string& name, const std::function<void()>& run) {
+    const BenchTime time = time_of(options.repeats, run);
     const double processor = time.processor_seconds / threads;
     const double least = c.flop > 0 ? c.flop * 1e-9 / peak : double(c.bytes) * 1e-9 / ceilings.read_gbs;
     const double rate = (c.flop > 0 ? c.flop : double(c.bytes)) * 1e-9 / time.seconds;
@@ -200,7 +185,7 @@ Bench bench_ops(const BenchOptions& options) {
       Sum& sum = sums[work];
       sum.seconds += n * time.seconds, sum.processor += n * processor, sum.flop += n * c.flop, sum.least += n * least;
     }
-    json["ops"].push_back({{"op", c.name()},
+    json["ops"].push_back({{"op", name},
                            {"kind", c.op},
                            {"x", std::vector<int64_t>(c.x.begin(), c.x.end())},
                            {"y", std::vector<int64_t>(c.y.begin(), c.y.end())},
@@ -211,10 +196,25 @@ Bench bench_ops(const BenchOptions& options) {
                            {c.flop > 0 ? "gflops" : "gbs", rate},
                            {"fraction", least / time.seconds}});
     if (c.op == "attention") json["ops"].back()["keys"] = c.keys();
-    text += fmt::format("{:48} {:10.3f} ms {:8.1f} {:<8} {:5.2f}   processor {:10.3f} ms {:5.2f} ", c.name(), time.seconds * 1e3, rate,
+    text += fmt::format("{:48} {:10.3f} ms {:8.1f} {:<8} {:5.2f}   processor {:10.3f} ms {:5.2f} ", name, time.seconds * 1e3, rate,
                         c.flop > 0 ? "GFLOP/s" : "GB/s", least / time.seconds, processor * 1e3, least / processor);
     for (const auto& [work, calls] : c.calls) text += fmt::format("  {} × {}", work, calls);
     text += "\n";
+  };
+  const int64_t total = int64_t(cases.size() + forms.size());
+  int64_t done = 0;
+  const auto tell = [&] {
+    if (options.progress) options.progress({.phase = "measure", .done = done++, .total = total});
+    device->release_cached();
+  };
+  for (const Case& c : cases) {
+    tell();
+    measure(c, c.name(), c.make(*device, form));
+  }
+  for (const OpForm& f : forms) {
+    tell();
+    const OpCase c = f.make(*device, form);
+    measure({.op = c.kind, .x = c.x, .y = c.y, .w = c.w, .flop = c.flop, .bytes = c.bytes, .calls = {}}, f.name, c.run);
   }
   for (const auto& [work, s] : sums) {
     json["sums"][work] = {

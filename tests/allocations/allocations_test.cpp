@@ -17,6 +17,7 @@
 #include "ops/matmul.h"
 #include "ops/norm.h"
 #include "ops/pointwise.h"
+#include "ops/pool.h"
 #include "ops/rope.h"
 #include "ops/select.h"
 #include "ops/shape_ops.h"
@@ -80,6 +81,18 @@ class Operations {
         conv("conv 3x3 of stride 2", image, {64, 96, 3, 3}, ConvSpec::plane(2, {0, 0, 1, 1}));
         conv("conv 3x3 by Winograd", image, {70, 96, 3, 3}, ConvSpec::same(3));
         conv("conv 3x3 by Winograd on a doubled image", image, {70, 96, 3, 3}, doubled);
+        const auto grouped = [&](const std::string& name, const Tensor& input, WeightKind kind, const Shape& shape, int64_t groups,
+                                 const ConvSpec& spec) {
+          WeightForm own = form;
+          own.groups = groups;
+          add(name + with, [=, w = weight(shape, kind, own)] { ops::conv(input, w, {}, spec); });
+        };
+        const ConvSpec::Axis same{.before = 1, .after = 1}, repeated{.before = 2, .edge = ConvSpec::Edge::nearest};
+        grouped("conv 3x3 of two groups", image, WeightKind::conv, {64, 48, 3, 3}, 2, ConvSpec::same(3));
+        grouped("conv 3x3 of each channel", image, WeightKind::conv, {96, 1, 3, 3}, 96, ConvSpec::same(3));
+        grouped("conv over frames", tensor({1, 3, side, 10, 20}, dtype), WeightKind::conv, {24, 20, 3, 3, 3}, 1,
+                {.frames = repeated, .rows = same, .columns = same});
+        grouped("transposed conv", image, WeightKind::conv_transposed, {96, 20, 4, 4}, 1, ConvSpec::plane(2, {1, 1, 1, 1}));
         const GroupNormSpec norm{.groups = 8, .gamma = tensor({96}), .beta = tensor({96}), .activation = Activation::silu};
         add("linear of a normalised x" + with, [=, w = weight({64, 96}, WeightKind::linear, form)] { ops::linear(x, w, {}, {}, norm); });
         add("conv of a normalised x" + with,
@@ -115,6 +128,18 @@ class Operations {
         add("self-attention" + of, [=] { ops::attention(q, q, q, {.scale = 0.1f, .factors = f}); });
         add("causal attention" + of, [=] { ops::attention(q, q, q, {.scale = 0.1f, .mask = Mask::causal, .factors = f}); });
         add("cross-attention" + of, [=] { ops::attention(q, k, k, {.scale = 0.1f, .factors = f}); });
+        add("attention with everything" + of,
+            [=, k = tensor({2, tokens, 1, 40}, dtype), bias = tensor({1, 3, tokens, tokens}), sinks = tensor({3})] {
+              ops::attention(q, k, k,
+                             {.scale = 0.1f,
+                              .mask = Mask::causal,
+                              .factors = f,
+                              .window = 50,
+                              .soft_cap = 5,
+                              .bias = bias,
+                              .key_lengths = {tokens, 7},
+                              .sinks = sinks});
+            });
         add("attention of a wide head" + of, [=] { ops::attention(one, one, one, {.scale = 0.1f, .factors = f}); });
       }
       const Tensor x = tensor({2, tokens, 96}, dtype), image = tensor({2, side, side, 96}, dtype), gamma = tensor({96}),
@@ -123,6 +148,22 @@ class Operations {
           [=] { ops::group_norm(image, {.groups = 8, .gamma = gamma, .beta = gamma, .activation = Activation::silu}); });
       add("layer norm" + with, [=] { ops::layer_norm(x, {.gamma = gamma, .beta = gamma}); });
       add("RMS norm" + with, [=] { ops::rms_norm(x, {.gamma = gamma, .eps = 1e-5f}); });
+      add("modulated norms" + with, [=, by_image = tensor({2, 96})] {
+        ops::layer_norm(x, {.scale = by_image, .shift = by_image});
+        ops::rms_norm(x, {.gamma = gamma, .scale = by_image});
+      });
+      add("products by element" + with, [=, by_image = tensor({2, 96})] {
+        ops::multiply(x, x);
+        ops::affine(x, by_image, by_image);
+      });
+      add("rotary positions" + with, [=, table = tensor({2, tokens, 1, 2, 20})] { ops::rope(q, table, RotaryPairs::neighbours); });
+      add("the largest" + with, [=] { ops::top_k(x, 7); });
+      const Tensor rows = tensor({tokens, 96}, dtype), numbers = Tensor::from(device_, {tokens}, std::vector<int32_t>(size_t(tokens), 3));
+      add("rows" + with, [=, base = tensor({tokens, 96})] {
+        ops::gather(rows, numbers);
+        ops::scatter_add(base, rows, numbers);
+      });
+      add("pool" + with, [=] { ops::pool(image, {.rows = {.size = 2, .stride = 2}, .columns = {.size = 2, .stride = 2}}); });
       add("activation" + with, [=] { ops::activate(x, Activation::silu); });
       add("linear combination" + with, [=] { ops::add(x, x); });
       add("cast" + with, [=] { ops::cast(x, DType::f16); });

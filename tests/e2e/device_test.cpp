@@ -27,14 +27,17 @@ TEST(Devices, AComponentMayBeOnAnother) {
     OpenOptions options{.precision = Precision::f32};
     options.components[component].device = "reference";
     const Generation made = Model::open_demo(options).generate(small_request());
-    for (const auto& part : nlohmann::json::parse(made.report)["components"])
+    for (const auto& part : nlohmann::json::parse(made.report)["components"]) {
       EXPECT_EQ(part["device"], part["name"] == component ? "reference" : "cpu");
+    }
     EXPECT_LE(relative_error(made.latents.values, plain.latents.values), 2e-6) << component;  // observed
     EXPECT_LE(relative_error(std::vector<float>(made.images[0].rgb.begin(), made.images[0].rgb.end()),
                              std::vector<float>(plain.images[0].rgb.begin(), plain.images[0].rgb.end())),
               2e-3)
         << component;
-    if (component != "vae") EXPECT_NE(made.latents.values, plain.latents.values) << component;
+    if (component != "vae") {
+      EXPECT_NE(made.latents.values, plain.latents.values) << component;
+    }
   }
 }
 

@@ -48,6 +48,10 @@ void CpuBackend::attention_bf16(const Tensor& q, const Tensor& k, const Tensor& 
   auto* const packed = reinterpret_cast<uint16_t*>(memory.get());
 
   const int64_t key_panels = head.keys / bf16_panel;
+  // Where queries do not see the same keys, whether a panel of v is finite: Σ v².
+  const bool hides = spec.mask == Mask::causal || spec.window > 0 || bias;
+  const auto squares_store = hides ? memory_->allocate(size_t(q.size(0) * G * key_panels) * sizeof(float)) : nullptr;
+  auto* const squares = reinterpret_cast<float*>(squares_store.get());
   pool_.run(q.size(0) * G * key_panels, [&](int64_t piece) {
     const int64_t index = piece / key_panels, b = index / G, g = index % G, length = visible.length(b),
                   s0 = piece % key_panels * bf16_panel;
@@ -55,18 +59,24 @@ void CpuBackend::attention_bf16(const Tensor& q, const Tensor& k, const Tensor& 
     float* const wide = thread_scratch(size_t(std::max(D, Dv) + head.depth + head.width));
     auto* const row = reinterpret_cast<uint16_t*>(wide + std::max(D, Dv));  // padded with zeros
     auto* const k_to = const_cast<uint16_t*>(head.k(own, s0));
+    float sum = 0;
     for (int64_t s = s0; s < s0 + bf16_panel; ++s) {
       std::fill_n(row, std::max(head.depth, head.width), uint16_t(0));
       if (s < length) kernel.round_bf16(widened(kernel, k.dtype(), at(k, b, s, g), D, wide), D, row);
       for (int64_t d = 0; d < head.depth; d += 2) std::memcpy(k_to + (d / 2 * bf16_panel + s - s0) * 2, row + d, 2 * sizeof(uint16_t));
       std::fill_n(row, std::max(head.depth, head.width), uint16_t(0));
-      if (s < length) kernel.round_bf16(widened(kernel, v.dtype(), at(v, b, s, g), Dv, wide), Dv, row);
+      if (s < length) {
+        const float* const values = widened(kernel, v.dtype(), at(v, b, s, g), Dv, wide);
+        kernel.round_bf16(values, Dv, row);
+        if (hides) sum += kernel.squares(values, Dv);
+      }
       for (int64_t p = 0; p < head.panels(); ++p) {
         auto* const v_to = const_cast<uint16_t*>(head.v(own, p, s / 2 * 2)) + s % 2;
         const int64_t columns = std::min(bf16_panel, head.width - p * bf16_panel);
         for (int64_t d = 0; d < columns; ++d) v_to[2 * d] = row[p * bf16_panel + d];
       }
     }
+    if (hides) squares[piece] = sum;
   });
 
   // A piece of work: some blocks of 32 queries of one head, so that a block of keys is used while it is in L2.
@@ -80,12 +90,13 @@ void CpuBackend::attention_bf16(const Tensor& q, const Tensor& k, const Tensor& 
                   block1 = std::min(blocks, block0 + group);
     const uint16_t* const own = packed + (b * G + n / (N / G)) * head.size();
     const SoftmaxStart start(spec.sinks, n);
+    const int64_t row_size = head.depth + 2 * head.width;
     const int64_t query_size = bf16_rows * head.depth / 2, output_size = bf16_rows * head.width,
                   state_size = query_size + output_size + 2 * bf16_rows;
-    float* const scores = thread_scratch(size_t(bf16_rows * key_block * 3 / 2 + head.depth + group * state_size));
+    float* const scores = thread_scratch(size_t(bf16_rows * key_block * 3 / 2 + row_size + group * state_size));
     auto* const weights = reinterpret_cast<uint16_t*>(scores + bf16_rows * key_block);
-    float* const wide = scores + bf16_rows * key_block * 3 / 2;  // a row of q
-    float* const state = wide + head.depth;
+    float* const wide = scores + bf16_rows * key_block * 3 / 2;  // a row of q or v
+    float* const state = wide + row_size;
     const auto queries_of = [&](int64_t i) {
       return reinterpret_cast<uint16_t*>(state + (i - block0) * state_size);
     };                                                                                                 // [32][depth], scaled
@@ -128,6 +139,22 @@ void CpuBackend::attention_bf16(const Tensor& q, const Tensor& k, const Tensor& 
           last[r] = own_keys.last - s0;
         }
         kernel.softmax_rows(scores, key_block, rows, keys, last, maximum_of(i), sum_of(i), output_of(i), head.width, weights);
+        // A weight of zero must not meet an infinite value: rows one by one, of the keys that they see.
+        const float* const of_panels = squares + (b * G + n / (N / G)) * key_panels;
+        if (hides &&
+            !std::all_of(of_panels + s0 / bf16_panel, of_panels + (s0 + keys) / bf16_panel, [](float x) { return std::isfinite(x); })) {
+          auto* const rounded = reinterpret_cast<uint16_t*>(wide + head.width);
+          for (int64_t r = 0; r < rows; ++r) {
+            kernel.widen_bf16(weights + r * key_block, keys, scores + r * key_block);
+            for (int64_t s = 0; s < count; ++s) {
+              if (scores[r * key_block + s] == 0) continue;
+              kernel.round_bf16(widened(kernel, v.dtype(), at(v, b, s0 + s, n / (N / G)), Dv, wide), Dv, rounded);
+              kernel.widen_bf16(rounded, Dv, wide);
+              kernel.add_scaled(wide, scores[r * key_block + s], Dv, output_of(i) + r * head.width);
+            }
+          }
+          continue;
+        }
         const Bf16Run probabilities{.half = {weights, weights + 16 * key_block}, .stride = {key_block, key_block}, .length = keys};
         for (int64_t p = 0; p < head.panels(); ++p)
           bf16.block(rows, head.wide(p), &probabilities, 1, head.v(own, p, s0), {output_of(i) + p * bf16_panel, head.width, bf16_panel / 2},

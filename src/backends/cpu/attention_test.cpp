@@ -79,6 +79,22 @@ BACKEND_TEST(cpu_attention, hidden_keys_have_no_part_in_anything) {
       right.slice(0, 0, 1), 1e-6);
 }
 
+BACKEND_TEST(cpu_attention, a_key_that_some_queries_do_not_see_may_be_infinite_to_the_others) {
+  Random random(55);
+  const auto q = random.normal(device, {1, 300, 2, 8}), k = random.normal(device, {1, 300, 2, 8});
+  auto v = random.normal(device, {1, 300, 2, 8});
+  for (Tensor* t : {&v.device, &v.truth})
+    for (int64_t i = 0; i < 16; ++i) t->data<float>()[40 * 16 + i] = INFINITY, t->data<float>()[270 * 16 + i] = NAN;
+  for (const DType factors : {DType::f32, DType::bf16}) {
+    if (factors == DType::bf16 && !device.multiplies_bf16()) continue;
+    const AttentionSpec spec{.mask = Mask::causal, .factors = factors, .window = 30};
+    const std::vector<float> got = ops::attention(q.device, k.device, v.device, spec).to_vector(),
+                             right = ops::attention(q.truth, k.truth, v.truth, spec).to_vector();
+    for (size_t i = 0; i < got.size(); ++i)
+      ASSERT_TRUE(std::isfinite(right[i]) ? std::abs(got[i] - right[i]) < 2e-2f : !std::isfinite(got[i])) << i << ": " << got[i];
+  }
+}
+
 // Bit for bit: heads of a group are what heads with keys of their own are, and an image is what it is alone.
 BACKEND_TEST(cpu_attention, groups_and_batches_change_no_bit) {
   Random random(53);

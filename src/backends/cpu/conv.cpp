@@ -11,10 +11,10 @@ namespace {
 
 alignas(64) const float zeros[product_chunk] = {};
 
-// Rows as runs of C channels for each tap.
+// Rows as runs of C channels, from `first` on, for each tap.
 class TapRows final : public LeftRows {
  public:
-  explicit TapRows(const Windows& windows) : windows_(windows) {}
+  explicit TapRows(const Windows& windows, int64_t first = 0) : windows_(windows), first_(first) {}
   int64_t segments(int64_t row, int64_t rows, int64_t k0, int64_t k1, Segment* out) const override {
     const int64_t C = windows_.channels;
     Windows::Place places[max_tile_rows];
@@ -26,7 +26,7 @@ class TapRows final : public LeftRows {
       s.length = end - k;
       for (int64_t r = 0; r < rows; ++r) {
         const float* p = windows_.tap(places[r], tap);
-        s.row[r] = p ? p + c : zeros;
+        s.row[r] = p ? p + first_ + c : zeros;
       }
       k = end;
     }
@@ -35,12 +35,13 @@ class TapRows final : public LeftRows {
 
  private:
   const Windows& windows_;
+  const int64_t first_;
 };
 
 // Few channels: runs would be too short, so the row is gathered.
 class GatheredRows final : public LeftRows {
  public:
-  explicit GatheredRows(const Windows& windows) : windows_(windows) {}
+  explicit GatheredRows(const Windows& windows, int64_t first = 0) : windows_(windows), first_(first) {}
   int64_t segments(int64_t row, int64_t rows, int64_t k0, int64_t k1, Segment* out) const override {
     alignas(64) thread_local float gathered[max_tile_rows][product_chunk];
     const int64_t C = windows_.channels;
@@ -49,7 +50,7 @@ class GatheredRows final : public LeftRows {
       for (int64_t k = k0; k < k1;) {
         const int64_t tap = k / C, c = k % C, end = std::min(k1, (tap + 1) * C);
         const float* p = windows_.tap(place, tap);
-        std::memcpy(gathered[r] + (k - k0), p ? p + c : zeros, size_t(end - k) * sizeof(float));
+        std::memcpy(gathered[r] + (k - k0), p ? p + first_ + c : zeros, size_t(end - k) * sizeof(float));
         k = end;
       }
       out->row[r] = gathered[r];
@@ -60,6 +61,7 @@ class GatheredRows final : public LeftRows {
 
  private:
   const Windows& windows_;
+  const int64_t first_;
 };
 
 constexpr int64_t depthwise_columns = 256;  // at a time; zeros are as long
@@ -92,13 +94,12 @@ void CpuBackend::conv(const Tensor& x, const Weight& w, const Tensor& bias, cons
 void CpuBackend::conv_grouped(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y) {
   const auto& groups = static_cast<const GroupedWeight&>(*w.prepared).parts;
   const Tensor left = as_f32(x);
-  const int64_t O = w.shape[0] / w.form.groups;
-  for (size_t g = 0; g < groups.size(); ++g) {
-    const Windows windows(x, left.data<float>(), w.shape, spec, y, int64_t(g) * w.shape[1]);
-    const auto& packed = static_cast<const PackedWeight&>(*groups[g]);
-    const int64_t image = windows.axes.positions(), rows = y.size(0) * image, column = int64_t(g) * O;
-    if (windows.channels < few_channels) product(GatheredRows(windows), rows, image, packed, bias, e, y, column);
-    else product(TapRows(windows), rows, image, packed, bias, e, y, column);
+  const Windows windows(x, left.data<float>(), w.shape, spec, y);
+  const int64_t O = w.shape[0] / w.form.groups, C = windows.channels, image = windows.axes.positions(), rows = y.size(0) * image;
+  for (int64_t g = 0; g < w.form.groups; ++g) {
+    const auto& packed = static_cast<const PackedWeight&>(*groups[size_t(g)]);
+    if (C < few_channels) product(GatheredRows(windows, g * C), rows, image, packed, bias, e, y, g * O);
+    else product(TapRows(windows, g * C), rows, image, packed, bias, e, y, g * O);
   }
 }
 
@@ -107,9 +108,7 @@ void CpuBackend::conv_depthwise(const Tensor& x, const Weight& w, const Tensor& 
   const auto& own = static_cast<const DepthwiseWeight&>(*w.prepared);
   const Tensor left = as_f32(x);
   const int64_t C = w.shape[0], taps = own.taps;
-  Shape all = w.shape;
-  all[1] = C;
-  const Windows windows(x, left.data<float>(), all, spec, y);
+  const Windows windows(x, left.data<float>(), w.shape, spec, y);
   const int64_t image = windows.axes.positions();
   const TileStore store(kernels_, C, false, bias, e, image, y);
   pool_.for_ranges(y.size(0) * image, std::max<int64_t>(depthwise_rows, 16384 / C), [&](int64_t begin, int64_t end) {

@@ -77,7 +77,7 @@ void CpuBackend::conv_bf16(const Tensor& x, const Shape& shape, const Bf16Weight
   const Windows windows(x, input.data<float>(), shape, spec, y);
   const ConvAxes& axes = windows.axes;
   const int64_t taps = axes.kernel(), B = y.size(0), image = axes.positions(), C = windows.channels;
-  const auto& [frames, H, W] = axes.out;
+  const int64_t frames = axes.out[0], H = axes.out[1], W = axes.out[2];
   const Bf16Depth depth(taps, C, kernels_.bf16->depth);
   const int64_t channels = depth.channels;
   const auto round = [&](const float* pixel, int64_t stored, uint16_t* to) {

@@ -26,7 +26,7 @@ int64_t source(const ConvAxes& axes, size_t i, int64_t out, int64_t t) {
 
 void CpuBackend::conv_transposed(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y) {
   const ConvAxes axes(x, w.shape, spec, y);
-  const auto& [frames, rows, columns] = axes.out;
+  const int64_t rows = axes.out[1], columns = axes.out[2];
   const auto outer = size_t(5 - w.shape.rank());  // the axis that is cut into strips
   const ConvSpec::Axis& a = axes.spec[outer];
   const int64_t groups = w.form.groups, C = w.shape[0] / groups, O = w.shape[1], taps = axes.kernel(), width = taps * O;

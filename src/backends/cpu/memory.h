@@ -52,7 +52,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
 // across ThreadPool::run.
 float* thread_scratch(size_t count);
 // Bytes that kernels ask of it at most (scratch_test.cpp): blocks are of fixed sizes, but for attention, 1.2 KiB for each number of a
-// head, and 4 bytes for each number of a row that a norm takes.
+// head, 4 bytes for each number of a row that a norm takes, 8 for each that top_k keeps.
 inline constexpr size_t most_scratch = size_t(4) << 20;
 size_t largest_scratch();  // the most that any thread has had so far
 

@@ -22,8 +22,8 @@ RowAffine affine_of(const NormSpec& spec, int64_t r, const Tensor& x) {
 // Mean and squared deviations of each channel in chunks of rows, then all chunks and channels of a group joined in double by
 // Chan, Golub & LeVeque 1979.
 ChannelNorm CpuBackend::statistics(const Tensor& x, const GroupNormSpec& spec) {
-  const auto& [groups, gamma, beta, eps, activation, scale, shift] = spec;
-  const int64_t B = x.size(0), C = x.size(-1), P = x.numel() / (B * C), width = C / groups, step = chunk_rows(C),
+  const Tensor &gamma = spec.gamma, &beta = spec.beta, &scale = spec.scale, &shift = spec.shift;
+  const int64_t groups = spec.groups, B = x.size(0), C = x.size(-1), P = x.numel() / (B * C), width = C / groups, step = chunk_rows(C),
                 chunks = (P + step - 1) / step;
   const auto rows_of = [&](int64_t chunk) { return std::min(step, P - chunk * step); };
 
@@ -51,7 +51,7 @@ ChannelNorm CpuBackend::statistics(const Tensor& x, const GroupNormSpec& spec) {
         const double off = means[(b * chunks + chunk) * C + c] - centre;
         total += squares[(b * chunks + chunk) * C + c] + double(rows_of(chunk)) * off * off;
       }
-    const double rstd = 1 / std::sqrt(total / double(P * width) + double(eps));
+    const double rstd = 1 / std::sqrt(total / double(P * width) + double(spec.eps));
     for (int64_t c = first; c < first + width; ++c) {
       const double modulation = scale ? 1 + double(scale.data<float>()[b * scale.stride(0) + c]) : 1;
       mean[b * C + c] = float(centre);

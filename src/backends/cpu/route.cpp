@@ -43,7 +43,7 @@ ConvRoute conv_route_of(const Weight& w, const ConvSpec& spec) {
 
 bool winograd_pays(const Shape& w, const ConvSpec& spec) {
   const auto plain = [](const ConvSpec::Axis& a) { return a.stride == 1 && a.dilation == 1; };
-  return w.rank() == 4 && w[2] == 3 && w[3] == 3 && plain(spec.rows) && plain(spec.columns) && w[0] >= 64 && w[1] >= 64;
+  return w.rank() >= 4 && w[-1] == 3 && w[-2] == 3 && plain(spec.rows) && plain(spec.columns) && w[0] >= 64 && w[1] >= 64;
 }
 
 }  // namespace hearth::cpu

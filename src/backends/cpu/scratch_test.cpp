@@ -70,6 +70,20 @@ BACKEND_TEST(scratch, stays_below_what_plans_assume) {
       ops::attention(q, heads == 1 ? q : k, heads == 1 ? q : k, {.scale = 0.1f, .factors = f});
       check(fmt::format("attention of heads of {}, factors {}", D, name_of(f)));
     }
+  for (const DType f : factors)
+    for (const int64_t D : {64, 128, 256}) {
+      const Tensor q = Tensor::zeros(device, {1, rows / 4, 8, D}, DType::f16), k = Tensor::zeros(device, {1, rows / 4, 2, D}, DType::f16);
+      ops::attention(q, k, k, {.scale = 0.1f, .factors = f, .soft_cap = 1, .bias = Tensor::zeros(device, {1, 8, rows / 4, rows / 4})});
+      check(fmt::format("attention of grouped heads of {} with a bias, factors {}", D, name_of(f)));
+    }
+  for (const auto& [C, O, groups] : std::vector<std::array<int64_t, 3>>{{1152, 1152, 1152}, {512, 512, 4}, {96, 96, 1}}) {
+    const Weight w = weight_of(device, {O, C / groups, 3, 3, 3}, WeightKind::conv, {.groups = groups});
+    ops::conv(Tensor::zeros(device, {1, 4, 6, 7, C}), w, {}, {.rows = {.before = 1}});
+    check(fmt::format("conv 3x3x3 {}→{} of {} groups", C, O, groups));
+  }
+  ops::conv(Tensor::zeros(device, {1, 64, 512}), weight_of(device, {512, 1024, 16}, WeightKind::conv_transposed, {}), {},
+            {.columns = {.stride = 8, .before = 4, .after = 4}});
+  check("transposed conv");
   const Tensor image = Tensor::zeros(device, {2, side, side, 2560}, DType::f16), gamma = Tensor::zeros(device, {2560});
   ops::group_norm(image, {.groups = 32, .gamma = gamma, .beta = gamma});
   ops::layer_norm(image, {.gamma = gamma, .beta = gamma});

@@ -36,22 +36,21 @@ inline int64_t taps_of(const Shape& w) {
 // x [B, …, C] seen by a kernel [O, C, …] that makes y [B, …, O], after the optional nearest resize of x.
 class Windows {
  public:
-  Windows(const Tensor& x, const float* data, const Shape& w, const ConvSpec& spec, const Tensor& y) : Windows(x, data, w, spec, y, 0) {}
-  // Of w[1] channels of x, from `first_channel` on.
-  Windows(const Tensor& x, const float* data, const Shape& w, const ConvSpec& spec, const Tensor& y, int64_t first_channel)
+  Windows(const Tensor& x, const float* data, const Shape& w, const ConvSpec& spec, const Tensor& y)
       : axes(x, w, spec, y),
         channels(w[1]),
-        data_(data + first_channel),
+        data_(data),
         pixel_(x.size(-1)),
         image_(x.numel() / std::max<int64_t>(1, x.size(0))),
         sources_{sources(0, 0), sources(1, spec.resize_to[0]), sources(2, spec.resize_to[1])} {
+    taps_.reserve(size_t(axes.kernel()));
     for (int64_t t = 0; t < axes.kernel(); ++t)
       taps_.push_back({t / (axes.taps[1] * axes.taps[2]) * axes.spec[0].dilation, t / axes.taps[2] % axes.taps[1] * axes.spec[1].dilation,
                        t % axes.taps[2] * axes.spec[2].dilation});
   }
 
   const ConvAxes axes;
-  const int64_t channels;
+  const int64_t channels;  // that a row of w meets
 
   // Channels of the pixel at frame f, row r and column c of the padded, resized image b; null for zeros.
   const float* pixel(int64_t b, int64_t f, int64_t r, int64_t c) const {

@@ -4,10 +4,10 @@
 #include "backends/cpu/product.h"
 #include "backends/cpu/windows.h"
 
-// 3×3 convolutions of stride 1 by F(4×4, 3×3): a quarter of the multiplications. A patch of 6×6 pixels becomes 36 points, for
-// each of which the patches and channels make an ordinary product; 36 sums become 4×4 outputs. Weights stay as packed for the
-// direct product (and 16-bit where they are held so) and are transformed as they are used: transformed they would take four
-// times the memory.
+// 3×3 convolutions of stride 1, also over several frames, by F(4×4, 3×3): a quarter of the multiplications. A patch of 6×6 pixels becomes
+// 36 points, for each of which the patches and channels make an ordinary product; 36 sums become 4×4 outputs. Weights stay as packed for
+// the direct product (and 16-bit where they are held so) and are transformed as they are used: transformed they would take four times the
+// memory.
 namespace hearth::cpu {
 namespace {
 
@@ -24,18 +24,20 @@ int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 void CpuBackend::winograd(const Windows& windows, const PackedWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
   const Kernels& kernel = kernels_;
-  const int64_t C = windows.channels, panel = kernel.panel, H = windows.axes.out[1], width = windows.axes.out[2];
-  const int64_t down = parts(H, side), across = parts(width, side), patches = y.size(0) * down * across;
-  const TileStore store(kernel, w.n, false, bias, e, H * width, y);
+  const ConvAxes& axes = windows.axes;
+  const int64_t frames = axes.out[0], H = axes.out[1], width = axes.out[2];
+  const int64_t C = windows.channels, panel = kernel.panel, layers = axes.taps[0], all = layers * C;  // layers: frames under the kernel
+  const int64_t down = parts(H, side), across = parts(width, side), patches = y.size(0) * frames * down * across;
+  const TileStore store(kernel, w.n, false, bias, e, axes.positions(), y);
   struct Patch {
-    int64_t image, row, column;  // of its first output
+    int64_t frame, row, column;  // of its first output; frames of all images are counted
   };
   const auto patch_at = [&](int64_t i) { return Patch{i / (down * across), i / across % down * side, i % across * side}; };
 
-  const int64_t blocks = parts(patches, std::clamp<int64_t>(patches_bytes / (points * C * 4), 28, 512)), most = parts(patches, blocks);
-  const int64_t point_stride = most * C + line;
+  const int64_t blocks = parts(patches, std::clamp<int64_t>(patches_bytes / (points * all * 4), 28, 512)), most = parts(patches, blocks);
+  const int64_t point_stride = most * all + line;
   const auto memory = memory_->allocate(size_t(points * point_stride) * sizeof(float));
-  auto* const transformed = reinterpret_cast<float*>(memory.get());                       // [point][patch][C]
+  auto* const transformed = reinterpret_cast<float*>(memory.get());                       // [point][patch][layer][C]
   const int64_t chunks = parts(C, most_depth), depth = parts(parts(C, chunks), 16) * 16;  // of C alone
   const int64_t group = std::min(w.panels(), group_columns / panel), groups = parts(w.panels(), group);
 
@@ -44,10 +46,13 @@ void CpuBackend::winograd(const Windows& windows, const PackedWeight& w, const T
     pool_.for_ranges(count, 4, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const Patch patch = patch_at(first + i);
-        const float* pixels[points];
-        for (int64_t r = 0; r < 6; ++r)
-          for (int64_t c = 0; c < 6; ++c) pixels[6 * r + c] = windows.pixel(patch.image, 0, patch.row + r, patch.column + c);
-        kernel.winograd_input(pixels, C, transformed + i * C, point_stride);
+        for (int64_t layer = 0; layer < layers; ++layer) {
+          const int64_t frame = patch.frame % frames * axes.spec[0].stride + layer * axes.spec[0].dilation;
+          const float* pixels[points];
+          for (int64_t r = 0; r < 6; ++r)
+            for (int64_t c = 0; c < 6; ++c) pixels[6 * r + c] = windows.pixel(patch.frame / frames, frame, patch.row + r, patch.column + c);
+          kernel.winograd_input(pixels, C, transformed + i * all + layer * C, point_stride);
+        }
       }
     });
 
@@ -64,16 +69,17 @@ void CpuBackend::winograd(const Windows& windows, const PackedWeight& w, const T
       const auto weights_of = [&](int64_t p, int64_t point) { return weights + ((p - panel0) * points + point) * weight_stride; };
       const auto sums_of = [&](int64_t p, int64_t point) { return sums + ((p - panel0) * points + point) * sum_stride; };
 
-      for (int64_t c0 = 0; c0 < C; c0 += depth) {
-        const int64_t c1 = std::min(C, c0 + depth);
+      for (int64_t chunk = 0; chunk < layers * chunks; ++chunk) {
+        const int64_t c0 = chunk % chunks * depth, c1 = std::min(C, c0 + depth), layer = chunk / chunks;
+        const int64_t first_row = layer * 9 * C;  // of the weight
         for (int64_t p = panel0; p < panel1; ++p) {
           const int64_t columns = w.width_of(p);
           for (int64_t c = c0; c < c1; c += strip) {
             const int64_t n = (std::min(c1, c + strip) - c) * columns;
-            const float* taps = reinterpret_cast<const float*>(w.at(p, c));
+            const float* taps = reinterpret_cast<const float*>(w.at(p, first_row + c));
             int64_t tap_stride = C * columns;
             if (w.dtype != DType::f32) {
-              for (int64_t tap = 0; tap < 9; ++tap) widened(kernel, w.dtype, w.at(p, tap * C + c), n, wide + tap * wide_stride);
+              for (int64_t tap = 0; tap < 9; ++tap) widened(kernel, w.dtype, w.at(p, first_row + tap * C + c), n, wide + tap * wide_stride);
               taps = wide, tap_stride = wide_stride;
             }
             kernel.winograd_weight(taps, tap_stride, n, weights_of(p, 0) + (c - c0) * columns, weight_stride);
@@ -88,8 +94,9 @@ void CpuBackend::winograd(const Windows& windows, const PackedWeight& w, const T
             for (int64_t p = panel0; p < panel1; ++p)
               for (int64_t t = t0; t < std::min(tiles, t0 + together); ++t) {
                 const int64_t row = own * t / tiles, rows = own * (t + 1) / tiles - row;
-                for (int64_t r = 0; r < rows; ++r) segment.row[r] = transformed + point * point_stride + (patch0 + row + r) * C + c0;
-                kernel.tile(rows, w.wide(p), &segment, 1, weights_of(p, point), sums_of(p, point) + row * panel, c0 > 0);
+                for (int64_t r = 0; r < rows; ++r)
+                  segment.row[r] = transformed + point * point_stride + (patch0 + row + r) * all + layer * C + c0;
+                kernel.tile(rows, w.wide(p), &segment, 1, weights_of(p, point), sums_of(p, point) + row * panel, chunk > 0);
               }
       }
 
@@ -97,7 +104,7 @@ void CpuBackend::winograd(const Windows& windows, const PackedWeight& w, const T
         const Patch patch = patch_at(first + patch0 + i);
         const int64_t rows = std::min(side, H - patch.row), columns = std::min(side, width - patch.column);
         for (int64_t p = panel0; p < panel1; ++p) {
-          const auto row_of = [&](int64_t r) { return (patch.image * H + patch.row + r) * width + patch.column; };
+          const auto row_of = [&](int64_t r) { return (patch.frame * H + patch.row + r) * width + patch.column; };
           for (int64_t r = 0; r < rows; ++r) store.fetch(row_of(r), columns, p);
           kernel.winograd_output(sums_of(p, 0) + i * panel, sum_stride, w.wide(p), out);
           for (int64_t r = 0; r < rows; ++r) store.store(out + r * side * panel, row_of(r), columns, p);

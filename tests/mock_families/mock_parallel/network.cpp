@@ -61,11 +61,9 @@ std::vector<nn::KvCache> Network::caches(int64_t context, DType type) const {
 }
 
 Tensor Network::operator()(std::span<const int32_t> ids, std::vector<nn::KvCache>& caches, int64_t first) const {
-  Backend& backend = words.table.backend();
-  const int64_t T = std::ssize(ids);
   std::vector<int32_t> at(ids.size());
   std::iota(at.begin(), at.end(), int32_t(first));
-  Tensor x = ops::add(words(Tensor::from(backend, {T}, ids)), places(Tensor::from(backend, {T}, std::span<const int32_t>(at))));
+  Tensor x = ops::add(words(ids), places(at));
   for (size_t i = 0; i < blocks.size(); ++i) x = blocks[i](x, caches[i], first);
   return head(norm(x));
 }

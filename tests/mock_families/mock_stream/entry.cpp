@@ -119,7 +119,7 @@ class MockStream final : public LatentModel {
   Slot<StreamTransformer> transformer_;
 };
 
-std::vector<EncodedPrompt> Texts::encode(const Loaded& networks, Backend& host) const {
+std::vector<EncodedPrompt> Texts::encode(const Loaded& networks, Backend&) const {
   size_t longest = 1;
   for (const std::string& text : texts_) longest = std::max(longest, std::min(text.size(), size_t(limit_)));
   std::vector<EncodedPrompt> prompts;

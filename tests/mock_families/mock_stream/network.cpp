@@ -22,7 +22,7 @@ ByteEncoder::ByteEncoder(const Scope& w, const ByteEncoderConfig& c)
 Tensor ByteEncoder::operator()(std::string_view text) const {
   std::vector<int32_t> ids;
   for (const char c : text.empty() ? std::string_view("\0", 1) : text) ids.push_back(uint8_t(c));
-  const Tensor x = bytes(Tensor::from(bytes.table.backend(), {1, int64_t(ids.size())}, std::span<const int32_t>(ids)));
+  const Tensor x = bytes(ids).view({1, int64_t(ids.size()), bytes.table.size(1)});
   return out(norm(x), {.activation = Activation::silu, .residual = x});
 }
 
