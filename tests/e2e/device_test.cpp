@@ -35,9 +35,7 @@ TEST(Devices, AComponentMayBeOnAnother) {
                              std::vector<float>(plain.images[0].rgb.begin(), plain.images[0].rgb.end())),
               2e-3)
         << component;
-    if (component != "vae") {
-      EXPECT_NE(made.latents.values, plain.latents.values) << component;
-    }
+    if (component != "vae") { EXPECT_NE(made.latents.values, plain.latents.values) << component; }
   }
 }
 
