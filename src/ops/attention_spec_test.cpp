@@ -186,9 +186,8 @@ BACKEND_TEST(attention_spec, hidden_keys_have_no_part) {
     SCOPED_TRACE(described(spec));
     test::supported(device, [&] {
       const std::vector<float> plain = ops::attention(q, k, v, spec).to_vector();
-      const Tensor bad_k = Tensor::from(device, k.shape(), k.to_vector()), bad_v = Tensor::from(device, v.shape(), v.to_vector());
-      if (spoil_key) std::fill_n(bad_k.data<float>() + hidden * 8, 8, NAN);
-      std::fill_n(bad_v.data<float>() + hidden * 8, 8, INFINITY);
+      const auto filled = [](float value) { return [value](float* x) { std::fill_n(x + hidden * 8, 8, value); }; };
+      const Tensor bad_k = spoil_key ? test::edited(k, filled(NAN)) : k, bad_v = test::edited(v, filled(INFINITY));
       const std::vector<float> y = ops::attention(q, bad_k, bad_v, spec).to_vector();
       for (int64_t t = 0; t < T; ++t)
         for (size_t i = size_t(t) * 16; i < size_t(t + 1) * 16; ++i) {

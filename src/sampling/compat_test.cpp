@@ -29,7 +29,7 @@ Schedule schedule_of(Compat compat, const char* sampler, const char* name, int64
 
 std::string name_found(Compat compat, const Sampler& sampler, const char* name) { return own_choice(compat, sampler, name).name; }
 
-BACKEND_TEST(CompatNoise, comes_from_the_programs_sources) {
+HOST_TEST(CompatNoise, comes_from_the_programs_sources) {
   const Shape shape{2, 3, 5, 4};
   const Schedule schedule = schedule_of(Compat::comfyui, "euler", "karras", 4);
   const auto values = [&](const NoiseDraws& d, int64_t k) { return d(device, shape, k).to_vector(); };
@@ -58,7 +58,7 @@ BACKEND_TEST(CompatNoise, comes_from_the_programs_sources) {
   EXPECT_EQ(drawn(Compat::a1111, {.seed = 5, .eta_seed_delta = 31, .given = given}), (All{first, values(later, 0), values(later, 1)}));
 }
 
-BACKEND_TEST(CompatNoise, of_sde_samplers_is_torchsdes_between_the_schedules_ends) {
+HOST_TEST(CompatNoise, of_sde_samplers_is_torchsdes_between_the_schedules_ends) {
   const Shape shape{2, 3, 5, 4};
   const Schedule schedule = schedule_of(Compat::comfyui, "euler", "karras", 4);
   const double low = schedule.steps.back().from.sigma, high = schedule.steps.front().from.sigma;
@@ -82,7 +82,7 @@ BACKEND_TEST(CompatNoise, of_sde_samplers_is_torchsdes_between_the_schedules_end
     EXPECT_EQ(between(Compat::hearth, any), octave_increments(5)(device, shape, 9.5, 2.25).to_vector());
 }
 
-BACKEND_TEST(CompatNoise, comes_from_the_source_that_is_asked_for) {
+HOST_TEST(CompatNoise, comes_from_the_source_that_is_asked_for) {
   const Shape shape{2, 3, 5, 4};
   const auto draws = [&](Compat compat, NoiseRequest r) {
     Noise noise = make_noise(compat, r, {}, find_sampler("euler"));
@@ -314,7 +314,7 @@ TEST(CompatSchedule, of_a1111s_unipc_on_the_way_begins_one_timestep_below_its_no
 }
 
 // A1111 makes the path for the whole schedule, ComfyUI for what is left of it.
-BACKEND_TEST(CompatNoise, of_sde_samplers_on_the_way) {
+HOST_TEST(CompatNoise, of_sde_samplers_on_the_way) {
   const Shape shape{1, 3, 5, 4};
   const Sampler& sampler = find_sampler("dpmpp_2m_sde");
   for (const Compat compat : {Compat::comfyui, Compat::a1111}) {

@@ -23,7 +23,7 @@ const std::vector<Level> levels{Level::exploding(14.6146, 999),  Level::explodin
                                 Level::of_alpha_bar(0.99915, 0)};
 
 // x = α·x₀ + σ·noise for known x₀ and noise; a network that answers perfectly must give x₀ back, whatever it predicts.
-BACKEND_TEST(Denoiser, G02_G42_a_perfect_network_gives_x0_back) {
+HOST_TEST(Denoiser, G02_G42_a_perfect_network_gives_x0_back) {
   const Tensor x0 = named(device, "x0"), noise = named(device, "noise");
   for (const Level& level : levels) {
     const double scale = std::sqrt(level.alpha * level.alpha + level.sigma * level.sigma);
@@ -44,7 +44,7 @@ BACKEND_TEST(Denoiser, G02_G42_a_perfect_network_gives_x0_back) {
 }
 
 // The network sees x at variance 1, once and for all here.
-BACKEND_TEST(Denoiser, G01_the_input_has_unit_variance_at_every_level) {
+HOST_TEST(Denoiser, G01_the_input_has_unit_variance_at_every_level) {
   const int64_t n = 4096;
   const Tensor x0 = Tensor::from(device, {1, 1, n, 1}, test::test_values("a", n)),
                noise = Tensor::from(device, {1, 1, n, 1}, test::test_values("b", n));
@@ -62,7 +62,7 @@ BACKEND_TEST(Denoiser, G01_the_input_has_unit_variance_at_every_level) {
 }
 
 // negative + g·(prompt − negative), the negative half first.
-BACKEND_TEST(Denoiser, guidance_asks_for_both_halves_in_one_batch) {
+HOST_TEST(Denoiser, guidance_asks_for_both_halves_in_one_batch) {
   const Tensor x = named(device, "x"), negative = named(device, "negative"), positive = named(device, "positive");
   const Level level = Level::preserving(1.3, 400);
   int calls = 0;
@@ -80,7 +80,7 @@ BACKEND_TEST(Denoiser, guidance_asks_for_both_halves_in_one_batch) {
   EXPECT_CLOSE(got, wanted, 1e-7);  // observed 0
 }
 
-BACKEND_TEST(Denoiser, guidance_up_to_one_is_none) {
+HOST_TEST(Denoiser, guidance_up_to_one_is_none) {
   const Tensor x = named(device, "x");
   for (const double guidance : {-2.0, 0.0, 0.5, 1.0}) {
     EXPECT_FALSE(uses_guidance({.scale = guidance}));
@@ -96,7 +96,7 @@ BACKEND_TEST(Denoiser, guidance_up_to_one_is_none) {
 }
 
 // ComfyUI and A1111 take 0.4 at its word, and nothing but 1 for none.
-BACKEND_TEST(Denoiser, guidance_below_one_counts_where_any_scale_does) {
+HOST_TEST(Denoiser, guidance_below_one_counts_where_any_scale_does) {
   const Tensor x = named(device, "x"), negative = named(device, "negative"), positive = named(device, "positive");
   const GuidedNetwork network = [&](const Tensor& in, float, const Branches& asked) {
     return asked.negative ? ops::concat({negative, positive}, 0) : in.size(0) == positive.size(0) ? positive : Tensor();
@@ -111,7 +111,7 @@ BACKEND_TEST(Denoiser, guidance_below_one_counts_where_any_scale_does) {
 }
 
 // G-44: a sampler that needs the unconditional estimate gets it at guidance 1 too.
-BACKEND_TEST(Denoiser, G44_the_unconditional_estimate_comes_whatever_the_guidance) {
+HOST_TEST(Denoiser, G44_the_unconditional_estimate_comes_whatever_the_guidance) {
   const Tensor x = named(device, "x"), negative = named(device, "negative"), positive = named(device, "positive");
   const Level level = Level::exploding(2, 400);
   const Network network = [&](const Tensor& in, float) {
@@ -128,7 +128,7 @@ BACKEND_TEST(Denoiser, G44_the_unconditional_estimate_comes_whatever_the_guidanc
 }
 
 // G-05: a network that answers in 16 bits moves x̂₀ by its own rounding only; the arithmetic around it stays f32.
-BACKEND_TEST(Denoiser, G05_answers_in_16_bits_are_widened) {
+HOST_TEST(Denoiser, G05_answers_in_16_bits_are_widened) {
   const Tensor x = named(device, "x"), eps = named(device, "eps");
   const Level level = Level::exploding(14.6146, 999);
   for (const DType dtype : {DType::f16, DType::bf16}) {
@@ -141,12 +141,12 @@ BACKEND_TEST(Denoiser, G05_answers_in_16_bits_are_widened) {
   }
 }
 
-BACKEND_TEST(Denoiser, an_answer_of_another_shape_is_refused) {
+HOST_TEST(Denoiser, an_answer_of_another_shape_is_refused) {
   const Denoiser denoise = make_denoiser([](const Tensor& in, float) { return in.slice(3, 0, 2); }, Prediction::sample, 1);
   EXPECT_THROW(denoise(named(device, "x"), levels[0]), ShapeError);
 }
 
-BACKEND_TEST(Denoiser, cancellation_stops_before_the_network) {
+HOST_TEST(Denoiser, cancellation_stops_before_the_network) {
   const std::atomic<bool> stop = true;
   const CancelScope scope(stop);
   const Denoiser denoise = make_denoiser(

@@ -21,7 +21,7 @@ struct Case {
   Tensor prompt = of("prompt"), negative = of("negative"), other = of("other");
 };
 
-BACKEND_TEST(GuidanceFormulas, two_answers_are_put_together_as_in_diffusers) {
+HOST_TEST(GuidanceFormulas, two_answers_are_put_together_as_in_diffusers) {
   const Case c(device);
   constexpr double limit = 2e-6;  // observed 3.4e-7 (tcfg, by an SVD in f32 there), 1.3e-7 the others
   EXPECT_CLOSE(classifier_free(c.negative, c.prompt, 7.5), c.wanted(R"(cfg|{"scale": 7.5})"), limit);
@@ -33,7 +33,7 @@ BACKEND_TEST(GuidanceFormulas, two_answers_are_put_together_as_in_diffusers) {
   EXPECT_CLOSE(magnitude_aware(c.negative, c.prompt, 5, 1.5), c.wanted(R"(mag|{"scale": 5, "alpha": 1.5})"), limit);
 }
 
-BACKEND_TEST(GuidanceFormulas, the_projected_difference_goes_on_with_its_momentum) {
+HOST_TEST(GuidanceFormulas, the_projected_difference_goes_on_with_its_momentum) {
   const Case c(device);
   Tensor running;
   const Tensor wanted = c.golden.tensor(R"(apg|{"scale": 6, "momentum": -0.5, "norm_threshold": 2.5, "eta": 0})");
@@ -46,7 +46,7 @@ BACKEND_TEST(GuidanceFormulas, the_projected_difference_goes_on_with_its_momentu
   }
 }
 
-BACKEND_TEST(GuidanceFormulas, a_third_answer_is_left_behind_as_in_diffusers) {
+HOST_TEST(GuidanceFormulas, a_third_answer_is_left_behind_as_in_diffusers) {
   const Case c(device);
   constexpr double limit = 6e-7;  // observed 6.9e-8
   EXPECT_CLOSE(away_from(classifier_free(c.negative, c.prompt, 5), c.prompt, c.other, 3), c.wanted(R"(pag|{"scale": 5, "pag_scale": 3})"),
@@ -54,7 +54,7 @@ BACKEND_TEST(GuidanceFormulas, a_third_answer_is_left_behind_as_in_diffusers) {
   EXPECT_CLOSE(dual(c.negative, c.other, c.prompt, 1.5, 7.5), c.wanted(R"(dual|{"scale": 7.5, "image_scale": 1.5})"), limit);
 }
 
-BACKEND_TEST(GuidanceFormulas, norms_are_kept_or_limited_as_in_the_pipelines) {
+HOST_TEST(GuidanceFormulas, norms_are_kept_or_limited_as_in_the_pipelines) {
   const Case c(device);
   constexpr double limit = 1e-6;  // observed 1.1e-7
   const Tensor guided = classifier_free(c.negative, c.prompt, 4);
@@ -63,7 +63,7 @@ BACKEND_TEST(GuidanceFormulas, norms_are_kept_or_limited_as_in_the_pipelines) {
   EXPECT_CLOSE(with_norm_at_most(guided, c.prompt, 2), c.wanted(R"(norm_cap|{"scale": 4, "most": 2.0})"), limit);
 }
 
-BACKEND_TEST(GuidanceFormulas, large_estimates_are_thresholded_as_in_diffusers) {
+HOST_TEST(GuidanceFormulas, large_estimates_are_thresholded_as_in_diffusers) {
   const Case c(device);
   constexpr double limit = 5e-7;  // observed 5.0e-8
   EXPECT_CLOSE(dynamically_thresholded(c.prompt, 0.995, 1), c.wanted(R"(threshold|{"ratio": 0.995, "most": 1.0})"), limit);
@@ -72,21 +72,21 @@ BACKEND_TEST(GuidanceFormulas, large_estimates_are_thresholded_as_in_diffusers) 
 }
 
 // The quantile of all values is the largest; between the last two of three it is half way.
-BACKEND_TEST(GuidanceFormulas, thresholds_at_the_end_of_the_values) {
+HOST_TEST(GuidanceFormulas, thresholds_at_the_end_of_the_values) {
   const Tensor x = Tensor::from(device, {1, 1, 3, 1}, std::vector<float>{-4, 1, 2});
   EXPECT_CLOSE(dynamically_thresholded(x, 1, 100), (std::vector<float>{-1, 0.25f, 0.5f}), 0);
   EXPECT_CLOSE(dynamically_thresholded(x, 0.75, 100), (std::vector<float>{-1, 1 / 3.f, 2 / 3.f}), 1e-7);
   EXPECT_CLOSE(dynamically_thresholded(x, 1, 2), (std::vector<float>{-1, 0.5f, 1}), 0);
 }
 
-BACKEND_TEST(GuidanceFormulas, the_growing_scale_is_cogvideox_s) {
+HOST_TEST(GuidanceFormulas, the_growing_scale_is_cogvideox_s) {
   const Case c(device);
   const std::vector<float> wanted = c.golden.values("growing");
   for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(growing_scale(6, 1 - double(i) / 10), wanted[i], 1e-6);  // observed 2.4e-7
 }
 
 // No image has a say in its neighbour's.
-BACKEND_TEST(GuidanceFormulas, a_batch_of_n_equals_n_singles_bit_for_bit) {
+HOST_TEST(GuidanceFormulas, a_batch_of_n_equals_n_singles_bit_for_bit) {
   const Case c(device);
   const auto check = [&](const auto& formula) {
     const Tensor all = formula(c.negative, c.prompt);

@@ -31,7 +31,7 @@ struct Fixture {
 };
 
 // All cases of the golden, run through the table, three steps each. As x0-prediction an answer is what it says of x₀.
-BACKEND_TEST(Guidance, each_method_equals_the_reference_step_by_step) {
+HOST_TEST(Guidance, each_method_equals_the_reference_step_by_step) {
   const Fixture f(device);
   const Level level = Level::exploding(1.5, 400);
   int cases = 0;
@@ -57,7 +57,7 @@ BACKEND_TEST(Guidance, each_method_equals_the_reference_step_by_step) {
 }
 
 // ComfyUI's RescaleCFG: v, whatever the network predicts.
-BACKEND_TEST(Guidance, answers_can_be_put_together_as_v) {
+HOST_TEST(Guidance, answers_can_be_put_together_as_v) {
   const Fixture f(device);
   const Level level = Level::exploding(2.3, 500);
   Guidance g{.scale = 5, .options = {{"space", 2}}, .rescale = 0.7};
@@ -73,7 +73,7 @@ BACKEND_TEST(Guidance, answers_can_be_put_together_as_v) {
 }
 
 // The space matters to a rescaled answer, and to none that is a plain sum.
-BACKEND_TEST(Guidance, space_changes_what_norms_say) {
+HOST_TEST(Guidance, space_changes_what_norms_say) {
   const Fixture f(device);
   const Level level = Level::preserving(2.3, 500);
   const Tensor x = f.at("other", 0);
@@ -88,7 +88,7 @@ BACKEND_TEST(Guidance, space_changes_what_norms_say) {
   EXPECT_GE(test::relative_error(run(2, 0.7), run(1, 0.7)), 1e-2);
 }
 
-BACKEND_TEST(Guidance, dynamic_thresholding_comes_last) {
+HOST_TEST(Guidance, dynamic_thresholding_comes_last) {
   const Fixture f(device);
   GuidanceMemory memory;
   const Guidance g = resolve({.scale = 1, .options = {{"threshold", 0.9}, {"threshold_most", 1.5}}});
@@ -123,7 +123,7 @@ TEST(GuidanceBranches, follow_scale_interval_steps_and_sampler) {
 }
 
 // Outside its interval a guided run is one without guidance, even where the sampler has the negative answer asked.
-BACKEND_TEST(Guidance, outside_the_interval_the_prompt_alone_counts) {
+HOST_TEST(Guidance, outside_the_interval_the_prompt_alone_counts) {
   const Fixture f(device);
   GuidanceMemory memory;
   const Guidance g = resolve({.lowest = 2});
@@ -132,7 +132,7 @@ BACKEND_TEST(Guidance, outside_the_interval_the_prompt_alone_counts) {
 }
 
 // Adaptive PAG: 3 − 0.005·(1000 − t), never below 0.
-BACKEND_TEST(Guidance, adaptive_perturbation_fades_with_the_timestep) {
+HOST_TEST(Guidance, adaptive_perturbation_fades_with_the_timestep) {
   const Fixture f(device);
   GuidanceMemory memory;
   const auto run = [&](double scale, double adaptive, float timestep) {
@@ -146,7 +146,7 @@ BACKEND_TEST(Guidance, adaptive_perturbation_fades_with_the_timestep) {
 }
 
 // One batch, in the order of the branches, and each answer in its place.
-BACKEND_TEST(Guidance, all_branches_are_asked_in_one_batch) {
+HOST_TEST(Guidance, all_branches_are_asked_in_one_batch) {
   const Fixture f(device);
   const Tensor x = f.at("prompt", 1);
   int calls = 0;

@@ -26,7 +26,7 @@ std::vector<std::string> parts_of(const std::string& name, char separator = '|')
 
 Values channels_first(const Tensor& x) { return x.permute({0, 3, 1, 2}).to_vector(); }
 
-BACKEND_TEST(SeedSequence, equals_numpy) {
+HOST_TEST(SeedSequence, equals_numpy) {
   const test::Golden golden(__FILE__, "noise_sources", device);
   int cases = 0;
   for (const std::string& name : golden.names()) {
@@ -45,7 +45,7 @@ BACKEND_TEST(SeedSequence, equals_numpy) {
   EXPECT_EQ(cases, 5);
 }
 
-BACKEND_TEST(NvNoise, equals_the_formula_and_is_drawn_image_by_image) {
+HOST_TEST(NvNoise, equals_the_formula_and_is_drawn_image_by_image) {
   const test::Golden golden(__FILE__, "noise_sources", device);
   for (const uint64_t seed : {uint64_t(0), uint64_t(42), (uint64_t(1) << 40) + 3})
     for (const int64_t draw : {0, 1, 7}) {
@@ -59,7 +59,7 @@ BACKEND_TEST(NvNoise, equals_the_formula_and_is_drawn_image_by_image) {
   EXPECT_EQ(batch.slice(0, 1, 2).to_vector(), nv_draws(42)(device, {1, 3, 5, 4}, 3).to_vector());
 }
 
-BACKEND_TEST(CounterNoise, equals_its_definition) {
+HOST_TEST(CounterNoise, equals_its_definition) {
   const test::Golden golden(__FILE__, "noise_sources", device);
   Values few(37), many(1003);
   counter_normals(0, {0, 0, Stream::draws}, few);
@@ -69,7 +69,7 @@ BACKEND_TEST(CounterNoise, equals_its_definition) {
   EXPECT_EQ(channels_first(counter_draws(0)(device, {1, 1, 37, 1}, 0)), few);
 }
 
-BACKEND_TEST(CounterNoise, every_draw_image_and_stream_has_its_own_numbers) {
+HOST_TEST(CounterNoise, every_draw_image_and_stream_has_its_own_numbers) {
   const Shape shape{2, 3, 5, 4};
   const Tensor first = counter_draws(9)(device, shape, 0);
   EXPECT_NE(first.to_vector(), counter_draws(9)(device, shape, 1).to_vector());
@@ -81,7 +81,7 @@ BACKEND_TEST(CounterNoise, every_draw_image_and_stream_has_its_own_numbers) {
   EXPECT_NE(draw, path);
 }
 
-BACKEND_TEST(TorchIndexedNoise, is_drawn_image_after_image_by_one_generator) {
+HOST_TEST(TorchIndexedNoise, is_drawn_image_after_image_by_one_generator) {
   const test::Golden golden(__FILE__, "noise_sources", device);
   for (const uint64_t seed : {uint64_t(5), (uint64_t(1) << 33) + 1}) {
     const Values all = golden.values("indexed|" + std::to_string(seed));
@@ -91,7 +91,7 @@ BACKEND_TEST(TorchIndexedNoise, is_drawn_image_after_image_by_one_generator) {
   EXPECT_THROW(torch_indexed_draws(1, 0)(device, {1, 3, 5, 4}, 1), UsageError);
 }
 
-BACKEND_TEST(NoiseDraws, at_any_position_equal_those_in_order) {
+HOST_TEST(NoiseDraws, at_any_position_equal_those_in_order) {
   const Shape shape{2, 3, 3, 4};
   for (const NoiseDraws& source : {torch_draws(3, Generators::per_image), torch_draws(3, Generators::one), nv_draws(3), counter_draws(3)}) {
     const NoiseDraws in_order = source, anywhere = source;
@@ -101,7 +101,7 @@ BACKEND_TEST(NoiseDraws, at_any_position_equal_those_in_order) {
   }
 }
 
-BACKEND_TEST(NoiseDraws, of_two_sources_takes_the_first_draw_from_one) {
+HOST_TEST(NoiseDraws, of_two_sources_takes_the_first_draw_from_one) {
   const Shape shape{1, 3, 5, 4};
   const auto value = [&](const NoiseDraws& d, int64_t k) { return d(device, shape, k).to_vector(); };
   const NoiseDraws a = counter_draws(1), b = counter_draws(2);
@@ -112,7 +112,7 @@ BACKEND_TEST(NoiseDraws, of_two_sources_takes_the_first_draw_from_one) {
 }
 
 // Consecutive levels; two steps in one; a level in between; upwards; from beyond the tree's end.
-BACKEND_TEST(TorchsdeNoise, equals_torchsde_through_k_diffusion) {
+HOST_TEST(TorchsdeNoise, equals_torchsde_through_k_diffusion) {
   const test::Golden golden(__FILE__, "noise_sources", device);
   struct Case {
     const char* name;
@@ -138,7 +138,7 @@ BACKEND_TEST(TorchsdeNoise, equals_torchsde_through_k_diffusion) {
   }
 }
 
-BACKEND_TEST(OctaveNoise, equals_its_definition) {
+HOST_TEST(OctaveNoise, equals_its_definition) {
   const test::Golden golden(__FILE__, "noise_sources", device);
   const Values sigmas = golden.values("octave|sigmas");
   for (const uint64_t seed : {uint64_t(0), (uint64_t(1) << 40) + 3}) {
@@ -153,7 +153,7 @@ BACKEND_TEST(OctaveNoise, equals_its_definition) {
 }
 
 // What one run draws in two steps, another draws in one; and neither depends on what was asked before.
-BACKEND_TEST(BrownianNoise, is_one_path_for_any_number_of_steps) {
+HOST_TEST(BrownianNoise, is_one_path_for_any_number_of_steps) {
   const Shape shape{2, 3, 5, 4};
   for (const bool own : {true, false}) {
     const auto path = [&] { return own ? octave_increments(4) : torchsde_increments(4, Generators::per_image, 0.03, 15); };
@@ -172,7 +172,7 @@ BACKEND_TEST(BrownianNoise, is_one_path_for_any_number_of_steps) {
   }
 }
 
-BACKEND_TEST(BrownianNoise, a_batch_of_n_equals_n_singles_bit_for_bit) {
+HOST_TEST(BrownianNoise, a_batch_of_n_equals_n_singles_bit_for_bit) {
   for (const bool own : {true, false}) {
     const auto path = [&](uint64_t seed) {
       return own ? octave_increments(seed) : torchsde_increments(seed, Generators::per_image, 0.03, 15);
@@ -217,7 +217,7 @@ TEST(BrownianPath, that_leads_nowhere_is_refused) {
   EXPECT_THROW(TorchsdePath(1, 15, 15, 4), UsageError);
 }
 
-BACKEND_TEST(Noise, goes_on_from_a_position) {
+HOST_TEST(Noise, goes_on_from_a_position) {
   const Shape shape{1, 3, 5, 4};
   Noise whole = torch_cpu_noise(3), rest = torch_cpu_noise(3);
   whole(device, shape), whole(device, shape);
@@ -228,7 +228,7 @@ BACKEND_TEST(Noise, goes_on_from_a_position) {
 }
 
 // Without a path an SDE sampler's noise is drawn.
-BACKEND_TEST(Noise, without_a_path_draws_between_levels) {
+HOST_TEST(Noise, without_a_path_draws_between_levels) {
   Noise noise(counter_draws(3));
   noise(device, {1, 2, 2, 4});
   EXPECT_EQ(noise.between(device, {1, 2, 2, 4}, 3, 2).to_vector(), counter_draws(3)(device, {1, 2, 2, 4}, 1).to_vector());

@@ -32,7 +32,7 @@ Values every_41st(const Values& values) {
 }
 
 // Draws of 1 … 16 384 values under four seeds, one of them above 2³², one negative in PyTorch's spelling.
-BACKEND_TEST(TorchNoise, draws_equal_torch) {
+HOST_TEST(TorchNoise, draws_equal_torch) {
   const test::Golden golden(__FILE__, "noise", device);
   int uniforms = 0, draws = 0;
   for (const std::string& name : golden.names()) {
@@ -60,7 +60,7 @@ BACKEND_TEST(TorchNoise, draws_equal_torch) {
 }
 
 // Fewer than 16 values come in pairs; the second of the last pair is kept for the next short draw, across a long one.
-BACKEND_TEST(TorchNoise, short_draws_leave_a_value_for_the_next) {
+HOST_TEST(TorchNoise, short_draws_leave_a_value_for_the_next) {
   const test::Golden golden(__FILE__, "noise", device);
   TorchGenerator generator(7);
   int i = 0;
@@ -83,7 +83,7 @@ TEST(TorchGenerator, known_first_values) {
 
 Values channels_first(const Tensor& x) { return x.permute({0, 3, 1, 2}).to_vector(); }
 
-BACKEND_TEST(TorchNoise, a_batch_is_drawn_image_by_image_or_at_once) {
+HOST_TEST(TorchNoise, a_batch_is_drawn_image_by_image_or_at_once) {
   const test::Golden golden(__FILE__, "noise", device);
   const Shape shape{3, 3, 5, 4};
   for (const auto& [name, generators] : {std::pair{"one", Generators::one}, std::pair{"each", Generators::per_image}}) {
@@ -96,7 +96,7 @@ BACKEND_TEST(TorchNoise, a_batch_is_drawn_image_by_image_or_at_once) {
   }
 }
 
-BACKEND_TEST(TorchNoise, a_batch_of_n_equals_n_singles_bit_for_bit) {
+HOST_TEST(TorchNoise, a_batch_of_n_equals_n_singles_bit_for_bit) {
   Noise batch = torch_cpu_noise(41);
   for (int draw = 0; draw < 2; ++draw) {
     const Tensor all = batch(device, {3, 2, 3, 4});
@@ -115,9 +115,9 @@ TEST(TorchGenerator, seeds_differ_in_their_low_32_bits_only) {
   EXPECT_NE(x, normals(c, 16));
 }
 
-BACKEND_TEST(TorchNoise, of_another_rank_is_refused) { EXPECT_THROW(torch_cpu_noise(1)(device, {2, 3, 4}), ShapeError); }
+HOST_TEST(TorchNoise, of_another_rank_is_refused) { EXPECT_THROW(torch_cpu_noise(1)(device, {2, 3, 4}), ShapeError); }
 
-BACKEND_TEST(GivenNoise, comes_first_and_then_the_seed_from_its_start) {
+HOST_TEST(GivenNoise, comes_first_and_then_the_seed_from_its_start) {
   const Values values = test::test_values("given", 2 * 4 * 2 * 3);
   const Tensor given = Tensor::from(device, {2, 4, 2, 3}, values);
   Noise noise = noise_from(given, torch_cpu_noise(9)), seeded = torch_cpu_noise(9);
@@ -125,7 +125,7 @@ BACKEND_TEST(GivenNoise, comes_first_and_then_the_seed_from_its_start) {
   EXPECT_EQ(noise(device, {2, 2, 3, 4}).to_vector(), seeded(device, {2, 2, 3, 4}).to_vector());
 }
 
-BACKEND_TEST(GivenNoise, of_another_shape_is_refused_with_both_shapes) {
+HOST_TEST(GivenNoise, of_another_shape_is_refused_with_both_shapes) {
   Noise noise = noise_from(Tensor::zeros(device, {1, 4, 2, 3}), torch_cpu_noise(9));
   try {
     noise(device, {1, 3, 2, 4});

@@ -92,7 +92,7 @@ TEST(PartialRun, pndm_with_runge_kutta_steps_is_refused) {
   EXPECT_NE(complaint_of([&] { without_first(whole, 3); }).find("Runge–Kutta"), std::string::npos);
 }
 
-BACKEND_TEST(Blended, a_mask_takes_each_value_from_where_it_is) {
+HOST_TEST(Blended, a_mask_takes_each_value_from_where_it_is) {
   const Shape shape{2, 1, 2, 3};
   const Tensor painted = Tensor::from(device, shape, test::test_values("painted", 12)),
                kept = Tensor::from(device, shape, test::test_values("kept", 12));
@@ -104,7 +104,7 @@ BACKEND_TEST(Blended, a_mask_takes_each_value_from_where_it_is) {
 }
 
 // What the posteriors take from a generator comes where diffusers takes it: before the noise, after it, for one picture or each.
-BACKEND_TEST(EncodingNoise, comes_between_the_draws) {
+HOST_TEST(EncodingNoise, comes_between_the_draws) {
   const Shape shape{2, 3, 5, 4};
   for (const Compat compat : {Compat::hearth, Compat::diffusers}) {
     const bool one = compat == Compat::diffusers;
@@ -127,7 +127,7 @@ BACKEND_TEST(EncodingNoise, comes_between_the_draws) {
   EXPECT_TRUE(encoding_noise(Compat::a1111, {.encodings = {.before = 1}}, device, shape, 0));
 }
 
-BACKEND_TEST(Variations, are_a1111s) {
+HOST_TEST(Variations, are_a1111s) {
   const test::Golden golden(__FILE__, "variation", device);
   for (const char* strength : {"0.1", "0.5", "1.0"}) {
     const NoiseRequest request{.seed = 5, .variation = {.seed = 9, .strength = std::stod(strength)}};

@@ -60,7 +60,7 @@ Denoiser gaussian(int* calls = nullptr) {
 }
 
 // From σ₀ along Karras' ten σ to 0. Values computed in f64 from the definitions and, for these, run in k-diffusion 0.1.1.
-BACKEND_TEST(Samplers, gaussian_trajectories) {
+HOST_TEST(Samplers, gaussian_trajectories) {
   const Schedule schedule = exploding(karras(10));
   const std::tuple<const char*, double, Options> wanted[] = {
       {"euler", 0.842572, {}}, {"euler_ancestral", 0.842572, {{"eta", 0.0}}}, {"ddim", 0.842572, {}}, {"dpmpp_2m", 1.051804, {}}};
@@ -75,7 +75,7 @@ BACKEND_TEST(Samplers, gaussian_trajectories) {
 }
 
 // Halving the steps' size divides the error by 2 (Euler, DDIM) or 4 (DPM++ 2M); PLMS by more than 4.
-BACKEND_TEST(Samplers, order_of_convergence) {
+HOST_TEST(Samplers, order_of_convergence) {
   const auto error = [&](const std::string& name, int64_t n) {
     const auto config = SchedulerConfig::read(
         Config::parse(
@@ -98,7 +98,7 @@ BACKEND_TEST(Samplers, order_of_convergence) {
 }
 
 // golden/make.py k: the functions of k-diffusion 0.1.1 on Karras' σ.
-BACKEND_TEST(Samplers, equal_k_diffusion) {
+HOST_TEST(Samplers, equal_k_diffusion) {
   const test::Golden golden(__FILE__, "k_diffusion", device);
   const Tensor recorded = golden.tensor("noise");
   const auto draw = [&](int64_t k) {
@@ -160,7 +160,7 @@ Ran run(const std::string& name, const Tensor& start, Options options = {}, DTyp
 }
 
 // Enough steps for restart to have a way back.
-BACKEND_TEST(Samplers, draw_noise_only_where_they_say_so) {
+HOST_TEST(Samplers, draw_noise_only_where_they_say_so) {
   const Tensor start = Tensor::from(device, {2, 3, 5, 4}, test::test_values("start", 120));
   for (const Sampler& s : samplers()) {
     const std::string name(s.name);
@@ -183,14 +183,14 @@ BACKEND_TEST(Samplers, draw_noise_only_where_they_say_so) {
   EXPECT_EQ(run("ddim", start, {{"eta", 0.5}}).draws, 6);
 }
 
-BACKEND_TEST(Samplers, eta_0_is_the_deterministic_form_bit_for_bit) {
+HOST_TEST(Samplers, eta_0_is_the_deterministic_form_bit_for_bit) {
   const Tensor start = Tensor::from(device, {2, 3, 5, 4}, test::test_values("start", 120));
   EXPECT_EQ(run("euler_ancestral", start, {{"eta", 0.0}}).x.to_vector(), run("euler", start).x.to_vector());
   EXPECT_NE(run("euler_ancestral", start).x.to_vector(), run("euler", start).x.to_vector());
 }
 
 // The state stays f32: a network that answers in 16 bits moves the result by about its own rounding.
-BACKEND_TEST(Samplers, G05_every_sampler_runs_with_16_bit_answers) {
+HOST_TEST(Samplers, G05_every_sampler_runs_with_16_bit_answers) {
   const Tensor start = Tensor::from(device, {2, 3, 5, 4}, test::test_values("start", 120));
   for (const Sampler& s : samplers()) {
     if (s.ends_itself) continue;  // its step control amplifies rounding
@@ -202,14 +202,14 @@ BACKEND_TEST(Samplers, G05_every_sampler_runs_with_16_bit_answers) {
   }
 }
 
-BACKEND_TEST(Samplers, s_noise_scales_the_fresh_noise) {
+HOST_TEST(Samplers, s_noise_scales_the_fresh_noise) {
   const Tensor start = Tensor::from(device, {1, 3, 5, 4}, test::test_values("start", 60));
   const Values zero = run("euler_ancestral", start, {{"s_noise", 0.0}}).x.to_vector(), one = run("euler_ancestral", start).x.to_vector();
   EXPECT_NE(zero, one);
   EXPECT_NE(run("ddim", start, {{"eta", 1.0}, {"s_noise", 0.5}}).x.to_vector(), run("ddim", start, {{"eta", 1.0}}).x.to_vector());
 }
 
-BACKEND_TEST(Samplers, an_image_of_a_batch_equals_the_image_alone_bit_for_bit) {
+HOST_TEST(Samplers, an_image_of_a_batch_equals_the_image_alone_bit_for_bit) {
   const Values values = test::test_values("start", 120);
   const Tensor both = Tensor::from(device, {2, 3, 5, 4}, values);
   const Tensor first = Tensor::from(device, {1, 3, 5, 4}, std::span(values).first(60));
@@ -220,7 +220,7 @@ BACKEND_TEST(Samplers, an_image_of_a_batch_equals_the_image_alone_bit_for_bit) {
   }
 }
 
-BACKEND_TEST(Samplers, steps_are_reported_and_may_end_the_run) {
+HOST_TEST(Samplers, steps_are_reported_and_may_end_the_run) {
   const Schedule schedule = exploding(karras(5));
   const Tensor start = Tensor::from(device, {1, 1, 2, 2}, test::test_values("start", 4));
   std::vector<float> sigmas;
@@ -240,7 +240,7 @@ BACKEND_TEST(Samplers, steps_are_reported_and_may_end_the_run) {
 
 // What takes the place of x after a call is what the next call sees and what the run ends with, between the calls of a step too; it is told
 // the level of the next call. Where diffusers' class has its middle, that is the end of the step.
-BACKEND_TEST(Samplers, each_call_is_followed_by_what_takes_the_place_of_x) {
+HOST_TEST(Samplers, each_call_is_followed_by_what_takes_the_place_of_x) {
   const std::set<std::string_view> told_the_end{"dpm_2", "dpm_2_ancestral", "dpmpp_sde"};
   const Schedule schedule = exploding(karras(6));
   const Tensor start = Tensor::from(device, {1, 1, 2, 2}, test::test_values("start", 4));
@@ -274,7 +274,7 @@ BACKEND_TEST(Samplers, each_call_is_followed_by_what_takes_the_place_of_x) {
   }
 }
 
-BACKEND_TEST(Samplers, options_that_a_sampler_lacks_are_refused) {
+HOST_TEST(Samplers, options_that_a_sampler_lacks_are_refused) {
   const Tensor start = Tensor::zeros(device, {1, 2, 2, 4});
   for (const char* name : {"heun", "dpmpp_2m", "plms"}) EXPECT_THROW(run(name, start, {{"eta", 0.5}}), UsageError) << name;
   EXPECT_THROW(run("ddim", start, {{"eta", -0.5}}), UsageError);
@@ -334,7 +334,7 @@ TEST(SamplerNames, no_name_stands_for_two) {
 }
 
 // A run that is stopped after any step and goes on from what it remembers equals the whole run bit for bit.
-BACKEND_TEST(Samplers, a_run_can_be_resumed) {
+HOST_TEST(Samplers, a_run_can_be_resumed) {
   const auto config = SchedulerConfig::read(
       Config::parse(R"({"beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear"})", "test"), "EulerDiscreteScheduler");
   const Network network = [](const Tensor& x, float t) {
@@ -389,7 +389,7 @@ TEST(SamplerOptions, defaults) {
   for (const auto& [name, options] : wanted) EXPECT_EQ(resolve_options(find_sampler(name), {}), options) << name;
 }
 
-BACKEND_TEST(Samplers, network_calls_are_known_before) {
+HOST_TEST(Samplers, network_calls_are_known_before) {
   const auto config = SchedulerConfig::read(Config::parse("{}", "test"), "EulerDiscreteScheduler");
   const std::map<std::string_view, int64_t> of_six{{"n", 6},     {"n+1", 7}, {"2n-1", 11},           {"3n-3", 15},
                                                    {"3n-2", 16}, {"2n", 12}, {"2 per sub-step", 11}, {"3 per attempt", 0}};
@@ -401,7 +401,7 @@ BACKEND_TEST(Samplers, network_calls_are_known_before) {
   EXPECT_EQ(network_calls(find_sampler("restart"), schedule, {}, device), 71);
 }
 
-BACKEND_TEST(Samplers, that_end_themselves_tell_how_far_they_are) {
+HOST_TEST(Samplers, that_end_themselves_tell_how_far_they_are) {
   const Tensor x = Tensor::from(device, {1, 1, 1, 2}, std::vector<float>{14, -9});
   Noise noise = no_noise();
   std::vector<int64_t> told;
@@ -415,7 +415,7 @@ BACKEND_TEST(Samplers, that_end_themselves_tell_how_far_they_are) {
   EXPECT_EQ(told.back(), 7);
 }
 
-BACKEND_TEST(Samplers, ask_nothing_where_no_step_is_left) {
+HOST_TEST(Samplers, ask_nothing_where_no_step_is_left) {
   const Tensor x = Tensor::from(device, {1, 1, 1, 2}, std::vector<float>{14, -9});
   Noise noise = no_noise();
   int calls = 0;

@@ -41,7 +41,7 @@ TEST(NoiseTable, G04_scaled_linear_is_not_plain_linear) {
   EXPECT_NEAR(scaled.sigmas.back(), 14.6146412293, 2e-5);
 }
 
-BACKEND_TEST(NoiseTables, equal_diffusers_bit_for_bit) {
+HOST_TEST(NoiseTables, equal_diffusers_bit_for_bit) {
   const test::Golden golden(__FILE__, "tables", device);
   EXPECT_EQ(golden.names().size(), 7u);
   for (const std::string& json : golden.names())

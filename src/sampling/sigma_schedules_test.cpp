@@ -127,7 +127,7 @@ TEST(FlowSchedules, terminal_and_angles) {
 
 // golden/make_schedules.py: scipy's quantiles, k-diffusion's and diffusers' own functions, all in f64. Observed 5.6e-8, the f32 of the
 // file.
-BACKEND_TEST(SigmaScheduleGoldens, equal_the_references) {
+HOST_TEST(SigmaScheduleGoldens, equal_the_references) {
   const test::Golden golden(__FILE__, "schedules", device);
   const ModelSigmas model = sd1();
   double worst = 0;

@@ -169,20 +169,20 @@ void run_all(const std::string& file, Backend& device, double limit) {
   ::testing::Test::RecordProperty("worst_x", std::to_string(worst.x) + " " + worst.where);
 }
 
-BACKEND_TEST(Trajectories, ddim_equals_diffusers) { run_all("trajectories_ddim", device, 1e-5); }  // observed 1.2e-6
-BACKEND_TEST(Trajectories, plms_equals_diffusers) { run_all("trajectories_plms", device, 2e-5); }  // observed 6.1e-6: v from x̂₀ at σ = 0.03
-BACKEND_TEST(Trajectories, euler_equals_diffusers) { run_all("trajectories_euler", device, 1e-5); }                      // observed 1.7e-6
-BACKEND_TEST(Trajectories, euler_ancestral_equals_diffusers) { run_all("trajectories_euler_ancestral", device, 1e-5); }  // observed 1.2e-6
-BACKEND_TEST(Trajectories, dpmpp_2m_equals_diffusers) { run_all("trajectories_dpmpp_2m", device, 1e-5); }                // observed 1.0e-6
+HOST_TEST(Trajectories, ddim_equals_diffusers) { run_all("trajectories_ddim", device, 1e-5); }  // observed 1.2e-6
+HOST_TEST(Trajectories, plms_equals_diffusers) { run_all("trajectories_plms", device, 2e-5); }  // observed 6.1e-6: v from x̂₀ at σ = 0.03
+HOST_TEST(Trajectories, euler_equals_diffusers) { run_all("trajectories_euler", device, 1e-5); }                      // observed 1.7e-6
+HOST_TEST(Trajectories, euler_ancestral_equals_diffusers) { run_all("trajectories_euler_ancestral", device, 1e-5); }  // observed 1.2e-6
+HOST_TEST(Trajectories, dpmpp_2m_equals_diffusers) { run_all("trajectories_dpmpp_2m", device, 1e-5); }                // observed 1.0e-6
 
 // golden/make_classes.py: the other classes.
-BACKEND_TEST(Trajectories, classes_in_sigma_equal_diffusers) {
+HOST_TEST(Trajectories, classes_in_sigma_equal_diffusers) {
   run_all("classes_sigma", device, 5e-4);
 }  // observed 1.2e-4: KDPM2 ancestral from σ = 157
-BACKEND_TEST(Trajectories, dpm_solver_classes_equal_diffusers) { run_all("classes_dpm", device, 5e-5); }    // observed 1.1e-5
-BACKEND_TEST(Trajectories, classes_in_lambda_equal_diffusers) { run_all("classes_lambda", device, 2e-4); }  // observed 3.7e-5
-BACKEND_TEST(Trajectories, classes_by_timesteps_equal_diffusers) { run_all("classes_alpha", device, 1e-5); }
-BACKEND_TEST(Trajectories, flow_and_edm_classes_equal_diffusers) { run_all("classes_flow", device, 1e-4); }  // observed 1.6e-5
+HOST_TEST(Trajectories, dpm_solver_classes_equal_diffusers) { run_all("classes_dpm", device, 5e-5); }    // observed 1.1e-5
+HOST_TEST(Trajectories, classes_in_lambda_equal_diffusers) { run_all("classes_lambda", device, 2e-4); }  // observed 3.7e-5
+HOST_TEST(Trajectories, classes_by_timesteps_equal_diffusers) { run_all("classes_alpha", device, 1e-5); }
+HOST_TEST(Trajectories, flow_and_edm_classes_equal_diffusers) { run_all("classes_flow", device, 1e-4); }  // observed 1.6e-5
 
 }  // namespace
 }  // namespace hearth::sampling

@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "core/file.h"
+#include "core/on_host.h"
 #include "weights/safetensors.h"
 #include "weights/safetensors_types.h"
 
@@ -23,7 +24,10 @@ void write_safetensors(const std::filesystem::path& path, const std::map<std::st
     listed.push_back({name, x.dtype(), x.shape()});
   }
   std::string bytes = safetensors_head(listed, metadata);
-  for (const auto* named : order) bytes.append(reinterpret_cast<const char*>(named->second.raw()), named->second.bytes());
+  for (const auto* named : order) {
+    const Tensor x = dense_on_host(named->second);
+    bytes.append(reinterpret_cast<const char*>(x.raw()), x.bytes());
+  }
   write_file(path, bytes);
 }
 

@@ -35,13 +35,24 @@ class BackendTest : public ::testing::Test {
   BackendTestBody body_;
 };
 
-}  // namespace
-
-bool register_backend_test(const char* suite, const char* name, const char* file, int line, BackendTestBody body) {
-  for (const std::string& backend : backend_names())
+bool register_on(const std::vector<std::string>& backends, const char* suite, const char* name, const char* file, int line,
+                 BackendTestBody body) {
+  for (const std::string& backend : backends)
     ::testing::RegisterTest(suite, (std::string(name) + "/" + backend).c_str(), nullptr, nullptr, file, line,
                             [backend, body]() -> BackendTest* { return new BackendTest(backend, body); });
   return true;
+}
+
+}  // namespace
+
+bool register_backend_test(const char* suite, const char* name, const char* file, int line, BackendTestBody body) {
+  return register_on(backend_names(), suite, name, file, line, body);
+}
+
+bool register_host_test(const char* suite, const char* name, const char* file, int line, BackendTestBody body) {
+  std::vector<std::string> hosts = backend_names();
+  std::erase(hosts, "detached");
+  return register_on(hosts, suite, name, file, line, body);
 }
 
 }  // namespace hearth::test

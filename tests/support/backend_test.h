@@ -14,6 +14,7 @@ namespace hearth::test {
 
 using BackendTestBody = void (*)(Backend& device);
 bool register_backend_test(const char* suite, const char* name, const char* file, int line, BackendTestBody body);
+bool register_host_test(const char* suite, const char* name, const char* file, int line, BackendTestBody body);
 
 // Backends by name: "reference", "detached" (detached_backend.h), "cpu_" and a kernel path, "cpu_emulated" (AMX in plain loops). nullptr
 // where the processor cannot run it.
@@ -26,4 +27,11 @@ std::unique_ptr<Backend> make_test_backend(const std::string& name, int threads 
   static void suite##_##name##_body(::hearth::Backend& device);                                        \
   [[maybe_unused]] static const bool suite##_##name##_registered =                                     \
       ::hearth::test::register_backend_test(#suite, #name, __FILE__, __LINE__, suite##_##name##_body); \
+  static void suite##_##name##_body([[maybe_unused]] ::hearth::Backend& device)
+
+// The same on those whose memory the processor reads, for what works on a host.
+#define HOST_TEST(suite, name)                                                                      \
+  static void suite##_##name##_body(::hearth::Backend& device);                                     \
+  [[maybe_unused]] static const bool suite##_##name##_registered =                                  \
+      ::hearth::test::register_host_test(#suite, #name, __FILE__, __LINE__, suite##_##name##_body); \
   static void suite##_##name##_body([[maybe_unused]] ::hearth::Backend& device)

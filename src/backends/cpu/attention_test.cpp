@@ -45,8 +45,11 @@ BACKEND_TEST(cpu_attention, of_grouped_heads_with_everything_that_a_score_meets)
               .sinks = {}};
     if (random.chance()) {
       in.bias = random.normal(device, {random.chance() ? 1 : B, random.chance() ? 1 : N, random.chance() ? 1 : T, S});
-      for (int64_t i = 0; i < in.bias.device.numel(); ++i)
-        if (in.bias.device.data<float>()[i] > 1) in.bias.device.data<float>()[i] = in.bias.truth.data<float>()[i] = -INFINITY;
+      const auto hide = [n = in.bias.device.numel()](float* bias) {
+        std::replace_if(
+            bias, bias + n, [](float b) { return b > 1; }, -INFINITY);
+      };
+      in.bias = {test::edited(in.bias.device, hide), test::edited(in.bias.truth, hide)};
     }
     if (random.chance()) in.sinks = random.normal(device, {N});
     const Tensor right = ops::attention(in.q.truth, in.k.truth, in.v.truth, with(spec, in, &Random::Pair::truth));
@@ -58,12 +61,12 @@ BACKEND_TEST(cpu_attention, of_grouped_heads_with_everything_that_a_score_meets)
 // A query that sees no key gives zeros, and what is hidden may be anything.
 BACKEND_TEST(cpu_attention, hidden_keys_have_no_part_in_anything) {
   Random random(52);
-  const auto q = random.normal(device, {2, 40, 4, 8}), k = random.normal(device, {2, 40, 2, 8});
-  auto v = random.normal(device, {2, 40, 2, 8});
+  const auto q = random.normal(device, {2, 40, 4, 8});
+  auto k = random.normal(device, {2, 40, 2, 8}), v = random.normal(device, {2, 40, 2, 8});
   const Tensor right = ops::attention(q.truth, k.truth, v.truth, {.key_lengths = {25, 0}});
-  for (int64_t s = 25; s < 40; ++s)
-    for (int64_t i = 0; i < 16; ++i)
-      v.device.data<float>()[s * 16 + i] = INFINITY, k.device.data<float>()[s * 16 + i] = v.device.data<float>()[(40 + s) * 16 + i] = NAN;
+  v.device =
+      test::edited(v.device, [](float* x) { std::fill(x + 25 * 16, x + 40 * 16, INFINITY), std::fill(x + 65 * 16, x + 80 * 16, NAN); });
+  k.device = test::edited(k.device, [](float* x) { std::fill(x + 25 * 16, x + 40 * 16, NAN); });
   EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, {.key_lengths = {25, 0}}), right, 1e-6);
   if (device.multiplies_bf16()) {
     EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, {.factors = DType::bf16, .key_lengths = {25, 0}}), right, 1e-2);
@@ -71,8 +74,7 @@ BACKEND_TEST(cpu_attention, hidden_keys_have_no_part_in_anything) {
   // … hidden by a bias.
   std::vector<float> hiding(40, 0.0f);
   for (size_t s = 25; s < 40; ++s) hiding[s] = -INFINITY;
-  for (int64_t i = 0; i < k.device.numel(); ++i)
-    if (std::isnan(k.device.data<float>()[i])) k.device.data<float>()[i] = 1;
+  k.device = test::edited(k.device, [](float* x) { std::fill(x + 25 * 16, x + 40 * 16, 1.0f); });
   const Tensor first = v.device.slice(0, 0, 1);
   EXPECT_CLOSE(
       ops::attention(q.device.slice(0, 0, 1), k.device.slice(0, 0, 1), first, {.bias = Tensor::from(device, {1, 1, 1, 40}, hiding)}),
@@ -84,7 +86,7 @@ BACKEND_TEST(cpu_attention, a_key_that_some_queries_do_not_see_may_be_infinite_t
   const auto q = random.normal(device, {1, 300, 2, 8}), k = random.normal(device, {1, 300, 2, 8});
   auto v = random.normal(device, {1, 300, 2, 8});
   for (Tensor* t : {&v.device, &v.truth})
-    for (int64_t i = 0; i < 16; ++i) t->data<float>()[40 * 16 + i] = INFINITY, t->data<float>()[270 * 16 + i] = NAN;
+    *t = test::edited(*t, [](float* x) { std::fill_n(x + 40 * 16, 16, INFINITY), std::fill_n(x + 270 * 16, 16, NAN); });
   for (const DType factors : {DType::f32, DType::bf16}) {
     if (factors == DType::bf16 && !device.multiplies_bf16()) continue;
     const AttentionSpec spec{.mask = Mask::causal, .factors = factors, .window = 30};

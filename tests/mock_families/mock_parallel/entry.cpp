@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/on_host.h"
 #include "mock_parallel/network.h"
 #include "models/registry.h"
 
@@ -48,9 +49,9 @@ class Model final : public LanguageModel {
       if (id < 0 || id >= V) fail<UsageError>("token id {} is outside the vocabulary of {}", id, V);
     if (text.fed + count > std::min(text.room, net_.config.positions))
       fail<UsageError>("{} tokens do not fit: there is room for {}", text.fed + count, std::min(text.room, net_.config.positions));
-    const Tensor y = net_(ids, text.caches, text.fed);
+    const Tensor values = dense_on_host(net_(ids, text.caches, text.fed));
     text.fed += count;
-    for (int64_t i = from; i < count; ++i) logits(i, {y.data<float>() + i * V, size_t(V)});
+    for (int64_t i = from; i < count; ++i) logits(i, {values.data<float>() + i * V, size_t(V)});
     if (progress) progress({.phase = "prompt", .done = count, .total = count});
   }
 
