@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -123,7 +124,7 @@ struct Types : Observer {
 
 // 16 bits between the layers of a block, as a GPU will store them, and f32 streams: near the image in f32, and no block's output narrower.
 TEST(InnerTypes, StreamsStayF32AndNumbersNearThem) {
-  const std::map<DType, double> limits{{DType::f16, 1e-2}, {DType::bf16, 1e-1}};
+  const std::map<DType, double> limits{{DType::f16, 1e-2}, {DType::bf16, 1e-1}};  // observed: at most 4.7e-3, 3.2e-2
   for (const auto& [type, limit] : limits)
     add_backend(std::string("inner ") + std::string(name_of(type)),
                 [type = type](int threads) { return make_reference_backend(threads, type); });
@@ -136,6 +137,7 @@ TEST(InnerTypes, StreamsStayF32AndNumbersNearThem) {
       const ObserverScope watching(types);
       const Generation made = model.generate(c.request);
       const double error = relative_error(made.latents.values, wide.values);
+      if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s, inner %s: %.1e\n", checkpoint, std::string(name_of(type)).c_str(), error);
       EXPECT_LE(error, limit) << checkpoint << " " << name_of(type);
       EXPECT_GT(error, 1e-5) << checkpoint << " " << name_of(type);
       EXPECT_GT(types.narrow_results, 100) << checkpoint;
