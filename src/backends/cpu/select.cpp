@@ -3,15 +3,11 @@
 #include <cstring>
 
 #include "backends/cpu/cpu_class.h"
+#include "core/row_number.h"
 
 namespace hearth::cpu {
-namespace {
 
-int64_t row_of(const char* op, const Tensor& rows, int64_t m, int64_t count) {
-  const int64_t row = rows.data<int32_t>()[m];
-  if (row < 0 || row >= count) fail<ShapeError>("{}: row {} does not lie in the {} that there are", op, row, count);
-  return row;
-}
+namespace {
 
 struct Entry {
   float value;
@@ -65,7 +61,7 @@ void CpuBackend::gather(const Tensor& x, const Tensor& rows, Tensor& y) {
   const size_t bytes = bytes_of(x.dtype(), x.size(1));
   pool_.for_ranges(rows.numel(), std::max<int64_t>(1, 65536 / int64_t(bytes)), [&](int64_t begin, int64_t end) {
     for (int64_t m = begin; m < end; ++m)
-      std::memcpy(y.raw() + size_t(m) * bytes, x.raw() + size_t(row_of("gather", rows, m, x.size(0))) * bytes, bytes);
+      std::memcpy(y.raw() + size_t(m) * bytes, x.raw() + size_t(row_number("gather", rows, m, x.size(0))) * bytes, bytes);
   });
 }
 
@@ -78,7 +74,7 @@ void CpuBackend::scatter_add(const Tensor& x, const Tensor& rows, const Tensor& 
     alignas(64) float wide[columns];
     const int64_t c = piece * columns, n = std::min(columns, C - c);
     for (int64_t m = 0; m < rows.numel(); ++m) {
-      float* const to = y.data<float>() + row_of("scatter_add", rows, m, y.size(0)) * C + c;
+      float* const to = y.data<float>() + row_number("scatter_add", rows, m, y.size(0)) * C + c;
       const float* from = widened(kernels_, x.dtype(), x.raw() + size_t(m * C + c) * size, n, wide);
       kernels_.add_scaled(from, factors ? factors.data<float>()[m] : 1, n, to);
     }

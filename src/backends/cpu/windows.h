@@ -5,33 +5,9 @@
 #include <array>
 #include <vector>
 
-#include "core/backend.h"
+#include "core/axes.h"
 
 namespace hearth::cpu {
-
-// Frames, rows and columns of a convolution. Those that its kernel lacks have one position.
-struct ConvAxes {
-  // x [B, …, C], w [.., .., kernel …], y [B, …, O]
-  ConvAxes(const Tensor& x, const Shape& w, const ConvSpec& spec_, const Tensor& y) {
-    const int count = w.rank() - 2;
-    for (int i = 0; i < count; ++i) {
-      const auto at = size_t(3 - count + i);
-      in[at] = x.size(1 + i), out[at] = y.size(1 + i), taps[at] = w[2 + i], spec[at] = spec_.axis(i, count);
-    }
-  }
-  int64_t kernel() const { return taps[0] * taps[1] * taps[2]; }
-  int64_t positions() const { return out[0] * out[1] * out[2]; }                           // of y
-  int64_t reach(size_t axis) const { return spec[axis].dilation * (taps[axis] - 1) + 1; }  // positions from the first tap to the last
-
-  std::array<int64_t, 3> in{1, 1, 1}, out{1, 1, 1}, taps{1, 1, 1};
-  std::array<ConvSpec::Axis, 3> spec{};
-};
-
-inline int64_t taps_of(const Shape& w) {
-  int64_t taps = 1;
-  for (int axis = 2; axis < w.rank(); ++axis) taps *= w[axis];
-  return taps;
-}
 
 // x [B, …, C] seen by a kernel [O, C, …] that makes y [B, …, O], after the optional nearest resize of x.
 class Windows {

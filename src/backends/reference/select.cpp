@@ -4,17 +4,9 @@
 
 #include "backends/reference/reference_class.h"
 #include "core/blocks.h"
+#include "core/row_number.h"
 
 namespace hearth::reference {
-namespace {
-
-int64_t row_of(const char* op, const Tensor& rows, int64_t m, int64_t count) {
-  const int64_t row = rows.data<int32_t>()[m];
-  if (row < 0 || row >= count) fail<ShapeError>("{}: row {} does not lie in the {} that there are", op, row, count);
-  return row;
-}
-
-}  // namespace
 
 void ReferenceBackend::embedding(const Tensor& ids, const Tensor& table, Tensor& y) {
   const int64_t C = table.size(1);
@@ -46,13 +38,13 @@ void ReferenceBackend::top_k(const Tensor& x, Tensor& values, Tensor& columns) {
 void ReferenceBackend::gather(const Tensor& x, const Tensor& rows, Tensor& y) {
   const size_t row = bytes_of(x.dtype(), x.size(1));
   for (int64_t m = 0; m < rows.numel(); ++m)
-    std::memcpy(y.raw() + size_t(m) * row, x.raw() + size_t(row_of("gather", rows, m, x.size(0))) * row, row);
+    std::memcpy(y.raw() + size_t(m) * row, x.raw() + size_t(row_number("gather", rows, m, x.size(0))) * row, row);
 }
 
 void ReferenceBackend::scatter_add(const Tensor& x, const Tensor& rows, const Tensor& factors, Tensor& y) {
   const int64_t C = x.size(1);
   for (int64_t m = 0; m < rows.numel(); ++m) {
-    const int64_t row = row_of("scatter_add", rows, m, y.size(0));
+    const int64_t row = row_number("scatter_add", rows, m, y.size(0));
     for (int64_t c = 0; c < C; ++c) put(y, row * C + c, at(y, row * C + c) + (factors ? at(factors, m) : 1) * at(x, m * C + c));
   }
 }

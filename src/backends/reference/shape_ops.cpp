@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "backends/reference/reference_class.h"
+#include "core/axes.h"
 #include "core/blocks.h"
 
 namespace hearth::reference {
@@ -50,31 +51,21 @@ void ReferenceBackend::resize_nearest(const Tensor& x, Tensor& y) {
 }
 
 void ReferenceBackend::pool(const Tensor& x, const PoolSpec& spec, Tensor& y) {
-  const int axes = x.rank() - 2;
-  std::array<int64_t, 3> in{1, 1, 1}, out{1, 1, 1};
-  std::array<PoolSpec::Axis, 3> windows{};
-  for (int i = 0; i < axes; ++i) {
-    const auto at = size_t(3 - axes + i);
-    in[at] = x.size(1 + i), out[at] = y.size(1 + i), windows[at] = spec.axis(i, axes);
-  }
-  const int64_t C = x.size(-1), positions = out[0] * out[1] * out[2], taps = windows[0].size * windows[1].size * windows[2].size;
+  const PoolAxes axes(x, spec, y);
+  const int64_t C = x.size(-1), positions = count_of(axes.out), taps = count_of(axes.taps);
   pool_.run(y.size(0) * positions, [&](int64_t p) {
-    const int64_t b = p / positions, place = p % positions;
-    const std::array<int64_t, 3> at_out{place / (out[1] * out[2]), place / out[2] % out[1], place % out[2]};
+    const Position place = position_of(p % positions, axes.out);
     for (int64_t c = 0; c < C; ++c) {
       double sum = 0, largest = -INFINITY;
       for (int64_t tap = 0; tap < taps; ++tap) {
-        const std::array<int64_t, 3> of{tap / (windows[1].size * windows[2].size), tap / windows[2].size % windows[1].size,
-                                        tap % windows[2].size};
-        int64_t from = b;
+        Position from = position_of(tap, axes.taps);
         bool inside = true;
         for (size_t i = 0; i < 3; ++i) {
-          const int64_t q = at_out[i] * windows[i].stride + of[i] - windows[i].before;
-          inside = inside && q >= 0 && q < in[i];
-          from = from * in[i] + q;
+          from[i] += place[i] * axes.window[i].stride - axes.window[i].before;
+          inside = inside && from[i] >= 0 && from[i] < axes.in[i];
         }
         if (!inside) continue;
-        const double value = at(x, from * C + c);
+        const double value = at(x, (p / positions * count_of(axes.in) + index_of(from, axes.in)) * C + c);
         sum += value;
         largest = std::isnan(value) || value > largest ? value : largest;
       }
