@@ -8,6 +8,7 @@
 #include "models/checkpoints.h"
 #include "models/diffusion/generated_weights.h"
 #include "models/registry.h"
+#include "support/backend_test.h"
 
 namespace hearth::test {
 namespace {
@@ -71,6 +72,19 @@ class MockStream : public CommandTest {
     return ended.code == 0 ? read_png(folder / "a.png").image : Pixels();
   }
 };
+
+// The whole pipeline, on a device with memory of its own and on the backend behind it.
+TEST_F(MockStream, HasTheBitsOfTheReferenceOnADetachedDevice) {
+  const Checkpoint checkpoint = models::open_checkpoint(folder / "mock");
+  const auto drawn = [&](const std::string& backend) {
+    const auto device = make_test_backend(backend);
+    const auto model = models::open_image_model(checkpoint, *device, {.warn = [](const std::string&) {}});
+    const models::ImageTask task{.request = {.prompt = "a red house", .negative_prompt = "people", .steps = 3}, .seed = 7};
+    const models::ImageResult result = model->prepare(task)->run({});
+    return std::pair(result.latents.to_vector(), result.pictures.at(0).to_vector());
+  };
+  EXPECT_EQ(drawn("detached"), drawn("reference"));
+}
 
 TEST_F(MockStream, DrawsAndSaysWhatWasUsed) {
   const Json made = report({"--byte-limit", "5"});
