@@ -1,5 +1,5 @@
 // Operations that `hearth bench ops` measures beside those of the families' own networks: the forms that transformers of images and videos,
-// language models and mobile convolutions ask for, each beside its plain neighbour of the same work.
+// language models and mobile networks need. Each stands next to the plain operation that does the same amount of work.
 #pragma once
 
 #include <functional>

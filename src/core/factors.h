@@ -27,7 +27,8 @@ DType factors_for(const WeightForm& form, bool exact = false);
 // Of the left side, which a weight in place meets in products of bf16; fewer meet its rows one by one, as these come from memory.
 inline constexpr int64_t fewest_bf16_rows = 16;
 
-// The factors of a product with so many rows on the left side: the weight's own, but i16 where few rows meet blocks that have bf16.
+// The factors of a product whose left side has `rows` rows. They are those of the weight, with one exception: a weight of blocks that has
+// bf16 factors is multiplied with i16 factors when there are fewer than fewest_bf16_rows.
 inline DType factors_of(const WeightForm& form, int64_t rows) {
   const bool one_by_one = form.factors == DType::bf16 && is_blocked(form.hold) && rows < fewest_bf16_rows;
   return one_by_one ? DType::i16 : form.factors;

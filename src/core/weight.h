@@ -25,7 +25,7 @@ struct WeightForm {
   // The values stay where they are, row by row as the file has them, and products widen them on the way: for linear weights that
   // mostly meet a single row of x, and are read once for it.
   bool in_place = false;
-  int64_t groups = 1;  // of a convolution: the channels of x and of y in so many parts, each with its own rows of the weight
+  int64_t groups = 1;  // of a convolution, as in torch: output channels of a group see the input channels of that group only
 };
 
 // What a backend keeps of a weight: re-laid, tiled, quantised … Only that backend looks inside.

@@ -37,7 +37,8 @@ struct ImageEdit {
   bool starts() const { return latents || !pictures.empty(); }
 };
 
-// Where a run goes on from: tensors on the host, [B, h, w, C]; `guidance` is what guidance remembered, may be undefined.
+// The state from which a stopped run continues. Tensors are [B, h, w, C] on the host. `guidance`: the running average of the guidance
+// method; undefined where the method keeps none.
 struct ResumePoint {
   sampling::State state;
   Tensor guidance;

@@ -43,7 +43,7 @@ BACKEND_TEST(pool, known_answers) {
   test::supported(device, [&] { EXPECT_EQ(over({}), (Values{-8, -4, -2, -6})); });
   test::supported(device, [&] { EXPECT_EQ(over({.columns = {.size = 2}}), (Values{-6, -3, -4})); });
   test::supported(device, [&] { EXPECT_EQ(over({.columns = {.size = 2, .stride = 3}}), (Values{-6})); });
-  // Beyond the edges an average counts zeros; a largest value is none of these.
+  // An average counts the positions beyond the edges as zeros; a maximum ignores them.
   test::supported(device, [&] { EXPECT_EQ(over({.columns = {.size = 2, .stride = 2, .before = 1, .after = 1}}), (Values{-4, -3, -3})); });
   test::supported(device, [&] {
     EXPECT_EQ(over({.kind = largest, .columns = {.size = 3, .stride = 2, .before = 2}}), (Values{-8, -2}));

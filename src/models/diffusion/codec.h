@@ -31,7 +31,7 @@ class Codec {
   const CodecConfig config;
 };
 
-// A codec whose network is on a device, for those who work on its host: what goes in and comes out is there.
+// A codec that takes and returns tensors of the host, and moves them to and from the device that its network is on.
 class HostedCodec final : public Codec {
  public:
   HostedCodec(const Codec& codec, Backend& device) : Codec(codec.config), codec_(codec), device_(device) {}

@@ -24,7 +24,7 @@ class TokenList {
  public:
   // WeightError if the spelling or the id is taken by another.
   void add(const std::string& token, int32_t id, const std::string& where);
-  int32_t find(std::string_view token) const;  // -1 where there is none
+  int32_t find(std::string_view token) const;  // its id; -1 if it is not in the vocabulary
   size_t size() const { return ids_.size(); }
   void reserve(size_t count) { ids_.reserve(count); }
   pipeline::VocabularyEntries entries() const;  // by id

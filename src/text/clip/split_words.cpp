@@ -20,7 +20,7 @@ struct Scanner {
     return Class::other;
   }
 
-  // Where the literal that begins at `at` ends; `at` where there is none.
+  // The end of the literal that begins at `at`, or `at` itself if none begins there.
   size_t behind(size_t at, std::string_view literal) const {
     size_t end = at;
     for (const char wanted : literal) {

@@ -27,9 +27,9 @@ struct AddedToken {
 // What happens around a token that is found.
 enum class CutRule {
   fast,  // tokenizers
-  // The tokenizers that transformers 4.x has in Python: all tokens are sought in the text as typed; `single_word` is only between
-  // spaces, and otherwise the token belongs to the text beside it, which is plain text then even if it was a token; `lstrip` has no
-  // effect, as the normalizers of such tokenizers strip what stands before a token.
+  // The Python tokenizers of transformers 4.x. All tokens are searched for in the text as typed. A `single_word` token counts only between
+  // spaces; anywhere else it joins its neighbours, and they all become plain text, even a neighbour that is a token itself. `lstrip` has no
+  // effect: the normalizers of these tokenizers already strip the text before a token.
   slow,
 };
 
