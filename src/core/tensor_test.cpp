@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "core/memory.h"
 #include "support/backend_test.h"
@@ -57,6 +58,14 @@ BACKEND_TEST(tensor, G84_counts_every_non_finite_element) {
     EXPECT_EQ(count_non_finite(Tensor::from(device, {1001}, values, dtype)), 2);
     EXPECT_EQ(count_non_finite(Tensor::from(device, {7, 143}, values, dtype).permute({1, 0})), 2);
   }
+}
+
+BACKEND_TEST(tensor, elements_are_looked_at_on_a_host_only) {
+  const Tensor x = Tensor::zeros(device, {2, 3});
+  EXPECT_EQ(x.on_host(), &device.host() == &device);
+  if (x.on_host()) EXPECT_NO_THROW(x.data<float>());
+  else EXPECT_THROW(x.data<float>(), std::logic_error);
+  EXPECT_NO_THROW(x.to(device.host()).data<float>());
 }
 
 BACKEND_TEST(tensor, memory_is_counted_and_given_back) {

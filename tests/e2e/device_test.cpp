@@ -31,11 +31,11 @@ TEST(Devices, AComponentMayBeOnAnother) {
     for (const auto& part : nlohmann::json::parse(made.report)["components"]) {
       EXPECT_EQ(part["device"], part["name"] == component ? "reference" : "cpu");
     }
-    EXPECT_LE(relative_error(made.latents.values, plain.latents.values), 5e-5) << component;  // observed: 8.8e-6 and 1.3e-5
-    EXPECT_LE(relative_error(std::vector<float>(made.images[0].rgb.begin(), made.images[0].rgb.end()),
-                             std::vector<float>(plain.images[0].rgb.begin(), plain.images[0].rgb.end())),
-              2e-3)
-        << component;
+    const auto values = [](const Generation& g) { return std::vector<float>(g.images[0].rgb.begin(), g.images[0].rgb.end()); };
+    const double latents = relative_error(made.latents.values, plain.latents.values), image = relative_error(values(made), values(plain));
+    if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s elsewhere: latents %.1e, image %.1e\n", component.c_str(), latents, image);
+    EXPECT_LE(latents, 5e-5) << component;  // observed: at most 1.3e-5
+    EXPECT_LE(image, 1e-3) << component;    // observed: at most 1.3e-4
     if (component != "vae") { EXPECT_NE(made.latents.values, plain.latents.values) << component; }
   }
 }
