@@ -25,13 +25,7 @@ template <class F> Tensor written_on_host(Backend& device, const Shape& shape, D
 }
 
 // x, its elements in a row, on its host.
-inline Tensor dense_on_host(const Tensor& x) {
-  const Tensor near = x.to(x.backend().host());
-  if (near.contiguous()) return near;
-  Tensor dense = Tensor::empty(near.backend(), near.shape(), near.dtype());
-  near.backend().copy(near, dense);
-  return dense;
-}
+inline Tensor dense_on_host(const Tensor& x) { return x.to(x.backend().host()).dense(); }
 
 // y of `shape` as f(y, x, more …) writes it, where f gets a pointer to the numbers of each. All are f32 on one device, and so is the
 // result.

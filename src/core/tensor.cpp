@@ -107,22 +107,24 @@ Tensor Tensor::from(Backend& backend, const Shape& shape, std::span<const int32_
   return x;
 }
 
+Tensor Tensor::dense() const {
+  if (contiguous()) return *this;
+  Tensor copy = empty(backend(), shape_, dtype_);
+  backend().copy(*this, copy);
+  return copy;
+}
+
 Tensor Tensor::to(Backend& to) const {
   if (&backend() == &to) return *this;
-  Tensor dense = *this;
-  if (!contiguous()) {
-    dense = empty(backend(), shape_, dtype_);
-    backend().copy(*this, dense);
-  }
+  Tensor x = dense();
   if (!on_host()) {
-    Backend& host = &backend().host() == &to ? to : backend().host();
-    Tensor read = empty(host, shape_, dtype_);
-    backend().download(dense, read);
-    if (&host == &to) return read;
-    dense = read;
+    Tensor read = empty(backend().host(), shape_, dtype_);
+    backend().download(x, read);
+    if (&read.backend() == &to) return read;
+    x = read;
   }
   Tensor written = empty(to, shape_, dtype_);
-  to.upload(dense, written);
+  to.upload(x, written);
   return written;
 }
 

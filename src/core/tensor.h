@@ -58,6 +58,7 @@ class Tensor {
     return sizes;
   }
 
+  Tensor dense() const;  // x itself where its elements stand in a row, else a copy in which they do
   // The same numbers on another backend: x itself where it is there already, else a dense copy. Waits for them where that is a host.
   Tensor to(Backend& backend) const;
   bool on_host() const { return storage_->on_host; }

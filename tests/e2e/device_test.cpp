@@ -40,6 +40,28 @@ TEST(Devices, AComponentMayBeOnAnother) {
   }
 }
 
+// Edits, second passes and previews move latents, masks and images to and fro.
+TEST(Devices, AComponentMayBeOnAnotherInEveryKindOfRun) {
+  Request edit = small_request(), twice = small_request(), larger = small_request();
+  const Generation begun = Model::open_demo({.precision = Precision::f32}).generate(edit);
+  edit.edit.picture = edit.edit.mask = begun.images[0];
+  edit.edit.strength = 0.7;
+  twice.hires = Hires{.scale = 1.5};
+  larger.hires = Hires{.scale = 1.5, .upscaler = "lanczos"};
+  larger.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {};
+  for (const Request& request : {edit, twice, larger}) {
+    const Generation plain = Model::open_demo({.precision = Precision::f32}).generate(request);
+    for (const std::string component : {"text_encoder", "unet", "vae"}) {
+      OpenOptions options{.precision = Precision::f32};
+      options.components[component].device = "reference";
+      const Generation made = Model::open_demo(options).generate(request);
+      const double error = relative_error(made.latents.values, plain.latents.values);
+      if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s elsewhere: latents %.1e\n", component.c_str(), error);
+      EXPECT_LE(error, 1e-4) << component;  // observed 2.0e-5
+    }
+  }
+}
+
 TEST(Devices, AnUnknownOneIsNamed) {
   OpenOptions options;
   options.components["vae"].device = "cdua";

@@ -31,10 +31,10 @@ class Codec {
   const CodecConfig config;
 };
 
-// A codec that takes and returns tensors of the host, and moves them to and from the device that its network is on.
+// A codec that takes and returns tensors of the run's host, and moves them to and from the device that its network is on.
 class HostedCodec final : public Codec {
  public:
-  HostedCodec(const Codec& codec, Backend& device) : Codec(codec.config), codec_(codec), device_(device) {}
+  HostedCodec(const Codec& codec, Backend& device, Backend& host) : Codec(codec.config), codec_(codec), device_(device), host_(host) {}
 
   parts::Posterior encode(const Tensor& image) const override;
   Tensor to_model(const parts::RawLatents& latents) const override { return codec_.to_model(latents); }
@@ -43,7 +43,7 @@ class HostedCodec final : public Codec {
 
  private:
   const Codec& codec_;
-  Backend& device_;
+  Backend &device_, &host_;
 };
 
 }  // namespace hearth::models::diffusion

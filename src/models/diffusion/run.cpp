@@ -67,7 +67,7 @@ struct Run {
     result.load_seconds += seconds_since(begin);
   }
   Backend& device_of(const Which& which) const { return networks.networks().device(which); }
-  HostedCodec codec() const { return {members[0]->codec(networks.of(0)), device_of(codec_alone)}; }
+  HostedCodec codec() const { return {members[0]->codec(networks.of(0)), device_of(codec_alone), host}; }
   bool decodes_previews() const { return networks.networks().has(Role::preview); }
   bool shows_colours() const { return request.preview.show && !decodes_previews(); }
   void show(const sampling::StepInfo& info);
