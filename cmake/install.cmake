@@ -5,14 +5,14 @@
 include(CMakePackageConfigHelpers)
 
 if(TARGET hearth)
-  install(TARGETS hearth RUNTIME DESTINATION bin COMPONENT runtime)
+  install(TARGETS hearth RUNTIME DESTINATION bin)
 endif()
 install(DIRECTORY include/hearth DESTINATION include COMPONENT development)
-install(DIRECTORY assets/ DESTINATION share/hearth COMPONENT runtime)  # src/api/assets.cpp looks there
+install(DIRECTORY assets/ DESTINATION share/hearth)  # src/api/assets.cpp looks there
 file(GLOB configs CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/src/models src/models/*/configs)
 foreach(folder IN LISTS configs)  # src/models/checkpoints.cpp looks there
   get_filename_component(family ${folder} DIRECTORY)
-  install(DIRECTORY src/models/${folder}/ DESTINATION share/hearth/configs/${family} COMPONENT runtime)
+  install(DIRECTORY src/models/${folder}/ DESTINATION share/hearth/configs/${family})
 endforeach()
 
 # hearth_api and every folder below it.
