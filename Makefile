@@ -28,6 +28,9 @@ test: packages-test build/release/build.ninja  ## install packages, build, run e
 	cmake --build --preset release --parallel $(JOBS)
 	ctest --preset release --parallel $(JOBS)
 
+check: packages-test build/release/build.ninja  ## build and test what has changed since the last commit, in seconds
+	@tools/check.sh $(JOBS)
+
 asan: packages-test build/asan/build.ninja  ## the tests under the address and undefined-behaviour sanitizers
 	cmake --build --preset asan --parallel $(JOBS)
 	ctest --preset asan --parallel $(JOBS)
