@@ -30,7 +30,7 @@ std::string help() {
   return text;
 }
 
-void dispatch(std::span<const std::string> arguments) {
+void dispatch(std::span<const std::string> arguments, std::string_view commit) {
   if (arguments.empty()) fail<UsageError>("a command is missing (see hearth --help)");
   const std::string& verb = arguments[0];
   const bool alone = arguments.size() == 1;
@@ -39,7 +39,7 @@ void dispatch(std::span<const std::string> arguments) {
     return;
   }
   if (alone && verb == "--version") {
-    fmt::print("hearth {}\n", version());
+    fmt::print("hearth {}{}\n", version(), commit.empty() ? "" : fmt::format(" ({})", commit));
     return;
   }
   for (const Command* c : commands)
@@ -59,9 +59,9 @@ int report(int code, std::string message) {
 
 }  // namespace
 
-int run(std::span<const std::string> arguments) {
+int run(std::span<const std::string> arguments, std::string_view commit) {
   try {
-    dispatch(arguments);
+    dispatch(arguments, commit);
     // A full disk behind stdout shows itself only here.
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) fail<IoError>("stdout: {}", std::strerror(errno));
     return 0;
