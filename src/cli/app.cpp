@@ -21,7 +21,7 @@ namespace hearth::cli {
 namespace {
 
 constexpr const Command* commands[] = {&generate, &complete, &chat, &perplexity, &tokenize, &detokenize, &inspect,
-                                       &convert,  &quantize, &list, &samplers,   &bench,    &rerun};
+                                       &convert,  &quantize, &list, &samplers,   &bench,    &rerun,      &pull};
 
 std::string help() {
   std::string text = "hearth runs open-weight checkpoints as their makers publish them.\n\nUsage: hearth COMMAND [FLAGS]\n\nCommands:\n";

@@ -14,7 +14,8 @@ struct Command {
   void (*run)(std::span<const std::string> arguments);
 };
 
-extern const Command generate, complete, chat, perplexity, tokenize, detokenize, inspect, convert, quantize, list, samplers, bench, rerun;
+extern const Command generate, complete, chat, perplexity, tokenize, detokenize, inspect, convert, quantize, list, samplers, bench, rerun,
+    pull;
 
 // Set by Ctrl-C and SIGTERM (signals.h); handed to everything that takes long.
 extern std::atomic<bool> cancelled;

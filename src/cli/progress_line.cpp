@@ -47,12 +47,15 @@ ProgressLine::ProgressLine()
 
 ProgressLine::~ProgressLine() { finish(); }
 
-std::string ProgressLine::amount(int64_t value) const { return phase_ == "load" ? format_bytes(value) : std::to_string(value); }
+std::string ProgressLine::amount(int64_t value) const {
+  return phase_ == "load" || phase_ == "download" ? format_bytes(value) : std::to_string(value);
+}
 
 std::string ProgressLine::bar(double elapsed) const {
   const double part = total_ > 0 ? std::clamp(double(done_) / double(total_), 0.0, 1.0) : 0;
   std::string left;
-  if (done_ > 0 && done_ < total_) left = format_time(elapsed / part - elapsed) + " left";
+  if (phase_ == "download" && elapsed > 0) left = fmt::format("{}/s  ", format_bytes(int64_t(double(done_ - begun_) / elapsed)));
+  if (done_ > begun_ && done_ < total_) left += format_time(elapsed * double(total_ - done_) / double(done_ - begun_)) + " left";
   const std::string head = fmt::format("{:<7} ", phase_),
                     tail = fmt::format(" {}/{} {:3.0f}%  {}", amount(done_), amount(total_), std::floor(part * 100), left);
   const int room = std::min(columns_ - 1 - int(head.size()) - int(tail.size()) - 2, 40);
@@ -77,6 +80,7 @@ void ProgressLine::update(const Progress& progress) {
     finish();
     phase_ = progress.phase;
     begin_ = time;
+    begun_ = progress.done;
     tenths_ = 0;
   }
   done_ = progress.done;

@@ -41,10 +41,10 @@ class ProgressLine {
   Write write_;
   Clock clock_;
   std::string phase_;
-  int64_t done_ = 0, total_ = 0;
-  double begin_ = 0, shown_ = 0;  // of the phase; when something was last written
-  int tenths_ = 0;                // of the phase, said in plain lines
-  bool open_ = false;             // a bar stands on the terminal's last line
+  int64_t done_ = 0, total_ = 0, begun_ = 0;  // begun_: done when the phase began
+  double begin_ = 0, shown_ = 0;              // of the phase; when something was last written
+  int tenths_ = 0;                            // of the phase, said in plain lines
+  bool open_ = false;                         // a bar stands on the terminal's last line
 };
 
 }  // namespace hearth::cli
