@@ -22,11 +22,14 @@ void print_json(const PullResult& pulled) {
   fmt::print("{}\n", object.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
+std::string counted(const PullResult& pulled) {
+  return fmt::format("{} file{}, {}", pulled.files.size(), pulled.files.size() == 1 ? "" : "s", format_bytes(pulled.bytes));
+}
+
 void print_files(const PullResult& pulled) {
   for (const PulledFile& file : pulled.files)
     fmt::print("{:>8}  {}{}\n", format_bytes(file.bytes), one_line(file.path), file.present ? " (present)" : "");
-  fmt::print("{}: {} files, {}; {} to download\n", pulled.model, pulled.files.size(), format_bytes(pulled.bytes),
-             format_bytes(pulled.downloaded));
+  fmt::print("{}: {}; {} to download\n", pulled.model, counted(pulled), format_bytes(pulled.downloaded));
 }
 
 void run_pull(std::span<const std::string> arguments) {
@@ -67,8 +70,7 @@ void run_pull(std::span<const std::string> arguments) {
   line.finish();
   if (json) return print_json(pulled);
   if (request.dry_run) return print_files(pulled);
-  fmt::print("{}: {} files, {}, {} downloaded, in {}\n", pulled.model, pulled.files.size(), format_bytes(pulled.bytes),
-             format_bytes(pulled.downloaded), pulled.path.string());
+  fmt::print("{}: {}, {} downloaded, in {}\n", pulled.model, counted(pulled), format_bytes(pulled.downloaded), pulled.path.string());
 }
 
 }  // namespace

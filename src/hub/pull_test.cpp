@@ -243,6 +243,14 @@ TEST_F(PullTest, wrong_sizes) {
   EXPECT_FALSE(has_model());
 }
 
+TEST_F(PullTest, another_commit_than_the_listing) {
+  hub.on_cdn = false;
+  hub.change = [](const HttpRequest&, const std::string& path, HttpResponse& r) {
+    if (path == "config.json") r.headers.emplace_back("X-Repo-Commit", "other");
+  };
+  EXPECT_EQ(refused(), "IoError: org/m: config.json: the hub sends it from commit other, expected " + hub.commit.get());
+}
+
 TEST_F(PullTest, wrong_bytes) {
   hub.change = [](const HttpRequest&, const std::string& path, HttpResponse& r) {
     if (path == "model.safetensors") r.body[5] = char(r.body[5] + 1);
@@ -398,17 +406,19 @@ TEST_F(PullTest, a_full_disk) {
 TEST_F(PullTest, an_update_leaves_one_state_of_the_repository) {
   FakeHub newer("org/m");
   newer.commit = std::string(40, 'b');
-  newer.add("config.json", "{}");
+  newer.add("config.json", "[]");  // as large as the old one
+  newer.add("tokenizer.json", "{}");
   newer.add("model-00001-of-00001.safetensors", "new");
   newer.add("model.safetensors.index.json", "{}");
+  hub.add("tokenizer.json", "{}");
   run();
-  hub.hub().forget_requests();
   request.endpoint = newer.url();
   const PullResult pulled = run();
   EXPECT_EQ(pulled.commit, newer.commit.get());
   EXPECT_FALSE(has_model());
   EXPECT_EQ(read_file(model() / "model-00001-of-00001.safetensors"), "new");
-  EXPECT_EQ(newer.requests_for("config.json"), 0);
+  EXPECT_EQ(read_file(model() / "config.json"), "[]");
+  EXPECT_EQ(newer.requests_for("tokenizer.json"), 0);  // has not changed
 }
 
 TEST_F(PullTest, a_damaged_file_is_pulled_again) {

@@ -96,7 +96,7 @@ class Selector {
     Files taken;
     for (const RemoteFile& file : files_)
       if ((choice_.all || matches_any(file.path, choice_.include)) && !matches_any(file.path, choice_.exclude)) taken.push_back(file);
-    if (taken.empty()) fail<UsageError>("{}: none of its {} files matches --include and --exclude", model_, files_.size());
+    if (taken.empty()) fail<UsageError>("{}: no file matches --include and --exclude; the repository has {}", model_, files_.size());
     return taken;
   }
 
@@ -180,8 +180,7 @@ class Selector {
         fail<UsageError>("{}: holds {} models, expected the file of one, as in {}:{}: {}", model_, models.size(), model_, *models.begin(),
                          shown(found));
     }
-    fail<UsageError>("{}: none of its {} files is a model that hearth knows; --include PATTERN or --all takes files all the same", model_,
-                     files_.size());
+    fail<UsageError>("{}: none of the files is a model that hearth knows; --include PATTERN or --all downloads them anyway", model_);
   }
 
   // "a.gguf (1.2 GB), b.gguf (3.4 GB in 2 parts)"

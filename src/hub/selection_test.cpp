@@ -123,8 +123,8 @@ TEST(Selection, of_one_model_among_several) {
 TEST(Selection, of_nothing) {
   EXPECT_EQ(refused({}), "org/name: the repository has no files");
   EXPECT_EQ(refused({"README.md"}),
-            "org/name: none of its 1 files is a model that hearth knows; --include PATTERN or --all takes files all the same");
-  EXPECT_EQ(refused({"README.md"}, {.include = {"*.json"}}), "org/name: none of its 1 files matches --include and --exclude");
+            "org/name: none of the files is a model that hearth knows; --include PATTERN or --all downloads them anyway");
+  EXPECT_EQ(refused({"README.md"}, {.include = {"*.json"}}), "org/name: no file matches --include and --exclude; the repository has 1");
   EXPECT_EQ(refused({"a.gguf"}, {.exclude = {"*"}}), "org/name: --exclude leaves nothing to download");
 }
 
