@@ -44,7 +44,7 @@ TEST_F(ChatTest, shows_what_the_model_reads) {
   // One beginning-of-text token: the template's own.
   EXPECT_EQ(told["ids"][0], 508);
   EXPECT_NE(told["ids"][1], 508);
-  const Json system = Json::parse(run({"chat", "--messages", messages, "--system", "Be brief.", "--render", "--json"}).out);
+  const Json system = Json::parse(run({"chat", "--messages", messages, "--system-prompt", "Be brief.", "--render", "--json"}).out);
   EXPECT_EQ(system["prompt"].get<std::string>().find("<|begin_of_text|><|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n"), 0u);
 }
 
@@ -70,7 +70,7 @@ TEST_F(ChatTest, answers_as_complete_does_with_the_same_ids) {
   const Ended answer = run({"chat", "--messages", messages, "--temperature", "0", "--json", "--logprobs", "1"});
   ASSERT_EQ(answer.code, 0) << answer.err;
   Json chat = Json::parse(answer.out),
-       complete = Json::parse(run({"complete", "--prompt-ids", ids, "--temperature", "0", "--json", "--logprobs", "1"}).out);
+       complete = Json::parse(run({"complete", "--prompt-token-ids", ids, "--temperature", "0", "--json", "--logprobs", "1"}).out);
   for (Json* j : {&chat, &complete}) j->erase("timings"), j->erase("seed");
   EXPECT_EQ(chat, complete);
   EXPECT_EQ(chat["finish_reason"], "stop");
@@ -85,7 +85,7 @@ TEST_F(ChatTest, talks_and_obeys_commands) {
       "/save longer.json\n/exit\nnever read\n",
       {"chat", "--temperature", "0"});
   EXPECT_EQ(talk.code, 0) << talk.err;
-  EXPECT_NE(talk.err.find("hearth: /nonsense: unknown; /help lists the commands"), std::string::npos) << talk.err;
+  EXPECT_NE(talk.err.find("hearth: /nonsense: unknown command; /help lists the commands"), std::string::npos) << talk.err;
   EXPECT_NE(talk.err.find("nowhere.json"), std::string::npos);
   const Json saved = Json::parse(read_file(folder / "talk.json")), cleared = Json::parse(read_file(folder / "cleared.json")),
              longer = Json::parse(read_file(folder / "longer.json"));
@@ -160,11 +160,11 @@ TEST_F(ChatTest, what_cannot_be_is_one_line) {
   };
   EXPECT_NE(refusal(R"([{"role": "pirate", "content": "Arr"}])").find("This model knows the roles system, user and assistant, not pirate"),
             std::string::npos);
-  EXPECT_NE(refusal("{}").find("is no JSON list of messages"), std::string::npos);
-  EXPECT_NE(refusal("[{\"content\": \"x\"}]").find("each message needs to be an object with a role"), std::string::npos);
+  EXPECT_NE(refusal("{}").find("not a JSON list of messages"), std::string::npos);
+  EXPECT_NE(refusal("[{\"content\": \"x\"}]").find("a message is not an object with a \"role\""), std::string::npos);
   EXPECT_NE(refusal("[]").find("hearth: "), std::string::npos);
-  EXPECT_NE(refusal(question, {"--variables", "[1"}).find("hearth: "), std::string::npos);
-  EXPECT_NE(refusal(question, {"--context", "3"}).find("more than the context of 3"), std::string::npos);
+  EXPECT_NE(refusal(question, {"--chat-template-kwargs", "[1"}).find("hearth: "), std::string::npos);
+  EXPECT_NE(refusal(question, {"--ctx-size", "3"}).find("more than the context of 3"), std::string::npos);
   const Ended alone = run({"chat", "--render"});
   EXPECT_EQ(alone.code, 2);
   EXPECT_NE(alone.err.find("need --messages"), std::string::npos);
@@ -187,13 +187,13 @@ TEST_F(ChatTest, perplexity_is_that_of_the_log_probabilities) {
 
   // Windows: each token is scored once, but for those that begin one.
   const int64_t tokens = count + 1;
-  const Json windows = Json::parse(run({"perplexity", "-f", text, "--context", "10", "--json"}).out);
+  const Json windows = Json::parse(run({"perplexity", "-f", text, "--ctx-size", "10", "--json"}).out);
   EXPECT_EQ(windows["scored"], tokens - (tokens + 9) / 10);
   EXPECT_GT(windows["perplexity"], told["perplexity"]);
-  const Json sliding = Json::parse(run({"perplexity", "-f", text, "--context", "10", "--stride", "4", "--json"}).out);
+  const Json sliding = Json::parse(run({"perplexity", "-f", text, "--ctx-size", "10", "--stride", "4", "--json"}).out);
   EXPECT_EQ(sliding["scored"], tokens - 1);
   EXPECT_LT(sliding["perplexity"], windows["perplexity"]);
-  EXPECT_NE(run({"perplexity", "-f", text, "--context", "4", "--stride", "5"}).err.find("stride 5: needed 1 to the context of 4"),
+  EXPECT_NE(run({"perplexity", "-f", text, "--ctx-size", "4", "--stride", "5"}).err.find("stride 5: needed 1 to the context of 4"),
             std::string::npos);
 }
 

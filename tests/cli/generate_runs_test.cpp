@@ -5,11 +5,13 @@
 
 #include <csignal>
 #include <map>
+#include <regex>
 
 #include "cli/generate_test.h"
 #include "cli/outputs.h"
 #include "hearth/hearth.h"
 #include "media/parameters.h"
+#include "support/sanitizer.h"
 
 namespace hearth::test {
 namespace {
@@ -33,8 +35,7 @@ TEST_F(GenerateTest, a_samplers_name_may_say_the_schedule) {
   EXPECT_NE(sigmas.err.find("sigmas and a schedule, needed one of them"), std::string::npos) << sigmas.err;
   const Ended misspelt = draw({"--sampler", "karras"});
   EXPECT_EQ(misspelt.code, 2);
-  EXPECT_NE(misspelt.err.find("--sampler: 'karras' is unknown; hearth list samplers has those that there are"), std::string::npos)
-      << misspelt.err;
+  EXPECT_NE(misspelt.err.find("--sampler: 'karras' is unknown; hearth list samplers prints all names"), std::string::npos) << misspelt.err;
 }
 
 TEST_F(GenerateTest, the_picture_says_how_it_was_made) {
@@ -67,8 +68,8 @@ TEST_F(GenerateTest, without_a_seed_every_run_differs_and_says_its_seed) {
   const Ended first = run({"generate", "-p", "x", "--steps", "1", "-W", "64", "-H", "64", "-o", "a.png", "--json"});
   const Ended second = run({"generate", "-p", "x", "--steps", "1", "-W", "64", "-H", "64", "-o", "b.png", "--json"});
   EXPECT_NE(picture("a.png"), picture("b.png"));
-  const auto seed = Json::parse(second.out)["pictures"][0]["seed"].get<uint64_t>();
-  EXPECT_NE(Json::parse(first.out)["pictures"][0]["seed"], seed);
+  const auto seed = Json::parse(second.out)["images"][0]["seed"].get<uint64_t>();
+  EXPECT_NE(Json::parse(first.out)["images"][0]["seed"], seed);
   const Pixels b = picture("b.png");
   EXPECT_EQ(drawn({"--prompt", "x", "--steps", "1", "--seed", std::to_string(seed)}), b);
 }
@@ -100,11 +101,11 @@ TEST_F(GenerateTest, what_cannot_be_is_one_line) {
   cli::save_arrays(folder / "n.safetensors", {{"noise", {.shape = {1, 4, 8, 8}, .values = std::vector<float>(256)}}});
   const Ended batch = draw({"--noise", "n.safetensors", "--batch-size", "2"});
   EXPECT_EQ(not_one_line(batch, 2), "");
-  EXPECT_EQ(batch.err, "hearth: --noise: n.safetensors has shape [1, 4, 8, 8], needed [2, channels, height/8, width/8]\n");
+  EXPECT_EQ(batch.err, "hearth: --noise: n.safetensors has shape [1, 4, 8, 8], expected [2, channels, height/8, width/8]\n");
   EXPECT_EQ(draw({"--noise", "n.safetensors", "--width", "72"}).code, 2);
   cli::save_arrays(folder / "n.safetensors", {{"noise", {.shape = {1, 256}, .values = std::vector<float>(256)}}});
   EXPECT_EQ(draw({"--noise", "n.safetensors"}).err,
-            "hearth: --noise: n.safetensors has shape [1, 256], needed [1, channels, height/8, width/8]\n");
+            "hearth: --noise: n.safetensors has shape [1, 256], expected [1, channels, height/8, width/8]\n");
   const Ended size = draw({"--width", "513"});  // G-49: never another size than the one asked for
   EXPECT_EQ(size.code, 2);
   EXPECT_NE(size.err.find("513"), std::string::npos) << size.err;
@@ -234,6 +235,48 @@ TEST_F(GenerateTest, ctrl_c_keeps_the_pictures_that_are_done) {
   EXPECT_EQ(process.wait().code, 130);
   ASSERT_GE(files().size(), 2u);
   for (const std::string& name : files()) EXPECT_EQ(read_png(folder / name).image.width, 64) << name;
+}
+
+// Every limit is obeyed by the process as the system sees it, in ever leaner ways, until none is left.
+TEST_F(GenerateTest, the_memory_limit_is_obeyed_or_refused) {
+  HEARTH_NEEDS_ITS_OWN_MEMORY_ONLY();
+  const auto at = [&](const std::string& limit, const Arguments& more = {}) {
+    Arguments flags = {"--width", "768", "--height", "640", "--json", "--threads", "2", "--memory-limit", limit};
+    flags.insert(flags.end(), more.begin(), more.end());
+    return draw(flags);
+  };
+  // Decoding in tiles takes 46 MB less than a whole decode. So the limits below are far from where one mode ends and the next begins:
+  // how much of the program is in memory is never quite the same.
+  constexpr int64_t far = 20'000'000;
+  std::vector<std::string> modes;
+  std::vector<Pixels> pictures;
+  std::string limit = "8GiB";
+  for (int i = 0; i < 2; ++i) {
+    const Ended r = at(limit);
+    ASSERT_EQ(r.code, 0) << r.err;
+    const Json memory = Json::parse(r.out)["runs"][0]["memory"];
+    const int64_t predicted = memory["predicted"];
+    modes.push_back(memory["mode"]);
+    pictures.push_back(picture("a.png"));
+    if (std::getenv("HEARTH_PRINT_ERRORS")) fmt::print("{}: predicted {}, took {}\n", modes.back(), predicted, r.peak_bytes);
+    EXPECT_NE(r.err.find(fmt::format("hearth: memory: {:.2f} GB planned, {}\n", double(predicted) * 1e-9, modes.back())), std::string::npos)
+        << r.err;
+    EXPECT_LE(r.peak_bytes, predicted) << modes.back();
+    EXPECT_GE(r.peak_bytes, predicted * 6 / 10) << modes.back();
+    limit = std::to_string(predicted - far);
+  }
+  EXPECT_NE(pictures[1], pictures[0]);
+  EXPECT_EQ(modes[0], "networks are let go of when they have done their work");
+  EXPECT_EQ(modes[1], "each network is loaded for its own work only, VAE in tiles of 128 pixels");
+
+  const Ended refused = at(limit);
+  EXPECT_EQ(not_one_line(refused, 2), "");
+  std::smatch sizes;  // told apart, however near
+  ASSERT_TRUE(std::regex_search(refused.err, sizes, std::regex("1 of 768×640 need at least (0\\.\\d+) GB .*limit is (0\\.\\d+) GB")))
+      << refused.err;
+  EXPECT_GT(std::stod(sizes[1]), std::stod(sizes[2])) << refused.err;
+  EXPECT_EQ(refused.err.find("load"), refused.err.find("loaded for its own")) << refused.err;  // before anything is loaded
+  EXPECT_EQ(at(limit, {"--vae-tiling", "off"}).code, 2);
 }
 
 }  // namespace

@@ -55,9 +55,9 @@ class CommandTest : public ::testing::Test {
   ~CommandTest() override;
 
   Ended run(const std::vector<std::string>& arguments, const std::function<void()>& prepare = {}) const;
-  std::map<std::string, std::string> help_of_flags(const std::string& verb) const;  // "--width" … → what its line says; the long names
-  std::set<std::string> flags_in_help(const std::string& verb) const;               // the names alone
-  std::vector<std::string> files() const;                                           // names in the folder, sorted
+  std::map<std::string, std::string> help_of_flags(const std::string& command) const;  // of --help-all: "--width" → its help
+  std::set<std::string> flags_in_help(const std::string& command) const;               // the names alone
+  std::vector<std::string> files() const;                                              // names in the folder, sorted
 
   std::filesystem::path folder;
 };

@@ -23,7 +23,7 @@ class RerunTest : public GenerateTest {
     arguments.insert(arguments.end(), given.begin(), given.end());
     const Ended second = run(arguments);
     ASSERT_EQ(second.code, 0) << second.err;
-    EXPECT_EQ(picture("again.png"), picture("a.png")) << run({"rerun", "a.png", "--print"}).out;
+    EXPECT_EQ(picture("again.png"), picture("a.png")) << run({"rerun", "a.png", "--print-command"}).out;
   }
   void write_parameters_picture(const std::string& name, const std::string& parameters) const {
     Image{.width = 1, .height = 1, .rgb = {1, 2, 3}, .parameters = parameters}.save(folder / name);
@@ -90,7 +90,7 @@ TEST_F(RerunTest, flags_take_the_place_of_the_pictures_own) {
   ASSERT_EQ(draw({}).code, 0);
   ASSERT_EQ(run({"rerun", "a.png", "--seed", "8", "-W", "72", "-o", "other.png"}).code, 0);
   EXPECT_EQ(picture("other.png"), drawn({"--seed", "8", "--width", "72"}));
-  EXPECT_EQ(run({"rerun", "a.png", "--print", "--seed=8"}).out.find("--seed 7"), std::string::npos);
+  EXPECT_EQ(run({"rerun", "a.png", "--print-command", "--seed=8"}).out.find("--seed 7"), std::string::npos);
 }
 
 TEST_F(RerunTest, a1111s_words_are_a_command_and_a_list_of_what_is_not) {
@@ -100,7 +100,7 @@ TEST_F(RerunTest, a1111s_words_are_a_command_and_a_list_of_what_is_not) {
       "Size: 512x768, Model hash: 0123456789, Model: \"house, v2\", Clip skip: 2, Variation seed: 3, Variation seed strength: 0.1, "
       "Denoising strength: 0.55, Hires upscale: 2, Hires steps: 9, Hires upscaler: Latent (bicubic antialiased), RNG: NV, "
       "Face restoration: CodeFormer, Version: v1.6.0");
-  const Ended r = run({"rerun", "a.png", "--print"});
+  const Ended r = run({"rerun", "a.png", "--print-command"});
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.out,
             "hearth generate --prompt 'a (red:1.2) house <lora:hills:0.7>' --negative-prompt night --steps 21 --sampler dpmpp_2m "
@@ -108,20 +108,20 @@ TEST_F(RerunTest, a1111s_words_are_a_command_and_a_list_of_what_is_not) {
             "--cfg-scale 6.5 --seed 42 --width 512 --height 768 --clip-skip 2 --variation-seed 3 --variation-strength 0.1 --hires 2 "
             "--hires-steps 9 "
             "--hires-upscaler latent-bicubic-antialiased --hires-strength 0.55 --compat a1111\n");
-  EXPECT_NE(r.err.find("not honoured: <lora:…>"), std::string::npos) << r.err;
-  EXPECT_NE(r.err.find("not honoured: Face restoration: CodeFormer"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("not reproduced: <lora:…>"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("not reproduced: Face restoration: CodeFormer"), std::string::npos) << r.err;
   const Ended without = run({"rerun", "a.png"});
   EXPECT_EQ(without.code, 2);
-  EXPECT_NE(without.err.find("was made with the model 'house, v2': needed --model PATH"), std::string::npos) << without.err;
+  EXPECT_NE(without.err.find("was generated with the model 'house, v2'; expected --model PATH"), std::string::npos) << without.err;
   write_parameters_picture(
       "b.png", "x\nSteps: 3, Sampler: Euler a, Schedule type: Automatic, Seed: 1, Size: 64x64, Mask blur: 4, Denoising strength: 0.5");
-  const Ended painted = run({"rerun", "b.png", "--print"});
+  const Ended painted = run({"rerun", "b.png", "--print-command"});
   EXPECT_NE(painted.out.find("--schedule automatic"), std::string::npos) << painted.out;
   for (const char* what : {"give --init-image FILE", "give --mask FILE", "RNG: GPU"})
     EXPECT_NE(painted.err.find(what), std::string::npos) << what;
   EXPECT_EQ(run({"rerun", "b.png", "--model", demo, "-i", "b.png", "--mask", "b.png"}).code, 0);
   write_parameters_picture("c.png", "x\nSteps: 3, Sampler: Euler, Seed: 1, RNG: CPU, Discard penultimate sigma: True, Version: v1.10.1");
-  EXPECT_EQ(run({"rerun", "c.png", "--print"}).out,
+  EXPECT_EQ(run({"rerun", "c.png", "--print-command"}).out,
             "hearth generate --prompt x --steps 3 --sampler euler --seed 1 --compat a1111 --rng cpu --discard-penultimate\n");
 }
 
@@ -140,14 +140,14 @@ TEST_F(RerunTest, a1111s_samplers_said_their_schedule) {
                                              {"dpmpp_3m_k", "dpm_solver_multistep --sampler-opt solver_order=3", " --schedule karras"}};
   for (const auto& [label, sampler, schedule] : rows) {
     write_parameters_picture("a.png", std::string("x\nSteps: 3, Sampler: ") + label + ", Seed: 1, Size: 64x64, Version: v1.8.0");
-    EXPECT_EQ(run({"rerun", "a.png", "--print"}).out, std::string("hearth generate --prompt x --steps 3 --sampler ") + sampler + schedule +
-                                                          " --seed 1 --width 64 --height 64 --compat a1111\n")
+    EXPECT_EQ(run({"rerun", "a.png", "--print-command"}).out, std::string("hearth generate --prompt x --steps 3 --sampler ") + sampler +
+                                                                  schedule + " --seed 1 --width 64 --height 64 --compat a1111\n")
         << label;
   }
   write_parameters_picture("b.png", "x\nSteps: 3, Sampler: DPM++ 2M, Schedule type: SGM Uniform, Seed: 1, Version: v1.10.1");
-  EXPECT_NE(run({"rerun", "b.png", "--print"}).out.find("--sampler dpmpp_2m --schedule sgm_uniform --seed"), std::string::npos);
+  EXPECT_NE(run({"rerun", "b.png", "--print-command"}).out.find("--sampler dpmpp_2m --schedule sgm_uniform --seed"), std::string::npos);
   write_parameters_picture("c.png", "x\nSteps: 3, Sampler: DPM++ 2M Magic, Schedule type: Magic, Seed: 1");
-  const Ended unknown = run({"rerun", "c.png", "--print"});
+  const Ended unknown = run({"rerun", "c.png", "--print-command"});
   EXPECT_EQ(unknown.out, "hearth generate --prompt x --steps 3 --seed 1 --compat a1111\n");
   for (const char* what : {"Sampler: DPM++ 2M Magic, which", "Schedule type: Magic, which"})
     EXPECT_NE(unknown.err.find(what), std::string::npos) << unknown.err;
@@ -166,11 +166,11 @@ TEST_F(RerunTest, comfyuis_graph_is_a_command) {
     "11": {"class_type": "CLIPSetLastLayer", "inputs": {"stop_at_clip_layer": -2, "clip": ["4", 1]}},
     "12": {"class_type": "PrimitiveString", "inputs": {"value": "a red house"}}})";
   write_file(folder / "a.png", encode_png(Pixels{.width = 1, .height = 1, .rgb = {1, 2, 3}}, std::vector<PngText>{{"prompt", graph}}));
-  const Ended r = run({"rerun", "a.png", "--print"});
+  const Ended r = run({"rerun", "a.png", "--print-command"});
   EXPECT_EQ(r.out,
             "hearth generate --prompt 'a red house' --clip-skip 2 --negative-prompt night --seed 12 --steps 4 --cfg-scale 7.5 --sampler "
             "euler_ancestral --schedule karras --compat comfyui --width 96 --height 64\n");
-  EXPECT_EQ(r.err, "hearth: rerun: not honoured: node 10: LoraLoader\n");
+  EXPECT_EQ(r.err, "hearth: warning: not reproduced: node 10: LoraLoader\n");
   ASSERT_EQ(run({"rerun", "a.png", "--model", demo, "-o", "b.png"}).code, 0);
   EXPECT_EQ(picture("b.png").width, 96);
 }
@@ -182,7 +182,7 @@ TEST_F(RerunTest, what_cannot_be_is_one_line) {
     EXPECT_NE(r.err.find(says), std::string::npos) << r.err;
     EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
   };
-  refused({"rerun", "--print"}, 2, "the picture is missing");
+  refused({"rerun", "--print-command"}, 2, "the image is missing");
   refused({"rerun", "none.png"}, 1, "none.png");
   write_file(folder / "words.png", "no picture");
   refused({"rerun", "words.png"}, 1, "is no picture");
@@ -197,7 +197,7 @@ TEST_F(RerunTest, what_cannot_be_is_one_line) {
   fs::copy_file(folder / "a.png", folder / "start.png");
   ASSERT_EQ(draw({"--init-image", "start.png", "--output", "b.png"}).code, 0);
   Image{.width = 64, .height = 64, .rgb = std::vector<uint8_t>(64 * 64 * 3)}.save(folder / "start.png");
-  refused({"rerun", "b.png"}, 2, "--init-image start.png is another picture than it was");
+  refused({"rerun", "b.png"}, 2, "--init-image start.png: the image has changed since");
   EXPECT_EQ(run({"rerun", "--help"}).code, 0);
 }
 
@@ -225,7 +225,7 @@ TEST_F(RerunTest, files_that_a_run_cannot_start_from) {
   refused({"--init-image", "start.png", "--mask", "mask.png"}, 2, "the mask is 32×64, the picture 64×64");
   refused({"--init-image", "start.png", "--strength", "1.01"}, 2, "--strength");
   refused({"--init-image", "start.png", "--strength", "0.1"}, 2, "0.1 of 2 steps is not one");
-  refused({"--init-image", "start.png", "--outpaint", "1,2,3"}, 2, "needed four");
+  refused({"--init-image", "start.png", "--outpaint", "1,2,3"}, 2, "expected four");
   refused({"--init-image", "start.png", "--outpaint", "8,0,0,0", "--hires", "2"}, 1,
           "a second pass draws all of the picture: not with a mask");
   refused({"--hires", "2", "--hires-upscaler", "magic"}, 2, "upscaler 'magic' is unknown");

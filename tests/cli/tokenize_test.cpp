@@ -42,7 +42,7 @@ TEST_F(TokenizeTest, there_and_back) {
   EXPECT_EQ(found["pieces"][0], "<|begin_of_text|>");
   EXPECT_EQ(found["pieces"].back(), "<|eot_id|>");
   EXPECT_EQ(found["ids"].size(), found["pieces"].size());
-  const Json plain = tokens({"tokenize", "-m", model, "-p", text, "--json", "--no-special"});
+  const Json plain = tokens({"tokenize", "-m", model, "-p", text, "--json", "--no-special-tokens"});
   EXPECT_EQ(plain["ids"].size() + 1, found["ids"].size());
   EXPECT_EQ(plain["ids"][0], found["ids"][1]);
   EXPECT_EQ(tokens({"detokenize", "-m", model, "--ids", joined(found["ids"]), "--json"}), Json({{"text", "<|begin_of_text|>" + text}}));
@@ -153,7 +153,7 @@ TEST_F(TokenizeTest, every_kind_of_path) {
             tokens({"tokenize", "-m", shapes / "gpt2", "-p", "a b", "--json"}));
   const Json clip = tokens({"tokenize", "-m", demo, "-p", "a red house", "--json"});
   EXPECT_EQ(clip["pieces"].size(), clip["ids"].size());
-  EXPECT_EQ(clip["ids"].size(), tokens({"tokenize", "-m", demo, "-p", "a red house", "--json", "--no-special"})["ids"].size() + 2);
+  EXPECT_EQ(clip["ids"].size(), tokens({"tokenize", "-m", demo, "-p", "a red house", "--json", "--no-special-tokens"})["ids"].size() + 2);
   const Ended lines = run({"tokenize", "-m", shapes / "gpt2", "-p", "a\nb"});
   EXPECT_EQ(std::count(lines.out.begin(), lines.out.end(), '\n'), 3) << lines.out;
 }

@@ -43,14 +43,14 @@ Request example() {
   return r;
 }
 
-Request asked_for(Request told) {
-  told.width.reset();
-  told.sampler.clear();
-  return told;
+Request asked_for(Request used) {
+  used.width.reset();
+  used.sampler.clear();
+  return used;
 }
 
-std::string written(const Request& told) { return write_recipe(facts(), asked_for(told), told); }
-std::string parameters(const Request& told) { return write_parameters(to_parameters(facts(), told)); }
+std::string written(const Request& used) { return write_recipe(facts(), asked_for(used), used); }
+std::string parameters(const Request& used) { return write_parameters(to_parameters(facts(), used)); }
 
 std::string with(std::string json, const std::string& from, const std::string& to) {
   const size_t at = json.find(from);
@@ -104,7 +104,7 @@ TEST(Recipe, keeps_what_was_given) {
 }
 
 TEST(Recipe, is_a_command_again) {
-  const auto arguments = [](const Request& told) { return rerun_of_recipe(read_recipe(written(told))).arguments; };
+  const auto arguments = [](const Request& used) { return rerun_of_recipe(read_recipe(written(used))).arguments; };
   using Arguments = std::vector<std::string>;
   Request r = example();
   r.embeddings.clear(), r.prompt = "x", r.compat = Compat::hearth;
@@ -223,7 +223,7 @@ TEST(Recipe, all_that_a1111_has_words_for) {
   r.edit = {.strength = 0.55, .mask_blur = 4, .fill = InpaintFill::noise, .only_masked = true, .mask_padding = 20};
   has(r,
       "Variation seed: 17, Variation seed strength: 0.25, Denoising strength: 0.55, Mask blur: 4, Inpaint area: Only masked, Masked area "
-      "padding: 20, Masked content: noise, Version");
+      "padding: 20, Masked content: latent noise, Version");
   r.edit = {}, r.variation = {}, r.hires = Hires{.steps = 9};
   has(r, "Discard penultimate sigma: True, Denoising strength: 0.7, Hires upscale: 2, Hires steps: 9, Hires upscaler: latent, Version");
   r.hires.reset(), r.edit.image_guidance = 1.25, r.refiner_start = 0.8;
