@@ -1,11 +1,12 @@
 # What to type every day. Thin on purpose: CMake builds, tools/ holds the scripts, CMakePresets.json the kinds of build.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo build test asan tsan bench format lint clean packages packages-test
+.PHONY: help demo build test check asan tsan bench format lint install deb tarball clean packages packages-test packages-deb
 
 JOBS ?= $(shell nproc)
 PROMPT ?= a red house on green hills at sunset, two pine trees
 SEED ?= 4
+PREFIX ?= /usr/local
 HEARTH := build/release/bin/hearth
 
 # A user without a home can still build: the compiler cache then lies in the build folder.
@@ -27,6 +28,9 @@ test: packages-test build/release/build.ninja  ## install packages, build, run e
 	cmake --build --preset release --parallel $(JOBS)
 	ctest --preset release --parallel $(JOBS)
 
+check: packages-test build/release/build.ninja  ## build and test what has changed since the last commit, in seconds
+	@tools/check.sh $(JOBS)
+
 asan: packages-test build/asan/build.ninja  ## the tests under the address and undefined-behaviour sanitizers
 	cmake --build --preset asan --parallel $(JOBS)
 	ctest --preset asan --parallel $(JOBS)
@@ -46,11 +50,22 @@ lint: packages-test build/release/build.ninja  ## format, clang-tidy and the rul
 	ctest --preset release --tests-regex '^lint\.' --output-on-failure
 	tools/tidy.sh build/release
 
+install: build  ## install the command and the library (PREFIX=/usr/local DESTDIR=)
+	cmake --install build/release --prefix "$(PREFIX)" --strip
+
+deb: build packages-deb  ## Debian packages in build/release/packages: hearth, libhearth-dev
+	cd build/release && cpack -G DEB
+
+tarball: build packages-deb  ## build/release/packages/hearth-VERSION-linux-ARCH.tar.gz, which runs from any folder
+	cd build/release && cpack -G TGZ
+
 clean:  ## remove everything built
 	rm -rf build demo.png
 
 packages:
 	@tools/install_packages.sh build
+packages-deb:
+	@tools/install_packages.sh deb
 packages-test:
 	@tools/install_packages.sh test
 

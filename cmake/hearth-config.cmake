@@ -4,6 +4,7 @@ find_dependency(Threads)
 find_dependency(fmt)
 find_dependency(OpenSSL COMPONENTS Crypto)
 find_dependency(nlohmann_json)
+find_dependency(CURL)
 find_dependency(ZLIB)
 find_dependency(PNG)
 find_dependency(JPEG)
@@ -12,3 +13,9 @@ list(APPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
 find_dependency(Oniguruma)
 find_dependency(WebP)
 include(${CMAKE_CURRENT_LIST_DIR}/hearth-targets.cmake)
+
+# Where this hearth's assets are, for programs that are not installed beside them: a source for whatever links hearth::hearth, so that
+# the installed tree may stand anywhere.
+get_filename_component(hearth_ASSETS ${CMAKE_CURRENT_LIST_DIR}/../../../share/hearth ABSOLUTE)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/hearth-assets.cpp.in ${CMAKE_BINARY_DIR}/hearth-assets.cpp @ONLY)
+set_property(TARGET hearth::hearth APPEND PROPERTY INTERFACE_SOURCES ${CMAKE_BINARY_DIR}/hearth-assets.cpp)

@@ -7,6 +7,7 @@ include(GoogleTest)
 add_library(hearth_options INTERFACE)
 target_include_directories(hearth_options INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src;${PROJECT_SOURCE_DIR}/include;${PROJECT_BINARY_DIR}/generated>"
                                                     $<INSTALL_INTERFACE:include>)
+target_compile_features(hearth_options INTERFACE cxx_std_20)  # for users too
 # Designated initialisers leave out what keeps its default, hence no warning about that.
 # No contraction: a*b+c is an FMA only where a kernel says so, hence the same bits from every compiler.
 target_compile_options(hearth_options INTERFACE

@@ -1,4 +1,5 @@
-# What an installed hearth consists of. A user's CMakeLists.txt says
+# What an installed hearth consists of: the component `runtime` is the command with its assets, `development` the library. A user's
+# CMakeLists.txt says
 #   find_package(hearth REQUIRED)
 #   target_link_libraries(my_program PRIVATE hearth::hearth)
 include(CMakePackageConfigHelpers)
@@ -10,7 +11,7 @@ if(TARGET hearth)
   install(FILES ${PROJECT_BINARY_DIR}/share/_hearth DESTINATION share/zsh/site-functions)
   install(FILES ${PROJECT_BINARY_DIR}/share/hearth.fish DESTINATION share/fish/vendor_completions.d)
 endif()
-install(DIRECTORY include/hearth DESTINATION include)
+install(DIRECTORY include/hearth DESTINATION include COMPONENT development)
 install(DIRECTORY assets/ DESTINATION share/hearth)  # src/api/assets.cpp looks there
 file(GLOB configs CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/src/models src/models/*/configs)
 foreach(folder IN LISTS configs)  # src/models/checkpoints.cpp looks there
@@ -35,8 +36,9 @@ while(libraries)
   endforeach()
 endwhile()
 set_target_properties(hearth_api PROPERTIES EXPORT_NAME hearth)
-install(TARGETS ${seen} EXPORT hearth ARCHIVE DESTINATION lib/hearth)
-install(EXPORT hearth NAMESPACE hearth:: DESTINATION lib/cmake/hearth FILE hearth-targets.cmake)
-install(FILES cmake/hearth-config.cmake cmake/FindOniguruma.cmake cmake/FindWebP.cmake DESTINATION lib/cmake/hearth)
+install(TARGETS ${seen} EXPORT hearth ARCHIVE DESTINATION lib/hearth COMPONENT development)
+install(EXPORT hearth NAMESPACE hearth:: DESTINATION lib/cmake/hearth FILE hearth-targets.cmake COMPONENT development)
+install(FILES cmake/hearth-config.cmake cmake/hearth-assets.cpp.in cmake/FindOniguruma.cmake cmake/FindWebP.cmake DESTINATION lib/cmake/hearth
+        COMPONENT development)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/hearth-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/hearth-config-version.cmake DESTINATION lib/cmake/hearth)
+install(FILES ${PROJECT_BINARY_DIR}/hearth-config-version.cmake DESTINATION lib/cmake/hearth COMPONENT development)

@@ -2,12 +2,14 @@
 # Installs what hearth needs from the distribution's packages: the one list, for people, for `make` and for CI.
 #   tools/install_packages.sh                to build
 #   tools/install_packages.sh test           to build and run every test
+#   tools/install_packages.sh deb            to build packages of hearth
 #   tools/install_packages.sh --list [test]  only prints the names
 # Needs root or a sudo that asks no password, and only when something is missing. Quick when nothing is.
 set -eu
 
-build="g++ cmake ninja-build ccache libfmt-dev nlohmann-json3-dev zlib1g-dev libpng-dev libjpeg-dev libwebp-dev libicu-dev libonig-dev libedit-dev libssl-dev libgtest-dev libbenchmark-dev"
+build="g++ cmake ninja-build ccache libfmt-dev nlohmann-json3-dev zlib1g-dev libpng-dev libjpeg-dev libwebp-dev libicu-dev libonig-dev libedit-dev libssl-dev libcurl4-openssl-dev libgtest-dev libbenchmark-dev"
 tests="clang-format clang-tidy"
+deb="dpkg-dev file"
 
 list=false
 if [ "${1:-}" = --list ]; then
@@ -17,8 +19,9 @@ fi
 case "${1:-build}" in
   build) wanted=$build ;;
   test) wanted="$build $tests" ;;
+  deb) wanted="$build $deb" ;;
   *)
-    echo "install_packages: '$1' is neither 'build' nor 'test'" >&2
+    echo "install_packages: '$1' is none of 'build', 'test', 'deb'" >&2
     exit 2
     ;;
 esac

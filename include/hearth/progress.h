@@ -8,8 +8,8 @@
 namespace hearth {
 
 struct Progress {
-  // "load" (bytes), "encode" (prompts), "sample" (steps), "decode" (images); "prompt", "score" (tokens); "quantize" (parameters); bench:
-  // "write", "measure"
+  // "load" (bytes), "encode" (prompts), "sample" (steps), "decode" (images); "prompt", "score" (tokens); "quantize" (parameters);
+  // "download" (bytes); bench: "write", "measure"
   std::string_view phase;
   int64_t done = 0, total = 0;
 };

@@ -1,8 +1,13 @@
 #include "api/assets.h"
 
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "core/error.h"
+
+// find_package(hearth) compiles the definition into a user's program (cmake/hearth-assets.cpp.in); others have none.
+extern "C" __attribute__((weak)) const char* hearth_installed_assets();
 
 namespace hearth::api {
 
@@ -14,11 +19,14 @@ fs::path assets_folder() {
     if (!fs::is_directory(chosen, error)) fail<IoError>("assets: $HEARTH_ASSETS is '{}', which is no folder", chosen);
     return chosen;
   }
-  const fs::path installed = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "share/hearth";
-  const fs::path source = HEARTH_SOURCE_ASSETS;
-  for (const fs::path& folder : {installed, source})
+  std::vector<fs::path> places = {fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "share/hearth"};
+  if (hearth_installed_assets) places.emplace_back(hearth_installed_assets());
+  places.emplace_back(HEARTH_SOURCE_ASSETS);
+  for (const fs::path& folder : places)
     if (fs::is_directory(folder, error)) return folder;
-  fail<IoError>("assets: neither '{}' nor '{}' is there; $HEARTH_ASSETS may name the folder", installed.string(), source.string());
+  std::string names;
+  for (const fs::path& folder : places) names += (names.empty() ? "'" : ", '") + folder.string() + "'";
+  fail<IoError>("assets: found in none of {}; set $HEARTH_ASSETS to their folder", names);
 }
 
 fs::path demo_model_folder() { return assets_folder() / "demo-model"; }

@@ -5,8 +5,8 @@
 
 namespace hearth::api {
 
-// The folder of assets: $HEARTH_ASSETS where it is set, else share/hearth beside the program's bin folder (installed), else
-// the source tree's (built). IoError that names the places where none of them is there.
+// The folder of assets: $HEARTH_ASSETS if set; else share/hearth beside the program's bin folder (installed); else that of the hearth
+// that find_package(hearth) found (a user's program); else the source tree's (built). IoError that names them if none exists.
 std::filesystem::path assets_folder();
 
 std::filesystem::path demo_model_folder();           // a diffusers folder

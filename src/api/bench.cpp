@@ -12,6 +12,7 @@
 #include "api/bench_model.h"
 #include "backends/backends.h"
 #include "core/memory.h"
+#include "hub/local_model.h"
 
 namespace hearth {
 namespace {
@@ -92,6 +93,7 @@ Bench bench_parts(const BenchOptions& options, const std::vector<Role>& roles) {
 
 Bench bench(const BenchOptions& given) {
   BenchOptions options = given;
+  options.model = hub::local_model(options.model).string();
   if (options.repeats < 1) fail<UsageError>("bench: {} repeats, needed at least 1", options.repeats);
   std::atomic<bool> never = false;
   const CancelScope cancel(options.cancel ? *options.cancel : never);

@@ -13,6 +13,7 @@
 #include "backends/backends.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "hub/local_model.h"
 #include "models/checkpoints.h"
 #include "weights/layout/stored_tensors.h"
 #include "weights/listing.h"
@@ -305,7 +306,9 @@ class Conversion {
 
 }  // namespace
 
-ConvertReport convert(const ConvertRequest& request) {
+ConvertReport convert(const ConvertRequest& given) {
+  ConvertRequest request = given;
+  request.model = hub::local_model(request.model);
   const api::OptionalCancel cancel(request.cancel);
   if (!request.type.empty() && request.type != "f32" && request.type != "f16" && request.type != "bf16")
     fail<UsageError>("convert: the type '{}' cannot be written, only f32, f16, bf16", request.type);

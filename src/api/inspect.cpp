@@ -6,6 +6,7 @@
 #include "api/places.h"
 #include "core/error.h"
 #include "hearth/hearth.h"
+#include "hub/local_model.h"
 #include "media/parameters.h"
 #include "media/picture.h"
 #include "models/checkpoints.h"
@@ -110,7 +111,8 @@ bool is_single_file(const std::filesystem::path& path, const InspectedCheckpoint
 
 }  // namespace
 
-Inspection inspect(const std::filesystem::path& path, const std::string& variant) {
+Inspection inspect(const std::filesystem::path& given, const std::string& variant) {
+  const std::filesystem::path path = hub::local_model(given);
   if (is_picture(path)) return inspect_picture(path);
   const std::vector<KnownFamily> families = models::image_files();
   InspectedCheckpoint found = inspect_checkpoint(path, families, variant);

@@ -11,6 +11,7 @@
 #include "core/memory.h"
 #include "core/observe.h"
 #include "core/threads.h"
+#include "hub/local_model.h"
 #include "models/language_loading.h"
 #include "models/language_registry.h"
 
@@ -54,7 +55,8 @@ LanguageModel::LanguageModel(LanguageModel&&) noexcept = default;
 LanguageModel& LanguageModel::operator=(LanguageModel&&) noexcept = default;
 LanguageModel::~LanguageModel() = default;
 
-LanguageModel LanguageModel::open(const std::filesystem::path& path, const LanguageOptions& options) {
+LanguageModel LanguageModel::open(const std::filesystem::path& given, const LanguageOptions& options) {
+  const std::filesystem::path path = hub::local_model(given);
   const auto start = Clock::now();
   const OptionalCancel cancel(options.cancel);
   const LanguageCheckpoint checkpoint = models::open_language_checkpoint(path, options.variant);

@@ -8,6 +8,7 @@
 #include "backends/backends.h"
 #include "core/error.h"
 #include "core/threads.h"
+#include "hub/local_model.h"
 #include "models/checkpoints.h"
 #include "models/registry.h"
 #include "ops/shape_ops.h"
@@ -45,20 +46,22 @@ Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
-Model Model::open(const std::filesystem::path& path, const OpenOptions& options) {
+Model Model::open(const std::filesystem::path& given, const OpenOptions& options) {
+  const std::filesystem::path path = hub::local_model(given);
   const auto start = Clock::now();
   const OptionalCancel cancel(options.cancel);
   if (options.memory_limit < 0) fail<UsageError>("open: a memory limit of {} bytes, needed at least 0", options.memory_limit);
   const Checkpoint checkpoint = models::open_checkpoint(path, api::places_of(path, options));
   std::optional<Checkpoint> refiner;
-  if (!options.refiner.empty()) refiner = models::open_checkpoint(options.refiner, api::places_of(options.refiner));
+  const std::filesystem::path refiner_path = hub::local_model(options.refiner);
+  if (!refiner_path.empty()) refiner = models::open_checkpoint(refiner_path, api::places_of(refiner_path));
   if (options.warn)
     for (const std::string& note : checkpoint.notes()) options.warn(note);
 
   auto impl = std::make_unique<Impl>();
   const auto root = std::filesystem::absolute(path).lexically_normal();
   impl->name = name_of(checkpoint, path);
-  if (refiner) impl->refiner = name_of(*refiner, options.refiner);
+  if (refiner) impl->refiner = name_of(*refiner, refiner_path);
   impl->device = shared_backend({.name = options.device, .threads = options.threads, .pinned = options.pin_threads});
   models::LoadRequest request{.variant = options.variant,
                               .types = api::weight_types(options.precision, *impl->device),
@@ -68,7 +71,7 @@ Model Model::open(const std::filesystem::path& path, const OpenOptions& options)
                               .when_needed = options.load_when_needed,
                               .memory_limit = options.memory_limit,
                               .refiner = refiner ? &*refiner : nullptr,
-                              .preview_decoder = options.preview_decoder};
+                              .preview_decoder = hub::local_model(options.preview_decoder)};
   add_components(options, *impl, request);
   impl->pipeline = models::open_image_model(checkpoint, *impl->device, request);
   std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> files;

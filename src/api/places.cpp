@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/assets.h"
+#include "hub/local_model.h"
 #include "models/checkpoints.h"
 
 namespace hearth {
@@ -26,7 +27,7 @@ std::vector<ComponentInfo> list_components() {
 namespace api {
 
 CheckpointPlaces places_of(const std::filesystem::path& path, const OpenOptions& options) {
-  CheckpointPlaces places{.config = options.config, .averaged = options.ema};
+  CheckpointPlaces places{.config = hub::local_model(options.config), .averaged = options.ema};
   std::error_code error;
   if (std::filesystem::is_regular_file(path, error)) places.assets = assets_folder();
   std::vector<std::string> names;
@@ -34,7 +35,7 @@ CheckpointPlaces places_of(const std::filesystem::path& path, const OpenOptions&
   for (const auto& [name, component] : options.components) {
     if (std::ranges::find(names, name) == names.end())
       fail<UsageError>("open: no model has a component '{}', only {}", name, fmt::join(names, ", "));
-    if (!component.path.empty()) places.components[name] = component.path;
+    if (!component.path.empty()) places.components[name] = hub::local_model(component.path);
   }
   return places;
 }

@@ -11,6 +11,7 @@
 #include "core/file.h"
 #include "core/observe.h"
 #include "core/threads.h"
+#include "hub/local_model.h"
 #include "models/language_registry.h"
 #include "weights/gguf_folder.h"
 
@@ -130,7 +131,7 @@ QuantizeReport quantize(const QuantizeRequest& request) {
   const api::FileType& type = api::file_type_named(request.type);
   const auto device = make_backend({.name = "cpu", .threads = request.threads});
   check_writable(request.output);
-  const std::filesystem::path path = gguf_file_of(request.model);
+  const std::filesystem::path path = gguf_file_of(hub::local_model(request.model));
   GgufExport model = GgufFile::is_one(path) ? api::export_gguf(GgufFile::open(path))
                                             : api::export_checkpoint(models::open_language_checkpoint(path), *device);
   const std::vector<GgufTensor> chosen = api::choose_types(model, type.dtype, request.pure);

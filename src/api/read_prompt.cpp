@@ -2,6 +2,7 @@
 #include "backends/backends.h"
 #include "core/error.h"
 #include "hearth/prompt.h"
+#include "hub/local_model.h"
 #include "models/clip/prompt_reader.h"
 #include "models/request.h"
 
@@ -30,7 +31,8 @@ std::vector<ReadPrompt> read_prompt(const fs::path& model, std::string_view prom
   if (reading.steps < 1) fail<UsageError>("read_prompt: {} steps, needed at least 1", reading.steps);
   const auto device = make_backend({.name = "reference", .threads = 1});
   std::vector<ReadPrompt> all;
-  for (const auto& reader : readers_of(model, reading)) all.push_back(reader->read(prompt, how, emphasis, reading, *device));
+  for (const auto& reader : readers_of(hub::local_model(model), reading))
+    all.push_back(reader->read(prompt, how, emphasis, reading, *device));
   return all;
 }
 

@@ -2,6 +2,7 @@
 #include "api/places.h"
 #include "core/error.h"
 #include "hearth/hearth.h"
+#include "hub/local_model.h"
 #include "models/checkpoints.h"
 #include "models/registry.h"
 #include "sampling/run_schedule.h"
@@ -12,7 +13,7 @@
 namespace hearth {
 
 std::vector<ScheduleLevels> schedule_levels(const std::filesystem::path& model, const std::string& sampler, int64_t steps) {
-  const std::filesystem::path path = model.empty() ? api::demo_model_folder() : model;
+  const std::filesystem::path path = model.empty() ? api::demo_model_folder() : hub::local_model(model);
   const Checkpoint checkpoint = models::open_checkpoint(path, api::places_of(path));
   const sampling::SchedulerConfig own = models::find_family(checkpoint).family.scheduler(checkpoint);
   const sampling::Sampler& chosen = sampler.empty() ? sampling::sampler_of(own) : *sampling::read_sampler_name(sampler).sampler;

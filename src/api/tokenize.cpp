@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "hearth/tokenizer.h"
+#include "hub/local_model.h"
 #include "models/clip/prompt_reader.h"
 
 namespace hearth {
@@ -38,13 +39,15 @@ std::unique_ptr<models::PromptReader> prompt_reader(const fs::path& model, const
 
 }  // namespace
 
-Tokens tokenize(const fs::path& model, std::string_view text, bool special_tokens, const fs::path& config) {
+Tokens tokenize(const fs::path& given, std::string_view text, bool special_tokens, const fs::path& config) {
+  const fs::path model = hub::local_model(given);
   if (const auto reader = prompt_reader(model, config)) return reader->tokenize(text, special_tokens);
   text::Tokenizer::Encoding encoding = open_tokenizer(folder_of(model)).encode_with_pieces(text, {.add_special_tokens = special_tokens});
   return {.ids = std::move(encoding.ids), .pieces = std::move(encoding.pieces)};
 }
 
-std::string detokenize(const fs::path& model, const std::vector<int32_t>& ids, const fs::path& config) {
+std::string detokenize(const fs::path& given, const std::vector<int32_t>& ids, const fs::path& config) {
+  const fs::path model = hub::local_model(given);
   if (const auto reader = prompt_reader(model, config)) return reader->detokenize(ids);
   return open_tokenizer(folder_of(model)).decode(ids);
 }

@@ -3,6 +3,7 @@
 #include "api/assets.h"
 #include "api/tokenizer_source.h"
 #include "core/error.h"
+#include "hub/local_model.h"
 #include "text/template/chat_template.h"
 #include "weights/gguf.h"
 #include "weights/gguf_folder.h"
@@ -72,7 +73,7 @@ std::vector<int32_t> Wording::ids_of(const std::string& rendered) const {
 }  // namespace api
 
 RenderedChat render_chat(const std::filesystem::path& model, const ChatMessages& chat) {
-  const std::filesystem::path path = model.empty() ? api::demo_language_model_folder() : gguf_file_of(model);
+  const std::filesystem::path path = model.empty() ? api::demo_language_model_folder() : gguf_file_of(hub::local_model(model));
   std::error_code error;
   if (!std::filesystem::exists(path, error)) fail<IoError>("{}: no such file or folder", path.string());
   const api::Wording wording = std::filesystem::is_directory(path)

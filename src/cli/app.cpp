@@ -30,7 +30,7 @@ void run_help(std::span<const std::string> topic) {
   command->run(std::vector<std::string>{"--help-all"});
 }
 
-void dispatch(std::span<const std::string> arguments) {
+void dispatch(std::span<const std::string> arguments, std::string_view commit) {
   std::vector<std::string> global;
   while (!arguments.empty() && is_global(arguments[0])) global.push_back(arguments[0]), arguments = arguments.subspan(1);
   if (arguments.empty()) return fmt::print("{}", first_steps());
@@ -43,7 +43,8 @@ void dispatch(std::span<const std::string> arguments) {
   if (name == "help" && rest.size() <= 1) return run_help(rest);
   const bool help = name == "--help" || name == "-h" || name == "--help-all";
   if (help && rest.empty()) return fmt::print("{}", overview());
-  if (name == "--version" && rest.empty()) return fmt::print("hearth {}\n", version());
+  if (name == "--version" && rest.empty())
+    return fmt::print("hearth {}{}\n", version(), commit.empty() ? "" : fmt::format(" ({})", commit));
   std::vector<std::string> names = {"--help", "--version"};
   for (const Command* c : listed_commands()) names.emplace_back(c->name);
   if (help || name == "help" || name == "--version") fail<UsageError>("{}: unexpected argument '{}'", name, rest.back());
@@ -59,9 +60,9 @@ int report(int code, std::string message) {
 
 }  // namespace
 
-int run(std::span<const std::string> arguments) {
+int run(std::span<const std::string> arguments, std::string_view commit) {
   try {
-    dispatch(arguments);
+    dispatch(arguments, commit);
     // A full disk behind stdout shows itself only here.
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) fail<IoError>("stdout: {}", std::strerror(errno));
     return 0;

@@ -114,7 +114,8 @@ std::string examples_text(std::span<const Example> examples, const Terminal& ter
 
 std::string help_text(const Flags& flags, HelpPart part, const Terminal& terminal) {
   const auto basic = [](const Flag& flag) { return flag.basic && !flag.positional() && flag.group != general_group; };
-  const bool all = part == HelpPart::all || std::ranges::none_of(flags.all(), basic);
+  constexpr size_t few = 16;  // fit on a screen
+  const bool all = part == HelpPart::all || flags.all().size() <= few || std::ranges::none_of(flags.all(), basic);
   std::string text = wrap(flags.summary(), terminal.columns) + "\n\n" + painted("Usage:", "1", terminal) + ' ' + usage(flags) + '\n';
   if (all) {
     for (const auto& [group, members] : flags.groups()) {

@@ -21,7 +21,7 @@ struct Terminal {
 };
 
 enum class HelpPart { basic, all };
-// `basic` leaves out the flags without in_basic_help(), if the command has any that are in it.
+// `basic` leaves out the flags without in_basic_help(), unless the command has few flags or none that are in it.
 std::string help_text(const Flags& flags, HelpPart part, const Terminal& terminal);
 
 // Breaks lines at spaces so that each fits, where it can, into `columns`; later lines begin with `indent` spaces, which do not count.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/app.h"
+#include "cli/commit.h"
 #include "cli/signals.h"
 
 namespace {
@@ -20,5 +21,5 @@ void keep_standard_descriptors() {
 int main(int argc, char** argv) {
   keep_standard_descriptors();
   hearth::cli::catch_signals();
-  return hearth::cli::run(std::vector<std::string>(argv + (argc > 0), argv + argc));
+  return hearth::cli::run(std::vector<std::string>(argv + (argc > 0), argv + argc), hearth::cli::commit());
 }

@@ -24,7 +24,8 @@ int columns_of_stderr() {
 struct Phase {
   std::string_view name, label, unit;
 };
-constexpr std::array<Phase, 11> phases{{{"load", "load", "B"},
+constexpr std::array<Phase, 12> phases{{{"load", "load", "B"},
+                                        {"download", "download", "B"},
                                         {"encode", "encode", "prompt"},
                                         {"sample", "denoise", "step"},
                                         {"decode", "decode", "image"},
@@ -106,7 +107,8 @@ std::string ProgressLine::bar(double elapsed) const {
   const double share = total_ > 0 ? std::clamp(double(done_) / double(total_), 0.0, 1.0) : 0;
   std::string tail = fmt::format(" {:3.0f}%  {}/{}", std::floor(share * 100), amount(phase_, done_), amount(phase_, total_));
   if (const std::string rate = format_rate(phase_, done_ - done_at_begin_, elapsed); !rate.empty()) tail += "  " + rate;
-  if (done_ > 0 && done_ < total_) tail += "  " + format_time(elapsed / share - elapsed) + " left";
+  if (done_ > done_at_begin_ && done_ < total_)
+    tail += "  " + format_time(elapsed * double(total_ - done_) / double(done_ - done_at_begin_)) + " left";
   const std::string head = fmt::format("{:<8} ", shown_as(phase_).label);
   const int room = std::min(columns_ - 1 - int(head.size()) - int(tail.size()) - 2, 30);
   if (room < 5) return (head + tail).substr(0, size_t(columns_ - 1));

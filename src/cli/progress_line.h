@@ -45,10 +45,10 @@ class ProgressLine {
   Clock clock_;
   bool clears_for_log_ = false;
   std::string phase_;
-  int64_t done_ = 0, total_ = 0, done_at_begin_ = 0;
-  double begin_ = 0, shown_ = 0;  // of the phase; when something was last written
-  int tenths_ = 0;                // of the phase, reported in plain lines
-  bool open_ = false;             // a bar stands on the terminal's last line
+  int64_t done_ = 0, total_ = 0, done_at_begin_ = 0;  // done_at_begin_: when the phase began
+  double begin_ = 0, shown_ = 0;                      // of the phase; when something was last written
+  int tenths_ = 0;                                    // of the phase, reported in plain lines
+  bool open_ = false;                                 // a bar stands on the terminal's last line
 };
 
 }  // namespace hearth::cli

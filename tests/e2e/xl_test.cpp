@@ -193,6 +193,17 @@ TEST(Xl, TheReportNamesTheRefiner) {
   EXPECT_NE(made.images[0].parameters.find("Refiner: xl_refiner, Refiner switch at: 0.6"), std::string::npos);
 }
 
+// The files of both are hashed, though the way from a link up and down again leads elsewhere.
+TEST(Xl, ALinkedModelTakesARefiner) {
+  const TemporaryFolder folder;
+  for (const char* name : {"xl", "xl_refiner"})
+    std::filesystem::create_symlink(checkpoint_folder(name), folder / (std::string("my-") + name));
+  Request r = small();
+  r.decode = true;
+  const auto hashes = [&](Model model) { return Json::parse(model.generate(r).images.at(0).json).at("model").at("hashes"); };
+  EXPECT_EQ(hashes(Model::open(folder / "my-xl", {.refiner = folder / "my-xl_refiner"})), hashes(open("xl", "xl_refiner")));
+}
+
 TEST(Xl, WhatDoesNotFitIsRefusedInOneLine) {
   const auto complaint = [](Model& model, const std::function<void(Request&)>& change) {
     return message_of<Error>([&] { drawn(model, change); }, golden_folder());

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <vector>
+
 #include "backends/reference/reference_class.h"
 
 namespace hearth::reference {
@@ -9,7 +12,7 @@ double element(const Tensor& x, int64_t b, int64_t t, int64_t n, int64_t d) {
 
 double capped(double score, double cap) { return cap > 0 ? cap * std::tanh(score / cap) : score; }
 
-// Σ wᵢ · value(i) / Σ wᵢ with w = exp(score − the largest); the sink, −∞ for none, takes a share and gives nothing. A score of −∞ hides
+// Σ wᵢ · value(i, d) / Σ wᵢ with w = exp(score − the largest); the sink, −∞ for none, takes a share and gives nothing. A score of −∞ hides
 // its value. Zero where nothing is seen.
 struct Weighted {
   Weighted(std::vector<double> scores_, double sink, const auto& rounded) : scores(std::move(scores_)) {
@@ -22,11 +25,14 @@ struct Weighted {
     }
     if (sink != -INFINITY) sum += std::exp(sink - highest);
   }
-  double mean_of(const auto& value) const {
-    double acc = 0;
+  // For each d below `width`.
+  std::vector<double> means_of(int64_t width, const auto& value) const {
+    std::vector<double> means(width);
     for (size_t i = 0; i < scores.size(); ++i)
-      if (scores[i] != -INFINITY) acc += weights[i] * value(int64_t(i));
-    return sum == 0 ? 0 : acc / sum;
+      if (scores[i] != -INFINITY)
+        for (int64_t d = 0; d < width; ++d) means[d] += weights[i] * value(int64_t(i), d);
+    for (double& mean : means) mean = sum == 0 ? 0 : mean / sum;
+    return means;
   }
   std::vector<double> scores, weights;
   double sum = 0;
@@ -44,10 +50,11 @@ void ReferenceBackend::attention(const Tensor& q, const Tensor& k, const Tensor&
     const int64_t first = spec.window ? std::max<int64_t>(0, t - spec.window + 1) : 0;
     int64_t last = spec.mask == Mask::causal ? std::min(length, t + 1) : length;
     if (spec.window) last = std::min(last, t + spec.window);
-    std::vector<double> scores;
+    std::vector<double> scores, query(D);
+    for (int64_t d = 0; d < D; ++d) query[d] = factor(double(spec.scale) * element(q, b, t, n, d));
     for (int64_t s = first; s < last; ++s) {
       double score = 0;
-      for (int64_t d = 0; d < D; ++d) score += factor(double(spec.scale) * element(q, b, t, n, d)) * factor(element(k, b, s, g, d));
+      for (int64_t d = 0; d < D; ++d) score += query[d] * factor(element(k, b, s, g, d));
       score = capped(score, double(spec.soft_cap));
       if (bias) {
         const auto place = [&](int axis, int64_t i) { return bias.size(axis) == 1 ? 0 : i * bias.stride(axis); };
@@ -56,8 +63,8 @@ void ReferenceBackend::attention(const Tensor& q, const Tensor& k, const Tensor&
       scores.push_back(score);
     }
     const Weighted weighted(std::move(scores), spec.sinks ? at(spec.sinks, n) : -INFINITY, factor);
-    for (int64_t d = 0; d < Dv; ++d)
-      put(y, index * Dv + d, weighted.mean_of([&](int64_t i) { return factor(element(v, b, first + i, g, d)); }));
+    const auto means = weighted.means_of(Dv, [&](int64_t i, int64_t d) { return factor(element(v, b, first + i, g, d)); });
+    for (int64_t d = 0; d < Dv; ++d) put(y, index * Dv + d, means[d]);
   });
 }
 
@@ -68,15 +75,16 @@ void ReferenceBackend::cached_attention(const Tensor& q, const KeyValues& cache,
     const int64_t t = index / N, n = index % N, position = cache.first + t;
     const int64_t from = cache.window ? std::max<int64_t>(0, position - cache.window + 1) : 0;
     const auto row = [&](int64_t p) { return p % C * G + n / (N / G); };
-    std::vector<double> scores;
+    std::vector<double> scores, query(D);
+    for (int64_t d = 0; d < D; ++d) query[d] = double(spec.scale) * at(q, index * D + d);
     for (int64_t p = from; p <= position; ++p) {
       double s = 0;
-      for (int64_t d = 0; d < D; ++d) s += double(spec.scale) * at(q, index * D + d) * keys[size_t(row(p) * D + d)];
+      for (int64_t d = 0; d < D; ++d) s += query[d] * keys[size_t(row(p) * D + d)];
       scores.push_back(capped(s, double(spec.soft_cap)));
     }
     const Weighted weighted(std::move(scores), spec.sinks ? at(spec.sinks, n) : -INFINITY, [](double w) { return w; });
-    for (int64_t d = 0; d < Dv; ++d)
-      put(y, index * Dv + d, weighted.mean_of([&](int64_t i) { return values[size_t(row(from + i) * Dv + d)]; }));
+    const auto means = weighted.means_of(Dv, [&](int64_t i, int64_t d) { return values[size_t(row(from + i) * Dv + d)]; });
+    for (int64_t d = 0; d < Dv; ++d) put(y, index * Dv + d, means[d]);
   });
 }
 

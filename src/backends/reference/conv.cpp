@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "backends/reference/reference_class.h"
 #include "core/axes.h"
 
@@ -47,22 +51,33 @@ void ReferenceBackend::conv(const Tensor& input, const Weight& w, const Tensor& 
   const int64_t C = x.size(-1), O = y.size(-1), groups = w.form.groups, positions = axes.positions(), taps = axes.kernel(),
                 image = x.numel() / (x.size(0) * C);
   const float* values = static_cast<const Raw&>(*w.prepared).values.data();
-  // Of channel c of a group of x and output o, at tap 0.
-  const auto value_of = [&](int64_t c, int64_t o) {
+  // Of the first channel of a group of x and output o, at tap 0; and from one channel to the next.
+  const auto first_value = [&](int64_t o) {
     const int64_t group = o / (O / groups);
-    return transposed ? ((group * (C / groups) + c) * (O / groups) + o % (O / groups)) * taps : (o * (C / groups) + c) * taps;
+    return transposed ? (group * (C / groups) * (O / groups) + o % (O / groups)) * taps : o * (C / groups) * taps;
   };
+  const int64_t step = transposed ? O / groups * taps : taps;
   pool_.run(y.size(0) * positions, [&](int64_t position) {
     const int64_t b = position / positions;
-    for (int64_t o = 0; o < O; ++o) {
+    std::vector<std::pair<int64_t, std::vector<double>>> inputs;  // the taps that meet x, and its channels there
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      const int64_t from = (transposed ? transposed_source : source)(axes, position % positions, tap);
+      if (from < 0) continue;
+      std::vector<double>& channels = inputs.emplace_back(tap, std::vector<double>(C)).second;
+      for (int64_t c = 0; c < C; ++c) channels[c] = at(x, (b * image + from) * C + c);
+    }
+    // Outputs of a group side by side: each is summed in the same order, and none waits for another.
+    for (int64_t o = 0, count; o < O; o += count) {
+      count = std::min(side_by_side, (o / (O / groups) + 1) * (O / groups) - o);
       const int64_t first = o / (O / groups) * (C / groups);
-      double acc = 0;
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        const int64_t from = (transposed ? transposed_source : source)(axes, position % positions, tap);
-        if (from < 0) continue;
-        for (int64_t c = 0; c < C / groups; ++c) acc += at(x, (b * image + from) * C + first + c) * values[value_of(c, o) + tap];
-      }
-      store(y, position * O + o, activated(shifted(acc, b, o, O, bias, e), e.activation), b, o, O, e);
+      const float* rows[side_by_side];
+      for (int64_t j = 0; j < side_by_side; ++j) rows[j] = values + first_value(o + std::min(j, count - 1));
+      double sums[side_by_side] = {};
+      for (const auto& [tap, channels] : inputs)
+        for (int64_t c = 0; c < C / groups; ++c)
+          for (int64_t j = 0; j < side_by_side; ++j) sums[j] += channels[first + c] * rows[j][c * step + tap];
+      for (int64_t j = 0; j < count; ++j)
+        store(y, position * O + o + j, activated(shifted(sums[j], b, o + j, O, bias, e), e.activation), b, o + j, O, e);
     }
   });
 }

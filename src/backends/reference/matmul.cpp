@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <vector>
+
 #include "backends/reference/reference_class.h"
 #include "core/factors.h"
 
@@ -81,14 +84,21 @@ void ReferenceBackend::linear(const Tensor& input, const Weight& w, const Tensor
   const Raw& raw = static_cast<const Raw&>(*w.prepared);
   const float* values = (factors == DType::bf16 && !raw.rounded.empty() ? raw.rounded : raw.values).data();
   pool_.run(x.size(0) * M, [&](int64_t row) {
-    const auto column = [&](int64_t n) {
-      double acc = 0;
-      for (int64_t k = 0; k < K; ++k) acc += at(x, row * K + k) * values[n * K + k];
-      return shifted(acc, row / M, n, N, bias, e);
-    };
+    std::vector<double> factors_of_row(K), columns(N);
+    for (int64_t k = 0; k < K; ++k) factors_of_row[k] = at(x, row * K + k);
+    // Columns side by side: each is summed in the same order, and none waits for another.
+    for (int64_t n = 0; n < N; n += side_by_side) {
+      const int64_t count = std::min(side_by_side, N - n);
+      const float* rows[side_by_side];
+      for (int64_t j = 0; j < side_by_side; ++j) rows[j] = values + (n + std::min(j, count - 1)) * K;
+      double sums[side_by_side] = {};
+      for (int64_t k = 0; k < K; ++k)
+        for (int64_t j = 0; j < side_by_side; ++j) sums[j] += factors_of_row[k] * rows[j][k];
+      for (int64_t j = 0; j < count; ++j) columns[n + j] = shifted(sums[j], row / M, n + j, N, bias, e);
+    }
     for (int64_t n = 0; n < outputs; ++n) {
       const double value =
-          w.kind == WeightKind::glu ? column(n) * activated(column(outputs + n), e.activation) : activated(column(n), e.activation);
+          w.kind == WeightKind::glu ? columns[n] * activated(columns[outputs + n], e.activation) : activated(columns[n], e.activation);
       store(y, row * outputs + n, value, row / M, n, outputs, e);
     }
   });

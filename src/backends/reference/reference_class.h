@@ -16,6 +16,9 @@ struct Raw final : PreparedWeight {
   std::vector<float> rounded;  // where they are no factors of bf16 by that, but may be multiplied as such
 };
 
+// How many sums of products a loop carries at once.
+inline constexpr int64_t side_by_side = 8;
+
 // Reads and writes any float dtype at a linear index of a dense tensor.
 inline double at(const Tensor& x, int64_t i) {
   switch (x.dtype()) {

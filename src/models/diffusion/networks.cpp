@@ -32,9 +32,7 @@ Networks::Networks(const std::vector<Member>& members, Backend& device, const Lo
       c.report = {.name = members[m].prefix + spec.name, .class_name = checkpoint.component(spec.name).class_name, .role = spec.role};
       // As the first member's checkpoint finds them.
       const Checkpoint& first = members[0].checkpoint;
-      for (const fs::path& file : c.paths)
-        c.report.files.push_back(m == 0 ? checkpoint.shown(file)
-                                        : fs::absolute(file).lexically_relative(fs::absolute(first.root())).string());
+      for (const fs::path& file : c.paths) c.report.files.push_back(first.shown(file));
       describe(c, request.types_of(spec.name));
     }
   }

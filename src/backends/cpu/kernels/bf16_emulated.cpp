@@ -29,18 +29,23 @@ struct EmulatedTiles {
     for (int row = 0; row < 16; ++row) memcpy(static_cast<char*>(p) + size_t(row) * stride, tiles[t][row], 64);
   }
   template <int t> static void zero() { memset(tiles[t], 0, sizeof tiles[t]); }
+  // The columns of a row side by side, which the compiler turns into vectors.
   template <int c, int a, int b> static void multiply() {
-    for (int m = 0; m < 16; ++m)
-      for (int n = 0; n < 16; ++n) {
-        float even = 0, odd = 0, sum;
-        for (int k = 0; k < 16; ++k) {
-          even = flushed(fmaf(factor(tiles[a][m][k], 0), factor(tiles[b][k][n], 0), even));
-          odd = flushed(fmaf(factor(tiles[a][m][k], 1), factor(tiles[b][k][n], 1), odd));
+    const auto& left = tiles[a];
+    const auto& right = tiles[b];
+    for (int m = 0; m < 16; ++m) {
+      float even[16] = {}, odd[16] = {}, sum[16];
+      for (int k = 0; k < 16; ++k) {
+        const float x = factor(left[m][k], 0), y = factor(left[m][k], 1);
+        for (int n = 0; n < 16; ++n) {
+          even[n] = flushed(fmaf(x, factor(right[k][n], 0), even[n]));
+          odd[n] = flushed(fmaf(y, factor(right[k][n], 1), odd[n]));
         }
-        memcpy(&sum, &tiles[c][m][n], sizeof sum);
-        sum = flushed(flushed(sum) + flushed(even + odd));
-        memcpy(&tiles[c][m][n], &sum, sizeof sum);
       }
+      memcpy(sum, tiles[c][m], sizeof sum);
+      for (int n = 0; n < 16; ++n) sum[n] = flushed(flushed(sum[n]) + flushed(even[n] + odd[n]));
+      memcpy(tiles[c][m], sum, sizeof sum);
+    }
   }
 };
 
