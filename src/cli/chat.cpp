@@ -66,7 +66,7 @@ struct ChatFlags {
     sampling.add_logprobs(flags);
     add_json(flags, "with --render the prompt and its token ids, else the same as hearth complete", json);
     flags.example("hearth chat", "Chat with the demo model");
-    flags.example("hearth chat -m Qwen2.5-0.5B-Instruct --system-prompt \"Be brief.\"", "Chat with a checkpoint");
+    flags.example("hearth chat -m my-chat-model --system-prompt \"Be brief.\"", "Chat with a checkpoint");
     flags.example("hearth chat -m model.gguf --messages chat.json --json", "Reply once to a conversation in a file");
   }
 

@@ -26,7 +26,7 @@ extern const Command generate, rerun, samplers, complete, chat, perplexity, toke
 std::span<const Command* const> all_commands();
 // Those that help, completion and man pages list.
 std::vector<const Command*> listed_commands();
-// Null where there is none of that name.
+// Null if there is none of that name.
 const Command* find_command(std::string_view name);
 // The flags of a command, without running it.
 void visit_flags(const Command& command, const std::function<void(const Flags&)>& visit);
@@ -35,7 +35,7 @@ void visit_flags(const Command& command, const std::function<void(const Flags&)>
 std::string overview();
 std::string first_steps();
 
-// Set by Ctrl-C and SIGTERM (signals.h); handed to everything that takes long.
+// Set by Ctrl-C and SIGTERM (signals.h); passed to everything that takes long.
 extern std::atomic<bool> cancelled;
 
 }  // namespace hearth::cli

@@ -43,7 +43,8 @@ struct CompleteFlags {
     add_json(flags, "tokens, text, log-probabilities, timings", json).in_basic_help();
     add_debug(flags, r.debug);
     flags.example("hearth complete -p \"Once upon a time\"", "Continue a text with the demo model");
-    flags.example("hearth complete -m Qwen2.5-0.5B -f story.txt -n 200 --temperature 0.8 --seed 1", "Sample 200 tokens from a checkpoint");
+    flags.example("hearth complete -m my-language-model -f story.txt -n 200 --temperature 0.8 --seed 1",
+                  "Sample 200 tokens from a checkpoint");
     flags.example("hearth complete -m model.gguf -p \"2 + 2 =\" -n 4 --json", "Get token ids, text and timings as JSON");
   }
 

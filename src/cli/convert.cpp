@@ -38,7 +38,7 @@ void run_convert(std::span<const std::string> arguments) {
             "10GB", [&shard](const std::string& t) { shard = parse_size(t); });
   add_json(flags, "output, layout, pipeline, tensors, parameters, bytes, types, notes", json);
   flags.example("hearth convert -m model.safetensors -o model-folder --layout diffusers", "Split a single file into a diffusers folder");
-  flags.example("hearth convert -m stable-diffusion-v1-5 -o sd15.safetensors --layout single --dtype f16",
+  flags.example("hearth convert -m stable-diffusion-v1-5 -o model-f16.safetensors --layout single --dtype f16",
                 "Pack a folder into one f16 file");
   if (!flags.parse(arguments)) return;
   if (open.model.empty()) fail<UsageError>("convert: --model is missing; expected --model PATH");

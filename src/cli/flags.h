@@ -45,13 +45,13 @@ struct Example {
 
 class Flags {
  public:
-  // `summary` says in a sentence or two what the command does, `notes` what else there is to know.
+  // `summary` says in a sentence or two what the command does, `notes` the rest.
   Flags(std::string_view command, std::string_view summary, std::string_view notes = "");
   Flags(const Flags&) = delete;
   Flags& operator=(const Flags&) = delete;
 
-  // `names` as in "-W,--width" (or "path" for a positional argument); `type` as in "N"; `shown_default` in words, "required" where the
-  // command does not run without the flag. `set` may throw UsageError, to which the flag's name is added. A flag may be given once.
+  // `names` as in "-W,--width" (or "path" for a positional argument); `type` as in "N"; `shown_default` in words, "required" if the
+  // command needs the flag. `set` may throw UsageError, to which the flag's name is added. A flag may be given once.
   Flag& add(const std::string& names, const std::string& type, const std::string& help, const std::string& shown_default,
             std::function<void(const std::string&)> set);
   // May be given several times, and the help says so; `set` takes each value, in the order of the command line.
@@ -70,7 +70,7 @@ class Flags {
   // The heading in the help of the flags that are added from now on.
   void group(const std::string& heading) { heading_ = heading; }
 
-  // `unset` says what happens without the flag, where the variable alone does not: "the checkpoint's own".
+  // `unset`: the default in words, if the variable does not hold it: "the checkpoint's own".
   Flag& text(const std::string& names, const std::string& type, const std::string& help, std::string& value,
              const std::string& unset = "") {
     return add(names, type, help, value.empty() ? unset : value, [&value](const std::string& t) { value = t; });
@@ -122,7 +122,7 @@ class Flags {
   std::vector<std::pair<std::string, std::vector<const Flag*>>> groups() const;
 
   // While it is set, parse() hands the Flags to it, parses nothing and returns false: so the flags of a command can be listed without
-  // running it (commands.h).
+  // running it (visit_flags in command.h).
   static std::function<void(const Flags&)> visitor;
 
  private:

@@ -148,7 +148,7 @@ void run_generate(std::span<const std::string> arguments) {
   flags.example("hearth generate -m stable-diffusion-v1-5 -p \"a lighthouse at dawn\" --steps 25 --sampler dpmpp_2m --schedule karras",
                 "Run a checkpoint with the sampler DPM++ 2M Karras");
   flags.example("hearth generate -m sd_xl_base_1.0.safetensors -p \"a lighthouse\" -W 1024 -H 1024 --memory-limit 6G",
-                "Run SDXL in 6 GB of memory");
+                "Run a large checkpoint within 6 GB of memory");
   flags.example("hearth generate -m stable-diffusion-v1-5 -p \"oil painting\" -i photo.jpg --strength 0.6 -o painting.png",
                 "Image-to-image");
   if (!flags.parse(arguments)) return;

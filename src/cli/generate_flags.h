@@ -1,4 +1,4 @@
-// The flags of generate, which are those of rerun too.
+// The flags of generate and rerun.
 #pragma once
 
 #include "cli/open_flags.h"

@@ -1,4 +1,4 @@
-// Messages beside the result, one style for all commands: lines "hearth: …" on stderr.
+// Log lines in one style for all commands: "hearth: …" on stderr.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@ enum class Verbosity { quiet, normal, verbose };
 void set_verbosity(Verbosity verbosity);
 Verbosity verbosity();
 
-// Where nothing can be written to stderr, nobody listens: the run goes on.
+// If stderr cannot be written, the run goes on.
 void log_error(std::string_view message);    // always
 void log_warning(std::string_view message);  // "hearth: warning: …", unless --quiet
 void log_info(std::string_view message);     // unless --quiet

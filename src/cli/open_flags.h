@@ -26,7 +26,7 @@ struct OpenFlags {
   OpenOptions options() const;
 };
 
-// Of every command: whether it runs, what with and how.
+// Flags that several commands share.
 Flag& add_threads(Flags& flags, int& threads);  // 0: all processors
 Flag& add_pin_threads(Flags& flags, bool& pin);
 Flag& add_variant(Flags& flags, std::string& variant);

@@ -14,7 +14,7 @@ namespace hearth::cli {
 std::string format_time(double seconds);
 // "512 B", "1.6 GB": powers of ten.
 std::string format_bytes(int64_t bytes);
-// "load", 1.6 GB in 1 s → "1.6 GB/s"; "sample" → "1.42 s/step"; "prompt" → "210 tokens/s". Empty where nothing was done.
+// "load", 1.6 GB in 1 s → "1.6 GB/s"; "sample" → "1.42 s/step"; "prompt" → "210 tokens/s". Empty if nothing was done.
 std::string format_rate(const std::string& phase, int64_t done, double seconds);
 
 class ProgressLine {

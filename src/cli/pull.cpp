@@ -58,7 +58,7 @@ void run_pull(std::span<const std::string> arguments) {
   flags.integer("--connections", "Number of simultaneous connections", request.connections, {.low = 1, .high = 64});
   add_json(flags, "model, commit, path, bytes, downloaded, files", json);
   flags.example("hearth pull stable-diffusion-v1-5/stable-diffusion-v1-5 --variant fp16", "Download a diffusion model in 16 bits");
-  flags.example("hearth pull Qwen/Qwen2.5-0.5B-Instruct-GGUF:q4_k_m", "Download one quantization of a language model");
+  flags.example("hearth pull ORG/NAME:q4_k_m", "Download one quantization of a language model");
   if (!flags.parse(arguments)) return;
   if (request.model.empty()) fail<UsageError>("pull: a model is missing; expected hearth pull ORG/NAME");
   if (flags.given("--token-file") && token_file.empty()) fail<UsageError>("pull: --token-file is empty; expected a file");

@@ -12,7 +12,7 @@ namespace hearth::cli {
 // All of them, each under the heading of its group.
 void add_settings(Flags& flags, Request& request);
 
-// One of them, for a command that has few, with another help and default where they are given.
+// One of them, for a command that has few; `texts` replace its help and default.
 struct SettingTexts {
   std::string help, default_text;
 };

@@ -119,7 +119,7 @@ void run_tokenize(std::span<const std::string> arguments) {
   flags.group("Adapters");
   add_setting(flags, request, "embeddings");
   add_json(flags, "ids and pieces, or with --prompt-syntax the encoders", json).in_basic_help();
-  flags.example("hearth tokenize -m Qwen2.5-0.5B -p \"a red house\"", "The tokens of a text");
+  flags.example("hearth tokenize -m my-language-model -p \"a red house\"", "The tokens of a text");
   flags.example("hearth tokenize -m stable-diffusion-v1-5 -p \"a (red:1.3) house\" --prompt-syntax a1111",
                 "Weights and chunks of a prompt");
   if (!flags.parse(arguments)) return;
@@ -157,7 +157,7 @@ void run_detokenize(std::span<const std::string> arguments) {
   flags.group("Options");
   flags.add("--ids", "ID[,ID]", "Token ids", "required", [&ids](const std::string& t) { ids = parse_ids(t); }).in_basic_help();
   add_json(flags, "text", json).in_basic_help();
-  flags.example("hearth detokenize -m Qwen2.5-0.5B --ids 64,2518,3753", "The text of three tokens");
+  flags.example("hearth detokenize -m my-language-model --ids 64,2518,3753", "The text of three tokens");
   if (!flags.parse(arguments)) return;
   if (model.empty()) fail<UsageError>("detokenize: --model is missing; expected --model PATH");
   if (!ids) fail<UsageError>("detokenize: --ids is missing; expected --ids ID,ID,…");

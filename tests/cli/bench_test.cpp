@@ -1,4 +1,4 @@
-// hearth bench with the demo model. Times are looked at, never judged.
+// hearth bench with the demo model. Times are read, not judged.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,27 +41,27 @@ TEST_F(BenchTest, json_has_the_documented_form) {
   }
 }
 
-TEST_F(BenchTest, size_and_threads_are_those_asked_for) {
+TEST_F(BenchTest, uses_the_requested_size_and_threads) {
   const auto gflop = [](const Json& json) { return json["parts"]["vae_decode"]["gflop"].get<double>(); };
   const Json small = measure({"-W", "64", "-H", "64"}), wide = measure({"-W", "128", "-H", "64", "--threads", "1"});
   EXPECT_GT(gflop(wide), 1.9 * gflop(small));
   EXPECT_EQ(wide["machine"]["threads"], 1);
 }
 
-TEST_F(BenchTest, weights_are_held_in_the_precision_asked_for) {
+TEST_F(BenchTest, holds_weights_in_the_requested_precision) {
   const auto bytes = [&](const char* precision) {
     return measure({"-W", "8", "-H", "8", "--precision", precision})["buffers_peak_bytes"].get<double>();
   };
   EXPECT_GT(bytes("f32"), 1.3 * bytes("bf16"));
 }
 
-TEST_F(BenchTest, the_size_is_the_one_that_the_unet_is_made_for) {
+TEST_F(BenchTest, defaults_to_the_native_size) {
   const Json json = measure({});
   EXPECT_EQ(json["model"]["width"], 128);
   EXPECT_EQ(json["model"]["height"], 128);
 }
 
-TEST_F(BenchTest, a_part_alone) {
+TEST_F(BenchTest, measures_one_component) {
   const Json vae = measure({"vae", "-W", "64", "-H", "64"}), clip = measure({"clip"});
   EXPECT_EQ(vae["parts"].size(), 2u) << vae.dump();
   EXPECT_GT(vae["parts"]["vae_decode"]["fraction"].get<double>(), 0.0);
@@ -69,7 +69,7 @@ TEST_F(BenchTest, a_part_alone) {
   EXPECT_GT(clip["parts"]["text"]["gflop"].get<double>(), 0.0);
 }
 
-// The blocks hold all products of their part, each once.
+// The blocks contain all products of their component, each once.
 TEST_F(BenchTest, blocks_sum_up_to_their_parts) {
   const Json whole = measure({"sd15", "-W", "64", "-H", "64"}), blocks = measure({"blocks", "-W", "64", "-H", "64"});
   std::map<std::string, double> gflop;
@@ -85,7 +85,7 @@ TEST_F(BenchTest, blocks_sum_up_to_their_parts) {
     EXPECT_TRUE(names.contains(name)) << name;
 }
 
-TEST_F(BenchTest, threads_and_paths) {
+TEST_F(BenchTest, measures_threads_and_kernel_paths) {
   const Json threads = measure({"threads", "-W", "64", "-H", "64", "--threads", "3"})["threads"];
   ASSERT_EQ(threads.size(), 3u);
   EXPECT_EQ(threads[0]["efficiency"], 1.0);
@@ -100,7 +100,7 @@ TEST_F(BenchTest, threads_and_paths) {
   for (const Json& row : paths) EXPECT_EQ(row.contains("seconds"), row["available"].get<bool>()) << row.dump();
 }
 
-TEST_F(BenchTest, samplers_beside_the_network) {
+TEST_F(BenchTest, measures_the_overhead_of_samplers) {
   const Json made = measure({"samplers", "-W", "64", "-H", "64"});
   const double step = made["unet_step"];
   EXPECT_GT(step, 0.0);
@@ -112,7 +112,7 @@ TEST_F(BenchTest, samplers_beside_the_network) {
 }
 
 // Counts of the published network: 5 transformers of 320 channels, each with a self-attention, and so on.
-TEST_F(BenchTest, operations_are_those_of_the_networks) {
+TEST_F(BenchTest, measures_the_operations_of_the_networks) {
   const Json ops = measure({"ops", "--filter", "attention 2x8 heads 256x"});
   ASSERT_EQ(ops["ops"].size(), 2u) << ops.dump(1);
   for (const Json& op : ops["ops"]) EXPECT_EQ(op["calls"], (Json{{"sd15 step", 5}})) << op.dump();
@@ -124,7 +124,7 @@ TEST_F(BenchTest, operations_are_those_of_the_networks) {
   const Json xl = measure({"ops", "--filter", "attention 2x20 heads 1024x77"});
   EXPECT_EQ(xl["ops"][0]["calls"], (Json{{"sdxl step", 60}})) << xl.dump(1);  // (2 + 3 + 1) transformers of 10 blocks
   EXPECT_EQ(measure({"ops", "--filter", "linear 128x1280->1280", "--ops-weight-type", "bf16"})["factors"], "f32");
-  // Residual blocks normalise on the way into their convolutions: (2 + 2) of two and the second of 3 at the lowest level.
+  // Residual blocks normalize on the way into their convolutions: (2 + 2) of two and the second of 3 at the lowest level.
   const Json norms = measure({"ops", "--filter", "norm+conv 3x3 1280->1280 at 8 batch"})["ops"];
   ASSERT_EQ(norms.size(), 1u) << norms.dump(1);
   EXPECT_EQ(norms[0]["calls"], (Json{{"sd15 step", 11}}));
@@ -143,7 +143,7 @@ TEST_F(BenchTest, operations_are_those_of_the_networks) {
   EXPECT_EQ(not_one_line(run({"bench", "op"}), 2), "");
 }
 
-TEST_F(BenchTest, for_people_and_in_error) {
+TEST_F(BenchTest, prints_text_and_one_line_errors) {
   const Ended r = run({"bench", "--model", "demo", "--repetitions", "1", "-W", "64", "-H", "64"});
   EXPECT_EQ(r.code, 0) << r.err;
   for (const char* part : {"load", "text", "unet_step", "vae_decode", "peak memory"})

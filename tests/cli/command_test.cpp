@@ -106,7 +106,7 @@ TEST_F(CommandTest, wrong_usage_is_one_line_and_exit_code_2) {
 }
 
 // What the help of any command calls repeatable may be given twice, and nothing else.
-TEST_F(CommandTest, flags_that_may_be_repeated) {
+TEST_F(CommandTest, only_repeatable_flags_may_be_repeated) {
   std::set<std::string> repeatable;
   for (const std::string& command : commands_in(run({"--help"}).out)) {
     if (command == "rerun") continue;  // its flags are those of generate

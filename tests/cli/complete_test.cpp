@@ -43,7 +43,7 @@ std::vector<std::string> keys_of(const Json& json) {
   return keys;
 }
 
-// What a failed run says behind the lines that tell how far it came.
+// The error of a failed run, after its progress lines.
 std::string last_line(const Ended& run, int code) {
   EXPECT_EQ(run.code, code) << run.err;
   EXPECT_EQ(run.out, "");
@@ -54,7 +54,7 @@ std::string last_line(const Ended& run, int code) {
 
 class CompleteTest : public CommandTest {
  protected:
-  // The demo model, 12 tokens, the most probable ones, unless `more` says otherwise.
+  // Greedy, 12 tokens, with the demo model, unless `more` overrides it.
   Ended go_on(const Arguments& more, const std::function<void()>& prepare = {}) const {
     Arguments arguments = {"complete"};
     const auto has = [&](const char* flag) { return std::find(more.begin(), more.end(), flag) != more.end(); };
@@ -98,7 +98,7 @@ TEST_F(CompleteTest, text_goes_to_standard_output) {
   EXPECT_EQ(files(), Arguments{});
 }
 
-TEST_F(CompleteTest, without_a_model_the_demo_model_answers_and_says_so) {
+TEST_F(CompleteTest, without_a_model_it_uses_the_demo_model_and_says_so) {
   const Ended r = run({"complete", "-p", story, "--max-tokens", "12", "--temperature", "0"});
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.out, go_on({}).out);
@@ -106,13 +106,13 @@ TEST_F(CompleteTest, without_a_model_the_demo_model_answers_and_says_so) {
   EXPECT_EQ(go_on({}).err.find("demo model"), std::string::npos);
 }
 
-TEST_F(CompleteTest, the_memory_is_told_before_loading) {
+TEST_F(CompleteTest, memory_is_logged_before_loading) {
   const std::string err = go_on({}).err;
   EXPECT_EQ(err.rfind("hearth: memory: 2.5 MB of memory-mapped weights, 17 kB of KV cache for a context of 17 tokens\n", 0), 0u) << err;
   EXPECT_NE(err.find("\nload "), err.npos) << err;
 }
 
-TEST_F(CompleteTest, json_has_the_keys_that_were_asked_for) {
+TEST_F(CompleteTest, json_has_the_requested_keys) {
   const Json& c = golden().at("greedy").at("story");
   const Arguments plain = {"finish_reason", "prompt_tokens", "seed", "text", "timings", "tokens", "warnings"};
   const Json bare = json({});
@@ -156,8 +156,8 @@ TEST_F(CompleteTest, json_has_the_keys_that_were_asked_for) {
     EXPECT_NEAR(prompt["prompt_logprobs"][i], c.at("prompt_logprobs")[i], 1e-4) << i;
 }
 
-// A prompt in any of four ways, byte for byte.
-TEST_F(CompleteTest, prompts_from_everywhere) {
+// All four sources of a prompt, byte for byte.
+TEST_F(CompleteTest, the_prompt_comes_from_flags_files_or_standard_input) {
   for (const Json& c : golden().at("texts")) {
     const std::string bytes = bytes_of_hex(c.at("bytes"));
     write("prompt.txt", bytes);
@@ -170,14 +170,14 @@ TEST_F(CompleteTest, prompts_from_everywhere) {
                       "--ignore-eos", "--max-tokens", "16"}),
               from_file)
         << c.at("name");
-    if (bytes.find('\0') == bytes.npos) {  // which no argument holds
+    if (bytes.find('\0') == bytes.npos) {  // arguments cannot contain it
       EXPECT_EQ(answer({"--prompt", bytes, "--ignore-eos", "--max-tokens", "16"}), from_file) << c.at("name");
     }
     EXPECT_EQ(answer({"--prompt-file", "prompt.txt", "--no-special-tokens", "--max-tokens", "0"})["prompt_tokens"], c.at("plain_tokens"));
   }
 }
 
-TEST_F(CompleteTest, a_long_prompt_in_ids) {
+TEST_F(CompleteTest, a_long_prompt_of_ids) {
   const Json& c = golden().at("long");
   const std::string ids = fmt::format("{}", fmt::join(c.at("prompt_tokens").get<std::vector<int>>(), ","));
   const Json made = json({"--prompt-token-ids", ids, "--max-tokens", "64", "--ignore-eos"});
@@ -185,7 +185,7 @@ TEST_F(CompleteTest, a_long_prompt_in_ids) {
   EXPECT_EQ(made["text"], c.at("text"));
 }
 
-TEST_F(CompleteTest, mistakes_are_one_line) {
+TEST_F(CompleteTest, errors_are_one_line) {
   const auto told = [&](const Arguments& arguments, int code, const Arguments& parts) {
     const Ended r = go_on(arguments);
     const std::string error = last_line(r, code);
@@ -252,8 +252,8 @@ TEST_F(CompleteTest, a_broken_model_is_one_line) {
   told([&] { write("model/tokenizer.json", "{"); }, {"tokenizer.json"});
 }
 
-// A run of its own gives what a run after another gives.
-TEST_F(CompleteTest, a_process_of_its_own_changes_nothing) {
+// A run in a new process gives the same as a run after another.
+TEST_F(CompleteTest, a_separate_process_gives_the_same) {
   LanguageModel model = LanguageModel::open(demo, {.threads = 1});
   for (const std::string prompt : {"The lighthouse stood", "The sea", "The lighthouse stood on"}) {
     const Completion made = model.complete({.prompt = prompt, .max_tokens = 12, .sampling = {.seed = 3}, .logprobs = 1});
@@ -265,7 +265,7 @@ TEST_F(CompleteTest, a_process_of_its_own_changes_nothing) {
 }
 
 TEST_F(CompleteTest, an_interrupted_run_ends_with_130) {
-  // More positions than are done before the signal comes.
+  // Too many positions to finish before the signal.
   fs::copy(demo, folder / "model", fs::copy_options::recursive);
   Json config = load_json(folder / "model/config.json");
   config["max_position_embeddings"] = 100000;
@@ -281,7 +281,7 @@ TEST_F(CompleteTest, an_interrupted_run_ends_with_130) {
   EXPECT_EQ(r.out.back(), '\n');
 }
 
-TEST_F(CompleteTest, ctrl_c_ends_the_waiting_for_a_prompt) {
+TEST_F(CompleteTest, ctrl_c_ends_it_while_it_waits_for_a_prompt) {
   int waiting[2];
   ASSERT_EQ(::pipe(waiting), 0);
   for (const int signal : {SIGINT, SIGTERM}) {
@@ -293,7 +293,7 @@ TEST_F(CompleteTest, ctrl_c_ends_the_waiting_for_a_prompt) {
   for (const int end : waiting) ::close(end);
 }
 
-TEST_F(CompleteTest, nobody_needs_to_listen_to_what_is_told_beside_the_text) {
+TEST_F(CompleteTest, a_closed_stderr_does_no_harm) {
   const Arguments arguments = {"complete", "-p", story, "--max-tokens", "3", "--temperature", "0"};
   const Ended heard = run(arguments);
   for (const bool closed : {true, false}) {
@@ -309,7 +309,7 @@ TEST_F(CompleteTest, nobody_needs_to_listen_to_what_is_told_beside_the_text) {
   }
 }
 
-TEST_F(CompleteTest, a_prompt_may_come_from_a_pipe_by_name) {
+TEST_F(CompleteTest, the_prompt_file_may_be_a_named_pipe) {
   const Arguments ends = {"--max-tokens", "3", "--temperature", "0"};
   Arguments named = {"complete", "--prompt-file", "/dev/stdin"}, given = {"complete", "-p", story};
   for (Arguments* a : {&named, &given}) a->insert(a->end(), ends.begin(), ends.end());
@@ -323,9 +323,9 @@ TEST_F(CompleteTest, a_prompt_may_come_from_a_pipe_by_name) {
   EXPECT_EQ(not_one_line(run({"complete", "-m", "", "-p", "x"}), 2), "");
 }
 
-// Every flag that the help names has an entry here that shows what it does; a new flag without one fails.
+// Every flag in the help has an entry here that shows its effect; a new flag without one fails.
 TEST_F(CompleteTest, every_flag_has_an_effect) {
-  // Drawn, so that what shapes the draw shows.
+  // With randomness, so that flags that change the distribution have an effect.
   const auto drawn = [&](Arguments more) {
     const Arguments ours[] = {{"--temperature", "1.5"}, {"--top-p", "1"}, {"--seed", "7"}, {"--max-tokens", "60"}};
     for (const Arguments& flag : ours)
@@ -336,7 +336,7 @@ TEST_F(CompleteTest, every_flag_has_an_effect) {
   const Json plain = answer({}), draw = drawn({});
   const auto changes = [&](const Arguments& more) { return answer(more) != plain; };
   const auto changes_draw = [&](const Arguments& more) { return drawn(more) != draw; };
-  const auto greedy = [&](const Arguments& more) {  // what penalties change shows in a long answer
+  const auto greedy = [&](const Arguments& more) {  // penalties take effect in a long completion
     Arguments all = {"--max-tokens", "250", "--ignore-eos"};
     all.insert(all.end(), more.begin(), more.end());
     return json(all)["tokens"];

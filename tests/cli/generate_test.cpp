@@ -30,13 +30,13 @@ TEST_F(GenerateTest, plain_output) {
   EXPECT_EQ(r.err.find('\x1b'), std::string::npos);
 }
 
-TEST_F(GenerateTest, each_picture_is_told_with_its_size_and_seed) {
+TEST_F(GenerateTest, each_image_is_reported_with_its_size_and_seed) {
   EXPECT_EQ(draw({"--width", "72", "--batch-size", "2"}).out, "a-1.png: 72×64, seed 7\na-2.png: 72×64, seed 8\n");
   const Json json = draw_json({"--width", "72", "--batch-size", "2", "--compat", "diffusers", "--output", "\xff.png"});
   for (size_t k = 0; k < 2; ++k) {
     EXPECT_EQ(json["images"][k]["width"], 72);
     EXPECT_EQ(json["images"][k]["height"], 64);
-    EXPECT_EQ(json["images"][k]["seed"], 7);  // one generator draws them all
+    EXPECT_EQ(json["images"][k]["seed"], 7);  // one generator makes all noise
   }
   EXPECT_TRUE(json["latents"].is_null());
 }
@@ -55,15 +55,15 @@ TEST_F(GenerateTest, precisions_of_all_and_of_one_component) {
   EXPECT_EQ(held({"--unet-precision", "bf16", "--text-encoder-precision", "f32"}), "f32, bf16, as stored, ");
 }
 
-TEST_F(GenerateTest, every_name_of_a_sampler_is_taken) {
+TEST_F(GenerateTest, every_sampler_alias_is_accepted) {
   for (const Named& sampler : list_samplers())
     for (const std::string& alias : sampler.aliases) {
-      if (alias == "IPNDMScheduler" || alias == "SCMScheduler") continue;  // of other networks, and refused so
+      if (alias == "IPNDMScheduler" || alias == "SCMScheduler") continue;  // for other denoisers; the error says so
       EXPECT_EQ(draw_json({"--sampler", alias})["runs"][0]["request"]["sampler"], sampler.name) << alias;
     }
 }
 
-TEST_F(GenerateTest, debug_tables_and_the_first_operation_that_fails) {
+TEST_F(GenerateTest, debug_prints_tables_and_the_first_operation_that_is_not_finite) {
   const std::string out = draw({"--debug", "timing"}).out;
   for (const char* part : {"a.png: 64×64, seed 7\n", "GFLOP/s", "mid_block"}) EXPECT_NE(out.find(part), std::string::npos) << out;
   EXPECT_TRUE(draw_json({"--debug", "all"})["runs"][0]["debug"].contains("timing"));
@@ -82,7 +82,7 @@ TEST_F(GenerateTest, the_same_command_gives_the_same_file) {
   EXPECT_EQ(read_file(folder / "a.png"), first);
 }
 
-TEST_F(GenerateTest, json_is_one_object_that_tells_all) {
+TEST_F(GenerateTest, json_is_one_object) {
   const Json json = draw_json({"--batch-size", "2", "--batch-count", "2", "--save-latents", "l.safetensors"});
   EXPECT_EQ(json["hearth"], version());
   ASSERT_EQ(json["images"].size(), 4u);
@@ -99,12 +99,12 @@ TEST_F(GenerateTest, json_is_one_object_that_tells_all) {
   EXPECT_EQ(cli::load_array(folder / "l.safetensors", "noise").shape, (std::vector<int64_t>{4, 4, 8, 8}));
 }
 
-TEST_F(GenerateTest, a_batch_is_its_pictures_one_by_one) {
+TEST_F(GenerateTest, a_batch_equals_single_runs) {
   ASSERT_EQ(draw({"--batch-size", "2", "--batch-count", "2"}).code, 0);
   for (int k = 0; k < 4; ++k) EXPECT_EQ(drawn({"--seed", std::to_string(7 + k)}), picture(fmt::format("a-{}.png", k + 1))) << k;
 }
 
-TEST_F(GenerateTest, what_help_calls_a_default_is_what_happens) {
+TEST_F(GenerateTest, defaults_in_the_help_are_those_of_the_run) {
   const std::string help = run({"generate", "--help-all"}).out;
   const auto shown = [&](const std::string& flag) {
     const size_t begin = help.find("(default:", std::min(help.find("\n      " + flag + " "), help.find(", " + flag + " "))) + 10;
@@ -138,7 +138,7 @@ TEST_F(GenerateTest, what_help_calls_a_default_is_what_happens) {
   EXPECT_EQ(request["defaults"], (Json{"negative_prompt", "clip_skip", "width", "height", "sampler", "schedule", "seed"}));
 }
 
-TEST_F(GenerateTest, a_cache_that_cannot_be_used_is_said) {
+TEST_F(GenerateTest, an_unusable_weight_cache_is_an_error_or_a_warning) {
   write_file(folder / "file", "x");
   const auto refused = [&](const Arguments& more) {
     Arguments all{"generate", "--prompt", "x", "--steps", "1"};
@@ -161,7 +161,7 @@ TEST_F(GenerateTest, a_cache_that_cannot_be_used_is_said) {
   EXPECT_EQ(drawn({"--weight-cache", "cache"}), plain);
 }
 
-// Every flag that the help names has an entry here that shows what it does; a new flag without one fails.
+// Every flag in the help has an entry here that shows its effect; a new flag without one fails.
 TEST_F(GenerateTest, every_flag_has_an_effect) {
   const Pixels plain = drawn({"--save-latents", "plain.safetensors"});
   const auto changes_the_picture = [&](const Arguments& more) { return drawn(more) != plain; };
@@ -177,7 +177,7 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
   effects["--prompt-syntax"] = [&] { return weighted({"--prompt-syntax", "plain"}) != weighted({}); };
   effects["--emphasis"] = [&] { return weighted({"--emphasis", "no-norm"}) != weighted({}); };
   effects["--clip-skip"] = [&] { return changes_the_picture({"--clip-skip", "2"}) && draw({"--clip-skip", "99"}).code == 2; };
-  effects["--embedding"] = [&] {  // of another width than the demo model's
+  effects["--embedding"] = [&] {  // its width is not that of the demo model
     return draw({"--embedding", tiny}).code == 1 && draw({"--embedding", "x=" + tiny}).code == 1 &&
            draw({"--embedding", "=" + tiny}).code == 2;
   };
@@ -215,7 +215,7 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
   };
   effects["--seed"] = [&] { return changes_the_picture({"--seed", "8"}); };
   const Json report = Json::parse(run({"generate", "--prompt", "x", "--steps", "1", "--json"}).out)["runs"][0];
-  const std::string other = report["device"] == "cpu amx" ? "f32" : "bf16";  // not what "auto" takes
+  const std::string other = report["device"] == "cpu amx" ? "f32" : "bf16";  // not what "auto" chooses
   for (const std::string flag : {"--precision", "--unet-precision", "--vae-precision", "--text-encoder-precision"})
     effects[flag] = [&, flag] { return changes_the_picture({flag, other}); };
   effects["--width"] = [&] { return drawn({"--width", "72"}).width == 72; };
@@ -240,7 +240,7 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
     if (draw({"--png-bits", "16", "--output", "deep.png"}).code != 0 || draw({"--png-bits", "8", "--output", "e.png"}).code != 0)
       return false;
     const Png deep = read_png(folder / "deep.png");
-    for (size_t i = 0; i < plain.rgb.size(); ++i)  // the same picture, finer: within half a level of 8 bits
+    for (size_t i = 0; i < plain.rgb.size(); ++i)  // the same image to within half a level of 8 bits
       if (std::abs(deep.deep.rgb.at(i) - 257 * plain.rgb[i]) > 129) return false;
     return deep.kind == "16 bits, RGB" && picture("e.png") == plain && draw({"--png-bits", "12"}).code == 2 &&
            draw({"--png-bits", "16", "--output", "x.jpg"}).code == 2;
@@ -251,7 +251,7 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
   effects["--batch-count"] = [&] {
     return draw({"--batch-count", "2", "--output", "c.png"}).code == 0 && picture("c-1.png") == plain && picture("c-2.png") == next;
   };
-  effects["--compat"] = [&] {  // the second picture's noise comes from the first's generator
+  effects["--compat"] = [&] {  // the second image's noise comes from the first's generator
     return draw({"--batch-size", "2", "--compat", "diffusers", "--output", "d.png"}).code == 0 && picture("d-1.png") == plain &&
            picture("d-2.png") != next;
   };
@@ -274,7 +274,7 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
     shifted.insert(shifted.end(), {"--ensd", "31337"});
     return drawn(shifted) != drawn(ancestral) && draw({"--ensd", "1"}).code == 2;
   };
-  effects["--batch-index"] = [&] {  // the second picture of ComfyUI's batch, alone
+  effects["--batch-index"] = [&] {  // the second image of ComfyUI's batch, alone
     return draw({"--batch-size", "2", "--compat", "comfyui", "--sampler", "euler", "--output", "e.png"}).code == 0 &&
            drawn({"--compat", "comfyui", "--sampler", "euler", "--batch-index", "1"}) == picture("e-2.png") &&
            draw({"--batch-index", "1"}).code == 2;
@@ -340,11 +340,11 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
            std::equal(plain.rgb.begin(), plain.rgb.begin() + 64 * 3, large.rgb.begin() + 8 * 80 * 3) &&
            draw({"--init-image", "start.png", "--outpaint", "1,2"}).code == 2;
   };
-  effects["--image-guidance"] = [&] {  // of models that edit as they are told, which the demo model is not: tests/e2e/editing_test.cpp
+  effects["--image-guidance"] = [&] {  // for InstructPix2Pix models: tests/e2e/editing_test.cpp
     return draw({"--init-image", "start.png", "--image-guidance", "2"}).err.find("does not edit as it is told") != std::string::npos &&
            draw({"--image-guidance", "much"}).code == 2;
   };
-  effects["--depth-map"] = [&] {  // of models that are told depths: tests/e2e/editing_xl_test.cpp
+  effects["--depth-map"] = [&] {  // for depth-to-image models: tests/e2e/editing_xl_test.cpp
     return draw({"--depth-map", "start.png"}).err.find("this model is told none") != std::string::npos &&
            draw({"--depth-map", "no.png"}).code == 1;
   };
@@ -414,10 +414,10 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
     return drawn({"--model", "one.safetensors", "--config", demo}) == plain && draw({"--model", "one.safetensors"}).code == 1 &&
            draw({"--config", demo}).code == 2;
   };
-  effects["--ema"] = [&] { return draw({"--ema"}).code == 2; };                  // a folder; e2e has a file with averages
-  effects["--variant"] = [&] { return draw({"--variant", "fp16"}).code == 1; };  // the demo model has none, and that is said
+  effects["--ema"] = [&] { return draw({"--ema"}).code == 2; };                  // a folder; e2e has a file with EMA weights
+  effects["--variant"] = [&] { return draw({"--variant", "fp16"}).code == 1; };  // the demo model has none, which is an error
   effects["--device"] = [&] { return draw_json({"--device", "reference"})["runs"][0]["device"] == "reference"; };
-  for (const std::string flag : {"--text-encoder-device", "--unet-device", "--vae-device"})  // e2e says which component it is
+  for (const std::string flag : {"--text-encoder-device", "--unet-device", "--vae-device"})  // e2e checks which component it is
     effects[flag] = [&, flag] { return draw({flag, "reference", "--json"}).out.find(R"("device":"reference")") != std::string::npos; };
   effects["--threads"] = [&] {
     return draw_json({"--threads", "1"})["runs"][0]["threads"] == 1 && draw_json({"--threads", "3"})["runs"][0]["threads"] == 3;
@@ -427,7 +427,7 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
     return pinned["pinned"] == true && free["pinned"] == false && draw({"--pin-threads", "--threads", "1000"}).code == 2;
   };
   effects["--memory-limit"] = [&] { return draw({"--memory-limit", "1M"}).code == 2 && draw({"--memory-limit", "9G"}).code == 0; };
-  effects["--vae-tiling"] = [&] {  // the demo model's tiles are as large as its pictures
+  effects["--vae-tiling"] = [&] {  // the demo model's tiles are as large as its images
     return drawn({"--width", "192", "--vae-tiling", "on"}) != drawn({"--width", "192"});
   };
   effects["--vae-tile-size"] = [&] { return changes_the_picture({"--vae-tiling", "on", "--vae-tile-size", "32"}); };
@@ -438,7 +438,7 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
   effects["--weight-cache"] = [&] {
     const bool first = drawn({"--weight-cache", "cache"}) == plain, second = drawn({"--weight-cache", "cache"}) == plain;
     const auto files = std::distance(fs::directory_iterator(folder / "cache"), {});
-    return first && second && files == 6;  // three components: their packed weights and what is remembered of their hashes
+    return first && second && files == 6;  // three components: their packed weights and their hashes
   };
   effects["--json"] = [&] { return draw({"--json"}).out[0] == '{' && draw({}).out[0] != '{'; };
   effects["--help"] = [&] { return run({"generate", "--help"}).code == 0; };

@@ -1,4 +1,4 @@
-// hearth rerun: a picture's own words as a command.
+// hearth rerun: the metadata of an image as a command.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -15,7 +15,7 @@ const std::string demo = HEARTH_SOURCE_DIR "/assets/demo-model";
 
 class RerunTest : public GenerateTest {
  protected:
-  // A picture made with these flags comes again from its file alone.
+  // An image generated with these flags is reproduced from its file alone.
   void expect_again(const Arguments& more, const Arguments& given = {}) const {
     const Ended first = draw(more);
     ASSERT_EQ(first.code, 0) << first.err;
@@ -30,7 +30,7 @@ class RerunTest : public GenerateTest {
   }
 };
 
-TEST_F(RerunTest, our_own_pictures_come_again_to_the_pixel) {
+TEST_F(RerunTest, own_images_are_reproduced_to_the_pixel) {
   expect_again({});
   expect_again({"--prompt",           "it's (a:1.3) \"red\" house, 日本 --steps",
                 "--prompt-syntax",    "a1111",
@@ -66,8 +66,8 @@ TEST_F(RerunTest, our_own_pictures_come_again_to_the_pixel) {
   expect_again({"--init-image", "start.png", "--strength", "0.5", "--steps", "4", "--hires", "1.5", "--hires-steps", "2", "--seed", "9"});
 }
 
-// Samplers for which a program makes one step more and leaves a level out.
-TEST_F(RerunTest, samplers_that_drop_a_level_come_again) {
+// Samplers for which a program takes one step more and leaves out a noise level.
+TEST_F(RerunTest, samplers_that_drop_a_noise_level_are_reproduced) {
   fs::path start = folder / "start.png";
   for (const char* compat : {"comfyui", "a1111"})
     for (const char* sampler : {"dpm_2", "dpm_2_ancestral", "dpmpp_3m_sde"})
@@ -80,20 +80,20 @@ TEST_F(RerunTest, samplers_that_drop_a_level_come_again) {
           {"--init-image", "start.png", "--strength", "0.6", "--compat", compat, "--sampler", sampler, "--steps", "4", "--seed", "9"});
 }
 
-TEST_F(RerunTest, the_second_of_a_batch_comes_alone) {
+TEST_F(RerunTest, the_second_image_of_a_batch_is_reproduced_alone) {
   ASSERT_EQ(draw({"--batch-size", "2", "--sampler", "euler_ancestral"}).code, 0);
   ASSERT_EQ(run({"rerun", "a-2.png", "--output", "again.png"}).code, 0);
   EXPECT_EQ(picture("again.png"), picture("a-2.png"));
 }
 
-TEST_F(RerunTest, flags_take_the_place_of_the_pictures_own) {
+TEST_F(RerunTest, flags_override_the_parameters_of_the_image) {
   ASSERT_EQ(draw({}).code, 0);
   ASSERT_EQ(run({"rerun", "a.png", "--seed", "8", "-W", "72", "-o", "other.png"}).code, 0);
   EXPECT_EQ(picture("other.png"), drawn({"--seed", "8", "--width", "72"}));
   EXPECT_EQ(run({"rerun", "a.png", "--print-command", "--seed=8"}).out.find("--seed 7"), std::string::npos);
 }
 
-TEST_F(RerunTest, a1111s_words_are_a_command_and_a_list_of_what_is_not) {
+TEST_F(RerunTest, a1111_parameters_become_a_command_and_warnings) {
   write_parameters_picture(
       "a.png",
       "a (red:1.2) house <lora:hills:0.7>\nNegative prompt: night\nSteps: 21, Sampler: DPM++ 2M Karras, CFG scale: 6.5, Seed: 42, "
@@ -125,8 +125,8 @@ TEST_F(RerunTest, a1111s_words_are_a_command_and_a_list_of_what_is_not) {
             "hearth generate --prompt x --steps 3 --sampler euler --seed 1 --compat a1111 --rng cpu --discard-penultimate\n");
 }
 
-// What the names of samplers said before schedules had a name of their own: each as A1111 1.8 called it.
-TEST_F(RerunTest, a1111s_samplers_said_their_schedule) {
+// Sampler names from before schedules had names of their own, as in A1111 1.8.
+TEST_F(RerunTest, a1111_sampler_names_may_hold_the_schedule) {
   const std::array<const char*, 3> rows[] = {{"DPM++ 2M Karras", "dpmpp_2m", " --schedule karras"},
                                              {"DPM++ 2M SDE Exponential", "dpmpp_2m_sde", " --schedule exponential"},
                                              {"DPM++ 2M SDE Heun Karras", "dpmpp_2m_sde_heun", " --schedule karras"},
@@ -153,7 +153,7 @@ TEST_F(RerunTest, a1111s_samplers_said_their_schedule) {
     EXPECT_NE(unknown.err.find(what), std::string::npos) << unknown.err;
 }
 
-TEST_F(RerunTest, comfyuis_graph_is_a_command) {
+TEST_F(RerunTest, a_comfyui_graph_becomes_a_command) {
   const std::string graph =
       R"({"3": {"class_type": "KSampler", "inputs": {"seed": 12, "steps": 4, "cfg": 7.5, "sampler_name": "euler_ancestral",
     "scheduler": "karras", "denoise": 1.0, "model": ["10", 0], "positive": ["6", 0], "negative": ["7", 0], "latent_image": ["5", 0]}},
@@ -175,7 +175,7 @@ TEST_F(RerunTest, comfyuis_graph_is_a_command) {
   EXPECT_EQ(picture("b.png").width, 96);
 }
 
-TEST_F(RerunTest, what_cannot_be_is_one_line) {
+TEST_F(RerunTest, errors_are_one_line) {
   const auto refused = [&](const Arguments& arguments, int code, const char* says) {
     const Ended r = run(arguments);
     EXPECT_EQ(r.code, code) << r.err;
@@ -201,8 +201,8 @@ TEST_F(RerunTest, what_cannot_be_is_one_line) {
   EXPECT_EQ(run({"rerun", "--help"}).code, 0);
 }
 
-// Pictures that are none, or far too large, wherever a run starts from one.
-TEST_F(RerunTest, files_that_a_run_cannot_start_from) {
+// Files that are not images, or far too large, wherever a run takes an image.
+TEST_F(RerunTest, unusable_input_images_are_rejected) {
   write_file(folder / "words.png", "no picture");
   write_file(folder / "moving.gif", std::string("GIF89a\xff\xff\xff\xff\0\0\0", 13));
   fs::copy_file(HEARTH_SOURCE_DIR "/src/media/golden/pillow/bad_sides.jpg", folder / "large.png");
@@ -232,8 +232,8 @@ TEST_F(RerunTest, files_that_a_run_cannot_start_from) {
   refused({"--preview", "nowhere/a.png"}, 1, "nowhere");
 }
 
-// What others wrote into a picture may be anything: it is a command, or one line.
-TEST_F(RerunTest, damaged_words_are_a_command_or_one_line) {
+// Metadata of other programs may contain anything: it becomes a command or an error of one line.
+TEST_F(RerunTest, damaged_metadata_is_a_command_or_a_one_line_error) {
   const std::string graph =
       R"({"3": {"class_type": "KSampler", "inputs": {"seed": 12, "steps": 4, "cfg": 7.5, "sampler_name": "euler", "scheduler": "karras",
     "denoise": 0.5, "positive": ["6", 0], "negative": ["6", 0], "latent_image": ["5", 0]}}, "5": {"class_type": "VAEEncode", "inputs": {"pixels": ["7", 0]}},

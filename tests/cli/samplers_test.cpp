@@ -24,7 +24,7 @@ class SamplersTest : public CommandTest {
   Image drawn(const char* name) const { return Image::load(folder / name); }
 };
 
-TEST_F(SamplersTest, orders_are_those_that_are_claimed) {
+TEST_F(SamplersTest, measured_orders_are_the_documented_ones) {
   const Ended r = plot({"--order-plot", "orders.png", "--json"});
   ASSERT_EQ(r.code, 0) << r.err;
   const Json orders = Json::parse(r.out)["orders"];
@@ -40,7 +40,7 @@ TEST_F(SamplersTest, orders_are_those_that_are_claimed) {
   EXPECT_EQ(Json::parse(image.json)["orders"], orders);
 }
 
-TEST_F(SamplersTest, error_falls_with_calls) {
+TEST_F(SamplersTest, the_error_falls_with_denoiser_calls) {
   const Ended r = plot({"-p", "a red house", "-W", "64", "-H", "64", "--samplers", "euler,dpmpp_2m,heun", "--steps", "6,12,24",
                         "--reference-steps", "60", "--convergence-plot", "c.png", "--json"});
   ASSERT_EQ(r.code, 0) << r.err;
@@ -49,13 +49,14 @@ TEST_F(SamplersTest, error_falls_with_calls) {
   for (size_t i = 0; i < 9; ++i) {
     const Json& row = rows[i];
     EXPECT_EQ(row["sampler"], i < 3 ? "euler" : i < 6 ? "dpmpp_2m" : "heun");
-    EXPECT_EQ(row["calls"].get<int>(), row["steps"].get<int>() * (i < 6 ? 1 : 2));  // the last step of heun has two, too: it ends above 0
+    EXPECT_EQ(row["calls"].get<int>(),
+              row["steps"].get<int>() * (i < 6 ? 1 : 2));  // heun makes two calls in its last step too, which ends above 0
     if (i % 3 > 0) { EXPECT_LT(row["error"].get<double>(), 0.7 * rows[i - 1]["error"].get<double>()) << row.dump(); }
   }
   EXPECT_EQ(drawn("c.png").width, 960);
 }
 
-TEST_F(SamplersTest, a_contact_sheet_holds_the_pictures) {
+TEST_F(SamplersTest, the_contact_sheet_holds_the_images) {
   const Ended r = plot({"-p", "a red house", "-W", "64", "-H", "72", "--seed", "5", "--samplers", "euler,lms", "--steps", "2,3",
                         "--contact-sheet", "s.png"});
   ASSERT_EQ(r.code, 0) << r.err;
@@ -80,7 +81,7 @@ TEST_F(SamplersTest, a_contact_sheet_holds_the_pictures) {
   EXPECT_EQ(drawn("t.png").height, 24 + 36 + 4);
 }
 
-TEST_F(SamplersTest, what_cannot_be_is_one_line) {
+TEST_F(SamplersTest, errors_are_one_line) {
   const auto refused = [&](const Arguments& more) {
     const Ended r = plot(more);
     EXPECT_EQ(r.code, 2) << r.err;

@@ -9,7 +9,7 @@
 namespace hearth::api {
 
 struct FamilyOptions {
-  std::string family, title;  // "sdxl", "Stable Diffusion XL"
+  std::string family, title;  // its folder; what people call it
   std::span<const models::Option> options;
 };
 

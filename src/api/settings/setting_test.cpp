@@ -148,7 +148,7 @@ constexpr models::Option two[] = {
     {.name = "hint", .type = models::Option::Type::text, .summary = "A word", .standard = "none"}};
 
 // Options of families stand among the settings, each once, without a line about them anywhere else.
-TEST(Settings, families_add_their_own) {
+TEST(Settings, families_add_their_options) {
   const FamilyOptions families[] = {{"first", "First", one}, {"second", "Second", two}, {"third", "Third", two}};
   const std::vector<Row> rows = with_options(shared_rows(), families);
   EXPECT_EQ(rows.size(), shared_rows().size() + 3);
@@ -176,7 +176,7 @@ TEST(Settings, families_add_their_own) {
   EXPECT_EQ(row_in(rows, "limit").reporting.a1111_value(request), "2");
 }
 
-TEST(Settings, options_of_families_must_fit) {
+TEST(Settings, options_of_families_must_agree) {
   const models::Option lost[] = {{.name = "hint", .summary = "A word", .after = "heigth"}};
   const FamilyOptions nowhere[] = {{"first", "First", lost}};
   EXPECT_EQ(test::complaint_of([&] { with_options(shared_rows(), nowhere); }),
@@ -188,7 +188,7 @@ TEST(Settings, options_of_families_must_fit) {
             "UsageError: options: 'limit' of second differs from that of first");
 }
 
-TEST(Settings, reports_have_all_of_them_in_order) {
+TEST(Settings, reports_list_all_settings_in_order) {
   Request requested, used;
   used.options["clip_skip"] = 2;
   requested.options["crop"] = std::array<int64_t, 2>{1, 2};
@@ -237,7 +237,7 @@ TEST(Settings, reports_have_all_of_them_in_order) {
   EXPECT_EQ(json.at("rng"), "");
 }
 
-TEST(Settings, flags_tell_what_is_not_the_default) {
+TEST(Settings, flags_of_reports_leave_out_defaults) {
   Request requested;
   requested.edit.picture = Image{.width = 1, .height = 1, .rgb = {1, 2, 3}};
   requested.edit.picture_name = "start.png";
