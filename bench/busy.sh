@@ -8,7 +8,7 @@ processes=${2:-1}
 loops=""
 trap 'for p in $loops; do kill "$p" 2>/dev/null || true; done' EXIT INT TERM
 step() {
-  told=$("$hearth" bench sd15 --json --repeats 5)  # alone, so that its failure ends this
+  told=$("$hearth" bench sd15 --json --repetitions 5)  # alone, so that its failure ends this
   echo "$told" | sed 's/.*"unet_step":{[^}]*"seconds":\([0-9.e-]*\).*/\1/'
 }
 alone=$(step)

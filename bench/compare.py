@@ -88,7 +88,7 @@ def compare_models(options):
     def hearth(dtype):
         held = {"f32": "f16", "bf16": "bf16"}[dtype]  # 16-bit weights in both: what people run
         return run_json([options.hearth, "bench", "--model", "sd15", "--json", "--precision", held,
-                         "--threads", str(options.threads), "--repeats", str(options.repeats)])
+                         "--threads", str(options.threads), "--repetitions", str(options.repeats)])
 
     rows = []
     for dtype in options.types:
@@ -112,13 +112,13 @@ def compare_ops(options):
         return []
     rows = []
     for dtype in options.types:
-        form = {"f32": ["--hold", "f16"], "bf16": ["--precision", "bf16"]}[dtype]
-        bench = [options.hearth, "bench", "ops", "--json", "--threads", str(options.threads), "--repeats", str(options.repeats), *form]
-        factors = run_json([*bench, "--only", "linear 2x320->1280"])["factors"]
+        form = {"f32": ["--ops-weight-type", "f16"], "bf16": ["--precision", "bf16"]}[dtype]
+        bench = [options.hearth, "bench", "ops", "--json", "--threads", str(options.threads), "--repetitions", str(options.repeats), *form]
+        factors = run_json([*bench, "--filter", "linear 2x320->1280"])["factors"]
         if factors != dtype:
             skip(f"oneDNN in {dtype} (hearth multiplies {factors} here)")
             continue
-        ours = run_json([*bench, *(["--only", options.ops] if options.ops else [])])
+        ours = run_json([*bench, *(["--filter", options.ops] if options.ops else [])])
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             json.dump(ours, file)
             file.flush()
@@ -137,13 +137,13 @@ def compare_language(options):
     if not pathlib.Path(options.llama_bench).exists():
         skip(f"llama.cpp ({options.llama_bench} is not there; build its llama-bench and name it with --llama-bench)")
         return []
-    common = ["--json", "--threads", str(options.threads), "--repeats", str(options.repeats)]
+    common = ["--json", "--threads", str(options.threads), "--repetitions", str(options.repeats)]
     rows = []
     for model in options.language_models.split(","):
         for weights in options.weights.split(","):
             with tempfile.TemporaryDirectory() as folder:
                 file = str(pathlib.Path(folder) / "model.gguf")
-                before = run_json([options.hearth, "bench", "--model", model, "--weights", weights, "--keep", file, *common])
+                before = run_json([options.hearth, "bench", "--model", model, "--weight-type", weights, "--save-weights", file, *common])
                 peer = {}
                 for run in run_json([options.llama_bench, "-m", file, "-p", "512", "-n", "64", "-t", str(options.threads),
                                      "-r", str(options.repeats), "-o", "json"], stderr=subprocess.DEVNULL):

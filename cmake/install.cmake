@@ -6,6 +6,10 @@ include(CMakePackageConfigHelpers)
 
 if(TARGET hearth)
   install(TARGETS hearth RUNTIME DESTINATION bin)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man1 DESTINATION share/man)  # src/cli/CMakeLists.txt writes these
+  install(FILES ${PROJECT_BINARY_DIR}/share/hearth DESTINATION share/bash-completion/completions)
+  install(FILES ${PROJECT_BINARY_DIR}/share/_hearth DESTINATION share/zsh/site-functions)
+  install(FILES ${PROJECT_BINARY_DIR}/share/hearth.fish DESTINATION share/fish/vendor_completions.d)
 endif()
 install(DIRECTORY include/hearth DESTINATION include COMPONENT development)
 install(DIRECTORY assets/ DESTINATION share/hearth)  # src/api/assets.cpp looks there

@@ -23,7 +23,7 @@ enum class Emphasis { original, no_norm, ignore, none };  // "original", "no-nor
 enum class ResizeMode { stretch, crop, fill };  // "stretch", "crop", "fill"
 
 // What stands under a mask at first: the image itself, the colours around it, noise, or nothing (latents of 0).
-enum class InpaintFill { original, fill, noise, nothing };  // "original", "fill", "noise", "nothing"
+enum class InpaintFill { original, fill, noise, nothing };  // "original", "fill", "latent-noise", "latent-nothing"
 
 // Whether the autoencoder decodes in tiles that overlap and are blended, as diffusers does: less memory, not quite the same image.
 // automatic: only where the memory limit asks for it.

@@ -19,8 +19,8 @@ enum class ComponentRole { denoiser, autoencoder, text_encoder };
 struct ComponentInfo {
   std::string name;    // in model_index.json: "text_encoder_2"
   std::string spoken;  // "second text encoder"
-  // The command's flags that replace it, set its precision and say what computes it: "--text-encoder-2", and "--text-precision" and
-  // "--text-device", which all text encoders share.
+  // The command's flags that replace it, set its precision and say what computes it: "--text-encoder-2", and "--text-encoder-precision" and
+  // "--text-encoder-device", which all text encoders share.
   std::string flag, precision_flag, device_flag;
   ComponentRole role = ComponentRole::denoiser;
 };

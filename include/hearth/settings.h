@@ -1,6 +1,6 @@
-// The settings of a Request as data, for whoever offers them to people: flags and their help, forms, schemas.
+// The settings of a Request as data, for user interfaces: flags and their help, forms, schemas.
 //
-//   for (const hearth::Setting& s : hearth::list_settings()) show(s.name, s.type, s.help, s.standard);
+//   for (const hearth::Setting& s : hearth::list_settings()) show(s.name, s.type, s.help, s.default_text);
 //   hearth::Request request;
 //   hearth::set(request, "guidance", "4.5");
 #pragma once
@@ -15,24 +15,26 @@
 namespace hearth {
 
 struct Setting {
-  std::string name;      // "guidance": of set(), and in reports
-  std::string flags;     // as the command spells it: "--cfg-scale,--guidance"
-  std::string type;      // what a value looks like: "N", "X", "TEXT", "WxH", "stretch|crop|fill"; empty: a switch
-  std::string help;      // one line
-  std::string standard;  // what holds where it is not given, in words
-  std::string group;     // settings of one group belong together: "Prompt"
-  // What a value may be: a number between these two, or one of the choices where there are any.
-  double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
+  std::string name;                  // "guidance": for set(), and in reports
+  std::string flags;                 // how the command spells it: "-W,--width"
+  std::vector<std::string> aliases;  // flags that the command accepts too, but does not show: "--guidance-scale"
+  std::string type;                  // what a value looks like: "N", "X", "TEXT", "WxH", "stretch|crop|fill"; empty: a switch
+  std::string help;                  // what it does and when to use it
+  std::string default_text;          // the default, in words; "required" if there is none
+  std::string group;                 // heading that it belongs under: "Prompt", or the title of a model family
+  // The values it takes: numbers in this range, or one of the choices if there are any.
+  double minimum = -std::numeric_limits<double>::infinity(), maximum = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices;
   bool repeatable = false;            // each value is added to those before
-  std::vector<std::string> families;  // of models that have it; empty: all that draw images have
+  bool basic = false;                 // one of the few that most people set
+  std::vector<std::string> families;  // model families that have it; empty: all image models
 };
 
-// In the order in which they are to be set: some act on one before them.
+// In the order in which they must be set: some depend on one before them.
 std::vector<Setting> list_settings();
 
-// Reads the value of a setting as the command does; a switch is set by "", "true" and "false". UsageError for a value that cannot be, or a
-// name that is unknown; errors of Image::load where the value is an image's file.
+// Parses and sets a value as the command does; a switch takes "", "true" and "false". UsageError for an invalid value or an unknown name;
+// the errors of Image::load if the value is an image file.
 void set(Request& request, std::string_view name, const std::string& value);
 
 }  // namespace hearth

@@ -100,14 +100,14 @@ Bench bench(const BenchOptions& given) {
   const std::string& what = options.what;
   const std::vector<std::string> benchmarks = image_benchmarks();
   const bool whole = what.empty() || std::ranges::find(benchmarks, what) != benchmarks.end();
-  if (!options.only.empty() && what != "ops") fail<UsageError>("bench: 'only' chooses operations, of which '{}' has none", what);
-  if (!options.hold.empty() && what != "ops") fail<UsageError>("bench: 'hold' is of operations; '{}' has 'precision'", what);
+  if (!options.only.empty() && what != "ops") fail<UsageError>("bench: --filter selects operations, which '{}' does not measure", what);
+  if (!options.hold.empty() && what != "ops") fail<UsageError>("bench: --ops-weight-type is for ops; use --precision for '{}'", what);
   if (what.empty() && benches_language(options.model)) {
     if (options.width || options.height) fail<UsageError>("bench: a language model has no width and height");
     return bench_language(options);
   }
-  if (!options.keep.empty() && !whole) fail<UsageError>("bench: --keep is of the generated weights of whole models");
-  if (!options.weights.empty()) fail<UsageError>("bench: 'weights' are of generated language models; others have 'precision'");
+  if (!options.keep.empty() && !whole) fail<UsageError>("bench: --save-weights is for the generated weights of whole models");
+  if (!options.weights.empty()) fail<UsageError>("bench: --weight-type is for generated language models; use --precision for others");
   if (what == "ops" && (!options.model.empty() || !options.variant.empty() || options.width || options.height))
     fail<UsageError>("bench: ops are those of {} at their own sizes; a model, variant or size changes nothing",
                      fmt::join(benchmarks, " and "));

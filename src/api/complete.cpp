@@ -133,8 +133,8 @@ Room room_for(const LanguageState& state, const CompletionRequest& request, int6
   const int64_t bytes = state.model->cache_bytes(room.context, state.cache_type), available = system_available_bytes();
   if (!there && available > 0 && bytes > available)
     fail<UsageError>(
-        "the keys and values of {} tokens need {:.2f} GB of memory, {:.2f} GB are available: ask for less --context, or another "
-        "--cache-type",
+        "the KV cache of {} tokens needs {:.2f} GB of memory, but {:.2f} GB are available; lower --ctx-size or pass another "
+        "--kv-cache-type",
         room.context, double(bytes) * 1e-9, double(available) * 1e-9);
   return room;
 }

@@ -13,7 +13,7 @@ namespace hearth {
 std::vector<ComponentInfo> list_components() {
   std::vector<ComponentInfo> all;
   for (const Slot* slot : slots_of(models::image_files())) {
-    const std::string flag = flag_of(slot->name), precise = slot->role == ComponentRole::text_encoder ? "--text" : flag;
+    const std::string flag = flag_of(slot->name), precise = slot->role == ComponentRole::text_encoder ? "--text-encoder" : flag;
     all.push_back({.name = std::string(slot->name),
                    .spoken = std::string(slot->spoken),
                    .flag = flag,

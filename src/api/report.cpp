@@ -63,7 +63,7 @@ Json request_json(const Run& run) {
   const models::ResolvedImage& r = run.resolved;
   std::map<std::string, std::string> flags = flags_of(run.asked, run.told);
   flags.merge(precision_flags(run.components));
-  Json json = told_settings(run.asked, run.told, flags, {.after = "embeddings", .name = "chunks", .value = r.chunks});
+  Json json = settings_json(run.asked, run.told, flags, {.after = "embeddings", .name = "chunks", .value = r.chunks});
   for (size_t i = 0; i < r.embeddings.size(); ++i) json["embeddings"][i]["vectors"] = r.embeddings[i].vectors;
   json["width"] = r.width, json["height"] = r.height;  // of the images: a second pass makes them larger than asked for
   json["noise"] = run.asked.noise ? "given" : "seed";

@@ -12,11 +12,11 @@ namespace api {
 namespace {
 
 void ask_again(const Row& row, const Json& recipe, Rerun& r) {
-  const Json kept = kept_in(recipe, row);
+  const Json kept = stored_value(recipe, row);
   if (kept.is_null()) return;
-  if (row.told.again) return row.told.again(row, kept, recipe, r);
-  if (row.told.unsaid && is_unsaid(row, kept)) return;
-  for (const std::string& text : typed(row, kept)) add_flag(r, flag_of(row.shown), text);
+  if (row.reporting.rerun) return row.reporting.rerun(row, kept, recipe, r);
+  if (row.reporting.omitted_value && is_omitted(row, kept)) return;
+  for (const std::string& text : typed(row, kept)) add_flag(r, flag_of(row.setting), text);
 }
 
 // What metadata keeps by the names of flags.

@@ -91,8 +91,9 @@ void add_editing(Settings& s) {
   if (const std::string* area = s.take("Inpaint area"); area && *area == "Only masked") s.r.arguments.push_back("--only-masked");
   s.pass("Masked area padding", "mask-padding");
   if (const std::string* content = s.take("Masked content")) {
-    const std::string last = content->substr(content->rfind(' ') + 1);  // "latent noise"
-    add_flag(s.r, "inpaint-fill", last);
+    std::string name = *content;  // "latent noise"
+    std::ranges::replace(name, ' ', '-');
+    add_flag(s.r, "inpaint-fill", name);
   }
   if (masked) s.r.not_honoured.push_back("the mask, which is not told: give --mask FILE");
 }

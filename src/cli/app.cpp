@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/say.h"
+#include "cli/log.h"
 #include "core/error.h"
 #include "core/suggest.h"
 #include "hearth/hearth.h"
@@ -20,40 +20,41 @@
 namespace hearth::cli {
 namespace {
 
-constexpr const Command* commands[] = {&generate, &complete, &chat, &perplexity, &tokenize, &detokenize, &inspect,
-                                       &convert,  &quantize, &list, &samplers,   &bench,    &rerun,      &pull};
+// Also before the command: hearth -q generate …
+bool is_global(const std::string& word) { return word == "-v" || word == "--verbose" || word == "-q" || word == "--quiet"; }
 
-std::string help() {
-  std::string text = "hearth runs open-weight checkpoints as their makers publish them.\n\nUsage: hearth COMMAND [FLAGS]\n\nCommands:\n";
-  for (const Command* c : commands) text += fmt::format("  {:<10} {}\n", c->name, c->summary);
-  text += "\nhearth COMMAND --help tells a command's flags, hearth --version the version.\n";
-  return text;
+void run_help(std::span<const std::string> topic) {
+  if (topic.empty()) return fmt::print("{}", overview());
+  const Command* command = find_command(topic[0]);
+  if (command == nullptr) fail<UsageError>("help: there is no command '{}'", topic[0]);
+  command->run(std::vector<std::string>{"--help-all"});
 }
 
 void dispatch(std::span<const std::string> arguments, std::string_view commit) {
-  if (arguments.empty()) fail<UsageError>("a command is missing (see hearth --help)");
-  const std::string& verb = arguments[0];
-  const bool alone = arguments.size() == 1;
-  if (alone && (verb == "--help" || verb == "-h" || verb == "help")) {
-    fmt::print("{}", help());
-    return;
+  std::vector<std::string> global;
+  while (!arguments.empty() && is_global(arguments[0])) global.push_back(arguments[0]), arguments = arguments.subspan(1);
+  if (arguments.empty()) return fmt::print("{}", first_steps());
+  const std::string& name = arguments[0];
+  const std::span<const std::string> rest = arguments.subspan(1);
+  if (const Command* command = find_command(name); command != nullptr) {
+    global.insert(global.end(), rest.begin(), rest.end());
+    return command->run(global);
   }
-  if (alone && verb == "--version") {
-    fmt::print("hearth {}{}\n", version(), commit.empty() ? "" : fmt::format(" ({})", commit));
-    return;
-  }
-  for (const Command* c : commands)
-    if (c->name == verb) return c->run(arguments.subspan(1));
+  if (name == "help" && rest.size() <= 1) return run_help(rest);
+  const bool help = name == "--help" || name == "-h" || name == "--help-all";
+  if (help && rest.empty()) return fmt::print("{}", overview());
+  if (name == "--version" && rest.empty())
+    return fmt::print("hearth {}{}\n", version(), commit.empty() ? "" : fmt::format(" ({})", commit));
   std::vector<std::string> names = {"--help", "--version"};
-  for (const Command* c : commands) names.emplace_back(c->name);
-  if (std::find(names.begin(), names.end(), verb) != names.end()) fail<UsageError>("{}: '{}' is too much", verb, arguments[1]);
-  fail<UsageError>("{}: unknown {}{}", verb, verb[0] == '-' ? "flag" : "command", did_you_mean(verb, names));
+  for (const Command* c : listed_commands()) names.emplace_back(c->name);
+  if (help || name == "help" || name == "--version") fail<UsageError>("{}: unexpected argument '{}'", name, rest.back());
+  fail<UsageError>("{}: unknown {}{} (see hearth --help)", name, name[0] == '-' ? "flag" : "command", did_you_mean(name, names));
 }
 
 int report(int code, std::string message) {
   std::replace(message.begin(), message.end(), '\n', ' ');
   std::fflush(stdout);
-  say(message);
+  log_error(message);
   return code;
 }
 
@@ -69,10 +70,10 @@ int run(std::span<const std::string> arguments, std::string_view commit) {
     return report(2, e.what());
   } catch (const Error& e) { return report(1, e.what()); } catch (const std::bad_alloc&) {
     return report(1, "out of memory");
-  } catch (const std::system_error& e) {  // of fmt::print, or of what nobody expected
+  } catch (const std::system_error& e) {  // of fmt::print
     if (std::ferror(stdout) != 0) return report(1, "stdout: " + e.code().message());
-    return report(1, fmt::format("{} (an error that hearth should have described better)", e.what()));
-  } catch (const std::exception& e) { return report(1, fmt::format("{} (an error that hearth should have described better)", e.what())); }
+    return report(1, fmt::format("{} (an unexpected error: please report it as a bug)", e.what()));
+  } catch (const std::exception& e) { return report(1, fmt::format("{} (an unexpected error: please report it as a bug)", e.what())); }
 }
 
 }  // namespace hearth::cli

@@ -7,8 +7,8 @@
 
 namespace hearth::cli {
 
-// Runs the verb; what goes wrong becomes one line "hearth: …" on stderr. → exit code: 0 done, 1 failed, 2 wrong usage,
-// 130 interrupted. `commit`: what --version shows beside the version.
+// Runs the command; an error becomes one line "hearth: …" on stderr. → exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
+// `commit`: what --version prints after the version.
 int run(std::span<const std::string> arguments, std::string_view commit = {});
 
 }  // namespace hearth::cli

@@ -11,40 +11,69 @@ void run_bench(std::span<const std::string> arguments) {
   OpenFlags open;
   BenchOptions options;
   bool json = false;
-  Flags flags("bench", "Measures load, text, denoiser step and decode, and the machine's own ceilings in the same run.");
+  Flags flags(
+      "bench",
+      "Measure speed and memory: loading, text encoding, denoising steps and decoding, or prefill and decode, next to the limits of this "
+      "machine measured in the same run.");
   const std::vector<std::string> image = image_benchmarks(), language = language_benchmarks();
+  std::vector<std::string> models = image;
+  models.insert(models.end(), language.begin(), language.end());
+  models.emplace_back("demo");
   Flags::Choice what{.names = {"ops", "blocks"}};
   what.names.insert(what.names.end(), image.begin(), image.end());
   what.names.insert(what.names.end(), {"vae", "clip", "threads", "paths", "samplers"});
   flags.choice(
-      "what", "",
-      fmt::format("Whole model ({}), one part of it (vae, clip), its blocks, the step by threads or by kernel paths, samplers beside it, "
-                  "or operations",
+      "what", "WHAT",
+      fmt::format("What to measure: a whole model ({}), one component (vae, clip), its blocks, a step per thread count (threads) or "
+                  "kernel path (paths), the overhead of samplers, or single operations (ops)",
                   fmt::join(image, ", ")),
       options.what, what, image.front());
-  flags.text("-m,--model", "NAME",
-             fmt::format("Of all but ops: {}, {} (generated weights of full size), demo, or a checkpoint", fmt::join(image, ", "),
-                         fmt::join(language, ", ")),
-             options.model, image.front());
-  flags.text("--weights", "TYPE", fmt::format("Of {}: f16, bf16, q8_0, q4_0, q4_k, …", fmt::join(language, " and ")), options.weights,
-             "f16");
-  flags.text("--keep", "PATH", "Of generated weights of a whole model: keep them in this new folder, or, of a language model, GGUF file",
-             options.keep);
-  flags.integer("-W,--width", "Pixels, a multiple of 8; of all but ops and clip", options.width, "what the model is made for");
-  flags.integer("-H,--height", "Pixels, a multiple of 8; of all but ops and clip", options.height, "what the model is made for");
-  flags.integer("--repeats", "Times that each part is measured; the median is told", options.repeats, {.low = 1, .high = 1000});
-  flags.text("--only", "WORD", "ops: those with this in their name", options.only, "all");
-  flags.choice("--hold", "", "ops: hold weights so and multiply f32", options.hold, {.names = {"f32", "f16", "bf16"}}, "by --precision");
-  flags.choice("--path", "", "Kernel path", options.path, {.names = {"avx2", "avx512", "avx512bf16", "amx"}}, "the best");
-  open.add_place(flags);
-  flags.toggle("--json", "Print one JSON object on stdout", json);
+  flags.group("Model");
+  flags
+      .text("-m,--model", "NAME",
+            fmt::format("Model: {} or {} (full size with generated weights), demo, or a checkpoint; not for ops", fmt::join(image, ", "),
+                        fmt::join(language, ", ")),
+            options.model, image.front())
+      .completes(models);
+  open.add_variant(flags);
+  flags
+      .text("--weight-type", "TYPE",
+            fmt::format("Data type of the generated weights of {}: f16, bf16, q8_0, q4_0, q4_k, …", fmt::join(language, " and ")),
+            options.weights, "f16")
+      .also("--weights");
+  flags
+      .text("--save-weights", "PATH", "Keep the generated weights of a whole model: a new folder, or a GGUF file of a language model",
+            options.keep, "not kept")
+      .also("--keep");
+  flags.group("Image");
+  flags.integer("-W,--width", "Width in pixels, a multiple of 8; not for ops and clip", options.width, "the model's native size");
+  flags.integer("-H,--height", "Height in pixels, a multiple of 8; not for ops and clip", options.height, "the model's native size");
+  flags.group("Options");
+  flags
+      .integer("-r,--repetitions", "Number of measurements of each part; the median is reported", options.repeats, {.low = 1, .high = 1000})
+      .also("--repeats");
+  flags.text("--filter", "TEXT", "ops: only those with this text in their names", options.only, "all").also("--only");
+  flags
+      .choice("--ops-weight-type", "", "ops: hold weights in this type and multiply in f32", options.hold,
+              {.names = {"f32", "f16", "bf16"}}, "chosen by --precision")
+      .also("--hold");
+  flags
+      .choice("--kernel-path", "", "Use this instruction set at most", options.path, {.names = {"avx2", "avx512", "avx512bf16", "amx"}},
+              "the best that the processor has")
+      .also("--path");
+  flags.group("Memory and performance");
+  open.add_device(flags);
+  add_json(flags, "machine, parts with their times, peak memory", json);
+  flags.example("hearth bench", "Measure Stable Diffusion 1.5 at full size on this machine");
+  flags.example("hearth bench -m model.gguf --threads 4", "Measure prefill and decode of a checkpoint");
+  flags.example("hearth bench ops --filter attention --kernel-path avx2", "Measure single operations");
   if (!flags.parse(arguments)) return;
 
-  const OpenOptions place = open.options();
-  options.variant = place.variant;
-  options.device = place.device;
-  options.threads = place.threads;
-  options.precision = place.precision;
+  const OpenOptions common = open.options();
+  options.variant = common.variant;
+  options.device = common.device;
+  options.threads = common.threads;
+  options.precision = common.precision;
   options.cancel = &cancelled;
   Bench measured;
   {
@@ -57,6 +86,6 @@ void run_bench(std::span<const std::string> arguments) {
 
 }  // namespace
 
-const Command bench = {"bench", "measure speed and memory", run_bench};
+const Command bench = {"bench", "Measure speed and memory", run_bench, "Tools"};
 
 }  // namespace hearth::cli

@@ -8,58 +8,73 @@
 #include "cli/input.h"
 #include "cli/language_flags.h"
 #include "cli/line_editor.h"
+#include "cli/log.h"
+#include "cli/open_flags.h"
 #include "cli/progress_line.h"
-#include "cli/say.h"
 #include "core/error.h"
 
 namespace hearth::cli {
 namespace {
 
 constexpr const char* notes =
-    "Without --messages it talks: a line is a question, and what begins with a slash a command (/help lists them). Ctrl-C stops the answer "
-    "and not the "
-    "program, Ctrl-D ends it.\n"
-    "With --messages it answers once, and with --render too it only shows what the model would read.\n"
-    "Exit code: 0 done, 1 failed, 2 wrong usage.";
+    "Without --messages the chat is interactive: each line is a message, and lines that begin with a slash are commands (/help lists "
+    "them). Ctrl-C stops the reply, Ctrl-D ends the chat.\n"
+    "With --messages the model replies once; with --render too, hearth only prints the prompt that the chat template makes of the "
+    "messages.\n"
+    "Exit status: 0 done, 1 failed, 2 wrong usage.";
 
-constexpr const char* help =
-    "/help         this text\n"
-    "/regen        answer the last question again\n"
-    "/system TEXT  set the system's message; without TEXT there is none\n"
-    "/clear        forget what was said, but for the system's message\n"
-    "/save FILE    write the conversation, as a JSON list of messages\n"
-    "/load FILE    go on from such a file\n"
-    "/exit         end, as Ctrl-D does\n";
+constexpr const char* slash_commands =
+    "/help         list the commands\n"
+    "/regen        generate the last reply again\n"
+    "/system TEXT  set the system prompt; without TEXT remove it\n"
+    "/clear        forget all messages except the system prompt\n"
+    "/save FILE    write the conversation as a JSON list of messages\n"
+    "/load FILE    continue the conversation in such a file\n"
+    "/exit         leave, as Ctrl-D does\n";
 
 constexpr int64_t default_context = 8192;
 
 struct ChatFlags {
   LanguageFlags open;
-  AnswerFlags answer;
+  SamplingFlags sampling;
   ChatMessages chat;
   std::string messages, tools, documents, system;
   bool render = false, json = false;
 
   void add_to(Flags& flags) {
-    open.add_to(flags);
-    flags.text("--messages", "FILE", "Answer this conversation once: a JSON list of messages", messages, "talk");
-    flags.text("--tools", "FILE", "Tools that the model may call: a JSON list", tools, "none");
-    flags.text("--documents", "FILE", "Documents for templates that know them: a JSON list", documents, "none");
-    flags.text("--system", "TEXT", "The system's message, before all others", system, "none");
-    flags.text("--variables", "JSON", "An object: further variables for the template, as {\"enable_thinking\": false}", chat.variables);
-    flags.text("--template", "NAME", "Of several templates this one", chat.template_name, "tool_use with --tools, else default");
-    flags.toggle("--continue", "Go on with the last message in place of answering it", chat.continue_final_message);
-    flags.toggle("--render", "Print what the model would read, and end", render);
-    answer.add_to(flags);
-    flags.integer("--logprobs", "As in hearth complete (with --messages and --json)", answer.request.logprobs, "not told", {.low = 0});
-    flags.toggle("--json", "Print one JSON object: {\"prompt\", \"ids\"} with --render, else as hearth complete does", json);
+    open.add_model(flags);
+    flags.group("Chat");
+    flags.text("--system-prompt", "TEXT", "System message, before all others", system, "none").also("--system,-sys").in_basic_help();
+    flags.text("--messages", "FILE", "Reply once to this conversation, a JSON list of messages", messages, "chat interactively")
+        .in_basic_help();
+    flags.text("--tools", "FILE", "Tools that the model may call, a JSON list", tools, "none");
+    flags.text("--documents", "FILE", "Documents for templates that take them, a JSON list", documents, "none");
+    flags
+        .text("--chat-template-kwargs", "JSON", "More variables for the chat template, such as {\"enable_thinking\": false}",
+              chat.variables)
+        .also("--variables");
+    flags
+        .text("--chat-template", "NAME", "Which chat template to use, if the checkpoint has several", chat.template_name,
+              "tool_use with --tools, else default")
+        .also("--template");
+    flags.toggle("--continue-final-message", "Continue the last message instead of replying to it", chat.continue_final_message)
+        .also("--continue");
+    flags.toggle("--render", "Print the rendered prompt and exit", render);
+    sampling.add_to(flags);
+    open.add_device(flags);
+    flags.group("Output");
+    sampling.add_logprobs(flags);
+    add_json(flags, "with --render the prompt and its token ids, else the same as hearth complete", json);
+    flags.example("hearth chat", "Chat with the demo model");
+    flags.example("hearth chat -m my-chat-model --system-prompt \"Be brief.\"", "Chat with a checkpoint");
+    flags.example("hearth chat -m model.gguf --messages chat.json --json", "Reply once to a conversation in a file");
   }
 
   void check() const {
     if (messages.empty() && (render || json || chat.continue_final_message))
-      fail<UsageError>("chat: --render, --json and --continue need --messages");
-    hearth::check(answer.resolved());
-    if (answer.request.logprobs && !json) fail<UsageError>("chat: log-probabilities are told with --json only");
+      fail<UsageError>("chat: --render, --json and --continue-final-message need --messages FILE");
+    hearth::check(sampling.resolved());
+    if (sampling.request.logprobs && !json) fail<UsageError>("chat: log-probabilities are printed as JSON only; add --json");
   }
 };
 
@@ -72,40 +87,40 @@ ChatMessages messages_of(const ChatFlags& f, const Conversation& conversation) {
   return chat;
 }
 
-// What the model is asked: the conversation, rendered.
-CompletionRequest question(const ChatFlags& f, const LanguageModel& model, const Conversation& conversation) {
-  CompletionRequest request = f.answer.resolved();
+// The conversation, rendered as a prompt.
+CompletionRequest rendered_request(const ChatFlags& f, const LanguageModel& model, const Conversation& conversation) {
+  CompletionRequest request = f.sampling.resolved();
   request.prompt = model.render(messages_of(f, conversation));
   request.prompt_ids = model.chat_ids(request.prompt);
   return request;
 }
 
 int64_t context_of(const ChatFlags& f, const LanguageModel& model) {
-  return f.answer.request.context.value_or(std::min(default_context, model.positions()));
+  return f.sampling.request.context.value_or(std::min(default_context, model.positions()));
 }
 
 LanguageModel::Plan plan_of(const ChatFlags& f, const LanguageModel& model, const Conversation& conversation) {
-  if (!f.messages.empty()) return model.plan(question(f, model, conversation));
+  if (!f.messages.empty()) return model.plan(rendered_request(f, model, conversation));
   const int64_t context = context_of(f, model);
   return {.context = context, .weight_bytes = model.weight_bytes(), .cache_bytes = model.cache_bytes(context)};
 }
 
-class Talk {
+class InteractiveChat {
  public:
-  Talk(const ChatFlags& f, LanguageModel& model, Conversation& conversation)
+  InteractiveChat(const ChatFlags& f, LanguageModel& model, Conversation& conversation)
       : flags_(f), model_(model), conversation_(conversation), context_(context_of(f, model)) {}
 
   void run() {
-    // Ctrl-C stops an answer, however often it is pressed; SIGTERM the program too.
+    // Ctrl-C stops a reply, however often it is pressed; SIGTERM ends the program too.
     struct sigaction action {};
     sigemptyset(&action.sa_mask);
     action.sa_handler = [](int) { cancelled.store(true); };
     sigaction(SIGINT, &action, nullptr);
     action.sa_handler = [](int) { ended.store(true), cancelled.store(true); };
     sigaction(SIGTERM, &action, nullptr);
-    if (cancelled) throw Cancelled();  // before anybody was asked
+    if (cancelled) throw Cancelled();  // before the first prompt
     LineEditor editor("> ");
-    if (editor.on_terminal()) fmt::print("{} of {} tokens of context; /help lists the commands\n", model_.family(), context_);
+    if (editor.on_terminal()) fmt::print("{}, context of {} tokens; /help lists the commands\n", model_.family(), context_);
     while (const auto line = editor.read()) {
       cancelled.store(false);
       if (ended) throw Cancelled();
@@ -114,21 +129,21 @@ class Talk {
         if (line->front() == '/') {
           if (!command(*line)) return;
         } else {
-          conversation_.say("user", *line);
-          answer();
+          conversation_.add("user", *line);
+          reply();
         }
       } catch (const Cancelled&) { throw; } catch (const Error& e) {
-        conversation_.take_back_question();  // it may be asked in another way
-        say(e.what());
+        conversation_.remove_unanswered();  // it can be asked in another way
+        log_error(e.what());
       }
     }
-    if (cancelled) throw Cancelled();  // while a line was awaited
+    if (cancelled) throw Cancelled();  // while it waited for a line
   }
 
  private:
-  void answer() {
+  void reply() {
     std::string text;
-    CompletionRequest request = question(flags_, model_, conversation_);
+    CompletionRequest request = rendered_request(flags_, model_, conversation_);
     request.context = context_;
     request.cancel = &cancelled;
     if (!request.max_tokens) request.max_tokens = context_;
@@ -140,35 +155,36 @@ class Talk {
     try {
       const Completion made = model_.complete(request);
       for (const std::string& warning : made.warnings)
-        if (told_.insert(warning).second) say("warning: " + warning);
+        if (shown_warnings_.insert(warning).second) log_warning(warning);
       if (made.finish_reason == "length") fmt::print(" […]");
+      log_detail(speed_text(made));
     } catch (const Cancelled&) {
       if (ended) throw;
       fmt::print(" [stopped]");
     }
     fmt::print("\n");
     std::fflush(stdout);
-    conversation_.say("assistant", text);
+    conversation_.add("assistant", text);
   }
 
-  // False: the end.
+  // False at the end of the chat.
   bool command(const std::string& line) {
     const size_t space = std::min(line.find(' '), line.size());
     const std::string name = line.substr(0, space), rest = space < line.size() ? line.substr(space + 1) : "";
     const auto needs_file = [&] {
-      if (rest.empty()) fail<UsageError>("{}: the name of a file is missing", name);
+      if (rest.empty()) fail<UsageError>("{}: the file name is missing", name);
     };
     if (name == "/exit" || name == "/quit") return false;
-    if (name == "/help") fmt::print("{}", help);
+    if (name == "/help") fmt::print("{}", slash_commands);
     else if (name == "/clear") conversation_.clear();
     else if (name == "/system") conversation_.set_system(rest);
     else if (name == "/save") needs_file(), conversation_.save(rest);
     else if (name == "/load") needs_file(), conversation_.load(rest);
     else if (name == "/regen") {
-      if (!conversation_.take_back_answer()) fail<UsageError>("/regen: there is no answer yet");
-      answer();
+      if (!conversation_.remove_reply()) fail<UsageError>("/regen: there is no reply yet");
+      reply();
     } else {
-      fail<UsageError>("{}: unknown; /help lists the commands", name);
+      fail<UsageError>("{}: unknown command; /help lists the commands", name);
     }
     return true;
   }
@@ -178,12 +194,12 @@ class Talk {
   LanguageModel& model_;
   Conversation& conversation_;
   int64_t context_;
-  std::set<std::string> told_;
+  std::set<std::string> shown_warnings_;
 };
 
 void run_chat(std::span<const std::string> arguments) {
   ChatFlags f;
-  Flags flags("chat", "Talks with a model in the form that its chat template gives to a conversation.", notes);
+  Flags flags("chat", "Chat with a language model through the chat template of its checkpoint.", notes);
   f.add_to(flags);
   if (!flags.parse(arguments)) return;
   f.check();
@@ -199,14 +215,14 @@ void run_chat(std::span<const std::string> arguments) {
 
   ProgressLine line;
   LanguageModel model = f.open.open([&line](const Progress& p) { line.update(p); },
-                                    [&](const LanguageModel& unread) { line.say(memory_line(plan_of(f, unread, conversation))); });
+                                    [&](const LanguageModel& unread) { log_info(memory_text(plan_of(f, unread, conversation))); });
   line.finish();
-  if (f.messages.empty()) Talk(f, model, conversation).run();
-  else print_answer(model, question(f, model, conversation), f.json, line);
+  if (f.messages.empty()) InteractiveChat(f, model, conversation).run();
+  else print_completion(model, rendered_request(f, model, conversation), f.json, line);
 }
 
 }  // namespace
 
-const Command chat = {"chat", "talk with a language model", run_chat};
+const Command chat = {"chat", "Chat with a language model", run_chat, "Text"};
 
 }  // namespace hearth::cli

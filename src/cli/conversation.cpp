@@ -21,10 +21,10 @@ Conversation::~Conversation() = default;
 
 void Conversation::load(const std::filesystem::path& file) {
   const Json messages = Json::parse(read_text(file), nullptr, false);
-  if (!messages.is_array()) fail<UsageError>("{}: is no JSON list of messages", file.string());
+  if (!messages.is_array()) fail<UsageError>("{}: not a JSON list of messages", file.string());
   for (const Json& m : messages)
     if (!m.is_object() || !m.contains("role") || !m["role"].is_string())
-      fail<UsageError>("{}: each message needs to be an object with a role", file.string());
+      fail<UsageError>("{}: a message is not an object with a \"role\"", file.string());
   data_->messages = messages;
 }
 
@@ -32,7 +32,7 @@ void Conversation::save(const std::filesystem::path& file) const {
   write_file(file, data_->messages.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-void Conversation::say(const std::string& role, const std::string& text) { data_->messages.push_back({{"role", role}, {"content", text}}); }
+void Conversation::add(const std::string& role, const std::string& text) { data_->messages.push_back({{"role", role}, {"content", text}}); }
 
 void Conversation::set_system(const std::string& text) {
   Json& m = data_->messages;
@@ -40,15 +40,15 @@ void Conversation::set_system(const std::string& text) {
   if (!text.empty()) m.insert(m.begin(), Json{{"role", "system"}, {"content", text}});
 }
 
-bool Conversation::take_back_answer() {
+bool Conversation::remove_reply() {
   Json& m = data_->messages;
   if (m.empty() || data_->role(m.size() - 1) != "assistant") return false;
   m.erase(m.size() - 1);
-  return awaits_answer();
+  return awaits_reply();
 }
 
-void Conversation::take_back_question() {
-  if (awaits_answer()) data_->messages.erase(data_->messages.size() - 1);
+void Conversation::remove_unanswered() {
+  if (awaits_reply()) data_->messages.erase(data_->messages.size() - 1);
 }
 
 void Conversation::clear() {
@@ -57,7 +57,7 @@ void Conversation::clear() {
   m = system ? Json::array({m[0]}) : Json::array();
 }
 
-bool Conversation::awaits_answer() const {
+bool Conversation::awaits_reply() const {
   const Json& m = data_->messages;
   return !m.empty() && data_->role(m.size() - 1) != "assistant" && data_->role(m.size() - 1) != "system";
 }

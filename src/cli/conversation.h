@@ -1,4 +1,4 @@
-// The messages of a chat: kept as JSON in the order that they were said.
+// The messages of a chat, as JSON, the oldest first.
 #pragma once
 
 #include <filesystem>
@@ -13,17 +13,17 @@ class Conversation {
   Conversation();
   ~Conversation();
 
-  // A list of messages as text. UsageError or IoError for what is none; then nothing changes.
+  // A JSON list of messages. UsageError or IoError for anything else; then nothing changes.
   void load(const std::filesystem::path& file);
   void save(const std::filesystem::path& file) const;
 
-  void say(const std::string& role, const std::string& text);
+  void add(const std::string& role, const std::string& text);
   void set_system(const std::string& text);  // "": none
-  // Forgets the last answer, and what was asked for it is to be answered again. False where there is none.
-  bool take_back_answer();
-  void take_back_question();  // one that was not answered
-  void clear();               // but for the system's message
-  bool awaits_answer() const;
+  // Removes the last message if it is a reply, so that it can be generated again. False if there is none.
+  bool remove_reply();
+  void remove_unanswered();  // the last message, unless it is a reply
+  void clear();              // keeps the system message
+  bool awaits_reply() const;
 
   std::string json() const;
 

@@ -15,28 +15,36 @@ void run_convert(std::span<const std::string> arguments) {
   std::string output;
   bool json = false;
   Flags flags(
-      "convert", "Writes a picture model in another layout, its tensors bit for bit or in another type.",
-      "Whatever hearth generate opens is read. The output appears whole or not at all: a file of that name is replaced, a folder must "
-      "not be there or be empty.");
-  flags.text("-m,--model", "PATH", "Checkpoint: a folder in the diffusers layout, or a single file (.safetensors, .ckpt)", open.model, "");
-  flags.text("-o,--output", "PATH", "The folder or file to write", output);
+      "convert", "Convert an image checkpoint to another layout or data type; without --dtype all tensors stay the same bit for bit.",
+      "Reads whatever hearth generate opens. The output appears whole or not at all. An existing file is replaced; an existing folder "
+      "must be empty.");
+  flags.group("Model");
+  flags.text("-m,--model", "PATH", "Checkpoint: a folder in the diffusers layout, or a single .safetensors or .ckpt file", open.model,
+             "required");
+  add_variant(flags, request.variant);
+  open.add_components(flags);
+  flags.group("Output");
+  flags.text("-o,--output", "PATH", "Folder or file to write", output, "required");
   flags.choice("--layout", "",
-               "diffusers: a folder, one file for each component; dduf: such a folder in one file; single: one file in the layout of "
-               "CompVis or Stability",
+               "diffusers: a folder with a file per component; dduf: such a folder in one file; single: one file in the layout of CompVis "
+               "or Stability AI",
                request.layout, {.names = {"diffusers", "single", "dduf"}});
-  flags.choice("--dtype", "", "Type of all floating-point tensors", request.type, {.names = {"f32", "f16", "bf16"}},
-               "as stored; 8-bit floats become bf16, scaled ones f32");
-  open.add_parts(flags);
-  flags.text("--variant", "NAME", "Read the files *.NAME.safetensors of the checkpoint, e.g. fp16", request.variant,
-             "those without a variant");
+  flags
+      .choice("--dtype", "", "Data type of all floating-point tensors", request.type, {.names = {"f32", "f16", "bf16"}},
+              "as stored; 8-bit floats become bf16, scaled ones f32")
+      .also("--type");
   std::optional<int64_t> shard;
-  flags.add("--max-shard-size", "SIZE", "Of a folder or DDUF: a network of more becomes several files and an index, as 5GB or 500M", "10GB",
-            [&shard](const std::string& t) { shard = parse_size(t); });
-  flags.toggle("--json", "Print one JSON object on stdout", json);
+  flags.add("--max-shard-size", "SIZE", "Split larger components into shards with an index, such as 5GB or 500M; not for --layout single",
+            "10GB", [&shard](const std::string& t) { shard = parse_size(t); });
+  add_json(flags, "output, layout, pipeline, tensors, parameters, bytes, types, notes", json);
+  flags.example("hearth convert -m model.safetensors -o model-folder --layout diffusers", "Split a single file into a diffusers folder");
+  flags.example("hearth convert -m stable-diffusion-v1-5 -o model-f16.safetensors --layout single --dtype f16",
+                "Pack a folder into one f16 file");
   if (!flags.parse(arguments)) return;
-  if (open.model.empty()) fail<UsageError>("convert: --model is missing");
-  if (output.empty()) fail<UsageError>("convert: --output is missing");
-  if (shard && request.layout == "single") fail<UsageError>("convert: --max-shard-size acts with the layouts diffusers and dduf only");
+  if (open.model.empty()) fail<UsageError>("convert: --model is missing; expected --model PATH");
+  if (output.empty()) fail<UsageError>("convert: --output is missing; expected --output PATH");
+  if (shard && request.layout == "single")
+    fail<UsageError>("convert: --max-shard-size has no effect with --layout single; expected diffusers or dduf");
   if (shard) request.max_shard_size = *shard;
   request.model = open.model, request.output = output;
   request.components = open.components(), request.config = open.config, request.ema = open.ema;
@@ -44,11 +52,11 @@ void run_convert(std::span<const std::string> arguments) {
   request.progress = [&line](const Progress& p) { line.update(p); };
   request.cancel = &cancelled;
   const ConvertReport report = hearth::convert(request);
-  tell_written(line, report, output, {{"layout", request.layout}, {"pipeline", report.pipeline}}, json);
+  report_written(line, report, output, {{"layout", request.layout}, {"pipeline", report.pipeline}}, json);
 }
 
 }  // namespace
 
-const Command convert = {"convert", "write a picture model in another layout or type", run_convert};
+const Command convert = {"convert", "Convert an image checkpoint to another layout or data type", run_convert, "Models"};
 
 }  // namespace hearth::cli

@@ -1,4 +1,4 @@
-// --debug of every verb that runs a model.
+// --debug of every command that runs a model.
 #pragma once
 
 #include "cli/flags.h"

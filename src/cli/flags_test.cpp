@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "cli/help.h"
+#include "cli/log.h"
 #include "core/error.h"
 
 namespace hearth::cli {
@@ -17,16 +19,16 @@ struct Values {
   bool json = false;
 
   void parse(const std::vector<std::string>& arguments) {
-    Flags flags("draw", "Draws.");
+    Flags flags("paint", "Paints.");
     add_to(flags);
     EXPECT_TRUE(flags.parse(arguments));
   }
   void add_to(Flags& flags) {
     flags.text("path", "PATH", "A file", path);
-    flags.text("-p,--prompt", "TEXT", "What to draw", prompt, "nothing");
+    flags.text("-p,--prompt", "TEXT", "What to paint", prompt, "nothing");
     flags.integer("-s,--steps", "Steps", steps, {.low = 1, .high = 1000});
     flags.integer("-W,--width", "Pixels", width, "native");
-    flags.number("--cfg-scale,--guidance", "Strength", scale);
+    flags.number("--cfg-scale", "Strength", scale).also("--guidance,-g");
     flags.choice("--sampler", "", "Which", sampler, {.names = {"ddim", "euler"}}, "own");
     flags.toggle("--json", "For programs", json);
   }
@@ -59,7 +61,7 @@ TEST(Flags, every_kind_and_spelling) {
   EXPECT_FALSE(none.json);
 }
 
-TEST(Flags, a_text_is_taken_as_it_is) {
+TEST(Flags, texts_stay_as_they_are) {
   for (const std::string text : {"", " ", "[a, b]", "{a}", "-red", "--red", "a=b", "'q'", "\"q\"", "\\n", "%s {} {0}", "a\nb", "日本",
                                  "/x:y", "!x", "#c", "[]", "{}"}) {
     Values v;
@@ -81,28 +83,28 @@ TEST(Flags, a_text_is_taken_as_it_is) {
   EXPECT_EQ(letter.path, "p");
 }
 
-TEST(Flags, G66_what_is_wrong_is_said_with_its_name) {
-  EXPECT_EQ(refusal({"--stpes", "5"}), "--stpes: unknown flag; did you mean --steps?");
-  EXPECT_EQ(refusal({"--stpes=5"}), "--stpes: unknown flag; did you mean --steps?");
-  EXPECT_EQ(refusal({"--lora", "x"}), "--lora: unknown flag");
-  EXPECT_EQ(refusal({"-x"}), "-x: unknown flag");
+TEST(Flags, errors_name_the_flag) {
+  EXPECT_EQ(refusal({"--stpes", "5"}), "--stpes: unknown flag; did you mean --steps? (see hearth paint --help-all)");
+  EXPECT_EQ(refusal({"--stpes=5"}), "--stpes: unknown flag; did you mean --steps? (see hearth paint --help-all)");
+  EXPECT_EQ(refusal({"--lora", "x"}), "--lora: unknown flag (see hearth paint --help-all)");
+  EXPECT_EQ(refusal({"-x"}), "-x: unknown flag (see hearth paint --help-all)");
   EXPECT_EQ(refusal({"-prompt", "x"}), "-prompt: unknown flag; did you mean --prompt?");
   EXPECT_EQ(refusal({"-prompt=x"}), "-prompt: unknown flag; did you mean --prompt?");
-  EXPECT_EQ(refusal({"a", "b"}), "'b': unexpected argument (see hearth draw --help)");
-  EXPECT_EQ(refusal({"a", "bc"}), "'bc': unexpected argument (see hearth draw --help)");
-  EXPECT_EQ(refusal({"a", "b", "c"}), "'b': unexpected argument (see hearth draw --help)");
-  EXPECT_EQ(refusal({"a", "-"}), "'-': unexpected argument (see hearth draw --help)");
+  EXPECT_EQ(refusal({"a", "b"}), "'b': unexpected argument (see hearth paint --help)");
+  EXPECT_EQ(refusal({"a", "bc"}), "'bc': unexpected argument (see hearth paint --help)");
+  EXPECT_EQ(refusal({"a", "b", "c"}), "'b': unexpected argument (see hearth paint --help)");
+  EXPECT_EQ(refusal({"a", "-"}), "'-': unexpected argument (see hearth paint --help)");
   EXPECT_EQ(refusal({"--steps", "x"}), "--steps: 'x' is not a whole number");
   EXPECT_EQ(refusal({"-s", "0"}), "--steps: 0 is out of range, needed 1 to 1000");
   EXPECT_EQ(refusal({"--guidance", "x"}), "--cfg-scale: 'x' is not a number");
   EXPECT_EQ(refusal({"--sampler", "eulr"}), "--sampler: 'eulr' is unknown, needed one of ddim, euler; did you mean euler?");
-  EXPECT_EQ(refusal({"--steps"}), "--steps: needs a value");
-  EXPECT_EQ(refusal({"-p", "--steps", "5"}), "-p: needs a value, got the flag --steps");
-  EXPECT_EQ(refusal({"--steps", "5", "--steps", "6"}), "--steps: given 2 times, needed once");
-  EXPECT_EQ(refusal({"--steps", "5", "-s", "5"}), "--steps: given 2 times, needed once");
-  EXPECT_EQ(refusal({"--cfg-scale", "5", "--guidance", "5"}), "--cfg-scale: given 2 times, needed once");
-  EXPECT_NE(refusal({"--json=maybe"}), "accepted");
-  Flags flags("draw", "Draws.");
+  EXPECT_EQ(refusal({"--steps"}), "--steps: the value is missing, expected N");
+  EXPECT_EQ(refusal({"-p", "--steps", "5"}), "-p: the value is missing, expected TEXT, got the flag --steps");
+  EXPECT_EQ(refusal({"--steps", "5", "--steps", "6"}), "--steps: given 2 times, expected once");
+  EXPECT_EQ(refusal({"--steps", "5", "-s", "5"}), "--steps: given 2 times, expected once");
+  EXPECT_EQ(refusal({"--cfg-scale", "5", "--guidance", "5"}), "--cfg-scale: given 2 times, expected once");
+  EXPECT_EQ(refusal({"--json=maybe"}), "--json: takes no value, got 'maybe'");
+  Flags flags("paint", "Paints.");
   int64_t count = 1;
   flags.integer("count", "How many", count);
   try {
@@ -111,108 +113,147 @@ TEST(Flags, G66_what_is_wrong_is_said_with_its_name) {
   } catch (const UsageError& e) { EXPECT_STREQ(e.what(), "count: 'x' is not a whole number"); }
 }
 
-TEST(Flags, G65_help_shows_the_value_that_the_variable_has) {
+std::string full_help(const Flags& flags, size_t columns = 100) { return help_text(flags, HelpPart::all, {.columns = columns}); }
+
+TEST(Flags, help_shows_the_value_that_the_variable_has) {
   Values v;
   v.steps = 33;
   v.sampler = "ddim";
-  Flags flags("draw", "Draws.", "And that is all.");
+  Flags flags("paint", "Paints.", "And that is all.");
   v.add_to(flags);
-  const std::string help = flags.help();
-  for (const char* part : {"Draws.", "And that is all.", "hearth draw", "-s,--steps N", "Steps (default: 33)", "Pixels (default: native)",
-                           "--sampler ddim|euler", "Which (default: ddim)", "What to draw (default: nothing)", "Strength (default: 7.5)",
-                           "-h,--help", "This text"})
+  flags.example("hearth paint -p x", "Paint x");
+  const std::string help = full_help(flags);
+  for (const char* part :
+       {"Paints.", "And that is all.", "Usage: hearth paint [FLAGS] [PATH]", "-s, --steps N", "Steps (default: 33)",
+        "Pixels (default: native)", "      --sampler ddim|euler ", "Which (default: ddim)", "What to paint (default: nothing)",
+        "Strength (default: 7.5)", "-h, --help", "  # Paint x\n  hearth paint -p x\n"})
     EXPECT_NE(help.find(part), std::string::npos) << part << " in\n" << help;
   EXPECT_EQ(help.find("(default: )"), std::string::npos) << help;
+  EXPECT_EQ(help.find("--guidance"), std::string::npos) << "an alias in\n" << help;
   EXPECT_EQ(help.back(), '\n');
-  EXPECT_NE(help.find("Usage: hearth draw [FLAGS]"), std::string::npos) << help;
   const size_t steps = help.find("Steps (default: 33)");
-  EXPECT_EQ(steps - help.rfind('\n', steps) - 1, 38u) << help;
+  EXPECT_EQ(steps - help.rfind('\n', steps) - 1, 32u) << help;
+}
+
+TEST(Flags, basic_help_leaves_the_rest_to_help_all) {
+  Values v;
+  Flags flags("paint", "Paints.");
+  v.add_to(flags);
+  const auto basic = [&] { return help_text(flags, HelpPart::basic, {}); };
+  EXPECT_EQ(basic(), full_help(flags));
+  flags.text("--name", "TEXT", "A name", v.prompt, "none").in_basic_help();
+  EXPECT_EQ(basic(), full_help(flags));  // few flags are all shown
+  for (const char* more : {"--a", "--b", "--c", "--d", "--e"}) flags.toggle(more, "Another flag", v.json);
+  EXPECT_NE(basic().find("--name TEXT"), std::string::npos) << basic();
+  EXPECT_EQ(basic().find("--steps"), std::string::npos) << basic();
+  EXPECT_NE(basic().find("hearth paint --help-all lists all 17 flags."), std::string::npos) << basic();
+}
+
+TEST(Flags, color_is_only_where_it_is_asked_for) {
+  Values v;
+  Flags flags("paint", "Paints.");
+  v.add_to(flags);
+  EXPECT_EQ(full_help(flags).find('\x1b'), std::string::npos);
+  const std::string colored = help_text(flags, HelpPart::all, {.color = true});
+  EXPECT_NE(colored.find("\x1b[36m-s, --steps N\x1b[0m"), std::string::npos) << colored;
+}
+
+TEST(Flags, aliases_are_accepted) {
+  for (const char* spelling : {"--cfg-scale", "--guidance", "-g"}) {
+    Values v;
+    v.parse({spelling, "3"});
+    EXPECT_EQ(v.scale, 3.0) << spelling;
+  }
+  EXPECT_EQ(refusal({"--guidance", "x"}), "--cfg-scale: 'x' is not a number");
+}
+
+TEST(Flags, every_command_has_the_general_flags) {
+  Values v;
+  v.parse({"-v"});
+  EXPECT_EQ(verbosity(), Verbosity::verbose);
+  v.parse({"--quiet"});
+  EXPECT_EQ(verbosity(), Verbosity::quiet);
+  set_verbosity(Verbosity::normal);
 }
 
 TEST(Flags, some_may_be_repeated_and_say_so) {
   std::vector<std::string> words;
   std::vector<int64_t> numbers;
-  Flags flags("draw", "Draws.");
+  Flags flags("paint", "Paints.");
   flags.list("--word", "TEXT", "A word", words, "none");
   flags.add_each("--number", "N", "A number", "", [&numbers](const std::string& t) { numbers.push_back(parse_integer(t, 1, 9)); });
   EXPECT_TRUE(flags.parse(std::vector<std::string>{"--word", "b", "--number", "3", "--word=a", "--number", "1", "--number", "3"}));
   EXPECT_EQ(words, (std::vector<std::string>{"b", "a"}));
   EXPECT_EQ(numbers, (std::vector<int64_t>{3, 1, 3}));
-  EXPECT_NE(flags.help().find("A word; may be repeated (default: none)"), std::string::npos) << flags.help();
-  EXPECT_NE(flags.help().find("A number; may be repeated\n"), std::string::npos) << flags.help();
+  EXPECT_NE(full_help(flags).find("A word; may be repeated (default: none)"), std::string::npos) << full_help(flags);
+  EXPECT_NE(full_help(flags).find("A number; may be repeated\n"), std::string::npos) << full_help(flags);
   try {
-    Flags again("draw", "Draws.");
+    Flags again("paint", "Paints.");
     again.add_each("--number", "N", "A number", "", [](const std::string& t) { parse_integer(t, 1, 9); });
     again.parse(std::vector<std::string>{"--number", "3", "--number", "x"});
     ADD_FAILURE() << "accepted";
   } catch (const UsageError& e) { EXPECT_STREQ(e.what(), "--number: 'x' is not a whole number"); }
 }
 
-TEST(Flags, stand_under_headings_and_are_known_by_any_spelling) {
+TEST(Flags, groups_have_one_order_in_every_command) {
   int64_t steps = 3;
-  bool quiet = false;
-  Flags flags("draw", "Draws.");
+  bool json = false;
+  Flags flags("paint", "Paints.");
+  flags.group("Output");
+  flags.toggle("--json", "For programs", [&json] { json = true; });
+  flags.group("A model family");
+  flags.toggle("--extra", "Its own", json);
   flags.group("Sampling");
   flags.integer("-s,--steps,--iterations", "Steps", steps);
-  flags.group("Output");
-  flags.toggle("--quiet", "Says nothing", [&quiet] { quiet = true; });
-  EXPECT_LT(flags.help().find("Sampling:\n  -s,--steps"), flags.help().find("Output:\n  --quiet")) << flags.help();
+  std::vector<std::string> names;
+  for (const auto& [name, members] : flags.groups()) names.push_back(name);
+  EXPECT_EQ(names, (std::vector<std::string>{"Sampling", "A model family", "Output", "General"}));
   EXPECT_TRUE(flags.parse(std::vector<std::string>{"--iterations", "4"}));
   EXPECT_TRUE(flags.given("--steps"));
-  EXPECT_FALSE(flags.given("--quiet"));
-  EXPECT_FALSE(quiet);
+  EXPECT_FALSE(flags.given("--json"));
+  EXPECT_FALSE(json);
   for (const char* spelling : {"-s", "--steps", "--iterations"}) EXPECT_EQ(flags.long_name_of(spelling), "--steps");
   EXPECT_EQ(flags.long_name_of("--other"), "--other");
 }
 
-TEST(Flags, a_text_of_its_own_stands_for_the_names) {
+TEST(Flags, a_type_can_stand_for_the_choices) {
   Values v;
-  Flags flags("draw", "Draws.");
+  Flags flags("paint", "Paints.");
   flags.choice("--sampler", "NAME", "See the list", v.sampler, {.names = {"ddim", "euler"}}, "own");
-  EXPECT_NE(flags.help().find("--sampler NAME "), std::string::npos) << flags.help();
-  EXPECT_NE(flags.help().find("See the list (default: own)"), std::string::npos) << flags.help();
-  EXPECT_EQ(flags.help().find("ddim"), std::string::npos);
-}
-
-TEST(Flags, lines_of_help_are_as_long_as_they_can_be) {
-  // A word more in the first line would be one column too many.
-  std::string words = std::string(54, 'x') + " " + std::string(56, 'y');
-  for (size_t i = 0; i < 300; ++i) words.append(1, ' ').append(1 + i * 7 % 11, 'z');
-  const std::string help = Flags("draw", words, "First.\nSecond.").help();
-  size_t begin = 0, lines = 0;
-  for (size_t end; (end = help.find('\n', begin)) > begin && help[end + 1] != '\n'; begin = end + 1, ++lines) {
-    EXPECT_LE(end - begin, 110u);
-    EXPECT_GT(end - begin + 1 + std::min(help.find_first_of(" \n", end + 1), help.size()) - end - 1, 110u) << lines;
-  }
-  EXPECT_GT(lines, 15u);
-  EXPECT_NE(help.find("\nFirst.\nSecond.\n"), std::string::npos) << help;
-  const std::string second = std::string(60, 'y') + ' ' + std::string(49, 'z');  // a line break of the text's own starts anew
-  EXPECT_NE(Flags("draw", "Draws.", std::string(60, 'x') + '\n' + second).help().find(second), std::string::npos);
+  EXPECT_NE(full_help(flags).find("--sampler NAME "), std::string::npos) << full_help(flags);
+  EXPECT_NE(full_help(flags).find("See the list (default: own)"), std::string::npos) << full_help(flags);
+  EXPECT_EQ(full_help(flags).find("ddim"), std::string::npos);
 }
 
 TEST(Flags, help_lines_fit) {
   Values v;
   std::string words;
-  for (int i = 0; i < 60; ++i) words += "word" + std::to_string(i) + " ";
-  Flags flags("draw", words, words);
+  for (int i = 0; i < 60; ++i) words += "wörd" + std::to_string(i) + " ";
+  Flags flags("paint", words, words);
   v.add_to(flags);
   flags.text("--long", "TEXT", words, v.prompt);
   flags.toggle("--switch", words, v.json);
-  const std::string help = flags.help();
-  for (size_t begin = 0, end; begin < help.size(); begin = end + 1) {
-    end = std::min(help.find('\n', begin), help.size());
-    EXPECT_LE(end - begin, 110u) << help.substr(begin, end - begin);
+  flags.example("hearth paint -p \"a long prompt of several words\" --steps 4 --sampler euler --cfg-scale 3 -W 512", words);
+  for (const size_t columns : {60u, 80u, 100u}) {
+    const std::string help = full_help(flags, columns);
+    size_t longest = 0;
+    for (size_t begin = 0, end; begin < help.size(); begin = end + 1) {
+      end = std::min(help.find('\n', begin), help.size());
+      longest = std::max(longest, width_of(help.substr(begin, end - begin)));
+    }
+    EXPECT_LE(longest, columns) << help;
+    EXPECT_GT(longest, columns - 7) << help;
+    for (int i = 0; i < 60; ++i) EXPECT_NE(help.find("wörd" + std::to_string(i)), std::string::npos);
   }
-  for (int i = 0; i < 60; ++i) EXPECT_NE(help.find("word" + std::to_string(i)), std::string::npos);
 }
 
-TEST(Flags, help_stops_the_verb) {
+TEST(Flags, help_stops_the_command) {
   Values v;
-  Flags flags("draw", "Draws.");
+  Flags flags("paint", "Paints.");
   v.add_to(flags);
   ::testing::internal::CaptureStdout();
-  EXPECT_FALSE(flags.parse(std::vector<std::string>{"--help"}));
-  EXPECT_EQ(::testing::internal::GetCapturedStdout(), flags.help());
+  EXPECT_FALSE(flags.parse(std::vector<std::string>{"--help-all", "--steps", "x"}));
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), help_text(flags, HelpPart::all, Terminal::of_stdout()));
 }
 
 }  // namespace

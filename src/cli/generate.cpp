@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/generate_flags.h"
 #include "cli/json_text.h"
+#include "cli/log.h"
 #include "cli/outputs.h"
 #include "cli/progress_line.h"
 #include "core/error.h"
@@ -19,15 +20,14 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* notes =
-    "One image goes to the file that --output names. Several go beside it, numbered in order: house.png becomes house-1.png, "
-    "house-2.png, "
-    "…, first the images of the first batch. Files that are there are replaced. The folder must exist.\n"
-    "Image k of all, counted from 0, is drawn from the seed plus k and comes out the same alone as in a batch. With --compat diffusers "
-    "and comfyui one generator, seeded by the seed plus the number of images in earlier batches, draws the noise of a whole batch, as "
-    "those programs do.\n"
-    "Ctrl-C ends the run; finished images stay. Exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted.";
+    "One image is written to --output. Several are numbered beside it: house.png becomes house-1.png, house-2.png, … Existing files are "
+    "replaced; the folder must exist.\n"
+    "Image k, counted from 0, has the seed plus k, and is the same image alone or in a batch. With --compat diffusers or comfyui one "
+    "generator makes the noise of a whole batch, as those programs do; it is seeded with the seed plus the number of images in earlier "
+    "batches.\n"
+    "Ctrl-C ends the run and keeps finished images. Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.";
 
-// What is written, found not to fail before the model is loaded.
+// Fails before the model is loaded if the outputs could not be written.
 std::vector<fs::path> check_outputs(const GenerateFlags& f) {
   check_save(f.output, f.save, f.request);
   const std::vector<fs::path> files = output_names(f.output, f.request.batch_size * f.batch_count);
@@ -43,10 +43,10 @@ std::vector<fs::path> check_outputs(const GenerateFlags& f) {
 std::optional<Array> load_noise(const GenerateFlags& f) {
   if (f.noise.empty()) return std::nullopt;
   Array noise = load_array(f.noise, "noise");
-  const int64_t pictures = f.request.batch_size * f.batch_count;
-  if (noise.shape.size() != 4 || noise.shape[0] != pictures)
-    fail<UsageError>("--noise: {} has shape [{}], needed [{}, channels, height/8, width/8]", f.noise, fmt::join(noise.shape, ", "),
-                     pictures);
+  const int64_t images = f.request.batch_size * f.batch_count;
+  if (noise.shape.size() != 4 || noise.shape[0] != images)
+    fail<UsageError>("--noise: {} has shape [{}], expected [{}, channels, height/8, width/8]", f.noise, fmt::join(noise.shape, ", "),
+                     images);
   return noise;
 }
 
@@ -58,18 +58,42 @@ Model open_model(const GenerateFlags& f, const OnProgress& progress) {
   return f.open.model.empty() ? Model::open_demo(open) : Model::open(f.open.model, open);
 }
 
-// What has been drawn so far, told and written.
-class Drawn {
+// With --verbose: what the run used.
+void log_run(const Generation& made) {
+  if (verbosity() != Verbosity::verbose) return;
+  const Json report = Json::parse(made.report);
+  const Json &request = report.at("request"), &seconds = report.at("seconds"), &memory = report.at("memory");
+  for (const Json& c : report.at("components"))
+    log_detail(fmt::format("{}: {}, {} parameters, {} in memory, {}, on {}", c.at("name").get<std::string>(),
+                           c.at("class").get<std::string>(), c.at("parameters").get<int64_t>(), format_bytes(c.at("bytes").get<int64_t>()),
+                           c.at("held").get<std::string>(), c.at("device").get<std::string>()));
+  log_detail(fmt::format("settings: {}×{}, {} steps, sampler {}, schedule {}, guidance scale {}, seed {}, {} denoiser calls",
+                         request.at("width").get<int64_t>(), request.at("height").get<int64_t>(), request.at("steps").get<int64_t>(),
+                         request.at("sampler").get<std::string>(), request.at("schedule").get<std::string>(),
+                         request.at("guidance").get<double>(), request.at("seed").get<uint64_t>(),
+                         report.at("network_calls").get<int64_t>()));
+  log_detail(fmt::format("time: load {}, prompts {}, steps {}, decode {}, total {}", format_time(seconds.at("load").get<double>()),
+                         format_time(seconds.at("encode").get<double>()), format_time(seconds.at("sample").get<double>()),
+                         format_time(seconds.at("decode").get<double>()), format_time(seconds.at("total").get<double>())));
+  log_detail(fmt::format("memory: peak {}, planned {} of weights and {} of activations",
+                         format_bytes(memory.at("measured").at("process_peak").get<int64_t>()),
+                         format_bytes(memory.at("planned").at("weights").get<int64_t>()),
+                         format_bytes(memory.at("planned").at("activations").get<int64_t>())));
+}
+
+// Writes and reports the images.
+class Results {
  public:
-  Drawn(const GenerateFlags& f, std::vector<fs::path> files, ProgressLine& line) : f_(f), files_(std::move(files)), line_(line) {}
+  Results(const GenerateFlags& f, std::vector<fs::path> files, ProgressLine& line) : f_(f), files_(std::move(files)), line_(line) {}
 
   void add(const Generation& made) {
     for (const std::string& warning : made.warnings)
       if (std::ranges::find(warnings_, warning) == warnings_.end()) {
-        line_.say("hearth: warning: " + warning);
+        log_warning(warning);
         warnings_.push_back(warning);
       }
     line_.finish();
+    log_run(made);
     for (size_t k = 0; k < made.images.size(); ++k) add(made.images[k], made.seeds[k]);
     if (!f_.save_latents.empty()) {
       append(arrays_["noise"], made.noise);
@@ -87,40 +111,48 @@ class Drawn {
     if (!f_.save_latents.empty()) save_arrays(f_.save_latents, arrays_, metadata_);
     if (!f_.json) return;
     const Json latents = f_.save_latents.empty() ? Json() : Json(f_.save_latents);
-    const Json all{{"hearth", version()}, {"pictures", pictures_}, {"latents", latents}, {"warnings", warnings_}};
+    Json all{{"hearth", version()}, {"images", images_}, {"latents", latents}, {"warnings", warnings_}};
+    all["pictures"] = images_;  // the name of "images" before 0.2
     fmt::print("{}\n", with_member(all, "runs", fmt::format("[{}]", fmt::join(reports_, ","))));
   }
 
  private:
   void add(const Image& image, uint64_t seed) {
-    const fs::path& file = files_.at(pictures_.size());
+    const fs::path& file = files_.at(images_.size());
     image.save(file, f_.save);
-    pictures_.push_back({{"file", file.string()}, {"width", image.width}, {"height", image.height}, {"seed", seed}});
+    images_.push_back({{"file", file.string()}, {"width", image.width}, {"height", image.height}, {"seed", seed}});
     if (!f_.json) fmt::print("{}: {}×{}, seed {}\n", file.string(), image.width, image.height, seed);
   }
 
   const GenerateFlags& f_;
   std::vector<fs::path> files_;
   ProgressLine& line_;
-  Json pictures_ = Json::array();
+  Json images_ = Json::array();
   std::vector<std::string> warnings_, reports_;
   std::map<std::string, Array> arrays_;
   std::map<std::string, std::string> metadata_;
 };
 
-// The seeds of the batch that follows.
-void go_on(Request& request, const Generation& made) {
-  const auto drawn = uint64_t(request.batch_size);
-  if (request.variation.strength > 0) request.seed = made.seed, request.variation.seed = made.variation_seed + drawn;
-  else request.seed = made.seed + drawn;
+// Sets the seeds of the next batch.
+void advance_seeds(Request& request, const Generation& made) {
+  const auto images = uint64_t(request.batch_size);
+  if (request.variation.strength > 0) request.seed = made.seed, request.variation.seed = made.variation_seed + images;
+  else request.seed = made.seed + images;
 }
 
 void run_generate(std::span<const std::string> arguments) {
   GenerateFlags f;
-  Flags flags("generate", "Draws images from a prompt.", notes);
+  Flags flags("generate", "Generate images from a prompt: text-to-image, image-to-image, inpainting and outpainting.", notes);
   f.add_to(flags);
+  flags.example("hearth generate -p \"a red house at sunset\" --seed 4 -o house.png", "Generate an image with the demo model");
+  flags.example("hearth generate -m stable-diffusion-v1-5 -p \"a lighthouse at dawn\" --steps 25 --sampler dpmpp_2m --schedule karras",
+                "Run a checkpoint with the sampler DPM++ 2M Karras");
+  flags.example("hearth generate -m sd_xl_base_1.0.safetensors -p \"a lighthouse\" -W 1024 -H 1024 --memory-limit 6G",
+                "Run a large checkpoint within 6 GB of memory");
+  flags.example("hearth generate -m stable-diffusion-v1-5 -p \"oil painting\" -i photo.jpg --strength 0.6 -o painting.png",
+                "Image-to-image");
   if (!flags.parse(arguments)) return;
-  f.settle(flags);
+  f.check(flags);
   const std::vector<fs::path> files = check_outputs(f);
   const std::optional<Array> noise = load_noise(f);
 
@@ -130,28 +162,30 @@ void run_generate(std::span<const std::string> arguments) {
   Request request = f.request;
   if (!f.resume.empty()) request.resume = load_state(f.resume);
   if (!f.preview.empty())
-    request.preview.show = [&f](const std::vector<Image>& pictures, int64_t, int64_t) {
-      const std::vector<fs::path> shown = output_names(f.preview, int64_t(pictures.size()));
-      for (size_t k = 0; k < pictures.size(); ++k) pictures[k].save(shown[k]);
+    request.preview.show = [&f](const std::vector<Image>& images, int64_t, int64_t) {
+      const std::vector<fs::path> shown = output_names(f.preview, int64_t(images.size()));
+      for (size_t k = 0; k < images.size(); ++k) images[k].save(shown[k]);
     };
   request.progress = progress;
   request.cancel = &cancelled;
 
-  Drawn drawn(f, files, line);
+  Results results(f, files, line);
   for (int64_t batch = 0; batch < f.batch_count; ++batch) {
     if (noise) request.noise = slice(*noise, batch * request.batch_size, (batch + 1) * request.batch_size);
     request.last = batch + 1 == f.batch_count;
     Job job = model.prepare(request);
-    if (batch == 0) line.say(fmt::format("hearth: memory: {:.2f} GB expected, {}", double(job.memory().bytes) * 1e-9, job.memory().mode));
+    if (batch == 0 && f.open.model.empty())
+      log_info("no --model: using the built-in demo model, a toy; hearth pull ORG/NAME downloads a checkpoint, -m PATH runs it");
+    if (batch == 0) log_info(fmt::format("memory: {:.2f} GB planned, {}", double(job.memory().bytes) * 1e-9, job.memory().mode));
     const Generation made = job.run();
-    drawn.add(made);
-    go_on(request, made);
+    results.add(made);
+    advance_seeds(request, made);
   }
-  drawn.finish();
+  results.finish();
 }
 
 }  // namespace
 
-const Command generate = {"generate", "draw images from a prompt", run_generate};
+const Command generate = {"generate", "Generate images from a prompt", run_generate, "Images"};
 
 }  // namespace hearth::cli

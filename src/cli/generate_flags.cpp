@@ -6,73 +6,81 @@
 namespace hearth::cli {
 
 void GenerateFlags::add_to(Flags& flags) {
-  add_settings(flags, request);
-
   flags.group("Model");
-  flags.path("-m,--model", "Checkpoint: a folder in the diffusers layout, or a single file (.safetensors, .ckpt)", open.model,
-             "the demo model");
-  open.add_parts(flags);
-  flags.text("--refiner", "PATH", "A second checkpoint, a refiner, that does the last steps", open.refiner, "none");
-  open.add_place(flags);
+  open.add_model(flags);
+  open.add_variant(flags);
   open.add_components(flags);
-  open.add_session(flags);
+  flags.text("--refiner", "PATH", "Refiner checkpoint that runs the last steps, from --refiner-start on", open.refiner, "none");
+
+  add_settings(flags, request);
+  flags.group("Image");
+  flags.integer("--batch-count", "Number of batches, run one after another; raise it for more images without more memory", batch_count)
+      .also("-b");
+  flags.group("Sampling");
+  flags.text(
+      "--noise", "FILE",
+      "Initial noise in place of the seed's: safetensors with a standard normal tensor `noise`, [images, channels, height/8, width/8]",
+      noise, "drawn from the seed");
+  flags.add("--stop-after", "N", "Stop after this step and save what --resume needs to --save-latents", "the last step",
+            [this](const std::string& t) { request.stop_after = parse_integer(t, 1, 1 << 20); });
+  flags.text("--resume", "FILE", "Resume the run that --stop-after saved to this file; pass the same flags again", resume,
+             "start at the first step");
+
+  flags.group("Memory and performance");
   flags.add("--memory-limit", "SIZE",
-            "Most memory that the run may take, as 3G, 2500M or 2.6GB: networks are loaded one after another, then the image decoded "
-            "in tiles, where it needs that; refused where nothing helps",
-            "none", [this](const std::string& t) { memory_limit = parse_size(t); });
+            "Keep the process below this size, such as 3G or 2500M: components load one at a time and the VAE decodes in tiles if needed; "
+            "the run is rejected if that is not enough",
+            "no limit", [this](const std::string& t) { memory_limit = parse_size(t); });
+  open.add_device(flags);
+  open.add_component_precisions_and_devices(flags);
+  open.add_session(flags);
 
   flags.group("Output");
-  flags.text("-o,--output", "FILE", "The image, .png, .jpg, .jpeg or .webp", output);
-  flags.add("--quality", "N", "Of a JPEG, 1 to 100, or a WebP, 0 to 100 or the word lossless", "90", [this](const std::string& t) {
+  flags.text("-o,--output", "FILE", "Image file to write: .png, .jpg, .jpeg or .webp", output).in_basic_help();
+  flags.add("--quality", "N", "Quality of a JPEG (1 to 100) or WebP (0 to 100, or lossless)", "90", [this](const std::string& t) {
     if (t == "lossless") save.lossless = true;
     else save.quality = int(parse_integer(t, 0, 100));
   });
-  flags.add("--chroma", "NAME", "Resolution of a JPEG's colours, 4:2:0 or 4:4:4", "4:2:0", [this](const std::string& t) {
-    save.jpeg_chroma = check_word(t, std::vector<std::string>{"4:2:0", "4:4:4"}) == "4:4:4" ? JpegChroma::full : JpegChroma::half;
-  });
-  flags.add("--png-bits", "N", "Bits of each colour of a PNG, 8 or 16", "8", [this](const std::string& t) {
+  flags
+      .add("--chroma-subsampling", "4:2:0|4:4:4", "Chroma subsampling of a JPEG; 4:4:4 keeps sharp color edges", "4:2:0",
+           [this](const std::string& t) {
+             save.jpeg_chroma = check_word(t, std::vector<std::string>{"4:2:0", "4:4:4"}) == "4:4:4" ? JpegChroma::full : JpegChroma::half;
+           })
+      .also("--chroma");
+  flags.add("--png-bits", "8|16", "Bits per channel of a PNG", "8", [this](const std::string& t) {
     save.png_bits = int(parse_integer(t, 1, 16));
     request.deep_colour = save.png_bits == 16;
   });
-  flags.integer("--batch-count", "Batches drawn one after another", batch_count);
   flags.text("--save-latents", "FILE",
-             "Write safetensors of all images: noise, and latents before division by the autoencoder's scaling factor", save_latents,
-             "not written");
-  flags.text("--preview", "FILE", "Show the running image in this file, as far as its latents tell; of a batch numbered like --output",
-             preview, "not shown");
-  flags.text("--preview-decoder", "PATH", "Make previews with this small autoencoder, TAESD or TAESDXL: its decoder's file, or a folder",
-             open.preview_decoder, "a colour for each latent pixel");
-  flags.integer("--preview-every", "Steps between two previews", request.preview.every);
-  flags.toggle("--json", "Print one JSON object on stdout: files, seeds, warnings, and a report of every batch", json);
+             "Also write safetensors with the initial noise and the final latents, before division by the VAE's scaling factor",
+             save_latents, "not written");
+  flags.text("--preview", "FILE", "Write the unfinished image to this file while the run goes on; batches are numbered as --output is",
+             preview, "no preview");
+  flags.text("--preview-decoder", "PATH", "Decode previews with this TAESD or TAESDXL file or folder", open.preview_decoder,
+             "a linear map from latents to colors");
+  flags.integer("--preview-every", "Steps between previews", request.preview.every).also("--preview-interval");
+  add_json(flags, "files, seeds, warnings, and a report of each batch", json);
   add_debug(flags, request.debug);
-
-  flags.group("A run in parts");
-  flags.text("--noise", "FILE",
-             "The first noise, instead of the seed's: safetensors, key noise, standard normal, [images, channels, height/8, width/8]",
-             noise, "drawn from the seed");
-  flags.add("--stop-after", "K", "Stop after K sampler steps; --save-latents then holds what --resume goes on from", "at the end",
-            [this](const std::string& t) { request.stop_after = parse_integer(t, 1, 1 << 20); });
-  flags.text("--resume", "FILE", "Go on from a file of --stop-after, with the same flags: the image is that of the whole run", resume,
-             "from the first step");
 }
 
-void GenerateFlags::settle(const Flags& flags) {
-  if (!flags.given("--prompt")) fail<UsageError>("generate: --prompt is missing; --prompt \"\" draws without one");
+void GenerateFlags::check(const Flags& flags) {
+  if (!flags.given("--prompt")) fail<UsageError>("generate: --prompt is missing; --prompt \"\" generates without one");
   if (flags.given("--variation-seed") && request.variation.strength == 0)
-    fail<UsageError>("--variation-seed: without --variation-strength it has no effect");
+    fail<UsageError>("--variation-seed: has no effect without --variation-strength");
   if (!request.sigmas.empty()) {
-    const auto made = int64_t(request.sigmas.size()) - 1;
-    if (flags.given("--steps") && request.steps != made) fail<UsageError>("--steps: {}, but --sigmas makes {}", request.steps, made);
-    request.steps = made;
+    const auto steps = int64_t(request.sigmas.size()) - 1;
+    if (flags.given("--steps") && request.steps != steps)
+      fail<UsageError>("--steps: {} contradicts --sigmas, which makes {} steps", request.steps, steps);
+    request.steps = steps;
   }
   if (request.stop_after > 0 && save_latents.empty())
-    fail<UsageError>("--stop-after: what --resume needs would be lost; --save-latents names the file for it");
+    fail<UsageError>("--stop-after: expected --save-latents FILE, where the state for --resume is saved");
   if ((request.stop_after > 0 || !resume.empty()) && batch_count > 1)
-    fail<UsageError>("--batch-count: {} batches cannot be stopped and resumed, needed 1", batch_count);
-  if (preview.empty() && !open.preview_decoder.empty()) fail<UsageError>("--preview-decoder: acts with --preview only");
+    fail<UsageError>("--batch-count: {} batches cannot be stopped and resumed; expected 1", batch_count);
+  if (preview.empty() && !open.preview_decoder.empty()) fail<UsageError>("--preview-decoder: has no effect without --preview");
   constexpr int64_t most = 1 << 20;  // each is a name in memory and a place that is tried
   if (request.batch_size > most / batch_count)
-    fail<UsageError>("--batch-size: {} times --batch-count {} is too many pictures, needed at most {}", request.batch_size, batch_count,
+    fail<UsageError>("--batch-size: {} times --batch-count {} is too many images; expected at most {}", request.batch_size, batch_count,
                      most);
 }
 

@@ -1,4 +1,4 @@
-// The flags of generate, which are those of rerun too.
+// The flags of generate and rerun.
 #pragma once
 
 #include "cli/open_flags.h"
@@ -15,8 +15,8 @@ struct GenerateFlags {
   bool json = false;
 
   void add_to(Flags& flags);
-  // What the flags say together. UsageError where one is missing, or goes without the one that it belongs to.
-  void settle(const Flags& flags);
+  // Checks the flags against each other, after Flags::parse(). UsageError.
+  void check(const Flags& flags);
 };
 
 }  // namespace hearth::cli

@@ -1,4 +1,4 @@
-// What comes from standard input, and from files that may be pipes.
+// Reads standard input, and files that may be pipes.
 #pragma once
 
 #include <filesystem>
@@ -6,10 +6,10 @@
 
 namespace hearth::cli {
 
-// All of it. Cancelled where Ctrl-C ends the waiting, IoError where it cannot be read.
+// Standard input, whole. Cancelled if Ctrl-C ends the wait, IoError if it cannot be read.
 std::string read_input();
 
-// All of a file that the user names; of a pipe or a terminal, /dev/stdin too, what comes until it ends.
+// A file, whole; from a pipe or a terminal, /dev/stdin too, everything until its end.
 std::string read_text(const std::filesystem::path& file);
 
 }  // namespace hearth::cli

@@ -2,6 +2,7 @@
 
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/open_flags.h"
 #include "core/error.h"
 #include "hearth/hearth.h"
 
@@ -13,22 +14,24 @@ void run_inspect(std::span<const std::string> arguments) {
   bool json = false;
   Flags flags(
       "inspect",
-      "Says what a checkpoint is (family, components, types, sizes, what is missing or would be left unread), or what a picture is and "
-      "how it was made.",
-      "Exit code: 0 also where something is missing; the JSON's \"usable\" says so.");
+      "Describe a checkpoint (family, components, data types, sizes, what is missing or unused) or an image (format, and how it was "
+      "generated).",
+      "The exit status is 0 even if something is missing; \"usable\" in the JSON says whether hearth can run the checkpoint.");
   flags.text("path", "PATH",
-             "A folder in the diffusers layout, a component's folder, a safetensors, GGUF or PyTorch file, or a picture (PNG, JPEG, WebP)",
-             path);
-  flags.text("--variant", "NAME", "Look at the files *.NAME.safetensors", variant, "those without a variant");
-  flags.toggle("--json", "Print one JSON object on stdout", json);
+             "A folder in the diffusers layout, a component's folder, a safetensors, GGUF or PyTorch file, or an image (PNG, JPEG, WebP)",
+             path, "required");
+  add_variant(flags, variant);
+  add_json(flags, "what the text says, with numbers", json);
+  flags.example("hearth inspect stable-diffusion-v1-5", "What a checkpoint holds, and whether hearth can run it");
+  flags.example("hearth inspect house.png", "The generation parameters of an image");
   if (!flags.parse(arguments)) return;
-  if (path.empty()) fail<UsageError>("inspect: the path of a checkpoint or picture is missing");
+  if (path.empty()) fail<UsageError>("inspect: the path is missing; expected a checkpoint or an image");
   const Inspection found = hearth::inspect(path, variant);
   fmt::print("{}{}", json ? found.json : found.text, json ? "\n" : "");
 }
 
 }  // namespace
 
-const Command inspect = {"inspect", "say what a checkpoint or picture is", run_inspect};
+const Command inspect = {"inspect", "Describe a checkpoint or an image", run_inspect, "Models"};
 
 }  // namespace hearth::cli

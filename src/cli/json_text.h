@@ -1,4 +1,4 @@
-// JSON that the library wrote goes into an object of the command as it is: it is not read for that.
+// Puts JSON text of the library into an object of the command, without parsing it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,7 +7,7 @@
 
 namespace hearth::cli {
 
-// One line: the object's keys, then `key`, whose value is the text of JSON.
+// One line: the object's keys, then `key` with `json`, which is JSON text.
 std::string with_member(const nlohmann::ordered_json& object, std::string_view key, std::string_view json);
 
 }  // namespace hearth::cli

@@ -7,7 +7,7 @@
 namespace hearth::cli {
 namespace {
 
-TEST(JsonText, a_member_that_is_text_already_comes_last) {
+TEST(JsonText, a_member_of_json_text_comes_last) {
   EXPECT_EQ(with_member({{"b", 1}, {"a", "\xff"}}, "runs", "[{\"x\":1.0}]"), "{\"b\":1,\"a\":\"\uFFFD\",\"runs\":[{\"x\":1.0}]}");
   EXPECT_EQ(with_member(nlohmann::ordered_json::object(), "a\"b", "null"), "{\"a\\\"b\":null}");
 }

@@ -9,8 +9,8 @@
 
 #include "cli/command.h"
 #include "cli/json_text.h"
+#include "cli/log.h"
 #include "cli/open_flags.h"
-#include "cli/say.h"
 #include "core/error.h"
 
 namespace hearth::cli {
@@ -18,19 +18,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void optional_number(Flags& flags, const std::string& names, const std::string& help, std::optional<double>& value,
-                     const std::string& unset = "the checkpoint's own, else off") {
-  flags.add(names, "X", help, unset, [&value](const std::string& t) { value = parse_number(t); });
+constexpr const char* of_checkpoint = "the checkpoint's own, else off";
+
+Flag& optional_number(Flags& flags, const std::string& names, const std::string& help, std::optional<double>& value,
+                      const std::string& unset = of_checkpoint) {
+  return flags.number(names, help, value, unset);
 }
-void optional_integer(Flags& flags, const std::string& names, const std::string& help, std::optional<int64_t>& value,
-                      const std::string& unset = "the checkpoint's own, else off") {
-  flags.integer(names, help, value, unset, {.low = std::numeric_limits<int64_t>::min()});
+Flag& optional_integer(Flags& flags, const std::string& names, const std::string& help, std::optional<int64_t>& value,
+                       const std::string& unset = of_checkpoint) {
+  return flags.integer(names, help, value, unset, {.low = std::numeric_limits<int64_t>::min()});
 }
 
 // "17:-2.5", "17:-inf"
 std::pair<int32_t, float> parse_bias(const std::string& text) {
   const size_t colon = text.find(':');
-  if (colon == text.npos) fail<UsageError>("'{}' is no bias, needed ID:NUMBER", text);
+  if (colon == text.npos) fail<UsageError>("'{}' is not a bias; expected ID:BIAS", text);
   const auto id = int32_t(parse_integer(text.substr(0, colon), 0, std::numeric_limits<int32_t>::max()));
   const std::string number = text.substr(colon + 1);
   if (number == "-inf") return {id, -INFINITY};
@@ -68,18 +70,27 @@ std::string to_json(const Completion& made, const CompletionRequest& request, co
 
 }  // namespace
 
-void LanguageFlags::add_to(Flags& flags) {
-  flags.path("-m,--model", "Checkpoint: a folder with config.json, or a GGUF file", model, "the small model that comes with hearth");
-  flags.text("--variant", "NAME", "Open the files *.NAME.safetensors of the checkpoint, e.g. fp16", variant, "those without a variant");
-  flags.choice("--device", "", "What computes", device, {.names = names_of(list_backends())});
-  flags.add("-t,--threads", "N", "Processor threads", "all processors",
-            [this](const std::string& t) { threads = int(parse_integer(t, 1, 1024)); });
-  flags.toggle("--pin-threads", "Bind each thread to a processor of its own", pin);
-  flags.choice("--precision", "",
-               "Type that the weights are rounded to; auto, f32: as stored. Blocks stay as stored: auto multiplies them as integers; bf16 "
-               "multiplies all as bf16 where the processor can",
-               precision, {.names = {"auto", "f32", "bf16", "f16"}});
-  flags.choice("--cache-type", "", "Type of the keys and values of the text so far", cache_type, {.names = {"f32", "f16", "bf16", "q8_0"}});
+void LanguageFlags::add_model(Flags& flags) {
+  flags.group("Model");
+  flags.path("-m,--model", "Checkpoint: a folder with config.json, or a GGUF file", model, "the demo language model").in_basic_help();
+  add_variant(flags, variant);
+}
+
+void LanguageFlags::add_device(Flags& flags) {
+  flags.group("Memory and performance");
+  flags.choice("--device", "", "Backend that runs the model", device, {.names = names_of(list_backends())});
+  add_threads(flags, threads).in_basic_help();
+  add_pin_threads(flags, pin);
+  flags
+      .choice("--precision", "",
+              "Type that weights are rounded to. auto and f32 keep them as stored; auto multiplies quantized weights as integers, bf16 "
+              "multiplies everything as bf16 on processors that can",
+              precision, {.names = {"auto", "f32", "bf16", "f16"}})
+      .also("--dtype");
+  flags
+      .choice("--kv-cache-type", "", "Type of the KV cache; a smaller type saves memory on long contexts", cache_type,
+              {.names = {"f32", "f16", "bf16", "q8_0"}})
+      .also("--cache-type,--kv-cache-dtype");
 }
 
 LanguageOptions LanguageFlags::options() const {
@@ -100,61 +111,93 @@ LanguageModel LanguageFlags::open(const OnProgress& progress, const std::functio
   o.progress = progress;
   o.before_loading = before_loading;
   if (!model.empty()) return LanguageModel::open(model, o);
-  say("without --model the demo model answers, a toy that has learned from made-up text");
+  log_info("no --model: using the built-in demo model, a toy; hearth pull ORG/NAME downloads a checkpoint, -m PATH runs it");
   return LanguageModel::open_demo(o);
 }
 
-void AnswerFlags::add_to(Flags& flags) {
+void SamplingFlags::add_to(Flags& flags) {
   Sampling& s = request.sampling;
-  optional_integer(flags, "--max-tokens", "Most tokens of the answer; 0: none", request.max_tokens, "the checkpoint's own, else 256");
-  optional_integer(flags, "--context", "Room for prompt and answer, in tokens", request.context, "what the model was trained for");
-  optional_number(flags, "--temperature", "Scores are divided by it before a token is drawn; 0: always the most probable token",
-                  s.temperature, "the checkpoint's own, else 0");
-  optional_integer(flags, "--top-k", "Draw among the N most probable tokens; 0: all", s.top_k);
-  optional_number(flags, "--top-p", "Draw among the fewest tokens that together have this probability", s.top_p);
-  optional_number(flags, "--min-p", "Draw among tokens with at least this fraction of the largest probability", s.min_p);
-  optional_number(flags, "--typical-p", "Draw among the tokens nearest to the expected surprise, with this probability together",
-                  s.typical_p);
-  optional_number(flags, "--epsilon-cutoff", "Draw among tokens with at least this probability", s.epsilon_cutoff);
-  optional_number(flags, "--eta-cutoff", "The same with a bound that falls with the entropy", s.eta_cutoff);
-  optional_number(flags, "--top-n-sigma", "Draw among tokens within so many standard deviations of the best score", s.top_n_sigma, "off");
-  optional_number(flags, "--xtc-probability", "How often all but the least of the probable tokens are excluded", s.xtc_probability, "off");
-  optional_number(flags, "--xtc-threshold", "What counts as probable there", s.xtc_threshold, "0.1");
-  optional_number(flags, "--dry-multiplier", "Penalty of tokens that would repeat a sequence", s.dry_multiplier, "off");
-  optional_number(flags, "--dry-base", "How it grows with the sequence", s.dry_base, "1.75");
-  optional_integer(flags, "--dry-allowed-length", "Sequences up to this length are free", s.dry_allowed_length, "2");
-  optional_integer(flags, "--dry-last-n", "Tokens that are searched; -1: all", s.dry_last_n, "-1");
-  flags.list("--dry-sequence-breaker", "TEXT", "No sequence reaches across this text", dry_breakers, "line feed, : \" *");
-  optional_integer(flags, "--mirostat", "2: hold the surprise of the text at a target", s.mirostat, "0: off");
-  optional_number(flags, "--mirostat-tau", "That target, in bits", s.mirostat_tau, "5");
-  optional_number(flags, "--mirostat-eta", "How fast it is approached", s.mirostat_eta, "0.1");
-  optional_number(flags, "--repetition-penalty", "Divides the scores of tokens that prompt or answer hold", s.repetition_penalty);
-  optional_number(flags, "--presence-penalty", "Taken from the scores of tokens that the answer holds", s.presence_penalty, "0");
-  optional_number(flags, "--frequency-penalty", "The same for each time that it holds them", s.frequency_penalty, "0");
-  optional_integer(flags, "--repeat-last-n", "Tokens that the three look at; -1: all", s.repeat_last_n, "-1");
-  flags.add("--logit-bias", "ID:X[,ID:X]", "Added to the scores of tokens; -inf forbids one", "none", [this](const std::string& t) {
-    for (size_t begin = 0; begin <= t.size();) {
-      const size_t end = std::min(t.find(',', begin), t.size());
-      request.sampling.logit_bias.push_back(parse_bias(t.substr(begin, end - begin)));
-      begin = end + 1;
-    }
-  });
-  flags.text("--sampling-order", "NAMES", "Order of the stages: hf, llama.cpp (with its defaults), or their names, separated by commas",
-             s.order, "hf");
-  flags.add("--seed", "N", "Of the draws", "random", [&s](const std::string& t) { s.seed = parse_seed(t); });
-  flags.list("--stop", "TEXT", "End the answer before this text", request.stop);
-  flags.add("--stop-ids", "ID[,ID]", "End the answer with one of these tokens, beside the checkpoint's own", "none",
-            [this](const std::string& t) { request.stop_ids = parse_ids(t); });
-  flags.toggle("--ignore-end", "Go on past the checkpoint's end tokens", request.ignore_end);
+  flags.group("Sampling");
+  optional_integer(flags, "-n,--max-tokens", "Maximum number of tokens to generate; 0 only runs the prompt", request.max_tokens,
+                   "the checkpoint's own, else 256")
+      .also("--n-predict,--predict,--max-new-tokens")
+      .in_basic_help();
+  optional_number(flags, "--temperature", "Temperature that divides the logits: higher is more random, 0 always takes the likeliest token",
+                  s.temperature, "the checkpoint's own, else 0")
+      .also("--temp")
+      .in_basic_help();
+  optional_integer(flags, "--top-k", "Sample among the N likeliest tokens; 0: all", s.top_k).in_basic_help();
+  optional_number(flags, "--top-p", "Nucleus sampling: sample among the fewest tokens with this total probability", s.top_p)
+      .in_basic_help();
+  optional_number(flags, "--min-p", "Sample among tokens with at least this fraction of the largest probability", s.min_p);
+  optional_number(flags, "--typical-p", "Locally typical sampling: tokens of near-average information, with this total probability",
+                  s.typical_p)
+      .also("--typical");
+  optional_number(flags, "--epsilon-cutoff", "Sample among tokens with at least this probability", s.epsilon_cutoff);
+  optional_number(flags, "--eta-cutoff", "Eta sampling: a probability cutoff that falls as the entropy rises", s.eta_cutoff);
+  optional_number(flags, "--top-n-sigma", "Sample among tokens whose logits lie within this many standard deviations of the maximum",
+                  s.top_n_sigma, "off")
+      .also("--top-nsigma");
+  optional_number(flags, "--xtc-probability", "XTC: probability of excluding all but the least likely of the top choices",
+                  s.xtc_probability, "off");
+  optional_number(flags, "--xtc-threshold", "XTC: probability from which a token is a top choice", s.xtc_threshold, "0.1");
+  optional_number(flags, "--dry-multiplier", "DRY: strength of the penalty on tokens that would extend a repeated sequence",
+                  s.dry_multiplier, "off");
+  optional_number(flags, "--dry-base", "DRY: growth of the penalty with the sequence's length", s.dry_base, "1.75");
+  optional_integer(flags, "--dry-allowed-length", "DRY: longest repeated sequence without a penalty", s.dry_allowed_length, "2");
+  optional_integer(flags, "--dry-last-n", "DRY: number of recent tokens to search; -1: all", s.dry_last_n, "-1")
+      .also("--dry-penalty-last-n");
+  flags.list("--dry-sequence-breaker", "TEXT", "DRY: text that ends a sequence", dry_breakers, "line feed, : \" *");
+  optional_integer(flags, "--mirostat", "2 turns on Mirostat 2.0, which keeps the text's perplexity near a target", s.mirostat, "0: off");
+  optional_number(flags, "--mirostat-tau", "Mirostat: target entropy in bits", s.mirostat_tau, "5").also("--mirostat-ent");
+  optional_number(flags, "--mirostat-eta", "Mirostat: learning rate", s.mirostat_eta, "0.1").also("--mirostat-lr");
+  optional_number(flags, "--repetition-penalty", "Factor that lowers the logits of tokens in the prompt or completion; 1: off",
+                  s.repetition_penalty)
+      .also("--repeat-penalty");
+  optional_number(flags, "--presence-penalty", "Subtracted from the logits of tokens in the completion", s.presence_penalty, "0");
+  optional_number(flags, "--frequency-penalty", "Subtracted from the logits of tokens, once per occurrence in the completion",
+                  s.frequency_penalty, "0");
+  optional_integer(flags, "--repeat-last-n", "Number of recent tokens that these three penalties look at; -1: all", s.repeat_last_n, "-1");
+  flags.add("--logit-bias", "ID:BIAS[,ID:BIAS]", "Added to the logits of token ids; -inf bans a token", "none",
+            [this](const std::string& t) {
+              for (size_t begin = 0; begin <= t.size();) {
+                const size_t end = std::min(t.find(',', begin), t.size());
+                request.sampling.logit_bias.push_back(parse_bias(t.substr(begin, end - begin)));
+                begin = end + 1;
+              }
+            });
+  flags.text("--sampling-order", "NAMES",
+             "Order of the sampling stages: hf (transformers), llama.cpp (also sets its defaults), or stages separated by commas", s.order,
+             "hf");
+  flags.add("--seed", "N", "Seed of the sampling", "random", [&s](const std::string& t) { s.seed = parse_seed(t); })
+      .also("-s")
+      .in_basic_help();
+  flags.list("--stop", "TEXT", "Stop sequence: end before this text", request.stop, "none").also("--reverse-prompt,-r").in_basic_help();
+  flags
+      .add("--stop-token-ids", "ID[,ID]", "End at these token ids too", "the checkpoint's EOS tokens only",
+           [this](const std::string& t) { request.stop_ids = parse_ids(t); })
+      .also("--stop-ids");
+  flags.toggle("--ignore-eos", "Generate past EOS tokens; use it to benchmark a fixed number of tokens", request.ignore_end)
+      .also("--ignore-end");
+  flags.group("Memory and performance");
+  optional_integer(flags, "-c,--ctx-size", "Context length: tokens of prompt and completion that fit", request.context,
+                   "the length that the model was trained on")
+      .also("--context,--context-length")
+      .in_basic_help();
 }
 
-CompletionRequest AnswerFlags::resolved() const {
+void SamplingFlags::add_logprobs(Flags& flags) {
+  flags.integer("--logprobs", "With --json: log-probabilities of the generated tokens, and of the N likeliest at each position",
+                request.logprobs, "not printed", {.low = 0});
+}
+
+CompletionRequest SamplingFlags::resolved() const {
   CompletionRequest r = request;
   if (!dry_breakers.empty()) r.sampling.dry_breakers = dry_breakers;
   return r;
 }
 
-Completion print_answer(LanguageModel& model, CompletionRequest request, bool json, ProgressLine& line) {
+Completion print_completion(LanguageModel& model, CompletionRequest request, bool json, ProgressLine& line) {
   bool begun = false;
   request.progress = [&line](const Progress& p) { line.update(p); };
   request.cancel = &cancelled;
@@ -168,8 +211,12 @@ Completion print_answer(LanguageModel& model, CompletionRequest request, bool js
   try {
     const Completion made = model.complete(request);
     line.finish();
-    for (const std::string& warning : made.warnings) line.say("hearth: warning: " + warning);
+    for (const std::string& warning : made.warnings) log_warning(warning);
     fmt::print("{}\n", json ? to_json(made, request, model) : "");
+    std::fflush(stdout);
+    if (const std::string speed = speed_text(made); !speed.empty()) log_info(speed);
+    log_detail(fmt::format("seed {}, finished by {}, prompt of {} tokens ({} cached), load {}", made.seed, made.finish_reason,
+                           made.prompt_tokens.size(), made.cached_tokens, format_time(model.load_seconds())));
     return made;
   } catch (const Error&) {
     if (begun) fmt::print("\n");
@@ -177,9 +224,18 @@ Completion print_answer(LanguageModel& model, CompletionRequest request, bool js
   }
 }
 
-std::string memory_line(const LanguageModel::Plan& plan) {
-  return fmt::format("hearth: memory: {} of weights, mapped; {} for keys and values of {} tokens", format_bytes(plan.weight_bytes),
+std::string memory_text(const LanguageModel::Plan& plan) {
+  return fmt::format("memory: {} of memory-mapped weights, {} of KV cache for a context of {} tokens", format_bytes(plan.weight_bytes),
                      format_bytes(plan.cache_bytes), plan.context);
+}
+
+std::string speed_text(const Completion& made) {
+  const auto tokens = int64_t(made.tokens.size()) - 1;  // the first comes from the prompt's pass
+  if (tokens < 1) return "";
+  const int64_t prompt = int64_t(made.prompt_tokens.size()) - made.cached_tokens;
+  return fmt::format("prefill of {} tokens in {} ({}), generated {} tokens in {} ({})", prompt, format_time(made.prompt_seconds),
+                     format_rate("prompt", prompt, made.prompt_seconds), tokens + 1,
+                     format_time(made.first_token_seconds + made.decode_seconds), format_rate("generate", tokens, made.decode_seconds));
 }
 
 std::string prompt_json(const RenderedChat& rendered) {

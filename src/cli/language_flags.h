@@ -1,4 +1,4 @@
-// The flags of every verb that opens a language model, and of those that make text with it.
+// The flags of every command that opens a language model, and of those that generate text with it.
 #pragma once
 
 #include "cli/flags.h"
@@ -12,27 +12,31 @@ struct LanguageFlags {
   int threads = 0;
   bool pin = false;
 
-  void add_to(Flags& flags);  // --model --variant --device --threads --pin-threads --precision --cache-type
+  void add_model(Flags& flags);   // --model --variant
+  void add_device(Flags& flags);  // --device --threads --pin-threads --precision --kv-cache-type
   LanguageOptions options() const;
   // before_loading as in LanguageOptions.
   LanguageModel open(const OnProgress& progress, const std::function<void(const LanguageModel&)>& before_loading = {}) const;
 };
 
-// --temperature … --sampling-order, --max-tokens, --context, --stop …: all that decides the answer but the prompt.
-struct AnswerFlags {
+// --ctx-size, --max-tokens, --temperature … --ignore-eos: all that decides the completion except the prompt.
+struct SamplingFlags {
   CompletionRequest request;
   std::vector<std::string> dry_breakers;
 
   void add_to(Flags& flags);
+  void add_logprobs(Flags& flags);
   CompletionRequest resolved() const;
 };
 
-// Answers, until `cancelled` is set, and prints the text as it comes, or as json {"prompt_tokens": …, "tokens": …, "text": …,
-// "finish_reason": …, …, "timings": {…}} on one line. An answer that breaks off ends its line as others do.
-Completion print_answer(LanguageModel& model, CompletionRequest request, bool json, ProgressLine& line);
+// Generates until `cancelled` is set and prints the text as it comes, or with `json` one line {"prompt_tokens": …, "tokens": …, "text": …,
+// "finish_reason": …, …, "timings": {…}}. A completion that fails half-way ends its line.
+Completion print_completion(LanguageModel& model, CompletionRequest request, bool json, ProgressLine& line);
 
-// "hearth: memory: …": what a run will take.
-std::string memory_line(const LanguageModel::Plan& plan);
+// "memory: …": what a run takes.
+std::string memory_text(const LanguageModel::Plan& plan);
+// "prefill of 30 tokens in 0.2 s (150 tokens/s), generated 128 tokens in 6.4 s (20.0 tokens/s)"; empty below two tokens.
+std::string speed_text(const Completion& completion);
 
 // {"prompt": …, "ids": […]}
 std::string prompt_json(const RenderedChat& rendered);

@@ -23,7 +23,7 @@ struct LineEditor::Editor {
 
 LineEditor::LineEditor(std::string prompt) {
   if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) return;
-  // libedit reads characters as the process's locale has them, and ends the line at one that it has not: "hé" would be "h".
+  // libedit reads characters in the process's locale and ends the line at one that it cannot read: "hé" would become "h".
   if (!std::setlocale(LC_CTYPE, "C.UTF-8")) std::setlocale(LC_CTYPE, "");
   editor_ = std::make_unique<Editor>();
   editor_->prompt = std::move(prompt);
@@ -51,7 +51,7 @@ std::optional<std::string> LineEditor::read() {
   int count = 0;
   const char* typed = el_gets(editor_->line, &count);
   if (!typed || count <= 0) {
-    if (count < 0 && errno == EINTR) {  // Ctrl-C: the line is given up
+    if (count < 0 && errno == EINTR) {  // Ctrl-C discards the line
       el_reset(editor_->line);
       std::fputs("\n", stdout);
       return "";

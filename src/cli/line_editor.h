@@ -1,4 +1,4 @@
-// Lines that a person types, with editing and history on a terminal; elsewhere lines as they come.
+// Reads lines: with editing and history on a terminal, elsewhere as they are.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ class LineEditor {
   LineEditor(const LineEditor&) = delete;
   LineEditor& operator=(const LineEditor&) = delete;
 
-  // The next line without its end; nothing at the end of the input. "" also where Ctrl-C was pressed.
+  // The next line without its line feed; nothing at the end of the input. "" also if Ctrl-C was pressed.
   std::optional<std::string> read();
   bool on_terminal() const { return bool(editor_); }
 

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/open_flags.h"
 #include "cli/setting_flags.h"
 #include "core/error.h"
 #include "core/values.h"
@@ -27,7 +28,7 @@ constexpr Kind kinds[] = {{"models", list_models},
                           {"schedules", list_schedules},
                           {"backends", list_backends}};
 
-// Other names below the line of what they are names of, as many to a line as fit 100 columns.
+// Aliases below the name, as many to a line as fit into 100 columns.
 void print_aliases(const std::vector<std::string>& aliases) {
   std::string line;
   for (const std::string& alias : aliases) {
@@ -53,22 +54,27 @@ Json json_of(const SamplerInfo& s) {
   Json options = Json::array();
   for (const OptionInfo& o : s.options) {
     Json option = {{"name", o.name}, {"summary", o.summary}, {"default", o.standard}};
-    if (o.choices.empty()) option["least"] = o.least, option["most"] = std::isfinite(o.most) ? Json(o.most) : Json();
-    else option["choices"] = o.choices;
+    if (o.choices.empty()) {
+      option["minimum"] = option["least"] = o.least;  // "least", "most" and "calls": the names before 0.2
+      option["maximum"] = option["most"] = std::isfinite(o.most) ? Json(o.most) : Json();
+    } else {
+      option["choices"] = o.choices;
+    }
     options.push_back(option);
   }
-  return {{"name", s.name},    {"aliases", s.aliases}, {"summary", s.summary},   {"order", s.order},
-          {"calls", s.calls},  {"noise", s.noise},     {"schedule", s.schedule}, {"needs_unconditional", s.needs_unconditional},
+  return {{"name", s.name},    {"aliases", s.aliases},   {"summary", s.summary},
+          {"order", s.order},  {"evaluations", s.calls}, {"calls", s.calls},
+          {"noise", s.noise},  {"schedule", s.schedule}, {"needs_unconditional", s.needs_unconditional},
           {"options", options}};
 }
 
-// One line each, and below it other names and options with their defaults.
+// One line each, and below it aliases and options with their defaults.
 void print_samplers() {
   const std::vector<SamplerInfo> samplers = describe_samplers();
-  size_t name_width = 0, calls_width = 0;
+  size_t name_width = 0, calls_width = std::string_view("evaluations").size();
   for (const SamplerInfo& s : samplers)
     name_width = std::max(name_width, s.name.size()), calls_width = std::max(calls_width, s.calls.size());
-  fmt::print("  {:<{}}  order  {:<{}}  noise       schedule     what it is\n", "name", name_width, "calls", calls_width);
+  fmt::print("  {:<{}}  order  {:<{}}  noise       schedule     description\n", "name", name_width, "evaluations", calls_width);
   for (const SamplerInfo& s : samplers) {
     fmt::print("  {:<{}}  {:<5}  {:<{}}  {:<10}  {:<11}  {}\n", s.name, name_width, s.order, s.calls, calls_width, s.noise, s.schedule,
                s.summary);
@@ -78,7 +84,8 @@ void print_samplers() {
                  o.choices.empty() ? "" : fmt::format(": {}", fmt::join(o.choices, " or ")));
   }
   fmt::print(
-      "  A schedule may stand behind any of these names: \"DPM++ 2M Karras\", dpmpp_2m_karras; k and ka are Karras', exp is exponential\n");
+      "  evaluations: denoiser calls in n steps. A schedule may follow any of these names: \"DPM++ 2M Karras\", dpmpp_2m_karras; k and ka\n"
+      "  stand for karras, exp for exponential.\n");
 }
 
 std::string joined(const std::vector<double>& values) {
@@ -87,17 +94,18 @@ std::string joined(const std::vector<double>& values) {
   return text;
 }
 
-void print_levels(const std::vector<ScheduleLevels>& all, bool json) {
+void print_noise_levels(const std::vector<ScheduleLevels>& all, bool json) {
   if (json) {
     Json rows = Json::array();
     for (const ScheduleLevels& l : all)
-      rows.push_back({{"name", l.name}, {"sigmas", l.sigmas}, {"timesteps", l.timesteps}, {"refused", l.refused}});
+      rows.push_back(
+          {{"name", l.name}, {"sigmas", l.sigmas}, {"timesteps", l.timesteps}, {"unsupported", l.refused}, {"refused", l.refused}});
     fmt::print("{}\n", Json{{"schedules", rows}}.dump());
     return;
   }
   for (const ScheduleLevels& l : all) {
     fmt::print("{}\n", l.name);
-    if (!l.refused.empty()) fmt::print("  refused: {}\n", l.refused);
+    if (!l.refused.empty()) fmt::print("  not supported: {}\n", l.refused);
     else fmt::print("  sigmas     {}\n  timesteps  {}\n", joined(l.sigmas), joined(l.timesteps));
   }
 }
@@ -107,24 +115,27 @@ void run_list(std::span<const std::string> arguments) {
   bool json = false;
   std::vector<std::string> names;
   for (const Kind& kind : kinds) names.emplace_back(kind.name);
-  Flags flags("list", "Lists what this build knows: name, other names, what it is.");
-  flags.choice("what", "", "Which list", what, {.names = names}, "all");
-  flags.toggle(
-      "--json",
-      "Print one JSON object on stdout: kind → [{name, aliases, summary}], of samplers also order, calls, noise, schedule, options", json);
+  Flags flags("list", "List what this build supports: models, samplers, guidance methods, schedules, backends, with their other names.");
+  flags.choice("what", "KIND", "What to list: models, samplers, guidance, schedules or backends", what, {.names = names}, "all");
+  add_json(flags, "kind → [{name, aliases, summary}], of samplers also order, evaluations, noise, schedule and options", json);
   int64_t steps = 0;
   std::string model;
   Request request;
-  flags.add("--steps", "N", "With schedules: the noise levels and times of so many steps", "names alone",
+  flags.group("Model");
+  flags.path("-m,--model", "With --steps: checkpoint whose noise levels are listed", model, "the demo model");
+  flags.group("Sampling");
+  flags.add("--steps", "N", "With schedules: list the noise levels and timesteps of a run with this many steps", "names only",
             [&](const std::string& t) { steps = parse_integer(t, 1, 100000); });
-  flags.path("-m,--model", "With --steps: the checkpoint", model, "the demo model");
-  add_setting(flags, request, "sampler", {.help = "With --steps: the sampler"});
+  add_setting(flags, request, "sampler", {.help = "With --steps: sampler of that run"});
+  flags.example("hearth list samplers", "Samplers, their aliases and options");
+  flags.example("hearth list schedules --steps 10 -m stable-diffusion-v1-5", "The noise levels that each schedule gives");
   if (!flags.parse(arguments)) return;
   if (steps > 0) {
-    if (what != "schedules") fail<UsageError>("--steps: goes with 'hearth list schedules'");
-    return print_levels(schedule_levels(model, request.sampler, steps), json);
+    if (what != "schedules") fail<UsageError>("--steps: has no effect here; expected hearth list schedules --steps N");
+    return print_noise_levels(schedule_levels(model, request.sampler, steps), json);
   }
-  if (!model.empty() || !request.sampler.empty()) fail<UsageError>("{}: goes with --steps", model.empty() ? "--sampler" : "--model");
+  if (!model.empty() || !request.sampler.empty())
+    fail<UsageError>("{}: has no effect without --steps", model.empty() ? "--sampler" : "--model");
 
   Json all = Json::object();
   for (const Kind& kind : kinds) {
@@ -146,6 +157,6 @@ void run_list(std::span<const std::string> arguments) {
 
 }  // namespace
 
-const Command list = {"list", "list models, samplers, guidance, schedules, backends", run_list};
+const Command list = {"list", "List models, samplers, guidance methods, schedules and backends", run_list, "Models"};
 
 }  // namespace hearth::cli

@@ -3,7 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/command.h"
-#include "cli/say.h"
+#include "cli/log.h"
 #include "core/error.h"
 
 namespace hearth::cli {
@@ -20,55 +20,84 @@ std::vector<ComponentInfo> components_by(std::initializer_list<ComponentRole> ro
   return ordered;
 }
 
-std::string word_for(const ComponentInfo& component) {
-  return component.role == ComponentRole::autoencoder ? "autoencoder" : component.spoken;
-}
-
 }  // namespace
 
-void OpenFlags::add_place(Flags& flags) {
-  flags.text("--variant", "NAME", "Open the files *.NAME.safetensors of the checkpoint, e.g. fp16", variant, "those without a variant");
-  flags.choice("--device", "", "What computes", device, {.names = names_of(list_backends())});
-  flags.add("-t,--threads", "N", "Processor threads", threads == 0 ? "all processors" : std::to_string(threads),
-            [this](const std::string& t) { threads = int(parse_integer(t, 1, 1024)); });
-  flags.choice("--precision", "", "Type of the weights (auto: as stored, 16 bits as bf16 with AMX)", precision, {.names = precision_names});
+void OpenFlags::add_model(Flags& flags) {
+  flags.path("-m,--model", "Checkpoint: a folder in the diffusers layout, or a single .safetensors or .ckpt file", model, "the demo model")
+      .in_basic_help();
 }
 
-void OpenFlags::add_parts(Flags& flags) {
-  for (const ComponentInfo& c : components_by({ComponentRole::autoencoder, ComponentRole::denoiser, ComponentRole::text_encoder})) {
-    const std::string what = places.empty() ? ": a file that holds one, in any layout, or a folder" : ", likewise";
-    flags.text(c.flag, "PATH", "Another " + word_for(c) + what, places[c.flag], "the checkpoint's own");
-  }
-  flags.text("--config", "DIR", "Of a single file: a diffusers folder whose configurations are to hold; weights need not be there", config,
-             "built-in ones of the published model with its geometry");
-  std::vector<std::string> denoisers;
-  for (const ComponentInfo& c : components_by({ComponentRole::denoiser})) denoisers.push_back(c.spoken);
-  flags.toggle("--ema", fmt::format("Of a single file: the {}'s averaged weights (model_ema)", fmt::join(denoisers, " or ")), ema);
+void OpenFlags::add_variant(Flags& flags) { cli::add_variant(flags, variant); }
+
+void OpenFlags::add_device(Flags& flags) {
+  flags.choice("--device", "", "Backend that runs the model", device, {.names = names_of(list_backends())});
+  add_threads(flags, threads);
+  flags
+      .choice("--precision", "", "Type that weights are held in; auto: as stored, but 16-bit weights become bf16 on processors with AMX",
+              precision, {.names = precision_names})
+      .also("--dtype");
 }
 
 void OpenFlags::add_components(Flags& flags) {
-  for (const ComponentInfo& c : components_by({ComponentRole::denoiser, ComponentRole::autoencoder, ComponentRole::text_encoder})) {
-    if (precisions.contains(c.precision_flag)) continue;
-    flags.choice(c.precision_flag, "", "The same for the " + word_for(c) + " alone", precisions[c.precision_flag],
-                 {.names = precision_names}, "--precision");
-  }
-  for (const ComponentInfo& c : components_by({ComponentRole::denoiser, ComponentRole::autoencoder, ComponentRole::text_encoder})) {
-    if (devices.contains(c.device_flag)) continue;
-    flags.choice(c.device_flag, "", "What computes the " + word_for(c) + " alone", devices[c.device_flag],
-                 {.names = names_of(list_backends())}, "--device");
-  }
+  for (const ComponentInfo& c : components_by({ComponentRole::autoencoder, ComponentRole::denoiser, ComponentRole::text_encoder}))
+    flags.text(c.flag, "PATH", fmt::format("Use the {} of this file or folder, in any layout", c.spoken), paths[c.flag],
+               "the checkpoint's own");
+  flags.text("--config", "DIR", "Read the configurations of a single file from this diffusers folder, which needs no weights", config,
+             "the built-in ones of the published model with the same geometry");
+  std::vector<std::string> denoisers;
+  for (const ComponentInfo& c : components_by({ComponentRole::denoiser})) denoisers.push_back(c.spoken);
+  flags.toggle("--ema", fmt::format("Load the {}'s EMA weights (model_ema) of a single file", fmt::join(denoisers, " or ")), ema);
+}
+
+void OpenFlags::add_component_precisions_and_devices(Flags& flags) {
+  const auto ordered = components_by({ComponentRole::denoiser, ComponentRole::autoencoder, ComponentRole::text_encoder});
+  const auto old_name = [](const ComponentInfo& c, const std::string& what) {
+    return c.role == ComponentRole::text_encoder ? "--text-" + what : std::string();
+  };
+  const auto whose = [](const ComponentInfo& c) { return c.role == ComponentRole::text_encoder ? "text encoders" : c.spoken; };
+  for (const ComponentInfo& c : ordered)
+    if (!precisions.contains(c.precision_flag))
+      flags
+          .choice(c.precision_flag, "", fmt::format("--precision for the {} only", whose(c)), precisions[c.precision_flag],
+                  {.names = precision_names}, "--precision")
+          .also(old_name(c, "precision"));
+  for (const ComponentInfo& c : ordered)
+    if (!devices.contains(c.device_flag))
+      flags
+          .choice(c.device_flag, "", fmt::format("--device for the {} only", whose(c)), devices[c.device_flag],
+                  {.names = names_of(list_backends())}, "--device")
+          .also(old_name(c, "device"));
 }
 
 void OpenFlags::add_session(Flags& flags) {
-  flags.toggle("--pin-threads", "Bind each thread to a processor of its own", pin);
-  flags.text("--cache", "DIR", "Keep the weights there as they are packed for this processor, to open them faster the next time", cache,
-             "not kept");
+  add_pin_threads(flags, pin);
+  flags
+      .text("--weight-cache", "DIR", "Cache the weights as packed for this processor in this folder; later runs load faster", cache,
+            "no cache")
+      .also("--cache");
+}
+
+Flag& add_threads(Flags& flags, int& threads) {
+  return flags.add("-t,--threads", "N", "Number of threads", threads == 0 ? "all processors" : std::to_string(threads),
+                   [&threads](const std::string& t) { threads = int(parse_integer(t, 1, 1024)); });
+}
+
+Flag& add_pin_threads(Flags& flags, bool& pin) { return flags.toggle("--pin-threads", "Pin each thread to its own processor", pin); }
+
+Flag& add_variant(Flags& flags, std::string& variant) {
+  return flags.text("--variant", "NAME", "Load the checkpoint's files of this variant: fp16 loads *.fp16.safetensors", variant,
+                    "files without a variant");
+}
+
+Flag& add_json(Flags& flags, const std::string& keys, bool& json) {
+  flags.group("Output");
+  return flags.toggle("--json", "Print one JSON object on stdout: " + keys, json);
 }
 
 std::map<std::string, std::filesystem::path> OpenFlags::components() const {
   std::map<std::string, std::filesystem::path> given;
   for (const ComponentInfo& c : list_components())
-    if (const auto place = places.find(c.flag); place != places.end() && !place->second.empty()) given[c.name] = place->second;
+    if (const auto path = paths.find(c.flag); path != paths.end() && !path->second.empty()) given[c.name] = path->second;
   return given;
 }
 
@@ -84,7 +113,7 @@ OpenOptions OpenFlags::options() const {
   options.refiner = refiner;
   options.preview_decoder = preview_decoder;
   options.pin_threads = pin;
-  options.warn = [](const std::string& line) { say(line); };
+  options.warn = [](const std::string& line) { log_warning(line); };
   for (const auto& [name, path] : components()) options.components[name].path = path;
   for (const ComponentInfo& c : list_components())
     if (const auto given = precisions.find(c.precision_flag); given != precisions.end() && !given->second.empty())

@@ -1,4 +1,4 @@
-// The flags of every verb that opens a model.
+// The flags of every command that opens an image model.
 #pragma once
 
 #include <filesystem>
@@ -11,17 +11,26 @@ namespace hearth::cli {
 
 struct OpenFlags {
   std::string model, config, refiner, preview_decoder, variant, device = "cpu", precision = "auto", cache;
-  std::map<std::string, std::string> places, precisions, devices;  // of components, by the flag: "--text-encoder-2", "--text-precision"
+  // Of components, by the flag: "--text-encoder-2", "--text-encoder-precision".
+  std::map<std::string, std::string> paths, precisions, devices;
   int threads = 0;
   bool pin = false, ema = false;
 
-  void add_place(Flags& flags);       // --variant --device --threads --precision
-  void add_parts(Flags& flags);       // a flag for each of list_components(); --config --ema
-  void add_components(Flags& flags);  // --NAME-precision and --NAME-device for each of them; text encoders have theirs in common
-  void add_session(Flags& flags);     // --pin-threads --cache
+  void add_model(Flags& flags);                                     // -m
+  void add_variant(Flags& flags);                                   // --variant
+  void add_components(Flags& flags);                                // a flag for each of list_components(); --config --ema
+  void add_device(Flags& flags);                                    // --device --threads --precision
+  void add_component_precisions_and_devices(Flags& flags);          // text encoders share theirs
+  void add_session(Flags& flags);                                   // --pin-threads --weight-cache
   std::map<std::string, std::filesystem::path> components() const;  // those that were given
   OpenOptions options() const;
 };
+
+// Flags that several commands share.
+Flag& add_threads(Flags& flags, int& threads);  // 0: all processors
+Flag& add_pin_threads(Flags& flags, bool& pin);
+Flag& add_variant(Flags& flags, std::string& variant);
+Flag& add_json(Flags& flags, const std::string& keys, bool& json);  // `keys`: what the object holds
 
 std::vector<std::string> names_of(const std::vector<Named>& table);
 Precision precision_of(const std::string& name);  // "auto", "f32", "bf16", "f16"

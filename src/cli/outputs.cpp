@@ -28,7 +28,7 @@ Array load_array(const fs::path& file, const std::string& name) {
   if (!opened->has(name)) {
     std::vector<std::string> names;
     for (const auto& [found, info] : opened->list()) names.push_back(found);
-    fail<WeightError>("{}: has no tensor '{}', needed it; there is: {}", file.string(), name,
+    fail<WeightError>("{}: has no tensor '{}', only {}", file.string(), name,
                       names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", ")));
   }
   const auto device = make_backend({.name = "reference", .threads = 1});
@@ -42,7 +42,7 @@ RunState load_state(const fs::path& file) {
   const auto opened = SafetensorsFile::open(file);
   const auto found = opened->header().metadata.find("hearth_state");
   if (found == opened->header().metadata.end())
-    fail<WeightError>("{}: holds no run to go on with, needed a file of --stop-after", file.string());
+    fail<WeightError>("{}: holds no stopped run; expected a file that --stop-after saved", file.string());
   RunState state{.json = found->second};
   for (const auto& [name, info] : opened->list())
     if (name.starts_with("state.")) state.arrays.emplace(name, load_array(file, name));
@@ -60,7 +60,7 @@ void save_arrays(const fs::path& file, const std::map<std::string, Array>& array
 Array slice(const Array& array, int64_t begin, int64_t end) {
   if (array.shape.empty() || begin < 0 || begin > end || end > array.shape[0]) {
     const int64_t size = array.shape.empty() ? 0 : array.shape[0];
-    fail<ShapeError>("slice: {} to {} of {}", begin, end, size);
+    fail<ShapeError>("slice: {} to {} is outside of 0 to {}", begin, end, size);
   }
   const auto row = array.shape[0] == 0 ? 0 : int64_t(array.values.size()) / array.shape[0];
   Array out{.shape = array.shape, .values = {array.values.begin() + begin * row, array.values.begin() + end * row}};
@@ -74,7 +74,7 @@ void append(Array& to, const Array& more) {
     return;
   }
   if (to.shape.size() != more.shape.size() || !std::equal(to.shape.begin() + 1, to.shape.end(), more.shape.begin() + 1))
-    fail<ShapeError>("append: [{}] after [{}]", fmt::join(more.shape, ", "), fmt::join(to.shape, ", "));
+    fail<ShapeError>("append: [{}] does not fit behind [{}]", fmt::join(more.shape, ", "), fmt::join(to.shape, ", "));
   to.shape[0] += more.shape[0];
   to.values.insert(to.values.end(), more.values.begin(), more.values.end());
 }

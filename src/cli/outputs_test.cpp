@@ -23,7 +23,7 @@ std::string message_of(const std::function<void()>& call) {
   return "no error";
 }
 
-TEST(Outputs, names) {
+TEST(Outputs, are_numbered) {
   EXPECT_EQ(output_names("a.png", 1), Paths{"a.png"});
   EXPECT_EQ(output_names("d/a.b.PNG", 1), Paths{"d/a.b.PNG"});
   EXPECT_EQ(output_names("d/a.png", 3), (Paths{"d/a-1.png", "d/a-2.png", "d/a-3.png"}));
@@ -35,7 +35,7 @@ TEST(Outputs, names) {
   EXPECT_EQ(output_names("a.webp", 2), (Paths{"a-1.webp", "a-2.webp"}));
 }
 
-TEST(Outputs, arrays_come_back) {
+TEST(Outputs, arrays_are_read_back) {
   const fs::path folder = fs::temp_directory_path() / ("hearth-arrays-" + std::to_string(::getpid()));
   fs::create_directory(folder);
   const Array noise{.shape = {2, 1, 1, 3}, .values = {1, 2, 3, 4, 5, 6.5f}}, latents{.shape = {1}, .values = {-0.25f}};
@@ -44,20 +44,20 @@ TEST(Outputs, arrays_come_back) {
   EXPECT_EQ(load_array(folder / "a.safetensors", "noise").values, noise.values);
   EXPECT_EQ(load_array(folder / "a.safetensors", "latents").values, latents.values);
   const std::string file = (folder / "a.safetensors").string();
-  EXPECT_EQ(message_of([&] { load_array(file, "x"); }), file + ": has no tensor 'x', needed it; there is: latents, noise");
+  EXPECT_EQ(message_of([&] { load_array(file, "x"); }), file + ": has no tensor 'x', only latents, noise");
   save_arrays(file,
               {{"noise", {.shape = {3}, .values = {1, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}}}});
   EXPECT_EQ(message_of([&] { load_array(file, "noise"); }), file + ": 2 of 3 values of 'noise' are not finite");
   save_arrays(file, {{"noise", {.shape = {1}, .values = {std::numeric_limits<float>::infinity()}}}});
   EXPECT_EQ(message_of([&] { load_array(file, "noise"); }), file + ": 1 of 1 values of 'noise' are not finite");
   save_arrays(file, {});
-  EXPECT_EQ(message_of([&] { load_array(file, "x"); }), file + ": has no tensor 'x', needed it; there is: nothing");
+  EXPECT_EQ(message_of([&] { load_array(file, "x"); }), file + ": has no tensor 'x', only nothing");
   write_file(file, "no safetensors");
   EXPECT_NE(message_of([&] { load_array(file, "noise"); }), "no error");
   fs::remove_all(folder);
 }
 
-TEST(Outputs, parts_of_arrays) {
+TEST(Outputs, arrays_are_sliced_and_appended) {
   const Array a{.shape = {3, 2}, .values = {1, 2, 3, 4, 5, 6}};
   EXPECT_EQ(slice(a, 1, 3).values, (std::vector<float>{3, 4, 5, 6}));
   EXPECT_EQ(slice(a, 1, 3).shape, (std::vector<int64_t>{2, 2}));
@@ -69,7 +69,7 @@ TEST(Outputs, parts_of_arrays) {
   EXPECT_THROW(slice(a, 2, 4), ShapeError);
   EXPECT_THROW(slice(a, -1, 1), ShapeError);
   EXPECT_THROW(slice(a, 2, 1), ShapeError);
-  EXPECT_EQ(message_of([] { slice({}, 0, 0); }), "slice: 0 to 0 of 0");
+  EXPECT_EQ(message_of([] { slice({}, 0, 0); }), "slice: 0 to 0 is outside of 0 to 0");
   EXPECT_EQ(slice({.shape = {0, 2}, .values = {}}, 0, 0).shape, (std::vector<int64_t>{0, 2}));
   EXPECT_THROW(append(whole, {.shape = {1, 2, 1}, .values = {1, 2}}), ShapeError);
   EXPECT_THROW(append(whole, {.shape = {1, 3}, .values = {1, 2, 3}}), ShapeError);

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/language_flags.h"
+#include "cli/open_flags.h"
 #include "cli/progress_line.h"
 
 namespace hearth::cli {
@@ -15,15 +16,21 @@ void run_perplexity(std::span<const std::string> arguments) {
   PerplexityRequest request;
   std::string file;
   bool json = false;
-  Flags flags(
-      "perplexity", "Tells how well a model foretells a text: exp of the mean negative log-probability of its tokens.",
-      "The text is taken byte for byte, as one, with the beginning-of-text token that the tokenizer is configured for. It goes through "
-      "the model in windows that know nothing of each other; a token that begins a window is not scored by it.");
-  flags.text("-f,--file", "FILE", "The text", file, "standard input");
-  open.add_to(flags);
-  flags.integer("--context", "Tokens of a window", request.context, "what the model was trained for, at most 2048", {.low = 2});
-  flags.integer("--stride", "Tokens between the beginnings of two windows", request.stride, "the context");
-  flags.toggle("--json", "Print one JSON object", json);
+  Flags flags("perplexity", "Measure the perplexity of a language model on a text: exp of the mean negative log-likelihood of its tokens.",
+              "The text is read byte for byte as one document, with a BOS token if the tokenizer's configuration says so. It is split into "
+              "independent windows; the tokens that a window shares with the one before it, and its first token, are not scored.");
+  open.add_model(flags);
+  flags.group("Prompt");
+  flags.text("-f,--file", "FILE", "Text file to evaluate", file, "standard input");
+  open.add_device(flags);
+  flags.integer("-c,--ctx-size", "Tokens per window", request.context, "the length that the model was trained on, at most 2048", {.low = 2})
+      .also("--context,--context-length");
+  flags
+      .integer("--stride", "Tokens from the start of a window to the start of the next; smaller is slower and more accurate",
+               request.stride, "--ctx-size")
+      .also("--ppl-stride");
+  add_json(flags, "perplexity, standard error, tokens, seconds", json);
+  flags.example("hearth perplexity -m model.gguf -f wiki.test.raw", "Perplexity on a text file");
   if (!flags.parse(arguments)) return;
 
   request.text = file.empty() ? read_input() : read_text(file);
@@ -52,6 +59,6 @@ void run_perplexity(std::span<const std::string> arguments) {
 
 }  // namespace
 
-const Command perplexity = {"perplexity", "tell how well a model foretells a text", run_perplexity};
+const Command perplexity = {"perplexity", "Measure the perplexity of a language model on a text", run_perplexity, "Text"};
 
 }  // namespace hearth::cli

@@ -1,4 +1,4 @@
-// How far it is, on a terminal as a bar with the time left, elsewhere as plain lines.
+// Progress in one style: on a terminal a bar with rate and time left, elsewhere a line when a phase ends.
 #pragma once
 
 #include <chrono>
@@ -10,41 +10,45 @@
 
 namespace hearth::cli {
 
-// "4:05", "1:00:09", "0.4 s" below ten seconds.
+// "4:05", "1:00:09", "0.4 s" below ten seconds, "40 ms" below a tenth.
 std::string format_time(double seconds);
 // "512 B", "1.6 GB": powers of ten.
 std::string format_bytes(int64_t bytes);
+// "load", 1.6 GB in 1 s → "1.6 GB/s"; "sample" → "1.42 s/step"; "prompt" → "210 tokens/s". Empty if nothing was done.
+std::string format_rate(const std::string& phase, int64_t done, double seconds);
 
 class ProgressLine {
  public:
   using Clock = std::function<double()>;                         // seconds
   using Write = std::function<void(const std::string& output)>;  // to the terminal or the log
 
-  // `columns` of the terminal; 0 where the output is no terminal: then one line per phase and one per tenth of a phase that
-  // takes longer than five seconds.
+  // `columns` of the terminal; 0 where the output is no terminal: then one line per phase, and one per tenth of a phase that takes longer
+  // than five seconds.
   ProgressLine(int columns, Write write, Clock clock);
-  // To stderr with its width, and the system's clock.
+  // To stderr with its width, and the system's clock; with --quiet to nowhere. Log lines then go above the bar.
   ProgressLine();
   ~ProgressLine();  // finishes
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
 
   void update(const Progress& progress);
-  // A line of its own, above the bar.
-  void say(const std::string& line);
-  // Ends the phase with a line of its own; what is printed next stands below it.
+  // Makes room for another line in the place of the bar.
+  void clear();
+  // Ends the phase with a summary line.
   void finish();
 
  private:
   std::string bar(double elapsed) const;
-  std::string amount(int64_t value) const;
 
   int columns_;
   Write write_;
   Clock clock_;
+  bool clears_for_log_ = false;
   std::string phase_;
-  int64_t done_ = 0, total_ = 0, begun_ = 0;  // begun_: done when the phase began
-  double begin_ = 0, shown_ = 0;              // of the phase; when something was last written
-  int tenths_ = 0;                            // of the phase, said in plain lines
-  bool open_ = false;                         // a bar stands on the terminal's last line
+  int64_t done_ = 0, total_ = 0, done_at_begin_ = 0;  // done_at_begin_: when the phase began
+  double begin_ = 0, shown_ = 0;                      // of the phase; when something was last written
+  int tenths_ = 0;                                    // of the phase, reported in plain lines
+  bool open_ = false;                                 // a bar stands on the terminal's last line
 };
 
 }  // namespace hearth::cli

@@ -4,6 +4,8 @@
 
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/log.h"
+#include "cli/open_flags.h"
 #include "cli/progress_line.h"
 #include "core/error.h"
 #include "hearth/hub.h"
@@ -36,35 +38,38 @@ void run_pull(std::span<const std::string> arguments) {
   PullRequest request;
   std::string token_file, cache_dir, endpoint;
   bool json = false;
-  Flags flags("pull", "Downloads a model from the Hugging Face Hub; -m ORG/NAME then opens it.",
-              "Takes the files that hearth reads: one set of weights (safetensors where there are any), configurations and tokenizers. A "
+  Flags flags("pull", "Download a model from the Hugging Face Hub; -m ORG/NAME then opens it.",
+              "Downloads the files that hearth reads: one set of weights (safetensors if there are any), configurations and tokenizers. A "
               "repository with several GGUF or single-file models needs a FILE: its path, or a quantization such as q4_k_m. An "
-              "interrupted download resumes; checksums are verified before files appear. Models lie in $HEARTH_HOME/models, by default "
-              "~/.cache/hearth/models.");
-  flags.text("model", "ORG/NAME[:FILE]", "The model, or one file of its repository", request.model);
-  flags.group("Files");
+              "interrupted download resumes; checksums are verified before files appear. Models are kept in $HEARTH_HOME/models, by "
+              "default ~/.cache/hearth/models.");
+  flags.text("model", "ORG/NAME[:FILE]", "The model, or one file of its repository", request.model, "required");
+  flags.group("Model");
   flags.text("--revision", "NAME", "Branch, tag or commit; -m ORG/NAME@REVISION opens it", request.revision, "main");
-  flags.text("--variant", "NAME", "Take the weights *.NAME.safetensors, e.g. fp16", request.variant, "full precision");
-  flags.list("--include", "PATTERN", "Take exactly the files that match, as '*.json' or 'unet/*'", request.include, "what hearth reads");
+  flags.text("--variant", "NAME", "Download the weights of this variant: fp16 for *.fp16.safetensors", request.variant, "full precision");
+  flags.list("--include", "PATTERN", "Download exactly the files that match, such as '*.json' or 'unet/*'", request.include,
+             "what hearth reads");
   flags.list("--exclude", "PATTERN", "Leave out the files that match", request.exclude, "none");
-  flags.toggle("--all", "Take every file of the repository", request.all);
+  flags.toggle("--all", "Download every file of the repository", request.all);
   flags.toggle("--dry-run", "List the files with their sizes and download nothing", request.dry_run);
-  flags.group("Hub");
+  flags.group("Options");
   flags.text("--endpoint", "URL", "Another hub with the same interface", endpoint, "$HF_ENDPOINT, else https://huggingface.co");
   flags.text("--token-file", "FILE", "File with the access token for private and gated models", token_file,
              "$HF_TOKEN, $HF_TOKEN_PATH, ~/.cache/huggingface/token");
   flags.text("--cache-dir", "DIR", "Where models are kept; other commands find them with HEARTH_HOME=DIR", cache_dir,
              "$HEARTH_HOME, else ~/.cache/hearth");
-  flags.integer("--connections", "Connections at the same time", request.connections, {.low = 1, .high = 64});
-  flags.toggle("--json", "Print one JSON object on stdout: model, commit, path, bytes, downloaded, files", json);
+  flags.integer("--connections", "Number of simultaneous connections", request.connections, {.low = 1, .high = 64});
+  add_json(flags, "model, commit, path, bytes, downloaded, files", json);
+  flags.example("hearth pull stable-diffusion-v1-5/stable-diffusion-v1-5 --variant fp16", "Download a diffusion model in 16 bits");
+  flags.example("hearth pull ORG/NAME:q4_k_m", "Download one quantization of a language model");
   if (!flags.parse(arguments)) return;
   if (request.model.empty()) fail<UsageError>("pull: a model is missing; expected hearth pull ORG/NAME");
-  if (flags.given("--token-file") && token_file.empty()) fail<UsageError>("pull: --token-file is empty, expected a file");
+  if (flags.given("--token-file") && token_file.empty()) fail<UsageError>("pull: --token-file is empty; expected a file");
   request.endpoint = endpoint, request.token_file = token_file, request.cache_dir = cache_dir;
 
   ProgressLine line;
   request.progress = [&line](const Progress& p) { line.update(p); };
-  request.warn = [&line](const std::string& warning) { line.say("hearth: " + warning); };
+  request.warn = [](const std::string& warning) { log_warning(warning); };
   request.cancel = &cancelled;
   const PullResult pulled = hearth::pull(request);
   line.finish();
@@ -75,6 +80,6 @@ void run_pull(std::span<const std::string> arguments) {
 
 }  // namespace
 
-const Command pull = {"pull", "download a model from a hub", run_pull};
+const Command pull = {"pull", "Download a model from the Hugging Face Hub", run_pull, "Models"};
 
 }  // namespace hearth::cli

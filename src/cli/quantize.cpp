@@ -2,6 +2,7 @@
 
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/open_flags.h"
 #include "cli/written.h"
 #include "core/error.h"
 
@@ -12,32 +13,35 @@ void run_quantize(std::span<const std::string> arguments) {
   QuantizeRequest request;
   std::string model, output;
   bool json = false;
-  Flags flags(
-      "quantize", "Writes a language model as a GGUF file, its matrices in the type asked for.",
-      "Vectors and norms are f32. The output matrix (the embedding, where it is the same) is q6_k at least, but for --pure. Rows that "
-      "are no whole number of blocks get the next type that fits; a note names them.");
-  flags.text("-m,--model", "PATH", "A folder with config.json, safetensors and tokenizer.json, or a GGUF file", model);
-  flags.text("-o,--output", "FILE", "The GGUF file to write", output);
-  flags.choice("--type", "", "Type of the matrices", request.type,
-               {.names = {"q8_0", "q6_k", "q5_k", "q4_k", "q3_k", "q2_k", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl", "iq4_xs", "mxfp4",
-                          "f16", "bf16", "f32"}});
-  flags.toggle("--pure", "The output matrix in that type, too", request.pure);
-  flags.integer("-t,--threads", "Threads; 0 = all processors", request.threads, {.low = 0, .high = 1024});
-  flags.toggle("--json", "Print one JSON object on stdout", json);
+  Flags flags("quantize", "Quantize a language model into a GGUF file.",
+              "Vectors and norms stay f32. The output matrix (the embedding, if they are tied) is at least q6_k, unless --pure is given. "
+              "Matrices whose rows are not a whole number of blocks get the next larger type that fits; a note lists them.");
+  flags.text("-m,--model", "PATH", "Checkpoint: a folder with config.json, safetensors and tokenizer.json, or a GGUF file", model,
+             "required");
+  flags.text("-o,--output", "FILE", "GGUF file to write", output, "required");
+  flags
+      .choice("--type", "TYPE", "Data type of the matrices: q8_0 is nearly lossless, q4_k a good balance, q2_k the smallest", request.type,
+              {.names = {"q8_0", "q6_k", "q5_k", "q4_k", "q3_k", "q2_k", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl", "iq4_xs", "mxfp4", "f16",
+                         "bf16", "f32"}})
+      .also("--dtype");
+  flags.toggle("--pure", "Quantize the output matrix to the same type", request.pure);
+  flags.integer("-t,--threads", "Number of threads; 0: all processors", request.threads, {.low = 0, .high = 1024});
+  add_json(flags, "output, architecture, tensors, parameters, bytes, types, notes", json);
+  flags.example("hearth quantize -m my-language-model -o model-q4_k.gguf --type q4_k", "Quantize a folder to 4 bits");
   if (!flags.parse(arguments)) return;
-  if (model.empty()) fail<UsageError>("quantize: --model is missing");
-  if (output.empty()) fail<UsageError>("quantize: --output is missing");
+  if (model.empty()) fail<UsageError>("quantize: --model is missing; expected --model PATH");
+  if (output.empty()) fail<UsageError>("quantize: --output is missing; expected --output FILE");
   request.model = model;
   request.output = output;
   ProgressLine line;
   request.progress = [&line](const Progress& p) { line.update(p); };
   request.cancel = &cancelled;
   const QuantizeReport report = hearth::quantize(request);
-  tell_written(line, report, output, {{"architecture", report.architecture}}, json);
+  report_written(line, report, output, {{"architecture", report.architecture}}, json);
 }
 
 }  // namespace
 
-const Command quantize = {"quantize", "write a language model as a GGUF file", run_quantize};
+const Command quantize = {"quantize", "Quantize a language model into a GGUF file", run_quantize, "Models"};
 
 }  // namespace hearth::cli

@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/generate_flags.h"
-#include "cli/say.h"
+#include "cli/log.h"
 #include "core/error.h"
 #include "hearth/rerun.h"
 
@@ -12,9 +12,9 @@ namespace hearth::cli {
 namespace {
 
 constexpr const char* notes =
-    "From hearth's own words the picture comes again to the pixel, with the same model on the same kind of processor; from A1111's and "
-    "ComfyUI's as near as they tell. What cannot be asked for again is listed first.\n"
-    "All other flags are those of hearth generate; they take the place of the picture's own, as --seed 8, -m MODEL, -o FILE.";
+    "From hearth's own metadata the image comes out identical to the pixel, given the same model and the same kind of processor. A1111 and "
+    "ComfyUI store less; what they leave out is logged first.\n"
+    "All other flags are those of hearth generate and override the image's parameters: --seed 8, -m MODEL, -o FILE.";
 
 bool is_flag(const std::string& word) { return word.size() > 1 && word[0] == '-' && !(word[1] >= '0' && word[1] <= '9') && word[1] != '.'; }
 
@@ -30,7 +30,7 @@ class Spellings {
   Flags flags_;
 };
 
-// The picture's arguments but for those that the user gives.
+// The image's arguments without those that the user overrides.
 std::vector<std::string> merged(const std::vector<std::string>& own, std::span<const std::string> given, const Spellings& long_name) {
   std::vector<std::string> replaced, all;
   for (const std::string& word : given)
@@ -60,35 +60,37 @@ std::string quoted(const std::string& word) {
 }
 
 void run_rerun(std::span<const std::string> arguments) {
-  std::string picture;
-  bool print = false, help = arguments.empty();
-  std::vector<std::string> given;
+  std::string image;
+  bool print = false;
+  Flags flags("rerun", "Generate an image again from the generation parameters in its file: hearth's, A1111's or ComfyUI's.", notes);
+  flags.text("image", "FILE", "Image with generation parameters: PNG, JPEG or WebP", image, "required");
+  flags.toggle("--print-command", "Print the hearth generate command and do not run it", print).also("--print");
+  flags.example("hearth rerun house.png -o again.png", "Generate the same image again");
+  flags.example("hearth rerun house.png --seed 8 --steps 50", "Change a few parameters");
+  flags.example("hearth rerun house.png --print-command", "See how an image was generated");
+  if (Flags::visitor) return void(flags.parse({}));
+  // The flags of generate are not parsed here: they are handed on.
+  std::vector<std::string> own, given;
   for (const std::string& word : arguments) {
-    if (word == "--print") print = true;
-    else if (word == "--help" || word == "-h") help = true;
-    else if (&word == &arguments[0] && !is_flag(word)) picture = word;
+    if (flags.has(word)) own.push_back(word);
+    else if (image.empty() && given.empty() && !is_flag(word)) image = word;
     else given.push_back(word);
   }
-  if (help) {
-    Flags flags("rerun", "Makes a picture again from what it says of itself: hearth's, A1111's or ComfyUI's words.", notes);
-    flags.text("picture", "FILE", "PNG, JPEG or WebP", picture);
-    flags.toggle("--print", "Print the command and run nothing", print);
-    fmt::print("{}", flags.help());
-    return;
-  }
-  if (picture.empty()) fail<UsageError>("rerun: the picture is missing; it comes before the flags");
-  const Rerun made = rerun_of(picture);
+  if (arguments.empty()) own.emplace_back("--help");
+  if (!flags.parse(own)) return;
+  if (image.empty()) fail<UsageError>("rerun: the image is missing; it comes before the flags");
+  const Rerun made = rerun_of(image);
   const Spellings long_name;
   const std::vector<std::string> all = merged(made.arguments, given, long_name);
   const auto has = [&](const char* flag) {
     return std::ranges::any_of(given, [&](const std::string& word) { return is_flag(word) && long_name(word) == flag; });
   };
-  for (const std::string& what : made.not_honoured) say("rerun: not honoured: " + what);
+  for (const std::string& what : made.not_honoured) log_warning("not reproduced: " + what);
   for (const auto& [flag, sum] : made.pictures) {
     const auto at = std::ranges::find(all, flag);
     if (at == all.end() || has(flag.c_str()) || at + 1 == all.end()) continue;
     if (!print && pixels_sum(*(at + 1)) != sum)
-      fail<UsageError>("rerun: {} {} is another picture than it was; {} FILE names the right one", flag, *(at + 1), flag);
+      fail<UsageError>("rerun: {} {}: the image has changed since; pass the original with {} FILE", flag, *(at + 1), flag);
   }
   if (print) {
     std::string line = "hearth generate";
@@ -97,12 +99,12 @@ void run_rerun(std::span<const std::string> arguments) {
     return;
   }
   if (!has("--model") && made.model != "demo-model")
-    fail<UsageError>("rerun: {} was made with the model '{}': needed --model PATH", picture, made.model);
-  generate.run(all);
+    fail<UsageError>("rerun: {} was generated with the model '{}'; expected --model PATH", image, made.model);
+  find_command("generate")->run(all);
 }
 
 }  // namespace
 
-const Command rerun = {"rerun", "make a picture again from its own words", run_rerun};
+const Command rerun = {"rerun", "Generate an image again from its metadata", run_rerun, "Images"};
 
 }  // namespace hearth::cli

@@ -12,10 +12,9 @@ namespace hearth::cli {
 namespace {
 
 constexpr const char* notes =
-    "The contact sheet shows the picture of every sampler at every number of steps. The convergence plot shows how far the latents are "
-    "from "
-    "a fine solution, over calls of the network: without fresh noise, from one noise, along one schedule. The plot of orders needs no "
-    "model: it is the same on a problem whose solution is known.";
+    "The contact sheet shows an image per sampler and number of steps. The convergence plot shows the error of the latents, against a fine "
+    "solution, over denoiser calls: all samplers start from the same noise on the same schedule and add none. The order plot needs no "
+    "model: it shows the same for a problem whose solution is known.";
 
 struct PlotFlags {
   OpenFlags open;
@@ -28,39 +27,63 @@ struct PlotFlags {
 
 void PlotFlags::add_to(Flags& flags) {
   Request& request = plot.request;
-  flags.text("--sheet", "FILE", "Draw the contact sheet into this picture", sheet);
-  flags.text("--convergence", "FILE", "Draw the convergence plot", convergence);
-  flags.text("--orders", "FILE", "Draw the plot of orders of convergence", orders);
-  flags.add("--samplers", "LIST", "Names with commas between them", "some that differ",
-            [this](const std::string& t) { plot.samplers = parse_words(t, names_of(list_samplers())); });
-  flags.add("--steps", "LIST", "Numbers of steps, rising", "4,8,16,32", [this](const std::string& t) {
-    plot.steps.clear();
-    for (const double n : parse_numbers(t)) plot.steps.push_back(parse_integer(fmt::format("{}", n), 1, 100000));
-  });
-  flags.integer("--reference-steps", "Of the fine solution of the convergence plot, by seeds_3 with three calls a step",
+  flags.group("Model");
+  open.add_model(flags);
+  open.add_variant(flags);
+  flags.group("Output");
+  flags.text("--contact-sheet", "FILE", "Image file for the contact sheet", sheet, "not made").also("--sheet").in_basic_help();
+  flags.text("--convergence-plot", "FILE", "Image file for the convergence plot", convergence, "not made")
+      .also("--convergence")
+      .in_basic_help();
+  flags.text("--order-plot", "FILE", "Image file for the plot of convergence orders", orders, "not made").also("--orders").in_basic_help();
+  flags
+      .integer("--thumbnail-width", "Scale the images of the contact sheet down to this width in pixels", plot.cell, "full size",
+               {.low = 16})
+      .also("--cell");
+  add_json(flags, "the numbers in the plots", json);
+  flags.group("Sampling");
+  flags
+      .add("--samplers", "NAMES", "Samplers to compare, separated by commas", "a dozen different ones",
+           [this](const std::string& t) { plot.samplers = parse_words(t, names_of(list_samplers())); })
+      .completes(names_of(list_samplers()))
+      .in_basic_help();
+  flags
+      .add("--steps", "N[,N]", "Numbers of steps to compare, in rising order", "4,8,16,32",
+           [this](const std::string& t) {
+             plot.steps.clear();
+             for (const double n : parse_numbers(t)) plot.steps.push_back(parse_integer(fmt::format("{}", n), 1, 100000));
+           })
+      .in_basic_help();
+  flags.integer("--reference-steps", "Steps of the fine solution in the convergence plot; seeds_3 makes three denoiser calls in each",
                 plot.reference_steps);
-  flags.integer("--cell", "Shrink the pictures of the sheet to so many pixels of width", plot.cell, "as they are", {.low = 16});
-  flags.path("-m,--model", "Checkpoint: a folder in the diffusers layout", open.model, "the demo model");
-  add_setting(flags, request, "prompt", {.help = "What to draw; needed but for --orders"});
-  for (const char* name : {"negative_prompt", "width", "height", "guidance"}) add_setting(flags, request, name);
-  add_setting(flags, request, "schedule", {.standard = "sheet: the checkpoint's own; convergence: karras"});
-  add_setting(flags, request, "seed", {.help = "Of the noise", .standard = "0"});
-  flags.toggle("--json", "Print the numbers as one JSON object", json);
-  open.add_place(flags);
+  add_setting(flags, request, "schedule", {.default_text = "contact sheet: the checkpoint's own; convergence plot: karras"});
+  add_setting(flags, request, "seed", {.help = "Seed of the noise", .default_text = "0"});
+  flags.group("Prompt");
+  add_setting(flags, request, "prompt", {.help = "Prompt; --order-plot alone needs none", .default_text = "none"});
+  add_setting(flags, request, "negative_prompt");
+  flags.group("Image");
+  for (const char* name : {"width", "height"}) add_setting(flags, request, name);
+  flags.group("Guidance");
+  add_setting(flags, request, "guidance");
+  flags.group("Memory and performance");
+  open.add_device(flags);
+  flags.example("hearth samplers plot -p \"a house\" --contact-sheet sheet.png", "See what samplers make of few steps");
+  flags.example("hearth samplers plot -p \"a house\" --convergence-plot error.png --samplers euler,dpmpp_2m",
+                "Compare how fast two samplers converge");
 }
 
 void run_samplers(std::span<const std::string> arguments) {
   std::string what;
   PlotFlags f;
-  Flags flags("samplers", "Compares samplers: a contact sheet, and plots of their convergence.", notes);
-  flags.choice("what", "", "What to do", what, {.names = {"plot"}});
+  Flags flags("samplers", "Compare samplers on one prompt: a contact sheet of images, and plots of their convergence.", notes);
+  flags.choice("action", "plot", "What to do: plot", what, {.names = {"plot"}}, "required");
   f.add_to(flags);
   if (!flags.parse(arguments)) return;
-  if (what.empty()) fail<UsageError>("samplers: what to do is missing, needed 'hearth samplers plot'");
+  if (what.empty()) fail<UsageError>("samplers: the action is missing; expected hearth samplers plot");
   if (f.sheet.empty() && f.convergence.empty() && f.orders.empty())
-    fail<UsageError>("samplers: nothing to draw, needed --sheet, --convergence or --orders");
+    fail<UsageError>("samplers: nothing to plot; expected --contact-sheet, --convergence-plot or --order-plot");
   const bool model = !f.sheet.empty() || !f.convergence.empty();
-  if (model && !flags.given("--prompt")) fail<UsageError>("samplers: --prompt is missing; --prompt \"\" draws without one");
+  if (model && !flags.given("--prompt")) fail<UsageError>("samplers: --prompt is missing; --prompt \"\" generates without one");
   for (const std::string* file : {&f.sheet, &f.convergence, &f.orders}) {
     if (file->empty()) continue;
     check_save(*file, {}, f.plot.request);
@@ -90,6 +113,6 @@ void run_samplers(std::span<const std::string> arguments) {
 
 }  // namespace
 
-const Command samplers = {"samplers", "compare samplers: contact sheet and convergence plots", run_samplers};
+const Command samplers = {"samplers", "Compare samplers: contact sheet and convergence plots", run_samplers, "Images"};
 
 }  // namespace hearth::cli

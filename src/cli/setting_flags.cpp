@@ -9,9 +9,12 @@ namespace {
 
 void add(Flags& flags, Request& request, const Setting& s) {
   const auto take = [&request, name = s.name](const std::string& text) { set(request, name, text); };
-  if (s.type.empty()) flags.toggle(s.flags, s.help, [take] { take(""); });
-  else if (s.repeatable) flags.add_each(s.flags, s.type, s.help, s.standard, take);
-  else flags.add(s.flags, s.type, s.help, s.standard, take);
+  Flag& flag = s.type.empty() ? flags.toggle(s.flags, s.help, [take] { take(""); })
+               : s.repeatable ? flags.add_each(s.flags, s.type, s.help, s.default_text, take)
+                              : flags.add(s.flags, s.type, s.help, s.default_text, take);
+  flag.completes(s.choices);
+  if (s.basic) flag.in_basic_help();
+  for (const std::string& alias : s.aliases) flag.also(alias);
 }
 
 }  // namespace
@@ -23,13 +26,13 @@ void add_settings(Flags& flags, Request& request) {
   }
 }
 
-void add_setting(Flags& flags, Request& request, std::string_view name, const SettingWords& words) {
+void add_setting(Flags& flags, Request& request, std::string_view name, const SettingTexts& texts) {
   const std::vector<Setting> all = list_settings();
   const auto found = std::ranges::find(all, name, &Setting::name);
-  if (found == all.end()) fail<UsageError>("setting '{}' is unknown", name);
+  if (found == all.end()) fail<UsageError>("unknown setting '{}'", name);
   Setting s = *found;
-  if (!words.help.empty()) s.help = words.help;
-  if (!words.standard.empty()) s.standard = words.standard;
+  if (!texts.help.empty()) s.help = texts.help;
+  if (!texts.default_text.empty()) s.default_text = texts.default_text;
   add(flags, request, s);
 }
 

@@ -12,10 +12,10 @@ namespace hearth::cli {
 // All of them, each under the heading of its group.
 void add_settings(Flags& flags, Request& request);
 
-// One of them, for a verb that has few: with its own words where they are given.
-struct SettingWords {
-  std::string help, standard;
+// One of them, for a command that has few; `texts` replace its help and default.
+struct SettingTexts {
+  std::string help, default_text;
 };
-void add_setting(Flags& flags, Request& request, std::string_view name, const SettingWords& words = {});
+void add_setting(Flags& flags, Request& request, std::string_view name, const SettingTexts& texts = {});
 
 }  // namespace hearth::cli

@@ -1,9 +1,9 @@
-// Ctrl-C and its relatives.
+// Ctrl-C and SIGTERM.
 #pragma once
 
 namespace hearth::cli {
 
-// From now on the first SIGINT or SIGTERM sets `cancelled` (command.h), so that what runs ends cleanly; the second kills.
+// From now on the first SIGINT or SIGTERM sets `cancelled` (command.h), so that the run ends cleanly; the second kills the process.
 void catch_signals();
 
 }  // namespace hearth::cli

@@ -25,7 +25,7 @@ int status_of(const std::function<void()>& body) {
   return status;
 }
 
-TEST(Signals, the_first_asks_and_the_second_kills) {
+TEST(Signals, the_first_signal_cancels_and_the_second_kills) {
   for (const int first : {SIGINT, SIGTERM})
     for (const int second : {SIGINT, SIGTERM}) {
       const int status = status_of([=] {
@@ -38,7 +38,7 @@ TEST(Signals, the_first_asks_and_the_second_kills) {
     }
 }
 
-TEST(Signals, what_nohup_ignores_stays_ignored) {
+TEST(Signals, signals_that_nohup_ignores_stay_ignored) {
   const int status = status_of([] {
     std::signal(SIGINT, SIG_IGN);
     catch_signals();

@@ -9,7 +9,8 @@
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/input.h"
-#include "cli/say.h"
+#include "cli/log.h"
+#include "cli/open_flags.h"
 #include "cli/setting_flags.h"
 #include "core/error.h"
 #include "hearth/prompt.h"
@@ -20,9 +21,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* model_help = "A model: a folder, a single file, DDUF or GGUF; or its tokenizer.json or tokenizer.model";
-constexpr const char* config_help = "Of a single file: a diffusers folder whose configurations are to hold";
-constexpr const char* config_default = "built-in ones of the published model with its geometry";
+Flag& add_model(Flags& flags, std::string& model) {
+  flags.group("Model");
+  return flags
+      .text("-m,--model", "PATH", "Model: a folder, a single file, a DDUF or GGUF file, or just a tokenizer.json or tokenizer.model", model,
+            "required")
+      .in_basic_help();
+}
+
+void add_config(Flags& flags, const std::function<void(const std::string&)>& set) {
+  flags.add("--config", "DIR", "Read the configurations of a single file from this diffusers folder",
+            "the built-in ones of the published model with the same geometry", set);
+}
 
 void print_json(const Json& json) { fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace)); }
 
@@ -68,7 +78,7 @@ Json json_of(const ReadPrompt& prompt) {
 void print_prompts(const std::vector<ReadPrompt>& prompts, bool json) {
   Json encoders = Json::array();
   for (const ReadPrompt& prompt : prompts) {
-    for (const std::string& warning : prompt.warnings) say("warning: " + warning);
+    for (const std::string& warning : prompt.warnings) log_warning(warning);
     if (json) {
       encoders.push_back(json_of(prompt));
     } else {
@@ -82,33 +92,45 @@ void print_prompts(const std::vector<ReadPrompt>& prompts, bool json) {
 void run_tokenize(std::span<const std::string> arguments) {
   std::string model, file;
   std::optional<std::string> prompt;
-  bool no_special = false, json = false;
+  bool no_special_tokens = false, json = false;
   PromptReading reading;
-  Flags flags("tokenize", "Prints the tokens of a text: of --prompt, of a file, or of standard input.",
-              "Bytes are taken as they are: byte order mark, CR and final newline count. Without --json: a line for each token, its id and "
-              "its spelling in the vocabulary.");
-  flags.text("-m,--model", "PATH", model_help, model);
-  flags.add("-p,--prompt", "TEXT", "The text", "standard input", [&prompt](const std::string& t) { prompt = t; });
-  flags.text("--file", "FILE", "A file that holds the text", file);
   Request request;
-  add_setting(flags, request, "prompt_syntax",
-              {.help = "Read it as a prompt of generate, by each of its text encoders: chunks, and each token's id, weight and text",
-               .standard = "not read as a prompt"});
-  add_setting(flags, request, "emphasis", {.help = "With --prompt-syntax a1111: as for generate"});
-  flags.integer("--steps", "With --prompt-syntax: of the run in which [from:to:when] changes", reading.steps);
+  Flags flags(
+      "tokenize", "Print the token ids of a text, or how the text encoders of an image model read a prompt.",
+      "The text is read byte for byte: a byte order mark, CR and the final newline count. Without --json each line has a token's id and "
+      "its text in the vocabulary.");
+  add_model(flags, model);
+  add_config(flags, [&reading](const std::string& t) { reading.config = t; });
+  flags.group("Prompt");
+  flags.text("-p,--prompt", "TEXT", "Text to tokenize", prompt, "standard input").in_basic_help();
+  flags.text("-f,--file", "FILE", "Read the text from this file", file, "standard input").in_basic_help();
+  flags
+      .toggle("--no-special-tokens", "Leave out the special tokens that the model expects around a text, such as BOS and EOS",
+              no_special_tokens)
+      .also("--no-special")
+      .in_basic_help();
+  add_setting(
+      flags, request, "prompt_syntax",
+      {.help = "Read the text as a prompt of hearth generate: print the chunks of each text encoder, with each token's id, weight and "
+               "text",
+       .default_text = "plain tokenization"});
+  add_setting(flags, request, "emphasis", {.help = "With --prompt-syntax a1111: how weights act, as in hearth generate"});
+  flags.integer("--steps", "With --prompt-syntax: steps of the run, for [from:to:when]", reading.steps);
+  flags.group("Adapters");
   add_setting(flags, request, "embeddings");
-  flags.add("--config", "DIR", config_help, config_default, [&reading](const std::string& t) { reading.config = t; });
-  flags.toggle("--no-special", "Without what the model wants around a text (BOS, EOS …)", no_special);
-  flags.toggle("--json", "Print one JSON object on stdout: {\"ids\": […], \"pieces\": […]}; of prompts {\"encoders\": […]}", json);
+  add_json(flags, "ids and pieces, or with --prompt-syntax the encoders", json).in_basic_help();
+  flags.example("hearth tokenize -m my-language-model -p \"a red house\"", "The tokens of a text");
+  flags.example("hearth tokenize -m stable-diffusion-v1-5 -p \"a (red:1.3) house\" --prompt-syntax a1111",
+                "Weights and chunks of a prompt");
   if (!flags.parse(arguments)) return;
   reading.syntax = request.prompt_syntax, reading.emphasis = request.emphasis, reading.embeddings = request.embeddings;
-  if (model.empty()) fail<UsageError>("tokenize: --model is missing");
-  if (prompt && !file.empty()) fail<UsageError>("tokenize: --prompt and --file exclude each other");
+  if (model.empty()) fail<UsageError>("tokenize: --model is missing; expected --model PATH");
+  if (prompt && !file.empty()) fail<UsageError>("tokenize: --prompt and --file exclude each other; expected one of them");
   const std::string text = prompt ? *prompt : !file.empty() ? read_text(file) : read_input();
-  if (!reading.syntax && reading.emphasis) fail<UsageError>("tokenize: --emphasis acts with --prompt-syntax a1111 only");
-  if (!reading.syntax && !reading.embeddings.empty()) fail<UsageError>("tokenize: --embedding acts with --prompt-syntax only");
+  if (!reading.syntax && reading.emphasis) fail<UsageError>("tokenize: --emphasis has no effect without --prompt-syntax a1111");
+  if (!reading.syntax && !reading.embeddings.empty()) fail<UsageError>("tokenize: --embedding has no effect without --prompt-syntax");
   if (reading.syntax) return print_prompts(read_prompt(model, text, reading), json);
-  const Tokens tokens = hearth::tokenize(model, text, !no_special, reading.config);
+  const Tokens tokens = hearth::tokenize(model, text, !no_special_tokens, reading.config);
   if (json) return print_json({{"ids", tokens.ids}, {"pieces", tokens.pieces}});
   for (size_t i = 0; i < tokens.ids.size(); ++i) fmt::print("{:>7}  {}\n", tokens.ids[i], one_line(tokens.pieces[i]));
 }
@@ -128,15 +150,17 @@ void run_detokenize(std::span<const std::string> arguments) {
   std::string model, config;
   std::optional<std::vector<int32_t>> ids;
   bool json = false;
-  Flags flags("detokenize", "Prints the text of token ids, special tokens too.",
-              "An id that is no token adds nothing. Without --json the text is printed as it is, without a newline behind it.");
-  flags.text("-m,--model", "PATH", model_help, model);
-  flags.add("--ids", "N,N,…", "The token ids", "", [&ids](const std::string& t) { ids = parse_ids(t); });
-  flags.text("--config", "DIR", config_help, config, config_default);
-  flags.toggle("--json", "Print one JSON object on stdout: {\"text\": …}", json);
+  Flags flags("detokenize", "Print the text of token ids, including special tokens.",
+              "Ids that are not in the vocabulary are skipped. Without --json the text is printed as is, without a final newline.");
+  add_model(flags, model);
+  add_config(flags, [&config](const std::string& t) { config = t; });
+  flags.group("Options");
+  flags.add("--ids", "ID[,ID]", "Token ids", "required", [&ids](const std::string& t) { ids = parse_ids(t); }).in_basic_help();
+  add_json(flags, "text", json).in_basic_help();
+  flags.example("hearth detokenize -m my-language-model --ids 64,2518,3753", "The text of three tokens");
   if (!flags.parse(arguments)) return;
-  if (model.empty()) fail<UsageError>("detokenize: --model is missing");
-  if (!ids) fail<UsageError>("detokenize: --ids is missing");
+  if (model.empty()) fail<UsageError>("detokenize: --model is missing; expected --model PATH");
+  if (!ids) fail<UsageError>("detokenize: --ids is missing; expected --ids ID,ID,…");
   const std::string text = hearth::detokenize(model, *ids, config);
   if (json) return print_json({{"text", text}});
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -144,7 +168,7 @@ void run_detokenize(std::span<const std::string> arguments) {
 
 }  // namespace
 
-const Command tokenize = {"tokenize", "print the tokens of a text", run_tokenize};
-const Command detokenize = {"detokenize", "print the text of tokens", run_detokenize};
+const Command tokenize = {"tokenize", "Print the token ids of a text", run_tokenize, "Text"};
+const Command detokenize = {"detokenize", "Print the text of token ids", run_detokenize, "Text"};
 
 }  // namespace hearth::cli

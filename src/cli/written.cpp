@@ -4,14 +4,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/command.h"
+#include "cli/log.h"
 
 namespace hearth::cli {
 
-void tell_written(ProgressLine& line, const WrittenWeights& written, const std::string& output,
-                  const std::vector<std::pair<std::string, std::string>>& own, bool json) {
+void report_written(ProgressLine& line, const WrittenWeights& written, const std::string& output,
+                    const std::vector<std::pair<std::string, std::string>>& own, bool json) {
   line.finish();
-  for (const std::string& note : written.notes) line.say("hearth: note: " + note);
+  for (const std::string& note : written.notes) log_info("note: " + note);
   if (json) {
     nlohmann::ordered_json object{{"output", output}};
     for (const auto& [key, value] : own) object[key] = value;

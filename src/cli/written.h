@@ -1,4 +1,4 @@
-// How commands that write weights tell what they wrote.
+// The report of commands that write weights.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace hearth::cli {
 
-// Ends `line` and says the notes; then on stdout one line, or with `json` one object: {"output", …`own`, "tensors", "parameters", "bytes",
-// "types", "notes"}. The line calls what was written by the last of `own`: [(key, value)].
-void tell_written(ProgressLine& line, const WrittenWeights& written, const std::string& output,
-                  const std::vector<std::pair<std::string, std::string>>& own, bool json);
+// Ends `line` and logs the notes; then prints one line to stdout, or with `json` one object: {"output", …`own`, "tensors", "parameters",
+// "bytes", "types", "notes"}. `own`: [(key, value)]; the line names the last value.
+void report_written(ProgressLine& line, const WrittenWeights& written, const std::string& output,
+                    const std::vector<std::pair<std::string, std::string>>& own, bool json);
 
 }  // namespace hearth::cli

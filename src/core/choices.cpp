@@ -33,7 +33,7 @@ template <> struct Table<ResizeMode> {
 };
 template <> struct Table<InpaintFill> {
   static constexpr std::string_view what = "inpaint fill";
-  static constexpr std::array<std::string_view, 4> names{"original", "fill", "noise", "nothing"};
+  static constexpr std::array<std::string_view, 4> names{"original", "fill", "latent-noise", "latent-nothing"};
 };
 template <> struct Table<VaeTiling> {
   static constexpr std::string_view what = "tiling";

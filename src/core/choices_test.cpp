@@ -22,7 +22,7 @@ TEST(Choices, have_names) {
   expect_names<PromptSyntax>({"plain", "a1111", "comfyui"});
   expect_names<Emphasis>({"original", "no-norm", "ignore", "none"});
   expect_names<ResizeMode>({"stretch", "crop", "fill"});
-  expect_names<InpaintFill>({"original", "fill", "noise", "nothing"});
+  expect_names<InpaintFill>({"original", "fill", "latent-noise", "latent-nothing"});
   expect_names<VaeTiling>({"auto", "on", "off"});
   EXPECT_EQ(name_of(Compat::a1111), "a1111");
   EXPECT_EQ(name_of(Rng::nv), "nv");

@@ -15,6 +15,7 @@ struct Entry {
   std::string_view name;     // that of its folder
   std::string_view summary;  // one line for `hearth list models`
   std::variant<ImageFamily, LanguageFamily> task;
+  std::string_view title = {};  // heading of its own options in help: "Stable Diffusion XL"; empty: the name
 };
 
 std::span<const Entry> entries();

@@ -1,4 +1,4 @@
-// hearth bench with the demo model. Times are looked at, never judged.
+// hearth bench with the demo model. Times are read, not judged.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using Arguments = std::vector<std::string>;
 class BenchTest : public CommandTest {
  protected:
   Json measure(const Arguments& more) const {
-    Arguments arguments = {"bench", "--repeats", "1", "--json"};
+    Arguments arguments = {"bench", "--repetitions", "1", "--json"};
     if (more.empty() || more[0] != "ops") arguments.insert(arguments.end(), {"--model", "demo"});
     arguments.insert(arguments.end(), more.begin(), more.end());
     const Ended r = run(arguments);
@@ -41,27 +41,27 @@ TEST_F(BenchTest, json_has_the_documented_form) {
   }
 }
 
-TEST_F(BenchTest, size_and_threads_are_those_asked_for) {
+TEST_F(BenchTest, uses_the_requested_size_and_threads) {
   const auto gflop = [](const Json& json) { return json["parts"]["vae_decode"]["gflop"].get<double>(); };
   const Json small = measure({"-W", "64", "-H", "64"}), wide = measure({"-W", "128", "-H", "64", "--threads", "1"});
   EXPECT_GT(gflop(wide), 1.9 * gflop(small));
   EXPECT_EQ(wide["machine"]["threads"], 1);
 }
 
-TEST_F(BenchTest, weights_are_held_in_the_precision_asked_for) {
+TEST_F(BenchTest, holds_weights_in_the_requested_precision) {
   const auto bytes = [&](const char* precision) {
     return measure({"-W", "8", "-H", "8", "--precision", precision})["buffers_peak_bytes"].get<double>();
   };
   EXPECT_GT(bytes("f32"), 1.3 * bytes("bf16"));
 }
 
-TEST_F(BenchTest, the_size_is_the_one_that_the_unet_is_made_for) {
+TEST_F(BenchTest, defaults_to_the_native_size) {
   const Json json = measure({});
   EXPECT_EQ(json["model"]["width"], 128);
   EXPECT_EQ(json["model"]["height"], 128);
 }
 
-TEST_F(BenchTest, a_part_alone) {
+TEST_F(BenchTest, measures_one_component) {
   const Json vae = measure({"vae", "-W", "64", "-H", "64"}), clip = measure({"clip"});
   EXPECT_EQ(vae["parts"].size(), 2u) << vae.dump();
   EXPECT_GT(vae["parts"]["vae_decode"]["fraction"].get<double>(), 0.0);
@@ -69,7 +69,7 @@ TEST_F(BenchTest, a_part_alone) {
   EXPECT_GT(clip["parts"]["text"]["gflop"].get<double>(), 0.0);
 }
 
-// The blocks hold all products of their part, each once.
+// The blocks contain all products of their component, each once.
 TEST_F(BenchTest, blocks_sum_up_to_their_parts) {
   const Json whole = measure({"sd15", "-W", "64", "-H", "64"}), blocks = measure({"blocks", "-W", "64", "-H", "64"});
   std::map<std::string, double> gflop;
@@ -85,7 +85,7 @@ TEST_F(BenchTest, blocks_sum_up_to_their_parts) {
     EXPECT_TRUE(names.contains(name)) << name;
 }
 
-TEST_F(BenchTest, threads_and_paths) {
+TEST_F(BenchTest, measures_threads_and_kernel_paths) {
   const Json threads = measure({"threads", "-W", "64", "-H", "64", "--threads", "3"})["threads"];
   ASSERT_EQ(threads.size(), 3u);
   EXPECT_EQ(threads[0]["efficiency"], 1.0);
@@ -100,7 +100,7 @@ TEST_F(BenchTest, threads_and_paths) {
   for (const Json& row : paths) EXPECT_EQ(row.contains("seconds"), row["available"].get<bool>()) << row.dump();
 }
 
-TEST_F(BenchTest, samplers_beside_the_network) {
+TEST_F(BenchTest, measures_the_overhead_of_samplers) {
   const Json made = measure({"samplers", "-W", "64", "-H", "64"});
   const double step = made["unet_step"];
   EXPECT_GT(step, 0.0);
@@ -112,30 +112,30 @@ TEST_F(BenchTest, samplers_beside_the_network) {
 }
 
 // Counts of the published network: 5 transformers of 320 channels, each with a self-attention, and so on.
-TEST_F(BenchTest, operations_are_those_of_the_networks) {
-  const Json ops = measure({"ops", "--only", "attention 2x8 heads 256x"});
+TEST_F(BenchTest, measures_the_operations_of_the_networks) {
+  const Json ops = measure({"ops", "--filter", "attention 2x8 heads 256x"});
   ASSERT_EQ(ops["ops"].size(), 2u) << ops.dump(1);
   for (const Json& op : ops["ops"]) EXPECT_EQ(op["calls"], (Json{{"sd15 step", 5}})) << op.dump();
   EXPECT_EQ(ops["sums"].size(), 1u);
   EXPECT_NEAR(ops["sums"]["sd15 step"]["gflop"].get<double>(), 5 * 4e-9 * 2 * 8 * 256 * 160 * (256 + 77), 1e-6);
-  const Json layer = measure({"ops", "--only", "concat [2, 16, 16", "--threads", "1"});
+  const Json layer = measure({"ops", "--filter", "concat [2, 16, 16", "--threads", "1"});
   ASSERT_GE(layer["ops"].size(), 1u) << layer.dump(1);
   EXPECT_GT(layer["ops"][0]["gbs"].get<double>(), 0.0);
-  const Json xl = measure({"ops", "--only", "attention 2x20 heads 1024x77"});
+  const Json xl = measure({"ops", "--filter", "attention 2x20 heads 1024x77"});
   EXPECT_EQ(xl["ops"][0]["calls"], (Json{{"sdxl step", 60}})) << xl.dump(1);  // (2 + 3 + 1) transformers of 10 blocks
-  EXPECT_EQ(measure({"ops", "--only", "linear 128x1280->1280", "--hold", "bf16"})["factors"], "f32");
-  // Residual blocks normalise on the way into their convolutions: (2 + 2) of two and the second of 3 at the lowest level.
-  const Json norms = measure({"ops", "--only", "norm+conv 3x3 1280->1280 at 8 batch"})["ops"];
+  EXPECT_EQ(measure({"ops", "--filter", "linear 128x1280->1280", "--ops-weight-type", "bf16"})["factors"], "f32");
+  // Residual blocks normalize on the way into their convolutions: (2 + 2) of two and the second of 3 at the lowest level.
+  const Json norms = measure({"ops", "--filter", "norm+conv 3x3 1280->1280 at 8 batch"})["ops"];
   ASSERT_EQ(norms.size(), 1u) << norms.dump(1);
   EXPECT_EQ(norms[0]["calls"], (Json{{"sd15 step", 11}}));
   EXPECT_EQ(norms[0]["kind"], "group_norm+conv2d");
   EXPECT_GT(norms[0]["gflops"].get<double>(), 0.0);
-  EXPECT_EQ(not_one_line(run({"bench", "ops", "--only", "nothing has this name"}), 2), "");
-  EXPECT_EQ(not_one_line(run({"bench", "vae", "--only", "conv"}), 2), "");
-  EXPECT_EQ(not_one_line(run({"bench", "blocks", "--hold", "f32"}), 2), "");
-  EXPECT_EQ(not_one_line(run({"bench", "paths", "--path", "avx2"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"bench", "ops", "--filter", "nothing has this name"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"bench", "vae", "--filter", "conv"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"bench", "blocks", "--ops-weight-type", "f32"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"bench", "paths", "--kernel-path", "avx2"}), 2), "");
   for (const Arguments& flag : {Arguments{"--model", "demo"}, {"-W", "64"}, {"-H", "1024"}, {"--variant", "fp16"}}) {
-    Arguments arguments = {"bench", "ops", "--only", "attention 2x8 heads 256x"};
+    Arguments arguments = {"bench", "ops", "--filter", "attention 2x8 heads 256x"};
     arguments.insert(arguments.end(), flag.begin(), flag.end());
     EXPECT_EQ(not_one_line(run(arguments), 2), "") << flag[0];
   }
@@ -143,8 +143,8 @@ TEST_F(BenchTest, operations_are_those_of_the_networks) {
   EXPECT_EQ(not_one_line(run({"bench", "op"}), 2), "");
 }
 
-TEST_F(BenchTest, for_people_and_in_error) {
-  const Ended r = run({"bench", "--model", "demo", "--repeats", "1", "-W", "64", "-H", "64"});
+TEST_F(BenchTest, prints_text_and_one_line_errors) {
+  const Ended r = run({"bench", "--model", "demo", "--repetitions", "1", "-W", "64", "-H", "64"});
   EXPECT_EQ(r.code, 0) << r.err;
   for (const char* part : {"load", "text", "unet_step", "vae_decode", "peak memory"})
     EXPECT_NE(r.out.find(part), std::string::npos) << r.out;
@@ -152,13 +152,13 @@ TEST_F(BenchTest, for_people_and_in_error) {
   const Ended slow = run({"bench", "--model", "demo", "--device", "reference"});
   EXPECT_EQ(slow.code, 1);
   EXPECT_NE(slow.err.find("'reference' has none to measure"), std::string::npos) << slow.err;
-  EXPECT_EQ(run({"bench", "--model", "demo", "--repeats", "1", "-W", "8", "-H", "8", "--json"}).out.back(), '\n');
-  EXPECT_EQ(not_one_line(run({"bench", "--model", "demo", "--keep", "folder"}), 2), "");
-  EXPECT_EQ(not_one_line(run({"bench", "vae", "--keep", "folder"}), 2), "");
+  EXPECT_EQ(run({"bench", "--model", "demo", "--repetitions", "1", "-W", "8", "-H", "8", "--json"}).out.back(), '\n');
+  EXPECT_EQ(not_one_line(run({"bench", "--model", "demo", "--save-weights", "folder"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"bench", "vae", "--save-weights", "folder"}), 2), "");
   EXPECT_EQ(not_one_line(run({"bench", "sdxl", "--model", "demo"}), 2), "");
   EXPECT_EQ(not_one_line(run({"bench", "vae", "--model", "demo", "-W", "0"}), 2), "");
   EXPECT_EQ(not_one_line(run({"bench", "--model", "nowhere"}), 1), "");
-  EXPECT_EQ(not_one_line(run({"bench", "--repeats", "0"}), 2), "");
+  EXPECT_EQ(not_one_line(run({"bench", "--repetitions", "0"}), 2), "");
   EXPECT_EQ(not_one_line(run({"bench", "--variant", "fp16", "--model", "demo", "--repeat", "1"}), 2), "");
   EXPECT_EQ(run({"bench", "--model", "demo", "--variant", "fp16"}).code, 1);
 }

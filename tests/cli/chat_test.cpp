@@ -1,5 +1,5 @@
-// hearth chat and perplexity, as processes, with the demo language model. What templates make of a conversation is proven beside
-// text/template.
+// hearth chat and perplexity, as processes, with the demo language model. The tests beside text/template
+// check the templates themselves.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ class ChatTest : public CommandTest {
 const char* const question = R"([{"role": "user", "content": "  What is hearth? "}])";
 const char* const rendered = "<|begin_of_text|><|im_start|>user\nWhat is hearth?<|im_end|>\n<|im_start|>assistant\n";
 
-TEST_F(ChatTest, shows_what_the_model_reads) {
+TEST_F(ChatTest, renders_the_prompt) {
   const std::string messages = file("m.json", question);
   const Ended plain = run({"chat", "--messages", messages, "--render"});
   EXPECT_EQ(plain.code, 0) << plain.err;
@@ -41,14 +41,14 @@ TEST_F(ChatTest, shows_what_the_model_reads) {
   const Json told = Json::parse(run({"chat", "--messages", messages, "--render", "--json"}).out);
   EXPECT_EQ(told.size(), 2u);
   EXPECT_EQ(told["prompt"], rendered);
-  // One beginning-of-text token: the template's own.
+  // One BOS token: that of the template.
   EXPECT_EQ(told["ids"][0], 508);
   EXPECT_NE(told["ids"][1], 508);
-  const Json system = Json::parse(run({"chat", "--messages", messages, "--system", "Be brief.", "--render", "--json"}).out);
+  const Json system = Json::parse(run({"chat", "--messages", messages, "--system-prompt", "Be brief.", "--render", "--json"}).out);
   EXPECT_EQ(system["prompt"].get<std::string>().find("<|begin_of_text|><|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n"), 0u);
 }
 
-TEST_F(ChatTest, shows_it_without_config_or_weights) {
+TEST_F(ChatTest, renders_without_config_or_weights) {
   const std::string messages = file("m.json", question);
   std::filesystem::create_directories(folder / "words");
   for (const char* name : {"tokenizer.json", "tokenizer_config.json"})
@@ -59,7 +59,7 @@ TEST_F(ChatTest, shows_it_without_config_or_weights) {
   EXPECT_EQ(not_one_line(run({"chat", "-m", "nowhere", "--messages", messages, "--render"}), 1), "");
 }
 
-TEST_F(ChatTest, answers_as_complete_does_with_the_same_ids) {
+TEST_F(ChatTest, replies_as_complete_does_with_the_same_ids) {
   const std::string messages = file("m.json", question);
   const Json shown = Json::parse(run({"chat", "--messages", messages, "--render", "--json"}).out);
   std::string ids;
@@ -70,7 +70,7 @@ TEST_F(ChatTest, answers_as_complete_does_with_the_same_ids) {
   const Ended answer = run({"chat", "--messages", messages, "--temperature", "0", "--json", "--logprobs", "1"});
   ASSERT_EQ(answer.code, 0) << answer.err;
   Json chat = Json::parse(answer.out),
-       complete = Json::parse(run({"complete", "--prompt-ids", ids, "--temperature", "0", "--json", "--logprobs", "1"}).out);
+       complete = Json::parse(run({"complete", "--prompt-token-ids", ids, "--temperature", "0", "--json", "--logprobs", "1"}).out);
   for (Json* j : {&chat, &complete}) j->erase("timings"), j->erase("seed");
   EXPECT_EQ(chat, complete);
   EXPECT_EQ(chat["finish_reason"], "stop");
@@ -78,14 +78,14 @@ TEST_F(ChatTest, answers_as_complete_does_with_the_same_ids) {
   EXPECT_FALSE(chat["text"].get<std::string>().empty());
 }
 
-TEST_F(ChatTest, talks_and_obeys_commands) {
+TEST_F(ChatTest, chats_and_runs_slash_commands) {
   const Ended talk = type(
       "/system Be kind.\nHello\n\n/regen\n/save talk.json\n/clear\n/save cleared.json\n/nonsense\n/load nowhere.json\n/load "
       "talk.json\nWhat is the sea?\n"
       "/save longer.json\n/exit\nnever read\n",
       {"chat", "--temperature", "0"});
   EXPECT_EQ(talk.code, 0) << talk.err;
-  EXPECT_NE(talk.err.find("hearth: /nonsense: unknown; /help lists the commands"), std::string::npos) << talk.err;
+  EXPECT_NE(talk.err.find("hearth: /nonsense: unknown command; /help lists the commands"), std::string::npos) << talk.err;
   EXPECT_NE(talk.err.find("nowhere.json"), std::string::npos);
   const Json saved = Json::parse(read_file(folder / "talk.json")), cleared = Json::parse(read_file(folder / "cleared.json")),
              longer = Json::parse(read_file(folder / "longer.json"));
@@ -94,27 +94,27 @@ TEST_F(ChatTest, talks_and_obeys_commands) {
   EXPECT_EQ(saved[1], (Json{{"role", "user"}, {"content", "Hello"}}));
   const std::string answer = saved[2]["content"];
   EXPECT_EQ(saved[2]["role"], "assistant");
-  // Asked again without chance, it says the same again.
+  // Without randomness the second reply is the same.
   EXPECT_EQ(talk.out.find(answer + "\n" + answer + "\n"), 0u) << talk.out;
   ASSERT_EQ(cleared.size(), 1u);
   EXPECT_EQ(cleared[0], saved[0]);
   ASSERT_EQ(longer.size(), 5u);
   EXPECT_EQ(longer[2], saved[2]);
   EXPECT_EQ(longer[3]["content"], "What is the sea?");
-  // The second question was answered with the first in mind, exactly as without a cache.
+  // The second reply took the first message into account, exactly as without a cache.
   const std::string messages = file("m.json", Json(std::vector<Json>(longer.begin(), longer.begin() + 4)).dump());
   EXPECT_EQ(Json::parse(run({"chat", "--messages", messages, "--temperature", "0", "--json", "--max-tokens", "1000"}).out)["text"],
             longer[4]["content"]);
 }
 
-// What was read in place of a closed standard input was once the model's own file.
-TEST_F(ChatTest, ends_where_there_is_no_standard_input) {
+// A regression: in place of a closed standard input, the model's own file was read.
+TEST_F(ChatTest, ends_without_standard_input) {
   const Ended r = run({"chat"}, [] { close(STDIN_FILENO); });
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.out, "");
 }
 
-TEST_F(ChatTest, signals_end_the_waiting_for_a_line) {
+TEST_F(ChatTest, signals_end_it_while_it_waits_for_a_line) {
   int waiting[2];
   ASSERT_EQ(pipe(waiting), 0);
   for (const int signal : {SIGINT, SIGTERM}) {
@@ -149,7 +149,7 @@ TEST_F(ChatTest, sigterm_ends_it_on_a_terminal) {
   close(terminal);
 }
 
-TEST_F(ChatTest, what_cannot_be_is_one_line) {
+TEST_F(ChatTest, errors_are_one_line) {
   const auto refusal = [&](const std::string& messages, std::vector<std::string> more = {}) {
     std::vector<std::string> arguments = {"chat", "--messages", file("m.json", messages)};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -160,18 +160,18 @@ TEST_F(ChatTest, what_cannot_be_is_one_line) {
   };
   EXPECT_NE(refusal(R"([{"role": "pirate", "content": "Arr"}])").find("This model knows the roles system, user and assistant, not pirate"),
             std::string::npos);
-  EXPECT_NE(refusal("{}").find("is no JSON list of messages"), std::string::npos);
-  EXPECT_NE(refusal("[{\"content\": \"x\"}]").find("each message needs to be an object with a role"), std::string::npos);
+  EXPECT_NE(refusal("{}").find("not a JSON list of messages"), std::string::npos);
+  EXPECT_NE(refusal("[{\"content\": \"x\"}]").find("a message is not an object with a \"role\""), std::string::npos);
   EXPECT_NE(refusal("[]").find("hearth: "), std::string::npos);
-  EXPECT_NE(refusal(question, {"--variables", "[1"}).find("hearth: "), std::string::npos);
-  EXPECT_NE(refusal(question, {"--context", "3"}).find("more than the context of 3"), std::string::npos);
+  EXPECT_NE(refusal(question, {"--chat-template-kwargs", "[1"}).find("hearth: "), std::string::npos);
+  EXPECT_NE(refusal(question, {"--ctx-size", "3"}).find("more than the context of 3"), std::string::npos);
   const Ended alone = run({"chat", "--render"});
   EXPECT_EQ(alone.code, 2);
   EXPECT_NE(alone.err.find("need --messages"), std::string::npos);
 }
 
-// exp of the mean over windows, from the log-probabilities that complete tells.
-TEST_F(ChatTest, perplexity_is_that_of_the_log_probabilities) {
+// exp of the mean over windows, from the log-probabilities that complete prints.
+TEST_F(ChatTest, perplexity_agrees_with_the_log_probabilities) {
   const std::string text =
       file("t.txt", "The lighthouse stood on a high cliff. Ida was its keeper, and she loved the sea. Ida had a cat.\n");
   const Json told = Json::parse(run({"perplexity", "-f", text, "--json"}).out);
@@ -185,15 +185,15 @@ TEST_F(ChatTest, perplexity_is_that_of_the_log_probabilities) {
   EXPECT_NEAR(told["perplexity"], std::exp(sum / double(count)), 1e-6 * std::exp(sum / double(count)));
   EXPECT_LT(told["perplexity"], 5);  // what it was trained on
 
-  // Windows: each token is scored once, but for those that begin one.
+  // Each token is scored once, except the first of a window.
   const int64_t tokens = count + 1;
-  const Json windows = Json::parse(run({"perplexity", "-f", text, "--context", "10", "--json"}).out);
+  const Json windows = Json::parse(run({"perplexity", "-f", text, "--ctx-size", "10", "--json"}).out);
   EXPECT_EQ(windows["scored"], tokens - (tokens + 9) / 10);
   EXPECT_GT(windows["perplexity"], told["perplexity"]);
-  const Json sliding = Json::parse(run({"perplexity", "-f", text, "--context", "10", "--stride", "4", "--json"}).out);
+  const Json sliding = Json::parse(run({"perplexity", "-f", text, "--ctx-size", "10", "--stride", "4", "--json"}).out);
   EXPECT_EQ(sliding["scored"], tokens - 1);
   EXPECT_LT(sliding["perplexity"], windows["perplexity"]);
-  EXPECT_NE(run({"perplexity", "-f", text, "--context", "4", "--stride", "5"}).err.find("stride 5: needed 1 to the context of 4"),
+  EXPECT_NE(run({"perplexity", "-f", text, "--ctx-size", "4", "--stride", "5"}).err.find("stride 5: needed 1 to the context of 4"),
             std::string::npos);
 }
 

@@ -25,37 +25,52 @@ TEST_F(CommandTest, version) {
   EXPECT_EQ(r.err, "");
 }
 
-TEST_F(CommandTest, help_everywhere) {
+std::vector<std::string> commands_in(const std::string& help) {
+  std::vector<std::string> commands;
+  const std::regex line("\n  ([a-z]+) +[A-Z]");
+  for (std::sregex_iterator it(help.begin(), help.end(), line), end; it != end; ++it)
+    if ((*it)[1] != "hearth") commands.push_back((*it)[1]);
+  return commands;
+}
+
+TEST_F(CommandTest, every_command_has_help) {
   const Ended all = run({"--help"});
   EXPECT_EQ(all.code, 0);
   EXPECT_EQ(run({"-h"}).out, all.out);
   EXPECT_EQ(run({"help"}).out, all.out);
-  int verbs = 0;
-  for (size_t at = all.out.find("Commands:\n") + 10; all.out.compare(at, 2, "  ") == 0; at = all.out.find('\n', at) + 1) {
-    const std::string verb = all.out.substr(at + 2, all.out.find(' ', at + 2) - at - 2);
-    const Ended help = run({verb, "--help"});
-    EXPECT_EQ(help.code, 0) << verb;
+  for (const std::string& command : commands_in(all.out)) {
+    const Ended help = run({command, "--help"});
+    EXPECT_EQ(help.code, 0) << command;
     EXPECT_EQ(help.err, "");
-    EXPECT_NE(help.out.find("Usage: hearth " + verb), std::string::npos) << help.out;
-    EXPECT_NE(help.out.find("-h,--help"), std::string::npos);
-    EXPECT_EQ(run({verb, "-h"}).out, help.out);
-    ++verbs;
+    EXPECT_NE(help.out.find("Usage: hearth " + command), std::string::npos) << help.out;
+    EXPECT_NE(help.out.find("-h, --help"), std::string::npos);
+    EXPECT_EQ(run({command, "-h"}).out, help.out);
+    EXPECT_EQ(run({"help", command}).out, run({command, "--help-all"}).out);
+    EXPECT_NE(all.out.find("\n  hearth " + command), std::string::npos) << "an example of " << command;
   }
-  EXPECT_GE(verbs, 2);
+  EXPECT_GE(commands_in(all.out).size(), 14u);
+}
+
+TEST_F(CommandTest, the_first_run_says_what_to_try_in_two_lines) {
+  const Ended r = run({});
+  EXPECT_EQ(r.code, 0);
+  EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 2) << r.out;
+  for (const char* part : {"images and text", "hearth generate -p", "hearth --help"})
+    EXPECT_NE(r.out.find(part), std::string::npos) << r.out;
+  EXPECT_EQ(run({"-q"}).out, r.out);
 }
 
 TEST_F(CommandTest, wrong_usage_is_one_line_and_exit_code_2) {
   const std::pair<Arguments, std::string> mistakes[] = {
-      {{}, "a command is missing (see hearth --help)"},
-      {{"genrate"}, "genrate: unknown command; did you mean generate?"},
-      {{"--verison"}, "--verison: unknown flag; did you mean --version?"},
-      {{"--version", "x"}, "--version: 'x' is too much"},
-      {{"--help", "x"}, "--help: 'x' is too much"},
-      {{""}, ": unknown command"},
-      {{"generate"}, "generate: --prompt is missing; --prompt \"\" draws without one"},
-      {{"generate", "-p", "x", "--stpes", "5"}, "--stpes: unknown flag; did you mean --steps?"},
-      {{"generate", "-p", "x", "--lora", "y"}, "--lora: unknown flag"},
-      {{"generate", "-p", "x", "--control", "y"}, "--control: unknown flag"},
+      {{"genrate"}, "genrate: unknown command; did you mean generate? (see hearth --help)"},
+      {{"--verison"}, "--verison: unknown flag; did you mean --version? (see hearth --help)"},
+      {{"--version", "x"}, "--version: unexpected argument 'x'"},
+      {{"--help", "x"}, "--help: unexpected argument 'x'"},
+      {{""}, ": unknown command (see hearth --help)"},
+      {{"generate"}, "generate: --prompt is missing; --prompt \"\" generates without one"},
+      {{"generate", "-p", "x", "--stpes", "5"}, "--stpes: unknown flag; did you mean --steps? (see hearth generate --help-all)"},
+      {{"generate", "-p", "x", "--lora", "y"}, "--lora: unknown flag (see hearth generate --help-all)"},
+      {{"generate", "-p", "x", "--control", "y"}, "--control: unknown flag (see hearth generate --help-all)"},
       {{"generate", "-p", "x", "y"}, "'y': unexpected argument (see hearth generate --help)"},
       {{"generate", "-p", "x", "--steps", "0"}, "--steps: 0 is out of range, needed at least 1"},
       {{"generate", "-p", "x", "--steps", "many"}, "--steps: 'many' is not a whole number"},
@@ -65,9 +80,9 @@ TEST_F(CommandTest, wrong_usage_is_one_line_and_exit_code_2) {
       {{"generate", "-p", "x", "--threads", "1025"}, "--threads: 1025 is out of range, needed 1 to 1024"},
       {{"generate", "-p", "x", "--batch-size", "0"}, "--batch-size: 0 is out of range, needed at least 1"},
       {{"generate", "-p", "x", "--batch-size", "99999999999"},
-       "--batch-size: 99999999999 times --batch-count 1 is too many pictures, needed at most 1048576"},
+       "--batch-size: 99999999999 times --batch-count 1 is too many images; expected at most 1048576"},
       {{"generate", "-p", "x", "--batch-size", "524289", "--batch-count", "2"},
-       "--batch-size: 524289 times --batch-count 2 is too many pictures, needed at most 1048576"},
+       "--batch-size: 524289 times --batch-count 2 is too many images; expected at most 1048576"},
       {{"generate", "-p", "x", "--device", "cdua"}, "--device: 'cdua' is unknown, needed one of cpu, reference"},
       {{"generate", "-p", "x", "--precision", "fp16"},
        "--precision: 'fp16' is unknown, needed one of f32, bf16, f16, auto; did you mean f16?"},
@@ -90,18 +105,17 @@ TEST_F(CommandTest, wrong_usage_is_one_line_and_exit_code_2) {
   EXPECT_TRUE(files().empty());
 }
 
-// What the help of any verb calls repeatable may be given twice, and nothing else.
-TEST_F(CommandTest, flags_that_may_be_repeated) {
-  const std::string all = run({"--help"}).out;
+// What the help of any command calls repeatable may be given twice, and nothing else.
+TEST_F(CommandTest, only_repeatable_flags_may_be_repeated) {
   std::set<std::string> repeatable;
-  for (size_t at = all.find("Commands:\n") + 10; all.compare(at, 2, "  ") == 0; at = all.find('\n', at) + 1) {
-    const std::string verb = all.substr(at + 2, all.find(' ', at + 2) - at - 2);
-    for (const auto& [flag, help] : help_of_flags(verb)) {
-      const bool says_so = std::regex_search(help, std::regex("repeatable|may be (repeated|given)"));
-      if (help.compare(0, 2, "  ") == 0) continue;  // takes no value
-      const std::string err = run({verb, flag, "x", flag, "x", "--no-such-flag"}).err;
-      EXPECT_EQ(err.find("given 2 times, needed once") == err.npos, says_so) << verb << " " << flag << ": " << err;
-      if (says_so) repeatable.insert(verb + " " + flag);
+  for (const std::string& command : commands_in(run({"--help"}).out)) {
+    if (command == "rerun") continue;  // its flags are those of generate
+    for (const auto& [flag, help] : help_of_flags(command)) {
+      const bool says_so = help.find("may be repeated") != help.npos;
+      if (help.compare(0, 2, "  ") == 0 || help.empty()) continue;  // takes no value
+      const std::string err = run({command, flag, "x", flag, "x", "--no-such-flag"}).err;
+      EXPECT_EQ(err.find("given 2 times, expected once") == err.npos, says_so) << command << " " << flag << ": " << err;
+      if (says_so) repeatable.insert(command + " " + flag);
     }
   }
   for (const char* flag : {"generate --embedding", "generate --sampler-opt", "tokenize --embedding", "complete --stop", "chat --stop"})
@@ -109,7 +123,7 @@ TEST_F(CommandTest, flags_that_may_be_repeated) {
 }
 
 // Whatever is typed ends with an exit code, never with a signal. --prompt is left out, so nothing is drawn.
-TEST_F(CommandTest, G66_random_arguments_never_crash) {
+TEST_F(CommandTest, random_arguments_never_crash) {
   const Arguments pieces = {"generate",
                             "list",
                             "--steps",
@@ -184,7 +198,7 @@ TEST_F(CommandTest, lists) {
   EXPECT_NE(samplers.find("      also LMS, k_lms, LMSDiscreteScheduler\n      --sampler-opt order=4  slopes that"), std::string::npos)
       << samplers;
   EXPECT_NE(samplers.find("(ComfyUI): integrated or denoised\n"), std::string::npos) << samplers;
-  EXPECT_NE(run({"list", "--help"}).out.find("Which list (default: all)"), std::string::npos);
+  EXPECT_NE(run({"list", "--help"}).out.find("(default: all)"), std::string::npos);
   for (const char* word : {"sd1", "ddim", "euler", "euler_ancestral", "dpmpp_2m", "plms", "karras", "cpu", "reference"})
     EXPECT_NE(all.out.find(word), std::string::npos) << word;
   const Json json = Json::parse(run({"list", "samplers", "--json"}).out);

@@ -43,7 +43,7 @@ std::vector<std::string> keys_of(const Json& json) {
   return keys;
 }
 
-// What a failed run says behind the lines that tell how far it came.
+// The error of a failed run, after its progress lines.
 std::string last_line(const Ended& run, int code) {
   EXPECT_EQ(run.code, code) << run.err;
   EXPECT_EQ(run.out, "");
@@ -54,11 +54,11 @@ std::string last_line(const Ended& run, int code) {
 
 class CompleteTest : public CommandTest {
  protected:
-  // The demo model, 12 tokens, the most probable ones, unless `more` says otherwise.
+  // Greedy, 12 tokens, with the demo model, unless `more` overrides it.
   Ended go_on(const Arguments& more, const std::function<void()>& prepare = {}) const {
     Arguments arguments = {"complete"};
     const auto has = [&](const char* flag) { return std::find(more.begin(), more.end(), flag) != more.end(); };
-    if (!has("--prompt") && !has("-p") && !has("--prompt-file") && !has("--prompt-ids") && !prepare)
+    if (!has("--prompt") && !has("-p") && !has("--prompt-file") && !has("--prompt-token-ids") && !prepare)
       arguments.insert(arguments.end(), {"--prompt", story});
     const Arguments ours[] = {{"--model", demo}, {"--max-tokens", "12"}, {"--temperature", "0"}, {"--threads", "1"}};
     for (const Arguments& flag : ours)
@@ -90,7 +90,7 @@ class CompleteTest : public CommandTest {
 
 TEST_F(CompleteTest, text_goes_to_standard_output) {
   const Json& c = golden().at("greedy").at("story");
-  const Ended r = go_on({"--max-tokens", "256", "--ignore-end"});
+  const Ended r = go_on({"--max-tokens", "256", "--ignore-eos"});
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.out, c.at("text").get<std::string>() + "\n");
   const Ended ended = go_on({"--max-tokens", "256"});
@@ -98,21 +98,21 @@ TEST_F(CompleteTest, text_goes_to_standard_output) {
   EXPECT_EQ(files(), Arguments{});
 }
 
-TEST_F(CompleteTest, without_a_model_the_demo_model_answers_and_says_so) {
+TEST_F(CompleteTest, without_a_model_it_uses_the_demo_model_and_says_so) {
   const Ended r = run({"complete", "-p", story, "--max-tokens", "12", "--temperature", "0"});
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.out, go_on({}).out);
-  EXPECT_EQ(r.err.rfind("hearth: without --model the demo model answers, a toy", 0), 0u) << r.err;
+  EXPECT_EQ(r.err.rfind("hearth: no --model: using the built-in demo model, a toy", 0), 0u) << r.err;
   EXPECT_EQ(go_on({}).err.find("demo model"), std::string::npos);
 }
 
-TEST_F(CompleteTest, the_memory_is_told_before_loading) {
+TEST_F(CompleteTest, memory_is_logged_before_loading) {
   const std::string err = go_on({}).err;
-  EXPECT_EQ(err.rfind("hearth: memory: 2.5 MB of weights, mapped; 17 kB for keys and values of 17 tokens\n", 0), 0u) << err;
+  EXPECT_EQ(err.rfind("hearth: memory: 2.5 MB of memory-mapped weights, 17 kB of KV cache for a context of 17 tokens\n", 0), 0u) << err;
   EXPECT_NE(err.find("\nload "), err.npos) << err;
 }
 
-TEST_F(CompleteTest, json_has_the_keys_that_were_asked_for) {
+TEST_F(CompleteTest, json_has_the_requested_keys) {
   const Json& c = golden().at("greedy").at("story");
   const Arguments plain = {"finish_reason", "prompt_tokens", "seed", "text", "timings", "tokens", "warnings"};
   const Json bare = json({});
@@ -156,36 +156,36 @@ TEST_F(CompleteTest, json_has_the_keys_that_were_asked_for) {
     EXPECT_NEAR(prompt["prompt_logprobs"][i], c.at("prompt_logprobs")[i], 1e-4) << i;
 }
 
-// A prompt in any of four ways, byte for byte.
-TEST_F(CompleteTest, prompts_from_everywhere) {
+// All four sources of a prompt, byte for byte.
+TEST_F(CompleteTest, the_prompt_comes_from_flags_files_or_standard_input) {
   for (const Json& c : golden().at("texts")) {
     const std::string bytes = bytes_of_hex(c.at("bytes"));
     write("prompt.txt", bytes);
-    const Json from_file = answer({"--prompt-file", "prompt.txt", "--ignore-end", "--max-tokens", "16"});
+    const Json from_file = answer({"--prompt-file", "prompt.txt", "--ignore-eos", "--max-tokens", "16"});
     EXPECT_EQ(from_file["prompt_tokens"], c.at("prompt_tokens")) << c.at("name");
     EXPECT_EQ(from_file["tokens"], c.at("tokens")) << c.at("name");
     EXPECT_EQ(from_file["text"], c.at("text")) << c.at("name");
-    EXPECT_EQ(answer({"--ignore-end", "--max-tokens", "16"}, input("prompt.txt")), from_file) << c.at("name");
-    EXPECT_EQ(answer({"--prompt-ids", fmt::format("{}", fmt::join(c.at("prompt_tokens").get<std::vector<int>>(), ",")), "--ignore-end",
-                      "--max-tokens", "16"}),
+    EXPECT_EQ(answer({"--ignore-eos", "--max-tokens", "16"}, input("prompt.txt")), from_file) << c.at("name");
+    EXPECT_EQ(answer({"--prompt-token-ids", fmt::format("{}", fmt::join(c.at("prompt_tokens").get<std::vector<int>>(), ",")),
+                      "--ignore-eos", "--max-tokens", "16"}),
               from_file)
         << c.at("name");
-    if (bytes.find('\0') == bytes.npos) {  // which no argument holds
-      EXPECT_EQ(answer({"--prompt", bytes, "--ignore-end", "--max-tokens", "16"}), from_file) << c.at("name");
+    if (bytes.find('\0') == bytes.npos) {  // arguments cannot contain it
+      EXPECT_EQ(answer({"--prompt", bytes, "--ignore-eos", "--max-tokens", "16"}), from_file) << c.at("name");
     }
-    EXPECT_EQ(answer({"--prompt-file", "prompt.txt", "--no-special", "--max-tokens", "0"})["prompt_tokens"], c.at("plain_tokens"));
+    EXPECT_EQ(answer({"--prompt-file", "prompt.txt", "--no-special-tokens", "--max-tokens", "0"})["prompt_tokens"], c.at("plain_tokens"));
   }
 }
 
-TEST_F(CompleteTest, a_long_prompt_in_ids) {
+TEST_F(CompleteTest, a_long_prompt_of_ids) {
   const Json& c = golden().at("long");
   const std::string ids = fmt::format("{}", fmt::join(c.at("prompt_tokens").get<std::vector<int>>(), ","));
-  const Json made = json({"--prompt-ids", ids, "--max-tokens", "64", "--ignore-end"});
+  const Json made = json({"--prompt-token-ids", ids, "--max-tokens", "64", "--ignore-eos"});
   EXPECT_EQ(made["tokens"], c.at("tokens"));
   EXPECT_EQ(made["text"], c.at("text"));
 }
 
-TEST_F(CompleteTest, mistakes_are_one_line) {
+TEST_F(CompleteTest, errors_are_one_line) {
   const auto told = [&](const Arguments& arguments, int code, const Arguments& parts) {
     const Ended r = go_on(arguments);
     const std::string error = last_line(r, code);
@@ -198,27 +198,27 @@ TEST_F(CompleteTest, mistakes_are_one_line) {
   const size_t tokens = golden().at("greedy").at("story").at("prompt_tokens").size();
   told({"--model", "nowhere"}, 1, {"nowhere", "no such file or folder"});
   told({"--model", std::string(HEARTH_SOURCE_DIR) + "/assets/demo-model"}, 1, {"config.json"});
-  told({"--context", "2"}, 2, {fmt::format("{} tokens", tokens), "context of 2"});
+  told({"--ctx-size", "2"}, 2, {fmt::format("{} tokens", tokens), "context of 2"});
   told({"--temperature", "-1"}, 2, {"temperature", "-1"});
   told({"--model", "no-such-folder", "--temperature", "-1"}, 2, {"temperature", "-1"});  // before anything is opened
   told({"--temperature", "warm"}, 2, {"--temperature", "'warm'"});
   told({"--max-tokens", "-1"}, 2, {"-1"});
   told({"--threads", "0"}, 2, {"--threads", "0"});
-  told({"--prompt-ids", "1,512"}, 2, {"512", "vocabulary of 512"});
-  told({"--prompt-ids", "1,x"}, 2, {"--prompt-ids", "x"});
-  told({"--prompt-ids", ""}, 2, {"no token"});
-  told({"--prompt", "", "--no-special"}, 2, {"no token"});
-  told({"--prompt", "a", "--prompt-ids", "1"}, 2, {"exclude each other"});
+  told({"--prompt-token-ids", "1,512"}, 2, {"512", "vocabulary of 512"});
+  told({"--prompt-token-ids", "1,x"}, 2, {"--prompt-token-ids", "x"});
+  told({"--prompt-token-ids", ""}, 2, {"no token"});
+  told({"--prompt", "", "--no-special-tokens"}, 2, {"no token"});
+  told({"--prompt", "a", "--prompt-token-ids", "1"}, 2, {"exclude each other"});
   told({"--prompt-file", "none.txt"}, 1, {"none.txt"});
   told({"--prompt-file", "."}, 1, {"."});
   told({"--logprobs", "2"}, 2, {"--json"});
   told({"--prompt-logprobs"}, 2, {"--json"});
   told({"--logprobs", "-1", "--json"}, 2, {"--logprobs", "-1"});
   told({"--stop", ""}, 2, {"stop"});
-  told({"--cache-type", "q4_0"}, 2, {"--cache-type", "q4_0"});
+  told({"--kv-cache-type", "q4_0"}, 2, {"--kv-cache-type", "q4_0"});
   told({"--logit-bias", "5"}, 2, {"--logit-bias", "'5'"});
   told({"--logit-bias", "600:1"}, 2, {"logit_bias", "600", "vocabulary of 512"});
-  told({"--stop-ids", "3,512"}, 2, {"stop_ids", "512", "vocabulary of 512"});
+  told({"--stop-token-ids", "3,512"}, 2, {"stop_ids", "512", "vocabulary of 512"});
   told({"--sampling-order", "top_k,top_k"}, 2, {"--sampling-order", "top_k"});
   told({"--dry-multiplier", "1", "--dry-sequence-breaker", ""}, 2, {"--dry-sequence-breaker", "empty"});
   told({"--mirostat", "1"}, 2, {"mirostat", "1"});
@@ -252,8 +252,8 @@ TEST_F(CompleteTest, a_broken_model_is_one_line) {
   told([&] { write("model/tokenizer.json", "{"); }, {"tokenizer.json"});
 }
 
-// A run of its own gives what a run after another gives.
-TEST_F(CompleteTest, a_process_of_its_own_changes_nothing) {
+// A run in a new process gives the same as a run after another.
+TEST_F(CompleteTest, a_separate_process_gives_the_same) {
   LanguageModel model = LanguageModel::open(demo, {.threads = 1});
   for (const std::string prompt : {"The lighthouse stood", "The sea", "The lighthouse stood on"}) {
     const Completion made = model.complete({.prompt = prompt, .max_tokens = 12, .sampling = {.seed = 3}, .logprobs = 1});
@@ -265,13 +265,13 @@ TEST_F(CompleteTest, a_process_of_its_own_changes_nothing) {
 }
 
 TEST_F(CompleteTest, an_interrupted_run_ends_with_130) {
-  // More positions than are done before the signal comes.
+  // Too many positions to finish before the signal.
   fs::copy(demo, folder / "model", fs::copy_options::recursive);
   Json config = load_json(folder / "model/config.json");
   config["max_position_embeddings"] = 100000;
   fs::permissions(folder / "model/config.json", fs::perms::owner_write, fs::perm_options::add);
   write("model/config.json", config.dump());
-  Process process(folder, {"complete", "-m", "model", "-p", story, "--max-tokens", "90000", "--ignore-end", "--threads", "1"});
+  Process process(folder, {"complete", "-m", "model", "-p", story, "--max-tokens", "90000", "--ignore-eos", "--threads", "1"});
   for (int i = 0; i < 6000 && process.out().empty(); ++i) ::usleep(10000);
   ASSERT_NE(process.out(), "");
   process.send(SIGINT);
@@ -281,7 +281,7 @@ TEST_F(CompleteTest, an_interrupted_run_ends_with_130) {
   EXPECT_EQ(r.out.back(), '\n');
 }
 
-TEST_F(CompleteTest, ctrl_c_ends_the_waiting_for_a_prompt) {
+TEST_F(CompleteTest, ctrl_c_ends_it_while_it_waits_for_a_prompt) {
   int waiting[2];
   ASSERT_EQ(::pipe(waiting), 0);
   for (const int signal : {SIGINT, SIGTERM}) {
@@ -293,7 +293,7 @@ TEST_F(CompleteTest, ctrl_c_ends_the_waiting_for_a_prompt) {
   for (const int end : waiting) ::close(end);
 }
 
-TEST_F(CompleteTest, nobody_needs_to_listen_to_what_is_told_beside_the_text) {
+TEST_F(CompleteTest, a_closed_stderr_does_no_harm) {
   const Arguments arguments = {"complete", "-p", story, "--max-tokens", "3", "--temperature", "0"};
   const Ended heard = run(arguments);
   for (const bool closed : {true, false}) {
@@ -309,7 +309,7 @@ TEST_F(CompleteTest, nobody_needs_to_listen_to_what_is_told_beside_the_text) {
   }
 }
 
-TEST_F(CompleteTest, a_prompt_may_come_from_a_pipe_by_name) {
+TEST_F(CompleteTest, the_prompt_file_may_be_a_named_pipe) {
   const Arguments ends = {"--max-tokens", "3", "--temperature", "0"};
   Arguments named = {"complete", "--prompt-file", "/dev/stdin"}, given = {"complete", "-p", story};
   for (Arguments* a : {&named, &given}) a->insert(a->end(), ends.begin(), ends.end());
@@ -323,21 +323,21 @@ TEST_F(CompleteTest, a_prompt_may_come_from_a_pipe_by_name) {
   EXPECT_EQ(not_one_line(run({"complete", "-m", "", "-p", "x"}), 2), "");
 }
 
-// Every flag that the help names has an entry here that shows what it does; a new flag without one fails.
+// Every flag in the help has an entry here that shows its effect; a new flag without one fails.
 TEST_F(CompleteTest, every_flag_has_an_effect) {
-  // Drawn, so that what shapes the draw shows.
+  // With randomness, so that flags that change the distribution have an effect.
   const auto drawn = [&](Arguments more) {
     const Arguments ours[] = {{"--temperature", "1.5"}, {"--top-p", "1"}, {"--seed", "7"}, {"--max-tokens", "60"}};
     for (const Arguments& flag : ours)
       if (std::find(more.begin(), more.end(), flag[0]) == more.end()) more.insert(more.end(), flag.begin(), flag.end());
-    more.push_back("--ignore-end");
+    more.push_back("--ignore-eos");
     return json(more)["tokens"];
   };
   const Json plain = answer({}), draw = drawn({});
   const auto changes = [&](const Arguments& more) { return answer(more) != plain; };
   const auto changes_draw = [&](const Arguments& more) { return drawn(more) != draw; };
-  const auto greedy = [&](const Arguments& more) {  // what penalties change shows in a long answer
-    Arguments all = {"--max-tokens", "250", "--ignore-end"};
+  const auto greedy = [&](const Arguments& more) {  // penalties take effect in a long completion
+    Arguments all = {"--max-tokens", "250", "--ignore-eos"};
     all.insert(all.end(), more.begin(), more.end());
     return json(all)["tokens"];
   };
@@ -346,8 +346,10 @@ TEST_F(CompleteTest, every_flag_has_an_effect) {
   std::map<std::string, std::function<bool()>> effects;
   effects["--prompt"] = [&] { return changes({"--prompt", "The sea"}); };
   effects["--prompt-file"] = [&] { return answer({"--prompt-file", "prompt.txt"}) == answer({"--prompt", "The sea"}); };
-  effects["--prompt-ids"] = [&] { return json({"--prompt-ids", "3,4"})["prompt_tokens"] == Json({3, 4}); };
-  effects["--no-special"] = [&] { return json({"--no-special"})["prompt_tokens"].size() + 1 == plain["prompt_tokens"].size(); };
+  effects["--prompt-token-ids"] = [&] { return json({"--prompt-token-ids", "3,4"})["prompt_tokens"] == Json({3, 4}); };
+  effects["--no-special-tokens"] = [&] {
+    return json({"--no-special-tokens"})["prompt_tokens"].size() + 1 == plain["prompt_tokens"].size();
+  };
   effects["--model"] = [&] { return go_on({"--model", "nowhere"}).code == 1; };
   effects["--variant"] = [&] { return go_on({"--variant", "fp16"}).code == 1; };
   effects["--device"] = [&] {  // sums of f64 instead of f32
@@ -356,9 +358,9 @@ TEST_F(CompleteTest, every_flag_has_an_effect) {
   effects["--threads"] = [&] { return answer({"--threads", "2"}) == plain && go_on({"--threads", "0"}).code == 2; };
   effects["--pin-threads"] = [&] { return answer({"--pin-threads"}) == plain && go_on({"--pin-threads", "--threads", "1000"}).code == 2; };
   effects["--precision"] = [&] { return answer({"--precision", "bf16", "--logprobs", "0"}) != answer({"--logprobs", "0"}); };
-  effects["--cache-type"] = [&] { return answer({"--cache-type", "bf16", "--logprobs", "0"}) != answer({"--logprobs", "0"}); };
+  effects["--kv-cache-type"] = [&] { return answer({"--kv-cache-type", "bf16", "--logprobs", "0"}) != answer({"--logprobs", "0"}); };
   effects["--max-tokens"] = [&] { return json({"--max-tokens", "5"})["tokens"].size() == 5; };
-  effects["--context"] = [&] { return json({"--context", std::to_string(plain["prompt_tokens"].size() + 4)})["tokens"].size() == 4; };
+  effects["--ctx-size"] = [&] { return json({"--ctx-size", std::to_string(plain["prompt_tokens"].size() + 4)})["tokens"].size() == 4; };
   effects["--temperature"] = [&] { return changes_draw({"--temperature", "0"}); };
   effects["--top-k"] = [&] { return drawn({"--top-k", "1"}) == drawn({"--temperature", "0"}); };
   effects["--top-p"] = [&] { return changes_draw({"--top-p", "0.5"}); };
@@ -392,7 +394,7 @@ TEST_F(CompleteTest, every_flag_has_an_effect) {
   };
   effects["--repetition-penalty"] = [&] {
     return Json(std::vector<int>(golden().at("greedy").at("story").at("penalised").at("tokens"))) ==
-           json({"--repetition-penalty", "1.3", "--max-tokens", "64", "--ignore-end"})["tokens"];
+           json({"--repetition-penalty", "1.3", "--max-tokens", "64", "--ignore-eos"})["tokens"];
   };
   effects["--presence-penalty"] = [&] { return greedy({"--presence-penalty", "5"}) != greedy({}); };
   effects["--frequency-penalty"] = [&] { return greedy({"--frequency-penalty", "2"}) != greedy({}); };
@@ -410,12 +412,12 @@ TEST_F(CompleteTest, every_flag_has_an_effect) {
            json({"--stop", stop, "--stop", other})["text"] == text.substr(0, text.find(other)) &&
            json({"--stop", stop})["finish_reason"] == "stop";
   };
-  effects["--stop-ids"] = [&] {
-    const Json made = json({"--stop-ids", "0," + plain["tokens"][4].dump()});
+  effects["--stop-token-ids"] = [&] {
+    const Json made = json({"--stop-token-ids", "0," + plain["tokens"][4].dump()});
     return made["finish_reason"] == "stop" && made["tokens"].back() == plain["tokens"][4];
   };
-  effects["--ignore-end"] = [&] {
-    return json({"--max-tokens", "256"})["tokens"].size() < 256 && json({"--max-tokens", "256", "--ignore-end"})["tokens"].size() == 256;
+  effects["--ignore-eos"] = [&] {
+    return json({"--max-tokens", "256"})["tokens"].size() < 256 && json({"--max-tokens", "256", "--ignore-eos"})["tokens"].size() == 256;
   };
   effects["--logprobs"] = [&] { return json({"--logprobs", "3"})["logprobs"][0]["top"].size() == 3; };
   effects["--prompt-logprobs"] = [&] { return json({"--prompt-logprobs"}).contains("prompt_logprobs"); };
@@ -431,6 +433,11 @@ TEST_F(CompleteTest, every_flag_has_an_effect) {
   };
   effects["--json"] = [&] { return go_on({"--json"}).out[0] == '{' && go_on({}).out[0] != '{'; };
   effects["--help"] = [&] { return run({"complete", "--help"}).code == 0; };
+  effects["--help-all"] = [&] { return run({"complete", "--help-all"}).out.size() > run({"complete", "--help"}).out.size(); };
+  effects["--verbose"] = [&] {
+    return go_on({"--verbose"}).err.find("finished by") != std::string::npos && go_on({}).err.find("finished by") == std::string::npos;
+  };
+  effects["--quiet"] = [&] { return go_on({"--quiet"}).err.empty() && go_on({"--quiet"}).out == go_on({}).out; };
 
   std::set<std::string> tested;
   for (const auto& [flag, effect] : effects) {

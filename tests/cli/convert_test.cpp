@@ -1,4 +1,4 @@
-// hearth convert, as a process. What it writes is proven in tests/e2e/single_file_test.cpp.
+// hearth convert, as a process. What it writes is checked in tests/e2e/single_file_test.cpp.
 #include <nlohmann/json.hpp>
 
 #include "cli/process.h"
@@ -14,7 +14,7 @@ const std::string demo = HEARTH_SOURCE_DIR "/assets/demo-model";
 
 class ConvertTest : public CommandTest {};
 
-TEST_F(ConvertTest, into_a_file_and_back) {
+TEST_F(ConvertTest, converts_to_a_single_file_and_back) {
   const Ended text = run({"convert", "-m", demo, "-o", "one.safetensors", "--layout", "single", "--dtype", "f16"});
   ASSERT_EQ(text.code, 0) << text.err;
   EXPECT_EQ(text.out.find("one.safetensors: StableDiffusionPipeline, 4711027 parameters in 550 tensors (550 f16), "), 0u) << text.out;
@@ -28,13 +28,13 @@ TEST_F(ConvertTest, into_a_file_and_back) {
   EXPECT_EQ(files(), (std::vector<std::string>{"folder", "one.safetensors"}));
 }
 
-TEST_F(ConvertTest, into_shards) {
+TEST_F(ConvertTest, splits_into_shards) {
   ASSERT_EQ(run({"convert", "-m", demo, "-o", "folder", "--max-shard-size", "4M"}).code, 0);
   EXPECT_TRUE(std::filesystem::exists(folder / "folder/unet/diffusion_pytorch_model.safetensors.index.json"));
   EXPECT_EQ(Json::parse(run({"inspect", "folder", "--json"}).out)["usable"], true);
 }
 
-TEST_F(ConvertTest, what_cannot_be_is_one_line) {
+TEST_F(ConvertTest, errors_are_one_line) {
   EXPECT_EQ(not_one_line(run({"convert", "-o", "x"}), 2), "");
   EXPECT_EQ(not_one_line(run({"convert", "-m", demo}), 2), "");
   EXPECT_EQ(not_one_line(run({"convert", "-m", demo, "-o", "no/where/x.safetensors", "--layout", "single"}), 1), "");
@@ -48,7 +48,7 @@ TEST_F(ConvertTest, what_cannot_be_is_one_line) {
   EXPECT_EQ(files(), std::vector<std::string>{"y.safetensors"});
 }
 
-TEST_F(ConvertTest, a_file_that_is_inspected_says_what_it_lacks) {
+TEST_F(ConvertTest, inspect_lists_what_a_single_file_lacks) {
   ASSERT_EQ(run({"convert", "-m", demo, "-o", "one.safetensors", "--layout", "single"}).code, 0);
   const Json found = Json::parse(run({"inspect", "one.safetensors", "--json"}).out);
   EXPECT_EQ(found["usable"], false);

@@ -1,20 +1,22 @@
-// hearth generate: what is written, what a run leaves when it ends early, and what cannot be.
+// hearth generate: output files, interrupted runs, and errors.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <map>
+#include <regex>
 
 #include "cli/generate_test.h"
 #include "cli/outputs.h"
 #include "hearth/hearth.h"
 #include "media/parameters.h"
+#include "support/sanitizer.h"
 
 namespace hearth::test {
 namespace {
 
-TEST_F(GenerateTest, a_samplers_name_may_say_the_schedule) {
+TEST_F(GenerateTest, a_sampler_name_may_end_in_a_schedule) {
   const Pixels wanted = drawn({"--sampler", "dpmpp_2m", "--schedule", "karras", "--steps", "3"});
   for (const char* name : {"DPM++ 2M Karras", "dpmpp_2m_k", "k_dpmpp_2m_ka", "dpmpp_2m_karras"}) {
     EXPECT_EQ(drawn({"--sampler", name, "--steps", "3"}), wanted) << name;
@@ -33,11 +35,10 @@ TEST_F(GenerateTest, a_samplers_name_may_say_the_schedule) {
   EXPECT_NE(sigmas.err.find("sigmas and a schedule, needed one of them"), std::string::npos) << sigmas.err;
   const Ended misspelt = draw({"--sampler", "karras"});
   EXPECT_EQ(misspelt.code, 2);
-  EXPECT_NE(misspelt.err.find("--sampler: 'karras' is unknown; hearth list samplers has those that there are"), std::string::npos)
-      << misspelt.err;
+  EXPECT_NE(misspelt.err.find("--sampler: 'karras' is unknown; hearth list samplers prints all names"), std::string::npos) << misspelt.err;
 }
 
-TEST_F(GenerateTest, the_picture_says_how_it_was_made) {
+TEST_F(GenerateTest, the_image_stores_how_it_was_generated) {
   ASSERT_EQ(draw({"--prompt", "a red house, \"big\": 日本\nsecond line", "--negative-prompt", "blurry", "--sampler", "dpmpp_2m",
                   "--schedule", "karras", "--cfg-scale", "6.5"})
                 .code,
@@ -56,24 +57,24 @@ TEST_F(GenerateTest, the_picture_says_how_it_was_made) {
   EXPECT_EQ(recipe["prompt"], p.prompt);
   EXPECT_EQ(recipe["hearth"], version());
   EXPECT_EQ(recipe["model"]["hashes"].size(), 3u);
-  // Made again from what it says.
+  // Generated again from its metadata.
   EXPECT_EQ(drawn({"--prompt", recipe["prompt"], "--negative-prompt", recipe["negative_prompt"], "--sampler", recipe["sampler"],
                    "--schedule", recipe["schedule"], "--cfg-scale", recipe["guidance"].dump(), "--seed", recipe["seed"].dump(), "--steps",
                    recipe["steps"].dump()}),
             png.image);
 }
 
-TEST_F(GenerateTest, without_a_seed_every_run_differs_and_says_its_seed) {
+TEST_F(GenerateTest, without_a_seed_runs_differ_and_report_their_seed) {
   const Ended first = run({"generate", "-p", "x", "--steps", "1", "-W", "64", "-H", "64", "-o", "a.png", "--json"});
   const Ended second = run({"generate", "-p", "x", "--steps", "1", "-W", "64", "-H", "64", "-o", "b.png", "--json"});
   EXPECT_NE(picture("a.png"), picture("b.png"));
-  const auto seed = Json::parse(second.out)["pictures"][0]["seed"].get<uint64_t>();
-  EXPECT_NE(Json::parse(first.out)["pictures"][0]["seed"], seed);
+  const auto seed = Json::parse(second.out)["images"][0]["seed"].get<uint64_t>();
+  EXPECT_NE(Json::parse(first.out)["images"][0]["seed"], seed);
   const Pixels b = picture("b.png");
   EXPECT_EQ(drawn({"--prompt", "x", "--steps", "1", "--seed", std::to_string(seed)}), b);
 }
 
-TEST_F(GenerateTest, the_noise_of_several_batches) {
+TEST_F(GenerateTest, noise_from_a_file_for_several_batches) {
   const Arguments batches = {"--batch-size", "2", "--batch-count", "2"};
   const auto with = [&](Arguments more) {
     more.insert(more.end(), batches.begin(), batches.end());
@@ -84,14 +85,14 @@ TEST_F(GenerateTest, the_noise_of_several_batches) {
   for (int k = 1; k <= 4; ++k) EXPECT_EQ(picture(fmt::format("b-{}.png", k)), picture(fmt::format("a-{}.png", k))) << k;
 }
 
-TEST_F(GenerateTest, a_prompt_that_is_too_long_is_said) {
+TEST_F(GenerateTest, a_prompt_that_is_too_long_is_a_warning) {
   const Ended r = draw({"--prompt", std::string(10'000, 'x')});
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_NE(r.err.find("hearth: warning: "), std::string::npos) << r.err;
   EXPECT_EQ(draw_json({"--prompt", std::string(10'000, 'x'), "--batch-count", "2"})["warnings"].size(), 1u);  // once
 }
 
-TEST_F(GenerateTest, what_cannot_be_is_one_line) {
+TEST_F(GenerateTest, errors_are_one_line) {
   EXPECT_EQ(not_one_line(draw({"--model", "nowhere"}), 1), "");
   fs::create_directory(folder / "empty");
   EXPECT_EQ(not_one_line(draw({"--model", "empty"}), 1), "");
@@ -100,18 +101,18 @@ TEST_F(GenerateTest, what_cannot_be_is_one_line) {
   cli::save_arrays(folder / "n.safetensors", {{"noise", {.shape = {1, 4, 8, 8}, .values = std::vector<float>(256)}}});
   const Ended batch = draw({"--noise", "n.safetensors", "--batch-size", "2"});
   EXPECT_EQ(not_one_line(batch, 2), "");
-  EXPECT_EQ(batch.err, "hearth: --noise: n.safetensors has shape [1, 4, 8, 8], needed [2, channels, height/8, width/8]\n");
+  EXPECT_EQ(batch.err, "hearth: --noise: n.safetensors has shape [1, 4, 8, 8], expected [2, channels, height/8, width/8]\n");
   EXPECT_EQ(draw({"--noise", "n.safetensors", "--width", "72"}).code, 2);
   cli::save_arrays(folder / "n.safetensors", {{"noise", {.shape = {1, 256}, .values = std::vector<float>(256)}}});
   EXPECT_EQ(draw({"--noise", "n.safetensors"}).err,
-            "hearth: --noise: n.safetensors has shape [1, 256], needed [1, channels, height/8, width/8]\n");
-  const Ended size = draw({"--width", "513"});  // G-49: never another size than the one asked for
+            "hearth: --noise: n.safetensors has shape [1, 256], expected [1, channels, height/8, width/8]\n");
+  const Ended size = draw({"--width", "513"});  // never another size than the requested one
   EXPECT_EQ(size.code, 2);
   EXPECT_NE(size.err.find("513"), std::string::npos) << size.err;
   EXPECT_EQ(files(), (Arguments{"empty", "n.safetensors"}));
 }
 
-TEST_F(GenerateTest, tiling_flags_that_make_no_sense) {
+TEST_F(GenerateTest, tiling_flags_without_effect_are_rejected) {
   EXPECT_EQ(not_one_line(draw({"--vae-tile-size", "64"}), 2), "");
   EXPECT_EQ(not_one_line(draw({"--vae-tiling", "off", "--vae-tile-size", "64"}), 2), "");
   EXPECT_EQ(draw({"--vae-tiling", "on", "--vae-tile-size", "48"}).err,
@@ -124,11 +125,11 @@ TEST_F(GenerateTest, tiling_flags_that_make_no_sense) {
       << r.err;
 }
 
-TEST_F(GenerateTest, a_place_that_cannot_be_written_is_known_before_the_model_is_loaded) {
+TEST_F(GenerateTest, an_unwritable_output_fails_before_loading) {
   for (const char* flag : {"--output", "--save-latents"}) {
     const std::string name = flag == std::string("--output") ? "x.png" : "x.safetensors";
     const Ended missing = draw({flag, "no/" + name});
-    EXPECT_EQ(not_one_line(missing, 1), "") << flag;  // no line tells of loading
+    EXPECT_EQ(not_one_line(missing, 1), "") << flag;  // nothing was loaded
     EXPECT_EQ(missing.err, fmt::format("hearth: write no/{}: the folder no does not exist\n", name));
     fs::create_directory(folder / "closed");
     fs::permissions(folder / "closed", fs::perms(0555));
@@ -144,7 +145,7 @@ TEST_F(GenerateTest, a_place_that_cannot_be_written_is_known_before_the_model_is
   EXPECT_TRUE(files().empty());
 }
 
-TEST_F(GenerateTest, a_run_is_stopped_and_gone_on_with) {
+TEST_F(GenerateTest, a_run_is_stopped_and_resumed) {
   const Arguments flags = {"--steps", "5", "--sampler", "DPM++ 2M SDE", "--sampler-opt", "eta=0.7"};
   const auto with = [&](Arguments more) {
     more.insert(more.end(), flags.begin(), flags.end());
@@ -161,10 +162,10 @@ TEST_F(GenerateTest, a_run_is_stopped_and_gone_on_with) {
   EXPECT_NE(draw(with({"--resume", "s.safetensors", "--batch-count", "2"})).err.find("--batch-count"), std::string::npos);
   EXPECT_NE(draw(with({"--resume", "a.png"})).code, 0);
   draw({"--save-latents", "l.safetensors"});
-  EXPECT_NE(draw(with({"--resume", "l.safetensors"})).err.find("holds no run to go on with"), std::string::npos);
+  EXPECT_NE(draw(with({"--resume", "l.safetensors"})).err.find("holds no stopped run"), std::string::npos);
 }
 
-TEST_F(GenerateTest, options_of_the_sampler) {
+TEST_F(GenerateTest, sampler_options_are_checked_and_act) {
   const Json json = draw_json({"--sampler", "euler a", "--sampler-opt", "eta=0.5", "--sampler-opt", "s_noise=1.01"});
   EXPECT_EQ(json["runs"][0]["request"]["sampler"], "euler_ancestral");
   EXPECT_EQ(json["runs"][0]["request"]["sampler_options"], (Json{{"eta", "0.5"}, {"s_noise", "1.01"}}));
@@ -177,7 +178,7 @@ TEST_F(GenerateTest, options_of_the_sampler) {
 }
 
 // Files that PyTorch wrote (golden/make_embeddings.py), with the same vectors as the safetensors file.
-TEST_F(GenerateTest, embeddings_of_every_writer_draw_the_same) {
+TEST_F(GenerateTest, embeddings_from_every_writer_give_the_same_image) {
   const std::string golden = HEARTH_SOURCE_DIR "/tests/cli/golden/";
   const Arguments prompt = {"--prompt", "a house, dusk"};
   const auto draw_with = [&](const std::string& embedding) {
@@ -189,7 +190,7 @@ TEST_F(GenerateTest, embeddings_of_every_writer_draw_the_same) {
   EXPECT_NE(right, drawn(prompt)) << "the embedding has no part";
   for (const char* file : {"embedding-a1111.pt", "embedding-legacy.pt", "embedding-diffusers.bin"})
     EXPECT_EQ(draw_with("dusk=" + golden + file), right) << file;
-  // By diffusers' token.
+  // With diffusers' token.
   EXPECT_EQ(drawn({"--prompt", "a house, <sunset>", "--embedding", golden + "embedding-diffusers.bin"}), right);
 
   const std::string whole = read_file(golden + "embedding-a1111.pt");
@@ -217,7 +218,7 @@ TEST_F(GenerateTest, ctrl_c_ends_cleanly_and_leaves_no_half_file) {
   for (const int signal : {SIGINT, SIGTERM}) {
     Process process(folder,
                     {"generate", "-p", "x", "--steps", "1000", "--device", "reference", "-o", "a.png", "--save-latents", "l.safetensors"});
-    ASSERT_TRUE(process.wait_for("encode ")) << process.err();  // said when sampling begins
+    ASSERT_TRUE(process.wait_for("encode ")) << process.err();  // printed when the first step begins
     process.send(signal);
     const Ended r = process.wait();
     EXPECT_EQ(r.code, 130) << r.signal;
@@ -227,13 +228,55 @@ TEST_F(GenerateTest, ctrl_c_ends_cleanly_and_leaves_no_half_file) {
   }
 }
 
-TEST_F(GenerateTest, ctrl_c_keeps_the_pictures_that_are_done) {
+TEST_F(GenerateTest, ctrl_c_keeps_finished_images) {
   Process process(folder, {"generate", "-p", "x", "--steps", "1", "-W", "64", "-H", "64", "--batch-count", "1000"});
   for (int i = 0; i < 2000 && !fs::exists(folder / "hearth-0002.png"); ++i) ::usleep(5000);
   process.send(SIGINT);
   EXPECT_EQ(process.wait().code, 130);
   ASSERT_GE(files().size(), 2u);
   for (const std::string& name : files()) EXPECT_EQ(read_png(folder / name).image.width, 64) << name;
+}
+
+// The process keeps every limit, as the system measures it, in leaner and leaner modes until none is left.
+TEST_F(GenerateTest, the_memory_limit_is_kept_or_the_run_is_rejected) {
+  HEARTH_NEEDS_ITS_OWN_MEMORY_ONLY();
+  const auto at = [&](const std::string& limit, const Arguments& more = {}) {
+    Arguments flags = {"--width", "768", "--height", "640", "--json", "--threads", "2", "--memory-limit", limit};
+    flags.insert(flags.end(), more.begin(), more.end());
+    return draw(flags);
+  };
+  // Decoding in tiles takes 46 MB less than a whole decode. The limits below are far from where one mode ends and the next
+  // begins, because the resident size of the program varies.
+  constexpr int64_t far = 20'000'000;
+  std::vector<std::string> modes;
+  std::vector<Pixels> pictures;
+  std::string limit = "8GiB";
+  for (int i = 0; i < 2; ++i) {
+    const Ended r = at(limit);
+    ASSERT_EQ(r.code, 0) << r.err;
+    const Json memory = Json::parse(r.out)["runs"][0]["memory"];
+    const int64_t predicted = memory["predicted"];
+    modes.push_back(memory["mode"]);
+    pictures.push_back(picture("a.png"));
+    if (std::getenv("HEARTH_PRINT_ERRORS")) fmt::print("{}: predicted {}, took {}\n", modes.back(), predicted, r.peak_bytes);
+    EXPECT_NE(r.err.find(fmt::format("hearth: memory: {:.2f} GB planned, {}\n", double(predicted) * 1e-9, modes.back())), std::string::npos)
+        << r.err;
+    EXPECT_LE(r.peak_bytes, predicted) << modes.back();
+    EXPECT_GE(r.peak_bytes, predicted * 6 / 10) << modes.back();
+    limit = std::to_string(predicted - far);
+  }
+  EXPECT_NE(pictures[1], pictures[0]);
+  EXPECT_EQ(modes[0], "networks are let go of when they have done their work");
+  EXPECT_EQ(modes[1], "each network is loaded for its own work only, VAE in tiles of 128 pixels");
+
+  const Ended refused = at(limit);
+  EXPECT_EQ(not_one_line(refused, 2), "");
+  std::smatch sizes;  // different as printed, however close
+  ASSERT_TRUE(std::regex_search(refused.err, sizes, std::regex("1 of 768×640 need at least (0\\.\\d+) GB .*limit is (0\\.\\d+) GB")))
+      << refused.err;
+  EXPECT_GT(std::stod(sizes[1]), std::stod(sizes[2])) << refused.err;
+  EXPECT_EQ(refused.err.find("load"), refused.err.find("loaded for its own")) << refused.err;  // before anything is loaded
+  EXPECT_EQ(at(limit, {"--vae-tiling", "off"}).code, 2);
 }
 
 }  // namespace

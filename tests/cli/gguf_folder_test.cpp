@@ -1,4 +1,4 @@
-// A folder that holds a GGUF file alone is opened as that file, by every verb.
+// A folder that holds a GGUF file alone is opened as that file by every command.
 #include <nlohmann/json.hpp>
 
 #include "cli/process.h"
@@ -17,7 +17,7 @@ class GgufFolderTest : public CommandTest {
     const Ended made = run({"quantize", "-m", HEARTH_SOURCE_DIR "/assets/demo-language-model", "-o", "dir/model.gguf", "--type", "q8_0"});
     EXPECT_EQ(made.code, 0) << made.err;
   }
-  // What the verb says of the folder and of the file.
+  // What the command prints for the folder and for the file.
   void expect_same(std::vector<std::string> before, const std::vector<std::string>& after = {}) const {
     const auto said = [&](const char* model) {
       std::vector<std::string> arguments = before;
@@ -33,7 +33,7 @@ class GgufFolderTest : public CommandTest {
   }
 };
 
-TEST_F(GgufFolderTest, says_what_the_file_says) {
+TEST_F(GgufFolderTest, gives_what_the_file_gives) {
   expect_same({"inspect"});
   expect_same({"inspect", "--json"});
   expect_same({"tokenize", "-m"}, {"-p", "The lighthouse"});
@@ -41,7 +41,7 @@ TEST_F(GgufFolderTest, says_what_the_file_says) {
   expect_same({"quantize", "-o", "again.gguf", "--type", "q4_0", "-m"});
 }
 
-TEST_F(GgufFolderTest, foretells_a_text_as_the_file_does) {
+TEST_F(GgufFolderTest, has_the_perplexity_of_the_file) {
   write_file(folder / "text", "The lighthouse stood on the rock.");
   const auto perplexity = [&](const char* model) {
     return Json::parse(run({"perplexity", "-m", model, "-f", "text", "--json"}).out).at("perplexity");
@@ -49,7 +49,7 @@ TEST_F(GgufFolderTest, foretells_a_text_as_the_file_does) {
   EXPECT_EQ(perplexity("dir"), perplexity("dir/model.gguf"));
 }
 
-TEST_F(GgufFolderTest, several_files_are_listed_in_one_line) {
+TEST_F(GgufFolderTest, several_files_are_an_error_that_lists_them) {
   fs::copy_file(folder / "dir/model.gguf", folder / "dir/again.gguf");
   const std::string line = "hearth: dir: holds 2 GGUF models, needed the path of one: again.gguf, model.gguf\n";
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"inspect", "dir"},

@@ -1,4 +1,4 @@
-// hearth inspect, as a process. What it finds is proven beside weights/inspection.h and in the end-to-end tests.
+// hearth inspect, as a process. What it finds is checked beside weights/inspection.h and in the end-to-end tests.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -17,7 +17,7 @@ const fs::path demo = fs::path(HEARTH_SOURCE_DIR) / "assets/demo-model";
 
 class InspectTest : public CommandTest {};
 
-TEST_F(InspectTest, a_checkpoint) {
+TEST_F(InspectTest, describes_a_checkpoint) {
   const Ended text = run({"inspect", demo});
   EXPECT_EQ(text.code, 0) << text.err;
   EXPECT_EQ(text.err, "");
@@ -30,14 +30,14 @@ TEST_F(InspectTest, a_checkpoint) {
   EXPECT_EQ(found["family"], "sd1");
 }
 
-TEST_F(InspectTest, a_variant_that_is_not_there) {
+TEST_F(InspectTest, a_missing_variant_is_an_error) {
   const Ended r = run({"inspect", demo, "--variant", "fp16", "--json"});
   if (r.code == 0) EXPECT_EQ(Json::parse(r.out)["usable"], false);
   else EXPECT_EQ(not_one_line(r, 1), "");
   EXPECT_NE((r.out + r.err).find("fp16"), std::string::npos);
 }
 
-TEST_F(InspectTest, a_picture_tells_how_it_was_made) {
+TEST_F(InspectTest, prints_the_generation_parameters_of_an_image) {
   ASSERT_EQ(run({"generate", "-p", "a red house", "--steps", "1", "--seed", "7", "-W", "64", "-H", "64", "-o", "a.png"}).code, 0);
   const Ended text = run({"inspect", "a.png"});
   EXPECT_EQ(text.code, 0) << text.err;
@@ -48,7 +48,7 @@ TEST_F(InspectTest, a_picture_tells_how_it_was_made) {
   EXPECT_EQ(json["parameters"].get<std::string>().rfind("a red house\nSteps: 1, ", 0), 0u);
 }
 
-TEST_F(InspectTest, pictures_of_every_kind) {
+TEST_F(InspectTest, describes_images_of_every_format) {
   const fs::path golden = fs::path(HEARTH_SOURCE_DIR) / "src/media/golden/pillow";
   const auto told = [&](const char* name) { return Json::parse(run({"inspect", golden / name, "--json"}).out); };
   EXPECT_EQ(told("a1111.jpg")["format"], "JPEG");
@@ -65,7 +65,7 @@ TEST_F(InspectTest, pictures_of_every_kind) {
   EXPECT_NE(text.out.find("It does not say how it was made."), std::string::npos);
 }
 
-TEST_F(InspectTest, what_is_nothing_is_one_line) {
+TEST_F(InspectTest, other_paths_are_one_line_errors) {
   EXPECT_EQ(not_one_line(run({"inspect"}), 2), "");
   EXPECT_EQ(not_one_line(run({"inspect", "a", "b"}), 2), "");
   EXPECT_EQ(not_one_line(run({"inspect", "nowhere"}), 1), "");
@@ -80,8 +80,8 @@ TEST_F(InspectTest, what_is_nothing_is_one_line) {
   EXPECT_EQ(run({"inspect", "a.png"}).err, "hearth: picture: a.png is a GIF file, needed PNG, JPEG or WebP\n");
 }
 
-// Sound, broken and hostile files of every kind: told, or one line each.
-TEST_F(InspectTest, whatever_is_in_a_file) {
+// Sound, damaged and hostile files of every kind are described, or are an error of one line.
+TEST_F(InspectTest, damaged_files_are_described_or_one_line_errors) {
   int refused = 0, harmful = 0;
   for (const char* kind : {"corpus", "torch", "gguf", "embeddings"})
     for (const auto& entry : fs::directory_iterator(fs::path(HEARTH_SOURCE_DIR) / "src/weights/golden" / kind)) {

@@ -1,4 +1,4 @@
-// hearth generate to files of the other formats than PNG.
+// hearth generate to JPEG and WebP files.
 #include <fmt/format.h>
 
 #include "cli/generate_test.h"
@@ -10,7 +10,7 @@ namespace {
 
 class PictureFormatTest : public GenerateTest {};
 
-TEST_F(PictureFormatTest, jpeg_and_webp_say_how_they_were_made_too) {
+TEST_F(PictureFormatTest, jpeg_and_webp_store_generation_parameters_too) {
   ASSERT_EQ(draw({"--prompt", "a red house, \"big\" <&>: 日本", "--output", "a.png"}).code, 0);
   const Image png = Image::load(folder / "a.png");
   for (const char* name : {"b.jpg", "b.JPEG", "b.webp"}) {
@@ -29,10 +29,10 @@ TEST_F(PictureFormatTest, jpeg_and_webp_say_how_they_were_made_too) {
   }
 }
 
-TEST_F(PictureFormatTest, what_a_format_cannot_hold_is_known_before_the_model_is_loaded) {
+TEST_F(PictureFormatTest, unsupported_options_of_a_format_fail_before_loading) {
   const auto refused = [&](const Arguments& more) {
     const Ended r = draw(more);
-    EXPECT_EQ(not_one_line(r, 2), "");  // no line tells of loading
+    EXPECT_EQ(not_one_line(r, 2), "");  // nothing was loaded
     return r.err;
   };
   for (const char* name : {"a", "a.gif", "png", ".png", "", "a.png/", "a.png.txt"})
@@ -46,7 +46,7 @@ TEST_F(PictureFormatTest, what_a_format_cannot_hold_is_known_before_the_model_is
   EXPECT_EQ(files(), Arguments{"a.jpg"});
 }
 
-TEST_F(PictureFormatTest, an_image_is_saved_as_its_options_say_or_not_at_all) {
+TEST_F(PictureFormatTest, an_image_is_saved_with_its_options_or_not_at_all) {
   Image image{
       .width = 2, .height = 1, .rgb = {1, 2, 3, 250, 251, 252}, .alpha = {9, 255}, .rgb16 = {300, 600, 900, 64'100, 64'300, 64'600}};
   for (const char* name : {"a.png", "a.webp"}) {

@@ -108,33 +108,32 @@ std::string not_one_line(const Ended& run, int code) {
   const bool one_line =
       run.err.rfind("hearth: ", 0) == 0 && std::count(run.err.begin(), run.err.end(), '\n') == 1 && run.err.back() == '\n';
   if (run.code == code && run.out.empty() && one_line) return "";
-  return fmt::format("exit code {} (signal {}), needed {}; stdout: {}; stderr: {}", run.code, run.signal, code, run.out, run.err);
+  return fmt::format("exit code {} (signal {}), expected {}; stdout: {}; stderr: {}", run.code, run.signal, code, run.out, run.err);
 }
 
-std::map<std::string, std::string> CommandTest::help_of_flags(const std::string& verb) const {
+std::map<std::string, std::string> CommandTest::help_of_flags(const std::string& command) const {
   std::map<std::string, std::string> flags;
-  std::istringstream help(run({verb, "--help"}).out);
-  std::vector<std::string> current;  // the spellings of the flag whose lines these are
-  for (std::string line; std::getline(help, line);) {
-    const size_t begin = std::min(line.find_first_not_of(' '), line.size()), end = std::min(line.find(' ', begin), line.size());
-    if (begin == 2 && line[2] == '-') {
-      const std::string names = line.substr(begin, end - begin);
+  std::istringstream help(run({command, "--help-all"}).out);
+  std::string current;
+  for (std::string line; std::getline(help, line) && line != "Examples:";) {
+    const size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    const bool names = (begin == 2 || begin == 6) && line[begin] == '-';
+    if (names) {
+      const size_t name = line.find("--"), end = std::min(line.find(' ', name), line.size());
+      current = line.substr(name, end - name);
+      flags[current] = line.substr(end);
+    } else if (begin <= 6) {
       current.clear();
-      for (size_t at = names.find("--"); at != names.npos; at = names.find("--", at + 2))
-        current.push_back(names.substr(at, names.find(',', at) - at));
-      for (const std::string& flag : current) flags[flag] = line.substr(end);
-    } else if (begin <= 2) {
-      current.clear();
-    } else {
-      for (const std::string& flag : current) flags[flag].append(1, ' ').append(line.substr(begin));
+    } else if (!current.empty()) {
+      flags[current].append(1, ' ').append(line.substr(begin));
     }
   }
   return flags;
 }
 
-std::set<std::string> CommandTest::flags_in_help(const std::string& verb) const {
+std::set<std::string> CommandTest::flags_in_help(const std::string& command) const {
   std::set<std::string> flags;
-  for (const auto& [flag, help] : help_of_flags(verb)) flags.insert(flag);
+  for (const auto& [flag, help] : help_of_flags(command)) flags.insert(flag);
   return flags;
 }
 

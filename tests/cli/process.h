@@ -1,4 +1,4 @@
-// Runs the built command `hearth` and looks at what it leaves behind.
+// Runs the built command `hearth` and reads its output, exit status and files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,19 +15,19 @@
 namespace hearth::test {
 
 struct Ended {
-  int code = -1;   // exit code; −1 when a signal ended it
+  int code = -1;   // exit code; −1 if a signal ended it
   int signal = 0;  // that signal
   std::string out, err;
   double seconds = 0;
   int64_t peak_bytes = 0;  // its largest resident size
 };
 
-// A process that runs; its output goes to files in a folder of its own.
+// A running process; its output goes to files in its own folder.
 class Process {
  public:
   // In `folder`; `prepare` runs in the new process before the command does.
   Process(const std::filesystem::path& folder, const std::vector<std::string>& arguments, const std::function<void()>& prepare = {});
-  ~Process();  // kills what still runs
+  ~Process();  // kills it if it still runs
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
@@ -55,14 +55,14 @@ class CommandTest : public ::testing::Test {
   ~CommandTest() override;
 
   Ended run(const std::vector<std::string>& arguments, const std::function<void()>& prepare = {}) const;
-  std::map<std::string, std::string> help_of_flags(const std::string& verb) const;  // "--width" … → what its line says; the long names
-  std::set<std::string> flags_in_help(const std::string& verb) const;               // the names alone
-  std::vector<std::string> files() const;                                           // names in the folder, sorted
+  std::map<std::string, std::string> help_of_flags(const std::string& command) const;  // of --help-all: "--width" → its help
+  std::set<std::string> flags_in_help(const std::string& command) const;               // the names alone
+  std::vector<std::string> files() const;                                              // names in the folder, sorted
 
   std::filesystem::path folder;
 };
 
-// "" when the run failed with that exit code, nothing on stdout and one line "hearth: …" on stderr; else what is wrong.
+// "" if the run failed with that exit code, nothing on stdout and one line "hearth: …" on stderr; else what is wrong.
 std::string not_one_line(const Ended& run, int code);
 
 }  // namespace hearth::test

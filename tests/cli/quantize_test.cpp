@@ -1,4 +1,4 @@
-// hearth quantize, as a process. What it writes is proven in src/api/quantize_test.cpp.
+// hearth quantize, as a process. What it writes is checked in src/api/quantize_test.cpp.
 #include <nlohmann/json.hpp>
 
 #include "cli/process.h"
@@ -24,7 +24,7 @@ class QuantizeCommandTest : public CommandTest {
   }
 };
 
-TEST_F(QuantizeCommandTest, a_gguf_file) {
+TEST_F(QuantizeCommandTest, writes_a_gguf_file) {
   write_model("a.gguf");
   const Ended text = run({"quantize", "-m", "a.gguf", "-o", "b.gguf", "--type", "q8_0"});
   EXPECT_EQ(text.code, 0) << text.err;
@@ -37,14 +37,14 @@ TEST_F(QuantizeCommandTest, a_gguf_file) {
   EXPECT_EQ(Json::parse(run({"inspect", "c.gguf", "--json"}).out)["components"][0]["class"], "llama");
 }
 
-TEST_F(QuantizeCommandTest, what_is_not_as_asked_is_told) {
+TEST_F(QuantizeCommandTest, other_types_than_requested_are_noted) {
   write_model("a.gguf", 40);
   const Ended r = run({"quantize", "-m", "a.gguf", "-o", "b.gguf"});
   EXPECT_EQ(r.code, 0);
   EXPECT_NE(r.err.find("note: 1 with rows of no whole blocks became f16: output.weight [3, 40]"), std::string::npos) << r.err;
 }
 
-TEST_F(QuantizeCommandTest, what_is_wrong_is_one_line) {
+TEST_F(QuantizeCommandTest, errors_are_one_line) {
   write_model("a.gguf");
   EXPECT_EQ(not_one_line(run({"quantize", "-o", "b.gguf"}), 2), "");
   EXPECT_EQ(not_one_line(run({"quantize", "-m", "a.gguf"}), 2), "");

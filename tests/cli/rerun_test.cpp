@@ -1,4 +1,4 @@
-// hearth rerun: a picture's own words as a command.
+// hearth rerun: the metadata of an image as a command.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -15,7 +15,7 @@ const std::string demo = HEARTH_SOURCE_DIR "/assets/demo-model";
 
 class RerunTest : public GenerateTest {
  protected:
-  // A picture made with these flags comes again from its file alone.
+  // An image generated with these flags is reproduced from its file alone.
   void expect_again(const Arguments& more, const Arguments& given = {}) const {
     const Ended first = draw(more);
     ASSERT_EQ(first.code, 0) << first.err;
@@ -23,14 +23,14 @@ class RerunTest : public GenerateTest {
     arguments.insert(arguments.end(), given.begin(), given.end());
     const Ended second = run(arguments);
     ASSERT_EQ(second.code, 0) << second.err;
-    EXPECT_EQ(picture("again.png"), picture("a.png")) << run({"rerun", "a.png", "--print"}).out;
+    EXPECT_EQ(picture("again.png"), picture("a.png")) << run({"rerun", "a.png", "--print-command"}).out;
   }
   void write_parameters_picture(const std::string& name, const std::string& parameters) const {
     Image{.width = 1, .height = 1, .rgb = {1, 2, 3}, .parameters = parameters}.save(folder / name);
   }
 };
 
-TEST_F(RerunTest, our_own_pictures_come_again_to_the_pixel) {
+TEST_F(RerunTest, own_images_are_reproduced_to_the_pixel) {
   expect_again({});
   expect_again({"--prompt",           "it's (a:1.3) \"red\" house, 日本 --steps",
                 "--prompt-syntax",    "a1111",
@@ -66,8 +66,8 @@ TEST_F(RerunTest, our_own_pictures_come_again_to_the_pixel) {
   expect_again({"--init-image", "start.png", "--strength", "0.5", "--steps", "4", "--hires", "1.5", "--hires-steps", "2", "--seed", "9"});
 }
 
-// Samplers for which a program makes one step more and leaves a level out.
-TEST_F(RerunTest, samplers_that_drop_a_level_come_again) {
+// Samplers for which a program takes one step more and leaves out a noise level.
+TEST_F(RerunTest, samplers_that_drop_a_noise_level_are_reproduced) {
   fs::path start = folder / "start.png";
   for (const char* compat : {"comfyui", "a1111"})
     for (const char* sampler : {"dpm_2", "dpm_2_ancestral", "dpmpp_3m_sde"})
@@ -80,27 +80,27 @@ TEST_F(RerunTest, samplers_that_drop_a_level_come_again) {
           {"--init-image", "start.png", "--strength", "0.6", "--compat", compat, "--sampler", sampler, "--steps", "4", "--seed", "9"});
 }
 
-TEST_F(RerunTest, the_second_of_a_batch_comes_alone) {
+TEST_F(RerunTest, the_second_image_of_a_batch_is_reproduced_alone) {
   ASSERT_EQ(draw({"--batch-size", "2", "--sampler", "euler_ancestral"}).code, 0);
   ASSERT_EQ(run({"rerun", "a-2.png", "--output", "again.png"}).code, 0);
   EXPECT_EQ(picture("again.png"), picture("a-2.png"));
 }
 
-TEST_F(RerunTest, flags_take_the_place_of_the_pictures_own) {
+TEST_F(RerunTest, flags_override_the_parameters_of_the_image) {
   ASSERT_EQ(draw({}).code, 0);
   ASSERT_EQ(run({"rerun", "a.png", "--seed", "8", "-W", "72", "-o", "other.png"}).code, 0);
   EXPECT_EQ(picture("other.png"), drawn({"--seed", "8", "--width", "72"}));
-  EXPECT_EQ(run({"rerun", "a.png", "--print", "--seed=8"}).out.find("--seed 7"), std::string::npos);
+  EXPECT_EQ(run({"rerun", "a.png", "--print-command", "--seed=8"}).out.find("--seed 7"), std::string::npos);
 }
 
-TEST_F(RerunTest, a1111s_words_are_a_command_and_a_list_of_what_is_not) {
+TEST_F(RerunTest, a1111_parameters_become_a_command_and_warnings) {
   write_parameters_picture(
       "a.png",
       "a (red:1.2) house <lora:hills:0.7>\nNegative prompt: night\nSteps: 21, Sampler: DPM++ 2M Karras, CFG scale: 6.5, Seed: 42, "
       "Size: 512x768, Model hash: 0123456789, Model: \"house, v2\", Clip skip: 2, Variation seed: 3, Variation seed strength: 0.1, "
       "Denoising strength: 0.55, Hires upscale: 2, Hires steps: 9, Hires upscaler: Latent (bicubic antialiased), RNG: NV, "
       "Face restoration: CodeFormer, Version: v1.6.0");
-  const Ended r = run({"rerun", "a.png", "--print"});
+  const Ended r = run({"rerun", "a.png", "--print-command"});
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.out,
             "hearth generate --prompt 'a (red:1.2) house <lora:hills:0.7>' --negative-prompt night --steps 21 --sampler dpmpp_2m "
@@ -108,25 +108,25 @@ TEST_F(RerunTest, a1111s_words_are_a_command_and_a_list_of_what_is_not) {
             "--cfg-scale 6.5 --seed 42 --width 512 --height 768 --clip-skip 2 --variation-seed 3 --variation-strength 0.1 --hires 2 "
             "--hires-steps 9 "
             "--hires-upscaler latent-bicubic-antialiased --hires-strength 0.55 --compat a1111\n");
-  EXPECT_NE(r.err.find("not honoured: <lora:…>"), std::string::npos) << r.err;
-  EXPECT_NE(r.err.find("not honoured: Face restoration: CodeFormer"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("not reproduced: <lora:…>"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("not reproduced: Face restoration: CodeFormer"), std::string::npos) << r.err;
   const Ended without = run({"rerun", "a.png"});
   EXPECT_EQ(without.code, 2);
-  EXPECT_NE(without.err.find("was made with the model 'house, v2': needed --model PATH"), std::string::npos) << without.err;
+  EXPECT_NE(without.err.find("was generated with the model 'house, v2'; expected --model PATH"), std::string::npos) << without.err;
   write_parameters_picture(
       "b.png", "x\nSteps: 3, Sampler: Euler a, Schedule type: Automatic, Seed: 1, Size: 64x64, Mask blur: 4, Denoising strength: 0.5");
-  const Ended painted = run({"rerun", "b.png", "--print"});
+  const Ended painted = run({"rerun", "b.png", "--print-command"});
   EXPECT_NE(painted.out.find("--schedule automatic"), std::string::npos) << painted.out;
   for (const char* what : {"give --init-image FILE", "give --mask FILE", "RNG: GPU"})
     EXPECT_NE(painted.err.find(what), std::string::npos) << what;
   EXPECT_EQ(run({"rerun", "b.png", "--model", demo, "-i", "b.png", "--mask", "b.png"}).code, 0);
   write_parameters_picture("c.png", "x\nSteps: 3, Sampler: Euler, Seed: 1, RNG: CPU, Discard penultimate sigma: True, Version: v1.10.1");
-  EXPECT_EQ(run({"rerun", "c.png", "--print"}).out,
+  EXPECT_EQ(run({"rerun", "c.png", "--print-command"}).out,
             "hearth generate --prompt x --steps 3 --sampler euler --seed 1 --compat a1111 --rng cpu --discard-penultimate\n");
 }
 
-// What the names of samplers said before schedules had a name of their own: each as A1111 1.8 called it.
-TEST_F(RerunTest, a1111s_samplers_said_their_schedule) {
+// Sampler names from before schedules had names of their own, as in A1111 1.8.
+TEST_F(RerunTest, a1111_sampler_names_may_hold_the_schedule) {
   const std::array<const char*, 3> rows[] = {{"DPM++ 2M Karras", "dpmpp_2m", " --schedule karras"},
                                              {"DPM++ 2M SDE Exponential", "dpmpp_2m_sde", " --schedule exponential"},
                                              {"DPM++ 2M SDE Heun Karras", "dpmpp_2m_sde_heun", " --schedule karras"},
@@ -140,20 +140,20 @@ TEST_F(RerunTest, a1111s_samplers_said_their_schedule) {
                                              {"dpmpp_3m_k", "dpm_solver_multistep --sampler-opt solver_order=3", " --schedule karras"}};
   for (const auto& [label, sampler, schedule] : rows) {
     write_parameters_picture("a.png", std::string("x\nSteps: 3, Sampler: ") + label + ", Seed: 1, Size: 64x64, Version: v1.8.0");
-    EXPECT_EQ(run({"rerun", "a.png", "--print"}).out, std::string("hearth generate --prompt x --steps 3 --sampler ") + sampler + schedule +
-                                                          " --seed 1 --width 64 --height 64 --compat a1111\n")
+    EXPECT_EQ(run({"rerun", "a.png", "--print-command"}).out, std::string("hearth generate --prompt x --steps 3 --sampler ") + sampler +
+                                                                  schedule + " --seed 1 --width 64 --height 64 --compat a1111\n")
         << label;
   }
   write_parameters_picture("b.png", "x\nSteps: 3, Sampler: DPM++ 2M, Schedule type: SGM Uniform, Seed: 1, Version: v1.10.1");
-  EXPECT_NE(run({"rerun", "b.png", "--print"}).out.find("--sampler dpmpp_2m --schedule sgm_uniform --seed"), std::string::npos);
+  EXPECT_NE(run({"rerun", "b.png", "--print-command"}).out.find("--sampler dpmpp_2m --schedule sgm_uniform --seed"), std::string::npos);
   write_parameters_picture("c.png", "x\nSteps: 3, Sampler: DPM++ 2M Magic, Schedule type: Magic, Seed: 1");
-  const Ended unknown = run({"rerun", "c.png", "--print"});
+  const Ended unknown = run({"rerun", "c.png", "--print-command"});
   EXPECT_EQ(unknown.out, "hearth generate --prompt x --steps 3 --seed 1 --compat a1111\n");
   for (const char* what : {"Sampler: DPM++ 2M Magic, which", "Schedule type: Magic, which"})
     EXPECT_NE(unknown.err.find(what), std::string::npos) << unknown.err;
 }
 
-TEST_F(RerunTest, comfyuis_graph_is_a_command) {
+TEST_F(RerunTest, a_comfyui_graph_becomes_a_command) {
   const std::string graph =
       R"({"3": {"class_type": "KSampler", "inputs": {"seed": 12, "steps": 4, "cfg": 7.5, "sampler_name": "euler_ancestral",
     "scheduler": "karras", "denoise": 1.0, "model": ["10", 0], "positive": ["6", 0], "negative": ["7", 0], "latent_image": ["5", 0]}},
@@ -166,23 +166,23 @@ TEST_F(RerunTest, comfyuis_graph_is_a_command) {
     "11": {"class_type": "CLIPSetLastLayer", "inputs": {"stop_at_clip_layer": -2, "clip": ["4", 1]}},
     "12": {"class_type": "PrimitiveString", "inputs": {"value": "a red house"}}})";
   write_file(folder / "a.png", encode_png(Pixels{.width = 1, .height = 1, .rgb = {1, 2, 3}}, std::vector<PngText>{{"prompt", graph}}));
-  const Ended r = run({"rerun", "a.png", "--print"});
+  const Ended r = run({"rerun", "a.png", "--print-command"});
   EXPECT_EQ(r.out,
             "hearth generate --prompt 'a red house' --clip-skip 2 --negative-prompt night --seed 12 --steps 4 --cfg-scale 7.5 --sampler "
             "euler_ancestral --schedule karras --compat comfyui --width 96 --height 64\n");
-  EXPECT_EQ(r.err, "hearth: rerun: not honoured: node 10: LoraLoader\n");
+  EXPECT_EQ(r.err, "hearth: warning: not reproduced: node 10: LoraLoader\n");
   ASSERT_EQ(run({"rerun", "a.png", "--model", demo, "-o", "b.png"}).code, 0);
   EXPECT_EQ(picture("b.png").width, 96);
 }
 
-TEST_F(RerunTest, what_cannot_be_is_one_line) {
+TEST_F(RerunTest, errors_are_one_line) {
   const auto refused = [&](const Arguments& arguments, int code, const char* says) {
     const Ended r = run(arguments);
     EXPECT_EQ(r.code, code) << r.err;
     EXPECT_NE(r.err.find(says), std::string::npos) << r.err;
     EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
   };
-  refused({"rerun", "--print"}, 2, "the picture is missing");
+  refused({"rerun", "--print-command"}, 2, "the image is missing");
   refused({"rerun", "none.png"}, 1, "none.png");
   write_file(folder / "words.png", "no picture");
   refused({"rerun", "words.png"}, 1, "is no picture");
@@ -197,12 +197,12 @@ TEST_F(RerunTest, what_cannot_be_is_one_line) {
   fs::copy_file(folder / "a.png", folder / "start.png");
   ASSERT_EQ(draw({"--init-image", "start.png", "--output", "b.png"}).code, 0);
   Image{.width = 64, .height = 64, .rgb = std::vector<uint8_t>(64 * 64 * 3)}.save(folder / "start.png");
-  refused({"rerun", "b.png"}, 2, "--init-image start.png is another picture than it was");
+  refused({"rerun", "b.png"}, 2, "--init-image start.png: the image has changed since");
   EXPECT_EQ(run({"rerun", "--help"}).code, 0);
 }
 
-// Pictures that are none, or far too large, wherever a run starts from one.
-TEST_F(RerunTest, files_that_a_run_cannot_start_from) {
+// Files that are not images, or far too large, wherever a run takes an image.
+TEST_F(RerunTest, unusable_input_images_are_rejected) {
   write_file(folder / "words.png", "no picture");
   write_file(folder / "moving.gif", std::string("GIF89a\xff\xff\xff\xff\0\0\0", 13));
   fs::copy_file(HEARTH_SOURCE_DIR "/src/media/golden/pillow/bad_sides.jpg", folder / "large.png");
@@ -225,15 +225,15 @@ TEST_F(RerunTest, files_that_a_run_cannot_start_from) {
   refused({"--init-image", "start.png", "--mask", "mask.png"}, 2, "the mask is 32×64, the picture 64×64");
   refused({"--init-image", "start.png", "--strength", "1.01"}, 2, "--strength");
   refused({"--init-image", "start.png", "--strength", "0.1"}, 2, "0.1 of 2 steps is not one");
-  refused({"--init-image", "start.png", "--outpaint", "1,2,3"}, 2, "needed four");
+  refused({"--init-image", "start.png", "--outpaint", "1,2,3"}, 2, "expected four");
   refused({"--init-image", "start.png", "--outpaint", "8,0,0,0", "--hires", "2"}, 1,
           "a second pass draws all of the picture: not with a mask");
   refused({"--hires", "2", "--hires-upscaler", "magic"}, 2, "upscaler 'magic' is unknown");
   refused({"--preview", "nowhere/a.png"}, 1, "nowhere");
 }
 
-// What others wrote into a picture may be anything: it is a command, or one line.
-TEST_F(RerunTest, damaged_words_are_a_command_or_one_line) {
+// Metadata of other programs may contain anything: it becomes a command or an error of one line.
+TEST_F(RerunTest, damaged_metadata_is_a_command_or_a_one_line_error) {
   const std::string graph =
       R"({"3": {"class_type": "KSampler", "inputs": {"seed": 12, "steps": 4, "cfg": 7.5, "sampler_name": "euler", "scheduler": "karras",
     "denoise": 0.5, "positive": ["6", 0], "negative": ["6", 0], "latent_image": ["5", 0]}}, "5": {"class_type": "VAEEncode", "inputs": {"pixels": ["7", 0]}},

@@ -24,8 +24,8 @@ class SamplersTest : public CommandTest {
   Image drawn(const char* name) const { return Image::load(folder / name); }
 };
 
-TEST_F(SamplersTest, orders_are_those_that_are_claimed) {
-  const Ended r = plot({"--orders", "orders.png", "--json"});
+TEST_F(SamplersTest, measured_orders_are_the_documented_ones) {
+  const Ended r = plot({"--order-plot", "orders.png", "--json"});
   ASSERT_EQ(r.code, 0) << r.err;
   const Json orders = Json::parse(r.out)["orders"];
   EXPECT_EQ(orders.size(), 12u);
@@ -40,24 +40,25 @@ TEST_F(SamplersTest, orders_are_those_that_are_claimed) {
   EXPECT_EQ(Json::parse(image.json)["orders"], orders);
 }
 
-TEST_F(SamplersTest, error_falls_with_calls) {
+TEST_F(SamplersTest, the_error_falls_with_denoiser_calls) {
   const Ended r = plot({"-p", "a red house", "-W", "64", "-H", "64", "--samplers", "euler,dpmpp_2m,heun", "--steps", "6,12,24",
-                        "--reference-steps", "60", "--convergence", "c.png", "--json"});
+                        "--reference-steps", "60", "--convergence-plot", "c.png", "--json"});
   ASSERT_EQ(r.code, 0) << r.err;
   const Json rows = Json::parse(r.out)["convergence"];
   ASSERT_EQ(rows.size(), 9u);
   for (size_t i = 0; i < 9; ++i) {
     const Json& row = rows[i];
     EXPECT_EQ(row["sampler"], i < 3 ? "euler" : i < 6 ? "dpmpp_2m" : "heun");
-    EXPECT_EQ(row["calls"].get<int>(), row["steps"].get<int>() * (i < 6 ? 1 : 2));  // the last step of heun has two, too: it ends above 0
+    EXPECT_EQ(row["calls"].get<int>(),
+              row["steps"].get<int>() * (i < 6 ? 1 : 2));  // heun makes two calls in its last step too, which ends above 0
     if (i % 3 > 0) { EXPECT_LT(row["error"].get<double>(), 0.7 * rows[i - 1]["error"].get<double>()) << row.dump(); }
   }
   EXPECT_EQ(drawn("c.png").width, 960);
 }
 
-TEST_F(SamplersTest, a_contact_sheet_holds_the_pictures) {
-  const Ended r =
-      plot({"-p", "a red house", "-W", "64", "-H", "72", "--seed", "5", "--samplers", "euler,lms", "--steps", "2,3", "--sheet", "s.png"});
+TEST_F(SamplersTest, the_contact_sheet_holds_the_images) {
+  const Ended r = plot({"-p", "a red house", "-W", "64", "-H", "72", "--seed", "5", "--samplers", "euler,lms", "--steps", "2,3",
+                        "--contact-sheet", "s.png"});
   ASSERT_EQ(r.code, 0) << r.err;
   const Image sheet = drawn("s.png");
   ASSERT_EQ(
@@ -73,11 +74,14 @@ TEST_F(SamplersTest, a_contact_sheet_holds_the_pictures) {
   const Json cells = Json::parse(sheet.json)["contact_sheet"];
   ASSERT_EQ(cells.size(), 4u);
   EXPECT_EQ(cells[2], (Json{{"sampler", "lms"}, {"steps", 2}, {"calls", 2}}));
-  ASSERT_EQ(plot({"-p", "", "-W", "64", "-H", "72", "--samplers", "euler", "--steps", "1", "--cell", "32", "--sheet", "t.png"}).code, 0);
+  ASSERT_EQ(
+      plot({"-p", "", "-W", "64", "-H", "72", "--samplers", "euler", "--steps", "1", "--thumbnail-width", "32", "--contact-sheet", "t.png"})
+          .code,
+      0);
   EXPECT_EQ(drawn("t.png").height, 24 + 36 + 4);
 }
 
-TEST_F(SamplersTest, what_cannot_be_is_one_line) {
+TEST_F(SamplersTest, errors_are_one_line) {
   const auto refused = [&](const Arguments& more) {
     const Ended r = plot(more);
     EXPECT_EQ(r.code, 2) << r.err;
@@ -85,18 +89,18 @@ TEST_F(SamplersTest, what_cannot_be_is_one_line) {
     return r.err;
   };
   const auto says = [](const std::string& line, const char* part) { return line.find(part) != line.npos; };
-  EXPECT_TRUE(says(refused({}), "nothing to draw, needed --sheet, --convergence or --orders"));
-  EXPECT_TRUE(says(refused({"--sheet", "a.png"}), "--prompt is missing"));
-  EXPECT_TRUE(says(refused({"--orders", "a.gif"}), "does not end in .png"));
-  EXPECT_TRUE(says(refused({"--orders", "a.png", "--samplers", "lcm"}), "sampler 'lcm' does not solve the ODE"));
-  EXPECT_TRUE(says(refused({"--orders", "a.png", "--samplers", "oiler"}), "euler"));
-  EXPECT_TRUE(says(refused({"-p", "x", "--convergence", "a.png", "--samplers", "plms"}), "sampler 'plms' does not solve the ODE"));
-  EXPECT_TRUE(says(refused({"-p", "x", "--convergence", "a.png", "--steps", "4,2"}), "needed rising ones"));
-  EXPECT_TRUE(says(refused({"-p", "x", "--convergence", "a.png", "--steps", "2.5"}), "2.5"));
-  EXPECT_TRUE(says(refused({"-p", "x", "--convergence", "a.png", "--reference-steps", "8"}), "the reference takes 8 steps"));
-  EXPECT_TRUE(
-      says(refused({"-p", "x", "--sheet", "a.png", "--cell", "4000", "--steps", "1", "--samplers", "euler", "-W", "64", "-H", "64"}),
-           "cells of 4000 pixels"));
+  EXPECT_TRUE(says(refused({}), "nothing to plot; expected --contact-sheet, --convergence-plot or --order-plot"));
+  EXPECT_TRUE(says(refused({"--contact-sheet", "a.png"}), "--prompt is missing"));
+  EXPECT_TRUE(says(refused({"--order-plot", "a.gif"}), "does not end in .png"));
+  EXPECT_TRUE(says(refused({"--order-plot", "a.png", "--samplers", "lcm"}), "sampler 'lcm' does not solve the ODE"));
+  EXPECT_TRUE(says(refused({"--order-plot", "a.png", "--samplers", "oiler"}), "euler"));
+  EXPECT_TRUE(says(refused({"-p", "x", "--convergence-plot", "a.png", "--samplers", "plms"}), "sampler 'plms' does not solve the ODE"));
+  EXPECT_TRUE(says(refused({"-p", "x", "--convergence-plot", "a.png", "--steps", "4,2"}), "needed rising ones"));
+  EXPECT_TRUE(says(refused({"-p", "x", "--convergence-plot", "a.png", "--steps", "2.5"}), "2.5"));
+  EXPECT_TRUE(says(refused({"-p", "x", "--convergence-plot", "a.png", "--reference-steps", "8"}), "the reference takes 8 steps"));
+  EXPECT_TRUE(says(refused({"-p", "x", "--contact-sheet", "a.png", "--thumbnail-width", "4000", "--steps", "1", "--samplers", "euler", "-W",
+                            "64", "-H", "64"}),
+                   "cells of 4000 pixels"));
   EXPECT_TRUE(files().empty());
   EXPECT_EQ(run({"samplers"}).code, 2);
 }

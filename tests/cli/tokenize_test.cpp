@@ -1,4 +1,4 @@
-// hearth tokenize and detokenize, as processes. What the tokenizers make of text is proven beside text/tokenizer.
+// hearth tokenize and detokenize, as processes. The tokenizers are tested beside text/tokenizer.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ std::string joined(const Json& ids) {
   return text;
 }
 
-TEST_F(TokenizeTest, there_and_back) {
+TEST_F(TokenizeTest, tokens_give_the_text_again) {
   const std::string model = shapes / "llama3";
   const std::string text = "Hello, wörld!\r\n 12345 <|eot_id|>";
   const Json found = tokens({"tokenize", "-m", model, "-p", text, "--json"});
@@ -42,14 +42,14 @@ TEST_F(TokenizeTest, there_and_back) {
   EXPECT_EQ(found["pieces"][0], "<|begin_of_text|>");
   EXPECT_EQ(found["pieces"].back(), "<|eot_id|>");
   EXPECT_EQ(found["ids"].size(), found["pieces"].size());
-  const Json plain = tokens({"tokenize", "-m", model, "-p", text, "--json", "--no-special"});
+  const Json plain = tokens({"tokenize", "-m", model, "-p", text, "--json", "--no-special-tokens"});
   EXPECT_EQ(plain["ids"].size() + 1, found["ids"].size());
   EXPECT_EQ(plain["ids"][0], found["ids"][1]);
   EXPECT_EQ(tokens({"detokenize", "-m", model, "--ids", joined(found["ids"]), "--json"}), Json({{"text", "<|begin_of_text|>" + text}}));
   EXPECT_EQ(run({"detokenize", "-m", model, "--ids", joined(plain["ids"])}).out, text);
 }
 
-TEST_F(TokenizeTest, a_prompt_with_its_chunks_and_weights) {
+TEST_F(TokenizeTest, prints_chunks_and_weights_of_a_prompt) {
   const Json all = tokens({"tokenize", "-m", demo, "-p", "a (red:1.5) [house:hill:2] BREAK a AND sea:0.5", "--prompt-syntax", "a1111",
                            "--steps", "4", "--json"});
   ASSERT_EQ(all["encoders"].size(), 1u);
@@ -78,8 +78,8 @@ TEST_F(TokenizeTest, a_prompt_with_its_chunks_and_weights) {
   EXPECT_EQ(run({"tokenize", "-m", shapes / "llama3", "-p", "a", "--prompt-syntax", "a1111"}).code, 1);
 }
 
-// A checkpoint says the same as a folder, a single file and a DDUF file.
-TEST_F(TokenizeTest, a_checkpoint_however_it_lies) {
+// A folder, a single file and a DDUF file give the same.
+TEST_F(TokenizeTest, every_layout_of_a_checkpoint_gives_the_same) {
   const fs::path folder_of = golden / "pndm", single = golden / "single/pndm.safetensors", dduf = folder / "pndm.dduf";
   EXPECT_EQ(run({"convert", "-m", folder_of, "-o", dduf, "--layout", "dduf"}).code, 0);
   const std::vector<std::string> prompt{"-p",
@@ -106,7 +106,7 @@ TEST_F(TokenizeTest, a_checkpoint_however_it_lies) {
 }
 
 // Each encoder has its own tokenizer and its own vectors.
-TEST_F(TokenizeTest, a_prompt_by_each_text_encoder) {
+TEST_F(TokenizeTest, prints_a_prompt_for_each_text_encoder) {
   const std::string both = (golden / "prompts-both.safetensors").string();
   const Json read = tokens({"tokenize", "-m", golden / "xl", "-p", "a cat! embedding:EMB", "--prompt-syntax", "comfyui", "--embedding",
                             "EMB=" + both, "--json"});
@@ -132,7 +132,7 @@ TEST_F(TokenizeTest, a_prompt_by_each_text_encoder) {
   EXPECT_EQ(run({"tokenize", "-m", golden / "xl/tokenizer", "-p", "a", "--prompt-syntax", "plain", "--embedding", both}).code, 2);
 }
 
-TEST_F(TokenizeTest, a_file_and_standard_input_byte_for_byte) {
+TEST_F(TokenizeTest, files_and_standard_input_are_read_byte_for_byte) {
   const std::string model = shapes / "qwen2";
   write_file(folder / "text", std::string_view("\xef\xbb\xbf"
                                                "a\r\n\0b\xff\n",
@@ -146,25 +146,25 @@ TEST_F(TokenizeTest, a_file_and_standard_input_byte_for_byte) {
   EXPECT_EQ(Json::parse(piped.out), found);
 }
 
-TEST_F(TokenizeTest, every_kind_of_path) {
+TEST_F(TokenizeTest, accepts_every_kind_of_path) {
   const Json folder_ids = tokens({"tokenize", "-m", shapes / "llama_model", "-p", "a b", "--json"});
   EXPECT_EQ(tokens({"tokenize", "-m", shapes / "llama_model/tokenizer.model", "-p", "a b", "--json"}), folder_ids);
   EXPECT_EQ(tokens({"tokenize", "-m", shapes / "gpt2/tokenizer.json", "-p", "a b", "--json"}),
             tokens({"tokenize", "-m", shapes / "gpt2", "-p", "a b", "--json"}));
   const Json clip = tokens({"tokenize", "-m", demo, "-p", "a red house", "--json"});
   EXPECT_EQ(clip["pieces"].size(), clip["ids"].size());
-  EXPECT_EQ(clip["ids"].size(), tokens({"tokenize", "-m", demo, "-p", "a red house", "--json", "--no-special"})["ids"].size() + 2);
+  EXPECT_EQ(clip["ids"].size(), tokens({"tokenize", "-m", demo, "-p", "a red house", "--json", "--no-special-tokens"})["ids"].size() + 2);
   const Ended lines = run({"tokenize", "-m", shapes / "gpt2", "-p", "a\nb"});
   EXPECT_EQ(std::count(lines.out.begin(), lines.out.end(), '\n'), 3) << lines.out;
 }
 
-TEST_F(TokenizeTest, an_empty_text_and_no_ids) {
+TEST_F(TokenizeTest, an_empty_text_has_no_ids) {
   EXPECT_EQ(tokens({"tokenize", "-m", shapes / "gpt2", "-p", "", "--json"}), Json({{"ids", Json::array()}, {"pieces", Json::array()}}));
   EXPECT_EQ(tokens({"tokenize", "-m", shapes / "llama3", "-p", "", "--json"})["ids"].size(), 1u);
   EXPECT_EQ(tokens({"detokenize", "-m", shapes / "gpt2", "--ids", "", "--json"})["text"], "");
 }
 
-TEST_F(TokenizeTest, what_makes_no_sense_is_one_line) {
+TEST_F(TokenizeTest, errors_are_one_line) {
   const std::string model = shapes / "gpt2";
   EXPECT_EQ(not_one_line(run({"tokenize", "-p", "a"}), 2), "");
   EXPECT_EQ(not_one_line(run({"tokenize", "-m", model, "-p", "a", "--file", "b"}), 2), "");

@@ -66,12 +66,12 @@ const std::pair<std::regex, const char*> stand_ins[] = {
     {std::regex("^hearth "), HEARTH_COMMAND " "},
     {std::regex("(dreamshaper\\.safetensors)"), "$1 --config stable-diffusion-v1-5"},  // no published model has its geometry
     {std::regex("-([WH]) \\d+"), "-$1 64"},
-    {std::regex("--cell \\d+"), "--cell 16"},
+    {std::regex("--thumbnail-width \\d+"), "--thumbnail-width 16"},
     {std::regex("samplers plot"), "samplers plot -W 32 -H 32 --samplers euler,dpmpp_2m --reference-steps 4"},
     {std::regex("(samplers plot.*)--steps \\S+"), "$1"},
-    {std::regex("(samplers plot)(?!.*--orders)"), "$1 --steps 1,2"},
-    {std::regex("bench --model sd15"), "bench --model demo --repeats 1"},
-    {std::regex("bench --model llama-1b( --weights \\S+)?"), "bench --model Llama-3.2-1B --repeats 1"},
+    {std::regex("(samplers plot)(?!.*--order-plot)"), "$1 --steps 1,2"},
+    {std::regex("bench --model sd15"), "bench --model demo --repetitions 1"},
+    {std::regex("bench --model llama-1b( --weight-type \\S+)?"), "bench --model Llama-3.2-1B --repetitions 1"},
     {std::regex(" pull .*"), " pull --help"},  // tests have no hub; tests/cli/pull_test.cpp pulls from a local one
 };
 
@@ -116,7 +116,7 @@ class DocumentTest : public testing::TestWithParam<std::string> {
     line = std::regex_replace(std::regex_replace(line, std::regex("\"[^\"]*\"|'[^']*'"), "x"), std::regex(" [#|].*"), "");
     std::smatch verb;
     std::regex_search(line, verb, std::regex("^hearth ([a-z]+)"));
-    run(fmt::format("{} {} --help", HEARTH_COMMAND, verb[1].str()));
+    run(fmt::format("{} {} --help-all", HEARTH_COMMAND, verb[1].str()));
     std::vector<std::string> unknown;
     static const std::regex flag(" (--?[a-zA-Z][a-zA-Z0-9-]*)");
     for (std::sregex_iterator at(line.begin(), line.end(), flag), end; at != end; ++at)

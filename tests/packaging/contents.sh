@@ -23,6 +23,8 @@ for configs in "$source"/src/models/*/configs; do
   diff -r "$configs" "share/hearth/configs/$family" || fail "the configurations of $family differ"
 done
 cmp "$source/LICENSE" share/doc/hearth/copyright
+for page in man/man1/hearth.1 man/man1/hearth-generate.1 bash-completion/completions/hearth zsh/site-functions/_hearth \
+  fish/vendor_completions.d/hearth.fish; do [ -s "share/$page" ] || fail "share/$page is missing"; done
 
 # Each library is the one beside the command, but those that every system has; each has its license.
 others=$(ldd bin/hearth | grep ' => ' | grep -vF "=> $PWD/bin/../lib/hearth/" | grep -vE '^\s*lib(c|m|stdc\+\+|gcc_s)\.so' || true)

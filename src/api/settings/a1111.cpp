@@ -29,7 +29,7 @@ template <size_t n> std::string label(const Label (&labels)[n], const std::strin
   return name;
 }
 
-// The order that A1111 and its readers are used to. What is not in it comes behind.
+// The order in which A1111 writes its parameters; others follow.
 constexpr std::array<std::string_view, 26> order{"Steps",
                                                  "Sampler",
                                                  "Schedule type",
@@ -57,21 +57,21 @@ constexpr std::array<std::string_view, 26> order{"Steps",
                                                  "Masked area padding",
                                                  "Masked content"};
 
-std::string written(const Row& row, const Request& told) {
-  if (row.told.a1111_value) return row.told.a1111_value(told);
-  const Json value = row.value(told);
+std::string written(const Row& row, const Request& used) {
+  if (row.reporting.a1111_value) return row.reporting.a1111_value(used);
+  const Json value = row.value(used);
   const std::vector<std::string> texts = typed(row, value);
-  return texts.empty() || is_unsaid(row, value) ? "" : texts[0];
+  return texts.empty() || is_omitted(row, value) ? "" : texts[0];
 }
 
 }  // namespace
 
-std::string a1111_sampler(const Request& told) { return label(samplers, told.sampler); }
-std::string a1111_schedule(const Request& told) { return label(schedules, told.schedule); }
+std::string a1111_sampler(const Request& used) { return label(samplers, used.sampler); }
+std::string a1111_schedule(const Request& used) { return label(schedules, used.schedule); }
 
-std::string a1111_emphasis(const Request& told) {
-  if (told.prompt_syntax != PromptSyntax::a1111) return "";
-  switch (told.emphasis.value_or(Emphasis::original)) {
+std::string a1111_emphasis(const Request& used) {
+  if (used.prompt_syntax != PromptSyntax::a1111) return "";
+  switch (used.emphasis.value_or(Emphasis::original)) {
     case Emphasis::no_norm: return "No norm";
     case Emphasis::ignore: return "Ignore";
     case Emphasis::none: return "None";
@@ -80,26 +80,33 @@ std::string a1111_emphasis(const Request& told) {
   return "";
 }
 
-// Tells A1111 where to draw the noise.
-std::string a1111_rng(const Request& told) {
-  if (told.noise) return "";
-  return told.rng.value_or(told.compat == Compat::a1111 ? Rng::nv : Rng::cpu) == Rng::nv ? "NV" : "CPU";
+std::string a1111_inpaint_fill(const Request& used) {
+  if (!used.edit.fill) return "";
+  std::string name(name_of(*used.edit.fill));
+  std::ranges::replace(name, '-', ' ');  // "latent noise"
+  return name;
 }
 
-Parameters to_parameters(const RecipeFacts& facts, const Request& told) {
+// A1111's setting "Random number generator source".
+std::string a1111_rng(const Request& used) {
+  if (used.noise) return "";
+  return used.rng.value_or(used.compat == Compat::a1111 ? Rng::nv : Rng::cpu) == Rng::nv ? "NV" : "CPU";
+}
+
+Parameters to_parameters(const RecipeFacts& facts, const Request& used) {
   std::vector<Setting> settings;
   const auto add = [&](std::string_view name, const std::string& value) {
     if (!value.empty()) settings.emplace_back(name, value);
   };
   add("Model hash", facts.denoiser_hash.substr(0, 10));
   settings.emplace_back("Model", facts.model);
-  if (told.refiner_start) settings.emplace_back("Refiner", facts.refiner);
+  if (used.refiner_start) settings.emplace_back("Refiner", facts.refiner);
   for (const Row& row : rows())
-    if (!row.told.a1111.empty()) add(row.told.a1111, written(row, told));
+    if (!row.reporting.a1111.empty()) add(row.reporting.a1111, written(row, used));
   std::ranges::stable_sort(settings, {}, [](const Setting& s) { return std::ranges::find(order, s.first) - order.begin(); });
   settings.emplace_back("Version", "hearth " + facts.version);
   return {
-      .prompt = valid_utf8(told.prompt), .negative_prompt = valid_utf8(told.negative_prompt.value_or("")), .settings = std::move(settings)};
+      .prompt = valid_utf8(used.prompt), .negative_prompt = valid_utf8(used.negative_prompt.value_or("")), .settings = std::move(settings)};
 }
 
 }  // namespace hearth::api

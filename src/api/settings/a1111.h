@@ -1,4 +1,4 @@
-// A request in A1111's words: the text that its web UI and most tools read (media/parameters.h).
+// A request as A1111's generation parameters, the text that its web UI and most tools read (media/parameters.h).
 #pragma once
 
 #include <string>
@@ -10,13 +10,14 @@ namespace hearth::api {
 
 struct RecipeFacts;
 
-// With A1111's names of samplers and schedules, in its order. `told`: what was used.
-Parameters to_parameters(const RecipeFacts& facts, const Request& told);
+// With A1111's names of samplers and schedules, in its order. `used`: the settings that the run used.
+Parameters to_parameters(const RecipeFacts& facts, const Request& used);
 
-// Values as A1111 writes them; "" where it does not.
-std::string a1111_sampler(const Request& told);
-std::string a1111_schedule(const Request& told);
-std::string a1111_emphasis(const Request& told);
-std::string a1111_rng(const Request& told);
+// Values as A1111 writes them; "": left out.
+std::string a1111_sampler(const Request& used);
+std::string a1111_schedule(const Request& used);
+std::string a1111_emphasis(const Request& used);
+std::string a1111_inpaint_fill(const Request& used);
+std::string a1111_rng(const Request& used);
 
 }  // namespace hearth::api

@@ -1,5 +1,5 @@
-// How the members of a Request are read and told, by their types: what rows of settings are made of (table.cpp). A source that makes rows
-// includes <nlohmann/json.hpp> before this.
+// How the members of a Request are parsed and reported, by their types; table.cpp makes the rows of settings with it. Include
+// <nlohmann/json.hpp> before this.
 #pragma once
 
 #include <array>
@@ -12,20 +12,20 @@
 
 namespace hearth::api {
 
-Json nothing();
-Json told(bool value);
-Json told(int64_t value);
-Json told(uint64_t value);
-Json told(double value);
-Json told(std::string_view value);
-Json told(const std::array<int64_t, 2>& value);
-Json told(const std::array<int64_t, 4>& value);
-Json told(const std::array<double, 2>& value);
-Json told(const std::vector<double>& value);
-Json told(const std::map<std::string, std::string>& value);
-Json told(const std::map<std::string, double>& value);
+Json no_value();
+Json json_of(bool value);
+Json json_of(int64_t value);
+Json json_of(uint64_t value);
+Json json_of(double value);
+Json json_of(std::string_view value);
+Json json_of(const std::array<int64_t, 2>& value);
+Json json_of(const std::array<int64_t, 4>& value);
+Json json_of(const std::array<double, 2>& value);
+Json json_of(const std::vector<double>& value);
+Json json_of(const std::map<std::string, std::string>& value);
+Json json_of(const std::map<std::string, double>& value);
 
-// A value as it is typed. UsageError.
+// Parses a value. UsageError.
 template <class Value> Value read(const std::string& text, const Setting& setting);
 template <> bool read(const std::string& text, const Setting& setting);
 template <> int64_t read(const std::string& text, const Setting& setting);
@@ -54,7 +54,7 @@ template <class Value> constexpr Form form_of() {
   else return Form::list;
 }
 
-// Where a member stands: a function of the request, const or not → a pointer to it; null where the part that it belongs to is not there.
+// Finds a member: a function of the request, const or not → a pointer to it; null if the part that it belongs to is absent.
 template <class T> auto at(T Request::*member) {
   return [=](auto& r) { return &(r.*member); };
 }
@@ -65,39 +65,39 @@ template <class Part, class T> auto at(std::optional<Part> Request::*part, T Par
   return [=](auto& r) { return r.*part ? &(*(r.*part).*member) : nullptr; };
 }
 
-// What `shown` leaves open: type, choices, the default in words, as the member has it.
-Setting completed(Setting shown, const Row& row);
+// Fills in what `setting` leaves open, from the member: type, choices, the default in words.
+Setting completed(Setting setting, const Row& row);
 
-// A row for the member `where` (see at()). `needs`: the flag that makes the part that it belongs to.
-template <class Where> Row row(Setting shown, Where where, Telling telling = {}, std::string_view needs = {}) {
+// A row for the member that `where` finds (see at()). `needs`: the flag that creates the part that it belongs to.
+template <class Where> Row row(Setting setting, Where where, Reporting reporting = {}, std::string_view needs = {}) {
   using Member = std::remove_pointer_t<decltype(where(std::declval<Request&>()))>;
   using Value = typename Stored<Member>::Value;
-  Row made{.form = form_of<Value>(), .told = std::move(telling)};
+  Row made{.form = form_of<Value>(), .reporting = std::move(reporting)};
   if constexpr (std::is_enum_v<Value>) {
     for (const std::string_view name : choice_names<Value>())
-      if (!name.empty()) shown.choices.emplace_back(name);
+      if (!name.empty()) setting.choices.emplace_back(name);
   }
   made.value = [where](const Request& r) {
     const Member* member = where(r);
-    if (member == nullptr) return nothing();
-    const auto tell = [](const Value& value) {
-      if constexpr (std::is_enum_v<Value>) return told(name_of(value));
-      else return told(value);
+    if (member == nullptr) return no_value();
+    const auto json = [](const Value& value) {
+      if constexpr (std::is_enum_v<Value>) return json_of(name_of(value));
+      else return json_of(value);
     };
-    if constexpr (Stored<Member>::optional) return *member ? tell(**member) : nothing();
-    else return tell(*member);
+    if constexpr (Stored<Member>::optional) return *member ? json(**member) : no_value();
+    else return json(*member);
   };
-  made.shown = completed(std::move(shown), made);
-  made.set = [where, needs, setting = made.shown](Request& r, const std::string& text) {
+  made.setting = completed(std::move(setting), made);
+  made.set = [where, needs, shown = made.setting](Request& r, const std::string& text) {
     Member* member = where(r);
-    if (member == nullptr) fail<UsageError>("acts with {} only", needs);
+    if (member == nullptr) fail<UsageError>("has no effect without {}", needs);
     if constexpr (form_of<Value>() == Form::options) {
       const auto [name, value] = parse_named(text);
-      if (!member->emplace(name, read<typename Value::mapped_type>(value, setting)).second) fail<UsageError>("{} is given twice", name);
+      if (!member->emplace(name, read<typename Value::mapped_type>(value, shown)).second) fail<UsageError>("{} was given twice", name);
     } else if constexpr (std::is_enum_v<Value>) {
-      *member = choice_named<Value>(check_word(text, setting.choices));
+      *member = choice_named<Value>(check_word(text, shown.choices));
     } else {
-      *member = read<Value>(text, setting);
+      *member = read<Value>(text, shown);
     }
   };
   return made;

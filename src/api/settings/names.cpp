@@ -23,14 +23,14 @@ void check_name(const std::string& name, const std::vector<Named>& table) {
   const std::vector<std::string> all = names_and_aliases(table);
   const auto meant = [folded = sampling::folded(name)](const std::string& known) { return sampling::folded(known) == folded; };
   if (!std::ranges::any_of(all, meant))
-    fail<UsageError>("'{}' is unknown, needed one of {}{}", name, fmt::join(names_of(table), ", "), did_you_mean(name, all));
+    fail<UsageError>("'{}' is unknown; expected one of {}{}", name, fmt::join(names_of(table), ", "), did_you_mean(name, all));
 }
 
-// A sampler that begins so; else the nearest of all names, those with a schedule's behind them included.
+// Samplers that begin with `name`, else the nearest name, with a schedule or without.
 std::string nearest_sampler(const std::string& name) {
   std::vector<std::string> names = names_and_aliases(list_samplers());
-  const auto begins = [&](const std::string& known) { return known.starts_with(name); };
-  if (std::ranges::any_of(names, begins)) return did_you_mean(name, names);
+  const auto starts = [&](const std::string& known) { return known.starts_with(name); };
+  if (std::ranges::any_of(names, starts)) return did_you_mean(name, names);
   const size_t samplers = names.size();
   for (const Named& schedule : list_schedules())
     for (size_t i = 0; i < samplers; ++i) names.push_back(names[i] + " " + schedule.name);
@@ -41,7 +41,7 @@ std::string nearest_sampler(const std::string& name) {
 
 void check_sampler(const std::string& name) {
   if (!sampling::known_sampler_name(name))
-    fail<UsageError>("'{}' is unknown; hearth list samplers has those that there are{}", name, nearest_sampler(name));
+    fail<UsageError>("'{}' is unknown; hearth list samplers prints all names{}", name, nearest_sampler(name));
 }
 void check_schedule(const std::string& name) { check_name(name, list_schedules()); }
 void check_guidance(const std::string& name) { check_name(name, list_guidance()); }
@@ -49,7 +49,7 @@ void check_guidance(const std::string& name) { check_name(name, list_guidance())
 Embedding read_embedding(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == text.npos || std::filesystem::exists(text)) return {.file = text};
-  if (equals == 0) fail<UsageError>("the name in '{}' is missing", text);
+  if (equals == 0) fail<UsageError>("'{}' has no name; expected [NAME=]FILE", text);
   return {.file = text.substr(equals + 1), .name = text.substr(0, equals)};
 }
 

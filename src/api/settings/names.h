@@ -1,4 +1,4 @@
-// Values that name a sampler, a schedule, guidance or a file, as people type them. UsageError with what was probably meant.
+// Names of samplers, schedules, guidance methods and files, as typed. UsageError with what was probably meant.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace hearth::api {
 
-void check_sampler(const std::string& name);  // alone, or with a schedule's name behind it
+void check_sampler(const std::string& name);  // alone, or followed by the name of a schedule
 void check_schedule(const std::string& name);
 void check_guidance(const std::string& name);
 

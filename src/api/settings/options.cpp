@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/settings/again.h"
 #include "api/settings/members.h"
+#include "api/settings/rerun_arguments.h"
 #include "core/error.h"
 #include "models/registry.h"
 
@@ -16,11 +16,10 @@ namespace {
 
 using models::Option;
 
-// An option with the families that have it, and their words for its default.
+// An option with the families that have it.
 struct Shared {
   const Option* option;
-  std::vector<std::string> families;
-  std::vector<std::string> standards;  // of each
+  std::vector<std::string> families, titles, defaults;  // of each
 };
 
 std::vector<Shared> by_name(std::span<const FamilyOptions> families) {
@@ -32,25 +31,32 @@ std::vector<Shared> by_name(std::span<const FamilyOptions> families) {
       Option other = option;
       other.standard = found->option->standard;
       if (other != *found->option)
-        fail<UsageError>("options: '{}' of {} is not as {} has it", option.name, family.family, found->families[0]);
+        fail<UsageError>("options: '{}' of {} differs from that of {}", option.name, family.family, found->families[0]);
       found->families.push_back(family.family);
-      found->standards.emplace_back(option.standard);
+      found->titles.push_back(family.title);
+      found->defaults.emplace_back(option.standard);
     }
   return all;
 }
 
-// "1; of first, second 2"
-std::string standard_of(const Shared& shared) {
-  std::vector<std::string> parts{shared.standards[0]};
+// "1; second, third: 2"
+std::string default_of(const Shared& shared) {
+  std::vector<std::string> parts{shared.defaults[0]};
   std::vector<std::pair<std::string, std::vector<std::string>>> others;
   for (size_t i = 1; i < shared.families.size(); ++i) {
-    if (shared.standards[i] == shared.standards[0]) continue;
-    auto found = std::ranges::find(others, shared.standards[i], &std::pair<std::string, std::vector<std::string>>::first);
-    if (found == others.end()) found = others.insert(others.end(), {shared.standards[i], {}});
+    if (shared.defaults[i] == shared.defaults[0]) continue;
+    auto found = std::ranges::find(others, shared.defaults[i], &std::pair<std::string, std::vector<std::string>>::first);
+    if (found == others.end()) found = others.insert(others.end(), {shared.defaults[i], {}});
     found->second.push_back(shared.families[i]);
   }
-  for (const auto& [standard, families] : others) parts.push_back(fmt::format("of {} {}", fmt::join(families, ", "), standard));
+  for (const auto& [text, families] : others) parts.push_back(fmt::format("{}: {}", fmt::join(families, ", "), text));
   return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+// Of an option that stands under the title of the first family: who else has it.
+std::string other_families(const Shared& shared) {
+  const std::vector<std::string> others(shared.titles.begin() + 1, shared.titles.end());
+  return others.empty() ? "" : fmt::format("; also for {}", fmt::join(others, ", "));
 }
 
 Form form_of(Option::Type type) {
@@ -77,7 +83,7 @@ std::string type_of(Option::Type type) {
 
 std::array<int64_t, 2> read_pair(const std::string& text, std::string_view between, const Setting& setting) {
   const size_t at = text.find_first_of(between);
-  if (at == text.npos) fail<UsageError>("'{}' is not of the form {}", text, setting.type);
+  if (at == text.npos) fail<UsageError>("'{}' does not have the form {}", text, setting.type);
   return {read<int64_t>(text.substr(0, at), setting), read<int64_t>(text.substr(at + 1), setting)};
 }
 
@@ -92,7 +98,7 @@ OptionValue read_option(Option::Type type, const std::string& text, const Settin
   return text;
 }
 
-// Numbers, alone or in pairs, as a list: what an object of a group has.
+// Numbers, alone or in pairs, as a list: the values in the object of a group.
 Json numbers_of(const Json& value) {
   Json list = Json::array();
   for (const Json& number : value.is_array() ? value : Json::array({value})) list.push_back(number.get<double>());
@@ -104,34 +110,34 @@ Row row_of(const Shared& shared, size_t image_families, const std::string& headi
   const bool of_all = shared.families.size() == image_families, grouped = !option.group.empty();
   std::string flag(option.name);
   std::ranges::replace(flag, '_', '-');
-  Row row{.shown = {.name = std::string(option.name),
-                    .flags = "--" + flag,
-                    .type = type_of(option.type),
-                    .help = std::string(option.summary) + (of_all ? "" : fmt::format("; of {}", fmt::join(shared.families, ", "))),
-                    .standard = standard_of(shared),
-                    .group = heading,
-                    .least = option.least,
-                    .most = option.most,
-                    .families = of_all ? std::vector<std::string>() : shared.families},
+  Row row{.setting = {.name = std::string(option.name),
+                      .flags = "--" + flag,
+                      .type = type_of(option.type),
+                      .help = std::string(option.summary) + (of_all ? "" : other_families(shared)),
+                      .default_text = default_of(shared),
+                      .group = of_all ? heading : shared.titles[0],
+                      .minimum = option.least,
+                      .maximum = option.most,
+                      .families = of_all ? std::vector<std::string>() : shared.families},
           .form = form_of(option.type),
-          .told = {.report = grouped ? Report::in_object : Report::by_name,
-                   .keep = option.stated ? Keep::always : Keep::given,
-                   .object = option.group,
-                   .earlier = "",
-                   .a1111 = option.a1111},
-          .own = true};
-  row.set = [type = option.type, setting = row.shown](Request& r, const std::string& text) {
+          .reporting = {.report = grouped ? Report::in_object : Report::by_name,
+                        .keep = option.stated ? Keep::always : Keep::given,
+                        .object = option.group,
+                        .value_if_missing = "",
+                        .a1111 = option.a1111},
+          .of_family = true};
+  row.set = [type = option.type, setting = row.setting](Request& r, const std::string& text) {
     r.options[setting.name] = read_option(type, text, setting);
   };
-  row.value = [name = row.shown.name, grouped](const Request& r) {
+  row.value = [name = row.setting.name, grouped](const Request& r) {
     const auto found = r.options.find(name);
-    if (found == r.options.end()) return nothing();
-    const Json value = std::visit([](const auto& v) { return told(v); }, found->second);
+    if (found == r.options.end()) return no_value();
+    const Json value = std::visit([](const auto& v) { return json_of(v); }, found->second);
     return grouped ? numbers_of(value) : value;
   };
-  if (option.stated) row.told.again = again_unless_left_open;
+  if (option.stated) row.reporting.rerun = rerun_unless_default;
   if (!option.a1111.empty())
-    row.told.a1111_value = [row](const Request& r) {
+    row.reporting.a1111_value = [row](const Request& r) {
       const std::vector<std::string> texts = typed(row, row.value(r));
       return texts.empty() || texts[0] == "1" ? "" : texts[0];
     };
@@ -143,7 +149,8 @@ Row row_of(const Shared& shared, size_t image_families, const std::string& headi
 std::vector<FamilyOptions> options_of_families() {
   std::vector<FamilyOptions> all;
   for (const models::Entry& entry : models::entries())
-    if (const auto* family = std::get_if<models::ImageFamily>(&entry.task)) all.push_back({std::string(entry.name), family->options});
+    if (const auto* family = std::get_if<models::ImageFamily>(&entry.task))
+      all.push_back({std::string(entry.name), std::string(entry.title.empty() ? entry.name : entry.title), family->options});
   return all;
 }
 
@@ -153,11 +160,11 @@ std::vector<Row> with_options(std::vector<Row> shared, std::span<const FamilyOpt
   std::vector<Row> all;
   for (Row& before : shared) {
     all.push_back(std::move(before));
-    const std::string name = all.back().shown.name, heading = all.back().shown.group;
+    const std::string name = all.back().setting.name, heading = all.back().setting.group;
     for (const Shared& option : options)
       if (option.option->after == name) all.push_back(row_of(option, families.size(), heading));
   }
-  if (all.size() != size) fail<UsageError>("options: {} of families follow a setting that does not exist", size - all.size());
+  if (all.size() != size) fail<UsageError>("options: {} of model families follow a setting that does not exist", size - all.size());
   return all;
 }
 

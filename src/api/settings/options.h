@@ -1,4 +1,4 @@
-// The options of families (models/option.h) as rows among the settings that all of them share.
+// The options of model families (models/option.h) as rows among the settings of all image models.
 #pragma once
 
 #include <span>
@@ -9,15 +9,16 @@
 namespace hearth::api {
 
 struct FamilyOptions {
-  std::string family;
+  std::string family, title;  // its folder; what people call it
   std::span<const models::Option> options;
 };
 
 // Of all families of this program's registry.
 std::vector<FamilyOptions> options_of_families();
 
-// Each option once, behind the row that it follows: with the families that have it, and what holds without it in each of them.
-// UsageError for an option that follows no row, and for two of one name that differ in more than `standard`.
+// Each option once, behind the row that it follows, with the families that have it and its default in each. Options that not all families
+// have stand under the title of the first that has them. UsageError for an option that follows no row, and for two of one name that differ
+// in more than `standard`.
 std::vector<Row> with_options(std::vector<Row> shared, std::span<const FamilyOptions> families);
 
 }  // namespace hearth::api

@@ -43,14 +43,14 @@ Request example() {
   return r;
 }
 
-Request asked_for(Request told) {
-  told.width.reset();
-  told.sampler.clear();
-  return told;
+Request asked_for(Request used) {
+  used.width.reset();
+  used.sampler.clear();
+  return used;
 }
 
-std::string written(const Request& told) { return write_recipe(facts(), asked_for(told), told); }
-std::string parameters(const Request& told) { return write_parameters(to_parameters(facts(), told)); }
+std::string written(const Request& used) { return write_recipe(facts(), asked_for(used), used); }
+std::string parameters(const Request& used) { return write_parameters(to_parameters(facts(), used)); }
 
 std::string with(std::string json, const std::string& from, const std::string& to) {
   const size_t at = json.find(from);
@@ -72,7 +72,7 @@ TEST(Recipe, has_the_documented_form) {
 }
 
 // Everything that is kept where it was given, in its order; numbers to the last bit.
-TEST(Recipe, keeps_what_was_given) {
+TEST(Recipe, stores_the_given_settings) {
   Request r = example();
   r.options["negative_prompt_2"] = "n", r.options["prompt_2"] = "p", r.options["clip_skip_2"] = 3;
   r.options["target_size"] = std::array<int64_t, 2>{64, 48}, r.options["crop"] = std::array<int64_t, 2>{1, 2};
@@ -103,8 +103,8 @@ TEST(Recipe, keeps_what_was_given) {
       << written(r);
 }
 
-TEST(Recipe, is_a_command_again) {
-  const auto arguments = [](const Request& told) { return rerun_of_recipe(read_recipe(written(told))).arguments; };
+TEST(Recipe, becomes_a_command_again) {
+  const auto arguments = [](const Request& used) { return rerun_of_recipe(read_recipe(written(used))).arguments; };
   using Arguments = std::vector<std::string>;
   Request r = example();
   r.embeddings.clear(), r.prompt = "x", r.compat = Compat::hearth;
@@ -128,7 +128,7 @@ TEST(Recipe, is_a_command_again) {
 }
 
 // Of what older versions did not say, the meaning that it had.
-TEST(Recipe, earlier_ones_mean_what_they_meant) {
+TEST(Recipe, recipes_of_earlier_versions_keep_their_meaning) {
   std::string json = written(example());
   json = with(json, "\"prompt_syntax\":\"a1111\",\"emphasis\":\"no-norm\",\"clip_skip\":2,\"embeddings\":[\"tiny\"],", "");
   const Rerun rerun = rerun_of_recipe(read_recipe(json));
@@ -136,7 +136,7 @@ TEST(Recipe, earlier_ones_mean_what_they_meant) {
   EXPECT_EQ(begin, (std::vector<std::string>{"--prompt-syntax", "plain", "--width", "520"}));
 }
 
-TEST(Recipe, later_keys_are_ignored_and_later_formats_refused) {
+TEST(Recipe, later_keys_are_ignored_and_later_formats_rejected) {
   const std::string json = written(example());
   EXPECT_NO_THROW(read_recipe(with(json, "\"format\":1", "\"format\":1,\"new\":[1,{}]")));
   EXPECT_THROW(read_recipe(with(json, "\"format\":1", "\"format\":2")), IoError);
@@ -144,7 +144,7 @@ TEST(Recipe, later_keys_are_ignored_and_later_formats_refused) {
   EXPECT_THROW(read_recipe(with(json, "\"format\":1", "\"format\":4294967297")), IoError);  // 1 in 32 bits
 }
 
-TEST(Recipe, anything_else_is_one_line) {
+TEST(Recipe, errors_are_one_line) {
   Request r = example();
   r.options["clip_skip_2"] = 3, r.variation = {.seed = 17, .strength = 0.25}, r.hires = Hires();
   const std::string json = written(r);
@@ -170,7 +170,7 @@ TEST(Recipe, anything_else_is_one_line) {
 }
 
 // Bytes changed at random: a command, or one line.
-TEST(Recipe, damaged_ones_are_a_command_or_one_line) {
+TEST(Recipe, damaged_recipes_are_a_command_or_a_one_line_error) {
   Request r = example();
   r.variation = {.seed = 17, .strength = 0.25}, r.guidance_interval = {0.28, 5.42}, r.options["crop"] = std::array<int64_t, 2>{1, 2};
   const std::string whole = written(r);
@@ -190,7 +190,7 @@ TEST(Recipe, damaged_ones_are_a_command_or_one_line) {
   EXPECT_GT(commands, 100);
 }
 
-TEST(Recipe, as_a1111_knows_it) {
+TEST(Recipe, is_written_as_a1111_does) {
   Request r = example();
   r.prompt = "a house";
   EXPECT_EQ(parameters(r),
@@ -209,7 +209,7 @@ TEST(Recipe, as_a1111_knows_it) {
             "Clip skip: 2, Emphasis: No norm, Version: hearth 0.1.0");
 }
 
-TEST(Recipe, all_that_a1111_has_words_for) {
+TEST(Recipe, all_settings_that_a1111_knows_are_written) {
   const auto has = [](const Request& r, const char* part) {
     const std::string text = parameters(r);
     EXPECT_NE(text.find(part), std::string::npos) << text;
@@ -223,7 +223,7 @@ TEST(Recipe, all_that_a1111_has_words_for) {
   r.edit = {.strength = 0.55, .mask_blur = 4, .fill = InpaintFill::noise, .only_masked = true, .mask_padding = 20};
   has(r,
       "Variation seed: 17, Variation seed strength: 0.25, Denoising strength: 0.55, Mask blur: 4, Inpaint area: Only masked, Masked area "
-      "padding: 20, Masked content: noise, Version");
+      "padding: 20, Masked content: latent noise, Version");
   r.edit = {}, r.variation = {}, r.hires = Hires{.steps = 9};
   has(r, "Discard penultimate sigma: True, Denoising strength: 0.7, Hires upscale: 2, Hires steps: 9, Hires upscaler: latent, Version");
   r.hires.reset(), r.edit.image_guidance = 1.25, r.refiner_start = 0.8;

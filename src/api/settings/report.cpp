@@ -5,28 +5,29 @@
 namespace hearth::api {
 namespace {
 
-// Those of the object that were given, in the order of the alphabet.
-Json given_in(std::string_view object, const Request& asked) {
+// The given settings of the object, sorted by name.
+Json given_in(std::string_view object, const Request& requested) {
   std::map<std::string, Json> given;
   for (const Row& row : rows())
-    if (row.told.report == Report::in_object && row.told.object == object)
-      if (Json value = row.value(asked); !value.is_null()) given[row.shown.name] = std::move(value);
+    if (row.reporting.report == Report::in_object && row.reporting.object == object)
+      if (Json value = row.value(requested); !value.is_null()) given[row.setting.name] = std::move(value);
   return given;
 }
 
 }  // namespace
 
-Json told_settings(const Request& asked, const Request& told, const std::map<std::string, std::string>& flags, const Finding& finding) {
+Json settings_json(const Request& requested, const Request& used, const std::map<std::string, std::string>& flags,
+                   const ComputedValue& computed) {
   Json json = Json::object();
   for (const Row& row : rows()) {
-    const bool by_name = row.told.report == Report::by_name || row.told.report == Report::both;
-    if (row.told.report == Report::in_object) {
-      const std::string object(row.told.object);
-      if (!json.contains(object)) json[object] = given_in(object, asked);
+    const bool by_name = row.reporting.report == Report::by_name || row.reporting.report == Report::both;
+    if (row.reporting.report == Report::in_object) {
+      const std::string object(row.reporting.object);
+      if (!json.contains(object)) json[object] = given_in(object, requested);
     }
-    if (by_name) json[row.shown.name] = row.value(told);
-    else if (row.told.report == Report::among_flags) json["flags"] = flags;
-    if (row.shown.name == finding.after) json[std::string(finding.name)] = finding.value;
+    if (by_name) json[row.setting.name] = row.value(used);
+    else if (row.reporting.report == Report::among_flags) json["flags"] = flags;
+    if (row.setting.name == computed.after) json[std::string(computed.name)] = computed.value;
   }
   return json;
 }

@@ -9,14 +9,15 @@
 
 namespace hearth::api {
 
-// A value that the run computed, which stands after the setting that it belongs to.
-struct Finding {
+// A value that the run computed, listed after the setting that it belongs to.
+struct ComputedValue {
   std::string_view after, name;
   int64_t value = 0;
 };
 
-// One key for every setting, with the value that `told` has. The settings that are reported by their flags are one object, "flags", in the
-// place of the first of them.
-Json told_settings(const Request& asked, const Request& told, const std::map<std::string, std::string>& flags, const Finding& finding);
+// One key per setting, with the value that `used` has. Settings that are reported by their flags form one object, "flags", in the place of
+// the first of them.
+Json settings_json(const Request& requested, const Request& used, const std::map<std::string, std::string>& flags,
+                   const ComputedValue& computed);
 
 }  // namespace hearth::api

@@ -35,11 +35,11 @@ const std::vector<Row>& rows() {
 }
 
 const Row& row_of(std::string_view name) {
-  const auto found = std::ranges::find(rows(), name, [](const Row& row) -> std::string_view { return row.shown.name; });
+  const auto found = std::ranges::find(rows(), name, [](const Row& row) -> std::string_view { return row.setting.name; });
   if (found != rows().end()) return *found;
   std::vector<std::string> names;
-  for (const Row& row : rows()) names.push_back(row.shown.name);
-  fail<UsageError>("setting '{}' is unknown{}", name, did_you_mean(name, names));
+  for (const Row& row : rows()) names.push_back(row.setting.name);
+  fail<UsageError>("unknown setting '{}'{}", name, did_you_mean(name, names));
 }
 
 std::string flag_of(const Setting& setting) {
@@ -66,11 +66,11 @@ std::vector<std::string> typed(const Row& row, const Json& value) {
   return texts;
 }
 
-bool is_unsaid(const Row& row, const Json& value) {
+bool is_omitted(const Row& row, const Json& value) {
   const std::vector<std::string> texts = typed(row, value);
   if (texts.empty()) return true;
-  if (row.told.unsaid) return texts == *row.told.unsaid;
-  return row.told.keep != Keep::always && texts == typed(row, row.value(Request()));
+  if (row.reporting.omitted_value) return texts == *row.reporting.omitted_value;
+  return row.reporting.keep != Keep::always && texts == typed(row, row.value(Request()));
 }
 
 std::vector<std::string> prompts_of(const Request& r) {
@@ -85,7 +85,7 @@ std::vector<std::string> prompts_of(const Request& r) {
 
 std::vector<Setting> list_settings() {
   std::vector<Setting> settings;
-  for (const api::Row& row : api::rows()) settings.push_back(row.shown);
+  for (const api::Row& row : api::rows()) settings.push_back(row.setting);
   return settings;
 }
 

@@ -1,8 +1,8 @@
-// The settings of a request for images, one row each: its name, how it is read and how it is reported. Flags and their help, the report's
-// `request`, metadata, A1111's parameters and `hearth rerun` walk these rows, and nothing else lists the settings.
+// The settings of an image request, one row each: its name, how it is parsed and how it is reported. Flags and their help, the report's
+// `request`, metadata, A1111's parameters and `hearth rerun` walk these rows; nothing else lists the settings.
 //
-// Reports list the settings in the order of the rows, and requests are set in it. table.cpp has the settings that all families share; the
-// options of families (models/option.h) stand among them, each once.
+// Reports list the settings in the order of the rows, and requests are set in it. table.cpp has the settings of all image models; the
+// options of model families (models/option.h) stand among them, each once.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ namespace hearth::api {
 using Json = nlohmann::ordered_json;
 struct Row;
 
-// What a value is as JSON, and as it is typed.
+// The form of a value, in JSON and as typed.
 enum class Form {
   text,
   whole,    // a whole number
@@ -36,57 +36,57 @@ enum class Form {
 // Where the request part of a report has a value.
 enum class Report {
   by_name,      // under the setting's name
-  in_object,    // in the object that metadata keeps it in, if it was given
-  among_flags,  // in "flags" as text, under its flag, unless it is the unsaid value
+  in_object,    // in the object that metadata stores it in, if it was given
+  among_flags,  // in "flags" as text, under its flag, unless it is the omitted value
   both,         // by_name and among_flags
 };
 
-// When metadata has a value.
+// When metadata stores a value.
 enum class Keep {
   never,   // unless it is among the flags
   always,  // whatever it is
-  given,   // if it is not the unsaid value
-  beside,  // the same, and also if another setting of its object is kept
+  given,   // unless it is the omitted value
+  beside,  // the same, and also if another setting of its object is stored
 };
 
-struct Telling {
+struct Reporting {
   Report report = Report::by_name;
   Keep keep = Keep::never;
-  std::string_view object = {};                    // the object of metadata that holds it; empty: none
-  std::string_view key = {};                       // its key there; empty: the setting's name
-  int late = 0;                                    // metadata lists settings by this number, then by row
-  std::function<Json(const Request&)> kept = {};   // what metadata keeps, where that is not the value of reports
-  std::optional<std::vector<std::string>> unsaid;  // the value, as typed, that is left out; absent: that of Request{}, and no value for
-                                                   // settings that are always kept
-  std::optional<std::string_view> earlier = {};    // the value of metadata without this key; "": none. Absent: the key is required
-  std::function<bool(const Request&)> left_open;   // whether `defaults` of reports and metadata names it
-  std::string_view a1111 = {};                     // its name among A1111's parameters
-  std::function<std::string(const Request&)> a1111_value = {};  // its text there; "": left out. Absent: the value as it is typed
-  // Adds the arguments of `hearth rerun` that set a kept value; absent: its flag, unless the value is the unsaid one.
-  std::function<void(const Row&, const Json& kept, const Json& recipe, Rerun&)> again = {};
+  std::string_view object = {};                                 // the object of metadata that holds it; empty: none
+  std::string_view key = {};                                    // its key there; empty: the setting's name
+  int order = 0;                                                // metadata lists settings by this number, then by row
+  std::function<Json(const Request&)> metadata_value = {};      // what metadata stores, if that is not the value of reports
+  std::optional<std::vector<std::string>> omitted_value;        // the value, as typed, that is left out; absent: that of Request{}, and no
+                                                                // value for settings that are always stored
+  std::optional<std::string_view> value_if_missing = {};        // the value of metadata without this key; "": none; absent: it is required
+  std::function<bool(const Request&)> is_default;               // whether `defaults` of reports and metadata names it
+  std::string_view a1111 = {};                                  // its name among A1111's parameters
+  std::function<std::string(const Request&)> a1111_value = {};  // its text there; "": left out; absent: the value as typed
+  // Adds the arguments of `hearth rerun` that set a stored value; absent: its flag, unless the value is the omitted one.
+  std::function<void(const Row&, const Json& stored, const Json& recipe, Rerun&)> rerun = {};
 };
 
 struct Row {
-  Setting shown;
+  Setting setting;
   Form form = Form::text;
   std::function<void(Request&, const std::string&)> set;                  // UsageError, which need not name the setting
   std::function<Json(const Request&)> value;                              // null: the request has none
-  std::function<const std::optional<Image>&(const Request&)> image = {};  // of a setting that names an image's file: the image
-  Telling told = {};
-  bool own = false;  // an option of families: it counts as given if the caller's request has it, whatever the run used
+  std::function<const std::optional<Image>&(const Request&)> image = {};  // of a setting that names an image file: the image
+  Reporting reporting = {};
+  bool of_family = false;  // an option of model families: it counts as given if the caller's request has it, whatever the run used
 };
 
 const std::vector<Row>& rows();
-// UsageError with the nearest name for an unknown one.
+// UsageError for an unknown name, with the nearest one.
 const Row& row_of(std::string_view name);
 
 // "--cfg-scale,--guidance" → "cfg-scale".
 std::string flag_of(const Setting& setting);
-// A value as it is typed: nothing for null and an empty object, a switch that is on "".
+// A value as typed: no text for null and an empty object, "" for a switch that is on.
 std::vector<std::string> typed(const Row& row, const Json& value);
-bool is_unsaid(const Row& row, const Json& value);
+bool is_omitted(const Row& row, const Json& value);
 
-// The texts that a request gives to text encoders.
+// The prompts of a request: all texts for text encoders.
 std::vector<std::string> prompts_of(const Request& request);
 
 }  // namespace hearth::api

@@ -16,10 +16,10 @@ namespace hearth::api {
 namespace {
 
 const Row& row_in(const std::vector<Row>& rows, std::string_view name) {
-  return *std::ranges::find(rows, name, [](const Row& row) -> std::string_view { return row.shown.name; });
+  return *std::ranges::find(rows, name, [](const Row& row) -> std::string_view { return row.setting.name; });
 }
 
-TEST(Settings, have_names_flags_and_words_of_their_own) {
+TEST(Settings, have_unique_names_and_flags_and_help) {
   std::set<std::string> names, flags;
   for (const Setting& s : list_settings()) {
     EXPECT_TRUE(names.insert(s.name).second) << s.name;
@@ -28,23 +28,25 @@ TEST(Settings, have_names_flags_and_words_of_their_own) {
       EXPECT_TRUE(flags.insert(s.flags.substr(begin, end - begin)).second) << s.name;
       begin = end + 1;
     }
+    for (const std::string& alias : s.aliases) EXPECT_TRUE(flags.insert(alias).second) << alias;
     EXPECT_FALSE(s.help.empty()) << s.name;
+    EXPECT_EQ(s.default_text.empty(), s.type.empty()) << s.name;
     EXPECT_FALSE(s.group.empty()) << s.name;
     EXPECT_NE(s.flags.find("--"), s.flags.npos) << s.name;
   }
-  const auto shown = [](const char* name) { return row_of(name).shown; };
-  EXPECT_EQ(shown("steps").standard, "50");
-  EXPECT_EQ(shown("guidance").standard, "7.5");
+  const auto shown = [](const char* name) { return row_of(name).setting; };
+  EXPECT_EQ(shown("steps").default_text, "50");
+  EXPECT_EQ(shown("guidance").default_text, "7.5");
   EXPECT_EQ(shown("resize_mode").type, "stretch|crop|fill");
-  EXPECT_EQ(shown("resize_mode").standard, "stretch");
+  EXPECT_EQ(shown("resize_mode").default_text, "stretch");
   EXPECT_EQ(shown("compat").choices, (std::vector<std::string>{"diffusers", "comfyui", "a1111"}));
   EXPECT_EQ(shown("mask_invert").type, "");
   EXPECT_TRUE(shown("sampler_options").repeatable);
-  EXPECT_EQ(test::complaint_of([] { row_of("step"); }), "UsageError: setting 'step' is unknown; did you mean steps?");
+  EXPECT_EQ(test::complaint_of([] { row_of("step"); }), "UsageError: unknown setting 'step'; did you mean steps?");
 }
 
 // A value that was set is the one that is reported, and the reported text sets it again.
-TEST(Settings, are_read_and_told) {
+TEST(Settings, values_are_set_and_reported) {
   const std::pair<const char*, const char*> values[] = {{"prompt", "a red house"},
                                                         {"negative_prompt", ""},
                                                         {"prompt_syntax", "comfyui"},
@@ -64,7 +66,7 @@ TEST(Settings, are_read_and_told) {
                                                         {"variation_seed", "3"},
                                                         {"variation_strength", "0.25"},
                                                         {"strength", "0.5"},
-                                                        {"inpaint_fill", "noise"},
+                                                        {"inpaint_fill", "latent-noise"},
                                                         {"outpaint", "1,2,3,4"},
                                                         {"mask_padding", "0"},
                                                         {"hires", "1.5"},
@@ -84,7 +86,7 @@ TEST(Settings, are_read_and_told) {
     set(request, name, text);
     const Row& row = row_of(name);
     EXPECT_EQ(typed(row, row.value(request)), std::vector<std::string>{text}) << name;
-    EXPECT_FALSE(is_unsaid(row, row.value(request))) << name;
+    EXPECT_FALSE(is_omitted(row, row.value(request))) << name;
   }
   EXPECT_EQ(request.prompt, "a red house");
   EXPECT_EQ(request.prompt_syntax, PromptSyntax::comfyui);
@@ -103,13 +105,18 @@ TEST(Settings, are_read_and_told) {
   EXPECT_FALSE(request.edit.mask_invert);
   set(request, "guidance_options", "norm=1");
   EXPECT_EQ(request.guidance_options.size(), 2u);
+  for (const auto& [name, earlier, now] :
+       {std::tuple("inpaint_fill", "noise", "latent-noise"), {"inpaint_fill", "nothing", "latent-nothing"}, {"rng", "cuda", "nv"}}) {
+    set(request, name, earlier);
+    EXPECT_EQ(typed(row_of(name), row_of(name).value(request)), std::vector<std::string>{now});
+  }
   set(request, "embeddings", "a=b.pt");
   set(request, "embeddings", "c.pt");
   EXPECT_EQ(request.embeddings.at(0).name, "a");
   EXPECT_EQ(request.embeddings.at(1).file, "c.pt");
 }
 
-TEST(Settings, refuse_what_cannot_be) {
+TEST(Settings, invalid_values_are_rejected) {
   const auto complaint = [](const char* name, const char* text) {
     return test::complaint_of([&] {
       Request request;
@@ -117,20 +124,20 @@ TEST(Settings, refuse_what_cannot_be) {
     });
   };
   EXPECT_EQ(complaint("steps", "0"), "UsageError: 0 is out of range, needed at least 1");
-  EXPECT_EQ(complaint("strength", "1.5"), "UsageError: 1.5, needed 0 to 1");
+  EXPECT_EQ(complaint("strength", "1.5"), "UsageError: 1.5 is out of range; expected 0 to 1");
   EXPECT_EQ(complaint("compat", "forge"), "UsageError: 'forge' is unknown, needed one of diffusers, comfyui, a1111");
   EXPECT_NE(complaint("guidance_method", "apgg").find("; did you mean apg?"), std::string::npos);
-  EXPECT_EQ(complaint("hires_steps", "3"), "UsageError: acts with --hires only");
+  EXPECT_EQ(complaint("hires_steps", "3"), "UsageError: has no effect without --hires");
   EXPECT_EQ(complaint("sampler_options", "eta"), "UsageError: 'eta' needs the form NAME=VALUE");
-  EXPECT_EQ(complaint("outpaint", "1,2,3"), "UsageError: '1,2,3' has 3 numbers, needed four: L,T,R,B");
-  EXPECT_EQ(complaint("mask_invert", "maybe"), "UsageError: 'maybe' is no switch, needed true or false");
+  EXPECT_EQ(complaint("outpaint", "1,2,3"), "UsageError: '1,2,3' has 3 numbers; expected four: L,T,R,B");
+  EXPECT_EQ(complaint("mask_invert", "maybe"), "UsageError: 'maybe' is not a switch value; expected true or false");
   EXPECT_EQ(complaint("clip_skip", "0"), "UsageError: 0 is out of range, needed at least 1");
-  EXPECT_EQ(complaint("crop", "16x8"), "UsageError: '16x8' is not of the form X,Y");
+  EXPECT_EQ(complaint("crop", "16x8"), "UsageError: '16x8' does not have the form X,Y");
   EXPECT_EQ(complaint("original_size", "1024x-1"), "UsageError: -1 is out of range, needed 0 to 1048576");
   EXPECT_EQ(complaint("init_image", "nowhere.png").substr(0, 8), "IoError:");
   Request twice;
   set(twice, "sampler_options", "eta=1");
-  EXPECT_EQ(test::complaint_of([&] { set(twice, "sampler_options", "eta=1"); }), "UsageError: eta is given twice");
+  EXPECT_EQ(test::complaint_of([&] { set(twice, "sampler_options", "eta=1"); }), "UsageError: eta was given twice");
 }
 
 constexpr models::Option one[] = {
@@ -141,21 +148,22 @@ constexpr models::Option two[] = {
     {.name = "hint", .type = models::Option::Type::text, .summary = "A word", .standard = "none"}};
 
 // Options of families stand among the settings, each once, without a line about them anywhere else.
-TEST(Settings, families_add_their_own) {
-  const FamilyOptions families[] = {{"first", one}, {"second", two}, {"third", two}};
+TEST(Settings, families_add_their_options) {
+  const FamilyOptions families[] = {{"first", "First", one}, {"second", "Second", two}, {"third", "Third", two}};
   const std::vector<Row> rows = with_options(shared_rows(), families);
   EXPECT_EQ(rows.size(), shared_rows().size() + 3);
   const auto place = [&](std::string_view name) { return &row_in(rows, name) - rows.data(); };
   EXPECT_EQ(place("limit"), place("emphasis") + 1);
   EXPECT_EQ(place("corner"), place("height") + 1);
   EXPECT_EQ(place("hint"), place("height") + 2);
-  const Setting limit = row_in(rows, "limit").shown, hint = row_in(rows, "hint").shown;
+  const Setting limit = row_in(rows, "limit").setting, hint = row_in(rows, "hint").setting;
   EXPECT_EQ(limit.flags, "--limit");
-  EXPECT_EQ(limit.standard, "1; of second, third 2");
+  EXPECT_EQ(limit.default_text, "1; second, third: 2");
   EXPECT_EQ(limit.help, "How far");
   EXPECT_TRUE(limit.families.empty());
-  EXPECT_EQ(limit.group, row_in(rows, "emphasis").shown.group);
-  EXPECT_EQ(hint.help, "A word; of second, third");
+  EXPECT_EQ(limit.group, row_in(rows, "emphasis").setting.group);
+  EXPECT_EQ(hint.help, "A word; also for Third");
+  EXPECT_EQ(hint.group, "Second");
   EXPECT_EQ(hint.families, (std::vector<std::string>{"second", "third"}));
 
   Request request;
@@ -163,29 +171,29 @@ TEST(Settings, families_add_their_own) {
   EXPECT_EQ(row_in(rows, "corner").value(request).dump(), "[3.0,4.0]");  // with others in an object of lists
   EXPECT_EQ(typed(row_in(rows, "corner"), row_in(rows, "corner").value(request)), std::vector<std::string>{"3,4"});
   row_in(rows, "limit").set(request, "1");
-  EXPECT_EQ(row_in(rows, "limit").told.a1111_value(request), "");
+  EXPECT_EQ(row_in(rows, "limit").reporting.a1111_value(request), "");
   row_in(rows, "limit").set(request, "2");
-  EXPECT_EQ(row_in(rows, "limit").told.a1111_value(request), "2");
+  EXPECT_EQ(row_in(rows, "limit").reporting.a1111_value(request), "2");
 }
 
-TEST(Settings, options_of_families_must_fit) {
+TEST(Settings, options_of_families_must_agree) {
   const models::Option lost[] = {{.name = "hint", .summary = "A word", .after = "heigth"}};
-  const FamilyOptions nowhere[] = {{"first", lost}};
+  const FamilyOptions nowhere[] = {{"first", "First", lost}};
   EXPECT_EQ(test::complaint_of([&] { with_options(shared_rows(), nowhere); }),
-            "UsageError: options: 1 of families follow a setting that does not exist");
+            "UsageError: options: 1 of model families follow a setting that does not exist");
   models::Option wider = one[0];
   wider.most = 10;
-  const FamilyOptions unlike[] = {{"first", one}, {"second", std::span(&wider, 1)}};
+  const FamilyOptions unlike[] = {{"first", "First", one}, {"second", "Second", std::span(&wider, 1)}};
   EXPECT_EQ(test::complaint_of([&] { with_options(shared_rows(), unlike); }),
-            "UsageError: options: 'limit' of second is not as first has it");
+            "UsageError: options: 'limit' of second differs from that of first");
 }
 
-TEST(Settings, reports_have_all_of_them_in_order) {
-  Request asked, told;
-  told.options["clip_skip"] = 2;
-  asked.options["crop"] = std::array<int64_t, 2>{1, 2};
-  asked.options["aesthetic_score"] = 5.0;
-  const Json json = told_settings(asked, told, {{"hires", "2"}}, {.after = "embeddings", .name = "chunks", .value = 3});
+TEST(Settings, reports_list_all_settings_in_order) {
+  Request requested, used;
+  used.options["clip_skip"] = 2;
+  requested.options["crop"] = std::array<int64_t, 2>{1, 2};
+  requested.options["aesthetic_score"] = 5.0;
+  const Json json = settings_json(requested, used, {{"hires", "2"}}, {.after = "embeddings", .name = "chunks", .value = 3});
   std::vector<std::string> names;
   for (const auto& [name, value] : json.items()) names.push_back(name);
   EXPECT_EQ(names, (std::vector<std::string>{"prompt",
@@ -229,14 +237,14 @@ TEST(Settings, reports_have_all_of_them_in_order) {
   EXPECT_EQ(json.at("rng"), "");
 }
 
-TEST(Settings, flags_tell_what_is_not_the_default) {
-  Request asked;
-  asked.edit.picture = Image{.width = 1, .height = 1, .rgb = {1, 2, 3}};
-  asked.edit.picture_name = "start.png";
-  asked.edit.mask_blur = 2.5, asked.edit.mask_invert = true, asked.edit.outpaint = {8, 0, 0, 16};
-  asked.hires = Hires();
-  asked.rng = Rng::nv;
-  const auto flags = flags_of(asked, asked);
+TEST(Settings, flags_of_reports_leave_out_defaults) {
+  Request requested;
+  requested.edit.picture = Image{.width = 1, .height = 1, .rgb = {1, 2, 3}};
+  requested.edit.picture_name = "start.png";
+  requested.edit.mask_blur = 2.5, requested.edit.mask_invert = true, requested.edit.outpaint = {8, 0, 0, 16};
+  requested.hires = Hires();
+  requested.rng = Rng::nv;
+  const auto flags = flags_of(requested, requested);
   EXPECT_EQ(flags.at("init-image-sha256").size(), 64u);
   auto rest = flags;
   rest.erase("init-image-sha256");

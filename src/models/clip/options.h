@@ -11,7 +11,7 @@ namespace hearth::models::clip {
 constexpr Option clip_skip_option(std::string_view standard) {
   return {.name = "clip_skip",
           .type = Option::Type::integer,
-          .summary = "Layer of the text encoder whose states are used, from its end: 2 is the last but one",
+          .summary = "CLIP skip: which hidden layer of the text encoder conditions the image, counted from the last; 2 is the next-to-last",
           .standard = standard,
           .least = 1,
           .after = "emphasis",

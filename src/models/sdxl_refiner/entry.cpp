@@ -15,8 +15,8 @@ using namespace stable_diffusion;
 constexpr Option score_option(std::string_view name, std::string_view summary, std::string_view standard) {
   return {.name = name, .type = Option::Type::number, .summary = summary, .standard = standard, .group = "size_conditions"};
 }
-constexpr Option aesthetic_score = score_option("aesthetic_score", "How beautiful the image is to be, 1 to 10", "6");
-constexpr Option negative_aesthetic_score = score_option("negative_aesthetic_score", "The same for the negative prompt", "2.5");
+constexpr Option aesthetic_score = score_option("aesthetic_score", "Aesthetic score that the refiner is conditioned on, 1 to 10", "6");
+constexpr Option negative_aesthetic_score = score_option("negative_aesthetic_score", "Aesthetic score of the negative prompt", "2.5");
 
 // (height, width, crop from the top and left, aesthetic score)
 std::vector<float> sizes(const OptionValues& asked, int64_t width, int64_t height, text::PromptRole role, Begins) {
@@ -65,6 +65,7 @@ Entry entry() {
       .summary = "The refiner of Stable Diffusion XL: the last steps of an image, told how beautiful it is to be",
       .task = task_of<family>(files, {"StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLPipeline", "StableDiffusionXLInpaintPipeline"},
                               claims),
+      .title = "Stable Diffusion XL refiner",
   };
 }
 

@@ -14,15 +14,18 @@ constexpr Option size_option(std::string_view name, Option::Type type, std::stri
   return {.name = name, .type = type, .summary = summary, .standard = standard, .least = 0, .most = 1 << 20, .group = "size_conditions"};
 }
 
-inline constexpr Option original_size =
-    size_option("original_size", Option::Type::size, "Size of the image before it was scaled", "the image's");
-inline constexpr Option crop = size_option("crop", Option::Type::point, "Where it was cut out, from the left and top", "0,0");
-inline constexpr Option target_size = size_option("target_size", Option::Type::size, "Size that it was to have", "the image's");
-inline constexpr Option negative_original_size = size_option(
-    "negative_original_size", Option::Type::size, "The same for the negative prompt; goes with --negative-target-size", "--original-size");
+inline constexpr Option original_size = size_option(
+    "original_size", Option::Type::size, "Original size that the model is conditioned on; larger gives sharper images", "the image's");
+inline constexpr Option crop =
+    size_option("crop", Option::Type::point, "Top left corner of the crop that the model is conditioned on", "0,0");
+inline constexpr Option target_size =
+    size_option("target_size", Option::Type::size, "Target size that the model is conditioned on", "the image's");
+inline constexpr Option negative_original_size =
+    size_option("negative_original_size", Option::Type::size, "--original-size of the negative prompt; needs --negative-target-size too",
+                "--original-size");
 inline constexpr Option negative_crop =
-    size_option("negative_crop", Option::Type::point, "The same for the negative prompt", "that of the prompt; 0,0 with a negative size");
+    size_option("negative_crop", Option::Type::point, "--crop of the negative prompt", "--crop; 0,0 with a negative size");
 inline constexpr Option negative_target_size =
-    size_option("negative_target_size", Option::Type::size, "The same for the negative prompt", "--target-size");
+    size_option("negative_target_size", Option::Type::size, "--target-size of the negative prompt", "--target-size");
 
 }  // namespace hearth::models::stable_diffusion

@@ -80,7 +80,7 @@ class MockParallel : public CommandTest {
     std::string ids;
     for (const int32_t id : golden()["ids"]) ids += (ids.empty() ? "" : ",") + std::to_string(id);
     const Json answer = Json::parse(
-        told({"complete", "-m", model, "--prompt-ids", ids, "--max-tokens", "12", "--temperature", "0", "--ignore-end", "--json"}));
+        told({"complete", "-m", model, "--prompt-token-ids", ids, "--max-tokens", "12", "--temperature", "0", "--ignore-eos", "--json"}));
     return answer["tokens"].get<Ids>();
   }
   double perplexity(const std::string& model) const {
@@ -106,8 +106,8 @@ TEST_F(MockParallel, list_inspect_and_bench_know_it) {
   EXPECT_NE(told({"list", "models"}).find("mock_parallel"), std::string::npos);
   EXPECT_NE(told({"inspect", "mock"}).find("MockParallelForCausalLM"), std::string::npos);
   EXPECT_NE(told({"bench", "--help"}).find("mock-tiny"), std::string::npos);
-  const Json measured = Json::parse(
-      told({"bench", "--model", "mock-tiny", "--weights", "q8_0", "--repeats", "1", "--keep", "kept.gguf", "--threads", "1", "--json"}));
+  const Json measured = Json::parse(told({"bench", "--model", "mock-tiny", "--weight-type", "q8_0", "--repetitions", "1", "--save-weights",
+                                          "kept.gguf", "--threads", "1", "--json"}));
   EXPECT_EQ(measured["model"]["family"], "mock_parallel");
   EXPECT_NE(told({"inspect", "kept.gguf"}).find("mockparallel"), std::string::npos);
 }

@@ -129,8 +129,8 @@ TEST_F(MockStream, ItsImagesComeAgain) {
 }
 
 TEST_F(MockStream, HelpListAndInspectKnowIt) {
-  const std::string help = run({"generate", "--help"}).out;
-  EXPECT_NE(help.find("--byte-limit"), help.npos);
+  const std::string help = run({"generate", "--help-all"}).out;
+  EXPECT_NE(help.find("mock_stream:\n      --byte-limit"), help.npos) << help;
   EXPECT_NE(help.find("What the pooled text is multiplied by"), help.npos);
   EXPECT_NE(run({"list", "models"}).out.find("mock_stream"), std::string::npos);
   const Ended inspected = run({"inspect", "mock"});
