@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/gguf_export.h"
-#include "core/file.h"
-#include "core/json.h"
+#include "core/files/file.h"
+#include "core/files/json.h"
 #include "text/tokenizer/gguf_patterns.h"
 #include "text/tokenizer/gguf_vocabulary.h"
 #include "text/tokenizer/pre_tokenizers.h"

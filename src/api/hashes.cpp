@@ -1,7 +1,7 @@
 #include "api/hashes.h"
 
+#include "core/files/sha256.h"
 #include "core/observe.h"
-#include "core/sha256.h"
 #include "weights/packed_cache.h"
 
 namespace hearth::api {

@@ -3,8 +3,8 @@
 
 #include "api/settings/setting.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/utf8.h"
+#include "core/files/file.h"
+#include "core/text/utf8.h"
 #include "hearth/hearth.h"
 #include "media/exif.h"
 #include "media/parameters.h"

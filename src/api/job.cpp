@@ -12,9 +12,9 @@
 #include "api/run_state.h"
 #include "api/settings/setting.h"
 #include "api/told.h"
-#include "core/bytes.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/text/bytes.h"
 #include "media/pixels.h"
 
 namespace hearth {

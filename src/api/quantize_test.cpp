@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "core/threads.h"
 #include "support/backend_test.h"
 #include "support/files.h"

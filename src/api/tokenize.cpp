@@ -4,7 +4,7 @@
 #include "api/clip_source.h"
 #include "api/tokenizer_source.h"
 #include "core/error.h"
-#include "core/json.h"
+#include "core/files/json.h"
 #include "hearth/tokenizer.h"
 #include "hub/local_model.h"
 #include "models/clip/prompt_reader.h"

@@ -14,7 +14,7 @@
 #include "cli/command.h"
 #include "cli/log.h"
 #include "core/error.h"
-#include "core/suggest.h"
+#include "core/text/suggest.h"
 #include "hearth/hearth.h"
 
 namespace hearth::cli {

@@ -9,7 +9,7 @@
 #include "cli/help.h"
 #include "cli/log.h"
 #include "core/error.h"
-#include "core/suggest.h"
+#include "core/text/suggest.h"
 
 namespace hearth::cli {
 namespace {

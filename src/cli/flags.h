@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/values.h"
+#include "core/text/values.h"
 
 namespace hearth::cli {
 

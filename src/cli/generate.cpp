@@ -11,7 +11,7 @@
 #include "cli/outputs.h"
 #include "cli/progress_line.h"
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 
 namespace hearth::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/open_flags.h"
 #include "cli/setting_flags.h"
 #include "core/error.h"
-#include "core/values.h"
+#include "core/text/values.h"
 #include "hearth/hearth.h"
 
 namespace hearth::cli {

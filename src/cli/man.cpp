@@ -7,8 +7,8 @@
 #include "cli/flags.h"
 #include "cli/help.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/utf8.h"
+#include "core/files/file.h"
+#include "core/text/utf8.h"
 #include "hearth/hearth.h"
 
 namespace hearth::cli {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <limits>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "hearth/error.h"
 
 namespace hearth::cli {

@@ -6,7 +6,7 @@
 #include "cli/progress_line.h"
 #include "cli/setting_flags.h"
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 
 namespace hearth::cli {
 namespace {

@@ -122,7 +122,7 @@ class Backend {
 
   // --- shape ------------------------------------------------------------------------------------------------------
   // Equal shapes, any strides and float dtypes on both sides. y may be q8_0: then both are contiguous, and each block is rounded as
-  // core/blocks.h does it. Of equal types that are no floats, both contiguous: as it is.
+  // core/quantized/blocks.h does it. Of equal types that are no floats, both contiguous: as it is.
   virtual void copy(const Tensor& x, Tensor& y);
   virtual void resize_nearest(const Tensor& x, Tensor& y);  // [B, H, W, C] → [B, H', W', C]: row ⌊h·H/H'⌋ as f32, like torch
   virtual void pool(const Tensor& x, const PoolSpec& spec, Tensor& y);  // x [B, …, C] contiguous, one to three axes between

@@ -1,6 +1,6 @@
 // Element types and exact conversions between the 16-bit floats and f32.
 //
-// Most types are one number after another. The block types are those of GGUF (decoded by core/blocks.h): so many
+// Most types are one number after another. The block types are those of GGUF (decoded by core/quantized/blocks.h): so many
 // consecutive values of a row share scales, and are stored and addressed together.
 #pragma once
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "core/backend.h"
-#include "core/blocks.h"
+#include "core/quantized/blocks.h"
 
 namespace hearth {
 namespace {

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "hearth/hub.h"
 #include "hub/http.h"
 #include "hub/local_model.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/files/sha256.h"
 #include "core/observe.h"
-#include "core/sha256.h"
 
 namespace hearth::hub {
 

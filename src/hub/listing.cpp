@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "core/json.h"
-#include "core/sha256.h"
+#include "core/files/json.h"
+#include "core/files/sha256.h"
 #include "hub/model_name.h"
 
 namespace hearth::hub {

@@ -8,7 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "hub/local_model.h"
 #include "support/complaint.h"
 #include "support/fake_hub.h"

@@ -11,8 +11,8 @@
 #include <set>
 
 #include "core/error.h"
-#include "core/json.h"
-#include "core/suggest.h"
+#include "core/files/json.h"
+#include "core/text/suggest.h"
 #include "hub/model_name.h"
 
 namespace hearth::hub {

@@ -1,7 +1,7 @@
 #include "media/exif.h"
 
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 
 namespace hearth {
 namespace {

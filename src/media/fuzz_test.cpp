@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <random>
 
-#include "core/file.h"
-#include "core/utf8.h"
+#include "core/files/file.h"
+#include "core/text/utf8.h"
 #include "media/exif.h"
 #include "media/parameters.h"
 #include "media/picture.h"

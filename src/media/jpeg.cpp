@@ -10,7 +10,7 @@
 #include <jpeglib.h>
 
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 
 namespace hearth {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 
 namespace hearth {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "media/exif.h"
 #include "media/orientation.h"
 #include "media/parameters.h"

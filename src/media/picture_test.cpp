@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "media/golden_files_test.h"
 #include "media/png_chunks.h"
 #include "media/webp.h"

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <new>
 
-#include "core/file.h"
-#include "core/utf8.h"
+#include "core/files/file.h"
+#include "core/text/utf8.h"
 
 namespace hearth {
 namespace {

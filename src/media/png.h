@@ -25,7 +25,7 @@ struct PngText {
 std::string encode_png(const Pixels& image, std::span<const PngText> texts = {}, const PixelMask& alpha = {});
 std::string encode_png(const DeepPixels& image, std::span<const PngText> texts = {}, const PixelMask& alpha = {});
 
-// encode_png, then write_file (core/file.h): the file appears whole or not at all.
+// encode_png, then write_file (core/files/file.h): the file appears whole or not at all.
 void write_png(const std::filesystem::path& file, const Pixels& image, std::span<const PngText> texts = {});
 
 struct Png {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <map>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "media/golden_files_test.h"
 #include "media/png_chunks.h"
 

@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 
 namespace hearth {
 namespace {

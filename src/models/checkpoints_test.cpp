@@ -1,7 +1,7 @@
 // Names that published folders have and the networks do not.
 #include "models/checkpoints.h"
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "support/backend_test.h"
 #include "support/files.h"
 #include "weights/inspection.h"

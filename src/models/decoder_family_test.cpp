@@ -7,7 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "core/threads.h"
 #include "models/language_loading.h"
 #include "models/language_registry.h"

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/file.h"
-#include "core/json.h"
+#include "core/files/file.h"
+#include "core/files/json.h"
 #include "models/checkpoints.h"
 #include "parts/unet/files.h"
 #include "support/damage.h"

@@ -7,7 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "core/json.h"
+#include "core/files/json.h"
 #include "models/checkpoints.h"
 #include "parts/autoencoder_kl/files.h"
 #include "parts/clip/files.h"

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/json.h"
+#include "core/files/json.h"
 #include "models/checkpoints.h"
 #include "support/golden.h"
 #include "weights/layout/key_lists_test.h"

@@ -1,7 +1,7 @@
 // A backend's memory: fill, and what goes to and from it.
 #include <cstring>
 
-#include "core/blocks.h"
+#include "core/quantized/blocks.h"
 #include "ops/refusal_test.h"
 #include "ops/spec_test.h"
 

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <random>
 
-#include "core/blocks.h"
 #include "core/observe.h"
+#include "core/quantized/blocks.h"
 #include "ops/matmul.h"
 #include "ops/random_test.h"
 #include "ops/refusal_test.h"

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "core/blocks.h"
+#include "core/quantized/blocks.h"
 #include "ops/random_test.h"
 #include "ops/refusal_test.h"
 

@@ -1,10 +1,10 @@
-// What reading a network's config.json needs beyond core/config.h.
+// What reading a network's config.json needs beyond core/files/config.h.
 #pragma once
 
 #include <initializer_list>
 
 #include "core/backend.h"
-#include "core/config.h"
+#include "core/files/config.h"
 
 namespace hearth::parts {
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/plan/plan_backend.h"
-#include "core/config.h"
+#include "core/files/config.h"
 #include "core/observe.h"
 #include "support/backend_test.h"
 #include "support/golden.h"

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "core/config.h"
+#include "core/files/config.h"
 #include "sampling/a1111_times.h"
 #include "sampling/noise_sources.h"
 #include "sampling/samplers.h"

@@ -1,6 +1,6 @@
 #include "sampling/partial.h"
 
-#include "core/config.h"
+#include "core/files/config.h"
 #include "ops/shape_ops.h"
 #include "sampling/noise_sources.h"
 #include "sampling/samplers.h"

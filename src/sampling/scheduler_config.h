@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/config.h"
+#include "core/files/config.h"
 #include "sampling/flow_schedules.h"
 
 namespace hearth::sampling {

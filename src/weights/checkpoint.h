@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "core/config.h"
+#include "core/files/config.h"
 #include "weights/checkpoint_files.h"
 #include "weights/layout/dduf.h"
 #include "weights/layout/single_file.h"

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "support/backend_test.h"
 #include "support/files.h"
 #include "support/torch_writer.h"

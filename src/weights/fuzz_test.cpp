@@ -6,8 +6,8 @@
 #include <iterator>
 #include <sstream>
 
-#include "core/file.h"
-#include "core/json.h"
+#include "core/files/file.h"
+#include "core/files/json.h"
 #include "support/backend_test.h"
 #include "support/damage.h"
 #include "support/files.h"

@@ -18,7 +18,7 @@
 #include <set>
 #include <vector>
 
-#include "core/mapped_file.h"
+#include "core/files/mapped_file.h"
 #include "weights/gguf_header.h"
 
 namespace hearth {

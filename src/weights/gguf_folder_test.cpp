@@ -1,7 +1,7 @@
 #include "weights/gguf_folder.h"
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "support/files.h"
 
 namespace hearth {

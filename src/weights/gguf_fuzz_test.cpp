@@ -2,7 +2,7 @@
 // no more memory than the file warrants. HEARTH_FUZZ_ROUNDS multiplies its length.
 #include <algorithm>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "support/backend_test.h"
 #include "support/damage.h"
 #include "support/files.h"

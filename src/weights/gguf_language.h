@@ -1,7 +1,7 @@
 // What GGUF files of language models have in place of config.json, read and written by the table of a family (weights/gguf_architecture.h).
 #pragma once
 
-#include "core/config.h"
+#include "core/files/config.h"
 #include "weights/gguf.h"
 #include "weights/gguf_architecture.h"
 

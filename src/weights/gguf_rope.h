@@ -3,7 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "core/config.h"
+#include "core/files/config.h"
 #include "weights/gguf.h"
 #include "weights/gguf_keys.h"
 

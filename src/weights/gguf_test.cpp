@@ -3,9 +3,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/file.h"
-#include "core/json.h"
-#include "core/sha256.h"
+#include "core/files/file.h"
+#include "core/files/json.h"
+#include "core/files/sha256.h"
 #include "support/backend_test.h"
 #include "support/files.h"
 #include "support/golden.h"

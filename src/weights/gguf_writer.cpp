@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "core/observe.h"
 #include "weights/gguf_types.h"
 

@@ -1,6 +1,6 @@
 #include "weights/gguf_writer.h"
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "support/backend_test.h"
 #include "support/files.h"
 #include "support/golden.h"

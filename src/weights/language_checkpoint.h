@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "core/config.h"
+#include "core/files/config.h"
 #include "weights/checkpoint_files.h"
 #include "weights/gguf.h"
 #include "weights/gguf_architecture.h"

@@ -9,8 +9,8 @@
 
 #include "core/backend.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/sha256.h"
+#include "core/files/file.h"
+#include "core/files/sha256.h"
 #include "core/threads.h"
 
 namespace hearth {

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "core/mapped_file.h"
+#include "core/files/mapped_file.h"
 #include "core/weight.h"
 #include "weights/weights.h"
 

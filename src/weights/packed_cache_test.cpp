@@ -4,8 +4,8 @@
 #include <cstring>
 #include <thread>
 
-#include "core/file.h"
-#include "core/sha256.h"
+#include "core/files/file.h"
+#include "core/files/sha256.h"
 #include "core/threads.h"
 #include "support/backend_test.h"
 #include "support/files.h"

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstring>
 
-#include "core/block_layouts.h"
 #include "core/on_host.h"
+#include "core/quantized/block_layouts.h"
 #include "core/threads.h"
 
 namespace hearth {

@@ -12,7 +12,7 @@
 
 #include <optional>
 
-#include "core/config.h"
+#include "core/files/config.h"
 #include "weights/weights.h"
 
 namespace hearth {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "support/backend_test.h"
 #include "support/files.h"
 #include "support/golden.h"

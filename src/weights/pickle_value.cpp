@@ -1,5 +1,5 @@
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "weights/pickle.h"
 
 namespace hearth {

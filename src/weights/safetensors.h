@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/mapped_file.h"
+#include "core/files/mapped_file.h"
 #include "weights/weights.h"
 
 namespace hearth {
@@ -67,7 +67,7 @@ class SafetensorsFile : public TensorSource {
   uint64_t begin_ = 0, end_ = 0, data_start_ = 0;  // from the start of the mapping
 };
 
-// Writes contiguous tensors (widest elements first, then by name, so that all are aligned) with core/file.h's write_file: the
+// Writes contiguous tensors (widest elements first, then by name, so that all are aligned) with core/files/file.h's write_file: the
 // file is there whole or not at all. IoError when it cannot be written; ShapeError for a strided tensor.
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors, const Metadata& metadata = {});
 

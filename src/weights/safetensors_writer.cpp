@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "core/on_host.h"
 #include "weights/safetensors.h"
 #include "weights/safetensors_types.h"

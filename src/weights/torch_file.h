@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "core/mapped_file.h"
+#include "core/files/mapped_file.h"
 #include "weights/torch_contents.h"
 
 namespace hearth {

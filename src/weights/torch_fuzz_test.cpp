@@ -1,6 +1,6 @@
 // Deterministic mutations of small PyTorch checkpoints: whatever the bytes, the reader answers with data or with one of our errors, in
 // time and memory that the file warrants. HEARTH_FUZZ_ROUNDS multiplies its length.
-#include "core/file.h"
+#include "core/files/file.h"
 #include "support/backend_test.h"
 #include "support/damage.h"
 #include "support/files.h"

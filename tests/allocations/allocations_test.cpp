@@ -8,9 +8,9 @@
 
 #include "allocations/counting.h"
 #include "backends/cpu/memory.h"
-#include "core/blocks.h"
 #include "core/factors.h"
 #include "core/memory.h"
+#include "core/quantized/blocks.h"
 #include "core/threads.h"
 #include "ops/attention.h"
 #include "ops/conv.h"

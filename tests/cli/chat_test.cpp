@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/process.h"
-#include "core/file.h"
+#include "core/files/file.h"
 
 namespace hearth::test {
 namespace {

@@ -12,8 +12,8 @@
 #include <set>
 
 #include "cli/process.h"
-#include "core/file.h"
-#include "core/json.h"
+#include "core/files/file.h"
+#include "core/files/json.h"
 #include "hearth/language.h"
 
 namespace hearth::test {

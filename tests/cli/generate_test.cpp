@@ -11,7 +11,7 @@
 
 #include "cli/generate_test.h"
 #include "cli/outputs.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "hearth/hearth.h"
 #include "media/picture.h"
 

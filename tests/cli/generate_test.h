@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/process.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "media/picture.h"
 
 namespace hearth::test {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/process.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "media/png.h"
 
 namespace hearth::test {

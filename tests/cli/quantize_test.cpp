@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/process.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "weights/gguf_writer.h"
 
 namespace hearth::test {

@@ -10,7 +10,7 @@
 #include <regex>
 
 #include "backends/plan/plan_backend.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "core/memory.h"
 #include "core/threads.h"
 #include "e2e/checkpoint_copy.h"

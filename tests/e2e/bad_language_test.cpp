@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "e2e/language_copy.h"
 #include "hearth/hearth.h"
 #include "support/complaint.h"

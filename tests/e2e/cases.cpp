@@ -5,7 +5,7 @@
 
 #include "backends/backends.h"
 #include "core/error.h"
-#include "core/json.h"
+#include "core/files/json.h"
 #include "weights/safetensors.h"
 
 namespace hearth::test {

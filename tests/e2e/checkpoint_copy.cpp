@@ -5,7 +5,7 @@
 
 #include "backends/backends.h"
 #include "backends/plan/plan_backend.h"
-#include "core/json.h"
+#include "core/files/json.h"
 #include "core/memory.h"
 #include "core/threads.h"
 #include "parts/clip/clip_text.h"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "backends/backends.h"
-#include "core/json.h"
+#include "core/files/json.h"
 #include "support/tolerance.h"
 
 namespace hearth::test {

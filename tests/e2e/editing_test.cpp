@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "core/json.h"
+#include "core/files/json.h"
 #include "e2e/editing_cases_test.h"
 #include "media/resample.h"
 #include "support/complaint.h"

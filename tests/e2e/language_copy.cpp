@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/backends.h"
-#include "core/json.h"
+#include "core/files/json.h"
 #include "weights/safetensors.h"
 
 namespace hearth::test {

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "e2e/checkpoint_copy.h"
 #include "e2e/language_copy.h"
 #include "hearth/hearth.h"

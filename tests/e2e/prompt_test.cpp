@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/backends.h"
-#include "core/json.h"
+#include "core/files/json.h"
 #include "e2e/cases.h"
 #include "support/complaint.h"
 #include "support/files.h"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "core/sha256.h"
+#include "core/files/sha256.h"
 #include "e2e/checkpoint_copy.h"
 #include "support/tolerance.h"
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/file.h"
-#include "core/json.h"
+#include "core/files/file.h"
+#include "core/files/json.h"
 #include "e2e/checkpoint_copy.h"
 #include "hearth/convert.h"
 #include "hearth/hearth.h"

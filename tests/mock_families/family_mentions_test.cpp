@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "models/registry.h"
 
 namespace hearth::test {

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/file.h"
-#include "core/sha256.h"
+#include "core/files/file.h"
+#include "core/files/sha256.h"
 
 namespace hearth::test {
 namespace {

@@ -1,6 +1,6 @@
 #include "support/torch_writer.h"
 
-#include "core/file.h"
+#include "core/files/file.h"
 
 namespace hearth::test {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "api/settings/members.h"
 #include "api/settings/recipe.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 
 namespace hearth::api {
 namespace {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/settings/members.h"
-#include "core/utf8.h"
-#include "core/values.h"
+#include "core/text/utf8.h"
+#include "core/text/values.h"
 
 namespace hearth::api {
 namespace {

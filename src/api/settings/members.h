@@ -8,7 +8,7 @@
 
 #include "api/settings/setting.h"
 #include "core/error.h"
-#include "core/values.h"
+#include "core/text/values.h"
 
 namespace hearth::api {
 

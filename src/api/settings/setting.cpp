@@ -9,7 +9,7 @@
 #include "api/settings/options.h"
 #include "api/settings/table.h"
 #include "core/error.h"
-#include "core/suggest.h"
+#include "core/text/suggest.h"
 
 namespace hearth {
 namespace api {

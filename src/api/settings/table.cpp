@@ -8,7 +8,7 @@
 #include "api/settings/members.h"
 #include "api/settings/names.h"
 #include "api/settings/rerun_arguments.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "sampling/guidance.h"
 #include "sampling/samplers.h"
 

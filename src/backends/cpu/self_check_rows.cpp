@@ -3,8 +3,8 @@
 
 #include "backends/cpu/kernels/integers.h"
 #include "backends/cpu/self_check_values.h"
-#include "core/blocks.h"
 #include "core/dtype.h"
+#include "core/quantized/blocks.h"
 
 namespace hearth::cpu {
 namespace {

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "backends/reference/reference_class.h"
-#include "core/blocks.h"
+#include "core/quantized/blocks.h"
 #include "core/row_number.h"
 
 namespace hearth::reference {

@@ -2,7 +2,7 @@
 
 #include "backends/reference/reference_class.h"
 #include "core/axes.h"
-#include "core/blocks.h"
+#include "core/quantized/blocks.h"
 
 namespace hearth::reference {
 

@@ -1,7 +1,7 @@
 #include <chrono>
 
-#include "core/bytes.h"
 #include "core/error.h"
+#include "core/text/bytes.h"
 #include "models/diffusion/model.h"
 #include "models/diffusion/run.h"
 #include "models/diffusion/second_pass.h"

@@ -1,8 +1,8 @@
 #include "models/diffusion/model.h"
 
-#include "core/bytes.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/text/bytes.h"
 #include "models/checkpoints.h"
 #include "models/diffusion/preview.h"
 

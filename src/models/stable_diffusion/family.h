@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/config.h"
+#include "core/files/config.h"
 #include "models/diffusion/latent_model.h"
 #include "text/prompt/prompt.h"
 

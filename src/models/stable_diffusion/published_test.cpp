@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/json.h"
+#include "core/files/json.h"
 #include "models/checkpoints.h"
 #include "models/stable_diffusion/config.h"
 #include "support/golden.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/backend.h"
-#include "core/config.h"
+#include "core/files/config.h"
 
 namespace hearth::parts {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/backend.h"
-#include "core/config.h"
+#include "core/files/config.h"
 
 namespace hearth::parts {
 

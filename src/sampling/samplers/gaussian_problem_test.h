@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/json.h"
+#include "core/files/json.h"
 #include "sampling/known_problem.h"
 #include "sampling/samplers.h"
 #include "sampling/sigma_schedules.h"

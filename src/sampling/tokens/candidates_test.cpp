@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "core/json.h"
+#include "core/files/json.h"
 #include "sampling/tokens/exponentials.h"
 #include "sampling/tokens/penalties.h"
 #include "sampling/tokens/token_sampler.h"

@@ -9,7 +9,7 @@
 #include <random>
 
 #include "core/error.h"
-#include "core/json.h"
+#include "core/files/json.h"
 
 namespace hearth::sampling {
 namespace {

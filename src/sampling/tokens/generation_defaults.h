@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/config.h"
+#include "core/files/config.h"
 #include "sampling/tokens/parameters.h"
 
 namespace hearth::sampling {

@@ -1,5 +1,5 @@
 #include "sampling/tokens/stop_strings.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "core/json.h"
+#include "core/files/json.h"
 #include "sampling/tokens/counter_random.h"
 #include "sampling/tokens/generation_defaults.h"
 #include "support/files.h"

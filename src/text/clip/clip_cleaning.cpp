@@ -1,7 +1,7 @@
 #include "text/clip/clip_cleaning.h"
 
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/unicode.h"
 
 namespace hearth::text {

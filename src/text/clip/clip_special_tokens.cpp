@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/config.h"
 #include "core/error.h"
+#include "core/files/config.h"
 #include "text/clip/clip_readers.h"
 
 namespace hearth::text {

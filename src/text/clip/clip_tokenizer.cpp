@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/clip/clip_readers.h"
 #include "text/tokenizer/decode_steps.h"
 #include "text/tokenizer/tokenizer_data.h"

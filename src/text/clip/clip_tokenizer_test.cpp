@@ -1,5 +1,5 @@
 #include "text/clip/clip_tokenizer.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "text/clip/clip_readers.h"
 
 namespace hearth::text {

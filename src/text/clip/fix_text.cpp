@@ -2,7 +2,7 @@
 #include <array>
 #include <charconv>
 
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/clip/clip_cleaning.h"
 #include "text/clip/html_entities.h"
 #include "text/unicode.h"

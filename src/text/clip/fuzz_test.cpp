@@ -4,7 +4,7 @@
 #include <random>
 
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "support/golden.h"
 #include "text/clip/clip_tokenizer.h"
 

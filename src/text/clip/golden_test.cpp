@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/json.h"
-#include "core/utf8.h"
+#include "core/files/json.h"
+#include "core/text/utf8.h"
 #include "support/golden.h"
 #include "text/clip/clip_tokenizer.h"
 

@@ -1,4 +1,4 @@
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/clip/clip_cleaning.h"
 #include "text/tokenizer/byte_symbols.h"
 #include "text/unicode.h"

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/prompt/weighted_text.h"
 #include "text/prompt/words.h"
 #include "text/unicode.h"

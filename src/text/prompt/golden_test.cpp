@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "core/json.h"
+#include "core/files/json.h"
 #include "support/golden.h"
 #include "text/prompt/prompt_schedule.h"
 #include "text/prompt/weighted_text.h"

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/prompt/prompt_schedule.h"
 #include "text/prompt/words.h"
 

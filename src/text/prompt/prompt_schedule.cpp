@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/prompt/words.h"
 
 namespace hearth::text {

@@ -1,5 +1,5 @@
 // object.name, object[key], slices and calls.
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/template/methods.h"
 #include "text/template/operations.h"
 #include "text/template/printing.h"

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "core/json.h"
+#include "core/files/file.h"
+#include "core/files/json.h"
 
 namespace hearth::text {
 

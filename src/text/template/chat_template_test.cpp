@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "hearth/error.h"
 #include "support/golden.h"
 #include "text/template/failure.h"

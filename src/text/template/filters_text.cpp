@@ -1,7 +1,7 @@
 // Filters whose input is printed first: trim, replace, indent, tojson ….
 #include <map>
 
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/template/arguments.h"
 #include "text/template/format.h"
 #include "text/template/functions.h"

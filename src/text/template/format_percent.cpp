@@ -1,7 +1,7 @@
 // text % arguments.
 #include <cmath>
 
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/template/format.h"
 #include "text/template/operations.h"
 #include "text/template/printing.h"

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "core/file.h"
-#include "core/utf8.h"
+#include "core/files/file.h"
+#include "core/text/utf8.h"
 #include "hearth/error.h"
 #include "support/golden.h"
 #include "text/template/chat_template.h"

@@ -1,5 +1,5 @@
 // len(), iter() and list().
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/template/operations.h"
 
 namespace hearth::text::jinja {

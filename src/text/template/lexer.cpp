@@ -3,7 +3,7 @@
 #include <array>
 #include <charconv>
 
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/template/printing.h"
 #include "text/template/python_text.h"
 #include "text/template/string_literal.h"

@@ -1,7 +1,7 @@
 // The methods of str. Those of Markup escape what they put in and return Markup.
 #include <map>
 
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/template/arguments.h"
 #include "text/template/format.h"
 #include "text/template/methods.h"

@@ -1,6 +1,6 @@
 #include "text/template/pretty.h"
 
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/template/operations.h"
 #include "text/template/printing.h"
 #include "text/template/python_text.h"

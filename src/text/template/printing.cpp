@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/template/operations.h"
 #include "text/unicode.h"
 

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/template/failure.h"
 
 namespace hearth::text::jinja {

@@ -1,7 +1,7 @@
 #include "text/template/template.h"
 
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/template/interpreter.h"
 #include "text/template/parser.h"
 

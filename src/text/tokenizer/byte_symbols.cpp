@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 
 namespace hearth::text::pipeline {
 

@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/tokenizer/readers.h"
 #include "text/tokenizer/sentencepiece_model.h"
 

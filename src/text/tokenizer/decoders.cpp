@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/tokenizer/byte_symbols.h"
 #include "text/tokenizer/decode_steps.h"
 #include "text/tokenizer/stage_reader.h"

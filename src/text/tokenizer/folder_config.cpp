@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "core/json.h"
+#include "core/files/json.h"
 #include "text/tokenizer/readers.h"
 #include "text/tokenizer/stage_reader.h"
 

@@ -3,7 +3,7 @@
 #include <unicode/uchar.h>
 #include <unicode/uscript.h>
 
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/unicode.h"
 
 namespace hearth::text::pipeline {

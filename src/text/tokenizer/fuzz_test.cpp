@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "core/utf8.h"
+#include "core/files/file.h"
+#include "core/text/utf8.h"
 #include "support/golden.h"
 #include "text/tokenizer/golden_strings_test.h"
 #include "text/tokenizer/tokenizer.h"

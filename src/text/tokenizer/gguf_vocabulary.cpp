@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/tokenizer/charsmap.h"
 #include "text/tokenizer/gguf_patterns.h"
 #include "text/tokenizer/readers.h"

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "core/json.h"
+#include "core/files/file.h"
+#include "core/files/json.h"
 #include "support/golden.h"
 #include "text/tokenizer/golden_strings_test.h"
 #include "text/tokenizer/sentencepiece_model.h"

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/json.h"
-#include "core/utf8.h"
+#include "core/files/json.h"
+#include "core/text/utf8.h"
 #include "support/golden.h"
 
 namespace hearth::text {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/tokenizer/byte_symbols.h"
 #include "text/tokenizer/charsmap.h"
 #include "text/tokenizer/frozen_unicode.h"

@@ -1,5 +1,5 @@
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "text/tokenizer/readers.h"
 #include "text/tokenizer/tokenizer.h"
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/tokenizer/byte_symbols.h"
 #include "text/tokenizer/frozen_unicode.h"
 #include "text/tokenizer/scripts.h"

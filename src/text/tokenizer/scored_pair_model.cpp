@@ -4,7 +4,7 @@
 #include <array>
 
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/tokenizer/models.h"
 
 namespace hearth::text::pipeline {

@@ -2,7 +2,7 @@
 
 #include <unicode/uscript.h>
 
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/tokenizer/frozen_unicode.h"
 
 namespace hearth::text::pipeline {

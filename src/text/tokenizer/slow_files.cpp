@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "core/json.h"
+#include "core/files/file.h"
+#include "core/files/json.h"
 #include "text/tokenizer/gguf_patterns.h"
 #include "text/tokenizer/readers.h"
 #include "text/tokenizer/stage_reader.h"

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "core/json.h"
-#include "core/utf8.h"
+#include "core/files/json.h"
+#include "core/text/utf8.h"
 #include "support/golden.h"
 #include "text/tokenizer/decoders.h"
 #include "text/tokenizer/gguf_patterns.h"

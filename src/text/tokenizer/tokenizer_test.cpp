@@ -1,6 +1,6 @@
 // What the goldens do not show: streams, limits, refusals.
 #include "text/tokenizer/tokenizer.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "core/json.h"
+#include "core/files/file.h"
+#include "core/files/json.h"
 #include "support/golden.h"
 #include "text/tokenizer/golden_strings_test.h"
 #include "text/tokenizer/models.h"

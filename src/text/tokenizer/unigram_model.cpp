@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "text/tokenizer/models.h"
 
 namespace hearth::text::pipeline {

@@ -3,12 +3,12 @@
 //   model_index.json
 //   unet/config.json, unet/diffusion_pytorch_model.safetensors (or shards and their index), tokenizer/vocab.json, …
 //
-// Read through core/mapped_file.h; a tensor stays where it is.
+// Read through core/files/mapped_file.h; a tensor stays where it is.
 #pragma once
 
 #include <filesystem>
 
-#include "core/mapped_file.h"
+#include "core/files/mapped_file.h"
 #include "weights/weights.h"
 #include "weights/zip_archive.h"
 

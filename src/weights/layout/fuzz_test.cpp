@@ -1,6 +1,6 @@
 // Deterministic damage to DDUF archives and 8-bit weights: whatever they say, the answer is a checkpoint or one of our errors.
 // HEARTH_FUZZ_ROUNDS multiplies the length.
-#include "core/file.h"
+#include "core/files/file.h"
 #include "support/backend_test.h"
 #include "support/damage.h"
 #include "support/files.h"

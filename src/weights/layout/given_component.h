@@ -1,7 +1,7 @@
 // One component of a checkpoint that comes from somewhere else than its folder: from a single file, or from what the user names.
 #pragma once
 
-#include "core/config.h"
+#include "core/files/config.h"
 #include "weights/layout/sections.h"
 
 namespace hearth {

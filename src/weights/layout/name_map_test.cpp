@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "support/backend_test.h"
 #include "support/files.h"
 #include "weights/layout/stored_tensors.h"

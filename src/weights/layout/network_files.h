@@ -4,7 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "core/config.h"
+#include "core/files/config.h"
 #include "weights/aliases.h"
 #include "weights/layout/name_map.h"
 

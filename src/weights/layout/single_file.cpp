@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/json.h"
+#include "core/files/json.h"
 #include "weights/checkpoint_files.h"
 #include "weights/layout/widened.h"
 

@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/process.h"
-#include "core/file.h"
-#include "core/json.h"
+#include "core/files/file.h"
+#include "core/files/json.h"
 #include "core/threads.h"
 #include "models/language_loading.h"
 #include "models/language_registry.h"

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "core/config.h"
+#include "core/files/config.h"
 #include "nn/kv_cache.h"
 #include "nn/layers.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/config.h"
+#include "core/files/config.h"
 #include "nn/layers.h"
 
 namespace hearth::models::mock_stream {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "backends/cpu/processor.h"
-#include "core/blocks.h"
 #include "core/dtype.h"
+#include "core/quantized/blocks.h"
 
 namespace hearth::cpu {
 namespace {

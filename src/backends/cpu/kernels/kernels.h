@@ -176,7 +176,7 @@ struct Kernels {
   // The first 2·half numbers of x turned: (a·cos − b·sin, b·cos + a·sin) for pairs that are `half` apart, or neighbours.
   void (*turn_halves)(const float* x, const float* cosine, const float* sine, int64_t half, float* y);
   void (*turn_neighbours)(const float* x, const float* cosine, const float* sine, int64_t half, float* y);
-  void (*encode_q8_0)(const float* x, int64_t n, void* y);  // n a multiple of 32; the bits of encode_blocks (core/blocks.h)
+  void (*encode_q8_0)(const float* x, int64_t n, void* y);  // n a multiple of 32; the bits of encode_blocks (core/quantized/blocks.h)
 
   // --- ceilings ----------------------------------------------------------------------------------------------------
   double (*fma_loop)(int64_t rounds);            // multiply-adds in registers; returns the floating-point operations done

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/blocks.h"
 #include "core/dtype.h"
+#include "core/quantized/blocks.h"
 
 namespace hearth::cpu {
 namespace {

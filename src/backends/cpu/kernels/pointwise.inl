@@ -145,7 +145,7 @@ void turn_neighbours(const float* x, const float* cosine, const float* sine, int
   });
 }
 
-// As encode_blocks (core/blocks.h) does it, halves rounded away from zero; a block that holds a NaN or an infinity becomes NaN.
+// As encode_blocks (core/quantized/blocks.h) does it, halves rounded away from zero; a block that holds a NaN or an infinity becomes NaN.
 void encode_q8_0(const float* x, int64_t n, void* to) {
   constexpr int pieces = 32 / W;
   auto* y = static_cast<char*>(to);

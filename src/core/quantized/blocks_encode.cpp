@@ -3,9 +3,9 @@
 #include <cstring>
 #include <limits>
 
-#include "core/block_fit.h"
-#include "core/block_layouts.h"
-#include "core/blocks.h"
+#include "core/quantized/block_fit.h"
+#include "core/quantized/block_layouts.h"
+#include "core/quantized/blocks.h"
 
 namespace hearth {
 namespace blocks {

@@ -1,4 +1,4 @@
-#include "core/json.h"
+#include "core/files/json.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/config.h"
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/config.h"
+#include "core/files/file.h"
 
 namespace hearth {
 namespace {

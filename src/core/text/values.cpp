@@ -1,4 +1,4 @@
-#include "core/values.h"
+#include "core/text/values.h"
 
 #include <fmt/ranges.h>
 
@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "core/error.h"
-#include "core/suggest.h"
+#include "core/text/suggest.h"
 
 namespace hearth {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/block_fit.h"
+#include "core/quantized/block_fit.h"
 
 #include <algorithm>
 #include <cmath>

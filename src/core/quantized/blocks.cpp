@@ -1,11 +1,11 @@
-#include "core/blocks.h"
+#include "core/quantized/blocks.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
 
-#include "core/block_layouts.h"
+#include "core/quantized/block_layouts.h"
 
 namespace hearth {
 namespace blocks {

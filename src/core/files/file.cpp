@@ -1,4 +1,4 @@
-#include "core/file.h"
+#include "core/files/file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -136,7 +136,7 @@ void write_file_unflushed(const fs::path& file, std::span<const std::string_view
   temporary.rename_to(target);
 }
 
-// Written in large pieces, so that the system keeps a file of weights in large pages (core/mapped_file.cpp).
+// Written in large pieces, so that the system keeps a file of weights in large pages (core/files/mapped_file.cpp).
 struct FileWriter::State {
   explicit State(const fs::path& file) : target(destination(file)), temporary(target, file) {}
   void write(std::string_view bytes) {

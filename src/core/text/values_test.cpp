@@ -1,4 +1,4 @@
-#include "core/values.h"
+#include "core/text/values.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

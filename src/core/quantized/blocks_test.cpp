@@ -1,4 +1,4 @@
-#include "core/blocks.h"
+#include "core/quantized/blocks.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "core/block_layouts.h"
-#include "core/config.h"
 #include "core/error.h"
-#include "core/sha256.h"
+#include "core/files/config.h"
+#include "core/files/sha256.h"
+#include "core/quantized/block_layouts.h"
 #include "support/backend_test.h"
 #include "support/golden.h"
 

@@ -1,4 +1,4 @@
-#include "core/suggest.h"
+#include "core/text/suggest.h"
 
 #include <fmt/ranges.h>
 

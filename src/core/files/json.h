@@ -12,7 +12,7 @@ namespace hearth {
 // IoError that begins with `where` and says the line for malformed text, a key that an object has twice, more than 100 levels.
 nlohmann::json parse_json(std::string_view text, const std::string& where);
 
-// core/file.h's read_file and the above. The file may have up to 256 MB.
+// core/files/file.h's read_file and the above. The file may have up to 256 MB.
 nlohmann::json load_json(const std::filesystem::path& file);
 
 }  // namespace hearth

@@ -1,4 +1,4 @@
-#include "core/sha256.h"
+#include "core/files/sha256.h"
 
 #include <openssl/evp.h>
 

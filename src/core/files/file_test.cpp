@@ -1,4 +1,4 @@
-#include "core/file.h"
+#include "core/files/file.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

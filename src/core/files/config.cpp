@@ -1,4 +1,4 @@
-#include "core/config.h"
+#include "core/files/config.h"
 
 #include <fmt/ranges.h>
 
@@ -8,8 +8,8 @@
 #include <set>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "core/json.h"
+#include "core/files/file.h"
+#include "core/files/json.h"
 
 namespace hearth {
 
@@ -22,7 +22,7 @@ struct Config::Data {
 
 namespace {
 
-// As the file has it: JSON has no word for the non-finite numbers that core/json.h lets pass.
+// As the file has it: JSON has no word for the non-finite numbers that core/files/json.h lets pass.
 std::string written(const Json& value) {
   if (!value.is_number_float() || std::isfinite(value.get<double>())) return value.dump();
   return std::isnan(value.get<double>()) ? "NaN" : value.get<double>() < 0 ? "-Infinity" : "Infinity";

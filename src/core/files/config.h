@@ -21,7 +21,7 @@ namespace hearth {
 
 class Config {
  public:
-  // IoError for a missing file or malformed JSON (core/json.h), or when the top level is no object.
+  // IoError for a missing file or malformed JSON (core/files/json.h), or when the top level is no object.
   static Config load(const std::filesystem::path& file);
   static Config parse(std::string_view text, std::string where);
 

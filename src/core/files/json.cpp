@@ -1,4 +1,4 @@
-#include "core/json.h"
+#include "core/files/json.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 
 namespace hearth {
 namespace {

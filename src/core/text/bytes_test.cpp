@@ -1,4 +1,4 @@
-#include "core/bytes.h"
+#include "core/text/bytes.h"
 
 #include <gtest/gtest.h>
 
