@@ -4,8 +4,8 @@
 
 #include "core/error.h"
 #include "core/files/sha256.h"
-#include "media/fit.h"
-#include "media/mask.h"
+#include "media/editing/fit.h"
+#include "media/editing/mask.h"
 
 namespace hearth::api {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "api/loaded_model.h"
-#include "media/overlay.h"
+#include "media/editing/overlay.h"
 #include "models/image_model.h"
 
 namespace hearth::api {

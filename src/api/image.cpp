@@ -6,11 +6,11 @@
 #include "core/files/file.h"
 #include "core/text/utf8.h"
 #include "hearth/hearth.h"
-#include "media/exif.h"
-#include "media/parameters.h"
-#include "media/picture.h"
-#include "media/webp.h"
-#include "media/xmp.h"
+#include "media/formats/picture.h"
+#include "media/formats/webp.h"
+#include "media/metadata/exif.h"
+#include "media/metadata/parameters.h"
+#include "media/metadata/xmp.h"
 
 namespace hearth {
 namespace {

@@ -12,7 +12,7 @@
 #include "hearth/hearth.h"
 #include "media/canvas.h"
 #include "media/chart.h"
-#include "media/resample.h"
+#include "media/editing/resample.h"
 #include "sampling/known_problem.h"
 #include "sampling/samplers.h"
 

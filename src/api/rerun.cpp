@@ -5,7 +5,7 @@
 #include "api/editing.h"
 #include "api/settings/recipe.h"
 #include "core/error.h"
-#include "media/picture.h"
+#include "media/formats/picture.h"
 
 namespace hearth {
 namespace api {

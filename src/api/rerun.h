@@ -6,7 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "hearth/rerun.h"
-#include "media/parameters.h"
+#include "media/metadata/parameters.h"
 
 namespace hearth::api {
 

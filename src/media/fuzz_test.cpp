@@ -7,11 +7,11 @@
 
 #include "core/files/file.h"
 #include "core/text/utf8.h"
-#include "media/exif.h"
-#include "media/parameters.h"
-#include "media/picture.h"
-#include "media/png_chunks.h"
-#include "media/xmp.h"
+#include "media/formats/picture.h"
+#include "media/formats/png_chunks.h"
+#include "media/metadata/exif.h"
+#include "media/metadata/parameters.h"
+#include "media/metadata/xmp.h"
 #include "support/golden.h"
 
 namespace hearth {

@@ -10,7 +10,7 @@
 #include "cli/generate_test.h"
 #include "cli/outputs.h"
 #include "hearth/hearth.h"
-#include "media/parameters.h"
+#include "media/metadata/parameters.h"
 #include "support/sanitizer.h"
 
 namespace hearth::test {

@@ -13,7 +13,7 @@
 #include "cli/outputs.h"
 #include "core/files/file.h"
 #include "hearth/hearth.h"
-#include "media/picture.h"
+#include "media/formats/picture.h"
 
 namespace hearth::test {
 namespace {

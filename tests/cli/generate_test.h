@@ -7,7 +7,7 @@
 
 #include "cli/process.h"
 #include "core/files/file.h"
-#include "media/picture.h"
+#include "media/formats/picture.h"
 
 namespace hearth::test {
 

@@ -5,7 +5,7 @@
 
 #include "cli/process.h"
 #include "core/files/file.h"
-#include "media/png.h"
+#include "media/formats/png.h"
 
 namespace hearth::test {
 namespace {

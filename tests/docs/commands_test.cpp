@@ -14,7 +14,7 @@
 #include "core/memory.h"
 #include "core/threads.h"
 #include "e2e/checkpoint_copy.h"
-#include "media/png.h"
+#include "media/formats/png.h"
 #include "parts/autoencoder_tiny/autoencoder_tiny.h"
 #include "weights/safetensors.h"
 #include "weights/safetensors_types.h"

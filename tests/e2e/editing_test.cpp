@@ -7,7 +7,7 @@
 
 #include "core/files/json.h"
 #include "e2e/editing_cases_test.h"
-#include "media/resample.h"
+#include "media/editing/resample.h"
 #include "support/complaint.h"
 #include "support/tolerance.h"
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "e2e/editing_cases_test.h"
-#include "media/resample.h"
+#include "media/editing/resample.h"
 #include "support/complaint.h"
 #include "support/tolerance.h"
 

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "e2e/checkpoint_copy.h"
-#include "media/parameters.h"
+#include "media/metadata/parameters.h"
 
 namespace hearth::test {
 namespace {

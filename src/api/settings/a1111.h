@@ -1,10 +1,10 @@
-// A request as A1111's generation parameters, the text that its web UI and most tools read (media/parameters.h).
+// A request as A1111's generation parameters, the text that its web UI and most tools read (media/metadata/parameters.h).
 #pragma once
 
 #include <string>
 
 #include "hearth/hearth.h"
-#include "media/parameters.h"
+#include "media/metadata/parameters.h"
 
 namespace hearth::api {
 

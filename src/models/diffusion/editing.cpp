@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/on_host.h"
-#include "media/resample.h"
+#include "media/editing/resample.h"
 #include "ops/shape_ops.h"
 #include "sampling/a1111_times.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/on_host.h"
-#include "media/resample.h"
+#include "media/editing/resample.h"
 #include "ops/pointwise.h"
 #include "sampling/linear_system.h"
 #include "sampling/noise_sources.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/tensor.h"
-#include "media/resample.h"
+#include "media/editing/resample.h"
 
 namespace hearth::models::diffusion {
 

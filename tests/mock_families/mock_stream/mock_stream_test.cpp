@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/process.h"
-#include "media/picture.h"
+#include "media/formats/picture.h"
 #include "models/checkpoints.h"
 #include "models/diffusion/generated_weights.h"
 #include "models/registry.h"

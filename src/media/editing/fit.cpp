@@ -1,8 +1,8 @@
-#include "media/fit.h"
+#include "media/editing/fit.h"
 
 #include <algorithm>
 
-#include "media/resample.h"
+#include "media/editing/resample.h"
 
 namespace hearth {
 namespace {

@@ -1,4 +1,4 @@
-#include "media/orientation.h"
+#include "media/metadata/orientation.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "media/webp.h"
+#include "media/formats/webp.h"
 
 #include <webp/decode.h>
 #include <webp/demux.h>

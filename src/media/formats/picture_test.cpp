@@ -1,11 +1,11 @@
-#include "media/picture.h"
+#include "media/formats/picture.h"
 
 #include <gtest/gtest.h>
 
 #include "core/files/file.h"
+#include "media/formats/png_chunks.h"
+#include "media/formats/webp.h"
 #include "media/golden_files_test.h"
-#include "media/png_chunks.h"
-#include "media/webp.h"
 #include "support/complaint.h"
 
 namespace hearth {

@@ -1,14 +1,14 @@
-#include "media/picture.h"
+#include "media/formats/picture.h"
 
 #include <algorithm>
 
 #include "core/error.h"
 #include "core/files/file.h"
-#include "media/exif.h"
-#include "media/orientation.h"
-#include "media/parameters.h"
-#include "media/webp.h"
-#include "media/xmp.h"
+#include "media/formats/webp.h"
+#include "media/metadata/exif.h"
+#include "media/metadata/orientation.h"
+#include "media/metadata/parameters.h"
+#include "media/metadata/xmp.h"
 
 namespace hearth {
 namespace {

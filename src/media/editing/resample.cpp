@@ -1,4 +1,4 @@
-#include "media/resample.h"
+#include "media/editing/resample.h"
 
 #include <algorithm>
 #include <cmath>

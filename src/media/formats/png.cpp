@@ -1,4 +1,4 @@
-#include "media/png.h"
+#include "media/formats/png.h"
 
 #include <png.h>
 

@@ -1,10 +1,10 @@
-#include "media/overlay.h"
+#include "media/editing/overlay.h"
 
 #include <array>
 
 #include "core/error.h"
-#include "media/fit.h"
-#include "media/mask.h"
+#include "media/editing/fit.h"
+#include "media/editing/mask.h"
 
 namespace hearth {
 namespace {

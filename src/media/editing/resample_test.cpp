@@ -1,4 +1,4 @@
-#include "media/resample.h"
+#include "media/editing/resample.h"
 
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -7,8 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "media/editing/mask.h"
 #include "media/golden_files_test.h"
-#include "media/mask.h"
 #include "support/complaint.h"
 
 namespace hearth {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "media/jpeg.h"
+#include "media/formats/jpeg.h"
+#include "media/formats/png.h"
 #include "media/pixels.h"
-#include "media/png.h"
 
 namespace hearth {
 
@@ -24,7 +24,7 @@ std::optional<PictureFormat> picture_format(std::string_view bytes, std::string_
 struct Picture {
   PictureFormat format = PictureFormat::png;
   std::string kind;         // "8 bits, palette", "baseline, YCbCr 4:2:0", "lossless"
-  int64_t orientation = 1;  // as the file says (media/orientation.h); it has been applied
+  int64_t orientation = 1;  // as the file says (media/metadata/orientation.h); it has been applied
   Pixels image;             // as Pillow's ImageOps.exif_transpose and convert("RGB") show it
   DeepPixels deep;          // of a 16-bit PNG; 0 × 0 of others
   PixelMask alpha;          // 0 × 0 where the file has no transparency

@@ -2,12 +2,12 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include "media/fit.h"
+#include "media/editing/fit.h"
+#include "media/editing/mask.h"
+#include "media/editing/overlay.h"
+#include "media/editing/region.h"
+#include "media/editing/resample.h"
 #include "media/golden_files_test.h"
-#include "media/mask.h"
-#include "media/overlay.h"
-#include "media/region.h"
-#include "media/resample.h"
 #include "support/complaint.h"
 
 namespace hearth {

@@ -1,4 +1,4 @@
-#include "media/jpeg.h"
+#include "media/formats/jpeg.h"
 
 #include <gtest/gtest.h>
 

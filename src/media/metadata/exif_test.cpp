@@ -1,10 +1,10 @@
-#include "media/exif.h"
+#include "media/metadata/exif.h"
 
 #include <gtest/gtest.h>
 
 #include "core/error.h"
 #include "media/golden_files_test.h"
-#include "media/xmp.h"
+#include "media/metadata/xmp.h"
 
 namespace hearth {
 namespace {

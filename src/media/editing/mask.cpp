@@ -1,4 +1,4 @@
-#include "media/mask.h"
+#include "media/editing/mask.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "media/region.h"
+#include "media/editing/region.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "media/exif.h"
+#include "media/metadata/exif.h"
 
 #include "core/error.h"
 #include "core/text/utf8.h"

@@ -1,4 +1,4 @@
-#include "media/parameters.h"
+#include "media/metadata/parameters.h"
 
 #include <gtest/gtest.h>
 

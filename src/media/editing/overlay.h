@@ -2,8 +2,8 @@
 // integer arithmetic bit for bit, in the steps of A1111 (masking.fill, apply_overlay) and diffusers (VaeImageProcessor.apply_overlay).
 #pragma once
 
+#include "media/editing/region.h"
 #include "media/pixels.h"
-#include "media/region.h"
 
 namespace hearth {
 

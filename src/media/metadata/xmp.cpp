@@ -1,4 +1,4 @@
-#include "media/xmp.h"
+#include "media/metadata/xmp.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "media/png.h"
+#include "media/formats/png.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <map>
 
 #include "core/files/file.h"
+#include "media/formats/png_chunks.h"
 #include "media/golden_files_test.h"
-#include "media/png_chunks.h"
 
 namespace hearth {
 namespace {
