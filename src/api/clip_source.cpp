@@ -5,7 +5,7 @@
 
 #include "api/places.h"
 #include "models/checkpoints.h"
-#include "weights/gguf.h"
+#include "weights/gguf/gguf.h"
 
 namespace hearth::api {
 

@@ -16,10 +16,10 @@
 #include "hub/local_model.h"
 #include "models/checkpoints.h"
 #include "weights/layout/stored_tensors.h"
+#include "weights/layout/written_layout.h"
 #include "weights/listing.h"
 #include "weights/name_pattern.h"
-#include "weights/written_layout.h"
-#include "weights/zip_writer.h"
+#include "weights/zip/zip_writer.h"
 
 namespace hearth {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "models/language_loading.h"
 #include "models/language_registry.h"
-#include "weights/gguf_language.h"
-#include "weights/gguf_rope.h"
+#include "weights/gguf/gguf_language.h"
+#include "weights/gguf/gguf_rope.h"
 #include "weights/listing.h"
 
 namespace hearth::api {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "models/registry.h"
-#include "weights/gguf.h"
-#include "weights/gguf_writer.h"
+#include "weights/gguf/gguf.h"
+#include "weights/gguf/gguf_writer.h"
 
 namespace hearth::api {
 

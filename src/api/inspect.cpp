@@ -11,7 +11,7 @@
 #include "media/metadata/parameters.h"
 #include "models/checkpoints.h"
 #include "models/registry.h"
-#include "weights/inspection.h"
+#include "weights/inspection/inspection.h"
 
 namespace hearth {
 namespace {

@@ -13,7 +13,7 @@
 #include "core/threads.h"
 #include "hub/local_model.h"
 #include "models/language_registry.h"
-#include "weights/gguf_folder.h"
+#include "weights/gguf/gguf_folder.h"
 
 namespace hearth {
 namespace {

@@ -7,8 +7,8 @@
 #include "core/threads.h"
 #include "support/backend_test.h"
 #include "support/files.h"
-#include "weights/gguf.h"
-#include "weights/safetensors.h"
+#include "weights/gguf/gguf.h"
+#include "weights/safetensors/safetensors.h"
 #include "weights/seeded_file.h"
 
 namespace hearth {

@@ -4,8 +4,8 @@
 
 #include "core/error.h"
 #include "models/language_registry.h"
-#include "weights/gguf.h"
-#include "weights/gguf_folder.h"
+#include "weights/gguf/gguf.h"
+#include "weights/gguf/gguf_folder.h"
 
 namespace hearth {
 namespace {

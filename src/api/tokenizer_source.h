@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "text/tokenizer/tokenizer.h"
-#include "weights/gguf_metadata.h"
+#include "weights/gguf/gguf_metadata.h"
 
 namespace hearth {
 

@@ -5,8 +5,8 @@
 #include "core/error.h"
 #include "hub/local_model.h"
 #include "text/template/chat_template.h"
-#include "weights/gguf.h"
-#include "weights/gguf_folder.h"
+#include "weights/gguf/gguf.h"
+#include "weights/gguf/gguf_folder.h"
 
 namespace hearth {
 namespace api {

@@ -7,7 +7,7 @@
 
 #include "hearth/language.h"
 #include "text/tokenizer/tokenizer.h"
-#include "weights/gguf_metadata.h"
+#include "weights/gguf/gguf_metadata.h"
 
 namespace hearth::api {
 

@@ -8,7 +8,7 @@
 #include "backends/backends.h"
 #include "core/backend.h"
 #include "core/error.h"
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 
 namespace hearth::cli {
 

@@ -14,7 +14,7 @@ namespace hearth::cli {
 // every program lists them in order.
 std::vector<std::filesystem::path> output_names(const std::filesystem::path& output, int64_t count);
 
-// A tensor of a safetensors file, as f32. IoError, WeightError, UnsupportedError as weights/safetensors.h says; NonFiniteError.
+// A tensor of a safetensors file, as f32. IoError, WeightError, UnsupportedError as weights/safetensors/safetensors.h says; NonFiniteError.
 Array load_array(const std::filesystem::path& file, const std::string& name);
 // f32 safetensors; appears whole or not at all.
 void save_arrays(const std::filesystem::path& file, const std::map<std::string, Array>& arrays,

@@ -4,7 +4,7 @@
 #include "core/files/file.h"
 #include "support/backend_test.h"
 #include "support/files.h"
-#include "weights/inspection.h"
+#include "weights/inspection/inspection.h"
 
 namespace hearth::models {
 namespace {

@@ -13,8 +13,8 @@
 #include "models/language_registry.h"
 #include "support/backend_test.h"
 #include "support/files.h"
-#include "weights/gguf_language.h"
-#include "weights/gguf_writer.h"
+#include "weights/gguf/gguf_language.h"
+#include "weights/gguf/gguf_writer.h"
 #include "weights/seeded_file.h"
 
 namespace hearth::models {

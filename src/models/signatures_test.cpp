@@ -178,7 +178,7 @@ TEST(signatures, networks_of_the_references_are_named) {
       {"qwen2-vl", "language model: vision and language"},
       {"whisper", "speech model: Whisper"},
   };
-  const nlohmann::json names = load_json(std::filesystem::path(HEARTH_SOURCE_DIR) / "src/weights/golden/known.json").at("names");
+  const nlohmann::json names = load_json(std::filesystem::path(HEARTH_SOURCE_DIR) / "src/weights/inspection/golden/known.json").at("names");
   EXPECT_EQ(names.size(), expected.size());
   for (const auto& [network, listed] : names.items()) {
     std::map<std::string, TensorInfo> tensors;

@@ -11,7 +11,7 @@
 #include "support/backend_test.h"
 #include "support/files.h"
 #include "weights/layout/key_lists_test.h"
-#include "weights/safetensors_types.h"
+#include "weights/safetensors/safetensors_types.h"
 
 namespace hearth::models {
 namespace {

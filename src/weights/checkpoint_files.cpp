@@ -11,7 +11,7 @@
 #include "core/files/file.h"
 #include "core/files/json.h"
 #include "weights/listing.h"
-#include "weights/torch_file.h"
+#include "weights/torch/torch_file.h"
 
 namespace hearth {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <filesystem>
 
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 
 namespace hearth {
 
@@ -31,7 +31,7 @@ std::vector<WeightFiles> find_weight_files(const std::filesystem::path& folder);
 WeightFiles choose_weight_files(const std::filesystem::path& folder, const std::string& variant);
 
 // Opens and checks one file: a PyTorch checkpoint by its ending (.bin, .ckpt, .pt, .pth) unless it is safetensors all the same, anything
-// else as safetensors. Errors: weights/safetensors.h, weights/torch_file.h.
+// else as safetensors. Errors: weights/safetensors/safetensors.h, weights/torch/torch_file.h.
 std::shared_ptr<TensorSource> open_tensor_file(const std::filesystem::path& file);
 
 // Opens and checks all files. With an index: IoError unless each shard is there and holds exactly the tensors that the index

@@ -1,10 +1,10 @@
 #include "weights/language_checkpoint.h"
 
 #include "core/error.h"
-#include "weights/gguf_folder.h"
-#include "weights/gguf_language.h"
-#include "weights/gguf_rope.h"
-#include "weights/packed_linears.h"
+#include "weights/gguf/gguf_folder.h"
+#include "weights/gguf/gguf_language.h"
+#include "weights/gguf/gguf_rope.h"
+#include "weights/packed/packed_linears.h"
 
 namespace hearth {
 

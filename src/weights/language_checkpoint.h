@@ -1,14 +1,14 @@
 // LanguageCheckpoint: a language model as its makers publish it: a folder with config.json and safetensors, whole or in shards, or a
 // GGUF file (or a folder with one alone), whose contents are shown as those of such a folder. GPTQ and AWQ layers are unpacked
-// (weights/packed_linears.h).
+// (weights/packed/packed_linears.h).
 #pragma once
 
 #include <filesystem>
 
 #include "core/files/config.h"
 #include "weights/checkpoint_files.h"
-#include "weights/gguf.h"
-#include "weights/gguf_architecture.h"
+#include "weights/gguf/gguf.h"
+#include "weights/gguf/gguf_architecture.h"
 
 namespace hearth {
 
@@ -27,7 +27,7 @@ class LanguageCheckpoint {
   const std::string& class_name() const { return class_name_; }  // the first of its `architectures`
   const std::shared_ptr<TensorSource>& tensors() const { return tensors_; }
   // Of the tensors those that may stay unread, as LoadOptions::ignore: frequencies and masks in old exports, what the configuration
-  // of a GGUF file tells, biases that say nothing (weights/packed_linears.h), the output matrix where it is the embedding.
+  // of a GGUF file tells, biases that say nothing (weights/packed/packed_linears.h), the output matrix where it is the embedding.
   std::vector<std::string> unneeded(bool tied) const;
   const std::vector<std::string>& files() const { return files_; }  // of the tensors, relative to the root
   const GgufFile* gguf() const { return gguf_.get(); }              // nullptr for a folder

@@ -9,7 +9,7 @@
 #include "core/threads.h"
 #include "support/backend_test.h"
 #include "support/files.h"
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 
 namespace hearth {
 namespace {

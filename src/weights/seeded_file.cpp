@@ -6,7 +6,7 @@
 
 #include "core/backend.h"
 #include "core/observe.h"
-#include "weights/safetensors_types.h"
+#include "weights/safetensors/safetensors_types.h"
 #include "weights/seeded.h"
 
 namespace hearth {

@@ -2,7 +2,7 @@
 
 #include "support/backend_test.h"
 #include "support/tolerance.h"
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 #include "weights/scope.h"
 #include "weights/seeded.h"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "weights/safetensors.h"
-#include "weights/torch_file.h"
+#include "weights/safetensors/safetensors.h"
+#include "weights/torch/torch_file.h"
 
 namespace hearth {
 namespace {

@@ -7,7 +7,7 @@
 #include "support/backend_test.h"
 #include "support/files.h"
 #include "support/golden.h"
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 
 namespace hearth {
 namespace {

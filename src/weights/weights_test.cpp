@@ -10,7 +10,7 @@
 #include "support/files.h"
 #include "support/tolerance.h"
 #include "weights/deferred.h"
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 #include "weights/scope.h"
 
 namespace hearth {

@@ -1,4 +1,4 @@
-// hearth inspect, as a process. What it finds is checked beside weights/inspection.h and in the end-to-end tests.
+// hearth inspect, as a process. What it finds is checked beside weights/inspection/inspection.h and in the end-to-end tests.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -83,8 +83,8 @@ TEST_F(InspectTest, other_paths_are_one_line_errors) {
 // Sound, damaged and hostile files of every kind are described, or are an error of one line.
 TEST_F(InspectTest, damaged_files_are_described_or_one_line_errors) {
   int refused = 0, harmful = 0;
-  for (const char* kind : {"corpus", "torch", "gguf", "embeddings"})
-    for (const auto& entry : fs::directory_iterator(fs::path(HEARTH_SOURCE_DIR) / "src/weights/golden" / kind)) {
+  for (const char* kind : {"safetensors/golden/corpus", "torch/golden", "gguf/golden", "golden/embeddings"})
+    for (const auto& entry : fs::directory_iterator(fs::path(HEARTH_SOURCE_DIR) / "src/weights" / kind)) {
       const std::string file = entry.path().filename();
       if (file.ends_with(".py") || file.ends_with(".json") || entry.is_directory()) continue;
       SCOPED_TRACE(file);

@@ -3,7 +3,7 @@
 
 #include "cli/process.h"
 #include "core/files/file.h"
-#include "weights/gguf_writer.h"
+#include "weights/gguf/gguf_writer.h"
 
 namespace hearth::test {
 namespace {

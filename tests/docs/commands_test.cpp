@@ -16,8 +16,8 @@
 #include "e2e/checkpoint_copy.h"
 #include "media/formats/png.h"
 #include "parts/autoencoder_tiny/autoencoder_tiny.h"
-#include "weights/safetensors.h"
-#include "weights/safetensors_types.h"
+#include "weights/safetensors/safetensors.h"
+#include "weights/safetensors/safetensors_types.h"
 #include "weights/seeded_file.h"
 
 namespace hearth::test {

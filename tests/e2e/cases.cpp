@@ -6,7 +6,7 @@
 #include "backends/backends.h"
 #include "core/error.h"
 #include "core/files/json.h"
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 
 namespace hearth::test {
 namespace {

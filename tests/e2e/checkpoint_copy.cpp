@@ -10,8 +10,8 @@
 #include "core/threads.h"
 #include "parts/clip/clip_text.h"
 #include "parts/unet/unet.h"
-#include "weights/safetensors.h"
-#include "weights/safetensors_types.h"
+#include "weights/safetensors/safetensors.h"
+#include "weights/safetensors/safetensors_types.h"
 #include "weights/seeded_file.h"
 
 namespace hearth::test {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "e2e/checkpoint_copy.h"
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 
 namespace hearth::test {
 

@@ -8,7 +8,7 @@
 #include "core/files/json.h"
 #include "e2e/cases.h"
 #include "support/tolerance.h"
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 
 namespace hearth::test {
 namespace {

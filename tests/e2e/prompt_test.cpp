@@ -10,7 +10,7 @@
 #include "support/complaint.h"
 #include "support/files.h"
 #include "support/tolerance.h"
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 
 namespace hearth::test {
 namespace {

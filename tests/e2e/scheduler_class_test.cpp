@@ -6,7 +6,7 @@
 #include "backends/backends.h"
 #include "e2e/checkpoint_copy.h"
 #include "support/tolerance.h"
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 
 namespace hearth::test {
 namespace {

@@ -11,7 +11,7 @@
 #include "hearth/hearth.h"
 #include "support/complaint.h"
 #include "support/torch_writer.h"
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 
 namespace hearth::test {
 namespace {

@@ -16,7 +16,7 @@
 #include "support/sanitizer.h"
 #include "support/tolerance.h"
 #include "support/torch_writer.h"
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 #include "weights/seeded_file.h"
 
 namespace hearth::test {

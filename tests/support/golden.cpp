@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "support/tolerance.h"
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 #include "weights/seeded.h"
 
 namespace hearth::test {

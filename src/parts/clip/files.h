@@ -1,8 +1,8 @@
 // CLIP's text tower in files: CLIPTextModel, and CLIPTextModelWithProjection.
 #pragma once
 
+#include "weights/inspection/signatures.h"
 #include "weights/layout/network_files.h"
-#include "weights/signatures.h"
 
 namespace hearth::parts {
 

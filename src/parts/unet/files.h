@@ -1,8 +1,8 @@
 // UNet2DConditionModel in files.
 #pragma once
 
+#include "weights/inspection/signatures.h"
 #include "weights/layout/network_files.h"
-#include "weights/signatures.h"
 
 namespace hearth::parts {
 

@@ -1,7 +1,7 @@
 // The names that UNets have in their makers' original files (CompVis' and Stability's `ldm` and `sgm`). What they depend on is taken from
 // the tensors and serves the renaming alone: whether the network is the one that its configuration describes is seen when it is built.
 //
-// Oracle: diffusers 0.39.0, loaders/single_file_utils.py, on the full tensor lists of weights/golden/keys.
+// Oracle: diffusers 0.39.0, loaders/single_file_utils.py, on the full tensor lists of weights/layout/golden/keys.
 #pragma once
 
 #include "weights/layout/name_map.h"

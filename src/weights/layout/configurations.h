@@ -2,7 +2,7 @@
 #pragma once
 
 #include "weights/layout/sections.h"
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 
 namespace hearth {
 

@@ -10,7 +10,7 @@
 
 #include "core/files/mapped_file.h"
 #include "weights/weights.h"
-#include "weights/zip_archive.h"
+#include "weights/zip/zip_archive.h"
 
 namespace hearth {
 

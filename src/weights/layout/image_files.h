@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "hearth/component.h"
+#include "weights/inspection/signatures.h"
 #include "weights/layout/network_files.h"
-#include "weights/signatures.h"
 
 namespace hearth {
 

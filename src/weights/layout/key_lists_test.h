@@ -10,7 +10,7 @@
 namespace hearth::test {
 
 inline std::map<std::string, TensorInfo> key_list(const std::string& name, DType dtype = DType::f32) {
-  std::ifstream in(std::filesystem::path(HEARTH_SOURCE_DIR) / "src/weights/golden/keys" / (name + ".tsv"));
+  std::ifstream in(std::filesystem::path(HEARTH_SOURCE_DIR) / "src/weights/layout/golden/keys" / (name + ".tsv"));
   std::map<std::string, TensorInfo> all;
   for (std::string line; std::getline(in, line);) {
     const size_t tab = line.find('\t');

@@ -7,7 +7,7 @@
 #include "support/backend_test.h"
 #include "support/files.h"
 #include "weights/layout/stored_tensors.h"
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 
 namespace hearth {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "weights/layout/name_map.h"
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 
 namespace hearth {
 

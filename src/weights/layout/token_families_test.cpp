@@ -7,7 +7,7 @@
 #include "core/files/file.h"
 #include "support/backend_test.h"
 #include "support/files.h"
-#include "weights/written_layout.h"
+#include "weights/layout/written_layout.h"
 
 namespace hearth {
 namespace {

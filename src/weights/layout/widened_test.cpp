@@ -4,7 +4,7 @@
 
 #include "support/backend_test.h"
 #include "support/files.h"
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 
 namespace hearth {
 namespace {

@@ -1,5 +1,5 @@
 """Makes names.json: which official tensor the reference's converters take from which original one, for the full tensor lists of four
-published single files (../../golden/keys), as a count and a digest per component. src/models/names_test.cpp compares ours.
+published single files (keys), as a count and a digest per component. src/models/names_test.cpp compares ours.
 
     python make.py        (tools/oracle-requirements.txt)
 
@@ -94,7 +94,7 @@ def require_same(what, converted, module):
 def main():
     result = {"versions": dict(torch=torch.__version__, diffusers=diffusers.__version__, transformers=transformers.__version__), "files": {}}
     for file, (folder, encoders) in FILES.items():
-        tensors, names = numbered(HERE.parents[1] / "golden/keys" / f"{file}.tsv")
+        tensors, names = numbered(HERE / "keys" / f"{file}.tsv")
         components = {}
         unet, vae = config_of(folder, "unet/config.json"), config_of(folder, "vae/config.json")
         components["unet"] = reference.convert_ldm_unet_checkpoint(dict(tensors), unet)

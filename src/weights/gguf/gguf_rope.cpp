@@ -1,0 +1,83 @@
+#include "weights/gguf/gguf_rope.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+
+namespace hearth {
+namespace {
+
+// By which a stretched model turns keys and queries where nothing else is said (Peng et al. 2023, section 3.4).
+double usual_attention_factor(double stretch) { return stretch <= 1 ? 1 : 0.1 * std::log(stretch) + 1; }
+
+}  // namespace
+
+bool is_rope_scaling_key(std::string_view key) {
+  static constexpr std::array<std::string_view, 8> keys = {"rope.scale_linear",
+                                                           "rope.scaling.attn_factor",
+                                                           "rope.scaling.factor",
+                                                           "rope.scaling.finetuned",
+                                                           "rope.scaling.original_context_length",
+                                                           "rope.scaling.type",
+                                                           "rope.scaling.yarn_beta_fast",
+                                                           "rope.scaling.yarn_beta_slow"};
+  return std::ranges::find(keys, key) != keys.end();
+}
+
+nlohmann::json read_rope_scaling(const GgufKeys& keys) {
+  const std::string type = keys.text("rope.scaling.type", "none");
+  const double factor = keys.number("rope.scaling.attn_factor", 1.0);
+  if (type != "yarn" && factor != 1)
+    fail<UnsupportedError>("{}: '{}' = {} is not supported without yarn", keys.where(), keys.name("rope.scaling.attn_factor"), factor);
+  if (type == "none" || type.empty()) {
+    if (keys.has("rope.scale_linear") && keys.number("rope.scale_linear") != 1)
+      return {{"rope_type", "linear"}, {"factor", keys.number("rope.scale_linear")}};
+    return nullptr;
+  }
+  if (type != "linear" && type != "yarn")
+    fail<UnsupportedError>("{}: rope scaling \"{}\" is not supported, only linear and yarn", keys.where(), type);
+  nlohmann::json scaling = {{"rope_type", type}, {"factor", keys.number("rope.scaling.factor")}};
+  if (type == "linear") return scaling;
+  if (keys.has("rope.scaling.original_context_length"))
+    scaling["original_max_position_embeddings"] = keys.integer("rope.scaling.original_context_length");
+  if (keys.has("rope.scaling.yarn_beta_fast")) scaling["beta_fast"] = keys.number("rope.scaling.yarn_beta_fast");
+  if (keys.has("rope.scaling.yarn_beta_slow")) scaling["beta_slow"] = keys.number("rope.scaling.yarn_beta_slow");
+  if (factor != 1)  // llama.cpp multiplies the usual one by it
+    scaling["attention_factor"] = factor * usual_attention_factor(keys.number("rope.scaling.factor"));
+  return scaling;
+}
+
+void write_rope_scaling(const Config& scaling, GgufKeyWriter& to) {
+  const std::string type = scaling.text("rope_type");
+  if (type != "linear" && type != "yarn") to.no_words_for("rope scaling of the type " + type);
+  const double factor = scaling.number("factor");
+  to.text("rope.scaling.type", type);
+  to.f32("rope.scaling.factor", factor);
+  if (type == "linear") return;
+  const bool usual = scaling.number("beta_fast") == 32 && scaling.number("beta_slow") == 1 && scaling.boolean("truncate") &&
+                     scaling.number("attention_factor") == usual_attention_factor(factor);
+  if (!usual) to.no_words_for("yarn with another beta_fast, beta_slow, truncate or attention factor than the usual");
+  to.integer("rope.scaling.original_context_length", int64_t(scaling.number("original_max_position_embeddings")));
+}
+
+std::vector<float> read_rope_divisors(const GgufFile& file) {
+  for (size_t part = 0; part < file.paths().size(); ++part) {
+    const auto& entries = file.entries(part);
+    const auto found = entries.find(std::string(gguf_rope_tensor));
+    if (found == entries.end()) continue;
+    const TensorInfo& info = found->second.info;
+    if (info.dtype != DType::f32)
+      fail<UnsupportedError>("{}: '{}' is {}, needed f32", file.describe(), gguf_rope_tensor, name_of(info.dtype));
+    const std::string_view bytes = file.bytes(part, found->second);
+    std::vector<float> values(bytes.size() / sizeof(float));
+    std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+    return values;
+  }
+  return {};
+}
+
+}  // namespace hearth

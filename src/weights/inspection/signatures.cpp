@@ -1,0 +1,42 @@
+#include "weights/inspection/signatures.h"
+
+#include <algorithm>
+#include <array>
+
+#include "weights/inspection/signatures_known.h"
+
+namespace hearth {
+namespace {
+
+bool fits(const Signature::Needed& needed, const Shape& shape) {
+  const auto is = [](int64_t wanted, int64_t size) { return wanted == Signature::any || wanted == size; };
+  return needed.shape.empty() || std::ranges::equal(needed.shape, shape, is);
+}
+
+void add_found(const std::map<std::string, TensorInfo>& tensors, const Signature& s, std::vector<Recognised>& found) {
+  for (const std::string_view prefix : s.prefixes) {
+    const auto at = [&](const std::string& name) { return tensors.find(std::string(prefix) + name); };
+    const bool complete = std::ranges::all_of(
+        s.present, [&](const Signature::Needed& n) { return at(n.name) != tensors.end() && fits(n, at(n.name)->second.shape); });
+    const bool contradicted = std::ranges::any_of(s.absent, [&](const std::string& name) { return at(name) != tensors.end(); });
+    if (complete && !contradicted) found.push_back({std::string(s.part), s.what, std::string(s.layout), std::string(prefix)});
+  }
+}
+
+size_t rank_of(const Recognised& r) {
+  constexpr std::array<std::string_view, 3> order{"denoiser", "autoencoder", "text encoder"};
+  return size_t(std::ranges::find(order, r.part) - order.begin());
+}
+
+}  // namespace
+
+std::vector<Recognised> recognise(const std::map<std::string, TensorInfo>& tensors, std::span<const Signature> signatures) {
+  std::vector<Recognised> found;
+  for (const Signature& s : signatures) add_found(tensors, s, found);
+  for (const Signature& s : known_signatures()) add_found(tensors, s, found);
+  std::ranges::stable_sort(found, {}, rank_of);
+  for (Recognised& other : recognise_known(tensors)) found.push_back(std::move(other));
+  return found;
+}
+
+}  // namespace hearth
