@@ -6,7 +6,7 @@
 
 namespace hearth {
 
-// Whose conventions a run follows: noise, levels and start are as this program has them (sampling/compat.h). "" is hearth's own.
+// Whose conventions a run follows: noise, levels and start are as this program has them (sampling/compat/compat.h). "" is hearth's own.
 enum class Compat { hearth, diffusers, comfyui, a1111 };  // "", "diffusers", "comfyui", "a1111"
 
 // Where noise is drawn: PyTorch's CPU generator, or A1111's Philox.

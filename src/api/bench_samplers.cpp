@@ -7,7 +7,7 @@
 #include "api/bench.h"
 #include "api/bench_model.h"
 #include "backends/backends.h"
-#include "sampling/compat.h"
+#include "sampling/compat/compat.h"
 #include "sampling/samplers.h"
 
 namespace hearth::api {

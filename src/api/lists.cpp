@@ -3,8 +3,8 @@
 #include "backends/backends.h"
 #include "hearth/hearth.h"
 #include "models/registry.h"
+#include "sampling/compat/scheduler_samplers.h"
 #include "sampling/samplers.h"
-#include "sampling/scheduler_samplers.h"
 
 namespace hearth {
 namespace {

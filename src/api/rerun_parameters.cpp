@@ -6,9 +6,9 @@
 
 #include "api/rerun.h"
 #include "core/error.h"
+#include "sampling/compat/sampler_names.h"
 #include "sampling/names.h"
-#include "sampling/sampler_names.h"
-#include "sampling/schedule.h"
+#include "sampling/schedules/schedule.h"
 
 namespace hearth::api {
 namespace {

@@ -5,8 +5,8 @@
 #include "hub/local_model.h"
 #include "models/checkpoints.h"
 #include "models/registry.h"
-#include "sampling/run_schedule.h"
-#include "sampling/sampler_names.h"
+#include "sampling/compat/run_schedule.h"
+#include "sampling/compat/sampler_names.h"
 #include "sampling/samplers.h"
 #include "weights/checkpoint.h"
 

@@ -12,8 +12,8 @@
 #include "hearth/hearth.h"
 #include "media/pixels.h"
 #include "models/loading.h"
-#include "sampling/compat.h"
-#include "sampling/guidance.h"
+#include "sampling/compat/compat.h"
+#include "sampling/guidance/guidance.h"
 #include "sampling/sampler.h"
 #include "text/prompt/prompt.h"
 

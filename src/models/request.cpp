@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "sampling/sampler_names.h"
+#include "sampling/compat/sampler_names.h"
 
 namespace hearth::models {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "hearth/hearth.h"
-#include "sampling/guidance.h"
+#include "sampling/guidance/guidance.h"
 
 namespace hearth::models {
 

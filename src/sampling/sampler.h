@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "sampling/denoiser.h"
-#include "sampling/noise.h"
+#include "sampling/guidance/denoiser.h"
+#include "sampling/noise/noise.h"
 #include "sampling/options.h"
-#include "sampling/schedule.h"
-#include "sampling/vectors.h"
+#include "sampling/schedules/schedule.h"
+#include "sampling/steps/vectors.h"
 
 namespace hearth::sampling {
 

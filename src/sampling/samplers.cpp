@@ -6,10 +6,10 @@
 
 #include "core/error.h"
 #include "ops/pointwise.h"
-#include "sampling/guidance_methods.h"
+#include "sampling/compat/scheduler_samplers.h"
+#include "sampling/guidance/guidance_methods.h"
 #include "sampling/names.h"
 #include "sampling/registry.h"
-#include "sampling/scheduler_samplers.h"
 
 namespace hearth::sampling {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "ops/pointwise.h"
 #include "ops/shape_ops.h"
+#include "sampling/compat/scheduler_samplers.h"
 #include "sampling/names.h"
-#include "sampling/scheduler_samplers.h"
 #include "support/backend_test.h"
 #include "support/golden.h"
 #include "support/tolerance.h"

@@ -6,8 +6,8 @@
 
 #include "core/error.h"
 #include "core/text/suggest.h"
+#include "sampling/compat/sampler_names.h"
 #include "sampling/names.h"
-#include "sampling/sampler_names.h"
 
 namespace hearth::api {
 namespace {

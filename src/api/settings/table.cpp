@@ -9,7 +9,7 @@
 #include "api/settings/names.h"
 #include "api/settings/rerun_arguments.h"
 #include "core/text/utf8.h"
-#include "sampling/guidance.h"
+#include "sampling/guidance/guidance.h"
 #include "sampling/samplers.h"
 
 namespace hearth::api {

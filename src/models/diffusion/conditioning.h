@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/tensor.h"
-#include "sampling/guidance.h"
+#include "sampling/guidance/guidance.h"
 
 namespace hearth::models::diffusion {
 

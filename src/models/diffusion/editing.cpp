@@ -6,7 +6,7 @@
 #include "core/on_host.h"
 #include "media/editing/resample.h"
 #include "ops/shape_ops.h"
-#include "sampling/a1111_times.h"
+#include "sampling/compat/a1111_times.h"
 
 namespace hearth::models::diffusion {
 namespace {

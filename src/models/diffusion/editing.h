@@ -5,7 +5,7 @@
 #pragma once
 
 #include "models/diffusion/latent_model.h"
-#include "sampling/partial.h"
+#include "sampling/compat/partial.h"
 
 namespace hearth::models::diffusion {
 

@@ -15,7 +15,7 @@
 #include "models/diffusion/networks.h"
 #include "models/image_model.h"
 #include "models/option.h"
-#include "sampling/scheduler_config.h"
+#include "sampling/compat/scheduler_config.h"
 
 namespace hearth::models::diffusion {
 

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "models/request.h"
-#include "sampling/run_schedule.h"
+#include "sampling/compat/run_schedule.h"
 
 namespace hearth::models::diffusion {
 namespace {

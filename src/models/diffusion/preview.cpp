@@ -6,8 +6,8 @@
 #include "core/on_host.h"
 #include "media/editing/resample.h"
 #include "ops/pointwise.h"
-#include "sampling/linear_system.h"
-#include "sampling/noise_sources.h"
+#include "sampling/noise/noise_sources.h"
+#include "sampling/steps/linear_system.h"
 
 namespace hearth::models::diffusion {
 namespace {

@@ -10,7 +10,7 @@
 #include "models/stable_diffusion/family.h"
 #include "parts/clip/config.h"
 #include "parts/unet/config.h"
-#include "sampling/scheduler_config.h"
+#include "sampling/compat/scheduler_config.h"
 #include "text/clip/clip_tokenizer.h"
 #include "weights/checkpoint.h"
 

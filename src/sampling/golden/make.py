@@ -183,7 +183,7 @@ def make_tables():
     for config in ({}, sd, {**sd, "beta_schedule": "scaled_linear"}, {"beta_schedule": "squaredcos_cap_v2"}, {"num_train_timesteps": 1}, {"num_train_timesteps": 77, **sd, "beta_schedule": "scaled_linear"},
                    {"num_train_timesteps": 3, "trained_betas": [0.1, 0.2, 0.4]}):
         out[json.dumps(config)] = diffusers.DDIMScheduler.from_config(config).alphas_cumprod.numpy()
-    save_file(out, "tables.safetensors", versions(torch, diffusers))
+    save_file(out, "../schedules/golden/tables.safetensors", versions(torch, diffusers))
 
 
 def make_noise():
@@ -205,7 +205,7 @@ def make_noise():
     gs = [torch.Generator().manual_seed(5 + k) for k in range(3)]
     out["each|first"] = torch.cat([torch.randn((1, 4, 3, 5), generator=g) for g in gs]).numpy()
     out["each|second"] = torch.cat([torch.randn((1, 4, 3, 5), generator=g) for g in gs]).numpy()
-    save_file(out, "noise.safetensors", versions(torch))
+    save_file(out, "../noise/golden/noise.safetensors", versions(torch))
 
 
 def make_k_diffusion():

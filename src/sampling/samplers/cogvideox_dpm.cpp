@@ -1,4 +1,4 @@
-#include "sampling/dpm.h"
+#include "sampling/steps/dpm.h"
 
 namespace hearth::sampling {
 namespace {

@@ -6,7 +6,7 @@ namespace hearth::sampling {
 namespace {
 
 TEST(Comfy, trajectories_on_a_mixture) {
-  const auto file = test::folder_of(__FILE__).parent_path() / "golden/comfy_mixture.json";
+  const auto file = test::folder_of(__FILE__) / "golden/comfy_mixture.json";
   const auto worst = test_problem::largest_errors(file, test_problem::mixture(1.1));
   EXPECT_EQ(worst.size(), 67);
   // Observed: 4.9e-11 where a step of dpm_2_ancestral ends near σ 0; others 1.6e-12.

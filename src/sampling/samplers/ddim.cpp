@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sampling/ancestral.h"
+#include "sampling/steps/ancestral.h"
 
 namespace hearth::sampling {
 namespace {

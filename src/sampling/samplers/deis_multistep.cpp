@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sampling/dpm.h"
-#include "sampling/exponential.h"
+#include "sampling/steps/dpm.h"
+#include "sampling/steps/exponential.h"
 
 namespace hearth::sampling {
 namespace {

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "sampling/ancestral.h"
-#include "sampling/multistep.h"
+#include "sampling/steps/ancestral.h"
+#include "sampling/steps/multistep.h"
 
 namespace hearth::sampling {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "sampling/dpm.h"
-#include "sampling/exponential.h"
+#include "sampling/steps/dpm.h"
+#include "sampling/steps/exponential.h"
 
 namespace hearth::sampling {
 namespace {

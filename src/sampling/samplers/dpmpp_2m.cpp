@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "sampling/exponential.h"
+#include "sampling/steps/exponential.h"
 
 namespace hearth::sampling {
 namespace {

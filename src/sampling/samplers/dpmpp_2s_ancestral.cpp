@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "sampling/ancestral.h"
+#include "sampling/steps/ancestral.h"
 
 namespace hearth::sampling {
 namespace {

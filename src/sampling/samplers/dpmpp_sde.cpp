@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "sampling/ancestral.h"
-#include "sampling/exponential.h"
+#include "sampling/steps/ancestral.h"
+#include "sampling/steps/exponential.h"
 
 namespace hearth::sampling {
 namespace {

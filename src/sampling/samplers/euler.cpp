@@ -1,4 +1,4 @@
-#include "sampling/churn.h"
+#include "sampling/steps/churn.h"
 
 namespace hearth::sampling {
 namespace {

@@ -1,4 +1,4 @@
-#include "sampling/ancestral.h"
+#include "sampling/steps/ancestral.h"
 
 namespace hearth::sampling {
 namespace {

@@ -1,5 +1,5 @@
-#include "sampling/ancestral.h"
-#include "sampling/exponential.h"
+#include "sampling/steps/ancestral.h"
+#include "sampling/steps/exponential.h"
 
 namespace hearth::sampling {
 namespace {

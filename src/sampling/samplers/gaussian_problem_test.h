@@ -10,7 +10,7 @@
 #include "core/files/json.h"
 #include "sampling/known_problem.h"
 #include "sampling/samplers.h"
-#include "sampling/sigma_schedules.h"
+#include "sampling/schedules/sigma_schedules.h"
 #include "support/backend_test.h"
 
 namespace hearth::sampling::test_problem {

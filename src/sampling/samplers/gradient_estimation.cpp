@@ -1,4 +1,4 @@
-#include "sampling/multistep.h"
+#include "sampling/steps/multistep.h"
 
 namespace hearth::sampling {
 namespace {

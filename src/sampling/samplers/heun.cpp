@@ -1,5 +1,5 @@
-#include "sampling/churn.h"
-#include "sampling/heun_step.h"
+#include "sampling/steps/churn.h"
+#include "sampling/steps/heun_step.h"
 
 namespace hearth::sampling {
 namespace {

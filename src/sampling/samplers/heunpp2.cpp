@@ -1,5 +1,5 @@
-#include "sampling/churn.h"
-#include "sampling/multistep.h"
+#include "sampling/steps/churn.h"
+#include "sampling/steps/multistep.h"
 
 namespace hearth::sampling {
 namespace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "sampling/dpm.h"
+#include "sampling/steps/dpm.h"
 
 namespace hearth::sampling {
 namespace {

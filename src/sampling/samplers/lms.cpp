@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "sampling/multistep.h"
+#include "sampling/steps/multistep.h"
 
 namespace hearth::sampling {
 namespace {

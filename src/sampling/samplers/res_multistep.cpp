@@ -1,8 +1,8 @@
 #include <cmath>
 
-#include "sampling/ancestral.h"
-#include "sampling/exponential.h"
-#include "sampling/multistep.h"
+#include "sampling/steps/ancestral.h"
+#include "sampling/steps/exponential.h"
+#include "sampling/steps/multistep.h"
 
 namespace hearth::sampling {
 namespace {

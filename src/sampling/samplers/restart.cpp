@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sampling/heun_step.h"
-#include "sampling/sigma_schedules.h"
+#include "sampling/schedules/sigma_schedules.h"
+#include "sampling/steps/heun_step.h"
 
 namespace hearth::sampling {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sampling/exponential.h"
-#include "sampling/multistep.h"
+#include "sampling/steps/exponential.h"
+#include "sampling/steps/multistep.h"
 
 namespace hearth::sampling {
 namespace {

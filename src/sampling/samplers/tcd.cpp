@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "sampling/dpm.h"
+#include "sampling/steps/dpm.h"
 
 namespace hearth::sampling {
 namespace {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sampling/exponential.h"
-#include "sampling/linear_system.h"
-#include "sampling/multistep.h"
+#include "sampling/steps/exponential.h"
+#include "sampling/steps/linear_system.h"
+#include "sampling/steps/multistep.h"
 
 namespace hearth::sampling {
 namespace {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sampling/dpm.h"
-#include "sampling/exponential.h"
-#include "sampling/linear_system.h"
+#include "sampling/steps/dpm.h"
+#include "sampling/steps/exponential.h"
+#include "sampling/steps/linear_system.h"
 
 namespace hearth::sampling {
 namespace {

@@ -10,7 +10,7 @@
 #include "ops/pointwise.h"
 #include "ops/shape_ops.h"
 #include "parts/clip/clip_text.h"
-#include "sampling/scheduler_config.h"
+#include "sampling/compat/scheduler_config.h"
 #include "text/clip/clip_tokenizer.h"
 
 namespace hearth::models::mock_stream {

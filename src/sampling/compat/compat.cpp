@@ -1,0 +1,207 @@
+#include "sampling/compat/compat.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/error.h"
+#include "sampling/compat/a1111_times.h"
+#include "sampling/names.h"
+#include "sampling/noise/noise_sources.h"
+#include "sampling/schedules/sigma_schedules.h"
+
+namespace hearth::sampling {
+namespace {
+
+// The levels that an SDE sampler's path is made for: the smallest that is not 0, and the largest.
+std::pair<double, double> span_of(const Schedule& schedule) {
+  if (schedule.path_ends) return *schedule.path_ends;
+  double low = HUGE_VAL, high = 0;
+  for (const Step& step : schedule.steps)
+    for (const Level& level : {step.from, step.to}) {
+      const double sigma = schedule.path.coordinate(level);
+      if (sigma > 0) low = std::min(low, sigma);
+      high = std::max(high, sigma);
+    }
+  return {low, high};
+}
+
+Generators generators_of(Compat compat) { return compat == Compat::diffusers ? Generators::one : Generators::per_image; }
+
+Rng rng_of(Compat compat, const NoiseRequest& r) { return r.rng.value_or(compat == Compat::a1111 ? Rng::nv : Rng::cpu); }
+
+// Between the seeds of a batch's images.
+uint64_t apart_of(const NoiseRequest& r) { return r.variation.strength > 0 ? 0 : 1; }
+
+// The levels of a choice, those of Karras' and exponential schedules in the f32 arithmetic of these programs: Brownian paths are rough, a
+// level that is off in its last bit has other noise.
+Values made_in_f32(const ScheduleChoice& choice, const ModelSigmas& model, int64_t n) {
+  Values sigmas = choice.make(model, n);
+  if (!choice.sigma || (choice.sigma->name != "karras" && choice.sigma->name != "exponential")) return sigmas;
+  const auto option = [&](std::string_view name, double otherwise) {
+    const auto found = choice.options.find(name);
+    return found == choice.options.end() ? otherwise : found->second;
+  };
+  const double low = option("sigma_min", model.least()), high = option("sigma_max", model.most());
+  if (choice.sigma->name == "exponential") {
+    const std::vector<float> logs = linspace_f32(std::log(high), std::log(low), n);
+    for (int64_t i = 0; i < n; ++i) sigmas[size_t(i)] = double(float(std::exp(double(logs[size_t(i)]))));
+    return sigmas;
+  }
+  const double rho = option("rho", 7), from = std::pow(high, 1 / rho), to = std::pow(low, 1 / rho);
+  const std::vector<float> ramp = linspace_f32(0, 1, n);
+  for (int64_t i = 0; i < n; ++i)
+    sigmas[size_t(i)] = double(float(std::pow(double(float(from) + ramp[size_t(i)] * float(to - from)), rho)));
+  return sigmas;
+}
+
+// Steps along σ as these programs keep them, in f32.
+Schedule along(const std::vector<double>& sigmas, const SchedulerConfig& of_sigma, std::shared_ptr<const NoiseTable> table, Times times) {
+  Schedule s{.steps = {}, .prediction = of_sigma.prediction};
+  s.path = {.times = times, .table = std::move(table)};
+  const auto level = [&](double sigma) { return sigma > 0 ? s.path.at(double(float(sigma))) : Level::exploding(0, 0); };
+  for (size_t i = 0; i + 1 < sigmas.size(); ++i) s.steps.push_back({level(sigmas[i]), level(sigmas[i]), level(sigmas[i + 1])});
+  s.init_scale = float(sigmas.front());
+  s.first_order_last = sigmas.back() == 0;
+  return s;
+}
+
+// Along no schedule (a1111_times.h).
+bool goes_by_time(Compat compat, const Sampler& sampler) {
+  return compat == Compat::a1111 && (sampler.a1111_levels == A1111Levels::timesteps || sampler.a1111_levels == A1111Levels::times);
+}
+
+}  // namespace
+
+void check(Compat compat, const NoiseRequest& r) {
+  if (r.eta_seed_delta != 0 && compat != Compat::a1111) fail<UsageError>("noise: an eta noise seed delta is A1111's; needed compat a1111");
+  if (r.first_image != 0 && compat != Compat::comfyui) fail<UsageError>("noise: a batch index is ComfyUI's; needed compat comfyui");
+  if (r.first_image < 0) fail<UsageError>("noise: batch index {}, needed at least 0", r.first_image);
+  if (!(r.variation.strength >= 0 && r.variation.strength <= 1))
+    fail<UsageError>("noise: variation strength {}, needed 0 to 1", r.variation.strength);
+  if (r.variation.strength > 0 && (compat == Compat::diffusers || compat == Compat::comfyui))
+    fail<UnsupportedError>("noise: {} has no variation seeds; needed compat a1111, or none", name_of(compat));
+  if (r.variation.strength > 0 && r.given) fail<UsageError>("noise: a variation of noise that is given; needed one of them");
+  if (r.rng == Rng::nv && (compat == Compat::diffusers || compat == Compat::comfyui))
+    fail<UsageError>("noise: {} has no noise source nv; needed compat a1111, or none", name_of(compat));
+}
+
+Noise make_noise(Compat compat, const NoiseRequest& r, const Schedule& schedule, const Sampler& sampler) {
+  check(compat, r);
+  const Rng rng = rng_of(compat, r);
+  const auto drawn = [&](uint64_t seed, EncodingDraws encodings, uint64_t apart) {
+    return rng == Rng::nv ? nv_draws(seed, apart) : torch_draws(seed, generators_of(compat), encodings, apart);
+  };
+  const auto given = [&](NoiseDraws otherwise) { return r.given ? given_draw(r.given) : std::move(otherwise); };
+  const uint64_t apart = apart_of(r);
+  const auto path = [&](Generators generators) {
+    const auto [low, high] = span_of(schedule);
+    const bool brownian = compat == Compat::comfyui ? sampler.brownian.comfyui : sampler.brownian.a1111;
+    if (!brownian || !(low < high)) return NoiseIncrements();  // one level: no step in between
+    return torchsde_increments(r.seed, generators, low, high, apart, rng);
+  };
+  const auto varied = [&](NoiseDraws own, NoiseDraws other) {
+    return r.variation.strength > 0 ? varied_draws(std::move(own), std::move(other), r.variation.strength) : own;
+  };
+  switch (compat) {
+    case Compat::hearth:
+    case Compat::diffusers: {
+      EncodingDraws encodings = r.encodings;
+      if (r.given) encodings = {.before = encodings.before + encodings.after};  // the given draw is not made between them
+      Noise noise(varied(drawn(r.seed, encodings, apart), drawn(r.variation.seed, {}, 1)), octave_increments(r.seed, apart));
+      return r.given ? noise_from(r.given, std::move(noise)) : noise;
+    }
+    case Compat::comfyui: {
+      NoiseDraws first = r.first_image > 0 ? torch_indexed_draws(r.seed, r.first_image) : torch_draws(r.seed, Generators::one);
+      return Noise(first_then(given(std::move(first)), torch_draws(r.seed + 1, Generators::one)), path(Generators::one));
+    }
+    case Compat::a1111: {
+      const NoiseDraws own = varied(drawn(r.seed, {}, apart), drawn(r.variation.seed, {}, 1));
+      const NoiseDraws draws = r.eta_seed_delta == 0 ? first_replaced(given(own), own)
+                                                     : first_then(given(own), drawn(r.seed + uint64_t(r.eta_seed_delta), {}, apart));
+      return Noise(draws, path(Generators::per_image));
+    }
+  }
+  return {};
+}
+
+Tensor encoding_noise(Compat compat, const NoiseRequest& r, Backend& device, const Shape& shape, int64_t number) {
+  if (compat == Compat::comfyui) return {};
+  const bool follows = compat != Compat::a1111 && rng_of(compat, r) == Rng::cpu;
+  return torch_encoding_draw(r.seed, generators_of(compat), r.encodings, device, shape, number, !follows || r.given, apart_of(r));
+}
+
+bool has_own_schedule(Compat compat, const Sampler& sampler) {
+  if (compat != Compat::comfyui && compat != Compat::a1111) return false;
+  const bool comfyui = compat == Compat::comfyui;
+  if (!(comfyui ? sampler.programs.comfyui : sampler.programs.a1111))
+    fail<UsageError>("sampler '{}': {} has none; needed another", sampler.name, comfyui ? "ComfyUI" : "A1111");
+  return true;
+}
+
+ScheduleChoice own_choice(Compat compat, const Sampler& sampler, std::string_view name, const ScheduleOptions& options) {
+  std::string wanted = folded(name);
+  const bool automatic = wanted.empty() || wanted == "default" || wanted == "automatic";
+  if (goes_by_time(compat, sampler)) {
+    if (!automatic || !options.empty())
+      fail<UsageError>("sampler '{}': A1111's takes times of its own; needed no schedule and no option of one", sampler.name);
+    return {};
+  }
+  if (automatic) wanted = compat == Compat::a1111 && sampler.schedule != "default" ? folded(sampler.schedule) : "normal";
+  if (const SigmaSchedule* plain = find_sigma_schedule(wanted)) wanted = folded(plain->name);
+  for (const char* form : {compat == Compat::a1111 ? "_a1111" : "_comfyui", compat == Compat::a1111 ? "_11" : ""})
+    if (find_sigma_schedule(wanted + form)) {  // the program's own form of the name
+      wanted += form;
+      break;
+    }
+  const SigmaSchedule* found = find_sigma_schedule(wanted);
+  if (!found) {
+    std::string known;
+    for (const SigmaSchedule& s : sigma_schedules()) known += (known.empty() ? "" : ", ") + std::string(s.name);
+    fail<UsageError>("schedule '{}' is unknown; known: {}", name, known);
+  }
+  return {.name = std::string(found->name), .sigma = found, .options = options};
+}
+
+Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sampler& sampler, const ScheduleChoice& choice, int64_t steps) {
+  if (steps < 1) fail<UsageError>("steps: got {}, needed at least 1", steps);
+  if (goes_by_time(compat, sampler)) {
+    if (choice.gives_sigmas()) fail<UsageError>("sampler '{}': A1111's takes times of its own; needed no sigmas", sampler.name);
+    return a1111_time_schedule(config, sampler, choice.drops_penultimate ? steps + 1 : steps);
+  }
+  const bool given = !choice.sigmas.empty(), comfyui = compat == Compat::comfyui;
+  const bool always = comfyui ? sampler.drops_penultimate.comfyui : sampler.drops_penultimate.a1111;
+  const bool drops = !given && (always || choice.drops_penultimate);
+  const SchedulerConfig of_sigma = config.with_class(SchedulerClass::euler);
+  const auto table = std::make_shared<const NoiseTable>(of_sigma);
+  const bool distilled = !comfyui && sampler.a1111_levels == A1111Levels::distilled;
+  const DistilledLevels lcm = distilled ? a1111_distilled_levels(*table, of_sigma.prediction) : DistilledLevels();
+  const ModelSigmas model = ModelSigmas::exploding(distilled ? lcm.sigmas : table->sigmas);
+  Values sigmas = made_in_f32(choice, model, drops ? steps + 1 : steps);
+  if (drops && sigmas.size() > 2) sigmas.erase(sigmas.end() - 2);
+  Schedule s = along(sigmas, of_sigma, table, comfyui ? Times::nearest : Times::table);
+  if (distilled)
+    for (Step& step : s.steps) step.at.timestep = step.from.timestep = lcm.timestep_of(step.from.sigma);
+  const double first = s.steps.front().from.sigma, most = table->sigmas.back();
+  const bool whole = first > most || std::abs(first - most) <= 1e-5 * most;
+  if (comfyui && whole) s.init_scale = float(std::sqrt(1 + first * first));
+  if (!comfyui) s.path_ends = span_of(s);  // the whole schedule's, also of what is left of it
+  if (!comfyui && sampler.a1111_levels == A1111Levels::ends) s.ends = {model.most(), model.least(), steps};
+  return s;
+}
+
+Schedule common_schedule(const SchedulerConfig& config, const ScheduleChoice& choice, int64_t steps) {
+  if (!choice.gives_sigmas()) fail<UsageError>("schedule '{}': samplers are compared along σ; needed a schedule of σ", choice.name);
+  const SchedulerConfig of_sigma = config.with_class(SchedulerClass::euler);
+  const auto table = std::make_shared<const NoiseTable>(of_sigma);
+  std::vector<double> sigmas = choice.make(ModelSigmas::exploding(table->sigmas), steps + 1);
+  if (sigmas.back() == 0) sigmas.pop_back();
+  return along(sigmas, of_sigma, table, Times::table);
+}
+
+Options own_options(Compat compat, const Sampler& sampler) {
+  if (compat == Compat::a1111) return sampler.in_a1111;
+  return compat == Compat::comfyui ? sampler.in_comfyui : Options();
+}
+
+}  // namespace hearth::sampling

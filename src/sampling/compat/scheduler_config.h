@@ -1,0 +1,149 @@
+// A diffusers scheduler_config.json, as the scheduler class that runs it understands it.
+//
+// A key is honoured, or has no effect under that class, or is refused by name; a key that a file omits takes the default of the
+// class (diffusers 0.39.0). The class is the one that model_index.json names; `_class_name` inside the file has no say.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/files/config.h"
+#include "sampling/schedules/flow_schedules.h"
+
+namespace hearth::sampling {
+
+// What the network answers.
+enum class Prediction {
+  epsilon,       // the noise
+  v,             // the velocity α·noise − σ·x₀ (σ_data·… for EDM networks)
+  sample,        // x₀
+  flow,          // noise − x₀
+  reverse_flow,  // x₀ − noise, at times that run the other way (Mochi)
+  edm,           // Karras et al. 2022: x₀ with c_skip and c_out
+  trigflow,      // SANA-Sprint: a flow network, used along cos t·x₀ + sin t·noise
+};
+enum class Spacing { leading, trailing, linspace };
+enum class BetaSchedule { linear, scaled_linear, squaredcos_cap_v2, exp, sigmoid, laplace };
+// Where σ come from: the timesteps of the spacing, or a curve between two ends.
+enum class Curve { spacing, karras, exponential, beta, lu, flow };
+enum class SchedulerClass {
+  pndm,
+  ddim,
+  euler,
+  euler_ancestral,
+  dpmpp_multistep,
+  heun,
+  lms,
+  kdpm2,
+  kdpm2_ancestral,
+  dpm_sde,
+  dpm_singlestep,
+  unipc,
+  deis,
+  sa_solver,
+  ipndm,
+  ddpm,
+  lcm,
+  tcd,
+  scm,
+  flow_euler,
+  flow_heun,
+  flow_lcm,
+  ltx_euler_ancestral,
+  edm_euler,
+  edm_dpm,
+  cogvideox_ddim,
+  cogvideox_dpm,
+  wuerstchen,
+};
+
+std::string_view name_of(SchedulerClass c);  // "PNDMScheduler", …
+std::optional<SchedulerClass> scheduler_class(std::string_view name);
+std::span<const SchedulerClass> scheduler_classes();
+
+// Saharia et al. 2022 (arXiv 2205.11487): x̂₀ is clipped at the quantile `ratio` of |x̂₀| of its image, 1 at least and `most` at most, and
+// divided by it.
+struct Thresholding {
+  double ratio = 0.995, most = 1;
+};
+
+struct SchedulerConfig {
+  SchedulerClass scheduler = SchedulerClass::pndm;
+
+  // The noise table.
+  int64_t num_train_timesteps = 1000;
+  double beta_start = 0.0001, beta_end = 0.02;
+  BetaSchedule beta_schedule = BetaSchedule::linear;
+  std::vector<double> trained_betas;  // where given, instead of the three above
+  bool rescale_betas_zero_snr = false;
+  double snr_shift = 1;  // CogVideoX: ᾱ/(s + (1 − s)·ᾱ)
+
+  Prediction prediction = Prediction::epsilon;
+  double sigma_data = 1;  // EDM, TrigFlow: the deviation of x₀
+
+  // The way through it.
+  Spacing spacing = Spacing::leading;
+  int64_t steps_offset = 0;                    // added to leading timesteps
+  Curve curve = Curve::spacing;                // of the σ-classes
+  double rho = 7;                              // of Karras' σ
+  std::optional<double> sigma_min, sigma_max;  // ends of a curve; those of the table or of the spacing where absent
+  bool set_alpha_to_one = false;               // the last step ends without noise, otherwise at the level of timestep 0
+  bool ends_at_sigma_min = false;              // final_sigmas_type "sigma_min"
+  bool log_linear = false;                     // Euler: interpolation_type "log_linear"
+  bool continuous_timesteps = false;           // Euler with v-prediction: the network is told ln(σ)/4
+  double lambda_min_clipped = 0;               // no timestep below this ln(α/σ); read() sets -∞ where absent
+  bool lower_order_final = true, euler_at_final = false;
+  std::vector<int64_t> disabled_correctors;  // UniPC: steps that are not corrected afterwards
+  bool skips_prk = false;                    // PNDM: no Runge–Kutta steps at the start
+  int64_t original_steps = 50;               // LCM, TCD: the times of the distillation
+  double scaler = 1, offset = 0.008;         // Wuerstchen's cosine
+
+  // Flow models.
+  double shift = 1;
+  bool dynamic_shift = false;  // the shift depends on the picture's size: `mu` has to be given
+  std::optional<double> mu;
+  TimeShift time_shift = TimeShift::exponential;
+  MuLine mu_line;
+  std::optional<double> shift_terminal;
+
+  // What happens to each x̂₀.
+  std::optional<double> clip;  // clipped to [-clip, clip]
+  std::optional<Thresholding> thresholding;
+
+  // Options of the sampler that stands for the class (its row says which there are), as the file sets them.
+  std::map<std::string, double, std::less<>> solver;
+
+  // Reads `c` for the class of that name. UnsupportedError names what is not supported: the class, or key and value;
+  // WeightError for a value of the wrong kind.
+  static SchedulerConfig read(const Config& c, std::string_view class_name);
+
+  // The same file under another class, as diffusers' from_config does it: what the file states is kept, what it omits takes
+  // the other class's default. (SD 1's published file has no timestep_spacing: PNDM goes leading, Euler linspace.) PNDM always
+  // means its PLMS form here, whatever the file says of skip_prk_steps. UnsupportedError where the other class is for another kind of
+  // network: flow, EDM and TrigFlow networks do not exchange classes with the others.
+  SchedulerConfig with_class(SchedulerClass other) const;
+
+  // What some of diffusers' pipelines make of it on loading: steps_offset is 1 and nothing is clipped;
+  // …InpaintPipeline leaves what is clipped (`clips`). With another class afterwards (with_class) this holds for those two keys only where
+  // the file states them.
+  SchedulerConfig in_stable_diffusion(bool clips = false) const;
+
+ private:
+  SchedulerConfig own_levels() const;
+
+  Config source_;
+  bool in_stable_diffusion_ = false, clips_ = false;
+};
+
+// Values of options that are choices, in the order in which they are numbered; the first is the default.
+inline constexpr std::string_view dpm_algorithms[] = {"dpmsolver++", "sde-dpmsolver++", "dpmsolver", "sde-dpmsolver"};
+inline constexpr std::string_view dpm_solver_types[] = {"midpoint", "heun"};
+inline constexpr std::string_view unipc_solver_types[] = {"bh2", "bh1"};
+inline constexpr std::string_view sa_algorithms[] = {"data_prediction", "noise_prediction"};
+inline constexpr std::string_view ddpm_variances[] = {"fixed_small", "fixed_small_log", "fixed_large"};
+
+}  // namespace hearth::sampling

@@ -1,0 +1,201 @@
+#include "sampling/guidance/guidance.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/error.h"
+#include "sampling/guidance/guidance_methods.h"
+#include "sampling/names.h"
+#include "sampling/schedules/prediction.h"
+#include "sampling/steps/vectors.h"
+
+namespace hearth::sampling {
+namespace {
+
+enum Space { answer, x0, v };
+const Option spaces{
+    .name = "space", .summary = "where the answers are put together", .most = 2, .whole = true, .choices = {"answer", "x0", "v"}};
+
+// The options that every method has.
+const std::vector<Option>& common() {
+  static const std::vector<Option> options{{.name = "start", .summary = "guided from this part of the steps on", .most = 1},
+                                           {.name = "stop", .summary = "guided up to this part of the steps", .standard = 1, .most = 1},
+                                           spaces,
+                                           {.name = "threshold", .summary = "dynamic thresholding at this quantile; 0: none", .most = 1},
+                                           {.name = "threshold_most", .summary = "its largest divisor", .standard = 1, .least = 1}};
+  return options;
+}
+
+Tensor cfg(const Answers& a, const GuidanceCall& call) { return classifier_free(a.negative, a.prompt, call.scale); }
+
+Tensor growing(const Answers& a, const GuidanceCall& call) {
+  return classifier_free(a.negative, a.prompt, growing_scale(call.scale, double(call.memory.step) / double(call.memory.steps)));
+}
+
+Tensor zero_star(const Answers& a, const GuidanceCall& call) {
+  if (double(call.memory.step) < call.option("zero_steps")) return combine({a.prompt}, {0});
+  return classifier_free(scaled_towards(a.negative, a.prompt), a.prompt, call.scale);
+}
+
+Tensor apg(const Answers& a, const GuidanceCall& call) {
+  const Tensor difference = projected_difference(a.negative, a.prompt, call.memory.running, call.option("momentum"),
+                                                 call.option("norm_threshold"), call.option("eta"));
+  if (call.option("from") == 0) return combine({a.negative, difference}, {1, call.scale});
+  return combine({a.prompt, difference}, {1, call.scale - 1});
+}
+
+Tensor norm_preserving(const Answers& a, const GuidanceCall& call) { return with_norms_of(cfg(a, call), a.prompt); }
+Tensor norm_cap(const Answers& a, const GuidanceCall& call) { return with_norm_at_most(cfg(a, call), a.prompt, call.option("most")); }
+Tensor tcfg(const Answers& a, const GuidanceCall& call) { return classifier_free(tangential(a.negative, a.prompt), a.prompt, call.scale); }
+Tensor mag(const Answers& a, const GuidanceCall& call) { return magnitude_aware(a.negative, a.prompt, call.scale, call.option("alpha")); }
+
+Tensor with_third(const Answers& a, const GuidanceCall& call, double scale) {
+  return away_from(a.negative ? cfg(a, call) : a.prompt, a.prompt, a.disturbed, scale);
+}
+Tensor pag(const Answers& a, const GuidanceCall& call) {
+  const double less = call.option("adaptive") * (1000 - double(call.level.timestep));
+  return with_third(a, call, std::max(0.0, call.option("pag_scale") - less));
+}
+Tensor slg(const Answers& a, const GuidanceCall& call) { return with_third(a, call, call.option("slg_scale")); }
+
+std::vector<GuidanceMethod> rows() {
+  std::vector<GuidanceMethod> methods{
+      {.name = "cfg", .aliases = {"ClassifierFreeGuidance", "default"}, .summary = "negative + scale·(prompt − negative)", .combine = cfg},
+      {.name = "cfg_zero_star",
+       .aliases = {"CFGZeroStar", "cfg-zero*", "ClassifierFreeZeroStarGuidance"},
+       .summary = "the negative answer scaled towards the prompt's; nothing in the first steps",
+       .options = {{.name = "zero_steps", .summary = "first steps whose answer is 0", .standard = 1, .whole = true}},
+       .combine = zero_star},
+      {.name = "apg",
+       .aliases = {"AdaptiveProjectedGuidance"},
+       .summary = "the difference with momentum, limited, and projected across the prompt's answer",
+       .options = {{.name = "momentum", .summary = "of the difference", .least = -1, .most = 1},
+                   {.name = "norm_threshold", .summary = "most that its norm may be; 0: anything", .standard = 15},
+                   {.name = "eta", .summary = "how much of it along the prompt's answer is kept", .standard = 1, .least = -HUGE_VAL},
+                   {.name = "from",
+                    .summary = "what is added to: negative + scale·difference, or prompt + (scale − 1)·difference",
+                    .most = 1,
+                    .whole = true,
+                    .choices = {"negative", "prompt"}}},
+       .combine = apg},
+      {.name = "norm_preserving",
+       .aliases = {"cfg_norm"},
+       .summary = "guided, with the prompt's norm at each pixel (Qwen-Image)",
+       .combine = norm_preserving},
+      {.name = "norm_cap",
+       .aliases = {"cfg_normalization"},
+       .summary = "guided, with a norm of at most so many times the prompt's (Z-Image)",
+       .options = {{.name = "most", .summary = "times the prompt's norm", .standard = 1}},
+       .combine = norm_cap},
+      {.name = "tcfg",
+       .aliases = {"TangentialClassifierFreeGuidance"},
+       .summary = "the negative answer without its part off the common direction",
+       .combine = tcfg},
+      {.name = "mag",
+       .aliases = {"MagnitudeAwareGuidance", "mambo_g"},
+       .summary = "less guidance where the answers differ much",
+       .options = {{.name = "alpha", .summary = "how much less", .standard = 8}},
+       .combine = mag},
+      {.name = "dynamic", .aliases = {"cogvideox"}, .summary = "a scale that grows from 1 to 1 + scale", .combine = growing},
+      {.name = "pag",
+       .aliases = {"PerturbedAttentionGuidance", "PerturbedAttention"},
+       .summary = "also away from what the network answers with identity attention in some layers",
+       .options = {{.name = "pag_scale", .summary = "strength", .standard = 3},
+                   {.name = "adaptive", .summary = "less of it by this times (1000 − timestep)"},
+                   {.name = "layers",
+                    .summary = "the blocks whose self-attention is disturbed",
+                    .most = 2,
+                    .whole = true,
+                    .choices = {"mid", "down", "up"}}},
+       .disturbance = Disturbance::identity_attention,
+       .combine = pag},
+      {.name = "slg",
+       .aliases = {"SkipLayerGuidance"},
+       .summary = "also away from what the network answers without some layers",
+       .options = {{.name = "slg_scale", .summary = "strength", .standard = 2.8}},
+       .disturbance = Disturbance::skipped_layers,
+       .combine = slg}};
+  for (GuidanceMethod& m : methods) m.options.insert(m.options.end(), common().begin(), common().end());
+  return methods;
+}
+
+constexpr std::array<std::string_view, 9> known{
+    "sag", "seg", "frequency_decoupled", "perp_neg", "mahiro", "fresca", "epsilon_scaling", "auto_guidance", "dynamic_thresholding"};
+
+bool inside(const Guidance& g, const Level& level, const GuidanceMemory& memory) {
+  const double n = double(memory.steps), step = double(memory.step), sigma = level.sigma / level.alpha;
+  return step >= std::floor(g.options.at("start") * n) && step < std::floor(g.options.at("stop") * n) && sigma >= g.lowest &&
+         sigma <= g.highest;
+}
+
+// An answer in the space where it is put together with others, and back.
+Tensor into(Space space, const Tensor& x, const Tensor& given, const Level& level, Parameterization prediction) {
+  if (!given || space == answer) return given;
+  const Tensor estimate = x0_of(x, given, level, prediction);
+  return space == x0 ? estimate : network_answer(x, estimate, level, Prediction::v);
+}
+
+}  // namespace
+
+std::span<const Option> GuidanceMethod::own_options() const { return std::span(options).first(options.size() - common().size()); }
+
+std::span<const GuidanceMethod> guidance_methods() {
+  static const std::vector<GuidanceMethod> methods = rows();
+  return methods;
+}
+
+const GuidanceMethod& find_guidance(std::string_view name) {
+  const std::string wanted = folded(name);
+  std::string names;
+  for (const GuidanceMethod& m : guidance_methods()) {
+    if (folded(m.name) == wanted || std::ranges::any_of(m.aliases, [&](auto a) { return folded(a) == wanted; })) return m;
+    names += (names.empty() ? "" : ", ") + std::string(m.name);
+  }
+  for (const std::string_view k : known)
+    if (folded(k) == wanted) fail<UnsupportedError>("guidance '{}' is known but not built; built: {}", k, names);
+  fail<UsageError>("guidance '{}' is unknown; known: {}", name, names);
+}
+
+Guidance resolve(Guidance g) {
+  if (!std::isfinite(g.scale)) fail<UsageError>("guidance: scale {} is not a number", g.scale);
+  if (!(g.rescale >= 0 && g.rescale <= 1)) fail<UsageError>("guidance: rescale is {}, needed 0 … 1", g.rescale);
+  if (!(g.lowest >= 0 && g.lowest <= g.highest))
+    fail<UsageError>("guidance: interval {} … {}, needed two noise levels of 0 or more, the lower first", g.lowest, g.highest);
+  if (!g.method) g.method = &find_guidance("cfg");
+  if (g.image_scale && !std::isfinite(*g.image_scale)) fail<UsageError>("guidance: image scale {} is not a number", *g.image_scale);
+  if (g.image_scale && g.method->name != "cfg")
+    fail<UnsupportedError>("guidance '{}' does not go with an image-editing model, which has guidance of its own; needed cfg",
+                           g.method->name);
+  g.options = resolve_options(fmt::format("guidance '{}'", g.method->name), g.method->options, g.options);
+  if (g.options.at("start") > g.options.at("stop"))
+    fail<UsageError>("guidance '{}': start {} is after stop {}", g.method->name, g.options.at("start"), g.options.at("stop"));
+  return g;
+}
+
+Branches branches(const Guidance& g, const Level& level, const GuidanceMemory& memory, Unconditional unconditional) {
+  const bool guided = inside(g, level, memory), by_prompt = guided && uses_guidance(g) && g.image_scale.value_or(1) >= 1;
+  return {.negative = unconditional == Unconditional::needed || by_prompt,
+          .disturbed = guided && g.method->disturbance != Disturbance::none,
+          .imageless = g.image_scale && by_prompt};
+}
+
+Tensor guided_x0(const Guidance& g, const Tensor& x, const Answers& answers, const Level& level, Parameterization prediction,
+                 GuidanceMemory& memory) {
+  Tensor estimate;
+  if (!inside(g, level, memory) || (!answers.negative && !answers.disturbed) || (g.image_scale && !answers.imageless)) {
+    estimate = x0_of(x, answers.prompt, level, prediction);
+  } else {
+    const auto space = Space(int(g.options.at("space")));
+    const Answers a{into(space, x, answers.negative, level, prediction), into(space, x, answers.prompt, level, prediction),
+                    into(space, x, answers.disturbed, level, prediction), into(space, x, answers.imageless, level, prediction)};
+    Tensor y = a.imageless ? dual(a.imageless, a.negative, a.prompt, *g.image_scale, g.scale)
+                           : g.method->combine(a, {g.scale, g.options, level, memory});
+    if (g.rescale > 0) y = rescaled(y, a.prompt, g.rescale);
+    estimate = space == x0 ? y : x0_of(x, y, level, space == v ? Prediction::v : prediction);
+  }
+  const double ratio = g.options.at("threshold");
+  return ratio > 0 ? dynamically_thresholded(estimate, ratio, g.options.at("threshold_most")) : estimate;
+}
+
+}  // namespace hearth::sampling

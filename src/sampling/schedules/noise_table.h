@@ -1,0 +1,36 @@
+// The noise levels that a network was trained on, one per timestep: x = √ᾱ·x₀ + √(1 − ᾱ)·noise, or, divided by √ᾱ,
+// x₀ + σ·noise with σ = √((1 − ᾱ)/ᾱ).
+//
+// The arithmetic is that of diffusers 0.39.0 on torch, bit for bit: β in f32, products summed up in f64 and rounded to f32
+// entry by entry. (In f64 throughout the latents would move by 2e-6 to 7e-6.)
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "sampling/compat/scheduler_config.h"
+
+namespace hearth::sampling {
+
+struct NoiseTable {
+  explicit NoiseTable(const SchedulerConfig& config);
+
+  int64_t size() const { return int64_t(alphas_cumprod.size()); }
+  // σ at a timestep, linear between the entries; outside the table its nearest end.
+  double sigma_at(double timestep) const;
+  // The timestep of a σ, linear in ln σ between the entries; outside the table its nearest end (a fraction in general).
+  double timestep_of(double sigma) const;
+
+  std::vector<float>
+      alphas_cumprod;  // ᾱ, decreasing. With rescale_betas_zero_snr the last is 2⁻²⁴ for the classes that need σ, 0 otherwise
+  std::vector<float> sigmas;  // increasing; the last is infinite where ᾱ is 0
+  std::vector<float> log_sigmas;
+
+ private:
+  void fill(std::vector<float> bars);
+};
+
+// n values from a to b, as torch.linspace makes them in f32: from both ends towards the middle.
+std::vector<float> linspace_f32(double a, double b, int64_t n);
+
+}  // namespace hearth::sampling
