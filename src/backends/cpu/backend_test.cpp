@@ -6,8 +6,8 @@
 #include <random>
 
 #include "backends/cpu/cpu_class.h"
-#include "backends/cpu/product.h"
-#include "backends/cpu/route.h"
+#include "backends/cpu/products/product.h"
+#include "backends/cpu/products/route.h"
 #include "core/memory.h"
 #include "ops/attention.h"
 #include "ops/conv.h"

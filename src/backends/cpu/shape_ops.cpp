@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "backends/cpu/cpu_class.h"
-#include "backends/cpu/rows.h"
+#include "backends/cpu/products/rows.h"
 
 namespace hearth::cpu {
 namespace {

@@ -1,9 +1,9 @@
-#include "backends/cpu/rows.h"
+#include "backends/cpu/products/rows.h"
 
 #include <algorithm>
 
 #include "backends/cpu/cpu_class.h"
-#include "backends/cpu/product.h"
+#include "backends/cpu/products/product.h"
 
 namespace hearth::cpu {
 namespace {

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "backends/cpu/attention_keys.h"
-#include "backends/cpu/bf16.h"
+#include "backends/cpu/attention/attention_keys.h"
 #include "backends/cpu/cpu_class.h"
+#include "backends/cpu/products/bf16.h"
 
 // The twin of attention.cpp for bf16 factors. Rows are queries: a block of 32 queries × 32 keys comes out of the tiles, the softmax
 // runs along each row in f32, and its weights, rounded to bf16, are the left side of the second product.

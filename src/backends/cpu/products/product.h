@@ -11,7 +11,7 @@
 
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/memory.h"
-#include "backends/cpu/route.h"
+#include "backends/cpu/products/route.h"
 
 namespace hearth::cpu {
 

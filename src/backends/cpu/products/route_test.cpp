@@ -1,5 +1,5 @@
 // The tables of route.h, and that prepare() lays weights out as they say on every kernel path.
-#include "backends/cpu/route.h"
+#include "backends/cpu/products/route.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "backends/cpu/bf16.h"
 #include "backends/cpu/cpu_class.h"
+#include "backends/cpu/products/bf16.h"
 #include "core/memory.h"
 
 namespace hearth::cpu {

@@ -3,8 +3,8 @@
 
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/kernels/integers.h"
-#include "backends/cpu/product.h"
-#include "backends/cpu/rows.h"
+#include "backends/cpu/products/product.h"
+#include "backends/cpu/products/rows.h"
 #include "backends/cpu/shares.h"
 
 // A row of x, or a few, meet weights held in place: every token of a language model that is generated. Each weight is read once, from

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "backends/cpu/bf16.h"
 #include "backends/cpu/cpu_class.h"
-#include "backends/cpu/rows.h"
+#include "backends/cpu/products/bf16.h"
+#include "backends/cpu/products/rows.h"
 
 namespace hearth::cpu {
 namespace {

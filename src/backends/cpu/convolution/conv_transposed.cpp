@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "backends/cpu/conv_weights.h"
+#include "backends/cpu/convolution/conv_weights.h"
+#include "backends/cpu/convolution/windows.h"
 #include "backends/cpu/cpu_class.h"
-#include "backends/cpu/product.h"
-#include "backends/cpu/windows.h"
+#include "backends/cpu/products/product.h"
 
 // Transposed convolutions: every position of x times the kernel, one product, and then each position of y gathers the taps that fall on
 // it, in the order of the taps. So many positions along the outermost axis at a time that what is multiplied stays in cache.

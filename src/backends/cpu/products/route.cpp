@@ -1,6 +1,6 @@
-#include "backends/cpu/route.h"
+#include "backends/cpu/products/route.h"
 
-#include "backends/cpu/conv_weights.h"
+#include "backends/cpu/convolution/conv_weights.h"
 #include "core/factors.h"
 
 namespace hearth::cpu {

@@ -2,8 +2,8 @@
 
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/kernels/integers.h"
-#include "backends/cpu/product.h"
-#include "backends/cpu/rows.h"
+#include "backends/cpu/products/product.h"
+#include "backends/cpu/products/rows.h"
 
 namespace hearth::cpu {
 namespace {

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cpu/bf16.h"
-#include "backends/cpu/conv_weights.h"
+#include "backends/cpu/convolution/conv_weights.h"
+#include "backends/cpu/convolution/windows.h"
 #include "backends/cpu/cpu_class.h"
-#include "backends/cpu/windows.h"
+#include "backends/cpu/products/bf16.h"
 
 namespace hearth::cpu {
 namespace {

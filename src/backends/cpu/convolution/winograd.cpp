@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "backends/cpu/convolution/windows.h"
 #include "backends/cpu/cpu_class.h"
-#include "backends/cpu/product.h"
-#include "backends/cpu/windows.h"
+#include "backends/cpu/products/product.h"
 
 // 3×3 convolutions of stride 1, also over several frames, by F(4×4, 3×3): a quarter of the multiplications. A patch of 6×6 pixels becomes
 // 36 points, for each of which the patches and channels make an ordinary product; 36 sums become 4×4 outputs. Weights stay as packed for

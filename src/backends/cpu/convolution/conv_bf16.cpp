@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cpu/bf16.h"
+#include "backends/cpu/convolution/windows.h"
 #include "backends/cpu/cpu_class.h"
-#include "backends/cpu/windows.h"
+#include "backends/cpu/products/bf16.h"
 
 // Convolutions with bf16 factors. The rows of x under a strip of output rows are rounded to bf16, padded at their edges, and then
 // multiplied where they lie: 16 neighbouring outputs find each tap at a fixed distance from one another.

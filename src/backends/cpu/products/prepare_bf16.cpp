@@ -1,8 +1,8 @@
 #include <cstring>
 
-#include "backends/cpu/bf16.h"
+#include "backends/cpu/convolution/windows.h"
 #include "backends/cpu/cpu_class.h"
-#include "backends/cpu/windows.h"
+#include "backends/cpu/products/bf16.h"
 
 namespace hearth::cpu {
 namespace {

@@ -1,6 +1,6 @@
-#include "backends/cpu/conv_weights.h"
+#include "backends/cpu/convolution/conv_weights.h"
+#include "backends/cpu/convolution/windows.h"
 #include "backends/cpu/cpu_class.h"
-#include "backends/cpu/windows.h"
 
 namespace hearth::cpu {
 

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "backends/cpu/kernels/kernels.h"
-#include "backends/cpu/route.h"
+#include "backends/cpu/products/route.h"
 
 namespace hearth::cpu {
 

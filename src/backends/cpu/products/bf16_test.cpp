@@ -1,6 +1,6 @@
 // Products of bf16 factors on each kernel path that has them, the emulated tiles among them. The truth is the reference backend,
 // which rounds factors likewise, or, where that would take too long, f32 products of values rounded before.
-#include "backends/cpu/bf16.h"
+#include "backends/cpu/products/bf16.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "backends/cpu/attention_keys.h"
+#include "backends/cpu/attention/attention_keys.h"
 #include "backends/cpu/cpu_class.h"
 
 // Attention in one pass over the keys with a running maximum and sum (Milakov & Gimelshein 2018; Dao et al. 2022). Lanes are

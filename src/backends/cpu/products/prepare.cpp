@@ -1,11 +1,11 @@
 #include <cstring>
 
-#include "backends/cpu/bf16.h"
-#include "backends/cpu/conv_weights.h"
+#include "backends/cpu/convolution/conv_weights.h"
+#include "backends/cpu/convolution/windows.h"
 #include "backends/cpu/cpu_class.h"
-#include "backends/cpu/product.h"
-#include "backends/cpu/rows.h"
-#include "backends/cpu/windows.h"
+#include "backends/cpu/products/bf16.h"
+#include "backends/cpu/products/product.h"
+#include "backends/cpu/products/rows.h"
 #include "core/factors.h"
 
 namespace hearth::cpu {

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "backends/cpu/kernels/bf16.h"
-#include "backends/cpu/product.h"
+#include "backends/cpu/products/product.h"
 
 namespace hearth::cpu {
 

@@ -1,4 +1,4 @@
-#include "backends/cpu/product.h"
+#include "backends/cpu/products/product.h"
 
 #include <algorithm>
 #include <array>

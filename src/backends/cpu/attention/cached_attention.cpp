@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "backends/cpu/cpu_class.h"
-#include "backends/cpu/rows.h"
+#include "backends/cpu/products/rows.h"
 #include "backends/cpu/shares.h"
 
 // Keys are taken in blocks that begin at fixed positions. Each has a softmax of its own, and these are merged in order: so a query's
