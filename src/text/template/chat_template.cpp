@@ -5,10 +5,10 @@
 
 #include "core/error.h"
 #include "text/template/chat_files.h"
-#include "text/template/json.h"
-#include "text/template/printing.h"
-#include "text/template/python_text.h"
 #include "text/template/template.h"
+#include "text/template/values/json.h"
+#include "text/template/values/printing.h"
+#include "text/template/values/python_text.h"
 
 namespace hearth::text {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/template/functions.h"
+#include "text/template/functions/functions.h"
 
 namespace hearth::text {
 

@@ -1,7 +1,7 @@
 // Expressions.
 #include "text/template/interpreter.h"
-#include "text/template/operations.h"
-#include "text/template/printing.h"
+#include "text/template/values/operations.h"
+#include "text/template/values/printing.h"
 
 namespace hearth::text::jinja {
 

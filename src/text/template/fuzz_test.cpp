@@ -12,9 +12,9 @@
 #include "hearth/error.h"
 #include "support/golden.h"
 #include "text/template/chat_template.h"
-#include "text/template/json.h"
-#include "text/template/lexer.h"
+#include "text/template/syntax/lexer.h"
 #include "text/template/template.h"
+#include "text/template/values/json.h"
 #include "text/unicode.h"
 
 namespace hearth::text::jinja {

@@ -2,7 +2,7 @@
 #include "text/template/interpreter.h"
 
 #include "text/template/loop.h"
-#include "text/template/printing.h"
+#include "text/template/values/printing.h"
 
 namespace hearth::text::jinja {
 

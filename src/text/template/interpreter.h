@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "text/template/syntax/tree.h"
 #include "text/template/template.h"
-#include "text/template/tree.h"
 
 namespace hearth::text::jinja {
 

@@ -1,7 +1,7 @@
 #include "text/template/loop.h"
 
-#include "text/template/arguments.h"
-#include "text/template/operations.h"
+#include "text/template/functions/arguments.h"
+#include "text/template/values/operations.h"
 
 namespace hearth::text::jinja {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "text/template/value.h"
+#include "text/template/values/value.h"
 
 namespace hearth::text::jinja {
 

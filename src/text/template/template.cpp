@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "core/text/utf8.h"
 #include "text/template/interpreter.h"
-#include "text/template/parser.h"
+#include "text/template/syntax/parser.h"
 
 namespace hearth::text::jinja {
 

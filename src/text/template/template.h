@@ -10,8 +10,8 @@
 
 #include "text/template/budget.h"
 #include "text/template/failure.h"
-#include "text/template/functions.h"
-#include "text/template/value.h"
+#include "text/template/functions/functions.h"
+#include "text/template/values/value.h"
 
 namespace hearth::text::jinja {
 

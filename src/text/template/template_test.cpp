@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/golden.h"
-#include "text/template/json.h"
+#include "text/template/values/json.h"
 
 namespace hearth::text::jinja {
 namespace {
