@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/bench.h"
-#include "api/gguf_file_types.h"
+#include "api/files/gguf_file_types.h"
 #include "api/precision.h"
 #include "api/run_scope.h"
 #include "backends/backends.h"

@@ -1,4 +1,4 @@
-// hearth quantize, as a process. What it writes is checked in src/api/quantize_test.cpp.
+// hearth quantize, as a process. What it writes is checked in src/api/files/quantize_test.cpp.
 #include <nlohmann/json.hpp>
 
 #include "cli/process.h"

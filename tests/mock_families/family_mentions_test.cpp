@@ -120,7 +120,7 @@ TEST(FamilyMentions, a_word_is_looked_for_whole) {
   EXPECT_TRUE(is_exception("src/a.cpp", "as llama.cpp does", 3, 5));
   EXPECT_FALSE(is_exception("src/a.cpp", "llama. as llama.cpp does", 0, 5));
   EXPECT_FALSE(is_exception("src/a.cpp", "as llama does", 3, 5));
-  EXPECT_FALSE(is_exception("src/api/gguf_tokenizer.cpp", "qwen2", 0, 5));
+  EXPECT_FALSE(is_exception("src/api/files/gguf_tokenizer.cpp", "qwen2", 0, 5));
 }
 
 TEST(FamilyMentions, no_file_outside_its_folder_knows_a_family) {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "api/editing.h"
+#include "api/image/editing.h"
 #include "core/error.h"
 
 namespace hearth::api {

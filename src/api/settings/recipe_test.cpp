@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "api/rerun.h"
+#include "api/rerun/rerun.h"
 #include "api/settings/a1111.h"
 #include "core/error.h"
 

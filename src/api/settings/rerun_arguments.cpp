@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/rerun.h"
+#include "api/rerun/rerun.h"
 
 namespace hearth::api {
 namespace {

@@ -1,0 +1,102 @@
+#include "api/files/gguf_export.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "models/language_loading.h"
+#include "models/language_registry.h"
+#include "weights/gguf/gguf_language.h"
+#include "weights/gguf/gguf_rope.h"
+#include "weights/listing.h"
+
+namespace hearth::api {
+namespace {
+
+// "a, b and c"
+std::string enumerated(const std::vector<std::string_view>& items) {
+  if (items.size() < 2) return fmt::format("{}", fmt::join(items, ""));
+  return fmt::format("{} and {}", fmt::join(std::span(items).first(items.size() - 1), ", "), items.back());
+}
+
+const models::LanguageFamily& writable_family(const LanguageCheckpoint& checkpoint) {
+  std::vector<std::string_view> known;
+  for (const auto& [name, family] : models::language_families()) {
+    if (family.gguf.name.empty()) continue;
+    if (std::ranges::find(family.model_types, checkpoint.model_type()) != family.model_types.end()) return family;
+    known.insert(known.end(), family.model_types.begin(), family.model_types.end());
+  }
+  fail<UnsupportedError>("{}: models of type '{}' cannot be written as GGUF, only {}", checkpoint.root().string(), checkpoint.model_type(),
+                         enumerated(known));
+}
+
+std::string gguf_name(const std::string& published, const GgufArchitecture& architecture, const std::string& where) {
+  for (const Alias& alias : architecture.names)
+    if (const auto name = rewrite(published, alias.official, alias.stored)) return *name;
+  fail<UnsupportedError>("{}: '{}' has no name in GGUF files", where, published);
+}
+
+// The network as its family's table says it; `config` states everything, `tensors` have their published names.
+GgufExport export_network(const GgufArchitecture& architecture, const Config& config, const std::string& name,
+                          const std::map<std::string, TensorInfo>& tensors) {
+  GgufExport to{.architecture = std::string(architecture.name), .values = {}, .source = nullptr, .tensors = {}, .notes = {}};
+  to.values.text("general.architecture", to.architecture);
+  to.values.text("general.type", "model");
+  to.values.text("general.name", name);
+  write_gguf_config(config, architecture, to.values);
+  if (std::vector<float> divisors = gguf_rope_divisors(config, architecture); !divisors.empty())
+    to.tensors.push_back(
+        {.name = std::string(gguf_rope_tensor), .stored = {}, .shape = {std::ssize(divisors)}, .values = std::move(divisors)});
+  for (const auto& [published, info] : tensors) {
+    ExportedTensor t{.name = gguf_name(published, architecture, config.where()),
+                     .stored = published,
+                     .dtype = info.dtype,
+                     .shape = info.shape,
+                     .values = {}};
+    for (const auto& [pattern, count] : architecture.neighbours)
+      if (rewrite(published, pattern, pattern)) t.heads = config.integer(std::string(count));
+    to.tensors.push_back(std::move(t));
+  }
+  return to;
+}
+
+}  // namespace
+
+GgufExport export_checkpoint(const LanguageCheckpoint& checkpoint, Backend& device) {
+  const models::LanguageFamily& family = writable_family(checkpoint);
+  const Config config = family.spell_out(checkpoint.config());
+  const std::string name = std::filesystem::weakly_canonical(checkpoint.root()).filename().string();
+  GgufExport to = export_network(family.gguf, config, name, models::needed_tensors(family, checkpoint, device));
+  to.source = checkpoint.tensors();
+  const auto embedding = std::ranges::find(to.tensors, "token_embd.weight", &ExportedTensor::name);
+  if (embedding != to.tensors.end()) export_tokenizer(checkpoint.root(), checkpoint.config(), embedding->shape[0], to);
+  return to;
+}
+
+GgufExport export_geometry(const models::LanguageFamily& family, const models::LanguageGeometry& geometry) {
+  const Config config = Config::parse(geometry.config, std::string(geometry.name));
+  std::map<std::string, TensorInfo> tensors;
+  for (const auto& [name, shape] : models::network_shapes(family, config)) tensors[name] = {.shape = shape, .unreadable = {}};
+  return export_network(family.gguf, family.spell_out(config), std::string(geometry.name), tensors);
+}
+
+GgufExport export_gguf(const std::shared_ptr<GgufFile>& file) {
+  const GgufMetadata& metadata = file->metadata();
+  GgufExport to{.architecture = metadata.text("general.architecture", ""), .values = {}, .source = file, .tensors = {}, .notes = {}};
+  for (const auto& [key, value] : metadata.values()) {
+    const bool of_the_file =
+        key.starts_with("split.") || key == "general.alignment" || key == "general.file_type" || key == "general.quantization_version";
+    if (!of_the_file) to.values.copy(key, value);
+  }
+  std::vector<std::string> encoded;
+  for (const auto& [name, info] : file->list()) {
+    if (!info.unreadable.empty()) fail<UnsupportedError>("{}: '{}' {}", file->describe(), name, info.unreadable);
+    to.tensors.push_back({.name = name, .stored = name, .dtype = info.dtype, .shape = info.shape, .values = {}});
+    if (is_blocked(info.dtype)) encoded.push_back(name);
+  }
+  if (!encoded.empty())
+    to.notes.push_back(fmt::format("{} tensors come in block types and lose once more: {}", encoded.size(), shortened_list(encoded)));
+  return to;
+}
+
+}  // namespace hearth::api

@@ -1,0 +1,31 @@
+// What stands behind a Job: a request with its seeds and images settled, and the model's job for it.
+#pragma once
+
+#include "api/image/editing.h"
+#include "api/image/loaded_model.h"
+
+namespace hearth {
+
+namespace api {
+
+struct Seeds {
+  uint64_t run = 0, variation = 0;
+};
+
+}  // namespace api
+
+struct Model::Impl : api::LoadedModel {};
+
+struct Job::Impl {
+  // UsageError for a request that cannot be run, or needs more memory than there is. `common_levels`: models::ImageTask.
+  Impl(Model::Impl& model, const Request& request, bool common_levels);
+
+  Model::Impl& model;
+  const Request request;
+  api::Seeds seeds;
+  std::optional<api::Canvas> canvas;
+  std::unique_ptr<models::ImageJob> job;
+  double prepare_seconds = 0;
+};
+
+}  // namespace hearth

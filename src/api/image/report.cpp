@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/image/loaded_model.h"
+#include "api/settings/a1111.h"
+#include "api/settings/recipe.h"
+#include "api/settings/report.h"
+#include "core/memory.h"
+#include "core/threads.h"
+
+namespace hearth::api {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json components_json(const models::ImageModel& pipeline) {
+  Json list = Json::array();
+  for (const models::ComponentReport& c : pipeline.components())
+    list.push_back({{"name", c.name},
+                    {"class", c.class_name},
+                    {"files", c.files},
+                    {"stored", c.stored},
+                    {"held", c.held},
+                    {"factors", c.factors},
+                    {"device", c.device},
+                    {"parameters", c.parameters},
+                    {"bytes", c.bytes},
+                    {"kept_wider", c.kept_wider}});
+  return list;
+}
+
+// The precisions that components are held in, by the command's flags without their dashes, where they are not held as stored.
+std::map<std::string, std::string> precision_flags(const std::vector<models::ComponentReport>& components) {
+  std::map<std::string, std::string> flags;
+  for (const ComponentInfo& info : list_components()) {
+    const auto c = std::ranges::find(components, info.name, &models::ComponentReport::name);
+    if (c != components.end() && c->held != "as stored") flags.emplace(info.precision_flag.substr(2), c->held);
+  }
+  return flags;
+}
+
+const models::ComponentReport* denoiser_of(const std::vector<models::ComponentReport>& components) {
+  const auto found = std::ranges::find(components, models::Role::denoiser, &models::ComponentReport::role);
+  return found == components.end() ? nullptr : &*found;
+}
+
+std::string precision_of(const std::vector<models::ComponentReport>& components) {
+  const models::ComponentReport* denoiser = denoiser_of(components);
+  if (denoiser == nullptr) return "";
+  if (denoiser->held != "as stored") return denoiser->held;
+  const auto most = std::ranges::max_element(denoiser->stored, {}, [](const auto& entry) { return entry.second; });
+  return most == denoiser->stored.end() ? "" : most->first;
+}
+
+std::string hash_of(const Hashes& hashes, const models::ComponentReport* component) {
+  if (component == nullptr) return "";
+  const auto found = std::ranges::find(hashes, component->name, &Hashes::value_type::first);
+  return found == hashes.end() ? "" : found->second;
+}
+
+// The settings that the run used, and what it computed from them: chunks of prompts, vectors of embeddings, the images' size.
+Json request_json(const Run& run) {
+  const models::ResolvedImage& r = run.resolved;
+  std::map<std::string, std::string> flags = flags_of(run.asked, run.told);
+  flags.merge(precision_flags(run.components));
+  Json json = settings_json(run.asked, run.told, flags, {.after = "embeddings", .name = "chunks", .value = r.chunks});
+  for (size_t i = 0; i < r.embeddings.size(); ++i) json["embeddings"][i]["vectors"] = r.embeddings[i].vectors;
+  json["width"] = r.width, json["height"] = r.height;  // of the images: a second pass makes them larger than asked for
+  json["noise"] = run.asked.noise ? "given" : "seed";
+  json["defaults"] = defaults_of(run.asked, run.told);
+  return json;
+}
+
+}  // namespace
+
+std::string device_name(const Backend& device) {
+  return device.features().empty() ? device.name() : device.name() + " " + device.features();
+}
+
+std::string describe(LoadedModel& model) {
+  Json hashes = Json::object();
+  for (const auto& [component, hash] : model.hashes->get()) hashes[component] = hash;
+  const Json json = {{"name", model.name},
+                     {"family", model.pipeline->family()},
+                     {"scheduler", model.pipeline->scheduler()},
+                     {"device", device_name(*model.device)},
+                     {"threads", model.device->threads().size()},
+                     {"components", components_json(*model.pipeline)},
+                     {"hashes", hashes},
+                     {"notes", model.pipeline->notes()},
+                     {"load_seconds", model.load_seconds.load()}};
+  return json.dump();
+}
+
+std::string write_report(LoadedModel& model, const Run& run, const models::ImageResult& result, const std::vector<std::string>& warnings,
+                         const nlohmann::json& debug) {
+  const models::ResolvedImage& r = run.resolved;
+  Json json = {
+      {"version", version()},
+      {"model", model.name},
+      {"family", model.pipeline->family()},
+      {"device", device_name(*model.device)},
+      {"threads", model.device->threads().size()},
+      {"pinned", model.device->threads().pinned()},
+      {"request", request_json(run)},
+      {"precision", precision_of(run.components)},
+      {"network_calls", r.network_calls},
+      {"levels", {{"sigmas", r.sigmas}, {"timesteps", r.timesteps}}},
+      {"seconds",
+       {{"load", model.load_seconds.load()},
+        {"encode", result.encode_seconds},
+        {"sample", result.sample_seconds},
+        {"steps", result.step_seconds},
+        {"decode", result.decode_seconds},
+        {"total", run.seconds}}},
+      {"memory",
+       {{"mode", run.plan.mode},
+        {"predicted", run.plan.process},
+        {"planned",
+         {{"weights", run.plan.weights}, {"activations", run.plan.activations}, {"peak", run.plan.weights + run.plan.activations}}},
+        {"measured", {{"peak", run.memory_peak}, {"process_peak", process_peak_bytes()}}}}},
+      {"components", components_json(*model.pipeline)},
+      {"largest_values", result.largest},
+      {"notes", model.pipeline->notes()},
+      {"warnings", warnings},
+  };
+  if (!debug.empty()) json["debug"] = debug;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void sign(Image& image, LoadedModel& model, const Run& run, const Request& told) {
+  const Hashes& hashes = model.hashes->get();
+  const RecipeFacts facts{.version = version(),
+                          .model = model.name,
+                          .family = model.pipeline->family(),
+                          .hashes = hashes,
+                          .denoiser_hash = hash_of(hashes, denoiser_of(run.components)),
+                          .precision = precision_of(run.components),
+                          .refiner = model.refiner,
+                          .flags = precision_flags(run.components)};
+  image.json = write_recipe(facts, run.asked, told);
+  image.parameters = write_parameters(to_parameters(facts, told));
+}
+
+}  // namespace hearth::api

@@ -1,0 +1,114 @@
+#include "hearth/language.h"
+
+#include <algorithm>
+
+#include "api/assets.h"
+#include "api/language/language_state.h"
+#include "api/precision.h"
+#include "api/run_scope.h"
+#include "backends/backends.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/observe.h"
+#include "core/threads.h"
+#include "hub/local_model.h"
+#include "models/language_loading.h"
+#include "models/language_registry.h"
+
+namespace hearth {
+namespace {
+
+using api::Clock, api::OptionalCancel, api::seconds_since;
+
+DType dtype_of(CacheType type) {
+  switch (type) {
+    case CacheType::f16: return DType::f16;
+    case CacheType::bf16: return DType::bf16;
+    case CacheType::q8_0: return DType::q8_0;
+    default: return DType::f32;
+  }
+}
+
+// End tokens: generation_config.json's, an empty list too, else config.json's.
+void read_defaults(const LanguageCheckpoint& checkpoint, api::LanguageState& s) {
+  const std::filesystem::path file = checkpoint.root() / "generation_config.json";
+  std::error_code error;
+  if (!checkpoint.gguf() && std::filesystem::exists(file, error)) {
+    const Config generation = Config::load(file);
+    s.defaults = sampling::GenerationDefaults::read(generation);
+    if (generation.has("eos_token_id")) return;
+  }
+  const Config& c = checkpoint.config();
+  if (!c.has("eos_token_id")) return;
+  const std::string text = c.dump("eos_token_id");
+  const std::vector<int64_t> ids = text.starts_with('[') ? c.integers("eos_token_id") : std::vector<int64_t>{c.integer("eos_token_id")};
+  for (const int64_t id : ids)
+    if (id >= 0) s.defaults.eos_token_ids.push_back(int32_t(id));
+}
+
+}  // namespace
+
+struct LanguageModel::Impl : api::LanguageState {};
+
+LanguageModel::LanguageModel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+LanguageModel::LanguageModel(LanguageModel&&) noexcept = default;
+LanguageModel& LanguageModel::operator=(LanguageModel&&) noexcept = default;
+LanguageModel::~LanguageModel() = default;
+
+LanguageModel LanguageModel::open(const std::filesystem::path& given, const LanguageOptions& options) {
+  const std::filesystem::path path = hub::local_model(given);
+  const auto start = Clock::now();
+  const OptionalCancel cancel(options.cancel);
+  const LanguageCheckpoint checkpoint = models::open_language_checkpoint(path, options.variant);
+  const auto [name, family] = models::find_family(checkpoint);
+  auto impl = std::make_unique<Impl>();
+  impl->family = name;
+  read_defaults(checkpoint, *impl);
+  static_cast<api::Wording&>(*impl) = checkpoint.gguf() ? api::Wording::of_gguf(checkpoint.root(), checkpoint.gguf()->metadata())
+                                                        : api::Wording::of_folder(checkpoint.root());
+  impl->device = shared_backend({.name = options.device, .threads = options.threads, .pinned = options.pin_threads});
+  impl->cache_type = dtype_of(options.cache_type);
+  for (const auto& [tensor, info] : checkpoint.tensors()->list()) impl->weight_bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
+  models::LoadRequest request{.variant = options.variant, .types = api::held_types(options.precision, *impl->device)};
+  if (options.before_loading) {
+    MemoryLedger ledger;
+    const auto twin = impl->device->dry_twin(ledger);
+    impl->model = models::load_language_model(family, checkpoint, *twin, request).model;
+    LanguageModel unread(std::move(impl));
+    options.before_loading(unread);
+    impl = std::move(unread.impl_);
+    impl->model.reset();
+  }
+  request.progress = options.progress;
+  impl->model = models::load_language_model(family, checkpoint, *impl->device, request).model;
+  impl->load_seconds = seconds_since(start);
+  return LanguageModel(std::move(impl));
+}
+
+LanguageModel LanguageModel::open_demo(const LanguageOptions& options) { return open(api::demo_language_model_folder(), options); }
+
+std::string LanguageModel::family() const { return impl_->family; }
+int64_t LanguageModel::positions() const { return impl_->model->sizes().positions; }
+int64_t LanguageModel::vocabulary() const { return impl_->model->sizes().vocabulary; }
+int64_t LanguageModel::weight_bytes() const { return impl_->weight_bytes; }
+double LanguageModel::load_seconds() const { return impl_->load_seconds; }
+
+int64_t LanguageModel::cache_bytes(int64_t context) const { return impl_->model->cache_bytes(context, impl_->cache_type); }
+
+LanguageModel::Plan LanguageModel::plan(const CompletionRequest& request) const { return api::plan(*impl_, request); }
+
+Completion LanguageModel::complete(const CompletionRequest& request) {
+  const OptionalCancel cancel(request.cancel);
+  return api::complete(*impl_, request);
+}
+
+Perplexity LanguageModel::perplexity(const PerplexityRequest& request) {
+  const OptionalCancel cancel(request.cancel);
+  return api::perplexity(*impl_, request);
+}
+
+std::string LanguageModel::render(const ChatMessages& chat) const { return impl_->render(chat); }
+
+std::vector<int32_t> LanguageModel::chat_ids(const std::string& rendered) const { return impl_->ids_of(rendered); }
+
+}  // namespace hearth

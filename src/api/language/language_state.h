@@ -1,0 +1,30 @@
+// What stands behind a LanguageModel, and how an answer comes out of it.
+#pragma once
+
+#include "api/language/wording.h"
+#include "core/backend.h"
+#include "hearth/language.h"
+#include "models/language_model.h"
+#include "sampling/tokens/generation_defaults.h"
+
+namespace hearth::api {
+
+struct LanguageState : Wording {
+  std::shared_ptr<Backend> device;
+  std::string family;
+  std::unique_ptr<models::LanguageModel> model;
+  sampling::GenerationDefaults defaults;
+  DType cache_type = DType::f32;
+  int64_t weight_bytes = 0;
+  double load_seconds = 0;
+
+  // The text of the last run: the next one goes on where the two begin to differ.
+  std::unique_ptr<models::TextState> text;
+  std::vector<int32_t> fed;  // the tokens that `text` has seen
+};
+
+LanguageModel::Plan plan(const LanguageState& state, const CompletionRequest& request);
+Completion complete(LanguageState& state, const CompletionRequest& request);
+Perplexity perplexity(LanguageState& state, const PerplexityRequest& request);
+
+}  // namespace hearth::api

@@ -1,0 +1,87 @@
+#include "api/language/wording.h"
+
+#include "api/assets.h"
+#include "api/language/tokenizer_source.h"
+#include "core/error.h"
+#include "hub/local_model.h"
+#include "text/template/chat_template.h"
+#include "weights/gguf/gguf.h"
+#include "weights/gguf/gguf_folder.h"
+
+namespace hearth {
+namespace api {
+namespace {
+
+// By name: tokenizer.chat_template is "default", tokenizer.chat_template.NAME is NAME.
+std::map<std::string, std::string> read_chat_templates(const GgufMetadata& m) {
+  std::map<std::string, std::string> templates;
+  const std::string key = "tokenizer.chat_template";
+  if (m.has(key)) templates["default"] = m.text(key);
+  for (const auto& [name, value] : m.values())
+    if (name.starts_with(key + ".")) templates[name.substr(key.size() + 1)] = m.text(name);
+  return templates;
+}
+
+text::ChatTemplate chat_template(const Wording& wording) {
+  if (!wording.vocabulary) return text::ChatTemplate::load(wording.root);
+  if (wording.chat_templates.empty()) fail<WeightError>("{}: the file has no chat template", wording.root.string());
+  const text::Tokenizer& tokenizer = wording.tokenizer();
+  std::map<std::string, std::string> special;
+  const auto add = [&](const char* name, const std::string& token) {
+    if (!token.empty()) special[name] = token;
+  };
+  add("bos_token", tokenizer.bos_token()), add("eos_token", tokenizer.eos_token());
+  add("unk_token", tokenizer.unk_token()), add("pad_token", tokenizer.pad_token());
+  return {wording.chat_templates, special, wording.root.string()};
+}
+
+}  // namespace
+
+Wording Wording::of_gguf(const std::filesystem::path& folder, const GgufMetadata& metadata) {
+  Wording wording{.root = folder, .chat_templates = read_chat_templates(metadata)};
+  if (metadata.text("tokenizer.ggml.model", "no_vocab") != "no_vocab") wording.vocabulary = gguf_vocabulary(metadata);
+  return wording;
+}
+
+const text::Tokenizer& Wording::tokenizer() const {
+  if (!read) read = vocabulary ? text::Tokenizer::from_gguf(*vocabulary) : open_folder_tokenizer(root);
+  return *read;
+}
+
+bool Wording::has_tokenizer() const {
+  if (read || vocabulary) return true;
+  std::error_code error;
+  for (const char* name : {"tokenizer.json", "tokenizer.model", "spiece.model", "vocab.json"})
+    if (std::filesystem::exists(root / name, error)) return true;
+  return false;
+}
+
+std::string Wording::render(const ChatMessages& chat) const {
+  return chat_template(*this).render({.messages = chat.messages,
+                                      .tools = chat.tools,
+                                      .documents = chat.documents,
+                                      .add_generation_prompt = chat.add_generation_prompt,
+                                      .continue_final_message = chat.continue_final_message,
+                                      .variables = chat.variables,
+                                      .name = chat.template_name.empty() ? std::nullopt : std::optional(chat.template_name)});
+}
+
+std::vector<int32_t> Wording::ids_of(const std::string& rendered) const {
+  return tokenizer().encode(rendered, {.add_special_tokens = false});
+}
+
+}  // namespace api
+
+RenderedChat render_chat(const std::filesystem::path& model, const ChatMessages& chat) {
+  const std::filesystem::path path = model.empty() ? api::demo_language_model_folder() : gguf_file_of(hub::local_model(model));
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) fail<IoError>("{}: no such file or folder", path.string());
+  const api::Wording wording = std::filesystem::is_directory(path)
+                                   ? api::Wording::of_folder(path)
+                                   : api::Wording::of_gguf(path.parent_path(), GgufFile::open(path)->metadata());
+  RenderedChat rendered{.text = wording.render(chat), .ids = {}};
+  rendered.ids = wording.ids_of(rendered.text);
+  return rendered;
+}
+
+}  // namespace hearth

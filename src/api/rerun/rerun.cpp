@@ -1,0 +1,57 @@
+#include "api/rerun/rerun.h"
+
+#include <nlohmann/json.hpp>
+
+#include "api/image/editing.h"
+#include "api/settings/recipe.h"
+#include "core/error.h"
+#include "media/formats/picture.h"
+
+namespace hearth {
+namespace api {
+namespace {
+
+void ask_again(const Row& row, const Json& recipe, Rerun& r) {
+  const Json kept = stored_value(recipe, row);
+  if (kept.is_null()) return;
+  if (row.reporting.rerun) return row.reporting.rerun(row, kept, recipe, r);
+  if (row.reporting.omitted_value && is_omitted(row, kept)) return;
+  for (const std::string& text : typed(row, kept)) add_flag(r, flag_of(row.setting), text);
+}
+
+// What metadata keeps by the names of flags.
+void add_flags(const std::map<std::string, std::string>& flags, Rerun& r) {
+  constexpr std::string_view sum = "-sha256";
+  for (const auto& [flag, text] : flags) {
+    const bool of_image = flags.contains(flag + std::string(sum));
+    if (flag.ends_with(sum)) r.pictures["--" + flag.substr(0, flag.size() - sum.size())] = text;
+    else if (!text.empty()) add_flag(r, flag, text);
+    else if (of_image) r.not_honoured.push_back(fmt::format("the picture of --{0}, whose file is not told: give --{0} FILE", flag));
+    else r.arguments.push_back("--" + flag);
+  }
+}
+
+}  // namespace
+
+Rerun rerun_of_recipe(const Json& recipe) {
+  Rerun r{.source = "hearth", .arguments = {}, .model = recipe.at("model").at("name")};
+  recipe.at("model").at("hashes").get_to(r.hashes);
+  for (const Row& row : rows()) ask_again(row, recipe, r);
+  if (recipe.contains("flags")) add_flags(recipe.at("flags"), r);
+  if (recipe.at("noise") != "seed") r.not_honoured.push_back("the first noise, which was a file's: give --noise FILE");
+  return r;
+}
+
+}  // namespace api
+
+Rerun rerun_of(const std::filesystem::path& picture) {
+  const Picture read = read_picture(picture);
+  if (const std::string* own = read.find(recipe_keyword)) return api::rerun_of_recipe(api::read_recipe(*own));
+  if (const std::string* parameters = read.find(parameters_keyword)) return api::rerun_of_parameters(parse_parameters(*parameters));
+  if (const std::string* graph = read.find("prompt")) return api::rerun_of_graph(*graph);
+  fail<UsageError>("rerun: {} does not say how it was made", picture.string());
+}
+
+std::string pixels_sum(const std::filesystem::path& picture) { return api::sum_of(Image::load(picture)); }
+
+}  // namespace hearth
