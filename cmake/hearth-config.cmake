@@ -1,4 +1,4 @@
-# find_package(hearth): the target hearth::hearth.
+# find_package(hearth): the targets hearth::hearth, and hearth::bench for hearth/bench.h and hearth/plots.h.
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
 find_dependency(fmt)

@@ -2,6 +2,7 @@
 # CMakeLists.txt says
 #   find_package(hearth REQUIRED)
 #   target_link_libraries(my_program PRIVATE hearth::hearth)
+# and, for hearth/bench.h and hearth/plots.h, hearth::bench.
 include(CMakePackageConfigHelpers)
 
 if(TARGET hearth)
@@ -19,8 +20,8 @@ foreach(folder IN LISTS configs)  # src/models/checkpoints.cpp looks there
   install(DIRECTORY src/models/${folder}/ DESTINATION share/hearth/configs/${family})
 endforeach()
 
-# hearth_api and every folder below it.
-set(libraries hearth_api)
+# hearth_api, hearth_bench and every folder below them.
+set(libraries hearth_api hearth_bench)
 set(seen "")
 while(libraries)
   list(POP_FRONT libraries library)
@@ -36,6 +37,7 @@ while(libraries)
   endforeach()
 endwhile()
 set_target_properties(hearth_api PROPERTIES EXPORT_NAME hearth)
+set_target_properties(hearth_bench PROPERTIES EXPORT_NAME bench)
 install(TARGETS ${seen} EXPORT hearth ARCHIVE DESTINATION lib/hearth COMPONENT development)
 install(EXPORT hearth NAMESPACE hearth:: DESTINATION lib/cmake/hearth FILE hearth-targets.cmake COMPONENT development)
 install(FILES cmake/hearth-config.cmake cmake/hearth-assets.cpp.in cmake/FindOniguruma.cmake cmake/FindWebP.cmake DESTINATION lib/cmake/hearth

@@ -149,22 +149,6 @@ struct Generation {
   std::string debug_text;             // what Request::debug asked for, for people; the report has the same in numbers
 };
 
-// Samplers side by side, on one model and prompt.
-struct SamplerPlotRequest {
-  Request request;  // prompts, size, seed (0 unless given), guidance, schedule …; its sampler, steps and batch do not count
-  std::vector<std::string> samplers;  // "" = a dozen that differ
-  std::vector<int64_t> steps = {4, 8, 16, 32};
-  int64_t reference_steps = 128;  // convergence: of the solution that errors are measured against, by seeds_3 (three calls a step)
-  std::optional<int64_t> cell;    // contact sheet: pictures are shrunk to this width; default: as large as they are
-};
-struct SamplerPlot {
-  Image image;
-  std::string json;  // the numbers in it
-};
-// The order of convergence of samplers on a problem with a known solution (data from a unit Gaussian): error against calls of the network.
-// Without names, a dozen. UsageError for a sampler without a deterministic form.
-SamplerPlot plot_orders(const std::vector<std::string>& samplers = {});
-
 // UsageError that Image::save would end with, as far as the request alone tells: ending, options, size, length of the prompts.
 void check_save(const std::filesystem::path& file, const SaveOptions& options, const Request& request);
 
@@ -190,13 +174,6 @@ class Model {
   Job prepare(const Request& request);
   Generation generate(const Request& request);  // prepare(request).run()
 
-  // Pictures of samplers × steps, with names.
-  SamplerPlot plot_contact_sheet(const SamplerPlotRequest& request);
-  // Error of the latents, relative L2, against a fine solution of the same ODE, over calls of the network. All samplers run without fresh
-  // noise from one noise along one schedule (default: karras) down to the model's least σ. UsageError for a sampler that does not
-  // solve this ODE: one that always draws, CFG++, plms, dpm_adaptive.
-  SamplerPlot plot_convergence(const SamplerPlotRequest& request);
-
   // What generate() will take, found without computing anything. UsageError when it would be refused.
   struct Prediction {
     int64_t bytes = 0;  // most that the process takes
@@ -210,6 +187,7 @@ class Model {
 
  private:
   friend class Job;
+  friend struct CommonLevels;  // hearth/plots.h: prepares runs along one schedule, whatever their sampler
   struct Impl;
   Job prepare(const Request& request, bool common_levels);
   explicit Model(std::unique_ptr<Impl> impl);
@@ -278,39 +256,5 @@ struct Inspection {
   bool usable = false;
 };
 Inspection inspect(const std::filesystem::path& path, const std::string& variant = {});
-
-// How fast this machine runs a model, part by part, against its own ceilings measured in the same run.
-struct BenchOptions {
-  // "" or the name of an image benchmark: load, text, step and decode; "vae", "clip": load and that part alone; "blocks": each block of the
-  // three networks; "threads": the step with 1, 2, 4 … threads; "paths": the step on each kernel path; "samplers": a step of each sampler
-  // without its network, as a part of the network's; "ops": every operation of a step and a decode of each image benchmark; a model,
-  // variant or size is refused.
-  std::string what;
-  std::string only;     // ops: those with this in their name
-  std::string weights;  // type of generated weights of a language model: f16, bf16, f32, q8_0, q4_0, q4_k, …
-  std::string keep;     // where generated weights are kept: a new folder, of a language model a GGUF file (no tokenizer)
-  std::string hold;     // ops: f32, f16, bf16: weights held so and multiplied as f32, whatever `precision` says
-  std::string path;     // force a kernel path down: "avx2", "avx512", "avx512bf16", "amx"
-  // An image or language benchmark (a published geometry with generated weights, gigabytes of temporary files), "demo", or a checkpoint.
-  // Empty: the first image benchmark.
-  std::string model;
-  std::string variant;                   // as in OpenOptions
-  std::optional<int64_t> width, height;  // pixels; absent: what the model is made for
-  std::string device = "cpu";
-  int threads = 0;
-  Precision precision = Precision::automatic;  // generated weights are f16 unless it says otherwise
-  int repeats = 3;                             // the median is told
-  OnProgress progress;
-  const std::atomic<bool>* cancel = nullptr;
-};
-struct Bench {
-  std::string text;  // for people, several lines
-  std::string
-      json;  // {"machine": {…}, "parts": {"load": {"seconds": x}, …}, "peak_memory_bytes": n}; or "ops", "blocks", "threads", "paths"
-};
-Bench bench(const BenchOptions& options = {});
-// Models of full size with generated weights that bench() knows by name, beside "demo".
-std::vector<std::string> image_benchmarks();
-std::vector<std::string> language_benchmarks();
 
 }  // namespace hearth

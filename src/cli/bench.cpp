@@ -1,3 +1,5 @@
+#include "hearth/bench.h"
+
 #include <fmt/ranges.h>
 
 #include "cli/command.h"

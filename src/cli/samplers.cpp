@@ -7,6 +7,7 @@
 #include "cli/setting_flags.h"
 #include "core/error.h"
 #include "core/files/file.h"
+#include "hearth/plots.h"
 
 namespace hearth::cli {
 namespace {
@@ -105,8 +106,8 @@ void run_samplers(std::span<const std::string> arguments) {
     OpenOptions open = f.open.options();
     open.progress = f.plot.request.progress;
     Model opened = f.open.model.empty() ? Model::open_demo(open) : Model::open(f.open.model, open);
-    if (!f.convergence.empty()) keep(opened.plot_convergence(f.plot), f.convergence);
-    if (!f.sheet.empty()) keep(opened.plot_contact_sheet(f.plot), f.sheet);
+    if (!f.convergence.empty()) keep(plot_convergence(opened, f.plot), f.convergence);
+    if (!f.sheet.empty()) keep(plot_contact_sheet(opened, f.plot), f.sheet);
   }
   if (f.json) fmt::print("{{{}}}\n", fmt::join(numbers, ","));
 }

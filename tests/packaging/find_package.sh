@@ -27,6 +27,7 @@ quietly "$cmake" --build "$folder/build"
 cd "$folder"
 quietly "$example" ours.png
 quietly build/minimal theirs.png
+quietly build/benchmarks
 quietly "$prefix/bin/hearth" generate -p "a red house on green hills at sunset" --steps 12 --guidance 6 --sampler dpmpp_2m --seed 0 -o command.png
 cmp ours.png theirs.png
 cmp ours.png command.png

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "api/bench.h"
+#include "bench/bench.h"
 #include "core/threads.h"
 
 namespace hearth::api {

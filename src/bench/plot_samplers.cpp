@@ -9,7 +9,7 @@
 
 #include "backends/backends.h"
 #include "core/error.h"
-#include "hearth/hearth.h"
+#include "hearth/plots.h"
 #include "media/canvas.h"
 #include "media/chart.h"
 #include "media/editing/resample.h"
@@ -17,6 +17,11 @@
 #include "sampling/samplers.h"
 
 namespace hearth {
+
+struct CommonLevels {
+  static Job prepare(Model& model, const Request& request) { return model.prepare(request, true); }
+};
+
 namespace {
 
 using Json = nlohmann::json;
@@ -76,7 +81,7 @@ struct RunCounter {
 
 }  // namespace
 
-SamplerPlot Model::plot_contact_sheet(const SamplerPlotRequest& r) {
+SamplerPlot plot_contact_sheet(Model& model, const SamplerPlotRequest& r) {
   check_steps(r.steps);
   const auto samplers = chosen(r.samplers, for_pictures);
   Request one = single(r);
@@ -88,7 +93,7 @@ SamplerPlot Model::plot_contact_sheet(const SamplerPlotRequest& r) {
     for (const int64_t steps : r.steps) {
       counter.next();
       one.sampler = sampler->name, one.steps = steps;
-      Generation made = generate(one);
+      Generation made = model.generate(one);
       const Json report = Json::parse(made.report);
       cells.push_back({{"sampler", sampler->name}, {"steps", steps}, {"calls", report["network_calls"]}});
       Image& image = made.images[0];
@@ -120,7 +125,7 @@ SamplerPlot Model::plot_contact_sheet(const SamplerPlotRequest& r) {
   return {.image = image_of(std::move(canvas.pixels), json), .json = json};
 }
 
-SamplerPlot Model::plot_convergence(const SamplerPlotRequest& r) {
+SamplerPlot plot_convergence(Model& model, const SamplerPlotRequest& r) {
   check_steps(r.steps);
   const auto samplers = chosen(r.samplers, dozen);
   for (const sampling::Sampler* sampler : samplers)
@@ -138,7 +143,7 @@ SamplerPlot Model::plot_convergence(const SamplerPlotRequest& r) {
     one.sampler_options.clear();
     const sampling::Options quiet = *sampling::deterministic_options(sampler);
     for (const auto& [name, value] : quiet) one.sampler_options[name] = fmt::format("{}", value);
-    Generation made = prepare(one, true).run();
+    Generation made = CommonLevels::prepare(model, one).run();
     return std::pair(std::move(made.latents.values), Json::parse(made.report)["network_calls"].get<double>());
   };
   const std::vector<float> exact = solve(sampling::find_sampler("seeds_3"), r.reference_steps).first;

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/bench.h"
-#include "api/bench_model.h"
 #include "backends/backends.h"
+#include "bench/bench.h"
+#include "bench/bench_model.h"
 #include "sampling/compat/compat.h"
 #include "sampling/samplers.h"
 

@@ -6,7 +6,7 @@
 
 #include "backends/cpu/ceilings.h"
 #include "core/observe.h"
-#include "hearth/hearth.h"
+#include "hearth/bench.h"
 
 namespace hearth::api {
 

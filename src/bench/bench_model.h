@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "hearth/hearth.h"
+#include "hearth/bench.h"
 #include "models/diffusion/networks.h"
 #include "models/registry.h"
 

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "api/bench.h"
-#include "api/bench_model.h"
-#include "api/bench_op_cases.h"
 #include "backends/backends.h"
 #include "backends/plan/plan_backend.h"
+#include "bench/bench.h"
+#include "bench/bench_model.h"
+#include "bench/bench_op_cases.h"
 #include "core/factors.h"
 #include "core/memory.h"
 #include "core/threads.h"

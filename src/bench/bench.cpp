@@ -1,6 +1,6 @@
 // `hearth bench`: how fast this machine runs an image model, part by part, against the machine's own
 // ceilings measured in the same run.
-#include "api/bench.h"
+#include "bench/bench.h"
 
 #include <fmt/ranges.h>
 
@@ -9,8 +9,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "api/bench_model.h"
 #include "backends/backends.h"
+#include "bench/bench_model.h"
 #include "core/memory.h"
 #include "hub/local_model.h"
 

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "api/bench.h"
-#include "api/bench_model.h"
 #include "backends/backends.h"
+#include "bench/bench.h"
+#include "bench/bench_model.h"
 #include "core/threads.h"
 
 namespace hearth::api {

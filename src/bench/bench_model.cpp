@@ -1,4 +1,4 @@
-#include "api/bench_model.h"
+#include "bench/bench_model.h"
 
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "api/assets.h"
-#include "api/bench.h"
 #include "api/places.h"
 #include "api/precision.h"
 #include "backends/plan/plan_backend.h"
+#include "bench/bench.h"
 #include "core/memory.h"
 #include "models/checkpoints.h"
 #include "models/diffusion/generated_weights.h"

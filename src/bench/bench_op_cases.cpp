@@ -1,4 +1,4 @@
-#include "api/bench_op_cases.h"
+#include "bench/bench_op_cases.h"
 
 #include <fmt/format.h>
 

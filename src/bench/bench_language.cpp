@@ -6,11 +6,11 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "api/bench.h"
 #include "api/files/gguf_file_types.h"
 #include "api/precision.h"
 #include "api/run_scope.h"
 #include "backends/backends.h"
+#include "bench/bench.h"
 #include "core/memory.h"
 #include "core/quantized/blocks.h"
 #include "core/threads.h"
