@@ -52,7 +52,7 @@ for file in $changed; do
     *.cpp | *.h | *.inl) [ ! -f "$file" ] || sources="$sources $file" ;;
   esac
   case $file in
-    README.md | docs/*.md) run "$file" docs ;;
+    README.md | docs/*.md | docs/benchmarks.* | tools/plot_benchmarks.sh) run "$file" docs ;;
     *.md | tools/*.sh | .clang-* | .git*) ;;  # lint
     assets/* | examples/*) smoke "$file" ;;
     Makefile | CMake* | cmake/* | tests/packaging/*)

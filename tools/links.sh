@@ -31,8 +31,9 @@ targets=$(awk '
       text = substr(text, 1, RSTART - 1) substr(text, RSTART + RLENGTH)
       if (code ~ /^(src|include|tests|tools|docs|assets|cmake|examples|bench)\/[a-z0-9_.\/-]+$/) print FILENAME, FNR, "path", code
     }
-    while (match(text, /\]\([^) ]+/)) {
-      print FILENAME, FNR, "link", substr(text, RSTART + 2, RLENGTH - 2)
+    while (match(text, /\]\([^) ]+|src="[^"]+/)) {
+      skip = substr(text, RSTART, 1) == "s" ? 5 : 2
+      print FILENAME, FNR, "link", substr(text, RSTART + skip, RLENGTH - skip)
       text = substr(text, RSTART + RLENGTH)
     }
   }' $files)
