@@ -19,7 +19,7 @@ help:  ## this list
 
 demo: build  ## install packages, build, draw demo.png (PROMPT="…" SEED=n)
 	$(HEARTH) generate --prompt "$(PROMPT)" --steps 25 --seed $(SEED) --output demo.png
-	@echo "The picture: $(CURDIR)/demo.png"
+	@echo "The image: $(CURDIR)/demo.png"
 
 build: packages build/release/build.ninja  ## install packages, build the command build/release/bin/hearth
 	cmake --build --preset release --parallel $(JOBS) --target hearth
@@ -31,7 +31,7 @@ test: packages-test build/release/build.ninja  ## install packages, build, run e
 check: packages-test build/release/build.ninja  ## build and test what has changed since the last commit, in seconds
 	@tools/check.sh $(JOBS)
 
-asan: packages-test build/asan/build.ninja  ## the tests under the address and undefined-behaviour sanitizers
+asan: packages-test build/asan/build.ninja  ## the tests under the address and undefined-behavior sanitizers
 	cmake --build --preset asan --parallel $(JOBS)
 	ctest --preset asan --parallel $(JOBS)
 

@@ -8,12 +8,12 @@ add_library(hearth_options INTERFACE)
 target_include_directories(hearth_options INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src;${PROJECT_SOURCE_DIR}/include;${PROJECT_BINARY_DIR}/generated>"
                                                     $<INSTALL_INTERFACE:include>)
 target_compile_features(hearth_options INTERFACE cxx_std_20)  # for users too
-# Designated initialisers leave out what keeps its default, hence no warning about that.
+# Designated initializers leave out what keeps its default, hence no warning about that.
 # No contraction: a*b+c is an FMA only where a kernel says so, hence the same bits from every compiler.
 target_compile_options(hearth_options INTERFACE
                        "$<BUILD_INTERFACE:-Wall;-Wextra;-Wshadow;-Wno-missing-field-initializers;-ffp-contract=off;$<$<BOOL:${HEARTH_WERROR}>:-Werror>>")
 if(HEARTH_SANITIZE)
-  # GCC 12 under a sanitizer sees uninitialised variables inside its own <regex>.
+  # GCC 12 under a sanitizer sees uninitialized variables inside its own <regex>.
   target_compile_options(hearth_options INTERFACE -Wno-maybe-uninitialized -fsanitize=${HEARTH_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(hearth_options INTERFACE -fsanitize=${HEARTH_SANITIZE})
 endif()

@@ -1,4 +1,4 @@
-// Draws a picture with the small model that comes with hearth:  minimal OUTPUT.png [PROMPT]
+// Draws an image with the small model that comes with hearth:  minimal OUTPUT.png [PROMPT]
 #include <cstdio>
 
 #include "hearth/hearth.h"

@@ -22,7 +22,7 @@ enum class Emphasis { original, no_norm, ignore, none };  // "original", "no-nor
 // An image of another shape than the run: both sides as they must be; filled, the rest cut away; or whole, its edges going on.
 enum class ResizeMode { stretch, crop, fill };  // "stretch", "crop", "fill"
 
-// What stands under a mask at first: the image itself, the colours around it, noise, or nothing (latents of 0).
+// What stands under a mask at first: the image itself, the colors around it, noise, or nothing (latents of 0).
 enum class InpaintFill { original, fill, noise, nothing };  // "original", "fill", "latent-noise", "latent-nothing"
 
 // Whether the autoencoder decodes in tiles that overlap and are blended, as diffusers does: less memory, not quite the same image.

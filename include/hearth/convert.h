@@ -1,4 +1,4 @@
-// Picture models from one safetensors layout into another.
+// Image models from one safetensors layout into another.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ struct ConvertRequest {
   std::string type;                           // of all floating-point tensors: "f32", "f16", "bf16"; "" as stored, 8-bit floats widened
   int64_t max_shard_size = 10'000'000'000;    // bytes of the tensors in one file of a folder or of DDUF, as the reference's default
   OnProgress progress;                        // phase "convert", in bytes
-  const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Cancelled
+  const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Canceled
 };
 
 struct ConvertReport : WrittenWeights {  // bytes: of the tensors
@@ -33,7 +33,7 @@ struct ConvertReport : WrittenWeights {  // bytes: of the tensors
 };
 
 // Tensors are copied bit for bit unless another type is asked for; memory is that of one tensor. UsageError for an unknown layout or type;
-// UnsupportedError for a network that the layout has no names for; WeightError, IoError, Cancelled.
+// UnsupportedError for a network that the layout has no names for; WeightError, IoError, Canceled.
 ConvertReport convert(const ConvertRequest& request);
 
 }  // namespace hearth

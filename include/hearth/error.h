@@ -25,9 +25,9 @@ struct UsageError : Error {
 };  // a request that makes no sense: unknown name, value out of range
 struct NonFiniteError : Error {
   using Error::Error;
-};                          // NaN or infinity where a number was needed
-struct Cancelled : Error {  // the user asked to stop
-  Cancelled() : Error("cancelled") {}
+};                         // NaN or infinity where a number was needed
+struct Canceled : Error {  // the user asked to stop
+  Canceled() : Error("canceled") {}
 };
 
 }  // namespace hearth

@@ -61,13 +61,13 @@ struct OpenOptions {
   // Bytes that the process may take while it runs; 0: no limit. A run takes the first of these ways that fits, or is refused with
   // UsageError: all networks in memory; each only while it works; and the autoencoder in tiles. Loads when needed.
   int64_t memory_limit = 0;
-  // A second checkpoint that does the last steps of every picture (Request::refiner_start), XL's refiner; its autoencoder is not used.
+  // A second checkpoint that does the last steps of every image (Request::refiner_start), XL's refiner; its autoencoder is not used.
   std::filesystem::path refiner;
   // A small autoencoder (AutoencoderTiny: TAESD, TAESDXL) that makes previews: a file of its decoder, alone or with the encoder, in its
   // maker's layout or in diffusers', or a component's folder.
   std::filesystem::path preview_decoder;
   OnProgress progress;                        // phase "load"
-  const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Cancelled
+  const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Canceled
 };
 
 struct Debug {
@@ -76,7 +76,7 @@ struct Debug {
   bool nan = false;     // count non-finite values after every op and name the first
 };
 
-// All that a run remembers after one of its steps: from it, the same request goes on to the same picture, bit for bit.
+// All that a run remembers after one of its steps: from it, the same request goes on to the same image, bit for bit.
 struct RunState {
   std::map<std::string, Array> arrays;  // "state.x" [B, C, h, w] and what the sampler keeps beside it
   std::string json;                     // of which run, after which step
@@ -114,9 +114,9 @@ struct Request {
   Compat compat = Compat::hearth;                          // noise, levels and start as this program has them
   std::optional<Rng> rng;                                  // absent: by compat; nv with hearth and a1111 only
   int64_t eta_noise_seed_delta = 0;  // compat "a1111": the noise of the steps comes from seeds this much higher (ENSD)
-  int64_t batch_index = 0;           // compat "comfyui": the pictures are those from this number on of a larger batch
+  int64_t batch_index = 0;           // compat "comfyui": the images are those from this number on of a larger batch
   std::optional<Array> noise;        // standard normal [batch, channels, height/8, width/8] in place of the seed's first draw
-  Editing edit;                      // the picture that the run starts from
+  Editing edit;                      // the image that the run starts from
   Variation variation;
   std::optional<Hires> hires;
   Preview preview;
@@ -124,11 +124,11 @@ struct Request {
   int64_t stop_after = 0;  // sampler steps after which the run ends and Generation::state is filled in; 0: the whole run
   // Go on from here. UsageError unless sampler and its options, schedule, steps, size, strength, batch, seed, compat and what goes with it
   // (rng, eta_noise_seed_delta, batch_index) are those of the state. Model, prompts and guidance are not in it: with others than those of
-  // the run that was stopped, the picture is another.
+  // the run that was stopped, the image is another.
   std::optional<RunState> resume;
   VaeTiling vae_tiling = VaeTiling::automatic;
   std::optional<int64_t> vae_tile;  // side in pixels, a multiple of 32; default: the size that the autoencoder was trained on
-  bool deep_colour = false;         // fill Image::rgb16 too
+  bool deep_color = false;          // fill Image::rgb16 too
   bool last = false;                // the model is not needed after it: networks that have done their work are let go of
   Debug debug;
 
@@ -240,7 +240,7 @@ std::vector<Named> list_schedules();
 // The noise levels and times that a run of so many steps would go through, for each schedule of list_schedules().
 struct ScheduleLevels {
   std::string name;
-  std::vector<double> sigmas;     // noise beside a picture of weight 1 (flow models: the share of noise); the end included
+  std::vector<double> sigmas;     // noise beside an image of weight 1 (flow models: the share of noise); the end included
   std::vector<double> timesteps;  // what the network is told at each step
   std::string refused;            // why this model, sampler or number of steps cannot take it; empty where it can
 };
@@ -249,7 +249,7 @@ std::vector<ScheduleLevels> schedule_levels(const std::filesystem::path& model, 
 std::vector<Named> list_backends();
 
 // What a file or folder is: family, components, precisions, sizes, configs, what is missing or would be left unread; for
-// a picture (PNG, JPEG, WebP) its kind and how it was made. IoError when there is nothing to read.
+// an image (PNG, JPEG, WebP) its kind and how it was made. IoError when there is nothing to read.
 struct Inspection {
   std::string text;  // for people, several lines
   std::string json;  // the same for programs

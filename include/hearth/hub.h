@@ -37,7 +37,7 @@ struct PullRequest {
 
   OnProgress progress;                           // phase "download", in bytes
   std::function<void(const std::string&)> warn;  // told, in one line each, of attempts that failed and are repeated
-  const std::atomic<bool>* cancel = nullptr;     // set from any thread: ends with Cancelled; the next pull resumes
+  const std::atomic<bool>* cancel = nullptr;     // set from any thread: ends with Canceled; the next pull resumes
 };
 
 struct PulledFile {
@@ -56,7 +56,7 @@ struct PullResult {
 };
 
 // Files appear in the model's folder when all of them are complete and their checksums are right. UsageError for a request that makes no
-// sense and a repository with several models of which none is named; IoError for what hub, network or disk refuse; Cancelled.
+// sense and a repository with several models of which none is named; IoError for what hub, network or disk refuse; Canceled.
 PullResult pull(const PullRequest& request);
 
 // $HEARTH_HOME, else $XDG_CACHE_HOME/hearth, else ~/.cache/hearth.

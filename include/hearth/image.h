@@ -1,4 +1,4 @@
-// Pictures in memory, and from and into files.
+// Images in memory, and from and into files.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace hearth {
 
 enum class JpegChroma { half /* 4:2:0 */, full /* 4:4:4 */ };
 
-// How a picture is written. What the file's format has no use for is refused.
+// How an image is written. What the file's format has no use for is refused.
 struct SaveOptions {
-  std::optional<int> png_bits;            // 8 (default) or 16 for each colour
+  std::optional<int> png_bits;            // 8 (default) or 16 for each color
   std::optional<int> quality;             // of a JPEG 1 to 100, of a WebP 0 to 100; default 90
   bool lossless = false;                  // a WebP that keeps every pixel
   std::optional<JpegChroma> jpeg_chroma;  // default: half
@@ -26,7 +26,7 @@ struct Image {
   std::string parameters;       // how it was made, as A1111 writes it
   std::string json;             // the same in full: request, resolved values, model hashes, version
   std::vector<uint8_t> alpha;   // width · height, 255: opaque; empty: opaque everywhere
-  std::vector<uint16_t> rgb16;  // the same picture in 16 bits; empty unless asked for by Request::deep_colour or loaded from a 16-bit PNG
+  std::vector<uint16_t> rgb16;  // the same image in 16 bits; empty unless asked for by Request::deep_color or loaded from a 16-bit PNG
 
   // Writes PNG, JPEG or WebP, whichever the name ends in, with `parameters` and `json` (PNG: text chunks; JPEG, WebP: EXIF
   // UserComment and XMP). The file appears whole or not at all. IoError; UsageError for another ending and for options, a size,

@@ -28,7 +28,7 @@ struct LanguageOptions {
   Precision precision = Precision::automatic;
   CacheType cache_type = CacheType::f32;
   OnProgress progress;                        // phase "load"
-  const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Cancelled
+  const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Canceled
   // Called when all is known but no weight has been read: plan() and render() can be asked, and what is thrown here ends open().
   std::function<void(const LanguageModel&)> before_loading;
 };

@@ -1,4 +1,4 @@
-// Samplers compared in pictures. In a library of its own: link hearth::bench.
+// Samplers compared in images. In a library of its own: link hearth::bench.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ struct SamplerPlotRequest {
   std::vector<std::string> samplers;  // "" = a dozen that differ
   std::vector<int64_t> steps = {4, 8, 16, 32};
   int64_t reference_steps = 128;  // convergence: of the solution that errors are measured against, by seeds_3 (three calls a step)
-  std::optional<int64_t> cell;    // contact sheet: pictures are shrunk to this width; default: as large as they are
+  std::optional<int64_t> cell;    // contact sheet: images are shrunk to this width; default: as large as they are
 };
 struct SamplerPlot {
   Image image;
   std::string json;  // the numbers in it
 };
 
-// Pictures of samplers × steps, with names.
+// Images of samplers × steps, with names.
 SamplerPlot plot_contact_sheet(Model& model, const SamplerPlotRequest& request);
 // Error of the latents, relative L2, against a fine solution of the same ODE, over calls of the network. All samplers run without fresh
 // noise from one noise along one schedule (default: karras) down to the model's least σ. UsageError for a sampler that does not

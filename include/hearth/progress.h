@@ -14,6 +14,6 @@ struct Progress {
   int64_t done = 0, total = 0;
 };
 
-using OnProgress = std::function<void(const Progress&)>;  // called on the thread that called us; may throw Cancelled
+using OnProgress = std::function<void(const Progress&)>;  // called on the thread that called us; may throw Canceled
 
 }  // namespace hearth

@@ -18,7 +18,7 @@ struct QuantizeRequest {
   bool pure = false;                          // the output matrix (the embedding, where it is the same) too; else it is q6_k at least
   int threads = 0;                            // 0 = all processors
   OnProgress progress;                        // phase "quantize", in parameters
-  const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Cancelled
+  const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Canceled
 };
 
 struct QuantizeReport : WrittenWeights {  // bytes: of the file

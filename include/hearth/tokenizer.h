@@ -14,7 +14,7 @@ struct Tokens {
   std::vector<std::string> pieces;  // each token's spelling in the vocabulary
 };
 
-// `model`: a folder that holds tokenizer.json, tokenizer.model or vocab.json and merges.txt; such a file; a GGUF file; or a picture model
+// `model`: a folder that holds tokenizer.json, tokenizer.model or vocab.json and merges.txt; such a file; a GGUF file; or an image model
 // (a diffusers folder, a DDUF file, a single file), whose first text encoder's tokenizer answers. `config`: as OpenOptions::config. `text`
 // is taken byte for byte; each maximal invalid part of UTF-8 counts as U+FFFD. special_tokens: with what the model wants around a text
 // (BOS, EOS …), as its own configuration says. IoError, WeightError or UnsupportedError where the tokenizer cannot be read.

@@ -94,7 +94,7 @@ Bench bench_parts(const BenchOptions& options, const std::vector<Role>& roles) {
 Bench bench(const BenchOptions& given) {
   BenchOptions options = given;
   options.model = hub::local_model(options.model).string();
-  if (options.repeats < 1) fail<UsageError>("bench: {} repeats, needed at least 1", options.repeats);
+  if (options.repeats < 1) fail<UsageError>("bench: {} repeats, expected at least 1", options.repeats);
   std::atomic<bool> never = false;
   const CancelScope cancel(options.cancel ? *options.cancel : never);
   const std::string& what = options.what;
@@ -117,7 +117,7 @@ Bench bench(const BenchOptions& given) {
   // A model as a kind of its own is that model; the first is measured where neither is said, and with the demo model what is said of it.
   const bool first = what == benchmarks.front();
   if (whole && !what.empty() && !options.model.empty() && options.model != what && !first)
-    fail<UsageError>("bench: '{}' of the model '{}', needed one", what, options.model);
+    fail<UsageError>("bench: '{}' of the model '{}', expected one", what, options.model);
   if (options.model.empty()) options.model = whole && !what.empty() ? what : benchmarks.front();
   if (what == "blocks") return bench_blocks(options);
   if (what == "threads") return bench_threads(options);
@@ -126,7 +126,7 @@ Bench bench(const BenchOptions& given) {
   if (what == "vae") return bench_parts(options, {Role::codec});
   if (what == "clip") return bench_parts(options, {Role::text_encoder});
   if (whole) return bench_parts(options, {Role::text_encoder, Role::denoiser, Role::codec});
-  fail<UsageError>("bench: '{}' is unknown, needed one of ops, blocks, {}, vae, clip, threads, paths, samplers", what,
+  fail<UsageError>("bench: '{}' is unknown, expected one of ops, blocks, {}, vae, clip, threads, paths, samplers", what,
                    fmt::join(benchmarks, ", "));
 }
 

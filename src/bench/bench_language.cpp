@@ -129,7 +129,7 @@ Bench bench_language(const BenchOptions& options) {
   const std::string weights = options.weights.empty() ? "f16" : options.weights;
   const std::optional<DType> type = dtype_named(weights);
   if (!type || (*type != DType::f32 && !is_16bit_float(*type) && !is_blocked(*type)))
-    fail<UsageError>("bench: weights of type '{}' are unknown, needed f32, f16, bf16, q8_0, q4_0, q4_k or another type of GGUF", weights);
+    fail<UsageError>("bench: weights of type '{}' are unknown, expected f32, f16, bf16, q8_0, q4_0, q4_k or another type of GGUF", weights);
   if (!geometry && !options.weights.empty()) fail<UsageError>("bench: the weights of {} have the types that they have", options.model);
   if (!geometry && !options.keep.empty()) fail<UsageError>("bench: only generated weights can be kept, and {} is a file", options.model);
   std::optional<GeneratedFile> generated;

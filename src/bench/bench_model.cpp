@@ -88,7 +88,7 @@ void BenchModel::generate() {
   } else {
     folder_ = options_.keep;
     std::error_code error;
-    if (!fs::create_directory(folder_, error)) fail<IoError>("bench: the folder {} cannot be made, needed a new name", options_.keep);
+    if (!fs::create_directory(folder_, error)) fail<IoError>("bench: the folder {} cannot be made, expected a new name", options_.keep);
   }
   temporary_ = true;
   try {

@@ -106,7 +106,7 @@ const std::vector<OpForm>& op_forms() {
            }),
       over("rope", "rope", {2, 1024, 24, 128}, 2,
            [](const Tensor& x) -> std::function<void()> {
-             return [x, table = filled(x.backend(), {2, 1024, 1, 2, 64})] { ops::rope(x, table, RotaryPairs::neighbours); };
+             return [x, table = filled(x.backend(), {2, 1024, 1, 2, 64})] { ops::rope(x, table, RotaryPairs::neighbors); };
            }),
       convolution("conv 3x3 256->256 at 64", {1, 64, 64, 256}, {256, 256, 3, 3}, 1, ConvSpec::same(3)),
       convolution("conv 3x3 256->256 at 64 groups 8", {1, 64, 64, 256}, {256, 32, 3, 3}, 8, ConvSpec::same(3)),

@@ -31,9 +31,9 @@ struct Case {
   int64_t bytes = 0;
   std::map<std::string, int64_t> calls;  // work → how often it does this
 
-  // An operation that normalises its input is told of as "group_norm+" and its own name.
-  std::string_view product() const { return std::string_view(op).substr(normalised() ? norm_of.size() : 0); }
-  bool normalised() const { return op.starts_with(norm_of); }
+  // An operation that normalizes its input is told of as "group_norm+" and its own name.
+  std::string_view product() const { return std::string_view(op).substr(normalized() ? norm_of.size() : 0); }
+  bool normalized() const { return op.starts_with(norm_of); }
   static constexpr std::string_view norm_of = "group_norm+";
 
   std::string name() const;
@@ -42,7 +42,7 @@ struct Case {
 };
 
 std::string Case::name() const {
-  const char* norm = normalised() ? "norm+" : "";
+  const char* norm = normalized() ? "norm+" : "";
   if (product() == "conv2d") {
     const char* how = y[1] > x[1] ? " upsampled" : y[1] < x[1] ? " stride 2" : "";
     return fmt::format("{}conv {}x{} {}->{} at {}{} batch {}", norm, w[2], w[3], x[3], y[3], x[1], how, x[0]);
@@ -61,7 +61,7 @@ std::function<void()> Case::make(Backend& device, const WeightForm& form) const 
     const Weight weight{
         .name = "w", .shape = w, .form = form, .prepared = device.prepare(values, kind, form), .backend = &device, .kind = kind};
     GroupNormSpec norm;  // with an activation where a residual block convolves, as the networks have it
-    if (normalised()) {
+    if (normalized()) {
       const Tensor ones = Tensor::filled(device, {x[-1]}, 1);
       const bool block = kind == WeightKind::conv && w[2] == 3;
       norm = {.groups = 32, .gamma = ones, .beta = ones, .activation = block ? Activation::silu : Activation::none};
@@ -143,7 +143,7 @@ std::vector<Case> list_cases() {
 WeightForm form_of(const BenchOptions& options, const Backend& device) {
   if (!options.hold.empty()) {
     const std::optional<DType> named = dtype_named(options.hold);
-    if (!named || !is_float(*named)) fail<UsageError>("bench: weights cannot be held as '{}', needed f32, f16 or bf16", options.hold);
+    if (!named || !is_float(*named)) fail<UsageError>("bench: weights cannot be held as '{}', expected f32, f16 or bf16", options.hold);
     return {.hold = *named, .factors = DType::f32};
   }
   const bool bf16 = options.precision == Precision::bf16 || (options.precision == Precision::automatic && device.prefers_bf16());

@@ -28,7 +28,7 @@ using Json = nlohmann::json;
 
 constexpr std::array dozen{"euler", "heun", "dpm_2",  "dpmpp_2s_ancestral", "seeds_3",       "lms",
                            "ipndm", "deis", "uni_pc", "dpmpp_2m",           "res_multistep", "gradient_estimation"};
-constexpr std::array for_pictures{"euler", "heun", "lms", "dpmpp_2m", "uni_pc", "res_multistep", "euler_ancestral", "dpmpp_2m_sde"};
+constexpr std::array for_images{"euler", "heun", "lms", "dpmpp_2m", "uni_pc", "res_multistep", "euler_ancestral", "dpmpp_2m_sde"};
 
 template <size_t N>
 std::vector<const sampling::Sampler*> chosen(const std::vector<std::string>& names, const std::array<const char*, N>& otherwise) {
@@ -56,10 +56,10 @@ double relative_l2(const std::vector<float>& x, const std::vector<float>& wanted
 }
 
 void check_steps(const std::vector<int64_t>& steps) {
-  if (steps.empty()) fail<UsageError>("plot: no numbers of steps, needed one at least");
+  if (steps.empty()) fail<UsageError>("plot: no numbers of steps, expected at least one");
   for (size_t i = 0; i < steps.size(); ++i)
     if (steps[i] < 1 || (i > 0 && steps[i] <= steps[i - 1]))
-      fail<UsageError>("plot: numbers of steps {}, needed rising ones from 1 on", fmt::join(steps, ", "));
+      fail<UsageError>("plot: numbers of steps {}, expected rising ones from 1 on", fmt::join(steps, ", "));
 }
 
 Request single(const SamplerPlotRequest& r) {
@@ -83,11 +83,11 @@ struct RunCounter {
 
 SamplerPlot plot_contact_sheet(Model& model, const SamplerPlotRequest& r) {
   check_steps(r.steps);
-  const auto samplers = chosen(r.samplers, for_pictures);
+  const auto samplers = chosen(r.samplers, for_images);
   Request one = single(r);
   one.decode = true, one.progress = {};
   RunCounter counter{r.request.progress, int64_t(samplers.size() * r.steps.size())};
-  std::vector<Pixels> pictures;
+  std::vector<Pixels> images;
   Json cells = Json::array();
   for (const sampling::Sampler* sampler : samplers)
     for (const int64_t steps : r.steps) {
@@ -96,21 +96,21 @@ SamplerPlot plot_contact_sheet(Model& model, const SamplerPlotRequest& r) {
       Generation made = model.generate(one);
       const Json report = Json::parse(made.report);
       cells.push_back({{"sampler", sampler->name}, {"steps", steps}, {"calls", report["network_calls"]}});
-      Image& image = made.images[0];
-      Pixels picture{.width = image.width, .height = image.height, .rgb = std::move(image.rgb)};
+      Image& generated = made.images[0];
+      Pixels image{.width = generated.width, .height = generated.height, .rgb = std::move(generated.rgb)};
       if (r.cell) {
-        if (*r.cell < 16 || *r.cell > picture.width)
-          fail<UsageError>("plot: cells of {} pixels, needed 16 to the pictures' {}", *r.cell, picture.width);
-        picture = resize(picture, *r.cell, std::max<int64_t>(1, picture.height * *r.cell / picture.width), Filter::lanczos);
+        if (*r.cell < 16 || *r.cell > image.width)
+          fail<UsageError>("plot: cells of {} pixels, expected 16 to the images' {}", *r.cell, image.width);
+        image = resize(image, *r.cell, std::max<int64_t>(1, image.height * *r.cell / image.width), Filter::lanczos);
       }
-      pictures.push_back(std::move(picture));
+      images.push_back(std::move(image));
     }
 
-  constexpr Colour white{255, 255, 255}, black{20, 20, 20};
+  constexpr Color white{255, 255, 255}, black{20, 20, 20};
   constexpr int64_t gap = 4, head = 24;
   int64_t side = 0;
   for (const sampling::Sampler* sampler : samplers) side = std::max(side, text_width(sampler->name) + 16);
-  const int64_t w = pictures[0].width, h = pictures[0].height, columns = int64_t(r.steps.size()), rows = int64_t(samplers.size());
+  const int64_t w = images[0].width, h = images[0].height, columns = int64_t(r.steps.size()), rows = int64_t(samplers.size());
   Canvas canvas(side + columns * (w + gap), head + rows * (h + gap), white);
   for (int64_t c = 0; c < columns; ++c) {
     const std::string name = fmt::format("{} steps", r.steps[size_t(c)]);
@@ -119,7 +119,7 @@ SamplerPlot plot_contact_sheet(Model& model, const SamplerPlotRequest& r) {
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t y = head + row * (h + gap);
     canvas.text(8, y + (h - text_height) / 2, samplers[size_t(row)]->name, black);
-    for (int64_t c = 0; c < columns; ++c) canvas.picture(side + c * (w + gap), y, pictures[size_t(row * columns + c)]);
+    for (int64_t c = 0; c < columns; ++c) canvas.image(side + c * (w + gap), y, images[size_t(row * columns + c)]);
   }
   const std::string json = Json{{"contact_sheet", cells}}.dump();
   return {.image = image_of(std::move(canvas.pixels), json), .json = json};
@@ -130,9 +130,9 @@ SamplerPlot plot_convergence(Model& model, const SamplerPlotRequest& r) {
   const auto samplers = chosen(r.samplers, dozen);
   for (const sampling::Sampler* sampler : samplers)
     if (!sampling::solves_the_ode(*sampler))
-      fail<UsageError>("plot: sampler '{}' does not solve the ODE in given steps; needed others to measure convergence", sampler->name);
+      fail<UsageError>("plot: sampler '{}' does not solve the ODE in given steps; expected others to measure convergence", sampler->name);
   if (r.reference_steps <= r.steps.back())
-    fail<UsageError>("plot: the reference takes {} steps, needed more than {}", r.reference_steps, r.steps.back());
+    fail<UsageError>("plot: the reference takes {} steps, expected more than {}", r.reference_steps, r.steps.back());
   Request one = single(r);
   one.decode = false, one.progress = {};
   if (one.schedule.empty()) one.schedule = "karras";
@@ -169,7 +169,7 @@ SamplerPlot plot_orders(const std::vector<std::string>& names) {
   Json numbers = Json::array();
   for (const sampling::Sampler* sampler : samplers) {
     if (!sampling::solves_the_ode(*sampler))
-      fail<UsageError>("plot: sampler '{}' does not solve the ODE in given steps; needed others to measure convergence", sampler->name);
+      fail<UsageError>("plot: sampler '{}' does not solve the ODE in given steps; expected others to measure convergence", sampler->name);
     Curve2D curve{.name = label(*sampler), .x = {}, .y = {}};
     for (int64_t n = 4; n <= 256; n *= 2) {
       const sampling::KnownError at = sampling::known_error(*sampler, *device, n);

@@ -66,7 +66,7 @@ int run(std::span<const std::string> arguments, std::string_view commit) {
     // A full disk behind stdout shows itself only here.
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) fail<IoError>("stdout: {}", std::strerror(errno));
     return 0;
-  } catch (const Cancelled&) { return report(130, "cancelled"); } catch (const UsageError& e) {
+  } catch (const Canceled&) { return report(130, "canceled"); } catch (const UsageError& e) {
     return report(2, e.what());
   } catch (const Error& e) { return report(1, e.what()); } catch (const std::bad_alloc&) {
     return report(1, "out of memory");

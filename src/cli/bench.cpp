@@ -76,7 +76,7 @@ void run_bench(std::span<const std::string> arguments) {
   options.device = common.device;
   options.threads = common.threads;
   options.precision = common.precision;
-  options.cancel = &cancelled;
+  options.cancel = &canceled;
   Bench measured;
   {
     ProgressLine line;

@@ -114,16 +114,16 @@ class InteractiveChat {
     // Ctrl-C stops a reply, however often it is pressed; SIGTERM ends the program too.
     struct sigaction action {};
     sigemptyset(&action.sa_mask);
-    action.sa_handler = [](int) { cancelled.store(true); };
+    action.sa_handler = [](int) { canceled.store(true); };
     sigaction(SIGINT, &action, nullptr);
-    action.sa_handler = [](int) { ended.store(true), cancelled.store(true); };
+    action.sa_handler = [](int) { ended.store(true), canceled.store(true); };
     sigaction(SIGTERM, &action, nullptr);
-    if (cancelled) throw Cancelled();  // before the first prompt
+    if (canceled) throw Canceled();  // before the first prompt
     LineEditor editor("> ");
     if (editor.on_terminal()) fmt::print("{}, context of {} tokens; /help lists the commands\n", model_.family(), context_);
     while (const auto line = editor.read()) {
-      cancelled.store(false);
-      if (ended) throw Cancelled();
+      canceled.store(false);
+      if (ended) throw Canceled();
       if (line->empty()) continue;
       try {
         if (line->front() == '/') {
@@ -132,12 +132,12 @@ class InteractiveChat {
           conversation_.add("user", *line);
           reply();
         }
-      } catch (const Cancelled&) { throw; } catch (const Error& e) {
+      } catch (const Canceled&) { throw; } catch (const Error& e) {
         conversation_.remove_unanswered();  // it can be asked in another way
         log_error(e.what());
       }
     }
-    if (cancelled) throw Cancelled();  // while it waited for a line
+    if (canceled) throw Canceled();  // while it waited for a line
   }
 
  private:
@@ -145,7 +145,7 @@ class InteractiveChat {
     std::string text;
     CompletionRequest request = rendered_request(flags_, model_, conversation_);
     request.context = context_;
-    request.cancel = &cancelled;
+    request.cancel = &canceled;
     if (!request.max_tokens) request.max_tokens = context_;
     request.on_text = [&text](std::string_view t) {
       text += t;
@@ -158,7 +158,7 @@ class InteractiveChat {
         if (shown_warnings_.insert(warning).second) log_warning(warning);
       if (made.finish_reason == "length") fmt::print(" […]");
       log_detail(speed_text(made));
-    } catch (const Cancelled&) {
+    } catch (const Canceled&) {
       if (ended) throw;
       fmt::print(" [stopped]");
     }

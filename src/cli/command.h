@@ -36,6 +36,6 @@ std::string overview();
 std::string first_steps();
 
 // Set by Ctrl-C and SIGTERM (signals.h); passed to everything that takes long.
-extern std::atomic<bool> cancelled;
+extern std::atomic<bool> canceled;
 
 }  // namespace hearth::cli

@@ -50,7 +50,7 @@ void run_convert(std::span<const std::string> arguments) {
   request.components = open.components(), request.config = open.config, request.ema = open.ema;
   ProgressLine line;
   request.progress = [&line](const Progress& p) { line.update(p); };
-  request.cancel = &cancelled;
+  request.cancel = &canceled;
   const ConvertReport report = hearth::convert(request);
   report_written(line, report, output, {{"layout", request.layout}, {"pipeline", report.pipeline}}, json);
 }

@@ -95,9 +95,9 @@ TEST(Flags, errors_name_the_flag) {
   EXPECT_EQ(refusal({"a", "b", "c"}), "'b': unexpected argument (see hearth paint --help)");
   EXPECT_EQ(refusal({"a", "-"}), "'-': unexpected argument (see hearth paint --help)");
   EXPECT_EQ(refusal({"--steps", "x"}), "--steps: 'x' is not a whole number");
-  EXPECT_EQ(refusal({"-s", "0"}), "--steps: 0 is out of range, needed 1 to 1000");
+  EXPECT_EQ(refusal({"-s", "0"}), "--steps: 0 is out of range, expected 1 to 1000");
   EXPECT_EQ(refusal({"--guidance", "x"}), "--cfg-scale: 'x' is not a number");
-  EXPECT_EQ(refusal({"--sampler", "eulr"}), "--sampler: 'eulr' is unknown, needed one of ddim, euler; did you mean euler?");
+  EXPECT_EQ(refusal({"--sampler", "eulr"}), "--sampler: 'eulr' is unknown, expected one of ddim, euler; did you mean euler?");
   EXPECT_EQ(refusal({"--steps"}), "--steps: the value is missing, expected N");
   EXPECT_EQ(refusal({"-p", "--steps", "5"}), "-p: the value is missing, expected TEXT, got the flag --steps");
   EXPECT_EQ(refusal({"--steps", "5", "--steps", "6"}), "--steps: given 2 times, expected once");

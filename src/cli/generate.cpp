@@ -167,7 +167,7 @@ void run_generate(std::span<const std::string> arguments) {
       for (size_t k = 0; k < images.size(); ++k) images[k].save(shown[k]);
     };
   request.progress = progress;
-  request.cancel = &cancelled;
+  request.cancel = &canceled;
 
   Results results(f, files, line);
   for (int64_t batch = 0; batch < f.batch_count; ++batch) {

@@ -49,7 +49,7 @@ void GenerateFlags::add_to(Flags& flags) {
       .also("--chroma");
   flags.add("--png-bits", "8|16", "Bits per channel of a PNG", "8", [this](const std::string& t) {
     save.png_bits = int(parse_integer(t, 1, 16));
-    request.deep_colour = save.png_bits == 16;
+    request.deep_color = save.png_bits == 16;
   });
   flags.text("--save-latents", "FILE",
              "Also write safetensors with the initial noise and the final latents, before division by the VAE's scaling factor",

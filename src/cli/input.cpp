@@ -18,7 +18,7 @@ std::string read_all(std::FILE* from, const std::string& name) {
   char buffer[1 << 16];
   for (size_t n = 0; (n = std::fread(buffer, 1, sizeof buffer, from)) > 0;) text.append(buffer, n);
   if (!std::ferror(from)) return text;
-  if (cancelled) throw Cancelled();
+  if (canceled) throw Canceled();
   fail<IoError>("{} cannot be read: {}", name, std::strerror(errno));
 }
 
@@ -32,7 +32,7 @@ std::string read_text(const std::filesystem::path& file) {
   if (type != std::filesystem::file_type::fifo && type != std::filesystem::file_type::character) return read_file(file);
   const auto close = [](std::FILE* f) { std::fclose(f); };
   const std::unique_ptr<std::FILE, decltype(close)> from(std::fopen(file.c_str(), "rb"), close);
-  if (!from && cancelled) throw Cancelled();
+  if (!from && canceled) throw Canceled();
   if (!from) fail<IoError>("read {}: {}", file.string(), std::strerror(errno));
   return read_all(from.get(), file.string());
 }

@@ -6,7 +6,7 @@
 
 namespace hearth::cli {
 
-// Standard input, whole. Cancelled if Ctrl-C ends the wait, IoError if it cannot be read.
+// Standard input, whole. Canceled if Ctrl-C ends the wait, IoError if it cannot be read.
 std::string read_input();
 
 // A file, whole; from a pipe or a terminal, /dev/stdin too, everything until its end.

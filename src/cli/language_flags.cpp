@@ -99,7 +99,7 @@ LanguageOptions LanguageFlags::options() const {
                     .threads = threads,
                     .pin_threads = pin,
                     .precision = precision_of(precision),
-                    .cancel = &cancelled};
+                    .cancel = &canceled};
   if (cache_type == "f16") o.cache_type = CacheType::f16;
   if (cache_type == "bf16") o.cache_type = CacheType::bf16;
   if (cache_type == "q8_0") o.cache_type = CacheType::q8_0;
@@ -200,7 +200,7 @@ CompletionRequest SamplingFlags::resolved() const {
 Completion print_completion(LanguageModel& model, CompletionRequest request, bool json, ProgressLine& line) {
   bool begun = false;
   request.progress = [&line](const Progress& p) { line.update(p); };
-  request.cancel = &cancelled;
+  request.cancel = &canceled;
   if (!json)
     request.on_text = [&](std::string_view text) {
       line.finish();

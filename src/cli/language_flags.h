@@ -29,7 +29,7 @@ struct SamplingFlags {
   CompletionRequest resolved() const;
 };
 
-// Generates until `cancelled` is set and prints the text as it comes, or with `json` one line {"prompt_tokens": …, "tokens": …, "text": …,
+// Generates until `canceled` is set and prints the text as it comes, or with `json` one line {"prompt_tokens": …, "tokens": …, "text": …,
 // "finish_reason": …, …, "timings": {…}}. A completion that fails half-way ends its line.
 Completion print_completion(LanguageModel& model, CompletionRequest request, bool json, ProgressLine& line);
 

@@ -108,7 +108,7 @@ OpenOptions OpenFlags::options() const {
                       .device = device,
                       .threads = threads,
                       .precision = precision_of(precision),
-                      .cancel = &cancelled};
+                      .cancel = &canceled};
   options.cache = cache;
   options.refiner = refiner;
   options.preview_decoder = preview_decoder;

@@ -38,7 +38,7 @@ void run_perplexity(std::span<const std::string> arguments) {
   const OnProgress progress = [&line](const Progress& p) { line.update(p); };
   LanguageModel model = open.open(progress);
   request.progress = progress;
-  request.cancel = &cancelled;
+  request.cancel = &canceled;
   const Perplexity p = model.perplexity(request);
   line.finish();
   if (!json) {

@@ -70,7 +70,7 @@ void run_pull(std::span<const std::string> arguments) {
   ProgressLine line;
   request.progress = [&line](const Progress& p) { line.update(p); };
   request.warn = [](const std::string& warning) { log_warning(warning); };
-  request.cancel = &cancelled;
+  request.cancel = &canceled;
   const PullResult pulled = hearth::pull(request);
   line.finish();
   if (json) return print_json(pulled);

@@ -35,7 +35,7 @@ void run_quantize(std::span<const std::string> arguments) {
   request.output = output;
   ProgressLine line;
   request.progress = [&line](const Progress& p) { line.update(p); };
-  request.cancel = &cancelled;
+  request.cancel = &canceled;
   const QuantizeReport report = hearth::quantize(request);
   report_written(line, report, output, {{"architecture", report.architecture}}, json);
 }

@@ -102,7 +102,7 @@ void run_samplers(std::span<const std::string> arguments) {
   if (!f.orders.empty()) keep(plot_orders(f.plot.samplers), f.orders);
   if (model) {
     f.plot.request.progress = [&line](const Progress& p) { line.update(p); };
-    f.plot.request.cancel = &cancelled;
+    f.plot.request.cancel = &canceled;
     OpenOptions open = f.open.options();
     open.progress = f.plot.request.progress;
     Model opened = f.open.model.empty() ? Model::open_demo(open) : Model::open(f.open.model, open);

@@ -6,7 +6,7 @@
 
 namespace hearth::cli {
 
-std::atomic<bool> cancelled{false};
+std::atomic<bool> canceled{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may set nothing else");
 
 namespace {
@@ -14,7 +14,7 @@ namespace {
 constexpr int interrupts[] = {SIGINT, SIGTERM};
 
 extern "C" void on_interrupt(int) {
-  cancelled.store(true);
+  canceled.store(true);
   for (const int signal : interrupts) std::signal(signal, SIG_DFL);
 }
 

@@ -31,7 +31,7 @@ TEST(Signals, the_first_signal_cancels_and_the_second_kills) {
       const int status = status_of([=] {
         catch_signals();
         std::raise(first);
-        if (!cancelled) ::_exit(1);
+        if (!canceled) ::_exit(1);
         std::raise(second);
       });
       EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == second) << first << " " << second;
@@ -43,7 +43,7 @@ TEST(Signals, signals_that_nohup_ignores_stay_ignored) {
     std::signal(SIGINT, SIG_IGN);
     catch_signals();
     std::raise(SIGINT);
-    ::_exit(cancelled ? 1 : 0);
+    ::_exit(canceled ? 1 : 0);
   });
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }

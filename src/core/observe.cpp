@@ -35,8 +35,8 @@ BlockScope::~BlockScope() {
 CancelScope::CancelScope(const std::atomic<bool>& flag) : outer_(cancel_flag) { cancel_flag = &flag; }
 CancelScope::~CancelScope() { cancel_flag = outer_; }
 
-void check_cancelled() {
-  if (cancel_flag && cancel_flag->load(std::memory_order_relaxed)) throw Cancelled();
+void check_canceled() {
+  if (cancel_flag && cancel_flag->load(std::memory_order_relaxed)) throw Canceled();
 }
 
 }  // namespace hearth

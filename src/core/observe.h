@@ -72,7 +72,7 @@ template <class F> Tensor in_block(std::string_view path, F run) {
   return y;
 }
 
-// Ctrl-C and `cancel()` reach every op of the thread while a scope lives: check_cancelled() throws Cancelled.
+// Ctrl-C and `cancel()` reach every op of the thread while a scope lives: check_canceled() throws Canceled.
 class CancelScope {
  public:
   explicit CancelScope(const std::atomic<bool>& flag);
@@ -83,6 +83,6 @@ class CancelScope {
  private:
   const std::atomic<bool>* outer_;
 };
-void check_cancelled();
+void check_canceled();
 
 }  // namespace hearth

@@ -34,14 +34,14 @@ BACKEND_TEST(observe, G33_an_observer_ends_with_its_scope_also_by_exception) {
 
 TEST(cancellation, reaches_the_thread_of_its_scope) {
   std::atomic<bool> flag = false;
-  check_cancelled();
+  check_canceled();
   {
     const CancelScope scope(flag);
-    check_cancelled();
+    check_canceled();
     flag = true;
-    EXPECT_THROW(check_cancelled(), Cancelled);
+    EXPECT_THROW(check_canceled(), Canceled);
   }
-  check_cancelled();
+  check_canceled();
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 namespace hearth {
 
-// Best fit: the smallest hole that is large enough, the lowest of equal ones; neighbouring holes are one. Deterministic: a
+// Best fit: the smallest hole that is large enough, the lowest of equal ones; neighboring holes are one. Deterministic: a
 // function of the calls so far.
 class OffsetAllocator {
  public:

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t capacity = size_t(1) << 30;
 
-TEST(offset_allocator, takes_the_smallest_hole_and_joins_neighbours) {
+TEST(offset_allocator, takes_the_smallest_hole_and_joins_neighbors) {
   OffsetAllocator a(capacity);
   const size_t x = *a.take(1000), y = *a.take(64), z = *a.take(300), w = *a.take(0);
   EXPECT_EQ(x, 0u);

@@ -32,7 +32,7 @@ inline Tensor dense_on_host(const Tensor& x) { return x.to(x.backend().host()).d
 template <class F, class... More> Tensor on_host(const Shape& shape, F f, const Tensor& x, const More&... more) {
   const std::array<Tensor, 1 + sizeof...(more)> xs{dense_on_host(x), dense_on_host(more)...};
   for (const Tensor& t : xs)
-    if (t.dtype() != DType::f32) fail<ShapeError>("on_host: x {} is {}, needed f32", t.shape(), name_of(t.dtype()));
+    if (t.dtype() != DType::f32) fail<ShapeError>("on_host: x {} is {}, expected f32", t.shape(), name_of(t.dtype()));
   const Tensor y = written_on_host(x.backend(), shape, DType::f32, [&](Tensor& to) {
     std::apply([&](const auto&... from) { f(to.data<float>(), static_cast<const float*>(from.template data<float>())...); }, xs);
   });

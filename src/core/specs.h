@@ -45,7 +45,7 @@ struct ConvSpec {
     Edge edge = Edge::zeros;
   };
   Axis frames{}, rows{}, columns{};
-  // When set: x [B, H, W, C] is first resized to this [H, W] by nearest neighbour.
+  // When set: x [B, H, W, C] is first resized to this [H, W] by nearest neighbor.
   std::array<int64_t, 2> resize_to{0, 0};
 
   // The axes of x that a kernel of `count` axes runs over, outermost first.
@@ -69,7 +69,7 @@ struct ConvSpec {
 };
 
 // GroupNorm:  y = act((x̂·gamma + beta)·(1 + scale) + shift), the statistics over all positions of an image and the channels of a group.
-// On the way into a product or convolution it is in f32 and not rounded to the dtype of x; a large normalised x need never exist as a
+// On the way into a product or convolution it is in f32 and not rounded to the dtype of x; a large normalized x need never exist as a
 // whole.
 struct GroupNormSpec {
   int64_t groups = 0;  // 0, where it stands before a product: x is taken as it is
@@ -111,7 +111,7 @@ struct CachedAttentionSpec {
 };
 
 // Which numbers of a head are turned together: x₀ with x_{R/2} (most checkpoints), or x₀ with x₁ (some GGUF files).
-enum class RotaryPairs { halves, neighbours };
+enum class RotaryPairs { halves, neighbors };
 
 // Keys and values of the tokens so far. Position p lies in row p mod C of both.
 struct KeyValues {

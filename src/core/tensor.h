@@ -30,7 +30,7 @@ class Tensor {
   Tensor() = default;  // undefined: stands for "absent"
   Tensor(std::shared_ptr<const Storage> storage, Shape shape, DType dtype, size_t byte_offset = 0);
 
-  // Uninitialised memory of the backend.
+  // Uninitialized memory of the backend.
   static Tensor empty(Backend& backend, const Shape& shape, DType dtype = DType::f32);
   static Tensor like(const Tensor& x);  // same shape, dtype and backend
   static Tensor zeros(Backend& backend, const Shape& shape, DType dtype = DType::f32);
@@ -52,7 +52,7 @@ class Tensor {
 
   // The sizes of all axes, e.g. `const auto [B, H, W, C] = x.dims<4>();`. ShapeError when the rank is another.
   template <int rank> std::array<int64_t, rank> dims() const {
-    if (shape_.rank() != rank) fail<ShapeError>("tensor {} has rank {}, needed rank {}", shape_, shape_.rank(), rank);
+    if (shape_.rank() != rank) fail<ShapeError>("tensor {} has rank {}, expected rank {}", shape_, shape_.rank(), rank);
     std::array<int64_t, rank> sizes;
     for (int i = 0; i < rank; ++i) sizes[size_t(i)] = shape_[i];
     return sizes;

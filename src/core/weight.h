@@ -28,7 +28,7 @@ struct WeightForm {
   int64_t groups = 1;  // of a convolution, as in torch: output channels of a group see the input channels of that group only
 };
 
-// What a backend keeps of a weight: re-laid, tiled, quantised … Only that backend looks inside.
+// What a backend keeps of a weight: re-laid, tiled, quantized … Only that backend looks inside.
 struct PreparedWeight {
   virtual ~PreparedWeight() = default;
   // All that it consists of, to be kept on disk (Backend::adopt); nullptr where that cannot be.

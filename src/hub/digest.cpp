@@ -24,7 +24,7 @@ std::string git_blob_id(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   std::vector<char> buffer(1 << 20);
   while (in) {
-    check_cancelled();
+    check_canceled();
     in.read(buffer.data(), std::streamsize(buffer.size()));
     EVP_DigestUpdate(context.get(), buffer.data(), size_t(in.gcount()));
   }

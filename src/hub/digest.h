@@ -8,7 +8,7 @@
 
 namespace hearth::hub {
 
-// git's id of a file's content: SHA-1 of "blob SIZE", a zero byte and the bytes. IoError; Cancelled (check_cancelled).
+// git's id of a file's content: SHA-1 of "blob SIZE", a zero byte and the bytes. IoError; Canceled (check_canceled).
 std::string git_blob_id(const std::filesystem::path& file);
 
 // Empty where the file has the size and the checksum that the hub told; else what is wrong: "its SHA-256 is …, expected …".

@@ -67,7 +67,7 @@ class Downloader {
   void run() {
     try {
       while (!unopened_.empty() || !files_.empty()) {
-        check_cancelled();
+        check_canceled();
         open_files();
         start_pieces();
         int running = 0;

@@ -24,7 +24,7 @@ struct DownloadOptions {
 };
 
 // Afterwards each partial file is complete and its content verified. When it ends otherwise, what was received stays and counts the next
-// time; a file whose content is wrong is dropped. IoError; Cancelled (check_cancelled).
+// time; a file whose content is wrong is dropped. IoError; Canceled (check_canceled).
 void download_all(Http& http, const std::vector<Download>& downloads, const DownloadOptions& options);
 
 }  // namespace hearth::hub

@@ -38,7 +38,7 @@ bool is_success(long status) { return status >= 200 && status < 300; }
 void pause(double seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (std::chrono::steady_clock::now() < end) {
-    check_cancelled();
+    check_canceled();
     std::this_thread::sleep_for(std::chrono::duration<double>(std::min(seconds, 0.05)));
   }
 }
@@ -227,7 +227,7 @@ CURLcode Http::run(Transfer& transfer) {
     ~Removed() { curl_multi_remove_handle(multi, easy); }
   } const removed{multi_, transfer.handle()};
   while (true) {
-    check_cancelled();
+    check_canceled();
     int running = 0, left = 0;
     curl_multi_perform(multi_, &running);
     while (const CURLMsg* message = curl_multi_info_read(multi_, &left))

@@ -164,7 +164,7 @@ TEST_F(PullTest, an_interrupted_pull_resumes) {
   hub.change = [&](const HttpRequest&, const std::string&, HttpResponse&) {
     if (++count == 5) cancel = true;
   };
-  EXPECT_THROW(run(), Cancelled);
+  EXPECT_THROW(run(), Canceled);
   EXPECT_FALSE(has_model());
   EXPECT_GT(bytes_on_the_way(), 10'000);
   EXPECT_FALSE(find_pulled("org/m"));

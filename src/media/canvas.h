@@ -1,4 +1,4 @@
-// Drawing on a picture: what charts and contact sheets are made of. Coordinates are pixels from the top left corner; what lies outside is
+// Drawing on an image: what charts and contact sheets are made of. Coordinates are pixels from the top left corner; what lies outside is
 // not drawn.
 #pragma once
 
@@ -8,26 +8,26 @@
 
 namespace hearth {
 
-struct Colour {
+struct Color {
   uint8_t red, green, blue;
 };
 
 struct Canvas {
-  Canvas(int64_t width, int64_t height, Colour background);
+  Canvas(int64_t width, int64_t height, Color background);
 
-  void fill(int64_t x, int64_t y, int64_t width, int64_t height, Colour colour);
+  void fill(int64_t x, int64_t y, int64_t width, int64_t height, Color color);
   // From the middle of pixel (x0, y0) to that of (x1, y1), with soft edges.
-  void line(double x0, double y0, double x1, double y1, double thickness, Colour colour);
-  void disc(double x, double y, double radius, Colour colour);
+  void line(double x0, double y0, double x1, double y1, double thickness, Color color);
+  void disc(double x, double y, double radius, Color color);
   // The top left corner at (x, y). Each pixel of the typeface (font.h) becomes scale × scale.
-  void text(int64_t x, int64_t y, std::string_view text, Colour colour, int64_t scale = 1);
-  void text_upwards(int64_t x, int64_t y, std::string_view text, Colour colour, int64_t scale = 1);  // turned left; begins at the bottom y
-  void picture(int64_t x, int64_t y, const Pixels& picture);
+  void text(int64_t x, int64_t y, std::string_view text, Color color, int64_t scale = 1);
+  void text_upwards(int64_t x, int64_t y, std::string_view text, Color color, int64_t scale = 1);  // turned left; begins at the bottom y
+  void image(int64_t x, int64_t y, const Pixels& image);
 
   Pixels pixels;
 
  private:
-  void blend(int64_t x, int64_t y, Colour colour, double cover);  // cover: 0 … 1
+  void blend(int64_t x, int64_t y, Color color, double cover);  // cover: 0 … 1
 };
 
 constexpr int64_t text_height = 8;  // of scale 1

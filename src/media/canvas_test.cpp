@@ -15,9 +15,9 @@
 namespace hearth {
 namespace {
 
-constexpr Colour white{255, 255, 255}, red{200, 10, 30};
+constexpr Color white{255, 255, 255}, red{200, 10, 30};
 
-bool is(const Pixels& p, int64_t x, int64_t y, Colour c) {
+bool is(const Pixels& p, int64_t x, int64_t y, Color c) {
   const uint8_t* pixel = &p.rgb[size_t(3 * (y * p.width + x))];
   return pixel[0] == c.red && pixel[1] == c.green && pixel[2] == c.blue;
 }
@@ -77,7 +77,7 @@ TEST(Canvas, every_character_has_a_glyph_of_its_own) {
   EXPECT_EQ(foreign.pixels, question.pixels);
 }
 
-TEST(Canvas, draws_lines_discs_and_pictures_and_nothing_outside) {
+TEST(Canvas, draws_lines_discs_and_images_and_nothing_outside) {
   Canvas canvas(9, 9, white);
   canvas.line(1, 4, 7, 4, 1, red);
   for (int64_t x = 0; x < 9; ++x)
@@ -87,7 +87,7 @@ TEST(Canvas, draws_lines_discs_and_pictures_and_nothing_outside) {
   EXPECT_TRUE(is(round.pixels, 4, 4, red) && is(round.pixels, 4, 2, red) && is(round.pixels, 0, 4, white) && is(round.pixels, 1, 1, white));
   EXPECT_FALSE(is(round.pixels, 4, 1, red) || is(round.pixels, 4, 1, white));  // its edge is soft
   Canvas sheet(4, 4, white);
-  sheet.picture(2, -1, Canvas(3, 3, red).pixels);
+  sheet.image(2, -1, Canvas(3, 3, red).pixels);
   EXPECT_EQ(drawn(sheet.pixels), "..##\n..##\n....\n....\n");
   sheet.line(-100, -100, 100, 100, 3, red), sheet.fill(-5, -5, 2, 2, red);
 }
@@ -102,7 +102,7 @@ TEST(Chart, axes_are_logarithmic) {
   const Pixels one = draw(line);
   EXPECT_EQ(one.width, 960);
   EXPECT_EQ(one.height, 600);
-  const auto marks = [](const Pixels& p, Colour c) {  // whole discs: their middles
+  const auto marks = [](const Pixels& p, Color c) {  // whole discs: their middles
     std::vector<std::pair<int64_t, int64_t>> found;
     for (int64_t y = 3; y + 3 < p.height; ++y)
       for (int64_t x = 3; x + 3 < p.width; ++x) {
@@ -123,7 +123,7 @@ TEST(Chart, axes_are_logarithmic) {
   EXPECT_LT(points[0].second, points[2].second);  // less error lies lower
 }
 
-// Where two pictures differ: the smallest box around it, its last row and column inside.
+// Where two images differ: the smallest box around it, its last row and column inside.
 struct Box {
   int64_t left = INT64_MAX, top = INT64_MAX, right = -1, bottom = -1;
   bool operator==(const Box&) const = default;
@@ -160,7 +160,7 @@ TEST(Chart, leaves_out_what_has_no_logarithm_and_refuses_nothing_at_all) {
   with.curves.push_back({"none", {10, 20}, {0, NAN}});
   EXPECT_NO_THROW(draw(with));
   with.curves = {with.curves[1]};
-  EXPECT_EQ(test::complaint_of([&] { draw(with); }), "UsageError: chart: no curve has a point that can be drawn, needed numbers above 0");
+  EXPECT_EQ(test::complaint_of([&] { draw(with); }), "UsageError: chart: no curve has a point that can be drawn, expected numbers above 0");
   Chart small = chart();
   small.width = 200;
   EXPECT_EQ(test::complaint_of([&] { draw(small); }), "UsageError: chart: 200×600 pixels are too few for 1 curves");

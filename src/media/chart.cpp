@@ -12,8 +12,8 @@
 namespace hearth {
 namespace {
 
-constexpr Colour white{255, 255, 255}, black{20, 20, 20}, grey{205, 205, 205}, faint{236, 236, 236};
-constexpr std::array<Colour, 8> colours{
+constexpr Color white{255, 255, 255}, black{20, 20, 20}, gray{205, 205, 205}, faint{236, 236, 236};
+constexpr std::array<Color, 8> colors{
     {{31, 119, 180}, {214, 39, 40}, {44, 160, 44}, {148, 103, 189}, {230, 126, 14}, {23, 170, 190}, {140, 86, 75}, {227, 80, 170}}};
 
 bool drawable(double x, double y) { return std::isfinite(x) && std::isfinite(y) && x > 0 && y > 0; }
@@ -35,15 +35,15 @@ struct Axis {
 
 std::string number(double v) { return v >= 1e-3 && v < 1e5 ? fmt::format("{:g}", v) : fmt::format("1e{}", std::lround(std::log10(v))); }
 
-// Squares, rings and crosses for the curves that share a colour.
-void mark(Canvas& canvas, double x, double y, size_t kind, Colour colour) {
-  if (kind == 0) return canvas.disc(x, y, 3, colour);
+// Squares, rings and crosses for the curves that share a color.
+void mark(Canvas& canvas, double x, double y, size_t kind, Color color) {
+  if (kind == 0) return canvas.disc(x, y, 3, color);
   if (kind == 1) {
     for (const double side : {-3.0, 3.0})
-      canvas.line(x - 3, y + side, x + 3, y + side, 1.5, colour), canvas.line(x + side, y - 3, x + side, y + 3, 1.5, colour);
+      canvas.line(x - 3, y + side, x + 3, y + side, 1.5, color), canvas.line(x + side, y - 3, x + side, y + 3, 1.5, color);
     return;
   }
-  for (const double side : {-3.0, 3.0}) canvas.line(x - 3, y - side, x + 3, y + side, 1.5, colour);
+  for (const double side : {-3.0, 3.0}) canvas.line(x - 3, y - side, x + 3, y + side, 1.5, color);
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ Pixels draw(const Chart& chart) {
     for (size_t i = 0; i < curve.x.size(); ++i)
       if (drawable(curve.x[i], curve.y[i])) x.include(curve.x[i]), y.include(curve.y[i]);
   }
-  if (x.most == 0) fail<UsageError>("chart: no curve has a point that can be drawn, needed numbers above 0");
+  if (x.most == 0) fail<UsageError>("chart: no curve has a point that can be drawn, expected numbers above 0");
   x.widen(), y.widen();
   const int64_t names = text_width(std::string(longest, ' ')) + 40, line_height = 14;
   const int64_t left = 70, top = 40, right = chart.width - names - 16, bottom = chart.height - 56;
@@ -76,11 +76,11 @@ Pixels draw(const Chart& chart) {
           tick(v, digit == 1, digit == 1 || (few && (digit == 2 || digit == 5)));
   };
   ticks(x, [&](double v, bool strong, bool named) {
-    canvas.line(x.at(v), double(top), x.at(v), double(bottom), 1, strong ? grey : faint);
+    canvas.line(x.at(v), double(top), x.at(v), double(bottom), 1, strong ? gray : faint);
     if (named) canvas.text(std::lround(x.at(v)) - text_width(number(v)) / 2, bottom + 8, number(v), black);
   });
   ticks(y, [&](double v, bool strong, bool named) {
-    canvas.line(double(left), y.at(v), double(right), y.at(v), 1, strong ? grey : faint);
+    canvas.line(double(left), y.at(v), double(right), y.at(v), 1, strong ? gray : faint);
     if (named) canvas.text(left - 6 - text_width(number(v)), std::lround(y.at(v)) - 4, number(v), black);
   });
   canvas.line(double(left), double(bottom), double(right), double(bottom), 1, black);
@@ -88,17 +88,17 @@ Pixels draw(const Chart& chart) {
 
   for (size_t k = 0; k < chart.curves.size(); ++k) {
     const Curve2D& curve = chart.curves[k];
-    const Colour colour = colours[k % colours.size()];
-    const size_t kind = k / colours.size() % 3;
+    const Color color = colors[k % colors.size()];
+    const size_t kind = k / colors.size() % 3;
     for (size_t i = 0; i < curve.x.size(); ++i) {
       if (!drawable(curve.x[i], curve.y[i])) continue;
       const double px = x.at(curve.x[i]), py = y.at(curve.y[i]);
-      if (i > 0 && drawable(curve.x[i - 1], curve.y[i - 1])) canvas.line(x.at(curve.x[i - 1]), y.at(curve.y[i - 1]), px, py, 1.4, colour);
-      mark(canvas, px, py, kind, colour);
+      if (i > 0 && drawable(curve.x[i - 1], curve.y[i - 1])) canvas.line(x.at(curve.x[i - 1]), y.at(curve.y[i - 1]), px, py, 1.4, color);
+      mark(canvas, px, py, kind, color);
     }
     const int64_t row = top + 6 + line_height * int64_t(k);
-    canvas.line(double(right + 16), double(row), double(right + 36), double(row), 1.4, colour);
-    mark(canvas, double(right + 26), double(row), kind, colour);
+    canvas.line(double(right + 16), double(row), double(right + 36), double(row), 1.4, color);
+    mark(canvas, double(right + 26), double(row), kind, color);
     canvas.text(right + 42, row - 4, curve.name, black);
   }
   return canvas.pixels;

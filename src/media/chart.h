@@ -15,11 +15,11 @@ struct Curve2D {
 
 struct Chart {
   std::string title, x_label, y_label;
-  std::vector<Curve2D> curves;  // each with a colour and a mark of its own up to 24
+  std::vector<Curve2D> curves;  // each with a color and a mark of its own up to 24
   int64_t width = 960, height = 600;
 };
 
-// UsageError where no curve has a point, or the picture is too small for the names of its curves.
+// UsageError where no curve has a point, or the image is too small for the names of its curves.
 Pixels draw(const Chart& chart);
 
 }  // namespace hearth

@@ -7,7 +7,7 @@
 
 #include "core/files/file.h"
 #include "core/text/utf8.h"
-#include "media/formats/picture.h"
+#include "media/formats/image_file.h"
 #include "media/formats/png_chunks.h"
 #include "media/metadata/exif.h"
 #include "media/metadata/parameters.h"
@@ -69,7 +69,7 @@ std::string mutated_chunk(const std::string& bytes, const std::vector<Seed>& all
 }
 
 TEST(Fuzz, png_reader) {
-  const PictureLimits limits{.file_bytes = 1 << 20, .pixels = 1 << 16, .text_bytes = 1 << 16};
+  const ImageLimits limits{.file_bytes = 1 << 20, .pixels = 1 << 16, .text_bytes = 1 << 16};
   const std::vector<Seed> all = seeds("golden", ".png");
   ASSERT_GE(all.size(), 40u);
   std::mt19937 random(1);
@@ -97,8 +97,8 @@ TEST(Fuzz, png_reader) {
 }
 
 // JPEG and WebP, and PNG with EXIF. Half of the changes are within the first bytes, where headers and metadata are.
-TEST(Fuzz, picture_reader) {
-  const PictureLimits limits{.file_bytes = 1 << 20, .pixels = 1 << 14, .text_bytes = 1 << 16};
+TEST(Fuzz, image_reader) {
+  const ImageLimits limits{.file_bytes = 1 << 20, .pixels = 1 << 14, .text_bytes = 1 << 16};
   std::mt19937 random(3);
   for (const char* ending : {".jpg", ".webp", ".png"}) {
     const std::vector<Seed> all = seeds("golden/pillow", ending);
@@ -112,10 +112,10 @@ TEST(Fuzz, picture_reader) {
             head == 0 ? mutated(seed.bytes, all, random) : mutated(seed.bytes.substr(0, head), all, random) + seed.bytes.substr(head);
         if (ending == std::string_view(".png") && i % 4 != 0) bytes = mutated_chunk(seed.bytes, all, random);
         try {
-          const Picture picture = decode_picture(bytes, seed.name, limits);
+          const LoadedImage image = decode_image(bytes, seed.name, limits);
           ++read;
-          EXPECT_EQ(picture.image.rgb.size(), size_t(picture.image.width * picture.image.height * 3)) << seed.name << " change " << i;
-          EXPECT_LE(picture.image.width * picture.image.height, limits.pixels) << seed.name << " change " << i;
+          EXPECT_EQ(image.image.rgb.size(), size_t(image.image.width * image.image.height * 3)) << seed.name << " change " << i;
+          EXPECT_LE(image.image.width * image.image.height, limits.pixels) << seed.name << " change " << i;
         } catch (const Error& e) {
           ++refused;
           EXPECT_EQ(std::string_view(e.what()).find('\n'), std::string_view::npos) << e.what();

@@ -6,9 +6,9 @@
 namespace hearth {
 namespace {
 
-template <class Picture> Picture quantize(const Tensor& x, PixelRange range, float white, const char* name) {
+template <class Raster> Raster quantize(const Tensor& x, PixelRange range, float white, const char* name) {
   const auto [H, W, C] = x.dims<3>();
-  if (C != 3 || H < 1 || W < 1) fail<ShapeError>("{}: x {}, needed [H, W, 3]", name, x.shape());
+  if (C != 3 || H < 1 || W < 1) fail<ShapeError>("{}: x {}, expected [H, W, 3]", name, x.shape());
   const std::vector<float> values = x.to_vector();
 
   const auto finite = [](float v) { return std::isfinite(v); };
@@ -19,7 +19,7 @@ template <class Picture> Picture quantize(const Tensor& x, PixelRange range, flo
                          at / (W * C), at / C % W, at % C);
   }
 
-  Picture image{.width = W, .height = H, .rgb = {}};
+  Raster image{.width = W, .height = H, .rgb = {}};
   using Level = typename decltype(image.rgb)::value_type;
   image.rgb.resize(values.size());
   std::transform(values.begin(), values.end(), image.rgb.begin(), [range, white](float v) {

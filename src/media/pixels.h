@@ -1,4 +1,4 @@
-// Pictures in memory, and between a network's numbers and pixels as diffusers' VaeImageProcessor goes.
+// Images in memory, and between a network's numbers and pixels as diffusers' VaeImageProcessor goes.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace hearth {
 
-// A picture as it stands in a file: 8-bit sRGB, rows from the top, red green blue.
+// An image as it stands in a file: 8-bit sRGB, rows from the top, red green blue.
 struct Pixels {
   int64_t width = 0, height = 0;
   std::vector<uint8_t> rgb;  // [height, width, 3]
@@ -16,7 +16,7 @@ struct Pixels {
   friend bool operator==(const Pixels&, const Pixels&) = default;
 };
 
-// The same with 16 bits for each colour.
+// The same with 16 bits for each color.
 struct DeepPixels {
   int64_t width = 0, height = 0;
   std::vector<uint16_t> rgb;  // [height, width, 3]
@@ -24,7 +24,7 @@ struct DeepPixels {
   friend bool operator==(const DeepPixels&, const DeepPixels&) = default;
 };
 
-// One value per pixel: where to paint (255) and where not (0), or how opaque a picture is (255: wholly).
+// One value per pixel: where to paint (255) and where not (0), or how opaque an image is (255: wholly).
 struct PixelMask {
   int64_t width = 0, height = 0;
   std::vector<uint8_t> values;  // [height, width]
@@ -32,8 +32,8 @@ struct PixelMask {
   friend bool operator==(const PixelMask&, const PixelMask&) = default;
 };
 
-// What readers of pictures accept. Everything is checked before memory is taken for it.
-struct PictureLimits {
+// What readers of images accept. Everything is checked before memory is taken for it.
+struct ImageLimits {
   int64_t file_bytes = int64_t(1) << 30;
   int64_t pixels = int64_t(1) << 28;      // 16384 × 16384
   int64_t text_bytes = int64_t(1) << 26;  // one text of a PNG, unpacked
@@ -41,12 +41,12 @@ struct PictureLimits {
 
 // What black and white are in a tensor of pixels.
 enum class PixelRange {
-  zero_to_one,       // a picture
+  zero_to_one,       // an image
   minus_one_to_one,  // what an autoencoder takes and gives
 };
 
 // x [H, W, 3], any floating type → 8 bits: to [0, 1], clamp, times 255, to the nearest integer (halves to the even one).
-// ShapeError for another shape; NonFiniteError that counts NaN and infinite values and names the first: such a picture is never
+// ShapeError for another shape; NonFiniteError that counts NaN and infinite values and names the first: such an image is never
 // written, because it would show black where the numbers were lost.
 Pixels to_pixels(const Tensor& x, PixelRange range);
 // The same times 65535.

@@ -52,7 +52,7 @@ TEST(Pixels, rows_columns_and_channels_keep_their_places_in_views_and_16_bits) {
   const auto backend = device();
   std::vector<float> x(2 * 3 * 4);
   for (size_t i = 0; i < x.size(); ++i) x[i] = float(i) / 255;
-  const Tensor chw = Tensor::from(*backend, {3, 2, 4}, x);  // as other programs keep pictures
+  const Tensor chw = Tensor::from(*backend, {3, 2, 4}, x);  // as other programs keep images
   const Pixels p = to_pixels(chw.permute({1, 2, 0}), PixelRange::zero_to_one);
   EXPECT_EQ(p.width, 4);
   EXPECT_EQ(p.height, 2);
@@ -68,7 +68,7 @@ TEST(Pixels, of_sixteen_bits_are_rounded_in_the_same_way) {
   EXPECT_EQ(to_deep_pixels(x, PixelRange::minus_one_to_one).rgb, (std::vector<uint16_t>{0, 32768, 49151, 65535, 65535, 32768}));
 }
 
-TEST(Pixels, G83_G84_one_bad_value_anywhere_refuses_the_picture) {
+TEST(Pixels, G83_G84_one_bad_value_anywhere_refuses_the_image) {
   const auto backend = device();
   for (const float bad :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {

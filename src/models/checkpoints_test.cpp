@@ -58,7 +58,7 @@ TEST_F(checkpoints, clip_loads_with_and_without_its_prefix_and_position_ids) {
   }
 }
 
-TEST_F(checkpoints, old_autoencoder_names_are_recognised) {
+TEST_F(checkpoints, old_autoencoder_names_are_recognized) {
   const auto tensor = [&](const Shape& shape) { return Tensor::zeros(*device, shape, DType::f16); };
   write_safetensors(folder / "vae.safetensors", {{"encoder.down_blocks.3.resnets.1.conv2.weight", tensor({512, 512, 3, 3})},
                                                  {"encoder.conv_out.weight", tensor({8, 512, 3, 3})},
@@ -67,8 +67,8 @@ TEST_F(checkpoints, old_autoencoder_names_are_recognised) {
                                                  {"decoder.conv_in.weight", tensor({512, 4, 3, 3})},
                                                  {"decoder.mid_block.attentions.0.query.weight", tensor({512, 512})}});
   const InspectedCheckpoint found = inspect_checkpoint(folder / "vae.safetensors", image_files());
-  ASSERT_EQ(found.components.at(0).recognised.size(), 1u);
-  EXPECT_EQ(found.components.at(0).recognised[0].part, "autoencoder");
+  ASSERT_EQ(found.components.at(0).recognized.size(), 1u);
+  EXPECT_EQ(found.components.at(0).recognized[0].part, "autoencoder");
 }
 
 }  // namespace

@@ -65,11 +65,11 @@ constexpr Alias names[] = {
 // All that a head has is turned, and values are as wide as keys.
 void check_heads(const GgufKeys& keys) {
   const int64_t width = keys.integer("embedding_length"), count = keys.integer("attention.head_count", 0);
-  if (count < 1 || width < 1) fail<WeightError>("{}: {} heads of {} numbers in all, needed at least 1", keys.where(), count, width);
+  if (count < 1 || width < 1) fail<WeightError>("{}: {} heads of {} numbers in all, expected at least 1", keys.where(), count, width);
   const int64_t head = keys.integer("attention.key_length", width / count), value = keys.integer("attention.value_length", head),
                 turned = keys.integer("rope.dimension_count", head);
   if (value != head || turned != head)
-    fail<UnsupportedError>("{}: heads of {} for keys, {} for values and {} turned are not supported, needed equal sizes", keys.where(),
+    fail<UnsupportedError>("{}: heads of {} for keys, {} for values and {} turned are not supported, expected equal sizes", keys.where(),
                            head, value, turned);
 }
 
@@ -139,7 +139,7 @@ Config spelled_out(const parts::DecoderConfig& d, const std::string& where) {
             {"rope_theta", d.rotary.theta},
             {"rope_scaling", scaling(d.rotary)}};
   if (const std::vector<float> list = divisors(d.rotary); !list.empty()) c["rope_divisors"] = list;
-  if (d.pairs == RotaryPairs::neighbours) c["rope_pairs"] = "neighbours";
+  if (d.pairs == RotaryPairs::neighbors) c["rope_pairs"] = "neighbors";
   if (d.activation != Activation::silu) c["hidden_act"] = name_of(d.activation);
   if (d.o_bias) c["attention_bias"] = true;
   if (d.mlp_bias) c["mlp_bias"] = true;

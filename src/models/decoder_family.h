@@ -19,7 +19,7 @@ inline constexpr GgufKey gguf_attention_bias{.config = "attention_bias", .kind =
 inline constexpr GgufKey gguf_mlp_bias{.config = "mlp_bias", .kind = GgufKey::Kind::present, .tensor = "blk.0.ffn_gate.bias"};
 inline constexpr GgufKey gguf_window{.key = "attention.sliding_window", .config = "sliding_window", .optional = true};
 
-// For GgufArchitecture::neighbours.
+// For GgufArchitecture::neighbors.
 inline constexpr GgufHeads queries_and_keys[] = {{"model.layers.#.self_attn.q_proj.*", "num_attention_heads"},
                                                  {"model.layers.#.self_attn.k_proj.*", "num_key_value_heads"}};
 

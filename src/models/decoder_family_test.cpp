@@ -72,7 +72,7 @@ TEST_F(GgufLanguage, llama) {
   EXPECT_EQ(c.integer("max_position_embeddings"), 128);
   EXPECT_EQ(float(c.number("rms_norm_eps")), 0.001f);
   EXPECT_EQ(c.number("rope_theta"), 500);
-  EXPECT_EQ(c.text("rope_pairs"), "neighbours");
+  EXPECT_EQ(c.text("rope_pairs"), "neighbors");
   EXPECT_EQ(c.integer("eos_token_id"), 7);
   EXPECT_TRUE(c.boolean("tie_word_embeddings"));
   EXPECT_FALSE(c.boolean("attention_bias"));
@@ -142,7 +142,7 @@ TEST_F(GgufLanguage, what_is_not_built_is_refused_by_name) {
   EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.text("llama.rope.scaling.type", "longrope"); }),
             where + ": rope scaling \"longrope\" is not supported, only linear and yarn");
   EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.integer("llama.rope.dimension_count", 2); }),
-            where + ": heads of 4 for keys, 4 for values and 2 turned are not supported, needed equal sizes");
+            where + ": heads of 4 for keys, 4 for values and 2 turned are not supported, expected equal sizes");
   EXPECT_EQ(refusal<UnsupportedError>("qwen2", [](GgufValues& v) { v.f32("qwen2.attn_logit_softcapping", 50.5f); }),
             where + ": 'qwen2.attn_logit_softcapping' = 50.5 is not supported");
   EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.f32("llama.rope.scaling.yarn_ext_factor", 0.5f); }),
@@ -151,7 +151,7 @@ TEST_F(GgufLanguage, what_is_not_built_is_refused_by_name) {
             where + ": 'llama.new' = text is not supported");
   EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.f32("llama.rope.scaling.attn_factor", 1.5f); }),
             where + ": 'llama.rope.scaling.attn_factor' = 1.5 is not supported without yarn");
-  EXPECT_EQ(refusal<WeightError>("llama", {}, false), where + ": 0 heads of 24 numbers in all, needed at least 1");
+  EXPECT_EQ(refusal<WeightError>("llama", {}, false), where + ": 0 heads of 24 numbers in all, expected at least 1");
 }
 
 TEST_F(GgufLanguage, a_file_is_shown_as_a_folder) {

@@ -19,22 +19,22 @@
 
 namespace hearth::models {
 
-// How near each point of a picture is, the larger the nearer, in any range.
+// How near each point of an image is, the larger the nearer, in any range.
 struct DepthMap {
   int64_t width = 0, height = 0;  // any
   std::vector<float> values;      // [height, width]
 };
 
-// A picture that a run starts from, and the part of it that is painted anew.
+// An image that a run starts from, and the part of it that is painted anew.
 struct ImageEdit {
-  std::vector<Pixels> pictures;    // one, or one for each of the batch; of the request's size
-  Tensor latents;                  // [B, h, w, C] on the host: in place of a picture; may be undefined
+  std::vector<Pixels> images;      // one, or one for each of the batch; of the request's size
+  Tensor latents;                  // [B, h, w, C] on the host: in place of an image; may be undefined
   PixelMask mask;                  // of the request's size, 255: painted anew; 0 × 0: all of it is
   std::optional<double> strength;  // 0 … 1, how much of the run is done; absent: what the family takes for it
   bool all_steps = false;          // of a longer schedule, so many steps as the request says (sampling::Steps)
-  enum class Fill { picture, noise, nothing } fill = Fill::picture;  // what of the latents stands under the mask at first
-  std::optional<DepthMap> depth;  // for a network that is told it; over the whole picture, also where there is none to start from
-  bool starts() const { return latents || !pictures.empty(); }
+  enum class Fill { image, noise, nothing } fill = Fill::image;  // what of the latents stands under the mask at first
+  std::optional<DepthMap> depth;  // for a network that is told it; over the whole image, also where there is none to start from
+  bool starts() const { return latents || !images.empty(); }
 };
 
 // The state from which a stopped run continues. Tensors are [B, h, w, C] on the host. `guidance`: the running average of the guidance
@@ -61,7 +61,7 @@ struct ResolvedImage {
   int64_t width = 0, height = 0, steps = 0, batch = 0;
   std::string sampler, schedule;                     // canonical names
   std::optional<std::array<int64_t, 2>> first_pass;  // [width, height] of it, where there are two
-  std::optional<double> strength;                    // of a run that starts from a picture
+  std::optional<double> strength;                    // of a run that starts from an image
   std::array<int64_t, 4> latents{};                  // [B, h, w, C]
   sampling::Guidance guidance;                       // with all options filled in
   sampling::Options sampler_options;                 // all that the sampler has
@@ -89,7 +89,7 @@ struct MemoryPlan {
 };
 
 struct ImageResult {
-  std::vector<Tensor> pictures;              // [H, W, 3] in −1 … 1, not limited; batch order; empty without decode
+  std::vector<Tensor> images;                // [H, W, 3] in −1 … 1, not limited; batch order; empty without decode
   std::shared_ptr<const ResumePoint> state;  // where the run was stopped
   Tensor noise, latents;                     // [B, h, w, C]: standard normal before any sigma; as the last step returned them
   double load_seconds = 0, encode_seconds = 0, sample_seconds = 0, decode_seconds = 0;
@@ -109,7 +109,7 @@ class ImageJob {
   // How it will be run, and what that takes, found by dry runs: the first of the memory modes that fits the limit. UsageError when none
   // does.
   virtual const MemoryPlan& plan() = 0;
-  // As plan() says. Phases "load", "encode", "sample", "decode". NonFiniteError names component and step; Cancelled.
+  // As plan() says. Phases "load", "encode", "sample", "decode". NonFiniteError names component and step; Canceled.
   virtual ImageResult run(const OnProgress& progress) = 0;
 };
 
@@ -128,8 +128,8 @@ class ImageModel {
   // UsageError for a size, step count, batch, sampler, schedule or option that cannot be; nothing is computed.
   virtual std::unique_ptr<ImageJob> prepare(const ImageTask& task) = 0;
 
-  // Pictures [B, H, W, 3] in −1 … 1 → mean of their latents on the denoiser's scale [B, h, w, C], and back.
-  virtual Tensor encode(const Tensor& pictures) = 0;
+  // Images [B, H, W, 3] in −1 … 1 → mean of their latents on the denoiser's scale [B, h, w, C], and back.
+  virtual Tensor encode(const Tensor& images) = 0;
   virtual Tensor decode(const Tensor& latents) = 0;
 };
 

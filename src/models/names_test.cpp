@@ -158,11 +158,11 @@ TEST(names, a_fused_or_transposed_tensor_of_another_shape_is_unreadable_by_name)
   TensorList tensors{{"transformer.resblocks.0.attn.in_proj_weight", {.shape = {7, 2}}}, {"text_projection", {.shape = {3}}}};
   Pieces pieces = official_pieces(tensors, "", parts::open_clip_names());
   EXPECT_EQ(pieces.at("text_model.encoder.layers.0.self_attn.k_proj.weight").info.unreadable,
-            "lies in 'transformer.resblocks.0.attn.in_proj_weight' of shape [7, 2], needed three times as many rows");
-  EXPECT_EQ(pieces.at("text_projection.weight").info.unreadable, "lies in 'text_projection' of shape [3], needed a matrix");
+            "lies in 'transformer.resblocks.0.attn.in_proj_weight' of shape [7, 2], expected three times as many rows");
+  EXPECT_EQ(pieces.at("text_projection.weight").info.unreadable, "lies in 'text_projection' of shape [3], expected a matrix");
   pieces = official_pieces({{"encoder.mid.attn_1.q.weight", {.shape = {4, 4, 3, 3}}}}, "", parts::autoencoder_kl_names(1));
   EXPECT_EQ(pieces.at("encoder.mid_block.attentions.0.to_q.weight").info.unreadable,
-            "lies in 'encoder.mid.attn_1.q.weight' of shape [4, 4, 3, 3], needed a 1×1 kernel or a matrix");
+            "lies in 'encoder.mid.attn_1.q.weight' of shape [4, 4, 3, 3], expected a 1×1 kernel or a matrix");
 }
 
 TEST(names, two_spellings_of_one_tensor_are_refused) {

@@ -30,7 +30,7 @@ void check(const Option& option, const OptionValue& value) {
     if (number >= option.least && number <= option.most) return;
     const std::string range =
         std::isinf(option.most) ? fmt::format("at least {}", option.least) : fmt::format("{} to {}", option.least, option.most);
-    fail<UsageError>("generate: {} {} does not fit, needed {}", option.name, number, range);
+    fail<UsageError>("generate: {} {} does not fit, expected {}", option.name, number, range);
   };
   if (const auto* integer = std::get_if<int64_t>(&value)) in_range(double(*integer));
   if (const auto* number = std::get_if<double>(&value)) in_range(*number);

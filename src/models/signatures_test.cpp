@@ -13,17 +13,17 @@ namespace {
 
 using test::key_list;
 
-std::vector<Recognised> recognise(const TensorList& tensors) { return hearth::recognise(tensors, signatures_of(image_files())); }
+std::vector<Recognized> recognize(const TensorList& tensors) { return hearth::recognize(tensors, signatures_of(image_files())); }
 
 std::vector<std::string> described(const std::map<std::string, TensorInfo>& tensors) {
   std::vector<std::string> all;
-  for (const Recognised& r : recognise(tensors)) all.push_back(r.part + ": " + r.what + " (" + r.layout + ", '" + r.prefix + "')");
+  for (const Recognized& r : recognize(tensors)) all.push_back(r.part + ": " + r.what + " (" + r.layout + ", '" + r.prefix + "')");
   return all;
 }
 
 const std::string vae = "autoencoder: AutoencoderKL, 4 latent channels (Stable Diffusion 1.x, 2.x, SDXL) (original, 'first_stage_model.')";
 
-TEST(signatures, G52_every_published_file_is_recognised_as_itself_alone) {
+TEST(signatures, G52_every_published_file_is_recognized_as_itself_alone) {
   const std::string l = "text encoder: CLIP ViT-L/14 text encoder (Stable Diffusion 1.x, SDXL, SD3, FLUX.1)",
                     g = "text encoder: OpenCLIP ViT-bigG/14 text encoder (SDXL, SD3)";
   const std::map<std::string, std::vector<std::string>> expected{
@@ -67,7 +67,7 @@ TEST(signatures, what_is_not_run_is_named) {
     std::map<std::string, TensorInfo> tensors;
     for (const char* name : names) tensors[prefix + name] = {};
     std::string text;
-    for (const Recognised& r : recognise(tensors)) text += (text.empty() ? "" : "; ") + r.part + ": " + r.what;
+    for (const Recognized& r : recognize(tensors)) text += (text.empty() ? "" : "; ") + r.part + ": " + r.what;
     return text;
   };
   EXPECT_EQ(of({"head.modulation", "blocks.0.self_attn.q.weight", "patch_embedding.weight"}), "denoiser: Wan");
@@ -88,7 +88,7 @@ TEST(signatures, what_is_not_run_is_named) {
   EXPECT_EQ(of({"string_to_param.*", "string_to_token.*"}), "embedding: textual inversion");
   EXPECT_EQ(of({"text_encoders_0", "text_encoders_1"}), "embedding: textual inversion for two encoders");
   const auto one = [](const Shape& shape) {
-    const auto found = recognise({{"<cat>", {DType::f32, shape, {}}}});
+    const auto found = recognize({{"<cat>", {DType::f32, shape, {}}}});
     return found.empty() ? "" : found[0].what;
   };
   EXPECT_EQ(one({768}), "textual inversion, '<cat>'");
@@ -98,7 +98,7 @@ TEST(signatures, what_is_not_run_is_named) {
   EXPECT_EQ(of({"1.weight", "3.conv.0.weight", "3.conv.4.weight", "19.bias"}), "autoencoder: TAESD's decoder");
   EXPECT_EQ(of({"0.weight", "1.conv.0.weight", "3.conv.0.weight", "3.conv.4.weight"}), "autoencoder: TAESD's encoder");
   EXPECT_EQ(of({"model.embed_tokens.weight", "model.layers.0.self_attn.q_proj.weight"}), "language model: LLaMA or its kin");
-  EXPECT_EQ(recognise({{"model.embed_tokens.weight", {}}, {"model.layers.0.self_attn.q_proj.weight", {}}})[0].layout, "transformers");
+  EXPECT_EQ(recognize({{"model.embed_tokens.weight", {}}, {"model.layers.0.self_attn.q_proj.weight", {}}})[0].layout, "transformers");
 }
 
 // The networks of diffusers and transformers that hearth does not run (golden/make_known.py), each as itself alone.
@@ -184,7 +184,7 @@ TEST(signatures, networks_of_the_references_are_named) {
     std::map<std::string, TensorInfo> tensors;
     for (const auto& name : listed) tensors[name] = {};
     std::string text;
-    for (const Recognised& r : recognise(tensors)) text += (text.empty() ? "" : "; ") + r.part + ": " + r.what;
+    for (const Recognized& r : recognize(tensors)) text += (text.empty() ? "" : "; ") + r.part + ": " + r.what;
     EXPECT_EQ(text, expected.at(network)) << network;
   }
 }
@@ -207,7 +207,7 @@ TEST(signatures, adapters_of_every_kind_are_named) {
     std::map<std::string, TensorInfo> tensors;
     for (const std::string& end : ends) tensors["lora_unet_" + end] = {};
     std::string text;
-    for (const Recognised& r : recognise(tensors)) text += (text.empty() ? "" : ", ") + r.what;
+    for (const Recognized& r : recognize(tensors)) text += (text.empty() ? "" : ", ") + r.what;
     EXPECT_EQ(text, what) << ends[0];
   }
 }

@@ -85,22 +85,22 @@ BACKEND_TEST(affine, refuses_what_does_not_fit) {
   const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
   const Tensor x = zeros({2, 3, 4});
   const auto affine = [&](const Tensor& scale, const Tensor& shift) { return test::refusal([&] { ops::affine(x, scale, shift); }); };
-  EXPECT_EQ(affine(zeros({3}), {}), "affine: scale is f32 [3], needed f32 [4]");
-  EXPECT_EQ(affine({}, zeros({4}, DType::f16)), "affine: shift is f16 [4], needed f32 [4]");
-  EXPECT_EQ(affine({}, zeros({3, 4})), "affine: shift is f32 [3, 4], needed f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
+  EXPECT_EQ(affine(zeros({3}), {}), "affine: scale is f32 [3], expected f32 [4]");
+  EXPECT_EQ(affine({}, zeros({4}, DType::f16)), "affine: shift is f16 [4], expected f32 [4]");
+  EXPECT_EQ(affine({}, zeros({3, 4})), "affine: shift is f32 [3, 4], expected f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
   EXPECT_EQ(affine(zeros({2, 3, 4}), {}),
-            "affine: scale is f32 [2, 3, 4], needed f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
+            "affine: scale is f32 [2, 3, 4], expected f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
   EXPECT_EQ(affine(Tensor::zeros(test::truth(), {4}), {}),
-            fmt::format("affine: x is on the backend {}, another operand [4] on reference; needed all on one", device.name()));
+            fmt::format("affine: x is on the backend {}, another operand [4] on reference; expected all on one", device.name()));
   EXPECT_EQ(test::refusal([&] { ops::affine(zeros({}), {}, {}); }), "affine: x [] needed [..., C]");
-  EXPECT_EQ(test::refusal([&] { ops::affine(zeros({4}, DType::i32), {}, {}); }), "affine: x [4] is i32, needed f32, f16 or bf16");
+  EXPECT_EQ(test::refusal([&] { ops::affine(zeros({4}, DType::i32), {}, {}); }), "affine: x [4] is i32, expected f32, f16 or bf16");
   EXPECT_EQ(test::refusal([&] { ops::multiply(x, zeros({2, 4, 3})); }), "multiply: f32 [2, 3, 4] and f32 [2, 4, 3] differ");
   EXPECT_EQ(test::refusal([&] { ops::multiply(x, zeros({2, 3, 4}, DType::f16)); }), "multiply: f32 [2, 3, 4] and f16 [2, 3, 4] differ");
   EXPECT_EQ(test::refusal([&] { ops::multiply(x, Tensor()); }), "multiply: x is undefined");
   EXPECT_EQ(test::refusal([&] {
               ops::multiply(x, Tensor::zeros(test::truth(), {2, 3, 4}));
             }),
-            fmt::format("multiply: x is on the backend {}, another operand [2, 3, 4] on reference; needed all on one", device.name()));
+            fmt::format("multiply: x is on the backend {}, another operand [2, 3, 4] on reference; expected all on one", device.name()));
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ void check(const AttentionSpec& spec, const Tensor& q, const Tensor& k, const Te
   require_soft_cap("attention", spec.soft_cap);
   if (const Tensor& b = spec.bias; b && (b.dtype() != DType::f32 || b.rank() != 4 || !is_one_or(b.size(0), B) || !is_one_or(b.size(1), N) ||
                                          !is_one_or(b.size(2), T) || b.size(3) != S || !b.contiguous()))
-    fail<ShapeError>("attention: bias {} {} does not fit, needed f32 [1 or {}, 1 or {}, 1 or {}, {}], contiguous", name_of(b.dtype()),
+    fail<ShapeError>("attention: bias {} {} does not fit, expected f32 [1 or {}, 1 or {}, 1 or {}, {}], contiguous", name_of(b.dtype()),
                      b.shape(), B, N, T, S);
   if (!spec.key_lengths.empty() && int64_t(spec.key_lengths.size()) != B)
     fail<ShapeError>("attention: {} key lengths for a batch of {}", spec.key_lengths.size(), B);
@@ -48,7 +48,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
   if (!ranks || k.shape() != Shape{B, S, G, D} || v.shape() != Shape{B, S, G, Dv} || (G < 1 ? N != 0 : N % G != 0) ||
       k.dtype() != q.dtype() || v.dtype() != q.dtype())
     fail<ShapeError>(
-        "attention: q {} {}, k {} {} and v {} {} do not fit, needed k [{}, S, G, {}] and v [{}, S, G, Dv] of q's type, {} a "
+        "attention: q {} {}, k {} {} and v {} {} do not fit, expected k [{}, S, G, {}] and v [{}, S, G, Dv] of q's type, {} a "
         "multiple of G",
         name_of(q.dtype()), q.shape(), name_of(k.dtype()), k.shape(), name_of(v.dtype()), v.shape(), B, D, B, N);
   if (S < 1) fail<ShapeError>("attention: k {} has no keys", k.shape());
@@ -69,7 +69,8 @@ Tensor cached_attention(const Tensor& q, const KeyValues& cache, const CachedAtt
   if (q.dtype() != DType::f32 || !readable || k.rank() != 3 || v.rank() != 3 || k.size(0) != v.size(0) || k.size(1) != v.size(1) ||
       k.dtype() != v.dtype() || k.size(2) != D || k.size(1) < 1 || N % k.size(1) != 0 || !k.contiguous() || !v.contiguous())
     fail<ShapeError>(
-        "cached_attention: q {} {}, k {} {} and v {} {} do not fit, needed q [T, N, D] f32, k [C, G, {}] and v [C, G, Dv], N a multiple of "
+        "cached_attention: q {} {}, k {} {} and v {} {} do not fit, expected q [T, N, D] f32, k [C, G, {}] and v [C, G, Dv], N a multiple "
+        "of "
         "G",
         name_of(q.dtype()), q.shape(), k ? name_of(k.dtype()) : "no", k.shape(), v ? name_of(v.dtype()) : "no", v.shape(), D);
   const int64_t C = k.size(0), G = k.size(1), Dv = v.size(2), last = cache.first + T;

@@ -235,7 +235,7 @@ BACKEND_TEST(attention_spec, refuses_what_does_not_fit) {
       test::refusal([&] {
         ops::attention(q, zeros({2, 5, 4, 8}), zeros({2, 5, 4, 8}), {});
       }),
-      "attention: q f32 [2, 4, 6, 8], k f32 [2, 5, 4, 8] and v f32 [2, 5, 4, 8] do not fit, needed k [2, S, G, 8] and v [2, S, G, Dv] "
+      "attention: q f32 [2, 4, 6, 8], k f32 [2, 5, 4, 8] and v f32 [2, 5, 4, 8] do not fit, expected k [2, S, G, 8] and v [2, S, G, Dv] "
       "of q's type, 6 a multiple of G");
   EXPECT_NE(test::refusal([&] { ops::attention(q, k, zeros({2, 5, 6, 8}), {}); }), "accepted");
   EXPECT_NE(test::refusal([&] { ops::attention(q, zeros({2, 5, 0, 8}), zeros({2, 5, 0, 8}), {}); }), "accepted");
@@ -244,17 +244,18 @@ BACKEND_TEST(attention_spec, refuses_what_does_not_fit) {
   EXPECT_EQ(refusal({.soft_cap = NAN}), "attention: soft cap nan is not a positive number (0: none)");
   for (const Shape& shape : {Shape{2, 6, 4, 4}, Shape{3, 6, 4, 5}, Shape{2, 3, 4, 5}, Shape{2, 6, 5, 5}, Shape{4, 5}})
     EXPECT_EQ(refusal({.bias = zeros(shape)}),
-              fmt::format("attention: bias f32 {} does not fit, needed f32 [1 or 2, 1 or 6, 1 or 4, 5], contiguous", shape));
+              fmt::format("attention: bias f32 {} does not fit, expected f32 [1 or 2, 1 or 6, 1 or 4, 5], contiguous", shape));
   EXPECT_NE(refusal({.bias = zeros({2, 6, 4, 5}, DType::f16)}), "accepted");
   EXPECT_NE(refusal({.bias = zeros({2, 6, 5, 4}).permute({0, 1, 3, 2})}), "accepted");
   EXPECT_EQ(refusal({.key_lengths = {5}}), "attention: 1 key lengths for a batch of 2");
   EXPECT_EQ(refusal({.key_lengths = {5, 6}}), "attention: key length 6 does not lie in k [2, 5, 3, 8]");
   EXPECT_EQ(refusal({.key_lengths = {-1, 5}}), "attention: key length -1 does not lie in k [2, 5, 3, 8]");
-  EXPECT_EQ(refusal({.sinks = zeros({3})}), "attention: sinks is f32 [3], needed f32 [6]");
+  EXPECT_EQ(refusal({.sinks = zeros({3})}), "attention: sinks is f32 [3], expected f32 [6]");
   EXPECT_EQ(refusal({.sinks = Tensor::zeros(test::truth(), {6})}),
-            fmt::format("attention: x is on the backend {}, another operand [6] on reference; needed all on one", device.name()));
-  EXPECT_EQ(refusal({.bias = Tensor::zeros(test::truth(), {1, 1, 1, 5})}),
-            fmt::format("attention: x is on the backend {}, another operand [1, 1, 1, 5] on reference; needed all on one", device.name()));
+            fmt::format("attention: x is on the backend {}, another operand [6] on reference; expected all on one", device.name()));
+  EXPECT_EQ(
+      refusal({.bias = Tensor::zeros(test::truth(), {1, 1, 1, 5})}),
+      fmt::format("attention: x is on the backend {}, another operand [1, 1, 1, 5] on reference; expected all on one", device.name()));
 }
 
 }  // namespace

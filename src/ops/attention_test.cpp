@@ -144,7 +144,7 @@ BACKEND_TEST(attention, refuses_what_does_not_fit) {
   EXPECT_THROW(ops::attention(q, Tensor(), Tensor(), {.scale = 1}), ShapeError);
   const Tensor whole = zeros({1, 4, 2, 8}, DType::i32);
   EXPECT_EQ(test::refusal([&] { ops::attention(whole, whole, whole, {.scale = 1}); }),
-            "attention: x [1, 4, 2, 8] is i32, needed f32, f16 or bf16");
+            "attention: x [1, 4, 2, 8] is i32, expected f32, f16 or bf16");
 }
 
 }  // namespace

@@ -182,14 +182,14 @@ BACKEND_TEST(cached_attention, refusals) {
     return test::refusal([&] { ops::cached_attention(q, {.k = k, .v = k}, spec); });
   };
   EXPECT_EQ(refusal({.soft_cap = -1}), "cached_attention: soft cap -1 is not a positive number (0: none)");
-  EXPECT_EQ(refusal({.sinks = Tensor::zeros(device, {2})}), "cached_attention: sinks is f32 [2], needed f32 [4]");
+  EXPECT_EQ(refusal({.sinks = Tensor::zeros(device, {2})}), "cached_attention: sinks is f32 [2], expected f32 [4]");
   EXPECT_EQ(refusal({.sinks = Tensor::zeros(test::truth(), {4})}),
-            fmt::format("cached_attention: x is on the backend {}, another operand [4] on reference; needed all on one", device.name()));
+            fmt::format("cached_attention: x is on the backend {}, another operand [4] on reference; expected all on one", device.name()));
   const Tensor three = Tensor::zeros(device, {5, 3, 8});
-  EXPECT_EQ(
-      test::refusal([&] { ops::cached_attention(q, {.k = three, .v = three}, {.scale = 1}); }),
-      "cached_attention: q f32 [2, 4, 8], k f32 [5, 3, 8] and v f32 [5, 3, 8] do not fit, needed q [T, N, D] f32, k [C, G, 8] and v [C, G, "
-      "Dv], N a multiple of G");
+  EXPECT_EQ(test::refusal([&] { ops::cached_attention(q, {.k = three, .v = three}, {.scale = 1}); }),
+            "cached_attention: q f32 [2, 4, 8], k f32 [5, 3, 8] and v f32 [5, 3, 8] do not fit, expected q [T, N, D] f32, k [C, G, 8] and "
+            "v [C, G, "
+            "Dv], N a multiple of G");
 }
 
 }  // namespace

@@ -9,13 +9,13 @@ namespace hearth::ops {
 inline void require_float(const char* op, const Tensor& x) {
   if (!x) fail<ShapeError>("{}: x is undefined", op);
   if (x.dtype() != DType::f32 && !is_16bit_float(x.dtype()))
-    fail<ShapeError>("{}: x {} is {}, needed f32, f16 or bf16", op, x.shape(), name_of(x.dtype()));
+    fail<ShapeError>("{}: x {} is {}, expected f32, f16 or bf16", op, x.shape(), name_of(x.dtype()));
 }
 
 // `v` is undefined or f32 [n], dense.
 inline void require_vector(const char* op, const char* what, const Tensor& v, int64_t n) {
   if (v && (v.shape() != Shape{n} || v.dtype() != DType::f32 || !v.contiguous()))
-    fail<ShapeError>("{}: {} is {} {}, needed f32 [{}]", op, what, name_of(v.dtype()), v.shape(), n);
+    fail<ShapeError>("{}: {} is {} {}, expected f32 [{}]", op, what, name_of(v.dtype()), v.shape(), n);
 }
 
 inline void require_factors(const char* op, DType factors, const Backend& backend) {
@@ -27,12 +27,13 @@ inline void require_factors(const char* op, DType factors, const Backend& backen
 inline void require_one_device(const char* op, const Backend& device, std::initializer_list<const Tensor*> others) {
   for (const Tensor* t : others)
     if (*t && &t->backend() != &device)
-      fail<ShapeError>("{}: x is on the backend {}, another operand {} on {}; needed all on one", op, device.name(), t->shape(),
+      fail<ShapeError>("{}: x is on the backend {}, another operand {} on {}; expected all on one", op, device.name(), t->shape(),
                        t->backend().name());
 }
 inline void require_one_device(const char* op, const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e) {
   if (w.backend != &x.backend())
-    fail<ShapeError>("{}: x is on the backend {}, weight {} on {}; needed both on one", op, x.backend().name(), w.name, w.backend->name());
+    fail<ShapeError>("{}: x is on the backend {}, weight {} on {}; expected both on one", op, x.backend().name(), w.name,
+                     w.backend->name());
   require_one_device(op, x.backend(), {&bias, &e.per_image, &e.gate, &e.residual});
 }
 
@@ -42,7 +43,7 @@ inline void require_modulation(const char* op, const char* what, const Tensor& v
   const int64_t B = x.rank() > 1 ? x.size(0) : 1, C = x.size(-1), rows = C == 0 ? 0 : x.numel() / C;
   const bool fits = v.rank() == 2 && v.size(1) == C && (v.size(0) == B || (each_row && v.size(0) == rows));
   if (!fits || v.dtype() != DType::f32 || (v.stride(1) != 1 && C > 1))
-    fail<ShapeError>("{}: {} is {} {}, needed f32 [{}, {}]{} with a dense last axis for x {}", op, what, name_of(v.dtype()), v.shape(), B,
+    fail<ShapeError>("{}: {} is {} {}, expected f32 [{}, {}]{} with a dense last axis for x {}", op, what, name_of(v.dtype()), v.shape(), B,
                      C, each_row ? fmt::format(" or [{}, {}]", rows, C) : "", x.shape());
 }
 

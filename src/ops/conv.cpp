@@ -27,7 +27,7 @@ Shape check(const char* op, const Tensor& x, const Weight& w, const ConvSpec& sp
   const int axes = w.shape.rank() - 2;
   const bool transposed = w.kind == WeightKind::conv_transposed, resized = spec.resize_to != std::array<int64_t, 2>{0, 0};
   if (x.rank() != axes + 2)
-    fail<ShapeError>("{}: x {} and weight {} {} do not fit, needed x of rank {}", op, x.shape(), w.name, w.shape, axes + 2);
+    fail<ShapeError>("{}: x {} and weight {} {} do not fit, expected x of rank {}", op, x.shape(), w.name, w.shape, axes + 2);
   if (w.form.groups < 1 || w.shape[0] % w.form.groups != 0)
     fail<ShapeError>("{}: {} groups do not divide the {} rows of weight {} {}", op, w.form.groups, w.shape[0], w.name, w.shape);
   if (w.in() < 1 || std::count(w.shape.begin() + 2, w.shape.end(), 0) > 0)

@@ -80,7 +80,7 @@ BACKEND_TEST(conv_golden, over_three_axes) {
                 .rows = {.before = 2, .after = 1, .dilation = 2},
                 .columns = {.stride = 3, .before = 1, .after = 1}});
   golden.check("space.grouped", "space.x", "space.halves", {}, {.frames = {.before = 1}, .columns = {.before = 1, .after = 1}}, 2);
-  // The first frame is repeated, and what is beside a picture is zero.
+  // The first frame is repeated, and what is beside an image is zero.
   golden.check("space.full", "space.x", "space.w", b, {.frames = {.before = 2, .edge = nearest}, .rows = rows, .columns = columns}, 1,
                {.activation = Activation::silu, .per_image = golden["space.per_image"], .residual = golden["space.residual"]});
 }

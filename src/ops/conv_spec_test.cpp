@@ -224,9 +224,9 @@ BACKEND_TEST(conv_spec, refuses_what_does_not_fit) {
             "conv: weight w [4, 6, 1, 1, 1, 1] is not that of a convolution, [out, in, kernel …] over one to three axes");
   EXPECT_EQ(refusal(plane, weight({4, 6, 3, 3}, 1, WeightKind::linear), {}),
             "conv: weight w [4, 6, 3, 3] is not that of a convolution, [out, in, kernel …] over one to three axes");
-  EXPECT_EQ(refusal(plane, weight({4, 6, 3}), {}), "conv1d: x [1, 5, 5, 6] and weight w [4, 6, 3] do not fit, needed x of rank 3");
+  EXPECT_EQ(refusal(plane, weight({4, 6, 3}), {}), "conv1d: x [1, 5, 5, 6] and weight w [4, 6, 3] do not fit, expected x of rank 3");
   EXPECT_EQ(refusal(plane, weight({4, 6, 3, 3, 3}), {}),
-            "conv3d: x [1, 5, 5, 6] and weight w [4, 6, 3, 3, 3] do not fit, needed x of rank 5");
+            "conv3d: x [1, 5, 5, 6] and weight w [4, 6, 3, 3, 3] do not fit, expected x of rank 5");
   EXPECT_EQ(refusal(plane, weight({4, 2, 3, 3}, 3), {}), "conv2d: 3 groups do not divide the 4 rows of weight w [4, 2, 3, 3]");
   EXPECT_EQ(refusal(plane, weight({4, 2, 3, 3}, 0), {}), "conv2d: 0 groups do not divide the 4 rows of weight w [4, 2, 3, 3]");
   EXPECT_EQ(refusal(plane, weight({4, 2, 3, 3}, 2), {}), "conv2d: x [1, 5, 5, 6] has 6 channels, weight w [4, 2, 3, 3] needs 4");

@@ -109,7 +109,7 @@ BACKEND_TEST(conv2d, takes_views_and_gives_the_type_of_x) {
 }
 
 // The norm of the input is a group norm before the convolution: padding stays zero, a resize comes after it.
-BACKEND_TEST(conv2d, a_normalised_input_is_a_group_norm_before_it) {
+BACKEND_TEST(conv2d, a_normalized_input_is_a_group_norm_before_it) {
   Random random(13);
   for (int round = 0; round < 24; ++round) {
     const int64_t groups = random.between(1, 4), C = groups * random.between(1, round % 4 == 0 ? 40 : 5), O = round % 4 == 0 ? 66 : 7;
@@ -154,7 +154,7 @@ BACKEND_TEST(conv2d, refuses_what_does_not_fit) {
   EXPECT_EQ(test::refusal([&] {
               ops::conv(Tensor::zeros(device, {1, 5, 5, 3}, DType::i32), w.device, {}, {});
             }),
-            "conv2d: x [1, 5, 5, 3] is i32, needed f32, f16 or bf16");
+            "conv2d: x [1, 5, 5, 3] is i32, expected f32, f16 or bf16");
   EXPECT_EQ(test::refusal([&] {
               ops::conv(x, w.device, {}, ConvSpec::plane(1, {1, 1, 1, 1}).resized(5, 0));
             }),

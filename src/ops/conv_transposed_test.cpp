@@ -118,7 +118,7 @@ BACKEND_TEST(conv_transposed, refuses_what_does_not_fit) {
   };
   EXPECT_EQ(refusal({1, 5, 5}, {6, 4, 3}, {}), "conv1d: x [1, 5, 5] has 5 channels, weight w [6, 4, 3] needs 6");
   EXPECT_EQ(refusal({1, 5, 6}, {6, 4, 3}, {}, 4), "conv1d: 4 groups do not divide the 6 rows of weight w [6, 4, 3]");
-  EXPECT_EQ(refusal({1, 5, 6}, {6, 4, 3}, {}, 2, Tensor::zeros(device, {4})), "conv1d: bias is f32 [4], needed f32 [8]");
+  EXPECT_EQ(refusal({1, 5, 6}, {6, 4, 3}, {}, 2, Tensor::zeros(device, {4})), "conv1d: bias is f32 [4], expected f32 [8]");
   EXPECT_EQ(refusal({1, 5, 6}, {6, 4, 3}, {.columns = {.edge = ConvSpec::Edge::nearest}}),
             "conv1d: a transposed convolution has no edges to repeat (weight w)");
   EXPECT_EQ(refusal({1, 5, 5, 6}, {6, 4, 3, 3}, {.resize_to = {9, 9}}), "conv2d: x [1, 5, 5, 6] cannot be resized to 9 × 9");

@@ -22,7 +22,7 @@ void check(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue&
     fail<ShapeError>("linear: weight {} {} is held in place, which takes x, residual and y in f32 and no norm", w.name, w.shape);
   if (w.kind == WeightKind::glu && N % 2 != 0) fail<ShapeError>("linear: weight {} {} is not [2·out, in]", w.name, w.shape);
   check_epilogue("linear", e, x.shape().with_last(w.outputs()), w);
-  if (norm && x.rank() < 2) fail<ShapeError>("linear: x {} is to be normalised, needed [B, ..., K]", x.shape());
+  if (norm && x.rank() < 2) fail<ShapeError>("linear: x {} is to be normalized, expected [B, ..., K]", x.shape());
   if (norm) check_group_norm("linear", x, norm);
   require_one_device("linear", x, w, bias, e);
 }

@@ -91,7 +91,7 @@ BACKEND_TEST(linear, G18_weights_are_out_by_in) {
   EXPECT_EQ(ops::linear(Tensor::from(device, {1, 3}, std::vector<float>{1, 10, 100}), weight).to_vector(), (std::vector<float>{321, 654}));
 }
 
-BACKEND_TEST(linear, a_normalised_input_is_a_group_norm_before_it) {
+BACKEND_TEST(linear, a_normalized_input_is_a_group_norm_before_it) {
   Random random(4);
   for (int round = 0; round < 12; ++round) {
     const int64_t groups = random.between(1, 4), K = groups * random.between(1, 30), N = random.between(1, 40);

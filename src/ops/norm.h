@@ -1,15 +1,15 @@
-// Normalisations. Statistics in f32 (two passes), biased variance.
+// Normalizations. Statistics in f32 (two passes), biased variance.
 #pragma once
 
 #include "core/backend.h"
 
 namespace hearth::ops {
 
-// Normalise each of `groups` channel groups to zero mean and unit variance, scale and shift, activate (Wu & He 2018).
+// Normalize each of `groups` channel groups to zero mean and unit variance, scale and shift, activate (Wu & He 2018).
 // x [B, ..., C] → the same shape. ShapeError unless C is a multiple of `groups` and what the spec holds fits.
 Tensor group_norm(const Tensor& x, const GroupNormSpec& spec);
 
-// Normalise the last axis, scale and shift (Ba et al. 2016); adaptive norms by spec.scale and spec.shift (Peebles & Xie 2023).
+// Normalize the last axis, scale and shift (Ba et al. 2016); adaptive norms by spec.scale and spec.shift (Peebles & Xie 2023).
 // x [B, ..., C] → the same shape of dtype spec.out (default: x's). ShapeError unless what the spec holds fits.
 Tensor layer_norm(const Tensor& x, const NormSpec& spec);
 

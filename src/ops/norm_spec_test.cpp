@@ -185,27 +185,27 @@ BACKEND_TEST(norm_spec, refuses_what_does_not_fit) {
   const Tensor x = zeros({2, 3, 4});
   const auto layer = [&](const NormSpec& spec) { return test::refusal([&] { ops::layer_norm(x, spec); }); };
   EXPECT_EQ(layer({.scale = zeros({3, 4})}),
-            "layer_norm: scale is f32 [3, 4], needed f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
+            "layer_norm: scale is f32 [3, 4], expected f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
   EXPECT_EQ(layer({.shift = zeros({2, 5})}),
-            "layer_norm: shift is f32 [2, 5], needed f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
+            "layer_norm: shift is f32 [2, 5], expected f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
   EXPECT_EQ(layer({.shift = zeros({4})}),
-            "layer_norm: shift is f32 [4], needed f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
+            "layer_norm: shift is f32 [4], expected f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
   EXPECT_EQ(layer({.scale = zeros({2, 4}, DType::bf16)}),
-            "layer_norm: scale is bf16 [2, 4], needed f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
+            "layer_norm: scale is bf16 [2, 4], expected f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
   EXPECT_EQ(layer({.scale = zeros({4, 2}).permute({1, 0})}),
-            "layer_norm: scale is f32 [2, 4], needed f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
+            "layer_norm: scale is f32 [2, 4], expected f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
   EXPECT_EQ(layer({.out = DType::i32}), "layer_norm: y cannot be i32");
   EXPECT_EQ(test::refusal([&] {
               ops::rms_norm(x, {.scale = Tensor::zeros(test::truth(), {2, 4})});
             }),
-            fmt::format("rms_norm: x is on the backend {}, another operand [2, 4] on reference; needed all on one", device.name()));
+            fmt::format("rms_norm: x is on the backend {}, another operand [2, 4] on reference; expected all on one", device.name()));
   const auto group = [&](const GroupNormSpec& spec) { return test::refusal([&] { ops::group_norm(x, spec); }); };
   EXPECT_EQ(group({.groups = 2, .scale = zeros({6, 4})}),
-            "group_norm: scale is f32 [6, 4], needed f32 [2, 4] with a dense last axis for x [2, 3, 4]");
+            "group_norm: scale is f32 [6, 4], expected f32 [2, 4] with a dense last axis for x [2, 3, 4]");
   EXPECT_EQ(group({.groups = 2, .shift = zeros({4, 2}).permute({1, 0})}),
-            "group_norm: shift is f32 [2, 4], needed f32 [2, 4] with a dense last axis for x [2, 3, 4]");
+            "group_norm: shift is f32 [2, 4], expected f32 [2, 4] with a dense last axis for x [2, 3, 4]");
   EXPECT_EQ(group({.groups = 2, .shift = Tensor::zeros(test::truth(), {2, 4})}),
-            fmt::format("group_norm: x is on the backend {}, another operand [2, 4] on reference; needed all on one", device.name()));
+            fmt::format("group_norm: x is on the backend {}, another operand [2, 4] on reference; expected all on one", device.name()));
 }
 
 }  // namespace

@@ -135,9 +135,9 @@ BACKEND_TEST(norm, refuses_what_does_not_fit) {
             "layer_norm: x [] needed [..., C]");
   const Tensor whole = Tensor::zeros(device, {2, 6}, DType::i32);
   EXPECT_EQ(test::refusal([&] { ops::group_norm(whole, {.groups = 2, .gamma = v6, .beta = v6}); }),
-            "group_norm: x [2, 6] is i32, needed f32, f16 or bf16");
+            "group_norm: x [2, 6] is i32, expected f32, f16 or bf16");
   EXPECT_EQ(test::refusal([&] { ops::layer_norm(whole, {.gamma = v6, .beta = v6}); }),
-            "layer_norm: x [2, 6] is i32, needed f32, f16 or bf16");
+            "layer_norm: x [2, 6] is i32, expected f32, f16 or bf16");
   EXPECT_THROW(ops::layer_norm(x, {.gamma = v6, .beta = Tensor::zeros(device, {6}, DType::bf16)}), ShapeError);
 }
 

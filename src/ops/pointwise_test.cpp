@@ -108,8 +108,8 @@ BACKEND_TEST(pointwise, refuses_what_does_not_fit) {
   EXPECT_THROW(ops::linear_combination({a, a}, {1.0f}), ShapeError);
   EXPECT_THROW(ops::activate(Tensor(), Activation::silu), ShapeError);
   const Tensor whole = Tensor::zeros(device, {2, 6}, DType::i32);
-  EXPECT_EQ(test::refusal([&] { ops::activate(whole, Activation::silu); }), "activate: x [2, 6] is i32, needed f32, f16 or bf16");
-  EXPECT_EQ(test::refusal([&] { ops::add(whole, whole); }), "linear_combination: x [2, 6] is i32, needed f32, f16 or bf16");
+  EXPECT_EQ(test::refusal([&] { ops::activate(whole, Activation::silu); }), "activate: x [2, 6] is i32, expected f32, f16 or bf16");
+  EXPECT_EQ(test::refusal([&] { ops::add(whole, whole); }), "linear_combination: x [2, 6] is i32, expected f32, f16 or bf16");
   EXPECT_EQ(test::refusal([&] { ops::add(a, Tensor()); }), "linear_combination: x is undefined");
 }
 

@@ -95,7 +95,7 @@ BACKEND_TEST(pool, refuses_what_does_not_fit) {
                           axis.size, axis.stride, axis.before, axis.after));
   EXPECT_EQ(refusal({1, 0, 3}, {.columns = {.size = 2, .before = 1, .after = 1}}),
             "pool: a window of 2 with stride 1 and 1, 1 positions beyond the edges does not fit x [1, 0, 3]");
-  EXPECT_EQ(refusal({1, 4, 3}, {}, DType::i32), "pool: x [1, 4, 3] is i32, needed f32, f16 or bf16");
+  EXPECT_EQ(refusal({1, 4, 3}, {}, DType::i32), "pool: x [1, 4, 3] is i32, expected f32, f16 or bf16");
   test::supported(device, [&] {
     EXPECT_EQ(ops::pool(Tensor::zeros(device, {0, 4, 3}), {.columns = {.size = 2}}).shape(), (Shape{0, 3, 3}));
   });

@@ -25,8 +25,8 @@ Tensor rope(const Tensor& x, const Tensor& table, RotaryPairs pairs) {
                     angles.size(3) == 2 && angles.size(4) >= 1 && 2 * angles.size(4) <= D;
   if (!fits) {
     const std::string has = table ? fmt::format("and table {} {} do not fit", name_of(table.dtype()), table.shape()) : "has no table";
-    if (single) fail<ShapeError>("rope: x {} {}, needed f32 [{}, 2, at most {}], contiguous", x.shape(), has, T, D / 2);
-    fail<ShapeError>("rope: x {} {}, needed f32 [1 or {}, {}, 1 or {}, 2, at most {}], contiguous", x.shape(), has, B, T, N, D / 2);
+    if (single) fail<ShapeError>("rope: x {} {}, expected f32 [{}, 2, at most {}], contiguous", x.shape(), has, T, D / 2);
+    fail<ShapeError>("rope: x {} {}, expected f32 [1 or {}, {}, 1 or {}, 2, at most {}], contiguous", x.shape(), has, B, T, N, D / 2);
   }
   require_one_device("rope", x.backend(), {&table});
   const OpTrace trace("rope", x);

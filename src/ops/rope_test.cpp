@@ -26,7 +26,7 @@ test::Random::Pair angles(Random& random, Backend& device, int64_t T, int64_t ha
 BACKEND_TEST(rope, every_size_and_both_pairings) {
   Random random(61);
   for (const int64_t D : {2, 6, 16, 20, 64, 80, 128})
-    for (const RotaryPairs pairs : {RotaryPairs::halves, RotaryPairs::neighbours}) {
+    for (const RotaryPairs pairs : {RotaryPairs::halves, RotaryPairs::neighbors}) {
       const int64_t T = random.between(1, 9), N = random.between(1, 5), half = random.between(1, D / 2);
       const auto x = random.normal(device, {T, N, D}), table = angles(random, device, T, half);
       SCOPED_TRACE(fmt::format("T {} N {} D {} of it {}", T, N, D, 2 * half));
@@ -42,7 +42,7 @@ BACKEND_TEST(rope, the_bits_of_the_plain_loop) {
   if (device.name() != "cpu") GTEST_SKIP() << "wide arithmetic";
   Random random(62);
   for (const int64_t half : {1, 7, 8, 15, 16, 17, 32, 40, 64})
-    for (const RotaryPairs pairs : {RotaryPairs::halves, RotaryPairs::neighbours}) {
+    for (const RotaryPairs pairs : {RotaryPairs::halves, RotaryPairs::neighbors}) {
       const int64_t D = 2 * half + 3, step = pairs == RotaryPairs::halves ? 1 : 2, other = pairs == RotaryPairs::halves ? half : 1;
       const auto x = random.normal(device, {2, 3, D}), table = angles(random, device, 2, half);
       std::vector<float> right = x.device.to_vector();
@@ -62,7 +62,7 @@ BACKEND_TEST(rope, the_bits_of_the_plain_loop) {
 BACKEND_TEST(rope, known_answer) {
   const Tensor table = Tensor::from(device, {1, 2, 1}, std::vector<float>{0, 1});
   const Tensor x = Tensor::from(device, {1, 1, 4}, std::vector<float>{1, 2, 3, 4});
-  EXPECT_EQ(ops::rope(x, table, RotaryPairs::neighbours).to_vector(), (std::vector<float>{-2, 1, 3, 4}));
+  EXPECT_EQ(ops::rope(x, table, RotaryPairs::neighbors).to_vector(), (std::vector<float>{-2, 1, 3, 4}));
   const Tensor both = Tensor::from(device, {1, 2, 2}, std::vector<float>{0, 1, 1, 0});
   EXPECT_EQ(ops::rope(x, both, RotaryPairs::halves).to_vector(), (std::vector<float>{-3, 2, 1, 4}));
 }
@@ -76,7 +76,7 @@ BACKEND_TEST(rope, batches_in_every_type) {
     const DType dtype = random.dtype();
     const auto wide = random.normal(device, {B, T, N + 2, D}, dtype),
                table = random.normal(device, {random.chance() ? B : 1, T, random.chance() ? N : 1, 2, half});
-    const auto pairs = random.chance() ? RotaryPairs::halves : RotaryPairs::neighbours;
+    const auto pairs = random.chance() ? RotaryPairs::halves : RotaryPairs::neighbors;
     SCOPED_TRACE(fmt::format("{} B {} T {} N {} D {} table {}", name_of(dtype), B, T, N, D, table.device.shape()));
     test::supported(device, [&] {
       const Tensor y = ops::rope(wide.device.slice(2, 1, N + 1), table.device, pairs);
@@ -90,7 +90,7 @@ BACKEND_TEST(rope, batches_in_every_type) {
 BACKEND_TEST(rope, tables_and_images_one_by_one) {
   Random random(64);
   const Tensor x = random.normal(device, {2, 5, 3, 16}).device, table = random.normal(device, {1, 5, 1, 2, 6}).device;
-  for (const auto pairs : {RotaryPairs::halves, RotaryPairs::neighbours}) {
+  for (const auto pairs : {RotaryPairs::halves, RotaryPairs::neighbors}) {
     const Tensor y = ops::rope(x, table, pairs);
     const Tensor heads = ops::concat({table, table, table}, 2), each = ops::concat({heads, heads}, 0);
     EXPECT_EQ(ops::rope(x, each, pairs).to_vector(), y.to_vector());
@@ -121,28 +121,28 @@ BACKEND_TEST(rope, refusals) {
     return test::refusal([&] { ops::rope(Tensor::zeros(device, x), Tensor::zeros(device, table, dtype), RotaryPairs::halves); });
   };
   EXPECT_EQ(refusal({2, 1, 4}, {2, 2, 3}),
-            "rope: x [2, 1, 4] and table f32 [2, 2, 3] do not fit, needed f32 [2, 2, at most 2], contiguous");
+            "rope: x [2, 1, 4] and table f32 [2, 2, 3] do not fit, expected f32 [2, 2, at most 2], contiguous");
   EXPECT_EQ(refusal({2, 1, 4}, {2, 2, 2}, DType::f16),
-            "rope: x [2, 1, 4] and table f16 [2, 2, 2] do not fit, needed f32 [2, 2, at most 2], contiguous");
+            "rope: x [2, 1, 4] and table f16 [2, 2, 2] do not fit, expected f32 [2, 2, at most 2], contiguous");
   for (const Shape& table : {Shape{2, 3, 1, 2, 2}, Shape{4, 2, 1, 2, 2}, Shape{1, 2, 3, 2, 2}, Shape{1, 2, 1, 1, 2}, Shape{1, 2, 1, 2, 3},
                              Shape{1, 2, 1, 2, 0}, Shape{2, 2, 2}, Shape{2}})
     EXPECT_EQ(
         refusal({3, 2, 4, 4}, table),
-        fmt::format("rope: x [3, 2, 4, 4] and table f32 {} do not fit, needed f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous", table));
+        fmt::format("rope: x [3, 2, 4, 4] and table f32 {} do not fit, expected f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous", table));
   EXPECT_EQ(refusal({4, 4}, {2, 2, 2}), "rope: x [4, 4] needed [B, T, N, D] or [T, N, D]");
   const Tensor x = Tensor::zeros(device, {3, 2, 4, 4}), turned = Tensor::zeros(device, {1, 2, 1, 2, 2}).permute({0, 4, 2, 3, 1});
   EXPECT_EQ(test::refusal([&] { ops::rope(x, turned, RotaryPairs::halves); }),
-            "rope: x [3, 2, 4, 4] and table f32 [1, 2, 1, 2, 2] do not fit, needed f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous");
+            "rope: x [3, 2, 4, 4] and table f32 [1, 2, 1, 2, 2] do not fit, expected f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous");
   EXPECT_EQ(test::refusal([&] { ops::rope(x, Tensor(), RotaryPairs::halves); }),
-            "rope: x [3, 2, 4, 4] has no table, needed f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous");
+            "rope: x [3, 2, 4, 4] has no table, expected f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous");
   EXPECT_EQ(test::refusal([&] {
               ops::rope(x, Tensor::zeros(test::truth(), {1, 2, 1, 2, 2}), RotaryPairs::halves);
             }),
-            fmt::format("rope: x is on the backend {}, another operand [1, 2, 1, 2, 2] on reference; needed all on one", device.name()));
+            fmt::format("rope: x is on the backend {}, another operand [1, 2, 1, 2, 2] on reference; expected all on one", device.name()));
   EXPECT_EQ(test::refusal([&] {
               ops::rope(Tensor::zeros(device, {2, 1, 4}, DType::i32), Tensor::zeros(device, {2, 2, 2}), RotaryPairs::halves);
             }),
-            "rope: x [2, 1, 4] is i32, needed f32, f16 or bf16");
+            "rope: x [2, 1, 4] is i32, expected f32, f16 or bf16");
 }
 
 }  // namespace

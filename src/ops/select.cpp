@@ -10,9 +10,9 @@ namespace {
 // `count` rows, or any number where it is negative.
 void require_rows(const char* op, const Tensor& rows, int64_t count = -1) {
   const std::string needed = count < 0 ? "i32 [M]" : fmt::format("i32 [{}]", count);
-  if (!rows) fail<ShapeError>("{}: has no rows, needed {}", op, needed);
+  if (!rows) fail<ShapeError>("{}: has no rows, expected {}", op, needed);
   if (rows.dtype() != DType::i32 || rows.rank() != 1 || (count >= 0 && rows.size(0) != count) || !rows.contiguous())
-    fail<ShapeError>("{}: rows is {} {}, needed {}", op, name_of(rows.dtype()), rows.shape(), needed);
+    fail<ShapeError>("{}: rows is {} {}, expected {}", op, name_of(rows.dtype()), rows.shape(), needed);
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ Tensor embedding(std::span<const int32_t> ids, const Tensor& table) {
 TopK top_k(const Tensor& x, int64_t k) {
   require_float("top_k", x);
   if (x.rank() < 1) fail<ShapeError>("top_k: x {} needed [..., C]", x.shape());
-  if (k < 1 || k > x.size(-1)) fail<ShapeError>("top_k: k = {} for rows of x {}, needed 1 to {}", k, x.shape(), x.size(-1));
+  if (k < 1 || k > x.size(-1)) fail<ShapeError>("top_k: k = {} for rows of x {}, expected 1 to {}", k, x.shape(), x.size(-1));
   const OpTrace trace("top_k", x);
   TopK best{Tensor::empty(x.backend(), x.shape().with_last(k), x.dtype()), Tensor::empty(x.backend(), x.shape().with_last(k), DType::i32)};
   if (best.values.numel() == 0) return best;
@@ -58,10 +58,10 @@ Tensor gather(const Tensor& x, const Tensor& rows) {
 Tensor scatter_add(const Tensor& base, const Tensor& x, const Tensor& rows, const Tensor& factors) {
   require_float("scatter_add", x);
   const auto [M, C] = x.dims<2>();
-  if (!base) fail<ShapeError>("scatter_add: has no base, needed f32 [R, {}]", C);
+  if (!base) fail<ShapeError>("scatter_add: has no base, expected f32 [R, {}]", C);
   if (base.rank() != 2 || base.size(1) != C || base.dtype() != DType::f32)
-    fail<ShapeError>("scatter_add: base {} {} and x {} do not fit, needed base f32 [R, {}]", name_of(base.dtype()), base.shape(), x.shape(),
-                     C);
+    fail<ShapeError>("scatter_add: base {} {} and x {} do not fit, expected base f32 [R, {}]", name_of(base.dtype()), base.shape(),
+                     x.shape(), C);
   require_rows("scatter_add", rows, M);
   require_vector("scatter_add", "factors", factors, M);
   require_one_device("scatter_add", x.backend(), {&base, &rows, &factors});

@@ -31,7 +31,7 @@ BACKEND_TEST(select, embeds) {
   EXPECT_EQ(ops::embedding(one, Tensor::zeros(device, {5, 0})).shape(), (Shape{1, 0}));
   EXPECT_EQ(ops::embedding({}, table).shape(), (Shape{0, 4}));
   const Tensor integers = Tensor::from(device, {2, 2}, std::vector<int32_t>{0, 1, 2, 3});
-  EXPECT_EQ(test::refusal([&] { ops::embedding(one, integers); }), "embedding: x [2, 2] is i32, needed f32, f16 or bf16");
+  EXPECT_EQ(test::refusal([&] { ops::embedding(one, integers); }), "embedding: x [2, 2] is i32, expected f32, f16 or bf16");
 }
 
 // Bit for bit, with many equal numbers.
@@ -146,17 +146,17 @@ BACKEND_TEST(select, refuses_what_does_not_fit) {
   const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
   const Tensor x = zeros({3, 4}), rows = Tensor::from(device, {3}, Numbers{0, 1, 2});
   for (const int64_t k : {0, 5, -1})
-    EXPECT_EQ(test::refusal([&] { ops::top_k(x, k); }), fmt::format("top_k: k = {} for rows of x [3, 4], needed 1 to 4", k));
+    EXPECT_EQ(test::refusal([&] { ops::top_k(x, k); }), fmt::format("top_k: k = {} for rows of x [3, 4], expected 1 to 4", k));
   EXPECT_EQ(test::refusal([&] { ops::top_k(zeros({}), 1); }), "top_k: x [] needed [..., C]");
-  EXPECT_EQ(test::refusal([&] { ops::top_k(rows, 1); }), "top_k: x [3] is i32, needed f32, f16 or bf16");
+  EXPECT_EQ(test::refusal([&] { ops::top_k(rows, 1); }), "top_k: x [3] is i32, expected f32, f16 or bf16");
 
-  EXPECT_EQ(test::refusal([&] { ops::gather(x, Tensor()); }), "gather: has no rows, needed i32 [M]");
-  EXPECT_EQ(test::refusal([&] { ops::gather(x, zeros({3})); }), "gather: rows is f32 [3], needed i32 [M]");
-  EXPECT_EQ(test::refusal([&] { ops::gather(x, zeros({1, 3}, DType::i32)); }), "gather: rows is i32 [1, 3], needed i32 [M]");
-  EXPECT_EQ(test::refusal([&] { ops::gather(zeros({3, 4}, DType::i32), rows); }), "gather: x [3, 4] is i32, needed f32, f16 or bf16");
-  EXPECT_EQ(test::refusal([&] { ops::gather(zeros({2, 3, 4}), rows); }), "tensor [2, 3, 4] has rank 3, needed rank 2");
+  EXPECT_EQ(test::refusal([&] { ops::gather(x, Tensor()); }), "gather: has no rows, expected i32 [M]");
+  EXPECT_EQ(test::refusal([&] { ops::gather(x, zeros({3})); }), "gather: rows is f32 [3], expected i32 [M]");
+  EXPECT_EQ(test::refusal([&] { ops::gather(x, zeros({1, 3}, DType::i32)); }), "gather: rows is i32 [1, 3], expected i32 [M]");
+  EXPECT_EQ(test::refusal([&] { ops::gather(zeros({3, 4}, DType::i32), rows); }), "gather: x [3, 4] is i32, expected f32, f16 or bf16");
+  EXPECT_EQ(test::refusal([&] { ops::gather(zeros({2, 3, 4}), rows); }), "tensor [2, 3, 4] has rank 3, expected rank 2");
   EXPECT_EQ(test::refusal([&] { ops::gather(x, Tensor::from(test::truth(), {1}, Numbers{0})); }),
-            fmt::format("gather: x is on the backend {}, another operand [1] on reference; needed all on one", device.name()));
+            fmt::format("gather: x is on the backend {}, another operand [1] on reference; expected all on one", device.name()));
   for (const int32_t row : {-1, 3}) {
     const Tensor outside = Tensor::from(device, {2}, Numbers{0, row});
     test::supported(device, [&] {
@@ -174,16 +174,16 @@ BACKEND_TEST(select, refuses_what_does_not_fit) {
   const auto scatter = [&](const Tensor& base, const Tensor& parts, const Tensor& to, const Tensor& factors = {}) {
     return test::refusal([&] { ops::scatter_add(base, parts, to, factors); });
   };
-  EXPECT_EQ(scatter(zeros({3, 5}), x, rows), "scatter_add: base f32 [3, 5] and x [3, 4] do not fit, needed base f32 [R, 4]");
-  EXPECT_EQ(scatter(zeros({3, 4}, DType::f16), x, rows), "scatter_add: base f16 [3, 4] and x [3, 4] do not fit, needed base f32 [R, 4]");
-  EXPECT_EQ(scatter(zeros({4}), x, rows), "scatter_add: base f32 [4] and x [3, 4] do not fit, needed base f32 [R, 4]");
-  EXPECT_EQ(scatter(Tensor(), x, rows), "scatter_add: has no base, needed f32 [R, 4]");
-  EXPECT_EQ(scatter(x, x, Tensor()), "scatter_add: has no rows, needed i32 [3]");
-  EXPECT_EQ(scatter(x, x, rows.slice(0, 0, 2)), "scatter_add: rows is i32 [2], needed i32 [3]");
-  EXPECT_EQ(scatter(x, x, rows, zeros({2})), "scatter_add: factors is f32 [2], needed f32 [3]");
-  EXPECT_EQ(scatter(x, zeros({3, 4}, DType::i32), rows), "scatter_add: x [3, 4] is i32, needed f32, f16 or bf16");
+  EXPECT_EQ(scatter(zeros({3, 5}), x, rows), "scatter_add: base f32 [3, 5] and x [3, 4] do not fit, expected base f32 [R, 4]");
+  EXPECT_EQ(scatter(zeros({3, 4}, DType::f16), x, rows), "scatter_add: base f16 [3, 4] and x [3, 4] do not fit, expected base f32 [R, 4]");
+  EXPECT_EQ(scatter(zeros({4}), x, rows), "scatter_add: base f32 [4] and x [3, 4] do not fit, expected base f32 [R, 4]");
+  EXPECT_EQ(scatter(Tensor(), x, rows), "scatter_add: has no base, expected f32 [R, 4]");
+  EXPECT_EQ(scatter(x, x, Tensor()), "scatter_add: has no rows, expected i32 [3]");
+  EXPECT_EQ(scatter(x, x, rows.slice(0, 0, 2)), "scatter_add: rows is i32 [2], expected i32 [3]");
+  EXPECT_EQ(scatter(x, x, rows, zeros({2})), "scatter_add: factors is f32 [2], expected f32 [3]");
+  EXPECT_EQ(scatter(x, zeros({3, 4}, DType::i32), rows), "scatter_add: x [3, 4] is i32, expected f32, f16 or bf16");
   EXPECT_EQ(scatter(x, x, Tensor::from(test::truth(), {3}, Numbers{0, 0, 0})),
-            fmt::format("scatter_add: x is on the backend {}, another operand [3] on reference; needed all on one", device.name()));
+            fmt::format("scatter_add: x is on the backend {}, another operand [3] on reference; expected all on one", device.name()));
 }
 
 }  // namespace

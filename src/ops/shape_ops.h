@@ -16,6 +16,6 @@ Tensor to_channels_first(const Tensor& x);            // [B, H, W, C] → [B, C,
 Tensor repeat_batch(const Tensor& x, int64_t times);  // [B, ...] → [times·B, ...], the whole batch again and again
 // Writes x into the memory of y, rounded to y's type: equal shapes; y f32, f16, bf16, or q8_0 and contiguous.
 void store(const Tensor& x, Tensor y);
-// Nearest neighbour as torch does it: row ⌊h·H/H'⌋ in f32. x [B, H, W, C] → [B, height, width, C].
+// Nearest neighbor as torch does it: row ⌊h·H/H'⌋ in f32. x [B, H, W, C] → [B, height, width, C].
 Tensor resize_nearest(const Tensor& x, int64_t height, int64_t width);
 }  // namespace hearth::ops

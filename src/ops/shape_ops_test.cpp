@@ -40,10 +40,10 @@ BACKEND_TEST(shape_ops, channels_move_to_either_end) {
 
 BACKEND_TEST(shape_ops, refuses_what_does_not_fit) {
   const Tensor x = Tensor::zeros(device, {2, 3, 5}), whole = Tensor::zeros(device, {2, 3, 5}, DType::i32);
-  EXPECT_EQ(test::refusal([&] { ops::cast(whole, DType::f32); }), "copy: x [2, 3, 5] is i32, needed f32, f16 or bf16");
+  EXPECT_EQ(test::refusal([&] { ops::cast(whole, DType::f32); }), "copy: x [2, 3, 5] is i32, expected f32, f16 or bf16");
   EXPECT_EQ(test::refusal([&] { ops::concat({}, 0); }), "concat: nothing to join");
-  EXPECT_EQ(test::refusal([&] { ops::concat({x, whole}, 0); }), "concat: x [2, 3, 5] is i32, needed f32, f16 or bf16");
-  EXPECT_EQ(test::refusal([&] { ops::concat({whole, whole}, 0); }), "concat: x [2, 3, 5] is i32, needed f32, f16 or bf16");
+  EXPECT_EQ(test::refusal([&] { ops::concat({x, whole}, 0); }), "concat: x [2, 3, 5] is i32, expected f32, f16 or bf16");
+  EXPECT_EQ(test::refusal([&] { ops::concat({whole, whole}, 0); }), "concat: x [2, 3, 5] is i32, expected f32, f16 or bf16");
   EXPECT_EQ(test::refusal([&] { ops::concat({x, Tensor()}, 0); }), "concat: x is undefined");
   for (const int axis : {3, -4}) EXPECT_EQ(test::refusal([&] { ops::concat({x}, axis); }), "concat: [2, 3, 5] has no such axis");
   EXPECT_EQ(test::refusal([&] {
@@ -90,7 +90,7 @@ BACKEND_TEST(shape_ops, resizes_like_the_reference_for_every_size) {
   EXPECT_EQ(test::refusal([&] {
               ops::resize_nearest(Tensor::zeros(device, {1, 7, 5, 3}, DType::i32), 3, 3);
             }),
-            "resize_nearest: x [1, 7, 5, 3] is i32, needed f32, f16 or bf16");
+            "resize_nearest: x [1, 7, 5, 3] is i32, expected f32, f16 or bf16");
 }
 
 // 11 · 26 / 22 is 13, but f32 has a ratio just below 26 / 22: torch 2.15 takes position 12.

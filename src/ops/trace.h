@@ -1,4 +1,4 @@
-// Every op opens with one: it lets a cancelled run stop here, measures, and tells the observers.
+// Every op opens with one: it lets a canceled run stop here, measures, and tells the observers.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ class OpTrace {
  public:
   OpTrace(std::string_view op, const Tensor& x, double flop = 0, DType factors = DType::f32)
       : op_(op), x_(x), flop_(flop), factors_(factors), watching_(observed()) {
-    check_cancelled();
+    check_canceled();
     if (watching_) start_ = std::chrono::steady_clock::now();
   }
   // A product with a weight.

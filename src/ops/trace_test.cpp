@@ -42,7 +42,7 @@ std::vector<Call> calls(Backend& device) {
   test::Random random(61);
   const Weight matrix = random.weight(device, {6, 10}, WeightKind::linear, {.hold = DType::f32}).device;
   const Weight kernel = random.weight(device, {4, 3, 3, 2}, WeightKind::conv, {.hold = DType::f32}).device;
-  const Tensor x = Tensor::zeros(device, {2, 5, 7, 10}), picture = Tensor::zeros(device, {2, 5, 7, 3}), c = Tensor::zeros(device, {10}),
+  const Tensor x = Tensor::zeros(device, {2, 5, 7, 10}), image = Tensor::zeros(device, {2, 5, 7, 3}), c = Tensor::zeros(device, {10}),
                q = Tensor::zeros(device, {2, 5, 3, 8}), k = Tensor::zeros(device, {2, 7, 3, 8}),
                half = Tensor::zeros(device, {2, 5}, DType::f16);
   const std::vector<int32_t> ids(6, 1);
@@ -51,13 +51,13 @@ std::vector<Call> calls(Backend& device) {
   };
   return {
       {"linear 'w' [2, 5, 7, 10] [2, 5, 7, 6] 8400\n", [=] { return ops::linear(x, matrix); }},                  // 2 · 420 · 10
-      {"conv2d 'w' [2, 5, 7, 3] [2, 3, 6, 4] 5184\n", [=] { return ops::conv(picture, kernel, {}, {}); }},       // 2 · 144 · 18
+      {"conv2d 'w' [2, 5, 7, 3] [2, 3, 6, 4] 5184\n", [=] { return ops::conv(image, kernel, {}, {}); }},         // 2 · 144 · 18
       {"attention '' [2, 5, 3, 8] [2, 5, 3, 8] 6720\n", [=] { return ops::attention(q, k, k, {.scale = 1}); }},  // 4 · 6 · 5 · 7 · 8
       {"group_norm '' [2, 5, 7, 10] [2, 5, 7, 10] 0\n", [=] { return ops::group_norm(x, {.groups = 5, .gamma = c, .beta = c}); }},
       {"layer_norm '' [2, 5, 7, 10] [2, 5, 7, 10] 0\n", [=] { return ops::layer_norm(x, {.gamma = c, .beta = c}); }},
       {"activate '' [2, 5] [2, 5] 0\n", [=] { return ops::activate(half, Activation::relu); }},
       {"group_norm+linear 'w' [2, 5, 7, 10] [2, 5, 7, 6] 8400\n", [=] { return ops::linear(x, matrix, {}, {}, norm_of(10)); }},
-      {"group_norm+conv2d 'w' [2, 5, 7, 3] [2, 3, 6, 4] 5184\n", [=] { return ops::conv(picture, kernel, {}, {}, {}, norm_of(3)); }},
+      {"group_norm+conv2d 'w' [2, 5, 7, 3] [2, 3, 6, 4] 5184\n", [=] { return ops::conv(image, kernel, {}, {}, {}, norm_of(3)); }},
       {"linear_combination '' [2, 5] [2, 5] 0\n", [=] { return ops::add(half, half); }},
       {"copy '' [2, 5] [2, 5] 0\n", [=] { return ops::cast(half, DType::bf16); }},
       {"copy '' [10, 2, 5, 7] [10, 2, 5, 7] 0\n",
@@ -215,13 +215,13 @@ BACKEND_TEST(trace, products_tell_their_factors) {
   }
 }
 
-BACKEND_TEST(trace, every_op_stops_a_cancelled_run) {
+BACKEND_TEST(trace, every_op_stops_a_canceled_run) {
   for (const auto& some : {calls(device), further_calls(device)})
     for (const Call& call : some) {
       if (call.told.empty()) continue;
       const std::atomic<bool> flag = true;
       const CancelScope scope(flag);
-      EXPECT_THROW(call.op(), Cancelled) << call.told;
+      EXPECT_THROW(call.op(), Canceled) << call.told;
     }
 }
 

@@ -18,7 +18,7 @@ Activation named(const Config& config, const std::string& key, const std::string
 
 int64_t positive_integer(const Config& config, const std::string& key, int64_t otherwise) {
   const int64_t value = config.integer(key, otherwise);
-  if (value < 1) fail<WeightError>("{}: '{}' = {}, needed at least 1", config.where(), key, value);
+  if (value < 1) fail<WeightError>("{}: '{}' = {}, expected at least 1", config.where(), key, value);
   return value;
 }
 

@@ -147,7 +147,7 @@ template <class Settings, class... Args> void expect_reference_defaults(const ch
 template <class E, class F> void expect_error(F&& call, std::initializer_list<std::string> words) {
   try {
     call();
-    FAIL() << "nothing was thrown, needed an error with '" << *words.begin() << "'";
+    FAIL() << "nothing was thrown, expected an error with '" << *words.begin() << "'";
   } catch (const E& error) {
     for (const std::string& word : words)
       EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what() << " lacks '" << word << "'";

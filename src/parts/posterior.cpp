@@ -15,10 +15,10 @@ std::vector<float> Posterior::deviation() const {
 }
 
 RawLatents Posterior::sample(const Tensor& noise) const {
-  if (noise.shape() != mean.shape()) fail<ShapeError>("posterior: noise {}, needed {}", noise.shape(), mean.shape());
-  const auto drawn = [&](float* y, const float* centre, const float* normal) {
+  if (noise.shape() != mean.shape()) fail<ShapeError>("posterior: noise {}, expected {}", noise.shape(), mean.shape());
+  const auto drawn = [&](float* y, const float* center, const float* normal) {
     const std::vector<float> deviations = deviation();
-    for (size_t i = 0; i < deviations.size(); ++i) y[i] = centre[i] + deviations[i] * normal[i];
+    for (size_t i = 0; i < deviations.size(); ++i) y[i] = center[i] + deviations[i] * normal[i];
   };
   return {on_host(mean.shape(), drawn, mean, noise)};
 }

@@ -1,4 +1,4 @@
-// What an autoencoder's encoder says of a picture.
+// What an autoencoder's encoder says of an image.
 #pragma once
 
 #include <vector>

@@ -16,7 +16,7 @@ void check(std::string_view owner, const Option& o, double value) {
   const bool fits = value >= o.least && value <= o.most && (!o.whole || value == std::floor(value));
   if (fits) return;
   const std::string range = std::isinf(o.most) ? fmt::format("at least {}", o.least) : fmt::format("{} … {}", o.least, o.most);
-  fail<UsageError>("{}: {} is {}, needed {}{}", owner, o.name, value, o.whole ? "a whole number, " : "", range);
+  fail<UsageError>("{}: {} is {}, expected {}{}", owner, o.name, value, o.whole ? "a whole number, " : "", range);
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ Options parse_options(std::string_view owner, std::span<const Option> known, con
     if (option != known.end() && !option->choices.empty()) {
       const auto choice = std::ranges::find_if(option->choices, [&](std::string_view c) { return folded(c) == folded(text); });
       if (choice == option->choices.end())
-        fail<UsageError>("{}: {} is '{}', needed one of {}", owner, name, text, fmt::join(option->choices, ", "));
+        fail<UsageError>("{}: {} is '{}', expected one of {}", owner, name, text, fmt::join(option->choices, ", "));
       value = double(choice - option->choices.begin());
     } else {
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

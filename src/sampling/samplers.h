@@ -25,7 +25,7 @@ struct StepInfo {
   const Tensor& x;      // the state after the step
   const State& state;   // all of it: from here the run can be resumed
 };
-using OnStep = std::function<void(const StepInfo&)>;  // may throw Cancelled
+using OnStep = std::function<void(const StepInfo&)>;  // may throw Canceled
 
 // The samplers that are built, one file of samplers/ each; in the order of the files' names.
 std::span<const Sampler> samplers();

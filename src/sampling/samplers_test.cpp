@@ -23,7 +23,7 @@ using Values = std::vector<float>;
 Noise no_noise() {
   return [](Backend&, const Shape&) -> Tensor {
     ADD_FAILURE() << "a deterministic run drew noise";
-    throw Cancelled();
+    throw Canceled();
   };
 }
 
@@ -231,9 +231,9 @@ HOST_TEST(Samplers, steps_are_reported_and_may_end_the_run) {
     sigmas.push_back(float(info.level.sigma));
     EXPECT_EQ(info.x0.shape(), start.shape());
     EXPECT_EQ(info.x.shape(), start.shape());
-    if (info.step == 2) throw Cancelled();
+    if (info.step == 2) throw Canceled();
   };
-  EXPECT_THROW(sample(find_sampler("euler"), gaussian(), start, schedule, noise, {}, on_step), Cancelled);
+  EXPECT_THROW(sample(find_sampler("euler"), gaussian(), start, schedule, noise, {}, on_step), Canceled);
   const Values all = schedule.sigmas();
   EXPECT_EQ(sigmas, Values(all.begin(), all.begin() + 3));
 }

@@ -50,7 +50,8 @@ Checkpoint Checkpoint::open(const fs::path& path, const CheckpointPlaces& places
   if (archived) {
     checkpoint.archive_ = DdufFile::open(path);
   } else {
-    if (fs::is_empty(path, error)) fail<IoError>("{}: the folder is empty, needed a diffusers folder with model_index.json", path.string());
+    if (fs::is_empty(path, error))
+      fail<IoError>("{}: the folder is empty, expected a diffusers folder with model_index.json", path.string());
     if (error) fail<IoError>("{}: cannot be listed: {}", path.string(), error.message());
     if (!fs::exists(path / "model_index.json", error))
       fail<IoError>("{}: has no model_index.json, which a diffusers folder needs", path.string());

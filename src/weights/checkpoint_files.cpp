@@ -177,8 +177,8 @@ WeightFiles choose_weight_files(const fs::path& folder, const std::string& varia
   if (!shards.empty())
     fail<IoError>("{}: has {} but no index that says which of them belong together", folder.string(), shortened_list(shards));
   constexpr const char* needed = "model.safetensors, diffusion_pytorch_model.safetensors, pytorch_model.bin or diffusion_pytorch_model.bin";
-  if (!others.empty()) fail<UnsupportedError>("{}: has weights only as {}, needed {}", folder.string(), shortened_list(others), needed);
-  fail<IoError>("{}: has no weights, needed {}", folder.string(), needed);
+  if (!others.empty()) fail<UnsupportedError>("{}: has weights only as {}, expected {}", folder.string(), shortened_list(others), needed);
+  fail<IoError>("{}: has no weights, expected {}", folder.string(), needed);
 }
 
 std::shared_ptr<TensorSource> open_tensor_file(const fs::path& file) {

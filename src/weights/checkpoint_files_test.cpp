@@ -210,11 +210,11 @@ TEST_F(checkpoint_files, a_broken_index_is_refused) {
 
 TEST_F(checkpoint_files, other_formats_are_named) {
   const std::string needed = "model.safetensors, diffusion_pytorch_model.safetensors, pytorch_model.bin or diffusion_pytorch_model.bin";
-  EXPECT_EQ(choice_error<IoError>(""), "FOLDER: has no weights, needed " + needed);
+  EXPECT_EQ(choice_error<IoError>(""), "FOLDER: has no weights, expected " + needed);
   write_file(folder / "model.ckpt", "x");
   write_file(folder / "training_args.bin", "x");
   write_file(folder / "config.json", "{}");
-  EXPECT_EQ(choice_error<UnsupportedError>(""), "FOLDER: has weights only as model.ckpt, training_args.bin, needed " + needed);
+  EXPECT_EQ(choice_error<UnsupportedError>(""), "FOLDER: has weights only as model.ckpt, training_args.bin, expected " + needed);
   EXPECT_NE(message_of<IoError>([&] { find_weight_files(folder / "none"); }), "");
 }
 

@@ -64,7 +64,7 @@ TEST_F(checkpoint, the_demo_model_opens) {
 }
 
 TEST_F(checkpoint, what_is_no_diffusers_folder_is_refused) {
-  EXPECT_EQ(open_error(), "FOLDER: the folder is empty, needed a diffusers folder with model_index.json");
+  EXPECT_EQ(open_error(), "FOLDER: the folder is empty, expected a diffusers folder with model_index.json");
   EXPECT_EQ(message_of<IoError>([&] { Checkpoint::open(folder / "none", {}); }, folder.path()), "FOLDER/none: no such file or folder");
   write_file(folder / "x", "");
   EXPECT_EQ(message_of<IoError>([&] { Checkpoint::open(folder / "x", {}); }, folder.path()),
@@ -77,14 +77,14 @@ TEST_F(checkpoint, a_broken_index_is_refused) {
   index("{\n\"_class_name\": }");
   EXPECT_EQ(open_error(), where + "no valid JSON at line 2");
   index("[]");
-  EXPECT_EQ(open_error(), where + "holds a list, needed a JSON object");
+  EXPECT_EQ(open_error(), where + "holds a list, expected a JSON object");
   index("{}");
   EXPECT_EQ(message_of<WeightError>([&] { Checkpoint::open(folder.path(), {}); }, folder.path()),
-            where + "'_class_name' is missing, needed a text");
+            where + "'_class_name' is missing, expected a text");
   index(R"({"_class_name": "P", "unet": ["diffusers"]})");
-  EXPECT_EQ(open_error(), where + "component 'unet' is [\"diffusers\"], needed [library, class]");
+  EXPECT_EQ(open_error(), where + "component 'unet' is [\"diffusers\"], expected [library, class]");
   index(R"({"_class_name": "P", "unet": ["diffusers", null]})");
-  EXPECT_EQ(open_error(), where + "component 'unet' is [\"diffusers\",null], needed [library, class]");
+  EXPECT_EQ(open_error(), where + "component 'unet' is [\"diffusers\",null], expected [library, class]");
   index(R"({"_class_name": "P", "../x": ["diffusers", "X"]})");
   EXPECT_EQ(open_error(), where + "'../x' is no name of a component");
   index(R"({"_class_name": "P", "unet": ["a", "A"], "unet": ["b", "B"]})");

@@ -14,7 +14,7 @@ std::optional<Component> as_component(const std::string& name, const nlohmann::j
   if (!value.is_array() || name.starts_with('_')) return std::nullopt;
   if (value.size() == 2 && value[0].is_null() && value[1].is_null()) return std::nullopt;
   if (value.size() != 2 || !value[0].is_string() || !value[1].is_string())
-    fail<IoError>("{}: component '{}' is {}, needed [library, class]", where, name, value.dump());
+    fail<IoError>("{}: component '{}' is {}, expected [library, class]", where, name, value.dump());
   if (name.empty() || name == "." || name == ".." || name.find_first_of(std::string_view("/\\\0", 3)) != name.npos)
     fail<IoError>("{}: '{}' is no name of a component", where, name);
   return Component{name, value[0], value[1]};

@@ -15,7 +15,7 @@ struct Component {
 // for one that is neither.
 std::vector<Component> components_of(const nlohmann::json& index, const std::string& where);
 
-// By its class: schedulers, tokenizers and processors of pictures have none.
+// By its class: schedulers, tokenizers and processors of images have none.
 bool has_weights(const Component& component);
 bool is_scheduler(const Component& component);
 std::string config_file_name(const Component& component);  // "config.json"; "scheduler_config.json" and its kin for those

@@ -30,7 +30,7 @@ class ThreadPool;
 void require_cache_folder(const std::filesystem::path& folder);
 
 // SHA-256 of the files' bytes, one after another. What was read once is remembered in `folder` by path, size, inode and time of change.
-// IoError; Cancelled.
+// IoError; Canceled.
 std::string remembered_hash(const std::filesystem::path& folder, std::span<const std::filesystem::path> files);
 
 class PackedCache {

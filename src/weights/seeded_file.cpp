@@ -45,7 +45,7 @@ void write_seeded_file(const std::filesystem::path& file, const std::map<std::st
     const auto& name = tensor.first;  // not a structured binding: Clang 14 cannot capture those
     const auto& shape = tensor.second;
     for (int64_t first = 0; first < shape.numel() && out; first += chunk) {
-      check_cancelled();
+      check_canceled();
       const int64_t n = std::min(chunk, shape.numel() - first);
       threads.for_ranges(n, grain, [&](int64_t begin, int64_t end) {
         std::vector<float> values(size_t(end - begin));

@@ -40,7 +40,7 @@ TextualInversion read_textual_inversion(TensorSource& source, const std::string&
   if (!info.unreadable.empty()) fail<UnsupportedError>("{}: '{}' {}", where, name, info.unreadable);
   const int rank = info.shape.rank();
   if (rank < 1 || rank > 2 || info.shape.numel() == 0)
-    fail<WeightError>("{}: '{}' has shape {}, needed [vectors, {}]", where, name, info.shape, width);
+    fail<WeightError>("{}: '{}' has shape {}, expected [vectors, {}]", where, name, info.shape, width);
   if (info.shape[rank - 1] != width)
     fail<WeightError>("{}: the embedding has width {}, the text encoder's is {}", where, info.shape[rank - 1], width);
   TextualInversion read{.vectors = rank == 2 ? info.shape[0] : 1};

@@ -79,8 +79,8 @@ BACKEND_TEST(TextualInversion, what_is_none_is_refused_in_one_line) {
     return test::message_of<WeightError>([&] { read_textual_inversion(source, "clip_l", 3, device); });
   };
   EXPECT_EQ(complaint({{"emb_params", {2, 4}}}), "x.pt: the embedding has width 4, the text encoder's is 3");
-  EXPECT_EQ(complaint({{"emb_params", {1, 2, 3}}}), "x.pt: 'emb_params' has shape [1, 2, 3], needed [vectors, 3]");
-  EXPECT_EQ(complaint({{"emb_params", {0, 3}}}), "x.pt: 'emb_params' has shape [0, 3], needed [vectors, 3]");
+  EXPECT_EQ(complaint({{"emb_params", {1, 2, 3}}}), "x.pt: 'emb_params' has shape [1, 2, 3], expected [vectors, 3]");
+  EXPECT_EQ(complaint({{"emb_params", {0, 3}}}), "x.pt: 'emb_params' has shape [0, 3], expected [vectors, 3]");
   EXPECT_EQ(complaint({{"a", {3}}, {"b", {3}}}),
             "x.pt: an embedding holds emb_params, clip_l or one tensor by its token's name; this file holds a, b");
   EXPECT_EQ(complaint({{"clip_g", {1, 3}}}),

@@ -120,7 +120,7 @@ bool Weights::has(const std::string& name) const { return source_->has(name); }
 
 // Whether the source has what is asked for; when not, it is noted.
 bool Weights::expect(const std::string& name, const Shape& shape) {
-  check_cancelled();
+  check_canceled();
   if (!source_->has(name)) {
     read_.insert(name);
     missing_.push_back(fmt::format("'{}' {}", name, shape));

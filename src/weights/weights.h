@@ -103,7 +103,7 @@ class Weights {
 
   // For Scope. A fault is noted, an undefined value returned; finish() reports it. Nothing returned depends on the file any more,
   // but for a table in its own type: it stays in the mapped file.
-  // Throws Cancelled when the user asked to stop.
+  // Throws Canceled when the user asked to stop.
   Tensor tensor(const std::string& name, const Shape& shape);  // f32: biases, norm scales
   Tensor table(const std::string& name, const Shape& shape);   // embeddings: in its type, or in a narrower one asked for
   // Prepared by the backend; exact: products of f32 factors whatever the options say.

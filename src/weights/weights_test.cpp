@@ -243,11 +243,11 @@ TEST_F(weights, progress_counts_bytes_and_leaves_out_what_is_ignored) {
   EXPECT_EQ(w.report().tensors, 2);
 }
 
-TEST_F(weights, loading_can_be_cancelled) {
+TEST_F(weights, loading_can_be_canceled) {
   const std::atomic<bool> stop{true};
   const CancelScope scope(stop);
   Weights w(source({{"a", tensor({2}, {1, 2})}}), *device);
-  EXPECT_THROW(w.tensor("a", {2}), Cancelled);
+  EXPECT_THROW(w.tensor("a", {2}), Canceled);
 }
 
 TEST_F(weights, held_bytes_are_those_the_backend_took) {

@@ -94,8 +94,8 @@ class Operations {
                 {.frames = repeated, .rows = same, .columns = same});
         grouped("transposed conv", image, WeightKind::conv_transposed, {96, 20, 4, 4}, 1, ConvSpec::plane(2, {1, 1, 1, 1}));
         const GroupNormSpec norm{.groups = 8, .gamma = tensor({96}), .beta = tensor({96}), .activation = Activation::silu};
-        add("linear of a normalised x" + with, [=, w = weight({64, 96}, WeightKind::linear, form)] { ops::linear(x, w, {}, {}, norm); });
-        add("conv of a normalised x" + with,
+        add("linear of a normalized x" + with, [=, w = weight({64, 96}, WeightKind::linear, form)] { ops::linear(x, w, {}, {}, norm); });
+        add("conv of a normalized x" + with,
             [=, w = weight({64, 96, 3, 3}, WeightKind::conv, form)] { ops::conv(image, w, {}, ConvSpec::same(3), {}, norm); });
       }
     }
@@ -156,7 +156,7 @@ class Operations {
         ops::multiply(x, x);
         ops::affine(x, by_image, by_image);
       });
-      add("rotary positions" + with, [=, table = tensor({2, tokens, 1, 2, 20})] { ops::rope(q, table, RotaryPairs::neighbours); });
+      add("rotary positions" + with, [=, table = tensor({2, tokens, 1, 2, 20})] { ops::rope(q, table, RotaryPairs::neighbors); });
       add("the largest" + with, [=] { ops::top_k(x, 7); });
       const Tensor rows = tensor({tokens, 96}, dtype), numbers = Tensor::from(device_, {tokens}, std::vector<int32_t>(size_t(tokens), 3));
       add("rows" + with, [=, base = tensor({tokens, 96})] {

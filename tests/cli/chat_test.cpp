@@ -193,7 +193,7 @@ TEST_F(ChatTest, perplexity_agrees_with_the_log_probabilities) {
   const Json sliding = Json::parse(run({"perplexity", "-f", text, "--ctx-size", "10", "--stride", "4", "--json"}).out);
   EXPECT_EQ(sliding["scored"], tokens - 1);
   EXPECT_LT(sliding["perplexity"], windows["perplexity"]);
-  EXPECT_NE(run({"perplexity", "-f", text, "--ctx-size", "4", "--stride", "5"}).err.find("stride 5: needed 1 to the context of 4"),
+  EXPECT_NE(run({"perplexity", "-f", text, "--ctx-size", "4", "--stride", "5"}).err.find("stride 5: expected 1 to the context of 4"),
             std::string::npos);
 }
 

@@ -32,10 +32,11 @@ TEST_F(GenerateTest, a_sampler_name_may_end_in_a_schedule) {
             std::string::npos)
       << twice.err;
   const Ended sigmas = draw({"--sampler", "DPM++ 2M Karras", "--sigmas", "14,7,0"});
-  EXPECT_NE(sigmas.err.find("sigmas and a schedule, needed one of them"), std::string::npos) << sigmas.err;
-  const Ended misspelt = draw({"--sampler", "karras"});
-  EXPECT_EQ(misspelt.code, 2);
-  EXPECT_NE(misspelt.err.find("--sampler: 'karras' is unknown; hearth list samplers prints all names"), std::string::npos) << misspelt.err;
+  EXPECT_NE(sigmas.err.find("sigmas and a schedule, expected one of them"), std::string::npos) << sigmas.err;
+  const Ended misspelled = draw({"--sampler", "karras"});
+  EXPECT_EQ(misspelled.code, 2);
+  EXPECT_NE(misspelled.err.find("--sampler: 'karras' is unknown; hearth list samplers prints all names"), std::string::npos)
+      << misspelled.err;
 }
 
 TEST_F(GenerateTest, the_image_stores_how_it_was_generated) {
@@ -67,10 +68,10 @@ TEST_F(GenerateTest, the_image_stores_how_it_was_generated) {
 TEST_F(GenerateTest, without_a_seed_runs_differ_and_report_their_seed) {
   const Ended first = run({"generate", "-p", "x", "--steps", "1", "-W", "64", "-H", "64", "-o", "a.png", "--json"});
   const Ended second = run({"generate", "-p", "x", "--steps", "1", "-W", "64", "-H", "64", "-o", "b.png", "--json"});
-  EXPECT_NE(picture("a.png"), picture("b.png"));
+  EXPECT_NE(image("a.png"), image("b.png"));
   const auto seed = Json::parse(second.out)["images"][0]["seed"].get<uint64_t>();
   EXPECT_NE(Json::parse(first.out)["images"][0]["seed"], seed);
-  const Pixels b = picture("b.png");
+  const Pixels b = image("b.png");
   EXPECT_EQ(drawn({"--prompt", "x", "--steps", "1", "--seed", std::to_string(seed)}), b);
 }
 
@@ -82,7 +83,7 @@ TEST_F(GenerateTest, noise_from_a_file_for_several_batches) {
   };
   with({"--save-latents", "l.safetensors"});
   with({"--noise", "l.safetensors", "--seed", "99", "--output", "b.png"});
-  for (int k = 1; k <= 4; ++k) EXPECT_EQ(picture(fmt::format("b-{}.png", k)), picture(fmt::format("a-{}.png", k))) << k;
+  for (int k = 1; k <= 4; ++k) EXPECT_EQ(image(fmt::format("b-{}.png", k)), image(fmt::format("a-{}.png", k))) << k;
 }
 
 TEST_F(GenerateTest, a_prompt_that_is_too_long_is_a_warning) {
@@ -116,11 +117,11 @@ TEST_F(GenerateTest, tiling_flags_without_effect_are_rejected) {
   EXPECT_EQ(not_one_line(draw({"--vae-tile-size", "64"}), 2), "");
   EXPECT_EQ(not_one_line(draw({"--vae-tiling", "off", "--vae-tile-size", "64"}), 2), "");
   EXPECT_EQ(draw({"--vae-tiling", "on", "--vae-tile-size", "48"}).err,
-            "hearth: generate: tiles of 48 pixels do not fit, needed a multiple of 32\n");
+            "hearth: generate: tiles of 48 pixels do not fit, expected a multiple of 32\n");
   EXPECT_EQ(draw({"--memory-limit", "3X"}).err,
-            "hearth: --memory-limit: '3X' is not a size, needed a number of bytes or one with K, M, G or T\n");
+            "hearth: --memory-limit: '3X' is not a size, expected a number of bytes or one with K, M, G or T\n");
   const Ended r = draw({"--vae-tiling", "on", "--vae-tile-size", "32"});
-  EXPECT_NE(r.err.find("hearth: warning: the picture is decoded in tiles of 32 pixels: not quite that of a whole decode\n"),
+  EXPECT_NE(r.err.find("hearth: warning: the image is decoded in tiles of 32 pixels: not quite that of a whole decode\n"),
             std::string::npos)
       << r.err;
 }
@@ -154,7 +155,7 @@ TEST_F(GenerateTest, a_run_is_stopped_and_resumed) {
   const Pixels whole = drawn(with({}));
   const Ended stopped = draw(with({"--stop-after", "2", "--save-latents", "s.safetensors"}));
   EXPECT_EQ(stopped.code, 0) << stopped.err;
-  EXPECT_NE(picture("a.png").rgb, whole.rgb);
+  EXPECT_NE(image("a.png").rgb, whole.rgb);
   EXPECT_EQ(drawn(with({"--resume", "s.safetensors"})).rgb, whole.rgb);
   EXPECT_NE(draw({"--steps", "5", "--sampler", "dpmpp_2m_sde", "--resume", "s.safetensors"}).err.find("this one {\"eta\":1.0"),
             std::string::npos);
@@ -223,7 +224,7 @@ TEST_F(GenerateTest, ctrl_c_ends_cleanly_and_leaves_no_half_file) {
     const Ended r = process.wait();
     EXPECT_EQ(r.code, 130) << r.signal;
     EXPECT_EQ(r.out, "");
-    EXPECT_EQ(r.err.substr(r.err.rfind('\n', r.err.size() - 2) + 1), "hearth: cancelled\n") << r.err;
+    EXPECT_EQ(r.err.substr(r.err.rfind('\n', r.err.size() - 2) + 1), "hearth: canceled\n") << r.err;
     EXPECT_TRUE(files().empty());
   }
 }
@@ -249,7 +250,7 @@ TEST_F(GenerateTest, the_memory_limit_is_kept_or_the_run_is_rejected) {
   // begins, because the resident size of the program varies.
   constexpr int64_t far = 20'000'000;
   std::vector<std::string> modes;
-  std::vector<Pixels> pictures;
+  std::vector<Pixels> images;
   std::string limit = "8GiB";
   for (int i = 0; i < 2; ++i) {
     const Ended r = at(limit);
@@ -257,7 +258,7 @@ TEST_F(GenerateTest, the_memory_limit_is_kept_or_the_run_is_rejected) {
     const Json memory = Json::parse(r.out)["runs"][0]["memory"];
     const int64_t predicted = memory["predicted"];
     modes.push_back(memory["mode"]);
-    pictures.push_back(picture("a.png"));
+    images.push_back(image("a.png"));
     if (std::getenv("HEARTH_PRINT_ERRORS")) fmt::print("{}: predicted {}, took {}\n", modes.back(), predicted, r.peak_bytes);
     EXPECT_NE(r.err.find(fmt::format("hearth: memory: {:.2f} GB planned, {}\n", double(predicted) * 1e-9, modes.back())), std::string::npos)
         << r.err;
@@ -265,7 +266,7 @@ TEST_F(GenerateTest, the_memory_limit_is_kept_or_the_run_is_rejected) {
     EXPECT_GE(r.peak_bytes, predicted * 6 / 10) << modes.back();
     limit = std::to_string(predicted - far);
   }
-  EXPECT_NE(pictures[1], pictures[0]);
+  EXPECT_NE(images[1], images[0]);
   EXPECT_EQ(modes[0], "networks are let go of when they have done their work");
   EXPECT_EQ(modes[1], "each network is loaded for its own work only, VAE in tiles of 128 pixels");
 

@@ -13,7 +13,7 @@
 #include "cli/outputs.h"
 #include "core/files/file.h"
 #include "hearth/hearth.h"
-#include "media/formats/picture.h"
+#include "media/formats/image_file.h"
 
 namespace hearth::test {
 namespace {
@@ -101,7 +101,7 @@ TEST_F(GenerateTest, json_is_one_object) {
 
 TEST_F(GenerateTest, a_batch_equals_single_runs) {
   ASSERT_EQ(draw({"--batch-size", "2", "--batch-count", "2"}).code, 0);
-  for (int k = 0; k < 4; ++k) EXPECT_EQ(drawn({"--seed", std::to_string(7 + k)}), picture(fmt::format("a-{}.png", k + 1))) << k;
+  for (int k = 0; k < 4; ++k) EXPECT_EQ(drawn({"--seed", std::to_string(7 + k)}), image(fmt::format("a-{}.png", k + 1))) << k;
 }
 
 TEST_F(GenerateTest, defaults_in_the_help_are_those_of_the_run) {
@@ -164,10 +164,10 @@ TEST_F(GenerateTest, an_unusable_weight_cache_is_an_error_or_a_warning) {
 // Every flag in the help has an entry here that shows its effect; a new flag without one fails.
 TEST_F(GenerateTest, every_flag_has_an_effect) {
   const Pixels plain = drawn({"--save-latents", "plain.safetensors"});
-  const auto changes_the_picture = [&](const Arguments& more) { return drawn(more) != plain; };
+  const auto changes_the_image = [&](const Arguments& more) { return drawn(more) != plain; };
   std::map<std::string, std::function<bool()>> effects;
-  effects["--prompt"] = [&] { return changes_the_picture({"--prompt", "a boat at sea"}); };
-  effects["--negative-prompt"] = [&] { return changes_the_picture({"--negative-prompt", "night"}); };
+  effects["--prompt"] = [&] { return changes_the_image({"--prompt", "a boat at sea"}); };
+  effects["--negative-prompt"] = [&] { return changes_the_image({"--negative-prompt", "night"}); };
   const auto weighted = [&](Arguments more) {
     more.insert(more.end(), {"--prompt", "a (red:1.4) house"});
     if (std::find(more.begin(), more.end(), "--prompt-syntax") == more.end()) more.insert(more.end(), {"--prompt-syntax", "a1111"});
@@ -176,26 +176,26 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
   const std::string tiny = HEARTH_SOURCE_DIR "/tests/e2e/golden/prompts-tiny.safetensors";
   effects["--prompt-syntax"] = [&] { return weighted({"--prompt-syntax", "plain"}) != weighted({}); };
   effects["--emphasis"] = [&] { return weighted({"--emphasis", "no-norm"}) != weighted({}); };
-  effects["--clip-skip"] = [&] { return changes_the_picture({"--clip-skip", "2"}) && draw({"--clip-skip", "99"}).code == 2; };
+  effects["--clip-skip"] = [&] { return changes_the_image({"--clip-skip", "2"}) && draw({"--clip-skip", "99"}).code == 2; };
   effects["--embedding"] = [&] {  // its width is not that of the demo model
     return draw({"--embedding", tiny}).code == 1 && draw({"--embedding", "x=" + tiny}).code == 1 &&
            draw({"--embedding", "=" + tiny}).code == 2;
   };
-  effects["--steps"] = [&] { return changes_the_picture({"--steps", "3"}); };
-  effects["--cfg-scale"] = [&] { return changes_the_picture({"--cfg-scale", "3"}); };
-  effects["--guidance-method"] = [&] { return changes_the_picture({"--guidance-method", "pag"}); };
+  effects["--steps"] = [&] { return changes_the_image({"--steps", "3"}); };
+  effects["--cfg-scale"] = [&] { return changes_the_image({"--cfg-scale", "3"}); };
+  effects["--guidance-method"] = [&] { return changes_the_image({"--guidance-method", "pag"}); };
   effects["--guidance-opt"] = [&] {
     const Pixels pag = drawn({"--guidance-method", "pag"});
     return drawn({"--guidance-method", "pag", "--guidance-opt", "pag_scale=1"}) != pag &&
            drawn({"--guidance-method", "pag", "--guidance-opt", "pag_scale=0"}) == plain;
   };
-  effects["--guidance-rescale"] = [&] { return changes_the_picture({"--guidance-rescale", "0.7"}); };
+  effects["--guidance-rescale"] = [&] { return changes_the_image({"--guidance-rescale", "0.7"}); };
   effects["--guidance-interval"] = [&] {
-    return changes_the_picture({"--guidance-interval", "0.1,3"}) && drawn({"--guidance-interval", "0,0"}) == drawn({"--cfg-scale", "1"});
+    return changes_the_image({"--guidance-interval", "0.1,3"}) && drawn({"--guidance-interval", "0,0"}) == drawn({"--cfg-scale", "1"});
   };
-  effects["--sampler"] = [&] { return changes_the_picture({"--sampler", "euler"}); };
+  effects["--sampler"] = [&] { return changes_the_image({"--sampler", "euler"}); };
   effects["--sampler-opt"] = [&] { return drawn({"--sampler", "euler a", "--sampler-opt", "eta=0"}) != drawn({"--sampler", "euler a"}); };
-  effects["--stop-after"] = [&] { return changes_the_picture({"--stop-after", "1", "--save-latents", "state.safetensors"}); };
+  effects["--stop-after"] = [&] { return changes_the_image({"--stop-after", "1", "--save-latents", "state.safetensors"}); };
   effects["--resume"] = [&] {
     draw({"--stop-after", "1", "--save-latents", "state.safetensors"});
     return drawn({"--resume", "state.safetensors"}) == plain;
@@ -213,14 +213,14 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
     return drawn({"--sampler", "euler", "--steps", "2", "--sigmas", "10,3,0"}) != drawn({"--sampler", "euler", "--steps", "2"}) &&
            draw({"--steps", "2", "--sigmas", "10,3,1,0"}).code == 2 && draw({"--steps", "2", "--sigmas", "3,10,0"}).code == 2;
   };
-  effects["--seed"] = [&] { return changes_the_picture({"--seed", "8"}); };
+  effects["--seed"] = [&] { return changes_the_image({"--seed", "8"}); };
   const Json report = Json::parse(run({"generate", "--prompt", "x", "--steps", "1", "--json"}).out)["runs"][0];
   const std::string other = report["device"] == "cpu amx" ? "f32" : "bf16";  // not what "auto" chooses
   for (const std::string flag : {"--precision", "--unet-precision", "--vae-precision", "--text-encoder-precision"})
-    effects[flag] = [&, flag] { return changes_the_picture({flag, other}); };
+    effects[flag] = [&, flag] { return changes_the_image({flag, other}); };
   effects["--width"] = [&] { return drawn({"--width", "72"}).width == 72; };
   effects["--height"] = [&] { return drawn({"--height", "80"}).height == 80; };
-  effects["--output"] = [&] { return draw({"--output", "other.png"}).code == 0 && picture("other.png") == plain; };
+  effects["--output"] = [&] { return draw({"--output", "other.png"}).code == 0 && image("other.png") == plain; };
   const Pixels next = drawn({"--seed", "8"});
   effects["--quality"] = [&] {
     const auto size = [&](const Arguments& more) { return draw(more).code == 0 ? fs::file_size(folder / more[1]) : 0; };
@@ -233,8 +233,8 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
   effects["--chroma-subsampling"] = [&] {
     return draw({"--output", "h.jpg", "--chroma-subsampling", "4:2:0"}).code == 0 &&
            draw({"--output", "f.jpg", "--chroma-subsampling", "4:4:4"}).code == 0 &&
-           read_picture(folder / "h.jpg").kind == "baseline, YCbCr 4:2:0" &&
-           read_picture(folder / "f.jpg").kind == "baseline, YCbCr 4:4:4" && draw({"--chroma-subsampling", "4:4:4"}).code == 2;
+           read_image(folder / "h.jpg").kind == "baseline, YCbCr 4:2:0" && read_image(folder / "f.jpg").kind == "baseline, YCbCr 4:4:4" &&
+           draw({"--chroma-subsampling", "4:4:4"}).code == 2;
   };
   effects["--png-bits"] = [&] {
     if (draw({"--png-bits", "16", "--output", "deep.png"}).code != 0 || draw({"--png-bits", "8", "--output", "e.png"}).code != 0)
@@ -242,21 +242,21 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
     const Png deep = read_png(folder / "deep.png");
     for (size_t i = 0; i < plain.rgb.size(); ++i)  // the same image to within half a level of 8 bits
       if (std::abs(deep.deep.rgb.at(i) - 257 * plain.rgb[i]) > 129) return false;
-    return deep.kind == "16 bits, RGB" && picture("e.png") == plain && draw({"--png-bits", "12"}).code == 2 &&
+    return deep.kind == "16 bits, RGB" && image("e.png") == plain && draw({"--png-bits", "12"}).code == 2 &&
            draw({"--png-bits", "16", "--output", "x.jpg"}).code == 2;
   };
   effects["--batch-size"] = [&] {
-    return draw({"--batch-size", "2", "--output", "b.png"}).code == 0 && picture("b-1.png") == plain && picture("b-2.png") == next;
+    return draw({"--batch-size", "2", "--output", "b.png"}).code == 0 && image("b-1.png") == plain && image("b-2.png") == next;
   };
   effects["--batch-count"] = [&] {
-    return draw({"--batch-count", "2", "--output", "c.png"}).code == 0 && picture("c-1.png") == plain && picture("c-2.png") == next;
+    return draw({"--batch-count", "2", "--output", "c.png"}).code == 0 && image("c-1.png") == plain && image("c-2.png") == next;
   };
   effects["--compat"] = [&] {  // the second image's noise comes from the first's generator
-    return draw({"--batch-size", "2", "--compat", "diffusers", "--output", "d.png"}).code == 0 && picture("d-1.png") == plain &&
-           picture("d-2.png") != next;
+    return draw({"--batch-size", "2", "--compat", "diffusers", "--output", "d.png"}).code == 0 && image("d-1.png") == plain &&
+           image("d-2.png") != next;
   };
   effects["--rng"] = [&] {
-    return drawn({"--rng", "cpu"}) == plain && changes_the_picture({"--rng", "nv"}) &&
+    return drawn({"--rng", "cpu"}) == plain && changes_the_image({"--rng", "nv"}) &&
            drawn({"--compat", "a1111", "--sampler", "euler", "--rng", "cpu"}) != drawn({"--compat", "a1111", "--sampler", "euler"}) &&
            draw({"--compat", "diffusers", "--rng", "nv"}).code == 2;
   };
@@ -276,7 +276,7 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
   };
   effects["--batch-index"] = [&] {  // the second image of ComfyUI's batch, alone
     return draw({"--batch-size", "2", "--compat", "comfyui", "--sampler", "euler", "--output", "e.png"}).code == 0 &&
-           drawn({"--compat", "comfyui", "--sampler", "euler", "--batch-index", "1"}) == picture("e-2.png") &&
+           drawn({"--compat", "comfyui", "--sampler", "euler", "--batch-index", "1"}) == image("e-2.png") &&
            draw({"--batch-index", "1"}).code == 2;
   };
   draw({"--output", "start.png"});
@@ -334,7 +334,7 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
       const Ended r =
           run({"generate", "--prompt", "x", "--steps", "2", "--init-image", "start.png", "--outpaint", "0,8,16,0", "--output", "o.png"});
       EXPECT_EQ(r.code, 0) << r.err;
-      return picture("o.png");
+      return image("o.png");
     }();
     return large.width == 80 && large.height == 72 &&
            std::equal(plain.rgb.begin(), plain.rgb.begin() + 64 * 3, large.rgb.begin() + 8 * 80 * 3) &&
@@ -365,7 +365,7 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
            drawn({"--variation-strength", "0.4", "--variation-seed", "1"});
   };
   effects["--preview"] = [&] {
-    return drawn({"--preview", "running.png"}) == plain && picture("running.png").width == 64 && picture("running.png") != plain;
+    return drawn({"--preview", "running.png"}) == plain && image("running.png").width == 64 && image("running.png") != plain;
   };
   const Arguments no_taesd = {"--preview", "running.png", "--preview-decoder", demo};
   effects["--preview-decoder"] = [&] { return draw(no_taesd).code == 1 && draw({"--preview-decoder", demo}).code == 2; };
@@ -404,7 +404,7 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
   effects["--refiner"] = [&] { return of(xl, {"--refiner", refiner}) != of_xl; };
   effects["--refiner-start"] = [&] { return of(xl, {"--refiner", refiner, "--refiner-start", "0.4"}) != of(xl, {"--refiner", refiner}); };
   effects["--vae"] = [&] {
-    return drawn({"--vae", demo}) == plain && changes_the_picture({"--vae", other_model}) && draw({"--vae", "nowhere"}).code == 1;
+    return drawn({"--vae", demo}) == plain && changes_the_image({"--vae", other_model}) && draw({"--vae", "nowhere"}).code == 1;
   };
   effects["--unet"] = [&] { return drawn({"--unet", demo}) == plain && draw({"--unet", other_model}).code == 1; };
   effects["--text-encoder"] = [&] { return drawn({"--text-encoder", demo}) == plain && draw({"--text-encoder", other_model}).code == 1; };
@@ -430,7 +430,7 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
   effects["--vae-tiling"] = [&] {  // the demo model's tiles are as large as its images
     return drawn({"--width", "192", "--vae-tiling", "on"}) != drawn({"--width", "192"});
   };
-  effects["--vae-tile-size"] = [&] { return changes_the_picture({"--vae-tiling", "on", "--vae-tile-size", "32"}); };
+  effects["--vae-tile-size"] = [&] { return changes_the_image({"--vae-tiling", "on", "--vae-tile-size", "32"}); };
   effects["--debug"] = [&] {
     const Json told = draw_json({"--debug", "timing"})["runs"][0]["debug"];
     return told.contains("timing") && !told.contains("shapes") && draw_json({"--debug", "all"})["runs"][0]["debug"].contains("shapes");
@@ -449,7 +449,7 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
       EXPECT_NE(verbose.find(part), verbose.npos) << verbose;
     return quiet.find("settings:") == quiet.npos;
   };
-  effects["--quiet"] = [&] { return draw({"--quiet"}).err.empty() && picture("a.png") == plain; };
+  effects["--quiet"] = [&] { return draw({"--quiet"}).err.empty() && image("a.png") == plain; };
 
   std::set<std::string> tested;
   for (const auto& [flag, effect] : effects) EXPECT_TRUE(tested.insert(flag).second && effect()) << flag;

@@ -7,7 +7,7 @@
 
 #include "cli/process.h"
 #include "core/files/file.h"
-#include "media/formats/picture.h"
+#include "media/formats/image_file.h"
 
 namespace hearth::test {
 
@@ -33,11 +33,11 @@ class GenerateTest : public CommandTest {
     EXPECT_EQ(r.code, 0) << r.err;
     return r.code == 0 ? Json::parse(r.out) : Json();
   }
-  Pixels picture(const std::string& name) const { return read_png(folder / name).image; }
+  Pixels image(const std::string& name) const { return read_png(folder / name).image; }
   Pixels drawn(const Arguments& more) const {
     const Ended r = draw(more);
     EXPECT_EQ(r.code, 0) << r.err;
-    return picture("a.png");
+    return image("a.png");
   }
 };
 

@@ -51,7 +51,7 @@ TEST_F(GgufFolderTest, has_the_perplexity_of_the_file) {
 
 TEST_F(GgufFolderTest, several_files_are_an_error_that_lists_them) {
   fs::copy_file(folder / "dir/model.gguf", folder / "dir/again.gguf");
-  const std::string line = "hearth: dir: holds 2 GGUF models, needed the path of one: again.gguf, model.gguf\n";
+  const std::string line = "hearth: dir: holds 2 GGUF models, expected the path of one: again.gguf, model.gguf\n";
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"inspect", "dir"},
                                                     {"complete", "-m", "dir", "-p", "The"},
                                                     {"tokenize", "-m", "dir", "-p", "The"},

@@ -59,7 +59,7 @@ TEST_F(InspectTest, describes_images_of_every_format) {
   EXPECT_EQ(told("turned6.webp")["width"], 4);
   const Ended text = run({"inspect", golden / "turned6.jpg"});
   EXPECT_EQ(text.code, 0);
-  EXPECT_NE(text.out.find("turned6.jpg: JPEG picture, 4×6, baseline, YCbCr 4:4:4\nEXIF orientation 6: shown turned upright\n"),
+  EXPECT_NE(text.out.find("turned6.jpg: JPEG image, 4×6, baseline, YCbCr 4:4:4\nEXIF orientation 6: shown turned upright\n"),
             std::string::npos)
       << text.out;
   EXPECT_NE(text.out.find("It does not say how it was made."), std::string::npos);
@@ -77,7 +77,7 @@ TEST_F(InspectTest, other_paths_are_one_line_errors) {
   write_file(folder / "cut.png", png.substr(0, png.size() - 20));
   EXPECT_EQ(not_one_line(run({"inspect", "cut.png"}), 1), "");
   write_file(folder / "a.png", "GIF89a and so on");
-  EXPECT_EQ(run({"inspect", "a.png"}).err, "hearth: picture: a.png is a GIF file, needed PNG, JPEG or WebP\n");
+  EXPECT_EQ(run({"inspect", "a.png"}).err, "hearth: image: a.png is a GIF file, expected PNG, JPEG or WebP\n");
 }
 
 // Sound, damaged and hostile files of every kind are described, or are an error of one line.

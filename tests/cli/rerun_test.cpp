@@ -23,9 +23,9 @@ class RerunTest : public GenerateTest {
     arguments.insert(arguments.end(), given.begin(), given.end());
     const Ended second = run(arguments);
     ASSERT_EQ(second.code, 0) << second.err;
-    EXPECT_EQ(picture("again.png"), picture("a.png")) << run({"rerun", "a.png", "--print-command"}).out;
+    EXPECT_EQ(image("again.png"), image("a.png")) << run({"rerun", "a.png", "--print-command"}).out;
   }
-  void write_parameters_picture(const std::string& name, const std::string& parameters) const {
+  void write_parameters_image(const std::string& name, const std::string& parameters) const {
     Image{.width = 1, .height = 1, .rgb = {1, 2, 3}, .parameters = parameters}.save(folder / name);
   }
 };
@@ -83,18 +83,18 @@ TEST_F(RerunTest, samplers_that_drop_a_noise_level_are_reproduced) {
 TEST_F(RerunTest, the_second_image_of_a_batch_is_reproduced_alone) {
   ASSERT_EQ(draw({"--batch-size", "2", "--sampler", "euler_ancestral"}).code, 0);
   ASSERT_EQ(run({"rerun", "a-2.png", "--output", "again.png"}).code, 0);
-  EXPECT_EQ(picture("again.png"), picture("a-2.png"));
+  EXPECT_EQ(image("again.png"), image("a-2.png"));
 }
 
 TEST_F(RerunTest, flags_override_the_parameters_of_the_image) {
   ASSERT_EQ(draw({}).code, 0);
   ASSERT_EQ(run({"rerun", "a.png", "--seed", "8", "-W", "72", "-o", "other.png"}).code, 0);
-  EXPECT_EQ(picture("other.png"), drawn({"--seed", "8", "--width", "72"}));
+  EXPECT_EQ(image("other.png"), drawn({"--seed", "8", "--width", "72"}));
   EXPECT_EQ(run({"rerun", "a.png", "--print-command", "--seed=8"}).out.find("--seed 7"), std::string::npos);
 }
 
 TEST_F(RerunTest, a1111_parameters_become_a_command_and_warnings) {
-  write_parameters_picture(
+  write_parameters_image(
       "a.png",
       "a (red:1.2) house <lora:hills:0.7>\nNegative prompt: night\nSteps: 21, Sampler: DPM++ 2M Karras, CFG scale: 6.5, Seed: 42, "
       "Size: 512x768, Model hash: 0123456789, Model: \"house, v2\", Clip skip: 2, Variation seed: 3, Variation seed strength: 0.1, "
@@ -113,14 +113,14 @@ TEST_F(RerunTest, a1111_parameters_become_a_command_and_warnings) {
   const Ended without = run({"rerun", "a.png"});
   EXPECT_EQ(without.code, 2);
   EXPECT_NE(without.err.find("was generated with the model 'house, v2'; expected --model PATH"), std::string::npos) << without.err;
-  write_parameters_picture(
+  write_parameters_image(
       "b.png", "x\nSteps: 3, Sampler: Euler a, Schedule type: Automatic, Seed: 1, Size: 64x64, Mask blur: 4, Denoising strength: 0.5");
   const Ended painted = run({"rerun", "b.png", "--print-command"});
   EXPECT_NE(painted.out.find("--schedule automatic"), std::string::npos) << painted.out;
   for (const char* what : {"give --init-image FILE", "give --mask FILE", "RNG: GPU"})
     EXPECT_NE(painted.err.find(what), std::string::npos) << what;
   EXPECT_EQ(run({"rerun", "b.png", "--model", demo, "-i", "b.png", "--mask", "b.png"}).code, 0);
-  write_parameters_picture("c.png", "x\nSteps: 3, Sampler: Euler, Seed: 1, RNG: CPU, Discard penultimate sigma: True, Version: v1.10.1");
+  write_parameters_image("c.png", "x\nSteps: 3, Sampler: Euler, Seed: 1, RNG: CPU, Discard penultimate sigma: True, Version: v1.10.1");
   EXPECT_EQ(run({"rerun", "c.png", "--print-command"}).out,
             "hearth generate --prompt x --steps 3 --sampler euler --seed 1 --compat a1111 --rng cpu --discard-penultimate\n");
 }
@@ -139,14 +139,14 @@ TEST_F(RerunTest, a1111_sampler_names_may_hold_the_schedule) {
                                              {"DDIM", "ddim", ""},
                                              {"dpmpp_3m_k", "dpm_solver_multistep --sampler-opt solver_order=3", " --schedule karras"}};
   for (const auto& [label, sampler, schedule] : rows) {
-    write_parameters_picture("a.png", std::string("x\nSteps: 3, Sampler: ") + label + ", Seed: 1, Size: 64x64, Version: v1.8.0");
+    write_parameters_image("a.png", std::string("x\nSteps: 3, Sampler: ") + label + ", Seed: 1, Size: 64x64, Version: v1.8.0");
     EXPECT_EQ(run({"rerun", "a.png", "--print-command"}).out, std::string("hearth generate --prompt x --steps 3 --sampler ") + sampler +
                                                                   schedule + " --seed 1 --width 64 --height 64 --compat a1111\n")
         << label;
   }
-  write_parameters_picture("b.png", "x\nSteps: 3, Sampler: DPM++ 2M, Schedule type: SGM Uniform, Seed: 1, Version: v1.10.1");
+  write_parameters_image("b.png", "x\nSteps: 3, Sampler: DPM++ 2M, Schedule type: SGM Uniform, Seed: 1, Version: v1.10.1");
   EXPECT_NE(run({"rerun", "b.png", "--print-command"}).out.find("--sampler dpmpp_2m --schedule sgm_uniform --seed"), std::string::npos);
-  write_parameters_picture("c.png", "x\nSteps: 3, Sampler: DPM++ 2M Magic, Schedule type: Magic, Seed: 1");
+  write_parameters_image("c.png", "x\nSteps: 3, Sampler: DPM++ 2M Magic, Schedule type: Magic, Seed: 1");
   const Ended unknown = run({"rerun", "c.png", "--print-command"});
   EXPECT_EQ(unknown.out, "hearth generate --prompt x --steps 3 --seed 1 --compat a1111\n");
   for (const char* what : {"Sampler: DPM++ 2M Magic, which", "Schedule type: Magic, which"})
@@ -172,7 +172,7 @@ TEST_F(RerunTest, a_comfyui_graph_becomes_a_command) {
             "euler_ancestral --schedule karras --compat comfyui --width 96 --height 64\n");
   EXPECT_EQ(r.err, "hearth: warning: not reproduced: node 10: LoraLoader\n");
   ASSERT_EQ(run({"rerun", "a.png", "--model", demo, "-o", "b.png"}).code, 0);
-  EXPECT_EQ(picture("b.png").width, 96);
+  EXPECT_EQ(image("b.png").width, 96);
 }
 
 TEST_F(RerunTest, errors_are_one_line) {
@@ -184,8 +184,8 @@ TEST_F(RerunTest, errors_are_one_line) {
   };
   refused({"rerun", "--print-command"}, 2, "the image is missing");
   refused({"rerun", "none.png"}, 1, "none.png");
-  write_file(folder / "words.png", "no picture");
-  refused({"rerun", "words.png"}, 1, "is no picture");
+  write_file(folder / "words.png", "no image");
+  refused({"rerun", "words.png"}, 1, "is no image");
   Image{.width = 1, .height = 1, .rgb = {1, 2, 3}}.save(folder / "mute.png");
   refused({"rerun", "mute.png"}, 2, "does not say how it was made");
   Image{.width = 1, .height = 1, .rgb = {1, 2, 3}, .json = "{}"}.save(folder / "other.png");
@@ -203,7 +203,7 @@ TEST_F(RerunTest, errors_are_one_line) {
 
 // Files that are not images, or far too large, wherever a run takes an image.
 TEST_F(RerunTest, unusable_input_images_are_rejected) {
-  write_file(folder / "words.png", "no picture");
+  write_file(folder / "words.png", "no image");
   write_file(folder / "moving.gif", std::string("GIF89a\xff\xff\xff\xff\0\0\0", 13));
   fs::copy_file(HEARTH_SOURCE_DIR "/src/media/golden/pillow/bad_sides.jpg", folder / "large.png");
   Image{.width = 64, .height = 64, .rgb = std::vector<uint8_t>(64 * 64 * 3)}.save(folder / "start.png");
@@ -217,17 +217,17 @@ TEST_F(RerunTest, unusable_input_images_are_rejected) {
   };
   for (const char* flag : {"--init-image", "--mask"}) {
     refused({flag, "none.png"}, 1, "none.png");
-    refused({flag, "words.png"}, 1, "is no picture");
+    refused({flag, "words.png"}, 1, "is no image");
     refused({flag, "moving.gif"}, 1, "is a GIF file");
     refused({flag, "large.png"}, 1, "is 30000 × 30000, at most");
   }
-  refused({"--mask", "start.png"}, 2, "a mask without a picture");
-  refused({"--init-image", "start.png", "--mask", "mask.png"}, 2, "the mask is 32×64, the picture 64×64");
+  refused({"--mask", "start.png"}, 2, "a mask without an image");
+  refused({"--init-image", "start.png", "--mask", "mask.png"}, 2, "the mask is 32×64, the image 64×64");
   refused({"--init-image", "start.png", "--strength", "1.01"}, 2, "--strength");
   refused({"--init-image", "start.png", "--strength", "0.1"}, 2, "0.1 of 2 steps is not one");
   refused({"--init-image", "start.png", "--outpaint", "1,2,3"}, 2, "expected four");
   refused({"--init-image", "start.png", "--outpaint", "8,0,0,0", "--hires", "2"}, 1,
-          "a second pass draws all of the picture: not with a mask");
+          "a second pass draws all of the image: not with a mask");
   refused({"--hires", "2", "--hires-upscaler", "magic"}, 2, "upscaler 'magic' is unknown");
   refused({"--preview", "nowhere/a.png"}, 1, "nowhere");
 }

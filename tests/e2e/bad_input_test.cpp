@@ -1,4 +1,4 @@
-// Whatever is wrong with a checkpoint or a request: one line that says what, and no picture.
+// Whatever is wrong with a checkpoint or a request: one line that says what, and no image.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -154,7 +154,7 @@ TEST(BadCheckpoint, TensorsMissingMisshapenUnread) {
                {"WeightError", "missing", "up_blocks.2.resnets.1.", "'conv_out.bias' has shape [5]", "lora.down.weight"});
 }
 
-TEST(BadCheckpoint, NotNumbersAreFoundBeforeThePicture) {
+TEST(BadCheckpoint, NotNumbersAreFoundBeforeTheImage) {
   for (const float bad : {NAN, INFINITY}) {
     for (const char* component : {"text_encoder", "unet", "vae"}) {
       CheckpointCopy copy("ancestral");
@@ -193,12 +193,12 @@ TEST(BadCheckpoint, Files) {
   }
 }
 
-// G-83: numbers that run away end the run, name the component and step, and leave no picture.
+// G-83: numbers that run away end the run, name the component and step, and leave no image.
 TEST(NonFinite, EveryComponentIsNamed) {
   const std::tuple<const char*, const char*, std::vector<std::string>> faults[] = {
       {"text_encoder", "text_model.final_layer_norm.weight", {"NonFiniteError: text_encoder: ", "NaN or infinite"}},
       {"unet", "mid_block.resnets.0.conv2.weight", {"NonFiniteError: unet: ", "step 1 of 2"}},
-      {"vae", "decoder.mid_block.resnets.0.conv2.weight", {"NonFiniteError: vae: ", "picture 1 of 1"}}};
+      {"vae", "decoder.mid_block.resnets.0.conv2.weight", {"NonFiniteError: vae: ", "image 1 of 1"}}};
   for (const auto& [component, tensor, parts] : faults) {
     CheckpointCopy copy("ancestral");
     copy.edit_tensors(component, [name = tensor](NamedTensors& tensors) {

@@ -109,7 +109,8 @@ TEST(BadLanguageModel, config_keys_that_are_not_built_are_named) {
   expect_parts(with_config("num_key_value_heads", 3), {"WeightError", "'num_key_value_heads' = 3"});
   expect_parts(with_config("num_attention_heads", -8), {"WeightError", "num_attention_heads", "-8"});
   expect_parts(with_config("hidden_size", "256"), {"WeightError", "hidden_size"});
-  expect_parts(with_config("num_hidden_layers", 1'000'000'000), {"WeightError", "'num_hidden_layers' = 1000000000, needed at most 10000"});
+  expect_parts(with_config("num_hidden_layers", 1'000'000'000),
+               {"WeightError", "'num_hidden_layers' = 1000000000, expected at most 10000"});
 }
 
 TEST(BadLanguageModel, tensors_and_config_that_contradict_each_other) {

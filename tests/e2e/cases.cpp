@@ -80,14 +80,14 @@ Array golden_latents(const Case& c) {
   return {.shape = {x.shape().begin(), x.shape().end()}, .values = x.to_vector()};
 }
 
-std::vector<std::vector<uint8_t>> golden_pictures(const Case& c) {
+std::vector<std::vector<uint8_t>> golden_images(const Case& c) {
   const Tensor x = golden(c, "image");
-  std::vector<std::vector<uint8_t>> pictures;
+  std::vector<std::vector<uint8_t>> images;
   for (int64_t b = 0; b < x.size(0); ++b) {
     const Tensor one = x.slice(0, b, b + 1);
-    pictures.emplace_back(one.data<uint8_t>(), one.data<uint8_t>() + one.numel());
+    images.emplace_back(one.data<uint8_t>(), one.data<uint8_t>() + one.numel());
   }
-  return pictures;
+  return images;
 }
 
 }  // namespace hearth::test

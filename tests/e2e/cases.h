@@ -29,7 +29,7 @@ std::filesystem::path checkpoint_folder(const std::string& checkpoint);  // "dem
 
 Model open_model(const Case& c, OpenOptions options = {.precision = Precision::f32});
 
-Array golden_latents(const Case& c);                               // [B, C, h, w]
-std::vector<std::vector<uint8_t>> golden_pictures(const Case& c);  // [B][H·W·3]
+Array golden_latents(const Case& c);                             // [B, C, h, w]
+std::vector<std::vector<uint8_t>> golden_images(const Case& c);  // [B][H·W·3]
 
 }  // namespace hearth::test

@@ -152,7 +152,7 @@ TEST(Complete, repetition_penalty_counts_prompt_and_answer) {
   for (const auto& [name, c] : language_golden().at("greedy").items()) {
     const Completion made = model.complete(
         {.prompt = c.at("prompt"), .max_tokens = 64, .sampling = {.temperature = 0, .repetition_penalty = 1.3}, .ignore_end = true});
-    EXPECT_EQ(made.tokens, ids_of(c.at("penalised"), "tokens")) << name;
+    EXPECT_EQ(made.tokens, ids_of(c.at("penalized"), "tokens")) << name;
     EXPECT_NE(made.tokens, Ids(c.at("tokens").begin(), c.at("tokens").begin() + 64)) << name;
   }
 }
@@ -435,7 +435,7 @@ TEST(Complete, progress_and_cancellation) {
   request.cancel = &cancel;
   int parts = 0;
   request.on_text = [&](std::string_view) { cancel = ++parts == 3; };
-  EXPECT_THROW(model.complete(request), Cancelled);
+  EXPECT_THROW(model.complete(request), Canceled);
   EXPECT_EQ(parts, 3);
   cancel = false;
   request.on_text = {};

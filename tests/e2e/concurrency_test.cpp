@@ -60,7 +60,7 @@ TEST(Concurrency, ImagesToStartFromAndPreviews) {
   Model model = Model::open_demo();
   const Image image = model.generate({.prompt = "a house", .width = 64, .height = 64, .steps = 2, .seed = 7}).images.at(0);
   expect_each_as_alone({.threads = 2}, [&](Request& request) {
-    request.edit.picture = image;
+    request.edit.image = image;
     request.edit.strength = 0.7;
     request.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {};
   });

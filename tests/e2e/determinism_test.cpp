@@ -1,4 +1,4 @@
-// Bit for bit the same picture with any number of threads, on every kernel path: text encoder, denoiser and autoencoder.
+// Bit for bit the same image with any number of threads, on every kernel path: text encoder, denoiser and autoencoder.
 #include <gtest/gtest.h>
 
 #include "e2e/cases.h"
@@ -10,7 +10,7 @@ namespace hearth::test {
 namespace {
 
 struct Drawn {
-  std::vector<float> latents, picture;
+  std::vector<float> latents, image;
 };
 
 Drawn draw(const std::string& backend, int threads, DType hold, DType factors) {
@@ -23,7 +23,7 @@ Drawn draw(const std::string& backend, int threads, DType hold, DType factors) {
       .request = {.prompt = "a red house", .width = slow ? 40 : 72, .height = slow ? 32 : 64, .steps = 2, .sampler = "euler_ancestral"},
       .seed = 3};
   const models::ImageResult drawn = model->prepare(task)->run({});
-  return {drawn.latents.to_vector(), drawn.pictures.at(0).to_vector()};
+  return {drawn.latents.to_vector(), drawn.images.at(0).to_vector()};
 }
 
 class Threads : public testing::TestWithParam<std::string> {};
@@ -41,7 +41,7 @@ TEST_P(Threads, DoNotChangeABit) {
       SCOPED_TRACE(fmt::format("{} threads, factors {}", threads, name_of(factors)));
       const Drawn several = draw(GetParam(), threads, hold, factors);
       EXPECT_EQ(several.latents, one.latents);
-      EXPECT_EQ(several.picture, one.picture);
+      EXPECT_EQ(several.image, one.image);
     }
   }
 }

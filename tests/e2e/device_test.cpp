@@ -44,7 +44,7 @@ TEST(Devices, AComponentMayBeOnAnother) {
 TEST(Devices, AComponentMayBeOnAnotherInEveryKindOfRun) {
   Request edit = small_request(), twice = small_request(), larger = small_request();
   const Generation begun = Model::open_demo({.precision = Precision::f32}).generate(edit);
-  edit.edit.picture = edit.edit.mask = begun.images[0];
+  edit.edit.image = edit.edit.mask = begun.images[0];
   edit.edit.strength = 0.7;
   twice.hires = Hires{.scale = 1.5};
   larger.hires = Hires{.scale = 1.5, .upscaler = "lanczos"};
@@ -104,10 +104,10 @@ TEST_F(Detached, PromptsAndGuidanceOfOthers) {
   expect_same(request);
 }
 
-TEST_F(Detached, APictureUnderAMaskAndASecondPass) {
+TEST_F(Detached, AImageUnderAMaskAndASecondPass) {
   const Generation begun = open("reference").generate(small_request());
   Request request = small_request();
-  request.edit.picture = begun.images[0];
+  request.edit.image = begun.images[0];
   request.edit.mask = begun.images[0];
   request.edit.strength = 0.7;
   expect_same(request);

@@ -19,10 +19,10 @@ EditingCases::EditingCases(const std::string& stem)
 
 Tensor EditingCases::golden(const std::string& name) const { return file->read(name, file->list().at(name).shape, *device); }
 
-Image EditingCases::picture(const std::string& kind, int64_t width, int64_t height) const {
+Image EditingCases::image(const std::string& kind, int64_t width, int64_t height) const {
   const Tensor x = golden(fmt::format("{}.{}x{}", kind, width, height));
   Image image{.width = width, .height = height};
-  for (int64_t i = 0; i < x.numel(); ++i) image.rgb.insert(image.rgb.end(), kind == "picture" ? 1 : 3, x.data<uint8_t>()[i]);
+  for (int64_t i = 0; i < x.numel(); ++i) image.rgb.insert(image.rgb.end(), kind == "image" ? 1 : 3, x.data<uint8_t>()[i]);
   return image;
 }
 
@@ -34,10 +34,10 @@ Request EditingCases::request_of(const Json& c) const {
   if (c.contains("strength")) r.edit.strength = c.at("strength").get<double>();
   if (c.at("kind") == "text") return r;
   r.width.reset(), r.height.reset();
-  r.edit.picture = picture("picture", W, H);
-  if (c.at("kind") == "paint") r.edit.mask = picture("mask", W, H);
+  r.edit.image = image("image", W, H);
+  if (c.at("kind") == "paint") r.edit.mask = image("mask", W, H);
   const Json size = c.value("depth_size", Json::array({W, H}));
-  if (c.at("kind") == "depth") r.edit.depth_map = picture("depth", size[0], size[1]);
+  if (c.at("kind") == "depth") r.edit.depth_map = image("depth", size[0], size[1]);
   return r;
 }
 

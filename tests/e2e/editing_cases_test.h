@@ -1,4 +1,4 @@
-// The cases of golden/make_editing.py and its kin: runs that start from a picture.
+// The cases of golden/make_editing.py and its kin: runs that start from an image.
 #pragma once
 
 #include <map>
@@ -20,8 +20,8 @@ struct EditingCases {
   std::unique_ptr<Backend> device;
 
   Tensor golden(const std::string& name) const;
-  Image picture(const std::string& kind, int64_t width, int64_t height) const;  // "picture", "mask" or "depth"
-  Request request_of(const nlohmann::json& c) const;                            // without decoding
+  Image image(const std::string& kind, int64_t width, int64_t height) const;  // "image", "mask" or "depth"
+  Request request_of(const nlohmann::json& c) const;                          // without decoding
   // The model of a case, opened once: the golden checkpoint, or a copy with a UNet of more input channels (9 to paint, 8 to edit as told,
   // 5 to be told depths), of the pipeline's class, with the case's edits of files.
   Model& model_of(const nlohmann::json& c);

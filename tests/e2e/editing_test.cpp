@@ -1,4 +1,4 @@
-// Runs that start from a picture, against diffusers (golden/make_editing.py), and what must hold of every one of them.
+// Runs that start from an image, against diffusers (golden/make_editing.py), and what must hold of every one of them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -42,15 +42,15 @@ TEST_F(Edits, LatentsAreThoseOfComfyUIAndA1111) {
   }
 }
 
-// G-45: at strength 0 there is nothing but the autoencoder; with less strength there is less of another picture.
-TEST_F(Edits, StrengthZeroIsWhatTheAutoencoderMakesOfThePicture) {
+// G-45: at strength 0 there is nothing but the autoencoder; with less strength there is less of another image.
+TEST_F(Edits, StrengthZeroIsWhatTheAutoencoderMakesOfTheImage) {
   Model& m = model("pndm");
   Request r = request_of(cases.at("image_055"));
   r.decode = true, r.edit.strength = 0;
   const Generation made = m.generate(r);
   Array pixels{.shape = {1, 3, 64, 64}, .values = std::vector<float>(3 * 64 * 64)};
   for (size_t i = 0; i < 64 * 64; ++i)
-    for (size_t c = 0; c < 3; ++c) pixels.values[c * 64 * 64 + i] = 2 * (float(r.edit.picture->rgb[3 * i + c]) / 255.0f) - 1;
+    for (size_t c = 0; c < 3; ++c) pixels.values[c * 64 * 64 + i] = 2 * (float(r.edit.image->rgb[3 * i + c]) / 255.0f) - 1;
   const Array latents = m.encode(pixels);
   EXPECT_EQ(made.latents.values, latents.values);
   EXPECT_EQ(Json::parse(made.report).at("network_calls"), 0);
@@ -63,7 +63,7 @@ TEST_F(Edits, StrengthZeroIsWhatTheAutoencoderMakesOfThePicture) {
   }
 }
 
-// What is not masked stays, to the bit, whoever the program is that pastes; a batch is its pictures one by one; threads change nothing.
+// What is not masked stays, to the bit, whoever the program is that pastes; a batch is its images one by one; threads change nothing.
 TEST_F(Edits, WhatIsNotMaskedStaysAndBatchesAreSingles) {
   for (const char* name : {"paint_ancestral", "paint9_ancestral", "image_ancestral", "told_ancestral"}) {
     SCOPED_TRACE(name);
@@ -80,7 +80,7 @@ TEST_F(Edits, WhatIsNotMaskedStaysAndBatchesAreSingles) {
         if (!r.edit.mask) continue;
         int64_t kept = 0, painted = 0;
         for (size_t i = 0; i < r.edit.mask->rgb.size(); ++i) {
-          const bool same = both.images[k].rgb[i] == r.edit.picture->rgb[i];
+          const bool same = both.images[k].rgb[i] == r.edit.image->rgb[i];
           if (r.edit.mask->rgb[i] == 0) kept += same ? 0 : 1;
           else painted += same ? 0 : 1;
         }
@@ -114,7 +114,7 @@ TEST_F(Edits, ProgramsDiffer) {
   }
 }
 
-// Stopped and gone on with, the picture is that of the whole run.
+// Stopped and gone on with, the image is that of the whole run.
 TEST_F(Edits, CanBeStoppedAndResumed) {
   for (const char* name : {"image_ancestral", "paint_090", "paint9_ancestral", "paint_ancestral_whole"}) {
     const Json c = cases.at(name);
@@ -138,7 +138,7 @@ TEST_F(Edits, OnlyTheMaskedRegionIsDrawnAndPutBack) {
   const Generation made = model_of(c).generate(r);
   EXPECT_EQ(made.images[0].width, 64);
   for (size_t i = 0; i < r.edit.mask->rgb.size(); ++i) {
-    if (r.edit.mask->rgb[i] == 0) { ASSERT_EQ(made.images[0].rgb[i], r.edit.picture->rgb[i]); }
+    if (r.edit.mask->rgb[i] == 0) { ASSERT_EQ(made.images[0].rgb[i], r.edit.image->rgb[i]); }
   }
   r.width = 32, r.height = 32;
   const Generation small = model_of(c).generate(r);
@@ -147,7 +147,7 @@ TEST_F(Edits, OnlyTheMaskedRegionIsDrawnAndPutBack) {
   EXPECT_NE(small.images[0].rgb, made.images[0].rgb);
 }
 
-TEST_F(Edits, OutpaintingKeepsThePictureAndPaintsAroundIt) {
+TEST_F(Edits, OutpaintingKeepsTheImageAndPaintsAroundIt) {
   const Json c = cases.at("paint_euler");
   Request r = request_of(c);
   r.decode = true, r.edit.mask.reset(), r.edit.outpaint = {16, 8, 0, 24};
@@ -156,7 +156,7 @@ TEST_F(Edits, OutpaintingKeepsThePictureAndPaintsAroundIt) {
   ASSERT_EQ(made.height, 96);
   for (int64_t y = 0; y < 64; ++y)
     for (int64_t x = 0; x < 64 * 3; ++x)
-      ASSERT_EQ(made.rgb[size_t(((y + 8) * 80 + 16) * 3 + x)], r.edit.picture->rgb[size_t(y * 64 * 3 + x)]);
+      ASSERT_EQ(made.rgb[size_t(((y + 8) * 80 + 16) * 3 + x)], r.edit.image->rgb[size_t(y * 64 * 3 + x)]);
 }
 
 TEST_F(Edits, FillsAreWhatStandsUnderTheMask) {
@@ -186,19 +186,19 @@ TEST_F(Edits, WhatDoesNotGoTogetherIsSaid) {
     EXPECT_EQ(said.find('\n'), said.npos) << said;
   };
   expect(
-      "image_055", [](Request& r) { r.edit.strength = 1.5; }, "strength: 1.5, needed 0 to 1");
+      "image_055", [](Request& r) { r.edit.strength = 1.5; }, "strength: 1.5, expected 0 to 1");
   expect(
       "image_055", [](Request& r) { r.edit.strength = std::nan(""); }, "needed 0 to 1");
   expect(
-      "image_055", [](Request& r) { r.edit.strength = 0.05; }, "strength: 0.05 of 10 steps is not one, needed 0.1 at least");
+      "image_055", [](Request& r) { r.edit.strength = 0.05; }, "strength: 0.05 of 10 steps is not one, expected at least 0.1");
   expect(
-      "image_055", [](Request& r) { r.edit.picture.reset(); }, "a strength without a picture");
+      "image_055", [](Request& r) { r.edit.image.reset(); }, "a strength without an image");
   expect(
-      "paint", [](Request& r) { r.edit.picture.reset(); }, "a mask without a picture");
+      "paint", [](Request& r) { r.edit.image.reset(); }, "a mask without an image");
   expect(
-      "paint", [](Request& r) { r.edit.mask->height = 32, r.edit.mask->rgb.resize(64 * 32 * 3); }, "the mask is 64×32, the picture 64×64");
+      "paint", [](Request& r) { r.edit.mask->height = 32, r.edit.mask->rgb.resize(64 * 32 * 3); }, "the mask is 64×32, the image 64×64");
   expect(
-      "paint", [](Request& r) { r.edit.picture->rgb.pop_back(); }, "picture: 12287 bytes for 64×64 pixels");
+      "paint", [](Request& r) { r.edit.image->rgb.pop_back(); }, "image: 12287 bytes for 64×64 pixels");
   expect(
       "paint", [](Request& r) { r.edit.mask->rgb.assign(64 * 64 * 3, 0), r.edit.only_masked = true; }, "the mask is black everywhere");
   expect(
@@ -208,7 +208,7 @@ TEST_F(Edits, WhatDoesNotGoTogetherIsSaid) {
   expect(
       "paint", [](Request& r) { r.edit.mask_from_alpha = true; }, "needed one of them");
   expect(
-      "image_055", [](Request& r) { r.edit.mask_from_alpha = true; }, "the picture has none");
+      "image_055", [](Request& r) { r.edit.mask_from_alpha = true; }, "the image has none");
   expect(
       "image_055", [](Request& r) { r.edit.mask_invert = true; }, "inverting without a mask");
   expect(
@@ -232,23 +232,23 @@ TEST_F(Edits, WhatDoesNotGoTogetherIsSaid) {
   expect(
       "image_055", [](Request& r) { r.width = 60; }, "width 60 does not fit");
   expect(
-      "paint9", [](Request& r) { r.edit.mask.reset(); }, "this model paints into a picture: needed --init-image and --mask");
+      "paint9", [](Request& r) { r.edit.mask.reset(); }, "this model paints into an image: expected --init-image and --mask");
   expect(
-      "paint9", [](Request& r) { r.edit = {}; }, "this model paints into a picture: needed --init-image and --mask");
+      "paint9", [](Request& r) { r.edit = {}; }, "this model paints into an image: expected --init-image and --mask");
   expect(
-      "told", [](Request& r) { r.edit = {}; }, "this model edits a picture: needed --init-image");
+      "told", [](Request& r) { r.edit = {}; }, "this model edits an image: expected --init-image");
   expect(
       "told", [](Request& r) { r.edit.strength = 0.5; }, "begins from noise");
   expect(
-      "told", [](Request& r) { r.edit.mask = r.edit.picture; }, "goes with --compat a1111 and comfyui only");
+      "told", [](Request& r) { r.edit.mask = r.edit.image; }, "goes with --compat a1111 and comfyui only");
   expect(
       "told", [](Request& r) { r.guidance_method = "apg"; }, "does not go with an image-editing model");
   expect(
-      "paint", [](Request& r) { r.sampler = "dpm_adaptive"; }, "has no steps after which a picture could be kept");
+      "paint", [](Request& r) { r.sampler = "dpm_adaptive"; }, "has no steps after which an image could be kept");
   expect(
-      "paint", [](Request& r) { r.hires = Hires(); }, "a second pass draws all of the picture: not with a mask");
+      "paint", [](Request& r) { r.hires = Hires(); }, "a second pass draws all of the image: not with a mask");
   expect(
-      "told", [](Request& r) { r.hires = Hires(); }, "does not go with a model that sees a picture beside the latents");
+      "told", [](Request& r) { r.hires = Hires(); }, "does not go with a model that sees an image beside the latents");
 }
 
 struct Passes : Edits {
@@ -276,7 +276,7 @@ TEST_F(Passes, TheSecondPassIsImageToImageOnTheFirst) {
   Request one = plain();
   EXPECT_EQ(model("pndm").generate(r).latents.values, model("pndm").generate(one).latents.values);
   r.hires = Hires{.scale = 0.5};
-  EXPECT_NE(complaint_of([&] { model("pndm").generate(r); }).find("hires: a scale of 0.5, needed 1 to 64"), std::string::npos);
+  EXPECT_NE(complaint_of([&] { model("pndm").generate(r); }).find("hires: a scale of 0.5, expected 1 to 64"), std::string::npos);
   r.hires = Hires{.upscaler = "magic"};
   EXPECT_NE(complaint_of([&] { model("pndm").generate(r); }).find("upscaler 'magic' is unknown"), std::string::npos);
 }
@@ -301,10 +301,10 @@ TEST_F(Passes, VariationsLieBetweenTwoNoises) {
   EXPECT_NE(complaint_of([&] { model("pndm").generate(r); }).find("comfyui has no variation seeds"), std::string::npos);
 }
 
-// Pictures that are encoded, second passes and previews are in the plan; each network may come and go.
+// Images that are encoded, second passes and previews are in the plan; each network may come and go.
 TEST_F(Passes, MemoryIsPlannedBeforeTheRun) {
   Request image{.prompt = "a cat", .steps = 4, .sampler = "euler", .seed = 1};
-  image.edit.picture = Image{.width = 256, .height = 320, .rgb = std::vector<uint8_t>(256 * 320 * 3, 90)};
+  image.edit.image = Image{.width = 256, .height = 320, .rgb = std::vector<uint8_t>(256 * 320 * 3, 90)};
   Request paint = image, latent{.prompt = "a cat", .width = 128, .height = 192, .steps = 2, .seed = 1}, pixels = latent;
   paint.edit.mask = Image{.width = 256, .height = 320, .rgb = std::vector<uint8_t>(256 * 320 * 3, 255)};
   latent.hires = Hires{.scale = 1.5, .steps = 2};
@@ -323,8 +323,8 @@ TEST_F(Passes, MemoryIsPlannedBeforeTheRun) {
   }
 }
 
-// The last preview is the picture itself as far as its latents tell: it goes with the decoded picture, and changes nothing.
-TEST_F(Passes, PreviewsShowTheRunningPicture) {
+// The last preview is the image itself as far as its latents tell: it goes with the decoded image, and changes nothing.
+TEST_F(Passes, PreviewsShowTheRunningImage) {
   Model m = Model::open_demo({.precision = Precision::f32});
   Request r{.prompt = "a red house on green hills at sunset",
             .width = 128,
@@ -336,8 +336,8 @@ TEST_F(Passes, PreviewsShowTheRunningPicture) {
   const Generation plain = m.generate(r);
   std::vector<Image> shown;
   std::vector<int64_t> steps;
-  r.preview = {.every = 3, .show = [&](const std::vector<Image>& pictures, int64_t step, int64_t) {
-                 shown.push_back(pictures.at(0));
+  r.preview = {.every = 3, .show = [&](const std::vector<Image>& images, int64_t step, int64_t) {
+                 shown.push_back(images.at(0));
                  steps.push_back(step);
                }};
   const Generation made = m.generate(r);
@@ -355,7 +355,7 @@ TEST_F(Passes, PreviewsShowTheRunningPicture) {
     return std::sqrt(sum / all);
   };
   if (std::getenv("HEARTH_PRINT_ERRORS")) printf("previews %.2f %.2f %.2f\n", distance(shown[0]), distance(shown[1]), distance(shown[2]));
-  EXPECT_LE(distance(shown.back()), 0.6);  // observed 0.49: the demo model's latents tell shapes and half of the colour
+  EXPECT_LE(distance(shown.back()), 0.6);  // observed 0.49: the demo model's latents tell shapes and half of the color
   EXPECT_LT(distance(shown.back()), distance(shown[0]));
 }
 

@@ -1,4 +1,4 @@
-// Runs that start from a picture with Stable Diffusion XL and its refiner, with UNets that are told depths, and EDM checkpoints, against
+// Runs that start from an image with Stable Diffusion XL and its refiner, with UNets that are told depths, and EDM checkpoints, against
 // diffusers (golden/make_editing_xl.py).
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ TEST_F(EditsXl, DefaultStrengthsAreOursOrThoseOfThePipelines) {
   }
 }
 
-// Outside the mask are the picture's own latents, whoever does the last steps; inside, the refiner has been at work.
+// Outside the mask are the image's own latents, whoever does the last steps; inside, the refiner has been at work.
 TEST_F(EditsXl, ARefinerPaintsUnderTheMaskOnly) {
   Json c = cases.at("paint_080");
   const Generation alone = model_of(c).generate(request_of(c));
@@ -57,7 +57,7 @@ TEST_F(EditsXl, ARefinerPaintsUnderTheMaskOnly) {
   for (size_t i = 0; i < alone.latents.values.size(); ++i) {
     const size_t y = i % 64 / 8 * 8, x = i % 8 * 8;  // the pixel that the mask is taken from
     const bool same = alone.latents.values[i] == both.latents.values[i];
-    if (picture("mask", 64, 64).rgb[3 * (y * 64 + x)] < 128) kept += same ? 0 : 1;
+    if (image("mask", 64, 64).rgb[3 * (y * 64 + x)] < 128) kept += same ? 0 : 1;
     else painted += same ? 0 : 1;
   }
   EXPECT_EQ(kept, 0);
@@ -68,8 +68,8 @@ TEST_F(EditsXl, ARefinerPaintsUnderTheMaskOnly) {
 TEST_F(EditsXl, LatentsWithStatisticsAreDecodedAsInDiffusers) {
   Model& m = model_of(cases.at("edm"));
   const Tensor latents = golden("edm"), wanted = golden("edm.picture");
-  const Array picture = m.decode({.shape = {1, 4, 8, 8}, .values = latents.to_vector()});
-  const double error = relative_error(picture.values, wanted.to_vector());
+  const Array image = m.decode({.shape = {1, 4, 8, 8}, .values = latents.to_vector()});
+  const double error = relative_error(image.values, wanted.to_vector());
   if (std::getenv("HEARTH_PRINT_ERRORS")) printf("decoded: %.1e\n", error);
   EXPECT_LE(error, 5e-6);  // observed 5.2e-7
 }
@@ -93,7 +93,7 @@ TEST_F(EditsXl, DepthsAreOfAnySizeAndRange) {
   Image& map = *r.edit.depth_map;
   for (uint8_t& v : map.rgb) v = uint8_t(v / 2 + 3);  // rounded: nearly the same
   EXPECT_LE(relative_error(m.generate(r).latents.values, own), 2e-2);
-  map = picture("depth", 64, 64);
+  map = image("depth", 64, 64);
   for (const uint8_t v : map.rgb) map.rgb16.push_back(uint16_t(v * 257));
   EXPECT_LE(relative_error(m.generate(r).latents.values, own), 1e-5);  // observed 1.6e-6
   for (uint16_t& v : map.rgb16) v = uint16_t(v / 257);                 // 8 bits of 16: nothing is lost
@@ -108,7 +108,7 @@ TEST_F(EditsXl, DepthsGoWithEverythingThatKeepsTheWhole) {
   const Json c = cases.at("depth_030");
   Model& m = model_of(c);
   Request noise = request_of(c);
-  noise.edit.picture.reset(), noise.edit.strength.reset();
+  noise.edit.image.reset(), noise.edit.strength.reset();
   noise.width = 64, noise.height = 40, noise.compat = Compat::hearth, noise.sampler = "euler_ancestral";
   Request both = noise;
   both.batch_size = 2;
@@ -118,10 +118,10 @@ TEST_F(EditsXl, DepthsGoWithEverythingThatKeepsTheWhole) {
   twice.hires = Hires{.scale = 1.5, .steps = 2};
   EXPECT_EQ(m.generate(twice).latents.shape, (std::vector<int64_t>{1, 4, 7, 12}));
   Request paint = request_of(c);
-  paint.edit.mask = picture("mask", 64, 64), paint.edit.strength = 1.0, paint.decode = true, paint.compat = Compat::hearth;
+  paint.edit.mask = image("mask", 64, 64), paint.edit.strength = 1.0, paint.decode = true, paint.compat = Compat::hearth;
   const Image made = m.generate(paint).images.at(0);
   for (size_t i = 0; i < made.rgb.size(); ++i) {
-    if (paint.edit.mask->rgb[i] == 0) { ASSERT_EQ(made.rgb[i], paint.edit.picture->rgb[i]); }
+    if (paint.edit.mask->rgb[i] == 0) { ASSERT_EQ(made.rgb[i], paint.edit.image->rgb[i]); }
   }
 }
 
@@ -134,12 +134,12 @@ TEST_F(EditsXl, DepthsThatDoNotFitAreRefused) {
     EXPECT_EQ(said.find('\n'), std::string::npos) << said;
   };
   refused(
-      "depth_030", [](Request& r) { r.edit.depth_map.reset(); }, "this model is told how near things are: needed --depth-map");
+      "depth_030", [](Request& r) { r.edit.depth_map.reset(); }, "this model is told how near things are: expected --depth-map");
   refused(
-      "image_055", [&](Request& r) { r.edit.depth_map = picture("depth", 64, 64); }, "a depth map, but this model is told none");
+      "image_055", [&](Request& r) { r.edit.depth_map = image("depth", 64, 64); }, "a depth map, but this model is told none");
   refused(
       "depth_030", [](Request& r) { r.edit.depth_map->rgb.assign(64 * 64 * 3, 77); },
-      "the depth map is everywhere 77, needed near and far");
+      "the depth map is everywhere 77, expected near and far");
   refused(
       "depth_030", [](Request& r) { r.edit.depth_map->rgb.pop_back(); }, "depth map: 12287 bytes for 64×64 pixels");
   refused(
@@ -147,13 +147,13 @@ TEST_F(EditsXl, DepthsThatDoNotFitAreRefused) {
       [](Request& r) {
         r.edit.outpaint = {8, 0, 0, 0};
       },
-      "a depth map is of the whole picture");
+      "a depth map is of the whole image");
   refused(
-      "depth_030", [](Request& r) { r.edit.resize = ResizeMode::crop; }, "a depth map is of the whole picture");
+      "depth_030", [](Request& r) { r.edit.resize = ResizeMode::crop; }, "a depth map is of the whole image");
 }
 
 // The second pass is an image to image of ComfyUI's kind on what the first one made, whatever that began with.
-TEST_F(EditsXl, ASecondPassFollowsAPictureToo) {
+TEST_F(EditsXl, ASecondPassFollowsAImageToo) {
   Request r = request_of(cases.at("image_055"));
   r.compat = Compat::comfyui, r.decode = true, r.sampler = "euler_ancestral";
   Model& m = model("xl");
@@ -162,7 +162,7 @@ TEST_F(EditsXl, ASecondPassFollowsAPictureToo) {
   r.hires = Hires{.scale = 1.5, .upscaler = "lanczos", .steps = 3, .strength = 0.5};
   const Generation twice = m.generate(r);
   const Pixels larger = resize(Pixels{.width = 64, .height = 64, .rgb = first.rgb}, 96, 96, Filter::lanczos);
-  one.edit.picture = Image{.width = 96, .height = 96, .rgb = larger.rgb};
+  one.edit.image = Image{.width = 96, .height = 96, .rgb = larger.rgb};
   one.edit.strength = 0.5, one.steps = 3;
   EXPECT_EQ(twice.images.at(0).rgb, m.generate(one).images.at(0).rgb);
   const Json flags = Json::parse(twice.report).at("request").at("flags");

@@ -28,21 +28,21 @@ int largest_difference(const std::vector<uint8_t>& a, const std::vector<uint8_t>
 
 class Golden : public testing::TestWithParam<Case> {};
 
-TEST_P(Golden, LatentsAndPictureAreTheReferences) {
+TEST_P(Golden, LatentsAndImageAreTheReferences) {
   const Case& c = GetParam();
   const Generation made = model(c).generate(c.request);
   const Array expected = golden_latents(c);
   ASSERT_EQ(made.latents.shape, expected.shape);
   const double error = relative_error(made.latents.values, expected.values);
-  const auto pictures = golden_pictures(c);
-  ASSERT_EQ(made.images.size(), pictures.size());
+  const auto images = golden_images(c);
+  ASSERT_EQ(made.images.size(), images.size());
   int difference = 0;
-  for (size_t b = 0; b < pictures.size(); ++b) difference = std::max(difference, largest_difference(made.images[b].rgb, pictures[b]));
+  for (size_t b = 0; b < images.size(); ++b) difference = std::max(difference, largest_difference(made.images[b].rgb, images[b]));
   RecordProperty("latent_error", std::to_string(error));
   if (std::getenv("HEARTH_PRINT_ERRORS"))
     printf("%s.%s: latents %.1e (f32 against f64: %.1e), pixels %d\n", c.checkpoint.c_str(), c.name.c_str(), error, c.rounding, difference);
   // Observed: one to eight times what f32 leaves open in the reference itself, 2.0e-7 (ancestral.one_step) to 3.0e-5 (ddim_v.plms);
-  // at most 1 of 255 in the pictures.
+  // at most 1 of 255 in the images.
   EXPECT_LE(error, std::min(1e-4, 10 * c.rounding + 1e-6));
   EXPECT_LE(difference, 2);
 }

@@ -90,7 +90,7 @@ TEST(Inspect, PartsOfACheckpointAreToldButNotUsable) {
   EXPECT_THROW(inspect(checkpoint_folder("none")), IoError);
 }
 
-TEST(Inspect, APictureSaysHowItWasMade) {
+TEST(Inspect, AImageSaysHowItWasMade) {
   TemporaryFolder folder;
   const Generation made =
       Model::open(checkpoint_folder("pndm")).generate({.prompt = "a cat", .width = 16, .height = 8, .steps = 1, .seed = 3});
@@ -100,7 +100,7 @@ TEST(Inspect, APictureSaysHowItWasMade) {
   EXPECT_NE(found.text.find("16×8"), std::string::npos);
   EXPECT_NE(found.text.find("a cat\nSteps: 1, Sampler: PLMS"), std::string::npos) << found.text;
   const Json json = Json::parse(found.json);
-  EXPECT_EQ(json.at("kind"), "picture");
+  EXPECT_EQ(json.at("kind"), "image");
   EXPECT_EQ(json.at("hearth").at("seed"), 3);
   Image bare = made.images[0];
   bare.parameters.clear();

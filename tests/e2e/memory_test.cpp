@@ -1,4 +1,4 @@
-// How networks come and go: nothing of it changes a picture.
+// How networks come and go: nothing of it changes an image.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -59,7 +59,7 @@ TEST(Memory, EveryWayDrawsTheSame) {
   EXPECT_THROW(Model::open_demo({.memory_limit = -1}), UsageError);
 }
 
-TEST(Memory, ALimitChangesTheWayAndNotThePicture) {
+TEST(Memory, ALimitChangesTheWayAndNotTheImage) {
   HEARTH_NEEDS_ITS_OWN_MEMORY_ONLY();
   const Heavy heavy;
   const Request request{.prompt = "a lighthouse", .width = 48, .height = 32, .steps = 3, .seed = 4};

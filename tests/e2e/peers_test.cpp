@@ -1,4 +1,4 @@
-// Pictures as other programs make them (--compat), and guidance, from the small checkpoints (golden/make_peers.py).
+// Images as other programs make them (--compat), and guidance, from the small checkpoints (golden/make_peers.py).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -53,7 +53,7 @@ TEST_F(Peers, LatentsAreThoseOfTheProgram) {
   }
 }
 
-// Each part of a program's convention moves the picture: none is there for its name only.
+// Each part of a program's convention moves the image: none is there for its name only.
 TEST_F(Peers, EveryConventionIsAnother) {
   Model model = Model::open(checkpoint_folder("pndm"), {.precision = Precision::f32});
   Request r = request_of(cases.at("comfy_ancestral"));
@@ -68,8 +68,8 @@ TEST_F(Peers, EveryConventionIsAnother) {
     for (size_t k = 0; k < i; ++k) EXPECT_GE(relative_error(latents[i], latents[k]), 1e-2) << i << " and " << k;
 }
 
-// A1111's picture k of a batch is that of its seed alone; ComfyUI's is found again by its place in the batch.
-TEST_F(Peers, APictureOfABatchCanBeMadeAlone) {
+// A1111's image k of a batch is that of its seed alone; ComfyUI's is found again by its place in the batch.
+TEST_F(Peers, AImageOfABatchCanBeMadeAlone) {
   Model model = Model::open(checkpoint_folder("pndm"), {.precision = Precision::f32});
   const auto second = [](const std::vector<float>& both) {
     return std::vector<float>(both.begin() + int64_t(both.size() / 2), both.end());

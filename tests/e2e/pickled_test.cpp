@@ -66,7 +66,7 @@ void pickle(CheckpointCopy& copy) {
   }
 }
 
-TEST(Pickled, pictures_are_those_of_safetensors) {
+TEST(Pickled, images_are_those_of_safetensors) {
   for (const char* checkpoint : {"pndm", "euler"}) {
     const Request request{.prompt = "a cat", .width = 32, .height = 32, .steps = 3, .seed = 5};
     const Generation wanted = Model::open(checkpoint_folder(checkpoint)).generate(request);

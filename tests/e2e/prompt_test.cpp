@@ -91,8 +91,8 @@ Request small(const std::string& prompt) {
   return r;
 }
 
-// A picture of several equals single ones, whatever is asked under.
-TEST(Prompts, BatchesAreSinglePictures) {
+// An image of several equals single ones, whatever is asked under.
+TEST(Prompts, BatchesAreSingleImages) {
   for (const char* prompt : {"a (red:1.3) [house|hill]", "a red house AND green hills:0.5", "a red BREAK house"}) {
     Request r = small(prompt);
     r.batch_size = 2;
@@ -187,8 +187,8 @@ TEST(Prompts, BadOnesAreRefusedInOneLine) {
     change(r);
     return message_of<Error>([&] { model().generate(r); }, golden_folder());
   };
-  EXPECT_EQ(complaint([](Request& r) { r.options["clip_skip"] = 3; }), "generate: clip skip 3 does not fit, needed 1 to 2");
-  EXPECT_EQ(complaint([](Request& r) { r.options["clip_skip"] = 0; }), "generate: clip_skip 0 does not fit, needed at least 1");
+  EXPECT_EQ(complaint([](Request& r) { r.options["clip_skip"] = 3; }), "generate: clip skip 3 does not fit, expected 1 to 2");
+  EXPECT_EQ(complaint([](Request& r) { r.options["clip_skip"] = 0; }), "generate: clip_skip 0 does not fit, expected at least 1");
   EXPECT_EQ(complaint([](Request& r) {
               r.prompt_syntax = PromptSyntax::plain;
               r.emphasis = Emphasis::ignore;

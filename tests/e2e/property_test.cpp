@@ -19,7 +19,7 @@ void expect_same(const Generation& a, const Generation& b) {
   EXPECT_EQ(a.latents.shape, b.latents.shape);
   EXPECT_EQ(a.latents.values, b.latents.values);
   ASSERT_EQ(a.images.size(), b.images.size());
-  for (size_t i = 0; i < a.images.size(); ++i) EXPECT_EQ(a.images[i].rgb, b.images[i].rgb) << "picture " << i;
+  for (size_t i = 0; i < a.images.size(); ++i) EXPECT_EQ(a.images[i].rgb, b.images[i].rgb) << "image " << i;
 }
 
 TEST(Pipeline, ShardsGiveTheBitsOfOneFile) {
@@ -61,8 +61,8 @@ TEST(Pipeline, BatchOfThreeIsThreeSinglesBitForBit) {
       const Generation one = model.generate(single);
       EXPECT_TRUE(
           std::equal(one.latents.values.begin(), one.latents.values.end(), batch.latents.values.begin() + std::ptrdiff_t(k * count)))
-          << sampler << ", picture " << k;
-      EXPECT_EQ(one.images[0].rgb, batch.images[k].rgb) << sampler << ", picture " << k;
+          << sampler << ", image " << k;
+      EXPECT_EQ(one.images[0].rgb, batch.images[k].rgb) << sampler << ", image " << k;
     }
   }
 }
@@ -86,19 +86,19 @@ TEST(Pipeline, InterleavedPromptsEqualFreshModels) {
   expect_same(Model::open(checkpoint_folder("pndm")).generate(first), a);
 }
 
-TEST(Pipeline, ACancelledRunLeavesNothingBehind) {
+TEST(Pipeline, ACanceledRunLeavesNothingBehind) {
   const Request request = request_of("pndm", "default");
   Model model = Model::open(checkpoint_folder("pndm"));
   const Generation whole = model.generate(request);
   std::atomic<bool> cancel{false};
-  Request cancelled = request;
-  cancelled.cancel = &cancel;
+  Request canceled = request;
+  canceled.cancel = &cancel;
   int64_t seen = 0;
-  cancelled.progress = [&](const Progress& p) {
+  canceled.progress = [&](const Progress& p) {
     if (p.phase == "sample") seen = p.done;
     if (p.phase == "sample" && p.done == 2) cancel = true;
   };
-  EXPECT_THROW(model.generate(cancelled), Cancelled);
+  EXPECT_THROW(model.generate(canceled), Canceled);
   EXPECT_EQ(seen, 2);
   expect_same(model.generate(request), whole);
 }
@@ -162,8 +162,8 @@ TEST(Pipeline, SixteenBitWeightsStayNear) {
   EXPECT_LE(error_in("demo", request_of("demo", "lighthouse"), {.precision = Precision::bf16}), 2e-2);         // 8.6e-3
 }
 
-// A picture in bf16 looks like the one in f32. Observed: 52 dB with AVX512-BF16, 54 dB with AMX.
-TEST(Pipeline, ThePictureInBf16IsThatOfF32) {
+// An image in bf16 looks like the one in f32. Observed: 52 dB with AVX512-BF16, 54 dB with AMX.
+TEST(Pipeline, TheImageInBf16IsThatOfF32) {
   Request request = find_case("demo", "house").request;
   const auto drawn = [&](Precision precision) { return Model::open_demo({.precision = precision}).generate(request).images[0].rgb; };
   const std::vector<uint8_t> exact = drawn(Precision::f32), rounded = drawn(Precision::bf16);
@@ -171,7 +171,7 @@ TEST(Pipeline, ThePictureInBf16IsThatOfF32) {
   for (size_t i = 0; i < exact.size(); ++i) squares += (double(exact[i]) - double(rounded[i])) * (double(exact[i]) - double(rounded[i]));
   EXPECT_GT(squares, 0);
   const double decibels = 10 * std::log10(255.0 * 255.0 * double(exact.size()) / squares);
-  if (std::getenv("HEARTH_PRINT_ERRORS")) printf("bf16 picture: %.1f dB\n", decibels);
+  if (std::getenv("HEARTH_PRINT_ERRORS")) printf("bf16 image: %.1f dB\n", decibels);
   EXPECT_GE(decibels, 35);
 }
 
@@ -212,7 +212,7 @@ TEST(Pipeline, GuidanceOfOneIsNoGuidance) {
   EXPECT_NE(half.warnings[0].find("the negative prompt is not used"), std::string::npos);
 }
 
-// G-12: what does not fit is named, and the picture is that of the shortened prompt.
+// G-12: what does not fit is named, and the image is that of the shortened prompt.
 TEST(Pipeline, ALongPromptIsCutAndSaidSo) {
   Model model = Model::open(checkpoint_folder("pndm"));
   const Generation made = model.generate(request_of("pndm", "long"));
@@ -275,8 +275,8 @@ TEST(Pipeline, ThePlanIsOfThisRequestAlone) {
   EXPECT_GT(planned(large).at("activations"), activations);
   EXPECT_EQ(planned(small), first);
   EXPECT_LT(planned(undecoded).at("activations"), activations);
-  constexpr int64_t picture = 64 * 64 * 3 * 4;
-  EXPECT_GE(planned(three).at("activations"), activations + 2 * picture);  // the first two are held while the third is decoded
+  constexpr int64_t image = 64 * 64 * 3 * 4;
+  EXPECT_GE(planned(three).at("activations"), activations + 2 * image);  // the first two are held while the third is decoded
   EXPECT_EQ(first.at("peak"), first.at("weights").get<int64_t>() + activations);
   EXPECT_LT(planned({.prompt = "x", .width = 8, .height = 8, .steps = 1, .seed = 1}).at("activations"), first.at("weights"));
 }
@@ -284,13 +284,13 @@ TEST(Pipeline, ThePlanIsOfThisRequestAlone) {
 TEST(Pipeline, EncodeAndDecodeAreTheAutoencoders) {
   Model model = Model::open_demo({.precision = Precision::f32});
   const Case c = find_case("demo", "house");
-  const auto picture = golden_pictures(c)[0];
+  const auto image = golden_images(c)[0];
   Array pixels{.shape = {1, 3, 128, 128}, .values = std::vector<float>(3 * 128 * 128)};
   for (size_t i = 0; i < 128 * 128; ++i)
-    for (size_t channel = 0; channel < 3; ++channel) pixels.values[channel * 128 * 128 + i] = float(picture[3 * i + channel]) / 127.5f - 1;
+    for (size_t channel = 0; channel < 3; ++channel) pixels.values[channel * 128 * 128 + i] = float(image[3 * i + channel]) / 127.5f - 1;
   const Array latents = model.encode(pixels);
   EXPECT_EQ(latents.shape, (std::vector<int64_t>{1, 4, 16, 16}));
-  // The picture came from golden latents: the encoder finds them again as well as it was trained to.
+  // The image came from golden latents: the encoder finds them again as well as it was trained to.
   const double error = relative_error(latents.values, golden_latents(c).values);
   if (std::getenv("HEARTH_PRINT_ERRORS")) printf("encoded again: %.1e\n", error);
   EXPECT_LE(error, 0.3);  // 0.12

@@ -47,7 +47,7 @@ TEST(Register, G22_every_phase_gives_its_memory_back) {
   EXPECT_LE(MemoryLedger::process().use().now, after_one + (4 << 20));
 }
 
-// Every name runs an algorithm of its own: no two give the same picture, but for those told here.
+// Every name runs an algorithm of its own: no two give the same image, but for those told here.
 TEST(Register, G23_no_sampler_and_no_schedule_stands_for_another) {
   Model model = Model::open_demo();
   const std::set<std::set<std::string>> same{{"dpm_fast"},                 // of the schedule its ends count

@@ -1,4 +1,4 @@
-// What a run tells of itself: pictures' metadata, the report, debugging, descriptions and lists.
+// What a run tells of itself: images' metadata, the report, debugging, descriptions and lists.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-TEST(Report, ThePictureSaysHowItWasMade) {
+TEST(Report, TheImageSaysHowItWasMade) {
   TemporaryFolder folder;
   Model model = Model::open(checkpoint_folder("pndm"), {.precision = Precision::f16});
   const Generation made = model.generate({.prompt = "a \"red\" house,\n赤い家",
@@ -38,7 +38,7 @@ TEST(Report, ThePictureSaysHowItWasMade) {
   EXPECT_EQ(*parameters.find("Size"), "24x16");
   EXPECT_EQ(*parameters.find("Sampler"), "DPM++ 2M");
   EXPECT_EQ(*parameters.find("Schedule type"), "Karras");
-  EXPECT_EQ(*parameters.find("Seed"), "0");  // the second picture's: one more, modulo 2⁶⁴
+  EXPECT_EQ(*parameters.find("Seed"), "0");  // the second image's: one more, modulo 2⁶⁴
   EXPECT_EQ(*parameters.find("Model"), "pndm");
   const Json json = Json::parse(read.json);
   EXPECT_EQ(json.at("seed"), 0u);
@@ -305,7 +305,7 @@ TEST(Lists, NameWhatThereIs) {
   EXPECT_EQ(names(list_backends()), (std::vector<std::string>{"cpu", "reference"}));
 }
 
-// Two prompts in one process are two processes: the example's picture, drawn by itself, and here after another one.
+// Two prompts in one process are two processes: the example's image, drawn by itself, and here after another one.
 TEST(Processes, OneProcessOrTwo) {
   TemporaryFolder folder;
   const std::string file = (folder / "alone.png").string();

@@ -13,7 +13,7 @@ Request small(const std::string& sampler) {
   return {.prompt = "a red house", .width = 64, .height = 72, .steps = 6, .sampler = sampler, .seed = 11, .batch_size = 2, .decode = false};
 }
 
-TEST(Resume, APictureIsThatOfTheWholeRun) {
+TEST(Resume, AImageIsThatOfTheWholeRun) {
   Model model = Model::open_demo();
   for (const char* sampler : {"plms", "heun", "euler_ancestral", "dpmpp_2m", "dpmpp_3m_sde", "sa_solver", "uni_pc", "lms"}) {
     Request request = small(sampler);
@@ -100,13 +100,13 @@ TEST(SamplerOptions, ActAndAreRefused) {
   };
   EXPECT_EQ(refusal("lms", "eta", "1"), "sampler 'lms' has no option 'eta'; it has order, last_step");
   EXPECT_EQ(refusal("dpmpp_2m", "eta", "1"), "sampler 'dpmpp_2m' has no option 'eta'; it has none");
-  EXPECT_EQ(refusal("lms", "order", "1.5"), "sampler 'lms': order is 1.5, needed a whole number, 1 … 8");
-  EXPECT_EQ(refusal("euler_ancestral", "eta", "-1"), "sampler 'euler_ancestral': eta is -1, needed at least 0");
-  EXPECT_EQ(refusal("lms", "last_step", "fast"), "sampler 'lms': last_step is 'fast', needed one of integrated, denoised");
+  EXPECT_EQ(refusal("lms", "order", "1.5"), "sampler 'lms': order is 1.5, expected a whole number, 1 … 8");
+  EXPECT_EQ(refusal("euler_ancestral", "eta", "-1"), "sampler 'euler_ancestral': eta is -1, expected at least 0");
+  EXPECT_EQ(refusal("lms", "last_step", "fast"), "sampler 'lms': last_step is 'fast', expected one of integrated, denoised");
 }
 
-// dpm_adaptive's steps follow the error of one picture.
-TEST(SamplerOptions, APictureOfABatchIsThePictureAlone) {
+// dpm_adaptive's steps follow the error of one image.
+TEST(SamplerOptions, AImageOfABatchIsTheImageAlone) {
   Model model = Model::open_demo();
   Request both = small("dpm_adaptive"), second = both;
   both.sampler_options = second.sampler_options = {{"eta", "0.4"}, {"rtol", "0.3"}};

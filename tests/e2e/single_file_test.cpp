@@ -318,7 +318,7 @@ TEST(Convert, NothingHalfWritten) {
   fs::create_directory(folder / "full");
   write_file(folder / "full/x", "");
   EXPECT_EQ(complaint_of([&] { convert({.model = copy.path(), .output = folder / "full"}); }),
-            "UsageError: convert: " + (folder / "full").string() + " is there and not an empty folder, needed a new name");
+            "UsageError: convert: " + (folder / "full").string() + " is there and not an empty folder, expected a new name");
   EXPECT_EQ(complaint_of([&] { convert({.model = copy.path(), .output = folder / "x", .layout = "grid"}); }),
             "UsageError: convert: the layout 'grid' is unknown, only diffusers, single, dduf");
   EXPECT_EQ(complaint_of([&] { convert({.model = copy.path(), .output = folder / "x", .type = "q4_0"}); }),

@@ -31,7 +31,7 @@ struct TinyAutoencoder : testing::Test {
   TemporaryFolder folder;
   CheckpointCopy copy{"pndm"};
   std::shared_ptr<SafetensorsFile> golden = SafetensorsFile::open(golden_folder() / "tiny.safetensors"),
-                                   pictures = SafetensorsFile::open(golden_folder() / "editing.safetensors");
+                                   images = SafetensorsFile::open(golden_folder() / "editing.safetensors");
   fs::path whole = folder / "diffusion_pytorch_model.safetensors", decoder = folder / "taesd_decoder.safetensors";
 
   void SetUp() override {
@@ -59,8 +59,8 @@ struct TinyAutoencoder : testing::Test {
   std::vector<float> wanted(const std::string& name) {
     return golden->read(name, golden->list().at(name).shape, copy.device()).to_vector();
   }
-  Image picture(const std::string& kind) {
-    const Tensor x = pictures->read(kind + ".64x64", pictures->list().at(kind + ".64x64").shape, copy.device());
+  Image image(const std::string& kind) {
+    const Tensor x = images->read(kind + ".64x64", images->list().at(kind + ".64x64").shape, copy.device());
     Image image{.width = 64, .height = 64, .rgb = {}};
     for (int64_t i = 0; i < x.numel(); ++i) image.rgb.insert(image.rgb.end(), kind == "mask" ? 3 : 1, x.data<uint8_t>()[i]);
     return image;
@@ -82,8 +82,8 @@ TEST_F(TinyAutoencoder, InThePlaceOfTheCheckpointsOwnIsTheReferences) {
   for (const char* kind : {"text", "image", "paint"}) {
     SCOPED_TRACE(kind);
     Request r = request();
-    if (kind != std::string("text")) r.edit.picture = picture("picture"), r.edit.strength = 0.6;
-    if (kind == std::string("paint")) r.edit.mask = picture("mask");
+    if (kind != std::string("text")) r.edit.image = image("image"), r.edit.strength = 0.6;
+    if (kind == std::string("paint")) r.edit.mask = image("mask");
     const Generation made = m.generate(r);
     const double error = relative_error(made.latents.values, wanted(kind));
     if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s: %.1e\n", kind, error);
@@ -119,7 +119,7 @@ TEST_F(TinyAutoencoder, MayLieAnywhere) {
   EXPECT_EQ(drawn(folder / "made", f32), expected);
 }
 
-// The last preview is the picture; before that it is the picture that the estimate decodes to. Whatever its file is called and holds.
+// The last preview is the image; before that it is the image that the estimate decodes to. Whatever its file is called and holds.
 TEST_F(TinyAutoencoder, MakesPreviews) {
   Request r = request();
   r.sampler = "euler";
@@ -165,7 +165,7 @@ TEST_F(TinyAutoencoder, WhatDoesNotFitIsRefused) {
   expect(told({.preview_decoder = checkpoint_folder("pndm")}),
          "previews are decoded by an AutoencoderTiny (TAESD), this is an AutoencoderKL");
   expect(told({.preview_decoder = decoder}, "dpmpp"),
-         "decodes latents of 4 channels to pictures of 3 channels and 8 times the size, the model's need 6, 3 and 8");
+         "decodes latents of 4 channels to images of 3 channels and 8 times the size, the model's need 6, 3 and 8");
   expect(told({.preview_decoder = folder / "nowhere.safetensors"}), "no such file");
   NamedTensors broken = read_all(decoder);
   broken.erase("19.bias");
@@ -178,7 +178,7 @@ TEST_F(TinyAutoencoder, WhatDoesNotFitIsRefused) {
   Model m = Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {whole}}}});
   Request r = request();
   r.vae_tiling = VaeTiling::on, r.vae_tile = 96;
-  expect(complaint_of([&] { m.generate(r); }), "tiles of 96 pixels do not fit, needed a multiple of 64");
+  expect(complaint_of([&] { m.generate(r); }), "tiles of 96 pixels do not fit, expected a multiple of 64");
 }
 
 // For text to image its decoder is enough.
@@ -200,17 +200,17 @@ TEST_F(TinyAutoencoder, ADecoderAloneTakesThePlace) {
     change(r);
     return complaint_of([&] { model.generate(r); });
   };
-  const std::string from_picture =
-      "UsageError: generate: a run that goes on from a picture, but the autoencoder is a decoder alone, needed its encoder, too";
-  EXPECT_EQ(told([&](Request& r) { r.edit.picture = picture("picture"); }, m), from_picture);
-  EXPECT_EQ(told([](Request& r) { r.hires = Hires{.scale = 2, .upscaler = "lanczos"}; }, m), from_picture);
+  const std::string from_image =
+      "UsageError: generate: a run that goes on from an image, but the autoencoder is a decoder alone, expected its encoder, too";
+  EXPECT_EQ(told([&](Request& r) { r.edit.image = image("image"); }, m), from_image);
+  EXPECT_EQ(told([](Request& r) { r.hires = Hires{.scale = 2, .upscaler = "lanczos"}; }, m), from_image);
   Request r = request();
   r.hires = Hires{.scale = 2, .upscaler = "latent"};
   r.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {};
   EXPECT_EQ(m.generate(r).images[0].width, 128);
   Model without = Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {decoder}}}});
   EXPECT_EQ(told([](Request& q) { q.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {}; }, without),
-            "UsageError: generate: previews, but the autoencoder is a decoder alone, needed its encoder or a preview decoder");
+            "UsageError: generate: previews, but the autoencoder is a decoder alone, expected its encoder or a preview decoder");
   EXPECT_NE(complaint_of([&] {
               convert({.model = checkpoint_folder("pndm"), .components = {{"vae", decoder}}, .output = folder / "made"});
             }).find("a decoder alone"),

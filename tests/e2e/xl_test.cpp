@@ -62,7 +62,7 @@ TEST(Xl, G13_EachSizeCounts) {
     EXPECT_NE(others[i], plain) << i;
     for (size_t j = 0; j < i; ++j) EXPECT_NE(others[i], others[j]) << i << " and " << j;
   }
-  // The picture's own size is the default of both.
+  // The image's own size is the default of both.
   EXPECT_EQ(drawn(model,
                   [](Request& r) {
                     r.options["original_size"] = r.options["target_size"] = Pair{32, 24};
@@ -149,7 +149,7 @@ TEST(Xl, WeightsActInBothEncoders) {
 }
 
 // Batches, threads and ways of using memory do not change a bit.
-TEST(Xl, PicturesAreTheSameHoweverTheyAreDrawn) {
+TEST(Xl, ImagesAreTheSameHoweverTheyAreDrawn) {
   const auto batch = [](Request& r) { r.batch_size = 2; };
   const auto second = [](Request& r) { r.seed = 4; };
   for (const char* refiner : {"", "xl_refiner"}) {
@@ -227,10 +227,10 @@ TEST(Xl, WhatDoesNotFitIsRefusedInOneLine) {
                       [](Request& r) {
                         r.options["negative_crop"] = std::array<int64_t, 2>{1, 2};
                       }),
-            "generate: a size for the negative prompt alone, needed both its original and its target size");
-  EXPECT_EQ(complaint(xl, [](Request& r) { r.options["clip_skip"] = 4; }), "generate: clip skip 4 does not fit, needed 1 to 3");
+            "generate: a size for the negative prompt alone, expected both its original and its target size");
+  EXPECT_EQ(complaint(xl, [](Request& r) { r.options["clip_skip"] = 4; }), "generate: clip skip 4 does not fit, expected 1 to 3");
   EXPECT_EQ(complaint(xl, [](Request& r) { r.options["clip_skip_2"] = 4; }),
-            "generate: clip skip 4 of the second text encoder does not fit, needed 1 to 3");
+            "generate: clip skip 4 of the second text encoder does not fit, expected 1 to 3");
   EXPECT_EQ(complaint(sd1, [](Request& r) { r.options["clip_skip_2"] = 2; }),
             "generate: sd1 has no option 'clip_skip_2'; its own are clip_skip");
   EXPECT_EQ(complaint(xl, [](Request& r) { r.prompt_syntax = PromptSyntax::a1111, r.options["prompt_2"] = std::string("a AND b"); }),
@@ -244,7 +244,7 @@ TEST(Xl, WhatDoesNotFitIsRefusedInOneLine) {
             "generate: sdxl_refiner has no option 'prompt_2'; " + refiners);
   for (const double start : {0.0, 1.0, -1.0})
     EXPECT_EQ(complaint(both, [&](Request& r) { r.refiner_start = start; }),
-              fmt::format("generate: the refiner's start {} does not fit, needed more than 0 and less than 1", start));
+              fmt::format("generate: the refiner's start {} does not fit, expected more than 0 and less than 1", start));
   EXPECT_EQ(complaint(both, [](Request& r) { r.refiner_start = 0.999; }),
             "generate: the refiner's start 0.999 leaves the refiner none of 3 steps");
   EXPECT_EQ(complaint(both, [](Request& r) { r.stop_after = 1; }), "generate: a run with a refiner cannot be stopped and resumed");
@@ -268,12 +268,12 @@ TEST(Xl, CheckpointsThatDoNotFitAreRefused) {
                 [](Json& c) {
                   c["latents_mean"] = {0, 0, 0}, c["latents_std"] = {1, 1, 1, 1};
                 }),
-      "'latents_mean' has 3 numbers, needed one for each of 4 latent channels");
+      "'latents_mean' has 3 numbers, expected one for each of 4 latent channels");
   has(complaint("vae/config.json",
                 [](Json& c) {
                   c["latents_mean"] = {0, 0, 0, 0}, c["latents_std"] = {1, 1, 0, 1};
                 }),
-      "'latents_std' has 0, needed numbers above 0");
+      "'latents_std' has 0, expected numbers above 0");
   has(complaint("model_index.json", [](Json& c) { c["requires_aesthetics_score"] = true; }), "requires_aesthetics_score");
   has(complaint("text_encoder_2/config.json", [](Json& c) { c["projection_dim"] = 13; }), "there are 49");
 

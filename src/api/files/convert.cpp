@@ -71,7 +71,7 @@ class PartialFolder {
   explicit PartialFolder(const fs::path& out) {
     std::error_code error;
     if (fs::exists(out, error) && !(fs::is_directory(out, error) && fs::is_empty(out, error)))
-      fail<UsageError>("convert: {} is there and not an empty folder, needed a new name", out.string());
+      fail<UsageError>("convert: {} is there and not an empty folder, expected a new name", out.string());
     const fs::path absolute = fs::absolute(out).lexically_normal();
     target_ = absolute.has_filename() ? absolute : absolute.parent_path();
     const fs::path parent = target_.parent_path();
@@ -314,7 +314,7 @@ ConvertReport convert(const ConvertRequest& given) {
     fail<UsageError>("convert: the type '{}' cannot be written, only f32, f16, bf16", request.type);
   if (request.layout != "diffusers" && request.layout != "single" && request.layout != "dduf")
     fail<UsageError>("convert: the layout '{}' is unknown, only diffusers, single, dduf", request.layout);
-  if (request.max_shard_size < 1) fail<UsageError>("convert: shards of {} bytes, needed 1 at least", request.max_shard_size);
+  if (request.max_shard_size < 1) fail<UsageError>("convert: shards of {} bytes, expected at least 1", request.max_shard_size);
   if (request.layout == "diffusers") {
     const Place place = folder_place(request.output);
     return Conversion(request).to_components(place);

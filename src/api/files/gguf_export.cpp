@@ -53,7 +53,7 @@ GgufExport export_network(const GgufArchitecture& architecture, const Config& co
                      .dtype = info.dtype,
                      .shape = info.shape,
                      .values = {}};
-    for (const auto& [pattern, count] : architecture.neighbours)
+    for (const auto& [pattern, count] : architecture.neighbors)
       if (rewrite(published, pattern, pattern)) t.heads = config.integer(std::string(count));
     to.tensors.push_back(std::move(t));
   }

@@ -12,7 +12,7 @@ struct ExportedTensor {
   std::string stored;  // in the source; empty where `values` are it
   DType dtype = DType::f32;
   Shape shape;
-  int64_t heads = 0;  // row r of a head's two halves comes to stand at 2r and 2r + 1 (GgufArchitecture::neighbours); 0: rows stay
+  int64_t heads = 0;  // row r of a head's two halves comes to stand at 2r and 2r + 1 (GgufArchitecture::neighbors); 0: rows stay
   std::vector<float> values;
 };
 

@@ -199,7 +199,7 @@ void export_tokenizer(const fs::path& folder, const Config& config, int64_t rows
   std::error_code error;
   if (!fs::exists(folder / "tokenizer.json", error)) {
     if (fs::exists(folder / "tokenizer.model", error))
-      fail<UnsupportedError>("{}: cannot be written as GGUF yet; needed: tokenizer.json", (folder / "tokenizer.model").string());
+      fail<UnsupportedError>("{}: cannot be written as GGUF yet; expected tokenizer.json", (folder / "tokenizer.model").string());
     to.notes.emplace_back("the folder has no tokenizer.json: the file runs on token ids only");
     return;
   }

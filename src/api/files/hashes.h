@@ -1,4 +1,4 @@
-// The hashes of a model's weights, computed beside a run: reading gigabytes twice must not delay a picture.
+// The hashes of a model's weights, computed beside a run: reading gigabytes twice must not delay an image.
 #pragma once
 
 #include <atomic>

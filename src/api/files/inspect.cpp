@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "hearth/hearth.h"
 #include "hub/local_model.h"
-#include "media/formats/picture.h"
+#include "media/formats/image_file.h"
 #include "media/metadata/parameters.h"
 #include "models/checkpoints.h"
 #include "models/registry.h"
@@ -18,51 +18,51 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Whether it is a picture, by its first bytes. A safetensors file may begin like one: its length, then a brace.
-bool is_picture(const std::filesystem::path& path) {
+// Whether it is an image, by its first bytes. A safetensors file may begin like one: its length, then a brace.
+bool is_image(const std::filesystem::path& path) {
   if (!std::filesystem::is_regular_file(path)) return false;
   std::string head(64, '\0');
   std::ifstream in(path, std::ios::binary);
   in.read(head.data(), std::streamsize(head.size()));
   head.resize(size_t(in.gcount()));
-  return !(head.size() > 8 && head[8] == '{') && picture_format(head, path.string()).has_value();
+  return !(head.size() > 8 && head[8] == '{') && image_format(head, path.string()).has_value();
 }
 
 // What another program may have left under a keyword of ours is told as text.
 Json parsed(const std::string& text) { return Json::accept(text) ? Json::parse(text) : Json(text); }
 
-Inspection inspect_picture(const std::filesystem::path& path) {
-  const Picture picture = read_picture(path);
+Inspection inspect_image(const std::filesystem::path& path) {
+  const LoadedImage image = read_image(path);
   const auto text_of = [&](std::string_view keyword) {
-    const std::string* text = picture.find(keyword);
+    const std::string* text = image.find(keyword);
     return text == nullptr ? std::string() : *text;
   };
   const std::string parameters = text_of(parameters_keyword), recipe = text_of(recipe_keyword);
   const std::string prompt = text_of("prompt"), workflow = text_of("workflow");
   Inspection result;
-  result.text = fmt::format("{}: {} picture, {}×{}, {}{}\n", path.string(), name_of(picture.format), picture.image.width,
-                            picture.image.height, picture.kind, picture.alpha.values.empty() ? "" : ", with transparency");
-  if (picture.orientation >= 2 && picture.orientation <= 8)
-    result.text += fmt::format("EXIF orientation {}: shown turned upright\n", picture.orientation);
-  for (const std::string& note : picture.notes) result.text += one_line(note) + "\n";
+  result.text = fmt::format("{}: {} image, {}×{}, {}{}\n", path.string(), name_of(image.format), image.image.width, image.image.height,
+                            image.kind, image.alpha.values.empty() ? "" : ", with transparency");
+  if (image.orientation >= 2 && image.orientation <= 8)
+    result.text += fmt::format("EXIF orientation {}: shown turned upright\n", image.orientation);
+  for (const std::string& note : image.notes) result.text += one_line(note) + "\n";
   if (!parameters.empty()) result.text += parameters + "\n";
   if (!prompt.empty() || !workflow.empty())
     result.text += fmt::format("ComfyUI's graph: {} bytes of prompt, {} bytes of workflow\n", prompt.size(), workflow.size());
   if (parameters.empty() && recipe.empty() && prompt.empty() && workflow.empty()) result.text += "It does not say how it was made.\n";
 
-  Json json = {{"kind", "picture"},
-               {"format", name_of(picture.format)},
-               {"detail", picture.kind},
-               {"width", picture.image.width},
-               {"height", picture.image.height},
-               {"transparency", !picture.alpha.values.empty()},
-               {"orientation", picture.orientation},
+  Json json = {{"kind", "image"},
+               {"format", name_of(image.format)},
+               {"detail", image.kind},
+               {"width", image.image.width},
+               {"height", image.image.height},
+               {"transparency", !image.alpha.values.empty()},
+               {"orientation", image.orientation},
                {"parameters", parameters},
                {"hearth", parsed(recipe)},
                {"comfyui", {{"prompt", parsed(prompt)}, {"workflow", parsed(workflow)}}},
                {"texts", Json::array()},
-               {"notes", picture.notes}};
-  for (const PngText& text : picture.texts) json["texts"].push_back(text.keyword);
+               {"notes", image.notes}};
+  for (const PngText& text : image.texts) json["texts"].push_back(text.keyword);
   result.json = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   return result;
 }
@@ -113,7 +113,7 @@ bool is_single_file(const std::filesystem::path& path, const InspectedCheckpoint
 
 Inspection inspect(const std::filesystem::path& given, const std::string& variant) {
   const std::filesystem::path path = hub::local_model(given);
-  if (is_picture(path)) return inspect_picture(path);
+  if (is_image(path)) return inspect_image(path);
   const std::vector<KnownFamily> families = models::image_files();
   InspectedCheckpoint found = inspect_checkpoint(path, families, variant);
   const bool whole = found.kind == "diffusers folder" || found.kind == "DDUF file" || is_single_file(path, found, families);

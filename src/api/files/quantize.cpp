@@ -83,7 +83,7 @@ class TensorWriter {
     const int64_t chunk = std::max<int64_t>(1, (int64_t(4) << 20) / values) * (values / row);  // rows in memory at once
     std::vector<std::byte> bytes;
     for (int64_t begin = 0; begin < rows; begin += chunk) {
-      check_cancelled();
+      check_canceled();
       const int64_t end = std::min(rows, begin + chunk);
       bytes.resize(bytes_of(chosen_[index].dtype, (end - begin) * row));
       const int64_t grain = std::max<int64_t>(1, (int64_t(1) << 15) / values) * (values / row);

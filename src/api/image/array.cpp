@@ -14,10 +14,10 @@ Array to_array(const Tensor& x) {
 }
 
 Tensor to_tensor(const Array& array, Backend& device, const char* what) {
-  if (array.shape.size() != 4) fail<UsageError>("{}: {} axes, needed [batch, channels, height, width]", what, array.shape.size());
+  if (array.shape.size() != 4) fail<UsageError>("{}: {} axes, expected [batch, channels, height, width]", what, array.shape.size());
   double count = 1;
   for (const int64_t side : array.shape) {
-    if (side < 1) fail<UsageError>("{}: an axis of {}, needed 1 at least", what, side);
+    if (side < 1) fail<UsageError>("{}: an axis of {}, expected at least 1", what, side);
     count *= double(side);
   }
   const Shape shape{array.shape[0], array.shape[1], array.shape[2], array.shape[3]};

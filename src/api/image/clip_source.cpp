@@ -11,7 +11,7 @@ namespace hearth::api {
 
 namespace fs = std::filesystem;
 
-bool is_picture_model(const fs::path& path) {
+bool is_image_model(const fs::path& path) {
   if (fs::is_directory(path)) return fs::exists(path / "model_index.json");
   constexpr std::array<std::string_view, 6> endings{".safetensors", ".ckpt", ".pt", ".pth", ".bin", ".dduf"};
   return std::ranges::find(endings, path.extension().string()) != endings.end() && !GgufFile::is_one(path);

@@ -1,4 +1,4 @@
-// Where a picture model's CLIP tokenizers come from.
+// Where an image model's CLIP tokenizers come from.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 namespace hearth::api {
 
 // A diffusers folder, a DDUF file or a single file; not a tokenizer's own file or folder, nor a language model.
-bool is_picture_model(const std::filesystem::path& path);
+bool is_image_model(const std::filesystem::path& path);
 
 // How its text encoders read text, the first one first. `config`: as OpenOptions::config. Errors of Checkpoint::open and
 // models::find_family.

@@ -10,17 +10,17 @@
 namespace hearth::api {
 namespace {
 
-constexpr int64_t most_pixels = PictureLimits().pixels;
+constexpr int64_t most_pixels = ImageLimits().pixels;
 
 Pixels pixels_of(const Image& image, std::string_view what) {
   if (image.width < 1 || image.height < 1 || image.rgb.size() != size_t(3 * image.width * image.height))
-    fail<UsageError>("{}: {} bytes for {}×{} pixels, needed 3 each", what, image.rgb.size(), image.width, image.height);
+    fail<UsageError>("{}: {} bytes for {}×{} pixels, expected 3 each", what, image.rgb.size(), image.width, image.height);
   return {.width = image.width, .height = image.height, .rgb = image.rgb};
 }
 
-void check_without_picture(const Editing& e) {
+void check_without_image(const Editing& e) {
   const auto refuse = [](bool is_there, std::string_view what) {
-    if (is_there) fail<UsageError>("edit: {} without a picture: needed --init-image", what);
+    if (is_there) fail<UsageError>("edit: {} without an image: expected --init-image", what);
   };
   refuse(e.mask.has_value(), "a mask");
   refuse(e.mask_from_alpha, "a mask from transparency");
@@ -30,7 +30,7 @@ void check_without_picture(const Editing& e) {
 
 void check_without_mask(const Editing& e) {
   const auto refuse = [](bool is_there, std::string_view what) {
-    if (is_there) fail<UsageError>("edit: {} without a mask: needed --mask, --mask-from-alpha or --outpaint", what);
+    if (is_there) fail<UsageError>("edit: {} without a mask: expected --mask, --mask-from-alpha or --outpaint", what);
   };
   refuse(e.mask_invert, "inverting");
   refuse(e.mask_blur != 0, "a blur");
@@ -40,33 +40,33 @@ void check_without_mask(const Editing& e) {
 
 // White: painted. None where nothing is masked.
 std::optional<PixelMask> mask_of(const Editing& e, const Pixels& image) {
-  if (e.mask && e.mask_from_alpha) fail<UsageError>("edit: a mask and one from transparency, needed one of them");
+  if (e.mask && e.mask_from_alpha) fail<UsageError>("edit: a mask and one from transparency, expected one of them");
   std::optional<PixelMask> mask;
   if (e.mask) mask = luma(pixels_of(*e.mask, "mask"));
   if (e.mask_from_alpha) {
-    if (e.picture->alpha.size() != size_t(image.width * image.height))
-      fail<UsageError>("edit: a mask from transparency, but the picture has none");
-    mask = inverted({.width = image.width, .height = image.height, .values = e.picture->alpha});
+    if (e.image->alpha.size() != size_t(image.width * image.height))
+      fail<UsageError>("edit: a mask from transparency, but the image has none");
+    mask = inverted({.width = image.width, .height = image.height, .values = e.image->alpha});
   }
   if (mask && (mask->width != image.width || mask->height != image.height))
-    fail<UsageError>("edit: the mask is {}×{}, the picture {}×{}: needed one size", mask->width, mask->height, image.width, image.height);
+    fail<UsageError>("edit: the mask is {}×{}, the image {}×{}: expected one size", mask->width, mask->height, image.width, image.height);
   return mask;
 }
 
 Fit fit_of(ResizeMode mode) { return mode == ResizeMode::crop ? Fit::crop : mode == ResizeMode::fill ? Fit::fill : Fit::stretch; }
 
-// As asked for, else the picture's, rounded down.
+// As asked for, else the image's, rounded down.
 int64_t side(const std::optional<int64_t>& asked, int64_t own, int64_t factor) {
   return asked ? *asked : std::max(own / factor, int64_t(1)) * factor;
 }
 
-// A picture on a larger canvas, whose new part is masked.
+// An image on a larger canvas, whose new part is masked.
 void extend(Pixels& image, std::optional<PixelMask>& mask, const std::array<int64_t, 4>& by) {
   const auto [left, top, right, bottom] = by;
   for (const int64_t margin : by)
-    if (margin < 0 || margin > most_pixels) fail<UsageError>("outpaint: a margin of {} pixels, needed 0 to {}", margin, most_pixels);
+    if (margin < 0 || margin > most_pixels) fail<UsageError>("outpaint: a margin of {} pixels, expected 0 to {}", margin, most_pixels);
   const int64_t W = left + image.width + right, H = top + image.height + bottom;
-  if (W > most_pixels / H) fail<UsageError>("outpaint: {}×{} pixels, needed at most {}", W, H, most_pixels);
+  if (W > most_pixels / H) fail<UsageError>("outpaint: {}×{} pixels, expected at most {}", W, H, most_pixels);
   const Margins margins{.left = left, .top = top, .right = right, .bottom = bottom};
   if (!mask) mask = PixelMask{.width = image.width, .height = image.height, .values = std::vector<uint8_t>(image.rgb.size() / 3)};
   mask = extended(*mask, margins, 255);
@@ -77,12 +77,12 @@ void extend(Pixels& image, std::optional<PixelMask>& mask, const std::array<int6
 
 std::optional<Canvas> prepare_canvas(const Request& r, int64_t factor) {
   const Editing& e = r.edit;
-  if (!e.picture) {
-    check_without_picture(e);
+  if (!e.image) {
+    check_without_image(e);
     check_without_mask(e);
     return std::nullopt;
   }
-  Pixels image = pixels_of(*e.picture, "picture");
+  Pixels image = pixels_of(*e.image, "image");
   std::optional<PixelMask> mask = mask_of(e, image);
   const bool extends = e.outpaint != std::array<int64_t, 4>{};
   if (mask && e.mask_invert) mask = inverted(std::move(*mask));
@@ -91,13 +91,13 @@ std::optional<Canvas> prepare_canvas(const Request& r, int64_t factor) {
 
   Canvas c{.width = side(r.width, image.width, factor), .height = side(r.height, image.height, factor)};
   if (c.width < 1 || c.height < 1 || c.width > most_pixels / c.height)
-    fail<UsageError>("edit: {}×{} pixels, needed 1 to {}", c.width, c.height, most_pixels);
+    fail<UsageError>("edit: {}×{} pixels, expected 1 to {}", c.width, c.height, most_pixels);
   const bool as_it_is = c.width == image.width && c.height == image.height;
   if (!as_it_is && !(r.width && r.height) && !e.only_masked)
-    c.warnings.push_back(fmt::format("the picture is {}×{}, the run {}×{}", image.width, image.height, c.width, c.height));
+    c.warnings.push_back(fmt::format("the image is {}×{}, the run {}×{}", image.width, image.height, c.width, c.height));
   c.edit.strength = e.strength;
   if (!mask) {
-    c.edit.pictures = {as_it_is ? image : fitted(image, c.width, c.height, fit_of(e.resize))};
+    c.edit.images = {as_it_is ? image : fitted(image, c.width, c.height, fit_of(e.resize))};
     return c;
   }
 
@@ -106,7 +106,7 @@ std::optional<Canvas> prepare_canvas(const Request& r, int64_t factor) {
   if (fill == InpaintFill::noise) c.edit.fill = models::ImageEdit::Fill::noise;
   if (fill == InpaintFill::nothing) c.edit.fill = models::ImageEdit::Fill::nothing;
   if (e.only_masked) {
-    if (r.deep_colour) fail<UnsupportedError>("edit: 16 bits do not go with painting only what is masked, which is resized in 8");
+    if (r.deep_color) fail<UnsupportedError>("edit: 16 bits do not go with painting only what is masked, which is resized in 8");
     const auto region = masked_region(*mask);
     if (!region) fail<UsageError>("edit: only what is masked, but the mask is black everywhere");
     c.region = grown(*region, e.mask_padding, *mask, c.width, c.height);
@@ -122,9 +122,9 @@ std::optional<Canvas> prepare_canvas(const Request& r, int64_t factor) {
     if (r.compat == Compat::a1111)  // its overlay is the mask made stronger
       for (uint8_t& v : c.mask.values) v = uint8_t(std::min(2 * int(v), 255));
   }
-  // diffusers and ComfyUI leave a picture of the whole as it was decoded.
+  // diffusers and ComfyUI leave an image of the whole as it was decoded.
   c.puts_back = e.only_masked || r.compat == Compat::hearth || r.compat == Compat::a1111;
-  c.edit.pictures = {fill == InpaintFill::fill ? filled_from_around(image, *mask) : image};
+  c.edit.images = {fill == InpaintFill::fill ? filled_from_around(image, *mask) : image};
   c.edit.mask = std::move(*mask);
   return c;
 }
@@ -135,7 +135,7 @@ std::optional<models::DepthMap> depth_of(const Request& r) {
   const Image& image = *e.depth_map;
   const Pixels pixels = pixels_of(image, "depth map");
   if (e.only_masked || e.outpaint != std::array<int64_t, 4>{} || e.resize != ResizeMode::stretch)
-    fail<UnsupportedError>("edit: a depth map is of the whole picture: not with --only-masked, --outpaint or --resize-mode");
+    fail<UnsupportedError>("edit: a depth map is of the whole image: not with --only-masked, --outpaint or --resize-mode");
   models::DepthMap depth{.width = image.width, .height = image.height, .values = {}};
   depth.values.reserve(pixels.rgb.size() / 3);
   const bool deep = image.rgb16.size() == pixels.rgb.size();

@@ -6,7 +6,7 @@
 #include "core/files/file.h"
 #include "core/text/utf8.h"
 #include "hearth/hearth.h"
-#include "media/formats/picture.h"
+#include "media/formats/image_file.h"
 #include "media/formats/webp.h"
 #include "media/metadata/exif.h"
 #include "media/metadata/parameters.h"
@@ -15,29 +15,28 @@
 namespace hearth {
 namespace {
 
-PictureFormat format_by_name(const std::filesystem::path& file) {
+ImageFormat format_by_name(const std::filesystem::path& file) {
   std::string ending = file.extension().string();
   std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return char(std::tolower(c)); });
-  if (ending == ".png") return PictureFormat::png;
-  if (ending == ".jpg" || ending == ".jpeg") return PictureFormat::jpeg;
-  if (ending == ".webp") return PictureFormat::webp;
-  fail<UsageError>("picture: '{}' does not end in .png, .jpg, .jpeg or .webp", file.string());
+  if (ending == ".png") return ImageFormat::png;
+  if (ending == ".jpg" || ending == ".jpeg") return ImageFormat::jpeg;
+  if (ending == ".webp") return ImageFormat::webp;
+  fail<UsageError>("image: '{}' does not end in .png, .jpg, .jpeg or .webp", file.string());
 }
 
-void check_options(PictureFormat format, const SaveOptions& options) {
+void check_options(ImageFormat format, const SaveOptions& options) {
   const char* name = name_of(format);
-  if (options.png_bits && format != PictureFormat::png)
-    fail<UsageError>("picture: {} bits are for PNG, a {} has 8", *options.png_bits, name);
+  if (options.png_bits && format != ImageFormat::png) fail<UsageError>("image: {} bits are for PNG, a {} has 8", *options.png_bits, name);
   if (options.png_bits && *options.png_bits != 8 && *options.png_bits != 16)
-    fail<UsageError>("picture: {} bits, needed 8 or 16", *options.png_bits);
-  if (options.jpeg_chroma && format != PictureFormat::jpeg) fail<UsageError>("picture: the resolution of colour is for JPEG, not {}", name);
-  if (options.lossless && format != PictureFormat::webp) fail<UsageError>("picture: lossless is for WebP, not {}", name);
+    fail<UsageError>("image: {} bits, expected 8 or 16", *options.png_bits);
+  if (options.jpeg_chroma && format != ImageFormat::jpeg) fail<UsageError>("image: the resolution of color is for JPEG, not {}", name);
+  if (options.lossless && format != ImageFormat::webp) fail<UsageError>("image: lossless is for WebP, not {}", name);
   if (!options.quality) return;
-  if (format == PictureFormat::png) fail<UsageError>("picture: quality {} is for JPEG and WebP, PNG loses nothing", *options.quality);
-  if (options.lossless) fail<UsageError>("picture: quality {} has no meaning with lossless", *options.quality);
-  const int lowest = format == PictureFormat::jpeg ? 1 : 0;
+  if (format == ImageFormat::png) fail<UsageError>("image: quality {} is for JPEG and WebP, PNG loses nothing", *options.quality);
+  if (options.lossless) fail<UsageError>("image: quality {} has no meaning with lossless", *options.quality);
+  const int lowest = format == ImageFormat::jpeg ? 1 : 0;
   if (*options.quality < lowest || *options.quality > 100)
-    fail<UsageError>("picture: quality {} of a {}, needed {} to 100", *options.quality, name, lowest);
+    fail<UsageError>("image: quality {} of a {}, expected {} to 100", *options.quality, name, lowest);
 }
 
 // Bytes in UTF-16.
@@ -53,7 +52,7 @@ size_t bytes_of(const std::vector<std::string>& texts) {
   return bytes;
 }
 
-// Whether the prompts fit into a JPEG's segments of 64 kB together with everything else that is said of a picture.
+// Whether the prompts fit into a JPEG's segments of 64 kB together with everything else that is said of an image.
 bool fits_jpeg(const Request& request) {
   constexpr size_t others = 6000, segment = 65'504;
   const nlohmann::json prompts = api::prompts_of(request);
@@ -65,35 +64,35 @@ bool fits_jpeg(const Request& request) {
 }  // namespace
 
 void check_save(const std::filesystem::path& file, const SaveOptions& options, const Request& request) {
-  const PictureFormat format = format_by_name(file);
+  const ImageFormat format = format_by_name(file);
   check_options(format, options);
   const int64_t side = std::max(request.width.value_or(0), request.height.value_or(0));
-  const int64_t most = format == PictureFormat::jpeg ? longest_jpeg_side : longest_webp_side;
-  if (format != PictureFormat::png && side > most)
-    fail<UsageError>("picture: a side of {} pixels, a {} has at most {}", side, name_of(format), most);
-  if (format == PictureFormat::jpeg && !fits_jpeg(request))
-    fail<UsageError>("picture: the prompts, {} bytes, do not fit into a JPEG's 64 kB of text; PNG and WebP hold any",
+  const int64_t most = format == ImageFormat::jpeg ? longest_jpeg_side : longest_webp_side;
+  if (format != ImageFormat::png && side > most)
+    fail<UsageError>("image: a side of {} pixels, a {} has at most {}", side, name_of(format), most);
+  if (format == ImageFormat::jpeg && !fits_jpeg(request))
+    fail<UsageError>("image: the prompts, {} bytes, do not fit into a JPEG's 64 kB of text; PNG and WebP hold any",
                      bytes_of(api::prompts_of(request)));
 }
 
 void Image::save(const std::filesystem::path& file, const SaveOptions& options) const {
-  const PictureFormat format = format_by_name(file);
+  const ImageFormat format = format_by_name(file);
   check_options(format, options);
   const Pixels pixels{.width = width, .height = height, .rgb = rgb};
   const PixelMask transparency = alpha.empty() ? PixelMask{} : PixelMask{.width = width, .height = height, .values = alpha};
-  if (format == PictureFormat::png) {
+  if (format == ImageFormat::png) {
     std::vector<PngText> texts;
     if (!parameters.empty()) texts.push_back({std::string(parameters_keyword), parameters});
     if (!json.empty()) texts.push_back({std::string(recipe_keyword), json});
     if (options.png_bits.value_or(8) == 8) return write_file(file, encode_png(pixels, texts, transparency));
-    if (rgb16.empty()) fail<UsageError>("picture: {} in 16 bits, but it was made in 8 only: needed Request::deep_colour", file.string());
+    if (rgb16.empty()) fail<UsageError>("image: {} in 16 bits, but it was made in 8 only: expected Request::deep_color", file.string());
     return write_file(file, encode_png(DeepPixels{.width = width, .height = height, .rgb = rgb16}, texts, transparency));
   }
   const std::string exif = parameters.empty() ? "" : write_exif(parameters), xmp = json.empty() ? "" : write_xmp(recipe_keyword, json);
-  if (format == PictureFormat::webp)
+  if (format == ImageFormat::webp)
     return write_file(file, encode_webp(pixels, transparency,
                                         {.quality = options.quality.value_or(90), .lossless = options.lossless, .exif = exif, .xmp = xmp}));
-  if (!alpha.empty()) fail<UsageError>("picture: {} is transparent, which a JPEG cannot be: needed PNG or WebP", file.string());
+  if (!alpha.empty()) fail<UsageError>("image: {} is transparent, which a JPEG cannot be: expected PNG or WebP", file.string());
   write_file(file, encode_jpeg(pixels, {.quality = options.quality.value_or(90),
                                         .chroma = options.jpeg_chroma == JpegChroma::full ? Chroma::full : Chroma::half,
                                         .exif = exif,
@@ -101,7 +100,7 @@ void Image::save(const std::filesystem::path& file, const SaveOptions& options) 
 }
 
 Image Image::load(const std::filesystem::path& file) {
-  Picture read = read_picture(file);
+  LoadedImage read = read_image(file);
   Image image{.width = read.image.width, .height = read.image.height, .rgb = std::move(read.image.rgb)};
   if (const std::string* text = read.find(parameters_keyword)) image.parameters = *text;
   if (const std::string* text = read.find(recipe_keyword)) image.json = *text;

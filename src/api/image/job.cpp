@@ -135,12 +135,12 @@ Generation Job::run() {
   for (const MemoryWatch& watch : memory) run.memory_peak += watch.peak();
   if (result.state) made.state = api::to_run_state(*result.state, run);
   result.state = nullptr;
-  for (const Tensor& picture : result.pictures) {
-    Pixels pixels = to_pixels(picture, PixelRange::minus_one_to_one);
+  for (const Tensor& image : result.images) {
+    Pixels pixels = to_pixels(image, PixelRange::minus_one_to_one);
     if (canvas) pixels = canvas->put_back(pixels);
     made.images.push_back({.width = pixels.width, .height = pixels.height, .rgb = std::move(pixels.rgb)});
-    if (request.deep_colour) {
-      const DeepPixels deep = to_deep_pixels(picture, PixelRange::minus_one_to_one);
+    if (request.deep_color) {
+      const DeepPixels deep = to_deep_pixels(image, PixelRange::minus_one_to_one);
       made.images.back().rgb16 = canvas ? canvas->put_back(deep).rgb : deep.rgb;
     }
     const Request told = api::told_of_image(run.told, int64_t(made.seeds.size()));
@@ -148,7 +148,7 @@ Generation Job::run() {
     api::sign(made.images.back(), model, run, told);
   }
   model.load_seconds += result.load_seconds;
-  result.pictures.clear();
+  result.images.clear();
   result.noise = result.latents = {};
   model.device->release_cached();
   for (const auto& device : model.others) device->release_cached();

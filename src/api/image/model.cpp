@@ -50,7 +50,7 @@ Model Model::open(const std::filesystem::path& given, const OpenOptions& options
   const std::filesystem::path path = hub::local_model(given);
   const auto start = Clock::now();
   const OptionalCancel cancel(options.cancel);
-  if (options.memory_limit < 0) fail<UsageError>("open: a memory limit of {} bytes, needed at least 0", options.memory_limit);
+  if (options.memory_limit < 0) fail<UsageError>("open: a memory limit of {} bytes, expected at least 0", options.memory_limit);
   const Checkpoint checkpoint = models::open_checkpoint(path, api::places_of(path, options));
   std::optional<Checkpoint> refiner;
   const std::filesystem::path refiner_path = hub::local_model(options.refiner);
@@ -98,8 +98,8 @@ Generation Model::generate(const Request& request) { return prepare(request).run
 Model::Prediction Model::predict_memory(const Request& request) { return prepare(request).memory(); }
 
 Array Model::encode(const Array& pixels) {
-  const Tensor pictures = api::to_tensor(pixels, impl_->device->host(), "pixels");
-  return api::to_array(impl_->pipeline->encode(ops::to_channels_last(pictures)));
+  const Tensor images = api::to_tensor(pixels, impl_->device->host(), "pixels");
+  return api::to_array(impl_->pipeline->encode(ops::to_channels_last(images)));
 }
 
 Array Model::decode(const Array& latents) {

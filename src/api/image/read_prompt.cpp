@@ -12,9 +12,9 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<std::unique_ptr<models::PromptReader>> readers_of(const fs::path& model, const PromptReading& reading) {
-  if (api::is_picture_model(model)) return api::prompt_readers(model, reading.config);
+  if (api::is_image_model(model)) return api::prompt_readers(model, reading.config);
   if (!fs::is_directory(model))
-    fail<UnsupportedError>("{}: prompts are read by a picture model or the folder of a CLIP tokenizer", model.string());
+    fail<UnsupportedError>("{}: prompts are read by an image model or the folder of a CLIP tokenizer", model.string());
   if (!reading.config.empty()) fail<UsageError>("{}: a tokenizer's folder; --config is for single files", model.string());
   if (!reading.embeddings.empty()) fail<UsageError>("{}: has no text encoder that embeddings could be for", model.string());
   std::vector<std::unique_ptr<models::PromptReader>> readers;
@@ -28,7 +28,7 @@ std::vector<ReadPrompt> read_prompt(const fs::path& model, std::string_view prom
   const Request request{.prompt_syntax = reading.syntax, .emphasis = reading.emphasis};
   const PromptSyntax how = models::syntax_of(request);
   const Emphasis emphasis = models::emphasis_of(request);
-  if (reading.steps < 1) fail<UsageError>("read_prompt: {} steps, needed at least 1", reading.steps);
+  if (reading.steps < 1) fail<UsageError>("read_prompt: {} steps, expected at least 1", reading.steps);
   const auto device = make_backend({.name = "reference", .threads = 1});
   std::vector<ReadPrompt> all;
   for (const auto& reader : readers_of(hub::local_model(model), reading))

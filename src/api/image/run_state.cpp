@@ -69,7 +69,7 @@ std::shared_ptr<const models::ResumePoint> from_run_state(const RunState& state,
     if (found == state.arrays.end()) fail<UsageError>("resume: the state has no '{}'", name);
     const auto [B, h, w, C] = resolved.latents;
     if (found->second.shape != std::vector<int64_t>{B, C, h, w})
-      fail<UsageError>("resume: '{}' does not have the shape of these pictures' latents", name);
+      fail<UsageError>("resume: '{}' does not have the shape of these images' latents", name);
     return ops::to_channels_last(to_tensor(found->second, device, name.c_str()));
   };
   try {

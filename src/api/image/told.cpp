@@ -12,11 +12,11 @@ Request told_request(const Request& asked, const models::ResolvedImage& resolved
   Request told = resolved.request;
   told.negative_prompt = asked.negative_prompt.value_or("");
   for (size_t i = 0; i < resolved.embeddings.size(); ++i) told.embeddings[i].name = resolved.embeddings[i].name;
-  if (!asked.edit.picture) told.edit = {.depth_map_name = asked.edit.depth_map_name};
+  if (!asked.edit.image) told.edit = {.depth_map_name = asked.edit.depth_map_name};
   const auto keep = [](const std::optional<Image>& given, std::optional<Image>& image) {
     if (given) image = Image();
   };
-  keep(asked.edit.picture, told.edit.picture), keep(asked.edit.mask, told.edit.mask), keep(asked.edit.depth_map, told.edit.depth_map);
+  keep(asked.edit.image, told.edit.image), keep(asked.edit.mask, told.edit.mask), keep(asked.edit.depth_map, told.edit.depth_map);
   if (asked.noise) told.noise = Array();
   told.vae_tiling = tile ? VaeTiling::on : VaeTiling::automatic, told.vae_tile = tile;
   return told;

@@ -113,7 +113,7 @@ std::vector<int32_t> prompt_tokens(const LanguageState& state, const CompletionR
   std::vector<int32_t> ids = request.prompt_ids
                                  ? *request.prompt_ids
                                  : state.tokenizer().encode(request.prompt, {.add_special_tokens = request.add_special_tokens});
-  if (ids.empty()) fail<UsageError>("the prompt has no token, needed at least one");
+  if (ids.empty()) fail<UsageError>("the prompt has no token, expected at least one");
   for (const int32_t id : ids) need("prompt", id);
   return ids;
 }
@@ -222,7 +222,7 @@ Completion complete(LanguageState& state, const CompletionRequest& request) {
   observer.set_phase("decode");
   const auto decode = Clock::now();
   while (int64_t(made.tokens.size()) < room.answer) {
-    check_cancelled();
+    check_canceled();
     const int32_t token = sampler.next(last);
     sampler.push(token);
     made.tokens.push_back(token);
@@ -252,9 +252,9 @@ Completion complete(LanguageState& state, const CompletionRequest& request) {
 
 void hearth::check(const CompletionRequest& request) {
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
-  if (request.max_tokens.value_or(0) < 0) fail<UsageError>("max tokens {}: needed 0 or more", *request.max_tokens);
+  if (request.max_tokens.value_or(0) < 0) fail<UsageError>("max tokens {}: expected 0 or more", *request.max_tokens);
   if (request.context && (*request.context < 1 || *request.context > most))
-    fail<UsageError>("context {}: needed 1 to {}", *request.context, most);
-  if (request.logprobs.value_or(0) < 0) fail<UsageError>("logprobs {}: needed 0 or more", *request.logprobs);
+    fail<UsageError>("context {}: expected 1 to {}", *request.context, most);
+  if (request.logprobs.value_or(0) < 0) fail<UsageError>("logprobs {}: expected 0 or more", *request.logprobs);
   sampling::resolve({}, api::sampling_request(request.sampling));
 }

@@ -14,9 +14,9 @@ Perplexity perplexity(LanguageState& state, const PerplexityRequest& request) {
   const auto count = int64_t(ids.size());
   const int64_t context = request.context.value_or(std::min<int64_t>(2048, state.model->sizes().positions));
   const int64_t stride = request.stride.value_or(context);
-  if (context < 2) fail<UsageError>("context {}: needed at least 2", context);
-  if (stride < 1 || stride > context) fail<UsageError>("stride {}: needed 1 to the context of {}", stride, context);
-  if (count < 2) fail<UsageError>("the text has {} tokens, needed at least 2", count);
+  if (context < 2) fail<UsageError>("context {}: expected at least 2", context);
+  if (stride < 1 || stride > context) fail<UsageError>("stride {}: expected 1 to the context of {}", stride, context);
+  if (count < 2) fail<UsageError>("the text has {} tokens, expected at least 2", count);
 
   state.text.reset();
   state.fed.clear();

@@ -28,9 +28,9 @@ fs::path folder_of(const fs::path& model) {
   return fs::is_directory(model) && fs::exists(model / "model_index.json") ? model / "tokenizer" : model;
 }
 
-// That of a picture model in one file, or of a CLIP tokenizer's folder; nothing for any other.
+// That of an image model in one file, or of a CLIP tokenizer's folder; nothing for any other.
 std::unique_ptr<models::PromptReader> prompt_reader(const fs::path& model, const fs::path& config) {
-  if (!fs::is_directory(model) && api::is_picture_model(model)) return std::move(api::prompt_readers(model, config).at(0));
+  if (!fs::is_directory(model) && api::is_image_model(model)) return std::move(api::prompt_readers(model, config).at(0));
   if (!config.empty()) fail<UsageError>("{}: no single file; --config is for these", model.string());
   const fs::path folder = clip_folder(model);
   if (folder.empty()) return nullptr;

@@ -1,4 +1,4 @@
-// The three languages that pictures tell of themselves in, each turned into the flags of generate.
+// The three languages that images tell of themselves in, each turned into the flags of generate.
 #pragma once
 
 #include <fmt/format.h>

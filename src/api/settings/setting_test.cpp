@@ -123,17 +123,17 @@ TEST(Settings, invalid_values_are_rejected) {
       set(request, name, text);
     });
   };
-  EXPECT_EQ(complaint("steps", "0"), "UsageError: 0 is out of range, needed at least 1");
+  EXPECT_EQ(complaint("steps", "0"), "UsageError: 0 is out of range, expected at least 1");
   EXPECT_EQ(complaint("strength", "1.5"), "UsageError: 1.5 is out of range; expected 0 to 1");
-  EXPECT_EQ(complaint("compat", "forge"), "UsageError: 'forge' is unknown, needed one of diffusers, comfyui, a1111");
+  EXPECT_EQ(complaint("compat", "forge"), "UsageError: 'forge' is unknown, expected one of diffusers, comfyui, a1111");
   EXPECT_NE(complaint("guidance_method", "apgg").find("; did you mean apg?"), std::string::npos);
   EXPECT_EQ(complaint("hires_steps", "3"), "UsageError: has no effect without --hires");
   EXPECT_EQ(complaint("sampler_options", "eta"), "UsageError: 'eta' needs the form NAME=VALUE");
   EXPECT_EQ(complaint("outpaint", "1,2,3"), "UsageError: '1,2,3' has 3 numbers; expected four: L,T,R,B");
   EXPECT_EQ(complaint("mask_invert", "maybe"), "UsageError: 'maybe' is not a switch value; expected true or false");
-  EXPECT_EQ(complaint("clip_skip", "0"), "UsageError: 0 is out of range, needed at least 1");
+  EXPECT_EQ(complaint("clip_skip", "0"), "UsageError: 0 is out of range, expected at least 1");
   EXPECT_EQ(complaint("crop", "16x8"), "UsageError: '16x8' does not have the form X,Y");
-  EXPECT_EQ(complaint("original_size", "1024x-1"), "UsageError: -1 is out of range, needed 0 to 1048576");
+  EXPECT_EQ(complaint("original_size", "1024x-1"), "UsageError: -1 is out of range, expected 0 to 1048576");
   EXPECT_EQ(complaint("init_image", "nowhere.png").substr(0, 8), "IoError:");
   Request twice;
   set(twice, "sampler_options", "eta=1");
@@ -239,8 +239,8 @@ TEST(Settings, reports_list_all_settings_in_order) {
 
 TEST(Settings, flags_of_reports_leave_out_defaults) {
   Request requested;
-  requested.edit.picture = Image{.width = 1, .height = 1, .rgb = {1, 2, 3}};
-  requested.edit.picture_name = "start.png";
+  requested.edit.image = Image{.width = 1, .height = 1, .rgb = {1, 2, 3}};
+  requested.edit.image_name = "start.png";
   requested.edit.mask_blur = 2.5, requested.edit.mask_invert = true, requested.edit.outpaint = {8, 0, 0, 16};
   requested.hires = Hires();
   requested.rng = Rng::nv;

@@ -60,7 +60,7 @@ std::vector<Row> editing_rows() {
                  .help = "Start from this image (PNG, JPEG or WebP); without -W and -H the result has its size",
                  .default_text = "start from noise",
                  .group = group::to_image},
-                &Editing::picture, &Editing::picture_name),
+                &Editing::image, &Editing::image_name),
       row({.name = "strength",
            .flags = "--strength",
            .aliases = {"--denoise", "--denoising-strength"},

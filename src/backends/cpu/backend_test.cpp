@@ -104,8 +104,8 @@ TEST_P(CpuTest, winograd_at_every_edge) {
   }
 }
 
-// Larger than a cache: normalised in strips, whose bits are those of the whole and for which no memory of the size of x is taken.
-TEST_P(CpuTest, strips_of_a_normalised_input_have_the_bits_of_the_whole) {
+// Larger than a cache: normalized in strips, whose bits are those of the whole and for which no memory of the size of x is taken.
+TEST_P(CpuTest, strips_of_a_normalized_input_have_the_bits_of_the_whole) {
   Random random(11);
   const struct {
     Shape x, w;

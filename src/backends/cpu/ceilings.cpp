@@ -20,7 +20,7 @@ bool has_ceilings(const Backend& backend) { return dynamic_cast<const cpu::CpuBa
 
 Ceilings measure_ceilings(Backend& backend, Effort effort) {
   auto* device = dynamic_cast<cpu::CpuBackend*>(&backend);
-  if (!device) fail<UnsupportedError>("ceilings: '{}' has none to measure; needed the backend 'cpu'", backend.name());
+  if (!device) fail<UnsupportedError>("ceilings: '{}' has none to measure; expected the backend 'cpu'", backend.name());
   const cpu::Kernels& kernels = device->kernels();
   ThreadPool& pool = device->threads();
   const bool quick = effort == Effort::quick;

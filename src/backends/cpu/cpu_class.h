@@ -90,7 +90,7 @@ class CpuBackend final : public Backend {
   void normalize(const Tensor& x, int64_t first, const ChannelNorm& norm, Activation act, Tensor& y);
   // row(r, from, to) for each row r of x, in f32.
   template <class F> void for_rows(const Tensor& x, Tensor& y, const F& row);
-  // linear and conv of a normalised x, in strips where x is large (input_norm.cpp).
+  // linear and conv of a normalized x, in strips where x is large (input_norm.cpp).
   void normalized_linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm, Tensor& y);
   void normalized_conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
                        const GroupNormSpec& norm, Tensor& y);

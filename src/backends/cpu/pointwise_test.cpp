@@ -95,7 +95,7 @@ BACKEND_TEST(cpu_rope, turns_every_type_with_tables_of_any_kind) {
     const auto wide = random.normal(device, {B, T, N, 3 * D}, type);
     const auto table = random.normal(device, {random.chance() ? 1 : B, T, random.chance() ? 1 : N, 2, half});
     SCOPED_TRACE(fmt::format("{} [{}, {}, {}, {}] table {}", name_of(type), B, T, N, D, table.device.shape()));
-    for (const RotaryPairs pairs : {RotaryPairs::halves, RotaryPairs::neighbours})
+    for (const RotaryPairs pairs : {RotaryPairs::halves, RotaryPairs::neighbors})
       EXPECT_CLOSE(ops::rope(wide.device.slice(3, D, 2 * D), table.device, pairs),
                    ops::rope(wide.truth.slice(3, D, 2 * D), table.truth, pairs), test::op_tolerance(type));
   }

@@ -334,7 +334,7 @@ const Kernels& choose_path(std::span<const Path> paths, const std::string& wante
     path = std::find_if(paths.begin(), paths.end(), [](const Path& p) { return p.available; });
   } else {
     path = std::find_if(paths.begin(), paths.end(), [&](const Path& p) { return p.name == wanted; });
-    if (path == paths.end()) fail<UsageError>("backend: kernel path '{}' is unknown; needed {}", wanted, names(paths));
+    if (path == paths.end()) fail<UsageError>("backend: kernel path '{}' is unknown; expected {}", wanted, names(paths));
     if (!path->available) fail<UnsupportedError>("backend: this processor lacks what the kernel path '{}' needs", wanted);
   }
   for (; path != paths.end(); ++path) {

@@ -155,7 +155,7 @@ void check_positions(const Kernels& kernel) {
   const auto x = values(2 * half), cosine = values(half, 3), sine = values(half, 5);
   std::vector<float> y(static_cast<size_t>(2 * half));
   for (const bool halves : {true, false}) {
-    (halves ? kernel.turn_halves : kernel.turn_neighbours)(x.data(), cosine.data(), sine.data(), half, y.data());
+    (halves ? kernel.turn_halves : kernel.turn_neighbors)(x.data(), cosine.data(), sine.data(), half, y.data());
     for (int64_t i = 0; i < half; ++i) {
       const size_t j = size_t(i), a = halves ? j : 2 * j, b = halves ? j + size_t(half) : 2 * j + 1;
       expect("turned number", y[a], double(x[a]) * cosine[j] - double(x[b]) * sine[j]);

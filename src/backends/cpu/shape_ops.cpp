@@ -12,7 +12,7 @@ struct Axis {
   int64_t size, from, to;  // strides in elements
 };
 
-// The axes of a copy, outermost first in y's order, neighbours that are dense in both tensors merged.
+// The axes of a copy, outermost first in y's order, neighbors that are dense in both tensors merged.
 std::vector<Axis> merged_axes(const Tensor& x, const Tensor& y) {
   std::vector<Axis> axes;
   for (int i = 0; i < x.rank(); ++i)

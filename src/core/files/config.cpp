@@ -52,7 +52,7 @@ const Json* find(const Json& json, std::string_view key) {
 }
 
 [[noreturn]] void wrong_type(const std::string& where, std::string_view key, const Json& value, const char* needed) {
-  fail<WeightError>("{}: '{}' is {} ({}), needed {}", where, key, kind_of(value), shortened(value), needed);
+  fail<WeightError>("{}: '{}' is {} ({}), expected {}", where, key, kind_of(value), shortened(value), needed);
 }
 
 // A number without fraction that an int64 holds.
@@ -70,7 +70,7 @@ Config Config::parse(std::string_view text, std::string where) {
   config.where_ = std::move(where);
   config.data_ = std::make_shared<Data>();
   config.data_->json = parse_json(text, config.where_);
-  if (!config.data_->json.is_object()) fail<IoError>("{}: holds {}, needed a JSON object", config.where_, kind_of(config.data_->json));
+  if (!config.data_->json.is_object()) fail<IoError>("{}: holds {}, expected a JSON object", config.where_, kind_of(config.data_->json));
   return config;
 }
 
@@ -101,7 +101,7 @@ T value_or(const Json& json, const std::string& where, std::string_view key, con
            Read read) {
   const Json* value = find(json, key);
   if (!value) {
-    if (!otherwise) fail<WeightError>("{}: '{}' is missing, needed {}", where, key, needed);
+    if (!otherwise) fail<WeightError>("{}: '{}' is missing, expected {}", where, key, needed);
     return *otherwise;
   }
   std::optional<T> result = read(*value);
@@ -165,7 +165,7 @@ std::vector<int64_t> Config::integer_per_level(std::string_view key, size_t leve
   if (!value || !value->is_array()) return std::vector<int64_t>(levels, integer(key, otherwise));
   const std::vector<int64_t> list = integers(key);
   if (list.size() != levels)
-    fail<WeightError>("{}: '{}' has {} entries, needed one for each of {} levels", where_, key, list.size(), levels);
+    fail<WeightError>("{}: '{}' has {} entries, expected one for each of {} levels", where_, key, list.size(), levels);
   return list;
 }
 
@@ -176,14 +176,14 @@ std::vector<bool> Config::boolean_per_level(std::string_view key, size_t levels,
   const auto list = list_of<bool>(*value, as_boolean);
   if (!list) wrong_type(where_, key, *value, "true or false, or a list of them");
   if (list->size() != levels)
-    fail<WeightError>("{}: '{}' has {} entries, needed one for each of {} levels", where_, key, list->size(), levels);
+    fail<WeightError>("{}: '{}' has {} entries, expected one for each of {} levels", where_, key, list->size(), levels);
   return *list;
 }
 
 Config Config::object(std::string_view key) const {
   data_->seen.emplace(key);
   const Json* value = find(data_->json, key);
-  if (!value) fail<WeightError>("{}: '{}' is missing, needed an object", where_, key);
+  if (!value) fail<WeightError>("{}: '{}' is missing, expected an object", where_, key);
   if (!value->is_object()) wrong_type(where_, key, *value, "an object");
   Config nested;
   nested.where_ = fmt::format("{}: {}", where_, key);

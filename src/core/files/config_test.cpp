@@ -46,10 +46,10 @@ TEST(config, one_value_or_one_per_level) {
 
 TEST(config, wrong_types_are_named) {
   const Config c = config(R"({"a": "four", "b": [1, "x"], "c": 1.5})");
-  EXPECT_EQ(message_of<WeightError>([&] { c.integer("a"); }), R"(unet/config.json: 'a' is a text ("four"), needed a whole number)");
+  EXPECT_EQ(message_of<WeightError>([&] { c.integer("a"); }), R"(unet/config.json: 'a' is a text ("four"), expected a whole number)");
   EXPECT_THROW(c.integers("b"), WeightError);
   EXPECT_THROW(c.integer("c"), WeightError);
-  EXPECT_EQ(message_of<WeightError>([&] { c.integer("missing"); }), "unet/config.json: 'missing' is missing, needed a whole number");
+  EXPECT_EQ(message_of<WeightError>([&] { c.integer("missing"); }), "unet/config.json: 'missing' is missing, expected a whole number");
 }
 
 TEST(config, unsupported_values_are_refused_by_name) {

@@ -33,7 +33,7 @@ fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.
 
 // Where the bytes go in the end. IoError unless a regular file can stand there.
 fs::path destination(const fs::path& file) {
-  if (!file.has_filename()) fail<IoError>("write {}: this names a folder, needed a file name", file.string());
+  if (!file.has_filename()) fail<IoError>("write {}: this names a folder, expected a file name", file.string());
   std::error_code error;
   fs::path target = file;
   for (int links = 0; fs::is_symlink(fs::symlink_status(target, error)); ++links) {
@@ -130,7 +130,7 @@ void write_file_unflushed(const fs::path& file, std::span<const std::string_view
   const fs::path target = destination(file);
   TemporaryFile temporary(target, file);
   for (const std::string_view piece : pieces) {
-    check_cancelled();
+    check_canceled();
     temporary.write(piece);
   }
   temporary.rename_to(target);

@@ -157,7 +157,7 @@ TEST_F(FileTest, says_why_it_cannot_write) {
     EXPECT_EQ(says(folder / "no/f"), fmt::format("write {0}/no/f: the folder {0}/no does not exist", folder.string()));
     EXPECT_EQ(says(folder / "f/g"), fmt::format("write {0}/f/g: {0}/f is not a folder", folder.string()));
     EXPECT_EQ(says(folder / "d"), fmt::format("write {}/d: a folder has this name", folder.string()));
-    EXPECT_EQ(says(fs::path(folder.string() + "/")), fmt::format("write {}/: this names a folder, needed a file name", folder.string()));
+    EXPECT_EQ(says(fs::path(folder.string() + "/")), fmt::format("write {}/: this names a folder, expected a file name", folder.string()));
     EXPECT_EQ(says(folder / "pipe"), fmt::format("write {}/pipe: not a regular file", folder.string()));
     EXPECT_EQ(says(folder / std::string(256, 'n')), fmt::format("write {}: File name too long", (folder / std::string(256, 'n')).string()));
   }

@@ -39,7 +39,7 @@ std::string sha256_of_files(std::span<const std::filesystem::path> files) {
     std::ifstream in(file, std::ios::binary);
     if (!in) fail<IoError>("{}: cannot be read", file.string());
     while (in) {
-      check_cancelled();
+      check_canceled();
       in.read(buffer.data(), std::streamsize(buffer.size()));
       hash.add({buffer.data(), size_t(in.gcount())});
     }

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4): what names a file of weights, in pictures' metadata and elsewhere.
+// SHA-256 (FIPS 180-4): what names a file of weights, in images' metadata and elsewhere.
 #pragma once
 
 #include <filesystem>
@@ -21,7 +21,7 @@ class Sha256 {
   std::unique_ptr<State> state_;
 };
 
-// Of the files' bytes one after another, as `cat files | sha256sum` prints it. IoError; Cancelled (check_cancelled).
+// Of the files' bytes one after another, as `cat files | sha256sum` prints it. IoError; Canceled (check_canceled).
 std::string sha256_of_files(std::span<const std::filesystem::path> files);
 
 }  // namespace hearth

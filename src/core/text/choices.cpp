@@ -59,7 +59,7 @@ template <class Choice> Choice choice_named(std::string_view name) {
   const auto found = std::ranges::find(names, name);
   if (found == names.end()) {
     const size_t unnamed = names[0].empty() ? 1 : 0;
-    fail<UsageError>("{} '{}' is unknown, needed {}", Table<Choice>::what, name, fmt::join(names.begin() + unnamed, names.end(), ", "));
+    fail<UsageError>("{} '{}' is unknown, expected {}", Table<Choice>::what, name, fmt::join(names.begin() + unnamed, names.end(), ", "));
   }
   return Choice(found - names.begin());
 }

@@ -32,10 +32,11 @@ TEST(Choices, have_names) {
 
 TEST(Choices, other_names_are_refused_with_those_that_there_are) {
   const auto complaint = [](auto choose) { return test::complaint_of(choose); };
-  EXPECT_EQ(complaint([] { choice_named<Compat>("forge"); }), "UsageError: compat 'forge' is unknown, needed diffusers, comfyui, a1111");
-  EXPECT_EQ(complaint([] { choice_named<Rng>("cuda"); }), "UsageError: noise source 'cuda' is unknown, needed cpu, nv");
-  EXPECT_EQ(complaint([] { choice_named<PromptSyntax>("x"); }), "UsageError: prompt syntax 'x' is unknown, needed plain, a1111, comfyui");
-  EXPECT_EQ(complaint([] { choice_named<Emphasis>("x"); }), "UsageError: emphasis 'x' is unknown, needed original, no-norm, ignore, none");
+  EXPECT_EQ(complaint([] { choice_named<Compat>("forge"); }), "UsageError: compat 'forge' is unknown, expected diffusers, comfyui, a1111");
+  EXPECT_EQ(complaint([] { choice_named<Rng>("cuda"); }), "UsageError: noise source 'cuda' is unknown, expected cpu, nv");
+  EXPECT_EQ(complaint([] { choice_named<PromptSyntax>("x"); }), "UsageError: prompt syntax 'x' is unknown, expected plain, a1111, comfyui");
+  EXPECT_EQ(complaint([] { choice_named<Emphasis>("x"); }),
+            "UsageError: emphasis 'x' is unknown, expected original, no-norm, ignore, none");
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace hearth {
 
-// Number of insertions, deletions, changes and swaps of neighbouring characters between two words (optimal string alignment).
+// Number of insertions, deletions, changes and swaps of neighboring characters between two words (optimal string alignment).
 int edit_distance(std::string_view a, std::string_view b);
 
 // The candidate that was probably meant: the only one that begins with `word`, or the nearest within a third of the word's length

@@ -27,8 +27,8 @@ int64_t parse_integer(const std::string& text, int64_t low, int64_t high) {
   std::errc error{};
   if (!read_all(text, value, error)) fail<UsageError>("'{}' is not a whole number", text);
   if (error != std::errc() || value < low || value > high) {
-    if (high == std::numeric_limits<int64_t>::max()) fail<UsageError>("{} is out of range, needed at least {}", text, low);
-    fail<UsageError>("{} is out of range, needed {} to {}", text, low, high);
+    if (high == std::numeric_limits<int64_t>::max()) fail<UsageError>("{} is out of range, expected at least {}", text, low);
+    fail<UsageError>("{} is out of range, expected {} to {}", text, low, high);
   }
   return value;
 }
@@ -38,7 +38,7 @@ uint64_t parse_seed(const std::string& text) {
   std::errc error{};
   if (!read_all(text, value, error))
     fail<UsageError>("'{}' is not a whole number from 0 to {}", text, std::numeric_limits<uint64_t>::max());
-  if (error != std::errc()) fail<UsageError>("{} is out of range, needed 0 to {}", text, std::numeric_limits<uint64_t>::max());
+  if (error != std::errc()) fail<UsageError>("{} is out of range, expected 0 to {}", text, std::numeric_limits<uint64_t>::max());
   return value;
 }
 
@@ -61,23 +61,23 @@ int64_t parse_size(const std::string& text) {
   double number = 0;
   std::errc error{};
   if (!read_all(text.substr(0, digits), number, error) || error != std::errc() || (power == 0 && !unit.empty() && unit != "B"))
-    fail<UsageError>("'{}' is not a size, needed a number of bytes or one with K, M, G or T", text);
+    fail<UsageError>("'{}' is not a size, expected a number of bytes or one with K, M, G or T", text);
   const double bytes = number * std::pow(binary ? 1024.0 : 1000.0, double(power));
-  if (!(bytes >= 1 && bytes < 9e18)) fail<UsageError>("{} is out of range, needed 1 byte to 9000000T", text);
+  if (!(bytes >= 1 && bytes < 9e18)) fail<UsageError>("{} is out of range, expected 1 byte to 9000000T", text);
   return int64_t(bytes);
 }
 
 const std::string& check_word(const std::string& word, std::span<const std::string> allowed) {
   if (std::find(allowed.begin(), allowed.end(), word) == allowed.end())
-    fail<UsageError>("'{}' is unknown, needed one of {}{}", word, fmt::join(allowed, ", "), did_you_mean(word, allowed));
+    fail<UsageError>("'{}' is unknown, expected one of {}{}", word, fmt::join(allowed, ", "), did_you_mean(word, allowed));
   return word;
 }
 
 std::array<double, 2> parse_interval(const std::string& text) {
   const size_t comma = text.find(',');
-  if (comma == text.npos) fail<UsageError>("'{}' is not an interval, needed two numbers with a comma between them", text);
+  if (comma == text.npos) fail<UsageError>("'{}' is not an interval, expected two numbers with a comma between them", text);
   const std::array interval{parse_number(text.substr(0, comma)), parse_number(text.substr(comma + 1))};
-  if (interval[0] > interval[1]) fail<UsageError>("{} is an interval upside down, needed the lower number first", text);
+  if (interval[0] > interval[1]) fail<UsageError>("{} is an interval upside down, expected the lower number first", text);
   return interval;
 }
 

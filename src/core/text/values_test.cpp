@@ -23,19 +23,20 @@ TEST(Values, whole_numbers) {
   EXPECT_EQ(parse_integer("-3", -5, 5), -3);
   EXPECT_EQ(parse_integer("010", 1, 1000), 10);  // not octal
   EXPECT_EQ(parse_integer("1", 1, 1), 1);
-  EXPECT_EQ(refusal([] { parse_integer("99999999999999999999", 0, 9); }), "99999999999999999999 is out of range, needed 0 to 9");
+  EXPECT_EQ(refusal([] { parse_integer("99999999999999999999", 0, 9); }), "99999999999999999999 is out of range, expected 0 to 9");
   for (const char* text : {"", " ", "abc", "1.5", "1e3", "0x10", "+5", " 5", "5 ", "5px", "--5", "٣"})
     EXPECT_EQ(refusal([&] { parse_integer(text, 1, 1000); }), fmt::format("'{}' is not a whole number", text));
-  EXPECT_EQ(refusal([] { parse_integer("0", 1, 1000); }), "0 is out of range, needed 1 to 1000");
-  EXPECT_EQ(refusal([] { parse_integer("1001", 1, 1000); }), "1001 is out of range, needed 1 to 1000");
+  EXPECT_EQ(refusal([] { parse_integer("0", 1, 1000); }), "0 is out of range, expected 1 to 1000");
+  EXPECT_EQ(refusal([] { parse_integer("1001", 1, 1000); }), "1001 is out of range, expected 1 to 1000");
   EXPECT_EQ(refusal([] { parse_integer("99999999999999999999", 1, std::numeric_limits<int64_t>::max()); }),
-            "99999999999999999999 is out of range, needed at least 1");
+            "99999999999999999999 is out of range, expected at least 1");
 }
 
 TEST(Values, seeds_have_64_bits) {
   EXPECT_EQ(parse_seed("0"), 0u);
   EXPECT_EQ(parse_seed("18446744073709551615"), std::numeric_limits<uint64_t>::max());
-  EXPECT_EQ(refusal([] { parse_seed("18446744073709551616"); }), "18446744073709551616 is out of range, needed 0 to 18446744073709551615");
+  EXPECT_EQ(refusal([] { parse_seed("18446744073709551616"); }),
+            "18446744073709551616 is out of range, expected 0 to 18446744073709551615");
   EXPECT_EQ(refusal([] { parse_seed("-1"); }), "'-1' is not a whole number from 0 to 18446744073709551615");
   EXPECT_EQ(refusal([] { parse_seed(""); }), "'' is not a whole number from 0 to 18446744073709551615");
 }
@@ -51,10 +52,10 @@ TEST(Values, numbers) {
 
 TEST(Values, intervals) {
   EXPECT_EQ(parse_interval("0.28,5.42"), (std::array{0.28, 5.42}));
-  EXPECT_EQ(refusal([] { parse_interval("3"); }), "'3' is not an interval, needed two numbers with a comma between them");
+  EXPECT_EQ(refusal([] { parse_interval("3"); }), "'3' is not an interval, expected two numbers with a comma between them");
   EXPECT_EQ(refusal([] { parse_interval("3,"); }), "'' is not a number");
   EXPECT_EQ(refusal([] { parse_interval("1,2,3"); }), "'2,3' is not a number");
-  EXPECT_EQ(refusal([] { parse_interval("3,2"); }), "3,2 is an interval upside down, needed the lower number first");
+  EXPECT_EQ(refusal([] { parse_interval("3,2"); }), "3,2 is an interval upside down, expected the lower number first");
 }
 
 TEST(Values, by_name) {
@@ -69,9 +70,9 @@ TEST(Values, words) {
   const std::vector<std::string> allowed = {"timing", "shapes", "nan"};
   EXPECT_EQ(parse_words("nan,timing", allowed), (std::vector<std::string>{"nan", "timing"}));
   EXPECT_EQ(refusal([&] { parse_words("timing,shape", allowed); }),
-            "'shape' is unknown, needed one of timing, shapes, nan; did you mean shapes?");
-  EXPECT_EQ(refusal([&] { parse_words("timing,", allowed); }), "'' is unknown, needed one of timing, shapes, nan");
-  EXPECT_EQ(refusal([&] { parse_words("", allowed); }), "'' is unknown, needed one of timing, shapes, nan");
+            "'shape' is unknown, expected one of timing, shapes, nan; did you mean shapes?");
+  EXPECT_EQ(refusal([&] { parse_words("timing,", allowed); }), "'' is unknown, expected one of timing, shapes, nan");
+  EXPECT_EQ(refusal([&] { parse_words("", allowed); }), "'' is unknown, expected one of timing, shapes, nan");
 }
 
 TEST(Values, sizes) {
@@ -86,9 +87,9 @@ TEST(Values, sizes) {
   EXPECT_EQ(parse_size("64B"), 64);
   for (const char* text : {"", "G", "GB", "3X", "3GG", "3iB", "-3G", "1e9", "0x10", "3 G B", "1.2.3", ".", "nan", "3BB"})
     EXPECT_EQ(refusal([&] { parse_size(text); }),
-              fmt::format("'{}' is not a size, needed a number of bytes or one with K, M, G or T", text));
+              fmt::format("'{}' is not a size, expected a number of bytes or one with K, M, G or T", text));
   for (const char* text : {"0", "0G", "0.1", "10000000T"})
-    EXPECT_EQ(refusal([&] { parse_size(text); }), fmt::format("{} is out of range, needed 1 byte to 9000000T", text));
+    EXPECT_EQ(refusal([&] { parse_size(text); }), fmt::format("{} is out of range, expected 1 byte to 9000000T", text));
 }
 
 }  // namespace

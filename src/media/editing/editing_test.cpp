@@ -1,4 +1,4 @@
-// Pictures prepared for painting into them, against Pillow and diffusers (golden/make_editing.py).
+// Images prepared for painting into them, against Pillow and diffusers (golden/make_editing.py).
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -22,7 +22,7 @@ const nlohmann::json& golden() {
 }
 
 constexpr int64_t W = 53, H = 41;
-Pixels picture(const char* name = "rgb") { return {.width = W, .height = H, .rgb = from_base64(golden()[name])}; }
+Pixels image(const char* name = "rgb") { return {.width = W, .height = H, .rgb = from_base64(golden()[name])}; }
 PixelMask mask() { return {.width = W, .height = H, .values = from_base64(golden()["mask"])}; }
 
 uint32_t checksum(const std::vector<uint8_t>& bytes) { return uint32_t(::crc32(0, bytes.data(), uInt(bytes.size()))); }
@@ -32,13 +32,13 @@ Fit fit_of(const std::string& name) { return name == "stretch" ? Fit::stretch : 
 Region region_of(const nlohmann::json& r) { return {r[0], r[1], r[2], r[3]}; }
 
 // Checksums of all bytes, here and below. Observed: no difference.
-TEST(Editing, pictures_fit_as_in_pillow) {
+TEST(Editing, images_fit_as_in_pillow) {
   ASSERT_EQ(golden()["fits"].size(), 36u);
   for (const auto& c : golden()["fits"]) {
-    const Pixels image = fitted(picture(), c["width"], c["height"], fit_of(c["how"]));
-    EXPECT_EQ(checksum(image.rgb), c["rgb"]) << c;
-    EXPECT_EQ(image.width, c["width"].get<int64_t>());
-    EXPECT_EQ(image.height, c["height"].get<int64_t>());
+    const Pixels resized = fitted(image(), c["width"], c["height"], fit_of(c["how"]));
+    EXPECT_EQ(checksum(resized.rgb), c["rgb"]) << c;
+    EXPECT_EQ(resized.width, c["width"].get<int64_t>());
+    EXPECT_EQ(resized.height, c["height"].get<int64_t>());
     EXPECT_EQ(checksum(fitted(mask(), c["width"], c["height"], fit_of(c["how"])).values), c["mask"]) << c;
   }
   const Pixels thin{.width = 30, .height = 1, .rgb = from_base64(golden()["thin"])};
@@ -61,17 +61,17 @@ TEST(Editing, masked_regions_grow_as_in_diffusers) {
   EXPECT_EQ(complaint_of([] {
               grown({0, 0, 1, 1}, -1, mask(), 8, 8);
             }),
-            "UsageError: only masked: a padding of -1 pixels, needed 0 at least");
+            "UsageError: only masked: a padding of -1 pixels, expected at least 0");
   const Region box = region_of(golden()["box"]);
-  EXPECT_EQ(checksum(cropped(picture(), box).rgb), golden()["cropped"]);
+  EXPECT_EQ(checksum(cropped(image(), box).rgb), golden()["cropped"]);
   EXPECT_EQ(checksum(cropped(mask(), box).values), golden()["cropped_mask"]);
-  EXPECT_EQ(complaint_of([] { cropped(mask(), {0, 0, W + 1, 1}); }), "ShapeError: cropped: from 0, 0 to 54, 1 of a picture of 53 × 41");
+  EXPECT_EQ(complaint_of([] { cropped(mask(), {0, 0, W + 1, 1}); }), "ShapeError: cropped: from 0, 0 to 54, 1 of an image of 53 × 41");
   for (const Region& none : {Region{-1, 0, 1, 1}, Region{0, -1, 1, 1}, Region{1, 0, 1, 1}, Region{0, 1, 1, 1}, Region{0, 0, 1, H + 1}})
-    EXPECT_THROW(cropped(picture(), none), ShapeError);
+    EXPECT_THROW(cropped(image(), none), ShapeError);
 }
 
 TEST(Editing, what_was_painted_is_pasted_as_in_pillow) {
-  const Pixels source = picture(), painted = picture("painted"), made = pasted(painted, source, mask());
+  const Pixels source = image(), painted = image("painted"), made = pasted(painted, source, mask());
   const std::vector<uint8_t> values = mask().values;
   EXPECT_EQ(checksum(made.rgb), golden()["pasted"]);
   for (size_t i = 0; i < size_t(W * H); ++i)
@@ -82,15 +82,15 @@ TEST(Editing, what_was_painted_is_pasted_as_in_pillow) {
       }
     }
   const Pixels large{.width = 64, .height = 64, .rgb = from_base64(golden()["painted_64"])};
-  EXPECT_EQ(checksum(pasted(large, picture(), mask(), region_of(golden()["box"])).rgb), golden()["pasted_box"]);
-  EXPECT_EQ(complaint_of([&] { pasted(large, picture(), mask()); }), "ShapeError: overlay: a mask of 53 × 41 on a picture of 64 × 64");
-  EXPECT_THROW(pasted(picture(), large, mask()), ShapeError);
-  EXPECT_THROW(pasted(picture(), large, mask(), {0, 0, 1, 1}), ShapeError);
+  EXPECT_EQ(checksum(pasted(large, image(), mask(), region_of(golden()["box"])).rgb), golden()["pasted_box"]);
+  EXPECT_EQ(complaint_of([&] { pasted(large, image(), mask()); }), "ShapeError: overlay: a mask of 53 × 41 on an image of 64 × 64");
+  EXPECT_THROW(pasted(image(), large, mask()), ShapeError);
+  EXPECT_THROW(pasted(image(), large, mask(), {0, 0, 1, 1}), ShapeError);
 }
 
 TEST(Editing, masked_parts_are_filled_from_around_as_in_a1111) {
-  EXPECT_EQ(checksum(filled_from_around(picture(), mask()).rgb), golden()["filled"]);
-  EXPECT_EQ(checksum(filled_from_around(picture(), gaussian_blur(mask(), 3)).rgb), golden()["filled_blurred"]);
+  EXPECT_EQ(checksum(filled_from_around(image(), mask()).rgb), golden()["filled"]);
+  EXPECT_EQ(checksum(filled_from_around(image(), gaussian_blur(mask(), 3)).rgb), golden()["filled_blurred"]);
   EXPECT_THROW(filled_from_around({.width = 1, .height = 1, .rgb = {1, 2, 3}}, mask()), ShapeError);
 }
 

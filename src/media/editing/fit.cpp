@@ -11,21 +11,21 @@ std::vector<uint8_t>& levels(Pixels& image) { return image.rgb; }
 std::vector<uint8_t>& levels(PixelMask& mask) { return mask.values; }
 
 // What Pillow makes of an edge when it resizes a box of no height there, as both programs ask it to: the bicubic filter sees two rows,
-// the nearer with 9/8, the other with −1/8; one row where the picture has but one.
+// the nearer with 9/8, the other with −1/8; one row where the image has but one.
 uint8_t beyond(uint8_t edge, uint8_t next) { return uint8_t(std::clamp((9 * int(edge) - int(next) + 4) >> 3, 0, 255)); }
 
-template <class Picture> Picture on_canvas(Picture small, int64_t C, int64_t width, int64_t height, Fit fit) {
+template <class Raster> Raster on_canvas(Raster small, int64_t C, int64_t width, int64_t height, Fit fit) {
   const int64_t w = small.width, h = small.height, left = width / 2 - w / 2, top = height / 2 - h / 2;
-  Picture canvas = small;
+  Raster canvas = small;
   canvas.width = width, canvas.height = height;
   levels(canvas).assign(size_t(width * height * C), 0);
-  const auto at = [C](Picture& p, int64_t x, int64_t y) { return &levels(p)[size_t((y * p.width + x) * C)]; };
+  const auto at = [C](Raster& p, int64_t x, int64_t y) { return &levels(p)[size_t((y * p.width + x) * C)]; };
   for (int64_t y = std::max<int64_t>(0, -top); y < h && top + y < height; ++y)
     for (int64_t x = std::max<int64_t>(0, -left); x < w && left + x < width; ++x)
       std::copy_n(at(small, x, y), C, at(canvas, left + x, top + y));
   if (fit == Fit::crop) return canvas;
 
-  // As many rows or columns on both sides as lie before the picture; with an odd rest the last one stays black, or is not there, as there.
+  // As many rows or columns on both sides as lie before the image; with an odd rest the last one stays black, or is not there, as there.
   const auto edge = [&](int64_t x, int64_t y, int64_t from_x, int64_t from_y, int64_t next_x, int64_t next_y) {
     for (int64_t c = 0; c < C; ++c) at(canvas, x, y)[c] = beyond(at(small, from_x, from_y)[c], at(small, next_x, next_y)[c]);
   };
@@ -42,7 +42,7 @@ template <class Picture> Picture on_canvas(Picture small, int64_t C, int64_t wid
   return canvas;
 }
 
-template <class Picture> Picture fit_into(const Picture& image, int64_t C, int64_t width, int64_t height, Fit fit) {
+template <class Raster> Raster fit_into(const Raster& image, int64_t C, int64_t width, int64_t height, Fit fit) {
   if (fit == Fit::stretch) return resize(image, width, height, Filter::lanczos);
   const double wanted = double(width) / double(height), own = double(image.width) / double(image.height);
   const bool whole_width = fit == Fit::crop ? wanted > own : wanted < own;

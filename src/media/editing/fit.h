@@ -1,4 +1,4 @@
-// A picture of any shape in a given size, as A1111's resize modes and diffusers' VaeImageProcessor have it, bit for bit; with Lanczos.
+// An image of any shape in a given size, as A1111's resize modes and diffusers' VaeImageProcessor have it, bit for bit; with Lanczos.
 #pragma once
 
 #include <string_view>

@@ -38,7 +38,7 @@ void box_blur(uint8_t* x, int64_t n, int64_t stride, float radius, std::vector<u
 template <class Level>
 std::vector<Level> on_canvas(const std::vector<Level>& in, int64_t W, int64_t H, int64_t C, const Margins& m, const Level* fill) {
   if (m.left < 0 || m.top < 0 || m.right < 0 || m.bottom < 0)
-    fail<UsageError>("extended: margins {}, {}, {}, {}, needed none below 0", m.left, m.top, m.right, m.bottom);
+    fail<UsageError>("extended: margins {}, {}, {}, {}, expected none below 0", m.left, m.top, m.right, m.bottom);
   const int64_t width = m.left + W + m.right, height = m.top + H + m.bottom;
   std::vector<Level> out(size_t(width * height * C));
   for (size_t i = 0; i < out.size(); ++i) out[i] = fill[i % size_t(C)];
@@ -64,7 +64,7 @@ PixelMask inverted(PixelMask mask) {
 
 PixelMask gaussian_blur(const PixelMask& mask, double radius) {
   constexpr double largest = 1e6;
-  if (!(radius >= 0 && radius <= largest)) fail<UsageError>("gaussian_blur: radius {}, needed 0 to {}", radius, largest);
+  if (!(radius >= 0 && radius <= largest)) fail<UsageError>("gaussian_blur: radius {}, expected 0 to {}", radius, largest);
   PixelMask out = mask;
   const float box = box_radius(float(radius));
   if (box == 0) return out;
@@ -77,10 +77,10 @@ PixelMask gaussian_blur(const PixelMask& mask, double radius) {
   return out;
 }
 
-Pixels extended(const Pixels& image, const Margins& m, const std::array<uint8_t, 3>& colour) {
+Pixels extended(const Pixels& image, const Margins& m, const std::array<uint8_t, 3>& color) {
   return {.width = m.left + image.width + m.right,
           .height = m.top + image.height + m.bottom,
-          .rgb = on_canvas(image.rgb, image.width, image.height, 3, m, colour.data())};
+          .rgb = on_canvas(image.rgb, image.width, image.height, 3, m, color.data())};
 }
 
 PixelMask extended(const PixelMask& mask, const Margins& m, uint8_t value) {

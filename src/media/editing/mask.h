@@ -1,4 +1,4 @@
-// What is done to pictures and masks before they are painted into, bit for bit as Pillow does it.
+// What is done to images and masks before they are painted into, bit for bit as Pillow does it.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace hearth {
 
-// ITU-R 601 luma, as convert("L"): a picture taken as a mask.
+// ITU-R 601 luma, as convert("L"): an image taken as a mask.
 PixelMask luma(const Pixels& image);
 
 // 255 − value.
@@ -23,8 +23,8 @@ struct Margins {
   int64_t left = 0, top = 0, right = 0, bottom = 0;
 };
 
-// The picture on a larger canvas of one colour, as ImageOps.expand: outpainting begins so. UsageError for a negative margin.
-Pixels extended(const Pixels& image, const Margins& margins, const std::array<uint8_t, 3>& colour);
+// The image on a larger canvas of one color, as ImageOps.expand: outpainting begins so. UsageError for a negative margin.
+Pixels extended(const Pixels& image, const Margins& margins, const std::array<uint8_t, 3>& color);
 PixelMask extended(const PixelMask& mask, const Margins& margins, uint8_t value);
 
 }  // namespace hearth

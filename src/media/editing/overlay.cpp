@@ -16,10 +16,10 @@ uint32_t over_255(uint32_t x) { return ((x >> 8) + x) >> 8; }  // of x + 128: x/
 
 void check(const Pixels& image, const PixelMask& mask) {
   if (image.width != mask.width || image.height != mask.height)
-    fail<ShapeError>("overlay: a mask of {} × {} on a picture of {} × {}", mask.width, mask.height, image.width, image.height);
+    fail<ShapeError>("overlay: a mask of {} × {} on an image of {} × {}", mask.width, mask.height, image.width, image.height);
 }
 
-// The picture where the mask is 0, fading to nothing where it is 255; colours times opacity.
+// The image where the mask is 0, fading to nothing where it is 255; colors times opacity.
 Planes known_part(const Pixels& image, const PixelMask& mask) {
   Planes planes;
   planes.fill({.width = image.width, .height = image.height, .values = std::vector<uint8_t>(mask.values.size())});
@@ -31,26 +31,26 @@ Planes known_part(const Pixels& image, const PixelMask& mask) {
   return planes;
 }
 
-struct Colour {
+struct Color {
   std::array<uint32_t, 3> rgb;
   uint32_t alpha;
 };
 
-// Colours no longer times opacity.
-Colour straight(const Planes& planes, size_t i) {
-  Colour c{{planes[0].values[i], planes[1].values[i], planes[2].values[i]}, planes[3].values[i]};
+// Colors no longer times opacity.
+Color straight(const Planes& planes, size_t i) {
+  Color c{{planes[0].values[i], planes[1].values[i], planes[2].values[i]}, planes[3].values[i]};
   if (c.alpha == 0 || c.alpha == 255) return c;
   for (uint32_t& v : c.rgb) v = std::min(255u, 255 * v / c.alpha);
   return c;
 }
 
 // `above` over `below`, with seven bits more than the result has.
-Colour over(const Colour& above, const Colour& below) {
+Color over(const Color& above, const Color& below) {
   if (above.alpha == 0) return below;
   constexpr uint32_t bits = 7;
   const uint32_t opacity = above.alpha * 255 + below.alpha * (255 - above.alpha);  // times 255
   const uint32_t share = above.alpha * 255 * 255 * (1u << bits) / opacity, rest = 255 * (1u << bits) - share;
-  Colour out;
+  Color out;
   for (size_t c = 0; c < 3; ++c) out.rgb[c] = over_255(above.rgb[c] * share + below.rgb[c] * rest + (0x80u << bits)) >> bits;
   out.alpha = over_255(opacity + 0x80);
   return out;
@@ -65,7 +65,7 @@ Pixels pasted(const Pixels& painted, const Pixels& original, const PixelMask& ma
   Pixels out = painted;
   for (size_t i = 0; i < mask.values.size(); ++i) {
     const uint8_t* p = &painted.rgb[3 * i];
-    const Colour c = over(straight(known, i), {{p[0], p[1], p[2]}, 255});
+    const Color c = over(straight(known, i), {{p[0], p[1], p[2]}, 255});
     for (size_t k = 0; k < 3; ++k) out.rgb[3 * i + k] = uint8_t(c.rgb[k]);
   }
   return out;
@@ -79,12 +79,12 @@ Pixels pasted(const Pixels& painted, const Pixels& original, const PixelMask& ma
   for (int64_t y = 0; y < original.height; ++y)
     for (int64_t x = 0; x < original.width; ++x) {
       const auto i = size_t(y * original.width + x);
-      Colour below{{0, 0, 0}, 0};
+      Color below{{0, 0, 0}, 0};
       if (x >= region.left && x < region.right && y >= region.top && y < region.bottom) {
         const uint8_t* p = &part.rgb[size_t(((y - region.top) * part.width + x - region.left) * 3)];
         below = {{p[0], p[1], p[2]}, 255};
       }
-      const Colour c = over(straight(known, i), below);
+      const Color c = over(straight(known, i), below);
       for (size_t k = 0; k < 3; ++k) out.rgb[3 * i + k] = uint8_t(c.rgb[k]);
     }
   return out;
@@ -98,12 +98,12 @@ Pixels filled_from_around(const Pixels& image, const PixelMask& mask) {
   };
   constexpr Layer layers[] = {{256, 1}, {64, 1}, {16, 2}, {4, 4}, {2, 2}, {0, 1}};
   const Planes known = known_part(image, mask);
-  std::vector<Colour> canvas(mask.values.size(), Colour{{0, 0, 0}, 0});
+  std::vector<Color> canvas(mask.values.size(), Color{{0, 0, 0}, 0});
   for (const auto& [radius, times] : layers) {
     Planes blurred;
     for (size_t c = 0; c < 4; ++c) blurred[c] = gaussian_blur(known[c], radius);
     for (size_t i = 0; i < canvas.size(); ++i) {
-      const Colour layer = straight(blurred, i);
+      const Color layer = straight(blurred, i);
       for (int n = 0; n < times; ++n) canvas[i] = over(layer, canvas[i]);
     }
   }

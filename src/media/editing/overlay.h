@@ -1,4 +1,4 @@
-// Painting into a part of a picture: what the masked part holds before, and how the result is laid under what was not masked. Pillow's
+// Painting into a part of an image: what the masked part holds before, and how the result is laid under what was not masked. Pillow's
 // integer arithmetic bit for bit, in the steps of A1111 (masking.fill, apply_overlay) and diffusers (VaeImageProcessor.apply_overlay).
 #pragma once
 
@@ -12,7 +12,7 @@ Pixels pasted(const Pixels& painted, const Pixels& original, const PixelMask& ma
 // The same where `painted` is that region of the original, in any size: it is resized first (Fit::crop).
 Pixels pasted(const Pixels& painted, const Pixels& original, const PixelMask& mask, const Region& region);
 
-// The masked part filled with the colours around it, blurred, the finer the nearer.
+// The masked part filled with the colors around it, blurred, the finer the nearer.
 Pixels filled_from_around(const Pixels& image, const PixelMask& mask);
 
 }  // namespace hearth

@@ -18,7 +18,7 @@ void lengthen(int64_t& begin, int64_t& end, int64_t more, int64_t size) {
 
 std::vector<uint8_t> cut(const std::vector<uint8_t>& x, int64_t W, int64_t H, int64_t C, const Region& r) {
   if (r.left < 0 || r.top < 0 || r.left >= r.right || r.top >= r.bottom || r.right > W || r.bottom > H)
-    fail<ShapeError>("cropped: from {}, {} to {}, {} of a picture of {} × {}", r.left, r.top, r.right, r.bottom, W, H);
+    fail<ShapeError>("cropped: from {}, {} to {}, {} of an image of {} × {}", r.left, r.top, r.right, r.bottom, W, H);
   std::vector<uint8_t> y;
   y.reserve(size_t(r.width() * r.height() * C));
   for (int64_t row = r.top; row < r.bottom; ++row)
@@ -39,7 +39,7 @@ std::optional<Region> masked_region(const PixelMask& mask) {
 }
 
 Region grown(const Region& region, int64_t padding, const PixelMask& mask, int64_t width, int64_t height) {
-  if (padding < 0) fail<UsageError>("only masked: a padding of {} pixels, needed 0 at least", padding);
+  if (padding < 0) fail<UsageError>("only masked: a padding of {} pixels, expected at least 0", padding);
   const int64_t W = mask.width, H = mask.height;
   const int64_t most = std::min(padding, std::max(W, H));  // nothing overflows
   Region r{std::max<int64_t>(region.left - most, 0), std::max<int64_t>(region.top - most, 0), std::min(region.right + most, W),

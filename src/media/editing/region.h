@@ -1,4 +1,4 @@
-// Rectangles of pictures: where a mask paints, and what around it is painted together with it.
+// Rectangles of images: where a mask paints, and what around it is painted together with it.
 #pragma once
 
 #include <optional>
@@ -18,12 +18,12 @@ struct Region {
 // The smallest region that holds all pixels that are not 0; none where all are.
 std::optional<Region> masked_region(const PixelMask& mask);
 
-// `region` with `padding` pixels more on each side, as far as the picture goes, then made as wide for its height as width × height is, as
-// far as the picture goes: the "only masked" region of A1111 and diffusers (VaeImageProcessor.get_crop_region). UsageError for a
+// `region` with `padding` pixels more on each side, as far as the image goes, then made as wide for its height as width × height is, as
+// far as the image goes: the "only masked" region of A1111 and diffusers (VaeImageProcessor.get_crop_region). UsageError for a
 // negative padding.
 Region grown(const Region& region, int64_t padding, const PixelMask& mask, int64_t width, int64_t height);
 
-// ShapeError for a region that is not in the picture.
+// ShapeError for a region that is not in the image.
 Pixels cropped(const Pixels& image, const Region& region);
 PixelMask cropped(const PixelMask& mask, const Region& region);
 

@@ -48,13 +48,13 @@ std::vector<Window> windows(int64_t from, int64_t to, Filter filter) {
   std::vector<Window> all;
   all.reserve(size_t(to));
   for (int64_t i = 0; i < to; ++i) {
-    const double centre = (double(i) + 0.5) * scale;
-    const int64_t begin = std::max(int64_t(std::trunc(centre - support + 0.5)), int64_t(0));
-    const int64_t end = std::min(int64_t(std::trunc(centre + support + 0.5)), from);
+    const double center = (double(i) + 0.5) * scale;
+    const int64_t begin = std::max(int64_t(std::trunc(center - support + 0.5)), int64_t(0));
+    const int64_t end = std::min(int64_t(std::trunc(center + support + 0.5)), from);
     Window window{.begin = begin, .weights = {}};
     double sum = 0;
     for (int64_t k = begin; k < end; ++k) {
-      window.weights.push_back(kernel.at((double(k) - centre + 0.5) * shrink));
+      window.weights.push_back(kernel.at((double(k) - center + 0.5) * shrink));
       sum += window.weights.back();
     }
     for (double& weight : window.weights)
@@ -118,9 +118,9 @@ std::vector<int64_t> nearest_places(int64_t from, int64_t to) {
 bool columns_first(int64_t W, int64_t H, int64_t width, int64_t height) { return height < H && H - height > 2 * (W - width); }
 
 void check_sizes(size_t values, int64_t columns, int64_t rows, int64_t channels, int64_t width, int64_t height) {
-  if (width < 1 || height < 1) fail<ShapeError>("resize: to {} × {}, needed sides of 1 at least", width, height);
+  if (width < 1 || height < 1) fail<ShapeError>("resize: to {} × {}, expected sides of 1 at least", width, height);
   if (columns < 1 || rows < 1 || int64_t(values) != columns * rows * channels)
-    fail<ShapeError>("resize: {} values for {} × {}, needed {} each", values, columns, rows, channels);
+    fail<ShapeError>("resize: {} values for {} × {}, expected {} each", values, columns, rows, channels);
 }
 
 // x [H, W, C] → [height, width, C].

@@ -1,4 +1,4 @@
-// Pictures of another size, bit for bit as Pillow's Image.resize makes them: what diffusers, ComfyUI and A1111 do to pictures on the
+// Images of another size, bit for bit as Pillow's Image.resize makes them: what diffusers, ComfyUI and A1111 do to images on the
 // way in. As Pillow 13 does it; versions before go along rows first always, which is another level here and there where the height
 // shrinks more than the width. Pillow's method is convolution with the filter stretched over the source pixels that a new pixel covers (so
 // that shrinking averages), along rows and along columns, rounded to 8 bits after each; the weights are rounded to 22 bits.
@@ -20,7 +20,7 @@ enum class Filter {
   lanczos,  // three lobes: diffusers' choice
 };
 
-// The picture in width × height. ShapeError where a side is below 1, or the pixels do not fit the picture's size.
+// The image in width × height. ShapeError where a side is below 1, or the pixels do not fit the image's size.
 Pixels resize(const Pixels& image, int64_t width, int64_t height, Filter filter);
 PixelMask resize(const PixelMask& mask, int64_t width, int64_t height, Filter filter);
 

@@ -22,7 +22,7 @@ const nlohmann::json& golden() {
   return json;
 }
 
-Pixels picture() { return {.width = 37, .height = 29, .rgb = from_base64(golden()["rgb"])}; }
+Pixels image() { return {.width = 37, .height = 29, .rgb = from_base64(golden()["rgb"])}; }
 PixelMask mask() { return {.width = 37, .height = 29, .values = from_base64(golden()["mask"])}; }
 std::vector<float> floats(const std::string& name) {
   const std::vector<uint8_t> bytes = from_base64(golden()[name]);
@@ -54,17 +54,17 @@ TEST(Resample, is_pillows_bit_for_bit) {
       EXPECT_EQ(checksum(resize(wide, W, H, filter).rgb), c["wide"]) << c;
       continue;
     }
-    EXPECT_EQ(checksum(resize(picture(), W, H, filter).rgb), c["rgb"]) << c;
+    EXPECT_EQ(checksum(resize(image(), W, H, filter).rgb), c["rgb"]) << c;
     EXPECT_EQ(checksum(resize(mask(), W, H, filter).values), c["mask"]) << c;
     EXPECT_EQ(checksum(resize(x, 37, 29, W, H, filter)), c["floats"]) << c;
     EXPECT_EQ(resize(mask(), W, H, filter).width, W);
-    EXPECT_EQ(resize(picture(), W, H, filter).height, H);
+    EXPECT_EQ(resize(image(), W, H, filter).height, H);
   }
 }
 
 // VaeImageProcessor.preprocess: lanczos, / 255, × 2 − 1.
-TEST(Resample, as_diffusers_prepares_a_picture) {
-  const Pixels small = resize(picture(), 16, 24, Filter::lanczos);
+TEST(Resample, as_diffusers_prepares_a_image) {
+  const Pixels small = resize(image(), 16, 24, Filter::lanczos);
   EXPECT_EQ(small.rgb, from_base64(golden()["lanczos_16x24"]));
   EXPECT_EQ(to_floats(small, PixelRange::minus_one_to_one), floats("processed"));
   EXPECT_EQ(to_floats(PixelMask{.width = 3, .height = 1, .values = {0, 51, 255}}, PixelRange::zero_to_one),
@@ -72,12 +72,12 @@ TEST(Resample, as_diffusers_prepares_a_picture) {
 }
 
 TEST(Resample, refuses_sizes_that_are_none) {
-  EXPECT_EQ(complaint_of([] { resize(picture(), 0, 1, Filter::box); }), "ShapeError: resize: to 0 × 1, needed sides of 1 at least");
-  EXPECT_EQ(complaint_of([] { resize(picture(), 5, -1, Filter::nearest); }), "ShapeError: resize: to 5 × -1, needed sides of 1 at least");
+  EXPECT_EQ(complaint_of([] { resize(image(), 0, 1, Filter::box); }), "ShapeError: resize: to 0 × 1, expected sides of 1 at least");
+  EXPECT_EQ(complaint_of([] { resize(image(), 5, -1, Filter::nearest); }), "ShapeError: resize: to 5 × -1, expected sides of 1 at least");
   EXPECT_EQ(complaint_of([] {
               resize(Pixels{.width = 2, .height = 1, .rgb = {1, 2, 3}}, 1, 1, Filter::box);
             }),
-            "ShapeError: resize: 3 values for 2 × 1, needed 3 each");
+            "ShapeError: resize: 3 values for 2 × 1, expected 3 each");
   EXPECT_THROW(resize(PixelMask{}, 1, 1, Filter::box), ShapeError);
 }
 
@@ -91,19 +91,19 @@ TEST(Masks, are_blurred_as_pillow_blurs_them) {
     EXPECT_NE(complaint_of([&] { gaussian_blur(mask(), radius); }).find("UsageError: gaussian_blur: radius "), std::string::npos);
 }
 
-TEST(Masks, are_extended_inverted_and_made_of_pictures_as_in_pillow) {
+TEST(Masks, are_extended_inverted_and_made_of_images_as_in_pillow) {
   const auto b = golden()["border"].get<std::vector<int64_t>>();
   const Margins margins{.left = b[0], .top = b[1], .right = b[2], .bottom = b[3]};
-  const Pixels canvas = extended(picture(), margins, {9, 8, 7});
+  const Pixels canvas = extended(image(), margins, {9, 8, 7});
   EXPECT_EQ(canvas.width, 45);
   EXPECT_EQ(canvas.height, 31);
   EXPECT_EQ(canvas.rgb, from_base64(golden()["expanded"]));
   EXPECT_EQ(extended(mask(), margins, 200).values, from_base64(golden()["expanded_mask"]));
   EXPECT_EQ(extended(mask(), margins, 200).width, 45);
   EXPECT_EQ(inverted(mask()).values, from_base64(golden()["inverted"]));
-  EXPECT_EQ(luma(picture()).values, from_base64(golden()["grey"]));
-  EXPECT_EQ(luma(picture()).height, 29);
-  EXPECT_EQ(complaint_of([] { extended(mask(), {.top = -1}, 0); }), "UsageError: extended: margins 0, -1, 0, 0, needed none below 0");
+  EXPECT_EQ(luma(image()).values, from_base64(golden()["grey"]));
+  EXPECT_EQ(luma(image()).height, 29);
+  EXPECT_EQ(complaint_of([] { extended(mask(), {.top = -1}, 0); }), "UsageError: extended: margins 0, -1, 0, 0, expected none below 0");
 }
 
 }  // namespace

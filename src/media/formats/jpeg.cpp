@@ -66,7 +66,7 @@ template <class F> bool guarded(Guard& guard, F&& calls) {
   return true;
 }
 
-// libjpeg only reports progress where it is asked to; a file of many scans would otherwise cost a pass over the picture for each few
+// libjpeg only reports progress where it is asked to; a file of many scans would otherwise cost a pass over the image for each few
 // bytes. No encoder writes more than some dozens.
 void on_progress(j_common_ptr info) {
   constexpr int most_scans = 500;
@@ -130,17 +130,17 @@ const char* process_of(const jpeg_decompress_struct& info) {
 }
 
 std::string kind_of(const jpeg_decompress_struct& info) {
-  const auto colour = [&]() -> const char* {
+  const auto color = [&]() -> const char* {
     switch (info.jpeg_color_space) {
       case JCS_GRAYSCALE: return "grey";
       case JCS_RGB: return "RGB";
       case JCS_YCbCr: return "YCbCr";
       case JCS_CMYK: return "CMYK";
       case JCS_YCCK: return "YCCK";
-      default: return "of unknown colours";
+      default: return "of unknown colors";
     }
   }();
-  std::string kind = fmt::format("{}, {}", process_of(info), colour);
+  std::string kind = fmt::format("{}, {}", process_of(info), color);
   if (info.num_components < 3) return kind;
   const jpeg_component_info &luma = info.comp_info[0], &chroma = info.comp_info[1];
   const int across = luma.h_samp_factor / chroma.h_samp_factor, down = luma.v_samp_factor / chroma.v_samp_factor;
@@ -149,7 +149,7 @@ std::string kind_of(const jpeg_decompress_struct& info) {
   return kind + fmt::format(" 4:{}:{}", 4 / across, down == 1 ? 4 / across : 0);
 }
 
-// Each 8 × 8 block of each colour takes a bit at least, but for arithmetic coding. So a small file that claims to be a large picture
+// Each 8 × 8 block of each color takes a bit at least, but for arithmetic coding. So a small file that claims to be a large image
 // is known as such before any memory is taken for its pixels.
 bool could_hold(const jpeg_decompress_struct& info, size_t bytes) {
   if (info.arith_code != 0) return true;
@@ -165,7 +165,7 @@ void take_markers(const jpeg_decompress_struct& info, Jpeg& jpeg, std::vector<st
     else if (data.starts_with(exif_mark) && jpeg.exif.empty()) jpeg.exif = data.substr(exif_mark.size());
     else if (data.starts_with(xmp_mark) && jpeg.xmp.empty()) jpeg.xmp = data.substr(xmp_mark.size());
     else if (data.starts_with(profile_mark) && (notes.empty() || !notes[0].starts_with("the embedded")))
-      notes.insert(notes.begin(), "the embedded colour profile is ignored, sRGB assumed");
+      notes.insert(notes.begin(), "the embedded color profile is ignored, sRGB assumed");
   }
 }
 
@@ -176,11 +176,11 @@ uint8_t product(unsigned a, unsigned b) {
 }
 
 // One row as libjpeg gives it to red, green, blue.
-void convert_row(const uint8_t* in, int colours, int64_t W, uint8_t* out) {
+void convert_row(const uint8_t* in, int colors, int64_t W, uint8_t* out) {
   for (int64_t x = 0; x < W; ++x)
     for (int c = 0; c < 3; ++c) {
-      if (colours == 1) out[3 * x + c] = in[x];
-      else if (colours == 3) out[3 * x + c] = in[3 * x + c];
+      if (colors == 1) out[3 * x + c] = in[x];
+      else if (colors == 3) out[3 * x + c] = in[3 * x + c];
       else out[3 * x + c] = uint8_t(in[4 * x + 3] - product(255u - in[4 * x + c], in[4 * x + 3]));  // stored inverted
     }
 }
@@ -194,7 +194,7 @@ void write_segment(jpeg_compress_struct& info, std::string_view mark, std::strin
 
 }  // namespace
 
-Jpeg decode_jpeg(std::string_view bytes, std::string_view where, const PictureLimits& limits) {
+Jpeg decode_jpeg(std::string_view bytes, std::string_view where, const ImageLimits& limits) {
   if (int64_t(bytes.size()) > limits.file_bytes)
     fail<IoError>("jpeg: {} has {} bytes, at most {} are read", where, bytes.size(), limits.file_bytes);
   if (!bytes.starts_with("\xFF\xD8\xFF")) fail<IoError>("jpeg: {} is not a JPEG file", where);
@@ -210,11 +210,11 @@ Jpeg decode_jpeg(std::string_view bytes, std::string_view where, const PictureLi
     jpeg_read_header(&info, TRUE);
   }));
 
-  const int colours = info.num_components;
+  const int colors = info.num_components;
   Jpeg jpeg{.image = {.width = info.image_width, .height = info.image_height, .rgb = {}}, .kind = kind_of(info)};
   Pixels& image = jpeg.image;
-  if (colours != 1 && colours != 3 && colours != 4)
-    fail<UnsupportedError>("jpeg: {} has {} colours, needed 1 (grey), 3 (YCbCr, RGB) or 4 (CMYK, YCCK)", where, colours);
+  if (colors != 1 && colors != 3 && colors != 4)
+    fail<UnsupportedError>("jpeg: {} has {} colors, expected 1 (gray), 3 (YCbCr, RGB) or 4 (CMYK, YCCK)", where, colors);
   if (image.width > limits.pixels / image.height)
     fail<IoError>("jpeg: {} is {} × {}, at most {} pixels are read", where, image.width, image.height, limits.pixels);
   if (!could_hold(info, bytes.size()))
@@ -222,15 +222,15 @@ Jpeg decode_jpeg(std::string_view bytes, std::string_view where, const PictureLi
 
   const size_t row_bytes = size_t(image.width) * 3;
   image.rgb.resize(row_bytes * size_t(image.height));
-  std::vector<uint8_t> row(size_t(image.width) * size_t(colours));
+  std::vector<uint8_t> row(size_t(image.width) * size_t(colors));
   check(guarded(reader, [&] {
-    info.out_color_space = colours == 1 ? JCS_GRAYSCALE : colours == 3 ? JCS_RGB : JCS_CMYK;
+    info.out_color_space = colors == 1 ? JCS_GRAYSCALE : colors == 3 ? JCS_RGB : JCS_CMYK;
     jpeg_start_decompress(&info);
     while (info.output_scanline < info.output_height) {
       uint8_t* out = image.rgb.data() + info.output_scanline * row_bytes;
       uint8_t* line = row.data();
       jpeg_read_scanlines(&info, &line, 1);
-      convert_row(row.data(), colours, int64_t(info.image_width), out);
+      convert_row(row.data(), colors, int64_t(info.image_width), out);
     }
   }));
   take_markers(info, jpeg, reader.notes);  // before they are let go of
@@ -242,10 +242,10 @@ Jpeg decode_jpeg(std::string_view bytes, std::string_view where, const PictureLi
 std::string encode_jpeg(const Pixels& image, const JpegOptions& options) {
   const int64_t W = image.width, H = image.height;
   if (W < 1 || H < 1 || image.rgb.size() / 3 / size_t(W) != size_t(H) || image.rgb.size() % (3 * size_t(W)) != 0)
-    fail<ShapeError>("jpeg: {} bytes of pixels for {} × {}, needed width × height × 3", image.rgb.size(), W, H);
+    fail<ShapeError>("jpeg: {} bytes of pixels for {} × {}, expected width × height × 3", image.rgb.size(), W, H);
   if (W > longest_jpeg_side || H > longest_jpeg_side)
-    fail<UsageError>("jpeg: {} × {} does not fit, needed sides of at most {}", W, H, longest_jpeg_side);
-  if (options.quality < 1 || options.quality > 100) fail<UsageError>("jpeg: quality {}, needed 1 to 100", options.quality);
+    fail<UsageError>("jpeg: {} × {} does not fit, expected sides of at most {}", W, H, longest_jpeg_side);
+  if (options.quality < 1 || options.quality > 100) fail<UsageError>("jpeg: quality {}, expected 1 to 100", options.quality);
   if (options.exif.size() > longest_segment - exif_mark.size() || options.xmp.size() > longest_segment - xmp_mark.size())
     fail<UsageError>("jpeg: {} bytes of EXIF and {} of XMP, the file holds at most {} and {}", options.exif.size(), options.xmp.size(),
                      longest_segment - exif_mark.size(), longest_segment - xmp_mark.size());

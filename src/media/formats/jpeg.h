@@ -1,4 +1,4 @@
-// JPEG pictures (ITU-T T.81, through libjpeg-turbo) with their EXIF, XMP and comments. JPEG holds no transparency.
+// JPEG images (ITU-T T.81, through libjpeg-turbo) with their EXIF, XMP and comments. JPEG holds no transparency.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ struct Jpeg {
   std::vector<std::string> notes;     // what was odd or dropped, one line each
 };
 
-// Baseline, extended, progressive and arithmetic-coded files of 8 bits: grey, YCbCr, RGB, and CMYK and YCCK with inverted values as
+// Baseline, extended, progressive and arithmetic-coded files of 8 bits: gray, YCbCr, RGB, and CMYK and YCCK with inverted values as
 // Adobe's programs and Pillow have it. The pixels are those of Pillow: exact integer DCT, smooth chroma upsampling, and its
 // conversion of CMYK. `where` names the source in messages. IoError for anything that is no whole and sound JPEG, or is beyond a limit;
-// UnsupportedError for other depths and numbers of colours.
-Jpeg decode_jpeg(std::string_view bytes, std::string_view where, const PictureLimits& limits = {});
+// UnsupportedError for other depths and numbers of colors.
+Jpeg decode_jpeg(std::string_view bytes, std::string_view where, const ImageLimits& limits = {});
 
 enum class Chroma { half /* 4:2:0 */, full /* 4:4:4 */ };
 

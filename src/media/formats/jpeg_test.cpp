@@ -12,7 +12,7 @@ using test::complaint_of;
 using test::from_base64;
 using test::random_pixels;
 
-// Pillow's file of the same picture and settings shows these pixels. Observed: no difference.
+// Pillow's file of the same image and settings shows these pixels. Observed: no difference.
 TEST(Jpeg, is_written_as_pillow_writes_it) {
   const auto g = test::golden_json("pillow/pictures.json")["written"];
   const Pixels image{.width = g["width"], .height = g["height"], .rgb = from_base64(g["rgb"])};
@@ -48,10 +48,10 @@ TEST(Jpeg, a_segment_that_is_longer_than_the_file_is_its_end) {
 
 TEST(Jpeg, refuses_what_it_cannot_hold) {
   const Pixels image = random_pixels(2, 1, 1);
-  EXPECT_EQ(complaint_of([&] { encode_jpeg(image, {.quality = 0}); }), "UsageError: jpeg: quality 0, needed 1 to 100");
-  EXPECT_EQ(complaint_of([&] { encode_jpeg(image, {.quality = 101}); }), "UsageError: jpeg: quality 101, needed 1 to 100");
+  EXPECT_EQ(complaint_of([&] { encode_jpeg(image, {.quality = 0}); }), "UsageError: jpeg: quality 0, expected 1 to 100");
+  EXPECT_EQ(complaint_of([&] { encode_jpeg(image, {.quality = 101}); }), "UsageError: jpeg: quality 101, expected 1 to 100");
   EXPECT_EQ(complaint_of([] { encode_jpeg({.width = 65'501, .height = 1, .rgb = std::vector<uint8_t>(65'501 * 3)}); }),
-            "UsageError: jpeg: 65501 × 1 does not fit, needed sides of at most 65500");
+            "UsageError: jpeg: 65501 × 1 does not fit, expected sides of at most 65500");
   EXPECT_EQ(decode_jpeg(encode_jpeg({.width = 1, .height = 65'500, .rgb = std::vector<uint8_t>(65'500 * 3)}), "x").image.height, 65'500);
   for (const Pixels& wrong :
        {Pixels{.width = 2, .height = 2, .rgb = {1, 2, 3}}, Pixels{}, Pixels{.width = 1, .height = 1, .rgb = {1, 2, 3, 4}}})

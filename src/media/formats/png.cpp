@@ -75,7 +75,7 @@ png_text text_chunk(const PngText& text, std::string& body) {
   const auto& key = text.keyword;
   const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
   if (key.empty() || key.size() > 79 || !std::all_of(key.begin(), key.end(), printable) || key.front() == ' ' || key.back() == ' ')
-    fail<UsageError>("png: keyword '{}', needed 1 to 79 printable ASCII characters without a space at either end", key);
+    fail<UsageError>("png: keyword '{}', expected 1 to 79 printable ASCII characters without a space at either end", key);
   if (!is_utf8(text.text)) fail<UsageError>("png: the text '{}' is not valid UTF-8", key);
   const std::u32string points = decode_utf8(text.text);
   if (points.find(U'\0') != points.npos) fail<UsageError>("png: the text '{}' contains a zero byte", key);
@@ -100,7 +100,7 @@ std::string utf8_of(const png_text& chunk, std::vector<std::string>& notes) {
   return international ? utf8_or_latin1(bytes) : latin1_to_utf8(bytes);
 }
 
-// Deflate makes at most 1032 bytes of one, so a small file that claims to be a large picture is known as such before any
+// Deflate makes at most 1032 bytes of one, so a small file that claims to be a large image is known as such before any
 // memory is taken for its pixels.
 bool could_hold(size_t packed, uint64_t row_bytes, uint64_t rows) { return row_bytes * rows <= uint64_t(packed) * 1032; }
 
@@ -133,16 +133,16 @@ void unpack_row(const uint8_t* in, int64_t y, bool transparent, Png& png) {
 }
 
 std::string kind_of(png_structp png, png_infop info) {
-  const auto colour = [&]() -> const char* {
+  const auto color = [&]() -> const char* {
     switch (png_get_color_type(png, info)) {
       case PNG_COLOR_TYPE_GRAY: return "grey";
-      case PNG_COLOR_TYPE_GRAY_ALPHA: return "grey with alpha";
+      case PNG_COLOR_TYPE_GRAY_ALPHA: return "gray with alpha";
       case PNG_COLOR_TYPE_PALETTE: return "palette";
       case PNG_COLOR_TYPE_RGB: return "RGB";
       default: return "RGB with alpha";
     }
   }();
-  return fmt::format("{} bits, {}{}", png_get_bit_depth(png, info), colour,
+  return fmt::format("{} bits, {}{}", png_get_bit_depth(png, info), color,
                      png_get_interlace_type(png, info) == PNG_INTERLACE_NONE ? "" : ", interlaced");
 }
 
@@ -151,10 +151,10 @@ template <class Level>
 std::string encode(int64_t W, int64_t H, const std::vector<Level>& rgb, std::span<const PngText> texts, const PixelMask& alpha) {
   if (W < 1 || H < 1 || W > PNG_UINT_31_MAX || H > PNG_UINT_31_MAX || rgb.size() / 3 / size_t(W) != size_t(H) ||
       rgb.size() % (3 * size_t(W)) != 0)
-    fail<ShapeError>("png: {} bytes of pixels for {} × {}, needed width × height × 3", rgb.size() * sizeof(Level), W, H);
+    fail<ShapeError>("png: {} bytes of pixels for {} × {}, expected width × height × 3", rgb.size() * sizeof(Level), W, H);
   const bool transparent = !alpha.values.empty();
   if (transparent && (alpha.width != W || alpha.height != H || alpha.values.size() != rgb.size() / 3))
-    fail<ShapeError>("png: alpha of {} × {} for a picture of {} × {}", alpha.width, alpha.height, W, H);
+    fail<ShapeError>("png: alpha of {} × {} for an image of {} × {}", alpha.width, alpha.height, W, H);
 
   std::vector<std::string> bodies(texts.size());
   std::vector<png_text> chunks(texts.size());
@@ -198,7 +198,7 @@ void write_png(const std::filesystem::path& file, const Pixels& image, std::span
   write_file(file, encode_png(image, texts));
 }
 
-Png decode_png(std::string_view bytes, std::string_view where, const PictureLimits& limits) {
+Png decode_png(std::string_view bytes, std::string_view where, const ImageLimits& limits) {
   if (int64_t(bytes.size()) > limits.file_bytes)
     fail<IoError>("png: {} has {} bytes, at most {} are read", where, bytes.size(), limits.file_bytes);
   if (bytes.size() < 8 || png_sig_cmp(reinterpret_cast<png_const_bytep>(bytes.data()), 0, 8) != 0)
@@ -228,21 +228,21 @@ Png decode_png(std::string_view bytes, std::string_view where, const PictureLimi
   if (!could_hold(bytes.size(), png_get_rowbytes(codec.png, codec.info), uint64_t(H)))
     fail<IoError>("png: {} is {} × {} by its header, too much for {} bytes", where, W, H, bytes.size());
   if (png_get_valid(codec.png, codec.info, PNG_INFO_iCCP) != 0)
-    codec.notes.emplace_back("the embedded colour profile is ignored, sRGB assumed");
+    codec.notes.emplace_back("the embedded color profile is ignored, sRGB assumed");
 
   const bool deep = png_get_bit_depth(codec.png, codec.info) == 16;
   const bool transparent =
       (png_get_color_type(codec.png, codec.info) & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(codec.png, codec.info, PNG_INFO_tRNS) != 0;
   int passes = 1;
   check(guarded(codec, [&] {
-    png_set_expand(codec.png);  // palette, less than 8 bits, a transparent colour
+    png_set_expand(codec.png);  // palette, less than 8 bits, a transparent color
     png_set_gray_to_rgb(codec.png);
     passes = png_set_interlace_handling(codec.png);
     png_read_update_info(codec.png, codec.info);
   }));
   const size_t row_bytes = png_get_rowbytes(codec.png, codec.info), pixel_bytes = (transparent ? 4 : 3) * (deep ? 2 : 1);
   if (row_bytes != size_t(W) * pixel_bytes)
-    fail<IoError>("png: {}: {} bytes in a row of {} pixels, needed {} each", where, row_bytes, W, pixel_bytes);
+    fail<IoError>("png: {}: {} bytes in a row of {} pixels, expected {} each", where, row_bytes, W, pixel_bytes);
   png.image.rgb.resize(size_t(W * H * 3));
   if (deep) png.deep = {.width = W, .height = H, .rgb = std::vector<uint16_t>(size_t(W * H * 3))};
   if (transparent) png.alpha = {.width = W, .height = H, .values = std::vector<uint8_t>(size_t(W * H))};
@@ -269,7 +269,7 @@ Png decode_png(std::string_view bytes, std::string_view where, const PictureLimi
   return png;
 }
 
-Png read_png(const std::filesystem::path& file, const PictureLimits& limits) {
+Png read_png(const std::filesystem::path& file, const ImageLimits& limits) {
   return decode_png(read_file(file, limits.file_bytes), file.string(), limits);
 }
 

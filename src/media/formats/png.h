@@ -1,4 +1,4 @@
-// PNG pictures (ISO/IEC 15948) with their text.
+// PNG images (ISO/IEC 15948) with their text.
 #pragma once
 
 #include <filesystem>
@@ -29,7 +29,7 @@ std::string encode_png(const DeepPixels& image, std::span<const PngText> texts =
 void write_png(const std::filesystem::path& file, const Pixels& image, std::span<const PngText> texts = {});
 
 struct Png {
-  Pixels image;                    // any colour type and depth as 8-bit RGB, of 16 bits the upper 8; colour profiles are dropped
+  Pixels image;                    // any color type and depth as 8-bit RGB, of 16 bits the upper 8; color profiles are dropped
   DeepPixels deep;                 // the same of a 16-bit file; 0 × 0 of others
   PixelMask alpha;                 // 0 × 0 where the file has no transparency
   std::string kind;                // "8 bits, RGB, interlaced"
@@ -38,10 +38,10 @@ struct Png {
   std::vector<std::string> notes;  // what was odd or dropped, one line each
 };
 
-// The pixels are those of Pillow's convert("RGB"), but for grey of 16 bits, which Pillow cuts off at level 255 and which is read as
-// other 16-bit pictures here. `where` names the source in messages. IoError for anything that is no whole and sound PNG, or is beyond
-// a limit. Of an animated PNG the picture that every reader shows.
-Png decode_png(std::string_view bytes, std::string_view where, const PictureLimits& limits = {});
-Png read_png(const std::filesystem::path& file, const PictureLimits& limits = {});
+// The pixels are those of Pillow's convert("RGB"), but for gray of 16 bits, which Pillow cuts off at level 255 and which is read as
+// other 16-bit images here. `where` names the source in messages. IoError for anything that is no whole and sound PNG, or is beyond
+// a limit. Of an animated PNG the image that every reader shows.
+Png decode_png(std::string_view bytes, std::string_view where, const ImageLimits& limits = {});
+Png read_png(const std::filesystem::path& file, const ImageLimits& limits = {});
 
 }  // namespace hearth

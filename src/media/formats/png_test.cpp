@@ -39,7 +39,7 @@ std::map<std::string, std::string> kinds(const std::string& bytes) {
   return found;
 }
 
-TEST(Png, reads_every_colour_type_and_depth) {
+TEST(Png, reads_every_color_type_and_depth) {
   const auto expected = golden_json("pictures.json");
   EXPECT_EQ(expected["pixels"].size(), 23u);
   for (const auto& [name, pixels] : expected["pixels"].items()) {
@@ -109,10 +109,10 @@ TEST(Png, sixteen_bits_and_transparency_come_back) {
   EXPECT_EQ(shallow.deep, DeepPixels{});
   EXPECT_EQ(shallow.kind, "8 bits, RGB with alpha");
   alpha.width = 7, alpha.height = 13;
-  EXPECT_EQ(message_of([&] { encode_png(pixels, {}, alpha); }), "png: alpha of 7 × 13 for a picture of 13 × 7");
+  EXPECT_EQ(message_of([&] { encode_png(pixels, {}, alpha); }), "png: alpha of 7 × 13 for an image of 13 × 7");
 }
 
-// libpng's own limit is a million columns; nothing packs better than one colour.
+// libpng's own limit is a million columns; nothing packs better than one color.
 TEST(Png, a_wide_one_and_a_black_one_come_back_too) {
   for (const auto& [W, H] : {std::pair{1'000'001, 1}, {1000, 1000}}) {
     const Pixels black{.width = W, .height = H, .rgb = std::vector<uint8_t>(size_t(W) * H * 3)};
@@ -135,11 +135,11 @@ TEST(Png, file_is_written_whole_or_not_at_all) {
 TEST(Png, refuses_what_it_cannot_hold) {
   const Pixels one{.width = 1, .height = 1, .rgb = {1, 2, 3}};
   const auto says = [&](const Pixels& pixels, const std::vector<PngText>& texts) { return message_of([&] { encode_png(pixels, texts); }); };
-  EXPECT_EQ(says({.width = 2, .height = 1, .rgb = {1, 2, 3}}, {}), "png: 3 bytes of pixels for 2 × 1, needed width × height × 3");
-  EXPECT_EQ(says({.width = 1, .height = 1, .rgb = {1, 2, 3, 4}}, {}), "png: 4 bytes of pixels for 1 × 1, needed width × height × 3");
+  EXPECT_EQ(says({.width = 2, .height = 1, .rgb = {1, 2, 3}}, {}), "png: 3 bytes of pixels for 2 × 1, expected width × height × 3");
+  EXPECT_EQ(says({.width = 1, .height = 1, .rgb = {1, 2, 3, 4}}, {}), "png: 4 bytes of pixels for 1 × 1, expected width × height × 3");
   EXPECT_EQ(says({.width = 2, .height = 1, .rgb = std::vector<uint8_t>(9)}, {}),
-            "png: 9 bytes of pixels for 2 × 1, needed width × height × 3");
-  EXPECT_EQ(says({.width = 0, .height = 0, .rgb = {}}, {}), "png: 0 bytes of pixels for 0 × 0, needed width × height × 3");
+            "png: 9 bytes of pixels for 2 × 1, expected width × height × 3");
+  EXPECT_EQ(says({.width = 0, .height = 0, .rgb = {}}, {}), "png: 0 bytes of pixels for 0 × 0, expected width × height × 3");
   for (const std::string& key : {std::string(), std::string(" a"), std::string("a "), std::string("a\n"), std::string("\x7f"),
                                  std::string("é"), std::string(80, 'k')})
     EXPECT_NE(says(one, {{key, "x"}}).find("needed 1 to 79 printable ASCII"), std::string::npos) << key;
@@ -173,7 +173,7 @@ TEST(Png, packed_text_beyond_the_limit_is_never_unpacked) {
   for (const auto& name : golden_json("pictures.json")["bombs"].get<std::vector<std::string>>()) {
     const Png png = read_png(golden(name + ".png"), {.text_bytes = 1'000'000});
     EXPECT_TRUE(png.texts.empty()) << name;
-    EXPECT_EQ(png.notes.size(), 1u) << name;  // the picture is sound; what was left out is said
+    EXPECT_EQ(png.notes.size(), 1u) << name;  // the image is sound; what was left out is said
     ASSERT_EQ(read_png(golden(name + ".png")).texts.size(), 1u) << name;
     EXPECT_EQ(read_png(golden(name + ".png")).texts[0].text.size(), 3'000'000u) << name;
   }
@@ -202,7 +202,7 @@ TEST(Png, a_height_that_the_bytes_cannot_hold_is_known_from_the_header) {
   EXPECT_EQ(says(most).find("too much"), std::string::npos);
 }
 
-TEST(Png, a_colour_profile_is_noted) {
+TEST(Png, a_color_profile_is_noted) {
   std::string profile(132, '\0');  // the smallest that libpng takes
   const auto put = [&](size_t at, std::string_view text) { profile.replace(at, text.size(), text); };
   put(3, "\x84");
@@ -219,7 +219,7 @@ TEST(Png, a_colour_profile_is_noted) {
   std::string bytes = encode_png(random_pixels(2, 2, 3));
   bytes.insert(bytes.find("IDAT") - 4, chunk + "\0\0\0\0"s);
   EXPECT_EQ(decode_png(test::with_checksums(bytes), "x").notes,
-            std::vector<std::string>{"the embedded colour profile is ignored, sRGB assumed"});
+            std::vector<std::string>{"the embedded color profile is ignored, sRGB assumed"});
 }
 
 TEST(Png, of_many_notes_the_first_twenty_are_kept) {

@@ -35,27 +35,27 @@ const char* reason(WebPEncodingError error) {
   }
 }
 
-struct EncodedPicture {
-  EncodedPicture() {
-    WebPPictureInit(&picture);
+struct EncodedImage {
+  EncodedImage() {
+    WebPPictureInit(&image);
     WebPMemoryWriterInit(&writer);
-    picture.writer = WebPMemoryWrite;
-    picture.custom_ptr = &writer;
+    image.writer = WebPMemoryWrite;
+    image.custom_ptr = &writer;
   }
-  ~EncodedPicture() {
-    WebPPictureFree(&picture);
+  ~EncodedImage() {
+    WebPPictureFree(&image);
     WebPMemoryWriterClear(&writer);
   }
-  EncodedPicture(const EncodedPicture&) = delete;
-  EncodedPicture& operator=(const EncodedPicture&) = delete;
+  EncodedImage(const EncodedImage&) = delete;
+  EncodedImage& operator=(const EncodedImage&) = delete;
 
-  WebPPicture picture{};
+  WebPPicture image{};
   WebPMemoryWriter writer{};
 };
 
-std::string with_metadata(const WebPData& picture, const WebPOptions& options) {
+std::string with_metadata(const WebPData& image, const WebPOptions& options) {
   const std::unique_ptr<WebPMux, decltype(&WebPMuxDelete)> mux(WebPMuxNew(), WebPMuxDelete);
-  bool done = mux != nullptr && WebPMuxSetImage(mux.get(), &picture, 0) == WEBP_MUX_OK;
+  bool done = mux != nullptr && WebPMuxSetImage(mux.get(), &image, 0) == WEBP_MUX_OK;
   for (const auto& [name, bytes] : {std::pair{"EXIF", options.exif}, {"XMP ", options.xmp}}) {
     const WebPData data = data_of(bytes);
     if (!bytes.empty()) done = done && WebPMuxSetChunk(mux.get(), name, &data, 0) == WEBP_MUX_OK;
@@ -70,7 +70,7 @@ std::string with_metadata(const WebPData& picture, const WebPOptions& options) {
 
 }  // namespace
 
-WebP decode_webp(std::string_view bytes, std::string_view where, const PictureLimits& limits) {
+WebP decode_webp(std::string_view bytes, std::string_view where, const ImageLimits& limits) {
   if (int64_t(bytes.size()) > limits.file_bytes)
     fail<IoError>("webp: {} has {} bytes, at most {} are read", where, bytes.size(), limits.file_bytes);
   if (!bytes.starts_with("RIFF") || bytes.size() < 12 || bytes.substr(8, 4) != "WEBP") fail<IoError>("webp: {} is not a WebP file", where);
@@ -80,7 +80,7 @@ WebP decode_webp(std::string_view bytes, std::string_view where, const PictureLi
   const VP8StatusCode status = WebPGetFeatures(data.bytes, data.size, &features);
   if (status == VP8_STATUS_NOT_ENOUGH_DATA) fail<IoError>("webp: {}: the file ends too early", where);
   if (status != VP8_STATUS_OK) fail<IoError>("webp: {}: the header is damaged", where);
-  if (features.has_animation != 0) fail<UnsupportedError>("webp: {} is an animation, needed a still picture", where);
+  if (features.has_animation != 0) fail<UnsupportedError>("webp: {} is an animation, expected a still image", where);
   const int64_t W = features.width, H = features.height;
   if (W < 1 || H < 1) fail<IoError>("webp: {}: the header is damaged", where);
   if (W > limits.pixels / H) fail<IoError>("webp: {} is {} × {}, at most {} pixels are read", where, W, H, limits.pixels);
@@ -99,7 +99,7 @@ WebP decode_webp(std::string_view bytes, std::string_view where, const PictureLi
 
   WebP webp{
       .kind = features.format == 2 ? "lossless" : "lossy", .exif = chunk_of(demuxer.get(), "EXIF"), .xmp = chunk_of(demuxer.get(), "XMP ")};
-  if (!chunk_of(demuxer.get(), "ICCP").empty()) webp.notes.emplace_back("the embedded colour profile is ignored, sRGB assumed");
+  if (!chunk_of(demuxer.get(), "ICCP").empty()) webp.notes.emplace_back("the embedded color profile is ignored, sRGB assumed");
   webp.image = {.width = W, .height = H, .rgb = {}};
   if (!transparent) {
     webp.image.rgb = std::move(samples);
@@ -117,13 +117,13 @@ WebP decode_webp(std::string_view bytes, std::string_view where, const PictureLi
 std::string encode_webp(const Pixels& image, const PixelMask& alpha, const WebPOptions& options) {
   const int64_t W = image.width, H = image.height;
   if (W < 1 || H < 1 || image.rgb.size() / 3 / size_t(W) != size_t(H) || image.rgb.size() % (3 * size_t(W)) != 0)
-    fail<ShapeError>("webp: {} bytes of pixels for {} × {}, needed width × height × 3", image.rgb.size(), W, H);
+    fail<ShapeError>("webp: {} bytes of pixels for {} × {}, expected width × height × 3", image.rgb.size(), W, H);
   const bool transparent = !alpha.values.empty();
   if (transparent && (alpha.width != W || alpha.height != H || alpha.values.size() != image.rgb.size() / 3))
-    fail<ShapeError>("webp: alpha of {} × {} for a picture of {} × {}", alpha.width, alpha.height, W, H);
+    fail<ShapeError>("webp: alpha of {} × {} for an image of {} × {}", alpha.width, alpha.height, W, H);
   if (W > longest_webp_side || H > longest_webp_side)
-    fail<UsageError>("webp: {} × {} does not fit, needed sides of at most {}", W, H, longest_webp_side);
-  if (options.quality < 0 || options.quality > 100) fail<UsageError>("webp: quality {}, needed 0 to 100", options.quality);
+    fail<UsageError>("webp: {} × {} does not fit, expected sides of at most {}", W, H, longest_webp_side);
+  if (options.quality < 0 || options.quality > 100) fail<UsageError>("webp: quality {}, expected 0 to 100", options.quality);
 
   WebPConfig config;
   bool done = WebPConfigInit(&config) != 0;
@@ -131,21 +131,21 @@ std::string encode_webp(const Pixels& image, const PixelMask& alpha, const WebPO
   if (options.lossless) done = done && WebPConfigLosslessPreset(&config, 6) != 0;
   config.exact = 1;
 
-  EncodedPicture encoded;
-  WebPPicture& picture = encoded.picture;
-  picture.width = int(W);
-  picture.height = int(H);
-  picture.use_argb = options.lossless ? 1 : 0;
+  EncodedImage encoded;
+  WebPPicture& target = encoded.image;
+  target.width = int(W);
+  target.height = int(H);
+  target.use_argb = options.lossless ? 1 : 0;
   if (transparent) {
     std::vector<uint8_t> rgba(size_t(W * H * 4));
     for (size_t i = 0; i < size_t(W * H); ++i) {
       std::copy_n(&image.rgb[3 * i], 3, &rgba[4 * i]);
       rgba[4 * i + 3] = alpha.values[i];
     }
-    done = done && WebPPictureImportRGBA(&picture, rgba.data(), int(4 * W)) != 0;
-  } else done = done && WebPPictureImportRGB(&picture, image.rgb.data(), int(3 * W)) != 0;
-  if (!done || WebPEncode(&config, &picture) == 0)
-    fail<IoError>("webp: cannot encode {} × {}: {}", W, H, done ? reason(picture.error_code) : "out of memory");
+    done = done && WebPPictureImportRGBA(&target, rgba.data(), int(4 * W)) != 0;
+  } else done = done && WebPPictureImportRGB(&target, image.rgb.data(), int(3 * W)) != 0;
+  if (!done || WebPEncode(&config, &target) == 0)
+    fail<IoError>("webp: cannot encode {} × {}: {}", W, H, done ? reason(target.error_code) : "out of memory");
   if (options.exif.empty() && options.xmp.empty()) return {reinterpret_cast<const char*>(encoded.writer.mem), encoded.writer.size};
   return with_metadata({.bytes = encoded.writer.mem, .size = encoded.writer.size}, options);
 }

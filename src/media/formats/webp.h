@@ -1,4 +1,4 @@
-// WebP pictures (RFC 9649, through libwebp) with their EXIF and XMP.
+// WebP images (RFC 9649, through libwebp) with their EXIF and XMP.
 #pragma once
 
 #include <string>
@@ -17,9 +17,9 @@ struct WebP {
   std::vector<std::string> notes;  // what was odd or dropped, one line each
 };
 
-// A still picture. `where` names the source in messages. IoError for anything that is no whole and sound WebP, or is beyond a limit;
+// A still image. `where` names the source in messages. IoError for anything that is no whole and sound WebP, or is beyond a limit;
 // UnsupportedError for an animation.
-WebP decode_webp(std::string_view bytes, std::string_view where, const PictureLimits& limits = {});
+WebP decode_webp(std::string_view bytes, std::string_view where, const ImageLimits& limits = {});
 
 struct WebPOptions {
   int quality = 90;                      // lossy: 0 to 100, as libwebp and Pillow count

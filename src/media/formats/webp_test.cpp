@@ -42,7 +42,7 @@ TEST(WebP, lossless_comes_back_as_written_with_its_metadata) {
   EXPECT_EQ(webp.xmp, "<x>");
 }
 
-// The picture of golden/make_pictures.py, whose noisy colours WebP halves. Observed: 32.0, 33.7 and 52.3 levels of error.
+// The image of golden/make_pictures.py, whose noisy colors WebP halves. Observed: 32.0, 33.7 and 52.3 levels of error.
 TEST(WebP, quality_trades_size_for_error) {
   const auto g = test::golden_json("pillow/pictures.json")["written"];
   const Pixels image{.width = g["width"], .height = g["height"], .rgb = test::from_base64(g["rgb"])};
@@ -65,14 +65,14 @@ TEST(WebP, quality_trades_size_for_error) {
 
 TEST(WebP, refuses_what_it_cannot_hold) {
   const Pixels image = random_pixels(2, 1, 1);
-  EXPECT_EQ(complaint_of([&] { encode_webp(image, {}, {.quality = -1}); }), "UsageError: webp: quality -1, needed 0 to 100");
-  EXPECT_EQ(complaint_of([&] { encode_webp(image, {}, {.quality = 101}); }), "UsageError: webp: quality 101, needed 0 to 100");
+  EXPECT_EQ(complaint_of([&] { encode_webp(image, {}, {.quality = -1}); }), "UsageError: webp: quality -1, expected 0 to 100");
+  EXPECT_EQ(complaint_of([&] { encode_webp(image, {}, {.quality = 101}); }), "UsageError: webp: quality 101, expected 0 to 100");
   EXPECT_EQ(complaint_of([&] {
               encode_webp(image, {.width = 1, .height = 2, .values = {1, 2}});
             }),
-            "ShapeError: webp: alpha of 1 × 2 for a picture of 2 × 1");
+            "ShapeError: webp: alpha of 1 × 2 for an image of 2 × 1");
   EXPECT_EQ(complaint_of([] { encode_webp({.width = 16'384, .height = 1, .rgb = std::vector<uint8_t>(16'384 * 3)}, {}); }),
-            "UsageError: webp: 16384 × 1 does not fit, needed sides of at most 16383");
+            "UsageError: webp: 16384 × 1 does not fit, expected sides of at most 16383");
   EXPECT_EQ(decode_webp(encode_webp({.width = 16'383, .height = 1, .rgb = std::vector<uint8_t>(16'383 * 3)}, {}), "x").image.width, 16'383);
   for (const Pixels& wrong :
        {Pixels{.width = 2, .height = 2, .rgb = {1, 2, 3}}, Pixels{}, Pixels{.width = 1, .height = 1, .rgb = {1, 2, 3, 4}}})

@@ -1,4 +1,4 @@
-// The parts of EXIF (CIPA DC-008) that pictures of this field use: Orientation, texts, and UserComment, where A1111's web UI writes
+// The parts of EXIF (CIPA DC-008) that images of this field use: Orientation, texts, and UserComment, where A1111's web UI writes
 // `parameters` into JPEG and WebP.
 #pragma once
 

@@ -20,7 +20,7 @@ template <class Level> std::vector<Level> turned(const std::vector<Level>& in, i
   return out;
 }
 
-template <class Picture, class Levels> Picture turn(Picture image, Levels levels, int64_t C, int64_t orientation) {
+template <class Raster, class Levels> Raster turn(Raster image, Levels levels, int64_t C, int64_t orientation) {
   if (orientation < 2 || orientation > 8) return image;
   image.*levels = turned(image.*levels, image.width, image.height, C, orientation);
   if (orientation >= 5) std::swap(image.width, image.height);

@@ -1,4 +1,4 @@
-// How a camera was held (EXIF 2.32, tag Orientation), and a picture turned upright. As Pillow's ImageOps.exif_transpose.
+// How a camera was held (EXIF 2.32, tag Orientation), and an image turned upright. As Pillow's ImageOps.exif_transpose.
 #pragma once
 
 #include "media/pixels.h"

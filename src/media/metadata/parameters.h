@@ -1,4 +1,4 @@
-// The text that A1111's web UI writes into a picture (PNG text `parameters`) and that most tools read:
+// The text that A1111's web UI writes into an image (PNG text `parameters`) and that most tools read:
 //
 //   a red house
 //   Negative prompt: blurry

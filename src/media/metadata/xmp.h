@@ -1,4 +1,4 @@
-// The parts of XMP (ISO 16684-1) that pictures of this field use: one element's text, where hearth writes its recipe into JPEG and
+// The parts of XMP (ISO 16684-1) that images of this field use: one element's text, where hearth writes its recipe into JPEG and
 // WebP (`<hearth:hearth>`) and stable-diffusion.cpp its `parameters`, and tiff:Orientation. A packet is searched, not parsed as XML.
 #pragma once
 

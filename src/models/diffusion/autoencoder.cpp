@@ -22,7 +22,7 @@ AutoencoderConfig AutoencoderConfig::from(const Checkpoint& checkpoint) {
     const auto tiny = parts::AutoencoderTinyConfig::from(config);
     const int64_t halved = int64_t(1) << (tiny.encoder_blocks.size() - 1);
     if (halved != tiny.factor())
-      fail<WeightError>("{}: the encoder makes pictures {} times smaller, the decoder {} times larger", config.where(), halved,
+      fail<WeightError>("{}: the encoder makes images {} times smaller, the decoder {} times larger", config.where(), halved,
                         tiny.factor());
     a.network = tiny;
     a.codec = {.draws = false, .encodes = !checkpoint.is_decoder_alone("vae"), .tile = parts::default_tile(tiny), .tile_unit = 8};

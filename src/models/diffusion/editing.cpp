@@ -16,7 +16,7 @@ using sampling::Compat;
 bool of_diffusers(Compat c) { return c == Compat::hearth || c == Compat::diffusers; }
 
 // Pixels → [1, H, W, 3] in −1 … 1; black out (0 in that range) where the mask is 128 and more.
-Tensor picture_tensor(const Pixels& image, const PixelMask* hidden, Backend& host) {
+Tensor image_tensor(const Pixels& image, const PixelMask* hidden, Backend& host) {
   return written_on_host(host, {1, image.height, image.width, 3}, DType::f32, [&](Tensor& y) {
     float* const values = y.data<float>();
     std::ranges::copy(to_floats(image, PixelRange::minus_one_to_one), values);
@@ -28,7 +28,7 @@ Tensor picture_tensor(const Pixels& image, const PixelMask* hidden, Backend& hos
 
 Tensor batched(const Tensor& x, int64_t B) { return x.size(0) == B ? x : ops::repeat_batch(x, B / x.size(0)); }
 
-// One mask value per f × f pixels: that in the corner of each, as nearest-neighbour resizing takes it; or the mean of the four in the
+// One mask value per f × f pixels: that in the corner of each, as nearest-neighbor resizing takes it; or the mean of the four in the
 // middle, as bilinear resizing has it.
 std::vector<float> on_grid(const PixelMask& mask, int64_t h, int64_t w, bool bilinear) {
   std::vector<float> grid;
@@ -44,10 +44,10 @@ std::vector<float> on_grid(const PixelMask& mask, int64_t h, int64_t w, bool bil
 
 void check_size(const PixelMask& mask, int64_t width, int64_t height) {
   if (mask.width != width || mask.height != height)
-    fail<UsageError>("edit: the mask is {}×{}, the picture {}×{}: needed one size", mask.width, mask.height, width, height);
+    fail<UsageError>("edit: the mask is {}×{}, the image {}×{}: expected one size", mask.width, mask.height, width, height);
 }
 
-// Whether the run needs the picture's own latents.
+// Whether the run needs the image's own latents.
 bool needs_latents(Beside beside, const EditPlan& plan) { return !plan.from_noise || beside == Beside::nothing || beside == Beside::depth; }
 
 double default_strength(const Facts& model, Compat compat, bool masked) {
@@ -63,27 +63,27 @@ EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sa
   const Beside beside = model.beside;
   EditPlan p{.part = {.steps = task.request.steps}};
   if (beside == Beside::mask_and_image && !(edit.starts() && masked))
-    fail<UsageError>("generate: this model paints into a picture: needed --init-image and --mask");
-  if (beside == Beside::image && !edit.starts()) fail<UsageError>("generate: this model edits a picture: needed --init-image");
-  if (beside == Beside::depth && !edit.depth) fail<UsageError>("generate: this model is told how near things are: needed --depth-map");
+    fail<UsageError>("generate: this model paints into an image: expected --init-image and --mask");
+  if (beside == Beside::image && !edit.starts()) fail<UsageError>("generate: this model edits an image: expected --init-image");
+  if (beside == Beside::depth && !edit.depth) fail<UsageError>("generate: this model is told how near things are: expected --depth-map");
   if (beside != Beside::depth && edit.depth) fail<UsageError>("edit: a depth map, but this model is told none");
   if (!edit.starts()) {
-    if (masked) fail<UsageError>("edit: a mask without a picture: needed --init-image");
-    if (edit.strength) fail<UsageError>("edit: a strength of {} without a picture: needed --init-image", *edit.strength);
+    if (masked) fail<UsageError>("edit: a mask without an image: expected --init-image");
+    if (edit.strength) fail<UsageError>("edit: a strength of {} without an image: expected --init-image", *edit.strength);
     return p;
   }
-  for (const Pixels& image : edit.pictures)
+  for (const Pixels& image : edit.images)
     if (image.width != width || image.height != height)
-      fail<UsageError>("edit: the picture is {}×{}, the run {}×{}: needed one size", image.width, image.height, width, height);
-  if (edit.pictures.size() > 1 && int64_t(edit.pictures.size()) != task.request.batch_size)
-    fail<UsageError>("edit: {} pictures for a batch of {}, needed one or as many", edit.pictures.size(), task.request.batch_size);
+      fail<UsageError>("edit: the image is {}×{}, the run {}×{}: expected one size", image.width, image.height, width, height);
+  if (edit.images.size() > 1 && int64_t(edit.images.size()) != task.request.batch_size)
+    fail<UsageError>("edit: {} images for a batch of {}, expected one or as many", edit.images.size(), task.request.batch_size);
   if (masked) check_size(edit.mask, width, height);
-  if (edit.fill != ImageEdit::Fill::picture && !masked) fail<UsageError>("edit: a fill without a mask: needed --mask");
+  if (edit.fill != ImageEdit::Fill::image && !masked) fail<UsageError>("edit: a fill without a mask: expected --mask");
 
   // The reference's edits as told begin from noise; with A1111 and ComfyUI they begin as any image to image does.
   if (beside == Beside::image && !peers) {
     if (edit.strength)
-      fail<UsageError>("edit: a strength of {}: a model that edits as it is told begins from noise, needed none", *edit.strength);
+      fail<UsageError>("edit: a strength of {}: a model that edits as it is told begins from noise, expected none", *edit.strength);
     if (masked) fail<UnsupportedError>("edit: a mask with a model that edits as it is told goes with --compat a1111 and comfyui only");
     return p;
   }
@@ -94,9 +94,9 @@ EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sa
   p.from_noise = !peers && masked && strength == 1;
   p.keeps = masked && (beside != Beside::mask_and_image || peers);
   if (p.keeps && sampler.ends_itself && !peers)
-    fail<UnsupportedError>(
-        "edit: sampler '{}' has no steps after which a picture could be kept; --compat a1111 and comfyui keep it in them", sampler.name);
-  const bool drawn = p.part.skipped < p.part.steps;  // with no step there is no noise, and the picture stays what it is
+    fail<UnsupportedError>("edit: sampler '{}' has no steps after which an image could be kept; --compat a1111 and comfyui keep it in them",
+                           sampler.name);
+  const bool drawn = p.part.skipped < p.part.steps;  // with no step there is no noise, and the image stays what it is
   if (drawn && model.codec.draws && !edit.latents) p.encodings = {.before = needs_latents(beside, p) ? 1 : 0, .after = masked ? 1 : 0};
   return p;
 }
@@ -121,7 +121,7 @@ sampling::Schedule begun_on_the_way(EditPlan& plan, const ImageTask& task, const
   return rest;
 }
 
-EncodedPicture EncodedPicture::slice(int64_t begin, int64_t end) const {
+EncodedImage EncodedImage::slice(int64_t begin, int64_t end) const {
   const auto cut = [&](const Tensor& t) { return t ? t.slice(0, begin, end) : t; };
   return {cut(z), cut(noise), cut(mask), cut(beside)};
 }
@@ -141,23 +141,23 @@ Tensor depth_channel(const DepthMap& depth, int64_t h, int64_t w, Backend& host)
   return written_on_host(host, {1, h, w, 1}, DType::f32, [&](Tensor& y) {
     const std::vector<float> values = interpolate_bicubic(depth.values, depth.width, depth.height, w, h);
     const auto [low, high] = std::ranges::minmax(values);
-    if (!(high > low)) fail<UsageError>("edit: the depth map is everywhere {}, needed near and far", low);
+    if (!(high > low)) fail<UsageError>("edit: the depth map is everywhere {}, expected near and far", low);
     std::ranges::transform(values, y.data<float>(), [low = low, high = high](float v) { return 2 * (v - low) / (high - low) - 1; });
   });
 }
 
-EncodedPicture encode_picture(const Facts& model, const ImageTask& task, const EditPlan& plan, const sampling::NoiseRequest& draws,
-                              const std::array<int64_t, 4>& latents, const Codec& codec, Backend& host) {
+EncodedImage encode_image(const Facts& model, const ImageTask& task, const EditPlan& plan, const sampling::NoiseRequest& draws,
+                          const std::array<int64_t, 4>& latents, const Codec& codec, Backend& host) {
   const ImageEdit& edit = task.edit;
   const int64_t B = latents[0], h = latents[1], w = latents[2], C = latents[3];
   const bool masked = !edit.mask.values.empty();
   const Beside beside = model.beside;
-  // Latents of each picture: drawn from its posterior, or the mean where the program, or the run, draws nothing.
+  // Latents of each image: drawn from its posterior, or the mean where the program, or the run, draws nothing.
   int64_t drawn = 0;
   const auto encoded = [&](const PixelMask* hidden, bool draw) {
     std::vector<Tensor> means, logvars;
-    for (const Pixels& image : edit.pictures) {
-      const parts::Posterior p = codec.encode(picture_tensor(image, hidden, host));
+    for (const Pixels& image : edit.images) {
+      const parts::Posterior p = codec.encode(image_tensor(image, hidden, host));
       means.push_back(p.mean);
       if (p.logvar) logvars.push_back(p.logvar);
     }
@@ -170,7 +170,7 @@ EncodedPicture encode_picture(const Facts& model, const ImageTask& task, const E
     return batched(codec.to_model(all.sample(batched(noise, n))), B);
   };
 
-  EncodedPicture out;
+  EncodedImage out;
   if (edit.latents) out.z = edit.latents;
   else if (needs_latents(beside, plan)) out.z = encoded(nullptr, plan.encodings.before > 0);
   if (masked) out.mask = batched(latent_mask(edit.mask, task.request.compat, h, w, host), B);
@@ -184,8 +184,8 @@ EncodedPicture encode_picture(const Facts& model, const ImageTask& task, const E
   }
   if (beside == Beside::image) {
     std::vector<Tensor> means;
-    for (const Pixels& image : edit.pictures) {
-      const parts::RawLatents mean = codec.encode(picture_tensor(image, nullptr, host)).mode();
+    for (const Pixels& image : edit.images) {
+      const parts::RawLatents mean = codec.encode(image_tensor(image, nullptr, host)).mode();
       means.push_back(model.image_beside_is_scaled ? codec.to_model(mean) : mean.z);
     }
     out.beside = batched(ops::concat(means, 0), B);

@@ -1,4 +1,4 @@
-// Runs that begin with a picture: image to image, painting into a part of it, editing as told (Brooks et al. 2023, arXiv 2211.09800:
+// Runs that begin with an image: image to image, painting into a part of it, editing as told (Brooks et al. 2023, arXiv 2211.09800:
 // InstructPix2Pix), and under a map of depths. After diffusers' pipelines of image to image,
 // inpainting, InstructPix2Pix and depth, 0.39.0; what A1111 and ComfyUI do otherwise
 // stands where it is done.
@@ -12,7 +12,7 @@ namespace hearth::models::diffusion {
 // How a run begins and goes on, as far as its request and schedule tell.
 struct EditPlan {
   std::optional<double> strength;  // absent: the run does not depend on one
-  bool from_noise = true;          // from noise alone, whatever picture there is
+  bool from_noise = true;          // from noise alone, whatever image there is
   bool by_times = false;           // A1111's samplers that go by times: sampling::rest_by_times
   sampling::Part part;
   sampling::Start start;
@@ -20,24 +20,24 @@ struct EditPlan {
   bool keeps = false;  // what is not masked is put back after, or in, each call of the network
 };
 
-// UsageError where request, picture, mask and model do not go together. `width`, `height`: of the run.
+// UsageError where request, image, mask and model do not go together. `width`, `height`: of the run.
 EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sampler& sampler, int64_t width, int64_t height);
 // The part of `whole`, the schedule of plan.part.steps steps, that the run takes; fills in the plan's start.
 sampling::Schedule begun_on_the_way(EditPlan& plan, const ImageTask& task, const sampling::Sampler& sampler,
                                     const sampling::Schedule& whole);
 
-// A picture as the run works on it, each for all of the batch; undefined where it is not needed.
-struct EncodedPicture {
+// An image as the run works on it, each for all of the batch; undefined where it is not needed.
+struct EncodedImage {
   Tensor z;       // [B, h, w, C]
   Tensor noise;   // [B, h, w, C]: the run's first
   Tensor mask;    // [B, h, w, 1], 1: painted
   Tensor beside;  // [B, h, w, n]: the network's further channels
 
-  EncodedPicture slice(int64_t begin, int64_t end) const;  // of the batch
+  EncodedImage slice(int64_t begin, int64_t end) const;  // of the batch
 };
 // `latents`: [B, h, w, C] of the run, as ResolvedImage::latents. Leaves `noise` undefined.
-EncodedPicture encode_picture(const Facts& model, const ImageTask& task, const EditPlan& plan, const sampling::NoiseRequest& draws,
-                              const std::array<int64_t, 4>& latents, const Codec& codec, Backend& host);
+EncodedImage encode_image(const Facts& model, const ImageTask& task, const EditPlan& plan, const sampling::NoiseRequest& draws,
+                          const std::array<int64_t, 4>& latents, const Codec& codec, Backend& host);
 
 // The depths on the grid of the latents, as torch's bicubic interpolation has them there, the farthest −1 and the nearest 1: [1, h, w, 1].
 // UsageError where all are one.

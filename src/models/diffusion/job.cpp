@@ -11,7 +11,7 @@ namespace hearth::models::diffusion {
 LatentJob::LatentJob(LatentImageModel& model, const ImageTask& task) : model_(model), task_(task) {
   const Facts& facts = model.facts();
   if (task.request.preview.show && !facts.codec.encodes && !model.networks_.has(Role::preview))
-    fail<UsageError>("generate: previews, but the autoencoder is a decoder alone, needed its encoder or a preview decoder");
+    fail<UsageError>("generate: previews, but the autoencoder is a decoder alone, expected its encoder or a preview decoder");
   if (!task.request.hires) {
     passes_ = {resolve(model.members_, task, model.networks_.host())};
     resolved_ = passes_[0];

@@ -43,7 +43,7 @@ int reads_of(const Request& request) {
   const auto job = model.prepare({.request = request, .seed = 1});
   job->plan();
   job->run({});
-  EXPECT_EQ(job->run({}).pictures.size(), size_t(request.batch_size));
+  EXPECT_EQ(job->run({}).images.size(), size_t(request.batch_size));
   return reads;
 }
 

@@ -22,7 +22,7 @@ namespace hearth::models::diffusion {
 // What a denoiser takes beside the latents, along the channels of its input.
 enum class Beside {
   nothing,
-  mask_and_image,  // 1 + C channels: where to paint, and the image with that part grey
+  mask_and_image,  // 1 + C channels: where to paint, and the image with that part gray
   image,           // C channels: the image; the network edits it as the prompt says
   depth,           // 1 channel: how near each point is
 };

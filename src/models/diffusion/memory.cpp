@@ -15,7 +15,7 @@ std::vector<MemoryPlan> memory_modes(const CodecConfig& codec, const Request& re
   if (request.vae_tile && (request.vae_tiling == Tiling::off || (request.vae_tiling == Tiling::automatic && limit == 0)))
     fail<UsageError>("generate: a tile size acts only with VAE tiling on, or automatic under a memory limit");
   if (request.vae_tile && (*request.vae_tile < unit * factor || *request.vae_tile % (unit * factor) != 0))
-    fail<UsageError>("generate: tiles of {} pixels do not fit, needed a multiple of {}", *request.vae_tile, unit * factor);
+    fail<UsageError>("generate: tiles of {} pixels do not fit, expected a multiple of {}", *request.vae_tile, unit * factor);
   const int64_t tile = request.vae_tile ? *request.vae_tile / factor : codec.tile;
   const int64_t side = std::max(passes.back().latents[1], passes.back().latents[2]);
 
@@ -26,7 +26,7 @@ std::vector<MemoryPlan> memory_modes(const CodecConfig& codec, const Request& re
                         : "each network is loaded for its own work only";
     if (m.tile && *m.tile < side && request.decode) {
       m.mode += fmt::format(", VAE in tiles of {} pixels", *m.tile * factor);
-      m.warnings.push_back(fmt::format("the picture is decoded in tiles of {} pixels: not quite that of a whole decode", *m.tile * factor));
+      m.warnings.push_back(fmt::format("the image is decoded in tiles of {} pixels: not quite that of a whole decode", *m.tile * factor));
     }
     modes.push_back(std::move(m));
   };
@@ -76,7 +76,7 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
   }
   plan.activations = running.peak() - plan.weights;
 
-  // Beside tensors: the program itself, buffers of others, and what the pictures take on their way into files.
+  // Beside tensors: the program itself, buffers of others, and what the images take on their way into files.
   const int64_t buffers = MemoryLedger::process().use().now, others = std::max<int64_t>(0, buffers - networks.bytes_loaded());
   const int64_t program = std::max<int64_t>(0, process_resident_bytes() - buffers);
   constexpr int64_t files = 24 << 20;

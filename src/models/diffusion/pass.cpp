@@ -15,16 +15,16 @@ namespace {
 void check_side(std::string_view name, int64_t side, int64_t factor) {
   constexpr int64_t most = int64_t(1) << 20;  // beyond it byte counts would overflow
   if (side < factor || side % factor != 0)
-    fail<UsageError>("generate: {} {} does not fit, needed a multiple of {} pixels, {} at least", name, side, factor, factor);
-  if (side > most) fail<UsageError>("generate: {} {} does not fit, needed at most {}", name, side, most);
+    fail<UsageError>("generate: {} {} does not fit, expected a multiple of {} pixels, {} at least", name, side, factor, factor);
+  if (side > most) fail<UsageError>("generate: {} {} does not fit, expected at most {}", name, side, most);
 }
 
 void check_discarding(const Request& request) {
   using sampling::Compat;
   if (request.compat == Compat::diffusers || request.compat == Compat::comfyui)
-    fail<UsageError>("schedule: {} has no setting that discards the level before the last; needed compat a1111, or none",
+    fail<UsageError>("schedule: {} has no setting that discards the level before the last; expected compat a1111, or none",
                      name_of(request.compat));
-  if (!request.sigmas.empty()) fail<UsageError>("schedule: of given sigmas no level is discarded; needed a schedule");
+  if (!request.sigmas.empty()) fail<UsageError>("schedule: of given sigmas no level is discarded; expected a schedule");
 }
 
 // The levels of a run of so many steps.
@@ -80,10 +80,10 @@ Stage refining(const Members& members, const ImageTask& task, Pass& p, Backend& 
   const LatentModel &model = *members[0], &refiner = *members[1];
   const double start = task.request.refiner_start.value_or(0.8);
   if (!(start > 0 && start < 1))
-    fail<UsageError>("generate: the refiner's start {} does not fit, needed more than 0 and less than 1", start);
+    fail<UsageError>("generate: the refiner's start {} does not fit, expected more than 0 and less than 1", start);
   if (p.sampling->ends_itself) fail<UnsupportedError>("generate: sampler '{}' has no steps that a refiner could take over", p.sampler);
   if (refiner.facts().beside != Beside::nothing)
-    fail<UnsupportedError>("generate: a refiner that takes a picture beside the latents is not supported");
+    fail<UnsupportedError>("generate: a refiner that takes an image beside the latents is not supported");
   if (task.request.stop_after > 0) fail<UnsupportedError>("generate: a run with a refiner cannot be stopped and resumed");
   refiner.check_guidance(p.guidance);
   Stage stage;
@@ -125,7 +125,7 @@ Request filled_in(const Pass& p) {
   r.sampler_options = texts(p.sampling->options, p.sampler_options);
   r.seed = p.task.seed, r.variation.seed = p.task.variation_seed;
   r.edit.strength = p.strength;
-  r.edit.picture.reset(), r.edit.mask.reset(), r.edit.depth_map.reset();
+  r.edit.image.reset(), r.edit.mask.reset(), r.edit.depth_map.reset();
   return r;
 }
 
@@ -145,7 +145,7 @@ sampling::NoiseRequest Pass::draws() const {
 void require_resumable(const Pass& p) {
   if (p.stages.size() > 1) fail<UnsupportedError>("generate: a run with a refiner cannot be stopped and resumed");
   if (p.sampling->ends_itself && p.batch > 1)
-    fail<UsageError>("generate: sampler '{}' goes picture by picture: a batch of {} cannot be stopped and resumed", p.sampler, p.batch);
+    fail<UsageError>("generate: sampler '{}' goes image by image: a batch of {} cannot be stopped and resumed", p.sampler, p.batch);
 }
 
 Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
@@ -157,7 +157,7 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
   const ImageTask& task = p.task;
   const Request& request = task.request;
   if (request.batch_size < 1 || request.batch_size > 1 << 20)
-    fail<UsageError>("generate: a batch of {} pictures does not fit, needed 1 to {}", request.batch_size, 1 << 20);
+    fail<UsageError>("generate: a batch of {} images does not fit, expected 1 to {}", request.batch_size, 1 << 20);
   sampling::check(request.compat, p.draws());
   check_options(members, request.options);
   p.options = request.options;
@@ -175,8 +175,8 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
   const int64_t factor = facts.codec.factor;
   check_side("width", p.width, factor);
   check_side("height", p.height, factor);
-  if (!facts.codec.encodes && !task.edit.pictures.empty())
-    fail<UsageError>("generate: a run that goes on from a picture, but the autoencoder is a decoder alone, needed its encoder, too");
+  if (!facts.codec.encodes && !task.edit.images.empty())
+    fail<UsageError>("generate: a run that goes on from an image, but the autoencoder is a decoder alone, expected its encoder, too");
   p.batch = request.batch_size;
   p.latents = {p.batch, p.height / factor, p.width / factor, facts.codec.latent_channels};
 
@@ -200,7 +200,7 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
     p.sigmas = plan.sigmas(), p.timesteps = plan.timesteps();
   }
   if (!schedule.steps.empty()) p.network_calls = sampling::network_calls(*p.sampling, schedule, p.sampler_options, host).value_or(0);
-  if (request.stop_after < 0) fail<UsageError>("generate: stop after {} steps, needed 1 at least", request.stop_after);
+  if (request.stop_after < 0) fail<UsageError>("generate: stop after {} steps, expected at least 1", request.stop_after);
   if (request.stop_after > 0 && members.size() == 1) require_resumable(p);
   if (schedule.clip)
     p.warnings.push_back(

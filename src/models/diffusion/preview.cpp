@@ -12,9 +12,9 @@
 namespace hearth::models::diffusion {
 namespace {
 
-constexpr int64_t side = 24, coarse = 4;  // latent pixels; of one colour of the coarse pattern
+constexpr int64_t side = 24, coarse = 4;  // latent pixels; of one color of the coarse pattern
 
-// Patches of all colours, and finer ones on them: a pixel for each of the latents.
+// Patches of all colors, and finer ones on them: a pixel for each of the latents.
 Pixels pattern(Backend& host) {
   const sampling::NoiseDraws draws = sampling::counter_draws(0);
   const Tensor patches = draws(host, {1, side / coarse, side / coarse, 3}, 0), fine = draws(host, {1, side, side, 3}, 1);
@@ -29,11 +29,11 @@ Pixels pattern(Backend& host) {
   return small;
 }
 
-// The affine map from C latent values of a pixel to its colour, by least squares.
-LatentColours fit(const std::vector<float>& z, const std::vector<float>& wanted, size_t C) {
+// The affine map from C latent values of a pixel to its color, by least squares.
+LatentColors fit(const std::vector<float>& z, const std::vector<float>& wanted, size_t C) {
   const size_t n = C + 1;
   std::vector<std::vector<double>> normal(n, std::vector<double>(n)), right(3, std::vector<double>(n));
-  for (size_t i = 0; i < n; ++i) normal[i][i] = 1e-6;  // values that no colour depends on
+  for (size_t i = 0; i < n; ++i) normal[i][i] = 1e-6;  // values that no color depends on
   std::vector<double> values(n, 1);
   for (size_t pixel = 0; pixel < size_t(side * side); ++pixel) {
     for (size_t c = 0; c < C; ++c) values[c] = double(z[pixel * C + c]);
@@ -42,36 +42,36 @@ LatentColours fit(const std::vector<float>& z, const std::vector<float>& wanted,
       for (size_t rgb = 0; rgb < 3; ++rgb) right[rgb][i] += values[i] * double(wanted[3 * pixel + rgb]);
     }
   }
-  LatentColours colours{.matrix = std::vector<double>(3 * n)};
+  LatentColors colors{.matrix = std::vector<double>(3 * n)};
   for (size_t rgb = 0; rgb < 3; ++rgb) {
     const std::vector<double> solution = sampling::solved(normal, right[rgb]);
-    for (size_t i = 0; i < n; ++i) colours.matrix[3 * i + rgb] = solution[i];
+    for (size_t i = 0; i < n; ++i) colors.matrix[3 * i + rgb] = solution[i];
   }
-  return colours;
+  return colors;
 }
 
 }  // namespace
 
-LatentColours fit_colours(const Codec& codec, Backend& host) {
+LatentColors fit_colors(const Codec& codec, Backend& host) {
   const int64_t C = codec.config.latent_channels, f = codec.config.factor;
-  const Pixels picture = unless_dry(host, Pixels(), [&] { return resize(pattern(host), f * side, f * side, Filter::bilinear); });
+  const Pixels image = unless_dry(host, Pixels(), [&] { return resize(pattern(host), f * side, f * side, Filter::bilinear); });
   const Tensor pixels = written_on_host(host, {1, f * side, f * side, 3}, DType::f32, [&](Tensor& y) {
-    std::ranges::copy(to_floats(picture, PixelRange::minus_one_to_one), y.data<float>());
+    std::ranges::copy(to_floats(image, PixelRange::minus_one_to_one), y.data<float>());
   });
   const Tensor latents = codec.to_model(codec.encode(pixels).mode());
-  return unless_dry(host, LatentColours{std::vector<double>(size_t(3 * (C + 1)))}, [&] {
-    return fit(latents.to_vector(), to_floats(resize(picture, side, side, Filter::box), PixelRange::minus_one_to_one), size_t(C));
+  return unless_dry(host, LatentColors{std::vector<double>(size_t(3 * (C + 1)))}, [&] {
+    return fit(latents.to_vector(), to_floats(resize(image, side, side, Filter::box), PixelRange::minus_one_to_one), size_t(C));
   });
 }
 
-Pixels preview_of(const Tensor& x0, const LatentColours& colours, int64_t factor) {
+Pixels preview_of(const Tensor& x0, const LatentColors& colors, int64_t factor) {
   const auto [B, h, w, C] = x0.dims<4>();
   const std::vector<float> z = x0.to_vector();
   Pixels small{.width = w, .height = h, .rgb = std::vector<uint8_t>(size_t(3 * h * w))};
   for (int64_t i = 0; i < h * w; ++i)
     for (int64_t rgb = 0; rgb < 3; ++rgb) {
-      double v = colours.matrix[size_t(3 * C + rgb)];
-      for (int64_t c = 0; c < C; ++c) v += colours.matrix[size_t(3 * c + rgb)] * double(z[size_t(i * C + c)]);
+      double v = colors.matrix[size_t(3 * C + rgb)];
+      for (int64_t c = 0; c < C; ++c) v += colors.matrix[size_t(3 * c + rgb)] * double(z[size_t(i * C + c)]);
       small.rgb[size_t(3 * i + rgb)] = uint8_t(std::nearbyint(std::clamp(v * 0.5 + 0.5, 0.0, 1.0) * 255));
     }
   return resize(small, factor * w, factor * h, Filter::bilinear);
@@ -81,13 +81,13 @@ PreviewDecoder::PreviewDecoder(const Scope& w, const parts::AutoencoderTinyConfi
     : decoder(w / "decoder", config), scaling_factor(config.scaling_factor) {}
 
 Tensor PreviewDecoder::operator()(const Tensor& x0) const {
-  const Tensor picture = decoder(scaling_factor == 1 ? x0 : ops::linear_combination({x0}, {1 / scaling_factor}));
-  return picture.view({picture.size(1), picture.size(2), picture.size(3)});
+  const Tensor image = decoder(scaling_factor == 1 ? x0 : ops::linear_combination({x0}, {1 / scaling_factor}));
+  return image.view({image.size(1), image.size(2), image.size(3)});
 }
 
 void check_preview(const parts::AutoencoderTinyConfig& decoder, const CodecConfig& codec, const std::string& where) {
   if (decoder.latent_channels != codec.latent_channels || decoder.factor() != codec.factor || decoder.out_channels != 3)
-    fail<WeightError>("{}: decodes latents of {} channels to pictures of {} channels and {} times the size, the model's need {}, 3 and {}",
+    fail<WeightError>("{}: decodes latents of {} channels to images of {} channels and {} times the size, the model's need {}, 3 and {}",
                       where, decoder.latent_channels, decoder.out_channels, decoder.factor(), codec.latent_channels, codec.factor);
 }
 

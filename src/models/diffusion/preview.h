@@ -1,4 +1,4 @@
-// What a running picture looks like, without the autoencoder's decoder: each latent pixel's colour as a linear function of its values, or
+// What a running image looks like, without the autoencoder's decoder: each latent pixel's color as a linear function of its values, or
 // what a small decoder makes of them.
 #pragma once
 
@@ -9,18 +9,18 @@
 namespace hearth::models::diffusion {
 
 // red, green and blue in −1 … 1 = bias + matrix · z
-struct LatentColours {
+struct LatentColors {
   std::vector<double> matrix;  // [C + 1, 3]: a row per value of z, then the bias
 };
 
-// By least squares between the latents that this autoencoder makes of a picture, 24 × 24 of them, and the means of the pixels that each
-// stands for. The picture is patches of all colours with finer ones on them.
-LatentColours fit_colours(const Codec& codec, Backend& host);
+// By least squares between the latents that this autoencoder makes of an image, 24 × 24 of them, and the means of the pixels that each
+// stands for. The image is patches of all colors with finer ones on them.
+LatentColors fit_colors(const Codec& codec, Backend& host);
 
-// x0 [1, h, w, C] → a picture of `factor` times its size, bilinear in between.
-Pixels preview_of(const Tensor& x0, const LatentColours& colours, int64_t factor);
+// x0 [1, h, w, C] → an image of `factor` times its size, bilinear in between.
+Pixels preview_of(const Tensor& x0, const LatentColors& colors, int64_t factor);
 
-// The decoder of an AutoencoderTiny alone. x0 [1, h, w, C] → picture [f·h, f·w, 3], about −1 … 1, not limited.
+// The decoder of an AutoencoderTiny alone. x0 [1, h, w, C] → image [f·h, f·w, 3], about −1 … 1, not limited.
 struct PreviewDecoder {
   PreviewDecoder(const Scope& w, const parts::AutoencoderTinyConfig& config);
   Tensor operator()(const Tensor& x0) const;

@@ -20,7 +20,7 @@ void require_finite(const Tensor& x, std::string_view component, std::string_vie
   unless_dry(x.backend(), [&] {
     const Tensor values = dense_on_host(x);
     if (const int64_t bad = count_non_finite(values))
-      fail<NonFiniteError>("{}: {} of {} values of {} are NaN or infinite; no picture is made (debug \"nan\" finds the first operation)",
+      fail<NonFiniteError>("{}: {} of {} values of {} are NaN or infinite; no image is made (debug \"nan\" finds the first operation)",
                            component, bad, x.numel(), what);
     double& largest = result.largest[std::string(component)];
     for (const float v : std::span(values.data<float>(), size_t(x.numel()))) largest = std::max(largest, double(std::abs(v)));
@@ -47,17 +47,17 @@ struct Run {
   ImageResult result = {};
 
   std::vector<std::vector<EncodedPrompt>> prompts = {};  // of each member: the prompt, and the negative one where it is asked under
-  EncodedPicture origin = {};                            // the image that the run begins with
-  LatentColours colours = {};                            // of previews without a decoder of their own
+  EncodedImage origin = {};                              // the image that the run begins with
+  LatentColors colors = {};                              // of previews without a decoder of their own
 
   void encode();
-  void encode_picture();
+  void encode_image();
   void fill_masked();
   void sample();
   void decode();
 
   void report(std::string_view phase, int64_t done, int64_t total) const {
-    check_cancelled();
+    check_canceled();
     if (progress) progress({.phase = phase, .done = done, .total = total});
   }
   void need(const Which& which) {
@@ -69,11 +69,11 @@ struct Run {
   Backend& device_of(const Which& which) const { return networks.networks().device(which); }
   HostedCodec codec() const { return {members[0]->codec(networks.of(0)), device_of(codec_alone), host}; }
   bool decodes_previews() const { return networks.networks().has(Role::preview); }
-  bool shows_colours() const { return request.preview.show && !decodes_previews(); }
+  bool shows_colors() const { return request.preview.show && !decodes_previews(); }
   void show(const sampling::StepInfo& info);
   sampling::State sampled(size_t member, sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory,
-                          const EncodedPicture& begun);
-  Tensor through_all(sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory, const EncodedPicture& begun);
+                          const EncodedImage& begun);
+  Tensor through_all(sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory, const EncodedImage& begun);
 };
 
 // prompts → conditionings
@@ -96,14 +96,14 @@ void Run::encode() {
   if (plan.release) networks.release({.role = Role::text_encoder});
 }
 
-// What the autoencoder does before the run: pictures [H, W, 3] → latents [B, h, w, C], and what latents look like.
-void Run::encode_picture() {
+// What the autoencoder does before the run: images [H, W, 3] → latents [B, h, w, C], and what latents look like.
+void Run::encode_image() {
   need(codec_alone);
   const auto start = Clock::now();
-  if (task.edit.starts()) origin = diffusion::encode_picture(members[0]->facts(), task, p.edit, p.draws(), p.latents, codec(), host);
-  if (origin.z) require_finite(origin.z, "vae", "the picture's latents", result);
+  if (task.edit.starts()) origin = diffusion::encode_image(members[0]->facts(), task, p.edit, p.draws(), p.latents, codec(), host);
+  if (origin.z) require_finite(origin.z, "vae", "the image's latents", result);
   if (origin.beside) require_finite(origin.beside, "vae", "the latents beside the run's", result);
-  if (shows_colours()) colours = fit_colours(codec(), host);
+  if (shows_colors()) colors = fit_colors(codec(), host);
   result.encode_seconds += seconds_since(start);
   if (!plan.everything) networks.release(codec_alone);
 }
@@ -114,28 +114,28 @@ void Run::show(const sampling::StepInfo& info) {
   std::vector<Image> images;
   for (int64_t b = 0; b < info.x0.size(0); ++b) {
     const Tensor x0 = info.x0.slice(0, b, b + 1);
-    const Tensor picture =
+    const Tensor image =
         decodes_previews() ? networks.of(0)[preview_slot(*members[0])](x0.to(device_of({.role = Role::preview}))) : Tensor();
     unless_dry(host, [&] {
-      if (picture) require_finite(picture, "preview", fmt::format("the preview after step {}", info.step + 1), result);
-      Pixels pixels = picture ? to_pixels(picture, PixelRange::minus_one_to_one) : preview_of(x0, colours, latents.factor);
+      if (image) require_finite(image, "preview", fmt::format("the preview after step {}", info.step + 1), result);
+      Pixels pixels = image ? to_pixels(image, PixelRange::minus_one_to_one) : preview_of(x0, colors, latents.factor);
       images.push_back({.width = pixels.width, .height = pixels.height, .rgb = std::move(pixels.rgb)});
     });
   }
   unless_dry(host, [&] { request.preview.show(images, info.step + 1, info.steps); });
 }
 
-// What stands under the mask at first, where that is not the picture.
+// What stands under the mask at first, where that is not the image.
 void Run::fill_masked() {
   origin.noise = result.noise;
-  if (!origin.z || task.edit.fill == ImageEdit::Fill::picture) return;
+  if (!origin.z || task.edit.fill == ImageEdit::Fill::image) return;
   const Tensor nothing = Tensor::zeros(host, origin.z.shape());
   origin.z = sampling::blended(task.edit.fill == ImageEdit::Fill::noise ? result.noise : nothing, origin.z, origin.mask);
 }
 
 // A member's stage from `state` to its end: x [B, h, w, C] of all images that go together, which began with those of `begun`.
 sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory,
-                             const EncodedPicture& begun) {
+                             const EncodedImage& begun) {
   const LatentModel& model = *members[member];
   const Loaded loaded = networks.of(member);
   const Stage& stage = p.stages[member];
@@ -154,10 +154,10 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
     };
     const Tensor beside = member == 0 && begun.beside ? begun.beside.to(device) : Tensor();
     if (!branches.imageless) return ask_under_prompts(asking(beside), x, memory.step, branches, negative, prompt);
-    sampling::Branches with_picture = branches;
-    with_picture.imageless = false;
+    sampling::Branches with_image = branches;
+    with_image.imageless = false;
     const int64_t B = x.size(0) / branches.count();
-    const Tensor told = ask_under_prompts(asking(beside), x.slice(0, 0, x.size(0) - B), memory.step, with_picture, negative, prompt);
+    const Tensor told = ask_under_prompts(asking(beside), x.slice(0, 0, x.size(0) - B), memory.step, with_image, negative, prompt);
     const Tensor nothing = Tensor::zeros(device, beside.shape());
     return ops::concat({told, ask_under_prompts(asking(nothing), x.slice(0, 0, B), memory.step, {}, nullptr, *negative)}, 0);
   };
@@ -200,7 +200,7 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
 }
 
 // All stages, each from where the one before it ended: the latents, but nothing of what a sampler remembers.
-Tensor Run::through_all(sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory, const EncodedPicture& begun) {
+Tensor Run::through_all(sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory, const EncodedImage& begun) {
   for (size_t m = 0; m < members.size(); ++m) {
     const Which denoiser{.role = Role::denoiser, .member = m};
     if (m > 0) {
@@ -238,8 +238,8 @@ void Run::sample() {
     result.latents = origin.z;
   } else if (!p.sampling->ends_itself || B == 1) {
     result.latents = through_all({.x = first}, noise, memory, origin);
-  } else {  // such a sampler's steps follow the error of one picture
-    std::vector<Tensor> pictures;
+  } else {  // such a sampler's steps follow the error of one image
+    std::vector<Tensor> images;
     for (int64_t b = 0; b < B; ++b) {
       sampling::NoiseRequest alone = p.draws();
       alone.given = {};
@@ -247,25 +247,25 @@ void Run::sample() {
       sampling::Noise own = sampling::make_noise(request.compat, alone, schedule, *p.sampling);
       own.seek(1);  // the first was drawn above
       memory.running = {}, memory.step = 0;
-      pictures.push_back(through_all({.x = first.slice(0, b, b + 1)}, own, memory, origin.slice(b, b + 1)));
+      images.push_back(through_all({.x = first.slice(0, b, b + 1)}, own, memory, origin.slice(b, b + 1)));
     }
-    result.latents = ops::concat(pictures, 0);
+    result.latents = ops::concat(images, 0);
   }
   result.sample_seconds = seconds_since(start);
   if (plan.release) networks.release({.role = Role::denoiser, .member = 0}), networks.release({.role = Role::preview});
 }
 
-// latents → pictures [H, W, 3]
+// latents → images [H, W, 3]
 void Run::decode() {
   const int64_t B = p.latents[0];
   need(codec_alone);
   report("decode", 0, B);
   const auto start = Clock::now();
-  for (int64_t b = 0; b < B; ++b) {  // one by one: it is the widest point of memory, and no picture depends on its neighbours
+  for (int64_t b = 0; b < B; ++b) {  // one by one: it is the widest point of memory, and no image depends on its neighbors
     const Tensor latents = result.latents.slice(0, b, b + 1);
-    const Tensor picture = plan.tile ? codec().decode_in_tiles(latents, *plan.tile) : codec().decode(latents);
-    require_finite(picture, "vae", fmt::format("picture {} of {}", b + 1, B), result);
-    result.pictures.push_back(picture.view({picture.size(1), picture.size(2), picture.size(3)}));
+    const Tensor image = plan.tile ? codec().decode_in_tiles(latents, *plan.tile) : codec().decode(latents);
+    require_finite(image, "vae", fmt::format("image {} of {}", b + 1, B), result);
+    result.images.push_back(image.view({image.size(1), image.size(2), image.size(3)}));
     report("decode", b + 1, B);
   }
   result.decode_seconds = seconds_since(start);
@@ -282,7 +282,7 @@ ImageResult run(const Members& members, const Pass& pass, const MemoryPlan& plan
         .progress = progress,
         .result = {.warnings = plan.warnings}};
   r.encode();
-  if (pass.task.edit.starts() || r.shows_colours()) r.encode_picture();
+  if (pass.task.edit.starts() || r.shows_colors()) r.encode_image();
   if (const auto& depth = pass.task.edit.depth)
     r.origin.beside = ops::repeat_batch(depth_channel(*depth, pass.latents[1], pass.latents[2], r.host), pass.latents[0]);
   r.sample();

@@ -6,7 +6,7 @@
 namespace hearth::models::diffusion {
 
 // As `plan` says, with its networks, which may be those of a dry run. Phases "load", "encode", "sample", "decode". NonFiniteError
-// names component and step; Cancelled.
+// names component and step; Canceled.
 ImageResult run(const Members& members, const Pass& pass, const MemoryPlan& plan, Holding& networks, const OnProgress& progress);
 
 }  // namespace hearth::models::diffusion

@@ -17,13 +17,13 @@ ImageTask first_of_two(const ImageTask& task) {
 ImageTask second_of_two(const Facts& model, const ImageTask& task, const ResolvedImage& first, Backend& host) {
   const Request& asked = task.request;
   const Hires& hires = *asked.hires;
-  if (!(hires.scale >= 1 && hires.scale <= 64)) fail<UsageError>("hires: a scale of {}, needed 1 to 64", hires.scale);
-  if (hires.steps < 0) fail<UsageError>("hires: {} steps, needed 1 at least, or 0 for as many as in the first pass", hires.steps);
-  if (!task.edit.mask.values.empty()) fail<UnsupportedError>("hires: a second pass draws all of the picture: not with a mask");
+  if (!(hires.scale >= 1 && hires.scale <= 64)) fail<UsageError>("hires: a scale of {}, expected 1 to 64", hires.scale);
+  if (hires.steps < 0) fail<UsageError>("hires: {} steps, expected at least 1, or 0 for as many as in the first pass", hires.steps);
+  if (!task.edit.mask.values.empty()) fail<UnsupportedError>("hires: a second pass draws all of the image: not with a mask");
   if (model.beside == Beside::image || model.beside == Beside::mask_and_image)
-    fail<UnsupportedError>("hires: a second pass does not go with a model that sees a picture beside the latents");
-  if (task.noise) fail<UnsupportedError>("hires: noise that is given is for one pass; needed a seed");
-  if (!asked.sigmas.empty()) fail<UnsupportedError>("hires: sigmas that are given are for one pass; needed a schedule");
+    fail<UnsupportedError>("hires: a second pass does not go with a model that sees an image beside the latents");
+  if (task.noise) fail<UnsupportedError>("hires: noise that is given is for one pass; expected a seed");
+  if (!asked.sigmas.empty()) fail<UnsupportedError>("hires: sigmas that are given are for one pass; expected a schedule");
   if (asked.stop_after > 0) fail<UnsupportedError>("hires: two passes cannot be stopped and resumed");
   const int64_t factor = model.codec.factor;
   const auto side = [&](int64_t of_first) { return int64_t(double(of_first) * hires.scale) / factor * factor; };
@@ -36,7 +36,7 @@ ImageTask second_of_two(const Facts& model, const ImageTask& task, const Resolve
   second.edit = {.strength = hires.strength, .all_steps = true, .depth = task.edit.depth};
   if (find_upscaler(hires.upscaler).of_latents)
     second.edit.latents = Tensor::empty(host, {asked.batch_size, height / factor, width / factor, first.latents[3]});
-  else second.edit.pictures.assign(size_t(asked.batch_size), {.width = width, .height = height, .rgb = {}});
+  else second.edit.images.assign(size_t(asked.batch_size), {.width = width, .height = height, .rgb = {}});
   return second;
 }
 
@@ -46,9 +46,9 @@ void begin_second(Pass& second, const Hires& hires, const Tensor& latents, const
     edit.latents = upscaled_latents(latents, edit.latents.size(1), edit.latents.size(2), hires.upscaler);
     return;
   }
-  for (size_t b = 0; b < edit.pictures.size(); ++b) {
+  for (size_t b = 0; b < edit.images.size(); ++b) {
     const Tensor image = decode(latents.slice(0, int64_t(b), int64_t(b) + 1));
-    Pixels& larger = edit.pictures[b];
+    Pixels& larger = edit.images[b];
     unless_dry(image.backend(), [&] {
       const Pixels pixels = to_pixels(image.view({image.size(1), image.size(2), image.size(3)}), PixelRange::minus_one_to_one);
       larger = upscaled(pixels, larger.width, larger.height, hires.upscaler);

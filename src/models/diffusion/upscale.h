@@ -10,7 +10,7 @@ namespace hearth::models::diffusion {
 
 struct Upscaler {
   std::string_view name;
-  bool of_latents;  // else of the picture, which is decoded, resized and encoded again
+  bool of_latents;  // else of the image, which is decoded, resized and encoded again
 };
 // UsageError lists those that there are.
 const Upscaler& find_upscaler(std::string_view name);

@@ -18,7 +18,7 @@ Entry entry() {
           .model_types = {"llama"},
           .class_name = "LlamaForCausalLM",
           .tokenizer_class = "LlamaTokenizer",
-          .gguf = {.name = "llama", .keys = {gguf_attention_bias, gguf_mlp_bias}, .neighbours = queries_and_keys},
+          .gguf = {.name = "llama", .keys = {gguf_attention_bias, gguf_mlp_bias}, .neighbors = queries_and_keys},
           .geometries = geometries,
       }),
   };

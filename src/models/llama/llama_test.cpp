@@ -35,9 +35,9 @@ BACKEND_TEST(llama, each_config_key_has_the_effect_of_the_reference) {
 BACKEND_TEST(llama, a_text_may_be_fed_in_any_pieces) { expect_same_bits_in_pieces(__FILE__, "grouped", device, read_config); }
 
 // The weights as GGUF files have them: in each head's rows of q and k, number i of the first half stands beside number i of the second.
-class NeighbouringRows : public parts::ScaledSource {
+class NeighboringRows : public parts::ScaledSource {
  public:
-  explicit NeighbouringRows(int64_t head) : ScaledSource(1), head_(head) {}
+  explicit NeighboringRows(int64_t head) : ScaledSource(1), head_(head) {}
   Tensor read(const std::string& name, const Shape& wanted, Backend& backend) override {
     const Tensor x = ScaledSource::read(name, wanted, backend);
     if (name.find("q_proj.weight") == name.npos && name.find("k_proj.weight") == name.npos) return x;
@@ -55,7 +55,7 @@ class NeighbouringRows : public parts::ScaledSource {
   int64_t head_;
 };
 
-BACKEND_TEST(llama, neighbouring_rows_and_divisors_of_gguf_files_give_the_same) {
+BACKEND_TEST(llama, neighboring_rows_and_divisors_of_gguf_files_give_the_same) {
   const DecoderCase c(__FILE__, "llama3", device, read_config);
   // Divisors in place of the scaling that they come from, as the converter writes them.
   const parts::RotaryConfig scaled = read_config(c.config()).rotary;
@@ -66,9 +66,9 @@ BACKEND_TEST(llama, neighbouring_rows_and_divisors_of_gguf_files_give_the_same) 
   for (size_t i = 0; i < before.size(); ++i) divisors.push_back(before[i] / after[i]);
   json["rope_scaling"] = nullptr;
   json["rope_divisors"] = divisors;
-  json["rope_pairs"] = "neighbours";
+  json["rope_pairs"] = "neighbors";
   const parts::DecoderConfig config = read_config(Config::parse(json.dump(), "config.json"));
-  Weights weights(std::make_shared<NeighbouringRows>(config.head), device, {.types = {.in_place = true}});
+  Weights weights(std::make_shared<NeighboringRows>(config.head), device, {.types = {.in_place = true}});
   const parts::Decoder net(Scope(weights), config);
   EXPECT_CLOSE(DecoderCase::logits(net, c.ids), c.golden.values("logits"), 4e-6);
 }

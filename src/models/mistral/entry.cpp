@@ -12,7 +12,7 @@ Entry entry() {
           .model_types = {"mistral"},
           .class_name = "MistralForCausalLM",
           .tokenizer_class = "LlamaTokenizer",
-          .gguf = {.name = "llama", .marked_by = gguf_window.key, .keys = {gguf_window}, .neighbours = queries_and_keys},
+          .gguf = {.name = "llama", .marked_by = gguf_window.key, .keys = {gguf_window}, .neighbors = queries_and_keys},
       }),
   };
 }

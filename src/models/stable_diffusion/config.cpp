@@ -71,7 +71,7 @@ void check_added(const StableDiffusionConfig& c, const std::string& where) {
   }
   const size_t sizes = c.family->sizes({}, 64, 64, text::PromptRole::positive, Begins::with_noise).size();
   const int64_t given = c.towers.back().config.projection + int64_t(sizes) * c.unet.added_of_size;
-  if (c.unet.added == 0) fail<WeightError>("{}: the UNet takes no pooled text and sizes (addition_embed_type), needed text_time", where);
+  if (c.unet.added == 0) fail<WeightError>("{}: the UNet takes no pooled text and sizes (addition_embed_type), expected text_time", where);
   if (c.unet.added != given)
     fail<WeightError>("{}: the UNet takes {} values of pooled text and sizes (projection_class_embeddings_input_dim), there are {}", where,
                       c.unet.added, given);
@@ -88,7 +88,7 @@ StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, 
   config.unet = parts::UnetConfig::from(unet_file);
   config.native = family.mends_files ? native_latents(unet_file, config.unet) : config.unet.sample_size;
   config.vae = diffusion::AutoencoderConfig::from(checkpoint);
-  if (!config.vae.codec.encodes) config.notes.push_back("the autoencoder is a decoder alone: no run can go on from a picture");
+  if (!config.vae.codec.encodes) config.notes.push_back("the autoencoder is a decoder alone: no run can go on from an image");
   const sampling::SchedulerConfig scheduler = scheduler_as_it_is(checkpoint);
   config.scheduler = scheduler_of(checkpoint, family);
   for (const TowerNames& names : family.towers) config.towers.push_back(tower_of(checkpoint, names));

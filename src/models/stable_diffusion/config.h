@@ -31,7 +31,7 @@ struct StableDiffusionConfig {
   std::optional<std::array<int64_t, 2>> native;  // [height, width] in pixels
   std::vector<std::string> notes;                // what was left aside or changed, one line each
   bool zeros_for_no_negative = false;            // a negative prompt that is not given is zeros instead of the empty prompt
-  bool told_picture_is_scaled = false;           // of a UNet that edits as told: its picture is on the latents' scale
+  bool told_image_is_scaled = false;             // of a UNet that edits as told: its image is on the latents' scale
 
   // Reads and checks model_index.json, the tokenizers and every config. UnsupportedError names a class, component or key that is
   // not built; WeightError what does not fit together, as check() says.

@@ -39,7 +39,7 @@ StableDiffusion::StableDiffusion(const Checkpoint& checkpoint, const Family& fam
             .native = config_.native,
             .notes = config_.notes,
             .beside = config_.beside(),
-            .image_beside_is_scaled = config_.told_picture_is_scaled,
+            .image_beside_is_scaled = config_.told_image_is_scaled,
             .embeds_guidance = config_.unet.guidance != 0,
             .strengths = family.strengths,
             .reference_strengths = family.reference_strengths,

@@ -53,7 +53,7 @@ int64_t clip_skip_of(const StableDiffusionConfig& config, const Request& r, size
     clip_skip = own;
   }
   if (clip_skip < 1 || clip_skip > layers)
-    fail<UsageError>("generate: clip skip {}{} does not fit, needed 1 to {}", clip_skip, tower > 0 ? " of the second text encoder" : "",
+    fail<UsageError>("generate: clip skip {}{} does not fit, expected 1 to {}", clip_skip, tower > 0 ? " of the second text encoder" : "",
                      layers);
   return clip_skip;
 }

@@ -91,14 +91,14 @@ VaeEncoder::VaeEncoder(const Scope& w, const AutoencoderKlConfig& c)
     const Scope scope = w / "down_blocks" / int64_t(i);
     const int64_t C = c.channels[i];
     VaeBlock& b = down_blocks.emplace_back(block(scope, c, c.channels[i == 0 ? 0 : i - 1], C, c.layers));
-    // Padded below and right only: symmetric padding would shift the picture by half a pixel per level.
+    // Padded below and right only: symmetric padding would shift the image by half a pixel per level.
     if (i + 1 < c.channels.size()) b.resample.emplace(scope / "downsamplers" / 0 / "conv", C, C, 3, ConvSpec::plane(2, {0, 0, 1, 1}));
   }
 }
 
-Tensor VaeEncoder::operator()(const Tensor& picture) const {
+Tensor VaeEncoder::operator()(const Tensor& image) const {
   const BlockScope scope(path);
-  Tensor x = in_block(path + ".conv_in", [&] { return conv_in(picture); });
+  Tensor x = in_block(path + ".conv_in", [&] { return conv_in(image); });
   for (const VaeBlock& b : down_blocks) {
     const BlockScope block_scope(b.path);
     for (const nn::ResnetBlock& resnet : b.resnets) x = resnet(std::move(x));
@@ -147,12 +147,12 @@ AutoencoderKl::AutoencoderKl(const Scope& w, const AutoencoderKlConfig& c)
   if (c.post_quant_conv) post_quant_conv.emplace(w / "post_quant_conv", c.latent_channels, c.latent_channels, 1);
 }
 
-Posterior AutoencoderKl::encode(const Tensor& picture) const {
-  const auto [B, H, W, C] = picture.dims<4>();
-  if (C != config.in_channels) fail<ShapeError>("vae: picture {} has {} channels, needed {}", picture.shape(), C, config.in_channels);
+Posterior AutoencoderKl::encode(const Tensor& image) const {
+  const auto [B, H, W, C] = image.dims<4>();
+  if (C != config.in_channels) fail<ShapeError>("vae: image {} has {} channels, expected {}", image.shape(), C, config.in_channels);
   if (H < config.factor() || W < config.factor())
-    fail<ShapeError>("vae: picture {} is too small, needed sides of at least {}", picture.shape(), config.factor());
-  Tensor moments = (*encoder)(picture);
+    fail<ShapeError>("vae: image {} is too small, expected sides of at least {}", image.shape(), config.factor());
+  Tensor moments = (*encoder)(image);
   if (quant_conv) moments = (*quant_conv)(moments);
   tap("quant_conv", moments);
   return {channels(moments, 0, config.latent_channels), channels(moments, config.latent_channels, 2 * config.latent_channels)};
@@ -176,7 +176,7 @@ RawLatents AutoencoderKl::from_model(const Tensor& latents) const {
 
 Tensor AutoencoderKl::decode(const Tensor& latents) const {
   if (latents.rank() != 4 || latents.size(3) != config.latent_channels)
-    fail<ShapeError>("vae: latents {}, needed [B, H, W, {}]", latents.shape(), config.latent_channels);
+    fail<ShapeError>("vae: latents {}, expected [B, H, W, {}]", latents.shape(), config.latent_channels);
   const Tensor z = in_block("post_quant_conv", [&] {
     const Tensor raw = from_model(latents).z;
     return post_quant_conv ? (*post_quant_conv)(raw) : raw;
@@ -187,7 +187,7 @@ Tensor AutoencoderKl::decode(const Tensor& latents) const {
 int64_t default_tile(const AutoencoderKlConfig& config) { return std::max<int64_t>(4, config.sample_size / config.factor() / 4 * 4); }
 
 Tensor AutoencoderKl::decode_in_tiles(const Tensor& latents, int64_t tile) const {
-  if (tile < 4 || tile % 4) fail<UsageError>("vae: tiles of {} latent pixels, needed a multiple of 4", tile);
+  if (tile < 4 || tile % 4) fail<UsageError>("vae: tiles of {} latent pixels, expected a multiple of 4", tile);
   const auto [B, H, W, C] = latents.dims<4>();
   if (H <= tile && W <= tile) return decode(latents);
   const int64_t step = tile / 4 * 3, extent = tile / 4 * config.factor(), kept = step * config.factor();

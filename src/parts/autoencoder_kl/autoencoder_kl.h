@@ -1,4 +1,4 @@
-// AutoencoderKL: pictures to latents and back (Rombach et al. 2022, arXiv 2112.10752), after diffusers 0.39.
+// AutoencoderKL: images to latents and back (Rombach et al. 2022, arXiv 2112.10752), after diffusers 0.39.
 //
 // Two spaces must not be confused: the autoencoder's own latents z, and the diffusion model's latents, shifted and scaled.
 // This class is the one owner of that scale. z travels as RawLatents (parts/posterior.h), which decode() does not accept.
@@ -75,16 +75,16 @@ int64_t default_tile(const AutoencoderKlConfig& config);
 struct AutoencoderKl {
   AutoencoderKl(const Scope& w, const AutoencoderKlConfig& config);
 
-  // Picture [B, H, W, in_channels] in −1 … 1, sides of at least config.factor() → posterior [B, ⌊H/f⌋, ⌊W/f⌋, latent_channels].
-  Posterior encode(const Tensor& picture) const;
+  // Image [B, H, W, in_channels] in −1 … 1, sides of at least config.factor() → posterior [B, ⌊H/f⌋, ⌊W/f⌋, latent_channels].
+  Posterior encode(const Tensor& image) const;
   // (z − shift) · scaling, or (z − mean) · scaling / std: what the diffusion model works on.
   Tensor to_model(const RawLatents& latents) const;
   RawLatents from_model(const Tensor& latents) const;  // and back
-  // Latents of the diffusion model [B, H, W, latent_channels] → picture [B, f·H, f·W, out_channels], about −1 … 1, not limited.
+  // Latents of the diffusion model [B, H, W, latent_channels] → image [B, f·H, f·W, out_channels], about −1 … 1, not limited.
   Tensor decode(const Tensor& latents) const;
   // The same in tiles of `tile` latent pixels a side that overlap by a quarter and are blended into each other there, as the
-  // reference's tiled_decode does: memory for one tile, but each with norm statistics of its own, so another picture than
-  // decode()'s. A picture that fits a tile is decode()'s. UsageError unless tile is a multiple of 4.
+  // reference's tiled_decode does: memory for one tile, but each with norm statistics of its own, so another image than
+  // decode()'s. An image that fits a tile is decode()'s. UsageError unless tile is a multiple of 4.
   Tensor decode_in_tiles(const Tensor& latents, int64_t tile) const;
 
   AutoencoderKlConfig config;

@@ -16,7 +16,7 @@ struct VaeOutputs {
 struct VaeCase : GoldenCase {
   VaeCase(const std::string& name, Backend& backend) : GoldenCase(__FILE__, name, backend) {}
 
-  Tensor picture(const AutoencoderKlConfig& c) const { return image("picture", c.in_channels); }
+  Tensor image(const AutoencoderKlConfig& c) const { return image("picture", c.in_channels); }
   Tensor latent(const AutoencoderKlConfig& c) const { return image("latent", c.latent_channels); }
   Tensor image(const std::string& name, int64_t channels) const {
     const std::vector<int64_t> size = fact(name);
@@ -28,7 +28,7 @@ struct VaeCase : GoldenCase {
     Weights w = weights(options);
     const AutoencoderKl vae(Scope(w), c);
     w.finish();
-    const Posterior posterior = vae.encode(picture(c));
+    const Posterior posterior = vae.encode(image(c));
     return {posterior.mode().z, vae.decode(latent(c)), posterior.deviation()};
   }
 
@@ -67,7 +67,7 @@ BACKEND_TEST(vae, G21_tiles_are_the_reference_s) {
     EXPECT_CLOSE(vae.decode_in_tiles(latents, 8), c.golden.values(name), 3e-6);  // observed 1.4e-7 reference, 4.0e-7 cpu
     const double deviation = test::relative_error(vae.decode(latents).to_vector(), c.golden.values(name));
     if (std::string_view(name) == "whole") EXPECT_LE(deviation, 5e-6);
-    else EXPECT_GT(deviation, 1e-2);  // tiles are another picture
+    else EXPECT_GT(deviation, 1e-2);  // tiles are another image
   }
   EXPECT_THROW(vae.decode_in_tiles(Tensor::zeros(device, {1, 8, 9, 4}), 6), UsageError);
   EXPECT_THROW(vae.decode_in_tiles(Tensor::zeros(device, {1, 8, 9, 4}), 0), UsageError);
@@ -110,7 +110,7 @@ TEST(vae_config, G58_published_config_asks_for_exactly_the_published_tensors) {
 }
 
 // Every key that the reference's config has is one whose effect is proven above, or is refused here, by name.
-TEST(vae_config, G53_every_key_is_honoured_or_refused) {
+TEST(vae_config, G53_every_key_is_honored_or_refused) {
   const auto device = test::make_test_backend("reference");
   const VaeCase c("perturbed", *device);
   const std::vector<std::pair<std::string, nlohmann::json>> refused{

@@ -18,7 +18,7 @@ void read_statistics(const Config& c, AutoencoderKlConfig& v) {
     if (!c.has(key)) return std::vector<float>();
     const std::vector<double> values = c.numbers(key);
     if (int64_t(values.size()) != v.latent_channels)
-      fail<WeightError>("{}: '{}' has {} numbers, needed one for each of {} latent channels", c.where(), key, values.size(),
+      fail<WeightError>("{}: '{}' has {} numbers, expected one for each of {} latent channels", c.where(), key, values.size(),
                         v.latent_channels);
     return std::vector<float>(values.begin(), values.end());
   };
@@ -26,7 +26,7 @@ void read_statistics(const Config& c, AutoencoderKlConfig& v) {
   if (v.latents_mean.empty() != v.latents_std.empty())
     fail<WeightError>("{}: 'latents_mean' and 'latents_std' go together, only one is there", c.where());
   for (const float deviation : v.latents_std)
-    if (!(deviation > 0)) fail<WeightError>("{}: 'latents_std' has {}, needed numbers above 0", c.where(), deviation);
+    if (!(deviation > 0)) fail<WeightError>("{}: 'latents_std' has {}, expected numbers above 0", c.where(), deviation);
 }
 
 }  // namespace
@@ -56,16 +56,16 @@ AutoencoderKlConfig AutoencoderKlConfig::from(const Config& c) {
 
   v.scaling_factor = float(c.number("scaling_factor", 0.18215));
   v.shift_factor = float(c.number("shift_factor", 0));
-  if (v.scaling_factor == 0) fail<WeightError>("{}: 'scaling_factor' = 0, needed another number", c.where());
+  if (v.scaling_factor == 0) fail<WeightError>("{}: 'scaling_factor' = 0, expected another number", c.where());
   read_statistics(c, v);
   if (c.dump("sample_size")[0] == '[') {
     const std::vector<int64_t> sides = c.integers("sample_size");
-    if (sides.empty()) fail<WeightError>("{}: 'sample_size' is empty, needed a number", c.where());
+    if (sides.empty()) fail<WeightError>("{}: 'sample_size' is empty, expected a number", c.where());
     v.sample_size = sides[0];  // as in the reference
   } else {
     v.sample_size = c.integer("sample_size", 32);
   }
-  if (v.sample_size < 1) fail<WeightError>("{}: 'sample_size' = {}, needed at least 1", c.where(), v.sample_size);
+  if (v.sample_size < 1) fail<WeightError>("{}: 'sample_size' = {}, expected at least 1", c.where(), v.sample_size);
   c.no_effect({"force_upcast"});  // arithmetic is f32 anyway
   c.finish();
   return v;

@@ -9,9 +9,9 @@
 namespace hearth::parts {
 
 struct AutoencoderKlConfig {
-  int64_t in_channels = 3, out_channels = 3;  // of pictures
+  int64_t in_channels = 3, out_channels = 3;  // of images
   int64_t latent_channels = 4;
-  std::vector<int64_t> channels;             // block_out_channels, one entry per level; level 0 has the picture's resolution
+  std::vector<int64_t> channels;             // block_out_channels, one entry per level; level 0 has the image's resolution
   int64_t layers = 1;                        // residual blocks per level of the encoder; the decoder has one more
   Activation activation = Activation::silu;  // act_fn, of the residual blocks; the output's is always SiLU
   int64_t groups = 32;                       // norm_num_groups; eps is 1e-6 everywhere
@@ -22,9 +22,9 @@ struct AutoencoderKlConfig {
   // for nothing.
   std::vector<float> latents_mean, latents_std;
 
-  int64_t sample_size = 32;  // side of the pictures that it was trained on: of a tile, where it decodes in tiles
+  int64_t sample_size = 32;  // side of the images that it was trained on: of a tile, where it decodes in tiles
 
-  int64_t factor() const { return int64_t(1) << (channels.size() - 1); }  // picture pixels per latent pixel, each way
+  int64_t factor() const { return int64_t(1) << (channels.size() - 1); }  // image pixels per latent pixel, each way
 
   // Reads every key. UnsupportedError names a key whose value would change the result and is not built; WeightError names
   // one that contradicts another.

@@ -31,10 +31,10 @@ Tensor affine(const Tensor& x, float factor, float offset) {
 // How much of pixel i of a tile is the tile's own, the first `ramp` of it lying over a tile before.
 float own_part(int64_t i, int64_t ramp) { return ramp > 1 ? std::min(1.0f, float(i) / float(ramp - 1)) : 1; }
 
-// Puts a tile onto a picture, both on a host, its first pixel to `top`, `left`; it fades in where there is one before it.
-void put(const Tensor& tile, Tensor& picture, int64_t top, int64_t left, int64_t ramp) {
+// Puts a tile onto an image, both on a host, its first pixel to `top`, `left`; it fades in where there is one before it.
+void put(const Tensor& tile, Tensor& image, int64_t top, int64_t left, int64_t ramp) {
   const auto [B, H, W, C] = tile.dims<4>();
-  const Tensor place = picture.slice(1, top, top + H).slice(2, left, left + W);
+  const Tensor place = image.slice(1, top, top + H).slice(2, left, left + W);
   for (int64_t b = 0; b < B; ++b)
     for (int64_t y = 0; y < H; ++y)
       for (int64_t x = 0; x < W; ++x) {
@@ -76,9 +76,9 @@ TinyEncoder::TinyEncoder(const Scope& w, const AutoencoderTinyConfig& c) : path(
   levels.push_back({nn::Conv2d(layers / index, C, c.latent_channels, 3, ConvSpec::same(3)), {}});
 }
 
-Tensor TinyEncoder::operator()(const Tensor& picture) const {
+Tensor TinyEncoder::operator()(const Tensor& image) const {
   const BlockScope scope(path);
-  Tensor x = affine(picture, 0.5f, 0.5f);  // pictures of 0 … 1 inside
+  Tensor x = affine(image, 0.5f, 0.5f);  // images of 0 … 1 inside
   for (const TinyLevel& level : levels) {
     x = level.conv(x);
     for (const TinyBlock& block : level.blocks) x = block(x);
@@ -123,11 +123,11 @@ AutoencoderTiny::AutoencoderTiny(const Scope& w, const AutoencoderTinyConfig& c,
   if (halves == TinyHalves::both) encoder.emplace(w / "encoder", [c](const Scope& s) { return TinyEncoder(s, c); });
 }
 
-Posterior AutoencoderTiny::encode(const Tensor& picture) const {
-  if (picture.rank() != 4 || picture.size(3) != config.in_channels)
-    fail<ShapeError>("vae: picture {}, needed [B, H, W, {}]", picture.shape(), config.in_channels);
-  if (!encoder) fail<UnsupportedError>("vae: this AutoencoderTiny is a decoder alone, no picture can be encoded");
-  return {(**encoder)(picture), {}};
+Posterior AutoencoderTiny::encode(const Tensor& image) const {
+  if (image.rank() != 4 || image.size(3) != config.in_channels)
+    fail<ShapeError>("vae: image {}, expected [B, H, W, {}]", image.shape(), config.in_channels);
+  if (!encoder) fail<UnsupportedError>("vae: this AutoencoderTiny is a decoder alone, no image can be encoded");
+  return {(**encoder)(image), {}};
 }
 
 Tensor AutoencoderTiny::to_model(const RawLatents& latents) const {
@@ -136,24 +136,24 @@ Tensor AutoencoderTiny::to_model(const RawLatents& latents) const {
 
 Tensor AutoencoderTiny::decode(const Tensor& latents) const {
   if (latents.rank() != 4 || latents.size(3) != config.latent_channels)
-    fail<ShapeError>("vae: latents {}, needed [B, H, W, {}]", latents.shape(), config.latent_channels);
+    fail<ShapeError>("vae: latents {}, expected [B, H, W, {}]", latents.shape(), config.latent_channels);
   return decoder(config.scaling_factor == 1 ? latents : ops::linear_combination({latents}, {1 / config.scaling_factor}));
 }
 
 Tensor AutoencoderTiny::decode_in_tiles(const Tensor& latents, int64_t tile) const {
-  if (tile < 8 || tile % 8) fail<UsageError>("vae: tiles of {} latent pixels, needed a multiple of 8", tile);
+  if (tile < 8 || tile % 8) fail<UsageError>("vae: tiles of {} latent pixels, expected a multiple of 8", tile);
   const auto [B, H, W, C] = latents.dims<4>();
   if (H <= tile && W <= tile) return decode(latents);
   const int64_t f = config.factor(), shared = tile / 8, step = tile - shared;
   Backend& host = latents.backend().host();
-  Tensor picture = Tensor::zeros(host, {B, f * H, f * W, config.out_channels});
+  Tensor image = Tensor::zeros(host, {B, f * H, f * W, config.out_channels});
   for (int64_t i = 0; i < H; i += step)
     for (int64_t j = 0; j < W; j += step) {
       const Tensor part = latents.slice(1, i, std::min(H, i + tile)).slice(2, j, std::min(W, j + tile));
       const Tensor decoded = decode(ops::contiguous(part)).to(host);
-      unless_dry(host, [&] { put(decoded, picture, f * i, f * j, f * shared); });
+      unless_dry(host, [&] { put(decoded, image, f * i, f * j, f * shared); });
     }
-  return picture;
+  return image;
 }
 
 }  // namespace hearth::parts

@@ -28,22 +28,22 @@ struct TinyLevel {
   std::vector<TinyBlock> blocks;
 };
 
-// Picture [B, H, W, in_channels] in −1 … 1 → latents [B, H', W', latent_channels]; each level but the first halves the sides, rounded up.
+// Image [B, H, W, in_channels] in −1 … 1 → latents [B, H', W', latent_channels]; each level but the first halves the sides, rounded up.
 struct TinyEncoder {
   TinyEncoder(const Scope& w, const AutoencoderTinyConfig& config);
-  Tensor operator()(const Tensor& picture) const;
+  Tensor operator()(const Tensor& image) const;
 
   std::vector<TinyLevel> levels;  // and the convolution to latents, without blocks
   std::string path;
 };
 
-// z [B, H, W, latent_channels] → picture [B, f·H, f·W, out_channels], about −1 … 1, not limited.
+// z [B, H, W, latent_channels] → image [B, f·H, f·W, out_channels], about −1 … 1, not limited.
 struct TinyDecoder {
   TinyDecoder(const Scope& w, const AutoencoderTinyConfig& config);
   Tensor operator()(const Tensor& z) const;
 
   nn::Conv2d conv_in;
-  std::vector<TinyLevel> levels;  // the last one's convolution makes the picture
+  std::vector<TinyLevel> levels;  // the last one's convolution makes the image
   Activation activation;          // behind conv_in
   int64_t upsampling;             // before the convolution of each level but the last
   std::string path;
@@ -52,22 +52,22 @@ struct TinyDecoder {
 // What of the network there is: its maker publishes a file of each half.
 enum class TinyHalves { both, decoder };
 
-// The side of a tile in latent pixels: 512 pixels of the picture, rounded down to a multiple of 8, 8 at least.
+// The side of a tile in latent pixels: 512 pixels of the image, rounded down to a multiple of 8, 8 at least.
 int64_t default_tile(const AutoencoderTinyConfig& config);
 
 struct AutoencoderTiny {
   AutoencoderTiny(const Scope& w, const AutoencoderTinyConfig& config, TinyHalves halves = TinyHalves::both);
 
-  // Picture [B, H, W, in_channels] in −1 … 1 → its one latent [B, H/f, W/f, latent_channels], without a variance. ShapeError for another
+  // Image [B, H, W, in_channels] in −1 … 1 → its one latent [B, H/f, W/f, latent_channels], without a variance. ShapeError for another
   // number of channels, UnsupportedError for a decoder alone.
-  Posterior encode(const Tensor& picture) const;
+  Posterior encode(const Tensor& image) const;
   // latent · scaling: what the diffusion model works on.
   Tensor to_model(const RawLatents& latents) const;
-  // Latents of the diffusion model [B, H, W, latent_channels] → picture [B, f·H, f·W, out_channels], about −1 … 1, not limited. ShapeError
+  // Latents of the diffusion model [B, H, W, latent_channels] → image [B, f·H, f·W, out_channels], about −1 … 1, not limited. ShapeError
   // for another number of channels.
   Tensor decode(const Tensor& latents) const;
   // The same in tiles of `tile` latent pixels a side that overlap by an eighth, each blended into those before it, as the reference does:
-  // memory for one tile beside the picture. A picture that fits a tile is decode()'s (in the reference only one that fits seven eighths of
+  // memory for one tile beside the image. An image that fits a tile is decode()'s (in the reference only one that fits seven eighths of
   // it). UsageError unless tile is a multiple of 8.
   Tensor decode_in_tiles(const Tensor& latents, int64_t tile) const;
 

@@ -106,7 +106,7 @@ TEST(tiny_vae_config, G58_published_config_asks_for_exactly_the_published_tensor
 TEST(tiny_vae_config, defaults_are_the_reference_s) { expect_reference_defaults<AutoencoderTinyConfig>(__FILE__); }
 
 // Every key that the reference's config has is one whose effect is proven above, or is refused here, by name.
-TEST(tiny_vae_config, G53_every_key_is_honoured_or_refused) {
+TEST(tiny_vae_config, G53_every_key_is_honored_or_refused) {
   const auto device = test::make_test_backend("reference");
   const TinyCase c("perturbed", *device);
   const std::vector<std::pair<std::string, nlohmann::json>> refused{

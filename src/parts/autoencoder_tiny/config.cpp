@@ -16,9 +16,9 @@ int64_t read_levels(const Config& c, const std::string& side, std::vector<int64_
     fail<WeightError>("{}: {} '{}' and {} '{}', needed as many of each", c.where(), channels.size(), widths, blocks.size(), counts);
   for (const int64_t width : channels)
     if (width < 1 || width != channels[0])
-      fail<WeightError>("{}: '{}' has {} and {}, needed one width for all levels", c.where(), widths, channels[0], width);
+      fail<WeightError>("{}: '{}' has {} and {}, expected one width for all levels", c.where(), widths, channels[0], width);
   for (const int64_t count : blocks)
-    if (count < 0) fail<WeightError>("{}: '{}' has {}, needed at least 0", c.where(), counts, count);
+    if (count < 0) fail<WeightError>("{}: '{}' has {}, expected at least 0", c.where(), counts, count);
   return channels[0];
 }
 
@@ -38,11 +38,11 @@ AutoencoderTinyConfig AutoencoderTinyConfig::from(const Config& c) {
   v.activation = diffusers_activation(c, "act_fn", "relu");
   c.only("upsample_fn", {"nearest"});
   v.upsampling = positive_integer(c, "upsampling_scaling_factor", 2);
-  if (v.upsampling > 16) fail<WeightError>("{}: 'upsampling_scaling_factor' = {}, needed at most 16", c.where(), v.upsampling);
+  if (v.upsampling > 16) fail<WeightError>("{}: 'upsampling_scaling_factor' = {}, expected at most 16", c.where(), v.upsampling);
   if (std::max(v.encoder_blocks.size(), v.decoder_blocks.size()) > 8)
-    fail<WeightError>("{}: {} levels, needed at most 8", c.where(), std::max(v.encoder_blocks.size(), v.decoder_blocks.size()));
+    fail<WeightError>("{}: {} levels, expected at most 8", c.where(), std::max(v.encoder_blocks.size(), v.decoder_blocks.size()));
   v.scaling_factor = float(c.number("scaling_factor", 1));
-  if (v.scaling_factor == 0) fail<WeightError>("{}: 'scaling_factor' = 0, needed another number", c.where());
+  if (v.scaling_factor == 0) fail<WeightError>("{}: 'scaling_factor' = 0, expected another number", c.where());
   // The pipelines of the reference apply no shift; a latent is limited only on its way into bytes; block_out_channels repeats the
   // decoder's; arithmetic is f32 anyway.
   c.no_effect({"shift_factor", "latent_magnitude", "latent_shift", "block_out_channels", "force_upcast"});

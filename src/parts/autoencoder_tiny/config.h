@@ -10,16 +10,16 @@ namespace hearth::parts {
 
 // The values that stand here are those of the published ones for Stable Diffusion 1.x, 2.x and XL, and the reference's defaults.
 struct AutoencoderTinyConfig {
-  int64_t in_channels = 3, out_channels = 3;  // of pictures
+  int64_t in_channels = 3, out_channels = 3;  // of images
   int64_t latent_channels = 4;
   int64_t encoder_channels = 64, decoder_channels = 64;  // *_block_out_channels: of all levels, which the network needs to be equal
-  std::vector<int64_t> encoder_blocks{1, 3, 3, 3};       // num_encoder_blocks: residual blocks of each level, the picture's first
+  std::vector<int64_t> encoder_blocks{1, 3, 3, 3};       // num_encoder_blocks: residual blocks of each level, the image's first
   std::vector<int64_t> decoder_blocks{3, 3, 3, 1};       // num_decoder_blocks: of each level, the latents' first
   Activation activation = Activation::relu;              // act_fn; what follows a residual sum is always ReLU
   int64_t upsampling = 2;                                // upsampling_scaling_factor: of each level of the decoder, each way
   float scaling_factor = 1;                              // latent of the diffusion model = latent · scaling
 
-  int64_t factor() const;  // picture pixels per latent pixel, each way, of the decoder
+  int64_t factor() const;  // image pixels per latent pixel, each way, of the decoder
 
   // Reads every key. UnsupportedError names a key whose value would change the result and is not built; WeightError names one that
   // contradicts another.

@@ -70,10 +70,10 @@ ClipTextModel::ClipTextModel(const Scope& w, const ClipTextConfig& c)
 
 ClipTextOutput ClipTextModel::operator()(const std::vector<std::vector<int32_t>>& ids, std::span<const ClipVector> vectors) const {
   const int64_t B = int64_t(ids.size()), T = B ? int64_t(ids[0].size()) : 0;
-  if (T < 1 || T > config.positions) fail<ShapeError>("clip: {} rows of {} tokens, needed 1 to {} tokens", B, T, config.positions);
+  if (T < 1 || T > config.positions) fail<ShapeError>("clip: {} rows of {} tokens, expected 1 to {} tokens", B, T, config.positions);
   std::vector<int32_t> tokens, positions;
   for (const std::vector<int32_t>& row : ids) {
-    if (int64_t(row.size()) != T) fail<ShapeError>("clip: rows of {} and {} tokens, needed equal lengths", T, row.size());
+    if (int64_t(row.size()) != T) fail<ShapeError>("clip: rows of {} and {} tokens, expected equal lengths", T, row.size());
     for (int64_t t = 0; t < T; ++t) {
       const int32_t id = row[size_t(t)];
       if (id < 0 || id >= config.vocabulary) fail<UsageError>("clip: token id {} is outside the vocabulary of {}", id, config.vocabulary);

@@ -68,7 +68,7 @@ TEST(clip_config, G58_published_config_asks_for_exactly_the_published_tensors) {
 
 // Every key that transformers writes is one whose effect is proven above, is refused here by name, or belongs to generating
 // text, training and storage.
-TEST(clip_config, G53_every_key_is_honoured_or_refused) {
+TEST(clip_config, G53_every_key_is_honored_or_refused) {
   const auto device = test::make_test_backend("reference");
   const ClipCase c("perturbed", *device);
   const std::vector<std::pair<std::string, nlohmann::json>> refused{

@@ -130,7 +130,7 @@ DecoderConfig DecoderConfig::common(const Config& c, const DecoderConfig& defaul
   d.mlp_width = positive_integer(c, "intermediate_size", defaults.mlp_width);
   d.layers = positive_integer(c, "num_hidden_layers", defaults.layers);
   constexpr int64_t most_layers = 10'000;  // more would take minutes to be missed one by one
-  if (d.layers > most_layers) fail<WeightError>("{}: 'num_hidden_layers' = {}, needed at most {}", c.where(), d.layers, most_layers);
+  if (d.layers > most_layers) fail<WeightError>("{}: 'num_hidden_layers' = {}, expected at most {}", c.where(), d.layers, most_layers);
   d.heads = positive_integer(c, "num_attention_heads", defaults.heads);
   // Absent, it has the family's default; null means as many as there are heads.
   d.groups =
@@ -148,9 +148,9 @@ DecoderConfig DecoderConfig::common(const Config& c, const DecoderConfig& defaul
   d.windows.assign(size_t(d.layers), 0);
   d.rotary = RotaryConfig::from(c, d.head, d.positions);
   const std::string pairs = c.text("rope_pairs", "halves");
-  if (pairs != "halves" && pairs != "neighbours")
-    fail<UnsupportedError>("{}: 'rope_pairs' = \"{}\" is not supported, only halves and neighbours", c.where(), pairs);
-  d.pairs = pairs == "halves" ? RotaryPairs::halves : RotaryPairs::neighbours;
+  if (pairs != "halves" && pairs != "neighbors")
+    fail<UnsupportedError>("{}: 'rope_pairs' = \"{}\" is not supported, only halves and neighbors", c.where(), pairs);
+  d.pairs = pairs == "halves" ? RotaryPairs::halves : RotaryPairs::neighbors;
   for (const double x : c.numbers("rope_divisors", {{}})) d.rotary.divisors.push_back(float(x));
   if (!d.rotary.divisors.empty() && int64_t(d.rotary.divisors.size()) != d.head / 2)
     fail<WeightError>("{}: {} divisors of frequencies, a head of {} needs {}", c.where(), d.rotary.divisors.size(), d.head, d.head / 2);

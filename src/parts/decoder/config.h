@@ -20,7 +20,7 @@ struct DecoderConfig {
   RotaryPairs pairs = RotaryPairs::halves;
 
   // The keys that all these families have in common, with the defaults of `defaults`; the family reads its own and calls finish(). Beside
-  // those of transformers rope_pairs ("halves", "neighbours") and rope_divisors, which weights/gguf/gguf_language.h adds.
+  // those of transformers rope_pairs ("halves", "neighbors") and rope_divisors, which weights/gguf/gguf_language.h adds.
   static DecoderConfig common(const Config& config, const DecoderConfig& defaults);
 
   bool operator==(const DecoderConfig&) const = default;

@@ -11,7 +11,7 @@ namespace {
 
 double positive(const Config& c, const std::string& key, std::optional<double> otherwise = {}) {
   const double value = c.number(key, otherwise);
-  if (!(value > 0) || !std::isfinite(value)) fail<WeightError>("{}: '{}' = {}, needed more than 0", c.where(), key, value);
+  if (!(value > 0) || !std::isfinite(value)) fail<WeightError>("{}: '{}' = {}, expected more than 0", c.where(), key, value);
   return value;
 }
 

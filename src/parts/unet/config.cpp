@@ -17,7 +17,7 @@ std::vector<int64_t> depths(const Config& c, const char* key, const Json& entry,
   if (entry.is_array() && std::all_of(entry.begin(), entry.end(), [](const Json& v) { return v.is_number_integer(); }))
     result = entry.get<std::vector<int64_t>>();
   if (int64_t(result.size()) < count || std::any_of(result.begin(), result.end(), [](int64_t n) { return n < 0; }))
-    fail<WeightError>("{}: '{}' has the entry {}, needed a whole number or a list of {}", c.where(), key, entry.dump(), count);
+    fail<WeightError>("{}: '{}' has the entry {}, expected a whole number or a list of {}", c.where(), key, entry.dump(), count);
   result.resize(size_t(count));
   return result;
 }
@@ -27,12 +27,12 @@ std::vector<Json> per_level(const Config& c, const char* key, size_t levels) {
   const Json value = Json::parse(c.dump(key));
   if (!value.is_array()) return std::vector<Json>(levels, value.is_null() ? Json(1) : value);
   if (value.size() != levels)
-    fail<WeightError>("{}: '{}' has {} entries, needed one for each of {} levels", c.where(), key, value.size(), levels);
+    fail<WeightError>("{}: '{}' has {} entries, expected one for each of {} levels", c.where(), key, value.size(), levels);
   return value.get<std::vector<Json>>();
 }
 
 void require_positive(const Config& c, const char* key, int64_t value) {
-  if (value < 1) fail<WeightError>("{}: '{}' = {}, needed at least 1", c.where(), key, value);
+  if (value < 1) fail<WeightError>("{}: '{}' = {}, expected at least 1", c.where(), key, value);
 }
 
 int64_t odd_kernel(const Config& c, const char* key) {
@@ -103,7 +103,7 @@ int64_t context_width(const Config& c, const UnetConfig& u) {
     if (!u.levels[i].attends_down && !u.levels[i].attends_up && !mid) continue;
     require_positive(c, "cross_attention_dim", widths[i]);
     if (width && width != widths[i])
-      fail<WeightError>("{}: 'cross_attention_dim' = {} has several widths, needed one for all levels that attend", c.where(),
+      fail<WeightError>("{}: 'cross_attention_dim' = {} has several widths, expected one for all levels that attend", c.where(),
                         c.dump("cross_attention_dim"));
     width = widths[i];
   }
@@ -150,7 +150,7 @@ UnetConfig UnetConfig::from(const Config& c) {
   u.out_channels = positive_integer(c, "out_channels", 4);
   if (const Json size = Json::parse(c.dump("sample_size")); size.is_array()) {
     const std::vector<int64_t> sides = c.integers("sample_size");
-    if (sides.size() != 2) fail<WeightError>("{}: 'sample_size' has {} entries, needed height and width", c.where(), sides.size());
+    if (sides.size() != 2) fail<WeightError>("{}: 'sample_size' has {} entries, expected height and width", c.where(), sides.size());
     u.sample_size = {sides[0], sides[1]};
   } else if (!size.is_null()) {
     u.sample_size = {c.integer("sample_size"), c.integer("sample_size")};

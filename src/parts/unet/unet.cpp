@@ -18,7 +18,7 @@ ConvSpec halving(int64_t padding) { return ConvSpec::plane(2, {padding, padding,
 Tensor pooled_and_sizes(const UnetConfig& config, const Tensor& pooled, std::span<const float> sizes) {
   const int64_t width = config.pooled_width(int64_t(sizes.size()));
   if (pooled.shape() != Shape{1, width})
-    fail<ShapeError>("unet: pooled text {} and {} sizes, needed [1, {}]", pooled.shape(), sizes.size(), width);
+    fail<ShapeError>("unet: pooled text {} and {} sizes, expected [1, {}]", pooled.shape(), sizes.size(), width);
   const Tensor sinusoids = nn::embed_timesteps(
       pooled.backend(), sizes,
       {.channels = config.added_of_size, .cosine_first = config.cosine_first, .frequency_shift = config.frequency_shift});
@@ -144,15 +144,15 @@ Tensor Unet::time_embedding(Backend& backend, std::span<const float> timesteps, 
 
 void Unet::check(const Tensor& x, std::span<const float> timesteps, const UnetConditions& given) const {
   const auto [B, H, W, C] = x.dims<4>();
-  if (C != config.in_channels) fail<ShapeError>("unet: x {} has {} channels, needed {}", x.shape(), C, config.in_channels);
+  if (C != config.in_channels) fail<ShapeError>("unet: x {} has {} channels, expected {}", x.shape(), C, config.in_channels);
   if (timesteps.size() != 1 && int64_t(timesteps.size()) != B)
-    fail<ShapeError>("unet: {} timesteps, needed 1 or one for each of {} images", timesteps.size(), B);
+    fail<ShapeError>("unet: {} timesteps, expected 1 or one for each of {} images", timesteps.size(), B);
   const Tensor& context = given.context;
   if (config.context && (!context || context.rank() != 3 || context.size(0) != B || context.size(2) != config.context))
-    fail<ShapeError>("unet: context {}, needed [{}, S, {}]", context ? context.shape() : Shape{}, B, config.context);
+    fail<ShapeError>("unet: context {}, expected [{}, S, {}]", context ? context.shape() : Shape{}, B, config.context);
   const auto require = [B = B](std::string_view what, const Tensor& t, int64_t width) {
     if (width && (!t || t.shape() != Shape{B, width}))
-      fail<ShapeError>("unet: {} {}, needed {}", what, t ? t.shape() : Shape{}, Shape{B, width});
+      fail<ShapeError>("unet: {} {}, expected {}", what, t ? t.shape() : Shape{}, Shape{B, width});
   };
   require("pooled text and sizes", given.added, config.added);
   require("guidance", given.guidance, config.guidance);

@@ -20,7 +20,7 @@ struct UnetConditions {
   Tensor guidance;  // [B, config.guidance]: guidance_embedding()
 };
 
-// Pooled text [1, P] f32 and numbers such as the picture's size in pixels, each as a sinusoid behind it → [1, config.added].
+// Pooled text [1, P] f32 and numbers such as the image's size in pixels, each as a sinusoid behind it → [1, config.added].
 // ShapeError where they do not fit.
 Tensor pooled_and_sizes(const UnetConfig& config, const Tensor& pooled, std::span<const float> sizes);
 

@@ -120,7 +120,7 @@ TEST(unet_config, G58_published_configs_ask_for_exactly_the_published_tensors) {
 }
 
 // Every key that the reference's config has is one whose effect is proven above, or is refused here, by name.
-TEST(unet_config, G53_every_key_is_honoured_or_refused) {
+TEST(unet_config, G53_every_key_is_honored_or_refused) {
   const auto device = test::make_test_backend("reference");
   const UnetCase c("perturbed", *device);
   const std::vector<std::pair<std::string, nlohmann::json>> refused{

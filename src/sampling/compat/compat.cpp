@@ -74,16 +74,17 @@ bool goes_by_time(Compat compat, const Sampler& sampler) {
 }  // namespace
 
 void check(Compat compat, const NoiseRequest& r) {
-  if (r.eta_seed_delta != 0 && compat != Compat::a1111) fail<UsageError>("noise: an eta noise seed delta is A1111's; needed compat a1111");
-  if (r.first_image != 0 && compat != Compat::comfyui) fail<UsageError>("noise: a batch index is ComfyUI's; needed compat comfyui");
-  if (r.first_image < 0) fail<UsageError>("noise: batch index {}, needed at least 0", r.first_image);
+  if (r.eta_seed_delta != 0 && compat != Compat::a1111)
+    fail<UsageError>("noise: an eta noise seed delta is A1111's; expected compat a1111");
+  if (r.first_image != 0 && compat != Compat::comfyui) fail<UsageError>("noise: a batch index is ComfyUI's; expected compat comfyui");
+  if (r.first_image < 0) fail<UsageError>("noise: batch index {}, expected at least 0", r.first_image);
   if (!(r.variation.strength >= 0 && r.variation.strength <= 1))
-    fail<UsageError>("noise: variation strength {}, needed 0 to 1", r.variation.strength);
+    fail<UsageError>("noise: variation strength {}, expected 0 to 1", r.variation.strength);
   if (r.variation.strength > 0 && (compat == Compat::diffusers || compat == Compat::comfyui))
-    fail<UnsupportedError>("noise: {} has no variation seeds; needed compat a1111, or none", name_of(compat));
-  if (r.variation.strength > 0 && r.given) fail<UsageError>("noise: a variation of noise that is given; needed one of them");
+    fail<UnsupportedError>("noise: {} has no variation seeds; expected compat a1111, or none", name_of(compat));
+  if (r.variation.strength > 0 && r.given) fail<UsageError>("noise: a variation of noise that is given; expected one of them");
   if (r.rng == Rng::nv && (compat == Compat::diffusers || compat == Compat::comfyui))
-    fail<UsageError>("noise: {} has no noise source nv; needed compat a1111, or none", name_of(compat));
+    fail<UsageError>("noise: {} has no noise source nv; expected compat a1111, or none", name_of(compat));
 }
 
 Noise make_noise(Compat compat, const NoiseRequest& r, const Schedule& schedule, const Sampler& sampler) {
@@ -135,7 +136,7 @@ bool has_own_schedule(Compat compat, const Sampler& sampler) {
   if (compat != Compat::comfyui && compat != Compat::a1111) return false;
   const bool comfyui = compat == Compat::comfyui;
   if (!(comfyui ? sampler.programs.comfyui : sampler.programs.a1111))
-    fail<UsageError>("sampler '{}': {} has none; needed another", sampler.name, comfyui ? "ComfyUI" : "A1111");
+    fail<UsageError>("sampler '{}': {} has none; expected another", sampler.name, comfyui ? "ComfyUI" : "A1111");
   return true;
 }
 
@@ -144,7 +145,7 @@ ScheduleChoice own_choice(Compat compat, const Sampler& sampler, std::string_vie
   const bool automatic = wanted.empty() || wanted == "default" || wanted == "automatic";
   if (goes_by_time(compat, sampler)) {
     if (!automatic || !options.empty())
-      fail<UsageError>("sampler '{}': A1111's takes times of its own; needed no schedule and no option of one", sampler.name);
+      fail<UsageError>("sampler '{}': A1111's takes times of its own; expected no schedule and no option of one", sampler.name);
     return {};
   }
   if (automatic) wanted = compat == Compat::a1111 && sampler.schedule != "default" ? folded(sampler.schedule) : "normal";
@@ -164,9 +165,9 @@ ScheduleChoice own_choice(Compat compat, const Sampler& sampler, std::string_vie
 }
 
 Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sampler& sampler, const ScheduleChoice& choice, int64_t steps) {
-  if (steps < 1) fail<UsageError>("steps: got {}, needed at least 1", steps);
+  if (steps < 1) fail<UsageError>("steps: got {}, expected at least 1", steps);
   if (goes_by_time(compat, sampler)) {
-    if (choice.gives_sigmas()) fail<UsageError>("sampler '{}': A1111's takes times of its own; needed no sigmas", sampler.name);
+    if (choice.gives_sigmas()) fail<UsageError>("sampler '{}': A1111's takes times of its own; expected no sigmas", sampler.name);
     return a1111_time_schedule(config, sampler, choice.drops_penultimate ? steps + 1 : steps);
   }
   const bool given = !choice.sigmas.empty(), comfyui = compat == Compat::comfyui;
@@ -191,7 +192,7 @@ Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sample
 }
 
 Schedule common_schedule(const SchedulerConfig& config, const ScheduleChoice& choice, int64_t steps) {
-  if (!choice.gives_sigmas()) fail<UsageError>("schedule '{}': samplers are compared along σ; needed a schedule of σ", choice.name);
+  if (!choice.gives_sigmas()) fail<UsageError>("schedule '{}': samplers are compared along σ; expected a schedule of σ", choice.name);
   const SchedulerConfig of_sigma = config.with_class(SchedulerClass::euler);
   const auto table = std::make_shared<const NoiseTable>(of_sigma);
   std::vector<double> sigmas = choice.make(ModelSigmas::exploding(table->sigmas), steps + 1);

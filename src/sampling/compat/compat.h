@@ -1,4 +1,4 @@
-// Whose conventions a run follows, so that the same seed, sampler and schedule give that program's picture.
+// Whose conventions a run follows, so that the same seed, sampler and schedule give that program's image.
 //
 //             noise of the start        noise of the steps         Brownian paths               start          network's time of σ
 // hearth      torch, image by image     the same generators        OctavePath, by image         the scheduler  the scheduler's
@@ -30,9 +30,9 @@ struct NoiseRequest {
   uint64_t seed = 0;
   std::optional<Rng> rng = {};   // instead of the program's own: cpu anywhere, nv under hearth and a1111
   int64_t eta_seed_delta = 0;    // a1111's ENSD: generators begin anew at seed + this after the first noise
-  int64_t first_image = 0;       // comfyui: the batch's pictures are those from this number on of a larger batch
+  int64_t first_image = 0;       // comfyui: the batch's images are those from this number on of a larger batch
   Tensor given = {};             // [B, C, H, W] f32 in place of the first draw; may be undefined
-  EncodingDraws encodings = {};  // of the pictures that the run starts from; hearth and diffusers draw them from the run's generators
+  EncodingDraws encodings = {};  // of the images that the run starts from; hearth and diffusers draw them from the run's generators
   // A1111's variations: the noise lies this far on the way to that of another seed. All images of a batch then have one seed, and image k
   // the variation seed + k. hearth, a1111.
   struct Variation {
@@ -45,8 +45,8 @@ struct NoiseRequest {
 void check(Compat compat, const NoiseRequest& request);
 // A run's; of samplers that are not brownian in ComfyUI and A1111 all noise is drawn there.
 Noise make_noise(Compat compat, const NoiseRequest& request, const Schedule& schedule, const Sampler& sampler);
-// Noise for posterior number `number` of the pictures that are encoded, counted by encodings.before, then encodings.after; [B, H, W, C], or
-// [1, H, W, C] where all images have one picture's. ComfyUI takes the mean: undefined. A1111 draws it from a generator that it does not
+// Noise for posterior number `number` of the images that are encoded, counted by encodings.before, then encodings.after; [B, H, W, C], or
+// [1, H, W, C] where all images have one image's. ComfyUI takes the mean: undefined. A1111 draws it from a generator that it does not
 // seed; here, and beside Philox, it is PyTorch's under the image's seed.
 Tensor encoding_noise(Compat compat, const NoiseRequest& request, Backend& device, const Shape& shape, int64_t number);
 

@@ -103,7 +103,7 @@ HOST_TEST(CompatNoise, comes_from_the_source_that_is_asked_for) {
   const NoiseRequest varied{.seed = 5, .rng = Rng::nv, .variation = {.seed = 9, .strength = 0.3}};
   const NoiseDraws between = varied_draws(nv_draws(5, 0), nv_draws(9), 0.3);
   EXPECT_EQ(draws(Compat::hearth, varied), of(between, nv_draws(5, 0), 1));
-  // A picture's posterior is drawn from PyTorch's generator beside Philox, and the first noise does not move.
+  // An image's posterior is drawn from PyTorch's generator beside Philox, and the first noise does not move.
   const NoiseRequest encoding{.seed = 5, .rng = Rng::nv, .encodings = {.before = 1}};
   EXPECT_EQ(draws(Compat::hearth, encoding), of(nv, nv, 1));
   EXPECT_EQ(encoding_noise(Compat::hearth, encoding, device, shape, 0).to_vector(), torch(device, shape, 0).to_vector());
@@ -243,7 +243,7 @@ TEST(CompatSchedule, of_a1111s_lcm_lies_on_the_timesteps_of_distillation) {
         [&] { own_schedule(Compat::a1111, config, find_sampler("lcm"), own_choice(Compat::a1111, find_sampler("lcm"), ""), 4); });
   };
   EXPECT_EQ(complaint(v),
-            "UnsupportedError: sampler 'lcm': A1111's takes every answer for noise, this network gives another; needed another sampler");
+            "UnsupportedError: sampler 'lcm': A1111's takes every answer for noise, this network gives another; expected another sampler");
   const auto shorter = SchedulerConfig::read(Config::parse(R"({"num_train_timesteps": 500})", "config"), "EulerDiscreteScheduler");
   EXPECT_EQ(complaint(shorter), "UnsupportedError: sampler 'lcm': A1111's counts 1000 timesteps, the checkpoint has 500");
 }
@@ -308,9 +308,9 @@ TEST(CompatSchedule, of_a1111s_unipc_on_the_way_begins_one_timestep_below_its_no
   EXPECT_NEAR(std::pow(rest.schedule.steps[0].from.alpha, 2), table.alphas_cumprod[401], 1e-7);
   EXPECT_EQ(rest.schedule.steps.back().to.timestep, 0);
   EXPECT_EQ(test::complaint_of([&] { a1111_even_rest(whole, 10, 2); }),
-            "UsageError: strength: it leaves 2 of A1111's times, needed 3 to 9");
+            "UsageError: strength: it leaves 2 of A1111's times, expected 3 to 9");
   EXPECT_EQ(test::complaint_of([&] { a1111_even_rest(whole, 10, 10); }),
-            "UsageError: strength: it leaves 10 of A1111's times, needed 3 to 9");
+            "UsageError: strength: it leaves 10 of A1111's times, expected 3 to 9");
 }
 
 // A1111 makes the path for the whole schedule, ComfyUI for what is left of it.
@@ -330,7 +330,7 @@ HOST_TEST(CompatNoise, of_sde_samplers_on_the_way) {
 TEST(Compat, a1111s_samplers_with_times_of_their_own_take_no_others) {
   for (const char* name : {"ddim", "plms", "uni_pc"}) {
     const Sampler& sampler = find_sampler(name);
-    const std::string owner = fmt::format("UsageError: sampler '{}': A1111's takes times of its own; needed no ", name);
+    const std::string owner = fmt::format("UsageError: sampler '{}': A1111's takes times of its own; expected no ", name);
     EXPECT_EQ(test::complaint_of([&] { own_choice(Compat::a1111, sampler, "karras"); }), owner + "schedule and no option of one");
     EXPECT_EQ(test::complaint_of([&] {
                 own_schedule(Compat::a1111, sd(), sampler, given_sigmas({12, 1, 0}, SigmaFamily::exploding), 2);
@@ -338,9 +338,9 @@ TEST(Compat, a1111s_samplers_with_times_of_their_own_take_no_others) {
               owner + "sigmas");
   }
   EXPECT_EQ(test::complaint_of([] { schedule_of(Compat::a1111, "ddim", "", 1); }),
-            "UsageError: steps: got 1, A1111's ddim makes 1 times of it, needed at least 2");
+            "UsageError: steps: got 1, A1111's ddim makes 1 times of it, expected at least 2");
   EXPECT_EQ(test::complaint_of([] { schedule_of(Compat::a1111, "uni_pc", "", 2); }),
-            "UsageError: steps: got 2, A1111's uni_pc makes 2 times of it, needed at least 3");
+            "UsageError: steps: got 2, A1111's uni_pc makes 2 times of it, expected at least 3");
   EXPECT_EQ(test::complaint_of([] { schedule_of(Compat::a1111, "plms", "", 1001); }),
             "UsageError: steps: got 1001, A1111's plms needs 1 to 1000");
 }
@@ -359,11 +359,11 @@ TEST(Compat, refuses_what_is_another_programs) {
   const auto complaint = [](Compat c, NoiseRequest r) { return test::complaint_of([&] { check(c, r); }); };
   for (const Compat c : {Compat::diffusers, Compat::comfyui})
     EXPECT_EQ(complaint(c, {.rng = Rng::nv}),
-              fmt::format("UsageError: noise: {} has no noise source nv; needed compat a1111, or none", name_of(c)));
+              fmt::format("UsageError: noise: {} has no noise source nv; expected compat a1111, or none", name_of(c)));
   EXPECT_EQ(complaint(Compat::comfyui, {.eta_seed_delta = 1}),
-            "UsageError: noise: an eta noise seed delta is A1111's; needed compat a1111");
-  EXPECT_EQ(complaint(Compat::a1111, {.first_image = 1}), "UsageError: noise: a batch index is ComfyUI's; needed compat comfyui");
-  EXPECT_EQ(complaint(Compat::comfyui, {.first_image = -1}), "UsageError: noise: batch index -1, needed at least 0");
+            "UsageError: noise: an eta noise seed delta is A1111's; expected compat a1111");
+  EXPECT_EQ(complaint(Compat::a1111, {.first_image = 1}), "UsageError: noise: a batch index is ComfyUI's; expected compat comfyui");
+  EXPECT_EQ(complaint(Compat::comfyui, {.first_image = -1}), "UsageError: noise: batch index -1, expected at least 0");
   EXPECT_NE(
       test::complaint_of([] { schedule_of(Compat::comfyui, "euler", "kerras", 4); }).find("schedule 'kerras' is unknown; known: normal"),
       std::string::npos);

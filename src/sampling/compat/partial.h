@@ -1,4 +1,4 @@
-// Runs that begin on the way: from a picture that noise is added to, or that is painted into.
+// Runs that begin on the way: from an image that noise is added to, or that is painted into.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace hearth::sampling {
 
-// Which steps a run of so many at a strength from 0 to 1 takes, the less the more of the picture stays.
+// Which steps a run of so many at a strength from 0 to 1 takes, the less the more of the image stays.
 //   hearth, diffusers   the last ⌊strength·n⌋ of n
 //   comfyui             the last n of ⌊n/strength⌋; none at 0
 //   a1111               the last ⌊min(strength, 0.999)·n⌋ + 1 of n; samplers that go by times there: rest_by_times, a1111_even_rest
@@ -25,7 +25,7 @@ Part part_of_run(Compat compat, int64_t steps, double strength, Steps how = Step
 // it is. LMS and the singlestep solver count what is left out. UnsupportedError for PNDM's Runge–Kutta steps.
 Schedule without_first(const Schedule& schedule, int64_t skipped);
 
-// What a picture's latents z and noise become on the first level of the rest of a run.
+// What an image's latents z and noise become on the first level of the rest of a run.
 struct Start {
   Level level;
   double noise_factor = 1;  // level.sigma, or what the program scales the noise of a whole run with

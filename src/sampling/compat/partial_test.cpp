@@ -34,7 +34,7 @@ TEST(PartialRun, takes_as_many_steps_as_the_program) {
   EXPECT_EQ(taken(Compat::a1111, 10, 1, Steps::all_steps), P(10, 0));
   for (const double strength : {-0.1, 1.1, std::nan("")})
     EXPECT_NE(complaint_of([&] { part_of_run(Compat::hearth, 10, strength); }).find("needed 0 to 1"), std::string::npos);
-  EXPECT_NE(complaint_of([] { part_of_run(Compat::hearth, 10, 0.01); }).find("is not one, needed 0.1"), std::string::npos);
+  EXPECT_NE(complaint_of([] { part_of_run(Compat::hearth, 10, 0.01); }).find("is not one, expected 0.1"), std::string::npos);
   EXPECT_THROW(part_of_run(Compat::comfyui, 10, 1e-12), UsageError);
   EXPECT_THROW(part_of_run(Compat::hearth, 0, 0.5), UsageError);
 }
@@ -59,7 +59,7 @@ TEST(PartialRun, of_a1111s_times_takes_the_steps_between_them) {
   EXPECT_EQ(rest.schedule.steps[1].to.timestep, 3);
   EXPECT_EQ(rest.start.level.timestep, 5);
   for (const int64_t times : {0, 1, 9})
-    EXPECT_NE(complaint_of([&] { rest_by_times(whole, times); }).find("of A1111's times, needed 2 to 8"), std::string::npos);
+    EXPECT_NE(complaint_of([&] { rest_by_times(whole, times); }).find("of A1111's times, expected 2 to 8"), std::string::npos);
 }
 
 // diffusers' list of calls is 801 601 601 401 201 1: the second timestep twice. What is left of it has its own second call done twice.
@@ -103,7 +103,7 @@ HOST_TEST(Blended, a_mask_takes_each_value_from_where_it_is) {
   EXPECT_NE(complaint_of([&] { blended(painted, kept, painted); }), "");
 }
 
-// What the posteriors take from a generator comes where diffusers takes it: before the noise, after it, for one picture or each.
+// What the posteriors take from a generator comes where diffusers takes it: before the noise, after it, for one image or each.
 HOST_TEST(EncodingNoise, comes_between_the_draws) {
   const Shape shape{2, 3, 5, 4};
   for (const Compat compat : {Compat::hearth, Compat::diffusers}) {

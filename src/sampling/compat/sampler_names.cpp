@@ -89,7 +89,7 @@ NamedSampler read_sampler_name(std::string_view name, std::string_view schedule)
   NamedSampler read = read_sampler_name(name);
   if (read.schedule.empty()) read.schedule = schedule;
   else if (!schedule.empty() && folded(schedule) != "automatic" && canonical_schedule(schedule) != read.schedule)
-    fail<UsageError>("sampler '{}' says the schedule {}, and the schedule is said to be '{}'; needed one of them", name, read.schedule,
+    fail<UsageError>("sampler '{}' says the schedule {}, and the schedule is said to be '{}'; expected one of them", name, read.schedule,
                      schedule);
   return read;
 }

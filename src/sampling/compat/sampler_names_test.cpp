@@ -206,7 +206,7 @@ TEST(SamplerNames, two_schedules_are_one_or_a_complaint) {
   EXPECT_EQ(read_sampler_name("DPM++ 2M Uniform", "normal").schedule, "normal");
   EXPECT_EQ(
       test::complaint_of([] { read_sampler_name("DPM++ 2M Karras", "exponential"); }),
-      "UsageError: sampler 'DPM++ 2M Karras' says the schedule karras, and the schedule is said to be 'exponential'; needed one of them");
+      "UsageError: sampler 'DPM++ 2M Karras' says the schedule karras, and the schedule is said to be 'exponential'; expected one of them");
   EXPECT_NE(test::complaint_of([] { read_sampler_name("DPM++ 2M Karras", "default"); }), "");
 }
 
@@ -247,7 +247,7 @@ TEST(SamplerNames, of_what_a_program_has_are_taken_under_its_conventions) {
       for (const auto& [compat, program, has] :
            {std::tuple{Compat::comfyui, "ComfyUI", comfyui}, std::tuple{Compat::a1111, "A1111", a1111}}) {
         const std::string complaint = test::complaint_of([&, c = compat] { EXPECT_TRUE(has_own_schedule(c, s)); });
-        EXPECT_EQ(complaint, has ? "" : fmt::format("UsageError: sampler '{}': {} has none; needed another", name, program));
+        EXPECT_EQ(complaint, has ? "" : fmt::format("UsageError: sampler '{}': {} has none; expected another", name, program));
       }
       listed.insert(name);
     }

@@ -56,13 +56,13 @@ std::optional<double> optional_number(const Config& c, std::string_view key) {
 
 double positive(const Config& c, std::string_view key, double otherwise) {
   const double value = c.number(key, otherwise);
-  if (!(value > 0)) fail<WeightError>("{}: '{}' is {}, needed above 0", c.where(), key, value);
+  if (!(value > 0)) fail<WeightError>("{}: '{}' is {}, expected above 0", c.where(), key, value);
   return value;
 }
 
 int64_t whole(const Config& c, std::string_view key, int64_t otherwise, int64_t least, int64_t most) {
   const int64_t value = c.integer(key, otherwise);
-  if (value < least) fail<WeightError>("{}: '{}' is {}, needed at least {}", c.where(), key, value, least);
+  if (value < least) fail<WeightError>("{}: '{}' is {}, expected at least {}", c.where(), key, value, least);
   if (value > most) fail<UnsupportedError>("{}: '{}' is {}, which is not supported; supported: up to {}", c.where(), key, value, most);
   return value;
 }
@@ -80,7 +80,7 @@ void read_table(const Config& c, SchedulerConfig& s) {
   s.beta_schedule = choice(c, "beta_schedule", scaled ? "scaled_linear" : "linear", schedules);
   s.trained_betas = c.numbers("trained_betas", std::vector<double>{});
   if (!s.trained_betas.empty() && int64_t(s.trained_betas.size()) != s.num_train_timesteps)
-    fail<WeightError>("{}: 'trained_betas' holds {} values, needed num_train_timesteps = {}", c.where(), s.trained_betas.size(),
+    fail<WeightError>("{}: 'trained_betas' holds {} values, expected num_train_timesteps = {}", c.where(), s.trained_betas.size(),
                       s.num_train_timesteps);
   const bool never_zero_snr = one_of(s.scheduler, {pndm, heun, lms, kdpm2, kdpm2_ancestral, dpm_sde, dpm_singlestep, deis, sa_solver});
   if (!never_zero_snr) s.rescale_betas_zero_snr = c.boolean("rescale_betas_zero_snr", false);
@@ -99,7 +99,7 @@ void read_spacing(const Config& c, SchedulerConfig& s) {
   s.spacing = choice<Spacing>(c, "timestep_spacing", in_alpha(s.scheduler) ? "leading" : "linspace",
                               {{"leading", Spacing::leading}, {"trailing", Spacing::trailing}, {"linspace", Spacing::linspace}});
   s.steps_offset = c.integer("steps_offset", 0);
-  if (s.steps_offset < 0) fail<WeightError>("{}: 'steps_offset' is {}, needed at least 0", c.where(), s.steps_offset);
+  if (s.steps_offset < 0) fail<WeightError>("{}: 'steps_offset' is {}, expected at least 0", c.where(), s.steps_offset);
 }
 
 void read_curve(const Config& c, SchedulerConfig& s) {
@@ -110,7 +110,7 @@ void read_curve(const Config& c, SchedulerConfig& s) {
   std::string_view chosen;
   const auto look = [&](std::string_view name, Curve curve) {
     if (!c.boolean(name, false)) return;
-    if (!chosen.empty()) fail<UnsupportedError>("{}: '{}' and '{}' are both true, needed one at most", c.where(), chosen, name);
+    if (!chosen.empty()) fail<UnsupportedError>("{}: '{}' and '{}' are both true, expected one at most", c.where(), chosen, name);
     chosen = name;
     s.curve = curve;
   };
@@ -135,12 +135,12 @@ void read_dynamic_shift(const Config& c, SchedulerConfig& s) {
 void read_flow_sigmas(const Config& c, SchedulerConfig& s) {
   const bool flow = c.boolean("use_flow_sigmas", false);
   if (flow != (s.prediction == Prediction::flow))
-    fail<UnsupportedError>("{}: 'use_flow_sigmas' is {} with 'prediction_type' {}, needed both of a flow or neither", c.where(), flow,
+    fail<UnsupportedError>("{}: 'use_flow_sigmas' is {} with 'prediction_type' {}, expected both of a flow or neither", c.where(), flow,
                            c.dump("prediction_type"));
   if (!flow) return;
   if (s.curve == Curve::spacing) s.curve = Curve::flow;
   else if (s.scheduler != unipc || s.curve != Curve::karras)
-    fail<UnsupportedError>("{}: 'use_flow_sigmas' with another curve of σ, needed one of them", c.where());
+    fail<UnsupportedError>("{}: 'use_flow_sigmas' with another curve of σ, expected one of them", c.where());
   s.shift = positive(c, "flow_shift", 1);
   read_dynamic_shift(c, s);
   if (s.shift_terminal && s.scheduler != unipc) s.shift_terminal.reset();  // the other classes do not know it
@@ -170,7 +170,7 @@ void read_dpm(const Config& c, SchedulerConfig& s) {
   if (in_edm(s.scheduler) && algorithm > 1)
     fail<UnsupportedError>("{}: 'algorithm_type' \"{}\" is not supported by this class", c.where(), dpm_algorithms[algorithm]);
   if (s.solver["solver_order"] == 3 && (algorithm == 3 || (algorithm == 1 && in_edm(s.scheduler))))
-    fail<UnsupportedError>("{}: 'solver_order' 3 does not go with 'algorithm_type' \"{}\", needed 1 or 2", c.where(),
+    fail<UnsupportedError>("{}: 'solver_order' 3 does not go with 'algorithm_type' \"{}\", expected 1 or 2", c.where(),
                            dpm_algorithms[algorithm]);
   read_final_sigmas(c, s);
   if (!s.ends_at_sigma_min && (algorithm > 1 || c.text("algorithm_type", "dpmsolver++") == "deis"))
@@ -354,7 +354,8 @@ SchedulerConfig read_as(const Config& c, SchedulerClass scheduler, PrkSteps prk)
   s.scheduler = scheduler;
   s.lambda_min_clipped = -std::numeric_limits<double>::infinity();
   s.num_train_timesteps = c.integer("num_train_timesteps", 1000);
-  if (s.num_train_timesteps < 1) fail<WeightError>("{}: 'num_train_timesteps' is {}, needed at least 1", c.where(), s.num_train_timesteps);
+  if (s.num_train_timesteps < 1)
+    fail<WeightError>("{}: 'num_train_timesteps' is {}, expected at least 1", c.where(), s.num_train_timesteps);
   if (in_sigma(scheduler) || in_lambda(scheduler) || in_alpha(scheduler)) {
     read_table(c, s);
     read_prediction(c, s);

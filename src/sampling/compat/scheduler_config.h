@@ -1,6 +1,6 @@
 // A diffusers scheduler_config.json, as the scheduler class that runs it understands it.
 //
-// A key is honoured, or has no effect under that class, or is refused by name; a key that a file omits takes the default of the
+// A key is honored, or has no effect under that class, or is refused by name; a key that a file omits takes the default of the
 // class (diffusers 0.39.0). The class is the one that model_index.json names; `_class_name` inside the file has no say.
 #pragma once
 
@@ -104,7 +104,7 @@ struct SchedulerConfig {
 
   // Flow models.
   double shift = 1;
-  bool dynamic_shift = false;  // the shift depends on the picture's size: `mu` has to be given
+  bool dynamic_shift = false;  // the shift depends on the image's size: `mu` has to be given
   std::optional<double> mu;
   TimeShift time_shift = TimeShift::exponential;
   MuLine mu_line;

@@ -155,7 +155,7 @@ HOST_TEST(Denoiser, cancellation_stops_before_the_network) {
         return in;
       },
       Prediction::epsilon, 1);
-  EXPECT_THROW(denoise(Tensor::zeros(device, shape), levels[0]), Cancelled);
+  EXPECT_THROW(denoise(Tensor::zeros(device, shape), levels[0]), Canceled);
 }
 
 }  // namespace

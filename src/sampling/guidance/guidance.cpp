@@ -159,13 +159,13 @@ const GuidanceMethod& find_guidance(std::string_view name) {
 
 Guidance resolve(Guidance g) {
   if (!std::isfinite(g.scale)) fail<UsageError>("guidance: scale {} is not a number", g.scale);
-  if (!(g.rescale >= 0 && g.rescale <= 1)) fail<UsageError>("guidance: rescale is {}, needed 0 … 1", g.rescale);
+  if (!(g.rescale >= 0 && g.rescale <= 1)) fail<UsageError>("guidance: rescale is {}, expected 0 … 1", g.rescale);
   if (!(g.lowest >= 0 && g.lowest <= g.highest))
-    fail<UsageError>("guidance: interval {} … {}, needed two noise levels of 0 or more, the lower first", g.lowest, g.highest);
+    fail<UsageError>("guidance: interval {} … {}, expected two noise levels of 0 or more, the lower first", g.lowest, g.highest);
   if (!g.method) g.method = &find_guidance("cfg");
   if (g.image_scale && !std::isfinite(*g.image_scale)) fail<UsageError>("guidance: image scale {} is not a number", *g.image_scale);
   if (g.image_scale && g.method->name != "cfg")
-    fail<UnsupportedError>("guidance '{}' does not go with an image-editing model, which has guidance of its own; needed cfg",
+    fail<UnsupportedError>("guidance '{}' does not go with an image-editing model, which has guidance of its own; expected cfg",
                            g.method->name);
   g.options = resolve_options(fmt::format("guidance '{}'", g.method->name), g.method->options, g.options);
   if (g.options.at("start") > g.options.at("stop"))

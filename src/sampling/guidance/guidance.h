@@ -16,7 +16,7 @@
 namespace hearth::sampling {
 
 // The versions of a batch that the network is asked for at once, in this order: under the negative prompt, under the prompt, under
-// the prompt with a part of the network disturbed, and under the negative prompt without the picture that it knows beside x.
+// the prompt with a part of the network disturbed, and under the negative prompt without the image that it knows beside x.
 struct Branches {
   bool negative = false, disturbed = false, imageless = false;
   int64_t count() const { return 1 + int64_t(negative) + int64_t(disturbed) + int64_t(imageless); }
@@ -77,7 +77,7 @@ struct Guidance {
   double rescale = 0;                      // φ of rescaled(), 0 … 1
   // Guided only where σ/α is in this interval. (Kynkäänniemi et al. 2024, arXiv 2404.07724)
   double lowest = 0, highest = std::numeric_limits<double>::infinity();
-  // Of a network that knows a picture beside x (InstructPix2Pix): how far from its answer without; below 1 there is no guidance at all, as
+  // Of a network that knows an image beside x (InstructPix2Pix): how far from its answer without; below 1 there is no guidance at all, as
   // in diffusers. Classifier-free guidance only.
   std::optional<double> image_scale = {};
 };

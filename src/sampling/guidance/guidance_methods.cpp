@@ -122,9 +122,9 @@ Tensor magnitude_aware(const Tensor& negative, const Tensor& prompt, double scal
 }
 
 Tensor dual(const Tensor& nothing, const Tensor& with_image, const Tensor& prompt, double image_scale, double prompt_scale) {
-  const Tensor by_picture = ops::linear_combination({with_image, nothing}, {1, -1});
+  const Tensor by_image = ops::linear_combination({with_image, nothing}, {1, -1});
   const Tensor by_prompt = ops::linear_combination({prompt, with_image}, {1, -1});
-  return ops::linear_combination({nothing, by_prompt, by_picture}, {1, float(prompt_scale), float(image_scale)});
+  return ops::linear_combination({nothing, by_prompt, by_image}, {1, float(prompt_scale), float(image_scale)});
 }
 
 Tensor away_from(const Tensor& guided, const Tensor& prompt, const Tensor& disturbed, double scale) {

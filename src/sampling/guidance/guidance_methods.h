@@ -33,7 +33,7 @@ Tensor tangential(const Tensor& negative, const Tensor& prompt);
 // negative + s·(prompt − negative), s = 1 + (scale − 1)·exp(−alpha·‖prompt − negative‖/‖negative‖). (Magnitude-aware guidance)
 Tensor magnitude_aware(const Tensor& negative, const Tensor& prompt, double scale, double alpha);
 
-// nothing + s_I·(image − nothing) + s_T·(prompt − image), where `image` knows the picture but not the prompt.
+// nothing + s_I·(image − nothing) + s_T·(prompt − image), where `image` knows the image but not the prompt.
 // (Brooks et al. 2023, arXiv 2211.09800: InstructPix2Pix)
 Tensor dual(const Tensor& nothing, const Tensor& image, const Tensor& prompt, double image_scale, double prompt_scale);
 

@@ -85,7 +85,7 @@ HOST_TEST(GuidanceFormulas, the_growing_scale_is_cogvideox_s) {
   for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(growing_scale(6, 1 - double(i) / 10), wanted[i], 1e-6);  // observed 2.4e-7
 }
 
-// No image has a say in its neighbour's.
+// No image has a say in its neighbor's.
 HOST_TEST(GuidanceFormulas, a_batch_of_n_equals_n_singles_bit_for_bit) {
   const Case c(device);
   const auto check = [&](const auto& formula) {

@@ -188,15 +188,15 @@ TEST(GuidanceNames, are_those_of_other_programs_too) {
 
 TEST(GuidanceOptions, that_do_not_fit_are_refused) {
   const auto complaint = [](Guidance g) { return test::complaint_of([&] { resolve(g); }); };
-  EXPECT_EQ(complaint({.rescale = 1.1}), "UsageError: guidance: rescale is 1.1, needed 0 … 1");
+  EXPECT_EQ(complaint({.rescale = 1.1}), "UsageError: guidance: rescale is 1.1, expected 0 … 1");
   EXPECT_EQ(complaint({.scale = std::nan("")}), "UsageError: guidance: scale nan is not a number");
   EXPECT_EQ(complaint({.lowest = 3, .highest = 2}),
-            "UsageError: guidance: interval 3 … 2, needed two noise levels of 0 or more, the lower first");
+            "UsageError: guidance: interval 3 … 2, expected two noise levels of 0 or more, the lower first");
   EXPECT_EQ(complaint({.options = {{"start", 0.5}, {"stop", 0.4}}}), "UsageError: guidance 'cfg': start 0.5 is after stop 0.4");
   EXPECT_EQ(complaint({.options = {{"pag_scale", 1}}}),
             "UsageError: guidance 'cfg' has no option 'pag_scale'; it has start, stop, space, threshold, threshold_most");
   EXPECT_EQ(complaint({.method = &find_guidance("apg"), .options = {{"momentum", 2}}}),
-            "UsageError: guidance 'apg': momentum is 2, needed -1 … 1");
+            "UsageError: guidance 'apg': momentum is 2, expected -1 … 1");
   const auto parsed = [](const std::map<std::string, std::string>& given) {
     return parse_options("guidance 'apg'", find_guidance("apg").options, given);
   };
@@ -206,7 +206,7 @@ TEST(GuidanceOptions, that_do_not_fit_are_refused) {
   EXPECT_EQ(test::complaint_of([&] {
               parsed({{"from", "nothing"}});
             }),
-            "UsageError: guidance 'apg': from is 'nothing', needed one of negative, prompt");
+            "UsageError: guidance 'apg': from is 'nothing', expected one of negative, prompt");
   EXPECT_EQ(test::complaint_of([&] { parsed({{"eta", "1x"}}); }), "UsageError: guidance 'apg': eta is '1x', which is not a number");
 }
 

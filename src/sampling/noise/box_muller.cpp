@@ -7,7 +7,7 @@
 namespace hearth::sampling {
 namespace {
 
-// ln, sin and cos of f32 with the polynomials of Stephen Moshier's Cephes library, which torch's vectorised normals use. Where a
+// ln, sin and cos of f32 with the polynomials of Stephen Moshier's Cephes library, which torch's vectorized normals use. Where a
 // product and a sum are one rounding there (std::fma) and where they are two has been found by comparing the bits of 2²⁰ draws.
 float polynomial(float x, std::initializer_list<float> coefficients) {  // highest power first
   float y = 0;

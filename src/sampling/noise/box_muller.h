@@ -7,7 +7,7 @@ struct NormalPair {
   float cosine, sine;
 };
 
-// √(−2 ln u)·(cos angle, sin angle), 0 < u ≤ 1, 0 ≤ angle < 2π; ln, sin and cos as torch's vectorised normals have them.
+// √(−2 ln u)·(cos angle, sin angle), 0 < u ≤ 1, 0 ≤ angle < 2π; ln, sin and cos as torch's vectorized normals have them.
 NormalPair box_muller(float u, float angle);
 
 }  // namespace hearth::sampling

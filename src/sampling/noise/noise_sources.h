@@ -11,7 +11,7 @@ namespace hearth::sampling {
 
 using hearth::Rng;  // nv: counter_normals.h
 
-// What a program draws for the posteriors of pictures that it encodes, from the same generators, each draw for one picture: so many before
+// What a program draws for the posteriors of images that it encodes, from the same generators, each draw for one image: so many before
 // draw 0, and so many after it. With a generator per image each of them draws its own; one generator draws for one image only.
 struct EncodingDraws {
   int64_t before = 0, after = 0;

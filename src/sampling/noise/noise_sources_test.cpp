@@ -192,7 +192,7 @@ TEST(BrownianPath, rounds_levels_to_f32) {
   EXPECT_EQ(exact, near);
 }
 
-// 20 000 values on neighbouring stretches, within octaves and across them: mean 0, variance 1, no correlation. Four standard
+// 20 000 values on neighboring stretches, within octaves and across them: mean 0, variance 1, no correlation. Four standard
 // deviations of the estimates are 0.028 and 0.04.
 TEST(OctavePath, is_standard_normal_and_independent_on_stretches_side_by_side) {
   OctavePath path(1, 20000);

@@ -253,7 +253,7 @@ TEST(Analytic, one_step_and_other_few) {
   }
 }
 
-// On the way back up x shrinks with the share of the picture. Without noise: the exact solution between the jumps, to Heun's error.
+// On the way back up x shrinks with the share of the image. Without noise: the exact solution between the jumps, to Heun's error.
 TEST(Restart, on_flow_paths_scales_what_it_takes_back_up) {
   const auto device = test::make_test_backend("reference");
   const Sampler& restart = find_sampler("restart");

@@ -56,7 +56,7 @@ std::pair<double, double> ends(const Schedule& schedule, std::string_view name) 
   const double first = schedule.steps.front().from.sigma;
   const Step& last = schedule.steps.back();
   const double least = last.to.sigma > 0 ? last.to.sigma : last.from.sigma;
-  if (!(least < first)) fail<UsageError>("sampler '{}': {} step, needed at least 2", name, schedule.steps.size());
+  if (!(least < first)) fail<UsageError>("sampler '{}': {} step, expected at least 2", name, schedule.steps.size());
   return {first, least};
 }
 

@@ -94,7 +94,7 @@ inline Options without_noise(const Sampler& s) {
 inline Noise no_noise() {
   return [](Backend&, const Shape&) -> Tensor {
     ADD_FAILURE() << "a deterministic run drew noise";
-    throw Cancelled();
+    throw Canceled();
   };
 }
 

@@ -25,7 +25,7 @@ double empirical_mu(double tokens, int64_t n) {
 }
 
 Values flow_times(int64_t n) {
-  if (n < 1) fail<UsageError>("steps: got {}, needed at least 1", n);
+  if (n < 1) fail<UsageError>("steps: got {}, expected at least 1", n);
   Values t;
   for (int64_t i = 0; i < n; ++i) t.push_back(double(n - i) / double(n));
   return t;
@@ -39,7 +39,7 @@ Values flow_sigmas(const Values& times, double shift) {
 }
 
 Values stretched_to(Values sigmas, double terminal) {
-  if (!(terminal > 0 && terminal < 1)) fail<UsageError>("shift_terminal: got {}, needed a σ between 0 and 1", terminal);
+  if (!(terminal > 0 && terminal < 1)) fail<UsageError>("shift_terminal: got {}, expected a σ between 0 and 1", terminal);
   if (sigmas.size() < 2 || sigmas[sigmas.size() - 2] == 1) return sigmas;
   const double stretch = (1 - terminal) / (1 - sigmas[sigmas.size() - 2]);
   for (size_t i = 0; i + 1 < sigmas.size(); ++i) sigmas[i] = 1 - (1 - sigmas[i]) * stretch;
@@ -47,7 +47,7 @@ Values stretched_to(Values sigmas, double terminal) {
 }
 
 Values logit_normal_sigmas(int64_t n, double mu, double spread) {
-  if (n < 1) fail<UsageError>("steps: got {}, needed at least 1", n);
+  if (n < 1) fail<UsageError>("steps: got {}, expected at least 1", n);
   Values sigmas;
   for (int64_t i = 0; i < n; ++i) {
     const double logit = mu + spread * normal_quantile(1 - double(i) / double(n));
@@ -58,7 +58,7 @@ Values logit_normal_sigmas(int64_t n, double mu, double spread) {
 }
 
 Values trigflow_angles(int64_t n, double largest, double middle) {
-  if (n < 1) fail<UsageError>("steps: got {}, needed at least 1", n);
+  if (n < 1) fail<UsageError>("steps: got {}, expected at least 1", n);
   if (n == 2) return {largest, middle, 0};
   Values angles;
   for (int64_t i = 0; i <= n; ++i) angles.push_back(largest * double(n - i) / double(n));

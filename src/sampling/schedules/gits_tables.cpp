@@ -109,7 +109,7 @@ std::vector<double> gits_sd15_levels(double coefficient, int64_t n) {
   const double at = (coefficient - first_coefficient) / apart;
   const auto row = int64_t(std::lround(at));
   if (row < 0 || row * int64_t(tables_each) >= int64_t(tables.size()) || std::abs(at - double(row)) > 1e-6)
-    fail<UsageError>("schedule gits: coeff is {}, needed 0.8 to 1.5 in steps of 0.05", coefficient);
+    fail<UsageError>("schedule gits: coeff is {}, expected 0.8 to 1.5 in steps of 0.05", coefficient);
   const int64_t steps = std::clamp(n, least_steps, most_steps);
   const std::string_view table = tables[size_t(row) * tables_each + size_t(steps - least_steps)];
   std::vector<double> sigmas{levels.front()};

@@ -30,10 +30,10 @@ int64_t most_steps(const SchedulerConfig& c) {
 }
 
 void check_steps(const SchedulerConfig& c, int64_t n) {
-  if (n < 1) fail<UsageError>("steps: got {}, needed at least 1", n);
+  if (n < 1) fail<UsageError>("steps: got {}, expected at least 1", n);
   const int64_t most = most_steps(c);
   if (most > 0 && n > most)
-    fail<UsageError>("steps: got {}, needed at most {}: {} takes each of the {} training timesteps at most once here", n, most,
+    fail<UsageError>("steps: got {}, expected at most {}: {} takes each of the {} training timesteps at most once here", n, most,
                      name_of(c.scheduler), c.scheduler == lcm || c.scheduler == tcd ? c.original_steps : c.num_train_timesteps);
 }
 
@@ -42,21 +42,21 @@ void check_signal(const Schedule& schedule) {
   for (const Step& step : schedule.steps)
     if (step.at.alpha == 0)
       fail<UnsupportedError>(
-          "schedule: timestep {} has no signal (zero terminal SNR), where ε-prediction cannot tell x₀; needed v_prediction, sample or "
+          "schedule: timestep {} has no signal (zero terminal SNR), where ε-prediction cannot tell x₀; expected v_prediction, sample or "
           "leading spacing",
           step.at.timestep);
 }
 
 void fill(Schedule& s, const SchedulerConfig& c, const ScheduleChoice& choice, int64_t n) {
   if (choice.drops_penultimate && c.scheduler == pndm)
-    fail<UnsupportedError>("schedule: plms keeps every level, its weights hold for evenly spaced timesteps; needed another sampler");
+    fail<UnsupportedError>("schedule: plms keeps every level, its weights hold for evenly spaced timesteps; expected another sampler");
   const bool list = choice.gives_sigmas();
   const bool by_sigma = list || (has_alpha_levels(c.scheduler) && c.curve != Curve::spacing);
   if (by_sigma && c.scheduler == pndm)
-    fail<UnsupportedError>("schedule '{}' does not go with plms, whose weights hold for evenly spaced timesteps; needed 'default'",
+    fail<UnsupportedError>("schedule '{}' does not go with plms, whose weights hold for evenly spaced timesteps; expected 'default'",
                            choice.name);
   if (choice.name != "default" && (c.scheduler == scm || c.scheduler == ipndm || c.scheduler == wuerstchen))
-    fail<UnsupportedError>("schedule '{}' does not go with {}, which has times of its own; needed 'default'", choice.name,
+    fail<UnsupportedError>("schedule '{}' does not go with {}, which has times of its own; expected 'default'", choice.name,
                            name_of(c.scheduler));
   if (is_flow(c.scheduler)) return flow_levels(s, c, choice, n);
   if (is_edm(c.scheduler)) return edm_levels(s, c, choice, n);
@@ -160,7 +160,7 @@ Schedule make_schedule(const SchedulerConfig& config, const ScheduleChoice& choi
     if (has_alpha_levels(c.scheduler) && c.curve != Curve::spacing) counted.scheduler = dpmpp_multistep;
     check_steps(counted, n);
   } else if (n < 1) {
-    fail<UsageError>("steps: got {}, needed at least 1", n);
+    fail<UsageError>("steps: got {}, expected at least 1", n);
   }
   Schedule s;
   s.prediction = c.prediction;

@@ -150,14 +150,14 @@ TEST(Schedule, number_of_steps) {
   const char* classes[] = {"PNDMScheduler", "DDIMScheduler", "EulerDiscreteScheduler", "EulerAncestralDiscreteScheduler",
                            "DPMSolverMultistepScheduler"};
   for (const char* c : classes) {
-    EXPECT_EQ(message_of(c, "", 0), "steps: got 0, needed at least 1");
-    EXPECT_EQ(message_of(c, "", -3), "steps: got -3, needed at least 1");
+    EXPECT_EQ(message_of(c, "", 0), "steps: got 0, expected at least 1");
+    EXPECT_EQ(message_of(c, "", -3), "steps: got -3, expected at least 1");
     for (const char* spacing : {"leading", "trailing", "linspace"})
       for (const int64_t n : {1, 2, 3, 998, 999})
         EXPECT_NO_THROW(make(c, std::string(R"("timestep_spacing": ")") + spacing + "\"", n)) << c << n;
   }
   EXPECT_EQ(message_of("DDIMScheduler", "", 1001),
-            "steps: got 1001, needed at most 1000: DDIMScheduler takes each of the 1000 training timesteps at most once here");
+            "steps: got 1001, expected at most 1000: DDIMScheduler takes each of the 1000 training timesteps at most once here");
   EXPECT_NE(message_of("PNDMScheduler", R"("timestep_spacing": "linspace")", 1001), "nothing thrown");
   EXPECT_NE(message_of("EulerDiscreteScheduler", R"("timestep_spacing": "trailing")", 1001), "nothing thrown");
   EXPECT_NE(message_of("DPMSolverMultistepScheduler", R"("timestep_spacing": "leading")", 1000), "nothing thrown");
@@ -246,7 +246,7 @@ TEST(Schedule, of_flow_networks_under_dpmpp_tells_them_a_thousand_times_sigma) {
   expect_near(s.timesteps(), {1000, 900, 750, 500}, 1e-3);
 }
 
-TEST(Schedule, dynamic_shift_needs_the_pictures_mu) {
+TEST(Schedule, dynamic_shift_needs_the_images_mu) {
   auto c = SchedulerConfig::read(Config::parse(R"({"use_dynamic_shifting": true})", "test"), "FlowMatchEulerDiscreteScheduler");
   EXPECT_THROW(make_schedule(c, {}, 4), UsageError);
   c.mu = 1.15;

@@ -166,8 +166,8 @@ Values turbo(const ModelSigmas& m, int64_t n, const Options&) {
 // Luo et al. 2023 (arXiv 2310.04378): the network was distilled at 50 evenly spaced times; n of those.
 Values lcm(const ModelSigmas& m, int64_t n, const Options& o) {
   const auto trained = int64_t(option(o, "original_steps")), N = int64_t(m.table.size());
-  if (n > trained) fail<UsageError>("schedule lcm: {} steps, needed at most original_steps = {}", n, trained);
-  if (trained > N) fail<UsageError>("schedule lcm: original_steps {}, needed at most the model's {} levels", trained, N);
+  if (n > trained) fail<UsageError>("schedule lcm: {} steps, expected at most original_steps = {}", n, trained);
+  if (trained > N) fail<UsageError>("schedule lcm: original_steps {}, expected at most the model's {} levels", trained, N);
   std::vector<int64_t> indices;
   for (int64_t i = 0; i < n; ++i) indices.push_back((trained - trained * i / n) * (N / trained) - 1);
   return entries(m, indices);
@@ -256,7 +256,7 @@ constexpr std::array poly_options{ScheduleOption{"rho", "1 is exponential, above
 constexpr std::array beta_options{alpha, beta_option};
 constexpr std::array beta_a1111_options{alpha, beta_option, sigma_min, sigma_max};
 constexpr std::array quadratic_options{ScheduleOption{"threshold", "how far the linear half goes", 0.0001, 0.5, 0.025}};
-constexpr std::array laplace_options{ScheduleOption{"mu", "centre in ln σ", -20, 20, 0},
+constexpr std::array laplace_options{ScheduleOption{"mu", "center in ln σ", -20, 20, 0},
                                      ScheduleOption{"beta", "width in ln σ", 0.001, 20, 0.5}, sigma_min, sigma_max};
 constexpr std::array vp_options{ScheduleOption{"beta_d", "slope of β", 0.001, 1000, 19.9},
                                 ScheduleOption{"beta_min", "β at the start", 0, 100, 0.1},
@@ -268,7 +268,7 @@ constexpr std::array flux_options{tokens, ScheduleOption{"base_shift", "mu at 25
                                   ScheduleOption{"max_shift", "mu at 4096 tokens", -20, 20, 1.15}};
 constexpr std::array flux2_options{tokens};
 constexpr std::array ltx_options{tokens, ScheduleOption{"terminal", "the last σ above 0", 1e-6, 0.999999, 0.1}};
-constexpr std::array logit_options{ScheduleOption{"mu", "centre of the logit", -20, 20, 0},
+constexpr std::array logit_options{ScheduleOption{"mu", "center of the logit", -20, 20, 0},
                                    ScheduleOption{"std", "its spread", 0.001, 20, 1.75},
                                    ScheduleOption{"tokens", "image tokens of 16×16 pixels", 1, huge, 1024}};
 
@@ -355,13 +355,13 @@ Options complete(const SigmaSchedule& s, const ModelSigmas& m, const Options& gi
       fail<UsageError>("schedule {}: option '{}' is unknown; {}", s.name, name,
                        known.empty() ? "it has none" : fmt::format("known: {}", fmt::join(known, ", ")));
     if (!(value >= o->least && value <= o->most))
-      fail<UsageError>("schedule {}: {} is {}, needed {} to {}", s.name, name, value, o->least, o->most);
+      fail<UsageError>("schedule {}: {} is {}, expected {} to {}", s.name, name, value, o->least, o->most);
     all[name] = value;
   }
   if (all.contains("sigma_min") && all["sigma_min"] >= all["sigma_max"])
     fail<UsageError>("schedule {}: sigma_min {} is not below sigma_max {}", s.name, all["sigma_min"], all["sigma_max"]);
   if (m.family == SigmaFamily::flow && all.contains("sigma_max") && all["sigma_max"] > 1)
-    fail<UsageError>("schedule {}: sigma_max is {}, needed at most 1 for a flow model", s.name, all["sigma_max"]);
+    fail<UsageError>("schedule {}: sigma_max is {}, expected at most 1 for a flow model", s.name, all["sigma_max"]);
   return all;
 }
 
@@ -406,9 +406,9 @@ const SigmaSchedule* find_sigma_schedule(std::string_view name) {
 
 Values make_sigmas(const SigmaSchedule& s, const ModelSigmas& m, int64_t n, const ScheduleOptions& options) {
   const auto N = int64_t(m.table.size());
-  if (n < 1) fail<UsageError>("steps: got {}, needed at least 1", n);
+  if (n < 1) fail<UsageError>("steps: got {}, expected at least 1", n);
   if (s.most_steps == table_size && n > N)
-    fail<UsageError>("steps: got {}, needed at most {}: {} takes levels of the model's table", n, N, s.name);
+    fail<UsageError>("steps: got {}, expected at most {}: {} takes levels of the model's table", n, N, s.name);
   if (s.models == exploding && m.family == SigmaFamily::flow)
     fail<UsageError>("schedule {}: its levels are no levels of a flow model, which end at 1", s.name);
   if (s.models == flow && m.family != SigmaFamily::flow) fail<UsageError>("schedule {}: it is for flow models only", s.name);
@@ -416,16 +416,16 @@ Values make_sigmas(const SigmaSchedule& s, const ModelSigmas& m, int64_t n, cons
 }
 
 void check_sigmas(std::span<const double> sigmas, SigmaFamily family, bool open_end) {
-  if (sigmas.size() < 2) fail<UsageError>("sigmas: {} values, needed at least 2: where the run starts and where it ends", sigmas.size());
+  if (sigmas.size() < 2) fail<UsageError>("sigmas: {} values, expected at least 2: where the run starts and where it ends", sigmas.size());
   for (size_t i = 0; i < sigmas.size(); ++i) {
     if (!std::isfinite(sigmas[i]) || sigmas[i] < 0)
-      fail<UsageError>("sigmas: value {} is {}, needed a number of at least 0", i + 1, sigmas[i]);
+      fail<UsageError>("sigmas: value {} is {}, expected a number of at least 0", i + 1, sigmas[i]);
     if (i > 0 && sigmas[i] >= sigmas[i - 1])
-      fail<UsageError>("sigmas: value {} is {} after {}, needed each below the one before", i + 1, sigmas[i], sigmas[i - 1]);
+      fail<UsageError>("sigmas: value {} is {} after {}, expected each below the one before", i + 1, sigmas[i], sigmas[i - 1]);
   }
   if (family == SigmaFamily::flow && sigmas[0] > 1)
-    fail<UsageError>("sigmas: the first is {}, needed at most 1 for a flow model", sigmas[0]);
-  if (!open_end && sigmas.back() != 0) fail<UsageError>("sigmas: the last is {}, needed 0", sigmas.back());
+    fail<UsageError>("sigmas: the first is {}, expected at most 1 for a flow model", sigmas[0]);
+  if (!open_end && sigmas.back() != 0) fail<UsageError>("sigmas: the last is {}, expected 0", sigmas.back());
 }
 
 }  // namespace hearth::sampling

@@ -3,7 +3,7 @@
 
 namespace hearth::sampling {
 
-// x with I_x(a, b) = p, where I is the regularised incomplete beta function; p in [0, 1], a and b above 0.
+// x with I_x(a, b) = p, where I is the regularized incomplete beta function; p in [0, 1], a and b above 0.
 double beta_quantile(double p, double a, double b);
 
 // z with Φ(z) = p; p in [0, 1], −∞ and +∞ at the ends.

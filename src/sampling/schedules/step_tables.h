@@ -1,4 +1,4 @@
-// Published noise levels of ten steps (and of 31), found by optimisation for one family of models. Each ends at the model's least σ.
+// Published noise levels of ten steps (and of 31), found by optimization for one family of models. Each ends at the model's least σ.
 //   Align Your Steps: Sabour, Fidler & Kreis 2024 (arXiv 2404.14507) and its release; A1111 and Forge know the longer tables
 //   GITS: Chen et al. 2024 (arXiv 2405.11326); the tables by steps and coefficient are those of its release for Stable Diffusion 1.5
 #pragma once

@@ -58,7 +58,7 @@ template <class Keeps> size_t last_taken(std::span<const float> key, std::span<c
   return *std::max_element(in.begin(), low, before);
 }
 
-// −Σ p ln p of normalised candidates.
+// −Σ p ln p of normalized candidates.
 double entropy_of(const Candidates& c, double log_sum) {
   double entropy = 0;
   for (size_t i = 0; i < c.size(); ++i)
@@ -86,7 +86,7 @@ void Candidates::check_any() const {
     fail<UsageError>("token sampling: no token is left to choose from; the logit bias and the forbidden tokens exclude all");
 }
 
-double Candidates::normalise() {
+double Candidates::normalize() {
   check_any();
   const float max = largest(score);
   p.resize(size());
@@ -123,7 +123,7 @@ void top_k(Candidates& c, int64_t k) {
 }
 
 void top_p(Candidates& c, double p) {
-  c.normalise();
+  c.normalize();
   const double total = sum_of(c.p);
   const auto rest = float(1 - p);
   // Tokens this improbable do not reach `rest` even all together, hence none of them stays.
@@ -135,13 +135,13 @@ void top_p(Candidates& c, double p) {
 }
 
 void min_p(Candidates& c, double min_p) {
-  c.normalise();
+  c.normalize();
   const float bar = float(min_p) * largest(c.p);
   c.keep([&](size_t i) { return c.p[i] >= bar; });
 }
 
 void typical(Candidates& c, double mass) {
-  const double log_sum = c.normalise();
+  const double log_sum = c.normalize();
   const auto entropy = float(entropy_of(c, log_sum));
   std::vector<float> nearness(c.size());
   for (size_t i = 0; i < c.size(); ++i) nearness[i] = -std::abs(float(log_sum - c.score[i]) - entropy);
@@ -150,13 +150,13 @@ void typical(Candidates& c, double mass) {
 }
 
 void epsilon_cutoff(Candidates& c, double epsilon) {
-  c.normalise();
+  c.normalize();
   const float max = largest(c.score), bar = float(epsilon);
   c.keep([&](size_t i) { return c.p[i] >= bar || c.score[i] == max; });
 }
 
 void eta_cutoff(Candidates& c, double epsilon) {
-  const auto entropy = float(entropy_of(c, c.normalise()));
+  const auto entropy = float(entropy_of(c, c.normalize()));
   const auto e = float(epsilon);
   epsilon_cutoff(c, std::min(e, std::sqrt(e) * std::exp(-entropy)));
 }
@@ -173,7 +173,7 @@ void top_n_sigma(Candidates& c, double n) {
 }
 
 void exclude_top_choices(Candidates& c, double threshold) {
-  c.normalise();
+  c.normalize();
   const auto bar = float(threshold);
   size_t last = c.size();  // of the top choices the one that stays
   for (size_t i = 0; i < c.size(); ++i)
@@ -182,7 +182,7 @@ void exclude_top_choices(Candidates& c, double threshold) {
 }
 
 void truncate_surprise(Candidates& c, double mu) {
-  c.normalise();
+  c.normalize();
   const double bar = std::exp2(-mu);
   const size_t best = most_probable(c);
   c.keep([&](size_t i) { return c.p[i] >= bar || i == best; });

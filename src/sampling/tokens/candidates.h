@@ -15,7 +15,7 @@ namespace hearth::sampling {
 struct Candidates {
   std::vector<float> score;  // log-probability up to a constant
   std::vector<int32_t> id;   // ascending
-  std::vector<float> p;      // softmax of score; valid after normalise()
+  std::vector<float> p;      // softmax of score; valid after normalize()
 
   // Every token of a row that has passed check_logits, ids from 0.
   void assign(std::span<const float> logits);
@@ -25,7 +25,7 @@ struct Candidates {
   // UsageError when there is no candidate, or every one has −∞.
   void check_any() const;
   // p = softmax(score); returns ln Σ exp(score). Fails as check_any.
-  double normalise();
+  double normalize();
   // Leaves the candidates i with keeps(i) true, in their order and with the p they had.
   template <class Keeps> void keep(Keeps keeps);
 };

@@ -129,18 +129,18 @@ TEST(Candidates, dry_breakers_from_text) {
             (std::vector<Ids>{{1}, {2}, {3, 1}, {5, 6}, {7, 9, 8}, {10, 4}, {11, 9, 8}, {12}}));
   EXPECT_EQ(dry_breakers(default_dry_breakers(), pieces, encode), (std::vector<Ids>{{1}, {2}, {3}}));
   EXPECT_EQ(test::message_of<UsageError>([&] { dry_breakers(std::vector<std::string>{""}, pieces, encode); }),
-            "--dry-sequence-breaker: the text is empty, needed at least one character");
+            "--dry-sequence-breaker: the text is empty, expected at least one character");
 }
 
 TEST(Candidates, a_temperature_that_overflows_leaves_the_largest) {
   Candidates c;
   c.assign(std::vector<float>{1, 30, 29, 30});
   apply_temperature(c, 1e-45);
-  c.normalise();
+  c.normalize();
   EXPECT_EQ(c.p, (std::vector<float>{0, 0.5, 0, 0.5}));
   c.assign(std::vector<float>{-1, -30, -29});  // here −30 / T overflows, and harmlessly so
   apply_temperature(c, 1e-38);
-  c.normalise();
+  c.normalize();
   EXPECT_EQ(c.p, (std::vector<float>{1, 0, 0}));
 }
 
@@ -149,7 +149,7 @@ TEST(Candidates, selection_on_a_whole_vocabulary_equals_sorting) {
   Candidates all;
   all.assign(test::test_values("logits", n));
   for (float& x : all.score) x = std::round(x * 400) / 100;  // many equal
-  all.normalise();
+  all.normalize();
   Ids order = all.id;
   std::sort(order.begin(), order.end(), [&](int a, int b) { return all.score[a] != all.score[b] ? all.score[a] > all.score[b] : a > b; });
   for (const double p : {0.3, 0.9, 0.9999}) {
@@ -175,7 +175,7 @@ TEST(Candidates, without_any_there_is_an_error) {
   Candidates c;
   for (const std::vector<float>& scores : {std::vector<float>{}, std::vector<float>(3, -std::numeric_limits<float>::infinity())}) {
     c.assign(scores);
-    EXPECT_THROW(c.normalise(), UsageError);
+    EXPECT_THROW(c.normalize(), UsageError);
     EXPECT_THROW(most_probable(c), UsageError);
   }
 }
@@ -207,7 +207,7 @@ TEST(Candidates, the_least_of_the_top_choices_may_be_any) {
 TEST(Candidates, a_draw_never_takes_what_has_no_probability) {
   Candidates c;
   c.assign(std::vector<float>{-200, 0, -300, 0, -200});
-  c.normalise();
+  c.normalize();
   EXPECT_EQ(draw(c, 0), 1u);
   EXPECT_EQ(draw(c, 0.4999), 1u);
   EXPECT_EQ(draw(c, 0.5), 3u);
@@ -249,7 +249,7 @@ TEST(Exponentials, a_row_with_a_nan_or_an_infinity_is_an_error_of_one_line) {
   row[5] = std::numeric_limits<float>::infinity();
   EXPECT_EQ(test::message_of<NonFiniteError>([&] { check_logits(row); }),
             "logits: 3 of 100 values are not finite, the first is inf of token 5; numbers were needed");
-  EXPECT_EQ(test::message_of<ShapeError>([&] { check_logits({}); }), "logits: an empty row, needed one value per token");
+  EXPECT_EQ(test::message_of<ShapeError>([&] { check_logits({}); }), "logits: an empty row, expected one value per token");
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ std::vector<std::vector<int32_t>> dry_breakers(std::span<const std::string> text
                                                const std::function<std::vector<int32_t>(const std::string&)>& encode) {
   std::vector<std::vector<int32_t>> breakers;
   for (const std::string& text : texts) {
-    if (text.empty()) fail<UsageError>("--dry-sequence-breaker: the text is empty, needed at least one character");
+    if (text.empty()) fail<UsageError>("--dry-sequence-breaker: the text is empty, expected at least one character");
     std::unordered_map<size_t, std::vector<int32_t>> rests;  // ids of the text from there on
     for (size_t token = 0; token < pieces.size(); ++token) {
       const std::string& piece = pieces[token];

@@ -30,7 +30,7 @@ struct GenerationDefaults {
   std::optional<int64_t> max_new_tokens, max_length;  // for the caller's length limit
   std::vector<std::string> stop_strings;
 
-  // One line for each key whose value would change the tokens in transformers and is not honoured here (num_beams 4,
+  // One line for each key whose value would change the tokens in transformers and is not honored here (num_beams 4,
   // guidance_scale 1.5, …), unknown keys included.
   std::vector<std::string> warnings;
 };

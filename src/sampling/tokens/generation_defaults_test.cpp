@@ -66,39 +66,39 @@ TEST(GenerationDefaults, rules_for_tokens) {
   EXPECT_EQ(p.sequence_bias[3].tokens, (Ids{10, 9}));
 }
 
-TEST(GenerationDefaults, what_is_not_honoured_is_named) {
+TEST(GenerationDefaults, what_is_not_honored_is_named) {
   EXPECT_EQ(read(R"({"num_beams": 4, "guidance_scale": 1.5, "frobnicate": [1], "forced_bos_token_id": 3})").warnings,
-            (std::vector<std::string>{"g.json: 'forced_bos_token_id' 3 is not honoured", "g.json: 'frobnicate' [1] is not honoured",
-                                      "g.json: 'guidance_scale' 1.5 is not honoured", "g.json: 'num_beams' 4 is not honoured"}));
+            (std::vector<std::string>{"g.json: 'forced_bos_token_id' 3 is not honored", "g.json: 'frobnicate' [1] is not honored",
+                                      "g.json: 'guidance_scale' 1.5 is not honored", "g.json: 'num_beams' 4 is not honored"}));
   EXPECT_TRUE(read(R"({"num_beams": 1, "diversity_penalty": 0, "remove_invalid_values": false, "guidance_scale": null, "use_cache": false,
                        "early_stopping": true, "_x": 1})")
                   .warnings.empty());
 }
 
 TEST(GenerationDefaults, wrong_values_name_file_and_key) {
-  EXPECT_EQ(complaint(R"({"top_p": 1.5})"), "g.json: 'top_p' is 1.5, needed a number from 0 to 1");
-  EXPECT_EQ(complaint(R"({"temperature": -1})"), "g.json: 'temperature' is -1, needed a number, 0 or more");
-  EXPECT_EQ(complaint(R"({"top_k": -1})"), "g.json: 'top_k' is -1, needed 0 (off) or more");
-  EXPECT_EQ(complaint(R"({"min_p": 2})"), "g.json: 'min_p' is 2, needed a number from 0 to 1");
-  EXPECT_EQ(complaint(R"({"typical_p": 2})"), "g.json: 'typical_p' is 2, needed a number above 0, up to 1");
-  EXPECT_EQ(complaint(R"({"epsilon_cutoff": 1})"), "g.json: 'epsilon_cutoff' is 1, needed a number from 0 to below 1");
-  EXPECT_EQ(complaint(R"({"eta_cutoff": 1})"), "g.json: 'eta_cutoff' is 1, needed a number from 0 to below 1");
-  EXPECT_EQ(complaint(R"({"repetition_penalty": 0})"), "g.json: 'repetition_penalty' is 0, needed a number above 0");
-  EXPECT_EQ(complaint(R"({"no_repeat_ngram_size": -1})"), "g.json: 'no_repeat_ngram_size' is -1, needed 0 (off) or more");
-  EXPECT_EQ(complaint(R"({"min_new_tokens": -1})"), "g.json: 'min_new_tokens' is -1, needed 0 or more");
-  EXPECT_EQ(complaint(R"({"min_length": -1})"), "g.json: 'min_length' is -1, needed 0 or more");
-  EXPECT_EQ(complaint(R"({"eos_token_id": [1, "x"]})"), "g.json: 'eos_token_id' is [1,\"x\"], needed a token id or a list of them");
-  EXPECT_EQ(complaint(R"({"eos_token_id": -2})"), "g.json: 'eos_token_id' is -2, needed a token id or a list of them");
-  EXPECT_EQ(complaint(R"({"eos_token_id": 3000000000})"), "g.json: 'eos_token_id' is 3000000000, needed a token id or a list of them");
-  EXPECT_EQ(complaint(R"({"bos_token_id": [1, 2]})"), "g.json: 'bos_token_id' is [1,2], needed one token id");
-  EXPECT_EQ(complaint(R"({"suppress_tokens": 3})"), "g.json: 'suppress_tokens' is 3, needed a list of token ids");
-  EXPECT_EQ(complaint(R"({"suppress_tokens": [-1]})"), "g.json: 'suppress_tokens' is [-1], needed a list of token ids");
+  EXPECT_EQ(complaint(R"({"top_p": 1.5})"), "g.json: 'top_p' is 1.5, expected a number from 0 to 1");
+  EXPECT_EQ(complaint(R"({"temperature": -1})"), "g.json: 'temperature' is -1, expected a number, 0 or more");
+  EXPECT_EQ(complaint(R"({"top_k": -1})"), "g.json: 'top_k' is -1, expected 0 (off) or more");
+  EXPECT_EQ(complaint(R"({"min_p": 2})"), "g.json: 'min_p' is 2, expected a number from 0 to 1");
+  EXPECT_EQ(complaint(R"({"typical_p": 2})"), "g.json: 'typical_p' is 2, expected a number above 0, up to 1");
+  EXPECT_EQ(complaint(R"({"epsilon_cutoff": 1})"), "g.json: 'epsilon_cutoff' is 1, expected a number from 0 to below 1");
+  EXPECT_EQ(complaint(R"({"eta_cutoff": 1})"), "g.json: 'eta_cutoff' is 1, expected a number from 0 to below 1");
+  EXPECT_EQ(complaint(R"({"repetition_penalty": 0})"), "g.json: 'repetition_penalty' is 0, expected a number above 0");
+  EXPECT_EQ(complaint(R"({"no_repeat_ngram_size": -1})"), "g.json: 'no_repeat_ngram_size' is -1, expected 0 (off) or more");
+  EXPECT_EQ(complaint(R"({"min_new_tokens": -1})"), "g.json: 'min_new_tokens' is -1, expected 0 or more");
+  EXPECT_EQ(complaint(R"({"min_length": -1})"), "g.json: 'min_length' is -1, expected 0 or more");
+  EXPECT_EQ(complaint(R"({"eos_token_id": [1, "x"]})"), "g.json: 'eos_token_id' is [1,\"x\"], expected a token id or a list of them");
+  EXPECT_EQ(complaint(R"({"eos_token_id": -2})"), "g.json: 'eos_token_id' is -2, expected a token id or a list of them");
+  EXPECT_EQ(complaint(R"({"eos_token_id": 3000000000})"), "g.json: 'eos_token_id' is 3000000000, expected a token id or a list of them");
+  EXPECT_EQ(complaint(R"({"bos_token_id": [1, 2]})"), "g.json: 'bos_token_id' is [1,2], expected one token id");
+  EXPECT_EQ(complaint(R"({"suppress_tokens": 3})"), "g.json: 'suppress_tokens' is 3, expected a list of token ids");
+  EXPECT_EQ(complaint(R"({"suppress_tokens": [-1]})"), "g.json: 'suppress_tokens' is [-1], expected a list of token ids");
   for (const char* words : {"[[]]", "[3]", "[[-1]]", "3"})
     EXPECT_EQ(complaint(fmt::format(R"({{"bad_words_ids": {}}})", words)),
-              fmt::format("g.json: 'bad_words_ids' is {}, needed lists of token ids", words));
+              fmt::format("g.json: 'bad_words_ids' is {}, expected lists of token ids", words));
   for (const char* pairs : {"3", "[3]", "[[[1]]]", "[[1,2]]", "[[[],2]]", "[[[1],\"x\"]]", "[[[-1],2]]", "[[[1],null]]", "[[[1],1e+39]]"})
     EXPECT_EQ(complaint(fmt::format(R"({{"sequence_bias": {}}})", pairs)),
-              fmt::format("g.json: 'sequence_bias' is {}, needed a list of pairs of token ids and a number", pairs));
+              fmt::format("g.json: 'sequence_bias' is {}, expected a list of pairs of token ids and a number", pairs));
   EXPECT_NE(complaint(R"({"do_sample": "yes"})"), "");
   EXPECT_NE(complaint(R"({"stop_strings": [1]})"), "");
 }
@@ -145,7 +145,7 @@ TEST(Resolve, the_file_decides_without_a_request) {
   EXPECT_EQ(resolve(read(R"({"do_sample": true})"), {}).top_k, 0);
 }
 
-TEST(Resolve, without_do_sample_the_answer_is_greedy_but_penalised) {
+TEST(Resolve, without_do_sample_the_answer_is_greedy_but_penalized) {
   for (const char* file : {R"({"temperature": 0.6, "repetition_penalty": 1.2})", R"({"do_sample": false, "repetition_penalty": 1.2})"}) {
     const SamplingParameters p = resolve(read(file), {});
     EXPECT_EQ(p.temperature, 0);
@@ -260,8 +260,8 @@ TEST(Resolve, a_file_value_is_left_out_where_the_order_lacks_its_stage) {
   EXPECT_EQ(p.top_p, 1);
   EXPECT_EQ(resolve(read(chat), {.order = "temperature"}).top_k, 0);
   EXPECT_EQ(test::message_of<UsageError>([] { resolve({}, {.top_p = 0.5, .order = "top_k"}); }),
-            "--sampling-order: leaves out top_p, which is set; needed top_p in the order");
-  EXPECT_EQ(test::message_of<UsageError>([] { resolve({}, {.temperature = -1}); }), "--temperature -1: needed a number, 0 or more");
+            "--sampling-order: leaves out top_p, which is set; expected top_p in the order");
+  EXPECT_EQ(test::message_of<UsageError>([] { resolve({}, {.temperature = -1}); }), "--temperature -1: expected a number, 0 or more");
 }
 
 TEST(Resolve, without_a_seed_there_is_a_fresh_one) {

@@ -16,12 +16,12 @@ LogProbabilities::LogProbabilities(std::span<const float> logits) : logits_(logi
 
 float LogProbabilities::of(int32_t token) const {
   if (token < 0 || token >= int64_t(logits_.size()))
-    fail<UsageError>("log-probability: token {} does not exist, needed an id from 0 to {}", token, logits_.size() - 1);
+    fail<UsageError>("log-probability: token {} does not exist, expected an id from 0 to {}", token, logits_.size() - 1);
   return float(logits_[token] - log_sum_);
 }
 
 std::vector<TokenLogProbability> LogProbabilities::top(int64_t k) const {
-  if (k < 0) fail<UsageError>("--logprobs {}: needed 0 or more", k);
+  if (k < 0) fail<UsageError>("--logprobs {}: expected 0 or more", k);
   k = std::min(k, int64_t(logits_.size()));
   if (k == 0) return {};
   const auto before = [&](int32_t a, int32_t b) { return logits_[a] != logits_[b] ? logits_[a] > logits_[b] : a < b; };

@@ -59,8 +59,8 @@ TEST(LogProbabilities, bad_input) {
   const LogProbabilities log_probabilities(logits);
   for (const int32_t token : {-1, 3})
     EXPECT_EQ(test::message_of<UsageError>([&] { log_probabilities.of(token); }),
-              fmt::format("log-probability: token {} does not exist, needed an id from 0 to 2", token));
-  EXPECT_EQ(test::message_of<UsageError>([&] { log_probabilities.top(-1); }), "--logprobs -1: needed 0 or more");
+              fmt::format("log-probability: token {} does not exist, expected an id from 0 to 2", token));
+  EXPECT_EQ(test::message_of<UsageError>([&] { log_probabilities.top(-1); }), "--logprobs -1: expected 0 or more");
   EXPECT_THROW(LogProbabilities(std::vector<float>{1, INFINITY}), NonFiniteError);
 }
 

@@ -51,7 +51,7 @@ std::vector<Stage> sampling_order(std::string_view text) {
     const std::string_view name = text.substr(begin, end - begin);
     const auto at = std::find(names.begin(), names.end(), name);
     if (at == names.end())
-      fail<UsageError>("--sampling-order: '{}' is no stage, needed hf, llama.cpp or some of {}", name, fmt::join(names, ","));
+      fail<UsageError>("--sampling-order: '{}' is no stage, expected hf, llama.cpp or some of {}", name, fmt::join(names, ","));
     const auto stage = Stage(at - names.begin());
     if (std::find(order.begin(), order.end(), stage) != order.end()) fail<UsageError>("--sampling-order: '{}' occurs twice", name);
     order.push_back(stage);
@@ -109,10 +109,10 @@ void check(const SamplingParameters& p) {
     std::replace(name.begin(), name.end(), '_', '-');
     return "--" + name;
   };
-  if (const auto problem = problem_of(p)) fail<UsageError>("{} {}: needed {}", flag(problem->name), problem->value, problem->needed);
+  if (const auto problem = problem_of(p)) fail<UsageError>("{} {}: expected {}", flag(problem->name), problem->value, problem->needed);
   for (size_t i = 0; i < names.size(); ++i)
     if (is_set(p, Stage(i)) && std::find(p.order.begin(), p.order.end(), Stage(i)) == p.order.end())
-      fail<UsageError>("--sampling-order: leaves out {}, which is set; needed {} in the order", names[i], names[i]);
+      fail<UsageError>("--sampling-order: leaves out {}, which is set; expected {} in the order", names[i], names[i]);
 }
 
 }  // namespace hearth::sampling

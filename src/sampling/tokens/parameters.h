@@ -66,7 +66,7 @@ struct ParameterProblem {
 };
 std::optional<ParameterProblem> problem_of(const SamplingParameters& p);
 
-// UsageError "--top-p 1.5: needed a number from 0 to 1"; also for a stage that is set but left out of the order.
+// UsageError "--top-p 1.5: expected a number from 0 to 1"; also for a stage that is set but left out of the order.
 void check(const SamplingParameters& p);
 
 }  // namespace hearth::sampling

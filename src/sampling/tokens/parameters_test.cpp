@@ -29,13 +29,13 @@ TEST(SamplingParameters, each_range_is_checked_by_name) {
       {[](P& p) { p.temperature = -1; }, "--temperature -1: " + number},
       {[](P& p) { p.temperature = NAN; }, "--temperature nan: " + number},
       {[](P& p) { p.temperature = infinity; }, "--temperature inf: " + number},
-      {[](P& p) { p.top_k = -1; }, "--top-k -1: needed 0 (off) or more"},
+      {[](P& p) { p.top_k = -1; }, "--top-k -1: expected 0 (off) or more"},
       {[](P& p) { p.top_p = 1.5; }, "--top-p 1.5: " + unit},
       {[](P& p) { p.top_p = -0.1; }, "--top-p -0.1: " + unit},
       {[](P& p) { p.top_p = NAN; }, "--top-p nan: " + unit},
       {[](P& p) { p.min_p = 1.01; }, "--min-p 1.01: " + unit},
-      {[](P& p) { p.typical_p = 0; }, "--typical-p 0: needed a number above 0, up to 1"},
-      {[](P& p) { p.typical_p = 2; }, "--typical-p 2: needed a number above 0, up to 1"},
+      {[](P& p) { p.typical_p = 0; }, "--typical-p 0: expected a number above 0, up to 1"},
+      {[](P& p) { p.typical_p = 2; }, "--typical-p 2: expected a number above 0, up to 1"},
       {[](P& p) { p.epsilon_cutoff = 1; }, "--epsilon-cutoff 1: " + below_1},
       {[](P& p) { p.epsilon_cutoff = -1; }, "--epsilon-cutoff -1: " + below_1},
       {[](P& p) { p.eta_cutoff = 1; }, "--eta-cutoff 1: " + below_1},
@@ -43,43 +43,43 @@ TEST(SamplingParameters, each_range_is_checked_by_name) {
       {[](P& p) { p.top_n_sigma = -1; }, "--top-n-sigma -1: " + number},
       {[](P& p) { p.xtc_probability = 2; }, "--xtc-probability 2: " + unit},
       {[](P& p) { p.xtc_threshold = 2; }, "--xtc-threshold 2: " + unit},
-      {[](P& p) { p.mirostat = 1; }, "--mirostat 1: needed 0 (off) or 2"},
+      {[](P& p) { p.mirostat = 1; }, "--mirostat 1: expected 0 (off) or 2"},
       {[](P& p) { p.mirostat_tau = -1; }, "--mirostat-tau -1: " + number},
       {[](P& p) { p.mirostat_eta = 1.5; }, "--mirostat-eta 1.5: " + unit},
-      {[](P& p) { p.repetition_penalty = 0; }, "--repetition-penalty 0: needed a number above 0"},
-      {[](P& p) { p.repetition_penalty = infinity; }, "--repetition-penalty inf: needed a number above 0"},
-      {[](P& p) { p.presence_penalty = NAN; }, "--presence-penalty nan: needed a finite number"},
-      {[](P& p) { p.frequency_penalty = infinity; }, "--frequency-penalty inf: needed a finite number"},
-      {[](P& p) { p.repeat_last_n = -2; }, "--repeat-last-n -2: needed -1 (all) or more"},
+      {[](P& p) { p.repetition_penalty = 0; }, "--repetition-penalty 0: expected a number above 0"},
+      {[](P& p) { p.repetition_penalty = infinity; }, "--repetition-penalty inf: expected a number above 0"},
+      {[](P& p) { p.presence_penalty = NAN; }, "--presence-penalty nan: expected a finite number"},
+      {[](P& p) { p.frequency_penalty = infinity; }, "--frequency-penalty inf: expected a finite number"},
+      {[](P& p) { p.repeat_last_n = -2; }, "--repeat-last-n -2: expected -1 (all) or more"},
       {[](P& p) { p.dry.multiplier = -1; }, "--dry-multiplier -1: " + number},
-      {[](P& p) { p.dry.base = 0.5; }, "--dry-base 0.5: needed a number, 1 or more"},
-      {[](P& p) { p.dry.base = infinity; }, "--dry-base inf: needed a number, 1 or more"},
-      {[](P& p) { p.dry.allowed_length = 0; }, "--dry-allowed-length 0: needed 1 or more"},
-      {[](P& p) { p.dry.last_n = -2; }, "--dry-last-n -2: needed -1 (all) or more"},
+      {[](P& p) { p.dry.base = 0.5; }, "--dry-base 0.5: expected a number, 1 or more"},
+      {[](P& p) { p.dry.base = infinity; }, "--dry-base inf: expected a number, 1 or more"},
+      {[](P& p) { p.dry.allowed_length = 0; }, "--dry-allowed-length 0: expected 1 or more"},
+      {[](P& p) { p.dry.last_n = -2; }, "--dry-last-n -2: expected -1 (all) or more"},
       {[](P& p) {
          p.dry.breakers = {{1}, {}};
        },
-       "--dry-sequence-breaker of no tokens: needed at least one token"},
+       "--dry-sequence-breaker of no tokens: expected at least one token"},
       {[](P& p) {
          p.sequence_bias = {{{1, -5}, 1}};
        },
-       "--logit-bias 1,-5: needed token ids, 0 or more"},
+       "--logit-bias 1,-5: expected token ids, 0 or more"},
       {[](P& p) {
          p.sequence_bias = {{{}, 1}};
        },
-       "--logit-bias : needed token ids, 0 or more"},
+       "--logit-bias : expected token ids, 0 or more"},
       {[](P& p) {
          p.sequence_bias = {{{1}, NAN}};
        },
-       "--logit-bias nan: needed a finite number, or -inf to forbid the token"},
+       "--logit-bias nan: expected a finite number, or -inf to forbid the token"},
       {[](P& p) {
          p.sequence_bias = {{{1}, float(infinity)}};
        },
-       "--logit-bias inf: needed a finite number, or -inf to forbid the token"},
-      {[](P& p) { p.no_repeat_ngram_size = -1; }, "--no-repeat-ngram-size -1: needed 0 (off) or more"},
-      {[](P& p) { p.min_new_tokens = -1; }, "--min-new-tokens -1: needed 0 or more"},
-      {[](P& p) { p.min_length = -1; }, "--min-length -1: needed 0 or more"},
-      {[](P& p) { p.vocabulary = -1; }, "--vocabulary -1: needed 0 (all) or more"}};
+       "--logit-bias inf: expected a finite number, or -inf to forbid the token"},
+      {[](P& p) { p.no_repeat_ngram_size = -1; }, "--no-repeat-ngram-size -1: expected 0 (off) or more"},
+      {[](P& p) { p.min_new_tokens = -1; }, "--min-new-tokens -1: expected 0 or more"},
+      {[](P& p) { p.min_length = -1; }, "--min-length -1: expected 0 or more"},
+      {[](P& p) { p.vocabulary = -1; }, "--vocabulary -1: expected 0 (all) or more"}};
   for (const auto& [change, message] : bad) EXPECT_EQ(complaint(change), message);
 }
 
@@ -112,7 +112,7 @@ TEST(SamplingParameters, orders) {
   const std::string stages = "penalties,dry,temperature,top_n_sigma,top_k,top_p,min_p,typical_p,epsilon_cutoff,eta_cutoff,xtc";
   for (const std::string name : {"topk", ""})
     EXPECT_EQ(test::message_of<UsageError>([&] { sampling_order("top_p," + name); }),
-              "--sampling-order: '" + name + "' is no stage, needed hf, llama.cpp or some of " + stages);
+              "--sampling-order: '" + name + "' is no stage, expected hf, llama.cpp or some of " + stages);
   EXPECT_EQ(test::message_of<UsageError>([] { sampling_order("top_p,xtc,top_p"); }), "--sampling-order: 'top_p' occurs twice");
 }
 
@@ -140,7 +140,7 @@ TEST(SamplingParameters, a_stage_that_is_set_must_be_in_the_order) {
         p.order = sampling_order(order);
       });
     };
-    EXPECT_EQ(with(others), "--sampling-order: leaves out " + name + ", which is set; needed " + name + " in the order");
+    EXPECT_EQ(with(others), "--sampling-order: leaves out " + name + ", which is set; expected " + name + " in the order");
     EXPECT_EQ(with(name), "");
   }
   EXPECT_EQ(complaint([](P& p) { p = {.temperature = 0, .order = sampling_order("top_k")}; }), "");

@@ -53,7 +53,7 @@ TEST(StopStrings, the_first_to_be_complete_counts_then_the_longest) {
 }
 
 TEST(StopStrings, an_empty_or_broken_text_is_an_error) {
-  EXPECT_EQ(test::message_of<UsageError>([] { StopStrings({"a", ""}); }), "--stop: the text is empty, needed at least one character");
+  EXPECT_EQ(test::message_of<UsageError>([] { StopStrings({"a", ""}); }), "--stop: the text is empty, expected at least one character");
   for (const char* bad : {"\x80", "a\xc3", "\xc0\xaf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
                           "\xf5\x80\x80\x80", "\xe2\x82", "\xe2\x82z", "\xf0\x9f\x98", "\xf0\x9f\x98z", "\xff", "\xc3\xc3"})
     EXPECT_EQ(test::message_of<UsageError>([&] { StopStrings({bad}); }), "--stop: the text is not UTF-8, and no answer can hold it");

@@ -36,10 +36,10 @@ void TokenSampler::apply_rules(std::span<const float> logits) {
   const SamplingParameters& p = parameters_;
   check_logits(logits);
   const auto rows = int64_t(logits.size());
-  if (p.vocabulary > rows) fail<ShapeError>("token sampling: {} logits, needed one for each of {} tokens", rows, p.vocabulary);
+  if (p.vocabulary > rows) fail<ShapeError>("token sampling: {} logits, expected one for each of {} tokens", rows, p.vocabulary);
   for (const auto& [tokens, bias] : p.sequence_bias)
     for (const int32_t token : tokens)
-      if (token >= rows) fail<UsageError>("--logit-bias: token {} does not exist, needed an id below {}", token, rows);
+      if (token >= rows) fail<UsageError>("--logit-bias: token {} does not exist, expected an id below {}", token, rows);
   candidates_.assign(p.vocabulary > 0 ? logits.first(p.vocabulary) : logits);
 
   apply_sequence_bias(candidates_, history_.tokens, p.sequence_bias);
@@ -98,7 +98,7 @@ const Candidates& TokenSampler::candidates(std::span<const float> logits) {
   }
   if (parameters_.temperature == 0) return candidates_;
   if (parameters_.mirostat == 2) truncate_surprise(candidates_, mu_);
-  candidates_.normalise();
+  candidates_.normalize();
   return candidates_;
 }
 

@@ -190,9 +190,9 @@ TEST(TokenSampler, the_same_seed_gives_the_same_tokens) {
 TEST(TokenSampler, temperature_0_takes_the_largest_and_the_lowest_id_among_equals) {
   TokenSampler greedy({.temperature = 0, .top_k = 1, .typical_p = 0.1, .xtc_probability = 1, .xtc_threshold = 0, .mirostat = 2});
   EXPECT_EQ(greedy.next(std::vector<float>{1, 3, 2, 3}), 1);
-  TokenSampler penalised({.temperature = 0, .repetition_penalty = 2});
-  penalised.start(Ids{1});
-  EXPECT_EQ(penalised.next(std::vector<float>{1, 3, 2, -3}), 2);
+  TokenSampler penalized({.temperature = 0, .repetition_penalty = 2});
+  penalized.start(Ids{1});
+  EXPECT_EQ(penalized.next(std::vector<float>{1, 3, 2, -3}), 2);
   TokenSampler biased({.temperature = 0, .sequence_bias = {{{3}, 7.5f}, {{1}, -infinity}}});
   EXPECT_EQ(biased.next(std::vector<float>{1, 3, 2, -3}), 3);
 }
@@ -247,7 +247,7 @@ TEST(TokenSampler, padded_rows_are_never_chosen) {
   EXPECT_EQ(test::message_of<ShapeError>([&] {
               sampler.next(std::vector<float>{1, 2});
             }),
-            "token sampling: 2 logits, needed one for each of 3 tokens");
+            "token sampling: 2 logits, expected one for each of 3 tokens");
 }
 
 TEST(TokenSampler, bad_rows_and_impossible_rules_are_one_line) {
@@ -260,13 +260,13 @@ TEST(TokenSampler, bad_rows_and_impossible_rules_are_one_line) {
   EXPECT_EQ(test::message_of<UsageError>([&] {
               biased.next(std::vector<float>{1, 2, 3});
             }),
-            "--logit-bias: token 3 does not exist, needed an id below 3");
+            "--logit-bias: token 3 does not exist, expected an id below 3");
   const char* nothing = "token sampling: no token is left to choose from; the logit bias and the forbidden tokens exclude all";
   for (const double temperature : {0.0, 1.0}) {
     TokenSampler none({.temperature = temperature, .top_k = 2, .top_p = 0.5, .suppress_tokens = {0, 1, 2}});
     EXPECT_EQ(test::message_of<UsageError>([&] { none.next(std::vector<float>{1, 2, 3}); }), nothing);
   }
-  EXPECT_EQ(test::message_of<UsageError>([] { TokenSampler({.temperature = -1}); }), "--temperature -1: needed a number, 0 or more");
+  EXPECT_EQ(test::message_of<UsageError>([] { TokenSampler({.temperature = -1}); }), "--temperature -1: expected a number, 0 or more");
 }
 
 TEST(CounterRandom, takes_the_first_two_words_of_the_block) {

@@ -66,7 +66,7 @@ class CleaningStage : public pipeline::Normalizer {
 Cleaning cleaning_by_name(std::string_view name) {
   for (const Cleaning c : {Cleaning::ftfy, Cleaning::basic, Cleaning::fast})
     if (name == name_of(c)) return c;
-  fail<UsageError>("cleaning: '{}' is unknown, needed ftfy, basic or fast", name);
+  fail<UsageError>("cleaning: '{}' is unknown, expected ftfy, basic or fast", name);
 }
 
 std::string_view name_of(Cleaning cleaning) {

@@ -28,7 +28,7 @@ AddedToken read_added_token(const Json& value, const std::string& where, bool sp
       else if (key != "__type" && key != "id") fail<WeightError>("{}: '{}' of a token is {}", where, key, entry.dump());
     }
   } else {
-    fail<WeightError>("{}: a token is {}, needed a text or an object", where, value.dump());
+    fail<WeightError>("{}: a token is {}, expected a text or an object", where, value.dump());
   }
   if (!value.is_object() || !value.contains("normalized")) token.normalized = !token.special;
   if (token.content.empty()) fail<WeightError>("{}: a token is empty", where);
@@ -55,7 +55,7 @@ void SpecialTokens::read(const Json& json, const std::string& where, Objects obj
   }
   const auto it = json.find("additional_special_tokens");
   if (it == json.end() || it->is_null()) return;
-  if (!it->is_array()) fail<WeightError>("{}: additional_special_tokens is {}, needed a list", where, it->dump());
+  if (!it->is_array()) fail<WeightError>("{}: additional_special_tokens is {}, expected a list", where, it->dump());
   for (const Json& value : *it) {
     AddedToken token = read_added_token(value, where + ": additional_special_tokens", value.is_string() || objects == Objects::special);
     const auto same = [&](const AddedToken& other) { return other.content == token.content; };
@@ -79,7 +79,7 @@ void read_tokenizer_config(ClipVocabulary& v, const std::string& text, const std
   v.clean_up_spaces = c.boolean("clean_up_tokenization_spaces", false);
   // Without a limit of its own a tokenizer says 10³⁰.
   if (const double length = c.number("model_max_length", 1e30); length < 1e20) v.model_max_length = c.integer("model_max_length");
-  if (v.model_max_length < 2) fail<WeightError>("{}: model_max_length is {}, needed at least 2", where, v.model_max_length);
+  if (v.model_max_length < 2) fail<WeightError>("{}: model_max_length is {}, expected at least 2", where, v.model_max_length);
   for (const char* name : special_names) c.has(name);
   c.has("additional_special_tokens");
   c.has("added_tokens_decoder");

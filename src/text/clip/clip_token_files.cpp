@@ -20,7 +20,7 @@ Json parse_object(const std::string& text, const std::string& where) {
 int32_t token_id(const Json& value, const std::string& token, const std::string& where) {
   constexpr uint64_t largest = std::numeric_limits<int32_t>::max();
   if (!value.is_number_unsigned() || value.get<uint64_t>() > largest)
-    fail<WeightError>("{}: token '{}' has id {}, needed an integer from 0 to {}", where, token, value.dump(), largest);
+    fail<WeightError>("{}: token '{}' has id {}, expected an integer from 0 to {}", where, token, value.dump(), largest);
   return int32_t(value.get<uint64_t>());
 }
 
@@ -29,7 +29,7 @@ void TokenList::add(const std::string& token, int32_t id, const std::string& whe
   if (by_name->second != id) fail<WeightError>("{}: token '{}' has id {}, elsewhere it has {}", where, token, id, by_name->second);
   const std::string*& by_id = tokens_[uint64_t(id)];
   if (!by_id) by_id = &by_name->first;
-  if (*by_id != token) fail<WeightError>("{}: id {} belongs to '{}' and to '{}', needed one token per id", where, id, *by_id, token);
+  if (*by_id != token) fail<WeightError>("{}: id {} belongs to '{}' and to '{}', expected one token per id", where, id, *by_id, token);
 }
 
 int32_t TokenList::find(std::string_view token) const {
@@ -80,7 +80,7 @@ pipeline::Merges read_merges(const TokenList& tokens, std::string_view text, con
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (number == 1) {
-      if (line.find("#version") == line.npos) fail<WeightError>("{}: line 1 is '{}', needed '#version: …'", where, line.substr(0, 80));
+      if (line.find("#version") == line.npos) fail<WeightError>("{}: line 1 is '{}', expected '#version: …'", where, line.substr(0, 80));
       continue;
     }
     const std::string_view shown = line.substr(0, 80);
@@ -94,8 +94,8 @@ pipeline::Merges read_merges(const TokenList& tokens, std::string_view text, con
       if (empty_line == 0) empty_line = number;  // allowed at the end only
       continue;
     }
-    if (empty_line != 0) fail<WeightError>("{}: line {} is empty, needed two pieces", where, empty_line);
-    if (words[1].empty() || !words[2].empty()) fail<WeightError>("{}: line {} is '{}', needed two pieces", where, number, shown);
+    if (empty_line != 0) fail<WeightError>("{}: line {} is empty, expected two pieces", where, empty_line);
+    if (words[1].empty() || !words[2].empty()) fail<WeightError>("{}: line {} is '{}', expected two pieces", where, number, shown);
     list.add(words[0], words[1], number);
   }
   return std::move(list.merges);

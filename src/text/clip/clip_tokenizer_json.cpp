@@ -78,7 +78,7 @@ void read_tokenizer_json(ClipVocabulary& v, TokenList& tokens, const Json& json,
       right = both.substr(std::min(space + 1, both.size()));
     }
     if (left.empty() || right.empty() || right.find(' ') != right.npos)
-      fail<WeightError>("{}.merges: entry {} is {}, needed two pieces", at, place, merge.dump());
+      fail<WeightError>("{}.merges: entry {} is {}, expected two pieces", at, place, merge.dump());
     list.add(left, right, place++);
   }
   v.merges = std::move(list.merges);

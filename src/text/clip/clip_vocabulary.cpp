@@ -34,7 +34,7 @@ struct Reader {
     for (const auto& [key, value] : decoder.items()) {
       const AddedToken token = read_added_token(value, where, false);
       if (key.empty() || key.size() > 9 || key.find_first_not_of("0123456789") != key.npos)
-        fail<WeightError>("{}: token '{}' has id '{}', needed an integer from 0 on", where, token.content, key);
+        fail<WeightError>("{}: token '{}' has id '{}', expected an integer from 0 on", where, token.content, key);
       add(std::stoi(key), token, where);
     }
   }
@@ -70,7 +70,7 @@ struct Reader {
     }
     if (const Json decoder = config.value("added_tokens_decoder", Json()); !decoder.is_null()) {
       const std::string where = at("tokenizer_config.json: added_tokens_decoder");
-      if (!decoder.is_object()) fail<WeightError>("{}: is {}, needed an object", where, decoder.dump());
+      if (!decoder.is_object()) fail<WeightError>("{}: is {}, expected an object", where, decoder.dump());
       read_decoder(decoder, where);
     } else {
       if (files.special_tokens_map) {
@@ -104,7 +104,7 @@ struct Reader {
 
   NamedId role(const char* name) const {
     const auto it = specials.by_name.find(name);
-    if (it == specials.by_name.end()) fail<WeightError>("{}: {} is null, needed a token", files.where, name);
+    if (it == specials.by_name.end()) fail<WeightError>("{}: {} is null, expected a token", files.where, name);
     return {it->second.content, tokens.find(it->second.content)};
   }
 };
@@ -112,7 +112,7 @@ struct Reader {
 }  // namespace
 
 ClipFiles ClipFiles::read(const std::filesystem::path& folder) {
-  if (!std::filesystem::is_directory(folder)) fail<IoError>("{}: no such folder, needed a tokenizer's", folder.string());
+  if (!std::filesystem::is_directory(folder)) fail<IoError>("{}: no such folder, expected a tokenizer's", folder.string());
   const auto content = [&](const char* name) -> std::optional<std::string> {
     const std::filesystem::path file = folder / name;
     return std::filesystem::exists(file) ? std::optional(read_file(file)) : std::nullopt;
@@ -134,8 +134,8 @@ ClipVocabulary ClipVocabulary::parse(const ClipFiles& files) {
   if (from_whole) {
     read_tokenizer_json(r.v, r.tokens, whole, r.at("tokenizer.json"));
   } else {
-    if (!files.vocab_json) fail<IoError>("{}: missing, needed beside merges.txt (or tokenizer.json alone)", r.at("vocab.json"));
-    if (!files.merges_txt) fail<IoError>("{}: missing, needed beside vocab.json (or tokenizer.json alone)", r.at("merges.txt"));
+    if (!files.vocab_json) fail<IoError>("{}: missing, expected beside merges.txt (or tokenizer.json alone)", r.at("vocab.json"));
+    if (!files.merges_txt) fail<IoError>("{}: missing, expected beside vocab.json (or tokenizer.json alone)", r.at("merges.txt"));
     read_vocabulary(r.tokens, parse_object(*files.vocab_json, r.at("vocab.json")), r.at("vocab.json"));
     r.v.merges = read_merges(r.tokens, *files.merges_txt, r.at("merges.txt"));
   }

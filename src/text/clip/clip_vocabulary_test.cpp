@@ -22,7 +22,7 @@ ClipFiles transformers5() { return ClipFiles::read(test::folder_of(__FILE__) / "
 template <class E> void expect_error(const ClipFiles& files, const std::string& part) {
   try {
     ClipVocabulary::parse(files);
-    ADD_FAILURE() << "no error, needed one with '" << part << "'";
+    ADD_FAILURE() << "no error, expected one with '" << part << "'";
   } catch (const E& e) {
     EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what() << "\n  lacks: " << part;
     EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << e.what();
@@ -59,7 +59,7 @@ TEST(ClipVocabulary, MalformedVocabulary) {
   expect_error<IoError>(with("{", ""), "vocab.json: no valid JSON");
   expect_error<IoError>(with("\"!\": 0", "\"!\": 0, \"!\": 0"), "twice");
   expect_error<WeightError>(with("\"!\": 0", "\"!\": 1"), "id 1 belongs to");
-  expect_error<WeightError>(with("\"!\": 0", "\"!\": -1"), "token '!' has id -1, needed an integer from 0");
+  expect_error<WeightError>(with("\"!\": 0", "\"!\": -1"), "token '!' has id -1, expected an integer from 0");
   expect_error<WeightError>(with("\"!\": 0", "\"!\": 0.5"), "id 0.5");
   expect_error<WeightError>(with("\"!\": 0", "\"!\": \"0\""), "id \"0\"");
   expect_error<WeightError>(with("\"!\": 0", "\"!\": 2147483648"), "id 2147483648");
@@ -79,11 +79,11 @@ TEST(ClipVocabulary, MalformedMerges) {
     files.merges_txt = replaced(*files.merges_txt, from, to);
     return files;
   };
-  expect_error<WeightError>(with("#version: 0.2\n", ""), "line 1 is 't h', needed '#version");
+  expect_error<WeightError>(with("#version: 0.2\n", ""), "line 1 is 't h', expected '#version");
   expect_error<WeightError>(with("t h\n", "t h\nt h\n"), "line 3: the merge 't h' occurs twice");
-  expect_error<WeightError>(with("t h\n", "t h\nthh\n"), "line 3 is 'thh', needed two pieces");
-  expect_error<WeightError>(with("t h\n", "t h\nt h e\n"), "line 3 is 't h e', needed two pieces");
-  expect_error<WeightError>(with("t h\n", "t h\nt\n"), "line 3 is 't', needed two pieces");
+  expect_error<WeightError>(with("t h\n", "t h\nthh\n"), "line 3 is 'thh', expected two pieces");
+  expect_error<WeightError>(with("t h\n", "t h\nt h e\n"), "line 3 is 't h e', expected two pieces");
+  expect_error<WeightError>(with("t h\n", "t h\nt\n"), "line 3 is 't', expected two pieces");
   expect_error<WeightError>(with("t h\n", "t h\n\n"), "line 3 is empty");
   expect_error<WeightError>(with("t h\n", "t h\n\n\n"), "line 3 is empty");  // the first of them
   expect_error<WeightError>(with("t h\n", "t h\nz qq\n"), "line 3: the merge needs the token 'qq', which the vocabulary lacks");
@@ -142,7 +142,7 @@ TEST(ClipVocabulary, ConfigurationsThatWouldChangeIds) {
   expect_error<UnsupportedError>(with("add_bos_token", false), "add_bos_token");
   expect_error<UnsupportedError>(with("add_eos_token", false), "add_eos_token");
   expect_error<UnsupportedError>(with("strip_accents", true), "strip_accents");  // no key of CLIP's
-  expect_error<WeightError>(with("model_max_length", 1), "model_max_length is 1, needed at least 2");
+  expect_error<WeightError>(with("model_max_length", 1), "model_max_length is 1, expected at least 2");
   expect_error<WeightError>(with("model_max_length", "77"), "model_max_length");
   expect_error<WeightError>(with("added_tokens_decoder", Json::array()), "added_tokens_decoder");
   expect_error<WeightError>(with("added_tokens_decoder", Json{{"x1", "<x>"}}), "has id 'x1'");
@@ -155,7 +155,7 @@ TEST(ClipVocabulary, ConfigurationsThatWouldChangeIds) {
   EXPECT_EQ(ClipTokenizer::parse(with("extra_special_tokens", Json::array())).max_id(), 723);
   ClipFiles files = with("pad_token", nullptr);
   files.special_tokens_map.reset();
-  expect_error<WeightError>(files, "pad_token is null, needed a token");
+  expect_error<WeightError>(files, "pad_token is null, expected a token");
   files = with("pad_token", 3);
   expect_error<WeightError>(files, "pad_token: a token is 3");
   files = with("pad_token", "<pad>");
@@ -214,8 +214,8 @@ TEST(ClipVocabulary, TokenizerJsonMustBeClips) {
   expect_error<UnsupportedError>(with("/post_processor/sep/1", 3), "post_processor");
   expect_error<WeightError>(with("/model/merges/0", "th"), "entry 0");
   expect_error<WeightError>(with("/model/merges/0", "t h e"), "entry 0");
-  expect_error<WeightError>(with("/model/merges/0", Json{"t", "h e"}), "entry 0 is [\"t\",\"h e\"], needed two pieces");
-  expect_error<WeightError>(with("/model/merges/1", Json{"t", "h", "e"}), "entry 1 is [\"t\",\"h\",\"e\"], needed two pieces");
+  expect_error<WeightError>(with("/model/merges/0", Json{"t", "h e"}), "entry 0 is [\"t\",\"h e\"], expected two pieces");
+  expect_error<WeightError>(with("/model/merges/1", Json{"t", "h", "e"}), "entry 1 is [\"t\",\"h\",\"e\"], expected two pieces");
   expect_error<WeightError>(with("/model/merges/0", Json{"t", "qqq"}), "entry 0");
   expect_error<WeightError>(with("/model/vocab", Json::object()), "holds no tokens");
   expect_error<WeightError>(with("/added_tokens", 3), "added_tokens");

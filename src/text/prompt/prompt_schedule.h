@@ -1,4 +1,4 @@
-// Prompts that change while a picture is drawn, as A1111 writes them (stable-diffusion-webui 1.10).
+// Prompts that change while an image is drawn, as A1111 writes them (stable-diffusion-webui 1.10).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct ScheduledText {
 std::vector<ScheduledText> prompt_schedule(std::string_view prompt, int64_t steps, int64_t before = 0);
 
 // The entry of step `step`, counted from 0: the first whose end is at least `step`. So [a:b:10] draws steps 0 … 10 from a: eleven of
-// them, and [a|b] begins with a twice. This is A1111's count, and pictures depend on it.
+// them, and [a|b] begins with a twice. This is A1111's count, and images depend on it.
 template <class Entry> size_t schedule_entry(const std::vector<Entry>& schedule, int64_t step) {
   for (size_t i = 0; i < schedule.size(); ++i)
     if (step <= schedule[i].end) return i;

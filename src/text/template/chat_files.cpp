@@ -39,7 +39,7 @@ std::string token_text(const Json& value, const std::string& where) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_object())
     if (const auto it = value.find("content"); it != value.end() && it->is_string()) return it->get<std::string>();
-  fail<WeightError>("{}: a token is {}, needed a text or an object with one", where, shown(value));
+  fail<WeightError>("{}: a token is {}, expected a text or an object with one", where, shown(value));
 }
 
 void read_tokens(const Json& config, const std::string& where, ChatFiles& files) {
@@ -66,12 +66,12 @@ void read_templates(const Json& value, const std::string& where, ChatFiles& file
     return;
   }
   if (!value.is_array() && !value.is_object())
-    fail<WeightError>("{}: chat_template is {}, needed a text, a list or an object", where, shown(value));
+    fail<WeightError>("{}: chat_template is {}, expected a text, a list or an object", where, shown(value));
   for (const auto& [key, entry] : value.items()) {
     const bool listed = value.is_array() && entry.is_object() && entry.contains("name") && entry["name"].is_string();
     const Json* const text = value.is_object() ? &entry : listed && entry.contains("template") ? &entry["template"] : nullptr;
     if (!text || !text->is_string())
-      fail<WeightError>("{}: chat_template has an entry {}, needed {}", where, shown(entry),
+      fail<WeightError>("{}: chat_template has an entry {}, expected {}", where, shown(entry),
                         value.is_object() ? "a text" : "\"name\" and \"template\"");
     files.templates[listed ? entry["name"].get<std::string>() : key] = text->get<std::string>();
   }
@@ -79,7 +79,7 @@ void read_templates(const Json& value, const std::string& where, ChatFiles& file
 
 Json load_object(const fs::path& file) {
   Json json = load_json(file);
-  if (!json.is_object()) fail<WeightError>("{}: holds {}, needed an object", file.string(), shown(json));
+  if (!json.is_object()) fail<WeightError>("{}: holds {}, expected an object", file.string(), shown(json));
   return json;
 }
 

@@ -41,10 +41,10 @@ Value read(const std::string& json, const char* what) {
 
 Value read_objects(const std::string& json, const char* what) {
   const Value list = read(json, what);
-  if (!list.is(Kind::list)) fail<UsageError>("{}: a value of type {}, needed a list of objects", what, list.type_name());
+  if (!list.is(Kind::list)) fail<UsageError>("{}: a value of type {}, expected a list of objects", what, list.type_name());
   for (size_t i = 0; i < list.items().size(); ++i)
     if (!list.items()[i].is_dict())
-      fail<UsageError>("{}: element {} is of type {}, needed an object", what, i, list.items()[i].type_name());
+      fail<UsageError>("{}: element {} is of type {}, expected an object", what, i, list.items()[i].type_name());
   return list;
 }
 
@@ -141,7 +141,7 @@ std::string ChatTemplate::render(const ChatRequest& request) const {
   if (!source.parsed) std::rethrow_exception(source.failure);
 
   Value messages = read_objects(request.messages, "messages");
-  if (messages.items().empty()) fail<UsageError>("messages: an empty list, needed at least one message");
+  if (messages.items().empty()) fail<UsageError>("messages: an empty list, expected at least one message");
   std::string continued;
   if (request.continue_final_message) {
     Opened opened = open_last(messages);
@@ -156,7 +156,7 @@ std::string ChatTemplate::render(const ChatRequest& request) const {
     variables.set("additional_special_tokens", Value::list(std::move(tokens)));
   }
   const Value extra = read(request.variables, "variables");
-  if (!extra.is_dict()) fail<UsageError>("variables: a value of type {}, needed an object", extra.type_name());
+  if (!extra.is_dict()) fail<UsageError>("variables: a value of type {}, expected an object", extra.type_name());
   for (const auto& [name, value] : extra.entries().entries()) {
     static constexpr std::array own = {"messages", "tools", "documents", "add_generation_prompt"};
     if (std::find(own.begin(), own.end(), name.text()) != own.end())

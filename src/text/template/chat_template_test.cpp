@@ -101,16 +101,16 @@ std::string complaint(const ChatRequest& request) {
 TEST(ChatTemplate, BadRequestsAreOneLine) {
   EXPECT_EQ(complaint({.messages = "[{\"role\": \"user\""}), "messages: no JSON at byte 17, near '\"user\"'");
   EXPECT_EQ(complaint({.messages = ""}), "messages: no JSON at byte 1, near ''");
-  EXPECT_EQ(complaint({.messages = "{}"}), "messages: a value of type dict, needed a list of objects");
-  EXPECT_EQ(complaint({.messages = "[]"}), "messages: an empty list, needed at least one message");
-  EXPECT_EQ(complaint({.messages = "[{}, \"x\"]"}), "messages: element 1 is of type str, needed an object");
+  EXPECT_EQ(complaint({.messages = "{}"}), "messages: a value of type dict, expected a list of objects");
+  EXPECT_EQ(complaint({.messages = "[]"}), "messages: an empty list, expected at least one message");
+  EXPECT_EQ(complaint({.messages = "[{}, \"x\"]"}), "messages: element 1 is of type str, expected an object");
   EXPECT_EQ(complaint({.messages = "[{\"n\": " + std::string(5000, '7') + "}]"}),
             "messages: " + std::string(40, '7') + "… is no number that fits");
   EXPECT_EQ(complaint({.messages = std::string(200, '[')}), "messages: more than 100 levels");
   EXPECT_EQ(complaint({.messages = "[{\"a\": \"\xff\"}]"}).substr(0, 26), "messages: no JSON at byte ");
-  EXPECT_EQ(complaint({.messages = "[{}]", .tools = "{}"}), "tools: a value of type dict, needed a list of objects");
-  EXPECT_EQ(complaint({.messages = "[{}]", .documents = "[1]"}), "documents: element 0 is of type int, needed an object");
-  EXPECT_EQ(complaint({.messages = "[{}]", .variables = "[]"}), "variables: a value of type list, needed an object");
+  EXPECT_EQ(complaint({.messages = "[{}]", .tools = "{}"}), "tools: a value of type dict, expected a list of objects");
+  EXPECT_EQ(complaint({.messages = "[{}]", .documents = "[1]"}), "documents: element 0 is of type int, expected an object");
+  EXPECT_EQ(complaint({.messages = "[{}]", .variables = "[]"}), "variables: a value of type list, expected an object");
   EXPECT_EQ(complaint({.messages = "[{}]", .variables = "{\"tools\": 1}"}), "variables: 'tools' is given in another way");
   EXPECT_EQ(complaint({.messages = "[{}]", .name = "other"}), "test: no chat template named 'other'; there is 'default'");
   EXPECT_EQ(complaint({.messages = "[{}]", .continue_final_message = true}), "messages: the last one has no text to continue");
@@ -179,7 +179,7 @@ TEST_F(Folder, NamedTemplates) {
   EXPECT_EQ(rendered(), "d");
   EXPECT_EQ(rendered({.messages = "[{}]", .tools = "[]"}), "t");
   write("tokenizer_config.json", R"({"chat_template": {"default": ["d"]}})");
-  EXPECT_NE(refusal().find("chat_template has an entry [\"d\"], needed a text"), std::string::npos);
+  EXPECT_NE(refusal().find("chat_template has an entry [\"d\"], expected a text"), std::string::npos);
   write("tokenizer_config.json", R"({"chat_template": 5})");
   EXPECT_NE(refusal().find("chat_template is 5"), std::string::npos);
 }

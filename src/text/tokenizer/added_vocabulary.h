@@ -28,7 +28,7 @@ struct AddedToken {
 enum class CutRule {
   fast,  // tokenizers
   // The Python tokenizers of transformers 4.x. All tokens are searched for in the text as typed. A `single_word` token counts only between
-  // spaces; anywhere else it joins its neighbours, and they all become plain text, even a neighbour that is a token itself. `lstrip` has no
+  // spaces; anywhere else it joins its neighbors, and they all become plain text, even a neighbor that is a token itself. `lstrip` has no
   // effect: the normalizers of these tokenizers already strip the text before a token.
   slow,
 };

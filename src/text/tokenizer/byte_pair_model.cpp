@@ -17,7 +17,7 @@ struct Merge {
   int32_t rank = 0, result = 0;
 };
 
-// A pair of neighbours that could be merged. It is out of date once either has changed.
+// A pair of neighbors that could be merged. It is out of date once either has changed.
 struct Candidate {
   int32_t rank;
   uint32_t position;

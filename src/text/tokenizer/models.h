@@ -43,7 +43,7 @@ using Merges = std::vector<std::pair<std::string, std::string>>;  // best first
 // to a token that is not in the vocabulary.
 std::unique_ptr<Model> make_byte_pairs(VocabularyEntries vocabulary, const Merges& merges, const BytePairOptions& options);
 
-// The same with the rule of SentencePiece: any two neighbours may be merged whose joined spelling is a token, the one of the highest
+// The same with the rule of SentencePiece: any two neighbors may be merged whose joined spelling is a token, the one of the highest
 // score first, then from the left. scores and mergeable: one for each id, which are 0, 1, 2 … What no merge covers is a token, or its
 // bytes where all 256 byte tokens are there, or unk, one for a run of them.
 std::unique_ptr<Model> make_scored_pairs(VocabularyEntries vocabulary, std::vector<float> scores, std::vector<bool> mergeable, int32_t unk);

@@ -11,7 +11,7 @@
 
 namespace hearth::text::pipeline {
 
-// What transformers does with tokenizer_config.json and its neighbours.
+// What transformers does with tokenizer_config.json and its neighbors.
 struct FolderConfig {
   std::shared_ptr<const nlohmann::json> config;              // tokenizer_config.json, an empty object where there is none
   std::shared_ptr<const nlohmann::json> special_tokens_map;  // special_tokens_map.json, null where there is none

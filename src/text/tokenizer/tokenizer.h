@@ -40,7 +40,7 @@ class Tokenizer {
 
   // A published folder: tokenizer.json; else tokenizer.model (SentencePiece); else vocab.json and merges.txt. Beside them
   // tokenizer_config.json, special_tokens_map.json and added_tokens.json, each where it is. A path to a tokenizer.json or a *.model
-  // opens that file with its neighbours. IoError for a file that is missing or malformed, WeightError for a vocabulary that
+  // opens that file with its neighbors. IoError for a file that is missing or malformed, WeightError for a vocabulary that
   // contradicts itself, UnsupportedError for a kind of stage that is not built.
   // `classes`: whose class a folder means that names none.
   static Tokenizer open(const std::filesystem::path& path, std::span<const FamilyClass> classes = {});

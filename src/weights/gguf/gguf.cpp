@@ -122,7 +122,7 @@ void GgufFile::require_unchanged() const {
 }
 
 void GgufFile::release(const Owner& owner) {
-  constexpr uint64_t around = 64 << 10;  // the system maps the neighbours of a page that is touched
+  constexpr uint64_t around = 64 << 10;  // the system maps the neighbors of a page that is touched
   const auto& [part, entry, held] = owner;
   part->mapping->release(entry->begin - std::min(entry->begin, around), std::min<uint64_t>(entry->end + around, part->mapping->size()));
 }

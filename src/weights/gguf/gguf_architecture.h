@@ -45,8 +45,8 @@ struct GgufArchitecture {
   std::string_view marked_by = {};  // of families that share a name, a file is that one's whose key is more than 0 in it
   std::vector<GgufKey> keys = {};   // in the order in which they are written
   std::span<const Alias> names = {};
-  // Of these the file has number i of a head's first half beside number i of the second; its config says rope_pairs "neighbours".
-  std::span<const GgufHeads> neighbours = {};
+  // Of these the file has number i of a head's first half beside number i of the second; its config says rope_pairs "neighbors".
+  std::span<const GgufHeads> neighbors = {};
   void (*check)(const GgufKeys&) = nullptr;           // refuses what no row alone can see
   std::string_view model_type = {}, class_name = {};  // in config.json; models/language_registry.h fills them in
 };

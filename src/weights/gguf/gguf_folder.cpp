@@ -46,7 +46,7 @@ fs::path gguf_file_of(const fs::path& path) {
   if (files.size() == 1) return files[0];
   std::vector<std::string> names;
   for (const fs::path& file : files) names.push_back(file.filename().string());
-  fail<UsageError>("{}: holds {} GGUF models, needed the path of one: {}", path.string(), files.size(), shortened_list(names));
+  fail<UsageError>("{}: holds {} GGUF models, expected the path of one: {}", path.string(), files.size(), shortened_list(names));
 }
 
 }  // namespace hearth

@@ -31,13 +31,13 @@ TEST_F(GgufFolder, parts_are_one_model) {
   for (const char* part : {"m-00002-of-00003.gguf", "m-00001-of-00003.gguf", "m-00003-of-00003.gguf"}) add(part);
   EXPECT_EQ(gguf_file_of(folder.path()), folder / "m-00001-of-00003.gguf");
   add("m-q8.gguf");
-  EXPECT_EQ(problem(), "FOLDER: holds 2 GGUF models, needed the path of one: m-00001-of-00003.gguf, m-q8.gguf");
+  EXPECT_EQ(problem(), "FOLDER: holds 2 GGUF models, expected the path of one: m-00001-of-00003.gguf, m-q8.gguf");
 }
 
 TEST_F(GgufFolder, several_files_are_listed) {
   add("b.gguf"), add("a.gguf");
   EXPECT_TRUE(is_gguf_folder(folder.path()));
-  EXPECT_EQ(problem(), "FOLDER: holds 2 GGUF models, needed the path of one: a.gguf, b.gguf");
+  EXPECT_EQ(problem(), "FOLDER: holds 2 GGUF models, expected the path of one: a.gguf, b.gguf");
 }
 
 TEST_F(GgufFolder, a_published_checkpoint_stays_one) {

@@ -78,8 +78,8 @@ class Cursor {
 uint32_t checked_version(Cursor& in, const std::string& where) {
   if (in.left() < 8 || in.bytes(4, "magic") != "GGUF") fail<IoError>("{}: does not begin with 'GGUF': it is not a GGUF file", where);
   const auto version = in.number<uint32_t>("version");
-  if (version != 0 && (version & 0xffff) == 0) fail<UnsupportedError>("{}: is a big-endian GGUF file, needed a little-endian one", where);
-  if (version != 2 && version != 3) fail<UnsupportedError>("{}: is GGUF version {}, needed 2 or 3", where, version);
+  if (version != 0 && (version & 0xffff) == 0) fail<UnsupportedError>("{}: is a big-endian GGUF file, expected a little-endian one", where);
+  if (version != 2 && version != 3) fail<UnsupportedError>("{}: is GGUF version {}, expected 2 or 3", where, version);
   return version;
 }
 
@@ -122,7 +122,7 @@ GgufEntry tensor(Cursor& in, const std::string& where) {
 uint64_t alignment_of(const GgufMetadata& metadata) {
   const int64_t alignment = metadata.integer("general.alignment", 32);
   if (alignment <= 0 || !std::has_single_bit(uint64_t(alignment)))
-    fail<IoError>("{}: general.alignment is {}, needed a power of two", metadata.where(), alignment);
+    fail<IoError>("{}: general.alignment is {}, expected a power of two", metadata.where(), alignment);
   return uint64_t(alignment);
 }
 
@@ -133,7 +133,7 @@ void place(GgufHeader& header, uint64_t size, const std::string& where) {
   for (auto& named : header.tensors) {
     auto& [name, entry] = named;
     if (entry.begin % header.alignment != 0)
-      fail<IoError>("{}: tensor '{}' begins at byte {} of the data, needed a multiple of {}", where, name, entry.begin, header.alignment);
+      fail<IoError>("{}: tensor '{}' begins at byte {} of the data, expected a multiple of {}", where, name, entry.begin, header.alignment);
     if (entry.end > data_bytes)
       fail<IoError>("{}: tensor '{}' lies in bytes [{}, {}) of {} bytes of data: the file is cut off or its header is wrong", where, name,
                     entry.begin, entry.end, data_bytes);

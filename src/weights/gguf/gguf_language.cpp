@@ -131,7 +131,7 @@ Config gguf_config(const GgufFile& file, const GgufArchitecture& architecture) {
     if (c.contains(row.config)) continue;
     if (Json value = read(row); !value.is_discarded()) c[std::string(row.config)] = std::move(value);
   }
-  if (!architecture.neighbours.empty()) c["rope_pairs"] = "neighbours";
+  if (!architecture.neighbors.empty()) c["rope_pairs"] = "neighbors";
   if (metadata.has("tokenizer.ggml.eos_token_id")) c["eos_token_id"] = metadata.integer("tokenizer.ggml.eos_token_id");
   return Config::parse(c.dump(), metadata.where());
 }

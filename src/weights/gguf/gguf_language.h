@@ -12,7 +12,7 @@ namespace hearth {
 const GgufArchitecture& gguf_architecture_of(const GgufMetadata& metadata, std::span<const GgufArchitecture> known);
 
 // The config that the model's own config.json would have held, with model_type, architectures and eos_token_id, and rope_pairs (of our own)
-// where rows are neighbours. UnsupportedError for a key that says something and has no row, WeightError for one that is missing or cannot
+// where rows are neighbors. UnsupportedError for a key that says something and has no row, WeightError for one that is missing or cannot
 // be.
 Config gguf_config(const GgufFile& file, const GgufArchitecture& architecture);
 

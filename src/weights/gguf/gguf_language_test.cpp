@@ -164,10 +164,10 @@ TEST_F(GgufLanguage, what_the_table_has_no_words_for_is_not_written) {
   }
 }
 
-TEST_F(GgufLanguage, neighbours_are_told) {
+TEST_F(GgufLanguage, neighbors_are_told) {
   GgufArchitecture a = lantern();
-  a.neighbours = heads;
-  EXPECT_EQ(read(written(stated), {}, a).text("rope_pairs"), "neighbours");
+  a.neighbors = heads;
+  EXPECT_EQ(read(written(stated), {}, a).text("rope_pairs"), "neighbors");
 }
 
 TEST_F(GgufLanguage, of_families_with_one_architecture_the_marked_one_is_taken_where_the_mark_is) {

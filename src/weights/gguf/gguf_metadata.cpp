@@ -65,12 +65,12 @@ const GgufValue* GgufMetadata::find(std::string_view key) const {
 }
 
 void GgufMetadata::wrong_type(std::string_view key, const GgufValue& value, std::string_view what) const {
-  fail<WeightError>("{}: '{}' is of type {}, needed {}", where_, key, value.describe(), what);
+  fail<WeightError>("{}: '{}' is of type {}, expected {}", where_, key, value.describe(), what);
 }
 
 const GgufValue& GgufMetadata::needed(std::string_view key, std::string_view what) const {
   const GgufValue* value = find(key);
-  if (!value) fail<WeightError>("{}: has no '{}', needed {}", where_, key, what);
+  if (!value) fail<WeightError>("{}: has no '{}', expected {}", where_, key, what);
   return *value;
 }
 

@@ -71,7 +71,7 @@ std::vector<float> read_rope_divisors(const GgufFile& file) {
     if (found == entries.end()) continue;
     const TensorInfo& info = found->second.info;
     if (info.dtype != DType::f32)
-      fail<UnsupportedError>("{}: '{}' is {}, needed f32", file.describe(), gguf_rope_tensor, name_of(info.dtype));
+      fail<UnsupportedError>("{}: '{}' is {}, expected f32", file.describe(), gguf_rope_tensor, name_of(info.dtype));
     const std::string_view bytes = file.bytes(part, found->second);
     std::vector<float> values(bytes.size() / sizeof(float));
     std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));

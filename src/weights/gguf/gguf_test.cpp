@@ -106,22 +106,22 @@ TEST_F(gguf, a_value_of_another_type_is_named_with_both) {
   const auto file = GgufFile::open(golden() / "every.gguf");
   const auto refused = [&](auto f) { return message_of<WeightError>([&] { f(file->metadata()); }, golden()); };
   EXPECT_EQ(refused([](auto& m) { m.integer("v.text"); }),
-            "FOLDER/every.gguf: 'v.text' is of type text, needed an integer of at most 63 bits");
+            "FOLDER/every.gguf: 'v.text' is of type text, expected an integer of at most 63 bits");
   EXPECT_EQ(refused([](auto& m) { m.integer("v.u64"); }),
-            "FOLDER/every.gguf: 'v.u64' is of type u64, needed an integer of at most 63 bits");
+            "FOLDER/every.gguf: 'v.u64' is of type u64, expected an integer of at most 63 bits");
   EXPECT_EQ(refused([](auto& m) { m.integer("v.f32", 3); }),
-            "FOLDER/every.gguf: 'v.f32' is of type f32, needed an integer of at most 63 bits");
+            "FOLDER/every.gguf: 'v.f32' is of type f32, expected an integer of at most 63 bits");
   EXPECT_EQ(refused([](auto& m) { m.integer("v.yes"); }),
-            "FOLDER/every.gguf: 'v.yes' is of type boolean, needed an integer of at most 63 bits");
-  EXPECT_EQ(refused([](auto& m) { m.number("a.f32"); }), "FOLDER/every.gguf: 'a.f32' is of type array of 2 f32, needed a number");
-  EXPECT_EQ(refused([](auto& m) { m.boolean("v.u8"); }), "FOLDER/every.gguf: 'v.u8' is of type u8, needed a boolean");
-  EXPECT_EQ(refused([](auto& m) { m.text("a.text"); }), "FOLDER/every.gguf: 'a.text' is of type array of 4 text, needed a text");
+            "FOLDER/every.gguf: 'v.yes' is of type boolean, expected an integer of at most 63 bits");
+  EXPECT_EQ(refused([](auto& m) { m.number("a.f32"); }), "FOLDER/every.gguf: 'a.f32' is of type array of 2 f32, expected a number");
+  EXPECT_EQ(refused([](auto& m) { m.boolean("v.u8"); }), "FOLDER/every.gguf: 'v.u8' is of type u8, expected a boolean");
+  EXPECT_EQ(refused([](auto& m) { m.text("a.text"); }), "FOLDER/every.gguf: 'a.text' is of type array of 4 text, expected a text");
   EXPECT_EQ(refused([](auto& m) { m.integers("a.f32"); }),
-            "FOLDER/every.gguf: 'a.f32' is of type array of 2 f32, needed an array of integers of at most 63 bits");
-  EXPECT_EQ(refused([](auto& m) { m.numbers("v.f32"); }), "FOLDER/every.gguf: 'v.f32' is of type f32, needed an array of numbers");
-  EXPECT_EQ(refused([](auto& m) { m.texts("a.i32"); }), "FOLDER/every.gguf: 'a.i32' is of type array of 3 i32, needed an array of texts");
-  EXPECT_EQ(refused([](auto& m) { m.text("none"); }), "FOLDER/every.gguf: has no 'none', needed a text");
-  EXPECT_EQ(refused([](auto& m) { m.texts("none"); }), "FOLDER/every.gguf: has no 'none', needed an array of texts");
+            "FOLDER/every.gguf: 'a.f32' is of type array of 2 f32, expected an array of integers of at most 63 bits");
+  EXPECT_EQ(refused([](auto& m) { m.numbers("v.f32"); }), "FOLDER/every.gguf: 'v.f32' is of type f32, expected an array of numbers");
+  EXPECT_EQ(refused([](auto& m) { m.texts("a.i32"); }), "FOLDER/every.gguf: 'a.i32' is of type array of 3 i32, expected an array of texts");
+  EXPECT_EQ(refused([](auto& m) { m.text("none"); }), "FOLDER/every.gguf: has no 'none', expected a text");
+  EXPECT_EQ(refused([](auto& m) { m.texts("none"); }), "FOLDER/every.gguf: has no 'none', expected an array of texts");
 }
 
 TEST_F(gguf, parts_make_one_source) {
@@ -169,9 +169,10 @@ TEST_F(gguf, parts_that_do_not_fit_are_refused) {
 TEST_F(gguf, other_files_and_versions_are_refused_by_name) {
   EXPECT_EQ(message_of<IoError>([] { parse_gguf_header("", "f"); }), "f: does not begin with 'GGUF': it is not a GGUF file");
   EXPECT_EQ(message_of<IoError>([] { parse_gguf_header("GGML\3\0\0\0", "f"); }), "f: does not begin with 'GGUF': it is not a GGUF file");
-  EXPECT_EQ(message_of<UnsupportedError>([] { parse_gguf_header(GgufBytes(0, 0, 1).bytes, "f"); }), "f: is GGUF version 1, needed 2 or 3");
-  EXPECT_EQ(refusal(GgufBytes(0, 0, 4)), "f: is GGUF version 4, needed 2 or 3");
-  EXPECT_EQ(refusal(GgufBytes(0, 0, 0x03000000)), "f: is a big-endian GGUF file, needed a little-endian one");
+  EXPECT_EQ(message_of<UnsupportedError>([] { parse_gguf_header(GgufBytes(0, 0, 1).bytes, "f"); }),
+            "f: is GGUF version 1, expected 2 or 3");
+  EXPECT_EQ(refusal(GgufBytes(0, 0, 4)), "f: is GGUF version 4, expected 2 or 3");
+  EXPECT_EQ(refusal(GgufBytes(0, 0, 0x03000000)), "f: is a big-endian GGUF file, expected a little-endian one");
   EXPECT_EQ(refusal(GgufBytes(0, 0)), "");
 }
 
@@ -199,9 +200,9 @@ TEST_F(gguf, hostile_values_are_refused) {
             "f: a metadata key has 65536 bytes, at most 65535 are allowed");
   for (uint32_t alignment : {0u, 24u})
     EXPECT_EQ(refusal(GgufBytes(0, 1).value<uint32_t>("general.alignment", 4, alignment)),
-              fmt::format("f: general.alignment is {}, needed a power of two", alignment));
+              fmt::format("f: general.alignment is {}, expected a power of two", alignment));
   EXPECT_EQ(refusal(GgufBytes(0, 1).value<uint32_t>("general.alignment", 6, 0)),
-            "f: 'general.alignment' is of type f32, needed an integer of at most 63 bits");
+            "f: 'general.alignment' is of type f32, expected an integer of at most 63 bits");
 }
 
 TEST_F(gguf, hostile_tensors_are_refused) {
@@ -219,7 +220,7 @@ TEST_F(gguf, hostile_tensors_are_refused) {
   EXPECT_EQ(one({32}, 0, huge - 31, 4), "f: tensor 'x' has more bytes than any file can hold");
   EXPECT_EQ(one({100}, 12, 0, 144), "f: tensor 'x' has rows of 100 values, Q4_K needs a multiple of 256");
   EXPECT_EQ(one({}, 8, 0, 144), "f: tensor 'x' has rows of 1 values, Q8_0 needs a multiple of 32");
-  EXPECT_EQ(one({8}, 0, 8, 64), "f: tensor 'x' begins at byte 8 of the data, needed a multiple of 32");
+  EXPECT_EQ(one({8}, 0, 8, 64), "f: tensor 'x' begins at byte 8 of the data, expected a multiple of 32");
   EXPECT_EQ(one({8}, 0, 32, 60), "f: tensor 'x' lies in bytes [32, 64) of 60 bytes of data: the file is cut off or its header is wrong");
   EXPECT_EQ(one({8}, 0, 0, 31), "f: tensor 'x' lies in bytes [0, 32) of 31 bytes of data: the file is cut off or its header is wrong");
   EXPECT_EQ(one({8}, 31, 64, 32), "f: tensor 'x' lies in bytes [64, 64) of 32 bytes of data: the file is cut off or its header is wrong");

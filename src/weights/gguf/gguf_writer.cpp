@@ -121,14 +121,14 @@ void write_gguf(const std::filesystem::path& path, const GgufValues& values, std
   FileWriter file(path);
   file.write(head);
   for (size_t i = 0; i < tensors.size(); ++i) {
-    check_cancelled();
+    check_canceled();
     size_t written = 0;
     data(i, [&](std::span<const std::byte> bytes) {
       file.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
       written += bytes.size();
     });
     if (const size_t needed = bytes_of(tensors[i].dtype, tensors[i].shape.numel()); written != needed)
-      fail<UsageError>("gguf: '{}' got {} bytes, needed {}", tensors[i].name, written, needed);
+      fail<UsageError>("gguf: '{}' got {} bytes, expected {}", tensors[i].name, written, needed);
     file.write(std::string(padding_after(written), '\0'));
   }
   file.commit();

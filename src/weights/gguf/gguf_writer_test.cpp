@@ -82,7 +82,7 @@ TEST_F(GgufWriterTest, nothing_is_left_behind_when_it_fails) {
   const std::vector<GgufTensor> one{{"x", DType::f32, {3}}};
   const std::vector<std::byte> bytes(8);
   EXPECT_EQ(message_of<UsageError>([&] { write_gguf(folder / "f.gguf", {}, one, [&](size_t, const WriteBytes& write) { write(bytes); }); }),
-            "gguf: 'x' got 8 bytes, needed 12");
+            "gguf: 'x' got 8 bytes, expected 12");
   const std::vector<GgufTensor> unknown{{"x", DType::u8, {3}}};
   EXPECT_EQ(message_of<UnsupportedError>([&] { write_gguf(folder / "f.gguf", {}, unknown, [](size_t, const WriteBytes&) {}); }),
             "gguf: 'x' has the type u8, which such files do not know");

@@ -43,15 +43,15 @@ void count_tensors(const std::map<std::string, TensorInfo>& tensors, InspectedCo
 }
 
 // By their own names, or by the official ones where the class is unknown and the names are a published other spelling.
-std::vector<Recognised> recognise_any(const std::map<std::string, TensorInfo>& tensors, std::span<const KnownFamily> families) {
+std::vector<Recognized> recognize_any(const std::map<std::string, TensorInfo>& tensors, std::span<const KnownFamily> families) {
   const std::vector<Signature> signatures = signatures_of(families);
-  std::vector<Recognised> found = recognise(tensors, signatures);
+  std::vector<Recognized> found = recognize(tensors, signatures);
   for (const NetworkFiles* network : networks_of(families)) {
     if (!found.empty()) break;
     if (network->aliases.empty()) continue;
     std::map<std::string, TensorInfo> official;
     for (const auto& [stored, name] : official_names(tensors, network->aliases)) official[name] = tensors.at(stored);
-    found = recognise(official, signatures);
+    found = recognize(official, signatures);
   }
   return found;
 }
@@ -112,7 +112,7 @@ void read_weights(const WeightFiles& weights, std::span<const KnownFamily> famil
   }
   const auto tensors = source->list();
   count_tensors(tensors, c);
-  c.recognised = recognise_any(tensors, families);
+  c.recognized = recognize_any(tensors, families);
 }
 
 void list_variants(const fs::path& folder, InspectedComponent& c) {
@@ -131,7 +131,7 @@ InspectedCheckpoint inspect_root(const fs::path& root, std::span<const KnownFami
         if (archived) {
           const auto source = checkpoint.tensors(component.name, variant);
           count_tensors(source->list(), c);
-          c.recognised = recognise_any(source->list(), families);
+          c.recognized = recognize_any(source->list(), families);
         } else {
           list_variants(checkpoint.folder(component.name), c);
           read_weights(checkpoint.files(component.name, variant), families, c);
@@ -207,7 +207,7 @@ InspectedCheckpoint inspect_file(const fs::path& file, std::span<const KnownFami
   const std::string ending = file.extension().string();
   for (const char* other : {".onnx", ".msgpack", ".h5"})
     if (ending == other)
-      fail<UnsupportedError>("{}: files of this kind cannot be read, needed safetensors, GGUF or a PyTorch checkpoint", file.string());
+      fail<UnsupportedError>("{}: files of this kind cannot be read, expected safetensors, GGUF or a PyTorch checkpoint", file.string());
   InspectedComponent c{.name = file.filename().string()};
   read_weights({.variant = {}, .index = {}, .files = {file}}, families, c);
   const char* kind = c.layout.empty() ? "safetensors file" : "PyTorch checkpoint";

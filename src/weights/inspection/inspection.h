@@ -26,7 +26,7 @@ struct InspectedComponent {
   std::vector<std::string> variants;      // there are, "" for full precision
   std::string index;                      // the shards' index, if any
   std::vector<InspectedFile> files;
-  std::vector<Recognised> recognised;
+  std::vector<Recognized> recognized;
   int64_t tensors = 0, parameters = 0, bytes = 0;  // of the tensors
   // Tensor class ("matrices", "kernels", "norms", "biases", "embeddings", "others") → type ("f16") → how many.
   std::map<std::string, std::map<std::string, TypeCount>> types;
@@ -46,7 +46,7 @@ struct InspectedCheckpoint {
 
 // IoError when there is nothing at the path, or nothing that a checkpoint has; a file must be sound. UnsupportedError for a file
 // in another format. In a diffusers folder what is wrong with one component is that component's `problem`. `families`: whose networks are
-// recognised, and by whose tables names are read.
+// recognized, and by whose tables names are read.
 InspectedCheckpoint inspect_checkpoint(const std::filesystem::path& path, std::span<const KnownFamily> families,
                                        const std::string& variant = {});
 

@@ -48,8 +48,8 @@ std::string component_text(const InspectedComponent& c) {
   };
   line("problem", c.problem);
   line("unused", c.unused);
-  for (const Recognised& r : c.recognised) line("holds", fmt::format("{} ({} tensor names)", r.what, r.layout));
-  if (c.tensors > 0 && c.recognised.empty() && c.class_name.empty()) line("holds", "nothing that hearth knows by its tensors");
+  for (const Recognized& r : c.recognized) line("holds", fmt::format("{} ({} tensor names)", r.what, r.layout));
+  if (c.tensors > 0 && c.recognized.empty() && c.class_name.empty()) line("holds", "nothing that hearth knows by its tensors");
   if (c.tensors > 0) {
     line("size", fmt::format("{} parameters in {} tensors, {}", count_text(c.parameters), c.tensors, size_text(c.bytes)));
     line("precision", types_text(c));
@@ -82,9 +82,9 @@ nlohmann::ordered_json to_json(const InspectedCheckpoint& found) {
                 {"unused", c.unused}, {"variant", c.variant}, {"variants", c.variants}, {"index", c.index}};
     one["files"] = Json::array();
     for (const InspectedFile& file : c.files) one["files"].push_back({{"name", file.name}, {"bytes", file.bytes}});
-    one["recognised"] = Json::array();
-    for (const Recognised& r : c.recognised)
-      one["recognised"].push_back({{"part", r.part}, {"what", r.what}, {"layout", r.layout}, {"prefix", r.prefix}});
+    one["recognized"] = Json::array();
+    for (const Recognized& r : c.recognized)
+      one["recognized"].push_back({{"part", r.part}, {"what", r.what}, {"layout", r.layout}, {"prefix", r.prefix}});
     one["tensors"] = c.tensors;
     one["parameters"] = c.parameters;
     one["bytes"] = c.bytes;

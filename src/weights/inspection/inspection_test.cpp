@@ -169,18 +169,18 @@ TEST_F(inspection, a_pytorch_checkpoint) {
 TEST_F(inspection, what_is_no_checkpoint_is_refused) {
   const auto io = [&](const fs::path& path) { return message_of<IoError>([&] { inspect_checkpoint(path, {}); }, folder.path()); };
   EXPECT_EQ(io(folder / "none"), "FOLDER/none: no such file or folder");
-  EXPECT_EQ(io(folder.path()), "FOLDER: the folder is empty, needed a diffusers folder with model_index.json");
+  EXPECT_EQ(io(folder.path()), "FOLDER: the folder is empty, expected a diffusers folder with model_index.json");
   write_file(folder / "x.safetensors", "not one");
   EXPECT_EQ(io(folder / "x.safetensors"), "FOLDER/x.safetensors: 7 bytes are too few for a safetensors file");
   write_file(folder / "x.onnx", "x");
   EXPECT_EQ(message_of<UnsupportedError>([&] { inspect_checkpoint(folder / "x.onnx", {}); }, folder.path()),
-            "FOLDER/x.onnx: files of this kind cannot be read, needed safetensors, GGUF or a PyTorch checkpoint");
+            "FOLDER/x.onnx: files of this kind cannot be read, expected safetensors, GGUF or a PyTorch checkpoint");
   write_file(folder / "x.ckpt", "not one");
   EXPECT_NE(io(folder / "x.ckpt").find("FOLDER/x.ckpt: the pickle's instruction at byte 0"), std::string::npos);
   for (const char* file : {"x.safetensors", "x.onnx", "x.ckpt"}) fs::remove(folder / file);
   write_file(folder / "readme.txt", "x");
   EXPECT_EQ(io(folder.path()),
-            "FOLDER: has no weights, needed model.safetensors, diffusion_pytorch_model.safetensors, pytorch_model.bin or "
+            "FOLDER: has no weights, expected model.safetensors, diffusion_pytorch_model.safetensors, pytorch_model.bin or "
             "diffusion_pytorch_model.bin");
 }
 

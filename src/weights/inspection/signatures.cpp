@@ -13,7 +13,7 @@ bool fits(const Signature::Needed& needed, const Shape& shape) {
   return needed.shape.empty() || std::ranges::equal(needed.shape, shape, is);
 }
 
-void add_found(const std::map<std::string, TensorInfo>& tensors, const Signature& s, std::vector<Recognised>& found) {
+void add_found(const std::map<std::string, TensorInfo>& tensors, const Signature& s, std::vector<Recognized>& found) {
   for (const std::string_view prefix : s.prefixes) {
     const auto at = [&](const std::string& name) { return tensors.find(std::string(prefix) + name); };
     const bool complete = std::ranges::all_of(
@@ -23,19 +23,19 @@ void add_found(const std::map<std::string, TensorInfo>& tensors, const Signature
   }
 }
 
-size_t rank_of(const Recognised& r) {
+size_t rank_of(const Recognized& r) {
   constexpr std::array<std::string_view, 3> order{"denoiser", "autoencoder", "text encoder"};
   return size_t(std::ranges::find(order, r.part) - order.begin());
 }
 
 }  // namespace
 
-std::vector<Recognised> recognise(const std::map<std::string, TensorInfo>& tensors, std::span<const Signature> signatures) {
-  std::vector<Recognised> found;
+std::vector<Recognized> recognize(const std::map<std::string, TensorInfo>& tensors, std::span<const Signature> signatures) {
+  std::vector<Recognized> found;
   for (const Signature& s : signatures) add_found(tensors, s, found);
   for (const Signature& s : known_signatures()) add_found(tensors, s, found);
   std::ranges::stable_sort(found, {}, rank_of);
-  for (Recognised& other : recognise_known(tensors)) found.push_back(std::move(other));
+  for (Recognized& other : recognize_known(tensors)) found.push_back(std::move(other));
   return found;
 }
 

@@ -1,4 +1,4 @@
-// What a set of tensors is, judged by its structure: a network counts as recognised only where every name and shape of its
+// What a set of tensors is, judged by its structure: a network counts as recognized only where every name and shape of its
 // signature is there and nothing that tells it from its relatives contradicts (never by the first name that looks familiar).
 #pragma once
 
@@ -26,13 +26,13 @@ struct Signature {
   friend bool operator==(const Signature&, const Signature&) = default;
 };
 
-struct Recognised {
+struct Recognized {
   std::string part, what, layout;  // Signature
   std::string prefix;              // before every name, "model.diffusion_model." in single files; "" in most component files
 };
 
 // Every network that the tensors hold, of those with these signatures and of what hearth names and does not run (signatures_known.h); a
 // file with several components gives several. Two candidates for one part mean that the structure does not decide between them.
-std::vector<Recognised> recognise(const std::map<std::string, TensorInfo>& tensors, std::span<const Signature> signatures);
+std::vector<Recognized> recognize(const std::map<std::string, TensorInfo>& tensors, std::span<const Signature> signatures);
 
 }  // namespace hearth

@@ -392,8 +392,8 @@ const std::vector<Signature>& known_signatures() {
   return all;
 }
 
-std::vector<Recognised> recognise_known(const std::map<std::string, TensorInfo>& tensors) {
-  std::vector<Recognised> found;
+std::vector<Recognized> recognize_known(const std::map<std::string, TensorInfo>& tensors) {
+  std::vector<Recognized> found;
   for (const Known& k : known)
     for (const std::string_view prefix : prefixes) {
       const auto there = [&](std::string_view name) { return tensors.contains(std::string(prefix) + std::string(name)); };
@@ -413,7 +413,7 @@ std::vector<Recognised> recognise_known(const std::map<std::string, TensorInfo>&
     const auto any = [&](std::string_view end) {
       return std::ranges::any_of(tensors, [&](const auto& t) { return t.first.ends_with(end); });
     };
-    const bool told = std::ranges::find(found, a.what, &Recognised::what) != found.end();
+    const bool told = std::ranges::find(found, a.what, &Recognized::what) != found.end();
     if (!told && any(a.end) && any(a.other)) found.push_back({"adapter", std::string(a.what), "original", ""});
   }
   return found;

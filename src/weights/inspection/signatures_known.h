@@ -9,6 +9,6 @@ namespace hearth {
 const std::vector<Signature>& known_signatures();
 
 // Of those that are told by names alone; adapters and embeddings.
-std::vector<Recognised> recognise_known(const std::map<std::string, TensorInfo>& tensors);
+std::vector<Recognized> recognize_known(const std::map<std::string, TensorInfo>& tensors);
 
 }  // namespace hearth

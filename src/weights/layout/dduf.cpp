@@ -71,7 +71,7 @@ std::shared_ptr<TensorSource> DdufFile::tensors(const std::string& component) co
     if (name.ends_with(".safetensors")) files.push_back(name);
     if (name.ends_with(".safetensors.index.json")) indices.push_back(name);
   }
-  if (indices.size() > 1) fail<IoError>("{}: has {}, needed one index", where(component), shortened_list(indices));
+  if (indices.size() > 1) fail<IoError>("{}: has {}, expected one index", where(component), shortened_list(indices));
   if (indices.size() == 1)
     return join_shards(text(indices[0]), where(indices[0]), [&](const std::string& name) { return open_member(folder + name); });
   if (files.empty()) fail<IoError>("{}: has no safetensors", where(component));

@@ -63,7 +63,7 @@ struct ImageFiles {
   std::vector<SchedulerMarker> markers;    // besides those of predictions
   std::vector<Vocabulary> vocabularies;    // of its tokenizers
   std::vector<WrittenPlace> written;       // by hearth convert; empty: its layout is not written
-  std::vector<Signature> (*signatures)();  // by which its networks are recognised
+  std::vector<Signature> (*signatures)();  // by which its networks are recognized
   // The prediction's type where neither markers nor metadata say it and configurations of one geometry differ in it, from the denoiser's
   // tensors under their official names; nothing where they do not tell. Absent: the first configuration's holds.
   std::optional<std::string_view> (*guess_prediction)(const TensorSource& denoiser) = nullptr;

@@ -29,7 +29,7 @@ TensorInfo info_of(const std::string& stored, const TensorInfo& info, Form form)
   if (!info.unreadable.empty()) return official;
   const Shape& s = info.shape;
   const auto refuse = [&](std::string_view needed) {
-    official.unreadable = fmt::format("lies in '{}' of shape {}, needed {}", stored, s, needed);
+    official.unreadable = fmt::format("lies in '{}' of shape {}, expected {}", stored, s, needed);
   };
   switch (form.kind) {
     case Form::Kind::same: break;

@@ -85,11 +85,12 @@ TEST_F(name_map, a_tensor_of_another_shape_is_unreadable_by_name) {
   const auto reason = [](const char* stored, const Shape& shape, const char* official) {
     return official_pieces({{stored, {.shape = shape}}}, "", map).at(official).info.unreadable;
   };
-  EXPECT_EQ(reason("linear1.weight", {15, 2}, "to_q.weight"), "lies in 'linear1.weight' of shape [15, 2], needed seven times as many rows");
-  EXPECT_EQ(reason("final.weight", {3}, "norm_out.weight"), "lies in 'final.weight' of shape [3], needed two halves of rows");
-  EXPECT_EQ(reason("projection", {3}, "projection.weight"), "lies in 'projection' of shape [3], needed a matrix");
+  EXPECT_EQ(reason("linear1.weight", {15, 2}, "to_q.weight"),
+            "lies in 'linear1.weight' of shape [15, 2], expected seven times as many rows");
+  EXPECT_EQ(reason("final.weight", {3}, "norm_out.weight"), "lies in 'final.weight' of shape [3], expected two halves of rows");
+  EXPECT_EQ(reason("projection", {3}, "projection.weight"), "lies in 'projection' of shape [3], expected a matrix");
   EXPECT_EQ(reason("point.weight", {2, 3, 3, 3}, "point.weight"),
-            "lies in 'point.weight' of shape [2, 3, 3, 3], needed a 1×1 kernel or a matrix");
+            "lies in 'point.weight' of shape [2, 3, 3, 3], expected a 1×1 kernel or a matrix");
 }
 
 TEST_F(name_map, parts_that_do_not_make_a_whole_are_not_written) {

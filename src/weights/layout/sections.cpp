@@ -45,7 +45,7 @@ void take_averages(Pieces& pieces, const TensorList& all, const std::string& whe
     const auto average = all.find(piece.stored);
     if (average == all.end()) lacking.push_back("'" + piece.stored + "'");
     else if (average->second.shape != piece.info.shape)
-      piece.info.unreadable = fmt::format("has an average of shape {}, needed {}", average->second.shape, piece.info.shape);
+      piece.info.unreadable = fmt::format("has an average of shape {}, expected {}", average->second.shape, piece.info.shape);
     else piece.info = average->second;
   }
   if (lacking.size() == pieces.size()) fail<WeightError>("{}: holds no averaged weights (model_ema.…)", where);
@@ -83,7 +83,7 @@ std::string contents_of(const TensorList& tensors, std::span<const Section> sect
   std::vector<std::string> names;
   for (const Section& s : sections) names.emplace_back(s.slot().spoken);
   if (names.empty())
-    for (const Recognised& r : recognise(tensors, signatures_of(families))) names.push_back(r.what);
+    for (const Recognized& r : recognize(tensors, signatures_of(families))) names.push_back(r.what);
   return names.empty() ? "no network that hearth knows" : fmt::format("{}", fmt::join(names, ", "));
 }
 

@@ -59,7 +59,7 @@ void write_one(const StoredTensor& t, Backend& backend, const std::function<void
       const Tensor flat = x.view({x.numel()});
       std::vector<std::byte> bytes;
       for (int64_t begin = 0; begin < x.numel(); begin += piece) {
-        check_cancelled();
+        check_canceled();
         const int64_t n = std::min(piece, x.numel() - begin);
         bytes.resize(size_t(n) * size_of(t.dtype));
         convert(flat.slice(0, begin, begin + n).to_vector(), t.dtype, bytes.data());
@@ -74,7 +74,7 @@ bool overflows_f16(const StoredTensor& t, Backend& backend) {
   for (const std::string& official : t.official) {
     const Tensor x = t.source->read(official, {}, backend), flat = x.view({x.numel()});
     for (int64_t begin = 0; begin < x.numel(); begin += piece) {
-      check_cancelled();
+      check_canceled();
       for (const float v : flat.slice(0, begin, std::min(begin + piece, x.numel())).to_vector())
         if (std::isfinite(v) && std::isinf(f16_to_f32(f32_to_f16(v)))) return true;
     }
@@ -182,7 +182,7 @@ StoredFile stored_file(std::vector<StoredTensor> tensors, const Metadata& metada
 void write_stored(const StoredFile& file, Backend& backend, const std::function<void(std::string_view)>& write) {
   write(file.head);
   for (const StoredTensor& t : file.tensors) {
-    check_cancelled();
+    check_canceled();
     write_one(t, backend, [&](std::span<const std::byte> bytes) { write({reinterpret_cast<const char*>(bytes.data()), bytes.size()}); });
   }
 }

@@ -26,7 +26,7 @@ std::vector<StoredTensor> stored_tensors(const std::shared_ptr<TensorSource>& so
 std::vector<StoredTensor> stored_tensors(const std::shared_ptr<TensorSource>& source);
 
 // Floating-point tensors become `dtype` (f32, f16 or bf16). Those with a value beyond f16's 65504 keep their type where f16 is asked: their
-// names. Cancelled.
+// names. Canceled.
 std::vector<std::string> ask_for_type(std::span<StoredTensor> tensors, DType dtype, Backend& backend);
 
 // Parts of `most` bytes at most, in the order that the tensors have; a tensor of more is alone. One part where all fit. As the reference's
@@ -40,7 +40,7 @@ struct StoredFile {
   uint64_t bytes = 0;                 // all of it
 };
 StoredFile stored_file(std::vector<StoredTensor> tensors, const Metadata& metadata);
-// Hands over its bytes in order; memory is that of one tensor. Cancelled; what reading the tensors throws.
+// Hands over its bytes in order; memory is that of one tensor. Canceled; what reading the tensors throws.
 void write_stored(const StoredFile& file, Backend& backend, const std::function<void(std::string_view)>& write);
 
 }  // namespace hearth

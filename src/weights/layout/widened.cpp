@@ -100,7 +100,7 @@ class WidenedSource : public TensorSource {
       shown.dtype = DType::f32;
       if (!scale.unreadable.empty() || !is_float(scale.dtype) || count < 1 || (count != 1 && count != rows) || info.shape.numel() == 0)
         shown.unreadable =
-            fmt::format("has a scale of type {} and shape {}, needed f32 [] or [{}]", name_of(scale.dtype), scale.shape, rows);
+            fmt::format("has a scale of type {} and shape {}, expected f32 [] or [{}]", name_of(scale.dtype), scale.shape, rows);
     }
     widened_.emplace(name, std::move(w));
   }
@@ -118,7 +118,7 @@ class WidenedSource : public TensorSource {
       if (json.is_object() && json.contains("format") && json["format"].is_string()) format = json["format"];
     }
     if (format != "float8_e4m3fn" && format != "float8_e5m2")
-      shown->second.unreadable = fmt::format("is quantised as '{}', which is not supported", format);
+      shown->second.unreadable = fmt::format("is quantized as '{}', which is not supported", format);
   }
 
   std::shared_ptr<TensorSource> source_;

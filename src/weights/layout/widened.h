@@ -1,7 +1,7 @@
 // Weights stored in 8-bit floats, shown as the numbers that they stand for.
 //
 //   X of f8_e4m3 or f8_e5m2                          plain: bf16, which holds every such number
-//   X.weight, X.scale_weight, X.scale_input          scaled: f32, weight · scale_weight; also spelt weight_scale, input_scale
+//   X.weight, X.scale_weight, X.scale_input          scaled: f32, weight · scale_weight; also spelled weight_scale, input_scale
 //
 // A scale is one number or one for each row. scale_input is for products of 8-bit factors, which hearth does not form; it is left aside
 // like the marker `scaled_fp8`. X.comfy_quant (U8, JSON) names the format of X.weight: float8_e4m3fn and float8_e5m2 are these; a weight of

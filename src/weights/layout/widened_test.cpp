@@ -81,7 +81,7 @@ TEST_F(widened8, formats_by_name) {
   const auto source = with(R"({"format": "float8_e4m3fn"})");
   EXPECT_EQ(source->list().size(), 1u);
   EXPECT_EQ(source->read("a.weight", {}, *device).to_vector(), (std::vector<float>{0.5f, -0.5f}));
-  EXPECT_EQ(with(R"({"format": "mxfp8"})")->list().at("a.weight").unreadable, "is quantised as 'mxfp8', which is not supported");
+  EXPECT_EQ(with(R"({"format": "mxfp8"})")->list().at("a.weight").unreadable, "is quantized as 'mxfp8', which is not supported");
   EXPECT_NE(test::message_of<IoError>([&] { with("{\"format\": "); }).find("'a.comfy_quant': no valid JSON"), std::string::npos);
 }
 
@@ -90,7 +90,7 @@ TEST_F(widened8, a_scale_that_does_not_fit_is_told) {
                               {"a.scale_weight", numbers({3}, {1, 1, 1})},
                               {"b.weight", bytes(DType::f8_e4m3, {2, 2}, {0, 0, 0, 0})},
                               {"b.weight_scale_inv", numbers({1, 1}, {1})}});
-  EXPECT_EQ(source->list().at("a.weight").unreadable, "has a scale of type f32 and shape [3], needed f32 [] or [2]");
+  EXPECT_EQ(source->list().at("a.weight").unreadable, "has a scale of type f32 and shape [3], expected f32 [] or [2]");
   EXPECT_EQ(source->list().at("b.weight").unreadable, "is scaled by 'b.weight_scale_inv', which is not supported");
   EXPECT_THROW(source->read("a.weight", {}, *device), UnsupportedError);
 }

@@ -154,15 +154,15 @@ class UnpackedSource final : public TensorSource {
     const TensorInfo& info = found->second;
     const bool fits = info.shape == shape && (dtype == DType::f32 ? is_float(info.dtype) : info.dtype == dtype);
     if (!fits)
-      fail<WeightError>("{}: '{}{}' is {} {}, needed {} {}", describe(), layer, mark, name_of(info.dtype), info.shape,
+      fail<WeightError>("{}: '{}{}' is {} {}, expected {} {}", describe(), layer, mark, name_of(info.dtype), info.shape,
                         dtype == DType::f32 ? "numbers" : name_of(dtype), shape);
   }
   // Notes the layer when all that belongs to it fits together.
   void check(const std::string& layer, const Shape& codes) {
-    if (codes.rank() != 2) fail<WeightError>("{}: '{}.qweight' is {}, needed two axes", describe(), layer, codes);
+    if (codes.rank() != 2) fail<WeightError>("{}: '{}.qweight' is {}, expected two axes", describe(), layer, codes);
     const bool awq = format_.kind == Kind::awq;
     const int64_t N = awq ? codes[1] * 8 : codes[1], K = awq ? codes[0] : codes[0] * 8, group = group_size(K);
-    if (N % 8 != 0 || K == 0 || N == 0) fail<WeightError>("{}: '{}.qweight' is {}, needed outputs in eights", describe(), layer, codes);
+    if (N % 8 != 0 || K == 0 || N == 0) fail<WeightError>("{}: '{}.qweight' is {}, expected outputs in eights", describe(), layer, codes);
     const int64_t G = (K + group - 1) / group;
     require(layer, ".qweight", DType::i32, codes);
     require(layer, ".qzeros", DType::i32, {G, N / 8});
@@ -222,7 +222,7 @@ std::optional<PackedFormat> read_packed_format(const Config& config, const std::
   if (const int64_t bits = c.integer("bits"); bits != 4)
     fail<UnsupportedError>("{}: {} codes of {} bits are not supported, only 4", c.where(), method, bits);
   const int64_t group = c.integer("group_size", 128);
-  if (group < -1 || group == 0) fail<WeightError>("{}: 'group_size' = {}, needed -1 or more than 0", c.where(), group);
+  if (group < -1 || group == 0) fail<WeightError>("{}: 'group_size' = {}, expected -1 or more than 0", c.where(), group);
   format.group = std::max<int64_t>(group, 0);
   if (method == "awq") {
     format.kind = Kind::awq;

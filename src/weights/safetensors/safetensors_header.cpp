@@ -103,7 +103,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 // A tensor that stands the test; `where` ends in its name.
 SafetensorsEntry believe(const Claim& claim, uint64_t data_bytes, const std::string& where) {
   if (!claim.dtype || !claim.shape || !claim.offsets) fail<IoError>("{} lacks dtype, shape or data_offsets", where);
-  if (claim.offsets->size() != 2) fail<IoError>("{} has {} data_offsets, needed begin and end", where, claim.offsets->size());
+  if (claim.offsets->size() != 2) fail<IoError>("{} has {} data_offsets, expected begin and end", where, claim.offsets->size());
   SafetensorsEntry entry{.type = *claim.dtype, .info = {}, .begin = claim.offsets->front(), .end = claim.offsets->back()};
   if (entry.begin > entry.end || entry.end > data_bytes)
     fail<IoError>("{} lies in bytes [{}, {}) of {} bytes of data: the file is cut off or its header is wrong", where, entry.begin,

@@ -20,7 +20,7 @@ void write_safetensors(const std::filesystem::path& path, const std::map<std::st
   std::vector<SafetensorsTensor> listed;
   for (const auto* named : order) {
     const auto& [name, x] = *named;
-    if (!x.contiguous()) fail<ShapeError>("write_safetensors: '{}' {} is strided, needed a contiguous tensor", name, x.shape());
+    if (!x.contiguous()) fail<ShapeError>("write_safetensors: '{}' {} is strided, expected a contiguous tensor", name, x.shape());
     listed.push_back({name, x.dtype(), x.shape()});
   }
   std::string bytes = safetensors_head(listed, metadata);

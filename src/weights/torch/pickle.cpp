@@ -168,7 +168,7 @@ void PickleMachine::step(uint8_t op) {
   switch (op) {
     case 0x80:  // PROTO
       if (const auto protocol = number<uint8_t>(); protocol > 5)
-        fail<UnsupportedError>("{}: is a pickle of protocol {}, needed 0 to 5", where_, protocol);
+        fail<UnsupportedError>("{}: is a pickle of protocol {}, expected 0 to 5", where_, protocol);
       return;
     case 0x95: {  // FRAME: so many bytes follow
       const auto length = number<uint64_t>();
@@ -252,7 +252,7 @@ void PickleMachine::step(uint8_t op) {
     case 'R':     // REDUCE
     case 0x81: {  // NEWOBJ
       const PickleValue *arguments = pop(), *callable = pop();
-      if (arguments->kind != Kind::tuple) refuse("calls with {}, needed a tuple", arguments->describe());
+      if (arguments->kind != Kind::tuple) refuse("calls with {}, expected a tuple", arguments->describe());
       return call(callable, arguments);
     }
     case 0x92: {  // NEWOBJ_EX

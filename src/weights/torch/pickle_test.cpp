@@ -154,7 +154,7 @@ TEST(pickle, what_python_would_refuse) {
   EXPECT_EQ(told("NNa."), "2 appends to None");
   EXPECT_EQ(told("]NNs."), "3 sets an item of a list of 0");
   EXPECT_EQ(told("}(Nu."), "3 has a key without a value");
-  EXPECT_EQ(told("NNR."), "2 calls with None, needed a tuple");
+  EXPECT_EQ(told("NNR."), "2 calls with None, expected a tuple");
   EXPECT_EQ(told("(o."), "1 calls nothing");
   EXPECT_EQ(told("NN\x93."), "2 names a global by None and None");
   EXPECT_EQ(told("cos"), "0 has no end of its line: the file is cut off or no pickle");
@@ -170,7 +170,7 @@ TEST(pickle, what_python_would_refuse) {
   EXPECT_EQ(told(bytes("\x95\2\0\0\0\0\0\0\0N.")), "");
   EXPECT_EQ(told(bytes("\x95\3\0\0\0\0\0\0\0N.")), "0 announces 3 bytes, 2 are left: the file is cut off");
   const auto unsupported = [](const std::string& pickle) { return message_of<UnsupportedError>([&] { Pickle::read(pickle, "f"); }); };
-  EXPECT_EQ(unsupported("\x80\6N."), "f: is a pickle of protocol 6, needed 0 to 5");
+  EXPECT_EQ(unsupported("\x80\6N."), "f: is a pickle of protocol 6, expected 0 to 5");
   EXPECT_NE(unsupported("\x82\1.").find("extension code"), std::string::npos);
   EXPECT_NE(unsupported("\x97.").find("outside of the file"), std::string::npos);
 }

@@ -58,9 +58,9 @@ class Reader {
   TorchContents read() {
     const PickleValue& root = object_.pickle.value();
     if (root.kind == Kind::call && !is_dict(root) && !rebuilds(*root.items[0]))
-      fail<IoError>("{}: is made by {}, and nothing that a file wants called is executed; needed a dict of tensors", where_,
+      fail<IoError>("{}: is made by {}, and nothing that a file wants called is executed; expected a dict of tensors", where_,
                     root.describe());
-    if (!is_dict(root)) fail<IoError>("{}: holds {}, needed a dict of tensors", where_, root.describe());
+    if (!is_dict(root)) fail<IoError>("{}: holds {}, expected a dict of tensors", where_, root.describe());
     contents_.format = object_.format;
     const Items entries = looked_through(root);
     for (const std::string_view part : {"state_dict", "params_ema", "ema", "params", "model"})
@@ -153,7 +153,7 @@ class Reader {
   // (storage, offset, sizes, strides, requires_grad, hooks, …) with offset and strides in elements; version 2 may end in a dict of what
   // is to be done to the elements, version 3 in their type and such a dict.
   TorchEntry plain_tensor(const Items& given, bool typed, const std::string& where) {
-    if (given.size() < (typed ? 7u : 4u)) fail<IoError>("{} has {} things to be rebuilt from, needed more", where, given.size());
+    if (given.size() < (typed ? 7u : 4u)) fail<IoError>("{} has {} things to be rebuilt from, expected more", where, given.size());
     const TorchStorage storage = object_.storage(*given[0], where);
     std::optional<DType> dtype = storage.type.dtype;
     std::string type = storage.type.name;
@@ -173,7 +173,7 @@ class Reader {
     const std::vector<int64_t> sizes = integers(*given[2], "sizes", where), strides = integers(*given[3], "strides", where);
     if (sizes.size() != strides.size()) fail<IoError>("{} has {} sizes and {} strides", where, sizes.size(), strides.size());
     const int64_t offset = given[1]->kind == Kind::integer ? given[1]->integer : -1;
-    if (offset < 0) fail<IoError>("{} begins at {}, needed a number of 0 or more", where, given[1]->describe());
+    if (offset < 0) fail<IoError>("{} begins at {}, expected a number of 0 or more", where, given[1]->describe());
     return placed(storage, *dtype, offset, sizes, strides, where);
   }
 
@@ -212,11 +212,11 @@ class Reader {
     if (value.is_call("torch", "Size") && value.items[1]->items.size() == 1) list = value.items[1]->items[0];
     constexpr size_t most = 64;  // torch's own limit
     if (!is_sequence(*list) || list->items.size() > most)
-      fail<IoError>("{} has {} for its {}, needed a tuple of at most {}", where, list->describe(), what, most);
+      fail<IoError>("{} has {} for its {}, expected a tuple of at most {}", where, list->describe(), what, most);
     std::vector<int64_t> all;
     for (const PickleValue* item : list->items) {
       if (item->kind != Kind::integer || item->integer < 0)
-        fail<IoError>("{} has {} among its {}, needed numbers of 0 or more", where, item->describe(), what);
+        fail<IoError>("{} has {} among its {}, expected numbers of 0 or more", where, item->describe(), what);
       all.push_back(item->integer);
     }
     return all;

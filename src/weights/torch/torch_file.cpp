@@ -77,7 +77,7 @@ void TorchFile::require_unchanged() const {
 void TorchFile::release(const std::string& name) {
   const auto found = contents_.tensors.find(name);
   if (found == contents_.tensors.end()) return;
-  constexpr uint64_t around = 64 << 10;  // the system maps the neighbours of a page that is touched
+  constexpr uint64_t around = 64 << 10;  // the system maps the neighbors of a page that is touched
   const auto& [begin, end] = std::pair(found->second.begin, found->second.end);
   mapping_->release(begin - std::min(begin, around), std::min<uint64_t>(end + around, mapping_->size()));
 }

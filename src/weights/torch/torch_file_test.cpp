@@ -146,7 +146,7 @@ TEST_F(torch_file, tensors_of_other_kinds_are_named) {
                             {"complex", "has the type torch.ComplexFloatStorage, which is not supported"},
                             {"meta", "is made by torch._utils._rebuild_meta_tensor_no_storage, which is not supported"},
                             {"negated", "is a view by the text 'neg', which is not supported"},
-                            {"quantised", "is made by torch._utils._rebuild_qtensor, which is not supported"},
+                            {"quantized", "is made by torch._utils._rebuild_qtensor, which is not supported"},
                             {"sparse", "is made by torch._utils._rebuild_sparse_tensor, which is not supported"},
                             {"stretched", "repeats its values until they are 1000000000 elements, more than the file has bytes"},
                             {"subclass", "is a tensor of the class a_library.Subclass, which is not supported"},
@@ -170,20 +170,21 @@ TEST_F(torch_file, what_wants_harm_is_refused_and_nothing_executed) {
     const std::string name = fmt::format("hostile_{}.bin", protocol);
     EXPECT_EQ(refusal<IoError>(name), "FOLDER/" + name + ": would have posix.system" + says);
   }
-  EXPECT_EQ(refusal<IoError>("module.pt"),
-            "FOLDER/module.pt: is made by a call of a_library.net.Net, and nothing that a file wants called is executed; needed a dict of "
-            "tensors");
+  EXPECT_EQ(
+      refusal<IoError>("module.pt"),
+      "FOLDER/module.pt: is made by a call of a_library.net.Net, and nothing that a file wants called is executed; expected a dict of "
+      "tensors");
 }
 
 TEST_F(torch_file, what_is_no_checkpoint_of_tensors_is_refused) {
   EXPECT_EQ(refusal<IoError>("one_tensor.pt"),
-            "FOLDER/one_tensor.pt: holds a call of torch._utils._rebuild_tensor_v2, needed a dict of tensors");
-  EXPECT_EQ(refusal<IoError>("list.pt"), "FOLDER/list.pt: holds a list of 1, needed a dict of tensors");
+            "FOLDER/one_tensor.pt: holds a call of torch._utils._rebuild_tensor_v2, expected a dict of tensors");
+  EXPECT_EQ(refusal<IoError>("list.pt"), "FOLDER/list.pt: holds a list of 1, expected a dict of tensors");
   EXPECT_EQ(refusal<UnsupportedError>("deflated.pt"),
-            "FOLDER/deflated.pt: member 'state_dict/byteorder' is compressed (method 8), needed members that are stored as they are");
-  EXPECT_EQ(refusal<UnsupportedError>("big_endian.pt"), "FOLDER/big_endian.pt: its byteorder is 'big', needed little");
+            "FOLDER/deflated.pt: member 'state_dict/byteorder' is compressed (method 8), expected members that are stored as they are");
+  EXPECT_EQ(refusal<UnsupportedError>("big_endian.pt"), "FOLDER/big_endian.pt: its byteorder is 'big', expected little");
   EXPECT_EQ(refusal<UnsupportedError>("script.pt"),
-            "FOLDER/script.pt: is a TorchScript archive, which holds code; needed a checkpoint of tensors");
+            "FOLDER/script.pt: is a TorchScript archive, which holds code; expected a checkpoint of tensors");
   const auto told = [&](std::string_view bytes) {
     write_file(folder / "x.bin", bytes);
     return message_of<IoError>([&] { TorchFile::open(folder / "x.bin"); }, folder.path());
@@ -191,13 +192,13 @@ TEST_F(torch_file, what_is_no_checkpoint_of_tensors_is_refused) {
   EXPECT_EQ(told(""), "FOLDER/x.bin: is empty");
   EXPECT_EQ(told("<html>"),
             "FOLDER/x.bin: the pickle's instruction at byte 0 has the code 0x3c, which does not exist: the file is no pickle, or damaged");
-  EXPECT_EQ(told("\x80\x02N."), "FOLDER/x.bin: holds None, needed a dict of tensors");
+  EXPECT_EQ(told("\x80\x02N."), "FOLDER/x.bin: holds None, expected a dict of tensors");
   EXPECT_NE(message_of<IoError>([&] { TorchFile::open(folder / "none.bin"); }), "");
   std::string tar(600, '\0');
   tar.replace(257, 5, "ustar");
   write_file(folder / "x.bin", tar);
   EXPECT_EQ(message_of<UnsupportedError>([&] { TorchFile::open(folder / "x.bin"); }, folder.path()),
-            "FOLDER/x.bin: is a tar archive, as PyTorch wrote them before 0.2; needed a later form");
+            "FOLDER/x.bin: is a tar archive, as PyTorch wrote them before 0.2; expected a later form");
 }
 
 // Every file cut off anywhere is an error, or (after all that is needed) none.
@@ -230,9 +231,12 @@ TEST_F(torch_file, lies_are_found_out) {
   };
   EXPECT_EQ(with([](auto& t) { t.strides = {1, 2}; }), "");
   EXPECT_EQ(with([](auto& t) { t.offset = 1; }), "f: tensor 'x' reaches to element 7 of a storage that has 6");
-  EXPECT_EQ(with([](auto& t) { t.offset = -1; }), "f: tensor 'x' begins at the integer -1, needed a number of 0 or more");
+  EXPECT_EQ(with([](auto& t) { t.offset = -1; }), "f: tensor 'x' begins at the integer -1, expected a number of 0 or more");
   EXPECT_EQ(with([](auto& t) { t.strides = {4, 1}; }), "f: tensor 'x' reaches to element 7 of a storage that has 6");
-  EXPECT_EQ(with([](auto& t) { t.strides = {-3, 1}; }), "f: tensor 'x' has the integer -3 among its strides, needed numbers of 0 or more");
+  EXPECT_EQ(with([](auto& t) {
+              t.strides = {-3, 1};
+            }),
+            "f: tensor 'x' has the integer -3 among its strides, expected numbers of 0 or more");
   EXPECT_EQ(with([](auto& t) { t.sizes = {3, 3}; }), "f: tensor 'x' reaches to element 9 of a storage that has 6");
   EXPECT_EQ(with([](auto& t) { t.sizes = {6}; }), "f: tensor 'x' has 1 sizes and 2 strides");
   EXPECT_EQ(with([](auto& t) { t.offset = INT64_MAX; }), "f: tensor 'x' reaches to element 9223372036854775813 of a storage that has 6");
@@ -296,8 +300,8 @@ TEST_F(torch_file, old_legacy_files) {
   EXPECT_EQ(told(replaced(whole, "NtQ", "K\1tQ")), "f: has the integer 1 for part of a storage");
   const auto unsupported = [](const std::string& bytes) { return message_of<UnsupportedError>([&] { parse_torch_file(bytes, "f"); }); };
   EXPECT_EQ(unsupported(replaced(whole, "little_endian\x88", "little_endian\x89")),
-            "f: was written on a big-endian machine, needed a little-endian one");
-  EXPECT_EQ(unsupported(replaced(whole, "M\xe9\x03", "M\xea\x03")), "f: has the integer 1002 for its version, needed 1001");
+            "f: was written on a big-endian machine, expected a little-endian one");
+  EXPECT_EQ(unsupported(replaced(whole, "M\xe9\x03", "M\xea\x03")), "f: has the integer 1002 for its version, expected 1001");
 }
 
 TEST_F(torch_file, other_spellings) {
@@ -321,10 +325,10 @@ TEST_F(torch_file, other_spellings) {
             "f: would have urllib.request.urlopen called, which no checkpoint needs: nothing was executed, and the file is refused");
   EXPECT_EQ(told(test::zipped({{"a/data.pkl", "N."}, {"b/data.pkl", "N."}})), "f: has two objects, 'a/data.pkl' and 'b/data.pkl'");
   EXPECT_EQ(told(test::zipped({{"a/b/data.pkl", "N."}})), "f: is a zip archive without data.pkl, so no PyTorch checkpoint");
-  EXPECT_EQ(told(test::zipped({{"data.pkl", "N."}})), "f: holds None, needed a dict of tensors");
+  EXPECT_EQ(told(test::zipped({{"data.pkl", "N."}})), "f: holds None, expected a dict of tensors");
   const std::string many = test::pickled({{.name = "x", .sizes = std::vector<int64_t>(65, 1), .strides = std::vector<int64_t>(65, 1)}});
   EXPECT_EQ(told(test::torch_zip(many, {{"0", std::string(4, 1)}})),
-            "f: tensor 'x' has a tuple of 65 for its sizes, needed a tuple of at most 64");
+            "f: tensor 'x' has a tuple of 65 for its sizes, expected a tuple of at most 64");
 }
 
 // What contains itself, or the same thing over and over, costs neither the stack nor more time than it is worth.

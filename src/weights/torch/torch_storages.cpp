@@ -90,7 +90,7 @@ struct Reference {
 
 uint64_t count(const PickleValue& value, std::string_view what, const std::string& where) {
   if (value.kind != Kind::integer || value.integer < 0)
-    fail<IoError>("{}: has {} for {}, needed a number of 0 or more", where, value.describe(), what);
+    fail<IoError>("{}: has {} for {}, expected a number of 0 or more", where, value.describe(), what);
   return uint64_t(value.integer);
 }
 
@@ -133,13 +133,13 @@ TorchObject read_zip(std::string_view file, const std::string& where) {
   }
   if (!found) fail<IoError>("{}: is a zip archive without data.pkl, so no PyTorch checkpoint", where);
   if (archive->has(folder + "constants.pkl"))
-    fail<UnsupportedError>("{}: is a TorchScript archive, which holds code; needed a checkpoint of tensors", where);
+    fail<UnsupportedError>("{}: is a TorchScript archive, which holds code; expected a checkpoint of tensors", where);
   const auto bytes = [&](const std::string& name) {
     const ZipMember& member = archive->stored(name);
     return file.substr(size_t(member.begin), size_t(member.end - member.begin));
   };
   if (archive->has(folder + "byteorder") && bytes(folder + "byteorder") != "little")
-    fail<UnsupportedError>("{}: its byteorder is '{}', needed little", where, bytes(folder + "byteorder").substr(0, 20));
+    fail<UnsupportedError>("{}: its byteorder is '{}', expected little", where, bytes(folder + "byteorder").substr(0, 20));
 
   TorchObject object{.format = "zip", .pickle = read_pickle(bytes(folder + "data.pkl"), where + ": data.pkl")};
   object.storage = [archive, folder](const PickleValue& value, const std::string& of_tensor) {
@@ -199,11 +199,11 @@ TorchObject read_legacy(std::string_view file, size_t position, const std::strin
   };
   const Pickle version = next("the version"), machine = next("the writer's machine");
   if (version.value().kind != Kind::integer || version.value().integer != 1001)
-    fail<UnsupportedError>("{}: has {} for its version, needed 1001", where, version.value().describe());
+    fail<UnsupportedError>("{}: has {} for its version, expected 1001", where, version.value().describe());
   if (const PickleValue& m = machine.value(); m.kind == Kind::dict)
     for (size_t i = 0; i + 1 < m.items.size(); i += 2)
       if (m.items[i]->is_text("little_endian") && m.items[i + 1]->kind == Kind::boolean && m.items[i + 1]->integer == 0)
-        fail<UnsupportedError>("{}: was written on a big-endian machine, needed a little-endian one", where);
+        fail<UnsupportedError>("{}: was written on a big-endian machine, expected a little-endian one", where);
 
   TorchObject object{.format = "legacy", .pickle = next("the object")};
   object.storage = [places = legacy_storages(file, position, object.pickle, where)](const PickleValue& value,
@@ -263,7 +263,7 @@ std::optional<DType> torch_dtype(const PickleValue& value) {
 TorchObject read_torch_object(std::string_view file, const std::string& where) {
   if (ZipArchive::is_one(file)) return read_zip(file, where);
   if (file.size() > 262 && file.substr(257, 5) == "ustar")
-    fail<UnsupportedError>("{}: is a tar archive, as PyTorch wrote them before 0.2; needed a later form", where);
+    fail<UnsupportedError>("{}: is a tar archive, as PyTorch wrote them before 0.2; expected a later form", where);
   if (file.empty()) fail<IoError>("{}: is empty", where);
   Pickle first = read_pickle(file, where);
   if (is_magic(first.value())) return read_legacy(file, first.bytes(), where);

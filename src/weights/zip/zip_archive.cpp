@@ -141,7 +141,7 @@ const ZipMember& ZipArchive::stored(const std::string& name) const {
   if (found == members_.end()) fail<IoError>("{}: has no member '{}'", where_, name);
   if (found->second.encrypted) fail<UnsupportedError>("{}: member '{}' is encrypted, which is not supported", where_, name);
   if (found->second.method != 0)
-    fail<UnsupportedError>("{}: member '{}' is compressed (method {}), needed members that are stored as they are", where_, name,
+    fail<UnsupportedError>("{}: member '{}' is compressed (method {}), expected members that are stored as they are", where_, name,
                            found->second.method);
   return found->second;
 }

@@ -132,7 +132,7 @@ TEST_F(zip_archive, what_is_not_stored_is_refused_when_it_is_asked_for) {
     return message_of<UnsupportedError>([&] { ZipArchive::parse(bytes, "f").stored("a/data/0"); });
   };
   EXPECT_EQ(refused(with(with(good, second + 10, 8, 2), second + 24, 4000000000, 4)),
-            "f: member 'a/data/0' is compressed (method 8), needed members that are stored as they are");
+            "f: member 'a/data/0' is compressed (method 8), expected members that are stored as they are");
   EXPECT_EQ(refused(with(good, second + 8, 1, 2)), "f: member 'a/data/0' is encrypted, which is not supported");
   EXPECT_EQ(refused(with(good, end + 4, 1, 2)), "f: is one part of a zip archive in several, which is not supported");
   const size_t third = good.find("PK\1\2", second + 1);

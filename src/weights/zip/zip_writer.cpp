@@ -62,7 +62,7 @@ void ZipWriter::add(const std::string& name, uint64_t size, const std::function<
     sum = ::crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
     put(bytes);
   });
-  if (written_ - begin != size) fail<UsageError>("zip: '{}' got {} bytes, needed {}", name, written_ - begin, size);
+  if (written_ - begin != size) fail<UsageError>("zip: '{}' got {} bytes, expected {}", name, written_ - begin, size);
   std::string tail = "PK\7\x8";
   append(tail, uint32_t(sum));
   append(tail, size);

@@ -45,7 +45,7 @@ TEST(zip_writer, a_member_of_another_size_is_refused) {
   const test::TemporaryFolder folder;
   ZipWriter zip(folder / "a.zip");
   EXPECT_EQ(test::message_of<UsageError>([&] { zip.add("a", 3, [](const ZipWriter::Write& write) { write("ab"); }); }),
-            "zip: 'a' got 2 bytes, needed 3");
+            "zip: 'a' got 2 bytes, expected 3");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // A decoder-only network of another build than parts::Decoder: learned positions, LayerNorm, and attention and MLP side by side on one
-// normalised input:  x' = x + attention(norm(x)) + mlp(norm(x))
+// normalized input:  x' = x + attention(norm(x)) + mlp(norm(x))
 #pragma once
 
 #include <span>

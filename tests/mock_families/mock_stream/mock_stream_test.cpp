@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/process.h"
-#include "media/formats/picture.h"
+#include "media/formats/image_file.h"
 #include "models/checkpoints.h"
 #include "models/diffusion/generated_weights.h"
 #include "models/registry.h"
@@ -81,7 +81,7 @@ TEST_F(MockStream, HasTheBitsOfTheReferenceOnADetachedDevice) {
     const auto model = models::open_image_model(checkpoint, *device, {.warn = [](const std::string&) {}});
     const models::ImageTask task{.request = {.prompt = "a red house", .negative_prompt = "people", .steps = 3}, .seed = 7};
     const models::ImageResult result = model->prepare(task)->run({});
-    return std::pair(result.latents.to_vector(), result.pictures.at(0).to_vector());
+    return std::pair(result.latents.to_vector(), result.images.at(0).to_vector());
   };
   EXPECT_EQ(drawn("detached"), drawn("reference"));
 }

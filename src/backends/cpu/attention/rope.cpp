@@ -7,7 +7,7 @@ namespace hearth::cpu {
 void CpuBackend::rope(const Tensor& x, const Tensor& table, RotaryPairs pairs, Tensor& y) {
   const auto [B, T, N, D] = x.dims<4>();
   const int64_t half = table.size(4), heads = table.size(2);
-  const auto turn = pairs == RotaryPairs::halves ? kernels_.turn_halves : kernels_.turn_neighbours;
+  const auto turn = pairs == RotaryPairs::halves ? kernels_.turn_halves : kernels_.turn_neighbors;
   const bool direct = x.dtype() == DType::f32;
   const size_t size = size_of(x.dtype());
   pool_.for_ranges(B * T, std::max<int64_t>(1, 8192 / (N * D)), [&, N = N, D = D, T = T](int64_t begin, int64_t end) {

@@ -6,7 +6,7 @@
 #include "backends/cpu/products/bf16.h"
 
 // Convolutions with bf16 factors. The rows of x under a strip of output rows are rounded to bf16, padded at their edges, and then
-// multiplied where they lie: 16 neighbouring outputs find each tap at a fixed distance from one another.
+// multiplied where they lie: 16 neighboring outputs find each tap at a fixed distance from one another.
 namespace hearth::cpu {
 namespace {
 

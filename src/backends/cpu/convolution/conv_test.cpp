@@ -102,7 +102,7 @@ BACKEND_TEST(cpu_conv, of_larger_layers) {
     compare(device, random, layer, {.hold = DType::f16});
 }
 
-BACKEND_TEST(cpu_conv, of_a_normalised_input_in_any_form) {
+BACKEND_TEST(cpu_conv, of_a_normalized_input_in_any_form) {
   Random random(64);
   const auto gamma = random.normal(device, {8}), scale = random.normal(device, {2, 8});
   const auto check = [&](const Shape& shape, const Shape& w_shape, WeightKind kind, const ConvSpec& spec, int64_t groups) {

@@ -54,7 +54,7 @@ class Windows {
     return i < int64_t(from.size()) ? from[size_t(i)] : -1;
   }
 
-  // Source of each padded index, −1 for zeros. Nearest neighbour as torch computes it: the ratio and the product in f32.
+  // Source of each padded index, −1 for zeros. Nearest neighbor as torch computes it: the ratio and the product in f32.
   std::vector<int64_t> sources(size_t axis, int64_t resized) const {
     const ConvSpec::Axis& a = axes.spec[axis];
     const int64_t size = axes.in[axis];

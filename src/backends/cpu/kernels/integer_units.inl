@@ -161,7 +161,7 @@ template <class F> HEARTH_INLINE I sums_by_halves(const char* p, const int16_t* 
 
 template <class F> HEARTH_INLINE I sums_by_pairs(const char* p, const int16_t* q) {
   I sums[4], fifths[2];
-  // With the bits of units u and u + 4, which lie in neighbouring quarters, at the same place.
+  // With the bits of units u and u + 4, which lie in neighboring quarters, at the same place.
   if constexpr (one_of<F, RowQ5K>)
     unroll<2>([&](auto i) HEARTH_LAMBDA { fifths[i] = odd_quarters_right4(both_quarters(p + 16 + i * 16, p + F::bytes + 16 + i * 16)); });
   unroll<2>([&](auto pair) HEARTH_LAMBDA {
@@ -244,7 +244,7 @@ template <class F> HEARTH_INLINE I sums_of_bytes(const char* p, const int16_t* q
     });
     half[i] = quarter_sums(sum[0], sum[1], sum[2], sum[3]);
   });
-  return neighbours(half[0], half[1]);
+  return neighbors(half[0], half[1]);
 }
 
 // Σ code · q over each of W units of a step at p; s what quantize_row gives.

@@ -173,9 +173,9 @@ struct Kernels {
   void (*round_bf16)(const float* x, int64_t n, uint16_t* y);  // to factors of a product: the same, but subnormals may become zero
   // y[c][r] = factor · x[r][c]
   void (*transpose)(const float* x, int64_t x_stride, int64_t rows, int64_t columns, float factor, float* y, int64_t y_stride);
-  // The first 2·half numbers of x turned: (a·cos − b·sin, b·cos + a·sin) for pairs that are `half` apart, or neighbours.
+  // The first 2·half numbers of x turned: (a·cos − b·sin, b·cos + a·sin) for pairs that are `half` apart, or neighbors.
   void (*turn_halves)(const float* x, const float* cosine, const float* sine, int64_t half, float* y);
-  void (*turn_neighbours)(const float* x, const float* cosine, const float* sine, int64_t half, float* y);
+  void (*turn_neighbors)(const float* x, const float* cosine, const float* sine, int64_t half, float* y);
   void (*encode_q8_0)(const float* x, int64_t n, void* y);  // n a multiple of 32; the bits of encode_blocks (core/quantized/blocks.h)
 
   // --- ceilings ----------------------------------------------------------------------------------------------------

@@ -159,7 +159,7 @@ TEST_P(KernelsTest, narrowing_rounds_as_the_scalar_code_does) {
   std::mt19937 engine(7);
   std::vector<float> x;
   for (int i = 0; i < 100000; ++i) x.push_back(std::bit_cast<float>(uint32_t(engine())));
-  for (uint32_t h = 0; h < 0x7c00; h += 3) {  // halfway between two f16, and its neighbours
+  for (uint32_t h = 0; h < 0x7c00; h += 3) {  // halfway between two f16, and its neighbors
     const float middle = (f16_to_f32(uint16_t(h)) + f16_to_f32(uint16_t(h + 1))) / 2;
     for (float v : {middle, std::nextafter(middle, 0.0f), std::nextafter(middle, 1e9f), -middle}) x.push_back(v);
   }

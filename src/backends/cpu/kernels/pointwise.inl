@@ -131,7 +131,7 @@ void turn_halves(const float* x, const float* cosine, const float* sine, int64_t
   });
 }
 
-void turn_neighbours(const float* x, const float* cosine, const float* sine, int64_t half, float* y) {
+void turn_neighbors(const float* x, const float* cosine, const float* sine, int64_t half, float* y) {
   for_lanes(half, [&](int64_t i, int64_t left) {
     V c[2], s[2];
     doubled_lanes(load_upto(cosine + i, left), c, c + 1);

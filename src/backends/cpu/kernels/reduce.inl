@@ -123,10 +123,10 @@ template <class F> HEARTH_INLINE float sum_of(const float* x, int64_t n, const F
 void moments(const float* x, int64_t n, float* mean, float* squares) {
   const float guess = sum_of(x, n, [](V v, V, bool) { return v; }) / float(n);
   // The mean of f32 partial sums is off by some ulp of itself: the second pass measures by how much.
-  const auto centred = [guess](V v, V ones, bool partly) { return partly ? (v - set(guess)) * ones : v - set(guess); };
-  const float rest = sum_of(x, n, centred) / float(n);
+  const auto centerd = [guess](V v, V ones, bool partly) { return partly ? (v - set(guess)) * ones : v - set(guess); };
+  const float rest = sum_of(x, n, centerd) / float(n);
   const float sum = sum_of(x, n, [&](V v, V ones, bool partly) {
-    const V d = centred(v, ones, partly);
+    const V d = centerd(v, ones, partly);
     return d * d;
   });
   const float corrected = sum - float(n) * rest * rest;
@@ -176,8 +176,8 @@ void normalize_columns_and(const float* x, int64_t rows, int64_t columns, const 
                            float* y) {
   for (int64_t r = 0; r < rows; ++r)
     for_lanes(columns, [&](int64_t c, int64_t left) {
-      const V centred = load_upto(x + r * columns + c, left) - load_upto(mean + c, left);
-      store_upto(y + r * columns + c, left, activated<act>(fma(centred, load_upto(factor + c, left), load_upto(beta + c, left))));
+      const V centerd = load_upto(x + r * columns + c, left) - load_upto(mean + c, left);
+      store_upto(y + r * columns + c, left, activated<act>(fma(centerd, load_upto(factor + c, left), load_upto(beta + c, left))));
     });
 }
 

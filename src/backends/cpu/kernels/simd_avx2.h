@@ -229,7 +229,7 @@ HEARTH_INLINE I quarter_sums(I a, I b, I c, I d) {
   return add(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd));
 }
 // The two quarters added, of a and then of b.
-HEARTH_INLINE I neighbours(I a, I b) { return add(_mm256_permute2x128_si256(a, b, 0x20), _mm256_permute2x128_si256(a, b, 0x31)); }
+HEARTH_INLINE I neighbors(I a, I b) { return add(_mm256_permute2x128_si256(a, b, 0x20), _mm256_permute2x128_si256(a, b, 0x31)); }
 // Sums of four registers' quarters, as quarter_sums gives them, in the order of units (integer_units.inl).
 HEARTH_INLINE I units_of_twos(I a) { return _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)); }
 HEARTH_INLINE I units_of_sixes(I a) { return units_of_twos(a); }

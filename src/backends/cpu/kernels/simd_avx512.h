@@ -198,8 +198,8 @@ HEARTH_INLINE I quarter_sums(I a, I b, I c, I d) {
           cd = add(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
   return add(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
 }
-// Each two neighbouring quarters added, of a and then of b.
-HEARTH_INLINE I neighbours(I a, I b) { return add(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd)); }
+// Each two neighboring quarters added, of a and then of b.
+HEARTH_INLINE I neighbors(I a, I b) { return add(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd)); }
 // Sums of four registers' quarters, as quarter_sums gives them, in the order of units (integer_units.inl).
 HEARTH_INLINE I units_of_twos(I a) {
   return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15), a);

@@ -51,7 +51,7 @@ constexpr Kernels table_named(const char* name) {
           .round_bf16 = round_bf16,
           .transpose = transpose,
           .turn_halves = turn_halves,
-          .turn_neighbours = turn_neighbours,
+          .turn_neighbors = turn_neighbors,
           .encode_q8_0 = encode_q8_0,
 
           .fma_loop = fma_loop,

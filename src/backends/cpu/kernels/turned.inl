@@ -5,7 +5,7 @@ namespace hearth::cpu {
 namespace {
 
 // Where the run of lane l is among the W runs of a chunk: quarter_sums adds lanes 0 and 2, 1 and 3 of a quarter, and all above that
-// are neighbours.
+// are neighbors.
 constexpr int64_t place_of(int64_t l) { return (l & ~int64_t(3)) | (l & 1) << 1 | (l >> 1 & 1); }
 
 // Register j of each of W rows into column j of each run; runs are `length` numbers long.
@@ -68,7 +68,7 @@ void turn_right(RowType type, const void* w, int64_t row_bytes, int64_t rows, in
 template <int rows>
 void turned_tile_of(const float* left, const float* right, int64_t steps, float* sums, bool add, const char* next, int64_t next_bytes) {
   constexpr int levels = W == 16 ? 4 : 3;
-  alignas(64) float waiting[levels][rows * panel_width];  // sums of the last 1, 2, 4 … lanes, for their neighbours
+  alignas(64) float waiting[levels][rows * panel_width];  // sums of the last 1, 2, 4 … lanes, for their neighbors
   for (int run = 0; run < W; ++run) {
     for (int64_t line = run * 64; line < next_bytes; line += W * 64) __builtin_prefetch(next + line, 0, 2);
     V acc[rows][2];

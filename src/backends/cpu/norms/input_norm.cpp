@@ -3,14 +3,14 @@
 
 #include "backends/cpu/cpu_class.h"
 
-// Products and convolutions that normalise their input. Where x is small the normalised x is made whole. Where it is larger than
+// Products and convolutions that normalize their input. Where x is small the normalized x is made whole. Where it is larger than
 // a cache it is made in strips of rows, each used while it is there: half the memory traffic, and no second tensor of that size.
 // A strip begins at a multiple of four output rows, so Winograd's patches, and with them all bits, are those of the whole.
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t whole_bytes = int64_t(32) << 20;  // x of up to this size is normalised in one piece
-constexpr int64_t strip_bytes = int64_t(8) << 20;   // of normalised rows
+constexpr int64_t whole_bytes = int64_t(32) << 20;  // x of up to this size is normalized in one piece
+constexpr int64_t strip_bytes = int64_t(8) << 20;   // of normalized rows
 constexpr int64_t step = 4;                         // output rows
 
 bool fits(const Tensor& x) { return x.numel() * int64_t(sizeof(float)) <= whole_bytes; }

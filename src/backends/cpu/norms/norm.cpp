@@ -45,16 +45,16 @@ ChannelNorm CpuBackend::statistics(const Tensor& x, const GroupNormSpec& spec) {
     double sum = 0, total = 0;
     for (int64_t chunk = 0; chunk < chunks; ++chunk)
       for (int64_t c = first; c < first + width; ++c) sum += double(rows_of(chunk)) * means[(b * chunks + chunk) * C + c];
-    const double centre = sum / double(P * width);
+    const double center = sum / double(P * width);
     for (int64_t chunk = 0; chunk < chunks; ++chunk)
       for (int64_t c = first; c < first + width; ++c) {
-        const double off = means[(b * chunks + chunk) * C + c] - centre;
+        const double off = means[(b * chunks + chunk) * C + c] - center;
         total += squares[(b * chunks + chunk) * C + c] + double(rows_of(chunk)) * off * off;
       }
     const double rstd = 1 / std::sqrt(total / double(P * width) + double(spec.eps));
     for (int64_t c = first; c < first + width; ++c) {
       const double modulation = scale ? 1 + double(scale.data<float>()[b * scale.stride(0) + c]) : 1;
-      mean[b * C + c] = float(centre);
+      mean[b * C + c] = float(center);
       factor[b * C + c] = float(rstd * (gamma ? double(gamma.data<float>()[c]) : 1) * modulation);
       shifts[b * C + c] = float((beta ? double(beta.data<float>()[c]) : 0) * modulation +
                                 (shift ? double(shift.data<float>()[b * shift.stride(0) + c]) : 0));

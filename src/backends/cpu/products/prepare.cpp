@@ -32,7 +32,7 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, Weigh
     fail<UnsupportedError>("prepare: kernel path '{}' has no products of {} factors", kernels_.name, name_of(form.factors));
   const auto readable = [](DType d) { return d == DType::f32 || is_16bit_float(d); };
   if (!readable(w.dtype()) || !readable(hold))
-    fail<UnsupportedError>("prepare: a weight of {} to be held as {}; needed f32, f16 or bf16", name_of(w.dtype()), name_of(hold));
+    fail<UnsupportedError>("prepare: a weight of {} to be held as {}; expected f32, f16 or bf16", name_of(w.dtype()), name_of(hold));
   if (form.groups > 1) return prepare_grouped(w, kind, form);
   if (kind == WeightKind::conv_transposed) return prepare_transposed(w, form);
   if (layout_of(w.shape(), kind, form, prefers_bf16()) == Layout::bf16_panels) return prepare_bf16(w, kind);

@@ -87,7 +87,7 @@ void CpuBackend::product(const LeftRows& left, int64_t rows, int64_t image_rows,
   const TileStore store(kernel, w.n, w.gated, bias, e, image_rows, y, first_column);
 
   pool_.run(row_blocks * panel_blocks, [&, row_blocks = row_blocks, panel_blocks = panel_blocks](int64_t piece) {
-    // Neighbouring pieces share the right side.
+    // Neighboring pieces share the right side.
     const int64_t i = piece % row_blocks, j = piece / row_blocks;
     const int64_t row0 = rows * i / row_blocks, row1 = rows * (i + 1) / row_blocks;
     const int64_t panel0 = w.panels() * j / panel_blocks, panel1 = w.panels() * (j + 1) / panel_blocks;

@@ -44,7 +44,7 @@ void CpuBackend::product_bf16(const Bf16Rows& left, int64_t rows, int64_t image_
 
   const Bf16Store store(kernels_, w, bias, e, image_rows, y);
   pool_.run(row_pieces * panel_pieces, [&](int64_t piece) {
-    const int64_t i = piece % row_pieces, j = piece / row_pieces;  // neighbouring pieces share the right side
+    const int64_t i = piece % row_pieces, j = piece / row_pieces;  // neighboring pieces share the right side
     const int64_t blocks = parts(rows, bf16_rows), block0 = blocks * i / row_pieces, block1 = blocks * (i + 1) / row_pieces;
     const int64_t panel0 = w.panels() * j / panel_pieces, panel1 = w.panels() * (j + 1) / panel_pieces, panels = panel1 - panel0;
     const bool one_chunk = w.k <= bf16_chunk;

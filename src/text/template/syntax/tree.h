@@ -105,7 +105,7 @@ struct Arithmetic {
 struct Joined {  // a ~ b ~ c
   Expressions items;
 };
-struct Compared {  // a < b <= c: each pair of neighbours
+struct Compared {  // a < b <= c: each pair of neighbors
   enum class Relation { equal, not_equal, less, less_equal, greater, greater_equal, in, not_in };
   ExpressionPtr first;
   std::vector<std::pair<Relation, ExpressionPtr>> rest;

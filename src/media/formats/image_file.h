@@ -1,4 +1,4 @@
-// A picture from a file of any kind that is read, and into one. The kind of a file is known from its bytes, never from its name.
+// An image from a file of any kind that is read, and into one. The kind of a file is known from its bytes, never from its name.
 #pragma once
 
 #include <filesystem>
@@ -13,16 +13,16 @@
 
 namespace hearth {
 
-enum class PictureFormat { png, jpeg, webp };
+enum class ImageFormat { png, jpeg, webp };
 
-const char* name_of(PictureFormat format);  // "PNG"
+const char* name_of(ImageFormat format);  // "PNG"
 
-// By the first bytes (64 suffice). None where they are no picture's; UnsupportedError that names the format for a picture of a kind that
+// By the first bytes (64 suffice). None where they are no image's; UnsupportedError that names the format for an image of a kind that
 // is not read: GIF, BMP, TIFF, AVIF, HEIC, JPEG XL, JPEG 2000, and others. `where` names the source in messages.
-std::optional<PictureFormat> picture_format(std::string_view bytes, std::string_view where);
+std::optional<ImageFormat> image_format(std::string_view bytes, std::string_view where);
 
-struct Picture {
-  PictureFormat format = PictureFormat::png;
+struct LoadedImage {
+  ImageFormat format = ImageFormat::png;
   std::string kind;         // "8 bits, palette", "baseline, YCbCr 4:2:0", "lossless"
   int64_t orientation = 1;  // as the file says (media/metadata/orientation.h); it has been applied
   Pixels image;             // as Pillow's ImageOps.exif_transpose and convert("RGB") show it
@@ -36,9 +36,9 @@ struct Picture {
   const std::string* find(std::string_view keyword) const;  // the first text of that keyword; nullptr without one
 };
 
-// IoError for anything that is no whole and sound picture, or is beyond a limit; UnsupportedError as picture_format, and for an animated
+// IoError for anything that is no whole and sound image, or is beyond a limit; UnsupportedError as image_format, and for an animated
 // WebP.
-Picture decode_picture(std::string_view bytes, std::string_view where, const PictureLimits& limits = {});
-Picture read_picture(const std::filesystem::path& file, const PictureLimits& limits = {});
+LoadedImage decode_image(std::string_view bytes, std::string_view where, const ImageLimits& limits = {});
+LoadedImage read_image(const std::filesystem::path& file, const ImageLimits& limits = {});
 
 }  // namespace hearth

@@ -8,9 +8,9 @@
 namespace hearth::test {
 namespace {
 
-class PictureFormatTest : public GenerateTest {};
+class ImageFormatTest : public GenerateTest {};
 
-TEST_F(PictureFormatTest, jpeg_and_webp_store_generation_parameters_too) {
+TEST_F(ImageFormatTest, jpeg_and_webp_store_generation_parameters_too) {
   ASSERT_EQ(draw({"--prompt", "a red house, \"big\" <&>: 日本", "--output", "a.png"}).code, 0);
   const Image png = Image::load(folder / "a.png");
   for (const char* name : {"b.jpg", "b.JPEG", "b.webp"}) {
@@ -29,24 +29,24 @@ TEST_F(PictureFormatTest, jpeg_and_webp_store_generation_parameters_too) {
   }
 }
 
-TEST_F(PictureFormatTest, unsupported_options_of_a_format_fail_before_loading) {
+TEST_F(ImageFormatTest, unsupported_options_of_a_format_fail_before_loading) {
   const auto refused = [&](const Arguments& more) {
     const Ended r = draw(more);
     EXPECT_EQ(not_one_line(r, 2), "");  // nothing was loaded
     return r.err;
   };
   for (const char* name : {"a", "a.gif", "png", ".png", "", "a.png/", "a.png.txt"})
-    EXPECT_EQ(refused({"--output", name}), fmt::format("hearth: picture: '{}' does not end in .png, .jpg, .jpeg or .webp\n", name));
-  EXPECT_EQ(refused({"--output", "a.webp", "--width", "16384"}), "hearth: picture: a side of 16384 pixels, a WebP has at most 16383\n");
-  EXPECT_EQ(refused({"--output", "a.jpg", "--height", "65504"}), "hearth: picture: a side of 65504 pixels, a JPEG has at most 65500\n");
-  EXPECT_EQ(refused({"--output", "a.jpg", "--quality", "0"}), "hearth: picture: quality 0 of a JPEG, needed 1 to 100\n");
+    EXPECT_EQ(refused({"--output", name}), fmt::format("hearth: image: '{}' does not end in .png, .jpg, .jpeg or .webp\n", name));
+  EXPECT_EQ(refused({"--output", "a.webp", "--width", "16384"}), "hearth: image: a side of 16384 pixels, a WebP has at most 16383\n");
+  EXPECT_EQ(refused({"--output", "a.jpg", "--height", "65504"}), "hearth: image: a side of 65504 pixels, a JPEG has at most 65500\n");
+  EXPECT_EQ(refused({"--output", "a.jpg", "--quality", "0"}), "hearth: image: quality 0 of a JPEG, expected 1 to 100\n");
   EXPECT_EQ(refused({"--output", "a.jpg", "--prompt", std::string(40'000, 'x')}),
-            "hearth: picture: the prompts, 40000 bytes, do not fit into a JPEG's 64 kB of text; PNG and WebP hold any\n");
+            "hearth: image: the prompts, 40000 bytes, do not fit into a JPEG's 64 kB of text; PNG and WebP hold any\n");
   EXPECT_EQ(draw({"--output", "a.jpg", "--prompt", std::string(25'000, 'x'), "--steps", "1"}).code, 0);
   EXPECT_EQ(files(), Arguments{"a.jpg"});
 }
 
-TEST_F(PictureFormatTest, an_image_is_saved_with_its_options_or_not_at_all) {
+TEST_F(ImageFormatTest, an_image_is_saved_with_its_options_or_not_at_all) {
   Image image{
       .width = 2, .height = 1, .rgb = {1, 2, 3, 250, 251, 252}, .alpha = {9, 255}, .rgb16 = {300, 600, 900, 64'100, 64'300, 64'600}};
   for (const char* name : {"a.png", "a.webp"}) {
@@ -65,14 +65,14 @@ TEST_F(PictureFormatTest, an_image_is_saved_with_its_options_or_not_at_all) {
   };
   EXPECT_NE(refused("b.jpg", {}).find("is transparent, which a JPEG cannot be"), std::string::npos);
   image.rgb16.clear();
-  EXPECT_NE(refused("b.png", {.png_bits = 16}).find("needed Request::deep_colour"), std::string::npos);
-  EXPECT_EQ(refused("b.png", {.png_bits = 12}), "UsageError: picture: 12 bits, needed 8 or 16");
-  EXPECT_EQ(refused("b.png", {.quality = 90}), "UsageError: picture: quality 90 is for JPEG and WebP, PNG loses nothing");
-  EXPECT_EQ(refused("b.png", {.lossless = true}), "UsageError: picture: lossless is for WebP, not PNG");
-  EXPECT_EQ(refused("b.webp", {.quality = 90, .lossless = true}), "UsageError: picture: quality 90 has no meaning with lossless");
-  EXPECT_EQ(refused("b.webp", {.jpeg_chroma = JpegChroma::half}), "UsageError: picture: the resolution of colour is for JPEG, not WebP");
-  EXPECT_EQ(refused("b.webp", {.png_bits = 8}), "UsageError: picture: 8 bits are for PNG, a WebP has 8");
-  EXPECT_EQ(refused("b.webp", {.quality = 101}), "UsageError: picture: quality 101 of a WebP, needed 0 to 100");
+  EXPECT_NE(refused("b.png", {.png_bits = 16}).find("needed Request::deep_color"), std::string::npos);
+  EXPECT_EQ(refused("b.png", {.png_bits = 12}), "UsageError: image: 12 bits, expected 8 or 16");
+  EXPECT_EQ(refused("b.png", {.quality = 90}), "UsageError: image: quality 90 is for JPEG and WebP, PNG loses nothing");
+  EXPECT_EQ(refused("b.png", {.lossless = true}), "UsageError: image: lossless is for WebP, not PNG");
+  EXPECT_EQ(refused("b.webp", {.quality = 90, .lossless = true}), "UsageError: image: quality 90 has no meaning with lossless");
+  EXPECT_EQ(refused("b.webp", {.jpeg_chroma = JpegChroma::half}), "UsageError: image: the resolution of color is for JPEG, not WebP");
+  EXPECT_EQ(refused("b.webp", {.png_bits = 8}), "UsageError: image: 8 bits are for PNG, a WebP has 8");
+  EXPECT_EQ(refused("b.webp", {.quality = 101}), "UsageError: image: quality 101 of a WebP, expected 0 to 100");
   EXPECT_EQ(files(), (Arguments{"a.png", "a.webp"}));
 }
 

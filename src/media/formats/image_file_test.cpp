@@ -1,4 +1,4 @@
-#include "media/formats/picture.h"
+#include "media/formats/image_file.h"
 
 #include <gtest/gtest.h>
 
@@ -22,24 +22,24 @@ const nlohmann::json& golden() {
   return json;
 }
 
-Picture read(const std::string& name) { return read_picture(golden_file("pillow/" + name)); }
+LoadedImage read(const std::string& name) { return read_image(golden_file("pillow/" + name)); }
 
 // Each level of each pixel, upright, and each level of transparency. Observed: no difference.
-TEST(Picture, every_kind_is_read_as_pillow_reads_it) {
+TEST(LoadedImage, every_kind_is_read_as_pillow_reads_it) {
   EXPECT_EQ(golden()["shown"].size(), 99u);
   for (const auto& [name, expected] : golden()["shown"].items()) {
-    const Picture picture = read_picture(golden_file(name));
-    EXPECT_EQ(picture.image.width, expected["width"]) << name;
-    EXPECT_EQ(picture.image.height, expected["height"]) << name;
-    EXPECT_TRUE(picture.image.rgb == from_base64(expected["rgb"])) << name;
-    EXPECT_TRUE(picture.alpha.values == from_base64(expected["alpha"])) << name;
-    EXPECT_EQ(picture.alpha.width, expected["alpha"] == "" ? 0 : expected["width"].get<int64_t>()) << name;
-    const char* ending = picture.format == PictureFormat::png ? "png" : picture.format == PictureFormat::jpeg ? "jpg" : "webp";
+    const LoadedImage image = read_image(golden_file(name));
+    EXPECT_EQ(image.image.width, expected["width"]) << name;
+    EXPECT_EQ(image.image.height, expected["height"]) << name;
+    EXPECT_TRUE(image.image.rgb == from_base64(expected["rgb"])) << name;
+    EXPECT_TRUE(image.alpha.values == from_base64(expected["alpha"])) << name;
+    EXPECT_EQ(image.alpha.width, expected["alpha"] == "" ? 0 : expected["width"].get<int64_t>()) << name;
+    const char* ending = image.format == ImageFormat::png ? "png" : image.format == ImageFormat::jpeg ? "jpg" : "webp";
     EXPECT_TRUE(name.ends_with(ending)) << name;
   }
 }
 
-TEST(Picture, what_a_file_is_and_how_the_camera_was_held) {
+TEST(LoadedImage, what_a_file_is_and_how_the_camera_was_held) {
   const std::pair<const char*, const char*> kinds[] = {{"full.jpg", "baseline, YCbCr 4:4:4"},
                                                        {"half.jpg", "baseline, YCbCr 4:2:0"},
                                                        {"half_across.jpg", "baseline, YCbCr 4:2:2"},
@@ -47,14 +47,14 @@ TEST(Picture, what_a_file_is_and_how_the_camera_was_held) {
                                                        {"quarter.jpg", "baseline, YCbCr 4:1:1"},
                                                        {"progressive.jpg", "progressive, YCbCr 4:2:0"},
                                                        {"rgb.jpg", "baseline, RGB 4:4:4"},
-                                                       {"grey.jpg", "baseline, grey"},
+                                                       {"gray.jpg", "baseline, gray"},
                                                        {"cmyk.jpg", "baseline, CMYK 4:4:4"},
                                                        {"ycck.jpg", "baseline, YCCK 4:4:4"},
                                                        {"arithmetic.jpg", "arithmetic coding, YCbCr 4:2:0"},
                                                        {"arithmetic_progressive.jpg", "progressive, arithmetic coding, YCbCr 4:2:0"},
                                                        {"lossy.webp", "lossy"},
                                                        {"lossless_alpha.webp", "lossless"},
-                                                       {"grey_alpha.png", "8 bits, grey with alpha"},
+                                                       {"gray_alpha.png", "8 bits, gray with alpha"},
                                                        {"palette_alpha.png", "8 bits, palette"}};
   for (const auto& [name, kind] : kinds) EXPECT_EQ(read(name).kind, kind) << name;
   for (int n = 0; n < 10; ++n)
@@ -65,7 +65,7 @@ TEST(Picture, what_a_file_is_and_how_the_camera_was_held) {
   EXPECT_EQ(read("turned_profile.png").orientation, 6);
 }
 
-TEST(Picture, sixteen_bits_are_turned_upright_too) {
+TEST(LoadedImage, sixteen_bits_are_turned_upright_too) {
   const DeepPixels deep{.width = 2, .height = 1, .rgb = {1, 2, 3, 40'000, 50'000, 60'000}};
   std::string bytes = encode_png(deep);
   bytes.insert(33,
@@ -73,13 +73,13 @@ TEST(Picture, sixteen_bits_are_turned_upright_too) {
                "eXIf"
                "II*\0\x08\0\0\0\1\0\x12\1\3\0\1\0\0\0\6\0\0\0\0\0\0\0"
                "\0\0\0\0"s);
-  const Picture picture = decode_picture(test::with_checksums(bytes), "x");
-  EXPECT_EQ(picture.orientation, 6);
-  EXPECT_EQ(picture.deep, (DeepPixels{.width = 1, .height = 2, .rgb = deep.rgb}));
-  EXPECT_EQ(picture.image.height, 2);
+  const LoadedImage image = decode_image(test::with_checksums(bytes), "x");
+  EXPECT_EQ(image.orientation, 6);
+  EXPECT_EQ(image.deep, (DeepPixels{.width = 1, .height = 2, .rgb = deep.rgb}));
+  EXPECT_EQ(image.image.height, 2);
 }
 
-TEST(Picture, how_it_was_made_is_found_wherever_programs_write_it) {
+TEST(LoadedImage, how_it_was_made_is_found_wherever_programs_write_it) {
   const std::string text = golden()["a1111"];
   for (const char* name : {"a1111.jpg", "a1111.webp", "little_comment.jpg"}) {
     ASSERT_NE(read(name).find("parameters"), nullptr) << name;
@@ -95,46 +95,46 @@ TEST(Picture, how_it_was_made_is_found_wherever_programs_write_it) {
   EXPECT_EQ(read("half.jpg").find("parameters"), nullptr);
 }
 
-TEST(Picture, colour_profiles_are_noted) {
-  const std::vector<std::string> note = {"the embedded colour profile is ignored, sRGB assumed"};
+TEST(LoadedImage, color_profiles_are_noted) {
+  const std::vector<std::string> note = {"the embedded color profile is ignored, sRGB assumed"};
   EXPECT_EQ(read("profile.jpg").notes, note);
   EXPECT_EQ(read("profile.webp").notes, note);
   EXPECT_TRUE(read("half.jpg").notes.empty());
 }
 
-TEST(Picture, what_cannot_be_read_is_refused_in_one_line) {
+TEST(LoadedImage, what_cannot_be_read_is_refused_in_one_line) {
   EXPECT_EQ(golden()["hostile"].size(), 26u);
   for (const auto& [name, says] : golden()["hostile"].items()) {
     const std::string message = complaint_of([&, name = name] { read(name); });
     EXPECT_NE(message.find(": "), std::string::npos) << name;
     EXPECT_NE(message.find(name), std::string::npos) << message;
     EXPECT_NE(message.find(says.get<std::string>()), std::string::npos) << message;
-    EXPECT_EQ(message.starts_with("UnsupportedError: "), says.get<std::string>().find("needed") != std::string::npos &&
-                                                             says.get<std::string>().find("no picture") == std::string::npos)
+    EXPECT_EQ(message.starts_with("UnsupportedError: "),
+              says.get<std::string>().find("needed") != std::string::npos && says.get<std::string>().find("no image") == std::string::npos)
         << message;
   }
 }
 
-TEST(Picture, limits_hold_for_every_format) {
+TEST(LoadedImage, limits_hold_for_every_format) {
   for (const std::string name : {"half.jpg", "lossy.webp", "key.png"}) {
     const std::string bytes = read_file(golden_file("pillow/" + name));
-    EXPECT_NE(complaint_of([&] { decode_picture(bytes, "x", {.pixels = 23 * 17 - 1}); }).find("x is 23 × 17, at most 390 pixels are read"),
+    EXPECT_NE(complaint_of([&] { decode_image(bytes, "x", {.pixels = 23 * 17 - 1}); }).find("x is 23 × 17, at most 390 pixels are read"),
               std::string::npos);
-    EXPECT_EQ(decode_picture(bytes, "x", {.pixels = 23 * 17}).image.width, 23);
-    EXPECT_NE(complaint_of([&] { decode_picture(bytes, "x", {.file_bytes = 10}); }).find("at most 10 are read"), std::string::npos);
-    EXPECT_NE(complaint_of([&] { read_picture(golden_file("pillow/" + name), {.file_bytes = 10}); }).find("read "), std::string::npos);
-    for (size_t n = 0; n < bytes.size(); n += 7) EXPECT_NE(complaint_of([&] { decode_picture(bytes.substr(0, n), "x"); }), "") << n;
+    EXPECT_EQ(decode_image(bytes, "x", {.pixels = 23 * 17}).image.width, 23);
+    EXPECT_NE(complaint_of([&] { decode_image(bytes, "x", {.file_bytes = 10}); }).find("at most 10 are read"), std::string::npos);
+    EXPECT_NE(complaint_of([&] { read_image(golden_file("pillow/" + name), {.file_bytes = 10}); }).find("read "), std::string::npos);
+    for (size_t n = 0; n < bytes.size(); n += 7) EXPECT_NE(complaint_of([&] { decode_image(bytes.substr(0, n), "x"); }), "") << n;
   }
 }
 
-TEST(Picture, known_by_its_bytes_not_by_its_name) {
+TEST(LoadedImage, known_by_its_bytes_not_by_its_name) {
   const fs::path file = fs::path(testing::TempDir()) / fmt::format("hearth-{}.png", ::getpid());
   write_file(file, read_file(golden_file("pillow/half.jpg")));
-  EXPECT_EQ(read_picture(file).format, PictureFormat::jpeg);
+  EXPECT_EQ(read_image(file).format, ImageFormat::jpeg);
   fs::remove(file);
-  EXPECT_EQ(picture_format("", "x"), std::nullopt);
-  EXPECT_EQ(picture_format("RIFF1234WAVE", "x"), std::nullopt);
-  EXPECT_EQ(picture_format("\xFF\xD8", "x"), std::nullopt);
+  EXPECT_EQ(image_format("", "x"), std::nullopt);
+  EXPECT_EQ(image_format("RIFF1234WAVE", "x"), std::nullopt);
+  EXPECT_EQ(image_format("\xFF\xD8", "x"), std::nullopt);
 }
 
 }  // namespace
