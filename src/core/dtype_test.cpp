@@ -20,7 +20,7 @@ template <class Widen> uint16_t nearest_by_search(double value, uint16_t largest
   return below < above ? low : high;
 }
 
-TEST(dtype, every_f16_survives_the_round_trip) {
+TEST(Dtype, every_f16_survives_the_round_trip) {
   for (uint32_t h = 0; h < 65536; ++h) {
     const float wide = f16_to_f32(uint16_t(h));
     if (std::isnan(wide)) {
@@ -35,7 +35,7 @@ TEST(dtype, every_f16_survives_the_round_trip) {
   EXPECT_EQ(f16_to_f32(0xfc00), -std::numeric_limits<float>::infinity());
 }
 
-TEST(dtype, f16_rounds_to_nearest_even) {
+TEST(Dtype, f16_rounds_to_nearest_even) {
   uint32_t state = 12345;
   for (int i = 0; i < 200000; ++i) {
     state = state * 1664525u + 1013904223u;
@@ -52,7 +52,7 @@ TEST(dtype, f16_rounds_to_nearest_even) {
   EXPECT_EQ(f32_to_f16(0x1.8p-25f), 1);
 }
 
-TEST(dtype, bf16_rounds_to_nearest_even) {
+TEST(Dtype, bf16_rounds_to_nearest_even) {
   uint32_t state = 99;
   for (int i = 0; i < 200000; ++i) {
     state = state * 1664525u + 1013904223u;
@@ -63,7 +63,7 @@ TEST(dtype, bf16_rounds_to_nearest_even) {
   EXPECT_EQ(bf16_to_f32(f32_to_bf16(998.39f)), 1000.0f);                                 // why timesteps never see 16 bits (numerics §6)
 }
 
-TEST(dtype, names_and_sizes) {
+TEST(Dtype, names_and_sizes) {
   for (int i = 0; i < 15; ++i) EXPECT_EQ(dtype_named(name_of(DType(i))), DType(i));
   EXPECT_FALSE(dtype_named("float"));
   EXPECT_EQ(size_of(DType::bf16), 2u);

@@ -19,7 +19,7 @@ const Backend& without() {
   return *backend;
 }
 
-TEST(factors, a_precision_asks_for_them) {
+TEST(Factors, a_precision_asks_for_them) {
   const struct {
     Precision precision;
     DType packed, packed_without, in_place, in_place_without;
@@ -36,7 +36,7 @@ TEST(factors, a_precision_asks_for_them) {
   }
 }
 
-TEST(factors, a_weight_has_those_that_it_can_have_and_else_f32) {
+TEST(Factors, a_weight_has_those_that_it_can_have_and_else_f32) {
   const struct {
     DType hold, asked;
     bool packed, in_place;  // whether it can have them
@@ -58,7 +58,7 @@ TEST(factors, a_weight_has_those_that_it_can_have_and_else_f32) {
     }
 }
 
-TEST(factors, of_few_rows_blocks_have_integers) {
+TEST(Factors, of_few_rows_blocks_have_integers) {
   const auto of = [](DType hold, DType factors, int64_t rows) {
     return factors_of({.hold = hold, .factors = factors, .in_place = true}, rows);
   };
@@ -72,7 +72,7 @@ TEST(factors, of_few_rows_blocks_have_integers) {
   }
 }
 
-TEST(factors, without_a_weight_in_place_they_are_f32_or_bf16) {
+TEST(Factors, without_a_weight_in_place_they_are_f32_or_bf16) {
   EXPECT_TRUE(multiplies(with(), DType::f32) && multiplies(without(), DType::f32));
   EXPECT_TRUE(multiplies(with(), DType::bf16));
   EXPECT_FALSE(multiplies(without(), DType::bf16));

@@ -7,7 +7,7 @@
 namespace hearth {
 namespace {
 
-TEST(memory, a_watch_sees_the_most_since_it_began) {
+TEST(Memory, a_watch_sees_the_most_since_it_began) {
   MemoryLedger ledger;
   ledger.add(100);
   ledger.add(-60);
@@ -31,7 +31,7 @@ TEST(memory, a_watch_sees_the_most_since_it_began) {
   EXPECT_EQ(ledger.use().peak, 125);
 }
 
-TEST(memory, the_whole_counts_what_its_parts_count) {
+TEST(Memory, the_whole_counts_what_its_parts_count) {
   MemoryLedger process, one(&process), other(&process);
   const MemoryWatch all(process), first(one), second(other);
   one.add(100);
@@ -46,7 +46,7 @@ TEST(memory, the_whole_counts_what_its_parts_count) {
 }
 
 // Watches come and go while other threads add: none is missed, and nothing that a thread gives back stays.
-TEST(memory, counts_and_is_watched_from_many_threads) {
+TEST(Memory, counts_and_is_watched_from_many_threads) {
   MemoryLedger process;
   const MemoryWatch all(process);
   std::vector<std::thread> threads;

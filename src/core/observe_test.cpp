@@ -16,7 +16,7 @@ struct Count : Observer {
   std::string last;
 };
 
-BACKEND_TEST(observe, G33_an_observer_ends_with_its_scope_also_by_exception) {
+BACKEND_TEST(Observe, an_observer_ends_with_its_scope_also_by_exception) {
   const Tensor x = Tensor::empty(device, {1});
   Count outer, inner;
   const ObserverScope watch(outer);
@@ -32,7 +32,7 @@ BACKEND_TEST(observe, G33_an_observer_ends_with_its_scope_also_by_exception) {
   EXPECT_EQ(outer.last, "conv_out");
 }
 
-TEST(cancellation, reaches_the_thread_of_its_scope) {
+TEST(Cancellation, reaches_the_thread_of_its_scope) {
   std::atomic<bool> flag = false;
   check_canceled();
   {

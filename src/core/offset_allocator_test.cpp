@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t capacity = size_t(1) << 30;
 
-TEST(offset_allocator, takes_the_smallest_hole_and_joins_neighbors) {
+TEST(OffsetAllocator, takes_the_smallest_hole_and_joins_neighbors) {
   OffsetAllocator a(capacity);
   const size_t x = *a.take(1000), y = *a.take(64), z = *a.take(300), w = *a.take(0);
   EXPECT_EQ(x, 0u);
@@ -28,7 +28,7 @@ TEST(offset_allocator, takes_the_smallest_hole_and_joins_neighbors) {
   EXPECT_EQ(a.reached(), 1472u);
 }
 
-TEST(offset_allocator, of_equal_holes_the_lowest) {
+TEST(OffsetAllocator, of_equal_holes_the_lowest) {
   OffsetAllocator a(capacity);
   const size_t first = *a.take(64), wall = *a.take(64), second = *a.take(64), end = *a.take(64);
   a.give(second);
@@ -38,7 +38,7 @@ TEST(offset_allocator, of_equal_holes_the_lowest) {
   EXPECT_LT(wall, end);
 }
 
-TEST(offset_allocator, says_when_nothing_fits) {
+TEST(OffsetAllocator, says_when_nothing_fits) {
   OffsetAllocator a(1000);  // 960 that are aligned
   EXPECT_FALSE(a.take(961));
   EXPECT_FALSE(a.take(SIZE_MAX));
@@ -49,7 +49,7 @@ TEST(offset_allocator, says_when_nothing_fits) {
   EXPECT_EQ(*a.take(960), 0u);
 }
 
-TEST(offset_allocator, trim_tells_the_holes_and_lowers_the_mark) {
+TEST(OffsetAllocator, trim_tells_the_holes_and_lowers_the_mark) {
   OffsetAllocator a(capacity);
   const size_t x = *a.take(128), y = *a.take(64), z = *a.take(256);
   a.give(x);
@@ -68,7 +68,7 @@ TEST(offset_allocator, trim_tells_the_holes_and_lowers_the_mark) {
 }
 
 // Against a plain bitmap: blocks never overlap, and every block lies where best fit puts it.
-TEST(offset_allocator, is_best_fit_over_any_calls) {
+TEST(OffsetAllocator, is_best_fit_over_any_calls) {
   constexpr size_t cells = 256;
   OffsetAllocator a(cells * 64);
   std::vector<bool> used(cells);

@@ -17,7 +17,7 @@ std::vector<float> counting(int64_t n) {
   return values;
 }
 
-BACKEND_TEST(tensor, views_share_elements) {
+BACKEND_TEST(Tensor, views_share_elements) {
   const Tensor x = Tensor::from(device, {2, 3, 4}, counting(24));
   EXPECT_EQ(x.slice(1, 1, 3).to_vector(), (std::vector<float>{4, 5, 6, 7, 8, 9, 10, 11, 16, 17, 18, 19, 20, 21, 22, 23}));
   EXPECT_EQ(x.permute({2, 0, 1}).slice(0, 3, 4).to_vector(), (std::vector<float>{3, 7, 11, 15, 19, 23}));
@@ -26,7 +26,7 @@ BACKEND_TEST(tensor, views_share_elements) {
   EXPECT_TRUE(x.slice(0, 1, 2).contiguous());
 }
 
-BACKEND_TEST(tensor, refuses_what_does_not_fit) {
+BACKEND_TEST(Tensor, refuses_what_does_not_fit) {
   const Tensor x = Tensor::from(device, {2, 3}, counting(6));
   EXPECT_THROW(x.view({5}), ShapeError);
   EXPECT_THROW(x.permute({1, 0}).view({6}), ShapeError);
@@ -37,7 +37,7 @@ BACKEND_TEST(tensor, refuses_what_does_not_fit) {
   EXPECT_THROW(Tensor::from(device, {4}, counting(6)), ShapeError);
 }
 
-BACKEND_TEST(tensor, stores_16_bit_types) {
+BACKEND_TEST(Tensor, stores_16_bit_types) {
   const std::vector<float> values{0.1f, -2.5f, 1000.0f};
   for (const DType dtype : {DType::f16, DType::bf16}) {
     const Tensor x = Tensor::from(device, {3}, values, dtype);
@@ -48,7 +48,7 @@ BACKEND_TEST(tensor, stores_16_bit_types) {
 }
 
 // G-84: a check that looks at one element passes on a bad tensor.
-BACKEND_TEST(tensor, G84_counts_every_non_finite_element) {
+BACKEND_TEST(Tensor, counts_every_non_finite_element) {
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
     std::vector<float> values(1001, 1.0f);
     EXPECT_EQ(count_non_finite(Tensor::from(device, {1001}, values, dtype)), 0);
@@ -60,7 +60,7 @@ BACKEND_TEST(tensor, G84_counts_every_non_finite_element) {
   }
 }
 
-BACKEND_TEST(tensor, elements_are_looked_at_on_a_host_only) {
+BACKEND_TEST(Tensor, elements_are_looked_at_on_a_host_only) {
   const Tensor x = Tensor::zeros(device, {2, 3});
   EXPECT_EQ(x.on_host(), &device.host() == &device);
   if (x.on_host()) EXPECT_NO_THROW(x.data<float>());
@@ -68,7 +68,7 @@ BACKEND_TEST(tensor, elements_are_looked_at_on_a_host_only) {
   EXPECT_NO_THROW(x.to(device.host()).data<float>());
 }
 
-BACKEND_TEST(tensor, memory_is_counted_and_given_back) {
+BACKEND_TEST(Tensor, memory_is_counted_and_given_back) {
   device.release_cached();
   const int64_t before = device.ledger().use().now, in_all = MemoryLedger::process().use().now;
   const MemoryWatch watch(device.ledger());
@@ -84,7 +84,7 @@ BACKEND_TEST(tensor, memory_is_counted_and_given_back) {
   EXPECT_EQ(MemoryLedger::process().use().now, in_all);
 }
 
-TEST(device_memory, of_two_devices_is_counted_apart) {
+TEST(DeviceMemory, of_two_devices_is_counted_apart) {
   for (const char* name : {"cpu_avx2", "reference"}) {
     const auto one = test::make_test_backend(name), other = test::make_test_backend("reference");
     if (!one) continue;
@@ -96,7 +96,7 @@ TEST(device_memory, of_two_devices_is_counted_apart) {
   }
 }
 
-TEST(device_memory, of_a_tensor_that_outlives_its_device_is_counted_until_it_goes) {
+TEST(DeviceMemory, of_a_tensor_that_outlives_its_device_is_counted_until_it_goes) {
   for (const char* name : {"cpu_avx2", "reference"}) {
     auto device = test::make_test_backend(name);
     if (!device) continue;

@@ -15,7 +15,7 @@
 namespace hearth {
 namespace {
 
-TEST(threads, every_piece_runs_once) {
+TEST(Threads, every_piece_runs_once) {
   for (int threads : {1, 2, 3, 8}) {
     ThreadPool pool(threads);
     EXPECT_EQ(pool.size(), threads);
@@ -27,7 +27,7 @@ TEST(threads, every_piece_runs_once) {
   }
 }
 
-TEST(threads, ranges_cover_without_overlap) {
+TEST(Threads, ranges_cover_without_overlap) {
   ThreadPool pool(3);
   std::vector<int> seen(1003, 0);
   pool.for_ranges(1003, 10, [&](int64_t begin, int64_t end) {
@@ -38,7 +38,7 @@ TEST(threads, ranges_cover_without_overlap) {
   pool.for_ranges(0, 10, [](int64_t, int64_t) { FAIL(); });
 }
 
-TEST(threads, the_first_exception_reaches_the_caller_and_the_pool_lives_on) {
+TEST(Threads, the_first_exception_reaches_the_caller_and_the_pool_lives_on) {
   ThreadPool pool(2);
   EXPECT_THROW(pool.run(100,
                         [](int64_t i) {
@@ -50,14 +50,14 @@ TEST(threads, the_first_exception_reaches_the_caller_and_the_pool_lives_on) {
   EXPECT_EQ(ran, 100);
 }
 
-TEST(threads, a_piece_may_use_the_pool) {
+TEST(Threads, a_piece_may_use_the_pool) {
   ThreadPool pool(2);
   std::atomic<int> ran = 0;
   pool.run(10, [&](int64_t) { pool.run(10, [&](int64_t) { ++ran; }); });
   EXPECT_EQ(ran, 100);
 }
 
-TEST(threads, works_after_sleeping_and_from_several_callers) {
+TEST(Threads, works_after_sleeping_and_from_several_callers) {
   ThreadPool pool(2);
   std::atomic<int> ran = 0;
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -70,7 +70,7 @@ TEST(threads, works_after_sleeping_and_from_several_callers) {
   EXPECT_EQ(ran, 3 * 50 * 8);
 }
 
-TEST(threads, subnormals_are_flushed_on_every_thread_and_restored) {
+TEST(Threads, subnormals_are_flushed_on_every_thread_and_restored) {
   for (int threads : {1, 2}) {
     ThreadPool pool(threads);
     volatile float tiny = std::numeric_limits<float>::min();
@@ -83,7 +83,7 @@ TEST(threads, subnormals_are_flushed_on_every_thread_and_restored) {
   }
 }
 
-TEST(threads, impossible_counts_are_refused) {
+TEST(Threads, impossible_counts_are_refused) {
   EXPECT_THROW(ThreadPool(-1), UsageError);
   EXPECT_THROW(ThreadPool(100000), UsageError);
   EXPECT_GE(ThreadPool(0).size(), 1);
@@ -96,7 +96,7 @@ cpu_set_t processors() {
   return set;
 }
 
-TEST(threads, pinned_only_when_asked_each_to_a_processor_of_its_own) {
+TEST(Threads, pinned_only_when_asked_each_to_a_processor_of_its_own) {
   const cpu_set_t before = processors();
   const int count = CPU_COUNT(&before);
   {

@@ -33,7 +33,7 @@ TEST(Pixels, halves_go_to_the_even_level_as_in_numpy) {
   for (size_t i = 0; i < ties.size(); ++i) EXPECT_EQ(p.rgb[i * 3], g["ties_rgb"][i]) << ties[i];
 }
 
-TEST(Pixels, G41_rounded_not_truncated) {  // truncation would make a ramp half a level darker
+TEST(Pixels, rounded_not_truncated) {  // truncation would make a ramp half a level darker
   const auto backend = device();
   constexpr int n = 10'000;
   std::vector<float> ramp;
@@ -68,7 +68,7 @@ TEST(Pixels, of_sixteen_bits_are_rounded_in_the_same_way) {
   EXPECT_EQ(to_deep_pixels(x, PixelRange::minus_one_to_one).rgb, (std::vector<uint16_t>{0, 32768, 49151, 65535, 65535, 32768}));
 }
 
-TEST(Pixels, G83_G84_one_bad_value_anywhere_refuses_the_image) {
+TEST(Pixels, one_bad_value_anywhere_refuses_the_image) {
   const auto backend = device();
   for (const float bad :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {

@@ -9,7 +9,7 @@
 namespace hearth::models {
 namespace {
 
-class checkpoints : public testing::Test {
+class CheckpointsTest : public testing::Test {
  protected:
   std::unique_ptr<Backend> device = test::make_test_backend("reference");
   test::TemporaryFolder folder;
@@ -23,7 +23,7 @@ class checkpoints : public testing::Test {
 };
 
 // An installed hearth has the built-in configurations beside its other assets.
-TEST_F(checkpoints, configurations_of_an_installation_go_before_the_source_tree) {
+TEST_F(CheckpointsTest, configurations_of_an_installation_go_before_the_source_tree) {
   std::filesystem::create_directories(folder / "configs/sd1");
   const std::filesystem::path source = std::filesystem::path(HEARTH_SOURCE_DIR) / "src/models";
   std::vector<std::filesystem::path> found;
@@ -33,7 +33,7 @@ TEST_F(checkpoints, configurations_of_an_installation_go_before_the_source_tree)
   EXPECT_EQ(image_files().at(0).configurations, source / "sd1/configs");
 }
 
-TEST_F(checkpoints, old_attention_names_of_a_published_autoencoder_load) {
+TEST_F(CheckpointsTest, old_attention_names_of_a_published_autoencoder_load) {
   index(R"({"_class_name": "P", "vae": ["diffusers", "AutoencoderKL"], "unet": ["diffusers", "UNet2DConditionModel"]})");
   component("vae", {"diffusion_pytorch_model.safetensors"}, 4, "decoder.mid_block.attentions.0.proj_attn.weight");
   component("unet", {"diffusion_pytorch_model.safetensors"}, 4, "decoder.mid_block.attentions.0.proj_attn.weight");
@@ -44,7 +44,7 @@ TEST_F(checkpoints, old_attention_names_of_a_published_autoencoder_load) {
   EXPECT_FALSE(c.tensors("unet")->has("decoder.mid_block.attentions.0.to_out.0.weight"));  // the table is the class's own
 }
 
-TEST_F(checkpoints, clip_loads_with_and_without_its_prefix_and_position_ids) {
+TEST_F(CheckpointsTest, clip_loads_with_and_without_its_prefix_and_position_ids) {
   index(R"({"_class_name": "P", "text_encoder": ["transformers", "CLIPTextModel"]})");
   std::filesystem::create_directories(folder / "text_encoder");
   for (const std::string prefix : {"", "text_model."}) {
@@ -58,7 +58,7 @@ TEST_F(checkpoints, clip_loads_with_and_without_its_prefix_and_position_ids) {
   }
 }
 
-TEST_F(checkpoints, old_autoencoder_names_are_recognized) {
+TEST_F(CheckpointsTest, old_autoencoder_names_are_recognized) {
   const auto tensor = [&](const Shape& shape) { return Tensor::zeros(*device, shape, DType::f16); };
   write_safetensors(folder / "vae.safetensors", {{"encoder.down_blocks.3.resnets.1.conv2.weight", tensor({512, 512, 3, 3})},
                                                  {"encoder.conv_out.weight", tensor({8, 512, 3, 3})},

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Names and shapes of a published file, some of them other ones.
-TEST(files_fuzz, names_and_shapes) {
+TEST(FilesFuzz, names_and_shapes) {
   test::Damage damage(21);
   std::vector<TensorList> seeds;
   for (const char* list : {"sd15-single-file", "sd21-single-file"}) {
@@ -56,7 +56,7 @@ TEST(files_fuzz, names_and_shapes) {
   EXPECT_GT(unknown, 0);
 }
 
-TEST(files_fuzz, configurations) {
+TEST(FilesFuzz, configurations) {
   test::Damage damage(22);
   const fs::path models = fs::path(HEARTH_SOURCE_DIR) / "src/models";
   std::vector<std::string> seeds;

@@ -46,7 +46,7 @@ std::string digest(const std::vector<std::string>& lines) {
   return fmt::format("{:016x}", value);
 }
 
-TEST(names, G27_every_tensor_of_published_files_goes_where_the_reference_puts_it) {
+TEST(Names, every_tensor_of_published_files_goes_where_the_reference_puts_it) {
   const nlohmann::json golden = load_json(fs::path(HEARTH_SOURCE_DIR) / "src/weights/layout/golden/names.json");
   for (const std::string& file : single_files) {
     const TensorList tensors = key_list(file);
@@ -74,7 +74,7 @@ TEST(names, G27_every_tensor_of_published_files_goes_where_the_reference_puts_it
 }
 
 // Read backwards, every official tensor leads to the original one that it came from, and no original one is left over.
-TEST(names, G27_the_maps_are_bijections_on_published_files) {
+TEST(Names, the_maps_are_bijections_on_published_files) {
   std::map<std::string, std::map<std::string, size_t>> counts;
   for (const std::string& file : single_files) {
     const TensorList tensors = key_list(file);
@@ -116,7 +116,7 @@ TEST(names, G27_the_maps_are_bijections_on_published_files) {
   EXPECT_EQ(counts["refiner-single-file"]["unet"], 1220u);
 }
 
-TEST(names, G58_each_published_file_finds_the_configurations_of_its_geometry) {
+TEST(Names, each_published_file_finds_the_configurations_of_its_geometry) {
   const std::vector<KnownFamily> families = image_files();
   const auto folders = [&](const std::string& file, const std::function<void(TensorList&)>& change) {
     TensorList tensors = key_list(file);
@@ -154,7 +154,7 @@ TEST(names, G58_each_published_file_finds_the_configurations_of_its_geometry) {
   EXPECT_EQ(folders("sd15-single-file", without("model.diffusion_model.output_blocks.11.")), "");
 }
 
-TEST(names, a_fused_or_transposed_tensor_of_another_shape_is_unreadable_by_name) {
+TEST(Names, a_fused_or_transposed_tensor_of_another_shape_is_unreadable_by_name) {
   TensorList tensors{{"transformer.resblocks.0.attn.in_proj_weight", {.shape = {7, 2}}}, {"text_projection", {.shape = {3}}}};
   Pieces pieces = official_pieces(tensors, "", parts::open_clip_names());
   EXPECT_EQ(pieces.at("text_model.encoder.layers.0.self_attn.k_proj.weight").info.unreadable,
@@ -165,13 +165,13 @@ TEST(names, a_fused_or_transposed_tensor_of_another_shape_is_unreadable_by_name)
             "lies in 'encoder.mid.attn_1.q.weight' of shape [4, 4, 3, 3], expected a 1×1 kernel or a matrix");
 }
 
-TEST(names, two_spellings_of_one_tensor_are_refused) {
+TEST(Names, two_spellings_of_one_tensor_are_refused) {
   const TensorList tensors{{"embeddings.x.weight", {}}, {"text_model.embeddings.x.weight", {}}};
   EXPECT_EQ(test::message_of<WeightError>([&] { official_pieces(tensors, "", parts::clip_names()); }),
             "names: 'embeddings.x.weight' and 'text_model.embeddings.x.weight' are both 'text_model.embeddings.x.weight'");
 }
 
-TEST(names, what_no_rule_knows_keeps_its_whole_name) {
+TEST(Names, what_no_rule_knows_keeps_its_whole_name) {
   const Pieces pieces = official_pieces({{"p.out.0.weight", {}}, {"p.surplus", {}}, {"q", {}}}, "p.",
                                         parts::unet_names({.layers = {1}, .attends_up = {false}}));
   ASSERT_EQ(pieces.size(), 2u);
@@ -180,7 +180,7 @@ TEST(names, what_no_rule_knows_keeps_its_whole_name) {
 }
 
 // Every rule holds the same marks on both sides, so the table reads backwards too.
-TEST(names, tables_of_published_folders_are_bijections) {
+TEST(Names, tables_of_published_folders_are_bijections) {
   const std::map<std::string, std::map<std::string, std::string>> expected{
       {"AutoencoderKL",
        {{"encoder.mid_block.attentions.0.query.weight", "encoder.mid_block.attentions.0.to_q.weight"},

@@ -23,7 +23,7 @@ std::vector<std::string> described(const std::map<std::string, TensorInfo>& tens
 
 const std::string vae = "autoencoder: AutoencoderKL, 4 latent channels (Stable Diffusion 1.x, 2.x, SDXL) (original, 'first_stage_model.')";
 
-TEST(signatures, G52_every_published_file_is_recognized_as_itself_alone) {
+TEST(Signatures, every_published_file_is_recognized_as_itself_alone) {
   const std::string l = "text encoder: CLIP ViT-L/14 text encoder (Stable Diffusion 1.x, SDXL, SD3, FLUX.1)",
                     g = "text encoder: OpenCLIP ViT-bigG/14 text encoder (SDXL, SD3)";
   const std::map<std::string, std::vector<std::string>> expected{
@@ -47,7 +47,7 @@ TEST(signatures, G52_every_published_file_is_recognized_as_itself_alone) {
   for (const auto& [file, what] : expected) EXPECT_EQ(described(key_list(file)), what) << file;
 }
 
-TEST(signatures, G52_a_name_alone_decides_nothing) {
+TEST(Signatures, a_name_alone_decides_nothing) {
   auto tensors = key_list("sd15-single-file");
   tensors["model.diffusion_model.input_blocks.0.0.weight"].shape = {320, 9, 3, 3};
   EXPECT_EQ(described(tensors)[0], "denoiser: Stable Diffusion 1.x UNet, inpainting (original, 'model.diffusion_model.')");
@@ -62,7 +62,7 @@ TEST(signatures, G52_a_name_alone_decides_nothing) {
 }
 
 // Names of published files of families that hearth does not run, each under the prefix that single files give it.
-TEST(signatures, what_is_not_run_is_named) {
+TEST(Signatures, what_is_not_run_is_named) {
   const auto of = [](std::initializer_list<const char*> names, const std::string& prefix = "") {
     std::map<std::string, TensorInfo> tensors;
     for (const char* name : names) tensors[prefix + name] = {};
@@ -102,7 +102,7 @@ TEST(signatures, what_is_not_run_is_named) {
 }
 
 // The networks of diffusers and transformers that hearth does not run (golden/make_known.py), each as itself alone.
-TEST(signatures, networks_of_the_references_are_named) {
+TEST(Signatures, networks_of_the_references_are_named) {
   const std::map<std::string, std::string> expected{
       {"unet-svd", "denoiser: Stable Video Diffusion"},
       {"unet-upscaler", "denoiser: Stable Diffusion ×4 upscaler UNet"},
@@ -189,7 +189,7 @@ TEST(signatures, networks_of_the_references_are_named) {
   }
 }
 
-TEST(signatures, adapters_of_every_kind_are_named) {
+TEST(Signatures, adapters_of_every_kind_are_named) {
   for (const auto& [ends, what] :
        std::map<std::vector<std::string>, std::string>{{{"x.lora_A.default.weight", "x.lora_B.default.weight"}, "LoRA"},
                                                        {{"x.lora_A", "x.lora_B"}, "LoRA"},

@@ -39,7 +39,7 @@ void hollow(const fs::path& file, const TensorList& tensors, const Metadata& met
   fs::resize_file(file, head.size() + bytes);
 }
 
-class single_file : public testing::Test {
+class SingleFileTest : public testing::Test {
  protected:
   test::TemporaryFolder folder;
 
@@ -61,7 +61,7 @@ class single_file : public testing::Test {
   }
 };
 
-TEST_F(single_file, published_files_are_whole) {
+TEST_F(SingleFileTest, published_files_are_whole) {
   for (const auto& [list, expected] :
        std::map<std::string, std::string>{{"sd15-single-file", "sd15: text_encoder unet vae"},
                                           {"sd21-single-file", "sd21-base: text_encoder unet vae"},
@@ -78,7 +78,7 @@ TEST_F(single_file, published_files_are_whole) {
   }
 }
 
-TEST_F(single_file, markers_and_metadata_choose_the_scheduler) {
+TEST_F(SingleFileTest, markers_and_metadata_choose_the_scheduler) {
   TensorList sd21 = key_list("sd21-single-file", DType::f16), sdxl = key_list("sdxl-single-file", DType::f16);
   EXPECT_EQ(chosen(open(sd21, {{"modelspec.prediction_type", "v"}})), "sd21");
   EXPECT_EQ(chosen(open(sd21, {{"modelspec.prediction_type", "epsilon"}})), "sd21-base");
@@ -98,7 +98,7 @@ TEST_F(single_file, markers_and_metadata_choose_the_scheduler) {
 }
 
 // Stable Diffusion 2 with v-prediction is told by the deviation of one bias, 0.09 and more.
-TEST_F(single_file, a_bias_tells_v_prediction) {
+TEST_F(SingleFileTest, a_bias_tells_v_prediction) {
   const std::string bias = "model.diffusion_model.output_blocks.11.1.transformer_blocks.0.norm1.bias";
   for (const auto& [size, expected] : {std::pair(0.08f, "sd21-base"), std::pair(0.1f, "sd21")}) {
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
@@ -125,7 +125,7 @@ TEST_F(single_file, a_bias_tells_v_prediction) {
   }
 }
 
-TEST_F(single_file, what_is_missing_or_unknown_is_told) {
+TEST_F(SingleFileTest, what_is_missing_or_unknown_is_told) {
   TensorList sd15 = key_list("sd15-single-file", DType::f16);
   for (const char* leftover : {"betas", "alphas_cumprod", "sqrt_one_minus_alphas_cumprod", "posterior_mean_coef1", "model_ema.decay"})
     sd15[leftover] = {.dtype = DType::f32, .shape = {1000}};
@@ -146,7 +146,7 @@ TEST_F(single_file, what_is_missing_or_unknown_is_told) {
   EXPECT_EQ(refusal<WeightError>(sd15), "FOLDER/model.safetensors: holds no UNet, only VAE, text encoder: give one with --unet");
 }
 
-TEST_F(single_file, a_checkpoint_shows_it_as_a_folder) {
+TEST_F(SingleFileTest, a_checkpoint_shows_it_as_a_folder) {
   const Checkpoint c = [&] {
     hollow(folder / "xl.safetensors", key_list("sdxl-single-file", DType::f16));
     return open_checkpoint(folder / "xl.safetensors", {.assets = assets});
@@ -172,7 +172,7 @@ TEST_F(single_file, a_checkpoint_shows_it_as_a_folder) {
   EXPECT_NE(message_of<UsageError>([&] { c.tensors("unet", "fp16"); }).find("has no variants, asked for 'fp16'"), std::string::npos);
 }
 
-TEST_F(single_file, components_may_come_from_elsewhere) {
+TEST_F(SingleFileTest, components_may_come_from_elsewhere) {
   TensorList whole = key_list("sd15-single-file", DType::f16), unet, vae, text;
   for (const auto& [name, info] : whole) {
     if (name.starts_with("model."))
@@ -209,7 +209,7 @@ TEST_F(single_file, components_may_come_from_elsewhere) {
             "FOLDER/unet.safetensors: StableDiffusionPipeline has no second text encoder that could be replaced");
 }
 
-TEST_F(single_file, averages_stand_beside_the_weights) {
+TEST_F(SingleFileTest, averages_stand_beside_the_weights) {
   TensorList tensors = key_list("sd15-single-file", DType::f16);
   EXPECT_EQ(refusal<WeightError>(tensors, {.families = families(), .averaged = true}),
             "FOLDER/model.safetensors: holds no averaged weights (model_ema.…)");
@@ -236,7 +236,7 @@ void sdxl_configurations(const fs::path& folder, std::initializer_list<const cha
 }
 
 // The second encoder is padded with "!", which only its tokenizer's files say.
-TEST_F(single_file, what_given_configurations_lack_is_the_published_ones) {
+TEST_F(SingleFileTest, what_given_configurations_lack_is_the_published_ones) {
   TensorList sdxl = key_list("sdxl-single-file", DType::f16);
   sdxl["v_pred"] = {.dtype = DType::f32, .shape = {1}};
   hollow(folder / "xl.safetensors", sdxl);
@@ -277,7 +277,7 @@ TEST_F(single_file, what_given_configurations_lack_is_the_published_ones) {
   EXPECT_EQ(pads(opened(folder / "none")), (std::vector<int32_t>{49407, 0}));
 }
 
-TEST_F(single_file, what_nobody_says_is_told) {
+TEST_F(SingleFileTest, what_nobody_says_is_told) {
   TensorList odd = key_list("sdxl-single-file", DType::f16);
   odd["model.diffusion_model.input_blocks.0.0.weight"].shape[1] = 6;
   hollow(folder / "odd.safetensors", odd);

@@ -7,7 +7,7 @@ namespace hearth {
 namespace {
 
 // Values of diffusers 0.39's get_timestep_embedding, which computes the angle in f32 (against f64, sin 50 differs by 3.5e-6).
-BACKEND_TEST(timestep_embedding, G13_cosine_stands_first) {
+BACKEND_TEST(TimestepEmbedding, cosine_stands_first) {
   const std::vector<float> t{500};
   EXPECT_CLOSE(nn::embed_timesteps(device, t, {.channels = 8}),
                (std::vector<float>{-0.883849263f, 0.964965045f, 0.283662200f, 0.877582550f, -0.467771798f, -0.262378544f, -0.958924294f,
@@ -19,7 +19,7 @@ BACKEND_TEST(timestep_embedding, G13_cosine_stands_first) {
                1e-7);
 }
 
-BACKEND_TEST(timestep_embedding, wide_fractional_and_one_per_image) {
+BACKEND_TEST(TimestepEmbedding, wide_fractional_and_one_per_image) {
   const std::vector<float> t{999, 999, 250.5f};
   const std::vector<float> y = nn::embed_timesteps(device, t, {.channels = 320}).to_vector();
   const std::vector<float> start(y.begin(), y.begin() + 3), sines(y.begin() + 160, y.begin() + 163);
@@ -29,7 +29,7 @@ BACKEND_TEST(timestep_embedding, wide_fractional_and_one_per_image) {
   EXPECT_NEAR(y[640], 0.676783f, 1e-5);  // cos 250.5: the fraction counts
 }
 
-BACKEND_TEST(timestep_embedding, shift_and_odd_width) {
+BACKEND_TEST(TimestepEmbedding, shift_and_odd_width) {
   const std::vector<float> t{10};
   const Tensor odd = nn::embed_timesteps(device, t, {.channels = 7});
   EXPECT_EQ(odd.shape(), (Shape{1, 7}));

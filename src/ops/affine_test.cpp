@@ -12,7 +12,7 @@ namespace {
 using test::Random;
 using Values = std::vector<float>;
 
-BACKEND_TEST(affine, equals_the_reference_on_random_sizes) {
+BACKEND_TEST(Affine, equals_the_reference_on_random_sizes) {
   Random random(111);
   for (int round = 0; round < 60; ++round) {
     const int64_t B = random.between(1, 3), T = random.between(1, 6), C = random.between(1, round % 5 == 0 ? 3000 : 70);
@@ -36,7 +36,7 @@ BACKEND_TEST(affine, equals_the_reference_on_random_sizes) {
   }
 }
 
-BACKEND_TEST(affine, known_answers) {
+BACKEND_TEST(Affine, known_answers) {
   const auto matrix = [&](int64_t rows, const Values& values) {
     return Tensor::from(device, {rows, int64_t(values.size()) / rows}, values);
   };
@@ -52,7 +52,7 @@ BACKEND_TEST(affine, known_answers) {
   test::supported(device, [&] { EXPECT_EQ(ops::multiply(x, x).to_vector(), (Values{1, 4, 9, 16, 25, 36, 49, 64})); });
 }
 
-BACKEND_TEST(affine, takes_views_keeps_the_type_and_hides_nothing) {
+BACKEND_TEST(Affine, takes_views_keeps_the_type_and_hides_nothing) {
   Random random(112);
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
     const Tensor view = random.normal(device, {6, 5}, dtype).device.permute({1, 0}),
@@ -73,7 +73,7 @@ BACKEND_TEST(affine, takes_views_keeps_the_type_and_hides_nothing) {
   test::supported(device, [&] { EXPECT_EQ(count_non_finite(ops::affine(Tensor::from(device, {37}, bad), zeros, {})), 1); });
 }
 
-BACKEND_TEST(affine, of_nothing_is_nothing) {
+BACKEND_TEST(Affine, of_nothing_is_nothing) {
   for (const Shape& shape : {Shape{0, 4}, Shape{3, 0}, Shape{2, 0, 4}}) {
     const Tensor x = Tensor::zeros(device, shape);
     EXPECT_EQ(ops::affine(x, Tensor::zeros(device, {shape[-1]}), {}).shape(), shape);
@@ -81,7 +81,7 @@ BACKEND_TEST(affine, of_nothing_is_nothing) {
   }
 }
 
-BACKEND_TEST(affine, refuses_what_does_not_fit) {
+BACKEND_TEST(Affine, refuses_what_does_not_fit) {
   const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
   const Tensor x = zeros({2, 3, 4});
   const auto affine = [&](const Tensor& scale, const Tensor& shift) { return test::refusal([&] { ops::affine(x, scale, shift); }); };

@@ -8,7 +8,7 @@
 namespace hearth {
 namespace {
 
-BACKEND_TEST(attention_golden, every_field_of_the_spec) {
+BACKEND_TEST(AttentionGolden, every_field_of_the_spec) {
   const test::Golden golden(__FILE__, "attention", device);
   const Tensor q = golden.tensor("q"), k = golden.tensor("k"), v = golden.tensor("v"), sinks = golden.tensor("sinks");
   const auto check = [&](const char* name, const AttentionSpec& spec) {
@@ -26,7 +26,7 @@ BACKEND_TEST(attention_golden, every_field_of_the_spec) {
   check("all", {.scale = 1.7f, .window = 3, .soft_cap = 2.5f, .bias = golden.tensor("bias"), .key_lengths = {9, 4}, .sinks = sinks});
 }
 
-BACKEND_TEST(attention_golden, causal) {
+BACKEND_TEST(AttentionGolden, causal) {
   const test::Golden golden(__FILE__, "attention", device);
   const Tensor q = golden.tensor("q"), k = golden.tensor("k").slice(1, 0, 7), v = golden.tensor("v").slice(1, 0, 7);
   const auto check = [&](const char* name, const AttentionSpec& spec) {
@@ -37,7 +37,7 @@ BACKEND_TEST(attention_golden, causal) {
   check("causal_lengths", {.scale = 0.3f, .mask = Mask::causal, .key_lengths = {7, 4}});
 }
 
-BACKEND_TEST(attention_golden, cached) {
+BACKEND_TEST(AttentionGolden, cached) {
   const test::Golden golden(__FILE__, "attention", device);
   const Tensor q = golden.tensor("cached.q");
   const CachedAttentionSpec spec{.scale = 1.7f, .soft_cap = 2.5f, .sinks = golden.tensor("sinks")};

@@ -44,7 +44,7 @@ std::string described(const AttentionSpec& s) {
                      s.bias ? s.bias.shape() : Shape{}, s.key_lengths.size(), bool(s.sinks));
 }
 
-BACKEND_TEST(attention_spec, equals_the_reference_with_any_fields) {
+BACKEND_TEST(AttentionSpec, equals_the_reference_with_any_fields) {
   Random random(71);
   for (int round = 0; round < 120; ++round) {
     const int64_t B = random.between(1, 3), G = random.between(1, 3), N = G * random.between(1, 4), D = random.between(1, 70),
@@ -65,7 +65,7 @@ BACKEND_TEST(attention_spec, equals_the_reference_with_any_fields) {
 }
 
 // Head n reads keys and values n / (N / G).
-BACKEND_TEST(attention_spec, grouped_heads_are_repeated_keys_and_values) {
+BACKEND_TEST(AttentionSpec, grouped_heads_are_repeated_keys_and_values) {
   Random random(72);
   for (const int64_t heads : {2, 3, 8}) {
     const auto q = random.normal(device, {2, 19, 2 * heads, 12}).device, k = random.normal(device, {2, 23, 2, 12}).device,
@@ -81,7 +81,7 @@ BACKEND_TEST(attention_spec, grouped_heads_are_repeated_keys_and_values) {
   }
 }
 
-BACKEND_TEST(attention_spec, fields_that_change_nothing) {
+BACKEND_TEST(AttentionSpec, fields_that_change_nothing) {
   Random random(73);
   const int64_t T = 21, S = 34;
   const auto q = random.normal(device, {2, T, 4, 10}).device, k = random.normal(device, {2, S, 4, 10}).device,
@@ -96,7 +96,7 @@ BACKEND_TEST(attention_spec, fields_that_change_nothing) {
 }
 
 // A key length is a shorter k and v; a window and the causal mask are a bias of zeros and −∞.
-BACKEND_TEST(attention_spec, fields_that_say_the_same) {
+BACKEND_TEST(AttentionSpec, fields_that_say_the_same) {
   Random random(74);
   const int64_t T = 33;
   const auto q = random.normal(device, {1, T, 2, 10}).device, k = random.normal(device, {1, T, 2, 10}).device,
@@ -122,7 +122,7 @@ BACKEND_TEST(attention_spec, fields_that_say_the_same) {
 }
 
 // With q = 0 every score is 0, so that y is the mean of the values that are seen.
-BACKEND_TEST(attention_spec, known_answers) {
+BACKEND_TEST(AttentionSpec, known_answers) {
   const auto vector = [&](const Shape& shape, const std::vector<float>& values) { return Tensor::from(device, shape, values); };
   const Tensor q = Tensor::zeros(device, {1, 3, 1, 2}), k = Tensor::zeros(device, {1, 4, 1, 2}), v = vector({1, 4, 1, 1}, {0, 1, 2, 3});
   const auto check = [&](const AttentionSpec& spec, const std::vector<float>& y) {
@@ -151,7 +151,7 @@ BACKEND_TEST(attention_spec, known_answers) {
   capped({.scale = 4, .soft_cap = 2, .sinks = vector({1}, {5})}, weight / (1 + weight + std::exp(5.0f)));
 }
 
-BACKEND_TEST(attention_spec, a_query_that_sees_no_key_gets_zeros) {
+BACKEND_TEST(AttentionSpec, a_query_that_sees_no_key_gets_zeros) {
   Random random(75);
   const auto q = random.normal(device, {2, 40, 2, 6}).device, k = random.normal(device, {2, 9, 2, 6}).device,
              v = random.normal(device, {2, 9, 2, 6}).device, sinks = random.normal(device, {2}).device;
@@ -174,7 +174,7 @@ BACKEND_TEST(attention_spec, a_query_that_sees_no_key_gets_zeros) {
 }
 
 // Bit for bit: keys that a query does not see may be anything.
-BACKEND_TEST(attention_spec, hidden_keys_have_no_part) {
+BACKEND_TEST(AttentionSpec, hidden_keys_have_no_part) {
   Random random(76);
   const int64_t T = 50, hidden = 20;
   const auto q = random.normal(device, {1, T, 2, 8}).device, k = random.normal(device, {1, T, 1, 8}).device,
@@ -203,7 +203,7 @@ BACKEND_TEST(attention_spec, hidden_keys_have_no_part) {
 }
 
 // Bit for bit: an image alone, and in a batch with longer and shorter ones.
-BACKEND_TEST(attention_spec, images_do_not_depend_on_their_batch) {
+BACKEND_TEST(AttentionSpec, images_do_not_depend_on_their_batch) {
   Random random(77);
   const int64_t T = 37, S = 70;
   const std::vector<int64_t> lengths{70, 3, 33};
@@ -227,7 +227,7 @@ BACKEND_TEST(attention_spec, images_do_not_depend_on_their_batch) {
         [&](int64_t b) { return AttentionSpec{.scale = 0.2f, .soft_cap = 3, .bias = bias.slice(0, b, b + 1), .sinks = sinks}; });
 }
 
-BACKEND_TEST(attention_spec, refuses_what_does_not_fit) {
+BACKEND_TEST(AttentionSpec, refuses_what_does_not_fit) {
   const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
   const Tensor q = zeros({2, 4, 6, 8}), k = zeros({2, 5, 3, 8}), v = zeros({2, 5, 3, 7});
   const auto refusal = [&](const AttentionSpec& spec) { return test::refusal([&] { ops::attention(q, k, v, spec); }); };

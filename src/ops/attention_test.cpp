@@ -13,7 +13,7 @@ namespace {
 using test::Random;
 
 // G-82: no head size is special.
-BACKEND_TEST(attention, G82_every_head_size_in_every_type) {
+BACKEND_TEST(Attention, every_head_size_in_every_type) {
   Random random(21);
   for (const int64_t D : {1, 3, 8, 16, 40, 64, 72, 80, 88, 96, 112, 128, 160, 256, 512})
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
@@ -27,7 +27,7 @@ BACKEND_TEST(attention, G82_every_head_size_in_every_type) {
     }
 }
 
-BACKEND_TEST(attention, lengths_around_every_block_size) {
+BACKEND_TEST(Attention, lengths_around_every_block_size) {
   Random random(22);
   for (const int64_t S : {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 77, 127, 128, 129, 255, 256, 257, 300, 513, 700}) {
     const int64_t T = random.chance() ? S : random.between(1, 70);
@@ -42,7 +42,7 @@ BACKEND_TEST(attention, lengths_around_every_block_size) {
 }
 
 // Factors in bf16: nearer to wide arithmetic on the rounded factors than a rounding of the weights (2⁻⁹) is from none.
-BACKEND_TEST(attention, bf16_factors) {
+BACKEND_TEST(Attention, bf16_factors) {
   if (!device.multiplies_bf16()) {
     const Tensor x = Tensor::zeros(device, {1, 2, 1, 4});
     EXPECT_THROW(ops::attention(x, x, x, {.scale = 1, .factors = DType::bf16}), UnsupportedError);
@@ -68,7 +68,7 @@ BACKEND_TEST(attention, bf16_factors) {
 }
 
 // Each rounding by itself: of v, and of the exponentials, whose sum is of those that are not rounded.
-BACKEND_TEST(attention, bf16_factors_are_rounded_before_the_products) {
+BACKEND_TEST(Attention, bf16_factors_are_rounded_before_the_products) {
   if (!device.multiplies_bf16()) return;
   const auto run = [&](const std::vector<float>& k, const std::vector<float>& v) {
     const Shape keys{1, int64_t(k.size()), 1, 1};
@@ -79,7 +79,7 @@ BACKEND_TEST(attention, bf16_factors_are_rounded_before_the_products) {
   EXPECT_CLOSE(run({0, -1}, {0, 1}), (std::vector<float>{0.3671875f / (1 + std::exp(-1.0f))}), 2e-6);
 }
 
-BACKEND_TEST(attention, takes_views_into_a_fused_projection) {
+BACKEND_TEST(Attention, takes_views_into_a_fused_projection) {
   Random random(23);
   const auto qkv = random.normal(device, {2, 33, 3, 4, 16});
   const auto run = [](const Tensor& fused) {
@@ -89,7 +89,7 @@ BACKEND_TEST(attention, takes_views_into_a_fused_projection) {
   EXPECT_CLOSE(run(qkv.device), run(qkv.truth), 2e-6);
 }
 
-BACKEND_TEST(attention, takes_views_whose_last_axis_is_strided) {
+BACKEND_TEST(Attention, takes_views_whose_last_axis_is_strided) {
   Random random(25);
   const auto x = random.normal(device, {2, 9, 16, 3}, DType::f32);
   const Tensor view = x.device.permute({0, 1, 3, 2}), dense = Tensor::from(device, view.shape(), view.to_vector());
@@ -98,7 +98,7 @@ BACKEND_TEST(attention, takes_views_whose_last_axis_is_strided) {
 }
 
 // Any extent but that of the keys may be nothing.
-BACKEND_TEST(attention, of_nothing_is_nothing) {
+BACKEND_TEST(Attention, of_nothing_is_nothing) {
   for (const Shape& shape : {Shape{0, 4, 2, 8}, Shape{1, 0, 2, 8}, Shape{1, 4, 0, 8}, Shape{1, 4, 2, 0}}) {
     const Tensor k = Tensor::zeros(device, {shape[0], 6, shape[2], shape[3]});
     EXPECT_EQ(ops::attention(Tensor::zeros(device, shape), k, k, {.scale = 1}).shape(), shape);
@@ -106,7 +106,7 @@ BACKEND_TEST(attention, of_nothing_is_nothing) {
 }
 
 // G-79: the scores overflow 16 bits and the maximum must be taken away before exp. One key wins each row outright.
-BACKEND_TEST(attention, G79_huge_scores) {
+BACKEND_TEST(Attention, huge_scores) {
   const int64_t T = 5, S = 40, D = 8;
   for (const int winner : {40, -20}) {  // every score may be far below zero, too
     std::vector<float> q(size_t(T * D), 1000.0f), k(size_t(S * D)), v(size_t(S * D));
@@ -118,7 +118,7 @@ BACKEND_TEST(attention, G79_huge_scores) {
   }
 }
 
-BACKEND_TEST(attention, a_later_key_never_reaches_an_earlier_query_under_the_causal_mask) {
+BACKEND_TEST(Attention, a_later_key_never_reaches_an_earlier_query_under_the_causal_mask) {
   Random random(24);
   const Shape shape{1, 50, 1, 8};
   const auto q = random.normal(device, shape), k = random.normal(device, shape), v = random.normal(device, shape);
@@ -129,7 +129,7 @@ BACKEND_TEST(attention, a_later_key_never_reaches_an_earlier_query_under_the_cau
   for (size_t i = 0; i < 30 * 8; ++i) ASSERT_EQ(before[i], after[i]) << i;
 }
 
-BACKEND_TEST(attention, refuses_what_does_not_fit) {
+BACKEND_TEST(Attention, refuses_what_does_not_fit) {
   const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
   const Tensor q = zeros({1, 4, 2, 8}), k = zeros({1, 6, 2, 8});
   EXPECT_NO_THROW(ops::attention(q, k, k, {.scale = 1}));

@@ -31,7 +31,7 @@ Caches filled(Random& random, Backend& device, int64_t C, int64_t G, int64_t D, 
 
 bool same_bits(const Tensor& a, const Tensor& b) { return a.to_vector() == b.to_vector(); }
 
-BACKEND_TEST(cached_attention, every_type_and_grouping) {
+BACKEND_TEST(CachedAttention, every_type_and_grouping) {
   Random random(51);
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::q8_0})
     for (const int64_t heads : {1, 2, 3, 8})
@@ -46,7 +46,7 @@ BACKEND_TEST(cached_attention, every_type_and_grouping) {
       }
 }
 
-BACKEND_TEST(cached_attention, odd_head_sizes) {
+BACKEND_TEST(CachedAttention, odd_head_sizes) {
   Random random(52);
   for (const int64_t D : {1, 5, 16, 20, 33, 80, 160, 256}) {
     Caches cache = filled(random, device, 70, 2, D, DType::f32);
@@ -58,7 +58,7 @@ BACKEND_TEST(cached_attention, odd_head_sizes) {
 }
 
 // A window sees its last keys only, wherever they lie in the ring.
-BACKEND_TEST(cached_attention, windows_in_a_ring) {
+BACKEND_TEST(CachedAttention, windows_in_a_ring) {
   Random random(53);
   for (int trial = 0; trial < 20; ++trial) {
     const int64_t window = random.between(1, 80), T = random.between(1, 30), C = window + T - 1 + random.between(0, 5);
@@ -72,7 +72,7 @@ BACKEND_TEST(cached_attention, windows_in_a_ring) {
 }
 
 // Bit for bit: queries one by one, in pieces, or together; in a ring or in a row.
-BACKEND_TEST(cached_attention, each_query_stands_alone) {
+BACKEND_TEST(CachedAttention, each_query_stands_alone) {
   Random random(54);
   for (const DType dtype : {DType::f32, DType::bf16, DType::q8_0}) {
     constexpr int64_t T = 45, first = 490, D = 64;  // beyond position 512, where blocks of keys end and begin
@@ -104,7 +104,7 @@ BACKEND_TEST(cached_attention, each_query_stands_alone) {
 }
 
 // What lies behind a query's own position is nothing to it, infinite or not; nor is what has left its window.
-BACKEND_TEST(cached_attention, hidden_values_have_no_part) {
+BACKEND_TEST(CachedAttention, hidden_values_have_no_part) {
   Random random(55);
   for (const int64_t window : {0, 30}) {
     constexpr int64_t T = 60, first = 10, D = 40;
@@ -127,7 +127,7 @@ BACKEND_TEST(cached_attention, hidden_values_have_no_part) {
   }
 }
 
-BACKEND_TEST(cached_attention, soft_caps_sinks_and_a_width_of_v) {
+BACKEND_TEST(CachedAttention, soft_caps_sinks_and_a_width_of_v) {
   Random random(56);
   for (int round = 0; round < 60; ++round) {
     const DType dtype = std::array{DType::f32, DType::f16, DType::bf16, DType::q8_0}[size_t(round % 4)];
@@ -155,7 +155,7 @@ BACKEND_TEST(cached_attention, soft_caps_sinks_and_a_width_of_v) {
 }
 
 // Scores 0 and 40 become 0 and 2·tanh(20) = 2; a sink takes its share and gives nothing.
-BACKEND_TEST(cached_attention, known_answers) {
+BACKEND_TEST(CachedAttention, known_answers) {
   const auto vector = [&](const Shape& shape, const std::vector<float>& values) { return Tensor::from(device, shape, values); };
   const Tensor q = vector({1, 1, 1}, {1}), k = vector({2, 1, 1}, {0, 10}), v = vector({2, 1, 2}, {0, 1, 1, 1});
   const auto check = [&](const CachedAttentionSpec& spec, float sum) {
@@ -172,7 +172,7 @@ BACKEND_TEST(cached_attention, known_answers) {
   check({.scale = 4, .soft_cap = 2, .sinks = vector({1}, {5})}, sum + std::exp(5.0f));
 }
 
-BACKEND_TEST(cached_attention, refusals) {
+BACKEND_TEST(CachedAttention, refusals) {
   const Tensor q = Tensor::zeros(device, {2, 4, 8}), k = Tensor::zeros(device, {5, 2, 8});
   EXPECT_EQ(test::refusal([&] { ops::cached_attention(q, {.k = k, .v = k, .first = 4}, {.scale = 1}); }),
             "cached_attention: positions 4 to 5 with a window of 0 (0: none) do not lie in a cache of 5");

@@ -43,7 +43,7 @@ class Case {
   const test::Golden golden_;
 };
 
-BACKEND_TEST(conv_golden, over_one_axis) {
+BACKEND_TEST(ConvGolden, over_one_axis) {
   const Case golden(device);
   const Tensor b = golden["line.b"];
   golden.check("line.plain", "line.x", "line.w", b, {});
@@ -53,7 +53,7 @@ BACKEND_TEST(conv_golden, over_one_axis) {
   golden.check("line.causal", "line.x", "line.each", {}, {.columns = {.before = 3}}, 6);
 }
 
-BACKEND_TEST(conv_golden, over_two_axes) {
+BACKEND_TEST(ConvGolden, over_two_axes) {
   const Case golden(device);
   golden.check("plane.grouped", "plane.x", "plane.w", golden["plane.b"],
                {.rows = {.stride = 2, .before = 2, .after = 1}, .columns = {.before = 1, .dilation = 2}}, 3);
@@ -65,7 +65,7 @@ BACKEND_TEST(conv_golden, over_two_axes) {
                 .columns = {.stride = 3, .before = 6, .after = 7, .dilation = 2, .edge = nearest}});
 }
 
-BACKEND_TEST(conv_golden, over_three_axes) {
+BACKEND_TEST(ConvGolden, over_three_axes) {
   const Case golden(device);
   const Tensor b = golden["space.b"];
   const Axis rows{.before = 1, .after = 1}, columns{.before = 1};
@@ -85,7 +85,7 @@ BACKEND_TEST(conv_golden, over_three_axes) {
                {.activation = Activation::silu, .per_image = golden["space.per_image"], .residual = golden["space.residual"]});
 }
 
-BACKEND_TEST(conv_golden, transposed) {
+BACKEND_TEST(ConvGolden, transposed) {
   const Case golden(device);
   const Tensor b = golden["line_up.b"];
   golden.check_transposed("line_up.plain", "line_up.x", "line_up.w", b, {});

@@ -42,7 +42,7 @@ Problem some_fields(Random& random, int axes, int round) {
   return p;
 }
 
-BACKEND_TEST(conv_spec, equals_the_reference_over_one_to_three_axes) {
+BACKEND_TEST(ConvSpec, equals_the_reference_over_one_to_three_axes) {
   Random random(81);
   for (int round = 0; round < 120; ++round) {
     const int axes = round % 3 + 1;
@@ -79,7 +79,7 @@ BACKEND_TEST(conv_spec, equals_the_reference_over_one_to_three_axes) {
 }
 
 // Many channels, each with a kernel of its own, and groups as wide as a register and more.
-BACKEND_TEST(conv_spec, groups_of_every_width) {
+BACKEND_TEST(ConvSpec, groups_of_every_width) {
   Random random(82);
   for (const int64_t width : {1, 2, 3, 8, 16, 17, 48})
     for (const int64_t groups : {1, 5, 16, 33}) {
@@ -96,7 +96,7 @@ BACKEND_TEST(conv_spec, groups_of_every_width) {
     }
 }
 
-BACKEND_TEST(conv_spec, groups_are_convolutions_side_by_side) {
+BACKEND_TEST(ConvSpec, groups_are_convolutions_side_by_side) {
   Random random(83);
   const int64_t groups = 3, width = 5, outputs = 4;
   const Tensor x = random.normal(device, {2, 6, 5, groups * width}).device;
@@ -115,7 +115,7 @@ BACKEND_TEST(conv_spec, groups_are_convolutions_side_by_side) {
   });
 }
 
-BACKEND_TEST(conv_spec, known_answers) {
+BACKEND_TEST(ConvSpec, known_answers) {
   const auto line = [&](const std::vector<float>& x, const std::vector<float>& w, const ConvSpec::Axis& axis) {
     return ops::conv(Tensor::from(device, {1, int64_t(x.size()), 1}, x),
                      test::weight_of(device, {1, 1, int64_t(w.size())}, w, WeightKind::conv), {}, {.columns = axis})
@@ -142,7 +142,7 @@ BACKEND_TEST(conv_spec, known_answers) {
 }
 
 // A repeated edge is x with its first and last positions written out.
-BACKEND_TEST(conv_spec, repeated_edges_are_positions_written_out) {
+BACKEND_TEST(ConvSpec, repeated_edges_are_positions_written_out) {
   Random random(84);
   const auto x = random.normal(device, {2, 4, 5, 6}).device;
   const auto values = random.normal(device, {3, 6, 3, 2}).device.to_vector();
@@ -158,7 +158,7 @@ BACKEND_TEST(conv_spec, repeated_edges_are_positions_written_out) {
 }
 
 // Video in chunks: each gets the last frames of the one before.
-BACKEND_TEST(conv_spec, causal_frames_in_chunks_are_the_whole) {
+BACKEND_TEST(ConvSpec, causal_frames_in_chunks_are_the_whole) {
   Random random(85);
   const Tensor x = random.normal(device, {1, 7, 4, 5, 6}).device;
   const auto values = random.normal(device, {8, 6, 3, 3, 3}).device.to_vector();
@@ -175,7 +175,7 @@ BACKEND_TEST(conv_spec, causal_frames_in_chunks_are_the_whole) {
     });
 }
 
-BACKEND_TEST(conv_spec, images_do_not_depend_on_their_batch) {
+BACKEND_TEST(ConvSpec, images_do_not_depend_on_their_batch) {
   Random random(86);
   const Tensor x = random.normal(device, {3, 4, 5, 6, 8}).device;
   const auto values = random.normal(device, {12, 4, 2, 3, 3}).device.to_vector();
@@ -188,7 +188,7 @@ BACKEND_TEST(conv_spec, images_do_not_depend_on_their_batch) {
   });
 }
 
-BACKEND_TEST(conv_spec, shapes) {
+BACKEND_TEST(ConvSpec, shapes) {
   Random random(87);
   const auto shape = [&](const Shape& x, const Shape& w, const ConvSpec& spec, int64_t groups = 1) {
     const std::vector<float> values(size_t(w.numel()), 1.0f);
@@ -210,7 +210,7 @@ BACKEND_TEST(conv_spec, shapes) {
   });
 }
 
-BACKEND_TEST(conv_spec, refuses_what_does_not_fit) {
+BACKEND_TEST(ConvSpec, refuses_what_does_not_fit) {
   const auto weight = [&](const Shape& shape, int64_t groups = 1, WeightKind kind = WeightKind::conv) {
     return Weight{.name = "w", .shape = shape, .form = {.groups = groups}, .backend = &device, .kind = kind};  // nothing is computed
   };

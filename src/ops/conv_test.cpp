@@ -10,7 +10,7 @@ namespace {
 
 using test::Random;
 
-BACKEND_TEST(conv2d, equals_the_reference_on_random_shapes) {
+BACKEND_TEST(Conv2d, equals_the_reference_on_random_shapes) {
   Random random(11);
   for (int round = 0; round < 60; ++round) {
     const int64_t B = random.between(1, 2), C = random.between(1, round % 6 == 0 ? 140 : 20),
@@ -43,7 +43,7 @@ BACKEND_TEST(conv2d, equals_the_reference_on_random_shapes) {
 }
 
 // Integer division must not eat the border: every output position counts its taps.
-BACKEND_TEST(conv2d, padding_is_zeros_and_reaches_each_side) {
+BACKEND_TEST(Conv2d, padding_is_zeros_and_reaches_each_side) {
   const Tensor x = Tensor::from(device, {1, 2, 2, 1}, std::vector<float>{1, 1, 1, 1}),
                ones = Tensor::from(device, {1, 1, 3, 3}, std::vector<float>(9, 1.0f));
   const Weight w{.name = "w",
@@ -56,7 +56,7 @@ BACKEND_TEST(conv2d, padding_is_zeros_and_reaches_each_side) {
 }
 
 // Each axis has a kernel, a padding and a size of its own, and a kernel may just fit.
-BACKEND_TEST(conv2d, y_has_as_many_positions_as_the_kernel_has_places) {
+BACKEND_TEST(Conv2d, y_has_as_many_positions_as_the_kernel_has_places) {
   Random random(13);
   const auto w = random.weight(device, {4, 3, 3, 2}, WeightKind::conv, {.hold = DType::f32});
   const auto shape = [&](const Shape& x, const ConvSpec& spec) { return ops::conv(Tensor::zeros(device, x), w.device, {}, spec).shape(); };
@@ -70,7 +70,7 @@ BACKEND_TEST(conv2d, y_has_as_many_positions_as_the_kernel_has_places) {
   EXPECT_EQ(ops::conv(Tensor::zeros(device, {0, 9, 9, 64}), wide.device, {}, ConvSpec::same(3)).shape(), (Shape{0, 9, 9, 64}));
 }
 
-BACKEND_TEST(conv2d, resizes_first_and_to_a_single_row_too) {
+BACKEND_TEST(Conv2d, resizes_first_and_to_a_single_row_too) {
   const Tensor one = Tensor::from(device, {1, 1, 1, 1}, std::vector<float>{1}),
                x = Tensor::from(device, {1, 2, 4, 1}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
   const Weight w{.name = "w",
@@ -82,7 +82,7 @@ BACKEND_TEST(conv2d, resizes_first_and_to_a_single_row_too) {
   EXPECT_EQ(ops::conv(x, w, {}, {.resize_to = {2, 1}}).to_vector(), (std::vector<float>{1, 5}));
 }
 
-BACKEND_TEST(conv2d, bf16_factors_are_rounded_before_the_product) {
+BACKEND_TEST(Conv2d, bf16_factors_are_rounded_before_the_product) {
   if (!device.multiplies_bf16()) return;
   const WeightForm form{.hold = DType::bf16, .factors = DType::bf16};
   const Tensor x = Tensor::from(device, {1, 1, 1, 1}, std::vector<float>{1.001f});
@@ -95,7 +95,7 @@ BACKEND_TEST(conv2d, bf16_factors_are_rounded_before_the_product) {
   EXPECT_EQ(ops::conv(x, w, {}, {}).to_vector(), (std::vector<float>{1}));
 }
 
-BACKEND_TEST(conv2d, takes_views_and_gives_the_type_of_x) {
+BACKEND_TEST(Conv2d, takes_views_and_gives_the_type_of_x) {
   Random random(14);
   const auto w = random.weight(device, {4, 3, 3, 2}, WeightKind::conv, {.hold = DType::f32});
   const auto x = random.normal(device, {2, 3, 5, 7}), residual = random.normal(device, {2, 4, 3, 6});  // channels first
@@ -109,7 +109,7 @@ BACKEND_TEST(conv2d, takes_views_and_gives_the_type_of_x) {
 }
 
 // The norm of the input is a group norm before the convolution: padding stays zero, a resize comes after it.
-BACKEND_TEST(conv2d, a_normalized_input_is_a_group_norm_before_it) {
+BACKEND_TEST(Conv2d, a_normalized_input_is_a_group_norm_before_it) {
   Random random(13);
   for (int round = 0; round < 24; ++round) {
     const int64_t groups = random.between(1, 4), C = groups * random.between(1, round % 4 == 0 ? 40 : 5), O = round % 4 == 0 ? 66 : 7;
@@ -138,7 +138,7 @@ BACKEND_TEST(conv2d, a_normalized_input_is_a_group_norm_before_it) {
   }
 }
 
-BACKEND_TEST(conv2d, refuses_what_does_not_fit) {
+BACKEND_TEST(Conv2d, refuses_what_does_not_fit) {
   Random random(12);
   const auto w = random.weight(device, {4, 3, 3, 3}, WeightKind::conv, {});
   const auto matrix = random.weight(device, {4, 3}, WeightKind::linear, {.hold = DType::f32});

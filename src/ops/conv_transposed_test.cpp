@@ -11,7 +11,7 @@ namespace {
 
 using test::Random;
 
-BACKEND_TEST(conv_transposed, equals_the_reference_over_one_to_three_axes) {
+BACKEND_TEST(ConvTransposed, equals_the_reference_over_one_to_three_axes) {
   Random random(91);
   for (int round = 0; round < 90; ++round) {
     const int axes = round % 3 + 1;
@@ -62,7 +62,7 @@ double dot(const Tensor& a, const Tensor& b) {
 }
 
 // ⟨conv(x), y⟩ = ⟨x, transposed(y)⟩ with the same weight, and `after` less by what the stride leaves over.
-BACKEND_TEST(conv_transposed, is_the_transpose_of_the_convolution) {
+BACKEND_TEST(ConvTransposed, is_the_transpose_of_the_convolution) {
   Random random(92);
   for (int round = 0; round < 20; ++round) {
     const int64_t groups = random.between(1, 3), in = random.between(1, 3), out = random.between(1, 3);
@@ -88,7 +88,7 @@ BACKEND_TEST(conv_transposed, is_the_transpose_of_the_convolution) {
   }
 }
 
-BACKEND_TEST(conv_transposed, known_answers) {
+BACKEND_TEST(ConvTransposed, known_answers) {
   using Line = std::vector<float>;
   const auto line = [&](const Line& x, const ConvSpec::Axis& axis) {
     const Weight w = test::weight_of(device, {1, 1, 3}, {1, 10, 100}, WeightKind::conv_transposed);
@@ -111,7 +111,7 @@ BACKEND_TEST(conv_transposed, known_answers) {
   });
 }
 
-BACKEND_TEST(conv_transposed, refuses_what_does_not_fit) {
+BACKEND_TEST(ConvTransposed, refuses_what_does_not_fit) {
   const auto refusal = [&](const Shape& x, const Shape& w, const ConvSpec& spec, int64_t groups = 1, const Tensor& bias = {}) {
     const Weight weight{.name = "w", .shape = w, .form = {.groups = groups}, .backend = &device, .kind = WeightKind::conv_transposed};
     return test::refusal([&] { ops::conv(Tensor::zeros(device, x), weight, bias, spec); });

@@ -22,7 +22,7 @@ Weight weight_of(Backend& device, const Tensor& w, WeightKind kind) {
   return {.name = "w", .shape = w.shape(), .prepared = device.prepare(w, kind, {}), .backend = &device, .kind = kind};
 }
 
-BACKEND_TEST(ops_golden, linear) {
+BACKEND_TEST(OpsGolden, linear) {
   const test::Golden golden(__FILE__, "ops", device);
   const Weight w = weight_of(device, golden.tensor("linear.w"), WeightKind::linear);
   const Tensor x = golden.tensor("linear.x"), bias = golden.tensor("linear.b");
@@ -36,7 +36,7 @@ BACKEND_TEST(ops_golden, linear) {
                golden.values("linear.full"), limit);
 }
 
-BACKEND_TEST(ops_golden, gated_linear_units) {
+BACKEND_TEST(OpsGolden, gated_linear_units) {
   const test::Golden golden(__FILE__, "ops", device);
   const Weight w = weight_of(device, golden.tensor("glu.w"), WeightKind::glu);
   const Tensor x = golden.tensor("glu.x"), bias = golden.tensor("glu.b");
@@ -49,7 +49,7 @@ BACKEND_TEST(ops_golden, gated_linear_units) {
                golden.values("glu.full"), limit);
 }
 
-BACKEND_TEST(ops_golden, gates) {
+BACKEND_TEST(OpsGolden, gates) {
   const test::Golden golden(__FILE__, "ops", device);
   const Tensor kernel = golden.tensor("gate.w"), x = golden.tensor("gate.x"), bias = golden.tensor("gate.b"),
                gate = golden.tensor("gate.gate");
@@ -60,13 +60,13 @@ BACKEND_TEST(ops_golden, gates) {
   EXPECT_CLOSE(ops::conv(x.view({2, 5, 1, 7}), point, bias, {}, {.gate = gate}), golden.values("gate.alone"), limit);
 }
 
-BACKEND_TEST(ops_golden, rms_norm) {
+BACKEND_TEST(OpsGolden, rms_norm) {
   const test::Golden golden(__FILE__, "ops", device);
   EXPECT_CLOSE(ops::rms_norm(golden.tensor("rms.x"), {.gamma = golden.tensor("rms.gamma"), .eps = 1e-6f}), golden.values("rms.y"), limit);
   EXPECT_CLOSE(ops::rms_norm(golden.tensor("rms.x"), {.eps = 0.5f}), golden.values("rms.plain"), limit);
 }
 
-BACKEND_TEST(ops_golden, conv2d) {
+BACKEND_TEST(OpsGolden, conv2d) {
   const test::Golden golden(__FILE__, "ops", device);
   const Tensor kernel = golden.tensor("conv.w");
   const Weight w = weight_of(device, kernel, WeightKind::conv);
@@ -83,14 +83,14 @@ BACKEND_TEST(ops_golden, conv2d) {
   EXPECT_CLOSE(ops::conv(x, w, bias, ConvSpec::plane(1, {1, 1, 1, 1}).resized(11, 13)), golden.values("conv.resized"), limit);
 }
 
-BACKEND_TEST(ops_golden, resize_nearest) {
+BACKEND_TEST(OpsGolden, resize_nearest) {
   const test::Golden golden(__FILE__, "ops", device);
   const Tensor x = golden.tensor("conv.x");
   EXPECT_EQ(ops::resize_nearest(x, 11, 13).to_vector(), golden.values("resize.up"));
   EXPECT_EQ(ops::resize_nearest(x, 4, 3).to_vector(), golden.values("resize.down"));
 }
 
-BACKEND_TEST(ops_golden, attention) {
+BACKEND_TEST(OpsGolden, attention) {
   const test::Golden golden(__FILE__, "ops", device);
   const Tensor q = golden.tensor("attention.q");
   EXPECT_CLOSE(ops::attention(q, golden.tensor("attention.k"), golden.tensor("attention.v"), {.scale = 0.3f, .mask = Mask::causal}),
@@ -101,7 +101,7 @@ BACKEND_TEST(ops_golden, attention) {
 
 // G-80: with a mean of 300 and a deviation of 1, a one-pass variance in f32 is off in the second digit. The mean itself
 // is known to 3e-5 of a deviation in f32, hence the wider limit.
-BACKEND_TEST(ops_golden, G80_norms_with_a_large_mean) {
+BACKEND_TEST(OpsGolden, norms_with_a_large_mean) {
   const test::Golden golden(__FILE__, "ops", device);
   const Tensor x = golden.tensor("norm.x"), gamma = golden.tensor("norm.gamma"), beta = golden.tensor("norm.beta");
   EXPECT_CLOSE(ops::group_norm(x, {.groups = 3, .gamma = gamma, .beta = beta}), golden.values("norm.group"), 3e-5);
@@ -110,7 +110,7 @@ BACKEND_TEST(ops_golden, G80_norms_with_a_large_mean) {
   EXPECT_CLOSE(ops::layer_norm(x, {.gamma = gamma, .beta = beta}), golden.values("norm.layer"), 3e-5);
 }
 
-BACKEND_TEST(ops_golden, pointwise) {
+BACKEND_TEST(OpsGolden, pointwise) {
   const test::Golden golden(__FILE__, "ops", device);
   const Tensor x = golden.tensor("point.x");
   EXPECT_CLOSE(ops::activate(x, Activation::silu), golden.values("point.silu"), limit);
@@ -129,7 +129,7 @@ BACKEND_TEST(ops_golden, pointwise) {
 }
 
 // Observed errors: 4.6e-8.
-BACKEND_TEST(ops_golden, sigmoid_tanh_softplus_squared_relu) {
+BACKEND_TEST(OpsGolden, sigmoid_tanh_softplus_squared_relu) {
   const test::Golden golden(__FILE__, "pointwise", device);
   const Tensor x = golden.tensor("x");
   EXPECT_CLOSE(ops::activate(x, Activation::sigmoid), golden.values("sigmoid"), 4e-7);
@@ -138,7 +138,7 @@ BACKEND_TEST(ops_golden, sigmoid_tanh_softplus_squared_relu) {
   EXPECT_CLOSE(ops::activate(x, Activation::squared_relu), golden.values("squared_relu"), 4e-7);
 }
 
-BACKEND_TEST(ops_golden, norms_with_scale_and_shift) {
+BACKEND_TEST(OpsGolden, norms_with_scale_and_shift) {
   const test::Golden golden(__FILE__, "norm", device);
   const Tensor x = golden.tensor("x"), gamma = golden.tensor("gamma"), beta = golden.tensor("beta"), m = golden.tensor("modulation"),
                rows = golden.tensor("rows");
@@ -157,7 +157,7 @@ BACKEND_TEST(ops_golden, norms_with_scale_and_shift) {
         GroupNormSpec{.groups = 4, .gamma = gamma, .beta = beta, .activation = Activation::silu, .scale = scale, .shift = shift});
 }
 
-BACKEND_TEST(ops_golden, pool) {
+BACKEND_TEST(OpsGolden, pool) {
   const test::Golden golden(__FILE__, "pool", device);
   constexpr auto largest = PoolSpec::Kind::largest;
   const auto check = [&](const char* x, const char* name, const PoolSpec& spec) {
@@ -180,7 +180,7 @@ BACKEND_TEST(ops_golden, pool) {
          .columns = {.size = 1, .stride = 3}});
 }
 
-BACKEND_TEST(ops_golden, rope) {
+BACKEND_TEST(OpsGolden, rope) {
   const test::Golden golden(__FILE__, "rope", device);
   const Tensor x = golden.tensor("x");
   for (const std::string table : {"shared", "images", "heads", "all"})
@@ -191,7 +191,7 @@ BACKEND_TEST(ops_golden, rope) {
     });
 }
 
-BACKEND_TEST(ops_golden, rows_by_their_numbers) {
+BACKEND_TEST(OpsGolden, rows_by_their_numbers) {
   const test::Golden golden(__FILE__, "select", device);
   test::supported(device, [&] {
     const ops::TopK best = ops::top_k(golden.tensor("top_k.x"), 5);

@@ -11,7 +11,7 @@ namespace {
 
 using test::Random;
 
-BACKEND_TEST(linear, equals_the_reference_on_random_shapes) {
+BACKEND_TEST(Linear, equals_the_reference_on_random_shapes) {
   Random random(1);
   for (int round = 0; round < 60; ++round) {
     const int64_t B = random.between(1, 3), M = random.between(1, round % 5 == 0 ? 150 : 20),
@@ -42,7 +42,7 @@ BACKEND_TEST(linear, equals_the_reference_on_random_shapes) {
   }
 }
 
-BACKEND_TEST(linear, flattens_leading_axes_and_takes_views) {
+BACKEND_TEST(Linear, flattens_leading_axes_and_takes_views) {
   Random random(2);
   const auto x = random.normal(device, {2, 3, 4, 10});
   const auto w = random.weight(device, {6, 10}, WeightKind::linear, {});
@@ -58,7 +58,7 @@ BACKEND_TEST(linear, flattens_leading_axes_and_takes_views) {
 }
 
 // A vector is one image; y's first axis counts them otherwise.
-BACKEND_TEST(linear, adds_views_and_one_row_per_image) {
+BACKEND_TEST(Linear, adds_views_and_one_row_per_image) {
   const Tensor ones = Tensor::from(device, {2, 3}, std::vector<float>(6, 1));
   const Weight w{
       .name = "w", .shape = ones.shape(), .prepared = device.prepare(ones, WeightKind::linear, {.hold = DType::f32}), .backend = &device};
@@ -71,7 +71,7 @@ BACKEND_TEST(linear, adds_views_and_one_row_per_image) {
   EXPECT_EQ(ops::linear(rows, w, {}, {.residual = residual}).to_vector(), (std::vector<float>{1, 3, 2, 4, 5, 7, 6, 8}));
 }
 
-BACKEND_TEST(linear, bf16_factors_are_rounded_before_the_product) {
+BACKEND_TEST(Linear, bf16_factors_are_rounded_before_the_product) {
   if (!device.multiplies_bf16()) return;
   const WeightForm form{.hold = DType::bf16, .factors = DType::bf16};
   const Tensor x = Tensor::from(device, {1, 1}, std::vector<float>{1.001f});
@@ -80,18 +80,18 @@ BACKEND_TEST(linear, bf16_factors_are_rounded_before_the_product) {
   EXPECT_EQ(ops::linear(x, w).to_vector(), (std::vector<float>{1}));
 }
 
-BACKEND_TEST(linear, a_prepared_weight_says_how_much_it_holds) {
+BACKEND_TEST(Linear, a_prepared_weight_says_how_much_it_holds) {
   EXPECT_GE(device.prepare(Tensor::zeros(device, {70, 30}), WeightKind::linear, {})->bytes, 70u * 30 * 4);
 }
 
 // G-18: the orientation shows on matrices that are not square.
-BACKEND_TEST(linear, G18_weights_are_out_by_in) {
+BACKEND_TEST(Linear, weights_are_out_by_in) {
   const Tensor w = Tensor::from(device, {2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
   const Weight weight{.name = "w", .shape = w.shape(), .prepared = device.prepare(w, WeightKind::linear, {}), .backend = &device};
   EXPECT_EQ(ops::linear(Tensor::from(device, {1, 3}, std::vector<float>{1, 10, 100}), weight).to_vector(), (std::vector<float>{321, 654}));
 }
 
-BACKEND_TEST(linear, a_normalized_input_is_a_group_norm_before_it) {
+BACKEND_TEST(Linear, a_normalized_input_is_a_group_norm_before_it) {
   Random random(4);
   for (int round = 0; round < 12; ++round) {
     const int64_t groups = random.between(1, 4), K = groups * random.between(1, 30), N = random.between(1, 40);
@@ -118,7 +118,7 @@ BACKEND_TEST(linear, a_normalized_input_is_a_group_norm_before_it) {
   }
 }
 
-BACKEND_TEST(linear, gated_units_equal_the_reference_on_random_shapes) {
+BACKEND_TEST(Linear, gated_units_equal_the_reference_on_random_shapes) {
   Random random(5);
   for (int round = 0; round < 40; ++round) {
     const int64_t B = random.between(1, 3), M = random.between(1, 30), K = random.between(1, round % 7 == 0 ? 1100 : 90),
@@ -149,7 +149,7 @@ BACKEND_TEST(linear, gated_units_equal_the_reference_on_random_shapes) {
 }
 
 // The tensor between the product and its gating is gone; its rounding to f32 was none.
-BACKEND_TEST(linear, gating_in_the_epilogue_has_the_bits_of_gating_after_it) {
+BACKEND_TEST(Linear, gating_in_the_epilogue_has_the_bits_of_gating_after_it) {
   Random random(6);
   for (const int64_t N : {1, 7, 8, 9, 15, 16, 17, 24, 25, 33, 80}) {
     const WeightForm form = random.form(device);
@@ -169,7 +169,7 @@ BACKEND_TEST(linear, gating_in_the_epilogue_has_the_bits_of_gating_after_it) {
   }
 }
 
-BACKEND_TEST(linear, refuses_what_does_not_fit) {
+BACKEND_TEST(Linear, refuses_what_does_not_fit) {
   Random random(3);
   const auto w = random.weight(device, {6, 10}, WeightKind::linear, {});
   const auto conv = random.weight(device, {6, 10, 1, 1}, WeightKind::conv, {});

@@ -30,7 +30,7 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
   return a.bytes() == b.bytes() && std::memcmp(on_its_host(a).raw(), on_its_host(b).raw(), a.bytes()) == 0;
 }
 
-BACKEND_TEST(memory, zeros_of_every_type) {
+BACKEND_TEST(Memory, zeros_of_every_type) {
   for (const DType dtype : all_types)
     for (const Shape& shape : {Shape{3, 256}, Shape{0, 256}}) {
       Tensor x = random_bytes(device, shape, dtype);
@@ -41,7 +41,7 @@ BACKEND_TEST(memory, zeros_of_every_type) {
     }
 }
 
-BACKEND_TEST(memory, filled_with_a_number) {
+BACKEND_TEST(Memory, filled_with_a_number) {
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
     Tensor x = random_bytes(device, {3, 37}, dtype);
     device.fill(x, -2.5f);
@@ -66,7 +66,7 @@ void go_and_come_back(Backend& device, DType dtype) {
 }
 
 // The bits, and of a view its elements.
-BACKEND_TEST(memory, goes_to_another_backend_and_comes_back) {
+BACKEND_TEST(Memory, goes_to_another_backend_and_comes_back) {
   for (const DType dtype : all_types) go_and_come_back(device, dtype);
   Random random(131);
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
@@ -77,7 +77,7 @@ BACKEND_TEST(memory, goes_to_another_backend_and_comes_back) {
 }
 
 // Numbers may change their float type on the way up.
-BACKEND_TEST(memory, uploads_round_as_copies_do) {
+BACKEND_TEST(Memory, uploads_round_as_copies_do) {
   Random random(132);
   const Tensor x = random.normal(device, {5, 33}).device;
   for (const DType from : {DType::f32, DType::f16, DType::bf16})

@@ -23,7 +23,7 @@ struct Modulation {
   int64_t C_;
 };
 
-BACKEND_TEST(norm_spec, equals_the_reference_with_any_fields) {
+BACKEND_TEST(NormSpec, equals_the_reference_with_any_fields) {
   Random random(101);
   for (int round = 0; round < 80; ++round) {
     const int64_t B = random.between(1, 3), T = random.between(1, 9), C = random.between(1, round % 4 == 0 ? 300 : 40);
@@ -69,7 +69,7 @@ GroupNormSpec group_spec(const GroupNormSpec& plain, bool gamma, bool beta, bool
 }
 
 // By itself, and on the way into a product.
-BACKEND_TEST(norm_spec, group_norms_equal_the_reference_with_any_fields) {
+BACKEND_TEST(NormSpec, group_norms_equal_the_reference_with_any_fields) {
   Random random(102);
   for (int round = 0; round < 60; ++round) {
     const int64_t B = random.between(1, 3), T = random.between(1, 20), groups = random.between(1, 6),
@@ -99,7 +99,7 @@ BACKEND_TEST(norm_spec, group_norms_equal_the_reference_with_any_fields) {
   }
 }
 
-BACKEND_TEST(norm_spec, known_answers) {
+BACKEND_TEST(NormSpec, known_answers) {
   const auto matrix = [&](int64_t rows, const std::vector<float>& values) {
     return Tensor::from(device, {rows, int64_t(values.size()) / rows}, values);
   };
@@ -127,7 +127,7 @@ BACKEND_TEST(norm_spec, known_answers) {
   });
 }
 
-BACKEND_TEST(norm_spec, fields_that_change_nothing) {
+BACKEND_TEST(NormSpec, fields_that_change_nothing) {
   Random random(103);
   const Tensor x = random.normal(device, {3, 7, 24}).device, one = Tensor::filled(device, {24}, 1), zero = Tensor::zeros(device, {24}),
                zeros = Tensor::zeros(device, {3, 24}), each = Tensor::zeros(device, {21, 24});
@@ -143,7 +143,7 @@ BACKEND_TEST(norm_spec, fields_that_change_nothing) {
 }
 
 // One for each image is the same as that one for every row of it; bit for bit alone and in a batch.
-BACKEND_TEST(norm_spec, rows_and_images) {
+BACKEND_TEST(NormSpec, rows_and_images) {
   Random random(104);
   const int64_t B = 3, T = 5, C = 37;
   const Tensor x = random.normal(device, {B, T, C}).device, scale = random.normal(device, {B, C}).device,
@@ -165,7 +165,7 @@ BACKEND_TEST(norm_spec, rows_and_images) {
 }
 
 // A result in f32 of an x in 16 bits is not rounded in between.
-BACKEND_TEST(norm_spec, y_has_the_type_that_is_asked_for) {
+BACKEND_TEST(NormSpec, y_has_the_type_that_is_asked_for) {
   Random random(105);
   for (const DType dtype : {DType::f16, DType::bf16}) {
     const auto x = random.normal(device, {4, 50}, dtype);
@@ -180,7 +180,7 @@ BACKEND_TEST(norm_spec, y_has_the_type_that_is_asked_for) {
   }
 }
 
-BACKEND_TEST(norm_spec, refuses_what_does_not_fit) {
+BACKEND_TEST(NormSpec, refuses_what_does_not_fit) {
   const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
   const Tensor x = zeros({2, 3, 4});
   const auto layer = [&](const NormSpec& spec) { return test::refusal([&] { ops::layer_norm(x, spec); }); };

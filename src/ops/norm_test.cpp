@@ -11,7 +11,7 @@ namespace {
 
 using test::Random;
 
-BACKEND_TEST(norm, equals_the_reference_on_random_shapes) {
+BACKEND_TEST(Norm, equals_the_reference_on_random_shapes) {
   Random random(31);
   for (int round = 0; round < 40; ++round) {
     const int64_t groups = random.between(1, 8), C = groups * random.between(1, round % 3 == 0 ? 40 : 5),
@@ -33,7 +33,7 @@ BACKEND_TEST(norm, equals_the_reference_on_random_shapes) {
 }
 
 // G-20: a 16-bit running sum of these 163 840 values stops growing at 25 920.
-BACKEND_TEST(norm, G20_large_groups_of_large_values_in_every_type) {
+BACKEND_TEST(Norm, large_groups_of_large_values_in_every_type) {
   Random random(32);
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
     const auto x = random.normal(device, {1, 128, 128, 10}, dtype, 10);
@@ -44,7 +44,7 @@ BACKEND_TEST(norm, G20_large_groups_of_large_values_in_every_type) {
 }
 
 // G-80: mean 4000, deviation 1: E[x²] − E[x]² in f32 gave −2759 on these.
-BACKEND_TEST(norm, G80_variance_of_values_far_from_zero) {
+BACKEND_TEST(Norm, variance_of_values_far_from_zero) {
   Random random(33);
   auto x = random.normal(device, {1, 64, 64, 10});
   for (Tensor* t : {&x.device, &x.truth})
@@ -58,7 +58,7 @@ BACKEND_TEST(norm, G80_variance_of_values_far_from_zero) {
 }
 
 // G-17: biased variance, so two values a and −a become ±1 exactly (unbiased would give ±0.707).
-BACKEND_TEST(norm, G17_the_variance_is_biased_and_eps_is_inside_the_root) {
+BACKEND_TEST(Norm, the_variance_is_biased_and_eps_is_inside_the_root) {
   const Tensor one = Tensor::from(device, {2}, std::vector<float>{1, 1}), zero = Tensor::zeros(device, {2});
   const Tensor x = Tensor::from(device, {1, 2}, std::vector<float>{-3, 3});
   EXPECT_CLOSE(ops::layer_norm(x, {.gamma = one, .beta = zero, .eps = 0}), (std::vector<float>{-1, 1}), 1e-7);
@@ -67,7 +67,7 @@ BACKEND_TEST(norm, G17_the_variance_is_biased_and_eps_is_inside_the_root) {
 }
 
 // A residual stream has a few channels thousands of times as large as the rest; in long rows every square counts.
-BACKEND_TEST(norm, root_mean_squares_of_long_rows_in_every_type) {
+BACKEND_TEST(Norm, root_mean_squares_of_long_rows_in_every_type) {
   Random random(34);
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
     auto x = random.normal(device, {3, 8193}, dtype);
@@ -85,7 +85,7 @@ BACKEND_TEST(norm, root_mean_squares_of_long_rows_in_every_type) {
   EXPECT_CLOSE(ops::rms_norm(Tensor::from(device, {1, 2}, std::vector<float>{4, 4}), {.eps = 0}), (std::vector<float>{1, 1}), 1e-7);
 }
 
-BACKEND_TEST(norm, constant_input_gives_beta) {
+BACKEND_TEST(Norm, constant_input_gives_beta) {
   const Tensor x = Tensor::from(device, {1, 3, 3, 4}, std::vector<float>(36, 2.5f));
   const Tensor gamma = Tensor::from(device, {4}, std::vector<float>{1, 2, 3, 4}),
                beta = Tensor::from(device, {4}, std::vector<float>{5, 6, 7, 8});
@@ -93,7 +93,7 @@ BACKEND_TEST(norm, constant_input_gives_beta) {
   for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], float(5 + i % 4), 1e-5);
 }
 
-BACKEND_TEST(norm, takes_views_and_keeps_the_type) {
+BACKEND_TEST(Norm, takes_views_and_keeps_the_type) {
   Random random(34);
   for (const DType dtype : {DType::f32, DType::bf16}) {
     const Tensor view = random.normal(device, {2, 6, 5, 3}, dtype).device.permute({0, 2, 3, 1}),
@@ -108,7 +108,7 @@ BACKEND_TEST(norm, takes_views_and_keeps_the_type) {
   }
 }
 
-BACKEND_TEST(norm, of_nothing_is_nothing) {
+BACKEND_TEST(Norm, of_nothing_is_nothing) {
   for (const Shape& shape : {Shape{0, 2, 6}, Shape{2, 0, 6}, Shape{2, 2, 0}}) {
     const Tensor x = Tensor::zeros(device, shape), c = Tensor::zeros(device, {shape[2]});
     EXPECT_EQ(ops::group_norm(x, {.groups = 2, .gamma = c, .beta = c}).shape(), shape);
@@ -116,7 +116,7 @@ BACKEND_TEST(norm, of_nothing_is_nothing) {
   }
 }
 
-BACKEND_TEST(norm, refuses_what_does_not_fit) {
+BACKEND_TEST(Norm, refuses_what_does_not_fit) {
   const Tensor x = Tensor::zeros(device, {1, 2, 2, 6}), v6 = Tensor::zeros(device, {6}), v5 = Tensor::zeros(device, {5});
   EXPECT_EQ(test::refusal([&] { ops::group_norm(x, {.groups = 4, .gamma = v6, .beta = v6}); }),
             "group_norm: 4 groups do not divide C = 6 of x [1, 2, 2, 6]");

@@ -12,7 +12,7 @@ namespace {
 
 using test::Random;
 
-BACKEND_TEST(pointwise, equals_the_reference_on_random_sizes) {
+BACKEND_TEST(Pointwise, equals_the_reference_on_random_sizes) {
   Random random(41);
   for (int round = 0; round < 60; ++round) {
     const DType dtype = random.dtype();
@@ -28,7 +28,7 @@ BACKEND_TEST(pointwise, equals_the_reference_on_random_sizes) {
 }
 
 // Elementwise, because one wrong value hides in a norm over many; and at the ends of the range.
-BACKEND_TEST(pointwise, every_value_is_right_over_the_whole_range) {
+BACKEND_TEST(Pointwise, every_value_is_right_over_the_whole_range) {
   std::vector<float> values;
   for (float v = -120; v <= 120; v += 0.0173f) values.push_back(v);
   for (float v : {0.0f, -0.0f, 1e-30f, -1e-30f, 1e-8f, 1e30f, -1e30f, 3e38f, -3e38f}) values.push_back(v);
@@ -46,7 +46,7 @@ BACKEND_TEST(pointwise, every_value_is_right_over_the_whole_range) {
 }
 
 // G-28: what is not a number stays visible.
-BACKEND_TEST(pointwise, G28_not_a_number_is_never_hidden) {
+BACKEND_TEST(Pointwise, not_a_number_is_never_hidden) {
   std::vector<float> values(37, 1.0f);
   for (const size_t at : {size_t(0), size_t(16), size_t(36)}) {
     std::vector<float> bad = values;
@@ -57,7 +57,7 @@ BACKEND_TEST(pointwise, G28_not_a_number_is_never_hidden) {
   }
 }
 
-BACKEND_TEST(pointwise, known_answers) {
+BACKEND_TEST(Pointwise, known_answers) {
   const auto of = [&](const std::vector<float>& x, Activation act) {
     return ops::activate(Tensor::from(device, {int64_t(x.size())}, x), act).to_vector();
   };
@@ -71,7 +71,7 @@ BACKEND_TEST(pointwise, known_answers) {
   EXPECT_EQ(of({0, 3, -3, infinity, -infinity}, Activation::squared_relu), (std::vector<float>{0, 9, 0, infinity, 0}));
 }
 
-BACKEND_TEST(pointwise, takes_views_and_keeps_the_type) {
+BACKEND_TEST(Pointwise, takes_views_and_keeps_the_type) {
   Random random(42);
   for (const DType dtype : {DType::f32, DType::f16}) {
     const Tensor view = random.normal(device, {6, 5}, dtype).device.permute({1, 0}),
@@ -85,13 +85,13 @@ BACKEND_TEST(pointwise, takes_views_and_keeps_the_type) {
   }
 }
 
-BACKEND_TEST(pointwise, combines_what_it_is_given) {
+BACKEND_TEST(Pointwise, combines_what_it_is_given) {
   const Tensor a = Tensor::from(device, {2}, std::vector<float>{1, 2}), b = Tensor::from(device, {2}, std::vector<float>{10, 30});
   EXPECT_EQ(ops::add(a, b).to_vector(), (std::vector<float>{11, 32}));
   EXPECT_EQ(ops::linear_combination({a, b}, {2.0f, -0.5f}).to_vector(), (std::vector<float>{-3, -11}));
 }
 
-BACKEND_TEST(pointwise, of_nothing_is_nothing) {
+BACKEND_TEST(Pointwise, of_nothing_is_nothing) {
   for (const Shape& shape : {Shape{0, 4}, Shape{3, 0}}) {
     const Tensor x = Tensor::zeros(device, shape);
     EXPECT_EQ(ops::activate(x, Activation::silu).shape(), shape);
@@ -99,7 +99,7 @@ BACKEND_TEST(pointwise, of_nothing_is_nothing) {
   }
 }
 
-BACKEND_TEST(pointwise, refuses_what_does_not_fit) {
+BACKEND_TEST(Pointwise, refuses_what_does_not_fit) {
   const Tensor a = Tensor::zeros(device, {2, 3}), b = Tensor::zeros(device, {3, 2}), h = Tensor::zeros(device, {2, 3}, DType::f16);
   EXPECT_THROW(ops::add(a, b), ShapeError);
   EXPECT_THROW(ops::add(a, h), ShapeError);

@@ -12,7 +12,7 @@ using test::Random;
 using Values = std::vector<float>;
 constexpr auto largest = PoolSpec::Kind::largest;
 
-BACKEND_TEST(pool, equals_the_reference_over_one_to_three_axes) {
+BACKEND_TEST(Pool, equals_the_reference_over_one_to_three_axes) {
   Random random(121);
   for (int round = 0; round < 90; ++round) {
     const int axes = round % 3 + 1;
@@ -37,7 +37,7 @@ BACKEND_TEST(pool, equals_the_reference_over_one_to_three_axes) {
   }
 }
 
-BACKEND_TEST(pool, known_answers) {
+BACKEND_TEST(Pool, known_answers) {
   const Tensor line = Tensor::from(device, {1, 4, 1}, Values{-8, -4, -2, -6});
   const auto over = [&](const PoolSpec& spec) { return ops::pool(line, spec).to_vector(); };
   test::supported(device, [&] { EXPECT_EQ(over({}), (Values{-8, -4, -2, -6})); });
@@ -58,7 +58,7 @@ BACKEND_TEST(pool, known_answers) {
   });
 }
 
-BACKEND_TEST(pool, takes_views_and_hides_nothing) {
+BACKEND_TEST(Pool, takes_views_and_hides_nothing) {
   Random random(122);
   const Tensor x = random.normal(device, {2, 3, 5, 6}).device, view = x.permute({0, 2, 3, 1}),
                dense = Tensor::from(device, view.shape(), view.to_vector());
@@ -79,7 +79,7 @@ BACKEND_TEST(pool, takes_views_and_hides_nothing) {
   });
 }
 
-BACKEND_TEST(pool, refuses_what_does_not_fit) {
+BACKEND_TEST(Pool, refuses_what_does_not_fit) {
   const auto refusal = [&](const Shape& x, const PoolSpec& spec, DType dtype = DType::f32) {
     return test::refusal([&] { ops::pool(Tensor::zeros(device, x, dtype), spec); });
   };

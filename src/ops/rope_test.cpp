@@ -23,7 +23,7 @@ test::Random::Pair angles(Random& random, Backend& device, int64_t T, int64_t ha
   return {Tensor::from(device, {T, 2, half}, values), Tensor::from(test::truth(), {T, 2, half}, values)};
 }
 
-BACKEND_TEST(rope, every_size_and_both_pairings) {
+BACKEND_TEST(Rope, every_size_and_both_pairings) {
   Random random(61);
   for (const int64_t D : {2, 6, 16, 20, 64, 80, 128})
     for (const RotaryPairs pairs : {RotaryPairs::halves, RotaryPairs::neighbors}) {
@@ -38,7 +38,7 @@ BACKEND_TEST(rope, every_size_and_both_pairings) {
 }
 
 // Products are rounded, then added.
-BACKEND_TEST(rope, the_bits_of_the_plain_loop) {
+BACKEND_TEST(Rope, the_bits_of_the_plain_loop) {
   if (device.name() != "cpu") GTEST_SKIP() << "wide arithmetic";
   Random random(62);
   for (const int64_t half : {1, 7, 8, 15, 16, 17, 32, 40, 64})
@@ -59,7 +59,7 @@ BACKEND_TEST(rope, the_bits_of_the_plain_loop) {
 }
 
 // (1, 0) at a quarter turn is (0, 1); what is not turned stays.
-BACKEND_TEST(rope, known_answer) {
+BACKEND_TEST(Rope, known_answer) {
   const Tensor table = Tensor::from(device, {1, 2, 1}, std::vector<float>{0, 1});
   const Tensor x = Tensor::from(device, {1, 1, 4}, std::vector<float>{1, 2, 3, 4});
   EXPECT_EQ(ops::rope(x, table, RotaryPairs::neighbors).to_vector(), (std::vector<float>{-2, 1, 3, 4}));
@@ -68,7 +68,7 @@ BACKEND_TEST(rope, known_answer) {
 }
 
 // In every type, with a table for each image and head or for all of them, of views into a fused projection.
-BACKEND_TEST(rope, batches_in_every_type) {
+BACKEND_TEST(Rope, batches_in_every_type) {
   Random random(63);
   for (int round = 0; round < 48; ++round) {
     const int64_t B = random.between(1, 3), T = random.between(1, 7), N = random.between(1, 4), D = random.between(2, 70),
@@ -87,7 +87,7 @@ BACKEND_TEST(rope, batches_in_every_type) {
 }
 
 // Bit for bit: one table for all is that table for each, and a batch is its images.
-BACKEND_TEST(rope, tables_and_images_one_by_one) {
+BACKEND_TEST(Rope, tables_and_images_one_by_one) {
   Random random(64);
   const Tensor x = random.normal(device, {2, 5, 3, 16}).device, table = random.normal(device, {1, 5, 1, 2, 6}).device;
   for (const auto pairs : {RotaryPairs::halves, RotaryPairs::neighbors}) {
@@ -103,20 +103,20 @@ BACKEND_TEST(rope, tables_and_images_one_by_one) {
 }
 
 // Image 1 and head 1 have quarter turns, the others stay.
-BACKEND_TEST(rope, known_answer_of_tables) {
+BACKEND_TEST(Rope, known_answer_of_tables) {
   const Tensor x = Tensor::from(device, {2, 1, 2, 2}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
   const auto table = [&](const Shape& shape) { return Tensor::from(device, shape, std::vector<float>{1, 0, 0, 1}); };
   EXPECT_EQ(ops::rope(x, table({2, 1, 1, 2, 1}), RotaryPairs::halves).to_vector(), (std::vector<float>{1, 2, 3, 4, -6, 5, -8, 7}));
   EXPECT_EQ(ops::rope(x, table({1, 1, 2, 2, 1}), RotaryPairs::halves).to_vector(), (std::vector<float>{1, 2, -4, 3, 5, 6, -8, 7}));
 }
 
-BACKEND_TEST(rope, of_nothing_is_nothing) {
+BACKEND_TEST(Rope, of_nothing_is_nothing) {
   EXPECT_EQ(ops::rope(Tensor::zeros(device, {0, 2, 3, 4}), Tensor::zeros(device, {1, 2, 1, 2, 2}), RotaryPairs::halves).shape(),
             (Shape{0, 2, 3, 4}));
   EXPECT_EQ(ops::rope(Tensor::zeros(device, {0, 3, 4}), Tensor::zeros(device, {0, 2, 2}), RotaryPairs::halves).shape(), (Shape{0, 3, 4}));
 }
 
-BACKEND_TEST(rope, refusals) {
+BACKEND_TEST(Rope, refusals) {
   const auto refusal = [&](const Shape& x, const Shape& table, DType dtype = DType::f32) {
     return test::refusal([&] { ops::rope(Tensor::zeros(device, x), Tensor::zeros(device, table, dtype), RotaryPairs::halves); });
   };

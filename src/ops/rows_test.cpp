@@ -69,7 +69,7 @@ Random::WeightPair in_place(Random& random, Backend& device, const Shape& shape,
   return {make(device), make(test::truth())};
 }
 
-BACKEND_TEST(rows, a_product_tells_what_it_reads_of_its_weight) {
+BACKEND_TEST(Rows, a_product_tells_what_it_reads_of_its_weight) {
   struct Record : Observer {
     void on_op(const OpEvent& e) override { bytes += e.weight_bytes; }
     int64_t bytes = 0;
@@ -84,7 +84,7 @@ BACKEND_TEST(rows, a_product_tells_what_it_reads_of_its_weight) {
   }
 }
 
-BACKEND_TEST(rows, equal_the_reference_on_random_shapes) {
+BACKEND_TEST(Rows, equal_the_reference_on_random_shapes) {
   Random random(71);
   for (int round = 0; round < 290; ++round) {
     const size_t kind = size_t(round) % (std::size(held) + std::size(blocks));
@@ -111,7 +111,7 @@ BACKEND_TEST(rows, equal_the_reference_on_random_shapes) {
 }
 
 // Bit for bit: a row alone, among others, and with any number of threads.
-BACKEND_TEST(rows, each_row_stands_alone) {
+BACKEND_TEST(Rows, each_row_stands_alone) {
   Random random(72);
   for (size_t kind = 0; kind < std::size(held) + std::size(blocks); ++kind)
     for (const int64_t K : {256, 768, 2048 + 256, 32, 1504}) {
@@ -131,7 +131,7 @@ BACKEND_TEST(rows, each_row_stands_alone) {
 }
 
 // Products of one x together have the bits of each by itself: any number of weights, sizes and types, with an epilogue of its own for each.
-BACKEND_TEST(rows, products_together_are_those_one_by_one) {
+BACKEND_TEST(Rows, products_together_are_those_one_by_one) {
   Random random(78);
   for (int round = 0; round < 60; ++round) {
     const int64_t K = 256 * random.between(1, round % 3 ? 4 : 33), M = round % 5 == 4 ? 3 : 1;
@@ -161,7 +161,7 @@ BACKEND_TEST(rows, products_together_are_those_one_by_one) {
   }
 }
 
-BACKEND_TEST(rows, products_together_of_no_row) {
+BACKEND_TEST(Rows, products_together_of_no_row) {
   Random random(81);
   const Weight w = in_place(random, device, {5, 64}, DType::q8_0).device;
   const Tensor none;
@@ -170,7 +170,7 @@ BACKEND_TEST(rows, products_together_of_no_row) {
   EXPECT_EQ(b.shape(), (Shape{0, 5}));
 }
 
-BACKEND_TEST(rows, products_together_are_told_of_one_by_one) {
+BACKEND_TEST(Rows, products_together_are_told_of_one_by_one) {
   struct Record : Observer {
     void on_op(const OpEvent& e) override { told.push_back(fmt::format("{} {} {}", e.op, e.y.shape(), e.weight_bytes)); }
     std::vector<std::string> told;
@@ -188,7 +188,7 @@ BACKEND_TEST(rows, products_together_are_told_of_one_by_one) {
 
 // 16 bits of x beside all of them, relative L2. Observed: at most 2.2e-5 for normal x, 5.6e-5 where one number of each 32 is 100
 // times larger.
-BACKEND_TEST(rows, integers_are_near_the_numbers) {
+BACKEND_TEST(Rows, integers_are_near_the_numbers) {
   for (const DType dtype : blocks) {
     Random random(75), again(75);
     const Shape shape{64, 1024};
@@ -226,7 +226,7 @@ void bf16_factors_equal_the_reference(Backend& device, Random& random, DType dty
     }
 }
 
-BACKEND_TEST(rows, bf16_factors_equal_the_reference) {
+BACKEND_TEST(Rows, bf16_factors_equal_the_reference) {
   if (!device.multiplies_bf16()) GTEST_SKIP() << "no products of bf16 factors";
   Random random(80);
   bf16_factors_equal_the_reference(device, random, DType::bf16, std::array<int64_t, 6>{1, 31, 96, 1000, 1056, 2304});
@@ -237,7 +237,7 @@ BACKEND_TEST(rows, bf16_factors_equal_the_reference) {
 }
 
 // What makes its x integers and what rounds it are not one piece of work.
-BACKEND_TEST(rows, bf16_factors_of_different_types_together) {
+BACKEND_TEST(Rows, bf16_factors_of_different_types_together) {
   if (!device.multiplies_bf16()) GTEST_SKIP() << "no products of bf16 factors";
   Random random(82);
   const auto blocks_of_w = in_place(random, device, {40, 512}, DType::q4_k, DType::bf16);
@@ -255,7 +255,7 @@ BACKEND_TEST(rows, bf16_factors_of_different_types_together) {
 }
 
 // Any number of threads, and a row's place among others: the same bits.
-BACKEND_TEST(rows, bf16_factors_each_row_stands_alone) {
+BACKEND_TEST(Rows, bf16_factors_each_row_stands_alone) {
   if (!device.multiplies_bf16()) GTEST_SKIP() << "no products of bf16 factors";
   Random random(81);
   const int64_t M = 600, K = 1100, N = 50;
@@ -269,7 +269,7 @@ BACKEND_TEST(rows, bf16_factors_each_row_stands_alone) {
 }
 
 // What is not a number must not become one.
-BACKEND_TEST(rows, integers_of_what_is_no_number) {
+BACKEND_TEST(Rows, integers_of_what_is_no_number) {
   Random random(76);
   for (const DType dtype : blocks) {
     const int64_t K = 768, N = 40;
@@ -291,7 +291,7 @@ BACKEND_TEST(rows, integers_of_what_is_no_number) {
 }
 
 // Steps of a kernel may end behind a row, in the next one.
-BACKEND_TEST(rows, a_weight_that_is_no_number_stays_in_its_row) {
+BACKEND_TEST(Rows, a_weight_that_is_no_number_stays_in_its_row) {
   Random random(79);
   for (const DType dtype : blocks)
     for (const int64_t K : {256, 896, 1280, 1504}) {
@@ -315,7 +315,7 @@ BACKEND_TEST(rows, a_weight_that_is_no_number_stays_in_its_row) {
 }
 
 // Blocks of zeros, of the largest and of the smallest numbers, beside usual ones.
-BACKEND_TEST(rows, integers_of_any_size) {
+BACKEND_TEST(Rows, integers_of_any_size) {
   Random random(77);
   for (const DType dtype : blocks) {
     const int64_t K = 256, N = 40;
@@ -341,7 +341,7 @@ BACKEND_TEST(rows, integers_of_any_size) {
   }
 }
 
-BACKEND_TEST(rows, refuses_what_does_not_fit) {
+BACKEND_TEST(Rows, refuses_what_does_not_fit) {
   Random random(73);
   const auto w = in_place(random, device, {3, 32}, DType::q8_0);
   EXPECT_EQ(test::refusal([&] {
@@ -350,7 +350,7 @@ BACKEND_TEST(rows, refuses_what_does_not_fit) {
             "linear: weight w [3, 32] is held in place, which takes x, residual and y in f32 and no norm");
 }
 
-BACKEND_TEST(rows, embedding_of_blocks) {
+BACKEND_TEST(Rows, embedding_of_blocks) {
   Random random(74);
   const std::vector<float> values = random.normal(test::truth(), {7, 64}).truth.to_vector();
   const Tensor table = rows_of(device, {7, 64}, values, DType::q8_0).to(device);

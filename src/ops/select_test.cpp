@@ -14,7 +14,7 @@ using test::Random;
 using Values = std::vector<float>;
 using Numbers = std::vector<int32_t>;
 
-BACKEND_TEST(select, embeds) {
+BACKEND_TEST(Select, embeds) {
   Random random(54);
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
     const auto table = random.normal(device, {11, 19}, dtype);
@@ -35,7 +35,7 @@ BACKEND_TEST(select, embeds) {
 }
 
 // Bit for bit, with many equal numbers.
-BACKEND_TEST(select, the_largest_equal_the_reference) {
+BACKEND_TEST(Select, the_largest_equal_the_reference) {
   Random random(55);
   for (int round = 0; round < 60; ++round) {
     const int64_t R = random.between(1, 5), C = random.between(1, round % 5 == 0 ? 3000 : 60),
@@ -60,7 +60,7 @@ BACKEND_TEST(select, the_largest_equal_the_reference) {
   }
 }
 
-BACKEND_TEST(select, the_largest_by_hand) {
+BACKEND_TEST(Select, the_largest_by_hand) {
   const auto best = [&](const Values& x, int64_t k) { return ops::top_k(Tensor::from(device, {int64_t(x.size())}, x), k); };
   constexpr float infinity = std::numeric_limits<float>::infinity();
   test::supported(device, [&] {
@@ -86,7 +86,7 @@ BACKEND_TEST(select, the_largest_by_hand) {
 }
 
 // What is not a number stays visible, also in the bits of 16.
-BACKEND_TEST(select, gathers_rows_of_every_type) {
+BACKEND_TEST(Select, gathers_rows_of_every_type) {
   Random random(56);
   const Numbers numbers{3, 0, 3, 6, 1};
   const Tensor rows = Tensor::from(device, {5}, numbers);
@@ -107,7 +107,7 @@ BACKEND_TEST(select, gathers_rows_of_every_type) {
   EXPECT_EQ(ops::gather(Tensor::zeros(device, {7, 0}), rows).shape(), (Shape{5, 0}));
 }
 
-BACKEND_TEST(select, adds_rows_like_the_reference) {
+BACKEND_TEST(Select, adds_rows_like_the_reference) {
   Random random(57);
   for (int round = 0; round < 40; ++round) {
     const int64_t R = random.between(1, 9), M = random.between(0, 20), C = random.between(1, round % 5 == 0 ? 700 : 40);
@@ -125,7 +125,7 @@ BACKEND_TEST(select, adds_rows_like_the_reference) {
   }
 }
 
-BACKEND_TEST(select, adds_rows_in_order) {
+BACKEND_TEST(Select, adds_rows_in_order) {
   const Tensor base = Tensor::from(device, {3, 2}, Values{1, 2, 3, 4, 5, 6}),
                x = Tensor::from(device, {3, 2}, Values{10, 20, 30, 40, 50, 60}), rows = Tensor::from(device, {3}, Numbers{2, 0, 2});
   test::supported(device, [&] {
@@ -142,7 +142,7 @@ BACKEND_TEST(select, adds_rows_in_order) {
   });
 }
 
-BACKEND_TEST(select, refuses_what_does_not_fit) {
+BACKEND_TEST(Select, refuses_what_does_not_fit) {
   const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
   const Tensor x = zeros({3, 4}), rows = Tensor::from(device, {3}, Numbers{0, 1, 2});
   for (const int64_t k : {0, 5, -1})

@@ -11,7 +11,7 @@ namespace {
 
 using test::Random;
 
-BACKEND_TEST(shape_ops, copies_any_strides_and_types) {
+BACKEND_TEST(ShapeOps, copies_any_strides_and_types) {
   Random random(51);
   for (int round = 0; round < 40; ++round) {
     const auto x =
@@ -28,7 +28,7 @@ BACKEND_TEST(shape_ops, copies_any_strides_and_types) {
   }
 }
 
-BACKEND_TEST(shape_ops, channels_move_to_either_end) {
+BACKEND_TEST(ShapeOps, channels_move_to_either_end) {
   const Tensor x = Tensor::from(device, {1, 2, 1, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
   const Tensor last = ops::to_channels_last(x), first = ops::to_channels_first(x);
   EXPECT_EQ(last.shape(), (Shape{1, 1, 3, 2}));
@@ -38,7 +38,7 @@ BACKEND_TEST(shape_ops, channels_move_to_either_end) {
   EXPECT_EQ(first.to_vector(), (std::vector<float>{1, 4, 2, 5, 3, 6}));
 }
 
-BACKEND_TEST(shape_ops, refuses_what_does_not_fit) {
+BACKEND_TEST(ShapeOps, refuses_what_does_not_fit) {
   const Tensor x = Tensor::zeros(device, {2, 3, 5}), whole = Tensor::zeros(device, {2, 3, 5}, DType::i32);
   EXPECT_EQ(test::refusal([&] { ops::cast(whole, DType::f32); }), "copy: x [2, 3, 5] is i32, expected f32, f16 or bf16");
   EXPECT_EQ(test::refusal([&] { ops::concat({}, 0); }), "concat: nothing to join");
@@ -55,7 +55,7 @@ BACKEND_TEST(shape_ops, refuses_what_does_not_fit) {
   EXPECT_EQ(test::refusal([&] { ops::repeat_batch(x, 0); }), "repeat_batch: 0 times [2, 3, 5]");
 }
 
-BACKEND_TEST(shape_ops, joins_and_repeats) {
+BACKEND_TEST(ShapeOps, joins_and_repeats) {
   Random random(52);
   const auto a = random.normal(device, {2, 3, 5}), b = random.normal(device, {2, 3, 4}), c = random.normal(device, {1, 3, 5});
   const Tensor channels = ops::concat({a.device, b.device}, -1);
@@ -74,7 +74,7 @@ BACKEND_TEST(shape_ops, joins_and_repeats) {
   EXPECT_THROW(ops::concat({a.device, Tensor::zeros(device, {2, 3, 5}, DType::f16)}, 2), ShapeError);
 }
 
-BACKEND_TEST(shape_ops, resizes_like_the_reference_for_every_size) {
+BACKEND_TEST(ShapeOps, resizes_like_the_reference_for_every_size) {
   Random random(53);
   const auto x = random.normal(device, {1, 7, 5, 3});
   for (int64_t height = 1; height <= 30; ++height)
@@ -94,7 +94,7 @@ BACKEND_TEST(shape_ops, resizes_like_the_reference_for_every_size) {
 }
 
 // 11 · 26 / 22 is 13, but f32 has a ratio just below 26 / 22: torch 2.15 takes position 12.
-BACKEND_TEST(shape_ops, resizes_by_a_ratio_in_f32) {
+BACKEND_TEST(ShapeOps, resizes_by_a_ratio_in_f32) {
   std::vector<float> places(26);
   for (size_t i = 0; i < 26; ++i) places[i] = float(i);
   const std::vector<float> torch{0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17, 18, 20, 21, 22, 23, 24};
@@ -103,7 +103,7 @@ BACKEND_TEST(shape_ops, resizes_by_a_ratio_in_f32) {
 }
 
 // As a cache of keys and values is kept: the bits of encode_blocks, ties and numbers of every size among them.
-BACKEND_TEST(shape_ops, stores_blocks_of_q8_0) {
+BACKEND_TEST(ShapeOps, stores_blocks_of_q8_0) {
   test::Random random(83);
   std::vector<float> x = random.normal(device, {70, 32}).device.to_vector();
   for (size_t i = 0; i < 32; ++i) {

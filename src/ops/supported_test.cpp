@@ -19,7 +19,7 @@ template <class F> testing::TestPartResult report_of(F f) {
   return all.GetTestPartResult(0);
 }
 
-TEST(Supported, OnlyARefusalThatNamesTheBackendIsSkipped) {
+TEST(Supported, only_a_refusal_that_names_the_backend_is_skipped) {
   const auto cpu = make_backend({.name = "cpu", .threads = 1}), reference = make_backend({.name = "reference", .threads = 1});
   const auto refuses = [](const char* message) { return [=] { fail<UnsupportedError>("{}", message); }; };
   EXPECT_TRUE(test::supported(*cpu, [] {}));

@@ -114,7 +114,7 @@ std::vector<Call> further_calls(Backend& device) {
   return all;
 }
 
-BACKEND_TEST(trace, ops_that_a_backend_may_refuse_tell_what_they_did) {
+BACKEND_TEST(Trace, ops_that_a_backend_may_refuse_tell_what_they_did) {
   for (const Call& call : further_calls(device))
     test::supported(device, [&] {
       Record record;
@@ -125,7 +125,7 @@ BACKEND_TEST(trace, ops_that_a_backend_may_refuse_tell_what_they_did) {
     });
 }
 
-BACKEND_TEST(trace, a_dry_run_tells_what_a_run_would) {
+BACKEND_TEST(Trace, a_dry_run_tells_what_a_run_would) {
   MemoryLedger ledger;
   const auto dry = device.dry_twin(ledger);
   for (const auto& some : {calls(*dry), further_calls(*dry)})
@@ -138,7 +138,7 @@ BACKEND_TEST(trace, a_dry_run_tells_what_a_run_would) {
       });
 }
 
-BACKEND_TEST(trace, every_op_tells_what_it_did) {
+BACKEND_TEST(Trace, every_op_tells_what_it_did) {
   for (const Call& call : calls(device)) {
     Record record;
     const auto start = std::chrono::steady_clock::now();
@@ -155,7 +155,7 @@ BACKEND_TEST(trace, every_op_tells_what_it_did) {
   }
 }
 
-BACKEND_TEST(trace, bytes_are_those_of_all_inputs_and_the_output) {
+BACKEND_TEST(Trace, bytes_are_those_of_all_inputs_and_the_output) {
   const Tensor half = Tensor::zeros(device, {2, 5}, DType::f16), q = Tensor::zeros(device, {1, 4, 2, 8}),
                k = Tensor::zeros(device, {1, 3, 2, 8}), table = Tensor::zeros(device, {100, 5}), bias = Tensor::zeros(device, {1, 2, 4, 3}),
                ring = Tensor::zeros(device, {6, 1, 8}), thin = Tensor::zeros(device, {3, 5}, DType::f16),
@@ -193,7 +193,7 @@ BACKEND_TEST(trace, bytes_are_those_of_all_inputs_and_the_output) {
     });
 }
 
-BACKEND_TEST(trace, products_tell_their_factors) {
+BACKEND_TEST(Trace, products_tell_their_factors) {
   if (!device.multiplies_bf16()) GTEST_SKIP() << "no products of bf16 factors";
   test::Random random(62);
   const WeightForm form{.hold = DType::bf16, .factors = DType::bf16};
@@ -215,7 +215,7 @@ BACKEND_TEST(trace, products_tell_their_factors) {
   }
 }
 
-BACKEND_TEST(trace, every_op_stops_a_canceled_run) {
+BACKEND_TEST(Trace, every_op_stops_a_canceled_run) {
   for (const auto& some : {calls(device), further_calls(device)})
     for (const Call& call : some) {
       if (call.told.empty()) continue;

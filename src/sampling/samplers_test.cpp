@@ -190,7 +190,7 @@ HOST_TEST(Samplers, eta_0_is_the_deterministic_form_bit_for_bit) {
 }
 
 // The state stays f32: a network that answers in 16 bits moves the result by about its own rounding.
-HOST_TEST(Samplers, G05_every_sampler_runs_with_16_bit_answers) {
+HOST_TEST(Samplers, every_sampler_runs_with_16_bit_answers) {
   const Tensor start = Tensor::from(device, {2, 3, 5, 4}, test::test_values("start", 120));
   for (const Sampler& s : samplers()) {
     if (s.ends_itself) continue;  // its step control amplifies rounding

@@ -14,7 +14,7 @@ std::map<std::string, TensorInfo> names(std::initializer_list<const char*> list)
   return all;
 }
 
-TEST(aliases, a_rule_rewrites_whole_names) {
+TEST(Aliases, a_rule_rewrites_whole_names) {
   EXPECT_EQ(rewrite("a.1.x", "a.#.x", "b.#.y"), "b.1.y");
   EXPECT_EQ(rewrite("a.12.bias", "a.#.*", "#.a.*"), "12.a.bias");
   EXPECT_EQ(rewrite("p.a.b.c", "p.**", "**"), "a.b.c");
@@ -22,7 +22,7 @@ TEST(aliases, a_rule_rewrites_whole_names) {
 }
 
 // Each of these would be renamed by a search for parts of the name.
-TEST(aliases, G27_a_rule_is_anchored) {
+TEST(Aliases, a_rule_is_anchored) {
   EXPECT_EQ(rewrite("x.a.1.x", "a.#.x", "b.#.y"), std::nullopt);
   EXPECT_EQ(rewrite("a.1.x.y", "a.#.x", "b.#.y"), std::nullopt);
   EXPECT_EQ(rewrite("a.1", "a.#.x", "b.#.y"), std::nullopt);
@@ -42,7 +42,7 @@ TEST(aliases, G27_a_rule_is_anchored) {
   for (const auto& [name, official] : official_names(stored, vae)) EXPECT_EQ(name, official);
 }
 
-TEST(aliases, G27_names_stay_distinct) {
+TEST(Aliases, names_stay_distinct) {
   const std::vector<Alias> rules{{"a.#", "b.#"}, {"*.0", "c.*"}};
   EXPECT_EQ(message_of<WeightError>([&] {
               official_names(names({"a.1", "b.1"}), rules);
@@ -62,7 +62,7 @@ class Recorder : public TensorSource {
   std::vector<std::string> asked;
 };
 
-TEST(aliases, a_source_is_asked_by_its_own_names) {
+TEST(Aliases, a_source_is_asked_by_its_own_names) {
   const auto device = test::make_test_backend("reference");
   const auto source = std::make_shared<Recorder>();
   const auto official = aliased(source, std::vector<Alias>{{"a.#", "b.#"}});

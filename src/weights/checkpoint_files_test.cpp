@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::message_of;
 
-class checkpoint_files : public testing::Test {
+class CheckpointFilesTest : public testing::Test {
  protected:
   std::unique_ptr<Backend> device = test::make_test_backend("reference");
   test::TemporaryFolder folder;
@@ -49,7 +49,7 @@ class checkpoint_files : public testing::Test {
   }
 };
 
-TEST_F(checkpoint_files, variants_stand_side_by_side) {
+TEST_F(CheckpointFilesTest, variants_stand_side_by_side) {
   write("diffusion_pytorch_model.safetensors", {"a"}, 1);
   write("diffusion_pytorch_model.fp16.safetensors", {"a"}, 2);
   write("diffusion_pytorch_model.non_ema.safetensors", {"a"}, 3);
@@ -59,7 +59,7 @@ TEST_F(checkpoint_files, variants_stand_side_by_side) {
   EXPECT_EQ(choice_error<IoError>("bf16"), "FOLDER: has no weights of the variant 'bf16', only full precision, 'fp16', 'non_ema'");
 }
 
-TEST_F(checkpoint_files, pickled_weights_count_where_there_is_no_safetensors) {
+TEST_F(CheckpointFilesTest, pickled_weights_count_where_there_is_no_safetensors) {
   const auto write_pickled = [&](const std::string& file, float value, const std::string& name = "a") {
     test::write_torch(folder / file, {{name, Tensor::from(*device, {2}, std::vector<float>{value, value})}});
   };
@@ -91,7 +91,7 @@ TEST_F(checkpoint_files, pickled_weights_count_where_there_is_no_safetensors) {
   EXPECT_EQ(find_weight_files(folder.path()).size(), 5u);
 }
 
-TEST_F(checkpoint_files, a_pickled_shard_is_checked_like_any_other) {
+TEST_F(CheckpointFilesTest, a_pickled_shard_is_checked_like_any_other) {
   write_index("pytorch_model.bin.index.json", {{"a", "pytorch_model-00001-of-00001.bin"}});
   EXPECT_EQ(open_error(), "FOLDER/pytorch_model.bin.index.json: 1 of 1 shards missing: pytorch_model-00001-of-00001.bin");
   test::write_torch(folder / "pytorch_model-00001-of-00001.bin", {{"b", Tensor::zeros(*device, {2})}});
@@ -101,7 +101,7 @@ TEST_F(checkpoint_files, a_pickled_shard_is_checked_like_any_other) {
 }
 
 // What a file is called does not always say what it is.
-TEST_F(checkpoint_files, safetensors_under_another_ending) {
+TEST_F(CheckpointFilesTest, safetensors_under_another_ending) {
   write("model.ckpt", {"a"}, 2);
   EXPECT_EQ(open_tensor_file(folder / "model.ckpt")->read("a", {2}, *device).to_vector()[0], 2);
   test::write_torch(folder / "other.pth", {{"a", Tensor::zeros(*device, {2})}});
@@ -112,13 +112,13 @@ TEST_F(checkpoint_files, safetensors_under_another_ending) {
   EXPECT_THROW(open_tensor_file(folder / "short.bin"), IoError);
 }
 
-TEST_F(checkpoint_files, full_precision_is_never_replaced_by_a_variant) {
+TEST_F(CheckpointFilesTest, full_precision_is_never_replaced_by_a_variant) {
   write("model.fp16.safetensors", {"a"});
   write("model.bf16.safetensors", {"a"});
   EXPECT_EQ(choice_error<IoError>(""), "FOLDER: has no weights in full precision, only the variant 'bf16', 'fp16'");
 }
 
-TEST_F(checkpoint_files, sharded_variants_are_found_in_both_spellings) {
+TEST_F(CheckpointFilesTest, sharded_variants_are_found_in_both_spellings) {
   write("diffusion_pytorch_model.fp16-00001-of-00002.safetensors", {"a"}, 1);
   write("diffusion_pytorch_model.fp16-00002-of-00002.safetensors", {"b"}, 2);
   write_index("diffusion_pytorch_model.safetensors.index.fp16.json", {{"a", "diffusion_pytorch_model.fp16-00001-of-00002.safetensors"},
@@ -132,7 +132,7 @@ TEST_F(checkpoint_files, sharded_variants_are_found_in_both_spellings) {
   EXPECT_EQ(value("bf16", "b"), 4);
 }
 
-TEST_F(checkpoint_files, precedence_is_that_of_the_reference) {
+TEST_F(CheckpointFilesTest, precedence_is_that_of_the_reference) {
   write("model.safetensors", {"a"}, 1);
   write("model-00001-of-00001.safetensors", {"a"}, 2);
   write_index("model.safetensors.index.json", {{"a", "model-00001-of-00001.safetensors"}});
@@ -143,7 +143,7 @@ TEST_F(checkpoint_files, precedence_is_that_of_the_reference) {
   EXPECT_EQ(value(""), 2);  // diffusers: the index
 }
 
-TEST_F(checkpoint_files, shards_are_one_source) {
+TEST_F(CheckpointFilesTest, shards_are_one_source) {
   write_three_shards();
   const auto source = open_weight_files(choose_weight_files(folder.path(), ""));
   EXPECT_EQ(source->list().size(), 4u);
@@ -157,7 +157,7 @@ TEST_F(checkpoint_files, shards_are_one_source) {
   EXPECT_THROW(source->read("e", {2}, *device), WeightError);
 }
 
-TEST_F(checkpoint_files, G30_every_listed_shard_must_be_there) {
+TEST_F(CheckpointFilesTest, every_listed_shard_must_be_there) {
   for (const char* shard : {"model-00001-of-00003.safetensors", "model-00002-of-00003.safetensors", "model-00003-of-00003.safetensors"}) {
     write_three_shards();
     fs::remove(folder / shard);
@@ -169,7 +169,7 @@ TEST_F(checkpoint_files, G30_every_listed_shard_must_be_there) {
       "FOLDER/model.safetensors.index.json: 2 of 3 shards missing: model-00001-of-00003.safetensors, model-00003-of-00003.safetensors");
 }
 
-TEST_F(checkpoint_files, G30_shards_without_their_index_are_not_guessed) {
+TEST_F(CheckpointFilesTest, shards_without_their_index_are_not_guessed) {
   write_three_shards();
   fs::remove(folder / "model.safetensors.index.json");
   EXPECT_EQ(open_error(),
@@ -177,7 +177,7 @@ TEST_F(checkpoint_files, G30_shards_without_their_index_are_not_guessed) {
             "that says which of them belong together");
 }
 
-TEST_F(checkpoint_files, shards_hold_exactly_what_the_index_says) {
+TEST_F(CheckpointFilesTest, shards_hold_exactly_what_the_index_says) {
   write_three_shards();
   write("model-00002-of-00003.safetensors", {"x"});
   EXPECT_EQ(open_error(), "FOLDER/model-00002-of-00003.safetensors: lacks 'b' that model.safetensors.index.json places there");
@@ -187,7 +187,7 @@ TEST_F(checkpoint_files, shards_hold_exactly_what_the_index_says) {
   EXPECT_EQ(open_error(), "FOLDER/model-00002-of-00003.safetensors: holds 'c' that model.safetensors.index.json does not place there");
 }
 
-TEST_F(checkpoint_files, a_broken_index_is_refused) {
+TEST_F(CheckpointFilesTest, a_broken_index_is_refused) {
   const auto error = [&](std::string_view text) {
     write_file(folder / "model.safetensors.index.json", text);
     return open_error();
@@ -208,7 +208,7 @@ TEST_F(checkpoint_files, a_broken_index_is_refused) {
             std::string::npos);
 }
 
-TEST_F(checkpoint_files, other_formats_are_named) {
+TEST_F(CheckpointFilesTest, other_formats_are_named) {
   const std::string needed = "model.safetensors, diffusion_pytorch_model.safetensors, pytorch_model.bin or diffusion_pytorch_model.bin";
   EXPECT_EQ(choice_error<IoError>(""), "FOLDER: has no weights, expected " + needed);
   write_file(folder / "model.ckpt", "x");

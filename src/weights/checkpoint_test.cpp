@@ -17,7 +17,7 @@ using test::message_of;
 
 fs::path demo_model() { return test::folder_of(__FILE__) / ".." / ".." / "assets" / "demo-model"; }
 
-class checkpoint : public testing::Test {
+class CheckpointTest : public testing::Test {
  protected:
   std::unique_ptr<Backend> device = test::make_test_backend("reference");
   test::TemporaryFolder folder;
@@ -33,7 +33,7 @@ class checkpoint : public testing::Test {
   }
 };
 
-TEST_F(checkpoint, the_demo_model_opens) {
+TEST_F(CheckpointTest, the_demo_model_opens) {
   const Checkpoint demo = Checkpoint::open(demo_model(), {});
   EXPECT_EQ(demo.pipeline_class(), "StableDiffusionPipeline");
   std::map<std::string, std::string> classes;
@@ -63,7 +63,7 @@ TEST_F(checkpoint, the_demo_model_opens) {
             std::string::npos);
 }
 
-TEST_F(checkpoint, what_is_no_diffusers_folder_is_refused) {
+TEST_F(CheckpointTest, what_is_no_diffusers_folder_is_refused) {
   EXPECT_EQ(open_error(), "FOLDER: the folder is empty, expected a diffusers folder with model_index.json");
   EXPECT_EQ(message_of<IoError>([&] { Checkpoint::open(folder / "none", {}); }, folder.path()), "FOLDER/none: no such file or folder");
   write_file(folder / "x", "");
@@ -72,7 +72,7 @@ TEST_F(checkpoint, what_is_no_diffusers_folder_is_refused) {
   EXPECT_EQ(open_error(), "FOLDER: has no model_index.json, which a diffusers folder needs");
 }
 
-TEST_F(checkpoint, a_broken_index_is_refused) {
+TEST_F(CheckpointTest, a_broken_index_is_refused) {
   const std::string where = "FOLDER/model_index.json: ";
   index("{\n\"_class_name\": }");
   EXPECT_EQ(open_error(), where + "no valid JSON at line 2");
@@ -97,7 +97,7 @@ TEST_F(checkpoint, a_broken_index_is_refused) {
     EXPECT_EQ(message_of<IoError>(use, folder.path()), "FOLDER/vae: no such folder, which model_index.json names for the component 'vae'");
 }
 
-TEST_F(checkpoint, a_component_without_the_variant_uses_full_precision_when_another_has_it) {
+TEST_F(CheckpointTest, a_component_without_the_variant_uses_full_precision_when_another_has_it) {
   index(R"({"_class_name": "P", "unet": ["a", "A"], "vae": ["b", "B"]})");
   component("unet", {"diffusion_pytorch_model.fp16.safetensors"}, 2);
   component("vae", {"diffusion_pytorch_model.safetensors"}, 3);

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using test::message_of;
 
 // Two weights of a component on disk, and what loading them through a cache gives.
-class packed_cache : public ::testing::Test {
+class PackedCacheTest : public ::testing::Test {
  protected:
   void SetUp() override {
     std::vector<float> a(20 * 7), b(6 * 5 * 9);
@@ -69,7 +69,7 @@ class packed_cache : public ::testing::Test {
   std::vector<std::unique_ptr<Backend>> kept;
 };
 
-TEST_F(packed_cache, the_second_load_maps_what_the_first_has_packed) {
+TEST_F(PackedCacheTest, the_second_load_maps_what_the_first_has_packed) {
   if (!test::make_test_backend("cpu_avx2")) GTEST_SKIP() << "this processor lacks AVX2";
   const Loaded first = load();
   ASSERT_EQ(packed().size(), 1u);
@@ -80,7 +80,7 @@ TEST_F(packed_cache, the_second_load_maps_what_the_first_has_packed) {
   EXPECT_EQ(fs::last_write_time(packed()[0]), written);
 }
 
-TEST_F(packed_cache, a_gated_linear_unit_is_found_again_as_one) {
+TEST_F(PackedCacheTest, a_gated_linear_unit_is_found_again_as_one) {
   if (!test::make_test_backend("cpu_avx2")) GTEST_SKIP() << "this processor lacks AVX2";
   const auto backend = test::make_test_backend("cpu_avx2");
   const std::vector<fs::path> files{file};
@@ -98,7 +98,7 @@ TEST_F(packed_cache, a_gated_linear_unit_is_found_again_as_one) {
   EXPECT_NE(load_as(WeightKind::linear).first, found.first);  // what is kept of another kind is passed over
 }
 
-TEST_F(packed_cache, each_choice_and_path_has_a_file_of_its_own) {
+TEST_F(PackedCacheTest, each_choice_and_path_has_a_file_of_its_own) {
   if (!test::make_test_backend("cpu_avx2")) GTEST_SKIP() << "this processor lacks AVX2";
   const Loaded f32 = load(), f16 = load({.hold = DType::f16});
   EXPECT_EQ(packed().size(), 2u);
@@ -116,7 +116,7 @@ TEST_F(packed_cache, each_choice_and_path_has_a_file_of_its_own) {
   EXPECT_EQ(packed().size(), before);
 }
 
-TEST_F(packed_cache, other_contents_under_the_same_name_are_noticed) {
+TEST_F(PackedCacheTest, other_contents_under_the_same_name_are_noticed) {
   if (!test::make_test_backend("cpu_avx2")) GTEST_SKIP() << "this processor lacks AVX2";
   const Loaded first = load();
   write_safetensors(file, {{"a", Tensor::zeros(*device, {20, 7})}, {"b", Tensor::zeros(*device, {6, 5, 3, 3})}});
@@ -124,7 +124,7 @@ TEST_F(packed_cache, other_contents_under_the_same_name_are_noticed) {
   EXPECT_EQ(packed().size(), 2u);
 }
 
-TEST_F(packed_cache, any_damage_is_found_and_repaired) {
+TEST_F(PackedCacheTest, any_damage_is_found_and_repaired) {
   if (!test::make_test_backend("cpu_avx2")) GTEST_SKIP() << "this processor lacks AVX2";
   const Loaded first = load();
   const std::string whole = read_file(packed()[0]);
@@ -147,7 +147,7 @@ TEST_F(packed_cache, any_damage_is_found_and_repaired) {
             std::string::npos);
 }
 
-TEST_F(packed_cache, a_foreign_key_is_refused) {
+TEST_F(PackedCacheTest, a_foreign_key_is_refused) {
   if (!test::make_test_backend("cpu_avx2")) GTEST_SKIP() << "this processor lacks AVX2";
   load();
   const fs::path f32 = packed()[0];
@@ -161,7 +161,7 @@ TEST_F(packed_cache, a_foreign_key_is_refused) {
   EXPECT_NE(l.warnings[0].find("belongs to other weights"), std::string::npos);
 }
 
-TEST_F(packed_cache, several_writers_leave_one_whole_file) {
+TEST_F(PackedCacheTest, several_writers_leave_one_whole_file) {
   if (!test::make_test_backend("cpu_avx2")) GTEST_SKIP() << "this processor lacks AVX2";
   fs::create_directories(folder);
   std::vector<std::thread> threads;
@@ -182,7 +182,7 @@ TEST_F(packed_cache, several_writers_leave_one_whole_file) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
 }
 
-TEST_F(packed_cache, hashes_are_remembered_until_the_file_changes) {
+TEST_F(PackedCacheTest, hashes_are_remembered_until_the_file_changes) {
   fs::create_directories(folder);
   const std::vector<fs::path> files{file};
   const std::string hash = remembered_hash(folder, files);
@@ -194,7 +194,7 @@ TEST_F(packed_cache, hashes_are_remembered_until_the_file_changes) {
   EXPECT_THROW(remembered_hash(folder, files), IoError);
 }
 
-TEST_F(packed_cache, places_that_cannot_be_used_are_named) {
+TEST_F(PackedCacheTest, places_that_cannot_be_used_are_named) {
   write_file(root / "file", "x");
   EXPECT_EQ(message_of<IoError>([&] { require_cache_folder(root / "file"); }, root.path()),
             "cache: FOLDER/file is no folder and cannot be made one: Not a directory");

@@ -9,7 +9,7 @@
 namespace hearth {
 namespace {
 
-TEST(seeded_file, reads_back_as_the_function_of_the_name) {
+TEST(SeededFile, reads_back_as_the_function_of_the_name) {
   const auto device = test::make_test_backend("reference");
   const auto folder = std::filesystem::path(testing::TempDir()) / "hearth_seeded_file";
   std::filesystem::create_directories(folder);
@@ -26,7 +26,7 @@ TEST(seeded_file, reads_back_as_the_function_of_the_name) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(seeded_file, asked_tensors_list_what_a_network_needs) {
+TEST(SeededFile, asked_tensors_list_what_a_network_needs) {
   const auto device = test::make_test_backend("reference");
   const auto source = std::make_shared<AskedTensors>();
   Weights weights(source, *device);

@@ -46,7 +46,7 @@ class MemorySource : public TensorSource {
   std::map<std::string, Tensor> tensors_;
 };
 
-class weights : public testing::Test {
+class WeightsTest : public testing::Test {
  protected:
   std::unique_ptr<Backend> device = test::make_test_backend("reference");
 
@@ -61,7 +61,7 @@ class weights : public testing::Test {
   std::shared_ptr<MemorySource> source(std::map<std::string, Tensor> tensors) { return std::make_shared<MemorySource>(std::move(tensors)); }
 };
 
-TEST_F(weights, values_arrive_in_the_promised_types) {
+TEST_F(WeightsTest, values_arrive_in_the_promised_types) {
   const auto s = source({{"b16", tensor({3}, {1, 2, 3}, DType::bf16)},
                          {"h", tensor({2}, {0.5f, 65504}, DType::f16)},
                          {"d", doubles({2}, {0.1, -2})},
@@ -86,7 +86,7 @@ TEST_F(weights, values_arrive_in_the_promised_types) {
   EXPECT_EQ(s->released, (std::vector<std::string>{"b16", "d", "h", "table", "weight", "wide", "all"}));
 }
 
-TEST_F(weights, one_error_lists_everything_that_does_not_fit) {
+TEST_F(WeightsTest, one_error_lists_everything_that_does_not_fit) {
   const auto s = source({{"misshapen", tensor({3, 2}, {1, 2, 3, 4, 5, 6})},
                          {"nan", tensor({3}, {1, nan, inf})},
                          {"unread", tensor({1}, {1})},
@@ -105,7 +105,7 @@ TEST_F(weights, one_error_lists_everything_that_does_not_fit) {
             "1 not finite: 'nan' has 2 NaN or infinite of 3 values; 1 unread: 'unread' [1]");
 }
 
-TEST_F(weights, G26_no_mismatch_is_repaired) {
+TEST_F(WeightsTest, no_mismatch_is_repaired) {
   for (const Shape& wanted : {Shape{6}, Shape{2, 3}, Shape{3, 2, 1}, Shape{3, 1}, Shape{3, 4}, Shape{1, 2}}) {
     Weights w(source({{"x", tensor({3, 2}, {1, 2, 3, 4, 5, 6})}}), *device);
     EXPECT_FALSE(w.tensor("x", wanted));
@@ -114,7 +114,7 @@ TEST_F(weights, G26_no_mismatch_is_repaired) {
   }
 }
 
-TEST_F(weights, G39_a_bad_value_is_fatal_only_where_it_is_used) {
+TEST_F(WeightsTest, a_bad_value_is_fatal_only_where_it_is_used) {
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
     for (const float bad : {nan, inf, -inf}) {
       std::vector<float> values(600000, 1.0f);  // several pieces of the scan, and a bad value in the last
@@ -132,7 +132,7 @@ TEST_F(weights, G39_a_bad_value_is_fatal_only_where_it_is_used) {
   }
 }
 
-TEST_F(weights, G51_a_truncated_or_longer_checkpoint_is_an_error) {
+TEST_F(WeightsTest, a_truncated_or_longer_checkpoint_is_an_error) {
   const auto build = [](Weights& w, int layers) {
     for (int i = 0; i < layers; ++i) (Scope(w) / "layers" / i).tensor("weight", {1});
     w.finish();
@@ -147,7 +147,7 @@ TEST_F(weights, G51_a_truncated_or_longer_checkpoint_is_an_error) {
   EXPECT_EQ(message_of<WeightError>([&] { build(truncated, 3); }), "weights: memory: 1 missing: 'layers.2.weight' [1]");
 }
 
-TEST_F(weights, long_lists_are_shortened) {
+TEST_F(WeightsTest, long_lists_are_shortened) {
   std::map<std::string, Tensor> many;
   for (int i = 0; i < 13; ++i) many[fmt::format("t{:02}", i)] = tensor({1}, {0});
   EXPECT_EQ(message_of<WeightError>([&] { Weights(source(many), *device).finish(); }),
@@ -155,14 +155,14 @@ TEST_F(weights, long_lists_are_shortened) {
             "[1], 't09' [1] and 3 more");
 }
 
-TEST_F(weights, the_ignore_list_is_by_pattern) {
+TEST_F(WeightsTest, the_ignore_list_is_by_pattern) {
   const auto s = source({{"text_model.embeddings.position_ids", Tensor::from(*device, {1, 2}, std::vector<int32_t>{0, 1})}});
   EXPECT_NO_THROW(Weights(s, *device, {.types = {}, .progress = {}, .ignore = {"*.position_ids"}}).finish());
   EXPECT_THROW(Weights(s, *device, {.types = {}, .progress = {}, .ignore = {"position_ids"}}).finish(), WeightError);
 }
 
 // G-09: where nothing is made of a tensor that is read all the same, what is no number in it is told and let through.
-TEST_F(weights, G09_idle_tensors_may_hold_what_is_no_number) {
+TEST_F(WeightsTest, idle_tensors_may_hold_what_is_no_number) {
   const auto s = source({{"last.w", tensor({3}, {1, std::nanf(""), 3})}, {"last.b", tensor({1}, {2})}, {"first.w", tensor({1}, {4})}});
   Weights w(s, *device, {.types = {}, .progress = {}, .idle = {"last.*"}});
   EXPECT_TRUE(std::isnan(w.tensor("last.w", {3}).to_vector()[1]));
@@ -174,7 +174,7 @@ TEST_F(weights, G09_idle_tensors_may_hold_what_is_no_number) {
   EXPECT_THROW(others.finish(), WeightError);
 }
 
-TEST_F(weights, N12_what_f16_would_spoil_stays_wide_and_is_named) {
+TEST_F(WeightsTest, n12_what_f16_would_spoil_stays_wide_and_is_named) {
   std::vector<float> good(1000), tiny(1000), mixed(1000, 1.0f);
   for (int i = 0; i < 1000; ++i) good[size_t(i)] = std::sin(float(i)), tiny[size_t(i)] = 1e-6f * std::sin(float(i));
   mixed[7] = 1e-9f;  // lost, but next to nothing
@@ -200,7 +200,7 @@ TEST_F(weights, N12_what_f16_would_spoil_stays_wide_and_is_named) {
   EXPECT_THROW(Weights(source({}), *device, {.types = {.hold = DType::i8}, .progress = {}, .ignore = {}}), UnsupportedError);
 }
 
-TEST_F(weights, in_place_what_is_bf16_or_blocks_has_its_factors) {
+TEST_F(WeightsTest, in_place_what_is_bf16_or_blocks_has_its_factors) {
   const Tensor blocks = Tensor::empty(*device, {3, 64}, DType::q4_0);
   std::memset(blocks.raw(), 0, blocks.bytes());
   const auto file =
@@ -223,14 +223,14 @@ TEST_F(weights, in_place_what_is_bf16_or_blocks_has_its_factors) {
   EXPECT_EQ(factors(integers, "bf16"), DType::f32);
 }
 
-TEST_F(weights, tables_are_rounded_to_the_type_to_hold) {
+TEST_F(WeightsTest, tables_are_rounded_to_the_type_to_hold) {
   Weights w(source({{"t", tensor({1, 2}, {1, 1.0f / 3})}}), *device, {.types = {.hold = DType::bf16}, .progress = {}, .ignore = {}});
   const Tensor t = w.table("t", {1, 2});
   EXPECT_EQ(t.dtype(), DType::bf16);
   EXPECT_EQ(t.to_vector()[1], bf16_to_f32(f32_to_bf16(1.0f / 3)));
 }
 
-TEST_F(weights, progress_counts_bytes_and_leaves_out_what_is_ignored) {
+TEST_F(WeightsTest, progress_counts_bytes_and_leaves_out_what_is_ignored) {
   std::vector<std::pair<int64_t, int64_t>> seen;
   const auto s = source({{"a", tensor({2}, {1, 2})}, {"b", tensor({3}, {1, 2, 3}, DType::f16)}, {"c", tensor({9}, std::vector<float>(9))}});
   Weights w(
@@ -243,14 +243,14 @@ TEST_F(weights, progress_counts_bytes_and_leaves_out_what_is_ignored) {
   EXPECT_EQ(w.report().tensors, 2);
 }
 
-TEST_F(weights, loading_can_be_canceled) {
+TEST_F(WeightsTest, loading_can_be_canceled) {
   const std::atomic<bool> stop{true};
   const CancelScope scope(stop);
   Weights w(source({{"a", tensor({2}, {1, 2})}}), *device);
   EXPECT_THROW(w.tensor("a", {2}), Canceled);
 }
 
-TEST_F(weights, held_bytes_are_those_the_backend_took) {
+TEST_F(WeightsTest, held_bytes_are_those_the_backend_took) {
   const int64_t before = MemoryLedger::process().use().now;
   Weights w(source({{"a", tensor({64}, std::vector<float>(64))}}), *device);
   const int64_t source_bytes = MemoryLedger::process().use().now - before;
@@ -260,7 +260,7 @@ TEST_F(weights, held_bytes_are_those_the_backend_took) {
 }
 
 // A checkpoint may be moved or replaced while a model runs. Of what was loaded only a table in its own type lies in the file.
-BACKEND_TEST(weights_from_files, what_is_loaded_does_not_need_the_files_name) {
+BACKEND_TEST(WeightsFromFiles, what_is_loaded_does_not_need_the_files_name) {
   const test::TemporaryFolder folder;
   const auto path = folder / "w.safetensors";
   const std::vector<float> values{1, 2, 3, 4, 5, 6};
@@ -290,7 +290,7 @@ BACKEND_TEST(weights_from_files, what_is_loaded_does_not_need_the_files_name) {
   EXPECT_EQ(other_type.to_vector(), values);
 }
 
-BACKEND_TEST(weights_from_files, a_file_that_was_written_to_is_not_read_again) {
+BACKEND_TEST(WeightsFromFiles, a_file_that_was_written_to_is_not_read_again) {
   const test::TemporaryFolder folder;
   const auto path = folder / "w.safetensors";
   write_safetensors(path, {{"bias", Tensor::zeros(device, {600})}});
@@ -304,7 +304,7 @@ BACKEND_TEST(weights_from_files, a_file_that_was_written_to_is_not_read_again) {
 }
 
 // A part that is loaded later is checked at once, and read when it is used.
-BACKEND_TEST(weights_from_files, a_deferred_part) {
+BACKEND_TEST(WeightsFromFiles, a_deferred_part) {
   struct Part {
     explicit Part(const Scope& w) : a(w.tensor("a", {2})), b(w.conv2d("b", 3, 2, 1)) {}
     Tensor a;

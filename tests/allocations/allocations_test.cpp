@@ -212,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(Paths, AllocationsTest, testing::Values("cpu_avx2", "cp
 bool printing() { return std::getenv("HEARTH_PRINT_ERRORS") != nullptr; }
 
 // Also not on the thread that calls the operation: its pieces look the same, whichever thread runs them.
-TEST_P(AllocationsTest, NoPieceOfWorkAllocates) {
+TEST_P(AllocationsTest, no_piece_of_work_allocates) {
   for (const int threads : {1, 3}) {
     const auto device = make(threads);
     if (!device) GTEST_SKIP() << GetParam() << ": this processor lacks it";
@@ -238,7 +238,7 @@ TEST_P(AllocationsTest, NoPieceOfWorkAllocates) {
 }
 
 // In strips, each of which is an operation to itself.
-TEST_P(AllocationsTest, NoPieceOfALargeNormalisedInputAllocates) {
+TEST_P(AllocationsTest, no_piece_of_a_large_normalised_input_allocates) {
   const auto device = make(2);
   if (!device) GTEST_SKIP() << GetParam() << ": this processor lacks it";
   Operations made(*device, 1);
@@ -257,7 +257,7 @@ TEST_P(AllocationsTest, NoPieceOfALargeNormalisedInputAllocates) {
   }
 }
 
-TEST_P(AllocationsTest, AStepTakesNothingFromTheSystem) {
+TEST_P(AllocationsTest, a_step_takes_nothing_from_the_system) {
   for (const int threads : {1, 3}) {
     const auto device = make(threads);
     if (!device) GTEST_SKIP() << GetParam() << ": this processor lacks it";

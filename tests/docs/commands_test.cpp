@@ -187,7 +187,7 @@ class DocumentTest : public testing::TestWithParam<std::string> {
   std::vector<std::unique_ptr<CheckpointCopy>> copies_;
 };
 
-TEST_P(DocumentTest, Runs) {
+TEST_P(DocumentTest, runs) {
   for (const Line& line : commands_of(source / GetParam())) {
     SCOPED_TRACE(fmt::format("{}:{}: {}", GetParam(), line.number, line.text));
     EXPECT_EQ(unknown_flags(line.text), std::vector<std::string>());
@@ -205,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(Documents, DocumentTest, testing::ValuesIn(documents())
 class BrokenDocumentTest : public DocumentTest {};
 INSTANTIATE_TEST_SUITE_P(Documents, BrokenDocumentTest, testing::Values("README.md"));
 
-TEST_P(BrokenDocumentTest, IsNoticed) {
+TEST_P(BrokenDocumentTest, is_noticed) {
   EXPECT_GE(commands_of(source / "README.md").size(), 10u);
   EXPECT_EQ(unknown_flags("hearth generate -p \"a --red house\" --stpes 5 -Q --steps 5  # --sed"),
             (std::vector<std::string>{"--stpes", "-Q"}));

@@ -34,7 +34,7 @@ void set(CheckpointCopy& copy, const char* file, const char* key, const Json& va
   copy.edit_json(file, [&](Json& json) { json[key] = value; });
 }
 
-TEST(BadCheckpoint, NothingThere) {
+TEST(BadCheckpoint, nothing_there) {
   TemporaryFolder folder;
   expect_parts(complaint(folder / "none"), {"IoError", "none", "no such file or folder"});
   expect_parts(complaint(folder.path()), {"IoError", "empty"});
@@ -42,7 +42,7 @@ TEST(BadCheckpoint, NothingThere) {
   expect_parts(complaint(folder.path()), {"IoError", "model_index.json"});
 }
 
-TEST(BadCheckpoint, MalformedJson) {
+TEST(BadCheckpoint, malformed_json) {
   for (const char* file : {"model_index.json", "unet/config.json", "vae/config.json", "text_encoder/config.json",
                            "scheduler/scheduler_config.json", "tokenizer/vocab.json"}) {
     CheckpointCopy copy("pndm");
@@ -51,7 +51,7 @@ TEST(BadCheckpoint, MalformedJson) {
   }
 }
 
-TEST(BadCheckpoint, UnknownClassesAreNamed) {
+TEST(BadCheckpoint, unknown_classes_are_named) {
   const std::pair<const char*, const char*> classes[] = {
       {"unet", "UNet3DConditionModel"},   {"vae", "AutoencoderTiny"},
       {"text_encoder", "T5EncoderModel"}, {"text_encoder", "CLIPTextModelWithProjection"},
@@ -70,7 +70,7 @@ TEST(BadCheckpoint, UnknownClassesAreNamed) {
   expect_parts(complaint(extra.path()), {"UnsupportedError", "'controlnet' (ControlNetModel)"});
 }
 
-TEST(BadCheckpoint, AbsentComponents) {
+TEST(BadCheckpoint, absent_components) {
   for (const char* component : {"unet", "vae", "text_encoder", "tokenizer", "scheduler"}) {
     CheckpointCopy null("pndm");
     set(null, "model_index.json", component, {nullptr, nullptr});
@@ -81,7 +81,7 @@ TEST(BadCheckpoint, AbsentComponents) {
   }
 }
 
-TEST(BadCheckpoint, PartsThatDoNotFit) {
+TEST(BadCheckpoint, parts_that_do_not_fit) {
   {
     CheckpointCopy copy("pndm");
     set(copy, "text_encoder/config.json", "vocab_size", 723);
@@ -127,7 +127,7 @@ TEST(BadCheckpoint, PartsThatDoNotFit) {
   }
 }
 
-TEST(BadCheckpoint, ConfigKeysThatAreNotBuiltAreNamed) {
+TEST(BadCheckpoint, config_keys_that_are_not_built_are_named) {
   const std::tuple<const char*, const char*, Json> keys[] = {{"model_index.json", "brand_new_key", 1},
                                                              {"unet/config.json", "class_embed_type", "timestep"},
                                                              {"unet/config.json", "brand_new_key", 1},
@@ -143,7 +143,7 @@ TEST(BadCheckpoint, ConfigKeysThatAreNotBuiltAreNamed) {
 }
 
 // G-51, G-30: a tensor that is missing, misshapen or left over is an error with its name.
-TEST(BadCheckpoint, TensorsMissingMisshapenUnread) {
+TEST(BadCheckpoint, tensors_missing_misshapen_unread) {
   CheckpointCopy copy("pndm");
   copy.edit_tensors("unet", [&](NamedTensors& tensors) {
     std::erase_if(tensors, [](const auto& t) { return t.first.starts_with("up_blocks.2.resnets.1."); });
@@ -154,7 +154,7 @@ TEST(BadCheckpoint, TensorsMissingMisshapenUnread) {
                {"WeightError", "missing", "up_blocks.2.resnets.1.", "'conv_out.bias' has shape [5]", "lora.down.weight"});
 }
 
-TEST(BadCheckpoint, NotNumbersAreFoundBeforeTheImage) {
+TEST(BadCheckpoint, not_numbers_are_found_before_the_image) {
   for (const float bad : {NAN, INFINITY}) {
     for (const char* component : {"text_encoder", "unet", "vae"}) {
       CheckpointCopy copy("ancestral");
@@ -169,7 +169,7 @@ TEST(BadCheckpoint, NotNumbersAreFoundBeforeTheImage) {
   }
 }
 
-TEST(BadCheckpoint, Files) {
+TEST(BadCheckpoint, files) {
   {
     CheckpointCopy copy("pndm");
     fs::resize_file(copy.weights("vae"), fs::file_size(copy.weights("vae")) - 1);
@@ -194,7 +194,7 @@ TEST(BadCheckpoint, Files) {
 }
 
 // G-83: numbers that run away end the run, name the component and step, and leave no image.
-TEST(NonFinite, EveryComponentIsNamed) {
+TEST(NonFinite, every_component_is_named) {
   const std::tuple<const char*, const char*, std::vector<std::string>> faults[] = {
       {"text_encoder", "text_model.final_layer_norm.weight", {"NonFiniteError: text_encoder: ", "NaN or infinite"}},
       {"unet", "mid_block.resnets.0.conv2.weight", {"NonFiniteError: unet: ", "step 1 of 2"}},
@@ -216,7 +216,7 @@ TEST(NonFinite, EveryComponentIsNamed) {
   }
 }
 
-TEST(BadRequest, OneLineEach) {
+TEST(BadRequest, one_line_each) {
   const fs::path folder = checkpoint_folder("pndm");
   const Request good = {.prompt = "a cat", .width = 16, .height = 16, .steps = 1, .seed = 1};
   ASSERT_EQ(complaint(folder, good), "");

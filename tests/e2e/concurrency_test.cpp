@@ -48,15 +48,15 @@ void expect_each_as_alone(const OpenOptions& options, const std::function<void(R
   }
 }
 
-TEST(Concurrency, NetworksThatStay) {
+TEST(Concurrency, networks_that_stay) {
   expect_each_as_alone({.threads = 2}, [](Request&) {});
 }
 
-TEST(Concurrency, NetworksThatComeAndGo) {
+TEST(Concurrency, networks_that_come_and_go) {
   expect_each_as_alone({.threads = 2, .load_when_needed = true}, [](Request& request) { request.last = true; });
 }
 
-TEST(Concurrency, ImagesToStartFromAndPreviews) {
+TEST(Concurrency, images_to_start_from_and_previews) {
   Model model = Model::open_demo();
   const Image image = model.generate({.prompt = "a house", .width = 64, .height = 64, .steps = 2, .seed = 7}).images.at(0);
   expect_each_as_alone({.threads = 2}, [&](Request& request) {

@@ -30,7 +30,7 @@ class Threads : public testing::TestWithParam<std::string> {};
 
 INSTANTIATE_TEST_SUITE_P(Paths, Threads, testing::ValuesIn(backend_names()), [](const auto& path) { return path.param; });
 
-TEST_P(Threads, DoNotChangeABit) {
+TEST_P(Threads, do_not_change_a_bit) {
   const auto device = make_test_backend(GetParam(), 1);
   if (!device) GTEST_SKIP() << GetParam() << ": this processor lacks it";
   std::vector<std::pair<DType, DType>> types = {{DType::f16, DType::f32}};

@@ -22,7 +22,7 @@ namespace {
 Request small_request() { return {.prompt = "a (red:1.3) house", .width = 40, .height = 32, .steps = 3, .seed = 5}; }
 
 // The same numbers within rounding, whichever component is elsewhere; and that is where the report has it.
-TEST(Devices, AComponentMayBeOnAnother) {
+TEST(Devices, a_component_may_be_on_another) {
   const Generation plain = Model::open_demo({.precision = Precision::f32}).generate(small_request());
   for (const std::string component : {"text_encoder", "unet", "vae"}) {
     OpenOptions options{.precision = Precision::f32};
@@ -41,7 +41,7 @@ TEST(Devices, AComponentMayBeOnAnother) {
 }
 
 // Edits, second passes and previews move latents, masks and images to and fro.
-TEST(Devices, AComponentMayBeOnAnotherInEveryKindOfRun) {
+TEST(Devices, a_component_may_be_on_another_in_every_kind_of_run) {
   Request edit = small_request(), twice = small_request(), larger = small_request();
   const Generation begun = Model::open_demo({.precision = Precision::f32}).generate(edit);
   edit.edit.image = edit.edit.mask = begun.images[0];
@@ -62,7 +62,7 @@ TEST(Devices, AComponentMayBeOnAnotherInEveryKindOfRun) {
   }
 }
 
-TEST(Devices, AnUnknownOneIsNamed) {
+TEST(Devices, an_unknown_one_is_named) {
   OpenOptions options;
   options.components["vae"].device = "cdua";
   EXPECT_EQ(complaint_of([&] { Model::open_demo(options); }), "UsageError: backend: 'cdua' is unknown; this build has cpu and reference");
@@ -86,9 +86,9 @@ class Detached : public testing::Test {
   }
 };
 
-TEST_F(Detached, FromAPrompt) { expect_same(small_request()); }
+TEST_F(Detached, from_a_prompt) { expect_same(small_request()); }
 
-TEST_F(Detached, InTiles) {
+TEST_F(Detached, in_tiles) {
   Request request = small_request();
   request.width = 72;
   request.vae_tiling = VaeTiling::on;
@@ -96,7 +96,7 @@ TEST_F(Detached, InTiles) {
   expect_same(request);
 }
 
-TEST_F(Detached, PromptsAndGuidanceOfOthers) {
+TEST_F(Detached, prompts_and_guidance_of_others) {
   Request request = small_request();
   request.compat = Compat::comfyui;
   request.sampler = "dpm_adaptive";
@@ -104,7 +104,7 @@ TEST_F(Detached, PromptsAndGuidanceOfOthers) {
   expect_same(request);
 }
 
-TEST_F(Detached, AImageUnderAMaskAndASecondPass) {
+TEST_F(Detached, a_image_under_a_mask_and_a_second_pass) {
   const Generation begun = open("reference").generate(small_request());
   Request request = small_request();
   request.edit.image = begun.images[0];
@@ -117,7 +117,7 @@ TEST_F(Detached, AImageUnderAMaskAndASecondPass) {
   expect_same(twice);
 }
 
-TEST_F(Detached, Previews) {
+TEST_F(Detached, previews) {
   Request request = small_request();
   std::vector<std::vector<uint8_t>> seen;
   request.preview.show = [&](const std::vector<Image>& images, int64_t, int64_t) { seen.push_back(images[0].rgb); };
@@ -126,7 +126,7 @@ TEST_F(Detached, Previews) {
   EXPECT_TRUE(std::equal(seen.begin(), seen.begin() + 4, seen.begin() + 4));
 }
 
-TEST_F(Detached, LanguageModels) {
+TEST_F(Detached, language_models) {
   const auto complete = [](const std::string& device) {
     LanguageModel model = LanguageModel::open_demo({.device = device});
     return model.complete({.prompt = "The lighthouse", .max_tokens = 12, .sampling = {.temperature = 0}, .logprobs = 2}).text;
@@ -145,7 +145,7 @@ struct Types : Observer {
 };
 
 // 16 bits between the layers of a block, as a GPU will store them, and f32 streams: near the image in f32, and no block's output narrower.
-TEST(InnerTypes, StreamsStayF32AndNumbersNearThem) {
+TEST(InnerTypes, streams_stay_f32_and_numbers_near_them) {
   const std::map<DType, double> limits{{DType::f16, 1e-2}, {DType::bf16, 1e-1}};  // observed: at most 4.7e-3, 3.2e-2
   for (const auto& [type, limit] : limits)
     add_backend(std::string("inner ") + std::string(name_of(type)),
@@ -173,7 +173,7 @@ int threads_of_process() {
 }
 
 // Two models have the threads of one.
-TEST(Devices, ModelsShareThem) {
+TEST(Devices, models_share_them) {
   const Model one = Model::open_demo({.threads = 4});
   const int threads = threads_of_process();
   const Model two = Model::open_demo({.threads = 4});

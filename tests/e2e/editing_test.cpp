@@ -20,12 +20,12 @@ struct Edits : testing::Test, EditingCases {
   Edits() : EditingCases("editing") {}
 };
 
-TEST_F(Edits, LatentsAreThoseOfDiffusers) {
+TEST_F(Edits, latents_are_those_of_diffusers) {
   expect_golden_latents(1e-4);  // observed 3.5e-7 to 5.9e-6, with ddim_v's PLMS 1.6e-5, its KDPM2 2.0e-5
 }
 
 // ComfyUI's and A1111's steps, starts and masks (golden/make_editing_peers.py).
-TEST_F(Edits, LatentsAreThoseOfComfyUIAndA1111) {
+TEST_F(Edits, latents_are_those_of_comfy_ui_and_a1111) {
   const Json peers = load_json(golden_folder() / "editing_peers.json").at("cases");
   const auto wanted = SafetensorsFile::open(golden_folder() / "editing_peers.safetensors");
   for (const auto& [name, c] : peers.items()) {
@@ -43,7 +43,7 @@ TEST_F(Edits, LatentsAreThoseOfComfyUIAndA1111) {
 }
 
 // G-45: at strength 0 there is nothing but the autoencoder; with less strength there is less of another image.
-TEST_F(Edits, StrengthZeroIsWhatTheAutoencoderMakesOfTheImage) {
+TEST_F(Edits, strength_zero_is_what_the_autoencoder_makes_of_the_image) {
   Model& m = model("pndm");
   Request r = request_of(cases.at("image_055"));
   r.decode = true, r.edit.strength = 0;
@@ -64,7 +64,7 @@ TEST_F(Edits, StrengthZeroIsWhatTheAutoencoderMakesOfTheImage) {
 }
 
 // What is not masked stays, to the bit, whoever the program is that pastes; a batch is its images one by one; threads change nothing.
-TEST_F(Edits, WhatIsNotMaskedStaysAndBatchesAreSingles) {
+TEST_F(Edits, what_is_not_masked_stays_and_batches_are_singles) {
   for (const char* name : {"paint_ancestral", "paint9_ancestral", "image_ancestral", "told_ancestral"}) {
     SCOPED_TRACE(name);
     const Json c = cases.at(name);
@@ -91,7 +91,7 @@ TEST_F(Edits, WhatIsNotMaskedStaysAndBatchesAreSingles) {
   }
 }
 
-TEST_F(Edits, ThreadsDoNotChangeABit) {
+TEST_F(Edits, threads_do_not_change_a_bit) {
   for (const char* name : {"paint9_ancestral", "paint_dpmpp", "told"}) {
     const Json c = cases.at(name);
     const std::filesystem::path path = folder_of(c);
@@ -101,7 +101,7 @@ TEST_F(Edits, ThreadsDoNotChangeABit) {
 }
 
 // Each part of a program's way moves the result: none is there for its name only.
-TEST_F(Edits, ProgramsDiffer) {
+TEST_F(Edits, programs_differ) {
   for (const char* name : {"image_ancestral", "paint_ancestral"}) {
     Request r = request_of(cases.at(name));
     std::vector<std::vector<float>> latents;
@@ -115,7 +115,7 @@ TEST_F(Edits, ProgramsDiffer) {
 }
 
 // Stopped and gone on with, the image is that of the whole run.
-TEST_F(Edits, CanBeStoppedAndResumed) {
+TEST_F(Edits, can_be_stopped_and_resumed) {
   for (const char* name : {"image_ancestral", "paint_090", "paint9_ancestral", "paint_ancestral_whole"}) {
     const Json c = cases.at(name);
     Request r = request_of(c);
@@ -131,7 +131,7 @@ TEST_F(Edits, CanBeStoppedAndResumed) {
   }
 }
 
-TEST_F(Edits, OnlyTheMaskedRegionIsDrawnAndPutBack) {
+TEST_F(Edits, only_the_masked_region_is_drawn_and_put_back) {
   const Json c = cases.at("paint_euler");
   Request r = request_of(c);
   r.decode = true, r.edit.only_masked = true, r.edit.mask_padding = 4;
@@ -147,7 +147,7 @@ TEST_F(Edits, OnlyTheMaskedRegionIsDrawnAndPutBack) {
   EXPECT_NE(small.images[0].rgb, made.images[0].rgb);
 }
 
-TEST_F(Edits, OutpaintingKeepsTheImageAndPaintsAroundIt) {
+TEST_F(Edits, outpainting_keeps_the_image_and_paints_around_it) {
   const Json c = cases.at("paint_euler");
   Request r = request_of(c);
   r.decode = true, r.edit.mask.reset(), r.edit.outpaint = {16, 8, 0, 24};
@@ -159,7 +159,7 @@ TEST_F(Edits, OutpaintingKeepsTheImageAndPaintsAroundIt) {
       ASSERT_EQ(made.rgb[size_t(((y + 8) * 80 + 16) * 3 + x)], r.edit.image->rgb[size_t(y * 64 * 3 + x)]);
 }
 
-TEST_F(Edits, FillsAreWhatStandsUnderTheMask) {
+TEST_F(Edits, fills_are_what_stands_under_the_mask) {
   Request r = request_of(cases.at("paint_euler_060"));
   std::vector<std::vector<float>> all;
   for (const auto fill : {InpaintFill::original, InpaintFill::fill, InpaintFill::noise, InpaintFill::nothing}) {
@@ -172,7 +172,7 @@ TEST_F(Edits, FillsAreWhatStandsUnderTheMask) {
   EXPECT_EQ(model("pndm").generate(r).latents.values, all[0]);
 }
 
-TEST_F(Edits, WhatDoesNotGoTogetherIsSaid) {
+TEST_F(Edits, what_does_not_go_together_is_said) {
   const auto complaint = [&](const char* name, const std::function<void(Request&)>& change) {
     Request r = request_of(cases.at(name));
     change(r);
@@ -259,7 +259,7 @@ struct Passes : Edits {
   }
 };
 
-TEST_F(Passes, TheSecondPassIsImageToImageOnTheFirst) {
+TEST_F(Passes, the_second_pass_is_image_to_image_on_the_first) {
   Request r = plain();
   r.hires = Hires{.scale = 1.5, .upscaler = "latent", .steps = 4, .strength = 0.5};
   const Generation twice = model("pndm").generate(r);
@@ -281,7 +281,7 @@ TEST_F(Passes, TheSecondPassIsImageToImageOnTheFirst) {
   EXPECT_NE(complaint_of([&] { model("pndm").generate(r); }).find("upscaler 'magic' is unknown"), std::string::npos);
 }
 
-TEST_F(Passes, VariationsLieBetweenTwoNoises) {
+TEST_F(Passes, variations_lie_between_two_noises) {
   Request r = plain();
   const auto own = model("pndm").generate(r).noise.values;
   r.variation = {.seed = 99, .strength = 1};
@@ -302,7 +302,7 @@ TEST_F(Passes, VariationsLieBetweenTwoNoises) {
 }
 
 // Images that are encoded, second passes and previews are in the plan; each network may come and go.
-TEST_F(Passes, MemoryIsPlannedBeforeTheRun) {
+TEST_F(Passes, memory_is_planned_before_the_run) {
   Request image{.prompt = "a cat", .steps = 4, .sampler = "euler", .seed = 1};
   image.edit.image = Image{.width = 256, .height = 320, .rgb = std::vector<uint8_t>(256 * 320 * 3, 90)};
   Request paint = image, latent{.prompt = "a cat", .width = 128, .height = 192, .steps = 2, .seed = 1}, pixels = latent;
@@ -324,7 +324,7 @@ TEST_F(Passes, MemoryIsPlannedBeforeTheRun) {
 }
 
 // The last preview is the image itself as far as its latents tell: it goes with the decoded image, and changes nothing.
-TEST_F(Passes, PreviewsShowTheRunningImage) {
+TEST_F(Passes, previews_show_the_running_image) {
   Model m = Model::open_demo({.precision = Precision::f32});
   Request r{.prompt = "a red house on green hills at sunset",
             .width = 128,

@@ -21,11 +21,11 @@ struct EditsXl : testing::Test, EditingCases {
   EditsXl() : EditingCases("editing_xl") {}
 };
 
-TEST_F(EditsXl, LatentsAreThoseOfDiffusers) {
+TEST_F(EditsXl, latents_are_those_of_diffusers) {
   expect_golden_latents(2e-5);  // observed 3.3e-7 to 3.3e-6, with KDPM2 ancestral from noise 9.5e-6
 }
 
-TEST_F(EditsXl, DefaultStrengthsAreOursOrThoseOfThePipelines) {
+TEST_F(EditsXl, default_strengths_are_ours_or_those_of_the_pipelines) {
   const auto strength = [&](const std::string& checkpoint, bool masked, Compat compat) {
     Request r = request_of(cases.at(masked ? "paint_050" : "image_055"));
     r.edit.strength.reset(), r.compat = compat, r.sampler = "euler";
@@ -48,7 +48,7 @@ TEST_F(EditsXl, DefaultStrengthsAreOursOrThoseOfThePipelines) {
 }
 
 // Outside the mask are the image's own latents, whoever does the last steps; inside, the refiner has been at work.
-TEST_F(EditsXl, ARefinerPaintsUnderTheMaskOnly) {
+TEST_F(EditsXl, a_refiner_paints_under_the_mask_only) {
   Json c = cases.at("paint_080");
   const Generation alone = model_of(c).generate(request_of(c));
   c["refiner"] = "xl_refiner", c["end"] = 0.5;
@@ -65,7 +65,7 @@ TEST_F(EditsXl, ARefinerPaintsUnderTheMaskOnly) {
 }
 
 // The autoencoder's statistics on the way back, and both ways.
-TEST_F(EditsXl, LatentsWithStatisticsAreDecodedAsInDiffusers) {
+TEST_F(EditsXl, latents_with_statistics_are_decoded_as_in_diffusers) {
   Model& m = model_of(cases.at("edm"));
   const Tensor latents = golden("edm"), wanted = golden("edm.picture");
   const Array image = m.decode({.shape = {1, 4, 8, 8}, .values = latents.to_vector()});
@@ -75,7 +75,7 @@ TEST_F(EditsXl, LatentsWithStatisticsAreDecodedAsInDiffusers) {
 }
 
 // Of Stable Diffusion 1.x and 2.x the reference's pipelines do not know them.
-TEST_F(EditsXl, StatisticsOfOtherFamiliesAreToldAndNotApplied) {
+TEST_F(EditsXl, statistics_of_other_families_are_told_and_not_applied) {
   CheckpointCopy copy("pndm");
   copy.edit_json("vae/config.json", [](Json& c) { c["latents_mean"] = {1, 2, 3, 4}, c["latents_std"] = {5, 6, 7, 8}; });
   Model other = Model::open(copy.path(), {.precision = Precision::f32});
@@ -85,7 +85,7 @@ TEST_F(EditsXl, StatisticsOfOtherFamiliesAreToldAndNotApplied) {
   EXPECT_NE(made.report.find("latents_mean and latents_std are not applied"), std::string::npos);
 }
 
-TEST_F(EditsXl, DepthsAreOfAnySizeAndRange) {
+TEST_F(EditsXl, depths_are_of_any_size_and_range) {
   const Json c = cases.at("depth_030");
   Request r = request_of(c);
   Model& m = model_of(c);
@@ -104,7 +104,7 @@ TEST_F(EditsXl, DepthsAreOfAnySizeAndRange) {
 }
 
 // From noise alone, in a batch, in two passes and with a mask, too.
-TEST_F(EditsXl, DepthsGoWithEverythingThatKeepsTheWhole) {
+TEST_F(EditsXl, depths_go_with_everything_that_keeps_the_whole) {
   const Json c = cases.at("depth_030");
   Model& m = model_of(c);
   Request noise = request_of(c);
@@ -125,7 +125,7 @@ TEST_F(EditsXl, DepthsGoWithEverythingThatKeepsTheWhole) {
   }
 }
 
-TEST_F(EditsXl, DepthsThatDoNotFitAreRefused) {
+TEST_F(EditsXl, depths_that_do_not_fit_are_refused) {
   const auto refused = [&](const char* name, const std::function<void(Request&)>& change, const char* says) {
     Request r = request_of(cases.at(name));
     change(r);
@@ -153,7 +153,7 @@ TEST_F(EditsXl, DepthsThatDoNotFitAreRefused) {
 }
 
 // The second pass is an image to image of ComfyUI's kind on what the first one made, whatever that began with.
-TEST_F(EditsXl, ASecondPassFollowsAImageToo) {
+TEST_F(EditsXl, a_second_pass_follows_a_image_too) {
   Request r = request_of(cases.at("image_055"));
   r.compat = Compat::comfyui, r.decode = true, r.sampler = "euler_ancestral";
   Model& m = model("xl");
@@ -177,7 +177,7 @@ TEST_F(EditsXl, ASecondPassFollowsAImageToo) {
 }
 
 // Nothing is made of CLIP-L's last layer, in which some merged files hold NaN.
-TEST_F(EditsXl, G09_ALastLayerOfNaNChangesNothing) {
+TEST_F(EditsXl, a_last_layer_of_na_n_changes_nothing) {
   CheckpointCopy copy("xl");
   copy.edit_tensors("text_encoder", [&](NamedTensors& tensors) {
     for (auto& [name, tensor] : tensors)

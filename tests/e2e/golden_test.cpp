@@ -28,7 +28,7 @@ int largest_difference(const std::vector<uint8_t>& a, const std::vector<uint8_t>
 
 class Golden : public testing::TestWithParam<Case> {};
 
-TEST_P(Golden, LatentsAndImageAreTheReferences) {
+TEST_P(Golden, latents_and_image_are_the_references) {
   const Case& c = GetParam();
   const Generation made = model(c).generate(c.request);
   const Array expected = golden_latents(c);
@@ -50,7 +50,7 @@ TEST_P(Golden, LatentsAndImageAreTheReferences) {
 // The same from every backend and kernel path, the slow and obvious one too.
 class GoldenOnEachBackend : public testing::TestWithParam<std::string> {};
 
-TEST_P(GoldenOnEachBackend, LatentsAreTheReferences) {
+TEST_P(GoldenOnEachBackend, latents_are_the_references) {
   const bool reference = GetParam() == "reference" || GetParam() == "detached";
   add_detached_backend();
   if (!reference && !cpu_path_available(GetParam())) GTEST_SKIP() << "this processor has no " << GetParam();

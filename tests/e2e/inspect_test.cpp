@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-TEST(Inspect, AWholeCheckpointIsUsable) {
+TEST(Inspect, a_whole_checkpoint_is_usable) {
   const std::map<std::string, std::string> families = {{"ddim_v", "sd2"}, {"xl", "sdxl"}, {"xl_refiner", "sdxl_refiner"}};
   for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "demo", "xl", "xl_lcm", "xl_v", "xl_refiner"}) {
     const Inspection found = inspect(checkpoint_folder(checkpoint));
@@ -26,7 +26,7 @@ TEST(Inspect, AWholeCheckpointIsUsable) {
   }
 }
 
-TEST(Inspect, WhatIsMissingMisshapenOrUnreadIsNamedPerComponent) {
+TEST(Inspect, what_is_missing_misshapen_or_unread_is_named_per_component) {
   CheckpointCopy copy("pndm");
   copy.edit_tensors("unet", [&](NamedTensors& tensors) {
     tensors.erase("conv_out.bias");
@@ -45,7 +45,7 @@ TEST(Inspect, WhatIsMissingMisshapenOrUnreadIsNamedPerComponent) {
   for (const auto& [component, problem] : problems) EXPECT_NE(found.text.find(problem), std::string::npos);
 }
 
-TEST(Inspect, AProblemIsToldOnceAtItsComponent) {
+TEST(Inspect, a_problem_is_told_once_at_its_component) {
   const auto problems = [](const CheckpointCopy& copy) {
     std::map<std::string, std::string> found;
     const Json json = Json::parse(inspect(copy.path()).json);
@@ -71,7 +71,7 @@ TEST(Inspect, AProblemIsToldOnceAtItsComponent) {
   EXPECT_NE(found.at("checkpoint").find("77 ids per prompt"), std::string::npos);
 }
 
-TEST(Inspect, UnknownPipelinesAreNotUsable) {
+TEST(Inspect, unknown_pipelines_are_not_usable) {
   CheckpointCopy copy("pndm");
   copy.edit_json("model_index.json", [](Json& json) { json["_class_name"] = "KandinskyPipeline"; });
   const Inspection found = inspect(copy.path());
@@ -80,7 +80,7 @@ TEST(Inspect, UnknownPipelinesAreNotUsable) {
   EXPECT_NE(found.text.find("'KandinskyPipeline' is not supported"), std::string::npos) << found.text;
 }
 
-TEST(Inspect, PartsOfACheckpointAreToldButNotUsable) {
+TEST(Inspect, parts_of_a_checkpoint_are_told_but_not_usable) {
   for (const auto& path : {checkpoint_folder("pndm") / "unet", checkpoint_folder("pndm") / "vae/diffusion_pytorch_model.safetensors"}) {
     const Inspection found = inspect(path);
     EXPECT_FALSE(found.usable);
@@ -90,7 +90,7 @@ TEST(Inspect, PartsOfACheckpointAreToldButNotUsable) {
   EXPECT_THROW(inspect(checkpoint_folder("none")), IoError);
 }
 
-TEST(Inspect, AImageSaysHowItWasMade) {
+TEST(Inspect, a_image_says_how_it_was_made) {
   TemporaryFolder folder;
   const Generation made =
       Model::open(checkpoint_folder("pndm")).generate({.prompt = "a cat", .width = 16, .height = 8, .steps = 1, .seed = 3});

@@ -41,7 +41,7 @@ Model open_lean(const Heavy& heavy, const Request& request) {
   return Model::open(heavy.path(), {.memory_limit = everything - middle});
 }
 
-TEST(Memory, EveryWayDrawsTheSame) {
+TEST(Memory, every_way_draws_the_same) {
   Request request{.prompt = "a lighthouse", .width = 96, .height = 64, .steps = 3, .seed = 4};
   Model model = Model::open_demo();
   const Generation plain = model.generate(request);
@@ -59,7 +59,7 @@ TEST(Memory, EveryWayDrawsTheSame) {
   EXPECT_THROW(Model::open_demo({.memory_limit = -1}), UsageError);
 }
 
-TEST(Memory, ALimitChangesTheWayAndNotTheImage) {
+TEST(Memory, a_limit_changes_the_way_and_not_the_image) {
   HEARTH_NEEDS_ITS_OWN_MEMORY_ONLY();
   const Heavy heavy;
   const Request request{.prompt = "a lighthouse", .width = 48, .height = 32, .steps = 3, .seed = 4};
@@ -78,7 +78,7 @@ TEST(Memory, ALimitChangesTheWayAndNotTheImage) {
 }
 
 // What is loaded late is looked through early.
-TEST(Memory, ANumberThatIsNoneIsFoundBeforeTheSteps) {
+TEST(Memory, a_number_that_is_none_is_found_before_the_steps) {
   HEARTH_NEEDS_ITS_OWN_MEMORY_ONLY();
   const auto spoil = [](CheckpointCopy& copy) {
     copy.edit_tensors("vae", [](NamedTensors& tensors) {
@@ -101,7 +101,7 @@ TEST(Memory, ANumberThatIsNoneIsFoundBeforeTheSteps) {
   EXPECT_THROW(lean.generate(watched), WeightError);
 }
 
-TEST(Memory, TheEncoderIsLoadedWhenItIsUsed) {
+TEST(Memory, the_encoder_is_loaded_when_it_is_used) {
   CheckpointCopy copy("pndm");
   copy.edit_tensors("vae", [](NamedTensors& tensors) { tensors.at("encoder.conv_out.bias").data<uint16_t>()[0] = 0x7e00; });
   Model model = Model::open(copy.path());
@@ -115,7 +115,7 @@ TEST(Memory, TheEncoderIsLoadedWhenItIsUsed) {
 }
 
 // What is packed late is kept as well, in a file of its own, and found again.
-TEST(Memory, TheEncoderGoesThroughTheCache) {
+TEST(Memory, the_encoder_goes_through_the_cache) {
   const TemporaryFolder cache;
   const Array pixels{.shape = {1, 3, 16, 16}, .values = std::vector<float>(3 * 16 * 16, 0.25f)};
   std::vector<std::string> warnings;
@@ -150,7 +150,7 @@ TEST(Memory, TheEncoderGoesThroughTheCache) {
   EXPECT_EQ(packed().size(), 4u);
 }
 
-TEST(Memory, NetworksThatCannotFitAreRefusedBeforeTheyAreLoaded) {
+TEST(Memory, networks_that_cannot_fit_are_refused_before_they_are_loaded) {
   CheckpointCopy copy("pndm");
   copy.edit_json("unet/config.json", [](Json& json) { json["block_out_channels"] = {1 << 15, 1 << 16, 1 << 16}; });
   copy.hollow("unet");
@@ -167,7 +167,7 @@ TEST(Memory, NetworksThatCannotFitAreRefusedBeforeTheyAreLoaded) {
   EXPECT_NE(refused([&] { limited.generate(request); }).find("the memory limit is 1.00 GB"), std::string::npos);
 }
 
-TEST(Memory, AFileThatIsWrittenToEndsTheRun) {
+TEST(Memory, a_file_that_is_written_to_ends_the_run) {
   CheckpointCopy copy("pndm");
   Model model = Model::open(copy.path());
   const Request request{.prompt = "x", .width = 16, .height = 16, .steps = 1, .seed = 1};

@@ -41,7 +41,7 @@ struct Peers : testing::Test {
   std::vector<float> wanted(const std::string& name) const { return file->read(name, file->list().at(name).shape, *device).to_vector(); }
 };
 
-TEST_F(Peers, LatentsAreThoseOfTheProgram) {
+TEST_F(Peers, latents_are_those_of_the_program) {
   std::map<std::string, Model> models;
   for (const auto& [name, c] : cases.items()) {
     SCOPED_TRACE(name);
@@ -54,7 +54,7 @@ TEST_F(Peers, LatentsAreThoseOfTheProgram) {
 }
 
 // Each part of a program's convention moves the image: none is there for its name only.
-TEST_F(Peers, EveryConventionIsAnother) {
+TEST_F(Peers, every_convention_is_another) {
   Model model = Model::open(checkpoint_folder("pndm"), {.precision = Precision::f32});
   Request r = request_of(cases.at("comfy_ancestral"));
   std::vector<std::vector<float>> latents;
@@ -69,7 +69,7 @@ TEST_F(Peers, EveryConventionIsAnother) {
 }
 
 // A1111's image k of a batch is that of its seed alone; ComfyUI's is found again by its place in the batch.
-TEST_F(Peers, AImageOfABatchCanBeMadeAlone) {
+TEST_F(Peers, a_image_of_a_batch_can_be_made_alone) {
   Model model = Model::open(checkpoint_folder("pndm"), {.precision = Precision::f32});
   const auto second = [](const std::vector<float>& both) {
     return std::vector<float>(both.begin() + int64_t(both.size() / 2), both.end());

@@ -65,7 +65,7 @@ Request request_of(const Json& c) {
 
 class PromptGolden : public testing::TestWithParam<std::string> {};
 
-TEST_P(PromptGolden, LatentsAreTheDefinitions) {
+TEST_P(PromptGolden, latents_are_the_definitions) {
   static const auto device = make_backend({.name = "reference", .threads = 1});
   const bool xl = is_xl(GetParam());
   const auto file = SafetensorsFile::open(golden_folder() / (xl ? "xl_prompts.safetensors" : "prompts.safetensors"));
@@ -92,7 +92,7 @@ Request small(const std::string& prompt) {
 }
 
 // An image of several equals single ones, whatever is asked under.
-TEST(Prompts, BatchesAreSingleImages) {
+TEST(Prompts, batches_are_single_images) {
   for (const char* prompt : {"a (red:1.3) [house|hill]", "a red house AND green hills:0.5", "a red BREAK house"}) {
     Request r = small(prompt);
     r.batch_size = 2;
@@ -106,7 +106,7 @@ TEST(Prompts, BatchesAreSingleImages) {
   }
 }
 
-TEST(Prompts, CompatChoosesTheSyntax) {
+TEST(Prompts, compat_chooses_the_syntax) {
   const auto drawn = [&](Compat compat, std::optional<PromptSyntax> syntax, const char* told) {
     Request r = small("a (red:1.4) house");
     r.compat = compat;
@@ -125,7 +125,7 @@ TEST(Prompts, CompatChoosesTheSyntax) {
 }
 
 // Nobody has said how prompts are read: they are plain, and a weight in one of them is told to be text.
-TEST(Prompts, AWeightThatIsTextIsToldOf) {
+TEST(Prompts, a_weight_that_is_text_is_told_of) {
   const auto warned = [&](const std::string& prompt, const std::function<void(Request&)>& change) {
     Request r = small(prompt);
     change(r);
@@ -143,7 +143,7 @@ TEST(Prompts, AWeightThatIsTextIsToldOf) {
 }
 
 // As A1111 counts: the first pass from 0 to 1, the second from 1 to 2, or on from the first one's steps.
-TEST(Prompts, EditsGoOnInASecondPass) {
+TEST(Prompts, edits_go_on_in_a_second_pass) {
   const auto drawn = [](const std::string& prompt, bool twice) {
     Request r = small(prompt);
     r.prompt_syntax = PromptSyntax::a1111;
@@ -159,7 +159,7 @@ TEST(Prompts, EditsGoOnInASecondPass) {
   EXPECT_EQ(drawn(edit("0.5"), false), drawn(edit(std::to_string(steps / 2)), false));
 }
 
-TEST(Prompts, AreTold) {
+TEST(Prompts, are_told) {
   Request r = small("a (tiny:1.2) house, BREAK hills");
   r.decode = true;
   r.options["clip_skip"] = 2;
@@ -181,7 +181,7 @@ TEST(Prompts, AreTold) {
   EXPECT_NE(made.images[0].parameters.find("Emphasis: No norm"), std::string::npos);
 }
 
-TEST(Prompts, BadOnesAreRefusedInOneLine) {
+TEST(Prompts, bad_ones_are_refused_in_one_line) {
   const auto complaint = [](const std::function<void(Request&)>& change) {
     Request r = small("a house");
     change(r);

@@ -22,7 +22,7 @@ void expect_same(const Generation& a, const Generation& b) {
   for (size_t i = 0; i < a.images.size(); ++i) EXPECT_EQ(a.images[i].rgb, b.images[i].rgb) << "image " << i;
 }
 
-TEST(Pipeline, ShardsGiveTheBitsOfOneFile) {
+TEST(Pipeline, shards_give_the_bits_of_one_file) {
   const Request request = request_of("pndm", "default");
   const Generation one = Model::open(checkpoint_folder("pndm")).generate(request);
   CheckpointCopy copy("pndm");
@@ -32,7 +32,7 @@ TEST(Pipeline, ShardsGiveTheBitsOfOneFile) {
   expect_same(Model::open(copy.path()).generate(request), one);
 }
 
-TEST(Pipeline, VariantIsWhatItsFilesHold) {
+TEST(Pipeline, variant_is_what_its_files_hold) {
   CheckpointCopy copy("ancestral");  // stored in f32
   for (const char* component : {"unet", "vae"}) copy.convert(component, DType::f16, "diffusion_pytorch_model.fp16.safetensors");
   copy.convert("text_encoder", DType::f16, "model.fp16.safetensors");
@@ -46,7 +46,7 @@ TEST(Pipeline, VariantIsWhatItsFilesHold) {
   expect_same(Model::open(alone.path()).generate(request), variant);
 }
 
-TEST(Pipeline, BatchOfThreeIsThreeSinglesBitForBit) {
+TEST(Pipeline, batch_of_three_is_three_singles_bit_for_bit) {
   Model model = Model::open(checkpoint_folder("pndm"));
   for (const char* sampler : {"euler_ancestral", "plms", "dpmpp_2m"}) {
     Request request = request_of("pndm", "batch_of_singles");
@@ -67,7 +67,7 @@ TEST(Pipeline, BatchOfThreeIsThreeSinglesBitForBit) {
   }
 }
 
-TEST(Pipeline, ThreadsDoNotChangeABit) {
+TEST(Pipeline, threads_do_not_change_a_bit) {
   for (const char* checkpoint : {"pndm", "euler"}) {
     const Request request = request_of(checkpoint, "default");
     const Generation one = Model::open(checkpoint_folder(checkpoint), {.threads = 1}).generate(request);
@@ -77,7 +77,7 @@ TEST(Pipeline, ThreadsDoNotChangeABit) {
 }
 
 // G-32: nothing of a run stays behind in the model.
-TEST(Pipeline, InterleavedPromptsEqualFreshModels) {
+TEST(Pipeline, interleaved_prompts_equal_fresh_models) {
   const Request first = request_of("pndm", "euler_ancestral"), second = request_of("pndm", "wide");
   Model model = Model::open(checkpoint_folder("pndm"));
   const Generation a = model.generate(first), b = model.generate(second), again = model.generate(first);
@@ -86,7 +86,7 @@ TEST(Pipeline, InterleavedPromptsEqualFreshModels) {
   expect_same(Model::open(checkpoint_folder("pndm")).generate(first), a);
 }
 
-TEST(Pipeline, ACanceledRunLeavesNothingBehind) {
+TEST(Pipeline, a_canceled_run_leaves_nothing_behind) {
   const Request request = request_of("pndm", "default");
   Model model = Model::open(checkpoint_folder("pndm"));
   const Generation whole = model.generate(request);
@@ -103,7 +103,7 @@ TEST(Pipeline, ACanceledRunLeavesNothingBehind) {
   expect_same(model.generate(request), whole);
 }
 
-TEST(Pipeline, ProgressCountsEveryPhase) {
+TEST(Pipeline, progress_counts_every_phase) {
   Request request = request_of("pndm", "batch_of_singles");
   std::vector<std::string> seen;
   request.progress = [&](const Progress& p) { seen.push_back(fmt::format("{} {}/{}", p.phase, p.done, p.total)); };
@@ -130,7 +130,7 @@ TEST(Pipeline, ProgressCountsEveryPhase) {
 }
 
 // G-64: 1 ≤ steps ≤ any.
-TEST(Pipeline, EveryStepCountRuns) {
+TEST(Pipeline, every_step_count_runs) {
   Model model = Model::open(checkpoint_folder("pndm"));
   for (const char* sampler : {"ddim", "plms", "euler", "euler_ancestral", "dpmpp_2m"})
     for (const int64_t steps : {1, 7, 999, 1000}) {  // the reference fails at 1000: an index too far (ddim, plms), NaN (dpmpp_2m)
@@ -154,7 +154,7 @@ double error_in(const std::string& checkpoint, const Request& request, const Ope
 }
 
 // The largest error is observed with bf16 factors, where the processor multiplies them; else the rounding of weights is all there is.
-TEST(Pipeline, SixteenBitWeightsStayNear) {
+TEST(Pipeline, sixteen_bit_weights_stay_near) {
   EXPECT_EQ(error_in("pndm", request_of("pndm", "default"), {.precision = Precision::f16}), 0);        // stored in f16 already
   EXPECT_LE(error_in("euler", request_of("euler", "default"), {.precision = Precision::bf16}), 1e-1);  // 1.6e-2; stored in bf16 already
   EXPECT_LE(error_in("ancestral", request_of("ancestral", "default"), {.precision = Precision::f16}), 1e-2);   // 2.0e-3
@@ -163,7 +163,7 @@ TEST(Pipeline, SixteenBitWeightsStayNear) {
 }
 
 // An image in bf16 looks like the one in f32. Observed: 52 dB with AVX512-BF16, 54 dB with AMX.
-TEST(Pipeline, TheImageInBf16IsThatOfF32) {
+TEST(Pipeline, the_image_in_bf16_is_that_of_f32) {
   Request request = find_case("demo", "house").request;
   const auto drawn = [&](Precision precision) { return Model::open_demo({.precision = precision}).generate(request).images[0].rgb; };
   const std::vector<uint8_t> exact = drawn(Precision::f32), rounded = drawn(Precision::bf16);
@@ -175,7 +175,7 @@ TEST(Pipeline, TheImageInBf16IsThatOfF32) {
   EXPECT_GE(decibels, 35);
 }
 
-TEST(Pipeline, PrecisionPerComponentChangesThatComponentOnly) {
+TEST(Pipeline, precision_per_component_changes_that_component_only) {
   const Request request = request_of("ancestral", "default");
   const auto folder = checkpoint_folder("ancestral");
   const Generation plain = Model::open(folder).generate(request);
@@ -192,7 +192,7 @@ TEST(Pipeline, PrecisionPerComponentChangesThatComponentOnly) {
   }
 }
 
-TEST(Pipeline, NoiseFromOutsideReplacesTheSeedsFirstDraw) {
+TEST(Pipeline, noise_from_outside_replaces_the_seeds_first_draw) {
   Model model = Model::open(checkpoint_folder("pndm"));
   Request request = request_of("pndm", "default");
   const Generation drawn = model.generate(request);
@@ -203,7 +203,7 @@ TEST(Pipeline, NoiseFromOutsideReplacesTheSeedsFirstDraw) {
   EXPECT_NE(model.generate(request).latents.values, drawn.latents.values);
 }
 
-TEST(Pipeline, GuidanceOfOneIsNoGuidance) {
+TEST(Pipeline, guidance_of_one_is_no_guidance) {
   Model model = Model::open(checkpoint_folder("pndm"));
   const Generation half = model.generate(request_of("pndm", "guidance_half")), one = model.generate(request_of("pndm", "guidance_one"));
   expect_same(half, one);
@@ -213,7 +213,7 @@ TEST(Pipeline, GuidanceOfOneIsNoGuidance) {
 }
 
 // G-12: what does not fit is named, and the image is that of the shortened prompt.
-TEST(Pipeline, ALongPromptIsCutAndSaidSo) {
+TEST(Pipeline, a_long_prompt_is_cut_and_said_so) {
   Model model = Model::open(checkpoint_folder("pndm"));
   const Generation made = model.generate(request_of("pndm", "long"));
   ASSERT_EQ(made.warnings.size(), 2u);
@@ -232,7 +232,7 @@ TEST(Pipeline, ALongPromptIsCutAndSaidSo) {
             "the prompt has 1 tokens too many for 75 (the syntaxes a1111 and comfyui keep them); this part was dropped: x");
 }
 
-TEST(Pipeline, ASeedIsDrawnAndToldWhenNoneIsGiven) {
+TEST(Pipeline, a_seed_is_drawn_and_told_when_none_is_given) {
   Model model = Model::open(checkpoint_folder("pndm"));
   Request request = {.prompt = "a cat", .steps = 1};
   const Generation a = model.generate(request), b = model.generate(request);
@@ -243,7 +243,7 @@ TEST(Pipeline, ASeedIsDrawnAndToldWhenNoneIsGiven) {
 
 // What the plan predicts is what the device's buffers took: to the byte where the dry run goes through the same steps, of which it takes
 // six at most; nearly so in a longer run.
-TEST(Pipeline, MemoryIsPlannedBeforeTheRun) {
+TEST(Pipeline, memory_is_planned_before_the_run) {
   for (const auto& [sampler, precision] : std::vector<std::pair<const char*, Precision>>{
            {"", Precision::f16}, {"plms", Precision::bf16}, {"dpmpp_2m", Precision::f32}, {"euler_ancestral", Precision::automatic}}) {
     Model model = Model::open(checkpoint_folder("demo"), {.threads = 2, .precision = precision});
@@ -260,7 +260,7 @@ TEST(Pipeline, MemoryIsPlannedBeforeTheRun) {
   }
 }
 
-TEST(Pipeline, ThePlanIsOfThisRequestAlone) {
+TEST(Pipeline, the_plan_is_of_this_request_alone) {
   Model model = Model::open(checkpoint_folder("pndm"));
   const auto planned = [&](const Request& request) {
     return nlohmann::json::parse(model.generate(request).report).at("memory").at("planned");
@@ -281,7 +281,7 @@ TEST(Pipeline, ThePlanIsOfThisRequestAlone) {
   EXPECT_LT(planned({.prompt = "x", .width = 8, .height = 8, .steps = 1, .seed = 1}).at("activations"), first.at("weights"));
 }
 
-TEST(Pipeline, EncodeAndDecodeAreTheAutoencoders) {
+TEST(Pipeline, encode_and_decode_are_the_autoencoders) {
   Model model = Model::open_demo({.precision = Precision::f32});
   const Case c = find_case("demo", "house");
   const auto image = golden_images(c)[0];
@@ -299,7 +299,7 @@ TEST(Pipeline, EncodeAndDecodeAreTheAutoencoders) {
   EXPECT_LE(max_difference(back.values, pixels.values), 1.5 / 127.5);  // one level of 255, and the rounding to levels
 }
 
-TEST(Pipeline, HashesAreThoseOfTheFiles) {
+TEST(Pipeline, hashes_are_those_of_the_files) {
   Model model = Model::open_demo();
   const std::filesystem::path files[] = {checkpoint_folder("demo") / "unet/diffusion_pytorch_model.safetensors"};
   EXPECT_EQ(nlohmann::json::parse(model.description()).at("hashes").at("unet"), sha256_of_files(files));

@@ -16,7 +16,7 @@ namespace hearth::test {
 namespace {
 
 // Attention where the configuration has none would run with numbers that nobody wrote.
-TEST(Register, G14_attention_on_a_level_without_it_is_refused) {
+TEST(Register, attention_on_a_level_without_it_is_refused) {
   CheckpointCopy copy("pndm");
   copy.edit_tensors("unet", [&](NamedTensors& tensors) {
     tensors.emplace("down_blocks.2.attentions.0.proj_in.weight", Tensor::zeros(copy.device(), {8, 8, 1, 1}));
@@ -31,7 +31,7 @@ TEST(Register, G14_attention_on_a_level_without_it_is_refused) {
 
 // After a run only the weights are held; after the model, no more than after the model before it (kernels keep some scratch
 // memory for each thread of the caller's).
-TEST(Register, G22_every_phase_gives_its_memory_back) {
+TEST(Register, every_phase_gives_its_memory_back) {
   const auto draw = [] {
     Model model = Model::open_demo({.threads = 2});
     const int64_t weights = MemoryLedger::process().use().now;
@@ -48,7 +48,7 @@ TEST(Register, G22_every_phase_gives_its_memory_back) {
 }
 
 // Every name runs an algorithm of its own: no two give the same image, but for those told here.
-TEST(Register, G23_no_sampler_and_no_schedule_stands_for_another) {
+TEST(Register, no_sampler_and_no_schedule_stands_for_another) {
   Model model = Model::open_demo();
   const std::set<std::set<std::string>> same{{"dpm_fast"},                 // of the schedule its ends count
                                              {"dpm_adaptive"},             //
@@ -98,7 +98,7 @@ TEST(Register, G23_no_sampler_and_no_schedule_stands_for_another) {
 }
 
 // Observers are part of the engine: each block is told once for each call of the network.
-TEST(Register, G60_every_block_is_seen_at_every_step) {
+TEST(Register, every_block_is_seen_at_every_step) {
   struct Count : Observer {
     void on_tap(std::string_view path, const Tensor&) override {
       mid += path == "mid_block";
@@ -116,7 +116,7 @@ TEST(Register, G60_every_block_is_seen_at_every_step) {
 }
 
 // One pipeline, several kernels: the plain loops and the fast path draw the same.
-TEST(Register, G62_fast_and_slow_paths_draw_the_same) {
+TEST(Register, fast_and_slow_paths_draw_the_same) {
   const Request request{.prompt = "a red house on green hills", .width = 72, .height = 64, .steps = 3, .seed = 2};
   const Generation fast = Model::open_demo({.precision = Precision::f32}).generate(request),
                    slow = Model::open_demo({.device = "reference", .precision = Precision::f32}).generate(request);

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-TEST(Report, TheImageSaysHowItWasMade) {
+TEST(Report, the_image_says_how_it_was_made) {
   TemporaryFolder folder;
   Model model = Model::open(checkpoint_folder("pndm"), {.precision = Precision::f16});
   const Generation made = model.generate({.prompt = "a \"red\" house,\n赤い家",
@@ -52,7 +52,7 @@ TEST(Report, TheImageSaysHowItWasMade) {
   EXPECT_EQ(json.at("defaults"), Json::array({"clip_skip"}));
 }
 
-TEST(Report, DefaultsAreToldFromRequests) {
+TEST(Report, defaults_are_told_from_requests) {
   Model model = Model::open(checkpoint_folder("dpmpp"));
   const Json report = Json::parse(model.generate({.prompt = "x", .width = 64, .steps = 1}).report);
   EXPECT_EQ(report.at("request").at("defaults"), (Json{"negative_prompt", "clip_skip", "height", "sampler", "schedule", "seed"}));
@@ -66,7 +66,7 @@ TEST(Report, DefaultsAreToldFromRequests) {
   EXPECT_GT(report.at("memory").at("measured").at("process_peak"), report.at("memory").at("measured").at("peak"));
 }
 
-TEST(Report, TimesAndLargestValuesAreThoseOfTheRun) {
+TEST(Report, times_and_largest_values_are_those_of_the_run) {
   Model model = Model::open(checkpoint_folder("pndm"));
   const Json report = Json::parse(model.generate({.prompt = "x", .width = 64, .height = 64, .steps = 4, .seed = 1}).report);
   const Json& seconds = report.at("seconds");
@@ -87,7 +87,7 @@ TEST(Report, TimesAndLargestValuesAreThoseOfTheRun) {
   }
 }
 
-TEST(Report, DebugTellsTimesAndShapes) {
+TEST(Report, debug_tells_times_and_shapes) {
   Model model = Model::open(checkpoint_folder("pndm"));
   Request request = find_case("pndm", "default").request;
   const Generation plain = model.generate(request);
@@ -155,7 +155,7 @@ TEST(Report, DebugTellsTimesAndShapes) {
       << debug.at("shapes").dump(1);
 }
 
-TEST(Report, ComponentsThatAreNotUsedAreNamed) {
+TEST(Report, components_that_are_not_used_are_named) {
   CheckpointCopy copy("pndm");
   copy.edit_json("model_index.json", [](Json& json) {
     json["safety_checker"] = {"stable_diffusion", "StableDiffusionSafetyChecker"};
@@ -185,7 +185,7 @@ TEST(Report, ComponentsThatAreNotUsedAreNamed) {
 }
 
 // What the reference's pipeline changes in old checkpoints when it loads them.
-TEST(Report, OldConfigsAreReadAsTheReferenceReadsThem) {
+TEST(Report, old_configs_are_read_as_the_reference_reads_them) {
   CheckpointCopy copy("pndm");
   copy.edit_json("unet/config.json", [](Json& json) { json["_diffusers_version"] = "0.6.0.dev0"; });
   Model model = Model::open(copy.path());
@@ -202,7 +202,7 @@ TEST(Report, OldConfigsAreReadAsTheReferenceReadsThem) {
 }
 
 // A plain size below 64 of a UNet older than 0.9.0 counts as 64.
-TEST(Report, OnlyOldAndPlainSizesAreTakenForMistakes) {
+TEST(Report, only_old_and_plain_sizes_are_taken_for_mistakes) {
   const std::tuple<Json, Json, int64_t> sizes[] = {{"0.8.1", 8, 64},     {"0.9.0", 8, 8}, {"1.2.0", 8, 8},  {"dev", 8, 8},
                                                    {"0.6.0", {8, 8}, 8}, {nullptr, 8, 8}, {"0.6.0", 96, 96}};
   for (const auto& [version, size, height] : sizes) {
@@ -217,7 +217,7 @@ TEST(Report, OnlyOldAndPlainSizesAreTakenForMistakes) {
   }
 }
 
-TEST(Report, ClippingIsTakenOutAndSaidSo) {
+TEST(Report, clipping_is_taken_out_and_said_so) {
   CheckpointCopy copy("ddim_v");
   copy.edit_json("scheduler/scheduler_config.json", [](Json& json) { json["clip_sample"] = true; });
   Model model = Model::open(copy.path());
@@ -227,7 +227,7 @@ TEST(Report, ClippingIsTakenOutAndSaidSo) {
 }
 
 // What a component's entry tells: its files as the checkpoint names them, and all of its tensors.
-TEST(Report, ComponentsTellTheirFilesAndSizes) {
+TEST(Report, components_tell_their_files_and_sizes) {
   const Json parts = Json::parse(Model::open(checkpoint_folder("pndm")).description()).at("components");
   EXPECT_EQ(parts[1].at("files"), Json{"unet/diffusion_pytorch_model.safetensors"});
   for (const Json& part : parts) {
@@ -246,7 +246,7 @@ TEST(Report, ComponentsTellTheirFilesAndSizes) {
 }
 
 // Older text encoders store the numbers of their positions, which say nothing.
-TEST(Report, PositionIdsAreIgnored) {
+TEST(Report, position_ids_are_ignored) {
   CheckpointCopy copy("pndm");
   copy.edit_tensors("text_encoder", [&](NamedTensors& tensors) {
     tensors["text_model.embeddings.position_ids"] = Tensor::from(copy.device(), {1, 2}, std::vector<int32_t>{0, 1});
@@ -256,7 +256,7 @@ TEST(Report, PositionIdsAreIgnored) {
             Model::open(checkpoint_folder("pndm")).generate(request).latents.values);
 }
 
-TEST(Report, TheAutoencodersShiftIsLeftOutAsInTheReference) {
+TEST(Report, the_autoencoders_shift_is_left_out_as_in_the_reference) {
   CheckpointCopy copy("pndm");
   copy.edit_json("vae/config.json", [](Json& json) { json["shift_factor"] = 0.5; });
   const Request request = find_case("pndm", "default").request;
@@ -266,7 +266,7 @@ TEST(Report, TheAutoencodersShiftIsLeftOutAsInTheReference) {
 }
 
 // The tokenizer's class decides how prompts are cleaned: CLIPTokenizer takes a ligature apart, CLIPTokenizerFast keeps it.
-TEST(Report, TheTokenizersClassCounts) {
+TEST(Report, the_tokenizers_class_counts) {
   CheckpointCopy copy("pndm");
   copy.edit_json("model_index.json", [](Json& json) { json["tokenizer"] = {"transformers", "CLIPTokenizerFast"}; });
   const auto latents = [](const std::filesystem::path& path, const char* prompt) {
@@ -277,7 +277,7 @@ TEST(Report, TheTokenizersClassCounts) {
   EXPECT_EQ(latents(copy.path(), "fin"), latents(checkpoint_folder("pndm"), "fin"));
 }
 
-TEST(Report, ASizeThatNobodyStatesMustBeGiven) {
+TEST(Report, a_size_that_nobody_states_must_be_given) {
   CheckpointCopy copy("pndm");
   copy.edit_json("unet/config.json", [](Json& json) { json["sample_size"] = nullptr; });
   Model model = Model::open(copy.path());
@@ -288,7 +288,7 @@ TEST(Report, ASizeThatNobodyStatesMustBeGiven) {
   EXPECT_EQ(model.generate({.prompt = "x", .width = 16, .height = 8, .steps = 1}).images[0].height, 8);
 }
 
-TEST(Lists, NameWhatThereIs) {
+TEST(Lists, name_what_there_is) {
   const auto names = [](const std::vector<Named>& list) {
     std::vector<std::string> result;
     for (const Named& n : list) {
@@ -306,7 +306,7 @@ TEST(Lists, NameWhatThereIs) {
 }
 
 // Two prompts in one process are two processes: the example's image, drawn by itself, and here after another one.
-TEST(Processes, OneProcessOrTwo) {
+TEST(Processes, one_process_or_two) {
   TemporaryFolder folder;
   const std::string file = (folder / "alone.png").string();
   ASSERT_EQ(std::system((std::string(HEARTH_EXAMPLE) + " " + file + " 'a black cat' > /dev/null").c_str()), 0);

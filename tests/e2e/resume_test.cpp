@@ -13,7 +13,7 @@ Request small(const std::string& sampler) {
   return {.prompt = "a red house", .width = 64, .height = 72, .steps = 6, .sampler = sampler, .seed = 11, .batch_size = 2, .decode = false};
 }
 
-TEST(Resume, AImageIsThatOfTheWholeRun) {
+TEST(Resume, a_image_is_that_of_the_whole_run) {
   Model model = Model::open_demo();
   for (const char* sampler : {"plms", "heun", "euler_ancestral", "dpmpp_2m", "dpmpp_3m_sde", "sa_solver", "uni_pc", "lms"}) {
     Request request = small(sampler);
@@ -32,7 +32,7 @@ TEST(Resume, AImageIsThatOfTheWholeRun) {
   }
 }
 
-TEST(Resume, AnotherRunIsRefused) {
+TEST(Resume, another_run_is_refused) {
   Model model = Model::open_demo();
   Request request = small("dpmpp_2m");
   request.stop_after = 2;
@@ -60,7 +60,7 @@ TEST(Resume, AnotherRunIsRefused) {
 }
 
 // What goes with a program's conventions belongs to the run, too.
-TEST(Resume, AnotherProgramsRunIsRefused) {
+TEST(Resume, another_programs_run_is_refused) {
   Model model = Model::open_demo();
   const auto refused = [&](Compat compat, const std::function<void(Request&)>& change) -> std::string {
     Request request = small("euler");
@@ -79,7 +79,7 @@ TEST(Resume, AnotherProgramsRunIsRefused) {
   EXPECT_EQ(refused(Compat::comfyui, [](Request& r) { r.batch_index = 1; }), "resume: the state's run has batch_index 0, this one 1");
 }
 
-TEST(SamplerOptions, ActAndAreRefused) {
+TEST(SamplerOptions, act_and_are_refused) {
   Model model = Model::open_demo();
   const auto latents = [&](const std::string& sampler, std::map<std::string, std::string> options) {
     Request request = small(sampler);
@@ -106,7 +106,7 @@ TEST(SamplerOptions, ActAndAreRefused) {
 }
 
 // dpm_adaptive's steps follow the error of one image.
-TEST(SamplerOptions, AImageOfABatchIsTheImageAlone) {
+TEST(SamplerOptions, a_image_of_a_batch_is_the_image_alone) {
   Model model = Model::open_demo();
   Request both = small("dpm_adaptive"), second = both;
   both.sampler_options = second.sampler_options = {{"eta", "0.4"}, {"rtol", "0.3"}};

@@ -81,7 +81,7 @@ int64_t compare(Model& model, const std::filesystem::path& path, const std::stri
   return ran;
 }
 
-TEST(ScheduleLevels, AreThoseOfTheRun) {
+TEST(ScheduleLevels, are_those_of_the_run) {
   int64_t ran = 0;
   for (const Kind& kind : kinds()) {
     SCOPED_TRACE(kind.checkpoint + kind.scheduler.dump());
@@ -95,7 +95,7 @@ TEST(ScheduleLevels, AreThoseOfTheRun) {
   EXPECT_GE(ran, 500);
 }
 
-TEST(ScheduleLevels, A1111sTablesOfAnXlModelAreThoseOfXl) {
+TEST(ScheduleLevels, a1111s_tables_of_an_xl_model_are_those_of_xl) {
   Request r{.prompt = "",
             .width = 16,
             .height = 8,
@@ -112,7 +112,7 @@ TEST(ScheduleLevels, A1111sTablesOfAnXlModelAreThoseOfXl) {
   EXPECT_EQ(schedule("xl"), "ays_sdxl_11");
 }
 
-TEST(ScheduleLevels, OfAStepperThatFindsThemAsItGoes) {
+TEST(ScheduleLevels, of_a_stepper_that_finds_them_as_it_goes) {
   for (const ScheduleLevels& listed : schedule_levels({}, "dpm_adaptive", 5)) EXPECT_FALSE(listed.refused.empty()) << listed.name;
 }
 

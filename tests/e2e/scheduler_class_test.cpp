@@ -24,7 +24,7 @@ Generation draw(const CheckpointCopy& copy, int64_t steps) {
       {.prompt = "a red house on green hills", .width = 32, .height = 24, .steps = steps, .guidance = 3, .seed = 7, .decode = false});
 }
 
-TEST(SchedulerClasses, LatentsAreTheReferences) {
+TEST(SchedulerClasses, latents_are_the_references) {
   const auto device = make_backend({.name = "reference", .threads = 1});
   const auto file = SafetensorsFile::open(golden_folder() / "classes.safetensors");
   double worst = 0;
@@ -42,7 +42,7 @@ TEST(SchedulerClasses, LatentsAreTheReferences) {
 }
 
 // Its noise is a path of our own; the run itself is that of the class.
-TEST(SchedulerClasses, TheSdeClassDraws) {
+TEST(SchedulerClasses, the_sde_class_draws) {
   CheckpointCopy copy("pndm");
   set_scheduler(copy, "DPMSolverSDEScheduler", {{"beta_start", 0.00085}, {"beta_end", 0.012}, {"beta_schedule", "scaled_linear"}});
   const json report = json::parse(draw(copy, 4).report);

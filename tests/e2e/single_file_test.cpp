@@ -53,7 +53,7 @@ fs::path configs_of(const TemporaryFolder& folder, const std::string& checkpoint
   return configs;
 }
 
-TEST(SingleFile, DrawsWhatTheFolderDraws) {
+TEST(SingleFile, draws_what_the_folder_draws) {
   const TemporaryFolder folder;
   for (const char* checkpoint : {"pndm", "ddim_v"}) {
     SCOPED_TRACE(checkpoint);
@@ -64,7 +64,7 @@ TEST(SingleFile, DrawsWhatTheFolderDraws) {
   }
 }
 
-TEST(SingleFile, PickledOrWithoutText_modelOrWithOddLeftovers) {
+TEST(SingleFile, pickled_or_without_text_model_or_with_odd_leftovers) {
   const TemporaryFolder folder;
   CheckpointCopy copy("pndm");
   const fs::path configs = configs_of(folder, "pndm");
@@ -87,7 +87,7 @@ TEST(SingleFile, PickledOrWithoutText_modelOrWithOddLeftovers) {
 }
 
 // One layer more than the configuration has, a projection and a scale: what files of Stable Diffusion 2 hold.
-TEST(SingleFile, TheLastLayerOfAnOpenClipEncoderIsLeftAside) {
+TEST(SingleFile, the_last_layer_of_an_open_clip_encoder_is_left_aside) {
   const TemporaryFolder folder;
   CheckpointCopy copy("ddim_v");
   NamedTensors tensors = tensors_of(single("ddim_v"), copy.device());
@@ -111,7 +111,7 @@ TEST(SingleFile, TheLastLayerOfAnOpenClipEncoderIsLeftAside) {
   EXPECT_NE(told.find("unread: 'text_model.encoder.layers.4."), std::string::npos) << told;
 }
 
-TEST(SingleFile, PartsMayComeFromAnywhere) {
+TEST(SingleFile, parts_may_come_from_anywhere) {
   const TemporaryFolder folder;
   CheckpointCopy copy("pndm");
   const Generation wanted = drawn(checkpoint_folder("pndm"));
@@ -153,7 +153,7 @@ TEST(SingleFile, PartsMayComeFromAnywhere) {
             "UsageError: open: no model has a component 'text', only unet, vae, text_encoder, text_encoder_2");
 }
 
-TEST(SingleFile, Averages) {
+TEST(SingleFile, averages) {
   const TemporaryFolder folder;
   CheckpointCopy copy("pndm");
   NamedTensors tensors = tensors_of(single("pndm"), copy.device());
@@ -178,7 +178,7 @@ NamedBytes files_of(const fs::path& root) {
   return files;
 }
 
-TEST(SingleFile, DdufDrawsWhatTheFolderDraws) {
+TEST(SingleFile, dduf_draws_what_the_folder_draws) {
   const TemporaryFolder folder;
   CheckpointCopy copy("ddim_v");
   const Generation wanted = drawn(copy.path());
@@ -202,7 +202,7 @@ TEST(SingleFile, DdufDrawsWhatTheFolderDraws) {
             "IoError: " + (folder / "deep.dduf").string() + ": member 'a/b/c.json' lies deeper than in one folder");
 }
 
-TEST(Convert, EveryLayoutFromEveryLayoutToTheByte) {
+TEST(Convert, every_layout_from_every_layout_to_the_byte) {
   const TemporaryFolder folder;
   for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral"}) {
     SCOPED_TRACE(checkpoint);
@@ -228,7 +228,7 @@ TEST(Convert, EveryLayoutFromEveryLayoutToTheByte) {
 }
 
 // As the reference splits a network: tensor after tensor into a file until the next one would not fit, one that never fits alone.
-TEST(Convert, ShardsAndTheirIndex) {
+TEST(Convert, shards_and_their_index) {
   const TemporaryFolder folder;
   CheckpointCopy copy("pndm");
   constexpr int64_t most = 5000;
@@ -270,7 +270,7 @@ TEST(Convert, ShardsAndTheirIndex) {
   expect_same(drawn(folder / "shards.dduf"), drawn(checkpoint_folder("pndm")));
 }
 
-TEST(Convert, WritesTheNamesOfTheOriginal) {
+TEST(Convert, writes_the_names_of_the_original) {
   const TemporaryFolder folder;
   CheckpointCopy copy("pndm");
   for (const char* checkpoint : {"pndm", "ddim_v"}) {
@@ -292,7 +292,7 @@ TEST(Convert, WritesTheNamesOfTheOriginal) {
   }
 }
 
-TEST(Convert, AnotherType) {
+TEST(Convert, another_type) {
   const TemporaryFolder folder;
   CheckpointCopy copy("ancestral");
   copy.edit_tensors("vae", [](NamedTensors& tensors) {
@@ -311,7 +311,7 @@ TEST(Convert, AnotherType) {
   for (const auto& [name, info] : SafetensorsFile::open(folder / "b.safetensors")->list()) EXPECT_EQ(info.dtype, DType::bf16) << name;
 }
 
-TEST(Convert, NothingHalfWritten) {
+TEST(Convert, nothing_half_written) {
   const TemporaryFolder folder;
   CheckpointCopy copy("pndm");
   const auto only = [&] { return std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()); };

@@ -77,7 +77,7 @@ struct TinyAutoencoder : testing::Test {
   }
 };
 
-TEST_F(TinyAutoencoder, InThePlaceOfTheCheckpointsOwnIsTheReferences) {
+TEST_F(TinyAutoencoder, in_the_place_of_the_checkpoints_own_is_the_references) {
   Model m = Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {whole}}}, .precision = Precision::f32});
   for (const char* kind : {"text", "image", "paint"}) {
     SCOPED_TRACE(kind);
@@ -98,7 +98,7 @@ TEST_F(TinyAutoencoder, InThePlaceOfTheCheckpointsOwnIsTheReferences) {
 }
 
 // Its folder, a pipeline's folder that holds it, and what hearth convert makes of them; f16 too.
-TEST_F(TinyAutoencoder, MayLieAnywhere) {
+TEST_F(TinyAutoencoder, may_lie_anywhere) {
   const auto drawn = [&](const fs::path& path, const OpenOptions& options) {
     return Model::open(path, options).generate(request()).images[0].rgb;
   };
@@ -120,7 +120,7 @@ TEST_F(TinyAutoencoder, MayLieAnywhere) {
 }
 
 // The last preview is the image; before that it is the image that the estimate decodes to. Whatever its file is called and holds.
-TEST_F(TinyAutoencoder, MakesPreviews) {
+TEST_F(TinyAutoencoder, makes_previews) {
   Request r = request();
   r.sampler = "euler";
   const Generation plain = Model::open(checkpoint_folder("pndm"), f32).generate(r);
@@ -142,7 +142,7 @@ TEST_F(TinyAutoencoder, MakesPreviews) {
     }
 }
 
-TEST_F(TinyAutoencoder, PreviewsAreInThePlan) {
+TEST_F(TinyAutoencoder, previews_are_in_the_plan) {
   Request r{.prompt = "a cat", .width = 256, .height = 320, .steps = 2, .seed = 1};
   r.decode = false;
   r.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {};
@@ -157,7 +157,7 @@ TEST_F(TinyAutoencoder, PreviewsAreInThePlan) {
   }
 }
 
-TEST_F(TinyAutoencoder, WhatDoesNotFitIsRefused) {
+TEST_F(TinyAutoencoder, what_does_not_fit_is_refused) {
   const auto told = [&](const OpenOptions& options, const std::string& checkpoint = "pndm") {
     return complaint_of([&] { Model::open(checkpoint_folder(checkpoint), options); });
   };
@@ -182,7 +182,7 @@ TEST_F(TinyAutoencoder, WhatDoesNotFitIsRefused) {
 }
 
 // For text to image its decoder is enough.
-TEST_F(TinyAutoencoder, ADecoderAloneTakesThePlace) {
+TEST_F(TinyAutoencoder, a_decoder_alone_takes_the_place) {
   const auto expected =
       Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {whole}}}, .precision = Precision::f32}).generate(request());
   write_torch(folder / "taesd_decoder.pth", read_all(decoder));
@@ -219,7 +219,7 @@ TEST_F(TinyAutoencoder, ADecoderAloneTakesThePlace) {
 }
 
 // Tiles differ at their seams only, and take less memory; under a limit they are what is left.
-TEST_F(TinyAutoencoder, TilesAreBlended) {
+TEST_F(TinyAutoencoder, tiles_are_blended) {
   Request r{.prompt = "a cat", .width = 256, .height = 320, .steps = 2, .seed = 1};
   const auto drawn = [&](VaeTiling tiling, std::optional<int64_t> tile = {}, int64_t limit = 0) {
     Model m = Model::open(checkpoint_folder("pndm"),

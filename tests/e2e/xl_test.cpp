@@ -36,7 +36,7 @@ void skip_clip(Request& r, std::optional<int64_t> first, std::optional<int64_t> 
   if (second) r.options["clip_skip_2"] = *second;
 }
 
-TEST(Xl, FamiliesAreKnownByTheirConfigs) {
+TEST(Xl, families_are_known_by_their_configs) {
   EXPECT_EQ(open("xl").family(), "sdxl");
   EXPECT_EQ(open("xl_lcm").family(), "sdxl");
   EXPECT_EQ(open("xl_refiner").family(), "sdxl_refiner");
@@ -45,7 +45,7 @@ TEST(Xl, FamiliesAreKnownByTheirConfigs) {
 }
 
 // G13: height before width, top before left. Each number has its own place.
-TEST(Xl, G13_EachSizeCounts) {
+TEST(Xl, each_size_counts) {
   Model model = open("xl");
   const std::vector<float> plain = drawn(model);
   std::vector<std::vector<float>> others;
@@ -71,7 +71,7 @@ TEST(Xl, G13_EachSizeCounts) {
             plain);
 }
 
-TEST(Xl, ANegativePromptThatIsNotGivenIsZerosWhereTheCheckpointSaysSo) {
+TEST(Xl, a_negative_prompt_that_is_not_given_is_zeros_where_the_checkpoint_says_so) {
   Model zeros = open("xl"), encoded = open("xl_refiner");
   const auto empty = [](Request& r) { r.negative_prompt = std::string(""); };
   EXPECT_NE(drawn(zeros), drawn(zeros, empty));
@@ -86,7 +86,7 @@ TEST(Xl, ANegativePromptThatIsNotGivenIsZerosWhereTheCheckpointSaysSo) {
   EXPECT_EQ(under(Compat::comfyui, false), under(Compat::comfyui, true));  // both are encoded
 }
 
-TEST(Xl, PromptsOfTheTwoEncodersMayDiffer) {
+TEST(Xl, prompts_of_the_two_encoders_may_differ) {
   Model model = open("xl");
   const std::vector<float> one = drawn(model);
   EXPECT_EQ(drawn(model, [](Request& r) { r.options["prompt_2"] = std::string("a red house"); }), one);
@@ -103,7 +103,7 @@ TEST(Xl, PromptsOfTheTwoEncodersMayDiffer) {
   EXPECT_NE(changing, drawn(model, long_second("a blue house", "a BREAK house")));
 }
 
-TEST(Xl, EachEncoderHasItsOwnClipSkip) {
+TEST(Xl, each_encoder_has_its_own_clip_skip) {
   Model model = open("xl");
   const auto skipping = [&](std::optional<int64_t> first, std::optional<int64_t> second, Compat compat = Compat::hearth) {
     return drawn(model, [&](Request& r) { skip_clip(r, first, second), r.compat = compat, r.sampler = std::string("euler"); });
@@ -118,7 +118,7 @@ TEST(Xl, EachEncoderHasItsOwnClipSkip) {
   EXPECT_NE(skipping(3, 1, Compat::a1111), skipping(3, 2, Compat::a1111));
 }
 
-TEST(Xl, AsA1111OpenClipStaysAndIsTold) {
+TEST(Xl, as_a1111_open_clip_stays_and_is_told) {
   const auto warnings = [](const char* checkpoint, std::optional<int64_t> second = {}) {
     Model model = open(checkpoint);
     Request r = small();
@@ -134,7 +134,7 @@ TEST(Xl, AsA1111OpenClipStaysAndIsTold) {
   EXPECT_EQ(warnings("ddim_v").first, 1);
 }
 
-TEST(Xl, WeightsActInBothEncoders) {
+TEST(Xl, weights_act_in_both_encoders) {
   Model model = open("xl");
   for (const PromptSyntax syntax : {PromptSyntax::a1111, PromptSyntax::comfyui}) {
     const auto with = [&](const char* first, const char* second) {
@@ -149,7 +149,7 @@ TEST(Xl, WeightsActInBothEncoders) {
 }
 
 // Batches, threads and ways of using memory do not change a bit.
-TEST(Xl, ImagesAreTheSameHoweverTheyAreDrawn) {
+TEST(Xl, images_are_the_same_however_they_are_drawn) {
   const auto batch = [](Request& r) { r.batch_size = 2; };
   const auto second = [](Request& r) { r.seed = 4; };
   for (const char* refiner : {"", "xl_refiner"}) {
@@ -170,7 +170,7 @@ TEST(Xl, ImagesAreTheSameHoweverTheyAreDrawn) {
   }
 }
 
-TEST(Xl, TheReportNamesTheRefiner) {
+TEST(Xl, the_report_names_the_refiner) {
   Model model = open("xl", "xl_refiner");
   Request r = small();
   r.decode = true;
@@ -194,7 +194,7 @@ TEST(Xl, TheReportNamesTheRefiner) {
 }
 
 // The files of both are hashed, though the way from a link up and down again leads elsewhere.
-TEST(Xl, ALinkedModelTakesARefiner) {
+TEST(Xl, a_linked_model_takes_a_refiner) {
   const TemporaryFolder folder;
   for (const char* name : {"xl", "xl_refiner"})
     std::filesystem::create_symlink(checkpoint_folder(name), folder / (std::string("my-") + name));
@@ -204,7 +204,7 @@ TEST(Xl, ALinkedModelTakesARefiner) {
   EXPECT_EQ(hashes(Model::open(folder / "my-xl", {.refiner = folder / "my-xl_refiner"})), hashes(open("xl", "xl_refiner")));
 }
 
-TEST(Xl, WhatDoesNotFitIsRefusedInOneLine) {
+TEST(Xl, what_does_not_fit_is_refused_in_one_line) {
   const auto complaint = [](Model& model, const std::function<void(Request&)>& change) {
     return message_of<Error>([&] { drawn(model, change); }, golden_folder());
   };
@@ -253,7 +253,7 @@ TEST(Xl, WhatDoesNotFitIsRefusedInOneLine) {
   EXPECT_EQ(message_of<Error>([] { open("pndm", "xl_refiner"); }, golden_folder()), "open: a refiner, but there is none for sd1");
 }
 
-TEST(Xl, CheckpointsThatDoNotFitAreRefused) {
+TEST(Xl, checkpoints_that_do_not_fit_are_refused) {
   const auto complaint = [](const std::string& file, const std::function<void(Json&)>& change) {
     CheckpointCopy copy("xl");
     copy.edit_json(file, change);

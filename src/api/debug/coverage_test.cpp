@@ -96,7 +96,7 @@ class Counting final : public Backend {
   std::unique_ptr<Backend> inner_;
 };
 
-TEST(Coverage, EveryCallOfTheDeviceIsAnOperationInItsPhase) {
+TEST(Coverage, every_call_of_the_device_is_an_operation_in_its_phase) {
   Counting device;
   const Checkpoint checkpoint = models::open_checkpoint(demo_model_folder());
   const auto pipeline = models::open_image_model(checkpoint, device, {.warn = [](const auto&) {}});

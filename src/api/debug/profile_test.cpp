@@ -25,7 +25,7 @@ double sum(const Json& rows, const std::string& phase) {
   return seconds;
 }
 
-BACKEND_TEST(profile, every_instant_is_counted_once_on_each_side) {
+BACKEND_TEST(Profile, every_instant_is_counted_once_on_each_side) {
   const Tensor x = Tensor::empty(device, {1});
   const auto op = [&](const char* name, double seconds, double flop, DType factors, int64_t bytes) {
     return OpEvent{.op = name, .weight = "", .x = x, .y = x, .seconds = seconds, .flop = flop, .factors = factors, .bytes = bytes};
@@ -81,7 +81,7 @@ BACKEND_TEST(profile, every_instant_is_counted_once_on_each_side) {
   EXPECT_EQ(find(blocks, "block", "debugging", "sample").at("seconds"), 3.0);
 }
 
-BACKEND_TEST(profile, a_product_of_few_rows_is_bound_by_reading_its_weight) {
+BACKEND_TEST(Profile, a_product_of_few_rows_is_bound_by_reading_its_weight) {
   const Tensor x = Tensor::empty(device, {1});
   const auto product = [&](const char* name, double seconds, double flop, int64_t weight) {
     return OpEvent{.op = name, .weight = "w", .x = x, .y = x, .seconds = seconds, .flop = flop, .bytes = 8, .weight_bytes = weight};
@@ -105,7 +105,7 @@ BACKEND_TEST(profile, a_product_of_few_rows_is_bound_by_reading_its_weight) {
   }
 }
 
-BACKEND_TEST(profile, a_block_left_open_ends_with_its_phase) {
+BACKEND_TEST(Profile, a_block_left_open_ends_with_its_phase) {
   Profile p;
   p.begin_phase("sample", 0);
   p.enter("block", 1);

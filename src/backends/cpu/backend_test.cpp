@@ -220,7 +220,7 @@ TEST_P(CpuTest, layouts_are_changed_over_many_blocks) {
 }
 
 // G-79: scores of 3·10⁵ that differ by 1.
-TEST_P(CpuTest, G79_scores_of_300000_keep_their_differences) {
+TEST_P(CpuTest, scores_of_300000_keep_their_differences) {
   const int64_t S = 300, D = 2;
   std::vector<float> q{3e5f, 1}, k(size_t(S * D)), v(size_t(S * D));
   for (int64_t s = 0; s < S; ++s)
@@ -276,7 +276,7 @@ TEST_P(CpuTest, a_weight_may_stand_at_any_byte_of_a_mapped_file) {
   }
 }
 
-TEST(arena, gives_the_same_memory_again_and_counts_what_it_reached) {
+TEST(Arena, gives_the_same_memory_again_and_counts_what_it_reached) {
   MemoryLedger ledger;
   const auto arena = std::make_shared<cpu::Arena>(cpu::Arena::Behind::memory, ledger);
   const std::byte* first = nullptr;
@@ -301,7 +301,7 @@ TEST(arena, gives_the_same_memory_again_and_counts_what_it_reached) {
 }
 
 // Pages that nobody uses go back to the system, also between blocks.
-TEST(arena, gives_pages_back) {
+TEST(Arena, gives_pages_back) {
   constexpr size_t size = size_t(64) << 20;
   MemoryLedger ledger;
   const auto arena = std::make_shared<cpu::Arena>(cpu::Arena::Behind::memory, ledger);
@@ -317,7 +317,7 @@ TEST(arena, gives_pages_back) {
   for (size_t i = 0; i < size; i += 4096) ASSERT_EQ(stays.get()[i], std::byte(2));
 }
 
-TEST(arena, without_memory_it_gives_the_same_addresses) {
+TEST(Arena, without_memory_it_gives_the_same_addresses) {
   MemoryLedger with, without;
   const auto real = std::make_shared<cpu::Arena>(cpu::Arena::Behind::memory, with);
   const auto dry = std::make_shared<cpu::Arena>(cpu::Arena::Behind::nothing, without);
@@ -337,7 +337,7 @@ TEST(arena, without_memory_it_gives_the_same_addresses) {
   EXPECT_NE(dry->allocate(size_t(1) << 60), nullptr);  // a plan may be larger than any machine
 }
 
-TEST(arena, a_tensor_may_outlive_its_backend) {
+TEST(Arena, a_tensor_may_outlive_its_backend) {
   Tensor x;
   {
     const auto backend = make_cpu_backend(cpu_paths().at(0), 1);

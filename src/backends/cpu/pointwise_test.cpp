@@ -25,7 +25,7 @@ Random::Pair vector_or_none(Random& random, Backend& device, int64_t C) {
   return random.normal(device, {C});
 }
 
-BACKEND_TEST(cpu_pointwise, equals_the_reference_on_random_shapes) {
+BACKEND_TEST(CpuPointwise, equals_the_reference_on_random_shapes) {
   Random random(41);
   for (int round = 0; round < 60; ++round) {
     const DType type = random.dtype();
@@ -43,7 +43,7 @@ BACKEND_TEST(cpu_pointwise, equals_the_reference_on_random_shapes) {
   }
 }
 
-BACKEND_TEST(cpu_norm, modulated_by_image_and_by_row) {
+BACKEND_TEST(CpuNorm, modulated_by_image_and_by_row) {
   Random random(42);
   for (int round = 0; round < 60; ++round) {
     const DType type = random.dtype(), out = random.dtype();
@@ -63,7 +63,7 @@ BACKEND_TEST(cpu_norm, modulated_by_image_and_by_row) {
   }
 }
 
-BACKEND_TEST(cpu_norm, groups_modulated_by_image) {
+BACKEND_TEST(CpuNorm, groups_modulated_by_image) {
   Random random(43);
   for (int round = 0; round < 40; ++round) {
     const DType type = random.dtype();
@@ -86,7 +86,7 @@ BACKEND_TEST(cpu_norm, groups_modulated_by_image) {
   }
 }
 
-BACKEND_TEST(cpu_rope, turns_every_type_with_tables_of_any_kind) {
+BACKEND_TEST(CpuRope, turns_every_type_with_tables_of_any_kind) {
   Random random(44);
   for (int round = 0; round < 40; ++round) {
     const DType type = random.dtype();

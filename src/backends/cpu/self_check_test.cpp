@@ -24,21 +24,21 @@ cpu::Kernels faulty() {
   return kernels;
 }
 
-TEST(self_check, passes_on_every_path_of_this_processor) {
+TEST(SelfCheck, passes_on_every_path_of_this_processor) {
   EXPECT_EQ(cpu::processor_has_avx2() ? cpu::check_kernels(cpu::avx2_kernels()) : "", "");
   EXPECT_EQ(cpu::processor_has_avx512() ? cpu::check_kernels(cpu::avx512_kernels()) : "", "");
   EXPECT_EQ(cpu::processor_has_avx512bf16() ? cpu::check_kernels(cpu::avx512bf16_kernels()) : "", "");
   EXPECT_EQ(cpu::processor_has_amx() ? cpu::check_kernels(cpu::amx_kernels()) : "", "");
 }
 
-TEST(self_check, names_the_kernel_that_is_wrong) {
+TEST(SelfCheck, names_the_kernel_that_is_wrong) {
   EXPECT_NE(cpu::check_kernels(faulty()).find("product tile"), std::string::npos) << cpu::check_kernels(faulty());
   cpu::Kernels kernels = best();
   kernels.exp = [](const float* x, int64_t n, float* y) { best().scale(x, 2, n, y); };
   EXPECT_EQ(cpu::check_kernels(kernels).substr(0, 4), "exp:");
 }
 
-TEST(self_check, a_wrong_path_is_passed_over_with_one_line) {
+TEST(SelfCheck, a_wrong_path_is_passed_over_with_one_line) {
   const auto broken = []() -> const cpu::Kernels& {
     static const cpu::Kernels kernels = faulty();
     return kernels;
@@ -51,7 +51,7 @@ TEST(self_check, a_wrong_path_is_passed_over_with_one_line) {
   EXPECT_THROW(cpu::choose_path(std::span(paths).first(2), "", [](const std::string&) {}), UnsupportedError);
 }
 
-TEST(self_check, a_path_that_cannot_be_had_is_an_error) {
+TEST(SelfCheck, a_path_that_cannot_be_had_is_an_error) {
   const std::array<cpu::Path, 2> paths{{{"avx512", false, best}, {"avx2", true, best}}};
   const auto silent = [](const std::string&) {};
   EXPECT_THROW(cpu::choose_path(paths, "avx512", silent), UnsupportedError);
@@ -59,7 +59,7 @@ TEST(self_check, a_path_that_cannot_be_had_is_an_error) {
   EXPECT_EQ(&cpu::choose_path(paths, "avx2", silent), &best());
 }
 
-TEST(self_check, the_environment_forces_the_path_down) {
+TEST(SelfCheck, the_environment_forces_the_path_down) {
   if (!cpu::processor_has_avx2()) GTEST_SKIP() << "this processor lacks AVX2";
   setenv("HEARTH_CPU", "avx2", 1);
   const auto backend = make_cpu_backend("", 1);

@@ -12,7 +12,7 @@
 namespace hearth::cpu {
 namespace {
 
-TEST(shares, cover_without_overlap) {
+TEST(Shares, cover_without_overlap) {
   for (int threads : {1, 2, 3, 100})
     for (int64_t n : {0, 1, 9, 10, 31, 1003}) {
       ThreadPool pool(threads);
@@ -25,7 +25,7 @@ TEST(shares, cover_without_overlap) {
     }
 }
 
-TEST(shares, tell_what_comes_first_and_last) {
+TEST(Shares, tell_what_comes_first_and_last) {
   ThreadPool pool(1);
   std::string told;
   for_shares(pool, Shares(pool, 12), 2, [&](int64_t begin, int64_t end, InShare in) {
@@ -35,7 +35,7 @@ TEST(shares, tell_what_comes_first_and_last) {
 }
 
 // A thread takes its own share in order, and then what one that waits has left of its own, from the end.
-TEST(shares, are_taken_in_order_and_by_others_from_the_end) {
+TEST(Shares, are_taken_in_order_and_by_others_from_the_end) {
   ThreadPool pool(2);
   std::vector<int64_t> taken, right;
   std::atomic<bool> done = false;
@@ -56,7 +56,7 @@ TEST(shares, are_taken_in_order_and_by_others_from_the_end) {
   EXPECT_EQ(taken, right);
 }
 
-TEST(shares, pass_an_exception_on) {
+TEST(Shares, pass_an_exception_on) {
   ThreadPool pool(2);
   const auto run = [&] {
     for_shares(pool, 100, 1, [](int64_t begin, int64_t) {

@@ -17,7 +17,7 @@ template <class E, class F> std::string message_of(F f) {
   return "";
 }
 
-TEST(config, reads_every_kind_of_value) {
+TEST(Config, reads_every_kind_of_value) {
   const Config c = config(
       R"({"n": 3, "whole": 4.0, "x": 0.5, "b": true, "t": "silu", "ns": [1, 2], "xs": [1, 0.5], "ts": ["a"], "o": {"k": 1}, "nothing": null})");
   EXPECT_EQ(c.integer("n"), 3);
@@ -36,7 +36,7 @@ TEST(config, reads_every_kind_of_value) {
   EXPECT_NO_THROW(c.finish());
 }
 
-TEST(config, one_value_or_one_per_level) {
+TEST(Config, one_value_or_one_per_level) {
   const Config c = config(R"({"a": 2, "b": [1, 2, 3], "flags": [true, false, true]})");
   EXPECT_EQ(c.integer_per_level("a", 3), (std::vector<int64_t>{2, 2, 2}));
   EXPECT_EQ(c.integer_per_level("b", 3), (std::vector<int64_t>{1, 2, 3}));
@@ -44,7 +44,7 @@ TEST(config, one_value_or_one_per_level) {
   EXPECT_THROW(c.integer_per_level("b", 4), WeightError);
 }
 
-TEST(config, wrong_types_are_named) {
+TEST(Config, wrong_types_are_named) {
   const Config c = config(R"({"a": "four", "b": [1, "x"], "c": 1.5})");
   EXPECT_EQ(message_of<WeightError>([&] { c.integer("a"); }), R"(unet/config.json: 'a' is a text ("four"), expected a whole number)");
   EXPECT_THROW(c.integers("b"), WeightError);
@@ -52,7 +52,7 @@ TEST(config, wrong_types_are_named) {
   EXPECT_EQ(message_of<WeightError>([&] { c.integer("missing"); }), "unet/config.json: 'missing' is missing, expected a whole number");
 }
 
-TEST(config, unsupported_values_are_refused_by_name) {
+TEST(Config, unsupported_values_are_refused_by_name) {
   const Config c = config(R"({"dual": true, "act_fn": "mish", "scale": 2, "extra": {"a": 1}, "fine": false})");
   EXPECT_EQ(message_of<UnsupportedError>([&] { c.only("dual", false); }), "unet/config.json: 'dual' = true is not supported, only false");
   EXPECT_EQ(message_of<UnsupportedError>([&] {
@@ -66,20 +66,20 @@ TEST(config, unsupported_values_are_refused_by_name) {
   EXPECT_NO_THROW(c.only_number("scale", 2));
 }
 
-TEST(config, keys_nobody_looked_at_are_refused) {
+TEST(Config, keys_nobody_looked_at_are_refused) {
   const Config c = config(R"({"_class_name": "X", "known": 1, "dropout": 0.1, "new_trick": true, "new_null": null})");
   c.integer("known");
   c.no_effect({"dropout"});
   EXPECT_EQ(message_of<UnsupportedError>([&] { c.finish(); }), "unet/config.json: unknown key: 'new_trick' = true");
 }
 
-TEST(config, what_is_off_says_nothing_where_a_network_has_no_such_part) {
+TEST(Config, what_is_off_says_nothing_where_a_network_has_no_such_part) {
   const Config c = config(R"({"a": false, "b": 0, "c": 0.0, "d": [], "e": {}, "f": "", "g": null, "on": true, "one": 1, "some": [0]})");
   c.no_effect_where_off();
   EXPECT_EQ(message_of<UnsupportedError>([&] { c.finish(); }), "unet/config.json: unknown keys: 'on' = true, 'one' = 1, 'some' = [0]");
 }
 
-TEST(config, malformed_json_names_the_line) {
+TEST(Config, malformed_json_names_the_line) {
   EXPECT_EQ(message_of<IoError>([] { config("{\n\"a\": 1,\n}"); }).find("unet/config.json: no valid JSON at line 3"), 0u);
   EXPECT_THROW(config("[1]"), IoError);
   EXPECT_THROW(config(""), IoError);

@@ -20,7 +20,7 @@ std::string refusal(std::string_view text) {
   return "accepted";
 }
 
-TEST(json, bare_infinity_and_nan_are_numbers_as_python_writes_them) {
+TEST(Json, bare_infinity_and_nan_are_numbers_as_python_writes_them) {
   const auto json =
       parse_json(R"({"limit": [0.0, Infinity], "low": -Infinity, "x": NaN, "text": "NaN \" Infinity", "n": {"m": Infinity}})", "f.json");
   EXPECT_EQ(json["limit"][1].get<double>(), INFINITY);
@@ -35,17 +35,17 @@ TEST(json, bare_infinity_and_nan_are_numbers_as_python_writes_them) {
 }
 
 // They pass the parser as marked texts: a text that looks like one stays a text, or is refused where it could be mistaken.
-TEST(json, the_mark_of_a_bare_number_is_no_number) {
+TEST(Json, the_mark_of_a_bare_number_is_no_number) {
   EXPECT_EQ(parse_json(R"(["hearth: not a JSON number: x"])", "f.json")[0].get<std::string>(), "hearth: not a JSON number: x");
   EXPECT_EQ(refusal(R"(["hearth: not a JSON number: Infinity"])"), "f.json: holds the text 'hearth: not a JSON number: '");
 }
 
-TEST(json, a_repeated_key_is_named) {
+TEST(Json, a_repeated_key_is_named) {
   EXPECT_EQ(refusal(R"({"a": {"b": 1, "c": [{"b": 2}], "b": 3}})"), "f.json: an object has the key 'b' twice");
   EXPECT_EQ(refusal(R"({"a": {"b": 1}, "b": {"b": 1}})"), "accepted");
 }
 
-TEST(json, malformed_text_says_its_line) {
+TEST(Json, malformed_text_says_its_line) {
   EXPECT_EQ(refusal("{\n\"a\": 1,\n}"), "f.json: no valid JSON at line 3");
   EXPECT_EQ(refusal(""), "f.json: no valid JSON at line 1");
   EXPECT_EQ(refusal("{} {}"), "f.json: no valid JSON at line 1");
@@ -57,7 +57,7 @@ TEST(json, malformed_text_says_its_line) {
   EXPECT_EQ(refusal(cut.substr(0, cut.find('\\') + 1)), "f.json: no valid JSON at line 1");
 }
 
-TEST(json, depth_is_limited) {
+TEST(Json, depth_is_limited) {
   EXPECT_EQ(refusal(std::string(100, '[') + std::string(100, ']')), "accepted");
   EXPECT_EQ(refusal(std::string(101, '[') + std::string(101, ']')), "f.json: more than 100 levels of lists and objects");
   EXPECT_EQ(refusal(std::string(100000, '[')), "f.json: more than 100 levels of lists and objects");
@@ -66,7 +66,7 @@ TEST(json, depth_is_limited) {
   EXPECT_EQ(refusal(wide + "]"), "accepted");
 }
 
-TEST(json, a_file_may_have_256_MB) {
+TEST(Json, a_file_may_have_256_mb) {
   const std::filesystem::path file = std::filesystem::temp_directory_path() / fmt::format("hearth-json-{}", ::getpid());
   write_file(file, R"({"a": 1})");
   EXPECT_EQ(load_json(file)["a"], 1);

@@ -16,7 +16,7 @@ std::string hashed(std::string_view bytes) {
 }
 
 // FIPS 180-4's examples, and every length around a block's end as `sha256sum` gives them.
-TEST(Sha256, KnownAnswers) {
+TEST(Sha256, known_answers) {
   EXPECT_EQ(hashed(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(hashed("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(hashed("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
@@ -32,7 +32,7 @@ TEST(Sha256, KnownAnswers) {
   for (const auto& [length, digits] : ends) EXPECT_EQ(hashed(std::string(length, 'x')), digits) << length;
 }
 
-TEST(Sha256, PiecesDoNotMatter) {
+TEST(Sha256, pieces_do_not_matter) {
   const std::string text(300, 'q');
   for (const size_t piece : {1, 3, 63, 64, 65, 200}) {
     Sha256 hash;
@@ -41,7 +41,7 @@ TEST(Sha256, PiecesDoNotMatter) {
   }
 }
 
-TEST(Sha256, FilesOneAfterAnother) {
+TEST(Sha256, files_one_after_another) {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / "hearth_sha256_test";
   std::filesystem::create_directories(folder);
   const std::filesystem::path files[] = {folder / "a", folder / "b"};

@@ -68,7 +68,7 @@ std::string hash_of(const void* bytes, size_t size) {
   return hash.hex();
 }
 
-TEST(blocks, decode_to_the_reference_readers_bits) {
+TEST(Blocks, decode_to_the_reference_readers_bits) {
   const Config golden = Config::load(test::folder_of(__FILE__) / "golden" / "blocks.json");
   for (const Type& type : types) {
     const std::vector<float> y = decoded(type.dtype, finite_blocks(type, 2000));
@@ -77,7 +77,7 @@ TEST(blocks, decode_to_the_reference_readers_bits) {
 }
 
 // Bytes 37·i + 11, scales 1 and ½: values and sums that the reference decoder gave.
-TEST(blocks, decode_known_bytes) {
+TEST(Blocks, decode_known_bytes) {
   struct Known {
     DType dtype;
     std::vector<float> first;
@@ -122,7 +122,7 @@ TEST(blocks, decode_known_bytes) {
   }
 }
 
-TEST(blocks, layouts_have_the_types_size) {
+TEST(Blocks, layouts_have_the_types_size) {
   for (const Type& type : types)
     blocks::with_layout(type.dtype, [&]<class B>() {
       EXPECT_EQ(sizeof(B), block_of(type.dtype).bytes) << name_of(type.dtype);
@@ -130,7 +130,7 @@ TEST(blocks, layouts_have_the_types_size) {
     });
 }
 
-TEST(blocks, begin_at_any_address) {
+TEST(Blocks, begin_at_any_address) {
   for (const Type& type : types) {
     const std::vector<std::byte> bytes = finite_blocks(type, 3);
     std::vector<std::byte> shifted{std::byte(0xff)};
@@ -144,7 +144,7 @@ TEST(blocks, begin_at_any_address) {
 }
 
 // Against looking at every value, where each scale in turn is not a number.
-TEST(blocks, what_is_not_finite_is_counted_from_the_scales) {
+TEST(Blocks, what_is_not_finite_is_counted_from_the_scales) {
   const auto count = [](DType dtype, const std::vector<std::byte>& bytes) {
     int64_t bad = 0;
     for (float v : decoded(dtype, bytes)) bad += !std::isfinite(v);
@@ -171,7 +171,7 @@ TEST(blocks, what_is_not_finite_is_counted_from_the_scales) {
   }
 }
 
-HOST_TEST(block_tensors, a_tensors_rows_are_looked_through) {
+HOST_TEST(BlockTensors, a_tensors_rows_are_looked_through) {
   const std::vector<std::byte> bytes = finite_blocks(types[7], 6);  // q4_k
   const Tensor x = Tensor::empty(device, {3, 512}, DType::q4_k);
   std::memcpy(x.raw(), bytes.data(), bytes.size());
@@ -204,7 +204,7 @@ std::vector<std::byte> encoded(DType dtype, const std::vector<float>& x) {
   return y;
 }
 
-TEST(blocks, encode_to_the_reference_quantizers_bits) {
+TEST(Blocks, encode_to_the_reference_quantizers_bits) {
   const Config golden = Config::load(test::folder_of(__FILE__) / "golden" / "blocks.json");
   const std::vector<float> x = numbers(128000);
   for (DType dtype : {DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q8_0, DType::mxfp4}) {
@@ -238,7 +238,7 @@ double sqnr(DType dtype, const std::vector<float>& x) {
 
 // At least as good as llama.cpp's quantizer (llama-cpp-python 0.3.36, ggml_quantize_chunk without importance) on the same numbers, and
 // as good as it was when the limits were written.
-TEST(blocks, searched_scales_are_better_than_llama_cpps) {
+TEST(Blocks, searched_scales_are_better_than_llama_cpps) {
   struct Quality {
     DType dtype;
     double normal, cubes;
@@ -259,7 +259,7 @@ TEST(blocks, searched_scales_are_better_than_llama_cpps) {
   }
 }
 
-TEST(blocks, what_can_be_represented_is_kept) {
+TEST(Blocks, what_can_be_represented_is_kept) {
   for (DType dtype : {DType::q2_k, DType::q3_k, DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs}) {
     SCOPED_TRACE(name_of(dtype));
     std::vector<float> x(512);
@@ -274,7 +274,7 @@ TEST(blocks, what_can_be_represented_is_kept) {
   }
 }
 
-TEST(blocks, what_is_too_large_for_a_scale_is_no_number) {
+TEST(Blocks, what_is_too_large_for_a_scale_is_no_number) {
   for (const Type& type : types) {
     if (type.dtype == DType::mxfp4) continue;
     for (float large : {1e9f, 1e20f, 3e38f, -3e38f}) {
@@ -287,7 +287,7 @@ TEST(blocks, what_is_too_large_for_a_scale_is_no_number) {
   }
 }
 
-TEST(blocks, what_is_no_number_is_kept_wherever_it_stands) {
+TEST(Blocks, what_is_no_number_is_kept_wherever_it_stands) {
   for (const Type& type : types) {
     const int64_t values = block_of(type.dtype).values;
     for (const float bad : {NAN, INFINITY, -INFINITY})
@@ -301,7 +301,7 @@ TEST(blocks, what_is_no_number_is_kept_wherever_it_stands) {
   }
 }
 
-TEST(blocks, a_type_without_blocks_is_refused) {
+TEST(Blocks, a_type_without_blocks_is_refused) {
   float y[32];
   const std::byte x[34]{};
   EXPECT_THROW(decode_blocks(DType::f16, x, 32, y), UnsupportedError);

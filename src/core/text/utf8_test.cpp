@@ -8,7 +8,7 @@
 namespace hearth {
 namespace {
 
-TEST(utf8, the_edges_of_each_length) {
+TEST(Utf8, the_edges_of_each_length) {
   const std::pair<std::u32string, std::string> edges[] = {
       {{0x00}, std::string(1, '\0')},
       {{0x7F}, "\x7F"},
@@ -33,7 +33,7 @@ TEST(utf8, the_edges_of_each_length) {
 }
 
 // Python's bytes.decode("utf-8", "replace").
-TEST(utf8, each_maximal_invalid_part_is_one_replacement) {
+TEST(Utf8, each_maximal_invalid_part_is_one_replacement) {
   const std::pair<std::string, std::u32string> cases[] = {
       {"\x80", U"\ufffd"},
       {"\xBF", U"\ufffd"},
@@ -67,12 +67,12 @@ TEST(utf8, each_maximal_invalid_part_is_one_replacement) {
   EXPECT_TRUE(is_utf8("\ufffd"));
 }
 
-TEST(utf8, what_is_no_character_is_written_as_the_replacement) {
+TEST(Utf8, what_is_no_character_is_written_as_the_replacement) {
   EXPECT_EQ(encode_utf8(std::u32string{0xd7ff, 0xd800, 0xdfff, 0xe000, 0x10ffff, 0x110000}),
             "\xed\x9f\xbf\ufffd\ufffd\xee\x80\x80\xf4\x8f\xbf\xbf\ufffd");
 }
 
-TEST(utf8, walking_both_ways) {
+TEST(Utf8, walking_both_ways) {
   const std::string text = "aé語😀z";
   const std::u32string points = U"aé語😀z";
   size_t at = 0;
@@ -83,7 +83,7 @@ TEST(utf8, walking_both_ways) {
 }
 
 // Cut anywhere, the beginning without its unfinished end and what follows are the whole.
-TEST(utf8, unfinished_ends) {
+TEST(Utf8, unfinished_ends) {
   const std::string text = "aé語😀z";
   for (size_t cut = 0; cut <= text.size(); ++cut) {
     const std::string_view begin = std::string_view(text).substr(0, cut);
@@ -100,7 +100,7 @@ TEST(utf8, unfinished_ends) {
     EXPECT_EQ(unfinished_utf8(bytes), 0u);
 }
 
-TEST(utf8, latin1) {
+TEST(Utf8, latin1) {
   EXPECT_EQ(utf8_or_latin1("é"), "é");
   EXPECT_EQ(utf8_or_latin1("\xe9"), "é");
   EXPECT_EQ(latin1_to_utf8("a\xc3\xa9"), "aÃ©");

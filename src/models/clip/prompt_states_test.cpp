@@ -21,7 +21,7 @@ double sum(const Tensor& x) {
 
 // A1111's "Original" keeps the mean of an alternating prompt's states over all its entries, chunk by chunk: a text that comes again counts
 // again.
-BACKEND_TEST(clip_prompt_states, a1111_keeps_the_mean_over_all_entries_of_each_chunk) {
+BACKEND_TEST(ClipPromptStates, a1111_keeps_the_mean_over_all_entries_of_each_chunk) {
   Weights weights = Weights::seeded(device);
   const parts::ClipTextModel model(Scope(weights), tiny);
   const auto encode = [&](float strong, float weak) {

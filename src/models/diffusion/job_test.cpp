@@ -47,7 +47,7 @@ int reads_of(const Request& request) {
   return reads;
 }
 
-TEST(Job, ResolvesEachPassOnce) {
+TEST(Job, resolves_each_pass_once) {
   const Request request{.prompt = "a house", .width = 64, .height = 64, .steps = 2};
   EXPECT_EQ(reads_of(request), 1);
   Request two = request;
@@ -55,7 +55,7 @@ TEST(Job, ResolvesEachPassOnce) {
   EXPECT_EQ(reads_of(two), 2);
 }
 
-TEST(Job, ResolvedRequestsStateEverything) {
+TEST(Job, resolved_requests_state_everything) {
   const auto device = make_backend();
   const Checkpoint checkpoint = open_checkpoint(std::filesystem::path(HEARTH_SOURCE_DIR) / "assets/demo-model");
   const auto model = open_image_model(checkpoint, *device, {.warn = [](const std::string&) {}});

@@ -5,34 +5,34 @@
 namespace hearth::models::llama {
 namespace {
 
-BACKEND_TEST(llama, matches_reference_grouped) {
+BACKEND_TEST(Llama, matches_reference_grouped) {
   expect_case(__FILE__, "grouped", device, read_config, 4e-6);
 }  // observed 2.7e-7 reference, 5.4e-7 cpu
-BACKEND_TEST(llama, matches_reference_biased) {
+BACKEND_TEST(Llama, matches_reference_biased) {
   expect_case(__FILE__, "biased", device, read_config, 3e-6);
 }  // observed 2.1e-7 reference, 3.8e-7 cpu
-BACKEND_TEST(llama, matches_reference_llama3) {
+BACKEND_TEST(Llama, matches_reference_llama3) {
   expect_case(__FILE__, "llama3", device, read_config, 4e-6);
 }  // observed 5.2e-7 reference, 6.2e-7 cpu
-BACKEND_TEST(llama, matches_reference_yarn) {
+BACKEND_TEST(Llama, matches_reference_yarn) {
   expect_case(__FILE__, "yarn", device, read_config, 4e-6);
 }  // observed 2.9e-7 reference, 5.5e-7 cpu
-BACKEND_TEST(llama, matches_reference_yarn_given) {
+BACKEND_TEST(Llama, matches_reference_yarn_given) {
   expect_case(__FILE__, "yarn_given", device, read_config, 4e-6);
 }  // observed 2.9e-7 reference, 5.8e-7 cpu
-BACKEND_TEST(llama, matches_reference_linear) {
+BACKEND_TEST(Llama, matches_reference_linear) {
   expect_case(__FILE__, "linear", device, read_config, 3e-6);
 }  // observed 2.3e-7 reference, 4.3e-7 cpu
-BACKEND_TEST(llama, matches_reference_dynamic) {
+BACKEND_TEST(Llama, matches_reference_dynamic) {
   expect_case(__FILE__, "dynamic", device, read_config, 3e-6);
 }  // observed 2.6e-7 reference, 4.6e-7 cpu
-BACKEND_TEST(llama, matches_reference_long) {
+BACKEND_TEST(Llama, matches_reference_long) {
   expect_case(__FILE__, "long", device, read_config, 5e-6);
 }  // observed 2.2e-7 reference, 7.4e-7 cpu
-BACKEND_TEST(llama, each_config_key_has_the_effect_of_the_reference) {
+BACKEND_TEST(Llama, each_config_key_has_the_effect_of_the_reference) {
   expect_keys(__FILE__, device, read_config, 4e-6);
 }  // observed 3.3e-7 reference, 5.8e-7 cpu
-BACKEND_TEST(llama, a_text_may_be_fed_in_any_pieces) { expect_same_bits_in_pieces(__FILE__, "grouped", device, read_config); }
+BACKEND_TEST(Llama, a_text_may_be_fed_in_any_pieces) { expect_same_bits_in_pieces(__FILE__, "grouped", device, read_config); }
 
 // The weights as GGUF files have them: in each head's rows of q and k, number i of the first half stands beside number i of the second.
 class NeighboringRows : public parts::ScaledSource {
@@ -55,7 +55,7 @@ class NeighboringRows : public parts::ScaledSource {
   int64_t head_;
 };
 
-BACKEND_TEST(llama, neighboring_rows_and_divisors_of_gguf_files_give_the_same) {
+BACKEND_TEST(Llama, neighboring_rows_and_divisors_of_gguf_files_give_the_same) {
   const DecoderCase c(__FILE__, "llama3", device, read_config);
   // Divisors in place of the scaling that they come from, as the converter writes them.
   const parts::RotaryConfig scaled = read_config(c.config()).rotary;
@@ -74,7 +74,7 @@ BACKEND_TEST(llama, neighboring_rows_and_divisors_of_gguf_files_give_the_same) {
 }
 
 // generate() of transformers 4.57.1 has a sliding cache then, its forward no window.
-TEST(llama_config, a_window_that_would_cut_the_cache_is_refused) {
+TEST(LlamaConfig, a_window_that_would_cut_the_cache_is_refused) {
   const auto read = [](const std::string& keys) {
     return read_config(Config::parse(R"({"num_hidden_layers": 2, "max_position_embeddings": 64, )" + keys + "}", "config.json"));
   };
@@ -86,7 +86,7 @@ TEST(llama_config, a_window_that_would_cut_the_cache_is_refused) {
     EXPECT_EQ(read(keys), plain) << keys;
 }
 
-TEST(llama_config, what_is_not_built_is_refused_by_name) {
+TEST(LlamaConfig, what_is_not_built_is_refused_by_name) {
   const auto read = [](const char* json) { return [json] { read_config(Config::parse(json, "config.json")); }; };
   parts::expect_error<UnsupportedError>(read(R"({"rope_scaling": {"rope_type": "longrope", "factor": 2.0}})"),
                                         {"rope_type", "longrope", "config.json"});

@@ -32,7 +32,7 @@ struct Published : testing::Test {
 };
 
 // What a scheduler's file leaves out counts, too: another sampler takes its own default for it.
-TEST_F(Published, SchedulersStateWhatTheirMakersState) {
+TEST_F(Published, schedulers_state_what_their_makers_state) {
   for (const auto& [name, published] : all.items()) {
     Json ours = own(name, "scheduler/scheduler_config.json");
     EXPECT_EQ(ours, published["scheduler/scheduler_config.json"]) << name;
@@ -42,7 +42,7 @@ TEST_F(Published, SchedulersStateWhatTheirMakersState) {
   }
 }
 
-TEST_F(Published, NetworksAreTheirMakers) {
+TEST_F(Published, networks_are_their_makers) {
   for (const auto& entry : all.items()) {
     const std::string& name = entry.key();
     const Json& published = entry.value();

@@ -47,15 +47,15 @@ void check(Backend& device, const char* name, double limit) {
   c.expect_taps(recorder, limit);
 }
 
-BACKEND_TEST(vae, G06_G16_G19_matches_reference_sd1) { check(device, "sd1", 3e-6); }               // observed 1.7e-7 reference, 7.3e-7 cpu
-BACKEND_TEST(vae, matches_reference_with_shift_and_odd_sides) { check(device, "shifted", 2e-6); }  // observed 2.1e-7 reference, 5.5e-7 cpu
-BACKEND_TEST(vae, matches_reference_with_one_level_and_no_attention) {
+BACKEND_TEST(Vae, matches_reference_sd1) { check(device, "sd1", 3e-6); }                           // observed 1.7e-7 reference, 7.3e-7 cpu
+BACKEND_TEST(Vae, matches_reference_with_shift_and_odd_sides) { check(device, "shifted", 2e-6); }  // observed 2.1e-7 reference, 5.5e-7 cpu
+BACKEND_TEST(Vae, matches_reference_with_one_level_and_no_attention) {
   check(device, "flat", 1.5e-6);
 }  // observed 1.0e-7 reference, 3.2e-7 cpu
-BACKEND_TEST(vae, G17_eps_of_each_norm) { check(device, "faint", 2e-6); }              // observed 1.8e-7 reference, 5.7e-7 cpu
-BACKEND_TEST(vae, deviation_is_limited_as_published) { check(device, "loud", 3e-6); }  // observed 5.9e-7 reference, 7.6e-7 cpu
+BACKEND_TEST(Vae, eps_of_each_norm) { check(device, "faint", 2e-6); }                  // observed 1.8e-7 reference, 5.7e-7 cpu
+BACKEND_TEST(Vae, deviation_is_limited_as_published) { check(device, "loud", 3e-6); }  // observed 5.9e-7 reference, 7.6e-7 cpu
 
-BACKEND_TEST(vae, G21_tiles_are_the_reference_s) {
+BACKEND_TEST(Vae, tiles_are_the_reference_s) {
   const VaeCase c("tiled", device);
   const AutoencoderKlConfig config = AutoencoderKlConfig::from(c.config());
   Weights w = c.weights();
@@ -74,7 +74,7 @@ BACKEND_TEST(vae, G21_tiles_are_the_reference_s) {
 }
 
 // Each key changed alone gives what the reference gives.
-BACKEND_TEST(vae, each_config_key_has_the_effect_of_the_reference) {
+BACKEND_TEST(Vae, each_config_key_has_the_effect_of_the_reference) {
   constexpr double limit = 5e-6;  // observed 4.1e-7 reference, 1.6e-6 cpu
   const VaeCase c("perturbed", device);
   c.expect_outputs(c.run(c.config()), "base.", limit);
@@ -85,7 +85,7 @@ BACKEND_TEST(vae, each_config_key_has_the_effect_of_the_reference) {
   }
 }
 
-BACKEND_TEST(vae, statistics_of_latents_go_both_ways) {
+BACKEND_TEST(Vae, statistics_of_latents_go_both_ways) {
   const VaeCase c("perturbed", device);
   Weights w = c.weights();
   AutoencoderKlConfig config = AutoencoderKlConfig::from(c.config());
@@ -97,7 +97,7 @@ BACKEND_TEST(vae, statistics_of_latents_go_both_ways) {
   EXPECT_EQ(vae.from_model(model).z.to_vector(), z.to_vector());
 }
 
-TEST(vae_config, G58_published_config_asks_for_exactly_the_published_tensors) {
+TEST(VaeConfig, published_config_asks_for_exactly_the_published_tensors) {
   const Structure s(__FILE__, "sd15");
   const AutoencoderKlConfig c = AutoencoderKlConfig::from(s.config());
   EXPECT_EQ(s.json.at("tensors").size(), 248u);
@@ -110,7 +110,7 @@ TEST(vae_config, G58_published_config_asks_for_exactly_the_published_tensors) {
 }
 
 // Every key that the reference's config has is one whose effect is proven above, or is refused here, by name.
-TEST(vae_config, G53_every_key_is_honored_or_refused) {
+TEST(VaeConfig, every_key_is_honored_or_refused) {
   const auto device = test::make_test_backend("reference");
   const VaeCase c("perturbed", *device);
   const std::vector<std::pair<std::string, nlohmann::json>> refused{
@@ -135,7 +135,7 @@ TEST(vae_config, G53_every_key_is_honored_or_refused) {
   for (const auto& [key, value] : c.config_json.items()) EXPECT_TRUE(looked_at.contains(key)) << key << " is neither proven nor refused";
 }
 
-TEST(vae_config, contradictions_are_named) {
+TEST(VaeConfig, contradictions_are_named) {
   const auto device = test::make_test_backend("reference");
   const VaeCase c("perturbed", *device);
   const std::vector<std::pair<std::string, nlohmann::json>> wrong{
@@ -157,7 +157,7 @@ TEST(vae_config, contradictions_are_named) {
 }
 
 // Raw latents cannot be decoded by mistake, and the way to the model's space undoes decode's own scale.
-BACKEND_TEST(vae, G10_G36_one_owner_of_the_latent_scale) {
+BACKEND_TEST(Vae, one_owner_of_the_latent_scale) {
   static_assert(!std::is_convertible_v<RawLatents, Tensor>);
   const VaeCase c("shifted", device);
   const AutoencoderKlConfig config = AutoencoderKlConfig::from(c.config());
@@ -174,7 +174,7 @@ BACKEND_TEST(vae, G10_G36_one_owner_of_the_latent_scale) {
   EXPECT_CLOSE(recorder.taps.at("post_quant_conv"), raw.to_vector(), 1e-6);
 }
 
-BACKEND_TEST(vae, posterior_sample_is_mean_plus_deviation_times_noise) {
+BACKEND_TEST(Vae, posterior_sample_is_mean_plus_deviation_times_noise) {
   const Shape shape{1, 1, 2, 2};
   const Posterior p{Tensor::from(device, shape, std::vector<float>{1, -1, 0.5f, 2}),
                     Tensor::from(device, shape, std::vector<float>{0, -100, 100, 1.3862944f})};
@@ -188,7 +188,7 @@ BACKEND_TEST(vae, posterior_sample_is_mean_plus_deviation_times_noise) {
   EXPECT_THROW(p.sample(Tensor::zeros(device, {1, 1, 2, 3})), ShapeError);
 }
 
-BACKEND_TEST(vae, inputs_that_do_not_fit_are_refused) {
+BACKEND_TEST(Vae, inputs_that_do_not_fit_are_refused) {
   const VaeCase c("perturbed", device);
   Weights w = c.weights();
   const AutoencoderKl vae(Scope(w), AutoencoderKlConfig::from(c.config()));
@@ -198,10 +198,10 @@ BACKEND_TEST(vae, inputs_that_do_not_fit_are_refused) {
   EXPECT_THROW(vae.decode(Tensor::zeros(device, {8, 8, 4})), ShapeError);
 }
 
-TEST(vae_config, defaults_are_the_reference_s) { expect_reference_defaults<AutoencoderKlConfig>(__FILE__); }
+TEST(VaeConfig, defaults_are_the_reference_s) { expect_reference_defaults<AutoencoderKlConfig>(__FILE__); }
 
 // Weights rounded to 16 bits, arithmetic in f32: the rounding of the weights is all that shows.
-BACKEND_TEST(vae, weights_in_16_bits_change_little) {
+BACKEND_TEST(Vae, weights_in_16_bits_change_little) {
   const VaeCase c("sd1", device);
   const std::vector<float> f32 = c.run(c.config()).decoded.to_vector();
   const Tensor f16 = c.run(c.config(), {.types = {.hold = DType::f16}}).decoded,

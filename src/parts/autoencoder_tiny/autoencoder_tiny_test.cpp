@@ -39,16 +39,16 @@ void check(Backend& device, const char* name, double limit) {
   c.expect_taps(recorder, limit);
 }
 
-BACKEND_TEST(tiny_vae, matches_reference_in_the_published_geometry) {
+BACKEND_TEST(TinyVae, matches_reference_in_the_published_geometry) {
   check(device, "taesd", 3e-6);
 }  // observed 1.2e-7 reference, 1.4e-6 cpu
-BACKEND_TEST(tiny_vae, matches_reference_with_odd_sides_and_another_activation) {
+BACKEND_TEST(TinyVae, matches_reference_with_odd_sides_and_another_activation) {
   check(device, "small", 3e-6);
 }  // observed 1.5e-7 reference, 6.3e-7 cpu
-BACKEND_TEST(tiny_vae, matches_reference_with_one_level) { check(device, "flat", 2e-6); }  // observed 8.7e-8 reference, 2.6e-7 cpu
+BACKEND_TEST(TinyVae, matches_reference_with_one_level) { check(device, "flat", 2e-6); }  // observed 8.7e-8 reference, 2.6e-7 cpu
 
 // Each key changed alone gives what the reference gives.
-BACKEND_TEST(tiny_vae, each_config_key_has_the_effect_of_the_reference) {
+BACKEND_TEST(TinyVae, each_config_key_has_the_effect_of_the_reference) {
   const TinyCase c("perturbed", device);
   c.expect_outputs(c.run(c.config()), "base.", 3e-6);
   int i = 0;
@@ -58,7 +58,7 @@ BACKEND_TEST(tiny_vae, each_config_key_has_the_effect_of_the_reference) {
   }
 }
 
-BACKEND_TEST(tiny_vae, G21_tiles_are_the_reference_s) {
+BACKEND_TEST(TinyVae, tiles_are_the_reference_s) {
   const TinyCase c("tiled", device);
   Weights w = c.weights();
   const AutoencoderTiny vae(Scope(w), AutoencoderTinyConfig::from(c.config()));
@@ -73,7 +73,7 @@ BACKEND_TEST(tiny_vae, G21_tiles_are_the_reference_s) {
   for (const int64_t tile : {0, 4, 12}) EXPECT_THROW(vae.decode_in_tiles(Tensor::zeros(device, {1, 8, 9, 4}), tile), UsageError);
 }
 
-BACKEND_TEST(tiny_vae, a_decoder_alone_decodes_the_same) {
+BACKEND_TEST(TinyVae, a_decoder_alone_decodes_the_same) {
   const TinyCase c("perturbed", device);
   const AutoencoderTinyConfig config = AutoencoderTinyConfig::from(c.config());
   Weights w = c.weights();
@@ -82,7 +82,7 @@ BACKEND_TEST(tiny_vae, a_decoder_alone_decodes_the_same) {
   EXPECT_THROW(vae.encode(Tensor::zeros(device, {1, 8, 8, 3})), UnsupportedError);
 }
 
-TEST(tiny_vae_config, tiles_are_512_pixels) {
+TEST(TinyVaeConfig, tiles_are_512_pixels) {
   AutoencoderTinyConfig c;
   EXPECT_EQ(default_tile(c), 64);
   c.decoder_blocks = {1, 1};
@@ -90,7 +90,7 @@ TEST(tiny_vae_config, tiles_are_512_pixels) {
   EXPECT_EQ(default_tile(c), 168);
 }
 
-TEST(tiny_vae_config, G58_published_config_asks_for_exactly_the_published_tensors) {
+TEST(TinyVaeConfig, published_config_asks_for_exactly_the_published_tensors) {
   const Structure s(__FILE__, "published");
   const AutoencoderTinyConfig c = AutoencoderTinyConfig::from(s.config());
   EXPECT_EQ(s.json.at("tensors").size(), 134u);
@@ -103,10 +103,10 @@ TEST(tiny_vae_config, G58_published_config_asks_for_exactly_the_published_tensor
       });
 }
 
-TEST(tiny_vae_config, defaults_are_the_reference_s) { expect_reference_defaults<AutoencoderTinyConfig>(__FILE__); }
+TEST(TinyVaeConfig, defaults_are_the_reference_s) { expect_reference_defaults<AutoencoderTinyConfig>(__FILE__); }
 
 // Every key that the reference's config has is one whose effect is proven above, or is refused here, by name.
-TEST(tiny_vae_config, G53_every_key_is_honored_or_refused) {
+TEST(TinyVaeConfig, every_key_is_honored_or_refused) {
   const auto device = test::make_test_backend("reference");
   const TinyCase c("perturbed", *device);
   const std::vector<std::pair<std::string, nlohmann::json>> refused{
@@ -124,7 +124,7 @@ TEST(tiny_vae_config, G53_every_key_is_honored_or_refused) {
   for (const auto& [key, value] : c.config_json.items()) EXPECT_TRUE(looked_at.contains(key)) << key << " is neither proven nor refused";
 }
 
-TEST(tiny_vae_config, contradictions_are_named) {
+TEST(TinyVaeConfig, contradictions_are_named) {
   const auto device = test::make_test_backend("reference");
   const TinyCase c("perturbed", *device);
   const std::vector<std::pair<std::string, nlohmann::json>> wrong{
@@ -141,7 +141,7 @@ TEST(tiny_vae_config, contradictions_are_named) {
   }
 }
 
-BACKEND_TEST(tiny_vae, inputs_that_do_not_fit_are_refused) {
+BACKEND_TEST(TinyVae, inputs_that_do_not_fit_are_refused) {
   const TinyCase c("perturbed", device);
   Weights w = c.weights();
   const AutoencoderTiny vae(Scope(w), AutoencoderTinyConfig::from(c.config()));

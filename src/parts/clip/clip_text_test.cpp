@@ -34,17 +34,17 @@ void check(Backend& device, const char* name, double limit) {
   c.expect_taps(recorder, limit);
 }
 
-BACKEND_TEST(clip, matches_reference_clip_l) { check(device, "clip_l", 1e-6); }  // observed 1.0e-7 reference, 2.5e-7 cpu
-BACKEND_TEST(clip, G11_matches_reference_with_projection_and_legacy_pooling) {
+BACKEND_TEST(Clip, matches_reference_clip_l) { check(device, "clip_l", 1e-6); }  // observed 1.0e-7 reference, 2.5e-7 cpu
+BACKEND_TEST(Clip, matches_reference_with_projection_and_legacy_pooling) {
   check(device, "projected", 1e-6);
 }  // observed 9.2e-8 reference, 2.5e-7 cpu
-BACKEND_TEST(clip, matches_reference_on_single_tokens_without_end) {
+BACKEND_TEST(Clip, matches_reference_on_single_tokens_without_end) {
   check(device, "short", 5e-7);
 }  // observed 3.3e-8 reference, 1.1e-7 cpu
-BACKEND_TEST(clip, G17_eps_of_each_norm) { check(device, "faint", 4e-7); }  // observed 6.7e-8 reference, 7.6e-8 cpu
+BACKEND_TEST(Clip, eps_of_each_norm) { check(device, "faint", 4e-7); }  // observed 6.7e-8 reference, 7.6e-8 cpu
 
 // Each key changed alone gives what the reference gives.
-BACKEND_TEST(clip, each_config_key_has_the_effect_of_the_reference) {
+BACKEND_TEST(Clip, each_config_key_has_the_effect_of_the_reference) {
   constexpr double limit = 2e-6;  // observed 1.4e-7 reference, 6.5e-7 cpu
   const ClipCase c("perturbed", device);
   c.expect_outputs(c.run(c.config()), "base.", limit);
@@ -55,7 +55,7 @@ BACKEND_TEST(clip, each_config_key_has_the_effect_of_the_reference) {
   }
 }
 
-TEST(clip_config, G58_published_config_asks_for_exactly_the_published_tensors) {
+TEST(ClipConfig, published_config_asks_for_exactly_the_published_tensors) {
   const Structure s(__FILE__, "sd15");
   const ClipTextConfig c = ClipTextConfig::from(s.config());
   EXPECT_EQ(s.json.at("tensors").size(), 196u);
@@ -68,7 +68,7 @@ TEST(clip_config, G58_published_config_asks_for_exactly_the_published_tensors) {
 
 // Every key that transformers writes is one whose effect is proven above, is refused here by name, or belongs to generating
 // text, training and storage.
-TEST(clip_config, G53_every_key_is_honored_or_refused) {
+TEST(ClipConfig, every_key_is_honored_or_refused) {
   const auto device = test::make_test_backend("reference");
   const ClipCase c("perturbed", *device);
   const std::vector<std::pair<std::string, nlohmann::json>> refused{
@@ -87,7 +87,7 @@ TEST(clip_config, G53_every_key_is_honored_or_refused) {
   EXPECT_THROW(ClipTextConfig::from(c.config(), "T5EncoderModel"), UnsupportedError);
 }
 
-TEST(clip_config, contradictions_are_named) {
+TEST(ClipConfig, contradictions_are_named) {
   const auto device = test::make_test_backend("reference");
   const ClipCase c("perturbed", *device);
   const std::vector<std::pair<std::string, nlohmann::json>> wrong{
@@ -99,7 +99,7 @@ TEST(clip_config, contradictions_are_named) {
 }
 
 // Row t depends on tokens 0 … t only.
-BACKEND_TEST(clip, G68_later_tokens_do_not_reach_earlier_rows) {
+BACKEND_TEST(Clip, later_tokens_do_not_reach_earlier_rows) {
   const ClipCase c("clip_l", device);
   Weights w = c.weights();
   const ClipTextModel clip(Scope(w), ClipTextConfig::from(c.config()));
@@ -108,7 +108,7 @@ BACKEND_TEST(clip, G68_later_tokens_do_not_reach_earlier_rows) {
   EXPECT_NE(a.slice(1, 3, 4).to_vector(), b.slice(1, 3, 4).to_vector());
 }
 
-BACKEND_TEST(clip, G09_hidden_states_lead_to_the_last_one) {
+BACKEND_TEST(Clip, hidden_states_lead_to_the_last_one) {
   const ClipCase c("clip_l", device);
   Weights w = c.weights();
   const ClipTextModel clip(Scope(w), ClipTextConfig::from(c.config()));
@@ -117,7 +117,7 @@ BACKEND_TEST(clip, G09_hidden_states_lead_to_the_last_one) {
   EXPECT_EQ(clip.final_layer_norm(y.hidden_states.back()).to_vector(), y.last_hidden_state.to_vector());
 }
 
-BACKEND_TEST(clip, inputs_that_do_not_fit_are_refused) {
+BACKEND_TEST(Clip, inputs_that_do_not_fit_are_refused) {
   const ClipCase c("clip_l", device);
   Weights w = c.weights();
   const ClipTextModel clip(Scope(w), ClipTextConfig::from(c.config()));
@@ -129,13 +129,13 @@ BACKEND_TEST(clip, inputs_that_do_not_fit_are_refused) {
   EXPECT_THROW(clip({{-1}}), UsageError);
 }
 
-TEST(clip_config, defaults_are_the_reference_s) {
+TEST(ClipConfig, defaults_are_the_reference_s) {
   expect_reference_defaults<ClipTextConfig>(__FILE__, "CLIPTextModel");
   expect_reference_defaults<ClipTextConfig>(__FILE__, "CLIPTextModelWithProjection");
 }
 
 // Weights rounded to 16 bits, arithmetic in f32: the rounding of the weights is all that shows.
-BACKEND_TEST(clip, weights_in_16_bits_change_little) {
+BACKEND_TEST(Clip, weights_in_16_bits_change_little) {
   const ClipCase c("clip_l", device);
   const std::vector<float> f32 = c.run(c.config()).last_hidden_state.to_vector();
   const Tensor f16 = c.run(c.config(), {.types = {.hold = DType::f16}}).last_hidden_state,

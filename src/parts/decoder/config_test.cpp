@@ -25,7 +25,7 @@ DecoderConfig read(Read reader, const std::string& keys) {
   return reader(Config::parse(R"({"num_hidden_layers": 2)" + (keys.empty() ? "" : ", " + keys) + "}", "config.json"));
 }
 
-TEST(decoder_config, what_published_files_say_besides_changes_nothing) {
+TEST(DecoderConfig, what_published_files_say_besides_changes_nothing) {
   for (const char* keys :
        {R"("use_mrope": false)", R"("is_llama_config": true, "rope_interleaved": false)", R"("max_sequence_length": 2048)",
         R"("transformers.js_config": {"kv_cache_dtype": {"fp16": "float16"}})", R"("bf16": true, "fp16": false)",
@@ -35,7 +35,7 @@ TEST(decoder_config, what_published_files_say_besides_changes_nothing) {
     EXPECT_EQ(read(common, keys), read(common, "")) << keys;
 }
 
-TEST(decoder_config, scaled_positions_may_say_how_they_came_about) {
+TEST(DecoderConfig, scaled_positions_may_say_how_they_came_about) {
   const std::string before = R"("rope_scaling": {"type": "yarn", "factor": 16.0, "original_max_position_embeddings": 4096)";
   EXPECT_EQ(read(common, before + R"(, "finetuned": true})"), read(common, before + "}"));
   EXPECT_EQ(read(common, before + R"(, "attn_factor": 0.878, "low_freq_factor": 1.0})"), read(common, before + "}"));
@@ -46,7 +46,7 @@ TEST(decoder_config, scaled_positions_may_say_how_they_came_about) {
   expect_error<UnsupportedError>([&] { read(common, before + R"(, "extrapolation_factor": 0.5})"); }, {"extrapolation_factor"});
 }
 
-TEST(decoder_config, other_builds_are_refused_by_name) {
+TEST(DecoderConfig, other_builds_are_refused_by_name) {
   for (const auto& [keys, name] : std::map<std::string, std::string>{{R"("use_mrope": true)", "use_mrope"},
                                                                      {R"("rope_interleaved": true)", "rope_interleaved"},
                                                                      {R"("bias": true)", "bias"},
@@ -61,7 +61,7 @@ TEST(decoder_config, other_builds_are_refused_by_name) {
     expect_error<UnsupportedError>([&] { read(common, keys); }, {name, "config.json"});
 }
 
-TEST(decoder_config, layers_that_are_alike_may_say_so) {
+TEST(DecoderConfig, layers_that_are_alike_may_say_so) {
   const std::string full = R"("layer_types": ["full_attention", "full_attention"])",
                     sliding = R"("layer_types": ["sliding_attention", "sliding_attention"])", window = R"("sliding_window": 8)";
   EXPECT_EQ(read(alike, full + R"(, "use_sliding_window": false, "max_window_layers": 1)"), read(alike, ""));

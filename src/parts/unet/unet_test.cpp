@@ -46,22 +46,22 @@ void check(Backend& device, const char* name, double limit) {
   c.expect_taps(recorder, limit);
 }
 
-BACKEND_TEST(unet, matches_reference_sd1) { check(device, "sd1", 3e-6); }                      // observed 2.8e-7 reference, 9.4e-7 cpu
-BACKEND_TEST(unet, matches_reference_sd2_at_odd_sizes) { check(device, "sd2", 5e-6); }         // observed 3.6e-7 reference, 1.6e-6 cpu
-BACKEND_TEST(unet, matches_reference_with_unusual_config) { check(device, "unusual", 2e-6); }  // observed 1.7e-7 reference, 6.6e-7 cpu
-BACKEND_TEST(unet, matches_reference_with_one_level_and_no_middle) {
+BACKEND_TEST(Unet, matches_reference_sd1) { check(device, "sd1", 3e-6); }                      // observed 2.8e-7 reference, 9.4e-7 cpu
+BACKEND_TEST(Unet, matches_reference_sd2_at_odd_sizes) { check(device, "sd2", 5e-6); }         // observed 3.6e-7 reference, 1.6e-6 cpu
+BACKEND_TEST(Unet, matches_reference_with_unusual_config) { check(device, "unusual", 2e-6); }  // observed 1.7e-7 reference, 6.6e-7 cpu
+BACKEND_TEST(Unet, matches_reference_with_one_level_and_no_middle) {
   check(device, "flat", 2e-6);
 }  // observed 1.9e-7 reference, 6.7e-7 cpu
-BACKEND_TEST(unet, matches_reference_with_depths_per_block) { check(device, "nested", 4e-6); }     // observed 3.3e-7 reference, 1.1e-6 cpu
-BACKEND_TEST(unet, matches_reference_sdxl_with_sizes) { check(device, "sdxl", 5e-6); }             // observed 7.2e-7 reference, 2.4e-6 cpu
-BACKEND_TEST(unet, matches_reference_refiner_with_five_sizes) { check(device, "refiner", 4e-6); }  // observed 3.8e-7 reference, 8.9e-7 cpu
-BACKEND_TEST(unet, matches_reference_pruned_and_told_its_guidance) {
+BACKEND_TEST(Unet, matches_reference_with_depths_per_block) { check(device, "nested", 4e-6); }     // observed 3.3e-7 reference, 1.1e-6 cpu
+BACKEND_TEST(Unet, matches_reference_sdxl_with_sizes) { check(device, "sdxl", 5e-6); }             // observed 7.2e-7 reference, 2.4e-6 cpu
+BACKEND_TEST(Unet, matches_reference_refiner_with_five_sizes) { check(device, "refiner", 4e-6); }  // observed 3.8e-7 reference, 8.9e-7 cpu
+BACKEND_TEST(Unet, matches_reference_pruned_and_told_its_guidance) {
   check(device, "pruned", 5e-6);
 }  // observed 1.1e-6 reference, 2.1e-6 cpu
-BACKEND_TEST(unet, G17_eps_of_each_norm) { check(device, "faint", 3e-6); }  // observed 1.4e-7 reference, 7.7e-7 cpu
+BACKEND_TEST(Unet, eps_of_each_norm) { check(device, "faint", 3e-6); }  // observed 1.4e-7 reference, 7.7e-7 cpu
 
 // Each key changed alone gives what the reference gives.
-BACKEND_TEST(unet, each_config_key_has_the_effect_of_the_reference) {
+BACKEND_TEST(Unet, each_config_key_has_the_effect_of_the_reference) {
   constexpr double limit = 4e-6;  // observed 4.2e-7 reference, 1.2e-6 cpu
   const UnetCase c("perturbed", device);
   EXPECT_CLOSE(c.run(c.config()), c.golden.values("base"), limit);
@@ -73,7 +73,7 @@ BACKEND_TEST(unet, each_config_key_has_the_effect_of_the_reference) {
 }
 
 // The last image of three, as diffusers' PAG pipelines disturb it; the others are what they are without.
-BACKEND_TEST(unet, perturbed_attention_is_that_of_the_reference) {
+BACKEND_TEST(Unet, perturbed_attention_is_that_of_the_reference) {
   const UnetCase c("pag", device);
   using Blocks = UnetConfig::Blocks;
   const std::vector<float> plain = c.run(c.config()).to_vector();
@@ -88,7 +88,7 @@ BACKEND_TEST(unet, perturbed_attention_is_that_of_the_reference) {
   EXPECT_THROW(c.run(c.config(), {}, {Blocks::mid, 4}), ShapeError);
 }
 
-TEST(unet_config, knows_where_it_attends_to_itself) {
+TEST(UnetConfig, knows_where_it_attends_to_itself) {
   const auto device = test::make_test_backend("reference");
   const UnetCase c("perturbed", *device);
   const auto attends = [](const Config& json) {
@@ -103,7 +103,7 @@ TEST(unet_config, knows_where_it_attends_to_itself) {
   EXPECT_EQ(attends(c.config_with("up_block_types", {"UpBlock2D", "UpBlock2D"})), (std::vector<bool>{true, true, false}));
 }
 
-TEST(unet_config, G58_published_configs_ask_for_exactly_the_published_tensors) {
+TEST(UnetConfig, published_configs_ask_for_exactly_the_published_tensors) {
   for (const auto& [name, tensors] : {std::pair{"sd15", 686u}, {"sd21", 686u}, {"sdxl", 1680u}, {"refiner", 1220u}}) {
     const Structure s(__FILE__, name);
     const UnetConfig c = UnetConfig::from(s.config());
@@ -120,7 +120,7 @@ TEST(unet_config, G58_published_configs_ask_for_exactly_the_published_tensors) {
 }
 
 // Every key that the reference's config has is one whose effect is proven above, or is refused here, by name.
-TEST(unet_config, G53_every_key_is_honored_or_refused) {
+TEST(UnetConfig, every_key_is_honored_or_refused) {
   const auto device = test::make_test_backend("reference");
   const UnetCase c("perturbed", *device);
   const std::vector<std::pair<std::string, nlohmann::json>> refused{
@@ -163,7 +163,7 @@ TEST(unet_config, G53_every_key_is_honored_or_refused) {
   for (const auto& [key, value] : c.config_json.items()) EXPECT_TRUE(looked_at.contains(key)) << key << " is neither proven nor refused";
 }
 
-TEST(unet_config, contradictions_are_named) {
+TEST(UnetConfig, contradictions_are_named) {
   const auto device = test::make_test_backend("reference");
   const UnetCase c("perturbed", *device);
   const std::vector<std::pair<std::string, nlohmann::json>> wrong{
@@ -192,16 +192,16 @@ TEST(unet_config, contradictions_are_named) {
   }
 }
 
-TEST(unet_config, defaults_are_the_reference_s) { expect_reference_defaults<UnetConfig>(__FILE__); }
+TEST(UnetConfig, defaults_are_the_reference_s) { expect_reference_defaults<UnetConfig>(__FILE__); }
 
-TEST(unet_config, sample_size_is_one_side_or_height_and_width) {
+TEST(UnetConfig, sample_size_is_one_side_or_height_and_width) {
   using Sides = std::array<int64_t, 2>;
   EXPECT_EQ(UnetConfig::from(Config::parse(R"({"sample_size": 96})", "config.json")).sample_size, (Sides{96, 96}));
   EXPECT_EQ(UnetConfig::from(Config::parse(R"({"sample_size": [64, 40]})", "config.json")).sample_size, (Sides{64, 40}));
   EXPECT_EQ(UnetConfig::from(Config::parse(R"({"sample_size": null})", "config.json")).sample_size, std::nullopt);
 }
 
-BACKEND_TEST(unet, inputs_that_do_not_fit_are_refused) {
+BACKEND_TEST(Unet, inputs_that_do_not_fit_are_refused) {
   const UnetCase c("perturbed", device);
   Weights w = c.weights();
   const Unet net(Scope(w), UnetConfig::from(c.config()));
@@ -230,7 +230,7 @@ BACKEND_TEST(unet, inputs_that_do_not_fit_are_refused) {
 }
 
 // A batch is n images: bit for bit, each with its own timestep.
-BACKEND_TEST(unet, batch_of_two_equals_two_single_runs) {
+BACKEND_TEST(Unet, batch_of_two_equals_two_single_runs) {
   const UnetCase c("perturbed", device);
   Weights w = c.weights();
   const Unet net(Scope(w), UnetConfig::from(c.config()));
@@ -246,7 +246,7 @@ BACKEND_TEST(unet, batch_of_two_equals_two_single_runs) {
 }
 
 // Weights rounded to 16 bits, arithmetic in f32: the rounding of the weights is all that shows.
-BACKEND_TEST(unet, weights_in_16_bits_change_little) {
+BACKEND_TEST(Unet, weights_in_16_bits_change_little) {
   const UnetCase c("sd1", device);
   const std::vector<float> f32 = c.run(c.config()).to_vector();
   const Tensor f16 = c.run(c.config(), {.types = {.hold = DType::f16}}), bf16 = c.run(c.config(), {.types = {.hold = DType::bf16}});

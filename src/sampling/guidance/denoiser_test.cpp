@@ -23,7 +23,7 @@ const std::vector<Level> levels{Level::exploding(14.6146, 999),  Level::explodin
                                 Level::of_alpha_bar(0.99915, 0)};
 
 // x = α·x₀ + σ·noise for known x₀ and noise; a network that answers perfectly must give x₀ back, whatever it predicts.
-HOST_TEST(Denoiser, G02_G42_a_perfect_network_gives_x0_back) {
+HOST_TEST(Denoiser, a_perfect_network_gives_x0_back) {
   const Tensor x0 = named(device, "x0"), noise = named(device, "noise");
   for (const Level& level : levels) {
     const double scale = std::sqrt(level.alpha * level.alpha + level.sigma * level.sigma);
@@ -44,7 +44,7 @@ HOST_TEST(Denoiser, G02_G42_a_perfect_network_gives_x0_back) {
 }
 
 // The network sees x at variance 1, once and for all here.
-HOST_TEST(Denoiser, G01_the_input_has_unit_variance_at_every_level) {
+HOST_TEST(Denoiser, the_input_has_unit_variance_at_every_level) {
   const int64_t n = 4096;
   const Tensor x0 = Tensor::from(device, {1, 1, n, 1}, test::test_values("a", n)),
                noise = Tensor::from(device, {1, 1, n, 1}, test::test_values("b", n));
@@ -111,7 +111,7 @@ HOST_TEST(Denoiser, guidance_below_one_counts_where_any_scale_does) {
 }
 
 // G-44: a sampler that needs the unconditional estimate gets it at guidance 1 too.
-HOST_TEST(Denoiser, G44_the_unconditional_estimate_comes_whatever_the_guidance) {
+HOST_TEST(Denoiser, the_unconditional_estimate_comes_whatever_the_guidance) {
   const Tensor x = named(device, "x"), negative = named(device, "negative"), positive = named(device, "positive");
   const Level level = Level::exploding(2, 400);
   const Network network = [&](const Tensor& in, float) {
@@ -128,7 +128,7 @@ HOST_TEST(Denoiser, G44_the_unconditional_estimate_comes_whatever_the_guidance) 
 }
 
 // G-05: a network that answers in 16 bits moves x̂₀ by its own rounding only; the arithmetic around it stays f32.
-HOST_TEST(Denoiser, G05_answers_in_16_bits_are_widened) {
+HOST_TEST(Denoiser, answers_in_16_bits_are_widened) {
   const Tensor x = named(device, "x"), eps = named(device, "eps");
   const Level level = Level::exploding(14.6146, 999);
   for (const DType dtype : {DType::f16, DType::bf16}) {

@@ -26,7 +26,7 @@ void expect_near(const Values& got, const Values& wanted, double limit) {
   for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], wanted[i], limit) << "entry " << i;
 }
 
-TEST(NoiseTable, G04_scaled_linear_is_not_plain_linear) {
+TEST(NoiseTable, scaled_linear_is_not_plain_linear) {
   const NoiseTable scaled(read("EulerDiscreteScheduler"));
   const NoiseTable plain(
       SchedulerConfig::read(Config::parse(R"({"beta_start": 0.00085, "beta_end": 0.012})", "test"), "EulerDiscreteScheduler"));
@@ -79,7 +79,7 @@ TEST(Schedule, karras_of_ten) {
   EXPECT_NEAR(s.init_scale, 14.6146f, 6e-5);
 }
 
-TEST(Schedule, G03_twenty_steps_of_each_spacing) {
+TEST(Schedule, twenty_steps_of_each_spacing) {
   const auto start = [](const std::string& keys, const std::string& c) {
     const Values t = make(c, keys, 20).timesteps();
     return Values(t.begin(), t.begin() + 3);

@@ -26,7 +26,7 @@ const ClipTokenizer& official(Cleaning cleaning) {
 
 using Ids = std::vector<int32_t>;
 
-TEST(ClipTokenizer, VocabularyOfGotchas21) {
+TEST(ClipTokenizer, vocabulary_of_gotchas21) {
   const ClipTokenizer& t = official(Cleaning::ftfy);
   EXPECT_EQ(t.vocab_size(), 49408);
   EXPECT_EQ(t.max_id(), 49407);
@@ -49,7 +49,7 @@ struct Example {
 };
 
 // The acceptance numbers of the three cleanings (transformers 4.57.1).
-TEST(ClipTokenizer, CleaningsOfGotchas21) {
+TEST(ClipTokenizer, cleanings_of_gotchas21) {
   const Example examples[] = {
       {"“quotes” and ‘single’",
        {257, 5808, 257, 537, 568, 17005, 262},
@@ -86,7 +86,7 @@ TEST(ClipTokenizer, CleaningsOfGotchas21) {
 }
 
 // G-07: ids do not depend on the order in which a file lists its tokens, nor on a hash's.
-TEST(ClipTokenizer, G07_OrderOfTheVocabularyDoesNotMatter) {
+TEST(ClipTokenizer, order_of_the_vocabulary_does_not_matter) {
   ClipFiles files = ClipFiles::read(repository / "assets/demo-model/tokenizer");
   const ClipTokenizer a = ClipTokenizer::parse(files);
   nlohmann::ordered_json reversed;
@@ -104,7 +104,7 @@ TEST(ClipTokenizer, G07_OrderOfTheVocabularyDoesNotMatter) {
 }
 
 // Ten thousand characters, and a single word of 300 000: a merge that looks at every pair again would need hours.
-TEST(ClipTokenizer, LongPrompts) {
+TEST(ClipTokenizer, long_prompts) {
   const ClipTokenizer& t = official(Cleaning::ftfy);
   std::string prompt;
   while (prompt.size() < 10000) prompt += "a cute cat, ";
@@ -123,7 +123,7 @@ TEST(ClipTokenizer, LongPrompts) {
   EXPECT_EQ(t.tokenize(references + "amp;").size(), t.tokenize(std::string(2000, '&') + "amp;").size());
 }
 
-TEST(ClipTokenizer, SharedBetweenThreads) {
+TEST(ClipTokenizer, shared_between_threads) {
   const ClipTokenizer& t = official(Cleaning::ftfy);
   const std::string prompt = "“ﬁne” ＡＢＣ &eacute; 中文 emoji 👩‍👩‍👧 ΣΊΣΥΦΟΣ";
   const Ids expected = t.tokenize(prompt);
@@ -139,7 +139,7 @@ TEST(ClipTokenizer, SharedBetweenThreads) {
 
 // CLIPTokenizer 4.57.1 edits its list of stretches in place: a single_word token beside another character belongs to the text there, and
 // one whose white space is all that follows is looked at again. The pieces are those of convert_ids_to_tokens.
-TEST(ClipTokenizer, AddedTokensWithoutRoom) {
+TEST(ClipTokenizer, added_tokens_without_room) {
   ClipFiles files = ClipFiles::read(repository / "assets/clip-vit-l-14");
   files.tokenizer_config = R"({"added_tokens_decoder": {"0": {"content": "!", "special": true},
       "49409": {"content": "<one>", "single_word": true}, "49500": {"content": "<both>", "rstrip": true, "single_word": true}}})";
@@ -157,7 +157,7 @@ TEST(ClipTokenizer, AddedTokensWithoutRoom) {
 }
 
 // A vocabulary without "é": each of its two bytes is unknown, and pieces() names the characters that stand for them.
-TEST(ClipTokenizer, BytesThatTheVocabularyLacks) {
+TEST(ClipTokenizer, bytes_that_the_vocabulary_lacks) {
   ClipFiles files = ClipFiles::read(repository / "assets/demo-model/tokenizer");
   nlohmann::json vocabulary = nlohmann::json::parse(*files.vocab_json);
   for (const char* token : {"Ã", "©</w>"}) ASSERT_EQ(vocabulary.erase(token), 1u);
@@ -178,7 +178,7 @@ TEST(ClipTokenizer, BytesThatTheVocabularyLacks) {
 }
 
 // fix_text beyond what a corpus of prompts reaches: lines of a million characters are cut, '<' stops expansion from its line on.
-TEST(FixText, Lines) {
+TEST(FixText, lines) {
   EXPECT_EQ(fix_text(U"&lt;\n<&lt;\n&lt;"), U"<\n<&lt;\n&lt;");
   std::u32string cut(999'998, U'a');
   EXPECT_EQ(fix_text(cut + U"&gt;"), cut + U"&gt;");  // ftfy 6.3.1 cuts inside the reference too
@@ -186,7 +186,7 @@ TEST(FixText, Lines) {
 }
 
 // As ftfy 6.3.1: what has no digits, no name or too many characters stays, and so does a semicolon.
-TEST(FixText, ReferencesThatAreNone) {
+TEST(FixText, references_that_are_none) {
   for (const std::u32string_view text : {U"&#x;", U"&#;", U"&zzzz;", U"&#59;", U"a&#x3b;b", U"&#0000000000000000000000065;"})
     EXPECT_EQ(fix_text(text), text);
   EXPECT_EQ(fix_text(U"&#000000000000000000000065;"), U"A");
@@ -199,25 +199,25 @@ std::vector<std::string> words_of(const std::string& text, WordPattern pattern) 
   return words;
 }
 
-TEST(SplitWords, OnlySpecialTokensFallApart) {
+TEST(SplitWords, only_special_tokens_fall_apart) {
   using Words = std::vector<std::string>;
   EXPECT_EQ(words_of("<|endoftext|>", WordPattern::exact_with_specials), (Words{"<|", "endoftext", "|>"}));
   EXPECT_EQ(words_of("<|+++|> <>", WordPattern::exact_with_specials), (Words{"<|+++|>", "<>"}));
   EXPECT_EQ(words_of("<>a", WordPattern::exact_with_specials), (Words{"<>", "a"}));
 }
 
-TEST(Cleaning, BasicDeletesUnassignedAndReplacementCharacters) {
+TEST(Cleaning, basic_deletes_unassigned_and_replacement_characters) {
   EXPECT_EQ(clean(U"a\ufa6e\ufffd\U000e0fffb", Cleaning::basic), U"ab");
   EXPECT_EQ(clean(U"a\ufa6db", Cleaning::basic), U"a \u8218 b");  // an ideograph, which NFC replaces
 }
 
-TEST(Cleaning, EdgesAreStripped) {
+TEST(Cleaning, edges_are_stripped) {
   EXPECT_EQ(clean(U" \u00a0 A  b\n", Cleaning::ftfy), U"a b");
   EXPECT_EQ(clean(U" \u00a0 A  b\n", Cleaning::basic), U"a b");
   EXPECT_EQ(clean(U" \u00a0 A  b\n", Cleaning::fast), U" a b ");
 }
 
-TEST(Cleaning, Names) {
+TEST(Cleaning, names) {
   for (const Cleaning c : {Cleaning::ftfy, Cleaning::basic, Cleaning::fast}) EXPECT_EQ(cleaning_by_name(name_of(c)), c);
   EXPECT_THROW(cleaning_by_name("none"), UsageError);
 }

@@ -35,7 +35,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(at, from.size(), to);
 }
 
-TEST(ClipVocabulary, MissingFiles) {
+TEST(ClipVocabulary, missing_files) {
   EXPECT_THROW(ClipTokenizer::load("no/such/folder"), IoError);
   EXPECT_THROW(ClipTokenizer::load(test::folder_of(__FILE__) / "golden"), IoError);  // a folder without any of the files
   ClipFiles files = demo();
@@ -50,7 +50,7 @@ TEST(ClipVocabulary, MissingFiles) {
   expect_error<IoError>(files, "vocab.json: missing");  // tokenizer.json counts where it stands alone
 }
 
-TEST(ClipVocabulary, MalformedVocabulary) {
+TEST(ClipVocabulary, malformed_vocabulary) {
   const auto with = [](const std::string& from, const std::string& to) {
     ClipFiles files = demo();
     files.vocab_json = replaced(*files.vocab_json, from, to);
@@ -73,7 +73,7 @@ TEST(ClipVocabulary, MalformedVocabulary) {
   expect_error<IoError>(files, "vocab.json");
 }
 
-TEST(ClipVocabulary, MalformedMerges) {
+TEST(ClipVocabulary, malformed_merges) {
   const auto with = [](const std::string& from, const std::string& to) {
     ClipFiles files = demo();
     files.merges_txt = replaced(*files.merges_txt, from, to);
@@ -99,7 +99,7 @@ TEST(ClipVocabulary, MalformedMerges) {
 }
 
 // OpenAI's own file has more lines than CLIP has merges.
-TEST(ClipVocabulary, MergesBeyondThoseOfClipAreNotRead) {
+TEST(ClipVocabulary, merges_beyond_those_of_clip_are_not_read) {
   constexpr int letters = 222;
   Json ids = {{"<|startoftext|>", 0}, {"<|endoftext|>", 1}};
   const auto add = [&ids](const std::string& token) {
@@ -123,7 +123,7 @@ TEST(ClipVocabulary, MergesBeyondThoseOfClipAreNotRead) {
   EXPECT_EQ(ClipVocabulary::parse(files).merges.size(), 48894u);
 }
 
-TEST(ClipVocabulary, ConfigurationsThatWouldChangeIds) {
+TEST(ClipVocabulary, configurations_that_would_change_ids) {
   const auto with = [](const std::string& key, const Json& value) {
     ClipFiles files = demo();
     Json config = Json::parse(*files.tokenizer_config);
@@ -163,7 +163,7 @@ TEST(ClipVocabulary, ConfigurationsThatWouldChangeIds) {
   expect_error<WeightError>(files, "pad_token '<pad>' is in no file of the vocabulary");
 }
 
-TEST(ClipVocabulary, LengthsAndDefaults) {
+TEST(ClipVocabulary, lengths_and_defaults) {
   ClipFiles files = demo();
   files.tokenizer_config.reset();
   files.special_tokens_map.reset();
@@ -181,7 +181,7 @@ TEST(ClipVocabulary, LengthsAndDefaults) {
   EXPECT_EQ(ClipTokenizer::parse(files).encode("a red house").ids, (std::vector<int32_t>{722, 723}));
 }
 
-TEST(ClipVocabulary, TokenizerJsonMustBeClips) {
+TEST(ClipVocabulary, tokenizer_json_must_be_clips) {
   const Json whole = Json::parse(*transformers5().tokenizer_json);
   const auto with = [&](const char* pointer, const Json& value) {
     ClipFiles files = transformers5();

@@ -42,7 +42,7 @@ void check(const ClipTokenizer& t, const std::string& prompt) {
   ASSERT_TRUE(is_utf8(text)) << "no valid UTF-8";
 }
 
-TEST(Fuzz, PromptsOfRandomBytes) {
+TEST(Fuzz, prompts_of_random_bytes) {
   Random random(1);
   for (const Cleaning cleaning : {Cleaning::ftfy, Cleaning::basic, Cleaning::fast}) {
     const ClipTokenizer t = ClipTokenizer::parse(demo(), cleaning);
@@ -51,7 +51,7 @@ TEST(Fuzz, PromptsOfRandomBytes) {
 }
 
 // Decoding takes any row of ids: what is no text becomes U+FFFD.
-TEST(Fuzz, RandomIds) {
+TEST(Fuzz, random_ids) {
   Random random(2);
   const ClipTokenizer t = ClipTokenizer::parse(demo());
   for (int i = 0; i < 2000; ++i) {
@@ -78,7 +78,7 @@ void damage(std::string& text, Random& random) {
 }
 
 // A damaged folder is refused with one of our errors, or it is another tokenizer that works.
-TEST(Fuzz, DamagedFiles) {
+TEST(Fuzz, damaged_files) {
   Random random(3);
   const ClipFiles folder = demo();
   const ClipFiles whole = ClipFiles::read(test::folder_of(__FILE__) / "golden/transformers5");

@@ -39,7 +39,7 @@ std::string from_hex(const std::string& hex) {
 }
 
 // G-08: more than 10 000 prompts of every kind of text, each as each cleaning's reference tokenizes it; then bytes that are no UTF-8.
-TEST(Golden, G08_CorpusEquality) {
+TEST(Golden, corpus_equality) {
   const Json golden = load_json(here() / "golden/corpus.json");
   ASSERT_GT(golden.at("prompts").size(), 10000u);
   ASSERT_GT(golden.at("broken").size(), 1000u);
@@ -61,7 +61,7 @@ TEST(Golden, G08_CorpusEquality) {
 
 // Every character of Unicode 14 in three surroundings: between letters, after a number and before punctuation, between sigmas.
 // Left out: private use but for its corners, and marks younger than the tables of tokenizers (README.md).
-TEST(Golden, EveryCodePoint) {
+TEST(Golden, every_code_point) {
   const Json golden = load_json(here() / "golden/code_points.json");
   const auto chunk = golden.at("chunk").get<size_t>();
   std::u32string points;
@@ -89,7 +89,7 @@ TEST(Golden, EveryCodePoint) {
 }
 
 // Published folders of every shape: added tokens with their flags, special tokens from three places, padding with "!".
-TEST(Golden, Folders) {
+TEST(Golden, folders) {
   const Json golden = load_json(here() / "golden/cases.json");
   for (const Json& c : golden.at("cases")) {
     SCOPED_TRACE(c.at("name").get<std::string>());
@@ -124,7 +124,7 @@ TEST(Golden, Folders) {
 }
 
 // G-12: 74 and 75 tokens fit, of 76 and more the first 75 and the end marker are kept, the rest is reported.
-TEST(Golden, G12_TruncationAndPadding) {
+TEST(Golden, truncation_and_padding) {
   const Json golden = load_json(here() / "golden/cases.json");
   const ClipTokenizer t = ClipTokenizer::parse(files_of("official"));
   for (const Json& row : golden.at("lengths")) {
@@ -138,7 +138,7 @@ TEST(Golden, G12_TruncationAndPadding) {
   }
 }
 
-TEST(Golden, FixText) {
+TEST(Golden, fix_text) {
   const Json golden = load_json(here() / "golden/cases.json");
   ASSERT_GT(golden.at("fix_text").size(), 10u);
   for (const Json& row : golden.at("fix_text")) {
@@ -148,7 +148,7 @@ TEST(Golden, FixText) {
 }
 
 // What transformers 5 saves, tokenizer.json alone, and its ids.
-TEST(Golden, Transformers5) {
+TEST(Golden, transformers5) {
   const std::filesystem::path folder = here() / "golden/transformers5";
   const ClipTokenizer t = ClipTokenizer::load(folder, Cleaning::fast);
   EXPECT_EQ(t.vocab_size(), 724);

@@ -51,7 +51,7 @@ std::vector<Chunk> comfyui(const std::string& text, std::vector<EmbeddingName> n
   return comfyui_chunks(comfyui_weights(text), clip(), names);
 }
 
-TEST(Chunks, WeightsStandAtTheirTokens) {
+TEST(Chunks, weights_stand_at_their_tokens) {
   const std::vector<Chunk> chunks = a1111("a (cat:1.5), a");
   ASSERT_EQ(chunks.size(), 1u);
   EXPECT_EQ(tokens(chunks[0]), (std::vector<int32_t>{320, 2368, 267, 320}));
@@ -59,14 +59,14 @@ TEST(Chunks, WeightsStandAtTheirTokens) {
   EXPECT_EQ(chunks[0][3], (Slot{267, 1}));
 }
 
-TEST(Chunks, A1111FillsSeventyFive) {
+TEST(Chunks, a1111_fills_seventy_five) {
   EXPECT_EQ(sizes(a1111("")), (Sizes{0}));
   EXPECT_EQ(sizes(a1111(words(75))), (Sizes{75}));
   EXPECT_EQ(sizes(a1111(words(76))), (Sizes{75, 1}));
   EXPECT_EQ(sizes(a1111(words(200))), (Sizes{75, 75, 50}));
 }
 
-TEST(Chunks, A1111GoesBackToAComma) {
+TEST(Chunks, a1111_goes_back_to_a_comma) {
   // The comma is token 56 of 75 (index 55): 20 tokens from the end, the farthest that counts.
   EXPECT_EQ(sizes(a1111(words(55) + ", " + words(20))), (Sizes{56, 20}));
   EXPECT_EQ(sizes(a1111(words(54) + ", " + words(21))), (Sizes{75, 1}));
@@ -78,14 +78,14 @@ TEST(Chunks, A1111GoesBackToAComma) {
   EXPECT_EQ(moved[1][1], (Slot{2368, 1.2f}));
 }
 
-TEST(Chunks, A1111BreakEndsAChunk) {
+TEST(Chunks, a1111_break_ends_a_chunk) {
   EXPECT_EQ(sizes(a1111("a cat BREAK a cat a")), (Sizes{2, 3}));
   EXPECT_EQ(sizes(a1111("BREAK a")), (Sizes{0, 1}));
   EXPECT_EQ(sizes(a1111("a BREAK")), (Sizes{1}));
   EXPECT_EQ(sizes(a1111("a BREAK BREAK a")), (Sizes{1, 0, 1}));
 }
 
-TEST(Chunks, A1111KnowsEmbeddingsByTheirNamesTokens) {
+TEST(Chunks, a1111_knows_embeddings_by_their_names_tokens) {
   const std::vector<EmbeddingName> names = {{"cat", 2}, {"cat a", 3}, {"big", 76}};
   EXPECT_EQ(tokens(a1111("a cat, cat a Cat", names)[0]), (std::vector<int32_t>{320, -1, -1, 267, -2, -2, -2, -1, -1}));
   const std::vector<Chunk> chunks = a1111(words(74) + " (cat:1.3)", names);
@@ -96,7 +96,7 @@ TEST(Chunks, A1111KnowsEmbeddingsByTheirNamesTokens) {
             "prompt: the embedding 'big' has 76 vectors, a chunk has room for 75");
 }
 
-TEST(Chunks, ComfyuiKeepsShortStretchesWhole) {
+TEST(Chunks, comfyui_keeps_short_stretches_whole) {
   EXPECT_EQ(sizes(comfyui("")), (Sizes{0}));
   EXPECT_EQ(sizes(comfyui(words(75))), (Sizes{75}));
   EXPECT_EQ(sizes(comfyui(words(76))), (Sizes{75, 1}));
@@ -105,7 +105,7 @@ TEST(Chunks, ComfyuiKeepsShortStretchesWhole) {
   EXPECT_EQ(sizes(comfyui(words(55) + ", " + words(20))), (Sizes{75, 1}));  // no comma counts
 }
 
-TEST(Chunks, ComfyuiNamesEmbeddings) {
+TEST(Chunks, comfyui_names_embeddings) {
   const std::vector<EmbeddingName> names = {{"cat", 2, "cat.pt"}, {"many", 80}};
   const auto ids = [&](const std::string& text) { return tokens(comfyui(text, names)[0]); };
   EXPECT_EQ(ids("a embedding:cat a"), (std::vector<int32_t>{320, -1, -1, 320}));
@@ -119,7 +119,7 @@ TEST(Chunks, ComfyuiNamesEmbeddings) {
   EXPECT_EQ(test::message_of<UsageError>([&] { comfyui("embedding:", names); }), "prompt: the embedding '' is not there; it must be given");
 }
 
-TEST(Chunks, PlainIsTheTokenizersOwn) {
+TEST(Chunks, plain_is_the_tokenizers_own) {
   for (const std::string& text :
        {std::string(), std::string("a (cat:1.5), BREAK"), words(75), words(90), std::string("a <|endoftext|> cat")}) {
     const Truncated cut = truncated_chunk(text, clip(), {});
@@ -133,7 +133,7 @@ TEST(Chunks, PlainIsTheTokenizersOwn) {
   }
 }
 
-TEST(Chunks, PlainFindsNamesInTheText) {
+TEST(Chunks, plain_finds_names_in_the_text) {
   const std::vector<EmbeddingName> names = {{"<cat>", 2}, {"<cat>2", 1}};
   EXPECT_EQ(tokens(truncated_chunk("a <cat>a<cat>2", clip(), names).chunk), (std::vector<int32_t>{320, -1, -1, 320, -2}));
   const Truncated cut = truncated_chunk(words(74) + " <cat> cat", clip(), names);

@@ -29,15 +29,15 @@ Json weights(std::vector<WeightedText> (*parse)(std::string_view), const std::st
   return parts;
 }
 
-TEST(PromptGolden, A1111Weights) {
+TEST(PromptGolden, a1111_weights) {
   for (const Json& c : cases()) EXPECT_EQ(weights(a1111_weights, c.at("prompt")), c.at("a1111")) << c.at("prompt");
 }
 
-TEST(PromptGolden, ComfyuiWeights) {
+TEST(PromptGolden, comfyui_weights) {
   for (const Json& c : cases()) EXPECT_EQ(weights(comfyui_weights, c.at("prompt")), c.at("comfyui")) << c.at("prompt");
 }
 
-TEST(PromptGolden, Schedule) {
+TEST(PromptGolden, schedule) {
   for (const Json& c : cases()) {
     Json entries = Json::array();
     for (const ScheduledText& entry : prompt_schedule(c.at("prompt").get<std::string>(), 4)) entries.push_back({entry.end, entry.text});
@@ -49,7 +49,7 @@ TEST(PromptGolden, Schedule) {
   }
 }
 
-TEST(PromptGolden, Composition) {
+TEST(PromptGolden, composition) {
   for (const Json& c : cases()) {
     Json parts = Json::array();
     for (const WeightedPrompt& part : split_at_and(c.at("prompt").get<std::string>())) parts.push_back({part.text, part.weight});

@@ -23,7 +23,7 @@ Prompt read(const std::string& text, const PromptReading& reading, PromptRole ro
 
 constexpr PromptReading a1111 = {.syntax = PromptSyntax::a1111, .steps = 10};
 
-TEST(Prompt, EntryOfAStepIsA1111s) {
+TEST(Prompt, entry_of_a_step_is_a1111s) {
   const std::vector<ScheduledText> schedule = prompt_schedule("[a:b:3]", 10);
   EXPECT_EQ(schedule_entry(schedule, 0), 0u);
   EXPECT_EQ(schedule_entry(schedule, 3), 0u);
@@ -32,7 +32,7 @@ TEST(Prompt, EntryOfAStepIsA1111s) {
   EXPECT_EQ(schedule_entry(schedule, 99), 1u);
 }
 
-TEST(Prompt, OnlyThePositiveOneIsComposed) {
+TEST(Prompt, only_the_positive_one_is_composed) {
   const Prompt prompt = read("a AND [b:c:5] :0.5", a1111);
   ASSERT_EQ(prompt.conditions.size(), 2u);
   EXPECT_EQ(prompt.conditions[0].weight, 1);
@@ -47,7 +47,7 @@ TEST(Prompt, OnlyThePositiveOneIsComposed) {
   EXPECT_EQ(read("a AND b", {.syntax = PromptSyntax::plain}).conditions.size(), 1u);
 }
 
-TEST(Prompt, EntriesHaveEquallyManyChunks) {
+TEST(Prompt, entries_have_equally_many_chunks) {
   const Prompt prompt = read("a [b:b BREAK c:5]", a1111);
   ASSERT_EQ(prompt.conditions[0].entries.size(), 2u);
   for (const PromptEntry& entry : prompt.conditions[0].entries) EXPECT_EQ(entry.chunks.size(), 2u);
@@ -55,7 +55,7 @@ TEST(Prompt, EntriesHaveEquallyManyChunks) {
   EXPECT_EQ(prompt.chunks, 2);
 }
 
-TEST(Prompt, EmphasisSaysWhatBecomesOfWeights) {
+TEST(Prompt, emphasis_says_what_becomes_of_weights) {
   const auto weighted = [&](Emphasis e) {
     return read("a (house:1.5)", {.syntax = PromptSyntax::a1111, .emphasis = e}).conditions[0].weighted;
   };
@@ -71,7 +71,7 @@ TEST(Prompt, EmphasisSaysWhatBecomesOfWeights) {
   EXPECT_EQ(first(Emphasis::none, "a BREAK b").size(), 1u);
 }
 
-TEST(Prompt, SaysWhatMaySurprise) {
+TEST(Prompt, says_what_may_surprise) {
   EXPECT_EQ(read("at 10:30", a1111).warnings,
             (std::vector<std::string>{"the prompt ends with a number behind a colon: it is the weight 30 of the whole prompt"}));
   EXPECT_EQ(read("(a BREAK b:1.2)", a1111).warnings,
@@ -81,7 +81,7 @@ TEST(Prompt, SaysWhatMaySurprise) {
   EXPECT_TRUE(read("a (red) house BREAK [x|y], at (10:30) AND b:2", a1111).warnings.empty());
 }
 
-TEST(Prompt, RefusesInOneLine) {
+TEST(Prompt, refuses_in_one_line) {
   EXPECT_EQ(test::message_of<UnsupportedError>([&] { read("a <lora:x:1>", a1111); }), "prompt: <lora:…> is not supported");
   EXPECT_EQ(test::message_of<UsageError>([&] { read("(a:1.2.3)", a1111); }), "prompt: the weight '1.2.3' is not a number");
   EXPECT_NE(test::message_of<UsageError>([&] { read("(a:1" + std::string(60, '0') + ")", a1111); }), "");
@@ -89,7 +89,7 @@ TEST(Prompt, RefusesInOneLine) {
 }
 
 // Brackets as deep as the text is long end in an answer, on the usual stack and soon.
-TEST(PromptFuzz, DeepBrackets) {
+TEST(PromptFuzz, deep_brackets) {
   constexpr size_t n = 20000;
   const auto repeat = [](std::string_view s) {
     std::string text;
@@ -107,7 +107,7 @@ TEST(PromptFuzz, DeepBrackets) {
   }
 }
 
-TEST(PromptFuzz, RandomBytes) {
+TEST(PromptFuzz, random_bytes) {
   static const std::string_view hot[] = {"(",     ")",   "[",     "]",   ":",          "|", "\\", " AND ",
                                          "BREAK", "1.2", ":0.5]", ":2)", "embedding:", ",", " ",  "a"};
   std::mt19937 random(3);

@@ -56,7 +56,7 @@ void compare(const ChatTemplate& chat, const ChatRequest& request, const Json& e
   }
 }
 
-TEST(ChatTemplate, EqualsTheReference) {
+TEST(ChatTemplate, equals_the_reference) {
   std::ifstream file(golden_folder() / "chats.json");
   const Json golden = Json::parse(file);
   std::map<std::string, std::string> tokens;
@@ -79,7 +79,7 @@ std::string render(const std::string& source, ChatRequest request = {.messages =
   return ChatTemplate({{"default", source}}, {{"bos_token", "<s>"}}, "test").render(request);
 }
 
-TEST(ChatTemplate, VariablesAreThoseOfTheReference) {
+TEST(ChatTemplate, variables_are_those_of_the_reference) {
   const std::string all =
       "{{ messages|tojson }} {{ tools }} {{ documents }} {{ add_generation_prompt }} {{ continue_final_message is defined }} {{ bos_token "
       "}}{{ eos_token is defined }}";
@@ -98,7 +98,7 @@ std::string complaint(const ChatRequest& request) {
   }
 }
 
-TEST(ChatTemplate, BadRequestsAreOneLine) {
+TEST(ChatTemplate, bad_requests_are_one_line) {
   EXPECT_EQ(complaint({.messages = "[{\"role\": \"user\""}), "messages: no JSON at byte 17, near '\"user\"'");
   EXPECT_EQ(complaint({.messages = ""}), "messages: no JSON at byte 1, near ''");
   EXPECT_EQ(complaint({.messages = "{}"}), "messages: a value of type dict, expected a list of objects");
@@ -120,7 +120,7 @@ TEST(ChatTemplate, BadRequestsAreOneLine) {
             "continue_final_message");
 }
 
-TEST(ChatTemplate, BrokenTemplatesFailWhenRendered) {
+TEST(ChatTemplate, broken_templates_fail_when_rendered) {
   const ChatTemplate chat({{"default", "{{ 'fine' }}"}, {"rag", "{% if %}"}, {"old", "{% include 'x' %}"}}, {}, "model");
   EXPECT_EQ(chat.render({.messages = "[{}]"}), "fine");
   EXPECT_THROW(chat.render({.messages = "[{}]", .name = "rag"}), TemplateError);
@@ -151,7 +151,7 @@ class Folder : public testing::Test {
   fs::path path;
 };
 
-TEST_F(Folder, FilesWinInThisOrder) {
+TEST_F(Folder, files_win_in_this_order) {
   EXPECT_NE(refusal().find("no chat template"), std::string::npos);
   write("tokenizer_config.json", R"({"chat_template": null})");
   EXPECT_NE(refusal().find("no chat template"), std::string::npos);
@@ -166,7 +166,7 @@ TEST_F(Folder, FilesWinInThisOrder) {
   EXPECT_EQ(rendered({.messages = "[{}]", .name = "rag"}), "rag");
 }
 
-TEST_F(Folder, NamedTemplates) {
+TEST_F(Folder, named_templates) {
   write("tokenizer_config.json", R"({"chat_template": [{"name": "default", "template": "d"}, {"name": "tool_use", "template": "t"}]})");
   EXPECT_EQ(rendered(), "d");
   EXPECT_EQ(rendered({.messages = "[{}]", .tools = "[]"}), "t");
@@ -184,7 +184,7 @@ TEST_F(Folder, NamedTemplates) {
   EXPECT_NE(refusal().find("chat_template is 5"), std::string::npos);
 }
 
-TEST_F(Folder, SpecialTokens) {
+TEST_F(Folder, special_tokens) {
   write("chat_template.jinja",
         "{{ bos_token }}|{{ eos_token }}|{{ pad_token }}|{{ unk_token }}|{{ additional_special_tokens }}|{{ image_token }}");
   EXPECT_EQ(rendered(), "|||||");

@@ -191,7 +191,7 @@ void try_template(const std::string& source, Tally& tally) {
   ASSERT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20)) << source;
 }
 
-TEST(Fuzz, DamagedTemplates) {
+TEST(Fuzz, damaged_templates) {
   Random random(1);
   Tally tally;
   for (int i = 0; i < 6000; ++i) {
@@ -203,7 +203,7 @@ TEST(Fuzz, DamagedTemplates) {
   EXPECT_GT(tally.refused, 1000);
 }
 
-TEST(Fuzz, RecombinedExpressions) {
+TEST(Fuzz, recombined_expressions) {
   Random random(2);
   Tally tally;
   for (int i = 0; i < 6000; ++i) ASSERT_NO_FATAL_FAILURE(try_template(recombined(random), tally));
@@ -212,7 +212,7 @@ TEST(Fuzz, RecombinedExpressions) {
 }
 
 // Every filter and method with arguments of every kind.
-TEST(Fuzz, ArgumentsOfEveryKind) {
+TEST(Fuzz, arguments_of_every_kind) {
   static const char* values[] = {"none",
                                  "missing",
                                  "true",
@@ -262,7 +262,7 @@ TEST(Fuzz, ArgumentsOfEveryKind) {
   EXPECT_GT(tally.refused, 5000);
 }
 
-TEST(Fuzz, DamagedMessages) {
+TEST(Fuzz, damaged_messages) {
   Random random(4);
   const auto folder = test::folder_of(__FILE__) / "golden/templates";
   std::vector<ChatTemplate> chats;

@@ -65,7 +65,7 @@ TemplateError failure(const std::string& source, const Dict& variables = {}, con
 }
 
 // Text by text, and of errors the kind, the line and, where the words are Jinja2's own and not Python's, the message.
-TEST(Template, SnippetsEqualJinja2) {
+TEST(Template, snippets_equal_jinja2) {
   const Json file = golden("snippets.json");
   const Dict variables = dict_of(file["variables"]);
   const Environment environment{.now = [&] { return fixed_time(file["now"]); }};
@@ -94,7 +94,7 @@ TEST(Template, SnippetsEqualJinja2) {
   EXPECT_GT(errors, 150);
 }
 
-TEST(Template, ErrorsNameTemplateAndLine) {
+TEST(Template, errors_name_template_and_line) {
   EXPECT_STREQ(failure("a\n{{ x.y }}").what(), "template 'test', line 2: 'x' is undefined");
   EXPECT_STREQ(failure("\n\n{% if %}").what(), "template 'test', line 3: Expected an expression, got 'end of statement block'");
   EXPECT_STREQ(failure("{{ raise_exception('two\nlines') }}").what(), "template 'test', line 1: two\\nlines");
@@ -103,7 +103,7 @@ TEST(Template, ErrorsNameTemplateAndLine) {
   EXPECT_EQ(failure("{{ 1 +\n 2 +\n x.y }}").line, 3);
 }
 
-TEST(Template, UnsupportedConstructsAreNamed) {
+TEST(Template, unsupported_constructs_are_named) {
   const auto message = [](const std::string& source) -> std::string {
     try {
       return "rendered: " + render(source);
@@ -117,20 +117,20 @@ TEST(Template, UnsupportedConstructsAreNamed) {
   EXPECT_EQ(message("{{ lipsum() }}"), "template 'test', line 1: lipsum() is not supported");
 }
 
-TEST(Template, SourceMustBeText) {
+TEST(Template, source_must_be_text) {
   EXPECT_THROW(Template::parse("a\xff", "t"), IoError);
   EXPECT_THROW(Template::parse("\xed\xa0\x80", "t"), IoError);
   EXPECT_THROW(Template::parse(std::string(Limits::source + 1, 'x'), "t"), IoError);
 }
 
 // Jinja2 takes half a pair and fails when the text is written.
-TEST(Template, HalfASurrogatePairIsNoCharacter) {
+TEST(Template, half_a_surrogate_pair_is_no_character) {
   EXPECT_EQ(failure("{{ '\\ud800' }}").kind, Failure::syntax);
   EXPECT_EQ(render("{{ '\\ud7ff\\ue000' }}"), "\xed\x9f\xbf\xee\x80\x80");
 }
 
 // What a block makes ready costs steps, though nothing in it runs.
-TEST(Template, NamesOfBlocksThatDoNotRunAreCounted) {
+TEST(Template, names_of_blocks_that_do_not_run_are_counted) {
   std::string sets;
   for (int i = 0; i < 20000; ++i) sets += fmt::format("{{% set x{} = 1 %}}", i);
   const std::string loops = "{% for i in range(9999) %}{% for j in range(9999) %}", ends = "{% endfor %}{% endfor %}";
@@ -139,7 +139,7 @@ TEST(Template, NamesOfBlocksThatDoNotRunAreCounted) {
     EXPECT_EQ(failure(source).kind, Failure::limit);
 }
 
-TEST(Template, IntegersAreComputedIn64Bits) {
+TEST(Template, integers_are_computed_in64_bits) {
   EXPECT_EQ(render("{{ 9223372036854775807 }} {{ -9223372036854775807 - 1 }}"), "9223372036854775807 -9223372036854775808");
   for (const char* source :
        {"{{ 9223372036854775807 + 1 }}", "{{ 2 ** 63 }}", "{{ -9223372036854775807 - 2 }}", "{{ 3037000500 * 3037000500 }}",
@@ -149,7 +149,7 @@ TEST(Template, IntegersAreComputedIn64Bits) {
   EXPECT_EQ(failure("{{ 0x8000000000000000 }}").kind, Failure::syntax);
 }
 
-TEST(Template, AnyNumberOfRenderingsAtOnceAndInARow) {
+TEST(Template, any_number_of_renderings_at_once_and_in_a_row) {
   const Template t =
       Template::parse("{% set ns = namespace(n=0) %}{% for x in list %}{% set ns.n = ns.n + x %}{% endfor %}{{ ns.n }}", "t");
   Dict variables;
@@ -158,7 +158,7 @@ TEST(Template, AnyNumberOfRenderingsAtOnceAndInARow) {
   EXPECT_EQ(t.render(variables), "6");
 }
 
-TEST(Limits, StepsMemoryAndDepthEnd) {
+TEST(Limits, steps_memory_and_depth_end) {
   const Environment small{.limits = {.steps = 200'000, .bytes = 4'000'000}};
   const auto stops = [&](const std::string& source, const char* word) {
     const TemplateError e = failure(source, {}, small);
@@ -196,7 +196,7 @@ TEST(Limits, StepsMemoryAndDepthEnd) {
 }
 
 // What a rendering has let go of is not counted any more.
-TEST(Limits, FreedValuesAreGivenBack) {
+TEST(Limits, freed_values_are_given_back) {
   const Environment small{.limits = {.steps = 1'000'000, .bytes = 200'000}};
   EXPECT_EQ(render("{% for i in range(5000) %}{% set x = 'x' * 1000 %}{% endfor %}done", {}, small), "done");
   EXPECT_EQ(
@@ -209,7 +209,7 @@ TEST(Limits, FreedValuesAreGivenBack) {
             "done");
 }
 
-TEST(Limits, SourcesNestedTooDeepAreRefused) {
+TEST(Limits, sources_nested_too_deep_are_refused) {
   const auto repeat = [](const char* s, int n) {
     std::string out;
     for (int i = 0; i < n; ++i) out += s;
@@ -229,7 +229,7 @@ TEST(Limits, SourcesNestedTooDeepAreRefused) {
 }
 
 // A namespace that holds itself, macros that hold their scope, loops that hold each other: all freed (seen by the leak sanitizer).
-TEST(Limits, CirclesAreFreed) {
+TEST(Limits, circles_are_freed) {
   EXPECT_EQ(render("{% set ns = namespace() %}{% set ns.me = ns %}{{ ns.me.me.me is defined }}"), "True");
   EXPECT_EQ(render("{% macro f() %}{{ f.name }}{% endmacro %}{% set ns = namespace(f=f) %}{{ ns.f() }}"), "f");
   EXPECT_EQ(render("{% for i in [1] %}{% set x = loop.changed(loop) %}{% set y = loop %}{% endfor %}done"), "done");

@@ -45,7 +45,7 @@ void use(const Tokenizer& t, SplitMix& random) {
 class Damaged : public testing::TestWithParam<const char*> {};
 
 // A damaged folder is refused with one of our errors in one line, or it is another tokenizer that works.
-TEST_P(Damaged, IsRefusedOrWorks) {
+TEST_P(Damaged, is_refused_or_works) {
   const fs::path source = test::folder_of(__FILE__) / "golden" / GetParam();
   const fs::path folder = fs::temp_directory_path() / fmt::format("hearth-tokenizer-fuzz-{}-{}", getpid(), GetParam());
   fs::create_directories(folder);
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(Fuzz, Damaged,
                          testing::Values("gpt2", "qwen2_slow", "gpt2_slow", "llama_model", "t5", "t5_json", "llama2", "bert", "mistral"),
                          [](const auto& name) { return std::string(name.param); });
 
-TEST(Fuzz, RandomGgufVocabularies) {
+TEST(Fuzz, random_gguf_vocabularies) {
   static const char* const models[] = {"llama", "gpt2", "t5", "bert"};
   SplitMix random(9);
   int refused = 0, loaded = 0;

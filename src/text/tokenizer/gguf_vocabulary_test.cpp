@@ -44,7 +44,7 @@ GgufVocabulary byte_level(const std::string& shape, const std::string& pre) {
   return v;
 }
 
-TEST(Gguf, ByteLevelEqualsTokenizerJson) {
+TEST(Gguf, byte_level_equals_tokenizer_json) {
   const std::pair<const char*, const char*> shapes[] = {
       {"gpt2", "gpt-2"}, {"llama3", "llama3"}, {"qwen2", "qwen2"}, {"tekken", "tekken"}, {"deepseek", "deepseek-coder"}};
   for (const auto& [shape, pre] : shapes) {
@@ -98,11 +98,11 @@ void compare_with_sentencepiece(const std::string& name, const std::string& mode
   }
   EXPECT_EQ(wrong, 0);
 }
-TEST(Gguf, ScoredPairsEqualSentencePiece) { compare_with_sentencepiece("spm_bpe", "llama"); }
-TEST(Gguf, ScoredPairsWithoutBytesEqualSentencePiece) { compare_with_sentencepiece("spm_bpe_unk", "llama"); }
-TEST(Gguf, UnigramEqualsSentencePiece) { compare_with_sentencepiece("spm_unigram", "t5"); }
+TEST(Gguf, scored_pairs_equal_sentence_piece) { compare_with_sentencepiece("spm_bpe", "llama"); }
+TEST(Gguf, scored_pairs_without_bytes_equal_sentence_piece) { compare_with_sentencepiece("spm_bpe_unk", "llama"); }
+TEST(Gguf, unigram_equals_sentence_piece) { compare_with_sentencepiece("spm_unigram", "t5"); }
 
-TEST(Gguf, WordPieceEqualsTokenizerJson) {
+TEST(Gguf, word_piece_equals_tokenizer_json) {
   const Tokenizer file = Tokenizer::open(golden_folder() / "bert");
   GgufVocabulary v = vocabulary_of(file);
   v.model = "bert";
@@ -122,7 +122,7 @@ TEST(Gguf, WordPieceEqualsTokenizerJson) {
 }
 
 // A space before the text and after each special token, none where the file says so.
-TEST(Gguf, SpacePrefix) {
+TEST(Gguf, space_prefix) {
   GgufVocabulary v{.model = "llama"};
   v.tokens = {"<unk>", "<s>", "</s>", "\u2581", "a", "b", "\u2581a", "ab"};
   v.scores = {0, 0, 0, -5, -6, -7, -1, -2};
@@ -141,7 +141,7 @@ TEST(Gguf, SpacePrefix) {
   EXPECT_EQ(Tokenizer::from_gguf(v).encode("ab"), (Ids{1, 7, 2}));
 }
 
-TEST(Gguf, Refusals) {
+TEST(Gguf, refusals) {
   GgufVocabulary good{.model = "gpt2", .pre = "gpt-2", .tokens = {"a", "b", "ab"}, .merges = {"a b"}};
   EXPECT_EQ(Tokenizer::from_gguf(good).encode("ab"), (std::vector<int32_t>{2}));
   const auto refused = [&good](auto change, const char* word, auto error) {

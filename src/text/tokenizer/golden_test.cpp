@@ -42,7 +42,7 @@ Answer answer(const Tokenizer& t, const std::string& text, bool clean) {
 class Shapes : public testing::TestWithParam<const char*> {};
 
 // Each string's ids with and without special tokens, and the texts of two rows of ids, as transformers has them.
-TEST_P(Shapes, EqualTheReference) {
+TEST_P(Shapes, equal_the_reference) {
   const std::string name = GetParam();
   const Tokenizer tokenizer = Tokenizer::open(golden_folder() / name);
   const auto special = load_json(golden_folder() / name / "golden.json").at("special").get<std::vector<std::string>>();

@@ -94,7 +94,7 @@ void compare(const Json& hashes, size_t count, size_t group, const std::string& 
   EXPECT_EQ(wrong, 0) << what << ": groups" << groups;
 }
 
-TEST(Stages, EqualTheReference) {
+TEST(Stages, equal_the_reference) {
   const Json golden = load_json(test::folder_of(__FILE__) / "golden/stages.json");
   std::u32string every;
   for (const auto& [low, high] : Fragments::load().ranges)
@@ -119,7 +119,7 @@ TEST(Stages, EqualTheReference) {
 }
 
 // The golden split of architectures: what each published pattern makes of one text.
-TEST(Stages, PublishedPatterns) {
+TEST(Stages, published_patterns) {
   const std::string text = "I'LL pay  12345 €/$!!\r\n\n\tHTTPServer's naïve  ";
   const auto pieces = [&text](const char* pre) {
     std::vector<Text> split = {whole(text)};

@@ -48,7 +48,7 @@ Ids random_ids(SplitMix& random, int64_t size) {
   return ids;
 }
 
-TEST(Stream, EveryStepIsValidAndTheWholeIsDecode) {
+TEST(Stream, every_step_is_valid_and_the_whole_is_decode) {
   for (const char* shape : {"gpt2", "llama3", "llama2", "llama_model_new", "gemma", "t5_json", "bert", "mistral"}) {
     const Tokenizer tokenizer = Tokenizer::open(golden(shape));
     SplitMix random(11);
@@ -69,7 +69,7 @@ TEST(Stream, EveryStepIsValidAndTheWholeIsDecode) {
   }
 }
 
-TEST(Stream, TextComesAsSoonAsItIsCertain) {
+TEST(Stream, text_comes_as_soon_as_it_is_certain) {
   const Tokenizer tokenizer = Tokenizer::open(golden("gpt2"));
   StreamDecoder stream(tokenizer);
   const Ids ids = tokenizer.encode(
@@ -87,14 +87,14 @@ TEST(Stream, TextComesAsSoonAsItIsCertain) {
   EXPECT_EQ(stream.push(*tokenizer.id_of("a")), "a");
 }
 
-TEST(Stream, ByteRunsAreAllOrNothing) {
+TEST(Stream, byte_runs_are_all_or_nothing) {
   const Tokenizer tokenizer = Tokenizer::open(golden("llama2"));
   const auto byte = [&](const char* name) { return *tokenizer.id_of(name); };
   EXPECT_EQ(tokenizer.decode(Ids{byte("<0x41>"), byte("<0xC3>"), byte("<0xA9>")}), "A\xc3\xa9");
   EXPECT_EQ(tokenizer.decode(Ids{byte("<0x41>"), byte("<0xC3>")}), "\xef\xbf\xbd\xef\xbf\xbd");
 }
 
-TEST(Tokenizer, WhatItKnowsOfItself) {
+TEST(Tokenizer, what_it_knows_of_itself) {
   const Tokenizer llama3 = Tokenizer::open(golden("llama3"));
   EXPECT_EQ(llama3.bos_token(), "<|begin_of_text|>");
   EXPECT_EQ(llama3.eos_token(), "<|eot_id|>");
@@ -117,7 +117,7 @@ TEST(Tokenizer, WhatItKnowsOfItself) {
 }
 
 // As tokenizers 0.22.2 answers.
-TEST(Tokenizer, UnknownCharactersOneByOneOrTogether) {
+TEST(Tokenizer, unknown_characters_one_by_one_or_together) {
   const auto ids_of = [](bool byte_fallback, bool fuse_unk, const char* text) {
     Ids ids;
     pipeline::make_byte_pairs({{"u", 0}, {"a", 1}, {"<0xC3>", 2}, {"<0xA9>", 3}}, {},
@@ -135,7 +135,7 @@ TEST(Tokenizer, UnknownCharactersOneByOneOrTogether) {
   }
 }
 
-TEST(Tokenizer, WhatIsPutBeforeTheBeginningIsTheBeginningToo) {
+TEST(Tokenizer, what_is_put_before_the_beginning_is_the_beginning_too) {
   const std::string file = R"({"normalizer": {"type": "Prepend", "prepend": ">"}, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
     {"type": "Split", "pattern": {"String": ">"}, "behavior": "Isolated", "invert": false},
     {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": true}]},
@@ -146,7 +146,7 @@ TEST(Tokenizer, WhatIsPutBeforeTheBeginningIsTheBeginningToo) {
 }
 
 // As tokenizers 0.22.2 answers: what is no character and never will be is kept, as what is no character yet.
-TEST(Tokenizer, BertKeepsWhatIsUnassigned) {
+TEST(Tokenizer, bert_keeps_what_is_unassigned) {
   const Json stage = {{"type", "BertNormalizer"}, {"clean_text", true}, {"handle_chinese_chars", false}, {"lowercase", false}};
   pipeline::Text text{.bytes = "a\ufffe\U0001ffff\ufdd0\u0378\ue000\u200b\u0001z", .origin = 1};
   pipeline::make_normalizer(stage)->apply(text);
@@ -154,7 +154,7 @@ TEST(Tokenizer, BertKeepsWhatIsUnassigned) {
 }
 
 // As transformers 4.57.1 answers: tokenizer_config.json rules over a ByteLevel that stands alone.
-TEST(Tokenizer, ThePrefixSpaceOfAByteLevelIsTheConfigs) {
+TEST(Tokenizer, the_prefix_space_of_a_byte_level_is_the_configs) {
   const Ids spaced{0}, bare{1};
   const auto ids_of = [](bool in_file, bool in_sequence, const std::string& config) {
     std::string stage = fmt::format(R"({{"type": "ByteLevel", "add_prefix_space": {}, "trim_offsets": true, "use_regex": true}})", in_file);
@@ -183,7 +183,7 @@ TEST(Tokenizer, ThePrefixSpaceOfAByteLevelIsTheConfigs) {
 }
 
 // As transformers 4.57.1 answers: what the configuration names is special, whatever the files say of it; and whose flags it has.
-TEST(Tokenizer, NamedTokensAreSpecial) {
+TEST(Tokenizer, named_tokens_are_special) {
   const auto open = [](bool special, const char* config) {
     const Folder folder;
     const std::string stage = R"({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true})";
@@ -209,7 +209,7 @@ TEST(Tokenizer, NamedTokensAreSpecial) {
 }
 
 // As tokenizers 0.22.2 answers, whose JSON parser rounds twice: exact scores would make "00" "00" "000" the best.
-TEST(Tokenizer, ScoresAreReadAsTheReferenceReadsThem) {
+TEST(Tokenizer, scores_are_read_as_the_reference_reads_them) {
   const Folder folder;
   folder.write("tokenizer.json", R"({"model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["0", -9.622800827026367],
                                                ["00", -9.629118919372559], ["000", -11.404349327087402]]}})");
@@ -217,7 +217,7 @@ TEST(Tokenizer, ScoresAreReadAsTheReferenceReadsThem) {
 }
 
 // As transformers 4.57.1 answers: GPT2's class takes no last line without an end.
-TEST(Tokenizer, TheLastLineOfTheMerges) {
+TEST(Tokenizer, the_last_line_of_the_merges) {
   for (const bool qwen2 : {false, true})
     for (const bool ends : {false, true}) {
       const Folder folder;
@@ -229,7 +229,7 @@ TEST(Tokenizer, TheLastLineOfTheMerges) {
 }
 
 // As Python's unicodedata answers.
-TEST(Tokenizer, MarksComeIntoCanonicalOrder) {
+TEST(Tokenizer, marks_come_into_canonical_order) {
   pipeline::Text text{.bytes = "a\u0301\u0323\u0301\u0323\u0301\u0323 \u0f40\u0f73\u0f71\u0f81", .origin = 1};
   pipeline::make_normalizer({{"type", "NFC"}})->apply(text);
   EXPECT_EQ(text.bytes, "\u1ea1\u0323\u0323\u0301\u0301\u0301 \u0f40\u0f71\u0f71\u0f71\u0f72\u0f80");
@@ -242,7 +242,7 @@ double seconds_of(const std::function<void()>& f) {
 }
 
 // A megabyte that is one word. A quadratic algorithm would take hours.
-TEST(Tokenizer, LongWords) {
+TEST(Tokenizer, long_words) {
   for (const char* shape : {"gpt2", "qwen2", "llama3", "llama2", "t5_json", "bert"}) {
     const Tokenizer tokenizer = Tokenizer::open(golden(shape));
     for (const char* part : {"a", "ab", " ", "\n", "é", "\xff", "7", "\u0301\u0323"}) {
@@ -255,7 +255,7 @@ TEST(Tokenizer, LongWords) {
   }
 }
 
-TEST(Regex, PatternsWithoutEndAreRefused) {
+TEST(Regex, patterns_without_end_are_refused) {
   const std::string text = std::string(20'000, 'a') + "!";
   for (const char* pattern : {"(a+)+[bc]", "(a|aa)+[bc]", "(a*a)+[bc]"})
     EXPECT_THROW(pipeline::Regex(pattern).find_all(text), UnsupportedError) << pattern;
@@ -281,7 +281,7 @@ std::string with(const std::string& member) {
   return R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]})" + member + "}";
 }
 
-TEST(Refusals, NameWhatIsWrong) {
+TEST(Refusals, name_what_is_wrong) {
   EXPECT_EQ(error_of(with("")), "");
   const std::pair<std::string, const char*> files[] = {
       {"", "no valid JSON"},
@@ -337,7 +337,7 @@ TEST(Refusals, NameWhatIsWrong) {
   EXPECT_THROW(Tokenizer::open(empty.path()), IoError);
 }
 
-TEST(Refusals, DamagedSentencePieceModels) {
+TEST(Refusals, damaged_sentence_piece_models) {
   const std::string whole = read_file(golden("llama_model") / "tokenizer.model");
   using pipeline::SentencePieceModel;
   EXPECT_GT(SentencePieceModel::parse(whole, "m").pieces.size(), 1000u);

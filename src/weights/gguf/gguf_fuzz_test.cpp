@@ -24,7 +24,7 @@ std::string mutated(std::string bytes, size_t header, test::Damage& damage) {
   return bytes;
 }
 
-TEST(gguf_fuzz, files) {
+TEST(GgufFuzz, files) {
   const auto device = test::make_test_backend("reference");
   const test::TemporaryFolder folder;
   std::vector<std::pair<std::string, size_t>> seeds;

@@ -27,7 +27,7 @@ std::string hash_of(const std::vector<float>& values) {
   return hash.hex();
 }
 
-class gguf : public testing::Test {
+class GgufTest : public testing::Test {
  protected:
   std::unique_ptr<Backend> device = test::make_test_backend("reference");
   test::TemporaryFolder folder;
@@ -60,7 +60,7 @@ class gguf : public testing::Test {
   }
 };
 
-TEST_F(gguf, tensors_are_those_of_the_reference_reader) {
+TEST_F(GgufTest, tensors_are_those_of_the_reference_reader) {
   const nlohmann::json expected = load_json(golden() / "expected.json");
   for (const char* name : {"every.gguf", "aligned.gguf"}) {
     const auto file = GgufFile::open(golden() / name);
@@ -70,7 +70,7 @@ TEST_F(gguf, tensors_are_those_of_the_reference_reader) {
   expect_tensors(*GgufFile::open(golden() / "version2.gguf"), expected["aligned.gguf"]);
 }
 
-TEST_F(gguf, values_have_their_types) {
+TEST_F(GgufTest, values_have_their_types) {
   const auto file = GgufFile::open(golden() / "every.gguf");
   const GgufMetadata& m = file->metadata();
   EXPECT_EQ(m.text("general.architecture"), "llama");
@@ -102,7 +102,7 @@ TEST_F(gguf, values_have_their_types) {
   EXPECT_EQ(m.find("none"), nullptr);
 }
 
-TEST_F(gguf, a_value_of_another_type_is_named_with_both) {
+TEST_F(GgufTest, a_value_of_another_type_is_named_with_both) {
   const auto file = GgufFile::open(golden() / "every.gguf");
   const auto refused = [&](auto f) { return message_of<WeightError>([&] { f(file->metadata()); }, golden()); };
   EXPECT_EQ(refused([](auto& m) { m.integer("v.text"); }),
@@ -124,7 +124,7 @@ TEST_F(gguf, a_value_of_another_type_is_named_with_both) {
   EXPECT_EQ(refused([](auto& m) { m.texts("none"); }), "FOLDER/every.gguf: has no 'none', expected an array of texts");
 }
 
-TEST_F(gguf, parts_make_one_source) {
+TEST_F(GgufTest, parts_make_one_source) {
   const nlohmann::json expected = load_json(golden() / "expected.json");
   for (int part : {1, 2, 3}) {
     const auto file = GgufFile::open(golden() / fmt::format("split-0000{}-of-00003.gguf", part));
@@ -136,7 +136,7 @@ TEST_F(gguf, parts_make_one_source) {
   }
 }
 
-TEST_F(gguf, parts_that_do_not_fit_are_refused) {
+TEST_F(GgufTest, parts_that_do_not_fit_are_refused) {
   const auto part = [](uint16_t no, uint16_t count, int32_t tensors, const char* name) {
     return GgufBytes(1, 3)
         .value<uint16_t>("split.no", 2, no)
@@ -166,7 +166,7 @@ TEST_F(gguf, parts_that_do_not_fit_are_refused) {
   EXPECT_EQ(refused("alone.gguf"), "");
 }
 
-TEST_F(gguf, other_files_and_versions_are_refused_by_name) {
+TEST_F(GgufTest, other_files_and_versions_are_refused_by_name) {
   EXPECT_EQ(message_of<IoError>([] { parse_gguf_header("", "f"); }), "f: does not begin with 'GGUF': it is not a GGUF file");
   EXPECT_EQ(message_of<IoError>([] { parse_gguf_header("GGML\3\0\0\0", "f"); }), "f: does not begin with 'GGUF': it is not a GGUF file");
   EXPECT_EQ(message_of<UnsupportedError>([] { parse_gguf_header(GgufBytes(0, 0, 1).bytes, "f"); }),
@@ -176,7 +176,7 @@ TEST_F(gguf, other_files_and_versions_are_refused_by_name) {
   EXPECT_EQ(refusal(GgufBytes(0, 0)), "");
 }
 
-TEST_F(gguf, hostile_values_are_refused) {
+TEST_F(GgufTest, hostile_values_are_refused) {
   constexpr uint64_t huge = ~uint64_t(0);
   EXPECT_EQ(refusal(GgufBytes(huge, 0)), "f: 18446744073709551615 tensors at byte 16 need at least 24 bytes each, 8 bytes are left");
   EXPECT_EQ(refusal(GgufBytes(0, huge)),
@@ -205,7 +205,7 @@ TEST_F(gguf, hostile_values_are_refused) {
             "f: 'general.alignment' is of type f32, expected an integer of at most 63 bits");
 }
 
-TEST_F(gguf, hostile_tensors_are_refused) {
+TEST_F(GgufTest, hostile_tensors_are_refused) {
   constexpr uint64_t huge = ~uint64_t(0);
   const auto one = [&](std::initializer_list<uint64_t> sizes, uint32_t type, uint64_t offset, size_t data) {
     return refusal(GgufBytes(1, 0).tensor("x", sizes, type, offset).data(data));
@@ -232,7 +232,7 @@ TEST_F(gguf, hostile_tensors_are_refused) {
 }
 
 // Every prefix of a sound file is refused, but the one that only lacks padding after the last tensor.
-TEST_F(gguf, a_truncated_file_is_refused) {
+TEST_F(GgufTest, a_truncated_file_is_refused) {
   const std::string whole = read_file(golden() / "every.gguf");
   uint64_t last = 0;
   for (const auto& [name, entry] : parse_gguf_header(whole, "f").tensors) last = std::max(last, entry.end);
@@ -240,7 +240,7 @@ TEST_F(gguf, a_truncated_file_is_refused) {
   EXPECT_NO_THROW(parse_gguf_header(std::string_view(whole).substr(0, last), "f"));
 }
 
-TEST_F(gguf, types_that_hearth_does_not_read_matter_when_they_are_used) {
+TEST_F(GgufTest, types_that_hearth_does_not_read_matter_when_they_are_used) {
   write("f.gguf", GgufBytes(3, 0).tensor("a", {256}, 16, 0).tensor("b", {256}, 31, 96).tensor("c", {1}, 999, 128).data(200).bytes);
   const auto file = GgufFile::open(folder / "f.gguf");
   const auto listed = file->list();
@@ -252,7 +252,7 @@ TEST_F(gguf, types_that_hearth_does_not_read_matter_when_they_are_used) {
   EXPECT_EQ(message_of<WeightError>([&] { file->read("d", {}, *device); }, folder.path()), "FOLDER/f.gguf: has no tensor 'd'");
 }
 
-TEST_F(gguf, reading_copies_only_what_is_not_aligned) {
+TEST_F(GgufTest, reading_copies_only_what_is_not_aligned) {
   write("f.gguf",
         GgufBytes(2, 1).value<uint32_t>("general.alignment", 4, 1).tensor("x", {1}, 0, 0).tensor("abc", {32}, 39, 4).data(4 + 17, 1).bytes);
   const auto file = GgufFile::open(folder / "f.gguf");
@@ -262,7 +262,7 @@ TEST_F(gguf, reading_copies_only_what_is_not_aligned) {
   EXPECT_EQ(file->read("x", {1}, *device).to_vector(), std::vector<float>{std::bit_cast<float>(0x01010101)});
 }
 
-TEST_F(gguf, pages_that_nobody_holds_are_let_go_of) {
+TEST_F(GgufTest, pages_that_nobody_holds_are_let_go_of) {
   constexpr int64_t n = 16 << 20;
   const uint64_t bytes = bytes_of(DType::q8_0, n);  // 17.8 MB
   write("f.gguf", GgufBytes(2, 0).tensor("x", {n}, 8, 0).tensor("y", {n}, 8, bytes).data(2 * bytes).bytes);
@@ -285,7 +285,7 @@ TEST_F(gguf, pages_that_nobody_holds_are_let_go_of) {
   EXPECT_EQ(x.slice(0, 0, 32).to_vector(), std::vector<float>(32, f16_to_f32(0x0101)));  // it comes back
 }
 
-TEST_F(gguf, a_file_written_to_is_noticed) {
+TEST_F(GgufTest, a_file_written_to_is_noticed) {
   const std::string bytes = GgufBytes(1, 0).tensor("x", {1}, 0, 0).data(4).bytes;
   write("f.gguf", bytes);
   const auto file = GgufFile::open(folder / "f.gguf");
@@ -294,7 +294,7 @@ TEST_F(gguf, a_file_written_to_is_noticed) {
             "FOLDER/f.gguf: was written to since it was opened; open the model again");
 }
 
-TEST_F(gguf, weights_are_held_where_the_file_has_them) {
+TEST_F(GgufTest, weights_are_held_where_the_file_has_them) {
   std::vector<float> values(512);
   for (size_t i = 0; i < values.size(); ++i) values[i] = float(i % 17) - 8;
   const auto file = GgufFile::open(golden() / "every.gguf");

@@ -17,13 +17,13 @@ using test::message_of;
 
 fs::path demo_model() { return test::folder_of(__FILE__) / ".." / ".." / ".." / "assets" / "demo-model"; }
 
-class inspection : public testing::Test {
+class InspectionTest : public testing::Test {
  protected:
   std::unique_ptr<Backend> device = test::make_test_backend("reference");
   test::TemporaryFolder folder;
 };
 
-TEST_F(inspection, the_demo_model) {
+TEST_F(InspectionTest, the_demo_model) {
   const InspectedCheckpoint found = inspect_checkpoint(demo_model(), {});
   EXPECT_EQ(found.kind, "diffusers folder");
   EXPECT_EQ(found.pipeline_class, "StableDiffusionPipeline");
@@ -43,7 +43,7 @@ TEST_F(inspection, the_demo_model) {
   EXPECT_NE(to_text(found).find("  precision    f16\n"), std::string::npos);
 }
 
-TEST_F(inspection, precision_is_told_per_class_of_tensor) {
+TEST_F(InspectionTest, precision_is_told_per_class_of_tensor) {
   const std::vector<float> values(8);
   write_safetensors(folder / "x.safetensors",
                     {{"a.weight", Tensor::from(*device, {2, 4}, values, DType::f16)},
@@ -68,7 +68,7 @@ TEST_F(inspection, precision_is_told_per_class_of_tensor) {
   EXPECT_EQ(json["components"][0]["files"][0]["bytes"], int64_t(fs::file_size(folder / "x.safetensors")));
 }
 
-TEST_F(inspection, a_component_folder) {
+TEST_F(InspectionTest, a_component_folder) {
   const InspectedCheckpoint found = inspect_checkpoint(demo_model() / "unet", {});
   EXPECT_EQ(found.kind, "component folder");
   EXPECT_EQ(found.components.at(0).name, "unet");
@@ -77,7 +77,7 @@ TEST_F(inspection, a_component_folder) {
   EXPECT_EQ(inspect_checkpoint(demo_model() / "text_encoder", {}).components.at(0).class_name, "CLIPTextModel");
 }
 
-TEST_F(inspection, one_broken_component_does_not_hide_the_others) {
+TEST_F(InspectionTest, one_broken_component_does_not_hide_the_others) {
   fs::copy(demo_model(), folder / "m", fs::copy_options::recursive);
   fs::permissions(folder / "m" / "vae" / "diffusion_pytorch_model.safetensors", fs::perms::owner_write, fs::perm_options::add);
   fs::resize_file(folder / "m" / "vae" / "diffusion_pytorch_model.safetensors", 1000);
@@ -90,7 +90,7 @@ TEST_F(inspection, one_broken_component_does_not_hide_the_others) {
   EXPECT_EQ(problems["unet"], "");
 }
 
-TEST_F(inspection, variants_are_listed_and_chosen) {
+TEST_F(InspectionTest, variants_are_listed_and_chosen) {
   for (const char* file : {"diffusion_pytorch_model.safetensors", "diffusion_pytorch_model.fp16.safetensors"})
     write_safetensors(folder / file, {{"a", Tensor::zeros(*device, {2}, file[23] == '.' && file[24] == 'f' ? DType::f16 : DType::f32)}});
   const InspectedComponent full = inspect_checkpoint(folder.path(), {}).components.at(0),
@@ -101,7 +101,7 @@ TEST_F(inspection, variants_are_listed_and_chosen) {
   EXPECT_EQ(half.files.at(0).name, "diffusion_pytorch_model.fp16.safetensors");
 }
 
-TEST_F(inspection, a_gguf_file) {
+TEST_F(InspectionTest, a_gguf_file) {
   const fs::path every = test::folder_of(__FILE__) / ".." / "gguf" / "golden" / "every.gguf";
   const InspectedCheckpoint found = inspect_checkpoint(every, {});
   EXPECT_EQ(found.kind, "GGUF file");
@@ -146,7 +146,7 @@ TEST_F(inspection, a_gguf_file) {
   EXPECT_EQ(to_json(tiny)["components"][0]["tokenizer"], "gpt2 (qwen2), 2 tokens");
 }
 
-TEST_F(inspection, a_pytorch_checkpoint) {
+TEST_F(InspectionTest, a_pytorch_checkpoint) {
   const fs::path corpus = test::folder_of(__FILE__) / ".." / "torch" / "golden";
   const InspectedCheckpoint ckpt = inspect_checkpoint(corpus / "lightning.ckpt", {});
   EXPECT_EQ(to_text(ckpt),
@@ -166,7 +166,7 @@ TEST_F(inspection, a_pytorch_checkpoint) {
   EXPECT_EQ(inspect_checkpoint(corpus / "legacy_2.pt", {}).components[0].layout, "legacy");
 }
 
-TEST_F(inspection, what_is_no_checkpoint_is_refused) {
+TEST_F(InspectionTest, what_is_no_checkpoint_is_refused) {
   const auto io = [&](const fs::path& path) { return message_of<IoError>([&] { inspect_checkpoint(path, {}); }, folder.path()); };
   EXPECT_EQ(io(folder / "none"), "FOLDER/none: no such file or folder");
   EXPECT_EQ(io(folder.path()), "FOLDER: the folder is empty, expected a diffusers folder with model_index.json");

@@ -18,7 +18,7 @@ std::string safetensors_bytes(const test::TemporaryFolder& folder, const std::ma
   return read_file(folder / "t.safetensors");
 }
 
-TEST(layout_fuzz, dduf) {
+TEST(LayoutFuzz, dduf) {
   const auto device = test::make_test_backend("reference");
   const test::TemporaryFolder folder;
   const std::string a = safetensors_bytes(folder, {{"a", Tensor::zeros(*device, {2, 3})}}),
@@ -57,7 +57,7 @@ TEST(layout_fuzz, dduf) {
   EXPECT_GT(outcome.refused, 100);
 }
 
-TEST(layout_fuzz, scaled_weights) {
+TEST(LayoutFuzz, scaled_weights) {
   const auto device = test::make_test_backend("reference");
   const test::TemporaryFolder folder;
   Tensor f8 = Tensor::empty(*device, {2, 3}, DType::f8_e4m3), json = Tensor::empty(*device, {27}, DType::u8);

@@ -26,7 +26,7 @@ constexpr std::array<NameRule, 8> rules{{
 }};
 const NameMap map{{"", "", rules}};
 
-class name_map : public testing::Test {
+class NameMapTest : public testing::Test {
  protected:
   std::unique_ptr<Backend> device = test::make_test_backend("reference");
   test::TemporaryFolder folder;
@@ -46,7 +46,7 @@ class name_map : public testing::Test {
   }
 };
 
-TEST_F(name_map, each_form_is_read_as_the_official_tensor) {
+TEST_F(NameMapTest, each_form_is_read_as_the_official_tensor) {
   const auto file = original();
   const auto source = source_of(file, official_pieces(file->list(), "p.", map));
   const auto values = [&](const std::string& name) {
@@ -67,7 +67,7 @@ TEST_F(name_map, each_form_is_read_as_the_official_tensor) {
   EXPECT_FALSE(source->mapped("projection.weight"));
 }
 
-TEST_F(name_map, what_was_read_is_written_as_it_was) {
+TEST_F(NameMapTest, what_was_read_is_written_as_it_was) {
   const auto file = original();
   const auto source = source_of(file, official_pieces(file->list(), "p.", map));
   std::string written;
@@ -81,7 +81,7 @@ TEST_F(name_map, what_was_read_is_written_as_it_was) {
   }
 }
 
-TEST_F(name_map, a_tensor_of_another_shape_is_unreadable_by_name) {
+TEST_F(NameMapTest, a_tensor_of_another_shape_is_unreadable_by_name) {
   const auto reason = [](const char* stored, const Shape& shape, const char* official) {
     return official_pieces({{stored, {.shape = shape}}}, "", map).at(official).info.unreadable;
   };
@@ -93,7 +93,7 @@ TEST_F(name_map, a_tensor_of_another_shape_is_unreadable_by_name) {
             "lies in 'point.weight' of shape [2, 3, 3, 3], expected a 1×1 kernel or a matrix");
 }
 
-TEST_F(name_map, parts_that_do_not_make_a_whole_are_not_written) {
+TEST_F(NameMapTest, parts_that_do_not_make_a_whole_are_not_written) {
   const auto refusal = [&](const std::map<std::string, Tensor>& tensors) {
     write_safetensors(folder / "official.safetensors", tensors);
     return message_of<UnsupportedError>([&] { stored_tensors(SafetensorsFile::open(folder / "official.safetensors"), "", map); },

@@ -73,7 +73,7 @@ const ImageFiles two{
     .signatures = [] { return std::vector<Signature>(); },
 };
 
-class token_families : public testing::Test {
+class TokenFamiliesTest : public testing::Test {
  protected:
   std::unique_ptr<Backend> device = test::make_test_backend("reference");
   test::TemporaryFolder folder;
@@ -128,7 +128,7 @@ class token_families : public testing::Test {
   }
 };
 
-TEST_F(token_families, each_network_goes_where_its_family_has_it) {
+TEST_F(TokenFamiliesTest, each_network_goes_where_its_family_has_it) {
   const Checkpoint c = open(of_three());
   EXPECT_EQ(c.pipeline_class(), "ThreePipeline");
   EXPECT_EQ(c.published_name(), "Three medium");
@@ -153,11 +153,11 @@ TEST_F(token_families, each_network_goes_where_its_family_has_it) {
   EXPECT_EQ(other.notes(), std::vector<std::string>{"1 of the file's tensors are not known and not used: shift_table"});
 }
 
-TEST_F(token_families, metadata_change_no_scheduler_that_has_no_prediction) {
+TEST_F(TokenFamiliesTest, metadata_change_no_scheduler_that_has_no_prediction) {
   EXPECT_FALSE(open(of_three(), {{"modelspec.prediction_type", "v"}}).config("scheduler").has("prediction_type"));
 }
 
-TEST_F(token_families, what_is_missing_is_told_by_its_place) {
+TEST_F(TokenFamiliesTest, what_is_missing_is_told_by_its_place) {
   auto tensors = of_three();
   tensors.erase("model.final_layer");
   const auto refusal = [&]<class E>(E*) { return message_of<E>([&] { open(tensors); }, folder.path()); };
@@ -174,7 +174,7 @@ TEST_F(token_families, what_is_missing_is_told_by_its_place) {
             "--text-encoder-3");
 }
 
-TEST_F(token_families, a_component_may_come_from_a_file_of_its_own) {
+TEST_F(TokenFamiliesTest, a_component_may_come_from_a_file_of_its_own) {
   write_safetensors(folder / "t5.safetensors", {{"shared", tensor({2, 2}, 7)}, {"final_norm", tensor({2})}});
   auto tensors = of_three();
   std::erase_if(tensors, [](const auto& named) { return named.first.starts_with("text.t5."); });
@@ -184,14 +184,14 @@ TEST_F(token_families, a_component_may_come_from_a_file_of_its_own) {
             "FOLDER/t5.safetensors: holds no transformer, only third text encoder");
 }
 
-TEST_F(token_families, two_networks_for_one_place_are_refused) {
+TEST_F(TokenFamiliesTest, two_networks_for_one_place_are_refused) {
   auto tensors = of_three();
   tensors["joint_blocks.0.qkv"] = tensors["final_layer"] = tensor({6, 1});
   EXPECT_EQ(message_of<UnsupportedError>([&] { open(tensors); }, folder.path()),
             "FOLDER/file.safetensors: holds two sets of tensors for the component 'transformer', with the prefixes 'model.' and ''");
 }
 
-TEST_F(token_families, the_layout_that_is_written_is_that_of_the_classes) {
+TEST_F(TokenFamiliesTest, the_layout_that_is_written_is_that_of_the_classes) {
   const Checkpoint c = open(of_three());
   EXPECT_EQ(layout_of(c, families), &three);
   const WrittenPlace* place = place_in(three, c.component("transformer"));

@@ -9,7 +9,7 @@
 namespace hearth {
 namespace {
 
-class widened8 : public testing::Test {
+class Widened8Test : public testing::Test {
  protected:
   std::unique_ptr<Backend> device = test::make_test_backend("reference");
   test::TemporaryFolder folder;
@@ -27,7 +27,7 @@ class widened8 : public testing::Test {
 };
 
 // Values from the format's definition: largest 448 and 57344, smallest 2⁻⁹ and 2⁻¹⁶.
-TEST(f8, numbers_of_the_two_formats) {
+TEST(F8, numbers_of_the_two_formats) {
   const std::pair<uint8_t, float> e4m3[] = {{0x00, 0.f},    {0x01, 0x1p-9f}, {0x07, 7 * 0x1p-9f}, {0x08, 0x1p-6f},
                                             {0x38, 1.f},    {0x3c, 1.5f},    {0x7e, 448.f},       {0xb8, -1.f},
                                             {0xfe, -448.f}, {0x40, 2.f},     {0x39, 1.125f}};
@@ -41,7 +41,7 @@ TEST(f8, numbers_of_the_two_formats) {
       if (!std::isnan(v)) { EXPECT_EQ(bf16_to_f32(f32_to_bf16(v)), v); }
 }
 
-TEST_F(widened8, plain_ones_are_bf16) {
+TEST_F(Widened8Test, plain_ones_are_bf16) {
   const auto source = opened({{"a.weight", bytes(DType::f8_e4m3, {2, 2}, {0x38, 0xb8, 0x7e, 0x01})},
                               {"b", bytes(DType::f8_e5m2, {1}, {0x3c})},
                               {"c", numbers({1}, {3})}});
@@ -53,7 +53,7 @@ TEST_F(widened8, plain_ones_are_bf16) {
   EXPECT_TRUE(source->mapped("c"));
 }
 
-TEST_F(widened8, scaled_ones_are_f32_times_their_scale) {
+TEST_F(Widened8Test, scaled_ones_are_f32_times_their_scale) {
   for (const bool early : {true, false}) {
     const std::string scale = early ? "scale_weight" : "weight_scale", input = early ? "scale_input" : "input_scale";
     const auto source = opened({{"p.scaled_fp8", bytes(DType::f8_e4m3, {0}, {})},
@@ -72,7 +72,7 @@ TEST_F(widened8, scaled_ones_are_f32_times_their_scale) {
   }
 }
 
-TEST_F(widened8, formats_by_name) {
+TEST_F(Widened8Test, formats_by_name) {
   const auto with = [&](const std::string& json) {
     return opened({{"a.weight", bytes(DType::f8_e4m3, {1, 2}, {0x38, 0xb8})},
                    {"a.weight_scale", numbers({1}, {0.5f})},
@@ -85,7 +85,7 @@ TEST_F(widened8, formats_by_name) {
   EXPECT_NE(test::message_of<IoError>([&] { with("{\"format\": "); }).find("'a.comfy_quant': no valid JSON"), std::string::npos);
 }
 
-TEST_F(widened8, a_scale_that_does_not_fit_is_told) {
+TEST_F(Widened8Test, a_scale_that_does_not_fit_is_told) {
   const auto source = opened({{"a.weight", bytes(DType::f8_e4m3, {2, 2}, {0, 0, 0, 0})},
                               {"a.scale_weight", numbers({3}, {1, 1, 1})},
                               {"b.weight", bytes(DType::f8_e4m3, {2, 2}, {0, 0, 0, 0})},
@@ -95,7 +95,7 @@ TEST_F(widened8, a_scale_that_does_not_fit_is_told) {
   EXPECT_THROW(source->read("a.weight", {}, *device), UnsupportedError);
 }
 
-TEST_F(widened8, without_any_the_source_stays_itself) {
+TEST_F(Widened8Test, without_any_the_source_stays_itself) {
   const auto file = [&] {
     write_safetensors(folder / "g.safetensors", {{"a", numbers({1}, {1})}});
     return SafetensorsFile::open(folder / "g.safetensors");

@@ -80,7 +80,7 @@ std::vector<std::string> corpus() {
   return seeds;
 }
 
-TEST(fuzz, safetensors_headers) {
+TEST(Fuzz, safetensors_headers) {
   std::vector<std::pair<std::string, uint64_t>> seeds;  // header and the data's size
   for (const std::string& file : corpus()) {
     uint64_t length = 0;
@@ -105,7 +105,7 @@ TEST(fuzz, safetensors_headers) {
   EXPECT_GT(outcome.refused, 10000);
 }
 
-TEST(fuzz, safetensors_files) {
+TEST(Fuzz, safetensors_files) {
   const auto device = test::make_test_backend("reference");
   const test::TemporaryFolder folder;
   const std::vector<std::string> seeds = corpus();
@@ -128,7 +128,7 @@ TEST(fuzz, safetensors_files) {
   EXPECT_GT(outcome.refused, 100);
 }
 
-TEST(fuzz, shard_index) {
+TEST(Fuzz, shard_index) {
   const auto device = test::make_test_backend("reference");
   const test::TemporaryFolder folder;
   for (const char* shard : {"1", "2"})
@@ -146,7 +146,7 @@ TEST(fuzz, shard_index) {
   EXPECT_GT(outcome.refused, 100);
 }
 
-TEST(fuzz, model_index_and_configs) {
+TEST(Fuzz, model_index_and_configs) {
   const test::TemporaryFolder folder;
   const fs::path demo = test::folder_of(__FILE__) / ".." / ".." / ".." / "assets" / "demo-model";
   const std::string index = read(demo / "model_index.json"), config = read(demo / "unet" / "config.json");
@@ -168,7 +168,7 @@ TEST(fuzz, model_index_and_configs) {
   EXPECT_GT(outcome.refused, 50);
 }
 
-TEST(fuzz, json) {
+TEST(Fuzz, json) {
   const std::string seed = R"({"a": [1, -2.5e3, true, null, "téxt \"\\u00e9"], "b": {"c": Infinity, "d": [[], {}]}, "e": NaN})";
   Mutator mutate(4);
   test::Outcome outcome;

@@ -19,7 +19,7 @@ using test::message_of;
 
 fs::path golden() { return test::folder_of(__FILE__) / "golden"; }
 
-class safetensors : public testing::Test {
+class SafetensorsTest : public testing::Test {
  protected:
   std::unique_ptr<Backend> device = test::make_test_backend("reference");
   test::TemporaryFolder folder;
@@ -30,7 +30,7 @@ class safetensors : public testing::Test {
 };
 
 // Every file of the corpus is read or refused as the reference does, but for the differences that the header states.
-TEST_F(safetensors, agrees_with_the_reference_on_the_corpus) {
+TEST_F(SafetensorsTest, agrees_with_the_reference_on_the_corpus) {
   const std::set<std::string> stricter{"name_twice", "field_unknown", "header_begins_with_space"};
   const nlohmann::json verdicts = load_json(golden() / "corpus.json")["files"];
   int read = 0, refused = 0;
@@ -63,7 +63,7 @@ TEST_F(safetensors, agrees_with_the_reference_on_the_corpus) {
   EXPECT_EQ(refused, 39);
 }
 
-TEST_F(safetensors, knows_every_type) {
+TEST_F(SafetensorsTest, knows_every_type) {
   const auto file = SafetensorsFile::open(golden() / "corpus" / "every_type.safetensors");
   const std::map<std::string, DType> types{{"f32", DType::f32},      {"f16", DType::f16},         {"bf16", DType::bf16},
                                            {"f64", DType::f64},      {"i8", DType::i8},           {"i16", DType::i16},
@@ -72,7 +72,7 @@ TEST_F(safetensors, knows_every_type) {
   for (const auto& [name, dtype] : types) EXPECT_EQ(file->list().at(name).dtype, dtype) << name;
 }
 
-TEST_F(safetensors, what_it_cannot_hold_is_an_error_only_when_used) {
+TEST_F(SafetensorsTest, what_it_cannot_hold_is_an_error_only_when_used) {
   const auto unknown = SafetensorsFile::open(golden() / "corpus" / "dtype_unknown.safetensors");
   EXPECT_EQ(unknown->read("a", {}, *device).to_vector(), (std::vector<float>{0, 1}));
   EXPECT_EQ(unknown->list().at("b").unreadable, "has the type 'X7', which is not supported");
@@ -83,7 +83,7 @@ TEST_F(safetensors, what_it_cannot_hold_is_an_error_only_when_used) {
             std::string::npos);
 }
 
-TEST_F(safetensors, messages_name_the_tensor_and_what_is_wrong) {
+TEST_F(SafetensorsTest, messages_name_the_tensor_and_what_is_wrong) {
   const auto tensor = [](const char* dtype, const char* shape, const char* offsets) {
     return std::string(R"({"dtype": ")") + dtype + R"(", "shape": )" + shape + R"(, "data_offsets": )" + offsets + "}";
   };
@@ -113,7 +113,7 @@ TEST_F(safetensors, messages_name_the_tensor_and_what_is_wrong) {
   EXPECT_EQ(refusal(R"({"a": )", 0), "f: header is not well-formed JSON at byte 7");
 }
 
-TEST_F(safetensors, a_file_cut_off_anywhere_is_refused) {
+TEST_F(SafetensorsTest, a_file_cut_off_anywhere_is_refused) {
   const std::string whole = read_file(golden() / "corpus" / "two.safetensors");
   for (size_t length = 0; length < whole.size(); ++length) {
     std::ofstream(folder / "cut.safetensors", std::ios::binary) << std::string_view(whole).substr(0, length);
@@ -121,7 +121,7 @@ TEST_F(safetensors, a_file_cut_off_anywhere_is_refused) {
   }
 }
 
-TEST_F(safetensors, a_header_length_is_checked_before_it_is_used) {
+TEST_F(SafetensorsTest, a_header_length_is_checked_before_it_is_used) {
   const auto error = [&](uint64_t length) {
     std::string bytes(64, ' ');
     std::memcpy(bytes.data(), &length, 8);
@@ -134,13 +134,13 @@ TEST_F(safetensors, a_header_length_is_checked_before_it_is_used) {
   EXPECT_EQ(error(56), "FOLDER/f: header does not begin with '{' (is it a safetensors file?)");
 }
 
-TEST_F(safetensors, what_is_no_file_is_refused) {
+TEST_F(SafetensorsTest, what_is_no_file_is_refused) {
   EXPECT_EQ(message_of<IoError>([&] { SafetensorsFile::open(folder / "none"); }, folder.path()),
             "FOLDER/none: cannot be opened: No such file or directory");
   EXPECT_EQ(message_of<IoError>([&] { SafetensorsFile::open(folder.path()); }, folder.path()), "FOLDER: is not a regular file");
 }
 
-TEST_F(safetensors, writing_and_reading_gives_the_same_bits) {
+TEST_F(SafetensorsTest, writing_and_reading_gives_the_same_bits) {
   const std::vector<float> values{1, -2.5, 3e-8f, 65504, 0, -0.0f};
   std::map<std::string, Tensor> tensors{{"a.i32", Tensor::from(*device, {2}, std::vector<int32_t>{-1, 7})},
                                         {"empty", Tensor::empty(*device, {0, 3})}};
@@ -161,7 +161,7 @@ TEST_F(safetensors, writing_and_reading_gives_the_same_bits) {
   EXPECT_THROW(write_safetensors(folder / "no" / "s.safetensors", tensors), IoError);
 }
 
-TEST_F(safetensors, the_writer_writes_what_the_reference_reads) {
+TEST_F(SafetensorsTest, the_writer_writes_what_the_reference_reads) {
   // The reference's own file of the same tensors, byte for byte (tensors of one width are in the order of their names in both).
   const auto file = SafetensorsFile::open(golden() / "corpus" / "two.safetensors");
   std::map<std::string, Tensor> tensors;
@@ -170,7 +170,7 @@ TEST_F(safetensors, the_writer_writes_what_the_reference_reads) {
   EXPECT_EQ(read_file(folder / "two.safetensors"), read_file(golden() / "corpus" / "two.safetensors"));
 }
 
-TEST_F(safetensors, a_tensor_outlives_its_file_object_and_release) {
+TEST_F(SafetensorsTest, a_tensor_outlives_its_file_object_and_release) {
   auto file = SafetensorsFile::open(golden() / "corpus" / "two.safetensors");
   const Tensor x = file->read("b.weight", {2, 3}, *device);
   file->release("b.weight");
@@ -179,7 +179,7 @@ TEST_F(safetensors, a_tensor_outlives_its_file_object_and_release) {
   EXPECT_EQ(x.to_vector(), (std::vector<float>{0, 1, 2, 3, 4, 5}));
 }
 
-TEST_F(safetensors, unaligned_data_is_copied_and_aligned_data_is_not) {
+TEST_F(SafetensorsTest, unaligned_data_is_copied_and_aligned_data_is_not) {
   const int64_t before = MemoryLedger::process().use().now;
   const auto unaligned = SafetensorsFile::open(golden() / "corpus" / "unaligned.safetensors");
   const Tensor copy = unaligned->read("a", {5}, *device);
@@ -192,7 +192,7 @@ TEST_F(safetensors, unaligned_data_is_copied_and_aligned_data_is_not) {
   EXPECT_EQ(MemoryLedger::process().use().now, between);
 }
 
-TEST_F(safetensors, release_gives_pages_back) {
+TEST_F(SafetensorsTest, release_gives_pages_back) {
   const int64_t n = 4 << 20;
   write_safetensors(folder / "large.safetensors", {{"x", Tensor::zeros(*device, {n})}});
   const auto file = SafetensorsFile::open(folder / "large.safetensors");

@@ -41,7 +41,7 @@ std::string told(const std::string& pickle) {
   return at == message.npos ? message : message.substr(at + 8);
 }
 
-TEST(pickle, numbers) {
+TEST(Pickle, numbers) {
   EXPECT_EQ(read("N."), "None");
   EXPECT_EQ(read("(\x88\x89t."), "(True, False)");
   EXPECT_EQ(read(bytes("(K\xffM\xff\xffJ\xff\xff\xff\xffJ\xff\xff\xff\x7ft.")), "(255, 65535, -1, 2147483647)");
@@ -52,7 +52,7 @@ TEST(pickle, numbers) {
   EXPECT_EQ(read("(I01\nI00\nI-7\nI1\nL-12L\nL7\nL123456789012345678901L\nF-2.5e3\nt."), "(True, False, -7, 1, -12, 7, large 21, -2500)");
 }
 
-TEST(pickle, texts) {
+TEST(Pickle, texts) {
   EXPECT_EQ(read(bytes("(U\2abX\2\0\0\0\xc3\xa9\x8c\1z\x8d\1\0\0\0\0\0\0\0yT\1\0\0\0qt.")), "('ab', 'é', 'z', 'y', 'q')");
   EXPECT_EQ(read(bytes("(C\2abB\1\0\0\0c\x8e\1\0\0\0\0\0\0\0d\x96\1\0\0\0\0\0\0\0et.")), "(b'ab', b'c', b'd', b'e')");
   EXPECT_EQ(read("(S'a\\'\\n\\x41\\\\'\nS\"b\"\nV\\u00e9\\U0001f600\xe9\\\nt."), "('a'\nA\\', 'b', 'é😀é\\')");
@@ -68,7 +68,7 @@ TEST(pickle, texts) {
   }
 }
 
-TEST(pickle, containers) {
+TEST(Pickle, containers) {
   EXPECT_EQ(read(")."), "()");
   EXPECT_EQ(read("K\1\x85."), "(1)");
   EXPECT_EQ(read("K\1K\2\x86."), "(1, 2)");
@@ -91,7 +91,7 @@ TEST(pickle, containers) {
             "(1, 1)");
 }
 
-TEST(pickle, memo) {
+TEST(Pickle, memo) {
   EXPECT_EQ(read(bytes("U\1aq\5U\1bq\6h\5h\6\x87.")), "('b', 'a', 'b')");
   EXPECT_EQ(read(bytes("U\1ar\0\1\0\0j\0\1\0\0\x86.")), "('a', 'a')");
   EXPECT_EQ(read(bytes("U\1a\x94U\1b\x94h\0h\1\x87.")), "('b', 'a', 'b')");
@@ -102,7 +102,7 @@ TEST(pickle, memo) {
   EXPECT_EQ(read(bytes("]\x94(K\1h\0e.")), "[1, [1, [1, [1, [1, […, …]]]]]]");
 }
 
-TEST(pickle, calls_are_written_down) {
+TEST(Pickle, calls_are_written_down) {
   EXPECT_EQ(read("cos\nsystem\n(U\1xtR."), "call(os.system, ('x'))");
   EXPECT_EQ(read("\x8c\2os\x8c\6system\x93U\1x\x85R."), "call(os.system, ('x'))");
   EXPECT_EQ(read("ca\nb\n)\x81K\1b."), "call(a.b, (), +, 1)");
@@ -123,7 +123,7 @@ TEST(pickle, calls_are_written_down) {
   EXPECT_EQ(pickle.bytes(), 17u);
 }
 
-TEST(pickle, values_are_described) {
+TEST(Pickle, values_are_described) {
   const auto says = [](const std::string& pickle) { return Pickle::read(pickle, "f").value().describe(); };
   EXPECT_EQ(says("K\3."), "the integer 3");
   EXPECT_EQ(says("]K\1a."), "a list of 1");
@@ -137,7 +137,7 @@ TEST(pickle, values_are_described) {
   EXPECT_EQ(says(fmt::format("U{}{}.", char(far.size()), far)), fmt::format("the text '{}…'", far.substr(0, 99)));
 }
 
-TEST(pickle, what_python_would_refuse) {
+TEST(Pickle, what_python_would_refuse) {
   EXPECT_EQ(told(""), "0 needs 1 bytes, 0 are left: the file is cut off or no pickle");
   EXPECT_EQ(told("K"), "0 needs 1 bytes, 0 are left: the file is cut off or no pickle");
   EXPECT_EQ(told("."), "0 needs a value on the stack, which has none");
@@ -176,7 +176,7 @@ TEST(pickle, what_python_would_refuse) {
 }
 
 // Time and memory are bounded, whatever a pickle says.
-TEST(pickle, bounds) {
+TEST(Pickle, bounds) {
   EXPECT_EQ(told(std::string(Pickle::max_values + 1, 'N') + "."), std::to_string(Pickle::max_values) + " makes more than 4194304 values");
   EXPECT_EQ(told(std::string(1, 'N') + std::string(Pickle::max_instructions, '2')),
             std::to_string(Pickle::max_instructions - 1) + " has more than 16777216 instructions");

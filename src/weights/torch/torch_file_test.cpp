@@ -29,13 +29,13 @@ template <class E> std::string refusal(const std::string& file) {
   return message_of<E>([&] { TorchFile::open(corpus() / file); }, corpus());
 }
 
-class torch_file : public testing::Test {
+class TorchFileTest : public testing::Test {
  protected:
   std::unique_ptr<Backend> device = test::make_test_backend("reference");
   test::TemporaryFolder folder;
 };
 
-TEST_F(torch_file, tensors_are_those_that_torch_reads) {
+TEST_F(TorchFileTest, tensors_are_those_that_torch_reads) {
   int checked = 0;
   for (const auto& [name, tensors] : golden().items()) {
     if (tensors.is_null()) continue;
@@ -66,7 +66,7 @@ TEST_F(torch_file, tensors_are_those_that_torch_reads) {
 }
 
 // They are 1-byte numbers, which nothing in the tree widens: their bits are those of the values rounded by numpy's rule for them.
-TEST_F(torch_file, eight_bit_floats_have_their_bits) {
+TEST_F(TorchFileTest, eight_bit_floats_have_their_bits) {
   const auto file = TorchFile::open(corpus() / "zip_2.pt");
   const auto value = [](uint8_t bits, int mantissa, int bias) {
     const int exponent = (bits & 0x7f) >> mantissa, fraction = bits & ((1 << mantissa) - 1);
@@ -82,7 +82,7 @@ TEST_F(torch_file, eight_bit_floats_have_their_bits) {
   }
 }
 
-TEST_F(torch_file, what_is_dense_and_aligned_stays_in_the_file) {
+TEST_F(TorchFileTest, what_is_dense_and_aligned_stays_in_the_file) {
   const auto file = TorchFile::open(corpus() / "zip_2.pt");
   for (const char* name : {"whole", "cube", "part", "one", "last", "scalar", "type.f64", "parameter", "marked", "deep"})
     EXPECT_TRUE(file->mapped(name)) << name;
@@ -97,13 +97,13 @@ TEST_F(torch_file, what_is_dense_and_aligned_stays_in_the_file) {
   EXPECT_GT(unaligned, 5);
 }
 
-TEST_F(torch_file, tensors_outlive_their_file) {
+TEST_F(TorchFileTest, tensors_outlive_their_file) {
   Tensor x;
   { x = TorchFile::open(corpus() / "zip_2.pt")->read("part", {}, *device); }
   EXPECT_EQ(x.to_vector(), (std::vector<float>{5, 6, 7, 8, 9, 10}));
 }
 
-TEST_F(torch_file, a_file_that_was_written_to_is_noticed) {
+TEST_F(TorchFileTest, a_file_that_was_written_to_is_noticed) {
   fs::copy(corpus() / "zip_2.pt", folder / "a.pt");
   fs::permissions(folder / "a.pt", fs::perms::owner_write, fs::perm_options::add);
   const auto file = TorchFile::open(folder / "a.pt");
@@ -112,7 +112,7 @@ TEST_F(torch_file, a_file_that_was_written_to_is_noticed) {
   EXPECT_NE(message_of<IoError>([&] { file->read("part", {}, *device); }).find("was written to"), std::string::npos);
 }
 
-TEST_F(torch_file, says_how_it_is_kept_and_what_else_it_holds) {
+TEST_F(TorchFileTest, says_how_it_is_kept_and_what_else_it_holds) {
   for (const auto& [name, format] :
        {std::pair("zip_2.pt", "zip"), std::pair("rezipped.pt", "zip"), std::pair("legacy_1.pt", "legacy"), std::pair("raw_4.pt", "raw")})
     EXPECT_EQ(TorchFile::open(corpus() / name)->contents().format, format);
@@ -136,7 +136,7 @@ TEST_F(torch_file, says_how_it_is_kept_and_what_else_it_holds) {
             (std::map<std::string, std::string>{{"list.1", "the integer 5"}, {"step", "the integer 7"}, {"words", "a list of 2"}}));
 }
 
-TEST_F(torch_file, tensors_of_other_kinds_are_named) {
+TEST_F(TorchFileTest, tensors_of_other_kinds_are_named) {
   const auto file = TorchFile::open(corpus() / "unreadable.pt");
   std::map<std::string, std::string> unreadable;
   for (const auto& [name, info] : file->list())
@@ -161,7 +161,7 @@ TEST_F(torch_file, tensors_of_other_kinds_are_named) {
   EXPECT_NE(told.find("'sparse' is made by torch._utils._rebuild_sparse_tensor"), std::string::npos) << told;
 }
 
-TEST_F(torch_file, what_wants_harm_is_refused_and_nothing_executed) {
+TEST_F(TorchFileTest, what_wants_harm_is_refused_and_nothing_executed) {
   const std::string says = " called, which no checkpoint needs: nothing was executed, and the file is refused";
   EXPECT_EQ(refusal<IoError>("hostile.pt"), "FOLDER/hostile.pt: data.pkl: would have posix.system" + says);
   EXPECT_EQ(refusal<IoError>("hostile_beside.ckpt"), "FOLDER/hostile_beside.ckpt: data.pkl: would have __builtin__.eval" + says);
@@ -176,7 +176,7 @@ TEST_F(torch_file, what_wants_harm_is_refused_and_nothing_executed) {
       "tensors");
 }
 
-TEST_F(torch_file, what_is_no_checkpoint_of_tensors_is_refused) {
+TEST_F(TorchFileTest, what_is_no_checkpoint_of_tensors_is_refused) {
   EXPECT_EQ(refusal<IoError>("one_tensor.pt"),
             "FOLDER/one_tensor.pt: holds a call of torch._utils._rebuild_tensor_v2, expected a dict of tensors");
   EXPECT_EQ(refusal<IoError>("list.pt"), "FOLDER/list.pt: holds a list of 1, expected a dict of tensors");
@@ -202,7 +202,7 @@ TEST_F(torch_file, what_is_no_checkpoint_of_tensors_is_refused) {
 }
 
 // Every file cut off anywhere is an error, or (after all that is needed) none.
-TEST_F(torch_file, files_that_are_cut_off) {
+TEST_F(TorchFileTest, files_that_are_cut_off) {
   for (const char* name : {"state_dict.bin", "legacy_2.pt", "raw_4.pt", "none.pt"}) {
     const std::string whole = read_file(corpus() / name);
     for (size_t length = 0; length < whole.size(); ++length)
@@ -211,7 +211,7 @@ TEST_F(torch_file, files_that_are_cut_off) {
 }
 
 // A checkpoint of one tensor, changed in one thing.
-TEST_F(torch_file, lies_are_found_out) {
+TEST_F(TorchFileTest, lies_are_found_out) {
   using test::PickledTensor;
   const auto zip = [&](const PickledTensor& t, size_t bytes = 24, const std::string& key = "0") {
     return test::torch_zip(test::pickled({t}), {{key, std::string(bytes, 1)}});
@@ -259,7 +259,7 @@ TEST_F(torch_file, lies_are_found_out) {
   EXPECT_EQ(told(legacy(good, 24, "1")), "f: holds the storage the text '1', to which no tensor refers");
 }
 
-TEST_F(torch_file, one_storage_is_of_one_type) {
+TEST_F(TorchFileTest, one_storage_is_of_one_type) {
   const test::PickledTensor a{.name = "a", .elements = 2, .sizes = {2}, .strides = {1}};
   test::PickledTensor b = a;
   b.name = "b";
@@ -285,7 +285,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 // What only files of the first years have.
-TEST_F(torch_file, old_legacy_files) {
+TEST_F(TorchFileTest, old_legacy_files) {
   const test::PickledTensor x{.name = "x", .elements = 6, .sizes = {4}, .strides = {1}};
   const std::string whole = test::torch_legacy(test::pickled({x}), {{"0", std::string(24, 1)}}, 4);
   const uint64_t begin = whole.size() - 24;
@@ -304,7 +304,7 @@ TEST_F(torch_file, old_legacy_files) {
   EXPECT_EQ(unsupported(replaced(whole, "M\xe9\x03", "M\xea\x03")), "f: has the integer 1002 for its version, expected 1001");
 }
 
-TEST_F(torch_file, other_spellings) {
+TEST_F(TorchFileTest, other_spellings) {
   const auto others = [](const std::string& pickle) { return parse_torch_file(pickle, "f").others; };
   const std::map<std::string, std::string> one{{"a", "the integer 1"}};
   EXPECT_EQ(others("ccollections\nOrderedDict\n](](U\1aK\1ee\x85R."), one);  // of Python 2
@@ -332,7 +332,7 @@ TEST_F(torch_file, other_spellings) {
 }
 
 // What contains itself, or the same thing over and over, costs neither the stack nor more time than it is worth.
-TEST_F(torch_file, what_contains_itself_is_refused) {
+TEST_F(TorchFileTest, what_contains_itself_is_refused) {
   const auto told = [](const std::string& pickle) {
     return message_of<IoError>([&] { parse_torch_file(test::torch_zip(pickle, {}), "f"); });
   };

@@ -74,7 +74,7 @@ class Reader {
   test::TemporaryFolder folder_;
 };
 
-TEST(torch_fuzz, files) {
+TEST(TorchFuzz, files) {
   std::vector<std::string> seeds;
   for (const char* name : {"zip_2.pt", "zip_4.pt", "legacy_1.pt", "legacy_4.pt", "raw_4.pt", "state_dict.bin", "lightning.ckpt",
                            "nested.pt", "unreadable.pt", "hostile_0.bin"})
@@ -87,7 +87,7 @@ TEST(torch_fuzz, files) {
 }
 
 // The same for the pickle alone, in an archive that is sound.
-TEST(torch_fuzz, pickles) {
+TEST(TorchFuzz, pickles) {
   struct Seed {
     std::string pickle;
     test::NamedBytes storages;

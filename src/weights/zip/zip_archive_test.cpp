@@ -25,7 +25,7 @@ std::string told(const std::string& bytes) {
   return message_of<IoError>([&] { ZipArchive::parse(bytes, "f"); });
 }
 
-class zip_archive : public testing::Test {
+class ZipArchiveTest : public testing::Test {
  protected:
   const std::string good = test::zipped(members);
   const size_t end = good.size() - 22, directory = good.find("PK\1\2"), second = good.find("PK\1\2", directory + 1);
@@ -67,7 +67,7 @@ void expect_members(const std::string& bytes) {
   }
 }
 
-TEST_F(zip_archive, members_are_found) {
+TEST_F(ZipArchiveTest, members_are_found) {
   expect_members(good);
   EXPECT_TRUE(ZipArchive::is_one(good));
   EXPECT_FALSE(ZipArchive::is_one("PK"));
@@ -84,7 +84,7 @@ TEST_F(zip_archive, members_are_found) {
   expect_members(with(with(good, own + 6, 8, 2), own + 18, 0, 8));
 }
 
-TEST_F(zip_archive, sizes_of_64_bits) {
+TEST_F(ZipArchiveTest, sizes_of_64_bits) {
   const std::string bytes = wide();
   expect_members(bytes);
   const size_t locator = bytes.find("PK\6\7"), record = bytes.find("PK\6\6"), extra = bytes.find("up");
@@ -105,7 +105,7 @@ TEST_F(zip_archive, sizes_of_64_bits) {
   expect_members(with(with(sized, extra + 8, 24, 2), extra + 10, header, 8));
 }
 
-TEST_F(zip_archive, lies_are_found_out) {
+TEST_F(ZipArchiveTest, lies_are_found_out) {
   EXPECT_EQ(told(""), "f: has no end record of a zip archive: the file is cut off");
   for (size_t length = 0; length < good.size(); ++length) EXPECT_NE(told(good.substr(0, length)), "") << length;
   EXPECT_EQ(told(with(good, second, 0, 1)), fmt::format("f: the directory of the zip archive has no entry 2 of 3 at byte {}", second));
@@ -127,7 +127,7 @@ TEST_F(zip_archive, lies_are_found_out) {
 }
 
 // A bomb needs compression, or members that share their bytes.
-TEST_F(zip_archive, what_is_not_stored_is_refused_when_it_is_asked_for) {
+TEST_F(ZipArchiveTest, what_is_not_stored_is_refused_when_it_is_asked_for) {
   const auto refused = [&](const std::string& bytes) {
     return message_of<UnsupportedError>([&] { ZipArchive::parse(bytes, "f").stored("a/data/0"); });
   };

@@ -9,7 +9,7 @@
 namespace hearth {
 namespace {
 
-TEST(zip_writer, the_published_check_value_of_crc32) {
+TEST(ZipWriter, the_published_check_value_of_crc32) {
   const test::TemporaryFolder folder;
   ZipWriter zip(folder / "a.zip");
   zip.add("a", 9, [](const ZipWriter::Write& write) { write("1234"), write("56789"); });
@@ -21,7 +21,7 @@ TEST(zip_writer, the_published_check_value_of_crc32) {
   EXPECT_EQ(bytes.substr(directory + 16, 4), sum);
 }
 
-TEST(zip_writer, members_are_read_back_where_they_are_aligned) {
+TEST(ZipWriter, members_are_read_back_where_they_are_aligned) {
   const test::TemporaryFolder folder;
   ZipWriter zip(folder / "a.zip");
   const std::string long_text(1000, 'x');
@@ -41,7 +41,7 @@ TEST(zip_writer, members_are_read_back_where_they_are_aligned) {
   }
 }
 
-TEST(zip_writer, a_member_of_another_size_is_refused) {
+TEST(ZipWriter, a_member_of_another_size_is_refused) {
   const test::TemporaryFolder folder;
   ZipWriter zip(folder / "a.zip");
   EXPECT_EQ(test::message_of<UsageError>([&] { zip.add("a", 3, [](const ZipWriter::Write& write) { write("ab"); }); }),

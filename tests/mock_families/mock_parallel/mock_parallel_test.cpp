@@ -53,7 +53,7 @@ std::vector<float> logits_of(models::LanguageModel& model, const Ids& ids, size_
   return all;
 }
 
-BACKEND_TEST(mock_parallel, logits_are_those_of_numpy_however_they_are_fed) {
+BACKEND_TEST(MockParallel, logits_are_those_of_numpy_however_they_are_fed) {
   const TemporaryFolder folder;
   write_checkpoint(folder.path() / "m");
   const LanguageCheckpoint checkpoint = models::open_language_checkpoint(folder / "m");

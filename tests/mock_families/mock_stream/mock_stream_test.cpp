@@ -74,7 +74,7 @@ class MockStream : public CommandTest {
 };
 
 // The whole pipeline, on a device with memory of its own and on the backend behind it.
-TEST_F(MockStream, HasTheBitsOfTheReferenceOnADetachedDevice) {
+TEST_F(MockStream, has_the_bits_of_the_reference_on_a_detached_device) {
   const Checkpoint checkpoint = models::open_checkpoint(folder / "mock");
   const auto drawn = [&](const std::string& backend) {
     const auto device = make_test_backend(backend);
@@ -86,7 +86,7 @@ TEST_F(MockStream, HasTheBitsOfTheReferenceOnADetachedDevice) {
   EXPECT_EQ(drawn("detached"), drawn("reference"));
 }
 
-TEST_F(MockStream, DrawsAndSaysWhatWasUsed) {
+TEST_F(MockStream, draws_and_says_what_was_used) {
   const Json made = report({"--byte-limit", "5"});
   EXPECT_EQ(made.at("family"), "mock_stream");
   EXPECT_EQ(made.at("request").at("width"), 64);
@@ -99,7 +99,7 @@ TEST_F(MockStream, DrawsAndSaysWhatWasUsed) {
   EXPECT_EQ(made.at("memory").at("measured").at("peak"), made.at("memory").at("planned").at("peak"));
 }
 
-TEST_F(MockStream, ItsOptionsAct) {
+TEST_F(MockStream, its_options_act) {
   const Pixels plain = image({});
   EXPECT_EQ(image({"--byte-limit", "64", "--pooled-scale", "1"}).rgb, plain.rgb);
   EXPECT_EQ(image({"--byte-limit", "11"}).rgb, plain.rgb);  // the prompt's length
@@ -108,27 +108,27 @@ TEST_F(MockStream, ItsOptionsAct) {
 }
 
 // The shorter of two texts is filled up in the batch, which nothing may come of: the network counts the bytes that there are.
-TEST_F(MockStream, LengthsOfTextsCount) {
+TEST_F(MockStream, lengths_of_texts_count) {
   const Pixels by_default = image({"--cfg-scale", "1"});
   for (const char* negative : {"x", "a very long negative prompt, longer than the prompt"})
     EXPECT_EQ(image({"--cfg-scale", "1", "-n", negative}).rgb, by_default.rgb);
   EXPECT_NE(image({"--cfg-scale", "4", "-n", "x"}).rgb, image({"--cfg-scale", "4", "-n", "y"}).rgb);
 }
 
-TEST_F(MockStream, ABatchIsItsSingleRuns) {
+TEST_F(MockStream, a_batch_is_its_single_runs) {
   ASSERT_EQ(draw({"--batch-size", "2", "-o", "b.png"}).code, 0);
   ASSERT_EQ(draw({"--seed", "8", "-o", "c.png"}).code, 0);
   EXPECT_EQ(read_png(folder / "b-2.png").image.rgb, read_png(folder / "c.png").image.rgb);
 }
 
-TEST_F(MockStream, ItsImagesComeAgain) {
+TEST_F(MockStream, its_images_come_again) {
   const Pixels first = image({"--byte-limit", "5", "--pooled-scale", "0.5"});
   const Ended again = run({"rerun", "a.png", "-m", "mock", "-o", "again.png"});
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(read_png(folder / "again.png").image.rgb, first.rgb);
 }
 
-TEST_F(MockStream, HelpListAndInspectKnowIt) {
+TEST_F(MockStream, help_list_and_inspect_know_it) {
   const std::string help = run({"generate", "--help-all"}).out;
   EXPECT_NE(help.find("mock_stream:\n      --byte-limit"), help.npos) << help;
   EXPECT_NE(help.find("What the pooled text is multiplied by"), help.npos);
@@ -138,7 +138,7 @@ TEST_F(MockStream, HelpListAndInspectKnowIt) {
   EXPECT_NE(inspected.out.find("family mock_stream"), std::string::npos) << inspected.out;
 }
 
-TEST_F(MockStream, WhatItCannotDoIsRefusedInOneLine) {
+TEST_F(MockStream, what_it_cannot_do_is_refused_in_one_line) {
   EXPECT_EQ(not_one_line(draw({"--clip-skip", "2"}), 2), "");
   EXPECT_EQ(not_one_line(draw({"--prompt-syntax", "a1111"}), 1), "");
   EXPECT_EQ(not_one_line(draw({"--guidance-method", "pag"}), 1), "");

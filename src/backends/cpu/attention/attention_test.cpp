@@ -21,7 +21,7 @@ AttentionSpec with(AttentionSpec spec, const Inputs& in, const Tensor Random::Pa
   return spec;
 }
 
-BACKEND_TEST(cpu_attention, of_grouped_heads_with_everything_that_a_score_meets) {
+BACKEND_TEST(CpuAttention, of_grouped_heads_with_everything_that_a_score_meets) {
   Random random(51);
   for (int round = 0; round < 150; ++round) {
     const DType type = random.dtype();
@@ -59,7 +59,7 @@ BACKEND_TEST(cpu_attention, of_grouped_heads_with_everything_that_a_score_meets)
 }
 
 // A query that sees no key gives zeros, and what is hidden may be anything.
-BACKEND_TEST(cpu_attention, hidden_keys_have_no_part_in_anything) {
+BACKEND_TEST(CpuAttention, hidden_keys_have_no_part_in_anything) {
   Random random(52);
   const auto q = random.normal(device, {2, 40, 4, 8});
   auto k = random.normal(device, {2, 40, 2, 8}), v = random.normal(device, {2, 40, 2, 8});
@@ -81,7 +81,7 @@ BACKEND_TEST(cpu_attention, hidden_keys_have_no_part_in_anything) {
       right.slice(0, 0, 1), 1e-6);
 }
 
-BACKEND_TEST(cpu_attention, a_key_that_some_queries_do_not_see_may_be_infinite_to_the_others) {
+BACKEND_TEST(CpuAttention, a_key_that_some_queries_do_not_see_may_be_infinite_to_the_others) {
   Random random(55);
   const auto q = random.normal(device, {1, 300, 2, 8}), k = random.normal(device, {1, 300, 2, 8});
   auto v = random.normal(device, {1, 300, 2, 8});
@@ -98,7 +98,7 @@ BACKEND_TEST(cpu_attention, a_key_that_some_queries_do_not_see_may_be_infinite_t
 }
 
 // Bit for bit: heads of a group are what heads with keys of their own are, and an image is what it is alone.
-BACKEND_TEST(cpu_attention, groups_and_batches_change_no_bit) {
+BACKEND_TEST(CpuAttention, groups_and_batches_change_no_bit) {
   Random random(53);
   for (const DType factors : {DType::f32, DType::bf16}) {
     if (factors == DType::bf16 && !device.multiplies_bf16()) continue;
@@ -119,7 +119,7 @@ BACKEND_TEST(cpu_attention, groups_and_batches_change_no_bit) {
   }
 }
 
-BACKEND_TEST(cpu_attention, to_a_cache_with_sinks_and_caps_and_other_widths) {
+BACKEND_TEST(CpuAttention, to_a_cache_with_sinks_and_caps_and_other_widths) {
   Random random(54);
   for (int round = 0; round < 60; ++round) {
     const int64_t G = random.between(1, 3), N = G * random.between(1, 4), D = 32 * random.between(1, 3), Dv = 32 * random.between(1, 4),

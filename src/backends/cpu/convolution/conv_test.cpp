@@ -68,7 +68,7 @@ void compare(Backend& device, Random& random, const Layer& layer, WeightForm for
                form.factors == DType::bf16 && layer.groups > 1 ? 6e-3 : test::op_tolerance(out));
 }
 
-BACKEND_TEST(cpu_conv, over_one_to_three_axes_with_strides_dilations_edges_and_groups) {
+BACKEND_TEST(CpuConv, over_one_to_three_axes_with_strides_dilations_edges_and_groups) {
   Random random(61);
   for (int round = 0; round < 120; ++round) {
     const Layer layer = random_layer(random, round, false);
@@ -76,7 +76,7 @@ BACKEND_TEST(cpu_conv, over_one_to_three_axes_with_strides_dilations_edges_and_g
   }
 }
 
-BACKEND_TEST(cpu_conv, transposed) {
+BACKEND_TEST(CpuConv, transposed) {
   Random random(62);
   for (int round = 0; round < 80; ++round) {
     const Layer layer = random_layer(random, round, true);
@@ -85,7 +85,7 @@ BACKEND_TEST(cpu_conv, transposed) {
 }
 
 // Sizes that are cut: Winograd with edges that repeat, deep products over frames, wide depthwise rows, strips of a transposed one.
-BACKEND_TEST(cpu_conv, of_larger_layers) {
+BACKEND_TEST(CpuConv, of_larger_layers) {
   Random random(63);
   const ConvSpec::Axis same{.before = 1, .after = 1}, repeated{.before = 1, .after = 1, .edge = ConvSpec::Edge::nearest};
   const ConvSpec::Axis causal{.before = 2, .edge = ConvSpec::Edge::nearest};
@@ -102,7 +102,7 @@ BACKEND_TEST(cpu_conv, of_larger_layers) {
     compare(device, random, layer, {.hold = DType::f16});
 }
 
-BACKEND_TEST(cpu_conv, of_a_normalized_input_in_any_form) {
+BACKEND_TEST(CpuConv, of_a_normalized_input_in_any_form) {
   Random random(64);
   const auto gamma = random.normal(device, {8}), scale = random.normal(device, {2, 8});
   const auto check = [&](const Shape& shape, const Shape& w_shape, WeightKind kind, const ConvSpec& spec, int64_t groups) {
@@ -119,7 +119,7 @@ BACKEND_TEST(cpu_conv, of_a_normalized_input_in_any_form) {
 }
 
 // Bit for bit: an image is what it is alone, on any number of threads.
-BACKEND_TEST(cpu_conv, images_and_threads_change_no_bit) {
+BACKEND_TEST(CpuConv, images_and_threads_change_no_bit) {
   Random random(65);
   const std::unique_ptr<Backend> more =
       device.name() == "cpu" ? test::make_test_backend("cpu_" + device.features(), 5) : test::make_test_backend("reference", 3);

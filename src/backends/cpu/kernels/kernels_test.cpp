@@ -226,7 +226,7 @@ TEST_P(KernelsTest, rows_are_paired_at_every_edge) {
 }
 
 // G-80: a large mean against a small spread; the one-pass formula gives a negative variance here.
-TEST_P(KernelsTest, G80_moments_of_any_length_far_from_zero) {
+TEST_P(KernelsTest, moments_of_any_length_far_from_zero) {
   for (int64_t n = 1; n <= 5 * kernel->lanes + 2; ++n) {
     Odd x(4 * n);
     for (float& v : x.memory) v += 4000;
@@ -261,7 +261,7 @@ TEST_P(KernelsTest, G80_moments_of_any_length_far_from_zero) {
 }
 
 // The sums of a long column are themselves rounded; the second pass corrects the mean and the squares by what it finds.
-TEST_P(KernelsTest, G80_moments_of_long_columns_very_far_from_zero) {
+TEST_P(KernelsTest, moments_of_long_columns_very_far_from_zero) {
   const int64_t rows = 256, columns = kernel->lanes + 3;
   Odd x(rows * columns);
   for (float& v : x.memory) v += 30000;

@@ -16,7 +16,7 @@ Weight weight_of(Layout layout, const WeightForm& form, const Shape& shape = {96
 
 constexpr int64_t any = 0;
 
-TEST(route, of_a_linear_layer) {
+TEST(Route, of_a_linear_layer) {
   const struct {
     Layout layout;
     DType hold, factors;
@@ -57,7 +57,7 @@ TEST(route, of_a_linear_layer) {
   }
 }
 
-TEST(route, few_rows_are_taken_together_where_x_is_the_same) {
+TEST(Route, few_rows_are_taken_together_where_x_is_the_same) {
   const struct {
     Route route;
     bool few, rounds;
@@ -71,7 +71,7 @@ TEST(route, few_rows_are_taken_together_where_x_is_the_same) {
   }
 }
 
-TEST(route, of_a_convolution) {
+TEST(Route, of_a_convolution) {
   const auto of = [](Layout layout, const Shape& shape, int64_t stride = 1) {
     const bool bf16 = layout == Layout::bf16_panels;
     const WeightForm form{.hold = bf16 ? DType::bf16 : DType::f32, .factors = bf16 ? DType::bf16 : DType::f32};
@@ -91,7 +91,7 @@ TEST(route, of_a_convolution) {
 }
 
 // Without matrix tiles, what Winograd serves keeps f32 factors.
-TEST(route, layout_of_a_weight) {
+TEST(Route, layout_of_a_weight) {
   const WeightForm f32{.hold = DType::f32}, half{.hold = DType::f16}, bf16{.hold = DType::bf16, .factors = DType::bf16},
       rows{.hold = DType::q4_0, .factors = DType::bf16, .in_place = true};
   const Shape matrix{128, 64}, served{64, 64, 3, 3}, other{64, 64, 1, 1};
@@ -115,7 +115,7 @@ TEST(route, layout_of_a_weight) {
   }
 }
 
-BACKEND_TEST(layouts, are_those_that_prepare_makes) {
+BACKEND_TEST(Layouts, are_those_that_prepare_makes) {
   if (device.name() != "cpu") GTEST_SKIP() << "no layouts";
   for (const WeightForm& form :
        {WeightForm{}, WeightForm{.hold = DType::f16}, WeightForm{.hold = DType::bf16, .factors = DType::bf16},
