@@ -26,12 +26,6 @@ std::optional<Value> attribute_only(const Value& object, std::string_view name) 
       if (name == "step") return slice.step;
       return {};
     }
-    case Kind::tuple:
-      if (dynamic_cast<const GroupObject*>(object.object().get())) {
-        if (name == "grouper") return object.items()[0];
-        if (name == "list") return object.items()[1];
-      }
-      return method(object, name);
     default: return method(object, name);
   }
 }

@@ -12,8 +12,10 @@ namespace hearth::text::jinja {
 
 namespace {
 
-// Known to Jinja2, made for web pages or by chance.
-constexpr std::string_view not_here[] = {"attr", "filesizeformat", "random", "striptags", "urlize", "wordwrap", "xmlattr"};
+// Known to Jinja2, used by no chat template.
+constexpr std::string_view not_here[] = {"attr",   "batch",     "center",   "filesizeformat", "forceescape", "groupby",
+                                         "pprint", "random",    "slice",    "striptags",      "truncate",    "urlencode",
+                                         "urlize", "wordcount", "wordwrap", "xmlattr"};
 
 Value to_int(const Value& input, Arguments& arguments) {
   const Bound a("int", arguments, {"default", "base"}, 0);

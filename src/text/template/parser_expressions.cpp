@@ -10,6 +10,16 @@ bool is_any_symbol(const Token& token, std::initializer_list<std::string_view> s
   return token.type == Token::Type::symbol && std::find(symbols.begin(), symbols.end(), token.text) != symbols.end();
 }
 
+// A filter or test; where hearth does not have it, the refusal knows the line.
+template <class Function> Function found(Function (*find)(std::string_view), const std::string& name, int line) {
+  try {
+    return find(name);
+  } catch (Unsupported& e) {
+    e.line = line;
+    throw;
+  }
+}
+
 }  // namespace
 
 ExpressionPtr Parser::make(int line, Expression::Node node) {
@@ -295,12 +305,7 @@ ExpressionPtr Parser::filter(ExpressionPtr input, bool begun) {
     begun = false;
     const int line = now().line;
     FilterOf result{std::move(input), dotted_name(), nullptr, {}};
-    try {
-      result.run = find_filter(result.name);
-    } catch (Unsupported& e) {
-      e.line = line;
-      throw;
-    }
+    result.run = found(find_filter, result.name, line);
     if (!result.run) unknown_.push_back({fmt::format("No filter named '{}'.", result.name), line});
     if (now().is_symbol("(")) result.arguments = call_arguments();
     input = make(line, std::move(result));
@@ -312,7 +317,7 @@ ExpressionPtr Parser::test(ExpressionPtr input) {
   const int line = next().line;
   const bool negate = skip_name("not");
   TestOf result{std::move(input), dotted_name(), nullptr, {}, negate};
-  result.run = find_test(result.name);
+  result.run = found(find_test, result.name, line);
   if (!result.run) unknown_.push_back({fmt::format("No test named '{}'.", result.name), line});
   const Token& token = now();
   const bool value = token.type == Token::Type::name || token.type == Token::Type::text || token.type == Token::Type::integer ||

@@ -114,6 +114,11 @@ TEST(Template, UnsupportedConstructsAreNamed) {
     EXPECT_EQ(message(fmt::format("{{% {} 'x' %}}", tag)), fmt::format("template 'test', line 1: the tag '{}' is not supported", tag));
   EXPECT_EQ(message("a\n\n{{ x | urlize }}"), "template 'test', line 3: the filter 'urlize' is not supported");
   EXPECT_EQ(message("\n{{ ['a']|map('urlize')|list }}"), "template 'test', line 2: the filter 'urlize' is not supported");
+  EXPECT_EQ(message("{% if false %}{{ x is escaped }}{% endif %}"), "template 'test', line 1: the test 'escaped' is not supported");
+  EXPECT_EQ(message("{{ ['a']|select('upper')|list }}"), "template 'test', line 1: the test 'upper' is not supported");
+  for (const char* name : {"attr", "batch", "center", "filesizeformat", "forceescape", "groupby", "pprint", "random", "slice", "striptags",
+                           "truncate", "urlencode", "wordcount", "wordwrap", "xmlattr"})
+    EXPECT_EQ(message(fmt::format("{{{{ x|{} }}}}", name)), fmt::format("template 'test', line 1: the filter '{}' is not supported", name));
   EXPECT_EQ(message("{{ lipsum() }}"), "template 'test', line 1: lipsum() is not supported");
 }
 

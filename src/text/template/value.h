@@ -166,11 +166,6 @@ struct ListObject : Object {
   List items;
 };
 
-// What groupby makes: a tuple whose elements are also .grouper and .list.
-struct GroupObject : ListObject {
-  using ListObject::ListObject;
-};
-
 struct DictObject : Object {
   explicit DictObject(Dict dict);
   Dict entries;

@@ -102,13 +102,10 @@ COMPARISON = r"""
 {{ true is true }} {{ 1 is true }} {{ 1.0 is float }} {{ n is integer }} {{ t is integer }} {{ t is number }} {{ f is number }} {{ s is number }}
 {{ s is string }} {{ list is iterable }} {{ s is iterable }} {{ d is mapping }} {{ list is sequence }} {{ d is sequence }} {{ s is sequence }} {{ n is sequence }} {{ n is iterable }}
 {{ nil is none }} {{ missing is none }} {{ missing is undefined }} {{ nil is defined }} {{ d.zzz is defined }} {{ d.a is defined }} {{ missing is iterable }} {{ missing is sequence }}
-{{ t is boolean }} {{ n is boolean }} {{ no is false }} {{ zero is false }} {{ range is callable }} {{ n is callable }} {{ s.upper is callable }}
-{{ 3 is odd }} {{ 4 is even }} {{ 9 is divisibleby 3 }} {{ 9 is divisibleby(2) }} {{ "abc" is lower }} {{ "ABC" is upper }} {{ "aB" is lower }} {{ "1" is upper }}
+{{ t is boolean }} {{ n is boolean }} {{ no is false }} {{ zero is false }}
+{{ 3 is odd }} {{ 4 is even }} {{ 9 is divisibleby 3 }} {{ 9 is divisibleby(2) }}
 {{ 1 is eq 1 }} {{ 1 is ne 2 }} {{ 1 is lt 2 }} {{ 1 is gt 2 }} {{ 1 is le 1 }} {{ 1 is ge 2 }} {{ 1 is equalto 1 }} {{ 1 is greaterthan 0 }} {{ 1 is lessthan(0) }} {{ 1 is sameas 1 }}
-{{ 1 is in [1, 2] }} {{ 3 is not in [1, 2] }} {{ "upper" is filter }} {{ "nope" is filter }} {{ "odd" is test }} {{ "nope" is test }}
-{{ [] is filter }}
-{{ {} is test }}
-{{ (1, 2) is filter }} {{ (1, []) is filter }}
+{{ 1 is in [1, 2] }} {{ 3 is not in [1, 2] }}
 {{ s is not string }} {{ not s is string }} {{ s is string and n is number }} {{ n is none or n }}
 {{ n is nosuchtest }}
 {{ n|nosuchfilter }}
@@ -128,7 +125,6 @@ COMPARISON = r"""
 {{ missing|round(1, "floor") }}
 {{ s|select("nope", 1)|list }}
 {{ s is odd }}
-{{ html|e is escaped }} {{ html is escaped }}
 """
 
 ACCESS = r"""
@@ -251,8 +247,6 @@ FILTERS = r"""
 {{ s|default("a", default_value="b") }}
 {{ [1, 2, 1].index(1, -1) }} {{ [1, 2, 1].index(2, -3, -1) }}
 {{ [1, 2, 1].index(1, -2, -1) }}
-{% for w in range(60, 80) %}{{ {"k": "x" * w}|pprint }}{{ ["x" * w]|pprint }}{{ ("x " * (w // 2))|pprint }}{{ {"a": 1, "b": [("y" * (w - 10), 2)]}|pprint }};{% endfor %}
-{% for w in range(30, 42) %}{{ {"key": {"inner": ["z" * w, "z" * (w - 10)]}}|pprint }}{{ [["z" * w, "z " * (w - 5)]]|pprint }};{% endfor %}
 {{ dict(a=0, b=1, c=2, d=3, e=4, f=5, g=6, h=7, i=8, j=9, k=10, l=11, m=12, n=13, o=14, p=15, q=16, r=17)["a"] }} {% set long = dict(a=0, b=1, c=2, d=3, e=4, f=5, g=6, h=7, i=8, j=9, k=10, l=11, m=12, n=13, o=14, p=15, q=16, r=17) %}{% for k in long %}{{ long[k] }}{{ long.get(k) == long[k] }}{{ k in long }}{% endfor %}{{ long.zz }}{{ dict(long, a=9, zz=1)|length }}
 {{ s|replace("l", old="x") }}
 {{ s.find("o", -5, -1) }} {{ s.count("l", -100, 100) }} {{ s.find("", 11) }} {{ s.find("", 12) }} {{ s.rfind("o", 0, -4) }} {{ s.startswith("o", -4) }} {{ "aXbX".rsplit("X", 1) }} {{ "aXbX".split("X", 0) }}
@@ -296,24 +290,17 @@ FILTERS = r"""
 {{ missing|default("d") }} {{ nil|default("d") }} {{ nil|default("d", true) }} {{ e|default("d", boolean=true) }} {{ d.q|default(d.a) }} {{ missing|d }}| {{ zero|d("x") }} {{ missing|default(value) }}|
 {{ s|replace("l", "L") }} {{ s|replace("l", "L", 1) }} {{ 123|replace(2, 9) }} {{ s|replace("l", "") }}
 {{ s|replace("l") }}
-{{ html|e }} {{ html|escape }} {{ html|e|e }} {{ html|forceescape }} {{ html|safe }} {{ html|safe|e }} {{ html|e|forceescape }} {{ 5|e }} {{ none|e }}
+{{ html|e }} {{ html|escape }} {{ html|e|e }} {{ html|safe }} {{ html|safe|e }} {{ 5|e }} {{ none|e }}
 {{ ("<a>"|safe) + "<b>" }} {{ "<b>" + ("<a>"|safe) }} {{ ("<a>"|safe) ~ "<b>" }} {{ ("%s"|safe) % "<b>" }} {{ ("<a>"|safe) * 2 }} {{ ("<a>"|safe).upper() + "<" }} {{ ("{}"|safe).format("<") }} {{ ("-"|safe).join(["<", "a"|safe]) }} {{ ("<a>"|safe)[0] + "<" }} {{ ("a<b"|safe).replace("a", "<") }} {{ ["<a>"|safe, "<b>"]|join }} {{ ("x"|safe)|upper + "<" }} {{ ("x"|safe)|string + "<" }} {{ ("a b"|safe).split()[0] + "<" }} {{ ("x"|safe|trim) + "<" }} {{ ("x"|safe|replace("x", "y")) + "<" }}
 {{ multi|indent }} {{ multi|indent(2, true) }} {{ multi|indent(2, blank=true) }} {{ multi|indent("> ") }} {{ ""|indent }}| {{ "a\n"|indent }}| {{ s|indent(first=true) }}
 {{ nil|indent }}
-{{ s|truncate(8) }} {{ "foo bar baz qux"|truncate(9) }} {{ "foo bar baz qux"|truncate(9, true) }} {{ "foo bar baz qux"|truncate(11) }} {{ "foo bar baz qux"|truncate(11, false, "…", 0) }} {{ "foobarbazquxquux"|truncate(9) }} {{ s|truncate }}
-{{ s|truncate(2) }}
-{{ s|wordcount }} {{ "it's a-b c_d é 1"|wordcount }} {{ ""|wordcount }}
-{{ 'a \u0301 b'|wordcount }} {{ 'x_y ½ ٣ é a\u200db ① _'|wordcount }}
-{{ "x"|center(5) }}| {{ "%s - %d"|format("a", 1) }} {{ "%(a)s"|format(a=2) }} {{ "abc"|center }}|
+{{ "%s - %d"|format("a", 1) }} {{ "%(a)s"|format(a=2) }}
 {{ "%s"|format(1, a=2) }}
-{{ list|batch(2)|list }} {{ range(7)|batch(3, "-")|list }} {{ range(7)|slice(3)|list }} {{ range(7)|slice(3, "x")|list }} {{ empty|batch(2)|list }} {{ range(4)|slice(2)|list }}
-{{ people|groupby("age")|list }} {% for g in people|groupby("age") %}{{ g.grouper }}:{{ g.list|map(attribute="name")|join("+") }};{% endfor %} {% for k, v in people|groupby("age") %}{{ k }}={{ v|length }} {% endfor %} {{ words|groupby(0)|map("first")|list }} {{ people|groupby("tag.id", default=0)|map("first")|list }}
 {{ d|items|list }} {% for k, v in d|items %}{{ k }}={{ v }};{% endfor %} {{ missing|items|list }}
 {{ list|items|list }}
 {{ list|string }} {{ nil|string }} {{ 5|string + "x" }}
 {{ list|list }} {{ s[:3]|list }} {{ d|list }} {{ missing|list }}
 {{ 5|list }}
-{{ path|urlencode }} {{ d|urlencode }} {{ 5|urlencode }} {{ [("a b", 1)]|urlencode }}
 {{ d|tojson }} {{ nested|tojson }} {{ u|tojson }} {{ html|tojson }} {{ floats|tojson }} {{ (1, 2)|tojson }} {{ "\u0000\u001f\u007f\u2028\"\\/\b\f"|tojson }} {{ {1: 1, none: 2, true: 3, 1.5: 4}|tojson }} {{ s|safe|tojson }} {{ e|tojson }}
 {{ d|tojson(indent=2) }} {{ nested|tojson(indent=4) }} {{ empty|tojson(indent=2) }} {{ edict|tojson(indent=2) }} {{ d|tojson(indent=0) }} {{ d|tojson(indent="--") }} {{ [1, [2]]|tojson(indent=1) }}
 {{ d|tojson(sort_keys=true) }} {{ u|tojson(ensure_ascii=true) }} {{ emoji|tojson(ensure_ascii=true) }} {{ d|tojson(separators=(",", ":")) }} {{ d|tojson(separators=(";", "="), indent=1) }} {{ u|tojson(true) }}
@@ -323,11 +310,6 @@ FILTERS = r"""
 {{ range(3)|tojson }}
 {{ namespace()|tojson }}
 {{ list|map("upper")|tojson }}
-{{ people|pprint }} {{ d|pprint }} {{ s|pprint }} {{ list|pprint }}
-{{ (people + people + people)|pprint }}
-{{ {"text": s * 12, "list": [words, [s * 4, (1,)], {}], "a": {"deep": {"deeper": [u * 3, multi * 5]}}}|pprint }}
-{{ (s ~ " ") * 20 }}|{{ ((s ~ " ") * 20)|pprint }}
-{{ [multi * 10, s * 30]|pprint }}
 {{ s|upper|lower|title|replace("World", "x")|trim }} {{ s|replace("o", "0")|upper ~ "!" }} {{ -1|abs }} {{ 2 + 3|string|length }}
 {{ s|upper() }} {{ s | upper }} {{ s|default("x")|upper }}
 {{ list|first|string ~ "x" }} {{ list[0]|string|int + 1 }}

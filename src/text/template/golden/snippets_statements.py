@@ -170,7 +170,7 @@ SCOPES = r"""
 {% generation %}{% with s = s, z = 9 %}{{ (kwargs if z else 0) }},{% endwith %}{% endgeneration %}{% set m = z %}{{ z }}
 {% generation %}{% macro z(n) %}{% set z = m %}{% endmacro %}{{ kwargs }}{% endgeneration %}
 {% set ns = namespace(a=0,b=1) %}{% set ns.a = 3 %}{% with  %}{% set ns.a = s %}{{ (ns.a if ns is defined) }},{{ n }},{% endwith %}{% set n = 7 %}
-{% for q in list %}{{ s }},{% endfor %}{% set s = n %}{{ (z() if z is defined and z is callable and z.arguments|length >= 1 else '-') }}
+{% for q in list %}{{ s }},{% endfor %}{% set s = n %}{{ (z() if z is defined else '-') }}
 {% for z in range(2) %}{% set w = w|default(m is defined) %}{{ n }},{% endfor %}{% set s = w %}{% set n = 8 %}{{ 2 }}
 """
 
