@@ -1,5 +1,6 @@
 // object.name, object[key], slices and calls.
 #include "core/utf8.h"
+#include "text/template/loop.h"
 #include "text/template/methods.h"
 #include "text/template/operations.h"
 #include "text/template/printing.h"
@@ -14,10 +15,10 @@ std::optional<Value> attribute_only(const Value& object, std::string_view name) 
     case Kind::space:
       if (const Value* value = object.as<SpaceObject>().entries.named(name)) return *value;
       return {};
-    case Kind::loop:
-    case Kind::object: return object.as<AttributesObject>().attribute(object, name);
+    case Kind::loop: return object.as<LoopObject>().attribute(name);
     case Kind::function:
-      if (const Value* value = object.as<FunctionObject>().attributes.named(name)) return *value;
+      for (const char* other : {"arguments", "caller", "catch_kwargs", "catch_varargs", "name"})
+        if (name == other) throw Unsupported{fmt::format("the attribute '{}' of a function", name)};
       return {};
     case Kind::slice: {
       const auto& slice = object.as<SliceObject>();
@@ -124,8 +125,6 @@ Value call(const Value& callee, Arguments& arguments) {
   const Deeper deeper;
   count_steps();
   if (callee.is(Kind::function)) return callee.as<FunctionObject>().call(arguments);
-  if (callee.is(Kind::loop) || callee.is(Kind::object))
-    if (auto result = callee.as<AttributesObject>().call(arguments)) return *std::move(result);
   refuse(Failure::type, "'{}' object is not callable", callee.type_name());
 }
 

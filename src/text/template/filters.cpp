@@ -48,7 +48,7 @@ Value to_float(const Value& input, Arguments& arguments) {
 
 Value absolute(const Value& input) {
   if (input.is_undefined()) refuse(Failure::type, "bad operand type for abs(): 'Undefined'");
-  if (input.is_integer()) return input.integer() < 0 ? negate(input) : plus(input);
+  if (input.is_integer()) return input.integer() < 0 ? negate(input) : Value(input.integer());
   if (input.is(Kind::real)) return std::abs(input.real());
   if (input.is(Kind::wide)) return input.text()[0] == '-' ? negate(input) : input;
   refuse(Failure::type, "bad operand type for abs(): '{}'", input.type_name());

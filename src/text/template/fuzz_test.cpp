@@ -119,8 +119,6 @@ std::string random_piece(Random& random) {
                                          "{% macro f(a=1) %}",
                                          "{{ f(f) }}",
                                          "caller()",
-                                         "recursive",
-                                         "loop(list)",
                                          "|sort",
                                          "|indent(999999)",
                                          ".format",

@@ -146,12 +146,12 @@ ExpressionPtr Parser::power() {
 ExpressionPtr Parser::unary(bool with_filter) {
   const int line = now().line;
   ExpressionPtr result;
-  if (is_any_symbol(now(), {"-", "+"})) {
-    const bool minus = next().text == "-";
+  if (now().is_symbol("+")) throw Unsupported{"the sign '+'", line};
+  if (skip_symbol("-")) {
     if (++depth_ > Limits::nesting) wrong(fmt::format("expressions nested more than {} deep", int(Limits::nesting)), line);
     ExpressionPtr operand = unary(false);
     --depth_;
-    result = minus ? make(line, Negation{std::move(operand)}) : make(line, Identity{std::move(operand)});
+    result = make(line, Negation{std::move(operand)});
   } else {
     result = primary();
   }
@@ -185,7 +185,7 @@ ExpressionPtr Parser::primary(bool with_namespace) {
     default: break;
   }
   if (skip_symbol("(")) {
-    ExpressionPtr inner = tuple(true, {}, true);
+    ExpressionPtr inner = tuple(true, true);
     expect_symbol(")");
     return inner;
   }
@@ -194,8 +194,8 @@ ExpressionPtr Parser::primary(bool with_namespace) {
   wrong(fmt::format("unexpected {}", repr_text(describe(token))), line);
 }
 
-ExpressionPtr Parser::tuple(bool with_conditional, std::string_view end_word, bool in_parentheses) {
-  return tuple_of([&] { return expression(with_conditional); }, end_word, in_parentheses);
+ExpressionPtr Parser::tuple(bool with_conditional, bool in_parentheses) {
+  return tuple_of([&] { return expression(with_conditional); }, {}, in_parentheses);
 }
 
 ExpressionPtr Parser::tuple_of(const std::function<ExpressionPtr()>& item, std::string_view end_word, bool in_parentheses) {
@@ -348,20 +348,18 @@ CallArguments Parser::call_arguments() {
       if (now().is_symbol(")")) break;
     }
     if (skip_symbol("*")) {
-      ensure(!result.rest && !result.named_rest);
+      ensure(!result.rest);
       result.rest = expression();
-    } else if (skip_symbol("**")) {
-      ensure(!result.named_rest);
-      result.named_rest = expression();
+    } else if (now().is_symbol("**")) {
+      throw Unsupported{"** in a call", now().line};
     } else if (now().type == Token::Type::name && ahead().is_symbol("=")) {
-      ensure(!result.named_rest);
       const std::string name = next().text;
       const auto same = [&](const auto& other) { return other.first == name; };
       if (std::any_of(result.named.begin(), result.named.end(), same)) wrong(fmt::format("keyword argument repeated: {}", name), line);
       next();
       result.named.emplace_back(name, expression());
     } else {
-      ensure(!result.rest && !result.named_rest && result.named.empty());
+      ensure(!result.rest && result.named.empty());
       result.positional.push_back(expression());
     }
   }
