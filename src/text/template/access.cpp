@@ -20,13 +20,6 @@ std::optional<Value> attribute_only(const Value& object, std::string_view name) 
       for (const char* other : {"arguments", "caller", "catch_kwargs", "catch_varargs", "name"})
         if (name == other) throw Unsupported{fmt::format("the attribute '{}' of a function", name)};
       return {};
-    case Kind::slice: {
-      const auto& slice = object.as<SliceObject>();
-      if (name == "start") return slice.start;
-      if (name == "stop") return slice.stop;
-      if (name == "step") return slice.step;
-      return {};
-    }
     default: return method(object, name);
   }
 }

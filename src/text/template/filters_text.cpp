@@ -99,12 +99,8 @@ Value indent(const Value& input, Arguments& arguments) {
 }
 
 Value format(const Value& input, Arguments& arguments) {
-  if (!arguments.positional.empty() && !arguments.named.empty())
-    refuse(Failure::runtime, "can't handle positional and keyword arguments at the same time");
-  if (arguments.named.empty()) return format_percent(soft(input), Value::tuple(arguments.positional));
-  Dict named;
-  for (const auto& [name, value] : arguments.named) named.set(Value(name), value);
-  return format_percent(soft(input), Value::dict(std::move(named)));
+  if (!arguments.named.empty()) throw Unsupported{"the filter 'format' with named arguments"};
+  return format_percent(soft(input), Value::tuple(arguments.positional));
 }
 
 Value to_json(const Value& input, Arguments& arguments) {

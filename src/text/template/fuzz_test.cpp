@@ -85,11 +85,10 @@ std::string random_piece(Random& random) {
                                          "0",
                                          "1e308",
                                          "* 1000000",
-                                         "** 9",
                                          "//",
                                          "%",
                                          "'%s'",
-                                         "'%9999999d'",
+                                         "'%d'",
                                          "~",
                                          "not",
                                          "in",
@@ -124,7 +123,7 @@ std::string random_piece(Random& random) {
                                          ".format",
                                          ".split('')",
                                          ".replace('', 'xx')",
-                                         "|round(-400)"};
+                                         "|round(400)"};
   return std::string(hot[below(random, std::size(hot))]);
 }
 
@@ -235,10 +234,9 @@ TEST(Fuzz, ArgumentsOfEveryKind) {
                                   "list",    "lower",      "map",    "max",    "min",        "reject",   "rejectattr", "replace",
                                   "reverse", "round",      "safe",   "select", "selectattr", "sort",     "string",     "sum",
                                   "title",   "tojson",     "trim",   "unique", "upper"};
-  static const char* methods[] = {"strip",  "split", "rsplit",    "splitlines", "startswith", "endswith",   "removeprefix",
-                                  "upper",  "title", "replace",   "join",       "find",       "rindex",     "count",
-                                  "center", "zfill", "partition", "expandtabs", "format",     "format_map", "isdigit",
-                                  "index",  "keys",  "items",     "get",        "append",     "copy"};
+  static const char* methods[] = {"strip",   "split",   "rsplit", "splitlines", "startswith", "endswith", "removeprefix", "upper",
+                                  "title",   "replace", "join",   "find",       "rindex",     "count",    "partition",    "format",
+                                  "isdigit", "index",   "keys",   "items",      "get",        "append",   "isalnum"};
   Tally tally;
   Random random(3);
   const auto value = [&] { return std::string(values[below(random, std::size(values))]); };

@@ -52,7 +52,7 @@ class Parser {
   ExpressionPtr sum();
   ExpressionPtr joined();
   ExpressionPtr product();
-  ExpressionPtr power();
+  ExpressionPtr factor();
   ExpressionPtr unary(bool with_filter = true);
   ExpressionPtr primary(bool with_namespace = false);
   ExpressionPtr tuple(bool with_conditional = true, bool in_parentheses = false);

@@ -1,4 +1,4 @@
-// Expressions, by falling precedence of Jinja2: if-else, or, and, not, comparison, + -, ~, * / // %, **, unary, then what follows a value.
+// Expressions, by falling precedence of Jinja2: if-else, or, and, not, comparison, + -, ~, * / // %, unary, then what follows a value.
 #include "text/template/parser.h"
 #include "text/template/printing.h"
 
@@ -124,23 +124,22 @@ ExpressionPtr Parser::joined() {
 
 ExpressionPtr Parser::product() {
   const int line = now().line;
-  ExpressionPtr left = power();
+  ExpressionPtr left = factor();
   while (is_any_symbol(now(), {"*", "/", "//", "%"})) {
     const std::string& symbol = next().text;
     const Operator op = symbol == "*"   ? Operator::multiply
                         : symbol == "/" ? Operator::divide
                         : symbol == "%" ? Operator::modulo
                                         : Operator::floor_divide;
-    left = make(line, Arithmetic{op, std::move(left), power()});
+    left = make(line, Arithmetic{op, std::move(left), factor()});
   }
   return left;
 }
 
-ExpressionPtr Parser::power() {
-  const int line = now().line;
-  ExpressionPtr left = unary();
-  while (skip_symbol("**")) left = make(line, Arithmetic{Operator::power, std::move(left), unary()});
-  return left;
+ExpressionPtr Parser::factor() {
+  ExpressionPtr result = unary();
+  if (now().is_symbol("**")) throw Unsupported{"the operator '**'", now().line};
+  return result;
 }
 
 ExpressionPtr Parser::unary(bool with_filter) {

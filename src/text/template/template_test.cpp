@@ -133,6 +133,27 @@ TEST(Template, UnsupportedConstructsAreNamed) {
   EXPECT_EQ(render("{% macro f(kwargs) %}{{ kwargs }}{% endmacro %}{{ f(1) }}"), "1");
   EXPECT_EQ(message("{{ dict(**{}) }}"), "template 'test', line 1: ** in a call is not supported");
   EXPECT_EQ(message("{{ 1 + +1 }}"), "template 'test', line 1: the sign '+' is not supported");
+  EXPECT_EQ(message("\n{{ 0x1f }}"), "template 'test', line 2: a number that begins as '0x' is not supported");
+  EXPECT_EQ(message("{{ 1_000 }}"), "template 'test', line 1: a number that begins as '1_' is not supported");
+  EXPECT_EQ(message("{{ 2 ** 3 }}"), "template 'test', line 1: the operator '**' is not supported");
+  EXPECT_EQ(message("{{ 7.5 // 2 }}"), "template 'test', line 1: // of floats is not supported");
+  EXPECT_EQ(message("{{ 7 % 2.5 }}"), "template 'test', line 1: % of floats is not supported");
+  EXPECT_EQ(message("{{ '1f'|int(base=16) }}"), "template 'test', line 1: the filter 'int' with another base than 10 is not supported");
+  EXPECT_EQ(message("{{ 1250|round(-2) }}"), "template 'test', line 1: the filter 'round' with a negative precision is not supported");
+  EXPECT_EQ(message("{{ '%s'|format(a=1) }}"), "template 'test', line 1: the filter 'format' with named arguments is not supported");
+  for (const char* format : {"%5", "%.", "%(", "%x", "%f", "%c", "%a", "%-", "%é"})
+    EXPECT_EQ(message(fmt::format("{{{{ '{}' % 1 }}}}", format)),
+              fmt::format("template 'test', line 1: the format '{}' is not supported", format));
+  EXPECT_EQ(message("{{ '%d' % 1.5 }}"), "template 'test', line 1: the format '%d' of a float is not supported");
+  for (const char* format : {"{:5}", "{!r}", "{a.b}", "{a[0]}", "{0:>5}", "{:,}", "{:.2f}"})
+    EXPECT_EQ(message(fmt::format("{{{{ '{}'.format(1, a=2) }}}}", format)),
+              fmt::format("template 'test', line 1: the format '{}' is not supported", format));
+  EXPECT_EQ(message("{{ 'a'.swapcase() }}"), "template 'test', line 1: the attribute 'swapcase' of str is not supported");
+  EXPECT_EQ(message("{{ [1].copy() }}"), "template 'test', line 1: the attribute 'copy' of list is not supported");
+  EXPECT_EQ(message("{{ true.real }}"), "template 'test', line 1: the attribute 'real' of int is not supported");
+  EXPECT_EQ(message("{{ (1.5).is_integer() }}"), "template 'test', line 1: the attribute 'is_integer' of float is not supported");
+  EXPECT_EQ(message("{{ range(3).stop }}"), "template 'test', line 1: the attribute 'stop' of range is not supported");
+  EXPECT_EQ(render("{{ {'copy': 1}['copy'] }}"), "1");  // a key, not the method
 }
 
 TEST(Template, SourceMustBeText) {
@@ -160,11 +181,20 @@ TEST(Template, NamesOfBlocksThatDoNotRunAreCounted) {
 TEST(Template, IntegersAreComputedIn64Bits) {
   EXPECT_EQ(render("{{ 9223372036854775807 }} {{ -9223372036854775807 - 1 }}"), "9223372036854775807 -9223372036854775808");
   for (const char* source :
-       {"{{ 9223372036854775807 + 1 }}", "{{ 2 ** 63 }}", "{{ -9223372036854775807 - 2 }}", "{{ 3037000500 * 3037000500 }}",
-        "{{ -(-9223372036854775807 - 1) }}", "{{ (-9223372036854775807 - 1) // -1 }}", "{{ 1e30|int }}", "{{ ('9' * 30)|int }}"})
+       {"{{ 9223372036854775807 + 1 }}", "{{ -9223372036854775807 - 2 }}", "{{ 3037000500 * 3037000500 }}",
+        "{{ -(-9223372036854775807 - 1) }}", "{{ (-9223372036854775807 - 1) // -1 }}", "{{ 1e30|int }}", "{{ ('9' * 30)|int }}",
+        "{{ -9223372036854775808 }}", "{{ 9223372036854775808 + 1 }}", "{{ 9223372036854775808 < 1 }}",
+        "{{ 1e19 == 10000000000000000000 }}", "{{ 9223372036854775808|float }}", "{{ 9223372036854775808|abs }}"})
     EXPECT_EQ(failure(source).kind, Failure::overflow) << source;
-  EXPECT_EQ(failure("{{ 9223372036854775808 + 1 }}").kind, Failure::overflow);  // one that is given is only printed and compared
-  EXPECT_EQ(failure("{{ 0x8000000000000000 }}").kind, Failure::syntax);
+}
+
+// One that is given is printed as it was written.
+TEST(Template, IntegersOfMoreThan64BitsAreKept) {
+  const Dict given = read_json(R"({"d": {"n": -18446744073709551616, "big": 123456789012345678901234567890}})", "given").entries();
+  EXPECT_EQ(render("{{ d }} {{ d.n }} {{ d|tojson }} {{ d.n is integer }} {{ '%d' % d.n }} {{ '{:d}'.format(d.big) }}", given),
+            "{'n': -18446744073709551616, 'big': 123456789012345678901234567890} -18446744073709551616 "
+            "{\"n\": -18446744073709551616, \"big\": 123456789012345678901234567890} True -18446744073709551616 "
+            "123456789012345678901234567890");
 }
 
 TEST(Template, AnyNumberOfRenderingsAtOnceAndInARow) {
@@ -188,10 +218,6 @@ TEST(Limits, StepsMemoryAndDepthEnd) {
   stops("{{ range(15000)|list|sort|sort|sort|length }}", "steps");
   stops("{{ 'x' * 5000000 }}", "bytes");
   stops("{{ [0] * 5000000 }}", "bytes");
-  stops("{{ 'x'.center(5000000) }}", "bytes");
-  stops("{{ '%5000000d' % 1 }}", "bytes");
-  stops("{{ '%.5000000f' % 1 }}", "bytes");
-  stops("{{ '{:5000000}'.format(1) }}", "bytes");
   stops("{{ 'a'|indent(5000000) }}", "bytes");
   stops("{{ 'ab'|replace('', 'x' * 2000000) }}", "bytes");
   stops("{{ (['x' * 100000] * 100)|join }}", "bytes");

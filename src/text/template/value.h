@@ -23,7 +23,7 @@ enum class Kind : uint8_t {
   none,
   boolean,
   integer,   // of 64 bits
-  wide,      // int of more, as it was written: printed and compared; what computes with it is Failure::overflow
+  wide,      // int of more, as it was written: printed, equal to itself; what computes with it is Failure::overflow
   real,      // float
   text,      // str, or Markup where `safe`
   list,      // list
