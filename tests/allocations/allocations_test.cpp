@@ -238,7 +238,7 @@ TEST_P(AllocationsTest, no_piece_of_work_allocates) {
 }
 
 // In strips, each of which is an operation to itself.
-TEST_P(AllocationsTest, no_piece_of_a_large_normalised_input_allocates) {
+TEST_P(AllocationsTest, no_piece_of_a_large_normalized_input_allocates) {
   const auto device = make(2);
   if (!device) GTEST_SKIP() << GetParam() << ": this processor lacks it";
   Operations made(*device, 1);

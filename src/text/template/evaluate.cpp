@@ -84,7 +84,6 @@ Value Interpreter::value_of(const TestOf& n) {
 }
 
 Value Interpreter::value_of(const Negation& n) { return negate(evaluate(*n.operand)); }
-Value Interpreter::value_of(const Identity& n) { return plus(evaluate(*n.operand)); }
 Value Interpreter::value_of(const Not& n) { return !truth(evaluate(*n.operand)); }
 
 Value Interpreter::value_of(const Arithmetic& n) {
@@ -156,17 +155,6 @@ Arguments Interpreter::evaluate_arguments(const CallArguments& a) {
     const Value rest = evaluate(*a.rest);
     if (!is_iterable(rest)) refuse(Failure::type, "Value after * must be an iterable, not {}", rest.type_name());
     for (Value& v : to_list(rest)) arguments.positional.push_back(std::move(v));
-  }
-  if (a.named_rest) {
-    const Value rest = evaluate(*a.named_rest);
-    if (!rest.is_dict()) refuse(Failure::type, "argument after ** must be a mapping, not {}", rest.type_name());
-    for (const auto& [key, value] : rest.entries().entries()) {
-      if (!key.is_text()) refuse(Failure::type, "keywords must be strings");
-      const auto same = [&, name = key.text()](const auto& other) { return other.first == name; };
-      if (std::any_of(arguments.named.begin(), arguments.named.end(), same))
-        refuse(Failure::type, "got multiple values for keyword argument {}", repr(key));
-      arguments.named.emplace_back(key.text(), value);
-    }
   }
   return arguments;
 }

@@ -91,11 +91,9 @@ Interpreter::Flow Interpreter::run_node(const Data& node) {
 }
 
 Interpreter::Flow Interpreter::run_node(const Print& node) {
-  for (const ExpressionPtr& e : node.values) {
-    const Value value = evaluate(*e);
-    if (value.is_text()) out_->write(value.text());
-    else out_->write(str(value));
-  }
+  const Value value = evaluate(*node.value);
+  if (value.is_text()) out_->write(value.text());
+  else out_->write(str(value));
   return Flow::on;
 }
 
@@ -126,16 +124,20 @@ Interpreter::Flow Interpreter::run_node(const If& node) {
 
 Interpreter::Flow Interpreter::run_node(const For& node) {
   const Value iterable = evaluate(*node.iterable);
-  if (!node.recursive) run_loop(node, iterable, 0);
-  else out_->write(repeat(node, frame_, iterable, 0));
+  const auto loop = std::make_shared<LoopObject>(node.condition ? selected(node, iterable) : iterable);
+  bool completed = false;  // some pass, to its end: `else` is also for a loop whose every pass was left early
+  for (Value item; loop->next(item);) {
+    count_steps();
+    if (node.uses_loop) variable({0, node.loop}) = Value(Kind::loop, loop);
+    assign(*node.target, item);
+    begin(node.scope);
+    const Flow flow = execute(node.body);
+    if (flow == Flow::broken) break;
+    completed = completed || flow == Flow::on;
+  }
+  end(node.scope);
+  if (!completed) execute(node.otherwise, node.otherwise_scope);
   return Flow::on;
-}
-
-std::string Interpreter::repeat(const For& node, const std::shared_ptr<Frame>& outer, const Value& iterable, int64_t depth0) {
-  const Inside inside(*this, std::make_shared<Frame>(outer, node.scope.frame_size));
-  Capturing output(*this);
-  run_loop(node, iterable, depth0);
-  return output.text();
 }
 
 // The elements for which the loop's own condition holds, asked when each is fetched.
@@ -153,31 +155,6 @@ Value Interpreter::selected(const For& node, const Value& iterable) {
         return false;
       },
       iterable);
-}
-
-void Interpreter::run_loop(const For& node, const Value& iterable, int64_t depth0) {
-  LoopObject::Recurse recurse;
-  if (node.recursive) {
-    recurse = [this, &node, outer = frame_->parent, depth0](const Value& again) { return Value(repeat(node, outer, again, depth0 + 1)); };
-  }
-  const auto loop = std::make_shared<LoopObject>(node.condition ? selected(node, iterable) : iterable, depth0, std::move(recurse));
-  struct Forget {
-    ~Forget() { loop.forget(); }
-    LoopObject& loop;
-  } const forget{*loop};
-
-  bool completed = false;  // some pass, to its end: `else` is also for a loop whose every pass was left early
-  for (Value item; loop->next(item);) {
-    count_steps();
-    if (node.uses_loop) variable({0, node.loop}) = Value(Kind::loop, loop);
-    assign(*node.target, item);
-    begin(node.scope);
-    const Flow flow = execute(node.body);
-    if (flow == Flow::broken) break;
-    completed = completed || flow == Flow::on;
-  }
-  end(node.scope);
-  if (!completed) execute(node.otherwise, node.otherwise_scope);
 }
 
 Interpreter::Flow Interpreter::run_node(const Macro& node) {
@@ -202,14 +179,6 @@ Interpreter::Flow Interpreter::run_node(const FilterBlock& node) {
   end(node.scope);
   out_->write(str(result));
   return Flow::on;
-}
-
-Interpreter::Flow Interpreter::run_node(const With& node) {
-  begin(node.scope);
-  for (const auto& [target, value] : node.targets) assign(*target, evaluate(*value));
-  const Flow flow = execute(node.body);
-  if (flow == Flow::on) end(node.scope);
-  return flow;
 }
 
 Interpreter::Flow Interpreter::run_node(const Generation& node) {
@@ -268,17 +237,10 @@ const std::shared_ptr<Frame>& Interpreter::captured_frame() {
 }
 
 Value Interpreter::make_macro(const Macro& macro) {
-  const auto function = std::make_shared<FunctionObject>(
-      "Macro", macro.name.name,
-      [this, &macro, outer = captured_frame()](Arguments& arguments) { return Value(call_macro(macro, outer, arguments)); });
-  List names;
-  for (const std::string& name : macro.parameters.names) names.emplace_back(name);
-  function->attributes.set("name", macro.name.name.empty() ? Value::none() : Value(macro.name.name));
-  function->attributes.set("arguments", Value::tuple(std::move(names)));
-  function->attributes.set("catch_kwargs", macro.uses_kwargs);
-  function->attributes.set("catch_varargs", macro.uses_varargs);
-  function->attributes.set("caller", macro.uses_caller);
-  return {Kind::function, function};
+  FunctionObject::Body body = [this, &macro, outer = captured_frame()](Arguments& arguments) {
+    return Value(call_macro(macro, outer, arguments));
+  };
+  return {Kind::function, std::make_shared<FunctionObject>("Macro", macro.name.name, std::move(body))};
 }
 
 std::string Interpreter::call_macro(const Macro& macro, const std::shared_ptr<Frame>& outer, Arguments& arguments) {
@@ -304,30 +266,20 @@ std::string Interpreter::call_macro(const Macro& macro, const std::shared_ptr<Fr
     caller = take_named("caller");
     if (!caller || caller->is_none()) caller = make_undefined("No caller defined");
   }
-  if (!macro.uses_kwargs && !arguments.named.empty()) {
+  if (!arguments.named.empty()) {
     for (const auto& [name, value] : arguments.named) {
       if (name == "caller")
         refuse(Failure::type, "macro {} was invoked with two values for the special caller argument. This is most likely a bug.", title());
     }
     refuse(Failure::type, "macro {} takes no keyword argument {}", title(), repr_text(arguments.named.front().first));
   }
-  if (!macro.uses_varargs && arguments.positional.size() > names.size())
+  if (arguments.positional.size() > names.size())
     refuse(Failure::type, "macro {} takes not more than {} argument(s)", title(), names.size());
 
   std::vector<Value>& variables = frame_->variables;
   for (size_t i = 0; i < names.size(); ++i)
     if (given[i]) variables[i] = *given[i];
-  size_t special = names.size();
-  if (caller) variables[special++] = *caller;
-  if (macro.uses_kwargs) {
-    Dict rest;
-    for (auto& [name, value] : arguments.named) rest.set(Value(name), value);
-    variables[special++] = Value::dict(std::move(rest));
-  }
-  if (macro.uses_varargs) {
-    const size_t used = std::min(names.size(), arguments.positional.size());
-    variables[special] = Value::tuple(List(arguments.positional.begin() + std::ptrdiff_t(used), arguments.positional.end()));
-  }
+  if (caller) variables[names.size()] = *caller;
   begin(macro.scope);
   const size_t first_default = names.size() - defaults.size();
   for (size_t i = 0; i < names.size(); ++i) {

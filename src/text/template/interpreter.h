@@ -12,7 +12,7 @@
 
 namespace hearth::text::jinja {
 
-// The variables of one rendering, one call of a macro or one run of a recursive loop.
+// The variables of one rendering, or of one call of a macro.
 struct Frame {
   Frame(std::shared_ptr<Frame> outer, int size) : parent(std::move(outer)), variables(size_t(size)), taken(bytes(size)) {
     count_steps(size_t(size));
@@ -33,9 +33,6 @@ class Interpreter {
 
   std::string run();
   int line() const { return line_; }  // of what was looked at last
-
-  // For `loop(…)`: the text of the loop over another iterable, one level deeper.
-  std::string repeat(const For& loop, const std::shared_ptr<Frame>& outer, const Value& iterable, int64_t depth0);
 
  private:
   enum class Flow { on, broken, continued };
@@ -58,12 +55,10 @@ class Interpreter {
   Flow run_node(const Macro& node);
   Flow run_node(const CallBlock& node);
   Flow run_node(const FilterBlock& node);
-  Flow run_node(const With& node);
   Flow run_node(const Generation& node);
   Flow run_node(const Break&) { return Flow::broken; }
   Flow run_node(const Continue&) { return Flow::continued; }
 
-  void run_loop(const For& node, const Value& iterable, int64_t depth0);
   Value selected(const For& node, const Value& iterable);
   Value& variable(Place place);
   void begin(const Scope& scope);
@@ -89,7 +84,6 @@ class Interpreter {
   Value value_of(const FilterOf& n);
   Value value_of(const TestOf& n);
   Value value_of(const Negation& n);
-  Value value_of(const Identity& n);
   Value value_of(const Not& n);
   Value value_of(const Arithmetic& n);
   Value value_of(const Joined& n);

@@ -1,16 +1,13 @@
 #include "text/template/loop.h"
 
-#include "text/template/functions/arguments.h"
 #include "text/template/values/operations.h"
 
 namespace hearth::text::jinja {
 
-LoopObject::LoopObject(const Value& iterable, int64_t depth0, Recurse recurse)
-    : AttributesObject(sizeof *this, iterable.depth()),
+LoopObject::LoopObject(const Value& iterable)
+    : Object(sizeof *this, iterable.depth()),
       source_(iterate(iterable)),
-      length_(iterable.is(Kind::loop) ? std::nullopt : known_length(iterable)),
-      depth0_(depth0),
-      recurse_(std::move(recurse)) {}
+      length_(iterable.is(Kind::loop) ? std::nullopt : known_length(iterable)) {}
 
 bool LoopObject::peek() {
   if (after_) return true;
@@ -44,7 +41,7 @@ std::optional<int64_t> LoopObject::size() {
   return length_;
 }
 
-std::optional<Value> LoopObject::attribute(const Value& self, std::string_view name) {
+std::optional<Value> LoopObject::attribute(std::string_view name) {
   if (name == "index") return Value(index0_ + 1);
   if (name == "index0") return Value(index0_);
   if (name == "first") return Value(index0_ == 0);
@@ -52,38 +49,11 @@ std::optional<Value> LoopObject::attribute(const Value& self, std::string_view n
   if (name == "length") return Value(*size());
   if (name == "revindex") return Value(*size() - index0_);
   if (name == "revindex0") return Value(*size() - index0_ - 1);
-  if (name == "depth") return Value(depth0_ + 1);
-  if (name == "depth0") return Value(depth0_);
   if (name == "previtem") return index0_ == 0 ? make_undefined("there is no previous item") : *before_;
   if (name == "nextitem") return peek() ? *after_ : make_undefined("there is no next item");
-  if (name == "cycle") {
-    return make_function(
-        "cycle",
-        [self](Arguments& a) {
-          if (a.positional.empty()) refuse(Failure::type, "no items for cycling given");
-          return a.positional[size_t(self.as<LoopObject>().index0_) % a.positional.size()];
-        },
-        depth);
-  }
-  if (name == "changed") {
-    return make_function(
-        "changed",
-        [self](Arguments& a) {
-          auto& loop = self.as<LoopObject>();
-          const Value value = Value::tuple(a.positional);
-          if (loop.changed_ && equal(*loop.changed_, value)) return Value(false);
-          loop.changed_ = value;
-          return Value(true);
-        },
-        depth);
-  }
+  for (const char* other : {"changed", "cycle", "depth", "depth0"})  // known to Jinja2, used by no chat template
+    if (name == other) throw Unsupported{fmt::format("loop.{}", name)};
   return {};
-}
-
-std::optional<Value> LoopObject::call(Arguments& arguments) {
-  const Bound a("loop", arguments, {"iterable"}, 1);
-  if (!recurse_) refuse(Failure::type, "The loop must have the 'recursive' marker to be called recursively.");
-  return recurse_(a[0]);
 }
 
 std::string LoopObject::repr() { return fmt::format("<LoopContext {}/{}>", index0_ + 1, *size()); }

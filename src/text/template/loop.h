@@ -1,7 +1,6 @@
 // The variable `loop` inside a for.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,31 +9,25 @@
 
 namespace hearth::text::jinja {
 
-// index, index0, revindex, revindex0, first, last, length, depth, depth0, previtem, nextitem, cycle(…), changed(…). Of an iterator,
-// `last` and `nextitem` fetch one element ahead, `length` and `revindex` all of them.
-class LoopObject : public AttributesObject {
+// index, index0, revindex, revindex0, first, last, length, previtem, nextitem. Of an iterator, `last` and `nextitem` fetch one element
+// ahead, `length` and `revindex` all of them.
+class LoopObject : public Object {
  public:
-  using Recurse = std::function<Value(const Value& iterable)>;  // empty: not recursive
-  LoopObject(const Value& iterable, int64_t depth0, Recurse recurse);
+  explicit LoopObject(const Value& iterable);
 
-  bool next(Value& item) override;  // to the next pass
-  std::string type_name() const override { return "LoopContext"; }
-  std::optional<Value> attribute(const Value& self, std::string_view name) override;
-  std::optional<Value> call(Arguments& arguments) override;
-  std::string repr() override;
-  std::optional<int64_t> size() override;
-  void forget() { changed_.reset(); }  // what `changed` was told could hold this object itself
+  bool next(Value& item);                                 // to the next pass
+  std::optional<Value> attribute(std::string_view name);  // nothing where there is none
+  std::string repr();
+  std::optional<int64_t> size();
 
  private:
   bool peek();
 
   Next source_;
   std::optional<int64_t> length_;
-  int64_t index0_ = -1, depth0_;
+  int64_t index0_ = -1;
   std::optional<Value> before_, current_, after_;
   bool ended_ = false;
-  std::optional<Value> changed_;
-  Recurse recurse_;
 };
 
 }  // namespace hearth::text::jinja

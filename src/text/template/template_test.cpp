@@ -110,11 +110,50 @@ TEST(Template, unsupported_constructs_are_named) {
     } catch (const UnsupportedError& e) { return e.what(); }
   };
   EXPECT_EQ(message("\n{% include 'x' %}"), "template 'test', line 2: the tag 'include' is not supported");
-  for (const char* tag : {"import", "extends", "block", "from", "autoescape", "trans"})
+  for (const char* tag : {"import", "extends", "block", "from", "autoescape", "trans", "with", "print", "do"})
     EXPECT_EQ(message(fmt::format("{{% {} 'x' %}}", tag)), fmt::format("template 'test', line 1: the tag '{}' is not supported", tag));
   EXPECT_EQ(message("a\n\n{{ x | urlize }}"), "template 'test', line 3: the filter 'urlize' is not supported");
   EXPECT_EQ(message("\n{{ ['a']|map('urlize')|list }}"), "template 'test', line 2: the filter 'urlize' is not supported");
-  EXPECT_EQ(message("{{ lipsum() }}"), "template 'test', line 1: lipsum() is not supported");
+  EXPECT_EQ(message("{% if false %}{{ x is escaped }}{% endif %}"), "template 'test', line 1: the test 'escaped' is not supported");
+  EXPECT_EQ(message("{{ ['a']|select('upper')|list }}"), "template 'test', line 1: the test 'upper' is not supported");
+  for (const char* name : {"attr", "batch", "center", "filesizeformat", "forceescape", "groupby", "pprint", "random", "slice", "striptags",
+                           "truncate", "urlencode", "wordcount", "wordwrap", "xmlattr"})
+    EXPECT_EQ(message(fmt::format("{{{{ x|{} }}}}", name)), fmt::format("template 'test', line 1: the filter '{}' is not supported", name));
+  for (const char* name : {"cycler", "joiner", "lipsum"})
+    EXPECT_EQ(message(fmt::format("{{{{ {}() }}}}", name)), fmt::format("template 'test', line 1: {}() is not supported", name));
+  for (const char* name : {"changed", "cycle", "depth", "depth0"})
+    EXPECT_EQ(message(fmt::format("{{% for x in [1] %}}{{{{ loop.{} }}}}{{% endfor %}}", name)),
+              fmt::format("template 'test', line 1: loop.{} is not supported", name));
+  for (const char* name : {"arguments", "caller", "catch_kwargs", "catch_varargs", "name"})
+    EXPECT_EQ(message(fmt::format("{{% macro f() %}}{{% endmacro %}}{{{{ f.{} }}}}", name)),
+              fmt::format("template 'test', line 1: the attribute '{}' of a function is not supported", name));
+  EXPECT_EQ(message("{% for x in [1] recursive %}{% endfor %}"), "template 'test', line 1: a recursive loop is not supported");
+  EXPECT_EQ(message("\n{% macro f() %}{{ kwargs }}{% endmacro %}"), "template 'test', line 2: 'kwargs' in a macro is not supported");
+  EXPECT_EQ(message("{% macro f() %}{{ varargs }}{% endmacro %}"), "template 'test', line 1: 'varargs' in a macro is not supported");
+  EXPECT_EQ(render("{% macro f(kwargs) %}{{ kwargs }}{% endmacro %}{{ f(1) }}"), "1");
+  EXPECT_EQ(message("{{ dict(**{}) }}"), "template 'test', line 1: ** in a call is not supported");
+  EXPECT_EQ(message("{{ 1 + +1 }}"), "template 'test', line 1: the sign '+' is not supported");
+  EXPECT_EQ(message("\n{{ 0x1f }}"), "template 'test', line 2: a number that begins as '0x' is not supported");
+  EXPECT_EQ(message("{{ 1_000 }}"), "template 'test', line 1: a number that begins as '1_' is not supported");
+  EXPECT_EQ(message("{{ 2 ** 3 }}"), "template 'test', line 1: the operator '**' is not supported");
+  EXPECT_EQ(message("{{ 7.5 // 2 }}"), "template 'test', line 1: // of floats is not supported");
+  EXPECT_EQ(message("{{ 7 % 2.5 }}"), "template 'test', line 1: % of floats is not supported");
+  EXPECT_EQ(message("{{ '1f'|int(base=16) }}"), "template 'test', line 1: the filter 'int' with another base than 10 is not supported");
+  EXPECT_EQ(message("{{ 1250|round(-2) }}"), "template 'test', line 1: the filter 'round' with a negative precision is not supported");
+  EXPECT_EQ(message("{{ '%s'|format(a=1) }}"), "template 'test', line 1: the filter 'format' with named arguments is not supported");
+  for (const char* format : {"%5", "%.", "%(", "%x", "%f", "%c", "%a", "%-", "%é"})
+    EXPECT_EQ(message(fmt::format("{{{{ '{}' % 1 }}}}", format)),
+              fmt::format("template 'test', line 1: the format '{}' is not supported", format));
+  EXPECT_EQ(message("{{ '%d' % 1.5 }}"), "template 'test', line 1: the format '%d' of a float is not supported");
+  for (const char* format : {"{:5}", "{!r}", "{a.b}", "{a[0]}", "{0:>5}", "{:,}", "{:.2f}"})
+    EXPECT_EQ(message(fmt::format("{{{{ '{}'.format(1, a=2) }}}}", format)),
+              fmt::format("template 'test', line 1: the format '{}' is not supported", format));
+  EXPECT_EQ(message("{{ 'a'.swapcase() }}"), "template 'test', line 1: the attribute 'swapcase' of str is not supported");
+  EXPECT_EQ(message("{{ [1].copy() }}"), "template 'test', line 1: the attribute 'copy' of list is not supported");
+  EXPECT_EQ(message("{{ true.real }}"), "template 'test', line 1: the attribute 'real' of int is not supported");
+  EXPECT_EQ(message("{{ (1.5).is_integer() }}"), "template 'test', line 1: the attribute 'is_integer' of float is not supported");
+  EXPECT_EQ(message("{{ range(3).stop }}"), "template 'test', line 1: the attribute 'stop' of range is not supported");
+  EXPECT_EQ(render("{{ {'copy': 1}['copy'] }}"), "1");  // a key, not the method
 }
 
 TEST(Template, source_must_be_text) {
@@ -142,11 +181,20 @@ TEST(Template, names_of_blocks_that_do_not_run_are_counted) {
 TEST(Template, integers_are_computed_in64_bits) {
   EXPECT_EQ(render("{{ 9223372036854775807 }} {{ -9223372036854775807 - 1 }}"), "9223372036854775807 -9223372036854775808");
   for (const char* source :
-       {"{{ 9223372036854775807 + 1 }}", "{{ 2 ** 63 }}", "{{ -9223372036854775807 - 2 }}", "{{ 3037000500 * 3037000500 }}",
-        "{{ -(-9223372036854775807 - 1) }}", "{{ (-9223372036854775807 - 1) // -1 }}", "{{ 1e30|int }}", "{{ ('9' * 30)|int }}"})
+       {"{{ 9223372036854775807 + 1 }}", "{{ -9223372036854775807 - 2 }}", "{{ 3037000500 * 3037000500 }}",
+        "{{ -(-9223372036854775807 - 1) }}", "{{ (-9223372036854775807 - 1) // -1 }}", "{{ 1e30|int }}", "{{ ('9' * 30)|int }}",
+        "{{ -9223372036854775808 }}", "{{ 9223372036854775808 + 1 }}", "{{ 9223372036854775808 < 1 }}",
+        "{{ 1e19 == 10000000000000000000 }}", "{{ 9223372036854775808|float }}", "{{ 9223372036854775808|abs }}"})
     EXPECT_EQ(failure(source).kind, Failure::overflow) << source;
-  EXPECT_EQ(failure("{{ 9223372036854775808 + 1 }}").kind, Failure::overflow);  // one that is given is only printed and compared
-  EXPECT_EQ(failure("{{ 0x8000000000000000 }}").kind, Failure::syntax);
+}
+
+// One that is given is printed as it was written.
+TEST(Template, integers_of_more_than64_bits_are_kept) {
+  const Dict given = read_json(R"({"d": {"n": -18446744073709551616, "big": 123456789012345678901234567890}})", "given").entries();
+  EXPECT_EQ(render("{{ d }} {{ d.n }} {{ d|tojson }} {{ d.n is integer }} {{ '%d' % d.n }} {{ '{:d}'.format(d.big) }}", given),
+            "{'n': -18446744073709551616, 'big': 123456789012345678901234567890} -18446744073709551616 "
+            "{\"n\": -18446744073709551616, \"big\": 123456789012345678901234567890} True -18446744073709551616 "
+            "123456789012345678901234567890");
 }
 
 TEST(Template, any_number_of_renderings_at_once_and_in_a_row) {
@@ -170,10 +218,6 @@ TEST(Limits, steps_memory_and_depth_end) {
   stops("{{ range(15000)|list|sort|sort|sort|length }}", "steps");
   stops("{{ 'x' * 5000000 }}", "bytes");
   stops("{{ [0] * 5000000 }}", "bytes");
-  stops("{{ 'x'.center(5000000) }}", "bytes");
-  stops("{{ '%5000000d' % 1 }}", "bytes");
-  stops("{{ '%.5000000f' % 1 }}", "bytes");
-  stops("{{ '{:5000000}'.format(1) }}", "bytes");
   stops("{{ 'a'|indent(5000000) }}", "bytes");
   stops("{{ 'ab'|replace('', 'x' * 2000000) }}", "bytes");
   stops("{{ (['x' * 100000] * 100)|join }}", "bytes");
@@ -188,7 +232,6 @@ TEST(Limits, steps_memory_and_depth_end) {
   stops("{% for i in range(50000) %}{{ 'x' * 200 }}{% endfor %}", "bytes");
   stops("{% set ns = namespace(l=none) %}{% for i in range(1000) %}{% set ns.l = [ns.l] %}{% endfor %}", "nested");
   stops("{% macro f(n) %}{{ f(n + 1) }}{% endmacro %}{{ f(0) }}", "recursion");
-  stops("{% set x = [1] %}{% for i in x recursive %}{{ loop(x) }}{% endfor %}", "recursion");
   stops("{% set ns = namespace(g=['a']) %}{% for i in range(1000) %}{% set ns.g = ns.g|map('upper') %}{% endfor %}{{ ns.g|list }}",
         "nested");
   stops("{% set ns = namespace(p=none) %}{% for i in range(1000000 // 100) %}{% set ns.p = namespace(p=ns.p, q='x' * 500) %}{% endfor %}",
@@ -231,8 +274,8 @@ TEST(Limits, sources_nested_too_deep_are_refused) {
 // A namespace that holds itself, macros that hold their scope, loops that hold each other: all freed (seen by the leak sanitizer).
 TEST(Limits, circles_are_freed) {
   EXPECT_EQ(render("{% set ns = namespace() %}{% set ns.me = ns %}{{ ns.me.me.me is defined }}"), "True");
-  EXPECT_EQ(render("{% macro f() %}{{ f.name }}{% endmacro %}{% set ns = namespace(f=f) %}{{ ns.f() }}"), "f");
-  EXPECT_EQ(render("{% for i in [1] %}{% set x = loop.changed(loop) %}{% set y = loop %}{% endfor %}done"), "done");
+  EXPECT_EQ(render("{% macro f() %}{{ f is defined }}{% endmacro %}{% set ns = namespace(f=f) %}{{ ns.f() }}"), "True");
+  EXPECT_EQ(render("{% for i in [1] %}{% set y = loop %}{% endfor %}done"), "done");
   EXPECT_EQ(render("{% set ns = namespace(l=[]) %}{% for i in [1, 2] %}{% set ns.l = ns.l + [loop, ns] %}{% endfor %}{{ ns.l|length }}"),
             "4");
   EXPECT_EQ(failure("{% for i in [1] if i %}{{ loop.index }}{{ x.y }}{% endfor %}").kind, Failure::undefined);

@@ -12,8 +12,10 @@ namespace hearth::text::jinja {
 
 namespace {
 
-// Known to Jinja2, made for web pages or by chance.
-constexpr std::string_view not_here[] = {"attr", "filesizeformat", "random", "striptags", "urlize", "wordwrap", "xmlattr"};
+// Known to Jinja2, used by no chat template.
+constexpr std::string_view not_here[] = {"attr",   "batch",     "center",   "filesizeformat", "forceescape", "groupby",
+                                         "pprint", "random",    "slice",    "striptags",      "truncate",    "urlencode",
+                                         "urlize", "wordcount", "wordwrap", "xmlattr"};
 
 Value to_int(const Value& input, Arguments& arguments) {
   const Bound a("int", arguments, {"default", "base"}, 0);
@@ -21,14 +23,14 @@ Value to_int(const Value& input, Arguments& arguments) {
   if (input.is_integer()) return input.integer();
   if (input.is(Kind::wide)) return input;
   if (input.is_text()) {
-    const int64_t base = a.integer(1, 10);
-    if (const auto n = parse_integer(input.text(), base)) return *n;
+    if (a.integer(1, 10) != 10) throw Unsupported{"the filter 'int' with another base than 10"};
+    if (const auto n = parse_integer(input.text())) return *n;
   }
   std::optional<double> real;
   if (input.is(Kind::real)) real = input.real();
   if (input.is_text()) real = parse_real(input.text());
   if (real && std::isfinite(*real)) {
-    if (std::abs(*real) >= 9.2e18) refuse(Failure::overflow, "an integer of more than 64 bits");
+    if (std::abs(*real) >= 9.2e18) too_wide();
     return int64_t(*real);
   }
   return a.has(0) ? a[0] : Value(0);
@@ -38,7 +40,7 @@ Value to_float(const Value& input, Arguments& arguments) {
   const Bound a("float", arguments, {"default"}, 0);
   if (input.is_undefined()) fail_undefined(input);
   if (input.is_number()) return input.as_real();
-  if (input.is(Kind::wide)) return std::strtod(input.text().c_str(), nullptr);
+  if (input.is(Kind::wide)) too_wide();
   if (input.is_text())
     if (const auto real = parse_real(input.text())) return *real;
   return a.has(0) ? a[0] : Value(0.0);
@@ -46,9 +48,9 @@ Value to_float(const Value& input, Arguments& arguments) {
 
 Value absolute(const Value& input) {
   if (input.is_undefined()) refuse(Failure::type, "bad operand type for abs(): 'Undefined'");
-  if (input.is_integer()) return input.integer() < 0 ? negate(input) : plus(input);
+  if (input.is_integer()) return input.integer() < 0 ? negate(input) : Value(input.integer());
   if (input.is(Kind::real)) return std::abs(input.real());
-  if (input.is(Kind::wide)) return input.text()[0] == '-' ? negate(input) : input;
+  if (input.is(Kind::wide)) too_wide();
   refuse(Failure::type, "bad operand type for abs(): '{}'", input.type_name());
 }
 
@@ -60,7 +62,8 @@ Value rounded(const Value& input, Arguments& arguments) {
   if (input.is_undefined()) refuse(Failure::type, "type Undefined doesn't define __round__ method");
   if (!input.is_number()) refuse(Failure::type, "type {} doesn't define __round__ method", input.type_name());
   const int64_t precision = a.integer(0, 0);
-  if (how == "common") return input.is_integer() ? round_integer(input.integer(), precision) : Value(round_real(input.real(), precision));
+  if (precision < 0) throw Unsupported{"the filter 'round' with a negative precision"};
+  if (how == "common") return input.is_integer() ? Value(input.integer()) : Value(round_real(input.real(), precision));
   const double scale = std::pow(10.0, double(precision)), x = input.as_real() * scale;
   if (!std::isfinite(x)) refuse(Failure::overflow, "cannot convert float {} to integer", repr(Value(x)));
   return (how == "ceil" ? std::ceil(x) : std::floor(x)) / scale;

@@ -1,4 +1,4 @@
-// Filters that compare the elements of their input: sort, dictsort, groupby, min, max.
+// Filters that compare the elements of their input: sort, dictsort, min, max.
 #include <map>
 
 #include "text/template/functions/arguments.h"
@@ -73,26 +73,6 @@ Value dictsort(const Value& input, Arguments& arguments) {
   return Value::list(items_of(items));
 }
 
-Value groupby(const Value& input, Arguments& arguments) {
-  const Bound a("groupby", arguments, {"attribute", "default", "case_sensitive"}, 1);
-  const AttributePath path(a[0]);
-  const Value* otherwise = a.is_none(1) ? nullptr : &a[1];
-  const bool exact = a.truth(2, false);
-  auto items = keyed(input, [&](const Value& item) {
-    const Value key = path.of(item, otherwise);
-    return exact ? key : ignore_case(key);
-  });
-  sort_keyed(items, false);
-  List groups;
-  for (size_t i = 0; i < items.size();) {
-    List group;
-    const Value key = items[i].key, grouper = path.of(items[i].item, otherwise);
-    for (; i < items.size() && equal(items[i].key, key); ++i) group.push_back(items[i].item);
-    groups.emplace_back(Kind::tuple, std::make_shared<GroupObject>(List{grouper, Value::list(std::move(group))}));
-  }
-  return Value::list(std::move(groups));
-}
-
 template <Comparison better> Value extreme(const Value& input, Arguments& arguments) {
   const Bound a("min/max", arguments, {"case_sensitive", "attribute"}, 0);
   const AttributePath path = a.is_none(1) ? AttributePath() : AttributePath(a[1]);
@@ -110,7 +90,9 @@ template <Comparison better> Value extreme(const Value& input, Arguments& argume
 
 FilterFunction find_order_filter(std::string_view name) {
   static const std::map<std::string_view, FilterFunction> filters = {
-      {"dictsort", dictsort}, {"groupby", groupby}, {"max", extreme<Comparison::greater>}, {"min", extreme<Comparison::less>},
+      {"dictsort", dictsort},
+      {"max", extreme<Comparison::greater>},
+      {"min", extreme<Comparison::less>},
       {"sort", sort},
   };
   const auto it = filters.find(name);

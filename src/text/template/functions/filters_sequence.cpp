@@ -1,5 +1,5 @@
-// Filters that go through the elements of their input. map, select, reject, unique, batch, slice and items are lazy, as in Jinja2: an
-// iterator that can be gone through once.
+// Filters that go through the elements of their input. map, select, reject, unique and items are lazy, as in Jinja2: an iterator
+// that can be gone through once.
 #include <map>
 
 #include "text/template/functions/arguments.h"
@@ -174,57 +174,6 @@ Value unique(const Value& input, Arguments& arguments) {
       input);
 }
 
-Value batch(const Value& input, Arguments& arguments) {
-  const Bound a("batch", arguments, {"linecount", "fill_with"}, 1);
-  const int64_t size = as_index(a[0]);
-  const Value fill = a.is_none(1) ? Value::none() : a[1];
-  return lazy(input, arguments,
-              [size, fill, next = iterate_later(input), kept = std::optional<Value>(), ended = false](Value& out) mutable {
-                if (ended) return false;
-                List line;
-                if (kept) line.push_back(*std::exchange(kept, std::nullopt));
-                for (Value item; next(item);) {
-                  if (int64_t(line.size()) == size) {
-                    kept = item;
-                    out = Value::list(std::move(line));
-                    return true;
-                  }
-                  line.push_back(item);
-                }
-                ended = true;
-                if (line.empty()) return false;
-                if (!fill.is_none() && int64_t(line.size()) < size) {
-                  expect_bytes(size_t(size) * sizeof(Value));
-                  line.resize(size_t(size), fill);
-                }
-                out = Value::list(std::move(line));
-                return true;
-              });
-}
-
-Value slice(const Value& input, Arguments& arguments) {
-  const Bound a("slice", arguments, {"slices", "fill_with"}, 1);
-  const int64_t slices = as_index(a[0]);
-  const Value fill = a.is_none(1) ? Value::none() : a[1];
-  return lazy(input, arguments, [input, slices, fill, items = List(), i = int64_t(0), at = size_t(0), begun = false](Value& out) mutable {
-    if (!begun) {
-      items = to_list(input);
-      begun = true;
-      if (slices == 0) refuse(Failure::overflow, "integer division or modulo by zero");
-    }
-    if (i >= slices) return false;
-    const auto size = int64_t(items.size());
-    const bool longer = i < size % slices;
-    const size_t n = size_t(size / slices + (longer ? 1 : 0));
-    List part(items.begin() + std::ptrdiff_t(at), items.begin() + std::ptrdiff_t(at + n));
-    if (!fill.is_none() && !longer) part.push_back(fill);
-    at += n;
-    ++i;
-    out = Value::list(std::move(part));
-    return true;
-  });
-}
-
 Value sum(const Value& input, Arguments& arguments) {
   const Bound a("sum", arguments, {"attribute", "start"}, 0);
   const AttributePath path = a.is_none(0) ? AttributePath() : AttributePath(a[0]);
@@ -239,7 +188,6 @@ Value sum(const Value& input, Arguments& arguments) {
 
 FilterFunction find_sequence_filter(std::string_view name) {
   static const std::map<std::string_view, FilterFunction> filters = {
-      {"batch", batch},
       {"count", alone<count>},
       {"first", alone<first>},
       {"items", alone<items>},
@@ -253,7 +201,6 @@ FilterFunction find_sequence_filter(std::string_view name) {
       {"reverse", alone<reverse>},
       {"select", select<true, false>},
       {"selectattr", select<true, true>},
-      {"slice", slice},
       {"sum", sum},
       {"unique", unique},
   };

@@ -7,7 +7,6 @@
 #include "text/template/values/format.h"
 #include "text/template/values/json.h"
 #include "text/template/values/operations.h"
-#include "text/template/values/pretty.h"
 #include "text/template/values/printing.h"
 #include "text/template/values/python_text.h"
 #include "text/unicode.h"
@@ -49,7 +48,6 @@ Value replace_all(const Value& input, Arguments& arguments) {
 Value string(const Value& input) { return soft(input); }
 Value safe(const Value& input) { return Value(str(input), true); }
 Value escaped(const Value& input) { return escape(input); }
-Value force_escaped(const Value& input) { return Value(escape_html(str(input)), true); }
 
 // The first letter of each word and the rest of it; words begin behind blanks and - ( { [ <.
 std::string title_words(std::string_view text) {
@@ -100,44 +98,9 @@ Value indent(const Value& input, Arguments& arguments) {
   return Value(std::move(out), input.is_safe());
 }
 
-Value truncate(const Value& input, Arguments& arguments) {
-  const Bound a("truncate", arguments, {"length", "killwords", "end", "leeway"}, 0);
-  const int64_t size = length(input), wanted = a.integer(0, 255), leeway = a.is_none(3) ? 5 : a.integer(3, 5);
-  const std::string end = a.text(2, "...");
-  const auto end_size = int64_t(count_characters(end));
-  if (wanted < end_size) refuse(Failure::value, "expected length >= {}, got {}", end_size, wanted);
-  if (leeway < 0) refuse(Failure::value, "expected leeway >= 0, got {}", leeway);
-  if (size <= wanted || size - leeway <= wanted) return input;
-  if (!input.is_text()) refuse(Failure::type, "truncate needs a str, got '{}'", input.type_name());
-  std::string_view kept = characters(input, 0, size_t(wanted - end_size));
-  if (!a.truth(1, false)) kept = kept.substr(0, kept.rfind(' '));
-  return Value(std::string(kept) + end, input.is_safe());
-}
-
-Value word_count(const Value& input) {
-  int64_t words = 0;
-  bool inside = false;
-  for (const char32_t c : decode_utf8(soft(input).text())) {
-    const bool word = is_letter(c) || is_numeric(c) || c == '_';  // Python's \w
-    words += word && !inside;
-    inside = word;
-  }
-  return words;
-}
-
-Value center(const Value& input, Arguments& arguments) {
-  const Bound a("center", arguments, {"width"}, 0);
-  const Value text = soft(input);
-  return Value(padded(text.text(), a.integer(0, 80), " ", Side::both), text.is_safe());
-}
-
 Value format(const Value& input, Arguments& arguments) {
-  if (!arguments.positional.empty() && !arguments.named.empty())
-    refuse(Failure::runtime, "can't handle positional and keyword arguments at the same time");
-  if (arguments.named.empty()) return format_percent(soft(input), Value::tuple(arguments.positional));
-  Dict named;
-  for (const auto& [name, value] : arguments.named) named.set(Value(name), value);
-  return format_percent(soft(input), Value::dict(std::move(named)));
+  if (!arguments.named.empty()) throw Unsupported{"the filter 'format' with named arguments"};
+  return format_percent(soft(input), Value::tuple(arguments.positional));
 }
 
 Value to_json(const Value& input, Arguments& arguments) {
@@ -157,38 +120,10 @@ Value to_json(const Value& input, Arguments& arguments) {
   return Value(write_json(input, style));
 }
 
-Value pretty_print(const Value& input) { return Value(pretty(input)); }
-
 Value default_value(const Value& input, Arguments& arguments) {
   const Bound a("default", arguments, {"default_value", "boolean"}, 0);
   if (input.is_undefined() || (a.truth(1, false) && !truth(input))) return a.has(0) ? a[0] : Value("");
   return input;
-}
-
-std::string quote_url(const Value& value, bool in_query) {
-  std::string out;
-  for (const char c : str(value)) {
-    const bool plain = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z' && static_cast<unsigned char>(c) < 0x80) ||
-                       c == '_' || c == '.' || c == '-' || c == '~' || (c == '/' && !in_query);
-    if (plain) out += c;
-    else if (c == ' ' && in_query) out += '+';
-    else out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return out;
-}
-
-Value url_encode(const Value& input) {
-  if (input.is_text() || !is_iterable(input)) return Value(quote_url(input, false));
-  const Value pairs = input.is_dict() ? Value(Kind::view, std::make_shared<ViewObject>(input, ViewObject::Part::items)) : input;
-  std::string out;
-  const Next next = iterate(pairs);
-  for (Value pair; next(pair);) {
-    const List parts = to_list(pair);
-    if (parts.size() != 2) refuse(Failure::value, "not enough values to unpack (expected 2, got {})", parts.size());
-    out += fmt::format("{}{}={}", out.empty() ? "" : "&", quote_url(parts[0], true), quote_url(parts[1], true));
-    expect_bytes(out.size());
-  }
-  return Value(std::move(out));
 }
 
 }  // namespace
@@ -196,26 +131,20 @@ Value url_encode(const Value& input) {
 FilterFunction find_text_filter(std::string_view name) {
   static const std::map<std::string_view, FilterFunction> filters = {
       {"capitalize", changed<capitalize>},
-      {"center", center},
       {"d", default_value},
       {"default", default_value},
       {"e", alone<escaped>},
       {"escape", alone<escaped>},
-      {"forceescape", alone<force_escaped>},
       {"format", format},
       {"indent", indent},
       {"lower", changed<lower>},
-      {"pprint", alone<pretty_print>},
       {"replace", replace_all},
       {"safe", alone<safe>},
       {"string", alone<string>},
       {"title", alone<title_filter>},
       {"tojson", to_json},
       {"trim", trim},
-      {"truncate", truncate},
       {"upper", changed<upper>},
-      {"urlencode", alone<url_encode>},
-      {"wordcount", alone<word_count>},
   };
   const auto it = filters.find(name);
   return it == filters.end() ? nullptr : it->second;

@@ -10,42 +10,6 @@ namespace hearth::text::jinja {
 
 namespace {
 
-class Cycler : public AttributesObject {
- public:
-  explicit Cycler(List items)
-      : AttributesObject(sizeof *this + items.size() * sizeof(Value), Value::list(items).depth()), items_(std::move(items)) {}
-
-  std::string type_name() const override { return "Cycler"; }
-  std::string repr() override { return "<jinja2.utils.Cycler object>"; }
-
-  std::optional<Value> attribute(const Value& self, std::string_view name) override {
-    if (name == "current") return items_[at_];
-    if (name == "pos") return Value(int64_t(at_));
-    if (name == "items") return Value::tuple(items_);
-    if (name == "next" || name == "reset") {
-      return make_function(
-          std::string(name),
-          [self, advance = name == "next"](Arguments& arguments) {
-            const Bound none("Cycler", arguments, {}, 0);
-            auto& cycler = self.as<Cycler>();
-            if (!advance) {
-              cycler.at_ = 0;
-              return Value::none();
-            }
-            Value current = cycler.items_[cycler.at_];
-            cycler.at_ = (cycler.at_ + 1) % cycler.items_.size();
-            return current;
-          },
-          depth);
-    }
-    return {};
-  }
-
- private:
-  List items_;
-  size_t at_ = 0;
-};
-
 Value make_range(Arguments& arguments) {
   const auto& given = arguments.positional;
   if (!arguments.named.empty()) refuse(Failure::type, "range() takes no keyword arguments");
@@ -88,18 +52,6 @@ Dict make_dict(const char* function, Arguments& arguments) {
   return dict;
 }
 
-Value make_joiner(Arguments& arguments) {
-  const Bound a("Joiner", arguments, {"sep"}, 0);
-  const Value separator = a.has(0) ? a[0] : Value(", ");
-  return make_function(
-      "Joiner",
-      [separator, used = false](Arguments&) mutable {
-        if (std::exchange(used, true)) return separator;
-        return Value("");
-      },
-      separator.depth());
-}
-
 LocalTime machine_time() {
   const auto now = std::chrono::system_clock::now();
   const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
@@ -139,12 +91,6 @@ Dict global_functions(std::function<LocalTime()> now, std::function<void(std::sh
   const auto add = [&](const char* name, FunctionObject::Body body) { globals.set(name, make_function(name, std::move(body))); };
   add("range", make_range);
   add("dict", [](Arguments& a) { return Value::dict(make_dict("dict", a)); });
-  add("joiner", make_joiner);
-  add("cycler", [](Arguments& a) {
-    if (!a.named.empty()) refuse(Failure::type, "Cycler() got an unexpected keyword argument '{}'", a.named[0].first);
-    if (a.positional.empty()) refuse(Failure::runtime, "at least one item has to be provided");
-    return Value(Kind::object, std::make_shared<Cycler>(a.positional));
-  });
   add("namespace", [keep = std::move(keep)](Arguments& a) {
     auto space = std::make_shared<SpaceObject>(make_dict("namespace", a));
     keep(space);
@@ -160,7 +106,8 @@ Dict global_functions(std::function<LocalTime()> now, std::function<void(std::sh
     if (format.find('\0') != std::string::npos) refuse(Failure::value, "embedded null character");
     return Value(format_time(format, now()));
   });
-  add("lipsum", [](Arguments&) -> Value { throw Unsupported{"lipsum()"}; });
+  for (const char* name : {"cycler", "joiner", "lipsum"})  // known to Jinja2, used by no chat template
+    add(name, [name](Arguments&) -> Value { throw Unsupported{fmt::format("{}()", name)}; });
   return globals;
 }
 

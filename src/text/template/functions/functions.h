@@ -27,7 +27,7 @@ struct LocalTime {
   int microseconds = 0;
 };
 
-// range, dict, namespace, cycler, joiner, raise_exception, strftime_now. Each namespace made is told to `keep`, which lets the rendering
+// range, dict, namespace, raise_exception, strftime_now. Each namespace made is told to `keep`, which lets the rendering
 // break circles at its end.
 Dict global_functions(std::function<LocalTime()> now, std::function<void(std::shared_ptr<SpaceObject>)> keep);
 

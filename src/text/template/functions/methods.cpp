@@ -1,7 +1,6 @@
 #include "text/template/functions/methods.h"
 
 #include <array>
-#include <cmath>
 
 #include "text/template/functions/arguments.h"
 #include "text/template/values/operations.h"
@@ -13,6 +12,23 @@ namespace {
 
 constexpr std::array list_changes = {"append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"};
 constexpr std::array dict_changes = {"clear", "pop", "popitem", "setdefault", "update"};
+
+// Known to Python, used by no chat template.
+void refuse_other(const Value& object, std::string_view name) {
+  static constexpr std::pair<const char*, std::string_view> others[] = {
+      {"str", "casefold"},    {"str", "center"},      {"str", "encode"},       {"str", "expandtabs"}, {"str", "format_map"},
+      {"str", "isascii"},     {"str", "isdecimal"},   {"str", "isidentifier"}, {"str", "islower"},    {"str", "isnumeric"},
+      {"str", "isprintable"}, {"str", "istitle"},     {"str", "isupper"},      {"str", "ljust"},      {"str", "maketrans"},
+      {"str", "rjust"},       {"str", "swapcase"},    {"str", "translate"},    {"str", "zfill"},      {"list", "copy"},
+      {"dict", "copy"},       {"dict", "fromkeys"},   {"range", "start"},      {"range", "step"},     {"range", "stop"},
+      {"int", "bit_length"},  {"int", "denominator"}, {"int", "imag"},         {"int", "is_integer"}, {"int", "numerator"},
+      {"int", "real"},        {"int", "to_bytes"},    {"float", "hex"},        {"float", "imag"},     {"float", "is_integer"},
+      {"float", "real"},
+  };
+  std::string type = object.is_text() ? "str" : object.is(Kind::boolean) ? "int" : object.type_name();
+  for (const auto& [owner, other] : others)
+    if (owner == type && other == name) throw Unsupported{fmt::format("the attribute '{}' of {}", name, type)};
+}
 
 Value refused(const Value& object, std::string_view name) {
   return make_undefined(fmt::format("access to attribute {} of {} object is unsafe.", repr(Value(name)), repr(Value(object.type_name()))),
@@ -59,11 +75,6 @@ Method container_function(const Value& object, std::string_view name) {
     if (name == "index") return index_of;
     if (name == "count") return count_of;
   }
-  if (name == "copy" && (object.is(Kind::list) || object.is_dict()))
-    return [](const Value& self, const Arguments& a) {
-      const Bound none("copy", a, {}, 0);
-      return self;
-    };
   if (!object.is_dict()) return nullptr;
   if (name == "keys") return [](const Value& self, const Arguments& a) { return view(self, a, ViewObject::Part::keys); };
   if (name == "values") return [](const Value& self, const Arguments& a) { return view(self, a, ViewObject::Part::values); };
@@ -78,12 +89,6 @@ std::optional<Value> container_method(const Value& object, std::string_view name
   if (object.is(Kind::list) && std::find(list_changes.begin(), list_changes.end(), name) != list_changes.end())
     return refused(object, name);
   if (object.is_dict() && std::find(dict_changes.begin(), dict_changes.end(), name) != dict_changes.end()) return refused(object, name);
-  if (object.is(Kind::range)) {
-    const auto& range = object.as<RangeObject>();
-    if (name == "start") return range.start;
-    if (name == "stop") return range.stop;
-    if (name == "step") return range.step;
-  }
   const Method run = container_function(object, name);
   if (!run) return {};
   return make_function(
@@ -92,18 +97,8 @@ std::optional<Value> container_method(const Value& object, std::string_view name
 
 std::optional<Value> method(const Value& object, std::string_view name) {
   if (name.starts_with("__") && name.ends_with("__") && name.size() > 4) return refused(object, name);
+  refuse_other(object, name);
   if (object.is_text()) return text_method(object, name);
-  if (object.is(Kind::real) && name == "is_integer") {
-    return make_function("is_integer", [v = object.real()](Arguments& a) {
-      const Bound none("is_integer", a, {}, 0);
-      return Value(std::isfinite(v) && std::floor(v) == v);
-    });
-  }
-  if (object.is_number()) {
-    if (name == "real" || (name == "numerator" && object.is_integer())) return plus(object);
-    if (name == "imag") return object.is_integer() ? Value(0) : Value(0.0);
-    if (name == "denominator" && object.is_integer()) return Value(1);
-  }
   return container_method(object, name);
 }
 

@@ -8,6 +8,7 @@
 #include "text/template/values/operations.h"
 #include "text/template/values/printing.h"
 #include "text/template/values/python_text.h"
+#include "text/unicode.h"
 
 namespace hearth::text::jinja {
 
@@ -134,21 +135,6 @@ Value join_text(const Value& self, const Arguments& arguments) {
   return Value(std::move(out), self.is_safe());
 }
 
-Value justify(const Value& self, const Arguments& arguments, const char* name, Side side) {
-  const Bound a(name, arguments, {"width", "fillchar"}, 1);
-  std::string fill = a.text(1, " ");
-  if (count_characters(fill) != 1) refuse(Failure::type, "The fill character must be exactly one character long");
-  return Value(padded(self.text(), a.integer(0, 0), fill, side), self.is_safe());
-}
-
-Value zero_fill(const Value& self, const Arguments& arguments) {
-  const Bound a("zfill", arguments, {"width"}, 1);
-  const std::string& text = self.text();
-  const size_t sign = !text.empty() && (text[0] == '+' || text[0] == '-') ? 1 : 0;
-  const int64_t width = a.integer(0, 0) - int64_t(sign);
-  return Value(text.substr(0, sign) + padded(std::string_view(text).substr(sign), width, "0", Side::left), self.is_safe());
-}
-
 Value partition(const Value& self, const Arguments& arguments, const char* name, bool from_right) {
   const Bound a(name, arguments, {"sep"}, 1);
   const std::string& separator = needle(a);
@@ -181,6 +167,15 @@ template <std::string (*change)(std::string_view)> Value changed(const Value& se
   return Value(change(self.text()), self.is_safe());
 }
 
+bool is_alphanumeric(char32_t c) { return is_letter(c) || is_numeric(c); }
+
+template <bool (*test)(char32_t)> Value all_are(const Value& self, const Arguments& arguments) {
+  const Bound a("str method", arguments, {}, 0);
+  expect_bytes(4 * self.text().size());
+  const std::u32string text = decode_utf8(self.text());
+  return !text.empty() && std::all_of(text.begin(), text.end(), test);
+}
+
 const std::map<std::string_view, Method>& table() {
   static const std::map<std::string_view, Method> methods = {
       {"strip", [](const Value& s, const Arguments& a) { return strip_sides(s, a, Side::both, "strip"); }},
@@ -197,8 +192,10 @@ const std::map<std::string_view, Method>& table() {
       {"lower", changed<lower>},
       {"title", changed<title>},
       {"capitalize", changed<capitalize>},
-      {"swapcase", changed<swap_case>},
-      {"casefold", changed<case_fold>},
+      {"isalnum", all_are<is_alphanumeric>},
+      {"isalpha", all_are<is_letter>},
+      {"isdigit", all_are<is_digit>},
+      {"isspace", all_are<is_python_space>},
       {"replace", replace_text},
       {"join", join_text},
       {"find", [](const Value& s, const Arguments& a) { return Value(find_text(s, a, "find", false)); }},
@@ -206,25 +203,9 @@ const std::map<std::string_view, Method>& table() {
       {"index", [](const Value& s, const Arguments& a) { return index_text(s, a, "index", false); }},
       {"rindex", [](const Value& s, const Arguments& a) { return index_text(s, a, "rindex", true); }},
       {"count", count_text},
-      {"center", [](const Value& s, const Arguments& a) { return justify(s, a, "center", Side::both); }},
-      {"ljust", [](const Value& s, const Arguments& a) { return justify(s, a, "ljust", Side::right); }},
-      {"rjust", [](const Value& s, const Arguments& a) { return justify(s, a, "rjust", Side::left); }},
-      {"zfill", zero_fill},
       {"partition", [](const Value& s, const Arguments& a) { return partition(s, a, "partition", false); }},
       {"rpartition", [](const Value& s, const Arguments& a) { return partition(s, a, "rpartition", true); }},
-      {"expandtabs",
-       [](const Value& s, const Arguments& a) {
-         return Value(expand_tabs(s.text(), Bound("expandtabs", a, {"tabsize"}, 0).integer(0, 8)), s.is_safe());
-       }},
       {"format", [](const Value& s, const Arguments& a) { return format_braces(s, a); }},
-      {"format_map",
-       [](const Value& s, const Arguments& a) {
-         const Bound bound("format_map", a, {"mapping"}, 1);
-         if (!bound[0].is_dict()) refuse(Failure::type, "format_map() needed a dict, got '{}'", bound[0].type_name());
-         Arguments named;
-         for (const auto& [key, value] : bound[0].entries().entries()) named.named.emplace_back(str(key), value);
-         return format_braces(s, named);
-       }},
   };
   return methods;
 }
@@ -236,14 +217,6 @@ std::optional<Value> text_method(const Value& self, std::string_view name) {
     return make_function(std::string(name), [self, run = it->second](Arguments& a) {
       count_steps(self.text().size() / 64);
       return run(self, a);
-    });
-  }
-  if (name.starts_with("is") && has_property("", name.substr(2))) {
-    return make_function(std::string(name), [self, property = std::string(name.substr(2))](Arguments& a) {
-      const Bound none("str method", a, {}, 0);
-      count_steps(self.text().size() / 64);
-      expect_bytes(4 * self.text().size());
-      return Value(*has_property(self.text(), property));
     });
   }
   return {};

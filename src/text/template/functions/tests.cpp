@@ -1,16 +1,16 @@
 // What stands behind `is`.
-#include <cmath>
 #include <map>
 
 #include "text/template/functions/arguments.h"
 #include "text/template/functions/functions.h"
 #include "text/template/values/operations.h"
-#include "text/template/values/printing.h"
-#include "text/template/values/python_text.h"
 
 namespace hearth::text::jinja {
 
 namespace {
+
+// Known to Jinja2, used by no chat template.
+constexpr std::string_view not_here[] = {"callable", "escaped", "filter", "lower", "test", "upper"};
 
 const Value& other(const Bound& a) { return a[0]; }
 
@@ -21,21 +21,6 @@ bool remainder_is(const Value& input, const Value& divisor, int64_t wanted) {
 template <Kind kind> bool is_kind(const Value& v) { return v.is(kind); }
 
 bool is_sequence(const Value& v) { return v.is_undefined() || v.is_text() || v.is_list_or_tuple() || v.is_dict() || v.is(Kind::range); }
-
-bool is_callable(const Value& v) { return v.is_undefined() || v.is(Kind::function) || v.is(Kind::loop); }
-
-bool knows_filter(const Value& v) {
-  hash(v);  // what cannot be a key is an error
-  if (!v.is_text()) return false;
-  try {
-    return find_filter(v.text()) != nullptr;
-  } catch (const Unsupported&) { return true; }
-}
-
-bool knows_test(const Value& v) {
-  hash(v);
-  return v.is_text() && find_test(v.text()) != nullptr;
-}
 
 template <Comparison how> bool compares(const Value& v, Arguments& arguments) {
   return compare(how, v, other(Bound("comparison", arguments, {"other"}, 1)));
@@ -60,17 +45,11 @@ TestFunction find_test(std::string_view name) {
       {"mapping", alone<is_kind<Kind::dict>>},
       {"iterable", alone<[](const Value& v) { return is_iterable(v); }>},
       {"sequence", alone<is_sequence>},
-      {"callable", alone<is_callable>},
-      {"escaped", alone<[](const Value& v) { return v.is_safe(); }>},
-      {"lower", alone<[](const Value& v) { return *has_property(str(v), "lower"); }>},
-      {"upper", alone<[](const Value& v) { return *has_property(str(v), "upper"); }>},
       {"odd", alone<[](const Value& v) { return remainder_is(v, 2, 1); }>},
       {"even", alone<[](const Value& v) { return remainder_is(v, 2, 0); }>},
       {"divisibleby", [](const Value& v, Arguments& a) { return remainder_is(v, other(Bound("divisibleby", a, {"num"}, 1)), 0); }},
       {"sameas", [](const Value& v, Arguments& a) { return same(v, other(Bound("sameas", a, {"other"}, 1))); }},
       {"in", [](const Value& v, Arguments& a) { return contains(other(Bound("in", a, {"seq"}, 1)), v); }},
-      {"filter", alone<knows_filter>},
-      {"test", alone<knows_test>},
       {"==", is_equal},
       {"eq", is_equal},
       {"equalto", is_equal},
@@ -87,8 +66,10 @@ TestFunction find_test(std::string_view name) {
       {"<=", compares<Comparison::less_equal>},
       {"le", compares<Comparison::less_equal>},
   };
-  const auto it = tests.find(name);
-  return it == tests.end() ? nullptr : it->second;
+  if (const auto it = tests.find(name); it != tests.end()) return it->second;
+  if (std::find(std::begin(not_here), std::end(not_here), name) != std::end(not_here))
+    throw Unsupported{fmt::format("the test '{}'", name)};
+  return nullptr;
 }
 
 }  // namespace hearth::text::jinja

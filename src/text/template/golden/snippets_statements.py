@@ -2,8 +2,8 @@
 
 STATEMENTS = r"""
 {% for x in list %}{{ x }},{% endfor %}
-{% for x in list %}{{ loop.index }}{{ loop.index0 }}{{ loop.revindex }}{{ loop.revindex0 }}{{ loop.first }}{{ loop.last }}{{ loop.length }}{{ loop.depth }}{{ loop.depth0 }}|{% endfor %}
-{% for x in list %}{{ loop.previtem }}<{{ x }}>{{ loop.nextitem }} {{ loop.cycle("a", "b") }} {{ loop.changed(x > 1) }};{% endfor %}
+{% for x in list %}{{ loop.index }}{{ loop.index0 }}{{ loop.revindex }}{{ loop.revindex0 }}{{ loop.first }}{{ loop.last }}{{ loop.length }}{% endfor %}
+{% for x in list %}{{ loop.previtem }}<{{ x }}>{{ loop.nextitem }}
 {% for x in list %}{{ loop.previtem.y }}{% endfor %}
 {% for x in list if x > 1 %}{{ x }}:{{ loop.index }}/{{ loop.length }} {% else %}none{% endfor %}
 {% for x in list if x > 9 %}{{ x }}{% else %}none{% endfor %}
@@ -32,7 +32,7 @@ STATEMENTS = r"""
 {% set s = s ~ "!" %}{{ s }} {% set list = list + [9] %}{{ list }}
 {% if zero %}a{% elif n %}b{% else %}c{% endif %} {% if zero %}a{% elif nil %}b{% else %}c{% endif %} {% if t %}{% if no %}x{% else %}y{% endif %}{% endif %}
 {% macro f(a, b=2, c="x") %}({{ a }},{{ b }},{{ c }}){% endmacro %}{{ f(1) }}{{ f(1, 3) }}{{ f(1, c="y") }}{{ f(b=1, a=2) }}{{ f() }}
-{% macro f(a) %}{{ a }}{{ varargs }}{{ kwargs }}{% endmacro %}{{ f(1, 2, 3, x=4) }} {{ f() }}
+{% macro f(a) %}{{ a }}{% endmacro %}{{ f(1, 2, 3, x=4) }} {{ f() }}
 {% macro f(a) %}{{ a }}{% endmacro %}{{ f(1, 2) }}
 {% macro f(a) %}{{ a }}{% endmacro %}{{ f(b=2) }}
 {% macro f(a) %}{{ a.x }}{% endmacro %}{{ f() }}
@@ -54,20 +54,12 @@ STATEMENTS = r"""
 {% macro f() %}  padded  {% endmacro %}[{{ f() | trim }}] {{ f()|length }}
 {% macro outer() %}{% macro inner() %}i{% endmacro %}{{ inner() }}o{% endmacro %}{{ outer() }}
 {% filter upper %}abc {{ s }}{% endfilter %} {% filter replace("a", "b") | upper %}banana{% endfilter %} {% filter trim %}  x  {% endfilter %}
-{% with a = 1, b = 2 %}{{ a }}{{ b }}{% endwith %}{{ a }}| {% with %}{% set q = 1 %}{{ q }}{% endwith %}{{ q }}|
-{% with a = 1 %}{% with a = 2, b = a %}{{ a }}{{ b }}{% endwith %}{% endwith %}
-{% print 1, "a", n %} {% print s|upper %}
 {% raw %}{{ not }} {% even %} {# this #}{% endraw %} {%- raw -%}  {{ x }}  {%- endraw -%}  y
 {# comment #}a{#- strip -#} b {#+ keep +#} c
 {% generation %}said {{ n }}{% endgeneration %}|{% for x in list %}{% generation %}{{ x }}{% endgeneration %}{% endfor %}
-{% for n in tree recursive %}{{ n.v }}@{{ loop.depth }}({{ loop(n.c) }}){% endfor %}
-{% for n in tree recursive %}{{ n.v }}{% if n.c %}[{{ loop(n.c) }}]{% endif %}{{ "," if not loop.last }}{% endfor %}
 {% for n in tree %}{{ loop(n.c) }}{% endfor %}
-{% for x in [1, 1, 2, 2] %}{{ x if loop.changed(x) else "-" }}{% endfor %}
 {% for x in list|map("string") %}{{ x }}{{ "," if not loop.last }}{% endfor %} {% for x in list|select("odd") %}{{ loop.index }}/{{ loop.length }} {{ loop.revindex }};{% endfor %}
 {% set g = list|map("string") %}{{ g|join }}{{ g|join }}| {% set g = d|items %}{% for k, v in g %}{{ k }}{% endfor %}{% for k, v in g %}{{ k }}{% endfor %}
-{% set j = joiner("; ") %}{% for x in list %}{{ j() }}{{ x }}{% endfor %} {% set c = cycler("a", "b") %}{{ c.next() }}{{ c.next() }}{{ c.current }}{{ c.next() }}{% set _ = c.reset() %}{{ c.next() }}
-{{ cycler() }}
 {% for x in list %}{{ loop }}{% endfor %}
 {{ loop }}| {% for x in list %}{% endfor %}{{ loop is defined }}
 {% for x in [[1, 2], [3]] %}{% set outer = loop %}{% for y in x %}{{ outer.index }}.{{ loop.index }} {% endfor %}{% endfor %}
@@ -80,9 +72,7 @@ STATEMENTS = r"""
 {{ strftime_now("%Y-%m-%d %d %b %Y %A %B %H:%M:%S %j %U %p %I %% %y") }} {{ strftime_now("%f|%z|%Z|") }} {{ strftime_now("") }}|
 {{ strftime_now(5) }}
 {{ s.split(" ")[0] ~ "/" ~ (s.split(" ")|last) }} {{ (s|upper)[:3] }} {{ [1, 2, 3][::-1][0] }} {{ {"a": [1, {"b": "c"}]}["a"][1].b|upper }}
-{{ dict(a=1, **{"b": 2}) }} {{ dict(*[[("x", 1)]]) }} {{ "{} {}".format(*[1, 2]) }}
-{{ dict(**{"a": 1}, a=2) }}
-{{ dict(a=1, **{"a": 2}) }}
+{{ dict(*[[("x", 1)]]) }} {{ "{} {}".format(*[1, 2]) }}
 {% for x in range(3) %}{{ loop.index }}{% if not loop.last %}, {% endif %}{% endfor %}.
 {% for m in people if m.age > 26 and m.tag is defined %}{{ m.name }}{% endfor %}
 {% set x = namespace(v=[]) %}{% for p in people %}{% set x.v = x.v + [p.name ~ loop.index] %}{% endfor %}{{ x.v|join(",") }}
@@ -119,11 +109,7 @@ SCOPES = r"""
 {% for x in list if n %}{{ x }}{% else %}none{% endfor %}{% set n = 1 %}
 {% for n in list if n > 1 %}{{ n }}{{ loop.nextitem }} {% endfor %}{{ n }}
 {% for n in empty %}{% else %}{{ n }}{% set n = 1 %}{{ n }}{% endfor %}{{ n }}
-{% for x in tree recursive %}{{ n }}{% set n = x.v %}{{ loop(x.c) }}{{ n }};{% endfor %}{{ n }}
-{% for x in tree recursive if n %}{% endfor %}
-{% for x in tree if x.v > 1 recursive %}{{ n }}{{ x.v }}{{ loop(x.c) }}{% else %}{{ n }}-{% endfor %}{% set n = 1 %}
 {% for x in list %}{% macro f() %}{{ loop.index }}{{ y }}{% endmacro %}{% set y = x %}{{ f() }} {% endfor %}
-{% for x in list %}{% with loop = 5 %}{{ loop }}{% endwith %}{{ loop is defined }}{% endfor %}
 {% for x in list %}{% for y in words %}{{ loop.index }}{% endfor %}{{ loop.index }} {% endfor %}
 {% for x in list %}{% set (y, loop) = (1, 2) %}{% endfor %}
 {% for x in list %}{% set loop %}1{% endset %}{% endfor %}
@@ -134,22 +120,17 @@ SCOPES = r"""
 {% set s | replace('a', n) %}{{ n }}banana{% endset %}{{ s }}
 {% set x | upper %}{% set n = 'b' %}{{ n }}a{% endset %}{{ x }}{{ n }}
 {% filter replace('a', s) %}{% set s = 'b' %}a{{ s }}{% endfilter %} {{ s }}
-{% for x in list %}{% with %}{{ n }}{% endwith %}{% endfor %}{% set n = 3 %}
-{% with n = n + 1, s = n %}{{ n }} {{ s }}{% set n = 0 %}{{ n }}{% endwith %} {{ n }}
-{% with x = n %}{{ x }}{% set n = x %}{{ n }}{% endwith %}{{ n }}
 {% macro f(a, n=n) %}{{ a }}{{ n }}{% set n = 9 %}{{ n }}{% endmacro %}{{ f(1) }} {{ f(1, 2) }} {{ n }}
 {% macro f(a=b, b=2) %}{{ a }}{{ b }}{% endmacro %}{{ f() }} {{ f(b=3) }} {{ f(1) }}
 {% macro f() %}{{ n }}{% endmacro %}{{ f() }}{% set n = 2 %}{{ f() }}{% if t %}{% set n = 3 %}{% endif %}{{ f() }}
 {% macro f() %}{{ n }}{% set n = 1 %}{% endmacro %}{{ f() }}{{ n }}
 {% if no %}{% macro f() %}1{% endmacro %}{% endif %}{{ f is defined }}
-{% macro f() %}{% set caller = 1 %}{{ caller }}{% endmacro %}{{ f() }}{{ f.caller }}
-{% macro f() %}{% with caller = caller %}{{ caller is defined }}{% endwith %}{% endmacro %}{{ f.caller }}{% call f() %}x{% endcall %}
+{% macro f() %}{% set caller = 1 %}{{ caller }}{% endmacro %}{{ f() }}
 {% macro f() %}{% if caller %}{{ caller() }}{% endif %}{% set caller = 1 %}{{ caller }}{% endmacro %}{% call f() %}x{{ n }}{% endcall %}{% set n = 1 %}{% call f() %}x{{ n }}{% endcall %}
-{% macro f() %}{% set varargs = 1 %}{{ varargs }}{{ kwargs }}{% endmacro %}{{ f.catch_varargs }}{{ f.catch_kwargs }}{{ f(a=1) }}
 {% macro f(caller) %}{{ caller }}{% endmacro %}
 {% macro f() %}{{ caller(1) }}{% endmacro %}{% call(caller) f() %}{{ caller }}{% endcall %}
 {% generation %}{{ n }}{% set n = 1 %}{{ n }}{% endgeneration %}{{ n }}
-{% generation %}{{ varargs }}{{ kwargs }}{{ caller is defined }}{% endgeneration %}
+{% generation %}{{ caller is defined }}{% endgeneration %}
 {% generation %}{{ caller() }}{% endgeneration %}
 {% set ns = namespace(f=none) %}{% for x in list %}{% set y = x %}{% macro f() %}[{{ y }}{{ n }}]{% endmacro %}{% set ns.f = f %}{{ f() }}{% endfor %}{{ ns.f() }}
 {% set ns = namespace(f=none) %}{% for x in list %}{% set y = x %}{% macro f() %}{{ y }}{% endmacro %}{% set ns.f = f %}{% break %}{% endfor %}{{ ns.f() }}{% for x in list %}{% set y = 8 %}{{ ns.f() }}{% endfor %}
@@ -158,19 +139,14 @@ SCOPES = r"""
 {% set n.v = missing.x %}
 {% set ns = namespace(a=0,b=1) %}{% for w in list %}{{ n }},{% endfor %}{% set n = 's' %}{% set n = 's' %}{{ (ns.b if ns is defined) }},
 {{ (q if s else m) }}{% generation %}{{ n }},{% endgeneration %}{% set n = w %}{{ w is defined }}{{ w }},
-{{ varargs }}{% with  %}{{ n }}{% endwith %}{{ q }},{% set n = 5 %}
 {% set ns = namespace(a=0,b=1) %}{% set ns.a = s %}{% filter upper %}{{ [z ~ (q if n else s), z] }}{% endfilter %}{% set n = w %}
-{% with  %}{{ n }},{% set q %}{{ q }},{{ n }}{{ 3 }}{% endset %}{% endwith %}{% set n = s %}
 {% filter trim %}{{ m }}{{ n }},{% endfilter %}{{ t }}{% set m = 1 %}{% set n = q is defined %}{{ m }},
-{% filter upper %}{{ n }}{% set s = 7 %}{% endfilter %}{% set n = q %}{{ q }},{% if n == 1 %}{% with z = n, n = 's' %}{{ s }},{% endwith %}{% endif %}
-{% set ns = namespace(a=0,b=1) %}{% generation %}{% for m in d %}{% set ns.b = z %}{{ kwargs }}{% endfor %}{{ m }}{{ m }}{% endgeneration %}
+{% set ns = namespace(a=0,b=1) %}{% generation %}{% for m in d %}{% set ns.b = z %}{% endfor %}{{ m }}{{ m }}{% endgeneration %}
 {% filter upper %}{% for s in range(2) %}{% set s = m %}{% endfor %}{{ n ~ t }}{% endfilter %}{% set n = [z, m] %}
 {% generation %}{{ s }},{% generation %}{% for m in list %}{{ w }}{% endfor %}{% endgeneration %}{% endgeneration %}{% set s = n %}{% set m = 's' %}
 {% for q in d if 3 %}{% set n | default(n) %}{{ n }}{% set m = q %}{% endset %}{{ w }}{{ n }}{% endfor %}
-{% generation %}{% with s = s, z = 9 %}{{ (kwargs if z else 0) }},{% endwith %}{% endgeneration %}{% set m = z %}{{ z }}
-{% generation %}{% macro z(n) %}{% set z = m %}{% endmacro %}{{ kwargs }}{% endgeneration %}
-{% set ns = namespace(a=0,b=1) %}{% set ns.a = 3 %}{% with  %}{% set ns.a = s %}{{ (ns.a if ns is defined) }},{{ n }},{% endwith %}{% set n = 7 %}
-{% for q in list %}{{ s }},{% endfor %}{% set s = n %}{{ (z() if z is defined and z is callable and z.arguments|length >= 1 else '-') }}
+{% generation %}{% macro z(n) %}{% set z = m %}{% endmacro %}{% endgeneration %}
+{% for q in list %}{{ s }},{% endfor %}{% set s = n %}{{ (z() if z is defined else '-') }}
 {% for z in range(2) %}{% set w = w|default(m is defined) %}{{ n }},{% endfor %}{% set s = w %}{% set n = 8 %}{{ 2 }}
 """
 
@@ -206,7 +182,6 @@ SYNTAX = r"""
 {{ x[ }}
 {{ x[] }}
 {{ f(a=1, 2) }}
-{{ f(**a, 1) }}
 {{ f(*a, *b) }}
 {{ f(a=1, a=2) }}
 {{ a ! b }}
@@ -236,7 +211,6 @@ SYNTAX = r"""
 {% if %}{% endif %}
 {% if t %}{% endif foo %}
 {% 1 %}
-{% for x in list recursive if x %}{% endfor %}
 {% for x in list %}{% set loop = 1 %}{% endfor %}
 {% macro true() %}{% endmacro %}
 {% for loop in list %}{{ loop.index }}{% endfor %}
@@ -263,8 +237,6 @@ SYNTAX = r"""
 {{ [x for x in list] }}
 {{ *a }}
 {% set x = %}
-{% with a %}{% endwith %}
-{% with a = 1 b = 2 %}{% endwith %}
 {% generation %}x
 {% endgeneration %}
 {% raw %}{% endraw

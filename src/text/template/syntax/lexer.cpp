@@ -218,7 +218,7 @@ class Lexer {
     size_t bytes = 0;
     while (const size_t more = word_character(rest().substr(bytes))) bytes += more;
     const std::string text(rest().substr(0, bytes));
-    if (!*has_property(text, "identifier")) wrong("Invalid character in identifier");
+    if (!is_identifier(text)) wrong("Invalid character in identifier");
     add(Token::Type::name, text);
     take(bytes);
   }
@@ -236,73 +236,39 @@ class Lexer {
     take(end + 1 - at_);
   }
 
-  // Digits that may have single underscores between them; how many bytes.
-  static size_t digits(std::string_view s) {
-    size_t n = 0;
-    while (n < s.size() && (is_digit(s[n]) || (s[n] == '_' && n > 0 && n + 1 < s.size() && is_digit(s[n + 1]) && s[n - 1] != '_'))) ++n;
-    return n;
-  }
+  static size_t digits(std::string_view s) { return std::min(s.find_first_not_of("0123456789"), s.size()); }
 
   void number() {
     const std::string_view here = rest();
     const bool after_dot = at_ > 0 && source_[at_ - 1] == '.';
     const size_t whole = digits(here);
+    const auto digit_at = [&](size_t i) { return i < here.size() && is_digit(here[i]); };
     size_t end = whole;
     if (!after_dot) {
-      if (end + 1 < here.size() && here[end] == '.' && is_digit(here[end + 1])) end += 1 + digits(here.substr(end + 1));
+      if (end < here.size() && here[end] == '.' && digit_at(end + 1)) end += 1 + digits(here.substr(end + 1));
       if (end < here.size() && (here[end] == 'e' || here[end] == 'E')) {
         const size_t sign = end + 1 < here.size() && (here[end + 1] == '+' || here[end + 1] == '-') ? 1 : 0;
-        const size_t exponent = end + 1 + sign < here.size() ? digits(here.substr(end + 1 + sign)) : 0;
-        if (exponent > 0) end += 1 + sign + exponent;
+        if (digit_at(end + 1 + sign)) end += 1 + sign + digits(here.substr(end + 1 + sign));
       }
     }
+    const char next = end < here.size() ? here[end] : ' ', letter = char(next | 0x20);
+    const bool based =
+        here.substr(0, end) == "0" && (letter == 'x' || letter == 'o' || letter == 'b') && word_character(here.substr(end + 1));
+    if (based || (next == '_' && digit_at(end + 1)))
+      throw Unsupported{fmt::format("a number that begins as '{}{}'", here.substr(0, end), next), line_};
     if (end > whole) return real(here.substr(0, end));
-    integer(here, whole);
-  }
-
-  static std::string without_underscores(std::string_view s) {
-    std::string out;
-    for (const char c : s)
-      if (c != '_') out += c;
-    return out;
+    if (here[0] == '0') end = std::min(here.find_first_not_of('0'), here.size());  // what follows is the next token
+    add(Token::Type::integer, "", Value::whole(std::string(here.substr(0, end))));
+    take(end);
   }
 
   void real(std::string_view s) {
-    const std::string text = without_underscores(s);
     double value = 0;
     // Too large is infinite, as in Python; from_chars leaves the value alone then.
-    if (std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc::result_out_of_range)
-      value = std::strtod(text.c_str(), nullptr);
+    if (std::from_chars(s.data(), s.data() + s.size(), value).ec == std::errc::result_out_of_range)
+      value = std::strtod(std::string(s).c_str(), nullptr);
     add(Token::Type::real, "", Value(value));
     take(s.size());
-  }
-
-  void integer(std::string_view here, size_t decimal) {
-    int base = 10;
-    size_t bytes = decimal;
-    if (here[0] == '0') {
-      const char letter = here.size() > 1 ? char(here[1] | 0x20) : ' ';
-      base = letter == 'x' ? 16 : letter == 'o' ? 8 : letter == 'b' ? 2 : 10;
-      bytes = 2;
-      const auto belongs = [&](char c) {
-        const int digit = is_digit(c) ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : 99;
-        return digit < base;
-      };
-      while (base != 10 && bytes < here.size() &&
-             (belongs(here[bytes]) || (here[bytes] == '_' && bytes + 1 < here.size() && belongs(here[bytes + 1]))))
-        ++bytes;
-      if (base != 10 && bytes == 2) base = 10;
-      if (base == 10) {  // zeros only; what follows is the next token
-        bytes = 1;
-        while (bytes < decimal && (here[bytes] == '0' || here[bytes] == '_')) ++bytes;
-      }
-    }
-    const std::string text = without_underscores(here.substr(base == 10 ? 0 : 2, bytes - (base == 10 ? 0 : 2)));
-    int64_t value = 0;
-    if (base != 10 && std::from_chars(text.data(), text.data() + text.size(), value, base).ec != std::errc())
-      wrong(fmt::format("{} is an integer of more than 64 bits", text.substr(0, 40)));
-    add(Token::Type::integer, "", base == 10 ? Value::whole(text) : Value(value));
-    take(bytes);
   }
 
   std::string source_;

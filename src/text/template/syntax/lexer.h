@@ -23,7 +23,8 @@ struct Token {
   Value number;      // of an integer or real
 };
 
-// Ends with one Type::end. TemplateError (Failure::syntax, with its line) for what is no template. The source is UTF-8.
+// Ends with one Type::end. TemplateError (Failure::syntax, with its line) for what is no template, Unsupported for numbers
+// as 0x1f or 1_000. The source is UTF-8.
 std::vector<Token> tokenize(std::string_view source);
 
 // How messages call a token: 'end of print statement', ':', 'name' ….

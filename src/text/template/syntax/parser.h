@@ -30,8 +30,6 @@ class Parser {
   Statement macro_statement();
   Statement call_statement();
   Statement filter_statement();
-  Statement with_statement();
-  Statement print_statement();
   Statement generation_statement();
   Statement loop_control();
   Parameters parameters();
@@ -54,10 +52,10 @@ class Parser {
   ExpressionPtr sum();
   ExpressionPtr joined();
   ExpressionPtr product();
-  ExpressionPtr power();
+  ExpressionPtr factor();
   ExpressionPtr unary(bool with_filter = true);
   ExpressionPtr primary(bool with_namespace = false);
-  ExpressionPtr tuple(bool with_conditional = true, std::string_view end_word = {}, bool in_parentheses = false);
+  ExpressionPtr tuple(bool with_conditional = true, bool in_parentheses = false);
   ExpressionPtr tuple_of(const std::function<ExpressionPtr()>& item, std::string_view end_word, bool in_parentheses);
   ExpressionPtr list();
   ExpressionPtr dict();

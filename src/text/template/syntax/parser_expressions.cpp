@@ -1,4 +1,4 @@
-// Expressions, by falling precedence of Jinja2: if-else, or, and, not, comparison, + -, ~, * / // %, **, unary, then what follows a value.
+// Expressions, by falling precedence of Jinja2: if-else, or, and, not, comparison, + -, ~, * / // %, unary, then what follows a value.
 #include "text/template/syntax/parser.h"
 #include "text/template/values/printing.h"
 
@@ -8,6 +8,16 @@ namespace {
 
 bool is_any_symbol(const Token& token, std::initializer_list<std::string_view> symbols) {
   return token.type == Token::Type::symbol && std::find(symbols.begin(), symbols.end(), token.text) != symbols.end();
+}
+
+// A filter or test; where hearth does not have it, the refusal knows the line.
+template <class Function> Function found(Function (*find)(std::string_view), const std::string& name, int line) {
+  try {
+    return find(name);
+  } catch (Unsupported& e) {
+    e.line = line;
+    throw;
+  }
 }
 
 }  // namespace
@@ -114,34 +124,33 @@ ExpressionPtr Parser::joined() {
 
 ExpressionPtr Parser::product() {
   const int line = now().line;
-  ExpressionPtr left = power();
+  ExpressionPtr left = factor();
   while (is_any_symbol(now(), {"*", "/", "//", "%"})) {
     const std::string& symbol = next().text;
     const Operator op = symbol == "*"   ? Operator::multiply
                         : symbol == "/" ? Operator::divide
                         : symbol == "%" ? Operator::modulo
                                         : Operator::floor_divide;
-    left = make(line, Arithmetic{op, std::move(left), power()});
+    left = make(line, Arithmetic{op, std::move(left), factor()});
   }
   return left;
 }
 
-ExpressionPtr Parser::power() {
-  const int line = now().line;
-  ExpressionPtr left = unary();
-  while (skip_symbol("**")) left = make(line, Arithmetic{Operator::power, std::move(left), unary()});
-  return left;
+ExpressionPtr Parser::factor() {
+  ExpressionPtr result = unary();
+  if (now().is_symbol("**")) throw Unsupported{"the operator '**'", now().line};
+  return result;
 }
 
 ExpressionPtr Parser::unary(bool with_filter) {
   const int line = now().line;
   ExpressionPtr result;
-  if (is_any_symbol(now(), {"-", "+"})) {
-    const bool minus = next().text == "-";
+  if (now().is_symbol("+")) throw Unsupported{"the sign '+'", line};
+  if (skip_symbol("-")) {
     if (++depth_ > Limits::nesting) wrong(fmt::format("expressions nested more than {} deep", int(Limits::nesting)), line);
     ExpressionPtr operand = unary(false);
     --depth_;
-    result = minus ? make(line, Negation{std::move(operand)}) : make(line, Identity{std::move(operand)});
+    result = make(line, Negation{std::move(operand)});
   } else {
     result = primary();
   }
@@ -175,7 +184,7 @@ ExpressionPtr Parser::primary(bool with_namespace) {
     default: break;
   }
   if (skip_symbol("(")) {
-    ExpressionPtr inner = tuple(true, {}, true);
+    ExpressionPtr inner = tuple(true, true);
     expect_symbol(")");
     return inner;
   }
@@ -184,8 +193,8 @@ ExpressionPtr Parser::primary(bool with_namespace) {
   wrong(fmt::format("unexpected {}", repr_text(describe(token))), line);
 }
 
-ExpressionPtr Parser::tuple(bool with_conditional, std::string_view end_word, bool in_parentheses) {
-  return tuple_of([&] { return expression(with_conditional); }, end_word, in_parentheses);
+ExpressionPtr Parser::tuple(bool with_conditional, bool in_parentheses) {
+  return tuple_of([&] { return expression(with_conditional); }, {}, in_parentheses);
 }
 
 ExpressionPtr Parser::tuple_of(const std::function<ExpressionPtr()>& item, std::string_view end_word, bool in_parentheses) {
@@ -295,12 +304,7 @@ ExpressionPtr Parser::filter(ExpressionPtr input, bool begun) {
     begun = false;
     const int line = now().line;
     FilterOf result{std::move(input), dotted_name(), nullptr, {}};
-    try {
-      result.run = find_filter(result.name);
-    } catch (Unsupported& e) {
-      e.line = line;
-      throw;
-    }
+    result.run = found(find_filter, result.name, line);
     if (!result.run) unknown_.push_back({fmt::format("No filter named '{}'.", result.name), line});
     if (now().is_symbol("(")) result.arguments = call_arguments();
     input = make(line, std::move(result));
@@ -312,7 +316,7 @@ ExpressionPtr Parser::test(ExpressionPtr input) {
   const int line = next().line;
   const bool negate = skip_name("not");
   TestOf result{std::move(input), dotted_name(), nullptr, {}, negate};
-  result.run = find_test(result.name);
+  result.run = found(find_test, result.name, line);
   if (!result.run) unknown_.push_back({fmt::format("No test named '{}'.", result.name), line});
   const Token& token = now();
   const bool value = token.type == Token::Type::name || token.type == Token::Type::text || token.type == Token::Type::integer ||
@@ -343,20 +347,18 @@ CallArguments Parser::call_arguments() {
       if (now().is_symbol(")")) break;
     }
     if (skip_symbol("*")) {
-      ensure(!result.rest && !result.named_rest);
+      ensure(!result.rest);
       result.rest = expression();
-    } else if (skip_symbol("**")) {
-      ensure(!result.named_rest);
-      result.named_rest = expression();
+    } else if (now().is_symbol("**")) {
+      throw Unsupported{"** in a call", now().line};
     } else if (now().type == Token::Type::name && ahead().is_symbol("=")) {
-      ensure(!result.named_rest);
       const std::string name = next().text;
       const auto same = [&](const auto& other) { return other.first == name; };
       if (std::any_of(result.named.begin(), result.named.end(), same)) wrong(fmt::format("keyword argument repeated: {}", name), line);
       next();
       result.named.emplace_back(name, expression());
     } else {
-      ensure(!result.rest && !result.named_rest && result.named.empty());
+      ensure(!result.rest && result.named.empty());
       result.positional.push_back(expression());
     }
   }

@@ -9,8 +9,8 @@ namespace hearth::text::jinja {
 
 namespace {
 
-constexpr std::array unsupported_tags = {"block",      "extends", "include",   "import", "from",
-                                         "autoescape", "trans",   "pluralize", "do",     "debug"};
+constexpr std::array unsupported_tags = {"block",      "extends", "include",   "import", "from",  "with",
+                                         "autoescape", "trans",   "pluralize", "do",     "debug", "print"};
 
 }  // namespace
 
@@ -71,10 +71,8 @@ Block Parser::statements(std::vector<std::string_view> end_words) {
     if (token.type == Token::Type::data) {
       block.push_back({token.line, Data{token.text}});
     } else if (token.type == Token::Type::print_begin) {
-      Print print;
-      print.values.push_back(tuple());
+      block.push_back({token.line, Print{tuple()}});
       expect_end(Token::Type::print_end);
-      block.push_back({token.line, std::move(print)});
     } else {
       const auto ends = [&](std::string_view word) { return now().is_name(word); };
       if (std::any_of(end_words.begin(), end_words.end(), ends)) break;
@@ -128,10 +126,15 @@ Statement Parser::statement() {
   const Token& token = now();
   if (token.type != Token::Type::name) wrong("tag name expected", token.line);
   static constexpr std::pair<std::string_view, Statement (Parser::*)()> tags[] = {
-      {"set", &Parser::set_statement},     {"for", &Parser::for_statement},     {"if", &Parser::if_statement},
-      {"macro", &Parser::macro_statement}, {"call", &Parser::call_statement},   {"filter", &Parser::filter_statement},
-      {"with", &Parser::with_statement},   {"print", &Parser::print_statement}, {"generation", &Parser::generation_statement},
-      {"break", &Parser::loop_control},    {"continue", &Parser::loop_control},
+      {"set", &Parser::set_statement},
+      {"for", &Parser::for_statement},
+      {"if", &Parser::if_statement},
+      {"macro", &Parser::macro_statement},
+      {"call", &Parser::call_statement},
+      {"filter", &Parser::filter_statement},
+      {"generation", &Parser::generation_statement},
+      {"break", &Parser::loop_control},
+      {"continue", &Parser::loop_control},
   };
   for (const auto& [name, parse_tag] : tags) {
     if (token.text != name) continue;
@@ -158,9 +161,9 @@ Statement Parser::for_statement() {
   For loop;
   loop.target = target(false, "in");
   expect_word("in");
-  loop.iterable = tuple(false, "recursive");
+  loop.iterable = tuple(false);
   if (skip_name("if")) loop.condition = {copy_of_target(*loop.target), expression()};
-  loop.recursive = skip_name("recursive");
+  if (now().is_name("recursive")) throw Unsupported{"a recursive loop", line};
   ++loops_;
   loop.body = body({"endfor", "else"});
   --loops_;
@@ -236,29 +239,6 @@ Statement Parser::filter_statement() {
   ExpressionPtr by = filter(nullptr, true);
   Block content = body_to("endfilter");
   return {line, FilterBlock{std::move(by), std::move(content)}};
-}
-
-Statement Parser::with_statement() {
-  const int line = next().line;
-  With with;
-  while (now().type != Token::Type::block_end) {
-    if (!with.targets.empty()) expect_symbol(",");
-    ExpressionPtr to = target(false);
-    expect_symbol("=");
-    with.targets.emplace_back(std::move(to), expression());
-  }
-  with.body = body_to("endwith");
-  return {line, std::move(with)};
-}
-
-Statement Parser::print_statement() {
-  const int line = next().line;
-  Print print;
-  while (now().type != Token::Type::block_end) {
-    if (!print.values.empty()) expect_symbol(",");
-    print.values.push_back(expression());
-  }
-  return {line, std::move(print)};
 }
 
 Statement Parser::generation_statement() {

@@ -20,8 +20,8 @@ void each_name(Expression& e, const std::function<void(Name&, bool is_space)>& f
   else each_inside(e.node, [&](Expression& inner) { each_name(inner, f); });
 }
 
-// Finds which loops use `loop` and which macros `caller`, `kwargs` and `varargs`: those whose body, with all blocks in it, reads the name
-// before anything in it sets it. Before: in the order of Jinja2's tree. Refuses a `set` of `loop` inside a for.
+// Finds which loops use `loop` and which macros `caller`: those whose body, with all blocks in it, reads the name before anything in it
+// sets it. Before: in the order of Jinja2's tree. Refuses macros that use `kwargs` or `varargs`, and a `set` of `loop` inside a for.
 class SpecialNames {
  public:
   void visit(Block& block) {
@@ -73,8 +73,8 @@ class SpecialNames {
     for (const ExpressionPtr& e : node.parameters.defaults) read(e);
     const auto used = used_in(node.body);
     node.uses_caller = used[1];
-    node.uses_kwargs = used[2] && position("kwargs") == parameters.size();
-    node.uses_varargs = used[3] && position("varargs") == parameters.size();
+    for (const size_t i : {2, 3})
+      if (used[i] && position(names[i]) == parameters.size()) throw Unsupported{fmt::format("'{}' in a macro", names[i]), line};
     if (node.uses_caller && position("caller") < parameters.size() - node.parameters.defaults.size())
       throw TemplateError(Failure::syntax,
                           "When defining macros or call blocks the special \"caller\" argument must be omitted or be given a default.", "",
@@ -84,9 +84,7 @@ class SpecialNames {
   void visit(Data&, int) {}
   void visit(Break&, int) {}
   void visit(Continue&, int) {}
-  void visit(Print& node, int) {
-    for (const ExpressionPtr& e : node.values) read(e);
-  }
+  void visit(Print& node, int) { read(node.value); }
   void visit(Set& node, int) {
     set(*node.target);
     read(node.value);
@@ -119,12 +117,6 @@ class SpecialNames {
   void visit(FilterBlock& node, int) {
     visit(node.body);
     read(node.filter);
-  }
-  void visit(With& node, int) {
-    for (const auto& [target, value] : node.targets)  // may be called `loop`
-      each_name(*target, [this](const Name& name, bool) { set(name.name); });
-    for (const auto& [target, value] : node.targets) read(value);
-    visit(node.body);
   }
   void visit(Generation& node, int line) { visit(node.body, line); }
 
@@ -205,9 +197,7 @@ class Names {
   void mention(Break&) {}
   void mention(Continue&) {}
   void mention(Generation&) {}
-  void mention(Print& node) {
-    for (const ExpressionPtr& e : node.values) read(e);
-  }
+  void mention(Print& node) { read(node.value); }
   void mention(Set& node) {
     read(node.value);
     set(node.target);
@@ -224,9 +214,6 @@ class Names {
   void mention(Macro& node) { set(node.name); }
   void mention(CallBlock& node) { read(node.call); }
   void mention(FilterBlock& node) { read(node.filter); }
-  void mention(With& node) {
-    for (const auto& [target, value] : node.targets) read(value);
-  }
 
   void resolve(Name& name, int line) {
     const auto place = find(name.name);
@@ -244,9 +231,7 @@ class Names {
   void resolve(Data&, int) {}
   void resolve(Break&, int) {}
   void resolve(Continue&, int) {}
-  void resolve(Print& node, int) {
-    for (const ExpressionPtr& e : node.values) resolve(e);
-  }
+  void resolve(Print& node, int) { resolve(node.value); }
   void resolve(Set& node, int) {
     resolve(node.value);
     resolve(node.target);
@@ -260,20 +245,17 @@ class Names {
   }
   void resolve(For& node, int) {
     resolve(node.iterable);
-    FrameLayout own{frame_.depth + 1};
-    FrameLayout& frame = node.recursive ? own : frame_;
-    Names inner(context_, frame, node.scope, this);
+    Names inner(context_, frame_, node.scope, this);
     if (node.uses_loop) node.loop = inner.give("loop");
     inner.give(node.target);
     inner.mention(node.body);
     inner.resolve(node.target);
     inner.resolve(node.body);
-    Names otherwise(context_, frame, node.otherwise_scope, this);
+    Names otherwise(context_, frame_, node.otherwise_scope, this);
     otherwise.mention(node.otherwise);
     otherwise.resolve(node.otherwise);
-    node.scope.frame_size = int(own.indices.size());
     if (!node.condition) return;
-    FrameLayout asked{frame.depth + 1};
+    FrameLayout asked{frame_.depth + 1};
     Names element(context_, asked, node.condition->scope, this);
     element.give(node.condition->target);
     element.read(node.condition->test);
@@ -292,8 +274,7 @@ class Names {
     FrameLayout own{frame_.depth + 1};
     Names inner(context_, own, node.scope, this);
     for (const std::string& name : node.parameters.names) inner.give(name);
-    for (const auto& [name, used] : {std::pair("caller", node.uses_caller), {"kwargs", node.uses_kwargs}, {"varargs", node.uses_varargs}})
-      if (used && !inner.own_.count(name)) inner.give(name);
+    if (node.uses_caller && !inner.own_.count("caller")) inner.give("caller");
     for (const ExpressionPtr& e : node.parameters.defaults) inner.read(e);
     inner.mention(node.body);
     for (const ExpressionPtr& e : node.parameters.defaults) inner.resolve(e);
@@ -314,16 +295,6 @@ class Names {
     inner.read(node.filter);
     inner.resolve(node.body);
     inner.resolve(node.filter);
-  }
-  void resolve(With& node, int) {
-    Names inner(context_, frame_, node.scope, this);
-    for (const auto& [target, value] : node.targets) inner.give(target);
-    inner.mention(node.body);
-    for (const auto& [target, value] : node.targets) {
-      resolve(value);
-      inner.resolve(target);
-    }
-    inner.resolve(node.body);
   }
   void resolve(Generation& node, int) { resolve_body(node.body); }
 

@@ -17,7 +17,6 @@ struct EachInside {
     of(a.positional);
     for (const auto& [name, e] : a.named) f(*e);
     of(a.rest);
-    of(a.named_rest);
   }
   template <class... Parts> void all(const Parts&... parts) const { (of(parts), ...); }
 
@@ -36,7 +35,6 @@ struct EachInside {
   void operator()(const FilterOf& n) const { all(n.input, n.arguments); }
   void operator()(const TestOf& n) const { all(n.input, n.arguments); }
   void operator()(const Negation& n) const { of(n.operand); }
-  void operator()(const Identity& n) const { of(n.operand); }
   void operator()(const Not& n) const { of(n.operand); }
   void operator()(const Arithmetic& n) const { all(n.left, n.right); }
   void operator()(const Joined& n) const { of(n.items); }

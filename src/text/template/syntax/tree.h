@@ -39,7 +39,7 @@ struct Scope {
 struct CallArguments {
   Expressions positional;
   std::vector<std::pair<std::string, ExpressionPtr>> named;
-  ExpressionPtr rest, named_rest;  // *rest, **named_rest; null where absent
+  ExpressionPtr rest;  // *rest; null where absent
 };
 
 struct Constant {
@@ -92,9 +92,6 @@ struct TestOf {
 struct Negation {
   ExpressionPtr operand;
 };
-struct Identity {
-  ExpressionPtr operand;
-};
 struct Not {
   ExpressionPtr operand;
 };
@@ -122,7 +119,7 @@ struct Conditional {
 
 struct Expression {
   using Node = std::variant<Constant, Name, NamespaceAttribute, TupleOf, ListOf, DictOf, Attribute, Subscript, SliceOf, CallOf, FilterOf,
-                            TestOf, Negation, Identity, Not, Arithmetic, Joined, Compared, Both, Either, Conditional>;
+                            TestOf, Negation, Not, Arithmetic, Joined, Compared, Both, Either, Conditional>;
   int line;
   int depth;  // 1 + the greatest inside, at most Limits::nesting
   Node node;
@@ -138,7 +135,7 @@ struct Data {
   std::string text;
 };
 struct Print {
-  Expressions values;
+  ExpressionPtr value;
 };
 struct Set {
   ExpressionPtr target, value;
@@ -156,10 +153,9 @@ struct For {
   ExpressionPtr target, iterable;
   std::optional<Condition> condition;
   Block body, otherwise;
-  bool recursive;
   bool uses_loop = false;
-  int loop = 0;                            // index of this variable, where it is used
-  Scope scope = {}, otherwise_scope = {};  // with a frame of their own where recursive
+  int loop = 0;  // index of this variable, where it is used
+  Scope scope = {}, otherwise_scope = {};
 };
 struct If {
   std::vector<std::pair<ExpressionPtr, Block>> branches;
@@ -173,8 +169,8 @@ struct Macro {
   Name name;  // empty for the body of a call block
   Parameters parameters;
   Block body;
-  bool uses_caller = false, uses_kwargs = false, uses_varargs = false;  // the body asks for these names
-  Scope scope = {};  // variables 0, 1 … are the parameters, then caller, kwargs and varargs where they are used
+  bool uses_caller = false;  // the body asks for it
+  Scope scope = {};          // variables 0, 1 … are the parameters, then caller where it is used
 };
 struct CallBlock {
   Macro caller;
@@ -185,11 +181,6 @@ struct FilterBlock {
   Block body;
   Scope scope = {};
 };
-struct With {
-  std::vector<std::pair<ExpressionPtr, ExpressionPtr>> targets;
-  Block body;
-  Scope scope = {};
-};
 struct Generation {  // {% generation %}: marks what an assistant said
   Macro body;        // without parameters
 };
@@ -197,7 +188,7 @@ struct Break {};
 struct Continue {};
 
 struct Statement {
-  using Node = std::variant<Data, Print, Set, SetBlock, For, If, Macro, CallBlock, FilterBlock, With, Generation, Break, Continue>;
+  using Node = std::variant<Data, Print, Set, SetBlock, For, If, Macro, CallBlock, FilterBlock, Generation, Break, Continue>;
   int line;
   Node node;
 };

@@ -1,6 +1,7 @@
 // object.name, object[key], slices and calls.
 #include "core/text/utf8.h"
 #include "text/template/functions/methods.h"
+#include "text/template/loop.h"
 #include "text/template/values/operations.h"
 #include "text/template/values/printing.h"
 #include "text/template/values/python_text.h"
@@ -14,24 +15,11 @@ std::optional<Value> attribute_only(const Value& object, std::string_view name) 
     case Kind::space:
       if (const Value* value = object.as<SpaceObject>().entries.named(name)) return *value;
       return {};
-    case Kind::loop:
-    case Kind::object: return object.as<AttributesObject>().attribute(object, name);
+    case Kind::loop: return object.as<LoopObject>().attribute(name);
     case Kind::function:
-      if (const Value* value = object.as<FunctionObject>().attributes.named(name)) return *value;
+      for (const char* other : {"arguments", "caller", "catch_kwargs", "catch_varargs", "name"})
+        if (name == other) throw Unsupported{fmt::format("the attribute '{}' of a function", name)};
       return {};
-    case Kind::slice: {
-      const auto& slice = object.as<SliceObject>();
-      if (name == "start") return slice.start;
-      if (name == "stop") return slice.stop;
-      if (name == "step") return slice.step;
-      return {};
-    }
-    case Kind::tuple:
-      if (dynamic_cast<const GroupObject*>(object.object().get())) {
-        if (name == "grouper") return object.items()[0];
-        if (name == "list") return object.items()[1];
-      }
-      return method(object, name);
     default: return method(object, name);
   }
 }
@@ -130,8 +118,6 @@ Value call(const Value& callee, Arguments& arguments) {
   const Deeper deeper;
   count_steps();
   if (callee.is(Kind::function)) return callee.as<FunctionObject>().call(arguments);
-  if (callee.is(Kind::loop) || callee.is(Kind::object))
-    if (auto result = callee.as<AttributesObject>().call(arguments)) return *std::move(result);
   refuse(Failure::type, "'{}' object is not callable", callee.type_name());
 }
 

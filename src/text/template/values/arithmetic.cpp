@@ -1,6 +1,4 @@
-// + - * / // % ** as Python computes them, integers in 64 bits.
-#include <cmath>
-
+// + - * / // % as Python computes them, integers in 64 bits.
 #include "text/template/values/format.h"
 #include "text/template/values/operations.h"
 
@@ -16,42 +14,8 @@ const char* symbol(Operator op) {
     case Operator::divide: return "/";
     case Operator::floor_divide: return "//";
     case Operator::modulo: return "%";
-    case Operator::power: return "** or pow()";
   }
   return "";
-}
-
-[[noreturn]] void too_wide() { refuse(Failure::overflow, "an integer of more than 64 bits"); }
-
-struct Division {
-  double quotient, remainder;
-};
-
-// Python's divmod of floats: the remainder has the sign of the divisor.
-Division floor_divide(double a, double b) {
-  double remainder = std::fmod(a, b), quotient = (a - remainder) / b;
-  if (remainder != 0) {
-    if ((b < 0) != (remainder < 0)) {
-      remainder += b;
-      quotient -= 1;
-    }
-  } else {
-    remainder = std::copysign(0.0, b);
-  }
-  if (quotient == 0) return {std::copysign(0.0, a / b), remainder};
-  double floored = std::floor(quotient);
-  if (quotient - floored > 0.5) floored += 1;
-  return {floored, remainder};
-}
-
-Value integer_power(int64_t base, int64_t exponent) {
-  int64_t result = 1;
-  while (exponent > 0) {
-    if ((exponent & 1) && __builtin_mul_overflow(result, base, &result)) too_wide();
-    exponent >>= 1;
-    if (exponent > 0 && __builtin_mul_overflow(base, base, &base)) too_wide();
-  }
-  return result;
 }
 
 Value integers(Operator op, int64_t a, int64_t b) {
@@ -78,34 +42,22 @@ Value integers(Operator op, int64_t a, int64_t b) {
       if (b == -1) return 0;
       result = a % b;
       return result != 0 && (result < 0) != (b < 0) ? result + b : result;
-    case Operator::power:
-      if (b >= 0) return integer_power(a, b);
-      if (a == 0) refuse(Failure::overflow, "0.0 cannot be raised to a negative power");
-      return std::pow(double(a), double(b));
   }
   return result;
 }
 
 Value reals(Operator op, double a, double b) {
-  if (b == 0) {
-    if (op == Operator::divide) refuse(Failure::overflow, "float division by zero");
-    if (op == Operator::floor_divide) refuse(Failure::overflow, "float floor division by zero");
-    if (op == Operator::modulo) refuse(Failure::overflow, "float modulo");
-  }
   switch (op) {
     case Operator::add: return a + b;
     case Operator::subtract: return a - b;
     case Operator::multiply: return a * b;
-    case Operator::divide: return a / b;
-    case Operator::floor_divide: return floor_divide(a, b).quotient;
-    case Operator::modulo: return floor_divide(a, b).remainder;
-    case Operator::power: break;
+    case Operator::divide:
+      if (b == 0) refuse(Failure::overflow, "float division by zero");
+      return a / b;
+    case Operator::floor_divide:
+    case Operator::modulo: break;
   }
-  if (a == 0 && b < 0) refuse(Failure::overflow, "0.0 cannot be raised to a negative power");
-  if (a < 0 && std::isfinite(a) && std::isfinite(b) && std::floor(b) != b) refuse(Failure::type, "complex numbers are not supported");
-  const double result = std::pow(a, b);
-  if (std::isinf(result) && std::isfinite(a) && std::isfinite(b)) refuse(Failure::overflow, "(34, 'Numerical result out of range')");
-  return result;
+  throw Unsupported{fmt::format("{} of floats", symbol(op))};
 }
 
 // Markup escapes what is added to it.
@@ -147,6 +99,8 @@ Value repeated(const Value& sequence, int64_t times) {
 
 }  // namespace
 
+void too_wide() { refuse(Failure::overflow, "an integer of more than 64 bits"); }
+
 Value arithmetic(Operator op, const Value& a, const Value& b) {
   if (op == Operator::modulo && a.is_text()) return format_percent(a, b);
   if (a.is_undefined()) fail_undefined(a);
@@ -172,16 +126,9 @@ Value arithmetic(Operator op, const Value& a, const Value& b) {
 Value negate(const Value& v) {
   if (v.is_undefined()) fail_undefined(v);
   if (v.is_integer()) return integers(Operator::subtract, 0, v.integer());
-  if (v.is(Kind::wide)) return Value::whole(v.text()[0] == '-' ? v.text().substr(1) : "-" + v.text());
+  if (v.is(Kind::wide)) too_wide();
   if (v.is(Kind::real)) return -v.real();
   refuse(Failure::type, "bad operand type for unary -: '{}'", v.type_name());
-}
-
-Value plus(const Value& v) {
-  if (v.is_undefined()) fail_undefined(v);
-  if (v.is_integer()) return v.integer();
-  if (v.is(Kind::real) || v.is(Kind::wide)) return v;
-  refuse(Failure::type, "bad operand type for unary +: '{}'", v.type_name());
 }
 
 }  // namespace hearth::text::jinja

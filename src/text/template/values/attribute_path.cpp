@@ -13,7 +13,8 @@ AttributePath::AttributePath(const Value& path) {
     return;
   }
   for (const std::string_view part : split(path.text(), ".", -1)) {
-    const auto number = *has_property(part, "digit") ? parse_integer(part, 10) : std::nullopt;
+    const bool digits = !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+    const auto number = digits ? parse_integer(part) : std::nullopt;
     parts_.push_back(number ? Value(*number) : Value(part));
   }
 }

@@ -1,6 +1,5 @@
 // Truth, equality, hashes, order, membership.
 #include <cmath>
-#include <cstdlib>
 
 #include "text/template/values/operations.h"
 
@@ -17,22 +16,9 @@ template <class Test> bool with_numbers(const Value& a, const Value& b, Test tes
   return test(wide(a), wide(b));
 }
 
-// Of two numbers, one of which at least is wide: less than 0, 0 or more than 0, as a is less than b, equal or more.
-int order_wide(const Value& a, const Value& b) {
-  if (!a.is(Kind::wide)) return -order_wide(b, a);
-  const std::string& x = a.text();
-  const int sign = x[0] == '-' ? -1 : 1;
-  if (b.is_integer()) return sign;
-  if (b.is(Kind::real)) {
-    const long double wide = std::strtold(x.c_str(), nullptr);
-    return wide < b.real() ? -1 : wide > b.real();
-  }
-  const std::string& y = b.text();
-  if ((y[0] == '-') != (sign < 0)) return sign;
-  return sign * (x.size() != y.size() ? (x.size() < y.size() ? -1 : 1) : x.compare(y));
-}
-bool is_wide_pair(const Value& a, const Value& b) {
-  return (a.is(Kind::wide) && (b.is_number() || b.is(Kind::wide))) || (b.is(Kind::wide) && a.is_number());
+// A wide integer is only compared with integers, and only whether they are equal.
+bool is_wide_and_real(const Value& a, const Value& b) {
+  return (a.is(Kind::wide) && b.is(Kind::real)) || (a.is(Kind::real) && b.is(Kind::wide));
 }
 
 bool equal_lists(const List& a, const List& b) {
@@ -97,12 +83,13 @@ bool truth(const Value& v) {
 bool equal(const Value& a, const Value& b) {
   count_steps();
   if (a.is_number() && b.is_number()) return with_numbers(a, b, [](auto x, auto y) { return x == y; });
-  if (is_wide_pair(a, b)) return order_wide(a, b) == 0;
+  if (is_wide_and_real(a, b)) too_wide();
   if (a.kind() != b.kind()) return false;
   if (a.object() == b.object()) return true;  // none and undefined too
   const Deeper deeper;
   switch (a.kind()) {
     case Kind::undefined: return true;
+    case Kind::wide:
     case Kind::text: count_steps(std::min(a.text().size(), b.text().size()) / 256); return a.text() == b.text();
     case Kind::list:
     case Kind::tuple: return equal_lists(a.items(), b.items());
@@ -124,10 +111,10 @@ size_t hash(const Value& v) {
   switch (v.kind()) {
     case Kind::boolean:
     case Kind::integer: return std::hash<int64_t>()(v.integer());
-    case Kind::wide: return std::hash<double>()(std::strtod(v.text().c_str(), nullptr));
     case Kind::real:
       if (std::abs(v.real()) < 9e18 && std::floor(v.real()) == v.real()) return std::hash<int64_t>()(int64_t(v.real()));
       return std::hash<double>()(v.real());
+    case Kind::wide:
     case Kind::text: count_steps(v.text().size() / 256); return std::hash<std::string>()(v.text());
     case Kind::tuple: {
       const Deeper deeper;
@@ -150,7 +137,7 @@ bool compare(Comparison how, const Value& a, const Value& b) {
   if (a.is_undefined()) fail_undefined(a);
   if (b.is_undefined()) fail_undefined(b);
   if (a.is_number() && b.is_number()) return with_numbers(a, b, [&](auto x, auto y) { return ordered(how, x, y); });
-  if (is_wide_pair(a, b)) return ordered(how, order_wide(a, b), 0);
+  if (a.is(Kind::wide) || b.is(Kind::wide)) too_wide();
   if (a.is_text() && b.is_text()) {
     count_steps(std::min(a.text().size(), b.text().size()) / 256);
     return ordered(how, a.text(), b.text());

@@ -1,5 +1,6 @@
 // len(), iter() and list().
 #include "core/text/utf8.h"
+#include "text/template/loop.h"
 #include "text/template/values/operations.h"
 
 namespace hearth::text::jinja {
@@ -71,7 +72,7 @@ Next uncounted(const Value& v) {
         const Deeper deeper;  // a chain of filters
         return v.as<IteratorObject>().next(out);
       };
-    case Kind::loop: return [v](Value& out) { return v.as<AttributesObject>().next(out); };
+    case Kind::loop: return [v](Value& out) { return v.as<LoopObject>().next(out); };
     default: break;
   }
   refuse(Failure::type, "'{}' object is not iterable", v.type_name());
@@ -88,7 +89,7 @@ std::optional<int64_t> known_length(const Value& v) {
     case Kind::dict: return int64_t(v.entries().size());
     case Kind::view: return int64_t(v.as<ViewObject>().dict.entries().size());
     case Kind::range: return v.as<RangeObject>().size();
-    case Kind::loop: return v.as<AttributesObject>().size();
+    case Kind::loop: return v.as<LoopObject>().size();
     default: return {};
   }
 }

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "text/template/values/format.h"
+#include "text/template/values/operations.h"
 #include "text/template/values/python_text.h"
 
 namespace hearth::text::jinja {
@@ -21,38 +21,20 @@ std::optional<std::string> without_underscores(std::string_view text) {
   return out;
 }
 
-int prefix_base(char letter) {
-  switch (letter | 0x20) {
-    case 'x': return 16;
-    case 'o': return 8;
-    case 'b': return 2;
-    default: return 0;
-  }
-}
-
 }  // namespace
 
-std::optional<int64_t> parse_integer(std::string_view text, int64_t base) {
-  if (base != 0 && (base < 2 || base > 36)) return {};
+std::optional<int64_t> parse_integer(std::string_view text) {
   text = strip(text);
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
-  if (text.size() > 2 && text[0] == '0' && prefix_base(text[1]) != 0 && (base == 0 || base == prefix_base(text[1]))) {
-    base = prefix_base(text[1]);
-    text.remove_prefix(text[2] == '_' ? 3 : 2);
-  }
-  const bool any_base = base == 0;
   const auto digits = without_underscores(text);
-  if (!digits || digits->empty()) return {};
-  if (any_base && digits->size() > 1 && (*digits)[0] == '0' && digits->find_first_not_of('0') != std::string::npos) return {};
-  int64_t value = 0;
+  if (!digits || digits->empty() || (*digits)[0] == '-') return {};
   const std::string signed_digits = (negative ? "-" : "") + *digits;
   const char* end = signed_digits.data() + signed_digits.size();
-  if ((*digits)[0] == '-') return {};
-  const auto [stop, error] = std::from_chars(signed_digits.data(), end, value, any_base ? 10 : int(base));
+  int64_t value = 0;
+  const auto [stop, error] = std::from_chars(signed_digits.data(), end, value);
   if (stop != end) return {};
-  if (error == std::errc::result_out_of_range) refuse(Failure::overflow, "an integer of more than 64 bits");
-  if (error != std::errc()) return {};
+  if (error == std::errc::result_out_of_range) too_wide();
   return value;
 }
 
@@ -80,30 +62,12 @@ std::optional<double> parse_real(std::string_view text) {
 
 double round_real(double value, int64_t digits) {
   if (!std::isfinite(value) || digits > 330) return value;
-  if (digits < -310) return std::copysign(0.0, value);
-  if (digits >= 0) {
-    // The decimal digits of the exact value, correctly rounded: what Python does too.
-    const auto text = format_real(std::abs(value), 'f', int(digits), false);
-    double result = 0;
-    std::from_chars(text.data(), text.data() + text.size(), result);
-    return std::copysign(result, value);
-  }
-  const double scale = std::pow(10.0, double(-digits)), scaled = value / scale;
-  double result = std::round(scaled);
-  if (std::abs(scaled - result) == 0.5) result = 2.0 * std::round(scaled / 2.0);
-  return result * scale;
-}
-
-Value round_integer(int64_t value, int64_t digits) {
-  if (digits >= 0) return value;
-  if (digits < -18) return 0;
-  int64_t scale = 1;
-  for (; digits < 0; ++digits) scale *= 10;
-  const int64_t down = value / scale - (value % scale < 0 ? 1 : 0), rest = value - down * scale;
-  const bool up = rest > scale - rest || (rest == scale - rest && (down & 1));
-  int64_t result = 0;
-  if (__builtin_mul_overflow(down + up, scale, &result)) refuse(Failure::overflow, "an integer of more than 64 bits");
-  return result;
+  // The decimal digits of the exact value, correctly rounded: what Python does too.
+  char text[700];
+  const char* end = std::to_chars(text, text + sizeof text, std::abs(value), std::chars_format::fixed, int(digits)).ptr;
+  double result = 0;
+  std::from_chars(text, end, result);
+  return std::copysign(result, value);
 }
 
 }  // namespace hearth::text::jinja

@@ -5,18 +5,15 @@
 #include <optional>
 #include <string_view>
 
-#include "text/template/values/value.h"
-
 namespace hearth::text::jinja {
 
-// int(text, base): blanks around, a sign, single underscores between digits, the prefix of the base (base 0: of any). Nothing where Python
-// raises ValueError; Failure::overflow for more than 64 bits.
-std::optional<int64_t> parse_integer(std::string_view text, int64_t base);
+// int(text): blanks around, a sign, single underscores between digits. Nothing where Python raises ValueError; Failure::overflow for more
+// than 64 bits.
+std::optional<int64_t> parse_integer(std::string_view text);
 // float(text): also inf, infinity, nan in any case.
 std::optional<double> parse_real(std::string_view text);
 
-// round(value, digits): the nearest number of that many decimals, ties to even. For an integer only negative digits change it.
+// round(value, digits): the nearest number of that many decimals, ties to even. digits ≥ 0.
 double round_real(double value, int64_t digits);
-Value round_integer(int64_t value, int64_t digits);
 
 }  // namespace hearth::text::jinja

@@ -19,10 +19,10 @@ enum class Comparison { less, less_equal, greater, greater_equal };
 bool compare(Comparison how, const Value& a, const Value& b);
 bool contains(const Value& container, const Value& item);  // item in container
 
-enum class Operator { add, subtract, multiply, divide, floor_divide, modulo, power };
+enum class Operator { add, subtract, multiply, divide, floor_divide, modulo };
 Value arithmetic(Operator op, const Value& a, const Value& b);
 Value negate(const Value& value);
-Value plus(const Value& value);
+[[noreturn]] void too_wide();  // Failure::overflow: hearth computes in 64 bits
 
 int64_t length(const Value& value);  // len()
 std::optional<int64_t> known_length(const Value& value);

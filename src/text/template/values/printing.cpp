@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/text/utf8.h"
+#include "text/template/loop.h"
 #include "text/template/values/operations.h"
 #include "text/unicode.h"
 
@@ -42,8 +43,7 @@ class Writer {
         add("<Namespace ");
         dict(v.as<SpaceObject>().entries);
         return add(">");
-      case Kind::loop:
-      case Kind::object: return add(v.as<AttributesObject>().repr());
+      case Kind::loop: return add(v.as<LoopObject>().repr());
     }
   }
 

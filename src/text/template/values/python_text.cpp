@@ -31,43 +31,6 @@ bool is_line_end(char32_t c) { return (c >= 0x0a && c <= 0x0d) || (c >= 0x1c && 
 
 bool is_cased(char32_t c) { return is_upper_case(c) || is_lower_case(c) || is_title_case(c); }
 
-template <class Test> bool all(const std::u32string& text, Test test) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), test);
-}
-
-// Some character is of the case, and none of another.
-bool only_case(const std::u32string& text, bool (*wanted)(char32_t), bool (*other)(char32_t)) {
-  bool found = false;
-  for (const char32_t c : text) {
-    if (other(c) || is_title_case(c)) return false;
-    found = found || wanted(c);
-  }
-  return found;
-}
-
-bool is_title(const std::u32string& text) {
-  bool after_cased = false, found = false;
-  for (const char32_t c : text) {
-    if (is_upper_case(c) || is_title_case(c)) {
-      if (after_cased) return false;
-      after_cased = found = true;
-    } else if (is_lower_case(c)) {
-      if (!after_cased) return false;
-      found = true;
-    } else {
-      after_cased = false;
-    }
-  }
-  return found;
-}
-
-bool is_identifier(const std::u32string& text) {
-  if (text.empty() || is_decimal_digit(text[0])) return false;
-  return std::all_of(text.begin(), text.end(), [](char32_t c) { return is_word_character(c) && c != 0x200c && c != 0x200d; });
-}
-
-bool is_printable(char32_t c) { return c == ' ' || (!is_other(c) && !is_space_separator(c) && c != 0x2028 && c != 0x2029); }
-
 }  // namespace
 
 std::string_view strip(std::string_view text, Side side, std::optional<std::string_view> characters) {
@@ -175,7 +138,6 @@ std::string replace(std::string_view text, std::string_view from, std::string_vi
 
 std::string upper(std::string_view text) { return encode_utf8(text::upper(decode_utf8(text))); }
 std::string lower(std::string_view text) { return encode_utf8(text::lower(decode_utf8(text))); }
-std::string case_fold(std::string_view text) { return encode_utf8(fold(decode_utf8(text))); }
 
 std::string capitalize(std::string_view text) {
   if (text.empty()) return "";
@@ -203,65 +165,10 @@ std::string title(std::string_view text) {
   return encode_utf8(out);
 }
 
-std::string swap_case(std::string_view text) {
-  std::u32string out;
-  for (const char32_t c : decode_utf8(text)) {
-    const std::u32string_view one(&c, 1);
-    out += is_upper_case(c) ? text::lower(one) : is_lower_case(c) ? text::upper(one) : std::u32string(one);
-  }
-  return encode_utf8(out);
-}
-
-std::string expand_tabs(std::string_view text, int64_t size) {
-  std::string out;
-  int64_t column = 0;
-  for (size_t i = 0; i < text.size();) {
-    const size_t next = next_start(text, i);
-    if (text[i] == '\t') {
-      if (size > 0) {
-        const int64_t spaces = size - column % size;
-        expect_bytes(out.size() + size_t(spaces));
-        out.append(size_t(spaces), ' ');
-        column += spaces;
-      }
-    } else {
-      column = text[i] == '\n' || text[i] == '\r' ? 0 : column + 1;
-      out += text.substr(i, next - i);
-    }
-    i = next;
-  }
-  return out;
-}
-
-std::optional<bool> has_property(std::string_view utf8, std::string_view property) {
+bool is_identifier(std::string_view utf8) {
   const std::u32string text = decode_utf8(utf8);
-  if (property == "digit") return all(text, is_digit);
-  if (property == "decimal") return all(text, is_decimal_digit);
-  if (property == "numeric") return all(text, is_numeric);
-  if (property == "alpha") return all(text, is_letter);
-  if (property == "alnum") return all(text, [](char32_t c) { return is_letter(c) || is_numeric(c); });
-  if (property == "space") return all(text, is_python_space);
-  if (property == "upper") return only_case(text, is_upper_case, is_lower_case);
-  if (property == "lower") return only_case(text, is_lower_case, is_upper_case);
-  if (property == "title") return is_title(text);
-  if (property == "ascii") return text.empty() || all(text, [](char32_t c) { return c < 0x80; });
-  if (property == "identifier") return is_identifier(text);
-  if (property == "printable") return text.empty() || all(text, is_printable);
-  return {};
-}
-
-std::string padded(std::string_view text, int64_t width, std::string_view fill, Side where) {
-  const auto size = int64_t(count_characters(text));
-  if (width <= size) return std::string(text);
-  const int64_t missing = width - size;
-  // str.center: the odd one goes left where the width is odd.
-  const int64_t left = where == Side::left ? missing : where == Side::right ? 0 : missing / 2 + (missing & width & 1);
-  expect_bytes(text.size() + size_t(missing) * fill.size());
-  std::string out;
-  for (int64_t i = 0; i < left; ++i) out += fill;
-  out += text;
-  for (int64_t i = left; i < missing; ++i) out += fill;
-  return out;
+  if (text.empty() || is_decimal_digit(text[0])) return false;
+  return std::all_of(text.begin(), text.end(), [](char32_t c) { return is_word_character(c) && c != 0x200c && c != 0x200d; });
 }
 
 size_t byte_of(std::string_view text, size_t code_point) {

@@ -25,15 +25,7 @@ std::string upper(std::string_view text);
 std::string lower(std::string_view text);
 std::string capitalize(std::string_view text);
 std::string title(std::string_view text);
-std::string swap_case(std::string_view text);
-std::string case_fold(std::string_view text);
-std::string expand_tabs(std::string_view text, int64_t size);
-
-// str.isdigit and its kin, by name without "is"; nothing for another name.
-std::optional<bool> has_property(std::string_view text, std::string_view property);
-
-// Filled up to the width; Side::both gives the odd character to the left where the width is odd, as str.center does.
-std::string padded(std::string_view text, int64_t width, std::string_view fill, Side where);
+bool is_identifier(std::string_view text);  // str.isidentifier
 
 // The byte at which the code point begins; text.size() for one past the end.
 size_t byte_of(std::string_view text, size_t code_point);

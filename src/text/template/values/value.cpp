@@ -96,8 +96,7 @@ std::string Value::type_name() const {
         case ViewObject::Part::items: return "dict_items";
       }
       break;
-    case Kind::loop:
-    case Kind::object: return as<AttributesObject>().type_name();
+    case Kind::loop: return "LoopContext";
   }
   return "object";
 }
@@ -147,7 +146,7 @@ Value undefined_element(const Value& object, const Value& key) {
   std::string owner = object.is_none() ? "None" : object.type_name() + " object";
   const bool macro = object.is(Kind::function) && object.as<FunctionObject>().type_name == "Macro";
   if (object.is(Kind::loop) || macro) owner.insert(0, "jinja2.runtime.");
-  if (object.is(Kind::space) || object.is(Kind::object)) owner.insert(0, "jinja2.utils.");
+  if (object.is(Kind::space)) owner.insert(0, "jinja2.utils.");
   if (object.is_safe()) owner.insert(0, "markupsafe.");
   if (!key.is_text()) return make_undefined(owner + " has no element " + repr(key));
   return make_undefined(fmt::format("{} has no attribute {}", repr(Value(owner)), repr(key)));

@@ -1,5 +1,5 @@
 // The values of a template: Python's, as far as templates can make them. Small, copied freely; texts and containers are shared and
-// never change (the sandbox refuses every method that would), except for a namespace, an iterator, a loop and a cycler.
+// never change (the sandbox refuses every method that would), except for a namespace, an iterator and a loop.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ enum class Kind : uint8_t {
   none,
   boolean,
   integer,   // of 64 bits
-  wide,      // int of more, as it was written: printed and compared; what computes with it is Failure::overflow
+  wide,      // int of more, as it was written: printed, equal to itself; what computes with it is Failure::overflow
   real,      // float
   text,      // str, or Markup where `safe`
   list,      // list
@@ -36,7 +36,6 @@ enum class Kind : uint8_t {
   function,  // what can be called: macro, bound method, global function
   space,     // namespace(), the only thing a template can change
   loop,      // the variable `loop`
-  object,    // cycler
 };
 
 class Value;
@@ -66,7 +65,6 @@ struct ViewObject;
 struct IteratorObject;
 struct FunctionObject;
 struct SpaceObject;
-struct AttributesObject;
 
 class Value {
  public:
@@ -166,11 +164,6 @@ struct ListObject : Object {
   List items;
 };
 
-// What groupby makes: a tuple whose elements are also .grouper and .list.
-struct GroupObject : ListObject {
-  using ListObject::ListObject;
-};
-
 struct DictObject : Object {
   explicit DictObject(Dict dict);
   Dict entries;
@@ -211,25 +204,12 @@ struct FunctionObject : Object {
       : Object(sizeof *this, inner_depth), type_name(std::move(type)), name(std::move(title)), call(std::move(body)) {}
   std::string type_name, name;
   Body call;
-  Dict attributes;  // of a macro
 };
 
 struct SpaceObject : Object {
   explicit SpaceObject(Dict dict) : Object(sizeof *this), entries(std::move(dict)) {}
   void set(const std::string& name, const Value& value);
   Dict entries;
-};
-
-// loop and cycler: objects whose attributes are worked out when asked for.
-struct AttributesObject : Object {
-  using Object::Object;
-  virtual std::string type_name() const = 0;
-  // Nothing where there is none. `self` is the value that holds this object: a bound method keeps it.
-  virtual std::optional<Value> attribute(const Value& self, std::string_view name) = 0;
-  virtual std::optional<Value> call(Arguments&) { return {}; }  // nothing where it cannot be called
-  virtual std::string repr() = 0;
-  virtual std::optional<int64_t> size() { return {}; }
-  virtual bool next(Value&) { return false; }
 };
 
 Value make_undefined(std::string message, Failure failure = Failure::undefined);
