@@ -45,10 +45,10 @@ bench: build  ## speed and memory at the full size of Stable Diffusion 1.5
 format: packages-test  ## clang-format every source
 	tools/format.sh
 
-lint: packages-test build/release/build.ninja  ## format, clang-tidy and the rules of docs/architecture.md
-	cmake --build --preset release --parallel $(JOBS)
-	ctest --preset release --tests-regex '^lint\.' --output-on-failure
-	tools/tidy.sh build/release
+lint: packages-test build/lint/build.ninja  ## format, clang-tidy, the rules of docs/architecture.md; each source includes what it uses
+	cmake --build --preset lint --parallel $(JOBS)
+	cd build/lint && ctest --tests-regex '^lint\.' --output-on-failure
+	tools/tidy.sh build/lint
 
 install: build  ## install the command and the library (PREFIX=/usr/local DESTDIR=)
 	cmake --install build/release --prefix "$(PREFIX)" --strip

@@ -1,25 +1,61 @@
 # One folder = one target. hearth_library(NAME DEPS … LIBS … TEST_DEPS …) makes the static library hearth_NAME of the
 # folder's *.cpp and, where there are *_test.cpp beside them, the test program hearth_NAME_test. DEPS are other hearth
 # folders: only what is named here can be linked, so an include against the arrows of docs/architecture.md fails.
+# JSON_HEADERS: most of its sources include <nlohmann/json.hpp>. COLD: nothing in it computes; it is compiled with -O1.
+# ALONE: sources that are compiled on their own in a unity build, because their private names or their options are special.
 
 include(GoogleTest)
+
+option(HEARTH_UNITY "Compile several sources as one: a clean build takes half the time, an edit recompiles its neighbors too" OFF)
 
 add_library(hearth_options INTERFACE)
 target_include_directories(hearth_options INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src;${PROJECT_SOURCE_DIR}/include;${PROJECT_BINARY_DIR}/generated>"
                                                     $<INSTALL_INTERFACE:include>)
 target_compile_features(hearth_options INTERFACE cxx_std_20)  # for users too
 # Designated initializers leave out what keeps its default, hence no warning about that.
+# -fpch-preprocess lets ccache work with precompiled headers. GCC 12 sees overflows inside its own headers once they are precompiled.
 # No contraction: a*b+c is an FMA only where a kernel says so, hence the same bits from every compiler.
 target_compile_options(hearth_options INTERFACE
-                       "$<BUILD_INTERFACE:-Wall;-Wextra;-Wshadow;-Wno-missing-field-initializers;-ffp-contract=off;$<$<BOOL:${HEARTH_WERROR}>:-Werror>>")
+                       "$<BUILD_INTERFACE:-Wall;-Wextra;-Wshadow;-Wno-missing-field-initializers;-ffp-contract=off;$<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>;$<$<BOOL:${HEARTH_WERROR}>:-Werror>>")
 if(HEARTH_SANITIZE)
   # GCC 12 under a sanitizer sees uninitialized variables inside its own <regex>.
   target_compile_options(hearth_options INTERFACE -Wno-maybe-uninitialized -fsanitize=${HEARTH_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(hearth_options INTERFACE -fsanitize=${HEARTH_SANITIZE})
 endif()
 
+# Precompiled headers, three sets: what nearly every source includes, with JSON, with GoogleTest. Only headers of the system and of
+# libraries: after an edit of ours just what includes it is compiled again, and tools/check.sh still sees who that is.
+set(headers <algorithm> <array> <atomic> <charconv> <chrono> <cmath> <condition_variable> <cstdint> <cstring> <filesystem> <fstream> <functional>
+            <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <string> <string_view> <thread> <tuple> <unordered_map>
+            <unordered_set> <utility> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
+if(HEARTH_SANITIZE)
+  # GCC 12 takes no precompiled headers from another kind of build, and what a sanitizer says should not depend on them.
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+endif()
+function(hearth_precompile name)
+  cmake_parse_arguments(arg "" "" "HEADERS;LIBS" ${ARGN})
+  set(source ${PROJECT_BINARY_DIR}/generated/${name}.cpp)
+  if(NOT EXISTS ${source})
+    file(WRITE ${source} "// The precompiled headers of ${name} need a source to belong to.\n")
+  endif()
+  add_library(hearth_${name} STATIC ${source})
+  target_link_libraries(hearth_${name} PRIVATE hearth_options fmt::fmt Threads::Threads ${arg_LIBS})
+  target_precompile_headers(hearth_${name} PRIVATE ${headers} ${arg_HEADERS})
+endfunction()
+hearth_precompile(headers)
+hearth_precompile(json_headers HEADERS <nlohmann/json.hpp> LIBS nlohmann_json::nlohmann_json)
+if(HEARTH_BUILD_TESTS)
+  hearth_precompile(test_headers HEADERS <nlohmann/json.hpp> <gtest/gtest.h> LIBS nlohmann_json::nlohmann_json GTest::gtest)
+endif()
+
+# A test program: quick to compile rather than quick to run; what it tests keeps its own options.
+function(hearth_test_program target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_precompile_headers(${target} REUSE_FROM hearth_test_headers)
+endfunction()
+
 function(hearth_library name)
-  cmake_parse_arguments(arg "" "" "DEPS;LIBS;TEST_DEPS;SUBDIRS" ${ARGN})
+  cmake_parse_arguments(arg "JSON_HEADERS;COLD" "" "DEPS;LIBS;TEST_DEPS;SUBDIRS;ALONE" ${ARGN})
   set(patterns *.cpp)
   foreach(dir IN LISTS arg_SUBDIRS)
     list(APPEND patterns ${dir}/*.cpp)
@@ -33,6 +69,18 @@ function(hearth_library name)
   if(sources)
     add_library(hearth_${name} STATIC ${sources})
     target_link_libraries(hearth_${name} PUBLIC hearth_options ${arg_DEPS} ${arg_LIBS})
+    if(arg_JSON_HEADERS)
+      target_precompile_headers(hearth_${name} REUSE_FROM hearth_json_headers)
+    else()
+      target_precompile_headers(hearth_${name} REUSE_FROM hearth_headers)
+    endif()
+    if(arg_COLD)
+      target_compile_options(hearth_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+    endif()
+    set_target_properties(hearth_${name} PROPERTIES UNITY_BUILD ${HEARTH_UNITY} UNITY_BUILD_BATCH_SIZE 6)
+    if(arg_ALONE)
+      set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
   else()
     add_library(hearth_${name} INTERFACE)
     target_link_libraries(hearth_${name} INTERFACE hearth_options ${arg_DEPS} ${arg_LIBS})
@@ -40,7 +88,7 @@ function(hearth_library name)
 
   if(HEARTH_BUILD_TESTS AND tests)
     add_executable(hearth_${name}_test ${tests})
-    target_compile_options(hearth_${name}_test PRIVATE $<$<CONFIG:Release>:-O1>)  # a third less time to build; what they test keeps its own
+    hearth_test_program(hearth_${name}_test)
     target_link_libraries(hearth_${name}_test PRIVATE hearth_${name} hearth_test_support)
     foreach(dep IN LISTS arg_TEST_DEPS)
       target_link_libraries(hearth_${name}_test PRIVATE hearth_${dep})
