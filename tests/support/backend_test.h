@@ -23,14 +23,14 @@ std::unique_ptr<Backend> make_test_backend(const std::string& name, int threads 
 
 }  // namespace hearth::test
 
-#define BACKEND_TEST(Suite, name)                                                                      \
+#define BACKEND_TEST(suite, name)                                                                      \
   static void suite##_##name##_body(::hearth::Backend& device);                                        \
   [[maybe_unused]] static const bool suite##_##name##_registered =                                     \
       ::hearth::test::register_backend_test(#suite, #name, __FILE__, __LINE__, suite##_##name##_body); \
   static void suite##_##name##_body([[maybe_unused]] ::hearth::Backend& device)
 
 // The same on those whose memory the processor reads, for what works on a host.
-#define HOST_TEST(Suite, name)                                                                      \
+#define HOST_TEST(suite, name)                                                                      \
   static void suite##_##name##_body(::hearth::Backend& device);                                     \
   [[maybe_unused]] static const bool suite##_##name##_registered =                                  \
       ::hearth::test::register_host_test(#suite, #name, __FILE__, __LINE__, suite##_##name##_body); \
