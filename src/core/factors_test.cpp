@@ -9,7 +9,7 @@
 namespace hearth {
 namespace {
 
-// With products of bf16, and without.
+// A backend with bf16 products, and one without.
 const Backend& with() {
   static const auto backend = make_reference_backend(1);
   return *backend;

@@ -45,7 +45,7 @@ TEST(Memory, the_whole_counts_what_its_parts_count) {
   EXPECT_EQ(one.use().now, 0);
 }
 
-// Watches come and go while other threads add: none is missed, and nothing that a thread gives back stays.
+// Watches start and end while other threads allocate and free: no watch misses bytes, and all freed bytes are subtracted.
 TEST(Memory, counts_and_is_watched_from_many_threads) {
   MemoryLedger process;
   const MemoryWatch all(process);

@@ -39,7 +39,7 @@ TEST(OffsetAllocator, of_equal_holes_the_lowest) {
 }
 
 TEST(OffsetAllocator, says_when_nothing_fits) {
-  OffsetAllocator a(1000);  // 960 that are aligned
+  OffsetAllocator a(1000);  // 960 when aligned
   EXPECT_FALSE(a.take(961));
   EXPECT_FALSE(a.take(SIZE_MAX));
   EXPECT_FALSE(a.take(SIZE_MAX - 64));
@@ -67,7 +67,7 @@ TEST(OffsetAllocator, trim_tells_the_holes_and_lowers_the_mark) {
   EXPECT_EQ(a.reached(), 0u);
 }
 
-// Against a plain bitmap: blocks never overlap, and every block lies where best fit puts it.
+// Against a plain bitmap: blocks never overlap, and every block is where best fit places it.
 TEST(OffsetAllocator, is_best_fit_over_any_calls) {
   constexpr size_t cells = 256;
   OffsetAllocator a(cells * 64);

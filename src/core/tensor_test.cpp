@@ -43,11 +43,11 @@ BACKEND_TEST(Tensor, stores_16_bit_types) {
     const Tensor x = Tensor::from(device, {3}, values, dtype);
     EXPECT_EQ(x.bytes(), 6u);
     EXPECT_CLOSE(x, values, test::op_tolerance(dtype));
-    EXPECT_NE(x.to_vector()[0], values[0]);  // it was really rounded
+    EXPECT_NE(x.to_vector()[0], values[0]);  // the value was rounded
   }
 }
 
-// G-84: a check that looks at one element passes on a bad tensor.
+// G-84: a check of one element misses a bad tensor.
 BACKEND_TEST(Tensor, counts_every_non_finite_element) {
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
     std::vector<float> values(1001, 1.0f);

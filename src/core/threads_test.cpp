@@ -89,7 +89,7 @@ TEST(Threads, impossible_counts_are_refused) {
   EXPECT_GE(ThreadPool(0).size(), 1);
 }
 
-// What the thread may run on.
+// The CPUs that the thread may run on.
 cpu_set_t processors() {
   cpu_set_t set;
   EXPECT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
@@ -101,7 +101,7 @@ TEST(Threads, pinned_only_when_asked_each_to_a_processor_of_its_own) {
   const int count = CPU_COUNT(&before);
   {
     ThreadPool pool;
-    const auto sets = [&] {  // of every thread: each takes one piece and waits for the others
+    const auto sets = [&] {  // one per thread: each takes one piece and waits for the others
       std::vector<cpu_set_t> all(size_t(pool.size()));
       std::atomic<int> arrived{0};
       pool.run(pool.size(), [&](int64_t i) {

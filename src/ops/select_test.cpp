@@ -161,13 +161,13 @@ BACKEND_TEST(Select, refuses_what_does_not_fit) {
     const Tensor outside = Tensor::from(device, {2}, Numbers{0, row});
     test::supported(device, [&] {
       EXPECT_EQ(test::refusal([&] { ops::gather(x, outside).to_vector(); }),
-                fmt::format("gather: row {} does not lie in the 3 that there are", row));
+                fmt::format("gather: row {} does not exist, expected one of 3 rows", row));
     });
     test::supported(device, [&] {
       EXPECT_EQ(test::refusal([&] {
                   ops::scatter_add(x, zeros({2, 4}), outside).to_vector();
                 }),
-                fmt::format("scatter_add: row {} does not lie in the 3 that there are", row));
+                fmt::format("scatter_add: row {} does not exist, expected one of 3 rows", row));
     });
   }
 
