@@ -26,7 +26,7 @@ BACKEND_TEST(TimestepEmbedding, wide_fractional_and_one_per_image) {
   EXPECT_CLOSE(start, (std::vector<float>{0.99965f, 0.80268f, -0.27811f}), 1e-5);
   EXPECT_CLOSE(sines, (std::vector<float>{-0.02646f, 0.59641f, -0.96055f}), 1e-5);
   EXPECT_TRUE(std::equal(y.begin(), y.begin() + 320, y.begin() + 320));
-  EXPECT_NEAR(y[640], 0.676783f, 1e-5);  // cos 250.5: the fraction counts
+  EXPECT_NEAR(y[640], 0.676783f, 1e-5);  // cos 250.5: fractional timesteps matter
 }
 
 BACKEND_TEST(TimestepEmbedding, shift_and_odd_width) {

@@ -21,7 +21,7 @@ BACKEND_TEST(Affine, equals_the_reference_on_random_sizes) {
     const int64_t rows = std::array{int64_t(1), B, B * T}[size_t(random.between(0, 2))];
     const auto both = random.normal(device, {rows, 2 * C});
     const bool with_scale = random.chance(), with_shift = random.chance();
-    // A single row for all images stands in a vector.
+    // A single row for all images is a vector.
     const auto part = [&](const Tensor& t, bool wanted, int64_t i) {
       const Tensor columns = t.slice(1, i * C, (i + 1) * C);
       return !wanted ? Tensor() : rows == 1 && B > 1 ? ops::contiguous(columns).view({C}) : columns;
@@ -92,7 +92,7 @@ BACKEND_TEST(Affine, refuses_what_does_not_fit) {
             "affine: scale is f32 [2, 3, 4], expected f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
   EXPECT_EQ(affine(Tensor::zeros(test::truth(), {4}), {}),
             fmt::format("affine: x is on the backend {}, another operand [4] on reference; expected all on one", device.name()));
-  EXPECT_EQ(test::refusal([&] { ops::affine(zeros({}), {}, {}); }), "affine: x [] needed [..., C]");
+  EXPECT_EQ(test::refusal([&] { ops::affine(zeros({}), {}, {}); }), "affine: x is [], expected [..., C]");
   EXPECT_EQ(test::refusal([&] { ops::affine(zeros({4}, DType::i32), {}, {}); }), "affine: x [4] is i32, expected f32, f16 or bf16");
   EXPECT_EQ(test::refusal([&] { ops::multiply(x, zeros({2, 4, 3})); }), "multiply: f32 [2, 3, 4] and f32 [2, 4, 3] differ");
   EXPECT_EQ(test::refusal([&] { ops::multiply(x, zeros({2, 3, 4}, DType::f16)); }), "multiply: f32 [2, 3, 4] and f16 [2, 3, 4] differ");

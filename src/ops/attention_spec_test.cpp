@@ -1,4 +1,4 @@
-// The fields of AttentionSpec, grouped heads, and a width of v of its own.
+// The fields of AttentionSpec, grouped heads, and a v of another width.
 #include <cmath>
 #include <numeric>
 
@@ -16,7 +16,7 @@ struct Specs {
   AttentionSpec device, truth;
 };
 
-// Some of the fields, with shapes that fit q [B, T, N, D] and k [B, S, …].
+// Random fields, with shapes for q [B, T, N, D] and k [B, S, …].
 Specs some_fields(Random& random, Backend& device, int64_t B, int64_t T, int64_t S, int64_t N) {
   AttentionSpec spec{.scale = 0.4f};
   if (T == S && random.chance()) spec.mask = Mask::causal;
@@ -64,7 +64,7 @@ BACKEND_TEST(AttentionSpec, equals_the_reference_with_any_fields) {
   }
 }
 
-// Head n reads keys and values n / (N / G).
+// Query head n uses key/value head n / (N / G).
 BACKEND_TEST(AttentionSpec, grouped_heads_are_repeated_keys_and_values) {
   Random random(72);
   for (const int64_t heads : {2, 3, 8}) {
@@ -95,7 +95,7 @@ BACKEND_TEST(AttentionSpec, fields_that_change_nothing) {
   }
 }
 
-// A key length is a shorter k and v; a window and the causal mask are a bias of zeros and −∞.
+// A key length is equivalent to a shorter k and v; a window and the causal mask to a bias of zeros and −∞.
 BACKEND_TEST(AttentionSpec, fields_that_say_the_same) {
   Random random(74);
   const int64_t T = 33;
@@ -121,7 +121,7 @@ BACKEND_TEST(AttentionSpec, fields_that_say_the_same) {
     }
 }
 
-// With q = 0 every score is 0, so that y is the mean of the values that are seen.
+// With q = 0 every score is 0, so that y is the mean of the values attended to.
 BACKEND_TEST(AttentionSpec, known_answers) {
   const auto vector = [&](const Shape& shape, const std::vector<float>& values) { return Tensor::from(device, shape, values); };
   const Tensor q = Tensor::zeros(device, {1, 3, 1, 2}), k = Tensor::zeros(device, {1, 4, 1, 2}), v = vector({1, 4, 1, 1}, {0, 1, 2, 3});
@@ -138,7 +138,7 @@ BACKEND_TEST(AttentionSpec, known_answers) {
   check({.bias = vector({1, 1, 3, 4}, {0, 0, 0, -INFINITY, 0, 0, -INFINITY, -INFINITY, 0, -INFINITY, 0, 0})}, {1, 0.5f, 5 / 3.0f});
   check({.sinks = vector({1}, {0})}, {1.2f, 1.2f, 1.2f});
   check({.sinks = vector({1}, {std::log(4.0f)})}, {0.75f, 0.75f, 0.75f});
-  // Scores 0 and 40 become 0 and 2·tanh(20) = 2; the bias comes after.
+  // Scores 0 and 40 become 0 and 2·tanh(20) = 2; the bias is added after the cap.
   const auto capped = [&](const AttentionSpec& spec, float y) {
     test::supported(device, [&] {
       const Tensor one = vector({1, 1, 1, 1}, {1});
@@ -157,7 +157,7 @@ BACKEND_TEST(AttentionSpec, a_query_that_sees_no_key_gets_zeros) {
              v = random.normal(device, {2, 9, 2, 6}).device, sinks = random.normal(device, {2}).device;
   std::vector<float> bias(9 * 40, 0.0f);
   std::fill_n(bias.begin() + 9 * 33, 9, -INFINITY);
-  // The rows of y that are zero, and no others.
+  // Exactly these rows of y are zero.
   const auto check = [&](const AttentionSpec& spec, auto zero) {
     SCOPED_TRACE(described(spec));
     test::supported(device, [&] {
@@ -173,7 +173,7 @@ BACKEND_TEST(AttentionSpec, a_query_that_sees_no_key_gets_zeros) {
   check({.bias = Tensor::from(device, {1, 1, 40, 9}, bias), .sinks = sinks}, [](int64_t, int64_t t) { return t == 33; });
 }
 
-// Bit for bit: keys that a query does not see may be anything.
+// Bit-identical: keys that a query does not attend to may have any value.
 BACKEND_TEST(AttentionSpec, hidden_keys_have_no_part) {
   Random random(76);
   const int64_t T = 50, hidden = 20;
@@ -181,7 +181,7 @@ BACKEND_TEST(AttentionSpec, hidden_keys_have_no_part) {
              v = random.normal(device, {1, T, 1, 8}).device;
   std::vector<float> bias(size_t(T), 0.0f);
   bias[hidden] = -INFINITY;
-  // Of each query, whether it sees the key `hidden`; the key itself, where only a bias hides it, must be a number.
+  // Whether each query attends to the key `hidden`. A key that only a bias hides must be finite.
   const auto check = [&](const AttentionSpec& spec, bool spoil_key, auto sees) {
     SCOPED_TRACE(described(spec));
     test::supported(device, [&] {
@@ -202,7 +202,7 @@ BACKEND_TEST(AttentionSpec, hidden_keys_have_no_part) {
   check({.scale = 0.3f, .bias = Tensor::from(device, {1, 1, 1, T}, bias)}, false, [](int64_t) { return false; });
 }
 
-// Bit for bit: an image alone, and in a batch with longer and shorter ones.
+// Bit-identical: an image alone, and in a batch with longer and shorter ones.
 BACKEND_TEST(AttentionSpec, images_do_not_depend_on_their_batch) {
   Random random(77);
   const int64_t T = 37, S = 70;
@@ -231,25 +231,25 @@ BACKEND_TEST(AttentionSpec, refuses_what_does_not_fit) {
   const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
   const Tensor q = zeros({2, 4, 6, 8}), k = zeros({2, 5, 3, 8}), v = zeros({2, 5, 3, 7});
   const auto refusal = [&](const AttentionSpec& spec) { return test::refusal([&] { ops::attention(q, k, v, spec); }); };
-  EXPECT_EQ(
-      test::refusal([&] {
-        ops::attention(q, zeros({2, 5, 4, 8}), zeros({2, 5, 4, 8}), {});
-      }),
-      "attention: q f32 [2, 4, 6, 8], k f32 [2, 5, 4, 8] and v f32 [2, 5, 4, 8] do not fit, expected k [2, S, G, 8] and v [2, S, G, Dv] "
-      "of q's type, 6 a multiple of G");
+  EXPECT_EQ(test::refusal([&] {
+              ops::attention(q, zeros({2, 5, 4, 8}), zeros({2, 5, 4, 8}), {});
+            }),
+            "attention: q f32 [2, 4, 6, 8], k f32 [2, 5, 4, 8] and v f32 [2, 5, 4, 8] are incompatible, expected k [2, S, G, 8] and v [2, "
+            "S, G, Dv] "
+            "of q's dtype, 6 a multiple of G");
   EXPECT_NE(test::refusal([&] { ops::attention(q, k, zeros({2, 5, 6, 8}), {}); }), "accepted");
   EXPECT_NE(test::refusal([&] { ops::attention(q, zeros({2, 5, 0, 8}), zeros({2, 5, 0, 8}), {}); }), "accepted");
   EXPECT_EQ(refusal({.window = -1}), "attention: window -1 is negative");
-  EXPECT_EQ(refusal({.soft_cap = -0.5f}), "attention: soft cap -0.5 is not a positive number (0: none)");
-  EXPECT_EQ(refusal({.soft_cap = NAN}), "attention: soft cap nan is not a positive number (0: none)");
+  EXPECT_EQ(refusal({.soft_cap = -0.5f}), "attention: soft cap is -0.5, expected a positive number, or 0 for none");
+  EXPECT_EQ(refusal({.soft_cap = NAN}), "attention: soft cap is nan, expected a positive number, or 0 for none");
   for (const Shape& shape : {Shape{2, 6, 4, 4}, Shape{3, 6, 4, 5}, Shape{2, 3, 4, 5}, Shape{2, 6, 5, 5}, Shape{4, 5}})
     EXPECT_EQ(refusal({.bias = zeros(shape)}),
-              fmt::format("attention: bias f32 {} does not fit, expected f32 [1 or 2, 1 or 6, 1 or 4, 5], contiguous", shape));
+              fmt::format("attention: bias is f32 {}, expected f32 [1 or 2, 1 or 6, 1 or 4, 5], contiguous", shape));
   EXPECT_NE(refusal({.bias = zeros({2, 6, 4, 5}, DType::f16)}), "accepted");
   EXPECT_NE(refusal({.bias = zeros({2, 6, 5, 4}).permute({0, 1, 3, 2})}), "accepted");
   EXPECT_EQ(refusal({.key_lengths = {5}}), "attention: 1 key lengths for a batch of 2");
-  EXPECT_EQ(refusal({.key_lengths = {5, 6}}), "attention: key length 6 does not lie in k [2, 5, 3, 8]");
-  EXPECT_EQ(refusal({.key_lengths = {-1, 5}}), "attention: key length -1 does not lie in k [2, 5, 3, 8]");
+  EXPECT_EQ(refusal({.key_lengths = {5, 6}}), "attention: key length 6 is out of range for k [2, 5, 3, 8]");
+  EXPECT_EQ(refusal({.key_lengths = {-1, 5}}), "attention: key length -1 is out of range for k [2, 5, 3, 8]");
   EXPECT_EQ(refusal({.sinks = zeros({3})}), "attention: sinks is f32 [3], expected f32 [6]");
   EXPECT_EQ(refusal({.sinks = Tensor::zeros(test::truth(), {6})}),
             fmt::format("attention: x is on the backend {}, another operand [6] on reference; expected all on one", device.name()));

@@ -12,7 +12,7 @@ namespace {
 
 using test::Random;
 
-// G-82: no head size is special.
+// G-82: head sizes of every kind.
 BACKEND_TEST(Attention, every_head_size_in_every_type) {
   Random random(21);
   for (const int64_t D : {1, 3, 8, 16, 40, 64, 72, 80, 88, 96, 112, 128, 160, 256, 512})
@@ -41,7 +41,7 @@ BACKEND_TEST(Attention, lengths_around_every_block_size) {
   }
 }
 
-// Factors in bf16: nearer to wide arithmetic on the rounded factors than a rounding of the weights (2⁻⁹) is from none.
+// Factors in bf16: nearer to wide arithmetic on the rounded factors than unrounded weights would be (2⁻⁹).
 BACKEND_TEST(Attention, bf16_factors) {
   if (!device.multiplies_bf16()) {
     const Tensor x = Tensor::zeros(device, {1, 2, 1, 4});
@@ -67,7 +67,7 @@ BACKEND_TEST(Attention, bf16_factors) {
     }
 }
 
-// Each rounding by itself: of v, and of the exponentials, whose sum is of those that are not rounded.
+// Each rounding alone: of v, and of the exponentials, whose sum is that of the unrounded ones.
 BACKEND_TEST(Attention, bf16_factors_are_rounded_before_the_products) {
   if (!device.multiplies_bf16()) return;
   const auto run = [&](const std::vector<float>& k, const std::vector<float>& v) {
@@ -97,7 +97,7 @@ BACKEND_TEST(Attention, takes_views_whose_last_axis_is_strided) {
             ops::attention(dense, dense, dense, {.scale = 0.25f}).to_vector());
 }
 
-// Any extent but that of the keys may be nothing.
+// Any axis except that of the keys may be empty.
 BACKEND_TEST(Attention, of_nothing_is_nothing) {
   for (const Shape& shape : {Shape{0, 4, 2, 8}, Shape{1, 0, 2, 8}, Shape{1, 4, 0, 8}, Shape{1, 4, 2, 0}}) {
     const Tensor k = Tensor::zeros(device, {shape[0], 6, shape[2], shape[3]});
@@ -105,10 +105,10 @@ BACKEND_TEST(Attention, of_nothing_is_nothing) {
   }
 }
 
-// G-79: the scores overflow 16 bits and the maximum must be taken away before exp. One key wins each row outright.
+// G-79: the scores overflow 16 bits, and the maximum must be subtracted before exp. One key dominates each row.
 BACKEND_TEST(Attention, huge_scores) {
   const int64_t T = 5, S = 40, D = 8;
-  for (const int winner : {40, -20}) {  // every score may be far below zero, too
+  for (const int winner : {40, -20}) {  // negative: every score is far below zero
     std::vector<float> q(size_t(T * D), 1000.0f), k(size_t(S * D)), v(size_t(S * D));
     for (int64_t s = 0; s < S; ++s)
       for (int64_t d = 0; d < D; ++d) k[size_t(s * D + d)] = float(s == 17 ? winner : -40 + s % 3), v[size_t(s * D + d)] = float(s);

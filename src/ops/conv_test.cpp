@@ -42,7 +42,7 @@ BACKEND_TEST(Conv2d, equals_the_reference_on_random_shapes) {
   }
 }
 
-// Integer division must not eat the border: every output position counts its taps.
+// Integer division must not lose the border: every output position counts its taps.
 BACKEND_TEST(Conv2d, padding_is_zeros_and_reaches_each_side) {
   const Tensor x = Tensor::from(device, {1, 2, 2, 1}, std::vector<float>{1, 1, 1, 1}),
                ones = Tensor::from(device, {1, 1, 3, 3}, std::vector<float>(9, 1.0f));
@@ -55,7 +55,7 @@ BACKEND_TEST(Conv2d, padding_is_zeros_and_reaches_each_side) {
   EXPECT_EQ(ops::conv(x, w, {}, ConvSpec::plane(1, {1, 0, 1, 2})).to_vector(), (std::vector<float>{4, 2, 4, 2}));
 }
 
-// Each axis has a kernel, a padding and a size of its own, and a kernel may just fit.
+// Each axis has its own kernel, padding and size, and a kernel may be as large as its axis.
 BACKEND_TEST(Conv2d, y_has_as_many_positions_as_the_kernel_has_places) {
   Random random(13);
   const auto w = random.weight(device, {4, 3, 3, 2}, WeightKind::conv, {.hold = DType::f32});
@@ -108,7 +108,7 @@ BACKEND_TEST(Conv2d, takes_views_and_gives_the_type_of_x) {
   EXPECT_EQ(ops::conv(half, w.device, {}, {}, {.out = DType::bf16}).dtype(), DType::bf16);
 }
 
-// The norm of the input is a group norm before the convolution: padding stays zero, a resize comes after it.
+// The norm of the input is a group norm before the convolution: padding stays zero, and the resize comes after the norm.
 BACKEND_TEST(Conv2d, a_normalized_input_is_a_group_norm_before_it) {
   Random random(13);
   for (int round = 0; round < 24; ++round) {
@@ -123,7 +123,7 @@ BACKEND_TEST(Conv2d, a_normalized_input_is_a_group_norm_before_it) {
     const auto act = random.chance() ? Activation::silu : Activation::none;
     SCOPED_TRACE(fmt::format("x {} {} groups {} stride {}", name_of(dtype), x.device.shape(), groups, spec.rows.stride));
     const Tensor y = ops::conv(x.device, w.device, bias.device, spec, {.out = DType::f32}, {groups, gamma.device, beta.device, 1e-3f, act});
-    // The norm's result is not rounded to the type of x.
+    // The norm's result is not rounded to the dtype of x.
     const Tensor wide = ops::cast(x.device, DType::f32), wide_truth = ops::cast(x.truth, DType::f32);
     EXPECT_CLOSE(y,
                  ops::conv(ops::group_norm(wide_truth,

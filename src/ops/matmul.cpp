@@ -19,15 +19,15 @@ void check(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue&
   require_vector("linear", "bias", bias, N);
   if (w.form.in_place && (x.dtype() != DType::f32 || w.kind != WeightKind::linear || norm || e.out.value_or(DType::f32) != DType::f32 ||
                           (e.residual && e.residual.dtype() != DType::f32)))
-    fail<ShapeError>("linear: weight {} {} is held in place, which takes x, residual and y in f32 and no norm", w.name, w.shape);
+    fail<ShapeError>("linear: weight {} {} is held in place, expected x, residual and y in f32 and no norm", w.name, w.shape);
   if (w.kind == WeightKind::glu && N % 2 != 0) fail<ShapeError>("linear: weight {} {} is not [2·out, in]", w.name, w.shape);
   check_epilogue("linear", e, x.shape().with_last(w.outputs()), w);
-  if (norm && x.rank() < 2) fail<ShapeError>("linear: x {} is to be normalized, expected [B, ..., K]", x.shape());
+  if (norm && x.rank() < 2) fail<ShapeError>("linear: x is {}, expected [B, ..., K] for a norm", x.shape());
   if (norm) check_group_norm("linear", x, norm);
   require_one_device("linear", x, w, bias, e);
 }
 
-// x or y as [B, rows of an image, columns].
+// x or y as [B, rows per image, columns].
 Tensor in_images(const Tensor& x) {
   const int64_t B = x.rank() > 1 ? x.size(0) : 1, columns = x.size(-1);
   return x.view({B, x.numel() / columns / B, columns});
@@ -58,7 +58,8 @@ Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilog
 }
 
 void linears(const Tensor& x, std::span<const LinearSpec> specs, std::span<Tensor> ys) {
-  if (specs.size() != ys.size()) fail<ShapeError>("linears: {} products have {} results", specs.size(), ys.size());
+  if (specs.size() != ys.size())
+    fail<ShapeError>("linears: {} products and {} results, expected one result for each product", specs.size(), ys.size());
   std::vector<OpTrace> traces;
   std::vector<LinearCall> calls;
   traces.reserve(specs.size()), calls.reserve(specs.size());

@@ -57,7 +57,7 @@ BACKEND_TEST(Linear, flattens_leading_axes_and_takes_views) {
   EXPECT_EQ(ops::linear(Tensor::empty(device, {2, 0, 10}), w.device).shape(), (Shape{2, 0, 6}));
 }
 
-// A vector is one image; y's first axis counts them otherwise.
+// A vector is one image; otherwise the first axis of y counts the images.
 BACKEND_TEST(Linear, adds_views_and_one_row_per_image) {
   const Tensor ones = Tensor::from(device, {2, 3}, std::vector<float>(6, 1));
   const Weight w{
@@ -84,7 +84,7 @@ BACKEND_TEST(Linear, a_prepared_weight_says_how_much_it_holds) {
   EXPECT_GE(device.prepare(Tensor::zeros(device, {70, 30}), WeightKind::linear, {})->bytes, 70u * 30 * 4);
 }
 
-// G-18: the orientation shows on matrices that are not square.
+// G-18: only matrices that are not square reveal a wrong orientation.
 BACKEND_TEST(Linear, weights_are_out_by_in) {
   const Tensor w = Tensor::from(device, {2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
   const Weight weight{.name = "w", .shape = w.shape(), .prepared = device.prepare(w, WeightKind::linear, {}), .backend = &device};
@@ -148,7 +148,7 @@ BACKEND_TEST(Linear, gated_units_equal_the_reference_on_random_shapes) {
   }
 }
 
-// The tensor between the product and its gating is gone; its rounding to f32 was none.
+// Fusing removes the tensor between product and gating; storing it in f32 did not round it.
 BACKEND_TEST(Linear, gating_in_the_epilogue_has_the_bits_of_gating_after_it) {
   Random random(6);
   for (const int64_t N : {1, 7, 8, 9, 15, 16, 17, 24, 25, 33, 80}) {
@@ -164,7 +164,7 @@ BACKEND_TEST(Linear, gating_in_the_epilogue_has_the_bits_of_gating_after_it) {
                              gates = ops::activate(both.slice(2, N, 2 * N), Activation::gelu).to_vector();
     std::vector<float> apart = both.slice(2, 0, N).to_vector();
     for (size_t i = 0; i < apart.size(); ++i) apart[i] *= gates[i];
-    if (device.name() != "cpu") EXPECT_CLOSE(fused, apart, 2e-7);  // its sums are f64: here they were rounded
+    if (device.name() != "cpu") EXPECT_CLOSE(fused, apart, 2e-7);  // its sums are f64, and are rounded in `apart`
     else EXPECT_EQ(fused, apart) << N;
   }
 }

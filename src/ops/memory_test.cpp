@@ -1,4 +1,4 @@
-// A backend's memory: fill, and what goes to and from it.
+// A backend's memory: fill, upload and download.
 #include <cstring>
 
 #include "core/quantized/blocks.h"
@@ -16,7 +16,7 @@ const std::vector<DType> all_types = [] {
   return all;
 }();
 
-// A tensor of any type with random bytes.
+// A tensor of any dtype with random bytes.
 Tensor random_bytes(Backend& device, const Shape& shape, DType dtype) {
   const Tensor x = Tensor::empty(device.host(), shape, dtype);
   Random random(int(dtype) + 1);
@@ -65,7 +65,7 @@ void go_and_come_back(Backend& device, DType dtype) {
   EXPECT_EQ(&x.to(device).storage(), &x.storage());
 }
 
-// The bits, and of a view its elements.
+// Bit-identical; for a view, its elements.
 BACKEND_TEST(Memory, goes_to_another_backend_and_comes_back) {
   for (const DType dtype : all_types) go_and_come_back(device, dtype);
   Random random(131);
@@ -76,7 +76,7 @@ BACKEND_TEST(Memory, goes_to_another_backend_and_comes_back) {
   }
 }
 
-// Numbers may change their float type on the way up.
+// An upload may change the float dtype.
 BACKEND_TEST(Memory, uploads_round_as_copies_do) {
   Random random(132);
   const Tensor x = random.normal(device, {5, 33}).device;

@@ -66,7 +66,7 @@ BACKEND_TEST(Norm, the_variance_is_biased_and_eps_is_inside_the_root) {
   EXPECT_CLOSE(ops::group_norm(x, {.groups = 1, .gamma = one, .beta = zero, .eps = 16}), (std::vector<float>{-0.6f, 0.6f}), 1e-7);
 }
 
-// A residual stream has a few channels thousands of times as large as the rest; in long rows every square counts.
+// In a residual stream a few channels are thousands of times larger than the rest; in long rows every square matters.
 BACKEND_TEST(Norm, root_mean_squares_of_long_rows_in_every_type) {
   Random random(34);
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
@@ -81,7 +81,7 @@ BACKEND_TEST(Norm, root_mean_squares_of_long_rows_in_every_type) {
                  ops::rms_norm(x.truth, {.gamma = gamma.truth, .eps = 1e-5f}), 2e-6);
   }
   const Tensor three = Tensor::from(device, {1, 2}, std::vector<float>{-3, 3});
-  EXPECT_CLOSE(ops::rms_norm(three, {.eps = 16}), (std::vector<float>{-0.6f, 0.6f}), 1e-7);  // eps inside the root, no mean taken off
+  EXPECT_CLOSE(ops::rms_norm(three, {.eps = 16}), (std::vector<float>{-0.6f, 0.6f}), 1e-7);  // eps inside the root, no mean subtracted
   EXPECT_CLOSE(ops::rms_norm(Tensor::from(device, {1, 2}, std::vector<float>{4, 4}), {.eps = 0}), (std::vector<float>{1, 1}), 1e-7);
 }
 
@@ -124,15 +124,16 @@ BACKEND_TEST(Norm, refuses_what_does_not_fit) {
   EXPECT_THROW(ops::group_norm(x, {.groups = 2, .gamma = v5, .beta = v6}), ShapeError);
   EXPECT_THROW(ops::group_norm(x, {.groups = -2, .gamma = v6, .beta = v6}), ShapeError);
   EXPECT_THROW(ops::group_norm(x, {.groups = 2, .gamma = v6, .beta = v5}), ShapeError);
-  EXPECT_EQ(test::refusal([&] { ops::group_norm(v6, {.groups = 2, .gamma = v6, .beta = v6}); }), "group_norm: x [6] needed [B, ..., C]");
+  EXPECT_EQ(test::refusal([&] { ops::group_norm(v6, {.groups = 2, .gamma = v6, .beta = v6}); }),
+            "group_norm: x is [6], expected [B, ..., C]");
   EXPECT_THROW(ops::layer_norm(x, {.gamma = v6, .beta = v5}), ShapeError);
   EXPECT_THROW(ops::rms_norm(x, {.gamma = v5, .eps = 1e-5f}), ShapeError);
   EXPECT_THROW(ops::rms_norm(x, {.gamma = Tensor::zeros(device, {6}, DType::f16), .eps = 1e-5f}), ShapeError);
   EXPECT_THROW(ops::rms_norm(Tensor::zeros(device, {6}, DType::i32), {.gamma = v6, .eps = 1e-5f}), ShapeError);
   EXPECT_THROW(ops::layer_norm(x, {.gamma = v5, .beta = v6}), ShapeError);
-  EXPECT_EQ(test::refusal([&] { ops::rms_norm(x, {.gamma = v6, .beta = v6}); }), "rms_norm: it has no beta");
+  EXPECT_EQ(test::refusal([&] { ops::rms_norm(x, {.gamma = v6, .beta = v6}); }), "rms_norm: beta is set, expected none");
   EXPECT_EQ(test::refusal([&] { ops::layer_norm(Tensor::zeros(device, {}), {.gamma = v6, .beta = v6}); }),
-            "layer_norm: x [] needed [..., C]");
+            "layer_norm: x is [], expected [..., C]");
   const Tensor whole = Tensor::zeros(device, {2, 6}, DType::i32);
   EXPECT_EQ(test::refusal([&] { ops::group_norm(whole, {.groups = 2, .gamma = v6, .beta = v6}); }),
             "group_norm: x [2, 6] is i32, expected f32, f16 or bf16");

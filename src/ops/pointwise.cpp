@@ -30,7 +30,7 @@ Tensor multiply(const Tensor& a, const Tensor& b) {
 
 Tensor affine(const Tensor& x, const Tensor& scale, const Tensor& shift) {
   require_float("affine", x);
-  if (x.rank() < 1) fail<ShapeError>("affine: x {} needed [..., C]", x.shape());
+  if (x.rank() < 1) fail<ShapeError>("affine: x is {}, expected [..., C]", x.shape());
   const int64_t B = x.rank() > 1 ? x.size(0) : 1, C = x.size(-1);
   const auto rows = [&](const char* what, const Tensor& v) {  // [C] as [1, C]
     if (!v || v.rank() != 1) {

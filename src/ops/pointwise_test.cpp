@@ -27,7 +27,7 @@ BACKEND_TEST(Pointwise, equals_the_reference_on_random_sizes) {
   }
 }
 
-// Elementwise, because one wrong value hides in a norm over many; and at the ends of the range.
+// Elementwise, because one wrong value hides in a norm over many; covers the ends of the range, too.
 BACKEND_TEST(Pointwise, every_value_is_right_over_the_whole_range) {
   std::vector<float> values;
   for (float v = -120; v <= 120; v += 0.0173f) values.push_back(v);
@@ -38,14 +38,14 @@ BACKEND_TEST(Pointwise, every_value_is_right_over_the_whole_range) {
     const std::vector<float> y = ops::activate(Tensor::from(device, shape, values), act).to_vector(),
                              truth = ops::activate(Tensor::from(test::truth(), shape, values), act).to_vector();
     for (size_t j = 0; j < y.size(); ++j) {
-      if (y[j] == truth[j]) continue;  // infinite, too
+      if (y[j] == truth[j]) continue;  // also if both are infinite
       ASSERT_NEAR(y[j], truth[j], 1e-6 * std::abs(truth[j]) + 3e-7 * std::min(1.0f, std::abs(values[j])))
           << "act " << i << " of " << values[j];
     }
   }
 }
 
-// G-28: what is not a number stays visible.
+// G-28: NaN propagates.
 BACKEND_TEST(Pointwise, not_a_number_is_never_hidden) {
   std::vector<float> values(37, 1.0f);
   for (const size_t at : {size_t(0), size_t(16), size_t(36)}) {

@@ -1,4 +1,4 @@
-// Random inputs for comparing a backend with the reference one on the same rounded values.
+// Random inputs for comparing a backend with the reference backend on the same rounded values.
 #pragma once
 
 #include <random>
@@ -14,14 +14,14 @@ inline Backend& truth() {
   return *backend;
 }
 
-// x with its numbers changed by f(float*).
+// A copy of x with values changed by f(float*).
 template <class F> Tensor edited(const Tensor& x, F f) {
   std::vector<float> values = x.to_vector();
   f(values.data());
   return Tensor::from(x.backend(), x.shape(), values, x.dtype());
 }
 
-// Members of Activation.
+// Number of members of Activation.
 inline constexpr int activations = int(Activation::squared_relu) + 1;
 
 class Random {
@@ -31,7 +31,7 @@ class Random {
   int64_t between(int64_t low, int64_t high) { return low + int64_t(engine_() % uint32_t(high - low + 1)); }
   bool chance() { return engine_() % 2; }
   DType dtype() { return std::array{DType::f32, DType::f16, DType::bf16}[engine_() % 3]; }
-  // Types of a weight; bf16 factors where the device has products of them.
+  // A random form of a weight; bf16 factors only if the device multiplies them.
   WeightForm form(const Backend& device) {
     if (device.multiplies_bf16() && chance()) return {.hold = DType::bf16, .factors = DType::bf16};
     return {.hold = dtype()};

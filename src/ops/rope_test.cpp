@@ -37,7 +37,7 @@ BACKEND_TEST(Rope, every_size_and_both_pairings) {
     }
 }
 
-// Products are rounded, then added.
+// Products are rounded before they are added.
 BACKEND_TEST(Rope, the_bits_of_the_plain_loop) {
   if (device.name() != "cpu") GTEST_SKIP() << "wide arithmetic";
   Random random(62);
@@ -58,7 +58,7 @@ BACKEND_TEST(Rope, the_bits_of_the_plain_loop) {
     }
 }
 
-// (1, 0) at a quarter turn is (0, 1); what is not turned stays.
+// (1, 0) rotated by a quarter turn is (0, 1); the other values are copied.
 BACKEND_TEST(Rope, known_answer) {
   const Tensor table = Tensor::from(device, {1, 2, 1}, std::vector<float>{0, 1});
   const Tensor x = Tensor::from(device, {1, 1, 4}, std::vector<float>{1, 2, 3, 4});
@@ -67,7 +67,7 @@ BACKEND_TEST(Rope, known_answer) {
   EXPECT_EQ(ops::rope(x, both, RotaryPairs::halves).to_vector(), (std::vector<float>{-3, 2, 1, 4}));
 }
 
-// In every type, with a table for each image and head or for all of them, of views into a fused projection.
+// In every dtype, with a table for each image and head or for all of them, on views into a fused projection.
 BACKEND_TEST(Rope, batches_in_every_type) {
   Random random(63);
   for (int round = 0; round < 48; ++round) {
@@ -86,7 +86,7 @@ BACKEND_TEST(Rope, batches_in_every_type) {
   }
 }
 
-// Bit for bit: one table for all is that table for each, and a batch is its images.
+// Bit-identical: one table for all or the same table for each; a batch or its images one by one.
 BACKEND_TEST(Rope, tables_and_images_one_by_one) {
   Random random(64);
   const Tensor x = random.normal(device, {2, 5, 3, 16}).device, table = random.normal(device, {1, 5, 1, 2, 6}).device;
@@ -102,7 +102,7 @@ BACKEND_TEST(Rope, tables_and_images_one_by_one) {
   }
 }
 
-// Image 1 and head 1 have quarter turns, the others stay.
+// Image 1 and head 1 are rotated by quarter turns, the others are not rotated.
 BACKEND_TEST(Rope, known_answer_of_tables) {
   const Tensor x = Tensor::from(device, {2, 1, 2, 2}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
   const auto table = [&](const Shape& shape) { return Tensor::from(device, shape, std::vector<float>{1, 0, 0, 1}); };
@@ -121,18 +121,20 @@ BACKEND_TEST(Rope, refusals) {
     return test::refusal([&] { ops::rope(Tensor::zeros(device, x), Tensor::zeros(device, table, dtype), RotaryPairs::halves); });
   };
   EXPECT_EQ(refusal({2, 1, 4}, {2, 2, 3}),
-            "rope: x [2, 1, 4] and table f32 [2, 2, 3] do not fit, expected f32 [2, 2, at most 2], contiguous");
+            "rope: x [2, 1, 4] and table f32 [2, 2, 3] are incompatible, expected f32 [2, 2, at most 2], contiguous");
   EXPECT_EQ(refusal({2, 1, 4}, {2, 2, 2}, DType::f16),
-            "rope: x [2, 1, 4] and table f16 [2, 2, 2] do not fit, expected f32 [2, 2, at most 2], contiguous");
+            "rope: x [2, 1, 4] and table f16 [2, 2, 2] are incompatible, expected f32 [2, 2, at most 2], contiguous");
   for (const Shape& table : {Shape{2, 3, 1, 2, 2}, Shape{4, 2, 1, 2, 2}, Shape{1, 2, 3, 2, 2}, Shape{1, 2, 1, 1, 2}, Shape{1, 2, 1, 2, 3},
                              Shape{1, 2, 1, 2, 0}, Shape{2, 2, 2}, Shape{2}})
     EXPECT_EQ(
         refusal({3, 2, 4, 4}, table),
-        fmt::format("rope: x [3, 2, 4, 4] and table f32 {} do not fit, expected f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous", table));
-  EXPECT_EQ(refusal({4, 4}, {2, 2, 2}), "rope: x [4, 4] needed [B, T, N, D] or [T, N, D]");
+        fmt::format("rope: x [3, 2, 4, 4] and table f32 {} are incompatible, expected f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous",
+                    table));
+  EXPECT_EQ(refusal({4, 4}, {2, 2, 2}), "rope: x is [4, 4], expected [B, T, N, D] or [T, N, D]");
   const Tensor x = Tensor::zeros(device, {3, 2, 4, 4}), turned = Tensor::zeros(device, {1, 2, 1, 2, 2}).permute({0, 4, 2, 3, 1});
-  EXPECT_EQ(test::refusal([&] { ops::rope(x, turned, RotaryPairs::halves); }),
-            "rope: x [3, 2, 4, 4] and table f32 [1, 2, 1, 2, 2] do not fit, expected f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous");
+  EXPECT_EQ(
+      test::refusal([&] { ops::rope(x, turned, RotaryPairs::halves); }),
+      "rope: x [3, 2, 4, 4] and table f32 [1, 2, 1, 2, 2] are incompatible, expected f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous");
   EXPECT_EQ(test::refusal([&] { ops::rope(x, Tensor(), RotaryPairs::halves); }),
             "rope: x [3, 2, 4, 4] has no table, expected f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous");
   EXPECT_EQ(test::refusal([&] {

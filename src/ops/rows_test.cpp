@@ -1,4 +1,4 @@
-// Products with weights that are held in place.
+// Products with weights held in place.
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -22,7 +22,7 @@ constexpr DType held[] = {DType::f32, DType::f16, DType::bf16, DType::q4_0, DTyp
 // clang-format on
 constexpr std::span blocks = std::span(held).subspan(3);
 
-// Where a block has numbers in f16.
+// Offset of the f16 values of a block.
 std::vector<size_t> scales_of(DType dtype) {
   switch (dtype) {
     case DType::mxfp4: return {};
@@ -37,8 +37,8 @@ std::vector<size_t> scales_of(DType dtype) {
   }
 }
 
-// Rows of random values in any type that can be held: of blocks, random bytes with the values as their scales, the only numbers there.
-// On the device's host, where files are.
+// Rows of random values in any dtype that can be held; for block types, random bytes with the values as scales, the only floats in a
+// block. On the device's host, like mapped files.
 Tensor rows_of(Backend& device, const Shape& shape, const std::vector<float>& values, DType dtype) {
   if (!is_blocked(dtype)) return Tensor::from(device.host(), shape, values, dtype);
   Tensor w = Tensor::empty(device.host(), shape, dtype);
@@ -99,7 +99,7 @@ BACKEND_TEST(Rows, equal_the_reference_on_random_shapes) {
     const auto w = in_place(random, device, {N, K}, dtype, factors);
     const auto bias = random.normal(device, {N}), residual = random.normal(device, {B, M / B, N}), gate = random.normal(device, {B, N});
     const bool with_bias = random.chance(), with_residual = random.chance(), with_gate = random.chance();
-    const auto act = Activation(random.between(0, 5));  // without those that shrink large sums and not their errors
+    const auto act = Activation(random.between(0, 5));  // without activations that shrink large sums but not their errors
     const auto run = [&](const Tensor& in, const Weight& weight, const Tensor& b, const Tensor& r, const Tensor& g) {
       return ops::linear(in, weight, with_bias ? b : Tensor(),
                          {.alpha = 0.9f, .activation = act, .gate = with_gate ? g : Tensor(), .residual = with_residual ? r : Tensor()});
@@ -110,14 +110,14 @@ BACKEND_TEST(Rows, equal_the_reference_on_random_shapes) {
   }
 }
 
-// Bit for bit: a row alone, among others, and with any number of threads.
+// Bit-identical: a row alone, among others, and with any number of threads.
 BACKEND_TEST(Rows, each_row_stands_alone) {
   Random random(72);
   for (size_t kind = 0; kind < std::size(held) + std::size(blocks); ++kind)
     for (const int64_t K : {256, 768, 2048 + 256, 32, 1504}) {
       const DType dtype = held[kind < std::size(held) ? kind : kind - std::size(blocks)];
       if (K % block_of(dtype).values != 0) continue;
-      // 500 rows of 2304 numbers: more than are multiplied at a time.
+      // 500 rows of 2304 values: more than one piece.
       const int64_t N = random.between(1, 90), M = K == 256 ? 1100 : K == 768 ? 135 : K == 2304 && kind % 5 == 1 ? 500 : 70;
       const auto x = random.normal(device, {M, K});
       const auto w = in_place(random, device, {N, K}, dtype, kind < std::size(held) ? DType::f32 : DType::i16);
@@ -130,7 +130,7 @@ BACKEND_TEST(Rows, each_row_stands_alone) {
     }
 }
 
-// Products of one x together have the bits of each by itself: any number of weights, sizes and types, with an epilogue of its own for each.
+// Products of one x computed together are bit-identical to each alone: any number of weights, sizes and dtypes, each with an epilogue.
 BACKEND_TEST(Rows, products_together_are_those_one_by_one) {
   Random random(78);
   for (int round = 0; round < 60; ++round) {
@@ -186,8 +186,8 @@ BACKEND_TEST(Rows, products_together_are_told_of_one_by_one) {
   EXPECT_EQ(record.told, (std::vector<std::string>{"linear [1, 6] 1632", "linear [1, 7] 1008"}));
 }
 
-// 16 bits of x beside all of them, relative L2. Observed: at most 2.2e-5 for normal x, 5.6e-5 where one number of each 32 is 100
-// times larger.
+// Relative L2 error of rounding x to 16 bits. Observed: at most 2.2e-5 for normal x, 5.6e-5 if one value of each 32 is 100 times
+// larger.
 BACKEND_TEST(Rows, integers_are_near_the_numbers) {
   for (const DType dtype : blocks) {
     Random random(75), again(75);
@@ -205,8 +205,8 @@ BACKEND_TEST(Rows, integers_are_near_the_numbers) {
   }
 }
 
-// Factors of bf16: one row and a few as numbers in f32, or of blocks as their integers, more as products of bf16; several chunks and
-// strips, edges of panels.
+// bf16 factors: one row and few rows are multiplied in f32 or, for block types, as integers, more rows in bf16; several chunks and
+// strips, and edges of panels.
 void bf16_factors_equal_the_reference(Backend& device, Random& random, DType dtype, std::span<const int64_t> sizes) {
   for (const int64_t M : {1, 3, 15, 16, 33, 70, 530})
     for (const int64_t K : sizes) {
@@ -236,7 +236,7 @@ BACKEND_TEST(Rows, bf16_factors_equal_the_reference) {
   }
 }
 
-// What makes its x integers and what rounds it are not one piece of work.
+// Converting x to integers and rounding it are separate pieces of work.
 BACKEND_TEST(Rows, bf16_factors_of_different_types_together) {
   if (!device.multiplies_bf16()) GTEST_SKIP() << "no products of bf16 factors";
   Random random(82);
@@ -254,7 +254,7 @@ BACKEND_TEST(Rows, bf16_factors_of_different_types_together) {
   }
 }
 
-// Any number of threads, and a row's place among others: the same bits.
+// Bit-identical with any number of threads, and for any place of a row among others.
 BACKEND_TEST(Rows, bf16_factors_each_row_stands_alone) {
   if (!device.multiplies_bf16()) GTEST_SKIP() << "no products of bf16 factors";
   Random random(81);
@@ -268,7 +268,7 @@ BACKEND_TEST(Rows, bf16_factors_each_row_stands_alone) {
   }
 }
 
-// What is not a number must not become one.
+// NaN must not become a number.
 BACKEND_TEST(Rows, integers_of_what_is_no_number) {
   Random random(76);
   for (const DType dtype : blocks) {
@@ -290,7 +290,7 @@ BACKEND_TEST(Rows, integers_of_what_is_no_number) {
   }
 }
 
-// Steps of a kernel may end behind a row, in the next one.
+// Steps of a kernel may end behind a row, in the next row.
 BACKEND_TEST(Rows, a_weight_that_is_no_number_stays_in_its_row) {
   Random random(79);
   for (const DType dtype : blocks)
@@ -314,7 +314,7 @@ BACKEND_TEST(Rows, a_weight_that_is_no_number_stays_in_its_row) {
     }
 }
 
-// Blocks of zeros, of the largest and of the smallest numbers, beside usual ones.
+// Blocks of zeros, of very large and of very small values, next to usual ones.
 BACKEND_TEST(Rows, integers_of_any_size) {
   Random random(77);
   for (const DType dtype : blocks) {
@@ -333,7 +333,7 @@ BACKEND_TEST(Rows, integers_of_any_size) {
           for (const float v : y.to_vector()) ASSERT_TRUE(std::isfinite(v));
           if (all && size <= 1e-38f) {
             for (const float v : y.to_vector()) ASSERT_EQ(v, 0);
-          } else if (!all || size >= 1e-20f) {  // else products of scales may be subnormal
+          } else if (!all || size >= 1e-20f) {  // otherwise products of scales may be subnormal
             EXPECT_CLOSE(y, right, test::op_tolerance(DType::f32));
           }
         }
@@ -347,7 +347,7 @@ BACKEND_TEST(Rows, refuses_what_does_not_fit) {
   EXPECT_EQ(test::refusal([&] {
               ops::linear(Tensor::zeros(device, {1, 32}, DType::f16), w.device);
             }),
-            "linear: weight w [3, 32] is held in place, which takes x, residual and y in f32 and no norm");
+            "linear: weight w [3, 32] is held in place, expected x, residual and y in f32 and no norm");
 }
 
 BACKEND_TEST(Rows, embedding_of_blocks) {

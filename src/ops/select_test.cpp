@@ -34,7 +34,7 @@ BACKEND_TEST(Select, embeds) {
   EXPECT_EQ(test::refusal([&] { ops::embedding(one, integers); }), "embedding: x [2, 2] is i32, expected f32, f16 or bf16");
 }
 
-// Bit for bit, with many equal numbers.
+// Bit-identical, with many equal values.
 BACKEND_TEST(Select, the_largest_equal_the_reference) {
   Random random(55);
   for (int round = 0; round < 60; ++round) {
@@ -85,7 +85,7 @@ BACKEND_TEST(Select, the_largest_by_hand) {
   EXPECT_EQ(ops::top_k(Tensor::zeros(device, {0, 4}), 2).columns.shape(), (Shape{0, 2}));
 }
 
-// What is not a number stays visible, also in the bits of 16.
+// NaN propagates, also with the bits of 16-bit floats.
 BACKEND_TEST(Select, gathers_rows_of_every_type) {
   Random random(56);
   const Numbers numbers{3, 0, 3, 6, 1};
@@ -147,7 +147,7 @@ BACKEND_TEST(Select, refuses_what_does_not_fit) {
   const Tensor x = zeros({3, 4}), rows = Tensor::from(device, {3}, Numbers{0, 1, 2});
   for (const int64_t k : {0, 5, -1})
     EXPECT_EQ(test::refusal([&] { ops::top_k(x, k); }), fmt::format("top_k: k = {} for rows of x [3, 4], expected 1 to 4", k));
-  EXPECT_EQ(test::refusal([&] { ops::top_k(zeros({}), 1); }), "top_k: x [] needed [..., C]");
+  EXPECT_EQ(test::refusal([&] { ops::top_k(zeros({}), 1); }), "top_k: x is [], expected [..., C]");
   EXPECT_EQ(test::refusal([&] { ops::top_k(rows, 1); }), "top_k: x [3] is i32, expected f32, f16 or bf16");
 
   EXPECT_EQ(test::refusal([&] { ops::gather(x, Tensor()); }), "gather: has no rows, expected i32 [M]");
@@ -174,9 +174,10 @@ BACKEND_TEST(Select, refuses_what_does_not_fit) {
   const auto scatter = [&](const Tensor& base, const Tensor& parts, const Tensor& to, const Tensor& factors = {}) {
     return test::refusal([&] { ops::scatter_add(base, parts, to, factors); });
   };
-  EXPECT_EQ(scatter(zeros({3, 5}), x, rows), "scatter_add: base f32 [3, 5] and x [3, 4] do not fit, expected base f32 [R, 4]");
-  EXPECT_EQ(scatter(zeros({3, 4}, DType::f16), x, rows), "scatter_add: base f16 [3, 4] and x [3, 4] do not fit, expected base f32 [R, 4]");
-  EXPECT_EQ(scatter(zeros({4}), x, rows), "scatter_add: base f32 [4] and x [3, 4] do not fit, expected base f32 [R, 4]");
+  EXPECT_EQ(scatter(zeros({3, 5}), x, rows), "scatter_add: base f32 [3, 5] and x [3, 4] are incompatible, expected base f32 [R, 4]");
+  EXPECT_EQ(scatter(zeros({3, 4}, DType::f16), x, rows),
+            "scatter_add: base f16 [3, 4] and x [3, 4] are incompatible, expected base f32 [R, 4]");
+  EXPECT_EQ(scatter(zeros({4}), x, rows), "scatter_add: base f32 [4] and x [3, 4] are incompatible, expected base f32 [R, 4]");
   EXPECT_EQ(scatter(Tensor(), x, rows), "scatter_add: has no base, expected f32 [R, 4]");
   EXPECT_EQ(scatter(x, x, Tensor()), "scatter_add: has no rows, expected i32 [3]");
   EXPECT_EQ(scatter(x, x, rows.slice(0, 0, 2)), "scatter_add: rows is i32 [2], expected i32 [3]");

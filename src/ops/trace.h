@@ -1,4 +1,4 @@
-// Every op opens with one: it lets a canceled run stop here, measures, and tells the observers.
+// Every op starts with an OpTrace: it stops a canceled run, measures the op and notifies the observers.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class OpTrace {
     weight_ = w.name;
     if (watching_) weight_bytes_ = held_bytes(w);
   }
-  // `read`: bytes of all inputs, where they are not those of x.
+  // `read`: bytes of all inputs, if x is not the only one.
   Tensor done(Tensor y, std::optional<int64_t> read = {}) const {
     if (watching_) tell(y, seconds(), read);
     return y;

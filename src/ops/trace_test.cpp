@@ -71,14 +71,14 @@ std::vector<Call> calls(Backend& device) {
       {"concat '' [2, 5] [6, 5] 0\n", [=] { return ops::repeat_batch(half, 3); }},
       {"resize_nearest '' [2, 5, 7, 10] [2, 4, 3, 10] 0\n", [=] { return ops::resize_nearest(x, 4, 3); }},
       {"embedding '' [2, 5] [6, 5] 0\n", [=] { return ops::embedding(ids, half); }},
-      {"", [=] { return ops::contiguous(half); }},  // what would change nothing does nothing
+      {"", [=] { return ops::contiguous(half); }},  // no op if nothing changes
       {"", [=] { return ops::cast(half, DType::f16); }},
       {"", [=] { return ops::repeat_batch(half, 1); }},
   };
 }
 
-// Calls that a backend may refuse. Multiplications and additions of a product: 2 · values of y · what each sums; of a transposed
-// convolution 2 · values of x · where each goes.
+// Calls that a backend may refuse. Flop of a product: 2 · values of y · terms of each sum; of a transposed convolution: 2 · values of x ·
+// values of y that each contributes to.
 std::vector<Call> further_calls(Backend& device) {
   const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
   const auto conv = [&](const Shape& x, const Shape& w, WeightKind kind, int64_t groups) {
@@ -180,7 +180,7 @@ BACKEND_TEST(Trace, bytes_are_those_of_all_inputs_and_the_output) {
          return ops::cached_attention(q.view({4, 2, 8}), {.k = ring, .v = ring, .first = 1}, {});
        }},
       {3 * 4 * 500, [=] { return ops::multiply(table, table); }},
-      {4 * (500 + 200 + 200), [=] { return ops::top_k(table, 2).values; }},  // numbers and columns
+      {4 * (500 + 200 + 200), [=] { return ops::top_k(table, 2).values; }},  // values and columns
       {4 * (15 + 15), [=] { return ops::gather(table, rows); }},
       {4 * (500 + 500) + 30, [=] { return ops::scatter_add(table, thin, rows); }},
   };
