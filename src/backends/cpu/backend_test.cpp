@@ -1,4 +1,4 @@
-// The CPU backend as a whole: block edges, threads, batches, memory. What each operation means is tested in ops/.
+// The CPU backend as a whole: block edges, threads, batches, memory. The semantics of each op are tested in ops/.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using test::Random;
 class CpuTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (!cpu_path_available(GetParam())) GTEST_SKIP() << "this processor lacks " << GetParam();
+    if (!cpu_path_available(GetParam())) GTEST_SKIP() << "this CPU lacks " << GetParam();
     owned = make_cpu_backend(GetParam(), 2);
   }
   Backend& device() { return *owned; }
@@ -39,7 +39,7 @@ TEST_P(CpuTest, linear_at_the_edges_of_tiles_panels_and_chunks) {
   for (const int64_t M : {1, 5, 6, 7, 13, 14, 15, 29})
     for (const int64_t N : {1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 49, 65})
       for (const int64_t K : {1, 511, 512, 513, 1025}) {
-        if ((M * 7 + N * 3 + K) % 4 != 0) continue;  // a quarter of all, spread over them
+        if ((M * 7 + N * 3 + K) % 4 != 0) continue;  // a quarter of the combinations, evenly spread
         const DType hold = random.dtype(), type = random.dtype();
         const auto x = random.normal(device(), {1, M, K}, type), residual = random.normal(device(), {1, M, N}, type);
         const auto w = random.weight(device(), {N, K}, WeightKind::linear, {.hold = hold});
@@ -75,7 +75,7 @@ TEST_P(CpuTest, conv_with_few_channels_and_runs_across_chunks) {
     }
 }
 
-// What winograd_pays takes, at sizes that 4 × 4 outputs do not divide, with every epilogue.
+// Convolutions with winograd_pays, of sizes that are not multiples of 4 × 4 outputs, with every epilogue.
 TEST_P(CpuTest, winograd_at_every_edge) {
   Random random(9);
   for (const auto& [C, O, H, W] : std::vector<std::array<int64_t, 4>>{
@@ -104,7 +104,7 @@ TEST_P(CpuTest, winograd_at_every_edge) {
   }
 }
 
-// Larger than a cache: normalized in strips, whose bits are those of the whole and for which no memory of the size of x is taken.
+// Larger than a cache: normalized in strips that are bit-identical to the whole and need no memory of the size of x.
 TEST_P(CpuTest, strips_of_a_normalized_input_have_the_bits_of_the_whole) {
   Random random(11);
   const struct {
@@ -146,7 +146,7 @@ TEST_P(CpuTest, strips_of_tokens_have_the_bits_of_the_whole) {
   EXPECT_EQ(ops::linear(x, w, {}, {.per_image = image}, {32, gamma, beta, 1e-5f}).to_vector(), plain.to_vector());
 }
 
-// Every operation on shapes that are cut into many pieces, from the same values on a given number of threads.
+// Every op on shapes that are split into many pieces, from the same values on a given number of threads.
 std::vector<std::vector<float>> everything(const char* path, int threads) {
   const auto owned = make_cpu_backend(path, threads);
   Backend& device = *owned;
@@ -233,12 +233,12 @@ TEST_P(CpuTest, scores_of_300000_keep_their_differences) {
   EXPECT_NEAR(y[1], 1, 1e-6);
 }
 
-// Flush-to-zero holds in every kernel, so subnormal numbers cost nothing; what they would add is below any result's last bit.
+// Every kernel flushes subnormals to zero, so that they cost nothing; their contribution is below the last bit of any result.
 TEST_P(CpuTest, subnormal_inputs_count_as_zero) {
   const Tensor tiny = Tensor::from(device(), {1, 3, 40}, std::vector<float>(120, 1e-40f));
   const Weight w = Random(6).weight(device(), {20, 40}, WeightKind::linear, {.hold = DType::f32}).device;
   for (const float v : ops::linear(tiny, w, {}, {.alpha = 1e30f}).to_vector()) EXPECT_EQ(v, 0.0f);
-  // The subnormal numbers of f16 are ordinary f32 numbers.
+  // Subnormal values of f16 are normal in f32.
   const Tensor half = Tensor::from(device(), {1, 1, 40}, std::vector<float>(40, 6e-8f), DType::f16);
   for (const float v : ops::activate(half, Activation::none).to_vector()) EXPECT_NEAR(v, 5.96e-8f, 1e-10f);
 }
@@ -254,7 +254,7 @@ TEST_P(CpuTest, a_weight_takes_the_memory_of_its_type_and_is_counted) {
     EXPECT_GE(MemoryLedger::process().use().now - before, 320 * 100 * 6);
   }
   owned->release_cached();
-  EXPECT_LT(MemoryLedger::process().use().now - before, 1 << 20);  // scratch of the threads stays
+  EXPECT_LT(MemoryLedger::process().use().now - before, 1 << 20);  // thread scratch remains
 }
 
 TEST_P(CpuTest, a_weight_may_stand_at_any_byte_of_a_mapped_file) {
@@ -287,7 +287,7 @@ TEST(Arena, gives_the_same_memory_again_and_counts_what_it_reached) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(block.get()) % 64, 0u) << size;
     std::memset(block.get(), 1, size);
   }
-  EXPECT_EQ(ledger.use().now, (3 << 20) + 64);  // a gap stands behind each block
+  EXPECT_EQ(ledger.use().now, (3 << 20) + 64);  // a gap follows each block
   const auto low = arena->allocate(100);
   {
     const auto high = arena->allocate(10000);
@@ -300,7 +300,7 @@ TEST(Arena, gives_the_same_memory_again_and_counts_what_it_reached) {
   EXPECT_THROW(arena->allocate(SIZE_MAX), Error);
 }
 
-// Pages that nobody uses go back to the system, also between blocks.
+// Unused pages are returned to the system, also between blocks.
 TEST(Arena, gives_pages_back) {
   constexpr size_t size = size_t(64) << 20;
   MemoryLedger ledger;
@@ -334,7 +334,7 @@ TEST(Arena, without_memory_it_gives_the_same_addresses) {
     for (const auto& [a, b] : blocks) ASSERT_EQ(a.get() - blocks[0].first.get(), b.get() - blocks[0].second.get());
     ASSERT_EQ(with.use().now, without.use().now);
   }
-  EXPECT_NE(dry->allocate(size_t(1) << 60), nullptr);  // a plan may be larger than any machine
+  EXPECT_NE(dry->allocate(size_t(1) << 60), nullptr);  // a plan may exceed the memory of any machine
 }
 
 TEST(Arena, a_tensor_may_outlive_its_backend) {

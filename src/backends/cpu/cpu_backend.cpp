@@ -22,7 +22,7 @@ const std::array<cpu::Path, 4>& paths() {
   return all;
 }
 
-// Checks each path once in a process.
+// Checks each path once per process.
 const cpu::Kernels& checked_path(const std::string& wanted) {
   static std::mutex mutex;
   static std::map<std::string, const cpu::Kernels*> chosen;
@@ -60,7 +60,7 @@ std::vector<std::string> cpu_paths() {
 bool cpu_path_available(const std::string& features) {
   for (const cpu::Path& path : paths())
     if (path.name == features) return path.available;
-  fail<UsageError>("backend: kernel path '{}' is unknown; expected amx, avx512bf16, avx512 or avx2", features);
+  fail<UsageError>("backend: kernel path '{}' is unknown, expected amx, avx512bf16, avx512 or avx2", features);
 }
 
 namespace cpu {

@@ -1,4 +1,4 @@
-// Elementwise operations, norms and rotations on random shapes, against the reference backend.
+// Elementwise ops, norms and rotations on random shapes, against the reference backend.
 #include "ops/pointwise.h"
 
 #include "ops/norm.h"
@@ -11,7 +11,7 @@ namespace {
 
 using test::Random;
 
-// A scale or shift for each image, each row or all: undefined, dense, or a part of longer rows as a projection of a time embedding has it.
+// A scale or shift per image, per row or for all: undefined, dense, or part of longer rows, like the projection of a time embedding.
 Random::Pair modulation(Random& random, Backend& device, int64_t images, int64_t rows, int64_t C) {
   const int64_t count = random.chance() ? images : rows;
   if (random.between(0, 4) == 0) return {};

@@ -1,4 +1,4 @@
-// Rows by their numbers, the largest numbers, and pooling: against the reference backend, bit for bit where nothing is rounded.
+// Row selection, top-k and pooling against the reference backend, bit-identical if nothing is rounded.
 #include "ops/select.h"
 
 #include <cmath>
@@ -17,7 +17,7 @@ std::vector<int32_t> integers(const Tensor& x) {
   return {there.data<int32_t>(), there.data<int32_t>() + x.numel()};
 }
 
-// Values with many equal ones, both zeros, infinities and NaN.
+// Values with many ties, both zeros, infinities and NaN.
 BACKEND_TEST(CpuSelect, the_largest_of_each_row_and_the_first_of_equal_ones) {
   Random random(71);
   for (int round = 0; round < 60; ++round) {

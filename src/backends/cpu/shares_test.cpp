@@ -34,7 +34,7 @@ TEST(Shares, tell_what_comes_first_and_last) {
   EXPECT_EQ(told, "(0-2 2-4 4-6 6-7 7-8 8-9 9-10 10-11 11-12) ");
 }
 
-// A thread takes its own share in order, and then what one that waits has left of its own, from the end.
+// A thread processes its own share in order, and then, from the end, what a waiting thread has left of its share.
 TEST(Shares, are_taken_in_order_and_by_others_from_the_end) {
   ThreadPool pool(2);
   std::vector<int64_t> taken, right;

@@ -1,4 +1,4 @@
-// What attention may be asked for beside the plain form, in any combination, against the reference backend.
+// Attention with random combinations of the spec's fields, against the reference backend.
 #include "ops/attention.h"
 
 #include <cmath>
@@ -58,7 +58,7 @@ BACKEND_TEST(CpuAttention, of_grouped_heads_with_everything_that_a_score_meets) 
   }
 }
 
-// A query that sees no key gives zeros, and what is hidden may be anything.
+// A query that attends to no key gets zeros, and hidden keys may have any value.
 BACKEND_TEST(CpuAttention, hidden_keys_have_no_part_in_anything) {
   Random random(52);
   const auto q = random.normal(device, {2, 40, 4, 8});
@@ -71,7 +71,7 @@ BACKEND_TEST(CpuAttention, hidden_keys_have_no_part_in_anything) {
   if (device.multiplies_bf16()) {
     EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, {.factors = DType::bf16, .key_lengths = {25, 0}}), right, 1e-2);
   }
-  // … hidden by a bias.
+  // … if a bias hides them.
   std::vector<float> hiding(40, 0.0f);
   for (size_t s = 25; s < 40; ++s) hiding[s] = -INFINITY;
   k.device = test::edited(k.device, [](float* x) { std::fill(x + 25 * 16, x + 40 * 16, 1.0f); });
@@ -97,7 +97,7 @@ BACKEND_TEST(CpuAttention, a_key_that_some_queries_do_not_see_may_be_infinite_to
   }
 }
 
-// Bit for bit: heads of a group are what heads with keys of their own are, and an image is what it is alone.
+// Bit-identical: heads of a group and heads with separate keys; an image in a batch and alone.
 BACKEND_TEST(CpuAttention, groups_and_batches_change_no_bit) {
   Random random(53);
   for (const DType factors : {DType::f32, DType::bf16}) {

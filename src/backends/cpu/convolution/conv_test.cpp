@@ -1,4 +1,4 @@
-// Convolutions over one to three axes in every form, against the reference backend, and what must not change a bit.
+// Convolutions over one to three axes in every form, against the reference backend, and the conditions under which bits must not change.
 #include "ops/conv.h"
 
 #include "ops/norm.h"
@@ -84,7 +84,7 @@ BACKEND_TEST(CpuConv, transposed) {
   }
 }
 
-// Sizes that are cut: Winograd with edges that repeat, deep products over frames, wide depthwise rows, strips of a transposed one.
+// Sizes that are split: Winograd with repeated edges, deep products over frames, wide depthwise rows, strips of a transposed convolution.
 BACKEND_TEST(CpuConv, of_larger_layers) {
   Random random(63);
   const ConvSpec::Axis same{.before = 1, .after = 1}, repeated{.before = 1, .after = 1, .edge = ConvSpec::Edge::nearest};
@@ -118,7 +118,7 @@ BACKEND_TEST(CpuConv, of_a_normalized_input_in_any_form) {
   check({2, 5, 6, 8}, {8, 3, 2, 2}, WeightKind::conv_transposed, ConvSpec::plane(2), 1);
 }
 
-// Bit for bit: an image is what it is alone, on any number of threads.
+// Bit-identical: an image alone or in a batch, and on any number of threads.
 BACKEND_TEST(CpuConv, images_and_threads_change_no_bit) {
   Random random(65);
   const std::unique_ptr<Backend> more =

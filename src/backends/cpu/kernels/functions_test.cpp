@@ -39,7 +39,7 @@ TEST_P(FunctionsTest, exp_is_within_1_ulp_and_a_little_and_keeps_the_ends_of_the
   EXPECT_TRUE(std::isnan(out[7]));
 }
 
-// Every 1009th number of either sign, with the ends of the range: the error in ulps of what is right, where that is a normal number.
+// Every 1009th number of either sign and the ends of the range: the error in ulps of the expected value, if that is a normal number.
 TEST_P(FunctionsTest, activations_are_right_over_the_whole_range) {
   const struct {
     Act act;

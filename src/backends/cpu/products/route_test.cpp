@@ -1,4 +1,4 @@
-// The tables of route.h, and that prepare() lays weights out as they say on every kernel path.
+// The tables of route.h, and prepare()'s layouts on every kernel path, which must match them.
 #include "backends/cpu/products/route.h"
 
 #include <gtest/gtest.h>
@@ -90,7 +90,7 @@ TEST(Route, of_a_convolution) {
   EXPECT_EQ(of(Layout::bf16_panels, {320, 4, 3, 3}, 2), ConvRoute::bf16);
 }
 
-// Without matrix tiles, what Winograd serves keeps f32 factors.
+// Without matrix tiles, convolutions with Winograd keep f32 factors.
 TEST(Route, layout_of_a_weight) {
   const WeightForm f32{.hold = DType::f32}, half{.hold = DType::f16}, bf16{.hold = DType::bf16, .factors = DType::bf16},
       rows{.hold = DType::q4_0, .factors = DType::bf16, .in_place = true};
