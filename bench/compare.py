@@ -176,10 +176,10 @@ def main():
         options.types = ["f32"]
         os.environ.update(HEARTH_CPU="avx2", ATEN_CPU_CAPABILITY="avx2", ONEDNN_MAX_CPU_ISA="AVX2", MKL_ENABLE_INSTRUCTIONS="AVX2")
 
-    wanted = lambda what: options.only in (None, what)
-    models = compare_models(options) if wanted("images") else {"rows": []}
-    ops = compare_ops(options) if wanted("ops") else []
-    language = compare_language(options) if wanted("language") and options.path is None else []
+    selected = lambda what: options.only in (None, what)
+    models = compare_models(options) if selected("images") else {"rows": []}
+    ops = compare_ops(options) if selected("ops") else []
+    language = compare_language(options) if selected("language") and options.path is None else []
     if options.json:
         print(json.dumps({"machine": models.get("machine"), "parts": models["rows"], "ops": ops, "language": language}))
         return

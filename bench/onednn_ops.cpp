@@ -126,9 +126,9 @@ int measure(const char* file, const std::string& factors, int repeats) {
     for (const auto& [work, calls] : op.at("calls").items()) sums[work] += seconds * calls.get<double>();
   }
   const version_t* v = version();
-  const nlohmann::json told = {
+  const nlohmann::json report = {
       {"onednn", fmt::format("{}.{}.{}", v->major, v->minor, v->patch)}, {"factors", factors}, {"ops", rows}, {"sums", sums}};
-  fmt::print("{}\n", told.dump());
+  fmt::print("{}\n", report.dump());
   return 0;
 }
 

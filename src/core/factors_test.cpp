@@ -19,7 +19,7 @@ const Backend& without() {
   return *backend;
 }
 
-TEST(Factors, a_precision_asks_for_them) {
+TEST(Factors, are_requested_by_a_precision) {
   const struct {
     Precision precision;
     DType packed, packed_without, in_place, in_place_without;
@@ -36,7 +36,7 @@ TEST(Factors, a_precision_asks_for_them) {
   }
 }
 
-TEST(Factors, a_weight_has_those_that_it_can_have_and_else_f32) {
+TEST(Factors, of_a_weight_fall_back_to_f32) {
   const struct {
     DType hold, asked;
     bool packed, in_place;  // whether it can have them
@@ -58,7 +58,7 @@ TEST(Factors, a_weight_has_those_that_it_can_have_and_else_f32) {
     }
 }
 
-TEST(Factors, of_few_rows_blocks_have_integers) {
+TEST(Factors, of_block_types_with_few_rows_are_integers) {
   const auto of = [](DType hold, DType factors, int64_t rows) {
     return factors_of({.hold = hold, .factors = factors, .in_place = true}, rows);
   };

@@ -7,7 +7,7 @@
 namespace hearth {
 namespace {
 
-TEST(Memory, a_watch_sees_the_most_since_it_began) {
+TEST(Memory, a_watch_records_the_peak_since_its_start) {
   MemoryLedger ledger;
   ledger.add(100);
   ledger.add(-60);
@@ -31,7 +31,7 @@ TEST(Memory, a_watch_sees_the_most_since_it_began) {
   EXPECT_EQ(ledger.use().peak, 125);
 }
 
-TEST(Memory, the_whole_counts_what_its_parts_count) {
+TEST(Memory, the_whole_counts_its_parts) {
   MemoryLedger process, one(&process), other(&process);
   const MemoryWatch all(process), first(one), second(other);
   one.add(100);

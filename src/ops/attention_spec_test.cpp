@@ -13,7 +13,7 @@ namespace {
 using test::Random;
 
 struct Specs {
-  AttentionSpec device, truth;
+  AttentionSpec device, reference;
 };
 
 // Random fields, with shapes for q [B, T, N, D] and k [B, S, …].
@@ -27,14 +27,14 @@ Specs some_fields(Random& random, Backend& device, int64_t B, int64_t T, int64_t
   Specs both{spec, spec};
   if (random.chance()) {
     const auto sinks = random.normal(device, {N});
-    both.device.sinks = sinks.device, both.truth.sinks = sinks.truth;
+    both.device.sinks = sinks.device, both.reference.sinks = sinks.reference;
   }
   if (random.chance()) {
     const Shape shape{random.chance() ? B : 1, random.chance() ? N : 1, random.chance() ? T : 1, S};
     std::vector<float> bias = random.normal(device, shape).device.to_vector();
     for (float& b : bias)
       if (random.between(0, 3) == 0) b = -INFINITY;
-    both.device.bias = Tensor::from(device, shape, bias), both.truth.bias = Tensor::from(test::truth(), shape, bias);
+    both.device.bias = Tensor::from(device, shape, bias), both.reference.bias = Tensor::from(test::reference_backend(), shape, bias);
   }
   return both;
 }
@@ -55,17 +55,18 @@ BACKEND_TEST(AttentionSpec, equals_the_reference_with_any_fields) {
                v = random.normal(device, {B, S, G, Dv}, dtype);
     Specs specs = some_fields(random, device, B, T, S, N);
     const bool bf16 = round % 3 == 0 && device.multiplies_bf16();
-    if (bf16) specs.device.factors = specs.truth.factors = DType::bf16;
+    if (bf16) specs.device.factors = specs.reference.factors = DType::bf16;
     SCOPED_TRACE(fmt::format("B {} T {} S {} N {} G {} D {} Dv {} {} {}", B, T, S, N, G, D, Dv, name_of(dtype), described(specs.device)));
     test::supported(device, [&] {
-      EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, specs.device), ops::attention(q.truth, k.truth, v.truth, specs.truth),
+      EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, specs.device),
+                   ops::attention(q.reference, k.reference, v.reference, specs.reference),
                    bf16 && dtype != DType::bf16 ? 2e-3 : test::op_tolerance(dtype));
     });
   }
 }
 
 // Query head n uses key/value head n / (N / G).
-BACKEND_TEST(AttentionSpec, grouped_heads_are_repeated_keys_and_values) {
+BACKEND_TEST(AttentionSpec, grouped_heads_equal_repeated_keys_and_values) {
   Random random(72);
   for (const int64_t heads : {2, 3, 8}) {
     const auto q = random.normal(device, {2, 19, 2 * heads, 12}).device, k = random.normal(device, {2, 23, 2, 12}).device,
@@ -96,7 +97,7 @@ BACKEND_TEST(AttentionSpec, fields_that_change_nothing) {
 }
 
 // A key length is equivalent to a shorter k and v; a window and the causal mask to a bias of zeros and −∞.
-BACKEND_TEST(AttentionSpec, fields_that_say_the_same) {
+BACKEND_TEST(AttentionSpec, equivalent_fields) {
   Random random(74);
   const int64_t T = 33;
   const auto q = random.normal(device, {1, T, 2, 10}).device, k = random.normal(device, {1, T, 2, 10}).device,
@@ -151,7 +152,7 @@ BACKEND_TEST(AttentionSpec, known_answers) {
   capped({.scale = 4, .soft_cap = 2, .sinks = vector({1}, {5})}, weight / (1 + weight + std::exp(5.0f)));
 }
 
-BACKEND_TEST(AttentionSpec, a_query_that_sees_no_key_gets_zeros) {
+BACKEND_TEST(AttentionSpec, a_query_without_keys_gets_zeros) {
   Random random(75);
   const auto q = random.normal(device, {2, 40, 2, 6}).device, k = random.normal(device, {2, 9, 2, 6}).device,
              v = random.normal(device, {2, 9, 2, 6}).device, sinks = random.normal(device, {2}).device;
@@ -174,7 +175,7 @@ BACKEND_TEST(AttentionSpec, a_query_that_sees_no_key_gets_zeros) {
 }
 
 // Bit-identical: keys that a query does not attend to may have any value.
-BACKEND_TEST(AttentionSpec, hidden_keys_have_no_part) {
+BACKEND_TEST(AttentionSpec, hidden_keys_are_ignored) {
   Random random(76);
   const int64_t T = 50, hidden = 20;
   const auto q = random.normal(device, {1, T, 2, 8}).device, k = random.normal(device, {1, T, 1, 8}).device,
@@ -227,7 +228,7 @@ BACKEND_TEST(AttentionSpec, images_do_not_depend_on_their_batch) {
         [&](int64_t b) { return AttentionSpec{.scale = 0.2f, .soft_cap = 3, .bias = bias.slice(0, b, b + 1), .sinks = sinks}; });
 }
 
-BACKEND_TEST(AttentionSpec, refuses_what_does_not_fit) {
+BACKEND_TEST(AttentionSpec, refuses_invalid_arguments) {
   const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
   const Tensor q = zeros({2, 4, 6, 8}), k = zeros({2, 5, 3, 8}), v = zeros({2, 5, 3, 7});
   const auto refusal = [&](const AttentionSpec& spec) { return test::refusal([&] { ops::attention(q, k, v, spec); }); };
@@ -251,10 +252,10 @@ BACKEND_TEST(AttentionSpec, refuses_what_does_not_fit) {
   EXPECT_EQ(refusal({.key_lengths = {5, 6}}), "attention: key length 6 is out of range for k [2, 5, 3, 8]");
   EXPECT_EQ(refusal({.key_lengths = {-1, 5}}), "attention: key length -1 is out of range for k [2, 5, 3, 8]");
   EXPECT_EQ(refusal({.sinks = zeros({3})}), "attention: sinks is f32 [3], expected f32 [6]");
-  EXPECT_EQ(refusal({.sinks = Tensor::zeros(test::truth(), {6})}),
+  EXPECT_EQ(refusal({.sinks = Tensor::zeros(test::reference_backend(), {6})}),
             fmt::format("attention: x is on the backend {}, another operand [6] on reference; expected all on one", device.name()));
   EXPECT_EQ(
-      refusal({.bias = Tensor::zeros(test::truth(), {1, 1, 1, 5})}),
+      refusal({.bias = Tensor::zeros(test::reference_backend(), {1, 1, 1, 5})}),
       fmt::format("attention: x is on the backend {}, another operand [1, 1, 1, 5] on reference; expected all on one", device.name()));
 }
 

@@ -23,7 +23,7 @@ BACKEND_TEST(Attention, every_head_size_in_every_type) {
       const float scale = 1 / std::sqrt(float(D));
       SCOPED_TRACE(fmt::format("D {} T {} S {} {}", D, T, S, name_of(dtype)));
       EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, {.scale = scale}),
-                   ops::attention(q.truth, k.truth, v.truth, {.scale = scale}), test::op_tolerance(dtype));
+                   ops::attention(q.reference, k.reference, v.reference, {.scale = scale}), test::op_tolerance(dtype));
     }
 }
 
@@ -33,11 +33,11 @@ BACKEND_TEST(Attention, lengths_around_every_block_size) {
     const int64_t T = random.chance() ? S : random.between(1, 70);
     const auto q = random.normal(device, {1, T, 2, 20}), k = random.normal(device, {1, S, 2, 20}), v = random.normal(device, {1, S, 2, 20});
     SCOPED_TRACE(fmt::format("T {} S {}", T, S));
-    EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, {.scale = 0.9f}), ops::attention(q.truth, k.truth, v.truth, {.scale = 0.9f}),
-                 2e-6);
+    EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, {.scale = 0.9f}),
+                 ops::attention(q.reference, k.reference, v.reference, {.scale = 0.9f}), 2e-6);
     if (T == S)
       EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, {.scale = 0.9f, .mask = Mask::causal}),
-                   ops::attention(q.truth, k.truth, v.truth, {.scale = 0.9f, .mask = Mask::causal}), 2e-6);
+                   ops::attention(q.reference, k.reference, v.reference, {.scale = 0.9f, .mask = Mask::causal}), 2e-6);
   }
 }
 
@@ -61,7 +61,7 @@ BACKEND_TEST(Attention, bf16_factors) {
         if (mask == Mask::causal && T != S) continue;
         SCOPED_TRACE(fmt::format("D {} T {} S {} {} {}", D, T, S, name_of(dtype), mask == Mask::causal ? "causal" : ""));
         EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, {.scale = scale, .mask = mask, .factors = DType::bf16}),
-                     ops::attention(q.truth, k.truth, v.truth, {.scale = scale, .mask = mask, .factors = DType::bf16}),
+                     ops::attention(q.reference, k.reference, v.reference, {.scale = scale, .mask = mask, .factors = DType::bf16}),
                      dtype == DType::bf16 ? 5e-3 : 2e-3);
       }
     }
@@ -79,17 +79,17 @@ BACKEND_TEST(Attention, bf16_factors_are_rounded_before_the_products) {
   EXPECT_CLOSE(run({0, -1}, {0, 1}), (std::vector<float>{0.3671875f / (1 + std::exp(-1.0f))}), 2e-6);
 }
 
-BACKEND_TEST(Attention, takes_views_into_a_fused_projection) {
+BACKEND_TEST(Attention, accepts_views_into_a_fused_projection) {
   Random random(23);
   const auto qkv = random.normal(device, {2, 33, 3, 4, 16});
   const auto run = [](const Tensor& fused) {
     const Tensor flat = fused.view({2, 33, 12, 16});
     return ops::attention(flat.slice(2, 0, 4), flat.slice(2, 4, 8), flat.slice(2, 8, 12), {.scale = 0.25f});
   };
-  EXPECT_CLOSE(run(qkv.device), run(qkv.truth), 2e-6);
+  EXPECT_CLOSE(run(qkv.device), run(qkv.reference), 2e-6);
 }
 
-BACKEND_TEST(Attention, takes_views_whose_last_axis_is_strided) {
+BACKEND_TEST(Attention, accepts_views_with_a_strided_last_axis) {
   Random random(25);
   const auto x = random.normal(device, {2, 9, 16, 3}, DType::f32);
   const Tensor view = x.device.permute({0, 1, 3, 2}), dense = Tensor::from(device, view.shape(), view.to_vector());
@@ -98,7 +98,7 @@ BACKEND_TEST(Attention, takes_views_whose_last_axis_is_strided) {
 }
 
 // Any axis except that of the keys may be empty.
-BACKEND_TEST(Attention, of_nothing_is_nothing) {
+BACKEND_TEST(Attention, empty_input_gives_empty_output) {
   for (const Shape& shape : {Shape{0, 4, 2, 8}, Shape{1, 0, 2, 8}, Shape{1, 4, 0, 8}, Shape{1, 4, 2, 0}}) {
     const Tensor k = Tensor::zeros(device, {shape[0], 6, shape[2], shape[3]});
     EXPECT_EQ(ops::attention(Tensor::zeros(device, shape), k, k, {.scale = 1}).shape(), shape);
@@ -129,7 +129,7 @@ BACKEND_TEST(Attention, a_later_key_never_reaches_an_earlier_query_under_the_cau
   for (size_t i = 0; i < 30 * 8; ++i) ASSERT_EQ(before[i], after[i]) << i;
 }
 
-BACKEND_TEST(Attention, refuses_what_does_not_fit) {
+BACKEND_TEST(Attention, refuses_invalid_arguments) {
   const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
   const Tensor q = zeros({1, 4, 2, 8}), k = zeros({1, 6, 2, 8});
   EXPECT_NO_THROW(ops::attention(q, k, k, {.scale = 1}));

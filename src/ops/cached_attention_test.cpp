@@ -14,7 +14,7 @@ using test::Random;
 
 // KV caches of both backends with the same contents in the given dtype.
 struct Caches {
-  KeyValues device, truth;
+  KeyValues device, reference;
 };
 Caches filled(Random& random, Backend& device, int64_t C, int64_t G, int64_t D, DType dtype, std::optional<int64_t> width_of_v = {}) {
   Caches caches;
@@ -22,9 +22,9 @@ Caches filled(Random& random, Backend& device, int64_t C, int64_t G, int64_t D, 
     const Shape shape{C, G, which == &KeyValues::k ? D : width_of_v.value_or(D)};
     const auto x = random.normal(device, shape);
     caches.device.*which = Tensor::empty(device, shape, dtype);
-    caches.truth.*which = Tensor::empty(test::truth(), shape, dtype);
+    caches.reference.*which = Tensor::empty(test::reference_backend(), shape, dtype);
     ops::store(x.device, caches.device.*which);
-    ops::store(x.truth, caches.truth.*which);
+    ops::store(x.reference, caches.reference.*which);
   }
   return caches;
 }
@@ -38,11 +38,11 @@ BACKEND_TEST(CachedAttention, every_type_and_grouping) {
       for (const int64_t D : {32, 64, 96, 128}) {
         const int64_t G = random.between(1, 3), first = random.between(0, 300), T = random.chance() ? 1 : random.between(2, 40);
         Caches cache = filled(random, device, first + T + random.between(0, 3), G, D, dtype);
-        cache.device.first = cache.truth.first = first;
+        cache.device.first = cache.reference.first = first;
         const auto q = random.normal(device, {T, G * heads, D});
         SCOPED_TRACE(fmt::format("{} first {} T {} G {} heads {} D {}", name_of(dtype), first, T, G, heads, D));
         EXPECT_CLOSE(ops::cached_attention(q.device, cache.device, {.scale = 0.2f}),
-                     ops::cached_attention(q.truth, cache.truth, {.scale = 0.2f}), 2e-6);
+                     ops::cached_attention(q.reference, cache.reference, {.scale = 0.2f}), 2e-6);
       }
 }
 
@@ -50,10 +50,10 @@ BACKEND_TEST(CachedAttention, odd_head_sizes) {
   Random random(52);
   for (const int64_t D : {1, 5, 16, 20, 33, 80, 160, 256}) {
     Caches cache = filled(random, device, 70, 2, D, DType::f32);
-    cache.device.first = cache.truth.first = 60;
+    cache.device.first = cache.reference.first = 60;
     const auto q = random.normal(device, {7, 6, D});
     EXPECT_CLOSE(ops::cached_attention(q.device, cache.device, {.scale = 0.3f}),
-                 ops::cached_attention(q.truth, cache.truth, {.scale = 0.3f}), 2e-6);
+                 ops::cached_attention(q.reference, cache.reference, {.scale = 0.3f}), 2e-6);
   }
 }
 
@@ -63,16 +63,16 @@ BACKEND_TEST(CachedAttention, windows_in_a_ring) {
   for (int trial = 0; trial < 20; ++trial) {
     const int64_t window = random.between(1, 80), T = random.between(1, 30), C = window + T - 1 + random.between(0, 5);
     Caches cache = filled(random, device, C, 2, 24, DType::f32);
-    for (KeyValues* c : {&cache.device, &cache.truth}) c->first = trial * 37, c->window = window;
+    for (KeyValues* c : {&cache.device, &cache.reference}) c->first = trial * 37, c->window = window;
     const auto q = random.normal(device, {T, 4, 24});
     SCOPED_TRACE(fmt::format("window {} T {} C {} first {}", window, T, C, cache.device.first));
     EXPECT_CLOSE(ops::cached_attention(q.device, cache.device, {.scale = 0.3f}),
-                 ops::cached_attention(q.truth, cache.truth, {.scale = 0.3f}), 2e-6);
+                 ops::cached_attention(q.reference, cache.reference, {.scale = 0.3f}), 2e-6);
   }
 }
 
 // Bit-identical: queries one by one, in pieces, or together; in a ring or in consecutive rows.
-BACKEND_TEST(CachedAttention, each_query_stands_alone) {
+BACKEND_TEST(CachedAttention, each_query_is_independent) {
   Random random(54);
   for (const DType dtype : {DType::f32, DType::bf16, DType::q8_0}) {
     constexpr int64_t T = 45, first = 490, D = 64;  // beyond position 512, a boundary between blocks of keys
@@ -104,7 +104,7 @@ BACKEND_TEST(CachedAttention, each_query_stands_alone) {
 }
 
 // A query ignores what is behind its own position and what has left its window, infinite or not.
-BACKEND_TEST(CachedAttention, hidden_values_have_no_part) {
+BACKEND_TEST(CachedAttention, hidden_values_are_ignored) {
   Random random(55);
   for (const int64_t window : {0, 30}) {
     constexpr int64_t T = 60, first = 10, D = 40;
@@ -127,7 +127,7 @@ BACKEND_TEST(CachedAttention, hidden_values_have_no_part) {
   }
 }
 
-BACKEND_TEST(CachedAttention, soft_caps_sinks_and_a_width_of_v) {
+BACKEND_TEST(CachedAttention, soft_caps_sinks_and_widths_of_v) {
   Random random(56);
   for (int round = 0; round < 60; ++round) {
     const DType dtype = std::array{DType::f32, DType::f16, DType::bf16, DType::q8_0}[size_t(round % 4)];
@@ -135,16 +135,16 @@ BACKEND_TEST(CachedAttention, soft_caps_sinks_and_a_width_of_v) {
                   G = random.between(1, 3), heads = random.between(1, 4), T = random.chance() ? 1 : random.between(2, 20),
                   window = random.chance() ? random.between(1, 50) : 0, first = random.between(0, 300);
     Caches cache = filled(random, device, window ? window + T : first + T, G, D, dtype, random.chance() ? Dv : D);
-    for (KeyValues* c : {&cache.device, &cache.truth}) c->first = first, c->window = window;
+    for (KeyValues* c : {&cache.device, &cache.reference}) c->first = first, c->window = window;
     const auto q = random.normal(device, {T, G * heads, D}), sinks = random.normal(device, {G * heads}, DType::f32, 3);
-    CachedAttentionSpec spec{.scale = 0.4f}, truth = spec;
-    if (random.chance()) spec.soft_cap = truth.soft_cap = float(random.between(1, 8)) / 2;
-    if (random.chance()) spec.sinks = sinks.device, truth.sinks = sinks.truth;
+    CachedAttentionSpec spec{.scale = 0.4f}, reference = spec;
+    if (random.chance()) spec.soft_cap = reference.soft_cap = float(random.between(1, 8)) / 2;
+    if (random.chance()) spec.sinks = sinks.device, reference.sinks = sinks.reference;
     SCOPED_TRACE(fmt::format("{} first {} T {} G {} heads {} D {} Dv {} window {} cap {} sinks {}", name_of(dtype), first, T, G, heads, D,
                              cache.device.v.size(2), window, spec.soft_cap, bool(spec.sinks)));
     test::supported(device, [&] {
       const Tensor y = ops::cached_attention(q.device, cache.device, spec);
-      EXPECT_CLOSE(y, ops::cached_attention(q.truth, cache.truth, truth), 2e-6);
+      EXPECT_CLOSE(y, ops::cached_attention(q.reference, cache.reference, reference), 2e-6);
       for (int64_t t = 0; t < T; ++t) {  // bit-identical when alone
         KeyValues alone = cache.device;
         alone.first += t;
@@ -183,7 +183,7 @@ BACKEND_TEST(CachedAttention, refusals) {
   };
   EXPECT_EQ(refusal({.soft_cap = -1}), "cached_attention: soft cap is -1, expected a positive number, or 0 for none");
   EXPECT_EQ(refusal({.sinks = Tensor::zeros(device, {2})}), "cached_attention: sinks is f32 [2], expected f32 [4]");
-  EXPECT_EQ(refusal({.sinks = Tensor::zeros(test::truth(), {4})}),
+  EXPECT_EQ(refusal({.sinks = Tensor::zeros(test::reference_backend(), {4})}),
             fmt::format("cached_attention: x is on the backend {}, another operand [4] on reference; expected all on one", device.name()));
   const Tensor three = Tensor::zeros(device, {5, 3, 8});
   EXPECT_EQ(

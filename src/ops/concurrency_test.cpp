@@ -62,7 +62,7 @@ std::vector<float> of_texts(Backend& device, uint32_t seed) {
   return x.to_vector();
 }
 
-BACKEND_TEST(Concurrency, two_computations_on_one_device_have_the_bits_of_each_alone) {
+BACKEND_TEST(Concurrency, concurrent_computations_on_one_device_equal_each_alone) {
   const std::vector<float> images = of_images(device, 1), texts = of_texts(device, 2);
   for (int round = 0; round < 3; ++round) {
     std::vector<float> images_beside, texts_beside, images_again;

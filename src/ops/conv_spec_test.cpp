@@ -61,19 +61,20 @@ BACKEND_TEST(ConvSpec, equals_the_reference_over_one_to_three_axes) {
       GroupNormSpec norm, norm_truth;
       if (round % 4 == 0) {
         norm = norm_truth = {.groups = p.groups, .activation = Activation::silu};
-        norm.gamma = norm.beta = gamma.device, norm_truth.gamma = norm_truth.beta = gamma.truth;
+        norm.gamma = norm.beta = gamma.device, norm_truth.gamma = norm_truth.beta = gamma.reference;
       }
-      if (random.chance()) e.per_image = per_image.device, e_truth.per_image = per_image.truth;
-      if (random.chance()) e.gate = gate.device, e_truth.gate = gate.truth;
+      if (random.chance()) e.per_image = per_image.device, e_truth.per_image = per_image.reference;
+      if (random.chance()) e.gate = gate.device, e_truth.gate = gate.reference;
       // A norm's result is not bit-identical to the reference's, and may round to another bf16.
       const double limit = norm && form.factors == DType::bf16 ? 5e-3 : test::op_tolerance(out);
       const Tensor y = ops::conv(x.device, w.device, bias.device, p.spec, e, norm);
-      test::expect_product(y, w.truth, limit,
-                           [&](const Weight& truth) { return ops::conv(x.truth, truth, bias.truth, p.spec, e_truth, norm_truth); });
+      test::expect_product(y, w.reference, limit, [&](const Weight& reference) {
+        return ops::conv(x.reference, reference, bias.reference, p.spec, e_truth, norm_truth);
+      });
       const auto residual = random.normal(device, y.shape(), random.dtype());
-      e.residual = residual.device, e_truth.residual = residual.truth;
-      test::expect_product(ops::conv(x.device, w.device, {}, p.spec, e, norm), w.truth, limit,
-                           [&](const Weight& truth) { return ops::conv(x.truth, truth, {}, p.spec, e_truth, norm_truth); });
+      e.residual = residual.device, e_truth.residual = residual.reference;
+      test::expect_product(ops::conv(x.device, w.device, {}, p.spec, e, norm), w.reference, limit,
+                           [&](const Weight& reference) { return ops::conv(x.reference, reference, {}, p.spec, e_truth, norm_truth); });
     });
   }
 }
@@ -90,13 +91,13 @@ BACKEND_TEST(ConvSpec, groups_of_every_width) {
       SCOPED_TRACE(fmt::format("{} channels in {} groups to {} {}", C, groups, O, name_of(dtype)));
       test::supported(device, [&] {
         const auto w = random.weight(device, {O, width, 3, 3}, WeightKind::conv, {.hold = dtype, .groups = groups});
-        EXPECT_CLOSE(ops::conv(x.device, w.device, {}, ConvSpec::same(3)), ops::conv(x.truth, w.truth, {}, ConvSpec::same(3)),
+        EXPECT_CLOSE(ops::conv(x.device, w.device, {}, ConvSpec::same(3)), ops::conv(x.reference, w.reference, {}, ConvSpec::same(3)),
                      test::op_tolerance(dtype));
       });
     }
 }
 
-BACKEND_TEST(ConvSpec, groups_are_convolutions_side_by_side) {
+BACKEND_TEST(ConvSpec, groups_equal_separate_convolutions) {
   Random random(83);
   const int64_t groups = 3, width = 5, outputs = 4;
   const Tensor x = random.normal(device, {2, 6, 5, groups * width}).device;
@@ -142,7 +143,7 @@ BACKEND_TEST(ConvSpec, known_answers) {
 }
 
 // Repeated edges are equivalent to an x extended by copies of its first and last positions.
-BACKEND_TEST(ConvSpec, repeated_edges_are_positions_written_out) {
+BACKEND_TEST(ConvSpec, repeated_edges_equal_an_extended_input) {
   Random random(84);
   const auto x = random.normal(device, {2, 4, 5, 6}).device;
   const auto values = random.normal(device, {3, 6, 3, 2}).device.to_vector();
@@ -158,7 +159,7 @@ BACKEND_TEST(ConvSpec, repeated_edges_are_positions_written_out) {
 }
 
 // Video in chunks: each chunk starts with the last frames of the previous one.
-BACKEND_TEST(ConvSpec, causal_frames_in_chunks_are_the_whole) {
+BACKEND_TEST(ConvSpec, causal_frames_in_chunks_equal_the_whole) {
   Random random(85);
   const Tensor x = random.normal(device, {1, 7, 4, 5, 6}).device;
   const auto values = random.normal(device, {8, 6, 3, 3, 3}).device.to_vector();
@@ -210,7 +211,7 @@ BACKEND_TEST(ConvSpec, shapes) {
   });
 }
 
-BACKEND_TEST(ConvSpec, refuses_what_does_not_fit) {
+BACKEND_TEST(ConvSpec, refuses_invalid_arguments) {
   const auto weight = [&](const Shape& shape, int64_t groups = 1, WeightKind kind = WeightKind::conv) {
     return Weight{.name = "w", .shape = shape, .form = {.groups = groups}, .backend = &device, .kind = kind};  // nothing is computed
   };

@@ -40,15 +40,15 @@ BACKEND_TEST(ConvTransposed, equals_the_reference_over_one_to_three_axes) {
     test::supported(device, [&] {
       const auto w = random.weight(device, w_shape, WeightKind::conv_transposed, form);
       Epilogue e{.activation = Activation::silu, .per_image = per_image.device, .out = out}, e_truth = e;
-      e_truth.per_image = per_image.truth;
+      e_truth.per_image = per_image.reference;
       const Tensor y = ops::conv(x.device, w.device, bias.device, spec, e);
-      test::expect_product(y, w.truth, test::op_tolerance(out),
-                           [&](const Weight& truth) { return ops::conv(x.truth, truth, bias.truth, spec, e_truth); });
+      test::expect_product(y, w.reference, test::op_tolerance(out),
+                           [&](const Weight& reference) { return ops::conv(x.reference, reference, bias.reference, spec, e_truth); });
       const auto residual = random.normal(device, y.shape(), random.dtype()), gate = random.normal(device, {B, O});
-      e.residual = residual.device, e_truth.residual = residual.truth;
-      e.gate = gate.device, e_truth.gate = gate.truth;
-      test::expect_product(ops::conv(x.device, w.device, {}, spec, e), w.truth, test::op_tolerance(out),
-                           [&](const Weight& truth) { return ops::conv(x.truth, truth, {}, spec, e_truth); });
+      e.residual = residual.device, e_truth.residual = residual.reference;
+      e.gate = gate.device, e_truth.gate = gate.reference;
+      test::expect_product(ops::conv(x.device, w.device, {}, spec, e), w.reference, test::op_tolerance(out),
+                           [&](const Weight& reference) { return ops::conv(x.reference, reference, {}, spec, e_truth); });
     });
   }
 }
@@ -111,7 +111,7 @@ BACKEND_TEST(ConvTransposed, known_answers) {
   });
 }
 
-BACKEND_TEST(ConvTransposed, refuses_what_does_not_fit) {
+BACKEND_TEST(ConvTransposed, refuses_invalid_arguments) {
   const auto refusal = [&](const Shape& x, const Shape& w, const ConvSpec& spec, int64_t groups = 1, const Tensor& bias = {}) {
     const Weight weight{.name = "w", .shape = w, .form = {.groups = groups}, .backend = &device, .kind = WeightKind::conv_transposed};
     return test::refusal([&] { ops::conv(Tensor::zeros(device, x), weight, bias, spec); });

@@ -191,7 +191,7 @@ BACKEND_TEST(OpsGolden, rope) {
     });
 }
 
-BACKEND_TEST(OpsGolden, rows_by_their_numbers) {
+BACKEND_TEST(OpsGolden, rows_by_index) {
   const test::Golden golden(__FILE__, "select", device);
   test::supported(device, [&] {
     const ops::TopK best = ops::top_k(golden.tensor("top_k.x"), 5);

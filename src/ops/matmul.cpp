@@ -72,7 +72,7 @@ void linears(const Tensor& x, std::span<const LinearSpec> specs, std::span<Tenso
   }
   if (calls.empty()) return;
   x.backend().linears(in_images(contiguous(x)), calls);
-  for (size_t i = 0; i < ys.size(); ++i) traces[i].tell(ys[i], i == 0 ? traces[i].seconds() : 0);
+  for (size_t i = 0; i < ys.size(); ++i) traces[i].report(ys[i], i == 0 ? traces[i].seconds() : 0);
 }
 
 }  // namespace hearth::ops

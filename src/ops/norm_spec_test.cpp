@@ -46,12 +46,12 @@ BACKEND_TEST(NormSpec, equals_the_reference_with_any_fields) {
     test::supported(device, [&] {
       const Tensor y = ops::layer_norm(x.device, spec(&Pair::device, false));
       EXPECT_EQ(y.dtype(), out);
-      EXPECT_CLOSE(y, ops::layer_norm(x.truth, spec(&Pair::truth, false)), test::op_tolerance(out));
+      EXPECT_CLOSE(y, ops::layer_norm(x.reference, spec(&Pair::reference, false)), test::op_tolerance(out));
     });
     test::supported(device, [&] {
       const Tensor y = ops::rms_norm(x.device, spec(&Pair::device, true));
       EXPECT_EQ(y.dtype(), out);
-      EXPECT_CLOSE(y, ops::rms_norm(x.truth, spec(&Pair::truth, true)), test::op_tolerance(out));
+      EXPECT_CLOSE(y, ops::rms_norm(x.reference, spec(&Pair::reference, true)), test::op_tolerance(out));
     });
   }
 }
@@ -80,21 +80,21 @@ BACKEND_TEST(NormSpec, group_norms_equal_the_reference_with_any_fields) {
     const bool gamma = random.chance(), beta = random.chance(), scale = random.chance(), shift = random.chance();
     const GroupNormSpec plain{.groups = groups, .eps = 1e-3f, .activation = random.chance() ? Activation::silu : Activation::none};
     const GroupNormSpec spec = group_spec(plain, gamma, beta, scale, shift, vectors.device, modulation.device),
-                        truth = group_spec(plain, gamma, beta, scale, shift, vectors.truth, modulation.truth);
+                        reference = group_spec(plain, gamma, beta, scale, shift, vectors.reference, modulation.reference);
     SCOPED_TRACE(fmt::format("x {} {} groups {} gamma {} beta {} scale {} shift {}", name_of(dtype), x.device.shape(), groups, gamma, beta,
                              scale, shift));
-    test::supported(device,
-                    [&] { EXPECT_CLOSE(ops::group_norm(x.device, spec), ops::group_norm(x.truth, truth), test::op_tolerance(dtype)); });
+    test::supported(
+        device, [&] { EXPECT_CLOSE(ops::group_norm(x.device, spec), ops::group_norm(x.reference, reference), test::op_tolerance(dtype)); });
     const auto w = random.weight(device, {5, C}, WeightKind::linear, {.hold = DType::f32});
     test::supported(device, [&] {
       EXPECT_CLOSE(ops::linear(x.device, w.device, {}, {.out = DType::f32}, spec),
-                   ops::linear(x.truth, w.truth, {}, {.out = DType::f32}, truth), 4e-6);
+                   ops::linear(x.reference, w.reference, {}, {.out = DType::f32}, reference), 4e-6);
     });
     const auto kernel = random.weight(device, {5, C, 1, 3}, WeightKind::conv, {.hold = DType::f32});
     test::supported(device, [&] {
       const ConvSpec sides = ConvSpec::plane(1, {0, 1, 0, 1});
       EXPECT_CLOSE(ops::conv(x.device.view({B, 1, T, C}), kernel.device, {}, sides, {.out = DType::f32}, spec),
-                   ops::conv(x.truth.view({B, 1, T, C}), kernel.truth, {}, sides, {.out = DType::f32}, truth), 4e-6);
+                   ops::conv(x.reference.view({B, 1, T, C}), kernel.reference, {}, sides, {.out = DType::f32}, reference), 4e-6);
     });
   }
 }
@@ -165,7 +165,7 @@ BACKEND_TEST(NormSpec, rows_and_images) {
 }
 
 // An f32 result of a 16-bit x is not rounded in between.
-BACKEND_TEST(NormSpec, y_has_the_type_that_is_asked_for) {
+BACKEND_TEST(NormSpec, y_has_the_requested_dtype) {
   Random random(105);
   for (const DType dtype : {DType::f16, DType::bf16}) {
     const auto x = random.normal(device, {4, 50}, dtype);
@@ -174,13 +174,13 @@ BACKEND_TEST(NormSpec, y_has_the_type_that_is_asked_for) {
       test::supported(device, [&] {
         const Tensor wide = norm(x.device, {.gamma = one, .out = DType::f32});
         EXPECT_EQ(wide.dtype(), DType::f32);
-        EXPECT_CLOSE(wide, norm(x.truth, {.out = DType::f32}), 2e-6);
+        EXPECT_CLOSE(wide, norm(x.reference, {.out = DType::f32}), 2e-6);
         EXPECT_EQ(norm(x.device, {.gamma = one}).to_vector(), ops::cast(wide, dtype).to_vector());
       });
   }
 }
 
-BACKEND_TEST(NormSpec, refuses_what_does_not_fit) {
+BACKEND_TEST(NormSpec, refuses_invalid_arguments) {
   const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
   const Tensor x = zeros({2, 3, 4});
   const auto layer = [&](const NormSpec& spec) { return test::refusal([&] { ops::layer_norm(x, spec); }); };
@@ -196,7 +196,7 @@ BACKEND_TEST(NormSpec, refuses_what_does_not_fit) {
             "layer_norm: scale is f32 [2, 4], expected f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
   EXPECT_EQ(layer({.out = DType::i32}), "layer_norm: y is i32, expected f32, f16 or bf16");
   EXPECT_EQ(test::refusal([&] {
-              ops::rms_norm(x, {.scale = Tensor::zeros(test::truth(), {2, 4})});
+              ops::rms_norm(x, {.scale = Tensor::zeros(test::reference_backend(), {2, 4})});
             }),
             fmt::format("rms_norm: x is on the backend {}, another operand [2, 4] on reference; expected all on one", device.name()));
   const auto group = [&](const GroupNormSpec& spec) { return test::refusal([&] { ops::group_norm(x, spec); }); };
@@ -204,7 +204,7 @@ BACKEND_TEST(NormSpec, refuses_what_does_not_fit) {
             "group_norm: scale is f32 [6, 4], expected f32 [2, 4] with a dense last axis for x [2, 3, 4]");
   EXPECT_EQ(group({.groups = 2, .shift = zeros({4, 2}).permute({1, 0})}),
             "group_norm: shift is f32 [2, 4], expected f32 [2, 4] with a dense last axis for x [2, 3, 4]");
-  EXPECT_EQ(group({.groups = 2, .shift = Tensor::zeros(test::truth(), {2, 4})}),
+  EXPECT_EQ(group({.groups = 2, .shift = Tensor::zeros(test::reference_backend(), {2, 4})}),
             fmt::format("group_norm: x is on the backend {}, another operand [2, 4] on reference; expected all on one", device.name()));
 }
 

@@ -32,7 +32,7 @@ BACKEND_TEST(Pool, equals_the_reference_over_one_to_three_axes) {
     test::supported(device, [&] {
       const Tensor y = ops::pool(x.device, spec);
       EXPECT_EQ(y.dtype(), dtype);
-      EXPECT_CLOSE(y, ops::pool(x.truth, spec), spec.kind == largest ? 0 : test::op_tolerance(dtype));
+      EXPECT_CLOSE(y, ops::pool(x.reference, spec), spec.kind == largest ? 0 : test::op_tolerance(dtype));
     });
   }
 }
@@ -58,7 +58,7 @@ BACKEND_TEST(Pool, known_answers) {
   });
 }
 
-BACKEND_TEST(Pool, takes_views_and_hides_nothing) {
+BACKEND_TEST(Pool, accepts_views_and_propagates_non_finite_values) {
   Random random(122);
   const Tensor x = random.normal(device, {2, 3, 5, 6}).device, view = x.permute({0, 2, 3, 1}),
                dense = Tensor::from(device, view.shape(), view.to_vector());
@@ -79,7 +79,7 @@ BACKEND_TEST(Pool, takes_views_and_hides_nothing) {
   });
 }
 
-BACKEND_TEST(Pool, refuses_what_does_not_fit) {
+BACKEND_TEST(Pool, refuses_invalid_arguments) {
   const auto refusal = [&](const Shape& x, const PoolSpec& spec, DType dtype = DType::f32) {
     return test::refusal([&] { ops::pool(Tensor::zeros(device, x, dtype), spec); });
   };

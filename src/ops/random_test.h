@@ -9,7 +9,7 @@
 
 namespace hearth::test {
 
-inline Backend& truth() {
+inline Backend& reference_backend() {
   static const std::unique_ptr<Backend> backend = make_backend({.name = "reference", .threads = 2});
   return *backend;
 }
@@ -38,16 +38,16 @@ class Random {
   }
   // The same values on the device under test and on the reference backend.
   struct Pair {
-    Tensor device, truth;
+    Tensor device, reference;
   };
   Pair normal(Backend& device, const Shape& shape, DType dtype = DType::f32, float scale = 1) {
     std::normal_distribution<float> distribution(0, scale);
     std::vector<float> values;
     for (int64_t i = 0; i < shape.numel(); ++i) values.push_back(distribution(engine_));
-    return {Tensor::from(device, shape, values, dtype), Tensor::from(truth(), shape, values, dtype)};
+    return {Tensor::from(device, shape, values, dtype), Tensor::from(reference_backend(), shape, values, dtype)};
   }
   struct WeightPair {
-    Weight device, truth;
+    Weight device, reference;
   };
   WeightPair weight(Backend& device, const Shape& shape, WeightKind kind, const WeightForm& form) {
     const Pair w = normal(device, shape, DType::f32, 1 / std::sqrt(float(shape.numel() / shape[0])));
@@ -55,7 +55,7 @@ class Random {
       return Weight{
           .name = "w", .shape = shape, .form = form, .prepared = backend.prepare(t, kind, form), .backend = &backend, .kind = kind};
     };
-    return {make(device, w.device), make(truth(), w.truth)};
+    return {make(device, w.device), make(reference_backend(), w.reference)};
   }
 
  private:

@@ -20,7 +20,7 @@ test::Random::Pair angles(Random& random, Backend& device, int64_t T, int64_t ha
         values.push_back(float(sine ? std::sin(angle) : std::cos(angle)));
       }
   (void)random;
-  return {Tensor::from(device, {T, 2, half}, values), Tensor::from(test::truth(), {T, 2, half}, values)};
+  return {Tensor::from(device, {T, 2, half}, values), Tensor::from(test::reference_backend(), {T, 2, half}, values)};
 }
 
 BACKEND_TEST(Rope, every_size_and_both_pairings) {
@@ -30,15 +30,15 @@ BACKEND_TEST(Rope, every_size_and_both_pairings) {
       const int64_t T = random.between(1, 9), N = random.between(1, 5), half = random.between(1, D / 2);
       const auto x = random.normal(device, {T, N, D}), table = angles(random, device, T, half);
       SCOPED_TRACE(fmt::format("T {} N {} D {} of it {}", T, N, D, 2 * half));
-      EXPECT_CLOSE(ops::rope(x.device, table.device, pairs), ops::rope(x.truth, table.truth, pairs), 1e-6);
+      EXPECT_CLOSE(ops::rope(x.device, table.device, pairs), ops::rope(x.reference, table.reference, pairs), 1e-6);
       const auto wide = random.normal(device, {T, N + 2, D});  // heads of a fused projection
       EXPECT_CLOSE(ops::rope(wide.device.slice(1, 1, N + 1), table.device, pairs),
-                   ops::rope(wide.truth.slice(1, 1, N + 1), table.truth, pairs), 1e-6);
+                   ops::rope(wide.reference.slice(1, 1, N + 1), table.reference, pairs), 1e-6);
     }
 }
 
 // Products are rounded before they are added.
-BACKEND_TEST(Rope, the_bits_of_the_plain_loop) {
+BACKEND_TEST(Rope, is_bit_identical_to_a_plain_loop) {
   if (device.name() != "cpu") GTEST_SKIP() << "wide arithmetic";
   Random random(62);
   for (const int64_t half : {1, 7, 8, 15, 16, 17, 32, 40, 64})
@@ -81,7 +81,7 @@ BACKEND_TEST(Rope, batches_in_every_type) {
     test::supported(device, [&] {
       const Tensor y = ops::rope(wide.device.slice(2, 1, N + 1), table.device, pairs);
       EXPECT_EQ(y.dtype(), dtype);
-      EXPECT_CLOSE(y, ops::rope(wide.truth.slice(2, 1, N + 1), table.truth, pairs), test::op_tolerance(dtype));
+      EXPECT_CLOSE(y, ops::rope(wide.reference.slice(2, 1, N + 1), table.reference, pairs), test::op_tolerance(dtype));
     });
   }
 }
@@ -110,7 +110,7 @@ BACKEND_TEST(Rope, known_answer_of_tables) {
   EXPECT_EQ(ops::rope(x, table({1, 1, 2, 2, 1}), RotaryPairs::halves).to_vector(), (std::vector<float>{1, 2, -4, 3, 5, 6, -8, 7}));
 }
 
-BACKEND_TEST(Rope, of_nothing_is_nothing) {
+BACKEND_TEST(Rope, empty_input_gives_empty_output) {
   EXPECT_EQ(ops::rope(Tensor::zeros(device, {0, 2, 3, 4}), Tensor::zeros(device, {1, 2, 1, 2, 2}), RotaryPairs::halves).shape(),
             (Shape{0, 2, 3, 4}));
   EXPECT_EQ(ops::rope(Tensor::zeros(device, {0, 3, 4}), Tensor::zeros(device, {0, 2, 2}), RotaryPairs::halves).shape(), (Shape{0, 3, 4}));
@@ -138,7 +138,7 @@ BACKEND_TEST(Rope, refusals) {
   EXPECT_EQ(test::refusal([&] { ops::rope(x, Tensor(), RotaryPairs::halves); }),
             "rope: x [3, 2, 4, 4] has no table, expected f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous");
   EXPECT_EQ(test::refusal([&] {
-              ops::rope(x, Tensor::zeros(test::truth(), {1, 2, 1, 2, 2}), RotaryPairs::halves);
+              ops::rope(x, Tensor::zeros(test::reference_backend(), {1, 2, 1, 2, 2}), RotaryPairs::halves);
             }),
             fmt::format("rope: x is on the backend {}, another operand [1, 2, 1, 2, 2] on reference; expected all on one", device.name()));
   EXPECT_EQ(test::refusal([&] {

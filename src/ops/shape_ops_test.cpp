@@ -20,9 +20,9 @@ BACKEND_TEST(ShapeOps, copies_any_strides_and_types) {
     const Tensor turned = x.device.permute({0, 3, 1, 2});
     EXPECT_EQ(ops::contiguous(turned).to_vector(), turned.to_vector());
     EXPECT_EQ(ops::to_channels_last(ops::to_channels_first(x.device)).to_vector(), x.device.to_vector());
-    EXPECT_EQ(ops::to_channels_first(x.device).to_vector(), ops::to_channels_first(x.truth).to_vector());
+    EXPECT_EQ(ops::to_channels_first(x.device).to_vector(), ops::to_channels_first(x.reference).to_vector());
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
-      EXPECT_EQ(ops::cast(x.device, dtype).to_vector(), ops::cast(x.truth, dtype).to_vector());
+      EXPECT_EQ(ops::cast(x.device, dtype).to_vector(), ops::cast(x.reference, dtype).to_vector());
     const Tensor odd = x.device.permute({2, 1, 3, 0}).slice(2, 0, 1);
     EXPECT_EQ(ops::contiguous(odd).to_vector(), odd.to_vector());
   }
@@ -38,7 +38,7 @@ BACKEND_TEST(ShapeOps, channels_move_to_either_end) {
   EXPECT_EQ(first.to_vector(), (std::vector<float>{1, 4, 2, 5, 3, 6}));
 }
 
-BACKEND_TEST(ShapeOps, refuses_what_does_not_fit) {
+BACKEND_TEST(ShapeOps, refuses_invalid_arguments) {
   const Tensor x = Tensor::zeros(device, {2, 3, 5}), whole = Tensor::zeros(device, {2, 3, 5}, DType::i32);
   EXPECT_EQ(test::refusal([&] { ops::cast(whole, DType::f32); }), "copy: x [2, 3, 5] is i32, expected f32, f16 or bf16");
   EXPECT_EQ(test::refusal([&] { ops::concat({}, 0); }), "concat: no tensors, expected at least one");
@@ -79,7 +79,8 @@ BACKEND_TEST(ShapeOps, resizes_like_the_reference_for_every_size) {
   Random random(53);
   const auto x = random.normal(device, {1, 7, 5, 3});
   for (int64_t height = 1; height <= 30; ++height)
-    EXPECT_EQ(ops::resize_nearest(x.device, height, 31 - height).to_vector(), ops::resize_nearest(x.truth, height, 31 - height).to_vector())
+    EXPECT_EQ(ops::resize_nearest(x.device, height, 31 - height).to_vector(),
+              ops::resize_nearest(x.reference, height, 31 - height).to_vector())
         << height;
   const Tensor view = x.device.permute({0, 2, 1, 3}), half = ops::cast(x.device, DType::f16);
   EXPECT_EQ(ops::resize_nearest(view, 9, 4).to_vector(), ops::resize_nearest(ops::contiguous(view), 9, 4).to_vector());

@@ -26,14 +26,14 @@ class OpTrace {
   }
   // `read`: bytes of all inputs, if x is not the only one.
   Tensor done(Tensor y, std::optional<int64_t> read = {}) const {
-    if (watching_) tell(y, seconds(), read);
+    if (watching_) report(y, seconds(), read);
     return y;
   }
   double seconds() const {
     if (watching_) x_.backend().finish();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
-  void tell(const Tensor& y, double seconds, std::optional<int64_t> read = {}) const {
+  void report(const Tensor& y, double seconds, std::optional<int64_t> read = {}) const {
     if (!watching_) return;
     const int64_t bytes = read.value_or(bytes_of(x_)) + bytes_of(y);
     notify({.op = op_,

@@ -238,7 +238,7 @@ TEST_P(AllocationsTest, no_piece_of_work_allocates) {
 }
 
 // In strips, each of which is a separate op.
-TEST_P(AllocationsTest, no_piece_of_a_large_normalised_input_allocates) {
+TEST_P(AllocationsTest, no_piece_of_a_large_normalized_input_allocates) {
   const auto device = make(2);
   if (!device) GTEST_SKIP() << GetParam() << ": not supported by this CPU";
   Operations made(*device, 1);
@@ -257,7 +257,7 @@ TEST_P(AllocationsTest, no_piece_of_a_large_normalised_input_allocates) {
   }
 }
 
-TEST_P(AllocationsTest, a_step_takes_nothing_from_the_system) {
+TEST_P(AllocationsTest, a_step_requests_nothing_from_the_system) {
   for (const int threads : {1, 3}) {
     const auto device = make(threads);
     if (!device) GTEST_SKIP() << GetParam() << ": not supported by this CPU";

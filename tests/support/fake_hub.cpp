@@ -49,11 +49,11 @@ void FakeHub::add_folder(const std::filesystem::path& folder) {
 }
 
 int FakeHub::requests_for(const std::string& path) const {
-  const std::string wanted = on_cdn.get() ? fmt::format("/cdn/{}", path) : fmt::format("/{}/resolve/{}/{}", repo_, commit.get(), path);
+  const std::string target = on_cdn.get() ? fmt::format("/cdn/{}", path) : fmt::format("/{}/resolve/{}/{}", repo_, commit.get(), path);
   int count = 0;
   for (const HttpServer* server : {&hub_, &cdn_})
     for (const HttpRequest& r : server->requests())
-      if (r.method == "GET" && r.path == wanted) ++count;
+      if (r.method == "GET" && r.path == target) ++count;
   return count;
 }
 

@@ -45,9 +45,10 @@ TEST_P(CpuTest, linear_at_the_edges_of_tiles_panels_and_chunks) {
         const auto w = random.weight(device(), {N, K}, WeightKind::linear, {.hold = hold});
         const auto bias = random.normal(device(), {N});
         SCOPED_TRACE(fmt::format("M {} N {} K {} x {} w {}", M, N, K, name_of(type), name_of(hold)));
-        EXPECT_CLOSE(ops::linear(x.device, w.device, bias.device, {.activation = Activation::silu, .residual = residual.device}),
-                     ops::linear(x.truth, w.truth, bias.truth, {.activation = Activation::silu, .residual = residual.truth}),
-                     test::op_tolerance(type));
+        EXPECT_CLOSE(
+            ops::linear(x.device, w.device, bias.device, {.activation = Activation::silu, .residual = residual.device}),
+            ops::linear(x.reference, w.reference, bias.reference, {.activation = Activation::silu, .residual = residual.reference}),
+            test::op_tolerance(type));
       }
 }
 
@@ -57,7 +58,7 @@ TEST_P(CpuTest, a_product_over_many_panels_and_row_blocks) {
   const auto w = random.weight(device(), {515, 96}, WeightKind::linear, {.hold = DType::f16});
   const auto image = random.normal(device(), {3, 515});
   EXPECT_CLOSE(ops::linear(x.device, w.device, {}, {.alpha = 0.5f, .per_image = image.device}),
-               ops::linear(x.truth, w.truth, {}, {.alpha = 0.5f, .per_image = image.truth}), 2e-6);
+               ops::linear(x.reference, w.reference, {}, {.alpha = 0.5f, .per_image = image.reference}), 2e-6);
 }
 
 TEST_P(CpuTest, conv_with_few_channels_and_runs_across_chunks) {
@@ -71,7 +72,7 @@ TEST_P(CpuTest, conv_with_few_channels_and_runs_across_chunks) {
           ConvSpec::plane(random.between(1, 3), {random.between(0, 2), random.between(0, 2), random.between(0, 2), random.between(0, 2)});
       if (random.chance()) spec.resize_to = {size * 2, size + 3};
       SCOPED_TRACE(fmt::format("C {} kernel {} O {} stride {} resize {}", C, kernel, O, spec.rows.stride, spec.resize_to[0]));
-      EXPECT_CLOSE(ops::conv(x.device, w.device, {}, spec), ops::conv(x.truth, w.truth, {}, spec), 2e-6);
+      EXPECT_CLOSE(ops::conv(x.device, w.device, {}, spec), ops::conv(x.reference, w.reference, {}, spec), 2e-6);
     }
 }
 
@@ -97,15 +98,16 @@ TEST_P(CpuTest, winograd_at_every_edge) {
       EXPECT_CLOSE(
           ops::conv(x.device, w.device, bias.device, spec,
                     {.alpha = 0.7f, .activation = Activation::silu, .per_image = image.device, .residual = residual.device, .out = out}),
-          ops::conv(x.truth, w.truth, bias.truth, spec,
-                    {.alpha = 0.7f, .activation = Activation::silu, .per_image = image.truth, .residual = residual.truth, .out = out}),
+          ops::conv(
+              x.reference, w.reference, bias.reference, spec,
+              {.alpha = 0.7f, .activation = Activation::silu, .per_image = image.reference, .residual = residual.reference, .out = out}),
           test::op_tolerance(out));
     }
   }
 }
 
 // Larger than a cache: normalized in strips that are bit-identical to the whole and need no memory of the size of x.
-TEST_P(CpuTest, strips_of_a_normalized_input_have_the_bits_of_the_whole) {
+TEST_P(CpuTest, strips_of_a_normalized_input_equal_the_whole) {
   Random random(11);
   const struct {
     Shape x, w;
@@ -137,7 +139,7 @@ TEST_P(CpuTest, strips_of_a_normalized_input_have_the_bits_of_the_whole) {
   }
 }
 
-TEST_P(CpuTest, strips_of_tokens_have_the_bits_of_the_whole) {
+TEST_P(CpuTest, strips_of_tokens_equal_the_whole) {
   Random random(12);
   const auto x = random.normal(device(), {2, 18001, 256}).device, image = random.normal(device(), {2, 33}).device;
   const auto gamma = random.normal(device(), {256}).device, beta = random.normal(device(), {256}).device;
@@ -175,7 +177,7 @@ std::vector<std::vector<float>> everything(const char* path, int threads) {
   return results;
 }
 
-TEST_P(CpuTest, the_number_of_threads_changes_no_bit) {
+TEST_P(CpuTest, independent_of_the_number_of_threads) {
   const auto one = everything(GetParam(), 1);
   for (const int threads : {2, 3, 8}) {
     const auto many = everything(GetParam(), threads);
@@ -186,7 +188,7 @@ TEST_P(CpuTest, the_number_of_threads_changes_no_bit) {
   }
 }
 
-TEST_P(CpuTest, a_batch_gives_the_bits_of_its_single_images) {
+TEST_P(CpuTest, a_batch_equals_its_single_images) {
   Random random(5);
   const Tensor x = random.normal(device(), {3, 9, 11, 40}).device, deep = random.normal(device(), {3, 10, 9, 64}).device;
   const Tensor gamma = random.normal(device(), {40}).device, beta = random.normal(device(), {40}).device;
@@ -208,14 +210,14 @@ TEST_P(CpuTest, a_batch_gives_the_bits_of_its_single_images) {
   }
 }
 
-TEST_P(CpuTest, layouts_are_changed_over_many_blocks) {
+TEST_P(CpuTest, channel_order_changes_over_many_blocks) {
   Random random(10);
   for (const auto& [C, H, W] : std::vector<std::array<int64_t, 3>>{{130, 9, 8}, {3, 70, 65}, {65, 64, 1}, {1, 7, 9}})
     for (const DType type : {DType::f32, DType::f16}) {
       const auto x = random.normal(device(), {2, H, W, C}, type);
       const Tensor turned = ops::to_channels_first(x.device);
-      EXPECT_EQ(turned.to_vector(), ops::to_channels_first(x.truth).to_vector()) << C << " " << H << " " << W;
-      EXPECT_EQ(ops::to_channels_last(turned).to_vector(), x.truth.to_vector()) << C << " " << H << " " << W;
+      EXPECT_EQ(turned.to_vector(), ops::to_channels_first(x.reference).to_vector()) << C << " " << H << " " << W;
+      EXPECT_EQ(ops::to_channels_last(turned).to_vector(), x.reference.to_vector()) << C << " " << H << " " << W;
     }
 }
 
@@ -243,7 +245,7 @@ TEST_P(CpuTest, subnormal_inputs_count_as_zero) {
   for (const float v : ops::activate(half, Activation::none).to_vector()) EXPECT_NEAR(v, 5.96e-8f, 1e-10f);
 }
 
-TEST_P(CpuTest, a_weight_takes_the_memory_of_its_type_and_is_counted) {
+TEST_P(CpuTest, a_weight_has_the_bytes_of_its_dtype_and_is_counted) {
   const int64_t before = MemoryLedger::process().use().now;
   {
     Random random(7);
@@ -257,7 +259,7 @@ TEST_P(CpuTest, a_weight_takes_the_memory_of_its_type_and_is_counted) {
   EXPECT_LT(MemoryLedger::process().use().now - before, 1 << 20);  // thread scratch remains
 }
 
-TEST_P(CpuTest, a_weight_may_stand_at_any_byte_of_a_mapped_file) {
+TEST_P(CpuTest, a_weight_may_be_at_any_byte_of_a_mapped_file) {
   Random random(8);
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     const auto w = random.normal(device(), {33, 40}, type), x = random.normal(device(), {1, 4, 40});
@@ -272,11 +274,11 @@ TEST_P(CpuTest, a_weight_may_stand_at_any_byte_of_a_mapped_file) {
                     .backend = &backend};
     };
     EXPECT_CLOSE(ops::linear(x.device, weight(device(), Tensor(storage, {33, 40}, type))),
-                 ops::linear(x.truth, weight(test::truth(), w.truth)), 2e-6);
+                 ops::linear(x.reference, weight(test::reference_backend(), w.reference)), 2e-6);
   }
 }
 
-TEST(Arena, gives_the_same_memory_again_and_counts_what_it_reached) {
+TEST(Arena, reuses_memory_and_counts_up_to_the_highest_block) {
   MemoryLedger ledger;
   const auto arena = std::make_shared<cpu::Arena>(cpu::Arena::Behind::memory, ledger);
   const std::byte* first = nullptr;
@@ -301,7 +303,7 @@ TEST(Arena, gives_the_same_memory_again_and_counts_what_it_reached) {
 }
 
 // Unused pages are returned to the system, also between blocks.
-TEST(Arena, gives_pages_back) {
+TEST(Arena, returns_pages_to_the_system) {
   constexpr size_t size = size_t(64) << 20;
   MemoryLedger ledger;
   const auto arena = std::make_shared<cpu::Arena>(cpu::Arena::Behind::memory, ledger);
@@ -317,7 +319,7 @@ TEST(Arena, gives_pages_back) {
   for (size_t i = 0; i < size; i += 4096) ASSERT_EQ(stays.get()[i], std::byte(2));
 }
 
-TEST(Arena, without_memory_it_gives_the_same_addresses) {
+TEST(Arena, a_dry_run_places_blocks_identically) {
   MemoryLedger with, without;
   const auto real = std::make_shared<cpu::Arena>(cpu::Arena::Behind::memory, with);
   const auto dry = std::make_shared<cpu::Arena>(cpu::Arena::Behind::nothing, without);

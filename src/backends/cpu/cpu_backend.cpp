@@ -23,12 +23,12 @@ const std::array<cpu::Path, 4>& paths() {
 }
 
 // Checks each path once per process.
-const cpu::Kernels& checked_path(const std::string& wanted) {
+const cpu::Kernels& checked_path(const std::string& requested) {
   static std::mutex mutex;
   static std::map<std::string, const cpu::Kernels*> chosen;
   std::lock_guard lock(mutex);
-  const cpu::Kernels*& kernels = chosen[wanted];
-  if (!kernels) kernels = &choose_path(paths(), wanted, [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
+  const cpu::Kernels*& kernels = chosen[requested];
+  if (!kernels) kernels = &choose_path(paths(), requested, [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
   return *kernels;
 }
 

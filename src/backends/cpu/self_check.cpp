@@ -328,14 +328,14 @@ std::string check_kernels(const Kernels& kernels) {
   return "";
 }
 
-const Kernels& choose_path(std::span<const Path> paths, const std::string& wanted, const std::function<void(const std::string&)>& warn) {
+const Kernels& choose_path(std::span<const Path> paths, const std::string& requested, const std::function<void(const std::string&)>& warn) {
   auto path = paths.begin();
-  if (wanted.empty()) {
+  if (requested.empty()) {
     path = std::find_if(paths.begin(), paths.end(), [](const Path& p) { return p.available; });
   } else {
-    path = std::find_if(paths.begin(), paths.end(), [&](const Path& p) { return p.name == wanted; });
-    if (path == paths.end()) fail<UsageError>("backend: kernel path '{}' is unknown, expected {}", wanted, names(paths));
-    if (!path->available) fail<UnsupportedError>("backend: this CPU does not support the kernel path '{}'", wanted);
+    path = std::find_if(paths.begin(), paths.end(), [&](const Path& p) { return p.name == requested; });
+    if (path == paths.end()) fail<UsageError>("backend: kernel path '{}' is unknown, expected {}", requested, names(paths));
+    if (!path->available) fail<UnsupportedError>("backend: this CPU does not support the kernel path '{}'", requested);
   }
   for (; path != paths.end(); ++path) {
     if (!path->available) continue;

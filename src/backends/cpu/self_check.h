@@ -21,8 +21,8 @@ struct Path {
   const Kernels& (*kernels)();  // called only if available
 };
 
-// The path to use out of `paths`, best first: the one named by `wanted`, or the best available for "". A path whose check fails is
+// The path to use out of `paths`, best first: the one named by `requested`, or the best available for "". A path whose check fails is
 // skipped with one line to `warn`. UsageError for an unknown name, UnsupportedError if no path is left.
-const Kernels& choose_path(std::span<const Path> paths, const std::string& wanted, const std::function<void(const std::string&)>& warn);
+const Kernels& choose_path(std::span<const Path> paths, const std::string& requested, const std::function<void(const std::string&)>& warn);
 
 }  // namespace hearth::cpu

@@ -158,8 +158,8 @@ void check_positions(const Kernels& kernel) {
     (halves ? kernel.turn_halves : kernel.turn_neighbors)(x.data(), cosine.data(), sine.data(), half, y.data());
     for (int64_t i = 0; i < half; ++i) {
       const size_t j = size_t(i), a = halves ? j : 2 * j, b = halves ? j + size_t(half) : 2 * j + 1;
-      expect("turned number", y[a], double(x[a]) * cosine[j] - double(x[b]) * sine[j]);
-      expect("turned number", y[b], double(x[b]) * cosine[j] + double(x[a]) * sine[j]);
+      expect("rotated value", y[a], double(x[a]) * cosine[j] - double(x[b]) * sine[j]);
+      expect("rotated value", y[b], double(x[b]) * cosine[j] + double(x[a]) * sine[j]);
     }
   }
   auto block = values(32);

@@ -66,14 +66,14 @@ TEST(Config, unsupported_values_are_refused_by_name) {
   EXPECT_NO_THROW(c.only_number("scale", 2));
 }
 
-TEST(Config, keys_nobody_looked_at_are_refused) {
+TEST(Config, unread_keys_are_refused) {
   const Config c = config(R"({"_class_name": "X", "known": 1, "dropout": 0.1, "new_trick": true, "new_null": null})");
   c.integer("known");
   c.no_effect({"dropout"});
   EXPECT_EQ(message_of<UnsupportedError>([&] { c.finish(); }), "unet/config.json: unknown key: 'new_trick' = true");
 }
 
-TEST(Config, what_is_off_says_nothing_where_a_network_has_no_such_part) {
+TEST(Config, features_that_are_off_have_no_effect) {
   const Config c = config(R"({"a": false, "b": 0, "c": 0.0, "d": [], "e": {}, "f": "", "g": null, "on": true, "one": 1, "some": [0]})");
   c.no_effect_where_off();
   EXPECT_EQ(message_of<UnsupportedError>([&] { c.finish(); }), "unet/config.json: unknown keys: 'on' = true, 'one' = 1, 'some' = [0]");

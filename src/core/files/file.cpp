@@ -105,7 +105,7 @@ std::string read_file(const fs::path& file, int64_t limit) {
   struct stat status {};
   if (::fstat(in.fd, &status) != 0) fail<IoError>("read {}: {}", file.string(), reason());
   if (!S_ISREG(status.st_mode)) fail<IoError>("read {}: not a regular file", file.string());
-  if (status.st_size > limit) fail<IoError>("read {}: {} bytes, at most {} are read", file.string(), status.st_size, limit);
+  if (status.st_size > limit) fail<IoError>("read {}: the file has {} bytes, expected at most {}", file.string(), status.st_size, limit);
   std::string bytes(size_t(status.st_size), '\0');
   size_t done = 0;
   while (done < bytes.size()) {

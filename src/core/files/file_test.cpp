@@ -51,7 +51,7 @@ bool in_child(const std::function<bool()>& call) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-TEST_F(FileTest, comes_back_as_written_and_replaces) {
+TEST_F(FileTest, round_trip_and_replacement) {
   const std::string bytes("a\0\xff\n", 4), longer(3'000'000, 'x');
   write_file(folder / "f", longer);
   EXPECT_EQ(read_file(folder / "f"), longer);
@@ -92,7 +92,7 @@ TEST_F(FileTest, pieces_of_any_size_follow_one_another) {
   EXPECT_TRUE(read_file(folder / "f") == all);
 }
 
-TEST_F(FileTest, respects_umask_and_long_names) {
+TEST_F(FileTest, applies_umask_and_supports_long_names) {
   const mode_t before = ::umask(027);
   const std::string name(255, 'n');
   write_file(folder / name, "x");
@@ -121,7 +121,7 @@ TEST_F(FileTest, follows_forty_symbolic_links_and_no_more) {
 }
 
 // A killed process may have left temporary files, and another process may now have our process ID.
-TEST_F(FileTest, leaves_files_of_others_alone) {
+TEST_F(FileTest, keeps_files_of_other_processes) {
   EXPECT_TRUE(in_child([&] {
     for (int i = 0; i < 1000; ++i) std::ofstream(folder / fmt::format(".hearth-{}-{}.tmp", ::getpid(), i)) << "theirs";
     ::alarm(60);
@@ -190,8 +190,8 @@ TEST_F(FileTest, read_only_folder) {
   fs::permissions(folder, fs::perms(0555));
   EXPECT_TRUE(in_child([&] {
     if (::geteuid() == 0 && ::seteuid(65534) != 0) return false;  // nothing is read-only for root
-    const std::string wanted = fmt::format("write {0}/f: cannot create a file in the folder {0}: Permission denied", folder.string());
-    return message_of([&] { write_file(folder / "f", "x"); }) == wanted && message_of([&] { check_writable(folder / "f"); }) == wanted;
+    const std::string expected = fmt::format("write {0}/f: cannot create a file in the folder {0}: Permission denied", folder.string());
+    return message_of([&] { write_file(folder / "f", "x"); }) == expected && message_of([&] { check_writable(folder / "f"); }) == expected;
   }));
   EXPECT_TRUE(in_child([&] {
     fs::current_path(folder);
@@ -221,7 +221,8 @@ TEST_F(FileTest, says_why_it_cannot_read) {
   EXPECT_EQ(message_of([&] { read_file(folder / "pipe"); }), fmt::format("read {}/pipe: not a regular file", folder.string()));
   write_file(folder / "f", "12345");
   EXPECT_EQ(read_file(folder / "f", 5), "12345");
-  EXPECT_EQ(message_of([&] { read_file(folder / "f", 4); }), fmt::format("read {}/f: 5 bytes, at most 4 are read", folder.string()));
+  EXPECT_EQ(message_of([&] { read_file(folder / "f", 4); }),
+            fmt::format("read {}/f: the file has 5 bytes, expected at most 4", folder.string()));
 }
 
 // Files of sysfs report the size of a page and contain less, like a file that is truncated while it is read.

@@ -35,7 +35,7 @@ TEST(Json, bare_infinity_and_nan_are_numbers_as_python_writes_them) {
 }
 
 // Bare numbers pass the parser as marked strings: a string that resembles one stays a string, or is refused if it is ambiguous.
-TEST(Json, the_mark_of_a_bare_number_is_no_number) {
+TEST(Json, the_mark_of_a_bare_number_stays_a_string) {
   EXPECT_EQ(parse_json(R"(["hearth: not a JSON number: x"])", "f.json")[0].get<std::string>(), "hearth: not a JSON number: x");
   EXPECT_EQ(refusal(R"(["hearth: not a JSON number: Infinity"])"),
             "f.json: contains the string 'hearth: not a JSON number: ', which is reserved");
@@ -46,7 +46,7 @@ TEST(Json, a_repeated_key_is_named) {
   EXPECT_EQ(refusal(R"({"a": {"b": 1}, "b": {"b": 1}})"), "accepted");
 }
 
-TEST(Json, malformed_text_says_its_line) {
+TEST(Json, malformed_text_names_its_line) {
   EXPECT_EQ(refusal("{\n\"a\": 1,\n}"), "f.json: invalid JSON at line 3");
   EXPECT_EQ(refusal(""), "f.json: invalid JSON at line 1");
   EXPECT_EQ(refusal("{} {}"), "f.json: invalid JSON at line 1");
@@ -75,7 +75,9 @@ TEST(Json, a_file_may_have_256_mb) {
   try {
     load_json(file);
     ADD_FAILURE() << "accepted";
-  } catch (const IoError& e) { EXPECT_EQ(e.what(), fmt::format("read {}: 268435457 bytes, at most 268435456 are read", file.string())); }
+  } catch (const IoError& e) {
+    EXPECT_EQ(e.what(), fmt::format("read {}: the file has 268435457 bytes, expected at most 268435456", file.string()));
+  }
   std::filesystem::remove(file);
 }
 

@@ -32,7 +32,7 @@ TEST(Sha256, known_answers) {
   for (const auto& [length, digits] : ends) EXPECT_EQ(hashed(std::string(length, 'x')), digits) << length;
 }
 
-TEST(Sha256, pieces_do_not_matter) {
+TEST(Sha256, accepts_pieces_of_any_size) {
   const std::string text(300, 'q');
   for (const size_t piece : {1, 3, 63, 64, 65, 200}) {
     Sha256 hash;

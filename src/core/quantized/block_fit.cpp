@@ -164,18 +164,18 @@ constexpr uint16_t infinite = 0x7c00;
 template <int run> ScaledFit<run> fit_scaled(const float* x, int most, int most_scale) {
   if (too_large(x)) return {.d = infinite};
   constexpr int runs = 256 / run;
-  std::array<float, runs> wanted;
+  std::array<float, runs> ideal;
   std::array<Weights<run>, runs> w;
   for (int j = 0; j < runs; ++j) {
     w[size_t(j)] = weights<run>(x + j * run);
-    wanted[size_t(j)] = best_scale<run>(x + j * run, w[size_t(j)], most);
+    ideal[size_t(j)] = best_scale<run>(x + j * run, w[size_t(j)], most);
   }
-  const float largest = *std::ranges::max_element(wanted, {}, [](float s) { return std::abs(s); });
+  const float largest = *std::ranges::max_element(ideal, {}, [](float s) { return std::abs(s); });
   ScaledFit<run> fit;
   fit.d = f32_to_f16(-largest / float(most_scale));
   const float d = f16_to_f32(fit.d);
   for (int j = 0; j < runs; ++j) {
-    const int middle = clamped(wanted[size_t(j)] * inverse(d), -most_scale, most_scale - 1);
+    const int middle = clamped(ideal[size_t(j)] * inverse(d), -most_scale, most_scale - 1);
     float least = INFINITY;
     for (int s = std::max(middle - 1, -most_scale); s <= std::min(middle + 1, most_scale - 1); ++s) {
       const float error = error_of<run>(x + j * run, w[size_t(j)], d * float(s), 0, float(-most), float(most - 1));
@@ -192,22 +192,22 @@ template <int run> ScaledFit<run> fit_scaled(const float* x, int most, int most_
 template <int run> OffsetFit<run> fit_offset(const float* x, int most, int most_scale) {
   if (too_large(x)) return {.d = infinite};
   constexpr int runs = 256 / run;
-  std::array<ScaleAndOffset, runs> wanted;
+  std::array<ScaleAndOffset, runs> ideal;
   std::array<Weights<run>, runs> w;
   float largest_d = 0, largest_m = 0;
   for (int j = 0; j < runs; ++j) {
     w[size_t(j)] = weights<run>(x + j * run);
-    wanted[size_t(j)] = best_offset<run>(x + j * run, w[size_t(j)], most);
-    largest_d = std::max(largest_d, wanted[size_t(j)].d);
-    largest_m = std::max(largest_m, wanted[size_t(j)].m);
+    ideal[size_t(j)] = best_offset<run>(x + j * run, w[size_t(j)], most);
+    largest_d = std::max(largest_d, ideal[size_t(j)].d);
+    largest_m = std::max(largest_m, ideal[size_t(j)].m);
   }
   OffsetFit<run> fit;
   fit.d = f32_to_f16(largest_d / float(most_scale));
   fit.dmin = f32_to_f16(largest_m / float(most_scale));
   const float d = f16_to_f32(fit.d), dmin = f16_to_f32(fit.dmin);
   for (int j = 0; j < runs; ++j) {
-    const int scale = clamped(wanted[size_t(j)].d * inverse(d), 0, most_scale),
-              minimum = clamped(wanted[size_t(j)].m * inverse(dmin), 0, most_scale);
+    const int scale = clamped(ideal[size_t(j)].d * inverse(d), 0, most_scale),
+              minimum = clamped(ideal[size_t(j)].m * inverse(dmin), 0, most_scale);
     float least = INFINITY;
     for (int s = std::max(scale - 1, 0); s <= std::min(scale + 1, most_scale); ++s)
       for (int m = std::max(minimum - 1, 0); m <= std::min(minimum + 1, most_scale); ++m) {
@@ -225,19 +225,19 @@ template <int run> OffsetFit<run> fit_offset(const float* x, int most, int most_
 
 template <int runs> TableFit<runs> fit_table(const float* x, const int8_t (&table)[16], int most_scale) {
   if (too_large(x, 32 * runs)) return {.d = infinite};
-  std::array<float, runs> wanted;
+  std::array<float, runs> ideal;
   std::array<Weights<32>, runs> w;
   for (int j = 0; j < runs; ++j) {
     w[size_t(j)] = weights<32>(x + j * 32);
-    wanted[size_t(j)] = best_table_scale(x + j * 32, w[size_t(j)], table);
+    ideal[size_t(j)] = best_table_scale(x + j * 32, w[size_t(j)], table);
   }
-  const float largest = *std::ranges::max_element(wanted, {}, [](float s) { return std::abs(s); });
+  const float largest = *std::ranges::max_element(ideal, {}, [](float s) { return std::abs(s); });
   TableFit<runs> fit;
-  fit.d = f32_to_f16(runs == 1 ? wanted[0] : -largest / float(most_scale));
+  fit.d = f32_to_f16(runs == 1 ? ideal[0] : -largest / float(most_scale));
   const float d = f16_to_f32(fit.d);
   for (int j = 0; j < runs; ++j) {
     int& scale = fit.scales[size_t(j)];
-    scale = runs == 1 ? 1 : clamped(wanted[size_t(j)] * inverse(d), -most_scale, most_scale - 1);
+    scale = runs == 1 ? 1 : clamped(ideal[size_t(j)] * inverse(d), -most_scale, most_scale - 1);
     if (runs > 1) {
       float least = INFINITY;
       for (int s = std::max(scale - 1, -most_scale), last = std::min(scale + 1, most_scale - 1); s <= last; ++s) {

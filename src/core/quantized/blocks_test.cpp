@@ -144,7 +144,7 @@ TEST(Blocks, begin_at_any_address) {
 }
 
 // Compared with a check of every value, with each scale in turn non-finite.
-TEST(Blocks, what_is_not_finite_is_counted_from_the_scales) {
+TEST(Blocks, non_finite_values_are_counted_from_the_scales) {
   const auto count = [](DType dtype, const std::vector<std::byte>& bytes) {
     int64_t bad = 0;
     for (float v : decoded(dtype, bytes)) bad += !std::isfinite(v);
@@ -171,7 +171,7 @@ TEST(Blocks, what_is_not_finite_is_counted_from_the_scales) {
   }
 }
 
-HOST_TEST(BlockTensors, a_tensors_rows_are_looked_through) {
+HOST_TEST(BlockTensors, non_finite_values_of_a_tensor_are_counted) {
   const std::vector<std::byte> bytes = finite_blocks(types[7], 6);  // q4_k
   const Tensor x = Tensor::empty(device, {3, 512}, DType::q4_k);
   std::memcpy(x.raw(), bytes.data(), bytes.size());
@@ -259,7 +259,7 @@ TEST(Blocks, searched_scales_are_better_than_llama_cpps) {
   }
 }
 
-TEST(Blocks, what_can_be_represented_is_kept) {
+TEST(Blocks, representable_values_are_exact) {
   for (DType dtype : {DType::q2_k, DType::q3_k, DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs}) {
     SCOPED_TRACE(name_of(dtype));
     std::vector<float> x(512);
@@ -274,7 +274,7 @@ TEST(Blocks, what_can_be_represented_is_kept) {
   }
 }
 
-TEST(Blocks, what_is_too_large_for_a_scale_is_no_number) {
+TEST(Blocks, values_too_large_for_a_scale_become_non_finite) {
   for (const Type& type : types) {
     if (type.dtype == DType::mxfp4) continue;
     for (float large : {1e9f, 1e20f, 3e38f, -3e38f}) {
@@ -287,7 +287,7 @@ TEST(Blocks, what_is_too_large_for_a_scale_is_no_number) {
   }
 }
 
-TEST(Blocks, what_is_no_number_is_kept_wherever_it_stands) {
+TEST(Blocks, non_finite_values_are_kept_at_any_position) {
   for (const Type& type : types) {
     const int64_t values = block_of(type.dtype).values;
     for (const float bad : {NAN, INFINITY, -INFINITY})
@@ -301,7 +301,7 @@ TEST(Blocks, what_is_no_number_is_kept_wherever_it_stands) {
   }
 }
 
-TEST(Blocks, a_type_without_blocks_is_refused) {
+TEST(Blocks, refuses_a_dtype_without_blocks) {
   float y[32];
   const std::byte x[34]{};
   EXPECT_THROW(decode_blocks(DType::f16, x, 32, y), UnsupportedError);

@@ -16,7 +16,7 @@ TEST(Suggest, edit_distance) {
   EXPECT_EQ(edit_distance("ca", "abc"), 3);       // swapped characters are not edited again
 }
 
-TEST(Suggest, the_nearest_within_reach) {
+TEST(Suggest, nearest_candidate) {
   const std::vector<std::string> flags = {"--steps",     "--seed",       "--negative-prompt", "--prompt",
                                           "--cfg-scale", "--batch-size", "--batch-count",     "-p"};
   EXPECT_EQ(nearest("--stpes", flags), "--steps");

@@ -67,12 +67,12 @@ TEST(Utf8, each_maximal_invalid_part_is_one_replacement) {
   EXPECT_TRUE(is_utf8("\ufffd"));
 }
 
-TEST(Utf8, what_is_no_character_is_written_as_the_replacement) {
+TEST(Utf8, invalid_code_points_become_the_replacement) {
   EXPECT_EQ(encode_utf8(std::u32string{0xd7ff, 0xd800, 0xdfff, 0xe000, 0x10ffff, 0x110000}),
             "\xed\x9f\xbf\ufffd\ufffd\xee\x80\x80\xf4\x8f\xbf\xbf\ufffd");
 }
 
-TEST(Utf8, walking_both_ways) {
+TEST(Utf8, iterates_in_both_directions) {
   const std::string text = "aé語😀z";
   const std::u32string points = U"aé語😀z";
   size_t at = 0;

@@ -66,7 +66,7 @@ class Amx : public ::testing::Test {
   }
 };
 
-TEST_F(Amx, gives_the_bits_of_its_twin) {
+TEST_F(Amx, is_bit_identical_to_the_emulation) {
   uint32_t seed = 1;
   for (const bool wide : {true, false})
     for (const int64_t rows : {1, 15, 16, 17, 32})
@@ -79,7 +79,7 @@ TEST_F(Amx, gives_the_bits_of_its_twin) {
 }
 
 // The system preserves each thread's tiles while another runs.
-TEST_F(Amx, threads_do_not_see_each_others_tiles) {
+TEST_F(Amx, threads_have_separate_tiles) {
   constexpr int rounds = 300, most = 6;
   std::vector<Block> blocks;
   std::vector<std::vector<uint32_t>> expected;

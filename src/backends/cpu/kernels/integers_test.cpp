@@ -113,7 +113,7 @@ TEST_P(IntegersTest, rows_of_dots_at_every_edge) {
 }
 
 // A tile of many rows of x is bit-identical to each row alone, whatever part of it is filled.
-TEST_P(IntegersTest, tiles_have_the_bits_of_rows) {
+TEST_P(IntegersTest, tiles_equal_rows) {
   const int64_t panel = set.panel, height = kernels->rows, k = 768;
   for (int i = row_q4_0; i <= row_mxfp4; ++i) {
     const auto type = RowType(i);

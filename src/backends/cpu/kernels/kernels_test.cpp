@@ -33,7 +33,7 @@ TEST_P(KernelsTest, rows_widen_as_blocks_decode) {
 }
 
 // Bit-identical for any tile height, panel width, chunk length and dtype.
-TEST_P(KernelsTest, turned_rows_have_the_sums_of_single_ones) {
+TEST_P(KernelsTest, transposed_rows_equal_single_rows) {
   const std::pair<RowType, DType> types[] = {{row_f32, DType::f32}, {row_f16, DType::f16}, {row_bf16, DType::bf16}};
   for (const auto& [type, dtype] : types)
     for (int64_t rows = 1; rows <= kernel->tile_rows; ++rows)

@@ -44,7 +44,8 @@ TEST_P(Bf16Test, linear_at_the_edges_of_tiles_panels_and_chunks) {
         SCOPED_TRACE(fmt::format("M {} N {} K {} x {} y {}", M, N, K, name_of(type), name_of(out)));
         EXPECT_CLOSE(
             ops::linear(x.device, w.device, bias.device, {.activation = Activation::silu, .residual = residual.device, .out = out}),
-            ops::linear(x.truth, w.truth, bias.truth, {.activation = Activation::silu, .residual = residual.truth, .out = out}),
+            ops::linear(x.reference, w.reference, bias.reference,
+                        {.activation = Activation::silu, .residual = residual.reference, .out = out}),
             test::op_tolerance(out));
       }
 }
@@ -66,7 +67,7 @@ TEST_P(Bf16Test, convolutions) {
     if (l.resize) spec.resize_to = {l.resize, l.resize + 3};
     SCOPED_TRACE(fmt::format("C {} O {} H {} W {} kernel {} stride {} resize {}", l.C, l.O, l.H, l.W, l.kernel, l.stride, l.resize));
     EXPECT_CLOSE(ops::conv(x.device, w.device, bias.device, spec, {.out = DType::f32}),
-                 ops::conv(x.truth, w.truth, bias.truth, spec, {.out = DType::f32}), 2e-6);
+                 ops::conv(x.reference, w.reference, bias.reference, spec, {.out = DType::f32}), 2e-6);
   }
 }
 
@@ -108,7 +109,7 @@ std::vector<Tensor> everything(Backend& device, const Tensor& x) {
           ops::attention(q, q, q, {.scale = 0.25f, .mask = Mask::causal, .factors = DType::bf16})};
 }
 
-TEST_P(Bf16Test, neither_threads_nor_batch_change_a_bit) {
+TEST_P(Bf16Test, independent_of_threads_and_batch) {
   const auto one = make(1);
   const Tensor x = Random(35).normal(*one, {3, 9, 23, 48}).device;
   const std::vector<Tensor> expected = everything(*one, x);
@@ -133,7 +134,7 @@ TEST_P(Bf16Test, scores_of_300000_keep_their_differences) {
   EXPECT_CLOSE(ops::attention(q, k, v, {.scale = 1, .factors = DType::bf16}), (std::vector<float>{0.26894142f, 0.73105858f}), 4e-3);
 }
 
-TEST_P(Bf16Test, a_weight_takes_two_bytes_a_value_and_is_padded) {
+TEST_P(Bf16Test, a_weight_has_two_bytes_per_value_and_padding) {
   const auto bytes = [&](const Shape& shape, WeightKind kind) {
     return device().prepare(Tensor::zeros(device(), shape), kind, bf16)->bytes;
   };

@@ -57,7 +57,7 @@ TEST(Route, of_a_linear_layer) {
   }
 }
 
-TEST(Route, few_rows_are_taken_together_where_x_is_the_same) {
+TEST(Route, few_rows_of_the_same_x_are_combined) {
   const struct {
     Route route;
     bool few, rounds;
@@ -115,7 +115,7 @@ TEST(Route, layout_of_a_weight) {
   }
 }
 
-BACKEND_TEST(Layouts, are_those_that_prepare_makes) {
+BACKEND_TEST(Layouts, match_prepare) {
   if (device.name() != "cpu") GTEST_SKIP() << "no layouts";
   for (const WeightForm& form :
        {WeightForm{}, WeightForm{.hold = DType::f16}, WeightForm{.hold = DType::bf16, .factors = DType::bf16},
