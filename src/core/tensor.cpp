@@ -93,7 +93,8 @@ Tensor Tensor::filled(Backend& backend, const Shape& shape, float value) {
 }
 
 Tensor Tensor::from(Backend& backend, const Shape& shape, std::span<const float> values, DType dtype) {
-  if (int64_t(values.size()) != shape.numel()) fail<ShapeError>("tensor: {} values for shape {}", values.size(), shape);
+  if (int64_t(values.size()) != shape.numel())
+    fail<ShapeError>("tensor: {} values for shape {}, expected {}", values.size(), shape, shape.numel());
   if (dtype != DType::f32 && !is_16bit_float(dtype))
     fail<UnsupportedError>("tensor: dtype is {}, expected f32, f16 or bf16", name_of(dtype));
   Tensor x = empty(backend, shape, dtype);
@@ -102,7 +103,8 @@ Tensor Tensor::from(Backend& backend, const Shape& shape, std::span<const float>
 }
 
 Tensor Tensor::from(Backend& backend, const Shape& shape, std::span<const int32_t> values) {
-  if (int64_t(values.size()) != shape.numel()) fail<ShapeError>("tensor: {} values for shape {}", values.size(), shape);
+  if (int64_t(values.size()) != shape.numel())
+    fail<ShapeError>("tensor: {} values for shape {}, expected {}", values.size(), shape, shape.numel());
   Tensor x = empty(backend, shape, DType::i32);
   backend.upload(shown(backend.host(), shape, values.data(), DType::i32), x);
   return x;
@@ -160,7 +162,7 @@ Tensor Tensor::slice(int axis, int64_t begin, int64_t end) const {
 
 Tensor Tensor::permute(std::initializer_list<int> order) const {
   Tensor turned = *this;
-  if (int(order.size()) != rank()) fail<ShapeError>("permute: {} axes given for {}", order.size(), shape_);
+  if (int(order.size()) != rank()) fail<ShapeError>("permute: {} axes for {}, expected {}", order.size(), shape_, rank());
   int to = 0;
   unsigned seen = 0;
   for (int from : order) {

@@ -96,8 +96,14 @@ BACKEND_TEST(Affine, refuses_invalid_arguments) {
             fmt::format("affine: x is on the backend {}, another operand [4] on reference; expected all on one", device.name()));
   EXPECT_EQ(test::refusal([&] { ops::affine(zeros({}), {}, {}); }), "affine: x is [], expected [..., C]");
   EXPECT_EQ(test::refusal([&] { ops::affine(zeros({4}, DType::i32), {}, {}); }), "affine: x [4] is i32, expected f32, f16 or bf16");
-  EXPECT_EQ(test::refusal([&] { ops::multiply(x, zeros({2, 4, 3})); }), "multiply: f32 [2, 3, 4] and f32 [2, 4, 3] differ");
-  EXPECT_EQ(test::refusal([&] { ops::multiply(x, zeros({2, 3, 4}, DType::f16)); }), "multiply: f32 [2, 3, 4] and f16 [2, 3, 4] differ");
+  EXPECT_EQ(test::refusal([&] {
+              ops::multiply(x, zeros({2, 4, 3}));
+            }),
+            "multiply: f32 [2, 3, 4] and f32 [2, 4, 3] differ, expected one dtype and shape");
+  EXPECT_EQ(test::refusal([&] {
+              ops::multiply(x, zeros({2, 3, 4}, DType::f16));
+            }),
+            "multiply: f32 [2, 3, 4] and f16 [2, 3, 4] differ, expected one dtype and shape");
   EXPECT_EQ(test::refusal([&] { ops::multiply(x, Tensor()); }), "multiply: x is undefined");
   EXPECT_EQ(test::refusal([&] {
               ops::multiply(x, Tensor::zeros(test::reference_backend(), {2, 3, 4}));

@@ -22,15 +22,15 @@ void check(const AttentionSpec& spec, const Tensor& q, const Tensor& k, const Te
   const auto [B, T, N, D] = q.dims<4>();
   const int64_t S = k.size(1);
   if (spec.mask == Mask::causal && S != T)
-    fail<ShapeError>("attention: a causal mask needs as many keys as queries, got q {} and k {}", q.shape(), k.shape());
-  if (spec.window < 0) fail<ShapeError>("attention: window {} is negative", spec.window);
+    fail<ShapeError>("attention: q {} and k {} with a causal mask, expected as many keys as queries", q.shape(), k.shape());
+  if (spec.window < 0) fail<ShapeError>("attention: window is {}, expected 0 or more", spec.window);
   require_soft_cap("attention", spec.soft_cap);
   if (const Tensor& b = spec.bias; b && (b.dtype() != DType::f32 || b.rank() != 4 || !is_one_or(b.size(0), B) || !is_one_or(b.size(1), N) ||
                                          !is_one_or(b.size(2), T) || b.size(3) != S || !b.contiguous()))
     fail<ShapeError>("attention: bias is {} {}, expected f32 [1 or {}, 1 or {}, 1 or {}, {}], contiguous", name_of(b.dtype()), b.shape(), B,
                      N, T, S);
   if (!spec.key_lengths.empty() && int64_t(spec.key_lengths.size()) != B)
-    fail<ShapeError>("attention: {} key lengths for a batch of {}", spec.key_lengths.size(), B);
+    fail<ShapeError>("attention: {} key lengths for a batch of {}, expected one for each image", spec.key_lengths.size(), B);
   for (const int64_t length : spec.key_lengths)
     if (length < 0 || length > S) fail<ShapeError>("attention: key length {} is out of range for k {}", length, k.shape());
   require_vector("attention", "sinks", spec.sinks, N);

@@ -240,7 +240,7 @@ BACKEND_TEST(AttentionSpec, refuses_invalid_arguments) {
             "of q's dtype, 6 a multiple of G");
   EXPECT_NE(test::refusal([&] { ops::attention(q, k, zeros({2, 5, 6, 8}), {}); }), "accepted");
   EXPECT_NE(test::refusal([&] { ops::attention(q, zeros({2, 5, 0, 8}), zeros({2, 5, 0, 8}), {}); }), "accepted");
-  EXPECT_EQ(refusal({.window = -1}), "attention: window -1 is negative");
+  EXPECT_EQ(refusal({.window = -1}), "attention: window is -1, expected 0 or more");
   EXPECT_EQ(refusal({.soft_cap = -0.5f}), "attention: soft cap is -0.5, expected a positive number, or 0 for none");
   EXPECT_EQ(refusal({.soft_cap = NAN}), "attention: soft cap is nan, expected a positive number, or 0 for none");
   for (const Shape& shape : {Shape{2, 6, 4, 4}, Shape{3, 6, 4, 5}, Shape{2, 3, 4, 5}, Shape{2, 6, 5, 5}, Shape{4, 5}})
@@ -248,7 +248,7 @@ BACKEND_TEST(AttentionSpec, refuses_invalid_arguments) {
               fmt::format("attention: bias is f32 {}, expected f32 [1 or 2, 1 or 6, 1 or 4, 5], contiguous", shape));
   EXPECT_NE(refusal({.bias = zeros({2, 6, 4, 5}, DType::f16)}), "accepted");
   EXPECT_NE(refusal({.bias = zeros({2, 6, 5, 4}).permute({0, 1, 3, 2})}), "accepted");
-  EXPECT_EQ(refusal({.key_lengths = {5}}), "attention: 1 key lengths for a batch of 2");
+  EXPECT_EQ(refusal({.key_lengths = {5}}), "attention: 1 key lengths for a batch of 2, expected one for each image");
   EXPECT_EQ(refusal({.key_lengths = {5, 6}}), "attention: key length 6 is out of range for k [2, 5, 3, 8]");
   EXPECT_EQ(refusal({.key_lengths = {-1, 5}}), "attention: key length -1 is out of range for k [2, 5, 3, 8]");
   EXPECT_EQ(refusal({.sinks = zeros({3})}), "attention: sinks is f32 [3], expected f32 [6]");

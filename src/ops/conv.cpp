@@ -41,7 +41,7 @@ Shape check(const char* op, const Tensor& x, const Weight& w, const ConvSpec& sp
     const ConvSpec::Axis& a = spec.axis(i, axes);
     const int64_t n = resized ? spec.resize_to[size_t(i)] : x.size(1 + i), taps = w.shape[2 + i];
     if (a.stride < 1 || a.dilation < 1)
-      fail<ShapeError>("{}: stride {} or dilation {} is not positive (weight {})", op, a.stride, a.dilation, w.name);
+      fail<ShapeError>("{}: stride is {} and dilation {}, expected at least 1 (weight {})", op, a.stride, a.dilation, w.name);
     if (transposed && a.edge != ConvSpec::Edge::zeros)
       fail<ShapeError>("{}: a transposed convolution does not support padding by repeated edges (weight {})", op, w.name);
     if (!transposed && (a.before < 0 || a.after < 0))

@@ -233,9 +233,10 @@ BACKEND_TEST(ConvSpec, refuses_invalid_arguments) {
   EXPECT_EQ(refusal(plane, weight({4, 2, 3, 3}, 2), {}), "conv2d: x [1, 5, 5, 6] has 6 channels, weight w [4, 2, 3, 3] needs 4");
   EXPECT_EQ(refusal({1, 5, 5, 0}, weight({4, 0, 3, 3}), {}), "conv2d: weight w [4, 0, 3, 3] has no inputs");
   EXPECT_EQ(refusal(plane, weight({4, 6, 3, 0}), {}), "conv2d: weight w [4, 6, 3, 0] has no inputs");
-  EXPECT_EQ(refusal(plane, weight({4, 6, 3, 3}), {.rows = {.stride = 0}}), "conv2d: stride 0 or dilation 1 is not positive (weight w)");
+  EXPECT_EQ(refusal(plane, weight({4, 6, 3, 3}), {.rows = {.stride = 0}}),
+            "conv2d: stride is 0 and dilation 1, expected at least 1 (weight w)");
   EXPECT_EQ(refusal(plane, weight({4, 6, 3, 3}), {.columns = {.dilation = -1}}),
-            "conv2d: stride 1 or dilation -1 is not positive (weight w)");
+            "conv2d: stride is 1 and dilation -1, expected at least 1 (weight w)");
   EXPECT_EQ(refusal(plane, weight({4, 6, 3, 3}), {.columns = {.before = 1, .after = -1}}),
             "conv2d: padding is 1 and -1, expected 0 or more (weight w)");
   EXPECT_EQ(refusal({1, 5, 0, 6}, weight({4, 6, 3, 1}), {.columns = {.before = 2, .edge = nearest}}),

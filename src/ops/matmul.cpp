@@ -11,7 +11,7 @@ namespace {
 
 void check(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm) {
   require_float("linear", x);
-  if (w.shape.rank() != 2) fail<ShapeError>("linear: weight {} {} is not a matrix [out, in]", w.name, w.shape);
+  if (w.shape.rank() != 2) fail<ShapeError>("linear: weight {} has shape {}, expected [out, in]", w.name, w.shape);
   const int64_t N = w.out(), K = w.in();
   if (x.rank() < 1 || x.size(-1) != K)
     fail<ShapeError>("linear: x {} ends in {} features, weight {} {} needs {}", x.shape(), x.rank() ? x.size(-1) : 0, w.name, w.shape, K);
@@ -20,7 +20,7 @@ void check(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue&
   if (w.form.in_place && (x.dtype() != DType::f32 || w.kind != WeightKind::linear || norm || e.out.value_or(DType::f32) != DType::f32 ||
                           (e.residual && e.residual.dtype() != DType::f32)))
     fail<ShapeError>("linear: weight {} {} is held in place, expected x, residual and y in f32 and no norm", w.name, w.shape);
-  if (w.kind == WeightKind::glu && N % 2 != 0) fail<ShapeError>("linear: weight {} {} is not [2·out, in]", w.name, w.shape);
+  if (w.kind == WeightKind::glu && N % 2 != 0) fail<ShapeError>("linear: weight {} has shape {}, expected [2·out, in]", w.name, w.shape);
   check_epilogue("linear", e, x.shape().with_last(w.outputs()), w);
   if (norm && x.rank() < 2) fail<ShapeError>("linear: x is {}, expected [B, ..., K] for a norm", x.shape());
   if (norm) check_group_norm("linear", x, norm);

@@ -81,7 +81,7 @@ void CpuBackend::fill(Tensor& y, float value) {
     case DType::bf16: return with(f32_to_bf16(value));
     case DType::f64: return with(double(value));
     default:
-      if (value != 0) fail<UnsupportedError>("fill: {} cannot be filled with {}", name_of(y.dtype()), value);
+      if (value != 0) fail<UnsupportedError>("fill: a tensor of {} cannot be filled with {}, expected 0", name_of(y.dtype()), value);
       pool_.run(1, [&](int64_t) { std::memset(y.raw(), 0, y.bytes()); });
   }
 }
