@@ -38,7 +38,7 @@ TEST(Factors, are_requested_by_a_precision) {
 
 TEST(Factors, of_a_weight_fall_back_to_f32) {
   const struct {
-    DType hold, asked;
+    DType hold, requested;
     bool packed, in_place;  // whether it can have them
   } rows[] = {{DType::f32, DType::f32, true, true},    {DType::f16, DType::f32, true, true},    {DType::bf16, DType::f32, true, true},
               {DType::f32, DType::bf16, false, false}, {DType::f16, DType::bf16, false, false}, {DType::bf16, DType::bf16, true, true},
@@ -47,14 +47,14 @@ TEST(Factors, of_a_weight_fall_back_to_f32) {
               {DType::q4_0, DType::i8, false, false}};
   for (const auto& r : rows)
     for (const bool in_place : {false, true}) {
-      const WeightForm form{.hold = r.hold, .factors = r.asked, .in_place = in_place};
+      const WeightForm form{.hold = r.hold, .factors = r.requested, .in_place = in_place};
       const bool can = in_place ? r.in_place : r.packed;
-      SCOPED_TRACE(fmt::format("{} with factors {}{}", name_of(r.hold), name_of(r.asked), in_place ? " in place" : ""));
+      SCOPED_TRACE(fmt::format("{} with factors {}{}", name_of(r.hold), name_of(r.requested), in_place ? " in place" : ""));
       EXPECT_EQ(can_have_factors(form), can);
-      EXPECT_EQ(factors_for(form), can ? r.asked : DType::f32);
+      EXPECT_EQ(factors_for(form), can ? r.requested : DType::f32);
       EXPECT_EQ(factors_for(form, true), DType::f32);
       EXPECT_EQ(has_products(with(), form), can);
-      EXPECT_EQ(has_products(without(), form), can && r.asked != DType::bf16);
+      EXPECT_EQ(has_products(without(), form), can && r.requested != DType::bf16);
     }
 }
 

@@ -98,7 +98,7 @@ class Tensor {
   DType dtype_ = DType::f32;
 };
 
-// Number of NaN and infinite elements, out of all.
+// Number of NaN and infinite elements. Every element is checked.
 int64_t count_non_finite(const Tensor& x);
 
 }  // namespace hearth

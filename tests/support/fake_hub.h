@@ -51,7 +51,7 @@ class FakeHub {
   Guarded<ChangeListing> change_listing = ChangeListing();
 
  private:
-  HttpResponse answer(const HttpRequest& request);
+  HttpResponse respond(const HttpRequest& request);
   HttpResponse send_file(const HttpRequest& request, const std::string& path) const;
   HttpResponse list() const;
 

@@ -1,4 +1,4 @@
-// Known-answer tests at run time: a kernel for a CPU that the developers did not have cannot be trusted untested.
+// Known-answer tests at run time, because a kernel path may run on a CPU on which it was never tested.
 #pragma once
 
 #include <functional>

@@ -35,8 +35,8 @@ Layout layout_of(const Shape& w, WeightKind kind, const WeightForm& form, bool p
 //                                            16 and more    paired_rows
 //                 i16                        1 … 6          few_integers
 //                                            7 and more     integers
+//
 // Weights of panels may have bf16 factors in their form and f32 here: those of convolutions with Winograd (layout_of).
-// Weights of panels may have bf16 factors in their form and f32 here: those of convolutions that Winograd serves (layout_of).
 enum class Route {
   panels,           // product.cpp
   bf16_panels,      // product_bf16.cpp
