@@ -1,18 +1,18 @@
-"""hearth beside its peers, on the same machine in the same run; prints the tables of docs/performance.md.
+"""Compares hearth with PyTorch, oneDNN and llama.cpp, on one machine in one run; prints the tables of docs/performance.md.
 
     python bench/compare.py [--hearth build/release/bin/hearth] [--onednn build/release/bin/hearth_onednn_ops]
                             [--llama-bench llama.cpp/build/bin/llama-bench] [--only images|ops|language] [--path avx2]
                             [--threads N] [--repeats N] [--ops WORD] [--weights f16,q8_0,…] [--language-models llama-1b,…] [--json]
 
-Images: Stable Diffusion 1.5's sizes.
+Images: the sizes of Stable Diffusion 1.5.
 PyTorch (with diffusers and transformers: tools/oracle-requirements.txt) runs in f32 and in bf16, with channels-last memory and its
-fused attention, and takes turns with hearth, so that a drifting clock hits both. oneDNN runs the products of `hearth bench ops`; its
-program is built where libdnnl-dev is found. `--path avx2` keeps hearth, PyTorch and oneDNN from using wider registers than that.
+fused attention, alternating with hearth, so that a drifting clock rate affects both. oneDNN runs the products of `hearth bench ops`; its
+program is built if libdnnl-dev is installed. `--path avx2` limits hearth, PyTorch and oneDNN to 256-bit registers.
 
-Language models: llama.cpp's own llama-bench (build it with GGML_NATIVE=ON) reads the very GGUF files of generated weights that
-`hearth bench` has measured, between two turns of hearth: a prompt of 512 tokens and 64 tokens decoded.
+Language models: llama.cpp's llama-bench (build it with GGML_NATIVE=ON) reads the same GGUF files of generated weights as
+`hearth bench`, between two runs of hearth: prefill of a prompt of 512 tokens, and decode of 64 tokens.
 
-What is not installed is skipped with a line that says so.
+Programs that are not installed are skipped with a message.
 """
 import argparse
 import json
@@ -83,10 +83,10 @@ def torch_parts(dtype, threads, repeats):
     return {"name": f"PyTorch {torch.__version__} {dtype}", "parts": parts}
 
 
-# Each type's turn: hearth, PyTorch, hearth.
+# Order for each dtype: hearth, PyTorch, hearth.
 def compare_models(options):
     def hearth(dtype):
-        held = {"f32": "f16", "bf16": "bf16"}[dtype]  # 16-bit weights in both: what people run
+        held = {"f32": "f16", "bf16": "bf16"}[dtype]  # 16-bit weights in both, the common case
         return run_json([options.hearth, "bench", "--model", "sd15", "--json", "--precision", held,
                          "--threads", str(options.threads), "--repetitions", str(options.repeats)])
 
@@ -108,7 +108,7 @@ def compare_models(options):
 
 def compare_ops(options):
     if not pathlib.Path(options.onednn).exists():
-        skip(f"oneDNN ({options.onednn} is not built; it needs libdnnl-dev)")
+        skip(f"oneDNN ({options.onednn} is not built, expected libdnnl-dev at configuration)")
         return []
     rows = []
     for dtype in options.types:
@@ -132,10 +132,10 @@ def compare_ops(options):
     return rows
 
 
-# Each file's turn: hearth, llama.cpp, hearth.
+# Order for each file: hearth, llama.cpp, hearth.
 def compare_language(options):
     if not pathlib.Path(options.llama_bench).exists():
-        skip(f"llama.cpp ({options.llama_bench} is not there; build its llama-bench and name it with --llama-bench)")
+        skip(f"llama.cpp ({options.llama_bench} does not exist; build llama-bench and pass its path with --llama-bench)")
         return []
     common = ["--json", "--threads", str(options.threads), "--repetitions", str(options.repeats)]
     rows = []
@@ -162,11 +162,11 @@ def main():
     parser.add_argument("--onednn", default=str(ROOT / "build" / "release" / "bin" / "hearth_onednn_ops"))
     parser.add_argument("--llama-bench", default="llama-bench")
     parser.add_argument("--only", choices=["images", "ops", "language"])
-    parser.add_argument("--path", choices=["avx2"], help="no wider registers than this; f32 alone")
+    parser.add_argument("--path", choices=["avx2"], help="widest kernel path; f32 only")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--ops", default="", metavar="WORD", help="of the operations, those with this in their name")
-    parser.add_argument("--weights", default=",".join(WEIGHTS), help="types of the language models")
+    parser.add_argument("--ops", default="", metavar="WORD", help="only ops with this in their name")
+    parser.add_argument("--weights", default=",".join(WEIGHTS), help="weight types of the language models")
     parser.add_argument("--language-models", default="llama-1b,qwen-0.5b")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -176,24 +176,24 @@ def main():
         options.types = ["f32"]
         os.environ.update(HEARTH_CPU="avx2", ATEN_CPU_CAPABILITY="avx2", ONEDNN_MAX_CPU_ISA="AVX2", MKL_ENABLE_INSTRUCTIONS="AVX2")
 
-    wanted = lambda what: options.only in (None, what)
-    models = compare_models(options) if wanted("images") else {"rows": []}
-    ops = compare_ops(options) if wanted("ops") else []
-    language = compare_language(options) if wanted("language") and options.path is None else []
+    selected = lambda what: options.only in (None, what)
+    models = compare_models(options) if selected("images") else {"rows": []}
+    ops = compare_ops(options) if selected("ops") else []
+    language = compare_language(options) if selected("language") and options.path is None else []
     if options.json:
         print(json.dumps({"machine": models.get("machine"), "parts": models["rows"], "ops": ops, "language": language}))
         return
     if models["rows"]:
-        print("| part | factors | hearth, s | of the ceiling | peer | peer, s | hearth is faster by |\n|---|---|---:|---:|---|---:|---:|")
+        print("| part | factors | hearth, s | of the ceiling | other program | other, s | hearth is faster by |\n|---|---|---:|---:|---|---:|---:|")
         for r in models["rows"]:
             print(f"| {r['part']} | {r['factors']} | {r['hearth']:.3f} | {r['fraction']:.2f} | {r['peer']} | {r['seconds']:.3f} "
                   f"| {r['ratio']:.2f} × |")
     if ops:
-        print("\n| products of | factors | hearth, s | peer | peer, s | hearth is faster by |\n|---|---|---:|---|---:|---:|")
+        print("\n| products of | factors | hearth, s | other program | other, s | hearth is faster by |\n|---|---|---:|---|---:|---:|")
         for r in ops:
             print(f"| {r['work']} | {r['factors']} | {r['hearth']:.3f} | {r['peer']} | {r['seconds']:.3f} | {r['ratio']:.2f} × |")
     if language:
-        print("\n| model | weights | part | hearth, tokens/s | of the ceiling | peer | tokens/s | hearth is faster by |\n"
+        print("\n| model | weights | part | hearth, tokens/s | of the ceiling | other program | tokens/s | hearth is faster by |\n"
               "|---|---|---|---:|---:|---|---:|---:|")
         for r in language:
             print(f"| {r['model']} | {r['weights']} | {r['part']} | {r['hearth']:.1f} | {r['fraction']:.2f} | {r['peer']} "

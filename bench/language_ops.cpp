@@ -1,4 +1,4 @@
-// Products with weights in place, as language models use them, beside the machine's ceilings:
+// Products with weights in place, as in language models, and their fraction of the machine's peak rates:
 //   hearth_language_ops [--path avx2|avx512…] [--threads N] [--rows 1,512] [--types f16,q4_k] [--sizes 2048x2048,2048x8192] [--caches 4096]
 //   [--rounds N] [--factors f32|i16]
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ std::vector<std::string> list_of(const std::string& text) {
   return items;
 }
 
-// Bytes that are small positive numbers as f16, whatever the type makes of the others.
+// Bytes that are small positive numbers as f16, whatever they mean in other types.
 Tensor any_rows(Backend& device, const Shape& shape, DType dtype) {
   Tensor w = Tensor::empty(device, shape, dtype);
   std::mt19937_64 engine(1);
@@ -38,7 +38,7 @@ Tensor any_rows(Backend& device, const Shape& shape, DType dtype) {
   return w;
 }
 
-// With one thread its processor time, which other programs change less.
+// With one thread, its CPU time, which other programs affect less.
 double seconds_now(const Backend& device) {
   timespec now;
   clock_gettime(const_cast<Backend&>(device).threads().size() == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &now);
@@ -65,7 +65,7 @@ void run(std::map<std::string, std::string> options) {
     top.matrix_gflops = std::max(top.matrix_gflops, c.matrix_gflops), top.read_gbs = std::max(top.read_gbs, c.read_gbs);
   };
   for (const std::string& cached : list_of(options["--caches"])) {
-    // Llama-3.2-1B: 32 heads of 64 numbers, eight of keys and values.
+    // Llama-3.2-1B: 32 heads of 64 values, eight heads of keys and values.
     const int64_t keys = std::atol(cached.c_str()), G = 8, D = 64;
     for (const std::string& type : list_of("f32,f16,q8_0")) {
       const DType dtype = dtype_named(type).value();
@@ -89,7 +89,7 @@ void run(std::map<std::string, std::string> options) {
     const int64_t K = std::atol(size.c_str()), N = std::atol(size.c_str() + size.find('x') + 1);
     for (const std::string& type : list_of(options["--types"])) {
       const DType dtype = dtype_named(type).value();
-      // More weights than any cache holds, in turns.
+      // Cycles through more weights than any cache holds.
       const int64_t copies = std::max<int64_t>(1, (int64_t(256) << 20) / int64_t(bytes_of(dtype, N * K)));
       std::vector<Weight> w;
       for (int64_t i = 0; i < copies; ++i) {

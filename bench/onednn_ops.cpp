@@ -1,5 +1,5 @@
-// Times oneDNN (2.x) on the products of `hearth bench ops --json`: linear layers, convolutions, attention as softmax between two
-// products. Nothing is fused behind them, other operations are left out.
+// Times oneDNN (2.x) on the products of `hearth bench ops --json`: linear layers, convolutions, and attention as softmax between two
+// products. Nothing is fused behind them; other ops are left out.
 //   hearth bench ops --json > ops.json;  hearth_onednn_ops ops.json f32|bf16 [repeats]
 // Prints {"onednn": version, "factors", "ops": [{"op", "seconds"}], "sums": {work: seconds}}. OMP_NUM_THREADS sets its threads.
 #include <fmt/core.h>
@@ -27,8 +27,8 @@ memory::desc any(const Dims& dims, Type type) { return {dims, type, Tag::any}; }
 memory filled(const memory::desc& desc) {
   memory m(desc, cpu);
   auto* bytes = static_cast<uint8_t*>(m.get_data_handle());
-  const size_t size = desc.get_size();                                              // asked of the library, which is slow
-  for (size_t i = 0; i < size; ++i) bytes[i] = uint8_t(i % 4 < 2 ? i * 37 : 0x3c);  // small numbers in either type
+  const size_t size = desc.get_size();                                              // once: the library's call is slow
+  for (size_t i = 0; i < size; ++i) bytes[i] = uint8_t(i % 4 < 2 ? i * 37 : 0x3c);  // small numbers in both types
   return m;
 }
 
@@ -45,8 +45,8 @@ Call product(const Dims& a, const Dims& b, const Dims& c, Type type) {
   return [primitive = matmul(chosen), arguments] { primitive.execute(queue, arguments); };
 }
 
-// A convolution over rows and columns, or frames, rows and columns, channels last; w [O, C / groups, …]. Zeros beyond the edges: as many
-// before as behind, or, where the number is odd or the axis is of frames, as hearth's cases have them.
+// A convolution over rows and columns, or frames, rows and columns, channels last; w [O, C / groups, …]. Zero padding, equal on both
+// sides or, if the total is odd or the axis is that of frames, as in hearth's cases.
 Call convolution(const std::vector<int64_t>& x, const std::vector<int64_t>& y, const std::vector<int64_t>& w, Type type) {
   const size_t axes = w.size() - 2;
   const int64_t C = x.back(), O = y.back(), groups = C / w[1];
@@ -71,7 +71,7 @@ Call convolution(const std::vector<int64_t>& x, const std::vector<int64_t>& y, c
   return [primitive = convolution_forward(chosen), arguments] { primitive.execute(queue, arguments); };
 }
 
-// One image at a time: the matrix of scores is large.
+// One image at a time, because the matrix of scores is large.
 Call attention(const std::vector<int64_t>& x, int64_t keys, Type type) {
   const int64_t T = x[1], N = x[2], D = x[3];
   const memory::desc scores({N, T, keys}, Type::f32, Tag::abc);
@@ -117,7 +117,7 @@ int measure(const char* file, const std::string& factors, int repeats) {
     Call run;
     if (kind == "linear") run = product({elements / x.back(), x.back()}, {x.back(), w[0]}, {elements / x.back(), w[0]}, type);
     if (kind == "conv2d" || kind == "conv form") run = convolution(x, y, w, type);
-    // Every head with keys of its own: the library has no groups of heads. Of masks and caps it has none either.
+    // Every head has its own keys, because the library supports neither grouped heads nor masks and caps.
     if (kind == "attention form" && name.ends_with(fmt::format("size {}", x.back()))) run = attention(x, x[1], type);
     if (kind == "attention") run = attention(x, op.at("keys"), type);
     if (!run) continue;
@@ -126,9 +126,9 @@ int measure(const char* file, const std::string& factors, int repeats) {
     for (const auto& [work, calls] : op.at("calls").items()) sums[work] += seconds * calls.get<double>();
   }
   const version_t* v = version();
-  const nlohmann::json told = {
+  const nlohmann::json report = {
       {"onednn", fmt::format("{}.{}.{}", v->major, v->minor, v->patch)}, {"factors", factors}, {"ops", rows}, {"sums", sums}};
-  fmt::print("{}\n", told.dump());
+  fmt::print("{}\n", report.dump());
   return 0;
 }
 

@@ -26,12 +26,12 @@ Added& added() {
 std::unique_ptr<Backend> made(const BackendOptions& options) {
   if (options.name == "cpu") return make_cpu_backend(options.features, options.threads);
   if (options.name == "reference") {
-    if (!options.features.empty()) fail<UsageError>("backend: 'reference' has no kernel path '{}'", options.features);
+    if (!options.features.empty()) fail<UsageError>("backend: 'reference' has no kernel paths, got '{}'", options.features);
     return make_reference_backend(options.threads);
   }
   const std::lock_guard lock(added().mutex);
   if (const auto own = added().makes.find(options.name); own != added().makes.end()) return own->second(options.threads);
-  fail<UsageError>("backend: '{}' is unknown; this build has cpu and reference", options.name);
+  fail<UsageError>("backend: '{}' is unknown, expected cpu or reference", options.name);
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ std::shared_ptr<Backend> shared_backend(const BackendOptions& options) {
   static std::mutex mutex;
   static std::map<std::tuple<std::string, std::string, int, bool>, std::weak_ptr<Backend>> open;
   const std::lock_guard lock(mutex);
-  const char* const path = std::getenv("HEARTH_CPU");  // what make_cpu_backend takes where no path is given
+  const char* const path = std::getenv("HEARTH_CPU");  // the path that make_cpu_backend uses by default
   const std::string features = options.features.empty() && path ? path : options.features;
   std::weak_ptr<Backend>& place = open[{options.name, features, options.threads, options.pinned}];
   std::shared_ptr<Backend> device = place.lock();
@@ -62,8 +62,8 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options) {
 }
 
 std::vector<BackendInfo> available_backends() {
-  return {{"cpu", cpu_paths(), "own kernels for AVX2, AVX-512 and AMX, chosen at run time"},
-          {"reference", {}, "plain loops in double precision: slow, the truth for tests"}};
+  return {{"cpu", cpu_paths(), "kernels for AVX2, AVX-512 and AMX, chosen at run time"},
+          {"reference", {}, "plain loops in double precision: slow, the reference for tests"}};
 }
 
 }  // namespace hearth

@@ -1,4 +1,4 @@
-// Ops over frames, rows and columns as backends see them: always three axes. An axis that the op lacks has one position.
+// Axes of a convolution or pooling as backends see them: always frames, rows and columns. An axis that the op lacks has size 1.
 #pragma once
 
 #include "core/specs.h"
@@ -9,11 +9,11 @@ using Position = std::array<int64_t, 3>;  // frame, row, column
 
 inline int64_t count_of(const Position& sizes) { return sizes[0] * sizes[1] * sizes[2]; }
 
-// The i-th position of a box of these sizes, counted row by row, and back.
+// Converts the index of a position in a box of these sizes, counted row by row, to its coordinates, and back.
 inline Position position_of(int64_t i, const Position& sizes) { return {i / (sizes[1] * sizes[2]), i / sizes[2] % sizes[1], i % sizes[2]}; }
 inline int64_t index_of(const Position& at, const Position& sizes) { return (at[0] * sizes[1] + at[1]) * sizes[2] + at[2]; }
 
-// Taps of a convolution's weight [.., .., kernel …].
+// Number of kernel taps of a convolution's weight [.., .., kernel …].
 inline int64_t taps_of(const Shape& w) {
   int64_t taps = 1;
   for (int axis = 2; axis < w.rank(); ++axis) taps *= w[axis];
@@ -31,7 +31,7 @@ struct ConvAxes {
   }
   int64_t kernel() const { return count_of(taps); }
   int64_t positions() const { return count_of(out); }                                      // of y
-  int64_t reach(size_t axis) const { return spec[axis].dilation * (taps[axis] - 1) + 1; }  // positions from the first tap to the last
+  int64_t reach(size_t axis) const { return spec[axis].dilation * (taps[axis] - 1) + 1; }  // extent of the dilated kernel, in positions
 
   Position in{1, 1, 1}, out{1, 1, 1}, taps{1, 1, 1};
   std::array<ConvSpec::Axis, 3> spec{};

@@ -1,6 +1,6 @@
 // Element types and exact conversions between the 16-bit floats and f32.
 //
-// Most types are one number after another. The block types are those of GGUF (decoded by core/quantized/blocks.h): so many
+// Most dtypes store one value after another. The block types are those of GGUF (dequantized by core/quantized/blocks.h): groups of
 // consecutive values of a row share scales, and are stored and addressed together.
 #pragma once
 
@@ -23,10 +23,10 @@ struct Block {
   int64_t values;
   size_t bytes;
 };
-Block block_of(DType dtype);  // {1, size} for types of single numbers
+Block block_of(DType dtype);  // {1, size} for a dtype that is not a block type
 constexpr bool is_blocked(DType d) { return d >= DType::q4_0; }
-size_t bytes_of(DType dtype, int64_t values);  // a whole number of blocks
-size_t size_of(DType dtype);                   // bytes of one element; of types of single numbers
+size_t bytes_of(DType dtype, int64_t values);  // `values` is a multiple of the block
+size_t size_of(DType dtype);                   // bytes of one element; not for block types
 std::string_view name_of(DType dtype);         // "f32", "bf16", …
 std::optional<DType> dtype_named(std::string_view name);
 constexpr bool is_float(DType d) { return d == DType::f32 || d == DType::f16 || d == DType::bf16 || d == DType::f64; }
@@ -41,7 +41,7 @@ inline float f16_to_f32(uint16_t h) {
   return sign ? -value : value;
 }
 
-// binary32 → binary16, to nearest even; beyond 65504 becomes infinity.
+// binary32 → binary16, to nearest even; overflow becomes infinity.
 inline uint16_t f32_to_f16(float f) {
   const uint32_t bits = std::bit_cast<uint32_t>(f), sign = (bits >> 16) & 0x8000, magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000) return uint16_t(sign | 0x7e00 | ((magnitude >> 13) & 0x3ff));  // NaN stays NaN
@@ -50,7 +50,7 @@ inline uint16_t f32_to_f16(float f) {
     const uint32_t rounded = magnitude + 0xfff + ((magnitude >> 13) & 1);
     return uint16_t(sign | ((rounded - 0x38000000) >> 13));
   }
-  // Subnormal or zero: adding 0.5 lets the f32 unit round at 2⁻²⁴.
+  // Subnormal or zero: adding 0.5 makes the f32 adder round at 2⁻²⁴.
   const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
   return uint16_t(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000));
 }
@@ -64,7 +64,7 @@ inline uint16_t f32_to_bf16(float f) {
   return uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
-// The 16-bit floats as types, for loops that are written once per element type.
+// The 16-bit floats as types, for templates over the element type.
 // clang-format off
 struct F16 { uint16_t bits; };
 struct BF16 { uint16_t bits; };

@@ -8,7 +8,7 @@
 namespace hearth {
 namespace {
 
-// The nearest of all finite 16-bit values, ties to the even pattern: found by search, not by bit tricks.
+// The nearest of all finite 16-bit values, ties to the even pattern, found by exhaustive search.
 template <class Widen> uint16_t nearest_by_search(double value, uint16_t largest_finite, Widen widen_bits) {
   uint16_t low = 0, high = largest_finite;
   while (high - low > 1) {
@@ -43,8 +43,8 @@ TEST(Dtype, f16_rounds_to_nearest_even) {
     if (value >= 65504.0f) continue;
     ASSERT_EQ(f32_to_f16(value), nearest_by_search(value, 0x7bff, [](uint16_t h) { return double(f16_to_f32(h)); })) << value;
   }
-  EXPECT_EQ(f32_to_f16(1.0f + 0x1p-11f), 0x3c00);      // tie, down to even
-  EXPECT_EQ(f32_to_f16(1.0f + 3 * 0x1p-11f), 0x3c02);  // tie, up to even
+  EXPECT_EQ(f32_to_f16(1.0f + 0x1p-11f), 0x3c00);      // tie, rounds down to even
+  EXPECT_EQ(f32_to_f16(1.0f + 3 * 0x1p-11f), 0x3c02);  // tie, rounds up to even
   EXPECT_EQ(f32_to_f16(65519.0f), 0x7bff);
   EXPECT_EQ(f32_to_f16(65520.0f), 0x7c00);
   EXPECT_EQ(f32_to_f16(-0.0f), 0x8000);
@@ -59,8 +59,8 @@ TEST(Dtype, bf16_rounds_to_nearest_even) {
     const float value = std::ldexp(1.0f + float(state >> 9) * 0x1p-23f, int(state % 200) - 100);
     ASSERT_EQ(f32_to_bf16(value), nearest_by_search(value, 0x7f7f, [](uint16_t b) { return double(bf16_to_f32(b)); })) << value;
   }
-  EXPECT_TRUE(std::isnan(bf16_to_f32(f32_to_bf16(std::bit_cast<float>(0x7f800001u)))));  // a payload in the low bits only
-  EXPECT_EQ(bf16_to_f32(f32_to_bf16(998.39f)), 1000.0f);                                 // why timesteps never see 16 bits (numerics §6)
+  EXPECT_TRUE(std::isnan(bf16_to_f32(f32_to_bf16(std::bit_cast<float>(0x7f800001u)))));  // NaN payload only in the low bits
+  EXPECT_EQ(bf16_to_f32(f32_to_bf16(998.39f)), 1000.0f);  // the reason why timesteps are never 16-bit (numerics §6)
 }
 
 TEST(Dtype, names_and_sizes) {

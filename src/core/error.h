@@ -1,6 +1,5 @@
-// fail<E>(…): end the operation with one of the exceptions of hearth/error.h. Messages follow one form,
-//   `op: what is wrong, with which value and shape, and what was needed`
-// and reach the user as one line.
+// fail<E>(…) throws one of the exceptions of hearth/error.h. Every message is one line of the form
+//   `what: what is wrong, expected what is right`.
 #pragma once
 
 #include <fmt/core.h>
@@ -12,7 +11,7 @@
 
 namespace hearth {
 
-// The text with control characters written as \n, \t or \x1b: names come from files, and must neither break the line nor steer a
+// The text with control characters escaped as \n, \t or \x1b: names come from files, and must neither break the line nor control a
 // terminal.
 std::string one_line(std::string text);
 

@@ -9,7 +9,7 @@
 namespace hearth {
 namespace {
 
-// With products of bf16, and without.
+// A backend with bf16 products, and one without.
 const Backend& with() {
   static const auto backend = make_reference_backend(1);
   return *backend;
@@ -19,7 +19,7 @@ const Backend& without() {
   return *backend;
 }
 
-TEST(Factors, a_precision_asks_for_them) {
+TEST(Factors, are_requested_by_a_precision) {
   const struct {
     Precision precision;
     DType packed, packed_without, in_place, in_place_without;
@@ -36,9 +36,9 @@ TEST(Factors, a_precision_asks_for_them) {
   }
 }
 
-TEST(Factors, a_weight_has_those_that_it_can_have_and_else_f32) {
+TEST(Factors, of_a_weight_fall_back_to_f32) {
   const struct {
-    DType hold, asked;
+    DType hold, requested;
     bool packed, in_place;  // whether it can have them
   } rows[] = {{DType::f32, DType::f32, true, true},    {DType::f16, DType::f32, true, true},    {DType::bf16, DType::f32, true, true},
               {DType::f32, DType::bf16, false, false}, {DType::f16, DType::bf16, false, false}, {DType::bf16, DType::bf16, true, true},
@@ -47,18 +47,18 @@ TEST(Factors, a_weight_has_those_that_it_can_have_and_else_f32) {
               {DType::q4_0, DType::i8, false, false}};
   for (const auto& r : rows)
     for (const bool in_place : {false, true}) {
-      const WeightForm form{.hold = r.hold, .factors = r.asked, .in_place = in_place};
+      const WeightForm form{.hold = r.hold, .factors = r.requested, .in_place = in_place};
       const bool can = in_place ? r.in_place : r.packed;
-      SCOPED_TRACE(fmt::format("{} with factors {}{}", name_of(r.hold), name_of(r.asked), in_place ? " in place" : ""));
+      SCOPED_TRACE(fmt::format("{} with factors {}{}", name_of(r.hold), name_of(r.requested), in_place ? " in place" : ""));
       EXPECT_EQ(can_have_factors(form), can);
-      EXPECT_EQ(factors_for(form), can ? r.asked : DType::f32);
+      EXPECT_EQ(factors_for(form), can ? r.requested : DType::f32);
       EXPECT_EQ(factors_for(form, true), DType::f32);
       EXPECT_EQ(has_products(with(), form), can);
-      EXPECT_EQ(has_products(without(), form), can && r.asked != DType::bf16);
+      EXPECT_EQ(has_products(without(), form), can && r.requested != DType::bf16);
     }
 }
 
-TEST(Factors, of_few_rows_blocks_have_integers) {
+TEST(Factors, of_block_types_with_few_rows_are_integers) {
   const auto of = [](DType hold, DType factors, int64_t rows) {
     return factors_of({.hold = hold, .factors = factors, .in_place = true}, rows);
   };

@@ -1,4 +1,4 @@
-// How much memory hearth's own buffers take: what backends allocate for tensors, prepared weights and scratch.
+// Memory of hearth's own buffers: what backends allocate for tensors, prepared weights and scratch.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@ class MemoryWatch;
 
 struct MemoryUse {
   int64_t now = 0;   // bytes in use
-  int64_t peak = 0;  // most bytes in use at one time since the ledger began
+  int64_t peak = 0;  // most bytes in use at once since the ledger was created
 };
 
-// Bytes in use, counted. Each device has a ledger (Backend::ledger()) within the process's, and each dry run one of its own.
-// Safe from any thread.
+// Counts bytes in use. Each device has a ledger (Backend::ledger()) inside the process's ledger; each dry run has its own ledger.
+// Thread-safe.
 class MemoryLedger {
  public:
-  // What this ledger counts, `whole` counts, too; it must outlive this one.
+  // `whole` counts everything that this ledger counts, and must outlive it.
   explicit MemoryLedger(MemoryLedger* whole = nullptr) : whole_(whole) {}
   MemoryLedger(const MemoryLedger&) = delete;
   MemoryLedger& operator=(const MemoryLedger&) = delete;
 
   void add(int64_t bytes);  // negative when freed
   MemoryUse use() const;
-  static MemoryLedger& process();  // of all devices, and of the scratch of their threads
+  static MemoryLedger& process();  // all devices and the scratch of their threads
 
  private:
   friend class MemoryWatch;
@@ -36,7 +36,7 @@ class MemoryLedger {
   std::vector<MemoryWatch*> watches_;  // under mutex_
 };
 
-// Sees the most that a ledger counts while the watch lives. Several may watch one ledger at the same time, each from its own beginning.
+// Records the peak of a ledger while the watch lives. Several watches may observe one ledger at once, each from its own start.
 //
 //   const MemoryWatch watch(device.ledger());
 //   … the run …
@@ -48,7 +48,7 @@ class MemoryWatch {
   MemoryWatch(const MemoryWatch&) = delete;
   MemoryWatch& operator=(const MemoryWatch&) = delete;
 
-  int64_t peak() const;  // most bytes in use at one time since the watch began
+  int64_t peak() const;  // most bytes in use at once since the watch was created
 
  private:
   friend class MemoryLedger;
@@ -57,8 +57,8 @@ class MemoryWatch {
   int64_t peak_;  // under the ledger's mutex
 };
 
-int64_t process_peak_bytes();      // the process's largest resident size (VmHWM), as the system counts it
-int64_t process_resident_bytes();  // what is resident now
-int64_t system_available_bytes();  // memory that can still be had without swapping
+int64_t process_peak_bytes();      // peak resident size of the process (VmHWM)
+int64_t process_resident_bytes();  // current resident size of the process
+int64_t system_available_bytes();  // memory available without swapping
 
 }  // namespace hearth

@@ -7,7 +7,7 @@
 namespace hearth {
 namespace {
 
-TEST(Memory, a_watch_sees_the_most_since_it_began) {
+TEST(Memory, a_watch_records_the_peak_since_its_start) {
   MemoryLedger ledger;
   ledger.add(100);
   ledger.add(-60);
@@ -31,7 +31,7 @@ TEST(Memory, a_watch_sees_the_most_since_it_began) {
   EXPECT_EQ(ledger.use().peak, 125);
 }
 
-TEST(Memory, the_whole_counts_what_its_parts_count) {
+TEST(Memory, the_whole_counts_its_parts) {
   MemoryLedger process, one(&process), other(&process);
   const MemoryWatch all(process), first(one), second(other);
   one.add(100);
@@ -45,7 +45,7 @@ TEST(Memory, the_whole_counts_what_its_parts_count) {
   EXPECT_EQ(one.use().now, 0);
 }
 
-// Watches come and go while other threads add: none is missed, and nothing that a thread gives back stays.
+// Watches start and end while other threads allocate and free: no watch misses bytes, and all freed bytes are subtracted.
 TEST(Memory, counts_and_is_watched_from_many_threads) {
   MemoryLedger process;
   const MemoryWatch all(process);

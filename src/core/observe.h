@@ -1,6 +1,6 @@
-// Looking on: taps name every block's output by its path in the checkpoint ("down_blocks.0.resnets.1"), block scopes say from when
-// to when it ran, op events tell what ran. Nobody pays who does not look. An observer lives as long as its ObserverScope, also when
-// something throws.
+// Observation of a run: taps report every block's output under its path in the checkpoint ("down_blocks.0.resnets.1"), block scopes
+// report when a block starts and ends, op events report what ran. Without an observer nothing is collected. An observer is active while
+// its ObserverScope lives, and is removed on exceptions too.
 #pragma once
 
 #include <atomic>
@@ -15,26 +15,26 @@ struct OpEvent {
   std::string_view weight;     // its weight's name, or ""
   const Tensor& x;             // first input
   const Tensor& y;             // output
-  double seconds = 0;          // wall time; of products done together (ops::linears) all of it with the first
+  double seconds = 0;          // wall time; the first of several products (ops::linears) has the time of all
   double flop = 0;             // multiplications and additions of a product; 0 for others
   DType factors = DType::f32;  // of a product
   int64_t bytes = 0;           // activations read and written; the extra inputs of epilogues are left out
-  int64_t weight_bytes = 0;    // of a product's weight as it is held
+  int64_t weight_bytes = 0;    // of a product's weight, as held in memory
 };
 
 class Observer {
  public:
   virtual ~Observer() = default;
-  // Dry runs (Backend::computes() is false) have shapes but no numbers: only who says so is told of them.
+  // Dry runs (Backend::computes() is false) have shapes but no values. Only an observer that returns true receives their ops and taps.
   virtual bool watches_dry_runs() const { return false; }
   virtual void on_op(const OpEvent&) {}
   virtual void on_tap(std::string_view /*path*/, const Tensor&) {}
-  // A block begins; the block that began last ends. Dry runs are told of, too. on_leave() must not throw.
+  // A block starts; the most recently started block ends. Dry runs report blocks too. on_leave() must not throw.
   virtual void on_enter(std::string_view /*path*/) {}
   virtual void on_leave() {}
 };
 
-// Adds an observer to the current thread's; the one added last is told first.
+// Adds an observer to the current thread. The observer that was added last is notified first.
 class ObserverScope {
  public:
   explicit ObserverScope(Observer& observer);
@@ -55,7 +55,7 @@ bool observed();
 void tap(std::string_view path, const Tensor& x);
 void notify(const OpEvent& event);
 
-// What runs while it lives is the block's. Blocks nest; observers that came after a block's begin are told of its end, too.
+// Everything that runs while it lives belongs to the block. Blocks nest; observers added inside a block are notified of its end, too.
 class BlockScope {
  public:
   explicit BlockScope(std::string_view path);
@@ -64,7 +64,7 @@ class BlockScope {
   BlockScope& operator=(const BlockScope&) = delete;
 };
 
-// y = run() as a block of its own, tapped.
+// y = run() as a block of its own, with a tap on y.
 template <class F> Tensor in_block(std::string_view path, F run) {
   const BlockScope block(path);
   Tensor y = run();
@@ -72,7 +72,7 @@ template <class F> Tensor in_block(std::string_view path, F run) {
   return y;
 }
 
-// Ctrl-C and `cancel()` reach every op of the thread while a scope lives: check_canceled() throws Canceled.
+// While a scope lives, Ctrl-C and `cancel()` reach every op of the thread: check_canceled() throws Canceled.
 class CancelScope {
  public:
   explicit CancelScope(const std::atomic<bool>& flag);

@@ -16,7 +16,7 @@ struct Count : Observer {
   std::string last;
 };
 
-BACKEND_TEST(Observe, an_observer_ends_with_its_scope_also_by_exception) {
+BACKEND_TEST(Observe, an_observer_ends_with_its_scope_even_on_exceptions) {
   const Tensor x = Tensor::empty(device, {1});
   Count outer, inner;
   const ObserverScope watch(outer);

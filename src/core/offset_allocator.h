@@ -1,5 +1,5 @@
-// Where blocks lie in one region of memory. Offsets only: the same answers, and so the same high-water mark, with memory
-// behind them (backends/cpu) and without (a dry run).
+// Places blocks in one region of memory. It works on offsets only, so that a device with memory (backends/cpu) and a dry run get the
+// same placement and the same high-water mark.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace hearth {
 
-// Best fit: the smallest hole that is large enough, the lowest of equal ones; neighboring holes are one. Deterministic: a
-// function of the calls so far.
+// Best fit: the smallest hole that is large enough, the lowest if several have that size; adjacent holes merge. Deterministic: the
+// result depends only on the calls so far.
 class OffsetAllocator {
  public:
   static constexpr size_t alignment = 64;
@@ -23,13 +23,13 @@ class OffsetAllocator {
 
   explicit OffsetAllocator(size_t capacity);
 
-  // Offset of a block of `bytes`, rounded up to the alignment (0 counts as 1); nothing when no hole is large enough.
+  // Offset of a block of `bytes`, rounded up to the alignment (0 counts as 1); nullopt if no hole is large enough.
   std::optional<size_t> take(size_t bytes);
-  void give(size_t offset);  // what take() returned, once
+  void give(size_t offset);  // frees a block that take() returned
 
   size_t in_use() const { return in_use_; }    // bytes, rounding included
-  size_t reached() const { return reached_; }  // end of the highest block since the last trim(): what has been touched
-  // Holes below reached(); afterwards that is the end of the highest block in use.
+  size_t reached() const { return reached_; }  // end of the highest block since the last trim(): the memory touched
+  // Returns the holes below reached(), and lowers reached() to the end of the highest block in use.
   std::vector<Range> trim();
 
  private:

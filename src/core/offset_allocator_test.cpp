@@ -28,7 +28,7 @@ TEST(OffsetAllocator, takes_the_smallest_hole_and_joins_neighbors) {
   EXPECT_EQ(a.reached(), 1472u);
 }
 
-TEST(OffsetAllocator, of_equal_holes_the_lowest) {
+TEST(OffsetAllocator, prefers_the_lowest_of_equal_holes) {
   OffsetAllocator a(capacity);
   const size_t first = *a.take(64), wall = *a.take(64), second = *a.take(64), end = *a.take(64);
   a.give(second);
@@ -38,8 +38,8 @@ TEST(OffsetAllocator, of_equal_holes_the_lowest) {
   EXPECT_LT(wall, end);
 }
 
-TEST(OffsetAllocator, says_when_nothing_fits) {
-  OffsetAllocator a(1000);  // 960 that are aligned
+TEST(OffsetAllocator, returns_nothing_if_no_hole_is_large_enough) {
+  OffsetAllocator a(1000);  // 960 when aligned
   EXPECT_FALSE(a.take(961));
   EXPECT_FALSE(a.take(SIZE_MAX));
   EXPECT_FALSE(a.take(SIZE_MAX - 64));
@@ -49,7 +49,7 @@ TEST(OffsetAllocator, says_when_nothing_fits) {
   EXPECT_EQ(*a.take(960), 0u);
 }
 
-TEST(OffsetAllocator, trim_tells_the_holes_and_lowers_the_mark) {
+TEST(OffsetAllocator, trim_returns_the_holes_and_lowers_the_mark) {
   OffsetAllocator a(capacity);
   const size_t x = *a.take(128), y = *a.take(64), z = *a.take(256);
   a.give(x);
@@ -67,7 +67,7 @@ TEST(OffsetAllocator, trim_tells_the_holes_and_lowers_the_mark) {
   EXPECT_EQ(a.reached(), 0u);
 }
 
-// Against a plain bitmap: blocks never overlap, and every block lies where best fit puts it.
+// Against a plain bitmap: blocks never overlap, and every block is where best fit places it.
 TEST(OffsetAllocator, is_best_fit_over_any_calls) {
   constexpr size_t cells = 256;
   OffsetAllocator a(cells * 64);

@@ -1,5 +1,5 @@
-// What no op does, done by the processor. In a dry run nothing is computed: tensors have their shapes and no numbers. What runs on any
-// device goes through these and never asks whether there are numbers.
+// Computations that are not ops, on the CPU. A dry run computes nothing: its tensors have shapes but no values. Code for any device uses
+// these functions, and need not check whether there are values.
 #pragma once
 
 #include <array>
@@ -9,26 +9,26 @@
 
 namespace hearth {
 
-// f(), but in a dry run.
+// Calls f(), except in a dry run.
 template <class F> void unless_dry(const Backend& device, F f) {
   if (device.computes()) f();
 }
 
-// What f() finds by reading numbers of the device; `otherwise` in a dry run.
+// What f() computes from values that it reads back from the device; `otherwise` in a dry run.
 template <class T, class F> T unless_dry(const Backend& device, T otherwise, F f) { return device.computes() ? T(f()) : otherwise; }
 
-// A fresh tensor on the device's host, as write(y) leaves it.
+// A new tensor on the device's host, filled by write(y).
 template <class F> Tensor written_on_host(Backend& device, const Shape& shape, DType dtype, F write) {
   Tensor y = Tensor::empty(device.host(), shape, dtype);
   if (device.computes() && y.numel() > 0) write(y);
   return y;
 }
 
-// x, its elements in a row, on its host.
+// x as a dense tensor on its host.
 inline Tensor dense_on_host(const Tensor& x) { return x.to(x.backend().host()).dense(); }
 
-// y of `shape` as f(y, x, more …) writes it, where f gets a pointer to the numbers of each. All are f32 on one device, and so is the
-// result.
+// y of `shape`, computed on the host by f(y, x, more …), which receives pointers to the elements of each. All inputs are f32 and on one
+// device; the result is f32 on that device.
 template <class F, class... More> Tensor on_host(const Shape& shape, F f, const Tensor& x, const More&... more) {
   const std::array<Tensor, 1 + sizeof...(more)> xs{dense_on_host(x), dense_on_host(more)...};
   for (const Tensor& t : xs)

@@ -1,5 +1,5 @@
 // Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): random words as a function of a counter and
-// a key. There is no state, so no number depends on how those before it were drawn.
+// a key. There is no state, so a number does not depend on how earlier ones were drawn.
 #pragma once
 
 #include <array>

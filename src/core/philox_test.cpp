@@ -7,7 +7,7 @@ namespace {
 
 using Block = std::array<uint32_t, 4>;
 
-// The vectors that Salmon et al. publish with their code.
+// Test vectors published by Salmon et al. with their code.
 TEST(Philox, equals_its_published_vectors) {
   EXPECT_EQ(philox4x32({0, 0, 0, 0}, {0, 0}), (Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(philox4x32({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}), (Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));

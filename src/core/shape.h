@@ -1,4 +1,4 @@
-// The extent of a tensor, outermost axis first. Axis letters are fixed in docs/shapes.md.
+// The sizes of a tensor's axes, outermost first. docs/shapes.md defines the axis letters.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ class Shape {
   }
 
   int rank() const { return rank_; }
-  int64_t operator[](int axis) const { return dims_[size_t(axis < 0 ? axis + rank_ : axis)]; }  // negative counts from the end
+  int64_t operator[](int axis) const { return dims_[size_t(axis < 0 ? axis + rank_ : axis)]; }  // negative: from the end
   int64_t& operator[](int axis) { return dims_[size_t(axis < 0 ? axis + rank_ : axis)]; }
   int64_t numel() const {
     int64_t n = 1;

@@ -1,4 +1,4 @@
-// What the ops can be asked for beyond their operands. A field at its default changes nothing.
+// Optional behavior of the ops. A field at its default changes nothing.
 #pragma once
 
 #include <array>
@@ -11,23 +11,23 @@ namespace hearth {
 // gelu is the exact form, with erf; softplus is log(1 + eˣ); squared_relu is max(x, 0)².
 enum class Activation { none, silu, gelu, gelu_tanh, quick_gelu, relu, sigmoid, tanh, softplus, squared_relu };
 
-// The type in which an op's result is stored where nobody names one. Residual streams and what a network gives are `plain`. Results that
-// are used inside of a block only, by the next product or attention, are `inner`: the device says what they are (Backend::inner_type()).
+// How an op chooses the dtype of its result if none is given. Residual streams and a network's outputs are `plain`. Results that are used
+// only inside a block, by the next product or attention, are `inner`: the device chooses their dtype (Backend::inner_type()).
 enum class Stored { plain, inner };
 
-// What happens to a product before it is stored, in f32 and in this order:  y = gate · act(α·acc + bias + per_image) + residual
+// What is applied to a product before it is stored, in f32 and in this order:  y = gate · act(α·acc + bias + per_image) + residual
 // With a weight of WeightKind::glu, (a, b) = α·acc + bias + per_image and y = gate · a · act(b) + residual.
 struct Epilogue {
   float alpha = 1;
   Activation activation = Activation::none;
   Tensor per_image;               // [B, w.out()] f32: added to every position of image b (time embedding); may be undefined
-  Tensor gate;                    // [B, w.outputs()] f32: a factor for every position of image b (adaptive norms); may be undefined
+  Tensor gate;                    // [B, w.outputs()] f32: multiplies every position of image b (adaptive norms); may be undefined
   Tensor residual;                // the shape of y; may be undefined
-  std::optional<DType> out;       // dtype of y; when not given that of the residual, if there is one, or as `stored` says
-  Stored stored = Stored::plain;  // plain: that of x
+  std::optional<DType> out;       // dtype of y; if absent, that of the residual, or without one as `stored` says
+  Stored stored = Stored::plain;  // plain: the dtype of x
 };
 
-// One of several products of the same x.
+// One of several products with the same x.
 struct LinearCall {
   const Weight& w;
   const Tensor& bias;
@@ -37,42 +37,42 @@ struct LinearCall {
 
 // A convolution over one to three axes of x [B, …, C]: columns; rows and columns; or frames, rows and columns.
 struct ConvSpec {
-  enum class Edge { zeros, nearest };  // what is seen beyond an edge: zeros, or the position at the edge again
+  enum class Edge { zeros, nearest };  // values beyond an edge: zeros, or those of the position at the edge
   struct Axis {
     int64_t stride = 1;
-    int64_t before = 0, after = 0;  // positions beyond the edges. A causal axis has `before` only
+    int64_t before = 0, after = 0;  // padding, in positions. A causal axis has only `before`
     int64_t dilation = 1;
     Edge edge = Edge::zeros;
   };
   Axis frames{}, rows{}, columns{};
-  // When set: x [B, H, W, C] is first resized to this [H, W] by nearest neighbor.
+  // If set, x [B, H, W, C] is first resized to this [H, W] by nearest neighbor.
   std::array<int64_t, 2> resize_to{0, 0};
 
-  // The axes of x that a kernel of `count` axes runs over, outermost first.
+  // Axis i, outermost first, of a kernel of `count` axes.
   const Axis& axis(int i, int count) const {
     const Axis* const all[] = {&frames, &rows, &columns};
     return *all[3 - count + i];
   }
-  // Rows and columns of one stride, and what is beyond the edges: above, to the left, below, to the right.
+  // One stride for rows and columns, and the padding: top, left, bottom, right.
   static ConvSpec plane(int64_t stride, std::array<int64_t, 4> padding = {}) {
     const auto [top, left, bottom, right] = padding;
     return {.rows = {.stride = stride, .before = top, .after = bottom}, .columns = {.stride = stride, .before = left, .after = right}};
   }
-  // The same of an x that is resized first.
+  // The same convolution of an x that is resized first.
   ConvSpec resized(int64_t height, int64_t width) const {
     ConvSpec spec = *this;
     spec.resize_to = {height, width};
     return spec;
   }
-  // The size of x is kept.
+  // Keeps the size of x.
   static ConvSpec same(int64_t kernel) { return plane(1, {kernel / 2, kernel / 2, kernel / 2, kernel / 2}); }
 };
 
-// GroupNorm:  y = act((x̂·gamma + beta)·(1 + scale) + shift), the statistics over all positions of an image and the channels of a group.
-// On the way into a product or convolution it is in f32 and not rounded to the dtype of x; a large normalized x need never exist as a
-// whole.
+// GroupNorm:  y = act((x̂·gamma + beta)·(1 + scale) + shift), with statistics over all positions of an image and the channels of a group.
+// In front of a product or convolution it is computed in f32 and not rounded to the dtype of x; the normalized x never needs to exist as
+// a whole.
 struct GroupNormSpec {
-  int64_t groups = 0;  // 0, where it stands before a product: x is taken as it is
+  int64_t groups = 0;  // 0 in front of a product: no norm
   Tensor gamma, beta;  // [C] f32; may be undefined
   float eps = 1e-5f;
   Activation activation = Activation::none;
@@ -85,43 +85,43 @@ struct NormSpec {
   Tensor gamma = {}, beta = {};  // [C] f32; may be undefined. RMS norm has no beta
   float eps = 1e-5f;
   Tensor scale = {}, shift = {};  // [B, C], for every position of image b, or [B·M, C]; f32, the last axis dense; may be undefined
-  std::optional<DType> out = {};  // dtype of y; when not given as `stored` says
-  Stored stored = Stored::plain;  // plain: that of x
+  std::optional<DType> out = {};  // dtype of y; if absent, as `stored` says
+  Stored stored = Stored::plain;  // plain: the dtype of x
 };
 
-enum class Mask { none, causal };  // causal: query t sees keys 0 … t
+enum class Mask { none, causal };  // causal: query t attends to keys 0 … t
 
-// softmax(soft_cap·tanh(scale · q kᵀ / soft_cap) + bias) v per head, over the keys that a query sees. A query that sees none gets zeros.
+// softmax(soft_cap·tanh(scale · q kᵀ / soft_cap) + bias) v per head, over the keys that a query attends to; zeros if there are none.
 struct AttentionSpec {
   float scale = 1;
   Mask mask = Mask::none;
   DType factors = DType::f32;             // bf16: scale·q, k, the exponentials and v are rounded to it before they are multiplied
-  int64_t window = 0;                     // query t sees no key s with |t − s| ≥ window; 0: all
+  int64_t window = 0;                     // query t attends to no key s with |t − s| ≥ window; 0: no limit
   float soft_cap = 0;                     // 0: none
   Tensor bias = {};                       // [1 or B, 1 or N, 1 or T, S] f32, contiguous; −∞ hides a key; may be undefined
-  std::vector<int64_t> key_lengths = {};  // [B]: the queries of image b see its first keys only; empty: all
-  Tensor sinks = {};                      // [N] f32: a further score of each head, whose value is zero; may be undefined
+  std::vector<int64_t> key_lengths = {};  // [B]: image b attends only to its first key_lengths[b] keys; empty: to all
+  Tensor sinks = {};                      // [N] f32: one more logit of each head, whose value is zero; may be undefined
 };
 
-// The same for cached_attention, where the cache says which keys are seen.
+// The same for cached_attention, where the KV cache determines which keys are attended to.
 struct CachedAttentionSpec {
   float scale = 1;
   float soft_cap = 0;
   Tensor sinks = {};
 };
 
-// Which numbers of a head are turned together: x₀ with x_{R/2} (most checkpoints), or x₀ with x₁ (some GGUF files).
+// Which values of a head are rotated as a pair: x₀ with x_{R/2} (most checkpoints), or x₀ with x₁ (some GGUF files).
 enum class RotaryPairs { halves, neighbors };
 
-// Keys and values of the tokens so far. Position p lies in row p mod C of both.
+// Keys and values of the tokens so far. Position p is in row p mod C of both.
 struct KeyValues {
   Tensor k, v;         // [C, G, D] and [C, G, Dv] contiguous, f32, f16, bf16 or q8_0
-  int64_t first = 0;   // position of the first query; those of all queries are stored already
-  int64_t window = 0;  // the query at position p sees keys p − window + 1 … p; 0: all from 0 on
+  int64_t first = 0;   // position of the first query; keys and values of all queries are already stored
+  int64_t window = 0;  // the query at position p attends to keys p − window + 1 … p; 0: to 0 … p
 };
 
-// Pooling over one to three axes, as ConvSpec has them. An average counts what lies beyond an edge as zeros (torch's default); a largest
-// value never comes from there.
+// Pooling over one to three axes, as in ConvSpec. An average counts positions beyond an edge as zeros (torch's default); a maximum
+// ignores them.
 struct PoolSpec {
   enum class Kind { average, largest };
   Kind kind = Kind::average;

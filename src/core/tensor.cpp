@@ -21,7 +21,7 @@ std::array<int64_t, Shape::max_rank> row_major(const Shape& shape) {
   return strides;
 }
 
-// Values that somebody else keeps, as a tensor.
+// A tensor over values that someone else owns.
 Tensor shown(Backend& host, const Shape& shape, const void* values, DType dtype) {
   auto storage = std::make_shared<Storage>();
   storage->data = static_cast<std::byte*>(const_cast<void*>(values));  // nobody writes to it
@@ -49,7 +49,7 @@ float element(const std::byte* p, DType dtype) {
     case DType::u32: return float(as(uint32_t{}));
     case DType::i64: return float(as(int64_t{}));
     case DType::u64: return float(as(uint64_t{}));
-    default: fail<UnsupportedError>("tensor: elements of type {} cannot be read as numbers yet", name_of(dtype));
+    default: fail<UnsupportedError>("tensor: elements of dtype {} cannot be converted to f32", name_of(dtype));
   }
 }
 
@@ -93,15 +93,18 @@ Tensor Tensor::filled(Backend& backend, const Shape& shape, float value) {
 }
 
 Tensor Tensor::from(Backend& backend, const Shape& shape, std::span<const float> values, DType dtype) {
-  if (int64_t(values.size()) != shape.numel()) fail<ShapeError>("tensor: {} values for shape {}", values.size(), shape);
-  if (dtype != DType::f32 && !is_16bit_float(dtype)) fail<UnsupportedError>("tensor: cannot make {} from numbers", name_of(dtype));
+  if (int64_t(values.size()) != shape.numel())
+    fail<ShapeError>("tensor: {} values for shape {}, expected {}", values.size(), shape, shape.numel());
+  if (dtype != DType::f32 && !is_16bit_float(dtype))
+    fail<UnsupportedError>("tensor: dtype is {}, expected f32, f16 or bf16", name_of(dtype));
   Tensor x = empty(backend, shape, dtype);
   backend.upload(shown(backend.host(), shape, values.data(), DType::f32), x);
   return x;
 }
 
 Tensor Tensor::from(Backend& backend, const Shape& shape, std::span<const int32_t> values) {
-  if (int64_t(values.size()) != shape.numel()) fail<ShapeError>("tensor: {} values for shape {}", values.size(), shape);
+  if (int64_t(values.size()) != shape.numel())
+    fail<ShapeError>("tensor: {} values for shape {}, expected {}", values.size(), shape, shape.numel());
   Tensor x = empty(backend, shape, DType::i32);
   backend.upload(shown(backend.host(), shape, values.data(), DType::i32), x);
   return x;
@@ -129,7 +132,7 @@ Tensor Tensor::to(Backend& to) const {
 }
 
 void Tensor::refuse_device_memory() const {
-  throw std::logic_error(fmt::format("tensor {} lies in memory of {}, where the processor cannot look", shape_, backend().name()));
+  throw std::logic_error(fmt::format("tensor {} is in memory of {}, which the CPU cannot read", shape_, backend().name()));
 }
 
 bool Tensor::contiguous() const {
@@ -141,14 +144,14 @@ bool Tensor::contiguous() const {
 
 Tensor Tensor::view(const Shape& shape) const {
   if (shape.numel() != numel()) fail<ShapeError>("view: {} has {} elements, {} needs {}", shape_, numel(), shape, shape.numel());
-  if (!contiguous()) fail<ShapeError>("view: {} is strided and cannot be seen as {}; copy it first", shape_, shape);
+  if (!contiguous()) fail<ShapeError>("view: {} is strided and cannot be viewed as {}; copy it first", shape_, shape);
   return {storage_, shape, dtype_, offset_};
 }
 
 Tensor Tensor::slice(int axis, int64_t begin, int64_t end) const {
   if (axis < 0) axis += rank();
   if (axis < 0 || axis >= rank() || begin < 0 || end < begin || end > shape_[axis])
-    fail<ShapeError>("slice: [{}, {}) of axis {} does not lie in {}", begin, end, axis, shape_);
+    fail<ShapeError>("slice: [{}, {}) of axis {} is out of range for {}", begin, end, axis, shape_);
   Tensor part = *this;
   part.shape_[axis] = end - begin;
   if (const int64_t block = block_of(dtype_).values; begin * strides_[size_t(axis)] % block != 0 || part.shape_[-1] % block != 0)
@@ -159,11 +162,12 @@ Tensor Tensor::slice(int axis, int64_t begin, int64_t end) const {
 
 Tensor Tensor::permute(std::initializer_list<int> order) const {
   Tensor turned = *this;
-  if (int(order.size()) != rank()) fail<ShapeError>("permute: {} axes given for {}", order.size(), shape_);
+  if (int(order.size()) != rank()) fail<ShapeError>("permute: {} axes for {}, expected {}", order.size(), shape_, rank());
   int to = 0;
   unsigned seen = 0;
   for (int from : order) {
-    if (from < 0 || from >= rank() || (seen & (1u << from))) fail<ShapeError>("permute: axis {} twice or outside {}", from, shape_);
+    if (from < 0 || from >= rank() || (seen & (1u << from)))
+      fail<ShapeError>("permute: axis {} is repeated or out of range for {}", from, shape_);
     seen |= 1u << from;
     turned.shape_[to] = shape_[from];
     turned.strides_[size_t(to++)] = strides_[size_t(from)];
@@ -190,7 +194,7 @@ std::vector<float> Tensor::to_vector() const {
   std::vector<float> values;
   values.resize(size_t(numel()));
   if (is_blocked(dtype_)) {
-    if (!contiguous()) fail<ShapeError>("tensor: strided {} of {} cannot be read as numbers; copy it first", shape_, name_of(dtype_));
+    if (!contiguous()) fail<ShapeError>("tensor: strided {} of {} cannot be converted to f32; copy it first", shape_, name_of(dtype_));
     decode_blocks(dtype_, raw(), numel(), values.data());
     return values;
   }
@@ -203,7 +207,7 @@ int64_t count_non_finite(const Tensor& x) {
   int64_t count = 0;
   if (is_blocked(x.dtype())) {
     if (!x.contiguous())
-      fail<ShapeError>("tensor: strided {} of {} cannot be read as numbers; copy it first", x.shape(), name_of(x.dtype()));
+      fail<ShapeError>("tensor: strided {} of {} cannot be checked for non-finite values; copy it first", x.shape(), name_of(x.dtype()));
     return non_finite_in_blocks(x.dtype(), x.raw(), x.numel());
   }
   if (x.contiguous() && (x.dtype() == DType::f32 || is_16bit_float(x.dtype()))) {

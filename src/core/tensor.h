@@ -1,6 +1,6 @@
-// Tensor: a value over reference-counted storage. Copying a Tensor shares its elements; ops return new ones.
+// Tensor: a value type over reference-counted storage. Copies of a Tensor share its elements; ops return new tensors.
 // Row-major, outermost axis first; views may be strided. Axis letters: docs/shapes.md.
-// A tensor of a block type has rows of whole blocks: its last axis is dense, a multiple of the block and never cut inside of one.
+// A tensor of a block type has rows of whole blocks: its last axis is dense, a multiple of the block, and never cut inside a block.
 #pragma once
 
 #include <array>
@@ -16,18 +16,18 @@ namespace hearth {
 
 class Backend;
 
-// Bytes that some owner keeps alive: memory of a backend, or a mapped file.
+// Bytes that an owner keeps alive: memory of a backend, or a mapped file.
 struct Storage {
   std::byte* data = nullptr;
   size_t size = 0;
-  Backend* backend = nullptr;         // who may compute on it
+  Backend* backend = nullptr;         // the backend that may compute on it
   std::shared_ptr<const void> owner;  // frees it
-  bool on_host = true;                // the processor may read and write it at any time
+  bool on_host = true;                // the CPU may read and write it at any time
 };
 
 class Tensor {
  public:
-  Tensor() = default;  // undefined: stands for "absent"
+  Tensor() = default;  // undefined: means "absent"
   Tensor(std::shared_ptr<const Storage> storage, Shape shape, DType dtype, size_t byte_offset = 0);
 
   // Uninitialized memory of the backend.
@@ -35,7 +35,7 @@ class Tensor {
   static Tensor like(const Tensor& x);  // same shape, dtype and backend
   static Tensor zeros(Backend& backend, const Shape& shape, DType dtype = DType::f32);
   static Tensor filled(Backend& backend, const Shape& shape, float value);  // f32
-  // Copies `values` (row-major, as many as the shape holds), rounded to `dtype`.
+  // Copies `values` (row-major, as many as the shape has elements), rounded to `dtype`.
   static Tensor from(Backend& backend, const Shape& shape, std::span<const float> values, DType dtype = DType::f32);
   static Tensor from(Backend& backend, const Shape& shape, std::span<const int32_t> values);  // i32
 
@@ -50,7 +50,7 @@ class Tensor {
   bool contiguous() const;
   size_t bytes() const { return bytes_of(dtype_, numel()); }
 
-  // The sizes of all axes, e.g. `const auto [B, H, W, C] = x.dims<4>();`. ShapeError when the rank is another.
+  // The sizes of all axes, e.g. `const auto [B, H, W, C] = x.dims<4>();`. ShapeError if the rank differs.
   template <int rank> std::array<int64_t, rank> dims() const {
     if (shape_.rank() != rank) fail<ShapeError>("tensor {} has rank {}, expected rank {}", shape_, shape_.rank(), rank);
     std::array<int64_t, rank> sizes;
@@ -58,20 +58,20 @@ class Tensor {
     return sizes;
   }
 
-  Tensor dense() const;  // x itself where its elements stand in a row, else a copy in which they do
-  // The same numbers on another backend: x itself where it is there already, else a dense copy. Waits for them where that is a host.
+  Tensor dense() const;  // this tensor if its elements are contiguous, else a contiguous copy
+  // The same values on another backend: this tensor if it is already there, else a dense copy. Waits for them if that backend is a host.
   Tensor to(Backend& backend) const;
   bool on_host() const { return storage_->on_host; }
 
-  // First element. T must have the dtype's size; writing is for kernels and for who has just made the tensor. A tensor that is not on a
-  // host has no elements to look at: std::logic_error.
+  // Pointer to the first element. T must have the dtype's size; only kernels and the code that created the tensor may write through it.
+  // std::logic_error if the tensor is not on a host.
   template <class T> T* data() const { return reinterpret_cast<T*>(raw()); }
   std::byte* raw() const {
     if (!storage_->on_host) [[unlikely]]
       refuse_device_memory();
     return storage_->data + offset_;
   }
-  // For a backend that looks into its own storages: the storage, and the same view of another that holds the same.
+  // For a backend that accesses its own storages: the storage, and the same view of another storage with the same contents.
   const Storage& storage() const { return *storage_; }
   Tensor seen_in(std::shared_ptr<const Storage> storage) const {
     Tensor x = *this;
@@ -79,11 +79,11 @@ class Tensor {
     return x;
   }
 
-  // Views: no element is copied.
+  // Views, which share the elements.
   Tensor view(const Shape& shape) const;  // contiguous only; same number of elements
   Tensor slice(int axis, int64_t begin, int64_t end) const;
   Tensor permute(std::initializer_list<int> order) const;
-  Tensor with_axis(int axis) const;  // one more axis, of size 1, at that place
+  Tensor with_axis(int axis) const;  // inserts an axis of size 1 at this index
 
   // All elements in row-major order as f32, from any dtype, strides and backend (for files, tests and reports).
   std::vector<float> to_vector() const;
@@ -98,7 +98,7 @@ class Tensor {
   DType dtype_ = DType::f32;
 };
 
-// Number of NaN and infinite elements. The whole tensor is counted.
+// Number of NaN and infinite elements. Every element is checked.
 int64_t count_non_finite(const Tensor& x);
 
 }  // namespace hearth

@@ -26,7 +26,7 @@ BACKEND_TEST(Tensor, views_share_elements) {
   EXPECT_TRUE(x.slice(0, 1, 2).contiguous());
 }
 
-BACKEND_TEST(Tensor, refuses_what_does_not_fit) {
+BACKEND_TEST(Tensor, refuses_invalid_arguments) {
   const Tensor x = Tensor::from(device, {2, 3}, counting(6));
   EXPECT_THROW(x.view({5}), ShapeError);
   EXPECT_THROW(x.permute({1, 0}).view({6}), ShapeError);
@@ -43,11 +43,11 @@ BACKEND_TEST(Tensor, stores_16_bit_types) {
     const Tensor x = Tensor::from(device, {3}, values, dtype);
     EXPECT_EQ(x.bytes(), 6u);
     EXPECT_CLOSE(x, values, test::op_tolerance(dtype));
-    EXPECT_NE(x.to_vector()[0], values[0]);  // it was really rounded
+    EXPECT_NE(x.to_vector()[0], values[0]);  // the value was rounded
   }
 }
 
-// G-84: a check that looks at one element passes on a bad tensor.
+// G-84: a check of one element misses a bad tensor.
 BACKEND_TEST(Tensor, counts_every_non_finite_element) {
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
     std::vector<float> values(1001, 1.0f);
@@ -60,7 +60,7 @@ BACKEND_TEST(Tensor, counts_every_non_finite_element) {
   }
 }
 
-BACKEND_TEST(Tensor, elements_are_looked_at_on_a_host_only) {
+BACKEND_TEST(Tensor, elements_are_accessible_only_on_a_host) {
   const Tensor x = Tensor::zeros(device, {2, 3});
   EXPECT_EQ(x.on_host(), &device.host() == &device);
   if (x.on_host()) EXPECT_NO_THROW(x.data<float>());
@@ -68,7 +68,7 @@ BACKEND_TEST(Tensor, elements_are_looked_at_on_a_host_only) {
   EXPECT_NO_THROW(x.to(device.host()).data<float>());
 }
 
-BACKEND_TEST(Tensor, memory_is_counted_and_given_back) {
+BACKEND_TEST(Tensor, memory_is_counted_and_freed) {
   device.release_cached();
   const int64_t before = device.ledger().use().now, in_all = MemoryLedger::process().use().now;
   const MemoryWatch watch(device.ledger());
@@ -84,7 +84,7 @@ BACKEND_TEST(Tensor, memory_is_counted_and_given_back) {
   EXPECT_EQ(MemoryLedger::process().use().now, in_all);
 }
 
-TEST(DeviceMemory, of_two_devices_is_counted_apart) {
+TEST(DeviceMemory, of_two_devices_is_counted_separately) {
   for (const char* name : {"cpu_avx2", "reference"}) {
     const auto one = test::make_test_backend(name), other = test::make_test_backend("reference");
     if (!one) continue;
@@ -96,7 +96,7 @@ TEST(DeviceMemory, of_two_devices_is_counted_apart) {
   }
 }
 
-TEST(DeviceMemory, of_a_tensor_that_outlives_its_device_is_counted_until_it_goes) {
+TEST(DeviceMemory, of_a_tensor_that_outlives_its_device_is_counted_until_freed) {
   for (const char* name : {"cpu_avx2", "reference"}) {
     auto device = test::make_test_backend(name);
     if (!device) continue;

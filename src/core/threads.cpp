@@ -27,7 +27,7 @@ void pause() {
 #endif
 }
 
-// Flush-to-zero and denormals-are-zero while a piece runs: subnormal operands slow some loops ninefold.
+// Enables flush-to-zero and denormals-are-zero while a piece runs: subnormal operands slow some loops ninefold.
 class FlushSubnormals {
  public:
 #if defined(__x86_64__)
@@ -50,7 +50,7 @@ void bind(pthread_t thread, int processor) {
   CPU_ZERO(&one);
   CPU_SET(processor, &one);
   if (const int error = pthread_setaffinity_np(thread, sizeof one, &one))
-    fail<Error>("threads: processor {} cannot be had: {}", processor, std::strerror(error));
+    fail<Error>("threads: cannot bind a thread to CPU {}: {}", processor, std::strerror(error));
 }
 
 }  // namespace
@@ -65,8 +65,8 @@ struct ThreadPool::State {
   std::condition_variable wake, finished;
   std::mutex one_job;  // callers from different threads take turns
 
-  // The present job. Workers may enter while it is open; the caller closes it when no piece is left and waits only for those
-  // inside. A worker that a busy machine wakes too late is not waited for, and never touches a closed job.
+  // The current job. Workers may enter while it is open; the caller closes it when no piece is left and waits only for those
+  // inside. A worker that wakes too late is not waited for, and never touches a closed job.
   const std::function<void(int64_t)>* piece = nullptr;
   int64_t count = 0;
   std::atomic<int64_t> next{0};
@@ -118,7 +118,7 @@ struct ThreadPool::State {
 };
 
 ThreadPool::ThreadPool(int threads, Mode mode) : state_(std::make_unique<State>()) {
-  if (threads < 0 || threads > 1024) fail<UsageError>("threads: {} is not between 1 and 1024 (0 = all processors)", threads);
+  if (threads < 0 || threads > 1024) fail<UsageError>("threads: {} is out of range, expected 1 to 1024, or 0 for all CPUs", threads);
   if (threads == 0) threads = processors_allowed();
   state_->threads = threads;
   state_->idle = mode == Mode::idle;
@@ -140,9 +140,8 @@ void ThreadPool::pin() {
   State& s = *state_;
   cpu_set_t allowed;
   if (s.before_pin) return;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) fail<Error>("threads: the processors cannot be told: {}", std::strerror(errno));
-  if (s.threads > CPU_COUNT(&allowed))
-    fail<UsageError>("threads: {} threads cannot be pinned to {} processors", s.threads, CPU_COUNT(&allowed));
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) fail<Error>("threads: cannot read the CPU affinity: {}", std::strerror(errno));
+  if (s.threads > CPU_COUNT(&allowed)) fail<UsageError>("threads: {} threads cannot be pinned to {} CPUs", s.threads, CPU_COUNT(&allowed));
   if (s.idle) return;
   s.before_pin = allowed;
   s.pinned_by = pthread_self();

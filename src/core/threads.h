@@ -1,5 +1,5 @@
-// A pool of workers that hands out small pieces of work. Workers spin for some microseconds, then sleep, so a busy
-// machine slows us in proportion. Which thread runs which piece never changes a result: pieces are fixed by the caller.
+// A pool of workers for small pieces of work. Idle workers spin for some microseconds, then sleep, so that a busy machine slows hearth
+// down only in proportion. The caller fixes the pieces, so which thread runs which piece never changes a result.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace hearth {
 
 class ThreadPool {
  public:
-  // `threads` ≥ 1 counts the calling thread; 0 = as many as the process may run on. UsageError beyond 1024.
-  // An idle pool has no workers and runs no piece: size() is that of a working one. For dry runs.
+  // `threads` ≥ 1 includes the calling thread; 0 = as many as the process may run on. UsageError above 1024.
+  // An idle pool, for dry runs, has no workers and runs no piece; size() is that of a working pool.
   enum class Mode { works, idle };
   explicit ThreadPool(int threads = 0, Mode mode = Mode::works);
   ~ThreadPool();
@@ -20,15 +20,14 @@ class ThreadPool {
 
   int size() const;
 
-  // Binds each worker, and the calling thread, to a processor of its own, until the pool goes. Nothing is pinned otherwise: on a busy
-  // machine a pinned thread waits for its processor. UsageError when there are more threads than processors.
+  // Binds each worker and the calling thread to its own CPU until the pool is destroyed. Threads are not pinned by default: on a busy
+  // machine a pinned thread waits for its CPU. UsageError if there are more threads than CPUs.
   void pin();
   bool pinned() const;
 
-  // Calls piece(i) for every i in [0, count), on the caller and the workers, and returns when all are done. The first
-  // exception thrown by a piece is rethrown here. A call from inside a piece runs in that piece. Subnormal numbers are
-  // flushed to zero in every piece, whichever thread runs it. Safe from any thread: callers take turns, but a single piece, or a call
-  // on a pool of one, runs at once on its caller.
+  // Calls piece(i) for every i in [0, count), on the caller and the workers, and returns when all are done. Rethrows the first exception
+  // of a piece. A call from inside a piece runs within that piece. Every piece flushes subnormal numbers to zero, on every thread.
+  // Thread-safe: callers take turns, but a single piece, or a call on a pool of one thread, runs immediately on its caller.
   void run(int64_t count, const std::function<void(int64_t piece)>& piece);
 
   // Splits [0, n) into ranges of `grain` elements (the last may be shorter): f(begin, end).

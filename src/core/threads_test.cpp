@@ -38,7 +38,7 @@ TEST(Threads, ranges_cover_without_overlap) {
   pool.for_ranges(0, 10, [](int64_t, int64_t) { FAIL(); });
 }
 
-TEST(Threads, the_first_exception_reaches_the_caller_and_the_pool_lives_on) {
+TEST(Threads, rethrows_the_first_exception_and_stays_usable) {
   ThreadPool pool(2);
   EXPECT_THROW(pool.run(100,
                         [](int64_t i) {
@@ -89,19 +89,19 @@ TEST(Threads, impossible_counts_are_refused) {
   EXPECT_GE(ThreadPool(0).size(), 1);
 }
 
-// What the thread may run on.
+// The CPUs that the thread may run on.
 cpu_set_t processors() {
   cpu_set_t set;
   EXPECT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
   return set;
 }
 
-TEST(Threads, pinned_only_when_asked_each_to_a_processor_of_its_own) {
+TEST(Threads, pinned_only_on_request_each_to_its_own_cpu) {
   const cpu_set_t before = processors();
   const int count = CPU_COUNT(&before);
   {
     ThreadPool pool;
-    const auto sets = [&] {  // of every thread: each takes one piece and waits for the others
+    const auto sets = [&] {  // one per thread: each takes one piece and waits for the others
       std::vector<cpu_set_t> all(size_t(pool.size()));
       std::atomic<int> arrived{0};
       pool.run(pool.size(), [&](int64_t i) {

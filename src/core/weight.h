@@ -1,4 +1,4 @@
-// A weight as a module sees it: constant after load, stored in whatever layout and type the backend prepared.
+// A weight as a module sees it: constant after load, stored in the layout and dtype that the backend prepared.
 #pragma once
 
 #include <memory>
@@ -10,28 +10,28 @@ namespace hearth {
 
 enum class WeightKind {
   linear,           // [out, in]
-  glu,              // [2·out, in]: rows of the values a, then of the gates b; the product ends in a · act(b) (Shazeer 2020)
+  glu,              // [2·out, in]: rows of the values a, then of the gates b; the product's result is a · act(b) (Shazeer 2020)
   conv,             // [out, in / groups, kernel …] over one to three axes, as checkpoints store it
   conv_transposed,  // [in, out / groups, kernel …]
 };
 
-// How a weight is kept and multiplied.
+// How a weight is stored and multiplied.
 struct WeightForm {
-  DType hold = DType::f32;  // of the stored values: f32, f16 or bf16; in place also a block type
-  // To which both sides of a multiplication may be rounded: f32, or bf16 where `hold` is. In place and of a block type i16: the left
-  // side is rounded to 16-bit integers with a scale for each 32 numbers, and multiplied with the integers that are stored; or bf16, which
-  // means i16 where the left side has few rows. Sums are f32. What a weight can have, and what a product then has: core/factors.h.
+  DType hold = DType::f32;  // dtype of the stored values: f32, f16 or bf16; in place also a block type
+  // Dtype to which both sides of a multiplication may be rounded: f32, or bf16 if `hold` is bf16. A block type in place can also have i16:
+  // the left side is rounded to 16-bit integers with a scale per 32 values and multiplied with the stored integers; or bf16, which means
+  // i16 if the left side has few rows. Sums are f32. core/factors.h decides what a weight can have, and what a product uses.
   DType factors = DType::f32;
-  // The values stay where they are, row by row as the file has them, and products widen them on the way: for linear weights that
-  // mostly meet a single row of x, and are read once for it.
+  // The values stay where they are, row by row as in the file, and products widen them on the fly: for linear weights that are mostly
+  // multiplied with a single row of x, and read once for it.
   bool in_place = false;
-  int64_t groups = 1;  // of a convolution, as in torch: output channels of a group see the input channels of that group only
+  int64_t groups = 1;  // of a convolution, as in torch: the output channels of a group depend only on its input channels
 };
 
-// What a backend keeps of a weight: re-laid, tiled, quantized … Only that backend looks inside.
+// A weight as a backend stores it: packed, tiled, quantized … Only that backend knows the layout.
 struct PreparedWeight {
   virtual ~PreparedWeight() = default;
-  // All that it consists of, to be kept on disk (Backend::adopt); nullptr where that cannot be.
+  // All of its memory, to be kept on disk (Backend::adopt); nullptr if it cannot be kept.
   virtual std::shared_ptr<const std::byte> storage() const { return nullptr; }
   size_t bytes = 0;  // memory it holds
 };
@@ -51,7 +51,7 @@ struct Weight {
   int64_t in() const { return kind == WeightKind::conv_transposed ? shape[0] : shape[1] * form.groups; }
 };
 
-// What a product reads of it.
+// Bytes that a product reads of the weight.
 inline int64_t held_bytes(const Weight& w) {
   return w.form.in_place ? int64_t(bytes_of(w.form.hold, w.shape.numel())) : w.prepared ? int64_t(w.prepared->bytes) : 0;
 }

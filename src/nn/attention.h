@@ -8,7 +8,7 @@
 namespace hearth::nn {
 
 // x [B, T, C], context [B, S, Cx] → to_out(softmax(q kᵀ / √D) v) + residual [B, T, C]; q from x, k and v from the context.
-// heads · D need not be C: the inner width is what the checkpoint has.
+// heads · D may differ from C: the checkpoint determines the inner width.
 struct Attention {
   Attention(const Scope& w, int64_t width, int64_t context_width, int64_t heads_, int64_t head_size_, Bias qkv)
       : to_q(w / "to_q", width, heads_ * head_size_, qkv),

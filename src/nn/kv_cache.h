@@ -1,4 +1,4 @@
-// Keys and values of one attention layer, of one text, in a ring that is filled position by position.
+// Keys and values of one attention layer for one text, in a ring that is filled position by position.
 #pragma once
 
 #include "core/backend.h"
@@ -7,13 +7,13 @@ namespace hearth::nn {
 
 class KvCache {
  public:
-  // For `capacity` positions; with a window, at least window − 1 and as many as are ever stored together. dtype f32, f16, bf16 or q8_0
+  // For `capacity` positions; with a window, at least window − 1 and as many as one store() adds. dtype f32, f16, bf16 or q8_0
   // (then `head` is a multiple of 32).
   KvCache(Backend& backend, int64_t capacity, int64_t groups, int64_t head, DType dtype, int64_t window = 0);
 
-  // Stores k and v [T, G, D] f32 at positions first … first + T − 1 and shows what queries at these positions see.
+  // Stores k and v [T, G, D] f32 at positions first … first + T − 1, and returns what queries at these positions attend to.
   KeyValues store(int64_t first, const Tensor& k, const Tensor& v);
-  // Whether a text of `length` positions that is stored can be taken back to `shorter` ones and go on from there.
+  // Whether a text of `length` stored positions can be cut to `shorter` positions and continued from there.
   bool can_shorten(int64_t length, int64_t shorter) const;
 
   int64_t capacity() const { return k_.size(0); }

@@ -1,4 +1,4 @@
-// The layers that networks are made of. Each takes its Scope and sizes; the checkpoint name stands beside the member.
+// Layers of networks. Each takes its Scope and sizes; its checkpoint name is next to the member.
 #pragma once
 
 #include "ops/attention.h"
@@ -27,15 +27,15 @@ struct Linear {
   Tensor bias;    // [out], undefined without bias
 };
 
-// What is used inside of a block only (Stored::inner).
+// For results that are used only inside a block (Stored::inner).
 inline const Epilogue inner{.stored = Stored::inner};
 
-// Layers of the same x.   [..., in] → [..., out] of each
+// Linear layers of the same x.   [..., in] → [..., out] of each
 template <class... Layers> std::array<Tensor, sizeof...(Layers)> together(const Tensor& x, const Layers&... layers) {
   return ops::linears(x, {ops::LinearSpec{layers.weight, layers.bias}...});
 }
 
-// y = a · act(b) with (a, b) = x Wᵀ + b: a gated linear unit, the value half first (Shazeer 2020).   x [..., in] → [..., out]
+// y = a · act(b) with (a, b) = x Wᵀ + b: a gated linear unit, values before gates (Shazeer 2020).   x [..., in] → [..., out]
 struct Glu {
   Glu(const Scope& w, int64_t in, int64_t out, Activation activation_)
       : weight(w.glu("weight", out, in)), bias(w.tensor("bias", {2 * out})), activation(activation_) {}
@@ -55,7 +55,7 @@ struct Conv2d {
   Tensor operator()(const Tensor& x, const Epilogue& e = {}, const GroupNormSpec& norm = {}) const {
     return ops::conv(x, weight, bias, spec, e, norm);
   }
-  // Nearest resize to [height, width] first, without an intermediate tensor.
+  // Resizes x to [height, width] by nearest neighbor first, without an intermediate tensor.
   Tensor resized(const Tensor& x, int64_t height, int64_t width, const Epilogue& e = {}) const {
     return ops::conv(x, weight, bias, spec.resized(height, width), e);
   }
@@ -71,7 +71,7 @@ struct GroupNorm {
       : gamma(w.tensor("weight", {channels})), beta(w.tensor("bias", {channels})), groups(groups_), eps(eps_) {}
 
   Tensor operator()(const Tensor& x, Activation act = Activation::none) const { return ops::group_norm(x, input(act)); }
-  // The same, left to the layer that it feeds:  conv(norm(x, act)) = conv(x, {}, norm.input(act)).
+  // The same norm, applied by the layer that it feeds:  conv(norm(x, act)) = conv(x, {}, norm.input(act)).
   GroupNormSpec input(Activation act = Activation::none) const { return {groups, gamma, beta, eps, act}; }
 
   Tensor gamma, beta;  // [C]

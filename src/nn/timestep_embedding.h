@@ -13,7 +13,7 @@ struct TimestepEmbedding {
   float frequency_shift = 0;  // freq_shift: frequencies exp(−ln 10⁴ · i/(channels/2 − shift))
 };
 
-// timesteps [B], fractional allowed → f32 [B, channels]; an odd width ends in a zero.
+// timesteps [B], fractional allowed → f32 [B, channels]; an odd width ends with a zero.
 Tensor embed_timesteps(Backend& backend, std::span<const float> timesteps, const TimestepEmbedding& spec);
 
 }  // namespace hearth::nn

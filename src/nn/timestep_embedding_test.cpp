@@ -7,7 +7,7 @@ namespace hearth {
 namespace {
 
 // Values of diffusers 0.39's get_timestep_embedding, which computes the angle in f32 (against f64, sin 50 differs by 3.5e-6).
-BACKEND_TEST(TimestepEmbedding, cosine_stands_first) {
+BACKEND_TEST(TimestepEmbedding, cosine_first) {
   const std::vector<float> t{500};
   EXPECT_CLOSE(nn::embed_timesteps(device, t, {.channels = 8}),
                (std::vector<float>{-0.883849263f, 0.964965045f, 0.283662200f, 0.877582550f, -0.467771798f, -0.262378544f, -0.958924294f,
@@ -26,7 +26,7 @@ BACKEND_TEST(TimestepEmbedding, wide_fractional_and_one_per_image) {
   EXPECT_CLOSE(start, (std::vector<float>{0.99965f, 0.80268f, -0.27811f}), 1e-5);
   EXPECT_CLOSE(sines, (std::vector<float>{-0.02646f, 0.59641f, -0.96055f}), 1e-5);
   EXPECT_TRUE(std::equal(y.begin(), y.begin() + 320, y.begin() + 320));
-  EXPECT_NEAR(y[640], 0.676783f, 1e-5);  // cos 250.5: the fraction counts
+  EXPECT_NEAR(y[640], 0.676783f, 1e-5);  // cos 250.5: fractional timesteps matter
 }
 
 BACKEND_TEST(TimestepEmbedding, shift_and_odd_width) {

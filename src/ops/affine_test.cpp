@@ -21,18 +21,20 @@ BACKEND_TEST(Affine, equals_the_reference_on_random_sizes) {
     const int64_t rows = std::array{int64_t(1), B, B * T}[size_t(random.between(0, 2))];
     const auto both = random.normal(device, {rows, 2 * C});
     const bool with_scale = random.chance(), with_shift = random.chance();
-    // A single row for all images stands in a vector.
-    const auto part = [&](const Tensor& t, bool wanted, int64_t i) {
+    // A single row for all images is a vector.
+    const auto part = [&](const Tensor& t, bool present, int64_t i) {
       const Tensor columns = t.slice(1, i * C, (i + 1) * C);
-      return !wanted ? Tensor() : rows == 1 && B > 1 ? ops::contiguous(columns).view({C}) : columns;
+      return !present ? Tensor() : rows == 1 && B > 1 ? ops::contiguous(columns).view({C}) : columns;
     };
     SCOPED_TRACE(fmt::format("x {} {} scale {} shift {} rows {}", name_of(dtype), x.device.shape(), with_scale, with_shift, rows));
     test::supported(device, [&] {
       EXPECT_CLOSE(ops::affine(x.device, part(both.device, with_scale, 0), part(both.device, with_shift, 1)),
-                   ops::affine(x.truth, part(both.truth, with_scale, 0), part(both.truth, with_shift, 1)), test::op_tolerance(dtype));
+                   ops::affine(x.reference, part(both.reference, with_scale, 0), part(both.reference, with_shift, 1)),
+                   test::op_tolerance(dtype));
     });
-    test::supported(device,
-                    [&] { EXPECT_CLOSE(ops::multiply(x.device, z.device), ops::multiply(x.truth, z.truth), test::op_tolerance(dtype)); });
+    test::supported(device, [&] {
+      EXPECT_CLOSE(ops::multiply(x.device, z.device), ops::multiply(x.reference, z.reference), test::op_tolerance(dtype));
+    });
   }
 }
 
@@ -52,7 +54,7 @@ BACKEND_TEST(Affine, known_answers) {
   test::supported(device, [&] { EXPECT_EQ(ops::multiply(x, x).to_vector(), (Values{1, 4, 9, 16, 25, 36, 49, 64})); });
 }
 
-BACKEND_TEST(Affine, takes_views_keeps_the_type_and_hides_nothing) {
+BACKEND_TEST(Affine, accepts_views_keeps_the_dtype_and_propagates_non_finite_values) {
   Random random(112);
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
     const Tensor view = random.normal(device, {6, 5}, dtype).device.permute({1, 0}),
@@ -73,7 +75,7 @@ BACKEND_TEST(Affine, takes_views_keeps_the_type_and_hides_nothing) {
   test::supported(device, [&] { EXPECT_EQ(count_non_finite(ops::affine(Tensor::from(device, {37}, bad), zeros, {})), 1); });
 }
 
-BACKEND_TEST(Affine, of_nothing_is_nothing) {
+BACKEND_TEST(Affine, empty_input_gives_empty_output) {
   for (const Shape& shape : {Shape{0, 4}, Shape{3, 0}, Shape{2, 0, 4}}) {
     const Tensor x = Tensor::zeros(device, shape);
     EXPECT_EQ(ops::affine(x, Tensor::zeros(device, {shape[-1]}), {}).shape(), shape);
@@ -81,7 +83,7 @@ BACKEND_TEST(Affine, of_nothing_is_nothing) {
   }
 }
 
-BACKEND_TEST(Affine, refuses_what_does_not_fit) {
+BACKEND_TEST(Affine, refuses_invalid_arguments) {
   const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
   const Tensor x = zeros({2, 3, 4});
   const auto affine = [&](const Tensor& scale, const Tensor& shift) { return test::refusal([&] { ops::affine(x, scale, shift); }); };
@@ -90,15 +92,21 @@ BACKEND_TEST(Affine, refuses_what_does_not_fit) {
   EXPECT_EQ(affine({}, zeros({3, 4})), "affine: shift is f32 [3, 4], expected f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
   EXPECT_EQ(affine(zeros({2, 3, 4}), {}),
             "affine: scale is f32 [2, 3, 4], expected f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
-  EXPECT_EQ(affine(Tensor::zeros(test::truth(), {4}), {}),
+  EXPECT_EQ(affine(Tensor::zeros(test::reference_backend(), {4}), {}),
             fmt::format("affine: x is on the backend {}, another operand [4] on reference; expected all on one", device.name()));
-  EXPECT_EQ(test::refusal([&] { ops::affine(zeros({}), {}, {}); }), "affine: x [] needed [..., C]");
+  EXPECT_EQ(test::refusal([&] { ops::affine(zeros({}), {}, {}); }), "affine: x is [], expected [..., C]");
   EXPECT_EQ(test::refusal([&] { ops::affine(zeros({4}, DType::i32), {}, {}); }), "affine: x [4] is i32, expected f32, f16 or bf16");
-  EXPECT_EQ(test::refusal([&] { ops::multiply(x, zeros({2, 4, 3})); }), "multiply: f32 [2, 3, 4] and f32 [2, 4, 3] differ");
-  EXPECT_EQ(test::refusal([&] { ops::multiply(x, zeros({2, 3, 4}, DType::f16)); }), "multiply: f32 [2, 3, 4] and f16 [2, 3, 4] differ");
+  EXPECT_EQ(test::refusal([&] {
+              ops::multiply(x, zeros({2, 4, 3}));
+            }),
+            "multiply: f32 [2, 3, 4] and f32 [2, 4, 3] differ, expected one dtype and shape");
+  EXPECT_EQ(test::refusal([&] {
+              ops::multiply(x, zeros({2, 3, 4}, DType::f16));
+            }),
+            "multiply: f32 [2, 3, 4] and f16 [2, 3, 4] differ, expected one dtype and shape");
   EXPECT_EQ(test::refusal([&] { ops::multiply(x, Tensor()); }), "multiply: x is undefined");
   EXPECT_EQ(test::refusal([&] {
-              ops::multiply(x, Tensor::zeros(test::truth(), {2, 3, 4}));
+              ops::multiply(x, Tensor::zeros(test::reference_backend(), {2, 3, 4}));
             }),
             fmt::format("multiply: x is on the backend {}, another operand [2, 3, 4] on reference; expected all on one", device.name()));
 }

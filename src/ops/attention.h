@@ -1,19 +1,19 @@
-// Scaled dot-product attention (Vaswani et al. 2017), never holding the score matrix.
+// Scaled dot-product attention (Vaswani et al. 2017), without storing the score matrix.
 #pragma once
 
 #include "core/backend.h"
 
 namespace hearth::ops {
 
-// y = softmax(scale · q kᵀ) v per head, as the spec says; scores, maximum and sum in f32, factors of the products as spec.factors says.
-// q [B, T, N, D], k [B, S, G, D], v [B, S, G, Dv] (views into a fused projection are welcome), N a multiple of G → y [B, T, N, Dv]: head n
-// reads keys and values n / (N / G). ShapeError unless all fit; Mask::causal needs T = S. UnsupportedError for factors that the backend has
-// no products of.
+// y = softmax(scale · q kᵀ) v per head, with the options of the spec; scores, maximum and sum in f32, factors of products as spec.factors.
+// q [B, T, N, D], k [B, S, G, D], v [B, S, G, Dv] (also views into a fused projection), N a multiple of G → y [B, T, N, Dv]: query head n
+// uses key/value head n / (N / G). ShapeError unless all shapes match; Mask::causal needs T = S. UnsupportedError for factors that the
+// backend does not multiply.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec);
 
-// The same for queries that see the keys and values stored so far, and nothing after themselves.
-// q [T, N, D] f32, cache.k [C, G, D], cache.v [C, G, Dv] → y [T, N, Dv]. ShapeError unless N is a multiple of G, the types are those that
-// KeyValues names, and all rows that the queries see are still in the ring: T + window − 1 ≤ C, or first + T ≤ C without a window.
+// The same for queries that attend to the keys and values stored so far, and to nothing after themselves.
+// q [T, N, D] f32, cache.k [C, G, D], cache.v [C, G, Dv] → y [T, N, Dv]. ShapeError unless N is a multiple of G, the dtypes are those of
+// KeyValues, and all rows that the queries attend to are still in the ring: T + window − 1 ≤ C, or first + T ≤ C without a window.
 Tensor cached_attention(const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec);
 
 }  // namespace hearth::ops

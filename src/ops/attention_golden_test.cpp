@@ -1,4 +1,4 @@
-// Attention against PyTorch (golden/make.py), on every backend that has what is asked for.
+// Attention against PyTorch (golden/make.py), on every backend that supports the spec's fields.
 #include "ops/attention.h"
 #include "support/backend_test.h"
 #include "support/golden.h"

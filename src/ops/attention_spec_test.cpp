@@ -1,4 +1,4 @@
-// The fields of AttentionSpec, grouped heads, and a width of v of its own.
+// The fields of AttentionSpec, grouped heads, and a v of another width.
 #include <cmath>
 #include <numeric>
 
@@ -13,10 +13,10 @@ namespace {
 using test::Random;
 
 struct Specs {
-  AttentionSpec device, truth;
+  AttentionSpec device, reference;
 };
 
-// Some of the fields, with shapes that fit q [B, T, N, D] and k [B, S, …].
+// Random fields, with shapes for q [B, T, N, D] and k [B, S, …].
 Specs some_fields(Random& random, Backend& device, int64_t B, int64_t T, int64_t S, int64_t N) {
   AttentionSpec spec{.scale = 0.4f};
   if (T == S && random.chance()) spec.mask = Mask::causal;
@@ -27,14 +27,14 @@ Specs some_fields(Random& random, Backend& device, int64_t B, int64_t T, int64_t
   Specs both{spec, spec};
   if (random.chance()) {
     const auto sinks = random.normal(device, {N});
-    both.device.sinks = sinks.device, both.truth.sinks = sinks.truth;
+    both.device.sinks = sinks.device, both.reference.sinks = sinks.reference;
   }
   if (random.chance()) {
     const Shape shape{random.chance() ? B : 1, random.chance() ? N : 1, random.chance() ? T : 1, S};
     std::vector<float> bias = random.normal(device, shape).device.to_vector();
     for (float& b : bias)
       if (random.between(0, 3) == 0) b = -INFINITY;
-    both.device.bias = Tensor::from(device, shape, bias), both.truth.bias = Tensor::from(test::truth(), shape, bias);
+    both.device.bias = Tensor::from(device, shape, bias), both.reference.bias = Tensor::from(test::reference_backend(), shape, bias);
   }
   return both;
 }
@@ -55,17 +55,18 @@ BACKEND_TEST(AttentionSpec, equals_the_reference_with_any_fields) {
                v = random.normal(device, {B, S, G, Dv}, dtype);
     Specs specs = some_fields(random, device, B, T, S, N);
     const bool bf16 = round % 3 == 0 && device.multiplies_bf16();
-    if (bf16) specs.device.factors = specs.truth.factors = DType::bf16;
+    if (bf16) specs.device.factors = specs.reference.factors = DType::bf16;
     SCOPED_TRACE(fmt::format("B {} T {} S {} N {} G {} D {} Dv {} {} {}", B, T, S, N, G, D, Dv, name_of(dtype), described(specs.device)));
     test::supported(device, [&] {
-      EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, specs.device), ops::attention(q.truth, k.truth, v.truth, specs.truth),
+      EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, specs.device),
+                   ops::attention(q.reference, k.reference, v.reference, specs.reference),
                    bf16 && dtype != DType::bf16 ? 2e-3 : test::op_tolerance(dtype));
     });
   }
 }
 
-// Head n reads keys and values n / (N / G).
-BACKEND_TEST(AttentionSpec, grouped_heads_are_repeated_keys_and_values) {
+// Query head n uses key/value head n / (N / G).
+BACKEND_TEST(AttentionSpec, grouped_heads_equal_repeated_keys_and_values) {
   Random random(72);
   for (const int64_t heads : {2, 3, 8}) {
     const auto q = random.normal(device, {2, 19, 2 * heads, 12}).device, k = random.normal(device, {2, 23, 2, 12}).device,
@@ -95,8 +96,8 @@ BACKEND_TEST(AttentionSpec, fields_that_change_nothing) {
   }
 }
 
-// A key length is a shorter k and v; a window and the causal mask are a bias of zeros and −∞.
-BACKEND_TEST(AttentionSpec, fields_that_say_the_same) {
+// A key length is equivalent to a shorter k and v; a window and the causal mask to a bias of zeros and −∞.
+BACKEND_TEST(AttentionSpec, equivalent_fields) {
   Random random(74);
   const int64_t T = 33;
   const auto q = random.normal(device, {1, T, 2, 10}).device, k = random.normal(device, {1, T, 2, 10}).device,
@@ -121,7 +122,7 @@ BACKEND_TEST(AttentionSpec, fields_that_say_the_same) {
     }
 }
 
-// With q = 0 every score is 0, so that y is the mean of the values that are seen.
+// With q = 0 every score is 0, so that y is the mean of the values attended to.
 BACKEND_TEST(AttentionSpec, known_answers) {
   const auto vector = [&](const Shape& shape, const std::vector<float>& values) { return Tensor::from(device, shape, values); };
   const Tensor q = Tensor::zeros(device, {1, 3, 1, 2}), k = Tensor::zeros(device, {1, 4, 1, 2}), v = vector({1, 4, 1, 1}, {0, 1, 2, 3});
@@ -138,7 +139,7 @@ BACKEND_TEST(AttentionSpec, known_answers) {
   check({.bias = vector({1, 1, 3, 4}, {0, 0, 0, -INFINITY, 0, 0, -INFINITY, -INFINITY, 0, -INFINITY, 0, 0})}, {1, 0.5f, 5 / 3.0f});
   check({.sinks = vector({1}, {0})}, {1.2f, 1.2f, 1.2f});
   check({.sinks = vector({1}, {std::log(4.0f)})}, {0.75f, 0.75f, 0.75f});
-  // Scores 0 and 40 become 0 and 2·tanh(20) = 2; the bias comes after.
+  // Scores 0 and 40 become 0 and 2·tanh(20) = 2; the bias is added after the cap.
   const auto capped = [&](const AttentionSpec& spec, float y) {
     test::supported(device, [&] {
       const Tensor one = vector({1, 1, 1, 1}, {1});
@@ -151,13 +152,13 @@ BACKEND_TEST(AttentionSpec, known_answers) {
   capped({.scale = 4, .soft_cap = 2, .sinks = vector({1}, {5})}, weight / (1 + weight + std::exp(5.0f)));
 }
 
-BACKEND_TEST(AttentionSpec, a_query_that_sees_no_key_gets_zeros) {
+BACKEND_TEST(AttentionSpec, a_query_without_keys_gets_zeros) {
   Random random(75);
   const auto q = random.normal(device, {2, 40, 2, 6}).device, k = random.normal(device, {2, 9, 2, 6}).device,
              v = random.normal(device, {2, 9, 2, 6}).device, sinks = random.normal(device, {2}).device;
   std::vector<float> bias(9 * 40, 0.0f);
   std::fill_n(bias.begin() + 9 * 33, 9, -INFINITY);
-  // The rows of y that are zero, and no others.
+  // Exactly these rows of y are zero.
   const auto check = [&](const AttentionSpec& spec, auto zero) {
     SCOPED_TRACE(described(spec));
     test::supported(device, [&] {
@@ -173,15 +174,15 @@ BACKEND_TEST(AttentionSpec, a_query_that_sees_no_key_gets_zeros) {
   check({.bias = Tensor::from(device, {1, 1, 40, 9}, bias), .sinks = sinks}, [](int64_t, int64_t t) { return t == 33; });
 }
 
-// Bit for bit: keys that a query does not see may be anything.
-BACKEND_TEST(AttentionSpec, hidden_keys_have_no_part) {
+// Bit-identical: keys that a query does not attend to may have any value.
+BACKEND_TEST(AttentionSpec, hidden_keys_are_ignored) {
   Random random(76);
   const int64_t T = 50, hidden = 20;
   const auto q = random.normal(device, {1, T, 2, 8}).device, k = random.normal(device, {1, T, 1, 8}).device,
              v = random.normal(device, {1, T, 1, 8}).device;
   std::vector<float> bias(size_t(T), 0.0f);
   bias[hidden] = -INFINITY;
-  // Of each query, whether it sees the key `hidden`; the key itself, where only a bias hides it, must be a number.
+  // Whether each query attends to the key `hidden`. A key that only a bias hides must be finite.
   const auto check = [&](const AttentionSpec& spec, bool spoil_key, auto sees) {
     SCOPED_TRACE(described(spec));
     test::supported(device, [&] {
@@ -202,7 +203,7 @@ BACKEND_TEST(AttentionSpec, hidden_keys_have_no_part) {
   check({.scale = 0.3f, .bias = Tensor::from(device, {1, 1, 1, T}, bias)}, false, [](int64_t) { return false; });
 }
 
-// Bit for bit: an image alone, and in a batch with longer and shorter ones.
+// Bit-identical: an image alone, and in a batch with longer and shorter ones.
 BACKEND_TEST(AttentionSpec, images_do_not_depend_on_their_batch) {
   Random random(77);
   const int64_t T = 37, S = 70;
@@ -227,34 +228,34 @@ BACKEND_TEST(AttentionSpec, images_do_not_depend_on_their_batch) {
         [&](int64_t b) { return AttentionSpec{.scale = 0.2f, .soft_cap = 3, .bias = bias.slice(0, b, b + 1), .sinks = sinks}; });
 }
 
-BACKEND_TEST(AttentionSpec, refuses_what_does_not_fit) {
+BACKEND_TEST(AttentionSpec, refuses_invalid_arguments) {
   const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
   const Tensor q = zeros({2, 4, 6, 8}), k = zeros({2, 5, 3, 8}), v = zeros({2, 5, 3, 7});
   const auto refusal = [&](const AttentionSpec& spec) { return test::refusal([&] { ops::attention(q, k, v, spec); }); };
-  EXPECT_EQ(
-      test::refusal([&] {
-        ops::attention(q, zeros({2, 5, 4, 8}), zeros({2, 5, 4, 8}), {});
-      }),
-      "attention: q f32 [2, 4, 6, 8], k f32 [2, 5, 4, 8] and v f32 [2, 5, 4, 8] do not fit, expected k [2, S, G, 8] and v [2, S, G, Dv] "
-      "of q's type, 6 a multiple of G");
+  EXPECT_EQ(test::refusal([&] {
+              ops::attention(q, zeros({2, 5, 4, 8}), zeros({2, 5, 4, 8}), {});
+            }),
+            "attention: q f32 [2, 4, 6, 8], k f32 [2, 5, 4, 8] and v f32 [2, 5, 4, 8] are incompatible, expected k [2, S, G, 8] and v [2, "
+            "S, G, Dv] "
+            "of q's dtype, 6 a multiple of G");
   EXPECT_NE(test::refusal([&] { ops::attention(q, k, zeros({2, 5, 6, 8}), {}); }), "accepted");
   EXPECT_NE(test::refusal([&] { ops::attention(q, zeros({2, 5, 0, 8}), zeros({2, 5, 0, 8}), {}); }), "accepted");
-  EXPECT_EQ(refusal({.window = -1}), "attention: window -1 is negative");
-  EXPECT_EQ(refusal({.soft_cap = -0.5f}), "attention: soft cap -0.5 is not a positive number (0: none)");
-  EXPECT_EQ(refusal({.soft_cap = NAN}), "attention: soft cap nan is not a positive number (0: none)");
+  EXPECT_EQ(refusal({.window = -1}), "attention: window is -1, expected 0 or more");
+  EXPECT_EQ(refusal({.soft_cap = -0.5f}), "attention: soft cap is -0.5, expected a positive number, or 0 for none");
+  EXPECT_EQ(refusal({.soft_cap = NAN}), "attention: soft cap is nan, expected a positive number, or 0 for none");
   for (const Shape& shape : {Shape{2, 6, 4, 4}, Shape{3, 6, 4, 5}, Shape{2, 3, 4, 5}, Shape{2, 6, 5, 5}, Shape{4, 5}})
     EXPECT_EQ(refusal({.bias = zeros(shape)}),
-              fmt::format("attention: bias f32 {} does not fit, expected f32 [1 or 2, 1 or 6, 1 or 4, 5], contiguous", shape));
+              fmt::format("attention: bias is f32 {}, expected f32 [1 or 2, 1 or 6, 1 or 4, 5], contiguous", shape));
   EXPECT_NE(refusal({.bias = zeros({2, 6, 4, 5}, DType::f16)}), "accepted");
   EXPECT_NE(refusal({.bias = zeros({2, 6, 5, 4}).permute({0, 1, 3, 2})}), "accepted");
-  EXPECT_EQ(refusal({.key_lengths = {5}}), "attention: 1 key lengths for a batch of 2");
-  EXPECT_EQ(refusal({.key_lengths = {5, 6}}), "attention: key length 6 does not lie in k [2, 5, 3, 8]");
-  EXPECT_EQ(refusal({.key_lengths = {-1, 5}}), "attention: key length -1 does not lie in k [2, 5, 3, 8]");
+  EXPECT_EQ(refusal({.key_lengths = {5}}), "attention: 1 key lengths for a batch of 2, expected one for each image");
+  EXPECT_EQ(refusal({.key_lengths = {5, 6}}), "attention: key length 6 is out of range for k [2, 5, 3, 8]");
+  EXPECT_EQ(refusal({.key_lengths = {-1, 5}}), "attention: key length -1 is out of range for k [2, 5, 3, 8]");
   EXPECT_EQ(refusal({.sinks = zeros({3})}), "attention: sinks is f32 [3], expected f32 [6]");
-  EXPECT_EQ(refusal({.sinks = Tensor::zeros(test::truth(), {6})}),
+  EXPECT_EQ(refusal({.sinks = Tensor::zeros(test::reference_backend(), {6})}),
             fmt::format("attention: x is on the backend {}, another operand [6] on reference; expected all on one", device.name()));
   EXPECT_EQ(
-      refusal({.bias = Tensor::zeros(test::truth(), {1, 1, 1, 5})}),
+      refusal({.bias = Tensor::zeros(test::reference_backend(), {1, 1, 1, 5})}),
       fmt::format("attention: x is on the backend {}, another operand [1, 1, 1, 5] on reference; expected all on one", device.name()));
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using test::Random;
 
-// G-82: no head size is special.
+// G-82: head sizes of every kind.
 BACKEND_TEST(Attention, every_head_size_in_every_type) {
   Random random(21);
   for (const int64_t D : {1, 3, 8, 16, 40, 64, 72, 80, 88, 96, 112, 128, 160, 256, 512})
@@ -23,7 +23,7 @@ BACKEND_TEST(Attention, every_head_size_in_every_type) {
       const float scale = 1 / std::sqrt(float(D));
       SCOPED_TRACE(fmt::format("D {} T {} S {} {}", D, T, S, name_of(dtype)));
       EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, {.scale = scale}),
-                   ops::attention(q.truth, k.truth, v.truth, {.scale = scale}), test::op_tolerance(dtype));
+                   ops::attention(q.reference, k.reference, v.reference, {.scale = scale}), test::op_tolerance(dtype));
     }
 }
 
@@ -33,15 +33,15 @@ BACKEND_TEST(Attention, lengths_around_every_block_size) {
     const int64_t T = random.chance() ? S : random.between(1, 70);
     const auto q = random.normal(device, {1, T, 2, 20}), k = random.normal(device, {1, S, 2, 20}), v = random.normal(device, {1, S, 2, 20});
     SCOPED_TRACE(fmt::format("T {} S {}", T, S));
-    EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, {.scale = 0.9f}), ops::attention(q.truth, k.truth, v.truth, {.scale = 0.9f}),
-                 2e-6);
+    EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, {.scale = 0.9f}),
+                 ops::attention(q.reference, k.reference, v.reference, {.scale = 0.9f}), 2e-6);
     if (T == S)
       EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, {.scale = 0.9f, .mask = Mask::causal}),
-                   ops::attention(q.truth, k.truth, v.truth, {.scale = 0.9f, .mask = Mask::causal}), 2e-6);
+                   ops::attention(q.reference, k.reference, v.reference, {.scale = 0.9f, .mask = Mask::causal}), 2e-6);
   }
 }
 
-// Factors in bf16: nearer to wide arithmetic on the rounded factors than a rounding of the weights (2⁻⁹) is from none.
+// Factors in bf16: nearer to wide arithmetic on the rounded factors than unrounded weights would be (2⁻⁹).
 BACKEND_TEST(Attention, bf16_factors) {
   if (!device.multiplies_bf16()) {
     const Tensor x = Tensor::zeros(device, {1, 2, 1, 4});
@@ -61,13 +61,13 @@ BACKEND_TEST(Attention, bf16_factors) {
         if (mask == Mask::causal && T != S) continue;
         SCOPED_TRACE(fmt::format("D {} T {} S {} {} {}", D, T, S, name_of(dtype), mask == Mask::causal ? "causal" : ""));
         EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, {.scale = scale, .mask = mask, .factors = DType::bf16}),
-                     ops::attention(q.truth, k.truth, v.truth, {.scale = scale, .mask = mask, .factors = DType::bf16}),
+                     ops::attention(q.reference, k.reference, v.reference, {.scale = scale, .mask = mask, .factors = DType::bf16}),
                      dtype == DType::bf16 ? 5e-3 : 2e-3);
       }
     }
 }
 
-// Each rounding by itself: of v, and of the exponentials, whose sum is of those that are not rounded.
+// Each rounding alone: of v, and of the exponentials, whose sum is that of the unrounded ones.
 BACKEND_TEST(Attention, bf16_factors_are_rounded_before_the_products) {
   if (!device.multiplies_bf16()) return;
   const auto run = [&](const std::vector<float>& k, const std::vector<float>& v) {
@@ -79,17 +79,17 @@ BACKEND_TEST(Attention, bf16_factors_are_rounded_before_the_products) {
   EXPECT_CLOSE(run({0, -1}, {0, 1}), (std::vector<float>{0.3671875f / (1 + std::exp(-1.0f))}), 2e-6);
 }
 
-BACKEND_TEST(Attention, takes_views_into_a_fused_projection) {
+BACKEND_TEST(Attention, accepts_views_into_a_fused_projection) {
   Random random(23);
   const auto qkv = random.normal(device, {2, 33, 3, 4, 16});
   const auto run = [](const Tensor& fused) {
     const Tensor flat = fused.view({2, 33, 12, 16});
     return ops::attention(flat.slice(2, 0, 4), flat.slice(2, 4, 8), flat.slice(2, 8, 12), {.scale = 0.25f});
   };
-  EXPECT_CLOSE(run(qkv.device), run(qkv.truth), 2e-6);
+  EXPECT_CLOSE(run(qkv.device), run(qkv.reference), 2e-6);
 }
 
-BACKEND_TEST(Attention, takes_views_whose_last_axis_is_strided) {
+BACKEND_TEST(Attention, accepts_views_with_a_strided_last_axis) {
   Random random(25);
   const auto x = random.normal(device, {2, 9, 16, 3}, DType::f32);
   const Tensor view = x.device.permute({0, 1, 3, 2}), dense = Tensor::from(device, view.shape(), view.to_vector());
@@ -97,18 +97,18 @@ BACKEND_TEST(Attention, takes_views_whose_last_axis_is_strided) {
             ops::attention(dense, dense, dense, {.scale = 0.25f}).to_vector());
 }
 
-// Any extent but that of the keys may be nothing.
-BACKEND_TEST(Attention, of_nothing_is_nothing) {
+// Any axis except that of the keys may be empty.
+BACKEND_TEST(Attention, empty_input_gives_empty_output) {
   for (const Shape& shape : {Shape{0, 4, 2, 8}, Shape{1, 0, 2, 8}, Shape{1, 4, 0, 8}, Shape{1, 4, 2, 0}}) {
     const Tensor k = Tensor::zeros(device, {shape[0], 6, shape[2], shape[3]});
     EXPECT_EQ(ops::attention(Tensor::zeros(device, shape), k, k, {.scale = 1}).shape(), shape);
   }
 }
 
-// G-79: the scores overflow 16 bits and the maximum must be taken away before exp. One key wins each row outright.
+// G-79: the scores overflow 16 bits, and the maximum must be subtracted before exp. One key dominates each row.
 BACKEND_TEST(Attention, huge_scores) {
   const int64_t T = 5, S = 40, D = 8;
-  for (const int winner : {40, -20}) {  // every score may be far below zero, too
+  for (const int winner : {40, -20}) {  // negative: every score is far below zero
     std::vector<float> q(size_t(T * D), 1000.0f), k(size_t(S * D)), v(size_t(S * D));
     for (int64_t s = 0; s < S; ++s)
       for (int64_t d = 0; d < D; ++d) k[size_t(s * D + d)] = float(s == 17 ? winner : -40 + s % 3), v[size_t(s * D + d)] = float(s);
@@ -129,7 +129,7 @@ BACKEND_TEST(Attention, a_later_key_never_reaches_an_earlier_query_under_the_cau
   for (size_t i = 0; i < 30 * 8; ++i) ASSERT_EQ(before[i], after[i]) << i;
 }
 
-BACKEND_TEST(Attention, refuses_what_does_not_fit) {
+BACKEND_TEST(Attention, refuses_invalid_arguments) {
   const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
   const Tensor q = zeros({1, 4, 2, 8}), k = zeros({1, 6, 2, 8});
   EXPECT_NO_THROW(ops::attention(q, k, k, {.scale = 1}));

@@ -12,9 +12,9 @@ namespace {
 
 using test::Random;
 
-// Both backends' caches with the same contents, in the type asked for.
+// KV caches of both backends with the same contents in the given dtype.
 struct Caches {
-  KeyValues device, truth;
+  KeyValues device, reference;
 };
 Caches filled(Random& random, Backend& device, int64_t C, int64_t G, int64_t D, DType dtype, std::optional<int64_t> width_of_v = {}) {
   Caches caches;
@@ -22,9 +22,9 @@ Caches filled(Random& random, Backend& device, int64_t C, int64_t G, int64_t D, 
     const Shape shape{C, G, which == &KeyValues::k ? D : width_of_v.value_or(D)};
     const auto x = random.normal(device, shape);
     caches.device.*which = Tensor::empty(device, shape, dtype);
-    caches.truth.*which = Tensor::empty(test::truth(), shape, dtype);
+    caches.reference.*which = Tensor::empty(test::reference_backend(), shape, dtype);
     ops::store(x.device, caches.device.*which);
-    ops::store(x.truth, caches.truth.*which);
+    ops::store(x.reference, caches.reference.*which);
   }
   return caches;
 }
@@ -38,11 +38,11 @@ BACKEND_TEST(CachedAttention, every_type_and_grouping) {
       for (const int64_t D : {32, 64, 96, 128}) {
         const int64_t G = random.between(1, 3), first = random.between(0, 300), T = random.chance() ? 1 : random.between(2, 40);
         Caches cache = filled(random, device, first + T + random.between(0, 3), G, D, dtype);
-        cache.device.first = cache.truth.first = first;
+        cache.device.first = cache.reference.first = first;
         const auto q = random.normal(device, {T, G * heads, D});
         SCOPED_TRACE(fmt::format("{} first {} T {} G {} heads {} D {}", name_of(dtype), first, T, G, heads, D));
         EXPECT_CLOSE(ops::cached_attention(q.device, cache.device, {.scale = 0.2f}),
-                     ops::cached_attention(q.truth, cache.truth, {.scale = 0.2f}), 2e-6);
+                     ops::cached_attention(q.reference, cache.reference, {.scale = 0.2f}), 2e-6);
       }
 }
 
@@ -50,32 +50,32 @@ BACKEND_TEST(CachedAttention, odd_head_sizes) {
   Random random(52);
   for (const int64_t D : {1, 5, 16, 20, 33, 80, 160, 256}) {
     Caches cache = filled(random, device, 70, 2, D, DType::f32);
-    cache.device.first = cache.truth.first = 60;
+    cache.device.first = cache.reference.first = 60;
     const auto q = random.normal(device, {7, 6, D});
     EXPECT_CLOSE(ops::cached_attention(q.device, cache.device, {.scale = 0.3f}),
-                 ops::cached_attention(q.truth, cache.truth, {.scale = 0.3f}), 2e-6);
+                 ops::cached_attention(q.reference, cache.reference, {.scale = 0.3f}), 2e-6);
   }
 }
 
-// A window sees its last keys only, wherever they lie in the ring.
+// A window covers the last keys only, wherever they are in the ring.
 BACKEND_TEST(CachedAttention, windows_in_a_ring) {
   Random random(53);
   for (int trial = 0; trial < 20; ++trial) {
     const int64_t window = random.between(1, 80), T = random.between(1, 30), C = window + T - 1 + random.between(0, 5);
     Caches cache = filled(random, device, C, 2, 24, DType::f32);
-    for (KeyValues* c : {&cache.device, &cache.truth}) c->first = trial * 37, c->window = window;
+    for (KeyValues* c : {&cache.device, &cache.reference}) c->first = trial * 37, c->window = window;
     const auto q = random.normal(device, {T, 4, 24});
     SCOPED_TRACE(fmt::format("window {} T {} C {} first {}", window, T, C, cache.device.first));
     EXPECT_CLOSE(ops::cached_attention(q.device, cache.device, {.scale = 0.3f}),
-                 ops::cached_attention(q.truth, cache.truth, {.scale = 0.3f}), 2e-6);
+                 ops::cached_attention(q.reference, cache.reference, {.scale = 0.3f}), 2e-6);
   }
 }
 
-// Bit for bit: queries one by one, in pieces, or together; in a ring or in a row.
-BACKEND_TEST(CachedAttention, each_query_stands_alone) {
+// Bit-identical: queries one by one, in pieces, or together; in a ring or in consecutive rows.
+BACKEND_TEST(CachedAttention, each_query_is_independent) {
   Random random(54);
   for (const DType dtype : {DType::f32, DType::bf16, DType::q8_0}) {
-    constexpr int64_t T = 45, first = 490, D = 64;  // beyond position 512, where blocks of keys end and begin
+    constexpr int64_t T = 45, first = 490, D = 64;  // beyond position 512, a boundary between blocks of keys
     Caches cache = filled(random, device, first + T, 2, D, dtype);
     const auto q = random.normal(device, {T, 6, D});
     for (const int64_t window : {0, 100}) {
@@ -90,7 +90,7 @@ BACKEND_TEST(CachedAttention, each_query_stands_alone) {
             << begin;
       }
       if (window == 0) continue;
-      const int64_t C = window + T;  // the last C rows, each where its position puts it
+      const int64_t C = window + T;  // the last C rows, each at its position mod C
       KeyValues ring{Tensor::empty(device, {C, 2, D}, dtype), Tensor::empty(device, {C, 2, D}, dtype), first, window};
       for (int64_t p = first + T - C; p < first + T; ++p)
         for (Tensor KeyValues::*which : {&KeyValues::k, &KeyValues::v}) {
@@ -103,8 +103,8 @@ BACKEND_TEST(CachedAttention, each_query_stands_alone) {
   }
 }
 
-// What lies behind a query's own position is nothing to it, infinite or not; nor is what has left its window.
-BACKEND_TEST(CachedAttention, hidden_values_have_no_part) {
+// A query ignores what is behind its own position and what has left its window, infinite or not.
+BACKEND_TEST(CachedAttention, hidden_values_are_ignored) {
   Random random(55);
   for (const int64_t window : {0, 30}) {
     constexpr int64_t T = 60, first = 10, D = 40;
@@ -113,7 +113,7 @@ BACKEND_TEST(CachedAttention, hidden_values_have_no_part) {
     KeyValues all = cache.device;
     all.first = first, all.window = window;
     const std::vector<float> plain = ops::cached_attention(q.device, all, {.scale = 0.1f}).to_vector();
-    const int64_t p = first + 25;  // of the key and value that become infinite
+    const int64_t p = first + 25;  // position of the key and value that become infinite
     all.v = test::edited(all.v, [&](float* v) { std::fill_n(v + p * D, D, INFINITY); });
     all.k = test::edited(all.k, [&](float* k) { std::fill_n(k + p * D, D, NAN); });
     const std::vector<float> y = ops::cached_attention(q.device, all, {.scale = 0.1f}).to_vector();
@@ -127,7 +127,7 @@ BACKEND_TEST(CachedAttention, hidden_values_have_no_part) {
   }
 }
 
-BACKEND_TEST(CachedAttention, soft_caps_sinks_and_a_width_of_v) {
+BACKEND_TEST(CachedAttention, soft_caps_sinks_and_widths_of_v) {
   Random random(56);
   for (int round = 0; round < 60; ++round) {
     const DType dtype = std::array{DType::f32, DType::f16, DType::bf16, DType::q8_0}[size_t(round % 4)];
@@ -135,17 +135,17 @@ BACKEND_TEST(CachedAttention, soft_caps_sinks_and_a_width_of_v) {
                   G = random.between(1, 3), heads = random.between(1, 4), T = random.chance() ? 1 : random.between(2, 20),
                   window = random.chance() ? random.between(1, 50) : 0, first = random.between(0, 300);
     Caches cache = filled(random, device, window ? window + T : first + T, G, D, dtype, random.chance() ? Dv : D);
-    for (KeyValues* c : {&cache.device, &cache.truth}) c->first = first, c->window = window;
+    for (KeyValues* c : {&cache.device, &cache.reference}) c->first = first, c->window = window;
     const auto q = random.normal(device, {T, G * heads, D}), sinks = random.normal(device, {G * heads}, DType::f32, 3);
-    CachedAttentionSpec spec{.scale = 0.4f}, truth = spec;
-    if (random.chance()) spec.soft_cap = truth.soft_cap = float(random.between(1, 8)) / 2;
-    if (random.chance()) spec.sinks = sinks.device, truth.sinks = sinks.truth;
+    CachedAttentionSpec spec{.scale = 0.4f}, reference = spec;
+    if (random.chance()) spec.soft_cap = reference.soft_cap = float(random.between(1, 8)) / 2;
+    if (random.chance()) spec.sinks = sinks.device, reference.sinks = sinks.reference;
     SCOPED_TRACE(fmt::format("{} first {} T {} G {} heads {} D {} Dv {} window {} cap {} sinks {}", name_of(dtype), first, T, G, heads, D,
                              cache.device.v.size(2), window, spec.soft_cap, bool(spec.sinks)));
     test::supported(device, [&] {
       const Tensor y = ops::cached_attention(q.device, cache.device, spec);
-      EXPECT_CLOSE(y, ops::cached_attention(q.truth, cache.truth, truth), 2e-6);
-      for (int64_t t = 0; t < T; ++t) {  // bit for bit alone
+      EXPECT_CLOSE(y, ops::cached_attention(q.reference, cache.reference, reference), 2e-6);
+      for (int64_t t = 0; t < T; ++t) {  // bit-identical when alone
         KeyValues alone = cache.device;
         alone.first += t;
         EXPECT_TRUE(same_bits(ops::cached_attention(q.device.slice(0, t, t + 1), alone, spec), y.slice(0, t, t + 1))) << t;
@@ -154,7 +154,7 @@ BACKEND_TEST(CachedAttention, soft_caps_sinks_and_a_width_of_v) {
   }
 }
 
-// Scores 0 and 40 become 0 and 2·tanh(20) = 2; a sink takes its share and gives nothing.
+// Scores 0 and 40 become 0 and 2·tanh(20) = 2; a sink takes its share of the softmax and adds nothing.
 BACKEND_TEST(CachedAttention, known_answers) {
   const auto vector = [&](const Shape& shape, const std::vector<float>& values) { return Tensor::from(device, shape, values); };
   const Tensor q = vector({1, 1, 1}, {1}), k = vector({2, 1, 1}, {0, 10}), v = vector({2, 1, 2}, {0, 1, 1, 1});
@@ -175,21 +175,22 @@ BACKEND_TEST(CachedAttention, known_answers) {
 BACKEND_TEST(CachedAttention, refusals) {
   const Tensor q = Tensor::zeros(device, {2, 4, 8}), k = Tensor::zeros(device, {5, 2, 8});
   EXPECT_EQ(test::refusal([&] { ops::cached_attention(q, {.k = k, .v = k, .first = 4}, {.scale = 1}); }),
-            "cached_attention: positions 4 to 5 with a window of 0 (0: none) do not lie in a cache of 5");
+            "cached_attention: positions 4 to 5 with a window of 0 (0: none) exceed a KV cache of 5");
   EXPECT_EQ(test::refusal([&] { ops::cached_attention(q, {.k = k, .v = k, .first = 9, .window = 5}, {.scale = 1}); }),
-            "cached_attention: positions 9 to 10 with a window of 5 (0: none) do not lie in a cache of 5");
+            "cached_attention: positions 9 to 10 with a window of 5 (0: none) exceed a KV cache of 5");
   const auto refusal = [&](const CachedAttentionSpec& spec) {
     return test::refusal([&] { ops::cached_attention(q, {.k = k, .v = k}, spec); });
   };
-  EXPECT_EQ(refusal({.soft_cap = -1}), "cached_attention: soft cap -1 is not a positive number (0: none)");
+  EXPECT_EQ(refusal({.soft_cap = -1}), "cached_attention: soft cap is -1, expected a positive number, or 0 for none");
   EXPECT_EQ(refusal({.sinks = Tensor::zeros(device, {2})}), "cached_attention: sinks is f32 [2], expected f32 [4]");
-  EXPECT_EQ(refusal({.sinks = Tensor::zeros(test::truth(), {4})}),
+  EXPECT_EQ(refusal({.sinks = Tensor::zeros(test::reference_backend(), {4})}),
             fmt::format("cached_attention: x is on the backend {}, another operand [4] on reference; expected all on one", device.name()));
   const Tensor three = Tensor::zeros(device, {5, 3, 8});
-  EXPECT_EQ(test::refusal([&] { ops::cached_attention(q, {.k = three, .v = three}, {.scale = 1}); }),
-            "cached_attention: q f32 [2, 4, 8], k f32 [5, 3, 8] and v f32 [5, 3, 8] do not fit, expected q [T, N, D] f32, k [C, G, 8] and "
-            "v [C, G, "
-            "Dv], N a multiple of G");
+  EXPECT_EQ(
+      test::refusal([&] { ops::cached_attention(q, {.k = three, .v = three}, {.scale = 1}); }),
+      "cached_attention: q f32 [2, 4, 8], k f32 [5, 3, 8] and v f32 [5, 3, 8] are incompatible, expected q [T, N, D] f32, k [C, G, 8] and "
+      "v [C, G, "
+      "Dv], N a multiple of G");
 }
 
 }  // namespace

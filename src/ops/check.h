@@ -1,4 +1,4 @@
-// Checks that several ops share.
+// Checks shared by several ops.
 #pragma once
 
 #include "core/backend.h"
@@ -12,7 +12,7 @@ inline void require_float(const char* op, const Tensor& x) {
     fail<ShapeError>("{}: x {} is {}, expected f32, f16 or bf16", op, x.shape(), name_of(x.dtype()));
 }
 
-// `v` is undefined or f32 [n], dense.
+// ShapeError unless `v` is undefined, or f32 [n] and dense.
 inline void require_vector(const char* op, const char* what, const Tensor& v, int64_t n) {
   if (v && (v.shape() != Shape{n} || v.dtype() != DType::f32 || !v.contiguous()))
     fail<ShapeError>("{}: {} is {} {}, expected f32 [{}]", op, what, name_of(v.dtype()), v.shape(), n);
@@ -20,10 +20,10 @@ inline void require_vector(const char* op, const char* what, const Tensor& v, in
 
 inline void require_factors(const char* op, DType factors, const Backend& backend) {
   if (multiplies(backend, factors)) return;
-  fail<UnsupportedError>("{}: the backend {} {} has no products of {} factors", op, backend.name(), backend.features(), name_of(factors));
+  fail<UnsupportedError>("{}: the backend {} {} does not multiply {} factors", op, backend.name(), backend.features(), name_of(factors));
 }
 
-// All tensors that there are lie on one backend.
+// ShapeError unless all defined tensors are on one backend.
 inline void require_one_device(const char* op, const Backend& device, std::initializer_list<const Tensor*> others) {
   for (const Tensor* t : others)
     if (*t && &t->backend() != &device)
@@ -37,7 +37,7 @@ inline void require_one_device(const char* op, const Tensor& x, const Weight& w,
   require_one_device(op, x.backend(), {&bias, &e.per_image, &e.gate, &e.residual});
 }
 
-// scale or shift of a norm of x [B, ..., C]:  undefined, or f32 [B, C], the last axis dense; each_row: or one for every row of x.
+// ShapeError unless scale or shift of a norm of x [B, ..., C] is undefined, or f32 [B, C] with a dense last axis; each_row: or [rows, C].
 inline void require_modulation(const char* op, const char* what, const Tensor& v, const Tensor& x, bool each_row) {
   if (!v) return;
   const int64_t B = x.rank() > 1 ? x.size(0) : 1, C = x.size(-1), rows = C == 0 ? 0 : x.numel() / C;
@@ -58,7 +58,7 @@ inline void check_group_norm(const char* op, const Tensor& x, const GroupNormSpe
   require_one_device(op, x.backend(), {&spec.gamma, &spec.beta, &spec.scale, &spec.shift});
 }
 
-// The type in which a result of x is stored.
+// The dtype in which a result of x is stored.
 inline DType stored_type(const Tensor& x, std::optional<DType> out, Stored stored) {
   if (out) return *out;
   return stored == Stored::inner ? x.backend().inner_type().value_or(x.dtype()) : x.dtype();
@@ -70,15 +70,17 @@ inline DType stored_type(const Tensor& x, const Weight& w, const Epilogue& e) {
 
 inline void check_epilogue(const char* op, const Epilogue& e, const Shape& out, const Weight& w) {
   const int64_t batch = out.rank() > 1 ? out[0] : 1;
-  if (e.residual && e.residual.shape() != out) fail<ShapeError>("{}: residual {} is added to y {}", op, e.residual.shape(), out);
+  if (e.residual && e.residual.shape() != out)
+    fail<ShapeError>("{}: residual is {}, expected the shape of y, {}", op, e.residual.shape(), out);
   if (e.residual) require_float(op, e.residual);
   const auto require_each = [&](const char* what, const Tensor& t, int64_t columns) {
     if (t && (t.shape() != Shape{batch, columns} || t.dtype() != DType::f32 || !t.contiguous()))
-      fail<ShapeError>("{}: {} {} {} needed f32 [{}, {}] for y {}", op, what, name_of(t.dtype()), t.shape(), batch, columns, out);
+      fail<ShapeError>("{}: {} is {} {}, expected f32 [{}, {}] for y {}", op, what, name_of(t.dtype()), t.shape(), batch, columns, out);
   };
   require_each("per_image", e.per_image, w.out());
   require_each("gate", e.gate, w.outputs());
-  if (e.out && *e.out != DType::f32 && !is_16bit_float(*e.out)) fail<ShapeError>("{}: y cannot be {}", op, name_of(*e.out));
+  if (e.out && *e.out != DType::f32 && !is_16bit_float(*e.out))
+    fail<ShapeError>("{}: y is {}, expected f32, f16 or bf16", op, name_of(*e.out));
 }
 
 }  // namespace hearth::ops

@@ -1,4 +1,4 @@
-// Two threads compute on one device at the same time: each gets the bits that it gets alone.
+// Two threads compute on one device at the same time: each result is bit-identical to that of the thread alone.
 #include <functional>
 #include <thread>
 
@@ -22,8 +22,8 @@ std::vector<WeightForm> forms(const Backend& device) {
   return all;
 }
 
-// As an image network: convolutions of every kind behind group norms, attention, products with gates. Weights are prepared, and memory
-// given back, in between.
+// Like an image network: convolutions of every kind behind group norms, attention, gated products. Weights are prepared and memory is
+// freed in between.
 std::vector<float> of_images(Backend& device, uint32_t seed) {
   Random random(seed);
   Tensor x = random.normal(device, {2, 9, 11, 32}).device;
@@ -45,7 +45,7 @@ std::vector<float> of_images(Backend& device, uint32_t seed) {
   return ops::resize_nearest(ops::linear_combination(std::array{x, x}, std::array{0.5f, 0.25f}), 18, 22).to_vector();
 }
 
-// As a language model: few rows, weights where they lie, rotary positions, a cache.
+// Like a language model: few rows, weights in place, rotary positions, a KV cache.
 std::vector<float> of_texts(Backend& device, uint32_t seed) {
   Random random(seed);
   Tensor x = random.normal(device, {1, 5, 64}).device;
@@ -62,7 +62,7 @@ std::vector<float> of_texts(Backend& device, uint32_t seed) {
   return x.to_vector();
 }
 
-BACKEND_TEST(Concurrency, two_computations_on_one_device_have_the_bits_of_each_alone) {
+BACKEND_TEST(Concurrency, concurrent_computations_on_one_device_equal_each_alone) {
   const std::vector<float> images = of_images(device, 1), texts = of_texts(device, 2);
   for (int round = 0; round < 3; ++round) {
     std::vector<float> images_beside, texts_beside, images_again;

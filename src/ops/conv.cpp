@@ -13,12 +13,12 @@ namespace {
 constexpr std::array op_names{"conv1d", "conv2d", "conv3d"},
     op_names_after_norm{"group_norm+conv1d", "group_norm+conv2d", "group_norm+conv3d"};
 
-// Positions from the first tap to the last.
+// Extent of the dilated kernel, in positions.
 int64_t reach(const ConvSpec::Axis& a, int64_t taps) { return a.dilation * (taps - 1) + 1; }
 
 int64_t outputs(const ConvSpec::Axis& a, int64_t n, int64_t taps, bool transposed) {
   if (transposed) return (n - 1) * a.stride - a.before - a.after + reach(a, taps);
-  const int64_t places = n + a.before + a.after - reach(a, taps);  // beyond the first
+  const int64_t places = n + a.before + a.after - reach(a, taps);  // not counting the first
   return places < 0 ? 0 : places / a.stride + 1;
 }
 
@@ -27,7 +27,7 @@ Shape check(const char* op, const Tensor& x, const Weight& w, const ConvSpec& sp
   const int axes = w.shape.rank() - 2;
   const bool transposed = w.kind == WeightKind::conv_transposed, resized = spec.resize_to != std::array<int64_t, 2>{0, 0};
   if (x.rank() != axes + 2)
-    fail<ShapeError>("{}: x {} and weight {} {} do not fit, expected x of rank {}", op, x.shape(), w.name, w.shape, axes + 2);
+    fail<ShapeError>("{}: x {} and weight {} {} are incompatible, expected x of rank {}", op, x.shape(), w.name, w.shape, axes + 2);
   if (w.form.groups < 1 || w.shape[0] % w.form.groups != 0)
     fail<ShapeError>("{}: {} groups do not divide the {} rows of weight {} {}", op, w.form.groups, w.shape[0], w.name, w.shape);
   if (w.in() < 1 || std::count(w.shape.begin() + 2, w.shape.end(), 0) > 0)
@@ -41,19 +41,18 @@ Shape check(const char* op, const Tensor& x, const Weight& w, const ConvSpec& sp
     const ConvSpec::Axis& a = spec.axis(i, axes);
     const int64_t n = resized ? spec.resize_to[size_t(i)] : x.size(1 + i), taps = w.shape[2 + i];
     if (a.stride < 1 || a.dilation < 1)
-      fail<ShapeError>("{}: stride {} or dilation {} is not positive (weight {})", op, a.stride, a.dilation, w.name);
+      fail<ShapeError>("{}: stride is {} and dilation {}, expected at least 1 (weight {})", op, a.stride, a.dilation, w.name);
     if (transposed && a.edge != ConvSpec::Edge::zeros)
-      fail<ShapeError>("{}: a transposed convolution has no edges to repeat (weight {})", op, w.name);
+      fail<ShapeError>("{}: a transposed convolution does not support padding by repeated edges (weight {})", op, w.name);
     if (!transposed && (a.before < 0 || a.after < 0))
-      fail<ShapeError>("{}: {} and {} positions beyond the edges; neither may be negative (weight {})", op, a.before, a.after, w.name);
+      fail<ShapeError>("{}: padding is {} and {}, expected 0 or more (weight {})", op, a.before, a.after, w.name);
     if (a.edge == ConvSpec::Edge::nearest && n < 1) fail<ShapeError>("{}: x {} has no edge to repeat", op, x.shape());
     y.push_back(outputs(a, n, taps, transposed));
-    if (y[-1] < 1 && transposed) fail<ShapeError>("{}: x {} gives no position with the kernel of {} {}", op, x.shape(), w.name, w.shape);
+    if (y[-1] < 1 && transposed) fail<ShapeError>("{}: x {} yields no output with the kernel of {} {}", op, x.shape(), w.name, w.shape);
     if (y[-1] < 1)
       fail<ShapeError>(
-          "{}: x {} with {} positions along an axis, those beyond the edges among them, is smaller than the kernel of {} {}, which reaches "
-          "over {}",
-          op, x.shape(), n + a.before + a.after, w.name, w.shape, reach(a, taps));
+          "{}: x {} has {} positions along an axis, padding included, fewer than the kernel of {} {} covers, expected at least {}", op,
+          x.shape(), n + a.before + a.after, w.name, w.shape, reach(a, taps));
   }
   y.push_back(w.out());
   return y;
@@ -64,7 +63,8 @@ Shape check(const char* op, const Tensor& x, const Weight& w, const ConvSpec& sp
 Tensor conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, const GroupNormSpec& norm) {
   const int axes = w.shape.rank() - 2;
   if (axes < 1 || axes > 3 || (w.kind != WeightKind::conv && w.kind != WeightKind::conv_transposed))
-    fail<ShapeError>("conv: weight {} {} is not that of a convolution, [out, in, kernel …] over one to three axes", w.name, w.shape);
+    fail<ShapeError>("conv: weight {} {} is not a convolution's, expected [out, in, kernel …] with one to three kernel axes", w.name,
+                     w.shape);
   const char* const op = op_names[size_t(axes - 1)];
   require_float(op, x);
   const Shape out = check(op, x, w, spec);
@@ -73,7 +73,7 @@ Tensor conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec
   if (norm) check_group_norm(op, x, norm);
   require_one_device(op, x, w, bias, e);
 
-  // Multiply-adds: of each value of y, or, transposed, of each value of x.
+  // Multiply-adds per value of y or, if transposed, per value of x.
   const bool transposed = w.kind == WeightKind::conv_transposed;
   const double products = double(transposed ? x.numel() : out.numel()) * double(w.shape.numel() / std::max<int64_t>(1, w.shape[0]));
   const OpTrace trace(norm ? op_names_after_norm[size_t(axes - 1)] : op, x, w, 2.0 * products);

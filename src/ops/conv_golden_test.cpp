@@ -1,4 +1,4 @@
-// Convolutions against PyTorch (golden/make.py), on every backend that has what is asked for.
+// Convolutions against PyTorch (golden/make.py), on every backend that supports the spec's fields.
 #include "ops/conv.h"
 #include "ops/spec_test.h"
 #include "support/golden.h"
@@ -20,7 +20,7 @@ class Case {
     const WeightForm form{.groups = groups};
     return {.name = name, .shape = w.shape(), .form = form, .prepared = device_.prepare(w, kind, form), .backend = &device_, .kind = kind};
   }
-  // `y` is the convolution of `x` with `w`.
+  // Checks that `y` is the convolution of `x` with `w`.
   void check(const char* y, const char* x, const char* w, const Tensor& bias, const ConvSpec& spec, int64_t groups = 1,
              const Epilogue& e = {}) const {
     compare(y, x, w, bias, spec, WeightKind::conv, groups, e);
@@ -80,7 +80,7 @@ BACKEND_TEST(ConvGolden, over_three_axes) {
                 .rows = {.before = 2, .after = 1, .dilation = 2},
                 .columns = {.stride = 3, .before = 1, .after = 1}});
   golden.check("space.grouped", "space.x", "space.halves", {}, {.frames = {.before = 1}, .columns = {.before = 1, .after = 1}}, 2);
-  // The first frame is repeated, and what is beside an image is zero.
+  // The first frame is repeated; rows and columns are padded with zeros.
   golden.check("space.full", "space.x", "space.w", b, {.frames = {.before = 2, .edge = nearest}, .rows = rows, .columns = columns}, 1,
                {.activation = Activation::silu, .per_image = golden["space.per_image"], .residual = golden["space.residual"]});
 }

@@ -19,7 +19,7 @@ struct Problem {
   int64_t groups = 1;
 };
 
-// A convolution over `axes` axes with some of the fields.
+// A random convolution over `axes` axes.
 Problem some_fields(Random& random, int axes, int round) {
   Problem p{.x = {random.between(1, 2)}, .groups = random.chance() ? 1 : random.between(2, 5)};
   const int64_t per_group = round % 5 == 0 ? random.between(8, 40) : random.between(1, 4),
@@ -61,24 +61,25 @@ BACKEND_TEST(ConvSpec, equals_the_reference_over_one_to_three_axes) {
       GroupNormSpec norm, norm_truth;
       if (round % 4 == 0) {
         norm = norm_truth = {.groups = p.groups, .activation = Activation::silu};
-        norm.gamma = norm.beta = gamma.device, norm_truth.gamma = norm_truth.beta = gamma.truth;
+        norm.gamma = norm.beta = gamma.device, norm_truth.gamma = norm_truth.beta = gamma.reference;
       }
-      if (random.chance()) e.per_image = per_image.device, e_truth.per_image = per_image.truth;
-      if (random.chance()) e.gate = gate.device, e_truth.gate = gate.truth;
-      // A norm's result has not the bits of the reference's and may be rounded to another bf16.
+      if (random.chance()) e.per_image = per_image.device, e_truth.per_image = per_image.reference;
+      if (random.chance()) e.gate = gate.device, e_truth.gate = gate.reference;
+      // A norm's result is not bit-identical to the reference's, and may round to another bf16.
       const double limit = norm && form.factors == DType::bf16 ? 5e-3 : test::op_tolerance(out);
       const Tensor y = ops::conv(x.device, w.device, bias.device, p.spec, e, norm);
-      test::expect_product(y, w.truth, limit,
-                           [&](const Weight& truth) { return ops::conv(x.truth, truth, bias.truth, p.spec, e_truth, norm_truth); });
+      test::expect_product(y, w.reference, limit, [&](const Weight& reference) {
+        return ops::conv(x.reference, reference, bias.reference, p.spec, e_truth, norm_truth);
+      });
       const auto residual = random.normal(device, y.shape(), random.dtype());
-      e.residual = residual.device, e_truth.residual = residual.truth;
-      test::expect_product(ops::conv(x.device, w.device, {}, p.spec, e, norm), w.truth, limit,
-                           [&](const Weight& truth) { return ops::conv(x.truth, truth, {}, p.spec, e_truth, norm_truth); });
+      e.residual = residual.device, e_truth.residual = residual.reference;
+      test::expect_product(ops::conv(x.device, w.device, {}, p.spec, e, norm), w.reference, limit,
+                           [&](const Weight& reference) { return ops::conv(x.reference, reference, {}, p.spec, e_truth, norm_truth); });
     });
   }
 }
 
-// Many channels, each with a kernel of its own, and groups as wide as a register and more.
+// Many channels with a kernel each, and groups as wide as a register and wider.
 BACKEND_TEST(ConvSpec, groups_of_every_width) {
   Random random(82);
   for (const int64_t width : {1, 2, 3, 8, 16, 17, 48})
@@ -90,13 +91,13 @@ BACKEND_TEST(ConvSpec, groups_of_every_width) {
       SCOPED_TRACE(fmt::format("{} channels in {} groups to {} {}", C, groups, O, name_of(dtype)));
       test::supported(device, [&] {
         const auto w = random.weight(device, {O, width, 3, 3}, WeightKind::conv, {.hold = dtype, .groups = groups});
-        EXPECT_CLOSE(ops::conv(x.device, w.device, {}, ConvSpec::same(3)), ops::conv(x.truth, w.truth, {}, ConvSpec::same(3)),
+        EXPECT_CLOSE(ops::conv(x.device, w.device, {}, ConvSpec::same(3)), ops::conv(x.reference, w.reference, {}, ConvSpec::same(3)),
                      test::op_tolerance(dtype));
       });
     }
 }
 
-BACKEND_TEST(ConvSpec, groups_are_convolutions_side_by_side) {
+BACKEND_TEST(ConvSpec, groups_equal_separate_convolutions) {
   Random random(83);
   const int64_t groups = 3, width = 5, outputs = 4;
   const Tensor x = random.normal(device, {2, 6, 5, groups * width}).device;
@@ -131,7 +132,7 @@ BACKEND_TEST(ConvSpec, known_answers) {
     EXPECT_EQ(line(x, {1, 10}, {.before = 2, .after = 1, .edge = nearest}), (Line{11, 11, 21, 32, 43, 54, 55}));
   });
   test::supported(device, [&] { EXPECT_EQ(line({7}, {1, 10, 100}, {.before = 3, .after = 1, .edge = nearest}), (Line{777, 777, 777})); });
-  // Each axis of three has its own fields: the kernel [2, 1, 2] sees two frames and every other column.
+  // Each of the three axes has its own fields: the kernel [2, 1, 2] covers two frames and every other column.
   test::supported(device, [&] {
     const Tensor space = Tensor::from(device, {1, 2, 1, 3, 1}, Line{1, 2, 3, 4, 5, 6});
     const Weight w = test::weight_of(device, {1, 1, 2, 1, 2}, {1, 10, 100, 1000}, WeightKind::conv);
@@ -141,8 +142,8 @@ BACKEND_TEST(ConvSpec, known_answers) {
   });
 }
 
-// A repeated edge is x with its first and last positions written out.
-BACKEND_TEST(ConvSpec, repeated_edges_are_positions_written_out) {
+// Repeated edges are equivalent to an x extended by copies of its first and last positions.
+BACKEND_TEST(ConvSpec, repeated_edges_equal_an_extended_input) {
   Random random(84);
   const auto x = random.normal(device, {2, 4, 5, 6}).device;
   const auto values = random.normal(device, {3, 6, 3, 2}).device.to_vector();
@@ -157,8 +158,8 @@ BACKEND_TEST(ConvSpec, repeated_edges_are_positions_written_out) {
   });
 }
 
-// Video in chunks: each gets the last frames of the one before.
-BACKEND_TEST(ConvSpec, causal_frames_in_chunks_are_the_whole) {
+// Video in chunks: each chunk starts with the last frames of the previous one.
+BACKEND_TEST(ConvSpec, causal_frames_in_chunks_equal_the_whole) {
   Random random(85);
   const Tensor x = random.normal(device, {1, 7, 4, 5, 6}).device;
   const auto values = random.normal(device, {8, 6, 3, 3, 3}).device.to_vector();
@@ -201,7 +202,7 @@ BACKEND_TEST(ConvSpec, shapes) {
     EXPECT_EQ(shape({1, 4, 6, 7, 3}, {5, 3, 3, 3, 3}, spec), (Shape{1, 4, 3, 1, 5}));
   });
   test::supported(device, [&] { EXPECT_EQ(shape({0, 4, 4, 4, 3}, {5, 3, 3, 3, 3}, {}), (Shape{0, 2, 2, 2, 5})); });
-  // Where x has no position y has those that zeros beyond the edges give: the bias alone.
+  // If x has no positions, y has those that come from zero padding: the bias alone.
   test::supported(device, [&] {
     const Weight w = test::weight_of(device, {1, 2, 2}, {1, 1, 1, 1}, WeightKind::conv);
     const Tensor bias = Tensor::from(device, {1}, std::vector<float>{3});
@@ -210,7 +211,7 @@ BACKEND_TEST(ConvSpec, shapes) {
   });
 }
 
-BACKEND_TEST(ConvSpec, refuses_what_does_not_fit) {
+BACKEND_TEST(ConvSpec, refuses_invalid_arguments) {
   const auto weight = [&](const Shape& shape, int64_t groups = 1, WeightKind kind = WeightKind::conv) {
     return Weight{.name = "w", .shape = shape, .form = {.groups = groups}, .backend = &device, .kind = kind};  // nothing is computed
   };
@@ -219,30 +220,31 @@ BACKEND_TEST(ConvSpec, refuses_what_does_not_fit) {
   };
   const Shape plane{1, 5, 5, 6};
   EXPECT_EQ(refusal(plane, weight({4, 6}), {}),
-            "conv: weight w [4, 6] is not that of a convolution, [out, in, kernel …] over one to three axes");
+            "conv: weight w [4, 6] is not a convolution's, expected [out, in, kernel …] with one to three kernel axes");
   EXPECT_EQ(refusal(plane, weight({4, 6, 1, 1, 1, 1}), {}),
-            "conv: weight w [4, 6, 1, 1, 1, 1] is not that of a convolution, [out, in, kernel …] over one to three axes");
+            "conv: weight w [4, 6, 1, 1, 1, 1] is not a convolution's, expected [out, in, kernel …] with one to three kernel axes");
   EXPECT_EQ(refusal(plane, weight({4, 6, 3, 3}, 1, WeightKind::linear), {}),
-            "conv: weight w [4, 6, 3, 3] is not that of a convolution, [out, in, kernel …] over one to three axes");
-  EXPECT_EQ(refusal(plane, weight({4, 6, 3}), {}), "conv1d: x [1, 5, 5, 6] and weight w [4, 6, 3] do not fit, expected x of rank 3");
+            "conv: weight w [4, 6, 3, 3] is not a convolution's, expected [out, in, kernel …] with one to three kernel axes");
+  EXPECT_EQ(refusal(plane, weight({4, 6, 3}), {}), "conv1d: x [1, 5, 5, 6] and weight w [4, 6, 3] are incompatible, expected x of rank 3");
   EXPECT_EQ(refusal(plane, weight({4, 6, 3, 3, 3}), {}),
-            "conv3d: x [1, 5, 5, 6] and weight w [4, 6, 3, 3, 3] do not fit, expected x of rank 5");
+            "conv3d: x [1, 5, 5, 6] and weight w [4, 6, 3, 3, 3] are incompatible, expected x of rank 5");
   EXPECT_EQ(refusal(plane, weight({4, 2, 3, 3}, 3), {}), "conv2d: 3 groups do not divide the 4 rows of weight w [4, 2, 3, 3]");
   EXPECT_EQ(refusal(plane, weight({4, 2, 3, 3}, 0), {}), "conv2d: 0 groups do not divide the 4 rows of weight w [4, 2, 3, 3]");
   EXPECT_EQ(refusal(plane, weight({4, 2, 3, 3}, 2), {}), "conv2d: x [1, 5, 5, 6] has 6 channels, weight w [4, 2, 3, 3] needs 4");
   EXPECT_EQ(refusal({1, 5, 5, 0}, weight({4, 0, 3, 3}), {}), "conv2d: weight w [4, 0, 3, 3] has no inputs");
   EXPECT_EQ(refusal(plane, weight({4, 6, 3, 0}), {}), "conv2d: weight w [4, 6, 3, 0] has no inputs");
-  EXPECT_EQ(refusal(plane, weight({4, 6, 3, 3}), {.rows = {.stride = 0}}), "conv2d: stride 0 or dilation 1 is not positive (weight w)");
+  EXPECT_EQ(refusal(plane, weight({4, 6, 3, 3}), {.rows = {.stride = 0}}),
+            "conv2d: stride is 0 and dilation 1, expected at least 1 (weight w)");
   EXPECT_EQ(refusal(plane, weight({4, 6, 3, 3}), {.columns = {.dilation = -1}}),
-            "conv2d: stride 1 or dilation -1 is not positive (weight w)");
+            "conv2d: stride is 1 and dilation -1, expected at least 1 (weight w)");
   EXPECT_EQ(refusal(plane, weight({4, 6, 3, 3}), {.columns = {.before = 1, .after = -1}}),
-            "conv2d: 1 and -1 positions beyond the edges; neither may be negative (weight w)");
+            "conv2d: padding is 1 and -1, expected 0 or more (weight w)");
   EXPECT_EQ(refusal({1, 5, 0, 6}, weight({4, 6, 3, 1}), {.columns = {.before = 2, .edge = nearest}}),
             "conv2d: x [1, 5, 0, 6] has no edge to repeat");
   EXPECT_EQ(refusal(plane, weight({4, 6, 3, 3}), {.rows = {.before = 1, .dilation = 3}}),
-            "conv2d: x [1, 5, 5, 6] with 6 positions along an axis, those beyond the edges among them, is smaller than the kernel of w [4, "
-            "6, 3, 3], which reaches over 7");
-  EXPECT_EQ(refusal({1, 2, 5, 5, 6}, weight({4, 6, 3, 3, 3}), {}).substr(0, 27), "conv3d: x [1, 2, 5, 5, 6] w");
+            "conv2d: x [1, 5, 5, 6] has 6 positions along an axis, padding included, fewer than the kernel of w [4, 6, 3, 3] covers, "
+            "expected at least 7");
+  EXPECT_EQ(refusal({1, 2, 5, 5, 6}, weight({4, 6, 3, 3, 3}), {}).substr(0, 27), "conv3d: x [1, 2, 5, 5, 6] h");
   EXPECT_EQ(refusal({1, 2, 5, 5, 6}, weight({4, 6, 1, 3, 3}), {.resize_to = {9, 9}}),
             "conv3d: x [1, 2, 5, 5, 6] cannot be resized to 9 × 9");
   EXPECT_EQ(refusal(plane, weight({4, 6, 3, 3}), {.resize_to = {0, 9}}), "conv2d: x [1, 5, 5, 6] cannot be resized to 0 × 9");

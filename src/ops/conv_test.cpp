@@ -31,18 +31,18 @@ BACKEND_TEST(Conv2d, equals_the_reference_on_random_shapes) {
                              spec.rows.after, spec.columns.after, spec.resize_to[0], spec.resize_to[1]));
     const Epilogue plain{.activation = act, .out = out};
     Epilogue on_device = plain, on_truth = plain;
-    if (with_image) on_device.per_image = per_image.device, on_truth.per_image = per_image.truth;
+    if (with_image) on_device.per_image = per_image.device, on_truth.per_image = per_image.reference;
     Tensor y = ops::conv(x.device, w.device, with_bias ? bias.device : Tensor(), spec, on_device);
-    EXPECT_CLOSE(y, ops::conv(x.truth, w.truth, with_bias ? bias.truth : Tensor(), spec, on_truth), test::op_tolerance(out));
+    EXPECT_CLOSE(y, ops::conv(x.reference, w.reference, with_bias ? bias.reference : Tensor(), spec, on_truth), test::op_tolerance(out));
     const auto residual = random.normal(device, y.shape(), random.dtype());
-    on_device.residual = residual.device, on_truth.residual = residual.truth;
-    on_device.gate = gate.device, on_truth.gate = gate.truth;
+    on_device.residual = residual.device, on_truth.residual = residual.reference;
+    on_device.gate = gate.device, on_truth.gate = gate.reference;
     y = ops::conv(x.device, w.device, with_bias ? bias.device : Tensor(), spec, on_device);
-    EXPECT_CLOSE(y, ops::conv(x.truth, w.truth, with_bias ? bias.truth : Tensor(), spec, on_truth), test::op_tolerance(out));
+    EXPECT_CLOSE(y, ops::conv(x.reference, w.reference, with_bias ? bias.reference : Tensor(), spec, on_truth), test::op_tolerance(out));
   }
 }
 
-// Integer division must not eat the border: every output position counts its taps.
+// Integer division must not lose the border: every output position counts its taps.
 BACKEND_TEST(Conv2d, padding_is_zeros_and_reaches_each_side) {
   const Tensor x = Tensor::from(device, {1, 2, 2, 1}, std::vector<float>{1, 1, 1, 1}),
                ones = Tensor::from(device, {1, 1, 3, 3}, std::vector<float>(9, 1.0f));
@@ -55,8 +55,8 @@ BACKEND_TEST(Conv2d, padding_is_zeros_and_reaches_each_side) {
   EXPECT_EQ(ops::conv(x, w, {}, ConvSpec::plane(1, {1, 0, 1, 2})).to_vector(), (std::vector<float>{4, 2, 4, 2}));
 }
 
-// Each axis has a kernel, a padding and a size of its own, and a kernel may just fit.
-BACKEND_TEST(Conv2d, y_has_as_many_positions_as_the_kernel_has_places) {
+// Each axis has its own kernel, padding and size, and a kernel may be as large as its axis.
+BACKEND_TEST(Conv2d, y_has_one_position_per_placement_of_the_kernel) {
   Random random(13);
   const auto w = random.weight(device, {4, 3, 3, 2}, WeightKind::conv, {.hold = DType::f32});
   const auto shape = [&](const Shape& x, const ConvSpec& spec) { return ops::conv(Tensor::zeros(device, x), w.device, {}, spec).shape(); };
@@ -70,7 +70,7 @@ BACKEND_TEST(Conv2d, y_has_as_many_positions_as_the_kernel_has_places) {
   EXPECT_EQ(ops::conv(Tensor::zeros(device, {0, 9, 9, 64}), wide.device, {}, ConvSpec::same(3)).shape(), (Shape{0, 9, 9, 64}));
 }
 
-BACKEND_TEST(Conv2d, resizes_first_and_to_a_single_row_too) {
+BACKEND_TEST(Conv2d, resizes_first_also_to_a_single_row) {
   const Tensor one = Tensor::from(device, {1, 1, 1, 1}, std::vector<float>{1}),
                x = Tensor::from(device, {1, 2, 4, 1}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
   const Weight w{.name = "w",
@@ -95,7 +95,7 @@ BACKEND_TEST(Conv2d, bf16_factors_are_rounded_before_the_product) {
   EXPECT_EQ(ops::conv(x, w, {}, {}).to_vector(), (std::vector<float>{1}));
 }
 
-BACKEND_TEST(Conv2d, takes_views_and_gives_the_type_of_x) {
+BACKEND_TEST(Conv2d, accepts_views_and_keeps_the_dtype_of_x) {
   Random random(14);
   const auto w = random.weight(device, {4, 3, 3, 2}, WeightKind::conv, {.hold = DType::f32});
   const auto x = random.normal(device, {2, 3, 5, 7}), residual = random.normal(device, {2, 4, 3, 6});  // channels first
@@ -108,8 +108,8 @@ BACKEND_TEST(Conv2d, takes_views_and_gives_the_type_of_x) {
   EXPECT_EQ(ops::conv(half, w.device, {}, {}, {.out = DType::bf16}).dtype(), DType::bf16);
 }
 
-// The norm of the input is a group norm before the convolution: padding stays zero, a resize comes after it.
-BACKEND_TEST(Conv2d, a_normalized_input_is_a_group_norm_before_it) {
+// The norm of the input is a group norm before the convolution: padding stays zero, and the resize comes after the norm.
+BACKEND_TEST(Conv2d, a_normalized_input_equals_a_group_norm_in_front) {
   Random random(13);
   for (int round = 0; round < 24; ++round) {
     const int64_t groups = random.between(1, 4), C = groups * random.between(1, round % 4 == 0 ? 40 : 5), O = round % 4 == 0 ? 66 : 7;
@@ -123,13 +123,14 @@ BACKEND_TEST(Conv2d, a_normalized_input_is_a_group_norm_before_it) {
     const auto act = random.chance() ? Activation::silu : Activation::none;
     SCOPED_TRACE(fmt::format("x {} {} groups {} stride {}", name_of(dtype), x.device.shape(), groups, spec.rows.stride));
     const Tensor y = ops::conv(x.device, w.device, bias.device, spec, {.out = DType::f32}, {groups, gamma.device, beta.device, 1e-3f, act});
-    // The norm's result is not rounded to the type of x.
-    const Tensor wide = ops::cast(x.device, DType::f32), wide_truth = ops::cast(x.truth, DType::f32);
-    EXPECT_CLOSE(y,
-                 ops::conv(ops::group_norm(wide_truth,
-                                           {.groups = groups, .gamma = gamma.truth, .beta = beta.truth, .eps = 1e-3f, .activation = act}),
-                           w.truth, bias.truth, spec),
-                 2e-6);
+    // The norm's result is not rounded to the dtype of x.
+    const Tensor wide = ops::cast(x.device, DType::f32), wide_truth = ops::cast(x.reference, DType::f32);
+    EXPECT_CLOSE(
+        y,
+        ops::conv(ops::group_norm(wide_truth,
+                                  {.groups = groups, .gamma = gamma.reference, .beta = beta.reference, .eps = 1e-3f, .activation = act}),
+                  w.reference, bias.reference, spec),
+        2e-6);
     EXPECT_EQ(
         y.to_vector(),
         ops::conv(ops::group_norm(wide, {.groups = groups, .gamma = gamma.device, .beta = beta.device, .eps = 1e-3f, .activation = act}),
@@ -138,7 +139,7 @@ BACKEND_TEST(Conv2d, a_normalized_input_is_a_group_norm_before_it) {
   }
 }
 
-BACKEND_TEST(Conv2d, refuses_what_does_not_fit) {
+BACKEND_TEST(Conv2d, refuses_invalid_arguments) {
   Random random(12);
   const auto w = random.weight(device, {4, 3, 3, 3}, WeightKind::conv, {});
   const auto matrix = random.weight(device, {4, 3}, WeightKind::linear, {.hold = DType::f32});

@@ -1,4 +1,4 @@
-// Convolutions in their transposed form.
+// Transposed convolutions.
 #include <cmath>
 
 #include "ops/conv.h"
@@ -40,15 +40,15 @@ BACKEND_TEST(ConvTransposed, equals_the_reference_over_one_to_three_axes) {
     test::supported(device, [&] {
       const auto w = random.weight(device, w_shape, WeightKind::conv_transposed, form);
       Epilogue e{.activation = Activation::silu, .per_image = per_image.device, .out = out}, e_truth = e;
-      e_truth.per_image = per_image.truth;
+      e_truth.per_image = per_image.reference;
       const Tensor y = ops::conv(x.device, w.device, bias.device, spec, e);
-      test::expect_product(y, w.truth, test::op_tolerance(out),
-                           [&](const Weight& truth) { return ops::conv(x.truth, truth, bias.truth, spec, e_truth); });
+      test::expect_product(y, w.reference, test::op_tolerance(out),
+                           [&](const Weight& reference) { return ops::conv(x.reference, reference, bias.reference, spec, e_truth); });
       const auto residual = random.normal(device, y.shape(), random.dtype()), gate = random.normal(device, {B, O});
-      e.residual = residual.device, e_truth.residual = residual.truth;
-      e.gate = gate.device, e_truth.gate = gate.truth;
-      test::expect_product(ops::conv(x.device, w.device, {}, spec, e), w.truth, test::op_tolerance(out),
-                           [&](const Weight& truth) { return ops::conv(x.truth, truth, {}, spec, e_truth); });
+      e.residual = residual.device, e_truth.residual = residual.reference;
+      e.gate = gate.device, e_truth.gate = gate.reference;
+      test::expect_product(ops::conv(x.device, w.device, {}, spec, e), w.reference, test::op_tolerance(out),
+                           [&](const Weight& reference) { return ops::conv(x.reference, reference, {}, spec, e_truth); });
     });
   }
 }
@@ -61,7 +61,7 @@ double dot(const Tensor& a, const Tensor& b) {
   return sum;
 }
 
-// ⟨conv(x), y⟩ = ⟨x, transposed(y)⟩ with the same weight, and `after` less by what the stride leaves over.
+// ⟨conv(x), y⟩ = ⟨x, transposed(y)⟩ with the same weight, and `after` reduced by the remainder of the stride.
 BACKEND_TEST(ConvTransposed, is_the_transpose_of_the_convolution) {
   Random random(92);
   for (int round = 0; round < 20; ++round) {
@@ -101,7 +101,7 @@ BACKEND_TEST(ConvTransposed, known_answers) {
   test::supported(device, [&] { EXPECT_EQ(line({1, 2}, {.stride = 2, .after = 2}), (Line{1, 10, 102})); });
   test::supported(device, [&] { EXPECT_EQ(line({1, 2}, {.stride = 2, .before = -1, .after = -1}), (Line{0, 1, 10, 102, 20, 200, 0})); });
   test::supported(device, [&] { EXPECT_EQ(line({3}, {.dilation = 2}), (Line{3, 0, 30, 0, 300})); });
-  // Two groups of a channel each, both with two outputs; where no tap falls there is the bias.
+  // Two groups of one channel each, both with two outputs; a position that no tap reaches has the bias.
   test::supported(device, [&] {
     const Weight w = test::weight_of(device, {2, 2, 1}, {1, 10, 100, 1000}, WeightKind::conv_transposed, 2);
     const Tensor y = ops::conv(Tensor::from(device, {1, 2, 2}, Line{1, 2, 3, 4}), w, Tensor::from(device, {4}, Line{5, 6, 7, 8}),
@@ -111,7 +111,7 @@ BACKEND_TEST(ConvTransposed, known_answers) {
   });
 }
 
-BACKEND_TEST(ConvTransposed, refuses_what_does_not_fit) {
+BACKEND_TEST(ConvTransposed, refuses_invalid_arguments) {
   const auto refusal = [&](const Shape& x, const Shape& w, const ConvSpec& spec, int64_t groups = 1, const Tensor& bias = {}) {
     const Weight weight{.name = "w", .shape = w, .form = {.groups = groups}, .backend = &device, .kind = WeightKind::conv_transposed};
     return test::refusal([&] { ops::conv(Tensor::zeros(device, x), weight, bias, spec); });
@@ -120,12 +120,12 @@ BACKEND_TEST(ConvTransposed, refuses_what_does_not_fit) {
   EXPECT_EQ(refusal({1, 5, 6}, {6, 4, 3}, {}, 4), "conv1d: 4 groups do not divide the 6 rows of weight w [6, 4, 3]");
   EXPECT_EQ(refusal({1, 5, 6}, {6, 4, 3}, {}, 2, Tensor::zeros(device, {4})), "conv1d: bias is f32 [4], expected f32 [8]");
   EXPECT_EQ(refusal({1, 5, 6}, {6, 4, 3}, {.columns = {.edge = ConvSpec::Edge::nearest}}),
-            "conv1d: a transposed convolution has no edges to repeat (weight w)");
+            "conv1d: a transposed convolution does not support padding by repeated edges (weight w)");
   EXPECT_EQ(refusal({1, 5, 5, 6}, {6, 4, 3, 3}, {.resize_to = {9, 9}}), "conv2d: x [1, 5, 5, 6] cannot be resized to 9 × 9");
   EXPECT_EQ(refusal({1, 2, 6}, {6, 4, 3}, {.columns = {.before = 2, .after = 2}}),
-            "conv1d: x [1, 2, 6] gives no position with the kernel of w [6, 4, 3]");
+            "conv1d: x [1, 2, 6] yields no output with the kernel of w [6, 4, 3]");
   EXPECT_EQ(refusal({1, 0, 6}, {6, 4, 3}, {.columns = {.stride = 3}}),
-            "conv1d: x [1, 0, 6] gives no position with the kernel of w [6, 4, 3]");
+            "conv1d: x [1, 0, 6] yields no output with the kernel of w [6, 4, 3]");
 }
 
 }  // namespace

@@ -99,8 +99,8 @@ BACKEND_TEST(OpsGolden, attention) {
                golden.values("attention.cross"), limit);
 }
 
-// G-80: with a mean of 300 and a deviation of 1, a one-pass variance in f32 is off in the second digit. The mean itself
-// is known to 3e-5 of a deviation in f32, hence the wider limit.
+// G-80: with a mean of 300 and a deviation of 1, a one-pass variance in f32 is wrong in the second digit. The limit is wider because
+// f32 gives the mean itself only to 3e-5 of a deviation.
 BACKEND_TEST(OpsGolden, norms_with_a_large_mean) {
   const test::Golden golden(__FILE__, "ops", device);
   const Tensor x = golden.tensor("norm.x"), gamma = golden.tensor("norm.gamma"), beta = golden.tensor("norm.beta");
@@ -191,7 +191,7 @@ BACKEND_TEST(OpsGolden, rope) {
     });
 }
 
-BACKEND_TEST(OpsGolden, rows_by_their_numbers) {
+BACKEND_TEST(OpsGolden, rows_by_index) {
   const test::Golden golden(__FILE__, "select", device);
   test::supported(device, [&] {
     const ops::TopK best = ops::top_k(golden.tensor("top_k.x"), 5);

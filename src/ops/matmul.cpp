@@ -11,7 +11,7 @@ namespace {
 
 void check(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm) {
   require_float("linear", x);
-  if (w.shape.rank() != 2) fail<ShapeError>("linear: weight {} {} is not a matrix [out, in]", w.name, w.shape);
+  if (w.shape.rank() != 2) fail<ShapeError>("linear: weight {} has shape {}, expected [out, in]", w.name, w.shape);
   const int64_t N = w.out(), K = w.in();
   if (x.rank() < 1 || x.size(-1) != K)
     fail<ShapeError>("linear: x {} ends in {} features, weight {} {} needs {}", x.shape(), x.rank() ? x.size(-1) : 0, w.name, w.shape, K);
@@ -19,15 +19,15 @@ void check(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue&
   require_vector("linear", "bias", bias, N);
   if (w.form.in_place && (x.dtype() != DType::f32 || w.kind != WeightKind::linear || norm || e.out.value_or(DType::f32) != DType::f32 ||
                           (e.residual && e.residual.dtype() != DType::f32)))
-    fail<ShapeError>("linear: weight {} {} is held in place, which takes x, residual and y in f32 and no norm", w.name, w.shape);
-  if (w.kind == WeightKind::glu && N % 2 != 0) fail<ShapeError>("linear: weight {} {} is not [2·out, in]", w.name, w.shape);
+    fail<ShapeError>("linear: weight {} {} is held in place, expected x, residual and y in f32 and no norm", w.name, w.shape);
+  if (w.kind == WeightKind::glu && N % 2 != 0) fail<ShapeError>("linear: weight {} has shape {}, expected [2·out, in]", w.name, w.shape);
   check_epilogue("linear", e, x.shape().with_last(w.outputs()), w);
-  if (norm && x.rank() < 2) fail<ShapeError>("linear: x {} is to be normalized, expected [B, ..., K]", x.shape());
+  if (norm && x.rank() < 2) fail<ShapeError>("linear: x is {}, expected [B, ..., K] for a norm", x.shape());
   if (norm) check_group_norm("linear", x, norm);
   require_one_device("linear", x, w, bias, e);
 }
 
-// x or y as [B, rows of an image, columns].
+// x or y as [B, rows per image, columns].
 Tensor in_images(const Tensor& x) {
   const int64_t B = x.rank() > 1 ? x.size(0) : 1, columns = x.size(-1);
   return x.view({B, x.numel() / columns / B, columns});
@@ -58,7 +58,8 @@ Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilog
 }
 
 void linears(const Tensor& x, std::span<const LinearSpec> specs, std::span<Tensor> ys) {
-  if (specs.size() != ys.size()) fail<ShapeError>("linears: {} products have {} results", specs.size(), ys.size());
+  if (specs.size() != ys.size())
+    fail<ShapeError>("linears: {} products and {} results, expected one result for each product", specs.size(), ys.size());
   std::vector<OpTrace> traces;
   std::vector<LinearCall> calls;
   traces.reserve(specs.size()), calls.reserve(specs.size());
@@ -71,7 +72,7 @@ void linears(const Tensor& x, std::span<const LinearSpec> specs, std::span<Tenso
   }
   if (calls.empty()) return;
   x.backend().linears(in_images(contiguous(x)), calls);
-  for (size_t i = 0; i < ys.size(); ++i) traces[i].tell(ys[i], i == 0 ? traces[i].seconds() : 0);
+  for (size_t i = 0; i < ys.size(); ++i) traces[i].report(ys[i], i == 0 ? traces[i].seconds() : 0);
 }
 
 }  // namespace hearth::ops

@@ -38,26 +38,27 @@ BACKEND_TEST(Linear, equals_the_reference_on_random_shapes) {
                              name_of(form.factors), name_of(out), int(act)));
     const Tensor y = run(x.device, w.device, bias.device, per_image.device, gate.device, residual.device);
     EXPECT_EQ(y.dtype(), out);
-    EXPECT_CLOSE(y, run(x.truth, w.truth, bias.truth, per_image.truth, gate.truth, residual.truth), test::op_tolerance(out));
+    EXPECT_CLOSE(y, run(x.reference, w.reference, bias.reference, per_image.reference, gate.reference, residual.reference),
+                 test::op_tolerance(out));
   }
 }
 
-BACKEND_TEST(Linear, flattens_leading_axes_and_takes_views) {
+BACKEND_TEST(Linear, flattens_leading_axes_and_accepts_views) {
   Random random(2);
   const auto x = random.normal(device, {2, 3, 4, 10});
   const auto w = random.weight(device, {6, 10}, WeightKind::linear, {});
   const Tensor y = ops::linear(x.device, w.device);
   EXPECT_EQ(y.shape(), (Shape{2, 3, 4, 6}));
-  EXPECT_CLOSE(y, ops::linear(x.truth, w.truth), 2e-6);
-  EXPECT_CLOSE(ops::linear(x.device.permute({1, 0, 2, 3}), w.device), ops::linear(x.truth.permute({1, 0, 2, 3}), w.truth), 2e-6);
-  EXPECT_CLOSE(ops::linear(x.device.slice(1, 1, 3), w.device), ops::linear(x.truth.slice(1, 1, 3), w.truth), 2e-6);
+  EXPECT_CLOSE(y, ops::linear(x.reference, w.reference), 2e-6);
+  EXPECT_CLOSE(ops::linear(x.device.permute({1, 0, 2, 3}), w.device), ops::linear(x.reference.permute({1, 0, 2, 3}), w.reference), 2e-6);
+  EXPECT_CLOSE(ops::linear(x.device.slice(1, 1, 3), w.device), ops::linear(x.reference.slice(1, 1, 3), w.reference), 2e-6);
   EXPECT_EQ(ops::linear(Tensor::empty(device, {10}), w.device).shape(), (Shape{6}));
   EXPECT_EQ(ops::linear(Tensor::empty(device, {10}, DType::f16), w.device).dtype(), DType::f16);
   EXPECT_EQ(ops::linear(Tensor::empty(device, {0, 10}), w.device).shape(), (Shape{0, 6}));
   EXPECT_EQ(ops::linear(Tensor::empty(device, {2, 0, 10}), w.device).shape(), (Shape{2, 0, 6}));
 }
 
-// A vector is one image; y's first axis counts them otherwise.
+// A vector is one image; otherwise the first axis of y counts the images.
 BACKEND_TEST(Linear, adds_views_and_one_row_per_image) {
   const Tensor ones = Tensor::from(device, {2, 3}, std::vector<float>(6, 1));
   const Weight w{
@@ -80,18 +81,18 @@ BACKEND_TEST(Linear, bf16_factors_are_rounded_before_the_product) {
   EXPECT_EQ(ops::linear(x, w).to_vector(), (std::vector<float>{1}));
 }
 
-BACKEND_TEST(Linear, a_prepared_weight_says_how_much_it_holds) {
+BACKEND_TEST(Linear, a_prepared_weight_reports_its_bytes) {
   EXPECT_GE(device.prepare(Tensor::zeros(device, {70, 30}), WeightKind::linear, {})->bytes, 70u * 30 * 4);
 }
 
-// G-18: the orientation shows on matrices that are not square.
+// G-18: only matrices that are not square reveal a wrong orientation.
 BACKEND_TEST(Linear, weights_are_out_by_in) {
   const Tensor w = Tensor::from(device, {2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
   const Weight weight{.name = "w", .shape = w.shape(), .prepared = device.prepare(w, WeightKind::linear, {}), .backend = &device};
   EXPECT_EQ(ops::linear(Tensor::from(device, {1, 3}, std::vector<float>{1, 10, 100}), weight).to_vector(), (std::vector<float>{321, 654}));
 }
 
-BACKEND_TEST(Linear, a_normalized_input_is_a_group_norm_before_it) {
+BACKEND_TEST(Linear, a_normalized_input_equals_a_group_norm_in_front) {
   Random random(4);
   for (int round = 0; round < 12; ++round) {
     const int64_t groups = random.between(1, 4), K = groups * random.between(1, 30), N = random.between(1, 40);
@@ -101,13 +102,13 @@ BACKEND_TEST(Linear, a_normalized_input_is_a_group_norm_before_it) {
     const auto gamma = random.normal(device, {K}), beta = random.normal(device, {K});
     SCOPED_TRACE(fmt::format("x {} {} groups {}", name_of(dtype), x.device.shape(), groups));
     const Tensor y = ops::linear(x.device, w.device, {}, {.out = DType::f32}, {groups, gamma.device, beta.device, 1e-3f, Activation::gelu});
-    const Tensor wide = ops::cast(x.device, DType::f32), wide_truth = ops::cast(x.truth, DType::f32);
+    const Tensor wide = ops::cast(x.device, DType::f32), wide_truth = ops::cast(x.reference, DType::f32);
     EXPECT_CLOSE(
         y,
-        ops::linear(
-            ops::group_norm(wide_truth,
-                            {.groups = groups, .gamma = gamma.truth, .beta = beta.truth, .eps = 1e-3f, .activation = Activation::gelu}),
-            w.truth),
+        ops::linear(ops::group_norm(
+                        wide_truth,
+                        {.groups = groups, .gamma = gamma.reference, .beta = beta.reference, .eps = 1e-3f, .activation = Activation::gelu}),
+                    w.reference),
         2e-6);
     EXPECT_EQ(
         y.to_vector(),
@@ -144,12 +145,13 @@ BACKEND_TEST(Linear, gated_units_equal_the_reference_on_random_shapes) {
                              name_of(out), int(act)));
     const Tensor y = run(x.device, w.device, bias.device, image.device, gate.device, residual.device);
     EXPECT_EQ(y.shape(), (Shape{B, M, N}));
-    EXPECT_CLOSE(y, run(x.truth, w.truth, bias.truth, image.truth, gate.truth, residual.truth), test::op_tolerance(out));
+    EXPECT_CLOSE(y, run(x.reference, w.reference, bias.reference, image.reference, gate.reference, residual.reference),
+                 test::op_tolerance(out));
   }
 }
 
-// The tensor between the product and its gating is gone; its rounding to f32 was none.
-BACKEND_TEST(Linear, gating_in_the_epilogue_has_the_bits_of_gating_after_it) {
+// Fusing removes the tensor between product and gating; storing it in f32 did not round it.
+BACKEND_TEST(Linear, gating_in_the_epilogue_equals_gating_after_it) {
   Random random(6);
   for (const int64_t N : {1, 7, 8, 9, 15, 16, 17, 24, 25, 33, 80}) {
     const WeightForm form = random.form(device);
@@ -164,12 +166,12 @@ BACKEND_TEST(Linear, gating_in_the_epilogue_has_the_bits_of_gating_after_it) {
                              gates = ops::activate(both.slice(2, N, 2 * N), Activation::gelu).to_vector();
     std::vector<float> apart = both.slice(2, 0, N).to_vector();
     for (size_t i = 0; i < apart.size(); ++i) apart[i] *= gates[i];
-    if (device.name() != "cpu") EXPECT_CLOSE(fused, apart, 2e-7);  // its sums are f64: here they were rounded
+    if (device.name() != "cpu") EXPECT_CLOSE(fused, apart, 2e-7);  // its sums are f64, and are rounded in `apart`
     else EXPECT_EQ(fused, apart) << N;
   }
 }
 
-BACKEND_TEST(Linear, refuses_what_does_not_fit) {
+BACKEND_TEST(Linear, refuses_invalid_arguments) {
   Random random(3);
   const auto w = random.weight(device, {6, 10}, WeightKind::linear, {});
   const auto conv = random.weight(device, {6, 10, 1, 1}, WeightKind::conv, {});

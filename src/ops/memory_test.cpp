@@ -1,4 +1,4 @@
-// A backend's memory: fill, and what goes to and from it.
+// A backend's memory: fill, upload and download.
 #include <cstring>
 
 #include "core/quantized/blocks.h"
@@ -16,7 +16,7 @@ const std::vector<DType> all_types = [] {
   return all;
 }();
 
-// A tensor of any type with random bytes.
+// A tensor of any dtype with random bytes.
 Tensor random_bytes(Backend& device, const Shape& shape, DType dtype) {
   const Tensor x = Tensor::empty(device.host(), shape, dtype);
   Random random(int(dtype) + 1);
@@ -41,7 +41,7 @@ BACKEND_TEST(Memory, zeros_of_every_type) {
     }
 }
 
-BACKEND_TEST(Memory, filled_with_a_number) {
+BACKEND_TEST(Memory, fills_with_a_value) {
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
     Tensor x = random_bytes(device, {3, 37}, dtype);
     device.fill(x, -2.5f);
@@ -56,8 +56,8 @@ BACKEND_TEST(Memory, filled_with_a_number) {
 }
 
 void go_and_come_back(Backend& device, DType dtype) {
-  const Tensor x = random_bytes(device, {3, 256}, dtype), there = x.to(test::truth()), back = there.to(device);
-  EXPECT_EQ(&there.backend(), &test::truth());
+  const Tensor x = random_bytes(device, {3, 256}, dtype), there = x.to(test::reference_backend()), back = there.to(device);
+  EXPECT_EQ(&there.backend(), &test::reference_backend());
   EXPECT_EQ(there.dtype(), dtype);
   EXPECT_EQ(there.shape(), x.shape());
   EXPECT_TRUE(same_bytes(x, there)) << name_of(dtype);
@@ -65,27 +65,27 @@ void go_and_come_back(Backend& device, DType dtype) {
   EXPECT_EQ(&x.to(device).storage(), &x.storage());
 }
 
-// The bits, and of a view its elements.
-BACKEND_TEST(Memory, goes_to_another_backend_and_comes_back) {
+// Bit-identical; for a view, its elements.
+BACKEND_TEST(Memory, copies_to_another_backend_and_back) {
   for (const DType dtype : all_types) go_and_come_back(device, dtype);
   Random random(131);
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
-    const Tensor view = random.normal(device, {4, 5, 6}, dtype).device.permute({2, 0, 1}), there = view.to(test::truth());
+    const Tensor view = random.normal(device, {4, 5, 6}, dtype).device.permute({2, 0, 1}), there = view.to(test::reference_backend());
     EXPECT_TRUE(there.contiguous());
     EXPECT_EQ(there.to_vector(), view.to_vector());
   }
 }
 
-// Numbers may change their float type on the way up.
-BACKEND_TEST(Memory, uploads_round_as_copies_do) {
+// An upload may change the float dtype.
+BACKEND_TEST(Memory, uploads_round_like_copies) {
   Random random(132);
   const Tensor x = random.normal(device, {5, 33}).device;
   for (const DType from : {DType::f32, DType::f16, DType::bf16})
     for (const DType to : {DType::f32, DType::f16, DType::bf16}) {
-      const Tensor typed = Tensor::from(test::truth(), {5, 33}, x.to_vector(), from);
-      Tensor up = Tensor::empty(device, {5, 33}, to), right = Tensor::empty(test::truth(), {5, 33}, to);
+      const Tensor typed = Tensor::from(test::reference_backend(), {5, 33}, x.to_vector(), from);
+      Tensor up = Tensor::empty(device, {5, 33}, to), right = Tensor::empty(test::reference_backend(), {5, 33}, to);
       device.upload(typed, up);
-      test::truth().copy(typed, right);
+      test::reference_backend().copy(typed, right);
       EXPECT_TRUE(same_bytes(up, right)) << name_of(from) << " to " << name_of(to);
     }
 }

@@ -7,7 +7,7 @@
 namespace hearth::ops {
 namespace {
 
-// x as [B, rows of an image, C].
+// x as [B, rows per image, C].
 Tensor in_images(const Tensor& x) {
   const int64_t B = x.rank() > 1 ? x.size(0) : 1, C = x.size(-1);
   return x.view({B, x.numel() / (B * C), C});
@@ -15,14 +15,14 @@ Tensor in_images(const Tensor& x) {
 
 template <class Norm> Tensor over_last_axis(const char* op, const Tensor& x, const NormSpec& spec, Norm norm) {
   require_float(op, x);
-  if (x.rank() < 1) fail<ShapeError>("{}: x {} needed [..., C]", op, x.shape());
+  if (x.rank() < 1) fail<ShapeError>("{}: x is {}, expected [..., C]", op, x.shape());
   require_vector(op, "gamma", spec.gamma, x.size(-1));
   require_vector(op, "beta", spec.beta, x.size(-1));
   require_modulation(op, "scale", spec.scale, x, true);
   require_modulation(op, "shift", spec.shift, x, true);
   require_one_device(op, x.backend(), {&spec.gamma, &spec.beta, &spec.scale, &spec.shift});
   const DType out = stored_type(x, spec.out, spec.stored);
-  if (out != DType::f32 && !is_16bit_float(out)) fail<ShapeError>("{}: y cannot be {}", op, name_of(out));
+  if (out != DType::f32 && !is_16bit_float(out)) fail<ShapeError>("{}: y is {}, expected f32, f16 or bf16", op, name_of(out));
 
   const OpTrace trace(op, x);
   Tensor y = Tensor::empty(x.backend(), x.shape(), out);
@@ -36,7 +36,7 @@ template <class Norm> Tensor over_last_axis(const char* op, const Tensor& x, con
 
 Tensor group_norm(const Tensor& x, const GroupNormSpec& spec) {
   require_float("group_norm", x);
-  if (x.rank() < 2) fail<ShapeError>("group_norm: x {} needed [B, ..., C]", x.shape());
+  if (x.rank() < 2) fail<ShapeError>("group_norm: x is {}, expected [B, ..., C]", x.shape());
   check_group_norm("group_norm", x, spec);
 
   const OpTrace trace("group_norm", x);
@@ -52,7 +52,7 @@ Tensor layer_norm(const Tensor& x, const NormSpec& spec) {
 }
 
 Tensor rms_norm(const Tensor& x, const NormSpec& spec) {
-  if (spec.beta) fail<ShapeError>("rms_norm: it has no beta");
+  if (spec.beta) fail<ShapeError>("rms_norm: beta is set, expected none");
   return over_last_axis("rms_norm", x, spec, [&](const Tensor& rows, Tensor& y) { x.backend().rms_norm(rows, spec, y); });
 }
 

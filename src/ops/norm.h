@@ -5,16 +5,16 @@
 
 namespace hearth::ops {
 
-// Normalize each of `groups` channel groups to zero mean and unit variance, scale and shift, activate (Wu & He 2018).
-// x [B, ..., C] → the same shape. ShapeError unless C is a multiple of `groups` and what the spec holds fits.
+// Normalizes each of `groups` channel groups to zero mean and unit variance, scales and shifts, activates (Wu & He 2018).
+// x [B, ..., C] → the same shape. ShapeError unless C is a multiple of `groups` and the spec's tensors have matching shapes.
 Tensor group_norm(const Tensor& x, const GroupNormSpec& spec);
 
-// Normalize the last axis, scale and shift (Ba et al. 2016); adaptive norms by spec.scale and spec.shift (Peebles & Xie 2023).
-// x [B, ..., C] → the same shape of dtype spec.out (default: x's). ShapeError unless what the spec holds fits.
+// Normalizes the last axis, scales and shifts (Ba et al. 2016); adaptive norms by spec.scale and spec.shift (Peebles & Xie 2023).
+// x [B, ..., C] → the same shape of dtype spec.out (default: x's). ShapeError unless the spec's tensors have matching shapes.
 Tensor layer_norm(const Tensor& x, const NormSpec& spec);
 
-// Divide the last axis by its root mean square, scale (Zhang & Sennrich 2019):  y = x / √(mean x² + eps) · gamma.
-// As layer_norm, but without beta. A checkpoint that stores gamma − 1 is the loader's business.
+// Divides the last axis by its root mean square, scales (Zhang & Sennrich 2019):  y = x / √(mean x² + eps) · gamma.
+// As layer_norm, but without beta. If a checkpoint stores gamma − 1, its loader adds the 1.
 Tensor rms_norm(const Tensor& x, const NormSpec& spec);
 
 }  // namespace hearth::ops

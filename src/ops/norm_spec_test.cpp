@@ -1,4 +1,4 @@
-// Norms with scale and shift (adaptive norms), without gamma and beta, and with a type of y of their own.
+// Norms with scale and shift (adaptive norms), without gamma and beta, and with an explicit dtype of y.
 #include <cmath>
 
 #include "ops/matmul.h"
@@ -42,16 +42,16 @@ BACKEND_TEST(NormSpec, equals_the_reference_with_any_fields) {
     using Pair = Random::Pair;
     SCOPED_TRACE(fmt::format("x {} {} out {} gamma {} beta {} scale {} shift {} of {}", name_of(dtype), x.device.shape(), name_of(out),
                              with_gamma, with_beta, with_scale, with_shift, modulation.all.device.shape()));
-    // A row of a single number has no deviation: all of y but beta and shift is nothing.
+    // A row of a single value has no deviation: y is only beta and shift.
     test::supported(device, [&] {
       const Tensor y = ops::layer_norm(x.device, spec(&Pair::device, false));
       EXPECT_EQ(y.dtype(), out);
-      EXPECT_CLOSE(y, ops::layer_norm(x.truth, spec(&Pair::truth, false)), test::op_tolerance(out));
+      EXPECT_CLOSE(y, ops::layer_norm(x.reference, spec(&Pair::reference, false)), test::op_tolerance(out));
     });
     test::supported(device, [&] {
       const Tensor y = ops::rms_norm(x.device, spec(&Pair::device, true));
       EXPECT_EQ(y.dtype(), out);
-      EXPECT_CLOSE(y, ops::rms_norm(x.truth, spec(&Pair::truth, true)), test::op_tolerance(out));
+      EXPECT_CLOSE(y, ops::rms_norm(x.reference, spec(&Pair::reference, true)), test::op_tolerance(out));
     });
   }
 }
@@ -68,7 +68,7 @@ GroupNormSpec group_spec(const GroupNormSpec& plain, bool gamma, bool beta, bool
   return s;
 }
 
-// By itself, and on the way into a product.
+// Alone, and in front of a product.
 BACKEND_TEST(NormSpec, group_norms_equal_the_reference_with_any_fields) {
   Random random(102);
   for (int round = 0; round < 60; ++round) {
@@ -80,21 +80,21 @@ BACKEND_TEST(NormSpec, group_norms_equal_the_reference_with_any_fields) {
     const bool gamma = random.chance(), beta = random.chance(), scale = random.chance(), shift = random.chance();
     const GroupNormSpec plain{.groups = groups, .eps = 1e-3f, .activation = random.chance() ? Activation::silu : Activation::none};
     const GroupNormSpec spec = group_spec(plain, gamma, beta, scale, shift, vectors.device, modulation.device),
-                        truth = group_spec(plain, gamma, beta, scale, shift, vectors.truth, modulation.truth);
+                        reference = group_spec(plain, gamma, beta, scale, shift, vectors.reference, modulation.reference);
     SCOPED_TRACE(fmt::format("x {} {} groups {} gamma {} beta {} scale {} shift {}", name_of(dtype), x.device.shape(), groups, gamma, beta,
                              scale, shift));
-    test::supported(device,
-                    [&] { EXPECT_CLOSE(ops::group_norm(x.device, spec), ops::group_norm(x.truth, truth), test::op_tolerance(dtype)); });
+    test::supported(
+        device, [&] { EXPECT_CLOSE(ops::group_norm(x.device, spec), ops::group_norm(x.reference, reference), test::op_tolerance(dtype)); });
     const auto w = random.weight(device, {5, C}, WeightKind::linear, {.hold = DType::f32});
     test::supported(device, [&] {
       EXPECT_CLOSE(ops::linear(x.device, w.device, {}, {.out = DType::f32}, spec),
-                   ops::linear(x.truth, w.truth, {}, {.out = DType::f32}, truth), 4e-6);
+                   ops::linear(x.reference, w.reference, {}, {.out = DType::f32}, reference), 4e-6);
     });
     const auto kernel = random.weight(device, {5, C, 1, 3}, WeightKind::conv, {.hold = DType::f32});
     test::supported(device, [&] {
       const ConvSpec sides = ConvSpec::plane(1, {0, 1, 0, 1});
       EXPECT_CLOSE(ops::conv(x.device.view({B, 1, T, C}), kernel.device, {}, sides, {.out = DType::f32}, spec),
-                   ops::conv(x.truth.view({B, 1, T, C}), kernel.truth, {}, sides, {.out = DType::f32}, truth), 4e-6);
+                   ops::conv(x.reference.view({B, 1, T, C}), kernel.reference, {}, sides, {.out = DType::f32}, reference), 4e-6);
     });
   }
 }
@@ -104,7 +104,7 @@ BACKEND_TEST(NormSpec, known_answers) {
     return Tensor::from(device, {rows, int64_t(values.size()) / rows}, values);
   };
   const auto vector = [&](const std::vector<float>& values) { return Tensor::from(device, {int64_t(values.size())}, values); };
-  const Tensor x = Tensor::from(device, {2, 2, 2}, std::vector<float>{-3, 3, 5, 7, 4, 2, 0, 6});  // rows ±1 in deviations
+  const Tensor x = Tensor::from(device, {2, 2, 2}, std::vector<float>{-3, 3, 5, 7, 4, 2, 0, 6});  // rows are ±1 deviation
   using Values = std::vector<float>;
   const auto check = [&](const NormSpec& spec, const Values& y) {
     test::supported(device, [&] { EXPECT_CLOSE(ops::layer_norm(x, spec), y, 1e-6); });
@@ -116,10 +116,10 @@ BACKEND_TEST(NormSpec, known_answers) {
   check({.gamma = vector({2, 3}), .beta = vector({1, 1}), .eps = 0, .scale = matrix(2, {9, 9, 0, 0}), .shift = matrix(2, {0, 0, 0, 5})},
         {-10, 40, -10, 40, 3, 3, -1, 9});
   test::supported(device, [&] {
-    const Tensor row = Tensor::from(device, {2}, Values{4, 4});  // of rank 1: one image of one row
+    const Tensor row = Tensor::from(device, {2}, Values{4, 4});  // rank 1: one image of one row
     EXPECT_CLOSE(ops::rms_norm(row, {.eps = 0, .scale = matrix(1, {1, 2}), .shift = matrix(1, {0, 7})}), (Values{2, 10}), 1e-6);
   });
-  // The activation comes last.
+  // The activation is applied last.
   test::supported(device, [&] {
     const GroupNormSpec spec{
         .groups = 1, .eps = 0, .activation = Activation::relu, .scale = matrix(1, {1, 2}), .shift = matrix(1, {3, -4})};
@@ -142,7 +142,7 @@ BACKEND_TEST(NormSpec, fields_that_change_nothing) {
   test::supported(device, [&] { EXPECT_CLOSE(ops::group_norm(x, {.groups = 4, .scale = zeros, .shift = zeros}), group, 1e-6); });
 }
 
-// One for each image is the same as that one for every row of it; bit for bit alone and in a batch.
+// One value per image equals that value for each of its rows; bit-identical alone and in a batch.
 BACKEND_TEST(NormSpec, rows_and_images) {
   Random random(104);
   const int64_t B = 3, T = 5, C = 37;
@@ -164,8 +164,8 @@ BACKEND_TEST(NormSpec, rows_and_images) {
     });
 }
 
-// A result in f32 of an x in 16 bits is not rounded in between.
-BACKEND_TEST(NormSpec, y_has_the_type_that_is_asked_for) {
+// An f32 result of a 16-bit x is not rounded in between.
+BACKEND_TEST(NormSpec, y_has_the_requested_dtype) {
   Random random(105);
   for (const DType dtype : {DType::f16, DType::bf16}) {
     const auto x = random.normal(device, {4, 50}, dtype);
@@ -174,13 +174,13 @@ BACKEND_TEST(NormSpec, y_has_the_type_that_is_asked_for) {
       test::supported(device, [&] {
         const Tensor wide = norm(x.device, {.gamma = one, .out = DType::f32});
         EXPECT_EQ(wide.dtype(), DType::f32);
-        EXPECT_CLOSE(wide, norm(x.truth, {.out = DType::f32}), 2e-6);
+        EXPECT_CLOSE(wide, norm(x.reference, {.out = DType::f32}), 2e-6);
         EXPECT_EQ(norm(x.device, {.gamma = one}).to_vector(), ops::cast(wide, dtype).to_vector());
       });
   }
 }
 
-BACKEND_TEST(NormSpec, refuses_what_does_not_fit) {
+BACKEND_TEST(NormSpec, refuses_invalid_arguments) {
   const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
   const Tensor x = zeros({2, 3, 4});
   const auto layer = [&](const NormSpec& spec) { return test::refusal([&] { ops::layer_norm(x, spec); }); };
@@ -194,9 +194,9 @@ BACKEND_TEST(NormSpec, refuses_what_does_not_fit) {
             "layer_norm: scale is bf16 [2, 4], expected f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
   EXPECT_EQ(layer({.scale = zeros({4, 2}).permute({1, 0})}),
             "layer_norm: scale is f32 [2, 4], expected f32 [2, 4] or [6, 4] with a dense last axis for x [2, 3, 4]");
-  EXPECT_EQ(layer({.out = DType::i32}), "layer_norm: y cannot be i32");
+  EXPECT_EQ(layer({.out = DType::i32}), "layer_norm: y is i32, expected f32, f16 or bf16");
   EXPECT_EQ(test::refusal([&] {
-              ops::rms_norm(x, {.scale = Tensor::zeros(test::truth(), {2, 4})});
+              ops::rms_norm(x, {.scale = Tensor::zeros(test::reference_backend(), {2, 4})});
             }),
             fmt::format("rms_norm: x is on the backend {}, another operand [2, 4] on reference; expected all on one", device.name()));
   const auto group = [&](const GroupNormSpec& spec) { return test::refusal([&] { ops::group_norm(x, spec); }); };
@@ -204,7 +204,7 @@ BACKEND_TEST(NormSpec, refuses_what_does_not_fit) {
             "group_norm: scale is f32 [6, 4], expected f32 [2, 4] with a dense last axis for x [2, 3, 4]");
   EXPECT_EQ(group({.groups = 2, .shift = zeros({4, 2}).permute({1, 0})}),
             "group_norm: shift is f32 [2, 4], expected f32 [2, 4] with a dense last axis for x [2, 3, 4]");
-  EXPECT_EQ(group({.groups = 2, .shift = Tensor::zeros(test::truth(), {2, 4})}),
+  EXPECT_EQ(group({.groups = 2, .shift = Tensor::zeros(test::reference_backend(), {2, 4})}),
             fmt::format("group_norm: x is on the backend {}, another operand [2, 4] on reference; expected all on one", device.name()));
 }
 

@@ -20,7 +20,8 @@ Tensor multiply(const Tensor& a, const Tensor& b) {
   require_float("multiply", a);
   require_float("multiply", b);
   if (a.shape() != b.shape() || a.dtype() != b.dtype())
-    fail<ShapeError>("multiply: {} {} and {} {} differ", name_of(a.dtype()), a.shape(), name_of(b.dtype()), b.shape());
+    fail<ShapeError>("multiply: {} {} and {} {} differ, expected one dtype and shape", name_of(a.dtype()), a.shape(), name_of(b.dtype()),
+                     b.shape());
   require_one_device("multiply", a.backend(), {&b});
   const OpTrace trace("multiply", a);
   Tensor y = Tensor::empty(a.backend(), a.shape(), a.dtype());
@@ -30,7 +31,7 @@ Tensor multiply(const Tensor& a, const Tensor& b) {
 
 Tensor affine(const Tensor& x, const Tensor& scale, const Tensor& shift) {
   require_float("affine", x);
-  if (x.rank() < 1) fail<ShapeError>("affine: x {} needed [..., C]", x.shape());
+  if (x.rank() < 1) fail<ShapeError>("affine: x is {}, expected [..., C]", x.shape());
   const int64_t B = x.rank() > 1 ? x.size(0) : 1, C = x.size(-1);
   const auto rows = [&](const char* what, const Tensor& v) {  // [C] as [1, C]
     if (!v || v.rank() != 1) {
@@ -53,12 +54,14 @@ Tensor affine(const Tensor& x, const Tensor& scale, const Tensor& shift) {
 
 Tensor linear_combination(std::span<const Tensor> xs, std::span<const float> factors) {
   if (xs.empty() || xs.size() != factors.size())
-    fail<ShapeError>("linear_combination: {} tensors and {} factors", xs.size(), factors.size());
+    fail<ShapeError>("linear_combination: {} tensors and {} factors, expected at least one tensor and a factor for each", xs.size(),
+                     factors.size());
   std::vector<Tensor> dense;
   for (const Tensor& x : xs) {
     require_float("linear_combination", x);
     if (x.shape() != xs[0].shape() || x.dtype() != xs[0].dtype())
-      fail<ShapeError>("linear_combination: {} {} and {} {} differ", name_of(xs[0].dtype()), xs[0].shape(), name_of(x.dtype()), x.shape());
+      fail<ShapeError>("linear_combination: {} {} and {} {} differ, expected one dtype and shape", name_of(xs[0].dtype()), xs[0].shape(),
+                       name_of(x.dtype()), x.shape());
     require_one_device("linear_combination", xs[0].backend(), {&x});
     dense.push_back(contiguous(x));
   }

@@ -20,15 +20,15 @@ BACKEND_TEST(Pointwise, equals_the_reference_on_random_sizes) {
                z = random.normal(device, x.device.shape(), dtype);
     const auto act = Activation(round % test::activations);
     SCOPED_TRACE(fmt::format("{} {} act {}", name_of(dtype), x.device.shape(), int(act)));
-    EXPECT_CLOSE(ops::activate(x.device, act), ops::activate(x.truth, act), test::op_tolerance(dtype));
-    EXPECT_CLOSE(ops::add(x.device, z.device), ops::add(x.truth, z.truth), test::op_tolerance(dtype));
+    EXPECT_CLOSE(ops::activate(x.device, act), ops::activate(x.reference, act), test::op_tolerance(dtype));
+    EXPECT_CLOSE(ops::add(x.device, z.device), ops::add(x.reference, z.reference), test::op_tolerance(dtype));
     EXPECT_CLOSE(ops::linear_combination({x.device, z.device, x.device}, {0.5f, -2.0f, 3.0f}),
-                 ops::linear_combination({x.truth, z.truth, x.truth}, {0.5f, -2.0f, 3.0f}), test::op_tolerance(dtype));
+                 ops::linear_combination({x.reference, z.reference, x.reference}, {0.5f, -2.0f, 3.0f}), test::op_tolerance(dtype));
   }
 }
 
-// Elementwise, because one wrong value hides in a norm over many; and at the ends of the range.
-BACKEND_TEST(Pointwise, every_value_is_right_over_the_whole_range) {
+// Elementwise, because one wrong value hides in a norm over many; covers the ends of the range, too.
+BACKEND_TEST(Pointwise, every_value_is_accurate_over_the_whole_range) {
   std::vector<float> values;
   for (float v = -120; v <= 120; v += 0.0173f) values.push_back(v);
   for (float v : {0.0f, -0.0f, 1e-30f, -1e-30f, 1e-8f, 1e30f, -1e30f, 3e38f, -3e38f}) values.push_back(v);
@@ -36,17 +36,17 @@ BACKEND_TEST(Pointwise, every_value_is_right_over_the_whole_range) {
   for (int i = 1; i < test::activations; ++i) {
     const auto act = Activation(i);
     const std::vector<float> y = ops::activate(Tensor::from(device, shape, values), act).to_vector(),
-                             truth = ops::activate(Tensor::from(test::truth(), shape, values), act).to_vector();
+                             reference = ops::activate(Tensor::from(test::reference_backend(), shape, values), act).to_vector();
     for (size_t j = 0; j < y.size(); ++j) {
-      if (y[j] == truth[j]) continue;  // infinite, too
-      ASSERT_NEAR(y[j], truth[j], 1e-6 * std::abs(truth[j]) + 3e-7 * std::min(1.0f, std::abs(values[j])))
+      if (y[j] == reference[j]) continue;  // also if both are infinite
+      ASSERT_NEAR(y[j], reference[j], 1e-6 * std::abs(reference[j]) + 3e-7 * std::min(1.0f, std::abs(values[j])))
           << "act " << i << " of " << values[j];
     }
   }
 }
 
-// G-28: what is not a number stays visible.
-BACKEND_TEST(Pointwise, not_a_number_is_never_hidden) {
+// G-28: NaN propagates.
+BACKEND_TEST(Pointwise, nan_propagates) {
   std::vector<float> values(37, 1.0f);
   for (const size_t at : {size_t(0), size_t(16), size_t(36)}) {
     std::vector<float> bad = values;
@@ -71,7 +71,7 @@ BACKEND_TEST(Pointwise, known_answers) {
   EXPECT_EQ(of({0, 3, -3, infinity, -infinity}, Activation::squared_relu), (std::vector<float>{0, 9, 0, infinity, 0}));
 }
 
-BACKEND_TEST(Pointwise, takes_views_and_keeps_the_type) {
+BACKEND_TEST(Pointwise, accepts_views_and_keeps_the_dtype) {
   Random random(42);
   for (const DType dtype : {DType::f32, DType::f16}) {
     const Tensor view = random.normal(device, {6, 5}, dtype).device.permute({1, 0}),
@@ -85,13 +85,13 @@ BACKEND_TEST(Pointwise, takes_views_and_keeps_the_type) {
   }
 }
 
-BACKEND_TEST(Pointwise, combines_what_it_is_given) {
+BACKEND_TEST(Pointwise, linear_combinations) {
   const Tensor a = Tensor::from(device, {2}, std::vector<float>{1, 2}), b = Tensor::from(device, {2}, std::vector<float>{10, 30});
   EXPECT_EQ(ops::add(a, b).to_vector(), (std::vector<float>{11, 32}));
   EXPECT_EQ(ops::linear_combination({a, b}, {2.0f, -0.5f}).to_vector(), (std::vector<float>{-3, -11}));
 }
 
-BACKEND_TEST(Pointwise, of_nothing_is_nothing) {
+BACKEND_TEST(Pointwise, empty_input_gives_empty_output) {
   for (const Shape& shape : {Shape{0, 4}, Shape{3, 0}}) {
     const Tensor x = Tensor::zeros(device, shape);
     EXPECT_EQ(ops::activate(x, Activation::silu).shape(), shape);
@@ -99,7 +99,7 @@ BACKEND_TEST(Pointwise, of_nothing_is_nothing) {
   }
 }
 
-BACKEND_TEST(Pointwise, refuses_what_does_not_fit) {
+BACKEND_TEST(Pointwise, refuses_invalid_arguments) {
   const Tensor a = Tensor::zeros(device, {2, 3}), b = Tensor::zeros(device, {3, 2}), h = Tensor::zeros(device, {2, 3}, DType::f16);
   EXPECT_THROW(ops::add(a, b), ShapeError);
   EXPECT_THROW(ops::add(a, h), ShapeError);

@@ -32,7 +32,7 @@ BACKEND_TEST(Pool, equals_the_reference_over_one_to_three_axes) {
     test::supported(device, [&] {
       const Tensor y = ops::pool(x.device, spec);
       EXPECT_EQ(y.dtype(), dtype);
-      EXPECT_CLOSE(y, ops::pool(x.truth, spec), spec.kind == largest ? 0 : test::op_tolerance(dtype));
+      EXPECT_CLOSE(y, ops::pool(x.reference, spec), spec.kind == largest ? 0 : test::op_tolerance(dtype));
     });
   }
 }
@@ -49,7 +49,7 @@ BACKEND_TEST(Pool, known_answers) {
     EXPECT_EQ(over({.kind = largest, .columns = {.size = 3, .stride = 2, .before = 2}}), (Values{-8, -2}));
     EXPECT_EQ(over({.kind = largest, .columns = {.size = 2, .stride = 1, .after = 1}}), (Values{-4, -2, -2, -6}));
   });
-  // Rows and columns of two channels, each by itself.
+  // Rows and columns of two channels, each channel alone.
   test::supported(device, [&] {
     const Tensor plane = Tensor::from(device, {1, 2, 3, 2}, Values{1, 60, 2, 50, 3, 40, 4, 30, 5, 20, 6, 10});
     const PoolSpec spec{.kind = largest, .rows = {.size = 2}, .columns = {.size = 2}};
@@ -58,14 +58,14 @@ BACKEND_TEST(Pool, known_answers) {
   });
 }
 
-BACKEND_TEST(Pool, takes_views_and_hides_nothing) {
+BACKEND_TEST(Pool, accepts_views_and_propagates_non_finite_values) {
   Random random(122);
   const Tensor x = random.normal(device, {2, 3, 5, 6}).device, view = x.permute({0, 2, 3, 1}),
                dense = Tensor::from(device, view.shape(), view.to_vector());
   const PoolSpec spec{.rows = {.size = 2, .stride = 2}, .columns = {.size = 3}};
   test::supported(device, [&] { EXPECT_EQ(ops::pool(view, spec).to_vector(), ops::pool(dense, spec).to_vector()); });
   constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
-  // A window that has a NaN anywhere gives NaN.
+  // A window that contains a NaN yields NaN.
   for (const auto kind : {PoolSpec::Kind::average, largest})
     for (const Values& values : {Values{1, nan, 2, 3}, Values{7, 1, nan, 3}})
       test::supported(device, [&] {
@@ -79,22 +79,21 @@ BACKEND_TEST(Pool, takes_views_and_hides_nothing) {
   });
 }
 
-BACKEND_TEST(Pool, refuses_what_does_not_fit) {
+BACKEND_TEST(Pool, refuses_invalid_arguments) {
   const auto refusal = [&](const Shape& x, const PoolSpec& spec, DType dtype = DType::f32) {
     return test::refusal([&] { ops::pool(Tensor::zeros(device, x, dtype), spec); });
   };
-  EXPECT_EQ(refusal({2, 3}, {}), "pool: x [2, 3] needed [B, …, C] with one to three axes between");
-  EXPECT_EQ(refusal({1, 2, 2, 2, 2, 3}, {}), "pool: x [1, 2, 2, 2, 2, 3] needed [B, …, C] with one to three axes between");
-  EXPECT_EQ(refusal({1, 4, 3}, {.columns = {.size = 5}}),
-            "pool: a window of 5 with stride 1 and 0, 0 positions beyond the edges does not fit x [1, 4, 3]");
+  EXPECT_EQ(refusal({2, 3}, {}), "pool: x is [2, 3], expected [B, …, C] with one to three axes between");
+  EXPECT_EQ(refusal({1, 2, 2, 2, 2, 3}, {}), "pool: x is [1, 2, 2, 2, 2, 3], expected [B, …, C] with one to three axes between");
+  EXPECT_EQ(refusal({1, 4, 3}, {.columns = {.size = 5}}), "pool: a window of 5 with stride 1 and padding 0, 0 is invalid for x [1, 4, 3]");
   for (const PoolSpec::Axis& axis :
        {PoolSpec::Axis{.size = 0}, PoolSpec::Axis{.stride = 0}, PoolSpec::Axis{.size = 2, .before = -1},
         PoolSpec::Axis{.size = 2, .after = -1}, PoolSpec::Axis{.size = 2, .before = 2}, PoolSpec::Axis{.size = 2, .after = 2}})
     EXPECT_EQ(refusal({1, 4, 5, 3}, {.rows = axis}),
-              fmt::format("pool: a window of {} with stride {} and {}, {} positions beyond the edges does not fit x [1, 4, 5, 3]",
-                          axis.size, axis.stride, axis.before, axis.after));
+              fmt::format("pool: a window of {} with stride {} and padding {}, {} is invalid for x [1, 4, 5, 3]", axis.size, axis.stride,
+                          axis.before, axis.after));
   EXPECT_EQ(refusal({1, 0, 3}, {.columns = {.size = 2, .before = 1, .after = 1}}),
-            "pool: a window of 2 with stride 1 and 1, 1 positions beyond the edges does not fit x [1, 0, 3]");
+            "pool: a window of 2 with stride 1 and padding 1, 1 is invalid for x [1, 0, 3]");
   EXPECT_EQ(refusal({1, 4, 3}, {}, DType::i32), "pool: x [1, 4, 3] is i32, expected f32, f16 or bf16");
   test::supported(device, [&] {
     EXPECT_EQ(ops::pool(Tensor::zeros(device, {0, 4, 3}), {.columns = {.size = 2}}).shape(), (Shape{0, 3, 3}));

@@ -1,4 +1,4 @@
-// The message with which an op refuses its arguments.
+// The message of the ShapeError with which an op refuses its arguments.
 #pragma once
 
 #include <string>

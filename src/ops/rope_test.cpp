@@ -20,7 +20,7 @@ test::Random::Pair angles(Random& random, Backend& device, int64_t T, int64_t ha
         values.push_back(float(sine ? std::sin(angle) : std::cos(angle)));
       }
   (void)random;
-  return {Tensor::from(device, {T, 2, half}, values), Tensor::from(test::truth(), {T, 2, half}, values)};
+  return {Tensor::from(device, {T, 2, half}, values), Tensor::from(test::reference_backend(), {T, 2, half}, values)};
 }
 
 BACKEND_TEST(Rope, every_size_and_both_pairings) {
@@ -30,15 +30,15 @@ BACKEND_TEST(Rope, every_size_and_both_pairings) {
       const int64_t T = random.between(1, 9), N = random.between(1, 5), half = random.between(1, D / 2);
       const auto x = random.normal(device, {T, N, D}), table = angles(random, device, T, half);
       SCOPED_TRACE(fmt::format("T {} N {} D {} of it {}", T, N, D, 2 * half));
-      EXPECT_CLOSE(ops::rope(x.device, table.device, pairs), ops::rope(x.truth, table.truth, pairs), 1e-6);
+      EXPECT_CLOSE(ops::rope(x.device, table.device, pairs), ops::rope(x.reference, table.reference, pairs), 1e-6);
       const auto wide = random.normal(device, {T, N + 2, D});  // heads of a fused projection
       EXPECT_CLOSE(ops::rope(wide.device.slice(1, 1, N + 1), table.device, pairs),
-                   ops::rope(wide.truth.slice(1, 1, N + 1), table.truth, pairs), 1e-6);
+                   ops::rope(wide.reference.slice(1, 1, N + 1), table.reference, pairs), 1e-6);
     }
 }
 
-// Products are rounded, then added.
-BACKEND_TEST(Rope, the_bits_of_the_plain_loop) {
+// Products are rounded before they are added.
+BACKEND_TEST(Rope, is_bit_identical_to_a_plain_loop) {
   if (device.name() != "cpu") GTEST_SKIP() << "wide arithmetic";
   Random random(62);
   for (const int64_t half : {1, 7, 8, 15, 16, 17, 32, 40, 64})
@@ -58,7 +58,7 @@ BACKEND_TEST(Rope, the_bits_of_the_plain_loop) {
     }
 }
 
-// (1, 0) at a quarter turn is (0, 1); what is not turned stays.
+// (1, 0) rotated by a quarter turn is (0, 1); the other values are copied.
 BACKEND_TEST(Rope, known_answer) {
   const Tensor table = Tensor::from(device, {1, 2, 1}, std::vector<float>{0, 1});
   const Tensor x = Tensor::from(device, {1, 1, 4}, std::vector<float>{1, 2, 3, 4});
@@ -67,7 +67,7 @@ BACKEND_TEST(Rope, known_answer) {
   EXPECT_EQ(ops::rope(x, both, RotaryPairs::halves).to_vector(), (std::vector<float>{-3, 2, 1, 4}));
 }
 
-// In every type, with a table for each image and head or for all of them, of views into a fused projection.
+// In every dtype, with a table for each image and head or for all of them, on views into a fused projection.
 BACKEND_TEST(Rope, batches_in_every_type) {
   Random random(63);
   for (int round = 0; round < 48; ++round) {
@@ -81,12 +81,12 @@ BACKEND_TEST(Rope, batches_in_every_type) {
     test::supported(device, [&] {
       const Tensor y = ops::rope(wide.device.slice(2, 1, N + 1), table.device, pairs);
       EXPECT_EQ(y.dtype(), dtype);
-      EXPECT_CLOSE(y, ops::rope(wide.truth.slice(2, 1, N + 1), table.truth, pairs), test::op_tolerance(dtype));
+      EXPECT_CLOSE(y, ops::rope(wide.reference.slice(2, 1, N + 1), table.reference, pairs), test::op_tolerance(dtype));
     });
   }
 }
 
-// Bit for bit: one table for all is that table for each, and a batch is its images.
+// Bit-identical: one table for all or the same table for each; a batch or its images one by one.
 BACKEND_TEST(Rope, tables_and_images_one_by_one) {
   Random random(64);
   const Tensor x = random.normal(device, {2, 5, 3, 16}).device, table = random.normal(device, {1, 5, 1, 2, 6}).device;
@@ -102,7 +102,7 @@ BACKEND_TEST(Rope, tables_and_images_one_by_one) {
   }
 }
 
-// Image 1 and head 1 have quarter turns, the others stay.
+// Image 1 and head 1 are rotated by quarter turns, the others are not rotated.
 BACKEND_TEST(Rope, known_answer_of_tables) {
   const Tensor x = Tensor::from(device, {2, 1, 2, 2}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
   const auto table = [&](const Shape& shape) { return Tensor::from(device, shape, std::vector<float>{1, 0, 0, 1}); };
@@ -110,7 +110,7 @@ BACKEND_TEST(Rope, known_answer_of_tables) {
   EXPECT_EQ(ops::rope(x, table({1, 1, 2, 2, 1}), RotaryPairs::halves).to_vector(), (std::vector<float>{1, 2, -4, 3, 5, 6, -8, 7}));
 }
 
-BACKEND_TEST(Rope, of_nothing_is_nothing) {
+BACKEND_TEST(Rope, empty_input_gives_empty_output) {
   EXPECT_EQ(ops::rope(Tensor::zeros(device, {0, 2, 3, 4}), Tensor::zeros(device, {1, 2, 1, 2, 2}), RotaryPairs::halves).shape(),
             (Shape{0, 2, 3, 4}));
   EXPECT_EQ(ops::rope(Tensor::zeros(device, {0, 3, 4}), Tensor::zeros(device, {0, 2, 2}), RotaryPairs::halves).shape(), (Shape{0, 3, 4}));
@@ -121,22 +121,24 @@ BACKEND_TEST(Rope, refusals) {
     return test::refusal([&] { ops::rope(Tensor::zeros(device, x), Tensor::zeros(device, table, dtype), RotaryPairs::halves); });
   };
   EXPECT_EQ(refusal({2, 1, 4}, {2, 2, 3}),
-            "rope: x [2, 1, 4] and table f32 [2, 2, 3] do not fit, expected f32 [2, 2, at most 2], contiguous");
+            "rope: x [2, 1, 4] and table f32 [2, 2, 3] are incompatible, expected f32 [2, 2, at most 2], contiguous");
   EXPECT_EQ(refusal({2, 1, 4}, {2, 2, 2}, DType::f16),
-            "rope: x [2, 1, 4] and table f16 [2, 2, 2] do not fit, expected f32 [2, 2, at most 2], contiguous");
+            "rope: x [2, 1, 4] and table f16 [2, 2, 2] are incompatible, expected f32 [2, 2, at most 2], contiguous");
   for (const Shape& table : {Shape{2, 3, 1, 2, 2}, Shape{4, 2, 1, 2, 2}, Shape{1, 2, 3, 2, 2}, Shape{1, 2, 1, 1, 2}, Shape{1, 2, 1, 2, 3},
                              Shape{1, 2, 1, 2, 0}, Shape{2, 2, 2}, Shape{2}})
     EXPECT_EQ(
         refusal({3, 2, 4, 4}, table),
-        fmt::format("rope: x [3, 2, 4, 4] and table f32 {} do not fit, expected f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous", table));
-  EXPECT_EQ(refusal({4, 4}, {2, 2, 2}), "rope: x [4, 4] needed [B, T, N, D] or [T, N, D]");
+        fmt::format("rope: x [3, 2, 4, 4] and table f32 {} are incompatible, expected f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous",
+                    table));
+  EXPECT_EQ(refusal({4, 4}, {2, 2, 2}), "rope: x is [4, 4], expected [B, T, N, D] or [T, N, D]");
   const Tensor x = Tensor::zeros(device, {3, 2, 4, 4}), turned = Tensor::zeros(device, {1, 2, 1, 2, 2}).permute({0, 4, 2, 3, 1});
-  EXPECT_EQ(test::refusal([&] { ops::rope(x, turned, RotaryPairs::halves); }),
-            "rope: x [3, 2, 4, 4] and table f32 [1, 2, 1, 2, 2] do not fit, expected f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous");
+  EXPECT_EQ(
+      test::refusal([&] { ops::rope(x, turned, RotaryPairs::halves); }),
+      "rope: x [3, 2, 4, 4] and table f32 [1, 2, 1, 2, 2] are incompatible, expected f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous");
   EXPECT_EQ(test::refusal([&] { ops::rope(x, Tensor(), RotaryPairs::halves); }),
             "rope: x [3, 2, 4, 4] has no table, expected f32 [1 or 3, 2, 1 or 4, 2, at most 2], contiguous");
   EXPECT_EQ(test::refusal([&] {
-              ops::rope(x, Tensor::zeros(test::truth(), {1, 2, 1, 2, 2}), RotaryPairs::halves);
+              ops::rope(x, Tensor::zeros(test::reference_backend(), {1, 2, 1, 2, 2}), RotaryPairs::halves);
             }),
             fmt::format("rope: x is on the backend {}, another operand [1, 2, 1, 2, 2] on reference; expected all on one", device.name()));
   EXPECT_EQ(test::refusal([&] {

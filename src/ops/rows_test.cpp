@@ -1,4 +1,4 @@
-// Products with weights that are held in place.
+// Products with weights held in place.
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -22,7 +22,7 @@ constexpr DType held[] = {DType::f32, DType::f16, DType::bf16, DType::q4_0, DTyp
 // clang-format on
 constexpr std::span blocks = std::span(held).subspan(3);
 
-// Where a block has numbers in f16.
+// Offset of the f16 values of a block.
 std::vector<size_t> scales_of(DType dtype) {
   switch (dtype) {
     case DType::mxfp4: return {};
@@ -37,8 +37,8 @@ std::vector<size_t> scales_of(DType dtype) {
   }
 }
 
-// Rows of random values in any type that can be held: of blocks, random bytes with the values as their scales, the only numbers there.
-// On the device's host, where files are.
+// Rows of random values in any dtype that can be held; for block types, random bytes with the values as scales, the only floats in a
+// block. On the device's host, like mapped files.
 Tensor rows_of(Backend& device, const Shape& shape, const std::vector<float>& values, DType dtype) {
   if (!is_blocked(dtype)) return Tensor::from(device.host(), shape, values, dtype);
   Tensor w = Tensor::empty(device.host(), shape, dtype);
@@ -57,7 +57,8 @@ Tensor rows_of(Backend& device, const Shape& shape, const std::vector<float>& va
 }
 
 Random::WeightPair in_place(Random& random, Backend& device, const Shape& shape, DType dtype, DType factors = DType::f32) {
-  const std::vector<float> values = random.normal(test::truth(), shape, DType::f32, 1 / std::sqrt(float(shape[1]))).truth.to_vector();
+  const std::vector<float> values =
+      random.normal(test::reference_backend(), shape, DType::f32, 1 / std::sqrt(float(shape[1]))).reference.to_vector();
   const auto make = [&](Backend& backend) {
     const WeightForm form{.hold = dtype, .factors = factors, .in_place = true};
     return Weight{.name = "w",
@@ -66,10 +67,10 @@ Random::WeightPair in_place(Random& random, Backend& device, const Shape& shape,
                   .prepared = backend.prepare(rows_of(backend, shape, values, dtype), WeightKind::linear, form),
                   .backend = &backend};
   };
-  return {make(device), make(test::truth())};
+  return {make(device), make(test::reference_backend())};
 }
 
-BACKEND_TEST(Rows, a_product_tells_what_it_reads_of_its_weight) {
+BACKEND_TEST(Rows, a_product_reports_its_weight_bytes) {
   struct Record : Observer {
     void on_op(const OpEvent& e) override { bytes += e.weight_bytes; }
     int64_t bytes = 0;
@@ -99,25 +100,25 @@ BACKEND_TEST(Rows, equal_the_reference_on_random_shapes) {
     const auto w = in_place(random, device, {N, K}, dtype, factors);
     const auto bias = random.normal(device, {N}), residual = random.normal(device, {B, M / B, N}), gate = random.normal(device, {B, N});
     const bool with_bias = random.chance(), with_residual = random.chance(), with_gate = random.chance();
-    const auto act = Activation(random.between(0, 5));  // without those that shrink large sums and not their errors
+    const auto act = Activation(random.between(0, 5));  // without activations that shrink large sums but not their errors
     const auto run = [&](const Tensor& in, const Weight& weight, const Tensor& b, const Tensor& r, const Tensor& g) {
       return ops::linear(in, weight, with_bias ? b : Tensor(),
                          {.alpha = 0.9f, .activation = act, .gate = with_gate ? g : Tensor(), .residual = with_residual ? r : Tensor()});
     };
     SCOPED_TRACE(fmt::format("M {} K {} N {} w {} factors {} act {}", M, K, N, name_of(dtype), name_of(factors), int(act)));
     EXPECT_CLOSE(run(x.device, w.device, bias.device, residual.device, gate.device),
-                 run(x.truth, w.truth, bias.truth, residual.truth, gate.truth), test::op_tolerance(DType::f32));
+                 run(x.reference, w.reference, bias.reference, residual.reference, gate.reference), test::op_tolerance(DType::f32));
   }
 }
 
-// Bit for bit: a row alone, among others, and with any number of threads.
-BACKEND_TEST(Rows, each_row_stands_alone) {
+// Bit-identical: a row alone, among others, and with any number of threads.
+BACKEND_TEST(Rows, each_row_is_independent) {
   Random random(72);
   for (size_t kind = 0; kind < std::size(held) + std::size(blocks); ++kind)
     for (const int64_t K : {256, 768, 2048 + 256, 32, 1504}) {
       const DType dtype = held[kind < std::size(held) ? kind : kind - std::size(blocks)];
       if (K % block_of(dtype).values != 0) continue;
-      // 500 rows of 2304 numbers: more than are multiplied at a time.
+      // 500 rows of 2304 values: more than one piece.
       const int64_t N = random.between(1, 90), M = K == 256 ? 1100 : K == 768 ? 135 : K == 2304 && kind % 5 == 1 ? 500 : 70;
       const auto x = random.normal(device, {M, K});
       const auto w = in_place(random, device, {N, K}, dtype, kind < std::size(held) ? DType::f32 : DType::i16);
@@ -130,8 +131,8 @@ BACKEND_TEST(Rows, each_row_stands_alone) {
     }
 }
 
-// Products of one x together have the bits of each by itself: any number of weights, sizes and types, with an epilogue of its own for each.
-BACKEND_TEST(Rows, products_together_are_those_one_by_one) {
+// Products of one x computed together are bit-identical to each alone: any number of weights, sizes and dtypes, each with an epilogue.
+BACKEND_TEST(Rows, combined_products_equal_single_ones) {
   Random random(78);
   for (int round = 0; round < 60; ++round) {
     const int64_t K = 256 * random.between(1, round % 3 ? 4 : 33), M = round % 5 == 4 ? 3 : 1;
@@ -161,7 +162,7 @@ BACKEND_TEST(Rows, products_together_are_those_one_by_one) {
   }
 }
 
-BACKEND_TEST(Rows, products_together_of_no_row) {
+BACKEND_TEST(Rows, combined_products_of_no_rows) {
   Random random(81);
   const Weight w = in_place(random, device, {5, 64}, DType::q8_0).device;
   const Tensor none;
@@ -170,10 +171,10 @@ BACKEND_TEST(Rows, products_together_of_no_row) {
   EXPECT_EQ(b.shape(), (Shape{0, 5}));
 }
 
-BACKEND_TEST(Rows, products_together_are_told_of_one_by_one) {
+BACKEND_TEST(Rows, combined_products_are_reported_one_by_one) {
   struct Record : Observer {
-    void on_op(const OpEvent& e) override { told.push_back(fmt::format("{} {} {}", e.op, e.y.shape(), e.weight_bytes)); }
-    std::vector<std::string> told;
+    void on_op(const OpEvent& e) override { events.push_back(fmt::format("{} {} {}", e.op, e.y.shape(), e.weight_bytes)); }
+    std::vector<std::string> events;
   };
   Random random(80);
   const Weight a = in_place(random, device, {6, 256}, DType::q8_0).device, b = in_place(random, device, {7, 256}, DType::q4_k).device;
@@ -183,12 +184,12 @@ BACKEND_TEST(Rows, products_together_are_told_of_one_by_one) {
     const Tensor none;
     ops::linears(Tensor::zeros(device, {1, 256}), {{a, none}, {b, none}});
   }
-  EXPECT_EQ(record.told, (std::vector<std::string>{"linear [1, 6] 1632", "linear [1, 7] 1008"}));
+  EXPECT_EQ(record.events, (std::vector<std::string>{"linear [1, 6] 1632", "linear [1, 7] 1008"}));
 }
 
-// 16 bits of x beside all of them, relative L2. Observed: at most 2.2e-5 for normal x, 5.6e-5 where one number of each 32 is 100
-// times larger.
-BACKEND_TEST(Rows, integers_are_near_the_numbers) {
+// Relative L2 error of rounding x to 16 bits. Observed: at most 2.2e-5 for normal x, 5.6e-5 if one value of each 32 is 100 times
+// larger.
+BACKEND_TEST(Rows, integer_factors_are_accurate) {
   for (const DType dtype : blocks) {
     Random random(75), again(75);
     const Shape shape{64, 1024};
@@ -196,8 +197,8 @@ BACKEND_TEST(Rows, integers_are_near_the_numbers) {
     for (const float outlier : {1.0f, 100.0f}) {
       std::vector<float> values = random.normal(device, {20, 1024}).device.to_vector();
       for (size_t i = 5; i < values.size(); i += 32) values[i] *= outlier;
-      const Tensor x = Tensor::from(test::truth(), {20, 1024}, values);
-      const Tensor right = ops::linear(x, wide.truth);
+      const Tensor x = Tensor::from(test::reference_backend(), {20, 1024}, values);
+      const Tensor right = ops::linear(x, wide.reference);
       const Tensor y = ops::linear(Tensor::from(device, {20, 1024}, values), integers.device);
       EXPECT_CLOSE(y, right, outlier == 1 ? 5e-5 : 1e-4);
       EXPECT_GT(test::relative_error(y.to_vector(), right.to_vector()), 1e-6) << "nothing was rounded";
@@ -205,8 +206,8 @@ BACKEND_TEST(Rows, integers_are_near_the_numbers) {
   }
 }
 
-// Factors of bf16: one row and a few as numbers in f32, or of blocks as their integers, more as products of bf16; several chunks and
-// strips, edges of panels.
+// bf16 factors: one row and few rows are multiplied in f32 or, for block types, as integers, more rows in bf16; several chunks and
+// strips, and edges of panels.
 void bf16_factors_equal_the_reference(Backend& device, Random& random, DType dtype, std::span<const int64_t> sizes) {
   for (const int64_t M : {1, 3, 15, 16, 33, 70, 530})
     for (const int64_t K : sizes) {
@@ -217,7 +218,7 @@ void bf16_factors_equal_the_reference(Backend& device, Random& random, DType dty
       const auto bias = random.normal(device, {N}), residual = random.normal(device, {M, N});
       SCOPED_TRACE(fmt::format("{} M {} K {} N {}", name_of(dtype), M, K, N));
       EXPECT_CLOSE(ops::linear(x.device, w.device, bias.device, {.activation = Activation::silu, .residual = residual.device}),
-                   ops::linear(x.truth, w.truth, bias.truth, {.activation = Activation::silu, .residual = residual.truth}),
+                   ops::linear(x.reference, w.reference, bias.reference, {.activation = Activation::silu, .residual = residual.reference}),
                    test::op_tolerance(DType::f32));
       const Tensor none;
       const auto [one, two] = ops::linears(x.device, {ops::LinearSpec{w.device, bias.device}, ops::LinearSpec{w.device, none}});
@@ -236,7 +237,7 @@ BACKEND_TEST(Rows, bf16_factors_equal_the_reference) {
   }
 }
 
-// What makes its x integers and what rounds it are not one piece of work.
+// Converting x to integers and rounding it are separate pieces of work.
 BACKEND_TEST(Rows, bf16_factors_of_different_types_together) {
   if (!device.multiplies_bf16()) GTEST_SKIP() << "no products of bf16 factors";
   Random random(82);
@@ -254,8 +255,8 @@ BACKEND_TEST(Rows, bf16_factors_of_different_types_together) {
   }
 }
 
-// Any number of threads, and a row's place among others: the same bits.
-BACKEND_TEST(Rows, bf16_factors_each_row_stands_alone) {
+// Bit-identical with any number of threads, and for any place of a row among others.
+BACKEND_TEST(Rows, bf16_factors_each_row_is_independent) {
   if (!device.multiplies_bf16()) GTEST_SKIP() << "no products of bf16 factors";
   Random random(81);
   const int64_t M = 600, K = 1100, N = 50;
@@ -268,8 +269,8 @@ BACKEND_TEST(Rows, bf16_factors_each_row_stands_alone) {
   }
 }
 
-// What is not a number must not become one.
-BACKEND_TEST(Rows, integers_of_what_is_no_number) {
+// NaN must not become a number.
+BACKEND_TEST(Rows, integer_factors_propagate_nan) {
   Random random(76);
   for (const DType dtype : blocks) {
     const int64_t K = 768, N = 40;
@@ -290,15 +291,15 @@ BACKEND_TEST(Rows, integers_of_what_is_no_number) {
   }
 }
 
-// Steps of a kernel may end behind a row, in the next one.
-BACKEND_TEST(Rows, a_weight_that_is_no_number_stays_in_its_row) {
+// Steps of a kernel may end behind a row, in the next row.
+BACKEND_TEST(Rows, a_nan_weight_affects_only_its_row) {
   Random random(79);
   for (const DType dtype : blocks)
     for (const int64_t K : {256, 896, 1280, 1504}) {
       if (K % block_of(dtype).values != 0 || scales_of(dtype).empty()) continue;
       const int64_t N = 40, bad = 17, row_bytes = int64_t(bytes_of(dtype, K));
       const auto x = random.normal(device, {1, K});
-      Tensor spoilt = rows_of(device, {N, K}, random.normal(test::truth(), {N, K}).truth.to_vector(), dtype);
+      Tensor spoilt = rows_of(device, {N, K}, random.normal(test::reference_backend(), {N, K}).reference.to_vector(), dtype);
       const auto run = [&] {
         const WeightForm form{.hold = dtype, .factors = DType::i16, .in_place = true};
         return ops::linear(x.device, Weight{"w", {N, K}, form, device.prepare(spoilt, WeightKind::linear, form), &device}).to_vector();
@@ -314,8 +315,8 @@ BACKEND_TEST(Rows, a_weight_that_is_no_number_stays_in_its_row) {
     }
 }
 
-// Blocks of zeros, of the largest and of the smallest numbers, beside usual ones.
-BACKEND_TEST(Rows, integers_of_any_size) {
+// Blocks of zeros, of very large and of very small values, next to usual ones.
+BACKEND_TEST(Rows, integer_factors_of_any_magnitude) {
   Random random(77);
   for (const DType dtype : blocks) {
     const int64_t K = 256, N = 40;
@@ -328,12 +329,12 @@ BACKEND_TEST(Rows, integers_of_any_size) {
           for (size_t i = 0; i < x.size(); ++i)
             if (all || i / 32 % 3 == 1) x[i] *= size;
           const Tensor y = ops::linear(Tensor::from(device, {M, K}, x), w.device);
-          const Tensor right = ops::linear(Tensor::from(test::truth(), {M, K}, x), w.truth);
+          const Tensor right = ops::linear(Tensor::from(test::reference_backend(), {M, K}, x), w.reference);
           SCOPED_TRACE(fmt::format("{} M {} size {} all {}", name_of(dtype), M, size, all));
           for (const float v : y.to_vector()) ASSERT_TRUE(std::isfinite(v));
           if (all && size <= 1e-38f) {
             for (const float v : y.to_vector()) ASSERT_EQ(v, 0);
-          } else if (!all || size >= 1e-20f) {  // else products of scales may be subnormal
+          } else if (!all || size >= 1e-20f) {  // otherwise products of scales may be subnormal
             EXPECT_CLOSE(y, right, test::op_tolerance(DType::f32));
           }
         }
@@ -341,18 +342,18 @@ BACKEND_TEST(Rows, integers_of_any_size) {
   }
 }
 
-BACKEND_TEST(Rows, refuses_what_does_not_fit) {
+BACKEND_TEST(Rows, refuses_invalid_arguments) {
   Random random(73);
   const auto w = in_place(random, device, {3, 32}, DType::q8_0);
   EXPECT_EQ(test::refusal([&] {
               ops::linear(Tensor::zeros(device, {1, 32}, DType::f16), w.device);
             }),
-            "linear: weight w [3, 32] is held in place, which takes x, residual and y in f32 and no norm");
+            "linear: weight w [3, 32] is held in place, expected x, residual and y in f32 and no norm");
 }
 
 BACKEND_TEST(Rows, embedding_of_blocks) {
   Random random(74);
-  const std::vector<float> values = random.normal(test::truth(), {7, 64}).truth.to_vector();
+  const std::vector<float> values = random.normal(test::reference_backend(), {7, 64}).reference.to_vector();
   const Tensor table = rows_of(device, {7, 64}, values, DType::q8_0).to(device);
   const std::vector<int32_t> ids{6, 0, 3};
   const std::vector<float> all = table.to_vector(), y = ops::embedding(ids, table).to_vector();

@@ -7,7 +7,7 @@
 namespace hearth::ops {
 namespace {
 
-// `count` rows, or any number where it is negative.
+// Requires `count` rows, or any number if `count` is negative.
 void require_rows(const char* op, const Tensor& rows, int64_t count = -1) {
   const std::string needed = count < 0 ? "i32 [M]" : fmt::format("i32 [{}]", count);
   if (!rows) fail<ShapeError>("{}: has no rows, expected {}", op, needed);
@@ -21,7 +21,7 @@ Tensor embedding(std::span<const int32_t> ids, const Tensor& table) {
   if (!table || !is_blocked(table.dtype())) require_float("embedding", table);
   const auto [V, C] = table.dims<2>();
   for (const int32_t id : ids)
-    if (id < 0 || id >= V) fail<ShapeError>("embedding: id {} does not lie in the table {}", id, table.shape());
+    if (id < 0 || id >= V) fail<ShapeError>("embedding: id {} is out of range for the table {}", id, table.shape());
   const OpTrace trace("embedding", table);
   Tensor y = Tensor::empty(table.backend(), {int64_t(ids.size()), C}, DType::f32);
   if (y.numel() == 0) return y;
@@ -31,7 +31,7 @@ Tensor embedding(std::span<const int32_t> ids, const Tensor& table) {
 
 TopK top_k(const Tensor& x, int64_t k) {
   require_float("top_k", x);
-  if (x.rank() < 1) fail<ShapeError>("top_k: x {} needed [..., C]", x.shape());
+  if (x.rank() < 1) fail<ShapeError>("top_k: x is {}, expected [..., C]", x.shape());
   if (k < 1 || k > x.size(-1)) fail<ShapeError>("top_k: k = {} for rows of x {}, expected 1 to {}", k, x.shape(), x.size(-1));
   const OpTrace trace("top_k", x);
   TopK best{Tensor::empty(x.backend(), x.shape().with_last(k), x.dtype()), Tensor::empty(x.backend(), x.shape().with_last(k), DType::i32)};
@@ -60,7 +60,7 @@ Tensor scatter_add(const Tensor& base, const Tensor& x, const Tensor& rows, cons
   const auto [M, C] = x.dims<2>();
   if (!base) fail<ShapeError>("scatter_add: has no base, expected f32 [R, {}]", C);
   if (base.rank() != 2 || base.size(1) != C || base.dtype() != DType::f32)
-    fail<ShapeError>("scatter_add: base {} {} and x {} do not fit, expected base f32 [R, {}]", name_of(base.dtype()), base.shape(),
+    fail<ShapeError>("scatter_add: base {} {} and x {} are incompatible, expected base f32 [R, {}]", name_of(base.dtype()), base.shape(),
                      x.shape(), C);
   require_rows("scatter_add", rows, M);
   require_vector("scatter_add", "factors", factors, M);

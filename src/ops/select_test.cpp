@@ -21,7 +21,7 @@ BACKEND_TEST(Select, embeds) {
     const std::vector<int32_t> ids{3, 0, 10, 3, 7, 1};
     const Tensor y = ops::embedding(ids, table.device);
     EXPECT_EQ(y.shape(), (Shape{6, 19}));
-    EXPECT_EQ(y.to_vector(), ops::embedding(ids, table.truth).to_vector());
+    EXPECT_EQ(y.to_vector(), ops::embedding(ids, table.reference).to_vector());
     EXPECT_THROW(ops::embedding(std::array{11}, table.device), ShapeError);
     EXPECT_THROW(ops::embedding(std::array{-1}, table.device), ShapeError);
   }
@@ -34,8 +34,8 @@ BACKEND_TEST(Select, embeds) {
   EXPECT_EQ(test::refusal([&] { ops::embedding(one, integers); }), "embedding: x [2, 2] is i32, expected f32, f16 or bf16");
 }
 
-// Bit for bit, with many equal numbers.
-BACKEND_TEST(Select, the_largest_equal_the_reference) {
+// Bit-identical, with many equal values.
+BACKEND_TEST(Select, top_k_equals_the_reference) {
   Random random(55);
   for (int round = 0; round < 60; ++round) {
     const int64_t R = random.between(1, 5), C = random.between(1, round % 5 == 0 ? 3000 : 60),
@@ -45,10 +45,11 @@ BACKEND_TEST(Select, the_largest_equal_the_reference) {
     for (int64_t i = 0; i < R * C; ++i) values.push_back(float(random.between(-20, 20)) / (round % 3 == 0 ? 7 : 1));
     if (random.chance()) values[size_t(random.between(0, R * C - 1))] = NAN;
     if (random.chance()) values[size_t(random.between(0, R * C - 1))] = -INFINITY;
-    const Tensor x = Tensor::from(device, {R, C}, values, dtype), truth = Tensor::from(test::truth(), {R, C}, values, dtype);
+    const Tensor x = Tensor::from(device, {R, C}, values, dtype),
+                 reference = Tensor::from(test::reference_backend(), {R, C}, values, dtype);
     SCOPED_TRACE(fmt::format("{} of {} {}", k, name_of(dtype), x.shape()));
     test::supported(device, [&] {
-      const ops::TopK best = ops::top_k(x, k), right = ops::top_k(truth, k);
+      const ops::TopK best = ops::top_k(x, k), right = ops::top_k(reference, k);
       EXPECT_EQ(best.values.dtype(), dtype);
       EXPECT_EQ(best.columns.dtype(), DType::i32);
       EXPECT_EQ(best.columns.to_vector(), right.columns.to_vector());
@@ -60,7 +61,7 @@ BACKEND_TEST(Select, the_largest_equal_the_reference) {
   }
 }
 
-BACKEND_TEST(Select, the_largest_by_hand) {
+BACKEND_TEST(Select, top_k_known_answers) {
   const auto best = [&](const Values& x, int64_t k) { return ops::top_k(Tensor::from(device, {int64_t(x.size())}, x), k); };
   constexpr float infinity = std::numeric_limits<float>::infinity();
   test::supported(device, [&] {
@@ -85,7 +86,7 @@ BACKEND_TEST(Select, the_largest_by_hand) {
   EXPECT_EQ(ops::top_k(Tensor::zeros(device, {0, 4}), 2).columns.shape(), (Shape{0, 2}));
 }
 
-// What is not a number stays visible, also in the bits of 16.
+// NaN propagates, also with the bits of 16-bit floats.
 BACKEND_TEST(Select, gathers_rows_of_every_type) {
   Random random(56);
   const Numbers numbers{3, 0, 3, 6, 1};
@@ -115,12 +116,12 @@ BACKEND_TEST(Select, adds_rows_like_the_reference) {
     const auto base = random.normal(device, {R, C}), x = random.normal(device, {M, C}, dtype), factors = random.normal(device, {M});
     Numbers numbers;
     for (int64_t m = 0; m < M; ++m) numbers.push_back(int32_t(random.between(0, R - 1)));
-    const Tensor rows = Tensor::from(device, {M}, numbers), rows_truth = Tensor::from(test::truth(), {M}, numbers);
+    const Tensor rows = Tensor::from(device, {M}, numbers), rows_truth = Tensor::from(test::reference_backend(), {M}, numbers);
     const bool weighted = random.chance();
     SCOPED_TRACE(fmt::format("base {} x {} {}", base.device.shape(), name_of(dtype), x.device.shape()));
     test::supported(device, [&] {
       EXPECT_CLOSE(ops::scatter_add(base.device, x.device, rows, weighted ? factors.device : Tensor()),
-                   ops::scatter_add(base.truth, x.truth, rows_truth, weighted ? factors.truth : Tensor()), 2e-6);
+                   ops::scatter_add(base.reference, x.reference, rows_truth, weighted ? factors.reference : Tensor()), 2e-6);
     });
   }
 }
@@ -142,12 +143,12 @@ BACKEND_TEST(Select, adds_rows_in_order) {
   });
 }
 
-BACKEND_TEST(Select, refuses_what_does_not_fit) {
+BACKEND_TEST(Select, refuses_invalid_arguments) {
   const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
   const Tensor x = zeros({3, 4}), rows = Tensor::from(device, {3}, Numbers{0, 1, 2});
   for (const int64_t k : {0, 5, -1})
     EXPECT_EQ(test::refusal([&] { ops::top_k(x, k); }), fmt::format("top_k: k = {} for rows of x [3, 4], expected 1 to 4", k));
-  EXPECT_EQ(test::refusal([&] { ops::top_k(zeros({}), 1); }), "top_k: x [] needed [..., C]");
+  EXPECT_EQ(test::refusal([&] { ops::top_k(zeros({}), 1); }), "top_k: x is [], expected [..., C]");
   EXPECT_EQ(test::refusal([&] { ops::top_k(rows, 1); }), "top_k: x [3] is i32, expected f32, f16 or bf16");
 
   EXPECT_EQ(test::refusal([&] { ops::gather(x, Tensor()); }), "gather: has no rows, expected i32 [M]");
@@ -155,34 +156,35 @@ BACKEND_TEST(Select, refuses_what_does_not_fit) {
   EXPECT_EQ(test::refusal([&] { ops::gather(x, zeros({1, 3}, DType::i32)); }), "gather: rows is i32 [1, 3], expected i32 [M]");
   EXPECT_EQ(test::refusal([&] { ops::gather(zeros({3, 4}, DType::i32), rows); }), "gather: x [3, 4] is i32, expected f32, f16 or bf16");
   EXPECT_EQ(test::refusal([&] { ops::gather(zeros({2, 3, 4}), rows); }), "tensor [2, 3, 4] has rank 3, expected rank 2");
-  EXPECT_EQ(test::refusal([&] { ops::gather(x, Tensor::from(test::truth(), {1}, Numbers{0})); }),
+  EXPECT_EQ(test::refusal([&] { ops::gather(x, Tensor::from(test::reference_backend(), {1}, Numbers{0})); }),
             fmt::format("gather: x is on the backend {}, another operand [1] on reference; expected all on one", device.name()));
   for (const int32_t row : {-1, 3}) {
     const Tensor outside = Tensor::from(device, {2}, Numbers{0, row});
     test::supported(device, [&] {
       EXPECT_EQ(test::refusal([&] { ops::gather(x, outside).to_vector(); }),
-                fmt::format("gather: row {} does not lie in the 3 that there are", row));
+                fmt::format("gather: row {} does not exist, expected one of 3 rows", row));
     });
     test::supported(device, [&] {
       EXPECT_EQ(test::refusal([&] {
                   ops::scatter_add(x, zeros({2, 4}), outside).to_vector();
                 }),
-                fmt::format("scatter_add: row {} does not lie in the 3 that there are", row));
+                fmt::format("scatter_add: row {} does not exist, expected one of 3 rows", row));
     });
   }
 
   const auto scatter = [&](const Tensor& base, const Tensor& parts, const Tensor& to, const Tensor& factors = {}) {
     return test::refusal([&] { ops::scatter_add(base, parts, to, factors); });
   };
-  EXPECT_EQ(scatter(zeros({3, 5}), x, rows), "scatter_add: base f32 [3, 5] and x [3, 4] do not fit, expected base f32 [R, 4]");
-  EXPECT_EQ(scatter(zeros({3, 4}, DType::f16), x, rows), "scatter_add: base f16 [3, 4] and x [3, 4] do not fit, expected base f32 [R, 4]");
-  EXPECT_EQ(scatter(zeros({4}), x, rows), "scatter_add: base f32 [4] and x [3, 4] do not fit, expected base f32 [R, 4]");
+  EXPECT_EQ(scatter(zeros({3, 5}), x, rows), "scatter_add: base f32 [3, 5] and x [3, 4] are incompatible, expected base f32 [R, 4]");
+  EXPECT_EQ(scatter(zeros({3, 4}, DType::f16), x, rows),
+            "scatter_add: base f16 [3, 4] and x [3, 4] are incompatible, expected base f32 [R, 4]");
+  EXPECT_EQ(scatter(zeros({4}), x, rows), "scatter_add: base f32 [4] and x [3, 4] are incompatible, expected base f32 [R, 4]");
   EXPECT_EQ(scatter(Tensor(), x, rows), "scatter_add: has no base, expected f32 [R, 4]");
   EXPECT_EQ(scatter(x, x, Tensor()), "scatter_add: has no rows, expected i32 [3]");
   EXPECT_EQ(scatter(x, x, rows.slice(0, 0, 2)), "scatter_add: rows is i32 [2], expected i32 [3]");
   EXPECT_EQ(scatter(x, x, rows, zeros({2})), "scatter_add: factors is f32 [2], expected f32 [3]");
   EXPECT_EQ(scatter(x, zeros({3, 4}, DType::i32), rows), "scatter_add: x [3, 4] is i32, expected f32, f16 or bf16");
-  EXPECT_EQ(scatter(x, x, Tensor::from(test::truth(), {3}, Numbers{0, 0, 0})),
+  EXPECT_EQ(scatter(x, x, Tensor::from(test::reference_backend(), {3}, Numbers{0, 0, 0})),
             fmt::format("scatter_add: x is on the backend {}, another operand [3] on reference; expected all on one", device.name()));
 }
 

@@ -25,7 +25,7 @@ void store(const Tensor& x, Tensor y) {
   require_float("store", x);
   const bool writable = y && (y.dtype() == DType::f32 || is_16bit_float(y.dtype()) || (y.dtype() == DType::q8_0 && y.contiguous()));
   if (!writable || x.shape() != y.shape())
-    fail<ShapeError>("store: x {} does not fit into {} {}", x.shape(), y ? name_of(y.dtype()) : "no", y.shape());
+    fail<ShapeError>("store: x {} is incompatible with y {} {}", x.shape(), y ? name_of(y.dtype()) : "no", y.shape());
   require_one_device("store", x.backend(), {&y});
   if (x.numel() == 0) return;
   const OpTrace trace("copy", x);
@@ -34,11 +34,11 @@ void store(const Tensor& x, Tensor y) {
 }
 
 Tensor concat(std::span<const Tensor> xs, int axis) {
-  if (xs.empty()) fail<ShapeError>("concat: nothing to join");
+  if (xs.empty()) fail<ShapeError>("concat: no tensors, expected at least one");
   for (const Tensor& x : xs) require_float("concat", x);
   Shape out = xs[0].shape();
   if (axis < 0) axis += out.rank();
-  if (axis < 0 || axis >= out.rank()) fail<ShapeError>("concat: {} has no such axis", out);
+  if (axis < 0 || axis >= out.rank()) fail<ShapeError>("concat: the axis is out of range for {}", out);
   out[axis] = 0;
   for (const Tensor& x : xs) {
     Shape rest = x.shape();
@@ -61,17 +61,17 @@ Tensor concat(std::span<const Tensor> xs, int axis) {
 }
 
 Tensor to_channels_last(const Tensor& x) {
-  if (x.rank() != 4) fail<ShapeError>("to_channels_last: x {} needed [B, C, H, W]", x.shape());
+  if (x.rank() != 4) fail<ShapeError>("to_channels_last: x is {}, expected [B, C, H, W]", x.shape());
   return contiguous(x.permute({0, 2, 3, 1}));
 }
 
 Tensor to_channels_first(const Tensor& x) {
-  if (x.rank() != 4) fail<ShapeError>("to_channels_first: x {} needed [B, H, W, C]", x.shape());
+  if (x.rank() != 4) fail<ShapeError>("to_channels_first: x is {}, expected [B, H, W, C]", x.shape());
   return contiguous(x.permute({0, 3, 1, 2}));
 }
 
 Tensor repeat_batch(const Tensor& x, int64_t times) {
-  if (times < 1) fail<ShapeError>("repeat_batch: {} times {}", times, x.shape());
+  if (times < 1) fail<ShapeError>("repeat_batch: {} times {}, expected at least once", times, x.shape());
   const std::vector<Tensor> copies(size_t(times), x);
   return times == 1 ? x : concat(copies, 0);
 }
@@ -79,7 +79,8 @@ Tensor repeat_batch(const Tensor& x, int64_t times) {
 Tensor resize_nearest(const Tensor& x, int64_t height, int64_t width) {
   require_float("resize_nearest", x);
   const auto [B, H, W, C] = x.dims<4>();
-  if (H < 1 || W < 1 || height < 1 || width < 1) fail<ShapeError>("resize_nearest: {} cannot become {} × {}", x.shape(), height, width);
+  if (H < 1 || W < 1 || height < 1 || width < 1)
+    fail<ShapeError>("resize_nearest: x {} cannot be resized to {} × {}", x.shape(), height, width);
   const OpTrace trace("resize_nearest", x);
   Tensor y = Tensor::empty(x.backend(), {B, height, width, C}, x.dtype());
   x.backend().resize_nearest(contiguous(x), y);

@@ -20,9 +20,9 @@ BACKEND_TEST(ShapeOps, copies_any_strides_and_types) {
     const Tensor turned = x.device.permute({0, 3, 1, 2});
     EXPECT_EQ(ops::contiguous(turned).to_vector(), turned.to_vector());
     EXPECT_EQ(ops::to_channels_last(ops::to_channels_first(x.device)).to_vector(), x.device.to_vector());
-    EXPECT_EQ(ops::to_channels_first(x.device).to_vector(), ops::to_channels_first(x.truth).to_vector());
+    EXPECT_EQ(ops::to_channels_first(x.device).to_vector(), ops::to_channels_first(x.reference).to_vector());
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
-      EXPECT_EQ(ops::cast(x.device, dtype).to_vector(), ops::cast(x.truth, dtype).to_vector());
+      EXPECT_EQ(ops::cast(x.device, dtype).to_vector(), ops::cast(x.reference, dtype).to_vector());
     const Tensor odd = x.device.permute({2, 1, 3, 0}).slice(2, 0, 1);
     EXPECT_EQ(ops::contiguous(odd).to_vector(), odd.to_vector());
   }
@@ -38,21 +38,22 @@ BACKEND_TEST(ShapeOps, channels_move_to_either_end) {
   EXPECT_EQ(first.to_vector(), (std::vector<float>{1, 4, 2, 5, 3, 6}));
 }
 
-BACKEND_TEST(ShapeOps, refuses_what_does_not_fit) {
+BACKEND_TEST(ShapeOps, refuses_invalid_arguments) {
   const Tensor x = Tensor::zeros(device, {2, 3, 5}), whole = Tensor::zeros(device, {2, 3, 5}, DType::i32);
   EXPECT_EQ(test::refusal([&] { ops::cast(whole, DType::f32); }), "copy: x [2, 3, 5] is i32, expected f32, f16 or bf16");
-  EXPECT_EQ(test::refusal([&] { ops::concat({}, 0); }), "concat: nothing to join");
+  EXPECT_EQ(test::refusal([&] { ops::concat({}, 0); }), "concat: no tensors, expected at least one");
   EXPECT_EQ(test::refusal([&] { ops::concat({x, whole}, 0); }), "concat: x [2, 3, 5] is i32, expected f32, f16 or bf16");
   EXPECT_EQ(test::refusal([&] { ops::concat({whole, whole}, 0); }), "concat: x [2, 3, 5] is i32, expected f32, f16 or bf16");
   EXPECT_EQ(test::refusal([&] { ops::concat({x, Tensor()}, 0); }), "concat: x is undefined");
-  for (const int axis : {3, -4}) EXPECT_EQ(test::refusal([&] { ops::concat({x}, axis); }), "concat: [2, 3, 5] has no such axis");
+  for (const int axis : {3, -4})
+    EXPECT_EQ(test::refusal([&] { ops::concat({x}, axis); }), "concat: the axis is out of range for [2, 3, 5]");
   EXPECT_EQ(test::refusal([&] {
               ops::concat({x, Tensor::zeros(device, {2, 3})}, 2);
             }),
             "concat: f32 [2, 3, 5] and f32 [2, 3] differ in more than axis 2");
-  EXPECT_EQ(test::refusal([&] { ops::to_channels_last(x); }), "to_channels_last: x [2, 3, 5] needed [B, C, H, W]");
-  EXPECT_EQ(test::refusal([&] { ops::to_channels_first(x); }), "to_channels_first: x [2, 3, 5] needed [B, H, W, C]");
-  EXPECT_EQ(test::refusal([&] { ops::repeat_batch(x, 0); }), "repeat_batch: 0 times [2, 3, 5]");
+  EXPECT_EQ(test::refusal([&] { ops::to_channels_last(x); }), "to_channels_last: x is [2, 3, 5], expected [B, C, H, W]");
+  EXPECT_EQ(test::refusal([&] { ops::to_channels_first(x); }), "to_channels_first: x is [2, 3, 5], expected [B, H, W, C]");
+  EXPECT_EQ(test::refusal([&] { ops::repeat_batch(x, 0); }), "repeat_batch: 0 times [2, 3, 5], expected at least once");
 }
 
 BACKEND_TEST(ShapeOps, joins_and_repeats) {
@@ -60,7 +61,7 @@ BACKEND_TEST(ShapeOps, joins_and_repeats) {
   const auto a = random.normal(device, {2, 3, 5}), b = random.normal(device, {2, 3, 4}), c = random.normal(device, {1, 3, 5});
   const Tensor channels = ops::concat({a.device, b.device}, -1);
   EXPECT_EQ(channels.shape(), (Shape{2, 3, 9}));
-  EXPECT_EQ(channels.slice(2, 0, 5).to_vector(), a.device.to_vector());  // the first stands first: (hidden, skip)
+  EXPECT_EQ(channels.slice(2, 0, 5).to_vector(), a.device.to_vector());  // in the given order: (hidden, skip)
   EXPECT_EQ(channels.slice(2, 5, 9).to_vector(), b.device.to_vector());
   const Tensor batch = ops::concat({c.device, a.device}, 0);
   EXPECT_EQ(batch.slice(0, 0, 1).to_vector(), c.device.to_vector());
@@ -78,7 +79,8 @@ BACKEND_TEST(ShapeOps, resizes_like_the_reference_for_every_size) {
   Random random(53);
   const auto x = random.normal(device, {1, 7, 5, 3});
   for (int64_t height = 1; height <= 30; ++height)
-    EXPECT_EQ(ops::resize_nearest(x.device, height, 31 - height).to_vector(), ops::resize_nearest(x.truth, height, 31 - height).to_vector())
+    EXPECT_EQ(ops::resize_nearest(x.device, height, 31 - height).to_vector(),
+              ops::resize_nearest(x.reference, height, 31 - height).to_vector())
         << height;
   const Tensor view = x.device.permute({0, 2, 1, 3}), half = ops::cast(x.device, DType::f16);
   EXPECT_EQ(ops::resize_nearest(view, 9, 4).to_vector(), ops::resize_nearest(ops::contiguous(view), 9, 4).to_vector());
@@ -93,7 +95,7 @@ BACKEND_TEST(ShapeOps, resizes_like_the_reference_for_every_size) {
             "resize_nearest: x [1, 7, 5, 3] is i32, expected f32, f16 or bf16");
 }
 
-// 11 · 26 / 22 is 13, but f32 has a ratio just below 26 / 22: torch 2.15 takes position 12.
+// 11 · 26 / 22 is 13, but the ratio 26 / 22 in f32 is slightly smaller: torch 2.15 takes position 12.
 BACKEND_TEST(ShapeOps, resizes_by_a_ratio_in_f32) {
   std::vector<float> places(26);
   for (size_t i = 0; i < 26; ++i) places[i] = float(i);
@@ -102,7 +104,7 @@ BACKEND_TEST(ShapeOps, resizes_by_a_ratio_in_f32) {
   EXPECT_EQ(ops::resize_nearest(Tensor::from(device, {1, 26, 1, 1}, places), 22, 1).to_vector(), torch);
 }
 
-// As a cache of keys and values is kept: the bits of encode_blocks, ties and numbers of every size among them.
+// As a KV cache is stored: the bits of encode_blocks, including ties and values of every magnitude.
 BACKEND_TEST(ShapeOps, stores_blocks_of_q8_0) {
   test::Random random(83);
   std::vector<float> x = random.normal(device, {70, 32}).device.to_vector();
@@ -111,7 +113,7 @@ BACKEND_TEST(ShapeOps, stores_blocks_of_q8_0) {
     x[32 + i] = 0;
     x[64 + i] *= 1e-20f;
     x[96 + i] *= 3e38f / 10;
-    x[128 + i] = i == 3 ? 254.0f : i % 2 == 0 ? 0.99999994f : -1.0000001f;  // beside a tie
+    x[128 + i] = i == 3 ? 254.0f : i % 2 == 0 ? 0.99999994f : -1.0000001f;  // next to a tie
   }
   std::vector<std::byte> right(bytes_of(DType::q8_0, int64_t(x.size())));
   encode_blocks(DType::q8_0, x.data(), int64_t(x.size()), right.data());

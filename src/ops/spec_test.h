@@ -1,4 +1,4 @@
-// What tests of the specs' fields share.
+// Helpers shared by the tests of the specs' fields.
 #pragma once
 
 #include <algorithm>
@@ -9,14 +9,14 @@
 
 namespace hearth::test {
 
-// A weight with these values, in f32.
+// A weight with these values in f32.
 inline Weight weight_of(Backend& device, const Shape& shape, const std::vector<float>& values, WeightKind kind, int64_t groups = 1) {
   const WeightForm form{.groups = groups};
   const Tensor w = Tensor::from(device, shape, values);
   return {.name = "w", .shape = shape, .form = form, .prepared = device.prepare(w, kind, form), .backend = &device, .kind = kind};
 }
 
-// y is run(w) of the reference backend. Where w has bf16 factors, these may be rounded to it, or none (WeightForm::factors).
+// Expects y to be run(w) on the reference backend. If w has bf16 factors, a backend may round them to bf16 or not (WeightForm::factors).
 template <class F> void expect_product(const Tensor& y, const Weight& w, double limit, F run) {
   Weight exact = w;
   exact.form.factors = DType::f32;

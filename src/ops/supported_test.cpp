@@ -7,7 +7,7 @@
 namespace hearth {
 namespace {
 
-// The only thing that is reported while f runs.
+// The only test result that is reported while f runs.
 template <class F> testing::TestPartResult report_of(F f) {
   using Reporter = testing::ScopedFakeTestPartResultReporter;
   testing::TestPartResultArray all;

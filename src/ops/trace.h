@@ -1,4 +1,4 @@
-// Every op opens with one: it lets a canceled run stop here, measures, and tells the observers.
+// Every op starts with an OpTrace: it stops a canceled run, measures the op and notifies the observers.
 #pragma once
 
 #include <algorithm>
@@ -24,16 +24,16 @@ class OpTrace {
     weight_ = w.name;
     if (watching_) weight_bytes_ = held_bytes(w);
   }
-  // `read`: bytes of all inputs, where they are not those of x.
+  // `read`: bytes of all inputs, if x is not the only one.
   Tensor done(Tensor y, std::optional<int64_t> read = {}) const {
-    if (watching_) tell(y, seconds(), read);
+    if (watching_) report(y, seconds(), read);
     return y;
   }
   double seconds() const {
     if (watching_) x_.backend().finish();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
-  void tell(const Tensor& y, double seconds, std::optional<int64_t> read = {}) const {
+  void report(const Tensor& y, double seconds, std::optional<int64_t> read = {}) const {
     if (!watching_) return;
     const int64_t bytes = read.value_or(bytes_of(x_)) + bytes_of(y);
     notify({.op = op_,

@@ -20,13 +20,13 @@ namespace {
 struct Record : Observer {
   bool watches_dry_runs() const override { return true; }
   void on_op(const OpEvent& e) override {
-    told += fmt::format("{} '{}' {} {} {}\n", e.op, e.weight, e.x.shape(), e.y.shape(), e.flop);
+    reported += fmt::format("{} '{}' {} {} {}\n", e.op, e.weight, e.x.shape(), e.y.shape(), e.flop);
     seconds += e.seconds;
     bytes += e.bytes;
     factors = e.factors;
     y = e.y;
   }
-  std::string told;
+  std::string reported;
   double seconds = 0;
   int64_t bytes = 0;
   DType factors = DType::f32;
@@ -34,7 +34,7 @@ struct Record : Observer {
 };
 
 struct Call {
-  std::string told;
+  std::string reported;
   std::function<Tensor()> op;
 };
 
@@ -71,14 +71,14 @@ std::vector<Call> calls(Backend& device) {
       {"concat '' [2, 5] [6, 5] 0\n", [=] { return ops::repeat_batch(half, 3); }},
       {"resize_nearest '' [2, 5, 7, 10] [2, 4, 3, 10] 0\n", [=] { return ops::resize_nearest(x, 4, 3); }},
       {"embedding '' [2, 5] [6, 5] 0\n", [=] { return ops::embedding(ids, half); }},
-      {"", [=] { return ops::contiguous(half); }},  // what would change nothing does nothing
+      {"", [=] { return ops::contiguous(half); }},  // no op if nothing changes
       {"", [=] { return ops::cast(half, DType::f16); }},
       {"", [=] { return ops::repeat_batch(half, 1); }},
   };
 }
 
-// Calls that a backend may refuse. Multiplications and additions of a product: 2 · values of y · what each sums; of a transposed
-// convolution 2 · values of x · where each goes.
+// Calls that a backend may refuse. Flop of a product: 2 · values of y · terms of each sum; of a transposed convolution: 2 · values of x ·
+// values of y that each contributes to.
 std::vector<Call> further_calls(Backend& device) {
   const auto zeros = [&](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(device, shape, dtype); };
   const auto conv = [&](const Shape& x, const Shape& w, WeightKind kind, int64_t groups) {
@@ -114,18 +114,18 @@ std::vector<Call> further_calls(Backend& device) {
   return all;
 }
 
-BACKEND_TEST(Trace, ops_that_a_backend_may_refuse_tell_what_they_did) {
+BACKEND_TEST(Trace, optional_ops_report_themselves) {
   for (const Call& call : further_calls(device))
     test::supported(device, [&] {
       Record record;
       const ObserverScope watch(record);
       const Tensor y = call.op();
-      EXPECT_EQ(record.told, call.told);
-      EXPECT_EQ(&record.y.storage(), &y.storage()) << call.told;
+      EXPECT_EQ(record.reported, call.reported);
+      EXPECT_EQ(&record.y.storage(), &y.storage()) << call.reported;
     });
 }
 
-BACKEND_TEST(Trace, a_dry_run_tells_what_a_run_would) {
+BACKEND_TEST(Trace, a_dry_run_reports_what_a_run_would) {
   MemoryLedger ledger;
   const auto dry = device.dry_twin(ledger);
   for (const auto& some : {calls(*dry), further_calls(*dry)})
@@ -134,11 +134,11 @@ BACKEND_TEST(Trace, a_dry_run_tells_what_a_run_would) {
         Record record;
         const ObserverScope watch(record);
         call.op();
-        EXPECT_EQ(record.told, call.told);
+        EXPECT_EQ(record.reported, call.reported);
       });
 }
 
-BACKEND_TEST(Trace, every_op_tells_what_it_did) {
+BACKEND_TEST(Trace, every_op_reports_itself) {
   for (const Call& call : calls(device)) {
     Record record;
     const auto start = std::chrono::steady_clock::now();
@@ -147,11 +147,11 @@ BACKEND_TEST(Trace, every_op_tells_what_it_did) {
       return call.op();
     }();
     const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    ASSERT_EQ(record.told, call.told);
-    if (call.told.empty()) continue;
-    EXPECT_EQ(&record.y.storage(), &y.storage()) << call.told;
-    EXPECT_GE(record.seconds, 0) << call.told;
-    EXPECT_LE(record.seconds, elapsed) << call.told;
+    ASSERT_EQ(record.reported, call.reported);
+    if (call.reported.empty()) continue;
+    EXPECT_EQ(&record.y.storage(), &y.storage()) << call.reported;
+    EXPECT_GE(record.seconds, 0) << call.reported;
+    EXPECT_LE(record.seconds, elapsed) << call.reported;
   }
 }
 
@@ -180,7 +180,7 @@ BACKEND_TEST(Trace, bytes_are_those_of_all_inputs_and_the_output) {
          return ops::cached_attention(q.view({4, 2, 8}), {.k = ring, .v = ring, .first = 1}, {});
        }},
       {3 * 4 * 500, [=] { return ops::multiply(table, table); }},
-      {4 * (500 + 200 + 200), [=] { return ops::top_k(table, 2).values; }},  // numbers and columns
+      {4 * (500 + 200 + 200), [=] { return ops::top_k(table, 2).values; }},  // values and columns
       {4 * (15 + 15), [=] { return ops::gather(table, rows); }},
       {4 * (500 + 500) + 30, [=] { return ops::scatter_add(table, thin, rows); }},
   };
@@ -189,11 +189,11 @@ BACKEND_TEST(Trace, bytes_are_those_of_all_inputs_and_the_output) {
       Record record;
       const ObserverScope watch(record);
       op();
-      EXPECT_EQ(record.bytes, bytes) << record.told;
+      EXPECT_EQ(record.bytes, bytes) << record.reported;
     });
 }
 
-BACKEND_TEST(Trace, products_tell_their_factors) {
+BACKEND_TEST(Trace, products_report_their_factors) {
   if (!device.multiplies_bf16()) GTEST_SKIP() << "no products of bf16 factors";
   test::Random random(62);
   const WeightForm form{.hold = DType::bf16, .factors = DType::bf16};
@@ -211,17 +211,17 @@ BACKEND_TEST(Trace, products_tell_their_factors) {
     Record record;
     const ObserverScope watch(record);
     op();
-    EXPECT_EQ(record.factors, DType::bf16) << record.told;
+    EXPECT_EQ(record.factors, DType::bf16) << record.reported;
   }
 }
 
 BACKEND_TEST(Trace, every_op_stops_a_canceled_run) {
   for (const auto& some : {calls(device), further_calls(device)})
     for (const Call& call : some) {
-      if (call.told.empty()) continue;
+      if (call.reported.empty()) continue;
       const std::atomic<bool> flag = true;
       const CancelScope scope(flag);
-      EXPECT_THROW(call.op(), Canceled) << call.told;
+      EXPECT_THROW(call.op(), Canceled) << call.reported;
     }
 }
 

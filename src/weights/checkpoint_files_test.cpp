@@ -193,7 +193,7 @@ TEST_F(CheckpointFilesTest, a_broken_index_is_refused) {
     return open_error();
   };
   const std::string where = "FOLDER/model.safetensors.index.json: ";
-  EXPECT_EQ(error("{"), where + "no valid JSON at line 1");
+  EXPECT_EQ(error("{"), where + "invalid JSON at line 1");
   EXPECT_EQ(error("[]"), where + "has no weight_map from tensor names to files");
   EXPECT_EQ(error("{}"), where + "has no weight_map from tensor names to files");
   EXPECT_EQ(error(R"({"weight_map": {}})"), where + "has no weight_map from tensor names to files");

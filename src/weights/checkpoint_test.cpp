@@ -75,7 +75,7 @@ TEST_F(CheckpointTest, what_is_no_diffusers_folder_is_refused) {
 TEST_F(CheckpointTest, a_broken_index_is_refused) {
   const std::string where = "FOLDER/model_index.json: ";
   index("{\n\"_class_name\": }");
-  EXPECT_EQ(open_error(), where + "no valid JSON at line 2");
+  EXPECT_EQ(open_error(), where + "invalid JSON at line 2");
   index("[]");
   EXPECT_EQ(open_error(), where + "holds a list, expected a JSON object");
   index("{}");

@@ -1,5 +1,5 @@
-// The hot loop takes no memory: pieces of work allocate nothing at all, an operation a few small blocks (the handles of its
-// tensors), a step of the denoiser nothing from the system.
+// The hot loop needs no memory: pieces of work allocate nothing, an op allocates a few small blocks (the handles of its
+// tensors), and a step of the denoiser requests nothing from the system.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -28,7 +28,7 @@
 namespace hearth::test {
 namespace {
 
-// Every thread has all the scratch memory that it may ever have: the pieces wait for each other, so each runs on a thread of its own.
+// Gives every thread all the scratch memory that it may ever need: the pieces wait for each other, so that each has its own thread.
 void take_scratch(Backend& device) {
   std::atomic<int> arrived{0};
   device.threads().run(device.threads().size(), [&](int64_t) {
@@ -99,7 +99,7 @@ class Operations {
             [=, w = weight({64, 96, 3, 3}, WeightKind::conv, form)] { ops::conv(image, w, {}, ConvSpec::same(3), {}, norm); });
       }
     }
-    // One row, and over several chunks of k and blocks of rows.
+    // One row, and several chunks of k and blocks of rows.
     for (const DType dtype : {DType::f32, DType::bf16, DType::q8_0, DType::q4_k, DType::q5_0, DType::q6_k})
       for (const DType factors : {DType::f32, DType::i16, DType::bf16}) {
         const WeightForm form{.hold = dtype, .factors = factors, .in_place = true};
@@ -211,11 +211,11 @@ INSTANTIATE_TEST_SUITE_P(Paths, AllocationsTest, testing::Values("cpu_avx2", "cp
 
 bool printing() { return std::getenv("HEARTH_PRINT_ERRORS") != nullptr; }
 
-// Also not on the thread that calls the operation: its pieces look the same, whichever thread runs them.
+// Nor does the thread that calls the op: its pieces look the same on any thread.
 TEST_P(AllocationsTest, no_piece_of_work_allocates) {
   for (const int threads : {1, 3}) {
     const auto device = make(threads);
-    if (!device) GTEST_SKIP() << GetParam() << ": this processor lacks it";
+    if (!device) GTEST_SKIP() << GetParam() << ": not supported by this CPU";
     std::vector<int64_t> calls;
     for (const int64_t size : {1, 2}) {
       const Operations operations(*device, size);
@@ -231,16 +231,16 @@ TEST_P(AllocationsTest, no_piece_of_work_allocates) {
         EXPECT_LE(taken.largest, 1024);
         EXPECT_LE(taken.calls, 40);  // 33
         if (size == 1) calls.push_back(taken.calls);
-        else EXPECT_NEAR(double(taken.calls), double(calls[i]), 4);  // none for each row, block or piece; holes between tensors differ
+        else EXPECT_NEAR(double(taken.calls), double(calls[i]), 4);  // none per row, block or piece; holes between tensors differ
       }
     }
   }
 }
 
-// In strips, each of which is an operation to itself.
+// In strips, each of which is a separate op.
 TEST_P(AllocationsTest, no_piece_of_a_large_normalized_input_allocates) {
   const auto device = make(2);
-  if (!device) GTEST_SKIP() << GetParam() << ": this processor lacks it";
+  if (!device) GTEST_SKIP() << GetParam() << ": not supported by this CPU";
   Operations made(*device, 1);
   const Tensor image = Tensor::filled(*device, {1, 150, 230, 256}, 0.5f), flat = image.view({1, 150 * 230, 256}),
                gamma = Tensor::filled(*device, {256}, 1);
@@ -257,10 +257,10 @@ TEST_P(AllocationsTest, no_piece_of_a_large_normalized_input_allocates) {
   }
 }
 
-TEST_P(AllocationsTest, a_step_takes_nothing_from_the_system) {
+TEST_P(AllocationsTest, a_step_requests_nothing_from_the_system) {
   for (const int threads : {1, 3}) {
     const auto device = make(threads);
-    if (!device) GTEST_SKIP() << GetParam() << ": this processor lacks it";
+    if (!device) GTEST_SKIP() << GetParam() << ": not supported by this CPU";
     LoadOptions options;
     if (device->multiplies_bf16()) options.types = {.hold = DType::bf16, .factors = DType::bf16};
     Weights weights = Weights::seeded(*device, options);
@@ -287,7 +287,7 @@ TEST_P(AllocationsTest, a_step_takes_nothing_from_the_system) {
       EXPECT_LE(taken.largest, 4096);  // 1344: the largest list of handles
       calls.push_back(taken.calls);
     }
-    // Handles of tensors and the allocator's notes of holes between them: for any size nearly as many.
+    // Handles of tensors and the allocator's records of holes between them: nearly as many for any size.
     for (const int64_t n : calls) EXPECT_NEAR(double(n), double(calls[0]), 0.1 * double(calls[0]));
     EXPECT_LE(calls[0], 3500);  // 2352 in f32, 3059 with bf16 factors
   }

@@ -29,7 +29,7 @@ void count_aligned(size_t bytes) {
 
 }  // namespace
 
-// glibc's own names of what the functions below stand in front of.
+// glibc's own names of the functions that are replaced below.
 extern "C" {
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);

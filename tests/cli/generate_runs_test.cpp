@@ -240,7 +240,7 @@ TEST_F(GenerateTest, ctrl_c_keeps_finished_images) {
 
 // The process keeps every limit, as the system measures it, in leaner and leaner modes until none is left.
 TEST_F(GenerateTest, the_memory_limit_is_kept_or_the_run_is_rejected) {
-  HEARTH_NEEDS_ITS_OWN_MEMORY_ONLY();
+  HEARTH_SKIP_UNDER_ADDRESS_SANITIZER();
   const auto at = [&](const std::string& limit, const Arguments& more = {}) {
     Arguments flags = {"--width", "768", "--height", "640", "--json", "--threads", "2", "--memory-limit", limit};
     flags.insert(flags.end(), more.begin(), more.end());

@@ -65,7 +65,7 @@ TEST(Devices, a_component_may_be_on_another_in_every_kind_of_run) {
 TEST(Devices, an_unknown_one_is_named) {
   OpenOptions options;
   options.components["vae"].device = "cdua";
-  EXPECT_EQ(complaint_of([&] { Model::open_demo(options); }), "UsageError: backend: 'cdua' is unknown; this build has cpu and reference");
+  EXPECT_EQ(complaint_of([&] { Model::open_demo(options); }), "UsageError: backend: 'cdua' is unknown, expected cpu or reference");
 }
 
 // With memory that nobody can look at, and work that is done later: the bits of the backend behind it, in every way of making an image.

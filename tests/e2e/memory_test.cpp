@@ -60,7 +60,7 @@ TEST(Memory, every_way_draws_the_same) {
 }
 
 TEST(Memory, a_limit_changes_the_way_and_not_the_image) {
-  HEARTH_NEEDS_ITS_OWN_MEMORY_ONLY();
+  HEARTH_SKIP_UNDER_ADDRESS_SANITIZER();
   const Heavy heavy;
   const Request request{.prompt = "a lighthouse", .width = 48, .height = 32, .steps = 3, .seed = 4};
   const Generation limited = Model::open(heavy.path(), {.memory_limit = 8'000'000'000}).generate(request);
@@ -79,7 +79,7 @@ TEST(Memory, a_limit_changes_the_way_and_not_the_image) {
 
 // What is loaded late is looked through early.
 TEST(Memory, a_number_that_is_none_is_found_before_the_steps) {
-  HEARTH_NEEDS_ITS_OWN_MEMORY_ONLY();
+  HEARTH_SKIP_UNDER_ADDRESS_SANITIZER();
   const auto spoil = [](CheckpointCopy& copy) {
     copy.edit_tensors("vae", [](NamedTensors& tensors) {
       tensors.at("decoder.conv_out.bias").data<uint16_t>()[0] = 0x7e00;  // f16 NaN

@@ -26,7 +26,7 @@ class BackendTest : public ::testing::Test {
   BackendTest(std::string backend, BackendTestBody body) : backend_(std::move(backend)), body_(body) {}
   void TestBody() override {
     const auto device = make_test_backend(backend_);
-    if (!device) GTEST_SKIP() << backend_ << ": this processor lacks it";
+    if (!device) GTEST_SKIP() << backend_ << ": not supported by this CPU";
     body_(*device);
   }
 

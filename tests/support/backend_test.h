@@ -1,5 +1,5 @@
 // BACKEND_TEST(Suite, name) { … device … } runs its body once on every backend and kernel path; a path that this
-// processor lacks is skipped and says so.
+// CPU does not support is reported as skipped.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ bool register_backend_test(const char* suite, const char* name, const char* file
 bool register_host_test(const char* suite, const char* name, const char* file, int line, BackendTestBody body);
 
 // Backends by name: "reference", "detached" (detached_backend.h), "cpu_" and a kernel path, "cpu_emulated" (AMX in plain loops). nullptr
-// where the processor cannot run it.
+// if the CPU does not support it.
 std::vector<std::string> backend_names();
 std::unique_ptr<Backend> make_test_backend(const std::string& name, int threads = 2);
 
@@ -29,7 +29,7 @@ std::unique_ptr<Backend> make_test_backend(const std::string& name, int threads 
       ::hearth::test::register_backend_test(#suite, #name, __FILE__, __LINE__, suite##_##name##_body); \
   static void suite##_##name##_body([[maybe_unused]] ::hearth::Backend& device)
 
-// The same on those whose memory the processor reads, for what works on a host.
+// The same on backends whose memory the CPU can read, for code that runs on a host.
 #define HOST_TEST(suite, name)                                                                      \
   static void suite##_##name##_body(::hearth::Backend& device);                                     \
   [[maybe_unused]] static const bool suite##_##name##_registered =                                  \

@@ -17,7 +17,7 @@
 namespace hearth::test {
 namespace {
 
-// Work in the order in which it was asked for, on one thread.
+// Runs work in the order of submission, on one thread.
 class Queue {
  public:
   Queue() : thread_([this] { work(); }) {}
@@ -36,7 +36,7 @@ class Queue {
     }
     changed_.notify_all();
   }
-  // Until all is done. Throws the first thing that went wrong since the last call.
+  // Waits until all work is done. Throws the first error since the last call.
   void finish() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return tasks_.empty() && !busy_; });
@@ -74,11 +74,11 @@ class Queue {
   std::thread thread_;
 };
 
-// What stands behind a storage of the device: addresses that nobody can look at, and the memory itself.
+// What a storage of the device consists of: addresses that cannot be accessed, and the memory itself.
 struct Block {
   Block(std::shared_ptr<const Storage> memory_) : memory(std::move(memory_)), size(std::max<size_t>(memory->size, 1)) {
     address = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (address == MAP_FAILED) fail<Error>("detached: no addresses for {} bytes", size);
+    if (address == MAP_FAILED) fail<Error>("detached: address space of {} bytes cannot be reserved", size);
   }
   ~Block() { ::munmap(address, size); }
   Block(const Block&) = delete;
@@ -117,7 +117,7 @@ class DetachedBackend final : public Backend {
   std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override { return make_plan_backend(ledger); }
 
   void upload(const Tensor& x, Tensor& y) override {
-    Tensor copy = Tensor::empty(*inner_, x.shape(), x.dtype());  // x may change at once
+    Tensor copy = Tensor::empty(*inner_, x.shape(), x.dtype());  // the caller may change x immediately
     inner_->copy(x, copy);
     later([this, copy, to = inside(y)]() mutable { inner_->copy(copy, to); });
   }
@@ -174,10 +174,10 @@ class DetachedBackend final : public Backend {
   void pool(const Tensor& x, const PoolSpec& spec, Tensor& y) override { run(&Backend::pool, x, spec, y); }
 
  private:
-  // The same tensor in the memory behind it.
+  // The same tensor in the memory behind its addresses.
   Tensor inside(const Tensor& x) const {
     if (!x) return x;
-    if (&x.backend() != this) fail<Error>("detached: {} lies on the backend {}", x.shape(), x.backend().name());
+    if (&x.backend() != this) fail<Error>("detached: {} is on the backend {}, expected detached", x.shape(), x.backend().name());
     return x.seen_in(static_cast<const Block*>(x.storage().owner.get())->memory);
   }
   Weight inside(Weight w) const {
@@ -215,7 +215,7 @@ class DetachedBackend final : public Backend {
   RotaryPairs inside(RotaryPairs p) const { return p; }
 
   void later(std::function<void()> task) { queue_.add(std::move(task)); }
-  // An op of the inner backend, later, with copies of all its arguments.
+  // Submits an op of the inner backend with copies of all its arguments.
   template <class Op, class... Args> void run(Op op, const Args&... args) {
     later([this, op, own = std::tuple(inside(args)...)]() mutable { std::apply([&](auto&... a) { ((*inner_).*op)(a...); }, own); });
   }

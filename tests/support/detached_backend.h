@@ -1,6 +1,6 @@
-// A device as a GPU is one, without a GPU: the reference backend behind memory of its own and a queue. Who looks at its memory from outside
-// dies of it (the addresses are not mapped), and its work is done later, on a thread of its own: who reads a result without waiting finds
-// nothing there.
+// A device like a GPU, without a GPU: the reference backend with separate memory and a queue. Outside access to its memory crashes (the
+// addresses are not mapped), and ops run later, on a separate thread: a result that is read without waiting is not
+// there yet.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,6 @@
 namespace hearth::test {
 
 std::unique_ptr<Backend> make_detached_backend(int threads);
-void add_detached_backend();  // models can be opened with the device "detached" from then on
+void add_detached_backend();  // from then on models can be opened on the device "detached"
 
 }  // namespace hearth::test

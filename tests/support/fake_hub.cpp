@@ -30,7 +30,7 @@ std::string git_blob(const std::string& bytes) {
 }  // namespace
 
 FakeHub::FakeHub(std::string repo)
-    : repo_(std::move(repo)), hub_([this](const HttpRequest& r) { return answer(r); }), cdn_([this](const HttpRequest& r) {
+    : repo_(std::move(repo)), hub_([this](const HttpRequest& r) { return respond(r); }), cdn_([this](const HttpRequest& r) {
         const std::string path = r.path.substr(std::string("/cdn/").size());
         HttpResponse response = send_file(r, path);
         if (const Change f = change) f(r, path, response);
@@ -49,15 +49,15 @@ void FakeHub::add_folder(const std::filesystem::path& folder) {
 }
 
 int FakeHub::requests_for(const std::string& path) const {
-  const std::string wanted = on_cdn.get() ? fmt::format("/cdn/{}", path) : fmt::format("/{}/resolve/{}/{}", repo_, commit.get(), path);
+  const std::string target = on_cdn.get() ? fmt::format("/cdn/{}", path) : fmt::format("/{}/resolve/{}/{}", repo_, commit.get(), path);
   int count = 0;
   for (const HttpServer* server : {&hub_, &cdn_})
     for (const HttpRequest& r : server->requests())
-      if (r.method == "GET" && r.path == wanted) ++count;
+      if (r.method == "GET" && r.path == target) ++count;
   return count;
 }
 
-HttpResponse FakeHub::answer(const HttpRequest& request) {
+HttpResponse FakeHub::respond(const HttpRequest& request) {
   if (const std::string t = token; !t.empty() && request.header("authorization") != "Bearer " + t)
     return {.status = 401, .headers = {{"X-Error-Message", "Repository not found"}}, .body = {}};
   const std::string listing = fmt::format("/api/models/{}/revision/", repo_), resolve = fmt::format("/{}/resolve/{}/", repo_, commit.get());

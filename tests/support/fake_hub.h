@@ -7,7 +7,7 @@
 
 namespace hearth::test {
 
-// A setting that may change while requests are still being answered.
+// A setting that may change while requests are being served.
 template <class T> class Guarded {
  public:
   Guarded(T value) : value_(std::move(value)) {}
@@ -35,22 +35,23 @@ class FakeHub {
   explicit FakeHub(std::string repo = "org/demo-model");
 
   void add(const std::string& path, std::string content);
-  void add_folder(const std::filesystem::path& folder);  // its files, as they are
+  void add_folder(const std::filesystem::path& folder);  // its files, unchanged
   std::string url() const { return hub_.url(); }
   HttpServer& hub() { return hub_; }
   HttpServer& cdn() { return cdn_; }
-  int requests_for(const std::string& path) const;  // of a file's bytes
+  int requests_for(const std::string& path) const;  // requests for a file's contents
 
-  // `change` may alter any answer about a file, `change_listing` gives that to the listing where it returns true; both are called from
-  // several threads, until the hub goes.
-  Guarded<std::string> commit = std::string(40, 'a'), token = std::string();  // token: which requests must show
-  Guarded<bool> ranges = true, blobs = true, large = true;  // obeys Range; lists sizes and checksums; files are LFS, else git's
-  Guarded<bool> on_cdn = true;                              // files are on the second server
+  // `change` may alter any response about a file; `change_listing` replaces the listing if it returns true. Both are called from
+  // several threads while the hub exists.
+  Guarded<std::string> commit = std::string(40, 'a'), token = std::string();  // token: required from requests unless empty
+  // supports Range; lists sizes and checksums; files are stored with LFS, else as git blobs
+  Guarded<bool> ranges = true, blobs = true, large = true;
+  Guarded<bool> on_cdn = true;  // files are served by the second server
   Guarded<Change> change = Change();
   Guarded<ChangeListing> change_listing = ChangeListing();
 
  private:
-  HttpResponse answer(const HttpRequest& request);
+  HttpResponse respond(const HttpRequest& request);
   HttpResponse send_file(const HttpRequest& request, const std::string& path) const;
   HttpResponse list() const;
 

@@ -9,12 +9,12 @@
 
 namespace hearth::test {
 
-// A new empty folder, gone with its owner.
+// A new empty folder, which its destructor removes.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string pattern = (std::filesystem::path(testing::TempDir()) / "hearth-XXXXXX").string();
-    if (!::mkdtemp(pattern.data())) throw std::runtime_error("cannot make a folder like " + pattern);
+    if (!::mkdtemp(pattern.data())) throw std::runtime_error("cannot create a folder like " + pattern);
     path_ = pattern;
   }
   ~TemporaryFolder() {
@@ -31,7 +31,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// The message of the E that f throws; "" when it throws none. `folder` in it becomes "FOLDER", so that it can be compared.
+// The message of the E that f throws; "" if it throws none. `folder` in it becomes "FOLDER", so that it can be compared.
 template <class E, class F> std::string message_of(F f, const std::filesystem::path& folder = {}) {
   try {
     f();

@@ -12,7 +12,7 @@
 namespace hearth::test {
 
 std::filesystem::path folder_of(const char* source_file) {
-  // Compiler caches shorten __FILE__ to a path relative to the build folder; what follows "src/" or "tests/" stays.
+  // Compiler caches shorten __FILE__ to a path relative to the build folder, but keep the part after "src/" or "tests/".
   const std::filesystem::path file = source_file;
   if (file.is_absolute()) return file.parent_path();
   std::filesystem::path inside;

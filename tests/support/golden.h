@@ -1,5 +1,5 @@
-// Goldens: small safetensors files written once by golden/make.py beside a network from its reference implementation.
-// They hold inputs, outputs and taps along the way; weights are a function of the tensor's name.
+// Goldens: small safetensors files that golden/make.py, next to a network, wrote once with its reference implementation.
+// They hold inputs, outputs and taps in between; weights are a function of the tensor's name.
 #pragma once
 
 #include <filesystem>

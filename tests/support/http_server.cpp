@@ -36,7 +36,7 @@ HttpRequest parse(const std::string& text) {
 void send_all(int connection, const std::string& bytes) {
   for (size_t done = 0; done < bytes.size();) {
     const ssize_t n = ::send(connection, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
-    if (n <= 0) return;  // the client has gone
+    if (n <= 0) return;  // the client has disconnected
     done += size_t(n);
   }
 }
@@ -51,7 +51,7 @@ HttpServer::HttpServer(Handler handler) : handler_(std::move(handler)) {
   socklen_t size = sizeof address;
   auto* generic = reinterpret_cast<sockaddr*>(&address);
   if (socket_ < 0 || ::bind(socket_, generic, size) != 0 || ::listen(socket_, 64) != 0 || ::getsockname(socket_, generic, &size) != 0)
-    throw std::runtime_error("no socket for the test's server");
+    throw std::runtime_error("the test server cannot open a socket");
   port_ = ntohs(address.sin_port);
   acceptor_ = std::thread([this] { accept_all(); });
 }
@@ -90,7 +90,7 @@ void HttpServer::serve(int connection) {
   char buffer[4096];
   while (text.find("\r\n\r\n") == text.npos) {
     const ssize_t n = ::recv(connection, buffer, sizeof buffer, 0);
-    if (n <= 0) {  // the client has gone
+    if (n <= 0) {  // the client has disconnected
       ::close(connection);
       return;
     }

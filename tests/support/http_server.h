@@ -1,4 +1,4 @@
-// A web server on 127.0.0.1, with answers that a test chooses, bad ones among them.
+// A web server on 127.0.0.1 whose responses, good and bad, are chosen by a test.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace hearth::test {
 
 struct HttpRequest {
   std::string method, path;                    // the path with its query
-  std::map<std::string, std::string> headers;  // names in lower case
+  std::map<std::string, std::string> headers;  // names in lowercase
   std::string header(const std::string& name) const {
     const auto found = headers.find(name);
     return found == headers.end() ? "" : found->second;
@@ -22,13 +22,13 @@ struct HttpRequest {
 
 struct HttpResponse {
   int status = 200;
-  std::vector<std::pair<std::string, std::string>> headers;  // Content-Length is added unless it is here
+  std::vector<std::pair<std::string, std::string>> headers;  // Content-Length is added unless present
   std::string body;
-  size_t cut_after = std::string::npos;  // bytes of the body, after which the connection is closed
+  size_t cut_after = std::string::npos;  // bytes of the body after which the connection is closed
   bool with_length = true;
 };
 
-// One thread for each connection, one request on each. Stops when it goes.
+// One thread per connection, one request per connection. Its destructor stops it.
 class HttpServer {
  public:
   using Handler = std::function<HttpResponse(const HttpRequest&)>;  // called from several threads
@@ -51,7 +51,7 @@ class HttpServer {
   std::atomic<bool> stop_{false};
   mutable std::mutex mutex_;
   std::vector<HttpRequest> requests_;  // under mutex_
-  std::vector<std::thread> workers_;   // of accept_all() alone, until it has ended
+  std::vector<std::thread> workers_;   // used only by accept_all(), until it has ended
   std::thread acceptor_;
 };
 

@@ -1,4 +1,4 @@
-// AddressSanitizer keeps what was freed and adds its own to every block: a process under it takes more memory than was planned for it.
+// AddressSanitizer keeps freed memory and enlarges every block: a process needs more memory than its plan says.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@
 #endif
 #endif
 
-// For tests that hold a process to a limit near what it takes.
+// For tests that limit the memory of a process to little more than it needs.
 #ifdef HEARTH_ADDRESS_SANITIZER
-#define HEARTH_NEEDS_ITS_OWN_MEMORY_ONLY() GTEST_SKIP() << "AddressSanitizer takes memory, too"
+#define HEARTH_SKIP_UNDER_ADDRESS_SANITIZER() GTEST_SKIP() << "AddressSanitizer needs additional memory"
 #else
-#define HEARTH_NEEDS_ITS_OWN_MEMORY_ONLY() static_assert(true)
+#define HEARTH_SKIP_UNDER_ADDRESS_SANITIZER() static_assert(true)
 #endif

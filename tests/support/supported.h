@@ -1,4 +1,4 @@
-// Tests of what a backend may refuse: its kernels come one by one, the reference backend has them all.
+// Tests of features that a backend may refuse: kernels are added one by one, but the reference backend supports everything.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 
 namespace hearth::test {
 
-// Runs `call`, which asks `device` for one thing and checks what it gets. False where the backend refuses it by name, with an
-// UnsupportedError that says "the backend NAME": the test is then reported as skipped, and goes on; it fails as ever when another check of
-// it does. Whatever else `call` throws, and any refusal of the reference backend, is thrown on.
+// Runs `call`, which uses one feature of `device` and checks the result. Returns false if the backend refuses it by name, with an
+// UnsupportedError that contains "the backend NAME": the test is then reported as skipped and continues; it still fails if another check
+// fails. Any other exception of `call`, and any refusal of the reference backend, is rethrown.
 template <class F> bool supported(Backend& device, F call) {
   try {
     call();
@@ -19,8 +19,8 @@ template <class F> bool supported(Backend& device, F call) {
   } catch (const UnsupportedError& e) {
     const std::string message = e.what();
     if (device.name() == "reference" || message.find("the backend " + device.name() + " ") == std::string::npos) throw;
-    const bool told = ::testing::UnitTest::GetInstance()->current_test_info()->result()->Skipped();
-    if (!told) [&] { GTEST_SKIP() << message; }();
+    const bool reported = ::testing::UnitTest::GetInstance()->current_test_info()->result()->Skipped();
+    if (!reported) [&] { GTEST_SKIP() << message; }();
     return false;
   }
 }

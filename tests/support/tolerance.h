@@ -1,4 +1,4 @@
-// The one place for limits. A golden test writes the error it observed beside the limit it asks for.
+// Error measures and limits. A golden test writes the error that it observed next to its limit.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,11 +11,11 @@
 
 namespace hearth::test {
 
-// Relative L2 error ‖a − b‖ / ‖b‖; infinite where anything is not a number or the sizes differ.
+// Relative L2 error ‖a − b‖ / ‖b‖; infinite if any value is non-finite or the sizes differ.
 double relative_error(std::span<const float> a, std::span<const float> b);
 double max_difference(std::span<const float> a, std::span<const float> b);
 
-// Relative L2 error that an op's result may have against wide arithmetic on the same rounded inputs.
+// Relative L2 error allowed for an op's result against wide arithmetic on the same rounded inputs.
 inline double op_tolerance(DType dtype) {
   switch (dtype) {
     case DType::f16: return 6e-4;   // one rounding at the store: 2⁻¹¹
@@ -26,7 +26,7 @@ inline double op_tolerance(DType dtype) {
 
 }  // namespace hearth::test
 
-// EXPECT_CLOSE(tensor, tensor or vector of f32, limit): relative L2 error below the limit; the message shows the error observed.
+// EXPECT_CLOSE(tensor, tensor or vector of f32, limit): relative L2 error at most the limit; the message shows the observed error.
 #define EXPECT_CLOSE(actual, expected, limit)                                                                               \
   do {                                                                                                                      \
     const auto expect_close_a = ::hearth::test::values_of(actual);                                                          \

@@ -22,7 +22,7 @@ std::string tuple(const std::vector<int64_t>& values) {
   return bytes + "t";
 }
 
-// Fields of a zip archive's member that its own header and the directory have in common: no flags, method, time or check sum.
+// Fields of a zip member that its local header and the central directory share: no flags, method, time or checksum.
 std::string common(const std::string& name, const std::string& content, size_t padding) {
   const auto size = uint32_t(content.size());
   return joined(number(uint16_t(20)), std::string(12, '\0'), number(size), number(size), number(uint16_t(name.size())),
@@ -59,7 +59,7 @@ std::string torch_zip(const std::string& pickle, const NamedBytes& storages) {
 
 std::string torch_legacy(const std::string& pickle, const NamedBytes& storages, size_t element_size) {
   std::string object = pickle;
-  // The id of a storage ends in one thing more.
+  // The legacy id of a storage has one more field.
   for (size_t at = 0; (at = object.find("tQ", at)) != object.npos; at += 3) object.insert(at, 1, 'N');
   std::string bytes = joined("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", "\x80\x02M\xe9\x03.", "\x80\x02}",
                              text("little_endian"), "\x88s.", object, "\x80\x02](");

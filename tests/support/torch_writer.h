@@ -1,4 +1,4 @@
-// PyTorch checkpoints as torch.save writes them, sound or with any one lie in them.
+// PyTorch checkpoints as torch.save writes them, valid or with single false fields.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace hearth::test {
 
-// A tensor as a pickle describes it: where it lies in the storage `key` of `elements` elements.
+// A tensor as a pickle describes it: its position in the storage `key`, which has `elements` elements.
 struct PickledTensor {
   std::string name, type = "FloatStorage", key = "0";
   int64_t elements = 1, offset = 0;
@@ -20,7 +20,7 @@ struct PickledTensor {
 
 using NamedBytes = std::vector<std::pair<std::string, std::string>>;
 
-// The pickle of a dict of these.
+// The pickle of a dict of these tensors.
 std::string pickled(const std::vector<PickledTensor>& tensors);
 // A zip archive of stored members, each at a multiple of 64 bytes.
 std::string zipped(const NamedBytes& members);

@@ -1,4 +1,4 @@
-// The CPU backend as a whole: block edges, threads, batches, memory. What each operation means is tested in ops/.
+// The CPU backend as a whole: block edges, threads, batches, memory. The semantics of each op are tested in ops/.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using test::Random;
 class CpuTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (!cpu_path_available(GetParam())) GTEST_SKIP() << "this processor lacks " << GetParam();
+    if (!cpu_path_available(GetParam())) GTEST_SKIP() << "this CPU lacks " << GetParam();
     owned = make_cpu_backend(GetParam(), 2);
   }
   Backend& device() { return *owned; }
@@ -39,15 +39,16 @@ TEST_P(CpuTest, linear_at_the_edges_of_tiles_panels_and_chunks) {
   for (const int64_t M : {1, 5, 6, 7, 13, 14, 15, 29})
     for (const int64_t N : {1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 49, 65})
       for (const int64_t K : {1, 511, 512, 513, 1025}) {
-        if ((M * 7 + N * 3 + K) % 4 != 0) continue;  // a quarter of all, spread over them
+        if ((M * 7 + N * 3 + K) % 4 != 0) continue;  // a quarter of the combinations, evenly spread
         const DType hold = random.dtype(), type = random.dtype();
         const auto x = random.normal(device(), {1, M, K}, type), residual = random.normal(device(), {1, M, N}, type);
         const auto w = random.weight(device(), {N, K}, WeightKind::linear, {.hold = hold});
         const auto bias = random.normal(device(), {N});
         SCOPED_TRACE(fmt::format("M {} N {} K {} x {} w {}", M, N, K, name_of(type), name_of(hold)));
-        EXPECT_CLOSE(ops::linear(x.device, w.device, bias.device, {.activation = Activation::silu, .residual = residual.device}),
-                     ops::linear(x.truth, w.truth, bias.truth, {.activation = Activation::silu, .residual = residual.truth}),
-                     test::op_tolerance(type));
+        EXPECT_CLOSE(
+            ops::linear(x.device, w.device, bias.device, {.activation = Activation::silu, .residual = residual.device}),
+            ops::linear(x.reference, w.reference, bias.reference, {.activation = Activation::silu, .residual = residual.reference}),
+            test::op_tolerance(type));
       }
 }
 
@@ -57,7 +58,7 @@ TEST_P(CpuTest, a_product_over_many_panels_and_row_blocks) {
   const auto w = random.weight(device(), {515, 96}, WeightKind::linear, {.hold = DType::f16});
   const auto image = random.normal(device(), {3, 515});
   EXPECT_CLOSE(ops::linear(x.device, w.device, {}, {.alpha = 0.5f, .per_image = image.device}),
-               ops::linear(x.truth, w.truth, {}, {.alpha = 0.5f, .per_image = image.truth}), 2e-6);
+               ops::linear(x.reference, w.reference, {}, {.alpha = 0.5f, .per_image = image.reference}), 2e-6);
 }
 
 TEST_P(CpuTest, conv_with_few_channels_and_runs_across_chunks) {
@@ -71,11 +72,11 @@ TEST_P(CpuTest, conv_with_few_channels_and_runs_across_chunks) {
           ConvSpec::plane(random.between(1, 3), {random.between(0, 2), random.between(0, 2), random.between(0, 2), random.between(0, 2)});
       if (random.chance()) spec.resize_to = {size * 2, size + 3};
       SCOPED_TRACE(fmt::format("C {} kernel {} O {} stride {} resize {}", C, kernel, O, spec.rows.stride, spec.resize_to[0]));
-      EXPECT_CLOSE(ops::conv(x.device, w.device, {}, spec), ops::conv(x.truth, w.truth, {}, spec), 2e-6);
+      EXPECT_CLOSE(ops::conv(x.device, w.device, {}, spec), ops::conv(x.reference, w.reference, {}, spec), 2e-6);
     }
 }
 
-// What winograd_pays takes, at sizes that 4 × 4 outputs do not divide, with every epilogue.
+// Convolutions with winograd_pays, of sizes that are not multiples of 4 × 4 outputs, with every epilogue.
 TEST_P(CpuTest, winograd_at_every_edge) {
   Random random(9);
   for (const auto& [C, O, H, W] : std::vector<std::array<int64_t, 4>>{
@@ -97,15 +98,16 @@ TEST_P(CpuTest, winograd_at_every_edge) {
       EXPECT_CLOSE(
           ops::conv(x.device, w.device, bias.device, spec,
                     {.alpha = 0.7f, .activation = Activation::silu, .per_image = image.device, .residual = residual.device, .out = out}),
-          ops::conv(x.truth, w.truth, bias.truth, spec,
-                    {.alpha = 0.7f, .activation = Activation::silu, .per_image = image.truth, .residual = residual.truth, .out = out}),
+          ops::conv(
+              x.reference, w.reference, bias.reference, spec,
+              {.alpha = 0.7f, .activation = Activation::silu, .per_image = image.reference, .residual = residual.reference, .out = out}),
           test::op_tolerance(out));
     }
   }
 }
 
-// Larger than a cache: normalized in strips, whose bits are those of the whole and for which no memory of the size of x is taken.
-TEST_P(CpuTest, strips_of_a_normalized_input_have_the_bits_of_the_whole) {
+// Larger than a cache: normalized in strips that are bit-identical to the whole and need no memory of the size of x.
+TEST_P(CpuTest, strips_of_a_normalized_input_equal_the_whole) {
   Random random(11);
   const struct {
     Shape x, w;
@@ -137,7 +139,7 @@ TEST_P(CpuTest, strips_of_a_normalized_input_have_the_bits_of_the_whole) {
   }
 }
 
-TEST_P(CpuTest, strips_of_tokens_have_the_bits_of_the_whole) {
+TEST_P(CpuTest, strips_of_tokens_equal_the_whole) {
   Random random(12);
   const auto x = random.normal(device(), {2, 18001, 256}).device, image = random.normal(device(), {2, 33}).device;
   const auto gamma = random.normal(device(), {256}).device, beta = random.normal(device(), {256}).device;
@@ -146,7 +148,7 @@ TEST_P(CpuTest, strips_of_tokens_have_the_bits_of_the_whole) {
   EXPECT_EQ(ops::linear(x, w, {}, {.per_image = image}, {32, gamma, beta, 1e-5f}).to_vector(), plain.to_vector());
 }
 
-// Every operation on shapes that are cut into many pieces, from the same values on a given number of threads.
+// Every op on shapes that are split into many pieces, from the same values on a given number of threads.
 std::vector<std::vector<float>> everything(const char* path, int threads) {
   const auto owned = make_cpu_backend(path, threads);
   Backend& device = *owned;
@@ -175,7 +177,7 @@ std::vector<std::vector<float>> everything(const char* path, int threads) {
   return results;
 }
 
-TEST_P(CpuTest, the_number_of_threads_changes_no_bit) {
+TEST_P(CpuTest, independent_of_the_number_of_threads) {
   const auto one = everything(GetParam(), 1);
   for (const int threads : {2, 3, 8}) {
     const auto many = everything(GetParam(), threads);
@@ -186,7 +188,7 @@ TEST_P(CpuTest, the_number_of_threads_changes_no_bit) {
   }
 }
 
-TEST_P(CpuTest, a_batch_gives_the_bits_of_its_single_images) {
+TEST_P(CpuTest, a_batch_equals_its_single_images) {
   Random random(5);
   const Tensor x = random.normal(device(), {3, 9, 11, 40}).device, deep = random.normal(device(), {3, 10, 9, 64}).device;
   const Tensor gamma = random.normal(device(), {40}).device, beta = random.normal(device(), {40}).device;
@@ -208,14 +210,14 @@ TEST_P(CpuTest, a_batch_gives_the_bits_of_its_single_images) {
   }
 }
 
-TEST_P(CpuTest, layouts_are_changed_over_many_blocks) {
+TEST_P(CpuTest, channel_order_changes_over_many_blocks) {
   Random random(10);
   for (const auto& [C, H, W] : std::vector<std::array<int64_t, 3>>{{130, 9, 8}, {3, 70, 65}, {65, 64, 1}, {1, 7, 9}})
     for (const DType type : {DType::f32, DType::f16}) {
       const auto x = random.normal(device(), {2, H, W, C}, type);
       const Tensor turned = ops::to_channels_first(x.device);
-      EXPECT_EQ(turned.to_vector(), ops::to_channels_first(x.truth).to_vector()) << C << " " << H << " " << W;
-      EXPECT_EQ(ops::to_channels_last(turned).to_vector(), x.truth.to_vector()) << C << " " << H << " " << W;
+      EXPECT_EQ(turned.to_vector(), ops::to_channels_first(x.reference).to_vector()) << C << " " << H << " " << W;
+      EXPECT_EQ(ops::to_channels_last(turned).to_vector(), x.reference.to_vector()) << C << " " << H << " " << W;
     }
 }
 
@@ -233,17 +235,17 @@ TEST_P(CpuTest, scores_of_300000_keep_their_differences) {
   EXPECT_NEAR(y[1], 1, 1e-6);
 }
 
-// Flush-to-zero holds in every kernel, so subnormal numbers cost nothing; what they would add is below any result's last bit.
+// Every kernel flushes subnormals to zero, so that they cost nothing; their contribution is below the last bit of any result.
 TEST_P(CpuTest, subnormal_inputs_count_as_zero) {
   const Tensor tiny = Tensor::from(device(), {1, 3, 40}, std::vector<float>(120, 1e-40f));
   const Weight w = Random(6).weight(device(), {20, 40}, WeightKind::linear, {.hold = DType::f32}).device;
   for (const float v : ops::linear(tiny, w, {}, {.alpha = 1e30f}).to_vector()) EXPECT_EQ(v, 0.0f);
-  // The subnormal numbers of f16 are ordinary f32 numbers.
+  // Subnormal values of f16 are normal in f32.
   const Tensor half = Tensor::from(device(), {1, 1, 40}, std::vector<float>(40, 6e-8f), DType::f16);
   for (const float v : ops::activate(half, Activation::none).to_vector()) EXPECT_NEAR(v, 5.96e-8f, 1e-10f);
 }
 
-TEST_P(CpuTest, a_weight_takes_the_memory_of_its_type_and_is_counted) {
+TEST_P(CpuTest, a_weight_has_the_bytes_of_its_dtype_and_is_counted) {
   const int64_t before = MemoryLedger::process().use().now;
   {
     Random random(7);
@@ -254,10 +256,10 @@ TEST_P(CpuTest, a_weight_takes_the_memory_of_its_type_and_is_counted) {
     EXPECT_GE(MemoryLedger::process().use().now - before, 320 * 100 * 6);
   }
   owned->release_cached();
-  EXPECT_LT(MemoryLedger::process().use().now - before, 1 << 20);  // scratch of the threads stays
+  EXPECT_LT(MemoryLedger::process().use().now - before, 1 << 20);  // thread scratch remains
 }
 
-TEST_P(CpuTest, a_weight_may_stand_at_any_byte_of_a_mapped_file) {
+TEST_P(CpuTest, a_weight_may_be_at_any_byte_of_a_mapped_file) {
   Random random(8);
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     const auto w = random.normal(device(), {33, 40}, type), x = random.normal(device(), {1, 4, 40});
@@ -272,11 +274,11 @@ TEST_P(CpuTest, a_weight_may_stand_at_any_byte_of_a_mapped_file) {
                     .backend = &backend};
     };
     EXPECT_CLOSE(ops::linear(x.device, weight(device(), Tensor(storage, {33, 40}, type))),
-                 ops::linear(x.truth, weight(test::truth(), w.truth)), 2e-6);
+                 ops::linear(x.reference, weight(test::reference_backend(), w.reference)), 2e-6);
   }
 }
 
-TEST(Arena, gives_the_same_memory_again_and_counts_what_it_reached) {
+TEST(Arena, reuses_memory_and_counts_up_to_the_highest_block) {
   MemoryLedger ledger;
   const auto arena = std::make_shared<cpu::Arena>(cpu::Arena::Behind::memory, ledger);
   const std::byte* first = nullptr;
@@ -287,7 +289,7 @@ TEST(Arena, gives_the_same_memory_again_and_counts_what_it_reached) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(block.get()) % 64, 0u) << size;
     std::memset(block.get(), 1, size);
   }
-  EXPECT_EQ(ledger.use().now, (3 << 20) + 64);  // a gap stands behind each block
+  EXPECT_EQ(ledger.use().now, (3 << 20) + 64);  // a gap follows each block
   const auto low = arena->allocate(100);
   {
     const auto high = arena->allocate(10000);
@@ -300,8 +302,8 @@ TEST(Arena, gives_the_same_memory_again_and_counts_what_it_reached) {
   EXPECT_THROW(arena->allocate(SIZE_MAX), Error);
 }
 
-// Pages that nobody uses go back to the system, also between blocks.
-TEST(Arena, gives_pages_back) {
+// Unused pages are returned to the system, also between blocks.
+TEST(Arena, returns_pages_to_the_system) {
   constexpr size_t size = size_t(64) << 20;
   MemoryLedger ledger;
   const auto arena = std::make_shared<cpu::Arena>(cpu::Arena::Behind::memory, ledger);
@@ -317,7 +319,7 @@ TEST(Arena, gives_pages_back) {
   for (size_t i = 0; i < size; i += 4096) ASSERT_EQ(stays.get()[i], std::byte(2));
 }
 
-TEST(Arena, without_memory_it_gives_the_same_addresses) {
+TEST(Arena, a_dry_run_places_blocks_identically) {
   MemoryLedger with, without;
   const auto real = std::make_shared<cpu::Arena>(cpu::Arena::Behind::memory, with);
   const auto dry = std::make_shared<cpu::Arena>(cpu::Arena::Behind::nothing, without);
@@ -334,7 +336,7 @@ TEST(Arena, without_memory_it_gives_the_same_addresses) {
     for (const auto& [a, b] : blocks) ASSERT_EQ(a.get() - blocks[0].first.get(), b.get() - blocks[0].second.get());
     ASSERT_EQ(with.use().now, without.use().now);
   }
-  EXPECT_NE(dry->allocate(size_t(1) << 60), nullptr);  // a plan may be larger than any machine
+  EXPECT_NE(dry->allocate(size_t(1) << 60), nullptr);  // a plan may exceed the memory of any machine
 }
 
 TEST(Arena, a_tensor_may_outlive_its_backend) {

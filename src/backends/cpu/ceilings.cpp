@@ -20,7 +20,7 @@ bool has_ceilings(const Backend& backend) { return dynamic_cast<const cpu::CpuBa
 
 Ceilings measure_ceilings(Backend& backend, Effort effort) {
   auto* device = dynamic_cast<cpu::CpuBackend*>(&backend);
-  if (!device) fail<UnsupportedError>("ceilings: '{}' has none to measure; expected the backend 'cpu'", backend.name());
+  if (!device) fail<UnsupportedError>("ceilings: the backend is '{}', expected 'cpu'", backend.name());
   const cpu::Kernels& kernels = device->kernels();
   ThreadPool& pool = device->threads();
   const bool quick = effort == Effort::quick;
@@ -36,8 +36,8 @@ Ceilings measure_ceilings(Backend& backend, Effort effort) {
   best.matrix_gflops = best_rate(kernels.fma_loop, 1 << 18);
   if (kernels.bf16) best.bf16_gflops = best_rate(kernels.bf16->product_loop, kernels.bf16->rounds);
 
-  // A stream for each thread, far larger than a cache's share of it.
-  const int64_t share = int64_t(quick ? 16 : 48) << 20, pieces = 16;  // floats, pieces of work for each thread
+  // One stream per thread, far larger than its share of a cache.
+  const int64_t share = int64_t(quick ? 16 : 48) << 20, pieces = 16;  // floats; pieces of work per thread
   Tensor memory = Tensor::empty(backend, {pool.size() * share});
   pool.for_ranges(memory.numel(), share / pieces,
                   [&](int64_t begin, int64_t end) { std::fill(memory.data<float>() + begin, memory.data<float>() + end, 1.0f); });

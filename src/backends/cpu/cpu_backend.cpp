@@ -22,13 +22,13 @@ const std::array<cpu::Path, 4>& paths() {
   return all;
 }
 
-// Checks each path once in a process.
-const cpu::Kernels& checked_path(const std::string& wanted) {
+// Checks each path once per process.
+const cpu::Kernels& checked_path(const std::string& requested) {
   static std::mutex mutex;
   static std::map<std::string, const cpu::Kernels*> chosen;
   std::lock_guard lock(mutex);
-  const cpu::Kernels*& kernels = chosen[wanted];
-  if (!kernels) kernels = &choose_path(paths(), wanted, [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
+  const cpu::Kernels*& kernels = chosen[requested];
+  if (!kernels) kernels = &choose_path(paths(), requested, [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
   return *kernels;
 }
 
@@ -60,7 +60,7 @@ std::vector<std::string> cpu_paths() {
 bool cpu_path_available(const std::string& features) {
   for (const cpu::Path& path : paths())
     if (path.name == features) return path.available;
-  fail<UsageError>("backend: kernel path '{}' is unknown; expected amx, avx512bf16, avx512 or avx2", features);
+  fail<UsageError>("backend: kernel path '{}' is unknown, expected amx, avx512bf16, avx512 or avx2", features);
 }
 
 namespace cpu {

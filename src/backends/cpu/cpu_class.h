@@ -1,4 +1,4 @@
-// The class behind make_cpu_backend; its operations stand in files named as in ops/.
+// The class behind make_cpu_backend; its ops are in files named as in ops/.
 #pragma once
 
 #include "backends/cpu/cpu_backend.h"
@@ -16,10 +16,10 @@ struct PackedWeight;  // product.h
 struct RowsWeight;    // rows.h
 class Windows;        // windows.h
 
-// What GroupNorm does to each channel of each image:  (x − mean)·factor + beta.
+// GroupNorm as applied to each channel of each image:  (x − mean)·factor + beta.
 struct ChannelNorm {
   std::shared_ptr<const std::byte> store;
-  // [B][C]:  factor = gamma·(1 + scale) / √(variance + eps), beta = that of the spec·(1 + scale) + shift
+  // [B][C]:  factor = gamma·(1 + scale) / √(variance + eps), beta = spec.beta·(1 + scale) + shift
   const float *mean, *factor, *beta;
 };
 
@@ -27,7 +27,7 @@ class CpuBackend final : public Backend {
  public:
   CpuBackend(const Kernels& kernels, int threads)
       : kernels_(kernels), pool_(threads), memory_(std::make_shared<Arena>(Arena::Behind::memory, MemoryLedger::process())) {}
-  // A dry twin: no piece of work runs. So outside of pieces no method may read or write what a tensor holds.
+  // A dry twin: no piece of work runs, so that outside of pieces no method may read or write the contents of a tensor.
   CpuBackend(const Kernels& kernels, int threads, MemoryLedger& ledger)
       : kernels_(kernels),
         pool_(threads, ThreadPool::Mode::idle),
@@ -83,24 +83,24 @@ class CpuBackend final : public Backend {
   // y = epilogue(left · wᵀ), the product behind linear and conv; y [rows, N], or columns of it, `image_rows` rows to an image.
   void product(const LeftRows& left, int64_t rows, int64_t image_rows, const PackedWeight& w, const Tensor& bias, const Epilogue& e,
                Tensor& y, int64_t first_column = 0);
-  // y = epilogue(convolution) for what winograd_pays (route.h).
+  // y = epilogue(convolution) if winograd_pays (route.h).
   void winograd(const Windows& windows, const PackedWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   ChannelNorm statistics(const Tensor& x, const GroupNormSpec& spec);  // of x [B, ..., C]
   // y = act((x − mean)·factor + beta) for x [n, ..., C], rows of the images first, first + 1, …
   void normalize(const Tensor& x, int64_t first, const ChannelNorm& norm, Activation act, Tensor& y);
-  // row(r, from, to) for each row r of x, in f32.
+  // Calls row(r, from, to) for each row r of x, in f32.
   template <class F> void for_rows(const Tensor& x, Tensor& y, const F& row);
-  // linear and conv of a normalized x, in strips where x is large (input_norm.cpp).
+  // linear and conv of a normalized x, in strips if x is large (input_norm.cpp).
   void normalized_linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm, Tensor& y);
   void normalized_conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
                        const GroupNormSpec& norm, Tensor& y);
-  // The same with bf16 factors (bf16.h). y's rows from first_row on.
+  // The same with bf16 factors (bf16.h), into the rows of y from first_row on.
   void product_bf16(const Bf16Rows& left, int64_t rows, int64_t image_rows, int64_t first_row, const Bf16Weight& w, const Tensor& bias,
                     const Epilogue& e, Tensor& y);
-  // A left side without padding, in strips of rows; fill makes one row of w.k factors.
+  // A left side without padding, in strips of rows; fill writes one row of w.k factors.
   void dense_bf16(int64_t rows, int64_t image_rows, const Bf16Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y,
                   const std::function<void(int64_t row, uint16_t* to)>& fill);
-  // Routes of weights held in place (route.h); of those that round x, with x rounded already.
+  // Routes of weights held in place (route.h); for the routes that round x, x is already rounded.
   void linear_few(const Tensor& x, std::span<const LinearCall> calls);
   void linear_rows(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void linear_turned(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
@@ -112,13 +112,13 @@ class CpuBackend final : public Backend {
   void conv_grouped(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y);
   void conv_depthwise(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y);
   void conv_transposed(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y);
-  // Of WeightKind::conv in groups, and conv_transposed (prepare_conv.cpp).
+  // WeightKind::conv in groups, and conv_transposed (prepare_conv.cpp).
   std::shared_ptr<const PreparedWeight> prepare_grouped(const Tensor& w, WeightKind kind, const WeightForm& form);
   std::shared_ptr<const PreparedWeight> prepare_transposed(const Tensor& w, const WeightForm& form);
   void attention_bf16(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec, Tensor& y);
   std::shared_ptr<const PreparedWeight> prepare_bf16(const Tensor& w, WeightKind kind);
   void round_to_bf16(const Tensor& x, int64_t begin, int64_t n, uint16_t* to);  // elements begin … begin + n of a dense tensor
-  Tensor rounded_to_bf16(const Tensor& x);                                      // f32, each number the nearest that bf16 has
+  Tensor rounded_to_bf16(const Tensor& x);                                      // f32, each value rounded to bf16
   Tensor as_f32(const Tensor& x);                                               // x itself, or a widened copy of a dense 16-bit tensor
 
   const Kernels& kernels_;
@@ -129,17 +129,17 @@ class CpuBackend final : public Backend {
 
 Act act_of(Activation act);
 
-// The row of a scale or shift that belongs to row r of x [images, rows / images, C]: one for all, for each image or for each row. Null
-// where it is undefined.
+// The row of a scale or shift for row r of x [images, rows / images, C]: one for all, one per image or one per row. Null if it is
+// undefined.
 inline const float* modulation_row(const Tensor& t, int64_t r, int64_t images, int64_t rows) {
   if (!t) return nullptr;
   const int64_t own = t.size(0) == 1 ? 0 : t.size(0) == images ? r / (rows / images) : r;
   return t.data<float>() + own * t.stride(0);
 }
 
-// Elements of any float type as f32: in place where they are f32, else widened into `buffer`.
+// Elements of any float dtype as f32: in place if they are f32, else widened into `buffer`.
 const float* widened(const Kernels& kernels, DType dtype, const std::byte* x, int64_t n, float* buffer);
-// Rounds n numbers to dtype; nothing to do where x is y.
+// Rounds n values to dtype; does nothing if x is y.
 void narrowed(const Kernels& kernels, const float* x, int64_t n, DType dtype, std::byte* y);
 
 }  // namespace hearth::cpu

@@ -20,7 +20,7 @@ namespace hearth::cpu {
 namespace {
 
 constexpr size_t page = 4096, huge_page = size_t(2) << 20;
-constexpr size_t beyond = 64;  // bytes behind every block that the address sanitizer watches
+constexpr size_t beyond = 64;  // bytes after every block that AddressSanitizer watches
 
 size_t machine_memory() { return size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGESIZE)); }
 
@@ -48,23 +48,23 @@ std::byte* aligned_memory(size_t size) {
   const bool huge = size >= huge_page;
   void* block = nullptr;
   if (posix_memalign(&block, huge ? huge_page : size >= page ? page : 64, size) != 0)
-    fail<Error>("memory: {} bytes are not to be had", size);
+    fail<Error>("memory: {} bytes cannot be allocated", size);
   if (huge) madvise(block, size, MADV_HUGEPAGE);
   return static_cast<std::byte*>(block);
 }
 
-// By halves less where the process may not have that much address space.
+// Halves the size until the process may reserve that much address space.
 Arena::Region Arena::reserve() {
   for (size_t size = (machine_memory() / huge_page + 1) * huge_page; size >= huge_page; size = size / 2 / huge_page * huge_page) {
     void* region = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (region == MAP_FAILED) continue;
-    madvise(region, size, MADV_HUGEPAGE);  // a request: without huge pages it is only slower
+    madvise(region, size, MADV_HUGEPAGE);  // optional: without huge pages it is only slower
     return {static_cast<std::byte*>(region), size};
   }
-  fail<Error>("memory: no address space for tensors is to be had");
+  fail<Error>("memory: address space for tensors cannot be reserved");
 }
 
-// Without memory: addresses that no process can have, so that a use of them does not pass unseen.
+// Without memory: addresses that no process can have, so that any access crashes.
 Arena::Arena(Behind behind, MemoryLedger& whole)
     : ledger_(&whole),
       real_(behind == Behind::memory),
@@ -81,7 +81,7 @@ Arena::~Arena() {
 std::shared_ptr<std::byte> Arena::allocate(size_t bytes) {
   std::lock_guard lock(mutex_);
   const std::optional<size_t> offset = bytes > region_.size ? std::nullopt : offsets_.take(bytes + beyond);
-  if (!offset) fail<Error>("memory: {} bytes are not to be had", bytes);
+  if (!offset) fail<Error>("memory: {} bytes cannot be allocated", bytes);
   count();
   std::byte* block = region_.base + *offset;
   if (real_) {

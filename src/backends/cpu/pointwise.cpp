@@ -5,12 +5,12 @@
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t grain = 32768;  // elements of a piece of work
+constexpr int64_t grain = 32768;  // elements per piece of work
 constexpr int64_t part = 2048;    // elements of a buffer for 16-bit tensors: stays in L1
 
 std::byte* at(const Tensor& x, int64_t i) { return x.raw() + size_t(i) * size_of(x.dtype()); }
 
-// compute(i, n, y) for [begin, end) in parts that fit `buffer`, or at one go where y is f32.
+// compute(i, n, y) for [begin, end) in parts of the size of `buffer`, or in one call if y is f32.
 template <class F> void into(const Kernels& kernels, Tensor& y, int64_t begin, int64_t end, float* buffer, F compute) {
   const bool direct = y.dtype() == DType::f32;
   for (int64_t i = begin; i < end; i += part) {
@@ -28,7 +28,7 @@ const float* widened(const Kernels& kernels, DType dtype, const std::byte* x, in
     case DType::f32: return reinterpret_cast<const float*>(x);
     case DType::f16: kernels.widen_f16(x, n, buffer); return buffer;
     case DType::bf16: kernels.widen_bf16(x, n, buffer); return buffer;
-    default: fail<UnsupportedError>("cpu: elements of type {} where f32, f16 or bf16 is needed", name_of(dtype));
+    default: fail<UnsupportedError>("cpu: elements are {}, expected f32, f16 or bf16", name_of(dtype));
   }
 }
 
@@ -37,7 +37,7 @@ void narrowed(const Kernels& kernels, const float* x, int64_t n, DType dtype, st
     case DType::f32: std::copy_n(x, n, reinterpret_cast<float*>(y)); break;
     case DType::f16: kernels.narrow_f16(x, n, y); break;
     case DType::bf16: kernels.narrow_bf16(x, n, y); break;
-    default: fail<UnsupportedError>("cpu: results of type {} where f32, f16 or bf16 is needed", name_of(dtype));
+    default: fail<UnsupportedError>("cpu: results are {}, expected f32, f16 or bf16", name_of(dtype));
   }
 }
 
@@ -54,7 +54,7 @@ Act act_of(Activation act) {
     case Activation::softplus: return Act::softplus;
     case Activation::squared_relu: return Act::squared_relu;
   }
-  fail<UnsupportedError>("cpu: the activation {} is unknown", int(act));
+  fail<UnsupportedError>("cpu: activation {} is unknown", int(act));
 }
 
 Tensor CpuBackend::as_f32(const Tensor& x) {

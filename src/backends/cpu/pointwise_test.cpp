@@ -1,4 +1,4 @@
-// Elementwise operations, norms and rotations on random shapes, against the reference backend.
+// Elementwise ops, norms and rotations on random shapes, against the reference backend.
 #include "ops/pointwise.h"
 
 #include "ops/norm.h"
@@ -11,13 +11,13 @@ namespace {
 
 using test::Random;
 
-// A scale or shift for each image, each row or all: undefined, dense, or a part of longer rows as a projection of a time embedding has it.
+// A scale or shift per image, per row or for all: undefined, dense, or part of longer rows, like the projection of a time embedding.
 Random::Pair modulation(Random& random, Backend& device, int64_t images, int64_t rows, int64_t C) {
   const int64_t count = random.chance() ? images : rows;
   if (random.between(0, 4) == 0) return {};
   if (random.chance()) return random.normal(device, {count, C});
   const auto wide = random.normal(device, {count, 3 * C});
-  return {wide.device.slice(1, C, 2 * C), wide.truth.slice(1, C, 2 * C)};
+  return {wide.device.slice(1, C, 2 * C), wide.reference.slice(1, C, 2 * C)};
 }
 
 Random::Pair vector_or_none(Random& random, Backend& device, int64_t C) {
@@ -32,14 +32,15 @@ BACKEND_TEST(CpuPointwise, equals_the_reference_on_random_shapes) {
     const int64_t B = random.between(1, 3), M = random.between(1, 9), C = random.between(1, round % 7 == 0 ? 5000 : 70);
     SCOPED_TRACE(fmt::format("{} [{}, {}, {}]", name_of(type), B, M, C));
     const auto x = random.normal(device, {B, M, C}, type), other = random.normal(device, {B, M, C}, type);
-    EXPECT_CLOSE(ops::multiply(x.device, other.device), ops::multiply(x.truth, other.truth), test::op_tolerance(type));
+    EXPECT_CLOSE(ops::multiply(x.device, other.device), ops::multiply(x.reference, other.reference), test::op_tolerance(type));
     const auto scale = modulation(random, device, B, B * M, C), shift = modulation(random, device, B, B * M, C);
-    EXPECT_CLOSE(ops::affine(x.device, scale.device, shift.device), ops::affine(x.truth, scale.truth, shift.truth),
+    EXPECT_CLOSE(ops::affine(x.device, scale.device, shift.device), ops::affine(x.reference, scale.reference, shift.reference),
                  test::op_tolerance(type));
     const auto all = random.normal(device, {C});
-    EXPECT_CLOSE(ops::affine(x.device, all.device, shift.device), ops::affine(x.truth, all.truth, shift.truth), test::op_tolerance(type));
+    EXPECT_CLOSE(ops::affine(x.device, all.device, shift.device), ops::affine(x.reference, all.reference, shift.reference),
+                 test::op_tolerance(type));
     for (const Activation act : {Activation::sigmoid, Activation::tanh, Activation::softplus, Activation::squared_relu})
-      EXPECT_CLOSE(ops::activate(x.device, act), ops::activate(x.truth, act), test::op_tolerance(type));
+      EXPECT_CLOSE(ops::activate(x.device, act), ops::activate(x.reference, act), test::op_tolerance(type));
   }
 }
 
@@ -56,10 +57,10 @@ BACKEND_TEST(CpuNorm, modulated_by_image_and_by_row) {
       return NormSpec{
           .gamma = gamma.*of, .beta = with_beta ? beta.*of : Tensor(), .eps = 1e-3f, .scale = scale.*of, .shift = shift.*of, .out = out};
     };
-    EXPECT_CLOSE(ops::layer_norm(x.device, spec(&Random::Pair::device, true)), ops::layer_norm(x.truth, spec(&Random::Pair::truth, true)),
-                 test::op_tolerance(out));
-    EXPECT_CLOSE(ops::rms_norm(x.device, spec(&Random::Pair::device, false)), ops::rms_norm(x.truth, spec(&Random::Pair::truth, false)),
-                 test::op_tolerance(out));
+    EXPECT_CLOSE(ops::layer_norm(x.device, spec(&Random::Pair::device, true)),
+                 ops::layer_norm(x.reference, spec(&Random::Pair::reference, true)), test::op_tolerance(out));
+    EXPECT_CLOSE(ops::rms_norm(x.device, spec(&Random::Pair::device, false)),
+                 ops::rms_norm(x.reference, spec(&Random::Pair::reference, false)), test::op_tolerance(out));
   }
 }
 
@@ -81,12 +82,12 @@ BACKEND_TEST(CpuNorm, groups_modulated_by_image) {
                            .scale = scale.*of,
                            .shift = shift.*of};
     };
-    EXPECT_CLOSE(ops::group_norm(x.device, spec(&Random::Pair::device)), ops::group_norm(x.truth, spec(&Random::Pair::truth)),
+    EXPECT_CLOSE(ops::group_norm(x.device, spec(&Random::Pair::device)), ops::group_norm(x.reference, spec(&Random::Pair::reference)),
                  test::op_tolerance(type));
   }
 }
 
-BACKEND_TEST(CpuRope, turns_every_type_with_tables_of_any_kind) {
+BACKEND_TEST(CpuRope, rotates_every_dtype_with_every_kind_of_table) {
   Random random(44);
   for (int round = 0; round < 40; ++round) {
     const DType type = random.dtype();
@@ -97,7 +98,7 @@ BACKEND_TEST(CpuRope, turns_every_type_with_tables_of_any_kind) {
     SCOPED_TRACE(fmt::format("{} [{}, {}, {}, {}] table {}", name_of(type), B, T, N, D, table.device.shape()));
     for (const RotaryPairs pairs : {RotaryPairs::halves, RotaryPairs::neighbors})
       EXPECT_CLOSE(ops::rope(wide.device.slice(3, D, 2 * D), table.device, pairs),
-                   ops::rope(wide.truth.slice(3, D, 2 * D), table.truth, pairs), test::op_tolerance(type));
+                   ops::rope(wide.reference.slice(3, D, 2 * D), table.reference, pairs), test::op_tolerance(type));
   }
 }
 

@@ -6,7 +6,7 @@
 
 namespace hearth::cpu {
 
-// Channels are side by side: each tap of a window is added to all of them, or compared with them, at once.
+// Channels are adjacent: each tap of a window is added to all of them, or compared with them, at once.
 void CpuBackend::pool(const Tensor& x, const PoolSpec& spec, Tensor& y) {
   const PoolAxes axes(x, spec, y);
   const int64_t C = x.size(-1), positions = count_of(axes.out), taps = count_of(axes.taps);

@@ -7,7 +7,7 @@
 namespace hearth::cpu {
 namespace {
 
-// Linux gives a process the 8 KiB of tile registers only when it asks (arch_prctl, ARCH_REQ_XCOMP_PERM for XTILEDATA).
+// Linux grants a process the 8 KiB of tile registers only on request (arch_prctl, ARCH_REQ_XCOMP_PERM for XTILEDATA).
 bool tiles_granted() {
   constexpr int request_permission = 0x1023, tile_data = 18;
   return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
@@ -21,7 +21,7 @@ struct Features {
     const auto bit = [](unsigned word, int n) { return (word >> n & 1) != 0; };
     const bool fma = bit(c, 12), saves = bit(c, 27), avx = bit(c, 28), f16c = bit(c, 29);
     if (!fma || !saves || !avx || !f16c || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return;
-    unsigned enabled, high;  // XCR0: the registers that the operating system saves
+    unsigned enabled, high;  // XCR0: the register state that the operating system saves
     asm volatile("xgetbv" : "=a"(enabled), "=d"(high) : "c"(0));
     avx2 = bit(b, 5) && (enabled & 0x06) == 0x06;
     avx512 = avx2 && bit(b, 16) && bit(b, 17) && bit(b, 30) && bit(b, 31) && (enabled & 0xe6) == 0xe6;

@@ -1,4 +1,4 @@
-// What memory plans assume of scratch memory (most_scratch) holds for the layers of Stable Diffusion 1.5 and XL and of language models.
+// Memory plans assume most_scratch; this checks it for the layers of Stable Diffusion 1.5 and XL and of language models.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -23,11 +23,11 @@ Weight weight_of(Backend& device, const Shape& shape, WeightKind kind, const Wei
           .kind = kind};
 }
 
-// Pieces of work do not grow with the rows of a product, once there are enough of these for every thread, nor with the channels of a
-// convolution beyond one chunk: so small images of the widest layers ask for as much as large ones.
-BACKEND_TEST(Scratch, stays_below_what_plans_assume) {
+// Pieces of work do not grow with the rows of a product, once there are enough rows for every thread, nor with the channels of a
+// convolution beyond one chunk, so that small images through the widest layers need as much scratch as large ones.
+BACKEND_TEST(Scratch, stays_below_the_planned_limit) {
   if (device.name() != "cpu") GTEST_SKIP() << "no kernels with scratch memory";
-  const bool slow = device.features() == "emulated";  // and its f32 kernels are those of AVX2
+  const bool slow = device.features() == "emulated";  // its f32 kernels are those of AVX2
   std::vector<WeightForm> forms;
   if (!slow) forms = {{}, {.hold = DType::f16}};
   if (device.multiplies_bf16()) forms.push_back({.hold = DType::bf16, .factors = DType::bf16});
@@ -107,7 +107,7 @@ BACKEND_TEST(Scratch, stays_below_what_plans_assume) {
       check(fmt::format("attention of {} queries to a cache, {} heads of {}", T, heads, D));
     }
   if (before == 0 && !slow) {
-    EXPECT_GT(cpu::largest_scratch(), size_t(1) << 20);  // it is counted at all
+    EXPECT_GT(cpu::largest_scratch(), size_t(1) << 20);  // scratch is counted
   }
 }
 

@@ -14,7 +14,7 @@ struct Entry {
   int32_t column;
 };
 
-// Which of two comes first among the largest: NaN before any number; of equal ones the first column.
+// Order of two of the largest values: NaN before any number; among equal values the first column.
 bool comes_first(const Entry& a, const Entry& b) {
   if (std::isnan(a.value) || std::isnan(b.value)) return std::isnan(a.value) && (!std::isnan(b.value) || a.column < b.column);
   return a.value > b.value || (a.value == b.value && a.column < b.column);
@@ -22,7 +22,7 @@ bool comes_first(const Entry& a, const Entry& b) {
 
 }  // namespace
 
-// The best so far are a heap whose top is the last of them: most numbers of a row meet it only.
+// The best values so far form a heap with the last of them on top: most values of a row are compared only with it.
 void CpuBackend::top_k(const Tensor& x, Tensor& values, Tensor& columns) {
   const int64_t C = x.size(1), k = values.size(1);
   const size_t size = size_of(x.dtype());
@@ -65,7 +65,7 @@ void CpuBackend::gather(const Tensor& x, const Tensor& rows, Tensor& y) {
   });
 }
 
-// Each piece has some columns of all rows, so that the rows of x are added in their order.
+// Each piece has some columns of all rows, so that the rows of x are added in order.
 void CpuBackend::scatter_add(const Tensor& x, const Tensor& rows, const Tensor& factors, Tensor& y) {
   const int64_t C = x.size(1);
   constexpr int64_t columns = 128;

@@ -95,8 +95,7 @@ void check_gates(const Kernels& kernel) {
     }
 }
 
-// One patch of one channel against the nine taps of each output column, read twice: as a wide and as a narrow tile.
-// Every shape of a block, with left rows in two pieces and sums that go on.
+// Every shape of a block, with left rows in two pieces and accumulated sums.
 void check_bf16(const Kernels& kernel) {
   if (!kernel.bf16) return;
   const Bf16Kernels& bf16 = *kernel.bf16;
@@ -150,6 +149,7 @@ void check_softmax_rows(const Kernels& kernel) {
   }
 }
 
+// One patch of one channel against the nine taps of each output column, read twice: as a wide and as a narrow tile.
 void check_winograd(const Kernels& kernel) {
   const int64_t channels = kernel.lanes + 3, panel = kernel.panel;
   const auto x = values(36 * channels), g = values(9 * panel, 5);
@@ -218,7 +218,7 @@ void check_seen_rows(const Kernels& kernel) {
   auto v = values(rows * keys, 4);
   for (float& weight : s) weight = std::max(weight, 0.0f);
   std::fill_n(s.begin() + kernel.panel, kernel.panel, 0.0f);
-  for (int64_t r = 0; r < rows; ++r) v[size_t(r * keys + 1)] = INFINITY;  // of a key that nobody sees
+  for (int64_t r = 0; r < rows; ++r) v[size_t(r * keys + 1)] = INFINITY;  // of a hidden key
   auto o = values(rows * kernel.panel, 9);
   const auto before = o;
   kernel.seen_rows(s.data(), keys, v.data(), keys, o.data(), rows);
@@ -328,23 +328,23 @@ std::string check_kernels(const Kernels& kernels) {
   return "";
 }
 
-const Kernels& choose_path(std::span<const Path> paths, const std::string& wanted, const std::function<void(const std::string&)>& warn) {
+const Kernels& choose_path(std::span<const Path> paths, const std::string& requested, const std::function<void(const std::string&)>& warn) {
   auto path = paths.begin();
-  if (wanted.empty()) {
+  if (requested.empty()) {
     path = std::find_if(paths.begin(), paths.end(), [](const Path& p) { return p.available; });
   } else {
-    path = std::find_if(paths.begin(), paths.end(), [&](const Path& p) { return p.name == wanted; });
-    if (path == paths.end()) fail<UsageError>("backend: kernel path '{}' is unknown; expected {}", wanted, names(paths));
-    if (!path->available) fail<UnsupportedError>("backend: this processor lacks what the kernel path '{}' needs", wanted);
+    path = std::find_if(paths.begin(), paths.end(), [&](const Path& p) { return p.name == requested; });
+    if (path == paths.end()) fail<UsageError>("backend: kernel path '{}' is unknown, expected {}", requested, names(paths));
+    if (!path->available) fail<UnsupportedError>("backend: this CPU does not support the kernel path '{}'", requested);
   }
   for (; path != paths.end(); ++path) {
     if (!path->available) continue;
     const Kernels& kernels = path->kernels();
     const std::string wrong = check_kernels(kernels);
     if (wrong.empty()) return kernels;
-    warn(fmt::format("hearth: the kernel path '{}' computes wrongly on this processor and is switched off ({})", path->name, wrong));
+    warn(fmt::format("hearth: the kernel path '{}' computes wrong results on this CPU and is switched off ({})", path->name, wrong));
   }
-  fail<UnsupportedError>("backend: 'cpu' needs a processor with AVX2, FMA and F16C on which the kernels pass their check");
+  fail<UnsupportedError>("backend: 'cpu' needs a CPU with AVX2, FMA and F16C on which the kernels pass their self-check");
 }
 
 }  // namespace hearth::cpu

@@ -1,4 +1,4 @@
-// Known answers: a kernel written for a processor that nobody had at hand cannot be trusted unseen.
+// Known-answer tests at run time, because a kernel path may run on a CPU on which it was never tested.
 #pragma once
 
 #include <functional>
@@ -10,19 +10,19 @@
 
 namespace hearth::cpu {
 
-// Runs every kernel family on a few small inputs and compares with plain loops, in some milliseconds. Returns what is wrong
-// ("product tile: 3.25 where 3.5 is right"), or "".
+// Runs every kernel family on a few small inputs and compares the results with plain loops, in some milliseconds. Returns what is wrong
+// ("product tile: 3.25, expected 3.5"), or "".
 std::string check_kernels(const Kernels& kernels);
 
-// One kernel path that this program has.
+// A kernel path of this program.
 struct Path {
   std::string name;
-  bool available;               // does the processor have it?
-  const Kernels& (*kernels)();  // not called before the processor is known to have it
+  bool available;               // whether the CPU supports it
+  const Kernels& (*kernels)();  // called only if available
 };
 
-// The path to use, best first in `paths`: the one named by `wanted`, or the best available for "". A path whose check fails is
-// passed over with one line to `warn`. UsageError for an unknown name, UnsupportedError when nothing is left.
-const Kernels& choose_path(std::span<const Path> paths, const std::string& wanted, const std::function<void(const std::string&)>& warn);
+// The path to use out of `paths`, best first: the one named by `requested`, or the best available for "". A path whose check fails is
+// skipped with one line to `warn`. UsageError for an unknown name, UnsupportedError if no path is left.
+const Kernels& choose_path(std::span<const Path> paths, const std::string& requested, const std::function<void(const std::string&)>& warn);
 
 }  // namespace hearth::cpu

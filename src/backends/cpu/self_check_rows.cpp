@@ -9,8 +9,8 @@
 namespace hearth::cpu {
 namespace {
 
-// Rows of each type, one x alone, in a tile and in a tile of turned rows: right, and the same bits. The bytes 0x20 … 0x3f are small
-// positive numbers as f16.
+// Rows of each type, one row of x alone, in a tile and in a tile of transposed rows: correct and bit-identical. The bytes 0x20 … 0x3f are
+// small positive numbers in f16.
 void check_rows(const Kernels& kernel) {
   constexpr DType numbers[] = {DType::f32, DType::f16, DType::bf16};
   const int64_t columns = kernel.dot_columns, K = 256 + (kernel.lanes - 1);
@@ -61,7 +61,7 @@ void check_rows(const Kernels& kernel) {
   }
 }
 
-// Rows of each block type, one x alone and in a tile: right, and the same bits.
+// Rows of each block type, one row of x alone and in a tile: correct and bit-identical.
 void check_integers(const Kernels& kernel) {
   const IntegerKernels& integers = *kernel.integers;
   const int64_t columns = kernel.panel - 3, rows = integers.rows;
@@ -69,7 +69,7 @@ void check_integers(const Kernels& kernel) {
     const DType dtype = DType(int(DType::q4_0) + type - row_q4_0);
     const int64_t n = block_of(dtype).values == 256 ? 768 : 608, unit = integer_unit(RowType(type));
     const size_t row = bytes_of(dtype, n);
-    auto x = values(rows * n);  // 32767 in each block of 32: then d is 1 / 16, and q are the numbers times 16
+    auto x = values(rows * n);  // 32767 in each block of 32: then d is 1 / 16, and q is the value times 16
     for (int64_t i = 0; i < rows * n; i += 32) x[size_t(i)] = 32767.0f / 16;
     std::vector<std::byte> w(size_t(columns) * row);
     for (size_t i = 0; i < w.size(); ++i) w[i] = std::byte(0x20 + i * 7 % 32);
@@ -102,7 +102,7 @@ void check_integers(const Kernels& kernel) {
   }
 }
 
-// A panel of rows with one missing, turned and in columns. One of q8_0 has scales of 0x2020 … 0x3f3f in f16.
+// A panel of rows with one missing, as columns and as panels of columns. A q8_0 panel has scales of 0x2020 … 0x3f3f in f16.
 void check_packing(const Kernels& kernel) {
   const int64_t panel = kernel.panel;
   for (const RowType type : {row_f32, row_f16, row_bf16, row_q8_0}) {
@@ -126,7 +126,7 @@ void check_packing(const Kernels& kernel) {
   }
 }
 
-// Two parts of a row's keys, and both together.
+// Two parts of a row's keys, and both merged.
 void check_parts(const Kernels& kernel) {
   const int64_t panel = kernel.panel, keys = 2 * panel, first = 3, middle = panel + 1, last = keys - 2, columns = kernel.lanes + 3;
   const auto scores = values(keys), left = values(columns, 9), right = values(columns, 4);
@@ -149,7 +149,7 @@ void check_parts(const Kernels& kernel) {
   for (int64_t i = 0; i < columns; ++i) expect("merged output", o[size_t(i)], left[size_t(i)] * keep + right[size_t(i)] * take);
 }
 
-// A position's turn, both ways of pairing, and a block of a cache.
+// The rotation of a position, with both kinds of pairs, and a block of a KV cache.
 void check_positions(const Kernels& kernel) {
   const int64_t half = kernel.lanes + 3;
   const auto x = values(2 * half), cosine = values(half, 3), sine = values(half, 5);
@@ -158,12 +158,12 @@ void check_positions(const Kernels& kernel) {
     (halves ? kernel.turn_halves : kernel.turn_neighbors)(x.data(), cosine.data(), sine.data(), half, y.data());
     for (int64_t i = 0; i < half; ++i) {
       const size_t j = size_t(i), a = halves ? j : 2 * j, b = halves ? j + size_t(half) : 2 * j + 1;
-      expect("turned number", y[a], double(x[a]) * cosine[j] - double(x[b]) * sine[j]);
-      expect("turned number", y[b], double(x[b]) * cosine[j] + double(x[a]) * sine[j]);
+      expect("rotated value", y[a], double(x[a]) * cosine[j] - double(x[b]) * sine[j]);
+      expect("rotated value", y[b], double(x[b]) * cosine[j] + double(x[a]) * sine[j]);
     }
   }
   auto block = values(32);
-  block[7] = -127.0f / 16;  // so that a step is 1 / 16
+  block[7] = -127.0f / 16;  // so that the step is 1 / 16
   std::array<std::byte, 34> made;
   std::array<float, 32> back;
   kernel.encode_q8_0(block.data(), 32, made.data());

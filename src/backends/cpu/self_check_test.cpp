@@ -14,7 +14,7 @@ namespace {
 
 const cpu::Kernels& best() { return cpu::processor_has_avx512() ? cpu::avx512_kernels() : cpu::avx2_kernels(); }
 
-// One wrong element in one kernel, as a processor's or compiler's fault would give it.
+// One wrong element in one kernel, as a fault of the CPU or compiler would produce.
 cpu::Kernels faulty() {
   cpu::Kernels kernels = best();
   kernels.tile = [](int64_t rows, bool wide, const cpu::Segment* segments, int64_t count, const float* b, float* c, bool add) {
@@ -24,7 +24,7 @@ cpu::Kernels faulty() {
   return kernels;
 }
 
-TEST(SelfCheck, passes_on_every_path_of_this_processor) {
+TEST(SelfCheck, passes_on_every_path_of_this_cpu) {
   EXPECT_EQ(cpu::processor_has_avx2() ? cpu::check_kernels(cpu::avx2_kernels()) : "", "");
   EXPECT_EQ(cpu::processor_has_avx512() ? cpu::check_kernels(cpu::avx512_kernels()) : "", "");
   EXPECT_EQ(cpu::processor_has_avx512bf16() ? cpu::check_kernels(cpu::avx512bf16_kernels()) : "", "");
@@ -38,7 +38,7 @@ TEST(SelfCheck, names_the_kernel_that_is_wrong) {
   EXPECT_EQ(cpu::check_kernels(kernels).substr(0, 4), "exp:");
 }
 
-TEST(SelfCheck, a_wrong_path_is_passed_over_with_one_line) {
+TEST(SelfCheck, a_faulty_path_is_skipped_with_one_warning) {
   const auto broken = []() -> const cpu::Kernels& {
     static const cpu::Kernels kernels = faulty();
     return kernels;
@@ -47,11 +47,11 @@ TEST(SelfCheck, a_wrong_path_is_passed_over_with_one_line) {
   std::vector<std::string> lines;
   EXPECT_EQ(&cpu::choose_path(paths, "", [&](const std::string& line) { lines.push_back(line); }), &best());
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_NE(lines[0].find("'broken' computes wrongly"), std::string::npos) << lines[0];
+  EXPECT_NE(lines[0].find("'broken' computes wrong results"), std::string::npos) << lines[0];
   EXPECT_THROW(cpu::choose_path(std::span(paths).first(2), "", [](const std::string&) {}), UnsupportedError);
 }
 
-TEST(SelfCheck, a_path_that_cannot_be_had_is_an_error) {
+TEST(SelfCheck, an_unavailable_path_is_an_error) {
   const std::array<cpu::Path, 2> paths{{{"avx512", false, best}, {"avx2", true, best}}};
   const auto silent = [](const std::string&) {};
   EXPECT_THROW(cpu::choose_path(paths, "avx512", silent), UnsupportedError);
@@ -59,13 +59,13 @@ TEST(SelfCheck, a_path_that_cannot_be_had_is_an_error) {
   EXPECT_EQ(&cpu::choose_path(paths, "avx2", silent), &best());
 }
 
-TEST(SelfCheck, the_environment_forces_the_path_down) {
-  if (!cpu::processor_has_avx2()) GTEST_SKIP() << "this processor lacks AVX2";
+TEST(SelfCheck, the_environment_selects_a_lower_path) {
+  if (!cpu::processor_has_avx2()) GTEST_SKIP() << "this CPU lacks AVX2";
   setenv("HEARTH_CPU", "avx2", 1);
   const auto backend = make_cpu_backend("", 1);
   setenv("HEARTH_CPU", "nonsense", 1);
   EXPECT_THROW(make_cpu_backend("", 1), UsageError);
-  EXPECT_NO_THROW(make_cpu_backend("avx2", 1));  // what the caller says goes before the environment
+  EXPECT_NO_THROW(make_cpu_backend("avx2", 1));  // the caller's choice precedes the environment
   unsetenv("HEARTH_CPU");
   EXPECT_EQ(backend->features(), "avx2");
 }

@@ -1,4 +1,4 @@
-// What known-answer checks are written with (self_check.cpp, self_check_rows.cpp).
+// Helpers of the known-answer checks (self_check.cpp, self_check_rows.cpp).
 #pragma once
 
 #include <cmath>
@@ -9,12 +9,12 @@
 
 namespace hearth::cpu {
 
-// Throws a description when a result is off.
+// Throws a description of the difference if a result is wrong.
 inline void expect(const char* what, double got, double right, double tolerance = 1e-5) {
-  if (!(std::abs(got - right) <= tolerance * (1 + std::abs(right)))) fail<Error>("{}: {} where {} is right", what, got, right);
+  if (!(std::abs(got - right) <= tolerance * (1 + std::abs(right)))) fail<Error>("{}: {}, expected {}", what, got, right);
 }
 
-inline float value(int64_t i) { return float((i * 37 + 11) % 64 - 32) / 16; }  // in [-2, 2), exact in every type
+inline float value(int64_t i) { return float((i * 37 + 11) % 64 - 32) / 16; }  // in [-2, 2), exact in every dtype
 
 inline std::vector<float> values(int64_t n, int64_t seed = 0) {
   std::vector<float> v(static_cast<size_t>(n));
@@ -22,7 +22,7 @@ inline std::vector<float> values(int64_t n, int64_t seed = 0) {
   return v;
 }
 
-// Of products with weights in place and of attention to a cache (self_check_rows.cpp).
+// Checks products with weights in place and attention to a KV cache (self_check_rows.cpp).
 void check_language_kernels(const Kernels& kernel);
 
 }  // namespace hearth::cpu

@@ -12,7 +12,7 @@ struct Axis {
   int64_t size, from, to;  // strides in elements
 };
 
-// The axes of a copy, outermost first in y's order, neighbors that are dense in both tensors merged.
+// The axes of a copy, outermost first in y's order; neighboring axes that are dense in both tensors are merged.
 std::vector<Axis> merged_axes(const Tensor& x, const Tensor& y) {
   std::vector<Axis> axes;
   for (int i = 0; i < x.rank(); ++i)
@@ -27,14 +27,14 @@ std::vector<Axis> merged_axes(const Tensor& x, const Tensor& y) {
   return merged;
 }
 
-// f(offset in x, offset in y) for index i over `axes`, the last fastest.
+// f(offset in x, offset in y) for index i over `axes`, the last axis fastest.
 std::pair<int64_t, int64_t> offsets(const std::vector<Axis>& axes, int64_t i) {
   int64_t from = 0, to = 0;
   for (size_t a = axes.size(); a-- > 0; i /= axes[a].size) from += i % axes[a].size * axes[a].from, to += i % axes[a].size * axes[a].to;
   return {from, to};
 }
 
-// n elements with strides. Equal types are moved as bits; others go through f32.
+// n elements with strides. Equal dtypes are copied as bits; others are converted through f32.
 class Mover {
  public:
   Mover(const Kernels& kernels, const Tensor& x, const Tensor& y)
@@ -67,7 +67,7 @@ class Mover {
   bool same_;
 };
 
-constexpr int64_t grain = 32768;  // elements of a piece of work
+constexpr int64_t grain = 32768;  // elements per piece of work
 
 }  // namespace
 
@@ -81,13 +81,13 @@ void CpuBackend::fill(Tensor& y, float value) {
     case DType::bf16: return with(f32_to_bf16(value));
     case DType::f64: return with(double(value));
     default:
-      if (value != 0) fail<UnsupportedError>("fill: {} cannot be filled with {}", name_of(y.dtype()), value);
+      if (value != 0) fail<UnsupportedError>("fill: a tensor of {} cannot be filled with {}, expected 0", name_of(y.dtype()), value);
       pool_.run(1, [&](int64_t) { std::memset(y.raw(), 0, y.bytes()); });
   }
 }
 
 void CpuBackend::copy(const Tensor& x, Tensor& y) {
-  if (is_blocked(x.dtype())) {  // as it is
+  if (is_blocked(x.dtype())) {  // copied unchanged
     pool_.for_ranges(int64_t(x.bytes()), 1 << 20,
                      [&](int64_t begin, int64_t end) { std::memcpy(y.raw() + begin, x.raw() + begin, size_t(end - begin)); });
     return;
@@ -125,7 +125,7 @@ void CpuBackend::copy(const Tensor& x, Tensor& y) {
     return;
   }
 
-  // y's fastest axis is another than x's: a transpose of these two, in strips of rows of x.
+  // y's fastest axis is another than x's: a transpose of these two axes, in strips of rows of x.
   const auto dense = std::find_if(axes.begin(), axes.end(), [](const Axis& a) { return a.from == 1; });
   if (inner.to == 1 && dense != axes.end() && x.dtype() == DType::f32 && y.dtype() == DType::f32) {
     const Axis columns = *dense;

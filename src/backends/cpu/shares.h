@@ -1,4 +1,4 @@
-// Work that reads memory in order, shared out among threads.
+// Work that reads memory in order, divided among threads.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace hearth::cpu {
 
-// [0, n) in as many contiguous shares as there are threads.
+// [0, n) in one contiguous share per thread.
 struct Shares {
   Shares(const ThreadPool& pool, int64_t n_) : n(n_), count(std::min<int64_t>({n, pool.size(), 64})) {}
   int64_t begin(int64_t share) const { return n * share / count; }
@@ -21,9 +21,9 @@ struct InShare {
   bool first, last;
 };
 
-// f(begin, end, InShare) for ranges of at most `most` elements of [0, n), shorter ones towards the end of a share. Each thread begins with
-// a share of its own and takes it in order, so that it can fetch ahead what it takes next, unless nothing of the share is left behind the
-// range. Then it helps the others from the ends of their shares, which they have not fetched.
+// f(begin, end, InShare) for ranges of at most `most` elements of [0, n), shorter towards the end of a share. Each thread starts with its
+// own share and processes it in order, so that it can prefetch its next range, unless the share has none left. Then it helps the others
+// from the ends of their shares, which they have not prefetched.
 template <class F> void for_shares(ThreadPool& pool, const Shares& all, int64_t most, const F& f) {
   struct alignas(64) Share {
     std::atomic<uint64_t> left;  // begin · 2³² | end

@@ -25,17 +25,17 @@ TEST(Shares, cover_without_overlap) {
     }
 }
 
-TEST(Shares, tell_what_comes_first_and_last) {
+TEST(Shares, mark_the_first_and_last_range) {
   ThreadPool pool(1);
-  std::string told;
+  std::string ranges;
   for_shares(pool, Shares(pool, 12), 2, [&](int64_t begin, int64_t end, InShare in) {
-    told += fmt::format("{}{}-{}{} ", in.first ? "(" : "", begin, end, in.last ? ")" : "");
+    ranges += fmt::format("{}{}-{}{} ", in.first ? "(" : "", begin, end, in.last ? ")" : "");
   });
-  EXPECT_EQ(told, "(0-2 2-4 4-6 6-7 7-8 8-9 9-10 10-11 11-12) ");
+  EXPECT_EQ(ranges, "(0-2 2-4 4-6 6-7 7-8 8-9 9-10 10-11 11-12) ");
 }
 
-// A thread takes its own share in order, and then what one that waits has left of its own, from the end.
-TEST(Shares, are_taken_in_order_and_by_others_from_the_end) {
+// A thread processes its own share in order, and then, from the end, what a waiting thread has left of its share.
+TEST(Shares, are_processed_in_order_and_by_helpers_from_the_end) {
   ThreadPool pool(2);
   std::vector<int64_t> taken, right;
   std::atomic<bool> done = false;
@@ -56,7 +56,7 @@ TEST(Shares, are_taken_in_order_and_by_others_from_the_end) {
   EXPECT_EQ(taken, right);
 }
 
-TEST(Shares, pass_an_exception_on) {
+TEST(Shares, rethrow_exceptions) {
   ThreadPool pool(2);
   const auto run = [&] {
     for_shares(pool, 100, 1, [](int64_t begin, int64_t) {

@@ -1,5 +1,5 @@
-// A device that only counts: to read a checkpoint's headers with, to list what a network asks for, and to sum up the tensors of a
-// run whatever device will run it (Backend::dry_twin() knows what a certain one takes).
+// A device that only counts: for reading checkpoint headers, listing the tensors that a network needs, and adding up the tensors of a
+// run independently of the device (Backend::dry_twin() gives the memory of a particular device).
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace hearth {
 
-// Counts every tensor and prepared weight in `ledger`, which must outlive the backend and its tensors, as the backend must
-// outlive them. Tensors have no contents: Backend::computes() is false.
+// Counts every tensor and prepared weight in `ledger`. The ledger must outlive the backend and its tensors, and the backend must
+// outlive its tensors. Tensors have no contents: Backend::computes() is false.
 std::unique_ptr<Backend> make_plan_backend(MemoryLedger& ledger);
 
 }  // namespace hearth

@@ -12,8 +12,8 @@ double element(const Tensor& x, int64_t b, int64_t t, int64_t n, int64_t d) {
 
 double capped(double score, double cap) { return cap > 0 ? cap * std::tanh(score / cap) : score; }
 
-// Σ wᵢ · value(i, d) / Σ wᵢ with w = exp(score − the largest); the sink, −∞ for none, takes a share and gives nothing. A score of −∞ hides
-// its value. Zero where nothing is seen.
+// Σ wᵢ · value(i, d) / Σ wᵢ with w = exp(score − maximum); the sink, −∞ for none, takes a share of the softmax and adds nothing. A score of
+// −∞ hides its value. Zero if no value is left.
 struct Weighted {
   Weighted(std::vector<double> scores_, double sink, const auto& rounded) : scores(std::move(scores_)) {
     double highest = sink;

@@ -8,7 +8,7 @@
 namespace hearth::reference {
 namespace {
 
-// Where a tap of output position `out` lies in x; −1 where it meets a zero.
+// Position in x of a tap of output position `out`; −1 if the tap falls on a zero.
 int64_t source(const ConvAxes& a, int64_t out, int64_t tap) {
   const Position place = position_of(out, a.out), taps = position_of(tap, a.taps);
   Position from{};
@@ -20,7 +20,7 @@ int64_t source(const ConvAxes& a, int64_t out, int64_t tap) {
   return index_of(from, a.in);
 }
 
-// The same for the transposed form: the position of x whose tap falls there.
+// The same for a transposed convolution: the position of x whose tap falls there.
 int64_t transposed_source(const ConvAxes& a, int64_t out, int64_t tap) {
   const Position place = position_of(out, a.out), taps = position_of(tap, a.taps);
   Position from{};
@@ -51,7 +51,7 @@ void ReferenceBackend::conv(const Tensor& input, const Weight& w, const Tensor& 
   const int64_t C = x.size(-1), O = y.size(-1), groups = w.form.groups, positions = axes.positions(), taps = axes.kernel(),
                 image = x.numel() / (x.size(0) * C);
   const float* values = static_cast<const Raw&>(*w.prepared).values.data();
-  // Of the first channel of a group of x and output o, at tap 0; and from one channel to the next.
+  // Offset of the weight for the first channel of a group of x and output o, at tap 0; and the step from one channel to the next.
   const auto first_value = [&](int64_t o) {
     const int64_t group = o / (O / groups);
     return transposed ? (group * (C / groups) * (O / groups) + o % (O / groups)) * taps : o * (C / groups) * taps;
@@ -59,14 +59,14 @@ void ReferenceBackend::conv(const Tensor& input, const Weight& w, const Tensor& 
   const int64_t step = transposed ? O / groups * taps : taps;
   pool_.run(y.size(0) * positions, [&](int64_t position) {
     const int64_t b = position / positions;
-    std::vector<std::pair<int64_t, std::vector<double>>> inputs;  // the taps that meet x, and its channels there
+    std::vector<std::pair<int64_t, std::vector<double>>> inputs;  // the taps inside x, and the channels of x there
     for (int64_t tap = 0; tap < taps; ++tap) {
       const int64_t from = (transposed ? transposed_source : source)(axes, position % positions, tap);
       if (from < 0) continue;
       std::vector<double>& channels = inputs.emplace_back(tap, std::vector<double>(C)).second;
       for (int64_t c = 0; c < C; ++c) channels[c] = at(x, (b * image + from) * C + c);
     }
-    // Outputs of a group side by side: each is summed in the same order, and none waits for another.
+    // Several outputs of a group at once: each is summed in the same order, and the sums are independent.
     for (int64_t o = 0, count; o < O; o += count) {
       count = std::min(side_by_side, (o / (O / groups) + 1) * (O / groups) - o);
       const int64_t first = o / (O / groups) * (C / groups);

@@ -48,7 +48,7 @@ void ReferenceBackend::store(Tensor& y, int64_t i, double value, int64_t b, int6
   put(y, i, value);
 }
 
-// In blocks of 32 along the last axis: q · d with d = the largest magnitude / 32767. A block that holds a NaN or an infinity is all NaN.
+// In blocks of 32 along the last axis: q · d with d = the largest magnitude / 32767. A block that contains NaN or infinity becomes NaN.
 Tensor ReferenceBackend::as_integers(const Tensor& x) {
   Tensor rounded = Tensor::empty(*this, x.shape(), DType::f32);
   const float* from = x.data<float>();
@@ -86,7 +86,7 @@ void ReferenceBackend::linear(const Tensor& input, const Weight& w, const Tensor
   pool_.run(x.size(0) * M, [&](int64_t row) {
     std::vector<double> factors_of_row(K), columns(N);
     for (int64_t k = 0; k < K; ++k) factors_of_row[k] = at(x, row * K + k);
-    // Columns side by side: each is summed in the same order, and none waits for another.
+    // Several columns at once: each is summed in the same order, and the sums are independent.
     for (int64_t n = 0; n < N; n += side_by_side) {
       const int64_t count = std::min(side_by_side, N - n);
       const float* rows[side_by_side];

@@ -12,7 +12,7 @@ template <class F> std::pair<double, double> moments(int64_t n, F f) {
   return {mean, variance / double(n)};
 }
 
-// (x̂·gamma + beta)·(1 + scale) + shift of column c in row r, one of those of image b.
+// (x̂·gamma + beta)·(1 + scale) + shift of column c in row r, which belongs to image b.
 double modulated(double x, const Tensor& gamma, const Tensor& beta, const Tensor& scale, const Tensor& shift, int64_t images, int64_t b,
                  int64_t r, int64_t c) {
   const auto of = [&](const Tensor& t) { return at(t, (t.size(0) == images ? b : r) * t.stride(0) + c); };

@@ -14,7 +14,7 @@ std::shared_ptr<const Storage> ReferenceBackend::allocate(size_t bytes) {
   auto storage = std::make_shared<Storage>();
   const size_t rounded = (bytes + 63) / 64 * 64 + 64;
   void* memory = std::aligned_alloc(64, rounded);
-  if (!memory) fail<Error>("memory: {} bytes are not to be had", bytes);
+  if (!memory) fail<Error>("memory: {} bytes cannot be allocated", bytes);
   ledger_->add(int64_t(rounded));
   storage->data = static_cast<std::byte*>(memory);
   storage->size = bytes;

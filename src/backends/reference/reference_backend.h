@@ -1,4 +1,4 @@
-// The truth that fast backends are compared with: plain loops in double precision, rounded once at the store.
+// The backend that fast backends are compared with: plain loops in double precision, rounded once at the store.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The class behind make_reference_backend; its kernels stand in files named as in ops/.
+// The class behind make_reference_backend; its kernels are in files named as in ops/.
 #pragma once
 
 #include <cmath>
@@ -12,11 +12,11 @@
 namespace hearth::reference {
 
 struct Raw final : PreparedWeight {
-  std::vector<float> values;   // in checkpoint order, rounded to the type to hold
-  std::vector<float> rounded;  // where they are no factors of bf16 by that, but may be multiplied as such
+  std::vector<float> values;   // in checkpoint order, rounded to the held dtype
+  std::vector<float> rounded;  // rounded to bf16, if `values` are not but may be multiplied in bf16
 };
 
-// How many sums of products a loop carries at once.
+// Number of sums of products that a loop computes at once.
 inline constexpr int64_t side_by_side = 8;
 
 // Reads and writes any float dtype at a linear index of a dense tensor.
@@ -76,7 +76,7 @@ class ReferenceBackend final : public Backend {
   void pool(const Tensor& x, const PoolSpec& spec, Tensor& y) override;
 
  private:
-  Tensor as_factors(const Tensor& x, DType factors);  // x rounded as WeightForm::factors says
+  Tensor as_factors(const Tensor& x, DType factors);  // x rounded to these factors (WeightForm::factors)
   Tensor as_integers(const Tensor& x);
   Tensor normalized(const Tensor& x, const GroupNormSpec& norm);  // f32, the shape of x [B, ..., C]
   // α·acc + bias + per_image of column n of N, image b

@@ -15,7 +15,7 @@ void ReferenceBackend::fill(Tensor& y, float value) {
       break;
     case DType::f64: std::fill_n(y.data<double>(), y.numel(), double(value)); break;
     default:
-      if (value != 0) fail<UnsupportedError>("fill: {} cannot be filled with {}", name_of(y.dtype()), value);
+      if (value != 0) fail<UnsupportedError>("fill: a tensor of {} cannot be filled with {}, expected 0", name_of(y.dtype()), value);
       if (y.bytes() > 0) std::memset(y.raw(), 0, y.bytes());
   }
 }

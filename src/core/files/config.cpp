@@ -22,7 +22,7 @@ struct Config::Data {
 
 namespace {
 
-// As the file has it: JSON has no word for the non-finite numbers that core/files/json.h lets pass.
+// JSON text of the value; JSON cannot express the non-finite numbers that core/files/json.h accepts.
 std::string written(const Json& value) {
   if (!value.is_number_float() || std::isfinite(value.get<double>())) return value.dump();
   return std::isnan(value.get<double>()) ? "NaN" : value.get<double>() < 0 ? "-Infinity" : "Infinity";
@@ -37,7 +37,7 @@ std::string shortened(const Json& value) {
 const char* kind_of(const Json& value) {
   switch (value.type()) {
     case Json::value_t::boolean: return "a boolean";
-    case Json::value_t::string: return "a text";
+    case Json::value_t::string: return "a string";
     case Json::value_t::array: return "a list";
     case Json::value_t::object: return "an object";
     case Json::value_t::null: return "null";
@@ -45,7 +45,7 @@ const char* kind_of(const Json& value) {
   }
 }
 
-// The entry for `key`, or nullptr where it is absent or null.
+// The entry for `key`, or nullptr if it is absent or null.
 const Json* find(const Json& json, std::string_view key) {
   const auto it = json.find(key);
   return it == json.end() || it->is_null() ? nullptr : &*it;
@@ -55,7 +55,7 @@ const Json* find(const Json& json, std::string_view key) {
   fail<WeightError>("{}: '{}' is {} ({}), expected {}", where, key, kind_of(value), shortened(value), needed);
 }
 
-// A number without fraction that an int64 holds.
+// A number without a fractional part that fits int64_t.
 bool is_whole(const Json& value) {
   if (value.is_number_unsigned()) return value.get<uint64_t>() <= uint64_t(INT64_MAX);
   if (value.is_number_integer()) return true;
@@ -95,7 +95,7 @@ std::string Config::dump(std::string_view key) const {
 
 namespace {
 
-// The value as `read` takes it from JSON; `otherwise` where the key is absent; WeightError where neither is there.
+// The value that `read` converts from JSON; `otherwise` if the key is absent; WeightError if there is neither.
 template <class T, class Read>
 T value_or(const Json& json, const std::string& where, std::string_view key, const std::optional<T>& otherwise, const char* needed,
            Read read) {
@@ -143,7 +143,7 @@ bool Config::boolean(std::string_view key, std::optional<bool> otherwise) const 
 }
 std::string Config::text(std::string_view key, std::optional<std::string> otherwise) const {
   data_->seen.emplace(key);
-  return value_or(data_->json, where_, key, otherwise, "a text", as_text);
+  return value_or(data_->json, where_, key, otherwise, "a string", as_text);
 }
 std::vector<int64_t> Config::integers(std::string_view key, std::optional<std::vector<int64_t>> otherwise) const {
   data_->seen.emplace(key);
@@ -156,7 +156,7 @@ std::vector<double> Config::numbers(std::string_view key, std::optional<std::vec
 }
 std::vector<std::string> Config::texts(std::string_view key, std::optional<std::vector<std::string>> otherwise) const {
   data_->seen.emplace(key);
-  return value_or(data_->json, where_, key, otherwise, "a list of texts", [](const Json& v) { return list_of<std::string>(v, as_text); });
+  return value_or(data_->json, where_, key, otherwise, "a list of strings", [](const Json& v) { return list_of<std::string>(v, as_text); });
 }
 
 std::vector<int64_t> Config::integer_per_level(std::string_view key, size_t levels, std::optional<int64_t> otherwise) const {

@@ -1,11 +1,11 @@
-// A checkpoint's own JSON configuration, read so that nothing in it is silently ignored: every key is either read, declared
-// to have one supported value, declared to have no effect, or refused by name.
+// A checkpoint's own JSON configuration, read so that nothing in it is silently ignored: every key is read, declared to have one
+// supported value, declared to have no effect, or refused by name.
 //
 //   Config c = Config::load(folder / "unet/config.json");
 //   channels = c.integers("block_out_channels");
 //   c.only("dual_cross_attention", false);        // another value: UnsupportedError that names key, value and file
 //   c.no_effect({"sample_size", "dropout"});
-//   c.finish();                                   // UnsupportedError for a key with a value that nobody has looked at
+//   c.finish();                                   // UnsupportedError for every key that was not read
 #pragma once
 
 #include <concepts>
@@ -21,7 +21,7 @@ namespace hearth {
 
 class Config {
  public:
-  // IoError for a missing file or malformed JSON (core/files/json.h), or when the top level is no object.
+  // IoError for a missing file or malformed JSON (core/files/json.h), or if the top level is not an object.
   static Config load(const std::filesystem::path& file);
   static Config parse(std::string_view text, std::string where);
 
@@ -30,7 +30,7 @@ class Config {
   std::vector<std::string> keys() const;
   std::string dump(std::string_view key) const;  // the value as JSON text; counts as read
 
-  // The value; without it (absent or null) the default; without a default WeightError. WeightError for another type.
+  // The value; if it is absent or null, the default. WeightError if there is no default, or if the value has another type.
   int64_t integer(std::string_view key, std::optional<int64_t> otherwise = {}) const;
   double number(std::string_view key, std::optional<double> otherwise = {}) const;
   bool boolean(std::string_view key, std::optional<bool> otherwise = {}) const;
@@ -41,19 +41,19 @@ class Config {
   // One integer for all levels, or a list with one entry per level (WeightError for another length).
   std::vector<int64_t> integer_per_level(std::string_view key, size_t levels, std::optional<int64_t> otherwise = {}) const;
   std::vector<bool> boolean_per_level(std::string_view key, size_t levels, std::optional<bool> otherwise = {}) const;
-  Config object(std::string_view key) const;  // a nested object
+  Config object(std::string_view key) const;  // the nested object
 
   // The key may be absent, null or have one of these values; anything else is UnsupportedError "… is not supported".
-  // (A template, so that a list of one text does not become a bool.)
+  // (A template, so that a list of one string does not become a bool.)
   void only(std::string_view key, std::same_as<bool> auto value) const { only_boolean(key, value); }
   void only(std::string_view key, std::initializer_list<std::string_view> values) const;
   void only_number(std::string_view key, double value) const;
   void only_null(std::string_view key) const;
-  // Keys that do not change what is computed.
+  // Keys that do not affect the result.
   void no_effect(std::initializer_list<std::string_view> keys) const;
-  // Keys that are false, 0 or empty, for networks in which what they name is not there.
+  // Keys that are false, 0 or empty, for features that the network does not have.
   void no_effect_where_off() const;
-  // UnsupportedError that names each key nobody has read, unless its value is null or the key starts with '_'.
+  // UnsupportedError that names every key that was not read, unless its value is null or the key starts with '_'.
   void finish() const;
 
  private:

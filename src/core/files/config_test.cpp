@@ -9,7 +9,7 @@ namespace {
 
 Config config(std::string_view text) { return Config::parse(text, "unet/config.json"); }
 
-// The message of the error that f throws, or "" when it throws none.
+// The message of the error that f throws, or "" if it throws none.
 template <class E, class F> std::string message_of(F f) {
   try {
     f();
@@ -46,7 +46,7 @@ TEST(Config, one_value_or_one_per_level) {
 
 TEST(Config, wrong_types_are_named) {
   const Config c = config(R"({"a": "four", "b": [1, "x"], "c": 1.5})");
-  EXPECT_EQ(message_of<WeightError>([&] { c.integer("a"); }), R"(unet/config.json: 'a' is a text ("four"), expected a whole number)");
+  EXPECT_EQ(message_of<WeightError>([&] { c.integer("a"); }), R"(unet/config.json: 'a' is a string ("four"), expected a whole number)");
   EXPECT_THROW(c.integers("b"), WeightError);
   EXPECT_THROW(c.integer("c"), WeightError);
   EXPECT_EQ(message_of<WeightError>([&] { c.integer("missing"); }), "unet/config.json: 'missing' is missing, expected a whole number");
@@ -66,21 +66,21 @@ TEST(Config, unsupported_values_are_refused_by_name) {
   EXPECT_NO_THROW(c.only_number("scale", 2));
 }
 
-TEST(Config, keys_nobody_looked_at_are_refused) {
+TEST(Config, unread_keys_are_refused) {
   const Config c = config(R"({"_class_name": "X", "known": 1, "dropout": 0.1, "new_trick": true, "new_null": null})");
   c.integer("known");
   c.no_effect({"dropout"});
   EXPECT_EQ(message_of<UnsupportedError>([&] { c.finish(); }), "unet/config.json: unknown key: 'new_trick' = true");
 }
 
-TEST(Config, what_is_off_says_nothing_where_a_network_has_no_such_part) {
+TEST(Config, features_that_are_off_have_no_effect) {
   const Config c = config(R"({"a": false, "b": 0, "c": 0.0, "d": [], "e": {}, "f": "", "g": null, "on": true, "one": 1, "some": [0]})");
   c.no_effect_where_off();
   EXPECT_EQ(message_of<UnsupportedError>([&] { c.finish(); }), "unet/config.json: unknown keys: 'on' = true, 'one' = 1, 'some' = [0]");
 }
 
 TEST(Config, malformed_json_names_the_line) {
-  EXPECT_EQ(message_of<IoError>([] { config("{\n\"a\": 1,\n}"); }).find("unet/config.json: no valid JSON at line 3"), 0u);
+  EXPECT_EQ(message_of<IoError>([] { config("{\n\"a\": 1,\n}"); }).find("unet/config.json: invalid JSON at line 3"), 0u);
   EXPECT_THROW(config("[1]"), IoError);
   EXPECT_THROW(config(""), IoError);
   EXPECT_THROW(Config::load("no/such/file.json"), IoError);

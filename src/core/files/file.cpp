@@ -31,7 +31,7 @@ struct Descriptor {
 
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
 
-// Where the bytes go in the end. IoError unless a regular file can stand there.
+// The path that is written in the end. IoError unless it is, or can become, a regular file.
 fs::path destination(const fs::path& file) {
   if (!file.has_filename()) fail<IoError>("write {}: this names a folder, expected a file name", file.string());
   std::error_code error;
@@ -42,7 +42,7 @@ fs::path destination(const fs::path& file) {
   }
   const fs::file_status status = fs::status(target, error);
   if (status.type() == fs::file_type::none) fail<IoError>("write {}: {}", file.string(), error.message());
-  if (fs::is_directory(status)) fail<IoError>("write {}: a folder has this name", file.string());
+  if (fs::is_directory(status)) fail<IoError>("write {}: is a folder, expected a file name", file.string());
   if (fs::exists(status) && !fs::is_regular_file(status)) fail<IoError>("write {}: not a regular file", file.string());
   const fs::path folder = folder_of(target);
   if (!fs::exists(fs::status(folder, error))) fail<IoError>("write {}: the folder {} does not exist", file.string(), folder.string());
@@ -50,7 +50,7 @@ fs::path destination(const fs::path& file) {
   return target;
 }
 
-// A new file beside the target that removes itself unless it has been renamed.
+// A new file next to the target that removes itself unless it has been renamed.
 class TemporaryFile {
  public:
   TemporaryFile(const fs::path& target, const fs::path& shown) : shown_(shown.string()), file_(make(target)) {}
@@ -75,7 +75,7 @@ class TemporaryFile {
   void rename_to(const fs::path& target) {
     if (::rename(path_.c_str(), target.c_str()) != 0) fail<IoError>("write {}: {}", shown_, reason());
     path_.clear();
-    // The name itself reaches the disk with its folder; a folder that cannot be flushed does not make the file wrong.
+    // Flushing the folder makes the new name durable; if the folder cannot be flushed, the file is still correct.
     const Descriptor folder(::open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (folder.fd >= 0) ::fsync(folder.fd);
   }
@@ -85,11 +85,11 @@ class TemporaryFile {
     static std::atomic<int> counter{0};
     const fs::path folder = folder_of(target);
     while (true) {
-      // A fixed length, so that a file name of the greatest length works too.
+      // A fixed length, so that a target whose name has the maximum length works too.
       path_ = (folder / fmt::format(".hearth-{}-{}.tmp", ::getpid(), counter++)).string();
       const int fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       if (fd >= 0) return fd;
-      if (errno != EEXIST) fail<IoError>("write {}: cannot make a file in the folder {}: {}", shown_, folder.string(), reason());
+      if (errno != EEXIST) fail<IoError>("write {}: cannot create a file in the folder {}: {}", shown_, folder.string(), reason());
     }
   }
 
@@ -105,7 +105,7 @@ std::string read_file(const fs::path& file, int64_t limit) {
   struct stat status {};
   if (::fstat(in.fd, &status) != 0) fail<IoError>("read {}: {}", file.string(), reason());
   if (!S_ISREG(status.st_mode)) fail<IoError>("read {}: not a regular file", file.string());
-  if (status.st_size > limit) fail<IoError>("read {}: {} bytes, at most {} are read", file.string(), status.st_size, limit);
+  if (status.st_size > limit) fail<IoError>("read {}: the file has {} bytes, expected at most {}", file.string(), status.st_size, limit);
   std::string bytes(size_t(status.st_size), '\0');
   size_t done = 0;
   while (done < bytes.size()) {
@@ -136,7 +136,7 @@ void write_file_unflushed(const fs::path& file, std::span<const std::string_view
   temporary.rename_to(target);
 }
 
-// Written in large pieces, so that the system keeps a file of weights in large pages (core/files/mapped_file.cpp).
+// Written in large pieces, so that the page cache holds weight files in large pages (core/files/mapped_file.cpp).
 struct FileWriter::State {
   explicit State(const fs::path& file) : target(destination(file)), temporary(target, file) {}
   void write(std::string_view bytes) {

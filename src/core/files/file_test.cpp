@@ -42,7 +42,7 @@ std::string message_of(const std::function<void()>& call) {
   return "no IoError";
 }
 
-// Runs `call` in a process of its own, whose limits it may change; true when it returned true.
+// Runs `call` in a child process, whose limits it may change; true if it returned true.
 bool in_child(const std::function<bool()>& call) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(call() ? 0 : 1);
@@ -51,7 +51,7 @@ bool in_child(const std::function<bool()>& call) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-TEST_F(FileTest, comes_back_as_written_and_replaces) {
+TEST_F(FileTest, round_trip_and_replacement) {
   const std::string bytes("a\0\xff\n", 4), longer(3'000'000, 'x');
   write_file(folder / "f", longer);
   EXPECT_EQ(read_file(folder / "f"), longer);
@@ -79,7 +79,7 @@ TEST_F(FileTest, pieces_appear_together_or_not_at_all) {
 }
 
 TEST_F(FileTest, pieces_of_any_size_follow_one_another) {
-  const size_t large = size_t(4) << 20;  // in which they are written
+  const size_t large = size_t(4) << 20;  // the size of a write
   std::string all;
   FileWriter file(folder / "f");
   for (const size_t size : {size_t(3), large - 4, size_t(1), size_t(0), large, size_t(7), 3 * large + 5, large - 12, size_t(1)}) {
@@ -92,7 +92,7 @@ TEST_F(FileTest, pieces_of_any_size_follow_one_another) {
   EXPECT_TRUE(read_file(folder / "f") == all);
 }
 
-TEST_F(FileTest, respects_umask_and_long_names) {
+TEST_F(FileTest, applies_umask_and_supports_long_names) {
   const mode_t before = ::umask(027);
   const std::string name(255, 'n');
   write_file(folder / name, "x");
@@ -120,8 +120,8 @@ TEST_F(FileTest, follows_forty_symbolic_links_and_no_more) {
             fmt::format("write {0}/nowhere: the folder {0}/no does not exist", folder.string()));
 }
 
-// A process that was killed may have left temporary files, and another may have our number now.
-TEST_F(FileTest, leaves_files_of_others_alone) {
+// A killed process may have left temporary files, and another process may now have our process ID.
+TEST_F(FileTest, keeps_files_of_other_processes) {
   EXPECT_TRUE(in_child([&] {
     for (int i = 0; i < 1000; ++i) std::ofstream(folder / fmt::format(".hearth-{}-{}.tmp", ::getpid(), i)) << "theirs";
     ::alarm(60);
@@ -149,14 +149,14 @@ TEST_F(FileTest, closes_what_it_opens) {
 
 TEST_F(FileTest, says_why_it_cannot_write) {
   fs::create_directory(folder / "d");
-  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);  // of our own: root could replace a device
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);  // not a device, because root could replace it
   write_file(folder / "f", "old");
   for (const auto& attempt : {std::function<void(const fs::path&)>([](const fs::path& p) { write_file(p, "x"); }),
                               std::function<void(const fs::path&)>([](const fs::path& p) { check_writable(p); })}) {
     const auto says = [&](const fs::path& p) { return message_of([&] { attempt(p); }); };
     EXPECT_EQ(says(folder / "no/f"), fmt::format("write {0}/no/f: the folder {0}/no does not exist", folder.string()));
     EXPECT_EQ(says(folder / "f/g"), fmt::format("write {0}/f/g: {0}/f is not a folder", folder.string()));
-    EXPECT_EQ(says(folder / "d"), fmt::format("write {}/d: a folder has this name", folder.string()));
+    EXPECT_EQ(says(folder / "d"), fmt::format("write {}/d: is a folder, expected a file name", folder.string()));
     EXPECT_EQ(says(fs::path(folder.string() + "/")), fmt::format("write {}/: this names a folder, expected a file name", folder.string()));
     EXPECT_EQ(says(folder / "pipe"), fmt::format("write {}/pipe: not a regular file", folder.string()));
     EXPECT_EQ(says(folder / std::string(256, 'n')), fmt::format("write {}: File name too long", (folder / std::string(256, 'n')).string()));
@@ -173,7 +173,7 @@ TEST_F(FileTest, check_writable_leaves_no_trace) {
   EXPECT_EQ(read_file(folder / "f"), "old");
 }
 
-// A limit on the size of files stands for a full disk: write() fails half way.
+// A limit on file size simulates a full disk: write() fails halfway.
 TEST_F(FileTest, full_disk_leaves_the_old_file_and_nothing_else) {
   write_file(folder / "f", "old");
   EXPECT_TRUE(in_child([&] {
@@ -190,20 +190,20 @@ TEST_F(FileTest, read_only_folder) {
   fs::permissions(folder, fs::perms(0555));
   EXPECT_TRUE(in_child([&] {
     if (::geteuid() == 0 && ::seteuid(65534) != 0) return false;  // nothing is read-only for root
-    const std::string wanted = fmt::format("write {0}/f: cannot make a file in the folder {0}: Permission denied", folder.string());
-    return message_of([&] { write_file(folder / "f", "x"); }) == wanted && message_of([&] { check_writable(folder / "f"); }) == wanted;
+    const std::string expected = fmt::format("write {0}/f: cannot create a file in the folder {0}: Permission denied", folder.string());
+    return message_of([&] { write_file(folder / "f", "x"); }) == expected && message_of([&] { check_writable(folder / "f"); }) == expected;
   }));
   EXPECT_TRUE(in_child([&] {
     fs::current_path(folder);
     if (::geteuid() == 0 && ::seteuid(65534) != 0) return false;
-    return message_of([] { write_file("f", "x"); }) == "write f: cannot make a file in the folder .: Permission denied";
+    return message_of([] { write_file("f", "x"); }) == "write f: cannot create a file in the folder .: Permission denied";
   }));
   fs::permissions(folder, fs::perms(0755));
 }
 
-// As in /tmp: everybody may make files there, nobody may replace another's.
+// As in /tmp: every user may create files there, but nobody may replace another user's.
 TEST_F(FileTest, file_of_another_user_in_a_shared_folder) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can be two users";
+  if (::geteuid() != 0) GTEST_SKIP() << "requires root, to act as two users";
   write_file(folder / "f", "old");
   fs::permissions(folder, fs::perms(01777));
   EXPECT_TRUE(in_child([&] {
@@ -221,14 +221,15 @@ TEST_F(FileTest, says_why_it_cannot_read) {
   EXPECT_EQ(message_of([&] { read_file(folder / "pipe"); }), fmt::format("read {}/pipe: not a regular file", folder.string()));
   write_file(folder / "f", "12345");
   EXPECT_EQ(read_file(folder / "f", 5), "12345");
-  EXPECT_EQ(message_of([&] { read_file(folder / "f", 4); }), fmt::format("read {}/f: 5 bytes, at most 4 are read", folder.string()));
+  EXPECT_EQ(message_of([&] { read_file(folder / "f", 4); }),
+            fmt::format("read {}/f: the file has 5 bytes, expected at most 4", folder.string()));
 }
 
-// Files of sysfs claim a page and hold less, as does a file that is cut while it is read.
+// Files of sysfs report the size of a page and contain less, like a file that is truncated while it is read.
 TEST_F(FileTest, a_file_that_ends_early_is_refused) {
   const fs::path file = "/sys/devices/system/cpu/online";
   std::error_code error;
-  if (fs::file_size(file, error) != 4096) GTEST_SKIP() << "no sysfs here";
+  if (fs::file_size(file, error) != 4096) GTEST_SKIP() << "requires sysfs";
   const std::string message = message_of([&] { read_file(file); });
   EXPECT_TRUE(message.starts_with("read /sys/devices/system/cpu/online: the file ended after ") && message.ends_with(" of 4096 bytes"))
       << message;

@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 
 constexpr std::string_view mark = "hearth: not a JSON number: ";
 
-// Bare NaN, Infinity and -Infinity become marked texts, which the parser's callback turns into numbers.
+// Bare NaN, Infinity and -Infinity become marked strings, which the parser's callback converts to numbers.
 std::string with_marked_numbers(std::string_view text) {
   std::string marked;
   bool in_text = false;
@@ -50,10 +50,10 @@ double marked_number(std::string_view name) {
 nlohmann::json parse_json(std::string_view text, const std::string& where) {
   constexpr size_t deepest = 100;
   const bool marks = text.find("NaN") != text.npos || text.find("Infinity") != text.npos;
-  if (marks && text.find(mark) != text.npos) fail<IoError>("{}: holds the text '{}'", where, mark);
+  if (marks && text.find(mark) != text.npos) fail<IoError>("{}: contains the string '{}', which is reserved", where, mark);
   const std::string marked = marks ? with_marked_numbers(text) : std::string();
 
-  std::vector<std::set<std::string>> objects;  // keys of the objects around the current place
+  std::vector<std::set<std::string>> objects;  // keys of the enclosing objects
   size_t depth = 0;
   const auto check = [&](int, Json::parse_event_t event, Json& value) {
     switch (event) {
@@ -79,8 +79,8 @@ nlohmann::json parse_json(std::string_view text, const std::string& where) {
     return Json::parse(marks ? std::string_view(marked) : text, check);
   } catch (const Json::parse_error& e) {
     const std::string_view parsed = marks ? std::string_view(marked) : text;
-    fail<IoError>("{}: no valid JSON at line {}", where, 1 + std::ranges::count(parsed.substr(0, e.byte), '\n'));
-  } catch (const Json::out_of_range&) { fail<IoError>("{}: holds a number that is too large", where); }
+    fail<IoError>("{}: invalid JSON at line {}", where, 1 + std::ranges::count(parsed.substr(0, e.byte), '\n'));
+  } catch (const Json::out_of_range&) { fail<IoError>("{}: contains a number that is too large", where); }
 }
 
 nlohmann::json load_json(const std::filesystem::path& file) { return parse_json(read_file(file, int64_t(1) << 28), file.string()); }

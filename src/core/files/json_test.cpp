@@ -34,10 +34,11 @@ TEST(Json, bare_infinity_and_nan_are_numbers_as_python_writes_them) {
   EXPECT_TRUE(std::isnan(parse_json(R"({"x": NaN})", "f.json")["x"].get<double>()));
 }
 
-// They pass the parser as marked texts: a text that looks like one stays a text, or is refused where it could be mistaken.
-TEST(Json, the_mark_of_a_bare_number_is_no_number) {
+// Bare numbers pass the parser as marked strings: a string that resembles one stays a string, or is refused if it is ambiguous.
+TEST(Json, the_mark_of_a_bare_number_stays_a_string) {
   EXPECT_EQ(parse_json(R"(["hearth: not a JSON number: x"])", "f.json")[0].get<std::string>(), "hearth: not a JSON number: x");
-  EXPECT_EQ(refusal(R"(["hearth: not a JSON number: Infinity"])"), "f.json: holds the text 'hearth: not a JSON number: '");
+  EXPECT_EQ(refusal(R"(["hearth: not a JSON number: Infinity"])"),
+            "f.json: contains the string 'hearth: not a JSON number: ', which is reserved");
 }
 
 TEST(Json, a_repeated_key_is_named) {
@@ -45,16 +46,16 @@ TEST(Json, a_repeated_key_is_named) {
   EXPECT_EQ(refusal(R"({"a": {"b": 1}, "b": {"b": 1}})"), "accepted");
 }
 
-TEST(Json, malformed_text_says_its_line) {
-  EXPECT_EQ(refusal("{\n\"a\": 1,\n}"), "f.json: no valid JSON at line 3");
-  EXPECT_EQ(refusal(""), "f.json: no valid JSON at line 1");
-  EXPECT_EQ(refusal("{} {}"), "f.json: no valid JSON at line 1");
-  EXPECT_EQ(refusal("{\"a\": \"\xff\"}"), "f.json: no valid JSON at line 1");
-  EXPECT_EQ(refusal("{\"a\": 1e999}"), "f.json: holds a number that is too large");
-  EXPECT_EQ(refusal("{\"a\": Infinityy}"), "f.json: no valid JSON at line 1");
-  EXPECT_EQ(refusal("{\n\"a\": NaN,\n}\n\n\n"), "f.json: no valid JSON at line 3");
+TEST(Json, malformed_text_names_its_line) {
+  EXPECT_EQ(refusal("{\n\"a\": 1,\n}"), "f.json: invalid JSON at line 3");
+  EXPECT_EQ(refusal(""), "f.json: invalid JSON at line 1");
+  EXPECT_EQ(refusal("{} {}"), "f.json: invalid JSON at line 1");
+  EXPECT_EQ(refusal("{\"a\": \"\xff\"}"), "f.json: invalid JSON at line 1");
+  EXPECT_EQ(refusal("{\"a\": 1e999}"), "f.json: contains a number that is too large");
+  EXPECT_EQ(refusal("{\"a\": Infinityy}"), "f.json: invalid JSON at line 1");
+  EXPECT_EQ(refusal("{\n\"a\": NaN,\n}\n\n\n"), "f.json: invalid JSON at line 3");
   const std::string_view cut = "[NaN, \"\\\n\"]";
-  EXPECT_EQ(refusal(cut.substr(0, cut.find('\\') + 1)), "f.json: no valid JSON at line 1");
+  EXPECT_EQ(refusal(cut.substr(0, cut.find('\\') + 1)), "f.json: invalid JSON at line 1");
 }
 
 TEST(Json, depth_is_limited) {
@@ -70,11 +71,13 @@ TEST(Json, a_file_may_have_256_mb) {
   const std::filesystem::path file = std::filesystem::temp_directory_path() / fmt::format("hearth-json-{}", ::getpid());
   write_file(file, R"({"a": 1})");
   EXPECT_EQ(load_json(file)["a"], 1);
-  std::filesystem::resize_file(file, (uintmax_t(1) << 28) + 1);  // holes: nothing is written
+  std::filesystem::resize_file(file, (uintmax_t(1) << 28) + 1);  // sparse: nothing is written
   try {
     load_json(file);
     ADD_FAILURE() << "accepted";
-  } catch (const IoError& e) { EXPECT_EQ(e.what(), fmt::format("read {}: 268435457 bytes, at most 268435456 are read", file.string())); }
+  } catch (const IoError& e) {
+    EXPECT_EQ(e.what(), fmt::format("read {}: the file has 268435457 bytes, expected at most 268435456", file.string()));
+  }
   std::filesystem::remove(file);
 }
 

@@ -33,8 +33,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) : file_(::open(path.c_
     fail<IoError>("{}: cannot be mapped: {}", path.string(), std::strerror(reason));
   }
   data_ = static_cast<std::byte*>(address);
-  // What the system does not have in memory yet comes in pieces of 2 MiB where the file system knows them. Weights that are multiplied
-  // where they lie are read by a fifth faster so than from scattered pages of 4 KiB (docs/performance.md).
+  // The system then reads missing pages in pieces of 2 MiB if the file system supports them. Products with weights in place read these a
+  // fifth faster than scattered 4 KiB pages (docs/performance.md).
   if (size_ >= large) ::madvise(address, size_, MADV_HUGEPAGE);
 }
 

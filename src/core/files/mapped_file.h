@@ -1,4 +1,4 @@
-// A file's bytes as memory, read when they are touched.
+// A file mapped into memory; its pages are read on first access.
 #pragma once
 
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 
 namespace hearth {
 
-// The whole file, read-only. IoError when it is missing, no regular file or cannot be mapped.
+// The whole file, read-only. IoError if it is missing, not a regular file, or cannot be mapped.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);
@@ -16,11 +16,11 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
-  std::byte* data() const { return data_; }  // nullptr where the file is empty; writing to it ends the process
+  std::byte* data() const { return data_; }  // nullptr if the file is empty; writing to it crashes the process
   size_t size() const { return size_; }
-  // The whole pages of [begin, end) are not needed any more: the process no longer holds them. What lies there can still be read.
+  // Removes the whole pages of [begin, end) from the process's memory. They can still be read.
   void release(size_t begin, size_t end) const;
-  bool unchanged() const;  // nobody has written to it since it was mapped; a file put in its place does not count
+  bool unchanged() const;  // not written to since it was mapped; a file that replaces it does not count
 
  private:
   int file_ = -1;

@@ -18,7 +18,7 @@ struct Sha256::State {
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
   if (!state_->context || EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) != 1)
-    fail<Error>("sha256: the system's library refuses to start");
+    fail<Error>("sha256: OpenSSL cannot initialize the digest");
 }
 Sha256::~Sha256() = default;
 

@@ -15,7 +15,7 @@ std::string hashed(std::string_view bytes) {
   return hash.hex();
 }
 
-// FIPS 180-4's examples, and every length around a block's end as `sha256sum` gives them.
+// Examples of FIPS 180-4, and every length around the end of a block, as printed by `sha256sum`.
 TEST(Sha256, known_answers) {
   EXPECT_EQ(hashed(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(hashed("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
@@ -32,7 +32,7 @@ TEST(Sha256, known_answers) {
   for (const auto& [length, digits] : ends) EXPECT_EQ(hashed(std::string(length, 'x')), digits) << length;
 }
 
-TEST(Sha256, pieces_do_not_matter) {
+TEST(Sha256, accepts_pieces_of_any_size) {
   const std::string text(300, 'q');
   for (const size_t piece : {1, 3, 63, 64, 65, 200}) {
     Sha256 hash;

@@ -8,12 +8,12 @@
 namespace hearth::blocks {
 namespace {
 
-// To the nearest integer, ties to even; |x| < 2²². Unlike std::nearbyint it needs no call.
+// Rounds to the nearest integer, ties to even; |x| < 2²². Unlike std::nearbyint it is not a function call.
 float rounded(float x) { return (x + 12582912.0f) - 12582912.0f; }
 
 int clamped(float x, int low, int high) { return std::clamp(int(rounded(std::clamp(x, float(low), float(high)))), low, high); }
 
-// The inverse that nothing is divided by twice; 0 where it would leave the range of f32.
+// 1/d, so that each value is multiplied instead of divided; 0 if it overflows f32.
 float inverse(float d) {
   const float i = 1 / d;
   return std::isfinite(i) ? i : 0;
@@ -29,7 +29,7 @@ template <int run> Weights<run> weights(const float* x) {
   return w;
 }
 
-// Σ w (d · code − m − x)² of the best codes in [low, high].
+// Σ w (d · code − m − x)² with the best codes in [low, high].
 template <int run> float error_of(const float* x, const Weights<run>& w, float d, float m, float low, float high) {
   const float by = inverse(d);
   float error = 0;
@@ -41,7 +41,7 @@ template <int run> float error_of(const float* x, const Weights<run>& w, float d
   return error;
 }
 
-// The scale d for codes in [−most, most) that is best for those codes that rounding by `by` gives.
+// The best scale d for the codes in [−most, most) that x·by rounds to.
 template <int run> float refitted(const float* x, const Weights<run>& w, float by, int most) {
   float xq = 0, qq = 0;
   for (int i = 0; i < run; ++i) {
@@ -107,7 +107,7 @@ template <int run> ScaleAndOffset best_offset(const float* x, const Weights<run>
   return best;
 }
 
-// The code of the value of the table nearest to x.
+// The code of the table value nearest to x.
 int nearest(float x, const int8_t (&table)[16]) {
   int low = 0, high = 15;
   while (high - low > 1) (x < float(table[(low + high) / 2]) ? high : low) = (low + high) / 2;
@@ -124,7 +124,7 @@ float table_error(const float* x, const Weights<32>& w, float d, const int8_t (&
   return error;
 }
 
-// The scale d that is best for those codes that the scale 1/by gives.
+// The best scale d for the codes that the scale 1/by gives.
 float table_refitted(const float* x, const Weights<32>& w, float by, const int8_t (&table)[16]) {
   float xq = 0, qq = 0;
   for (int i = 0; i < 32; ++i) {
@@ -135,7 +135,7 @@ float table_refitted(const float* x, const Weights<32>& w, float by, const int8_
   return qq > 0 ? xq / qq : 0;
 }
 
-// Of both signs: the table reaches further below zero than above.
+// Tries both signs, because the table extends further below zero than above.
 float best_table_scale(const float* x, const Weights<32>& w, const int8_t (&table)[16]) {
   const float largest = *std::max_element(x, x + 32, [](float a, float b) { return std::abs(a) < std::abs(b); });
   if (largest == 0) return 0;
@@ -153,7 +153,7 @@ float best_table_scale(const float* x, const Weights<32>& w, const int8_t (&tabl
   return best;
 }
 
-// What no binary16 scale reaches, and what squares must not be made of.
+// Values that no binary16 scale reaches, and whose squares would overflow.
 bool too_large(const float* x, int values = 256) {
   return std::any_of(x, x + values, [](float v) { return std::abs(v) > 1e10f; });
 }
@@ -164,18 +164,18 @@ constexpr uint16_t infinite = 0x7c00;
 template <int run> ScaledFit<run> fit_scaled(const float* x, int most, int most_scale) {
   if (too_large(x)) return {.d = infinite};
   constexpr int runs = 256 / run;
-  std::array<float, runs> wanted;
+  std::array<float, runs> ideal;
   std::array<Weights<run>, runs> w;
   for (int j = 0; j < runs; ++j) {
     w[size_t(j)] = weights<run>(x + j * run);
-    wanted[size_t(j)] = best_scale<run>(x + j * run, w[size_t(j)], most);
+    ideal[size_t(j)] = best_scale<run>(x + j * run, w[size_t(j)], most);
   }
-  const float largest = *std::ranges::max_element(wanted, {}, [](float s) { return std::abs(s); });
+  const float largest = *std::ranges::max_element(ideal, {}, [](float s) { return std::abs(s); });
   ScaledFit<run> fit;
   fit.d = f32_to_f16(-largest / float(most_scale));
   const float d = f16_to_f32(fit.d);
   for (int j = 0; j < runs; ++j) {
-    const int middle = clamped(wanted[size_t(j)] * inverse(d), -most_scale, most_scale - 1);
+    const int middle = clamped(ideal[size_t(j)] * inverse(d), -most_scale, most_scale - 1);
     float least = INFINITY;
     for (int s = std::max(middle - 1, -most_scale); s <= std::min(middle + 1, most_scale - 1); ++s) {
       const float error = error_of<run>(x + j * run, w[size_t(j)], d * float(s), 0, float(-most), float(most - 1));
@@ -192,22 +192,22 @@ template <int run> ScaledFit<run> fit_scaled(const float* x, int most, int most_
 template <int run> OffsetFit<run> fit_offset(const float* x, int most, int most_scale) {
   if (too_large(x)) return {.d = infinite};
   constexpr int runs = 256 / run;
-  std::array<ScaleAndOffset, runs> wanted;
+  std::array<ScaleAndOffset, runs> ideal;
   std::array<Weights<run>, runs> w;
   float largest_d = 0, largest_m = 0;
   for (int j = 0; j < runs; ++j) {
     w[size_t(j)] = weights<run>(x + j * run);
-    wanted[size_t(j)] = best_offset<run>(x + j * run, w[size_t(j)], most);
-    largest_d = std::max(largest_d, wanted[size_t(j)].d);
-    largest_m = std::max(largest_m, wanted[size_t(j)].m);
+    ideal[size_t(j)] = best_offset<run>(x + j * run, w[size_t(j)], most);
+    largest_d = std::max(largest_d, ideal[size_t(j)].d);
+    largest_m = std::max(largest_m, ideal[size_t(j)].m);
   }
   OffsetFit<run> fit;
   fit.d = f32_to_f16(largest_d / float(most_scale));
   fit.dmin = f32_to_f16(largest_m / float(most_scale));
   const float d = f16_to_f32(fit.d), dmin = f16_to_f32(fit.dmin);
   for (int j = 0; j < runs; ++j) {
-    const int scale = clamped(wanted[size_t(j)].d * inverse(d), 0, most_scale),
-              minimum = clamped(wanted[size_t(j)].m * inverse(dmin), 0, most_scale);
+    const int scale = clamped(ideal[size_t(j)].d * inverse(d), 0, most_scale),
+              minimum = clamped(ideal[size_t(j)].m * inverse(dmin), 0, most_scale);
     float least = INFINITY;
     for (int s = std::max(scale - 1, 0); s <= std::min(scale + 1, most_scale); ++s)
       for (int m = std::max(minimum - 1, 0); m <= std::min(minimum + 1, most_scale); ++m) {
@@ -225,19 +225,19 @@ template <int run> OffsetFit<run> fit_offset(const float* x, int most, int most_
 
 template <int runs> TableFit<runs> fit_table(const float* x, const int8_t (&table)[16], int most_scale) {
   if (too_large(x, 32 * runs)) return {.d = infinite};
-  std::array<float, runs> wanted;
+  std::array<float, runs> ideal;
   std::array<Weights<32>, runs> w;
   for (int j = 0; j < runs; ++j) {
     w[size_t(j)] = weights<32>(x + j * 32);
-    wanted[size_t(j)] = best_table_scale(x + j * 32, w[size_t(j)], table);
+    ideal[size_t(j)] = best_table_scale(x + j * 32, w[size_t(j)], table);
   }
-  const float largest = *std::ranges::max_element(wanted, {}, [](float s) { return std::abs(s); });
+  const float largest = *std::ranges::max_element(ideal, {}, [](float s) { return std::abs(s); });
   TableFit<runs> fit;
-  fit.d = f32_to_f16(runs == 1 ? wanted[0] : -largest / float(most_scale));
+  fit.d = f32_to_f16(runs == 1 ? ideal[0] : -largest / float(most_scale));
   const float d = f16_to_f32(fit.d);
   for (int j = 0; j < runs; ++j) {
     int& scale = fit.scales[size_t(j)];
-    scale = runs == 1 ? 1 : clamped(wanted[size_t(j)] * inverse(d), -most_scale, most_scale - 1);
+    scale = runs == 1 ? 1 : clamped(ideal[size_t(j)] * inverse(d), -most_scale, most_scale - 1);
     if (runs > 1) {
       float least = INFINITY;
       for (int s = std::max(scale - 1, -most_scale), last = std::min(scale + 1, most_scale - 1); s <= last; ++s) {

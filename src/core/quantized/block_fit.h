@@ -1,5 +1,5 @@
-// Scales and codes for the block types whose 256 values share scales of scales, and for those with a table of values: found by search,
-// least squares weighted by √(σ² + x²), σ the root mean square of the run, as large weights matter more.
+// Scales and codes for the block types whose 256 values have quantized scales, and for those with a table of values. A search minimizes
+// squared errors weighted by √(σ² + x²), where σ is the root mean square of the run, because large weights matter more.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ template <int runs> struct TableFit {
   std::array<int, runs> scales{};
   std::array<uint8_t, 32 * runs> codes{};
 };
-// The table rises; scale in [−most_scale, most_scale). A single run has scale 1.
+// The table is ascending; scale in [−most_scale, most_scale). A single run has scale 1.
 template <int runs> TableFit<runs> fit_table(const float* x, const int8_t (&table)[16], int most_scale);
 
 extern template TableFit<1> fit_table<1>(const float*, const int8_t (&)[16], int);

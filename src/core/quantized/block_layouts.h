@@ -1,5 +1,5 @@
-// ggml's blocks, field by field in the order of their bytes, and where each value's bits are. A block in a file may begin at any
-// address: copy it before looking into it. d and the like are IEEE binary16.
+// ggml's block layouts, with fields in byte order, and accessors for the packed fields. A block in a file may begin at any address: copy
+// it before accessing its fields. d, m and dmin are IEEE binary16.
 #pragma once
 
 #include <cstdint>
@@ -93,26 +93,26 @@ template <class F> auto with_layout(DType dtype, F f) {
     case DType::iq4_nl: return f.template operator()<Iq4Nl>();
     case DType::iq4_xs: return f.template operator()<Iq4Xs>();
     case DType::mxfp4: return f.template operator()<Mxfp4>();
-    default: fail<UnsupportedError>("blocks: {} is not a type of blocks", name_of(dtype));
+    default: fail<UnsupportedError>("blocks: {} is not a block type", name_of(dtype));
   }
 }
 
-// Of iq4_nl and iq4_xs.
+// Values of the codes of iq4_nl and iq4_xs.
 constexpr int8_t iq4_codes[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-// Of mxfp4: E2M1, doubled.
+// Values of the codes of mxfp4: E2M1, doubled.
 constexpr int8_t e2m1_codes[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-// Fields of 4 bits: in every 2·run values, the first `run` are the low halves of `run` bytes, the others their high halves.
+// Fields of 4 bits: in every 2·run values, the first `run` are in the low nibbles of `run` bytes, the others in the high nibbles.
 template <int run> int nibble(const uint8_t* bytes, int i) {
   const uint8_t byte = bytes[i / (2 * run) * run + i % run];
   return i % (2 * run) < run ? byte & 15 : byte >> 4;
 }
-// Fields of 2 bits: in every 128 values, the first 32 are the lowest bits of 32 bytes, and so on upwards.
+// Fields of 2 bits: in every 128 values, the first 32 are the lowest bits of 32 bytes, and so on upward.
 inline int two_bits(const uint8_t* bytes, int i) { return bytes[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3; }
-// Fields of 1 bit of 256 values: the first 32 are the lowest bits of 32 bytes, and so on upwards.
+// Fields of 1 bit of 256 values: the first 32 are the lowest bits of 32 bytes, and so on upward.
 inline int high_bit(const uint8_t* bytes, int i) { return bytes[i % 32] >> (i / 32) & 1; }
 
-// The same fields, into bytes that are still zero there.
+// Setters of the same fields, whose bits must be zero before.
 template <int run> void set_nibble(uint8_t* bytes, int i, int q) {
   uint8_t& byte = bytes[i / (2 * run) * run + i % run];
   byte = uint8_t(byte | (i % (2 * run) < run ? q : q << 4));
@@ -123,7 +123,7 @@ inline void set_two_bits(uint8_t* bytes, int i, int q) {
 }
 inline void set_high_bit(uint8_t* bytes, int i, int q) { bytes[i % 32] = uint8_t(bytes[i % 32] | q << (i / 32)); }
 
-// q3_k: the scale of values 16j … 16j + 15, 32 too large.
+// q3_k: the scale of values 16j … 16j + 15, with a bias of 32.
 inline int q3_k_scale(const uint8_t* scales, int j) { return nibble<8>(scales, j) | (scales[8 + j % 4] >> (j / 4 * 2) & 3) << 4; }
 inline void set_q3_k_scale(uint8_t* scales, int j, int q) {
   set_nibble<8>(scales, j, q & 15);
@@ -147,7 +147,7 @@ inline void set_q4_k_scale(uint8_t* s, int j, ScaleAndMinimum q) {
     s[j] = uint8_t(s[j] | q.minimum >> 4 << 6);
   }
 }
-// iq4_xs: the scale of values 32j … 32j + 31, 32 too large.
+// iq4_xs: the scale of values 32j … 32j + 31, with a bias of 32.
 inline int iq4_xs_scale(const Iq4Xs& b, int j) {
   return (b.scales_l[j / 2] >> (j % 2 * 4) & 15) | ((b.scales_h[j / 4] >> (j % 4 * 2) & 3) << 4);
 }

@@ -88,7 +88,7 @@ void decode(const Mxfp4& b, float* y) {
 
 bool finite_f16(uint16_t bits) { return (bits & 0x7c00) != 0x7c00; }
 
-// Every value is a multiple of d, plus one of m or dmin: those decide for all, as no product of finite ones leaves the range of f32.
+// Every value is a multiple of d, plus one of m or dmin. These determine all values, because no product of finite ones overflows f32.
 template <class B> int64_t non_finite(const B& b) {
   bool finite = finite_f16(b.d);
   if constexpr (requires { b.m; }) finite = finite && finite_f16(b.m);
@@ -97,7 +97,7 @@ template <class B> int64_t non_finite(const B& b) {
 }
 
 int64_t non_finite(const Mxfp4& b) {
-  if (b.e <= 252) return 0;  // 2¹²⁴ · 12 is still a number
+  if (b.e <= 252) return 0;  // 2¹²⁴ · 12 is finite
   float y[32];
   decode(b, y);
   return std::ranges::count_if(y, [](float v) { return !std::isfinite(v); });

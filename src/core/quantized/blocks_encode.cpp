@@ -11,7 +11,7 @@ namespace hearth {
 namespace blocks {
 namespace {
 
-// The types of 32 values but iq4_nl follow the reference operation by operation, down to how it rounds: the bits are the same.
+// The types of 32 values, except iq4_nl, follow the reference operation by operation, including its rounding: the bits are the same.
 
 float inverse(float d) {
   const float i = 1 / d;
@@ -139,9 +139,9 @@ void encode(const float* x, Iq4Xs& b) {
   for (int i = 0; i < 256; ++i) set_nibble<16>(b.qs, i, fit.codes[size_t(i)]);
 }
 
-// The search for a scale would pass over a NaN, and codes have no room for one.
-template <class B> void encode_no_number(B& b) { b.d = f32_to_f16(std::numeric_limits<float>::quiet_NaN()); }
-void encode_no_number(Mxfp4& b) {
+// The search for a scale would skip a NaN, and codes cannot represent one.
+template <class B> void encode_non_finite(B& b) { b.d = f32_to_f16(std::numeric_limits<float>::quiet_NaN()); }
+void encode_non_finite(Mxfp4& b) {
   b.e = 255;
   for (int i = 0; i < 32; ++i) set_nibble<16>(b.qs, i, 7);
 }
@@ -155,7 +155,7 @@ void encode_blocks(DType dtype, const float* x, int64_t values, std::byte* y) {
       B block{};
       const float* const from = x + i * B::values;
       if (std::all_of(from, from + B::values, [](float v) { return std::isfinite(v); })) blocks::encode(from, block);
-      else blocks::encode_no_number(block);
+      else blocks::encode_non_finite(block);
       std::memcpy(y + i * int64_t(sizeof block), &block, sizeof block);
     }
   });

@@ -18,7 +18,7 @@
 namespace hearth {
 namespace {
 
-// A type, its number in GGUF files and where its binary16 fields lie.
+// A type, its number in GGUF files and the offsets of its binary16 fields.
 struct Type {
   DType dtype;
   int number;
@@ -29,7 +29,7 @@ const std::vector<Type> types{{DType::q4_0, 2, {0}},     {DType::q4_1, 3, {0, 2}
                               {DType::q5_k, 13, {0, 2}}, {DType::q6_k, 14, {208}},    {DType::iq4_nl, 20, {0}}, {DType::iq4_xs, 23, {0}},
                               {DType::mxfp4, 39, {}}};
 
-// The bytes that golden/make.py makes.
+// The bytes that golden/make.py generates.
 std::vector<std::byte> random_bytes(size_t count, uint64_t seed) {
   std::vector<std::byte> bytes(count / 8 * 8 + 8);
   for (uint64_t i = 1; i <= bytes.size() / 8; ++i) {
@@ -76,7 +76,7 @@ TEST(Blocks, decode_to_the_reference_readers_bits) {
   }
 }
 
-// Bytes 37·i + 11, scales 1 and ½: values and sums that the reference decoder gave.
+// Bytes 37·i + 11, scales 1 and ½: values and sums computed by the reference decoder.
 TEST(Blocks, decode_known_bytes) {
   struct Known {
     DType dtype;
@@ -143,8 +143,8 @@ TEST(Blocks, begin_at_any_address) {
   }
 }
 
-// Against looking at every value, where each scale in turn is not a number.
-TEST(Blocks, what_is_not_finite_is_counted_from_the_scales) {
+// Compared with a check of every value, with each scale in turn non-finite.
+TEST(Blocks, non_finite_values_are_counted_from_the_scales) {
   const auto count = [](DType dtype, const std::vector<std::byte>& bytes) {
     int64_t bad = 0;
     for (float v : decoded(dtype, bytes)) bad += !std::isfinite(v);
@@ -171,7 +171,7 @@ TEST(Blocks, what_is_not_finite_is_counted_from_the_scales) {
   }
 }
 
-HOST_TEST(BlockTensors, a_tensors_rows_are_looked_through) {
+HOST_TEST(BlockTensors, non_finite_values_of_a_tensor_are_counted) {
   const std::vector<std::byte> bytes = finite_blocks(types[7], 6);  // q4_k
   const Tensor x = Tensor::empty(device, {3, 512}, DType::q4_k);
   std::memcpy(x.raw(), bytes.data(), bytes.size());
@@ -183,7 +183,7 @@ HOST_TEST(BlockTensors, a_tensors_rows_are_looked_through) {
   EXPECT_THROW(count_non_finite(x.slice(1, 256, 512)), ShapeError);
 }
 
-// The numbers that golden/make.py makes.
+// The values that golden/make.py generates.
 std::vector<float> numbers(size_t count) {
   const std::vector<std::byte> bytes = random_bytes(4 * count, 99);
   std::vector<float> x(count + 768);
@@ -213,7 +213,7 @@ TEST(Blocks, encode_to_the_reference_quantizers_bits) {
   }
 }
 
-// Nearly normal: the sum of twelve.
+// Nearly normal: the sum of twelve uniform numbers.
 std::vector<float> normal_numbers(size_t count) {
   const std::vector<std::byte> bytes = random_bytes(48 * count, 7);
   std::vector<float> x(count);
@@ -225,7 +225,7 @@ std::vector<float> normal_numbers(size_t count) {
   return x;
 }
 
-// ‖x‖² / ‖x − decoded‖² in dB.
+// Signal-to-noise ratio ‖x‖² / ‖x − decoded‖² in dB.
 double sqnr(DType dtype, const std::vector<float>& x) {
   const std::vector<float> y = decoded(dtype, encoded(dtype, x));
   double signal = 0, noise = 0;
@@ -236,8 +236,8 @@ double sqnr(DType dtype, const std::vector<float>& x) {
   return 10 * std::log10(signal / noise);
 }
 
-// At least as good as llama.cpp's quantizer (llama-cpp-python 0.3.36, ggml_quantize_chunk without importance) on the same numbers, and
-// as good as it was when the limits were written.
+// At least as good as llama.cpp's quantizer (llama-cpp-python 0.3.36, ggml_quantize_chunk without importance) on the same values, and
+// as good as when the limits were written.
 TEST(Blocks, searched_scales_are_better_than_llama_cpps) {
   struct Quality {
     DType dtype;
@@ -259,7 +259,7 @@ TEST(Blocks, searched_scales_are_better_than_llama_cpps) {
   }
 }
 
-TEST(Blocks, what_can_be_represented_is_kept) {
+TEST(Blocks, representable_values_are_exact) {
   for (DType dtype : {DType::q2_k, DType::q3_k, DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs}) {
     SCOPED_TRACE(name_of(dtype));
     std::vector<float> x(512);
@@ -274,7 +274,7 @@ TEST(Blocks, what_can_be_represented_is_kept) {
   }
 }
 
-TEST(Blocks, what_is_too_large_for_a_scale_is_no_number) {
+TEST(Blocks, values_too_large_for_a_scale_become_non_finite) {
   for (const Type& type : types) {
     if (type.dtype == DType::mxfp4) continue;
     for (float large : {1e9f, 1e20f, 3e38f, -3e38f}) {
@@ -287,7 +287,7 @@ TEST(Blocks, what_is_too_large_for_a_scale_is_no_number) {
   }
 }
 
-TEST(Blocks, what_is_no_number_is_kept_wherever_it_stands) {
+TEST(Blocks, non_finite_values_are_kept_at_any_position) {
   for (const Type& type : types) {
     const int64_t values = block_of(type.dtype).values;
     for (const float bad : {NAN, INFINITY, -INFINITY})
@@ -301,7 +301,7 @@ TEST(Blocks, what_is_no_number_is_kept_wherever_it_stands) {
   }
 }
 
-TEST(Blocks, a_type_without_blocks_is_refused) {
+TEST(Blocks, refuses_a_dtype_without_blocks) {
   float y[32];
   const std::byte x[34]{};
   EXPECT_THROW(decode_blocks(DType::f16, x, 32, y), UnsupportedError);

@@ -7,7 +7,7 @@ namespace {
 
 using Two = std::pair<std::string, std::string>;
 
-TEST(Bytes, gigabytes_are_told_apart) {
+TEST(Bytes, different_sizes_print_differently) {
   EXPECT_EQ(in_gigabytes(2'304'000'000, 1'500'000'000), Two("2.30", "1.50"));
   EXPECT_EQ(in_gigabytes(1'904'000'000, 1'898'000'000), Two("1.904", "1.898"));
   EXPECT_EQ(in_gigabytes(1'900'000'001, 1'900'000'000), Two("1.900000001", "1.900000000"));

@@ -30,7 +30,7 @@ TEST(Choices, have_names) {
   EXPECT_EQ(name_of(Emphasis::none), "none");
 }
 
-TEST(Choices, other_names_are_refused_with_those_that_there_are) {
+TEST(Choices, unknown_names_are_refused_with_a_list) {
   const auto complaint = [](auto choose) { return test::complaint_of(choose); };
   EXPECT_EQ(complaint([] { choice_named<Compat>("forge"); }), "UsageError: compat 'forge' is unknown, expected diffusers, comfyui, a1111");
   EXPECT_EQ(complaint([] { choice_named<Rng>("cuda"); }), "UsageError: noise source 'cuda' is unknown, expected cpu, nv");

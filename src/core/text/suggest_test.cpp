@@ -13,21 +13,21 @@ TEST(Suggest, edit_distance) {
   EXPECT_EQ(edit_distance("", "abc"), 3);
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
   EXPECT_EQ(edit_distance("stpes", "steps"), 1);  // a swap is one change
-  EXPECT_EQ(edit_distance("ca", "abc"), 3);       // and what was swapped is not changed again
+  EXPECT_EQ(edit_distance("ca", "abc"), 3);       // swapped characters are not edited again
 }
 
-TEST(Suggest, the_nearest_within_reach) {
+TEST(Suggest, nearest_candidate) {
   const std::vector<std::string> flags = {"--steps",     "--seed",       "--negative-prompt", "--prompt",
                                           "--cfg-scale", "--batch-size", "--batch-count",     "-p"};
   EXPECT_EQ(nearest("--stpes", flags), "--steps");
   EXPECT_EQ(nearest("--neg", flags), "--negative-prompt");
   EXPECT_EQ(nearest("--promt", flags), "--prompt");
   EXPECT_EQ(nearest("--cfgscale", flags), "--cfg-scale");
-  EXPECT_EQ(nearest("--batch", flags), "");  // two begin like this, neither is near
+  EXPECT_EQ(nearest("--batch", flags), "");  // two start with it, neither is near
   EXPECT_EQ(nearest("--lora", flags), "");
   EXPECT_EQ(nearest("", flags), "");
   EXPECT_EQ(nearest("-q", flags), "-p");
-  EXPECT_EQ(nearest("e", std::vector<std::string>{"ddim", "euler"}), "");  // a letter is no beginning
+  EXPECT_EQ(nearest("e", std::vector<std::string>{"ddim", "euler"}), "");  // one letter is too short for a prefix
   EXPECT_EQ(nearest("a", std::vector<std::string>{"b"}), "");              // nothing in common
   EXPECT_EQ(nearest("abcdef", std::vector<std::string>{"abcxyz"}), "");
   EXPECT_EQ(nearest("abcdef", std::vector<std::string>{"abcdxf", "abxdxf"}), "abcdxf");

@@ -8,12 +8,12 @@ namespace {
 
 constexpr char32_t invalid = ~char32_t(0);
 
-// The character at `at`, or `invalid`; `at` moves behind it, or behind the maximal invalid part.
+// The character at `at`, or `invalid`; moves `at` behind it, or behind the maximal invalid part.
 char32_t next_or_invalid(std::string_view bytes, size_t& at) {
   const auto lead = uint8_t(bytes[at++]);
   if (lead < 0x80) return lead;
   if (lead < 0xc2 || lead > 0xf4) return invalid;
-  // Table 3-7: four leads narrow what their second byte may be.
+  // Table 3-7: four lead bytes restrict the range of their second byte.
   uint8_t low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
   uint8_t high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
   const size_t length = sequence_length(char(lead));
@@ -76,7 +76,7 @@ size_t unfinished_utf8(std::string_view bytes) {
     const char lead = bytes[begin];
     if (is_continuation(lead)) continue;
     if (uint8_t(lead) < 0xc2 || uint8_t(lead) > 0xf4 || sequence_length(lead) <= n) return 0;
-    // What can still become a character is one invalid part up to the end.
+    // A sequence that can still become a character is one invalid part up to the end.
     size_t at = begin;
     next_or_invalid(bytes, at);
     return at == bytes.size() ? n : 0;

@@ -32,7 +32,7 @@ TEST(Utf8, the_edges_of_each_length) {
   }
 }
 
-// Python's bytes.decode("utf-8", "replace").
+// As decoded by Python's bytes.decode("utf-8", "replace").
 TEST(Utf8, each_maximal_invalid_part_is_one_replacement) {
   const std::pair<std::string, std::u32string> cases[] = {
       {"\x80", U"\ufffd"},
@@ -61,18 +61,18 @@ TEST(Utf8, each_maximal_invalid_part_is_one_replacement) {
     EXPECT_FALSE(is_utf8(bytes));
     EXPECT_FALSE(is_utf8("é" + bytes + "é"));
   }
-  // What stands behind the end does not count.
+  // Bytes behind the end are ignored.
   EXPECT_FALSE(is_utf8(std::string_view("aé").substr(0, 2)));
   // U+FFFD itself is valid.
   EXPECT_TRUE(is_utf8("\ufffd"));
 }
 
-TEST(Utf8, what_is_no_character_is_written_as_the_replacement) {
+TEST(Utf8, invalid_code_points_become_the_replacement) {
   EXPECT_EQ(encode_utf8(std::u32string{0xd7ff, 0xd800, 0xdfff, 0xe000, 0x10ffff, 0x110000}),
             "\xed\x9f\xbf\ufffd\ufffd\xee\x80\x80\xf4\x8f\xbf\xbf\ufffd");
 }
 
-TEST(Utf8, walking_both_ways) {
+TEST(Utf8, iterates_in_both_directions) {
   const std::string text = "aé語😀z";
   const std::u32string points = U"aé語😀z";
   size_t at = 0;
@@ -82,7 +82,7 @@ TEST(Utf8, walking_both_ways) {
   EXPECT_EQ(at, 0u);
 }
 
-// Cut anywhere, the beginning without its unfinished end and what follows are the whole.
+// For every cut, the head without its unfinished end, plus the rest, is the whole text.
 TEST(Utf8, unfinished_ends) {
   const std::string text = "aé語😀z";
   for (size_t cut = 0; cut <= text.size(); ++cut) {
@@ -94,7 +94,7 @@ TEST(Utf8, unfinished_ends) {
   EXPECT_EQ(unfinished_utf8("a\xf0\x9f\x98"), 3u);
   EXPECT_EQ(unfinished_utf8("\xe2\x82"), 2u);
   EXPECT_EQ(unfinished_utf8("\xc3"), 1u);
-  // These can become no character.
+  // These cannot become a character.
   for (const char* bytes :
        {"", "a", "é", "\x80", "\xc0", "\xe0\x9f", "\xed\xa0", "\xf0\x8f", "\xf4\x90", "\xf5", "\xe2x", "\x80\x80\x80\x80"})
     EXPECT_EQ(unfinished_utf8(bytes), 0u);

@@ -77,13 +77,13 @@ std::array<double, 2> parse_interval(const std::string& text) {
   const size_t comma = text.find(',');
   if (comma == text.npos) fail<UsageError>("'{}' is not an interval, expected two numbers with a comma between them", text);
   const std::array interval{parse_number(text.substr(0, comma)), parse_number(text.substr(comma + 1))};
-  if (interval[0] > interval[1]) fail<UsageError>("{} is an interval upside down, expected the lower number first", text);
+  if (interval[0] > interval[1]) fail<UsageError>("the interval {} is reversed, expected the lower number first", text);
   return interval;
 }
 
 std::pair<std::string, std::string> parse_named(const std::string& text) {
   const size_t equals = text.find('=');
-  if (equals == text.npos || equals == 0) fail<UsageError>("'{}' needs the form NAME=VALUE", text);
+  if (equals == text.npos || equals == 0) fail<UsageError>("'{}' has no name and value, expected NAME=VALUE", text);
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 

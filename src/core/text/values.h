@@ -1,4 +1,4 @@
-// Numbers and words as they are typed. Decimal only: 010 is ten. Each throws UsageError that says what was needed.
+// Parses numbers and words as users type them. Decimal only: 010 is ten. Each function throws a UsageError that states what is expected.
 #pragma once
 
 #include <array>
@@ -23,9 +23,9 @@ std::pair<std::string, std::string> parse_named(const std::string& text);
 std::vector<int32_t> parse_ids(const std::string& text);
 // "14.6,7,0" → the numbers.
 std::vector<double> parse_numbers(const std::string& text);
-// "a,b,c" → its parts, each of them one of `allowed`.
+// "a,b,c" → the words, each of them one of `allowed`.
 std::vector<std::string> parse_words(const std::string& text, std::span<const std::string> allowed);
-// UsageError with the nearest of `allowed` unless the word is one of them.
+// UsageError with the nearest of `allowed` if the word is not one of them.
 const std::string& check_word(const std::string& word, std::span<const std::string> allowed);
 
 }  // namespace hearth

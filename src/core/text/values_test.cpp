@@ -55,15 +55,15 @@ TEST(Values, intervals) {
   EXPECT_EQ(refusal([] { parse_interval("3"); }), "'3' is not an interval, expected two numbers with a comma between them");
   EXPECT_EQ(refusal([] { parse_interval("3,"); }), "'' is not a number");
   EXPECT_EQ(refusal([] { parse_interval("1,2,3"); }), "'2,3' is not a number");
-  EXPECT_EQ(refusal([] { parse_interval("3,2"); }), "3,2 is an interval upside down, expected the lower number first");
+  EXPECT_EQ(refusal([] { parse_interval("3,2"); }), "the interval 3,2 is reversed, expected the lower number first");
 }
 
 TEST(Values, by_name) {
   EXPECT_EQ(parse_named("eta=0.5"), (std::pair<std::string, std::string>{"eta", "0.5"}));
   EXPECT_EQ(parse_named("from=a=b"), (std::pair<std::string, std::string>{"from", "a=b"}));
   EXPECT_EQ(parse_named("empty="), (std::pair<std::string, std::string>{"empty", ""}));
-  EXPECT_EQ(refusal([] { parse_named("eta"); }), "'eta' needs the form NAME=VALUE");
-  EXPECT_EQ(refusal([] { parse_named("=1"); }), "'=1' needs the form NAME=VALUE");
+  EXPECT_EQ(refusal([] { parse_named("eta"); }), "'eta' has no name and value, expected NAME=VALUE");
+  EXPECT_EQ(refusal([] { parse_named("=1"); }), "'=1' has no name and value, expected NAME=VALUE");
 }
 
 TEST(Values, words) {

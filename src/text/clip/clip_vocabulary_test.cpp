@@ -56,7 +56,7 @@ TEST(ClipVocabulary, malformed_vocabulary) {
     files.vocab_json = replaced(*files.vocab_json, from, to);
     return files;
   };
-  expect_error<IoError>(with("{", ""), "vocab.json: no valid JSON");
+  expect_error<IoError>(with("{", ""), "vocab.json: invalid JSON");
   expect_error<IoError>(with("\"!\": 0", "\"!\": 0, \"!\": 0"), "twice");
   expect_error<WeightError>(with("\"!\": 0", "\"!\": 1"), "id 1 belongs to");
   expect_error<WeightError>(with("\"!\": 0", "\"!\": -1"), "token '!' has id -1, expected an integer from 0");

@@ -284,7 +284,7 @@ std::string with(const std::string& member) {
 TEST(Refusals, name_what_is_wrong) {
   EXPECT_EQ(error_of(with("")), "");
   const std::pair<std::string, const char*> files[] = {
-      {"", "no valid JSON"},
+      {"", "invalid JSON"},
       {"[1]", "object"},
       {"{\"model\": {}\n, x", "line 2"},
       {"{}", "model"},

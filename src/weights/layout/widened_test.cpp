@@ -82,7 +82,7 @@ TEST_F(Widened8Test, formats_by_name) {
   EXPECT_EQ(source->list().size(), 1u);
   EXPECT_EQ(source->read("a.weight", {}, *device).to_vector(), (std::vector<float>{0.5f, -0.5f}));
   EXPECT_EQ(with(R"({"format": "mxfp8"})")->list().at("a.weight").unreadable, "is quantized as 'mxfp8', which is not supported");
-  EXPECT_NE(test::message_of<IoError>([&] { with("{\"format\": "); }).find("'a.comfy_quant': no valid JSON"), std::string::npos);
+  EXPECT_NE(test::message_of<IoError>([&] { with("{\"format\": "); }).find("'a.comfy_quant': invalid JSON"), std::string::npos);
 }
 
 TEST_F(Widened8Test, a_scale_that_does_not_fit_is_told) {

@@ -6,20 +6,20 @@
 #include "backends/cpu/cpu_class.h"
 
 // Attention in one pass over the keys with a running maximum and sum (Milakov & Gimelshein 2018; Dao et al. 2022). Lanes are
-// queries: scores come out of the product tile as [keys][queries], so maximum, exponential and sum need no shuffles, and
-// the weights are already the right side of the second product, which makes o [Dv][queries] from v transposed.
+// queries: the product tile yields scores as [keys][queries], so that maximum, exponential and sum need no shuffles, and
+// the weights are already the right side of the second product, which yields o [Dv][queries] from v transposed.
 namespace hearth::cpu {
 namespace {
 
-// Keys of one group of heads in blocks: k [S][D] and v transposed within each block [Dv][block].
+// Keys of one group of heads in blocks: k [S][D], and v transposed within each block, [Dv][block].
 struct Keys {
-  int64_t S, D, Dv, block, stride;  // stride of a row of v: a little more than a block, or rows would fall into the same cache sets
+  int64_t S, D, Dv, block, stride;  // stride of a row of v: slightly more than a block, so that rows fall into different cache sets
   int64_t blocks() const { return (S + block - 1) / block; }
   int64_t k_size() const { return S * D; }
   int64_t v_size() const { return blocks() * Dv * stride; }
 };
 
-// A block of k and v takes at most half of L2. A function of D only: results must not depend on anything else.
+// A block of k and v uses at most half of L2. A function of D only, because results must not depend on anything else.
 int64_t block_of(int64_t D) { return std::clamp<int64_t>(49152 / D / 16 * 16, 64, 256); }
 
 const std::byte* at(const Tensor& x, int64_t b, int64_t t, int64_t n) {
@@ -113,7 +113,7 @@ void CpuBackend::attention(const Tensor& q, const Tensor& k, const Tensor& v, co
       const float* k_block = k_all + index * keys.k_size() + s0 * D;
       const float* v_block = v_all + index * keys.v_size() + s0 / keys.block * Dv * keys.stride;
       for (int64_t p = panel0; p < panel1; ++p) {
-        // Keys s0 + first … that any of the panel's queries sees, and among them those that all see. Others are seen by some.
+        // Keys s0 + first … that any of the panel's queries attends to, and the range among them that all attend to.
         const int64_t t0 = p * panel, t1 = std::min(T, t0 + panel), s1 = std::min(S, s0 + keys.block);
         const KeyRange seen = visible.any(b, t0, t1).within(s0, s1).from(s0);
         if (seen.empty()) continue;

@@ -6,16 +6,16 @@
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/products/bf16.h"
 
-// The twin of attention.cpp for bf16 factors. Rows are queries: a block of 32 queries × 32 keys comes out of the tiles, the softmax
+// The counterpart of attention.cpp for bf16 factors. Rows are queries: the tiles yield a block of 32 queries × 32 keys, the softmax
 // runs along each row in f32, and its weights, rounded to bf16, are the left side of the second product.
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t key_block = 256;  // keys between two corrections of the running sums
+constexpr int64_t key_block = 256;  // keys between two rescalings of the running sums
 
 int64_t padded(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
-// One group of heads: k as right side of the first product [panel of 32 keys][depth / 2][32][2], v of the second
+// One group of heads: k as the right side of the first product [panel of 32 keys][depth / 2][32][2], v of the second
 // [panel of Dv][keys / 2][columns][2].
 struct PackedHead {
   PackedHead(int64_t keys_, int64_t D, int64_t Dv_, int64_t unit)
@@ -48,7 +48,7 @@ void CpuBackend::attention_bf16(const Tensor& q, const Tensor& k, const Tensor& 
   auto* const packed = reinterpret_cast<uint16_t*>(memory.get());
 
   const int64_t key_panels = head.keys / bf16_panel;
-  // Where queries do not see the same keys, whether a panel of v is finite: Σ v².
+  // If queries attend to different keys: whether a panel of v is finite, by Σ v².
   const bool hides = spec.mask == Mask::causal || spec.window > 0 || bias;
   const auto squares_store = hides ? memory_->allocate(size_t(q.size(0) * G * key_panels) * sizeof(float)) : nullptr;
   auto* const squares = reinterpret_cast<float*>(squares_store.get());
@@ -139,7 +139,7 @@ void CpuBackend::attention_bf16(const Tensor& q, const Tensor& k, const Tensor& 
           last[r] = own_keys.last - s0;
         }
         kernel.softmax_rows(scores, key_block, rows, keys, last, maximum_of(i), sum_of(i), output_of(i), head.width, weights);
-        // A weight of zero must not meet an infinite value: rows one by one, of the keys that they see.
+        // A weight of zero must not be multiplied with an infinite value, so each row sums only the keys that it attends to.
         const float* const of_panels = squares + (b * G + n / (N / G)) * key_panels;
         if (hides &&
             !std::all_of(of_panels + s0 / bf16_panel, of_panels + (s0 + keys) / bf16_panel, [](float x) { return std::isfinite(x); })) {

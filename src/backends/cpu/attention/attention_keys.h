@@ -1,4 +1,4 @@
-// Which keys a query of an attention sees, and what is added to its scores.
+// The keys that a query of an attention attends to, and what is added to its scores.
 #pragma once
 
 #include <algorithm>
@@ -27,14 +27,14 @@ class Visibility {
         bounded_(windowed_ || spec.mask == Mask::causal) {}
 
   int64_t length(int64_t b) const { return lengths_.empty() ? keys_ : lengths_[size_t(b)]; }
-  // Of query t.
+  // Keys that query t attends to.
   KeyRange of(int64_t b, int64_t t) const {
     return {windowed_ ? std::max<int64_t>(0, t - behind_ + 1) : 0, bounded_ ? std::min(length(b), t + ahead_) : length(b)};
   }
-  // Of any of the queries t0 … t1 − 1, and of all of them.
+  // Keys that any of the queries t0 … t1 − 1 attends to, and keys that all of them attend to.
   KeyRange any(int64_t b, int64_t t0, int64_t t1) const { return {of(b, t0).first, of(b, t1 - 1).last}; }
   KeyRange all(int64_t b, int64_t t0, int64_t t1) const { return {of(b, t1 - 1).first, of(b, t0).last}; }
-  // The queries t0 + first … t0 + last − 1 of `count` that see key s, which is one of the image's length.
+  // The queries among t0 … t0 + count − 1 that attend to key s, counted from t0; s is below length(b).
   KeyRange queries(int64_t s, int64_t t0, int64_t count) const {
     return KeyRange{bounded_ ? s - ahead_ + 1 - t0 : 0, windowed_ ? s + behind_ - t0 : count}.within(0, count);
   }
@@ -60,8 +60,8 @@ class BiasRows {
   const Tensor& bias_;
 };
 
-// The running maximum and sum with which head n begins: nothing, or its sink. The lowest number stands for −∞, so that differences of
-// maxima are numbers.
+// The running maximum and sum with which head n starts: empty, or its sink. The lowest finite value replaces −∞, so that differences of
+// maxima are finite.
 struct SoftmaxStart {
   SoftmaxStart(const Tensor& sinks, int64_t n);
   float maximum, sum;

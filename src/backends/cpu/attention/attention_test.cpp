@@ -1,4 +1,4 @@
-// What attention may be asked for beside the plain form, in any combination, against the reference backend.
+// Attention with random combinations of the spec's fields, against the reference backend.
 #include "ops/attention.h"
 
 #include <cmath>
@@ -21,7 +21,7 @@ AttentionSpec with(AttentionSpec spec, const Inputs& in, const Tensor Random::Pa
   return spec;
 }
 
-BACKEND_TEST(CpuAttention, of_grouped_heads_with_everything_that_a_score_meets) {
+BACKEND_TEST(CpuAttention, grouped_heads_with_all_fields) {
   Random random(51);
   for (int round = 0; round < 150; ++round) {
     const DType type = random.dtype();
@@ -49,21 +49,21 @@ BACKEND_TEST(CpuAttention, of_grouped_heads_with_everything_that_a_score_meets) 
         std::replace_if(
             bias, bias + n, [](float b) { return b > 1; }, -INFINITY);
       };
-      in.bias = {test::edited(in.bias.device, hide), test::edited(in.bias.truth, hide)};
+      in.bias = {test::edited(in.bias.device, hide), test::edited(in.bias.reference, hide)};
     }
     if (random.chance()) in.sinks = random.normal(device, {N});
-    const Tensor right = ops::attention(in.q.truth, in.k.truth, in.v.truth, with(spec, in, &Random::Pair::truth));
+    const Tensor right = ops::attention(in.q.reference, in.k.reference, in.v.reference, with(spec, in, &Random::Pair::reference));
     EXPECT_CLOSE(ops::attention(in.q.device, in.k.device, in.v.device, with(spec, in, &Random::Pair::device)), right,
                  spec.factors == DType::bf16 ? 5e-3 : test::op_tolerance(type));
   }
 }
 
-// A query that sees no key gives zeros, and what is hidden may be anything.
-BACKEND_TEST(CpuAttention, hidden_keys_have_no_part_in_anything) {
+// A query that attends to no key gets zeros, and hidden keys may have any value.
+BACKEND_TEST(CpuAttention, hidden_keys_are_ignored) {
   Random random(52);
   const auto q = random.normal(device, {2, 40, 4, 8});
   auto k = random.normal(device, {2, 40, 2, 8}), v = random.normal(device, {2, 40, 2, 8});
-  const Tensor right = ops::attention(q.truth, k.truth, v.truth, {.key_lengths = {25, 0}});
+  const Tensor right = ops::attention(q.reference, k.reference, v.reference, {.key_lengths = {25, 0}});
   v.device =
       test::edited(v.device, [](float* x) { std::fill(x + 25 * 16, x + 40 * 16, INFINITY), std::fill(x + 65 * 16, x + 80 * 16, NAN); });
   k.device = test::edited(k.device, [](float* x) { std::fill(x + 25 * 16, x + 40 * 16, NAN); });
@@ -71,7 +71,7 @@ BACKEND_TEST(CpuAttention, hidden_keys_have_no_part_in_anything) {
   if (device.multiplies_bf16()) {
     EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, {.factors = DType::bf16, .key_lengths = {25, 0}}), right, 1e-2);
   }
-  // … hidden by a bias.
+  // … if a bias hides them.
   std::vector<float> hiding(40, 0.0f);
   for (size_t s = 25; s < 40; ++s) hiding[s] = -INFINITY;
   k.device = test::edited(k.device, [](float* x) { std::fill(x + 25 * 16, x + 40 * 16, 1.0f); });
@@ -81,24 +81,24 @@ BACKEND_TEST(CpuAttention, hidden_keys_have_no_part_in_anything) {
       right.slice(0, 0, 1), 1e-6);
 }
 
-BACKEND_TEST(CpuAttention, a_key_that_some_queries_do_not_see_may_be_infinite_to_the_others) {
+BACKEND_TEST(CpuAttention, a_key_hidden_from_some_queries_may_be_infinite) {
   Random random(55);
   const auto q = random.normal(device, {1, 300, 2, 8}), k = random.normal(device, {1, 300, 2, 8});
   auto v = random.normal(device, {1, 300, 2, 8});
-  for (Tensor* t : {&v.device, &v.truth})
+  for (Tensor* t : {&v.device, &v.reference})
     *t = test::edited(*t, [](float* x) { std::fill_n(x + 40 * 16, 16, INFINITY), std::fill_n(x + 270 * 16, 16, NAN); });
   for (const DType factors : {DType::f32, DType::bf16}) {
     if (factors == DType::bf16 && !device.multiplies_bf16()) continue;
     const AttentionSpec spec{.mask = Mask::causal, .factors = factors, .window = 30};
     const std::vector<float> got = ops::attention(q.device, k.device, v.device, spec).to_vector(),
-                             right = ops::attention(q.truth, k.truth, v.truth, spec).to_vector();
+                             right = ops::attention(q.reference, k.reference, v.reference, spec).to_vector();
     for (size_t i = 0; i < got.size(); ++i)
       ASSERT_TRUE(std::isfinite(right[i]) ? std::abs(got[i] - right[i]) < 2e-2f : !std::isfinite(got[i])) << i << ": " << got[i];
   }
 }
 
-// Bit for bit: heads of a group are what heads with keys of their own are, and an image is what it is alone.
-BACKEND_TEST(CpuAttention, groups_and_batches_change_no_bit) {
+// Bit-identical: heads of a group and heads with separate keys; an image in a batch and alone.
+BACKEND_TEST(CpuAttention, independent_of_groups_and_batches) {
   Random random(53);
   for (const DType factors : {DType::f32, DType::bf16}) {
     if (factors == DType::bf16 && !device.multiplies_bf16()) continue;
@@ -119,7 +119,7 @@ BACKEND_TEST(CpuAttention, groups_and_batches_change_no_bit) {
   }
 }
 
-BACKEND_TEST(CpuAttention, to_a_cache_with_sinks_and_caps_and_other_widths) {
+BACKEND_TEST(CpuAttention, cached_with_sinks_caps_and_widths_of_v) {
   Random random(54);
   for (int round = 0; round < 60; ++round) {
     const int64_t G = random.between(1, 3), N = G * random.between(1, 4), D = 32 * random.between(1, 3), Dv = 32 * random.between(1, 4),
@@ -133,8 +133,10 @@ BACKEND_TEST(CpuAttention, to_a_cache_with_sinks_and_caps_and_other_widths) {
       return CachedAttentionSpec{.scale = 0.3f, .soft_cap = round % 2 ? 0.8f : 0, .sinks = sinking ? own : Tensor()};
     };
     SCOPED_TRACE(fmt::format("N {} G {} D {} Dv {} T {} window {} first {} C {} {}", N, G, D, Dv, T, window, first, C, name_of(type)));
-    EXPECT_CLOSE(ops::cached_attention(q.device, {.k = k.device, .v = v.device, .first = first, .window = window}, spec(sinks.device)),
-                 ops::cached_attention(q.truth, {.k = k.truth, .v = v.truth, .first = first, .window = window}, spec(sinks.truth)), 3e-6);
+    EXPECT_CLOSE(
+        ops::cached_attention(q.device, {.k = k.device, .v = v.device, .first = first, .window = window}, spec(sinks.device)),
+        ops::cached_attention(q.reference, {.k = k.reference, .v = v.reference, .first = first, .window = window}, spec(sinks.reference)),
+        3e-6);
   }
 }
 

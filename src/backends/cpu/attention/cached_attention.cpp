@@ -6,29 +6,29 @@
 #include "backends/cpu/products/rows.h"
 #include "backends/cpu/shares.h"
 
-// Keys are taken in blocks that begin at fixed positions. Each has a softmax of its own, and these are merged in order: so a query's
-// result depends on its own keys only, not on the queries beside it, and the blocks of a single one can be shared out among threads.
+// Keys are processed in blocks at fixed positions. Each block has its own softmax, and these are merged in order, so that a query's
+// result depends only on its own keys, not on the other queries, and the blocks of a single query can be divided among threads.
 // A block of one group of heads is packed for the product tiles: k transposed in panels of keys, v in panels of columns. The rows of a
-// tile are queries, one for each token and head of the group.
+// tile are queries, one per token and head of the group.
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t few_rows = 32;    // up to which the blocks of keys are shared out
-constexpr int64_t most_rows = 256;  // of a piece of work: a block is packed once for them
+constexpr int64_t few_rows = 32;    // up to this number, threads divide the blocks of keys
+constexpr int64_t most_rows = 256;  // of a piece of work: a block is packed once for all of them
 
-// Keys of a block, a multiple of every panel. A function of the width of a head only.
+// Keys of a block, a multiple of every panel. A function of the head size only.
 int64_t block_of(int64_t D) { return std::clamp<int64_t>(32768 / D / 32 * 32, 32, 256); }
 
-struct Part {  // of a query's attention
+struct PartialSoftmax {  // running maximum and sum of a query's softmax over some keys
   float m = -INFINITY, l = 0;
 };
 
-struct Keys {  // of a block, counted from its first position
+struct Keys {  // range of keys of a block, counted from its first position
   int64_t first, last;
   bool any() const { return first < last; }
 };
 
-// One call's sizes, and the work on one block of keys for some rows of queries.
+// The sizes of one call, and the work on one block of keys for some rows of queries.
 class Blocks {
  public:
   Blocks(const Kernels& kernels, const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec)
@@ -47,22 +47,22 @@ class Blocks {
 
   int64_t position(int64_t row) const { return cache_.first + row / heads; }
   int64_t oldest(int64_t row) const { return cache_.window ? std::max<int64_t>(0, position(row) - cache_.window + 1) : 0; }
-  int64_t first_block(int64_t row) const { return oldest(row) / size; }       // that the row sees
-  int64_t last_block(int64_t row) const { return position(row) / size + 1; }  // behind them
+  int64_t first_block(int64_t row) const { return oldest(row) / size; }       // that the row attends to
+  int64_t last_block(int64_t row) const { return position(row) / size + 1; }  // end of the blocks that the row attends to
   Keys keys(int64_t row, int64_t block) const {
     return {std::max<int64_t>(0, oldest(row) - block * size), std::min(size, position(row) + 1 - block * size)};
   }
   int64_t head(int64_t row, int64_t g) const { return g * heads + row % heads; }
   int64_t index(int64_t row, int64_t g) const { return row / heads * q_.size(1) + head(row, g); }  // in [T, N]
-  // What the softmax of a row begins with: its head's sink.
-  Part start(int64_t row, int64_t g) const {
+  // The initial state of a row's softmax: its head's sink.
+  PartialSoftmax start(int64_t row, int64_t g) const {
     const float sink = spec_.sinks ? spec_.sinks.data<float>()[head(row, g)] : -INFINITY;
     return {sink, sink == -INFINITY ? 0.0f : 1.0f};
   }
 
   int64_t scratch() const { return 2 * size * width_ + kernel_.tile_rows * (size + 2 * width_); }
 
-  // Fetches `count` keys and values of a group of heads from a position on.
+  // Prefetches `count` keys and values of a group of heads from a position on.
   void fetch(int64_t g, int64_t position, int64_t count) const {
     const auto lines = [](const std::byte* row, size_t bytes) {
       for (size_t line = 0; line < bytes; line += 64) __builtin_prefetch(row + line);
@@ -70,13 +70,13 @@ class Blocks {
     for (int64_t slot = position % C; count > 0; --count, slot = following(slot))
       lines(key(slot, g), bytes_of(cache_.k.dtype(), D)), lines(value(slot, g), bytes_of(cache_.v.dtype(), Dv));
   }
-  // … of the first panel that rows row0 … row1 − 1 see of a block.
+  // Prefetches the first panel of a block that rows row0 … row1 − 1 attend to.
   void fetch(int64_t g, int64_t block, int64_t row0, int64_t row1) const {
     const Keys seen{keys(row0, block).first, keys(row1 - 1, block).last};
     if (seen.any()) fetch(g, block * size + seen.first, std::min(kernel_.panel - seen.first % kernel_.panel, seen.last - seen.first));
   }
 
-  // Packs what rows row0 … row1 − 1 see of a block.
+  // Packs the keys and values of a block that rows row0 … row1 − 1 attend to.
   void pack(int64_t g, int64_t block, int64_t row0, int64_t row1, float* scratch) {
     const int64_t panel = kernel_.panel;
     k_ = scratch, v_ = k_ + size * width_, scores_ = v_ + size * width_, sums_ = scores_ + kernel_.tile_rows * size;
@@ -96,11 +96,11 @@ class Blocks {
       kernel_.pack_keys(type, rows_of_k.data(), D, k_ + p * D);
       kernel_.pack_values(type, rows_of_v.data(), Dv, v_ + p * panel, size * panel);
     }
-    // Where a row does not see a key of another, its weight of zero must not meet an infinite value.
+    // A weight of zero must not be multiplied with an infinite value, so rows that attend to different keys are then summed apart.
     apart_ = (seen.first != all.first || seen.last != all.last) && !std::isfinite(values_squared(seen));
   }
 
-  // For up to tile_rows rows that begin at `row`: the softmax of the block's keys by themselves. done(r, part, o) for those that see any.
+  // For up to tile_rows rows from `row` on: the softmax over this block's keys alone. done(r, part, o) for rows that attend to any.
   template <class Done> void attend(int64_t g, int64_t block, int64_t row, int64_t count, const Done& done) {
     const int64_t panel = kernel_.panel, height = kernel_.tile_rows;
     const Keys seen{keys(row, block).first, keys(row + count - 1, block).last};
@@ -117,7 +117,7 @@ class Blocks {
       if (spec_.soft_cap > 0) kernel_.soft_cap(scores_ + p * height * panel, count * panel, spec_.soft_cap);
     }
 
-    std::array<Part, max_tile_rows> parts;
+    std::array<PartialSoftmax, max_tile_rows> parts;
     for (int64_t r = 0; r < count; ++r) {
       float* weights = scores_ + p0 * height * panel + r * panel;
       const Keys own = keys(row + r, block);
@@ -154,7 +154,7 @@ class Blocks {
  private:
   const std::byte* key(int64_t slot, int64_t g) const { return cache_.k.raw() + size_t(slot * G + g) * bytes_of(cache_.k.dtype(), D); }
   const std::byte* value(int64_t slot, int64_t g) const { return cache_.v.raw() + size_t(slot * G + g) * bytes_of(cache_.v.dtype(), Dv); }
-  // Slots of the ring are counted on: a division for each key would take longer than what is done with it.
+  // Slots of the ring are incremented: a division per key would take longer than the work on the key.
   int64_t following(int64_t slot) const { return slot + 1 == C ? 0 : slot + 1; }
 
   float values_squared(const Keys& seen) const {
@@ -190,14 +190,14 @@ void CpuBackend::cached_attention(const Tensor& q, const KeyValues& cache, const
 
   if (rows <= few_rows) {
     const int64_t begin = all.first_block(0), blocks = all.last_block(rows - 1) - begin;
-    const auto part_store = memory_->allocate(size_t(G * blocks * rows) * sizeof(Part));
+    const auto part_store = memory_->allocate(size_t(G * blocks * rows) * sizeof(PartialSoftmax));
     const auto o_store = memory_->allocate(size_t(G * blocks * rows * Dv) * sizeof(float));
-    auto* const parts = reinterpret_cast<Part*>(part_store.get());
+    auto* const parts = reinterpret_cast<PartialSoftmax*>(part_store.get());
     auto* const os = reinterpret_cast<float*>(o_store.get());
     const auto merge = [&](int64_t g) {
       float* o = thread_scratch(size_t(Dv));
       for (int64_t row = 0; row < rows; ++row) {
-        Part sum = all.start(row, g);
+        PartialSoftmax sum = all.start(row, g);
         std::fill_n(o, Dv, 0.0f);
         for (int64_t block = all.first_block(row); block < all.last_block(row); ++block) {
           const int64_t at = (g * blocks + block - begin) * rows + row;
@@ -213,7 +213,7 @@ void CpuBackend::cached_attention(const Tensor& q, const KeyValues& cache, const
       if (!place.last) work.fetch((piece + 1) % G, begin + (piece + 1) / G, 0, rows);
       work.pack(g, block, 0, rows, thread_scratch(size_t(all.scratch())));
       for (int64_t row = 0; row < rows; row += tile)
-        work.attend(g, block, row, std::min(tile, rows - row), [&](int64_t r, const Part& part, const float* o) {
+        work.attend(g, block, row, std::min(tile, rows - row), [&](int64_t r, const PartialSoftmax& part, const float* o) {
           const int64_t at = (g * blocks + block - begin) * rows + row + r;
           parts[at] = part;
           std::copy_n(o, Dv, os + at * Dv);
@@ -229,18 +229,18 @@ void CpuBackend::cached_attention(const Tensor& q, const KeyValues& cache, const
   const int64_t shares = (rows + share - 1) / share;
   pool_.run(G * shares, [&](int64_t piece) {
     const int64_t g = piece % G, row0 = rows * (piece / G) / shares, row1 = rows * (piece / G + 1) / shares;
-    float* os = thread_scratch(size_t(all.scratch() + (row1 - row0) * Dv));  // [rows][Dv], then the blocks' own
+    float* os = thread_scratch(size_t(all.scratch() + (row1 - row0) * Dv));  // [rows][Dv], then the scratch of blocks
     float* rest = os + (row1 - row0) * Dv;
-    std::array<Part, most_rows> sums;
+    std::array<PartialSoftmax, most_rows> sums;
     for (int64_t row = row0; row < row1; ++row) sums[size_t(row - row0)] = all.start(row, g);
     std::fill_n(os, (row1 - row0) * Dv, 0.0f);
     Blocks work = all;
     for (int64_t block = all.first_block(row0); block < all.last_block(row1 - 1); ++block) {
       work.pack(g, block, row0, row1, rest);
       for (int64_t row = row0; row < row1; row += tile)
-        work.attend(g, block, row, std::min(tile, row1 - row), [&](int64_t r, const Part& part, const float* o) {
+        work.attend(g, block, row, std::min(tile, row1 - row), [&](int64_t r, const PartialSoftmax& part, const float* o) {
           const int64_t i = row - row0 + r;
-          Part& sum = sums[size_t(i)];
+          PartialSoftmax& sum = sums[size_t(i)];
           kernel.merge_part(&sum.m, &sum.l, os + i * Dv, part.m, part.l, o, Dv);
         });
     }

@@ -11,7 +11,7 @@ void CpuBackend::rope(const Tensor& x, const Tensor& table, RotaryPairs pairs, T
   const bool direct = x.dtype() == DType::f32;
   const size_t size = size_of(x.dtype());
   pool_.for_ranges(B * T, std::max<int64_t>(1, 8192 / (N * D)), [&, N = N, D = D, T = T](int64_t begin, int64_t end) {
-    float* const wide = direct ? nullptr : thread_scratch(size_t(2 * D));  // a head, and what becomes of it
+    float* const wide = direct ? nullptr : thread_scratch(size_t(2 * D));  // a head before and after rotation
     for (int64_t i = begin; i < end; ++i) {
       const int64_t b = i / T, t = i % T;
       const float* const angles = table.data<float>() + ((table.size(0) == 1 ? 0 : b) * T + t) * heads * 2 * half;

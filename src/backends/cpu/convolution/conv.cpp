@@ -11,21 +11,21 @@ namespace {
 
 alignas(64) const float zeros[product_chunk] = {};
 
-// Rows as runs of C channels, from `first` on, for each tap.
+// Rows as runs of C channels, starting at `first`, for each tap.
 class TapRows final : public LeftRows {
  public:
   explicit TapRows(const Windows& windows, int64_t first = 0) : windows_(windows), first_(first) {}
   int64_t segments(int64_t row, int64_t rows, int64_t k0, int64_t k1, Segment* out) const override {
     const int64_t C = windows_.channels;
-    Windows::Place places[max_tile_rows];
-    for (int64_t r = 0; r < rows; ++r) places[r] = windows_.place(row + r);
+    Windows::Origin origins[max_tile_rows];
+    for (int64_t r = 0; r < rows; ++r) origins[r] = windows_.origin(row + r);
     int64_t count = 0;
     for (int64_t k = k0; k < k1; ++count) {
       const int64_t tap = k / C, c = k % C, end = std::min(k1, (tap + 1) * C);
       Segment& s = out[count];
       s.length = end - k;
       for (int64_t r = 0; r < rows; ++r) {
-        const float* p = windows_.tap(places[r], tap);
+        const float* p = windows_.tap(origins[r], tap);
         s.row[r] = p ? p + first_ + c : zeros;
       }
       k = end;
@@ -38,7 +38,7 @@ class TapRows final : public LeftRows {
   const int64_t first_;
 };
 
-// Few channels: runs would be too short, so the row is gathered.
+// With few channels, runs would be too short, so the row is gathered.
 class GatheredRows final : public LeftRows {
  public:
   explicit GatheredRows(const Windows& windows, int64_t first = 0) : windows_(windows), first_(first) {}
@@ -46,10 +46,10 @@ class GatheredRows final : public LeftRows {
     alignas(64) thread_local float gathered[max_tile_rows][product_chunk];
     const int64_t C = windows_.channels;
     for (int64_t r = 0; r < rows; ++r) {
-      const auto place = windows_.place(row + r);
+      const auto origin = windows_.origin(row + r);
       for (int64_t k = k0; k < k1;) {
         const int64_t tap = k / C, c = k % C, end = std::min(k1, (tap + 1) * C);
-        const float* p = windows_.tap(place, tap);
+        const float* p = windows_.tap(origin, tap);
         std::memcpy(gathered[r] + (k - k0), p ? p + first_ + c : zeros, size_t(end - k) * sizeof(float));
         k = end;
       }
@@ -64,7 +64,7 @@ class GatheredRows final : public LeftRows {
   const int64_t first_;
 };
 
-constexpr int64_t depthwise_columns = 256;  // at a time; zeros are as long
+constexpr int64_t depthwise_columns = 256;  // at a time; also the length of the zeros
 static_assert(depthwise_columns <= product_chunk && depthwise_columns <= most_stored);
 static_assert(product_chunk / few_channels + 2 <= most_runs);
 
@@ -90,7 +90,7 @@ void CpuBackend::conv(const Tensor& x, const Weight& w, const Tensor& bias, cons
   else product(TapRows(windows), rows, image, packed, bias, e, y);
 }
 
-// The same product for each group, of its own channels of x and into its own columns of y.
+// One product per group, on its own channels of x and into its own columns of y.
 void CpuBackend::conv_grouped(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y) {
   const auto& groups = static_cast<const GroupedWeight&>(*w.prepared).parts;
   const Tensor left = as_f32(x);
@@ -103,7 +103,7 @@ void CpuBackend::conv_grouped(const Tensor& x, const Weight& w, const Tensor& bi
   }
 }
 
-// Each channel by itself: the taps of some positions at a time, whose sums stay in registers.
+// Each channel alone: the taps of some positions at a time, whose sums stay in registers.
 void CpuBackend::conv_depthwise(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y) {
   const auto& own = static_cast<const DepthwiseWeight&>(*w.prepared);
   const Tensor left = as_f32(x);
@@ -114,11 +114,11 @@ void CpuBackend::conv_depthwise(const Tensor& x, const Weight& w, const Tensor& 
   pool_.for_ranges(y.size(0) * image, std::max<int64_t>(depthwise_rows, 16384 / C), [&](int64_t begin, int64_t end) {
     float* const sums = thread_scratch(size_t(depthwise_rows * depthwise_columns + 2 * depthwise_rows * taps * 2));
     auto* const pixels = reinterpret_cast<const float**>(sums + depthwise_rows * depthwise_columns);  // [row][tap], null for zeros
-    const float** const here = pixels + depthwise_rows * taps;                                        // of some columns
+    const float** const here = pixels + depthwise_rows * taps;                                        // for some columns
     for (int64_t row = begin; row < end; row += depthwise_rows) {
       const int64_t rows = std::min(depthwise_rows, end - row);
       for (int64_t r = 0; r < rows; ++r)
-        for (int64_t t = 0; t < taps; ++t) pixels[r * taps + t] = windows.tap(windows.place(row + r), t);
+        for (int64_t t = 0; t < taps; ++t) pixels[r * taps + t] = windows.tap(windows.origin(row + r), t);
       for (int64_t c = 0; c < C; c += depthwise_columns) {
         const int64_t columns = std::min(depthwise_columns, C - c);
         for (int64_t i = 0; i < rows * taps; ++i) here[i] = pixels[i] ? pixels[i] + c : zeros;

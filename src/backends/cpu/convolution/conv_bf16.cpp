@@ -6,13 +6,13 @@
 #include "backends/cpu/products/bf16.h"
 
 // Convolutions with bf16 factors. The rows of x under a strip of output rows are rounded to bf16, padded at their edges, and then
-// multiplied where they lie: 16 neighboring outputs find each tap at a fixed distance from one another.
+// multiplied in place: for 16 neighboring outputs, the addresses of each tap are equidistant.
 namespace hearth::cpu {
 namespace {
 
 int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
-// Output rows y0 … y1 of frames u0 … u1, counted over all images; of several frames all rows.
+// Output rows y0 … y1 of frames u0 … u1, counted over all images; if there are several frames, all rows.
 struct Strip {
   int64_t u0, u1, y0, y1;
 };
@@ -58,7 +58,7 @@ class StripRows final : public Bf16Rows {
   }
 
  private:
-  // Where the window of the strip's output p begins.
+  // First position of the window of the strip's output p.
   int64_t pixel(int64_t p) const {
     return p / (rows_ * columns_) * frame_ + p / columns_ % rows_ * axes_.spec[1].stride * line_ +
            p % columns_ * axes_.spec[2].stride * channels_;
@@ -85,10 +85,10 @@ void CpuBackend::conv_bf16(const Tensor& x, const Shape& shape, const Bf16Weight
     std::fill(to + (pixel ? C : 0), to + stored, uint16_t(0));
   };
 
-  if (depth.gathered || taps == 1)  // each output's taps side by side
+  if (depth.gathered || taps == 1)  // the taps of each output next to each other
     return dense_bf16(B * image, image, packed, bias, e, y, [&](int64_t p, uint16_t* to) {
-      const auto place = windows.place(p);
-      for (int64_t tap = 0; tap < taps; ++tap) round(windows.tap(place, tap), channels, to + tap * channels);
+      const auto origin = windows.origin(p);
+      for (int64_t tap = 0; tap < taps; ++tap) round(windows.tap(origin, tap), channels, to + tap * channels);
       std::fill(to + taps * channels, to + packed.k, uint16_t(0));
     });
 
@@ -107,7 +107,7 @@ void CpuBackend::conv_bf16(const Tensor& x, const Shape& shape, const Bf16Weight
   for (int64_t u0 = 0; u0 < units; u0 += together)
     for (int64_t s = 0; s < strips; ++s) {
       const Strip strip{u0, std::min(units, u0 + together), H * s / strips, H * (s + 1) / strips};
-      const int64_t own = (strip.y1 - strip.y0 - 1) * stride + reach;  // lines of a tap of frames
+      const int64_t own = (strip.y1 - strip.y0 - 1) * stride + reach;  // lines per tap of frames
       pool_.run((strip.u1 - strip.u0) * kf * own, [&](int64_t line) {
         const int64_t unit = strip.u0 + line / (kf * own), r = strip.y0 * stride + line % own;
         const int64_t f = unit % frames * axes.spec[0].stride + line / own % kf * axes.spec[0].dilation;

@@ -1,4 +1,4 @@
-// Convolutions over one to three axes in every form, against the reference backend, and what must not change a bit.
+// Convolutions over one to three axes in every form, against the reference backend, and the conditions under which bits must not change.
 #include "ops/conv.h"
 
 #include "ops/norm.h"
@@ -57,14 +57,14 @@ void compare(Backend& device, Random& random, const Layer& layer, WeightForm for
   const auto w = random.weight(device, layer.w, layer.kind, form);
   const auto bias = random.normal(device, {w.device.out()}), image = random.normal(device, {layer.x[0], w.device.out()}),
              gate = random.normal(device, {layer.x[0], w.device.out()});
-  const Tensor plain = ops::conv(x.truth, w.truth, {}, layer.spec);
+  const Tensor plain = ops::conv(x.reference, w.reference, {}, layer.spec);
   const auto residual = random.normal(device, plain.shape(), out);
   const auto epilogue = [&](const Tensor Random::Pair::*of) {
     return Epilogue{
         .alpha = 0.7f, .activation = Activation::silu, .per_image = image.*of, .gate = gate.*of, .residual = residual.*of, .out = out};
   };
   EXPECT_CLOSE(ops::conv(x.device, w.device, bias.device, layer.spec, epilogue(&Random::Pair::device)),
-               ops::conv(x.truth, w.truth, bias.truth, layer.spec, epilogue(&Random::Pair::truth)),
+               ops::conv(x.reference, w.reference, bias.reference, layer.spec, epilogue(&Random::Pair::reference)),
                form.factors == DType::bf16 && layer.groups > 1 ? 6e-3 : test::op_tolerance(out));
 }
 
@@ -84,8 +84,8 @@ BACKEND_TEST(CpuConv, transposed) {
   }
 }
 
-// Sizes that are cut: Winograd with edges that repeat, deep products over frames, wide depthwise rows, strips of a transposed one.
-BACKEND_TEST(CpuConv, of_larger_layers) {
+// Sizes that are split: Winograd with repeated edges, deep products over frames, wide depthwise rows, strips of a transposed convolution.
+BACKEND_TEST(CpuConv, larger_layers) {
   Random random(63);
   const ConvSpec::Axis same{.before = 1, .after = 1}, repeated{.before = 1, .after = 1, .edge = ConvSpec::Edge::nearest};
   const ConvSpec::Axis causal{.before = 2, .edge = ConvSpec::Edge::nearest};
@@ -102,7 +102,7 @@ BACKEND_TEST(CpuConv, of_larger_layers) {
     compare(device, random, layer, {.hold = DType::f16});
 }
 
-BACKEND_TEST(CpuConv, of_a_normalized_input_in_any_form) {
+BACKEND_TEST(CpuConv, normalized_input_in_every_form) {
   Random random(64);
   const auto gamma = random.normal(device, {8}), scale = random.normal(device, {2, 8});
   const auto check = [&](const Shape& shape, const Shape& w_shape, WeightKind kind, const ConvSpec& spec, int64_t groups) {
@@ -110,7 +110,8 @@ BACKEND_TEST(CpuConv, of_a_normalized_input_in_any_form) {
     const auto x = random.normal(device, shape);
     const auto w = random.weight(device, w_shape, kind, {.groups = groups});
     EXPECT_CLOSE(ops::conv(x.device, w.device, {}, spec, {}, {.groups = 2, .gamma = gamma.device, .scale = scale.device}),
-                 ops::conv(x.truth, w.truth, {}, spec, {}, {.groups = 2, .gamma = gamma.truth, .scale = scale.truth}), 2e-6);
+                 ops::conv(x.reference, w.reference, {}, spec, {}, {.groups = 2, .gamma = gamma.reference, .scale = scale.reference}),
+                 2e-6);
   };
   check({2, 9, 8}, {5, 8, 3}, WeightKind::conv, {.columns = {.before = 2}}, 1);
   check({2, 4, 5, 6, 8}, {5, 8, 2, 3, 3}, WeightKind::conv, {.frames = {.before = 1}}, 1);
@@ -118,8 +119,8 @@ BACKEND_TEST(CpuConv, of_a_normalized_input_in_any_form) {
   check({2, 5, 6, 8}, {8, 3, 2, 2}, WeightKind::conv_transposed, ConvSpec::plane(2), 1);
 }
 
-// Bit for bit: an image is what it is alone, on any number of threads.
-BACKEND_TEST(CpuConv, images_and_threads_change_no_bit) {
+// Bit-identical: an image alone or in a batch, and on any number of threads.
+BACKEND_TEST(CpuConv, independent_of_batch_and_threads) {
   Random random(65);
   const std::unique_ptr<Backend> more =
       device.name() == "cpu" ? test::make_test_backend("cpu_" + device.features(), 5) : test::make_test_backend("reference", 3);

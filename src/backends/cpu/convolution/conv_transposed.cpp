@@ -5,17 +5,17 @@
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/products/product.h"
 
-// Transposed convolutions: every position of x times the kernel, one product, and then each position of y gathers the taps that fall on
-// it, in the order of the taps. So many positions along the outermost axis at a time that what is multiplied stays in cache.
+// Transposed convolutions: one product of every position of x with the kernel, after which each position of y gathers the taps that fall
+// on it, in the order of the taps. The outermost axis is split so that the products stay in cache.
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t strip_bytes = int64_t(16) << 20;  // of products
+constexpr int64_t strip_bytes = int64_t(16) << 20;  // products of a strip
 
 int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 int64_t rounded_up(int64_t n, int64_t unit) { return n > 0 ? parts(n, unit) : -(-n / unit); }
 
-// What axis `i` of output position `out` takes from tap t: a position of x, −1 for none.
+// The position of x that axis `i` of output position `out` reads for tap t; −1 for none.
 int64_t source(const ConvAxes& axes, size_t i, int64_t out, int64_t t) {
   const ConvSpec::Axis& a = axes.spec[i];
   const int64_t at = out + a.before - t * a.dilation;
@@ -27,14 +27,14 @@ int64_t source(const ConvAxes& axes, size_t i, int64_t out, int64_t t) {
 void CpuBackend::conv_transposed(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, Tensor& y) {
   const ConvAxes axes(x, w.shape, spec, y);
   const int64_t rows = axes.out[1], columns = axes.out[2];
-  const auto outer = size_t(5 - w.shape.rank());  // the axis that is cut into strips
+  const auto outer = size_t(5 - w.shape.rank());  // the axis that is split into strips
   const ConvSpec::Axis& a = axes.spec[outer];
   const int64_t groups = w.form.groups, C = w.shape[0] / groups, O = w.shape[1], taps = axes.kernel(), width = taps * O;
   const int64_t positions = axes.positions(), inner_out = positions / axes.out[outer];
   const int64_t inner_in = axes.in[0] * axes.in[1] * axes.in[2] / axes.in[outer], extra = axes.reach(outer) / a.stride + 1;
   const int64_t most_in = std::clamp<int64_t>(strip_bytes / (inner_in * width * int64_t(sizeof(float))),
                                               extra + std::min<int64_t>(8, axes.in[outer]), axes.in[outer] + extra);
-  const int64_t height = std::min(axes.out[outer], (most_in - extra) * a.stride);  // of a strip of y
+  const int64_t height = std::min(axes.out[outer], (most_in - extra) * a.stride);  // height of a strip of y
   const Tensor room = Tensor::empty(*this, {1, std::min(most_in, axes.in[outer]) * inner_in, width});
   const auto* parts_of = groups > 1 ? &static_cast<const GroupedWeight&>(*w.prepared).parts : nullptr;
 

@@ -1,15 +1,15 @@
-// Weights of convolutions that are no single product.
+// Weights of convolutions that are not a single product.
 #pragma once
 
 #include "core/backend.h"
 
 namespace hearth::cpu {
 
-// Each channel has a kernel of its own, and no other.
+// Each channel has its own kernel.
 inline bool is_depthwise(const Weight& w) { return w.kind == WeightKind::conv && w.shape[1] == 1 && w.shape[0] == w.form.groups; }
 
 struct GroupedWeight final : PreparedWeight {
-  std::vector<std::shared_ptr<const PreparedWeight>> parts;  // of each group
+  std::vector<std::shared_ptr<const PreparedWeight>> parts;  // one per group
 };
 
 struct DepthwiseWeight final : PreparedWeight {
@@ -19,6 +19,6 @@ struct DepthwiseWeight final : PreparedWeight {
   std::shared_ptr<std::byte> data;
 };
 
-inline constexpr int64_t depthwise_rows = 4;  // positions whose sums are made together
+inline constexpr int64_t depthwise_rows = 4;  // positions that are summed together
 
 }  // namespace hearth::cpu

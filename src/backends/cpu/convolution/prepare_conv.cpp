@@ -4,7 +4,7 @@
 
 namespace hearth::cpu {
 
-// Groups multiply f32 factors: they are few and small, and rounding x for each would take as long as the product.
+// Groups multiply f32 factors: they are few and small, and rounding x for each group would take as long as the product.
 std::shared_ptr<const PreparedWeight> CpuBackend::prepare_grouped(const Tensor& w, WeightKind kind, const WeightForm& form) {
   const int64_t rows = w.size(0) / form.groups, taps = taps_of(w.shape());
   const size_t size = size_of(w.dtype());
@@ -18,7 +18,7 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare_grouped(const Tensor& 
       float* const wide = thread_scratch(size_t(2 * taps));
       for (int64_t c = begin; c < end; ++c) {
         const float* from = widened(kernels_, w.dtype(), w.raw() + size_t(c * taps) * size, taps, wide);
-        if (form.hold != DType::f32) {  // the values that this type has
+        if (form.hold != DType::f32) {  // rounded to the held dtype
           auto* const held = reinterpret_cast<std::byte*>(wide + taps);
           narrowed(kernels_, from, taps, form.hold, held);
           from = widened(kernels_, form.hold, held, taps, wide);

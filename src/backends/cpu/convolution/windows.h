@@ -1,4 +1,4 @@
-// The pixels under a convolution's kernel: where each output position finds its taps in x.
+// The pixels under a convolution's kernel: the taps in x of each output position.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace hearth::cpu {
 
-// x [B, …, C] seen by a kernel [O, C, …] that makes y [B, …, O], after the optional nearest resize of x.
+// x [B, …, C] under a kernel [O, C, …] that yields y [B, …, O], after the optional nearest resize of x.
 class Windows {
  public:
   Windows(const Tensor& x, const float* data, const Shape& w, const ConvSpec& spec, const Tensor& y)
@@ -26,7 +26,7 @@ class Windows {
   }
 
   const ConvAxes axes;
-  const int64_t channels;  // that a row of w meets
+  const int64_t channels;  // channels of x per row of w
 
   // Channels of the pixel at frame f, row r and column c of the padded, resized image b; null for zeros.
   const float* pixel(int64_t b, int64_t f, int64_t r, int64_t c) const {
@@ -34,16 +34,16 @@ class Windows {
     return z < 0 || y < 0 || x < 0 ? nullptr : data_ + b * image_ + ((z * axes.in[1] + y) * axes.in[2] + x) * pixel_;
   }
 
-  // Where the window of output position p, counted over [B, F', H', W'], begins; and its taps.
-  struct Place {
+  // The first position of the window of output position p, counted over [B, F', H', W'], and its taps.
+  struct Origin {
     int64_t image, frame, row, column;
   };
-  Place place(int64_t p) const {
+  Origin origin(int64_t p) const {
     const auto& [frames, rows, columns] = axes.out;
     return {p / (frames * rows * columns), p / (rows * columns) % frames * axes.spec[0].stride, p / columns % rows * axes.spec[1].stride,
             p % columns * axes.spec[2].stride};
   }
-  const float* tap(const Place& p, int64_t t) const {
+  const float* tap(const Origin& p, int64_t t) const {
     const auto& [f, r, c] = taps_[size_t(t)];
     return pixel(p.image, p.frame + f, p.row + r, p.column + c);
   }
@@ -54,7 +54,7 @@ class Windows {
     return i < int64_t(from.size()) ? from[size_t(i)] : -1;
   }
 
-  // Source of each padded index, −1 for zeros. Nearest neighbor as torch computes it: the ratio and the product in f32.
+  // Source of each padded index, −1 for zeros. Nearest neighbor as in torch: the ratio and the product in f32.
   std::vector<int64_t> sources(size_t axis, int64_t resized) const {
     const ConvSpec::Axis& a = axes.spec[axis];
     const int64_t size = axes.in[axis];

@@ -4,18 +4,18 @@
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/products/product.h"
 
-// 3×3 convolutions of stride 1, also over several frames, by F(4×4, 3×3): a quarter of the multiplications. A patch of 6×6 pixels becomes
-// 36 points, for each of which the patches and channels make an ordinary product; 36 sums become 4×4 outputs. Weights stay as packed for
-// the direct product (and 16-bit where they are held so) and are transformed as they are used: transformed they would take four times the
-// memory.
+// 3×3 convolutions of stride 1, also over several frames, by F(4×4, 3×3): a quarter of the multiplications. A patch of 6×6 pixels is
+// transformed to 36 points; for each point, patches and channels form an ordinary product; 36 sums are transformed to 4×4 outputs. Weights
+// stay packed as for the direct product (and 16-bit if held so) and are transformed on use: stored transformed, they would need four
+// times the memory.
 namespace hearth::cpu {
 namespace {
 
 constexpr int64_t points = 36, side = 4;
-constexpr int64_t most_depth = 128;                   // channels of a chunk: errors of long sums are magnified by the last transform
+constexpr int64_t most_depth = 128;                   // channels of a chunk: the last transform magnifies the errors of long sums
 constexpr int64_t patches_bytes = int64_t(16) << 20;  // transformed patches of one block
-constexpr int64_t group_columns = 64;                 // of the output in one piece of work
-constexpr int64_t line = 16;   // floats: added to strides that would be multiples of a page, and fall into the same cache sets
+constexpr int64_t group_columns = 64;                 // columns of the output per piece of work
+constexpr int64_t line = 16;   // floats added to strides, so that they are not multiples of a page and fall into different cache sets
 constexpr int64_t strip = 64;  // channels whose weights are widened at a time
 
 int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
@@ -30,7 +30,7 @@ void CpuBackend::winograd(const Windows& windows, const PackedWeight& w, const T
   const int64_t down = parts(H, side), across = parts(width, side), patches = y.size(0) * frames * down * across;
   const TileStore store(kernel, w.n, false, bias, e, axes.positions(), y);
   struct Patch {
-    int64_t frame, row, column;  // of its first output; frames of all images are counted
+    int64_t frame, row, column;  // of its first output; frames are counted over all images
   };
   const auto patch_at = [&](int64_t i) { return Patch{i / (down * across), i / across % down * side, i % across * side}; };
 
@@ -38,7 +38,7 @@ void CpuBackend::winograd(const Windows& windows, const PackedWeight& w, const T
   const int64_t point_stride = most * all + line;
   const auto memory = memory_->allocate(size_t(points * point_stride) * sizeof(float));
   auto* const transformed = reinterpret_cast<float*>(memory.get());                       // [point][patch][layer][C]
-  const int64_t chunks = parts(C, most_depth), depth = parts(parts(C, chunks), 16) * 16;  // of C alone
+  const int64_t chunks = parts(C, most_depth), depth = parts(parts(C, chunks), 16) * 16;  // chunks and depth of C alone
   const int64_t group = std::min(w.panels(), group_columns / panel), groups = parts(w.panels(), group);
 
   for (int64_t block = 0; block < blocks; ++block) {
@@ -85,7 +85,7 @@ void CpuBackend::winograd(const Windows& windows, const PackedWeight& w, const T
             kernel.winograd_weight(taps, tap_stride, n, weights_of(p, 0) + (c - c0) * columns, weight_stride);
           }
         }
-        // Few enough patches at a time for a point's rows to stay in L2 from panel to panel.
+        // Few enough patches at a time that a point's rows stay in L2 from panel to panel.
         const int64_t tiles = parts(own, kernel.tile_rows), together = 4;
         Segment segment;
         segment.length = c1 - c0;

@@ -1,4 +1,4 @@
-// bf16 products by AMX's tile instructions.
+// bf16 products with AMX's tile instructions.
 #include <immintrin.h>
 
 #include "backends/cpu/kernels/bf16.h"
@@ -8,7 +8,7 @@
 namespace hearth::cpu {
 namespace {
 
-// The intrinsics take the tile's number as a literal.
+// The intrinsics require the tile's number as a literal.
 #define HEARTH_EACH_TILE(f) f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7)
 struct AmxTiles {
   template <int t> static inline __attribute__((always_inline)) void load(const void* p, size_t stride) {
@@ -48,7 +48,7 @@ static_assert(sizeof(TileConfig) == 64);
 
 void begin() {
   const TileConfig config;
-  asm volatile("" : : "r"(&config) : "memory");  // GCC 12 believes that the next instruction reads 8 bytes only
+  asm volatile("" : : "r"(&config) : "memory");  // GCC 12 assumes that the next instruction reads only 8 bytes
   _tile_loadconfig(&config);
 }
 void end() { _tile_release(); }

@@ -1,5 +1,5 @@
-// The tile instructions themselves against their twin in plain loops (bf16_emulated.cpp), bit for bit. docs/performance.md says how to
-// run it without such a processor.
+// The tile instructions against their emulation in plain loops (bf16_emulated.cpp), bit-identical. docs/performance.md explains how to
+// run this without such a CPU.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -14,19 +14,19 @@
 namespace hearth::cpu {
 namespace {
 
-// A row or column has factors of one kind, so that sums occur which are normal, subnormal, too large, or of subnormal factors.
+// A row or column has factors of one kind, so that sums are normal, subnormal, too large, or of subnormal factors.
 uint16_t factor(std::mt19937& engine, int64_t line) {
   const uint32_t draw = engine();
   const auto with_exponent = [&](uint32_t exponent) { return uint16_t((draw & 0x807f) | exponent << 7); };
   switch (line % 5) {
-    case 0: return with_exponent(60 + (draw >> 16 & 7));   // times its like: around the smallest normal number
-    case 1: return with_exponent(186 + (draw >> 16 & 7));  // times its like: around the largest
-    case 2: return with_exponent(draw >> 16 & 1);          // subnormal, or as small as a normal number can be
+    case 0: return with_exponent(60 + (draw >> 16 & 7));   // product of two: around the smallest normal number
+    case 1: return with_exponent(186 + (draw >> 16 & 7));  // product of two: around the largest number
+    case 2: return with_exponent(draw >> 16 & 1);          // subnormal, or the smallest normal exponent
     default: return with_exponent(120 + (draw >> 16 & 15));
   }
 }
 
-// One block: left rows in three runs, one of them empty, at addresses and strides that are aligned to nothing but an element.
+// One block: left rows in three runs, one of them empty, at addresses and strides that are only aligned to an element.
 struct Block {
   Block(int64_t rows_, bool wide_, int64_t depth, bool add_, uint32_t seed)
       : rows(rows_), wide(wide_), add(add_), a(size_t(bf16_rows * (depth + 3) + 1)), b(size_t(depth * bf16_panel + 1)) {
@@ -41,11 +41,11 @@ struct Block {
     runs[2] = {.half = {top + first, bottom + first}, .stride = {stride, stride}, .length = depth - first};
   }
 
-  // The bits of all memory that holds the sums, what must stay untouched included.
+  // The bits of all memory around the sums, including what must stay unchanged.
   std::vector<uint32_t> sums(const Bf16Kernels& kernels) const {
     std::vector<float> y = c;
     kernels.begin();
-    std::this_thread::yield();  // where another thread runs, the system has to keep the tiles' configuration
+    std::this_thread::yield();  // when another thread runs, the system must preserve the tile configuration
     kernels.block(rows, wide, runs, 3, b.data() + 1, {.c = y.data() + 5, .row_step = 35, .column_step = 17}, add);
     kernels.end();
     std::vector<uint32_t> bits(y.size());
@@ -62,11 +62,11 @@ struct Block {
 
 class Amx : public ::testing::Test {
   void SetUp() override {
-    if (!processor_has_amx()) GTEST_SKIP() << "this processor lacks AMX";
+    if (!processor_has_amx()) GTEST_SKIP() << "this CPU lacks AMX";
   }
 };
 
-TEST_F(Amx, gives_the_bits_of_its_twin) {
+TEST_F(Amx, is_bit_identical_to_the_emulation) {
   uint32_t seed = 1;
   for (const bool wide : {true, false})
     for (const int64_t rows : {1, 15, 16, 17, 32})
@@ -78,8 +78,8 @@ TEST_F(Amx, gives_the_bits_of_its_twin) {
         }
 }
 
-// The system keeps each thread's tiles when another runs.
-TEST_F(Amx, threads_do_not_see_each_others_tiles) {
+// The system preserves each thread's tiles while another runs.
+TEST_F(Amx, threads_have_separate_tiles) {
   constexpr int rounds = 300, most = 6;
   std::vector<Block> blocks;
   std::vector<std::vector<uint32_t>> expected;

@@ -2,7 +2,7 @@
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/processor.h"
 
-// The order matters: each group is written in the vocabulary of those before it.
+// The order matters: each file uses definitions of those before it.
 #include "backends/cpu/kernels/simd_avx2.h"
 
 #include "backends/cpu/kernels/functions.inl"

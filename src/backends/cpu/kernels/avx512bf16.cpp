@@ -1,4 +1,4 @@
-// bf16 products by AVX512-BF16's dot product of pairs, and the conversions of that instruction set.
+// bf16 products with AVX512-BF16's dot product of pairs, and the conversions of that instruction set.
 #include "backends/cpu/kernels/bf16.h"
 #include "backends/cpu/kernels/kernels.h"
 
@@ -33,7 +33,7 @@ HEARTH_INLINE Pairs set_pairs(const uint16_t* p) {
   return reinterpret_cast<Pairs>(_mm512_set1_epi32(pair));
 }
 
-// `rows` rows of a block, from `first` on.
+// `rows` rows of a block, starting at `first`.
 template <int rows, int columns>
 void pair_block(int64_t first, const Bf16Run* run, int64_t count, const uint16_t* b, const Bf16Sums& sums, bool add) {
   V acc[rows][columns];
@@ -58,7 +58,7 @@ void pair_block(int64_t first, const Bf16Run* run, int64_t count, const uint16_t
 }
 
 using PairBlock = void (*)(int64_t, const Bf16Run*, int64_t, const uint16_t*, const Bf16Sums&, bool);
-constexpr int most_pair_rows = 11;  // 22 accumulators, 2 of b; three make a whole block
+constexpr int most_pair_rows = 11;  // 22 accumulators, 2 of b; three calls cover a whole block
 
 struct PairBlocks {
   PairBlock wide[most_pair_rows + 1] = {}, narrow[most_pair_rows + 1] = {};

@@ -1,6 +1,6 @@
-// The tiles of AMX in plain loops, so that packing, tiling and edges can be tested on any processor. The arithmetic is the
-// instruction's (TDPBF16PS): even and odd products of k are summed apart, each step a fused multiply-add, both sums are added to
-// each other and then to the tile; subnormal factors and results count as zero.
+// AMX tiles in plain loops, so that packing, tiling and edges can be tested on any CPU. The arithmetic is that of the
+// instruction (TDPBF16PS): even and odd products of k are summed separately, each step a fused multiply-add, then both sums are added to
+// each other and to the tile; subnormal factors and results count as zero.
 #include <math.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ struct EmulatedTiles {
     for (int row = 0; row < 16; ++row) memcpy(static_cast<char*>(p) + size_t(row) * stride, tiles[t][row], 64);
   }
   template <int t> static void zero() { memset(tiles[t], 0, sizeof tiles[t]); }
-  // The columns of a row side by side, which the compiler turns into vectors.
+  // The columns of a row are adjacent, so that the compiler vectorizes the loop.
   template <int c, int a, int b> static void multiply() {
     const auto& left = tiles[a];
     const auto& right = tiles[b];

@@ -1,4 +1,4 @@
-// The block of bf16.h in the shape of AMX: 2 × 2 tiles of 16 × 16 sums. `T` is the set of tile instructions, real (amx.cpp) or
+// The block of bf16.h in AMX's shape: 2 × 2 tiles of 16 × 16 sums. `T` provides the tile instructions, real (amx.cpp) or
 // emulated (bf16_emulated.cpp); its eight tiles are 0–3 sums (2 · half + column), 4–5 left, 6–7 right.
 
 namespace hearth::cpu {

@@ -1,9 +1,9 @@
-// Parts of an attention's keys, and how they are put together. Included once by each instruction set.
+// Attention over parts of the keys, and merging of the parts. Included once by each instruction set.
 
 namespace hearth::cpu {
 namespace {
 
-// W values from d on of a row, zeros behind its last.
+// W values of a row from d on, zeros beyond its end.
 template <class Format> HEARTH_INLINE V values_of(const char* row, int64_t d) {
   if constexpr (Format::bytes == 34) return widen_i8(load_bytes(row + d / 32 * 34 + 2 + d % 32)) * broadcast_f16(row + d / 32 * 34);
   else if constexpr (Format::bytes == 128) return load(reinterpret_cast<const float*>(row) + d);
@@ -19,7 +19,7 @@ template <class Format> HEARTH_INLINE V values_upto(const char* row, int64_t d, 
   return values_of<Format>(last, 0);
 }
 
-// f(Format{}) for the types that keys and values are kept in.
+// f(Format{}) for the dtypes in which keys and values are stored.
 template <class F> HEARTH_INLINE void with_cache_format(RowType type, const F& f) {
   switch (type) {
     case row_f16: return f(RowF16{});
@@ -54,7 +54,7 @@ void pack_values(RowType type, const void* const* rows, int64_t n, float* to, in
 }
 
 void softmax_part(float* s, int64_t stride, int64_t first, int64_t last, int64_t panels, float* m, float* l) {
-  // The keys of a panel as lanes; those outside of first … last have no part in anything.
+  // The keys of a panel are lanes; those outside of first … last are masked.
   alignas(64) float lane[panel_width];
   for (int j = 0; j < panel_width; ++j) lane[j] = float(j);
   const V hidden = set(-__builtin_inff());

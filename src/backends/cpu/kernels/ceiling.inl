@@ -1,16 +1,16 @@
-// The highest rates of arithmetic and of reading. Included once by each instruction set.
+// Peak rates of arithmetic and of reading. Included once by each instruction set.
 
 namespace hearth::cpu {
 namespace {
 
-// Enough independent chains in registers, no memory.
+// Enough independent chains in registers; no memory access.
 double fma_loop(int64_t rounds) {
   constexpr int chains = 12;
   V acc[chains];
   unroll<chains>([&](auto i) { acc[i] = set(float(i)); });
   V a = set(1.0000001f), b = set(1e-9f);
   for (int64_t k = 0; k < rounds; ++k) {
-    // Unknown to the compiler in each round, or it would fold the chains.
+    // Opaque to the compiler in each round, or it would merge the chains.
     unroll<chains>([&](auto i) {
       V& chain = acc[i];  // Clang 14 cannot name a captured variable in asm
       asm volatile("" : "+x"(chain));
@@ -24,7 +24,7 @@ double fma_loop(int64_t rounds) {
   return double(rounds) * chains * W * 2;
 }
 
-// Four streams: one alone does not keep enough lines on their way.
+// Four streams, because one alone does not keep enough cache lines in flight.
 void read_loop(const float* x, int64_t n) {
   V sum[4];
   unroll<4>([&](auto i) { sum[i] = zero(); });

@@ -1,4 +1,4 @@
-// Convolution of each channel by itself. Included once by each instruction set.
+// Depthwise convolution. Included once by each instruction set.
 
 namespace hearth::cpu {
 namespace {

@@ -6,11 +6,11 @@ namespace {
 constexpr int panel_width = 2 * W;  // columns of a product tile
 
 // exp(x) = 2ⁿ·e^f with |f| ≤ ln 2 / 2. Error at most 1.02 ulp (measured by kernels_test.cpp); results below the smallest
-// normal number may be flushed, above the largest they are infinite, NaN stays NaN.
+// normal number may be flushed to zero, those above the largest are infinite, NaN stays NaN.
 HEARTH_INLINE V exp(V x) {
   x = min(set(90.0f), max(set(-105.0f), x));
   const V n = round(x * set(1.44269504f));
-  V f = fnma(n, set(0.693359375f), x);  // ln 2 in two parts: the first has few bits, so n times it is exact
+  V f = fnma(n, set(0.693359375f), x);  // ln 2 in two parts: the first has few bits, so that n times it is exact
   f = fnma(n, set(-2.12194440e-4f), f);
   V p = set(0.001392625f);  // (e^f − 1 − f) / f², minimax
   p = fma(p, f, set(0.008363233f));
@@ -48,7 +48,7 @@ HEARTH_INLINE V gelu(V x) {
   q = fma(q, z, set(-0.10383097f));
   q = fma(q, z, set(-0.63616025f));
   q = fma(q, z, set(-1.1284666f));
-  const V tail = set(0.5f) * exp(whole * q);  // beyond the fit's end the exponent goes on falling
+  const V tail = set(0.5f) * exp(whole * q);  // beyond the range of the fit the exponent keeps decreasing
   const V far = select(less(x, zero()), tail, set(1.0f) - tail);
   return x * select(less(z, set(1.0f)), near, far);
 }
@@ -77,7 +77,7 @@ HEARTH_INLINE V tanh(V x) {
   return with_sign_of(select(less(a, set(0.625f)), near, far), x);
 }
 
-// max(x, 0) + ln(1 + u) with u = e^−|x|;  ln(1 + u) = 2·artanh(s), s = u / (2 + u) ≤ 1/3, whose relative error is small for any u.
+// max(x, 0) + ln(1 + u) with u = e^−|x|;  ln(1 + u) = 2·artanh(s), s = u / (2 + u) ≤ 1/3, with a small relative error for any u.
 HEARTH_INLINE V softplus(V x) {
   const V u = exp(-abs(x)), s = u / (u + set(2.0f)), t = s * s;
   V p = set(0.116121646f);  // (artanh(s) / s − 1) / s², Chebyshev
@@ -115,7 +115,7 @@ template <auto n> struct Constant {
   constexpr operator decltype(n)() const { return n; }
 };
 
-// f(Constant<0>) … f(Constant<count − 1>), written out.
+// f(Constant<0>) … f(Constant<count − 1>), unrolled.
 template <int count, int from = 0, class F> HEARTH_INLINE void unroll(const F& f) {
   if constexpr (from < count) {
     f(Constant<from>{});
@@ -123,7 +123,7 @@ template <int count, int from = 0, class F> HEARTH_INLINE void unroll(const F& f
   }
 }
 
-// f(Constant<act>) for the activation that is asked for at run time. The compiler says where one is left out.
+// f(Constant<act>) for the activation given at run time. The compiler warns if one is missing.
 template <class F> HEARTH_INLINE void with_activation(Act act, const F& f) {
   switch (act) {
     case Act::none: return f(Constant<Act::none>{});
@@ -139,14 +139,14 @@ template <class F> HEARTH_INLINE void with_activation(Act act, const F& f) {
   }
 }
 
-// f(offset, lanes left) for each register of n numbers; fewer than W only in the last.
+// f(offset, lanes left) for each register of n values; fewer than W only in the last.
 template <class F> HEARTH_INLINE void for_lanes(int64_t n, const F& f) {
   for (int64_t i = 0; i < n; i += W) f(i, n - i);
 }
 HEARTH_INLINE V load_upto(const float* p, int64_t n) { return n >= W ? load(p) : load_n(p, n); }
 HEARTH_INLINE void store_upto(float* p, int64_t n, V v) { n >= W ? store(p, v) : store_n(p, n, v); }
 
-// v·factor() + added(), or one of them.
+// v·factor() + added(), or only one of the two.
 template <bool scaled, bool shifted, class Factor, class Added> HEARTH_INLINE V adjusted(V v, const Factor& factor, const Added& added) {
   if constexpr (scaled && shifted) return fma(v, factor(), added());
   else if constexpr (scaled) return v * factor();

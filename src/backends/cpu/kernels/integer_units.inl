@@ -3,7 +3,7 @@
 namespace hearth::cpu {
 namespace {
 
-// Without it GCC keeps what such lambdas work on in memory.
+// Without it, GCC keeps the operands of such lambdas in memory.
 #define HEARTH_LAMBDA __attribute__((always_inline))
 
 constexpr int pieces = 32 / W;       // registers of f32 in 32 values
@@ -14,7 +14,7 @@ constexpr bool byte_dots = true;
 constexpr bool byte_dots = false;
 #endif
 
-// A step is what W units or a block hold, whichever is more.
+// A step is W units or a block, whichever is larger.
 template <class F> struct Step {
   static constexpr int units_of_block = int(F::values) / F::unit;
   static constexpr int blocks = units_of_block < W ? W / units_of_block : 1;
@@ -22,9 +22,8 @@ template <class F> struct Step {
   static constexpr int64_t values = blocks * F::values, bytes = blocks * F::bytes;
 };
 
-// What is summed comes in registers of codes in bytes, as the fields of the file's bytes give them, and q stands in the order of those
-// (`place`). A register holds quarters of 16 bytes: four, or two with AVX2. What is summed in four registers is, after quarter_sums,
-// the sums of W units.
+// Registers of codes in bytes are summed in the order in which the fields of the file's bytes yield them, and q is stored in that order
+// (`place`). A register holds quarters of 16 bytes: four, or two with AVX2. quarter_sums reduces four registers to the sums of W units.
 enum class Order {
   natural,  // whole bytes
   halves,   // 32 values in 16 bytes, the first 16 in the low four bits
@@ -40,7 +39,7 @@ constexpr Order order_of = one_of<F, RowQ40, RowQ41, RowQ50, RowQ51, RowIq4Nl, R
                            : one_of<F, RowQ6K>                                                     ? Order::sixes
                                                                                                    : Order::natural;
 
-// The place in a step of the first of the 16 numbers that meet a quarter of register c of codes.
+// The index within a step of the first of the 16 values of q that are multiplied with a quarter of register c of codes.
 template <class F> constexpr int place(int c, int quarter) {
   switch (order_of<F>) {
     case Order::halves: return (4 * quarter + c / 2) * 32 + c % 2 * 16;
@@ -55,8 +54,8 @@ template <class F> constexpr int place(int c, int quarter) {
   return W == 16 ? (c / 4 * 8 + c % 4 + quarter / 2 * 4) * 32 + quarter % 2 * 16 : c * 32 + quarter * 16;
 }
 
-// Codes of the others are unsigned on the way; what is taken from them at the end, as a power of two. A table can have either: words are
-// made of unsigned bytes by fewer instructions.
+// Other formats have unsigned codes in between; offset_bits is the offset that is subtracted at the end, as a power of two. A table can
+// have either: unsigned bytes become words with fewer instructions.
 template <class F> constexpr bool has_table = one_of<F, RowIq4Nl, RowIq4Xs, RowMxfp4>;
 template <class F> constexpr bool has_signed_codes = one_of<F, RowQ80> || (byte_dots && has_table<F>);
 template <class F>
@@ -71,11 +70,11 @@ template <class F> HEARTH_INLINE __m128i table_of() {
   return has_signed_codes<F> ? codes : _mm_xor_si128(codes, _mm_set1_epi8(-128));
 }
 
-// 16 numbers q for a quarter of a register of codes whose own begin at `to`. With dot products of bytes, all high digits of q = 256 · high
-// + low, low ≥ 0, before the low ones; else what meets the first words of the codes before what meets the second ones.
+// Stores 16 values of q for a quarter of a register of codes, whose values begin at `to`. With dot products of bytes, all high digits of
+// q = 256 · high + low, low ≥ 0, precede the low ones; else the factors of the first words of the codes precede those of the second ones.
 template <class F> HEARTH_INLINE void put_quarter(const int16_t* q, int quarter, int16_t* to) {
   const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(q));
-  // The bytes of each half in two runs of eight; then the runs of both halves together.
+  // The bytes of each half in two runs of eight, then the runs of both halves together.
   const auto in_two = [&](__m128i order) HEARTH_LAMBDA {
     return _mm256_permute4x64_epi64(_mm256_shuffle_epi8(all, _mm256_broadcastsi128_si256(order)), 0xd8);
   };
@@ -93,23 +92,23 @@ template <class F> HEARTH_INLINE void put_quarter(const int16_t* q, int quarter,
   }
 }
 
-// What is to be taken from the sum of codes · q of a unit, in types without a least value. `sum` is that of its q.
+// What must be subtracted from Σ code · q of a unit, in types without a least value. `sum` is Σ q of the unit.
 template <class F> constexpr bool is_corrected = !F::least && (byte_dots || !has_signed_codes<F>);
 template <class F> HEARTH_INLINE int32_t correction(const int16_t* q, int32_t sum) {
   if constexpr (!has_signed_codes<F>) return sum * (1 << offset_bits<F>);
-  int32_t high = 0;  // codes are 128 too large where they meet the high digits
+  int32_t high = 0;  // codes are 128 too large when multiplied with the high digits
   for (int i = 0; i < F::unit; ++i) high += q[i] >> 8;
   return high * 32768;
 }
 
-// A register of codes: as bytes, or as two of words.
+// A register of codes: as bytes, or as two registers of words.
 struct Bytes {
   I bits;
   I bytes() const { return bits; }
   I first() const { return bits & set_words(0xff); }
   I second() const { return shift_words<8>(bits); }
 };
-// `width` bits of each byte from bit `at` on.
+// `width` bits of each byte, starting at bit `at`.
 template <int at, int width> struct Fields {
   static constexpr short mask = (1 << width) - 1;
   I bits;
@@ -121,7 +120,7 @@ template <int at, int width> struct Fields {
   }
 };
 
-// Σ code · q, where `codes` are registers c …, for the four bytes that a lane shares.
+// Σ code · q for the four bytes of each lane, where `codes` are registers c ….
 template <class F, int... c, class... Codes> HEARTH_INLINE I code_sums(const int16_t* q, Codes... codes) {
   I sum = zero_i();
 #ifdef HEARTH_BYTE_DOTS
@@ -161,7 +160,7 @@ template <class F> HEARTH_INLINE I sums_by_halves(const char* p, const int16_t* 
 
 template <class F> HEARTH_INLINE I sums_by_pairs(const char* p, const int16_t* q) {
   I sums[4], fifths[2];
-  // With the bits of units u and u + 4, which lie in neighboring quarters, at the same place.
+  // Moves the bits of units u and u + 4, which are in neighboring quarters, to the same bit positions.
   if constexpr (one_of<F, RowQ5K>)
     unroll<2>([&](auto i) HEARTH_LAMBDA { fifths[i] = odd_quarters_right4(both_quarters(p + 16 + i * 16, p + F::bytes + 16 + i * 16)); });
   unroll<2>([&](auto pair) HEARTH_LAMBDA {
@@ -190,7 +189,7 @@ template <class F> HEARTH_INLINE I sums_by_pairs(const char* p, const int16_t* q
   return quarter_sums(sums[0], sums[1], sums[2], sums[3]);
 }
 
-// 32 bytes for both halves of a block, whose fields lie `bits` bits apart, moved to the same place.
+// 32 bytes for both halves of a block, whose fields are `bits` bits apart, moved to the same bit positions.
 template <int vector, int bits> HEARTH_INLINE I fields_of_halves(const char* p) {
 #ifdef __AVX512F__
   return upper_half_right<bits>(_mm512_broadcast_i64x4(bytes32(p)));
@@ -214,7 +213,7 @@ template <class F, int vector> HEARTH_INLINE I sums_by_twos(const char* p, const
 template <class F, int vector> HEARTH_INLINE I sums_by_sixes(const char* p, const int16_t* q) {
   I sums[4];
   unroll<2>([&](auto i) HEARTH_LAMBDA {
-    // Half i of the block, or of half `vector` of it.
+    // Half i of the block, or of its half `vector`.
     const I bits = load_i(p + (W == 16 ? i * 64 : vector * 64 + i * 32)), four = set_words(0x0f0f), two = set_words(0x3030);
 #ifdef __AVX512F__
     const I upper = upper_half_right<2>(_mm512_broadcast_i64x4(bytes32(p + 128 + i * 32)));
@@ -228,7 +227,7 @@ template <class F, int vector> HEARTH_INLINE I sums_by_sixes(const char* p, cons
   return units_of_sixes(quarter_sums(sums[0], sums[1], sums[2], sums[3]));
 }
 
-// Whole bytes, of units of 32.
+// Whole bytes, in units of 32.
 template <class F> HEARTH_INLINE I sums_of_bytes(const char* p, const int16_t* q) {
   I half[2];
   unroll<2>([&](auto i) HEARTH_LAMBDA {
@@ -247,7 +246,7 @@ template <class F> HEARTH_INLINE I sums_of_bytes(const char* p, const int16_t* q
   return neighbors(half[0], half[1]);
 }
 
-// Σ code · q over each of W units of a step at p; s what quantize_row gives.
+// Σ code · q over each of W units of a step at p; s as returned by quantize_row.
 template <class F, int vector> HEARTH_INLINE I unit_sums(const char* p, const int16_t* q, const int32_t* s) {
   constexpr Order order = order_of<F>;
   I sums;
@@ -267,7 +266,7 @@ HEARTH_INLINE float half_at(const char* p) {
   __builtin_memcpy(&bits, p, sizeof bits);
   return _cvtsh_ss(bits);
 }
-HEARTH_INLINE float half_power(const char* p) {  // 2ᵉ⁻¹²⁸, as the block of mxfp4 at p has it
+HEARTH_INLINE float half_power(const char* p) {  // 2ᵉ⁻¹²⁸ of the mxfp4 block at p
   const uint32_t e = uint8_t(p[0]), bits = e < 2 ? 0x00200000u << e : (e - 1) << 23;
   float factor;
   __builtin_memcpy(&factor, &bits, sizeof factor);
@@ -279,12 +278,12 @@ struct UnitScales {
   V step, least;
 };
 
-// `bytes` hold those of a block of 16 units.
+// Scales of W of the 16 units of a block: `bytes` times a factor.
 template <int vector> HEARTH_INLINE V own_bytes(__m128i bytes, V factor) {
   return widen_i8(vector == 0 ? bytes : _mm_srli_si128(bytes, 8)) * factor;
 }
 
-// Of as many blocks of eight units as a register has lanes for: as ScalesK4 and ScalesIq4Xs, two at once with AVX-512.
+// The same for as many blocks of eight units as fill a register: as ScalesK4 and ScalesIq4Xs, two at once with AVX-512.
 template <class F> HEARTH_INLINE UnitScales scales_of_eights(const char* p) {
 #ifdef __AVX512F__
   const __m128 factors = _mm_cvtph_ps(_mm_insert_epi32(_mm_cvtsi32_si128(int(word(p))), int(word(p + F::bytes)), 1));

@@ -1,32 +1,32 @@
-// Products of rows of block types with their stored integers: the left side is rounded to 16-bit integers with a scale for each 32,
-// and the sums of a unit of values are exact. As several instruction sets offer them, with the same bits for the same number of lanes.
-// Like kernels.h, nothing here may define an inline function with external linkage.
+// Products of rows of block types with their stored integers: the left side is rounded to 16-bit integers with a scale per 32 values,
+// and the sums of a unit of values are exact. Several instruction sets implement them, bit-identically for the same number of lanes.
+// As in kernels.h, nothing here may define an inline function with external linkage.
 #pragma once
 
 #include "backends/cpu/kernels/kernels.h"
 
 namespace hearth::cpu {
 
-// A number of x is d · q. d is the largest magnitude of its block of 32, divided by 32767, and |q| ≤ 32767: the error is at most d / 2. A
-// block that holds a NaN or an infinity has d = NaN and q = 0; one whose largest is below 2⁻¹⁰⁰ has d = 0.
+// A value of x is d · q. d is the largest magnitude of its block of 32, divided by 32767, and |q| ≤ 32767: the error is at most d / 2. A
+// block that contains NaN or infinity has d = NaN and q = 0; one whose largest magnitude is below 2⁻¹⁰⁰ has d = 0.
 //
-// A weight is step · code + least, the two shared by a unit of 32 values (16 in q2_k, q3_k and q6_k). With I = Σ code · q over a unit and
-// S = Σ q in exact integers, a product is the sum over the units in order, each added with one rounding, of
-//   float(I) · (step · d) + (float(S) · d) · least,  the latter by a fused multiply-add and only in types that have a least value.
+// A weight is step · code + least, with step and least shared by a unit of 32 values (16 in q2_k, q3_k and q6_k). With I = Σ code · q over
+// a unit and S = Σ q in exact integers, a product is the sum over the units in order, each added with one rounding, of
+//   float(I) · (step · d) + (float(S) · d) · least,  the latter by a fused multiply-add only for types with a least value.
 struct IntegerKernels {
   const char* name;
-  int64_t rows;  // of x in a tile
+  int64_t rows;  // rows of x in a tile
 
-  // --- one row of x: lanes run along the rows of w as they are stored --------------------------------------------------
-  // x [k] → q, d and s (S · d in types that have a least value, else what S comes down to), in a form that `row_dots` knows; room for k
-  // rounded up to integer_stride, and d and s of its units.
+  // --- one row of x: lanes run along the stored rows of w --------------------------------------------------
+  // x [k] → q, d and s (S · d for types with a least value, else the correction that S contributes), in the form that `row_dots` expects;
+  // room for k rounded up to integer_stride, and d and s of its units.
   void (*quantize_row)(RowType type, const float* x, int64_t k, int16_t* q, float* d, int32_t* s);
-  // y[n] for rows of w one after another. `next` is what will be read after them, or null: as much of it is fetched.
+  // y[n] for consecutive rows of w. `next` is what will be read after them, or null: as many bytes of it are prefetched.
   void (*row_dots)(RowType type, const int16_t* q, const float* d, const int32_t* s, const void* w, int64_t rows, int64_t k, float* y,
                    const void* next);
 
   // --- many rows of x: lanes are rows of w ------------------------------------------------------------------------------
-  // `count` rows of x, x_stride apart, of n numbers, n a multiple of 32 → q [n / 2][rows][2], d [n / unit][rows] and s the same, s = S · d;
+  // `count` rows of x, x_stride apart, of n values, n a multiple of 32 → q [n / 2][rows][2], d and s = S · d [n / unit][rows];
   // zeros beyond count.
   void (*pack)(const float* x, int64_t x_stride, int64_t count, int64_t n, int64_t unit, int16_t* q, float* d, float* s);
   // n values (whole blocks) of `count` rows of w, row_bytes apart → codes [n / 2][panel][2], step and least [n / unit][panel]; zeros
@@ -37,7 +37,7 @@ struct IntegerKernels {
                int64_t units, float* sums);
 };
 
-inline constexpr int64_t integer_stride = 512;  // values that row_dots takes at a time, at most
+inline constexpr int64_t integer_stride = 512;  // most values that row_dots processes at a time
 constexpr int64_t integer_unit(RowType type) { return type == row_q2_k || type == row_q3_k || type == row_q6_k ? 16 : 32; }
 
 const IntegerKernels& avx2_integers();

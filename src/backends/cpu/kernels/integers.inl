@@ -3,7 +3,7 @@
 namespace hearth::cpu {
 namespace {
 
-// 32 numbers as d · q; `sums` of q over the two halves. → d
+// 32 values as d · q; `sums` of q over the two halves. → d
 HEARTH_INLINE float quantize_block(const float* x, int16_t* q, int32_t* sums) {
   V v[pieces];
   unroll<pieces>([&](auto i) { v[i] = load(x + i * W); });
@@ -49,7 +49,7 @@ template <class F> void quantize_row_of(const float* x, int64_t k, int16_t* q, f
         }
       }
     }
-    // Not unrolled: what runs once between two products comes from memory.
+    // Not unrolled: code that runs once between two products comes from memory.
 #pragma GCC unroll 1
     for (int c = 0; c < int(values) / (4 * W); ++c)
 #pragma GCC unroll 1
@@ -65,7 +65,7 @@ template <class F, int vector> HEARTH_INLINE V unit_products(const char* p, cons
   return product;
 }
 
-// W rows side by side, so that their units can be added in order.
+// W rows at a time, so that their units can be added in order.
 template <class F>
 void integer_dots_of(const int16_t* q, const float* d, const int32_t* s, const char* w, int64_t rows, int64_t k, float* y,
                      const char* after) {
@@ -75,13 +75,13 @@ void integer_dots_of(const int16_t* q, const float* d, const int32_t* s, const c
   const int64_t quarter = (rows + W - 1) / W * (W / 4) * row_bytes;
   for (int64_t n = 0; n < rows; n += W) {
     const int64_t count = rows - n < W ? rows - n : W;
-    // As many rows as these come into L2 while these are multiplied, in four runs side by side: one alone does not keep enough lines on
-    // their way, and the longer they are the better. From there a few rows come into L1 ahead of their turn, where that pays.
+    // Prefetches as many rows as are multiplied here into L2, in four runs in parallel: one alone does not keep enough cache lines in
+    // flight, and longer runs are better. From L2 a few rows are prefetched into L1 ahead of use if that pays.
     const char* const row = w + n * row_bytes;
     const char* const next = n + W < rows ? row + W * row_bytes : after ? after : row;
     const char* const later_rows = (after ? after : w) + n / 4 * row_bytes;
     V total = zero();
-    // A step of each row, `units` and `bytes` of which are the row's own; row_at(r) is where it begins.
+    // One step of each row, of which `units` and `bytes` belong to the row; row_at(r) is its start.
     const auto add_step = [&](int64_t step, int64_t units, int64_t bytes, const auto& row_at, const char* later_step) HEARTH_LAMBDA {
       V product[S::vectors][W];
       const char* later[4];
@@ -112,7 +112,7 @@ void integer_dots_of(const int16_t* q, const float* d, const int32_t* s, const c
           at / S::bytes, S::vectors * W, S::bytes, [&](int64_t r) { return row + at + r * row_bytes; },
           at + S::bytes < row_bytes ? row + at + S::bytes : next);
     if (whole < row_bytes) {
-      // What is read behind a row's end belongs to the rows after it, and counts for nothing. Where there are no more, there are zeros.
+      // Bytes read beyond a row's end belong to the following rows and are ignored. After the last row, zeros are read instead.
       const int64_t rest = row_bytes - whole;
       char last[W][S::bytes];
       const auto row_at = [&](int64_t r) -> const char* {
@@ -129,7 +129,7 @@ void integer_dots_of(const int16_t* q, const float* d, const int32_t* s, const c
 
 // --- many rows of x ----------------------------------------------------------------------------------------------------
 
-// 32 words of each of `count` ≤ W rows, `stride` apart → pairs of words [16][pair_stride lanes], the first `lanes` of them written.
+// 32 words of each of `count` ≤ W rows, `stride` apart → pairs of words [16][pair_stride lanes], of which the first `lanes` are written.
 HEARTH_INLINE void turn_pairs(const int16_t* from, int64_t stride, int64_t count, int16_t* to, int64_t pair_stride, int64_t lanes) {
   unroll<word_pieces>([&](auto piece) {
     V r[W];
@@ -199,7 +199,7 @@ void integer_tile_of(const int16_t* q, const float* d, const float* s, const int
                      int64_t units, float* sums) {
   constexpr int R = integer_height;
   for (; units > 0; --units, d += R, s += R, step += panel_width, least += panel_width) {
-    // The barriers keep the accumulators, and not `sums`, in registers: there are too few for both.
+    // The barriers keep the accumulators instead of `sums` in registers: there are too few for both.
     asm("" : "+r"(sums));
     I acc[2 * R];
     unroll<2 * R>([&](auto i) HEARTH_LAMBDA { acc[i] = zero_i(); });

@@ -1,4 +1,4 @@
-// Products of integers by themselves: each set of instructions that this processor has.
+// Integer product kernels alone, for each instruction set of this CPU.
 #include "backends/cpu/kernels/integers.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ class IntegersTest : public ::testing::TestWithParam<const char*> {
                        {"avx512vnni", processor_has_avx512vnni(), avx512vnni_integers, 32}};
     for (const Set& s : all)
       if (std::string(s.name) == GetParam()) set = s;
-    if (!set.there) GTEST_SKIP() << "this processor lacks " << set.name;
+    if (!set.there) GTEST_SKIP() << "this CPU lacks " << set.name;
     kernels = &set.kernels();
   }
   Set set{};
@@ -41,7 +41,7 @@ class IntegersTest : public ::testing::TestWithParam<const char*> {
 
 INSTANTIATE_TEST_SUITE_P(sets, IntegersTest, ::testing::Values("avx2", "avxvnni", "avx512", "avx512vnni"));
 
-// Random rows of whole numbers in random blocks, at an address that is aligned to nothing.
+// Random rows of integer values in random blocks, at an unaligned address.
 struct Rows {
   Rows(DType type, int64_t count, int64_t values)
       : dtype(type), k(values), bytes(bytes_of(type, values)), memory(size_t(count) * bytes + 1) {
@@ -84,7 +84,7 @@ std::vector<float> products(const IntegerKernels& kernels, RowType type, const s
   return y;
 }
 
-// Every number of rows and of blocks at the edges, against f64 and against the other instructions, bit for bit.
+// Every number of rows and blocks at the edges, against f64, and bit-identical to the other instructions.
 TEST_P(IntegersTest, rows_of_dots_at_every_edge) {
   for (int i = row_q4_0; i <= row_mxfp4; ++i) {
     const auto type = RowType(i);
@@ -93,7 +93,7 @@ TEST_P(IntegersTest, rows_of_dots_at_every_edge) {
       const int64_t k = blocks * block_of(dtype).values, rows = 1 + blocks * 7 % 35;
       const Rows w(dtype, rows, k);
       std::vector<float> x = numbers(k);
-      for (int64_t b = 0; b < k; b += 32) {  // whole multiples of 1/8, so that nothing is rounded
+      for (int64_t b = 0; b < k; b += 32) {  // integer multiples of 1/8, so that nothing is rounded
         for (int64_t j = b; j < b + 32; ++j) x[size_t(j)] = std::round(x[size_t(j)] * 1000) / 8;
         x[size_t(b + 7)] = 32767.0f / 8;
       }
@@ -112,8 +112,8 @@ TEST_P(IntegersTest, rows_of_dots_at_every_edge) {
   }
 }
 
-// A tile of many rows of x has the bits of each row alone, whatever part of it is filled.
-TEST_P(IntegersTest, tiles_have_the_bits_of_rows) {
+// A tile of many rows of x is bit-identical to each row alone, whatever part of it is filled.
+TEST_P(IntegersTest, tiles_equal_rows) {
   const int64_t panel = set.panel, height = kernels->rows, k = 768;
   for (int i = row_q4_0; i <= row_mxfp4; ++i) {
     const auto type = RowType(i);
@@ -141,7 +141,7 @@ TEST_P(IntegersTest, tiles_have_the_bits_of_rows) {
   }
 }
 
-// The largest sums that there can be: all numbers of x and all codes at their ends.
+// The largest possible sums: all values of x and all codes at the ends of their ranges.
 TEST_P(IntegersTest, sums_of_a_unit_do_not_overflow) {
   for (const float sign : {1.0f, -1.0f}) {
     const std::vector<float> x(512, 3 * sign);

@@ -1,4 +1,4 @@
-// Kernels by themselves, at every edge size: each path that this processor has, against plain loops.
+// Single kernels at every edge size: each path that this CPU supports, against plain loops.
 #include "backends/cpu/kernels/kernels_test.h"
 
 #include <bit>
@@ -13,7 +13,7 @@ namespace {
 
 INSTANTIATE_TEST_SUITE_P(paths, KernelsTest, ::testing::Values("avx2", "avx512", "avx512bf16"));
 
-// Every bit pattern of a scale but those of NaN and infinity, and every code.
+// Every bit pattern of a scale except NaN and infinity, and every code.
 TEST_P(KernelsTest, rows_widen_as_blocks_decode) {
   for (DType dtype = DType::q4_0; dtype <= DType::mxfp4; dtype = DType(int(dtype) + 1)) {
     const RowType type = RowType(row_q4_0 + (int(dtype) - int(DType::q4_0)));
@@ -32,8 +32,8 @@ TEST_P(KernelsTest, rows_widen_as_blocks_decode) {
   }
 }
 
-// Bit for bit, whatever the tile's height, the panel's width, the chunk's length and the numbers' type are.
-TEST_P(KernelsTest, turned_rows_have_the_sums_of_single_ones) {
+// Bit-identical for any tile height, panel width, chunk length and dtype.
+TEST_P(KernelsTest, transposed_rows_equal_single_rows) {
   const std::pair<RowType, DType> types[] = {{row_f32, DType::f32}, {row_f16, DType::f16}, {row_bf16, DType::bf16}};
   for (const auto& [type, dtype] : types)
     for (int64_t rows = 1; rows <= kernel->tile_rows; ++rows)
@@ -90,7 +90,7 @@ TEST_P(KernelsTest, tile_is_right_at_every_height_width_and_depth) {
                 sum += double(a[r * depth + k]) * b[k * width + n];
                 size += std::abs(double(a[r * depth + k]) * b[k * width + n]);
               }
-              if (n >= width) sum = before[r * kernel->panel + n];  // columns beyond a narrow tile are left alone
+              if (n >= width) sum = before[r * kernel->panel + n];  // columns beyond a narrow tile stay unchanged
               ASSERT_NEAR(c[r * kernel->panel + n], sum, 3e-7 * size) << rows << " rows, depth " << depth << ", at " << r << ", " << n;
             }
           c = before;
@@ -260,7 +260,7 @@ TEST_P(KernelsTest, moments_of_any_length_far_from_zero) {
   }
 }
 
-// The sums of a long column are themselves rounded; the second pass corrects the mean and the squares by what it finds.
+// The sums of a long column are themselves rounded; the second pass corrects mean and squares by the remaining deviation.
 TEST_P(KernelsTest, moments_of_long_columns_very_far_from_zero) {
   const int64_t rows = 256, columns = kernel->lanes + 3;
   Odd x(rows * columns);

@@ -1,4 +1,4 @@
-// What tests of single kernels begin with: the table of a kernel path, and numbers that stand at odd places.
+// Fixture for tests of single kernels: the kernels of a path, and values at unaligned addresses.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,10 +17,10 @@ class KernelsTest : public ::testing::TestWithParam<const char*> {
   void SetUp() override {
     const std::string path = GetParam();
     const bool there = path == "avx2" ? processor_has_avx2() : path == "avx512" ? processor_has_avx512() : processor_has_avx512bf16();
-    if (!there) GTEST_SKIP() << "this processor lacks " << path;
+    if (!there) GTEST_SKIP() << "this CPU lacks " << path;
     kernel = &(path == "avx2" ? avx2_kernels : path == "avx512" ? avx512_kernels : avx512bf16_kernels)();
   }
-  // n normal numbers at an address that is aligned to nothing but an element.
+  // n normal random values at an address that is only aligned to an element.
   struct Odd {
     explicit Odd(int64_t n, uint32_t seed = 1) : memory(size_t(n) + 1, 0.0f) {
       std::mt19937 engine(seed);

@@ -51,7 +51,7 @@ void exponential(const float* x, int64_t n, float* y) {
 }
 
 template <class Load> HEARTH_INLINE void widen(const void* from, int64_t n, float* y, const Load& load16) {
-  const auto* x = static_cast<const char*>(from);  // may stand at an odd address in a mapped file
+  const auto* x = static_cast<const char*>(from);  // may be unaligned in a mapped file
   int64_t i = 0;
   for (; i + W <= n; i += W) store(y + i, load16(reinterpret_cast<const uint16_t*>(x + 2 * i)));
   if (i < n) {
@@ -88,7 +88,7 @@ void round_bf16(const float* x, int64_t n, uint16_t* y) {
   narrow(x, n, y, [](uint16_t* p, V v) { store_factor(p, v); });
 }
 
-// Eight by eight with 256-bit registers: both sets have them.
+// Eight by eight with 256-bit registers, which both instruction sets have.
 HEARTH_INLINE void transpose_8x8(const float* x, int64_t x_stride, __m256 factor, float* y, int64_t y_stride) {
   __m256 r[8], s[8];
   unroll<8>([&](auto i) { r[i] = _mm256_mul_ps(_mm256_loadu_ps(x + i * x_stride), factor); });
@@ -122,7 +122,7 @@ void transpose(const float* x, int64_t x_stride, int64_t rows, int64_t columns, 
   plain(whole_rows, rows, 0, columns);
 }
 
-// Products rounded before they are added, as everywhere but in sums.
+// Products are rounded before they are added, as everywhere except in sums.
 void turn_halves(const float* x, const float* cosine, const float* sine, int64_t half, float* y) {
   for_lanes(half, [&](int64_t i, int64_t left) {
     const V a = load_upto(x + i, left), b = load_upto(x + half + i, left), c = load_upto(cosine + i, left), s = load_upto(sine + i, left);
@@ -145,7 +145,7 @@ void turn_neighbors(const float* x, const float* cosine, const float* sine, int6
   });
 }
 
-// As encode_blocks (core/quantized/blocks.h) does it, halves rounded away from zero; a block that holds a NaN or an infinity becomes NaN.
+// As in encode_blocks (core/quantized/blocks.h), halves round away from zero; a block that contains NaN or infinity becomes NaN.
 void encode_q8_0(const float* x, int64_t n, void* to) {
   constexpr int pieces = 32 / W;
   auto* y = static_cast<char*>(to);
@@ -157,13 +157,13 @@ void encode_q8_0(const float* x, int64_t n, void* to) {
       const int lane = largest_lane(as_integers(abs(v[2 * i])), as_integers(abs(v[2 * i + 1])));
       bits = lane > bits ? lane : bits;
     });
-    if (bits >= 0x7f800000) {  // an infinity or a NaN
+    if (bits >= 0x7f800000) {  // infinity or NaN
       bits = 0x7fc00000;
       unroll<pieces>([&](auto i) { v[i] = zero(); });
     }
     float largest;
     __builtin_memcpy(&largest, &bits, sizeof largest);
-    const float d = largest / 127, inverse = 1 / d, by = inverse - inverse == 0 ? inverse : 0;  // 0 in place of an infinity or a NaN
+    const float d = largest / 127, inverse = 1 / d, by = inverse - inverse == 0 ? inverse : 0;  // 0 in place of infinity or NaN
     const unsigned short half = _cvtss_sh(d, _MM_FROUND_TO_NEAREST_INT);
     __builtin_memcpy(y, &half, sizeof half);
     unroll<pieces>([&](auto i) {

@@ -3,7 +3,7 @@
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t steps_ahead = 8;  // of k: the right side of a tile comes from L2
+constexpr int64_t steps_ahead = 8;  // of k to prefetch: the right side of a tile is in L2
 
 template <int rows, int registers> void tile(const Segment* segment, int64_t count, const float* b, float* c, bool add) {
   V acc[rows][registers];
@@ -59,7 +59,7 @@ void any_tile(int64_t rows, bool wide, const Segment* segments, int64_t count, c
 template <Act act> void tile_epilogue(const float* acc, int64_t rows, int64_t columns, const TileEpilogue& e) {
   const V alpha = set(e.alpha);
   for (int64_t r = 0; r < rows; ++r) {
-    // Column n of acc, whose bias and per_image stand at m.
+    // Column n of acc, whose bias and per_image are at m.
     const auto shifted = [&](int64_t n, int64_t m, int64_t left) {
       V v = load(acc + r * panel_width + n) * alpha;
       if (e.bias) v = v + load_upto(e.bias + m, left);

@@ -28,7 +28,7 @@ void softmax_block(float* s, int64_t keys, float* m, float* l, float* o, int64_t
     });
 }
 
-// 2ᵗ for t ≤ 0, relative error 2.6e-6: its results are rounded to bf16, or summed beside such. NaN stays NaN.
+// 2ᵗ for t ≤ 0, relative error 2.6e-6: its results are rounded to bf16, or summed with such results. NaN stays NaN.
 HEARTH_INLINE V power_of_two(V t) {
   t = max(set(-200.0f), t);
   const V n = round(t), f = t - n;
@@ -52,7 +52,7 @@ void softmax_rows(const float* s, int64_t s_stride, int64_t rows, int64_t keys, 
     float top = max_lanes(max(high[0], high[1]));
     for (; k < n; ++k) top = s[k] > top ? s[k] : top;
 
-    // In units of the exponent. What is subtracted is this rounded number everywhere, so that blocks of keys fit together.
+    // In units of the exponent. The same rounded number is subtracted everywhere, so that blocks of keys are consistent.
     const float scaled = top * log2_e, last_top = m[r];
     top = scaled > last_top ? scaled : last_top;
     const V factor = set(log2_e), shift = set(-top);
@@ -84,7 +84,7 @@ void softmax_rows(const float* s, int64_t s_stride, int64_t rows, int64_t keys, 
   }
 }
 
-// As the product o [rows][panel] += v · s, but a weight of zero adds nothing.
+// As the product o [rows][panel] += v · s, except that a weight of zero adds nothing.
 void seen_rows(const float* s, int64_t keys, const float* v, int64_t v_stride, float* o, int64_t rows) {
   for (int64_t r = 0; r < rows; ++r) {
     V sum[2] = {zero(), zero()};
@@ -100,7 +100,7 @@ void seen_rows(const float* s, int64_t keys, const float* v, int64_t v_stride, f
   }
 }
 
-// Σ f(register, lanes) over n numbers in a fixed order: four running registers, then their tree, then the rest.
+// Σ f(register, lanes) over n values in a fixed order: four running registers, then their tree, then the rest.
 template <class F> HEARTH_INLINE float sum_of(const float* x, int64_t n, const F& f) {
   V sum[4];
   unroll<4>([&](auto j) { sum[j] = zero(); });
@@ -122,7 +122,7 @@ template <class F> HEARTH_INLINE float sum_of(const float* x, int64_t n, const F
 
 void moments(const float* x, int64_t n, float* mean, float* squares) {
   const float guess = sum_of(x, n, [](V v, V, bool) { return v; }) / float(n);
-  // The mean of f32 partial sums is off by some ulp of itself: the second pass measures by how much.
+  // The mean of f32 partial sums is off by some ulps; the second pass measures the deviation.
   const auto centerd = [guess](V v, V ones, bool partly) { return partly ? (v - set(guess)) * ones : v - set(guess); };
   const float rest = sum_of(x, n, centerd) / float(n);
   const float sum = sum_of(x, n, [&](V v, V ones, bool partly) {

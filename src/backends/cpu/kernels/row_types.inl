@@ -1,9 +1,9 @@
-// What a row's blocks decode to, a register at a time. Included once by each instruction set.
+// Dequantizes the blocks of a row, one register at a time. Included once by each instruction set.
 //
-// A format has `values` in a block of `bytes`, cut in `parts`. Scales holds what the parts of a block have in common, and
+// A format has `values` in a block of `bytes`, split into `parts`. Scales holds what the parts of a block share, and
 // decode<part>(block, scales, to) calls to(i, V) for the registers of a part in order, counted from the start of the block.
-// For integer products a format of blocks also has codes_of<part>(block), the signed bytes behind 32 values in order. Each `unit` of
-// values has a step, and where `least` says so a lowest value: value = step · code + lowest. In blocks of one unit these stand as f16
+// For integer products a block format also has codes_of<part>(block), the signed bytes of 32 values in order. Each `unit` of
+// values has a step and, if `least` is set, a lowest value: value = step · code + lowest. In blocks of one unit these are f16 values
 // at step_at and least_at.
 
 namespace hearth::cpu {
@@ -15,7 +15,7 @@ namespace {
 
 #define HEARTH_CODES template <int part> static __attribute__((always_inline)) __m256i codes_of(const char* p)
 
-struct OwnScales {  // in the only part
+struct OwnScales {  // of the only part
   explicit OwnScales(const char*) {}
 };
 
@@ -55,20 +55,20 @@ HEARTH_INLINE uint32_t word(const char* p) {
   __builtin_memcpy(&w, p, sizeof w);
   return w;
 }
-// Register i of 32 bytes in both halves, as signed numbers.
+// Register i of 32 bytes in both halves, as signed integers.
 template <int i> HEARTH_INLINE V number(__m256i bytes) {
   const __m128i half = i * W < 16 ? _mm256_castsi256_si128(bytes) : _mm256_extracti128_si256(bytes, 1);
   return widen_i8(i * W % 16 == 0 ? half : _mm_srli_si128(half, 8));
 }
 
-// Scales are broadcast from memory: the compiler would shuffle them out of a register, on the units that unpack codes.
+// Broadcasts scales from memory: the compiler would shuffle them out of a register, on the ports that unpack codes.
 template <class Array> HEARTH_INLINE void keep_in_memory(Array& array) { asm("" : "+m"(array)); }
 
 HEARTH_INLINE void store16(__m128i bytes, V factor, float* to) {
   unroll<16 / W>([&](auto i) { store(to + i * W, widen_i8(i == 0 ? bytes : _mm_srli_si128(bytes, 8)) * factor); });
 }
 
-// 32 codes of four bits out of 16 bytes, the first 16 in the low halves.
+// 32 four-bit codes of 16 bytes, the first 16 in the low nibbles.
 HEARTH_INLINE __m256i four_bits(const char* p) {
   const __m128i pairs = bytes16(p);
   return _mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16(pairs, 4), pairs), _mm256_set1_epi8(15));
@@ -90,7 +90,7 @@ struct RowQ80 {
   }
 };
 
-// 32 codes in the halves of 16 bytes, the first 16 in the low ones.
+// 32 codes in the nibbles of 16 bytes, the first 16 in the low ones.
 template <class Levels, class To> HEARTH_INLINE void split_codes(const char* p, const Levels& levels, const To& to) {
   Codes c[16 / W];
   unroll<16 / W>([&](auto i) {
@@ -101,7 +101,7 @@ template <class Levels, class To> HEARTH_INLINE void split_codes(const char* p, 
 }
 
 #ifndef __AVX512F__
-// Looked up byte by byte.
+// Table lookup per byte.
 template <class To> HEARTH_INLINE void split_codes(const char* p, const TableLevels& levels, const To& to) {
   const __m256i found = _mm256_shuffle_epi8(levels.table, four_bits(p));
   unroll<32 / W>([&](auto i) { to(i, number<i>(found) * levels.factor); });
@@ -130,7 +130,7 @@ struct RowQ41 {
   HEARTH_DECODE { split_codes(p + 4, even_levels(broadcast_f16(p), broadcast_f16(p + 2)), to); }
 };
 
-// Steps and lowest values of eight times 32 codes: six bits each of 12 bytes, times d and dmin in f16 before them.
+// Steps and lowest values of eight times 32 codes: six bits each of 12 bytes, times d and dmin, in f16 in front of them.
 struct EightScales {
   __m256 step, lowest;
 };
@@ -177,7 +177,7 @@ struct RowQ4K {
   }
 };
 
-// Codes of five bits: four in the halves of 16 bytes, the fifth in a bit of `fifth`.
+// Five-bit codes: four bits in the nibbles of 16 bytes, the fifth in a bit of `fifth`.
 HEARTH_INLINE __m256i five_bits(const char* p, const char* fifth) {
   const __m256i four = four_bits(p);
   const __m256i own_byte = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
@@ -377,7 +377,7 @@ struct RowMxfp4 {
   }
 };
 
-// f(Format{}) for the type that is asked for at run time.
+// f(Format{}) for the type given at run time.
 template <class F> HEARTH_INLINE void with_format(RowType type, const F& f) {
   switch (type) {
     case row_f32: return f(RowF32{});

@@ -1,4 +1,4 @@
-// Products with rows of weights as files have them. Included once by each instruction set.
+// Products with rows of weights as in files. Included once by each instruction set.
 
 namespace hearth::cpu {
 namespace {
@@ -12,7 +12,7 @@ void pack_left(const float* x, int64_t x_stride, int64_t rows, int64_t n, float*
 constexpr int dots = dot_height * dot_width;
 
 void dot_tile(const float* left, const float* w, int64_t w_stride, int64_t steps, float* lanes, const DotEnds& ends, float* sums) {
-  constexpr int64_t ahead = 8 * dot_height * W;  // left comes from L2
+  constexpr int64_t ahead = 8 * dot_height * W;  // prefetch distance: left is in L2
   V acc[dots];
   unroll<dots>([&](auto i) { acc[i] = ends.first ? zero() : load(lanes + i * W); });
   for (; steps > 0; --steps, left += dot_height * W, w += W) {
@@ -47,7 +47,7 @@ template <class Format, class To> HEARTH_INLINE void decode_block(const char* p,
   unroll<Format::parts>([&](auto part) { Format::template decode<part>(p, scales, to); });
 }
 
-// The values behind the last whole block, which only numbers have: blocks are never cut.
+// The values after the last whole block. Only unblocked types have them: blocks are never cut.
 template <class Format> HEARTH_INLINE void rest_of(const char* p, int64_t n, float* y) {
   constexpr int64_t size = Format::bytes / Format::values;
   char last[Format::bytes] = {};
@@ -55,7 +55,7 @@ template <class Format> HEARTH_INLINE void rest_of(const char* p, int64_t n, flo
   decode_block<Format>(last, [&](auto i, V v) { store(y + i * W, v); });
 }
 
-// Four streams, each through a quarter of the rows: one alone does not keep enough lines on their way.
+// Four streams, each through a quarter of the rows, because one alone does not keep enough cache lines in flight.
 template <class Format> void dots_of(const float* x, const char* w, int64_t rows, int64_t k, float* y) {
   constexpr int streams = 4;
   constexpr int64_t ahead = 1024, values = Format::values, bytes = Format::bytes;

@@ -1,4 +1,4 @@
-// AVX2 with FMA and F16C: the vocabulary that the kernels are written in. simd_avx512.h is its twin.
+// AVX2 with FMA and F16C: the primitives of the kernels. simd_avx512.h has the same for AVX-512.
 #pragma once
 
 #include <immintrin.h>
@@ -25,12 +25,12 @@ HEARTH_INLINE void store_n(float* p, int64_t n, V v) { _mm256_maskstore_ps(p, fi
 
 HEARTH_INLINE V fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }    // a·b + c
 HEARTH_INLINE V fnma(V a, V b, V c) { return _mm256_fnmadd_ps(a, b, c); }  // c − a·b
-// Where an operand is NaN the second is taken.
+// If an operand is NaN, the result is the second operand.
 HEARTH_INLINE V max(V a, V b) { return _mm256_max_ps(a, b); }
 HEARTH_INLINE V min(V a, V b) { return _mm256_min_ps(a, b); }
 HEARTH_INLINE V abs(V a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
 HEARTH_INLINE V round(V a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
-HEARTH_INLINE V times_power_of_two(V a, V n) {  // n whole, |n| ≤ 254; in two steps, so that the result may be subnormal or infinite
+HEARTH_INLINE V times_power_of_two(V a, V n) {  // n integer, |n| ≤ 254; in two steps, so that the result may be subnormal or infinite
   const __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1), rest = _mm256_sub_epi32(whole, half);
   const __m256i bias = _mm256_set1_epi32(127);
   const V p = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23));
@@ -50,13 +50,13 @@ HEARTH_INLINE float sum_lanes(V a) {
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
-// Sums of all lanes in one fixed order: first of four registers within each half, then of the halves of two such.
+// Sums of all lanes in one fixed order: first four registers within each half, then the halves of two of those.
 HEARTH_INLINE V quarter_sums(V a, V b, V c, V d) {
   const V ab = _mm256_unpacklo_ps(a, b) + _mm256_unpackhi_ps(a, b), cd = _mm256_unpacklo_ps(c, d) + _mm256_unpackhi_ps(c, d);
   const __m256d lo = _mm256_castps_pd(ab), hi = _mm256_castps_pd(cd);
   return _mm256_castpd_ps(_mm256_unpacklo_pd(lo, hi)) + _mm256_castpd_ps(_mm256_unpackhi_pd(lo, hi));
 }
-constexpr int quarters = 2;              // of what quarter_sums gives, that lane_sums takes; NOLINT(misc-definitions-in-headers)
+constexpr int quarters = 2;              // results of quarter_sums that lane_sums reads; NOLINT(misc-definitions-in-headers)
 HEARTH_INLINE V lane_sums(const V* u) {  // 8 sums
   return _mm256_permute2f128_ps(u[0], u[1], 0x20) + _mm256_permute2f128_ps(u[0], u[1], 0x31);
 }
@@ -92,7 +92,7 @@ HEARTH_INLINE void turn_words(__m256i* r) {
   }
 }
 
-// Lanes in pairs.
+// Interleaved lanes.
 HEARTH_INLINE V swapped_pairs(V a) { return _mm256_permute_ps(a, 0xb1); }
 HEARTH_INLINE V first_of_pairs_negated(V a) { return _mm256_xor_ps(a, _mm256_castsi256_ps(_mm256_set1_epi64x(int64_t(0x80000000)))); }
 HEARTH_INLINE void doubled_lanes(V a, V* low, V* high) {  // a₀ a₀ a₁ a₁ …
@@ -120,17 +120,17 @@ HEARTH_INLINE void store_bf16(uint16_t* p, V v) {
 
 HEARTH_INLINE void store_factor(uint16_t* p, V v) { store_bf16(p, v); }
 
-HEARTH_INLINE __m128i load_bytes(const char* p) { return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)); }  // W of them
-HEARTH_INLINE V widen_i8(__m128i bytes) { return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)); }               // the first W of them
+HEARTH_INLINE __m128i load_bytes(const char* p) { return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)); }  // W bytes
+HEARTH_INLINE V widen_i8(__m128i bytes) { return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)); }               // the first W bytes
 HEARTH_INLINE V broadcast_f16(const void* p) {
   short bits;
   __builtin_memcpy(&bits, p, 2);
   return _mm256_cvtph_ps(_mm_set1_epi16(bits));
 }
 
-// Numbers that stand for one of 16 levels.
-using Codes = __m256i;  // W of them, each in the low four bits of a lane
-struct HighCodes {      // with nothing above them
+// Codes of 16 levels, and the values of the levels.
+using Codes = __m256i;  // W codes, each in the low four bits of a lane
+struct HighCodes {      // with zeros above the code
   __m256i codes;
 };
 struct EvenLevels {
@@ -149,7 +149,7 @@ HEARTH_INLINE V level(const EvenLevels& levels, Codes c) {
 }
 HEARTH_INLINE V level(const EvenLevels& levels, HighCodes c) { return fma(_mm256_cvtepi32_ps(c.codes), levels.step, levels.lowest); }
 
-// Integers.
+// Integer operations.
 using I = __m256i;
 HEARTH_INLINE I load_i(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
 HEARTH_INLINE void store_i(void* p, I v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
@@ -168,7 +168,7 @@ HEARTH_INLINE I set_pair(const int16_t* p) {
   __builtin_memcpy(&pair, p, sizeof pair);
   return _mm256_set1_epi32(pair);
 }
-// acc + the products of 16-bit integers, two to a lane
+// acc + products of 16-bit integers, two per lane
 HEARTH_INLINE I dot(I acc, I a, I b) {
 #ifdef __AVXVNNI__
   return _mm256_dpwssd_avx_epi32(acc, a, b);
@@ -176,12 +176,12 @@ HEARTH_INLINE I dot(I acc, I a, I b) {
   return _mm256_add_epi32(acc, _mm256_madd_epi16(a, b));
 #endif
 }
-// acc + the products of unsigned bytes and signed ones, four to a lane
+// acc + products of unsigned and signed bytes, four per lane
 #ifdef __AVXVNNI__
 #define HEARTH_BYTE_DOTS
 HEARTH_INLINE I dot_bytes(I acc, I a, I b) { return _mm256_dpbusd_avx_epi32(acc, a, b); }
 #endif
-// There are few registers: GCC would put additions off and keep both sides in memory, and a copy there of what lies at p.
+// There are few registers: GCC would defer additions and keep both operands in memory, and copy the data at p there.
 HEARTH_INLINE I at_once(I sum) {
   asm("" : "+x"(sum));
   return sum;
@@ -190,8 +190,8 @@ HEARTH_INLINE const int16_t* each_time(const int16_t* p) {
   asm("" : "+r"(p));
   return p;
 }
-struct SignedBytes {                      // 32 of them at p, or two registers of words
-  static constexpr bool in_order = true;  // the words
+struct SignedBytes {                      // 32 bytes at p, or two registers of words
+  static constexpr bool in_order = true;  // the words are in order
   const char* p;
   I bytes() const { return load_i(p); }
   I first() const { return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
@@ -228,12 +228,12 @@ HEARTH_INLINE I quarter_sums(I a, I b, I c, I d) {
           cd = add(_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
   return add(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd));
 }
-// The two quarters added, of a and then of b.
+// The sums of the two quarters, of a and then of b.
 HEARTH_INLINE I neighbors(I a, I b) { return add(_mm256_permute2x128_si256(a, b, 0x20), _mm256_permute2x128_si256(a, b, 0x31)); }
-// Sums of four registers' quarters, as quarter_sums gives them, in the order of units (integer_units.inl).
+// Sums of four registers' quarters, as returned by quarter_sums, in the order of units (integer_units.inl).
 HEARTH_INLINE I units_of_twos(I a) { return _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)); }
 HEARTH_INLINE I units_of_sixes(I a) { return units_of_twos(a); }
-// The first 16 bytes at two places.
+// The first 16 bytes at each of two addresses.
 HEARTH_INLINE I quarters_at(const char* a, const char* b) {
   const auto at = [](const char* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); };
   return _mm256_set_m128i(at(b), at(a));
@@ -242,7 +242,7 @@ HEARTH_INLINE I both_quarters(const char* a, const char*) {  // the first 16 byt
   return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a)));
 }
 HEARTH_INLINE I odd_quarters_right4(I a) { return _mm256_blend_epi32(a, _mm256_srli_epi16(a, 4), 0xf0); }  // words
-// 16 added to byte j of a quarter where bit j of the two bytes from `byte` on of its 16 is set
+// Adds 16 to byte j of a quarter if bit j of the two bytes at `byte` of its 16 is set
 template <int byte> HEARTH_INLINE I with_sixteens(I codes, I bits) {
   constexpr int64_t each = 0x0101010101010101;
   const I own = _mm256_shuffle_epi8(bits, _mm256_broadcastsi128_si256(_mm_set_epi64x((byte + 1) * each, byte * each)));
@@ -250,8 +250,8 @@ template <int byte> HEARTH_INLINE I with_sixteens(I codes, I bits) {
   return codes | (_mm256_cmpeq_epi8(own & bit, bit) & _mm256_set1_epi8(16));
 }
 
-// The 16-bit word at byte `at` of each of W blocks of `bytes`. What is read of a block begins where that word comes to
-// stand in its place, and ends within the W blocks.
+// The 16-bit word at byte `at` of each of W blocks of `bytes`. Reads of a block start where that word falls into its lane, and end within
+// the W blocks.
 template <int bytes, int at> HEARTH_INLINE __m128i halves_of_blocks(const char* p) {
   if constexpr (bytes == 18) {  // two blocks at once, whose words are a register's half and a word apart
     const auto two = [&](int i) { return load_i(p + at + i * (2 * bytes - 4)); };
@@ -273,19 +273,19 @@ template <int bytes, int at> HEARTH_INLINE I dwords_of_blocks(const char* p) {
   return _mm256_set_m128i(four(4), four(0));
 }
 HEARTH_INLINE V widen_words(__m128i halves) { return _mm256_cvtph_ps(halves); }
-// 2ᵉ⁻¹²⁸, e the first byte of each of W blocks of 17
+// 2ᵉ⁻¹²⁸ with e the first byte of each of W blocks of 17
 HEARTH_INLINE V powers_of_blocks(const char* p) {
   const I e = _mm256_cvtepu16_epi32(halves_of_blocks<17, 0>(p)) & _mm256_set1_epi32(0xff);
   const I small = _mm256_sllv_epi32(_mm256_set1_epi32(0x00200000), e),
           usual = _mm256_slli_epi32(_mm256_sub_epi32(e, _mm256_set1_epi32(1)), 23);
   return as_floats(_mm256_blendv_epi8(usual, small, _mm256_cmpgt_epi32(_mm256_set1_epi32(2), e)));
 }
-constexpr bool soon_into_l1 = false;  // what row_dots will read; NOLINT(misc-definitions-in-headers)
+constexpr bool soon_into_l1 = false;  // prefetch what row_dots reads next; NOLINT(misc-definitions-in-headers)
 constexpr int integer_height = 5;     // 10 accumulators, 2 of codes, 1 of x, 1 of products; NOLINT(misc-definitions-in-headers)
 
 constexpr int dot_height = 3, dot_width = 4;  // 12 accumulators, 3 of x, 1 of w; NOLINT(misc-definitions-in-headers)
 constexpr int tile_height = 6;                // 12 accumulators, 2 of b, 1 of a; NOLINT(misc-definitions-in-headers)
-// A step of a tile is 20 instructions and 6 cycles of multiply-adds: beside a busy hyper-thread there is no room for more.
+// A step of a tile is 20 instructions and 6 cycles of multiply-adds: next to a busy hyper-thread there is no room for prefetches.
 constexpr bool fetches_panels = false;  // NOLINT(misc-definitions-in-headers)
 constexpr int steps_unrolled = 4;       // NOLINT(misc-definitions-in-headers)
 

@@ -1,4 +1,4 @@
-// AVX-512 (F, BW, VL, DQ) with F16C: the vocabulary that the kernels are written in. simd_avx2.h is its twin.
+// AVX-512 (F, BW, VL, DQ) with F16C: the primitives of the kernels. simd_avx2.h has the same for AVX2.
 #pragma once
 
 #include <immintrin.h>
@@ -23,24 +23,24 @@ HEARTH_INLINE void store_n(float* p, int64_t n, V v) { _mm512_mask_storeu_ps(p, 
 
 HEARTH_INLINE V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }    // a·b + c
 HEARTH_INLINE V fnma(V a, V b, V c) { return _mm512_fnmadd_ps(a, b, c); }  // c − a·b
-// Where an operand is NaN the second is taken.
+// If an operand is NaN, the result is the second operand.
 HEARTH_INLINE V max(V a, V b) { return _mm512_max_ps(a, b); }
 HEARTH_INLINE V min(V a, V b) { return _mm512_min_ps(a, b); }
 HEARTH_INLINE V abs(V a) { return _mm512_abs_ps(a); }
 HEARTH_INLINE V round(V a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
-HEARTH_INLINE V times_power_of_two(V a, V n) { return _mm512_scalef_ps(a, n); }  // n whole
+HEARTH_INLINE V times_power_of_two(V a, V n) { return _mm512_scalef_ps(a, n); }  // n integer
 HEARTH_INLINE M less(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 HEARTH_INLINE M is_nan(V a) { return _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q); }
 HEARTH_INLINE V select(M m, V yes, V no) { return _mm512_mask_blend_ps(m, no, yes); }
 HEARTH_INLINE float max_lanes(V a) { return _mm512_reduce_max_ps(a); }
 HEARTH_INLINE float sum_lanes(V a) { return _mm512_reduce_add_ps(a); }
-// Sums of all lanes in one fixed order: first of four registers within each quarter, then of the quarters of four such.
+// Sums of all lanes in one fixed order: first four registers within each quarter, then the quarters of four of those.
 HEARTH_INLINE V quarter_sums(V a, V b, V c, V d) {
   const V ab = _mm512_unpacklo_ps(a, b) + _mm512_unpackhi_ps(a, b), cd = _mm512_unpacklo_ps(c, d) + _mm512_unpackhi_ps(c, d);
   const __m512d lo = _mm512_castps_pd(ab), hi = _mm512_castps_pd(cd);
   return _mm512_castpd_ps(_mm512_unpacklo_pd(lo, hi)) + _mm512_castpd_ps(_mm512_unpackhi_pd(lo, hi));
 }
-constexpr int quarters = 4;              // of what quarter_sums gives, that lane_sums takes; NOLINT(misc-definitions-in-headers)
+constexpr int quarters = 4;              // results of quarter_sums that lane_sums reads; NOLINT(misc-definitions-in-headers)
 HEARTH_INLINE V lane_sums(const V* u) {  // 16 sums
   const V a = _mm512_shuffle_f32x4(u[0], u[1], 0x88) + _mm512_shuffle_f32x4(u[0], u[1], 0xdd);
   const V b = _mm512_shuffle_f32x4(u[2], u[3], 0x88) + _mm512_shuffle_f32x4(u[2], u[3], 0xdd);
@@ -65,7 +65,7 @@ HEARTH_INLINE void turn(V* r) {
   }
 }
 
-// r[i] word j → word i in column j, j < 32: r[i] becomes columns 16·⌊i / 8⌋ + i mod 8 and, in its upper half, eight further.
+// r[i] word j → word i in column j, j < 32: r[i] becomes columns 16·⌊i / 8⌋ + i mod 8 and, in its upper half, eight columns further.
 HEARTH_INLINE void turn_words(__m512i* r) {
   __m512i t[16], u[16];
   for (int i = 0; i < 16; i += 2) t[i] = _mm512_unpacklo_epi16(r[i], r[i + 1]), t[i + 1] = _mm512_unpackhi_epi16(r[i], r[i + 1]);
@@ -85,7 +85,7 @@ HEARTH_INLINE void turn_words(__m512i* r) {
   }
 }
 
-// Lanes in pairs.
+// Interleaved lanes.
 HEARTH_INLINE V swapped_pairs(V a) { return _mm512_permute_ps(a, 0xb1); }
 HEARTH_INLINE V first_of_pairs_negated(V a) { return _mm512_xor_ps(a, _mm512_castsi512_ps(_mm512_set1_epi64(int64_t(0x80000000)))); }
 HEARTH_INLINE void doubled_lanes(V a, V* low, V* high) {  // a₀ a₀ a₁ a₁ …
@@ -109,7 +109,7 @@ HEARTH_INLINE void store_bf16(uint16_t* p, V v) {
   const __mmask16 is_nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(_mm512_mask_blend_epi32(is_nan, rounded, nan)));
 }
-// store_bf16 where subnormals may become zero.
+// store_bf16 if subnormals may become zero.
 HEARTH_INLINE void store_factor(uint16_t* p, V v) {
 #ifdef __AVX512BF16__
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(v)));
@@ -118,16 +118,16 @@ HEARTH_INLINE void store_factor(uint16_t* p, V v) {
 #endif
 }
 
-HEARTH_INLINE __m128i load_bytes(const char* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }  // W of them
-HEARTH_INLINE V widen_i8(__m128i bytes) { return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes)); }               // the first W of them
+HEARTH_INLINE __m128i load_bytes(const char* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }  // W bytes
+HEARTH_INLINE V widen_i8(__m128i bytes) { return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes)); }               // the first W bytes
 HEARTH_INLINE V broadcast_f16(const void* p) {
   short bits;
   __builtin_memcpy(&bits, p, 2);
   return _mm512_cvtph_ps(_mm256_set1_epi16(bits));
 }
 
-// Numbers that stand for one of 16 levels.
-using Codes = __m512i;  // W of them, each in the low four bits of a lane
+// Codes of 16 levels, and the values of the levels.
+using Codes = __m512i;  // W codes, each in the low four bits of a lane
 using Levels = V;
 HEARTH_INLINE Codes codes(const char* bytes) { return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes))); }
 HEARTH_INLINE Codes high_codes(Codes c) { return _mm512_srli_epi32(c, 4); }
@@ -137,7 +137,7 @@ HEARTH_INLINE Levels even_levels(V step, V lowest) {  // lowest + step · code
 HEARTH_INLINE Levels table_levels(__m128i table, V factor) { return widen_i8(table) * factor; }
 HEARTH_INLINE V level(Levels levels, Codes c) { return _mm512_permutexvar_ps(c, levels); }
 
-// Integers.
+// Integer operations.
 using I = __m512i;
 HEARTH_INLINE I load_i(const void* p) { return _mm512_loadu_si512(p); }
 HEARTH_INLINE void store_i(void* p, I v) { _mm512_storeu_si512(p, v); }
@@ -156,7 +156,7 @@ HEARTH_INLINE I set_pair(const int16_t* p) {
   __builtin_memcpy(&pair, p, sizeof pair);
   return _mm512_set1_epi32(pair);
 }
-// acc + the products of 16-bit integers, two to a lane
+// acc + products of 16-bit integers, two per lane
 HEARTH_INLINE I dot(I acc, I a, I b) {
 #ifdef __AVX512VNNI__
   return _mm512_dpwssd_epi32(acc, a, b);
@@ -164,12 +164,12 @@ HEARTH_INLINE I dot(I acc, I a, I b) {
   return _mm512_add_epi32(acc, _mm512_madd_epi16(a, b));
 #endif
 }
-// acc + the products of unsigned bytes and signed ones, four to a lane
+// acc + products of unsigned and signed bytes, four per lane
 #ifdef __AVX512VNNI__
 #define HEARTH_BYTE_DOTS
 HEARTH_INLINE I dot_bytes(I acc, I a, I b) { return _mm512_dpbusd_epi32(acc, a, b); }
 #endif
-HEARTH_INLINE I at_once(I sum) { return sum; }  // GCC decides: there are registers enough
+HEARTH_INLINE I at_once(I sum) { return sum; }  // GCC decides: there are enough registers
 HEARTH_INLINE const int16_t* each_time(const int16_t* p) { return p; }
 struct SignedBytes {  // or two registers of words: the even and the odd ones
   static constexpr bool in_order = false;
@@ -198,9 +198,9 @@ HEARTH_INLINE I quarter_sums(I a, I b, I c, I d) {
           cd = add(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
   return add(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
 }
-// Each two neighboring quarters added, of a and then of b.
+// The sums of neighboring quarters, of a and then of b.
 HEARTH_INLINE I neighbors(I a, I b) { return add(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd)); }
-// Sums of four registers' quarters, as quarter_sums gives them, in the order of units (integer_units.inl).
+// Sums of four registers' quarters, as returned by quarter_sums, in the order of units (integer_units.inl).
 HEARTH_INLINE I units_of_twos(I a) {
   return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15), a);
 }
@@ -208,17 +208,17 @@ HEARTH_INLINE I units_of_sixes(I a) {
   return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), a);
 }
 
-// The first 16 bytes at four places.
+// The first 16 bytes at each of four addresses.
 HEARTH_INLINE I quarters_at(const char* a, const char* b, const char* c, const char* d) {
   const auto at = [](const char* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); };
   const __m512i ab = _mm512_inserti32x4(_mm512_castsi128_si512(at(a)), at(b), 1);
   return _mm512_inserti32x4(_mm512_inserti32x4(ab, at(c), 2), at(d), 3);
 }
-HEARTH_INLINE I halves_at(const char* a, const char* b) {  // the first 32 bytes at two places
+HEARTH_INLINE I halves_at(const char* a, const char* b) {  // the first 32 bytes at each of two addresses
   const auto at = [](const char* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); };
   return _mm512_inserti64x4(_mm512_castsi256_si512(at(a)), at(b), 1);
 }
-// 16 bytes at each of two places, twice each
+// 16 bytes at each of two addresses, twice each
 HEARTH_INLINE I both_quarters(const char* a, const char* b) {
   const auto at = [](const char* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); };
   return _mm512_mask_broadcast_i32x4(_mm512_broadcast_i32x4(at(a)), 0xff00, at(b));
@@ -229,7 +229,7 @@ HEARTH_INLINE I odd_quarters_right4(I a) {  // words
 template <int n> HEARTH_INLINE I upper_half_right(I a) {  // words
   return _mm512_srlv_epi16(a, _mm512_inserti64x4(_mm512_setzero_si512(), _mm256_set1_epi16(n), 1));
 }
-// 16 added to byte j of a quarter where bit j of the two bytes from `byte` on of its 16 is set
+// Adds 16 to byte j of a quarter if bit j of the two bytes at `byte` of its 16 is set
 template <int byte> HEARTH_INLINE I with_sixteens(I codes, I bits) {
   constexpr int64_t each = 0x0101010101010101;
   const I own = _mm512_shuffle_epi8(bits, _mm512_broadcast_i32x4(_mm_set_epi64x((byte + 1) * each, byte * each)));
@@ -237,9 +237,9 @@ template <int byte> HEARTH_INLINE I with_sixteens(I codes, I bits) {
                               _mm512_set1_epi8(16));
 }
 
-// `words` 16-bit words from byte `at` on of each of eight blocks of `bytes`. Where that is odd, the word that the byte is in.
+// `words` 16-bit words from byte `at` of each of eight blocks of `bytes`. If `at` is odd, the word that contains the byte.
 template <int bytes, int at, int words> HEARTH_INLINE __m256i words_of_eight(const char* p) {
-  // Registers begin at bytes 0 and 64, and where more are needed here: one, or of long blocks two.
+  // Registers are loaded at bytes 0 and 64 and, if that is not enough, one more or, for long blocks, two more.
   constexpr bool two_more = 8 * bytes > 192;
   constexpr int third = two_more ? 128 : 8 * bytes - 64;
   struct Places {
@@ -263,7 +263,7 @@ template <int bytes, int at, int words> HEARTH_INLINE __m256i words_of_eight(con
   }
   return _mm512_castsi512_si256(found);
 }
-// The same of one word of each of W blocks
+// The same for one word of each of W blocks
 template <int bytes, int at> HEARTH_INLINE __m256i halves_of_blocks(const char* p) {
   const __m256i low = words_of_eight<bytes, at, 1>(p), high = words_of_eight<bytes, at, 1>(p + 8 * bytes);
   return _mm256_inserti128_si256(low, _mm256_castsi256_si128(high), 1);
@@ -273,19 +273,19 @@ template <int bytes, int at> HEARTH_INLINE I dwords_of_blocks(const char* p) {
   return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 HEARTH_INLINE V widen_words(__m256i halves) { return _mm512_cvtph_ps(halves); }
-// 2ᵉ⁻¹²⁸, e the first byte of each of W blocks of 17
+// 2ᵉ⁻¹²⁸ with e the first byte of each of W blocks of 17
 HEARTH_INLINE V powers_of_blocks(const char* p) {
   const __m256i own = _mm256_srlv_epi16(halves_of_blocks<17, 0>(p), _mm256_set1_epi32(0x00080000));
   const I e = _mm512_cvtepu16_epi32(own) & _mm512_set1_epi32(0xff), small = _mm512_sllv_epi32(_mm512_set1_epi32(0x00200000), e);
   const I usual = _mm512_slli_epi32(_mm512_sub_epi32(e, _mm512_set1_epi32(1)), 23);
   return as_floats(_mm512_mask_blend_epi32(_mm512_cmplt_epi32_mask(e, _mm512_set1_epi32(2)), usual, small));
 }
-constexpr bool soon_into_l1 = true;  // what row_dots will read; NOLINT(misc-definitions-in-headers)
+constexpr bool soon_into_l1 = true;  // prefetch what row_dots reads next; NOLINT(misc-definitions-in-headers)
 constexpr int integer_height = 12;   // 24 accumulators, 2 of codes, 1 of x; NOLINT(misc-definitions-in-headers)
 
 constexpr int dot_height = 4, dot_width = 6;  // 24 accumulators, 4 of x, 1 of w; NOLINT(misc-definitions-in-headers)
 constexpr int tile_height = 14;               // 28 accumulators, 2 of b, 1 of a; NOLINT(misc-definitions-in-headers)
-constexpr bool fetches_panels = true;         // both sides of a tile come from L2; NOLINT(misc-definitions-in-headers)
+constexpr bool fetches_panels = true;         // both sides of a tile are in L2; NOLINT(misc-definitions-in-headers)
 constexpr int steps_unrolled = 1;             // of k in a tile; NOLINT(misc-definitions-in-headers)
 
 }  // namespace

@@ -1,14 +1,14 @@
-// The same sums as rows.inl's, bit for bit, of many rows of x: rows of w are the lanes of a register, and what was a lane of k there
+// The same sums as rows.inl, bit-identical, for many rows of x: rows of w are the lanes of a register, and a lane of k there
 // is a run of k here. Included once by each instruction set.
 
 namespace hearth::cpu {
 namespace {
 
-// Where the run of lane l is among the W runs of a chunk: quarter_sums adds lanes 0 and 2, 1 and 3 of a quarter, and all above that
-// are neighbors.
+// The index of the run of lane l among the W runs of a chunk: quarter_sums adds lanes 0 and 2, 1 and 3 of a quarter, and further sums
+// add neighbors.
 constexpr int64_t place_of(int64_t l) { return (l & ~int64_t(3)) | (l & 1) << 1 | (l >> 1 & 1); }
 
-// Register j of each of W rows into column j of each run; runs are `length` numbers long.
+// Transposes register j of each of W rows into column j of each run; runs have `length` values.
 template <class Load> HEARTH_INLINE void turn_registers(int64_t j, int64_t length, int64_t width, const Load& load_row, float* to) {
   V r[W];
   unroll<W>([&](auto i) { r[i] = load_row(i, j * W); });
@@ -27,7 +27,7 @@ void turn_left(const float* x, int64_t x_stride, int64_t rows, int64_t n, float*
 template <class Format>
 concept IsWords = Format::bytes == 2 * Format::values;
 
-// 2·W words of each of W rows, which are numbers of 16 bits, into columns j and j + 1 of each run.
+// Transposes 2·W words of each of W rows of 16-bit floats into columns j and j + 1 of each run.
 template <class Format>
 HEARTH_INLINE void turn_words_of(int64_t j, int64_t length, int64_t width, const char* rows, int64_t row_bytes, float* to) {
   I r[W];
@@ -42,7 +42,7 @@ HEARTH_INLINE void turn_words_of(int64_t j, int64_t length, int64_t width, const
 }
 
 void turn_right(RowType type, const void* w, int64_t row_bytes, int64_t rows, int64_t n, float* to) {
-  constexpr int64_t piece = 256, stride = piece + 16;  // whole blocks of every type; rows do not fall into the same cache sets
+  constexpr int64_t piece = 256, stride = piece + 16;  // whole blocks of every type; rows fall into different cache sets
   const int64_t steps = (n + W - 1) / W, run = steps * panel_width + turned_gap;
   alignas(64) float wide[W * stride];
   with_format(type, [&](auto format) {
@@ -68,7 +68,7 @@ void turn_right(RowType type, const void* w, int64_t row_bytes, int64_t rows, in
 template <int rows>
 void turned_tile_of(const float* left, const float* right, int64_t steps, float* sums, bool add, const char* next, int64_t next_bytes) {
   constexpr int levels = W == 16 ? 4 : 3;
-  alignas(64) float waiting[levels][rows * panel_width];  // sums of the last 1, 2, 4 … lanes, for their neighbors
+  alignas(64) float waiting[levels][rows * panel_width];  // sums of the last 1, 2, 4 … lanes, to be added to their neighbors
   for (int run = 0; run < W; ++run) {
     for (int64_t line = run * 64; line < next_bytes; line += W * 64) __builtin_prefetch(next + line, 0, 2);
     V acc[rows][2];

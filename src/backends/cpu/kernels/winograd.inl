@@ -1,10 +1,10 @@
-// The three transforms of F(4×4, 3×3) (Winograd 1980; Lavin & Gray 2016) with the points 0, 1, −1, ½, −2, ∞: the usual
-// 0, ±1, ±2 lose half as much again. Included once by each instruction set.
+// The three transforms of F(4×4, 3×3) (Winograd 1980; Lavin & Gray 2016) with the points 0, 1, −1, ½, −2, ∞: with the usual
+// 0, ±1, ±2 the error is half as large again. Included once by each instruction set.
 
 namespace hearth::cpu {
 namespace {
 
-// Bᵀd, Gg and Aᵀm of one dimension.
+// Bᵀd, Gg and Aᵀm in one dimension.
 HEARTH_INLINE void input_points(const V (&d)[6], V (&t)[6]) {
   const V a = d[3] - d[1], b = d[4] - d[2], c = set(1.5f);
   t[0] = fma(c, a, (d[0] - d[2]) + b);

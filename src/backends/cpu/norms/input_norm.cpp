@@ -3,9 +3,9 @@
 
 #include "backends/cpu/cpu_class.h"
 
-// Products and convolutions that normalize their input. Where x is small the normalized x is made whole. Where it is larger than
-// a cache it is made in strips of rows, each used while it is there: half the memory traffic, and no second tensor of that size.
-// A strip begins at a multiple of four output rows, so Winograd's patches, and with them all bits, are those of the whole.
+// Products and convolutions that normalize their input. A small x is normalized as a whole. An x larger than a cache is normalized in
+// strips of rows, each used while it is in cache: half the memory traffic, and no second tensor of that size.
+// A strip starts at a multiple of four output rows, so that Winograd's patches, and with them all bits, are those of the whole.
 namespace hearth::cpu {
 namespace {
 
@@ -15,13 +15,13 @@ constexpr int64_t step = 4;                         // output rows
 
 bool fits(const Tensor& x) { return x.numel() * int64_t(sizeof(float)) <= whole_bytes; }
 
-// How output rows lie over the rows of x.
+// How output rows map to the rows of x.
 struct Rows {
   int64_t input, output, kernel = 1, stride = 1, top = 0;
   int64_t in_strip(int64_t row_bytes) const { return std::max(step, ((strip_bytes / row_bytes - kernel) / stride + 1) / step * step); }
 };
 
-// The part of an epilogue that belongs to output rows [begin, end) of image b.
+// The part of an epilogue for output rows [begin, end) of image b.
 Epilogue part_of(const Epilogue& e, int64_t b, int64_t begin, int64_t end) {
   Epilogue part = e;
   if (e.per_image) part.per_image = e.per_image.slice(0, b, b + 1);
@@ -41,7 +41,7 @@ template <class Normalize, class F> void for_strips(const Tensor& x, const Rows&
       const int64_t last = std::min(rows.output, first + height);
       const int64_t from = first * rows.stride - rows.top, to = (last - 1) * rows.stride + rows.kernel - rows.top;
       const int64_t next = std::clamp<int64_t>(from, 0, rows.input), next_end = std::clamp<int64_t>(to, next, rows.input);
-      const int64_t kept = std::max<int64_t>(0, end - next);  // the kernel's overlap with the strip before
+      const int64_t kept = std::max<int64_t>(0, end - next);  // the kernel's overlap with the previous strip
       if (kept > 0)
         x.backend().threads().run(1, [&](int64_t) {
           std::memmove(buffer.data<float>(), buffer.data<float>() + (next - begin) * row, size_t(kept * row) * sizeof(float));
@@ -51,7 +51,7 @@ template <class Normalize, class F> void for_strips(const Tensor& x, const Rows&
       if (fresh.numel() > 0) normalize(x.slice(0, b, b + 1).slice(1, begin + kept, end), b, fresh);
       const int64_t above = std::min(std::max<int64_t>(0, -from), to - from);
       compute(buffer.slice(1, 0, end - begin), above, to - from - above - (end - begin), b, first, last);
-      if (!x.backend().computes()) return;  // no other strip takes more memory
+      if (!x.backend().computes()) return;  // no other strip needs more memory
     }
   }
 }
@@ -60,7 +60,7 @@ template <class Normalize, class F> void for_strips(const Tensor& x, const Rows&
 
 void CpuBackend::normalized_conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
                                  const GroupNormSpec& norm, Tensor& y) {
-  // Rows of a resized x are not evenly spaced, and what lies beyond an edge must be zeros between strips: else it is made whole.
+  // A resized x, whose rows are not evenly spaced, and padding other than zeros between strips require the whole normalized x.
   const bool in_rows = w.kind == WeightKind::conv && w.shape.rank() == 4 && w.form.groups == 1 && spec.resize_to[0] == 0 &&
                        spec.rows.edge == ConvSpec::Edge::zeros;
   if (!in_rows || fits(x)) {

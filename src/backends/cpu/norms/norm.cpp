@@ -7,10 +7,10 @@
 namespace hearth::cpu {
 namespace {
 
-// Rows of x that are read twice while they are in L2. A function of C only: results must not depend on threads or batch.
+// Rows of x that are read twice while they are in L2. A function of C only, because results must not depend on threads or batch.
 int64_t chunk_rows(int64_t C) { return std::clamp<int64_t>(65536 / C, 1, 256); }
 
-// What row r of x ends with.
+// Scale and shift for row r of x.
 RowAffine affine_of(const NormSpec& spec, int64_t r, const Tensor& x) {
   const int64_t images = x.size(0), rows = images * x.size(1);
   const auto vector = [](const Tensor& t) { return t ? t.data<float>() : nullptr; };
@@ -19,7 +19,7 @@ RowAffine affine_of(const NormSpec& spec, int64_t r, const Tensor& x) {
 
 }  // namespace
 
-// Mean and squared deviations of each channel in chunks of rows, then all chunks and channels of a group joined in double by
+// Mean and squared deviations of each channel in chunks of rows; then all chunks and channels of a group are merged in double as in
 // Chan, Golub & LeVeque 1979.
 ChannelNorm CpuBackend::statistics(const Tensor& x, const GroupNormSpec& spec) {
   const Tensor &gamma = spec.gamma, &beta = spec.beta, &scale = spec.scale, &shift = spec.shift;
@@ -81,7 +81,7 @@ void CpuBackend::group_norm(const Tensor& x, const GroupNormSpec& spec, Tensor& 
   normalize(x, 0, statistics(x, spec), spec.activation, y);
 }
 
-// Rows are widened on the way in and narrowed on the way out.
+// Rows are widened on load and rounded on store.
 template <class F> void CpuBackend::for_rows(const Tensor& x, Tensor& y, const F& row) {
   const int64_t C = x.size(-1);
   pool_.for_ranges(x.numel() / C, std::max<int64_t>(1, 16384 / C), [&](int64_t begin, int64_t end) {

@@ -1,5 +1,5 @@
-// Products of bf16 factors on each kernel path that has them, the emulated tiles among them. The truth is the reference backend,
-// which rounds factors likewise, or, where that would take too long, f32 products of values rounded before.
+// Products of bf16 factors on each kernel path that has them, including the emulated tiles. They are compared with the reference backend,
+// which rounds factors in the same way or, if that would take too long, with f32 products of values rounded before.
 #include "backends/cpu/products/bf16.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ class Bf16Test : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     owned = make(2);
-    if (!owned) GTEST_SKIP() << "this processor lacks " << GetParam();
+    if (!owned) GTEST_SKIP() << "this CPU lacks " << GetParam();
   }
   std::unique_ptr<Backend> make(int threads) { return test::make_test_backend(std::string("cpu_") + GetParam(), threads); }
   Backend& device() { return *owned; }
@@ -36,7 +36,7 @@ TEST_P(Bf16Test, linear_at_the_edges_of_tiles_panels_and_chunks) {
   for (const int64_t M : {1, 11, 12, 15, 16, 17, 31, 32, 33, 65})
     for (const int64_t N : {1, 15, 16, 17, 31, 32, 33, 49, 65})
       for (const int64_t K : {1, 2, 31, 32, 33, 1023, 1024, 1025, 2050}) {
-        if ((M * 7 + N * 3 + K) % 6 != 0) continue;  // a sixth of all, spread over them
+        if ((M * 7 + N * 3 + K) % 6 != 0) continue;  // a sixth of the combinations, evenly spread
         const DType type = random.dtype(), out = random.dtype();
         const auto x = random.normal(device(), {1, M, K}, type), residual = random.normal(device(), {1, M, N}, type);
         const auto w = random.weight(device(), {N, K}, WeightKind::linear, bf16);
@@ -44,12 +44,13 @@ TEST_P(Bf16Test, linear_at_the_edges_of_tiles_panels_and_chunks) {
         SCOPED_TRACE(fmt::format("M {} N {} K {} x {} y {}", M, N, K, name_of(type), name_of(out)));
         EXPECT_CLOSE(
             ops::linear(x.device, w.device, bias.device, {.activation = Activation::silu, .residual = residual.device, .out = out}),
-            ops::linear(x.truth, w.truth, bias.truth, {.activation = Activation::silu, .residual = residual.truth, .out = out}),
+            ops::linear(x.reference, w.reference, bias.reference,
+                        {.activation = Activation::silu, .residual = residual.reference, .out = out}),
             test::op_tolerance(out));
       }
 }
 
-// Images together and apart, rows shorter and longer than a tile, strides, resizing, few channels and none to spare.
+// Images together and separately, rows shorter and longer than a tile, strides, resizing, and few or odd numbers of channels.
 TEST_P(Bf16Test, convolutions) {
   Random random(32);
   struct Layer {
@@ -66,7 +67,7 @@ TEST_P(Bf16Test, convolutions) {
     if (l.resize) spec.resize_to = {l.resize, l.resize + 3};
     SCOPED_TRACE(fmt::format("C {} O {} H {} W {} kernel {} stride {} resize {}", l.C, l.O, l.H, l.W, l.kernel, l.stride, l.resize));
     EXPECT_CLOSE(ops::conv(x.device, w.device, bias.device, spec, {.out = DType::f32}),
-                 ops::conv(x.truth, w.truth, bias.truth, spec, {.out = DType::f32}), 2e-6);
+                 ops::conv(x.reference, w.reference, bias.reference, spec, {.out = DType::f32}), 2e-6);
   }
 }
 
@@ -74,7 +75,7 @@ TEST_P(Bf16Test, left_sides_of_many_strips) {
   if (std::string(GetParam()) == "emulated") GTEST_SKIP() << "emulated tiles are too slow for sizes beyond a strip";
   Random random(33);
   const auto rounded = [](const Tensor& x) { return ops::cast(ops::cast(x, DType::bf16), DType::f32); };
-  const auto weights = [&](const Shape& shape, WeightKind kind) {  // with bf16 factors, and the same numbers as f32
+  const auto weights = [&](const Shape& shape, WeightKind kind) {  // with bf16 factors, and the same values as f32
     const Tensor w = random.normal(device(), shape, DType::f32, 0.1f).device;
     const auto make = [&](const WeightForm& form) {
       return Weight{
@@ -96,7 +97,7 @@ TEST_P(Bf16Test, left_sides_of_many_strips) {
   EXPECT_CLOSE(ops::linear(rows, linear.first), ops::linear(rounded(rows), linear.second), 2e-6);
 }
 
-// What a network does, from the same values on a given backend.
+// The ops of a network, from the same values on a given backend.
 std::vector<Tensor> everything(Backend& device, const Tensor& x) {
   Random random(34);
   const int64_t B = x.size(0);
@@ -108,7 +109,7 @@ std::vector<Tensor> everything(Backend& device, const Tensor& x) {
           ops::attention(q, q, q, {.scale = 0.25f, .mask = Mask::causal, .factors = DType::bf16})};
 }
 
-TEST_P(Bf16Test, neither_threads_nor_batch_change_a_bit) {
+TEST_P(Bf16Test, independent_of_threads_and_batch) {
   const auto one = make(1);
   const Tensor x = Random(35).normal(*one, {3, 9, 23, 48}).device;
   const std::vector<Tensor> expected = everything(*one, x);
@@ -125,7 +126,7 @@ TEST_P(Bf16Test, neither_threads_nor_batch_change_a_bit) {
   }
 }
 
-// G-79: scores far beyond what exp can take, and keys that differ by little.
+// G-79: scores far beyond the range of exp, and keys that differ by little.
 TEST_P(Bf16Test, scores_of_300000_keep_their_differences) {
   const Tensor q = Tensor::from(device(), {1, 1, 1, 2}, std::vector<float>{512, 1});
   const Tensor k = Tensor::from(device(), {1, 2, 1, 2}, std::vector<float>{600, 0, 600, 1});
@@ -133,7 +134,7 @@ TEST_P(Bf16Test, scores_of_300000_keep_their_differences) {
   EXPECT_CLOSE(ops::attention(q, k, v, {.scale = 1, .factors = DType::bf16}), (std::vector<float>{0.26894142f, 0.73105858f}), 4e-3);
 }
 
-TEST_P(Bf16Test, a_weight_takes_two_bytes_a_value_and_is_padded) {
+TEST_P(Bf16Test, a_weight_has_two_bytes_per_value_and_padding) {
   const auto bytes = [&](const Shape& shape, WeightKind kind) {
     return device().prepare(Tensor::zeros(device(), shape), kind, bf16)->bytes;
   };

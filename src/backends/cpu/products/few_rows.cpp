@@ -7,18 +7,18 @@
 #include "backends/cpu/products/rows.h"
 #include "backends/cpu/shares.h"
 
-// A row of x, or a few, meet weights held in place: every token of a language model that is generated. Each weight is read once, from
-// memory, and that takes most of the time. So several products of the same x are one piece of work: a range of it is rows of each weight,
-// the same part of all of them, and while a thread multiplies some rows it fetches as many that it will take next.
+// One row of x, or a few, with weights held in place: every token that a language model generates. Each weight is read once from
+// memory, which takes most of the time. So several products of the same x are one piece of work: a range of it is the same fraction of the
+// rows of each weight, and while a thread multiplies some rows it prefetches as many that it will process next.
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t range_bytes = 96 << 10;  // of weights: about so much work is taken at once
-constexpr int64_t share_of_x = 1024;       // numbers that are made integers at a time
+constexpr int64_t range_bytes = 96 << 10;  // bytes of weights per range, approximately
+constexpr int64_t share_of_x = 1024;       // values that are converted to integers at a time
 
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
-// Rows of x as the products with a type's integers take them (integers.h).
+// Rows of x in the form that products with a type's integers expect (integers.h).
 class IntegerRows {
  public:
   IntegerRows(Arena& memory, RowType t, int64_t rows, int64_t k)
@@ -42,12 +42,12 @@ class IntegerRows {
   int32_t* s_;
 };
 
-// One weight's part in the work, in groups of as many rows as a register has lanes.
+// The share of one weight in the work, in groups of as many rows as a register has lanes.
 struct Product {
   const RowsWeight& w;
   TileStore store;
   int64_t rows, row_bytes, groups;
-  uint64_t groups_of_range = 0;    // in 2⁻³²
+  uint64_t groups_of_range = 0;    // in units of 2⁻³²
   const IntegerRows* x = nullptr;  // null: f32 factors
 
   const std::byte* row(int64_t n) const { return w.rows.raw() + n * row_bytes; }
@@ -77,11 +77,11 @@ void CpuBackend::linear_few(const Tensor& x, std::span<const LinearCall> calls) 
     most_groups = std::max(most_groups, p.groups);
   }
 
-  // Ranges are whole groups of the largest weight, and the same part of the others: as much is fetched as is multiplied meanwhile.
+  // Ranges are whole groups of the largest weight, and the same fraction of the others: as much is prefetched as is multiplied meanwhile.
   const int64_t in_range = bytes == 0 ? 1 : std::clamp<int64_t>((most_groups * range_bytes + bytes / 2) / bytes, 1, most_groups);
   const int64_t ranges = parts(most_groups, in_range);
   const Shares shares(pool_, ranges);
-  // A product gives the groups before a range: a division takes longer than half a row.
+  // A multiplication gives the groups before a range: a division takes longer than half a row.
   for (Product& p : products)
     if (p.groups > 0) p.groups_of_range = ((uint64_t(p.groups * in_range) << 32) + uint64_t(most_groups) - 1) / uint64_t(most_groups);
   const auto begin = [&](const Product& p, int64_t range) {
@@ -99,7 +99,7 @@ void CpuBackend::linear_few(const Tensor& x, std::span<const LinearCall> calls) 
     for (const Product& p : products) {
       const int64_t n0 = begin(p, range), n1 = begin(p, end), n2 = place.last ? n1 : begin(p, end + 1);
       if (n0 == n1) continue;
-      const int64_t at_once = M == 1 ? n1 - n0 : lanes;  // of more rows of x each meets a few of w, which stay in the cache
+      const int64_t at_once = M == 1 ? n1 - n0 : lanes;  // several rows of x are multiplied with a few rows of w, which stay in cache
       float* const sums = thread_scratch(size_t(std::max(parts(at_once, lanes) * lanes, M * panel)));
       for (int64_t n = n0; n < n1; n += at_once) {
         const int64_t count = std::min(at_once, n1 - n);

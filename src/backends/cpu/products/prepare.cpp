@@ -16,23 +16,23 @@ PackedWeight::PackedWeight(int64_t rows, int64_t depth, const Kernels& kernels, 
   bytes = std::max<size_t>(64, (size_t(stored * k) * size_of(dtype) + 63) / 64 * 64);
 }
 
-// A convolution's summation index is (taps, c): c innermost, as in the activations. Checkpoints have (c, taps).
+// A convolution's summation index is (taps, c), with c innermost as in the activations. Checkpoints have (c, taps).
 std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, WeightKind kind, const WeightForm& form) {
   const DType hold = form.hold;
   if (form.in_place) {
     if (kind != WeightKind::linear || !has_products(*this, form) || hold != w.dtype())
       fail<UnsupportedError>(
-          "prepare: only a linear weight in its own type and with f32 factors, of a block type also i16, of a block type or bf16 also bf16 "
-          "where the processor multiplies it, can be held in place");
+          "prepare: a weight cannot be held in place in this form, expected a linear weight in its own dtype with factors f32, i16 (block "
+          "types) or bf16 (bf16 and block types, if the CPU multiplies it)");
     const std::optional<RowType> type = row_type(hold);
     if (!type) fail<UnsupportedError>("prepare: a weight of {} cannot be held in place", name_of(hold));
     return std::make_shared<RowsWeight>(w, *type);
   }
   if (!multiplies(*this, form.factors))
-    fail<UnsupportedError>("prepare: kernel path '{}' has no products of {} factors", kernels_.name, name_of(form.factors));
+    fail<UnsupportedError>("prepare: kernel path '{}' does not multiply {} factors", kernels_.name, name_of(form.factors));
   const auto readable = [](DType d) { return d == DType::f32 || is_16bit_float(d); };
   if (!readable(w.dtype()) || !readable(hold))
-    fail<UnsupportedError>("prepare: a weight of {} to be held as {}; expected f32, f16 or bf16", name_of(w.dtype()), name_of(hold));
+    fail<UnsupportedError>("prepare: a weight of {} cannot be held as {}, expected f32, f16 or bf16", name_of(w.dtype()), name_of(hold));
   if (form.groups > 1) return prepare_grouped(w, kind, form);
   if (kind == WeightKind::conv_transposed) return prepare_transposed(w, form);
   if (layout_of(w.shape(), kind, form, prefers_bf16()) == Layout::bf16_panels) return prepare_bf16(w, kind);
@@ -42,7 +42,7 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, Weigh
   packed->data = memory_->allocate(packed->bytes);
   const size_t from = size_of(w.dtype()), to = size_of(hold);
   const int64_t panel = kernels_.panel;
-  constexpr int64_t slab = 512;  // of the source's k
+  constexpr int64_t slab = 512;  // values of the source's k
 
   pool_.run(packed->panels(), [&](int64_t p) {
     const int64_t columns = packed->columns_of(p), width = packed->width_of(p);
@@ -74,7 +74,7 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, Weigh
 }
 
 std::string CpuBackend::packing() const {
-  constexpr int version = 2;  // to be raised when the same weights are packed into other bytes
+  constexpr int version = 2;  // increase it when the same weights are packed into other bytes
   return fmt::format("cpu {} {}", kernels_.name, version);
 }
 
@@ -82,7 +82,7 @@ std::shared_ptr<const PreparedWeight> CpuBackend::adopt(std::shared_ptr<const st
                                                         WeightKind kind, const WeightForm& form) {
   const auto with_data = [&](auto packed) -> std::shared_ptr<const PreparedWeight> {
     if (packed->bytes != bytes) return nullptr;
-    packed->data = std::const_pointer_cast<std::byte>(storage);  // nobody writes to a weight that is prepared
+    packed->data = std::const_pointer_cast<std::byte>(storage);  // prepared weights are never written
     return packed;
   };
   if (form.groups > 1) return nullptr;

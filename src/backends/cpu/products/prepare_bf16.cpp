@@ -27,9 +27,9 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare_bf16(const Tensor& w, 
   const Bf16Depth depth(taps, C, kernels_.bf16->depth);
   auto packed = std::make_shared<Bf16Weight>(N, depth.total, kind == WeightKind::glu);
   packed->data = memory_->allocate(packed->bytes);
-  // The kernels' own panels, by which the epilogue goes, may be narrower: values and gates lie side by side in each of these.
+  // The kernels' own panels, which the epilogue uses, may be narrower: values and gates alternate in each of these.
   const Panels own{N, kernels_.panel, packed->gated};
-  // The row of w that stands in column j of panel p; N where none does.
+  // The row of w in column j of panel p; N if there is none.
   const auto row_of = [&](int64_t p, int64_t j) {
     if (!own.gated) return std::min(N, p * bf16_panel + j);
     const int64_t column = own.column((p * bf16_panel + j) / own.panel) + j % own.step();

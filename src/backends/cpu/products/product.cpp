@@ -8,7 +8,7 @@
 namespace hearth::cpu {
 namespace {
 
-// Sizes of a piece of work: the block of the right side (panels × chunk) stays in L2 while tiles of the left side pass.
+// Sizes of a piece of work: the block of the right side (panels × chunk) stays in L2 while tiles of the left side are multiplied.
 constexpr int64_t right_block = 131072;  // floats
 constexpr int64_t most_tiles = 32;       // tiles of rows
 
@@ -46,7 +46,7 @@ void TileStore::store(const float* acc, int64_t row, int64_t rows, int64_t p) co
 void TileStore::store(const float* acc, int64_t row, int64_t rows, int64_t column, int64_t columns) const {
   const int64_t panel = w_.panel, stride = y_.size(-1), own = first_ + column;
   const auto at = [&](const Tensor& t, int64_t r) { return t.raw() + size_t((row + r) * stride + own) * size_of(t.dtype()); };
-  // Of the image that row r belongs to.
+  // Values of per_image or gate for the image of row r.
   const auto image = [&](const Tensor& t, int64_t r) { return t.data<float>() + (row + r) / image_rows_ * t.size(1) + own; };
   std::array<const float*, max_tile_rows> per_image, factor;
   alignas(64) std::array<float, most_stored> residual, rounded;

@@ -10,7 +10,7 @@
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t right_panels = 6;  // of a piece of work: with a chunk of k they stay in L2 while rows of the left side pass
+constexpr int64_t right_panels = 6;  // per piece of work: a chunk of k of them stays in L2 while rows of the left side are multiplied
 constexpr int64_t most_blocks = 8;   // of rows
 
 int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
@@ -72,7 +72,7 @@ void CpuBackend::product_bf16(const Bf16Rows& left, int64_t rows, int64_t image_
 
 void CpuBackend::dense_bf16(int64_t rows, int64_t image_rows, const Bf16Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y,
                             const std::function<void(int64_t row, uint16_t* to)>& fill) {
-  // Rows that are a multiple of 1 KiB apart would fall into few cache sets.
+  // Rows at multiples of 1 KiB would fall into few cache sets.
   const int64_t stride = w.k % 512 == 0 ? w.k + 32 : w.k;
   const int64_t strips = parts(rows * w.k * int64_t(sizeof(uint16_t)), bf16_strip_bytes);
   const int64_t most = parts(parts(rows, strips), bf16_rows) * bf16_rows;

@@ -1,4 +1,4 @@
-// The tables of route.h, and that prepare() lays weights out as they say on every kernel path.
+// The tables of route.h, and prepare()'s layouts on every kernel path, which must match them.
 #include "backends/cpu/products/route.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST(Route, of_a_linear_layer) {
   }
 }
 
-TEST(Route, few_rows_are_taken_together_where_x_is_the_same) {
+TEST(Route, few_rows_of_the_same_x_are_combined) {
   const struct {
     Route route;
     bool few, rounds;
@@ -90,7 +90,7 @@ TEST(Route, of_a_convolution) {
   EXPECT_EQ(of(Layout::bf16_panels, {320, 4, 3, 3}, 2), ConvRoute::bf16);
 }
 
-// Without matrix tiles, what Winograd serves keeps f32 factors.
+// Without matrix tiles, convolutions with Winograd keep f32 factors.
 TEST(Route, layout_of_a_weight) {
   const WeightForm f32{.hold = DType::f32}, half{.hold = DType::f16}, bf16{.hold = DType::bf16, .factors = DType::bf16},
       rows{.hold = DType::q4_0, .factors = DType::bf16, .in_place = true};
@@ -115,7 +115,7 @@ TEST(Route, layout_of_a_weight) {
   }
 }
 
-BACKEND_TEST(Layouts, are_those_that_prepare_makes) {
+BACKEND_TEST(Layouts, match_prepare) {
   if (device.name() != "cpu") GTEST_SKIP() << "no layouts";
   for (const WeightForm& form :
        {WeightForm{}, WeightForm{.hold = DType::f16}, WeightForm{.hold = DType::bf16, .factors = DType::bf16},

@@ -68,7 +68,7 @@ void CpuBackend::linear_rows(const Tensor& x, const RowsWeight& w, const Tensor&
   while (columns > panel && parts(N, columns) < 6 * threads) columns -= panel;
   pool_.run(parts(N, columns), [&](int64_t block) {
     const int64_t n0 = block * columns, n1 = std::min(N, n0 + columns), widths = parts(n1 - n0, width), tiles = left.tiles;
-    constexpr int64_t stride = piece + 16;  // not a multiple of 4 KiB: rows would fall into the same cache sets
+    constexpr int64_t stride = piece + 16;  // not a multiple of 4 KiB, so that rows fall into different cache sets
     const int64_t lane_count = height * width * kernels_.lanes;
     float* right =
         thread_scratch(size_t(width * stride + tiles * lane_count + widths * (tiles * most_dots + height * width) + height * most_width));
@@ -87,7 +87,7 @@ void CpuBackend::linear_rows(const Tensor& x, const RowsWeight& w, const Tensor&
             if (c < some) kernels_.widen_row(w.type, row_at(first + c, k1), count, to);
             std::fill(to + (c < some ? count : 0), to + steps * kernels_.lanes, 0.0f);
           }
-          // What comes next: the rest of these rows, or the next ones.
+          // Prefetches what comes next: the rest of these rows, or the next rows.
           const bool rest = k1 + piece < end;
           const int64_t next = rest ? first : first + width, next_rows = std::min(width, N - next), next_k = rest ? k1 + piece : k0;
           const int64_t next_bytes = std::min(piece_bytes, row_bytes - next_k / piece * piece_bytes),
@@ -102,7 +102,7 @@ void CpuBackend::linear_rows(const Tensor& x, const RowsWeight& w, const Tensor&
         }
       }
 
-    // most_width numbers are copied in place of `width`, as a constant number is faster: the next ones take their places.
+    // Copies most_width values instead of `width`, because a constant is faster: the next copy overwrites the excess.
     const int64_t line = widths * width + most_width;
     float* const lines = sums + widths * tiles * most_dots;  // [height][line]
     alignas(64) std::array<float, max_tile_rows * 32> acc;

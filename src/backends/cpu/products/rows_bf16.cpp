@@ -8,8 +8,8 @@
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t chunk = bf16_chunk;  // of k, whole blocks of every type: one of a panel of w stays in L1 or L2 while x passes by
-constexpr int64_t most_rows = 512;     // of x for which w is paired once
+constexpr int64_t chunk = bf16_chunk;  // of k, whole blocks of every type: it stays in L1 or L2, for a panel of w, while x is multiplied
+constexpr int64_t most_rows = 512;     // rows of x per pairing of w
 
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
@@ -46,10 +46,10 @@ void CpuBackend::linear_rows_bf16(const Tensor& x, const RowsWeight& w, const Te
       std::fill(left + r * stride + K, left + r * stride + padded, uint16_t(0));
     });
     for_shares(pool_, panels.panels(), 1, [&](int64_t p, int64_t) {
-      constexpr int64_t words = chunk * bf16_panel / 2;  // of a panel's chunk, in numbers of f32
+      constexpr int64_t words = chunk * bf16_panel / 2;  // size of a panel's chunk, in f32 values
       float* const sums = thread_scratch(size_t(blocks * bf16_block + words + (in_blocks ? words + chunk : 0)));
       auto* const pairs = reinterpret_cast<uint16_t*>(sums + blocks * bf16_block);
-      uint16_t* const rounded = pairs + chunk * bf16_panel;  // rows of w that are not bf16 as they stand
+      uint16_t* const rounded = pairs + chunk * bf16_panel;  // rows of w that are not stored as bf16
       auto* const wide = reinterpret_cast<float*>(rounded + chunk * bf16_panel);
       bf16.begin();
       for (int64_t k0 = 0; k0 < K; k0 += chunk) {
@@ -60,7 +60,7 @@ void CpuBackend::linear_rows_bf16(const Tensor& x, const RowsWeight& w, const Te
         }
         const void* const paired = in_blocks ? static_cast<const void*>(rounded) : row_of_w(p * bf16_panel, k0);
         kernels_.pair_rows(paired, in_blocks ? chunk : K, columns, count, panels.width_of(p), depth, pairs);
-        // What is paired next, some rows with each block: the next chunk of these, or the first of the next ones.
+        // Prefetches what is paired next, some rows with each block: the next chunk of these, or the first of the next rows.
         const bool last = k0 + chunk >= K;
         const int64_t next = (last ? p + 1 : p) * bf16_panel, next_rows = std::clamp<int64_t>(N - next, 0, bf16_panel);
         const int64_t next_k = last ? 0 : k0 + chunk, next_bytes = int64_t(bytes_of(w.rows.dtype(), std::min(chunk, K - next_k)));

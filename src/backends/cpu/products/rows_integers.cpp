@@ -9,8 +9,8 @@ namespace hearth::cpu {
 namespace {
 
 constexpr int64_t chunk = 512;      // of k: a panel of codes stays in L1
-constexpr int64_t most_rows = 256;  // of x in a piece of work: with one chunk of them in L2
-constexpr int64_t most_panels = 4;  // in a piece of work
+constexpr int64_t most_rows = 256;  // rows of x per piece of work: one chunk of them is in L2
+constexpr int64_t most_panels = 4;  // per piece of work
 
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 

@@ -9,12 +9,12 @@ namespace hearth::cpu {
 namespace {
 
 constexpr int64_t chunk = dot_chunk;    // of k
-constexpr int64_t most_rows = 512;      // of x for which w is turned once
-constexpr int64_t most_of_x = 4 << 20;  // bytes, which each panel of w meets: they stay in L3
+constexpr int64_t most_rows = 512;      // rows of x per transposition of w
+constexpr int64_t most_of_x = 4 << 20;  // bytes of x that each panel of w is multiplied with: they stay in L3
 
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
-// Rows of x in tiles of as even heights as there are: [chunk][tile][k][tile rows], k in runs (kernels.h).
+// Rows of x in tiles of heights as equal as possible: [chunk][tile][k][tile rows], k in runs (kernels.h).
 struct TurnedLeft {
   TurnedLeft(int64_t m, int64_t k, const Kernels& kernels)
       : M(m), K(k), lanes(kernels.lanes), height(kernels.tile_rows), tiles(parts(m, height)) {}
@@ -23,7 +23,7 @@ struct TurnedLeft {
   int64_t count(int64_t k0) const { return std::min(chunk, K - k0); }
   int64_t steps(int64_t k0) const { return parts(count(k0), lanes); }
   int64_t size(int64_t k) const { return tiles * height * parts(k, lanes) * lanes; }
-  // Of the numbers from k0 on, where those from `first` on are held.
+  // Address of the values from k0 on, if `base` holds those from `first` on.
   float* at(float* base, int64_t tile, int64_t k0, int64_t first) const {
     return base + (tiles * (k0 - first) + tile * steps(k0) * lanes) * height;
   }
@@ -41,10 +41,10 @@ void CpuBackend::linear_turned(const Tensor& x, const RowsWeight& w, const Tenso
 
   const int64_t row_blocks = parts(M, most_rows), most = parts(M, row_blocks);
   const TurnedLeft largest(most, K, kernels_);
-  const int64_t depth = std::min(K, std::max(chunk, most_of_x / int64_t(sizeof(float)) / most / chunk * chunk));  // of k at a time
+  const int64_t depth = std::min(K, std::max(chunk, most_of_x / int64_t(sizeof(float)) / most / chunk * chunk));  // values of k at a time
   const auto memory = memory_->allocate(size_t(largest.size(depth)) * sizeof(float));
   auto* const turned = reinterpret_cast<float*>(memory.get());
-  // Between depths sums wait here: [panel of w][tile][tile rows][panel]
+  // Sums are kept here between depths: [panel of w][tile][tile rows][panel]
   const auto kept = depth < K ? memory_->allocate(size_t(parts(N, panel) * largest.tiles * sum_size) * sizeof(float)) : nullptr;
 
   const auto row_of_w = [&](int64_t n, int64_t k0) { return w.rows.raw() + n * row_bytes + k0 / chunk * chunk_bytes; };
@@ -58,13 +58,14 @@ void CpuBackend::linear_turned(const Tensor& x, const RowsWeight& w, const Tenso
         const int64_t t = i % left.tiles, k0 = first + i / left.tiles * chunk;
         kernels_.turn_left(x.data<float>() + (row0 + left.row(t)) * K + k0, K, left.rows(t), left.count(k0), left_of(t, k0));
       });
-      // A chunk of a panel of w stays in L2 while x passes by.
+      // A chunk of a panel of w stays in L2 while x is multiplied.
       for_shares(pool_, parts(N, panel), 1, [&](int64_t p, int64_t) {
         float* const right = thread_scratch(size_t(right_size + left.tiles * sum_size));
         float* const sums = kept ? reinterpret_cast<float*>(kept.get()) + p * left.tiles * sum_size : right + right_size;
         for (int64_t k0 = first; k0 < end_of_k; k0 += chunk) {
           kernels_.turn_right(w.type, row_of_w(p * panel, k0), row_bytes, std::min(panel, N - p * panel), left.count(k0), right);
-          // What will be turned next, a row in each of the last tiles: the next chunk of these rows, or the first of the next ones.
+          // Prefetches what is transposed next, a row in each of the last tiles: the next chunk of these rows, or the first of the next
+          // rows.
           const bool last = k0 + chunk >= end_of_k;
           const int64_t next = (last ? p + 1 : p) * panel, next_rows = std::min(panel, N - next);
           int64_t ahead = std::min<int64_t>(0, next_rows - left.tiles);
