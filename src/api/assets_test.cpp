@@ -63,7 +63,7 @@ TEST_F(Assets, the_variable_goes_before_all) {
 
 TEST_F(Assets, a_variable_that_names_no_folder_is_an_error) {
   setenv("HEARTH_ASSETS", "nowhere/at/all", 1);
-  EXPECT_EQ(test::message_of<IoError>(assets_folder), "assets: $HEARTH_ASSETS is 'nowhere/at/all', which is no folder");
+  EXPECT_EQ(test::message_of<IoError>(assets_folder), "assets: $HEARTH_ASSETS is 'nowhere/at/all', expected a folder");
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ class GeneratedFile {
       return;
     }
     std::string name = (fs::temp_directory_path() / "hearth-bench-XXXXXX").string();
-    if (!mkdtemp(name.data())) fail<IoError>("bench: no folder can be made in {}", fs::temp_directory_path().string());
+    if (!mkdtemp(name.data())) fail<IoError>("bench: cannot create a folder in {}", fs::temp_directory_path().string());
     folder_ = name;
     path_ = folder_ / "model.gguf";
     try {

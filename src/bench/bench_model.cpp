@@ -83,7 +83,7 @@ BenchModel::BenchModel(const BenchOptions& options, std::vector<Role> roles)
 void BenchModel::generate() {
   if (options_.keep.empty()) {
     std::string name = (fs::temp_directory_path() / "hearth-bench-XXXXXX").string();
-    if (!mkdtemp(name.data())) fail<IoError>("bench: no folder can be made in {}", fs::temp_directory_path().string());
+    if (!mkdtemp(name.data())) fail<IoError>("bench: cannot create a folder in {}", fs::temp_directory_path().string());
     folder_ = name;
   } else {
     folder_ = options_.keep;

@@ -164,7 +164,7 @@ TEST_F(ChatTest, errors_are_one_line) {
   EXPECT_NE(refusal("[{\"content\": \"x\"}]").find("a message is not an object with a \"role\""), std::string::npos);
   EXPECT_NE(refusal("[]").find("hearth: "), std::string::npos);
   EXPECT_NE(refusal(question, {"--chat-template-kwargs", "[1"}).find("hearth: "), std::string::npos);
-  EXPECT_NE(refusal(question, {"--ctx-size", "3"}).find("more than the context of 3"), std::string::npos);
+  EXPECT_NE(refusal(question, {"--ctx-size", "3"}).find("at most the context length of 3"), std::string::npos);
   const Ended alone = run({"chat", "--render"});
   EXPECT_EQ(alone.code, 2);
   EXPECT_NE(alone.err.find("need --messages"), std::string::npos);

@@ -222,9 +222,9 @@ TEST_F(CompleteTest, errors_are_one_line) {
   told({"--sampling-order", "top_k,top_k"}, 2, {"--sampling-order", "top_k"});
   told({"--dry-multiplier", "1", "--dry-sequence-breaker", ""}, 2, {"--dry-sequence-breaker", "empty"});
   told({"--mirostat", "1"}, 2, {"mirostat", "1"});
-  told({"--prompt", std::string(100000, 'a')}, 2, {"the prompt has ", " tokens, more than the context of 1024"});
+  told({"--prompt", std::string(100000, 'a')}, 2, {"the prompt has ", " tokens, expected at most the context length of 1024"});
   write("line.txt", std::string(1 << 20, 'x'));
-  told({"--prompt-file", "line.txt"}, 2, {"the prompt has ", " tokens, more than the context of 1024"});
+  told({"--prompt-file", "line.txt"}, 2, {"the prompt has ", " tokens, expected at most the context length of 1024"});
 }
 
 TEST_F(CompleteTest, a_broken_model_is_one_line) {

@@ -117,7 +117,7 @@ TEST_F(RerunTest, a1111_parameters_become_a_command_and_warnings) {
       "b.png", "x\nSteps: 3, Sampler: Euler a, Schedule type: Automatic, Seed: 1, Size: 64x64, Mask blur: 4, Denoising strength: 0.5");
   const Ended painted = run({"rerun", "b.png", "--print-command"});
   EXPECT_NE(painted.out.find("--schedule automatic"), std::string::npos) << painted.out;
-  for (const char* what : {"give --init-image FILE", "give --mask FILE", "RNG: GPU"})
+  for (const char* what : {"add --init-image FILE", "add --mask FILE", "RNG: GPU"})
     EXPECT_NE(painted.err.find(what), std::string::npos) << what;
   EXPECT_EQ(run({"rerun", "b.png", "--model", demo, "-i", "b.png", "--mask", "b.png"}).code, 0);
   write_parameters_image("c.png", "x\nSteps: 3, Sampler: Euler, Seed: 1, RNG: CPU, Discard penultimate sigma: True, Version: v1.10.1");
@@ -187,7 +187,7 @@ TEST_F(RerunTest, errors_are_one_line) {
   write_file(folder / "words.png", "no image");
   refused({"rerun", "words.png"}, 1, "is no image");
   Image{.width = 1, .height = 1, .rgb = {1, 2, 3}}.save(folder / "mute.png");
-  refused({"rerun", "mute.png"}, 2, "does not say how it was made");
+  refused({"rerun", "mute.png"}, 2, "has no generation metadata");
   Image{.width = 1, .height = 1, .rgb = {1, 2, 3}, .json = "{}"}.save(folder / "other.png");
   refused({"rerun", "other.png"}, 1, "recipe: ");
   write_file(folder / "graph.png",

@@ -91,7 +91,7 @@ TEST_F(SamplersTest, errors_are_one_line) {
   const auto says = [](const std::string& line, const char* part) { return line.find(part) != line.npos; };
   EXPECT_TRUE(says(refused({}), "nothing to plot; expected --contact-sheet, --convergence-plot or --order-plot"));
   EXPECT_TRUE(says(refused({"--contact-sheet", "a.png"}), "--prompt is missing"));
-  EXPECT_TRUE(says(refused({"--order-plot", "a.gif"}), "does not end in .png"));
+  EXPECT_TRUE(says(refused({"--order-plot", "a.gif"}), "has an unsupported extension, expected .png"));
   EXPECT_TRUE(says(refused({"--order-plot", "a.png", "--samplers", "lcm"}), "sampler 'lcm' does not solve the ODE"));
   EXPECT_TRUE(says(refused({"--order-plot", "a.png", "--samplers", "oiler"}), "euler"));
   EXPECT_TRUE(says(refused({"-p", "x", "--convergence-plot", "a.png", "--samplers", "plms"}), "sampler 'plms' does not solve the ODE"));

@@ -211,7 +211,7 @@ TEST(NonFinite, every_component_is_named) {
     Request debugged = request;
     debugged.debug.nan = true;
     const std::string blame = complaint(copy.path(), debugged);
-    expect_parts(blame, {"NonFiniteError: ", "is the first with values that are no numbers"});
+    expect_parts(blame, {"NonFiniteError: ", "is the first op with non-finite values"});
     if (std::string(component) != "text_encoder") expect_parts(blame, {tensor});
   }
 }

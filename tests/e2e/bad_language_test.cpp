@@ -67,7 +67,7 @@ TEST(BadLanguageModel, a_file_that_is_missing) {
   fs::remove(copy / "tokenizer_config.json");
   EXPECT_EQ(complaint(copy.path(), {.prompt_ids = {{1, 2, 3}}, .max_tokens = 2}), "");
   expect_parts(complaint(copy.path(), {.prompt_ids = {{1, 2, 3}}, .max_tokens = 2, .stop = {"x"}}),
-               {"UsageError", "stop strings need a tokenizer"});
+               {"UsageError", "stop sequences require a tokenizer"});
 }
 
 TEST(BadLanguageModel, malformed_json) {
@@ -189,7 +189,8 @@ TEST(BadCompletion, requests_that_cannot_be_met) {
 
 TEST(BadCompletion, a_megabyte_in_one_line) {
   const std::string line(1 << 20, 'a');
-  expect_parts(complaint({.prompt = line, .max_tokens = 1}), {"UsageError", "the prompt has ", " tokens, more than the context of 1024"});
+  expect_parts(complaint({.prompt = line, .max_tokens = 1}),
+               {"UsageError", "the prompt has ", " tokens, expected at most the context length of 1024"});
 }
 
 // A request that fails leaves the model as it was.

@@ -188,7 +188,7 @@ TEST_F(Edits, what_does_not_go_together_is_said) {
   expect(
       "image_055", [](Request& r) { r.edit.strength = 1.5; }, "strength: 1.5, expected 0 to 1");
   expect(
-      "image_055", [](Request& r) { r.edit.strength = std::nan(""); }, "needed 0 to 1");
+      "image_055", [](Request& r) { r.edit.strength = std::nan(""); }, "expected 0 to 1");
   expect(
       "image_055", [](Request& r) { r.edit.strength = 0.05; }, "strength: 0.05 of 10 steps is not one, expected at least 0.1");
   expect(
@@ -206,9 +206,9 @@ TEST_F(Edits, what_does_not_go_together_is_said) {
   expect(
       "paint", [](Request& r) { r.edit.mask_blur = -2; }, "radius -2");
   expect(
-      "paint", [](Request& r) { r.edit.mask_from_alpha = true; }, "needed one of them");
+      "paint", [](Request& r) { r.edit.mask_from_alpha = true; }, "expected one of them");
   expect(
-      "image_055", [](Request& r) { r.edit.mask_from_alpha = true; }, "the image has none");
+      "image_055", [](Request& r) { r.edit.mask_from_alpha = true; }, "the image has no transparency");
   expect(
       "image_055", [](Request& r) { r.edit.mask_invert = true; }, "inverting without a mask");
   expect(
@@ -216,7 +216,7 @@ TEST_F(Edits, what_does_not_go_together_is_said) {
   expect(
       "image_055", [](Request& r) { r.edit.fill = InpaintFill::noise; }, "a fill without a mask");
   expect(
-      "image_055", [](Request& r) { r.edit.only_masked = true; }, "only what is masked without a mask");
+      "image_055", [](Request& r) { r.edit.only_masked = true; }, "--only-masked without a mask");
   expect(
       "image_055",
       [](Request& r) {
@@ -228,7 +228,7 @@ TEST_F(Edits, what_does_not_go_together_is_said) {
       [](Request& r) {
         r.edit.outpaint = {200'000'000, 0, 200'000'000, 0};
       },
-      "needed at most");
+      "expected at most");
   expect(
       "image_055", [](Request& r) { r.width = 60; }, "width 60 does not fit");
   expect(

@@ -147,9 +147,9 @@ TEST_F(EditsXl, depths_that_do_not_fit_are_refused) {
       [](Request& r) {
         r.edit.outpaint = {8, 0, 0, 0};
       },
-      "a depth map is of the whole image");
+      "--depth-map cannot be combined with --only-masked");
   refused(
-      "depth_030", [](Request& r) { r.edit.resize = ResizeMode::crop; }, "a depth map is of the whole image");
+      "depth_030", [](Request& r) { r.edit.resize = ResizeMode::crop; }, "--depth-map cannot be combined with --only-masked");
 }
 
 // The second pass is an image to image of ComfyUI's kind on what the first one made, whatever that began with.

@@ -133,7 +133,8 @@ TEST(Prompts, a_weight_that_is_text_is_told_of) {
     return warnings.empty() ? "" : warnings.back();
   };
   const auto nothing = [](Request&) {};
-  EXPECT_EQ(warned("a (red house:1.3)", nothing), "'(red house:1.3)' is read as text; --prompt-syntax a1111 or comfyui makes it a weight");
+  EXPECT_EQ(warned("a (red house:1.3)", nothing),
+            "'(red house:1.3)' is parsed as text; pass --prompt-syntax a1111 or comfyui to use it as a weight");
   EXPECT_EQ(warned("a", [](Request& r) { r.negative_prompt = "((x) (bad:.5))"; }).substr(0, 9), "'(bad:.5)");
   for (const char* plain : {"a house (red)", "a house at 10:30 (red)", "(a: b)", "a) (b:2", ":1.3)", "(:)", ""})
     EXPECT_EQ(warned(plain, nothing), "") << plain;

@@ -47,13 +47,13 @@ TEST(Resume, another_run_is_refused) {
     return "";
   };
   EXPECT_EQ(refused([](Request& r) { r.sampler = std::string("euler"); }),
-            "resume: the state's run has sampler \"dpmpp_2m\", this one \"euler\"");
-  EXPECT_EQ(refused([](Request& r) { r.steps = 7; }), "resume: the state's run has steps 6, this one 7");
-  EXPECT_EQ(refused([](Request& r) { r.seed = 12; }), "resume: the state's run has seed 11, this one 12");
-  EXPECT_EQ(refused([](Request& r) { r.width = 72; }), "resume: the state's run has width 64, this one 72");
-  EXPECT_EQ(refused([](Request& r) { r.compat = Compat::diffusers; }), "resume: the state's run has compat \"\", this one \"diffusers\"");
-  EXPECT_EQ(refused([](Request& r) { r.resume->json = std::string("{"); }).substr(0, 36), "resume: the state is not readable: [");
-  EXPECT_EQ(refused([](Request& r) { r.resume->json = std::string("{}"); }).substr(0, 32), "resume: the state is not complet");
+            "resume: the state has sampler \"dpmpp_2m\", this run has \"euler\"");
+  EXPECT_EQ(refused([](Request& r) { r.steps = 7; }), "resume: the state has steps 6, this run has 7");
+  EXPECT_EQ(refused([](Request& r) { r.seed = 12; }), "resume: the state has seed 11, this run has 12");
+  EXPECT_EQ(refused([](Request& r) { r.width = 72; }), "resume: the state has width 64, this run has 72");
+  EXPECT_EQ(refused([](Request& r) { r.compat = Compat::diffusers; }), "resume: the state has compat \"\", this run has \"diffusers\"");
+  EXPECT_EQ(refused([](Request& r) { r.resume->json = std::string("{"); }).substr(0, 38), "resume: the state is not valid JSON: [");
+  EXPECT_EQ(refused([](Request& r) { r.resume->json = std::string("{}"); }).substr(0, 32), "resume: the state is incomplete:");
   EXPECT_EQ(refused([](Request& r) { r.resume->arrays.erase("state.history.0"); }), "resume: the state has no 'state.history.0'");
   EXPECT_NE(refused([](Request& r) { r.resume->arrays["state.x"].shape[0] = 1; }).find("'state.x' does not have the shape"),
             std::string::npos);
@@ -75,8 +75,8 @@ TEST(Resume, another_programs_run_is_refused) {
     return "";
   };
   EXPECT_EQ(refused(Compat::a1111, [](Request& r) { r.eta_noise_seed_delta = 31337; }),
-            "resume: the state's run has eta_noise_seed_delta 0, this one 31337");
-  EXPECT_EQ(refused(Compat::comfyui, [](Request& r) { r.batch_index = 1; }), "resume: the state's run has batch_index 0, this one 1");
+            "resume: the state has eta_noise_seed_delta 0, this run has 31337");
+  EXPECT_EQ(refused(Compat::comfyui, [](Request& r) { r.batch_index = 1; }), "resume: the state has batch_index 0, this run has 1");
 }
 
 TEST(SamplerOptions, act_and_are_refused) {

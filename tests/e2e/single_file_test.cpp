@@ -150,7 +150,7 @@ TEST(SingleFile, parts_may_come_from_anywhere) {
   EXPECT_EQ(complaint_of([&] {
               Model::open(checkpoint_folder("pndm"), {.components = {{"text", {}}}});
             }),
-            "UsageError: open: no model has a component 'text', only unet, vae, text_encoder, text_encoder_2");
+            "UsageError: open: unknown component 'text', expected one of unet, vae, text_encoder, text_encoder_2");
 }
 
 TEST(SingleFile, averages) {
@@ -302,7 +302,7 @@ TEST(Convert, another_type) {
   const ConvertReport report = convert({.model = copy.path(), .output = folder / "half", .type = "f16"});
   EXPECT_EQ(report.types.at("f32"), 1);
   ASSERT_EQ(report.notes.size(), 1u);
-  EXPECT_EQ(report.notes[0], "1 tensors hold values beyond f16 and keep their type: decoder.conv_in.bias");
+  EXPECT_EQ(report.notes[0], "1 tensors have values too large for f16 and keep their dtype: decoder.conv_in.bias");
   const NamedTensors wide = tensors_of(copy.weights("unet"), copy.device()),
                      half = tensors_of(folder / "half/unet/diffusion_pytorch_model.safetensors", copy.device());
   ASSERT_EQ(wide.size(), half.size());
@@ -318,11 +318,11 @@ TEST(Convert, nothing_half_written) {
   fs::create_directory(folder / "full");
   write_file(folder / "full/x", "");
   EXPECT_EQ(complaint_of([&] { convert({.model = copy.path(), .output = folder / "full"}); }),
-            "UsageError: convert: " + (folder / "full").string() + " is there and not an empty folder, expected a new name");
+            "UsageError: convert: " + (folder / "full").string() + " exists, expected a new name or an empty folder");
   EXPECT_EQ(complaint_of([&] { convert({.model = copy.path(), .output = folder / "x", .layout = "grid"}); }),
-            "UsageError: convert: the layout 'grid' is unknown, only diffusers, single, dduf");
+            "UsageError: convert: unknown layout 'grid', expected diffusers, single or dduf");
   EXPECT_EQ(complaint_of([&] { convert({.model = copy.path(), .output = folder / "x", .type = "q4_0"}); }),
-            "UsageError: convert: the type 'q4_0' cannot be written, only f32, f16, bf16");
+            "UsageError: convert: unknown type 'q4_0', expected f32, f16 or bf16");
   fs::remove(copy.weights("vae"));
   EXPECT_NE(complaint_of([&] { convert({.model = copy.path(), .output = folder / "x"}); }).find("vae"), std::string::npos);
   EXPECT_NE(complaint_of([&] { convert({.model = copy.path(), .output = folder / "x.safetensors", .layout = "single"}); }).find("vae"),

@@ -71,13 +71,13 @@ class PartialFolder {
   explicit PartialFolder(const fs::path& out) {
     std::error_code error;
     if (fs::exists(out, error) && !(fs::is_directory(out, error) && fs::is_empty(out, error)))
-      fail<UsageError>("convert: {} is there and not an empty folder, expected a new name", out.string());
+      fail<UsageError>("convert: {} exists, expected a new name or an empty folder", out.string());
     const fs::path absolute = fs::absolute(out).lexically_normal();
     target_ = absolute.has_filename() ? absolute : absolute.parent_path();
     const fs::path parent = target_.parent_path();
     if (!fs::is_directory(parent, error)) fail<IoError>("convert: the folder {} does not exist", parent.string());
     std::string name = (parent / ".hearth-convert-XXXXXX").string();
-    if (!::mkdtemp(name.data())) fail<IoError>("convert: no folder can be made in {}", parent.string());
+    if (!::mkdtemp(name.data())) fail<IoError>("convert: cannot create a folder in {}", parent.string());
     folder_ = name;
     fs::permissions(folder_, fs::perms(0755), error);
   }
@@ -96,7 +96,7 @@ class PartialFolder {
   void commit() {
     std::error_code error;
     fs::rename(folder_, target_, error);
-    if (error) fail<IoError>("convert: {} cannot be made: {}", target_.string(), error.message());
+    if (error) fail<IoError>("convert: cannot create {}: {}", target_.string(), error.message());
     folder_.clear();
   }
 
@@ -126,7 +126,7 @@ class Conversion {
     for (const Component& c : checkpoint_.components()) {
       if (!checkpoint_.is_decoder_alone(c.name)) continue;
       const auto given = request.components.find(c.name);
-      fail<UnsupportedError>("{}: the autoencoder is a decoder alone, a checkpoint has its encoder, too",
+      fail<UnsupportedError>("{}: the VAE has only a decoder, expected an encoder too",
                              (given == request.components.end() ? request.model : given->second).string());
     }
     report_.pipeline = checkpoint_.pipeline_class();
@@ -141,7 +141,7 @@ class Conversion {
       index[c.name] = {c.library, c.class_name};
       if (checkpoint_.is_there(c.name)) continue;
       index[c.name] = {nullptr, nullptr};
-      report_.notes.push_back(fmt::format("the component '{}' is not there", c.name));
+      report_.notes.push_back(fmt::format("the component '{}' is missing", c.name));
     }
     add_text(place, "model_index.json", index.dump(2) + "\n");
     for (const Component& c : checkpoint_.components()) {
@@ -163,13 +163,13 @@ class Conversion {
 
   ConvertReport to_file() {
     const ImageFiles* layout = layout_of(checkpoint_, families_);
-    if (!layout) fail<UnsupportedError>("{}: no layout of a single file has places for a {}", request_.model.string(), report_.pipeline);
+    if (!layout) fail<UnsupportedError>("{}: no single-file layout supports {}", request_.model.string(), report_.pipeline);
     std::vector<StoredTensor> all;
     for (const Component& c : checkpoint_.components()) {
       if (!has_weights(c)) continue;
       const WrittenPlace* place = place_in(*layout, c);
       if (!place) {
-        report_.notes.push_back(fmt::format("the component '{}' ({}) has no place in this layout", c.name, c.class_name));
+        report_.notes.push_back(fmt::format("the component '{}' ({}) cannot be stored in this layout", c.name, c.class_name));
         continue;
       }
       auto source = checkpoint_.tensors(c.name, request_.variant);
@@ -198,7 +198,7 @@ class Conversion {
     const auto prediction = std::ranges::find(layout.predictions, type, &Prediction::type);
     if (prediction != layout.predictions.end()) metadata["modelspec.prediction_type"] = prediction->stated.front();
     else if (!layout.predictions.empty())
-      report_.notes.push_back(fmt::format("the scheduler predicts '{}', which this layout cannot say", type));
+      report_.notes.push_back(fmt::format("the prediction type '{}' cannot be recorded in this layout", type));
     for (const SchedulerMarker& marker : layout.markers)
       if (const std::string key(marker.key); !marker.value.empty() && scheduler.has(key) && scheduler.dump(key) == marker.value)
         all.push_back(stored_tensors(std::make_shared<Marker>(std::string(marker.tensor)))[0]);
@@ -209,8 +209,8 @@ class Conversion {
       if (place.slot->role != ComponentRole::denoiser) continue;
       const auto tensors = checkpoint_.tensors(place.slot->name, request_.variant);
       if (configurations_with({*place.network, *place.slot, *tensors}, families_).empty())
-        report_.notes.push_back(fmt::format(
-            "no published model has this {}'s geometry: the file is opened with --config and the configurations", place.slot->spoken));
+        report_.notes.push_back(
+            fmt::format("no published model has this {}'s architecture: opening the file requires --config", place.slot->spoken));
     }
   }
 
@@ -226,8 +226,7 @@ class Conversion {
     for (const auto& [name, info] : tensors)
       if (matches_any(surplus, name) && !(is_usual(name) && (!place || to_original(name, names)))) dropped.push_back(name);
     if (!dropped.empty()) {
-      report_.notes.push_back(
-          fmt::format("{}: {} tensors that it does not use are left out: {}", c.name, dropped.size(), shortened_list(dropped)));
+      report_.notes.push_back(fmt::format("{}: {} unused tensors are left out: {}", c.name, dropped.size(), shortened_list(dropped)));
       source = without(source, dropped);
     }
     const ImageFiles* layout = checkpoint_.is_single_file() ? layout_of(checkpoint_, families_) : nullptr;
@@ -238,7 +237,7 @@ class Conversion {
     for (const auto& [name, info] : source->list())
       if (!is_usual(name) && !to_original(name, known)) unknown.push_back("'" + name + "'");
     if (!unknown.empty())
-      fail<WeightError>("{}: {} tensors of the {} are not known: {}", source->describe(), unknown.size(), checkpoint_.spoken_name(c.name),
+      fail<WeightError>("{}: {} unknown tensors of the {}: {}", source->describe(), unknown.size(), checkpoint_.spoken_name(c.name),
                         shortened_list(unknown));
   }
 
@@ -271,8 +270,8 @@ class Conversion {
     if (request_.type.empty()) return;
     const auto kept = hearth::ask_for_type(tensors, *dtype_named(request_.type), *device_);
     if (!kept.empty())
-      report_.notes.push_back(
-          fmt::format("{} tensors hold values beyond {} and keep their type: {}", kept.size(), request_.type, shortened_list(kept)));
+      report_.notes.push_back(fmt::format("{} tensors have values too large for {} and keep their dtype: {}", kept.size(), request_.type,
+                                          shortened_list(kept)));
   }
 
   // Counted, and laid out.
@@ -311,9 +310,9 @@ ConvertReport convert(const ConvertRequest& given) {
   request.model = hub::local_model(request.model);
   const api::OptionalCancel cancel(request.cancel);
   if (!request.type.empty() && request.type != "f32" && request.type != "f16" && request.type != "bf16")
-    fail<UsageError>("convert: the type '{}' cannot be written, only f32, f16, bf16", request.type);
+    fail<UsageError>("convert: unknown type '{}', expected f32, f16 or bf16", request.type);
   if (request.layout != "diffusers" && request.layout != "single" && request.layout != "dduf")
-    fail<UsageError>("convert: the layout '{}' is unknown, only diffusers, single, dduf", request.layout);
+    fail<UsageError>("convert: unknown layout '{}', expected diffusers, single or dduf", request.layout);
   if (request.max_shard_size < 1) fail<UsageError>("convert: shards of {} bytes, expected at least 1", request.max_shard_size);
   if (request.layout == "diffusers") {
     const Place place = folder_place(request.output);

@@ -45,7 +45,7 @@ const FileType& file_type_named(const std::string& name) {
   if (found != types.end()) return *found;
   std::string names;
   for (const FileType& t : types) names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(t.dtype));
-  fail<UsageError>("quantize: the type '{}' cannot be written, only {}", name, names);
+  fail<UsageError>("quantize: unknown type '{}', expected one of {}", name, names);
 }
 
 std::vector<GgufTensor> choose_types(GgufExport& model, DType asked, bool pure) {
@@ -62,8 +62,8 @@ std::vector<GgufTensor> choose_types(GgufExport& model, DType asked, bool pure) 
     chosen.push_back({t.name, dtype, t.shape});
   }
   for (const auto& [dtype, names] : other)
-    model.notes.push_back(
-        fmt::format("{} with rows of no whole blocks became {}: {}", names.size(), name_of(dtype), shortened_list(names)));
+    model.notes.push_back(fmt::format("{} tensors whose rows are not whole blocks are written as {}: {}", names.size(), name_of(dtype),
+                                      shortened_list(names)));
   return chosen;
 }
 

@@ -45,7 +45,7 @@ class TokenizerExport {
         to_(to) {
     if (!json_.is_object() || !json_.contains("model")) fail<WeightError>("{}: has no 'model'", where_);
     if (const std::string type = text_at(json_["model"], "type"); type != "BPE")
-      fail<UnsupportedError>("{}: a model of type '{}' cannot be written as GGUF, only BPE", where_, type);
+      fail<UnsupportedError>("{}: a tokenizer of type '{}' cannot be written as GGUF, expected BPE", where_, type);
     read_tokens(size_t(rows));
     read_merges();
   }
@@ -78,7 +78,7 @@ class TokenizerExport {
  private:
   void set(int64_t id, const std::string& token, int32_t type) {
     if (id < 0 || size_t(id) >= tokens_.size())
-      fail<WeightError>("{}: token '{}' has the id {}, the embedding has {} rows", where_, token, id, tokens_.size());
+      fail<WeightError>("{}: token '{}' has the id {}, but the embedding has {} rows", where_, token, id, tokens_.size());
     tokens_[size_t(id)] = token;
     types_[size_t(id)] = type;
   }
@@ -199,8 +199,8 @@ void export_tokenizer(const fs::path& folder, const Config& config, int64_t rows
   std::error_code error;
   if (!fs::exists(folder / "tokenizer.json", error)) {
     if (fs::exists(folder / "tokenizer.model", error))
-      fail<UnsupportedError>("{}: cannot be written as GGUF yet; expected tokenizer.json", (folder / "tokenizer.model").string());
-    to.notes.emplace_back("the folder has no tokenizer.json: the file runs on token ids only");
+      fail<UnsupportedError>("{}: cannot be written as GGUF, expected tokenizer.json", (folder / "tokenizer.model").string());
+    to.notes.emplace_back("the folder has no tokenizer.json: the GGUF file supports token ids only");
     return;
   }
   try {

@@ -42,13 +42,12 @@ Inspection inspect_image(const std::filesystem::path& path) {
   Inspection result;
   result.text = fmt::format("{}: {} image, {}×{}, {}{}\n", path.string(), name_of(image.format), image.image.width, image.image.height,
                             image.kind, image.alpha.values.empty() ? "" : ", with transparency");
-  if (image.orientation >= 2 && image.orientation <= 8)
-    result.text += fmt::format("EXIF orientation {}: shown turned upright\n", image.orientation);
+  if (image.orientation >= 2 && image.orientation <= 8) result.text += fmt::format("EXIF orientation {}: applied\n", image.orientation);
   for (const std::string& note : image.notes) result.text += one_line(note) + "\n";
   if (!parameters.empty()) result.text += parameters + "\n";
   if (!prompt.empty() || !workflow.empty())
     result.text += fmt::format("ComfyUI's graph: {} bytes of prompt, {} bytes of workflow\n", prompt.size(), workflow.size());
-  if (parameters.empty() && recipe.empty() && prompt.empty() && workflow.empty()) result.text += "It does not say how it was made.\n";
+  if (parameters.empty() && recipe.empty() && prompt.empty() && workflow.empty()) result.text += "No generation metadata.\n";
 
   Json json = {{"kind", "image"},
                {"format", name_of(image.format)},
@@ -134,7 +133,7 @@ Inspection inspect(const std::filesystem::path& given, const std::string& varian
       json["problems"].push_back({{"component", component}, {"problem", problem}});
       result.text += fmt::format("problem in {}: {}\n", component, problem);
     }
-    if (result.usable) result.text += fmt::format("complete: every tensor is there and used; family {}\n", verdict.family);
+    if (result.usable) result.text += fmt::format("complete: every tensor is present and used; family {}\n", verdict.family);
   }
   json["usable"] = result.usable;
   result.json = json.dump(-1, ' ', false, Json::error_handler_t::replace);

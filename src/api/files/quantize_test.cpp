@@ -150,8 +150,9 @@ TEST_F(QuantizeTest, the_values_tell_sizes_and_tokenizer) {
 TEST_F(QuantizeTest, matrices_get_the_type_and_what_does_not_fit_is_named) {
   const QuantizeReport report = run("q4_k");
   EXPECT_EQ(report.types, (std::map<std::string, int64_t>{{"f32", 14}, {"q4_k", 13}, {"q5_0", 2}, {"q6_k", 1}}));
-  EXPECT_EQ(report.notes, std::vector<std::string>{"2 with rows of no whole blocks became q5_0: blk.0.attn_output.weight [256, 384], "
-                                                   "blk.1.attn_output.weight [256, 384]"});
+  EXPECT_EQ(report.notes,
+            std::vector<std::string>{"2 tensors whose rows are not whole blocks are written as q5_0: blk.0.attn_output.weight [256, 384], "
+                                     "blk.1.attn_output.weight [256, 384]"});
   const auto file = GgufFile::open(folder / "out.gguf");
   const auto listed = file->list();
   EXPECT_EQ(listed.at("output.weight").dtype, DType::q6_k);
@@ -186,16 +187,17 @@ TEST_F(QuantizeTest, a_gguf_file_is_written_in_another_type) {
     ASSERT_EQ(x.dtype(), y.dtype());
     EXPECT_EQ(std::memcmp(x.raw(), y.raw(), x.bytes()), 0) << name;
   }
-  EXPECT_EQ(again("q8.gguf", "q4.gguf", "q4_0").notes.at(0).substr(0, 54), "16 tensors come in block types and lose once more: blk");
+  EXPECT_EQ(again("q8.gguf", "q4.gguf", "q4_0").notes.at(0).substr(0, 62),
+            "16 tensors are already quantized and lose precision again: blk");
 }
 
 TEST_F(QuantizeTest, what_cannot_be_written_is_refused_and_leaves_nothing) {
-  EXPECT_EQ(refusal("q7").substr(0, 51), "quantize: the type 'q7' cannot be written, only f32");
+  EXPECT_EQ(refusal("q7").substr(0, 48), "quantize: unknown type 'q7', expected one of f32");
   replace_in("tokenizer.json", "{1,3}", "{1,2}");
   EXPECT_EQ(refusal(), "FOLDER/m/tokenizer.json: GGUF has no name for the split patterns of this pre-tokenizer");
   replace_in("tokenizer.json", "{1,2}", "{1,3}");
   replace_in("tokenizer.json", "\"id\": 9", "\"id\": 12");
-  EXPECT_EQ(refusal(), "FOLDER/m/tokenizer.json: token '<bos>' has the id 12, the embedding has 12 rows");
+  EXPECT_EQ(refusal(), "FOLDER/m/tokenizer.json: token '<bos>' has the id 12, but the embedding has 12 rows");
   replace_in("tokenizer.json", "\"id\": 12", "\"id\": 9");
   replace_in("config.json", "\"llama3\"", "\"dynamic\"");
   EXPECT_NE(refusal(), "");
@@ -204,16 +206,16 @@ TEST_F(QuantizeTest, what_cannot_be_written_is_refused_and_leaves_nothing) {
   EXPECT_NE(refusal().find("unread: 'model.layers.1."), std::string::npos);
   replace_in("config.json", "\"num_hidden_layers\": 1", "\"num_hidden_layers\": 2");
   replace_in("config.json", "\"model_type\": \"llama\"", "\"model_type\": \"gemma\"");
-  EXPECT_EQ(refusal(), "FOLDER/m: models of type 'gemma' cannot be written as GGUF, only llama, mistral, qwen2 and qwen3");
+  EXPECT_EQ(refusal(), "FOLDER/m: models of type 'gemma' cannot be written as GGUF; supported are llama, mistral, qwen2 and qwen3");
   replace_in("config.json", "\"model_type\": \"gemma\"", "\"model_type\": \"llama\"");
   fs::remove(folder / "m" / "tokenizer.json");
-  EXPECT_EQ(run("q8_0").notes, std::vector<std::string>{"the folder has no tokenizer.json: the file runs on token ids only"});
+  EXPECT_EQ(run("q8_0").notes, std::vector<std::string>{"the folder has no tokenizer.json: the GGUF file supports token ids only"});
   fs::remove(folder / "out.gguf");
 
   std::string bytes = read_file(folder / "m" / "model.safetensors");
   std::memset(bytes.data() + bytes.size() - 1000, 0xff, 2);  // NaN
   write_file(folder / "m" / "model.safetensors", bytes);
-  EXPECT_NE(refusal().find("has 1 NaN or infinite of"), std::string::npos);
+  EXPECT_NE(refusal().find("has 1 NaN or infinite values among"), std::string::npos);
   EXPECT_FALSE(fs::exists(folder / "out.gguf"));
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
 }

@@ -26,7 +26,7 @@ uint64_t random_seed() { return std::random_device{}(); }  // 32 bits: as many a
 
 void check_request(const Request& r) {
   for (const std::string& text : api::prompts_of(r))
-    if (text.find('\0') != text.npos) fail<UsageError>("generate: the prompt holds a zero byte");
+    if (text.find('\0') != text.npos) fail<UsageError>("generate: the prompt contains a zero byte");
   if (r.variation.seed && r.variation.strength == 0) fail<UsageError>("generate: a variation seed without a strength has no effect");
 }
 
@@ -51,8 +51,8 @@ void check_noise(const Array& noise, const models::ResolvedImage& resolved) {
   const auto [B, h, w, C] = resolved.latents;
   const std::vector<int64_t> needed = {B, C, h, w};
   if (noise.shape != needed)
-    fail<UsageError>("noise: shape {}, a batch of {} at {}×{} needs {}", Shape(std::span<const int64_t>(noise.shape)), B, resolved.width,
-                     resolved.height, Shape(std::span<const int64_t>(needed)));
+    fail<UsageError>("noise: shape {} for a batch of {} at {}×{}, expected {}", Shape(std::span<const int64_t>(noise.shape)), B,
+                     resolved.width, resolved.height, Shape(std::span<const int64_t>(needed)));
 }
 
 // Memory that other programs have cannot be had.
@@ -60,7 +60,8 @@ void check_memory(const models::MemoryPlan& plan, const models::ResolvedImage& r
   const int64_t available = system_available_bytes(), needed = plan.process - process_resident_bytes();
   if (available <= 0 || needed <= available) return;
   const auto [more, had] = in_gigabytes(needed, available);
-  fail<UsageError>("generate: {} of {}×{} need {} GB more memory, {} GB are available", r.batch, r.width, r.height, more, had);
+  fail<UsageError>("generate: a batch of {} at {}×{} needs {} GB more memory, but {} GB are available", r.batch, r.width, r.height, more,
+                   had);
 }
 
 api::Seeds seeds_of(const Request& r) {

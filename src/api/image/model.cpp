@@ -50,7 +50,7 @@ Model Model::open(const std::filesystem::path& given, const OpenOptions& options
   const std::filesystem::path path = hub::local_model(given);
   const auto start = Clock::now();
   const OptionalCancel cancel(options.cancel);
-  if (options.memory_limit < 0) fail<UsageError>("open: a memory limit of {} bytes, expected at least 0", options.memory_limit);
+  if (options.memory_limit < 0) fail<UsageError>("open: the memory limit is {} bytes, expected at least 0", options.memory_limit);
   const Checkpoint checkpoint = models::open_checkpoint(path, api::places_of(path, options));
   std::optional<Checkpoint> refiner;
   const std::filesystem::path refiner_path = hub::local_model(options.refiner);

@@ -66,8 +66,9 @@ int64_t default_length(const sampling::GenerationDefaults& file, int64_t prompt)
   if (!file.max_length) return 256;
   if (*file.max_length == 20) return 20;
   if (*file.max_length <= prompt)
-    fail<UsageError>("the prompt has {} tokens, as many as generation_config.json's max_length of {} or more; --max-tokens goes before it",
-                     prompt, *file.max_length);
+    fail<UsageError>(
+        "the prompt has {} tokens, expected fewer than the max_length of {} in generation_config.json; --max-tokens overrides it", prompt,
+        *file.max_length);
   return *file.max_length - prompt;
 }
 
@@ -77,7 +78,7 @@ class AnswerText {
   AnswerText(const LanguageState& state, const CompletionRequest& request, Completion& made)
       : stop_(request.stop.empty() ? state.defaults.stop_strings : request.stop), on_text_(request.on_text), made_(made) {
     if (state.has_tokenizer()) decoder_.emplace(state.tokenizer(), text::DecodeOptions{.skip_special_tokens = true});
-    else if (!request.stop.empty()) fail<UsageError>("stop strings need a tokenizer, and {} has none", state.root.string());
+    else if (!request.stop.empty()) fail<UsageError>("stop sequences require a tokenizer, but {} has none", state.root.string());
   }
 
   void push(int32_t token) {
@@ -113,7 +114,7 @@ std::vector<int32_t> prompt_tokens(const LanguageState& state, const CompletionR
   std::vector<int32_t> ids = request.prompt_ids
                                  ? *request.prompt_ids
                                  : state.tokenizer().encode(request.prompt, {.add_special_tokens = request.add_special_tokens});
-  if (ids.empty()) fail<UsageError>("the prompt has no token, expected at least one");
+  if (ids.empty()) fail<UsageError>("the prompt has no tokens, expected at least one");
   for (const int32_t id : ids) need("prompt", id);
   return ids;
 }
@@ -126,7 +127,7 @@ struct Room {
 Room room_for(const LanguageState& state, const CompletionRequest& request, int64_t prompt) {
   const int64_t wanted = request.max_tokens ? *request.max_tokens : default_length(state.defaults, prompt);
   const int64_t most = request.context.value_or(state.model->sizes().positions);
-  if (prompt > most) fail<UsageError>("the prompt has {} tokens, more than the context of {}", prompt, most);
+  if (prompt > most) fail<UsageError>("the prompt has {} tokens, expected at most the context length of {}", prompt, most);
   const int64_t answer = std::min(wanted, most - prompt);
   const Room room{.context = request.context ? most : prompt + answer, .answer = answer};
   const bool there = state.text && state.text->context() >= room.context;

@@ -31,7 +31,7 @@ fs::path folder_of(const fs::path& model) {
 // That of an image model in one file, or of a CLIP tokenizer's folder; nothing for any other.
 std::unique_ptr<models::PromptReader> prompt_reader(const fs::path& model, const fs::path& config) {
   if (!fs::is_directory(model) && api::is_image_model(model)) return std::move(api::prompt_readers(model, config).at(0));
-  if (!config.empty()) fail<UsageError>("{}: no single file; --config is for these", model.string());
+  if (!config.empty()) fail<UsageError>("{}: --config does not apply, expected a single file", model.string());
   const fs::path folder = clip_folder(model);
   if (folder.empty()) return nullptr;
   return std::make_unique<models::clip::ClipPromptReader>(text::ClipTokenizer::load(folder));

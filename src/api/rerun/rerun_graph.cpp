@@ -82,7 +82,7 @@ void follow_clip(Graph& g, Rerun& r, std::string id) {
 void add_prompt(Graph& g, Rerun& r, const std::string& sampler, const char* side, const char* flag, bool clip) {
   const std::string id = g.source(sampler, side);
   if (g.class_of(id) != "CLIPTextEncode") {
-    if (!id.empty()) r.not_honored.push_back(fmt::format("the {} prompt, which is node {} ({})", side, id, g.class_of(id)));
+    if (!id.empty()) r.not_honored.push_back(fmt::format("the {} prompt from node {} ({})", side, id, g.class_of(id)));
     if (std::string_view(flag) == "prompt") add_flag(r, flag, "");
     return;
   }
@@ -110,14 +110,14 @@ void add_start(Graph& g, Rerun& r, const std::string& sampler, const std::string
     if (!denoise.empty()) add_flag(r, "strength", denoise);
     return;
   }
-  r.not_honored.push_back(fmt::format("what the run starts from, which is node {} ({})", id, kind));
+  r.not_honored.push_back(fmt::format("the initial latents from node {} ({})", id, kind));
 }
 
 }  // namespace
 
 Rerun rerun_of_graph(const std::string& text) {
   const Json nodes = Json::parse(text, nullptr, false);
-  if (!nodes.is_object()) fail<UsageError>("rerun: ComfyUI's graph is no JSON object");
+  if (!nodes.is_object()) fail<UsageError>("rerun: ComfyUI's graph is not a JSON object");
   Rerun r{.source = "ComfyUI", .arguments = {}, .model = {}};
   Graph g(nodes, r);
   const std::string sampler = g.find({"KSampler", "KSamplerAdvanced"});
