@@ -68,7 +68,7 @@ TEST_F(ImageFormatTest, an_image_is_saved_with_its_options_or_not_at_all) {
   };
   EXPECT_NE(refused("b.jpg", {}).find("is transparent, which JPEG does not support"), std::string::npos);
   image.rgb16.clear();
-  EXPECT_NE(refused("b.png", {.png_bits = 16}).find("needed Request::deep_color"), std::string::npos);
+  EXPECT_NE(refused("b.png", {.png_bits = 16}).find("expected Request::deep_color"), std::string::npos);
   EXPECT_EQ(refused("b.png", {.png_bits = 12}), "UsageError: image: 12 bits, expected 8 or 16");
   EXPECT_EQ(refused("b.png", {.quality = 90}), "UsageError: image: quality 90 requires JPEG or WebP, PNG is lossless");
   EXPECT_EQ(refused("b.png", {.lossless = true}), "UsageError: image: lossless requires WebP, not PNG");

@@ -95,9 +95,9 @@ TEST_F(SamplersTest, errors_are_one_line) {
   EXPECT_TRUE(says(refused({"--order-plot", "a.png", "--samplers", "lcm"}), "sampler 'lcm' does not solve the ODE"));
   EXPECT_TRUE(says(refused({"--order-plot", "a.png", "--samplers", "oiler"}), "euler"));
   EXPECT_TRUE(says(refused({"-p", "x", "--convergence-plot", "a.png", "--samplers", "plms"}), "sampler 'plms' does not solve the ODE"));
-  EXPECT_TRUE(says(refused({"-p", "x", "--convergence-plot", "a.png", "--steps", "4,2"}), "needed rising ones"));
+  EXPECT_TRUE(says(refused({"-p", "x", "--convergence-plot", "a.png", "--steps", "4,2"}), "expected increasing numbers"));
   EXPECT_TRUE(says(refused({"-p", "x", "--convergence-plot", "a.png", "--steps", "2.5"}), "2.5"));
-  EXPECT_TRUE(says(refused({"-p", "x", "--convergence-plot", "a.png", "--reference-steps", "8"}), "the reference takes 8 steps"));
+  EXPECT_TRUE(says(refused({"-p", "x", "--convergence-plot", "a.png", "--reference-steps", "8"}), "the reference solution has 8 steps"));
   EXPECT_TRUE(says(refused({"-p", "x", "--contact-sheet", "a.png", "--thumbnail-width", "4000", "--steps", "1", "--samplers", "euler", "-W",
                             "64", "-H", "64"}),
                    "cells of 4000 pixels"));

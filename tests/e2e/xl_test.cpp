@@ -261,7 +261,7 @@ TEST(Xl, checkpoints_that_do_not_fit_are_refused) {
   };
   const auto has = [](const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << text; };
   has(complaint("unet/config.json", [](Json& c) { c["addition_time_embed_dim"] = 5; }), "takes 50 values of pooled text and sizes");
-  has(complaint("unet/config.json", [](Json& c) { c["addition_embed_type"] = nullptr; }), "needed text_time");
+  has(complaint("unet/config.json", [](Json& c) { c["addition_embed_type"] = nullptr; }), "expected text_time");
   has(complaint("unet/config.json", [](Json& c) { c["in_channels"] = 6; }), "the UNet takes 6 and gives 4 channels");
   has(complaint("vae/config.json", [](Json& c) { c["latents_mean"] = {0, 0, 0, 0}; }), "'latents_mean' and 'latents_std' go together");
   has(complaint("vae/config.json",
