@@ -119,7 +119,7 @@ TEST_F(PullCommandTest, what_cannot_be_is_one_line) {
   EXPECT_EQ(not_one_line(hearth({"pull", "org/demo-model", "--token-file", "none"}), 1), "");
   EXPECT_EQ(not_one_line(hearth({"pull", "org/demo-model", "--connections", "0"}), 2), "");
   const Ended absent = hearth({"complete", "-m", "org/none", "-p", "x"});
-  EXPECT_EQ(absent.err, "hearth: org/none: not found here; hearth pull org/none downloads it\n");
+  EXPECT_EQ(absent.err, "hearth: org/none: not found; run hearth pull org/none to download it\n");
 }
 
 }  // namespace
