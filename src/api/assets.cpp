@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-// find_package(hearth) compiles the definition into a user's program (cmake/hearth-assets.cpp.in); others have none.
+// Defined only in programs that use find_package(hearth), which compiles cmake/hearth-assets.cpp.in into them.
 extern "C" __attribute__((weak)) const char* hearth_installed_assets();
 
 namespace hearth::api {

@@ -44,7 +44,7 @@ std::shared_ptr<TensorSource> without(std::shared_ptr<TensorSource> source, cons
   return source_of(std::move(source), std::move(pieces));
 }
 
-// A tensor whose being there says something.
+// A tensor whose presence is the information.
 class Marker : public TensorSource {
  public:
   explicit Marker(std::string name) : name_(std::move(name)) {}
@@ -57,15 +57,15 @@ class Marker : public TensorSource {
   std::string name_;
 };
 
-// Where a checkpoint's files go.
+// Writes the files of a checkpoint.
 struct Place {
   using Write = std::function<void(std::string_view)>;
   using Data = std::function<void(const Write&)>;
   std::function<void(const std::string& file, uint64_t size, const Data& data)> add;
-  std::function<void()> commit;  // they are there now, or never
+  std::function<void()> commit;  // makes all files visible at once
 };
 
-// Beside its name until it is complete.
+// Has a temporary name until it is complete.
 class PartialFolder {
  public:
   explicit PartialFolder(const fs::path& out) {
@@ -188,7 +188,7 @@ class Conversion {
   }
 
  private:
-  // What a reader is to know of the scheduler's file, which this layout does not hold.
+  // Records what readers need from the scheduler's configuration, which this layout does not include.
   void state_schedule(const ImageFiles& layout, Metadata& metadata, std::vector<StoredTensor>& all) {
     const auto& components = checkpoint_.components();
     const auto found = std::ranges::find_if(components, is_scheduler);
@@ -214,8 +214,8 @@ class Conversion {
     }
   }
 
-  // Tensors that files carry and no network of this class has. Those that are ignored by name stay where a folder, or the `place` in a
-  // single file, has a name for them.
+  // Leaves out tensors that no network of this class has. Those that are ignored by name stay if a folder, or the `place` in a single file,
+  // has a name for them.
   void leave_out(const Component& c, std::shared_ptr<TensorSource>& source, const WrittenPlace* place) {
     const NetworkFiles* network = network_of(families_, c.class_name);
     const TensorList tensors = source->list();
@@ -265,7 +265,7 @@ class Conversion {
                Json{{"metadata", {{"total_size", total}}}, {"weight_map", std::move(map)}}.dump(2) + "\n");
   }
 
-  // In the type asked for.
+  // Converts to the requested dtype.
   void ask_for_type(std::vector<StoredTensor>& tensors) {
     if (request_.type.empty()) return;
     const auto kept = hearth::ask_for_type(tensors, *dtype_named(request_.type), *device_);
@@ -274,7 +274,7 @@ class Conversion {
                                           shortened_list(kept)));
   }
 
-  // Counted, and laid out.
+  // Counts the tensors and lays out the file.
   StoredFile prepared(std::vector<StoredTensor> tensors, const Metadata& metadata) {
     for (const StoredTensor& t : tensors) {
       ++report_.tensors;
@@ -300,7 +300,7 @@ class Conversion {
   Checkpoint checkpoint_;
   std::unique_ptr<Backend> device_;
   ConvertReport report_;
-  int64_t written_ = 0, total_ = 0;  // bytes of files of tensors, as far as they are known
+  int64_t written_ = 0, total_ = 0;  // bytes of tensor files, as far as known
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ std::string gguf_name(const std::string& published, const GgufArchitecture& arch
   fail<UnsupportedError>("{}: '{}' has no name in GGUF files", where, published);
 }
 
-// The network as its family's table says it; `config` states everything, `tensors` have their published names.
+// Exports the network by its family's table. `config` must be complete; `tensors` have their published names.
 GgufExport export_network(const GgufArchitecture& architecture, const Config& config, const std::string& name,
                           const std::map<std::string, TensorInfo>& tensors) {
   GgufExport to{.architecture = std::string(architecture.name), .values = {}, .source = nullptr, .tensors = {}, .notes = {}};

@@ -29,7 +29,7 @@ const FileType& type_of(DType dtype) { return *std::ranges::find(types, dtype, &
 
 double bits_of(DType dtype) { return 8.0 * double(block_of(dtype).bytes) / double(block_of(dtype).values); }
 
-// Matrices that a product of the network reads; what gates, convolves or looks up a few rows keeps its precision.
+// Whether a tensor is a matrix of a product. Gates, convolutions and tables of which few rows are read keep their precision.
 bool is_matrix(const ExportedTensor& t) {
   if (t.shape.rank() < 2 || !t.name.ends_with(".weight")) return false;
   for (const char* exact :

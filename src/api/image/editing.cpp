@@ -38,7 +38,7 @@ void check_without_mask(const Editing& e) {
   refuse(e.only_masked, "--only-masked");
 }
 
-// White: painted. None where nothing is masked.
+// White is regenerated. nullopt if the request has no mask.
 std::optional<PixelMask> mask_of(const Editing& e, const Pixels& image) {
   if (e.mask && e.mask_from_alpha) fail<UsageError>("edit: --mask and --mask-from-alpha are both given, expected one of them");
   std::optional<PixelMask> mask;
@@ -56,12 +56,12 @@ std::optional<PixelMask> mask_of(const Editing& e, const Pixels& image) {
 
 Fit fit_of(ResizeMode mode) { return mode == ResizeMode::crop ? Fit::crop : mode == ResizeMode::fill ? Fit::fill : Fit::stretch; }
 
-// As asked for, else the image's, rounded down.
+// The requested side, else the image's, rounded down to a multiple of `factor`.
 int64_t side(const std::optional<int64_t>& asked, int64_t own, int64_t factor) {
   return asked ? *asked : std::max(own / factor, int64_t(1)) * factor;
 }
 
-// An image on a larger canvas, whose new part is masked.
+// Extends the canvas and masks the new border.
 void extend(Pixels& image, std::optional<PixelMask>& mask, const std::array<int64_t, 4>& by) {
   const auto [left, top, right, bottom] = by;
   for (const int64_t margin : by)
@@ -120,10 +120,10 @@ std::optional<Canvas> prepare_canvas(const Request& r, int64_t factor) {
   }
   if (!e.only_masked) {
     c.original = image, c.mask = *mask;
-    if (r.compat == Compat::a1111)  // its overlay is the mask made stronger
+    if (r.compat == Compat::a1111)  // A1111 doubles the mask for its overlay
       for (uint8_t& v : c.mask.values) v = uint8_t(std::min(2 * int(v), 255));
   }
-  // diffusers and ComfyUI leave an image of the whole as it was decoded.
+  // diffusers and ComfyUI do not paste into the original unless the run covers a region only.
   c.puts_back = e.only_masked || r.compat == Compat::hearth || r.compat == Compat::a1111;
   c.edit.images = {fill == InpaintFill::fill ? filled_from_around(image, *mask) : image};
   c.edit.mask = std::move(*mask);

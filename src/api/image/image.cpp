@@ -40,7 +40,7 @@ void check_options(ImageFormat format, const SaveOptions& options) {
     fail<UsageError>("image: quality {} for {}, expected {} to 100", *options.quality, name, lowest);
 }
 
-// Bytes in UTF-16.
+// Bytes of the text in UTF-16.
 size_t utf16_size(const std::string& text) {
   if (!is_utf8(text)) return 2 * text.size();
   const std::u32string points = decode_utf8(text);
@@ -53,7 +53,7 @@ size_t bytes_of(const std::vector<std::string>& texts) {
   return bytes;
 }
 
-// Whether the prompts fit into a JPEG's segments of 64 kB together with everything else that is said of an image.
+// Whether the prompts fit into a JPEG's segments of 64 kB together with the rest of the metadata.
 bool fits_jpeg(const Request& request) {
   constexpr size_t others = 6000, segment = 65'504;
   const nlohmann::json prompts = api::prompts_of(request);

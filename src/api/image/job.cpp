@@ -22,7 +22,7 @@ namespace {
 
 using api::Clock, api::OptionalCancel, api::seconds_since;
 
-uint64_t random_seed() { return std::random_device{}(); }  // 32 bits: as many as PyTorch's generator keeps
+uint64_t random_seed() { return std::random_device{}(); }  // 32 bits: PyTorch's generator uses no more
 
 void check_request(const Request& r) {
   for (const std::string& text : api::prompts_of(r))
@@ -55,7 +55,7 @@ void check_noise(const Array& noise, const models::ResolvedImage& resolved) {
                      resolved.width, resolved.height, Shape(std::span<const int64_t>(needed)));
 }
 
-// Memory that other programs have cannot be had.
+// Memory that other programs use is not available.
 void check_memory(const models::MemoryPlan& plan, const models::ResolvedImage& r) {
   const int64_t available = system_available_bytes(), needed = plan.process - process_resident_bytes();
   if (available <= 0 || needed <= available) return;

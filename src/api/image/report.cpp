@@ -29,7 +29,7 @@ Json components_json(const models::ImageModel& pipeline) {
   return list;
 }
 
-// The precisions that components are held in, by the command's flags without their dashes, where they are not held as stored.
+// The precisions of the components that are not held as stored, by the command's flags without their dashes.
 std::map<std::string, std::string> precision_flags(const std::vector<models::ComponentReport>& components) {
   std::map<std::string, std::string> flags;
   for (const ComponentInfo& info : list_components()) {
@@ -65,7 +65,7 @@ Json request_json(const Run& run) {
   flags.merge(precision_flags(run.components));
   Json json = settings_json(run.asked, run.told, flags, {.after = "embeddings", .name = "chunks", .value = r.chunks});
   for (size_t i = 0; i < r.embeddings.size(); ++i) json["embeddings"][i]["vectors"] = r.embeddings[i].vectors;
-  json["width"] = r.width, json["height"] = r.height;  // of the images: a second pass makes them larger than asked for
+  json["width"] = r.width, json["height"] = r.height;  // of the images: a second pass makes them larger than requested
   json["noise"] = run.asked.noise ? "given" : "seed";
   json["defaults"] = defaults_of(run.asked, run.told);
   return json;

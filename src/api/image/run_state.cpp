@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What makes a run the same run.
+// The values that must be equal for a run to be resumed.
 Json identity(const Request& request, const models::ResolvedImage& r, uint64_t seed) {
   return {{"sampler", r.sampler},
           {"schedule", r.schedule},
@@ -50,7 +50,7 @@ RunState to_run_state(const models::ResumePoint& resume, const Run& run) {
                {"draws", s.draws},
                {"done", s.done},
                {"history", s.history.size()}};
-  for (const double m : s.memory) json["memory"].push_back(fmt::format("{:a}", m));  // to the last bit, infinity too
+  for (const double m : s.memory) json["memory"].push_back(fmt::format("{:a}", m));  // exact, including infinity
   made.json = json.dump();
   return made;
 }
@@ -63,7 +63,8 @@ uint64_t seed_of(const RunState& state) {
 
 std::shared_ptr<const models::ResumePoint> from_run_state(const RunState& state, const Request& request,
                                                           const models::ResolvedImage& resolved, uint64_t seed, Backend& device) {
-  const Json json = parsed(state), wanted = Json::parse(identity(request, resolved, seed).dump());  // as it was written: infinity is null
+  const Json json = parsed(state),
+             wanted = Json::parse(identity(request, resolved, seed).dump());  // round-tripped like the state, in which infinity is null
   const auto array = [&](const std::string& name) {
     const auto found = state.arrays.find(name);
     if (found == state.arrays.end()) fail<UsageError>("resume: the state has no '{}'", name);

@@ -3,7 +3,7 @@
 namespace hearth::api {
 namespace {
 
-// Then an image is told by the batch's seed and its place, else by a seed of its own.
+// If so, an image is identified by the batch's seed and its index, else by its own seed.
 bool one_generator_for_all(Compat compat) { return compat == Compat::diffusers || compat == Compat::comfyui; }
 
 }  // namespace

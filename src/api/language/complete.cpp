@@ -59,8 +59,8 @@ sampling::SamplingRequest sampling_request(const LanguageState& state, const Sam
   return r;
 }
 
-// max_length counts the prompt, and max_new_tokens goes before it. transformers cannot tell a max_length of 20 from its default, which
-// counts the answer alone.
+// max_length includes the prompt; max_new_tokens takes precedence. transformers cannot distinguish a max_length of 20 from its default,
+// which limits the completion alone.
 int64_t default_length(const sampling::GenerationDefaults& file, int64_t prompt) {
   if (file.max_new_tokens) return *file.max_new_tokens;
   if (!file.max_length) return 256;
@@ -72,7 +72,7 @@ int64_t default_length(const sampling::GenerationDefaults& file, int64_t prompt)
   return *file.max_length - prompt;
 }
 
-// The answer's text: special tokens left out, ended by a stop string, handed on in whole characters.
+// The completion's text: without special tokens, up to a stop sequence, passed on in whole characters.
 class AnswerText {
  public:
   AnswerText(const LanguageState& state, const CompletionRequest& request, Completion& made)
@@ -103,7 +103,7 @@ class AnswerText {
   std::optional<text::StreamDecoder> decoder_;
 };
 
-// The ids of the prompt, all of the request's being of the vocabulary.
+// The ids of the prompt. UsageError for an id in the request that is outside the vocabulary.
 std::vector<int32_t> prompt_tokens(const LanguageState& state, const CompletionRequest& request) {
   const int64_t rows = state.model->sizes().vocabulary;
   const auto need = [rows](const char* what, int32_t id) {
@@ -120,8 +120,8 @@ std::vector<int32_t> prompt_tokens(const LanguageState& state, const CompletionR
 }
 
 struct Room {
-  int64_t context = 0;  // tokens that there is room for
-  int64_t answer = 0;   // most tokens of the answer
+  int64_t context = 0;  // context length in tokens
+  int64_t answer = 0;   // limit on the completion's tokens
 };
 
 Room room_for(const LanguageState& state, const CompletionRequest& request, int64_t prompt) {
@@ -140,12 +140,12 @@ Room room_for(const LanguageState& state, const CompletionRequest& request, int6
   return room;
 }
 
-// Makes state.text hold nothing but a beginning of `ids`, in which at least one token is left to be fed; returns its length.
+// Shortens state.text to a prefix of `ids`, leaving at least one token to feed, or starts a new text. Returns the prefix length.
 int64_t reuse(LanguageState& state, const std::vector<int32_t>& ids, int64_t context, bool from_the_beginning) {
   const auto [mine, theirs] = std::mismatch(state.fed.begin(), state.fed.end(), ids.begin(), ids.end());
   const int64_t common = from_the_beginning ? 0 : std::min<int64_t>(mine - state.fed.begin(), int64_t(ids.size()) - 1);
   if (!state.text || state.text->context() < context || common == 0 || !state.text->shorten(common)) {
-    state.text.reset();  // before the next one is made: both need not fit
+    state.text.reset();  // freed before the new one is allocated: both may not fit in memory
     state.text = state.model->start(context, state.cache_type);
     state.fed.clear();
     return 0;
@@ -187,13 +187,13 @@ Completion complete(LanguageState& state, const CompletionRequest& request) {
   AnswerText answer(state, request, made);
 
   made.cached_tokens = reuse(state, made.prompt_tokens, room.context, request.prompt_logprobs);
-  std::vector<float> last;  // the row that follows the last token
+  std::vector<float> last;  // the logits after the last token
   const auto feed = [&](std::span<const int32_t> ids, int64_t from, const models::LanguageModel::OnLogits& each,
                         const OnProgress& progress) {
     try {
       state.model->feed(*state.text, ids, from, each, progress);
     } catch (...) {
-      state.text.reset();  // how far it came is not known
+      state.text.reset();  // its length is now unknown
       state.fed.clear();
       throw;
     }

@@ -19,7 +19,7 @@ void ask_again(const Row& row, const Json& recipe, Rerun& r) {
   for (const std::string& text : typed(row, kept)) add_flag(r, flag_of(row.setting), text);
 }
 
-// What metadata keeps by the names of flags.
+// Adds the settings that metadata stores under the names of flags.
 void add_flags(const std::map<std::string, std::string>& flags, Rerun& r) {
   constexpr std::string_view sum = "-sha256";
   for (const auto& [flag, text] : flags) {

@@ -13,7 +13,7 @@
 namespace hearth::api {
 namespace {
 
-// Its canonical name; empty for an unknown one.
+// The canonical name of a schedule; empty if unknown.
 std::string schedule_named(const std::string& label) {
   if (sampling::folded(label) == "automatic") return "automatic";
   try {
@@ -21,7 +21,7 @@ std::string schedule_named(const std::string& label) {
   } catch (const Error&) { return ""; }
 }
 
-// Walks the settings and remembers which were taken.
+// Looks up settings and records which ones were used.
 struct Settings {
   const Parameters& parameters;
   Rerun& r;
@@ -36,8 +36,8 @@ struct Settings {
   }
 };
 
-// Before version 1.9 the schedule stood at the end of the sampler's name, and a name without one was Uniform: what goes with the sampler
-// today did not yet go with it. Restart alone had Karras'.
+// Before version 1.9, A1111 had the schedule at the end of the sampler's name, and a name without one meant Uniform, not the sampler's
+// present default. Only Restart used Karras.
 void add_sampler(Settings& s, bool ours) {
   const std::string* name = s.take("Sampler");
   const std::string* type = s.take("Schedule type");
@@ -132,7 +132,7 @@ Rerun rerun_of_parameters(const Parameters& p) {
   if (const std::string* discards = s.take("Discard penultimate sigma"); discards && *discards == "True")
     r.arguments.push_back("--discard-penultimate");
   if (const std::string* model = s.take("Model")) r.model = *model;
-  if (const std::string* hash = s.take("Model hash"); hash && ours) r.hashes["unet"] = *hash;  // A1111's is of the whole file
+  if (const std::string* hash = s.take("Model hash"); hash && ours) r.hashes["unet"] = *hash;  // A1111 hashes the whole file
   for (const auto& [name, value] : p.settings)
     if (!s.taken.contains(name)) r.not_honored.push_back(fmt::format("{}: {}", name, value));
   return r;

@@ -53,7 +53,7 @@ std::string default_of(const Shared& shared) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-// Of an option that stands under the title of the first family: who else has it.
+// The other families of an option that is listed under the title of the first.
 std::string other_families(const Shared& shared) {
   const std::vector<std::string> others(shared.titles.begin() + 1, shared.titles.end());
   return others.empty() ? "" : fmt::format("; also for {}", fmt::join(others, ", "));

@@ -2,7 +2,7 @@
 // `request`, metadata, A1111's parameters and `hearth rerun` walk these rows; nothing else lists the settings.
 //
 // Reports list the settings in the order of the rows, and requests are set in it. table.cpp has the settings of all image models; the
-// options of model families (models/option.h) stand among them, each once.
+// options of model families (models/option.h) are listed among them, each once.
 #pragma once
 
 #include <functional>
