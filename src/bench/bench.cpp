@@ -19,7 +19,7 @@ namespace {
 using namespace api;
 using models::diffusion::Holding, models::diffusion::Role;
 
-struct Part : BenchTime {
+struct TimedPart : BenchTime {
   std::string name;
   double gflop = 0, least = 0;
 };
@@ -40,7 +40,7 @@ Bench bench_parts(const BenchOptions& options, const std::vector<Role>& roles) {
   const MemoryWatch buffers(device->ledger());
 
   // Load twice: the first load fills the page cache and is not measured. Freed memory is returned, so that it is as in a new process.
-  std::vector<Part> parts;
+  std::vector<TimedPart> parts;
   model.open(*device)->load({}, {});
   device->release_cached();
   const auto start = std::chrono::steady_clock::now();
@@ -71,7 +71,7 @@ Bench bench_parts(const BenchOptions& options, const std::vector<Role>& roles) {
   const auto [height, width] = model.pixels();
   json["model"] = {{"name", options.model}, {"width", width}, {"height", height}, {"guidance", true}};
   std::string lines = machine_text(*device, ceilings);
-  for (const Part& part : parts) {
+  for (const TimedPart& part : parts) {
     nlohmann::json& entry = json["parts"][part.name] = {{"seconds", part.seconds}};
     lines += fmt::format("{:<12} {:9.3f} s", part.name, part.seconds);
     if (part.gflop > 0) {

@@ -237,10 +237,10 @@ CURLcode Http::run(Transfer& transfer) {
 }
 
 double Http::wait_after(const Transfer& transfer, int failures, const std::string& what) const {
-  const double asked = transfer.retry_after();
-  if (asked > options_.longest_wait)
-    fail<IoError>("{}: {} and asks to wait {} seconds; try again later", what, transfer.problem(CURLE_OK), asked);
-  return std::max(asked, options_.retry_seconds * std::pow(2.0, failures));
+  const double requested = transfer.retry_after();
+  if (requested > options_.longest_wait)
+    fail<IoError>("{}: {} and requests a wait of {} seconds; try again later", what, transfer.problem(CURLE_OK), requested);
+  return std::max(requested, options_.retry_seconds * std::pow(2.0, failures));
 }
 
 std::unique_ptr<Transfer> Http::perform(const std::function<std::unique_ptr<Transfer>()>& make, const std::string& what,

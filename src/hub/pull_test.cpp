@@ -290,7 +290,7 @@ TEST_F(PullTest, servers_that_stay_busy) {
   hub.change = [](const HttpRequest&, const std::string&, HttpResponse& r) {
     r = {.status = 429, .headers = {{"Retry-After", "3600"}}, .body = {}};
   };
-  EXPECT_NE(refused().find("answered 429 and asks to wait 3600 seconds; try again later"), std::string::npos);
+  EXPECT_NE(refused().find("answered 429 and requests a wait of 3600 seconds; try again later"), std::string::npos);
 }
 
 TEST_F(PullTest, the_token_stays_with_the_hub) {

@@ -1,5 +1,5 @@
-// That the rows of `--debug timing` say where the time went: every call of the device is a part of an operation that is told of. What
-// remains for "between operations" is host work on small lists. Counted, not timed.
+// Checks that the rows of `--debug timing` cover the run: every call of the backend belongs to a reported op, so that "between operations"
+// is only host work on small lists. Counts calls instead of measuring time.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -58,7 +58,7 @@ class Marker : public TensorSource {
 };
 
 // Writes the files of a checkpoint.
-struct Place {
+struct CheckpointWriter {
   using Write = std::function<void(std::string_view)>;
   using Data = std::function<void(const Write&)>;
   std::function<void(const std::string& file, uint64_t size, const Data& data)> add;
@@ -87,7 +87,7 @@ class PartialFolder {
     std::error_code ignored;
     if (!folder_.empty()) fs::remove_all(folder_, ignored);
   }
-  void add(const std::string& file, const Place::Data& data) {
+  void add(const std::string& file, const CheckpointWriter::Data& data) {
     fs::create_directories((folder_ / file).parent_path());
     FileWriter writer(folder_ / file);
     data([&](std::string_view bytes) { writer.write(bytes); });
@@ -104,15 +104,15 @@ class PartialFolder {
   fs::path folder_, target_;
 };
 
-Place folder_place(const fs::path& out) {
+CheckpointWriter folder_writer(const fs::path& out) {
   const auto folder = std::make_shared<PartialFolder>(out);
-  return {.add = [folder](const std::string& file, uint64_t, const Place::Data& data) { folder->add(file, data); },
+  return {.add = [folder](const std::string& file, uint64_t, const CheckpointWriter::Data& data) { folder->add(file, data); },
           .commit = [folder] { folder->commit(); }};
 }
 
-Place dduf_place(const fs::path& out) {
+CheckpointWriter dduf_writer(const fs::path& out) {
   const auto zip = std::make_shared<ZipWriter>(out);
-  return {.add = [zip](const std::string& file, uint64_t size, const Place::Data& data) { zip->add(file, size, data); },
+  return {.add = [zip](const std::string& file, uint64_t size, const CheckpointWriter::Data& data) { zip->add(file, size, data); },
           .commit = [zip] { zip->commit(); }};
 }
 
@@ -134,7 +134,7 @@ class Conversion {
   }
 
   // The diffusers layout: configurations, vocabularies and networks under their official names.
-  ConvertReport to_components(const Place& place) {
+  ConvertReport to_components(const CheckpointWriter& writer) {
     Json index = Json::parse(checkpoint_.index_text());
     for (const char* own : {"_base", "_marker", "_name"}) index.erase(own);
     for (const Component& c : checkpoint_.components()) {
@@ -143,21 +143,21 @@ class Conversion {
       index[c.name] = {nullptr, nullptr};
       report_.notes.push_back(fmt::format("the component '{}' is missing", c.name));
     }
-    add_text(place, "model_index.json", index.dump(2) + "\n");
+    add_text(writer, "model_index.json", index.dump(2) + "\n");
     for (const Component& c : checkpoint_.components()) {
       if (!checkpoint_.is_there(c.name)) continue;
       const std::string folder = c.name + "/";
       if (c.class_name.find("Tokenizer") == std::string::npos)
-        add_text(place, folder + checkpoint_.config_file_name(c.name), checkpoint_.config_text(c.name));
+        add_text(writer, folder + checkpoint_.config_file_name(c.name), checkpoint_.config_text(c.name));
       else
         for (const char* file : tokenizer_files)
-          if (const auto text = checkpoint_.text_file(c.name, file)) add_text(place, folder + file, *text);
+          if (const auto text = checkpoint_.text_file(c.name, file)) add_text(writer, folder + file, *text);
       if (!has_weights(c)) continue;
       auto source = checkpoint_.tensors(c.name, request_.variant);
       if (checkpoint_.is_single_file()) leave_out(c, source, nullptr);
-      add_shards(place, folder + (c.library == "diffusers" ? "diffusion_pytorch_model" : "model"), stored_tensors(source));
+      add_shards(writer, folder + (c.library == "diffusers" ? "diffusion_pytorch_model" : "model"), stored_tensors(source));
     }
-    place.commit();
+    writer.commit();
     return report_;
   }
 
@@ -241,12 +241,12 @@ class Conversion {
                         shortened_list(unknown));
   }
 
-  static void add_text(const Place& place, const std::string& file, const std::string& text) {
-    place.add(file, text.size(), [&](const Place::Write& write) { write(text); });
+  static void add_text(const CheckpointWriter& writer, const std::string& file, const std::string& text) {
+    writer.add(file, text.size(), [&](const CheckpointWriter::Write& write) { write(text); });
   }
 
   // `stem`.safetensors, or its shards and their index.
-  void add_shards(const Place& place, const std::string& stem, std::vector<StoredTensor> tensors) {
+  void add_shards(const CheckpointWriter& writer, const std::string& stem, std::vector<StoredTensor> tensors) {
     ask_for_type(tensors);
     std::vector<StoredFile> files;
     for (auto& shard : in_shards(std::move(tensors), uint64_t(request_.max_shard_size)))
@@ -256,12 +256,12 @@ class Conversion {
     for (size_t i = 0; i < files.size(); ++i) {
       const std::string part = files.size() == 1 ? "" : fmt::format("-{:05}-of-{:05}", i + 1, files.size());
       const std::string file = stem + part + ".safetensors";
-      place.add(file, files[i].bytes, [&](const Place::Write& write) { write_all(files[i], write); });
+      writer.add(file, files[i].bytes, [&](const CheckpointWriter::Write& write) { write_all(files[i], write); });
       for (const StoredTensor& t : files[i].tensors) map[t.name] = fs::path(file).filename().string();
       total += int64_t(files[i].bytes - files[i].head.size());
     }
     if (files.size() > 1)
-      add_text(place, stem + ".safetensors.index.json",
+      add_text(writer, stem + ".safetensors.index.json",
                Json{{"metadata", {{"total_size", total}}}, {"weight_map", std::move(map)}}.dump(2) + "\n");
   }
 
@@ -287,7 +287,7 @@ class Conversion {
     return file;
   }
 
-  void write_all(const StoredFile& file, const Place::Write& write) {
+  void write_all(const StoredFile& file, const CheckpointWriter::Write& write) {
     write_stored(file, *device_, [&](std::string_view bytes) {
       write(bytes);
       written_ += int64_t(bytes.size());
@@ -315,13 +315,13 @@ ConvertReport convert(const ConvertRequest& given) {
     fail<UsageError>("convert: unknown layout '{}', expected diffusers, single or dduf", request.layout);
   if (request.max_shard_size < 1) fail<UsageError>("convert: shards of {} bytes, expected at least 1", request.max_shard_size);
   if (request.layout == "diffusers") {
-    const Place place = folder_place(request.output);
-    return Conversion(request).to_components(place);
+    const CheckpointWriter writer = folder_writer(request.output);
+    return Conversion(request).to_components(writer);
   }
   check_writable(request.output);
   Conversion conversion(request);
   if (request.layout == "single") return conversion.to_file();
-  return conversion.to_components(dduf_place(request.output));
+  return conversion.to_components(dduf_writer(request.output));
 }
 
 }  // namespace hearth

@@ -48,14 +48,14 @@ const FileType& file_type_named(const std::string& name) {
   fail<UsageError>("quantize: unknown type '{}', expected one of {}", name, names);
 }
 
-std::vector<GgufTensor> choose_types(GgufExport& model, DType asked, bool pure) {
+std::vector<GgufTensor> choose_types(GgufExport& model, DType requested, bool pure) {
   const bool tied = std::ranges::find(model.tensors, "output.weight", &ExportedTensor::name) == model.tensors.end();
   const std::string_view output = tied ? "token_embd.weight" : "output.weight";
   std::map<DType, std::vector<std::string>> other;
   std::vector<GgufTensor> chosen;
   for (const ExportedTensor& t : model.tensors) {
-    DType dtype = is_matrix(t) ? asked : DType::f32;
-    if (is_matrix(t) && !pure && t.name == output && bits_of(asked) < bits_of(DType::q6_k)) dtype = DType::q6_k;
+    DType dtype = is_matrix(t) ? requested : DType::f32;
+    if (is_matrix(t) && !pure && t.name == output && bits_of(requested) < bits_of(DType::q6_k)) dtype = DType::q6_k;
     const DType wanted = dtype;
     while (t.shape.rank() > 0 && t.shape[-1] % block_of(dtype).values != 0) dtype = type_of(dtype).narrower_blocks;
     if (dtype != wanted) other[dtype].push_back(fmt::format("{} {}", t.name, t.shape));

@@ -14,8 +14,8 @@ struct FileType {
 // UsageError for an unknown name lists the supported types.
 const FileType& file_type_named(const std::string& name);
 
-// The types to write if `asked` is requested: tensors that no product reads are f32; rows that are not whole blocks get a type of smaller
-// blocks, which is noted in the model; the output matrix has at least q6_k unless `pure`.
-std::vector<GgufTensor> choose_types(GgufExport& model, DType asked, bool pure);
+// The types to write if `requested` is the type: tensors that no product reads are f32; rows that are not whole blocks get a type of
+// smaller blocks, which is noted in the model; the output matrix has at least q6_k unless `pure`.
+std::vector<GgufTensor> choose_types(GgufExport& model, DType requested, bool pure);
 
 }  // namespace hearth::api

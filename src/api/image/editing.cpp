@@ -57,8 +57,8 @@ std::optional<PixelMask> mask_of(const Editing& e, const Pixels& image) {
 Fit fit_of(ResizeMode mode) { return mode == ResizeMode::crop ? Fit::crop : mode == ResizeMode::fill ? Fit::fill : Fit::stretch; }
 
 // The requested side, else the image's, rounded down to a multiple of `factor`.
-int64_t side(const std::optional<int64_t>& asked, int64_t own, int64_t factor) {
-  return asked ? *asked : std::max(own / factor, int64_t(1)) * factor;
+int64_t side(const std::optional<int64_t>& requested, int64_t own, int64_t factor) {
+  return requested ? *requested : std::max(own / factor, int64_t(1)) * factor;
 }
 
 // Extends the canvas and masks the new border.

@@ -131,8 +131,11 @@ Generation Job::run() {
   if (canvas) made.warnings.insert(made.warnings.begin(), canvas->warnings.begin(), canvas->warnings.end());
   const std::vector<models::ComponentReport> components = model.pipeline->components();
   const std::optional<int64_t> tile = plan.tile ? std::optional(*plan.tile * model.pipeline->factor()) : std::nullopt;
-  api::Run run{
-      .asked = request, .told = api::told_request(request, resolved, tile), .resolved = resolved, .plan = plan, .components = components};
+  api::Run run{.requested = request,
+               .used = api::used_request(request, resolved, tile),
+               .resolved = resolved,
+               .plan = plan,
+               .components = components};
   for (const MemoryWatch& watch : memory) run.memory_peak += watch.peak();
   if (result.state) made.state = api::to_run_state(*result.state, run);
   result.state = nullptr;
@@ -144,9 +147,9 @@ Generation Job::run() {
       const DeepPixels deep = to_deep_pixels(image, PixelRange::minus_one_to_one);
       made.images.back().rgb16 = canvas ? canvas->put_back(deep).rgb : deep.rgb;
     }
-    const Request told = api::told_of_image(run.told, int64_t(made.seeds.size()));
-    made.seeds.push_back(*told.seed);
-    api::sign(made.images.back(), model, run, told);
+    const Request used = api::used_by_image(run.used, int64_t(made.seeds.size()));
+    made.seeds.push_back(*used.seed);
+    api::sign(made.images.back(), model, run, used);
   }
   model.load_seconds += result.load_seconds;
   result.images.clear();

@@ -21,8 +21,8 @@ struct LoadedModel {
 
 // A run, as described by the report and the images' metadata.
 struct Run {
-  const Request& asked;
-  Request told;  // told.h
+  const Request& requested;
+  Request used;  // told.h
   const models::ResolvedImage& resolved;
   const models::MemoryPlan& plan;
   const std::vector<models::ComponentReport>& components;  // as loaded
@@ -35,7 +35,7 @@ std::string describe(LoadedModel& model);        // Model::description()
 // Generation::report. `debug`: DebugObserver::report(), or null.
 std::string write_report(LoadedModel& model, const Run& run, const models::ImageResult& result, const std::vector<std::string>& warnings,
                          const nlohmann::json& debug);
-// Fills in `parameters` and `json` of an image. `told`: Run::told, for this image of the batch.
-void sign(Image& image, LoadedModel& model, const Run& run, const Request& told);
+// Fills in `parameters` and `json` of an image. `used`: Run::used, for this image of the batch.
+void sign(Image& image, LoadedModel& model, const Run& run, const Request& used);
 
 }  // namespace hearth::api

@@ -45,7 +45,7 @@ RunState to_run_state(const models::ResumePoint& resume, const Run& run) {
   made.arrays["state.x"] = to_array(s.x);
   for (size_t i = 0; i < s.history.size(); ++i) made.arrays[fmt::format("state.history.{}", i)] = to_array(s.history[i]);
   if (resume.guidance) made.arrays["state.guidance"] = to_array(resume.guidance);
-  Json json = {{"run", identity(run.asked, run.resolved, *run.told.seed)},
+  Json json = {{"run", identity(run.requested, run.resolved, *run.used.seed)},
                {"step", s.step},
                {"draws", s.draws},
                {"done", s.done},

@@ -73,9 +73,9 @@ int64_t default_length(const sampling::GenerationDefaults& file, int64_t prompt)
 }
 
 // The completion's text: without special tokens, up to a stop sequence, passed on in whole characters.
-class AnswerText {
+class CompletionText {
  public:
-  AnswerText(const LanguageState& state, const CompletionRequest& request, Completion& made)
+  CompletionText(const LanguageState& state, const CompletionRequest& request, Completion& made)
       : stop_(request.stop.empty() ? state.defaults.stop_strings : request.stop), on_text_(request.on_text), made_(made) {
     if (state.has_tokenizer()) decoder_.emplace(state.tokenizer(), text::DecodeOptions{.skip_special_tokens = true});
     else if (!request.stop.empty()) fail<UsageError>("stop sequences require a tokenizer, but {} has none", state.root.string());
@@ -120,16 +120,16 @@ std::vector<int32_t> prompt_tokens(const LanguageState& state, const CompletionR
 }
 
 struct Room {
-  int64_t context = 0;  // context length in tokens
-  int64_t answer = 0;   // limit on the completion's tokens
+  int64_t context = 0;     // context length in tokens
+  int64_t max_tokens = 0;  // limit on the completion's tokens
 };
 
 Room room_for(const LanguageState& state, const CompletionRequest& request, int64_t prompt) {
-  const int64_t wanted = request.max_tokens ? *request.max_tokens : default_length(state.defaults, prompt);
+  const int64_t requested = request.max_tokens ? *request.max_tokens : default_length(state.defaults, prompt);
   const int64_t most = request.context.value_or(state.model->sizes().positions);
   if (prompt > most) fail<UsageError>("the prompt has {} tokens, expected at most the context length of {}", prompt, most);
-  const int64_t answer = std::min(wanted, most - prompt);
-  const Room room{.context = request.context ? most : prompt + answer, .answer = answer};
+  const int64_t max_tokens = std::min(requested, most - prompt);
+  const Room room{.context = request.context ? most : prompt + max_tokens, .max_tokens = max_tokens};
   const bool there = state.text && state.text->context() >= room.context;
   const int64_t bytes = state.model->cache_bytes(room.context, state.cache_type), available = system_available_bytes();
   if (!there && available > 0 && bytes > available)
@@ -184,7 +184,7 @@ Completion complete(LanguageState& state, const CompletionRequest& request) {
   made.seed = parameters.seed;
   sampling::TokenSampler sampler(parameters);
   sampler.start(made.prompt_tokens);
-  AnswerText answer(state, request, made);
+  CompletionText output(state, request, made);
 
   made.cached_tokens = reuse(state, made.prompt_tokens, room.context, request.prompt_logprobs);
   std::vector<float> last;  // the logits after the last token
@@ -222,29 +222,29 @@ Completion complete(LanguageState& state, const CompletionRequest& request) {
   made.finish_reason = "length";
   observer.set_phase("decode");
   const auto decode = Clock::now();
-  while (int64_t(made.tokens.size()) < room.answer) {
+  while (int64_t(made.tokens.size()) < room.max_tokens) {
     check_canceled();
     const int32_t token = sampler.next(last);
     sampler.push(token);
     made.tokens.push_back(token);
     if (made.tokens.size() == 1) made.first_token_seconds = seconds_since(begin);
     if (request.logprobs) made.logprobs.push_back(logprob_of(sampling::LogProbabilities(last), token, *request.logprobs));
-    answer.push(token);
-    if (ends(token) || answer.stopped()) {
+    output.push(token);
+    if (ends(token) || output.stopped()) {
       made.finish_reason = "stop";
       break;
     }
-    if (int64_t(made.tokens.size()) == room.answer) break;
+    if (int64_t(made.tokens.size()) == room.max_tokens) break;
     feed(std::span(&token, 1), 0, [&](int64_t, std::span<const float> logits) { last.assign(logits.begin(), logits.end()); }, {});
   }
-  answer.finish();
-  if (answer.stopped()) made.finish_reason = "stop";
+  output.finish();
+  if (output.stopped()) made.finish_reason = "stop";
   made.decode_seconds = seconds_since(decode);
   observing.reset();
   observer.finish();
   if (observer.watches()) {
-    const nlohmann::json told = observer.report();
-    made.debug = told.dump(), made.debug_text = debug_text(told);
+    const nlohmann::json report = observer.report();
+    made.debug = report.dump(), made.debug_text = debug_text(report);
   }
   return made;
 }

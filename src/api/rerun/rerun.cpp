@@ -11,7 +11,7 @@ namespace hearth {
 namespace api {
 namespace {
 
-void ask_again(const Row& row, const Json& recipe, Rerun& r) {
+void add_setting(const Row& row, const Json& recipe, Rerun& r) {
   const Json kept = stored_value(recipe, row);
   if (kept.is_null()) return;
   if (row.reporting.rerun) return row.reporting.rerun(row, kept, recipe, r);
@@ -36,7 +36,7 @@ void add_flags(const std::map<std::string, std::string>& flags, Rerun& r) {
 Rerun rerun_of_recipe(const Json& recipe) {
   Rerun r{.source = "hearth", .arguments = {}, .model = recipe.at("model").at("name")};
   recipe.at("model").at("hashes").get_to(r.hashes);
-  for (const Row& row : rows()) ask_again(row, recipe, r);
+  for (const Row& row : rows()) add_setting(row, recipe, r);
   if (recipe.contains("flags")) add_flags(recipe.at("flags"), r);
   if (recipe.at("noise") != "seed") r.not_honored.push_back("the initial noise: its file is not recorded; add --noise FILE");
   return r;
