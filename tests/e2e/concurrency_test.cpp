@@ -1,4 +1,4 @@
-// Runs of one model at the same time: each gives what it gives alone.
+// Concurrent runs of one model: each returns what it returns alone.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -48,11 +48,11 @@ void expect_each_as_alone(const OpenOptions& options, const std::function<void(R
   }
 }
 
-TEST(Concurrency, networks_that_stay) {
+TEST(Concurrency, networks_that_stay_loaded) {
   expect_each_as_alone({.threads = 2}, [](Request&) {});
 }
 
-TEST(Concurrency, networks_that_come_and_go) {
+TEST(Concurrency, networks_that_are_loaded_and_unloaded) {
   expect_each_as_alone({.threads = 2, .load_when_needed = true}, [](Request& request) { request.last = true; });
 }
 

@@ -1,4 +1,4 @@
-// Bit for bit the same image with any number of threads, on every kernel path: text encoder, denoiser and autoencoder.
+// Bit-identical images with any number of threads, on every kernel path: text encoder, denoiser and VAE.
 #include <gtest/gtest.h>
 
 #include "e2e/cases.h"

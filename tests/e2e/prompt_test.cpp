@@ -1,4 +1,4 @@
-// Weighted, long, edited and composed prompts, clip skip and embeddings against the definitions (golden/make_prompts.py).
+// Weighted, long, edited and composed prompts, clip skip and embeddings, compared with the definitions (golden/make_prompts.py).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Of the checkpoint pndm, or of xl where the name begins with "xl_".
+// Uses the checkpoint pndm, or xl if the name starts with "xl_".
 bool is_xl(const std::string& name) { return name.starts_with("xl_"); }
 
 const Json& cases() {
@@ -91,7 +91,7 @@ Request small(const std::string& prompt) {
   return r;
 }
 
-// An image of several equals single ones, whatever is asked under.
+// Images of a batch equal single images under every kind of prompt.
 TEST(Prompts, batches_are_single_images) {
   for (const char* prompt : {"a (red:1.3) [house|hill]", "a red house AND green hills:0.5", "a red BREAK house"}) {
     Request r = small(prompt);
@@ -124,8 +124,8 @@ TEST(Prompts, compat_chooses_the_syntax) {
   EXPECT_NE(drawn(Compat::hearth, PromptSyntax::comfyui, "comfyui"), a1111);
 }
 
-// Nobody has said how prompts are read: they are plain, and a weight in one of them is told to be text.
-TEST(Prompts, a_weight_that_is_text_is_told_of) {
+// Without a prompt syntax, prompts are plain, and a weight in one of them is a warning.
+TEST(Prompts, a_weight_that_is_text_is_a_warning) {
   const auto warned = [&](const std::string& prompt, const std::function<void(Request&)>& change) {
     Request r = small(prompt);
     change(r);
@@ -143,8 +143,8 @@ TEST(Prompts, a_weight_that_is_text_is_told_of) {
   EXPECT_EQ(warned("a (red:1.3)", [](Request& r) { r.compat = Compat::diffusers; }), "");
 }
 
-// As A1111 counts: the first pass from 0 to 1, the second from 1 to 2, or on from the first one's steps.
-TEST(Prompts, edits_go_on_in_a_second_pass) {
+// As in A1111: the first pass counts from 0 to 1, the second from 1 to 2, or on from the steps of the first.
+TEST(Prompts, edits_continue_in_a_second_pass) {
   const auto drawn = [](const std::string& prompt, bool twice) {
     Request r = small(prompt);
     r.prompt_syntax = PromptSyntax::a1111;
@@ -160,7 +160,7 @@ TEST(Prompts, edits_go_on_in_a_second_pass) {
   EXPECT_EQ(drawn(edit("0.5"), false), drawn(edit(std::to_string(steps / 2)), false));
 }
 
-TEST(Prompts, are_told) {
+TEST(Prompts, are_reported) {
   Request r = small("a (tiny:1.2) house, BREAK hills");
   r.decode = true;
   r.options["clip_skip"] = 2;
@@ -182,7 +182,7 @@ TEST(Prompts, are_told) {
   EXPECT_NE(made.images[0].parameters.find("Emphasis: No norm"), std::string::npos);
 }
 
-TEST(Prompts, bad_ones_are_refused_in_one_line) {
+TEST(Prompts, errors_are_one_line) {
   const auto complaint = [](const std::function<void(Request&)>& change) {
     Request r = small("a house");
     change(r);

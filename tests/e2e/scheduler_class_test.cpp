@@ -1,4 +1,4 @@
-// Every scheduler class that diffusers' StableDiffusionPipeline takes, as a checkpoint's own (golden/make_classes.py says what a case is).
+// Every scheduler class that diffusers' StableDiffusionPipeline accepts, as the checkpoint's own (cases: golden/make_classes.py).
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -41,8 +41,8 @@ TEST(SchedulerClasses, latents_are_the_references) {
   RecordProperty("worst", std::to_string(worst));
 }
 
-// Its noise is a path of our own; the run itself is that of the class.
-TEST(SchedulerClasses, the_sde_class_draws) {
+// Its Brownian noise differs from diffusers'; the run is otherwise that of the class.
+TEST(SchedulerClasses, the_sde_class_adds_noise) {
   CheckpointCopy copy("pndm");
   set_scheduler(copy, "DPMSolverSDEScheduler", {{"beta_start", 0.00085}, {"beta_end", 0.012}, {"beta_schedule", "scaled_linear"}});
   const json report = json::parse(draw(copy, 4).report);

@@ -1,4 +1,4 @@
-// One checkpoint, however it lies: folder, single file, pickled, DDUF, in parts. The same bits; and from each into each by hearth convert.
+// One checkpoint in every layout (folder, single file, pickled, DDUF, shards) gives the same bits; hearth convert converts between all.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 const Request request{.prompt = "a cat", .negative_prompt = "rain", .width = 32, .height = 32, .steps = 3, .seed = 5};
 
-// The reference's own reading of it gives the folder's latents (golden/make_single.py).
+// diffusers' from_single_file gives the folder's latents too (golden/make_single.py).
 fs::path single(const std::string& checkpoint) { return golden_folder() / "single" / (checkpoint + ".safetensors"); }
 
 Generation drawn(const fs::path& path, const OpenOptions& options = {}) { return Model::open(path, options).generate(request); }
@@ -42,7 +42,7 @@ NamedTensors tensors_of(const fs::path& file, Backend& device) {
 
 void save_config(const fs::path& from, const fs::path& to) { fs::copy(from, to, fs::copy_options::recursive); }
 
-// A folder's configurations alone.
+// A folder with configurations only.
 fs::path configs_of(const TemporaryFolder& folder, const std::string& checkpoint) {
   const fs::path configs = folder / (checkpoint + "-configs");
   save_config(checkpoint_folder(checkpoint), configs);
@@ -53,7 +53,7 @@ fs::path configs_of(const TemporaryFolder& folder, const std::string& checkpoint
   return configs;
 }
 
-TEST(SingleFile, draws_what_the_folder_draws) {
+TEST(SingleFile, generates_the_image_of_the_folder) {
   const TemporaryFolder folder;
   for (const char* checkpoint : {"pndm", "ddim_v"}) {
     SCOPED_TRACE(checkpoint);
@@ -64,7 +64,7 @@ TEST(SingleFile, draws_what_the_folder_draws) {
   }
 }
 
-TEST(SingleFile, pickled_or_without_text_model_or_with_odd_leftovers) {
+TEST(SingleFile, pickled_or_without_text_model_or_with_unused_tensors) {
   const TemporaryFolder folder;
   CheckpointCopy copy("pndm");
   const fs::path configs = configs_of(folder, "pndm");
@@ -86,8 +86,8 @@ TEST(SingleFile, pickled_or_without_text_model_or_with_odd_leftovers) {
   EXPECT_NE(made.report.find("mystery"), std::string::npos) << made.report;
 }
 
-// One layer more than the configuration has, a projection and a scale: what files of Stable Diffusion 2 hold.
-TEST(SingleFile, the_last_layer_of_an_open_clip_encoder_is_left_aside) {
+// Files of Stable Diffusion 2 have one layer more than the configuration, a projection and a scale.
+TEST(SingleFile, the_last_layer_of_an_open_clip_encoder_is_ignored) {
   const TemporaryFolder folder;
   CheckpointCopy copy("ddim_v");
   NamedTensors tensors = tensors_of(single("ddim_v"), copy.device());
@@ -100,7 +100,7 @@ TEST(SingleFile, the_last_layer_of_an_open_clip_encoder_is_left_aside) {
   write_safetensors(folder / "model.safetensors", tensors);
   const OpenOptions options{.config = configs_of(folder, "ddim_v")};
   expect_same(drawn(folder / "model.safetensors", options), drawn(checkpoint_folder("ddim_v")));
-  // Two layers more are no leftover.
+  // Two more layers are an error.
   for (const auto& [name, x] : NamedTensors(tensors))
     if (const size_t at = name.find("resblocks.2."); at != name.npos) {
       std::string next = name;
@@ -111,7 +111,7 @@ TEST(SingleFile, the_last_layer_of_an_open_clip_encoder_is_left_aside) {
   EXPECT_NE(told.find("unread: 'text_model.encoder.layers.4."), std::string::npos) << told;
 }
 
-TEST(SingleFile, parts_may_come_from_anywhere) {
+TEST(SingleFile, components_may_come_from_any_layout) {
   const TemporaryFolder folder;
   CheckpointCopy copy("pndm");
   const Generation wanted = drawn(checkpoint_folder("pndm"));
@@ -130,7 +130,7 @@ TEST(SingleFile, parts_may_come_from_anywhere) {
       drawn(folder / "unet.safetensors",
             {.components = {{"vae", {folder / "vae.safetensors"}}, {"text_encoder", {folder / "text.safetensors"}}}, .config = configs}),
       wanted);
-  // Of a whole single file, of a component's folder and of a whole folder.
+  // From a whole single file, a component's folder and a whole folder.
   expect_same(
       drawn(folder / "unet.safetensors",
             {.components = {{"vae", {single("pndm")}}, {"text_encoder", {checkpoint_folder("pndm") / "text_encoder"}}}, .config = configs}),
@@ -139,7 +139,7 @@ TEST(SingleFile, parts_may_come_from_anywhere) {
       drawn(folder / "vae.safetensors",
             {.components = {{"unet", {checkpoint_folder("pndm")}}, {"text_encoder", {checkpoint_folder("pndm")}}}, .config = configs}),
       wanted);
-  // In place of a folder's own.
+  // Replaces a folder's own component.
   copy.edit_tensors("vae", [](NamedTensors& tensors) {
     for (auto& [name, x] : tensors) x = copy_of(Tensor::zeros(x.backend(), x.shape()), x.dtype());
   });
@@ -153,7 +153,7 @@ TEST(SingleFile, parts_may_come_from_anywhere) {
             "UsageError: open: unknown component 'text', expected one of unet, vae, text_encoder, text_encoder_2");
 }
 
-TEST(SingleFile, averages) {
+TEST(SingleFile, ema_weights) {
   const TemporaryFolder folder;
   CheckpointCopy copy("pndm");
   NamedTensors tensors = tensors_of(single("pndm"), copy.device());
@@ -178,7 +178,7 @@ NamedBytes files_of(const fs::path& root) {
   return files;
 }
 
-TEST(SingleFile, dduf_draws_what_the_folder_draws) {
+TEST(SingleFile, dduf_generates_the_image_of_the_folder) {
   const TemporaryFolder folder;
   CheckpointCopy copy("ddim_v");
   const Generation wanted = drawn(copy.path());
@@ -202,7 +202,7 @@ TEST(SingleFile, dduf_draws_what_the_folder_draws) {
             "IoError: " + (folder / "deep.dduf").string() + ": member 'a/b/c.json' lies deeper than in one folder");
 }
 
-TEST(Convert, every_layout_from_every_layout_to_the_byte) {
+TEST(Convert, every_layout_from_every_layout_is_byte_identical) {
   const TemporaryFolder folder;
   for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral"}) {
     SCOPED_TRACE(checkpoint);
@@ -213,7 +213,7 @@ TEST(Convert, every_layout_from_every_layout_to_the_byte) {
     const ConvertReport to_file = convert({.model = first, .output = file, .layout = "single"});
     const ConvertReport back = convert({.model = file, .config = configs, .output = again});
     convert({.model = again, .output = file_again, .layout = "single"});
-    EXPECT_EQ(to_file.parameters, back.parameters + (name == "ddim_v" ? 1 : 0));  // the mark "ztsnr"
+    EXPECT_EQ(to_file.parameters, back.parameters + (name == "ddim_v" ? 1 : 0));  // the marker tensor "ztsnr"
     const NamedBytes a = files_of(first), b = files_of(again);
     ASSERT_EQ(a.size(), b.size());
     for (size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i] == b[i], true) << a[i].first << " " << b[i].first;
@@ -227,7 +227,7 @@ TEST(Convert, every_layout_from_every_layout_to_the_byte) {
   }
 }
 
-// As the reference splits a network: tensor after tensor into a file until the next one would not fit, one that never fits alone.
+// Shards as in diffusers: tensors go into a file until the next one would not fit; one that is too large gets its own file.
 TEST(Convert, shards_and_their_index) {
   const TemporaryFolder folder;
   CheckpointCopy copy("pndm");
@@ -241,9 +241,9 @@ TEST(Convert, shards_and_their_index) {
   const auto all = SafetensorsFile::open(copy.weights("unet"))->list();
   EXPECT_EQ(index["weight_map"].size(), all.size());
   std::string before;
-  std::map<std::string, int64_t> sizes;  // of the files
+  std::map<std::string, int64_t> sizes;  // file → bytes
   int64_t filled = 0, total = 0, alone = 0;
-  for (const auto& [name, info] : all) {  // in the order of the names
+  for (const auto& [name, info] : all) {  // in order of names
     const std::string file = index["weight_map"][name];
     const auto bytes = int64_t(bytes_of(info.dtype, info.shape.numel()));
     total += bytes, sizes[file] += bytes;
@@ -280,7 +280,7 @@ TEST(Convert, writes_the_names_of_the_original) {
     const NamedTensors made = tensors_of(file, copy.device());
     NamedTensors wanted = tensors_of(single(checkpoint), copy.device());
     for (const char* leftover : {"betas", "alphas_cumprod", "cond_stage_model.model.logit_scale"}) wanted.erase(leftover);
-    if (made.contains("ztsnr")) wanted["ztsnr"] = Tensor::zeros(copy.device(), {1});  // ddim_v's scheduler has it
+    if (made.contains("ztsnr")) wanted["ztsnr"] = Tensor::zeros(copy.device(), {1});  // of ddim_v's scheduler
     EXPECT_EQ(made.contains("ztsnr"), checkpoint == std::string("ddim_v"));
     ASSERT_EQ(made.size(), wanted.size());
     for (const auto& [name, x] : wanted) {
@@ -292,7 +292,7 @@ TEST(Convert, writes_the_names_of_the_original) {
   }
 }
 
-TEST(Convert, another_type) {
+TEST(Convert, to_another_dtype) {
   const TemporaryFolder folder;
   CheckpointCopy copy("ancestral");
   copy.edit_tensors("vae", [](NamedTensors& tensors) {
@@ -311,7 +311,7 @@ TEST(Convert, another_type) {
   for (const auto& [name, info] : SafetensorsFile::open(folder / "b.safetensors")->list()) EXPECT_EQ(info.dtype, DType::bf16) << name;
 }
 
-TEST(Convert, nothing_half_written) {
+TEST(Convert, failures_leave_no_partial_output) {
   const TemporaryFolder folder;
   CheckpointCopy copy("pndm");
   const auto only = [&] { return std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()); };

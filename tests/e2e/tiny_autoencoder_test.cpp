@@ -1,5 +1,5 @@
-// A small autoencoder (AutoencoderTiny, TAESD) in the place of a checkpoint's own, against diffusers (golden/make_tiny.py), and as what
-// makes previews.
+// A small VAE (AutoencoderTiny, TAESD) in place of a checkpoint's own, compared with diffusers (golden/make_tiny.py), and as the preview
+// decoder.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ struct TinyAutoencoder : testing::Test {
     Weights all(asked, *plan);
     const parts::AutoencoderTiny network(Scope(all), {});
     write_seeded_file(whole, asked->asked, DType::f32, copy.device().threads());
-    NamedTensors half;  // as its maker names them: numbers alone, the limit counted
+    NamedTensors half;  // in the original layout: names are numbers, which count the clamp layer
     for (const auto& [name, x] : read_all(whole)) {
       if (!name.starts_with("decoder.layers.")) continue;
       const std::string rest = name.substr(std::string("decoder.layers.").size());
@@ -77,7 +77,7 @@ struct TinyAutoencoder : testing::Test {
   }
 };
 
-TEST_F(TinyAutoencoder, in_the_place_of_the_checkpoints_own_is_the_references) {
+TEST_F(TinyAutoencoder, in_place_of_the_checkpoints_own_equals_the_reference) {
   Model m = Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {whole}}}, .precision = Precision::f32});
   for (const char* kind : {"text", "image", "paint"}) {
     SCOPED_TRACE(kind);
@@ -97,8 +97,8 @@ TEST_F(TinyAutoencoder, in_the_place_of_the_checkpoints_own_is_the_references) {
   }
 }
 
-// Its folder, a pipeline's folder that holds it, and what hearth convert makes of them; f16 too.
-TEST_F(TinyAutoencoder, may_lie_anywhere) {
+// From its folder, from a pipeline's folder, and from the outputs of hearth convert; also f16.
+TEST_F(TinyAutoencoder, opens_from_every_layout) {
   const auto drawn = [&](const fs::path& path, const OpenOptions& options) {
     return Model::open(path, options).generate(request()).images[0].rgb;
   };
@@ -119,8 +119,8 @@ TEST_F(TinyAutoencoder, may_lie_anywhere) {
   EXPECT_EQ(drawn(folder / "made", f32), expected);
 }
 
-// The last preview is the image; before that it is the image that the estimate decodes to. Whatever its file is called and holds.
-TEST_F(TinyAutoencoder, makes_previews) {
+// The last preview is the image; earlier ones decode the estimate x̂₀. The file may have any name and layout.
+TEST_F(TinyAutoencoder, decodes_previews) {
   Request r = request();
   r.sampler = "euler";
   const Generation plain = Model::open(checkpoint_folder("pndm"), f32).generate(r);
@@ -138,7 +138,7 @@ TEST_F(TinyAutoencoder, makes_previews) {
       ASSERT_EQ(shown.size(), 3u);
       EXPECT_EQ(shown[2].rgb, tiny.images[0].rgb);
       EXPECT_NE(shown[0].rgb, shown[2].rgb);
-      EXPECT_EQ(made.images[0].json, plain.images[0].json);  // a preview leaves no trace
+      EXPECT_EQ(made.images[0].json, plain.images[0].json);  // previews do not change the metadata
     }
 }
 
@@ -153,11 +153,11 @@ TEST_F(TinyAutoencoder, previews_are_in_the_plan) {
     const int64_t planned = memory.at("planned").at("peak"), measured = memory.at("measured").at("peak");
     EXPECT_GE(measured, planned - 2'000'000);
     EXPECT_LE(measured, planned + 2 * 4'000'000);
-    EXPECT_GE(planned, 2 * 256 * 320 * 64 * 4);  // two activations of the decoder's last level
+    EXPECT_GE(planned, 2 * 256 * 320 * 64 * 4);  // two activations of the decoder's last resolution
   }
 }
 
-TEST_F(TinyAutoencoder, what_does_not_fit_is_refused) {
+TEST_F(TinyAutoencoder, incompatible_files_are_refused) {
   const auto told = [&](const OpenOptions& options, const std::string& checkpoint = "pndm") {
     return complaint_of([&] { Model::open(checkpoint_folder(checkpoint), options); });
   };
@@ -181,8 +181,8 @@ TEST_F(TinyAutoencoder, what_does_not_fit_is_refused) {
   expect(complaint_of([&] { m.generate(r); }), "tiles of 96 pixels do not fit, expected a multiple of 64");
 }
 
-// For text to image its decoder is enough.
-TEST_F(TinyAutoencoder, a_decoder_alone_takes_the_place) {
+// Text-to-image needs only its decoder.
+TEST_F(TinyAutoencoder, a_decoder_alone_is_enough) {
   const auto expected =
       Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {whole}}}, .precision = Precision::f32}).generate(request());
   write_torch(folder / "taesd_decoder.pth", read_all(decoder));
@@ -218,7 +218,7 @@ TEST_F(TinyAutoencoder, a_decoder_alone_takes_the_place) {
   EXPECT_FALSE(fs::exists(folder / "made"));
 }
 
-// Tiles differ at their seams only, and take less memory; under a limit they are what is left.
+// Tiles change the image only near their seams and need less memory; under a limit they are the last resort.
 TEST_F(TinyAutoencoder, tiles_are_blended) {
   Request r{.prompt = "a cat", .width = 256, .height = 320, .steps = 2, .seed = 1};
   const auto drawn = [&](VaeTiling tiling, std::optional<int64_t> tile = {}, int64_t limit = 0) {

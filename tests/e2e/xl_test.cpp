@@ -1,4 +1,4 @@
-// Stable Diffusion XL beside its goldens: what it is told, who refines it, and what is refused.
+// Stable Diffusion XL beyond its goldens: size conditioning, refiners, and errors.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -44,7 +44,7 @@ TEST(Xl, families_are_known_by_their_configs) {
   EXPECT_EQ(open("pndm").family(), "sd1");
 }
 
-// G13: height before width, top before left. Each number has its own place.
+// G13: height before width, top before left. Each value has its own position.
 TEST(Xl, each_size_counts) {
   Model model = open("xl");
   const std::vector<float> plain = drawn(model);
@@ -71,7 +71,7 @@ TEST(Xl, each_size_counts) {
             plain);
 }
 
-TEST(Xl, a_negative_prompt_that_is_not_given_is_zeros_where_the_checkpoint_says_so) {
+TEST(Xl, an_absent_negative_prompt_is_zeros_if_the_checkpoint_says_so) {
   Model zeros = open("xl"), encoded = open("xl_refiner");
   const auto empty = [](Request& r) { r.negative_prompt = std::string(""); };
   EXPECT_NE(drawn(zeros), drawn(zeros, empty));
@@ -91,7 +91,7 @@ TEST(Xl, prompts_of_the_two_encoders_may_differ) {
   const std::vector<float> one = drawn(model);
   EXPECT_EQ(drawn(model, [](Request& r) { r.options["prompt_2"] = std::string("a red house"); }), one);
   EXPECT_NE(drawn(model, [](Request& r) { r.options["prompt_2"] = std::string("a boat"); }), one);
-  // Of other lengths, and changing at other steps.
+  // With other lengths, and edits at other steps.
   const auto long_second = [](const char* first, const char* second) {
     return [=](Request& r) {
       r.prompt_syntax = PromptSyntax::a1111;
@@ -114,11 +114,11 @@ TEST(Xl, each_encoder_has_its_own_clip_skip) {
   EXPECT_NE(skipping(3, 2), skipping(2, 3));
   EXPECT_EQ(skipping({}, 3), skipping(2, 3));
   EXPECT_EQ(skipping(3, {}, Compat::comfyui), skipping(3, 3, Compat::comfyui));
-  EXPECT_EQ(skipping(3, {}, Compat::a1111), skipping(3, 2, Compat::a1111));  // which has no such setting for OpenCLIP's encoders
+  EXPECT_EQ(skipping(3, {}, Compat::a1111), skipping(3, 2, Compat::a1111));  // A1111 has no such setting for OpenCLIP's encoders
   EXPECT_NE(skipping(3, 1, Compat::a1111), skipping(3, 2, Compat::a1111));
 }
 
-TEST(Xl, as_a1111_open_clip_stays_and_is_told) {
+TEST(Xl, compat_a1111_does_not_apply_clip_skip_to_open_clip) {
   const auto warnings = [](const char* checkpoint, std::optional<int64_t> second = {}) {
     Model model = open(checkpoint);
     Request r = small();
@@ -126,11 +126,11 @@ TEST(Xl, as_a1111_open_clip_stays_and_is_told) {
     const Json report = Json::parse(model.generate(r).report);
     return std::pair{report.at("request").at("clip_skip"), report.at("warnings").dump()};
   };
-  const auto told = [](const std::pair<Json, std::string>& w, const char* text) { return w.second.find(text) != std::string::npos; };
-  EXPECT_TRUE(told(warnings("xl"), "clip skip 3 leaves text_encoder_2 at 2, as A1111 does"));
+  const auto warns = [](const std::pair<Json, std::string>& w, const char* text) { return w.second.find(text) != std::string::npos; };
+  EXPECT_TRUE(warns(warnings("xl"), "clip skip 3 leaves text_encoder_2 at 2, as A1111 does"));
   EXPECT_EQ(warnings("xl").first, 3);
-  EXPECT_FALSE(told(warnings("xl", 3), "leaves"));
-  EXPECT_TRUE(told(warnings("ddim_v"), "clip skip 3 leaves text_encoder at 1, as A1111 does"));
+  EXPECT_FALSE(warns(warnings("xl", 3), "leaves"));
+  EXPECT_TRUE(warns(warnings("ddim_v"), "clip skip 3 leaves text_encoder at 1, as A1111 does"));
   EXPECT_EQ(warnings("ddim_v").first, 1);
 }
 
@@ -148,8 +148,8 @@ TEST(Xl, weights_act_in_both_encoders) {
   }
 }
 
-// Batches, threads and ways of using memory do not change a bit.
-TEST(Xl, images_are_the_same_however_they_are_drawn) {
+// Batches, threads and memory modes do not change a bit.
+TEST(Xl, images_do_not_depend_on_batches_threads_and_memory) {
   const auto batch = [](Request& r) { r.batch_size = 2; };
   const auto second = [](Request& r) { r.seed = 4; };
   for (const char* refiner : {"", "xl_refiner"}) {
@@ -193,7 +193,7 @@ TEST(Xl, the_report_names_the_refiner) {
   EXPECT_NE(made.images[0].parameters.find("Refiner: xl_refiner, Refiner switch at: 0.6"), std::string::npos);
 }
 
-// The files of both are hashed, though the way from a link up and down again leads elsewhere.
+// Hashes the files of both, although a relative path through the link's parent leads elsewhere.
 TEST(Xl, a_linked_model_takes_a_refiner) {
   const TemporaryFolder folder;
   for (const char* name : {"xl", "xl_refiner"})
@@ -204,7 +204,7 @@ TEST(Xl, a_linked_model_takes_a_refiner) {
   EXPECT_EQ(hashes(Model::open(folder / "my-xl", {.refiner = folder / "my-xl_refiner"})), hashes(open("xl", "xl_refiner")));
 }
 
-TEST(Xl, what_does_not_fit_is_refused_in_one_line) {
+TEST(Xl, errors_are_one_line) {
   const auto complaint = [](Model& model, const std::function<void(Request&)>& change) {
     return message_of<Error>([&] { drawn(model, change); }, golden_folder());
   };
@@ -253,7 +253,7 @@ TEST(Xl, what_does_not_fit_is_refused_in_one_line) {
   EXPECT_EQ(message_of<Error>([] { open("pndm", "xl_refiner"); }, golden_folder()), "open: a refiner, but there is none for sd1");
 }
 
-TEST(Xl, checkpoints_that_do_not_fit_are_refused) {
+TEST(Xl, incompatible_checkpoints_are_refused) {
   const auto complaint = [](const std::string& file, const std::function<void(Json&)>& change) {
     CheckpointCopy copy("xl");
     copy.edit_json(file, change);
