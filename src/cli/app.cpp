@@ -63,7 +63,7 @@ int report(int code, std::string message) {
 int run(std::span<const std::string> arguments, std::string_view commit) {
   try {
     dispatch(arguments, commit);
-    // A full disk behind stdout shows itself only here.
+    // Only here does a full disk behind stdout become an error.
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) fail<IoError>("stdout: {}", std::strerror(errno));
     return 0;
   } catch (const Canceled&) { return report(130, "canceled"); } catch (const UsageError& e) {

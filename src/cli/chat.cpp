@@ -19,7 +19,7 @@ namespace {
 constexpr const char* notes =
     "Without --messages the chat is interactive: each line is a message, and lines that begin with a slash are commands (/help lists "
     "them). Ctrl-C stops the reply, Ctrl-D ends the chat.\n"
-    "With --messages the model replies once; with --render too, hearth only prints the prompt that the chat template makes of the "
+    "With --messages the model replies once; with --render too, hearth only prints the prompt that the chat template renders from the "
     "messages.\n"
     "Exit status: 0 done, 1 failed, 2 wrong usage.";
 
@@ -133,7 +133,7 @@ class InteractiveChat {
           reply();
         }
       } catch (const Canceled&) { throw; } catch (const Error& e) {
-        conversation_.remove_unanswered();  // it can be asked in another way
+        conversation_.remove_unanswered();  // the user may rephrase it
         log_error(e.what());
       }
     }

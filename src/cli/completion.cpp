@@ -16,7 +16,7 @@ bool names_file(const Flag& flag) { return flag.value.ends_with("FILE") || flag.
 
 std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
 
-// The first sentence or clause of the help: what fits beside a name.
+// The first sentence or clause of the help, which fits next to a name.
 std::string summary_of(const Flag& flag) {
   const size_t end = std::min({flag.help.find(". "), flag.help.find("; "), flag.help.find(": "), flag.help.size()});
   return flag.help.substr(0, end);

@@ -70,7 +70,7 @@ class Flags {
   // The heading in the help of the flags that are added from now on.
   void group(const std::string& heading) { heading_ = heading; }
 
-  // `unset`: the default in words, if the variable does not hold it: "the checkpoint's own".
+  // `unset`: the default in words, if it is not the variable's value: "the checkpoint's own".
   Flag& text(const std::string& names, const std::string& type, const std::string& help, std::string& value,
              const std::string& unset = "") {
     return add(names, type, help, value.empty() ? unset : value, [&value](const std::string& t) { value = t; });
@@ -95,7 +95,7 @@ class Flags {
   Flag& number(const std::string& names, const std::string& help, std::optional<double>& value, const std::string& unset) {
     return add(names, "X", help, unset, [&value](const std::string& t) { value = parse_number(t); });
   }
-  // One of the names; the help lists them unless `type` stands in their place.
+  // One of the names; the help lists them unless `type` is given.
   struct Choice {
     std::vector<std::string> names;
   };
@@ -105,7 +105,7 @@ class Flags {
   // A complete command line that works, and what it does.
   void example(const std::string& command, const std::string& comment) { examples_.push_back({command, comment}); }
 
-  // False when --help or --help-all was asked for and printed. UsageError for an unknown flag (with the one that was probably meant), a
+  // False if --help or --help-all was given and printed. UsageError for an unknown flag (with the nearest one), a
   // missing or a repeated value. Values are set in the order in which the flags were added.
   bool parse(std::span<const std::string> arguments);
 

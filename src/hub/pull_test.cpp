@@ -463,7 +463,7 @@ TEST_F(PullTest, names_of_what_was_pulled) {
   EXPECT_EQ(find_pulled("org/m", request.cache_dir), folder);
   EXPECT_EQ(find_pulled("org/m:q8_0", request.cache_dir), folder / "m-Q8_0-00001-of-00002.gguf");
   fs::remove(folder / "m-Q8_0-00002-of-00002.gguf");
-  EXPECT_FALSE(find_pulled("org/m:q8_0", request.cache_dir));  // a part is missing
+  EXPECT_FALSE(find_pulled("org/m:q8_0", request.cache_dir));  // a shard is missing
   EXPECT_EQ(find_pulled("org/m:m-Q4_K_M.gguf", request.cache_dir), folder / "m-Q4_K_M.gguf");
 
   request.model = "org/m@refs/pr/1:q4_k_m";

@@ -11,27 +11,27 @@ namespace {
 class ImageFormatTest : public GenerateTest {};
 
 TEST_F(ImageFormatTest, jpeg_and_webp_store_generation_parameters_too) {
-  ASSERT_EQ(draw({"--prompt", "a red house, \"big\" <&>: 日本", "--output", "a.png"}).code, 0);
+  ASSERT_EQ(generate({"--prompt", "a red house, \"big\" <&>: 日本", "--output", "a.png"}).code, 0);
   const Image png = Image::load(folder / "a.png");
   for (const char* name : {"b.jpg", "b.JPEG", "b.webp"}) {
-    ASSERT_EQ(draw({"--prompt", "a red house, \"big\" <&>: 日本", "--output", name}).code, 0) << name;
+    ASSERT_EQ(generate({"--prompt", "a red house, \"big\" <&>: 日本", "--output", name}).code, 0) << name;
     const Image image = Image::load(folder / name);
     EXPECT_EQ(image.parameters, png.parameters) << name;
     EXPECT_EQ(image.json, png.json) << name;
     EXPECT_EQ(image.width, png.width) << name;
     int64_t difference = 0;
     for (size_t i = 0; i < png.rgb.size(); ++i) difference += std::abs(int(image.rgb[i]) - int(png.rgb[i]));
-    EXPECT_LT(difference, int64_t(png.rgb.size()) * 12) << name;  // 12 levels on average
+    EXPECT_LT(difference, int64_t(png.rgb.size()) * 12) << name;  // 12 of 255 on average
     EXPECT_GT(difference, 0) << name;
-    const Json told = Json::parse(run({"inspect", name, "--json"}).out);
-    EXPECT_EQ(told["hearth"]["prompt"], "a red house, \"big\" <&>: 日本");
-    EXPECT_EQ(told["format"], name[2] == 'w' ? "WebP" : "JPEG");
+    const Json inspected = Json::parse(run({"inspect", name, "--json"}).out);
+    EXPECT_EQ(inspected["hearth"]["prompt"], "a red house, \"big\" <&>: 日本");
+    EXPECT_EQ(inspected["format"], name[2] == 'w' ? "WebP" : "JPEG");
   }
 }
 
 TEST_F(ImageFormatTest, unsupported_options_of_a_format_fail_before_loading) {
   const auto refused = [&](const Arguments& more) {
-    const Ended r = draw(more);
+    const Ended r = generate(more);
     EXPECT_EQ(not_one_line(r, 2), "");  // nothing was loaded
     return r.err;
   };
@@ -45,7 +45,7 @@ TEST_F(ImageFormatTest, unsupported_options_of_a_format_fail_before_loading) {
   EXPECT_EQ(refused({"--output", "a.jpg", "--quality", "0"}), "hearth: image: quality 0 for JPEG, expected 1 to 100\n");
   EXPECT_EQ(refused({"--output", "a.jpg", "--prompt", std::string(40'000, 'x')}),
             "hearth: image: prompts of 40000 bytes exceed a JPEG's 64 kB of metadata, expected PNG or WebP\n");
-  EXPECT_EQ(draw({"--output", "a.jpg", "--prompt", std::string(25'000, 'x'), "--steps", "1"}).code, 0);
+  EXPECT_EQ(generate({"--output", "a.jpg", "--prompt", std::string(25'000, 'x'), "--steps", "1"}).code, 0);
   EXPECT_EQ(files(), Arguments{"a.jpg"});
 }
 

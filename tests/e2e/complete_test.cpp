@@ -302,7 +302,7 @@ TEST(Complete, narrow_caches_stay_close) {
   struct {
     fs::path model;
     CacheType type;
-    double limit;  // observed: 0.016, 0.10, 0.21, at improbable tokens far behind what it has learned
+    double limit;  // observed: 0.016, 0.10, 0.21, at improbable tokens far beyond the trained context
   } const cases[] = {{demo_language_model(), CacheType::f16, 0.03},
                      {demo_language_model(), CacheType::bf16, 0.3},
                      {demo_language_model(), CacheType::q8_0, 0.6}};
@@ -357,23 +357,23 @@ TEST(Complete, shards_are_one_model) {
 
 TEST(Complete, the_seed_determines_the_tokens) {
   LanguageModel model = open();
-  const auto draw = [&](std::optional<uint64_t> seed, Sampling s = {}) {
+  const auto sample = [&](std::optional<uint64_t> seed, Sampling s = {}) {
     s.seed = seed;
     return model.complete({.prompt = "The lighthouse", .max_tokens = 40, .sampling = s, .ignore_end = true});
   };
-  const Completion seven = draw(7);
+  const Completion seven = sample(7);
   EXPECT_EQ(seven.seed, 7u);
-  expect_same(draw(7), seven);
+  expect_same(sample(7), seven);
   expect_same(open({.threads = 1}).complete({.prompt = "The lighthouse", .max_tokens = 40, .sampling = {.seed = 7}, .ignore_end = true}),
               seven);
-  EXPECT_NE(draw(8).tokens, seven.tokens);
-  const Completion fresh = draw(std::nullopt);
-  expect_same(draw(fresh.seed), fresh);
+  EXPECT_NE(sample(8).tokens, seven.tokens);
+  const Completion fresh = sample(std::nullopt);
+  expect_same(sample(fresh.seed), fresh);
 
   // The values of generation_config.json: given in the request or not.
-  expect_same(draw(7, {.temperature = 0.6, .top_p = 0.9}), seven);
-  EXPECT_NE(draw(7, {.temperature = 3}).tokens, seven.tokens);
-  EXPECT_NE(draw(7, {.temperature = 0}).tokens, seven.tokens);
+  expect_same(sample(7, {.temperature = 0.6, .top_p = 0.9}), seven);
+  EXPECT_NE(sample(7, {.temperature = 3}).tokens, seven.tokens);
+  EXPECT_NE(sample(7, {.temperature = 0}).tokens, seven.tokens);
 }
 
 TEST(Complete, generation_config_lengths_and_stops) {

@@ -355,7 +355,7 @@ TEST_F(Passes, previews_approximate_the_image) {
     return std::sqrt(sum / all);
   };
   if (std::getenv("HEARTH_PRINT_ERRORS")) printf("previews %.2f %.2f %.2f\n", distance(shown[0]), distance(shown[1]), distance(shown[2]));
-  EXPECT_LE(distance(shown.back()), 0.6);  // observed 0.49: the demo model's latents tell shapes and half of the color
+  EXPECT_LE(distance(shown.back()), 0.6);  // observed 0.49: the demo model's latents determine shapes and half of the color
   EXPECT_LT(distance(shown.back()), distance(shown[0]));
 }
 

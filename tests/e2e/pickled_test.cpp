@@ -99,8 +99,8 @@ TEST(Pickled, errors_are_one_line) {
   LanguageCopy language;
   pickle(language, 3);
   write_file(language / "pytorch_model-00002-of-00003.bin", read_file(language / "pytorch_model-00001-of-00003.bin"));
-  const std::string told = complaint_of([&] { LanguageModel::open(language.path()); });
-  EXPECT_NE(told.find("pytorch_model-00002-of-00003.bin: lacks"), std::string::npos) << told;
+  const std::string message = complaint_of([&] { LanguageModel::open(language.path()); });
+  EXPECT_NE(message.find("pytorch_model-00002-of-00003.bin: lacks"), std::string::npos) << message;
 }
 
 }  // namespace

@@ -107,21 +107,22 @@ TEST(Prompts, batches_are_single_images) {
 }
 
 TEST(Prompts, compat_chooses_the_syntax) {
-  const auto drawn = [&](Compat compat, std::optional<PromptSyntax> syntax, const char* told) {
+  const auto generated = [&](Compat compat, std::optional<PromptSyntax> syntax, const char* reported) {
     Request r = small("a (red:1.4) house");
     r.compat = compat;
     r.prompt_syntax = syntax;
     const Generation made = model().generate(r);
-    EXPECT_EQ(Json::parse(made.report).at("request").at("prompt_syntax"), told);
+    EXPECT_EQ(Json::parse(made.report).at("request").at("prompt_syntax"), reported);
     return made.latents.values;
   };
-  const auto plain = drawn(Compat::hearth, PromptSyntax::plain, "plain"), a1111 = drawn(Compat::hearth, PromptSyntax::a1111, "a1111");
-  EXPECT_EQ(drawn(Compat::hearth, {}, "plain"), plain);
-  EXPECT_EQ(drawn(Compat::diffusers, {}, "plain"), plain);
-  EXPECT_EQ(drawn(Compat::a1111, {}, "a1111"), drawn(Compat::a1111, PromptSyntax::a1111, "a1111"));
-  EXPECT_EQ(drawn(Compat::comfyui, {}, "comfyui"), drawn(Compat::comfyui, PromptSyntax::comfyui, "comfyui"));
+  const auto plain = generated(Compat::hearth, PromptSyntax::plain, "plain"),
+             a1111 = generated(Compat::hearth, PromptSyntax::a1111, "a1111");
+  EXPECT_EQ(generated(Compat::hearth, {}, "plain"), plain);
+  EXPECT_EQ(generated(Compat::diffusers, {}, "plain"), plain);
+  EXPECT_EQ(generated(Compat::a1111, {}, "a1111"), generated(Compat::a1111, PromptSyntax::a1111, "a1111"));
+  EXPECT_EQ(generated(Compat::comfyui, {}, "comfyui"), generated(Compat::comfyui, PromptSyntax::comfyui, "comfyui"));
   EXPECT_NE(plain, a1111);
-  EXPECT_NE(drawn(Compat::hearth, PromptSyntax::comfyui, "comfyui"), a1111);
+  EXPECT_NE(generated(Compat::hearth, PromptSyntax::comfyui, "comfyui"), a1111);
 }
 
 // Without a prompt syntax, prompts are plain, and a weight in one of them is a warning.
@@ -145,7 +146,7 @@ TEST(Prompts, a_weight_that_is_text_is_a_warning) {
 
 // As in A1111: the first pass counts from 0 to 1, the second from 1 to 2, or on from the steps of the first.
 TEST(Prompts, edits_continue_in_a_second_pass) {
-  const auto drawn = [](const std::string& prompt, bool twice) {
+  const auto generated = [](const std::string& prompt, bool twice) {
     Request r = small(prompt);
     r.prompt_syntax = PromptSyntax::a1111;
     if (twice) r.hires = Hires{.scale = 1, .steps = 4, .strength = 0.9};
@@ -153,11 +154,11 @@ TEST(Prompts, edits_continue_in_a_second_pass) {
   };
   const int64_t steps = small("").steps;
   const auto edit = [](const std::string& when) { return "a [red:blue:" + when + "] house"; };
-  EXPECT_EQ(drawn(edit("1.5"), false), drawn("a red house", false));
-  EXPECT_NE(drawn(edit("1.5"), true), drawn("a red house", true));
-  EXPECT_EQ(drawn(edit("1.5"), true), drawn(edit(std::to_string(steps + 2)), true));
-  EXPECT_EQ(drawn(edit("2.0"), true), drawn("a red house", true));
-  EXPECT_EQ(drawn(edit("0.5"), false), drawn(edit(std::to_string(steps / 2)), false));
+  EXPECT_EQ(generated(edit("1.5"), false), generated("a red house", false));
+  EXPECT_NE(generated(edit("1.5"), true), generated("a red house", true));
+  EXPECT_EQ(generated(edit("1.5"), true), generated(edit(std::to_string(steps + 2)), true));
+  EXPECT_EQ(generated(edit("2.0"), true), generated("a red house", true));
+  EXPECT_EQ(generated(edit("0.5"), false), generated(edit(std::to_string(steps / 2)), false));
 }
 
 TEST(Prompts, are_reported) {

@@ -32,7 +32,7 @@ TEST(Register, attention_that_the_config_lacks_is_refused) {
 // After a run, only the weights stay allocated; after the model is destroyed, no more than after the previous model (kernels keep some
 // scratch memory for each calling thread).
 TEST(Register, every_phase_frees_its_memory) {
-  const auto draw = [] {
+  const auto generate = [] {
     Model model = Model::open_demo({.threads = 2});
     const int64_t weights = MemoryLedger::process().use().now;
     const MemoryWatch watch(MemoryLedger::process());
@@ -40,9 +40,9 @@ TEST(Register, every_phase_frees_its_memory) {
     EXPECT_GT(watch.peak(), weights + (8 << 20));
     EXPECT_LT(MemoryLedger::process().use().now, weights + (8 << 20));  // scratch of two threads
   };
-  draw();
+  generate();
   const int64_t after_one = MemoryLedger::process().use().now;
-  for (int more = 0; more < 4; ++more) draw();
+  for (int more = 0; more < 4; ++more) generate();
   // This thread's scratch memory may grow by up to 4 MiB if it gets a larger share of the work. A model would be 9 MB.
   EXPECT_LE(MemoryLedger::process().use().now, after_one + (4 << 20));
 }
@@ -75,8 +75,10 @@ TEST(Register, no_sampler_or_schedule_duplicates_another) {
         if (!first) { EXPECT_TRUE(same.contains({named.name, other->second})) << named.name << ", " << other->second; }
         ++runs;
       } catch (const Error& e) {  // the error names what this model or sampler does not support
-        const std::string told = e.what();
-        EXPECT_TRUE(told.find(named.name) != told.npos || told.find("is for") != told.npos || told.find("flow") != told.npos) << told;
+        const std::string message = e.what();
+        EXPECT_TRUE(message.find(named.name) != message.npos || message.find("is for") != message.npos ||
+                    message.find("flow") != message.npos)
+            << message;
       }
     return runs;
   };

@@ -23,7 +23,7 @@ const Request request{.prompt = "a cat", .negative_prompt = "rain", .width = 32,
 // diffusers' from_single_file gives the folder's latents too (golden/make_single.py).
 fs::path single(const std::string& checkpoint) { return golden_folder() / "single" / (checkpoint + ".safetensors"); }
 
-Generation drawn(const fs::path& path, const OpenOptions& options = {}) { return Model::open(path, options).generate(request); }
+Generation generated(const fs::path& path, const OpenOptions& options = {}) { return Model::open(path, options).generate(request); }
 
 void expect_same(const Generation& made, const Generation& wanted) {
   EXPECT_EQ(made.latents.values, wanted.latents.values);
@@ -57,8 +57,8 @@ TEST(SingleFile, generates_the_image_of_the_folder) {
   const TemporaryFolder folder;
   for (const char* checkpoint : {"pndm", "ddim_v"}) {
     SCOPED_TRACE(checkpoint);
-    const Generation wanted = drawn(checkpoint_folder(checkpoint)),
-                     made = drawn(single(checkpoint), {.config = configs_of(folder, checkpoint)});
+    const Generation wanted = generated(checkpoint_folder(checkpoint)),
+                     made = generated(single(checkpoint), {.config = configs_of(folder, checkpoint)});
     expect_same(made, wanted);
     EXPECT_EQ(made.warnings, wanted.warnings);
   }
@@ -68,10 +68,10 @@ TEST(SingleFile, pickled_or_without_text_model_or_with_unused_tensors) {
   const TemporaryFolder folder;
   CheckpointCopy copy("pndm");
   const fs::path configs = configs_of(folder, "pndm");
-  const Generation wanted = drawn(checkpoint_folder("pndm"));
+  const Generation wanted = generated(checkpoint_folder("pndm"));
   NamedTensors tensors = tensors_of(single("pndm"), copy.device());
   write_torch(folder / "model.ckpt", tensors);
-  expect_same(drawn(folder / "model.ckpt", {.config = configs}), wanted);
+  expect_same(generated(folder / "model.ckpt", {.config = configs}), wanted);
 
   NamedTensors old;
   for (const auto& [name, x] : tensors) {
@@ -81,7 +81,7 @@ TEST(SingleFile, pickled_or_without_text_model_or_with_unused_tensors) {
   }
   old["model_ema.decay"] = old["mystery"] = tensors.at("betas");
   write_safetensors(folder / "old.safetensors", old);
-  const Generation made = drawn(folder / "old.safetensors", {.config = configs});
+  const Generation made = generated(folder / "old.safetensors", {.config = configs});
   expect_same(made, wanted);
   EXPECT_NE(made.report.find("mystery"), std::string::npos) << made.report;
 }
@@ -99,7 +99,7 @@ TEST(SingleFile, the_last_layer_of_an_open_clip_encoder_is_ignored) {
   tensors["cond_stage_model.model.text_projection"] = Tensor::zeros(copy.device(), {20, 20});
   write_safetensors(folder / "model.safetensors", tensors);
   const OpenOptions options{.config = configs_of(folder, "ddim_v")};
-  expect_same(drawn(folder / "model.safetensors", options), drawn(checkpoint_folder("ddim_v")));
+  expect_same(generated(folder / "model.safetensors", options), generated(checkpoint_folder("ddim_v")));
   // Two more layers are an error.
   for (const auto& [name, x] : NamedTensors(tensors))
     if (const size_t at = name.find("resblocks.2."); at != name.npos) {
@@ -107,14 +107,14 @@ TEST(SingleFile, the_last_layer_of_an_open_clip_encoder_is_ignored) {
       tensors[next.replace(at, 12, "resblocks.4.")] = x;
     }
   write_safetensors(folder / "model.safetensors", tensors);
-  const std::string told = complaint_of([&] { Model::open(folder / "model.safetensors", options); });
-  EXPECT_NE(told.find("unread: 'text_model.encoder.layers.4."), std::string::npos) << told;
+  const std::string message = complaint_of([&] { Model::open(folder / "model.safetensors", options); });
+  EXPECT_NE(message.find("unread: 'text_model.encoder.layers.4."), std::string::npos) << message;
 }
 
 TEST(SingleFile, components_may_come_from_any_layout) {
   const TemporaryFolder folder;
   CheckpointCopy copy("pndm");
-  const Generation wanted = drawn(checkpoint_folder("pndm"));
+  const Generation wanted = generated(checkpoint_folder("pndm"));
   const NamedTensors all = tensors_of(single("pndm"), copy.device());
   NamedTensors unet, vae, text;
   for (const auto& [name, x] : all) {
@@ -126,25 +126,25 @@ TEST(SingleFile, components_may_come_from_any_layout) {
   write_safetensors(folder / "vae.safetensors", vae);
   write_safetensors(folder / "text.safetensors", text);
   const fs::path configs = configs_of(folder, "pndm");
-  expect_same(
-      drawn(folder / "unet.safetensors",
-            {.components = {{"vae", {folder / "vae.safetensors"}}, {"text_encoder", {folder / "text.safetensors"}}}, .config = configs}),
-      wanted);
+  expect_same(generated(folder / "unet.safetensors",
+                        {.components = {{"vae", {folder / "vae.safetensors"}}, {"text_encoder", {folder / "text.safetensors"}}},
+                         .config = configs}),
+              wanted);
   // From a whole single file, a component's folder and a whole folder.
+  expect_same(generated(folder / "unet.safetensors",
+                        {.components = {{"vae", {single("pndm")}}, {"text_encoder", {checkpoint_folder("pndm") / "text_encoder"}}},
+                         .config = configs}),
+              wanted);
   expect_same(
-      drawn(folder / "unet.safetensors",
-            {.components = {{"vae", {single("pndm")}}, {"text_encoder", {checkpoint_folder("pndm") / "text_encoder"}}}, .config = configs}),
-      wanted);
-  expect_same(
-      drawn(folder / "vae.safetensors",
-            {.components = {{"unet", {checkpoint_folder("pndm")}}, {"text_encoder", {checkpoint_folder("pndm")}}}, .config = configs}),
+      generated(folder / "vae.safetensors",
+                {.components = {{"unet", {checkpoint_folder("pndm")}}, {"text_encoder", {checkpoint_folder("pndm")}}}, .config = configs}),
       wanted);
   // Replaces a folder's own component.
   copy.edit_tensors("vae", [](NamedTensors& tensors) {
     for (auto& [name, x] : tensors) x = copy_of(Tensor::zeros(x.backend(), x.shape()), x.dtype());
   });
-  EXPECT_NE(drawn(copy.path()).images[0].rgb, wanted.images[0].rgb);
-  expect_same(drawn(copy.path(), {.components = {{"vae", {single("pndm")}}}}), wanted);
+  EXPECT_NE(generated(copy.path()).images[0].rgb, wanted.images[0].rgb);
+  expect_same(generated(copy.path(), {.components = {{"vae", {single("pndm")}}}}), wanted);
   EXPECT_EQ(complaint_of([&] { Model::open(folder / "unet.safetensors", {.config = configs}); }),
             "WeightError: " + (folder / "unet.safetensors").string() + ": holds no text encoder, only UNet: give one with --text-encoder");
   EXPECT_EQ(complaint_of([&] {
@@ -166,8 +166,9 @@ TEST(SingleFile, ema_weights) {
   }
   write_safetensors(folder / "model.safetensors", tensors);
   const fs::path configs = configs_of(folder, "pndm");
-  expect_same(drawn(folder / "model.safetensors", {.config = configs, .ema = true}), drawn(checkpoint_folder("pndm")));
-  EXPECT_NE(drawn(folder / "model.safetensors", {.config = configs}).latents.values, drawn(checkpoint_folder("pndm")).latents.values);
+  expect_same(generated(folder / "model.safetensors", {.config = configs, .ema = true}), generated(checkpoint_folder("pndm")));
+  EXPECT_NE(generated(folder / "model.safetensors", {.config = configs}).latents.values,
+            generated(checkpoint_folder("pndm")).latents.values);
 }
 
 NamedBytes files_of(const fs::path& root) {
@@ -181,19 +182,19 @@ NamedBytes files_of(const fs::path& root) {
 TEST(SingleFile, dduf_generates_the_image_of_the_folder) {
   const TemporaryFolder folder;
   CheckpointCopy copy("ddim_v");
-  const Generation wanted = drawn(copy.path());
+  const Generation wanted = generated(copy.path());
   write_file(folder / "model.dduf", zipped(files_of(copy.path())));
-  expect_same(drawn(folder / "model.dduf"), wanted);
+  expect_same(generated(folder / "model.dduf"), wanted);
   EXPECT_TRUE(inspect(folder / "model.dduf").usable) << inspect(folder / "model.dduf").text;
   copy.shard("unet", 3);
   write_file(folder / "shards.dduf", zipped(files_of(copy.path())));
-  expect_same(drawn(folder / "shards.dduf"), wanted);
+  expect_same(generated(folder / "shards.dduf"), wanted);
 
   NamedBytes files = files_of(copy.path());
   std::erase_if(files, [](const auto& file) { return file.first.find("00002-of-00003") != file.first.npos; });
   write_file(folder / "lacking.dduf", zipped(files));
-  const std::string told = complaint_of([&] { Model::open(folder / "lacking.dduf"); });
-  EXPECT_NE(told.find("unet/diffusion_pytorch_model.safetensors.index.json: 1 of 3 shards missing"), std::string::npos) << told;
+  const std::string message = complaint_of([&] { Model::open(folder / "lacking.dduf"); });
+  EXPECT_NE(message.find("unet/diffusion_pytorch_model.safetensors.index.json: 1 of 3 shards missing"), std::string::npos) << message;
   write_file(folder / "none.dduf", "PK");
   EXPECT_EQ(complaint_of([&] { Model::open(folder / "none.dduf"); }),
             "IoError: " + (folder / "none.dduf").string() + ": no zip archive, which a DDUF file is");
@@ -221,9 +222,9 @@ TEST(Convert, every_layout_from_every_layout_is_byte_identical) {
     convert({.model = file, .config = configs, .output = folder / (name + ".dduf"), .layout = "dduf"});
     convert({.model = folder / (name + ".dduf"), .output = file_again, .layout = "single"});
     EXPECT_TRUE(read_file(file) == read_file(file_again)) << "by way of DDUF";
-    expect_same(drawn(folder / (name + ".dduf")), drawn(checkpoint_folder(name)));
-    expect_same(drawn(again), drawn(checkpoint_folder(name)));
-    expect_same(drawn(file, {.config = configs}), drawn(checkpoint_folder(name)));
+    expect_same(generated(folder / (name + ".dduf")), generated(checkpoint_folder(name)));
+    expect_same(generated(again), generated(checkpoint_folder(name)));
+    expect_same(generated(file, {.config = configs}), generated(checkpoint_folder(name)));
   }
 }
 
@@ -261,13 +262,13 @@ TEST(Convert, shards_and_their_index) {
   EXPECT_EQ(index["metadata"]["total_size"], total);
   EXPECT_GT(alone, 0);
   EXPECT_TRUE(fs::exists(folder / "shards/text_encoder/model.safetensors.index.json"));
-  expect_same(drawn(folder / "shards"), drawn(checkpoint_folder("pndm")));
+  expect_same(generated(folder / "shards"), generated(checkpoint_folder("pndm")));
 
   convert({.model = folder / "shards", .output = folder / "back.safetensors", .layout = "single"});
   convert({.model = folder / "whole", .output = folder / "single.safetensors", .layout = "single"});
   EXPECT_TRUE(read_file(folder / "back.safetensors") == read_file(folder / "single.safetensors"));
   convert({.model = folder / "shards", .output = folder / "shards.dduf", .layout = "dduf", .max_shard_size = most});
-  expect_same(drawn(folder / "shards.dduf"), drawn(checkpoint_folder("pndm")));
+  expect_same(generated(folder / "shards.dduf"), generated(checkpoint_folder("pndm")));
 }
 
 TEST(Convert, writes_the_names_of_the_original) {

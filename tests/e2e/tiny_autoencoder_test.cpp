@@ -99,24 +99,24 @@ TEST_F(TinyAutoencoder, in_place_of_the_checkpoints_own_equals_the_reference) {
 
 // From its folder, from a pipeline's folder, and from the outputs of hearth convert; also f16.
 TEST_F(TinyAutoencoder, opens_from_every_layout) {
-  const auto drawn = [&](const fs::path& path, const OpenOptions& options) {
+  const auto generated = [&](const fs::path& path, const OpenOptions& options) {
     return Model::open(path, options).generate(request()).images[0].rgb;
   };
-  const auto expected = drawn(checkpoint_folder("pndm"), {.components = {{"vae", {whole}}}, .precision = Precision::f32});
+  const auto expected = generated(checkpoint_folder("pndm"), {.components = {{"vae", {whole}}}, .precision = Precision::f32});
   const Json config = {{"_class_name", "AutoencoderTiny"}, {"latent_channels", 4}};
   fs::create_directory(folder / "taesd");
   fs::copy(whole, folder / "taesd");
   std::ofstream(folder / "taesd" / "config.json") << config;
-  EXPECT_EQ(drawn(checkpoint_folder("pndm"), {.components = {{"vae", {folder / "taesd"}}}, .precision = Precision::f32}), expected);
+  EXPECT_EQ(generated(checkpoint_folder("pndm"), {.components = {{"vae", {folder / "taesd"}}}, .precision = Precision::f32}), expected);
 
   copy.edit_json("model_index.json", [](Json& index) { index["vae"] = {"diffusers", "AutoencoderTiny"}; });
   fs::copy_file(whole, copy.weights("vae"), fs::copy_options::overwrite_existing);
   std::ofstream(copy.path() / "vae" / "config.json") << config;
-  EXPECT_EQ(drawn(copy.path(), f32), expected);
+  EXPECT_EQ(generated(copy.path(), f32), expected);
   EXPECT_TRUE(inspect(copy.path()).usable) << inspect(copy.path()).text;
 
   convert({.model = checkpoint_folder("pndm"), .components = {{"vae", whole}}, .output = folder / "made"});
-  EXPECT_EQ(drawn(folder / "made", f32), expected);
+  EXPECT_EQ(generated(folder / "made", f32), expected);
 }
 
 // The last preview is the image; earlier ones decode the estimate x̂₀. The file may have any name and layout.
@@ -158,22 +158,22 @@ TEST_F(TinyAutoencoder, previews_are_in_the_plan) {
 }
 
 TEST_F(TinyAutoencoder, incompatible_files_are_refused) {
-  const auto told = [&](const OpenOptions& options, const std::string& checkpoint = "pndm") {
+  const auto refusal = [&](const OpenOptions& options, const std::string& checkpoint = "pndm") {
     return complaint_of([&] { Model::open(checkpoint_folder(checkpoint), options); });
   };
   const auto expect = [](const std::string& line, const std::string& part) { EXPECT_NE(line.find(part), std::string::npos) << line; };
-  expect(told({.preview_decoder = checkpoint_folder("pndm")}),
+  expect(refusal({.preview_decoder = checkpoint_folder("pndm")}),
          "previews are decoded by an AutoencoderTiny (TAESD), this is an AutoencoderKL");
-  expect(told({.preview_decoder = decoder}, "dpmpp"),
+  expect(refusal({.preview_decoder = decoder}, "dpmpp"),
          "decodes latents of 4 channels to images of 3 channels and 8 times the size, the model's need 6, 3 and 8");
-  expect(told({.preview_decoder = folder / "nowhere.safetensors"}), "no such file");
+  expect(refusal({.preview_decoder = folder / "nowhere.safetensors"}), "no such file");
   NamedTensors broken = read_all(decoder);
   broken.erase("19.bias");
   broken["20.weight"] = broken.at("19.weight");
   write_safetensors(decoder, broken);
-  expect(told({.preview_decoder = decoder}), "'decoder.layers.18.bias'");
-  expect(told({.preview_decoder = decoder}), "'20.weight'");
-  expect(told({.components = {{"vae", {decoder}}}}), "'decoder.layers.18.bias'");
+  expect(refusal({.preview_decoder = decoder}), "'decoder.layers.18.bias'");
+  expect(refusal({.preview_decoder = decoder}), "'20.weight'");
+  expect(refusal({.components = {{"vae", {decoder}}}}), "'decoder.layers.18.bias'");
 
   Model m = Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {whole}}}});
   Request r = request();
@@ -195,21 +195,21 @@ TEST_F(TinyAutoencoder, a_decoder_alone_is_enough) {
   Model m =
       Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {decoder}}}, .precision = Precision::f32, .preview_decoder = decoder});
   EXPECT_NE(Json::parse(m.description()).at("notes").dump().find("the autoencoder is a decoder alone"), std::string::npos);
-  const auto told = [&](const std::function<void(Request&)>& change, Model& model) {
+  const auto refusal = [&](const std::function<void(Request&)>& change, Model& model) {
     Request r = request();
     change(r);
     return complaint_of([&] { model.generate(r); });
   };
   const std::string from_image =
       "UsageError: generate: a run that goes on from an image, but the autoencoder is a decoder alone, expected its encoder, too";
-  EXPECT_EQ(told([&](Request& r) { r.edit.image = image("image"); }, m), from_image);
-  EXPECT_EQ(told([](Request& r) { r.hires = Hires{.scale = 2, .upscaler = "lanczos"}; }, m), from_image);
+  EXPECT_EQ(refusal([&](Request& r) { r.edit.image = image("image"); }, m), from_image);
+  EXPECT_EQ(refusal([](Request& r) { r.hires = Hires{.scale = 2, .upscaler = "lanczos"}; }, m), from_image);
   Request r = request();
   r.hires = Hires{.scale = 2, .upscaler = "latent"};
   r.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {};
   EXPECT_EQ(m.generate(r).images[0].width, 128);
   Model without = Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {decoder}}}});
-  EXPECT_EQ(told([](Request& q) { q.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {}; }, without),
+  EXPECT_EQ(refusal([](Request& q) { q.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {}; }, without),
             "UsageError: generate: previews, but the autoencoder is a decoder alone, expected its encoder or a preview decoder");
   EXPECT_NE(complaint_of([&] {
               convert({.model = checkpoint_folder("pndm"), .components = {{"vae", decoder}}, .output = folder / "made"});
@@ -221,13 +221,13 @@ TEST_F(TinyAutoencoder, a_decoder_alone_is_enough) {
 // Tiles change the image only near their seams and need less memory; under a limit they are the last resort.
 TEST_F(TinyAutoencoder, tiles_are_blended) {
   Request r{.prompt = "a cat", .width = 256, .height = 320, .steps = 2, .seed = 1};
-  const auto drawn = [&](VaeTiling tiling, std::optional<int64_t> tile = {}, int64_t limit = 0) {
+  const auto generated = [&](VaeTiling tiling, std::optional<int64_t> tile = {}, int64_t limit = 0) {
     Model m = Model::open(checkpoint_folder("pndm"),
                           {.components = {{"vae", {whole}}}, .threads = 2, .precision = Precision::f32, .memory_limit = limit});
     r.vae_tiling = tiling, r.vae_tile = tile;
     return m.generate(r);
   };
-  const Generation one = drawn(VaeTiling::off), fits = drawn(VaeTiling::on), tiles = drawn(VaeTiling::on, 128);
+  const Generation one = generated(VaeTiling::off), fits = generated(VaeTiling::on), tiles = generated(VaeTiling::on, 128);
   EXPECT_EQ(fits.images[0].rgb, one.images[0].rgb);  // tiles of 512 pixels
   const auto memory = [](const Generation& g, const char* key) {
     return Json::parse(g.report).at("memory").at("planned").at(key).get<int64_t>();
@@ -243,7 +243,7 @@ TEST_F(TinyAutoencoder, tiles_are_blended) {
     printf("seams: %ld of %zu bytes, at most %ld\n", long(differs), one.images[0].rgb.size(), long(most));
   HEARTH_NEEDS_ITS_OWN_MEMORY_ONLY();
   const Generation limited =
-      drawn(VaeTiling::automatic, {}, Json::parse(tiles.report).at("memory").at("predicted").get<int64_t>() + 20'000'000);
+      generated(VaeTiling::automatic, {}, Json::parse(tiles.report).at("memory").at("predicted").get<int64_t>() + 20'000'000);
   EXPECT_NE(Json::parse(limited.report).at("memory").at("mode").get<std::string>().find("VAE in tiles"), std::string::npos);
 }
 

@@ -25,7 +25,7 @@ Request small(const std::string& prompt = "a red house") {
   return r;
 }
 
-std::vector<float> drawn(Model& model, const std::function<void(Request&)>& change = {}) {
+std::vector<float> generated(Model& model, const std::function<void(Request&)>& change = {}) {
   Request r = small();
   if (change) change(r);
   return model.generate(r).latents.values;
@@ -47,14 +47,14 @@ TEST(Xl, families_are_known_by_their_configs) {
 // G13: height before width, top before left. Each value has its own position.
 TEST(Xl, each_size_counts) {
   Model model = open("xl");
-  const std::vector<float> plain = drawn(model);
+  const std::vector<float> plain = generated(model);
   std::vector<std::vector<float>> others;
   using Pair = std::array<int64_t, 2>;
   for (const Pair& pair : {Pair{24, 32}, Pair{40, 24}, Pair{32, 40}}) {
-    others.push_back(drawn(model, [&](Request& r) { r.options["original_size"] = pair; }));
-    others.push_back(drawn(model, [&](Request& r) { r.options["target_size"] = pair; }));
-    others.push_back(drawn(model, [&](Request& r) { r.options["crop"] = pair; }));
-    others.push_back(drawn(model, [&](Request& r) {
+    others.push_back(generated(model, [&](Request& r) { r.options["original_size"] = pair; }));
+    others.push_back(generated(model, [&](Request& r) { r.options["target_size"] = pair; }));
+    others.push_back(generated(model, [&](Request& r) { r.options["crop"] = pair; }));
+    others.push_back(generated(model, [&](Request& r) {
       r.options["negative_original_size"] = pair, r.options["negative_target_size"] = Pair{32, 24};
     }));
   }
@@ -63,21 +63,21 @@ TEST(Xl, each_size_counts) {
     for (size_t j = 0; j < i; ++j) EXPECT_NE(others[i], others[j]) << i << " and " << j;
   }
   // The image's own size is the default of both.
-  EXPECT_EQ(drawn(model,
-                  [](Request& r) {
-                    r.options["original_size"] = r.options["target_size"] = Pair{32, 24};
-                    r.options["crop"] = Pair{0, 0};
-                  }),
+  EXPECT_EQ(generated(model,
+                      [](Request& r) {
+                        r.options["original_size"] = r.options["target_size"] = Pair{32, 24};
+                        r.options["crop"] = Pair{0, 0};
+                      }),
             plain);
 }
 
 TEST(Xl, an_absent_negative_prompt_is_zeros_if_the_checkpoint_says_so) {
   Model zeros = open("xl"), encoded = open("xl_refiner");
   const auto empty = [](Request& r) { r.negative_prompt = std::string(""); };
-  EXPECT_NE(drawn(zeros), drawn(zeros, empty));
-  EXPECT_EQ(drawn(encoded), drawn(encoded, empty));
+  EXPECT_NE(generated(zeros), generated(zeros, empty));
+  EXPECT_EQ(generated(encoded), generated(encoded, empty));
   const auto under = [&](Compat compat, bool given) {
-    return drawn(zeros, [&](Request& r) {
+    return generated(zeros, [&](Request& r) {
       r.compat = compat, r.sampler = std::string("euler");
       if (given) r.negative_prompt = std::string("");
     });
@@ -88,9 +88,9 @@ TEST(Xl, an_absent_negative_prompt_is_zeros_if_the_checkpoint_says_so) {
 
 TEST(Xl, prompts_of_the_two_encoders_may_differ) {
   Model model = open("xl");
-  const std::vector<float> one = drawn(model);
-  EXPECT_EQ(drawn(model, [](Request& r) { r.options["prompt_2"] = std::string("a red house"); }), one);
-  EXPECT_NE(drawn(model, [](Request& r) { r.options["prompt_2"] = std::string("a boat"); }), one);
+  const std::vector<float> one = generated(model);
+  EXPECT_EQ(generated(model, [](Request& r) { r.options["prompt_2"] = std::string("a red house"); }), one);
+  EXPECT_NE(generated(model, [](Request& r) { r.options["prompt_2"] = std::string("a boat"); }), one);
   // With other lengths, and edits at other steps.
   const auto long_second = [](const char* first, const char* second) {
     return [=](Request& r) {
@@ -98,15 +98,15 @@ TEST(Xl, prompts_of_the_two_encoders_may_differ) {
       r.prompt = std::string(first), r.options["prompt_2"] = std::string(second);
     };
   };
-  const std::vector<float> changing = drawn(model, long_second("a [red:blue:1] house", "a BREAK house"));
-  EXPECT_NE(changing, drawn(model, long_second("a red house", "a BREAK house")));
-  EXPECT_NE(changing, drawn(model, long_second("a blue house", "a BREAK house")));
+  const std::vector<float> changing = generated(model, long_second("a [red:blue:1] house", "a BREAK house"));
+  EXPECT_NE(changing, generated(model, long_second("a red house", "a BREAK house")));
+  EXPECT_NE(changing, generated(model, long_second("a blue house", "a BREAK house")));
 }
 
 TEST(Xl, each_encoder_has_its_own_clip_skip) {
   Model model = open("xl");
   const auto skipping = [&](std::optional<int64_t> first, std::optional<int64_t> second, Compat compat = Compat::hearth) {
-    return drawn(model, [&](Request& r) { skip_clip(r, first, second), r.compat = compat, r.sampler = std::string("euler"); });
+    return generated(model, [&](Request& r) { skip_clip(r, first, second), r.compat = compat, r.sampler = std::string("euler"); });
   };
   EXPECT_EQ(skipping({}, {}), skipping(2, 2));
   EXPECT_EQ(skipping(3, {}), skipping(3, 3));
@@ -138,7 +138,7 @@ TEST(Xl, weights_act_in_both_encoders) {
   Model model = open("xl");
   for (const PromptSyntax syntax : {PromptSyntax::a1111, PromptSyntax::comfyui}) {
     const auto with = [&](const char* first, const char* second) {
-      return drawn(
+      return generated(
           model, [&](Request& r) { r.prompt_syntax = syntax, r.prompt = std::string(first), r.options["prompt_2"] = std::string(second); });
     };
     const std::vector<float> plain = with("a red house", "a red house");
@@ -154,19 +154,19 @@ TEST(Xl, images_do_not_depend_on_batches_threads_and_memory) {
   const auto second = [](Request& r) { r.seed = 4; };
   for (const char* refiner : {"", "xl_refiner"}) {
     Model model = open("xl", refiner);
-    const std::vector<float> both = drawn(model, batch);
-    std::vector<float> singles = drawn(model);
-    for (const float v : drawn(model, second)) singles.push_back(v);
+    const std::vector<float> both = generated(model, batch);
+    std::vector<float> singles = generated(model);
+    for (const float v : generated(model, second)) singles.push_back(v);
     EXPECT_EQ(both, singles) << refiner;
     for (const int threads : {1, 3}) {
       Model other = open("xl", refiner, {.threads = threads});
-      EXPECT_EQ(drawn(other, batch), both) << refiner << threads;
+      EXPECT_EQ(generated(other, batch), both) << refiner << threads;
     }
     Model lean = open("xl", refiner, {.load_when_needed = true});
-    EXPECT_EQ(drawn(lean, batch), both) << refiner;
-    EXPECT_EQ(drawn(lean, [](Request& r) { r.batch_size = 2, r.last = true; }), both) << refiner;
+    EXPECT_EQ(generated(lean, batch), both) << refiner;
+    EXPECT_EQ(generated(lean, [](Request& r) { r.batch_size = 2, r.last = true; }), both) << refiner;
     Model limited = open("xl", refiner, {.memory_limit = int64_t(4) << 30});
-    EXPECT_EQ(drawn(limited, batch), both) << refiner;
+    EXPECT_EQ(generated(limited, batch), both) << refiner;
   }
 }
 
@@ -206,7 +206,7 @@ TEST(Xl, a_linked_model_takes_a_refiner) {
 
 TEST(Xl, errors_are_one_line) {
   const auto complaint = [](Model& model, const std::function<void(Request&)>& change) {
-    return message_of<Error>([&] { drawn(model, change); }, golden_folder());
+    return message_of<Error>([&] { generated(model, change); }, golden_folder());
   };
   const std::string refiners =
       "its own are clip_skip, original_size, crop, negative_original_size, negative_crop, aesthetic_score, negative_aesthetic_score";

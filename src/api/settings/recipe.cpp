@@ -34,7 +34,7 @@ bool was_given(const Row& row, const Request& requested, const Request& used) {
   return row.of_family ? !row.value(requested).is_null() : !is_omitted(row, metadata_value_of(row, used));
 }
 
-// Adds a value to the object that it belongs to, where the options of families are sorted by name.
+// Adds a value to the object that it belongs to, in which the options of families are sorted by name.
 void put(Json& recipe, const Row& row, const Json& value) {
   if (row.reporting.object.empty()) {
     recipe[key_of(row)] = value;
