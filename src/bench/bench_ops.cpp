@@ -196,7 +196,7 @@ Bench bench_ops(const BenchOptions& options) {
                            {c.flop > 0 ? "gflops" : "gbs", rate},
                            {"fraction", least / time.seconds}});
     if (c.op == "attention") json["ops"].back()["keys"] = c.keys();
-    text += fmt::format("{:48} {:10.3f} ms {:8.1f} {:<8} {:5.2f}   processor {:10.3f} ms {:5.2f} ", name, time.seconds * 1e3, rate,
+    text += fmt::format("{:48} {:10.3f} ms {:8.1f} {:<8} {:5.2f}   CPU {:10.3f} ms {:5.2f} ", name, time.seconds * 1e3, rate,
                         c.flop > 0 ? "GFLOP/s" : "GB/s", least / time.seconds, processor * 1e3, least / processor);
     for (const auto& [work, calls] : c.calls) text += fmt::format("  {} × {}", work, calls);
     text += "\n";
@@ -219,8 +219,8 @@ Bench bench_ops(const BenchOptions& options) {
   for (const auto& [work, s] : sums) {
     json["sums"][work] = {
         {"seconds", s.seconds}, {"processor_seconds", s.processor}, {"gflop", s.flop * 1e-9}, {"fraction", s.least / s.seconds}};
-    text += fmt::format("{:11} sum: {:.3f} s, {:.0f} GFLOP, {:.2f} of the ceilings   processor {:.3f} s {:.2f}\n", work, s.seconds,
-                        s.flop * 1e-9, s.least / s.seconds, s.processor, s.least / s.processor);
+    text += fmt::format("{:11} sum: {:.3f} s, {:.0f} GFLOP, {:.2f} of the ceilings   CPU {:.3f} s {:.2f}\n", work, s.seconds, s.flop * 1e-9,
+                        s.least / s.seconds, s.processor, s.least / s.processor);
   }
   return {.text = text, .json = json.dump()};
 }

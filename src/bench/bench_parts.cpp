@@ -142,8 +142,8 @@ Bench bench_threads(const BenchOptions& options) {
                                {"efficiency", speedup / n},
                                {"fraction", step.least / step.seconds},
                                {"matrix_gflops", ceilings.matrix_gflops}});
-    text += fmt::format("{:4} threads {:9.3f} s  processor {:9.3f} s  {:5.2f} × one thread, {:3.0f} % efficient, {:.2f} of the ceiling\n",
-                        n, step.seconds, step.processor_seconds, speedup, 100 * speedup / n, step.least / step.seconds);
+    text += fmt::format("{:4} threads {:9.3f} s  CPU {:9.3f} s  {:5.2f} × one thread, {:3.0f} % efficient, {:.2f} of the ceiling\n", n,
+                        step.seconds, step.processor_seconds, speedup, 100 * speedup / n, step.least / step.seconds);
   }
   return {.text = text, .json = json.dump()};
 }
@@ -155,7 +155,7 @@ Bench bench_paths(const BenchOptions& options) {
   for (const char* path : {"avx2", "avx512", "avx512bf16", "amx"}) {
     if (!cpu_path_available(path)) {
       json["paths"].push_back({{"path", path}, {"available", false}});
-      text += fmt::format("{:<11} not on this processor\n", path);
+      text += fmt::format("{:<11} not supported by this CPU\n", path);
       continue;
     }
     const auto device = make_backend({.name = options.device, .features = path, .threads = options.threads});
@@ -169,7 +169,7 @@ Bench bench_paths(const BenchOptions& options) {
                              {"matrix_gflops", ceilings.matrix_gflops},
                              {"bf16_gflops", ceilings.bf16_gflops},
                              {"fraction", step.least / step.seconds}});
-    text += fmt::format("{:<11} {:9.3f} s  processor {:9.3f} s  {:.2f} of its ceiling\n", path, step.seconds, step.processor_seconds,
+    text += fmt::format("{:<11} {:9.3f} s  CPU {:9.3f} s  {:.2f} of its ceiling\n", path, step.seconds, step.processor_seconds,
                         step.least / step.seconds);
   }
   return {.text = text, .json = json.dump()};

@@ -20,13 +20,13 @@
 namespace hearth::cli {
 namespace {
 
-// Also before the command: hearth -q generate …
+// Global flags may also precede the command: hearth -q generate …
 bool is_global(const std::string& word) { return word == "-v" || word == "--verbose" || word == "-q" || word == "--quiet"; }
 
 void run_help(std::span<const std::string> topic) {
   if (topic.empty()) return fmt::print("{}", overview());
   const Command* command = find_command(topic[0]);
-  if (command == nullptr) fail<UsageError>("help: there is no command '{}'", topic[0]);
+  if (command == nullptr) fail<UsageError>("help: unknown command '{}'", topic[0]);
   command->run(std::vector<std::string>{"--help-all"});
 }
 

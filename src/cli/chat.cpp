@@ -72,7 +72,7 @@ struct ChatFlags {
 
   void check() const {
     if (messages.empty() && (render || json || chat.continue_final_message))
-      fail<UsageError>("chat: --render, --json and --continue-final-message need --messages FILE");
+      fail<UsageError>("chat: --render, --json and --continue-final-message require --messages FILE");
     hearth::check(sampling.resolved());
     if (sampling.request.logprobs && !json) fail<UsageError>("chat: log-probabilities are printed as JSON only; add --json");
   }
@@ -87,7 +87,7 @@ ChatMessages messages_of(const ChatFlags& f, const Conversation& conversation) {
   return chat;
 }
 
-// The conversation, rendered as a prompt.
+// The chat, rendered as a prompt.
 CompletionRequest rendered_request(const ChatFlags& f, const LanguageModel& model, const Conversation& conversation) {
   CompletionRequest request = f.sampling.resolved();
   request.prompt = model.render(messages_of(f, conversation));
@@ -111,7 +111,7 @@ class InteractiveChat {
       : flags_(f), model_(model), conversation_(conversation), context_(context_of(f, model)) {}
 
   void run() {
-    // Ctrl-C stops a reply, however often it is pressed; SIGTERM ends the program too.
+    // Ctrl-C stops a reply, even if pressed several times; SIGTERM also ends the program.
     struct sigaction action {};
     sigemptyset(&action.sa_mask);
     action.sa_handler = [](int) { canceled.store(true); };

@@ -204,7 +204,7 @@ void run_completion(std::span<const std::string> arguments) {
   flags.example("hearth completion fish > ~/.config/fish/completions/hearth.fish", "Install for fish");
   flags.example("source <(hearth completion bash)", "Complete in this shell, from now on");
   if (!flags.parse(arguments)) return;
-  if (shell.empty()) fail<UsageError>("completion: the shell is missing; expected bash, zsh or fish");
+  if (shell.empty()) fail<UsageError>("completion: the shell is missing, expected bash, zsh or fish");
   fmt::print("{}", shell == "bash" ? bash_completion() : shell == "zsh" ? zsh_completion() : fish_completion());
 }
 

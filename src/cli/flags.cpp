@@ -152,7 +152,7 @@ std::vector<std::pair<std::string, std::vector<const Flag*>>> Flags::groups() co
 
 // The parsed command line.
 struct Flags::Given {
-  std::map<const Flag*, std::vector<std::string>> values;  // of toggles empty texts
+  std::map<const Flag*, std::vector<std::string>> values;  // empty texts for toggles
   std::vector<std::string> unknown, positional;
 };
 

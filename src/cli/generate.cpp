@@ -27,7 +27,7 @@ constexpr const char* notes =
     "batches.\n"
     "Ctrl-C ends the run and keeps finished images. Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.";
 
-// Fails before the model is loaded if the outputs could not be written.
+// Checks that outputs can be written, before the model is loaded.
 std::vector<fs::path> check_outputs(const GenerateFlags& f) {
   check_save(f.output, f.save, f.request);
   const std::vector<fs::path> files = output_names(f.output, f.request.batch_size * f.batch_count);

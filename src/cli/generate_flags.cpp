@@ -76,11 +76,11 @@ void GenerateFlags::check(const Flags& flags) {
   if (request.stop_after > 0 && save_latents.empty())
     fail<UsageError>("--stop-after: expected --save-latents FILE, where the state for --resume is saved");
   if ((request.stop_after > 0 || !resume.empty()) && batch_count > 1)
-    fail<UsageError>("--batch-count: {} batches cannot be stopped and resumed; expected 1", batch_count);
+    fail<UsageError>("--batch-count: {} batches cannot be stopped and resumed, expected 1", batch_count);
   if (preview.empty() && !open.preview_decoder.empty()) fail<UsageError>("--preview-decoder: has no effect without --preview");
-  constexpr int64_t most = 1 << 20;  // each is a name in memory and a place that is tried
+  constexpr int64_t most = 1 << 20;  // each needs a name in memory and a check that it can be written
   if (request.batch_size > most / batch_count)
-    fail<UsageError>("--batch-size: {} times --batch-count {} is too many images; expected at most {}", request.batch_size, batch_count,
+    fail<UsageError>("--batch-size: {} times --batch-count {} is too many images, expected at most {}", request.batch_size, batch_count,
                      most);
 }
 

@@ -1,4 +1,4 @@
-// What `hearth COMMAND --help` prints, and how wide and colorful.
+// The text of `hearth COMMAND --help`, its width and colors.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ std::string help_text(const Flags& flags, HelpPart part, const Terminal& termina
 
 // Breaks lines at spaces so that each fits into `columns` if possible; later lines start with `indent` spaces, which do not count.
 std::string wrap(std::string_view text, size_t columns, size_t indent = 0);
-// Columns that a UTF-8 text takes.
+// Display columns of a UTF-8 text.
 size_t width_of(std::string_view text);
 
 // "-W, --width N"

@@ -25,7 +25,7 @@ void run_inspect(std::span<const std::string> arguments) {
   flags.example("hearth inspect stable-diffusion-v1-5", "What a checkpoint holds, and whether hearth can run it");
   flags.example("hearth inspect house.png", "The generation parameters of an image");
   if (!flags.parse(arguments)) return;
-  if (path.empty()) fail<UsageError>("inspect: the path is missing; expected a checkpoint or an image");
+  if (path.empty()) fail<UsageError>("inspect: the path is missing, expected a checkpoint or an image");
   const Inspection found = hearth::inspect(path, variant);
   fmt::print("{}{}", json ? found.json : found.text, json ? "\n" : "");
 }

@@ -32,7 +32,7 @@ Flag& optional_integer(Flags& flags, const std::string& names, const std::string
 // "17:-2.5", "17:-inf"
 std::pair<int32_t, float> parse_bias(const std::string& text) {
   const size_t colon = text.find(':');
-  if (colon == text.npos) fail<UsageError>("'{}' is not a bias; expected ID:BIAS", text);
+  if (colon == text.npos) fail<UsageError>("'{}' is not a bias, expected ID:BIAS", text);
   const auto id = int32_t(parse_integer(text.substr(0, colon), 0, std::numeric_limits<int32_t>::max()));
   const std::string number = text.substr(colon + 1);
   if (number == "-inf") return {id, -INFINITY};
@@ -84,7 +84,7 @@ void LanguageFlags::add_device(Flags& flags) {
   flags
       .choice("--precision", "",
               "Type that weights are rounded to. auto and f32 keep them as stored; auto multiplies quantized weights as integers, bf16 "
-              "multiplies everything as bf16 on processors that can",
+              "multiplies everything as bf16 on CPUs that support it",
               precision, {.names = {"auto", "f32", "bf16", "f16"}})
       .also("--dtype");
   flags
@@ -230,7 +230,7 @@ std::string memory_text(const LanguageModel::Plan& plan) {
 }
 
 std::string speed_text(const Completion& made) {
-  const auto tokens = int64_t(made.tokens.size()) - 1;  // the first comes from the prompt's pass
+  const auto tokens = int64_t(made.tokens.size()) - 1;  // prefill gives the first token
   if (tokens < 1) return "";
   const int64_t prompt = int64_t(made.prompt_tokens.size()) - made.cached_tokens;
   return fmt::format("prefill of {} tokens in {} ({}), generated {} tokens in {} ({})", prompt, format_time(made.prompt_seconds),

@@ -16,7 +16,7 @@ std::vector<std::filesystem::path> output_names(const std::filesystem::path& out
 
 // A tensor of a safetensors file, as f32. IoError, WeightError, UnsupportedError as weights/safetensors/safetensors.h says; NonFiniteError.
 Array load_array(const std::filesystem::path& file, const std::string& name);
-// f32 safetensors; appears whole or not at all.
+// Writes f32 safetensors, atomically.
 void save_arrays(const std::filesystem::path& file, const std::map<std::string, Array>& arrays,
                  const std::map<std::string, std::string>& metadata = {});
 // The state that `generate --stop-after` saved to a file. WeightError if it contains none.

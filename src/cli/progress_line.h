@@ -32,7 +32,7 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void update(const Progress& progress);
-  // Makes room for another line in the place of the bar.
+  // Clears the bar to make room for another line.
   void clear();
   // Ends the phase with a summary line.
   void finish();

@@ -80,9 +80,9 @@ void run_samplers(std::span<const std::string> arguments) {
   flags.choice("action", "plot", "What to do: plot", what, {.names = {"plot"}}, "required");
   f.add_to(flags);
   if (!flags.parse(arguments)) return;
-  if (what.empty()) fail<UsageError>("samplers: the action is missing; expected hearth samplers plot");
+  if (what.empty()) fail<UsageError>("samplers: the action is missing, expected hearth samplers plot");
   if (f.sheet.empty() && f.convergence.empty() && f.orders.empty())
-    fail<UsageError>("samplers: nothing to plot; expected --contact-sheet, --convergence-plot or --order-plot");
+    fail<UsageError>("samplers: nothing to plot, expected --contact-sheet, --convergence-plot or --order-plot");
   const bool model = !f.sheet.empty() || !f.convergence.empty();
   if (model && !flags.given("--prompt")) fail<UsageError>("samplers: --prompt is missing; --prompt \"\" generates without one");
   for (const std::string* file : {&f.sheet, &f.convergence, &f.orders}) {

@@ -124,8 +124,8 @@ void run_tokenize(std::span<const std::string> arguments) {
                 "Weights and chunks of a prompt");
   if (!flags.parse(arguments)) return;
   reading.syntax = request.prompt_syntax, reading.emphasis = request.emphasis, reading.embeddings = request.embeddings;
-  if (model.empty()) fail<UsageError>("tokenize: --model is missing; expected --model PATH");
-  if (prompt && !file.empty()) fail<UsageError>("tokenize: --prompt and --file exclude each other; expected one of them");
+  if (model.empty()) fail<UsageError>("tokenize: --model is missing, expected --model PATH");
+  if (prompt && !file.empty()) fail<UsageError>("tokenize: --prompt and --file exclude each other, expected one of them");
   const std::string text = prompt ? *prompt : !file.empty() ? read_text(file) : read_input();
   if (!reading.syntax && reading.emphasis) fail<UsageError>("tokenize: --emphasis has no effect without --prompt-syntax a1111");
   if (!reading.syntax && !reading.embeddings.empty()) fail<UsageError>("tokenize: --embedding has no effect without --prompt-syntax");
@@ -159,8 +159,8 @@ void run_detokenize(std::span<const std::string> arguments) {
   add_json(flags, "text", json).in_basic_help();
   flags.example("hearth detokenize -m my-language-model --ids 64,2518,3753", "The text of three tokens");
   if (!flags.parse(arguments)) return;
-  if (model.empty()) fail<UsageError>("detokenize: --model is missing; expected --model PATH");
-  if (!ids) fail<UsageError>("detokenize: --ids is missing; expected --ids ID,ID,…");
+  if (model.empty()) fail<UsageError>("detokenize: --model is missing, expected --model PATH");
+  if (!ids) fail<UsageError>("detokenize: --ids is missing, expected --ids ID,ID,…");
   const std::string text = hearth::detokenize(model, *ids, config);
   if (json) return print_json({{"text", text}});
   std::fwrite(text.data(), 1, text.size(), stdout);

@@ -166,7 +166,7 @@ TEST_F(ChatTest, errors_are_one_line) {
   EXPECT_NE(refusal(question, {"--ctx-size", "3"}).find("at most the context length of 3"), std::string::npos);
   const Ended alone = run({"chat", "--render"});
   EXPECT_EQ(alone.code, 2);
-  EXPECT_NE(alone.err.find("need --messages"), std::string::npos);
+  EXPECT_NE(alone.err.find("require --messages"), std::string::npos);
 }
 
 // exp of the mean over windows, from the log-probabilities that complete prints.

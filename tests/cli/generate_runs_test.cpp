@@ -163,7 +163,7 @@ TEST_F(GenerateTest, a_run_is_stopped_and_resumed) {
   EXPECT_NE(generate(with({"--resume", "s.safetensors", "--batch-count", "2"})).err.find("--batch-count"), std::string::npos);
   EXPECT_NE(generate(with({"--resume", "a.png"})).code, 0);
   generate({"--save-latents", "l.safetensors"});
-  EXPECT_NE(generate(with({"--resume", "l.safetensors"})).err.find("holds no stopped run"), std::string::npos);
+  EXPECT_NE(generate(with({"--resume", "l.safetensors"})).err.find("contains no stopped run"), std::string::npos);
 }
 
 TEST_F(GenerateTest, sampler_options_are_checked_and_act) {

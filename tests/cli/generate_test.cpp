@@ -134,7 +134,7 @@ TEST_F(GenerateTest, defaults_in_the_help_are_those_of_the_run) {
   EXPECT_EQ(shown("--sampler"), "the checkpoint's own");
   EXPECT_EQ(request["sampler"], "plms");
   EXPECT_EQ(shown("--seed"), "random");
-  EXPECT_EQ(shown("--threads"), "all processors");
+  EXPECT_EQ(shown("--threads"), "all CPUs");
   EXPECT_EQ(request["defaults"], (Json{"negative_prompt", "clip_skip", "width", "height", "sampler", "schedule", "seed"}));
 }
 

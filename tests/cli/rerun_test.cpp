@@ -112,7 +112,7 @@ TEST_F(RerunTest, a1111_parameters_become_a_command_and_warnings) {
   EXPECT_NE(r.err.find("not reproduced: Face restoration: CodeFormer"), std::string::npos) << r.err;
   const Ended without = run({"rerun", "a.png"});
   EXPECT_EQ(without.code, 2);
-  EXPECT_NE(without.err.find("was generated with the model 'house, v2'; expected --model PATH"), std::string::npos) << without.err;
+  EXPECT_NE(without.err.find("was generated with the model 'house, v2', expected --model PATH"), std::string::npos) << without.err;
   write_parameters_image(
       "b.png", "x\nSteps: 3, Sampler: Euler a, Schedule type: Automatic, Seed: 1, Size: 64x64, Mask blur: 4, Denoising strength: 0.5");
   const Ended inpainted = run({"rerun", "b.png", "--print-command"});

@@ -89,7 +89,7 @@ TEST_F(SamplersTest, errors_are_one_line) {
     return r.err;
   };
   const auto says = [](const std::string& line, const char* part) { return line.find(part) != line.npos; };
-  EXPECT_TRUE(says(refused({}), "nothing to plot; expected --contact-sheet, --convergence-plot or --order-plot"));
+  EXPECT_TRUE(says(refused({}), "nothing to plot, expected --contact-sheet, --convergence-plot or --order-plot"));
   EXPECT_TRUE(says(refused({"--contact-sheet", "a.png"}), "--prompt is missing"));
   EXPECT_TRUE(says(refused({"--order-plot", "a.gif"}), "has an unsupported extension, expected .png"));
   EXPECT_TRUE(says(refused({"--order-plot", "a.png", "--samplers", "lcm"}), "sampler 'lcm' does not solve the ODE"));

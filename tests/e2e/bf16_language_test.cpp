@@ -51,7 +51,7 @@ std::vector<int32_t> some_text() {
 // `right` is the output of `exact` without bf16, in one chunk. Observed on emulated tiles: 3.2e-3, and 4.9e-3 with blocks.
 void expect_near(const std::filesystem::path& path, const WeightTypes& exact) {
   const auto f32 = make_test_backend("cpu_avx2");
-  if (!f32) GTEST_SKIP() << "this processor lacks AVX2";
+  if (!f32) GTEST_SKIP() << "this CPU lacks AVX2";
   const std::vector<int32_t> text = some_text();
   const WeightTypes bf16{.hold = DType::bf16, .factors = DType::bf16, .in_place = true};
   const Logits right = logits_of(path, *f32, exact, text, {100});
@@ -83,7 +83,7 @@ TEST(Bf16Language, of_blocks_without_bf16_products) {
   const std::filesystem::path file = folder.path() / "q4_0.gguf";
   quantize({.model = demo_language_model(), .output = file, .type = "q4_0", .pure = true});
   const auto device = make_test_backend("cpu_avx2");
-  if (!device) GTEST_SKIP() << "this processor lacks AVX2";
+  if (!device) GTEST_SKIP() << "this CPU lacks AVX2";
   const WeightTypes types = api::held_types(Precision::bf16, *device);
   EXPECT_EQ(types.factors, DType::i16);
   EXPECT_EQ(logits_of(file, *device, types, some_text(), {100}),

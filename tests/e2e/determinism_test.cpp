@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(Paths, Threads, testing::ValuesIn(backend_names()), [](
 
 TEST_P(Threads, do_not_change_a_bit) {
   const auto device = make_test_backend(GetParam(), 1);
-  if (!device) GTEST_SKIP() << GetParam() << ": this processor lacks it";
+  if (!device) GTEST_SKIP() << GetParam() << ": this CPU lacks it";
   std::vector<std::pair<DType, DType>> types = {{DType::f16, DType::f32}};
   if (device->multiplies_bf16()) types.emplace_back(DType::bf16, DType::bf16);
   for (const auto& [hold, factors] : types) {

@@ -53,7 +53,7 @@ class GoldenOnEachBackend : public testing::TestWithParam<std::string> {};
 TEST_P(GoldenOnEachBackend, latents_are_the_references) {
   const bool reference = GetParam() == "reference" || GetParam() == "detached";
   add_detached_backend();
-  if (!reference && !cpu_path_available(GetParam())) GTEST_SKIP() << "this processor has no " << GetParam();
+  if (!reference && !cpu_path_available(GetParam())) GTEST_SKIP() << "this CPU does not support " << GetParam();
   if (!reference) ::setenv("HEARTH_CPU", GetParam().c_str(), 1);
   for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "xl", "xl_lcm", "xl_refiner"}) {
     const Case c = find_case(checkpoint, checkpoint == std::string("xl_refiner") ? "hand_off" : "default");

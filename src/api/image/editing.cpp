@@ -45,7 +45,7 @@ std::optional<PixelMask> mask_of(const Editing& e, const Pixels& image) {
   if (e.mask) mask = luma(pixels_of(*e.mask, "mask"));
   if (e.mask_from_alpha) {
     if (e.image->alpha.size() != size_t(image.width * image.height))
-      fail<UsageError>("edit: --mask-from-alpha, but the image has no transparency");
+      fail<UsageError>("edit: the image has no transparency, expected some for --mask-from-alpha");
     mask = inverted({.width = image.width, .height = image.height, .values = e.image->alpha});
   }
   if (mask && (mask->width != image.width || mask->height != image.height))
@@ -109,7 +109,7 @@ std::optional<Canvas> prepare_canvas(const Request& r, int64_t factor) {
   if (e.only_masked) {
     if (r.deep_color) fail<UnsupportedError>("edit: 16-bit output cannot be combined with --only-masked, which resizes in 8 bits");
     const auto region = masked_region(*mask);
-    if (!region) fail<UsageError>("edit: --only-masked, but the mask is black everywhere");
+    if (!region) fail<UsageError>("edit: the mask is black everywhere, expected white pixels for --only-masked");
     c.region = grown(*region, e.mask_padding, *mask, c.width, c.height);
     c.original = image, c.mask = *mask;
     image = fitted(cropped(image, *c.region), c.width, c.height, Fit::fill);

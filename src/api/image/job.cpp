@@ -27,7 +27,8 @@ uint64_t random_seed() { return std::random_device{}(); }  // 32 bits: PyTorch's
 void check_request(const Request& r) {
   for (const std::string& text : api::prompts_of(r))
     if (text.find('\0') != text.npos) fail<UsageError>("generate: the prompt contains a zero byte");
-  if (r.variation.seed && r.variation.strength == 0) fail<UsageError>("generate: a variation seed without a strength has no effect");
+  if (r.variation.seed && r.variation.strength == 0)
+    fail<UsageError>("generate: a variation seed without a variation strength, expected both");
 }
 
 models::ImageEdit edit_of(const Request& r, const std::optional<api::Canvas>& canvas) {

@@ -83,7 +83,7 @@ std::string type_of(Option::Type type) {
 
 std::array<int64_t, 2> read_pair(const std::string& text, std::string_view between, const Setting& setting) {
   const size_t at = text.find_first_of(between);
-  if (at == text.npos) fail<UsageError>("'{}' does not have the form {}", text, setting.type);
+  if (at == text.npos) fail<UsageError>("'{}' is invalid, expected the form {}", text, setting.type);
   return {read<int64_t>(text.substr(0, at), setting), read<int64_t>(text.substr(at + 1), setting)};
 }
 
