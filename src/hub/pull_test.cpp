@@ -124,7 +124,7 @@ TEST_F(PullTest, small_files_by_their_git_ids) {
   fs::remove_all(model());
   EXPECT_EQ(refused(),
             "IoError: org/m: config.json: wrong content: its git blob id is 0637a088a01e8ddab3bf3fa98dbe804cbde1a0dc, expected "
-            "9e26dfeeb6e641a33dae4961196235bdb965b21b; it was dropped, pull it again");
+            "9e26dfeeb6e641a33dae4961196235bdb965b21b; the download was deleted, pull it again");
 }
 
 TEST_F(PullTest, a_hub_that_lists_no_sizes) {
