@@ -17,7 +17,7 @@ namespace hearth::cli {
 namespace {
 
 constexpr const char* notes =
-    "Without --messages the chat is interactive: each line is a message, and lines that begin with a slash are commands (/help lists "
+    "Without --messages the chat is interactive: each line is a message, and lines that start with a slash are commands (/help lists "
     "them). Ctrl-C stops the reply, Ctrl-D ends the chat.\n"
     "With --messages the model replies once; with --render too, hearth only prints the prompt that the chat template renders from the "
     "messages.\n"
@@ -44,11 +44,10 @@ struct ChatFlags {
   void add_to(Flags& flags) {
     open.add_model(flags);
     flags.group("Chat");
-    flags.text("--system-prompt", "TEXT", "System message, before all others", system, "none").also("--system,-sys").in_basic_help();
-    flags.text("--messages", "FILE", "Reply once to this conversation, a JSON list of messages", messages, "chat interactively")
-        .in_basic_help();
+    flags.text("--system-prompt", "TEXT", "System prompt, before all messages", system, "none").also("--system,-sys").in_basic_help();
+    flags.text("--messages", "FILE", "Reply once to this chat, a JSON list of messages", messages, "chat interactively").in_basic_help();
     flags.text("--tools", "FILE", "Tools that the model may call, a JSON list", tools, "none");
-    flags.text("--documents", "FILE", "Documents for templates that take them, a JSON list", documents, "none");
+    flags.text("--documents", "FILE", "Documents for templates that use them, a JSON list", documents, "none");
     flags
         .text("--chat-template-kwargs", "JSON", "More variables for the chat template, such as {\"enable_thinking\": false}",
               chat.variables)
@@ -67,7 +66,7 @@ struct ChatFlags {
     add_json(flags, "with --render the prompt and its token ids, else the same as hearth complete", json);
     flags.example("hearth chat", "Chat with the demo model");
     flags.example("hearth chat -m my-chat-model --system-prompt \"Be brief.\"", "Chat with a checkpoint");
-    flags.example("hearth chat -m model.gguf --messages chat.json --json", "Reply once to a conversation in a file");
+    flags.example("hearth chat -m model.gguf --messages chat.json --json", "Reply once to a chat in a file");
   }
 
   void check() const {

@@ -54,8 +54,8 @@ void GenerateFlags::add_to(Flags& flags) {
   flags.text("--save-latents", "FILE",
              "Also write safetensors with the initial noise and the final latents, before division by the VAE's scaling factor",
              save_latents, "not written");
-  flags.text("--preview", "FILE", "Write the unfinished image to this file while the run goes on; batches are numbered as --output is",
-             preview, "no preview");
+  flags.text("--preview", "FILE", "Write previews of the image to this file during the run; batches are numbered as for --output", preview,
+             "no preview");
   flags.text("--preview-decoder", "PATH", "Decode previews with this TAESD or TAESDXL file or folder", open.preview_decoder,
              "a linear map from latents to colors");
   flags.integer("--preview-every", "Steps between previews", request.preview.every).also("--preview-interval");

@@ -122,8 +122,9 @@ void SamplingFlags::add_to(Flags& flags) {
                    "the checkpoint's own, else 256")
       .also("--n-predict,--predict,--max-new-tokens")
       .in_basic_help();
-  optional_number(flags, "--temperature", "Temperature that divides the logits: higher is more random, 0 always takes the likeliest token",
-                  s.temperature, "the checkpoint's own, else 0")
+  optional_number(flags, "--temperature",
+                  "Temperature that divides the logits: higher is more random, 0 always chooses the likeliest token", s.temperature,
+                  "the checkpoint's own, else 0")
       .also("--temp")
       .in_basic_help();
   optional_integer(flags, "--top-k", "Sample among the N likeliest tokens; 0: all", s.top_k).in_basic_help();
@@ -135,7 +136,7 @@ void SamplingFlags::add_to(Flags& flags) {
       .also("--typical");
   optional_number(flags, "--epsilon-cutoff", "Sample among tokens with at least this probability", s.epsilon_cutoff);
   optional_number(flags, "--eta-cutoff", "Eta sampling: a probability cutoff that falls as the entropy rises", s.eta_cutoff);
-  optional_number(flags, "--top-n-sigma", "Sample among tokens whose logits lie within this many standard deviations of the maximum",
+  optional_number(flags, "--top-n-sigma", "Sample among tokens whose logits are within this many standard deviations of the maximum",
                   s.top_n_sigma, "off")
       .also("--top-nsigma");
   optional_number(flags, "--xtc-probability", "XTC: probability of excluding all but the least likely of the top choices",

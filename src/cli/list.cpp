@@ -128,7 +128,7 @@ void run_list(std::span<const std::string> arguments) {
             [&](const std::string& t) { steps = parse_integer(t, 1, 100000); });
   add_setting(flags, request, "sampler", {.help = "With --steps: sampler of that run"});
   flags.example("hearth list samplers", "Samplers, their aliases and options");
-  flags.example("hearth list schedules --steps 10 -m stable-diffusion-v1-5", "The noise levels that each schedule gives");
+  flags.example("hearth list schedules --steps 10 -m stable-diffusion-v1-5", "The noise levels of each schedule");
   if (!flags.parse(arguments)) return;
   if (steps > 0) {
     if (what != "schedules") fail<UsageError>("--steps: has no effect here, expected hearth list schedules --steps N");

@@ -43,7 +43,7 @@ void OpenFlags::add_components(Flags& flags) {
     flags.text(c.flag, "PATH", fmt::format("Use the {} of this file or folder, in any layout", c.spoken), paths[c.flag],
                "the checkpoint's own");
   flags.text("--config", "DIR", "Read the configurations of a single file from this diffusers folder, which needs no weights", config,
-             "the built-in ones of the published model with the same geometry");
+             "the built-in ones of the published model with the same architecture");
   std::vector<std::string> denoisers;
   for (const ComponentInfo& c : components_by({ComponentRole::denoiser})) denoisers.push_back(c.spoken);
   flags.toggle("--ema", fmt::format("Load the {}'s EMA weights (model_ema) of a single file", fmt::join(denoisers, " or ")), ema);

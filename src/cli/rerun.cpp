@@ -67,7 +67,7 @@ void run_rerun(std::span<const std::string> arguments) {
   flags.toggle("--print-command", "Print the hearth generate command and do not run it", print).also("--print");
   flags.example("hearth rerun house.png -o again.png", "Generate the same image again");
   flags.example("hearth rerun house.png --seed 8 --steps 50", "Change a few parameters");
-  flags.example("hearth rerun house.png --print-command", "See how an image was generated");
+  flags.example("hearth rerun house.png --print-command", "Show how an image was generated");
   if (Flags::visitor) return void(flags.parse({}));
   // The flags of generate are passed on without being parsed here.
   std::vector<std::string> own, given;

@@ -31,7 +31,7 @@ Flag& add_model(Flags& flags, std::string& model) {
 
 void add_config(Flags& flags, const std::function<void(const std::string&)>& set) {
   flags.add("--config", "DIR", "Read the configurations of a single file from this diffusers folder",
-            "the built-in ones of the published model with the same geometry", set);
+            "the built-in ones of the published model with the same architecture", set);
 }
 
 void print_json(const Json& json) { fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace)); }
@@ -96,7 +96,7 @@ void run_tokenize(std::span<const std::string> arguments) {
   PromptReading reading;
   Request request;
   Flags flags(
-      "tokenize", "Print the token ids of a text, or how the text encoders of an image model read a prompt.",
+      "tokenize", "Print the token ids of a text, or how a prompt is parsed for the text encoders of an image model.",
       "The text is read byte for byte: a byte order mark, CR and the final newline count. Without --json each line has a token's id and "
       "its text in the vocabulary.");
   add_model(flags, model);
@@ -104,9 +104,7 @@ void run_tokenize(std::span<const std::string> arguments) {
   flags.group("Prompt");
   flags.text("-p,--prompt", "TEXT", "Text to tokenize", prompt, "standard input").in_basic_help();
   flags.text("-f,--file", "FILE", "Read the text from this file", file, "standard input").in_basic_help();
-  flags
-      .toggle("--no-special-tokens", "Leave out the special tokens that the model expects around a text, such as BOS and EOS",
-              no_special_tokens)
+  flags.toggle("--no-special-tokens", "Do not add special tokens, such as BOS and EOS", no_special_tokens)
       .also("--no-special")
       .in_basic_help();
   add_setting(
