@@ -1,4 +1,4 @@
-// Draws an image with the small model that comes with hearth:  minimal OUTPUT.png [PROMPT]
+// Generates an image with the demo model:  minimal OUTPUT.png [PROMPT]
 #include <cstdio>
 
 #include "hearth/hearth.h"

@@ -1,4 +1,4 @@
-// How fast models run on this machine. In a library of its own: link hearth::bench.
+// Measures how fast models run on this machine. Requires linking hearth::bench.
 #pragma once
 
 #include <atomic>
@@ -12,37 +12,37 @@
 
 namespace hearth {
 
-// How fast this machine runs a model, part by part, against its own ceilings measured in the same run.
+// Times the parts of a model's run and compares them with the machine's ceilings, measured in the same run.
 struct BenchOptions {
-  // "" or the name of an image benchmark: load, text, step and decode; "vae", "clip": load and that part alone; "blocks": each block of the
-  // three networks; "threads": the step with 1, 2, 4 … threads; "paths": the step on each kernel path; "samplers": a step of each sampler
-  // without its network, as a part of the network's; "ops": every operation of a step and a decode of each image benchmark; a model,
-  // variant or size is refused.
+  // "" or the name of an image benchmark: load, text encoding, step and VAE decode. "vae", "clip": load and that component alone. "blocks":
+  // each block of the three networks. "threads": a step with 1, 2, 4 … threads. "paths": a step on each kernel path. "samplers": a step of
+  // each sampler without its denoiser call, as a fraction of that call. "ops": every op of a step and a VAE decode of each image benchmark;
+  // UsageError with a model, variant or size.
   std::string what;
-  std::string only;     // ops: those with this in their name
-  std::string weights;  // type of generated weights of a language model: f16, bf16, f32, q8_0, q4_0, q4_k, …
-  std::string keep;     // where generated weights are kept: a new folder, of a language model a GGUF file (no tokenizer)
-  std::string hold;     // ops: f32, f16, bf16: weights held so and multiplied as f32, whatever `precision` says
-  std::string path;     // force a kernel path down: "avx2", "avx512", "avx512bf16", "amx"
-  // An image or language benchmark (a published geometry with generated weights, gigabytes of temporary files), "demo", or a checkpoint.
-  // Empty: the first image benchmark.
+  std::string only;     // with "ops": only ops whose name contains this
+  std::string weights;  // storage type of a language model's generated weights: f16, bf16, f32, q8_0, q4_0, q4_k, …
+  std::string keep;     // keep the generated weights here: a new folder, for a language model a GGUF file (without tokenizer)
+  std::string hold;     // with "ops", f32, f16 or bf16: store weights in this dtype and multiply them in f32, overriding `precision`
+  std::string path;     // use a lower kernel path: "avx2", "avx512", "avx512bf16", "amx"
+  // An image or language benchmark (a published architecture with generated weights; writes gigabytes of temporary files), "demo", or a
+  // checkpoint. Empty: the first image benchmark.
   std::string model;
   std::string variant;                   // as in OpenOptions
-  std::optional<int64_t> width, height;  // pixels; absent: what the model is made for
+  std::optional<int64_t> width, height;  // pixels; absent: the model's native size
   std::string device = "cpu";
   int threads = 0;
-  Precision precision = Precision::automatic;  // generated weights are f16 unless it says otherwise
-  int repeats = 3;                             // the median is told
+  Precision precision = Precision::automatic;  // automatic: generated weights are f16
+  int repeats = 3;                             // the result is the median
   OnProgress progress;
   const std::atomic<bool>* cancel = nullptr;
 };
 struct Bench {
-  std::string text;  // for people, several lines
+  std::string text;  // human-readable, several lines
   std::string
       json;  // {"machine": {…}, "parts": {"load": {"seconds": x}, …}, "peak_memory_bytes": n}; or "ops", "blocks", "threads", "paths"
 };
 Bench bench(const BenchOptions& options = {});
-// Models of full size with generated weights that bench() knows by name, beside "demo".
+// Names of the full-size models with generated weights, in addition to "demo".
 std::vector<std::string> image_benchmarks();
 std::vector<std::string> language_benchmarks();
 

@@ -1,4 +1,4 @@
-// What a request chooses among few, and the names by which flags, reports and metadata call it.
+// Enumerated settings of a request, and their names in flags, reports and metadata.
 #pragma once
 
 #include <span>
@@ -6,27 +6,26 @@
 
 namespace hearth {
 
-// Whose conventions a run follows: noise, levels and start are as this program has them (sampling/compat/compat.h). "" is hearth's own.
+// The program whose noise, noise schedule and starting point a run reproduces (sampling/compat/compat.h).
 enum class Compat { hearth, diffusers, comfyui, a1111 };  // "", "diffusers", "comfyui", "a1111"
 
-// Where noise is drawn: PyTorch's CPU generator, or A1111's Philox.
+// Noise generator: PyTorch's CPU generator, or A1111's Philox.
 enum class Rng { cpu, nv };  // "cpu", "nv"
 
-// How prompts are read; text/prompt/README.md says what each of them does.
+// How prompts are parsed; text/prompt/README.md describes each syntax.
 enum class PromptSyntax { plain, a1111, comfyui };  // "plain", "a1111", "comfyui"
 
-// A1111's four ways with weights: `none` takes brackets as text, `ignore` leaves the weights out, `no_norm` does without restoring the
-// mean.
+// How weights act in A1111's syntax: `none` treats brackets as text, `ignore` drops the weights, `no_norm` does not restore the mean.
 enum class Emphasis { original, no_norm, ignore, none };  // "original", "no-norm", "ignore", "none"
 
-// An image of another shape than the run: both sides as they must be; filled, the rest cut away; or whole, its edges going on.
+// How an image of another aspect ratio is resized: stretched, cropped, or fitted in with its edges extended.
 enum class ResizeMode { stretch, crop, fill };  // "stretch", "crop", "fill"
 
-// What stands under a mask at first: the image itself, the colors around it, noise, or nothing (latents of 0).
+// Initial content of the masked area: the image, a fill from the colors around it, noise, or latents of 0.
 enum class InpaintFill { original, fill, noise, nothing };  // "original", "fill", "latent-noise", "latent-nothing"
 
-// Whether the autoencoder decodes in tiles that overlap and are blended, as diffusers does: less memory, not quite the same image.
-// automatic: only where the memory limit asks for it.
+// Whether the VAE decodes in overlapping, blended tiles, as in diffusers: needs less memory, changes the image slightly.
+// automatic: only if the memory limit requires it.
 enum class VaeTiling { automatic, on, off };  // "auto", "on", "off"
 
 std::string_view name_of(Compat value);
@@ -37,8 +36,8 @@ std::string_view name_of(ResizeMode value);
 std::string_view name_of(InpaintFill value);
 std::string_view name_of(VaeTiling value);
 
-// Of one of the types above: the names of all values, in their order; and the value that a name stands for. UsageError lists those that
-// there are.
+// The names of all values of one of the types above, in their order, and the value with a given name. UsageError for an unknown name lists
+// the valid ones.
 template <class Choice> std::span<const std::string_view> choice_names();
 template <class Choice> Choice choice_named(std::string_view name);
 

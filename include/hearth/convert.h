@@ -1,4 +1,4 @@
-// Image models from one safetensors layout into another.
+// Converts image models from one checkpoint layout to another.
 #pragma once
 
 #include <atomic>
@@ -12,27 +12,26 @@
 namespace hearth {
 
 struct ConvertRequest {
-  std::filesystem::path model;                              // whatever Model::open takes
-  std::map<std::string, std::filesystem::path> components;  // in place of the checkpoint's own, as ComponentOptions::path
+  std::filesystem::path model;                              // as in Model::open
+  std::map<std::string, std::filesystem::path> components;  // replacements, as ComponentOptions::path
   std::filesystem::path config;                             // as in OpenOptions
   bool ema = false;
   std::string variant;
-  std::filesystem::path output;  // appears whole or not at all: a file, which is replaced, or a folder, which must not be there or be empty
-  // "diffusers": a folder with every component, its configuration and model.safetensors or diffusion_pytorch_model.safetensors, or shards
-  // of these and their index. "dduf": the same in one file. "single": one file in the layout of CompVis or Stability,
-  // networks alone.
+  std::filesystem::path output;  // written atomically: a file, which is replaced, or a folder, which must not exist or be empty
+  // "diffusers": a folder with every component, its configuration and model.safetensors or diffusion_pytorch_model.safetensors, or their
+  // shards and index. "dduf": the same in one file. "single": one file in the CompVis or Stability layout, with the networks only.
   std::string layout = "diffusers";
-  std::string type;                           // of all floating-point tensors: "f32", "f16", "bf16"; "" as stored, 8-bit floats widened
-  int64_t max_shard_size = 10'000'000'000;    // bytes of the tensors in one file of a folder or of DDUF, as the reference's default
+  std::string type;  // dtype of all floating-point tensors: "f32", "f16", "bf16"; "": as stored, with 8-bit floats widened
+  int64_t max_shard_size = 10'000'000'000;    // bytes of tensors per file of a folder or DDUF; default as in diffusers
   OnProgress progress;                        // phase "convert", in bytes
   const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Canceled
 };
 
-struct ConvertReport : WrittenWeights {  // bytes: of the tensors
+struct ConvertReport : WrittenWeights {  // WrittenWeights::bytes: of the tensors
   std::string pipeline;                  // class in model_index.json
 };
 
-// Tensors are copied bit for bit unless another type is asked for; memory is that of one tensor. UsageError for an unknown layout or type;
+// Tensors are copied bit for bit unless `type` is set. Needs memory for one tensor at a time. UsageError for an unknown layout or type;
 // UnsupportedError for a network that the layout has no names for; WeightError, IoError, Canceled.
 ConvertReport convert(const ConvertRequest& request);
 

@@ -1,4 +1,4 @@
-// What hearth throws. Every message is one line: `what: what is wrong, with which value, and what was needed`.
+// The exceptions that hearth throws. Every message is one line: `what: what is wrong, expected what is right`.
 #pragma once
 
 #include <stdexcept>
@@ -10,23 +10,23 @@ struct Error : std::runtime_error {
 };
 struct ShapeError : Error {
   using Error::Error;
-};  // tensors that do not fit each other
+};  // tensors whose shapes do not match
 struct WeightError : Error {
   using Error::Error;
-};  // a checkpoint that is not what the model needs
+};  // tensors of a checkpoint are missing, misshapen or invalid
 struct UnsupportedError : Error {
   using Error::Error;
-};  // known, and not built
+};  // a valid input or request that hearth does not support
 struct IoError : Error {
   using Error::Error;
-};  // files: missing, truncated, unwritable
+};  // a file is missing, truncated or cannot be written
 struct UsageError : Error {
   using Error::Error;
-};  // a request that makes no sense: unknown name, value out of range
+};  // an invalid request: unknown name, value out of range
 struct NonFiniteError : Error {
   using Error::Error;
-};                         // NaN or infinity where a number was needed
-struct Canceled : Error {  // the user asked to stop
+};                         // NaN or infinity instead of a finite value
+struct Canceled : Error {  // the user canceled the operation
   Canceled() : Error("canceled") {}
 };
 

@@ -1,10 +1,10 @@
-// hearth: run open-weight checkpoints as their makers publish them. The whole public interface.
+// hearth: runs open-weight checkpoints as published. This header is the interface for image models; it includes what that needs.
 //
 //   hearth::Model model = hearth::Model::open("stable-diffusion-v1-5");
 //   hearth::Generation made = model.generate({.prompt = "a lighthouse at dawn", .seed = 7});
 //   made.images[0].save("lighthouse.png");
 //
-// Everything throws hearth::Error on failure, with one line that says what is wrong and what was needed (hearth/error.h).
+// Every function reports failure by throwing hearth::Error with a one-line message: what is wrong and what is expected (hearth/error.h).
 #pragma once
 
 #include <array>
@@ -38,129 +38,129 @@ struct Array {
 };
 
 struct OpenOptions {
-  std::map<std::string, ComponentOptions> components;  // by name; UsageError for one that no model has (list_components())
-  // Of a single file: a diffusers folder whose configurations hold for it; weights need not be there. Default, also for a component that
-  // the folder lacks: the built-in ones of the published model that has its geometry.
+  std::map<std::string, ComponentOptions> components;  // by name (list_components()); UsageError for an unknown name
+  // For a single file: a diffusers folder that provides the configuration files; it need not contain weights. By default, and for a
+  // component that the folder lacks: the built-in configuration of the published model with the same architecture.
   std::filesystem::path config;
-  bool ema = false;     // of a single file: the denoiser's averaged weights (model_ema) in place of its others
-  std::string variant;  // "fp16" opens *.fp16.safetensors; "" the files without a variant
-  // What computes; see list_backends(). Models that are opened with the same device, threads and pinning share it: its threads take turns
-  // instead of competing for the processors.
+  bool ema = false;     // for a single file: use the denoiser's averaged weights (model_ema)
+  std::string variant;  // "fp16" opens *.fp16.safetensors; "" opens the files without a variant
+  // See list_backends(). Models opened with the same device, threads and pinning share one device, so that their threads take turns
+  // instead of competing for the CPUs.
   std::string device = "cpu";
-  int threads = 0;           // 0 = all processors
-  bool pin_threads = false;  // each thread, the calling one too, to a processor of its own as long as the model is open
+  int threads = 0;           // 0: one per CPU
+  bool pin_threads = false;  // pin each thread, including the calling one, to its own CPU while the model is open
   Precision precision = Precision::automatic;
-  // Folder in which weights are kept as they are packed for this processor, so that the next opening need not; made where it is not
-  // there. Empty: none.
+  // Packed-weight cache: a folder that keeps weights as packed for this CPU, so that the next open() skips packing. Created if it does not
+  // exist. Empty: no cache.
   std::filesystem::path cache;
-  // Told, in one line each, of a cache that is damaged or cannot be written, and of tensors in a single file that nothing uses.
+  // Receives one-line warnings: the cache is damaged or cannot be written, a single file contains unused tensors.
   std::function<void(const std::string&)> warn;
-  // Load each network when a run first needs it, so that a run that cannot be is refused before; names and shapes of all tensors
-  // are checked at once.
+  // Load each network when a run first needs it, so that invalid requests are refused before anything is loaded. open() still checks the
+  // names and shapes of all tensors.
   bool load_when_needed = false;
-  // Bytes that the process may take while it runs; 0: no limit. A run takes the first of these ways that fits, or is refused with
-  // UsageError: all networks in memory; each only while it works; and the autoencoder in tiles. Loads when needed.
+  // Limit on the memory of the process during a run, in bytes; 0: no limit. A run uses the first mode that fits: all networks in memory;
+  // each network only while it computes; the same with the VAE in tiles. UsageError if none fits. Implies load_when_needed.
   int64_t memory_limit = 0;
-  // A second checkpoint that does the last steps of every image (Request::refiner_start), XL's refiner; its autoencoder is not used.
+  // A second checkpoint, such as the SDXL refiner, that executes the last steps (Request::refiner_start); its VAE is not used.
   std::filesystem::path refiner;
-  // A small autoencoder (AutoencoderTiny: TAESD, TAESDXL) that makes previews: a file of its decoder, alone or with the encoder, in its
-  // maker's layout or in diffusers', or a component's folder.
+  // A small VAE for previews (AutoencoderTiny: TAESD, TAESDXL): a file with its decoder, alone or with the encoder, in the original or the
+  // diffusers layout; or a component's folder.
   std::filesystem::path preview_decoder;
   OnProgress progress;                        // phase "load"
   const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Canceled
 };
 
 struct Debug {
-  bool timing = false;  // time per op kind and per block
-  bool shapes = false;  // every op with its shapes
-  bool nan = false;     // count non-finite values after every op and name the first
+  bool timing = false;  // measure time per op and per block
+  bool shapes = false;  // list every op with its shapes
+  bool nan = false;     // stop at the first op that outputs non-finite values, with NonFiniteError
 };
 
-// All that a run remembers after one of its steps: from it, the same request goes on to the same image, bit for bit.
+// Everything a run needs in order to continue after one of its steps: the same request then generates a bit-identical image.
 struct RunState {
-  std::map<std::string, Array> arrays;  // "state.x" [B, C, h, w] and what the sampler keeps beside it
-  std::string json;                     // of which run, after which step
+  std::map<std::string, Array> arrays;  // "state.x" [B, C, h, w] and the sampler's history
+  std::string json;                     // identifies the run and the step
 };
 
-// A file of textual inversion for prompts: safetensors or PyTorch's, as A1111 or diffusers write it.
+// A textual inversion file for prompts: safetensors or PyTorch, as written by A1111 or diffusers.
 struct Embedding {
   std::filesystem::path file;
-  std::string name;  // what prompts call it; default: the file's name without its ending, in plain prompts diffusers' token
+  std::string name;  // in prompts; default: the file name without its extension, in plain prompts the token from a diffusers file
 };
 
 struct Request {
   std::string prompt;
-  std::optional<std::string> negative_prompt;  // absent: what the checkpoint takes for none: the empty prompt, or zeros (XL)
-  std::optional<PromptSyntax> prompt_syntax;   // absent: by compat: a1111 and comfyui their own, else plain
-  std::optional<Emphasis> emphasis;            // of prompts in A1111's syntax; absent: original
+  std::optional<std::string> negative_prompt;  // absent: the checkpoint's default: the empty prompt, or zeros (SDXL)
+  std::optional<PromptSyntax> prompt_syntax;   // absent: by compat: that of a1111 or comfyui, else plain
+  std::optional<Emphasis> emphasis;            // for prompts in A1111's syntax; absent: original
   std::vector<Embedding> embeddings;           // for both prompts
-  std::optional<int64_t> width, height;        // pixels, multiples of the autoencoder's factor (8); default: the checkpoint's native size
-  OptionValues options;                        // those that the model's family has of its own, by name (hearth/settings.h)
-  std::optional<double> refiner_start;         // the part of the noise schedule after which the refiner goes on; default: 0.8
+  std::optional<int64_t> width, height;        // pixels, multiples of the VAE's factor (8); default: the checkpoint's native size
+  OptionValues options;                        // specific to the model's family, by name (hearth/settings.h)
+  std::optional<double> refiner_start;         // part of the noise schedule after which the refiner takes over; default: 0.8
   int64_t steps = 50;
-  double guidance = 7.5;        // classifier-free guidance; 1 runs without, less, too, but under compat "comfyui" and "a1111"
+  double guidance = 7.5;        // guidance scale; 1 and less turn guidance off, except less than 1 with compat "comfyui" and "a1111"
   std::string guidance_method;  // see list_guidance(); "" = cfg
   std::map<std::string, std::string> guidance_options;     // of the method, by name
-  double guidance_rescale = 0;                             // 0 … 1: how far the result's deviation follows the prompt's answer
-  std::optional<std::array<double, 2>> guidance_interval;  // guided only for σ/α between these two
-  std::string sampler;                                     // see list_samplers(); may end in a schedule's name; "" = the checkpoint's own
+  double guidance_rescale = 0;                             // 0 … 1: rescale towards the conditional prediction's standard deviation
+  std::optional<std::array<double, 2>> guidance_interval;  // apply guidance only if σ/α is between these two
+  std::string sampler;                                     // see list_samplers(); may end in a schedule's name; "": the checkpoint's own
   std::map<std::string, std::string> sampler_options;      // of the sampler, by name
-  std::string schedule;                                    // see list_schedules(); "" = the checkpoint's own
+  std::string schedule;                                    // see list_schedules(); "": the checkpoint's own
   std::map<std::string, double> schedule_options;          // of the schedule, by name (list_schedules())
-  std::vector<double> sigmas;                              // in place of a schedule: falling noise levels, steps + 1 of them, the last 0
-  bool discard_penultimate = false;                        // one level more is made and the last but one left out; compat "" and "a1111"
-  std::optional<uint64_t> seed;                            // image k of a batch uses seed + k; default: a random one, reported
-  int64_t batch_size = 1;                                  // images computed together
-  Compat compat = Compat::hearth;                          // noise, levels and start as this program has them
-  std::optional<Rng> rng;                                  // absent: by compat; nv with hearth and a1111 only
-  int64_t eta_noise_seed_delta = 0;  // compat "a1111": the noise of the steps comes from seeds this much higher (ENSD)
-  int64_t batch_index = 0;           // compat "comfyui": the images are those from this number on of a larger batch
-  std::optional<Array> noise;        // standard normal [batch, channels, height/8, width/8] in place of the seed's first draw
-  Editing edit;                      // the image that the run starts from
+  std::vector<double> sigmas;                              // explicit schedule: steps + 1 decreasing sigmas, the last 0
+  bool discard_penultimate = false;                        // compute one sigma more and drop the next-to-last; compat "" and "a1111"
+  std::optional<uint64_t> seed;                            // image k of a batch uses seed + k; default: random, reported
+  int64_t batch_size = 1;                                  // images generated together
+  Compat compat = Compat::hearth;                          // the program whose noise, schedule and starting point to reproduce
+  std::optional<Rng> rng;                                  // absent: by compat; nv only with hearth and a1111
+  int64_t eta_noise_seed_delta = 0;                        // compat "a1111": offset of the seeds for step noise (ENSD)
+  int64_t batch_index = 0;                                 // compat "comfyui": index of the first image within a larger batch
+  std::optional<Array> noise;  // initial noise, standard normal [batch, channels, height/8, width/8]; default: from the seed
+  Editing edit;                // the image that the run starts from
   Variation variation;
   std::optional<Hires> hires;
   Preview preview;
   bool decode = true;      // false: stop at the latents
-  int64_t stop_after = 0;  // sampler steps after which the run ends and Generation::state is filled in; 0: the whole run
-  // Go on from here. UsageError unless sampler and its options, schedule, steps, size, strength, batch, seed, compat and what goes with it
-  // (rng, eta_noise_seed_delta, batch_index) are those of the state. Model, prompts and guidance are not in it: with others than those of
-  // the run that was stopped, the image is another.
+  int64_t stop_after = 0;  // stop after this many steps and fill in Generation::state; 0: run all steps
+  // Resume from this state. UsageError unless sampler and its options, schedule, steps, size, strength, batch, seed, compat and its options
+  // (rng, eta_noise_seed_delta, batch_index) equal those of the stopped run. Model, prompts and guidance are not checked: changing them
+  // changes the image.
   std::optional<RunState> resume;
   VaeTiling vae_tiling = VaeTiling::automatic;
-  std::optional<int64_t> vae_tile;  // side in pixels, a multiple of 32; default: the size that the autoencoder was trained on
+  std::optional<int64_t> vae_tile;  // side in pixels, a multiple of 32; default: the size that the VAE was trained on
   bool deep_color = false;          // fill Image::rgb16 too
-  bool last = false;                // the model is not needed after it: networks that have done their work are let go of
+  bool last = false;                // the model is not used after this run: unload each network once it is no longer needed
   Debug debug;
 
-  OnProgress progress;  // phases "load" (when needed), "encode", "sample", "decode"
+  OnProgress progress;  // phases "load" (with load_when_needed), "encode", "sample", "decode"
   const std::atomic<bool>* cancel = nullptr;
 };
 
 struct Generation {
-  std::vector<Image> images;          // batch order; empty when decode was off
-  std::vector<uint64_t> seeds;        // of each image: what it says of itself, its own or, where one generator drew them all, the run's
-  uint64_t seed = 0;                  // of the run: the request's, or the random one that was taken for it
-  uint64_t variation_seed = 0;        // likewise, of a run with a variation
-  Array noise;                        // the standard normal tensor before any sigma, [B, C, h, w]
-  Array latents;                      // as the last step returned them, before division by the scaling factor, [B, C, h, w]
-  std::optional<RunState> state;      // with stop_after
-  std::vector<std::string> warnings;  // e.g. the part of a prompt that did not fit
-  std::string report;                 // JSON: resolved values, times, memory planned and measured, numbers per component
-  std::string debug_text;             // what Request::debug asked for, for people; the report has the same in numbers
+  std::vector<Image> images;    // in batch order; empty if Request::decode was false
+  std::vector<uint64_t> seeds;  // of each image, as in its metadata: its own, or the run's if one generator draws noise for the whole batch
+  uint64_t seed = 0;            // of the run: the request's, else the random one
+  uint64_t variation_seed = 0;  // likewise, for a run with a variation
+  Array noise;                  // initial noise, standard normal, before scaling by sigma, [B, C, h, w]
+  Array latents;                // output of the last step, before division by the VAE's scaling factor, [B, C, h, w]
+  std::optional<RunState> state;      // if Request::stop_after is set
+  std::vector<std::string> warnings;  // for example the truncated part of a prompt
+  std::string report;                 // JSON: resolved settings, times, planned and measured memory, one entry per component
+  std::string debug_text;             // results of Request::debug as text; the report has them as JSON
 };
 
-// UsageError that Image::save would end with, as far as the request alone tells: ending, options, size, length of the prompts.
+// Throws the UsageError that Image::save would throw, as far as the request determines it: extension, options, size, length of the prompts.
 void check_save(const std::filesystem::path& file, const SaveOptions& options, const Request& request);
 
 class Job;
 
-// Safe from several threads: runs at the same time give what they give one after the other.
+// Thread-safe: concurrent runs return the same results as consecutive ones.
 class Model {
  public:
-  // A diffusers folder, or a single file in CompVis' or Stability's layout. IoError, WeightError or UnsupportedError when it cannot be run,
-  // before anything is computed.
+  // Opens a diffusers folder, or a single file in the CompVis or Stability layout. IoError, WeightError or UnsupportedError, before any
+  // computation, if it cannot run.
   static Model open(const std::filesystem::path& path, const OpenOptions& options = {});
-  // The small model that comes with hearth.
+  // Opens the small model that is part of hearth.
   static Model open_demo(const OpenOptions& options = {});
 
   Model(Model&&) noexcept;
@@ -170,38 +170,39 @@ class Model {
   std::string family() const;
   std::string description() const;  // JSON: components, precisions, parameters, hashes, scheduler
 
-  // A run that is ready to begin: what it needs is known, and a request that would be refused is refused. UsageError, UnsupportedError.
+  // Resolves and checks a request and plans its memory. UsageError, UnsupportedError.
   Job prepare(const Request& request);
   Generation generate(const Request& request);  // prepare(request).run()
 
-  // What generate() will take, found without computing anything. UsageError when it would be refused.
+  // Memory that generate() will need, found by a dry run. UsageError if the request would be refused.
   struct Prediction {
-    int64_t bytes = 0;  // most that the process takes
+    int64_t bytes = 0;  // peak memory of the process
     std::string mode;   // "all networks stay in memory"
   };
   Prediction predict_memory(const Request& request);  // prepare(request).memory()
 
-  // Pixels in [-1, 1], [B, 3, H, W] → mean of the latent distribution times the scaling factor, [B, C, H/8, W/8], and back.
+  // VAE encode and decode. Pixels in [-1, 1], [B, 3, H, W] ↔ latents, [B, C, H/8, W/8]: the mean of their distribution times the scaling
+  // factor.
   Array encode(const Array& pixels);
   Array decode(const Array& latents);
 
  private:
   friend class Job;
-  friend struct CommonLevels;  // hearth/plots.h: prepares runs along one schedule, whatever their sampler
+  friend struct CommonLevels;  // hearth/plots.h: prepares runs on one schedule for all samplers
   struct Impl;
   Job prepare(const Request& request, bool common_levels);
   explicit Model(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 
-// A request that was prepared. It refers to its model, which must outlive it.
+// A resolved and planned request. It refers to its model, which must outlive it.
 class Job {
  public:
   Job(Job&&) noexcept;
   Job& operator=(Job&&) noexcept;
   ~Job();
 
-  Model::Prediction memory() const;  // what run() will take
+  Model::Prediction memory() const;  // memory that run() will need
   Generation run();
 
  private:
@@ -211,7 +212,7 @@ class Job {
   std::unique_ptr<Impl> impl_;
 };
 
-// What this build knows, for menus and `hearth list`.
+// What this build supports, for menus and `hearth list`.
 struct Named {
   std::string name;
   std::vector<std::string> aliases;
@@ -219,15 +220,15 @@ struct Named {
 };
 struct OptionInfo {
   std::string name, summary;
-  std::string standard;              // its default, as one writes it
+  std::string standard;              // its default, in the notation of the command line
   double least = 0, most = 0;        // range; most may be infinite
-  std::vector<std::string> choices;  // where given, the only values
+  std::vector<std::string> choices;  // if not empty, the only valid values
 };
 struct SamplerInfo : Named {
   int order = 1;
-  std::string calls;     // of the network for n steps: "2n-1"
-  std::string noise;     // "never", "on request" (an option asks for it), "always"
-  std::string schedule;  // that goes with it where nobody chooses
+  std::string calls;     // denoiser calls for n steps: "2n-1"
+  std::string noise;     // "never", "on request" (by an option), "always"
+  std::string schedule;  // its default noise schedule
   bool needs_unconditional = false;
   std::vector<OptionInfo> options;
 };
@@ -237,22 +238,22 @@ std::vector<Named> list_samplers();
 std::vector<Named> list_guidance();
 std::vector<Named> list_schedules();
 
-// The noise levels and times that a run of so many steps would go through, for each schedule of list_schedules().
+// Sigmas and timesteps of a run of `steps` steps, for each schedule of list_schedules().
 struct ScheduleLevels {
   std::string name;
-  std::vector<double> sigmas;     // noise beside an image of weight 1 (flow models: the share of noise); the end included
-  std::vector<double> timesteps;  // what the network is told at each step
-  std::string refused;            // why this model, sampler or number of steps cannot take it; empty where it can
+  std::vector<double> sigmas;     // relative to an image of weight 1 (flow models: the share of noise); includes the final one
+  std::vector<double> timesteps;  // what the denoiser receives at each step
+  std::string refused;            // why the model, sampler or number of steps does not support the schedule; empty if it does
 };
-// `model` is a checkpoint, or empty: the demo model; `sampler` as in Request. Only configs are read.
+// `model`: a checkpoint; empty: the demo model. `sampler`: as in Request. Reads configuration files only.
 std::vector<ScheduleLevels> schedule_levels(const std::filesystem::path& model, const std::string& sampler, int64_t steps);
 std::vector<Named> list_backends();
 
-// What a file or folder is: family, components, precisions, sizes, configs, what is missing or would be left unread; for
-// an image (PNG, JPEG, WebP) its kind and how it was made. IoError when there is nothing to read.
+// Describes a file or folder. A checkpoint: family, components, precisions, sizes, configuration, missing and unused tensors. An image
+// (PNG, JPEG, WebP): its format and metadata. IoError if the path does not exist or cannot be read.
 struct Inspection {
-  std::string text;  // for people, several lines
-  std::string json;  // the same for programs
+  std::string text;  // human-readable, several lines
+  std::string json;  // the same as JSON
   bool usable = false;
 };
 Inspection inspect(const std::filesystem::path& path, const std::string& variant = {});

@@ -1,4 +1,4 @@
-// Values of the options that only some model families have, by name: Request::options. list_settings() says which there are.
+// Values of family-specific options, by name (Request::options). list_settings() lists them.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace hearth {
 
-// A whole number, a number, a text, or a pair: width and height, or x and y.
+// An integer, a number, a text, or a pair: width and height, or x and y.
 using OptionValue = std::variant<int64_t, double, std::string, std::array<int64_t, 2>>;
 using OptionValues = std::map<std::string, OptionValue>;
 

@@ -1,4 +1,4 @@
-// How far a long operation has come.
+// Progress of long operations.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,6 @@ struct Progress {
   int64_t done = 0, total = 0;
 };
 
-using OnProgress = std::function<void(const Progress&)>;  // called on the thread that called us; may throw Canceled
+using OnProgress = std::function<void(const Progress&)>;  // called on the calling thread; may throw Canceled
 
 }  // namespace hearth

@@ -1,4 +1,4 @@
-// Language models as GGUF files, with weights in the types of such files.
+// Converts language models to GGUF files and quantizes their weights.
 #pragma once
 
 #include <atomic>
@@ -12,21 +12,22 @@ namespace hearth {
 
 struct QuantizeRequest {
   std::filesystem::path model;   // a folder with config.json, safetensors and tokenizer.json, or a GGUF file
-  std::filesystem::path output;  // appears whole or not at all
-  // Of the matrices: f32, f16, bf16, q8_0, q6_k, q5_k, q4_k, q3_k, q2_k, q5_1, q5_0, q4_1, q4_0, iq4_nl, iq4_xs or mxfp4. Vectors are f32.
+  std::filesystem::path output;  // written atomically
+  // Type of the matrices: f32, f16, bf16, q8_0, q6_k, q5_k, q4_k, q3_k, q2_k, q5_1, q5_0, q4_1, q4_0, iq4_nl, iq4_xs or mxfp4. Vectors are
+  // f32.
   std::string type = "q4_k";
-  bool pure = false;                          // the output matrix (the embedding, where it is the same) too; else it is q6_k at least
-  int threads = 0;                            // 0 = all processors
+  bool pure = false;                          // quantize the output matrix (or tied embedding) to `type` too; otherwise it is at least q6_k
+  int threads = 0;                            // 0: one per CPU
   OnProgress progress;                        // phase "quantize", in parameters
   const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Canceled
 };
 
-struct QuantizeReport : WrittenWeights {  // bytes: of the file
-  std::string architecture;               // general.architecture: that of the family, or what the given GGUF file has
+struct QuantizeReport : WrittenWeights {  // WrittenWeights::bytes: of the file
+  std::string architecture;               // general.architecture: the family's, or that of the input GGUF file
 };
 
-// UnsupportedError for a family, a configuration or a tokenizer that such a file cannot say; WeightError for tensors that are missing,
-// left over, misshapen or not numbers; UsageError for an unknown type; IoError.
+// UnsupportedError for a family, configuration or tokenizer that GGUF cannot describe; WeightError for tensors that are missing, unused,
+// misshapen or non-finite; UsageError for an unknown type; IoError.
 QuantizeReport quantize(const QuantizeRequest& request);
 
 }  // namespace hearth

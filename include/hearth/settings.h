@@ -16,24 +16,24 @@ namespace hearth {
 
 struct Setting {
   std::string name;                  // "guidance": for set(), and in reports
-  std::string flags;                 // how the command spells it: "-W,--width"
-  std::vector<std::string> aliases;  // flags that the command accepts too, but does not show: "--guidance-scale"
-  std::string type;                  // what a value looks like: "N", "X", "TEXT", "WxH", "stretch|crop|fill"; empty: a switch
+  std::string flags;                 // of the command: "-W,--width"
+  std::vector<std::string> aliases;  // flags that the command also accepts but does not show: "--guidance-scale"
+  std::string type;                  // placeholder of the value: "N", "X", "TEXT", "WxH", "stretch|crop|fill"; empty: a switch
   std::string help;                  // what it does and when to use it
   std::string default_text;          // the default, in words; "required" if there is none
-  std::string group;                 // heading that it belongs under: "Prompt", or the title of a model family
-  // The values it takes: numbers in this range, or one of the choices if there are any.
+  std::string group;                 // its heading: "Prompt", or the title of a model family
+  // Valid values: numbers in this range, or one of `choices` if not empty.
   double minimum = -std::numeric_limits<double>::infinity(), maximum = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices;
   bool repeatable = false;            // each value is added to those before
-  bool basic = false;                 // one of the few that most people set
-  std::vector<std::string> families;  // model families that have it; empty: all image models
+  bool basic = false;                 // commonly used
+  std::vector<std::string> families;  // model families that support it; empty: all image models
 };
 
-// In the order in which they must be set: some depend on one before them.
+// In the order in which they must be set: some depend on an earlier one.
 std::vector<Setting> list_settings();
 
-// Parses and sets a value as the command does; a switch takes "", "true" and "false". UsageError for an invalid value or an unknown name;
+// Parses and sets a value as the command does; a switch accepts "", "true" and "false". UsageError for an invalid value or an unknown name;
 // the errors of Image::load if the value is an image file.
 void set(Request& request, std::string_view name, const std::string& value);
 

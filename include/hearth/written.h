@@ -1,4 +1,4 @@
-// What a file, or a folder, of weights that was written holds.
+// Contents of a written file or folder of weights.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct WrittenWeights {
   int64_t tensors = 0, parameters = 0;
   int64_t bytes = 0;
   std::map<std::string, int64_t> types;  // type → tensors
-  std::vector<std::string> notes;        // what was left out or is not as asked for, one line each
+  std::vector<std::string> notes;        // what was left out or differs from the request, one line each
 };
 
 }  // namespace hearth

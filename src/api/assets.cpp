@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-// find_package(hearth) compiles the definition into a user's program (cmake/hearth-assets.cpp.in); others have none.
+// Defined only in programs that use find_package(hearth), which compiles cmake/hearth-assets.cpp.in into them.
 extern "C" __attribute__((weak)) const char* hearth_installed_assets();
 
 namespace hearth::api {
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 fs::path assets_folder() {
   std::error_code error;
   if (const char* chosen = std::getenv("HEARTH_ASSETS"); chosen && *chosen) {
-    if (!fs::is_directory(chosen, error)) fail<IoError>("assets: $HEARTH_ASSETS is '{}', which is no folder", chosen);
+    if (!fs::is_directory(chosen, error)) fail<IoError>("assets: $HEARTH_ASSETS is '{}', expected a folder", chosen);
     return chosen;
   }
   std::vector<fs::path> places = {fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "share/hearth"};
@@ -26,7 +26,7 @@ fs::path assets_folder() {
     if (fs::is_directory(folder, error)) return folder;
   std::string names;
   for (const fs::path& folder : places) names += (names.empty() ? "'" : ", '") + folder.string() + "'";
-  fail<IoError>("assets: found in none of {}; set $HEARTH_ASSETS to their folder", names);
+  fail<IoError>("assets: not found in {}; set $HEARTH_ASSETS to their folder", names);
 }
 
 fs::path demo_model_folder() { return assets_folder() / "demo-model"; }

@@ -1,12 +1,12 @@
-// The files that come with hearth: the demo model, vocabularies, configurations.
+// The files that are part of hearth: the demo models, vocabularies, configurations.
 #pragma once
 
 #include <filesystem>
 
 namespace hearth::api {
 
-// The folder of assets: $HEARTH_ASSETS if set; else share/hearth beside the program's bin folder (installed); else that of the hearth
-// that find_package(hearth) found (a user's program); else the source tree's (built). IoError that names them if none exists.
+// The assets folder: $HEARTH_ASSETS if set; else share/hearth next to the program's bin folder (installed hearth); else that of the hearth
+// found by find_package(hearth) (a user's program); else that of the source tree (built hearth). IoError that lists them if none exists.
 std::filesystem::path assets_folder();
 
 std::filesystem::path demo_model_folder();           // a diffusers folder

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Each test is a process of its own under ctest; together they must leave the variable as they found it.
+// ctest runs each test in its own process; run together, they must not leave the variable set.
 class Assets : public ::testing::Test {
  protected:
   void SetUp() override { unsetenv("HEARTH_ASSETS"); }
@@ -27,18 +27,18 @@ TEST_F(Assets, of_the_source_tree_hold_the_demo_model) {
   EXPECT_TRUE(fs::exists(demo_language_model_folder() / "config.json"));
 }
 
-// Its output is what the next test reads from a copy of this program.
-TEST_F(Assets, are_in_a_folder_that_is_there) {
+// The next test reads the output of this one from a copy of this program.
+TEST_F(Assets, are_in_an_existing_folder) {
   const fs::path folder = assets_folder();
   fmt::print("<{}>\n", folder.string());
   EXPECT_TRUE(fs::is_directory(folder));
 }
 
-TEST_F(Assets, an_installed_folder_goes_before_the_source_tree) {
+TEST_F(Assets, an_installed_folder_precedes_the_source_tree) {
   const test::TemporaryFolder prefix;
   fs::create_directories(prefix / "bin");
   fs::copy_file("/proc/self/exe", prefix / "bin/program");
-  const std::string command = (prefix / "bin/program").string() + " --gtest_filter=Assets.are_in_a_folder_that_is_there";
+  const std::string command = (prefix / "bin/program").string() + " --gtest_filter=Assets.are_in_an_existing_folder";
   const auto printed = [&] {
     FILE* out = popen(command.c_str(), "r");
     std::string text(1 << 16, '\0');
@@ -51,7 +51,7 @@ TEST_F(Assets, an_installed_folder_goes_before_the_source_tree) {
   EXPECT_EQ(printed(), prefix / "share/hearth");
 }
 
-TEST_F(Assets, the_variable_goes_before_all) {
+TEST_F(Assets, the_variable_precedes_all) {
   const fs::path chosen = ::testing::TempDir();
   setenv("HEARTH_ASSETS", chosen.c_str(), 1);
   EXPECT_EQ(assets_folder(), chosen);
@@ -61,9 +61,9 @@ TEST_F(Assets, the_variable_goes_before_all) {
   EXPECT_TRUE(fs::equivalent(assets_folder(), fs::path(HEARTH_SOURCE_DIR) / "assets"));
 }
 
-TEST_F(Assets, a_variable_that_names_no_folder_is_an_error) {
+TEST_F(Assets, a_variable_without_a_folder_is_an_error) {
   setenv("HEARTH_ASSETS", "nowhere/at/all", 1);
-  EXPECT_EQ(test::message_of<IoError>(assets_folder), "assets: $HEARTH_ASSETS is 'nowhere/at/all', which is no folder");
+  EXPECT_EQ(test::message_of<IoError>(assets_folder), "assets: $HEARTH_ASSETS is 'nowhere/at/all', expected a folder");
 }
 
 }  // namespace

@@ -9,11 +9,11 @@
 namespace hearth {
 namespace {
 
-// The names by which a checkpoint says that it is of a family.
+// The names in a checkpoint's configuration that identify a family.
 std::vector<std::string> names_of(const models::ImageFamily& f) { return {f.pipelines.begin(), f.pipelines.end()}; }
 std::vector<std::string> names_of(const models::LanguageFamily& f) { return {f.model_types.begin(), f.model_types.end()}; }
 
-// Its aliases, and the diffusers classes that it stands for.
+// A sampler's aliases, and the diffusers classes that it corresponds to.
 std::vector<std::string> names_of(const sampling::Sampler& s) {
   std::vector<std::string> names(s.aliases.begin(), s.aliases.end());
   for (const sampling::SchedulerClass c : sampling::scheduler_classes())

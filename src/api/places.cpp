@@ -34,7 +34,7 @@ CheckpointPlaces places_of(const std::filesystem::path& path, const OpenOptions&
   for (const ComponentInfo& component : list_components()) names.push_back(component.name);
   for (const auto& [name, component] : options.components) {
     if (std::ranges::find(names, name) == names.end())
-      fail<UsageError>("open: no model has a component '{}', only {}", name, fmt::join(names, ", "));
+      fail<UsageError>("open: unknown component '{}', expected one of {}", name, fmt::join(names, ", "));
     if (!component.path.empty()) places.components[name] = hub::local_model(component.path);
   }
   return places;

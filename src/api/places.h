@@ -1,4 +1,4 @@
-// What the public options say of a checkpoint's parts.
+// Maps the public options to the paths of a checkpoint's components.
 #pragma once
 
 #include "hearth/hearth.h"
@@ -6,7 +6,7 @@
 
 namespace hearth::api {
 
-// For Checkpoint::open(path, …). The assets are looked for where the path is a file, which needs them.
+// For Checkpoint::open(path, …). Looks for the assets only if `path` is a file, which needs them.
 CheckpointPlaces places_of(const std::filesystem::path& path, const OpenOptions& options = {});
 
 }  // namespace hearth::api

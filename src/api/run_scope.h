@@ -1,4 +1,4 @@
-// What every call of the public interface needs around it.
+// Helpers for every call of the public interface: time and cancellation.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ namespace hearth::api {
 using Clock = std::chrono::steady_clock;
 inline double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// Cancellation as long as the caller gave a flag.
+// A CancelScope if the caller passed a flag.
 struct OptionalCancel {
   explicit OptionalCancel(const std::atomic<bool>* flag) {
     if (flag) scope.emplace(*flag);

@@ -1,5 +1,4 @@
-// `hearth bench`: how fast this machine runs an image model, part by part, against the machine's own
-// ceilings measured in the same run.
+// `hearth bench`: times the parts of an image model's run and compares them with the machine's ceilings, measured in the same run.
 #include "bench/bench.h"
 
 #include <fmt/ranges.h>
@@ -20,12 +19,12 @@ namespace {
 using namespace api;
 using models::diffusion::Holding, models::diffusion::Role;
 
-struct Part : BenchTime {
+struct TimedPart : BenchTime {
   std::string name;
   double gflop = 0, least = 0;
 };
 
-// The process's high-water mark starts again from what it holds now, where the system allows it.
+// Resets the process's peak memory to its present memory, if the system supports it.
 void reset_process_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 Bench bench_parts(const BenchOptions& options, const std::vector<Role>& roles) {
@@ -40,8 +39,8 @@ Bench bench_parts(const BenchOptions& options, const std::vector<Role>& roles) {
   reset_process_peak();
   const MemoryWatch buffers(device->ledger());
 
-  // Twice: the first reads the file into the page cache and is not what "load" means here. Memory is as fresh as in a new process.
-  std::vector<Part> parts;
+  // Load twice: the first load fills the page cache and is not measured. Freed memory is returned, so that it is as in a new process.
+  std::vector<TimedPart> parts;
   model.open(*device)->load({}, {});
   device->release_cached();
   const auto start = std::chrono::steady_clock::now();
@@ -72,7 +71,7 @@ Bench bench_parts(const BenchOptions& options, const std::vector<Role>& roles) {
   const auto [height, width] = model.pixels();
   json["model"] = {{"name", options.model}, {"width", width}, {"height", height}, {"guidance", true}};
   std::string lines = machine_text(*device, ceilings);
-  for (const Part& part : parts) {
+  for (const TimedPart& part : parts) {
     nlohmann::json& entry = json["parts"][part.name] = {{"seconds", part.seconds}};
     lines += fmt::format("{:<12} {:9.3f} s", part.name, part.seconds);
     if (part.gflop > 0) {
@@ -100,24 +99,25 @@ Bench bench(const BenchOptions& given) {
   const std::string& what = options.what;
   const std::vector<std::string> benchmarks = image_benchmarks();
   const bool whole = what.empty() || std::ranges::find(benchmarks, what) != benchmarks.end();
-  if (!options.only.empty() && what != "ops") fail<UsageError>("bench: --filter selects operations, which '{}' does not measure", what);
-  if (!options.hold.empty() && what != "ops") fail<UsageError>("bench: --ops-weight-type is for ops; use --precision for '{}'", what);
+  if (!options.only.empty() && what != "ops") fail<UsageError>("bench: --filter applies to ops, not to '{}'", what);
+  if (!options.hold.empty() && what != "ops") fail<UsageError>("bench: --ops-weight-type applies to ops; use --precision for '{}'", what);
   if (what.empty() && benches_language(options.model)) {
     if (options.width || options.height) fail<UsageError>("bench: a language model has no width and height");
     return bench_language(options);
   }
-  if (!options.keep.empty() && !whole) fail<UsageError>("bench: --save-weights is for the generated weights of whole models");
-  if (!options.weights.empty()) fail<UsageError>("bench: --weight-type is for generated language models; use --precision for others");
+  if (!options.keep.empty() && !whole) fail<UsageError>("bench: --save-weights requires a whole model with generated weights");
+  if (!options.weights.empty())
+    fail<UsageError>("bench: --weight-type requires a language model with generated weights; use --precision for others");
   if (what == "ops" && (!options.model.empty() || !options.variant.empty() || options.width || options.height))
-    fail<UsageError>("bench: ops are those of {} at their own sizes; a model, variant or size changes nothing",
-                     fmt::join(benchmarks, " and "));
+    fail<UsageError>("bench: ops measures {} at their native sizes, expected no model, variant or size", fmt::join(benchmarks, " and "));
   if (what == "clip" && (options.width || options.height)) fail<UsageError>("bench: the text encoder has no width and height");
-  if (!options.path.empty() && what == "paths") fail<UsageError>("bench: paths measures all of them, not '{}' alone", options.path);
+  if (!options.path.empty() && what == "paths")
+    fail<UsageError>("bench: paths measures all kernel paths, expected no --kernel-path, got '{}'", options.path);
   if (what == "ops") return bench_ops(options);
-  // A model as a kind of its own is that model; the first is measured where neither is said, and with the demo model what is said of it.
+  // `what` may name the model itself; the default is the first benchmark, whose name also stands for a whole run of another model.
   const bool first = what == benchmarks.front();
   if (whole && !what.empty() && !options.model.empty() && options.model != what && !first)
-    fail<UsageError>("bench: '{}' of the model '{}', expected one", what, options.model);
+    fail<UsageError>("bench: '{}' and -m '{}' both name a model, expected one", what, options.model);
   if (options.model.empty()) options.model = whole && !what.empty() ? what : benchmarks.front();
   if (what == "blocks") return bench_blocks(options);
   if (what == "threads") return bench_threads(options);

@@ -1,4 +1,4 @@
-// Shared by all kinds of `hearth bench`: timing, and the description of the machine.
+// Shared by all benchmarks of `hearth bench`: timing, and the description of the machine.
 #pragma once
 
 #include <functional>
@@ -11,18 +11,18 @@
 namespace hearth::api {
 
 struct BenchTime {
-  double seconds = 0, processor_seconds = 0;  // wall; of all threads together
+  double seconds = 0, processor_seconds = 0;  // wall time; CPU time of all threads
 };
-// Median of `repeats` runs after one that warms up.
+// Median of `repeats` runs after a warm-up run.
 BenchTime time_of(int repeats, const std::function<void()>& run);
 
-// The products of what runs while it is observed.
+// Counts the products computed while it observes.
 struct Products : Observer {
   explicit Products(const Ceilings& c) : ceilings(c) {}
   void on_op(const OpEvent& event) override;
 
   const Ceilings& ceilings;
-  double flop = 0, least = 0;  // least: seconds at the ceilings of their factors
+  double flop = 0, least = 0;  // least: seconds at the ceilings for their factors' dtypes
 };
 
 nlohmann::json machine_json(Backend& device, const Ceilings& ceilings);
@@ -34,7 +34,7 @@ Bench bench_threads(const BenchOptions& options);  // bench_parts.cpp
 Bench bench_paths(const BenchOptions& options);    // bench_parts.cpp
 Bench bench_samplers(const BenchOptions& options);
 
-// A language model by name (generated weights) or a checkpoint; whether options.model is one.
+// Whether `model` is a language model: one with generated weights, by name, or a checkpoint.
 bool benches_language(const std::string& model);  // bench_language.cpp
 Bench bench_language(const BenchOptions& options);
 

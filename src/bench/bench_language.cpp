@@ -1,4 +1,4 @@
-// `hearth bench` of a language model: its prompt, its decoding and how soon the first token comes, against the machine's own ceilings.
+// `hearth bench` of a language model: prefill, decode and time to first token, compared with the machine's ceilings.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A geometry by its name, and the family that has it; nothing for any other name.
+// The benchmark's architecture with this name, and its family; nullopt for an unknown name.
 struct Published {
   const models::LanguageFamily& family;
   const models::LanguageGeometry& geometry;
@@ -35,7 +35,7 @@ std::optional<Published> published(const std::string& model) {
   return std::nullopt;
 }
 
-// The same few thousand seeded values again and again: nothing that is measured depends on them.
+// A few thousand seeded values, repeated: the measurements do not depend on the values.
 void write_values(const GgufTensor& t, const WriteBytes& write) {
   constexpr int64_t period = 1 << 16;
   const int64_t count = t.shape.numel();
@@ -53,7 +53,7 @@ void write_values(const GgufTensor& t, const WriteBytes& write) {
   for (int64_t begin = 0; begin < count; begin += period) write(std::span(bytes).first(bytes_of(t.dtype, std::min(period, count - begin))));
 }
 
-// A GGUF file of generated weights: `keep`, or one that disappears with it.
+// A GGUF file with generated weights: at `keep`, or a temporary one that the destructor deletes.
 class GeneratedFile {
  public:
   GeneratedFile(const Published& p, DType type, const std::string& keep, const OnProgress& progress) : path_(keep) {
@@ -62,7 +62,7 @@ class GeneratedFile {
       return;
     }
     std::string name = (fs::temp_directory_path() / "hearth-bench-XXXXXX").string();
-    if (!mkdtemp(name.data())) fail<IoError>("bench: no folder can be made in {}", fs::temp_directory_path().string());
+    if (!mkdtemp(name.data())) fail<IoError>("bench: cannot create a folder in {}", fs::temp_directory_path().string());
     folder_ = name;
     path_ = folder_ / "model.gguf";
     try {
@@ -98,7 +98,7 @@ class GeneratedFile {
 
 struct Loaded : models::LoadedLanguageModel {
   std::string_view family;
-  int64_t bytes = 0;  // of the weights that a token reads: all but rows of a table that is nothing else
+  int64_t bytes = 0;  // of the weights that decoding a token reads: all but an embedding table that is not also the output matrix
 };
 
 Loaded load(const fs::path& path, Precision precision, Backend& device) {
@@ -129,9 +129,11 @@ Bench bench_language(const BenchOptions& options) {
   const std::string weights = options.weights.empty() ? "f16" : options.weights;
   const std::optional<DType> type = dtype_named(weights);
   if (!type || (*type != DType::f32 && !is_16bit_float(*type) && !is_blocked(*type)))
-    fail<UsageError>("bench: weights of type '{}' are unknown, expected f32, f16, bf16, q8_0, q4_0, q4_k or another type of GGUF", weights);
-  if (!geometry && !options.weights.empty()) fail<UsageError>("bench: the weights of {} have the types that they have", options.model);
-  if (!geometry && !options.keep.empty()) fail<UsageError>("bench: only generated weights can be kept, and {} is a file", options.model);
+    fail<UsageError>("bench: unknown weight type '{}', expected f32, f16, bf16, q8_0, q4_0, q4_k or another GGUF type", weights);
+  if (!geometry && !options.weights.empty())
+    fail<UsageError>("bench: --weight-type requires generated weights, but {} is a checkpoint", options.model);
+  if (!geometry && !options.keep.empty())
+    fail<UsageError>("bench: --save-weights requires generated weights, but {} is a checkpoint", options.model);
   std::optional<GeneratedFile> generated;
   if (geometry) generated.emplace(*geometry, *type, options.keep, options.progress);
   const fs::path path = generated ? generated->path() : fs::path(options.model);
@@ -139,7 +141,7 @@ Bench bench_language(const BenchOptions& options) {
   note(0);
   const Ceilings ceilings = measure_ceilings(*device);
 
-  // The first opening reads the file into the page cache; the second is the one that counts.
+  // The first load fills the page cache; the second one is measured.
   std::vector<int32_t> prompt;
   { Loaded first = load(path, options.precision, *device); }
   const auto start = Clock::now();
@@ -204,7 +206,7 @@ Bench bench_language(const BenchOptions& options) {
   lines += fmt::format("load         {:9.3f} s\nfirst token  {:9.3f} s, load included\n", load_seconds, first_token_seconds);
   lines += fmt::format("prompt {:4}  {:9.1f} tokens/s  {:5.1f} % of the matrix ceiling\n", prompt_tokens, prompt_rate,
                        100 * products.least / prompt_time.seconds);
-  lines += fmt::format("decode       {:9.1f} tokens/s  {:5.1f} GB/s, {:5.1f} % of what can be read\n", decode_rate, gbs,
+  lines += fmt::format("decode       {:9.1f} tokens/s  {:5.1f} GB/s, {:5.1f} % of the read ceiling\n", decode_rate, gbs,
                        100 * gbs / ceilings.read_gbs);
   lines += fmt::format("peak memory  {:9.2f} GB\n", double(process_peak_bytes()) * 1e-9);
   return {.text = lines, .json = json.dump()};

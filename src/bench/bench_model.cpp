@@ -29,7 +29,7 @@ Tensor seeded_tensor(Backend& device, const std::string& name, const Shape& shap
 
 bool contains(const std::vector<std::string>& names, const std::string& name) { return std::ranges::find(names, name) != names.end(); }
 
-// Channels that a denoiser takes beside the latents.
+// Input channels of a denoiser in addition to the latents.
 int64_t channels_beside(const Facts& facts) {
   switch (facts.beside) {
     case Beside::mask_and_image: return facts.codec.latent_channels + 1;
@@ -63,9 +63,9 @@ BenchModel::BenchModel(const BenchOptions& options, std::vector<Role> roles)
     : options_(options), roles_(std::move(roles)), folder_(options.model == "demo" ? demo_model_folder() : fs::path(options.model)) {
   const bool generated = contains(image_benchmarks(), options.model);
   if (!generated && !options.keep.empty())
-    fail<UsageError>("bench: only generated weights can be kept, and {} is a checkpoint", options.model);
+    fail<UsageError>("bench: --save-weights requires generated weights, but {} is a checkpoint", options.model);
   if (!generated && !fs::exists(folder_)) {
-    fail<IoError>("bench: '{}' is not a checkpoint; models with generated weights are demo, {}, {}", options.model,
+    fail<IoError>("bench: '{}' is not a checkpoint, expected one, or a model with generated weights: demo, {}, {}", options.model,
                   fmt::join(image_benchmarks(), ", "), fmt::join(language_benchmarks(), ", "));
   }
   if (generated) generate();
@@ -79,16 +79,16 @@ BenchModel::BenchModel(const BenchOptions& options, std::vector<Role> roles)
   }
 }
 
-// A folder as it is published: configurations, vocabularies, weights.
+// Writes a checkpoint folder: configurations, vocabularies, weights.
 void BenchModel::generate() {
   if (options_.keep.empty()) {
     std::string name = (fs::temp_directory_path() / "hearth-bench-XXXXXX").string();
-    if (!mkdtemp(name.data())) fail<IoError>("bench: no folder can be made in {}", fs::temp_directory_path().string());
+    if (!mkdtemp(name.data())) fail<IoError>("bench: cannot create a folder in {}", fs::temp_directory_path().string());
     folder_ = name;
   } else {
     folder_ = options_.keep;
     std::error_code error;
-    if (!fs::create_directory(folder_, error)) fail<IoError>("bench: the folder {} cannot be made, expected a new name", options_.keep);
+    if (!fs::create_directory(folder_, error)) fail<IoError>("bench: cannot create the folder {}, expected a new name", options_.keep);
   }
   temporary_ = true;
   try {
@@ -132,7 +132,7 @@ std::array<int64_t, 2> BenchModel::pixels() const {
 std::array<int64_t, 2> BenchModel::latents() const {
   const auto [height, width] = pixels();
   const int64_t f = model_->facts().codec.factor, H = height / f, W = width / f;
-  if (H < 1 || W < 1 || height % f || width % f) fail<UsageError>("bench: {} × {} is not a size in multiples of {}", width, height, f);
+  if (H < 1 || W < 1 || height % f || width % f) fail<UsageError>("bench: the size is {} × {}, expected multiples of {}", width, height, f);
   return {H, W};
 }
 

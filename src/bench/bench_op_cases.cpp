@@ -29,7 +29,7 @@ OpForm attention(const char* what, int64_t T, int64_t S, int64_t N, int64_t G, i
 
 using Over = std::function<std::function<void()>(const Tensor& x)>;
 
-// One that is as fast as memory: `passes` reads and writes of x.
+// An op bound by memory: `passes` reads and writes of x.
 OpForm over(const char* name, const char* kind, const Shape& shape, int64_t passes, const Over& make) {
   return {fmt::format("{} {}", name, shape), [=](Backend& device, const WeightForm&) {
             const Tensor x = filled(device, shape);
@@ -71,7 +71,7 @@ Tensor filled(Backend& device, const Shape& shape, float scale) {
 }
 
 const std::vector<OpForm>& op_forms() {
-  const Shape tokens{1, 4096, 1536};  // of an image of 1024 × 1024
+  const Shape tokens{1, 4096, 1536};  // tokens of a 1024 × 1024 image
   const auto image_vector = [](const Tensor& x) { return filled(x.backend(), {1, x.size(-1)}); };
   const auto ones = [](const Tensor& x) { return Tensor::filled(x.backend(), {x.size(-1)}, 1); };
   const ConvSpec::Axis same{.before = 1, .after = 1}, causal{.before = 2, .edge = ConvSpec::Edge::nearest};
@@ -113,7 +113,7 @@ const std::vector<OpForm>& op_forms() {
       convolution("conv 3x3 256->256 at 64 depthwise", {1, 64, 64, 256}, {256, 1, 3, 3}, 256, ConvSpec::same(3)),
       convolution("conv 5x5 1152->1152 at 32 depthwise", {1, 32, 32, 1152}, {1152, 1, 5, 5}, 1152, ConvSpec::same(5)),
       convolution("conv 3x3 288->96 at 64 of 4 images", {4, 64, 64, 288}, {96, 288, 3, 3}, 1, ConvSpec::same(3)),
-      // As many multiplications, of frames in place of channels.
+      // The same number of multiplications, with frames instead of channels.
       convolution("conv 3x3x3 96->96 at 4x64 causal", {1, 4, 64, 64, 96}, {96, 96, 3, 3, 3}, 1,
                   {.frames = causal, .rows = same, .columns = same}),
   };

@@ -1,5 +1,5 @@
-// Operations that `hearth bench ops` measures beside those of the families' own networks: the forms that transformers of images and videos,
-// language models and mobile networks need. Each stands next to the plain operation that does the same amount of work.
+// Ops that `hearth bench ops` measures in addition to those of the families' networks: the forms used by image and video transformers,
+// language models and mobile networks. Each is listed next to the plain op that does the same amount of work.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,13 @@ namespace hearth::api {
 
 struct OpCase {
   std::string kind;
-  Shape x, y, w;  // w: of products with weights
+  Shape x, y, w;  // w: weight of a product
   double flop = 0;
-  int64_t bytes = 0;  // read and written
+  int64_t bytes = 0;  // bytes read and written
   std::function<void()> run;
 };
 
-// A tensor of numbers in [−scale, scale).
+// A tensor of values in [−scale, scale).
 Tensor filled(Backend& device, const Shape& shape, float scale = 1);
 
 struct OpForm {

@@ -1,5 +1,5 @@
-// `hearth bench ops`: every operation of a step and of a decode, alone, at the shapes that the families' benchmarks have at their own
-// sizes. The list is what dry runs of the networks tell; behind it come forms that other networks ask for (bench_op_cases.h).
+// `hearth bench ops`: measures every op of a step and of a VAE decode alone, at the shapes of the families' benchmarks at their native
+// sizes. Dry runs of the networks list the ops; forms that other networks use follow (bench_op_cases.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,19 +26,19 @@ namespace {
 
 struct Case {
   std::string op;
-  Shape x, y, w;  // w: of products with weights
+  Shape x, y, w;  // w: weight of a product
   double flop = 0;
   int64_t bytes = 0;
-  std::map<std::string, int64_t> calls;  // work → how often it does this
+  std::map<std::string, int64_t> calls;  // a benchmark's step or VAE decode → number of calls
 
-  // An operation that normalizes its input is told of as "group_norm+" and its own name.
+  // An op that normalizes its input is reported as "group_norm+" and its own name.
   std::string_view product() const { return std::string_view(op).substr(normalized() ? norm_of.size() : 0); }
   bool normalized() const { return op.starts_with(norm_of); }
   static constexpr std::string_view norm_of = "group_norm+";
 
   std::string name() const;
   std::function<void()> make(Backend& device, const WeightForm& form) const;
-  int64_t keys() const { return int64_t(std::llround(flop / 4 / double(x.numel()))); }  // of an attention
+  int64_t keys() const { return int64_t(std::llround(flop / 4 / double(x.numel()))); }  // of attention
 };
 
 std::string Case::name() const {
@@ -60,7 +60,7 @@ std::function<void()> Case::make(Backend& device, const WeightForm& form) const 
     const Tensor values = filled(device, w, 1 / std::sqrt(float(w.numel() / w[0]))), bias = filled(device, {w[0]});
     const Weight weight{
         .name = "w", .shape = w, .form = form, .prepared = device.prepare(values, kind, form), .backend = &device, .kind = kind};
-    GroupNormSpec norm;  // with an activation where a residual block convolves, as the networks have it
+    GroupNormSpec norm;  // with an activation in front of a residual block's convolution, as in the networks
     if (normalized()) {
       const Tensor ones = Tensor::filled(device, {x[-1]}, 1);
       const bool block = kind == WeightKind::conv && w[2] == 3;
@@ -95,14 +95,14 @@ std::function<void()> Case::make(Backend& device, const WeightForm& form) const 
     rest[axis] -= x[axis];
     return [=, other = filled(device, rest)] { ops::concat({in, other}, axis); };
   }
-  if (op == "copy") {  // of rows that do not lie side by side
+  if (op == "copy") {  // from strided rows
     const Tensor part = filled(device, x.with_last(x[-1] + 16)).slice(x.rank() - 1, 0, x[-1]);
     return [=] { ops::contiguous(part); };
   }
-  fail<UnsupportedError>("bench: no measure for the operation '{}'", op);
+  fail<UnsupportedError>("bench: the op '{}' cannot be measured", op);
 }
 
-// Lists the operations of what runs while it is observed.
+// Lists the ops that run while it observes.
 struct List : Observer {
   bool watches_dry_runs() const override { return true; }
   void on_op(const OpEvent& event) override {
@@ -143,7 +143,7 @@ std::vector<Case> list_cases() {
 WeightForm form_of(const BenchOptions& options, const Backend& device) {
   if (!options.hold.empty()) {
     const std::optional<DType> named = dtype_named(options.hold);
-    if (!named || !is_float(*named)) fail<UsageError>("bench: weights cannot be held as '{}', expected f32, f16 or bf16", options.hold);
+    if (!named || !is_float(*named)) fail<UsageError>("bench: --ops-weight-type is '{}', expected f32, f16 or bf16", options.hold);
     return {.hold = *named, .factors = DType::f32};
   }
   const bool bf16 = options.precision == Precision::bf16 || (options.precision == Precision::automatic && device.prefers_bf16());
@@ -160,7 +160,7 @@ Bench bench_ops(const BenchOptions& options) {
   std::erase_if(cases, [&](const Case& c) { return c.name().find(options.only) == std::string::npos; });
   std::vector<OpForm> forms = op_forms();
   std::erase_if(forms, [&](const OpForm& f) { return f.name.find(options.only) == std::string::npos; });
-  if (cases.empty() && forms.empty()) fail<UsageError>("bench: no operation has '{}' in its name", options.only);
+  if (cases.empty() && forms.empty()) fail<UsageError>("bench: no op has '{}' in its name", options.only);
   const Ceilings ceilings = measure_ceilings(*device);
   const int threads = device->threads().size();
   const double peak = ceilings.gflops(form.factors);
@@ -173,7 +173,7 @@ Bench bench_ops(const BenchOptions& options) {
                          {"hold", name_of(form.hold)},
                          {"factors", name_of(form.factors)},
                          {"ops", nlohmann::json::array()}};
-  std::string text = machine_text(*device, ceilings) + fmt::format("weights held as {}, factors of products {}; processor time by thread\n",
+  std::string text = machine_text(*device, ceilings) + fmt::format("weights stored as {}, factors of products {}; CPU time per thread\n",
                                                                    name_of(form.hold), name_of(form.factors));
   const auto measure = [&](const Case& c, const std::string& name, const std::function<void()>& run) {
     const BenchTime time = time_of(options.repeats, run);
@@ -196,7 +196,7 @@ Bench bench_ops(const BenchOptions& options) {
                            {c.flop > 0 ? "gflops" : "gbs", rate},
                            {"fraction", least / time.seconds}});
     if (c.op == "attention") json["ops"].back()["keys"] = c.keys();
-    text += fmt::format("{:48} {:10.3f} ms {:8.1f} {:<8} {:5.2f}   processor {:10.3f} ms {:5.2f} ", name, time.seconds * 1e3, rate,
+    text += fmt::format("{:48} {:10.3f} ms {:8.1f} {:<8} {:5.2f}   CPU {:10.3f} ms {:5.2f} ", name, time.seconds * 1e3, rate,
                         c.flop > 0 ? "GFLOP/s" : "GB/s", least / time.seconds, processor * 1e3, least / processor);
     for (const auto& [work, calls] : c.calls) text += fmt::format("  {} × {}", work, calls);
     text += "\n";
@@ -219,8 +219,8 @@ Bench bench_ops(const BenchOptions& options) {
   for (const auto& [work, s] : sums) {
     json["sums"][work] = {
         {"seconds", s.seconds}, {"processor_seconds", s.processor}, {"gflop", s.flop * 1e-9}, {"fraction", s.least / s.seconds}};
-    text += fmt::format("{:11} sum: {:.3f} s, {:.0f} GFLOP, {:.2f} of the ceilings   processor {:.3f} s {:.2f}\n", work, s.seconds,
-                        s.flop * 1e-9, s.least / s.seconds, s.processor, s.least / s.processor);
+    text += fmt::format("{:11} sum: {:.3f} s, {:.0f} GFLOP, {:.2f} of the ceilings   CPU {:.3f} s {:.2f}\n", work, s.seconds, s.flop * 1e-9,
+                        s.least / s.seconds, s.processor, s.least / s.processor);
   }
   return {.text = text, .json = json.dump()};
 }

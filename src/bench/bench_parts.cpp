@@ -16,8 +16,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using models::diffusion::Holding, models::diffusion::Role;
 
-// The time of each outermost block of a part, in the order of the first run. The decoder is taken apart: its row holds what its
-// inner blocks leave of it.
+// The time of each outermost block of a component, in the order of the first run. The VAE decoder is split further: its own row has the
+// time outside its inner blocks.
 struct Blocks : Products {
   using Products::Products;
   struct Row {
@@ -47,7 +47,7 @@ struct Blocks : Products {
     if (row == rows.end()) row = rows.insert(row, {ended.name, ended.flop, ended.least, {}});
     row->seconds.push_back(seconds - ended.inner_seconds);
   }
-  // What ran since the last begin or end is the innermost block's.
+  // The time since the last begin or end belongs to the innermost block.
   void settle() {
     if (!open.empty()) open.back().flop += flop, open.back().least += least;
     flop = least = 0;
@@ -62,7 +62,7 @@ struct Step : BenchTime {
   double least = 0;
 };
 
-// A step of the denoiser on a device of its own.
+// A denoiser step on its own device.
 Step measure_step(const BenchOptions& options, const BenchModel& model, Backend& device, const Ceilings& ceilings) {
   const auto networks = model.open(device);
   Holding holding(*networks);
@@ -117,7 +117,7 @@ Bench bench_blocks(const BenchOptions& options) {
   return {.text = text, .json = json.dump()};
 }
 
-// 1, 2, 4, … and all of them.
+// 1, 2, 4, … and all threads.
 Bench bench_threads(const BenchOptions& options) {
   const int all = make_backend({.name = options.device, .features = options.path, .threads = options.threads})->threads().size();
   std::vector<int> counts;
@@ -142,8 +142,8 @@ Bench bench_threads(const BenchOptions& options) {
                                {"efficiency", speedup / n},
                                {"fraction", step.least / step.seconds},
                                {"matrix_gflops", ceilings.matrix_gflops}});
-    text += fmt::format("{:4} threads {:9.3f} s  processor {:9.3f} s  {:5.2f} × one thread, {:3.0f} % efficient, {:.2f} of the ceiling\n",
-                        n, step.seconds, step.processor_seconds, speedup, 100 * speedup / n, step.least / step.seconds);
+    text += fmt::format("{:4} threads {:9.3f} s  CPU {:9.3f} s  {:5.2f} × one thread, {:3.0f} % efficient, {:.2f} of the ceiling\n", n,
+                        step.seconds, step.processor_seconds, speedup, 100 * speedup / n, step.least / step.seconds);
   }
   return {.text = text, .json = json.dump()};
 }
@@ -155,7 +155,7 @@ Bench bench_paths(const BenchOptions& options) {
   for (const char* path : {"avx2", "avx512", "avx512bf16", "amx"}) {
     if (!cpu_path_available(path)) {
       json["paths"].push_back({{"path", path}, {"available", false}});
-      text += fmt::format("{:<11} not on this processor\n", path);
+      text += fmt::format("{:<11} not supported by this CPU\n", path);
       continue;
     }
     const auto device = make_backend({.name = options.device, .features = path, .threads = options.threads});
@@ -169,7 +169,7 @@ Bench bench_paths(const BenchOptions& options) {
                              {"matrix_gflops", ceilings.matrix_gflops},
                              {"bf16_gflops", ceilings.bf16_gflops},
                              {"fraction", step.least / step.seconds}});
-    text += fmt::format("{:<11} {:9.3f} s  processor {:9.3f} s  {:.2f} of its ceiling\n", path, step.seconds, step.processor_seconds,
+    text += fmt::format("{:<11} {:9.3f} s  CPU {:9.3f} s  {:.2f} of its ceiling\n", path, step.seconds, step.processor_seconds,
                         step.least / step.seconds);
   }
   return {.text = text, .json = json.dump()};

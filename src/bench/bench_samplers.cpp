@@ -1,4 +1,4 @@
-// `hearth bench samplers`: what a sampler costs beside the network.
+// `hearth bench samplers`: overhead of each sampler in addition to the denoiser calls.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Bench bench_samplers(const BenchOptions& options) {
       machine_text(*device, ceilings) +
       fmt::format("{} step {:.3f} s; time that each sampler adds to a step, and its share of that\n", denoiser, network.seconds);
 
-  // A network that answers at once: what is left is the sampler, its noise, guidance and the boundary to the network.
+  // With a network that returns at once, the time is that of the sampler, its noise, guidance and the boundary to the network.
   const Shape one{1, H, W, channels};
   const Tensor answer = sampling::torch_cpu_noise(1)(*device, {2, H, W, channels});
   const sampling::Network at_once = [&](const Tensor& x, float) { return x.size(0) == 2 ? answer : answer.slice(0, 0, 1); };

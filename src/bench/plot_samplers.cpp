@@ -1,4 +1,4 @@
-// What `hearth samplers plot` shows.
+// The plots of `hearth samplers`.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -39,7 +39,7 @@ std::vector<const sampling::Sampler*> chosen(const std::vector<std::string>& nam
   return samplers;
 }
 
-// The sampler's name, and what makes it deterministic where that is no default.
+// The sampler's name, and the options that make it deterministic if it is not by default.
 std::string label(const sampling::Sampler& s) { return std::string(s.name) + (s.draws == sampling::Draws::always ? ", eta 0" : ""); }
 
 Image image_of(Pixels pixels, const std::string& json) {
@@ -56,10 +56,10 @@ double relative_l2(const std::vector<float>& x, const std::vector<float>& wanted
 }
 
 void check_steps(const std::vector<int64_t>& steps) {
-  if (steps.empty()) fail<UsageError>("plot: no numbers of steps, expected at least one");
+  if (steps.empty()) fail<UsageError>("plot: --steps is empty, expected at least one number");
   for (size_t i = 0; i < steps.size(); ++i)
     if (steps[i] < 1 || (i > 0 && steps[i] <= steps[i - 1]))
-      fail<UsageError>("plot: numbers of steps {}, expected rising ones from 1 on", fmt::join(steps, ", "));
+      fail<UsageError>("plot: --steps is {}, expected increasing numbers from 1 on", fmt::join(steps, ", "));
 }
 
 Request single(const SamplerPlotRequest& r) {
@@ -69,7 +69,7 @@ Request single(const SamplerPlotRequest& r) {
   return one;
 }
 
-// Phase "plot": runs that are done, of all.
+// Progress of phase "plot", in runs.
 struct RunCounter {
   const OnProgress& progress;
   int64_t all, done = 0;
@@ -100,7 +100,7 @@ SamplerPlot plot_contact_sheet(Model& model, const SamplerPlotRequest& r) {
       Pixels image{.width = generated.width, .height = generated.height, .rgb = std::move(generated.rgb)};
       if (r.cell) {
         if (*r.cell < 16 || *r.cell > image.width)
-          fail<UsageError>("plot: cells of {} pixels, expected 16 to the images' {}", *r.cell, image.width);
+          fail<UsageError>("plot: cells of {} pixels, expected 16 to the image width of {}", *r.cell, image.width);
         image = resize(image, *r.cell, std::max<int64_t>(1, image.height * *r.cell / image.width), Filter::lanczos);
       }
       images.push_back(std::move(image));
@@ -130,9 +130,10 @@ SamplerPlot plot_convergence(Model& model, const SamplerPlotRequest& r) {
   const auto samplers = chosen(r.samplers, dozen);
   for (const sampling::Sampler* sampler : samplers)
     if (!sampling::solves_the_ode(*sampler))
-      fail<UsageError>("plot: sampler '{}' does not solve the ODE in given steps; expected others to measure convergence", sampler->name);
+      fail<UsageError>("plot: sampler '{}' does not solve the ODE in given steps, expected one that does to measure convergence",
+                       sampler->name);
   if (r.reference_steps <= r.steps.back())
-    fail<UsageError>("plot: the reference takes {} steps, expected more than {}", r.reference_steps, r.steps.back());
+    fail<UsageError>("plot: the reference solution has {} steps, expected more than {}", r.reference_steps, r.steps.back());
   Request one = single(r);
   one.decode = false, one.progress = {};
   if (one.schedule.empty()) one.schedule = "karras";
@@ -147,7 +148,7 @@ SamplerPlot plot_convergence(Model& model, const SamplerPlotRequest& r) {
     return std::pair(std::move(made.latents.values), Json::parse(made.report)["network_calls"].get<double>());
   };
   const std::vector<float> exact = solve(sampling::find_sampler("seeds_3"), r.reference_steps).first;
-  Chart chart{.title = "convergence", .x_label = "calls of the network", .y_label = "error of the latents, relative L2", .curves = {}};
+  Chart chart{.title = "convergence", .x_label = "denoiser calls", .y_label = "error of the latents, relative L2", .curves = {}};
   Json numbers = Json::array();
   for (const sampling::Sampler* sampler : samplers) {
     Curve2D curve{.name = label(*sampler), .x = {}, .y = {}};
@@ -169,7 +170,8 @@ SamplerPlot plot_orders(const std::vector<std::string>& names) {
   Json numbers = Json::array();
   for (const sampling::Sampler* sampler : samplers) {
     if (!sampling::solves_the_ode(*sampler))
-      fail<UsageError>("plot: sampler '{}' does not solve the ODE in given steps; expected others to measure convergence", sampler->name);
+      fail<UsageError>("plot: sampler '{}' does not solve the ODE in given steps, expected one that does to measure convergence",
+                       sampler->name);
     Curve2D curve{.name = label(*sampler), .x = {}, .y = {}};
     for (int64_t n = 4; n <= 256; n *= 2) {
       const sampling::KnownError at = sampling::known_error(*sampler, *device, n);

@@ -20,13 +20,13 @@
 namespace hearth::cli {
 namespace {
 
-// Also before the command: hearth -q generate …
+// Global flags may also precede the command: hearth -q generate …
 bool is_global(const std::string& word) { return word == "-v" || word == "--verbose" || word == "-q" || word == "--quiet"; }
 
 void run_help(std::span<const std::string> topic) {
   if (topic.empty()) return fmt::print("{}", overview());
   const Command* command = find_command(topic[0]);
-  if (command == nullptr) fail<UsageError>("help: there is no command '{}'", topic[0]);
+  if (command == nullptr) fail<UsageError>("help: unknown command '{}'", topic[0]);
   command->run(std::vector<std::string>{"--help-all"});
 }
 
@@ -63,7 +63,7 @@ int report(int code, std::string message) {
 int run(std::span<const std::string> arguments, std::string_view commit) {
   try {
     dispatch(arguments, commit);
-    // A full disk behind stdout shows itself only here.
+    // Only here does a full disk behind stdout become an error.
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) fail<IoError>("stdout: {}", std::strerror(errno));
     return 0;
   } catch (const Canceled&) { return report(130, "canceled"); } catch (const UsageError& e) {

@@ -1,4 +1,4 @@
-// The command `hearth`, without the process around it.
+// The command `hearth`, apart from process setup.
 #pragma once
 
 #include <span>

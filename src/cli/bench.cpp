@@ -61,7 +61,7 @@ void run_bench(std::span<const std::string> arguments) {
       .also("--hold");
   flags
       .choice("--kernel-path", "", "Use this instruction set at most", options.path, {.names = {"avx2", "avx512", "avx512bf16", "amx"}},
-              "the best that the processor has")
+              "the best that the CPU supports")
       .also("--path");
   flags.group("Memory and performance");
   open.add_device(flags);

@@ -17,9 +17,9 @@ namespace hearth::cli {
 namespace {
 
 constexpr const char* notes =
-    "Without --messages the chat is interactive: each line is a message, and lines that begin with a slash are commands (/help lists "
+    "Without --messages the chat is interactive: each line is a message, and lines that start with a slash are commands (/help lists "
     "them). Ctrl-C stops the reply, Ctrl-D ends the chat.\n"
-    "With --messages the model replies once; with --render too, hearth only prints the prompt that the chat template makes of the "
+    "With --messages the model replies once; with --render too, hearth only prints the prompt that the chat template renders from the "
     "messages.\n"
     "Exit status: 0 done, 1 failed, 2 wrong usage.";
 
@@ -44,11 +44,10 @@ struct ChatFlags {
   void add_to(Flags& flags) {
     open.add_model(flags);
     flags.group("Chat");
-    flags.text("--system-prompt", "TEXT", "System message, before all others", system, "none").also("--system,-sys").in_basic_help();
-    flags.text("--messages", "FILE", "Reply once to this conversation, a JSON list of messages", messages, "chat interactively")
-        .in_basic_help();
+    flags.text("--system-prompt", "TEXT", "System prompt, before all messages", system, "none").also("--system,-sys").in_basic_help();
+    flags.text("--messages", "FILE", "Reply once to this chat, a JSON list of messages", messages, "chat interactively").in_basic_help();
     flags.text("--tools", "FILE", "Tools that the model may call, a JSON list", tools, "none");
-    flags.text("--documents", "FILE", "Documents for templates that take them, a JSON list", documents, "none");
+    flags.text("--documents", "FILE", "Documents for templates that use them, a JSON list", documents, "none");
     flags
         .text("--chat-template-kwargs", "JSON", "More variables for the chat template, such as {\"enable_thinking\": false}",
               chat.variables)
@@ -67,12 +66,12 @@ struct ChatFlags {
     add_json(flags, "with --render the prompt and its token ids, else the same as hearth complete", json);
     flags.example("hearth chat", "Chat with the demo model");
     flags.example("hearth chat -m my-chat-model --system-prompt \"Be brief.\"", "Chat with a checkpoint");
-    flags.example("hearth chat -m model.gguf --messages chat.json --json", "Reply once to a conversation in a file");
+    flags.example("hearth chat -m model.gguf --messages chat.json --json", "Reply once to a chat in a file");
   }
 
   void check() const {
     if (messages.empty() && (render || json || chat.continue_final_message))
-      fail<UsageError>("chat: --render, --json and --continue-final-message need --messages FILE");
+      fail<UsageError>("chat: --render, --json and --continue-final-message require --messages FILE");
     hearth::check(sampling.resolved());
     if (sampling.request.logprobs && !json) fail<UsageError>("chat: log-probabilities are printed as JSON only; add --json");
   }
@@ -87,7 +86,7 @@ ChatMessages messages_of(const ChatFlags& f, const Conversation& conversation) {
   return chat;
 }
 
-// The conversation, rendered as a prompt.
+// The chat, rendered as a prompt.
 CompletionRequest rendered_request(const ChatFlags& f, const LanguageModel& model, const Conversation& conversation) {
   CompletionRequest request = f.sampling.resolved();
   request.prompt = model.render(messages_of(f, conversation));
@@ -111,7 +110,7 @@ class InteractiveChat {
       : flags_(f), model_(model), conversation_(conversation), context_(context_of(f, model)) {}
 
   void run() {
-    // Ctrl-C stops a reply, however often it is pressed; SIGTERM ends the program too.
+    // Ctrl-C stops a reply, even if pressed several times; SIGTERM also ends the program.
     struct sigaction action {};
     sigemptyset(&action.sa_mask);
     action.sa_handler = [](int) { canceled.store(true); };
@@ -133,7 +132,7 @@ class InteractiveChat {
           reply();
         }
       } catch (const Canceled&) { throw; } catch (const Error& e) {
-        conversation_.remove_unanswered();  // it can be asked in another way
+        conversation_.remove_unanswered();  // the user may rephrase it
         log_error(e.what());
       }
     }

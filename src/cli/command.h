@@ -14,7 +14,7 @@ class Flags;
 
 struct Command {
   std::string_view name, summary;
-  // `arguments` follow the command's name. Failures are thrown (core/error.h). The first thing that it does is Flags::parse().
+  // `arguments` follow the command's name. Failures are thrown (core/error.h). It must call Flags::parse() first.
   void (*run)(std::span<const std::string> arguments);
   std::string_view section = "";  // of `hearth --help`: "Images"; empty: not listed
 };
@@ -24,9 +24,9 @@ extern const Command generate, rerun, samplers, complete, chat, perplexity, toke
 
 // In the order of the help.
 std::span<const Command* const> all_commands();
-// Those that help, completion and man pages list.
+// The commands that help, completion and man pages list.
 std::vector<const Command*> listed_commands();
-// Null if there is none of that name.
+// Null for an unknown name.
 const Command* find_command(std::string_view name);
 // The flags of a command, without running it.
 void visit_flags(const Command& command, const std::function<void(const Flags&)>& visit);
@@ -35,7 +35,7 @@ void visit_flags(const Command& command, const std::function<void(const Flags&)>
 std::string overview();
 std::string first_steps();
 
-// Set by Ctrl-C and SIGTERM (signals.h); passed to everything that takes long.
+// Set by Ctrl-C and SIGTERM (signals.h); passed to every long operation.
 extern std::atomic<bool> canceled;
 
 }  // namespace hearth::cli

@@ -1,4 +1,4 @@
-// The list of commands, and what concerns all of them.
+// The list of commands, and the help of all commands.
 #include <fmt/format.h>
 
 #include <algorithm>

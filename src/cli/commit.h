@@ -1,4 +1,4 @@
-// The commit that the command was built from. The build writes the definition (cmake/commit.cmake) into a library of its own,
+// The commit that the command was built from. The build writes the definition (cmake/commit.cmake) into a separate library,
 // so that a new commit compiles one small file and relinks only the programs.
 #pragma once
 

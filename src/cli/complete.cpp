@@ -51,7 +51,7 @@ struct CompleteFlags {
   CompletionRequest resolved() const {
     CompletionRequest r = sampling.resolved();
     if (int(prompt.has_value()) + int(prompt_file.has_value()) + int(r.prompt_ids.has_value()) > 1)
-      fail<UsageError>("complete: --prompt, --prompt-file and --prompt-token-ids exclude each other; expected one of them");
+      fail<UsageError>("complete: --prompt, --prompt-file and --prompt-token-ids exclude each other, expected one of them");
     if ((r.logprobs || r.prompt_logprobs) && !json) fail<UsageError>("complete: log-probabilities are printed as JSON only; add --json");
     check(r);
     r.add_special_tokens = !no_special_tokens;

@@ -16,7 +16,7 @@ bool names_file(const Flag& flag) { return flag.value.ends_with("FILE") || flag.
 
 std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
 
-// The first sentence or clause of the help: what fits beside a name.
+// The first sentence or clause of the help, which fits next to a name.
 std::string summary_of(const Flag& flag) {
   const size_t end = std::min({flag.help.find(". "), flag.help.find("; "), flag.help.find(": "), flag.help.size()});
   return flag.help.substr(0, end);
@@ -204,7 +204,7 @@ void run_completion(std::span<const std::string> arguments) {
   flags.example("hearth completion fish > ~/.config/fish/completions/hearth.fish", "Install for fish");
   flags.example("source <(hearth completion bash)", "Complete in this shell, from now on");
   if (!flags.parse(arguments)) return;
-  if (shell.empty()) fail<UsageError>("completion: the shell is missing; expected bash, zsh or fish");
+  if (shell.empty()) fail<UsageError>("completion: the shell is missing, expected bash, zsh or fish");
   fmt::print("{}", shell == "bash" ? bash_completion() : shell == "zsh" ? zsh_completion() : fish_completion());
 }
 

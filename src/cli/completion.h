@@ -1,4 +1,4 @@
-// Shell completion, written from the flags of all commands.
+// Shell completion scripts, generated from the flags of all commands.
 #pragma once
 
 #include <string>

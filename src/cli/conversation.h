@@ -1,4 +1,4 @@
-// The messages of a chat, as JSON, the oldest first.
+// The messages of a chat, as JSON, oldest first.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@ class Conversation {
   Conversation();
   ~Conversation();
 
-  // A JSON list of messages. UsageError or IoError for anything else; then nothing changes.
+  // Loads a JSON list of messages. UsageError or IoError for anything else; the chat then stays unchanged.
   void load(const std::filesystem::path& file);
   void save(const std::filesystem::path& file) const;
 
@@ -21,8 +21,8 @@ class Conversation {
   void set_system(const std::string& text);  // "": none
   // Removes the last message if it is a reply, so that it can be generated again. False if there is none.
   bool remove_reply();
-  void remove_unanswered();  // the last message, unless it is a reply
-  void clear();              // keeps the system message
+  void remove_unanswered();  // removes the last message unless it is a reply
+  void clear();              // removes all messages except the system prompt
   bool awaits_reply() const;
 
   std::string json() const;

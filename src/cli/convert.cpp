@@ -41,10 +41,10 @@ void run_convert(std::span<const std::string> arguments) {
   flags.example("hearth convert -m stable-diffusion-v1-5 -o model-f16.safetensors --layout single --dtype f16",
                 "Pack a folder into one f16 file");
   if (!flags.parse(arguments)) return;
-  if (open.model.empty()) fail<UsageError>("convert: --model is missing; expected --model PATH");
-  if (output.empty()) fail<UsageError>("convert: --output is missing; expected --output PATH");
+  if (open.model.empty()) fail<UsageError>("convert: --model is missing, expected --model PATH");
+  if (output.empty()) fail<UsageError>("convert: --output is missing, expected --output PATH");
   if (shard && request.layout == "single")
-    fail<UsageError>("convert: --max-shard-size has no effect with --layout single; expected diffusers or dduf");
+    fail<UsageError>("convert: --max-shard-size has no effect with --layout single, expected diffusers or dduf");
   if (shard) request.max_shard_size = *shard;
   request.model = open.model, request.output = output;
   request.components = open.components(), request.config = open.config, request.ema = open.ema;

@@ -26,7 +26,7 @@ std::vector<std::string> split(const std::string& names) {
 
 bool contains(const std::vector<std::string>& words, std::string_view word) { return std::ranges::find(words, word) != words.end(); }
 
-// The order of groups in the help of every command. Other groups, those of model families, stand at the empty name.
+// The order of groups in the help of every command. Other groups, those of model families, are listed at the empty name.
 constexpr std::array<std::string_view, 14> group_order{"Arguments", "Model",    "Prompt",   "Chat",
                                                        "Image",     "Sampling", "Guidance", "Image-to-image",
                                                        "Adapters",  "",         "Options",  "Memory and performance",
@@ -150,9 +150,9 @@ std::vector<std::pair<std::string, std::vector<const Flag*>>> Flags::groups() co
   return groups;
 }
 
-// What stands on the command line.
+// The parsed command line.
 struct Flags::Given {
-  std::map<const Flag*, std::vector<std::string>> values;  // of toggles empty texts
+  std::map<const Flag*, std::vector<std::string>> values;  // empty texts for toggles
   std::vector<std::string> unknown, positional;
 };
 

@@ -1,4 +1,4 @@
-// The flags of one command: one table from which arguments are parsed and help, shell completion and man pages are written.
+// The flags of one command: one table for parsing arguments, help, shell completion and man pages.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,11 +24,11 @@ struct IntegerRange {
 struct Flag {
   std::vector<std::string> names;    // as help shows them: "-W", "--width"; a positional argument has one without dashes
   std::vector<std::string> aliases;  // accepted but not shown: earlier names, and those of other programs
-  std::string value;                 // what the value looks like: "N", "FILE"; empty: the flag takes none
+  std::string value;                 // placeholder of the value: "N", "FILE"; empty: the flag takes none
   std::string help, default_text, group;
   std::vector<std::string> choices;  // values that completion offers; without any it offers files for "FILE", "PATH" and "DIR"
   bool repeatable = false, basic = false;
-  std::function<void(const std::vector<std::string>&)> set;  // gets the values of all times that the flag was given
+  std::function<void(const std::vector<std::string>&)> set;  // receives the values of all occurrences of the flag
 
   bool positional() const { return names[0][0] != '-'; }
   bool takes_value() const { return !value.empty(); }
@@ -45,7 +45,7 @@ struct Example {
 
 class Flags {
  public:
-  // `summary` says in a sentence or two what the command does, `notes` the rest.
+  // `summary` describes the command in a sentence or two, `notes` gives the details.
   Flags(std::string_view command, std::string_view summary, std::string_view notes = "");
   Flags(const Flags&) = delete;
   Flags& operator=(const Flags&) = delete;
@@ -70,7 +70,7 @@ class Flags {
   // The heading in the help of the flags that are added from now on.
   void group(const std::string& heading) { heading_ = heading; }
 
-  // `unset`: the default in words, if the variable does not hold it: "the checkpoint's own".
+  // `unset`: the default in words, if it is not the variable's value: "the checkpoint's own".
   Flag& text(const std::string& names, const std::string& type, const std::string& help, std::string& value,
              const std::string& unset = "") {
     return add(names, type, help, value.empty() ? unset : value, [&value](const std::string& t) { value = t; });
@@ -79,7 +79,7 @@ class Flags {
              const std::string& unset) {
     return add(names, type, help, unset, [&value](const std::string& t) { value = t; });
   }
-  // Of a checkpoint. An empty path, as an unset shell variable gives, is an error.
+  // The path of a checkpoint. An empty path, as from an unset shell variable, is an error.
   Flag& path(const std::string& names, const std::string& help, std::string& value, const std::string& unset);
   template <class T> Flag& integer(const std::string& names, const std::string& help, T& value, IntegerRange range = {}) {
     return add(names, "N", help, fmt::format("{}", value),
@@ -95,23 +95,23 @@ class Flags {
   Flag& number(const std::string& names, const std::string& help, std::optional<double>& value, const std::string& unset) {
     return add(names, "X", help, unset, [&value](const std::string& t) { value = parse_number(t); });
   }
-  // One of the names; the help lists them unless `type` stands in their place.
+  // One of the names; the help lists them unless `type` is given.
   struct Choice {
     std::vector<std::string> names;
   };
   Flag& choice(const std::string& names, const std::string& type, const std::string& help, std::string& value, Choice choice,
                const std::string& unset = "");
 
-  // A complete command line that works, and what it does.
+  // A complete, valid command line, and its description.
   void example(const std::string& command, const std::string& comment) { examples_.push_back({command, comment}); }
 
-  // False when --help or --help-all was asked for and printed. UsageError for an unknown flag (with the one that was probably meant), a
+  // False if --help or --help-all was given and printed. UsageError for an unknown flag (with the nearest one), a
   // missing or a repeated value. Values are set in the order in which the flags were added.
   bool parse(std::span<const std::string> arguments);
 
   bool has(const std::string& spelling) const { return find(spelling) != nullptr; }
   bool given(const std::string& name) const;                    // after parse(); "--width"
-  std::string long_name_of(const std::string& spelling) const;  // "-W" → "--width"; an unknown flag comes back as it is
+  std::string long_name_of(const std::string& spelling) const;  // "-W" → "--width"; unknown flags are returned unchanged
 
   const std::string& command() const { return command_; }
   const std::string& summary() const { return summary_; }
@@ -121,7 +121,7 @@ class Flags {
   // In the order of the help: heading → its flags.
   std::vector<std::pair<std::string, std::vector<const Flag*>>> groups() const;
 
-  // While it is set, parse() hands the Flags to it, parses nothing and returns false: so the flags of a command can be listed without
+  // While it is set, parse() passes the Flags to it, parses nothing and returns false, so that the flags of a command can be listed without
   // running it (visit_flags in command.h).
   static std::function<void(const Flags&)> visitor;
 

@@ -20,14 +20,14 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* notes =
-    "One image is written to --output. Several are numbered beside it: house.png becomes house-1.png, house-2.png, … Existing files are "
+    "One image is written to --output. Several are numbered: house.png becomes house-1.png, house-2.png, … Existing files are "
     "replaced; the folder must exist.\n"
     "Image k, counted from 0, has the seed plus k, and is the same image alone or in a batch. With --compat diffusers or comfyui one "
-    "generator makes the noise of a whole batch, as those programs do; it is seeded with the seed plus the number of images in earlier "
+    "generator draws the noise of a whole batch, as those programs do; it is seeded with the seed plus the number of images in earlier "
     "batches.\n"
     "Ctrl-C ends the run and keeps finished images. Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.";
 
-// Fails before the model is loaded if the outputs could not be written.
+// Checks that outputs can be written, before the model is loaded.
 std::vector<fs::path> check_outputs(const GenerateFlags& f) {
   check_save(f.output, f.save, f.request);
   const std::vector<fs::path> files = output_names(f.output, f.request.batch_size * f.batch_count);

@@ -54,8 +54,8 @@ void GenerateFlags::add_to(Flags& flags) {
   flags.text("--save-latents", "FILE",
              "Also write safetensors with the initial noise and the final latents, before division by the VAE's scaling factor",
              save_latents, "not written");
-  flags.text("--preview", "FILE", "Write the unfinished image to this file while the run goes on; batches are numbered as --output is",
-             preview, "no preview");
+  flags.text("--preview", "FILE", "Write previews of the image to this file during the run; batches are numbered as for --output", preview,
+             "no preview");
   flags.text("--preview-decoder", "PATH", "Decode previews with this TAESD or TAESDXL file or folder", open.preview_decoder,
              "a linear map from latents to colors");
   flags.integer("--preview-every", "Steps between previews", request.preview.every).also("--preview-interval");
@@ -76,11 +76,11 @@ void GenerateFlags::check(const Flags& flags) {
   if (request.stop_after > 0 && save_latents.empty())
     fail<UsageError>("--stop-after: expected --save-latents FILE, where the state for --resume is saved");
   if ((request.stop_after > 0 || !resume.empty()) && batch_count > 1)
-    fail<UsageError>("--batch-count: {} batches cannot be stopped and resumed; expected 1", batch_count);
+    fail<UsageError>("--batch-count: {} batches cannot be stopped and resumed, expected 1", batch_count);
   if (preview.empty() && !open.preview_decoder.empty()) fail<UsageError>("--preview-decoder: has no effect without --preview");
-  constexpr int64_t most = 1 << 20;  // each is a name in memory and a place that is tried
+  constexpr int64_t most = 1 << 20;  // each needs a name in memory and a check that it can be written
   if (request.batch_size > most / batch_count)
-    fail<UsageError>("--batch-size: {} times --batch-count {} is too many images; expected at most {}", request.batch_size, batch_count,
+    fail<UsageError>("--batch-size: {} times --batch-count {} is too many images, expected at most {}", request.batch_size, batch_count,
                      most);
 }
 

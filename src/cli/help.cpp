@@ -25,7 +25,7 @@ std::string flag_text(const Flag& flag, const Terminal& terminal) {
   return text + wrap(described(flag), terminal.columns - name_columns, name_columns) + '\n';
 }
 
-// Breaks a command line before flags, as a shell takes it.
+// Breaks a command line before flags, with backslashes for the shell.
 std::string wrap_command(const std::string& command, size_t columns) {
   std::string out;
   size_t length = 0;

@@ -1,4 +1,4 @@
-// What `hearth COMMAND --help` prints, and how wide and colorful.
+// The text of `hearth COMMAND --help`, its width and colors.
 #pragma once
 
 #include <string>
@@ -24,9 +24,9 @@ enum class HelpPart { basic, all };
 // `basic` leaves out the flags without in_basic_help(), unless the command has few flags or none that are in it.
 std::string help_text(const Flags& flags, HelpPart part, const Terminal& terminal);
 
-// Breaks lines at spaces so that each fits, where it can, into `columns`; later lines begin with `indent` spaces, which do not count.
+// Breaks lines at spaces so that each fits into `columns` if possible; later lines start with `indent` spaces, which do not count.
 std::string wrap(std::string_view text, size_t columns, size_t indent = 0);
-// Columns that a UTF-8 text takes.
+// Display columns of a UTF-8 text.
 size_t width_of(std::string_view text);
 
 // "-W, --width N"

@@ -22,10 +22,10 @@ void run_inspect(std::span<const std::string> arguments) {
              path, "required");
   add_variant(flags, variant);
   add_json(flags, "what the text says, with numbers", json);
-  flags.example("hearth inspect stable-diffusion-v1-5", "What a checkpoint holds, and whether hearth can run it");
+  flags.example("hearth inspect stable-diffusion-v1-5", "The contents of a checkpoint, and whether hearth can run it");
   flags.example("hearth inspect house.png", "The generation parameters of an image");
   if (!flags.parse(arguments)) return;
-  if (path.empty()) fail<UsageError>("inspect: the path is missing; expected a checkpoint or an image");
+  if (path.empty()) fail<UsageError>("inspect: the path is missing, expected a checkpoint or an image");
   const Inspection found = hearth::inspect(path, variant);
   fmt::print("{}{}", json ? found.json : found.text, json ? "\n" : "");
 }

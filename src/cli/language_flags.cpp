@@ -32,7 +32,7 @@ Flag& optional_integer(Flags& flags, const std::string& names, const std::string
 // "17:-2.5", "17:-inf"
 std::pair<int32_t, float> parse_bias(const std::string& text) {
   const size_t colon = text.find(':');
-  if (colon == text.npos) fail<UsageError>("'{}' is not a bias; expected ID:BIAS", text);
+  if (colon == text.npos) fail<UsageError>("'{}' is not a bias, expected ID:BIAS", text);
   const auto id = int32_t(parse_integer(text.substr(0, colon), 0, std::numeric_limits<int32_t>::max()));
   const std::string number = text.substr(colon + 1);
   if (number == "-inf") return {id, -INFINITY};
@@ -84,7 +84,7 @@ void LanguageFlags::add_device(Flags& flags) {
   flags
       .choice("--precision", "",
               "Type that weights are rounded to. auto and f32 keep them as stored; auto multiplies quantized weights as integers, bf16 "
-              "multiplies everything as bf16 on processors that can",
+              "multiplies everything as bf16 on CPUs that support it",
               precision, {.names = {"auto", "f32", "bf16", "f16"}})
       .also("--dtype");
   flags
@@ -122,8 +122,9 @@ void SamplingFlags::add_to(Flags& flags) {
                    "the checkpoint's own, else 256")
       .also("--n-predict,--predict,--max-new-tokens")
       .in_basic_help();
-  optional_number(flags, "--temperature", "Temperature that divides the logits: higher is more random, 0 always takes the likeliest token",
-                  s.temperature, "the checkpoint's own, else 0")
+  optional_number(flags, "--temperature",
+                  "Temperature that divides the logits: higher is more random, 0 always chooses the likeliest token", s.temperature,
+                  "the checkpoint's own, else 0")
       .also("--temp")
       .in_basic_help();
   optional_integer(flags, "--top-k", "Sample among the N likeliest tokens; 0: all", s.top_k).in_basic_help();
@@ -135,7 +136,7 @@ void SamplingFlags::add_to(Flags& flags) {
       .also("--typical");
   optional_number(flags, "--epsilon-cutoff", "Sample among tokens with at least this probability", s.epsilon_cutoff);
   optional_number(flags, "--eta-cutoff", "Eta sampling: a probability cutoff that falls as the entropy rises", s.eta_cutoff);
-  optional_number(flags, "--top-n-sigma", "Sample among tokens whose logits lie within this many standard deviations of the maximum",
+  optional_number(flags, "--top-n-sigma", "Sample among tokens whose logits are within this many standard deviations of the maximum",
                   s.top_n_sigma, "off")
       .also("--top-nsigma");
   optional_number(flags, "--xtc-probability", "XTC: probability of excluding all but the least likely of the top choices",
@@ -230,7 +231,7 @@ std::string memory_text(const LanguageModel::Plan& plan) {
 }
 
 std::string speed_text(const Completion& made) {
-  const auto tokens = int64_t(made.tokens.size()) - 1;  // the first comes from the prompt's pass
+  const auto tokens = int64_t(made.tokens.size()) - 1;  // prefill gives the first token
   if (tokens < 1) return "";
   const int64_t prompt = int64_t(made.prompt_tokens.size()) - made.cached_tokens;
   return fmt::format("prefill of {} tokens in {} ({}), generated {} tokens in {} ({})", prompt, format_time(made.prompt_seconds),

@@ -19,7 +19,7 @@ struct LanguageFlags {
   LanguageModel open(const OnProgress& progress, const std::function<void(const LanguageModel&)>& before_loading = {}) const;
 };
 
-// --ctx-size, --max-tokens, --temperature … --ignore-eos: all that decides the completion except the prompt.
+// --ctx-size, --max-tokens, --temperature … --ignore-eos: everything that determines the completion except the prompt.
 struct SamplingFlags {
   CompletionRequest request;
   std::vector<std::string> dry_breakers;
@@ -33,7 +33,7 @@ struct SamplingFlags {
 // "finish_reason": …, …, "timings": {…}}. A completion that fails half-way ends its line.
 Completion print_completion(LanguageModel& model, CompletionRequest request, bool json, ProgressLine& line);
 
-// "memory: …": what a run takes.
+// "memory: …": the memory that a run needs.
 std::string memory_text(const LanguageModel::Plan& plan);
 // "prefill of 30 tokens in 0.2 s (150 tokens/s), generated 128 tokens in 6.4 s (20.0 tokens/s)"; empty below two tokens.
 std::string speed_text(const Completion& completion);

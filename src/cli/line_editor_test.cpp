@@ -11,7 +11,7 @@
 namespace hearth::cli {
 namespace {
 
-// A terminal of its own, and a process that reads one line from it.
+// A pseudoterminal, and a process that reads one line from it.
 class Typist {
  public:
   Typist() {
@@ -39,7 +39,7 @@ class Typist {
     waitpid(child_, nullptr, 0);
   }
 
-  // What the process has read when this was typed behind its prompt. libedit shows the prompt before it takes the
+  // The line that the process reads when this is typed after its prompt. libedit shows the prompt before it takes the
   // terminal over, and until then the kernel edits the line, by bytes.
   std::string line(const std::string& typed) {
     termios modes;

@@ -28,7 +28,7 @@ constexpr Kind kinds[] = {{"models", list_models},
                           {"schedules", list_schedules},
                           {"backends", list_backends}};
 
-// Aliases below the name, as many to a line as fit into 100 columns.
+// Prints aliases below the name, in lines of up to 100 columns.
 void print_aliases(const std::vector<std::string>& aliases) {
   std::string line;
   for (const std::string& alias : aliases) {
@@ -68,7 +68,7 @@ Json json_of(const SamplerInfo& s) {
           {"options", options}};
 }
 
-// One line each, and below it aliases and options with their defaults.
+// Prints a line for each sampler, followed by its aliases and options with their defaults.
 void print_samplers() {
   const std::vector<SamplerInfo> samplers = describe_samplers();
   size_t name_width = 0, calls_width = std::string_view("evaluations").size();
@@ -128,10 +128,10 @@ void run_list(std::span<const std::string> arguments) {
             [&](const std::string& t) { steps = parse_integer(t, 1, 100000); });
   add_setting(flags, request, "sampler", {.help = "With --steps: sampler of that run"});
   flags.example("hearth list samplers", "Samplers, their aliases and options");
-  flags.example("hearth list schedules --steps 10 -m stable-diffusion-v1-5", "The noise levels that each schedule gives");
+  flags.example("hearth list schedules --steps 10 -m stable-diffusion-v1-5", "The noise levels of each schedule");
   if (!flags.parse(arguments)) return;
   if (steps > 0) {
-    if (what != "schedules") fail<UsageError>("--steps: has no effect here; expected hearth list schedules --steps N");
+    if (what != "schedules") fail<UsageError>("--steps: has no effect here, expected hearth list schedules --steps N");
     return print_noise_levels(schedule_levels(model, request.sampler, steps), json);
   }
   if (!model.empty() || !request.sampler.empty())

@@ -10,7 +10,7 @@ enum class Verbosity { quiet, normal, verbose };
 void set_verbosity(Verbosity verbosity);
 Verbosity verbosity();
 
-// If stderr cannot be written, the run goes on.
+// If stderr cannot be written, the run continues.
 void log_error(std::string_view message);    // always
 void log_warning(std::string_view message);  // "hearth: warning: …", unless --quiet
 void log_info(std::string_view message);     // unless --quiet

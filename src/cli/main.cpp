@@ -10,7 +10,7 @@
 
 namespace {
 
-// A descriptor that the caller has closed would be the next file's that is opened, and that be read as input or written over.
+// If the caller closed a standard descriptor, the next opened file would get it, and would be read as input or overwritten.
 void keep_standard_descriptors() {
   for (int d = 0; d <= 2; ++d)
     if (fcntl(d, F_GETFD) < 0 && errno == EBADF) open("/dev/null", d == 0 ? O_WRONLY : O_RDONLY);  // so that using it still fails

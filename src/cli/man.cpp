@@ -1,4 +1,4 @@
-// `hearth man`: the man pages, written from the flags of all commands. The build runs it; `cmake --install` installs the pages.
+// `hearth man`: man pages, generated from the flags of all commands. The build runs it; `cmake --install` installs the pages.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -14,7 +14,7 @@
 namespace hearth::cli {
 namespace {
 
-// A text as troff takes it literally.
+// Escapes a text for troff.
 std::string escaped(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -103,7 +103,7 @@ void run_man(std::span<const std::string> arguments) {
     return;
   }
   const Command* command = name.empty() ? nullptr : find_command(name);
-  if (!name.empty() && command == nullptr) fail<UsageError>("man: there is no command '{}'", name);
+  if (!name.empty() && command == nullptr) fail<UsageError>("man: unknown command '{}'", name);
   fmt::print("{}", command == nullptr ? main_page() : page_of(*command));
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 const std::vector<std::string> precision_names = {"f32", "bf16", "f16", "auto"};
 
-// The components of these roles, role by role.
+// The components with these roles, in order of role.
 std::vector<ComponentInfo> components_by(std::initializer_list<ComponentRole> roles) {
   std::vector<ComponentInfo> ordered;
   for (const ComponentRole role : roles)
@@ -33,7 +33,7 @@ void OpenFlags::add_device(Flags& flags) {
   flags.choice("--device", "", "Backend that runs the model", device, {.names = names_of(list_backends())});
   add_threads(flags, threads);
   flags
-      .choice("--precision", "", "Type that weights are held in; auto: as stored, but 16-bit weights become bf16 on processors with AMX",
+      .choice("--precision", "", "Type that weights are held in; auto: as stored, but 16-bit weights become bf16 on CPUs with AMX",
               precision, {.names = precision_names})
       .also("--dtype");
 }
@@ -43,7 +43,7 @@ void OpenFlags::add_components(Flags& flags) {
     flags.text(c.flag, "PATH", fmt::format("Use the {} of this file or folder, in any layout", c.spoken), paths[c.flag],
                "the checkpoint's own");
   flags.text("--config", "DIR", "Read the configurations of a single file from this diffusers folder, which needs no weights", config,
-             "the built-in ones of the published model with the same geometry");
+             "the built-in ones of the published model with the same architecture");
   std::vector<std::string> denoisers;
   for (const ComponentInfo& c : components_by({ComponentRole::denoiser})) denoisers.push_back(c.spoken);
   flags.toggle("--ema", fmt::format("Load the {}'s EMA weights (model_ema) of a single file", fmt::join(denoisers, " or ")), ema);
@@ -71,18 +71,16 @@ void OpenFlags::add_component_precisions_and_devices(Flags& flags) {
 
 void OpenFlags::add_session(Flags& flags) {
   add_pin_threads(flags, pin);
-  flags
-      .text("--weight-cache", "DIR", "Cache the weights as packed for this processor in this folder; later runs load faster", cache,
-            "no cache")
+  flags.text("--weight-cache", "DIR", "Cache the weights as packed for this CPU in this folder; later runs load faster", cache, "no cache")
       .also("--cache");
 }
 
 Flag& add_threads(Flags& flags, int& threads) {
-  return flags.add("-t,--threads", "N", "Number of threads", threads == 0 ? "all processors" : std::to_string(threads),
+  return flags.add("-t,--threads", "N", "Number of threads", threads == 0 ? "all CPUs" : std::to_string(threads),
                    [&threads](const std::string& t) { threads = int(parse_integer(t, 1, 1024)); });
 }
 
-Flag& add_pin_threads(Flags& flags, bool& pin) { return flags.toggle("--pin-threads", "Pin each thread to its own processor", pin); }
+Flag& add_pin_threads(Flags& flags, bool& pin) { return flags.toggle("--pin-threads", "Pin each thread to its own CPU", pin); }
 
 Flag& add_variant(Flags& flags, std::string& variant) {
   return flags.text("--variant", "NAME", "Load the checkpoint's files of this variant: fp16 loads *.fp16.safetensors", variant,

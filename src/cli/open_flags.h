@@ -27,10 +27,10 @@ struct OpenFlags {
 };
 
 // Flags that several commands share.
-Flag& add_threads(Flags& flags, int& threads);  // 0: all processors
+Flag& add_threads(Flags& flags, int& threads);  // 0: one per CPU
 Flag& add_pin_threads(Flags& flags, bool& pin);
 Flag& add_variant(Flags& flags, std::string& variant);
-Flag& add_json(Flags& flags, const std::string& keys, bool& json);  // `keys`: what the object holds
+Flag& add_json(Flags& flags, const std::string& keys, bool& json);  // `keys`: the contents of the object
 
 std::vector<std::string> names_of(const std::vector<Named>& table);
 Precision precision_of(const std::string& name);  // "auto", "f32", "bf16", "f16"

@@ -42,7 +42,7 @@ RunState load_state(const fs::path& file) {
   const auto opened = SafetensorsFile::open(file);
   const auto found = opened->header().metadata.find("hearth_state");
   if (found == opened->header().metadata.end())
-    fail<WeightError>("{}: holds no stopped run; expected a file that --stop-after saved", file.string());
+    fail<WeightError>("{}: contains no stopped run, expected a file that --stop-after saved", file.string());
   RunState state{.json = found->second};
   for (const auto& [name, info] : opened->list())
     if (name.starts_with("state.")) state.arrays.emplace(name, load_array(file, name));
@@ -74,7 +74,7 @@ void append(Array& to, const Array& more) {
     return;
   }
   if (to.shape.size() != more.shape.size() || !std::equal(to.shape.begin() + 1, to.shape.end(), more.shape.begin() + 1))
-    fail<ShapeError>("append: [{}] does not fit behind [{}]", fmt::join(more.shape, ", "), fmt::join(to.shape, ", "));
+    fail<ShapeError>("append: shape [{}] does not match [{}]", fmt::join(more.shape, ", "), fmt::join(to.shape, ", "));
   to.shape[0] += more.shape[0];
   to.values.insert(to.values.end(), more.values.begin(), more.values.end());
 }

@@ -16,13 +16,13 @@ std::vector<std::filesystem::path> output_names(const std::filesystem::path& out
 
 // A tensor of a safetensors file, as f32. IoError, WeightError, UnsupportedError as weights/safetensors/safetensors.h says; NonFiniteError.
 Array load_array(const std::filesystem::path& file, const std::string& name);
-// f32 safetensors; appears whole or not at all.
+// Writes f32 safetensors, atomically.
 void save_arrays(const std::filesystem::path& file, const std::map<std::string, Array>& arrays,
                  const std::map<std::string, std::string>& metadata = {});
-// The state that `generate --stop-after` saved to a file. WeightError if it holds none.
+// The state that `generate --stop-after` saved to a file. WeightError if it contains none.
 RunState load_state(const std::filesystem::path& file);
 
-// Elements [begin, end) of the outermost axis; and appending along it. ShapeError if the shapes do not fit.
+// Elements [begin, end) of the outermost axis, and appending along it. ShapeError if the shapes do not match.
 Array slice(const Array& array, int64_t begin, int64_t end);
 void append(Array& to, const Array& more);
 

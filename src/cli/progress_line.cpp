@@ -141,7 +141,7 @@ void ProgressLine::update(const Progress& progress) {
   const double elapsed = time - begin_;
 
   if (columns_ > 0) {
-    constexpr double between = 0.1;  // a terminal over a slow line keeps up
+    constexpr double between = 0.1;  // so that a terminal on a slow connection keeps up
     if (open_ && time - shown_ < between && done_ < total_) return;
     write_("\r\x1b[K" + bar(elapsed));
     shown_ = time;

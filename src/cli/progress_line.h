@@ -22,7 +22,7 @@ class ProgressLine {
   using Clock = std::function<double()>;                         // seconds
   using Write = std::function<void(const std::string& output)>;  // to the terminal or the log
 
-  // `columns` of the terminal; 0 where the output is no terminal: then one line per phase, and one per tenth of a phase that takes longer
+  // `columns` of the terminal; 0 if the output is not a terminal: then one line per phase, and one per tenth of a phase that takes longer
   // than five seconds.
   ProgressLine(int columns, Write write, Clock clock);
   // To stderr with its width, and the system's clock; with --quiet to nowhere. Log lines then go above the bar.
@@ -32,7 +32,7 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void update(const Progress& progress);
-  // Makes room for another line in the place of the bar.
+  // Clears the bar to make room for another line.
   void clear();
   // Ends the phase with a summary line.
   void finish();
@@ -48,7 +48,7 @@ class ProgressLine {
   int64_t done_ = 0, total_ = 0, done_at_begin_ = 0;  // done_at_begin_: when the phase began
   double begin_ = 0, shown_ = 0;                      // of the phase; when something was last written
   int tenths_ = 0;                                    // of the phase, reported in plain lines
-  bool open_ = false;                                 // a bar stands on the terminal's last line
+  bool open_ = false;                                 // a bar is on the terminal's last line
 };
 
 }  // namespace hearth::cli

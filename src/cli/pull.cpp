@@ -63,8 +63,8 @@ void run_pull(std::span<const std::string> arguments) {
   flags.example("hearth pull stable-diffusion-v1-5/stable-diffusion-v1-5 --variant fp16", "Download a diffusion model in 16 bits");
   flags.example("hearth pull ORG/NAME:q4_k_m", "Download one quantization of a language model");
   if (!flags.parse(arguments)) return;
-  if (request.model.empty()) fail<UsageError>("pull: a model is missing; expected hearth pull ORG/NAME");
-  if (flags.given("--token-file") && token_file.empty()) fail<UsageError>("pull: --token-file is empty; expected a file");
+  if (request.model.empty()) fail<UsageError>("pull: a model is missing, expected hearth pull ORG/NAME");
+  if (flags.given("--token-file") && token_file.empty()) fail<UsageError>("pull: --token-file is empty, expected a file");
   request.endpoint = endpoint, request.token_file = token_file, request.cache_dir = cache_dir;
 
   ProgressLine line;

@@ -25,12 +25,12 @@ void run_quantize(std::span<const std::string> arguments) {
                          "bf16", "f32"}})
       .also("--dtype");
   flags.toggle("--pure", "Quantize the output matrix to the same type", request.pure);
-  flags.integer("-t,--threads", "Number of threads; 0: all processors", request.threads, {.low = 0, .high = 1024});
+  flags.integer("-t,--threads", "Number of threads; 0: one per CPU", request.threads, {.low = 0, .high = 1024});
   add_json(flags, "output, architecture, tensors, parameters, bytes, types, notes", json);
   flags.example("hearth quantize -m my-language-model -o model-q4_k.gguf --type q4_k", "Quantize a folder to 4 bits");
   if (!flags.parse(arguments)) return;
-  if (model.empty()) fail<UsageError>("quantize: --model is missing; expected --model PATH");
-  if (output.empty()) fail<UsageError>("quantize: --output is missing; expected --output FILE");
+  if (model.empty()) fail<UsageError>("quantize: --model is missing, expected --model PATH");
+  if (output.empty()) fail<UsageError>("quantize: --output is missing, expected --output FILE");
   request.model = model;
   request.output = output;
   ProgressLine line;

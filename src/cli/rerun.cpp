@@ -12,7 +12,7 @@ namespace hearth::cli {
 namespace {
 
 constexpr const char* notes =
-    "From hearth's own metadata the image comes out identical to the pixel, given the same model and the same kind of processor. A1111 and "
+    "From hearth's own metadata the image comes out identical to the pixel, given the same model and the same kind of CPU. A1111 and "
     "ComfyUI store less; what they leave out is logged first.\n"
     "All other flags are those of hearth generate and override the image's parameters: --seed 8, -m MODEL, -o FILE.";
 
@@ -67,9 +67,9 @@ void run_rerun(std::span<const std::string> arguments) {
   flags.toggle("--print-command", "Print the hearth generate command and do not run it", print).also("--print");
   flags.example("hearth rerun house.png -o again.png", "Generate the same image again");
   flags.example("hearth rerun house.png --seed 8 --steps 50", "Change a few parameters");
-  flags.example("hearth rerun house.png --print-command", "See how an image was generated");
+  flags.example("hearth rerun house.png --print-command", "Show how an image was generated");
   if (Flags::visitor) return void(flags.parse({}));
-  // The flags of generate are not parsed here: they are handed on.
+  // The flags of generate are passed on without being parsed here.
   std::vector<std::string> own, given;
   for (const std::string& word : arguments) {
     if (flags.has(word)) own.push_back(word);
@@ -78,7 +78,7 @@ void run_rerun(std::span<const std::string> arguments) {
   }
   if (arguments.empty()) own.emplace_back("--help");
   if (!flags.parse(own)) return;
-  if (image.empty()) fail<UsageError>("rerun: the image is missing; it comes before the flags");
+  if (image.empty()) fail<UsageError>("rerun: the image is missing, expected it before the flags");
   const Rerun made = rerun_of(image);
   const Spellings long_name;
   const std::vector<std::string> all = merged(made.arguments, given, long_name);
@@ -99,7 +99,7 @@ void run_rerun(std::span<const std::string> arguments) {
     return;
   }
   if (!has("--model") && made.model != "demo-model")
-    fail<UsageError>("rerun: {} was generated with the model '{}'; expected --model PATH", image, made.model);
+    fail<UsageError>("rerun: {} was generated with the model '{}', expected --model PATH", image, made.model);
   find_command("generate")->run(all);
 }
 

@@ -32,16 +32,16 @@ void PlotFlags::add_to(Flags& flags) {
   open.add_model(flags);
   open.add_variant(flags);
   flags.group("Output");
-  flags.text("--contact-sheet", "FILE", "Image file for the contact sheet", sheet, "not made").also("--sheet").in_basic_help();
-  flags.text("--convergence-plot", "FILE", "Image file for the convergence plot", convergence, "not made")
+  flags.text("--contact-sheet", "FILE", "Image file for the contact sheet", sheet, "none").also("--sheet").in_basic_help();
+  flags.text("--convergence-plot", "FILE", "Image file for the convergence plot", convergence, "none")
       .also("--convergence")
       .in_basic_help();
-  flags.text("--order-plot", "FILE", "Image file for the plot of convergence orders", orders, "not made").also("--orders").in_basic_help();
+  flags.text("--order-plot", "FILE", "Image file for the plot of convergence orders", orders, "none").also("--orders").in_basic_help();
   flags
       .integer("--thumbnail-width", "Scale the images of the contact sheet down to this width in pixels", plot.cell, "full size",
                {.low = 16})
       .also("--cell");
-  add_json(flags, "the numbers in the plots", json);
+  add_json(flags, "the plotted values", json);
   flags.group("Sampling");
   flags
       .add("--samplers", "NAMES", "Samplers to compare, separated by commas", "a dozen different ones",
@@ -49,7 +49,7 @@ void PlotFlags::add_to(Flags& flags) {
       .completes(names_of(list_samplers()))
       .in_basic_help();
   flags
-      .add("--steps", "N[,N]", "Numbers of steps to compare, in rising order", "4,8,16,32",
+      .add("--steps", "N[,N]", "Numbers of steps to compare, in increasing order", "4,8,16,32",
            [this](const std::string& t) {
              plot.steps.clear();
              for (const double n : parse_numbers(t)) plot.steps.push_back(parse_integer(fmt::format("{}", n), 1, 100000));
@@ -68,7 +68,7 @@ void PlotFlags::add_to(Flags& flags) {
   add_setting(flags, request, "guidance");
   flags.group("Memory and performance");
   open.add_device(flags);
-  flags.example("hearth samplers plot -p \"a house\" --contact-sheet sheet.png", "See what samplers make of few steps");
+  flags.example("hearth samplers plot -p \"a house\" --contact-sheet sheet.png", "Compare samplers at few steps");
   flags.example("hearth samplers plot -p \"a house\" --convergence-plot error.png --samplers euler,dpmpp_2m",
                 "Compare how fast two samplers converge");
 }
@@ -80,9 +80,9 @@ void run_samplers(std::span<const std::string> arguments) {
   flags.choice("action", "plot", "What to do: plot", what, {.names = {"plot"}}, "required");
   f.add_to(flags);
   if (!flags.parse(arguments)) return;
-  if (what.empty()) fail<UsageError>("samplers: the action is missing; expected hearth samplers plot");
+  if (what.empty()) fail<UsageError>("samplers: the action is missing, expected hearth samplers plot");
   if (f.sheet.empty() && f.convergence.empty() && f.orders.empty())
-    fail<UsageError>("samplers: nothing to plot; expected --contact-sheet, --convergence-plot or --order-plot");
+    fail<UsageError>("samplers: nothing to plot, expected --contact-sheet, --convergence-plot or --order-plot");
   const bool model = !f.sheet.empty() || !f.convergence.empty();
   if (model && !flags.given("--prompt")) fail<UsageError>("samplers: --prompt is missing; --prompt \"\" generates without one");
   for (const std::string* file : {&f.sheet, &f.convergence, &f.orders}) {

@@ -27,9 +27,9 @@ void catch_signals() {
   for (const int signal : interrupts) {
     struct sigaction before {};
     sigaction(signal, nullptr, &before);
-    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);  // nohup and `&` ask to be left alone
+    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);  // nohup and `&` ignore them on purpose
   }
-  // A file that reaches a limit on its size is an error of the write, with a message, not the end of the process.
+  // Reaching a file size limit becomes a write error with a message instead of killing the process.
   std::signal(SIGXFSZ, SIG_IGN);
 }
 

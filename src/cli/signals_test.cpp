@@ -13,7 +13,7 @@
 namespace hearth::cli {
 namespace {
 
-// The status of a process of its own that runs `body`.
+// The exit status of a child process that runs `body`.
 int status_of(const std::function<void()>& body) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -31,7 +31,7 @@ Flag& add_model(Flags& flags, std::string& model) {
 
 void add_config(Flags& flags, const std::function<void(const std::string&)>& set) {
   flags.add("--config", "DIR", "Read the configurations of a single file from this diffusers folder",
-            "the built-in ones of the published model with the same geometry", set);
+            "the built-in ones of the published model with the same architecture", set);
 }
 
 void print_json(const Json& json) { fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace)); }
@@ -96,7 +96,7 @@ void run_tokenize(std::span<const std::string> arguments) {
   PromptReading reading;
   Request request;
   Flags flags(
-      "tokenize", "Print the token ids of a text, or how the text encoders of an image model read a prompt.",
+      "tokenize", "Print the token ids of a text, or how a prompt is parsed for the text encoders of an image model.",
       "The text is read byte for byte: a byte order mark, CR and the final newline count. Without --json each line has a token's id and "
       "its text in the vocabulary.");
   add_model(flags, model);
@@ -104,9 +104,7 @@ void run_tokenize(std::span<const std::string> arguments) {
   flags.group("Prompt");
   flags.text("-p,--prompt", "TEXT", "Text to tokenize", prompt, "standard input").in_basic_help();
   flags.text("-f,--file", "FILE", "Read the text from this file", file, "standard input").in_basic_help();
-  flags
-      .toggle("--no-special-tokens", "Leave out the special tokens that the model expects around a text, such as BOS and EOS",
-              no_special_tokens)
+  flags.toggle("--no-special-tokens", "Do not add special tokens, such as BOS and EOS", no_special_tokens)
       .also("--no-special")
       .in_basic_help();
   add_setting(
@@ -124,8 +122,8 @@ void run_tokenize(std::span<const std::string> arguments) {
                 "Weights and chunks of a prompt");
   if (!flags.parse(arguments)) return;
   reading.syntax = request.prompt_syntax, reading.emphasis = request.emphasis, reading.embeddings = request.embeddings;
-  if (model.empty()) fail<UsageError>("tokenize: --model is missing; expected --model PATH");
-  if (prompt && !file.empty()) fail<UsageError>("tokenize: --prompt and --file exclude each other; expected one of them");
+  if (model.empty()) fail<UsageError>("tokenize: --model is missing, expected --model PATH");
+  if (prompt && !file.empty()) fail<UsageError>("tokenize: --prompt and --file exclude each other, expected one of them");
   const std::string text = prompt ? *prompt : !file.empty() ? read_text(file) : read_input();
   if (!reading.syntax && reading.emphasis) fail<UsageError>("tokenize: --emphasis has no effect without --prompt-syntax a1111");
   if (!reading.syntax && !reading.embeddings.empty()) fail<UsageError>("tokenize: --embedding has no effect without --prompt-syntax");
@@ -159,8 +157,8 @@ void run_detokenize(std::span<const std::string> arguments) {
   add_json(flags, "text", json).in_basic_help();
   flags.example("hearth detokenize -m my-language-model --ids 64,2518,3753", "The text of three tokens");
   if (!flags.parse(arguments)) return;
-  if (model.empty()) fail<UsageError>("detokenize: --model is missing; expected --model PATH");
-  if (!ids) fail<UsageError>("detokenize: --ids is missing; expected --ids ID,ID,…");
+  if (model.empty()) fail<UsageError>("detokenize: --model is missing, expected --model PATH");
+  if (!ids) fail<UsageError>("detokenize: --ids is missing, expected --ids ID,ID,…");
   const std::string text = hearth::detokenize(model, *ids, config);
   if (json) return print_json({{"text", text}});
   std::fwrite(text.data(), 1, text.size(), stdout);

@@ -31,7 +31,7 @@ bool ends_in(const fs::path& path, std::initializer_list<std::string_view> endin
 
 bool is_weights(const fs::path& path) { return ends_in(path, {".safetensors", ".gguf", ".dduf", ".ckpt", ".pt", ".pth", ".bin"}); }
 
-// FOLDER/FILE, which has the form of ORG/NAME, but was meant as a path.
+// Whether a name of the form ORG/NAME is rather a path FOLDER/FILE.
 bool is_file_name(const std::string& name) {
   return is_weights(name) || ends_in(name, {".png", ".jpg", ".jpeg", ".webp", ".json", ".txt", ".model"});
 }
@@ -46,7 +46,7 @@ std::vector<std::string> files_below(const fs::path& folder) {
   return paths;
 }
 
-// What is opened of a model's folder: the folder, or the only model file in one that has no configuration.
+// The path to open: the model's folder, or its only model file if the folder has no configuration.
 fs::path opened_of(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder / "model_index.json", error) || fs::exists(folder / "config.json", error)) return folder;
@@ -113,7 +113,7 @@ fs::path local_model(const fs::path& path) {
   const auto name = parse_model_name(path.string());
   if (!name || (name->file.empty() && is_file_name(name->name))) return path;
   if (const auto found = find_pulled(path.string())) return *found;
-  fail<IoError>("{}: not found here; hearth pull {} downloads it", path.string(), path.string());
+  fail<IoError>("{}: not found; run hearth pull {} to download it", path.string(), path.string());
 }
 
 }  // namespace hub
@@ -126,7 +126,7 @@ std::filesystem::path pull_cache() {
   if (const auto home = value("HEARTH_HOME"); !home.empty()) return home;
   if (const auto cache = value("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "hearth";
   if (const auto home = value("HOME"); !home.empty()) return home / ".cache" / "hearth";
-  fail<UsageError>("pull: neither HEARTH_HOME nor HOME is set, so there is no place for models");
+  fail<UsageError>("pull: neither HEARTH_HOME nor HOME is set, expected one of them to locate the hub cache");
 }
 
 std::optional<std::filesystem::path> find_pulled(const std::string& model, const std::filesystem::path& cache_dir) {
@@ -140,7 +140,7 @@ std::optional<std::filesystem::path> find_pulled(const std::string& model, const
   const std::string whole = hub::without_part(matches[0]);
   for (const std::string& path : matches)
     if (hub::without_part(path) != whole)
-      fail<UsageError>("{}: matches both {} and {}; expected the name of one file", model, matches[0], path);
+      fail<UsageError>("{}: matches both {} and {}, expected the name of one file", model, matches[0], path);
   if (int(matches.size()) < hub::parts_of(matches[0])) return std::nullopt;
   return place.model / matches[0];
 }

@@ -1,4 +1,4 @@
-// Where pulled models are: README.md tells the layout.
+// The hub cache; README.md describes its layout.
 #pragma once
 
 #include <filesystem>
@@ -10,24 +10,24 @@
 
 namespace hearth::hub {
 
-// The folder of a model, and beside it what pull() keeps for itself: pulled.json, the lock, partial files.
+// The folder of a model, and the one in which pull() keeps its own files: pulled.json, the lock, partial files.
 struct CachePlace {
   std::filesystem::path model, own;
 };
-// `revision` other than "main" has folders of its own.
+// A `revision` other than "main" has its own folders.
 CachePlace cache_place(const std::filesystem::path& cache, const ModelName& name, const std::string& revision);
 
-// pulled.json: what the last complete pull left.
+// pulled.json: the files of the last complete pull.
 struct Pulled {
   std::string commit;
   std::map<std::string, RemoteFile> files;  // by path; verified
 };
-// Empty where there is none, or where it cannot be read: then files are verified again.
+// Empty if there is none or it cannot be read; pull() then verifies the files again.
 Pulled load_pulled(const CachePlace& place);
 void save_pulled(const CachePlace& place, const Pulled& pulled);
 bool is_pulled(const CachePlace& place);
 
-// Held while one process pulls a model. IoError where another holds it.
+// Held while a process pulls a model. IoError if another process holds it.
 class PullLock {
  public:
   PullLock(const CachePlace& place, const std::string& model);

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 std::string git_blob_id(const fs::path& file) {
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
-  if (!context || EVP_DigestInit_ex(context.get(), EVP_sha1(), nullptr) != 1) fail<Error>("sha1: OpenSSL cannot initialize the digest");
+  if (!context || EVP_DigestInit_ex(context.get(), EVP_sha1(), nullptr) != 1) fail<Error>("sha1: libcrypto failed to initialize");
   const std::string head = fmt::format("blob {}", fs::file_size(file));
   EVP_DigestUpdate(context.get(), head.c_str(), head.size() + 1);
   std::ifstream in(file, std::ios::binary);

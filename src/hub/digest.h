@@ -1,4 +1,4 @@
-// Whether a file's content is what the hub says it is.
+// Checks a file's content against the hub's checksum.
 #pragma once
 
 #include <filesystem>
@@ -8,10 +8,10 @@
 
 namespace hearth::hub {
 
-// git's id of a file's content: SHA-1 of "blob SIZE", a zero byte and the bytes. IoError; Canceled (check_canceled).
+// git's blob id of a file: SHA-1 of "blob SIZE", a zero byte and the bytes. IoError; Canceled (check_canceled).
 std::string git_blob_id(const std::filesystem::path& file);
 
-// Empty where the file has the size and the checksum that the hub told; else what is wrong: "its SHA-256 is …, expected …".
+// Empty if the file has the size and checksum that the hub reported; else the difference: "its SHA-256 is …, expected …".
 std::string difference_of(const std::filesystem::path& file, const RemoteFile& expected);
 
 }  // namespace hearth::hub

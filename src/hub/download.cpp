@@ -21,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t most_open_files = 64;
-constexpr int64_t hashed_at_once = 1 << 20;  // bytes; a thread for less costs more than it saves
+constexpr int64_t hashed_at_once = 1 << 20;  // bytes; a thread for fewer costs more than it saves
 constexpr int most_restarts = 2;
 
 struct File {
@@ -31,23 +31,23 @@ struct File {
   std::string what;  // "ORG/NAME: unet/config.json"
   PartialFile partial;
   int requests = 0;       // waiting or running
-  int restarts = 0;       // because the server changed the content
-  bool in_ranges = true;  // the server gives parts of it
+  int restarts = 0;       // because the content on the server changed
+  bool in_ranges = true;  // the server supports ranges
   std::future<std::string> verdict;
 };
 
-// A range that one request at a time fetches.
+// A range that one request downloads.
 struct Piece {
   File& file;
   Range range;
   int64_t at = 0;    // the next byte
-  int failures = 0;  // in a row, without a byte between them
+  int failures = 0;  // consecutive, without a byte between them
   Clock::time_point not_before{};
-  bool asked_for_part = false, checked = false;  // of this request: it has a Range header; its headers have been looked at
+  bool asked_for_part = false, checked = false;  // of this request: it has a Range header; its response headers were checked
   std::unique_ptr<Transfer> transfer;
 };
 
-// What was received of a file is of no use: the server ignores ranges, or its content has changed.
+// Thrown if the received bytes are useless: the server ignores ranges, or the content changed.
 struct StartOver {};
 
 class Downloader {
@@ -85,7 +85,7 @@ class Downloader {
   }
 
  private:
-  // A full disk may refuse the sidecar, too; the error that is on its way says so already.
+  // Writing the sidecar may fail on a full disk too; the error being thrown reports that already.
   static void keep(File& file) {
     try {
       if (file.partial.done() > 0) file.partial.save();
@@ -138,13 +138,13 @@ class Downloader {
     check_answer(piece);
     File& file = piece.file;
     if (int64_t(bytes.size()) > piece.range.end - piece.at)
-      fail<IoError>("{}: the server sends more bytes than it was asked for; the listing says {}", file.what, file.download.file.size);
+      fail<IoError>("{}: the server sends too many bytes, expected {}", file.what, file.download.file.size);
     file.partial.write(piece.at, bytes);
     piece.at += int64_t(bytes.size());
-    if (file.in_ranges) piece.failures = 0;  // else the next attempt begins at the start again
+    if (file.in_ranges) piece.failures = 0;  // else the next attempt starts over
   }
 
-  // Before the first byte is taken.
+  // Called before the first byte is written.
   void check_answer(Piece& piece) {
     if (piece.checked) return;
     piece.checked = true;
@@ -152,7 +152,7 @@ class Downloader {
     File& file = piece.file;
     const int64_t size = file.download.file.size;
     if (const std::string commit = transfer.hub_header("x-repo-commit"); !commit.empty() && commit != options_.commit)
-      fail<IoError>("{}: the hub sends it from commit {}, expected {}", file.what, commit, options_.commit);
+      fail<IoError>("{}: the hub sent it from commit {}, expected {}", file.what, commit, options_.commit);
     const std::string etag = transfer.etag();
     if (file.partial.etag().empty()) file.partial.set_etag(etag);
     else if (etag != file.partial.etag()) throw StartOver();
@@ -167,13 +167,13 @@ class Downloader {
       const std::string range = transfer.header("content-range");
       long long begin = -1, end = -1, total = size;
       if (std::sscanf(range.c_str(), "bytes %lld-%lld/%lld", &begin, &end, &total) < 2 || begin != piece.at)
-        fail<IoError>("{}: the server answers with the range '{}', expected one from byte {} on", file.what, range, piece.at);
+        fail<IoError>("{}: the server sent the range '{}', expected one from byte {} on", file.what, range, piece.at);
       if (total != size) fail_size(file, total);
     }
   }
 
   [[noreturn]] static void fail_size(const File& file, int64_t size) {
-    fail<IoError>("{}: the server has {} bytes, the listing says {}", file.what, size, file.download.file.size);
+    fail<IoError>("{}: the server has {} bytes, expected {} as listed", file.what, size, file.download.file.size);
   }
 
   void finish_pieces() {
@@ -201,18 +201,18 @@ class Downloader {
       --file.requests;
       return;
     }
-    if (success) code = CURLE_PARTIAL_FILE;  // a body without a length that ended too early
+    if (success) code = CURLE_PARTIAL_FILE;  // a body without a length ended too early
     if (!transfer.may_retry(code) || piece->failures >= http_.options().retries) transfer.refuse(code, file.what, options_.repo_url);
     const double wait = http_.wait_after(transfer, piece->failures++, file.what);
     const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(wait));
     piece->not_before = until;
-    // A hub that is asked for less is asked for less by all connections.
+    // A rate limit applies to all connections.
     if (code == CURLE_OK) not_before_ = std::max(not_before_, until);
     warn(fmt::format("{}: {}; trying again in {:.0f} s", file.what, transfer.problem(code), std::ceil(wait)));
     waiting_.splice(waiting_.begin(), own);
   }
 
-  // The pieces of a file often fail together.
+  // Several pieces of a file often fail together.
   void warn(const std::string& line) {
     const auto now = Clock::now();
     if (!http_.options().warn || now < quiet_until_) return;
@@ -221,7 +221,7 @@ class Downloader {
   }
 
   void start_over(File& file) {
-    if (file.restarts++ == most_restarts) fail<IoError>("{}: its content changes while it is downloaded; try again later", file.what);
+    if (file.restarts++ == most_restarts) fail<IoError>("{}: its content changed during the download; try again later", file.what);
     for (Piece& piece : running_)
       if (&piece.file == &file) curl_multi_remove_handle(http_.multi(), piece.transfer->handle());
     const auto of_file = [&](const Piece& piece) { return &piece.file == &file; };
@@ -258,7 +258,7 @@ class Downloader {
     if (const std::string difference = file.verdict.get(); !difference.empty()) {
       file.partial.reset();
       file.partial.remove();
-      fail<IoError>("{}: wrong content: {}; it was dropped, pull it again", file.what, difference);
+      fail<IoError>("{}: wrong content: {}; the download was deleted, pull it again", file.what, difference);
     }
     file.partial.set_verified();
     file.partial.save();
@@ -272,7 +272,7 @@ class Downloader {
     options_.progress({.phase = "download", .done = done, .total = total_});
   }
 
-  // A process that is killed loses little.
+  // Saves regularly, so that a killed process loses little.
   void save_now_and_then() {
     const auto now = Clock::now();
     if (now < next_save_) return;

@@ -16,12 +16,12 @@ std::string variable(const char* name) {
   return text ? text : "";
 }
 
-// `from` says where the token was found; the token itself stays out of messages.
+// `from` names the token's source; messages must not contain the token.
 std::string checked(std::string token, const std::string& from) {
   const auto blank = [](unsigned char c) { return c <= ' ' || c >= 0x7f; };
   while (!token.empty() && blank(static_cast<unsigned char>(token.back()))) token.pop_back();
   token.erase(0, size_t(std::ranges::find_if_not(token, blank) - token.begin()));
-  if (std::ranges::any_of(token, blank)) fail<UsageError>("{}: holds no token: it has blanks or other characters that no token has", from);
+  if (std::ranges::any_of(token, blank)) fail<UsageError>("{}: invalid token, expected one without blanks and control characters", from);
   return token;
 }
 

@@ -59,23 +59,23 @@ std::string encode_segment(std::string_view text) { return encode(text, false); 
 
 Transfer::Transfer(const HttpOptions& options, const std::string& url, OnBody on_body)
     : handle_(curl_easy_init()), on_body_(std::move(on_body)), has_token_(!options.token.empty()), url_(url) {
-  if (!handle_) fail<Error>("libcurl: cannot make a connection");
+  if (!handle_) fail<Error>("libcurl: cannot create a handle");
   curl_easy_setopt(handle_, CURLOPT_URL, url.c_str());
   curl_easy_setopt(handle_, CURLOPT_USERAGENT, "hearth");
   curl_easy_setopt(handle_, CURLOPT_ERRORBUFFER, error_text_);
   curl_easy_setopt(handle_, CURLOPT_NOSIGNAL, 1L);
-  // One connection carries one range: several at once over HTTP/2 would share its window.
+  // One connection per range: over HTTP/2, several ranges would share one flow-control window.
   curl_easy_setopt(handle_, CURLOPT_HTTP_VERSION, long(CURL_HTTP_VERSION_1_1));
   curl_easy_setopt(handle_, CURLOPT_FOLLOWLOCATION, 1L);
   curl_easy_setopt(handle_, CURLOPT_MAXREDIRS, 10L);
-  // A hub behind TLS must not lead to a place without.
+  // A hub with TLS must not redirect to a server without.
   const char* protocols = url.starts_with("https:") ? "https" : "http,https";
   curl_easy_setopt(handle_, CURLOPT_PROTOCOLS_STR, protocols);
   curl_easy_setopt(handle_, CURLOPT_REDIR_PROTOCOLS_STR, protocols);
   curl_easy_setopt(handle_, CURLOPT_CONNECTTIMEOUT, 30L);
   curl_easy_setopt(handle_, CURLOPT_LOW_SPEED_LIMIT, 1L);
   curl_easy_setopt(handle_, CURLOPT_LOW_SPEED_TIME, options.idle_seconds);
-  if (has_token_) {  // curl sends it to the URL's own host and port alone, wherever redirects lead
+  if (has_token_) {  // curl sends it only to the URL's host and port, not to redirect targets
     curl_easy_setopt(handle_, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
     curl_easy_setopt(handle_, CURLOPT_XOAUTH2_BEARER, options.token.c_str());
   }
@@ -198,13 +198,13 @@ void Transfer::refuse(CURLcode code, const std::string& what, const std::string&
   if (code != CURLE_OK) fail<IoError>("{}: {}", what, why);
   switch (status()) {
     case 401:
-      if (has_token_) fail<IoError>("{}: {}: the token is not valid for it, or there is no such model", what, why);
-      fail<IoError>("{}: {}: there is no such model, or it needs a token; set HF_TOKEN or give --token-file", what, why);
+      if (has_token_) fail<IoError>("{}: {}: the token is not valid for it, or the model does not exist", what, why);
+      fail<IoError>("{}: {}: the model does not exist or requires a token; set HF_TOKEN or pass --token-file", what, why);
     case 403:
-      fail<IoError>("{}: {}: access is restricted; {} tells how to get it{}", what, why, repo_url,
-                    has_token_ ? "" : ", and it needs a token (HF_TOKEN or --token-file)");
+      fail<IoError>("{}: {}: access is restricted; see {} for how to request it{}", what, why, repo_url,
+                    has_token_ ? "" : ", and pass a token (HF_TOKEN or --token-file)");
     case 404:
-      if (hub_header("x-error-code") == "RevisionNotFound") fail<IoError>("{}: {}: there is no such revision", what, why);
+      if (hub_header("x-error-code") == "RevisionNotFound") fail<IoError>("{}: {}: the revision does not exist", what, why);
       fail<IoError>("{}: {}: not found", what, why);
     case 429: fail<IoError>("{}: {}: too many requests; try again later", what, why);
     default: fail<IoError>("{}: {}", what, why);
@@ -237,10 +237,10 @@ CURLcode Http::run(Transfer& transfer) {
 }
 
 double Http::wait_after(const Transfer& transfer, int failures, const std::string& what) const {
-  const double asked = transfer.retry_after();
-  if (asked > options_.longest_wait)
-    fail<IoError>("{}: {} and asks to wait {} seconds; try again later", what, transfer.problem(CURLE_OK), asked);
-  return std::max(asked, options_.retry_seconds * std::pow(2.0, failures));
+  const double requested = transfer.retry_after();
+  if (requested > options_.longest_wait)
+    fail<IoError>("{}: {} and requests a wait of {} seconds; try again later", what, transfer.problem(CURLE_OK), requested);
+  return std::max(requested, options_.retry_seconds * std::pow(2.0, failures));
 }
 
 std::unique_ptr<Transfer> Http::perform(const std::function<std::unique_ptr<Transfer>()>& make, const std::string& what,
@@ -263,7 +263,7 @@ std::string Http::get(const std::string& url, const std::string& what, const std
       [&] {
         body.clear();
         return std::make_unique<Transfer>(options_, url, [&](std::string_view bytes) {
-          if (body.size() + bytes.size() > most_of_a_text) fail<IoError>("{}: {} answers with more than 64 MB", what, url);
+          if (body.size() + bytes.size() > most_of_a_text) fail<IoError>("{}: {} sent more than 64 MB, expected less", what, url);
           body += bytes;
         });
       },
@@ -284,7 +284,7 @@ Http::Head Http::head(const std::string& url, const std::string& what, const std
   Head head{.size = -1, .etag = transfer->etag()};
   if (!size.empty() && size.size() < 19 && std::ranges::all_of(size, [](unsigned char c) { return std::isdigit(c) != 0; }))
     head.size = std::stoll(size);
-  if (head.size < 0) fail<IoError>("{}: the hub does not tell its size", what);
+  if (head.size < 0) fail<IoError>("{}: the hub does not report its size", what);
   return head;
 }
 

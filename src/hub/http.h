@@ -1,4 +1,4 @@
-// HTTP as pulls need it: redirects, a token that goes to the hub alone, retries, Ctrl-C. On libcurl.
+// HTTP for pulls, on libcurl: redirects, a token that only the hub receives, retries, Ctrl-C.
 #pragma once
 
 #include <curl/curl.h>
@@ -15,40 +15,40 @@ namespace hearth::hub {
 
 struct HttpOptions {
   std::string token;                             // empty: none
-  int retries = 5;                               // of a request that failed for a reason that may pass
-  double retry_seconds = 1;                      // before the first of them; each waits twice as long as the one before
-  double longest_wait = 120;                     // seconds; a hub that asks to wait longer is not waited for
-  long idle_seconds = 60;                        // without a byte, after which a connection counts as broken
-  std::function<void(const std::string&)> warn;  // a line for each wait
+  int retries = 5;                               // of a request that failed for a transient reason
+  double retry_seconds = 1;                      // before the first retry; doubles with each retry
+  double longest_wait = 120;                     // seconds; a longer Retry-After is an error
+  long idle_seconds = 60;                        // without a byte, after which a connection is considered broken
+  std::function<void(const std::string&)> warn;  // receives a line for each wait
 };
 
-// One request, with the answers of the redirects on its way.
+// One request, with the responses of all its redirects.
 class Transfer {
  public:
-  // May throw, which ends the transfer; rethrow() then throws it on.
+  // May throw, which ends the transfer; rethrow() then rethrows it.
   using OnBody = std::function<void(std::string_view)>;
 
-  // The body of a success goes to `on_body`, that of an error is kept for its message.
+  // `on_body` receives the body of a successful response; that of an error is kept for its message.
   Transfer(const HttpOptions& options, const std::string& url, OnBody on_body);
   ~Transfer();
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  void set_range(int64_t begin, int64_t end);  // bytes, the end excluded
-  void set_head();                             // headers alone
+  void set_range(int64_t begin, int64_t end);  // in bytes, `end` excluded
+  void set_head();                             // request the headers only
 
   CURL* handle() const { return handle_; }
-  int status() const;                                     // of the last answer; 0: none came
-  std::string header(const std::string& name) const;      // of the last answer; lower case
-  std::string hub_header(const std::string& name) const;  // of the first answer that has it: the hub's, not its CDN's
-  std::string etag() const;                               // without quotes: X-Linked-ETag, or the last answer's ETag
-  double retry_after() const;                             // seconds; 0: the answer did not say
-  void rethrow() const;                                   // what on_body threw, or nothing
+  int status() const;                                     // of the last response; 0: none
+  std::string header(const std::string& name) const;      // of the last response; `name` in lower case
+  std::string hub_header(const std::string& name) const;  // of the first response that has it: the hub's, not its CDN's
+  std::string etag() const;                               // without quotes: X-Linked-ETag, or the last response's ETag
+  double retry_after() const;                             // in seconds; 0: not in the response
+  void rethrow() const;                                   // rethrows what on_body threw, if anything
 
-  // Whether another attempt may succeed, and why this one failed: "host answered 503".
+  // Whether a retry may succeed, and why this attempt failed: "host answered 503".
   bool may_retry(CURLcode code) const;
   std::string problem(CURLcode code) const;
-  // Ends the operation: one line that begins with `what`. `repo_url` is where the terms of a gated model are accepted.
+  // Throws an IoError whose message starts with `what`. `repo_url`: the page where the terms of a gated model are accepted.
   [[noreturn]] void refuse(CURLcode code, const std::string& what, const std::string& repo_url) const;
 
  private:
@@ -65,7 +65,7 @@ class Transfer {
   char error_text_[CURL_ERROR_SIZE] = "";
 };
 
-// Connections, which are kept open between requests.
+// A pool of connections, kept open between requests.
 class Http {
  public:
   explicit Http(HttpOptions options);
@@ -76,16 +76,16 @@ class Http {
   const HttpOptions& options() const { return options_; }
   CURLM* multi() const { return multi_; }
 
-  // The body, of at most 64 MB. IoError as Transfer::refuse says it.
+  // The body, at most 64 MB. IoError as from Transfer::refuse.
   std::string get(const std::string& url, const std::string& what, const std::string& repo_url);
-  // The headers of a file: its size and what names its content.
+  // A file's size and ETag, from its headers.
   struct Head {
     int64_t size = -1;
     std::string etag;
   };
   Head head(const std::string& url, const std::string& what, const std::string& repo_url);
 
-  // Seconds before the attempt after `failures` of them; IoError where the hub asks for more than the longest wait.
+  // Seconds to wait after `failures` failed attempts; IoError if the hub's Retry-After exceeds the longest wait.
   double wait_after(const Transfer& transfer, int failures, const std::string& what) const;
 
  private:

@@ -42,21 +42,23 @@ std::string RemoteFile::key() const {
 Listing parse_listing(std::string_view text, const std::string& where) {
   const Json json = parse_json(text, where);
   if (!json.is_object() || !json.contains("siblings") || !json["siblings"].is_array())
-    fail<IoError>("{}: the answer is no listing of a model's files; is this the endpoint of a model hub?", where);
+    fail<IoError>("{}: the response does not list a model's files; is this the endpoint of a model hub?", where);
   Listing listing{.commit = text_of(json, "sha"), .files = {}};
-  if (!is_hex(listing.commit, 40)) fail<IoError>("{}: the listing's 'sha' is '{}', expected a commit of 40 digits", where, listing.commit);
+  if (!is_hex(listing.commit, 40))
+    fail<IoError>("{}: 'sha' of the listing is '{}', expected a commit of 40 hexadecimal digits", where, listing.commit);
   for (const Json& entry : json["siblings"]) {
-    if (!entry.is_object()) fail<IoError>("{}: 'siblings' of the listing holds something that is no object", where);
+    if (!entry.is_object()) fail<IoError>("{}: 'siblings' of the listing has an invalid entry, expected objects", where);
     RemoteFile file{.path = text_of(entry, "rfilename"), .size = size_of(entry, "size"), .sha256 = {}, .git = text_of(entry, "blobId")};
     if (!is_safe_path(file.path))
-      fail<IoError>("{}: the listing names the file '{}', which would not lie inside of the model's folder", where, file.path);
+      fail<IoError>("{}: the listing has the file '{}', expected a path inside the model's folder", where, file.path);
     if (const auto lfs = entry.find("lfs"); lfs != entry.end() && lfs->is_object()) {
       file.sha256 = text_of(*lfs, "sha256");
-      file.git.clear();  // that of the pointer
+      file.git.clear();  // it identifies the LFS pointer
       if (const int64_t size = size_of(*lfs, "size"); size >= 0) file.size = size;
     }
     if ((!file.sha256.empty() && !is_hex(file.sha256, 64)) || (!file.git.empty() && !is_hex(file.git, 40)))
-      fail<IoError>("{}: the listing has '{}{}' as the checksum of {}", where, file.sha256, file.git, file.path);
+      fail<IoError>("{}: the listing has the checksum '{}{}' for {}, expected a SHA-256 or git blob id", where, file.sha256, file.git,
+                    file.path);
     listing.files.push_back(std::move(file));
   }
   std::ranges::sort(listing.files, {}, &RemoteFile::path);

@@ -1,4 +1,4 @@
-// What a hub says that a repository holds.
+// A hub's listing of a repository.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace hearth::hub {
 
 struct RemoteFile {
   std::string path;    // relative, with '/'
-  int64_t size = -1;   // bytes; −1: the hub did not say
+  int64_t size = -1;   // bytes; −1: not reported
   std::string sha256;  // of large files; empty: unknown
   std::string git;     // git's blob id (SHA-1) of small files; empty: unknown
 
-  // What names the content: the checksum, or where the hub told none, a hash of the path.
+  // Identifies the content: the checksum, or a hash of the path if the hub reported none.
   std::string key() const;
 };
 
@@ -23,8 +23,8 @@ struct Listing {
   std::vector<RemoteFile> files;
 };
 
-// The answer to GET /api/models/ORG/NAME/revision/REVISION?blobs=true. IoError that begins with `where` for anything else, for a commit
-// or checksum that is none, and for a path that would lie outside of the model's folder.
+// Parses the response to GET /api/models/ORG/NAME/revision/REVISION?blobs=true. IoError, starting with `where`, for anything else, for an
+// invalid commit or checksum, and for a path outside the model's folder.
 Listing parse_listing(std::string_view json, const std::string& where);
 
 // "1.2 GB".

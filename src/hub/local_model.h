@@ -1,12 +1,12 @@
-// The one place where the name of a model becomes a path.
+// Resolves the name of a pulled model to a path; nothing else does.
 #pragma once
 
 #include <filesystem>
 
 namespace hearth::hub {
 
-// A path that exists, and one that is no name of a model on a hub, is itself. ORG/NAME, ORG/NAME@REVISION and ORG/NAME:FILE are what
-// hearth pull has put into the cache. IoError that names the command where it has not.
+// Returns `path` unchanged if it exists or is not the name of a model on a hub. ORG/NAME, ORG/NAME@REVISION and ORG/NAME:FILE become the
+// path of the pulled model. IoError that suggests hearth pull if it has not been pulled.
 std::filesystem::path local_model(const std::filesystem::path& path);
 
 }  // namespace hearth::hub

@@ -20,7 +20,7 @@ std::string lower(std::string text) {
 
 std::string base(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-// Projectors and importance matrices lie beside language models under the same quantizations.
+// Repositories also contain projectors and importance matrices with the same quantizations in their names.
 bool is_language_model(const std::string& path) {
   const std::string name = lower(base(path));
   return name.ends_with(".gguf") && !name.starts_with("mmproj") && name.find("imatrix") == name.npos;
@@ -87,7 +87,7 @@ std::vector<std::string> match_file(const std::vector<std::string>& paths, const
   collect([&](const std::string& path) { return base(path) == file; });
   const std::string tag = lower(file);
   collect([&](const std::string& path) { return is_language_model(path) && has_quantization(path, tag); });
-  // One part stands for the model.
+  // One shard stands for the whole model.
   if (matches.size() == 1 && parts_of(matches[0]) > 1) {
     const std::string whole = without_part(matches[0]);
     matches.clear();

@@ -1,4 +1,4 @@
-// How a model on a hub is written: ORG/NAME, ORG/NAME@REVISION, ORG/NAME:FILE.
+// Names of models on a hub: ORG/NAME, ORG/NAME@REVISION, ORG/NAME:FILE.
 #pragma once
 
 #include <optional>
@@ -18,20 +18,19 @@ struct ModelName {
   std::string text() const { return file.empty() ? with_revision() : with_revision() + ":" + file; }
 };
 
-// Nothing where the text does not have this form.
+// nullopt if the text does not have this form.
 std::optional<ModelName> parse_model_name(std::string_view text);
 
-// Whether a path from a hub, or from a user, stays inside the folder that it is relative to: no "..", no absolute path, no control
-// characters, no backslashes.
+// Whether a relative path from a hub or a user stays inside its folder: no "..", no absolute path, no control characters, no backslashes.
 bool is_safe_path(std::string_view path);
 
-// The paths that `file` means: the path itself; else the files of that name; else the GGUF files whose name holds it as a quantization
-// ("q4_k_m" matches a-Q4_K_M.gguf, in upper or lower case). A model in parts has all of its parts here. Sorted.
+// The paths that `file` matches, sorted: the path itself; else the files with that name; else the GGUF files whose name contains it as a
+// quantization ("q4_k_m" matches a-Q4_K_M.gguf, ignoring case). A match with one shard of a model includes all its shards.
 std::vector<std::string> match_file(const std::vector<std::string>& paths, const std::string& file);
 
-// "a-00002-of-00003.gguf" → "a.gguf"; other paths as they are.
+// "a-00002-of-00003.gguf" → "a.gguf"; other paths unchanged.
 std::string without_part(const std::string& path);
-// The number of parts that the name tells; 1 for other paths.
+// The number of shards in the name; 1 for other paths.
 int parts_of(const std::string& path);
 
 }  // namespace hearth::hub

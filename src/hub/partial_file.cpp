@@ -29,7 +29,7 @@ PartialFile::~PartialFile() {
 fs::path PartialFile::path() const { return stem_.string() + ".part"; }
 fs::path PartialFile::sidecar() const { return stem_.string() + ".json"; }
 
-// Whatever is wrong with the sidecar, the download starts over.
+// If the sidecar is invalid in any way, the download starts over.
 void PartialFile::load() {
   std::error_code error;
   const auto there = int64_t(fs::file_size(path(), error));

@@ -27,15 +27,15 @@ ModelName name_of(const PullRequest& request) {
   ModelName name = *parsed;
   if (!request.revision.empty()) {
     if (!name.revision.empty() && name.revision != request.revision)
-      fail<UsageError>("{}: the revision is given twice, here and as '{}'", request.model, request.revision);
+      fail<UsageError>("{}: has a revision, but --revision '{}' is also given, expected one of them", request.model, request.revision);
     if (!is_safe_path(request.revision)) fail<UsageError>("revision '{}': expected a branch, a tag or a commit", request.revision);
     name.revision = request.revision;
   }
   if (!name.file.empty() && (request.all || !request.include.empty() || !request.exclude.empty() || !request.variant.empty()))
-    fail<UsageError>("{}: names a file; --all, --include, --exclude and --variant choose among all of them", request.model);
-  if (request.all && !request.include.empty()) fail<UsageError>("{}: --all takes every file, --include only some", request.model);
+    fail<UsageError>("{}: names a file, which cannot be combined with --all, --include, --exclude and --variant", request.model);
+  if (request.all && !request.include.empty()) fail<UsageError>("{}: --all cannot be combined with --include", request.model);
   if ((request.all || !request.include.empty()) && !request.variant.empty())
-    fail<UsageError>("{}: --variant goes with the default choice of files, not with --all or --include", request.model);
+    fail<UsageError>("{}: --variant cannot be combined with --all or --include", request.model);
   if (request.connections < 1 || request.connections > 64) fail<UsageError>("pull: {} connections, expected 1 to 64", request.connections);
   return name;
 }
@@ -43,7 +43,7 @@ ModelName name_of(const PullRequest& request) {
 void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) fail<IoError>("make the folder {}: {}", folder.string(), error.message());
+  if (error) fail<IoError>("create the folder {}: {}", folder.string(), error.message());
 }
 
 class Pull {
@@ -102,12 +102,12 @@ class Pull {
     }
   }
 
-  // Of the commit, so that all files are of one state of the repository.
+  // Uses the commit, so that all files have the same state of the repository.
   std::string url_of(const std::string& path) const {
     return fmt::format("{}/resolve/{}/{}", repo_url_, listing_.commit, encode_path(path));
   }
 
-  // Those that are not in the folder with the right content. What the record of the last pull does not vouch for is verified.
+  // The chosen files that are not in the folder with the right content. Verifies those that pulled.json does not cover.
   std::set<std::string> missing_of(const Pulled& before) const {
     std::set<std::string> missing;
     for (const RemoteFile& file : chosen_) {
@@ -126,7 +126,7 @@ class Pull {
     return missing;
   }
 
-  // Each content once, by its key.
+  // One download per distinct content, by key.
   std::map<std::string, Download> downloads_of(const std::set<std::string>& missing) const {
     std::map<std::string, Download> downloads;
     for (const RemoteFile& file : chosen_)
@@ -144,11 +144,11 @@ class Pull {
     std::error_code error;
     const fs::space_info space = fs::space(place_.own, error);
     if (!error && bytes > int64_t(space.available))
-      fail<IoError>("{}: needs {} in {}, which has {} left", name_.with_revision(), shown_size(bytes), place_.own.string(),
+      fail<IoError>("{}: needs {} of disk space in {}, but {} are available", name_.with_revision(), shown_size(bytes), place_.own.string(),
                     shown_size(int64_t(space.available)));
   }
 
-  // Everything is complete and verified: into the model's folder with it.
+  // Moves the complete and verified files into the model's folder.
   void install(const std::set<std::string>& missing, const std::map<std::string, Download>& downloads) const {
     std::map<std::string, int> uses;
     for (const RemoteFile& file : chosen_)
@@ -160,7 +160,7 @@ class Pull {
       make_folder(target.parent_path());
       std::error_code error;
       fs::path source = partial.path();
-      if (--uses[file.key()] > 0) {  // the same content again further on
+      if (--uses[file.key()] > 0) {  // another file has the same content
         source = place_.own / "copy";
         fs::copy_file(partial.path(), source, fs::copy_options::overwrite_existing, error);
         if (error) fail<IoError>("write {}: {}", source.string(), error.message());
@@ -171,7 +171,7 @@ class Pull {
     }
   }
 
-  // What the repository no longer has goes, so that the folder does not mix two states of it.
+  // Deletes files that the repository no longer has, so that the folder does not mix two of its states.
   void record(const Pulled& before) const {
     Pulled now{.commit = listing_.commit, .files = {}};
     std::set<std::string> listed, keys = {"lock", "pulled"};

@@ -1,4 +1,4 @@
-// Pulls from a hub on this machine that misbehaves in every way that the tests can think of.
+// Pulls from a local hub that misbehaves in many ways.
 #include "hub/pull.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ class PullTest : public testing::Test {
   }
 
   PullResult run() { return hub::pull(request, limits); }
-  // What a pull throws; the server's port becomes PORT, the cache HOME.
+  // The error of a pull, with the server's port replaced by PORT and the cache's path by HOME.
   std::string refused() {
     std::string text = complaint_of([&] { run(); });
     const auto replace = [&](const std::string& from, const char* to) {
@@ -69,7 +69,7 @@ class PullTest : public testing::Test {
 
   const test::TemporaryFolder home;
   const std::string weights = noise(100'000);
-  std::atomic<int64_t> count{0};  // for what the hub calls, as long as it is there
+  std::atomic<int64_t> count{0};  // for callbacks of the hub, which must not outlive it
   std::atomic<bool> cancel{false};
   FakeHub hub{"org/m"};
   PullRequest request;
@@ -124,7 +124,7 @@ TEST_F(PullTest, small_files_by_their_git_ids) {
   fs::remove_all(model());
   EXPECT_EQ(refused(),
             "IoError: org/m: config.json: wrong content: its git blob id is 0637a088a01e8ddab3bf3fa98dbe804cbde1a0dc, expected "
-            "9e26dfeeb6e641a33dae4961196235bdb965b21b; it was dropped, pull it again");
+            "9e26dfeeb6e641a33dae4961196235bdb965b21b; the download was deleted, pull it again");
 }
 
 TEST_F(PullTest, a_hub_that_lists_no_sizes) {
@@ -168,7 +168,7 @@ TEST_F(PullTest, an_interrupted_pull_resumes) {
   EXPECT_FALSE(has_model());
   EXPECT_GT(bytes_on_the_way(), 10'000);
   EXPECT_FALSE(find_pulled("org/m"));
-  EXPECT_EQ(complaint_of([] { local_model("org/m"); }), "IoError: org/m: not found here; hearth pull org/m downloads it");
+  EXPECT_EQ(complaint_of([] { local_model("org/m"); }), "IoError: org/m: not found; run hearth pull org/m to download it");
   cancel = false;
   hub.change = FakeHub::Change();
   const int before = hub.requests_for("model.safetensors");
@@ -178,7 +178,7 @@ TEST_F(PullTest, an_interrupted_pull_resumes) {
 }
 
 TEST_F(PullTest, a_changed_etag_starts_over) {
-  hub.blobs = false;  // the content is known by its ETag alone
+  hub.blobs = false;  // only the ETag identifies the content
   hub.on_cdn = false;
   hub.change = [&](const HttpRequest& q, const std::string& path, HttpResponse& r) {
     if (path == "model.safetensors" && q.method == "GET" && ++count > 4) r = {.status = 410, .headers = {}, .body = {}};
@@ -196,7 +196,7 @@ TEST_F(PullTest, a_changed_etag_starts_over) {
 TEST_F(PullTest, a_content_that_keeps_changing) {
   hub.on_cdn = false;
   hub.change = [&](const HttpRequest&, const std::string&, HttpResponse& r) { r.headers[0].second = std::to_string(++count); };
-  EXPECT_EQ(refused(), "IoError: org/m: model.safetensors: its content changes while it is downloaded; try again later");
+  EXPECT_EQ(refused(), "IoError: org/m: model.safetensors: its content changed during the download; try again later");
 }
 
 TEST_F(PullTest, a_server_that_ignores_ranges) {
@@ -223,23 +223,22 @@ TEST_F(PullTest, bodies_that_end_early_or_late_without_saying_so) {
     r.with_length = false;
     if (path == "model.safetensors") r.body += "more";
   };
-  EXPECT_EQ(refused(), "IoError: org/m: model.safetensors: the server sends more bytes than it was asked for; the listing says 100000");
+  EXPECT_EQ(refused(), "IoError: org/m: model.safetensors: the server sends too many bytes, expected 100000");
 }
 
 TEST_F(PullTest, wrong_sizes) {
   hub.change = [](const HttpRequest&, const std::string& path, HttpResponse& r) {
     if (path == "model.safetensors") r.headers.back().second += "0";  // Content-Range: …/1000000
   };
-  EXPECT_EQ(refused(), "IoError: org/m: model.safetensors: the server has 1000000 bytes, the listing says 100000");
+  EXPECT_EQ(refused(), "IoError: org/m: model.safetensors: the server has 1000000 bytes, expected 100000 as listed");
   hub.change = [](const HttpRequest&, const std::string& path, HttpResponse& r) {
     if (path == "model.safetensors") r.headers.back().second = "bytes 7-16/100000";
   };
-  EXPECT_EQ(refused().find("IoError: org/m: model.safetensors: the server answers with the range 'bytes 7-16/100000', expected one from"),
-            0u);
+  EXPECT_EQ(refused().find("IoError: org/m: model.safetensors: the server sent the range 'bytes 7-16/100000', expected one from"), 0u);
   hub.change = [](const HttpRequest&, const std::string& path, HttpResponse& r) {
     if (path == "config.json") r.body = "{ }";
   };
-  EXPECT_EQ(refused(), "IoError: org/m: config.json: the server has 3 bytes, the listing says 2");
+  EXPECT_EQ(refused(), "IoError: org/m: config.json: the server has 3 bytes, expected 2 as listed");
   EXPECT_FALSE(has_model());
 }
 
@@ -248,7 +247,7 @@ TEST_F(PullTest, another_commit_than_the_listing) {
   hub.change = [](const HttpRequest&, const std::string& path, HttpResponse& r) {
     if (path == "config.json") r.headers.emplace_back("X-Repo-Commit", "other");
   };
-  EXPECT_EQ(refused(), "IoError: org/m: config.json: the hub sends it from commit other, expected " + hub.commit.get());
+  EXPECT_EQ(refused(), "IoError: org/m: config.json: the hub sent it from commit other, expected " + hub.commit.get());
 }
 
 TEST_F(PullTest, wrong_bytes) {
@@ -291,18 +290,19 @@ TEST_F(PullTest, servers_that_stay_busy) {
   hub.change = [](const HttpRequest&, const std::string&, HttpResponse& r) {
     r = {.status = 429, .headers = {{"Retry-After", "3600"}}, .body = {}};
   };
-  EXPECT_NE(refused().find("answered 429 and asks to wait 3600 seconds; try again later"), std::string::npos);
+  EXPECT_NE(refused().find("answered 429 and requests a wait of 3600 seconds; try again later"), std::string::npos);
 }
 
 TEST_F(PullTest, the_token_stays_with_the_hub) {
   hub.token = std::string("hf_secret");
   EXPECT_EQ(
       refused(),
-      "IoError: org/m: 127.0.0.1:PORT answered 401 (Repository not found): there is no such model, or it needs a token; set HF_TOKEN or "
-      "give --token-file");
+      "IoError: org/m: 127.0.0.1:PORT answered 401 (Repository not found): the model does not exist or requires a token; set HF_TOKEN or "
+      "pass --token-file");
   ::setenv("HF_TOKEN", "wrong", 1);
-  EXPECT_EQ(refused(),
-            "IoError: org/m: 127.0.0.1:PORT answered 401 (Repository not found): the token is not valid for it, or there is no such model");
+  EXPECT_EQ(
+      refused(),
+      "IoError: org/m: 127.0.0.1:PORT answered 401 (Repository not found): the token is not valid for it, or the model does not exist");
   hub.hub().forget_requests();
   write_file(home / "token", " hf_secret\n");
   request.token_file = home / "token";
@@ -327,7 +327,7 @@ TEST_F(PullTest, where_tokens_come_from) {
   EXPECT_TRUE(works());
   write_file(home / "elsewhere", "two words");
   ::setenv("HF_TOKEN_PATH", (home / "elsewhere").c_str(), 1);
-  EXPECT_EQ(refused(), "UsageError: HOME/elsewhere: holds no token: it has blanks or other characters that no token has");
+  EXPECT_EQ(refused(), "UsageError: HOME/elsewhere: invalid token, expected one without blanks and control characters");
   request.token_file = home / "none";
   EXPECT_EQ(refused(), "IoError: read HOME/none: No such file or directory");
 }
@@ -339,14 +339,14 @@ TEST_F(PullTest, refusals) {
   };
   EXPECT_EQ(
       refused(),
-      "IoError: org/m: 127.0.0.1:PORT answered 403 (Access to org/m is restricted): access is restricted; http://127.0.0.1:PORT/org/m "
-      "tells how to get it, and it needs a token (HF_TOKEN or --token-file)");
+      "IoError: org/m: 127.0.0.1:PORT answered 403 (Access to org/m is restricted): access is restricted; see http://127.0.0.1:PORT/org/m "
+      "for how to request it, and pass a token (HF_TOKEN or --token-file)");
   hub.change_listing = [](HttpResponse& r) {
     r = {.status = 404, .headers = {{"X-Error-Code", "RevisionNotFound"}}, .body = {}};
     return true;
   };
   request.revision = "v2";
-  EXPECT_EQ(refused(), "IoError: org/m@v2: 127.0.0.1:PORT answered 404: there is no such revision");
+  EXPECT_EQ(refused(), "IoError: org/m@v2: 127.0.0.1:PORT answered 404: the revision does not exist");
   hub.change_listing = FakeHub::ChangeListing();
   request.model = "org/none", request.revision = "";
   EXPECT_EQ(refused(), "IoError: org/none: 127.0.0.1:PORT answered 404: not found");
@@ -373,17 +373,17 @@ TEST_F(PullTest, hostile_listings) {
   };
   const std::string commit = R"({"sha": ")" + hub.commit.get() + R"(", "siblings": )";
   body = commit + R"([{"rfilename": "config.json"}, {"rfilename": "../../.bashrc"}]})";
-  EXPECT_EQ(refused(), "IoError: org/m: the listing names the file '../../.bashrc', which would not lie inside of the model's folder");
+  EXPECT_EQ(refused(), "IoError: org/m: the listing has the file '../../.bashrc', expected a path inside the model's folder");
   body = commit + R"([{"rfilename": "a.gguf", "size": 3, "lfs": {"sha256": "../../x", "size": 3}}]})";
-  EXPECT_EQ(refused(), "IoError: org/m: the listing has '../../x' as the checksum of a.gguf");
+  EXPECT_EQ(refused(), "IoError: org/m: the listing has the checksum '../../x' for a.gguf, expected a SHA-256 or git blob id");
   body = R"({"sha": "../x", "siblings": []})";
-  EXPECT_EQ(refused(), "IoError: org/m: the listing's 'sha' is '../x', expected a commit of 40 digits");
+  EXPECT_EQ(refused(), "IoError: org/m: 'sha' of the listing is '../x', expected a commit of 40 hexadecimal digits");
   body = R"({"error": "?"})";
-  EXPECT_EQ(refused(), "IoError: org/m: the answer is no listing of a model's files; is this the endpoint of a model hub?");
+  EXPECT_EQ(refused(), "IoError: org/m: the response does not list a model's files; is this the endpoint of a model hub?");
   body = "<html>";
   EXPECT_EQ(refused().find("IoError: org/m: "), 0u);
   body = commit + R"([{"rfilename": "a.gguf", "size": 9000000000000000000}]})";
-  EXPECT_NE(refused().find("needs 9000000000.0 GB in HOME/.cache/hearth/pulls/org/m, which has"), std::string::npos);
+  EXPECT_NE(refused().find("needs 9000000000.0 GB of disk space in HOME/.cache/hearth/pulls/org/m, but"), std::string::npos);
 }
 
 TEST_F(PullTest, a_full_disk) {
@@ -425,7 +425,7 @@ TEST_F(PullTest, a_damaged_file_is_pulled_again) {
   run();
   write_file(model() / "model.safetensors", "short");
   EXPECT_EQ(run().downloaded, 100'000);
-  // Without the record, content decides.
+  // Without pulled.json, the checksums decide.
   fs::remove(home / ".cache/hearth/pulls/org/m/pulled.json");
   std::string changed = weights;
   changed[7] = char(changed[7] + 1);
@@ -463,7 +463,7 @@ TEST_F(PullTest, names_of_what_was_pulled) {
   EXPECT_EQ(find_pulled("org/m", request.cache_dir), folder);
   EXPECT_EQ(find_pulled("org/m:q8_0", request.cache_dir), folder / "m-Q8_0-00001-of-00002.gguf");
   fs::remove(folder / "m-Q8_0-00002-of-00002.gguf");
-  EXPECT_FALSE(find_pulled("org/m:q8_0", request.cache_dir));  // a part is missing
+  EXPECT_FALSE(find_pulled("org/m:q8_0", request.cache_dir));  // a shard is missing
   EXPECT_EQ(find_pulled("org/m:m-Q4_K_M.gguf", request.cache_dir), folder / "m-Q4_K_M.gguf");
 
   request.model = "org/m@refs/pr/1:q4_k_m";

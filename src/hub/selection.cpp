@@ -31,11 +31,11 @@ bool matches_any(const std::string& path, const std::vector<std::string>& globs)
   return std::ranges::any_of(globs, [&](const std::string& glob) { return ::fnmatch(glob.c_str(), path.c_str(), 0) == 0; });
 }
 
-// The sets of weights in one folder, by variant and format; weights/checkpoint_files.h has the names.
+// The sets of weights in one folder, by variant and format; weights/checkpoint_files.h defines the names.
 struct WeightSet {
   Files single, shards;  // shards: with their index
 
-  // Where both are there, as diffusers and transformers choose.
+  // If both exist, chooses as diffusers and transformers do.
   const Files& chosen() const {
     const bool both = !single.empty() && !shards.empty();
     if (both) return base(single[0].path).starts_with("diffusion_") ? shards : single;
@@ -88,7 +88,7 @@ class Selector {
         taken.push_back(file);
         models.insert(without_part(file.path));
       }
-    if (models.size() > 1) fail<UsageError>("{}: '{}' matches {}; expected the name of one of them", model_, choice_.file, shown(taken));
+    if (models.size() > 1) fail<UsageError>("{}: '{}' matches {}, expected the name of one of them", model_, choice_.file, shown(taken));
     return taken;
   }
 
@@ -96,7 +96,7 @@ class Selector {
     Files taken;
     for (const RemoteFile& file : files_)
       if ((choice_.all || matches_any(file.path, choice_.include)) && !matches_any(file.path, choice_.exclude)) taken.push_back(file);
-    if (taken.empty()) fail<UsageError>("{}: no file matches --include and --exclude; the repository has {}", model_, files_.size());
+    if (taken.empty()) fail<UsageError>("{}: no file of {} matches --include and --exclude", model_, files_.size());
     return taken;
   }
 
@@ -123,17 +123,17 @@ class Selector {
 
   void take_components(const std::string& index) {
     const nlohmann::json json = parse_json(index, model_ + ": model_index.json");
-    if (!json.is_object()) fail<IoError>("{}: model_index.json is no JSON object", model_);
+    if (!json.is_object()) fail<IoError>("{}: model_index.json is not a JSON object", model_);
     for (const RemoteFile& file : files_)
       if (file.path == "model_index.json") taken_.push_back(file);
     for (const auto& [name, value] : json.items()) {
-      // Nothing in hearth runs the safety checker, which is larger than some models.
+      // hearth does not run the safety checker, which is larger than some models.
       const bool component = value.is_array() && value.size() == 2 && value[0].is_string() && value[1].is_string();
       if (component && name != "safety_checker") take_folder(name);
     }
   }
 
-  // Configurations, vocabularies and one set of weights.
+  // Selects configurations, vocabularies and one set of weights.
   void take_folder(const std::string& folder) {
     static const std::array<std::string_view, 4> texts = {".json", ".txt", ".model", ".jinja"};
     for (const RemoteFile& file : files_) {
@@ -160,11 +160,12 @@ class Selector {
 
   void check_variant() const {
     if (!choice_.variant.empty() && !found_variant_) {
-      if (variants_.empty()) fail<UsageError>("{}: has no weights of the variant '{}', only full precision", model_, choice_.variant);
-      fail<UsageError>("{}: has no weights of the variant '{}'; its variants are {}", model_, choice_.variant, fmt::join(variants_, ", "));
+      if (variants_.empty()) fail<UsageError>("{}: has no weights of the variant '{}', expected no --variant", model_, choice_.variant);
+      fail<UsageError>("{}: has no weights of the variant '{}', expected one of {}", model_, choice_.variant, fmt::join(variants_, ", "));
     }
     if (!lacking_.empty())
-      fail<UsageError>("{}: {} has no weights in full precision; --variant takes one of {}", model_, lacking_, fmt::join(variants_, ", "));
+      fail<UsageError>("{}: {} has no weights in full precision, expected --variant with one of {}", model_, lacking_,
+                       fmt::join(variants_, ", "));
   }
 
   Files only_model() const {
@@ -177,10 +178,10 @@ class Selector {
       for (const RemoteFile& file : found) models.insert(without_part(file.path));
       if (models.size() == 1) return found;
       if (models.size() > 1)
-        fail<UsageError>("{}: holds {} models, expected the file of one, as in {}:{}: {}", model_, models.size(), model_, *models.begin(),
-                         shown(found));
+        fail<UsageError>("{}: contains {} models, expected the file of one, as in {}:{}: {}", model_, models.size(), model_,
+                         *models.begin(), shown(found));
     }
-    fail<UsageError>("{}: none of the files is a model that hearth knows; --include PATTERN or --all downloads them anyway", model_);
+    fail<UsageError>("{}: contains no model that hearth supports; pass --include PATTERN or --all to download files anyway", model_);
   }
 
   // "a.gguf (1.2 GB), b.gguf (3.4 GB in 2 parts)"
@@ -204,7 +205,7 @@ class Selector {
   Files taken_;
   std::set<std::string> variants_;
   bool found_variant_ = false;
-  std::string lacking_;  // a component that comes in variants only
+  std::string lacking_;  // a component that has variants only
 };
 
 }  // namespace

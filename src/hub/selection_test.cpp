@@ -59,7 +59,7 @@ TEST(Selection, of_a_diffusers_folder) {
             (Names{"model_index.json", "tokenizer/vocab.json", "unet/config.json"}));
   EXPECT_EQ(take(repo, {.file = "sd.safetensors"}), Names{"sd.safetensors"});
   EXPECT_EQ(test::message_of<UsageError>([&] { take(repo, {.variant = "fp8"}, index_of_sd); }),
-            "org/name: has no weights of the variant 'fp8'; its variants are fp16, non_ema");
+            "org/name: has no weights of the variant 'fp8', expected one of fp16, non_ema");
 }
 
 TEST(Selection, of_shards_and_their_variants) {
@@ -82,7 +82,7 @@ TEST(Selection, of_shards_and_their_variants) {
 TEST(Selection, only_a_variant) {
   const Names repo = {"model_index.json", "unet/diffusion_pytorch_model.fp16.safetensors"};
   EXPECT_EQ(test::message_of<UsageError>([&] { take(repo, {}, index_of_sd); }),
-            "org/name: unet has no weights in full precision; --variant takes one of fp16");
+            "org/name: unet has no weights in full precision, expected --variant with one of fp16");
 }
 
 TEST(Selection, of_a_language_model) {
@@ -109,22 +109,22 @@ TEST(Selection, of_one_model_among_several) {
   EXPECT_EQ(take({"README.md", "config.json", "imatrix.gguf", "m.gguf", "mmproj-m.gguf"}), Names{"m.gguf"});
   EXPECT_EQ(take({"README.md", "xl.safetensors"}), Names{"xl.safetensors"});
   const Names repo = {"m-Q4_K_M.gguf", "m-Q8_0-00001-of-00002.gguf", "m-Q8_0-00002-of-00002.gguf"};
-  EXPECT_EQ(
-      refused(repo),
-      "org/name: holds 2 models, expected the file of one, as in org/name:m-Q4_K_M.gguf: m-Q4_K_M.gguf (1.2 GB), m-Q8_0.gguf (2.4 GB in 2 "
-      "parts)");
+  EXPECT_EQ(refused(repo),
+            "org/name: contains 2 models, expected the file of one, as in org/name:m-Q4_K_M.gguf: m-Q4_K_M.gguf (1.2 GB), m-Q8_0.gguf (2.4 "
+            "GB in 2 "
+            "parts)");
   EXPECT_EQ(take(repo, {.file = "q8_0"}), (Names{"m-Q8_0-00001-of-00002.gguf", "m-Q8_0-00002-of-00002.gguf"}));
   EXPECT_EQ(refused(repo, {.file = "q5_0"}),
             "org/name: has no file 'q5_0'; it has m-Q4_K_M.gguf (1.2 GB), m-Q8_0.gguf (2.4 GB in 2 parts)");
   EXPECT_EQ(refused({"a-q8_0.gguf", "b-q8_0.gguf"}, {.file = "q8_0"}),
-            "org/name: 'q8_0' matches a-q8_0.gguf (1.2 GB), b-q8_0.gguf (1.2 GB); expected the name of one of them");
+            "org/name: 'q8_0' matches a-q8_0.gguf (1.2 GB), b-q8_0.gguf (1.2 GB), expected the name of one of them");
 }
 
 TEST(Selection, of_nothing) {
   EXPECT_EQ(refused({}), "org/name: the repository has no files");
   EXPECT_EQ(refused({"README.md"}),
-            "org/name: none of the files is a model that hearth knows; --include PATTERN or --all downloads them anyway");
-  EXPECT_EQ(refused({"README.md"}, {.include = {"*.json"}}), "org/name: no file matches --include and --exclude; the repository has 1");
+            "org/name: contains no model that hearth supports; pass --include PATTERN or --all to download files anyway");
+  EXPECT_EQ(refused({"README.md"}, {.include = {"*.json"}}), "org/name: no file of 1 matches --include and --exclude");
   EXPECT_EQ(refused({"a.gguf"}, {.exclude = {"*"}}), "org/name: --exclude leaves nothing to download");
 }
 

@@ -1,4 +1,4 @@
-// hearth bench with the demo model. Times are read, not judged.
+// hearth bench with the demo model. Times are reported but not compared with limits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ TEST_F(BenchTest, measures_one_component) {
 }
 
 // The blocks contain all products of their component, each once.
-TEST_F(BenchTest, blocks_sum_up_to_their_parts) {
+TEST_F(BenchTest, blocks_add_up_to_their_components) {
   const Json whole = measure({"sd15", "-W", "64", "-H", "64"}), blocks = measure({"blocks", "-W", "64", "-H", "64"});
   std::map<std::string, double> gflop;
   std::set<std::string> names;
@@ -112,7 +112,7 @@ TEST_F(BenchTest, measures_the_overhead_of_samplers) {
 }
 
 // Counts of the published network: 5 transformers of 320 channels, each with a self-attention, and so on.
-TEST_F(BenchTest, measures_the_operations_of_the_networks) {
+TEST_F(BenchTest, measures_the_ops_of_the_networks) {
   const Json ops = measure({"ops", "--filter", "attention 2x8 heads 256x"});
   ASSERT_EQ(ops["ops"].size(), 2u) << ops.dump(1);
   for (const Json& op : ops["ops"]) EXPECT_EQ(op["calls"], (Json{{"sd15 step", 5}})) << op.dump();
@@ -124,7 +124,7 @@ TEST_F(BenchTest, measures_the_operations_of_the_networks) {
   const Json xl = measure({"ops", "--filter", "attention 2x20 heads 1024x77"});
   EXPECT_EQ(xl["ops"][0]["calls"], (Json{{"sdxl step", 60}})) << xl.dump(1);  // (2 + 3 + 1) transformers of 10 blocks
   EXPECT_EQ(measure({"ops", "--filter", "linear 128x1280->1280", "--ops-weight-type", "bf16"})["factors"], "f32");
-  // Residual blocks normalize on the way into their convolutions: (2 + 2) of two and the second of 3 at the lowest level.
+  // Residual blocks normalize the inputs of their convolutions: both of (2 + 2) blocks and the second of 3 at the lowest level.
   const Json norms = measure({"ops", "--filter", "norm+conv 3x3 1280->1280 at 8 batch"})["ops"];
   ASSERT_EQ(norms.size(), 1u) << norms.dump(1);
   EXPECT_EQ(norms[0]["calls"], (Json{{"sd15 step", 11}}));

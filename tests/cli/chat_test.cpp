@@ -1,5 +1,4 @@
-// hearth chat and perplexity, as processes, with the demo language model. The tests beside text/template
-// check the templates themselves.
+// hearth chat and perplexity, as processes, with the demo language model. Chat templates are tested in text/template.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -38,12 +37,12 @@ TEST_F(ChatTest, renders_the_prompt) {
   const Ended plain = run({"chat", "--messages", messages, "--render"});
   EXPECT_EQ(plain.code, 0) << plain.err;
   EXPECT_EQ(plain.out, fmt::format("{}\n", rendered));
-  const Json told = Json::parse(run({"chat", "--messages", messages, "--render", "--json"}).out);
-  EXPECT_EQ(told.size(), 2u);
-  EXPECT_EQ(told["prompt"], rendered);
+  const Json output = Json::parse(run({"chat", "--messages", messages, "--render", "--json"}).out);
+  EXPECT_EQ(output.size(), 2u);
+  EXPECT_EQ(output["prompt"], rendered);
   // One BOS token: that of the template.
-  EXPECT_EQ(told["ids"][0], 508);
-  EXPECT_NE(told["ids"][1], 508);
+  EXPECT_EQ(output["ids"][0], 508);
+  EXPECT_NE(output["ids"][1], 508);
   const Json system = Json::parse(run({"chat", "--messages", messages, "--system-prompt", "Be brief.", "--render", "--json"}).out);
   EXPECT_EQ(system["prompt"].get<std::string>().find("<|begin_of_text|><|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n"), 0u);
 }
@@ -164,32 +163,32 @@ TEST_F(ChatTest, errors_are_one_line) {
   EXPECT_NE(refusal("[{\"content\": \"x\"}]").find("a message is not an object with a \"role\""), std::string::npos);
   EXPECT_NE(refusal("[]").find("hearth: "), std::string::npos);
   EXPECT_NE(refusal(question, {"--chat-template-kwargs", "[1"}).find("hearth: "), std::string::npos);
-  EXPECT_NE(refusal(question, {"--ctx-size", "3"}).find("more than the context of 3"), std::string::npos);
+  EXPECT_NE(refusal(question, {"--ctx-size", "3"}).find("at most the context length of 3"), std::string::npos);
   const Ended alone = run({"chat", "--render"});
   EXPECT_EQ(alone.code, 2);
-  EXPECT_NE(alone.err.find("need --messages"), std::string::npos);
+  EXPECT_NE(alone.err.find("require --messages"), std::string::npos);
 }
 
 // exp of the mean over windows, from the log-probabilities that complete prints.
 TEST_F(ChatTest, perplexity_agrees_with_the_log_probabilities) {
   const std::string text =
       file("t.txt", "The lighthouse stood on a high cliff. Ida was its keeper, and she loved the sea. Ida had a cat.\n");
-  const Json told = Json::parse(run({"perplexity", "-f", text, "--json"}).out);
+  const Json output = Json::parse(run({"perplexity", "-f", text, "--json"}).out);
   const Json scored = Json::parse(run({"complete", "--prompt-file", text, "--max-tokens", "0", "--prompt-logprobs", "--json"}).out);
   double sum = 0;
   int64_t count = 0;
   for (const Json& x : scored["prompt_logprobs"])
     if (x.is_number()) sum -= x.get<double>(), ++count;
-  EXPECT_EQ(told["scored"], count);
-  EXPECT_EQ(told["tokens"], count + 1);
-  EXPECT_NEAR(told["perplexity"], std::exp(sum / double(count)), 1e-6 * std::exp(sum / double(count)));
-  EXPECT_LT(told["perplexity"], 5);  // what it was trained on
+  EXPECT_EQ(output["scored"], count);
+  EXPECT_EQ(output["tokens"], count + 1);
+  EXPECT_NEAR(output["perplexity"], std::exp(sum / double(count)), 1e-6 * std::exp(sum / double(count)));
+  EXPECT_LT(output["perplexity"], 5);  // what it was trained on
 
   // Each token is scored once, except the first of a window.
   const int64_t tokens = count + 1;
   const Json windows = Json::parse(run({"perplexity", "-f", text, "--ctx-size", "10", "--json"}).out);
   EXPECT_EQ(windows["scored"], tokens - (tokens + 9) / 10);
-  EXPECT_GT(windows["perplexity"], told["perplexity"]);
+  EXPECT_GT(windows["perplexity"], output["perplexity"]);
   const Json sliding = Json::parse(run({"perplexity", "-f", text, "--ctx-size", "10", "--stride", "4", "--json"}).out);
   EXPECT_EQ(sliding["scored"], tokens - 1);
   EXPECT_LT(sliding["perplexity"], windows["perplexity"]);

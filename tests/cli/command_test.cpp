@@ -80,9 +80,9 @@ TEST_F(CommandTest, wrong_usage_is_one_line_and_exit_code_2) {
       {{"generate", "-p", "x", "--threads", "1025"}, "--threads: 1025 is out of range, expected 1 to 1024"},
       {{"generate", "-p", "x", "--batch-size", "0"}, "--batch-size: 0 is out of range, expected at least 1"},
       {{"generate", "-p", "x", "--batch-size", "99999999999"},
-       "--batch-size: 99999999999 times --batch-count 1 is too many images; expected at most 1048576"},
+       "--batch-size: 99999999999 times --batch-count 1 is too many images, expected at most 1048576"},
       {{"generate", "-p", "x", "--batch-size", "524289", "--batch-count", "2"},
-       "--batch-size: 524289 times --batch-count 2 is too many images; expected at most 1048576"},
+       "--batch-size: 524289 times --batch-count 2 is too many images, expected at most 1048576"},
       {{"generate", "-p", "x", "--device", "cdua"}, "--device: 'cdua' is unknown, expected one of cpu, reference"},
       {{"generate", "-p", "x", "--precision", "fp16"},
        "--precision: 'fp16' is unknown, expected one of f32, bf16, f16, auto; did you mean f16?"},
@@ -105,7 +105,7 @@ TEST_F(CommandTest, wrong_usage_is_one_line_and_exit_code_2) {
   EXPECT_TRUE(files().empty());
 }
 
-// What the help of any command calls repeatable may be given twice, and nothing else.
+// Exactly the flags that the help calls repeatable may be given twice.
 TEST_F(CommandTest, only_repeatable_flags_may_be_repeated) {
   std::set<std::string> repeatable;
   for (const std::string& command : commands_in(run({"--help"}).out)) {
@@ -122,7 +122,7 @@ TEST_F(CommandTest, only_repeatable_flags_may_be_repeated) {
     EXPECT_TRUE(repeatable.contains(flag)) << flag;
 }
 
-// Whatever is typed ends with an exit code, never with a signal. --prompt is left out, so nothing is drawn.
+// Random arguments end with an exit code, never with a signal. --prompt is missing, so nothing is generated.
 TEST_F(CommandTest, random_arguments_never_crash) {
   const Arguments pieces = {"generate",
                             "list",
@@ -176,14 +176,14 @@ TEST_F(CommandTest, lists) {
   for (const char* kind : {"models", "samplers", "guidance", "schedules", "backends"}) parts += run({"list", kind}).out;
   EXPECT_EQ(all.out, parts);
   for (const Named& n : list_samplers()) EXPECT_NE(all.out.find("  " + n.summary + "\n"), std::string::npos) << n.name;
-  const std::string guidance = run({"list", "guidance"}).out;  // the summaries stand in one column, two spaces after the longest name
+  const std::string guidance = run({"list", "guidance"}).out;  // the summaries are in one column, two spaces after the longest name
   size_t name_width = 0;
   for (const Named& n : list_guidance()) name_width = std::max(name_width, n.name.size());
   for (const Named& n : list_guidance()) {
     const size_t at = guidance.find("  " + n.summary + "\n") + 2;
     EXPECT_EQ(at - guidance.rfind('\n', at) - 1, 2 + name_width + 2) << guidance;
   }
-  const std::string models = run({"list", "models"}).out;  // every name, in lines that a terminal has room for
+  const std::string models = run({"list", "models"}).out;  // every name, in lines that fit a terminal
   for (const Named& n : list_models()) {
     if (n.aliases.at(0) != n.name) {
       EXPECT_NE(models.find("  " + n.summary + "\n      also " + n.aliases.at(0)), std::string::npos) << models;

@@ -186,7 +186,7 @@ TEST_F(CompleteTest, a_long_prompt_of_ids) {
 }
 
 TEST_F(CompleteTest, errors_are_one_line) {
-  const auto told = [&](const Arguments& arguments, int code, const Arguments& parts) {
+  const auto refused = [&](const Arguments& arguments, int code, const Arguments& parts) {
     const Ended r = go_on(arguments);
     const std::string error = last_line(r, code);
     size_t at = 0;
@@ -196,39 +196,39 @@ TEST_F(CompleteTest, errors_are_one_line) {
     }
   };
   const size_t tokens = golden().at("greedy").at("story").at("prompt_tokens").size();
-  told({"--model", "nowhere"}, 1, {"nowhere", "no such file or folder"});
-  told({"--model", std::string(HEARTH_SOURCE_DIR) + "/assets/demo-model"}, 1, {"config.json"});
-  told({"--ctx-size", "2"}, 2, {fmt::format("{} tokens", tokens), "context of 2"});
-  told({"--temperature", "-1"}, 2, {"temperature", "-1"});
-  told({"--model", "no-such-folder", "--temperature", "-1"}, 2, {"temperature", "-1"});  // before anything is opened
-  told({"--temperature", "warm"}, 2, {"--temperature", "'warm'"});
-  told({"--max-tokens", "-1"}, 2, {"-1"});
-  told({"--threads", "0"}, 2, {"--threads", "0"});
-  told({"--prompt-token-ids", "1,512"}, 2, {"512", "vocabulary of 512"});
-  told({"--prompt-token-ids", "1,x"}, 2, {"--prompt-token-ids", "x"});
-  told({"--prompt-token-ids", ""}, 2, {"no token"});
-  told({"--prompt", "", "--no-special-tokens"}, 2, {"no token"});
-  told({"--prompt", "a", "--prompt-token-ids", "1"}, 2, {"exclude each other"});
-  told({"--prompt-file", "none.txt"}, 1, {"none.txt"});
-  told({"--prompt-file", "."}, 1, {"."});
-  told({"--logprobs", "2"}, 2, {"--json"});
-  told({"--prompt-logprobs"}, 2, {"--json"});
-  told({"--logprobs", "-1", "--json"}, 2, {"--logprobs", "-1"});
-  told({"--stop", ""}, 2, {"stop"});
-  told({"--kv-cache-type", "q4_0"}, 2, {"--kv-cache-type", "q4_0"});
-  told({"--logit-bias", "5"}, 2, {"--logit-bias", "'5'"});
-  told({"--logit-bias", "600:1"}, 2, {"logit_bias", "600", "vocabulary of 512"});
-  told({"--stop-token-ids", "3,512"}, 2, {"stop_ids", "512", "vocabulary of 512"});
-  told({"--sampling-order", "top_k,top_k"}, 2, {"--sampling-order", "top_k"});
-  told({"--dry-multiplier", "1", "--dry-sequence-breaker", ""}, 2, {"--dry-sequence-breaker", "empty"});
-  told({"--mirostat", "1"}, 2, {"mirostat", "1"});
-  told({"--prompt", std::string(100000, 'a')}, 2, {"the prompt has ", " tokens, more than the context of 1024"});
+  refused({"--model", "nowhere"}, 1, {"nowhere", "no such file or folder"});
+  refused({"--model", std::string(HEARTH_SOURCE_DIR) + "/assets/demo-model"}, 1, {"config.json"});
+  refused({"--ctx-size", "2"}, 2, {fmt::format("{} tokens", tokens), "context length of 2"});
+  refused({"--temperature", "-1"}, 2, {"temperature", "-1"});
+  refused({"--model", "no-such-folder", "--temperature", "-1"}, 2, {"temperature", "-1"});  // before anything is opened
+  refused({"--temperature", "warm"}, 2, {"--temperature", "'warm'"});
+  refused({"--max-tokens", "-1"}, 2, {"-1"});
+  refused({"--threads", "0"}, 2, {"--threads", "0"});
+  refused({"--prompt-token-ids", "1,512"}, 2, {"512", "vocabulary of 512"});
+  refused({"--prompt-token-ids", "1,x"}, 2, {"--prompt-token-ids", "x"});
+  refused({"--prompt-token-ids", ""}, 2, {"no token"});
+  refused({"--prompt", "", "--no-special-tokens"}, 2, {"no token"});
+  refused({"--prompt", "a", "--prompt-token-ids", "1"}, 2, {"exclude each other"});
+  refused({"--prompt-file", "none.txt"}, 1, {"none.txt"});
+  refused({"--prompt-file", "."}, 1, {"."});
+  refused({"--logprobs", "2"}, 2, {"--json"});
+  refused({"--prompt-logprobs"}, 2, {"--json"});
+  refused({"--logprobs", "-1", "--json"}, 2, {"--logprobs", "-1"});
+  refused({"--stop", ""}, 2, {"stop"});
+  refused({"--kv-cache-type", "q4_0"}, 2, {"--kv-cache-type", "q4_0"});
+  refused({"--logit-bias", "5"}, 2, {"--logit-bias", "'5'"});
+  refused({"--logit-bias", "600:1"}, 2, {"logit_bias", "600", "vocabulary of 512"});
+  refused({"--stop-token-ids", "3,512"}, 2, {"stop_ids", "512", "vocabulary of 512"});
+  refused({"--sampling-order", "top_k,top_k"}, 2, {"--sampling-order", "top_k"});
+  refused({"--dry-multiplier", "1", "--dry-sequence-breaker", ""}, 2, {"--dry-sequence-breaker", "empty"});
+  refused({"--mirostat", "1"}, 2, {"mirostat", "1"});
+  refused({"--prompt", std::string(100000, 'a')}, 2, {"the prompt has ", " tokens, expected at most the context length of 1024"});
   write("line.txt", std::string(1 << 20, 'x'));
-  told({"--prompt-file", "line.txt"}, 2, {"the prompt has ", " tokens, more than the context of 1024"});
+  refused({"--prompt-file", "line.txt"}, 2, {"the prompt has ", " tokens, expected at most the context length of 1024"});
 }
 
 TEST_F(CompleteTest, a_broken_model_is_one_line) {
-  const auto told = [&](const std::function<void()>& damage, const Arguments& parts) {
+  const auto refused = [&](const std::function<void()>& damage, const Arguments& parts) {
     fs::remove_all(folder / "model");
     fs::copy(demo, folder / "model", fs::copy_options::recursive);
     for (const auto& entry : fs::directory_iterator(folder / "model"))
@@ -244,12 +244,12 @@ TEST_F(CompleteTest, a_broken_model_is_one_line) {
     write("model/config.json", all.dump());
   };
   const fs::path weights = folder / "model/model.safetensors";
-  told([&] { fs::resize_file(weights, fs::file_size(weights) / 2); }, {"model.safetensors"});
-  told([&] { fs::remove(folder / "model/tokenizer.json"); }, {"tokenizer.json"});
-  told([&] { config("model_type", "lama"); }, {"lama"});
-  told([&] { config("rope_scaling", {{"rope_type", "spiral"}}); }, {"spiral"});
-  told([&] { config("num_hidden_layers", 1); }, {"model.layers.1."});
-  told([&] { write("model/tokenizer.json", "{"); }, {"tokenizer.json"});
+  refused([&] { fs::resize_file(weights, fs::file_size(weights) / 2); }, {"model.safetensors"});
+  refused([&] { fs::remove(folder / "model/tokenizer.json"); }, {"tokenizer.json"});
+  refused([&] { config("model_type", "lama"); }, {"lama"});
+  refused([&] { config("rope_scaling", {{"rope_type", "spiral"}}); }, {"spiral"});
+  refused([&] { config("num_hidden_layers", 1); }, {"model.layers.1."});
+  refused([&] { write("model/tokenizer.json", "{"); }, {"tokenizer.json"});
 }
 
 // A run in a new process gives the same as a run after another.
@@ -326,16 +326,16 @@ TEST_F(CompleteTest, the_prompt_file_may_be_a_named_pipe) {
 // Every flag in the help has an entry here that shows its effect; a new flag without one fails.
 TEST_F(CompleteTest, every_flag_has_an_effect) {
   // With randomness, so that flags that change the distribution have an effect.
-  const auto drawn = [&](Arguments more) {
+  const auto sampled = [&](Arguments more) {
     const Arguments ours[] = {{"--temperature", "1.5"}, {"--top-p", "1"}, {"--seed", "7"}, {"--max-tokens", "60"}};
     for (const Arguments& flag : ours)
       if (std::find(more.begin(), more.end(), flag[0]) == more.end()) more.insert(more.end(), flag.begin(), flag.end());
     more.push_back("--ignore-eos");
     return json(more)["tokens"];
   };
-  const Json plain = answer({}), draw = drawn({});
+  const Json plain = answer({}), random = sampled({});
   const auto changes = [&](const Arguments& more) { return answer(more) != plain; };
-  const auto changes_draw = [&](const Arguments& more) { return drawn(more) != draw; };
+  const auto changes_random = [&](const Arguments& more) { return sampled(more) != random; };
   const auto greedy = [&](const Arguments& more) {  // penalties take effect in a long completion
     Arguments all = {"--max-tokens", "250", "--ignore-eos"};
     all.insert(all.end(), more.begin(), more.end());
@@ -361,15 +361,15 @@ TEST_F(CompleteTest, every_flag_has_an_effect) {
   effects["--kv-cache-type"] = [&] { return answer({"--kv-cache-type", "bf16", "--logprobs", "0"}) != answer({"--logprobs", "0"}); };
   effects["--max-tokens"] = [&] { return json({"--max-tokens", "5"})["tokens"].size() == 5; };
   effects["--ctx-size"] = [&] { return json({"--ctx-size", std::to_string(plain["prompt_tokens"].size() + 4)})["tokens"].size() == 4; };
-  effects["--temperature"] = [&] { return changes_draw({"--temperature", "0"}); };
-  effects["--top-k"] = [&] { return drawn({"--top-k", "1"}) == drawn({"--temperature", "0"}); };
-  effects["--top-p"] = [&] { return changes_draw({"--top-p", "0.5"}); };
-  effects["--min-p"] = [&] { return drawn({"--min-p", "1"}) == drawn({"--temperature", "0"}); };
-  effects["--typical-p"] = [&] { return changes_draw({"--typical-p", "0.2"}); };
-  effects["--top-n-sigma"] = [&] { return changes_draw({"--top-n-sigma", "0.01"}); };
-  effects["--xtc-probability"] = [&] { return changes_draw({"--xtc-probability", "1"}); };
+  effects["--temperature"] = [&] { return changes_random({"--temperature", "0"}); };
+  effects["--top-k"] = [&] { return sampled({"--top-k", "1"}) == sampled({"--temperature", "0"}); };
+  effects["--top-p"] = [&] { return changes_random({"--top-p", "0.5"}); };
+  effects["--min-p"] = [&] { return sampled({"--min-p", "1"}) == sampled({"--temperature", "0"}); };
+  effects["--typical-p"] = [&] { return changes_random({"--typical-p", "0.2"}); };
+  effects["--top-n-sigma"] = [&] { return changes_random({"--top-n-sigma", "0.01"}); };
+  effects["--xtc-probability"] = [&] { return changes_random({"--xtc-probability", "1"}); };
   effects["--xtc-threshold"] = [&] {
-    return drawn({"--xtc-probability", "1", "--xtc-threshold", "0.01"}) != drawn({"--xtc-probability", "1"});
+    return sampled({"--xtc-probability", "1", "--xtc-threshold", "0.01"}) != sampled({"--xtc-probability", "1"});
   };
   effects["--dry-multiplier"] = [&] { return greedy({"--dry-multiplier", "5"}) != greedy({}); };
   effects["--dry-base"] = [&] {
@@ -384,13 +384,13 @@ TEST_F(CompleteTest, every_flag_has_an_effect) {
     for (const char* text : {"e", "a", "o", "t", " "}) more.insert(more.end(), {"--dry-sequence-breaker", text});
     return greedy(more) != greedy({"--dry-multiplier", "5"});
   };
-  effects["--mirostat"] = [&] { return changes_draw({"--mirostat", "2", "--mirostat-tau", "0.5"}); };
-  effects["--epsilon-cutoff"] = [&] { return changes_draw({"--epsilon-cutoff", "0.5"}); };
-  effects["--eta-cutoff"] = [&] { return changes_draw({"--eta-cutoff", "0.9"}); };
-  effects["--mirostat-tau"] = [&] { return drawn({"--mirostat", "2", "--mirostat-tau", "0.1"}) != drawn({"--mirostat", "2"}); };
+  effects["--mirostat"] = [&] { return changes_random({"--mirostat", "2", "--mirostat-tau", "0.5"}); };
+  effects["--epsilon-cutoff"] = [&] { return changes_random({"--epsilon-cutoff", "0.5"}); };
+  effects["--eta-cutoff"] = [&] { return changes_random({"--eta-cutoff", "0.9"}); };
+  effects["--mirostat-tau"] = [&] { return sampled({"--mirostat", "2", "--mirostat-tau", "0.1"}) != sampled({"--mirostat", "2"}); };
   effects["--mirostat-eta"] = [&] {
-    return drawn({"--mirostat", "2", "--mirostat-tau", "0.5", "--mirostat-eta", "1"}) !=
-           drawn({"--mirostat", "2", "--mirostat-tau", "0.5"});
+    return sampled({"--mirostat", "2", "--mirostat-tau", "0.5", "--mirostat-eta", "1"}) !=
+           sampled({"--mirostat", "2", "--mirostat-tau", "0.5"});
   };
   effects["--repetition-penalty"] = [&] {
     return Json(std::vector<int>(golden().at("greedy").at("story").at("penalized").at("tokens"))) ==
@@ -404,8 +404,8 @@ TEST_F(CompleteTest, every_flag_has_an_effect) {
     return json({"--logit-bias", first + ":-inf"})["tokens"][0] != plain["tokens"][0] &&
            json({"--logit-bias", "5:1000,6:100"})["tokens"] == Json(std::vector<int>(12, 5));
   };
-  effects["--sampling-order"] = [&] { return changes_draw({"--sampling-order", "llama.cpp"}); };
-  effects["--seed"] = [&] { return changes_draw({"--seed", "8"}) && json({"--seed", "8"})["seed"] == 8; };
+  effects["--sampling-order"] = [&] { return changes_random({"--sampling-order", "llama.cpp"}); };
+  effects["--seed"] = [&] { return changes_random({"--seed", "8"}) && json({"--seed", "8"})["seed"] == 8; };
   effects["--stop"] = [&] {
     const std::string text = plain["text"], stop = text.substr(8, 3), other = text.substr(4, 2);
     return json({"--stop", stop})["text"] == text.substr(0, text.find(stop)) &&

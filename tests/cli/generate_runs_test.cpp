@@ -17,31 +17,31 @@ namespace hearth::test {
 namespace {
 
 TEST_F(GenerateTest, a_sampler_name_may_end_in_a_schedule) {
-  const Pixels wanted = drawn({"--sampler", "dpmpp_2m", "--schedule", "karras", "--steps", "3"});
+  const Pixels wanted = generated({"--sampler", "dpmpp_2m", "--schedule", "karras", "--steps", "3"});
   for (const char* name : {"DPM++ 2M Karras", "dpmpp_2m_k", "k_dpmpp_2m_ka", "dpmpp_2m_karras"}) {
-    EXPECT_EQ(drawn({"--sampler", name, "--steps", "3"}), wanted) << name;
-    EXPECT_EQ(drawn({"--sampler", name, "--schedule", "automatic", "--steps", "3"}), wanted) << name;
+    EXPECT_EQ(generated({"--sampler", name, "--steps", "3"}), wanted) << name;
+    EXPECT_EQ(generated({"--sampler", name, "--schedule", "automatic", "--steps", "3"}), wanted) << name;
   }
-  const Json request = draw_json({"--sampler", "DPM++ 2M Karras"})["runs"][0]["request"];
+  const Json request = generate_json({"--sampler", "DPM++ 2M Karras"})["runs"][0]["request"];
   EXPECT_EQ(request["sampler"], "dpmpp_2m");
   EXPECT_EQ(request["schedule"], "karras");
-  EXPECT_EQ(draw_json({"--sampler", "dpmpp_3m_k"})["runs"][0]["request"]["sampler_options"]["solver_order"], "3");
-  const Ended twice = draw({"--sampler", "DPM++ 2M Karras", "--schedule", "simple"});
+  EXPECT_EQ(generate_json({"--sampler", "dpmpp_3m_k"})["runs"][0]["request"]["sampler_options"]["solver_order"], "3");
+  const Ended twice = generate({"--sampler", "DPM++ 2M Karras", "--schedule", "simple"});
   EXPECT_EQ(twice.code, 2);
   EXPECT_NE(twice.err.find("sampler 'DPM++ 2M Karras' says the schedule karras, and the schedule is said to be 'simple'"),
             std::string::npos)
       << twice.err;
-  const Ended sigmas = draw({"--sampler", "DPM++ 2M Karras", "--sigmas", "14,7,0"});
+  const Ended sigmas = generate({"--sampler", "DPM++ 2M Karras", "--sigmas", "14,7,0"});
   EXPECT_NE(sigmas.err.find("sigmas and a schedule, expected one of them"), std::string::npos) << sigmas.err;
-  const Ended misspelled = draw({"--sampler", "karras"});
+  const Ended misspelled = generate({"--sampler", "karras"});
   EXPECT_EQ(misspelled.code, 2);
   EXPECT_NE(misspelled.err.find("--sampler: 'karras' is unknown; hearth list samplers prints all names"), std::string::npos)
       << misspelled.err;
 }
 
 TEST_F(GenerateTest, the_image_stores_how_it_was_generated) {
-  ASSERT_EQ(draw({"--prompt", "a red house, \"big\": 日本\nsecond line", "--negative-prompt", "blurry", "--sampler", "dpmpp_2m",
-                  "--schedule", "karras", "--cfg-scale", "6.5"})
+  ASSERT_EQ(generate({"--prompt", "a red house, \"big\": 日本\nsecond line", "--negative-prompt", "blurry", "--sampler", "dpmpp_2m",
+                      "--schedule", "karras", "--cfg-scale", "6.5"})
                 .code,
             0);
   const Png png = read_png(folder / "a.png");
@@ -59,9 +59,9 @@ TEST_F(GenerateTest, the_image_stores_how_it_was_generated) {
   EXPECT_EQ(recipe["hearth"], version());
   EXPECT_EQ(recipe["model"]["hashes"].size(), 3u);
   // Generated again from its metadata.
-  EXPECT_EQ(drawn({"--prompt", recipe["prompt"], "--negative-prompt", recipe["negative_prompt"], "--sampler", recipe["sampler"],
-                   "--schedule", recipe["schedule"], "--cfg-scale", recipe["guidance"].dump(), "--seed", recipe["seed"].dump(), "--steps",
-                   recipe["steps"].dump()}),
+  EXPECT_EQ(generated({"--prompt", recipe["prompt"], "--negative-prompt", recipe["negative_prompt"], "--sampler", recipe["sampler"],
+                       "--schedule", recipe["schedule"], "--cfg-scale", recipe["guidance"].dump(), "--seed", recipe["seed"].dump(),
+                       "--steps", recipe["steps"].dump()}),
             png.image);
 }
 
@@ -72,14 +72,14 @@ TEST_F(GenerateTest, without_a_seed_runs_differ_and_report_their_seed) {
   const auto seed = Json::parse(second.out)["images"][0]["seed"].get<uint64_t>();
   EXPECT_NE(Json::parse(first.out)["images"][0]["seed"], seed);
   const Pixels b = image("b.png");
-  EXPECT_EQ(drawn({"--prompt", "x", "--steps", "1", "--seed", std::to_string(seed)}), b);
+  EXPECT_EQ(generated({"--prompt", "x", "--steps", "1", "--seed", std::to_string(seed)}), b);
 }
 
 TEST_F(GenerateTest, noise_from_a_file_for_several_batches) {
   const Arguments batches = {"--batch-size", "2", "--batch-count", "2"};
   const auto with = [&](Arguments more) {
     more.insert(more.end(), batches.begin(), batches.end());
-    ASSERT_EQ(draw(more).code, 0);
+    ASSERT_EQ(generate(more).code, 0);
   };
   with({"--save-latents", "l.safetensors"});
   with({"--noise", "l.safetensors", "--seed", "99", "--output", "b.png"});
@@ -87,40 +87,40 @@ TEST_F(GenerateTest, noise_from_a_file_for_several_batches) {
 }
 
 TEST_F(GenerateTest, a_prompt_that_is_too_long_is_a_warning) {
-  const Ended r = draw({"--prompt", std::string(10'000, 'x')});
+  const Ended r = generate({"--prompt", std::string(10'000, 'x')});
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_NE(r.err.find("hearth: warning: "), std::string::npos) << r.err;
-  EXPECT_EQ(draw_json({"--prompt", std::string(10'000, 'x'), "--batch-count", "2"})["warnings"].size(), 1u);  // once
+  EXPECT_EQ(generate_json({"--prompt", std::string(10'000, 'x'), "--batch-count", "2"})["warnings"].size(), 1u);  // once
 }
 
 TEST_F(GenerateTest, errors_are_one_line) {
-  EXPECT_EQ(not_one_line(draw({"--model", "nowhere"}), 1), "");
+  EXPECT_EQ(not_one_line(generate({"--model", "nowhere"}), 1), "");
   fs::create_directory(folder / "empty");
-  EXPECT_EQ(not_one_line(draw({"--model", "empty"}), 1), "");
-  EXPECT_EQ(not_one_line(draw({"--variant", "fp16"}), 1), "");
-  EXPECT_EQ(not_one_line(draw({"--noise", "missing.safetensors"}), 1), "");
+  EXPECT_EQ(not_one_line(generate({"--model", "empty"}), 1), "");
+  EXPECT_EQ(not_one_line(generate({"--variant", "fp16"}), 1), "");
+  EXPECT_EQ(not_one_line(generate({"--noise", "missing.safetensors"}), 1), "");
   cli::save_arrays(folder / "n.safetensors", {{"noise", {.shape = {1, 4, 8, 8}, .values = std::vector<float>(256)}}});
-  const Ended batch = draw({"--noise", "n.safetensors", "--batch-size", "2"});
+  const Ended batch = generate({"--noise", "n.safetensors", "--batch-size", "2"});
   EXPECT_EQ(not_one_line(batch, 2), "");
   EXPECT_EQ(batch.err, "hearth: --noise: n.safetensors has shape [1, 4, 8, 8], expected [2, channels, height/8, width/8]\n");
-  EXPECT_EQ(draw({"--noise", "n.safetensors", "--width", "72"}).code, 2);
+  EXPECT_EQ(generate({"--noise", "n.safetensors", "--width", "72"}).code, 2);
   cli::save_arrays(folder / "n.safetensors", {{"noise", {.shape = {1, 256}, .values = std::vector<float>(256)}}});
-  EXPECT_EQ(draw({"--noise", "n.safetensors"}).err,
+  EXPECT_EQ(generate({"--noise", "n.safetensors"}).err,
             "hearth: --noise: n.safetensors has shape [1, 256], expected [1, channels, height/8, width/8]\n");
-  const Ended size = draw({"--width", "513"});  // never another size than the requested one
+  const Ended size = generate({"--width", "513"});  // never another size than the requested one
   EXPECT_EQ(size.code, 2);
   EXPECT_NE(size.err.find("513"), std::string::npos) << size.err;
   EXPECT_EQ(files(), (Arguments{"empty", "n.safetensors"}));
 }
 
 TEST_F(GenerateTest, tiling_flags_without_effect_are_rejected) {
-  EXPECT_EQ(not_one_line(draw({"--vae-tile-size", "64"}), 2), "");
-  EXPECT_EQ(not_one_line(draw({"--vae-tiling", "off", "--vae-tile-size", "64"}), 2), "");
-  EXPECT_EQ(draw({"--vae-tiling", "on", "--vae-tile-size", "48"}).err,
+  EXPECT_EQ(not_one_line(generate({"--vae-tile-size", "64"}), 2), "");
+  EXPECT_EQ(not_one_line(generate({"--vae-tiling", "off", "--vae-tile-size", "64"}), 2), "");
+  EXPECT_EQ(generate({"--vae-tiling", "on", "--vae-tile-size", "48"}).err,
             "hearth: generate: tiles of 48 pixels do not fit, expected a multiple of 32\n");
-  EXPECT_EQ(draw({"--memory-limit", "3X"}).err,
+  EXPECT_EQ(generate({"--memory-limit", "3X"}).err,
             "hearth: --memory-limit: '3X' is not a size, expected a number of bytes or one with K, M, G or T\n");
-  const Ended r = draw({"--vae-tiling", "on", "--vae-tile-size", "32"});
+  const Ended r = generate({"--vae-tiling", "on", "--vae-tile-size", "32"});
   EXPECT_NE(r.err.find("hearth: warning: the image is decoded in tiles of 32 pixels: not quite that of a whole decode\n"),
             std::string::npos)
       << r.err;
@@ -129,7 +129,7 @@ TEST_F(GenerateTest, tiling_flags_without_effect_are_rejected) {
 TEST_F(GenerateTest, an_unwritable_output_fails_before_loading) {
   for (const char* flag : {"--output", "--save-latents"}) {
     const std::string name = flag == std::string("--output") ? "x.png" : "x.safetensors";
-    const Ended missing = draw({flag, "no/" + name});
+    const Ended missing = generate({flag, "no/" + name});
     EXPECT_EQ(not_one_line(missing, 1), "") << flag;  // nothing was loaded
     EXPECT_EQ(missing.err, fmt::format("hearth: write no/{}: the folder no does not exist\n", name));
     fs::create_directory(folder / "closed");
@@ -138,7 +138,7 @@ TEST_F(GenerateTest, an_unwritable_output_fails_before_loading) {
     const auto as_nobody = [] {
       if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(97);  // nothing is read-only for root
     };
-    const Ended closed = draw({flag, "closed/" + name}, as_nobody);
+    const Ended closed = generate({flag, "closed/" + name}, as_nobody);
     EXPECT_EQ(not_one_line(closed, 1), "") << flag;
     EXPECT_NE(closed.err.find("Permission denied"), std::string::npos) << closed.err;
     fs::remove_all(folder / "closed");
@@ -152,52 +152,52 @@ TEST_F(GenerateTest, a_run_is_stopped_and_resumed) {
     more.insert(more.end(), flags.begin(), flags.end());
     return more;
   };
-  const Pixels whole = drawn(with({}));
-  const Ended stopped = draw(with({"--stop-after", "2", "--save-latents", "s.safetensors"}));
+  const Pixels whole = generated(with({}));
+  const Ended stopped = generate(with({"--stop-after", "2", "--save-latents", "s.safetensors"}));
   EXPECT_EQ(stopped.code, 0) << stopped.err;
   EXPECT_NE(image("a.png").rgb, whole.rgb);
-  EXPECT_EQ(drawn(with({"--resume", "s.safetensors"})).rgb, whole.rgb);
-  EXPECT_NE(draw({"--steps", "5", "--sampler", "dpmpp_2m_sde", "--resume", "s.safetensors"}).err.find("this one {\"eta\":1.0"),
+  EXPECT_EQ(generated(with({"--resume", "s.safetensors"})).rgb, whole.rgb);
+  EXPECT_NE(generate({"--steps", "5", "--sampler", "dpmpp_2m_sde", "--resume", "s.safetensors"}).err.find("this one {\"eta\":1.0"),
             std::string::npos);
-  EXPECT_NE(draw(with({"--stop-after", "2"})).err.find("--save-latents"), std::string::npos);
-  EXPECT_NE(draw(with({"--resume", "s.safetensors", "--batch-count", "2"})).err.find("--batch-count"), std::string::npos);
-  EXPECT_NE(draw(with({"--resume", "a.png"})).code, 0);
-  draw({"--save-latents", "l.safetensors"});
-  EXPECT_NE(draw(with({"--resume", "l.safetensors"})).err.find("holds no stopped run"), std::string::npos);
+  EXPECT_NE(generate(with({"--stop-after", "2"})).err.find("--save-latents"), std::string::npos);
+  EXPECT_NE(generate(with({"--resume", "s.safetensors", "--batch-count", "2"})).err.find("--batch-count"), std::string::npos);
+  EXPECT_NE(generate(with({"--resume", "a.png"})).code, 0);
+  generate({"--save-latents", "l.safetensors"});
+  EXPECT_NE(generate(with({"--resume", "l.safetensors"})).err.find("contains no stopped run"), std::string::npos);
 }
 
 TEST_F(GenerateTest, sampler_options_are_checked_and_act) {
-  const Json json = draw_json({"--sampler", "euler a", "--sampler-opt", "eta=0.5", "--sampler-opt", "s_noise=1.01"});
+  const Json json = generate_json({"--sampler", "euler a", "--sampler-opt", "eta=0.5", "--sampler-opt", "s_noise=1.01"});
   EXPECT_EQ(json["runs"][0]["request"]["sampler"], "euler_ancestral");
   EXPECT_EQ(json["runs"][0]["request"]["sampler_options"], (Json{{"eta", "0.5"}, {"s_noise", "1.01"}}));
   std::string recipe_text;
   for (const PngText& text : read_png(folder / "a.png").texts)
     if (text.keyword == recipe_keyword) recipe_text = text.text;
   EXPECT_EQ(Json::parse(recipe_text)["sampler_options"], (Json{{"eta", "0.5"}, {"s_noise", "1.01"}}));
-  const Ended wrong = draw({"--sampler", "euler a", "--sampler-opt", "order=2"});
+  const Ended wrong = generate({"--sampler", "euler a", "--sampler-opt", "order=2"});
   EXPECT_NE(wrong.err.find("sampler 'euler_ancestral' has no option 'order'; it has eta, s_noise"), std::string::npos) << wrong.err;
 }
 
-// Files that PyTorch wrote (golden/make_embeddings.py), with the same vectors as the safetensors file.
+// Files written by PyTorch (golden/make_embeddings.py), with the same vectors as the safetensors file.
 TEST_F(GenerateTest, embeddings_from_every_writer_give_the_same_image) {
   const std::string golden = HEARTH_SOURCE_DIR "/tests/cli/golden/";
   const Arguments prompt = {"--prompt", "a house, dusk"};
   const auto draw_with = [&](const std::string& embedding) {
     Arguments more = prompt;
     more.insert(more.end(), {"--embedding", embedding});
-    return drawn(more);
+    return generated(more);
   };
   const Pixels right = draw_with("dusk=" + golden + "embedding.safetensors");
-  EXPECT_NE(right, drawn(prompt)) << "the embedding has no part";
+  EXPECT_NE(right, generated(prompt)) << "the embedding has no part";
   for (const char* file : {"embedding-a1111.pt", "embedding-legacy.pt", "embedding-diffusers.bin"})
     EXPECT_EQ(draw_with("dusk=" + golden + file), right) << file;
   // With diffusers' token.
-  EXPECT_EQ(drawn({"--prompt", "a house, <sunset>", "--embedding", golden + "embedding-diffusers.bin"}), right);
+  EXPECT_EQ(generated({"--prompt", "a house, <sunset>", "--embedding", golden + "embedding-diffusers.bin"}), right);
 
   const std::string whole = read_file(golden + "embedding-a1111.pt");
   write_file(folder / "cut.pt", whole.substr(0, whole.size() / 2));
   fs::remove(folder / "a.png");
-  const Ended cut = draw({"--embedding", "dusk=cut.pt"});
+  const Ended cut = generate({"--embedding", "dusk=cut.pt"});
   EXPECT_EQ(cut.code, 1);
   EXPECT_EQ(std::count(cut.err.begin(), cut.err.end(), '\n'), 1) << cut.err;
   EXPECT_NE(cut.err.find("cut.pt"), std::string::npos) << cut.err;
@@ -205,7 +205,7 @@ TEST_F(GenerateTest, embeddings_from_every_writer_give_the_same_image) {
 }
 
 TEST_F(GenerateTest, a_full_disk_leaves_no_file) {
-  const Ended r = draw({}, [] {
+  const Ended r = generate({}, [] {
     const rlimit limit{.rlim_cur = 2048, .rlim_max = 2048};
     ::setrlimit(RLIMIT_FSIZE, &limit);
   });
@@ -219,7 +219,7 @@ TEST_F(GenerateTest, ctrl_c_ends_cleanly_and_leaves_no_half_file) {
   for (const int signal : {SIGINT, SIGTERM}) {
     Process process(folder,
                     {"generate", "-p", "x", "--steps", "1000", "--device", "reference", "-o", "a.png", "--save-latents", "l.safetensors"});
-    ASSERT_TRUE(process.wait_for("encode ")) << process.err();  // printed when the first step begins
+    ASSERT_TRUE(process.wait_for("encode ")) << process.err();  // printed when the first step starts
     process.send(signal);
     const Ended r = process.wait();
     EXPECT_EQ(r.code, 130) << r.signal;
@@ -238,15 +238,15 @@ TEST_F(GenerateTest, ctrl_c_keeps_finished_images) {
   for (const std::string& name : files()) EXPECT_EQ(read_png(folder / name).image.width, 64) << name;
 }
 
-// The process keeps every limit, as the system measures it, in leaner and leaner modes until none is left.
+// The process stays below every limit, as the system measures it, in leaner and leaner modes until none is left.
 TEST_F(GenerateTest, the_memory_limit_is_kept_or_the_run_is_rejected) {
   HEARTH_SKIP_UNDER_ADDRESS_SANITIZER();
   const auto at = [&](const std::string& limit, const Arguments& more = {}) {
     Arguments flags = {"--width", "768", "--height", "640", "--json", "--threads", "2", "--memory-limit", limit};
     flags.insert(flags.end(), more.begin(), more.end());
-    return draw(flags);
+    return generate(flags);
   };
-  // Decoding in tiles takes 46 MB less than a whole decode. The limits below are far from where one mode ends and the next
+  // Tiled VAE decode needs 46 MB less than a whole decode. The limits below are far from where one mode ends and the next
   // begins, because the resident size of the program varies.
   constexpr int64_t far = 20'000'000;
   std::vector<std::string> modes;
@@ -272,7 +272,7 @@ TEST_F(GenerateTest, the_memory_limit_is_kept_or_the_run_is_rejected) {
 
   const Ended refused = at(limit);
   EXPECT_EQ(not_one_line(refused, 2), "");
-  std::smatch sizes;  // different as printed, however close
+  std::smatch sizes;  // printed with enough digits to differ
   ASSERT_TRUE(std::regex_search(refused.err, sizes, std::regex("1 of 768×640 need at least (0\\.\\d+) GB .*limit is (0\\.\\d+) GB")))
       << refused.err;
   EXPECT_GT(std::stod(sizes[1]), std::stod(sizes[2])) << refused.err;

@@ -21,7 +21,7 @@ namespace {
 const std::string demo = std::string(HEARTH_SOURCE_DIR) + "/assets/demo-model";
 
 TEST_F(GenerateTest, plain_output) {
-  const Ended r = draw({});
+  const Ended r = generate({});
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.out, "a.png: 64×64, seed 7\n");
   EXPECT_EQ(files(), Arguments{"a.png"});
@@ -31,12 +31,12 @@ TEST_F(GenerateTest, plain_output) {
 }
 
 TEST_F(GenerateTest, each_image_is_reported_with_its_size_and_seed) {
-  EXPECT_EQ(draw({"--width", "72", "--batch-size", "2"}).out, "a-1.png: 72×64, seed 7\na-2.png: 72×64, seed 8\n");
-  const Json json = draw_json({"--width", "72", "--batch-size", "2", "--compat", "diffusers", "--output", "\xff.png"});
+  EXPECT_EQ(generate({"--width", "72", "--batch-size", "2"}).out, "a-1.png: 72×64, seed 7\na-2.png: 72×64, seed 8\n");
+  const Json json = generate_json({"--width", "72", "--batch-size", "2", "--compat", "diffusers", "--output", "\xff.png"});
   for (size_t k = 0; k < 2; ++k) {
     EXPECT_EQ(json["images"][k]["width"], 72);
     EXPECT_EQ(json["images"][k]["height"], 64);
-    EXPECT_EQ(json["images"][k]["seed"], 7);  // one generator makes all noise
+    EXPECT_EQ(json["images"][k]["seed"], 7);  // one generator draws all noise
   }
   EXPECT_TRUE(json["latents"].is_null());
 }
@@ -44,11 +44,11 @@ TEST_F(GenerateTest, each_image_is_reported_with_its_size_and_seed) {
 TEST_F(GenerateTest, precisions_of_all_and_of_one_component) {
   const auto held = [&](const Arguments& more) {
     std::string all;
-    const Json json = draw_json(more);
+    const Json json = generate_json(more);
     for (const Json& c : json["runs"][0]["components"]) all += c["held"].get<std::string>() + ", ";
     return all;
   };
-  EXPECT_EQ(held({}), "as stored, as stored, as stored, ");  // text encoder, UNet, autoencoder
+  EXPECT_EQ(held({}), "as stored, as stored, as stored, ");  // text encoder, UNet, VAE
   EXPECT_EQ(held({"--precision", "f32"}), "f32, f32, f32, ");
   EXPECT_EQ(held({"--precision", "f16"}), "f16, f16, f16, ");
   EXPECT_EQ(held({"--precision", "bf16", "--vae-precision", "f32"}), "bf16, bf16, f32, ");
@@ -59,31 +59,31 @@ TEST_F(GenerateTest, every_sampler_alias_is_accepted) {
   for (const Named& sampler : list_samplers())
     for (const std::string& alias : sampler.aliases) {
       if (alias == "IPNDMScheduler" || alias == "SCMScheduler") continue;  // for other denoisers; the error says so
-      EXPECT_EQ(draw_json({"--sampler", alias})["runs"][0]["request"]["sampler"], sampler.name) << alias;
+      EXPECT_EQ(generate_json({"--sampler", alias})["runs"][0]["request"]["sampler"], sampler.name) << alias;
     }
 }
 
 TEST_F(GenerateTest, debug_prints_tables_and_the_first_operation_that_is_not_finite) {
-  const std::string out = draw({"--debug", "timing"}).out;
+  const std::string out = generate({"--debug", "timing"}).out;
   for (const char* part : {"a.png: 64×64, seed 7\n", "GFLOP/s", "mid_block"}) EXPECT_NE(out.find(part), std::string::npos) << out;
-  EXPECT_TRUE(draw_json({"--debug", "all"})["runs"][0]["debug"].contains("timing"));
+  EXPECT_TRUE(generate_json({"--debug", "all"})["runs"][0]["debug"].contains("timing"));
   cli::save_arrays(folder / "huge.safetensors", {{"noise", {.shape = {1, 4, 8, 8}, .values = std::vector<float>(256, 3e38f)}}});
-  EXPECT_NE(draw({"--noise", "huge.safetensors"}).err.find("(debug \"nan\" finds the first operation)"), std::string::npos);
+  EXPECT_NE(generate({"--noise", "huge.safetensors"}).err.find("(debug \"nan\" finds the first operation)"), std::string::npos);
   for (const char* words : {"nan", "shapes,nan", "all"})
-    EXPECT_NE(draw({"--noise", "huge.safetensors", "--debug", words}).err.find("is the first with values that are no numbers"),
+    EXPECT_NE(generate({"--noise", "huge.safetensors", "--debug", words}).err.find("is the first op with non-finite values"),
               std::string::npos)
         << words;
 }
 
 TEST_F(GenerateTest, the_same_command_gives_the_same_file) {
-  draw({});
+  generate({});
   const std::string first = read_file(folder / "a.png");
-  draw({});
+  generate({});
   EXPECT_EQ(read_file(folder / "a.png"), first);
 }
 
 TEST_F(GenerateTest, json_is_one_object) {
-  const Json json = draw_json({"--batch-size", "2", "--batch-count", "2", "--save-latents", "l.safetensors"});
+  const Json json = generate_json({"--batch-size", "2", "--batch-count", "2", "--save-latents", "l.safetensors"});
   EXPECT_EQ(json["hearth"], version());
   ASSERT_EQ(json["images"].size(), 4u);
   for (int k = 0; k < 4; ++k) {
@@ -100,8 +100,8 @@ TEST_F(GenerateTest, json_is_one_object) {
 }
 
 TEST_F(GenerateTest, a_batch_equals_single_runs) {
-  ASSERT_EQ(draw({"--batch-size", "2", "--batch-count", "2"}).code, 0);
-  for (int k = 0; k < 4; ++k) EXPECT_EQ(drawn({"--seed", std::to_string(7 + k)}), image(fmt::format("a-{}.png", k + 1))) << k;
+  ASSERT_EQ(generate({"--batch-size", "2", "--batch-count", "2"}).code, 0);
+  for (int k = 0; k < 4; ++k) EXPECT_EQ(generated({"--seed", std::to_string(7 + k)}), image(fmt::format("a-{}.png", k + 1))) << k;
 }
 
 TEST_F(GenerateTest, defaults_in_the_help_are_those_of_the_run) {
@@ -134,7 +134,7 @@ TEST_F(GenerateTest, defaults_in_the_help_are_those_of_the_run) {
   EXPECT_EQ(shown("--sampler"), "the checkpoint's own");
   EXPECT_EQ(request["sampler"], "plms");
   EXPECT_EQ(shown("--seed"), "random");
-  EXPECT_EQ(shown("--threads"), "all processors");
+  EXPECT_EQ(shown("--threads"), "all CPUs");
   EXPECT_EQ(request["defaults"], (Json{"negative_prompt", "clip_skip", "width", "height", "sampler", "schedule", "seed"}));
 }
 
@@ -152,134 +152,138 @@ TEST_F(GenerateTest, an_unusable_weight_cache_is_an_error_or_a_warning) {
   EXPECT_NE(refused({"--weight-cache", "cache", "--device", "reference"}).find("cache: the backend 'reference' packs no weights"),
             std::string::npos);
 
-  const Pixels plain = drawn({"--weight-cache", "cache"});
+  const Pixels plain = generated({"--weight-cache", "cache"});
   for (const auto& entry : fs::directory_iterator(folder / "cache"))
     if (entry.path().extension() == ".packed") fs::resize_file(entry.path(), fs::file_size(entry.path()) - 100);
   const Ended r = run({"generate", "--prompt", "x", "--steps", "1", "--weight-cache", "cache"});
   EXPECT_EQ(r.code, 0);
   EXPECT_NE(r.err.find("is not used and will be written anew: it is cut off"), std::string::npos) << r.err;
-  EXPECT_EQ(drawn({"--weight-cache", "cache"}), plain);
+  EXPECT_EQ(generated({"--weight-cache", "cache"}), plain);
 }
 
 // Every flag in the help has an entry here that shows its effect; a new flag without one fails.
 TEST_F(GenerateTest, every_flag_has_an_effect) {
-  const Pixels plain = drawn({"--save-latents", "plain.safetensors"});
-  const auto changes_the_image = [&](const Arguments& more) { return drawn(more) != plain; };
+  const Pixels plain = generated({"--save-latents", "plain.safetensors"});
+  const auto changes_the_image = [&](const Arguments& more) { return generated(more) != plain; };
   std::map<std::string, std::function<bool()>> effects;
   effects["--prompt"] = [&] { return changes_the_image({"--prompt", "a boat at sea"}); };
   effects["--negative-prompt"] = [&] { return changes_the_image({"--negative-prompt", "night"}); };
   const auto weighted = [&](Arguments more) {
     more.insert(more.end(), {"--prompt", "a (red:1.4) house"});
     if (std::find(more.begin(), more.end(), "--prompt-syntax") == more.end()) more.insert(more.end(), {"--prompt-syntax", "a1111"});
-    return drawn(more);
+    return generated(more);
   };
   const std::string tiny = HEARTH_SOURCE_DIR "/tests/e2e/golden/prompts-tiny.safetensors";
   effects["--prompt-syntax"] = [&] { return weighted({"--prompt-syntax", "plain"}) != weighted({}); };
   effects["--emphasis"] = [&] { return weighted({"--emphasis", "no-norm"}) != weighted({}); };
-  effects["--clip-skip"] = [&] { return changes_the_image({"--clip-skip", "2"}) && draw({"--clip-skip", "99"}).code == 2; };
-  effects["--embedding"] = [&] {  // its width is not that of the demo model
-    return draw({"--embedding", tiny}).code == 1 && draw({"--embedding", "x=" + tiny}).code == 1 &&
-           draw({"--embedding", "=" + tiny}).code == 2;
+  effects["--clip-skip"] = [&] { return changes_the_image({"--clip-skip", "2"}) && generate({"--clip-skip", "99"}).code == 2; };
+  effects["--embedding"] = [&] {  // its width differs from the demo model's
+    return generate({"--embedding", tiny}).code == 1 && generate({"--embedding", "x=" + tiny}).code == 1 &&
+           generate({"--embedding", "=" + tiny}).code == 2;
   };
   effects["--steps"] = [&] { return changes_the_image({"--steps", "3"}); };
   effects["--cfg-scale"] = [&] { return changes_the_image({"--cfg-scale", "3"}); };
   effects["--guidance-method"] = [&] { return changes_the_image({"--guidance-method", "pag"}); };
   effects["--guidance-opt"] = [&] {
-    const Pixels pag = drawn({"--guidance-method", "pag"});
-    return drawn({"--guidance-method", "pag", "--guidance-opt", "pag_scale=1"}) != pag &&
-           drawn({"--guidance-method", "pag", "--guidance-opt", "pag_scale=0"}) == plain;
+    const Pixels pag = generated({"--guidance-method", "pag"});
+    return generated({"--guidance-method", "pag", "--guidance-opt", "pag_scale=1"}) != pag &&
+           generated({"--guidance-method", "pag", "--guidance-opt", "pag_scale=0"}) == plain;
   };
   effects["--guidance-rescale"] = [&] { return changes_the_image({"--guidance-rescale", "0.7"}); };
   effects["--guidance-interval"] = [&] {
-    return changes_the_image({"--guidance-interval", "0.1,3"}) && drawn({"--guidance-interval", "0,0"}) == drawn({"--cfg-scale", "1"});
+    return changes_the_image({"--guidance-interval", "0.1,3"}) &&
+           generated({"--guidance-interval", "0,0"}) == generated({"--cfg-scale", "1"});
   };
   effects["--sampler"] = [&] { return changes_the_image({"--sampler", "euler"}); };
-  effects["--sampler-opt"] = [&] { return drawn({"--sampler", "euler a", "--sampler-opt", "eta=0"}) != drawn({"--sampler", "euler a"}); };
+  effects["--sampler-opt"] = [&] {
+    return generated({"--sampler", "euler a", "--sampler-opt", "eta=0"}) != generated({"--sampler", "euler a"});
+  };
   effects["--stop-after"] = [&] { return changes_the_image({"--stop-after", "1", "--save-latents", "state.safetensors"}); };
   effects["--resume"] = [&] {
-    draw({"--stop-after", "1", "--save-latents", "state.safetensors"});
-    return drawn({"--resume", "state.safetensors"}) == plain;
+    generate({"--stop-after", "1", "--save-latents", "state.safetensors"});
+    return generated({"--resume", "state.safetensors"}) == plain;
   };
   effects["--schedule"] = [&] {  // with two steps both schedules are the first and the last sigma
-    return drawn({"--sampler", "euler", "--steps", "4"}) != drawn({"--sampler", "euler", "--steps", "4", "--schedule", "karras"});
+    return generated({"--sampler", "euler", "--steps", "4"}) != generated({"--sampler", "euler", "--steps", "4", "--schedule", "karras"});
   };
   effects["--schedule-opt"] = [&] {
     const Arguments karras = {"--sampler", "euler", "--steps", "4", "--schedule", "karras", "--schedule-opt"};
     Arguments flat = karras, bent = karras;
     flat.push_back("rho=1"), bent.push_back("rho=7");
-    return drawn(flat) != drawn(bent);
+    return generated(flat) != generated(bent);
   };
   effects["--sigmas"] = [&] {
-    return drawn({"--sampler", "euler", "--steps", "2", "--sigmas", "10,3,0"}) != drawn({"--sampler", "euler", "--steps", "2"}) &&
-           draw({"--steps", "2", "--sigmas", "10,3,1,0"}).code == 2 && draw({"--steps", "2", "--sigmas", "3,10,0"}).code == 2;
+    return generated({"--sampler", "euler", "--steps", "2", "--sigmas", "10,3,0"}) != generated({"--sampler", "euler", "--steps", "2"}) &&
+           generate({"--steps", "2", "--sigmas", "10,3,1,0"}).code == 2 && generate({"--steps", "2", "--sigmas", "3,10,0"}).code == 2;
   };
   effects["--seed"] = [&] { return changes_the_image({"--seed", "8"}); };
   const Json report = Json::parse(run({"generate", "--prompt", "x", "--steps", "1", "--json"}).out)["runs"][0];
   const std::string other = report["device"] == "cpu amx" ? "f32" : "bf16";  // not what "auto" chooses
   for (const std::string flag : {"--precision", "--unet-precision", "--vae-precision", "--text-encoder-precision"})
     effects[flag] = [&, flag] { return changes_the_image({flag, other}); };
-  effects["--width"] = [&] { return drawn({"--width", "72"}).width == 72; };
-  effects["--height"] = [&] { return drawn({"--height", "80"}).height == 80; };
-  effects["--output"] = [&] { return draw({"--output", "other.png"}).code == 0 && image("other.png") == plain; };
-  const Pixels next = drawn({"--seed", "8"});
+  effects["--width"] = [&] { return generated({"--width", "72"}).width == 72; };
+  effects["--height"] = [&] { return generated({"--height", "80"}).height == 80; };
+  effects["--output"] = [&] { return generate({"--output", "other.png"}).code == 0 && image("other.png") == plain; };
+  const Pixels next = generated({"--seed", "8"});
   effects["--quality"] = [&] {
-    const auto size = [&](const Arguments& more) { return draw(more).code == 0 ? fs::file_size(folder / more[1]) : 0; };
+    const auto size = [&](const Arguments& more) { return generate(more).code == 0 ? fs::file_size(folder / more[1]) : 0; };
     const bool jpeg = size({"--output", "q.jpg", "--quality", "20"}) < size({"--output", "q.jpg"});
     const bool webp = size({"--output", "q.webp", "--quality", "20"}) < size({"--output", "q.webp"});
-    return jpeg && webp && draw({"--output", "q.webp", "--quality", "lossless"}).code == 0 &&
-           Image::load(folder / "q.webp").rgb == plain.rgb && draw({"--quality", "90"}).code == 2 &&
-           draw({"--output", "q.jpg", "--quality", "lossless"}).code == 2;
+    return jpeg && webp && generate({"--output", "q.webp", "--quality", "lossless"}).code == 0 &&
+           Image::load(folder / "q.webp").rgb == plain.rgb && generate({"--quality", "90"}).code == 2 &&
+           generate({"--output", "q.jpg", "--quality", "lossless"}).code == 2;
   };
   effects["--chroma-subsampling"] = [&] {
-    return draw({"--output", "h.jpg", "--chroma-subsampling", "4:2:0"}).code == 0 &&
-           draw({"--output", "f.jpg", "--chroma-subsampling", "4:4:4"}).code == 0 &&
+    return generate({"--output", "h.jpg", "--chroma-subsampling", "4:2:0"}).code == 0 &&
+           generate({"--output", "f.jpg", "--chroma-subsampling", "4:4:4"}).code == 0 &&
            read_image(folder / "h.jpg").kind == "baseline, YCbCr 4:2:0" && read_image(folder / "f.jpg").kind == "baseline, YCbCr 4:4:4" &&
-           draw({"--chroma-subsampling", "4:4:4"}).code == 2;
+           generate({"--chroma-subsampling", "4:4:4"}).code == 2;
   };
   effects["--png-bits"] = [&] {
-    if (draw({"--png-bits", "16", "--output", "deep.png"}).code != 0 || draw({"--png-bits", "8", "--output", "e.png"}).code != 0)
+    if (generate({"--png-bits", "16", "--output", "deep.png"}).code != 0 || generate({"--png-bits", "8", "--output", "e.png"}).code != 0)
       return false;
     const Png deep = read_png(folder / "deep.png");
-    for (size_t i = 0; i < plain.rgb.size(); ++i)  // the same image to within half a level of 8 bits
+    for (size_t i = 0; i < plain.rgb.size(); ++i)  // the same image to within half a step of 8 bits
       if (std::abs(deep.deep.rgb.at(i) - 257 * plain.rgb[i]) > 129) return false;
-    return deep.kind == "16 bits, RGB" && image("e.png") == plain && draw({"--png-bits", "12"}).code == 2 &&
-           draw({"--png-bits", "16", "--output", "x.jpg"}).code == 2;
+    return deep.kind == "16 bits, RGB" && image("e.png") == plain && generate({"--png-bits", "12"}).code == 2 &&
+           generate({"--png-bits", "16", "--output", "x.jpg"}).code == 2;
   };
   effects["--batch-size"] = [&] {
-    return draw({"--batch-size", "2", "--output", "b.png"}).code == 0 && image("b-1.png") == plain && image("b-2.png") == next;
+    return generate({"--batch-size", "2", "--output", "b.png"}).code == 0 && image("b-1.png") == plain && image("b-2.png") == next;
   };
   effects["--batch-count"] = [&] {
-    return draw({"--batch-count", "2", "--output", "c.png"}).code == 0 && image("c-1.png") == plain && image("c-2.png") == next;
+    return generate({"--batch-count", "2", "--output", "c.png"}).code == 0 && image("c-1.png") == plain && image("c-2.png") == next;
   };
   effects["--compat"] = [&] {  // the second image's noise comes from the first's generator
-    return draw({"--batch-size", "2", "--compat", "diffusers", "--output", "d.png"}).code == 0 && image("d-1.png") == plain &&
+    return generate({"--batch-size", "2", "--compat", "diffusers", "--output", "d.png"}).code == 0 && image("d-1.png") == plain &&
            image("d-2.png") != next;
   };
   effects["--rng"] = [&] {
-    return drawn({"--rng", "cpu"}) == plain && changes_the_image({"--rng", "nv"}) &&
-           drawn({"--compat", "a1111", "--sampler", "euler", "--rng", "cpu"}) != drawn({"--compat", "a1111", "--sampler", "euler"}) &&
-           draw({"--compat", "diffusers", "--rng", "nv"}).code == 2;
+    return generated({"--rng", "cpu"}) == plain && changes_the_image({"--rng", "nv"}) &&
+           generated({"--compat", "a1111", "--sampler", "euler", "--rng", "cpu"}) !=
+               generated({"--compat", "a1111", "--sampler", "euler"}) &&
+           generate({"--compat", "diffusers", "--rng", "nv"}).code == 2;
   };
-  effects["--discard-penultimate"] = [&] {  // 10, 5.7 and 0 in place of 10, 0.1 and 0
+  effects["--discard-penultimate"] = [&] {  // 10, 5.7 and 0 instead of 10, 0.1 and 0
     const Arguments two{"--sampler", "euler", "--steps", "2", "--schedule", "karras"};
     Arguments discarding = two;
     discarding.push_back("--discard-penultimate");
-    return drawn(discarding) != drawn(two) && draw({"--sigmas", "10,3,0", "--discard-penultimate"}).code == 2 &&
-           draw({"--compat", "comfyui", "--sampler", "euler", "--discard-penultimate"}).code == 2 &&
-           draw({"--sampler", "plms", "--discard-penultimate"}).code != 0;
+    return generated(discarding) != generated(two) && generate({"--sigmas", "10,3,0", "--discard-penultimate"}).code == 2 &&
+           generate({"--compat", "comfyui", "--sampler", "euler", "--discard-penultimate"}).code == 2 &&
+           generate({"--sampler", "plms", "--discard-penultimate"}).code != 0;
   };
   effects["--ensd"] = [&] {
     const Arguments ancestral{"--compat", "a1111", "--sampler", "euler_ancestral"};
     Arguments shifted = ancestral;
     shifted.insert(shifted.end(), {"--ensd", "31337"});
-    return drawn(shifted) != drawn(ancestral) && draw({"--ensd", "1"}).code == 2;
+    return generated(shifted) != generated(ancestral) && generate({"--ensd", "1"}).code == 2;
   };
   effects["--batch-index"] = [&] {  // the second image of ComfyUI's batch, alone
-    return draw({"--batch-size", "2", "--compat", "comfyui", "--sampler", "euler", "--output", "e.png"}).code == 0 &&
-           drawn({"--compat", "comfyui", "--sampler", "euler", "--batch-index", "1"}) == image("e-2.png") &&
-           draw({"--batch-index", "1"}).code == 2;
+    return generate({"--batch-size", "2", "--compat", "comfyui", "--sampler", "euler", "--output", "e.png"}).code == 0 &&
+           generated({"--compat", "comfyui", "--sampler", "euler", "--batch-index", "1"}) == image("e-2.png") &&
+           generate({"--batch-index", "1"}).code == 2;
   };
-  draw({"--output", "start.png"});
+  generate({"--output", "start.png"});
   Image half{.width = 64, .height = 64, .rgb = std::vector<uint8_t>(64 * 64 * 3), .alpha = std::vector<uint8_t>(64 * 64, 255)};
   std::fill(half.rgb.begin(), half.rgb.begin() + 64 * 20 * 3, uint8_t(255));
   half.save(folder / "half.png");
@@ -290,37 +294,38 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
   spot.save(folder / "spot.png");
   const auto from = [&](Arguments more) {
     more.insert(more.begin(), {"--init-image", "start.png", "--steps", "4", "--seed", "8"});
-    return drawn(more);
+    return generated(more);
   };
-  const auto painted = [&](Arguments more) {
+  const auto inpainted = [&](Arguments more) {
     more.insert(more.end(), {"--mask", "half.png"});
     return from(more);
   };
   effects["--init-image"] = [&] {
-    return from({}) != drawn({"--steps", "4", "--seed", "8"}) && draw({"--init-image", "no.png"}).code == 1;
+    return from({}) != generated({"--steps", "4", "--seed", "8"}) && generate({"--init-image", "no.png"}).code == 1;
   };
-  effects["--strength"] = [&] { return from({"--strength", "0.3"}) != from({}) && draw({"--strength", "0.5"}).code == 2; };
+  effects["--strength"] = [&] { return from({"--strength", "0.3"}) != from({}) && generate({"--strength", "0.5"}).code == 2; };
   effects["--resize-mode"] = [&] {
     const Pixels stretched = from({"--width", "96"});
     return from({"--width", "96", "--resize-mode", "crop"}) != stretched && from({"--width", "96", "--resize-mode", "fill"}) != stretched;
   };
   effects["--mask"] = [&] {
-    const Pixels kept = painted({});
+    const Pixels kept = inpainted({});
     return std::equal(kept.rgb.begin() + 64 * 20 * 3, kept.rgb.end(), plain.rgb.begin() + 64 * 20 * 3) &&
-           !std::equal(kept.rgb.begin(), kept.rgb.begin() + 64 * 20 * 3, plain.rgb.begin()) && draw({"--mask", "half.png"}).code == 2;
+           !std::equal(kept.rgb.begin(), kept.rgb.begin() + 64 * 20 * 3, plain.rgb.begin()) && generate({"--mask", "half.png"}).code == 2;
   };
   effects["--mask-from-alpha"] = [&] {
-    return drawn({"--init-image", "clear.png", "--mask-from-alpha"}) == drawn({"--init-image", "clear.png", "--mask", "half.png"}) &&
-           draw({"--init-image", "start.png", "--mask-from-alpha"}).code == 2;
+    return generated({"--init-image", "clear.png", "--mask-from-alpha"}) ==
+               generated({"--init-image", "clear.png", "--mask", "half.png"}) &&
+           generate({"--init-image", "start.png", "--mask-from-alpha"}).code == 2;
   };
   effects["--mask-invert"] = [&] {
-    const Pixels kept = painted({"--mask-invert"});
+    const Pixels kept = inpainted({"--mask-invert"});
     return std::equal(kept.rgb.begin(), kept.rgb.begin() + 64 * 20 * 3, plain.rgb.begin()) && kept != plain;
   };
-  effects["--mask-blur"] = [&] { return painted({"--mask-blur", "3"}) != painted({}); };
+  effects["--mask-blur"] = [&] { return inpainted({"--mask-blur", "3"}) != inpainted({}); };
   effects["--inpaint-fill"] = [&] {
-    return painted({"--strength", "0.5", "--inpaint-fill", "nothing"}) != painted({"--strength", "0.5"}) &&
-           painted({"--strength", "0.5", "--inpaint-fill", "original"}) == painted({"--strength", "0.5"});
+    return inpainted({"--strength", "0.5", "--inpaint-fill", "nothing"}) != inpainted({"--strength", "0.5"}) &&
+           inpainted({"--strength", "0.5", "--inpaint-fill", "original"}) == inpainted({"--strength", "0.5"});
   };
   effects["--only-masked"] = [&] {
     return from({"--mask", "spot.png", "--only-masked", "--mask-padding", "2"}) != from({"--mask", "spot.png"});
@@ -338,50 +343,52 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
     }();
     return large.width == 80 && large.height == 72 &&
            std::equal(plain.rgb.begin(), plain.rgb.begin() + 64 * 3, large.rgb.begin() + 8 * 80 * 3) &&
-           draw({"--init-image", "start.png", "--outpaint", "1,2"}).code == 2;
+           generate({"--init-image", "start.png", "--outpaint", "1,2"}).code == 2;
   };
   effects["--image-guidance"] = [&] {  // for InstructPix2Pix models: tests/e2e/editing_test.cpp
-    return draw({"--init-image", "start.png", "--image-guidance", "2"}).err.find("does not edit as it is told") != std::string::npos &&
-           draw({"--image-guidance", "much"}).code == 2;
+    return generate({"--init-image", "start.png", "--image-guidance", "2"}).err.find("does not edit as it is told") != std::string::npos &&
+           generate({"--image-guidance", "much"}).code == 2;
   };
   effects["--depth-map"] = [&] {  // for depth-to-image models: tests/e2e/editing_xl_test.cpp
-    return draw({"--depth-map", "start.png"}).err.find("this model is told none") != std::string::npos &&
-           draw({"--depth-map", "no.png"}).code == 1;
+    return generate({"--depth-map", "start.png"}).err.find("this model is told none") != std::string::npos &&
+           generate({"--depth-map", "no.png"}).code == 1;
   };
-  effects["--hires"] = [&] { return drawn({"--hires", "1.5"}).width == 96 && draw({"--hires", "0"}).code == 2; };
+  effects["--hires"] = [&] { return generated({"--hires", "1.5"}).width == 96 && generate({"--hires", "0"}).code == 2; };
   effects["--hires-upscaler"] = [&] {
-    return drawn({"--hires", "1.5", "--hires-upscaler", "lanczos"}) != drawn({"--hires", "1.5"}) &&
-           draw({"--hires-upscaler", "lanczos"}).code == 2;
+    return generated({"--hires", "1.5", "--hires-upscaler", "lanczos"}) != generated({"--hires", "1.5"}) &&
+           generate({"--hires-upscaler", "lanczos"}).code == 2;
   };
-  effects["--hires-steps"] = [&] { return drawn({"--hires", "1.5", "--hires-steps", "3"}) != drawn({"--hires", "1.5"}); };
-  effects["--hires-strength"] = [&] { return drawn({"--hires", "1.5", "--hires-strength", "0.4"}) != drawn({"--hires", "1.5"}); };
+  effects["--hires-steps"] = [&] { return generated({"--hires", "1.5", "--hires-steps", "3"}) != generated({"--hires", "1.5"}); };
+  effects["--hires-strength"] = [&] { return generated({"--hires", "1.5", "--hires-strength", "0.4"}) != generated({"--hires", "1.5"}); };
   effects["--variation-seed"] = [&] {
     const Arguments one = {"--variation-strength", "0.3", "--variation-seed", "1"},
                     two = {"--variation-strength", "0.3", "--variation-seed", "2"};
-    return drawn(one) != drawn(two) && draw({"--variation-seed", "1"}).code == 2;
+    return generated(one) != generated(two) && generate({"--variation-seed", "1"}).code == 2;
   };
   effects["--variation-strength"] = [&] {
-    return drawn({"--variation-strength", "0.2", "--variation-seed", "1"}) !=
-           drawn({"--variation-strength", "0.4", "--variation-seed", "1"});
+    return generated({"--variation-strength", "0.2", "--variation-seed", "1"}) !=
+           generated({"--variation-strength", "0.4", "--variation-seed", "1"});
   };
   effects["--preview"] = [&] {
-    return drawn({"--preview", "running.png"}) == plain && image("running.png").width == 64 && image("running.png") != plain;
+    return generated({"--preview", "running.png"}) == plain && image("running.png").width == 64 && image("running.png") != plain;
   };
   const Arguments no_taesd = {"--preview", "running.png", "--preview-decoder", demo};
-  effects["--preview-decoder"] = [&] { return draw(no_taesd).code == 1 && draw({"--preview-decoder", demo}).code == 2; };
+  effects["--preview-decoder"] = [&] { return generate(no_taesd).code == 1 && generate({"--preview-decoder", demo}).code == 2; };
   effects["--preview-every"] = [&] {
-    return draw({"--preview", "running.png", "--preview-every", "2"}).code == 0 && draw({"--preview-every", "0"}).code == 2;
+    return generate({"--preview", "running.png", "--preview-every", "2"}).code == 0 && generate({"--preview-every", "0"}).code == 2;
   };
   effects["--save-latents"] = [&] {
     return cli::load_array(folder / "plain.safetensors", "latents").values != cli::load_array(folder / "plain.safetensors", "noise").values;
   };
-  effects["--noise"] = [&] { return drawn({"--noise", "plain.safetensors", "--seed", "99"}) == plain && drawn({"--seed", "99"}) != plain; };
-  effects["--model"] = [&] { return drawn({"--model", demo}) == plain && draw({"--model", "nowhere"}).code == 1; };
+  effects["--noise"] = [&] {
+    return generated({"--noise", "plain.safetensors", "--seed", "99"}) == plain && generated({"--seed", "99"}) != plain;
+  };
+  effects["--model"] = [&] { return generated({"--model", demo}) == plain && generate({"--model", "nowhere"}).code == 1; };
   const std::string other_model = HEARTH_SOURCE_DIR "/tests/e2e/golden/pndm";
   const std::string xl = HEARTH_SOURCE_DIR "/tests/e2e/golden/xl", refiner = HEARTH_SOURCE_DIR "/tests/e2e/golden/xl_refiner";
   const auto of = [&](const std::string& model, Arguments more) {
     more.insert(more.end(), {"--model", model, "--steps", "5", "--width", "32", "--height", "32"});
-    return drawn(more);
+    return generated(more);
   };
   const Pixels of_xl = of(xl, {}), of_refiner = of(refiner, {});
   for (const auto& [flag, value] : {std::pair("--prompt-2", "a cat"),
@@ -393,7 +400,7 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
     effects[flag] = [&, flag = flag, value = value] { return of(xl, {flag, value}) != of_xl; };
   const Arguments negative_sizes = {"--negative-original-size", "8x9", "--negative-target-size", "9x7"};
   for (const char* flag : {"--negative-original-size", "--negative-target-size"})
-    effects[flag] = [&, flag] { return of(xl, negative_sizes) != of_xl && draw({"--model", xl, flag, "8x9"}).code == 2; };
+    effects[flag] = [&, flag] { return of(xl, negative_sizes) != of_xl && generate({"--model", xl, flag, "8x9"}).code == 2; };
   effects["--negative-crop"] = [&] {
     Arguments cropped = negative_sizes;
     cropped.insert(cropped.end(), {"--negative-crop", "7,0"});
@@ -404,52 +411,55 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
   effects["--refiner"] = [&] { return of(xl, {"--refiner", refiner}) != of_xl; };
   effects["--refiner-start"] = [&] { return of(xl, {"--refiner", refiner, "--refiner-start", "0.4"}) != of(xl, {"--refiner", refiner}); };
   effects["--vae"] = [&] {
-    return drawn({"--vae", demo}) == plain && changes_the_image({"--vae", other_model}) && draw({"--vae", "nowhere"}).code == 1;
+    return generated({"--vae", demo}) == plain && changes_the_image({"--vae", other_model}) && generate({"--vae", "nowhere"}).code == 1;
   };
-  effects["--unet"] = [&] { return drawn({"--unet", demo}) == plain && draw({"--unet", other_model}).code == 1; };
-  effects["--text-encoder"] = [&] { return drawn({"--text-encoder", demo}) == plain && draw({"--text-encoder", other_model}).code == 1; };
-  effects["--text-encoder-2"] = [&] { return draw({"--text-encoder-2", demo}).code == 1; };  // the demo model has one
+  effects["--unet"] = [&] { return generated({"--unet", demo}) == plain && generate({"--unet", other_model}).code == 1; };
+  effects["--text-encoder"] = [&] {
+    return generated({"--text-encoder", demo}) == plain && generate({"--text-encoder", other_model}).code == 1;
+  };
+  effects["--text-encoder-2"] = [&] { return generate({"--text-encoder-2", demo}).code == 1; };  // the demo model has one
   effects["--config"] = [&] {
     run({"convert", "--model", demo, "--output", "one.safetensors", "--layout", "single"});
-    return drawn({"--model", "one.safetensors", "--config", demo}) == plain && draw({"--model", "one.safetensors"}).code == 1 &&
-           draw({"--config", demo}).code == 2;
+    return generated({"--model", "one.safetensors", "--config", demo}) == plain && generate({"--model", "one.safetensors"}).code == 1 &&
+           generate({"--config", demo}).code == 2;
   };
-  effects["--ema"] = [&] { return draw({"--ema"}).code == 2; };                  // a folder; e2e has a file with EMA weights
-  effects["--variant"] = [&] { return draw({"--variant", "fp16"}).code == 1; };  // the demo model has none, which is an error
-  effects["--device"] = [&] { return draw_json({"--device", "reference"})["runs"][0]["device"] == "reference"; };
+  effects["--ema"] = [&] { return generate({"--ema"}).code == 2; };                  // a folder; e2e has a file with EMA weights
+  effects["--variant"] = [&] { return generate({"--variant", "fp16"}).code == 1; };  // the demo model has none, which is an error
+  effects["--device"] = [&] { return generate_json({"--device", "reference"})["runs"][0]["device"] == "reference"; };
   for (const std::string flag : {"--text-encoder-device", "--unet-device", "--vae-device"})  // e2e checks which component it is
-    effects[flag] = [&, flag] { return draw({flag, "reference", "--json"}).out.find(R"("device":"reference")") != std::string::npos; };
+    effects[flag] = [&, flag] { return generate({flag, "reference", "--json"}).out.find(R"("device":"reference")") != std::string::npos; };
   effects["--threads"] = [&] {
-    return draw_json({"--threads", "1"})["runs"][0]["threads"] == 1 && draw_json({"--threads", "3"})["runs"][0]["threads"] == 3;
+    return generate_json({"--threads", "1"})["runs"][0]["threads"] == 1 && generate_json({"--threads", "3"})["runs"][0]["threads"] == 3;
   };
   effects["--pin-threads"] = [&] {
-    const Json pinned = draw_json({"--pin-threads"})["runs"][0], free = draw_json({})["runs"][0];
-    return pinned["pinned"] == true && free["pinned"] == false && draw({"--pin-threads", "--threads", "1000"}).code == 2;
+    const Json pinned = generate_json({"--pin-threads"})["runs"][0], free = generate_json({})["runs"][0];
+    return pinned["pinned"] == true && free["pinned"] == false && generate({"--pin-threads", "--threads", "1000"}).code == 2;
   };
-  effects["--memory-limit"] = [&] { return draw({"--memory-limit", "1M"}).code == 2 && draw({"--memory-limit", "9G"}).code == 0; };
+  effects["--memory-limit"] = [&] { return generate({"--memory-limit", "1M"}).code == 2 && generate({"--memory-limit", "9G"}).code == 0; };
   effects["--vae-tiling"] = [&] {  // the demo model's tiles are as large as its images
-    return drawn({"--width", "192", "--vae-tiling", "on"}) != drawn({"--width", "192"});
+    return generated({"--width", "192", "--vae-tiling", "on"}) != generated({"--width", "192"});
   };
   effects["--vae-tile-size"] = [&] { return changes_the_image({"--vae-tiling", "on", "--vae-tile-size", "32"}); };
   effects["--debug"] = [&] {
-    const Json told = draw_json({"--debug", "timing"})["runs"][0]["debug"];
-    return told.contains("timing") && !told.contains("shapes") && draw_json({"--debug", "all"})["runs"][0]["debug"].contains("shapes");
+    const Json debug = generate_json({"--debug", "timing"})["runs"][0]["debug"];
+    return debug.contains("timing") && !debug.contains("shapes") &&
+           generate_json({"--debug", "all"})["runs"][0]["debug"].contains("shapes");
   };
   effects["--weight-cache"] = [&] {
-    const bool first = drawn({"--weight-cache", "cache"}) == plain, second = drawn({"--weight-cache", "cache"}) == plain;
+    const bool first = generated({"--weight-cache", "cache"}) == plain, second = generated({"--weight-cache", "cache"}) == plain;
     const auto files = std::distance(fs::directory_iterator(folder / "cache"), {});
     return first && second && files == 6;  // three components: their packed weights and their hashes
   };
-  effects["--json"] = [&] { return draw({"--json"}).out[0] == '{' && draw({}).out[0] != '{'; };
+  effects["--json"] = [&] { return generate({"--json"}).out[0] == '{' && generate({}).out[0] != '{'; };
   effects["--help"] = [&] { return run({"generate", "--help"}).code == 0; };
   effects["--help-all"] = [&] { return run({"generate", "--help-all"}).out.size() > run({"generate", "--help"}).out.size(); };
   effects["--verbose"] = [&] {
-    const std::string quiet = draw({}).err, verbose = draw({"--verbose"}).err;
+    const std::string quiet = generate({}).err, verbose = generate({"--verbose"}).err;
     for (const char* part : {"settings: 64×64, 2 steps, sampler plms", "unet: UNet2DConditionModel", "time: load", "memory: peak"})
       EXPECT_NE(verbose.find(part), verbose.npos) << verbose;
     return quiet.find("settings:") == quiet.npos;
   };
-  effects["--quiet"] = [&] { return draw({"--quiet"}).err.empty() && image("a.png") == plain; };
+  effects["--quiet"] = [&] { return generate({"--quiet"}).err.empty() && image("a.png") == plain; };
 
   std::set<std::string> tested;
   for (const auto& [flag, effect] : effects) EXPECT_TRUE(tested.insert(flag).second && effect()) << flag;

@@ -18,7 +18,7 @@ using Arguments = std::vector<std::string>;
 class GenerateTest : public CommandTest {
  protected:
   // 64 × 64, two steps, seed 7, unless `more` says otherwise; a flag of `more` replaces ours.
-  Ended draw(const Arguments& more, const std::function<void()>& prepare = {}) const {
+  Ended generate(const Arguments& more, const std::function<void()>& prepare = {}) const {
     Arguments arguments = {"generate"};
     const Arguments ours[] = {{"--prompt", "a red house"}, {"--steps", "2"},   {"--seed", "7"},
                               {"--width", "64"},           {"--height", "64"}, {"--output", "a.png"}};
@@ -27,15 +27,15 @@ class GenerateTest : public CommandTest {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run(arguments, prepare);
   }
-  Json draw_json(Arguments more) const {
+  Json generate_json(Arguments more) const {
     more.push_back("--json");
-    const Ended r = draw(more);
+    const Ended r = generate(more);
     EXPECT_EQ(r.code, 0) << r.err;
     return r.code == 0 ? Json::parse(r.out) : Json();
   }
   Pixels image(const std::string& name) const { return read_png(folder / name).image; }
-  Pixels drawn(const Arguments& more) const {
-    const Ended r = draw(more);
+  Pixels generated(const Arguments& more) const {
+    const Ended r = generate(more);
     EXPECT_EQ(r.code, 0) << r.err;
     return image("a.png");
   }

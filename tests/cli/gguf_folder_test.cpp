@@ -1,4 +1,4 @@
-// A folder that holds a GGUF file alone is opened as that file by every command.
+// Every command opens a folder that contains only a GGUF file as that file.
 #include <nlohmann/json.hpp>
 
 #include "cli/process.h"

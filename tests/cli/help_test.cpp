@@ -50,7 +50,7 @@ size_t longest_line(const std::string& text) {
   return longest;
 }
 
-TEST_F(HelpTest, every_flag_says_what_it_does_and_its_default) {
+TEST_F(HelpTest, every_flag_has_help_and_a_default) {
   for_all_flags([](const cli::Flags& flags, const cli::Flag& flag) {
     const std::string where = flags.command() + " " + flag.long_name();
     EXPECT_GT(flag.help.size(), 8u) << where;
@@ -62,7 +62,7 @@ TEST_F(HelpTest, every_flag_says_what_it_does_and_its_default) {
   });
 }
 
-TEST_F(HelpTest, no_spelling_stands_for_two_flags) {
+TEST_F(HelpTest, no_spelling_means_two_flags) {
   for (const cli::Command* command : cli::listed_commands())
     cli::visit_flags(*command, [](const cli::Flags& flags) {
       std::set<std::string> seen;

@@ -47,7 +47,7 @@ Process::Process(const fs::path& folder, const std::vector<std::string>& argumen
   redirect(out, STDOUT_FILENO);
   redirect(err, STDERR_FILENO);
   ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
-  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);  // the tests may run behind a `&`, which has them ignored
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);  // a shell's `&` makes background processes ignore them
   if (::chdir(folder.c_str()) != 0) ::_exit(99);
   if (prepare) prepare();
   ::execv(HEARTH_COMMAND, argv.data());

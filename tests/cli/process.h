@@ -48,7 +48,7 @@ class Process {
   double begin_ = 0;
 };
 
-// A folder that disappears with the test, where the command runs.
+// Runs the command in a folder that is deleted after the test.
 class CommandTest : public ::testing::Test {
  protected:
   CommandTest();

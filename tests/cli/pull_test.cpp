@@ -1,4 +1,4 @@
-// hearth pull, as a process, from a hub on this machine. What can go wrong on the way is in src/hub/pull_test.cpp.
+// hearth pull, as a process, from a local hub. Failures of downloads are tested in src/hub/pull_test.cpp.
 #include <csignal>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -91,7 +91,7 @@ TEST_F(PullCommandTest, a_language_model) {
   EXPECT_EQ(hearth({"perplexity", "-m", "org/words", "-f", "text"}).code, 0);
 }
 
-TEST_F(PullCommandTest, ctrl_c_leaves_what_is_there) {
+TEST_F(PullCommandTest, ctrl_c_keeps_what_was_downloaded) {
   hub.change = [this](const HttpRequest&, const std::string& path, HttpResponse& r) {
     if (path == "unet/diffusion_pytorch_model.safetensors" && ++served == 1) r.cut_after = 3'000'000;
     else if (path == "unet/diffusion_pytorch_model.safetensors") r = {.status = 503, .headers = {{"Retry-After", "60"}}, .body = {}};
@@ -111,7 +111,7 @@ TEST_F(PullCommandTest, ctrl_c_leaves_what_is_there) {
   }
 }
 
-TEST_F(PullCommandTest, what_cannot_be_is_one_line) {
+TEST_F(PullCommandTest, errors_are_one_line) {
   EXPECT_EQ(not_one_line(hearth({"pull"}), 2), "");
   EXPECT_EQ(not_one_line(hearth({"pull", "name"}), 2), "");
   EXPECT_EQ(not_one_line(hearth({"pull", "org/none"}), 1), "");
@@ -119,7 +119,7 @@ TEST_F(PullCommandTest, what_cannot_be_is_one_line) {
   EXPECT_EQ(not_one_line(hearth({"pull", "org/demo-model", "--token-file", "none"}), 1), "");
   EXPECT_EQ(not_one_line(hearth({"pull", "org/demo-model", "--connections", "0"}), 2), "");
   const Ended absent = hearth({"complete", "-m", "org/none", "-p", "x"});
-  EXPECT_EQ(absent.err, "hearth: org/none: not found here; hearth pull org/none downloads it\n");
+  EXPECT_EQ(absent.err, "hearth: org/none: not found; run hearth pull org/none to download it\n");
 }
 
 }  // namespace

@@ -41,7 +41,8 @@ TEST_F(QuantizeCommandTest, other_types_than_requested_are_noted) {
   write_model("a.gguf", 40);
   const Ended r = run({"quantize", "-m", "a.gguf", "-o", "b.gguf"});
   EXPECT_EQ(r.code, 0);
-  EXPECT_NE(r.err.find("note: 1 with rows of no whole blocks became f16: output.weight [3, 40]"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("note: 1 tensors whose rows are not whole blocks are written as f16: output.weight [3, 40]"), std::string::npos)
+      << r.err;
 }
 
 TEST_F(QuantizeCommandTest, errors_are_one_line) {

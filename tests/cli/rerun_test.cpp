@@ -17,7 +17,7 @@ class RerunTest : public GenerateTest {
  protected:
   // An image generated with these flags is reproduced from its file alone.
   void expect_again(const Arguments& more, const Arguments& given = {}) const {
-    const Ended first = draw(more);
+    const Ended first = generate(more);
     ASSERT_EQ(first.code, 0) << first.err;
     Arguments arguments = {"rerun", "a.png", "--output", "again.png"};
     arguments.insert(arguments.end(), given.begin(), given.end());
@@ -66,7 +66,7 @@ TEST_F(RerunTest, own_images_are_reproduced_to_the_pixel) {
   expect_again({"--init-image", "start.png", "--strength", "0.5", "--steps", "4", "--hires", "1.5", "--hires-steps", "2", "--seed", "9"});
 }
 
-// Samplers for which a program takes one step more and leaves out a noise level.
+// Samplers for which a program computes one more noise level and drops one.
 TEST_F(RerunTest, samplers_that_drop_a_noise_level_are_reproduced) {
   fs::path start = folder / "start.png";
   for (const char* compat : {"comfyui", "a1111"})
@@ -81,15 +81,15 @@ TEST_F(RerunTest, samplers_that_drop_a_noise_level_are_reproduced) {
 }
 
 TEST_F(RerunTest, the_second_image_of_a_batch_is_reproduced_alone) {
-  ASSERT_EQ(draw({"--batch-size", "2", "--sampler", "euler_ancestral"}).code, 0);
+  ASSERT_EQ(generate({"--batch-size", "2", "--sampler", "euler_ancestral"}).code, 0);
   ASSERT_EQ(run({"rerun", "a-2.png", "--output", "again.png"}).code, 0);
   EXPECT_EQ(image("again.png"), image("a-2.png"));
 }
 
 TEST_F(RerunTest, flags_override_the_parameters_of_the_image) {
-  ASSERT_EQ(draw({}).code, 0);
+  ASSERT_EQ(generate({}).code, 0);
   ASSERT_EQ(run({"rerun", "a.png", "--seed", "8", "-W", "72", "-o", "other.png"}).code, 0);
-  EXPECT_EQ(image("other.png"), drawn({"--seed", "8", "--width", "72"}));
+  EXPECT_EQ(image("other.png"), generated({"--seed", "8", "--width", "72"}));
   EXPECT_EQ(run({"rerun", "a.png", "--print-command", "--seed=8"}).out.find("--seed 7"), std::string::npos);
 }
 
@@ -112,21 +112,21 @@ TEST_F(RerunTest, a1111_parameters_become_a_command_and_warnings) {
   EXPECT_NE(r.err.find("not reproduced: Face restoration: CodeFormer"), std::string::npos) << r.err;
   const Ended without = run({"rerun", "a.png"});
   EXPECT_EQ(without.code, 2);
-  EXPECT_NE(without.err.find("was generated with the model 'house, v2'; expected --model PATH"), std::string::npos) << without.err;
+  EXPECT_NE(without.err.find("was generated with the model 'house, v2', expected --model PATH"), std::string::npos) << without.err;
   write_parameters_image(
       "b.png", "x\nSteps: 3, Sampler: Euler a, Schedule type: Automatic, Seed: 1, Size: 64x64, Mask blur: 4, Denoising strength: 0.5");
-  const Ended painted = run({"rerun", "b.png", "--print-command"});
-  EXPECT_NE(painted.out.find("--schedule automatic"), std::string::npos) << painted.out;
-  for (const char* what : {"give --init-image FILE", "give --mask FILE", "RNG: GPU"})
-    EXPECT_NE(painted.err.find(what), std::string::npos) << what;
+  const Ended inpainted = run({"rerun", "b.png", "--print-command"});
+  EXPECT_NE(inpainted.out.find("--schedule automatic"), std::string::npos) << inpainted.out;
+  for (const char* what : {"add --init-image FILE", "add --mask FILE", "RNG: GPU"})
+    EXPECT_NE(inpainted.err.find(what), std::string::npos) << what;
   EXPECT_EQ(run({"rerun", "b.png", "--model", demo, "-i", "b.png", "--mask", "b.png"}).code, 0);
   write_parameters_image("c.png", "x\nSteps: 3, Sampler: Euler, Seed: 1, RNG: CPU, Discard penultimate sigma: True, Version: v1.10.1");
   EXPECT_EQ(run({"rerun", "c.png", "--print-command"}).out,
             "hearth generate --prompt x --steps 3 --sampler euler --seed 1 --compat a1111 --rng cpu --discard-penultimate\n");
 }
 
-// Sampler names from before schedules had names of their own, as in A1111 1.8.
-TEST_F(RerunTest, a1111_sampler_names_may_hold_the_schedule) {
+// Sampler names that include the schedule, as in A1111 1.8.
+TEST_F(RerunTest, a1111_sampler_names_may_include_the_schedule) {
   const std::array<const char*, 3> rows[] = {{"DPM++ 2M Karras", "dpmpp_2m", " --schedule karras"},
                                              {"DPM++ 2M SDE Exponential", "dpmpp_2m_sde", " --schedule exponential"},
                                              {"DPM++ 2M SDE Heun Karras", "dpmpp_2m_sde_heun", " --schedule karras"},
@@ -187,15 +187,15 @@ TEST_F(RerunTest, errors_are_one_line) {
   write_file(folder / "words.png", "no image");
   refused({"rerun", "words.png"}, 1, "is no image");
   Image{.width = 1, .height = 1, .rgb = {1, 2, 3}}.save(folder / "mute.png");
-  refused({"rerun", "mute.png"}, 2, "does not say how it was made");
+  refused({"rerun", "mute.png"}, 2, "has no generation metadata");
   Image{.width = 1, .height = 1, .rgb = {1, 2, 3}, .json = "{}"}.save(folder / "other.png");
   refused({"rerun", "other.png"}, 1, "recipe: ");
   write_file(folder / "graph.png",
              encode_png(Pixels{.width = 1, .height = 1, .rgb = {1, 2, 3}}, std::vector<PngText>{{"prompt", "{\"1\": 5}"}}));
   refused({"rerun", "graph.png"}, 2, "has no KSampler");
-  ASSERT_EQ(draw({}).code, 0);
+  ASSERT_EQ(generate({}).code, 0);
   fs::copy_file(folder / "a.png", folder / "start.png");
-  ASSERT_EQ(draw({"--init-image", "start.png", "--output", "b.png"}).code, 0);
+  ASSERT_EQ(generate({"--init-image", "start.png", "--output", "b.png"}).code, 0);
   Image{.width = 64, .height = 64, .rgb = std::vector<uint8_t>(64 * 64 * 3)}.save(folder / "start.png");
   refused({"rerun", "b.png"}, 2, "--init-image start.png: the image has changed since");
   EXPECT_EQ(run({"rerun", "--help"}).code, 0);
@@ -209,7 +209,7 @@ TEST_F(RerunTest, unusable_input_images_are_rejected) {
   Image{.width = 64, .height = 64, .rgb = std::vector<uint8_t>(64 * 64 * 3)}.save(folder / "start.png");
   Image{.width = 32, .height = 64, .rgb = std::vector<uint8_t>(32 * 64 * 3)}.save(folder / "mask.png");
   const auto refused = [&](const Arguments& more, int code, const char* says) {
-    const Ended r = draw(more);
+    const Ended r = generate(more);
     EXPECT_EQ(r.code, code) << r.err;
     EXPECT_NE(r.err.find(says), std::string::npos) << r.err;
     EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;

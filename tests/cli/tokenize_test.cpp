@@ -1,4 +1,4 @@
-// hearth tokenize and detokenize, as processes. The tokenizers are tested beside text/tokenizer.
+// hearth tokenize and detokenize, as processes. The tokenizers are tested in text/tokenizer.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ std::string joined(const Json& ids) {
   return text;
 }
 
-TEST_F(TokenizeTest, tokens_give_the_text_again) {
+TEST_F(TokenizeTest, detokenized_tokens_are_the_text) {
   const std::string model = shapes / "llama3";
   const std::string text = "Hello, wörld!\r\n 12345 <|eot_id|>";
   const Json found = tokens({"tokenize", "-m", model, "-p", text, "--json"});

@@ -1,4 +1,4 @@
-// Whatever is wrong with a checkpoint or a request: one line that says what, and no image.
+// Every fault of a checkpoint or a request is a one-line error, without an image.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,13 +15,13 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-// What opening and a short run throw, as "WeightError: …"; "" where they succeed.
+// The error of opening and a short run, as "WeightError: …"; "" if they succeed.
 std::string complaint(const fs::path& path, const Request& request = {.prompt = "a cat", .steps = 1, .seed = 1},
                       const OpenOptions& options = {}) {
   return test::complaint_of([&] { Model::open(path, options).generate(request); });
 }
 
-// Every part, in this order, stands in the complaint.
+// The complaint contains all parts, in this order.
 void expect_parts(const std::string& complaint, const std::vector<std::string>& parts) {
   size_t at = 0;
   for (const std::string& part : parts) {
@@ -34,7 +34,7 @@ void set(CheckpointCopy& copy, const char* file, const char* key, const Json& va
   copy.edit_json(file, [&](Json& json) { json[key] = value; });
 }
 
-TEST(BadCheckpoint, nothing_there) {
+TEST(BadCheckpoint, missing_files) {
   TemporaryFolder folder;
   expect_parts(complaint(folder / "none"), {"IoError", "none", "no such file or folder"});
   expect_parts(complaint(folder.path()), {"IoError", "empty"});
@@ -81,7 +81,7 @@ TEST(BadCheckpoint, absent_components) {
   }
 }
 
-TEST(BadCheckpoint, parts_that_do_not_fit) {
+TEST(BadCheckpoint, components_that_do_not_match) {
   {
     CheckpointCopy copy("pndm");
     set(copy, "text_encoder/config.json", "vocab_size", 723);
@@ -97,7 +97,7 @@ TEST(BadCheckpoint, parts_that_do_not_fit) {
     set(copy, "unet/config.json", "cross_attention_dim", 32);
     expect_parts(complaint(copy.path()), {"WeightError", "width 32", "gives 24"});
   }
-  {  // Without cross-attention the UNet's width of states is nobody's concern: only its tensors are in the way.
+  {  // Without cross-attention blocks, the UNet's cross_attention_dim does not matter; only its unused tensors are an error.
     CheckpointCopy copy("pndm");
     copy.edit_json("unet/config.json", [](Json& json) {
       json["down_block_types"] = {"DownBlock2D", "DownBlock2D", "DownBlock2D"};
@@ -127,7 +127,7 @@ TEST(BadCheckpoint, parts_that_do_not_fit) {
   }
 }
 
-TEST(BadCheckpoint, config_keys_that_are_not_built_are_named) {
+TEST(BadCheckpoint, unsupported_config_keys_are_named) {
   const std::tuple<const char*, const char*, Json> keys[] = {{"model_index.json", "brand_new_key", 1},
                                                              {"unet/config.json", "class_embed_type", "timestep"},
                                                              {"unet/config.json", "brand_new_key", 1},
@@ -142,7 +142,7 @@ TEST(BadCheckpoint, config_keys_that_are_not_built_are_named) {
   }
 }
 
-// G-51, G-30: a tensor that is missing, misshapen or left over is an error with its name.
+// G-51, G-30: missing, misshapen and unused tensors are an error that names them.
 TEST(BadCheckpoint, tensors_missing_misshapen_unread) {
   CheckpointCopy copy("pndm");
   copy.edit_tensors("unet", [&](NamedTensors& tensors) {
@@ -154,7 +154,7 @@ TEST(BadCheckpoint, tensors_missing_misshapen_unread) {
                {"WeightError", "missing", "up_blocks.2.resnets.1.", "'conv_out.bias' has shape [5]", "lora.down.weight"});
 }
 
-TEST(BadCheckpoint, not_numbers_are_found_before_the_image) {
+TEST(BadCheckpoint, non_finite_weights_are_found_before_the_run) {
   for (const float bad : {NAN, INFINITY}) {
     for (const char* component : {"text_encoder", "unet", "vae"}) {
       CheckpointCopy copy("ancestral");
@@ -193,7 +193,7 @@ TEST(BadCheckpoint, files) {
   }
 }
 
-// G-83: numbers that run away end the run, name the component and step, and leave no image.
+// G-83: non-finite values end the run with an error that names the component and step, without an image.
 TEST(NonFinite, every_component_is_named) {
   const std::tuple<const char*, const char*, std::vector<std::string>> faults[] = {
       {"text_encoder", "text_model.final_layer_norm.weight", {"NonFiniteError: text_encoder: ", "NaN or infinite"}},
@@ -207,11 +207,11 @@ TEST(NonFinite, every_component_is_named) {
     });
     const Request request = {.prompt = "a cat", .steps = 2, .seed = 1};
     expect_parts(complaint(copy.path(), request), parts);
-    // With the debugger on, the operation is named by its weight.
+    // With Debug::nan, the op is named by its weight.
     Request debugged = request;
     debugged.debug.nan = true;
     const std::string blame = complaint(copy.path(), debugged);
-    expect_parts(blame, {"NonFiniteError: ", "is the first with values that are no numbers"});
+    expect_parts(blame, {"NonFiniteError: ", "is the first op with non-finite values"});
     if (std::string(component) != "text_encoder") expect_parts(blame, {tensor});
   }
 }

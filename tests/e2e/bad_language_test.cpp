@@ -1,4 +1,4 @@
-// Whatever is wrong with a language model or a request for it: one line that says what.
+// Every fault of a language model or a request is a one-line error.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,14 +20,14 @@ using Tensors = std::map<std::string, Tensor>;
 
 const CompletionRequest brief{.prompt = "The sea", .max_tokens = 2, .sampling = {.temperature = 0}};
 
-// What opening and a short run throw, as "WeightError: …"; "" where they succeed.
+// The error of opening and a short run, as "WeightError: …"; "" if they succeed.
 std::string complaint(const fs::path& path, const CompletionRequest& request = brief, const LanguageOptions& options = {.threads = 1}) {
   return test::complaint_of([&] { LanguageModel::open(path, options).complete(request); });
 }
 
 std::string complaint(const CompletionRequest& request) { return complaint(demo_language_model(), request); }
 
-// Every part, in this order, stands in the complaint.
+// The complaint contains all parts, in this order.
 void expect_parts(const std::string& complaint, const std::vector<std::string>& parts) {
   size_t at = 0;
   for (const std::string& part : parts) {
@@ -48,7 +48,7 @@ std::string with_tensors(const std::function<void(LanguageCopy&, Tensors&)>& cha
   return complaint(copy.path());
 }
 
-TEST(BadLanguageModel, nothing_there) {
+TEST(BadLanguageModel, missing_files) {
   TemporaryFolder folder;
   expect_parts(complaint(folder / "none"), {"IoError", "none", "no such file or folder"});
   expect_parts(complaint(folder.path()), {"IoError", "config.json"});
@@ -56,18 +56,18 @@ TEST(BadLanguageModel, nothing_there) {
   expect_parts(complaint(folder / "notes.txt"), {"IoError", "notes.txt"});
 }
 
-TEST(BadLanguageModel, a_file_that_is_missing) {
+TEST(BadLanguageModel, one_missing_file) {
   for (const char* file : {"config.json", "model.safetensors", "tokenizer.json"}) {
     LanguageCopy copy;
     fs::remove(copy / file);
     expect_parts(complaint(copy.path()), {"IoError", file == std::string("model.safetensors") ? "safetensors" : file});
   }
-  LanguageCopy copy;  // ids need no tokenizer, stop strings do
+  LanguageCopy copy;  // ids need no tokenizer, stop sequences do
   fs::remove(copy / "tokenizer.json");
   fs::remove(copy / "tokenizer_config.json");
   EXPECT_EQ(complaint(copy.path(), {.prompt_ids = {{1, 2, 3}}, .max_tokens = 2}), "");
   expect_parts(complaint(copy.path(), {.prompt_ids = {{1, 2, 3}}, .max_tokens = 2, .stop = {"x"}}),
-               {"UsageError", "stop strings need a tokenizer"});
+               {"UsageError", "stop sequences require a tokenizer"});
 }
 
 TEST(BadLanguageModel, malformed_json) {
@@ -81,7 +81,7 @@ TEST(BadLanguageModel, malformed_json) {
   }
 }
 
-TEST(BadLanguageModel, weights_that_are_cut_off) {
+TEST(BadLanguageModel, truncated_weights) {
   LanguageCopy whole;
   const fs::path file = whole / "model.safetensors";
   for (const uintmax_t size : {fs::file_size(file) - 1, uintmax_t(1000), uintmax_t(4), uintmax_t(0)}) {
@@ -97,7 +97,7 @@ TEST(BadLanguageModel, weights_that_are_cut_off) {
   expect_parts(complaint(copy.path()), {"IoError", "model-00002-of-00002.safetensors"});
 }
 
-TEST(BadLanguageModel, config_keys_that_are_not_built_are_named) {
+TEST(BadLanguageModel, unsupported_config_keys_are_named) {
   expect_parts(with_config("model_type", "lama"), {"UnsupportedError", "config.json", "'lama'", "llama"});
   expect_parts(with_config("model_type", ""), {"WeightError", "config.json", "model_type"});
   expect_parts(with_config("rope_scaling", {{"rope_type", "longrope"}, {"factor", 2.0}}), {"UnsupportedError", "config.json", "longrope"});
@@ -128,14 +128,14 @@ TEST(BadLanguageModel, tensors_and_config_that_contradict_each_other) {
                {"WeightError", "model.layers.0.self_attn.q_norm.weight"});
 }
 
-TEST(BadLanguageModel, values_that_are_no_numbers) {
+TEST(BadLanguageModel, non_finite_values) {
   expect_parts(with_tensors([](LanguageCopy& copy, Tensors& t) {
                  t["model.norm.weight"] = Tensor::from(copy.device(), {256}, std::vector<float>(256, NAN), DType::f16);
                }),
                {"Error", "model.norm.weight"});
 }
 
-TEST(BadLanguageModel, tokenizers_that_are_not_built) {
+TEST(BadLanguageModel, unsupported_tokenizers) {
   const auto with = [](const std::function<void(Json&)>& change) {
     LanguageCopy copy;
     copy.edit_json("tokenizer.json", change);
@@ -145,7 +145,7 @@ TEST(BadLanguageModel, tokenizers_that_are_not_built) {
   expect_parts(with([](Json& j) { j["pre_tokenizer"]["type"] = "Scissors"; }), {"UnsupportedError", "Scissors"});
   expect_parts(with([](Json& j) { j["model"].erase("vocab"); }), {"Error", "vocab"});
   expect_parts(with([](Json& j) { j["model"]["merges"][0] = "q zz"; }), {"Error"});
-  // More tokens than the model has rows: a prompt that needs one of them is refused.
+  // With more tokens than the model has rows, a prompt with one of the excess tokens is refused.
   LanguageCopy copy;
   copy.edit_json("tokenizer.json", [](Json& j) {
     Json token = j["added_tokens"][0];
@@ -157,7 +157,7 @@ TEST(BadLanguageModel, tokenizers_that_are_not_built) {
   expect_parts(complaint(copy.path(), {.prompt = "a<|more|>", .max_tokens = 1}), {"UsageError", "512", "vocabulary of 512"});
 }
 
-TEST(BadCompletion, requests_that_cannot_be_met) {
+TEST(BadCompletion, invalid_requests) {
   const auto with = [](const std::function<void(CompletionRequest&)>& change) {
     CompletionRequest request = brief;
     change(request);
@@ -176,7 +176,7 @@ TEST(BadCompletion, requests_that_cannot_be_met) {
   expect_parts(with([](CompletionRequest& r) { r.prompt_ids = {{1, 512}}; }), {"UsageError", "token id 512", "vocabulary of 512"});
   expect_parts(with([](CompletionRequest& r) { r.prompt_ids = {{-1}}; }), {"UsageError", "token id -1"});
   expect_parts(with([](CompletionRequest& r) { r.prompt_ids = std::vector<int32_t>{}; }), {"UsageError", "no token"});
-  EXPECT_EQ(with([](CompletionRequest& r) { r.prompt = ""; }), "");  // a beginning of text is something
+  EXPECT_EQ(with([](CompletionRequest& r) { r.prompt = ""; }), "");  // the BOS token is a prompt
   expect_parts(with([](CompletionRequest& r) {
                  r.prompt = "";
                  r.add_special_tokens = false;
@@ -189,11 +189,12 @@ TEST(BadCompletion, requests_that_cannot_be_met) {
 
 TEST(BadCompletion, a_megabyte_in_one_line) {
   const std::string line(1 << 20, 'a');
-  expect_parts(complaint({.prompt = line, .max_tokens = 1}), {"UsageError", "the prompt has ", " tokens, more than the context of 1024"});
+  expect_parts(complaint({.prompt = line, .max_tokens = 1}),
+               {"UsageError", "the prompt has ", " tokens, expected at most the context length of 1024"});
 }
 
-// A request that fails leaves the model as it was.
-TEST(BadCompletion, nothing_is_lost) {
+// A failed request leaves the model unchanged.
+TEST(BadCompletion, a_failed_request_leaves_the_model_unchanged) {
   LanguageModel model = LanguageModel::open(demo_language_model());
   const Completion before = model.complete(brief);
   CompletionRequest bad = brief;
@@ -205,7 +206,7 @@ TEST(BadCompletion, nothing_is_lost) {
   EXPECT_EQ(model.complete(brief).tokens, before.tokens);
   CompletionRequest halfway{.prompt_ids = std::vector<int32_t>(900, 5), .max_tokens = 1, .sampling = {.temperature = 0}, .logprobs = 0};
   const float logprob = LanguageModel::open(demo_language_model()).complete(halfway).logprobs.at(0).logprob;
-  halfway.progress = [](const Progress&) { throw std::runtime_error("the listener's own"); };  // behind the first of two chunks
+  halfway.progress = [](const Progress&) { throw std::runtime_error("the listener's own"); };  // after the first of two chunks
   EXPECT_THROW(model.complete(halfway), std::runtime_error);
   halfway.progress = {};
   EXPECT_EQ(model.complete(halfway).logprobs.at(0).logprob, logprob);

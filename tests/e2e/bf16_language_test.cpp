@@ -1,4 +1,4 @@
-// A language model whose products have bf16 factors, as `--precision bf16` gives it on a processor that multiplies them.
+// A language model whose products have bf16 factors, as with `--precision bf16` on a CPU that supports them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 
 using Logits = std::vector<std::vector<float>>;
 
-// The logits behind each token of a text, fed in the pieces given.
+// The logits after each token of a text, fed in chunks of the given sizes.
 Logits logits_of(const std::filesystem::path& path, Backend& device, const WeightTypes& types, const std::vector<int32_t>& text,
                  const std::vector<size_t>& pieces) {
   const LanguageCheckpoint checkpoint = models::open_language_checkpoint(path);
@@ -48,10 +48,10 @@ std::vector<int32_t> some_text() {
   return text;
 }
 
-// `right` is what `exact` gives without bf16, at once. Observed on the emulated tiles: 3.2e-3, and 4.9e-3 of blocks.
+// `right` is the output of `exact` without bf16, in one chunk. Observed on emulated tiles: 3.2e-3, and 4.9e-3 with blocks.
 void expect_near(const std::filesystem::path& path, const WeightTypes& exact) {
   const auto f32 = make_test_backend("cpu_avx2");
-  if (!f32) GTEST_SKIP() << "this processor lacks AVX2";
+  if (!f32) GTEST_SKIP() << "this CPU lacks AVX2";
   const std::vector<int32_t> text = some_text();
   const WeightTypes bf16{.hold = DType::bf16, .factors = DType::bf16, .in_place = true};
   const Logits right = logits_of(path, *f32, exact, text, {100});
@@ -65,9 +65,9 @@ void expect_near(const std::filesystem::path& path, const WeightTypes& exact) {
   }
 }
 
-TEST(Bf16Language, is_near_the_same_weights_in_f32) { expect_near(demo_language_model(), {.hold = DType::bf16, .in_place = true}); }
+TEST(Bf16Language, is_near_f32) { expect_near(demo_language_model(), {.hold = DType::bf16, .in_place = true}); }
 
-TEST(Bf16Language, of_blocks_is_near_the_same_in_f32) {
+TEST(Bf16Language, of_blocks_is_near_f32) {
   const TemporaryFolder folder;
   for (const char* type : {"q8_0", "q4_0", "q4_k", "q6_k"}) {
     SCOPED_TRACE(type);
@@ -77,13 +77,13 @@ TEST(Bf16Language, of_blocks_is_near_the_same_in_f32) {
   }
 }
 
-// What `--precision bf16` makes of blocks: on a processor without such products they are what they are under `auto`.
-TEST(Bf16Language, of_blocks_where_no_product_is_of_bf16) {
+// `--precision bf16` with block types: on a CPU without bf16 products it is the same as `auto`.
+TEST(Bf16Language, of_blocks_without_bf16_products) {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "q4_0.gguf";
   quantize({.model = demo_language_model(), .output = file, .type = "q4_0", .pure = true});
   const auto device = make_test_backend("cpu_avx2");
-  if (!device) GTEST_SKIP() << "this processor lacks AVX2";
+  if (!device) GTEST_SKIP() << "this CPU lacks AVX2";
   const WeightTypes types = api::held_types(Precision::bf16, *device);
   EXPECT_EQ(types.factors, DType::i16);
   EXPECT_EQ(logits_of(file, *device, types, some_text(), {100}),

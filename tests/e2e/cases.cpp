@@ -43,7 +43,7 @@ Request to_request(const nlohmann::json& json) {
   r.seed = json.at("seed").get<uint64_t>();
   r.batch_size = json.value("batch", 1);
   r.compat = choice_named<Compat>(json.value("compat", ""));
-  r.prompt_syntax = PromptSyntax::plain;  // as diffusers reads them
+  r.prompt_syntax = PromptSyntax::plain;  // as in diffusers
   return r;
 }
 

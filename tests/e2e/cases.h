@@ -1,4 +1,4 @@
-// The goldens' cases: what to ask for, and what the reference drew (golden/README.md).
+// The goldens' cases: requests, and the reference implementation's results (golden/README.md).
 #pragma once
 
 #include <filesystem>
@@ -12,15 +12,15 @@
 namespace hearth::test {
 
 struct Case {
-  std::string checkpoint, name;  // "pndm", "default"; of a hand-over the refiner's
-  std::string base;              // the checkpoint that begins, where the golden's does the last steps
+  std::string checkpoint, name;  // "pndm", "default"; for a run with a refiner, the refiner's
+  std::string base;              // if the golden's checkpoint is a refiner: the checkpoint of the first steps
   Request request;
-  double rounding = 0;  // what f32 arithmetic itself leaves open: relative L2 between the reference in f32 and in f64
+  double rounding = 0;  // rounding error of f32: relative L2 between the reference implementation in f32 and in f64
 };
 
 inline void PrintTo(const Case& c, std::ostream* out) { *out << c.checkpoint << "." << c.name; }  // for GoogleTest
 
-Request to_request(const nlohmann::json& recorded);  // of a case, as its recipe wrote it
+Request to_request(const nlohmann::json& recorded);  // from a case, as its recipe recorded it
 std::vector<Case> all_cases();
 Case find_case(const std::string& checkpoint, const std::string& name);
 

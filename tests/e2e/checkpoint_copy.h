@@ -1,4 +1,4 @@
-// Copies of the golden checkpoints, to be broken or re-arranged.
+// Copies of the golden checkpoints, which tests damage or rearrange.
 #pragma once
 
 #include <functional>
@@ -18,29 +18,29 @@ class CheckpointCopy {
   explicit CheckpointCopy(const std::string& checkpoint);
 
   const std::filesystem::path& path() const { return folder_.path(); }
-  // "unet/config.json" read, changed, written.
+  // Reads, changes and writes a file such as "unet/config.json".
   void edit_json(const std::filesystem::path& file, const std::function<void(nlohmann::json&)>& change);
-  // The tensors of "unet", "vae" or "text_encoder", read, changed, written to `file` ("" = where they were).
+  // Reads, changes and writes the tensors of "unet", "vae" or "text_encoder"; `file` "": the same file.
   void edit_tensors(const std::string& component, const std::function<void(NamedTensors&)>& change, const std::string& file = {});
-  // One file → `count` shards and their index.
+  // Splits one file into `count` shards and an index.
   void shard(const std::string& component, int count);
-  // Seeded weights (weights/seeded.h) in f16 of the geometry that the config.json of "text_encoder" or "unet" has now.
+  // Writes seeded f16 weights (weights/seeded.h) for the present config.json of "text_encoder" or "unet".
   void seed(const std::string& component);
-  // The same in a file that says so and takes no room on the disk: all its numbers are zeros.
+  // The same as a sparse file, which takes no disk space: all values are zeros.
   void hollow(const std::string& component);
-  // Every tensor rounded to a type.
+  // Rounds every tensor to a dtype.
   void convert(const std::string& component, DType dtype, const std::string& file = {});
 
   Backend& device() { return *device_; }
-  std::filesystem::path weights(const std::string& component) const;  // the single file
+  std::filesystem::path weights(const std::string& component) const;  // path of the single file
 
  private:
-  std::map<std::string, Shape> tensors_of(const std::string& component) const;  // as its config.json wants them
+  std::map<std::string, Shape> tensors_of(const std::string& component) const;  // name → shape, by its config.json
 
   TemporaryFolder folder_;
   std::unique_ptr<Backend> device_;
 };
 
-Tensor copy_of(const Tensor& x, DType dtype);  // in memory of its own
+Tensor copy_of(const Tensor& x, DType dtype);  // does not share memory with `x`
 
 }  // namespace hearth::test

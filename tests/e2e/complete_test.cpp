@@ -1,4 +1,4 @@
-// The demo language model through the public interface: what transformers makes of it, and what must not change the answer.
+// The demo language model through the public interface: compared with transformers, and unchanged by threads, caches and order.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -45,7 +45,7 @@ std::vector<std::optional<float>> logprobs_of(const Json& list) {
   return row;
 }
 
-// All that an answer says, but its times.
+// Compares completions, without their times.
 void expect_same(const Completion& a, const Completion& b) {
   EXPECT_EQ(a.prompt_tokens, b.prompt_tokens);
   EXPECT_EQ(a.tokens, b.tokens);
@@ -106,7 +106,7 @@ TEST(Complete, log_probabilities_are_those_of_the_reference) {
   }
 }
 
-TEST(Complete, end_tokens_end_the_answer_and_are_among_its_tokens) {
+TEST(Complete, end_tokens_end_the_completion_and_are_among_its_tokens) {
   LanguageModel model = open();
   for (const auto& [name, c] : language_golden().at("greedy").items()) {
     const Json& wanted = c.at("ended");
@@ -114,7 +114,7 @@ TEST(Complete, end_tokens_end_the_answer_and_are_among_its_tokens) {
     EXPECT_EQ(made.tokens, ids_of(wanted, "tokens")) << name;
     EXPECT_EQ(made.text, wanted.at("text")) << name;
     EXPECT_EQ(made.finish_reason, made.tokens.size() < 256 ? "stop" : "length") << name;
-    // The same place as a token of the request's own.
+    // The same token as a stop id of the request.
     ASSERT_LT(made.tokens.size(), 256u);
     const Completion own = model.complete(
         {.prompt = c.at("prompt"), .max_tokens = 256, .sampling = greedy, .stop_ids = {made.tokens.back()}, .ignore_end = true});
@@ -122,7 +122,7 @@ TEST(Complete, end_tokens_end_the_answer_and_are_among_its_tokens) {
   }
 }
 
-// Without generation_config.json those of config.json hold, one or a list.
+// Without generation_config.json, the end tokens are those of config.json: one or a list.
 TEST(Complete, end_tokens_of_config_json) {
   const Json& c = language_golden().at("greedy").at("chat");
   const Ids all = ids_of(c, "tokens");
@@ -135,19 +135,19 @@ TEST(Complete, end_tokens_of_config_json) {
     EXPECT_EQ(made.tokens, Ids(all.begin(), first + 1));
     EXPECT_EQ(made.finish_reason, "stop");
   }
-  LanguageCopy both;  // generation_config.json goes before it
+  LanguageCopy both;  // generation_config.json takes precedence
   both.edit_json("config.json", [&](Json& json) { json["eos_token_id"] = all[3]; });
   EXPECT_EQ(LanguageModel::open(both.path()).complete({.prompt = c.at("prompt"), .max_tokens = 256, .sampling = greedy}).tokens,
             ids_of(c.at("ended"), "tokens"));
-  LanguageCopy copy;  // none at all
+  LanguageCopy copy;  // no end tokens
   fs::remove(copy / "generation_config.json");
   copy.edit_json("config.json", [&](Json& json) { json["eos_token_id"] = nullptr; });
   EXPECT_EQ(LanguageModel::open(copy.path()).complete({.prompt = c.at("prompt"), .max_tokens = 256}).tokens, all);
-  both.edit_json("generation_config.json", [](Json& json) { json["eos_token_id"] = Json::array(); });  // none either
+  both.edit_json("generation_config.json", [](Json& json) { json["eos_token_id"] = Json::array(); });  // no end tokens either
   EXPECT_EQ(LanguageModel::open(both.path()).complete({.prompt = c.at("prompt"), .max_tokens = 256, .sampling = greedy}).tokens, all);
 }
 
-TEST(Complete, repetition_penalty_counts_prompt_and_answer) {
+TEST(Complete, repetition_penalty_counts_prompt_and_completion) {
   LanguageModel model = open();
   for (const auto& [name, c] : language_golden().at("greedy").items()) {
     const Completion made = model.complete(
@@ -157,7 +157,7 @@ TEST(Complete, repetition_penalty_counts_prompt_and_answer) {
   }
 }
 
-TEST(Complete, stop_strings_end_where_the_reference_ends) {
+TEST(Complete, stop_sequences_end_where_the_reference_ends) {
   LanguageModel model = open();
   for (const Json& c : language_golden().at("stops")) {
     const auto stop = c.at("stop").get<std::vector<std::string>>();
@@ -177,7 +177,7 @@ TEST(Complete, stop_strings_end_where_the_reference_ends) {
   }
 }
 
-// The vocabulary has no letter beyond ASCII in one token: biases make the four of a wave, each once.
+// The vocabulary has no token for a non-ASCII letter: biases generate the four byte tokens of 🌊, each once.
 TEST(Complete, text_streams_in_whole_characters) {
   LanguageModel model = open();
   const Ids wave = model.complete({.prompt = "🌊", .add_special_tokens = false, .max_tokens = 0}).prompt_tokens;
@@ -201,7 +201,7 @@ TEST(Complete, text_streams_in_whole_characters) {
   std::string all;
   for (const std::string& part : parts) all += part;
   EXPECT_EQ(all, made.text);
-  EXPECT_EQ(ask(3).text, "\uFFFD");  // cut off: one replacement character for the whole beginning
+  EXPECT_EQ(ask(3).text, "\uFFFD");  // truncated: one replacement character for all bytes
   EXPECT_EQ(parts, (std::vector<std::string>{"\uFFFD"}));
 
   const Completion stopped = ask(20, {"🌊"});
@@ -209,7 +209,7 @@ TEST(Complete, text_streams_in_whole_characters) {
   EXPECT_EQ(stopped.text, "");
   EXPECT_EQ(stopped.finish_reason, "stop");
   EXPECT_EQ(parts, std::vector<std::string>{});
-  EXPECT_THROW(ask(20, {"\xf0\x9f"}), UsageError);  // which no text holds
+  EXPECT_THROW(ask(20, {"\xf0\x9f"}), UsageError);  // not valid UTF-8
   EXPECT_THROW(ask(20, {""}), UsageError);
 }
 
@@ -245,26 +245,26 @@ TEST(Complete, a_prompt_longer_than_every_chunk) {
   EXPECT_LT(worst, 1e-4);  // observed: 2.0e-5
 }
 
-TEST(Complete, threads_change_no_bit) {
+TEST(Complete, threads_do_not_change_a_bit) {
   const CompletionRequest request = scored(language_golden().at("long"));
   const Completion one = open({.threads = 1}).complete(request);
   for (const int threads : {2, 3, 8}) expect_same(open({.threads = threads}).complete(request), one);
 }
 
-// What a run has seen is used by the next one, and changes nothing.
-TEST(Complete, runs_in_a_row_are_runs_alone) {
+// A run reuses the KV cache of the run before, with the same result.
+TEST(Complete, consecutive_runs_equal_single_runs) {
   const Json& cases = language_golden().at("greedy");
   LanguageModel model = open();
   std::vector<CompletionRequest> requests;
   for (const char* name : {"story", "once", "story", "chat"}) {
     CompletionRequest r = scored(cases.at(name));
     r.prompt_logprobs = false;
-    r.context = 512;  // room for all of them: what is kept is shortened, never begun anew
+    r.context = 512;  // enough for all of them: the KV cache is shortened, never replaced
     requests.push_back(r);
   }
   requests.push_back(requests[0]);
   requests.back().prompt_ids = ids_of(cases.at("story"), "prompt_tokens");
-  for (const int32_t id : ids_of(cases.at("story"), "tokens")) requests.back().prompt_ids->push_back(id);  // goes on with the answer
+  for (const int32_t id : ids_of(cases.at("story"), "tokens")) requests.back().prompt_ids->push_back(id);  // continues the completion
   requests.push_back(requests[2]);
   requests.push_back(requests[2]);
   int64_t reused = 0;
@@ -276,8 +276,8 @@ TEST(Complete, runs_in_a_row_are_runs_alone) {
   EXPECT_GT(reused, 0);
 }
 
-// Room for more text than is asked for changes nothing.
-TEST(Complete, context_is_room_and_nothing_else) {
+// A longer context than needed does not change the result.
+TEST(Complete, a_longer_context_changes_nothing) {
   CompletionRequest request = scored(language_golden().at("greedy").at("story"));
   const Completion free = open().complete(request);
   request.context = 1024;
@@ -293,7 +293,7 @@ TEST(Complete, context_is_room_and_nothing_else) {
 
 TEST(Complete, narrow_caches_stay_close) {
   const CompletionRequest request = scored(language_golden().at("long"), 0);
-  LanguageCopy narrow;  // other attention of the same weights: a block of q8_0 holds 32 numbers of a head
+  LanguageCopy narrow;  // the same weights with other heads: a q8_0 block has 32 values of a head
   narrow.edit_json("config.json", [](Json& json) {
     json["num_attention_heads"] = 16;
     json["num_key_value_heads"] = 4;
@@ -302,7 +302,7 @@ TEST(Complete, narrow_caches_stay_close) {
   struct {
     fs::path model;
     CacheType type;
-    double limit;  // observed: 0.016, 0.10, 0.21, at improbable tokens far behind what it has learned
+    double limit;  // observed: 0.016, 0.10, 0.21, at improbable tokens far beyond the trained context
   } const cases[] = {{demo_language_model(), CacheType::f16, 0.03},
                      {demo_language_model(), CacheType::bf16, 0.3},
                      {demo_language_model(), CacheType::q8_0, 0.6}};
@@ -317,7 +317,7 @@ TEST(Complete, narrow_caches_stay_close) {
   EXPECT_THROW(LanguageModel::open(narrow.path(), {.cache_type = CacheType::q8_0}).complete(request), UnsupportedError);
 }
 
-TEST(Complete, the_plan_is_told_before_a_weight_is_read) {
+TEST(Complete, the_plan_is_known_before_a_weight_is_read) {
   LanguageCopy spoiled;
   spoiled.edit_tensors([&](std::map<std::string, Tensor>& t) {
     t["model.norm.weight"] = Tensor::from(spoiled.device(), {256}, std::vector<float>(256, NAN), DType::f16);
@@ -355,25 +355,25 @@ TEST(Complete, shards_are_one_model) {
   }
 }
 
-TEST(Complete, the_seed_decides_the_draw) {
+TEST(Complete, the_seed_determines_the_tokens) {
   LanguageModel model = open();
-  const auto draw = [&](std::optional<uint64_t> seed, Sampling s = {}) {
+  const auto sample = [&](std::optional<uint64_t> seed, Sampling s = {}) {
     s.seed = seed;
     return model.complete({.prompt = "The lighthouse", .max_tokens = 40, .sampling = s, .ignore_end = true});
   };
-  const Completion seven = draw(7);
+  const Completion seven = sample(7);
   EXPECT_EQ(seven.seed, 7u);
-  expect_same(draw(7), seven);
+  expect_same(sample(7), seven);
   expect_same(open({.threads = 1}).complete({.prompt = "The lighthouse", .max_tokens = 40, .sampling = {.seed = 7}, .ignore_end = true}),
               seven);
-  EXPECT_NE(draw(8).tokens, seven.tokens);
-  const Completion fresh = draw(std::nullopt);
-  expect_same(draw(fresh.seed), fresh);
+  EXPECT_NE(sample(8).tokens, seven.tokens);
+  const Completion fresh = sample(std::nullopt);
+  expect_same(sample(fresh.seed), fresh);
 
-  // The values of generation_config.json: said or not.
-  expect_same(draw(7, {.temperature = 0.6, .top_p = 0.9}), seven);
-  EXPECT_NE(draw(7, {.temperature = 3}).tokens, seven.tokens);
-  EXPECT_NE(draw(7, {.temperature = 0}).tokens, seven.tokens);
+  // The values of generation_config.json: given in the request or not.
+  expect_same(sample(7, {.temperature = 0.6, .top_p = 0.9}), seven);
+  EXPECT_NE(sample(7, {.temperature = 3}).tokens, seven.tokens);
+  EXPECT_NE(sample(7, {.temperature = 0}).tokens, seven.tokens);
 }
 
 TEST(Complete, generation_config_lengths_and_stops) {
@@ -393,13 +393,13 @@ TEST(Complete, generation_config_lengths_and_stops) {
   const auto prompt = int64_t(ids_of(c, "prompt_tokens").size());
   EXPECT_EQ(made_with({{"max_length", prompt + 6}}).tokens, Ids(all.begin(), all.begin() + 6));
   EXPECT_EQ(made_with({{"max_length", prompt + 6}, {"max_new_tokens", 5}}).tokens, Ids(all.begin(), all.begin() + 5));
-  EXPECT_EQ(made_with({{"max_length", 20}}).tokens, Ids(all.begin(), all.begin() + 20));  // as if it were absent there
+  EXPECT_EQ(made_with({{"max_length", 20}}).tokens, Ids(all.begin(), all.begin() + 20));  // treated as if absent
   const Completion stopped = made_with({{"stop_strings", {"keeper"}}});
   EXPECT_EQ(stopped.finish_reason, "stop");
   EXPECT_EQ(stopped.text, c.at("text").get<std::string>().substr(0, c.at("text").get<std::string>().find("keeper")));
 }
 
-// As in the reference: a row that pads the output matrix is a token whose text is empty.
+// As in the reference implementation, a padding row of the output matrix is a token with empty text.
 TEST(Complete, rows_beyond_the_tokenizer_count) {
   const Json& c = language_golden().at("greedy").at("story");
   const Ids all = ids_of(c, "tokens");
@@ -408,7 +408,7 @@ TEST(Complete, rows_beyond_the_tokenizer_count) {
   copy.edit_tensors([&](std::map<std::string, Tensor>& tensors) {
     Tensor& rows = tensors.at("model.embed_tokens.weight");
     std::vector<float> values = rows.to_vector();
-    for (int i = 0; i < 3; ++i)  // each wins where all[0] would
+    for (int i = 0; i < 3; ++i)  // each replaces all[0]
       for (int k = 0; k < 256; ++k) values.push_back(values[size_t(all[0]) * 256 + size_t(k)] * 1.25F);
     rows = Tensor::from(copy.device(), {515, 256}, values, DType::f16);
   });
@@ -439,10 +439,10 @@ TEST(Complete, progress_and_cancellation) {
   EXPECT_EQ(parts, 3);
   cancel = false;
   request.on_text = {};
-  expect_same(model.complete(request), whole);  // and the model is as it was
+  expect_same(model.complete(request), whole);  // the model is unchanged
 }
 
-TEST(Complete, the_demo_model_is_the_one_that_comes_along) {
+TEST(Complete, the_demo_model_is_the_one_in_assets) {
   const Json& c = language_golden().at("greedy").at("story");
   LanguageModel model = LanguageModel::open_demo();
   EXPECT_EQ(model.family(), "llama");

@@ -1,4 +1,4 @@
-// Runs of one model at the same time: each gives what it gives alone.
+// Concurrent runs of one model: each returns what it returns alone.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -9,13 +9,13 @@
 namespace hearth::test {
 namespace {
 
-struct Drawn {
+struct Generated {
   std::vector<float> latents;
   std::vector<uint8_t> rgb;
-  bool operator==(const Drawn&) const = default;
+  bool operator==(const Generated&) const = default;
 };
 
-Drawn drawn(Model& model, const Request& request) {
+Generated generated(Model& model, const Request& request) {
   const Generation made = model.generate(request);
   return {made.latents.values, made.images.at(0).rgb};
 }
@@ -33,26 +33,26 @@ std::vector<Request> different_requests() {
 void expect_each_as_alone(const OpenOptions& options, const std::function<void(Request&)>& change) {
   std::vector<Request> requests = different_requests();
   for (Request& request : requests) change(request);
-  std::vector<Drawn> alone;
+  std::vector<Generated> alone;
   for (const Request& request : requests) {
     Model model = Model::open_demo(options);
-    alone.push_back(drawn(model, request));
+    alone.push_back(generated(model, request));
   }
   Model shared = Model::open_demo(options);
   for (int round = 0; round < 3; ++round) {
-    std::vector<Drawn> together(requests.size());
+    std::vector<Generated> together(requests.size());
     std::vector<std::thread> threads;
-    for (size_t i = 0; i < requests.size(); ++i) threads.emplace_back([&, i] { together[i] = drawn(shared, requests[i]); });
+    for (size_t i = 0; i < requests.size(); ++i) threads.emplace_back([&, i] { together[i] = generated(shared, requests[i]); });
     for (std::thread& thread : threads) thread.join();
     for (size_t i = 0; i < requests.size(); ++i) EXPECT_TRUE(together[i] == alone[i]) << "request " << i << ", round " << round;
   }
 }
 
-TEST(Concurrency, networks_that_stay) {
+TEST(Concurrency, networks_that_stay_loaded) {
   expect_each_as_alone({.threads = 2}, [](Request&) {});
 }
 
-TEST(Concurrency, networks_that_come_and_go) {
+TEST(Concurrency, networks_that_are_loaded_and_unloaded) {
   expect_each_as_alone({.threads = 2, .load_when_needed = true}, [](Request& request) { request.last = true; });
 }
 

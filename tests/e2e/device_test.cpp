@@ -1,4 +1,4 @@
-// Where the parts of a model are computed: each on a device of its own, on one with memory of its own, or all models on one device.
+// Devices of components: separate devices, devices with their own memory, and one device shared by several models.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ namespace {
 
 Request small_request() { return {.prompt = "a (red:1.3) house", .width = 40, .height = 32, .steps = 3, .seed = 5}; }
 
-// The same numbers within rounding, whichever component is elsewhere; and that is where the report has it.
-TEST(Devices, a_component_may_be_on_another) {
+// Whichever component is on another device, results are equal within rounding and the report names the device.
+TEST(Devices, a_component_may_be_on_another_device) {
   const Generation plain = Model::open_demo({.precision = Precision::f32}).generate(small_request());
   for (const std::string component : {"text_encoder", "unet", "vae"}) {
     OpenOptions options{.precision = Precision::f32};
@@ -40,8 +40,8 @@ TEST(Devices, a_component_may_be_on_another) {
   }
 }
 
-// Edits, second passes and previews move latents, masks and images to and fro.
-TEST(Devices, a_component_may_be_on_another_in_every_kind_of_run) {
+// Editing, second passes and previews move latents, masks and images between devices.
+TEST(Devices, every_kind_of_run_supports_a_component_on_another_device) {
   Request edit = small_request(), twice = small_request(), larger = small_request();
   const Generation begun = Model::open_demo({.precision = Precision::f32}).generate(edit);
   edit.edit.image = edit.edit.mask = begun.images[0];
@@ -68,7 +68,7 @@ TEST(Devices, an_unknown_one_is_named) {
   EXPECT_EQ(complaint_of([&] { Model::open_demo(options); }), "UsageError: backend: 'cdua' is unknown, expected cpu or reference");
 }
 
-// With memory that nobody can look at, and work that is done later: the bits of the backend behind it, in every way of making an image.
+// A backend with memory that the host cannot read and with deferred work gives the bits of the backend behind it, in every kind of run.
 class Detached : public testing::Test {
  protected:
   Detached() { add_detached_backend(); }
@@ -96,7 +96,7 @@ TEST_F(Detached, in_tiles) {
   expect_same(request);
 }
 
-TEST_F(Detached, prompts_and_guidance_of_others) {
+TEST_F(Detached, prompts_and_guidance_of_other_programs) {
   Request request = small_request();
   request.compat = Compat::comfyui;
   request.sampler = "dpm_adaptive";
@@ -104,7 +104,7 @@ TEST_F(Detached, prompts_and_guidance_of_others) {
   expect_same(request);
 }
 
-TEST_F(Detached, a_image_under_a_mask_and_a_second_pass) {
+TEST_F(Detached, inpainting_and_a_second_pass) {
   const Generation begun = open("reference").generate(small_request());
   Request request = small_request();
   request.edit.image = begun.images[0];
@@ -122,7 +122,7 @@ TEST_F(Detached, previews) {
   std::vector<std::vector<uint8_t>> seen;
   request.preview.show = [&](const std::vector<Image>& images, int64_t, int64_t) { seen.push_back(images[0].rgb); };
   expect_same(request);
-  ASSERT_EQ(seen.size(), 8u);  // PLMS asks once more
+  ASSERT_EQ(seen.size(), 8u);  // PLMS makes one more denoiser call
   EXPECT_TRUE(std::equal(seen.begin(), seen.begin() + 4, seen.begin() + 4));
 }
 
@@ -134,7 +134,7 @@ TEST_F(Detached, language_models) {
   EXPECT_EQ(complete("detached"), complete("reference"));
 }
 
-// Sees in which types a run stores what: outputs of blocks, and results of ops.
+// Observes the dtypes of a run: of the outputs of blocks and of the results of ops.
 struct Types : Observer {
   void on_tap(std::string_view path, const Tensor& x) override {
     if (x.dtype() != DType::f32) narrow_streams.emplace_back(path);
@@ -144,8 +144,8 @@ struct Types : Observer {
   int64_t narrow_results = 0;
 };
 
-// 16 bits between the layers of a block, as a GPU will store them, and f32 streams: near the image in f32, and no block's output narrower.
-TEST(InnerTypes, streams_stay_f32_and_numbers_near_them) {
+// 16 bits between the layers of a block, as on a GPU, and f32 streams: the image is near that in f32, and block outputs stay f32.
+TEST(InnerTypes, streams_stay_f32_and_results_near_f32) {
   const std::map<DType, double> limits{{DType::f16, 1e-2}, {DType::bf16, 1e-1}};  // observed: at most 4.7e-3, 3.2e-2
   for (const auto& [type, limit] : limits)
     add_backend(std::string("inner ") + std::string(name_of(type)),
@@ -172,7 +172,7 @@ int threads_of_process() {
   return int(std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator()));
 }
 
-// Two models have the threads of one.
+// Two models share the threads of one device.
 TEST(Devices, models_share_them) {
   const Model one = Model::open_demo({.threads = 4});
   const int threads = threads_of_process();

@@ -1,4 +1,4 @@
-// The cases of golden/make_editing.py and its kin: runs that start from an image.
+// The cases of golden/make_editing*.py: runs that start from an image.
 #pragma once
 
 #include <map>
@@ -21,14 +21,14 @@ struct EditingCases {
 
   Tensor golden(const std::string& name) const;
   Image image(const std::string& kind, int64_t width, int64_t height) const;  // "image", "mask" or "depth"
-  Request request_of(const nlohmann::json& c) const;                          // without decoding
-  // The model of a case, opened once: the golden checkpoint, or a copy with a UNet of more input channels (9 to paint, 8 to edit as told,
-  // 5 to be told depths), of the pipeline's class, with the case's edits of files.
+  Request request_of(const nlohmann::json& c) const;                          // without VAE decode
+  // The model of a case, opened once: the golden checkpoint, or a copy with the pipeline's class, a UNet with more input channels (9 for
+  // inpainting, 8 for instruction editing, 5 for depth maps), and the case's changes to files.
   Model& model_of(const nlohmann::json& c);
   Model& model(const std::string& checkpoint);
   std::filesystem::path folder_of(const nlohmann::json& c);
 
-  // Every case's latents against the golden ones, relative L2.
+  // Compares the latents of every case with the golden ones, relative L2.
   void expect_golden_latents(double limit);
 
  private:

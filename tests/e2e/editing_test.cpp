@@ -1,4 +1,4 @@
-// Runs that start from an image, against diffusers (golden/make_editing.py), and what must hold of every one of them.
+// Runs that start from an image, compared with diffusers (golden/make_editing.py), and properties that all of them have.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ TEST_F(Edits, latents_are_those_of_diffusers) {
   expect_golden_latents(1e-4);  // observed 3.5e-7 to 5.9e-6, with ddim_v's PLMS 1.6e-5, its KDPM2 2.0e-5
 }
 
-// ComfyUI's and A1111's steps, starts and masks (golden/make_editing_peers.py).
+// Steps, starting points and masks of ComfyUI and A1111 (golden/make_editing_peers.py).
 TEST_F(Edits, latents_are_those_of_comfy_ui_and_a1111) {
   const Json peers = load_json(golden_folder() / "editing_peers.json").at("cases");
   const auto wanted = SafetensorsFile::open(golden_folder() / "editing_peers.safetensors");
@@ -42,8 +42,8 @@ TEST_F(Edits, latents_are_those_of_comfy_ui_and_a1111) {
   }
 }
 
-// G-45: at strength 0 there is nothing but the autoencoder; with less strength there is less of another image.
-TEST_F(Edits, strength_zero_is_what_the_autoencoder_makes_of_the_image) {
+// G-45: strength 0 is VAE encode and decode only; the image changes less with less strength.
+TEST_F(Edits, strength_zero_is_vae_encode_and_decode) {
   Model& m = model("pndm");
   Request r = request_of(cases.at("image_055"));
   r.decode = true, r.edit.strength = 0;
@@ -63,8 +63,8 @@ TEST_F(Edits, strength_zero_is_what_the_autoencoder_makes_of_the_image) {
   }
 }
 
-// What is not masked stays, to the bit, whoever the program is that pastes; a batch is its images one by one; threads change nothing.
-TEST_F(Edits, what_is_not_masked_stays_and_batches_are_singles) {
+// Unmasked pixels stay bit-identical in all programs that paste; a batch equals single images; threads change nothing.
+TEST_F(Edits, unmasked_pixels_stay_and_batches_equal_single_images) {
   for (const char* name : {"paint_ancestral", "paint9_ancestral", "image_ancestral", "told_ancestral"}) {
     SCOPED_TRACE(name);
     const Json c = cases.at(name);
@@ -100,7 +100,7 @@ TEST_F(Edits, threads_do_not_change_a_bit) {
   }
 }
 
-// Each part of a program's way moves the result: none is there for its name only.
+// Each program's conventions change the result.
 TEST_F(Edits, programs_differ) {
   for (const char* name : {"image_ancestral", "paint_ancestral"}) {
     Request r = request_of(cases.at(name));
@@ -114,7 +114,7 @@ TEST_F(Edits, programs_differ) {
   }
 }
 
-// Stopped and gone on with, the image is that of the whole run.
+// A stopped and resumed run generates the image of the whole run.
 TEST_F(Edits, can_be_stopped_and_resumed) {
   for (const char* name : {"image_ancestral", "paint_090", "paint9_ancestral", "paint_ancestral_whole"}) {
     const Json c = cases.at(name);
@@ -131,7 +131,7 @@ TEST_F(Edits, can_be_stopped_and_resumed) {
   }
 }
 
-TEST_F(Edits, only_the_masked_region_is_drawn_and_put_back) {
+TEST_F(Edits, only_the_masked_region_is_generated_and_pasted) {
   const Json c = cases.at("paint_euler");
   Request r = request_of(c);
   r.decode = true, r.edit.only_masked = true, r.edit.mask_padding = 4;
@@ -147,7 +147,7 @@ TEST_F(Edits, only_the_masked_region_is_drawn_and_put_back) {
   EXPECT_NE(small.images[0].rgb, made.images[0].rgb);
 }
 
-TEST_F(Edits, outpainting_keeps_the_image_and_paints_around_it) {
+TEST_F(Edits, outpainting_keeps_the_image_and_adds_a_border) {
   const Json c = cases.at("paint_euler");
   Request r = request_of(c);
   r.decode = true, r.edit.mask.reset(), r.edit.outpaint = {16, 8, 0, 24};
@@ -159,7 +159,7 @@ TEST_F(Edits, outpainting_keeps_the_image_and_paints_around_it) {
       ASSERT_EQ(made.rgb[size_t(((y + 8) * 80 + 16) * 3 + x)], r.edit.image->rgb[size_t(y * 64 * 3 + x)]);
 }
 
-TEST_F(Edits, fills_are_what_stands_under_the_mask) {
+TEST_F(Edits, fills_are_the_initial_content_under_the_mask) {
   Request r = request_of(cases.at("paint_euler_060"));
   std::vector<std::vector<float>> all;
   for (const auto fill : {InpaintFill::original, InpaintFill::fill, InpaintFill::noise, InpaintFill::nothing}) {
@@ -172,7 +172,7 @@ TEST_F(Edits, fills_are_what_stands_under_the_mask) {
   EXPECT_EQ(model("pndm").generate(r).latents.values, all[0]);
 }
 
-TEST_F(Edits, what_does_not_go_together_is_said) {
+TEST_F(Edits, invalid_combinations_are_refused) {
   const auto complaint = [&](const char* name, const std::function<void(Request&)>& change) {
     Request r = request_of(cases.at(name));
     change(r);
@@ -188,7 +188,7 @@ TEST_F(Edits, what_does_not_go_together_is_said) {
   expect(
       "image_055", [](Request& r) { r.edit.strength = 1.5; }, "strength: 1.5, expected 0 to 1");
   expect(
-      "image_055", [](Request& r) { r.edit.strength = std::nan(""); }, "needed 0 to 1");
+      "image_055", [](Request& r) { r.edit.strength = std::nan(""); }, "expected 0 to 1");
   expect(
       "image_055", [](Request& r) { r.edit.strength = 0.05; }, "strength: 0.05 of 10 steps is not one, expected at least 0.1");
   expect(
@@ -206,9 +206,9 @@ TEST_F(Edits, what_does_not_go_together_is_said) {
   expect(
       "paint", [](Request& r) { r.edit.mask_blur = -2; }, "radius -2");
   expect(
-      "paint", [](Request& r) { r.edit.mask_from_alpha = true; }, "needed one of them");
+      "paint", [](Request& r) { r.edit.mask_from_alpha = true; }, "expected one of them");
   expect(
-      "image_055", [](Request& r) { r.edit.mask_from_alpha = true; }, "the image has none");
+      "image_055", [](Request& r) { r.edit.mask_from_alpha = true; }, "the image has no transparency");
   expect(
       "image_055", [](Request& r) { r.edit.mask_invert = true; }, "inverting without a mask");
   expect(
@@ -216,7 +216,7 @@ TEST_F(Edits, what_does_not_go_together_is_said) {
   expect(
       "image_055", [](Request& r) { r.edit.fill = InpaintFill::noise; }, "a fill without a mask");
   expect(
-      "image_055", [](Request& r) { r.edit.only_masked = true; }, "only what is masked without a mask");
+      "image_055", [](Request& r) { r.edit.only_masked = true; }, "--only-masked without a mask");
   expect(
       "image_055",
       [](Request& r) {
@@ -228,7 +228,7 @@ TEST_F(Edits, what_does_not_go_together_is_said) {
       [](Request& r) {
         r.edit.outpaint = {200'000'000, 0, 200'000'000, 0};
       },
-      "needed at most");
+      "expected at most");
   expect(
       "image_055", [](Request& r) { r.width = 60; }, "width 60 does not fit");
   expect(
@@ -272,7 +272,7 @@ TEST_F(Passes, the_second_pass_is_image_to_image_on_the_first) {
   }
   for (size_t i = 0; i < all.size(); ++i)
     for (size_t k = 0; k < i; ++k) EXPECT_GE(relative_error(all[i], all[k]), 1e-4) << i << k;
-  r.hires = Hires{.scale = 1, .strength = 0};  // nothing is done: the first pass
+  r.hires = Hires{.scale = 1, .strength = 0};  // no steps: the result of the first pass
   Request one = plain();
   EXPECT_EQ(model("pndm").generate(r).latents.values, model("pndm").generate(one).latents.values);
   r.hires = Hires{.scale = 0.5};
@@ -288,7 +288,7 @@ TEST_F(Passes, variations_lie_between_two_noises) {
   const auto whole = model("pndm").generate(r).noise.values;
   Request other = plain();
   other.seed = 99;
-  EXPECT_LE(relative_error(whole, model("pndm").generate(other).noise.values), 1e-6);  // sin(0) and sin of the angle
+  EXPECT_LE(relative_error(whole, model("pndm").generate(other).noise.values), 1e-6);  // slerp at the end: sin(0) and the sine of the angle
   r.variation.strength = 0.3;
   r.batch_size = 2;
   const auto between = model("pndm").generate(r).noise.values;
@@ -301,7 +301,7 @@ TEST_F(Passes, variations_lie_between_two_noises) {
   EXPECT_NE(complaint_of([&] { model("pndm").generate(r); }).find("comfyui has no variation seeds"), std::string::npos);
 }
 
-// Images that are encoded, second passes and previews are in the plan; each network may come and go.
+// The plan includes VAE encode, second passes and previews, whether or not networks are unloaded.
 TEST_F(Passes, memory_is_planned_before_the_run) {
   Request image{.prompt = "a cat", .steps = 4, .sampler = "euler", .seed = 1};
   image.edit.image = Image{.width = 256, .height = 320, .rgb = std::vector<uint8_t>(256 * 320 * 3, 90)};
@@ -316,15 +316,15 @@ TEST_F(Passes, memory_is_planned_before_the_run) {
       const Json memory = Json::parse(m.generate(r).report).at("memory");
       const int64_t planned = memory.at("planned").at("peak"), measured = memory.at("measured").at("peak");
       if (std::getenv("HEARTH_PRINT_ERRORS")) printf("planned %ld measured %ld\n", long(planned), long(measured));
-      // Observed: none, but for second passes, which take 0.5 to 2.1 MB more than planned.
+      // Observed: no difference, except second passes, which take 0.5 to 2.1 MB more than planned.
       EXPECT_GE(measured, planned);
       EXPECT_LE(measured, planned + (r.hires ? 3'000'000 : 0));
     }
   }
 }
 
-// The last preview is the image itself as far as its latents tell: it goes with the decoded image, and changes nothing.
-TEST_F(Passes, previews_show_the_running_image) {
+// The last preview approximates the decoded image; previews do not change the image.
+TEST_F(Passes, previews_approximate_the_image) {
   Model m = Model::open_demo({.precision = Precision::f32});
   Request r{.prompt = "a red house on green hills at sunset",
             .width = 128,
@@ -344,7 +344,7 @@ TEST_F(Passes, previews_show_the_running_image) {
   EXPECT_EQ(made.images[0].rgb, plain.images[0].rgb);
   EXPECT_EQ(steps, (std::vector<int64_t>{3, 6, 8}));
   ASSERT_EQ(shown.back().width, 128);
-  const auto small = [](const Image& image) {  // a pixel for each of the latents
+  const auto small = [](const Image& image) {  // one pixel per latent pixel
     return resize(Pixels{.width = image.width, .height = image.height, .rgb = image.rgb}, 16, 16, Filter::box).rgb;
   };
   const std::vector<uint8_t> wanted = small(plain.images[0]);
@@ -355,7 +355,7 @@ TEST_F(Passes, previews_show_the_running_image) {
     return std::sqrt(sum / all);
   };
   if (std::getenv("HEARTH_PRINT_ERRORS")) printf("previews %.2f %.2f %.2f\n", distance(shown[0]), distance(shown[1]), distance(shown[2]));
-  EXPECT_LE(distance(shown.back()), 0.6);  // observed 0.49: the demo model's latents tell shapes and half of the color
+  EXPECT_LE(distance(shown.back()), 0.6);  // observed 0.49: the demo model's latents determine shapes and half of the color
   EXPECT_LT(distance(shown.back()), distance(shown[0]));
 }
 

@@ -1,5 +1,5 @@
-// Runs that start from an image with Stable Diffusion XL and its refiner, with UNets that are told depths, and EDM checkpoints, against
-// diffusers (golden/make_editing_xl.py).
+// Runs that start from an image with Stable Diffusion XL and its refiner, with depth-to-image models and with EDM checkpoints, compared
+// with diffusers (golden/make_editing_xl.py).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ TEST_F(EditsXl, latents_are_those_of_diffusers) {
   expect_golden_latents(2e-5);  // observed 3.3e-7 to 3.3e-6, with KDPM2 ancestral from noise 9.5e-6
 }
 
-TEST_F(EditsXl, default_strengths_are_ours_or_those_of_the_pipelines) {
+TEST_F(EditsXl, default_strengths_are_hearths_or_those_of_the_pipelines) {
   const auto strength = [&](const std::string& checkpoint, bool masked, Compat compat) {
     Request r = request_of(cases.at(masked ? "paint_050" : "image_055"));
     r.edit.strength.reset(), r.compat = compat, r.sampler = "euler";
@@ -47,15 +47,15 @@ TEST_F(EditsXl, default_strengths_are_ours_or_those_of_the_pipelines) {
   }
 }
 
-// Outside the mask are the image's own latents, whoever does the last steps; inside, the refiner has been at work.
-TEST_F(EditsXl, a_refiner_paints_under_the_mask_only) {
+// Outside the mask are the image's own latents, whichever model executes the last steps; inside, the refiner changed the result.
+TEST_F(EditsXl, a_refiner_inpaints_under_the_mask_only) {
   Json c = cases.at("paint_080");
   const Generation alone = model_of(c).generate(request_of(c));
   c["refiner"] = "xl_refiner", c["end"] = 0.5;
   const Generation both = model_of(c).generate(request_of(c));
   int64_t kept = 0, painted = 0;
   for (size_t i = 0; i < alone.latents.values.size(); ++i) {
-    const size_t y = i % 64 / 8 * 8, x = i % 8 * 8;  // the pixel that the mask is taken from
+    const size_t y = i % 64 / 8 * 8, x = i % 8 * 8;  // the pixel that the latent mask samples
     const bool same = alone.latents.values[i] == both.latents.values[i];
     if (image("mask", 64, 64).rgb[3 * (y * 64 + x)] < 128) kept += same ? 0 : 1;
     else painted += same ? 0 : 1;
@@ -64,7 +64,7 @@ TEST_F(EditsXl, a_refiner_paints_under_the_mask_only) {
   EXPECT_GE(painted, 40);
 }
 
-// The autoencoder's statistics on the way back, and both ways.
+// The VAE's latent statistics in decode, and in both encode and decode.
 TEST_F(EditsXl, latents_with_statistics_are_decoded_as_in_diffusers) {
   Model& m = model_of(cases.at("edm"));
   const Tensor latents = golden("edm"), wanted = golden("edm.picture");
@@ -74,8 +74,8 @@ TEST_F(EditsXl, latents_with_statistics_are_decoded_as_in_diffusers) {
   EXPECT_LE(error, 5e-6);  // observed 5.2e-7
 }
 
-// Of Stable Diffusion 1.x and 2.x the reference's pipelines do not know them.
-TEST_F(EditsXl, statistics_of_other_families_are_told_and_not_applied) {
+// diffusers' pipelines of Stable Diffusion 1.x and 2.x do not support latent statistics.
+TEST_F(EditsXl, statistics_of_other_families_are_reported_and_not_applied) {
   CheckpointCopy copy("pndm");
   copy.edit_json("vae/config.json", [](Json& c) { c["latents_mean"] = {1, 2, 3, 4}, c["latents_std"] = {5, 6, 7, 8}; });
   Model other = Model::open(copy.path(), {.precision = Precision::f32});
@@ -85,26 +85,26 @@ TEST_F(EditsXl, statistics_of_other_families_are_told_and_not_applied) {
   EXPECT_NE(made.report.find("latents_mean and latents_std are not applied"), std::string::npos);
 }
 
-TEST_F(EditsXl, depths_are_of_any_size_and_range) {
+TEST_F(EditsXl, depth_maps_have_any_size_and_range) {
   const Json c = cases.at("depth_030");
   Request r = request_of(c);
   Model& m = model_of(c);
   const auto own = m.generate(r).latents.values;
   Image& map = *r.edit.depth_map;
-  for (uint8_t& v : map.rgb) v = uint8_t(v / 2 + 3);  // rounded: nearly the same
+  for (uint8_t& v : map.rgb) v = uint8_t(v / 2 + 3);  // nearly the same, because of rounding
   EXPECT_LE(relative_error(m.generate(r).latents.values, own), 2e-2);
   map = image("depth", 64, 64);
   for (const uint8_t v : map.rgb) map.rgb16.push_back(uint16_t(v * 257));
   EXPECT_LE(relative_error(m.generate(r).latents.values, own), 1e-5);  // observed 1.6e-6
-  for (uint16_t& v : map.rgb16) v = uint16_t(v / 257);                 // 8 bits of 16: nothing is lost
+  for (uint16_t& v : map.rgb16) v = uint16_t(v / 257);                 // the values have only 8 bits: exact
   EXPECT_LE(relative_error(m.generate(r).latents.values, own), 1e-5);  // observed 1.6e-6
   map.rgb16.clear();
   for (uint8_t& v : map.rgb) v = uint8_t(255 - v);
   EXPECT_GE(relative_error(m.generate(r).latents.values, own), 1e-2);
 }
 
-// From noise alone, in a batch, in two passes and with a mask, too.
-TEST_F(EditsXl, depths_go_with_everything_that_keeps_the_whole) {
+// Text-to-image, a batch, two passes and a mask.
+TEST_F(EditsXl, depth_maps_work_in_every_run_of_the_whole_image) {
   const Json c = cases.at("depth_030");
   Model& m = model_of(c);
   Request noise = request_of(c);
@@ -125,7 +125,7 @@ TEST_F(EditsXl, depths_go_with_everything_that_keeps_the_whole) {
   }
 }
 
-TEST_F(EditsXl, depths_that_do_not_fit_are_refused) {
+TEST_F(EditsXl, unsupported_depth_maps_are_refused) {
   const auto refused = [&](const char* name, const std::function<void(Request&)>& change, const char* says) {
     Request r = request_of(cases.at(name));
     change(r);
@@ -147,13 +147,13 @@ TEST_F(EditsXl, depths_that_do_not_fit_are_refused) {
       [](Request& r) {
         r.edit.outpaint = {8, 0, 0, 0};
       },
-      "a depth map is of the whole image");
+      "--depth-map cannot be combined with --only-masked");
   refused(
-      "depth_030", [](Request& r) { r.edit.resize = ResizeMode::crop; }, "a depth map is of the whole image");
+      "depth_030", [](Request& r) { r.edit.resize = ResizeMode::crop; }, "--depth-map cannot be combined with --only-masked");
 }
 
-// The second pass is an image to image of ComfyUI's kind on what the first one made, whatever that began with.
-TEST_F(EditsXl, a_second_pass_follows_a_image_too) {
+// The second pass is ComfyUI's image-to-image on the result of the first, whatever the first started from.
+TEST_F(EditsXl, a_second_pass_follows_image_to_image) {
   Request r = request_of(cases.at("image_055"));
   r.compat = Compat::comfyui, r.decode = true, r.sampler = "euler_ancestral";
   Model& m = model("xl");
@@ -168,7 +168,7 @@ TEST_F(EditsXl, a_second_pass_follows_a_image_too) {
   const Json flags = Json::parse(twice.report).at("request").at("flags");
   EXPECT_EQ(flags.at("strength"), "0.55");
   EXPECT_EQ(flags.at("hires-strength"), "0.5");
-  // In steps of the latents nothing is decoded between.
+  // Latent upscalers need no VAE decode between the passes.
   r.hires = Hires{.scale = 1, .strength = 0};
   r.edit.strength = 0.55;
   one = r;
@@ -176,8 +176,8 @@ TEST_F(EditsXl, a_second_pass_follows_a_image_too) {
   EXPECT_EQ(m.generate(r).latents.values, m.generate(one).latents.values);
 }
 
-// Nothing is made of CLIP-L's last layer, in which some merged files hold NaN.
-TEST_F(EditsXl, a_last_layer_of_na_n_changes_nothing) {
+// CLIP-L's last layer is not used; some merged files have NaN in it.
+TEST_F(EditsXl, nan_in_the_last_layer_changes_nothing) {
   CheckpointCopy copy("xl");
   copy.edit_tensors("text_encoder", [&](NamedTensors& tensors) {
     for (auto& [name, tensor] : tensors)
@@ -193,7 +193,7 @@ TEST_F(EditsXl, a_last_layer_of_na_n_changes_nothing) {
     EXPECT_NE(complaint_of([&] { poisoned.generate(r); }).find("text_encoder: "), std::string::npos);
     r.options.erase("clip_skip");
   }
-  // Elsewhere they are found on opening, as ever.
+  // In other layers they are found when opening, as usual.
   copy.edit_tensors("text_encoder", [&](NamedTensors& tensors) {
     Tensor& t = tensors.at("text_model.encoder.layers.1.mlp.fc1.bias");
     t = Tensor::from(copy.device(), t.shape(), std::vector<float>(size_t(t.numel()), std::nanf("")));

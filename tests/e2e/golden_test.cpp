@@ -1,4 +1,4 @@
-// The whole pipeline against those of diffusers: the same prompt, seed, sampler and steps.
+// The whole pipeline compared with diffusers: the same prompt, seed, sampler and steps.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -41,19 +41,19 @@ TEST_P(Golden, latents_and_image_are_the_references) {
   RecordProperty("latent_error", std::to_string(error));
   if (std::getenv("HEARTH_PRINT_ERRORS"))
     printf("%s.%s: latents %.1e (f32 against f64: %.1e), pixels %d\n", c.checkpoint.c_str(), c.name.c_str(), error, c.rounding, difference);
-  // Observed: one to eight times what f32 leaves open in the reference itself, 2.0e-7 (ancestral.one_step) to 3.0e-5 (ddim_v.plms);
-  // at most 1 of 255 in the images.
+  // Observed: one to eight times the reference implementation's own f32 rounding error, 2.0e-7 (ancestral.one_step) to 3.0e-5
+  // (ddim_v.plms); at most 1 of 255 in the images.
   EXPECT_LE(error, std::min(1e-4, 10 * c.rounding + 1e-6));
   EXPECT_LE(difference, 2);
 }
 
-// The same from every backend and kernel path, the slow and obvious one too.
+// The same on every backend and kernel path, including the `reference` backend.
 class GoldenOnEachBackend : public testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenOnEachBackend, latents_are_the_references) {
   const bool reference = GetParam() == "reference" || GetParam() == "detached";
   add_detached_backend();
-  if (!reference && !cpu_path_available(GetParam())) GTEST_SKIP() << "this processor has no " << GetParam();
+  if (!reference && !cpu_path_available(GetParam())) GTEST_SKIP() << "this CPU does not support " << GetParam();
   if (!reference) ::setenv("HEARTH_CPU", GetParam().c_str(), 1);
   for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "xl", "xl_lcm", "xl_refiner"}) {
     const Case c = find_case(checkpoint, checkpoint == std::string("xl_refiner") ? "hand_off" : "default");

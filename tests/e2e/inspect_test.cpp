@@ -1,4 +1,4 @@
-// hearth inspect: what a path is, and whether it can be run.
+// hearth inspect: describes a path and reports whether it can run.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -22,7 +22,7 @@ TEST(Inspect, a_whole_checkpoint_is_usable) {
     const auto named = families.find(checkpoint);
     EXPECT_EQ(json.at("family"), named != families.end() ? named->second : std::string(checkpoint).starts_with("xl") ? "sdxl" : "sd1");
     EXPECT_EQ(json.at("problems"), Json::array());
-    EXPECT_NE(found.text.find("complete: every tensor is there and used"), std::string::npos) << found.text;
+    EXPECT_NE(found.text.find("complete: every tensor is present and used"), std::string::npos) << found.text;
   }
 }
 
@@ -45,7 +45,7 @@ TEST(Inspect, what_is_missing_misshapen_or_unread_is_named_per_component) {
   for (const auto& [component, problem] : problems) EXPECT_NE(found.text.find(problem), std::string::npos);
 }
 
-TEST(Inspect, a_problem_is_told_once_at_its_component) {
+TEST(Inspect, a_problem_is_reported_once_for_its_component) {
   const auto problems = [](const CheckpointCopy& copy) {
     std::map<std::string, std::string> found;
     const Json json = Json::parse(inspect(copy.path()).json);
@@ -80,7 +80,7 @@ TEST(Inspect, unknown_pipelines_are_not_usable) {
   EXPECT_NE(found.text.find("'KandinskyPipeline' is not supported"), std::string::npos) << found.text;
 }
 
-TEST(Inspect, parts_of_a_checkpoint_are_told_but_not_usable) {
+TEST(Inspect, single_components_are_described_but_not_usable) {
   for (const auto& path : {checkpoint_folder("pndm") / "unet", checkpoint_folder("pndm") / "vae/diffusion_pytorch_model.safetensors"}) {
     const Inspection found = inspect(path);
     EXPECT_FALSE(found.usable);
@@ -90,7 +90,7 @@ TEST(Inspect, parts_of_a_checkpoint_are_told_but_not_usable) {
   EXPECT_THROW(inspect(checkpoint_folder("none")), IoError);
 }
 
-TEST(Inspect, a_image_says_how_it_was_made) {
+TEST(Inspect, an_image_reports_its_metadata) {
   TemporaryFolder folder;
   const Generation made =
       Model::open(checkpoint_folder("pndm")).generate({.prompt = "a cat", .width = 16, .height = 8, .steps = 1, .seed = 3});
@@ -106,7 +106,7 @@ TEST(Inspect, a_image_says_how_it_was_made) {
   bare.parameters.clear();
   bare.json.clear();
   bare.save(folder / "bare.png");
-  EXPECT_NE(inspect(folder / "bare.png").text.find("does not say how it was made"), std::string::npos);
+  EXPECT_NE(inspect(folder / "bare.png").text.find("No generation metadata"), std::string::npos);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The demo language model: what the reference makes of it, and copies of it to be broken or re-arranged.
+// The demo language model: results of the reference implementation, and copies that tests damage or rearrange.
 #pragma once
 
 #include <functional>
@@ -21,11 +21,11 @@ class LanguageCopy {
 
   const std::filesystem::path& path() const { return folder_.path(); }
   std::filesystem::path operator/(const std::filesystem::path& name) const { return folder_ / name; }
-  // "config.json" read, changed, written.
+  // Reads, changes and writes a file such as "config.json".
   void edit_json(const std::filesystem::path& file, const std::function<void(nlohmann::json&)>& change);
-  // The tensors read, changed, and written as one file.
+  // Reads and changes the tensors and writes them as one file.
   void edit_tensors(const std::function<void(std::map<std::string, Tensor>&)>& change);
-  // One file → `count` shards and their index.
+  // Splits one file into `count` shards and an index.
   void shard(int count);
 
   Backend& device() { return *device_; }

@@ -1,4 +1,4 @@
-// How networks come and go: nothing of it changes an image.
+// Loading and unloading networks does not change an image.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -21,7 +21,7 @@ Json memory_of(const Generation& made) { return Json::parse(made.report).at("mem
 constexpr const char* lean_mode = "each network is loaded for its own work only";
 constexpr int64_t middle = 16 << 20;
 
-// Two networks of more than twice `middle`: how much a process finds itself to take from one moment to the next is far below.
+// Two networks of more than twice `middle`, far more than the fluctuation of the process's measured memory.
 struct Heavy : CheckpointCopy {
   Heavy() : CheckpointCopy("pndm") {
     edit_json("text_encoder/config.json", [](Json& json) {
@@ -35,13 +35,13 @@ struct Heavy : CheckpointCopy {
   }
 };
 
-// Opens it under a limit that leaves it room for one of them only.
+// Opens the model under a limit that only one of them fits into.
 Model open_lean(const Heavy& heavy, const Request& request) {
   const int64_t everything = Model::open(heavy.path(), {.memory_limit = 8'000'000'000}).predict_memory(request).bytes;
   return Model::open(heavy.path(), {.memory_limit = everything - middle});
 }
 
-TEST(Memory, every_way_draws_the_same) {
+TEST(Memory, every_mode_generates_the_same_image) {
   Request request{.prompt = "a lighthouse", .width = 96, .height = 64, .steps = 3, .seed = 4};
   Model model = Model::open_demo();
   const Generation plain = model.generate(request);
@@ -50,8 +50,8 @@ TEST(Memory, every_way_draws_the_same) {
 
   request.last = true;
   EXPECT_EQ(model.generate(request).images[0].rgb, plain.images[0].rgb);
-  EXPECT_LT(MemoryLedger::process().use().now, held - (4 << 20));         // networks have gone
-  EXPECT_EQ(model.generate(request).images[0].rgb, plain.images[0].rgb);  // and come again
+  EXPECT_LT(MemoryLedger::process().use().now, held - (4 << 20));         // networks were unloaded
+  EXPECT_EQ(model.generate(request).images[0].rgb, plain.images[0].rgb);  // and are loaded again
   request.last = false;
   EXPECT_EQ(model.generate(request).images[0].rgb, plain.images[0].rgb);
 
@@ -59,8 +59,8 @@ TEST(Memory, every_way_draws_the_same) {
   EXPECT_THROW(Model::open_demo({.memory_limit = -1}), UsageError);
 }
 
-TEST(Memory, a_limit_changes_the_way_and_not_the_image) {
-  HEARTH_SKIP_UNDER_ADDRESS_SANITIZER();
+TEST(Memory, a_limit_changes_the_mode_and_not_the_image) {
+  HEARTH_NEEDS_ITS_OWN_MEMORY_ONLY();
   const Heavy heavy;
   const Request request{.prompt = "a lighthouse", .width = 48, .height = 32, .steps = 3, .seed = 4};
   const Generation limited = Model::open(heavy.path(), {.memory_limit = 8'000'000'000}).generate(request);
@@ -77,9 +77,9 @@ TEST(Memory, a_limit_changes_the_way_and_not_the_image) {
   }
 }
 
-// What is loaded late is looked through early.
-TEST(Memory, a_number_that_is_none_is_found_before_the_steps) {
-  HEARTH_SKIP_UNDER_ADDRESS_SANITIZER();
+// Weights that are loaded later are checked when opening.
+TEST(Memory, non_finite_weights_are_found_before_the_steps) {
+  HEARTH_NEEDS_ITS_OWN_MEMORY_ONLY();
   const auto spoil = [](CheckpointCopy& copy) {
     copy.edit_tensors("vae", [](NamedTensors& tensors) {
       tensors.at("decoder.conv_out.bias").data<uint16_t>()[0] = 0x7e00;  // f16 NaN
@@ -114,8 +114,8 @@ TEST(Memory, the_encoder_is_loaded_when_it_is_used) {
   } catch (const WeightError& e) { EXPECT_NE(std::string(e.what()).find("encoder.conv_out.bias"), std::string::npos) << e.what(); }
 }
 
-// What is packed late is kept as well, in a file of its own, and found again.
-TEST(Memory, the_encoder_goes_through_the_cache) {
+// Weights that are packed later are also cached, in their own file.
+TEST(Memory, the_encoder_uses_the_packed_weight_cache) {
   const TemporaryFolder cache;
   const Array pixels{.shape = {1, 3, 16, 16}, .values = std::vector<float>(3 * 16 * 16, 0.25f)};
   std::vector<std::string> warnings;
@@ -140,7 +140,7 @@ TEST(Memory, the_encoder_goes_through_the_cache) {
   ASSERT_EQ(made.size(), 1u);
   EXPECT_EQ(open().encode(pixels).values, plain);
   EXPECT_TRUE(warnings.empty());
-  // It was read: damage is noticed, and repaired.
+  // The file is really read: damage is noticed and repaired.
   std::fstream(made[0], std::ios::in | std::ios::out | std::ios::binary).seekp(-1, std::ios::end).put('?');
   EXPECT_EQ(open().encode(pixels).values, plain);
   ASSERT_EQ(warnings.size(), 1u);
@@ -150,7 +150,7 @@ TEST(Memory, the_encoder_goes_through_the_cache) {
   EXPECT_EQ(packed().size(), 4u);
 }
 
-TEST(Memory, networks_that_cannot_fit_are_refused_before_they_are_loaded) {
+TEST(Memory, networks_that_do_not_fit_are_refused_before_loading) {
   CheckpointCopy copy("pndm");
   copy.edit_json("unet/config.json", [](Json& json) { json["block_out_channels"] = {1 << 15, 1 << 16, 1 << 16}; });
   copy.hollow("unet");
@@ -167,7 +167,7 @@ TEST(Memory, networks_that_cannot_fit_are_refused_before_they_are_loaded) {
   EXPECT_NE(refused([&] { limited.generate(request); }).find("the memory limit is 1.00 GB"), std::string::npos);
 }
 
-TEST(Memory, a_file_that_is_written_to_ends_the_run) {
+TEST(Memory, a_file_that_changes_ends_the_run) {
   CheckpointCopy copy("pndm");
   Model model = Model::open(copy.path());
   const Request request{.prompt = "x", .width = 16, .height = 16, .steps = 1, .seed = 1};

@@ -1,4 +1,4 @@
-// Images as other programs make them (--compat), and guidance, from the small checkpoints (golden/make_peers.py).
+// Images of other programs (--compat), and guidance, with the small checkpoints (golden/make_peers.py).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -53,8 +53,8 @@ TEST_F(Peers, latents_are_those_of_the_program) {
   }
 }
 
-// Each part of a program's convention moves the image: none is there for its name only.
-TEST_F(Peers, every_convention_is_another) {
+// Each convention of a program changes the image.
+TEST_F(Peers, every_convention_changes_the_image) {
   Model model = Model::open(checkpoint_folder("pndm"), {.precision = Precision::f32});
   Request r = request_of(cases.at("comfy_ancestral"));
   std::vector<std::vector<float>> latents;
@@ -68,8 +68,8 @@ TEST_F(Peers, every_convention_is_another) {
     for (size_t k = 0; k < i; ++k) EXPECT_GE(relative_error(latents[i], latents[k]), 1e-2) << i << " and " << k;
 }
 
-// A1111's image k of a batch is that of its seed alone; ComfyUI's is found again by its place in the batch.
-TEST_F(Peers, a_image_of_a_batch_can_be_made_alone) {
+// A1111's image k of a batch is determined by its own seed, ComfyUI's by the seed and its index in the batch.
+TEST_F(Peers, an_image_of_a_batch_can_be_generated_alone) {
   Model model = Model::open(checkpoint_folder("pndm"), {.precision = Precision::f32});
   const auto second = [](const std::vector<float>& both) {
     return std::vector<float>(both.begin() + int64_t(both.size() / 2), both.end());

@@ -1,4 +1,4 @@
-// What each type of stored weights costs: the demo language model's perplexity of stories that it has not seen.
+// The cost of each storage type: the demo language model's perplexity on stories that are not in its training data.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace hearth::test {
 namespace {
 
-// Every story begins as it did in training; tokens count alike.
+// Every story starts as in training; all tokens have the same weight.
 double perplexity_of_stories(LanguageModel model) {
   static const nlohmann::json stories =
       nlohmann::json::parse(std::ifstream(HEARTH_SOURCE_DIR "/tests/e2e/language_golden/unseen_stories.json"));
@@ -31,8 +31,8 @@ double perplexity_as(const std::string& type, const std::filesystem::path& file)
   return perplexity_of_stories(LanguageModel::open(file));
 }
 
-// The table of docs/numerics.md. Fewer bits, worse by more than rounding can explain.
-TEST(PerplexityByType, grows_as_bits_are_taken_away) {
+// The table of docs/numerics.md: fewer bits are worse by more than rounding explains.
+TEST(PerplexityByType, grows_with_fewer_bits) {
   const TemporaryFolder folder;
   const double exact = perplexity_of_stories(LanguageModel::open(demo_language_model()));
   EXPECT_NEAR(exact, 1.207050, 2e-5);
@@ -47,7 +47,7 @@ TEST(PerplexityByType, grows_as_bits_are_taken_away) {
   }
 }
 
-TEST(PerplexityByType, is_what_was_recorded) {
+TEST(PerplexityByType, equals_the_recorded_values) {
   const TemporaryFolder folder;
   const std::pair<const char*, double> recorded[] = {{"bf16", 1.207043},   {"q8_0", 1.207110},   {"q5_0", 1.207186}, {"q4_0", 1.207449},
                                                      {"iq4_nl", 1.208121}, {"iq4_xs", 1.208170}, {"mxfp4", 1.208532}};

@@ -1,4 +1,4 @@
-// Checkpoints saved by torch (safe_serialization=False) give the bits that their safetensors give.
+// Checkpoints saved by torch (safe_serialization=False) give the same bits as their safetensors.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-// pytorch_model.bin in place of model.safetensors, or so many shards of it.
+// Replaces model.safetensors by pytorch_model.bin, or by `shards` shards of it.
 void pickle(LanguageCopy& copy, size_t count) {
   copy.edit_tensors([&](std::map<std::string, Tensor>& tensors) {
     if (count == 1) return write_torch(copy / "pytorch_model.bin", tensors);
@@ -35,7 +35,7 @@ void pickle(LanguageCopy& copy, size_t count) {
   fs::remove(copy / "model.safetensors");
 }
 
-TEST(Pickled, a_language_model_answers_as_from_safetensors) {
+TEST(Pickled, a_language_model_completes_as_from_safetensors) {
   const CompletionRequest request{.prompt = "Once there was",
                                   .max_tokens = 24,
                                   .sampling = {.temperature = 0},
@@ -56,7 +56,7 @@ TEST(Pickled, a_language_model_answers_as_from_safetensors) {
   }
 }
 
-// Every component's weights as torch saves them.
+// Saves every component's weights as torch does.
 void pickle(CheckpointCopy& copy) {
   for (const char* component : {"unet", "vae", "text_encoder"}) {
     const fs::path stored = copy.weights(component);
@@ -80,7 +80,7 @@ TEST(Pickled, images_are_those_of_safetensors) {
   }
 }
 
-TEST(Pickled, what_is_wrong_is_one_line) {
+TEST(Pickled, errors_are_one_line) {
   CheckpointCopy copy("pndm");
   pickle(copy);
   const fs::path file = copy.path() / "unet/diffusion_pytorch_model.bin";
@@ -99,8 +99,8 @@ TEST(Pickled, what_is_wrong_is_one_line) {
   LanguageCopy language;
   pickle(language, 3);
   write_file(language / "pytorch_model-00002-of-00003.bin", read_file(language / "pytorch_model-00001-of-00003.bin"));
-  const std::string told = complaint_of([&] { LanguageModel::open(language.path()); });
-  EXPECT_NE(told.find("pytorch_model-00002-of-00003.bin: lacks"), std::string::npos) << told;
+  const std::string message = complaint_of([&] { LanguageModel::open(language.path()); });
+  EXPECT_NE(message.find("pytorch_model-00002-of-00003.bin: lacks"), std::string::npos) << message;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Weighted, long, edited and composed prompts, clip skip and embeddings against the definitions (golden/make_prompts.py).
+// Weighted, long, edited and composed prompts, clip skip and embeddings, compared with the definitions (golden/make_prompts.py).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Of the checkpoint pndm, or of xl where the name begins with "xl_".
+// Uses the checkpoint pndm, or xl if the name starts with "xl_".
 bool is_xl(const std::string& name) { return name.starts_with("xl_"); }
 
 const Json& cases() {
@@ -91,7 +91,7 @@ Request small(const std::string& prompt) {
   return r;
 }
 
-// An image of several equals single ones, whatever is asked under.
+// Images of a batch equal single images under every kind of prompt.
 TEST(Prompts, batches_are_single_images) {
   for (const char* prompt : {"a (red:1.3) [house|hill]", "a red house AND green hills:0.5", "a red BREAK house"}) {
     Request r = small(prompt);
@@ -107,25 +107,26 @@ TEST(Prompts, batches_are_single_images) {
 }
 
 TEST(Prompts, compat_chooses_the_syntax) {
-  const auto drawn = [&](Compat compat, std::optional<PromptSyntax> syntax, const char* told) {
+  const auto generated = [&](Compat compat, std::optional<PromptSyntax> syntax, const char* reported) {
     Request r = small("a (red:1.4) house");
     r.compat = compat;
     r.prompt_syntax = syntax;
     const Generation made = model().generate(r);
-    EXPECT_EQ(Json::parse(made.report).at("request").at("prompt_syntax"), told);
+    EXPECT_EQ(Json::parse(made.report).at("request").at("prompt_syntax"), reported);
     return made.latents.values;
   };
-  const auto plain = drawn(Compat::hearth, PromptSyntax::plain, "plain"), a1111 = drawn(Compat::hearth, PromptSyntax::a1111, "a1111");
-  EXPECT_EQ(drawn(Compat::hearth, {}, "plain"), plain);
-  EXPECT_EQ(drawn(Compat::diffusers, {}, "plain"), plain);
-  EXPECT_EQ(drawn(Compat::a1111, {}, "a1111"), drawn(Compat::a1111, PromptSyntax::a1111, "a1111"));
-  EXPECT_EQ(drawn(Compat::comfyui, {}, "comfyui"), drawn(Compat::comfyui, PromptSyntax::comfyui, "comfyui"));
+  const auto plain = generated(Compat::hearth, PromptSyntax::plain, "plain"),
+             a1111 = generated(Compat::hearth, PromptSyntax::a1111, "a1111");
+  EXPECT_EQ(generated(Compat::hearth, {}, "plain"), plain);
+  EXPECT_EQ(generated(Compat::diffusers, {}, "plain"), plain);
+  EXPECT_EQ(generated(Compat::a1111, {}, "a1111"), generated(Compat::a1111, PromptSyntax::a1111, "a1111"));
+  EXPECT_EQ(generated(Compat::comfyui, {}, "comfyui"), generated(Compat::comfyui, PromptSyntax::comfyui, "comfyui"));
   EXPECT_NE(plain, a1111);
-  EXPECT_NE(drawn(Compat::hearth, PromptSyntax::comfyui, "comfyui"), a1111);
+  EXPECT_NE(generated(Compat::hearth, PromptSyntax::comfyui, "comfyui"), a1111);
 }
 
-// Nobody has said how prompts are read: they are plain, and a weight in one of them is told to be text.
-TEST(Prompts, a_weight_that_is_text_is_told_of) {
+// Without a prompt syntax, prompts are plain, and a weight in one of them is a warning.
+TEST(Prompts, a_weight_that_is_text_is_a_warning) {
   const auto warned = [&](const std::string& prompt, const std::function<void(Request&)>& change) {
     Request r = small(prompt);
     change(r);
@@ -133,7 +134,8 @@ TEST(Prompts, a_weight_that_is_text_is_told_of) {
     return warnings.empty() ? "" : warnings.back();
   };
   const auto nothing = [](Request&) {};
-  EXPECT_EQ(warned("a (red house:1.3)", nothing), "'(red house:1.3)' is read as text; --prompt-syntax a1111 or comfyui makes it a weight");
+  EXPECT_EQ(warned("a (red house:1.3)", nothing),
+            "'(red house:1.3)' is parsed as text; pass --prompt-syntax a1111 or comfyui to use it as a weight");
   EXPECT_EQ(warned("a", [](Request& r) { r.negative_prompt = "((x) (bad:.5))"; }).substr(0, 9), "'(bad:.5)");
   for (const char* plain : {"a house (red)", "a house at 10:30 (red)", "(a: b)", "a) (b:2", ":1.3)", "(:)", ""})
     EXPECT_EQ(warned(plain, nothing), "") << plain;
@@ -142,9 +144,9 @@ TEST(Prompts, a_weight_that_is_text_is_told_of) {
   EXPECT_EQ(warned("a (red:1.3)", [](Request& r) { r.compat = Compat::diffusers; }), "");
 }
 
-// As A1111 counts: the first pass from 0 to 1, the second from 1 to 2, or on from the first one's steps.
-TEST(Prompts, edits_go_on_in_a_second_pass) {
-  const auto drawn = [](const std::string& prompt, bool twice) {
+// As in A1111: the first pass counts from 0 to 1, the second from 1 to 2, or on from the steps of the first.
+TEST(Prompts, edits_continue_in_a_second_pass) {
+  const auto generated = [](const std::string& prompt, bool twice) {
     Request r = small(prompt);
     r.prompt_syntax = PromptSyntax::a1111;
     if (twice) r.hires = Hires{.scale = 1, .steps = 4, .strength = 0.9};
@@ -152,14 +154,14 @@ TEST(Prompts, edits_go_on_in_a_second_pass) {
   };
   const int64_t steps = small("").steps;
   const auto edit = [](const std::string& when) { return "a [red:blue:" + when + "] house"; };
-  EXPECT_EQ(drawn(edit("1.5"), false), drawn("a red house", false));
-  EXPECT_NE(drawn(edit("1.5"), true), drawn("a red house", true));
-  EXPECT_EQ(drawn(edit("1.5"), true), drawn(edit(std::to_string(steps + 2)), true));
-  EXPECT_EQ(drawn(edit("2.0"), true), drawn("a red house", true));
-  EXPECT_EQ(drawn(edit("0.5"), false), drawn(edit(std::to_string(steps / 2)), false));
+  EXPECT_EQ(generated(edit("1.5"), false), generated("a red house", false));
+  EXPECT_NE(generated(edit("1.5"), true), generated("a red house", true));
+  EXPECT_EQ(generated(edit("1.5"), true), generated(edit(std::to_string(steps + 2)), true));
+  EXPECT_EQ(generated(edit("2.0"), true), generated("a red house", true));
+  EXPECT_EQ(generated(edit("0.5"), false), generated(edit(std::to_string(steps / 2)), false));
 }
 
-TEST(Prompts, are_told) {
+TEST(Prompts, are_reported) {
   Request r = small("a (tiny:1.2) house, BREAK hills");
   r.decode = true;
   r.options["clip_skip"] = 2;
@@ -181,7 +183,7 @@ TEST(Prompts, are_told) {
   EXPECT_NE(made.images[0].parameters.find("Emphasis: No norm"), std::string::npos);
 }
 
-TEST(Prompts, bad_ones_are_refused_in_one_line) {
+TEST(Prompts, errors_are_one_line) {
   const auto complaint = [](const std::function<void(Request&)>& change) {
     Request r = small("a house");
     change(r);

@@ -1,4 +1,4 @@
-// What must hold of every run: the same bits from other files, batches, threads, processes and orders.
+// Properties of every run: the same bits with other files, batches, threads, processes and orders.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ TEST(Pipeline, shards_give_the_bits_of_one_file) {
   expect_same(Model::open(copy.path()).generate(request), one);
 }
 
-TEST(Pipeline, variant_is_what_its_files_hold) {
+TEST(Pipeline, variant_selects_its_files) {
   CheckpointCopy copy("ancestral");  // stored in f32
   for (const char* component : {"unet", "vae"}) copy.convert(component, DType::f16, "diffusion_pytorch_model.fp16.safetensors");
   copy.convert("text_encoder", DType::f16, "model.fp16.safetensors");
@@ -76,7 +76,7 @@ TEST(Pipeline, threads_do_not_change_a_bit) {
   }
 }
 
-// G-32: nothing of a run stays behind in the model.
+// G-32: a run leaves no state in the model.
 TEST(Pipeline, interleaved_prompts_equal_fresh_models) {
   const Request first = request_of("pndm", "euler_ancestral"), second = request_of("pndm", "wide");
   Model model = Model::open(checkpoint_folder("pndm"));
@@ -86,7 +86,7 @@ TEST(Pipeline, interleaved_prompts_equal_fresh_models) {
   expect_same(Model::open(checkpoint_folder("pndm")).generate(first), a);
 }
 
-TEST(Pipeline, a_canceled_run_leaves_nothing_behind) {
+TEST(Pipeline, a_canceled_run_leaves_no_state) {
   const Request request = request_of("pndm", "default");
   Model model = Model::open(checkpoint_folder("pndm"));
   const Generation whole = model.generate(request);
@@ -121,7 +121,7 @@ TEST(Pipeline, progress_counts_every_phase) {
   EXPECT_EQ(last, total);
   EXPECT_GT(total, 400000);
 
-  // The caller's function is not called again once the model is open, though planning a run opens the checkpoint anew.
+  // The callback is not called again once the model is open, although planning a run reopens the checkpoint.
   int calls = 0;
   Model model = Model::open(checkpoint_folder("pndm"), {.progress = [&](const Progress&) { ++calls; }});
   const int opened = calls;
@@ -133,7 +133,7 @@ TEST(Pipeline, progress_counts_every_phase) {
 TEST(Pipeline, every_step_count_runs) {
   Model model = Model::open(checkpoint_folder("pndm"));
   for (const char* sampler : {"ddim", "plms", "euler", "euler_ancestral", "dpmpp_2m"})
-    for (const int64_t steps : {1, 7, 999, 1000}) {  // the reference fails at 1000: an index too far (ddim, plms), NaN (dpmpp_2m)
+    for (const int64_t steps : {1, 7, 999, 1000}) {  // diffusers fails at 1000: index out of range (ddim, plms), NaN (dpmpp_2m)
       const Generation made =
           model.generate({.prompt = "a boat", .width = 8, .height = 8, .steps = steps, .guidance = 1, .sampler = sampler, .seed = 1});
       EXPECT_EQ(nlohmann::json::parse(made.report).at("request").at("steps"), steps);
@@ -153,7 +153,7 @@ double error_in(const std::string& checkpoint, const Request& request, const Ope
   return error;
 }
 
-// The largest error is observed with bf16 factors, where the processor multiplies them; else the rounding of weights is all there is.
+// The largest error occurs with bf16 factors, on CPUs that support them; otherwise only weights are rounded.
 TEST(Pipeline, sixteen_bit_weights_stay_near) {
   EXPECT_EQ(error_in("pndm", request_of("pndm", "default"), {.precision = Precision::f16}), 0);        // stored in f16 already
   EXPECT_LE(error_in("euler", request_of("euler", "default"), {.precision = Precision::bf16}), 1e-1);  // 1.6e-2; stored in bf16 already
@@ -165,8 +165,8 @@ TEST(Pipeline, sixteen_bit_weights_stay_near) {
 // An image in bf16 looks like the one in f32. Observed: 52 dB with AVX512-BF16, 54 dB with AMX.
 TEST(Pipeline, the_image_in_bf16_is_that_of_f32) {
   Request request = find_case("demo", "house").request;
-  const auto drawn = [&](Precision precision) { return Model::open_demo({.precision = precision}).generate(request).images[0].rgb; };
-  const std::vector<uint8_t> exact = drawn(Precision::f32), rounded = drawn(Precision::bf16);
+  const auto generated = [&](Precision precision) { return Model::open_demo({.precision = precision}).generate(request).images[0].rgb; };
+  const std::vector<uint8_t> exact = generated(Precision::f32), rounded = generated(Precision::bf16);
   double squares = 0;
   for (size_t i = 0; i < exact.size(); ++i) squares += (double(exact[i]) - double(rounded[i])) * (double(exact[i]) - double(rounded[i]));
   EXPECT_GT(squares, 0);
@@ -192,15 +192,15 @@ TEST(Pipeline, precision_per_component_changes_that_component_only) {
   }
 }
 
-TEST(Pipeline, noise_from_outside_replaces_the_seeds_first_draw) {
+TEST(Pipeline, given_noise_replaces_the_initial_noise) {
   Model model = Model::open(checkpoint_folder("pndm"));
   Request request = request_of("pndm", "default");
-  const Generation drawn = model.generate(request);
-  request.noise = drawn.noise;
-  request.seed = 999;  // plms draws no further noise
-  expect_same(model.generate(request), drawn);
+  const Generation generated = model.generate(request);
+  request.noise = generated.noise;
+  request.seed = 999;  // plms draws no step noise
+  expect_same(model.generate(request), generated);
   request.noise->values[0] += 1;
-  EXPECT_NE(model.generate(request).latents.values, drawn.latents.values);
+  EXPECT_NE(model.generate(request).latents.values, generated.latents.values);
 }
 
 TEST(Pipeline, guidance_of_one_is_no_guidance) {
@@ -212,8 +212,8 @@ TEST(Pipeline, guidance_of_one_is_no_guidance) {
   EXPECT_NE(half.warnings[0].find("the negative prompt is not used"), std::string::npos);
 }
 
-// G-12: what does not fit is named, and the image is that of the shortened prompt.
-TEST(Pipeline, a_long_prompt_is_cut_and_said_so) {
+// G-12: a warning names the truncated part, and the image is that of the shortened prompt.
+TEST(Pipeline, a_long_prompt_is_truncated_with_a_warning) {
   Model model = Model::open(checkpoint_folder("pndm"));
   const Generation made = model.generate(request_of("pndm", "long"));
   ASSERT_EQ(made.warnings.size(), 2u);
@@ -232,7 +232,7 @@ TEST(Pipeline, a_long_prompt_is_cut_and_said_so) {
             "the prompt has 1 tokens too many for 75 (the syntaxes a1111 and comfyui keep them); this part was dropped: x");
 }
 
-TEST(Pipeline, a_seed_is_drawn_and_told_when_none_is_given) {
+TEST(Pipeline, a_random_seed_is_reported) {
   Model model = Model::open(checkpoint_folder("pndm"));
   Request request = {.prompt = "a cat", .steps = 1};
   const Generation a = model.generate(request), b = model.generate(request);
@@ -241,8 +241,8 @@ TEST(Pipeline, a_seed_is_drawn_and_told_when_none_is_given) {
   expect_same(model.generate(request), a);
 }
 
-// What the plan predicts is what the device's buffers took: to the byte where the dry run goes through the same steps, of which it takes
-// six at most; nearly so in a longer run.
+// The planned memory is the peak of the device's buffers: exactly if the dry run executes the same steps, at most six; approximately in a
+// longer run.
 TEST(Pipeline, memory_is_planned_before_the_run) {
   for (const auto& [sampler, precision] : std::vector<std::pair<const char*, Precision>>{
            {"", Precision::f16}, {"plms", Precision::bf16}, {"dpmpp_2m", Precision::f32}, {"euler_ancestral", Precision::automatic}}) {
@@ -260,7 +260,7 @@ TEST(Pipeline, memory_is_planned_before_the_run) {
   }
 }
 
-TEST(Pipeline, the_plan_is_of_this_request_alone) {
+TEST(Pipeline, the_plan_covers_this_request_only) {
   Model model = Model::open(checkpoint_folder("pndm"));
   const auto planned = [&](const Request& request) {
     return nlohmann::json::parse(model.generate(request).report).at("memory").at("planned");
@@ -281,7 +281,7 @@ TEST(Pipeline, the_plan_is_of_this_request_alone) {
   EXPECT_LT(planned({.prompt = "x", .width = 8, .height = 8, .steps = 1, .seed = 1}).at("activations"), first.at("weights"));
 }
 
-TEST(Pipeline, encode_and_decode_are_the_autoencoders) {
+TEST(Pipeline, encode_and_decode_are_those_of_the_vae) {
   Model model = Model::open_demo({.precision = Precision::f32});
   const Case c = find_case("demo", "house");
   const auto image = golden_images(c)[0];
@@ -290,13 +290,13 @@ TEST(Pipeline, encode_and_decode_are_the_autoencoders) {
     for (size_t channel = 0; channel < 3; ++channel) pixels.values[channel * 128 * 128 + i] = float(image[3 * i + channel]) / 127.5f - 1;
   const Array latents = model.encode(pixels);
   EXPECT_EQ(latents.shape, (std::vector<int64_t>{1, 4, 16, 16}));
-  // The image came from golden latents: the encoder finds them again as well as it was trained to.
+  // The image was decoded from golden latents: the encoder recovers them approximately.
   const double error = relative_error(latents.values, golden_latents(c).values);
   if (std::getenv("HEARTH_PRINT_ERRORS")) printf("encoded again: %.1e\n", error);
   EXPECT_LE(error, 0.3);  // 0.12
   Array back = model.decode(golden_latents(c));
   for (float& v : back.values) v = std::clamp(v, -1.0f, 1.0f);
-  EXPECT_LE(max_difference(back.values, pixels.values), 1.5 / 127.5);  // one level of 255, and the rounding to levels
+  EXPECT_LE(max_difference(back.values, pixels.values), 1.5 / 127.5);  // one step of 255, and the rounding to 8 bits
 }
 
 TEST(Pipeline, hashes_are_those_of_the_files) {

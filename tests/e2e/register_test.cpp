@@ -1,5 +1,5 @@
-// Faults that other engines have shipped and that only the whole pipeline can show; the ids are those of the team's register.
-// Those of one operation, network or loader stand beside it.
+// Faults that other engines shipped and that only the whole pipeline shows; the ids are those of the team's register. Tests for faults of
+// one op, network or loader are next to it.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,8 +15,8 @@
 namespace hearth::test {
 namespace {
 
-// Attention where the configuration has none would run with numbers that nobody wrote.
-TEST(Register, attention_on_a_level_without_it_is_refused) {
+// Attention that the configuration does not have would run with uninitialized weights.
+TEST(Register, attention_that_the_config_lacks_is_refused) {
   CheckpointCopy copy("pndm");
   copy.edit_tensors("unet", [&](NamedTensors& tensors) {
     tensors.emplace("down_blocks.2.attentions.0.proj_in.weight", Tensor::zeros(copy.device(), {8, 8, 1, 1}));
@@ -29,10 +29,10 @@ TEST(Register, attention_on_a_level_without_it_is_refused) {
   }
 }
 
-// After a run only the weights are held; after the model, no more than after the model before it (kernels keep some scratch
-// memory for each thread of the caller's).
-TEST(Register, every_phase_gives_its_memory_back) {
-  const auto draw = [] {
+// After a run, only the weights stay allocated; after the model is destroyed, no more than after the previous model (kernels keep some
+// scratch memory for each calling thread).
+TEST(Register, every_phase_frees_its_memory) {
+  const auto generate = [] {
     Model model = Model::open_demo({.threads = 2});
     const int64_t weights = MemoryLedger::process().use().now;
     const MemoryWatch watch(MemoryLedger::process());
@@ -40,23 +40,23 @@ TEST(Register, every_phase_gives_its_memory_back) {
     EXPECT_GT(watch.peak(), weights + (8 << 20));
     EXPECT_LT(MemoryLedger::process().use().now, weights + (8 << 20));  // scratch of two threads
   };
-  draw();
+  generate();
   const int64_t after_one = MemoryLedger::process().use().now;
-  for (int more = 0; more < 4; ++more) draw();
-  // What may grow is this thread's scratch, up to 4 MiB, when it takes a larger piece of work than before. A model would be 9 MB.
+  for (int more = 0; more < 4; ++more) generate();
+  // This thread's scratch memory may grow by up to 4 MiB if it gets a larger share of the work. A model would be 9 MB.
   EXPECT_LE(MemoryLedger::process().use().now, after_one + (4 << 20));
 }
 
-// Every name runs an algorithm of its own: no two give the same image, but for those told here.
-TEST(Register, no_sampler_and_no_schedule_stands_for_another) {
+// Every name is a different algorithm: no two generate the same image, except those listed here.
+TEST(Register, no_sampler_or_schedule_duplicates_another) {
   Model model = Model::open_demo();
-  const std::set<std::set<std::string>> same{{"dpm_fast"},                 // of the schedule its ends count
+  const std::set<std::set<std::string>> same{{"dpm_fast"},                 // uses only the ends of the schedule
                                              {"dpm_adaptive"},             //
                                              {"heun", "restart"},          // below 20 steps
                                              {"ddpm", "euler_ancestral"},  // DDPM's posterior is the ancestral split
                                              {"dpmpp_2m_sde_heun", "res_multistep_ancestral"},
                                              {"dpm_solver_multistep", "dpmpp_2m"},  // with its defaults
-                                             // The demo model's file says leading, with an offset of 1; where a curve is a case of another.
+                                             // The demo model's scheduler is leading with an offset of 1; one curve is a case of another.
                                              {"automatic", "default"},
                                              {"automatic", "leading"},
                                              {"ddim_uniform", "automatic"},
@@ -74,9 +74,11 @@ TEST(Register, no_sampler_and_no_schedule_stands_for_another) {
         const auto [other, first] = seen.try_emplace(model.generate(request_of(named.name)).latents.values, named.name);
         if (!first) { EXPECT_TRUE(same.contains({named.name, other->second})) << named.name << ", " << other->second; }
         ++runs;
-      } catch (const Error& e) {  // what this model or sampler does not have is refused by name
-        const std::string told = e.what();
-        EXPECT_TRUE(told.find(named.name) != told.npos || told.find("is for") != told.npos || told.find("flow") != told.npos) << told;
+      } catch (const Error& e) {  // the error names what this model or sampler does not support
+        const std::string message = e.what();
+        EXPECT_TRUE(message.find(named.name) != message.npos || message.find("is for") != message.npos ||
+                    message.find("flow") != message.npos)
+            << message;
       }
     return runs;
   };
@@ -97,7 +99,7 @@ TEST(Register, no_sampler_and_no_schedule_stands_for_another) {
   EXPECT_THROW(model.generate(unknown), UsageError);
 }
 
-// Observers are part of the engine: each block is told once for each call of the network.
+// Observers see each block once per denoiser call.
 TEST(Register, every_block_is_seen_at_every_step) {
   struct Count : Observer {
     void on_tap(std::string_view path, const Tensor&) override {
@@ -115,8 +117,8 @@ TEST(Register, every_block_is_seen_at_every_step) {
   EXPECT_EQ(count.first, 7);
 }
 
-// One pipeline, several kernels: the plain loops and the fast path draw the same.
-TEST(Register, fast_and_slow_paths_draw_the_same) {
+// The `reference` backend and the fast kernel paths generate the same image.
+TEST(Register, fast_and_slow_paths_generate_the_same_image) {
   const Request request{.prompt = "a red house on green hills", .width = 72, .height = 64, .steps = 3, .seed = 2};
   const Generation fast = Model::open_demo({.precision = Precision::f32}).generate(request),
                    slow = Model::open_demo({.device = "reference", .precision = Precision::f32}).generate(request);

@@ -1,4 +1,4 @@
-// What a run tells of itself: images' metadata, the report, debugging, descriptions and lists.
+// Descriptions of a run: images' metadata, the report, debug results, model descriptions and lists.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-TEST(Report, the_image_says_how_it_was_made) {
+TEST(Report, the_image_has_complete_metadata) {
   TemporaryFolder folder;
   Model model = Model::open(checkpoint_folder("pndm"), {.precision = Precision::f16});
   const Generation made = model.generate({.prompt = "a \"red\" house,\n赤い家",
@@ -38,7 +38,7 @@ TEST(Report, the_image_says_how_it_was_made) {
   EXPECT_EQ(*parameters.find("Size"), "24x16");
   EXPECT_EQ(*parameters.find("Sampler"), "DPM++ 2M");
   EXPECT_EQ(*parameters.find("Schedule type"), "Karras");
-  EXPECT_EQ(*parameters.find("Seed"), "0");  // the second image's: one more, modulo 2⁶⁴
+  EXPECT_EQ(*parameters.find("Seed"), "0");  // of the second image: seed + 1, modulo 2⁶⁴
   EXPECT_EQ(*parameters.find("Model"), "pndm");
   const Json json = Json::parse(read.json);
   EXPECT_EQ(json.at("seed"), 0u);
@@ -52,12 +52,12 @@ TEST(Report, the_image_says_how_it_was_made) {
   EXPECT_EQ(json.at("defaults"), Json::array({"clip_skip"}));
 }
 
-TEST(Report, defaults_are_told_from_requests) {
+TEST(Report, defaults_are_distinguished_from_requests) {
   Model model = Model::open(checkpoint_folder("dpmpp"));
   const Json report = Json::parse(model.generate({.prompt = "x", .width = 64, .steps = 1}).report);
   EXPECT_EQ(report.at("request").at("defaults"), (Json{"negative_prompt", "clip_skip", "height", "sampler", "schedule", "seed"}));
   EXPECT_EQ(report.at("request").at("sampler"), "dpmpp_2m");
-  EXPECT_EQ(report.at("request").at("schedule"), "karras");  // the scheduler's file says so
+  EXPECT_EQ(report.at("request").at("schedule"), "karras");  // from scheduler_config.json
   EXPECT_EQ(report.at("request").at("height"), 64);
   EXPECT_EQ(report.at("request").at("guidance"), 7.5);
   EXPECT_EQ(report.at("components").size(), 3u);
@@ -73,12 +73,12 @@ TEST(Report, times_and_largest_values_are_those_of_the_run) {
   for (const char* part : {"load", "encode", "sample", "decode"}) EXPECT_GT(seconds.at(part), 0) << part;
   EXPECT_LE(seconds.at("encode").get<double>() + seconds.at("sample").get<double>() + seconds.at("decode").get<double>(),
             seconds.at("total").get<double>());
-  ASSERT_EQ(seconds.at("steps").size(), 5u);  // plms: one call more than steps
+  ASSERT_EQ(seconds.at("steps").size(), 5u);  // plms: one denoiser call more than steps
   double steps = 0;
   for (const Json& s : seconds.at("steps")) steps += s.get<double>();
   EXPECT_LE(steps, seconds.at("sample").get<double>());
 
-  for (const uint64_t seed : {1, 2, 3, 4}) {  // the largest is a negative one for some of them
+  for (const uint64_t seed : {1, 2, 3, 4}) {  // for some of them, the largest value is negative
     const Generation made =
         model.generate({.prompt = "x", .width = 16, .height = 16, .steps = 1, .sampler = "euler", .seed = seed, .decode = false});
     float largest = 0;
@@ -87,7 +87,7 @@ TEST(Report, times_and_largest_values_are_those_of_the_run) {
   }
 }
 
-TEST(Report, debug_tells_times_and_shapes) {
+TEST(Report, debug_reports_times_and_shapes) {
   Model model = Model::open(checkpoint_folder("pndm"));
   Request request = find_case("pndm", "default").request;
   const Generation plain = model.generate(request);
@@ -121,7 +121,7 @@ TEST(Report, debug_tells_times_and_shapes) {
     if (report.at("seconds").contains(phases.back())) {
       EXPECT_GE(wall, report.at("seconds").at(phases.back()).get<double>()) << phases.back();
     }
-    // What the outermost blocks hold, and what lies outside of them, is the phase as well.
+    // The outermost blocks and the time outside of them also add up to the phase.
     double outermost = 0;
     for (const Json& row : timing.at("blocks")) {
       if (row.at("phase") != phases.back()) continue;
@@ -146,7 +146,7 @@ TEST(Report, debug_tells_times_and_shapes) {
   std::map<std::string, int64_t> calls;
   for (const auto& block : debug.at("timing").at("blocks"))
     calls[block.at("phase").get<std::string>() + " " + block.at("block").get<std::string>()] = block.at("calls");
-  EXPECT_EQ(calls.at("sample mid_block"), 6);  // plms: one call more than steps
+  EXPECT_EQ(calls.at("sample mid_block"), 6);  // plms: one denoiser call more than steps
   EXPECT_EQ(calls.at("decode decoder.mid_block"), 1);
   EXPECT_EQ(calls.count("sample decoder.mid_block"), 0u);
 
@@ -184,7 +184,7 @@ TEST(Report, components_that_are_not_used_are_named) {
   EXPECT_EQ(looked_at(), "not named");
 }
 
-// What the reference's pipeline changes in old checkpoints when it loads them.
+// diffusers' pipelines change configurations of old checkpoints when loading them.
 TEST(Report, old_configs_are_read_as_the_reference_reads_them) {
   CheckpointCopy copy("pndm");
   copy.edit_json("unet/config.json", [](Json& json) { json["_diffusers_version"] = "0.6.0.dev0"; });
@@ -201,8 +201,8 @@ TEST(Report, old_configs_are_read_as_the_reference_reads_them) {
   EXPECT_NE(clipped.warnings[0].find("\"clip_sample\": false"), std::string::npos);
 }
 
-// A plain size below 64 of a UNet older than 0.9.0 counts as 64.
-TEST(Report, only_old_and_plain_sizes_are_taken_for_mistakes) {
+// A single sample_size below 64 in a config older than 0.9.0 counts as 64.
+TEST(Report, only_old_single_sizes_are_corrected) {
   const std::tuple<Json, Json, int64_t> sizes[] = {{"0.8.1", 8, 64},     {"0.9.0", 8, 8}, {"1.2.0", 8, 8},  {"dev", 8, 8},
                                                    {"0.6.0", {8, 8}, 8}, {nullptr, 8, 8}, {"0.6.0", 96, 96}};
   for (const auto& [version, size, height] : sizes) {
@@ -217,7 +217,7 @@ TEST(Report, only_old_and_plain_sizes_are_taken_for_mistakes) {
   }
 }
 
-TEST(Report, clipping_is_taken_out_and_said_so) {
+TEST(Report, clipping_is_removed_with_a_note) {
   CheckpointCopy copy("ddim_v");
   copy.edit_json("scheduler/scheduler_config.json", [](Json& json) { json["clip_sample"] = true; });
   Model model = Model::open(copy.path());
@@ -226,18 +226,18 @@ TEST(Report, clipping_is_taken_out_and_said_so) {
   EXPECT_EQ(Model::open(checkpoint_folder("ddim_v")).description().find("clip_sample"), std::string::npos);
 }
 
-// What a component's entry tells: its files as the checkpoint names them, and all of its tensors.
-TEST(Report, components_tell_their_files_and_sizes) {
+// A component's entry in the report: its files as the checkpoint names them, and the sizes of all its tensors.
+TEST(Report, components_report_their_files_and_sizes) {
   const Json parts = Json::parse(Model::open(checkpoint_folder("pndm")).description()).at("components");
   EXPECT_EQ(parts[1].at("files"), Json{"unet/diffusion_pytorch_model.safetensors"});
   for (const Json& part : parts) {
     const int64_t parameters = part.at("parameters");
     EXPECT_EQ(part.at("stored"), (Json{{"f16", parameters}}));
-    EXPECT_GT(part.at("bytes"), 0);  // of the text encoder's tables and the VAE's encoder nothing is in memory
+    EXPECT_GT(part.at("bytes"), 0);  // the text encoder's tables and the VAE's encoder are not in memory
     EXPECT_LE(part.at("bytes"), 4 * parameters);
     EXPECT_EQ(part.at("kept_wider"), Json::array());
   }
-  EXPECT_GE(parts[1].at("bytes"), 2 * parts[1].at("parameters").get<int64_t>());  // norms and biases are held in f32
+  EXPECT_GE(parts[1].at("bytes"), 2 * parts[1].at("parameters").get<int64_t>());  // norms and biases are f32
   CheckpointCopy copy("ancestral");                                               // stored in f32
   copy.edit_tensors("unet", [](NamedTensors& tensors) { tensors.at("conv_in.weight").data<float>()[0] = 1e6f; });
   const Json wide = Json::parse(Model::open(copy.path(), {.precision = Precision::f16}).description()).at("components");
@@ -245,7 +245,7 @@ TEST(Report, components_tell_their_files_and_sizes) {
   EXPECT_EQ(wide[0].at("kept_wider"), Json::array());
 }
 
-// Older text encoders store the numbers of their positions, which say nothing.
+// Older text encoders store position_ids, which carry no information.
 TEST(Report, position_ids_are_ignored) {
   CheckpointCopy copy("pndm");
   copy.edit_tensors("text_encoder", [&](NamedTensors& tensors) {
@@ -256,7 +256,7 @@ TEST(Report, position_ids_are_ignored) {
             Model::open(checkpoint_folder("pndm")).generate(request).latents.values);
 }
 
-TEST(Report, the_autoencoders_shift_is_left_out_as_in_the_reference) {
+TEST(Report, the_vae_shift_is_ignored_as_in_the_reference) {
   CheckpointCopy copy("pndm");
   copy.edit_json("vae/config.json", [](Json& json) { json["shift_factor"] = 0.5; });
   const Request request = find_case("pndm", "default").request;
@@ -265,8 +265,8 @@ TEST(Report, the_autoencoders_shift_is_left_out_as_in_the_reference) {
   EXPECT_NE(model.description().find("shift_factor 0.5 is not applied"), std::string::npos);
 }
 
-// The tokenizer's class decides how prompts are cleaned: CLIPTokenizer takes a ligature apart, CLIPTokenizerFast keeps it.
-TEST(Report, the_tokenizers_class_counts) {
+// The tokenizer's class determines how prompts are cleaned: CLIPTokenizer decomposes a ligature, CLIPTokenizerFast keeps it.
+TEST(Report, the_tokenizer_class_matters) {
   CheckpointCopy copy("pndm");
   copy.edit_json("model_index.json", [](Json& json) { json["tokenizer"] = {"transformers", "CLIPTokenizerFast"}; });
   const auto latents = [](const std::filesystem::path& path, const char* prompt) {
@@ -277,7 +277,7 @@ TEST(Report, the_tokenizers_class_counts) {
   EXPECT_EQ(latents(copy.path(), "fin"), latents(checkpoint_folder("pndm"), "fin"));
 }
 
-TEST(Report, a_size_that_nobody_states_must_be_given) {
+TEST(Report, a_size_without_default_must_be_given) {
   CheckpointCopy copy("pndm");
   copy.edit_json("unet/config.json", [](Json& json) { json["sample_size"] = nullptr; });
   Model model = Model::open(copy.path());
@@ -288,7 +288,7 @@ TEST(Report, a_size_that_nobody_states_must_be_given) {
   EXPECT_EQ(model.generate({.prompt = "x", .width = 16, .height = 8, .steps = 1}).images[0].height, 8);
 }
 
-TEST(Lists, name_what_there_is) {
+TEST(Lists, are_complete) {
   const auto names = [](const std::vector<Named>& list) {
     std::vector<std::string> result;
     for (const Named& n : list) {
@@ -305,7 +305,7 @@ TEST(Lists, name_what_there_is) {
   EXPECT_EQ(names(list_backends()), (std::vector<std::string>{"cpu", "reference"}));
 }
 
-// Two prompts in one process are two processes: the example's image, drawn by itself, and here after another one.
+// Two runs in one process equal two processes: the example's image, generated alone, and here after another one.
 TEST(Processes, one_process_or_two) {
   TemporaryFolder folder;
   const std::string file = (folder / "alone.png").string();

@@ -1,4 +1,4 @@
-// Options of samplers, and runs that are stopped and gone on with.
+// Options of samplers, and stopped and resumed runs.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ Request small(const std::string& sampler) {
   return {.prompt = "a red house", .width = 64, .height = 72, .steps = 6, .sampler = sampler, .seed = 11, .batch_size = 2, .decode = false};
 }
 
-TEST(Resume, a_image_is_that_of_the_whole_run) {
+TEST(Resume, the_image_is_that_of_the_whole_run) {
   Model model = Model::open_demo();
   for (const char* sampler : {"plms", "heun", "euler_ancestral", "dpmpp_2m", "dpmpp_3m_sde", "sa_solver", "uni_pc", "lms"}) {
     Request request = small(sampler);
@@ -26,7 +26,7 @@ TEST(Resume, a_image_is_that_of_the_whole_run) {
       ASSERT_TRUE(stopped.state);
       EXPECT_NE(stopped.latents.values, whole.latents.values);
       Request rest = request;
-      rest.stop_after = 0, rest.resume = stopped.state, rest.seed = std::nullopt;  // the state knows it
+      rest.stop_after = 0, rest.resume = stopped.state, rest.seed = std::nullopt;  // taken from the state
       EXPECT_EQ(Model::open_demo().generate(rest).latents.values, whole.latents.values) << sampler << " after step " << step;
     }
   }
@@ -47,19 +47,19 @@ TEST(Resume, another_run_is_refused) {
     return "";
   };
   EXPECT_EQ(refused([](Request& r) { r.sampler = std::string("euler"); }),
-            "resume: the state's run has sampler \"dpmpp_2m\", this one \"euler\"");
-  EXPECT_EQ(refused([](Request& r) { r.steps = 7; }), "resume: the state's run has steps 6, this one 7");
-  EXPECT_EQ(refused([](Request& r) { r.seed = 12; }), "resume: the state's run has seed 11, this one 12");
-  EXPECT_EQ(refused([](Request& r) { r.width = 72; }), "resume: the state's run has width 64, this one 72");
-  EXPECT_EQ(refused([](Request& r) { r.compat = Compat::diffusers; }), "resume: the state's run has compat \"\", this one \"diffusers\"");
-  EXPECT_EQ(refused([](Request& r) { r.resume->json = std::string("{"); }).substr(0, 36), "resume: the state is not readable: [");
-  EXPECT_EQ(refused([](Request& r) { r.resume->json = std::string("{}"); }).substr(0, 32), "resume: the state is not complet");
+            "resume: the state has sampler \"dpmpp_2m\", this run has \"euler\"");
+  EXPECT_EQ(refused([](Request& r) { r.steps = 7; }), "resume: the state has steps 6, this run has 7");
+  EXPECT_EQ(refused([](Request& r) { r.seed = 12; }), "resume: the state has seed 11, this run has 12");
+  EXPECT_EQ(refused([](Request& r) { r.width = 72; }), "resume: the state has width 64, this run has 72");
+  EXPECT_EQ(refused([](Request& r) { r.compat = Compat::diffusers; }), "resume: the state has compat \"\", this run has \"diffusers\"");
+  EXPECT_EQ(refused([](Request& r) { r.resume->json = std::string("{"); }).substr(0, 38), "resume: the state is not valid JSON: [");
+  EXPECT_EQ(refused([](Request& r) { r.resume->json = std::string("{}"); }).substr(0, 32), "resume: the state is incomplete:");
   EXPECT_EQ(refused([](Request& r) { r.resume->arrays.erase("state.history.0"); }), "resume: the state has no 'state.history.0'");
   EXPECT_NE(refused([](Request& r) { r.resume->arrays["state.x"].shape[0] = 1; }).find("'state.x' does not have the shape"),
             std::string::npos);
 }
 
-// What goes with a program's conventions belongs to the run, too.
+// A program's conventions and their options identify a run, too.
 TEST(Resume, another_programs_run_is_refused) {
   Model model = Model::open_demo();
   const auto refused = [&](Compat compat, const std::function<void(Request&)>& change) -> std::string {
@@ -75,8 +75,8 @@ TEST(Resume, another_programs_run_is_refused) {
     return "";
   };
   EXPECT_EQ(refused(Compat::a1111, [](Request& r) { r.eta_noise_seed_delta = 31337; }),
-            "resume: the state's run has eta_noise_seed_delta 0, this one 31337");
-  EXPECT_EQ(refused(Compat::comfyui, [](Request& r) { r.batch_index = 1; }), "resume: the state's run has batch_index 0, this one 1");
+            "resume: the state has eta_noise_seed_delta 0, this run has 31337");
+  EXPECT_EQ(refused(Compat::comfyui, [](Request& r) { r.batch_index = 1; }), "resume: the state has batch_index 0, this run has 1");
 }
 
 TEST(SamplerOptions, act_and_are_refused) {
@@ -105,8 +105,8 @@ TEST(SamplerOptions, act_and_are_refused) {
   EXPECT_EQ(refusal("lms", "last_step", "fast"), "sampler 'lms': last_step is 'fast', expected one of integrated, denoised");
 }
 
-// dpm_adaptive's steps follow the error of one image.
-TEST(SamplerOptions, a_image_of_a_batch_is_the_image_alone) {
+// dpm_adaptive's steps depend on the error of each image alone.
+TEST(SamplerOptions, an_image_of_a_batch_equals_the_single_image) {
   Model model = Model::open_demo();
   Request both = small("dpm_adaptive"), second = both;
   both.sampler_options = second.sampler_options = {{"eta", "0.4"}, {"rtol", "0.3"}};

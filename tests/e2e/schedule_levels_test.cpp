@@ -1,4 +1,4 @@
-// `hearth list schedules --steps N --model M` prints the levels that a run of that model goes through.
+// `hearth list schedules --steps N --model M` prints the sigmas and timesteps of a run of that model.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -12,8 +12,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Of each kind: SD 1, whose files are mended on loading, also its inpainting and depth classes, which are mended less or not at all;
-// v-prediction with zero terminal SNR; XL, whose files are not mended; EDM and flow schedulers.
+// One model of each kind: SD 1, whose configuration is corrected on loading, and its inpainting and depth classes, for which fewer or no
+// values are corrected; v-prediction with zero terminal SNR; XL, which is not corrected; EDM and flow schedulers.
 struct Kind {
   const char* checkpoint;
   const char* pipeline = "";
@@ -29,7 +29,7 @@ Json edm() {
           {"sigma_min", 0.002}};
 }
 
-// SD 1's pipeline would count from timestep 1 on, XL's does not.
+// SD 1's pipeline sets a timestep offset of 1, XL's does not.
 Json euler_without_offset() {
   return {{"_class_name", "EulerDiscreteScheduler"}, {"beta_start", 0.00085},         {"beta_end", 0.012},
           {"beta_schedule", "scaled_linear"},        {"timestep_spacing", "leading"}, {"steps_offset", 0}};
@@ -59,10 +59,10 @@ void make_one(CheckpointCopy& copy, const Kind& kind) {
   if (!kind.scheduler.is_null()) copy.edit_json("scheduler/scheduler_config.json", [&](Json& file) { file = kind.scheduler; });
 }
 
-// As a report has it: what is not finite (σ where there is noise alone) is null.
+// As in a report: non-finite values (σ of pure noise) are null.
 Json written(const std::vector<double>& values) { return Json::parse(Json(values).dump()); }
 
-// Each schedule that there is, of a run of one step of twenty; how many did run.
+// Runs one of twenty steps with each schedule; returns how many are supported.
 int64_t compare(Model& model, const std::filesystem::path& path, const std::string& sampler) {
   int64_t ran = 0;
   for (const ScheduleLevels& listed : schedule_levels(path, sampler, 20)) {
@@ -112,7 +112,7 @@ TEST(ScheduleLevels, a1111s_tables_of_an_xl_model_are_those_of_xl) {
   EXPECT_EQ(schedule("xl"), "ays_sdxl_11");
 }
 
-TEST(ScheduleLevels, of_a_stepper_that_finds_them_as_it_goes) {
+TEST(ScheduleLevels, of_a_sampler_that_chooses_its_own_sigmas) {
   for (const ScheduleLevels& listed : schedule_levels({}, "dpm_adaptive", 5)) EXPECT_FALSE(listed.refused.empty()) << listed.name;
 }
 

@@ -1,4 +1,4 @@
-// Every scheduler class that diffusers' StableDiffusionPipeline takes, as a checkpoint's own (golden/make_classes.py says what a case is).
+// Every scheduler class that diffusers' StableDiffusionPipeline accepts, as the checkpoint's own (cases: golden/make_classes.py).
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -18,7 +18,7 @@ void set_scheduler(CheckpointCopy& copy, const std::string& class_name, const js
   copy.edit_json("scheduler/scheduler_config.json", [&](json& file) { file = config; });
 }
 
-Generation draw(const CheckpointCopy& copy, int64_t steps) {
+Generation generate(const CheckpointCopy& copy, int64_t steps) {
   Model model = Model::open(copy.path(), {.precision = Precision::f32});
   return model.generate(
       {.prompt = "a red house on green hills", .width = 32, .height = 24, .steps = steps, .guidance = 3, .seed = 7, .decode = false});
@@ -33,7 +33,7 @@ TEST(SchedulerClasses, latents_are_the_references) {
     const size_t bar = name.find('|'), second = name.find('|', bar + 1);
     CheckpointCopy copy("pndm");
     set_scheduler(copy, name.substr(0, bar), json::parse(name.substr(second + 1)));
-    const Generation made = draw(copy, std::stoll(name.substr(bar + 1)));
+    const Generation made = generate(copy, std::stoll(name.substr(bar + 1)));
     const double error = relative_error(made.latents.values, file->read(name, entry.shape, *device).to_vector());
     EXPECT_LE(error, 5e-5);
     worst = std::max(worst, error);
@@ -41,11 +41,11 @@ TEST(SchedulerClasses, latents_are_the_references) {
   RecordProperty("worst", std::to_string(worst));
 }
 
-// Its noise is a path of our own; the run itself is that of the class.
-TEST(SchedulerClasses, the_sde_class_draws) {
+// Its Brownian noise differs from diffusers'; the run is otherwise that of the class.
+TEST(SchedulerClasses, the_sde_class_adds_noise) {
   CheckpointCopy copy("pndm");
   set_scheduler(copy, "DPMSolverSDEScheduler", {{"beta_start", 0.00085}, {"beta_end", 0.012}, {"beta_schedule", "scaled_linear"}});
-  const json report = json::parse(draw(copy, 4).report);
+  const json report = json::parse(generate(copy, 4).report);
   EXPECT_EQ(report.at("request").at("sampler"), "dpmpp_sde");
   EXPECT_EQ(report.at("network_calls"), 7);
 }

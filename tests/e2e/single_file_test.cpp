@@ -1,4 +1,4 @@
-// One checkpoint, however it lies: folder, single file, pickled, DDUF, in parts. The same bits; and from each into each by hearth convert.
+// One checkpoint in every layout (folder, single file, pickled, DDUF, shards) gives the same bits; hearth convert converts between all.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,10 +20,10 @@ namespace fs = std::filesystem;
 
 const Request request{.prompt = "a cat", .negative_prompt = "rain", .width = 32, .height = 32, .steps = 3, .seed = 5};
 
-// The reference's own reading of it gives the folder's latents (golden/make_single.py).
+// diffusers' from_single_file gives the folder's latents too (golden/make_single.py).
 fs::path single(const std::string& checkpoint) { return golden_folder() / "single" / (checkpoint + ".safetensors"); }
 
-Generation drawn(const fs::path& path, const OpenOptions& options = {}) { return Model::open(path, options).generate(request); }
+Generation generated(const fs::path& path, const OpenOptions& options = {}) { return Model::open(path, options).generate(request); }
 
 void expect_same(const Generation& made, const Generation& wanted) {
   EXPECT_EQ(made.latents.values, wanted.latents.values);
@@ -42,7 +42,7 @@ NamedTensors tensors_of(const fs::path& file, Backend& device) {
 
 void save_config(const fs::path& from, const fs::path& to) { fs::copy(from, to, fs::copy_options::recursive); }
 
-// A folder's configurations alone.
+// A folder with configurations only.
 fs::path configs_of(const TemporaryFolder& folder, const std::string& checkpoint) {
   const fs::path configs = folder / (checkpoint + "-configs");
   save_config(checkpoint_folder(checkpoint), configs);
@@ -53,25 +53,25 @@ fs::path configs_of(const TemporaryFolder& folder, const std::string& checkpoint
   return configs;
 }
 
-TEST(SingleFile, draws_what_the_folder_draws) {
+TEST(SingleFile, generates_the_image_of_the_folder) {
   const TemporaryFolder folder;
   for (const char* checkpoint : {"pndm", "ddim_v"}) {
     SCOPED_TRACE(checkpoint);
-    const Generation wanted = drawn(checkpoint_folder(checkpoint)),
-                     made = drawn(single(checkpoint), {.config = configs_of(folder, checkpoint)});
+    const Generation wanted = generated(checkpoint_folder(checkpoint)),
+                     made = generated(single(checkpoint), {.config = configs_of(folder, checkpoint)});
     expect_same(made, wanted);
     EXPECT_EQ(made.warnings, wanted.warnings);
   }
 }
 
-TEST(SingleFile, pickled_or_without_text_model_or_with_odd_leftovers) {
+TEST(SingleFile, pickled_or_without_text_model_or_with_unused_tensors) {
   const TemporaryFolder folder;
   CheckpointCopy copy("pndm");
   const fs::path configs = configs_of(folder, "pndm");
-  const Generation wanted = drawn(checkpoint_folder("pndm"));
+  const Generation wanted = generated(checkpoint_folder("pndm"));
   NamedTensors tensors = tensors_of(single("pndm"), copy.device());
   write_torch(folder / "model.ckpt", tensors);
-  expect_same(drawn(folder / "model.ckpt", {.config = configs}), wanted);
+  expect_same(generated(folder / "model.ckpt", {.config = configs}), wanted);
 
   NamedTensors old;
   for (const auto& [name, x] : tensors) {
@@ -81,13 +81,13 @@ TEST(SingleFile, pickled_or_without_text_model_or_with_odd_leftovers) {
   }
   old["model_ema.decay"] = old["mystery"] = tensors.at("betas");
   write_safetensors(folder / "old.safetensors", old);
-  const Generation made = drawn(folder / "old.safetensors", {.config = configs});
+  const Generation made = generated(folder / "old.safetensors", {.config = configs});
   expect_same(made, wanted);
   EXPECT_NE(made.report.find("mystery"), std::string::npos) << made.report;
 }
 
-// One layer more than the configuration has, a projection and a scale: what files of Stable Diffusion 2 hold.
-TEST(SingleFile, the_last_layer_of_an_open_clip_encoder_is_left_aside) {
+// Files of Stable Diffusion 2 have one layer more than the configuration, a projection and a scale.
+TEST(SingleFile, the_last_layer_of_an_open_clip_encoder_is_ignored) {
   const TemporaryFolder folder;
   CheckpointCopy copy("ddim_v");
   NamedTensors tensors = tensors_of(single("ddim_v"), copy.device());
@@ -99,22 +99,22 @@ TEST(SingleFile, the_last_layer_of_an_open_clip_encoder_is_left_aside) {
   tensors["cond_stage_model.model.text_projection"] = Tensor::zeros(copy.device(), {20, 20});
   write_safetensors(folder / "model.safetensors", tensors);
   const OpenOptions options{.config = configs_of(folder, "ddim_v")};
-  expect_same(drawn(folder / "model.safetensors", options), drawn(checkpoint_folder("ddim_v")));
-  // Two layers more are no leftover.
+  expect_same(generated(folder / "model.safetensors", options), generated(checkpoint_folder("ddim_v")));
+  // Two more layers are an error.
   for (const auto& [name, x] : NamedTensors(tensors))
     if (const size_t at = name.find("resblocks.2."); at != name.npos) {
       std::string next = name;
       tensors[next.replace(at, 12, "resblocks.4.")] = x;
     }
   write_safetensors(folder / "model.safetensors", tensors);
-  const std::string told = complaint_of([&] { Model::open(folder / "model.safetensors", options); });
-  EXPECT_NE(told.find("unread: 'text_model.encoder.layers.4."), std::string::npos) << told;
+  const std::string message = complaint_of([&] { Model::open(folder / "model.safetensors", options); });
+  EXPECT_NE(message.find("unread: 'text_model.encoder.layers.4."), std::string::npos) << message;
 }
 
-TEST(SingleFile, parts_may_come_from_anywhere) {
+TEST(SingleFile, components_may_come_from_any_layout) {
   const TemporaryFolder folder;
   CheckpointCopy copy("pndm");
-  const Generation wanted = drawn(checkpoint_folder("pndm"));
+  const Generation wanted = generated(checkpoint_folder("pndm"));
   const NamedTensors all = tensors_of(single("pndm"), copy.device());
   NamedTensors unet, vae, text;
   for (const auto& [name, x] : all) {
@@ -126,34 +126,34 @@ TEST(SingleFile, parts_may_come_from_anywhere) {
   write_safetensors(folder / "vae.safetensors", vae);
   write_safetensors(folder / "text.safetensors", text);
   const fs::path configs = configs_of(folder, "pndm");
+  expect_same(generated(folder / "unet.safetensors",
+                        {.components = {{"vae", {folder / "vae.safetensors"}}, {"text_encoder", {folder / "text.safetensors"}}},
+                         .config = configs}),
+              wanted);
+  // From a whole single file, a component's folder and a whole folder.
+  expect_same(generated(folder / "unet.safetensors",
+                        {.components = {{"vae", {single("pndm")}}, {"text_encoder", {checkpoint_folder("pndm") / "text_encoder"}}},
+                         .config = configs}),
+              wanted);
   expect_same(
-      drawn(folder / "unet.safetensors",
-            {.components = {{"vae", {folder / "vae.safetensors"}}, {"text_encoder", {folder / "text.safetensors"}}}, .config = configs}),
+      generated(folder / "vae.safetensors",
+                {.components = {{"unet", {checkpoint_folder("pndm")}}, {"text_encoder", {checkpoint_folder("pndm")}}}, .config = configs}),
       wanted);
-  // Of a whole single file, of a component's folder and of a whole folder.
-  expect_same(
-      drawn(folder / "unet.safetensors",
-            {.components = {{"vae", {single("pndm")}}, {"text_encoder", {checkpoint_folder("pndm") / "text_encoder"}}}, .config = configs}),
-      wanted);
-  expect_same(
-      drawn(folder / "vae.safetensors",
-            {.components = {{"unet", {checkpoint_folder("pndm")}}, {"text_encoder", {checkpoint_folder("pndm")}}}, .config = configs}),
-      wanted);
-  // In place of a folder's own.
+  // Replaces a folder's own component.
   copy.edit_tensors("vae", [](NamedTensors& tensors) {
     for (auto& [name, x] : tensors) x = copy_of(Tensor::zeros(x.backend(), x.shape()), x.dtype());
   });
-  EXPECT_NE(drawn(copy.path()).images[0].rgb, wanted.images[0].rgb);
-  expect_same(drawn(copy.path(), {.components = {{"vae", {single("pndm")}}}}), wanted);
+  EXPECT_NE(generated(copy.path()).images[0].rgb, wanted.images[0].rgb);
+  expect_same(generated(copy.path(), {.components = {{"vae", {single("pndm")}}}}), wanted);
   EXPECT_EQ(complaint_of([&] { Model::open(folder / "unet.safetensors", {.config = configs}); }),
             "WeightError: " + (folder / "unet.safetensors").string() + ": holds no text encoder, only UNet: give one with --text-encoder");
   EXPECT_EQ(complaint_of([&] {
               Model::open(checkpoint_folder("pndm"), {.components = {{"text", {}}}});
             }),
-            "UsageError: open: no model has a component 'text', only unet, vae, text_encoder, text_encoder_2");
+            "UsageError: open: unknown component 'text', expected one of unet, vae, text_encoder, text_encoder_2");
 }
 
-TEST(SingleFile, averages) {
+TEST(SingleFile, ema_weights) {
   const TemporaryFolder folder;
   CheckpointCopy copy("pndm");
   NamedTensors tensors = tensors_of(single("pndm"), copy.device());
@@ -166,8 +166,9 @@ TEST(SingleFile, averages) {
   }
   write_safetensors(folder / "model.safetensors", tensors);
   const fs::path configs = configs_of(folder, "pndm");
-  expect_same(drawn(folder / "model.safetensors", {.config = configs, .ema = true}), drawn(checkpoint_folder("pndm")));
-  EXPECT_NE(drawn(folder / "model.safetensors", {.config = configs}).latents.values, drawn(checkpoint_folder("pndm")).latents.values);
+  expect_same(generated(folder / "model.safetensors", {.config = configs, .ema = true}), generated(checkpoint_folder("pndm")));
+  EXPECT_NE(generated(folder / "model.safetensors", {.config = configs}).latents.values,
+            generated(checkpoint_folder("pndm")).latents.values);
 }
 
 NamedBytes files_of(const fs::path& root) {
@@ -178,22 +179,22 @@ NamedBytes files_of(const fs::path& root) {
   return files;
 }
 
-TEST(SingleFile, dduf_draws_what_the_folder_draws) {
+TEST(SingleFile, dduf_generates_the_image_of_the_folder) {
   const TemporaryFolder folder;
   CheckpointCopy copy("ddim_v");
-  const Generation wanted = drawn(copy.path());
+  const Generation wanted = generated(copy.path());
   write_file(folder / "model.dduf", zipped(files_of(copy.path())));
-  expect_same(drawn(folder / "model.dduf"), wanted);
+  expect_same(generated(folder / "model.dduf"), wanted);
   EXPECT_TRUE(inspect(folder / "model.dduf").usable) << inspect(folder / "model.dduf").text;
   copy.shard("unet", 3);
   write_file(folder / "shards.dduf", zipped(files_of(copy.path())));
-  expect_same(drawn(folder / "shards.dduf"), wanted);
+  expect_same(generated(folder / "shards.dduf"), wanted);
 
   NamedBytes files = files_of(copy.path());
   std::erase_if(files, [](const auto& file) { return file.first.find("00002-of-00003") != file.first.npos; });
   write_file(folder / "lacking.dduf", zipped(files));
-  const std::string told = complaint_of([&] { Model::open(folder / "lacking.dduf"); });
-  EXPECT_NE(told.find("unet/diffusion_pytorch_model.safetensors.index.json: 1 of 3 shards missing"), std::string::npos) << told;
+  const std::string message = complaint_of([&] { Model::open(folder / "lacking.dduf"); });
+  EXPECT_NE(message.find("unet/diffusion_pytorch_model.safetensors.index.json: 1 of 3 shards missing"), std::string::npos) << message;
   write_file(folder / "none.dduf", "PK");
   EXPECT_EQ(complaint_of([&] { Model::open(folder / "none.dduf"); }),
             "IoError: " + (folder / "none.dduf").string() + ": no zip archive, which a DDUF file is");
@@ -202,7 +203,7 @@ TEST(SingleFile, dduf_draws_what_the_folder_draws) {
             "IoError: " + (folder / "deep.dduf").string() + ": member 'a/b/c.json' lies deeper than in one folder");
 }
 
-TEST(Convert, every_layout_from_every_layout_to_the_byte) {
+TEST(Convert, every_layout_from_every_layout_is_byte_identical) {
   const TemporaryFolder folder;
   for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral"}) {
     SCOPED_TRACE(checkpoint);
@@ -213,7 +214,7 @@ TEST(Convert, every_layout_from_every_layout_to_the_byte) {
     const ConvertReport to_file = convert({.model = first, .output = file, .layout = "single"});
     const ConvertReport back = convert({.model = file, .config = configs, .output = again});
     convert({.model = again, .output = file_again, .layout = "single"});
-    EXPECT_EQ(to_file.parameters, back.parameters + (name == "ddim_v" ? 1 : 0));  // the mark "ztsnr"
+    EXPECT_EQ(to_file.parameters, back.parameters + (name == "ddim_v" ? 1 : 0));  // the marker tensor "ztsnr"
     const NamedBytes a = files_of(first), b = files_of(again);
     ASSERT_EQ(a.size(), b.size());
     for (size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i] == b[i], true) << a[i].first << " " << b[i].first;
@@ -221,13 +222,13 @@ TEST(Convert, every_layout_from_every_layout_to_the_byte) {
     convert({.model = file, .config = configs, .output = folder / (name + ".dduf"), .layout = "dduf"});
     convert({.model = folder / (name + ".dduf"), .output = file_again, .layout = "single"});
     EXPECT_TRUE(read_file(file) == read_file(file_again)) << "by way of DDUF";
-    expect_same(drawn(folder / (name + ".dduf")), drawn(checkpoint_folder(name)));
-    expect_same(drawn(again), drawn(checkpoint_folder(name)));
-    expect_same(drawn(file, {.config = configs}), drawn(checkpoint_folder(name)));
+    expect_same(generated(folder / (name + ".dduf")), generated(checkpoint_folder(name)));
+    expect_same(generated(again), generated(checkpoint_folder(name)));
+    expect_same(generated(file, {.config = configs}), generated(checkpoint_folder(name)));
   }
 }
 
-// As the reference splits a network: tensor after tensor into a file until the next one would not fit, one that never fits alone.
+// Shards as in diffusers: tensors go into a file until the next one would not fit; one that is too large gets its own file.
 TEST(Convert, shards_and_their_index) {
   const TemporaryFolder folder;
   CheckpointCopy copy("pndm");
@@ -241,9 +242,9 @@ TEST(Convert, shards_and_their_index) {
   const auto all = SafetensorsFile::open(copy.weights("unet"))->list();
   EXPECT_EQ(index["weight_map"].size(), all.size());
   std::string before;
-  std::map<std::string, int64_t> sizes;  // of the files
+  std::map<std::string, int64_t> sizes;  // file → bytes
   int64_t filled = 0, total = 0, alone = 0;
-  for (const auto& [name, info] : all) {  // in the order of the names
+  for (const auto& [name, info] : all) {  // in order of names
     const std::string file = index["weight_map"][name];
     const auto bytes = int64_t(bytes_of(info.dtype, info.shape.numel()));
     total += bytes, sizes[file] += bytes;
@@ -261,13 +262,13 @@ TEST(Convert, shards_and_their_index) {
   EXPECT_EQ(index["metadata"]["total_size"], total);
   EXPECT_GT(alone, 0);
   EXPECT_TRUE(fs::exists(folder / "shards/text_encoder/model.safetensors.index.json"));
-  expect_same(drawn(folder / "shards"), drawn(checkpoint_folder("pndm")));
+  expect_same(generated(folder / "shards"), generated(checkpoint_folder("pndm")));
 
   convert({.model = folder / "shards", .output = folder / "back.safetensors", .layout = "single"});
   convert({.model = folder / "whole", .output = folder / "single.safetensors", .layout = "single"});
   EXPECT_TRUE(read_file(folder / "back.safetensors") == read_file(folder / "single.safetensors"));
   convert({.model = folder / "shards", .output = folder / "shards.dduf", .layout = "dduf", .max_shard_size = most});
-  expect_same(drawn(folder / "shards.dduf"), drawn(checkpoint_folder("pndm")));
+  expect_same(generated(folder / "shards.dduf"), generated(checkpoint_folder("pndm")));
 }
 
 TEST(Convert, writes_the_names_of_the_original) {
@@ -280,7 +281,7 @@ TEST(Convert, writes_the_names_of_the_original) {
     const NamedTensors made = tensors_of(file, copy.device());
     NamedTensors wanted = tensors_of(single(checkpoint), copy.device());
     for (const char* leftover : {"betas", "alphas_cumprod", "cond_stage_model.model.logit_scale"}) wanted.erase(leftover);
-    if (made.contains("ztsnr")) wanted["ztsnr"] = Tensor::zeros(copy.device(), {1});  // ddim_v's scheduler has it
+    if (made.contains("ztsnr")) wanted["ztsnr"] = Tensor::zeros(copy.device(), {1});  // of ddim_v's scheduler
     EXPECT_EQ(made.contains("ztsnr"), checkpoint == std::string("ddim_v"));
     ASSERT_EQ(made.size(), wanted.size());
     for (const auto& [name, x] : wanted) {
@@ -292,7 +293,7 @@ TEST(Convert, writes_the_names_of_the_original) {
   }
 }
 
-TEST(Convert, another_type) {
+TEST(Convert, to_another_dtype) {
   const TemporaryFolder folder;
   CheckpointCopy copy("ancestral");
   copy.edit_tensors("vae", [](NamedTensors& tensors) {
@@ -302,7 +303,7 @@ TEST(Convert, another_type) {
   const ConvertReport report = convert({.model = copy.path(), .output = folder / "half", .type = "f16"});
   EXPECT_EQ(report.types.at("f32"), 1);
   ASSERT_EQ(report.notes.size(), 1u);
-  EXPECT_EQ(report.notes[0], "1 tensors hold values beyond f16 and keep their type: decoder.conv_in.bias");
+  EXPECT_EQ(report.notes[0], "1 tensors have values too large for f16 and keep their dtype: decoder.conv_in.bias");
   const NamedTensors wide = tensors_of(copy.weights("unet"), copy.device()),
                      half = tensors_of(folder / "half/unet/diffusion_pytorch_model.safetensors", copy.device());
   ASSERT_EQ(wide.size(), half.size());
@@ -311,18 +312,18 @@ TEST(Convert, another_type) {
   for (const auto& [name, info] : SafetensorsFile::open(folder / "b.safetensors")->list()) EXPECT_EQ(info.dtype, DType::bf16) << name;
 }
 
-TEST(Convert, nothing_half_written) {
+TEST(Convert, failures_leave_no_partial_output) {
   const TemporaryFolder folder;
   CheckpointCopy copy("pndm");
   const auto only = [&] { return std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()); };
   fs::create_directory(folder / "full");
   write_file(folder / "full/x", "");
   EXPECT_EQ(complaint_of([&] { convert({.model = copy.path(), .output = folder / "full"}); }),
-            "UsageError: convert: " + (folder / "full").string() + " is there and not an empty folder, expected a new name");
+            "UsageError: convert: " + (folder / "full").string() + " exists, expected a new name or an empty folder");
   EXPECT_EQ(complaint_of([&] { convert({.model = copy.path(), .output = folder / "x", .layout = "grid"}); }),
-            "UsageError: convert: the layout 'grid' is unknown, only diffusers, single, dduf");
+            "UsageError: convert: unknown layout 'grid', expected diffusers, single or dduf");
   EXPECT_EQ(complaint_of([&] { convert({.model = copy.path(), .output = folder / "x", .type = "q4_0"}); }),
-            "UsageError: convert: the type 'q4_0' cannot be written, only f32, f16, bf16");
+            "UsageError: convert: unknown type 'q4_0', expected f32, f16 or bf16");
   fs::remove(copy.weights("vae"));
   EXPECT_NE(complaint_of([&] { convert({.model = copy.path(), .output = folder / "x"}); }).find("vae"), std::string::npos);
   EXPECT_NE(complaint_of([&] { convert({.model = copy.path(), .output = folder / "x.safetensors", .layout = "single"}); }).find("vae"),

@@ -1,5 +1,5 @@
-// A small autoencoder (AutoencoderTiny, TAESD) in the place of a checkpoint's own, against diffusers (golden/make_tiny.py), and as what
-// makes previews.
+// A small VAE (AutoencoderTiny, TAESD) in place of a checkpoint's own, compared with diffusers (golden/make_tiny.py), and as the preview
+// decoder.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ struct TinyAutoencoder : testing::Test {
     Weights all(asked, *plan);
     const parts::AutoencoderTiny network(Scope(all), {});
     write_seeded_file(whole, asked->asked, DType::f32, copy.device().threads());
-    NamedTensors half;  // as its maker names them: numbers alone, the limit counted
+    NamedTensors half;  // in the original layout: names are numbers, which count the clamp layer
     for (const auto& [name, x] : read_all(whole)) {
       if (!name.starts_with("decoder.layers.")) continue;
       const std::string rest = name.substr(std::string("decoder.layers.").size());
@@ -77,7 +77,7 @@ struct TinyAutoencoder : testing::Test {
   }
 };
 
-TEST_F(TinyAutoencoder, in_the_place_of_the_checkpoints_own_is_the_references) {
+TEST_F(TinyAutoencoder, in_place_of_the_checkpoints_own_equals_the_reference) {
   Model m = Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {whole}}}, .precision = Precision::f32});
   for (const char* kind : {"text", "image", "paint"}) {
     SCOPED_TRACE(kind);
@@ -97,30 +97,30 @@ TEST_F(TinyAutoencoder, in_the_place_of_the_checkpoints_own_is_the_references) {
   }
 }
 
-// Its folder, a pipeline's folder that holds it, and what hearth convert makes of them; f16 too.
-TEST_F(TinyAutoencoder, may_lie_anywhere) {
-  const auto drawn = [&](const fs::path& path, const OpenOptions& options) {
+// From its folder, from a pipeline's folder, and from the outputs of hearth convert; also f16.
+TEST_F(TinyAutoencoder, opens_from_every_layout) {
+  const auto generated = [&](const fs::path& path, const OpenOptions& options) {
     return Model::open(path, options).generate(request()).images[0].rgb;
   };
-  const auto expected = drawn(checkpoint_folder("pndm"), {.components = {{"vae", {whole}}}, .precision = Precision::f32});
+  const auto expected = generated(checkpoint_folder("pndm"), {.components = {{"vae", {whole}}}, .precision = Precision::f32});
   const Json config = {{"_class_name", "AutoencoderTiny"}, {"latent_channels", 4}};
   fs::create_directory(folder / "taesd");
   fs::copy(whole, folder / "taesd");
   std::ofstream(folder / "taesd" / "config.json") << config;
-  EXPECT_EQ(drawn(checkpoint_folder("pndm"), {.components = {{"vae", {folder / "taesd"}}}, .precision = Precision::f32}), expected);
+  EXPECT_EQ(generated(checkpoint_folder("pndm"), {.components = {{"vae", {folder / "taesd"}}}, .precision = Precision::f32}), expected);
 
   copy.edit_json("model_index.json", [](Json& index) { index["vae"] = {"diffusers", "AutoencoderTiny"}; });
   fs::copy_file(whole, copy.weights("vae"), fs::copy_options::overwrite_existing);
   std::ofstream(copy.path() / "vae" / "config.json") << config;
-  EXPECT_EQ(drawn(copy.path(), f32), expected);
+  EXPECT_EQ(generated(copy.path(), f32), expected);
   EXPECT_TRUE(inspect(copy.path()).usable) << inspect(copy.path()).text;
 
   convert({.model = checkpoint_folder("pndm"), .components = {{"vae", whole}}, .output = folder / "made"});
-  EXPECT_EQ(drawn(folder / "made", f32), expected);
+  EXPECT_EQ(generated(folder / "made", f32), expected);
 }
 
-// The last preview is the image; before that it is the image that the estimate decodes to. Whatever its file is called and holds.
-TEST_F(TinyAutoencoder, makes_previews) {
+// The last preview is the image; earlier ones decode the estimate x̂₀. The file may have any name and layout.
+TEST_F(TinyAutoencoder, decodes_previews) {
   Request r = request();
   r.sampler = "euler";
   const Generation plain = Model::open(checkpoint_folder("pndm"), f32).generate(r);
@@ -138,7 +138,7 @@ TEST_F(TinyAutoencoder, makes_previews) {
       ASSERT_EQ(shown.size(), 3u);
       EXPECT_EQ(shown[2].rgb, tiny.images[0].rgb);
       EXPECT_NE(shown[0].rgb, shown[2].rgb);
-      EXPECT_EQ(made.images[0].json, plain.images[0].json);  // a preview leaves no trace
+      EXPECT_EQ(made.images[0].json, plain.images[0].json);  // previews do not change the metadata
     }
 }
 
@@ -153,27 +153,27 @@ TEST_F(TinyAutoencoder, previews_are_in_the_plan) {
     const int64_t planned = memory.at("planned").at("peak"), measured = memory.at("measured").at("peak");
     EXPECT_GE(measured, planned - 2'000'000);
     EXPECT_LE(measured, planned + 2 * 4'000'000);
-    EXPECT_GE(planned, 2 * 256 * 320 * 64 * 4);  // two activations of the decoder's last level
+    EXPECT_GE(planned, 2 * 256 * 320 * 64 * 4);  // two activations of the decoder's last resolution
   }
 }
 
-TEST_F(TinyAutoencoder, what_does_not_fit_is_refused) {
-  const auto told = [&](const OpenOptions& options, const std::string& checkpoint = "pndm") {
+TEST_F(TinyAutoencoder, incompatible_files_are_refused) {
+  const auto refusal = [&](const OpenOptions& options, const std::string& checkpoint = "pndm") {
     return complaint_of([&] { Model::open(checkpoint_folder(checkpoint), options); });
   };
   const auto expect = [](const std::string& line, const std::string& part) { EXPECT_NE(line.find(part), std::string::npos) << line; };
-  expect(told({.preview_decoder = checkpoint_folder("pndm")}),
+  expect(refusal({.preview_decoder = checkpoint_folder("pndm")}),
          "previews are decoded by an AutoencoderTiny (TAESD), this is an AutoencoderKL");
-  expect(told({.preview_decoder = decoder}, "dpmpp"),
+  expect(refusal({.preview_decoder = decoder}, "dpmpp"),
          "decodes latents of 4 channels to images of 3 channels and 8 times the size, the model's need 6, 3 and 8");
-  expect(told({.preview_decoder = folder / "nowhere.safetensors"}), "no such file");
+  expect(refusal({.preview_decoder = folder / "nowhere.safetensors"}), "no such file");
   NamedTensors broken = read_all(decoder);
   broken.erase("19.bias");
   broken["20.weight"] = broken.at("19.weight");
   write_safetensors(decoder, broken);
-  expect(told({.preview_decoder = decoder}), "'decoder.layers.18.bias'");
-  expect(told({.preview_decoder = decoder}), "'20.weight'");
-  expect(told({.components = {{"vae", {decoder}}}}), "'decoder.layers.18.bias'");
+  expect(refusal({.preview_decoder = decoder}), "'decoder.layers.18.bias'");
+  expect(refusal({.preview_decoder = decoder}), "'20.weight'");
+  expect(refusal({.components = {{"vae", {decoder}}}}), "'decoder.layers.18.bias'");
 
   Model m = Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {whole}}}});
   Request r = request();
@@ -181,8 +181,8 @@ TEST_F(TinyAutoencoder, what_does_not_fit_is_refused) {
   expect(complaint_of([&] { m.generate(r); }), "tiles of 96 pixels do not fit, expected a multiple of 64");
 }
 
-// For text to image its decoder is enough.
-TEST_F(TinyAutoencoder, a_decoder_alone_takes_the_place) {
+// Text-to-image needs only its decoder.
+TEST_F(TinyAutoencoder, a_decoder_alone_is_enough) {
   const auto expected =
       Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {whole}}}, .precision = Precision::f32}).generate(request());
   write_torch(folder / "taesd_decoder.pth", read_all(decoder));
@@ -195,21 +195,21 @@ TEST_F(TinyAutoencoder, a_decoder_alone_takes_the_place) {
   Model m =
       Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {decoder}}}, .precision = Precision::f32, .preview_decoder = decoder});
   EXPECT_NE(Json::parse(m.description()).at("notes").dump().find("the autoencoder is a decoder alone"), std::string::npos);
-  const auto told = [&](const std::function<void(Request&)>& change, Model& model) {
+  const auto refusal = [&](const std::function<void(Request&)>& change, Model& model) {
     Request r = request();
     change(r);
     return complaint_of([&] { model.generate(r); });
   };
   const std::string from_image =
       "UsageError: generate: a run that goes on from an image, but the autoencoder is a decoder alone, expected its encoder, too";
-  EXPECT_EQ(told([&](Request& r) { r.edit.image = image("image"); }, m), from_image);
-  EXPECT_EQ(told([](Request& r) { r.hires = Hires{.scale = 2, .upscaler = "lanczos"}; }, m), from_image);
+  EXPECT_EQ(refusal([&](Request& r) { r.edit.image = image("image"); }, m), from_image);
+  EXPECT_EQ(refusal([](Request& r) { r.hires = Hires{.scale = 2, .upscaler = "lanczos"}; }, m), from_image);
   Request r = request();
   r.hires = Hires{.scale = 2, .upscaler = "latent"};
   r.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {};
   EXPECT_EQ(m.generate(r).images[0].width, 128);
   Model without = Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {decoder}}}});
-  EXPECT_EQ(told([](Request& q) { q.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {}; }, without),
+  EXPECT_EQ(refusal([](Request& q) { q.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {}; }, without),
             "UsageError: generate: previews, but the autoencoder is a decoder alone, expected its encoder or a preview decoder");
   EXPECT_NE(complaint_of([&] {
               convert({.model = checkpoint_folder("pndm"), .components = {{"vae", decoder}}, .output = folder / "made"});
@@ -218,16 +218,16 @@ TEST_F(TinyAutoencoder, a_decoder_alone_takes_the_place) {
   EXPECT_FALSE(fs::exists(folder / "made"));
 }
 
-// Tiles differ at their seams only, and take less memory; under a limit they are what is left.
+// Tiles change the image only near their seams and need less memory; under a limit they are the last resort.
 TEST_F(TinyAutoencoder, tiles_are_blended) {
   Request r{.prompt = "a cat", .width = 256, .height = 320, .steps = 2, .seed = 1};
-  const auto drawn = [&](VaeTiling tiling, std::optional<int64_t> tile = {}, int64_t limit = 0) {
+  const auto generated = [&](VaeTiling tiling, std::optional<int64_t> tile = {}, int64_t limit = 0) {
     Model m = Model::open(checkpoint_folder("pndm"),
                           {.components = {{"vae", {whole}}}, .threads = 2, .precision = Precision::f32, .memory_limit = limit});
     r.vae_tiling = tiling, r.vae_tile = tile;
     return m.generate(r);
   };
-  const Generation one = drawn(VaeTiling::off), fits = drawn(VaeTiling::on), tiles = drawn(VaeTiling::on, 128);
+  const Generation one = generated(VaeTiling::off), fits = generated(VaeTiling::on), tiles = generated(VaeTiling::on, 128);
   EXPECT_EQ(fits.images[0].rgb, one.images[0].rgb);  // tiles of 512 pixels
   const auto memory = [](const Generation& g, const char* key) {
     return Json::parse(g.report).at("memory").at("planned").at(key).get<int64_t>();
@@ -243,7 +243,7 @@ TEST_F(TinyAutoencoder, tiles_are_blended) {
     printf("seams: %ld of %zu bytes, at most %ld\n", long(differs), one.images[0].rgb.size(), long(most));
   HEARTH_SKIP_UNDER_ADDRESS_SANITIZER();
   const Generation limited =
-      drawn(VaeTiling::automatic, {}, Json::parse(tiles.report).at("memory").at("predicted").get<int64_t>() + 20'000'000);
+      generated(VaeTiling::automatic, {}, Json::parse(tiles.report).at("memory").at("predicted").get<int64_t>() + 20'000'000);
   EXPECT_NE(Json::parse(limited.report).at("memory").at("mode").get<std::string>().find("VAE in tiles"), std::string::npos);
 }
 

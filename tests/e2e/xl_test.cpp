@@ -1,4 +1,4 @@
-// Stable Diffusion XL beside its goldens: what it is told, who refines it, and what is refused.
+// Stable Diffusion XL beyond its goldens: size conditioning, refiners, and errors.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -25,7 +25,7 @@ Request small(const std::string& prompt = "a red house") {
   return r;
 }
 
-std::vector<float> drawn(Model& model, const std::function<void(Request&)>& change = {}) {
+std::vector<float> generated(Model& model, const std::function<void(Request&)>& change = {}) {
   Request r = small();
   if (change) change(r);
   return model.generate(r).latents.values;
@@ -44,17 +44,17 @@ TEST(Xl, families_are_known_by_their_configs) {
   EXPECT_EQ(open("pndm").family(), "sd1");
 }
 
-// G13: height before width, top before left. Each number has its own place.
+// G13: height before width, top before left. Each value has its own position.
 TEST(Xl, each_size_counts) {
   Model model = open("xl");
-  const std::vector<float> plain = drawn(model);
+  const std::vector<float> plain = generated(model);
   std::vector<std::vector<float>> others;
   using Pair = std::array<int64_t, 2>;
   for (const Pair& pair : {Pair{24, 32}, Pair{40, 24}, Pair{32, 40}}) {
-    others.push_back(drawn(model, [&](Request& r) { r.options["original_size"] = pair; }));
-    others.push_back(drawn(model, [&](Request& r) { r.options["target_size"] = pair; }));
-    others.push_back(drawn(model, [&](Request& r) { r.options["crop"] = pair; }));
-    others.push_back(drawn(model, [&](Request& r) {
+    others.push_back(generated(model, [&](Request& r) { r.options["original_size"] = pair; }));
+    others.push_back(generated(model, [&](Request& r) { r.options["target_size"] = pair; }));
+    others.push_back(generated(model, [&](Request& r) { r.options["crop"] = pair; }));
+    others.push_back(generated(model, [&](Request& r) {
       r.options["negative_original_size"] = pair, r.options["negative_target_size"] = Pair{32, 24};
     }));
   }
@@ -63,21 +63,21 @@ TEST(Xl, each_size_counts) {
     for (size_t j = 0; j < i; ++j) EXPECT_NE(others[i], others[j]) << i << " and " << j;
   }
   // The image's own size is the default of both.
-  EXPECT_EQ(drawn(model,
-                  [](Request& r) {
-                    r.options["original_size"] = r.options["target_size"] = Pair{32, 24};
-                    r.options["crop"] = Pair{0, 0};
-                  }),
+  EXPECT_EQ(generated(model,
+                      [](Request& r) {
+                        r.options["original_size"] = r.options["target_size"] = Pair{32, 24};
+                        r.options["crop"] = Pair{0, 0};
+                      }),
             plain);
 }
 
-TEST(Xl, a_negative_prompt_that_is_not_given_is_zeros_where_the_checkpoint_says_so) {
+TEST(Xl, an_absent_negative_prompt_is_zeros_if_the_checkpoint_says_so) {
   Model zeros = open("xl"), encoded = open("xl_refiner");
   const auto empty = [](Request& r) { r.negative_prompt = std::string(""); };
-  EXPECT_NE(drawn(zeros), drawn(zeros, empty));
-  EXPECT_EQ(drawn(encoded), drawn(encoded, empty));
+  EXPECT_NE(generated(zeros), generated(zeros, empty));
+  EXPECT_EQ(generated(encoded), generated(encoded, empty));
   const auto under = [&](Compat compat, bool given) {
-    return drawn(zeros, [&](Request& r) {
+    return generated(zeros, [&](Request& r) {
       r.compat = compat, r.sampler = std::string("euler");
       if (given) r.negative_prompt = std::string("");
     });
@@ -88,25 +88,25 @@ TEST(Xl, a_negative_prompt_that_is_not_given_is_zeros_where_the_checkpoint_says_
 
 TEST(Xl, prompts_of_the_two_encoders_may_differ) {
   Model model = open("xl");
-  const std::vector<float> one = drawn(model);
-  EXPECT_EQ(drawn(model, [](Request& r) { r.options["prompt_2"] = std::string("a red house"); }), one);
-  EXPECT_NE(drawn(model, [](Request& r) { r.options["prompt_2"] = std::string("a boat"); }), one);
-  // Of other lengths, and changing at other steps.
+  const std::vector<float> one = generated(model);
+  EXPECT_EQ(generated(model, [](Request& r) { r.options["prompt_2"] = std::string("a red house"); }), one);
+  EXPECT_NE(generated(model, [](Request& r) { r.options["prompt_2"] = std::string("a boat"); }), one);
+  // With other lengths, and edits at other steps.
   const auto long_second = [](const char* first, const char* second) {
     return [=](Request& r) {
       r.prompt_syntax = PromptSyntax::a1111;
       r.prompt = std::string(first), r.options["prompt_2"] = std::string(second);
     };
   };
-  const std::vector<float> changing = drawn(model, long_second("a [red:blue:1] house", "a BREAK house"));
-  EXPECT_NE(changing, drawn(model, long_second("a red house", "a BREAK house")));
-  EXPECT_NE(changing, drawn(model, long_second("a blue house", "a BREAK house")));
+  const std::vector<float> changing = generated(model, long_second("a [red:blue:1] house", "a BREAK house"));
+  EXPECT_NE(changing, generated(model, long_second("a red house", "a BREAK house")));
+  EXPECT_NE(changing, generated(model, long_second("a blue house", "a BREAK house")));
 }
 
 TEST(Xl, each_encoder_has_its_own_clip_skip) {
   Model model = open("xl");
   const auto skipping = [&](std::optional<int64_t> first, std::optional<int64_t> second, Compat compat = Compat::hearth) {
-    return drawn(model, [&](Request& r) { skip_clip(r, first, second), r.compat = compat, r.sampler = std::string("euler"); });
+    return generated(model, [&](Request& r) { skip_clip(r, first, second), r.compat = compat, r.sampler = std::string("euler"); });
   };
   EXPECT_EQ(skipping({}, {}), skipping(2, 2));
   EXPECT_EQ(skipping(3, {}), skipping(3, 3));
@@ -114,11 +114,11 @@ TEST(Xl, each_encoder_has_its_own_clip_skip) {
   EXPECT_NE(skipping(3, 2), skipping(2, 3));
   EXPECT_EQ(skipping({}, 3), skipping(2, 3));
   EXPECT_EQ(skipping(3, {}, Compat::comfyui), skipping(3, 3, Compat::comfyui));
-  EXPECT_EQ(skipping(3, {}, Compat::a1111), skipping(3, 2, Compat::a1111));  // which has no such setting for OpenCLIP's encoders
+  EXPECT_EQ(skipping(3, {}, Compat::a1111), skipping(3, 2, Compat::a1111));  // A1111 has no such setting for OpenCLIP's encoders
   EXPECT_NE(skipping(3, 1, Compat::a1111), skipping(3, 2, Compat::a1111));
 }
 
-TEST(Xl, as_a1111_open_clip_stays_and_is_told) {
+TEST(Xl, compat_a1111_does_not_apply_clip_skip_to_open_clip) {
   const auto warnings = [](const char* checkpoint, std::optional<int64_t> second = {}) {
     Model model = open(checkpoint);
     Request r = small();
@@ -126,11 +126,11 @@ TEST(Xl, as_a1111_open_clip_stays_and_is_told) {
     const Json report = Json::parse(model.generate(r).report);
     return std::pair{report.at("request").at("clip_skip"), report.at("warnings").dump()};
   };
-  const auto told = [](const std::pair<Json, std::string>& w, const char* text) { return w.second.find(text) != std::string::npos; };
-  EXPECT_TRUE(told(warnings("xl"), "clip skip 3 leaves text_encoder_2 at 2, as A1111 does"));
+  const auto warns = [](const std::pair<Json, std::string>& w, const char* text) { return w.second.find(text) != std::string::npos; };
+  EXPECT_TRUE(warns(warnings("xl"), "clip skip 3 leaves text_encoder_2 at 2, as A1111 does"));
   EXPECT_EQ(warnings("xl").first, 3);
-  EXPECT_FALSE(told(warnings("xl", 3), "leaves"));
-  EXPECT_TRUE(told(warnings("ddim_v"), "clip skip 3 leaves text_encoder at 1, as A1111 does"));
+  EXPECT_FALSE(warns(warnings("xl", 3), "leaves"));
+  EXPECT_TRUE(warns(warnings("ddim_v"), "clip skip 3 leaves text_encoder at 1, as A1111 does"));
   EXPECT_EQ(warnings("ddim_v").first, 1);
 }
 
@@ -138,7 +138,7 @@ TEST(Xl, weights_act_in_both_encoders) {
   Model model = open("xl");
   for (const PromptSyntax syntax : {PromptSyntax::a1111, PromptSyntax::comfyui}) {
     const auto with = [&](const char* first, const char* second) {
-      return drawn(
+      return generated(
           model, [&](Request& r) { r.prompt_syntax = syntax, r.prompt = std::string(first), r.options["prompt_2"] = std::string(second); });
     };
     const std::vector<float> plain = with("a red house", "a red house");
@@ -148,25 +148,25 @@ TEST(Xl, weights_act_in_both_encoders) {
   }
 }
 
-// Batches, threads and ways of using memory do not change a bit.
-TEST(Xl, images_are_the_same_however_they_are_drawn) {
+// Batches, threads and memory modes do not change a bit.
+TEST(Xl, images_do_not_depend_on_batches_threads_and_memory) {
   const auto batch = [](Request& r) { r.batch_size = 2; };
   const auto second = [](Request& r) { r.seed = 4; };
   for (const char* refiner : {"", "xl_refiner"}) {
     Model model = open("xl", refiner);
-    const std::vector<float> both = drawn(model, batch);
-    std::vector<float> singles = drawn(model);
-    for (const float v : drawn(model, second)) singles.push_back(v);
+    const std::vector<float> both = generated(model, batch);
+    std::vector<float> singles = generated(model);
+    for (const float v : generated(model, second)) singles.push_back(v);
     EXPECT_EQ(both, singles) << refiner;
     for (const int threads : {1, 3}) {
       Model other = open("xl", refiner, {.threads = threads});
-      EXPECT_EQ(drawn(other, batch), both) << refiner << threads;
+      EXPECT_EQ(generated(other, batch), both) << refiner << threads;
     }
     Model lean = open("xl", refiner, {.load_when_needed = true});
-    EXPECT_EQ(drawn(lean, batch), both) << refiner;
-    EXPECT_EQ(drawn(lean, [](Request& r) { r.batch_size = 2, r.last = true; }), both) << refiner;
+    EXPECT_EQ(generated(lean, batch), both) << refiner;
+    EXPECT_EQ(generated(lean, [](Request& r) { r.batch_size = 2, r.last = true; }), both) << refiner;
     Model limited = open("xl", refiner, {.memory_limit = int64_t(4) << 30});
-    EXPECT_EQ(drawn(limited, batch), both) << refiner;
+    EXPECT_EQ(generated(limited, batch), both) << refiner;
   }
 }
 
@@ -193,7 +193,7 @@ TEST(Xl, the_report_names_the_refiner) {
   EXPECT_NE(made.images[0].parameters.find("Refiner: xl_refiner, Refiner switch at: 0.6"), std::string::npos);
 }
 
-// The files of both are hashed, though the way from a link up and down again leads elsewhere.
+// Hashes the files of both, although a relative path through the link's parent leads elsewhere.
 TEST(Xl, a_linked_model_takes_a_refiner) {
   const TemporaryFolder folder;
   for (const char* name : {"xl", "xl_refiner"})
@@ -204,9 +204,9 @@ TEST(Xl, a_linked_model_takes_a_refiner) {
   EXPECT_EQ(hashes(Model::open(folder / "my-xl", {.refiner = folder / "my-xl_refiner"})), hashes(open("xl", "xl_refiner")));
 }
 
-TEST(Xl, what_does_not_fit_is_refused_in_one_line) {
+TEST(Xl, errors_are_one_line) {
   const auto complaint = [](Model& model, const std::function<void(Request&)>& change) {
-    return message_of<Error>([&] { drawn(model, change); }, golden_folder());
+    return message_of<Error>([&] { generated(model, change); }, golden_folder());
   };
   const std::string refiners =
       "its own are clip_skip, original_size, crop, negative_original_size, negative_crop, aesthetic_score, negative_aesthetic_score";
@@ -253,7 +253,7 @@ TEST(Xl, what_does_not_fit_is_refused_in_one_line) {
   EXPECT_EQ(message_of<Error>([] { open("pndm", "xl_refiner"); }, golden_folder()), "open: a refiner, but there is none for sd1");
 }
 
-TEST(Xl, checkpoints_that_do_not_fit_are_refused) {
+TEST(Xl, incompatible_checkpoints_are_refused) {
   const auto complaint = [](const std::string& file, const std::function<void(Json&)>& change) {
     CheckpointCopy copy("xl");
     copy.edit_json(file, change);
@@ -261,7 +261,7 @@ TEST(Xl, checkpoints_that_do_not_fit_are_refused) {
   };
   const auto has = [](const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << text; };
   has(complaint("unet/config.json", [](Json& c) { c["addition_time_embed_dim"] = 5; }), "takes 50 values of pooled text and sizes");
-  has(complaint("unet/config.json", [](Json& c) { c["addition_embed_type"] = nullptr; }), "needed text_time");
+  has(complaint("unet/config.json", [](Json& c) { c["addition_embed_type"] = nullptr; }), "expected text_time");
   has(complaint("unet/config.json", [](Json& c) { c["in_channels"] = 6; }), "the UNet takes 6 and gives 4 channels");
   has(complaint("vae/config.json", [](Json& c) { c["latents_mean"] = {0, 0, 0, 0}; }), "'latents_mean' and 'latents_std' go together");
   has(complaint("vae/config.json",

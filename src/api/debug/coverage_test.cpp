@@ -1,5 +1,5 @@
-// That the rows of `--debug timing` say where the time went: every call of the device is a part of an operation that is told of. What
-// remains for "between operations" is host work on small lists. Counted, not timed.
+// Checks that the rows of `--debug timing` cover the run: every call of the backend belongs to a reported op, so that "between operations"
+// is only host work on small lists. Counts calls instead of measuring time.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -15,7 +15,7 @@
 namespace hearth::api {
 namespace {
 
-// The cpu backend; counts its calls by the names that operations have.
+// The cpu backend, counting its calls by the names of ops.
 class Counting final : public Backend {
  public:
   Counting() : inner_(make_backend({.threads = 2})) {}
@@ -96,7 +96,7 @@ class Counting final : public Backend {
   std::unique_ptr<Backend> inner_;
 };
 
-TEST(Coverage, every_call_of_the_device_is_an_operation_in_its_phase) {
+TEST(Coverage, every_backend_call_is_an_op_in_its_phase) {
   Counting device;
   const Checkpoint checkpoint = models::open_checkpoint(demo_model_folder());
   const auto pipeline = models::open_image_model(checkpoint, device, {.warn = [](const auto&) {}});
@@ -123,19 +123,19 @@ TEST(Coverage, every_call_of_the_device_is_an_operation_in_its_phase) {
   }
   observer.finish();
 
-  std::map<std::string, int64_t> told;
+  std::map<std::string, int64_t> reported;
   const nlohmann::json report = observer.report();
   for (const nlohmann::json& row : report.at("timing").at("ops")) {
     std::string op = row.at("op");
     if (op == "between operations") continue;
     if (op == "copy" || op == "concat") op = "moves";
-    told[row.at("phase").get<std::string>() + " " + op] += row.at("calls").get<int64_t>();
+    reported[row.at("phase").get<std::string>() + " " + op] += row.at("calls").get<int64_t>();
   }
   for (const auto& [what, n] : calls) {
     if (what.ends_with(" moves")) {
-      EXPECT_GT(told[what], 0) << what;  // concat copies each of its parts
+      EXPECT_GT(reported[what], 0) << what;  // concat copies each of its inputs
     } else {
-      EXPECT_EQ(told[what], n) << what;
+      EXPECT_EQ(reported[what], n) << what;
     }
   }
   EXPECT_GT(calls.at("sample group_norm+conv2d"), 30);

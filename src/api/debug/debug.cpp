@@ -38,7 +38,7 @@ void DebugObserver::on_op(const OpEvent& event) {
   if (debug_.nan && is_float(event.y.dtype())) {
     if (const int64_t bad = count_non_finite(event.y)) {
       const int64_t before = is_float(event.x.dtype()) ? count_non_finite(event.x) : 0;
-      fail<NonFiniteError>("{}: {}{}{}{} is the first with values that are no numbers: {} of {} (its input has {}){}{}", phase_, event.op,
+      fail<NonFiniteError>("{}: {}{}{}{} is the first op with non-finite values: {} of {} (its input has {}){}{}", phase_, event.op,
                            event.weight.empty() ? "" : " '", event.weight, event.weight.empty() ? "" : "'", bad, event.y.numel(), before,
                            last_block_.empty() ? "" : ", after the block ", last_block_);
     }
@@ -51,7 +51,7 @@ nlohmann::json DebugObserver::report() const {
   if (debug_.timing) report["timing"] = profile_.report();
   if (debug_.shapes)
     for (const std::string& line : shape_order_) report["shapes"].push_back(fmt::format("{}, {} times", line, shapes_.at(line)));
-  if (debug_.nan) report["nan"] = "every result of every operation was a number";
+  if (debug_.nan) report["nan"] = "every op returned finite values";
   return report;
 }
 

@@ -1,4 +1,4 @@
-// What `Debug` asks for, gathered while a run goes on.
+// Collects what `Debug` requests during a run.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@ namespace hearth::api {
 
 class DebugObserver : public Observer {
  public:
-  // With `timing` the device's ceilings are measured first, which takes some tenths of a second. Then begins the phase "prepare".
+  // With `timing`, first measures the device's ceilings, which takes a few tenths of a second. Then starts the phase "prepare".
   DebugObserver(const Debug& debug, Backend& device);
 
-  std::chrono::steady_clock::time_point began() const { return began_; }  // of that phase
+  std::chrono::steady_clock::time_point began() const { return began_; }  // start of that phase
   bool watches() const { return debug_.timing || debug_.shapes || debug_.nan; }
   void set_phase(std::string_view phase);     // "encode", "sample", "decode", "finish"
   void finish();                              // ends the last phase
-  void on_op(const OpEvent& event) override;  // with `nan`: NonFiniteError at the first bad result
+  void on_op(const OpEvent& event) override;  // with `nan`: NonFiniteError at the first non-finite result
   void on_tap(std::string_view path, const Tensor&) override { last_block_ = path; }
   void on_enter(std::string_view path) override;
   void on_leave() override;

@@ -55,7 +55,7 @@ std::string timing_text(const Json& timing) {
     text += "wall seconds:";
     for (const Json& phase : *phases)
       text += fmt::format(" {} {:.4f}", phase.at("phase").get_ref<const std::string&>(), phase.at("wall_seconds").get<double>());
-    text += "; in each table the rows of a phase sum up to them\n";
+    text += "; in each table the rows of a phase add up to these\n";
   }
   return text + table(timing.at("ops"), "op") + "\n" + table(timing.at("blocks"), "block");
 }

@@ -1,4 +1,4 @@
-// What was gathered for `Debug`, as people read it.
+// The results of `Debug` as human-readable text.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -6,7 +6,7 @@
 
 namespace hearth::api {
 
-// Tables of DebugObserver::report(): the slowest first, with their share of the time; then the shapes. Empty without either.
+// Tables of DebugObserver::report(): slowest rows first, with their share of the time; then the shapes. Empty if there are neither.
 std::string debug_text(const nlohmann::json& debug);
 
 }  // namespace hearth::api

@@ -17,7 +17,7 @@ TEST(DebugText, slowest_first_with_share_rate_and_fraction) {
     "shapes": ["sample: linear [2, 3] → [2, 4], 7 times"]})");
   EXPECT_EQ(debug_text(debug),
             "ceilings, measured now: 492.2 GFLOP/s, reads 46.0 GB/s\n"
-            "wall seconds: encode 0.5000 sample 1.5000; in each table the rows of a phase sum up to them\n"
+            "wall seconds: encode 0.5000 sample 1.5000; in each table the rows of a phase add up to these\n"
             "phase    op            calls    seconds  share       GB/s   GFLOP/s of ceiling\n"
             "sample   group_norm       30     1.5000  75.0%       23.0                 0.50\n"
             "encode   linear            2     0.5000  25.0%                 20.0       0.25\n"

@@ -47,8 +47,8 @@ void Profile::leave(double now) {
   open_.pop_back();
 }
 
-// An operation that called another one (a copy that makes its input dense) was told of later: what it took beside that is
-// what is left since then.
+// An op that called another one (a copy that makes its input dense) is reported after it, so it is charged the time since that report at
+// most.
 void Profile::op(const OpEvent& event, double now) {
   if (!between_) return;
   const double seconds = std::min(event.seconds, now - last_);

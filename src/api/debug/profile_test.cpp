@@ -31,16 +31,16 @@ BACKEND_TEST(Profile, every_instant_is_counted_once_on_each_side) {
     return OpEvent{.op = name, .weight = "", .x = x, .y = x, .seconds = seconds, .flop = flop, .factors = factors, .bytes = bytes};
   };
   Profile p(Ceilings{.matrix_gflops = 1, .bf16_gflops = 4, .read_gbs = 2});
-  p.op(op("linear", 1, 1e9, DType::f32, 8), 1);  // before the first phase: nobody's
+  p.op(op("linear", 1, 1e9, DType::f32, 8), 1);  // before the first phase: not counted
   p.begin_phase("encode", 10);
-  p.op(op("embedding", 1, 0, DType::f32, 1'000'000'000), 12);  // 1 before it
-  p.begin_phase("sample", 13);                                 // and 1 behind
+  p.op(op("embedding", 1, 0, DType::f32, 1'000'000'000), 12);  // 1 s before it
+  p.begin_phase("sample", 13);                                 // and 1 s after it
   p.enter("outer", 14);
   p.enter("inner", 16);
   p.op(op("linear", 3, 1.5e9, DType::f32, 8), 20);
   p.leave(21);
-  p.begin_phase("sample", 21.5);                          // goes on
-  p.op(op("copy", 1, 0, DType::f32, 2'000'000'000), 24);  // inside the next one, which began at 22
+  p.begin_phase("sample", 21.5);                          // continues
+  p.op(op("copy", 1, 0, DType::f32, 2'000'000'000), 24);  // within the next op, which started at 22
   p.op(op("conv2d", 4, 8e9, DType::bf16, 8), 26);
   p.debugging(29);
   p.leave(30);
@@ -63,7 +63,7 @@ BACKEND_TEST(Profile, every_instant_is_counted_once_on_each_side) {
   EXPECT_EQ(find(ops, "op", "linear", "sample").at("calls"), 2);
   EXPECT_EQ(find(ops, "op", "linear", "sample").at("gflop"), 2.5);
   EXPECT_EQ(find(ops, "op", "linear", "sample").at("fraction"), 0.5);
-  EXPECT_EQ(find(ops, "op", "conv2d", "sample").at("fraction"), 1.0);  // 8 GFLOP in 2 s, 4 a second at most
+  EXPECT_EQ(find(ops, "op", "conv2d", "sample").at("fraction"), 1.0);  // 8 GFLOP in 2 s, at most 4 GFLOP/s
   EXPECT_EQ(find(ops, "op", "embedding", "encode").at("gbs"), 1.0);
   EXPECT_EQ(find(ops, "op", "embedding", "encode").at("fraction"), 0.5);
   EXPECT_FALSE(find(ops, "op", "linear", "sample").contains("gbs"));
@@ -74,7 +74,7 @@ BACKEND_TEST(Profile, every_instant_is_counted_once_on_each_side) {
   EXPECT_EQ(inner.at("whole_seconds"), 5.0);
   EXPECT_EQ(inner.at("fraction"), 0.3);
   EXPECT_EQ(outer.at("seconds"), 8.0);
-  EXPECT_EQ(outer.at("whole_seconds"), 13.0);  // without what looking on took
+  EXPECT_EQ(outer.at("whole_seconds"), 13.0);  // without the debugging time
   EXPECT_EQ(outer.at("gflop"), 8.0);
   EXPECT_EQ(outer.at("calls"), 1);
   EXPECT_EQ(find(blocks, "block", "outside the blocks", "sample").at("seconds"), 4.0);
@@ -111,7 +111,7 @@ BACKEND_TEST(Profile, a_block_left_open_ends_with_its_phase) {
   p.enter("block", 1);
   p.begin_phase("decode", 3);
   p.end(4);
-  p.begin_phase("sample", 5);  // and comes again
+  p.begin_phase("sample", 5);  // starts again
   p.end(7);
   const Json report = p.report();
   EXPECT_FALSE(report.contains("ceilings"));

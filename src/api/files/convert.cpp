@@ -44,7 +44,7 @@ std::shared_ptr<TensorSource> without(std::shared_ptr<TensorSource> source, cons
   return source_of(std::move(source), std::move(pieces));
 }
 
-// A tensor whose being there says something.
+// A tensor whose presence is the information.
 class Marker : public TensorSource {
  public:
   explicit Marker(std::string name) : name_(std::move(name)) {}
@@ -57,27 +57,27 @@ class Marker : public TensorSource {
   std::string name_;
 };
 
-// Where a checkpoint's files go.
-struct Place {
+// Writes the files of a checkpoint.
+struct CheckpointWriter {
   using Write = std::function<void(std::string_view)>;
   using Data = std::function<void(const Write&)>;
   std::function<void(const std::string& file, uint64_t size, const Data& data)> add;
-  std::function<void()> commit;  // they are there now, or never
+  std::function<void()> commit;  // makes all files visible at once
 };
 
-// Beside its name until it is complete.
+// Has a temporary name until it is complete.
 class PartialFolder {
  public:
   explicit PartialFolder(const fs::path& out) {
     std::error_code error;
     if (fs::exists(out, error) && !(fs::is_directory(out, error) && fs::is_empty(out, error)))
-      fail<UsageError>("convert: {} is there and not an empty folder, expected a new name", out.string());
+      fail<UsageError>("convert: {} exists, expected a new name or an empty folder", out.string());
     const fs::path absolute = fs::absolute(out).lexically_normal();
     target_ = absolute.has_filename() ? absolute : absolute.parent_path();
     const fs::path parent = target_.parent_path();
     if (!fs::is_directory(parent, error)) fail<IoError>("convert: the folder {} does not exist", parent.string());
     std::string name = (parent / ".hearth-convert-XXXXXX").string();
-    if (!::mkdtemp(name.data())) fail<IoError>("convert: no folder can be made in {}", parent.string());
+    if (!::mkdtemp(name.data())) fail<IoError>("convert: cannot create a folder in {}", parent.string());
     folder_ = name;
     fs::permissions(folder_, fs::perms(0755), error);
   }
@@ -87,7 +87,7 @@ class PartialFolder {
     std::error_code ignored;
     if (!folder_.empty()) fs::remove_all(folder_, ignored);
   }
-  void add(const std::string& file, const Place::Data& data) {
+  void add(const std::string& file, const CheckpointWriter::Data& data) {
     fs::create_directories((folder_ / file).parent_path());
     FileWriter writer(folder_ / file);
     data([&](std::string_view bytes) { writer.write(bytes); });
@@ -96,7 +96,7 @@ class PartialFolder {
   void commit() {
     std::error_code error;
     fs::rename(folder_, target_, error);
-    if (error) fail<IoError>("convert: {} cannot be made: {}", target_.string(), error.message());
+    if (error) fail<IoError>("convert: cannot create {}: {}", target_.string(), error.message());
     folder_.clear();
   }
 
@@ -104,15 +104,15 @@ class PartialFolder {
   fs::path folder_, target_;
 };
 
-Place folder_place(const fs::path& out) {
+CheckpointWriter folder_writer(const fs::path& out) {
   const auto folder = std::make_shared<PartialFolder>(out);
-  return {.add = [folder](const std::string& file, uint64_t, const Place::Data& data) { folder->add(file, data); },
+  return {.add = [folder](const std::string& file, uint64_t, const CheckpointWriter::Data& data) { folder->add(file, data); },
           .commit = [folder] { folder->commit(); }};
 }
 
-Place dduf_place(const fs::path& out) {
+CheckpointWriter dduf_writer(const fs::path& out) {
   const auto zip = std::make_shared<ZipWriter>(out);
-  return {.add = [zip](const std::string& file, uint64_t size, const Place::Data& data) { zip->add(file, size, data); },
+  return {.add = [zip](const std::string& file, uint64_t size, const CheckpointWriter::Data& data) { zip->add(file, size, data); },
           .commit = [zip] { zip->commit(); }};
 }
 
@@ -126,7 +126,7 @@ class Conversion {
     for (const Component& c : checkpoint_.components()) {
       if (!checkpoint_.is_decoder_alone(c.name)) continue;
       const auto given = request.components.find(c.name);
-      fail<UnsupportedError>("{}: the autoencoder is a decoder alone, a checkpoint has its encoder, too",
+      fail<UnsupportedError>("{}: the VAE has only a decoder, expected an encoder too",
                              (given == request.components.end() ? request.model : given->second).string());
     }
     report_.pipeline = checkpoint_.pipeline_class();
@@ -134,42 +134,42 @@ class Conversion {
   }
 
   // The diffusers layout: configurations, vocabularies and networks under their official names.
-  ConvertReport to_components(const Place& place) {
+  ConvertReport to_components(const CheckpointWriter& writer) {
     Json index = Json::parse(checkpoint_.index_text());
     for (const char* own : {"_base", "_marker", "_name"}) index.erase(own);
     for (const Component& c : checkpoint_.components()) {
       index[c.name] = {c.library, c.class_name};
       if (checkpoint_.is_there(c.name)) continue;
       index[c.name] = {nullptr, nullptr};
-      report_.notes.push_back(fmt::format("the component '{}' is not there", c.name));
+      report_.notes.push_back(fmt::format("the component '{}' is missing", c.name));
     }
-    add_text(place, "model_index.json", index.dump(2) + "\n");
+    add_text(writer, "model_index.json", index.dump(2) + "\n");
     for (const Component& c : checkpoint_.components()) {
       if (!checkpoint_.is_there(c.name)) continue;
       const std::string folder = c.name + "/";
       if (c.class_name.find("Tokenizer") == std::string::npos)
-        add_text(place, folder + checkpoint_.config_file_name(c.name), checkpoint_.config_text(c.name));
+        add_text(writer, folder + checkpoint_.config_file_name(c.name), checkpoint_.config_text(c.name));
       else
         for (const char* file : tokenizer_files)
-          if (const auto text = checkpoint_.text_file(c.name, file)) add_text(place, folder + file, *text);
+          if (const auto text = checkpoint_.text_file(c.name, file)) add_text(writer, folder + file, *text);
       if (!has_weights(c)) continue;
       auto source = checkpoint_.tensors(c.name, request_.variant);
       if (checkpoint_.is_single_file()) leave_out(c, source, nullptr);
-      add_shards(place, folder + (c.library == "diffusers" ? "diffusion_pytorch_model" : "model"), stored_tensors(source));
+      add_shards(writer, folder + (c.library == "diffusers" ? "diffusion_pytorch_model" : "model"), stored_tensors(source));
     }
-    place.commit();
+    writer.commit();
     return report_;
   }
 
   ConvertReport to_file() {
     const ImageFiles* layout = layout_of(checkpoint_, families_);
-    if (!layout) fail<UnsupportedError>("{}: no layout of a single file has places for a {}", request_.model.string(), report_.pipeline);
+    if (!layout) fail<UnsupportedError>("{}: no single-file layout supports {}", request_.model.string(), report_.pipeline);
     std::vector<StoredTensor> all;
     for (const Component& c : checkpoint_.components()) {
       if (!has_weights(c)) continue;
       const WrittenPlace* place = place_in(*layout, c);
       if (!place) {
-        report_.notes.push_back(fmt::format("the component '{}' ({}) has no place in this layout", c.name, c.class_name));
+        report_.notes.push_back(fmt::format("the component '{}' ({}) cannot be stored in this layout", c.name, c.class_name));
         continue;
       }
       auto source = checkpoint_.tensors(c.name, request_.variant);
@@ -188,7 +188,7 @@ class Conversion {
   }
 
  private:
-  // What a reader is to know of the scheduler's file, which this layout does not hold.
+  // Records what readers need from the scheduler's configuration, which this layout does not include.
   void state_schedule(const ImageFiles& layout, Metadata& metadata, std::vector<StoredTensor>& all) {
     const auto& components = checkpoint_.components();
     const auto found = std::ranges::find_if(components, is_scheduler);
@@ -198,7 +198,7 @@ class Conversion {
     const auto prediction = std::ranges::find(layout.predictions, type, &Prediction::type);
     if (prediction != layout.predictions.end()) metadata["modelspec.prediction_type"] = prediction->stated.front();
     else if (!layout.predictions.empty())
-      report_.notes.push_back(fmt::format("the scheduler predicts '{}', which this layout cannot say", type));
+      report_.notes.push_back(fmt::format("the prediction type '{}' cannot be recorded in this layout", type));
     for (const SchedulerMarker& marker : layout.markers)
       if (const std::string key(marker.key); !marker.value.empty() && scheduler.has(key) && scheduler.dump(key) == marker.value)
         all.push_back(stored_tensors(std::make_shared<Marker>(std::string(marker.tensor)))[0]);
@@ -209,13 +209,13 @@ class Conversion {
       if (place.slot->role != ComponentRole::denoiser) continue;
       const auto tensors = checkpoint_.tensors(place.slot->name, request_.variant);
       if (configurations_with({*place.network, *place.slot, *tensors}, families_).empty())
-        report_.notes.push_back(fmt::format(
-            "no published model has this {}'s geometry: the file is opened with --config and the configurations", place.slot->spoken));
+        report_.notes.push_back(
+            fmt::format("no published model has this {}'s architecture: opening the file requires --config", place.slot->spoken));
     }
   }
 
-  // Tensors that files carry and no network of this class has. Those that are ignored by name stay where a folder, or the `place` in a
-  // single file, has a name for them.
+  // Leaves out tensors that no network of this class has. Those that are ignored by name stay if a folder, or the `place` in a single file,
+  // has a name for them.
   void leave_out(const Component& c, std::shared_ptr<TensorSource>& source, const WrittenPlace* place) {
     const NetworkFiles* network = network_of(families_, c.class_name);
     const TensorList tensors = source->list();
@@ -226,8 +226,7 @@ class Conversion {
     for (const auto& [name, info] : tensors)
       if (matches_any(surplus, name) && !(is_usual(name) && (!place || to_original(name, names)))) dropped.push_back(name);
     if (!dropped.empty()) {
-      report_.notes.push_back(
-          fmt::format("{}: {} tensors that it does not use are left out: {}", c.name, dropped.size(), shortened_list(dropped)));
+      report_.notes.push_back(fmt::format("{}: {} unused tensors are left out: {}", c.name, dropped.size(), shortened_list(dropped)));
       source = without(source, dropped);
     }
     const ImageFiles* layout = checkpoint_.is_single_file() ? layout_of(checkpoint_, families_) : nullptr;
@@ -238,16 +237,16 @@ class Conversion {
     for (const auto& [name, info] : source->list())
       if (!is_usual(name) && !to_original(name, known)) unknown.push_back("'" + name + "'");
     if (!unknown.empty())
-      fail<WeightError>("{}: {} tensors of the {} are not known: {}", source->describe(), unknown.size(), checkpoint_.spoken_name(c.name),
+      fail<WeightError>("{}: {} unknown tensors of the {}: {}", source->describe(), unknown.size(), checkpoint_.spoken_name(c.name),
                         shortened_list(unknown));
   }
 
-  static void add_text(const Place& place, const std::string& file, const std::string& text) {
-    place.add(file, text.size(), [&](const Place::Write& write) { write(text); });
+  static void add_text(const CheckpointWriter& writer, const std::string& file, const std::string& text) {
+    writer.add(file, text.size(), [&](const CheckpointWriter::Write& write) { write(text); });
   }
 
   // `stem`.safetensors, or its shards and their index.
-  void add_shards(const Place& place, const std::string& stem, std::vector<StoredTensor> tensors) {
+  void add_shards(const CheckpointWriter& writer, const std::string& stem, std::vector<StoredTensor> tensors) {
     ask_for_type(tensors);
     std::vector<StoredFile> files;
     for (auto& shard : in_shards(std::move(tensors), uint64_t(request_.max_shard_size)))
@@ -257,25 +256,25 @@ class Conversion {
     for (size_t i = 0; i < files.size(); ++i) {
       const std::string part = files.size() == 1 ? "" : fmt::format("-{:05}-of-{:05}", i + 1, files.size());
       const std::string file = stem + part + ".safetensors";
-      place.add(file, files[i].bytes, [&](const Place::Write& write) { write_all(files[i], write); });
+      writer.add(file, files[i].bytes, [&](const CheckpointWriter::Write& write) { write_all(files[i], write); });
       for (const StoredTensor& t : files[i].tensors) map[t.name] = fs::path(file).filename().string();
       total += int64_t(files[i].bytes - files[i].head.size());
     }
     if (files.size() > 1)
-      add_text(place, stem + ".safetensors.index.json",
+      add_text(writer, stem + ".safetensors.index.json",
                Json{{"metadata", {{"total_size", total}}}, {"weight_map", std::move(map)}}.dump(2) + "\n");
   }
 
-  // In the type asked for.
+  // Converts to the requested dtype.
   void ask_for_type(std::vector<StoredTensor>& tensors) {
     if (request_.type.empty()) return;
     const auto kept = hearth::ask_for_type(tensors, *dtype_named(request_.type), *device_);
     if (!kept.empty())
-      report_.notes.push_back(
-          fmt::format("{} tensors hold values beyond {} and keep their type: {}", kept.size(), request_.type, shortened_list(kept)));
+      report_.notes.push_back(fmt::format("{} tensors have values too large for {} and keep their dtype: {}", kept.size(), request_.type,
+                                          shortened_list(kept)));
   }
 
-  // Counted, and laid out.
+  // Counts the tensors and lays out the file.
   StoredFile prepared(std::vector<StoredTensor> tensors, const Metadata& metadata) {
     for (const StoredTensor& t : tensors) {
       ++report_.tensors;
@@ -288,7 +287,7 @@ class Conversion {
     return file;
   }
 
-  void write_all(const StoredFile& file, const Place::Write& write) {
+  void write_all(const StoredFile& file, const CheckpointWriter::Write& write) {
     write_stored(file, *device_, [&](std::string_view bytes) {
       write(bytes);
       written_ += int64_t(bytes.size());
@@ -301,7 +300,7 @@ class Conversion {
   Checkpoint checkpoint_;
   std::unique_ptr<Backend> device_;
   ConvertReport report_;
-  int64_t written_ = 0, total_ = 0;  // bytes of files of tensors, as far as they are known
+  int64_t written_ = 0, total_ = 0;  // bytes of tensor files, as far as known
 };
 
 }  // namespace
@@ -311,18 +310,18 @@ ConvertReport convert(const ConvertRequest& given) {
   request.model = hub::local_model(request.model);
   const api::OptionalCancel cancel(request.cancel);
   if (!request.type.empty() && request.type != "f32" && request.type != "f16" && request.type != "bf16")
-    fail<UsageError>("convert: the type '{}' cannot be written, only f32, f16, bf16", request.type);
+    fail<UsageError>("convert: unknown type '{}', expected f32, f16 or bf16", request.type);
   if (request.layout != "diffusers" && request.layout != "single" && request.layout != "dduf")
-    fail<UsageError>("convert: the layout '{}' is unknown, only diffusers, single, dduf", request.layout);
+    fail<UsageError>("convert: unknown layout '{}', expected diffusers, single or dduf", request.layout);
   if (request.max_shard_size < 1) fail<UsageError>("convert: shards of {} bytes, expected at least 1", request.max_shard_size);
   if (request.layout == "diffusers") {
-    const Place place = folder_place(request.output);
-    return Conversion(request).to_components(place);
+    const CheckpointWriter writer = folder_writer(request.output);
+    return Conversion(request).to_components(writer);
   }
   check_writable(request.output);
   Conversion conversion(request);
   if (request.layout == "single") return conversion.to_file();
-  return conversion.to_components(dduf_place(request.output));
+  return conversion.to_components(dduf_writer(request.output));
 }
 
 }  // namespace hearth

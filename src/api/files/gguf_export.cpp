@@ -26,8 +26,8 @@ const models::LanguageFamily& writable_family(const LanguageCheckpoint& checkpoi
     if (std::ranges::find(family.model_types, checkpoint.model_type()) != family.model_types.end()) return family;
     known.insert(known.end(), family.model_types.begin(), family.model_types.end());
   }
-  fail<UnsupportedError>("{}: models of type '{}' cannot be written as GGUF, only {}", checkpoint.root().string(), checkpoint.model_type(),
-                         enumerated(known));
+  fail<UnsupportedError>("{}: models of type '{}' cannot be written as GGUF; supported are {}", checkpoint.root().string(),
+                         checkpoint.model_type(), enumerated(known));
 }
 
 std::string gguf_name(const std::string& published, const GgufArchitecture& architecture, const std::string& where) {
@@ -36,7 +36,7 @@ std::string gguf_name(const std::string& published, const GgufArchitecture& arch
   fail<UnsupportedError>("{}: '{}' has no name in GGUF files", where, published);
 }
 
-// The network as its family's table says it; `config` states everything, `tensors` have their published names.
+// Exports the network by its family's table. `config` must be complete; `tensors` have their published names.
 GgufExport export_network(const GgufArchitecture& architecture, const Config& config, const std::string& name,
                           const std::map<std::string, TensorInfo>& tensors) {
   GgufExport to{.architecture = std::string(architecture.name), .values = {}, .source = nullptr, .tensors = {}, .notes = {}};
@@ -95,7 +95,8 @@ GgufExport export_gguf(const std::shared_ptr<GgufFile>& file) {
     if (is_blocked(info.dtype)) encoded.push_back(name);
   }
   if (!encoded.empty())
-    to.notes.push_back(fmt::format("{} tensors come in block types and lose once more: {}", encoded.size(), shortened_list(encoded)));
+    to.notes.push_back(
+        fmt::format("{} tensors are already quantized and lose precision again: {}", encoded.size(), shortened_list(encoded)));
   return to;
 }
 

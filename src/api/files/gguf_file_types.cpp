@@ -29,7 +29,7 @@ const FileType& type_of(DType dtype) { return *std::ranges::find(types, dtype, &
 
 double bits_of(DType dtype) { return 8.0 * double(block_of(dtype).bytes) / double(block_of(dtype).values); }
 
-// Matrices that a product of the network reads; what gates, convolves or looks up a few rows keeps its precision.
+// Whether a tensor is a matrix of a product. Gates, convolutions and tables of which few rows are read keep their precision.
 bool is_matrix(const ExportedTensor& t) {
   if (t.shape.rank() < 2 || !t.name.ends_with(".weight")) return false;
   for (const char* exact :
@@ -45,25 +45,25 @@ const FileType& file_type_named(const std::string& name) {
   if (found != types.end()) return *found;
   std::string names;
   for (const FileType& t : types) names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(t.dtype));
-  fail<UsageError>("quantize: the type '{}' cannot be written, only {}", name, names);
+  fail<UsageError>("quantize: unknown type '{}', expected one of {}", name, names);
 }
 
-std::vector<GgufTensor> choose_types(GgufExport& model, DType asked, bool pure) {
+std::vector<GgufTensor> choose_types(GgufExport& model, DType requested, bool pure) {
   const bool tied = std::ranges::find(model.tensors, "output.weight", &ExportedTensor::name) == model.tensors.end();
   const std::string_view output = tied ? "token_embd.weight" : "output.weight";
   std::map<DType, std::vector<std::string>> other;
   std::vector<GgufTensor> chosen;
   for (const ExportedTensor& t : model.tensors) {
-    DType dtype = is_matrix(t) ? asked : DType::f32;
-    if (is_matrix(t) && !pure && t.name == output && bits_of(asked) < bits_of(DType::q6_k)) dtype = DType::q6_k;
+    DType dtype = is_matrix(t) ? requested : DType::f32;
+    if (is_matrix(t) && !pure && t.name == output && bits_of(requested) < bits_of(DType::q6_k)) dtype = DType::q6_k;
     const DType wanted = dtype;
     while (t.shape.rank() > 0 && t.shape[-1] % block_of(dtype).values != 0) dtype = type_of(dtype).narrower_blocks;
     if (dtype != wanted) other[dtype].push_back(fmt::format("{} {}", t.name, t.shape));
     chosen.push_back({t.name, dtype, t.shape});
   }
   for (const auto& [dtype, names] : other)
-    model.notes.push_back(
-        fmt::format("{} with rows of no whole blocks became {}: {}", names.size(), name_of(dtype), shortened_list(names)));
+    model.notes.push_back(fmt::format("{} tensors whose rows are not whole blocks are written as {}: {}", names.size(), name_of(dtype),
+                                      shortened_list(names)));
   return chosen;
 }
 

@@ -1,4 +1,4 @@
-// The types of the tensors of a GGUF file, chosen as its quantizers do.
+// Chooses the types of the tensors of a GGUF file, as llama.cpp's quantizer does.
 #pragma once
 
 #include "api/files/gguf_export.h"
@@ -8,14 +8,14 @@ namespace hearth::api {
 struct FileType {
   DType dtype;
   int32_t number;         // general.file_type
-  DType narrower_blocks;  // for rows that are no multiple of this type's block
+  DType narrower_blocks;  // for rows whose length is not a multiple of this type's block
 };
 
-// UsageError that lists the types there are.
+// UsageError for an unknown name lists the supported types.
 const FileType& file_type_named(const std::string& name);
 
-// The types to write where `asked` is wanted: what no product reads is f32; rows of no whole blocks have a type of smaller ones, which is
-// noted in the model; the output matrix has at least q6_k unless `pure`.
-std::vector<GgufTensor> choose_types(GgufExport& model, DType asked, bool pure);
+// The types to write if `requested` is the type: tensors that no product reads are f32; rows that are not whole blocks get a type of
+// smaller blocks, which is noted in the model; the output matrix has at least q6_k unless `pure`.
+std::vector<GgufTensor> choose_types(GgufExport& model, DType requested, bool pure);
 
 }  // namespace hearth::api

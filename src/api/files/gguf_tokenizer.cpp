@@ -1,4 +1,4 @@
-// A tokenizer.json in the keys of GGUF files.
+// Converts a tokenizer.json to the keys of GGUF files.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 
 enum TokenType : int32_t { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
 
-// Of what is there; an empty object for a file that is not.
+// An empty object if the file does not exist.
 Json load_if_there(const fs::path& file) {
   std::error_code error;
   return fs::exists(file, error) ? load_json(file) : Json::object();
@@ -28,7 +28,7 @@ std::string text_at(const Json& json, const char* key) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// The stages of a Sequence, or the one stage that it is.
+// The stages of a Sequence, or the single stage.
 std::vector<Json> stages(const Json& json, const char* list) {
   if (!json.is_object()) return {};
   if (text_at(json, "type") != "Sequence") return {json};
@@ -45,7 +45,7 @@ class TokenizerExport {
         to_(to) {
     if (!json_.is_object() || !json_.contains("model")) fail<WeightError>("{}: has no 'model'", where_);
     if (const std::string type = text_at(json_["model"], "type"); type != "BPE")
-      fail<UnsupportedError>("{}: a model of type '{}' cannot be written as GGUF, only BPE", where_, type);
+      fail<UnsupportedError>("{}: a tokenizer of type '{}' cannot be written as GGUF, expected BPE", where_, type);
     read_tokens(size_t(rows));
     read_merges();
   }
@@ -67,7 +67,7 @@ class TokenizerExport {
     if (by_score) to_.values.boolean("tokenizer.ggml.add_space_prefix", adds_space());
   }
 
-  // tokenizer_config.json's template, or that of a file of its own.
+  // The chat template in chat_template.jinja, else in tokenizer_config.json.
   void write_template(const fs::path& folder) {
     std::error_code error;
     const fs::path file = folder / "chat_template.jinja";
@@ -78,7 +78,7 @@ class TokenizerExport {
  private:
   void set(int64_t id, const std::string& token, int32_t type) {
     if (id < 0 || size_t(id) >= tokens_.size())
-      fail<WeightError>("{}: token '{}' has the id {}, the embedding has {} rows", where_, token, id, tokens_.size());
+      fail<WeightError>("{}: token '{}' has the id {}, but the embedding has {} rows", where_, token, id, tokens_.size());
     tokens_[size_t(id)] = token;
     types_[size_t(id)] = type;
   }
@@ -101,7 +101,7 @@ class TokenizerExport {
     }
   }
 
-  // "left right", or a list of both, in which a blank is written as U+0120 is: as what stands for it among bytes.
+  // "left right", or a list of both. In a list, a blank is replaced by U+0120, its byte-level spelling.
   void read_merges() {
     for (const Json& merge : json_["model"].value("merges", Json::array())) {
       if (merge.is_string()) {
@@ -133,7 +133,7 @@ class TokenizerExport {
     to_.values.f32s("tokenizer.ggml.scores", scores);
   }
 
-  // The name under which GGUF knows the pre-tokenizer.
+  // GGUF's name of the pre-tokenizer.
   std::string split_pattern() const {
     std::vector<std::string> patterns;
     for (const Json& stage : stages(json_.value("pre_tokenizer", Json()), "pretokenizers")) {
@@ -150,7 +150,7 @@ class TokenizerExport {
     fail<UnsupportedError>("{}: GGUF has no name for the split patterns of this pre-tokenizer", where_);
   }
 
-  // The id of "bos_token" and so on; -1 where there is none.
+  // The id of "bos_token" and so on; -1 if there is none.
   int64_t special(const std::string& name) const {
     const auto found = settings_.find(name + "_token");
     if (found != settings_.end() && !found->is_null()) {
@@ -164,7 +164,7 @@ class TokenizerExport {
     return config_.dump(key).starts_with('[') ? config_.integers(key).at(0) : config_.integer(key);
   }
 
-  // Whether encoding puts the token around a text: as tokenizer_config.json says, else where the post-processor's template has it.
+  // Whether encoding adds the token to a text, by tokenizer_config.json, else by the post-processor's template.
   bool adds(const std::string& name) const {
     const std::string key = "add_" + name + "_token";
     if (settings_.contains(key) && settings_[key].is_boolean()) return settings_[key];
@@ -199,8 +199,8 @@ void export_tokenizer(const fs::path& folder, const Config& config, int64_t rows
   std::error_code error;
   if (!fs::exists(folder / "tokenizer.json", error)) {
     if (fs::exists(folder / "tokenizer.model", error))
-      fail<UnsupportedError>("{}: cannot be written as GGUF yet; expected tokenizer.json", (folder / "tokenizer.model").string());
-    to.notes.emplace_back("the folder has no tokenizer.json: the file runs on token ids only");
+      fail<UnsupportedError>("{}: cannot be written as GGUF, expected tokenizer.json", (folder / "tokenizer.model").string());
+    to.notes.emplace_back("the folder has no tokenizer.json: the GGUF file supports token ids only");
     return;
   }
   try {

@@ -13,7 +13,7 @@ WeightHashes::~WeightHashes() { stop_ = true; }
 
 void WeightHashes::start() { running(); }
 
-// The result lives as long as running_, which holds it, too.
+// The reference stays valid as long as running_, which shares the result.
 const Hashes& WeightHashes::get() { return running().get(); }
 
 std::shared_future<Hashes> WeightHashes::running() {

@@ -1,4 +1,4 @@
-// The hashes of a model's weights, computed beside a run: reading gigabytes twice must not delay an image.
+// Hashes of a model's weights, computed in parallel with a run, because reading gigabytes again would delay an image.
 #pragma once
 
 #include <atomic>
@@ -11,20 +11,20 @@
 
 namespace hearth::api {
 
-using Hashes = std::vector<std::pair<std::string, std::string>>;  // component → SHA-256 of its files, one after another
+using Hashes = std::vector<std::pair<std::string, std::string>>;  // component → SHA-256 of its concatenated files
 
-// Safe from any thread: a model may have several runs at the same time.
+// Thread-safe: a model may have several concurrent runs.
 class WeightHashes {
  public:
-  // `cache`: a folder that remembers the hashes of files that have not changed (weights/packed_cache.h), or none
+  // `cache`: a folder that stores the hashes of unchanged files (weights/packed_cache.h); empty: none.
   WeightHashes(std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> components, std::filesystem::path cache);
-  ~WeightHashes();  // stops what runs
+  ~WeightHashes();  // stops the computation
 
-  void start();         // in a thread of its own, once
-  const Hashes& get();  // waits for it. IoError where a file has gone
+  void start();         // once, in a separate thread
+  const Hashes& get();  // waits for the result; IoError if a file no longer exists
 
  private:
-  std::shared_future<Hashes> running();  // what start() has begun, begun where it was not
+  std::shared_future<Hashes> running();  // starts the computation unless it has started
 
   std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> components_;
   std::filesystem::path cache_;

@@ -10,7 +10,7 @@
 namespace hearth::api {
 namespace {
 
-TEST(WeightHashes, are_computed_once_for_all_who_ask) {
+TEST(WeightHashes, are_computed_once_for_all_threads) {
   const test::TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "a";
   std::ofstream(file) << "abc";
@@ -24,7 +24,7 @@ TEST(WeightHashes, are_computed_once_for_all_who_ask) {
     });
   for (std::thread& thread : threads) thread.join();
   for (const Hashes* one : seen) EXPECT_EQ(one, seen[0]);
-  EXPECT_EQ(*seen[0], (Hashes{{"unet", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"}}));  // FIPS 180-2's example
+  EXPECT_EQ(*seen[0], (Hashes{{"unet", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"}}));  // the example of FIPS 180-2
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Whether it is an image, by its first bytes. A safetensors file may begin like one: its length, then a brace.
+// Whether the file is an image, by its first bytes. A safetensors file may look like one, but has a brace after its length.
 bool is_image(const std::filesystem::path& path) {
   if (!std::filesystem::is_regular_file(path)) return false;
   std::string head(64, '\0');
@@ -28,7 +28,7 @@ bool is_image(const std::filesystem::path& path) {
   return !(head.size() > 8 && head[8] == '{') && image_format(head, path.string()).has_value();
 }
 
-// What another program may have left under a keyword of ours is told as text.
+// Another program may have used the same keyword for something else, which is reported as text.
 Json parsed(const std::string& text) { return Json::accept(text) ? Json::parse(text) : Json(text); }
 
 Inspection inspect_image(const std::filesystem::path& path) {
@@ -42,13 +42,12 @@ Inspection inspect_image(const std::filesystem::path& path) {
   Inspection result;
   result.text = fmt::format("{}: {} image, {}×{}, {}{}\n", path.string(), name_of(image.format), image.image.width, image.image.height,
                             image.kind, image.alpha.values.empty() ? "" : ", with transparency");
-  if (image.orientation >= 2 && image.orientation <= 8)
-    result.text += fmt::format("EXIF orientation {}: shown turned upright\n", image.orientation);
+  if (image.orientation >= 2 && image.orientation <= 8) result.text += fmt::format("EXIF orientation {}: applied\n", image.orientation);
   for (const std::string& note : image.notes) result.text += one_line(note) + "\n";
   if (!parameters.empty()) result.text += parameters + "\n";
   if (!prompt.empty() || !workflow.empty())
     result.text += fmt::format("ComfyUI's graph: {} bytes of prompt, {} bytes of workflow\n", prompt.size(), workflow.size());
-  if (parameters.empty() && recipe.empty() && prompt.empty() && workflow.empty()) result.text += "It does not say how it was made.\n";
+  if (parameters.empty() && recipe.empty() && prompt.empty() && workflow.empty()) result.text += "No generation metadata.\n";
 
   Json json = {{"kind", "image"},
                {"format", name_of(image.format)},
@@ -70,7 +69,7 @@ Inspection inspect_image(const std::filesystem::path& path) {
 struct Verdict {
   std::string family, headline;
   std::vector<models::ComponentCheck> checks;
-  bool all_checked = false;  // every component that the family asks for is among them
+  bool all_checked = false;  // all components that the family needs were checked
 };
 
 // "NAME inpainting, no VAE: give one with --vae"
@@ -81,7 +80,7 @@ std::string headline_of(const Checkpoint& checkpoint) {
   return text;
 }
 
-// What the model says of a diffusers folder, a DDUF file or a single file.
+// Checks a diffusers folder, a DDUF file or a single file as its family would when opening it.
 Verdict examine(const std::filesystem::path& path, const std::string& variant) {
   Verdict verdict;
   try {
@@ -95,7 +94,7 @@ Verdict examine(const std::filesystem::path& path, const std::string& variant) {
   return verdict;
 }
 
-// Many people delete the safety checker: what the family does not ask for may be broken or gone.
+// Components that the family does not need may be broken or missing: many users delete the safety checker.
 void set_aside_unused(InspectedCheckpoint& found, const Verdict& verdict) {
   if (!verdict.all_checked) return;
   for (InspectedComponent& c : found.components)
@@ -103,7 +102,7 @@ void set_aside_unused(InspectedCheckpoint& found, const Verdict& verdict) {
       c.unused = std::exchange(c.problem, {});
 }
 
-// Whether it is a file with a denoiser, which may be a whole checkpoint.
+// Whether the file contains a denoiser, so that it may be a whole checkpoint.
 bool is_single_file(const std::filesystem::path& path, const InspectedCheckpoint& found, std::span<const KnownFamily> families) {
   if (found.kind != "safetensors file" && found.kind != "PyTorch checkpoint") return false;
   return denoiser_of(find_sections(open_tensor_file(path)->list(), families, path.string())) != nullptr;
@@ -134,7 +133,7 @@ Inspection inspect(const std::filesystem::path& given, const std::string& varian
       json["problems"].push_back({{"component", component}, {"problem", problem}});
       result.text += fmt::format("problem in {}: {}\n", component, problem);
     }
-    if (result.usable) result.text += fmt::format("complete: every tensor is there and used; family {}\n", verdict.family);
+    if (result.usable) result.text += fmt::format("complete: every tensor is present and used; family {}\n", verdict.family);
   }
   json["usable"] = result.usable;
   result.json = json.dump(-1, ' ', false, Json::error_handler_t::replace);

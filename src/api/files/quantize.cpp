@@ -42,7 +42,7 @@ void decode(DType dtype, const std::byte* x, int64_t n, float* y) {
         y[i] = float(value);
       }
       return;
-    default: fail<UnsupportedError>("quantize: weights of type {} cannot be read", name_of(dtype));
+    default: fail<UnsupportedError>("quantize: weights of type {} are not supported", name_of(dtype));
   }
 }
 
@@ -60,7 +60,7 @@ void encode(DType dtype, const float* x, int64_t n, std::byte* y) {
   else std::memcpy(y, x, size_t(n) * 4);
 }
 
-// Where a row of the file comes from: pairs (2i, 2i + 1) of a head of D rows from its halves (i, i + D/2).
+// The source's row of a row in the file: a head of D rows has pairs (2i, 2i + 1) from its halves (i, i + D/2).
 int64_t stored_row(int64_t row, int64_t rows, int64_t heads) {
   if (heads == 0) return row;
   const int64_t D = rows / heads, r = row % D;
@@ -77,7 +77,7 @@ class TensorWriter {
   void operator()(size_t index, const WriteBytes& write) {
     const ExportedTensor& t = model_.tensors[index];
     const Tensor x = t.stored.empty() ? Tensor::from(device_, t.shape, t.values) : model_.source->read(t.stored, t.shape, device_);
-    // A row is what moves as a whole: of a bias one number.
+    // Values that move together: a row; for a bias, one value.
     const int64_t row = t.shape.rank() < 2 ? 1 : t.shape[-1], rows = row == 0 ? 0 : t.shape.numel() / row;
     const int64_t values = std::max(row, block_of(chosen_[index].dtype).values);
     const int64_t chunk = std::max<int64_t>(1, (int64_t(4) << 20) / values) * (values / row);  // rows in memory at once
@@ -108,7 +108,7 @@ class TensorWriter {
         decode(x.dtype(), x.raw() + bytes_of(x.dtype(), stored_row(r, rows, t.heads) * row), row, values.data() + (r - first) * row);
     }
     if (const auto bad = std::ranges::count_if(values, [](float v) { return !std::isfinite(v); }))
-      fail<WeightError>("quantize: '{}' has {} NaN or infinite of {} values", t.name, bad, n);
+      fail<WeightError>("quantize: '{}' has {} NaN or infinite values among {}", t.name, bad, n);
     encode(dtype, values.data(), n, to);
     if (dtype == DType::f16) decode(dtype, to, n, values.data());
     const bool too_large = is_blocked(dtype)     ? non_finite_in_blocks(dtype, to, n) > 0

@@ -78,7 +78,7 @@ class QuantizeTest : public testing::Test {
 
 // Rows of q and k: [head, 2, D/2] → [head, D/2, 2], as the reference converter writes them (llama.cpp, checked with transformers' reader).
 std::vector<float> permuted(const std::vector<float>& x, size_t heads) {
-  const size_t head = x.size() / heads;  // numbers of a head
+  const size_t head = x.size() / heads;  // values of a head
   const size_t D = 64, row = head / D;
   std::vector<float> y;
   for (size_t h = 0; h < heads; ++h)
@@ -88,7 +88,7 @@ std::vector<float> permuted(const std::vector<float>& x, size_t heads) {
   return y;
 }
 
-TEST_F(QuantizeTest, a_folder_as_f32_is_the_same_numbers_under_other_names) {
+TEST_F(QuantizeTest, a_folder_as_f32_keeps_its_values_under_other_names) {
   const QuantizeReport report = run("f32");
   EXPECT_EQ(report.architecture, "llama");
   EXPECT_TRUE(report.notes.empty());
@@ -114,7 +114,7 @@ TEST_F(QuantizeTest, a_folder_as_f32_is_the_same_numbers_under_other_names) {
   EXPECT_NEAR(factors.back(), 8, 1e-5);
 }
 
-TEST_F(QuantizeTest, the_values_tell_sizes_and_tokenizer) {
+TEST_F(QuantizeTest, the_metadata_describes_sizes_and_tokenizer) {
   run("f32");
   const auto file = GgufFile::open(folder / "out.gguf");
   const GgufMetadata& m = file->metadata();
@@ -132,7 +132,7 @@ TEST_F(QuantizeTest, the_values_tell_sizes_and_tokenizer) {
     EXPECT_EQ(m.integer("llama." + key), value) << key;
   EXPECT_EQ(m.number("llama.rope.freq_base"), 500000);
   EXPECT_EQ(float(m.number("llama.attention.layer_norm_rms_epsilon")), 1e-5f);
-  EXPECT_FALSE(m.has("llama.rope.scaling.type"));  // the factors tell it
+  EXPECT_FALSE(m.has("llama.rope.scaling.type"));  // implied by the factors
   EXPECT_EQ(m.text("tokenizer.ggml.model"), "gpt2");
   EXPECT_EQ(m.text("tokenizer.ggml.pre"), "llama-bpe");
   EXPECT_EQ(m.texts("tokenizer.ggml.tokens"), (std::vector<std::string_view>{"a", "b", "c", "ab", "abc", "[PAD5]", "[PAD6]", "[PAD7]",
@@ -147,11 +147,12 @@ TEST_F(QuantizeTest, the_values_tell_sizes_and_tokenizer) {
   EXPECT_EQ(m.text("tokenizer.chat_template"), "{{ messages }}");
 }
 
-TEST_F(QuantizeTest, matrices_get_the_type_and_what_does_not_fit_is_named) {
+TEST_F(QuantizeTest, matrices_get_the_type_and_exceptions_are_noted) {
   const QuantizeReport report = run("q4_k");
   EXPECT_EQ(report.types, (std::map<std::string, int64_t>{{"f32", 14}, {"q4_k", 13}, {"q5_0", 2}, {"q6_k", 1}}));
-  EXPECT_EQ(report.notes, std::vector<std::string>{"2 with rows of no whole blocks became q5_0: blk.0.attn_output.weight [256, 384], "
-                                                   "blk.1.attn_output.weight [256, 384]"});
+  EXPECT_EQ(report.notes,
+            std::vector<std::string>{"2 tensors whose rows are not whole blocks are written as q5_0: blk.0.attn_output.weight [256, 384], "
+                                     "blk.1.attn_output.weight [256, 384]"});
   const auto file = GgufFile::open(folder / "out.gguf");
   const auto listed = file->list();
   EXPECT_EQ(listed.at("output.weight").dtype, DType::q6_k);
@@ -177,7 +178,7 @@ TEST_F(QuantizeTest, a_gguf_file_is_written_in_another_type) {
   };
   EXPECT_TRUE(again("f32.gguf", "q8.gguf", "q8_0").notes.empty());
   run("q8_0", true);
-  // The keys have another order only.
+  // Only the order of the keys differs.
   const auto a = GgufFile::open(folder / "out.gguf"), b = GgufFile::open(folder / "q8.gguf");
   EXPECT_EQ(a->file_bytes(), b->file_bytes());
   for (const auto& [key, value] : a->metadata().values()) EXPECT_EQ(b->metadata().find(key)->bytes, value.bytes) << key;
@@ -186,16 +187,17 @@ TEST_F(QuantizeTest, a_gguf_file_is_written_in_another_type) {
     ASSERT_EQ(x.dtype(), y.dtype());
     EXPECT_EQ(std::memcmp(x.raw(), y.raw(), x.bytes()), 0) << name;
   }
-  EXPECT_EQ(again("q8.gguf", "q4.gguf", "q4_0").notes.at(0).substr(0, 54), "16 tensors come in block types and lose once more: blk");
+  EXPECT_EQ(again("q8.gguf", "q4.gguf", "q4_0").notes.at(0).substr(0, 62),
+            "16 tensors are already quantized and lose precision again: blk");
 }
 
-TEST_F(QuantizeTest, what_cannot_be_written_is_refused_and_leaves_nothing) {
-  EXPECT_EQ(refusal("q7").substr(0, 51), "quantize: the type 'q7' cannot be written, only f32");
+TEST_F(QuantizeTest, unsupported_models_are_refused_and_write_no_file) {
+  EXPECT_EQ(refusal("q7").substr(0, 48), "quantize: unknown type 'q7', expected one of f32");
   replace_in("tokenizer.json", "{1,3}", "{1,2}");
   EXPECT_EQ(refusal(), "FOLDER/m/tokenizer.json: GGUF has no name for the split patterns of this pre-tokenizer");
   replace_in("tokenizer.json", "{1,2}", "{1,3}");
   replace_in("tokenizer.json", "\"id\": 9", "\"id\": 12");
-  EXPECT_EQ(refusal(), "FOLDER/m/tokenizer.json: token '<bos>' has the id 12, the embedding has 12 rows");
+  EXPECT_EQ(refusal(), "FOLDER/m/tokenizer.json: token '<bos>' has the id 12, but the embedding has 12 rows");
   replace_in("tokenizer.json", "\"id\": 12", "\"id\": 9");
   replace_in("config.json", "\"llama3\"", "\"dynamic\"");
   EXPECT_NE(refusal(), "");
@@ -204,16 +206,16 @@ TEST_F(QuantizeTest, what_cannot_be_written_is_refused_and_leaves_nothing) {
   EXPECT_NE(refusal().find("unread: 'model.layers.1."), std::string::npos);
   replace_in("config.json", "\"num_hidden_layers\": 1", "\"num_hidden_layers\": 2");
   replace_in("config.json", "\"model_type\": \"llama\"", "\"model_type\": \"gemma\"");
-  EXPECT_EQ(refusal(), "FOLDER/m: models of type 'gemma' cannot be written as GGUF, only llama, mistral, qwen2 and qwen3");
+  EXPECT_EQ(refusal(), "FOLDER/m: models of type 'gemma' cannot be written as GGUF; supported are llama, mistral, qwen2 and qwen3");
   replace_in("config.json", "\"model_type\": \"gemma\"", "\"model_type\": \"llama\"");
   fs::remove(folder / "m" / "tokenizer.json");
-  EXPECT_EQ(run("q8_0").notes, std::vector<std::string>{"the folder has no tokenizer.json: the file runs on token ids only"});
+  EXPECT_EQ(run("q8_0").notes, std::vector<std::string>{"the folder has no tokenizer.json: the GGUF file supports token ids only"});
   fs::remove(folder / "out.gguf");
 
   std::string bytes = read_file(folder / "m" / "model.safetensors");
   std::memset(bytes.data() + bytes.size() - 1000, 0xff, 2);  // NaN
   write_file(folder / "m" / "model.safetensors", bytes);
-  EXPECT_NE(refusal().find("has 1 NaN or infinite of"), std::string::npos);
+  EXPECT_NE(refusal().find("has 1 NaN or infinite values among"), std::string::npos);
   EXPECT_FALSE(fs::exists(folder / "out.gguf"));
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
 }

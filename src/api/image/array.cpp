@@ -21,7 +21,8 @@ Tensor to_tensor(const Array& array, Backend& device, const char* what) {
     count *= double(side);
   }
   const Shape shape{array.shape[0], array.shape[1], array.shape[2], array.shape[3]};
-  if (count != double(array.values.size())) fail<UsageError>("{}: {} values for the shape {}", what, array.values.size(), shape);
+  if (count != double(array.values.size()))
+    fail<UsageError>("{}: {} values, expected as many as the shape {} has", what, array.values.size(), shape);
   const auto bad = std::ranges::count_if(array.values, [](float v) { return !std::isfinite(v); });
   if (bad > 0) fail<NonFiniteError>("{}: {} of {} values are NaN or infinite", what, bad, array.values.size());
   return Tensor::from(device, shape, array.values);

@@ -1,4 +1,4 @@
-// Where an image model's CLIP tokenizers come from.
+// Opens the CLIP tokenizers of an image model.
 #pragma once
 
 #include <filesystem>
@@ -7,10 +7,10 @@
 
 namespace hearth::api {
 
-// A diffusers folder, a DDUF file or a single file; not a tokenizer's own file or folder, nor a language model.
+// Whether `path` is a diffusers folder, a DDUF file or a single file, not a tokenizer or a language model.
 bool is_image_model(const std::filesystem::path& path);
 
-// How its text encoders read text, the first one first. `config`: as OpenOptions::config. Errors of Checkpoint::open and
+// The prompt readers of the model's text encoders, in their order. `config`: as OpenOptions::config. Errors of Checkpoint::open and
 // models::find_family.
 std::vector<std::unique_ptr<models::PromptReader>> prompt_readers(const std::filesystem::path& model, const std::filesystem::path& config);
 

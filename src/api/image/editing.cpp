@@ -14,13 +14,13 @@ constexpr int64_t most_pixels = ImageLimits().pixels;
 
 Pixels pixels_of(const Image& image, std::string_view what) {
   if (image.width < 1 || image.height < 1 || image.rgb.size() != size_t(3 * image.width * image.height))
-    fail<UsageError>("{}: {} bytes for {}×{} pixels, expected 3 each", what, image.rgb.size(), image.width, image.height);
+    fail<UsageError>("{}: {} bytes for {}×{} pixels, expected 3 per pixel", what, image.rgb.size(), image.width, image.height);
   return {.width = image.width, .height = image.height, .rgb = image.rgb};
 }
 
 void check_without_image(const Editing& e) {
   const auto refuse = [](bool is_there, std::string_view what) {
-    if (is_there) fail<UsageError>("edit: {} without an image: expected --init-image", what);
+    if (is_there) fail<UsageError>("edit: {} without an image, expected --init-image", what);
   };
   refuse(e.mask.has_value(), "a mask");
   refuse(e.mask_from_alpha, "a mask from transparency");
@@ -30,37 +30,38 @@ void check_without_image(const Editing& e) {
 
 void check_without_mask(const Editing& e) {
   const auto refuse = [](bool is_there, std::string_view what) {
-    if (is_there) fail<UsageError>("edit: {} without a mask: expected --mask, --mask-from-alpha or --outpaint", what);
+    if (is_there) fail<UsageError>("edit: {} without a mask, expected --mask, --mask-from-alpha or --outpaint", what);
   };
   refuse(e.mask_invert, "inverting");
   refuse(e.mask_blur != 0, "a blur");
   refuse(e.fill.has_value(), "a fill");
-  refuse(e.only_masked, "only what is masked");
+  refuse(e.only_masked, "--only-masked");
 }
 
-// White: painted. None where nothing is masked.
+// White is regenerated. nullopt if the request has no mask.
 std::optional<PixelMask> mask_of(const Editing& e, const Pixels& image) {
-  if (e.mask && e.mask_from_alpha) fail<UsageError>("edit: a mask and one from transparency, expected one of them");
+  if (e.mask && e.mask_from_alpha) fail<UsageError>("edit: --mask and --mask-from-alpha are both given, expected one of them");
   std::optional<PixelMask> mask;
   if (e.mask) mask = luma(pixels_of(*e.mask, "mask"));
   if (e.mask_from_alpha) {
     if (e.image->alpha.size() != size_t(image.width * image.height))
-      fail<UsageError>("edit: a mask from transparency, but the image has none");
+      fail<UsageError>("edit: the image has no transparency, expected some for --mask-from-alpha");
     mask = inverted({.width = image.width, .height = image.height, .values = e.image->alpha});
   }
   if (mask && (mask->width != image.width || mask->height != image.height))
-    fail<UsageError>("edit: the mask is {}×{}, the image {}×{}: expected one size", mask->width, mask->height, image.width, image.height);
+    fail<UsageError>("edit: the mask is {}×{}, the image {}×{}, expected the same size", mask->width, mask->height, image.width,
+                     image.height);
   return mask;
 }
 
 Fit fit_of(ResizeMode mode) { return mode == ResizeMode::crop ? Fit::crop : mode == ResizeMode::fill ? Fit::fill : Fit::stretch; }
 
-// As asked for, else the image's, rounded down.
-int64_t side(const std::optional<int64_t>& asked, int64_t own, int64_t factor) {
-  return asked ? *asked : std::max(own / factor, int64_t(1)) * factor;
+// The requested side, else the image's, rounded down to a multiple of `factor`.
+int64_t side(const std::optional<int64_t>& requested, int64_t own, int64_t factor) {
+  return requested ? *requested : std::max(own / factor, int64_t(1)) * factor;
 }
 
-// An image on a larger canvas, whose new part is masked.
+// Extends the canvas and masks the new border.
 void extend(Pixels& image, std::optional<PixelMask>& mask, const std::array<int64_t, 4>& by) {
   const auto [left, top, right, bottom] = by;
   for (const int64_t margin : by)
@@ -106,9 +107,9 @@ std::optional<Canvas> prepare_canvas(const Request& r, int64_t factor) {
   if (fill == InpaintFill::noise) c.edit.fill = models::ImageEdit::Fill::noise;
   if (fill == InpaintFill::nothing) c.edit.fill = models::ImageEdit::Fill::nothing;
   if (e.only_masked) {
-    if (r.deep_color) fail<UnsupportedError>("edit: 16 bits do not go with painting only what is masked, which is resized in 8");
+    if (r.deep_color) fail<UnsupportedError>("edit: 16-bit output cannot be combined with --only-masked, which resizes in 8 bits");
     const auto region = masked_region(*mask);
-    if (!region) fail<UsageError>("edit: only what is masked, but the mask is black everywhere");
+    if (!region) fail<UsageError>("edit: the mask is black everywhere, expected white pixels for --only-masked");
     c.region = grown(*region, e.mask_padding, *mask, c.width, c.height);
     c.original = image, c.mask = *mask;
     image = fitted(cropped(image, *c.region), c.width, c.height, Fit::fill);
@@ -119,10 +120,10 @@ std::optional<Canvas> prepare_canvas(const Request& r, int64_t factor) {
   }
   if (!e.only_masked) {
     c.original = image, c.mask = *mask;
-    if (r.compat == Compat::a1111)  // its overlay is the mask made stronger
+    if (r.compat == Compat::a1111)  // A1111 doubles the mask for its overlay
       for (uint8_t& v : c.mask.values) v = uint8_t(std::min(2 * int(v), 255));
   }
-  // diffusers and ComfyUI leave an image of the whole as it was decoded.
+  // diffusers and ComfyUI do not paste into the original unless the run covers a region only.
   c.puts_back = e.only_masked || r.compat == Compat::hearth || r.compat == Compat::a1111;
   c.edit.images = {fill == InpaintFill::fill ? filled_from_around(image, *mask) : image};
   c.edit.mask = std::move(*mask);
@@ -135,7 +136,7 @@ std::optional<models::DepthMap> depth_of(const Request& r) {
   const Image& image = *e.depth_map;
   const Pixels pixels = pixels_of(image, "depth map");
   if (e.only_masked || e.outpaint != std::array<int64_t, 4>{} || e.resize != ResizeMode::stretch)
-    fail<UnsupportedError>("edit: a depth map is of the whole image: not with --only-masked, --outpaint or --resize-mode");
+    fail<UnsupportedError>("edit: --depth-map cannot be combined with --only-masked, --outpaint or --resize-mode");
   models::DepthMap depth{.width = image.width, .height = image.height, .values = {}};
   depth.values.reserve(pixels.rgb.size() / 3);
   const bool deep = image.rgb16.size() == pixels.rgb.size();

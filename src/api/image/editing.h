@@ -1,4 +1,4 @@
-// Between the images that a request brings and those that a model is given and gives.
+// Prepares a request's images for the model, and pastes the generated images back.
 #pragma once
 
 #include <optional>
@@ -9,31 +9,31 @@
 
 namespace hearth::api {
 
-// A request's image and mask, ready for the run, and what its images are put back into.
+// A request's image and mask, prepared for the run, and the original that the results are pasted into.
 struct Canvas {
-  int64_t width = 0, height = 0;  // of the run
+  int64_t width = 0, height = 0;  // size of the run
   models::ImageEdit edit;
   std::vector<std::string> warnings;
 
   bool puts_back = false;
-  Pixels original;               // of the result's size
+  Pixels original;               // has the size of the result
   PixelMask mask;                // the same
-  std::optional<Region> region;  // that the run is of, where it is not the whole
+  std::optional<Region> region;  // the region that the run covers; absent: all
 
-  // What was painted, laid under what was not masked. `painted` is one of the run's images.
+  // Replaces the unmasked pixels of `painted`, an image of the run, by those of the original.
   Pixels put_back(const Pixels& painted) const;
-  DeepPixels put_back(const DeepPixels& painted) const;  // of the whole
+  DeepPixels put_back(const DeepPixels& painted) const;  // for runs without a region
 };
 
-// None where the request has no image. `factor`: the sides that a run can have are its multiples. UsageError for what does not go
-// together: a mask of another size, without an image, with nothing in it where only that is to be painted; margins that cannot be.
+// nullopt if the request has no image. `factor`: sides of a run are multiples of it. UsageError for an invalid combination: a mask of
+// another size, a mask without an image, an empty mask with only_masked, invalid margins.
 std::optional<Canvas> prepare_canvas(const Request& request, int64_t factor);
 
-// The request's depth map, where it has one. UnsupportedError with what changes the image's geometry: a part of it alone, another canvas,
-// another shape.
+// The request's depth map, if any. UnsupportedError in combination with only_masked, outpaint or a resize mode, which change the image's
+// geometry.
 std::optional<models::DepthMap> depth_of(const Request& request);
 
-// Of an image's size, pixels and transparency.
+// SHA-256 of an image's size, pixels and transparency, in hexadecimal.
 std::string sum_of(const Image& image);
 
 }  // namespace hearth::api

@@ -21,25 +21,26 @@ ImageFormat format_by_name(const std::filesystem::path& file) {
   if (ending == ".png") return ImageFormat::png;
   if (ending == ".jpg" || ending == ".jpeg") return ImageFormat::jpeg;
   if (ending == ".webp") return ImageFormat::webp;
-  fail<UsageError>("image: '{}' does not end in .png, .jpg, .jpeg or .webp", file.string());
+  fail<UsageError>("image: '{}' has an unsupported extension, expected .png, .jpg, .jpeg or .webp", file.string());
 }
 
 void check_options(ImageFormat format, const SaveOptions& options) {
   const char* name = name_of(format);
-  if (options.png_bits && format != ImageFormat::png) fail<UsageError>("image: {} bits are for PNG, a {} has 8", *options.png_bits, name);
+  if (options.png_bits && format != ImageFormat::png)
+    fail<UsageError>("image: {} bits per channel require PNG, {} has 8", *options.png_bits, name);
   if (options.png_bits && *options.png_bits != 8 && *options.png_bits != 16)
     fail<UsageError>("image: {} bits, expected 8 or 16", *options.png_bits);
-  if (options.jpeg_chroma && format != ImageFormat::jpeg) fail<UsageError>("image: the resolution of color is for JPEG, not {}", name);
-  if (options.lossless && format != ImageFormat::webp) fail<UsageError>("image: lossless is for WebP, not {}", name);
+  if (options.jpeg_chroma && format != ImageFormat::jpeg) fail<UsageError>("image: chroma subsampling requires JPEG, not {}", name);
+  if (options.lossless && format != ImageFormat::webp) fail<UsageError>("image: lossless requires WebP, not {}", name);
   if (!options.quality) return;
-  if (format == ImageFormat::png) fail<UsageError>("image: quality {} is for JPEG and WebP, PNG loses nothing", *options.quality);
-  if (options.lossless) fail<UsageError>("image: quality {} has no meaning with lossless", *options.quality);
+  if (format == ImageFormat::png) fail<UsageError>("image: quality {} requires JPEG or WebP, PNG is lossless", *options.quality);
+  if (options.lossless) fail<UsageError>("image: quality {} cannot be combined with lossless", *options.quality);
   const int lowest = format == ImageFormat::jpeg ? 1 : 0;
   if (*options.quality < lowest || *options.quality > 100)
-    fail<UsageError>("image: quality {} of a {}, expected {} to 100", *options.quality, name, lowest);
+    fail<UsageError>("image: quality {} for {}, expected {} to 100", *options.quality, name, lowest);
 }
 
-// Bytes in UTF-16.
+// Bytes of the text in UTF-16.
 size_t utf16_size(const std::string& text) {
   if (!is_utf8(text)) return 2 * text.size();
   const std::u32string points = decode_utf8(text);
@@ -52,7 +53,7 @@ size_t bytes_of(const std::vector<std::string>& texts) {
   return bytes;
 }
 
-// Whether the prompts fit into a JPEG's segments of 64 kB together with everything else that is said of an image.
+// Whether the prompts fit into a JPEG's segments of 64 kB together with the rest of the metadata.
 bool fits_jpeg(const Request& request) {
   constexpr size_t others = 6000, segment = 65'504;
   const nlohmann::json prompts = api::prompts_of(request);
@@ -69,9 +70,9 @@ void check_save(const std::filesystem::path& file, const SaveOptions& options, c
   const int64_t side = std::max(request.width.value_or(0), request.height.value_or(0));
   const int64_t most = format == ImageFormat::jpeg ? longest_jpeg_side : longest_webp_side;
   if (format != ImageFormat::png && side > most)
-    fail<UsageError>("image: a side of {} pixels, a {} has at most {}", side, name_of(format), most);
+    fail<UsageError>("image: a side of {} pixels for {}, expected at most {}", side, name_of(format), most);
   if (format == ImageFormat::jpeg && !fits_jpeg(request))
-    fail<UsageError>("image: the prompts, {} bytes, do not fit into a JPEG's 64 kB of text; PNG and WebP hold any",
+    fail<UsageError>("image: prompts of {} bytes exceed a JPEG's 64 kB of metadata, expected PNG or WebP",
                      bytes_of(api::prompts_of(request)));
 }
 
@@ -85,14 +86,14 @@ void Image::save(const std::filesystem::path& file, const SaveOptions& options) 
     if (!parameters.empty()) texts.push_back({std::string(parameters_keyword), parameters});
     if (!json.empty()) texts.push_back({std::string(recipe_keyword), json});
     if (options.png_bits.value_or(8) == 8) return write_file(file, encode_png(pixels, texts, transparency));
-    if (rgb16.empty()) fail<UsageError>("image: {} in 16 bits, but it was made in 8 only: expected Request::deep_color", file.string());
+    if (rgb16.empty()) fail<UsageError>("image: {} in 16 bits, but the image has 8, expected Request::deep_color", file.string());
     return write_file(file, encode_png(DeepPixels{.width = width, .height = height, .rgb = rgb16}, texts, transparency));
   }
   const std::string exif = parameters.empty() ? "" : write_exif(parameters), xmp = json.empty() ? "" : write_xmp(recipe_keyword, json);
   if (format == ImageFormat::webp)
     return write_file(file, encode_webp(pixels, transparency,
                                         {.quality = options.quality.value_or(90), .lossless = options.lossless, .exif = exif, .xmp = xmp}));
-  if (!alpha.empty()) fail<UsageError>("image: {} is transparent, which a JPEG cannot be: expected PNG or WebP", file.string());
+  if (!alpha.empty()) fail<UsageError>("image: {} is transparent, which JPEG does not support, expected PNG or WebP", file.string());
   write_file(file, encode_jpeg(pixels, {.quality = options.quality.value_or(90),
                                         .chroma = options.jpeg_chroma == JpegChroma::full ? Chroma::full : Chroma::half,
                                         .exif = exif,

@@ -22,12 +22,13 @@ namespace {
 
 using api::Clock, api::OptionalCancel, api::seconds_since;
 
-uint64_t random_seed() { return std::random_device{}(); }  // 32 bits: as many as PyTorch's generator keeps
+uint64_t random_seed() { return std::random_device{}(); }  // 32 bits: PyTorch's generator uses no more
 
 void check_request(const Request& r) {
   for (const std::string& text : api::prompts_of(r))
-    if (text.find('\0') != text.npos) fail<UsageError>("generate: the prompt holds a zero byte");
-  if (r.variation.seed && r.variation.strength == 0) fail<UsageError>("generate: a variation seed without a strength has no effect");
+    if (text.find('\0') != text.npos) fail<UsageError>("generate: the prompt contains a zero byte");
+  if (r.variation.seed && r.variation.strength == 0)
+    fail<UsageError>("generate: a variation seed without a variation strength, expected both");
 }
 
 models::ImageEdit edit_of(const Request& r, const std::optional<api::Canvas>& canvas) {
@@ -51,16 +52,17 @@ void check_noise(const Array& noise, const models::ResolvedImage& resolved) {
   const auto [B, h, w, C] = resolved.latents;
   const std::vector<int64_t> needed = {B, C, h, w};
   if (noise.shape != needed)
-    fail<UsageError>("noise: shape {}, a batch of {} at {}×{} needs {}", Shape(std::span<const int64_t>(noise.shape)), B, resolved.width,
-                     resolved.height, Shape(std::span<const int64_t>(needed)));
+    fail<UsageError>("noise: shape {} for a batch of {} at {}×{}, expected {}", Shape(std::span<const int64_t>(noise.shape)), B,
+                     resolved.width, resolved.height, Shape(std::span<const int64_t>(needed)));
 }
 
-// Memory that other programs have cannot be had.
+// Memory that other programs use is not available.
 void check_memory(const models::MemoryPlan& plan, const models::ResolvedImage& r) {
   const int64_t available = system_available_bytes(), needed = plan.process - process_resident_bytes();
   if (available <= 0 || needed <= available) return;
   const auto [more, had] = in_gigabytes(needed, available);
-  fail<UsageError>("generate: {} of {}×{} need {} GB more memory, {} GB are available", r.batch, r.width, r.height, more, had);
+  fail<UsageError>("generate: a batch of {} at {}×{} needs {} GB more memory, but {} GB are available", r.batch, r.width, r.height, more,
+                   had);
 }
 
 api::Seeds seeds_of(const Request& r) {
@@ -130,8 +132,11 @@ Generation Job::run() {
   if (canvas) made.warnings.insert(made.warnings.begin(), canvas->warnings.begin(), canvas->warnings.end());
   const std::vector<models::ComponentReport> components = model.pipeline->components();
   const std::optional<int64_t> tile = plan.tile ? std::optional(*plan.tile * model.pipeline->factor()) : std::nullopt;
-  api::Run run{
-      .asked = request, .told = api::told_request(request, resolved, tile), .resolved = resolved, .plan = plan, .components = components};
+  api::Run run{.requested = request,
+               .used = api::used_request(request, resolved, tile),
+               .resolved = resolved,
+               .plan = plan,
+               .components = components};
   for (const MemoryWatch& watch : memory) run.memory_peak += watch.peak();
   if (result.state) made.state = api::to_run_state(*result.state, run);
   result.state = nullptr;
@@ -143,9 +148,9 @@ Generation Job::run() {
       const DeepPixels deep = to_deep_pixels(image, PixelRange::minus_one_to_one);
       made.images.back().rgb16 = canvas ? canvas->put_back(deep).rgb : deep.rgb;
     }
-    const Request told = api::told_of_image(run.told, int64_t(made.seeds.size()));
-    made.seeds.push_back(*told.seed);
-    api::sign(made.images.back(), model, run, told);
+    const Request used = api::used_by_image(run.used, int64_t(made.seeds.size()));
+    made.seeds.push_back(*used.seed);
+    api::sign(made.images.back(), model, run, used);
   }
   model.load_seconds += result.load_seconds;
   result.images.clear();

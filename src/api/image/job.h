@@ -1,4 +1,4 @@
-// What stands behind a Job: a request with its seeds and images settled, and the model's job for it.
+// Implementation of Job: a request with its seeds and images resolved, and the model's job for it.
 #pragma once
 
 #include "api/image/editing.h"
@@ -17,7 +17,7 @@ struct Seeds {
 struct Model::Impl : api::LoadedModel {};
 
 struct Job::Impl {
-  // UsageError for a request that cannot be run, or needs more memory than there is. `common_levels`: models::ImageTask.
+  // UsageError for an invalid request, or one that needs more memory than is available. `common_levels`: as in models::ImageTask.
   Impl(Model::Impl& model, const Request& request, bool common_levels);
 
   Model::Impl& model;

@@ -1,4 +1,4 @@
-// What stands behind a Model, and what is told of its runs.
+// Implementation of Model, and the reports of its runs.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,31 +11,31 @@
 namespace hearth::api {
 
 struct LoadedModel {
-  std::string name, refiner;  // the folders'; refiner: empty without
+  std::string name, refiner;  // names of the checkpoints; refiner: empty if there is none
   std::shared_ptr<Backend> device;
-  std::vector<std::shared_ptr<Backend>> others;  // of components that are elsewhere
+  std::vector<std::shared_ptr<Backend>> others;  // devices of components that are not on `device`
   std::unique_ptr<models::ImageModel> pipeline;
   std::unique_ptr<WeightHashes> hashes;
   std::atomic<double> load_seconds = 0;
 };
 
-// A run, as the report and the images' metadata tell it.
+// A run, as described by the report and the images' metadata.
 struct Run {
-  const Request& asked;
-  Request told;  // told.h
+  const Request& requested;
+  Request used;  // told.h
   const models::ResolvedImage& resolved;
   const models::MemoryPlan& plan;
-  const std::vector<models::ComponentReport>& components;  // as they were loaded
+  const std::vector<models::ComponentReport>& components;  // as loaded
   double seconds = 0;
-  int64_t memory_peak = 0;  // of the device's buffers, weights included
+  int64_t memory_peak = 0;  // of the devices' buffers, including weights
 };
 
 std::string device_name(const Backend& device);  // "cpu avx2"
 std::string describe(LoadedModel& model);        // Model::description()
-// Generation::report; `debug` is DebugObserver's, or null.
+// Generation::report. `debug`: DebugObserver::report(), or null.
 std::string write_report(LoadedModel& model, const Run& run, const models::ImageResult& result, const std::vector<std::string>& warnings,
                          const nlohmann::json& debug);
-// Fills in `parameters` and `json` of an image. `told`: Run::told, for this image of the batch.
-void sign(Image& image, LoadedModel& model, const Run& run, const Request& told);
+// Fills in `parameters` and `json` of an image. `used`: Run::used, for this image of the batch.
+void sign(Image& image, LoadedModel& model, const Run& run, const Request& used);
 
 }  // namespace hearth::api

@@ -18,7 +18,7 @@ namespace {
 
 using api::Clock, api::OptionalCancel, api::seconds_since;
 
-// What is said of single components: their types and devices. `model` keeps the devices.
+// Adds the dtypes and devices of single components. `model` owns the devices.
 void add_components(const OpenOptions& options, api::LoadedModel& model, models::LoadRequest& request) {
   for (const auto& [name, component] : options.components) {
     Backend* device = model.device.get();
@@ -30,7 +30,7 @@ void add_components(const OpenOptions& options, api::LoadedModel& model, models:
   }
 }
 
-// The folder's, or the file's without its ending.
+// The name of the folder, or of the file without its extension.
 std::string name_of(const Checkpoint& checkpoint, const std::filesystem::path& path) {
   const auto root = std::filesystem::absolute(path).lexically_normal();
   const auto name = root.has_filename() ? root.filename() : root.parent_path().filename();
@@ -50,7 +50,7 @@ Model Model::open(const std::filesystem::path& given, const OpenOptions& options
   const std::filesystem::path path = hub::local_model(given);
   const auto start = Clock::now();
   const OptionalCancel cancel(options.cancel);
-  if (options.memory_limit < 0) fail<UsageError>("open: a memory limit of {} bytes, expected at least 0", options.memory_limit);
+  if (options.memory_limit < 0) fail<UsageError>("open: the memory limit is {} bytes, expected at least 0", options.memory_limit);
   const Checkpoint checkpoint = models::open_checkpoint(path, api::places_of(path, options));
   std::optional<Checkpoint> refiner;
   const std::filesystem::path refiner_path = hub::local_model(options.refiner);

@@ -5,7 +5,7 @@
 
 namespace hearth::api {
 
-// A warning where nobody has said how prompts are read and one of them holds a weight, which then is text; empty otherwise.
+// A warning if the request does not choose a prompt syntax and a prompt contains a weight, which is then parsed as text; else empty.
 std::string plain_weight_warning(const Request& request);
 
 }  // namespace hearth::api

@@ -14,9 +14,11 @@ namespace fs = std::filesystem;
 std::vector<std::unique_ptr<models::PromptReader>> readers_of(const fs::path& model, const PromptReading& reading) {
   if (api::is_image_model(model)) return api::prompt_readers(model, reading.config);
   if (!fs::is_directory(model))
-    fail<UnsupportedError>("{}: prompts are read by an image model or the folder of a CLIP tokenizer", model.string());
-  if (!reading.config.empty()) fail<UsageError>("{}: a tokenizer's folder; --config is for single files", model.string());
-  if (!reading.embeddings.empty()) fail<UsageError>("{}: has no text encoder that embeddings could be for", model.string());
+    fail<UnsupportedError>("{}: cannot parse prompts, expected an image model or the folder of a CLIP tokenizer", model.string());
+  if (!reading.config.empty())
+    fail<UsageError>("{}: --config does not apply to a tokenizer's folder, expected a single file", model.string());
+  if (!reading.embeddings.empty())
+    fail<UsageError>("{}: embeddings do not apply to a tokenizer's folder, expected an image model", model.string());
   std::vector<std::unique_ptr<models::PromptReader>> readers;
   readers.push_back(std::make_unique<models::clip::ClipPromptReader>(text::ClipTokenizer::load(model)));
   return readers;

@@ -29,7 +29,7 @@ Json components_json(const models::ImageModel& pipeline) {
   return list;
 }
 
-// The precisions that components are held in, by the command's flags without their dashes, where they are not held as stored.
+// The precisions of the components that are not held as stored, by the command's flags without their dashes.
 std::map<std::string, std::string> precision_flags(const std::vector<models::ComponentReport>& components) {
   std::map<std::string, std::string> flags;
   for (const ComponentInfo& info : list_components()) {
@@ -61,13 +61,13 @@ std::string hash_of(const Hashes& hashes, const models::ComponentReport* compone
 // The settings that the run used, and what it computed from them: chunks of prompts, vectors of embeddings, the images' size.
 Json request_json(const Run& run) {
   const models::ResolvedImage& r = run.resolved;
-  std::map<std::string, std::string> flags = flags_of(run.asked, run.told);
+  std::map<std::string, std::string> flags = flags_of(run.requested, run.used);
   flags.merge(precision_flags(run.components));
-  Json json = settings_json(run.asked, run.told, flags, {.after = "embeddings", .name = "chunks", .value = r.chunks});
+  Json json = settings_json(run.requested, run.used, flags, {.after = "embeddings", .name = "chunks", .value = r.chunks});
   for (size_t i = 0; i < r.embeddings.size(); ++i) json["embeddings"][i]["vectors"] = r.embeddings[i].vectors;
-  json["width"] = r.width, json["height"] = r.height;  // of the images: a second pass makes them larger than asked for
-  json["noise"] = run.asked.noise ? "given" : "seed";
-  json["defaults"] = defaults_of(run.asked, run.told);
+  json["width"] = r.width, json["height"] = r.height;  // of the images: a second pass makes them larger than requested
+  json["noise"] = run.requested.noise ? "given" : "seed";
+  json["defaults"] = defaults_of(run.requested, run.used);
   return json;
 }
 
@@ -128,7 +128,7 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-void sign(Image& image, LoadedModel& model, const Run& run, const Request& told) {
+void sign(Image& image, LoadedModel& model, const Run& run, const Request& used) {
   const Hashes& hashes = model.hashes->get();
   const RecipeFacts facts{.version = version(),
                           .model = model.name,
@@ -138,8 +138,8 @@ void sign(Image& image, LoadedModel& model, const Run& run, const Request& told)
                           .precision = precision_of(run.components),
                           .refiner = model.refiner,
                           .flags = precision_flags(run.components)};
-  image.json = write_recipe(facts, run.asked, told);
-  image.parameters = write_parameters(to_parameters(facts, told));
+  image.json = write_recipe(facts, run.requested, used);
+  image.parameters = write_parameters(to_parameters(facts, used));
 }
 
 }  // namespace hearth::api

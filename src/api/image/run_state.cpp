@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What makes a run the same run.
+// The values that must be equal for a run to be resumed.
 Json identity(const Request& request, const models::ResolvedImage& r, uint64_t seed) {
   return {{"sampler", r.sampler},
           {"schedule", r.schedule},
@@ -34,7 +34,7 @@ Json identity(const Request& request, const models::ResolvedImage& r, uint64_t s
 Json parsed(const RunState& state) {
   try {
     return Json::parse(state.json);
-  } catch (const Json::exception& e) { fail<UsageError>("resume: the state is not readable: {}", e.what()); }
+  } catch (const Json::exception& e) { fail<UsageError>("resume: the state is not valid JSON: {}", e.what()); }
 }
 
 }  // namespace
@@ -45,12 +45,12 @@ RunState to_run_state(const models::ResumePoint& resume, const Run& run) {
   made.arrays["state.x"] = to_array(s.x);
   for (size_t i = 0; i < s.history.size(); ++i) made.arrays[fmt::format("state.history.{}", i)] = to_array(s.history[i]);
   if (resume.guidance) made.arrays["state.guidance"] = to_array(resume.guidance);
-  Json json = {{"run", identity(run.asked, run.resolved, *run.told.seed)},
+  Json json = {{"run", identity(run.requested, run.resolved, *run.used.seed)},
                {"step", s.step},
                {"draws", s.draws},
                {"done", s.done},
                {"history", s.history.size()}};
-  for (const double m : s.memory) json["memory"].push_back(fmt::format("{:a}", m));  // to the last bit, infinity too
+  for (const double m : s.memory) json["memory"].push_back(fmt::format("{:a}", m));  // exact, including infinity
   made.json = json.dump();
   return made;
 }
@@ -58,24 +58,25 @@ RunState to_run_state(const models::ResumePoint& resume, const Run& run) {
 uint64_t seed_of(const RunState& state) {
   try {
     return parsed(state).at("run").at("seed").get<uint64_t>();
-  } catch (const Json::exception& e) { fail<UsageError>("resume: the state is not complete: {}", e.what()); }
+  } catch (const Json::exception& e) { fail<UsageError>("resume: the state is incomplete: {}", e.what()); }
 }
 
 std::shared_ptr<const models::ResumePoint> from_run_state(const RunState& state, const Request& request,
                                                           const models::ResolvedImage& resolved, uint64_t seed, Backend& device) {
-  const Json json = parsed(state), wanted = Json::parse(identity(request, resolved, seed).dump());  // as it was written: infinity is null
+  const Json json = parsed(state),
+             wanted = Json::parse(identity(request, resolved, seed).dump());  // round-tripped like the state, in which infinity is null
   const auto array = [&](const std::string& name) {
     const auto found = state.arrays.find(name);
     if (found == state.arrays.end()) fail<UsageError>("resume: the state has no '{}'", name);
     const auto [B, h, w, C] = resolved.latents;
     if (found->second.shape != std::vector<int64_t>{B, C, h, w})
-      fail<UsageError>("resume: '{}' does not have the shape of these images' latents", name);
+      fail<UsageError>("resume: '{}' does not have the shape of this run's latents", name);
     return ops::to_channels_last(to_tensor(found->second, device, name.c_str()));
   };
   try {
     for (const auto& [key, value] : wanted.items())
       if (const Json& own = json.at("run").at(key); own != value)
-        fail<UsageError>("resume: the state's run has {} {}, this one {}", key, own.dump(), value.dump());
+        fail<UsageError>("resume: the state has {} {}, this run has {}", key, own.dump(), value.dump());
     auto made = std::make_shared<models::ResumePoint>();
     made->state.x = array("state.x");
     for (size_t i = 0; i < json.at("history").get<size_t>(); ++i) made->state.history.push_back(array(fmt::format("state.history.{}", i)));
@@ -87,8 +88,8 @@ std::shared_ptr<const models::ResumePoint> from_run_state(const RunState& state,
     if (state.arrays.contains("state.guidance")) made->guidance = array("state.guidance");
     return made;
   } catch (const Json::exception& e) {
-    fail<UsageError>("resume: the state is not complete: {}", e.what());
-  } catch (const std::invalid_argument&) { fail<UsageError>("resume: the state's memory is not numbers"); }
+    fail<UsageError>("resume: the state is incomplete: {}", e.what());
+  } catch (const std::invalid_argument&) { fail<UsageError>("resume: 'memory' of the state is invalid, expected numbers"); }
 }
 
 }  // namespace hearth::api

@@ -1,4 +1,4 @@
-// Stopped runs between the public RunState and the pipeline's.
+// Converts stopped runs between the public RunState and the models' ResumePoint.
 #pragma once
 
 #include "api/image/loaded_model.h"
@@ -7,11 +7,11 @@ namespace hearth::api {
 
 RunState to_run_state(const models::ResumePoint& state, const Run& run);
 
-// UsageError where the state is that of another run than `request` asks for (`resolved`), or not a state at all.
+// UsageError if the state belongs to a run other than `request` (resolved: `resolved`), or is invalid.
 std::shared_ptr<const models::ResumePoint> from_run_state(const RunState& state, const Request& request,
                                                           const models::ResolvedImage& resolved, uint64_t seed, Backend& device);
 
-// The seed that the state's run was drawn from.
+// The seed of the state's run.
 uint64_t seed_of(const RunState& state);
 
 }  // namespace hearth::api

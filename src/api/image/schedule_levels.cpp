@@ -21,7 +21,7 @@ std::vector<ScheduleLevels> schedule_levels(const std::filesystem::path& model, 
   for (const sampling::ScheduleName& s : sampling::schedule_names()) {
     ScheduleLevels levels{.name = std::string(s.name)};
     try {
-      if (chosen.ends_itself) fail<UsageError>("sampler '{}' finds its levels as it goes", chosen.name);
+      if (chosen.ends_itself) fail<UsageError>("sampler '{}' chooses its sigmas during the run", chosen.name);
       const sampling::RunSchedule run = sampling::run_schedule(own, chosen, {.name = levels.name}, steps);
       const sampling::Schedule plan = sampling::planned(chosen, run.levels, sampling::resolve_options(chosen, {}));
       for (const float v : plan.sigmas()) levels.sigmas.push_back(double(v));

@@ -3,30 +3,31 @@
 namespace hearth::api {
 namespace {
 
-// Then an image is told by the batch's seed and its place, else by a seed of its own.
+// If so, an image is identified by the batch's seed and its index, else by its own seed.
 bool one_generator_for_all(Compat compat) { return compat == Compat::diffusers || compat == Compat::comfyui; }
 
 }  // namespace
 
-Request told_request(const Request& asked, const models::ResolvedImage& resolved, std::optional<int64_t> tile) {
-  Request told = resolved.request;
-  told.negative_prompt = asked.negative_prompt.value_or("");
-  for (size_t i = 0; i < resolved.embeddings.size(); ++i) told.embeddings[i].name = resolved.embeddings[i].name;
-  if (!asked.edit.image) told.edit = {.depth_map_name = asked.edit.depth_map_name};
+Request used_request(const Request& requested, const models::ResolvedImage& resolved, std::optional<int64_t> tile) {
+  Request used = resolved.request;
+  used.negative_prompt = requested.negative_prompt.value_or("");
+  for (size_t i = 0; i < resolved.embeddings.size(); ++i) used.embeddings[i].name = resolved.embeddings[i].name;
+  if (!requested.edit.image) used.edit = {.depth_map_name = requested.edit.depth_map_name};
   const auto keep = [](const std::optional<Image>& given, std::optional<Image>& image) {
     if (given) image = Image();
   };
-  keep(asked.edit.image, told.edit.image), keep(asked.edit.mask, told.edit.mask), keep(asked.edit.depth_map, told.edit.depth_map);
-  if (asked.noise) told.noise = Array();
-  told.vae_tiling = tile ? VaeTiling::on : VaeTiling::automatic, told.vae_tile = tile;
-  return told;
+  keep(requested.edit.image, used.edit.image), keep(requested.edit.mask, used.edit.mask),
+      keep(requested.edit.depth_map, used.edit.depth_map);
+  if (requested.noise) used.noise = Array();
+  used.vae_tiling = tile ? VaeTiling::on : VaeTiling::automatic, used.vae_tile = tile;
+  return used;
 }
 
-Request told_of_image(Request told, int64_t index) {
-  if (told.variation.strength > 0) told.variation.seed = *told.variation.seed + uint64_t(index);
-  else if (!one_generator_for_all(told.compat)) told.seed = *told.seed + uint64_t(index);
-  told.batch_index += index;
-  return told;
+Request used_by_image(Request used, int64_t index) {
+  if (used.variation.strength > 0) used.variation.seed = *used.variation.seed + uint64_t(index);
+  else if (!one_generator_for_all(used.compat)) used.seed = *used.seed + uint64_t(index);
+  used.batch_index += index;
+  return used;
 }
 
 }  // namespace hearth::api

@@ -1,4 +1,4 @@
-// What reports and metadata tell of a run: the request as it was used.
+// The request as the run used it, for reports and metadata.
 #pragma once
 
 #include "hearth/hearth.h"
@@ -6,11 +6,11 @@
 
 namespace hearth::api {
 
-// ResolvedImage::request without what had no effect. That an image or noise was given is told, so they are there, but empty. `tile`: side
-// in pixels of what the codec decoded at once.
-Request told_request(const Request& asked, const models::ResolvedImage& resolved, std::optional<int64_t> tile);
+// ResolvedImage::request without settings that had no effect. Given images and noise are present but empty, because only their presence is
+// reported. `tile`: side in pixels of the tiles that the VAE decoded; absent: no tiling.
+Request used_request(const Request& requested, const models::ResolvedImage& resolved, std::optional<int64_t> tile);
 
-// The same for image `index` of its batch: with the seed that draws it alone, or, where one generator draws all of them, the batch.
-Request told_of_image(Request told, int64_t index);
+// The same for image `index` of its batch: with the seed that generates it alone or, if one generator draws noise for all, with the batch.
+Request used_by_image(Request used, int64_t index);
 
 }  // namespace hearth::api

@@ -59,25 +59,26 @@ sampling::SamplingRequest sampling_request(const LanguageState& state, const Sam
   return r;
 }
 
-// max_length counts the prompt, and max_new_tokens goes before it. transformers cannot tell a max_length of 20 from its default, which
-// counts the answer alone.
+// max_length includes the prompt; max_new_tokens takes precedence. transformers cannot distinguish a max_length of 20 from its default,
+// which limits the completion alone.
 int64_t default_length(const sampling::GenerationDefaults& file, int64_t prompt) {
   if (file.max_new_tokens) return *file.max_new_tokens;
   if (!file.max_length) return 256;
   if (*file.max_length == 20) return 20;
   if (*file.max_length <= prompt)
-    fail<UsageError>("the prompt has {} tokens, as many as generation_config.json's max_length of {} or more; --max-tokens goes before it",
-                     prompt, *file.max_length);
+    fail<UsageError>(
+        "the prompt has {} tokens, expected fewer than the max_length of {} in generation_config.json; --max-tokens overrides it", prompt,
+        *file.max_length);
   return *file.max_length - prompt;
 }
 
-// The answer's text: special tokens left out, ended by a stop string, handed on in whole characters.
-class AnswerText {
+// The completion's text: without special tokens, up to a stop sequence, passed on in whole characters.
+class CompletionText {
  public:
-  AnswerText(const LanguageState& state, const CompletionRequest& request, Completion& made)
+  CompletionText(const LanguageState& state, const CompletionRequest& request, Completion& made)
       : stop_(request.stop.empty() ? state.defaults.stop_strings : request.stop), on_text_(request.on_text), made_(made) {
     if (state.has_tokenizer()) decoder_.emplace(state.tokenizer(), text::DecodeOptions{.skip_special_tokens = true});
-    else if (!request.stop.empty()) fail<UsageError>("stop strings need a tokenizer, and {} has none", state.root.string());
+    else if (!request.stop.empty()) fail<UsageError>("stop sequences require a tokenizer, but {} has none", state.root.string());
   }
 
   void push(int32_t token) {
@@ -102,7 +103,7 @@ class AnswerText {
   std::optional<text::StreamDecoder> decoder_;
 };
 
-// The ids of the prompt, all of the request's being of the vocabulary.
+// The ids of the prompt. UsageError for an id in the request that is outside the vocabulary.
 std::vector<int32_t> prompt_tokens(const LanguageState& state, const CompletionRequest& request) {
   const int64_t rows = state.model->sizes().vocabulary;
   const auto need = [rows](const char* what, int32_t id) {
@@ -113,22 +114,22 @@ std::vector<int32_t> prompt_tokens(const LanguageState& state, const CompletionR
   std::vector<int32_t> ids = request.prompt_ids
                                  ? *request.prompt_ids
                                  : state.tokenizer().encode(request.prompt, {.add_special_tokens = request.add_special_tokens});
-  if (ids.empty()) fail<UsageError>("the prompt has no token, expected at least one");
+  if (ids.empty()) fail<UsageError>("the prompt has no tokens, expected at least one");
   for (const int32_t id : ids) need("prompt", id);
   return ids;
 }
 
 struct Room {
-  int64_t context = 0;  // tokens that there is room for
-  int64_t answer = 0;   // most tokens of the answer
+  int64_t context = 0;     // context length in tokens
+  int64_t max_tokens = 0;  // limit on the completion's tokens
 };
 
 Room room_for(const LanguageState& state, const CompletionRequest& request, int64_t prompt) {
-  const int64_t wanted = request.max_tokens ? *request.max_tokens : default_length(state.defaults, prompt);
+  const int64_t requested = request.max_tokens ? *request.max_tokens : default_length(state.defaults, prompt);
   const int64_t most = request.context.value_or(state.model->sizes().positions);
-  if (prompt > most) fail<UsageError>("the prompt has {} tokens, more than the context of {}", prompt, most);
-  const int64_t answer = std::min(wanted, most - prompt);
-  const Room room{.context = request.context ? most : prompt + answer, .answer = answer};
+  if (prompt > most) fail<UsageError>("the prompt has {} tokens, expected at most the context length of {}", prompt, most);
+  const int64_t max_tokens = std::min(requested, most - prompt);
+  const Room room{.context = request.context ? most : prompt + max_tokens, .max_tokens = max_tokens};
   const bool there = state.text && state.text->context() >= room.context;
   const int64_t bytes = state.model->cache_bytes(room.context, state.cache_type), available = system_available_bytes();
   if (!there && available > 0 && bytes > available)
@@ -139,12 +140,12 @@ Room room_for(const LanguageState& state, const CompletionRequest& request, int6
   return room;
 }
 
-// Makes state.text hold nothing but a beginning of `ids`, in which at least one token is left to be fed; returns its length.
+// Shortens state.text to a prefix of `ids`, leaving at least one token to feed, or starts a new text. Returns the prefix length.
 int64_t reuse(LanguageState& state, const std::vector<int32_t>& ids, int64_t context, bool from_the_beginning) {
   const auto [mine, theirs] = std::mismatch(state.fed.begin(), state.fed.end(), ids.begin(), ids.end());
   const int64_t common = from_the_beginning ? 0 : std::min<int64_t>(mine - state.fed.begin(), int64_t(ids.size()) - 1);
   if (!state.text || state.text->context() < context || common == 0 || !state.text->shorten(common)) {
-    state.text.reset();  // before the next one is made: both need not fit
+    state.text.reset();  // freed before the new one is allocated: both may not fit in memory
     state.text = state.model->start(context, state.cache_type);
     state.fed.clear();
     return 0;
@@ -183,16 +184,16 @@ Completion complete(LanguageState& state, const CompletionRequest& request) {
   made.seed = parameters.seed;
   sampling::TokenSampler sampler(parameters);
   sampler.start(made.prompt_tokens);
-  AnswerText answer(state, request, made);
+  CompletionText output(state, request, made);
 
   made.cached_tokens = reuse(state, made.prompt_tokens, room.context, request.prompt_logprobs);
-  std::vector<float> last;  // the row that follows the last token
+  std::vector<float> last;  // the logits after the last token
   const auto feed = [&](std::span<const int32_t> ids, int64_t from, const models::LanguageModel::OnLogits& each,
                         const OnProgress& progress) {
     try {
       state.model->feed(*state.text, ids, from, each, progress);
     } catch (...) {
-      state.text.reset();  // how far it came is not known
+      state.text.reset();  // its length is now unknown
       state.fed.clear();
       throw;
     }
@@ -221,29 +222,29 @@ Completion complete(LanguageState& state, const CompletionRequest& request) {
   made.finish_reason = "length";
   observer.set_phase("decode");
   const auto decode = Clock::now();
-  while (int64_t(made.tokens.size()) < room.answer) {
+  while (int64_t(made.tokens.size()) < room.max_tokens) {
     check_canceled();
     const int32_t token = sampler.next(last);
     sampler.push(token);
     made.tokens.push_back(token);
     if (made.tokens.size() == 1) made.first_token_seconds = seconds_since(begin);
     if (request.logprobs) made.logprobs.push_back(logprob_of(sampling::LogProbabilities(last), token, *request.logprobs));
-    answer.push(token);
-    if (ends(token) || answer.stopped()) {
+    output.push(token);
+    if (ends(token) || output.stopped()) {
       made.finish_reason = "stop";
       break;
     }
-    if (int64_t(made.tokens.size()) == room.answer) break;
+    if (int64_t(made.tokens.size()) == room.max_tokens) break;
     feed(std::span(&token, 1), 0, [&](int64_t, std::span<const float> logits) { last.assign(logits.begin(), logits.end()); }, {});
   }
-  answer.finish();
-  if (answer.stopped()) made.finish_reason = "stop";
+  output.finish();
+  if (output.stopped()) made.finish_reason = "stop";
   made.decode_seconds = seconds_since(decode);
   observing.reset();
   observer.finish();
   if (observer.watches()) {
-    const nlohmann::json told = observer.report();
-    made.debug = told.dump(), made.debug_text = debug_text(told);
+    const nlohmann::json report = observer.report();
+    made.debug = report.dump(), made.debug_text = debug_text(report);
   }
   return made;
 }

@@ -29,7 +29,7 @@ DType dtype_of(CacheType type) {
   }
 }
 
-// End tokens: generation_config.json's, an empty list too, else config.json's.
+// End tokens are those of generation_config.json, even an empty list, else those of config.json.
 void read_defaults(const LanguageCheckpoint& checkpoint, api::LanguageState& s) {
   const std::filesystem::path file = checkpoint.root() / "generation_config.json";
   std::error_code error;

@@ -1,4 +1,4 @@
-// What stands behind a LanguageModel, and how an answer comes out of it.
+// Implementation of LanguageModel: its state, completion and perplexity.
 #pragma once
 
 #include "api/language/wording.h"
@@ -18,9 +18,9 @@ struct LanguageState : Wording {
   int64_t weight_bytes = 0;
   double load_seconds = 0;
 
-  // The text of the last run: the next one goes on where the two begin to differ.
+  // The KV cache of the last run. The next run reuses it up to the first token that differs.
   std::unique_ptr<models::TextState> text;
-  std::vector<int32_t> fed;  // the tokens that `text` has seen
+  std::vector<int32_t> fed;  // the tokens that `text` has processed
 };
 
 LanguageModel::Plan plan(const LanguageState& state, const CompletionRequest& request);

@@ -26,7 +26,7 @@ Perplexity perplexity(LanguageState& state, const PerplexityRequest& request) {
     const int64_t end = std::min(first + context, count);
     const auto window = std::span<const int32_t>(ids).subspan(size_t(first), size_t(end - first));
     const std::unique_ptr<models::TextState> text = state.model->start(end - first, state.cache_type);
-    // Row t tells of token t + 1: those from `done` on have not been scored yet.
+    // Row t predicts token t + 1; tokens from `done` on have not been scored yet.
     state.model->feed(*text, window, std::max<int64_t>(0, done - first - 1), [&](int64_t t, std::span<const float> logits) {
       if (t + 1 >= int64_t(window.size())) return;
       const double loss = -double(sampling::LogProbabilities(logits).of(window[size_t(t + 1)]));

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folder of a CLIP tokenizer, which has words of its own for what it does to a prompt; empty for anything else.
+// The folder of a CLIP tokenizer, which ClipTokenizer reads; empty for anything else.
 fs::path clip_folder(const fs::path& model) {
   if (!fs::is_directory(model)) return {};
   const fs::path folder = fs::exists(model / "model_index.json") ? model / "tokenizer" : model;
@@ -28,10 +28,10 @@ fs::path folder_of(const fs::path& model) {
   return fs::is_directory(model) && fs::exists(model / "model_index.json") ? model / "tokenizer" : model;
 }
 
-// That of an image model in one file, or of a CLIP tokenizer's folder; nothing for any other.
+// The reader of a single-file image model or of a CLIP tokenizer's folder; null for anything else.
 std::unique_ptr<models::PromptReader> prompt_reader(const fs::path& model, const fs::path& config) {
   if (!fs::is_directory(model) && api::is_image_model(model)) return std::move(api::prompt_readers(model, config).at(0));
-  if (!config.empty()) fail<UsageError>("{}: no single file; --config is for these", model.string());
+  if (!config.empty()) fail<UsageError>("{}: --config does not apply, expected a single file", model.string());
   const fs::path folder = clip_folder(model);
   if (folder.empty()) return nullptr;
   return std::make_unique<models::clip::ClipPromptReader>(text::ClipTokenizer::load(folder));

@@ -44,7 +44,7 @@ text::GgufVocabulary gguf_vocabulary(const GgufMetadata& metadata) {
   v.eos = optional_id(metadata, prefix + "eos_token_id");
   v.unk = optional_id(metadata, prefix + "unknown_token_id");
   v.pad = optional_id(metadata, prefix + "padding_token_id");
-  v.sep = optional_id(metadata, prefix + "seperator_token_id");  // spelled so by the format
+  v.sep = optional_id(metadata, prefix + "seperator_token_id");  // the format's spelling
   v.cls = optional_id(metadata, prefix + "cls_token_id");
   v.mask = optional_id(metadata, prefix + "mask_token_id");
   v.add_bos = optional_flag(metadata, prefix + "add_bos_token");

@@ -1,4 +1,4 @@
-// Where a language model's tokenizer comes from.
+// Opens a language model's tokenizer.
 #pragma once
 
 #include <filesystem>
@@ -8,12 +8,12 @@
 
 namespace hearth {
 
-// What the keys tokenizer.ggml.* say. WeightError for a key that is missing or of another type.
+// Reads the keys tokenizer.ggml.*. WeightError for a key that is missing or has another type.
 text::GgufVocabulary gguf_vocabulary(const GgufMetadata& metadata);
 
 // text::Tokenizer::open with the classes of all families.
 text::Tokenizer open_folder_tokenizer(const std::filesystem::path& path);
-// The same, and GGUF files by their first bytes, alone in a folder too.
+// The same, and GGUF files, detected by their first bytes; also a folder with a single GGUF file.
 text::Tokenizer open_tokenizer(const std::filesystem::path& path);
 
 }  // namespace hearth

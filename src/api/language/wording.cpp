@@ -12,7 +12,7 @@ namespace hearth {
 namespace api {
 namespace {
 
-// By name: tokenizer.chat_template is "default", tokenizer.chat_template.NAME is NAME.
+// By name: tokenizer.chat_template is "default", tokenizer.chat_template.NAME is "NAME".
 std::map<std::string, std::string> read_chat_templates(const GgufMetadata& m) {
   std::map<std::string, std::string> templates;
   const std::string key = "tokenizer.chat_template";

@@ -1,4 +1,4 @@
-// What a language model's checkpoint says of text: its tokenizer and its chat templates.
+// A language model's tokenizer and chat templates.
 #pragma once
 
 #include <filesystem>
@@ -12,21 +12,21 @@
 namespace hearth::api {
 
 struct Wording {
-  std::filesystem::path root;                         // a folder, or that of a GGUF file
+  std::filesystem::path root;                         // a folder, or the folder of a GGUF file
   std::optional<text::GgufVocabulary> vocabulary;     // of a GGUF file
   std::map<std::string, std::string> chat_templates;  // of a GGUF file, by name
 
   static Wording of_folder(const std::filesystem::path& folder) { return {.root = folder}; }
   static Wording of_gguf(const std::filesystem::path& folder, const GgufMetadata& metadata);
 
-  // Read when first asked for. IoError where the checkpoint has none.
+  // Read on first use. IoError if the checkpoint has none.
   const text::Tokenizer& tokenizer() const;
   bool has_tokenizer() const;
   std::string render(const ChatMessages& chat) const;
-  // Of a rendered conversation: nothing is put before or behind it.
+  // Token ids of a rendered chat; adds no tokens.
   std::vector<int32_t> ids_of(const std::string& rendered) const;
 
-  mutable std::optional<text::Tokenizer> read;  // what tokenizer() has read
+  mutable std::optional<text::Tokenizer> read;  // the tokenizer, once read
 };
 
 }  // namespace hearth::api

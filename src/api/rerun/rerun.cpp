@@ -11,7 +11,7 @@ namespace hearth {
 namespace api {
 namespace {
 
-void ask_again(const Row& row, const Json& recipe, Rerun& r) {
+void add_setting(const Row& row, const Json& recipe, Rerun& r) {
   const Json kept = stored_value(recipe, row);
   if (kept.is_null()) return;
   if (row.reporting.rerun) return row.reporting.rerun(row, kept, recipe, r);
@@ -19,14 +19,14 @@ void ask_again(const Row& row, const Json& recipe, Rerun& r) {
   for (const std::string& text : typed(row, kept)) add_flag(r, flag_of(row.setting), text);
 }
 
-// What metadata keeps by the names of flags.
+// Adds the settings that metadata stores under the names of flags.
 void add_flags(const std::map<std::string, std::string>& flags, Rerun& r) {
   constexpr std::string_view sum = "-sha256";
   for (const auto& [flag, text] : flags) {
     const bool of_image = flags.contains(flag + std::string(sum));
     if (flag.ends_with(sum)) r.images["--" + flag.substr(0, flag.size() - sum.size())] = text;
     else if (!text.empty()) add_flag(r, flag, text);
-    else if (of_image) r.not_honored.push_back(fmt::format("the image of --{0}, whose file is not told: give --{0} FILE", flag));
+    else if (of_image) r.not_honored.push_back(fmt::format("the image of --{0}: its file is not recorded; add --{0} FILE", flag));
     else r.arguments.push_back("--" + flag);
   }
 }
@@ -36,9 +36,9 @@ void add_flags(const std::map<std::string, std::string>& flags, Rerun& r) {
 Rerun rerun_of_recipe(const Json& recipe) {
   Rerun r{.source = "hearth", .arguments = {}, .model = recipe.at("model").at("name")};
   recipe.at("model").at("hashes").get_to(r.hashes);
-  for (const Row& row : rows()) ask_again(row, recipe, r);
+  for (const Row& row : rows()) add_setting(row, recipe, r);
   if (recipe.contains("flags")) add_flags(recipe.at("flags"), r);
-  if (recipe.at("noise") != "seed") r.not_honored.push_back("the first noise, which was a file's: give --noise FILE");
+  if (recipe.at("noise") != "seed") r.not_honored.push_back("the initial noise: its file is not recorded; add --noise FILE");
   return r;
 }
 
@@ -49,7 +49,7 @@ Rerun rerun_of(const std::filesystem::path& image) {
   if (const std::string* own = read.find(recipe_keyword)) return api::rerun_of_recipe(api::read_recipe(*own));
   if (const std::string* parameters = read.find(parameters_keyword)) return api::rerun_of_parameters(parse_parameters(*parameters));
   if (const std::string* graph = read.find("prompt")) return api::rerun_of_graph(*graph);
-  fail<UsageError>("rerun: {} does not say how it was made", image.string());
+  fail<UsageError>("rerun: {} has no generation metadata", image.string());
 }
 
 std::string pixels_sum(const std::filesystem::path& image) { return api::sum_of(Image::load(image)); }

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// ComfyUI's API form: {"3": {"class_type": "KSampler", "inputs": {"seed": 1, "model": ["4", 0], …}}, …}
+// ComfyUI's API format: {"3": {"class_type": "KSampler", "inputs": {"seed": 1, "model": ["4", 0], …}}, …}
 class Graph {
  public:
   Graph(const Json& nodes, Rerun& r) : nodes_(nodes), r_(r) {}
@@ -31,12 +31,12 @@ class Graph {
     const Json& inputs = (*node)["inputs"];
     return inputs.contains(name) ? &inputs[name] : nullptr;
   }
-  // The node that an input comes from; empty where the input is a value.
+  // The node that an input comes from; empty if the input is a value.
   std::string source(const std::string& id, const std::string& name) const {
     const Json* from = input(id, name);
     return from && from->is_array() && !from->empty() && (*from)[0].is_string() ? (*from)[0].get<std::string>() : "";
   }
-  // A value as text; through one node that holds nothing but a value.
+  // A value as text, also through one node that only provides a value.
   std::string text(const std::string& id, const std::string& name) {
     const Json* value = input(id, name);
     if (!value) return {};
@@ -53,7 +53,7 @@ class Graph {
     if (const std::string value = text(id, name); !value.empty()) add_flag(r_, flag, value);
   }
   void used(const std::string& id) { used_.insert(id); }
-  void tell_unused() {
+  void report_unused() {
     for (const auto& [id, node] : nodes_.items())
       if (!used_.contains(id)) r_.not_honored.push_back(fmt::format("node {}: {}", id, class_of(id)));
   }
@@ -66,7 +66,7 @@ class Graph {
   std::set<std::string> used_;
 };
 
-// Down the chain of models or text encoders to the checkpoint; what stands between is told as not honored.
+// Follows the chain of text encoders to the checkpoint; nodes on the way are reported as not honored.
 void follow_clip(Graph& g, Rerun& r, std::string id) {
   for (int depth = 0; depth < 64 && !id.empty(); ++depth) {
     if (g.class_of(id) == "CLIPSetLastLayer") {
@@ -82,7 +82,7 @@ void follow_clip(Graph& g, Rerun& r, std::string id) {
 void add_prompt(Graph& g, Rerun& r, const std::string& sampler, const char* side, const char* flag, bool clip) {
   const std::string id = g.source(sampler, side);
   if (g.class_of(id) != "CLIPTextEncode") {
-    if (!id.empty()) r.not_honored.push_back(fmt::format("the {} prompt, which is node {} ({})", side, id, g.class_of(id)));
+    if (!id.empty()) r.not_honored.push_back(fmt::format("the {} prompt from node {} ({})", side, id, g.class_of(id)));
     if (std::string_view(flag) == "prompt") add_flag(r, flag, "");
     return;
   }
@@ -110,14 +110,14 @@ void add_start(Graph& g, Rerun& r, const std::string& sampler, const std::string
     if (!denoise.empty()) add_flag(r, "strength", denoise);
     return;
   }
-  r.not_honored.push_back(fmt::format("what the run starts from, which is node {} ({})", id, kind));
+  r.not_honored.push_back(fmt::format("the initial latents from node {} ({})", id, kind));
 }
 
 }  // namespace
 
 Rerun rerun_of_graph(const std::string& text) {
   const Json nodes = Json::parse(text, nullptr, false);
-  if (!nodes.is_object()) fail<UsageError>("rerun: ComfyUI's graph is no JSON object");
+  if (!nodes.is_object()) fail<UsageError>("rerun: ComfyUI's graph is not a JSON object");
   Rerun r{.source = "ComfyUI", .arguments = {}, .model = {}};
   Graph g(nodes, r);
   const std::string sampler = g.find({"KSampler", "KSamplerAdvanced"});
@@ -142,7 +142,7 @@ Rerun rerun_of_graph(const std::string& text) {
   }
   for (const char* harmless : {"VAEDecode", "SaveImage", "PreviewImage"})
     if (const std::string id = g.find({harmless}); !id.empty()) g.used(id);
-  g.tell_unused();
+  g.report_unused();
   return r;
 }
 

@@ -13,7 +13,7 @@
 namespace hearth::api {
 namespace {
 
-// Its canonical name; empty for an unknown one.
+// The canonical name of a schedule; empty if unknown.
 std::string schedule_named(const std::string& label) {
   if (sampling::folded(label) == "automatic") return "automatic";
   try {
@@ -21,7 +21,7 @@ std::string schedule_named(const std::string& label) {
   } catch (const Error&) { return ""; }
 }
 
-// Walks the settings and remembers which were taken.
+// Looks up settings and records which ones were used.
 struct Settings {
   const Parameters& parameters;
   Rerun& r;
@@ -36,8 +36,8 @@ struct Settings {
   }
 };
 
-// Before version 1.9 the schedule stood at the end of the sampler's name, and a name without one was Uniform: what goes with the sampler
-// today did not yet go with it. Restart alone had Karras'.
+// Before version 1.9, A1111 had the schedule at the end of the sampler's name, and a name without one meant Uniform, not the sampler's
+// present default. Only Restart used Karras.
 void add_sampler(Settings& s, bool ours) {
   const std::string* name = s.take("Sampler");
   const std::string* type = s.take("Schedule type");
@@ -49,11 +49,11 @@ void add_sampler(Settings& s, bool ours) {
     if (!known->schedule.empty()) schedule = known->schedule;
     else if (!type && !ours && sampler.schedule != "default" && sampler.name != "restart") schedule = "normal";
   } else if (name) {
-    s.r.not_honored.push_back(fmt::format("Sampler: {}, which hearth does not know", *name));
+    s.r.not_honored.push_back(fmt::format("Sampler: {}, which hearth does not support", *name));
   }
   if (schedule.empty()) return;
   if (const std::string canonical = schedule_named(schedule); !canonical.empty()) add_flag(s.r, "schedule", canonical);
-  else s.r.not_honored.push_back(fmt::format("Schedule type: {}, which hearth does not know", schedule));
+  else s.r.not_honored.push_back(fmt::format("Schedule type: {}, which hearth does not support", schedule));
 }
 
 void add_size(Settings& s) {
@@ -79,11 +79,11 @@ void add_editing(Settings& s) {
                                                      "nearest",        "bilinear",
                                                      "bicubic",        "lanczos"};
     if (std::ranges::find(known, flag) != known.end()) add_flag(s.r, "hires-upscaler", flag);
-    else s.r.not_honored.push_back(fmt::format("Hires upscaler: {}, which hearth does not have", *name));
+    else s.r.not_honored.push_back(fmt::format("Hires upscaler: {}, which hearth does not support", *name));
   }
   if (const std::string* strength = s.take("Denoising strength")) {
     add_flag(s.r, hires ? "hires-strength" : "strength", *strength);
-    if (!hires) s.r.not_honored.push_back("the image that it was made from, which is not told: give --init-image FILE");
+    if (!hires) s.r.not_honored.push_back("the initial image: it is not recorded; add --init-image FILE");
   }
   s.pass("Image CFG scale", "image-guidance");
   const bool masked = s.parameters.find("Mask blur") || s.parameters.find("Inpaint area");
@@ -95,7 +95,7 @@ void add_editing(Settings& s) {
     std::ranges::replace(name, ' ', '-');
     add_flag(s.r, "inpaint-fill", name);
   }
-  if (masked) s.r.not_honored.push_back("the mask, which is not told: give --mask FILE");
+  if (masked) s.r.not_honored.push_back("the mask: it is not recorded; add --mask FILE");
 }
 
 }  // namespace
@@ -108,7 +108,7 @@ Rerun rerun_of_parameters(const Parameters& p) {
   add_flag(r, "prompt", p.prompt);
   if (!p.negative_prompt.empty()) add_flag(r, "negative-prompt", p.negative_prompt);
   if (p.prompt.find("<lora:") != p.prompt.npos || p.prompt.find("<hypernet:") != p.prompt.npos)
-    r.not_honored.push_back("<lora:…> and <hypernet:…> in the prompt, which are read as text");
+    r.not_honored.push_back("<lora:…> and <hypernet:…> in the prompt, which hearth parses as text");
   s.pass("Steps", "steps");
   add_sampler(s, ours);
   s.pass("CFG scale", "cfg-scale");
@@ -128,11 +128,11 @@ Rerun rerun_of_parameters(const Parameters& p) {
   const bool cpu = rng && *rng == "CPU", nv = rng && *rng == "NV";
   if (!ours || nv) add_flag(r, "compat", "a1111");
   if (!ours && cpu) add_flag(r, "rng", "cpu");
-  if (!ours && !cpu && !nv) r.not_honored.push_back(fmt::format("RNG: {}, whose noise is drawn as NV's", rng ? *rng : "GPU"));
+  if (!ours && !cpu && !nv) r.not_honored.push_back(fmt::format("RNG: {}; hearth draws its noise as NV", rng ? *rng : "GPU"));
   if (const std::string* discards = s.take("Discard penultimate sigma"); discards && *discards == "True")
     r.arguments.push_back("--discard-penultimate");
   if (const std::string* model = s.take("Model")) r.model = *model;
-  if (const std::string* hash = s.take("Model hash"); hash && ours) r.hashes["unet"] = *hash;  // A1111's is of the whole file
+  if (const std::string* hash = s.take("Model hash"); hash && ours) r.hashes["unet"] = *hash;  // A1111 hashes the whole file
   for (const auto& [name, value] : p.settings)
     if (!s.taken.contains(name)) r.not_honored.push_back(fmt::format("{}: {}", name, value));
   return r;

@@ -31,7 +31,7 @@ Json json_of(const std::map<std::string, double>& value) { return value; }
 
 template <> bool read<bool>(const std::string& text, const Setting&) {
   if (text.empty() || text == "true") return true;
-  if (text != "false") fail<UsageError>("'{}' is not a switch value; expected true or false", text);
+  if (text != "false") fail<UsageError>("'{}' is not a switch value, expected true or false", text);
   return false;
 }
 template <> int64_t read<int64_t>(const std::string& text, const Setting& s) {
@@ -40,14 +40,14 @@ template <> int64_t read<int64_t>(const std::string& text, const Setting& s) {
 template <> uint64_t read<uint64_t>(const std::string& text, const Setting&) { return parse_seed(text); }
 template <> double read<double>(const std::string& text, const Setting& s) {
   const double number = parse_number(text);
-  if (number < s.minimum || number > s.maximum) fail<UsageError>("{} is out of range; expected {} to {}", text, s.minimum, s.maximum);
+  if (number < s.minimum || number > s.maximum) fail<UsageError>("{} is out of range, expected {} to {}", text, s.minimum, s.maximum);
   return number;
 }
 template <> std::string read<std::string>(const std::string& text, const Setting&) { return text; }
 template <> std::array<double, 2> read<std::array<double, 2>>(const std::string& text, const Setting&) { return parse_interval(text); }
 template <> std::array<int64_t, 4> read<std::array<int64_t, 4>>(const std::string& text, const Setting& s) {
   const std::vector<int32_t> numbers = parse_ids(text);
-  if (numbers.size() != 4) fail<UsageError>("'{}' has {} numbers; expected four: {}", text, numbers.size(), s.type);
+  if (numbers.size() != 4) fail<UsageError>("'{}' has {} numbers, expected four: {}", text, numbers.size(), s.type);
   return {numbers[0], numbers[1], numbers[2], numbers[3]};
 }
 template <> std::vector<double> read<std::vector<double>>(const std::string& text, const Setting&) { return parse_numbers(text); }

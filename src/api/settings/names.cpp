@@ -23,7 +23,7 @@ void check_name(const std::string& name, const std::vector<Named>& table) {
   const std::vector<std::string> all = names_and_aliases(table);
   const auto meant = [folded = sampling::folded(name)](const std::string& known) { return sampling::folded(known) == folded; };
   if (!std::ranges::any_of(all, meant))
-    fail<UsageError>("'{}' is unknown; expected one of {}{}", name, fmt::join(names_of(table), ", "), did_you_mean(name, all));
+    fail<UsageError>("'{}' is unknown, expected one of {}{}", name, fmt::join(names_of(table), ", "), did_you_mean(name, all));
 }
 
 // Samplers that begin with `name`, else the nearest name, with a schedule or without.
@@ -49,7 +49,7 @@ void check_guidance(const std::string& name) { check_name(name, list_guidance())
 Embedding read_embedding(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == text.npos || std::filesystem::exists(text)) return {.file = text};
-  if (equals == 0) fail<UsageError>("'{}' has no name; expected [NAME=]FILE", text);
+  if (equals == 0) fail<UsageError>("'{}' has no name, expected [NAME=]FILE", text);
   return {.file = text.substr(equals + 1), .name = text.substr(0, equals)};
 }
 

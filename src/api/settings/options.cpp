@@ -53,7 +53,7 @@ std::string default_of(const Shared& shared) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-// Of an option that stands under the title of the first family: who else has it.
+// The other families of an option that is listed under the title of the first.
 std::string other_families(const Shared& shared) {
   const std::vector<std::string> others(shared.titles.begin() + 1, shared.titles.end());
   return others.empty() ? "" : fmt::format("; also for {}", fmt::join(others, ", "));
@@ -83,7 +83,7 @@ std::string type_of(Option::Type type) {
 
 std::array<int64_t, 2> read_pair(const std::string& text, std::string_view between, const Setting& setting) {
   const size_t at = text.find_first_of(between);
-  if (at == text.npos) fail<UsageError>("'{}' does not have the form {}", text, setting.type);
+  if (at == text.npos) fail<UsageError>("'{}' is invalid, expected the form {}", text, setting.type);
   return {read<int64_t>(text.substr(0, at), setting), read<int64_t>(text.substr(at + 1), setting)};
 }
 

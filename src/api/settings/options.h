@@ -9,16 +9,16 @@
 namespace hearth::api {
 
 struct FamilyOptions {
-  std::string family, title;  // its folder; what people call it
+  std::string family, title;  // its folder; its display name
   std::span<const models::Option> options;
 };
 
-// Of all families of this program's registry.
+// The options of all families in the registry.
 std::vector<FamilyOptions> options_of_families();
 
-// Each option once, behind the row that it follows, with the families that have it and its default in each. Options that not all families
-// have stand under the title of the first that has them. UsageError for an option that follows no row, and for two of one name that differ
-// in more than `standard`.
+// Inserts each option once, after the row that it follows, with the families that have it and its default in each. Options that not all
+// families have are listed under the title of the first that has them. UsageError for an option that follows no row, and for options with
+// the same name that differ in more than `standard`.
 std::vector<Row> with_options(std::vector<Row> shared, std::span<const FamilyOptions> families);
 
 }  // namespace hearth::api

@@ -34,7 +34,7 @@ bool was_given(const Row& row, const Request& requested, const Request& used) {
   return row.of_family ? !row.value(requested).is_null() : !is_omitted(row, metadata_value_of(row, used));
 }
 
-// Adds a value to the object that it belongs to, where the options of families are sorted by name.
+// Adds a value to the object that it belongs to, in which the options of families are sorted by name.
 void put(Json& recipe, const Row& row, const Json& value) {
   if (row.reporting.object.empty()) {
     recipe[key_of(row)] = value;
@@ -83,7 +83,7 @@ void check(const Json& recipe, const Row& row) {
     return;
   }
   if (const std::string_view what = expected_kind(row, value); !what.empty())
-    fail<IoError>("recipe: {} is {}; expected {}", row.setting.name, value.dump(), what);
+    fail<IoError>("recipe: {} is {}, expected {}", row.setting.name, value.dump(), what);
 }
 
 // The keys that are not settings.
@@ -148,7 +148,7 @@ Json read_recipe(std::string_view text) {
     const Json recipe = Json::parse(text);
     const Json& found = recipe.at("format");
     if (!found.is_number_integer() || found != format)
-      fail<IoError>("recipe: format {} is not supported; expected format {}", found.dump(), format);
+      fail<IoError>("recipe: format {} is not supported, expected format {}", found.dump(), format);
     check_facts(recipe);
     for (const Row& row : rows()) check(recipe, row);
     return recipe;

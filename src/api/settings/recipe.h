@@ -4,9 +4,9 @@
 //    "precision": "f32", "noise": "seed", "defaults": ["width", "height"], …, "flags": {"hires": "2"}}
 //
 // The settings before "precision" are always written; those after "defaults" only if the request gave them. A setting's row (setting.h)
-// says whether it stands alone or in an object with others: "guidance_settings", "variation", "size_conditions". Each value is the one that
-// was used; "defaults" names those that the request did not give. "flags" maps the command's flags to values that are not the defaults, and
-// holds the SHA-256 of the pixels of each input image.
+// says whether it is stored alone or in an object with others: "guidance_settings", "variation", "size_conditions". Each value is the one
+// that was used; "defaults" names those that the request did not give. "flags" maps the command's flags to values that are not the
+// defaults, and holds the SHA-256 of the pixels of each input image.
 #pragma once
 
 #include <map>

@@ -22,7 +22,7 @@ RecipeFacts facts() {
           .precision = "f16"};
 }
 
-// What a run used; two of its settings were left open.
+// The request as used by a run; two of its settings were not given.
 Request example() {
   Request r{.prompt = "a \"red\" house,\nNegative prompt: 日本 🙂",
             .negative_prompt = "blurry: very",
@@ -71,7 +71,7 @@ TEST(Recipe, has_the_documented_form) {
             "\"sampler\"]}");
 }
 
-// Everything that is kept where it was given, in its order; numbers to the last bit.
+// All settings that are stored only if given, in their order; numbers are exact.
 TEST(Recipe, stores_the_given_settings) {
   Request r = example();
   r.options["negative_prompt_2"] = "n", r.options["prompt_2"] = "p", r.options["clip_skip_2"] = 3;
@@ -98,7 +98,7 @@ TEST(Recipe, stores_the_given_settings) {
   r.guidance_interval = {0.28, 5.42};
   EXPECT_NE(written(r).find("\"rescale\":0.7,\"interval\":[0.28,5.42],\"options\""), std::string::npos);
   r = example();
-  r.guidance_interval = {0.28, 5.42};  // alone, it brings the others about
+  r.guidance_interval = {0.28, 5.42};  // the only given one: the others of its object are stored too
   EXPECT_NE(written(r).find(R"("guidance_settings":{"method":"cfg","rescale":0.0,"interval":[0.28,5.42],"options":{}})"), std::string::npos)
       << written(r);
 }
@@ -127,7 +127,7 @@ TEST(Recipe, becomes_a_command_again) {
   EXPECT_TRUE(has({"--variation-seed", "0", "--variation-strength", "0.5"}));
 }
 
-// Of what older versions did not say, the meaning that it had.
+// Settings that older versions did not store keep the meaning that they had.
 TEST(Recipe, recipes_of_earlier_versions_keep_their_meaning) {
   std::string json = written(example());
   json = with(json, "\"prompt_syntax\":\"a1111\",\"emphasis\":\"no-norm\",\"clip_skip\":2,\"embeddings\":[\"tiny\"],", "");
@@ -169,7 +169,7 @@ TEST(Recipe, errors_are_one_line) {
   EXPECT_THROW(written(r), UsageError);
 }
 
-// Bytes changed at random: a command, or one line.
+// Random byte changes give a command or a one-line error.
 TEST(Recipe, damaged_recipes_are_a_command_or_a_one_line_error) {
   Request r = example();
   r.variation = {.seed = 17, .strength = 0.25}, r.guidance_interval = {0.28, 5.42}, r.options["crop"] = std::array<int64_t, 2>{1, 2};

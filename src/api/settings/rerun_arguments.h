@@ -1,4 +1,4 @@
-// How settings are requested for again that are more than a flag and its value (Reporting::again).
+// Arguments of `hearth rerun` for settings that need more than a flag and its value (Reporting::rerun).
 #pragma once
 
 #include "api/settings/setting.h"

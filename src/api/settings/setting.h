@@ -2,7 +2,7 @@
 // `request`, metadata, A1111's parameters and `hearth rerun` walk these rows; nothing else lists the settings.
 //
 // Reports list the settings in the order of the rows, and requests are set in it. table.cpp has the settings of all image models; the
-// options of model families (models/option.h) stand among them, each once.
+// options of model families (models/option.h) are listed among them, each once.
 #pragma once
 
 #include <functional>
@@ -44,7 +44,7 @@ enum class Report {
 // When metadata stores a value.
 enum class Keep {
   never,   // unless it is among the flags
-  always,  // whatever it is
+  always,  // any value
   given,   // unless it is the omitted value
   beside,  // the same, and also if another setting of its object is stored
 };
@@ -54,7 +54,7 @@ struct Reporting {
   Keep keep = Keep::never;
   std::string_view object = {};                                 // the object of metadata that holds it; empty: none
   std::string_view key = {};                                    // its key there; empty: the setting's name
-  int order = 0;                                                // metadata lists settings by this number, then by row
+  int order = 0;                                                // metadata sorts settings by this number, then by row
   std::function<Json(const Request&)> metadata_value = {};      // what metadata stores, if that is not the value of reports
   std::optional<std::vector<std::string>> omitted_value;        // the value, as typed, that is left out; absent: that of Request{}, and no
                                                                 // value for settings that are always stored
@@ -73,7 +73,7 @@ struct Row {
   std::function<Json(const Request&)> value;                              // null: the request has none
   std::function<const std::optional<Image>&(const Request&)> image = {};  // of a setting that names an image file: the image
   Reporting reporting = {};
-  bool of_family = false;  // an option of model families: it counts as given if the caller's request has it, whatever the run used
+  bool of_family = false;  // an option of model families: it counts as given if the caller's request has it, not the resolved one
 };
 
 const std::vector<Row>& rows();

@@ -45,7 +45,7 @@ TEST(Settings, have_unique_names_and_flags_and_help) {
   EXPECT_EQ(test::complaint_of([] { row_of("step"); }), "UsageError: unknown setting 'step'; did you mean steps?");
 }
 
-// A value that was set is the one that is reported, and the reported text sets it again.
+// The reported value is the one that was set, and setting the reported text gives the same value.
 TEST(Settings, values_are_set_and_reported) {
   const std::pair<const char*, const char*> values[] = {{"prompt", "a red house"},
                                                         {"negative_prompt", ""},
@@ -124,15 +124,15 @@ TEST(Settings, invalid_values_are_rejected) {
     });
   };
   EXPECT_EQ(complaint("steps", "0"), "UsageError: 0 is out of range, expected at least 1");
-  EXPECT_EQ(complaint("strength", "1.5"), "UsageError: 1.5 is out of range; expected 0 to 1");
+  EXPECT_EQ(complaint("strength", "1.5"), "UsageError: 1.5 is out of range, expected 0 to 1");
   EXPECT_EQ(complaint("compat", "forge"), "UsageError: 'forge' is unknown, expected one of diffusers, comfyui, a1111");
   EXPECT_NE(complaint("guidance_method", "apgg").find("; did you mean apg?"), std::string::npos);
   EXPECT_EQ(complaint("hires_steps", "3"), "UsageError: has no effect without --hires");
-  EXPECT_EQ(complaint("sampler_options", "eta"), "UsageError: 'eta' has no name and value, expected NAME=VALUE");
-  EXPECT_EQ(complaint("outpaint", "1,2,3"), "UsageError: '1,2,3' has 3 numbers; expected four: L,T,R,B");
-  EXPECT_EQ(complaint("mask_invert", "maybe"), "UsageError: 'maybe' is not a switch value; expected true or false");
+  EXPECT_EQ(complaint("sampler_options", "eta"), "UsageError: 'eta' needs the form NAME=VALUE");
+  EXPECT_EQ(complaint("outpaint", "1,2,3"), "UsageError: '1,2,3' has 3 numbers, expected four: L,T,R,B");
+  EXPECT_EQ(complaint("mask_invert", "maybe"), "UsageError: 'maybe' is not a switch value, expected true or false");
   EXPECT_EQ(complaint("clip_skip", "0"), "UsageError: 0 is out of range, expected at least 1");
-  EXPECT_EQ(complaint("crop", "16x8"), "UsageError: '16x8' does not have the form X,Y");
+  EXPECT_EQ(complaint("crop", "16x8"), "UsageError: '16x8' is invalid, expected the form X,Y");
   EXPECT_EQ(complaint("original_size", "1024x-1"), "UsageError: -1 is out of range, expected 0 to 1048576");
   EXPECT_EQ(complaint("init_image", "nowhere.png").substr(0, 8), "IoError:");
   Request twice;
@@ -147,7 +147,7 @@ constexpr models::Option two[] = {
     {.name = "limit", .summary = "How far", .standard = "2", .least = 1, .most = 9, .after = "emphasis", .stated = true, .a1111 = "Limit"},
     {.name = "hint", .type = models::Option::Type::text, .summary = "A word", .standard = "none"}};
 
-// Options of families stand among the settings, each once, without a line about them anywhere else.
+// Options of families appear among the settings, each once, without being listed anywhere else.
 TEST(Settings, families_add_their_options) {
   const FamilyOptions families[] = {{"first", "First", one}, {"second", "Second", two}, {"third", "Third", two}};
   const std::vector<Row> rows = with_options(shared_rows(), families);
@@ -168,7 +168,7 @@ TEST(Settings, families_add_their_options) {
 
   Request request;
   row_in(rows, "corner").set(request, "3,4");
-  EXPECT_EQ(row_in(rows, "corner").value(request).dump(), "[3.0,4.0]");  // with others in an object of lists
+  EXPECT_EQ(row_in(rows, "corner").value(request).dump(), "[3.0,4.0]");  // stored in an object of lists
   EXPECT_EQ(typed(row_in(rows, "corner"), row_in(rows, "corner").value(request)), std::vector<std::string>{"3,4"});
   row_in(rows, "limit").set(request, "1");
   EXPECT_EQ(row_in(rows, "limit").reporting.a1111_value(request), "");

@@ -44,7 +44,7 @@ std::vector<float> on_grid(const PixelMask& mask, int64_t h, int64_t w, bool bil
 
 void check_size(const PixelMask& mask, int64_t width, int64_t height) {
   if (mask.width != width || mask.height != height)
-    fail<UsageError>("edit: the mask is {}×{}, the image {}×{}: expected one size", mask.width, mask.height, width, height);
+    fail<UsageError>("edit: the mask is {}×{}, the image {}×{}, expected the same size", mask.width, mask.height, width, height);
 }
 
 // Whether the run needs the image's own latents.
@@ -68,13 +68,13 @@ EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sa
   if (beside == Beside::depth && !edit.depth) fail<UsageError>("generate: this model is told how near things are: expected --depth-map");
   if (beside != Beside::depth && edit.depth) fail<UsageError>("edit: a depth map, but this model is told none");
   if (!edit.starts()) {
-    if (masked) fail<UsageError>("edit: a mask without an image: expected --init-image");
-    if (edit.strength) fail<UsageError>("edit: a strength of {} without an image: expected --init-image", *edit.strength);
+    if (masked) fail<UsageError>("edit: a mask without an image, expected --init-image");
+    if (edit.strength) fail<UsageError>("edit: a strength of {} without an image, expected --init-image", *edit.strength);
     return p;
   }
   for (const Pixels& image : edit.images)
     if (image.width != width || image.height != height)
-      fail<UsageError>("edit: the image is {}×{}, the run {}×{}: expected one size", image.width, image.height, width, height);
+      fail<UsageError>("edit: the image is {}×{}, the run {}×{}, expected the same size", image.width, image.height, width, height);
   if (edit.images.size() > 1 && int64_t(edit.images.size()) != task.request.batch_size)
     fail<UsageError>("edit: {} images for a batch of {}, expected one or as many", edit.images.size(), task.request.batch_size);
   if (masked) check_size(edit.mask, width, height);

@@ -104,7 +104,7 @@ GgufEntry tensor(Cursor& in, const std::string& where) {
   entry.type = type ? std::string(type->name) : fmt::format("{}", id);
   if (!type || type->block.bytes == 0) {  // of unknown size
     entry.info.unreadable = type ? fmt::format("has the type {}, which has been retired", type->name)
-                                 : fmt::format("has the type {}, which hearth does not know", id);
+                                 : fmt::format("has the type {}, which hearth does not support", id);
     return entry;
   }
   if (type->dtype) entry.info.dtype = *type->dtype;

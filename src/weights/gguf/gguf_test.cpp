@@ -246,7 +246,7 @@ TEST_F(GgufTest, types_that_hearth_does_not_read_matter_when_they_are_used) {
   const auto listed = file->list();
   EXPECT_EQ(listed.at("a").unreadable, "has the type IQ2_XXS, which is not supported");
   EXPECT_EQ(listed.at("b").unreadable, "has the type Q4_0_4_4, which has been retired");
-  EXPECT_EQ(listed.at("c").unreadable, "has the type 999, which hearth does not know");
+  EXPECT_EQ(listed.at("c").unreadable, "has the type 999, which hearth does not support");
   EXPECT_EQ(message_of<UnsupportedError>([&] { file->read("a", {}, *device); }, folder.path()),
             "FOLDER/f.gguf: 'a' has the type IQ2_XXS, which is not supported");
   EXPECT_EQ(message_of<WeightError>([&] { file->read("d", {}, *device); }, folder.path()), "FOLDER/f.gguf: has no tensor 'd'");
