@@ -140,7 +140,7 @@ void write_gguf_config(const Config& config, const GgufArchitecture& architectur
   GgufKeyWriter to(values, architecture.name, config.where());
   for (const std::string& key : config.keys())
     if (config.has(key) && std::ranges::find(architecture.keys, key, &GgufKey::config) == architecture.keys.end())
-      to.no_words_for(fmt::format("'{}' = {}", key, config.dump(key)));
+      to.cannot_express(fmt::format("'{}' = {}", key, config.dump(key)));
   for (const GgufKey& row : architecture.keys) write_row(row, config, to);
 }
 

@@ -150,7 +150,7 @@ TEST_F(GgufLanguage, what_the_table_has_no_words_for_is_not_written) {
     config[key] = value;
     return message_of<UnsupportedError>([&] { written(config); });
   };
-  const std::string begin = "config.json: GGUF files of the architecture lantern cannot say ";
+  const std::string begin = "config.json: GGUF files of the architecture lantern cannot express ";
   EXPECT_EQ(with("activation", "gelu"), begin + "'activation' = \"gelu\"");
   EXPECT_EQ(with("activation", nullptr), "");
   EXPECT_EQ(with("scaling", {{"rope_type", "dynamic"}, {"factor", 2}}), begin + "rope scaling of the type dynamic");

@@ -53,14 +53,14 @@ nlohmann::json read_rope_scaling(const GgufKeys& keys) {
 
 void write_rope_scaling(const Config& scaling, GgufKeyWriter& to) {
   const std::string type = scaling.text("rope_type");
-  if (type != "linear" && type != "yarn") to.no_words_for("rope scaling of the type " + type);
+  if (type != "linear" && type != "yarn") to.cannot_express("rope scaling of the type " + type);
   const double factor = scaling.number("factor");
   to.text("rope.scaling.type", type);
   to.f32("rope.scaling.factor", factor);
   if (type == "linear") return;
   const bool usual = scaling.number("beta_fast") == 32 && scaling.number("beta_slow") == 1 && scaling.boolean("truncate") &&
                      scaling.number("attention_factor") == usual_attention_factor(factor);
-  if (!usual) to.no_words_for("yarn with another beta_fast, beta_slow, truncate or attention factor than the usual");
+  if (!usual) to.cannot_express("yarn with another beta_fast, beta_slow, truncate or attention factor than the usual");
   to.integer("rope.scaling.original_context_length", int64_t(scaling.number("original_max_position_embeddings")));
 }
 
