@@ -86,8 +86,7 @@ void Checkpoint::take_single_file(const CheckpointPlaces& places) {
   configs_ = places.config.empty() ? published_ : places.config;
   contents_ = std::move(file.contents);
   if (!file.unknown.empty())
-    notes_.push_back(
-        fmt::format("{} of the file's tensors are not known and not used: {}", file.unknown.size(), shortened_list(file.unknown)));
+    notes_.push_back(fmt::format("{} unknown tensors of the file are ignored: {}", file.unknown.size(), shortened_list(file.unknown)));
   read_index();
   if (places.config.empty()) {
     published_name_ = index_.text("_name", "");
@@ -190,7 +189,7 @@ const Component& Checkpoint::component(std::string_view name) const {
 
 fs::path Checkpoint::folder(std::string_view name) const {
   const fs::path path = configs_ / component(name).name;
-  if (!is_there(name)) fail<IoError>("{}: no such folder, which model_index.json names for the component '{}'", path.string(), name);
+  if (!is_there(name)) fail<IoError>("{}: no such folder, but model_index.json lists the component '{}'", path.string(), name);
   return path;
 }
 
@@ -218,7 +217,7 @@ std::optional<std::string> Checkpoint::text_file(std::string_view name, const st
   if (auto text = read(place / file)) return text;
   if (!single_file_) return std::nullopt;
   if (!holds_text(published_file(configs_of(name), place, families_)))
-    fail<IoError>("{}: no such file, and no built-in configuration has the file's geometry that it could be taken from",
+    fail<IoError>("{}: no such file, and no built-in configuration matches the sizes of the single file",
                   (configs_ / place / file).string());
   if (assets_.empty()) return std::nullopt;
   for (const ImageFiles* family : may_be_of_)
@@ -230,7 +229,7 @@ std::optional<std::string> Checkpoint::text_file(std::string_view name, const st
 void Checkpoint::require_class(std::string_view name, std::initializer_list<std::string_view> classes) const {
   const Component& found = component(name);
   if (std::ranges::find(classes, found.class_name) == classes.end())
-    fail<UnsupportedError>("{}: component '{}' has the class {}, only {} can be run", root_.string(), name, found.class_name,
+    fail<UnsupportedError>("{}: component '{}' has the class {}, expected {}", root_.string(), name, found.class_name,
                            fmt::join(classes, ", "));
 }
 
@@ -264,7 +263,7 @@ std::string Checkpoint::index_text() const {
 }
 
 WeightFiles Checkpoint::files(std::string_view name, const std::string& variant) const {
-  if (is_file() && !variant.empty()) fail<UsageError>("{}: a single file has no variants, asked for '{}'", root_.string(), variant);
+  if (is_file() && !variant.empty()) fail<UsageError>("{}: a single file has no variants, but '{}' was requested", root_.string(), variant);
   if (const GivenComponent* other = given(name)) return {.variant = {}, .index = {}, .files = other->files};
   if (single_file_) refuse_absent(component(name).name);
   if (archive_) return {.variant = {}, .index = {}, .files = {root_}};

@@ -33,9 +33,9 @@ ShardMap read_index(std::string_view text, const std::string& where) {
     if (!file.is_string()) fail<IoError>("{}: weight_map gives no file name for '{}'", where, tensor);
     const auto& name = file.get_ref<const std::string&>();
     if (name.empty() || name == "." || name == ".." || name.find_first_of(std::string_view("/\\\0", 3)) != name.npos)
-      fail<IoError>("{}: '{}' is no file name of this folder", where, name);
+      fail<IoError>("{}: '{}' is not the name of a file in this folder", where, name);
     if (!name.ends_with(".safetensors") && !name.ends_with(".bin"))
-      fail<UnsupportedError>("{}: lists '{}', only .safetensors and .bin can be read", where, name);
+      fail<UnsupportedError>("{}: lists '{}', expected .safetensors or .bin", where, name);
     shards[name].insert(tensor);
   }
   return shards;
@@ -57,7 +57,7 @@ class ShardedSource : public TensorSource {
     std::map<std::string, std::shared_ptr<TensorSource>> opened;
     for (const auto& [name, tensors] : shards)
       if (!(opened[name] = open(name))) absent.push_back(name);
-    if (!absent.empty()) fail<IoError>("{}: {} of {} shards missing: {}", where_, absent.size(), shards.size(), shortened_list(absent));
+    if (!absent.empty()) fail<IoError>("{}: {} of {} shards are missing: {}", where_, absent.size(), shards.size(), shortened_list(absent));
     const std::string index = fs::path(where_).filename().string();
     for (const auto& [name, tensors] : shards) {
       const auto& shard = opened.at(name);
@@ -69,8 +69,9 @@ class ShardedSource : public TensorSource {
         list_[tensor] = info;
         place_[tensor] = shard;
       }
-      if (!lacking.empty()) fail<IoError>("{}: lacks {} that {} places there", shard->describe(), shortened_list(lacking), index);
-      if (!unlisted.empty()) fail<IoError>("{}: holds {} that {} does not place there", shard->describe(), shortened_list(unlisted), index);
+      if (!lacking.empty()) fail<IoError>("{}: lacks {}, which {} lists for it", shard->describe(), shortened_list(lacking), index);
+      if (!unlisted.empty())
+        fail<IoError>("{}: holds {}, which {} does not list for it", shard->describe(), shortened_list(unlisted), index);
     }
   }
 
@@ -175,7 +176,7 @@ WeightFiles choose_weight_files(const fs::path& folder, const std::string& varia
     if (ending == ".safetensors" || std::regex_match(name, std::regex(R"(.*\d{5}-of-\d{5}.*\.bin)"))) shards.push_back(name);
   }
   if (!shards.empty())
-    fail<IoError>("{}: has {} but no index that says which of them belong together", folder.string(), shortened_list(shards));
+    fail<IoError>("{}: has {} but no index that lists the shards of each model", folder.string(), shortened_list(shards));
   constexpr const char* needed = "model.safetensors, diffusion_pytorch_model.safetensors, pytorch_model.bin or diffusion_pytorch_model.bin";
   if (!others.empty()) fail<UnsupportedError>("{}: has weights only as {}, expected {}", folder.string(), shortened_list(others), needed);
   fail<IoError>("{}: has no weights, expected {}", folder.string(), needed);

@@ -30,7 +30,7 @@ Tensor AskedTensors::read(const std::string& name, const Shape& wanted, Backend&
 
 void write_seeded_file(const std::filesystem::path& file, const std::map<std::string, Shape>& tensors, DType dtype, ThreadPool& threads) {
   if (dtype != DType::f32 && !is_16bit_float(dtype))
-    fail<UnsupportedError>("seeded file: weights are written as f32, f16 or bf16, not as {}", name_of(dtype));
+    fail<UnsupportedError>("seeded file: the dtype is {}, expected f32, f16 or bf16", name_of(dtype));
   std::vector<SafetensorsTensor> listed;
   for (const auto& [name, shape] : tensors) listed.push_back({name, dtype, shape});
   const std::string head = safetensors_head(listed);

@@ -92,11 +92,11 @@ Weights::Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOpt
   const auto& [hold, factors, in_place] = options_.types;
   // Of weights in place, blocks can have all that there are.
   if (in_place && !can_have_factors({.hold = DType::q8_0, .factors = factors, .in_place = true}))
-    fail<UnsupportedError>("weights: in place products have f32, bf16 or i16 factors, not {}", name_of(factors));
+    fail<UnsupportedError>("weights: factors of in-place products are {}, expected f32, bf16 or i16", name_of(factors));
   if (hold && *hold != DType::f32 && !is_16bit_float(*hold))
-    fail<UnsupportedError>("weights: cannot be held as {}, only as f32, f16 or bf16", name_of(*hold));
+    fail<UnsupportedError>("weights: cannot be held as {}, expected f32, f16 or bf16", name_of(*hold));
   if (!in_place && !can_have_factors({.hold = hold.value_or(DType::f32), .factors = factors}))
-    fail<UnsupportedError>("weights: products of {} factors need weights held as bf16", name_of(factors));
+    fail<UnsupportedError>("weights: products with {} factors require weights held as bf16", name_of(factors));
   for (const auto& [name, info] : listed_)
     if (!matches_any(options_.ignore, name)) bytes_total_ += int64_t(bytes_of(info.dtype, info.shape.numel()));
 }
@@ -133,9 +133,8 @@ bool Weights::expect(const std::string& name, const Shape& shape) {
   const bool fits = info.unreadable.empty() && readable && info.shape == shape;
   if (!fits) read_.insert(name);
   if (!info.unreadable.empty()) unreadable_.push_back(fmt::format("'{}' {}", name, info.unreadable));
-  else if (!readable)
-    unreadable_.push_back(fmt::format("'{}' has the type {}, the model needs f32, f16, bf16 or f64", name, name_of(info.dtype)));
-  else if (info.shape != shape) misshapen_.push_back(fmt::format("'{}' has shape {}, the model needs {}", name, info.shape, shape));
+  else if (!readable) unreadable_.push_back(fmt::format("'{}' has the type {}, expected f32, f16, bf16 or f64", name, name_of(info.dtype)));
+  else if (info.shape != shape) misshapen_.push_back(fmt::format("'{}' has shape {}, expected {}", name, info.shape, shape));
   return fits;
 }
 
@@ -157,13 +156,13 @@ Tensor Weights::read(const std::string& name, const Shape& shape) {
   Tensor x;
   if (reading_ != Reading::names) {
     x = source_->read(name, shape, backend_->host());
-    if (x.shape() != shape) fail<WeightError>("weights: '{}' has shape {}, the model needs {}", name, x.shape(), shape);
+    if (x.shape() != shape) fail<WeightError>("weights: '{}' has shape {}, expected {}", name, x.shape(), shape);
     const int64_t bad = unless_dry(*backend_, int64_t(0), [&] { return non_finite_values(x); });
     if (bad && matches_any(options_.idle, name)) {
       report_.non_finite.push_back(name);
     } else if (bad) {
       read_.insert(name);
-      non_finite_.push_back(fmt::format("'{}' has {} NaN or infinite of {} values", name, bad, x.numel()));
+      non_finite_.push_back(fmt::format("'{}' has {} NaN or infinite values of {}", name, bad, x.numel()));
       return {};
     }
   }
@@ -272,7 +271,7 @@ void Weights::finish() const {
   add_list(text, missing_, "missing");
   add_list(text, misshapen_, "misshapen");
   add_list(text, unreadable_, "unreadable");
-  add_list(text, non_finite_, "not finite");
+  add_list(text, non_finite_, "non-finite");
   add_list(text, unread, "unread");
   if (!text.empty()) fail<WeightError>("weights: {}: {}", source_->describe(), text);
   if (!options_.types.in_place) source_->release_all();  // pages of weights in place would only be asked for again

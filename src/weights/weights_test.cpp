@@ -100,17 +100,16 @@ TEST_F(WeightsTest, one_error_lists_everything_that_does_not_fit) {
   EXPECT_FALSE(w.tensor("ids", {1}));
   EXPECT_FALSE(w.tensor("odd", {2}));
   EXPECT_EQ(message_of<WeightError>([&] { w.finish(); }),
-            "weights: memory: 1 missing: 'block.3.weight' [4]; 1 misshapen: 'misshapen' has shape [3, 2], the model needs [3, 4]; "
-            "2 unreadable: 'ids' has the type i32, the model needs f32, f16, bf16 or f64, 'odd' has the type 'X7', which is not supported; "
-            "1 not finite: 'nan' has 2 NaN or infinite of 3 values; 1 unread: 'unread' [1]");
+            "weights: memory: 1 missing: 'block.3.weight' [4]; 1 misshapen: 'misshapen' has shape [3, 2], expected [3, 4]; "
+            "2 unreadable: 'ids' has the type i32, expected f32, f16, bf16 or f64, 'odd' has the type 'X7', which is not supported; "
+            "1 non-finite: 'nan' has 2 NaN or infinite values of 3; 1 unread: 'unread' [1]");
 }
 
 TEST_F(WeightsTest, no_mismatch_is_repaired) {
   for (const Shape& wanted : {Shape{6}, Shape{2, 3}, Shape{3, 2, 1}, Shape{3, 1}, Shape{3, 4}, Shape{1, 2}}) {
     Weights w(source({{"x", tensor({3, 2}, {1, 2, 3, 4, 5, 6})}}), *device);
     EXPECT_FALSE(w.tensor("x", wanted));
-    EXPECT_NE(message_of<WeightError>([&] { w.finish(); }).find("'x' has shape [3, 2], the model needs " + to_string(wanted)),
-              std::string::npos);
+    EXPECT_NE(message_of<WeightError>([&] { w.finish(); }).find("'x' has shape [3, 2], expected " + to_string(wanted)), std::string::npos);
   }
 }
 
@@ -127,7 +126,7 @@ TEST_F(WeightsTest, a_bad_value_is_fatal_only_where_it_is_used) {
       used.tensor("used", {2});
       EXPECT_FALSE(used.tensor("bad", {600000}));
       EXPECT_EQ(message_of<WeightError>([&] { used.finish(); }),
-                "weights: memory: 1 not finite: 'bad' has 1 NaN or infinite of 600000 values");
+                "weights: memory: 1 non-finite: 'bad' has 1 NaN or infinite values of 600000");
     }
   }
 }
@@ -349,7 +348,7 @@ BACKEND_TEST(WeightsFromFiles, a_deferred_part) {
   EXPECT_FALSE(Part(Scope(seen) / "part").b);
   EXPECT_EQ(MemoryLedger::process().use().now, before);
   const std::string message = message_of<WeightError>([&] { seen.finish(); });
-  EXPECT_NE(message.find("1 not finite: 'part.a'"), std::string::npos) << message;
+  EXPECT_NE(message.find("1 non-finite: 'part.a'"), std::string::npos) << message;
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ namespace {
 std::string before_numbers(const std::filesystem::path& path, int64_t number, int64_t count) {
   const std::string name = path.filename().string(), ending = fmt::format("-{:05}-of-{:05}.gguf", number + 1, count);
   if (!name.ends_with(ending))
-    fail<IoError>("{}: is part {} of {}, and its name should end in '{}' for the others to be found", path.string(), number + 1, count,
-                  ending);
+    fail<IoError>("{}: is shard {} of {}, but its name does not end in '{}', so the other shards cannot be found", path.string(),
+                  number + 1, count, ending);
   return name.substr(0, name.size() - ending.size());
 }
 
@@ -34,7 +34,8 @@ std::vector<GgufFile::Part> GgufFile::open_parts(const std::filesystem::path& pa
   const int64_t count = parts.front().header.metadata.integer("split.count", 0);
   if (count <= 1) return parts;
   const int64_t given_number = parts.front().header.metadata.integer("split.no");
-  if (given_number < 0 || given_number >= count) fail<IoError>("{}: split.no is {} of split.count {}", path.string(), given_number, count);
+  if (given_number < 0 || given_number >= count)
+    fail<IoError>("{}: split.no is {}, but split.count is {}", path.string(), given_number, count);
 
   const std::string name = before_numbers(path, given_number, count);
   parts.clear();
@@ -43,13 +44,13 @@ std::vector<GgufFile::Part> GgufFile::open_parts(const std::filesystem::path& pa
     parts.push_back(open_part(path.parent_path() / fmt::format("{}-{:05}-of-{:05}.gguf", name, i + 1, count)));
     const GgufMetadata& keys = parts.back().header.metadata;
     if (keys.integer("split.no") != i || keys.integer("split.count") != count)
-      fail<IoError>("{}: says that it is part {} of {}, its name says {} of {}", keys.where(), keys.integer("split.no") + 1,
+      fail<IoError>("{}: is shard {} of {} by its metadata, but {} of {} by its name", keys.where(), keys.integer("split.no") + 1,
                     keys.integer("split.count"), i + 1, count);
     tensors += parts.back().header.tensors.size();
   }
   const int64_t promised = parts.front().header.metadata.integer("split.tensors.count", int64_t(tensors));
   if (promised != int64_t(tensors))
-    fail<IoError>("{}: all parts have {} tensors, split.tensors.count is {}", path.string(), tensors, promised);
+    fail<IoError>("{}: all shards together have {} tensors, but split.tensors.count is {}", path.string(), tensors, promised);
   return parts;
 }
 
@@ -60,7 +61,7 @@ std::shared_ptr<GgufFile> GgufFile::open(const std::filesystem::path& path) {
   for (const Part& part : file->parts_)
     for (const auto& [name, entry] : part.header.tensors)
       if (!file->owners_.emplace(name, Owner{&part, &entry, {}}).second)
-        fail<IoError>("{}: tensor '{}' is in another part, too", part.path.string(), name);
+        fail<IoError>("{}: tensor '{}' is also in another shard", part.path.string(), name);
   return file;
 }
 
@@ -118,7 +119,7 @@ bool GgufFile::mapped(const std::string& name) const {
 
 void GgufFile::require_unchanged() const {
   for (const Part& part : parts_)
-    if (!part.mapping->unchanged()) fail<IoError>("{}: was written to since it was opened; open the model again", part.path.string());
+    if (!part.mapping->unchanged()) fail<IoError>("{}: was modified since it was opened; open the model again", part.path.string());
 }
 
 void GgufFile::release(const Owner& owner) {

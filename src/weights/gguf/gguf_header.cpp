@@ -76,7 +76,7 @@ class Cursor {
 };
 
 uint32_t checked_version(Cursor& in, const std::string& where) {
-  if (in.left() < 8 || in.bytes(4, "magic") != "GGUF") fail<IoError>("{}: does not begin with 'GGUF': it is not a GGUF file", where);
+  if (in.left() < 8 || in.bytes(4, "magic") != "GGUF") fail<IoError>("{}: does not start with 'GGUF': it is not a GGUF file", where);
   const auto version = in.number<uint32_t>("version");
   if (version != 0 && (version & 0xffff) == 0) fail<UnsupportedError>("{}: is a big-endian GGUF file, expected a little-endian one", where);
   if (version != 2 && version != 3) fail<UnsupportedError>("{}: is GGUF version {}, expected 2 or 3", where, version);
@@ -103,8 +103,8 @@ GgufEntry tensor(Cursor& in, const std::string& where) {
   const GgufTensorType* type = gguf_tensor_type(id);
   entry.type = type ? std::string(type->name) : fmt::format("{}", id);
   if (!type || type->block.bytes == 0) {  // of unknown size
-    entry.info.unreadable = type ? fmt::format("has the type {}, which has been retired", type->name)
-                                 : fmt::format("has the type {}, which hearth does not know", id);
+    entry.info.unreadable =
+        type ? fmt::format("has the type {}, which GGUF has removed", type->name) : fmt::format("has the type {}, which is unknown", id);
     return entry;
   }
   if (type->dtype) entry.info.dtype = *type->dtype;
@@ -133,9 +133,9 @@ void place(GgufHeader& header, uint64_t size, const std::string& where) {
   for (auto& named : header.tensors) {
     auto& [name, entry] = named;
     if (entry.begin % header.alignment != 0)
-      fail<IoError>("{}: tensor '{}' begins at byte {} of the data, expected a multiple of {}", where, name, entry.begin, header.alignment);
+      fail<IoError>("{}: tensor '{}' starts at byte {} of the data, expected a multiple of {}", where, name, entry.begin, header.alignment);
     if (entry.end > data_bytes)
-      fail<IoError>("{}: tensor '{}' lies in bytes [{}, {}) of {} bytes of data: the file is cut off or its header is wrong", where, name,
+      fail<IoError>("{}: tensor '{}' is at bytes [{}, {}) of {} bytes of data: the file is cut off or its header is wrong", where, name,
                     entry.begin, entry.end, data_bytes);
     by_place.push_back(&named);
   }

@@ -160,7 +160,7 @@ TEST_F(GgufLanguage, what_the_table_has_no_words_for_is_not_written) {
   for (const char* key : {"beta_fast", "beta_slow", "attention_factor"}) {
     Json unusual = yarn;
     unusual[key] = 3;
-    EXPECT_EQ(with("scaling", unusual), begin + "yarn with another beta_fast, beta_slow, truncate or attention factor than the usual");
+    EXPECT_EQ(with("scaling", unusual), begin + "yarn with a beta_fast, beta_slow, truncate or attention factor other than the default");
   }
 }
 

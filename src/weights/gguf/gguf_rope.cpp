@@ -39,7 +39,7 @@ nlohmann::json read_rope_scaling(const GgufKeys& keys) {
     return nullptr;
   }
   if (type != "linear" && type != "yarn")
-    fail<UnsupportedError>("{}: rope scaling \"{}\" is not supported, only linear and yarn", keys.where(), type);
+    fail<UnsupportedError>("{}: rope scaling \"{}\" is not supported, expected linear or yarn", keys.where(), type);
   nlohmann::json scaling = {{"rope_type", type}, {"factor", keys.number("rope.scaling.factor")}};
   if (type == "linear") return scaling;
   if (keys.has("rope.scaling.original_context_length"))
@@ -60,7 +60,7 @@ void write_rope_scaling(const Config& scaling, GgufKeyWriter& to) {
   if (type == "linear") return;
   const bool usual = scaling.number("beta_fast") == 32 && scaling.number("beta_slow") == 1 && scaling.boolean("truncate") &&
                      scaling.number("attention_factor") == usual_attention_factor(factor);
-  if (!usual) to.cannot_express("yarn with another beta_fast, beta_slow, truncate or attention factor than the usual");
+  if (!usual) to.cannot_express("yarn with a beta_fast, beta_slow, truncate or attention factor other than the default");
   to.integer("rope.scaling.original_context_length", int64_t(scaling.number("original_max_position_embeddings")));
 }
 

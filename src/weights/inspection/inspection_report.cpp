@@ -49,7 +49,7 @@ std::string component_text(const InspectedComponent& c) {
   line("problem", c.problem);
   line("unused", c.unused);
   for (const Recognized& r : c.recognized) line("holds", fmt::format("{} ({} tensor names)", r.what, r.layout));
-  if (c.tensors > 0 && c.recognized.empty() && c.class_name.empty()) line("holds", "nothing that hearth knows by its tensors");
+  if (c.tensors > 0 && c.recognized.empty() && c.class_name.empty()) line("holds", "no network that hearth recognizes");
   if (c.tensors > 0) {
     line("size", fmt::format("{} parameters in {} tensors, {}", count_text(c.parameters), c.tensors, size_text(c.bytes)));
     line("precision", types_text(c));

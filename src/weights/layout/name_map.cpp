@@ -29,7 +29,7 @@ TensorInfo info_of(const std::string& stored, const TensorInfo& info, Form form)
   if (!info.unreadable.empty()) return official;
   const Shape& s = info.shape;
   const auto refuse = [&](std::string_view needed) {
-    official.unreadable = fmt::format("lies in '{}' of shape {}, expected {}", stored, s, needed);
+    official.unreadable = fmt::format("is stored in '{}' of shape {}, expected {}", stored, s, needed);
   };
   switch (form.kind) {
     case Form::Kind::same: break;
@@ -159,7 +159,7 @@ Pieces official_pieces(const TensorList& stored, std::string_view prefix, const 
     if (official.empty()) official.push_back({name, form::same});
     for (auto& [target, form] : official) {
       const auto [other, is_new] = pieces.emplace(target, Piece{name, form, info_of(name, info, form)});
-      if (!is_new) fail<WeightError>("names: '{}' and '{}' are both '{}'", other->second.stored, name, target);
+      if (!is_new) fail<WeightError>("names: '{}' and '{}' both map to '{}'", other->second.stored, name, target);
     }
   }
   return pieces;

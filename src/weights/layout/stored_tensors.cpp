@@ -93,12 +93,12 @@ std::vector<StoredTensor> stored_tensors(const std::shared_ptr<TensorSource>& so
     if (!original) fail<UnsupportedError>("{}: this layout has no name for the tensor '{}'", source->describe(), official);
     const Share share{official, original->form, info.dtype, info.shape};
     if (share.form == form::transposed && info.shape.rank() != 2)
-      fail<UnsupportedError>("{}: '{}' has shape {}, this layout needs a matrix", source->describe(), official, info.shape);
+      fail<UnsupportedError>("{}: '{}' has shape {}, this layout requires a matrix", source->describe(), official, info.shape);
     std::vector<Share>& shares = stored[original->name];
     if (share.form.kind != Form::Kind::rows && !shares.empty())
       fail<UnsupportedError>("{}: '{}' and '{}' are one tensor in this layout", source->describe(), shares[0].official, official);
     if (!shares.empty() && (share.dtype != shares[0].dtype || stored_shape(share) != stored_shape(shares[0])))
-      fail<UnsupportedError>("{}: '{}' has another type or shape than the other parts of '{}'", source->describe(), official,
+      fail<UnsupportedError>("{}: '{}' differs in dtype or shape from the other parts of '{}'", source->describe(), official,
                              original->name);
     shares.push_back(share);
   }

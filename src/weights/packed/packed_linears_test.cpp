@@ -107,16 +107,17 @@ TEST_F(PackedLinearsTest, parts_that_do_not_fit_are_named) {
   };
   const PackedFormat f{.group = 32};
   EXPECT_EQ(refused(f, [](auto&) {}), "");
-  EXPECT_EQ(refused(f, [](auto& t) { t.erase("layer.qzeros"); }), "FOLDER/f.safetensors: 'layer.qzeros' is missing beside 'layer.qweight'");
+  EXPECT_EQ(refused(f, [](auto& t) { t.erase("layer.qzeros"); }),
+            "FOLDER/f.safetensors: 'layer.qzeros' is missing, but 'layer.qweight' exists");
   EXPECT_EQ(refused({.group = 64}, [](auto&) {}), "FOLDER/f.safetensors: 'layer.qzeros' is i32 [3, 2], expected i32 [2, 2]");
   EXPECT_EQ(refused(f, [](auto& t) { t["layer.scales"] = t["layer.qzeros"]; }),
             "FOLDER/f.safetensors: 'layer.scales' is i32 [3, 2], expected numbers [3, 16]");
   EXPECT_EQ(refused(f, [&](auto& t) { t["layer.weight"] = t["layer.bias"]; }),
-            "FOLDER/f.safetensors: 'layer' is there packed and as 'weight'");
+            "FOLDER/f.safetensors: 'layer' is stored both packed and as 'weight'");
   EXPECT_EQ(refused({.group = 32, .act_order = true}, [](auto& t) { t.erase("layer.g_idx"); }),
             "FOLDER/f.safetensors: 'layer.g_idx' is missing, which act-order needs");
   EXPECT_EQ(refused(f, [&](auto& t) { t["layer.g_idx"] = Tensor::from(*device, {96}, std::vector<int32_t>(96, 3)); }),
-            "FOLDER/f.safetensors: 'layer.g_idx' names the group 3, there are 3");
+            "FOLDER/f.safetensors: 'layer.g_idx' has the group 3 of 3 groups");
 }
 
 TEST_F(PackedLinearsTest, biases_of_zeros_are_named) {

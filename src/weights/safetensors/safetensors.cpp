@@ -77,7 +77,7 @@ bool SafetensorsFile::mapped(const std::string& name) const {
 }
 
 void SafetensorsFile::require_unchanged() const {
-  if (!mapping_->unchanged()) fail<IoError>("{}: was written to since it was opened; open the model again", describe());
+  if (!mapping_->unchanged()) fail<IoError>("{}: was modified since it was opened; open the model again", describe());
 }
 
 void SafetensorsFile::release_all() { mapping_->release(begin_, end_); }

@@ -37,7 +37,7 @@ class PickleMachine {
 
   std::string_view take(uint64_t count) {
     if (count > bytes_.size() - position_)
-      refuse("needs {} bytes, {} are left: the file is cut off or no pickle", count, bytes_.size() - position_);
+      refuse("needs {} bytes, {} are left: the file is cut off or not a pickle", count, bytes_.size() - position_);
     const std::string_view taken = bytes_.substr(position_, size_t(count));
     position_ += size_t(count);
     return taken;
@@ -49,7 +49,7 @@ class PickleMachine {
   }
   std::string_view line() {
     const size_t end = bytes_.find('\n', position_);
-    if (end == bytes_.npos) refuse("has no end of its line: the file is cut off or no pickle");
+    if (end == bytes_.npos) refuse("has no line end: the file is cut off or not a pickle");
     const std::string_view line = bytes_.substr(position_, end - position_);
     position_ = end + 1;
     return line;
@@ -57,12 +57,12 @@ class PickleMachine {
   int64_t decimal(std::string_view text) const {
     int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) refuse("has '{}' for a number", text.substr(0, 20));
+    if (error != std::errc() || end != text.data() + text.size()) refuse("has '{}', expected a number", text.substr(0, 20));
     return value;
   }
 
   PickleValue* make(Kind kind) {
-    if (pickle_.values_.size() == Pickle::max_values) refuse("makes more than {} values", Pickle::max_values);
+    if (pickle_.values_.size() == Pickle::max_values) refuse("creates more than {} values", Pickle::max_values);
     PickleValue& value = pickle_.values_.emplace_back();
     value.kind = kind;
     return &value;
@@ -101,7 +101,7 @@ class PickleMachine {
   }
 
   PickleValue* top() const {
-    if (stack_.size() <= (marks_.empty() ? 0 : marks_.back())) refuse("needs a value on the stack, which has none");
+    if (stack_.size() <= (marks_.empty() ? 0 : marks_.back())) refuse("needs a value, but the stack is empty");
     return stack_.back();
   }
   PickleValue* pop() {
@@ -111,7 +111,7 @@ class PickleMachine {
   }
   // What lies above the last mark, which goes with it.
   std::vector<const PickleValue*> pop_mark() {
-    if (marks_.empty()) refuse("needs a mark on the stack, which has none");
+    if (marks_.empty()) refuse("needs a mark, but the stack has none");
     const auto first = stack_.begin() + ptrdiff_t(marks_.back());
     std::vector<const PickleValue*> items(first, stack_.end());
     stack_.erase(first, stack_.end());
@@ -125,13 +125,13 @@ class PickleMachine {
   }
 
   void remember(uint64_t index) {
-    if (index >= Pickle::max_instructions) refuse("has the number {} in the memo, at most {} are allowed", index, Pickle::max_instructions);
+    if (index >= Pickle::max_instructions) refuse("uses the memo index {}, at most {} are allowed", index, Pickle::max_instructions);
     if (index >= memo_.size()) memo_.resize(size_t(index) + 1);
     memo_size_ += memo_[size_t(index)] == nullptr;
     memo_[size_t(index)] = top();
   }
   void recall(uint64_t index) {
-    if (index >= memo_.size() || !memo_[size_t(index)]) refuse("asks for number {} of the memo, which is not there", index);
+    if (index >= memo_.size() || !memo_[size_t(index)]) refuse("reads the memo entry {}, which does not exist", index);
     push(memo_[size_t(index)]);
   }
 
@@ -280,7 +280,7 @@ void PickleMachine::step(uint8_t op) {
     case 0x83:
     case 0x84: fail<UnsupportedError>("{}: the pickle uses an extension code, which only the program that wrote it knows", where_);
     case 0x97:
-    case 0x98: fail<UnsupportedError>("{}: the pickle keeps data outside of the file, which is not supported", where_);
+    case 0x98: fail<UnsupportedError>("{}: the pickle stores data outside the file, which is not supported", where_);
     default: return step_of_protocol_0(op);
   }
 }
@@ -296,7 +296,7 @@ void PickleMachine::step_of_protocol_0(uint8_t op) {
       std::string_view text = line();
       if (text.ends_with('L')) text.remove_suffix(1);
       if (text.size() < 19) return push_integer(decimal(text));
-      if (text.find_first_not_of("0123456789", text[0] == '-') != text.npos) refuse("has '{}' for a number", text.substr(0, 20));
+      if (text.find_first_not_of("0123456789", text[0] == '-') != text.npos) refuse("has '{}', expected a number", text.substr(0, 20));
       make_and_push(Kind::big_integer)->text = text;
       return;
     }
@@ -304,7 +304,7 @@ void PickleMachine::step_of_protocol_0(uint8_t op) {
       const std::string_view text = line();
       double value = 0;
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (error != std::errc() || end != text.data() + text.size()) refuse("has '{}' for a number", text.substr(0, 20));
+      if (error != std::errc() || end != text.data() + text.size()) refuse("has '{}', expected a number", text.substr(0, 20));
       make_and_push(Kind::real)->real = value;
       return;
     }
@@ -318,7 +318,7 @@ void PickleMachine::step_of_protocol_0(uint8_t op) {
     case 'P': return push(make_persistent(make_text(line())));
     case 'p': return remember(uint64_t(decimal(line())));
     case 'g': return recall(uint64_t(decimal(line())));
-    default: refuse("has the code 0x{:02x}, which does not exist: the file is no pickle, or damaged", op);
+    default: refuse("has the code 0x{:02x}, which does not exist: the file is damaged or not a pickle", op);
   }
 }
 

@@ -58,8 +58,7 @@ class Reader {
   TorchContents read() {
     const PickleValue& root = object_.pickle.value();
     if (root.kind == Kind::call && !is_dict(root) && !rebuilds(*root.items[0]))
-      fail<IoError>("{}: is made by {}, and nothing that a file wants called is executed; expected a dict of tensors", where_,
-                    root.describe());
+      fail<IoError>("{}: is created by {}, which is not executed; expected a dict of tensors", where_, root.describe());
     if (!is_dict(root)) fail<IoError>("{}: holds {}, expected a dict of tensors", where_, root.describe());
     contents_.format = object_.format;
     const Items entries = looked_through(root);
@@ -105,7 +104,7 @@ class Reader {
 
   void walk(const PickleValue& value, const std::string& name, int depth) {
     look_at(1, name.size());
-    if (depth > max_depth) fail<IoError>("{}: has dicts inside one another to more than {} levels", where_, max_depth);
+    if (depth > max_depth) fail<IoError>("{}: has dicts that are nested more than {} levels deep", where_, max_depth);
     if (is_sequence(value)) look_at(value.items.size());
     const auto child = [&](const std::string& key, const PickleValue& item) {
       walk(item, name.empty() ? key : name + "." + key, depth + 1);
@@ -145,7 +144,7 @@ class Reader {
         break;
       }
     }
-    return unreadable(fmt::format("is made by {}, which is not supported", callable->describe()));
+    return unreadable(fmt::format("is created by {}, which is not supported", callable->describe()));
   }
 
   static TorchEntry unreadable(const std::string& why) { return {.info = {.dtype = DType::u8, .shape = {0}, .unreadable = one_line(why)}}; }
@@ -153,7 +152,7 @@ class Reader {
   // (storage, offset, sizes, strides, requires_grad, hooks, …) with offset and strides in elements; version 2 may end in a dict of what
   // is to be done to the elements, version 3 in their type and such a dict.
   TorchEntry plain_tensor(const Items& given, bool typed, const std::string& where) {
-    if (given.size() < (typed ? 7u : 4u)) fail<IoError>("{} has {} things to be rebuilt from, expected more", where, given.size());
+    if (given.size() < (typed ? 7u : 4u)) fail<IoError>("{} has too few arguments ({}) to be rebuilt from", where, given.size());
     const TorchStorage storage = object_.storage(*given[0], where);
     std::optional<DType> dtype = storage.type.dtype;
     std::string type = storage.type.name;
@@ -173,7 +172,7 @@ class Reader {
     const std::vector<int64_t> sizes = integers(*given[2], "sizes", where), strides = integers(*given[3], "strides", where);
     if (sizes.size() != strides.size()) fail<IoError>("{} has {} sizes and {} strides", where, sizes.size(), strides.size());
     const int64_t offset = given[1]->kind == Kind::integer ? given[1]->integer : -1;
-    if (offset < 0) fail<IoError>("{} begins at {}, expected a number of 0 or more", where, given[1]->describe());
+    if (offset < 0) fail<IoError>("{} starts at {}, expected an offset of 0 or more", where, given[1]->describe());
     return placed(storage, *dtype, offset, sizes, strides, where);
   }
 
@@ -197,7 +196,7 @@ class Reader {
     const uint64_t available = (storage.end - storage.begin) / size;
     if (!empty && span > available) fail<IoError>("{} reaches to element {} of a storage that has {}", where, span, available);
     if (!empty && elements * size > file_.size())
-      return unreadable(fmt::format("repeats its values until they are {} elements, more than the file has bytes", elements));
+      return unreadable(fmt::format("repeats its values to {} elements, more than the file has bytes", elements));
     if (sizes.size() > size_t(Shape::max_rank))
       return unreadable(fmt::format("has {} axes, at most {} are supported", sizes.size(), Shape::max_rank));
     entry.info.shape = Shape(std::span<const int64_t>(sizes));
@@ -212,11 +211,11 @@ class Reader {
     if (value.is_call("torch", "Size") && value.items[1]->items.size() == 1) list = value.items[1]->items[0];
     constexpr size_t most = 64;  // torch's own limit
     if (!is_sequence(*list) || list->items.size() > most)
-      fail<IoError>("{} has {} for its {}, expected a tuple of at most {}", where, list->describe(), what, most);
+      fail<IoError>("{} has {} as its {}, expected a tuple of at most {}", where, list->describe(), what, most);
     std::vector<int64_t> all;
     for (const PickleValue* item : list->items) {
       if (item->kind != Kind::integer || item->integer < 0)
-        fail<IoError>("{} has {} among its {}, expected numbers of 0 or more", where, item->describe(), what);
+        fail<IoError>("{} has {} among its {}, expected integers of 0 or more", where, item->describe(), what);
       all.push_back(item->integer);
     }
     return all;

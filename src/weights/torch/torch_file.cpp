@@ -71,7 +71,7 @@ bool TorchFile::mapped(const std::string& name) const {
 }
 
 void TorchFile::require_unchanged() const {
-  if (!mapping_->unchanged()) fail<IoError>("{}: was written to since it was opened; open the model again", describe());
+  if (!mapping_->unchanged()) fail<IoError>("{}: was modified since it was opened; open the model again", describe());
 }
 
 void TorchFile::release(const std::string& name) {

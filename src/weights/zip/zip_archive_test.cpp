@@ -97,7 +97,7 @@ TEST_F(ZipArchiveTest, sizes_of_64_bits) {
   EXPECT_NE(told(with(bytes, extra + 10, UINT64_MAX, 8)), "");  // sizes
   EXPECT_NE(told(with(bytes, extra + 18, UINT64_MAX, 8)), "");
   EXPECT_NE(told(with(bytes, extra + 26, UINT64_MAX, 8)), "");  // place
-  EXPECT_EQ(told(with(bytes, extra + 8, 16, 2)), "f: member 'a/data/0' lacks a 64-bit size that its entry promises");
+  EXPECT_EQ(told(with(bytes, extra + 8, 16, 2)), "f: member 'a/data/0' lacks a 64-bit size that its entry requires");
   EXPECT_NE(told(with(bytes, extra + 8, 60000, 2)), "");
   // Only those that do not fit into 32 bits stand there.
   const size_t entry = bytes.find("PK\1\2", bytes.find("PK\1\2") + 1), header = good.find("PK\3\4", 10);
@@ -119,11 +119,11 @@ TEST_F(ZipArchiveTest, lies_are_found_out) {
   EXPECT_EQ(told(with(good, second + 42, 1, 4)), "f: member 'a/data/0' has no header at byte 1, where the directory says it is");
   EXPECT_EQ(told(with(good, second + 42, end, 4)),
             "f: member 'a/data/0' has no header at byte " + std::to_string(end) + ", where the directory says it is");
-  EXPECT_EQ(told(with(good, second + 24, 101, 4)), "f: member 'a/data/0' is stored in 100 bytes and said to have 101");
+  EXPECT_EQ(told(with(good, second + 24, 101, 4)), "f: member 'a/data/0' is stored in 100 bytes, but its size is given as 101");
   EXPECT_EQ(told(with(with(good, second + 24, 150, 4), second + 20, 150, 4)), "f: members 'a/data/0' and 'a/version' overlap");
   EXPECT_NE(told(with(with(good, second + 24, 9000, 4), second + 20, 9000, 4)).find("is said to be 9000 bytes at byte"), std::string::npos);
   const std::string twice = test::zipped({{"a", "x"}, {"a", "y"}});
-  EXPECT_EQ(told(twice), "f: member 'a' is there twice");
+  EXPECT_EQ(told(twice), "f: member 'a' exists twice");
 }
 
 // A bomb needs compression, or members that share their bytes.
@@ -132,9 +132,9 @@ TEST_F(ZipArchiveTest, what_is_not_stored_is_refused_when_it_is_asked_for) {
     return message_of<UnsupportedError>([&] { ZipArchive::parse(bytes, "f").stored("a/data/0"); });
   };
   EXPECT_EQ(refused(with(with(good, second + 10, 8, 2), second + 24, 4000000000, 4)),
-            "f: member 'a/data/0' is compressed (method 8), expected members that are stored as they are");
+            "f: member 'a/data/0' is compressed (method 8), expected uncompressed members");
   EXPECT_EQ(refused(with(good, second + 8, 1, 2)), "f: member 'a/data/0' is encrypted, which is not supported");
-  EXPECT_EQ(refused(with(good, end + 4, 1, 2)), "f: is one part of a zip archive in several, which is not supported");
+  EXPECT_EQ(refused(with(good, end + 4, 1, 2)), "f: is one file of a multi-part zip archive, which is not supported");
   const size_t third = good.find("PK\1\2", second + 1);
   const std::string same = with(with(good, third + 42, good.find("PK\3\4", 10), 4), third + 28, 8, 2);
   EXPECT_NE(told(same), "");
