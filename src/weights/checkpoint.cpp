@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether it is a file, or a folder with configurations, vocabularies or the like.
+// Whether it is a file, or a folder with configurations, vocabularies or similar files.
 bool holds_text(const fs::path& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return fs::exists(path, error);
@@ -106,8 +106,8 @@ void Checkpoint::note_published() {
                                  published_.filename().string()));
 }
 
-// Each network goes where model_index.json has a place for it: one of its slots, if possible of its class. The only text encoder of a file
-// is the one that the model has, whatever its place (the refiner's is its second), and likewise for the other roles.
+// Assigns each network to one of its slots that model_index.json has, preferably one of its class. If a file has only one text encoder, it
+// is the model's only text encoder, whatever its slot (the refiner's is its second); likewise for the other roles.
 void Checkpoint::fill_slots(std::vector<SingleFile::Part> parts) {
   std::vector<SingleFile::Part*> left;
   const auto is_free = [&](const Component& c) { return has_weights(c) && !given_.contains(c.name); };

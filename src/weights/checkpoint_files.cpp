@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 4> pickled_endings{".bin", ".ckpt", ".pt", ".pth"};
 
-// File name → the shard's tensors, as an index says.
+// File name → the tensors that an index assigns to it.
 using ShardMap = std::map<std::string, std::set<std::string>>;
 
 ShardMap read_index(std::string_view text, const std::string& where) {
@@ -43,7 +43,7 @@ ShardMap read_index(std::string_view text, const std::string& where) {
 
 ShardMap read_index(const fs::path& index) { return read_index(read_file(index, int64_t(1) << 28), index.string()); }
 
-// By its first bytes, whatever its name says: a header of less than 100 MB, and its JSON.
+// Decides by the first bytes, not by the name: a header length below 100 MB, followed by JSON.
 bool is_safetensors(const fs::path& file) {
   char head[9];
   return std::ifstream(file, std::ios::binary).read(head, 9) && std::string_view(head + 4, 4) == std::string_view("\0\0\0\0", 4) &&
@@ -126,7 +126,7 @@ std::string variant_names(const std::vector<WeightFiles>& sets) {
 }  // namespace
 
 std::vector<WeightFiles> find_weight_files(const fs::path& folder) {
-  // In the order of precedence: which kind of file holds the weights of a variant.
+  // The kinds of file that can hold the weights of a variant, in order of precedence.
   const std::array<std::regex, 8> kinds{
       std::regex(R"(diffusion_pytorch_model\.safetensors\.(?:index\.json|index\.([^.]+)\.json|([^.]+)\.index\.json))"),
       std::regex(R"(diffusion_pytorch_model(?:\.([^.]+))?\.safetensors)"),

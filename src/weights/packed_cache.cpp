@@ -24,7 +24,7 @@ constexpr size_t head_start = magic.size() + 16, alignment = 64;
 
 size_t aligned(size_t n) { return (n + alignment - 1) / alignment * alignment; }
 
-// A change of any one word changes the sum; four chains, to go as fast as memory.
+// A change of any one word changes the sum. Four independent chains reach the speed of memory.
 uint64_t sum_of(const std::byte* bytes, size_t n) {
   constexpr uint64_t odd = 0x9e3779b97f4a7c15;
   uint64_t chains[4] = {n, 1, 2, 3};
@@ -81,7 +81,7 @@ DType type_of(const Json& name) {
   return *type;
 }
 
-// What tells one state of a file from another without reading it.
+// Identifies the state of a file without reading it.
 std::string state_of(const fs::path& file) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) fail<IoError>("{}: cannot be read: {}", file.string(), std::strerror(errno));

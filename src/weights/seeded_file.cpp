@@ -39,7 +39,7 @@ void write_seeded_file(const std::filesystem::path& file, const std::map<std::st
   std::ofstream out(partial, std::ios::binary);
   out.write(head.data(), std::streamsize(head.size()));
 
-  constexpr int64_t chunk = 1 << 22, grain = 1 << 16;  // elements at a time, and per piece of work
+  constexpr int64_t chunk = 1 << 22, grain = 1 << 16;  // elements at a time; elements per task
   std::vector<char> buffer(size_t(chunk) * size_of(dtype));
   for (const auto& tensor : tensors) {
     const auto& name = tensor.first;  // not a structured binding: Clang 14 cannot capture those

@@ -10,7 +10,7 @@
 namespace hearth {
 namespace {
 
-// As diffusers' pivotal tuning calls the two encoders of Stable Diffusion XL.
+// The names of Stable Diffusion XL's two encoders in files of diffusers' pivotal tuning.
 std::string other_name(const std::string& encoder) {
   return encoder == "clip_l" ? "text_encoders_0" : encoder == "clip_g" ? "text_encoders_1" : encoder;
 }

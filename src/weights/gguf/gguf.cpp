@@ -9,7 +9,7 @@
 namespace hearth {
 namespace {
 
-// "name-00002-of-00005.gguf" → what stands before the numbers.
+// "name-00002-of-00005.gguf" → the text before the numbers.
 std::string before_numbers(const std::filesystem::path& path, int64_t number, int64_t count) {
   const std::string name = path.filename().string(), ending = fmt::format("-{:05}-of-{:05}.gguf", number + 1, count);
   if (!name.ends_with(ending))
@@ -123,7 +123,7 @@ void GgufFile::require_unchanged() const {
 }
 
 void GgufFile::release(const Owner& owner) {
-  constexpr uint64_t around = 64 << 10;  // the system maps the neighbors of a page that is touched
+  constexpr uint64_t around = 64 << 10;  // the system also maps the neighbors of an accessed page
   const auto& [part, entry, held] = owner;
   part->mapping->release(entry->begin - std::min(entry->begin, around), std::min<uint64_t>(entry->end + around, part->mapping->size()));
 }

@@ -9,7 +9,7 @@
 namespace hearth {
 namespace {
 
-// The part of the file that has not been read yet.
+// The part of the file that has not been read.
 class Cursor {
  public:
   Cursor(std::string_view file, const std::string& where) : file_(file), where_(where) {}
@@ -33,11 +33,11 @@ class Cursor {
   std::string_view text(std::string_view what) { return bytes(number<uint64_t>(what), what); }
   std::string name(std::string_view what) {
     const std::string_view name = text(what);
-    constexpr size_t longest = 65535;  // of keys, in the format's own description
+    constexpr size_t longest = 65535;  // of keys, by the specification of the format
     if (name.size() > longest) fail<IoError>("{}: {} has {} bytes, at most {} are allowed", where_, what, name.size(), longest);
     return std::string(name);
   }
-  // A count of things of at least `least` bytes each.
+  // A count of items of at least `least` bytes each.
   uint64_t count(uint64_t least, std::string_view what) {
     const auto n = number<uint64_t>(what);
     if (n > left() / least)
@@ -83,7 +83,7 @@ uint32_t checked_version(Cursor& in, const std::string& where) {
   return version;
 }
 
-// One tensor; its offsets are those in the data section. `where` ends in its name.
+// Reads one tensor; its offsets are relative to the data section. `where` ends with its name.
 GgufEntry tensor(Cursor& in, const std::string& where) {
   GgufEntry entry;
   const auto rank = in.number<uint32_t>("a tensor's rank");
@@ -126,7 +126,7 @@ uint64_t alignment_of(const GgufMetadata& metadata) {
   return uint64_t(alignment);
 }
 
-// Every tensor where it should be: inside the file, aligned, apart from the others. Turns offsets into places in the file.
+// Checks that every tensor is inside the file, aligned and does not overlap another. Converts offsets into positions in the file.
 void place(GgufHeader& header, uint64_t size, const std::string& where) {
   std::vector<std::pair<const std::string, GgufEntry>*> by_place;
   const uint64_t data_bytes = size - header.data_start;

@@ -11,7 +11,7 @@
 namespace hearth {
 namespace {
 
-// By which a stretched model turns keys and queries where nothing else is said (Peng et al. 2023, section 3.4).
+// YaRN's default attention factor (Peng et al. 2023, section 3.4).
 double usual_attention_factor(double stretch) { return stretch <= 1 ? 1 : 0.1 * std::log(stretch) + 1; }
 
 }  // namespace
@@ -46,7 +46,7 @@ nlohmann::json read_rope_scaling(const GgufKeys& keys) {
     scaling["original_max_position_embeddings"] = keys.integer("rope.scaling.original_context_length");
   if (keys.has("rope.scaling.yarn_beta_fast")) scaling["beta_fast"] = keys.number("rope.scaling.yarn_beta_fast");
   if (keys.has("rope.scaling.yarn_beta_slow")) scaling["beta_slow"] = keys.number("rope.scaling.yarn_beta_slow");
-  if (factor != 1)  // llama.cpp multiplies the usual one by it
+  if (factor != 1)  // llama.cpp multiplies the default by it
     scaling["attention_factor"] = factor * usual_attention_factor(keys.number("rope.scaling.factor"));
   return scaling;
 }

@@ -28,7 +28,7 @@ std::string count_text(int64_t n) {
   return n < 1'000'000 ? fmt::format("{:.1f} k", double(n) / 1e3) : fmt::format("{:.2f} M", double(n) / 1e6);
 }
 
-// "f16", or "matrices f16; norms f32, f16" where the classes of tensors differ.
+// "f16", or "matrices f16; norms f32, f16" if the classes of tensors differ.
 std::string types_text(const InspectedComponent& c) {
   std::set<std::string> all;
   std::vector<std::string> parts;

@@ -24,7 +24,7 @@ bool DdufFile::is_one(const fs::path& path) {
   try {
     return ZipArchive::parse(bytes_of(mapping), path.string()).has("model_index.json");
   } catch (const Error&) {
-    return false;  // who reads it as what it is named will say what is wrong
+    return false;  // the reader that matches its name reports the error
   }
 }
 

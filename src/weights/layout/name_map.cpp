@@ -9,7 +9,7 @@
 namespace hearth {
 namespace {
 
-// What follows the block's name and a dot; all of it for a block without a name.
+// The part of the name after the block's name and a dot; the whole name for a block without a name.
 std::optional<std::string_view> inside(std::string_view name, std::string_view block) {
   if (block.empty()) return name;
   if (!name.starts_with(block) || name.size() <= block.size() || name[block.size()] != '.') return std::nullopt;
@@ -23,7 +23,7 @@ std::string_view in_words(uint8_t number) {
   return number < words.size() ? words[number] : "many";
 }
 
-// What the official tensor is, where the stored one is so.
+// The description of the official tensor, given that of the stored one.
 TensorInfo info_of(const std::string& stored, const TensorInfo& info, Form form) {
   TensorInfo official = info;
   if (!info.unreadable.empty()) return official;
@@ -45,7 +45,7 @@ TensorInfo info_of(const std::string& stored, const TensorInfo& info, Form form)
       else official.shape = {s[1], s[0]};
       break;
     case Form::Kind::kernel:
-      if (s.rank() == 2) break;  // some files hold the matrix already
+      if (s.rank() == 2) break;  // some files store the matrix directly
       if (s.rank() != 4 || s[2] != 1 || s[3] != 1) refuse("a 1×1 kernel or a matrix");
       else official.shape = {s[0], s[1]};
       break;

@@ -11,7 +11,7 @@
 namespace hearth {
 namespace {
 
-// What any family may hold behind a prefix, and what it is to each.
+// A network that any family may have at a prefix, and its slots in each.
 struct Site {
   std::string_view prefix;
   const NetworkFiles* network = nullptr;

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-// The denoiser among the components that the user gives, or null.
+// The denoiser among the components that the user gives, or nullptr.
 const std::pair<const std::string, GivenComponent>* given_denoiser(const SingleFileOptions& options) {
   if (!options.given) return nullptr;
   for (const auto& named : *options.given)
@@ -23,7 +23,7 @@ const std::pair<const std::string, GivenComponent>* given_denoiser(const SingleF
   return nullptr;
 }
 
-// "UNet", "--unet": of every denoiser that the families have.
+// Names and flags of every denoiser of the families: "UNet", "--unet".
 std::pair<std::string, std::string> denoisers_in_words(std::span<const KnownFamily> families) {
   std::vector<std::string> names, flags;
   for (const Slot* slot : slots_of(families))

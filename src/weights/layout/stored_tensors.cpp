@@ -11,9 +11,9 @@
 namespace hearth {
 namespace {
 
-constexpr int64_t piece = 1 << 20;  // elements that are converted at a time
+constexpr int64_t piece = 1 << 20;  // elements to convert at a time
 
-// An official tensor and how it lies in the stored one.
+// An official tensor and its form in the stored one.
 struct Share {
   std::string official;
   Form form;
@@ -47,7 +47,7 @@ void convert(const std::vector<float>& values, DType dtype, std::byte* to) {
   store<float>(values, to);
 }
 
-// The tensor's bytes in its new type and form.
+// Passes on the tensor's bytes in the new dtype and form.
 void write_one(const StoredTensor& t, Backend& backend, const std::function<void(std::span<const std::byte>)>& write) {
   for (const std::string& official : t.official) {
     Tensor x = t.source->read(official, {}, backend);

@@ -15,7 +15,7 @@ using Kind = PackedFormat::Kind;
 
 constexpr std::string_view marks[] = {".qweight", ".qzeros", ".scales", ".g_idx"};
 
-// "model.layers.0.mlp.up_proj.qweight" → "model.layers.0.mlp.up_proj" where it has that ending.
+// "model.layers.0.mlp.up_proj.qweight" → "model.layers.0.mlp.up_proj", if the name has that ending.
 std::optional<std::string> layer_of(const std::string& name, std::string_view ending) {
   if (!name.ends_with(ending)) return std::nullopt;
   return name.substr(0, name.size() - ending.size());
@@ -23,7 +23,7 @@ std::optional<std::string> layer_of(const std::string& name, std::string_view en
 
 int four_bits(uint32_t word, int place) { return int(word >> (4 * place) & 15); }
 
-// A layer's packed tensors, readable value by value.
+// Gives access to the single values of a layer's packed tensors.
 struct Layer {
   Kind kind;
   int64_t N, K, G;  // outputs, inputs, groups
@@ -32,7 +32,7 @@ struct Layer {
   std::vector<int32_t> group;  // [K]
 
   static int place_in_word(int64_t n, Kind kind) {
-    constexpr std::array<int, 8> awq{0, 4, 1, 5, 2, 6, 3, 7};  // where columns 0 … 7 are
+    constexpr std::array<int, 8> awq{0, 4, 1, 5, 2, 6, 3, 7};  // positions of columns 0 … 7
     return kind == Kind::awq ? awq[size_t(n % 8)] : int(n % 8);
   }
   int code(int64_t n, int64_t k) const {
@@ -157,7 +157,7 @@ class UnpackedSource final : public TensorSource {
       fail<WeightError>("{}: '{}{}' is {} {}, expected {} {}", describe(), layer, mark, name_of(info.dtype), info.shape,
                         dtype == DType::f32 ? "numbers" : name_of(dtype), shape);
   }
-  // Notes the layer when all that belongs to it fits together.
+  // Records the layer if all its tensors exist and are consistent.
   void check(const std::string& layer, const Shape& codes) {
     if (codes.rank() != 2) fail<WeightError>("{}: '{}.qweight' is {}, expected two axes", describe(), layer, codes);
     const bool awq = format_.kind == Kind::awq;
@@ -243,7 +243,7 @@ std::optional<PackedFormat> read_packed_format(const Config& config, const std::
   c.only("method", {method});
   if (const int64_t bits = c.integer("act_bits", 16); bits < 16)
     fail<UnsupportedError>("{}: activations of {} bits ('act_bits') are not supported", c.where(), bits);
-  // How it was made and run; which modules are packed shows in their tensors.
+  // These keys describe how the file was created and run; the tensors show which modules are packed.
   c.no_effect({"act_group_aware",
                "amp",
                "autoround_version",

@@ -13,7 +13,7 @@ using Kind = PickleValue::Kind;
 
 }  // namespace
 
-// Python's pickle machine (Lib/pickletools.py describes it): a stack with marks, and a memo.
+// Python's pickle machine (described in Lib/pickletools.py): a stack with marks, and a memo.
 class PickleMachine {
  public:
   PickleMachine(Pickle& pickle, std::string_view bytes, const std::string& where) : pickle_(pickle), bytes_(bytes), where_(where) {}
@@ -109,7 +109,7 @@ class PickleMachine {
     stack_.pop_back();
     return value;
   }
-  // What lies above the last mark, which goes with it.
+  // Removes the values above the last mark, and the mark.
   std::vector<const PickleValue*> pop_mark() {
     if (marks_.empty()) refuse("needs a mark, but the stack has none");
     const auto first = stack_.begin() + ptrdiff_t(marks_.back());
@@ -158,7 +158,7 @@ class PickleMachine {
   Pickle& pickle_;
   std::string_view bytes_;
   const std::string& where_;
-  size_t position_ = 0, at_ = 0;  // after what was read; of the instruction
+  size_t position_ = 0, at_ = 0;  // of the next byte; of the current instruction
   std::vector<PickleValue*> stack_, memo_;
   std::vector<size_t> marks_;
   size_t memo_size_ = 0;
@@ -170,7 +170,7 @@ void PickleMachine::step(uint8_t op) {
       if (const auto protocol = number<uint8_t>(); protocol > 5)
         fail<UnsupportedError>("{}: is a pickle of protocol {}, expected 0 to 5", where_, protocol);
       return;
-    case 0x95: {  // FRAME: so many bytes follow
+    case 0x95: {  // FRAME: the number of bytes that follow
       const auto length = number<uint64_t>();
       if (length > bytes_.size() - position_)
         refuse("announces {} bytes, {} are left: the file is cut off", length, bytes_.size() - position_);
@@ -231,7 +231,7 @@ void PickleMachine::step(uint8_t op) {
       return set(items);
     }
     case '(': return marks_.push_back(stack_.size());
-    case '0':  // POP also takes a mark that nothing lies on
+    case '0':  // POP also removes a mark if there is no value above it
       if (!marks_.empty() && marks_.back() == stack_.size()) marks_.pop_back();
       else pop();
       return;
@@ -285,7 +285,7 @@ void PickleMachine::step(uint8_t op) {
   }
 }
 
-// Those written as lines of text.
+// The instructions that are lines of text.
 void PickleMachine::step_of_protocol_0(uint8_t op) {
   switch (op) {
     case 'I': {
@@ -322,7 +322,7 @@ void PickleMachine::step_of_protocol_0(uint8_t op) {
   }
 }
 
-// A text as Python spells it: 'S' with the escapes of a string literal, 'V' with \u and \U only, and Latin-1 for what is no escape.
+// A text with Python's escapes: 'S' has those of a string literal, 'V' only \u and \U, with Latin-1 for everything else.
 std::string_view PickleMachine::unescaped(std::string_view text, bool unicode) {
   std::string& plain = pickle_.texts_.emplace_back();
   for (size_t i = 0; i < text.size(); ++i) {

@@ -14,14 +14,14 @@ bool is_plain_dict(const PickleValue& v) {
   return v.kind == Kind::dict || v.is_call("collections", "OrderedDict") || v.is_call("collections", "defaultdict");
 }
 
-// A module of torch's that is a dict of parameters: they lie in its state.
+// A module of torch that is a dict of parameters, which are in its state.
 bool is_parameter_dict(const PickleValue& v) { return v.is_call("torch.nn.modules.container", "ParameterDict"); }
 
 bool is_dict(const PickleValue& v) { return is_plain_dict(v) || is_parameter_dict(v); }
 
 bool is_sequence(const PickleValue& v) { return v.kind == Kind::list || v.kind == Kind::tuple; }
 
-// key, value, key, value … of a dict, however it was made.
+// key, value, key, value … of a dict, however it was created.
 Items entries_of(const PickleValue& dict) {
   if (dict.kind == Kind::dict) return dict.items;
   Items entries;
@@ -34,7 +34,7 @@ Items entries_of(const PickleValue& dict) {
       }
     return entries;
   }
-  if (const Items& given = dict.items[1]->items; given.size() == 1 && is_sequence(*given[0]))  // of Python 2: a list of pairs
+  if (const Items& given = dict.items[1]->items; given.size() == 1 && is_sequence(*given[0]))  // from Python 2: a list of pairs
     for (const PickleValue* pair : given[0]->items)
       if (is_sequence(*pair) && pair->items.size() == 2) entries.insert(entries.end(), {pair->items[0], pair->items[1]});
   for (size_t i = 2; i + 1 < dict.items.size(); i += 2)
@@ -42,7 +42,7 @@ Items entries_of(const PickleValue& dict) {
   return entries;
 }
 
-// A function of torch's that makes a tensor.
+// A function of torch that creates a tensor.
 bool rebuilds(const PickleValue& callable) {
   if (callable.kind != Kind::global) return false;
   for (const std::string_view module : {"torch._utils", "torch._tensor", "torch.tensor"})
@@ -85,7 +85,7 @@ class Reader {
     return key.kind == Kind::text ? std::string(key.text) : key.kind == Kind::integer ? fmt::format("{}", key.integer) : key.describe();
   }
 
-  // Values may contain one another many times over, or themselves: what is looked at is bounded, whatever it is.
+  // Values may contain one another many times, or themselves, so the number of visits is bounded.
   void look_at(size_t values, size_t name_bytes = 0) {
     visits_ += values;
     names_ += name_bytes;
@@ -123,7 +123,7 @@ class Reader {
     }
   }
 
-  // What rebuilds the tensor's elements: parameters and plain tensors with attributes are rebuilt from tensors.
+  // The call that rebuilds the elements: parameters and plain tensors with attributes are themselves rebuilt from tensors.
   TorchEntry tensor(const PickleValue& value, const std::string& where) {
     const PickleValue *callable = value.items[0], *arguments = value.items[1];
     for (int level = 0; level < 4; ++level) {
@@ -149,8 +149,8 @@ class Reader {
 
   static TorchEntry unreadable(const std::string& why) { return {.info = {.dtype = DType::u8, .shape = {0}, .unreadable = one_line(why)}}; }
 
-  // (storage, offset, sizes, strides, requires_grad, hooks, …) with offset and strides in elements; version 2 may end in a dict of what
-  // is to be done to the elements, version 3 in their type and such a dict.
+  // (storage, offset, sizes, strides, requires_grad, hooks, …) with offset and strides in elements. Version 2 may end with a dict of view
+  // flags (conjugate, negative), version 3 with the dtype and such a dict.
   TorchEntry plain_tensor(const Items& given, bool typed, const std::string& where) {
     if (given.size() < (typed ? 7u : 4u)) fail<IoError>("{} has too few arguments ({}) to be rebuilt from", where, given.size());
     const TorchStorage storage = object_.storage(*given[0], where);
@@ -183,7 +183,7 @@ class Reader {
     entry.strides = strides;
     const uint64_t size = size_of(dtype);
     const bool empty = std::ranges::count(sizes, 0) > 0;
-    // Up to the tensor's last element: how far that reaches into the storage, and how many there are.
+    // The extent of the tensor in its storage, up to its last element, and its number of elements.
     uint64_t span = uint64_t(offset) + 1, elements = 1;
     for (size_t i = sizes.size(); i > 0; --i) {
       const auto n = uint64_t(std::max<int64_t>(sizes[i - 1], 1)), stride = uint64_t(strides[i - 1]);
@@ -205,7 +205,7 @@ class Reader {
     return entry;
   }
 
-  // A tuple, a list or a torch.Size of these.
+  // A tuple, a list or a torch.Size of non-negative integers.
   static std::vector<int64_t> integers(const PickleValue& value, std::string_view what, const std::string& where) {
     const PickleValue* list = &value;
     if (value.is_call("torch", "Size") && value.items[1]->items.size() == 1) list = value.items[1]->items[0];

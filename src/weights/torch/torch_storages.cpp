@@ -54,8 +54,8 @@ constexpr std::array<std::pair<std::string_view, DType>, 15> dtypes{{{"float32",
                                                                      {"float8_e4m3fn", DType::f8_e4m3},
                                                                      {"float8_e5m2", DType::f8_e5m2}}};
 
-// Modules of which no checkpoint needs anything: they start programs, run code or reach out. Nothing is called in any case; a file that
-// asks for these is worth a warning.
+// Modules that no checkpoint needs: they start programs, run code or access the network. The reader never makes calls, but a file that
+// requests these is refused as malicious.
 bool is_hostile(const PickleValue& global) {
   if (global.items[0]->kind != Kind::text) return false;
   const std::string_view module = global.items[0]->text.substr(0, global.items[0]->text.find('.'));
@@ -79,8 +79,8 @@ Pickle read_pickle(std::string_view bytes, const std::string& where) {
   return pickle;
 }
 
-// ("storage", class, key, location, elements): what the pickle knows of a storage that lies outside of it. In old files also None, or
-// (key, first element, elements) for a part of it.
+// ("storage", class, key, location, elements): the pickle's reference to a storage outside it. In old files followed by None, or by
+// (key, first element, elements) for a part of the storage.
 struct Reference {
   TorchType type;
   std::string key;
@@ -112,7 +112,7 @@ Reference reference(const PickleValue& value, const std::string& where) {
   return r;
 }
 
-// Where a reference lies in a storage of `bytes` bytes at `begin`.
+// The bytes of a reference in a storage of `bytes` bytes at `begin`.
 TorchStorage placed(const Reference& r, uint64_t begin, uint64_t bytes, const std::string& where) {
   if (r.elements > bytes / r.type.size || r.elements * r.type.size != bytes)
     fail<IoError>("{}: storage '{}' has {} bytes, which does not match {} elements of {}", where, r.key, bytes, r.elements, r.type.name);
@@ -150,10 +150,10 @@ TorchObject read_zip(std::string_view file, const std::string& where) {
   return object;
 }
 
-// The storages that follow a legacy file's pickles: `file` from `position` on.
+// The storages after the pickles of a legacy file, in `file` from `position` on.
 std::map<std::string, std::pair<uint64_t, uint64_t>> legacy_storages(std::string_view file, size_t position, const Pickle& object,
                                                                      const std::string& where) {
-  std::map<std::string, Reference> references;  // they tell how large an element is
+  std::map<std::string, Reference> references;  // they give the size of an element
   for (const PickleValue* value : object.persistents())
     if (const PickleValue& id = *value->items[0]; id.kind == Kind::tuple && !id.items.empty() && id.items[0]->is_text("storage")) {
       Reference r = reference(*value, where);
@@ -190,7 +190,7 @@ bool is_magic(const PickleValue& value) {
          (value.text == "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19" || value.text == "119547037146038801333356");
 }
 
-// After the magic number, which ends at `position`.
+// Reads what follows the magic number, which ends at `position`.
 TorchObject read_legacy(std::string_view file, size_t position, const std::string& where) {
   const auto next = [&](const char* what) {
     Pickle pickle = read_pickle(file.substr(position), fmt::format("{}: {}", where, what));
@@ -216,7 +216,7 @@ TorchObject read_legacy(std::string_view file, size_t position, const std::strin
   return object;
 }
 
-// A storage inside the pickle: torch.storage._load_from_bytes(a legacy file whose object is the storage).
+// A storage in the pickle: torch.storage._load_from_bytes(a legacy file whose object is the storage).
 TorchStorage embedded(std::string_view file, const PickleValue& value, const std::string& where) {
   if (!value.is_call("torch.storage", "_load_from_bytes") || value.items[1]->items.size() != 1 ||
       value.items[1]->items[0]->kind != Kind::bytes)
@@ -234,7 +234,7 @@ TorchStorage embedded(std::string_view file, const PickleValue& value, const std
 }
 
 TorchObject read_raw(std::string_view file, Pickle pickle) {
-  // Several tensors may share a storage, which is looked at once.
+  // Several tensors may share a storage, which is parsed only once.
   auto known = std::make_shared<std::map<const PickleValue*, TorchStorage>>();
   return {.format = "raw", .pickle = std::move(pickle), .storage = [file, known](const PickleValue& value, const std::string& where) {
             const bool keyed = value.kind == Kind::call && !value.items[1]->items.empty();

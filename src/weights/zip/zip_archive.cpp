@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t end_bytes = 22, end64_bytes = 56, locator_bytes = 20, entry_bytes = 46, header_bytes = 30;
 
-// Little-endian numbers at given places of a file that is known to reach that far.
+// Reads little-endian integers at positions that the caller has checked to be inside the file.
 template <class T> T at(std::string_view file, uint64_t position) {
   T value;
   std::memcpy(&value, file.data() + position, sizeof value);
@@ -24,7 +24,7 @@ struct Directory {
   uint64_t begin = 0, end = 0, members = 0;
 };
 
-// The end record stands before a comment that reaches to the end of the file.
+// The end record is followed by a comment that extends to the end of the file.
 uint64_t find_end_record(std::string_view file, const std::string& where) {
   constexpr uint64_t longest_comment = 65535;
   for (uint64_t comment = 0; comment <= longest_comment && comment + end_bytes <= file.size(); ++comment) {
@@ -55,7 +55,7 @@ Directory find_directory(std::string_view file, const std::string& where) {
   return {begin, begin + size, members};
 }
 
-// What the 32-bit fields of an entry say, or its 64-bit extra field in their place.
+// The 32-bit fields of an entry, or the values of its 64-bit extra field that replace them.
 struct Sizes {
   uint64_t plain, packed, header;
 };
@@ -81,7 +81,7 @@ Sizes sizes_of(std::string_view file, uint64_t entry, std::string_view extra, co
   return sizes;
 }
 
-// Where a member's bytes begin: after its own header.
+// The start of a member's bytes, after its own header.
 uint64_t data_begin(std::string_view file, const std::string& name, uint64_t header, uint64_t directory, const std::string& where) {
   if (header > directory || directory - header < header_bytes || !begins(file, header, "PK\3\4"))
     fail<IoError>("{} has no header at byte {}, where the directory says it is", where, header);
