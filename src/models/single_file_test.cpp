@@ -51,7 +51,7 @@ class SingleFileTest : public testing::Test {
     return message_of<E>([&] { open(tensors, {}, options); }, folder.path());
   }
   static const TensorSource& part(const SingleFile& file, std::string_view name) {
-    const auto found = std::ranges::find_if(file.parts, [&](const SingleFile::Part& p) { return p.slots.at(0)->name == name; });
+    const auto found = std::ranges::find_if(file.parts, [&](const SingleFile::FoundComponent& p) { return p.slots.at(0)->name == name; });
     return *found->component.tensors;
   }
   static std::string chosen(const SingleFile& file) {
@@ -70,7 +70,7 @@ TEST_F(SingleFileTest, published_files_are_whole) {
     const SingleFile file = open(key_list(list, DType::f16));
     std::string text = file.chosen->configuration.folder.filename().string() + ":";
     std::set<std::string> names;
-    for (const SingleFile::Part& part : file.parts) names.emplace(part.slots.at(0)->name);
+    for (const SingleFile::FoundComponent& part : file.parts) names.emplace(part.slots.at(0)->name);
     for (const std::string& name : names) text += " " + name;
     EXPECT_EQ(text, expected);
     EXPECT_EQ(file.chosen->patch.size(), 0u);

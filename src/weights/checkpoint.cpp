@@ -108,13 +108,13 @@ void Checkpoint::note_published() {
 
 // Assigns each network to one of its slots that model_index.json has, preferably one of its class. If a file has only one text encoder, it
 // is the model's only text encoder, whatever its slot (the refiner's is its second); likewise for the other roles.
-void Checkpoint::fill_slots(std::vector<SingleFile::Part> parts) {
-  std::vector<SingleFile::Part*> left;
+void Checkpoint::fill_slots(std::vector<SingleFile::FoundComponent> parts) {
+  std::vector<SingleFile::FoundComponent*> left;
   const auto is_free = [&](const Component& c) { return has_weights(c) && !given_.contains(c.name); };
   const auto first = [&](const auto& fits) {
     return std::ranges::find_if(components_, [&](const Component& c) { return is_free(c) && fits(c); });
   };
-  for (SingleFile::Part& part : parts) {
+  for (SingleFile::FoundComponent& part : parts) {
     const auto in_slot = [&](const Component& c) { return std::ranges::find(part.slots, c.name, &Slot::name) != part.slots.end(); };
     const auto of_class = [&](const Component& c) { return in_slot(c) && is_one_of(part.component.network->classes, c.class_name); };
     auto place = first(of_class);
@@ -122,7 +122,7 @@ void Checkpoint::fill_slots(std::vector<SingleFile::Part> parts) {
     if (place == components_.end()) left.push_back(&part);
     else given_[place->name] = std::move(part.component);
   }
-  for (SingleFile::Part* part : left) {
+  for (SingleFile::FoundComponent* part : left) {
     const auto same_role = [&](const Component& c) {
       const Slot* slot = slot_of(families_, c.name);
       return slot && slot->role == part->slots[0]->role && is_one_of(part->component.network->classes, c.class_name);

@@ -87,7 +87,7 @@ class Checkpoint {
   void read_index();
   void take_single_file(const CheckpointPlaces& places);
   void note_published();
-  void fill_slots(std::vector<SingleFile::Part> parts);
+  void fill_slots(std::vector<SingleFile::FoundComponent> parts);
   void take_component(const std::string& name, GivenComponent given);
   void name_given_classes();                                                 // sets the class of each replaced component to its network's
   std::optional<std::string> read(const std::filesystem::path& file) const;  // "unet/config.json"

@@ -100,7 +100,7 @@ TEST_F(CheckpointFilesTest, a_pickled_shard_is_checked_like_any_other) {
   EXPECT_EQ(open_error(), "FOLDER: has pytorch_model-00001-of-00001.bin but no index that lists the shards of each model");
 }
 
-// What a file is called does not always say what it is.
+// The extension of a file does not always match its format.
 TEST_F(CheckpointFilesTest, safetensors_under_another_ending) {
   write("model.ckpt", {"a"}, 2);
   EXPECT_EQ(open_tensor_file(folder / "model.ckpt")->read("a", {2}, *device).to_vector()[0], 2);

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::message_of;
 
-// Two weights of a component on disk, and what loading them through a cache gives.
+// Two weights of a component on disk, and the results of loading them through a cache.
 class PackedCacheTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -95,7 +95,7 @@ TEST_F(PackedCacheTest, a_gated_linear_unit_is_found_again_as_one) {
   const auto packed_now = load_as(WeightKind::glu), found = load_as(WeightKind::glu);
   EXPECT_EQ(found.first, packed_now.first);
   EXPECT_TRUE(found.second);
-  EXPECT_NE(load_as(WeightKind::linear).first, found.first);  // what is kept of another kind is passed over
+  EXPECT_NE(load_as(WeightKind::linear).first, found.first);  // a cached weight of another kind is ignored
 }
 
 TEST_F(PackedCacheTest, each_choice_and_path_has_a_file_of_its_own) {

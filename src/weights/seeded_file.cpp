@@ -23,8 +23,8 @@ void store(const float* from, int64_t n, DType dtype, char* to) {
 
 }  // namespace
 
-Tensor AskedTensors::read(const std::string& name, const Shape& wanted, Backend& backend) {
-  asked.emplace(name, wanted);
+Tensor RequestedTensors::read(const std::string& name, const Shape& wanted, Backend& backend) {
+  tensors.emplace(name, wanted);
   return Tensor::zeros(backend, wanted);
 }
 

@@ -13,14 +13,14 @@
 namespace hearth {
 
 // A source in which every name exists, and which records each request. Building a network with it in a dry run lists the network's tensors.
-class AskedTensors : public TensorSource {
+class RequestedTensors : public TensorSource {
  public:
-  std::string describe() const override { return "asked tensors"; }
+  std::string describe() const override { return "requested tensors"; }
   std::map<std::string, TensorInfo> list() const override { return {}; }
   bool has(const std::string&) const override { return true; }
   Tensor read(const std::string& name, const Shape& wanted, Backend& backend) override;
 
-  std::map<std::string, Shape> asked;
+  std::map<std::string, Shape> tensors;
 };
 
 // Writes a safetensors file of these tensors, in `dtype` (f32, f16 or bf16), atomically. IoError.

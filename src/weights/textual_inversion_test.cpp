@@ -51,7 +51,7 @@ BACKEND_TEST(TextualInversion, every_form_is_read) {
   EXPECT_EQ(read({{"<cat>", {4, 3}}}).vectors, 4);
 }
 
-// Files as torch, A1111's way and diffusers write them (golden/embeddings/make.py).
+// Files in the formats of torch, A1111 and diffusers (golden/embeddings/make.py).
 BACKEND_TEST(TextualInversion, files_that_people_have_are_read) {
   const std::filesystem::path folder = test::folder_of(__FILE__) / "golden/embeddings";
   const auto read = [&](const char* file, const char* encoder, int64_t width) {

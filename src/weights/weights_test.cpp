@@ -20,7 +20,7 @@ using test::message_of;
 
 constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 
-// Tensors in memory, in the dtype and shape given.
+// Tensors in memory, with the given dtype and shape.
 class MemorySource : public TensorSource {
  public:
   explicit MemorySource(std::map<std::string, Tensor> tensors) : tensors_(std::move(tensors)) {}
@@ -160,7 +160,7 @@ TEST_F(WeightsTest, the_ignore_list_is_by_pattern) {
   EXPECT_THROW(Weights(s, *device, {.types = {}, .progress = {}, .ignore = {"position_ids"}}).finish(), WeightError);
 }
 
-// G-09: where nothing is made of a tensor that is read all the same, what is no number in it is told and let through.
+// G-09: non-finite values in a tensor that is read but not used are reported and accepted.
 TEST_F(WeightsTest, idle_tensors_may_hold_what_is_no_number) {
   const auto s = source({{"last.w", tensor({3}, {1, std::nanf(""), 3})}, {"last.b", tensor({1}, {2})}, {"first.w", tensor({1}, {4})}});
   Weights w(s, *device, {.types = {}, .progress = {}, .idle = {"last.*"}});
@@ -176,7 +176,7 @@ TEST_F(WeightsTest, idle_tensors_may_hold_what_is_no_number) {
 TEST_F(WeightsTest, n12_what_f16_would_spoil_stays_wide_and_is_named) {
   std::vector<float> good(1000), tiny(1000), mixed(1000, 1.0f);
   for (int i = 0; i < 1000; ++i) good[size_t(i)] = std::sin(float(i)), tiny[size_t(i)] = 1e-6f * std::sin(float(i));
-  mixed[7] = 1e-9f;  // lost, but next to nothing
+  mixed[7] = 1e-9f;  // lost, but negligible
   const std::map<std::string, Tensor> tensors{{"good", tensor({10, 100}, good)},    {"over", tensor({1, 2}, {1, 65520})},
                                               {"under", tensor({10, 100}, tiny)},   {"mixed", tensor({10, 100}, mixed)},
                                               {"edge", tensor({1, 2}, {1, 65519})}, {"wide", tensor({1, 2}, {1, 1e30f}, DType::bf16)},
@@ -258,7 +258,7 @@ TEST_F(WeightsTest, held_bytes_are_those_the_backend_took) {
   EXPECT_GE(MemoryLedger::process().use().now - before - source_bytes, 256);
 }
 
-// A checkpoint may be moved or replaced while a model runs. Of what was loaded only a table in its own type lies in the file.
+// A checkpoint may be moved or replaced while a model runs. Only a table in its stored dtype stays in the file.
 BACKEND_TEST(WeightsFromFiles, what_is_loaded_does_not_need_the_files_name) {
   const test::TemporaryFolder folder;
   const auto path = folder / "w.safetensors";
@@ -276,9 +276,9 @@ BACKEND_TEST(WeightsFromFiles, what_is_loaded_does_not_need_the_files_name) {
   const Tensor bias = w.tensor("bias", {6}), table = w.table("table.weight", {2, 3});
   const Weight m = w.weight("m.weight", {2, 3}, WeightKind::linear);
   w.finish();
-  EXPECT_EQ(w.report().bytes_held, int64_t(6 * sizeof(float) + m.prepared->bytes));  // the table is not held
+  EXPECT_EQ(w.report().bytes_held, int64_t(6 * sizeof(float) + m.prepared->bytes));  // the table is not in memory
   const Tensor other_type = rounded.table("table.weight", {2, 3});
-  EXPECT_EQ(other_type.dtype(), DType::f16);  // bf16 is not narrower: nothing would be gained by rounding
+  EXPECT_EQ(other_type.dtype(), DType::f16);  // bf16 is not narrower, so rounding would gain nothing
   EXPECT_EQ(rounded.report().bytes_held, 0);
   write(2);  // replaces the file
   EXPECT_EQ(table.to_vector(), values);

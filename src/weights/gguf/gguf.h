@@ -31,13 +31,13 @@ class GgufFile : public TensorSource {
   // another version or an array of arrays.
   static std::shared_ptr<GgufFile> open(const std::filesystem::path& path);
 
-  const GgufMetadata& metadata() const { return parts_.front().header.metadata; }  // its texts are valid while the file lives
-  std::vector<std::filesystem::path> paths() const;                                // one, or the split files in order
-  uint64_t file_bytes() const;                                                     // of all files
-  const std::map<std::string, GgufEntry>& entries(size_t part) const { return parts_.at(part).header.tensors; }
+  const GgufMetadata& metadata() const { return shards_.front().header.metadata; }  // its texts are valid while the file lives
+  std::vector<std::filesystem::path> paths() const;                                 // one, or the split files in order
+  uint64_t file_bytes() const;                                                      // of all files
+  const std::map<std::string, GgufEntry>& entries(size_t shard) const { return shards_.at(shard).header.tensors; }
 
   // The bytes of a tensor, valid while the file lives.
-  std::string_view bytes(size_t part, const GgufEntry& entry) const;
+  std::string_view bytes(size_t shard, const GgufEntry& entry) const;
 
   std::string describe() const override { return path_.string(); }
   std::map<std::string, TensorInfo> list() const override;
@@ -53,23 +53,23 @@ class GgufFile : public TensorSource {
   void require_unchanged() const override;
 
  private:
-  struct Part {  // one file of a split model, or the only one
+  struct Shard {  // one file of a split model, or the only file
     std::filesystem::path path;
     std::shared_ptr<const MappedFile> mapping;
     GgufHeader header;
   };
   // The file that holds a tensor, and the storage that read() returned for it.
   struct Owner {
-    const Part* part;
+    const Shard* shard;
     const GgufEntry* entry;
     std::weak_ptr<const Storage> held;
   };
-  static Part open_part(const std::filesystem::path& path);
-  static std::vector<Part> open_parts(const std::filesystem::path& path);
+  static Shard open_shard(const std::filesystem::path& path);
+  static std::vector<Shard> open_shards(const std::filesystem::path& path);
   static void release(const Owner& owner);
 
   std::filesystem::path path_;
-  std::vector<Part> parts_;
+  std::vector<Shard> shards_;
   std::map<std::string, Owner> owners_;
 };
 

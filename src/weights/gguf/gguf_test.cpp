@@ -36,7 +36,7 @@ class GgufTest : public testing::Test {
   std::string refusal(const GgufBytes& file) {
     return message_of<Error>([&] { parse_gguf_header(file.bytes, "f"); });
   }
-  // golden/expected.json: tensors as the reference reader has them.
+  // golden/expected.json: tensors as the reference reader returns them.
   void expect_tensors(GgufFile& file, const nlohmann::json& expected) {
     const auto listed = file.list();
     for (const auto& item : expected.items()) {
@@ -228,11 +228,11 @@ TEST_F(GgufTest, hostile_tensors_are_refused) {
   const auto two = [&](uint64_t second) { return refusal(GgufBytes(2, 0).tensor("x", {9}, 0, 0).tensor("y", {1}, 0, second).data(100)); };
   EXPECT_EQ(two(32), "f: tensor 'y' overlaps the one before it");
   EXPECT_EQ(two(64), "");
-  EXPECT_EQ(two(96), "");  // room between them is no harm
+  EXPECT_EQ(two(96), "");  // a gap between them is allowed
   EXPECT_EQ(refusal(GgufBytes(2, 0).tensor("x", {1}, 0, 0).tensor("x", {1}, 0, 32).data(36)), "f: has the tensor 'x' twice");
 }
 
-// Every prefix of a sound file is refused, but the one that only lacks padding after the last tensor.
+// Every prefix of a valid file is refused, except the one that lacks only the padding after the last tensor.
 TEST_F(GgufTest, a_truncated_file_is_refused) {
   const std::string whole = read_file(golden() / "every.gguf");
   uint64_t last = 0;
@@ -283,7 +283,7 @@ TEST_F(GgufTest, pages_that_nobody_holds_are_let_go_of) {
   EXPECT_LT(resident() - before, 22'000);
   file->release("x");
   EXPECT_LT(resident() - before, 5'000);
-  EXPECT_EQ(x.slice(0, 0, 32).to_vector(), std::vector<float>(32, f16_to_f32(0x0101)));  // it comes back
+  EXPECT_EQ(x.slice(0, 0, 32).to_vector(), std::vector<float>(32, f16_to_f32(0x0101)));  // read from the file again
 }
 
 TEST_F(GgufTest, a_file_written_to_is_noticed) {

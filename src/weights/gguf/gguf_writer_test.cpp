@@ -17,7 +17,7 @@ class GgufWriterTest : public testing::Test {
   test::TemporaryFolder folder;
 };
 
-// A file of the reference writer, read and written again: the same values and the same bytes of every tensor.
+// Reads a file of the reference writer and writes it again: the values and the bytes of every tensor are the same.
 TEST_F(GgufWriterTest, a_file_comes_back) {
   const auto from = GgufFile::open(test::folder_of(__FILE__) / "golden" / "every.gguf");
   GgufValues values;

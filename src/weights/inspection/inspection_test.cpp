@@ -37,7 +37,7 @@ TEST_F(InspectionTest, the_demo_model) {
     for (const auto& [kind, types] : c.types)
       for (const auto& [type, count] : types) EXPECT_EQ(type, "f16") << c.name << " " << kind;
   }
-  // The reference's own count: sum(p.numel() for p in module.parameters()).
+  // The count of the reference: sum(p.numel() for p in module.parameters()).
   EXPECT_EQ(parameters, (std::map<std::string, int64_t>{{"text_encoder", 499328}, {"unet", 3402548}, {"vae", 809151}}));
   EXPECT_NE(to_text(found).find("unet: UNet2DConditionModel\n"), std::string::npos);
   EXPECT_NE(to_text(found).find("  precision    f16\n"), std::string::npos);

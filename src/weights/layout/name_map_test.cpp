@@ -1,4 +1,4 @@
-// How official tensors lie in original ones, read and written.
+// Reads and writes official tensors in their original form.
 #include "weights/layout/name_map.h"
 
 #include <numeric>

@@ -7,11 +7,11 @@
 namespace hearth {
 
 struct SingleFile {
-  struct Part {
+  struct FoundComponent {
     std::vector<const Slot*> slots;  // Section
     GivenComponent component;
   };
-  std::vector<Part> parts;
+  std::vector<FoundComponent> parts;
   std::optional<Chosen> chosen;             // the built-in configuration; always set if the user gives none
   std::vector<const ImageFiles*> families;  // candidates: that of the chosen configuration, or all that have such a denoiser
   std::string contents;                     // "UNet, VAE", for messages

@@ -131,7 +131,7 @@ std::vector<StoredTensor> stored_tensors(const std::shared_ptr<TensorSource>& so
   return all;
 }
 
-std::vector<std::string> ask_for_type(std::span<StoredTensor> tensors, DType dtype, Backend& backend) {
+std::vector<std::string> set_dtype(std::span<StoredTensor> tensors, DType dtype, Backend& backend) {
   std::vector<std::string> kept;
   for (StoredTensor& t : tensors) {
     if (!is_float(t.dtype) || t.dtype == dtype) continue;

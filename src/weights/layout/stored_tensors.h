@@ -27,7 +27,7 @@ std::vector<StoredTensor> stored_tensors(const std::shared_ptr<TensorSource>& so
 
 // Converts floating-point tensors to `dtype` (f32, f16 or bf16). For f16, tensors with a value beyond 65504 keep their dtype; returns their
 // names. Canceled.
-std::vector<std::string> ask_for_type(std::span<StoredTensor> tensors, DType dtype, Backend& backend);
+std::vector<std::string> set_dtype(std::span<StoredTensor> tensors, DType dtype, Backend& backend);
 
 // Splits the tensors, in order, into shards of at most `most` bytes; a larger tensor gets a shard of its own. The same split as that of
 // save_pretrained (huggingface_hub).

@@ -1,5 +1,5 @@
-// Two made-up families of token streams, as tables alone: their transformers have places and names of their own, and one encoder that is
-// the third of one family and the second of the other.
+// Two fictitious families of token streams, defined only by tables. Their transformers have different prefixes and names, and they share an
+// encoder that is the third of one family and the second of the other.
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -149,7 +149,7 @@ TEST_F(TokenFamiliesTest, each_network_goes_where_its_family_has_it) {
                                  {"shift_table", tensor({1})}});
   EXPECT_EQ(other.pipeline_class(), "TwoPipeline");
   EXPECT_TRUE(other.tensors("text_encoder_2")->has("shared"));
-  EXPECT_EQ(other.config("scheduler").number("shift"), 3);  // of its base, in the other family's folder
+  EXPECT_EQ(other.config("scheduler").number("shift"), 3);  // from its base, in the other family's folder
   EXPECT_EQ(other.notes(), std::vector<std::string>{"1 unknown tensors of the file are ignored: shift_table"});
 }
 

@@ -29,7 +29,7 @@ class SafetensorsTest : public testing::Test {
   }
 };
 
-// Every file of the corpus is read or refused as the reference does, but for the differences that the header states.
+// Every file of the corpus is accepted or refused as by the reference, except for the differences that README.md lists.
 TEST_F(SafetensorsTest, agrees_with_the_reference_on_the_corpus) {
   const std::set<std::string> stricter{"name_twice", "field_unknown", "header_begins_with_space"};
   const nlohmann::json verdicts = load_json(golden() / "corpus.json")["files"];
@@ -40,7 +40,7 @@ TEST_F(SafetensorsTest, agrees_with_the_reference_on_the_corpus) {
     SCOPED_TRACE(file);
     const std::string stem = fs::path(file).stem().string();
     const auto open = [&] { return SafetensorsFile::open(golden() / "corpus" / file); };
-    if (stem == "dtype_unknown" || stem == "nine_axes") continue;  // named by their own test
+    if (stem == "dtype_unknown" || stem == "nine_axes") continue;  // covered by a test of their own
     if (verdict.contains("refused") || stricter.contains(stem)) {
       EXPECT_NE(message_of<IoError>(open), "");
       ++refused;
@@ -162,7 +162,7 @@ TEST_F(SafetensorsTest, writing_and_reading_gives_the_same_bits) {
 }
 
 TEST_F(SafetensorsTest, the_writer_writes_what_the_reference_reads) {
-  // The reference's own file of the same tensors, byte for byte (tensors of one width are in the order of their names in both).
+  // Bit-identical to the reference's file of the same tensors (both order tensors of the same width by name).
   const auto file = SafetensorsFile::open(golden() / "corpus" / "two.safetensors");
   std::map<std::string, Tensor> tensors;
   for (const auto& [name, info] : file->list()) tensors[name] = file->read(name, info.shape, *device);

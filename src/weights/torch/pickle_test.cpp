@@ -11,7 +11,7 @@ namespace {
 using test::message_of;
 using Kind = PickleValue::Kind;
 
-// What is written as text with its NULs.
+// A string literal with its NUL bytes.
 template <size_t n> std::string bytes(const char (&text)[n]) { return {text, n - 1}; }
 
 std::string described(const PickleValue& v, int depth = 0) {
@@ -56,8 +56,8 @@ TEST(Pickle, texts) {
   EXPECT_EQ(read(bytes("(U\2abX\2\0\0\0\xc3\xa9\x8c\1z\x8d\1\0\0\0\0\0\0\0yT\1\0\0\0qt.")), "('ab', 'é', 'z', 'y', 'q')");
   EXPECT_EQ(read(bytes("(C\2abB\1\0\0\0c\x8e\1\0\0\0\0\0\0\0d\x96\1\0\0\0\0\0\0\0et.")), "(b'ab', b'c', b'd', b'e')");
   EXPECT_EQ(read("(S'a\\'\\n\\x41\\\\'\nS\"b\"\nV\\u00e9\\U0001f600\xe9\\\nt."), "('a'\nA\\', 'b', 'é😀é\\')");
-  EXPECT_EQ(read("V\\ud800\n."), "'\ufffd'");  // half of a surrogate pair, which UTF-8 cannot write
-  // What is no UTF-8 is no text.
+  EXPECT_EQ(read("V\\ud800\n."), "'\ufffd'");  // half of a surrogate pair, which UTF-8 cannot encode
+  // A text that is not UTF-8 becomes bytes.
   for (const char* bad : {"\xff", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe0\x80\x80", "\xf0\x80\x80\x80", "a\x80"}) {
     const std::string s = bad;
     EXPECT_EQ(Pickle::read(fmt::format("U{}{}.", char(s.size()), s), "f").value().kind, Kind::bytes) << s.size();
@@ -97,7 +97,7 @@ TEST(Pickle, memo) {
   EXPECT_EQ(read(bytes("U\1a\x94U\1b\x94h\0h\1\x87.")), "('b', 'a', 'b')");
   EXPECT_EQ(read("U\1ap300\ng300\n\x86."), "('a', 'a')");
   EXPECT_EQ(read("U\1aq\1K\2q\1h\1\x86."), "(2, 2)");
-  EXPECT_EQ(read(bytes("U\1aq\0U\1bq\0\x94h\1\x86.")), "('b', 'b')");  // MEMOIZE counts what is there
+  EXPECT_EQ(read(bytes("U\1aq\0U\1bq\0\x94h\1\x86.")), "('b', 'b')");  // MEMOIZE uses the number of entries as the index
   EXPECT_EQ(read("]q\1h\1a."), "[[[[[[…]]]]]]");
   EXPECT_EQ(read(bytes("]\x94(K\1h\0e.")), "[1, [1, [1, [1, [1, […, …]]]]]]");
 }
@@ -175,7 +175,7 @@ TEST(Pickle, what_python_would_refuse) {
   EXPECT_NE(unsupported("\x97.").find("outside the file"), std::string::npos);
 }
 
-// Time and memory are bounded, whatever a pickle says.
+// Time and memory are bounded for every pickle.
 TEST(Pickle, bounds) {
   EXPECT_EQ(told(std::string(Pickle::max_values + 1, 'N') + "."), std::to_string(Pickle::max_values) + " creates more than 4194304 values");
   EXPECT_EQ(told(std::string(1, 'N') + std::string(Pickle::max_instructions, '2')),

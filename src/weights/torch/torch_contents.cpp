@@ -61,7 +61,7 @@ class Reader {
       fail<IoError>("{}: is created by {}, which is not executed; expected a dict of tensors", where_, root.describe());
     if (!is_dict(root)) fail<IoError>("{}: holds {}, expected a dict of tensors", where_, root.describe());
     contents_.format = object_.format;
-    const Items entries = looked_through(root);
+    const Items entries = counted_entries(root);
     for (const std::string_view part : {"state_dict", "params_ema", "ema", "params", "model"})
       for (size_t i = 0; i + 1 < entries.size() && contents_.part.empty(); i += 2) {
         if (!entries[i]->is_text(part) || !is_dict(*entries[i + 1])) continue;
@@ -91,7 +91,7 @@ class Reader {
     names_ += name_bytes;
     if (visits_ > max_visits || names_ > max_name_bytes) fail<IoError>("{}: has more entries than a checkpoint can have", where_);
   }
-  Items looked_through(const PickleValue& dict) {
+  Items counted_entries(const PickleValue& dict) {
     look_at(dict.items.size());
     if (dict.kind == Kind::call)
       for (const PickleValue* given : dict.items[1]->items) look_at(given->items.size());
@@ -110,7 +110,7 @@ class Reader {
       walk(item, name.empty() ? key : name + "." + key, depth + 1);
     };
     if (is_dict(value)) {
-      const Items entries = looked_through(value);
+      const Items entries = counted_entries(value);
       for (size_t i = 0; i + 1 < entries.size(); i += 2) child(name_of(*entries[i]), *entries[i + 1]);
     } else if (is_sequence(value) &&
                std::ranges::any_of(value.items, [](const auto* v) { return is_dict(*v) || is_sequence(*v) || is_tensor(*v); })) {
@@ -163,7 +163,7 @@ class Reader {
     if (!dtype) return unreadable(fmt::format("has the type {}, which is not supported", type));
     const size_t last = typed ? 7 : 6;
     if (given.size() > last && is_dict(*given[last])) {
-      const Items marks = looked_through(*given[last]);
+      const Items marks = counted_entries(*given[last]);
       for (size_t i = 1; i < marks.size(); i += 2)
         if (marks[i]->kind == Kind::boolean && marks[i]->integer)
           return unreadable(fmt::format("is a view by {}, which is not supported", marks[i - 1]->describe()));

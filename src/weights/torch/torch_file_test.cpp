@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 
 fs::path corpus() { return test::folder_of(__FILE__) / "golden"; }
 
-// What golden/make.py says of each file: null for one that is refused.
+// What golden/make.py records of each file: null for one that is refused.
 const Json& golden() {
   static const Json files = load_json(corpus() / "contents.json").at("files");
   return files;
@@ -65,7 +65,7 @@ TEST_F(TorchFileTest, tensors_are_those_that_torch_reads) {
   EXPECT_GT(checked, 500);
 }
 
-// They are 1-byte numbers, which nothing in the tree widens: their bits are those of the values rounded by numpy's rule for them.
+// Nothing in the repository widens these 1-byte values: their bits are compared with those of the rounded values.
 TEST_F(TorchFileTest, eight_bit_floats_have_their_bits) {
   const auto file = TorchFile::open(corpus() / "zip_2.pt");
   const auto value = [](uint8_t bits, int mantissa, int bias) {
@@ -91,7 +91,7 @@ TEST_F(TorchFileTest, what_is_dense_and_aligned_stays_in_the_file) {
   const Tensor a = file->read("whole", {}, *device), b = file->read("part", {}, *device);
   EXPECT_EQ(a.data<float>() + 5, b.data<float>());  // one storage
   EXPECT_NE(file->read("rows", {}, *device).data<float>(), a.data<float>());
-  int unaligned = 0;  // as legacy files have them; read all the same
+  int unaligned = 0;  // as in legacy files; must be readable
   const auto legacy = TorchFile::open(corpus() / "legacy_2.pt");
   for (const auto& [name, info] : legacy->list()) unaligned += !legacy->mapped(name) && legacy->contents().tensors.at(name).contiguous;
   EXPECT_GT(unaligned, 5);
@@ -153,7 +153,7 @@ TEST_F(TorchFileTest, tensors_of_other_kinds_are_named) {
                         }));
   EXPECT_EQ(message_of<UnsupportedError>([&] { file->read("sparse", {}, *device); }, corpus()),
             "FOLDER/unreadable.pt: 'sparse' is created by torch._utils._rebuild_sparse_tensor, which is not supported");
-  // A model tells why, whether it asks for the tensor or not.
+  // A model reports the reason, whether it requests the tensor or not.
   Weights weights(file, *device);
   weights.tensor("subclass", {2});
   const std::string told = message_of<WeightError>([&] { weights.finish(); });
@@ -201,7 +201,7 @@ TEST_F(TorchFileTest, what_is_no_checkpoint_of_tensors_is_refused) {
             "FOLDER/x.bin: is a tar archive, as PyTorch wrote them before 0.2; expected a later format");
 }
 
-// Every file cut off anywhere is an error, or (after all that is needed) none.
+// Cutting off a file anywhere is an error, except after everything that is needed.
 TEST_F(TorchFileTest, files_that_are_cut_off) {
   for (const char* name : {"state_dict.bin", "legacy_2.pt", "raw_4.pt", "none.pt"}) {
     const std::string whole = read_file(corpus() / name);
@@ -210,7 +210,7 @@ TEST_F(TorchFileTest, files_that_are_cut_off) {
   }
 }
 
-// A checkpoint of one tensor, changed in one thing.
+// A checkpoint of one tensor with one change.
 TEST_F(TorchFileTest, lies_are_found_out) {
   using test::PickledTensor;
   const auto zip = [&](const PickledTensor& t, size_t bytes = 24, const std::string& key = "0") {
@@ -284,7 +284,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return at == text.npos ? text : text.replace(at, from.size(), to);
 }
 
-// What only files of the first years have.
+// Features of files from the first years of PyTorch.
 TEST_F(TorchFileTest, old_legacy_files) {
   const test::PickledTensor x{.name = "x", .elements = 6, .sizes = {4}, .strides = {1}};
   const std::string whole = test::torch_legacy(test::pickled({x}), {{"0", std::string(24, 1)}}, 4);
@@ -307,10 +307,10 @@ TEST_F(TorchFileTest, old_legacy_files) {
 TEST_F(TorchFileTest, other_spellings) {
   const auto others = [](const std::string& pickle) { return parse_torch_file(pickle, "f").others; };
   const std::map<std::string, std::string> one{{"a", "the integer 1"}};
-  EXPECT_EQ(others("ccollections\nOrderedDict\n](](U\1aK\1ee\x85R."), one);  // of Python 2
+  EXPECT_EQ(others("ccollections\nOrderedDict\n](](U\1aK\1ee\x85R."), one);  // from Python 2
   EXPECT_EQ(others("ccollections\ndefaultdict\nc__builtin__\nlist\n\x85RU\1aK\1s."), one);
-  EXPECT_EQ(others("ccollections\nOrderedDict\nca\nb\n)RN\x62\x85RU\1aK\1s."), one);  // what is given is no list
-  EXPECT_EQ(others("ccollections\nOrderedDict\n)RU\1aK\1s}U\1cK\2sb."), one);         // and attributes are no entries
+  EXPECT_EQ(others("ccollections\nOrderedDict\nca\nb\n)RN\x62\x85RU\1aK\1s."), one);  // the argument is not a list
+  EXPECT_EQ(others("ccollections\nOrderedDict\n)RU\1aK\1s}U\1cK\2sb."), one);         // attributes are not entries
   const std::string plain = test::pickled({{.name = "x", .elements = 6, .sizes = {6}, .strides = {1}}});
   const std::string six("(\x8a\x08\6\0\0\0\0\0\0\0t", 12);
   const std::string sized = test::torch_zip(replaced(plain, six, "ctorch\nSize\n" + six + "\x85R"), {{"0", std::string(24, 1)}});
@@ -331,13 +331,13 @@ TEST_F(TorchFileTest, other_spellings) {
             "f: tensor 'x' has a tuple of 65 as its sizes, expected a tuple of at most 64");
 }
 
-// What contains itself, or the same thing over and over, costs neither the stack nor more time than it is worth.
+// Values that contain themselves, or the same value many times, neither overflow the stack nor take excessive time.
 TEST_F(TorchFileTest, what_contains_itself_is_refused) {
   const auto told = [](const std::string& pickle) {
     return message_of<IoError>([&] { parse_torch_file(test::torch_zip(pickle, {}), "f"); });
   };
   EXPECT_EQ(told("\x80\x02}q\x01U\1ah\x01s."), "f: has dicts that are nested more than 64 levels deep");
-  std::string doubled = "\x80\x02}q";  // 60 dicts, each in the one before it twice
+  std::string doubled = "\x80\x02}q";  // 60 dicts, each twice in the previous one
   for (int i = 0; i < 60; ++i) doubled += fmt::format("{0}(U\1a}}q{1}U\1bh{1}u0h{1}q", char(i), char(i + 1));
   doubled += fmt::format("{}0h{}.", char(61), '\0');
   EXPECT_EQ(told(doubled), "f: has more entries than a checkpoint can have");
@@ -348,7 +348,7 @@ TEST_F(TorchFileTest, what_contains_itself_is_refused) {
       "0}(";
   for (int i = 0; i < 100000; ++i) wide += fmt::format("K{}h\x01", char(i % 128));
   EXPECT_EQ(told(wide + "u."), "f: has more entries than a checkpoint can have");
-  std::string deep = "\x80\x02";  // a hundred thousand lists in one another
+  std::string deep = "\x80\x02";  // a hundred thousand nested lists
   for (int i = 0; i < 100000; ++i) deep += "]";
   for (int i = 1; i < 100000; ++i) deep += "a";
   EXPECT_EQ(told(deep.insert(2, "}U\1a") + "s."), "f: has dicts that are nested more than 64 levels deep");
