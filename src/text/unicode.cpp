@@ -20,7 +20,7 @@ namespace {
 constexpr size_t icu_limit = size_t(std::numeric_limits<int32_t>::max()) / 4;
 
 icu::UnicodeString to_icu(std::u32string_view text) {
-  if (text.size() > icu_limit) fail<UnsupportedError>("text: {} characters, at most {} can be normalized", text.size(), icu_limit);
+  if (text.size() > icu_limit) fail<UnsupportedError>("text: {} characters, expected at most {} for normalization", text.size(), icu_limit);
   return icu::UnicodeString::fromUTF32(reinterpret_cast<const UChar32*>(text.data()), int32_t(text.size()));
 }
 
@@ -63,7 +63,7 @@ std::u32string with_marks_in_order(std::u32string_view text) {
 
 std::u32string normalized(const icu::Normalizer2* form, UErrorCode status, std::u32string_view text) {
   const icu::UnicodeString result = U_FAILURE(status) ? icu::UnicodeString() : form->normalize(to_icu(with_marks_in_order(text)), status);
-  if (U_FAILURE(status)) fail<IoError>("text: Unicode normalization needs ICU's data: {}", u_errorName(status));
+  if (U_FAILURE(status)) fail<IoError>("text: Unicode normalization requires ICU's data: {}", u_errorName(status));
   return from_icu(result);
 }
 
@@ -152,7 +152,7 @@ std::vector<size_t> grapheme_ends(std::string_view utf8) {
   UText text = UTEXT_INITIALIZER;
   utext_openUTF8(&text, utf8.data(), int64_t(utf8.size()), &status);
   if (U_SUCCESS(status)) breaks->setText(&text, status);
-  if (U_FAILURE(status)) fail<IoError>("text: splitting into graphemes needs ICU's data: {}", u_errorName(status));
+  if (U_FAILURE(status)) fail<IoError>("text: splitting into graphemes requires ICU's data: {}", u_errorName(status));
   std::vector<size_t> ends;
   for (int32_t end = breaks->next(); end != icu::BreakIterator::DONE; end = breaks->next()) ends.push_back(size_t(end));
   utext_close(&text);

@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 
 Json parse_object(const std::string& text, const std::string& where) {
   Json json = parse_json(text, where);
-  if (!json.is_object()) fail<IoError>("{}: holds no JSON object", where);
+  if (!json.is_object()) fail<IoError>("{}: is not a JSON object", where);
   return json;
 }
 
@@ -56,7 +56,7 @@ void read_vocabulary(TokenList& tokens, const Json& vocabulary, const std::strin
 
 int32_t MergeList::id_of(std::string_view token, size_t place) const {
   const int32_t id = tokens_.find(token);
-  if (id < 0) fail<WeightError>("{} {}: the merge needs the token '{}', which the vocabulary lacks", where_, place, token);
+  if (id < 0) fail<WeightError>("{} {}: the merge requires the token '{}', which the vocabulary lacks", where_, place, token);
   return id;
 }
 

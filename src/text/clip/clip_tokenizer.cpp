@@ -131,7 +131,7 @@ std::string ClipTokenizer::decode(const std::vector<int32_t>& ids) const {
   std::vector<const std::string*> run;  // spellings that have not become text yet
   for (const int32_t id : ids) {
     const std::string* token = data_->stages.spelling(id);
-    if (!token) fail<UsageError>("decode: id {} is no token, expected one of {}", id, vocab_size());
+    if (!token) fail<UsageError>("decode: id {} is not a token, expected one of {}", id, vocab_size());
     if (!data_->vocabulary->spaced.contains(id)) {
       run.push_back(token);
       continue;

@@ -34,7 +34,7 @@ struct Reader {
     for (const auto& [key, value] : decoder.items()) {
       const AddedToken token = read_added_token(value, where, false);
       if (key.empty() || key.size() > 9 || key.find_first_not_of("0123456789") != key.npos)
-        fail<WeightError>("{}: token '{}' has id '{}', expected an integer from 0 on", where, token.content, key);
+        fail<WeightError>("{}: token '{}' has id '{}', expected an integer of at least 0", where, token.content, key);
       add(std::stoi(key), token, where);
     }
   }
@@ -52,7 +52,7 @@ struct Reader {
 
   // tokenizer.json's list: [{"id": 49406, "content": …}, …]
   void read_list(const Json& list, const std::string& where) {
-    if (!list.is_array()) fail<WeightError>("{}: no list", where);
+    if (!list.is_array()) fail<WeightError>("{}: is not a list", where);
     for (const Json& value : list) {
       const AddedToken token = read_added_token(value, where, false);
       add(token_id(value.is_object() ? value.value("id", Json()) : Json(), token.content, where), token, where);
@@ -92,7 +92,7 @@ struct Reader {
   // Every special token is an added token too; an entry that is there keeps its flags.
   void add_special(AddedToken token, const char* name) {
     const int32_t id = tokens.find(token.content);
-    if (id < 0) fail<WeightError>("{}: {} '{}' is in no file of the vocabulary", files.where, name, token.content);
+    if (id < 0) fail<WeightError>("{}: {} '{}' is not in the vocabulary", files.where, name, token.content);
     token.special = true;
     v.added.emplace(id, token);
   }
@@ -112,7 +112,7 @@ struct Reader {
 }  // namespace
 
 ClipFiles ClipFiles::read(const std::filesystem::path& folder) {
-  if (!std::filesystem::is_directory(folder)) fail<IoError>("{}: no such folder, expected a tokenizer's", folder.string());
+  if (!std::filesystem::is_directory(folder)) fail<IoError>("{}: no such folder, expected a tokenizer folder", folder.string());
   const auto content = [&](const char* name) -> std::optional<std::string> {
     const std::filesystem::path file = folder / name;
     return std::filesystem::exists(file) ? std::optional(read_file(file)) : std::nullopt;
@@ -134,8 +134,8 @@ ClipVocabulary ClipVocabulary::parse(const ClipFiles& files) {
   if (from_whole) {
     read_tokenizer_json(r.v, r.tokens, whole, r.at("tokenizer.json"));
   } else {
-    if (!files.vocab_json) fail<IoError>("{}: missing, expected beside merges.txt (or tokenizer.json alone)", r.at("vocab.json"));
-    if (!files.merges_txt) fail<IoError>("{}: missing, expected beside vocab.json (or tokenizer.json alone)", r.at("merges.txt"));
+    if (!files.vocab_json) fail<IoError>("{}: missing, expected next to merges.txt (or tokenizer.json alone)", r.at("vocab.json"));
+    if (!files.merges_txt) fail<IoError>("{}: missing, expected next to vocab.json (or tokenizer.json alone)", r.at("merges.txt"));
     read_vocabulary(r.tokens, parse_object(*files.vocab_json, r.at("vocab.json")), r.at("vocab.json"));
     r.v.merges = read_merges(r.tokens, *files.merges_txt, r.at("merges.txt"));
   }

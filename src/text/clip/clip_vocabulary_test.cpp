@@ -63,10 +63,10 @@ TEST(ClipVocabulary, malformed_vocabulary) {
   expect_error<WeightError>(with("\"!\": 0", "\"!\": 0.5"), "id 0.5");
   expect_error<WeightError>(with("\"!\": 0", "\"!\": \"0\""), "id \"0\"");
   expect_error<WeightError>(with("\"!\": 0", "\"!\": 2147483648"), "id 2147483648");
-  expect_error<WeightError>(with("\"<|startoftext|>\"", "\"<|start|>\""), "bos_token '<|startoftext|>' is in no file");
+  expect_error<WeightError>(with("\"<|startoftext|>\"", "\"<|start|>\""), "bos_token '<|startoftext|>' is not in the vocabulary");
   ClipFiles files = demo();
   files.vocab_json = "[]";
-  expect_error<IoError>(files, "holds no JSON object");
+  expect_error<IoError>(files, "is not a JSON object");
   files.vocab_json = "{}";
   expect_error<WeightError>(files, "holds no tokens");
   files.vocab_json = "";
@@ -86,8 +86,8 @@ TEST(ClipVocabulary, malformed_merges) {
   expect_error<WeightError>(with("t h\n", "t h\nt\n"), "line 3 is 't', expected two pieces");
   expect_error<WeightError>(with("t h\n", "t h\n\n"), "line 3 is empty");
   expect_error<WeightError>(with("t h\n", "t h\n\n\n"), "line 3 is empty");  // the first of them
-  expect_error<WeightError>(with("t h\n", "t h\nz qq\n"), "line 3: the merge needs the token 'qq', which the vocabulary lacks");
-  expect_error<WeightError>(with("t h\n", "t h\nz q\n"), "line 3: the merge needs the token 'zq', which the vocabulary lacks");
+  expect_error<WeightError>(with("t h\n", "t h\nz qq\n"), "line 3: the merge requires the token 'qq', which the vocabulary lacks");
+  expect_error<WeightError>(with("t h\n", "t h\nz q\n"), "line 3: the merge requires the token 'zq', which the vocabulary lacks");
   // Other line ends and a blank last line are the same file.
   ClipFiles files = demo();
   const size_t merges = ClipVocabulary::parse(files).merges.size();
@@ -160,7 +160,7 @@ TEST(ClipVocabulary, configurations_that_would_change_ids) {
   expect_error<WeightError>(files, "pad_token: a token is 3");
   files = with("pad_token", "<pad>");
   files.special_tokens_map.reset();
-  expect_error<WeightError>(files, "pad_token '<pad>' is in no file of the vocabulary");
+  expect_error<WeightError>(files, "pad_token '<pad>' is not in the vocabulary");
 }
 
 TEST(ClipVocabulary, lengths_and_defaults) {
@@ -193,7 +193,7 @@ TEST(ClipVocabulary, tokenizer_json_must_be_clips) {
   expect_error<UnsupportedError>(with("/normalizer", nullptr), "normalizer is null");
   expect_error<UnsupportedError>(with("/normalizer/normalizers/0/type", "NFKC"), "normalizer");
   expect_error<UnsupportedError>(with("/pre_tokenizer/type", "Whitespace"), "pre_tokenizer: type is");
-  expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/2", Json::object()), "has 3 stages, CLIP's has 2");
+  expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/2", Json::object()), "has 3 stages, expected CLIP's 2");
   expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/0/type", "Digits"), "type is \"Digits\"");
   expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/1/type", "Metaspace"), "type is \"Metaspace\"");
   expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/0/pattern/Regex", "\\s+"), "pattern");

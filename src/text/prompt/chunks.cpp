@@ -140,7 +140,7 @@ Named named(std::u32string_view text, std::span<const EmbeddingName> embeddings)
   const std::u32string_view bare = begin < end ? name.substr(begin, end - begin) : std::u32string_view();
   if (const auto e = embedding_of(encode_utf8(bare), embeddings))
     return {*e, encode_utf8(name.substr(bare.size())) + " " + encode_utf8(leftover)};
-  fail<UsageError>("prompt: the embedding '{}' is not there; it must be given", encode_utf8(bare));
+  fail<UsageError>("prompt: the embedding '{}' is not loaded", encode_utf8(bare));
 }
 
 }  // namespace

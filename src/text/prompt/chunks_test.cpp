@@ -114,9 +114,8 @@ TEST(Chunks, comfyui_names_embeddings) {
   EXPECT_EQ(comfyui("(embedding:cat:1.2)", names)[0][2], (Slot{0, 1.2f, 0, 1}));
   EXPECT_EQ(ids("cat"), (std::vector<int32_t>{2368}));  // the bare name is a word
   EXPECT_EQ(sizes(comfyui("embedding:many", names)), (Sizes{75, 5}));
-  EXPECT_EQ(test::message_of<UsageError>([&] { comfyui("embedding:dog, a", names); }),
-            "prompt: the embedding 'dog' is not there; it must be given");
-  EXPECT_EQ(test::message_of<UsageError>([&] { comfyui("embedding:", names); }), "prompt: the embedding '' is not there; it must be given");
+  EXPECT_EQ(test::message_of<UsageError>([&] { comfyui("embedding:dog, a", names); }), "prompt: the embedding 'dog' is not loaded");
+  EXPECT_EQ(test::message_of<UsageError>([&] { comfyui("embedding:", names); }), "prompt: the embedding '' is not loaded");
 }
 
 TEST(Chunks, plain_is_the_tokenizers_own) {

@@ -92,7 +92,7 @@ class Reader {
   }
 
   void add(const Part& part) {
-    if (!std::isfinite(float(part.weight))) fail<UsageError>("prompt: the weight {} cannot be used", part.weight);
+    if (!std::isfinite(float(part.weight))) fail<UsageError>("prompt: the weight {} is out of range", part.weight);
     out_.push_back({unescape(text_.substr(part.begin, part.end - part.begin)), part.weight});
   }
 

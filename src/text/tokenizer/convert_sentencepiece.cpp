@@ -117,8 +117,9 @@ TokenizerFile convert_sentencepiece(std::string_view bytes, const std::string& w
   const bool t5 = kind == "T5Tokenizer", gemma = kind == "GemmaTokenizer",
              llama_class = kind == "LlamaTokenizer" || kind == "CodeLlamaTokenizer";
   if (!t5 && !gemma && !llama_class && !kind.empty() && kind != "PreTrainedTokenizer")
-    fail<UnsupportedError>("{}: how '{}' reads a SentencePiece model is not known, only LlamaTokenizer, GemmaTokenizer and T5Tokenizer",
-                           where, kind);
+    fail<UnsupportedError>(
+        "{}: the class '{}' is not supported with a SentencePiece model, expected LlamaTokenizer, GemmaTokenizer or T5Tokenizer", where,
+        kind);
   const Settings settings{gemma, flag(*folder.config, "legacy", true), flag(*folder.config, "add_prefix_space", true)};
 
   Pieces pieces;
@@ -146,7 +147,7 @@ TokenizerFile convert_sentencepiece(std::string_view bytes, const std::string& w
     json = {{"type", "Unigram"}, {"unk_id", llama_class ? 0 : gemma ? 3 : model.unk_id}, {"byte_fallback", llama_class || gemma}};
     file.scores = std::move(pieces);
   } else {
-    fail<UnsupportedError>("{}: the SentencePiece model is of kind {}, 1 (unigram) or 2 (BPE) was needed", where, model.kind);
+    fail<UnsupportedError>("{}: the SentencePiece model is of kind {}, expected 1 (unigram) or 2 (BPE)", where, model.kind);
   }
 
   if (gemma || llama_class || (kind != "T5Tokenizer" && model.kind == SentencePieceModel::bpe)) llama_stages(rest, settings);

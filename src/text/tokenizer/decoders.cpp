@@ -250,14 +250,14 @@ class Sequence : public Decoder {
 
 std::string not_empty(const StageReader& stage, const char* name) {
   const std::string value = stage.text(name);
-  if (value.empty()) stage.wrong(name, "a text that is not empty");
+  if (value.empty()) stage.wrong(name, "a non-empty text");
   return value;
 }
 
 std::unique_ptr<Decoder> sequence_of(const StageReader& stage) {
   std::vector<std::unique_ptr<Decoder>> made;
   for (const auto& step : stage.list("decoders")) {
-    if (step.is_null()) stage.wrong("decoders", "decoders without null");
+    if (step.is_null()) stage.wrong("decoders", "no null in it");
     made.push_back(make_decoder(step));
   }
   return std::make_unique<Sequence>(std::move(made));

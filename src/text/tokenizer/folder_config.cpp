@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 Json load_object(const fs::path& file) {
   if (!fs::exists(file)) return nullptr;
   Json json = load_json(file);
-  if (!json.is_object()) fail<WeightError>("{}: an object was needed", file.string());
+  if (!json.is_object()) fail<WeightError>("{}: the contents are not an object, expected a JSON object", file.string());
   return json;
 }
 
@@ -63,7 +63,7 @@ const ClassDefaults* defaults_of(const std::string& tokenizer_class) {
 bool flag(const Json& config, const char* name, bool otherwise) {
   if (!config.contains(name) || config[name].is_null()) return otherwise;
   if (!config[name].is_boolean())
-    fail<WeightError>("tokenizer_config.json: \"{}\" is {}, true or false was needed", name, short_dump(config[name]));
+    fail<WeightError>("tokenizer_config.json: \"{}\" is {}, expected true or false", name, short_dump(config[name]));
   return config[name].get<bool>();
 }
 
@@ -113,7 +113,7 @@ std::map<int64_t, AddedToken> configured_tokens(const FolderConfig& folder, cons
   if (config.contains("added_tokens_decoder")) {
     const Json& decoder = config["added_tokens_decoder"];
     if (!decoder.is_object())
-      fail<WeightError>("tokenizer_config.json: \"added_tokens_decoder\" is {}, an object was needed", short_dump(decoder));
+      fail<WeightError>("tokenizer_config.json: \"added_tokens_decoder\" is {}, expected an object", short_dump(decoder));
     for (const auto& [id, token] : decoder.items()) {
       if (id.empty() || id.size() > 9 || id.find_first_not_of("0123456789") != id.npos)
         fail<WeightError>("tokenizer_config.json: \"added_tokens_decoder\" has the id '{}'", id);
@@ -187,7 +187,7 @@ int64_t extra_ids(const FolderConfig& folder) {
   if (!config.contains("extra_ids")) return 100;
   const Json& count = config["extra_ids"];
   if (!count.is_number_integer() || count < 0 || count > 100'000)
-    fail<WeightError>("tokenizer_config.json: \"extra_ids\" is {}, a number from 0 to 100000 was needed", short_dump(count));
+    fail<WeightError>("tokenizer_config.json: \"extra_ids\" is {}, expected a number from 0 to 100000", short_dump(count));
   return count.get<int64_t>();
 }
 
@@ -254,7 +254,7 @@ void apply_config(Tokenizer::Data& data, const FolderConfig& folder) {
     const auto put = [&](const char* name) {
       const auto token = data.specials.find(name);
       const std::optional<int32_t> id = token == data.specials.end() ? std::nullopt : data.find(token->second);
-      if (!id) fail<WeightError>("tokenizer_config.json: the text gets a {}, but there is none", name);
+      if (!id) fail<WeightError>("tokenizer_config.json: the {} must be added to the text, but it is not set", name);
       data.post_processor.pieces.push_back({.text = false, .ids = {*id}});
     };
     if (flag(config, "add_bos_token", defaults->add_bos)) put("bos_token");

@@ -79,7 +79,7 @@ void build_gpt2(const GgufVocabulary& v, Tokenizer::Data& data) {
   p::Merges merges;
   for (const std::string& merge : v.merges) {
     const size_t space = merge.find(' ', 1);
-    if (space == merge.npos) fail<WeightError>("tokenizer.ggml.merges: '{}' is not two tokens with a space between", merge);
+    if (space == merge.npos) fail<WeightError>("tokenizer.ggml.merges: '{}' is malformed, expected two tokens with a space between", merge);
     merges.emplace_back(merge.substr(0, space), merge.substr(space + 1));
   }
   data.model = p::make_byte_pairs(entries_of(v.tokens), merges, {.ignore_merges = pre == "llama-bpe" || pre == "tekken"});
@@ -156,7 +156,7 @@ Tokenizer Tokenizer::from_gguf(const GgufVocabulary& vocabulary) {
     build_bert(v, *data);
     add_bos = add_eos = true;
   } else {
-    fail<UnsupportedError>("tokenizer: the vocabulary model '{}' (tokenizer.ggml.model) is not known, llama, gpt2, t5 or bert was needed",
+    fail<UnsupportedError>("tokenizer: the vocabulary model '{}' (tokenizer.ggml.model) is not supported, expected llama, gpt2, t5 or bert",
                            v.model);
   }
 

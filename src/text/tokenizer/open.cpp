@@ -8,7 +8,7 @@ namespace hearth::text {
 namespace fs = std::filesystem;
 
 Tokenizer Tokenizer::open(const fs::path& path, std::span<const FamilyClass> classes) {
-  if (!fs::exists(path)) fail<IoError>("{}: there is no such file or folder", path.string());
+  if (!fs::exists(path)) fail<IoError>("{}: no such file or folder", path.string());
   const bool is_folder = fs::is_directory(path);
   const fs::path folder = is_folder ? path : path.parent_path();
   const pipeline::FolderConfig config = pipeline::FolderConfig::read(folder, classes);
@@ -23,7 +23,7 @@ Tokenizer Tokenizer::open(const fs::path& path, std::span<const FamilyClass> cla
   if (convert) file = pipeline::convert_sentencepiece(read_file(model), model.string(), config);
   else if (has_json) file = pipeline::parse_tokenizer_file(read_file(json), json.string());
   else if (fs::exists(folder / "vocab.json") && fs::exists(folder / "merges.txt")) file = pipeline::read_slow_files(folder, config);
-  else fail<IoError>("{}: there is no tokenizer: tokenizer.json, tokenizer.model or vocab.json and merges.txt was needed", path.string());
+  else fail<IoError>("{}: holds no tokenizer, expected tokenizer.json, tokenizer.model, or vocab.json and merges.txt", path.string());
   pipeline::apply_class(file, config);
   const auto data = pipeline::make_tokenizer(std::move(file));
   pipeline::apply_config(*data, config);

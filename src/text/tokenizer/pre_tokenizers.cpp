@@ -176,7 +176,7 @@ std::unique_ptr<PreTokenizer> metaspace_of(const StageReader& stage) {
   // Older files have this switch instead.
   if (!stage.flag("add_prefix_space", true)) {
     if (stage.has("prepend_scheme") && scheme != Metaspace::Scheme::never)
-      stage.wrong("prepend_scheme", "never beside add_prefix_space false");
+      stage.wrong("prepend_scheme", "never, because add_prefix_space is false");
     scheme = Metaspace::Scheme::never;
   }
   return function(Metaspace{stage.character("replacement"), scheme, stage.flag("split", true)});

@@ -21,7 +21,7 @@ void initialize() {
     OnigEncoding encodings[] = {ONIG_ENCODING_UTF8};
     return onig_initialize(encodings, 1);
   }();
-  if (status != ONIG_NORMAL) fail<UnsupportedError>("tokenizer: Oniguruma does not start: {}", message_of(status));
+  if (status != ONIG_NORMAL) fail<UnsupportedError>("tokenizer: Oniguruma cannot be initialized: {}", message_of(status));
 }
 
 struct Region {
@@ -69,7 +69,7 @@ Regex::Regex(const std::string& pattern) : pattern_(pattern) {
   const UChar* begin = bytes_of(pattern_);
   const int code =
       onig_new(&compiled->regex, begin, begin + pattern_.size(), ONIG_OPTION_NONE, ONIG_ENCODING_UTF8, ONIG_SYNTAX_DEFAULT, &info);
-  if (code != ONIG_NORMAL) fail<WeightError>("tokenizer: '{}' is no regular expression: {}", pattern_, message_of(code, &info));
+  if (code != ONIG_NORMAL) fail<WeightError>("tokenizer: '{}' is not a valid regular expression: {}", pattern_, message_of(code, &info));
   compiled_ = compiled;
 }
 

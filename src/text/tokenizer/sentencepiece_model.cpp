@@ -39,7 +39,7 @@ class Message {
     }
     return true;
   }
-  [[noreturn]] void damaged() const { fail<IoError>("{}: no SentencePiece model, or a damaged one", where_); }
+  [[noreturn]] void damaged() const { fail<IoError>("{}: is not a SentencePiece model, or is damaged", where_); }
 
  private:
   uint64_t varint() {

@@ -83,7 +83,7 @@ class Unigram : public Model {
         }
       }
       if (!covered) {
-        if (unk_ < 0) fail<WeightError>("tokenizer: '{}' is in no token, and unk_id is null", piece.substr(begin, length));
+        if (unk_ < 0) fail<WeightError>("tokenizer: no token covers '{}', and unk_id is null", piece.substr(begin, length));
         offer(begin, begin + length, unk_, unk_score_);
       }
       begin += length;
