@@ -37,18 +37,18 @@ bool is_ascii(std::u32string_view text) {
   return true;
 }
 
-// Marks in a row brought into canonical order. ICU moves them one by one, in time that grows with the square of their number.
+// Sorts runs of marks into canonical order. ICU moves them one by one, in quadratic time.
 std::u32string with_marks_in_order(std::u32string_view text) {
   const auto before = [](char32_t a, char32_t b) { return u_getCombiningClass(UChar32(a)) < u_getCombiningClass(UChar32(b)); };
   std::u32string out;
   out.reserve(text.size());
-  size_t marks = 0;  // where those in a row begin
+  size_t marks = 0;  // start of the current run
   const auto end_marks = [&] {
     const auto begin = out.begin() + std::ptrdiff_t(marks);
     if (!std::is_sorted(begin, out.end(), before)) std::stable_sort(begin, out.end(), before);
   };
   for (const char32_t c : text) {
-    if (c == 0xf73 || c == 0xf75 || c == 0xf81) {  // the only ones that are not of a mark's class and consist of marks
+    if (c == 0xf73 || c == 0xf75 || c == 0xf81) {  // the only characters without a mark's class that consist of marks
       out += {0xf71, c - 1};
     } else {
       const bool is_mark = c >= 0x300 && u_getCombiningClass(UChar32(c)) != 0;
@@ -95,7 +95,7 @@ std::u32string nfkd(std::u32string_view text) {
 }
 
 std::u32string lower(std::u32string_view text) {
-  // The root locale: the process's own would make a Turkish user's I dotless.
+  // The root locale, because a Turkish locale of the process would map I to a dotless i.
   return from_icu(to_icu(text).toLower(icu::Locale::getRoot()));
 }
 
@@ -103,7 +103,7 @@ std::u32string lower_each(std::u32string_view text) {
   std::u32string out;
   out.reserve(text.size());
   for (const char32_t c : text) {
-    if (c == 0x130) out += U"i\u0307";  // İ: the only character whose lower case is two
+    if (c == 0x130) out += U"i\u0307";  // İ: the only character whose lower case has two characters
     else out.push_back(char32_t(u_tolower(UChar32(c))));
   }
   return out;
@@ -113,7 +113,7 @@ std::u32string upper(std::u32string_view text) { return from_icu(to_icu(text).to
 
 std::u32string title(char32_t c) {
   const icu::UnicodeString one = to_icu({&c, 1});
-  // A character without a title case of its own has its upper case, which may be several.
+  // A character without a title case uses its upper case, which may have several characters.
   if (u_totitle(UChar32(c)) != UChar32(c)) return std::u32string(1, char32_t(u_totitle(UChar32(c))));
   const std::u32string up = from_icu(icu::UnicodeString(one).toUpper(icu::Locale::getRoot()));
   if (up.size() < 2 || is_title_case(c)) return std::u32string(1, c);
