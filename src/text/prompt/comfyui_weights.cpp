@@ -8,7 +8,7 @@
 namespace hearth::text {
 namespace {
 
-// Stand for \) and \( while brackets are sought; no prompt holds them.
+// Replace \) and \( while brackets are matched; no prompt contains these characters.
 constexpr char32_t closing = 0x110001, opening = 0x110002;
 
 std::u32string escape(std::u32string_view text) {
@@ -27,7 +27,7 @@ std::string unescape(std::u32string_view text) {
   return encode_utf8(out);
 }
 
-// Where things stand in a text, so that no stretch is looked through once for each bracket around it.
+// Positions of brackets and colons in a text, so that no span is scanned once for each bracket around it.
 struct Index {
   explicit Index(std::u32string_view text) : partner(text.size(), text.npos), colon(text.size() + 1, text.npos) {
     std::vector<size_t> open;
@@ -41,7 +41,7 @@ struct Index {
     }
   }
   std::vector<size_t> partner;  // of an opening bracket
-  std::vector<size_t> colon;    // the last one before a place
+  std::vector<size_t> colon;    // the last one before each position
 };
 
 struct Part {
@@ -54,7 +54,8 @@ class Reader {
   explicit Reader(std::u32string_view text) : text_(text), index_(text) {}
 
   std::vector<WeightedText> read() {
-    std::vector<Part> open = {{0, text_.size(), 1}};  // a stack in place of recursion: brackets may be as deep as the text is long
+    std::vector<Part> open = {
+        {0, text_.size(), 1}};  // a stack instead of recursion, because the nesting depth is bounded only by the length of the text
     while (!open.empty()) {
       Part& part = open.back();
       if (part.begin == part.end) {
@@ -70,7 +71,7 @@ class Reader {
   }
 
  private:
-  // A pair of brackets, or what stands before the next one. Behind a closing bracket too many, the next opening one is its partner.
+  // A pair of brackets, or the text before the next one. An unmatched closing bracket is paired with the next opening one.
   size_t item_end(const Part& part) const {
     int64_t depth = 0;
     for (size_t i = part.begin; i < part.end; ++i) {

@@ -17,7 +17,7 @@ namespace {
 
 std::string_view name_of(PromptRole role) { return role == PromptRole::positive ? "prompt" : "negative prompt"; }
 
-// A1111 takes these out of a prompt and loads what they name.
+// A1111 removes these from a prompt and loads the files that they name.
 void refuse_networks(std::string_view prompt, PromptRole role) {
   for (const std::string_view kind : {"<lora:", "<lyco:", "<hypernet:"})
     if (const size_t begin = prompt.find(kind); begin != prompt.npos && prompt.find('>', begin) != prompt.npos)
@@ -68,7 +68,7 @@ class A1111 {
 
   void add(const WeightedPrompt& part) {
     Condition condition = {.weight = part.weight};
-    std::map<std::string, std::vector<Chunk>> known;  // an alternation comes back to its texts again and again
+    std::map<std::string, std::vector<Chunk>> known;  // an alternation repeats its texts
     size_t most = 0;
     for (ScheduledText& entry : prompt_schedule(part.text, reading_.steps, reading_.before)) {
       const auto [found, is_new] = known.try_emplace(entry.text);

@@ -88,7 +88,7 @@ TEST(Prompt, refuses_in_one_line) {
   EXPECT_NE(test::message_of<UsageError>([&] { read("(a:nan)", {.syntax = PromptSyntax::comfyui}); }), "");
 }
 
-// Brackets as deep as the text is long end in an answer, on the usual stack and soon.
+// Brackets that are nested as deep as the text is long are parsed without a stack overflow and in little time.
 TEST(PromptFuzz, deep_brackets) {
   constexpr size_t n = 20000;
   const auto repeat = [](std::string_view s) {
