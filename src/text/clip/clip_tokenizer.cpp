@@ -105,7 +105,7 @@ std::vector<int32_t> ClipTokenizer::tokenize(std::string_view prompt) const { re
 
 std::vector<std::string> ClipTokenizer::pieces(std::string_view prompt) const {
   std::vector<std::string> spellings;
-  for (const Tokenizer::Data::Part& part : data_->stages.cut(prompt, {})) {
+  for (const Tokenizer::Data::Segment& part : data_->stages.cut(prompt, {})) {
     if (part.id >= 0) spellings.push_back(*data_->stages.spelling(part.id));
     else data_->append_spellings(part.piece, spellings);
   }

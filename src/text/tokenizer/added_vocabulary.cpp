@@ -70,11 +70,11 @@ void AddedVocabulary::finish(const Normalizer* normalizer, CutRule rule) {
 }
 
 // The leftmost and there the longest tokens, which do not overlap.
-std::vector<AddedVocabulary::Part> AddedVocabulary::matches(std::string_view text, const Trie& trie, bool parse_special) const {
-  std::vector<Part> found;
+std::vector<AddedVocabulary::Segment> AddedVocabulary::matches(std::string_view text, const Trie& trie, bool parse_special) const {
+  std::vector<Segment> found;
   for (size_t at = 0; !trie.empty() && at < text.size();) {
     Trie::Node node = Trie::root;
-    Part match{at, at + 1, -1};
+    Segment match{at, at + 1, -1};
     for (size_t i = at; i < text.size() && (node = trie.step(node, text[i])) != Trie::nowhere; ++i)
       if (trie.value(node) >= 0) match = {at, i + 1, trie.value(node)};
     at = match.end;
@@ -83,8 +83,8 @@ std::vector<AddedVocabulary::Part> AddedVocabulary::matches(std::string_view tex
   return found;
 }
 
-std::vector<AddedVocabulary::Part> AddedVocabulary::cut(std::string_view text, const Trie& trie, bool parse_special) const {
-  std::vector<Part> parts;
+std::vector<AddedVocabulary::Segment> AddedVocabulary::cut(std::string_view text, const Trie& trie, bool parse_special) const {
+  std::vector<Segment> parts;
   size_t done = 0;
   for (auto [begin, end, id] : matches(text, trie, parse_special)) {
     const AddedToken& token = tokens_.at(id);
@@ -99,13 +99,13 @@ std::vector<AddedVocabulary::Part> AddedVocabulary::cut(std::string_view text, c
   return parts;
 }
 
-std::vector<AddedVocabulary::Part> AddedVocabulary::cut_slow(std::string& text, bool parse_special) const {
-  const std::vector<Part> found = matches(text, raw_, parse_special);
-  if (found.empty()) return text.empty() ? std::vector<Part>() : std::vector<Part>{{0, text.size(), -1}};
+std::vector<AddedVocabulary::Segment> AddedVocabulary::cut_slow(std::string& text, bool parse_special) const {
+  const std::vector<Segment> found = matches(text, raw_, parse_special);
+  if (found.empty()) return text.empty() ? std::vector<Segment>() : std::vector<Segment>{{0, text.size(), -1}};
 
   std::vector<std::string> stretches;
   size_t done = 0;
-  for (const Part& match : found) {
+  for (const Segment& match : found) {
     if (done < match.begin) stretches.push_back(text.substr(done, match.begin - done));
     stretches.push_back(text.substr(match.begin, match.end - match.begin));
     done = match.end;
@@ -131,7 +131,7 @@ std::vector<AddedVocabulary::Part> AddedVocabulary::cut_slow(std::string& text, 
   }
 
   text.clear();
-  std::vector<Part> parts;
+  std::vector<Segment> parts;
   for (const std::string& stretch : stretches) {
     if (stretch.empty()) continue;
     parts.push_back({text.size(), text.size() + stretch.size(), token_of(stretch) ? find(stretch) : -1});
@@ -140,7 +140,7 @@ std::vector<AddedVocabulary::Part> AddedVocabulary::cut_slow(std::string& text, 
   return parts;
 }
 
-std::vector<AddedVocabulary::Part> AddedVocabulary::cut_raw(std::string& text, bool parse_special) const {
+std::vector<AddedVocabulary::Segment> AddedVocabulary::cut_raw(std::string& text, bool parse_special) const {
   return rule_ == CutRule::slow ? cut_slow(text, parse_special) : cut(text, raw_, parse_special);
 }
 

@@ -16,11 +16,11 @@ namespace hearth::text::pipeline {
 const char* const gpt2_pattern = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
 std::vector<Span> split_at(const std::vector<Span>& matches, size_t size, Behavior behavior, bool invert) {
-  struct Part {
+  struct SplitPart {
     Span span;
     bool match;
   };
-  std::vector<Part> parts;
+  std::vector<SplitPart> parts;
   size_t done = 0;
   for (const Span& match : matches) {
     if (done != match.begin) parts.push_back({{done, match.begin}, invert});
@@ -41,7 +41,7 @@ std::vector<Span> split_at(const std::vector<Span>& matches, size_t size, Behavi
     return spans;
   }
   bool before = false;  // the part to the left is a match
-  for (const Part& part : parts) {
+  for (const SplitPart& part : parts) {
     const bool joins =
         behavior == Behavior::contiguous ? part.match == before : behavior == Behavior::merged_with_previous && part.match && !before;
     if (behavior == Behavior::removed && part.match) continue;
