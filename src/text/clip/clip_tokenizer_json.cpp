@@ -1,4 +1,4 @@
-// tokenizer.json of the library tokenizers.
+// Reads the tokenizer.json of the library tokenizers.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -26,7 +26,8 @@ const Json& member(const Json& json, const char* name, Json::value_t type, const
   return *it;
 }
 
-// Splitting by CLIP's pattern, then bytes. The one of transformers 5 begins with the special tokens.
+// Checks that the pre-tokenizer splits by CLIP's pattern, then converts to bytes. The pattern of transformers 5 starts with the special
+// tokens.
 WordPattern read_pattern(const Json& given, const std::string& where) {
   const std::string words = R"('s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+)";
   const std::string with_specials = R"(<\|startoftext\|>|<\|endoftext\|>|)" + words;

@@ -15,7 +15,7 @@ namespace {
 
 using pipeline::AddedToken;
 
-// What the files hold, while they are read.
+// Collects the contents of the files.
 struct Reader {
   const ClipFiles& files;
   ClipVocabulary v = {};
@@ -59,7 +59,7 @@ struct Reader {
     }
   }
 
-  // tokenizer_config.json; and, in folders from before it had added_tokens_decoder, the three older places.
+  // tokenizer_config.json, and the three older files in folders from before added_tokens_decoder.
   void read_added_tokens(const Json& whole) {
     Json config = Json::object();
     if (files.tokenizer_config) {
@@ -89,7 +89,7 @@ struct Reader {
     for (const AddedToken& token : specials.additional) add_special(token, "additional_special_tokens");
   }
 
-  // Every special token is an added token too; an entry that is there keeps its flags.
+  // Every special token is also an added token; an existing entry keeps its flags.
   void add_special(AddedToken token, const char* name) {
     const int32_t id = tokens.find(token.content);
     if (id < 0) fail<WeightError>("{}: {} '{}' is not in the vocabulary", files.where, name, token.content);
@@ -142,7 +142,7 @@ ClipVocabulary ClipVocabulary::parse(const ClipFiles& files) {
 
   const auto base_size = int32_t(r.tokens.size());
   r.read_added_tokens(whole);
-  // The reference prints the user's own tokens, special or not, between spaces, those with a role not.
+  // The reference prints user-defined tokens, special or not, between spaces, but not those with a role.
   for (const auto& [id, token] : r.v.added)
     if (!token.special || (id >= base_size && !r.has_role(token))) r.v.spaced.insert(id);
 

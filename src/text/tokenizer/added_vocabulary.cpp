@@ -18,14 +18,14 @@ bool starts_with_word(std::string_view text) {
   return !text.empty() && is_word_character(next_character(text, at));
 }
 
-// Where the white space at the end of the text begins.
+// The start of the white space at the end of the text.
 size_t space_at_end(std::string_view text) {
   size_t begin = text.size();
   for (size_t at = begin; at > 0 && is_white_space(previous_character(text, at));) begin = at;
   return begin;
 }
 
-// Where the space at the beginning of the text ends.
+// The end of the white space at the start of the text.
 size_t space_at_start(std::string_view text, bool (*is_space)(char32_t)) {
   size_t end = 0;
   for (size_t at = 0; at < text.size() && is_space(next_character(text, at));) end = at;
@@ -43,7 +43,7 @@ void AddedVocabulary::add(const AddedToken& token, const Model& model) {
 
   int32_t id = known >= 0 ? known : model.vocabulary.find(token.content);
   if (id < 0) {
-    // The reference counts the tokens of the model, whatever their ids are.
+    // The reference uses the number of tokens in the model, regardless of their ids.
     const auto size = int32_t(model.vocabulary.size());
     id = max_id() >= size || (size == 0 && !tokens_.empty()) ? max_id() + 1 : size;
   }
@@ -69,7 +69,7 @@ void AddedVocabulary::finish(const Normalizer* normalizer, CutRule rule) {
     }
 }
 
-// The leftmost and there the longest tokens, which do not overlap.
+// The leftmost, longest non-overlapping tokens.
 std::vector<AddedVocabulary::Segment> AddedVocabulary::matches(std::string_view text, const Trie& trie, bool parse_special) const {
   std::vector<Segment> found;
   for (size_t at = 0; !trie.empty() && at < text.size();) {
@@ -112,7 +112,7 @@ std::vector<AddedVocabulary::Segment> AddedVocabulary::cut_slow(std::string& tex
   }
   if (done < text.size()) stretches.push_back(text.substr(done));
 
-  // The reference edits this list in place, and looks at each entry as it is by then.
+  // The reference edits this list in place, and reads each entry in its current state.
   const auto token_of = [&](const std::string& stretch) {
     const AddedToken* found_token = token(find(stretch));
     return found_token && (parse_special || !special_.contains(stretch)) ? found_token : nullptr;

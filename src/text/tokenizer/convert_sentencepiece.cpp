@@ -36,8 +36,8 @@ size_t characters(const std::string& text) {
   return size_t(std::ranges::count_if(text, [](char byte) { return !is_continuation(byte); }));
 }
 
-// Every way to put a piece together from two others, in the order of the pieces' scores (transformers' generate_merges). `parts`:
-// the model's own pieces and their ids.
+// Every way to combine two pieces to a third, in the order of the scores (transformers' generate_merges). `parts`: the pieces of the model
+// and their ids.
 Merges merges_of(const Pieces& pieces, const std::unordered_map<std::string_view, int64_t>& parts) {
   struct Candidate {
     double score;
@@ -80,7 +80,7 @@ struct Settings {
   bool gemma, legacy, add_prefix_space;
 };
 
-// Normalizer, pre-tokenizer and decoder of LlamaConverter and GemmaConverter.
+// The normalizer, pre-tokenizer and decoder of LlamaConverter and GemmaConverter.
 void llama_stages(Json& rest, const Settings& s) {
   const Json spaces = replace(" ", meta);
   Json decoders = {replace(meta, " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}};
@@ -98,7 +98,7 @@ void llama_stages(Json& rest, const Settings& s) {
   rest["decoder"] = sequence("decoders", decoders);
 }
 
-// Those of SpmConverter, as T5Converter has them.
+// Those of SpmConverter, as used by T5Converter.
 void unigram_stages(Json& rest, const Settings& s, const SentencePieceModel& model) {
   Json normalizers = Json::array();
   if (!model.charsmap.empty()) normalizers.push_back({{"type", "Precompiled"}, {"precompiled_charsmap", base64(model.charsmap)}});

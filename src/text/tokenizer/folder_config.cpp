@@ -24,7 +24,7 @@ std::string text_of(const Json& object, const char* name) {
   return object.is_object() && object.contains(name) && object[name].is_string() ? object[name].get<std::string>() : std::string();
 }
 
-// transformers' TOKENIZER_MAPPING: of `families`, and of others whose tokenizer can be used by itself.
+// transformers' TOKENIZER_MAPPING: that of `families`, and that of other models whose tokenizer can be used alone.
 std::string class_of_model_type(const std::string& type, std::span<const FamilyClass> families) {
   static constexpr FamilyClass others[] = {
       {"mixtral", "LlamaTokenizer"}, {"phi3", "LlamaTokenizer"},        {"gemma", "GemmaTokenizer"},     {"gemma2", "GemmaTokenizer"},
@@ -37,7 +37,7 @@ std::string class_of_model_type(const std::string& type, std::span<const FamilyC
   return {};
 }
 
-// What a class's constructor says where the configuration does not.
+// The defaults of a class's constructor.
 struct ClassDefaults {
   const char* name;
   std::array<std::pair<const char*, const char*>, 7> tokens;
@@ -67,7 +67,7 @@ bool flag(const Json& config, const char* name, bool otherwise) {
   return config[name].get<bool>();
 }
 
-// A special token is a text, or has flags.
+// A special token is a text, or an object with flags.
 struct SpecialToken {
   AddedToken token;
   bool has_flags;
@@ -80,7 +80,7 @@ SpecialToken special_token_of(const Json& json) {
 constexpr const char* attributes[] = {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 constexpr const char* additional = "additional_special_tokens";
 
-// The configuration with what special_tokens_map.json says over it, which counts only beside configurations of the older form.
+// The configuration, overridden by special_tokens_map.json, which applies only to configurations of the older form.
 Json merged_config(const FolderConfig& folder) {
   Json config = *folder.config;
   if (config.contains("added_tokens_decoder") || folder.special_tokens_map->is_null()) return config;
@@ -106,7 +106,7 @@ bool names(const std::vector<SpecialToken>& special, const std::string& content)
   return std::ranges::any_of(special, [&](const SpecialToken& s) { return s.token.content == content; });
 }
 
-// Tokens by id that the configuration adds: added_tokens_decoder, or else added_tokens.json and what tokenizer.json has added.
+// The tokens by id that the configuration adds: added_tokens_decoder, or else added_tokens.json and the added tokens of tokenizer.json.
 std::map<int64_t, AddedToken> configured_tokens(const FolderConfig& folder, const Json& config, const std::vector<SpecialToken>& special,
                                                 const AddedVocabulary& added) {
   std::map<int64_t, AddedToken> tokens;
@@ -134,8 +134,8 @@ auto of_content(const std::map<int64_t, AddedToken>& tokens, const std::string& 
   return std::ranges::find_if(tokens, [&](const auto& entry) { return entry.second.content == content; });
 }
 
-// First the configured tokens, those that are named special as such. Then the special ones: what is but a text only where there is no
-// token of that spelling yet, what has flags over what is there.
+// Adds first the configured tokens, with those that are named special marked as such. Then adds the special tokens: a text only if no token
+// has that spelling yet; an object with flags replaces an existing token.
 std::vector<AddedToken> tokens_to_add(const std::vector<SpecialToken>& special, const std::map<int64_t, AddedToken>& configured,
                                       const AddedVocabulary& added) {
   std::vector<AddedToken> tokens;
@@ -155,7 +155,7 @@ std::vector<AddedToken> tokens_to_add(const std::vector<SpecialToken>& special, 
   return tokens;
 }
 
-// T5's class adds "<extra_id_0>" … where no additional special token is one.
+// T5's class adds "<extra_id_0>" … if none of them is an additional special token.
 void add_extra_ids(Json& config, int64_t count) {
   Json& tokens = config[additional];
   if (!tokens.is_array()) tokens = Json::array();
@@ -198,8 +198,8 @@ bool prefers_sentencepiece(const FolderConfig& folder) {
 
 void apply_class(TokenizerFile& file, const FolderConfig& folder) {
   const Json& config = *folder.config;
-  // Every fast tokenizer of transformers sets this switch of a ByteLevel that is not within a Sequence, false by default.
-  // LlamaTokenizer and T5Tokenizer leave it alone where the configuration does not name it.
+  // Every fast tokenizer of transformers sets this switch of a ByteLevel that is not inside a Sequence, by default to false. LlamaTokenizer
+  // and T5Tokenizer do not change it unless the configuration names it.
   const bool keeps = folder.tokenizer_class == "LlamaTokenizer" || folder.tokenizer_class == "T5Tokenizer";
   if (Json& stage = (*file.rest)["pre_tokenizer"];
       stage.is_object() && stage.contains("add_prefix_space") && text_of(stage, "type") == "ByteLevel")
@@ -234,7 +234,8 @@ void apply_config(Tokenizer::Data& data, const FolderConfig& folder) {
     for (const Json& token : config[additional]) add_special(token);
 
   const std::map<int64_t, AddedToken> configured = configured_tokens(folder, config, special, data.added);
-  // What the configuration names by its spelling has the flags of the token that it configures; Qwen2Tokenizer gives others their own.
+  // A token that the configuration names by its spelling has the flags of the configured token; Qwen2Tokenizer gives some tokens other
+  // flags.
   for (SpecialToken& s : special) {
     const auto name = std::ranges::find_if(attributes, [&](const char* a) {
       const auto own = data.specials.find(a);

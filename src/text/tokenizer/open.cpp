@@ -12,7 +12,7 @@ Tokenizer Tokenizer::open(const fs::path& path, std::span<const FamilyClass> cla
   const bool is_folder = fs::is_directory(path);
   const fs::path folder = is_folder ? path : path.parent_path();
   const pipeline::FolderConfig config = pipeline::FolderConfig::read(folder, classes);
-  // What was named, or else the first that is there.
+  // The given file, or else the first that exists.
   const fs::path json = is_folder ? folder / "tokenizer.json" : path.extension() == ".model" ? fs::path() : path;
   const char* const model_name = config.tokenizer_class == "T5Tokenizer" ? "spiece.model" : "tokenizer.model";
   const fs::path model = !is_folder && path.extension() == ".model" ? path : folder / model_name;

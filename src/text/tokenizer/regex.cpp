@@ -74,8 +74,8 @@ Regex::Regex(const std::string& pattern) : pattern_(pattern) {
 }
 
 std::vector<Span> Regex::find_all(std::string_view text) const {
-  // Oniguruma counts the steps of one search. Each is begun with a small allowance; one that needs more is begun again with eight
-  // times as much, which is charged to the whole text's budget.
+  // Oniguruma limits the steps of one search. Each search starts with a small limit; if it exceeds the limit, it is repeated with eight
+  // times as many steps, which are charged to the budget of the whole text.
   constexpr unsigned long small = 256;
   size_t budget = 10'000'000 + 200 * text.size();
   const Region found;

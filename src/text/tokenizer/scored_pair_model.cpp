@@ -11,7 +11,7 @@ namespace hearth::text::pipeline {
 namespace {
 
 struct Symbol {
-  size_t begin, size;  // of its text; size 0: merged into the one before
+  size_t begin, size;  // of its text; size 0: merged into the previous one
   size_t previous, next;
 };
 constexpr size_t none = ~size_t(0);

@@ -15,8 +15,8 @@ using Json = nlohmann::json;
 
 bool is_true(const Json& config, const char* name) { return config.contains(name) && config[name] == true; }
 
-// Lines of "left right", best first. Lines end as Python's text files end them; the first is a version. GPT2's class takes neither the
-// first line, whatever it is, nor what stands behind the last line's end.
+// Lines of "left right", best first, with Python's universal newlines; the first line is a version. GPT2's class ignores the first line,
+// regardless of its contents, and everything after the end of the last line.
 Merges read_merges(const std::filesystem::path& path, bool gpt2) {
   const std::string text = read_file(path);
   Merges merges;
@@ -66,7 +66,7 @@ TokenizerFile read_slow_files(const std::filesystem::path& folder, const FolderC
     byte_level = {{"type", "Sequence"}, {"pretokenizers", {split, byte_level}}};
   }
   rest["pre_tokenizer"] = byte_level;
-  // GPT2Converter alone looks at add_bos_token.
+  // Only GPT2Converter reads add_bos_token.
   if (!qwen2_class && is_true(*config.config, "add_bos_token")) {
     const Json bos = config.config->value("bos_token", Json("<|endoftext|>"));
     const Json content = bos.is_object() ? bos.value("content", Json()) : bos;

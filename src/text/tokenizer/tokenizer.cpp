@@ -12,7 +12,7 @@ namespace {
 
 using pipeline::Text;
 
-// Appends the ids of pieces, which outlive it. Most words of a text come again: where the ids of each are is kept.
+// Appends the ids of pieces, which outlive it. Most words of a text are repeated, so it remembers the positions of their ids.
 class PieceCache {
  public:
   explicit PieceCache(size_t pieces) { known_.reserve(std::min<size_t>(pieces, 4096)); }

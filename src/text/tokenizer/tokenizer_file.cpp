@@ -14,8 +14,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The number as serde_json reads it, which the reference does: all digits that 64 bits hold, times a power of ten, each rounded. Scores
-// that differ in the last bit decide between cuts of equal length.
+// Parses a number like serde_json, which the reference uses: all digits that fit in 64 bits, times a power of ten, each rounded. Scores
+// that differ in the last bit decide between segmentations of equal length.
 double score_of(std::string_view text) {
   constexpr uint64_t most = std::numeric_limits<uint64_t>::max();
   uint64_t digits = 0;
@@ -47,7 +47,7 @@ double score_of(std::string_view text) {
   return text.starts_with('-') ? -value : value;
 }
 
-// Receives the parser's events. Vocabulary and merges go straight into their lists, everything else becomes JSON.
+// Receives the parser's events. Adds vocabulary and merges directly to their lists; everything else becomes JSON.
 class Receiver : public nlohmann::json_sax<Json> {
  public:
   Receiver(TokenizerFile& file, std::string_view text, const std::string& where) : file_(file), text_(text), where_(where) {}
@@ -118,7 +118,7 @@ class Receiver : public nlohmann::json_sax<Json> {
  private:
   enum class Mode { json, vocabulary, scores, merges };
 
-  // Whether the value that begins is this member of "model".
+  // Whether the value that starts here is this member of "model".
   bool in_model(std::string_view name) const { return frames_.size() == 2 && frames_[0].key == "model" && frames_[1].key == name; }
   bool enter(Mode mode) {
     place(nullptr);
@@ -191,7 +191,7 @@ class Receiver : public nlohmann::json_sax<Json> {
   Mode mode_ = Mode::json;
   struct Frame {
     Json* value;
-    std::string key;  // of the member that comes next
+    std::string key;  // of the next member
   };
   std::vector<Frame> frames_;  // the lists and objects that are open
   std::string token_;
@@ -200,7 +200,7 @@ class Receiver : public nlohmann::json_sax<Json> {
   bool in_pair_ = false, has_score_ = false;
 };
 
-// Older files do not say the type.
+// Older files do not state the type.
 std::string type_of(const Json& model, const TokenizerFile& file) {
   if (model.contains("type") && model["type"].is_string()) return model["type"].get<std::string>();
   if (!file.merges.empty()) return "BPE";
