@@ -45,10 +45,10 @@ DryNetworks::DryNetworks(const LatentModel& model, Backend& plan, const std::vec
   for (size_t i = 0; i < networks_.size(); ++i) {
     const ComponentSpec& spec = model.components()[i];
     if (std::ranges::find(roles, spec.role) == roles.end()) continue;
-    const auto asked = std::make_shared<AskedTensors>();
-    Weights weights(asked, plan);
+    const auto requested = std::make_shared<RequestedTensors>();
+    Weights weights(requested, plan);
     networks_[i] = spec.build(Scope(weights));
-    weights_[spec.role].merge(asked->asked);
+    weights_[spec.role].merge(requested->tensors);
   }
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t advance = glyph_columns + 1;
 
-// Calls ink(column, row) for each inked pixel of the typeface.
+// Calls ink(column, row) for each set pixel of the glyph.
 template <class Ink> void typeset(std::string_view text, const Ink& ink) {
   for (size_t i = 0; i < text.size(); ++i)
     for (int64_t row = 0; row < glyph_rows; ++row)

@@ -1,5 +1,5 @@
-// Drawing on an image: what charts and contact sheets are made of. Coordinates are pixels from the top left corner; what lies outside is
-// not drawn.
+// Draws lines, text and images on an image, for charts and contact sheets. Coordinates are pixels from the top left corner; everything
+// outside the image is clipped.
 #pragma once
 
 #include <string_view>
@@ -16,12 +16,13 @@ struct Canvas {
   Canvas(int64_t width, int64_t height, Color background);
 
   void fill(int64_t x, int64_t y, int64_t width, int64_t height, Color color);
-  // From the middle of pixel (x0, y0) to that of (x1, y1), with soft edges.
+  // From the center of pixel (x0, y0) to that of (x1, y1), antialiased.
   void line(double x0, double y0, double x1, double y1, double thickness, Color color);
   void disc(double x, double y, double radius, Color color);
-  // The top left corner at (x, y). Each pixel of the typeface (font.h) becomes scale × scale.
+  // With the top left corner at (x, y). Each pixel of the font (font.h) becomes scale × scale pixels.
   void text(int64_t x, int64_t y, std::string_view text, Color color, int64_t scale = 1);
-  void text_upwards(int64_t x, int64_t y, std::string_view text, Color color, int64_t scale = 1);  // turned left; begins at the bottom y
+  void text_upwards(int64_t x, int64_t y, std::string_view text, Color color,
+                    int64_t scale = 1);  // rotated left by 90°; starts at the bottom, y
   void image(int64_t x, int64_t y, const Pixels& image);
 
   Pixels pixels;
@@ -30,7 +31,7 @@ struct Canvas {
   void blend(int64_t x, int64_t y, Color color, double cover);  // cover: 0 … 1
 };
 
-constexpr int64_t text_height = 8;  // of scale 1
+constexpr int64_t text_height = 8;  // at scale 1
 int64_t text_width(std::string_view text, int64_t scale = 1);
 
 }  // namespace hearth

@@ -85,7 +85,7 @@ TEST(Canvas, draws_lines_discs_and_images_and_nothing_outside) {
   Canvas round(9, 9, white);
   round.disc(4, 4, 3, red);
   EXPECT_TRUE(is(round.pixels, 4, 4, red) && is(round.pixels, 4, 2, red) && is(round.pixels, 0, 4, white) && is(round.pixels, 1, 1, white));
-  EXPECT_FALSE(is(round.pixels, 4, 1, red) || is(round.pixels, 4, 1, white));  // its edge is soft
+  EXPECT_FALSE(is(round.pixels, 4, 1, red) || is(round.pixels, 4, 1, white));  // its edge is antialiased
   Canvas sheet(4, 4, white);
   sheet.image(2, -1, Canvas(3, 3, red).pixels);
   EXPECT_EQ(drawn(sheet.pixels), "..##\n..##\n....\n....\n");
@@ -96,13 +96,13 @@ Chart chart() {
   return {.title = "error", .x_label = "calls", .y_label = "error", .curves = {{"euler", {10, 20, 40}, {1e-1, 5e-2, 2.5e-2}}}};
 }
 
-// A point lies where its logarithms say: the middle one of three halvings in the middle, in both directions.
+// Points are placed by their logarithms: of three values that halve each time, the second is in the middle, in both directions.
 TEST(Chart, axes_are_logarithmic) {
   Chart line = chart();
   const Pixels one = draw(line);
   EXPECT_EQ(one.width, 960);
   EXPECT_EQ(one.height, 600);
-  const auto marks = [](const Pixels& p, Color c) {  // whole discs: their middles
+  const auto marks = [](const Pixels& p, Color c) {  // centers of complete discs
     std::vector<std::pair<int64_t, int64_t>> found;
     for (int64_t y = 3; y + 3 < p.height; ++y)
       for (int64_t x = 3; x + 3 < p.width; ++x) {
@@ -115,15 +115,15 @@ TEST(Chart, axes_are_logarithmic) {
   const auto places = marks(one, {31, 119, 180});
   ASSERT_GE(places.size(), 3u);
   auto points = places;
-  std::erase_if(points, [](const auto& p) { return p.first > 880; });  // the mark beside the name
+  std::erase_if(points, [](const auto& p) { return p.first > 880; });  // the mark next to the name
   ASSERT_EQ(points.size(), 3u);
   EXPECT_NEAR(points[0].first + points[2].first, 2 * points[1].first, 3);
   EXPECT_NEAR(points[0].second + points[2].second, 2 * points[1].second, 3);
   EXPECT_LT(points[0].first, points[2].first);
-  EXPECT_LT(points[0].second, points[2].second);  // less error lies lower
+  EXPECT_LT(points[0].second, points[2].second);  // smaller errors are lower
 }
 
-// Where two images differ: the smallest box around it, its last row and column inside.
+// The bounding box of the differences of two images, including its last row and column.
 struct Box {
   int64_t left = INT64_MAX, top = INT64_MAX, right = -1, bottom = -1;
   bool operator==(const Box&) const = default;
@@ -140,7 +140,7 @@ Box difference(const Pixels& a, const Pixels& b) {
   return box;
 }
 
-// The plot spans 70 … 875 × 40 … 544, beside it are the names of the curves. HH fills 11 × 7 pixels.
+// The plot spans 70 … 875 × 40 … 544, with the names of the curves next to it. HH fills 11 × 7 pixels.
 TEST(Chart, labels_stand_in_the_middle_of_their_axes) {
   Chart bare = chart();
   bare.title = bare.x_label = bare.y_label = "";
@@ -160,7 +160,7 @@ TEST(Chart, leaves_out_what_has_no_logarithm_and_refuses_nothing_at_all) {
   with.curves.push_back({"none", {10, 20}, {0, NAN}});
   EXPECT_NO_THROW(draw(with));
   with.curves = {with.curves[1]};
-  EXPECT_EQ(test::complaint_of([&] { draw(with); }), "UsageError: chart: no curve has a point that can be drawn, expected numbers above 0");
+  EXPECT_EQ(test::complaint_of([&] { draw(with); }), "UsageError: chart: no curve has a valid point, expected positive values");
   Chart small = chart();
   small.width = 200;
   EXPECT_EQ(test::complaint_of([&] { draw(small); }), "UsageError: chart: 200×600 pixels are too few for 1 curves");

@@ -18,13 +18,13 @@ constexpr std::array<Color, 8> colors{
 
 bool drawable(double x, double y) { return std::isfinite(x) && std::isfinite(y) && x > 0 && y > 0; }
 
-// One axis: from `least` to `most`, which lie at pixels `from` and `to`.
+// One axis: the values `least` and `most` are at the pixels `from` and `to`.
 struct Axis {
   double least = HUGE_VAL, most = 0;
   double from = 0, to = 0;
 
   void include(double v) { least = std::min(least, v), most = std::max(most, v); }
-  // A little room at both ends.
+  // A margin at both ends.
   void widen() {
     const double room = std::max(std::pow(most / least, 0.04), 1.05);
     least /= room, most *= room;
@@ -35,7 +35,7 @@ struct Axis {
 
 std::string number(double v) { return v >= 1e-3 && v < 1e5 ? fmt::format("{:g}", v) : fmt::format("1e{}", std::lround(std::log10(v))); }
 
-// Squares, rings and crosses for the curves that share a color.
+// Squares, rings and crosses distinguish curves of the same color.
 void mark(Canvas& canvas, double x, double y, size_t kind, Color color) {
   if (kind == 0) return canvas.disc(x, y, 3, color);
   if (kind == 1) {
@@ -56,7 +56,7 @@ Pixels draw(const Chart& chart) {
     for (size_t i = 0; i < curve.x.size(); ++i)
       if (drawable(curve.x[i], curve.y[i])) x.include(curve.x[i]), y.include(curve.y[i]);
   }
-  if (x.most == 0) fail<UsageError>("chart: no curve has a point that can be drawn, expected numbers above 0");
+  if (x.most == 0) fail<UsageError>("chart: no curve has a valid point, expected positive values");
   x.widen(), y.widen();
   const int64_t names = text_width(std::string(longest, ' ')) + 40, line_height = 14;
   const int64_t left = 70, top = 40, right = chart.width - names - 16, bottom = chart.height - 56;
@@ -69,7 +69,7 @@ Pixels draw(const Chart& chart) {
   canvas.text((left + right - text_width(chart.x_label)) / 2, chart.height - 24, chart.x_label, black);
   canvas.text_upwards(14, (top + bottom + text_width(chart.y_label)) / 2, chart.y_label, black);
   const auto ticks = [&](const Axis& axis, const auto& tick) {
-    const bool few = axis.most / axis.least < 300;  // then 2 and 5 have numbers, too
+    const bool few = axis.most / axis.least < 300;  // then 2 and 5 are labeled, too
     for (int exponent = int(std::floor(std::log10(axis.least))); std::pow(10, exponent) <= axis.most; ++exponent)
       for (int digit = 1; digit < 10; ++digit)
         if (const double v = digit * std::pow(10, exponent); axis.holds(v))

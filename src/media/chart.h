@@ -10,16 +10,16 @@ namespace hearth {
 
 struct Curve2D {
   std::string name;
-  std::vector<double> x, y;  // above 0; where one is not, or not finite, the curve is broken
+  std::vector<double> x, y;  // positive; the curve has a gap at values that are not positive or not finite
 };
 
 struct Chart {
   std::string title, x_label, y_label;
-  std::vector<Curve2D> curves;  // each with a color and a mark of its own up to 24
+  std::vector<Curve2D> curves;  // up to 24 have distinct colors and marks
   int64_t width = 960, height = 600;
 };
 
-// UsageError where no curve has a point, or the image is too small for the names of its curves.
+// UsageError if no curve has a point, or the image is too small for the names of its curves.
 Pixels draw(const Chart& chart);
 
 }  // namespace hearth

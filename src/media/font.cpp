@@ -6,7 +6,7 @@
 namespace hearth {
 namespace {
 
-constexpr int64_t in_line = 16;  // glyphs beside each other, a space between two
+constexpr int64_t in_line = 16;  // glyphs per row of the table, with a space between two
 
 // clang-format off
 constexpr std::array<std::string_view, 48> drawn{

@@ -1,4 +1,4 @@
-// A typeface of our own for labels: printable ASCII, 5 columns and 8 rows, the last of them for what hangs below the line.
+// A bitmap font for labels: printable ASCII, 5 columns and 8 rows, the last row for descenders.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace hearth {
 
 constexpr int64_t glyph_columns = 5, glyph_rows = 8;
 
-// Whether the glyph of a character is inked there. Characters without a glyph show '?'.
+// Whether a pixel of a character's glyph is set. Characters without a glyph are shown as '?'.
 bool glyph_inks(char character, int64_t column, int64_t row);
 
 }  // namespace hearth

@@ -1,5 +1,5 @@
-// Files and texts that somebody made to hurt: any answer is right except a crash, a foreign exception, or (under the
-// sanitizers) a wrong read. The seeds are the files of golden; every run makes the same changes.
+// Malicious files and texts: any result is acceptable except a crash, an exception of another type, or (under the sanitizers) an invalid
+// read. The seeds are the files of golden; every run makes the same changes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,9 +56,9 @@ std::string mutated(std::string bytes, const std::vector<Seed>& all, std::mt1993
   return bytes;
 }
 
-// A change inside one chunk; its length and checksum are right afterwards.
+// A change inside one chunk, with a correct length and checksum.
 std::string mutated_chunk(const std::string& bytes, const std::vector<Seed>& all, std::mt19937& random) {
-  std::vector<std::pair<size_t, size_t>> chunks;  // begin and size of the data
+  std::vector<std::pair<size_t, size_t>> chunks;  // start and size of the data
   test::for_chunks(bytes, [&](const std::string&, size_t begin, size_t size) { chunks.emplace_back(begin, size); });
   if (chunks.empty()) return mutated(bytes, all, random);
   const auto [begin, size] = chunks[random() % chunks.size()];
@@ -91,12 +91,12 @@ TEST(Fuzz, png_reader) {
         EXPECT_EQ(std::string_view(e.what()).find('\n'), std::string_view::npos) << e.what();
       }
     }
-  // Both ways are walked: neither is every change refused at the door nor none at all.
+  // Some changes must be refused and some accepted.
   EXPECT_GT(read, 1000);
   EXPECT_GT(refused, 1000);
 }
 
-// JPEG and WebP, and PNG with EXIF. Half of the changes are within the first bytes, where headers and metadata are.
+// JPEG and WebP, and PNG with EXIF. Half of the changes are in the first bytes, which hold headers and metadata.
 TEST(Fuzz, image_reader) {
   const ImageLimits limits{.file_bytes = 1 << 20, .pixels = 1 << 14, .text_bytes = 1 << 16};
   std::mt19937 random(3);

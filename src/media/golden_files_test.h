@@ -1,4 +1,4 @@
-// For tests: the files of golden/, their JSON, and the bytes that stand in it as base64.
+// For tests: the files of golden/, their JSON, and the base64-encoded bytes in it.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@ TEST(Pixels, halves_go_to_the_even_level_as_in_numpy) {
   for (size_t i = 0; i < ties.size(); ++i) EXPECT_EQ(p.rgb[i * 3], g["ties_rgb"][i]) << ties[i];
 }
 
-TEST(Pixels, rounded_not_truncated) {  // truncation would make a ramp half a level darker
+TEST(Pixels, rounded_not_truncated) {  // truncation would make a ramp darker by half a value
   const auto backend = device();
   constexpr int n = 10'000;
   std::vector<float> ramp;
@@ -52,7 +52,7 @@ TEST(Pixels, rows_columns_and_channels_keep_their_places_in_views_and_16_bits) {
   const auto backend = device();
   std::vector<float> x(2 * 3 * 4);
   for (size_t i = 0; i < x.size(); ++i) x[i] = float(i) / 255;
-  const Tensor chw = Tensor::from(*backend, {3, 2, 4}, x);  // as other programs keep images
+  const Tensor chw = Tensor::from(*backend, {3, 2, 4}, x);  // the layout of other programs
   const Pixels p = to_pixels(chw.permute({1, 2, 0}), PixelRange::zero_to_one);
   EXPECT_EQ(p.width, 4);
   EXPECT_EQ(p.height, 2);

@@ -140,7 +140,7 @@ TEST_F(GgufLanguage, what_is_not_built_is_refused_by_name) {
   EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.integer("llama.expert_count", 8); }),
             where + ": 'llama.expert_count' = 8 is not supported");
   EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.text("llama.rope.scaling.type", "longrope"); }),
-            where + ": rope scaling \"longrope\" is not supported, only linear and yarn");
+            where + ": rope scaling \"longrope\" is not supported, expected linear or yarn");
   EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.integer("llama.rope.dimension_count", 2); }),
             where + ": heads of 4 for keys, 4 for values and 2 turned are not supported, expected equal sizes");
   EXPECT_EQ(refusal<UnsupportedError>("qwen2", [](GgufValues& v) { v.f32("qwen2.attn_logit_softcapping", 50.5f); }),

@@ -87,10 +87,10 @@ std::map<std::string, TensorInfo> needed_tensors(const LanguageFamily& family, c
 std::map<std::string, Shape> network_shapes(const LanguageFamily& family, const Config& config) {
   MemoryLedger ledger;
   const auto plan = make_plan_backend(ledger);
-  const auto asked = std::make_shared<AskedTensors>();
-  Weights weights(asked, *plan);
+  const auto requested = std::make_shared<RequestedTensors>();
+  Weights weights(requested, *plan);
   family.build(config, weights);
-  return asked->asked;
+  return requested->tensors;
 }
 
 }  // namespace hearth::models

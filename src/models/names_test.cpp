@@ -158,17 +158,17 @@ TEST(Names, a_fused_or_transposed_tensor_of_another_shape_is_unreadable_by_name)
   TensorList tensors{{"transformer.resblocks.0.attn.in_proj_weight", {.shape = {7, 2}}}, {"text_projection", {.shape = {3}}}};
   Pieces pieces = official_pieces(tensors, "", parts::open_clip_names());
   EXPECT_EQ(pieces.at("text_model.encoder.layers.0.self_attn.k_proj.weight").info.unreadable,
-            "lies in 'transformer.resblocks.0.attn.in_proj_weight' of shape [7, 2], expected three times as many rows");
-  EXPECT_EQ(pieces.at("text_projection.weight").info.unreadable, "lies in 'text_projection' of shape [3], expected a matrix");
+            "is stored in 'transformer.resblocks.0.attn.in_proj_weight' of shape [7, 2], expected three times as many rows");
+  EXPECT_EQ(pieces.at("text_projection.weight").info.unreadable, "is stored in 'text_projection' of shape [3], expected a matrix");
   pieces = official_pieces({{"encoder.mid.attn_1.q.weight", {.shape = {4, 4, 3, 3}}}}, "", parts::autoencoder_kl_names(1));
   EXPECT_EQ(pieces.at("encoder.mid_block.attentions.0.to_q.weight").info.unreadable,
-            "lies in 'encoder.mid.attn_1.q.weight' of shape [4, 4, 3, 3], expected a 1×1 kernel or a matrix");
+            "is stored in 'encoder.mid.attn_1.q.weight' of shape [4, 4, 3, 3], expected a 1×1 kernel or a matrix");
 }
 
 TEST(Names, two_spellings_of_one_tensor_are_refused) {
   const TensorList tensors{{"embeddings.x.weight", {}}, {"text_model.embeddings.x.weight", {}}};
   EXPECT_EQ(test::message_of<WeightError>([&] { official_pieces(tensors, "", parts::clip_names()); }),
-            "names: 'embeddings.x.weight' and 'text_model.embeddings.x.weight' are both 'text_model.embeddings.x.weight'");
+            "names: 'embeddings.x.weight' and 'text_model.embeddings.x.weight' both map to 'text_model.embeddings.x.weight'");
 }
 
 TEST(Names, what_no_rule_knows_keeps_its_whole_name) {

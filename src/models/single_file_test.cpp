@@ -51,7 +51,7 @@ class SingleFileTest : public testing::Test {
     return message_of<E>([&] { open(tensors, {}, options); }, folder.path());
   }
   static const TensorSource& part(const SingleFile& file, std::string_view name) {
-    const auto found = std::ranges::find_if(file.parts, [&](const SingleFile::Part& p) { return p.slots.at(0)->name == name; });
+    const auto found = std::ranges::find_if(file.parts, [&](const SingleFile::FoundComponent& p) { return p.slots.at(0)->name == name; });
     return *found->component.tensors;
   }
   static std::string chosen(const SingleFile& file) {
@@ -70,7 +70,7 @@ TEST_F(SingleFileTest, published_files_are_whole) {
     const SingleFile file = open(key_list(list, DType::f16));
     std::string text = file.chosen->configuration.folder.filename().string() + ":";
     std::set<std::string> names;
-    for (const SingleFile::Part& part : file.parts) names.emplace(part.slots.at(0)->name);
+    for (const SingleFile::FoundComponent& part : file.parts) names.emplace(part.slots.at(0)->name);
     for (const std::string& name : names) text += " " + name;
     EXPECT_EQ(text, expected);
     EXPECT_EQ(file.chosen->patch.size(), 0u);
@@ -135,13 +135,13 @@ TEST_F(SingleFileTest, what_is_missing_or_unknown_is_told) {
   TensorList odd = sd15;
   odd["model.diffusion_model.input_blocks.0.0.weight"].shape[1] = 6;
   EXPECT_EQ(refusal<UnsupportedError>(odd),
-            "FOLDER/model.safetensors: its UNet (channels 320, 640, 1280, 1280; context 768; 6 in, 4 out) has no published geometry; "
-            "--config DIR gives the configurations");
+            "FOLDER/model.safetensors: its UNet (channels 320, 640, 1280, 1280; context 768; 6 in, 4 out) matches no built-in "
+            "configuration; give one with --config DIR");
   EXPECT_FALSE(open(odd, {}, {.families = families(), .config = folder.path()}).chosen);
   EXPECT_EQ(refusal<UnsupportedError>(key_list("flux1-dev-bfl", DType::bf16)),
-            "FOLDER/model.safetensors: holds FLUX.1 dev, which cannot be run");
+            "FOLDER/model.safetensors: cannot be run, because it holds FLUX.1 dev");
   EXPECT_EQ(refusal<UnsupportedError>({{"x", {.shape = {1}}}}),
-            "FOLDER/model.safetensors: holds no network that hearth knows, which cannot be run");
+            "FOLDER/model.safetensors: cannot be run, because it holds no network that hearth recognizes");
   std::erase_if(sd15, [](const auto& named) { return named.first.starts_with("model.diffusion_model."); });
   EXPECT_EQ(refusal<WeightError>(sd15), "FOLDER/model.safetensors: holds no UNet, only VAE, text encoder: give one with --unet");
 }
@@ -169,7 +169,8 @@ TEST_F(SingleFileTest, a_checkpoint_shows_it_as_a_folder) {
   EXPECT_EQ(here.shown("xl.safetensors"), "xl.safetensors");
   EXPECT_EQ(here.found("xl.safetensors"), fs::canonical(folder.path()) / "xl.safetensors");
   fs::current_path(before);
-  EXPECT_NE(message_of<UsageError>([&] { c.tensors("unet", "fp16"); }).find("has no variants, asked for 'fp16'"), std::string::npos);
+  EXPECT_NE(message_of<UsageError>([&] { c.tensors("unet", "fp16"); }).find("has no variants, but 'fp16' was requested"),
+            std::string::npos);
 }
 
 TEST_F(SingleFileTest, components_may_come_from_elsewhere) {
@@ -284,10 +285,8 @@ TEST_F(SingleFileTest, what_nobody_says_is_told) {
   sdxl_configurations(folder / "some", {"unet", "text_encoder"});
   const Checkpoint c = open_checkpoint(folder / "odd.safetensors", {.assets = assets, .config = folder / "some"});
   EXPECT_EQ(c.notes(), std::vector<std::string>());
-  EXPECT_EQ(
-      message_of<IoError>([&] { c.text_file("tokenizer_2", "vocab.json"); }, folder.path()),
-      "FOLDER/some/tokenizer_2/vocab.json: no such file, and no built-in configuration has the file's geometry that it could be taken "
-      "from");
+  EXPECT_EQ(message_of<IoError>([&] { c.text_file("tokenizer_2", "vocab.json"); }, folder.path()),
+            "FOLDER/some/tokenizer_2/vocab.json: no such file, and no built-in configuration matches the sizes of the single file");
   EXPECT_EQ(message_of<IoError>([&] { c.config("vae"); }, folder.path()), "read FOLDER/some/vae/config.json: No such file or directory");
   EXPECT_EQ(message_of<IoError>([&] { open_checkpoint(folder / "odd.safetensors", {.assets = assets, .config = folder / "none"}); },
                                 folder.path()),

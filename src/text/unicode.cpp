@@ -20,7 +20,7 @@ namespace {
 constexpr size_t icu_limit = size_t(std::numeric_limits<int32_t>::max()) / 4;
 
 icu::UnicodeString to_icu(std::u32string_view text) {
-  if (text.size() > icu_limit) fail<UnsupportedError>("text: {} characters, at most {} can be normalized", text.size(), icu_limit);
+  if (text.size() > icu_limit) fail<UnsupportedError>("text: {} characters, expected at most {} for normalization", text.size(), icu_limit);
   return icu::UnicodeString::fromUTF32(reinterpret_cast<const UChar32*>(text.data()), int32_t(text.size()));
 }
 
@@ -37,18 +37,18 @@ bool is_ascii(std::u32string_view text) {
   return true;
 }
 
-// Marks in a row brought into canonical order. ICU moves them one by one, in time that grows with the square of their number.
+// Sorts runs of marks into canonical order. ICU moves them one by one, in quadratic time.
 std::u32string with_marks_in_order(std::u32string_view text) {
   const auto before = [](char32_t a, char32_t b) { return u_getCombiningClass(UChar32(a)) < u_getCombiningClass(UChar32(b)); };
   std::u32string out;
   out.reserve(text.size());
-  size_t marks = 0;  // where those in a row begin
+  size_t marks = 0;  // start of the current run
   const auto end_marks = [&] {
     const auto begin = out.begin() + std::ptrdiff_t(marks);
     if (!std::is_sorted(begin, out.end(), before)) std::stable_sort(begin, out.end(), before);
   };
   for (const char32_t c : text) {
-    if (c == 0xf73 || c == 0xf75 || c == 0xf81) {  // the only ones that are not of a mark's class and consist of marks
+    if (c == 0xf73 || c == 0xf75 || c == 0xf81) {  // the only characters without a mark's class that consist of marks
       out += {0xf71, c - 1};
     } else {
       const bool is_mark = c >= 0x300 && u_getCombiningClass(UChar32(c)) != 0;
@@ -63,7 +63,7 @@ std::u32string with_marks_in_order(std::u32string_view text) {
 
 std::u32string normalized(const icu::Normalizer2* form, UErrorCode status, std::u32string_view text) {
   const icu::UnicodeString result = U_FAILURE(status) ? icu::UnicodeString() : form->normalize(to_icu(with_marks_in_order(text)), status);
-  if (U_FAILURE(status)) fail<IoError>("text: Unicode normalization needs ICU's data: {}", u_errorName(status));
+  if (U_FAILURE(status)) fail<IoError>("text: Unicode normalization requires ICU's data: {}", u_errorName(status));
   return from_icu(result);
 }
 
@@ -95,7 +95,7 @@ std::u32string nfkd(std::u32string_view text) {
 }
 
 std::u32string lower(std::u32string_view text) {
-  // The root locale: the process's own would make a Turkish user's I dotless.
+  // The root locale, because a Turkish locale of the process would map I to a dotless i.
   return from_icu(to_icu(text).toLower(icu::Locale::getRoot()));
 }
 
@@ -103,7 +103,7 @@ std::u32string lower_each(std::u32string_view text) {
   std::u32string out;
   out.reserve(text.size());
   for (const char32_t c : text) {
-    if (c == 0x130) out += U"i\u0307";  // İ: the only character whose lower case is two
+    if (c == 0x130) out += U"i\u0307";  // İ: the only character whose lower case has two characters
     else out.push_back(char32_t(u_tolower(UChar32(c))));
   }
   return out;
@@ -113,7 +113,7 @@ std::u32string upper(std::u32string_view text) { return from_icu(to_icu(text).to
 
 std::u32string title(char32_t c) {
   const icu::UnicodeString one = to_icu({&c, 1});
-  // A character without a title case of its own has its upper case, which may be several.
+  // A character without a title case uses its upper case, which may have several characters.
   if (u_totitle(UChar32(c)) != UChar32(c)) return std::u32string(1, char32_t(u_totitle(UChar32(c))));
   const std::u32string up = from_icu(icu::UnicodeString(one).toUpper(icu::Locale::getRoot()));
   if (up.size() < 2 || is_title_case(c)) return std::u32string(1, c);
@@ -152,7 +152,7 @@ std::vector<size_t> grapheme_ends(std::string_view utf8) {
   UText text = UTEXT_INITIALIZER;
   utext_openUTF8(&text, utf8.data(), int64_t(utf8.size()), &status);
   if (U_SUCCESS(status)) breaks->setText(&text, status);
-  if (U_FAILURE(status)) fail<IoError>("text: splitting into graphemes needs ICU's data: {}", u_errorName(status));
+  if (U_FAILURE(status)) fail<IoError>("text: splitting into graphemes requires ICU's data: {}", u_errorName(status));
   std::vector<size_t> ends;
   for (int32_t end = breaks->next(); end != icu::BreakIterator::DONE; end = breaks->next()) ends.push_back(size_t(end));
   utext_close(&text);

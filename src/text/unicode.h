@@ -1,5 +1,5 @@
-// The Unicode operations that text cleaning needs, over UTF-32: one place that knows ICU.
-// Properties are those of the ICU that hearth is linked with (72: Unicode 15.0).
+// The Unicode operations that text cleaning needs, over UTF-32. Only this file uses ICU; character properties are those of the ICU that
+// hearth is linked with (72: Unicode 15.0).
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ std::u32string nfc(std::u32string_view text);         // canonical composition (
 std::u32string nfkc(std::u32string_view text);        // compatibility composition
 std::u32string nfd(std::u32string_view text);         // canonical decomposition
 std::u32string nfkd(std::u32string_view text);        // compatibility decomposition
-std::u32string lower(std::u32string_view text);       // full mapping, final sigma by context (Python's str.lower), no language
-std::u32string lower_each(std::u32string_view text);  // full mapping of each character alone: Σ is always σ (Rust's char::to_lowercase)
+std::u32string lower(std::u32string_view text);       // full mapping, final sigma by context (Python's str.lower), language-independent
+std::u32string lower_each(std::u32string_view text);  // full mapping of single characters: Σ is always σ (Rust's char::to_lowercase)
 std::u32string upper(std::u32string_view text);       // full mapping (ß is SS)
 std::u32string title(char32_t c);                     // the title case of one character (ǆ is ǅ, ß is Ss)
 std::u32string fold(std::u32string_view text);        // full case folding (Python's str.casefold)
@@ -35,7 +35,7 @@ bool is_title_case(char32_t c);       // \p{Lt}
 bool is_digit(char32_t c);            // Numeric_Type Decimal or Digit: superscripts too
 bool is_numeric(char32_t c);          // Numeric_Type of any kind: fractions and Han numbers too
 
-// Where each user-perceived character of a valid UTF-8 text ends, in bytes (extended grapheme clusters, UAX #29).
+// The end, in bytes, of each user-perceived character of a valid UTF-8 text (extended grapheme clusters, UAX #29).
 std::vector<size_t> grapheme_ends(std::string_view utf8);
 
 }  // namespace hearth::text

@@ -5,7 +5,7 @@
 namespace hearth {
 namespace {
 
-// "a.b.c" → "a", rest "b.c"; the last piece leaves no rest.
+// Splits off the first component: "a.b.c" → "a", rest "b.c". The last component leaves an empty rest.
 std::string_view take_piece(std::string_view& rest) {
   const size_t dot = rest.find('.');
   const std::string_view piece = rest.substr(0, dot);
@@ -18,7 +18,7 @@ bool is_number(std::string_view piece) {
   return digits && (piece.size() == 1 || piece[0] != '0');
 }
 
-// What the marks of the pattern stand for in the name.
+// The text that each wildcard of the pattern matches in the name.
 std::optional<std::vector<std::string_view>> match(std::string_view name, std::string_view pattern) {
   std::vector<std::string_view> found;
   while (!pattern.empty()) {

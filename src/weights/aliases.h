@@ -1,8 +1,8 @@
-// Other spellings of the official tensor names, as data. Modules only ever see the official name.
+// Other spellings of the official tensor names, as data. Modules see only official names.
 //
-// A rule rewrites whole names, never parts of them: piece by piece between the dots, '#' stands for one number, '*' for one piece
-// of any text and '**', last only, for one or more pieces. Both sides hold the same marks in the same order, so a table can be
-// read in both directions and loses nothing.
+// A rule matches a whole name, component by component between the dots: '#' matches one number, '*' one component of any text, and '**',
+// allowed only at the end, one or more components. Both sides have the same wildcards in the same order, so a rule can be applied in both
+// directions.
 //
 //   {"*.mid_block.attentions.#.query.*", "*.mid_block.attentions.#.to_q.*"}
 //   decoder.mid_block.attentions.0.query.weight → decoder.mid_block.attentions.0.to_q.weight
@@ -19,14 +19,14 @@ struct Alias {
   std::string_view stored, official;
 };
 
-// The name with its marks filled in; nothing when the pattern `from` does not fit all of `name`.
+// `to` with its wildcards replaced by what they match in `name`; nullopt unless the pattern `from` matches the whole `name`.
 std::optional<std::string> rewrite(std::string_view name, std::string_view from, std::string_view to);
 
-// Stored name → official name for every name; one that fits no rule keeps its own. WeightError when two rules rewrite one name
-// differently or two names come to the same one.
+// Maps every stored name to its official name; a name that no rule matches stays as it is. WeightError if two rules rewrite one name
+// differently, or if two names map to the same one.
 std::map<std::string, std::string> official_names(const std::map<std::string, TensorInfo>& stored, std::span<const Alias> rules);
 
-// The source under its official names. The rules are used up at once.
+// The source under its official names. The rules need not outlive the call.
 std::shared_ptr<TensorSource> aliased(std::shared_ptr<TensorSource> source, std::span<const Alias> rules);
 
 }  // namespace hearth

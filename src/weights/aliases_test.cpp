@@ -21,7 +21,7 @@ TEST(Aliases, a_rule_rewrites_whole_names) {
   EXPECT_EQ(rewrite("a", "**", "p.q.**"), "p.q.a");
 }
 
-// Each of these would be renamed by a search for parts of the name.
+// Names that a search for parts of the name would wrongly rename.
 TEST(Aliases, a_rule_is_anchored) {
   EXPECT_EQ(rewrite("x.a.1.x", "a.#.x", "b.#.y"), std::nullopt);
   EXPECT_EQ(rewrite("a.1.x.y", "a.#.x", "b.#.y"), std::nullopt);
@@ -32,7 +32,7 @@ TEST(Aliases, a_rule_is_anchored) {
   EXPECT_EQ(rewrite("a..x", "a.#.x", "b.#.y"), std::nullopt);
   EXPECT_EQ(rewrite("a..x", "a.*.x", "b.*.y"), std::nullopt);
   EXPECT_EQ(rewrite("p", "p.**", "**"), std::nullopt);
-  // The UNet has attentions with the VAE's old piece names nowhere, and norms named alike in other blocks.
+  // The UNet never uses the VAE's old names of attention layers, and has norms of the same names in other blocks.
   constexpr std::array<Alias, 2> vae{{
       {"*.mid_block.attentions.#.query.*", "*.mid_block.attentions.#.to_q.*"},
       {"*.mid_block.attentions.#.proj_attn.*", "*.mid_block.attentions.#.to_out.0.*"},
@@ -51,7 +51,7 @@ TEST(Aliases, names_stay_distinct) {
   EXPECT_EQ(message_of<WeightError>([&] { official_names(names({"a.0"}), rules); }), "aliases: 'a.0' could be 'b.0' or 'c.a'");
 }
 
-// Tells by which names it is asked.
+// Records the names that are requested.
 class Recorder : public TensorSource {
  public:
   std::string describe() const override { return "recorder"; }

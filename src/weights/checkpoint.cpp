@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether it is a file, or a folder with configurations, vocabularies or the like.
+// Whether it is a file, or a folder with configurations, vocabularies or similar files.
 bool holds_text(const fs::path& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return fs::exists(path, error);
@@ -86,8 +86,7 @@ void Checkpoint::take_single_file(const CheckpointPlaces& places) {
   configs_ = places.config.empty() ? published_ : places.config;
   contents_ = std::move(file.contents);
   if (!file.unknown.empty())
-    notes_.push_back(
-        fmt::format("{} of the file's tensors are not known and not used: {}", file.unknown.size(), shortened_list(file.unknown)));
+    notes_.push_back(fmt::format("{} unknown tensors of the file are ignored: {}", file.unknown.size(), shortened_list(file.unknown)));
   read_index();
   if (places.config.empty()) {
     published_name_ = index_.text("_name", "");
@@ -107,15 +106,15 @@ void Checkpoint::note_published() {
                                  published_.filename().string()));
 }
 
-// Each network goes where model_index.json has a place for it: one of its slots, if possible of its class. The only text encoder of a file
-// is the one that the model has, whatever its place (the refiner's is its second), and likewise for the other roles.
-void Checkpoint::fill_slots(std::vector<SingleFile::Part> parts) {
-  std::vector<SingleFile::Part*> left;
+// Assigns each network to one of its slots that model_index.json has, preferably one of its class. If a file has only one text encoder, it
+// is the model's only text encoder, whatever its slot (the refiner's is its second); likewise for the other roles.
+void Checkpoint::fill_slots(std::vector<SingleFile::FoundComponent> parts) {
+  std::vector<SingleFile::FoundComponent*> left;
   const auto is_free = [&](const Component& c) { return has_weights(c) && !given_.contains(c.name); };
   const auto first = [&](const auto& fits) {
     return std::ranges::find_if(components_, [&](const Component& c) { return is_free(c) && fits(c); });
   };
-  for (SingleFile::Part& part : parts) {
+  for (SingleFile::FoundComponent& part : parts) {
     const auto in_slot = [&](const Component& c) { return std::ranges::find(part.slots, c.name, &Slot::name) != part.slots.end(); };
     const auto of_class = [&](const Component& c) { return in_slot(c) && is_one_of(part.component.network->classes, c.class_name); };
     auto place = first(of_class);
@@ -123,7 +122,7 @@ void Checkpoint::fill_slots(std::vector<SingleFile::Part> parts) {
     if (place == components_.end()) left.push_back(&part);
     else given_[place->name] = std::move(part.component);
   }
-  for (SingleFile::Part* part : left) {
+  for (SingleFile::FoundComponent* part : left) {
     const auto same_role = [&](const Component& c) {
       const Slot* slot = slot_of(families_, c.name);
       return slot && slot->role == part->slots[0]->role && is_one_of(part->component.network->classes, c.class_name);
@@ -190,7 +189,7 @@ const Component& Checkpoint::component(std::string_view name) const {
 
 fs::path Checkpoint::folder(std::string_view name) const {
   const fs::path path = configs_ / component(name).name;
-  if (!is_there(name)) fail<IoError>("{}: no such folder, which model_index.json names for the component '{}'", path.string(), name);
+  if (!is_there(name)) fail<IoError>("{}: no such folder, but model_index.json lists the component '{}'", path.string(), name);
   return path;
 }
 
@@ -218,7 +217,7 @@ std::optional<std::string> Checkpoint::text_file(std::string_view name, const st
   if (auto text = read(place / file)) return text;
   if (!single_file_) return std::nullopt;
   if (!holds_text(published_file(configs_of(name), place, families_)))
-    fail<IoError>("{}: no such file, and no built-in configuration has the file's geometry that it could be taken from",
+    fail<IoError>("{}: no such file, and no built-in configuration matches the sizes of the single file",
                   (configs_ / place / file).string());
   if (assets_.empty()) return std::nullopt;
   for (const ImageFiles* family : may_be_of_)
@@ -230,7 +229,7 @@ std::optional<std::string> Checkpoint::text_file(std::string_view name, const st
 void Checkpoint::require_class(std::string_view name, std::initializer_list<std::string_view> classes) const {
   const Component& found = component(name);
   if (std::ranges::find(classes, found.class_name) == classes.end())
-    fail<UnsupportedError>("{}: component '{}' has the class {}, only {} can be run", root_.string(), name, found.class_name,
+    fail<UnsupportedError>("{}: component '{}' has the class {}, expected {}", root_.string(), name, found.class_name,
                            fmt::join(classes, ", "));
 }
 
@@ -264,7 +263,7 @@ std::string Checkpoint::index_text() const {
 }
 
 WeightFiles Checkpoint::files(std::string_view name, const std::string& variant) const {
-  if (is_file() && !variant.empty()) fail<UsageError>("{}: a single file has no variants, asked for '{}'", root_.string(), variant);
+  if (is_file() && !variant.empty()) fail<UsageError>("{}: a single file has no variants, but '{}' was requested", root_.string(), variant);
   if (const GivenComponent* other = given(name)) return {.variant = {}, .index = {}, .files = other->files};
   if (single_file_) refuse_absent(component(name).name);
   if (archive_) return {.variant = {}, .index = {}, .files = {root_}};

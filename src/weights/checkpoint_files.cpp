@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 4> pickled_endings{".bin", ".ckpt", ".pt", ".pth"};
 
-// File name → the shard's tensors, as an index says.
+// File name → the tensors that an index assigns to it.
 using ShardMap = std::map<std::string, std::set<std::string>>;
 
 ShardMap read_index(std::string_view text, const std::string& where) {
@@ -33,9 +33,9 @@ ShardMap read_index(std::string_view text, const std::string& where) {
     if (!file.is_string()) fail<IoError>("{}: weight_map gives no file name for '{}'", where, tensor);
     const auto& name = file.get_ref<const std::string&>();
     if (name.empty() || name == "." || name == ".." || name.find_first_of(std::string_view("/\\\0", 3)) != name.npos)
-      fail<IoError>("{}: '{}' is no file name of this folder", where, name);
+      fail<IoError>("{}: '{}' is not the name of a file in this folder", where, name);
     if (!name.ends_with(".safetensors") && !name.ends_with(".bin"))
-      fail<UnsupportedError>("{}: lists '{}', only .safetensors and .bin can be read", where, name);
+      fail<UnsupportedError>("{}: lists '{}', expected .safetensors or .bin", where, name);
     shards[name].insert(tensor);
   }
   return shards;
@@ -43,7 +43,7 @@ ShardMap read_index(std::string_view text, const std::string& where) {
 
 ShardMap read_index(const fs::path& index) { return read_index(read_file(index, int64_t(1) << 28), index.string()); }
 
-// By its first bytes, whatever its name says: a header of less than 100 MB, and its JSON.
+// Decides by the first bytes, not by the name: a header length below 100 MB, followed by JSON.
 bool is_safetensors(const fs::path& file) {
   char head[9];
   return std::ifstream(file, std::ios::binary).read(head, 9) && std::string_view(head + 4, 4) == std::string_view("\0\0\0\0", 4) &&
@@ -57,7 +57,7 @@ class ShardedSource : public TensorSource {
     std::map<std::string, std::shared_ptr<TensorSource>> opened;
     for (const auto& [name, tensors] : shards)
       if (!(opened[name] = open(name))) absent.push_back(name);
-    if (!absent.empty()) fail<IoError>("{}: {} of {} shards missing: {}", where_, absent.size(), shards.size(), shortened_list(absent));
+    if (!absent.empty()) fail<IoError>("{}: {} of {} shards are missing: {}", where_, absent.size(), shards.size(), shortened_list(absent));
     const std::string index = fs::path(where_).filename().string();
     for (const auto& [name, tensors] : shards) {
       const auto& shard = opened.at(name);
@@ -69,8 +69,9 @@ class ShardedSource : public TensorSource {
         list_[tensor] = info;
         place_[tensor] = shard;
       }
-      if (!lacking.empty()) fail<IoError>("{}: lacks {} that {} places there", shard->describe(), shortened_list(lacking), index);
-      if (!unlisted.empty()) fail<IoError>("{}: holds {} that {} does not place there", shard->describe(), shortened_list(unlisted), index);
+      if (!lacking.empty()) fail<IoError>("{}: lacks {}, which {} lists for it", shard->describe(), shortened_list(lacking), index);
+      if (!unlisted.empty())
+        fail<IoError>("{}: holds {}, which {} does not list for it", shard->describe(), shortened_list(unlisted), index);
     }
   }
 
@@ -125,7 +126,7 @@ std::string variant_names(const std::vector<WeightFiles>& sets) {
 }  // namespace
 
 std::vector<WeightFiles> find_weight_files(const fs::path& folder) {
-  // In the order of precedence: which kind of file holds the weights of a variant.
+  // The kinds of file that can hold the weights of a variant, in order of precedence.
   const std::array<std::regex, 8> kinds{
       std::regex(R"(diffusion_pytorch_model\.safetensors\.(?:index\.json|index\.([^.]+)\.json|([^.]+)\.index\.json))"),
       std::regex(R"(diffusion_pytorch_model(?:\.([^.]+))?\.safetensors)"),
@@ -175,7 +176,7 @@ WeightFiles choose_weight_files(const fs::path& folder, const std::string& varia
     if (ending == ".safetensors" || std::regex_match(name, std::regex(R"(.*\d{5}-of-\d{5}.*\.bin)"))) shards.push_back(name);
   }
   if (!shards.empty())
-    fail<IoError>("{}: has {} but no index that says which of them belong together", folder.string(), shortened_list(shards));
+    fail<IoError>("{}: has {} but no index that lists the shards of each model", folder.string(), shortened_list(shards));
   constexpr const char* needed = "model.safetensors, diffusion_pytorch_model.safetensors, pytorch_model.bin or diffusion_pytorch_model.bin";
   if (!others.empty()) fail<UnsupportedError>("{}: has weights only as {}, expected {}", folder.string(), shortened_list(others), needed);
   fail<IoError>("{}: has no weights, expected {}", folder.string(), needed);

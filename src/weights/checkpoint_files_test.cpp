@@ -93,14 +93,14 @@ TEST_F(CheckpointFilesTest, pickled_weights_count_where_there_is_no_safetensors)
 
 TEST_F(CheckpointFilesTest, a_pickled_shard_is_checked_like_any_other) {
   write_index("pytorch_model.bin.index.json", {{"a", "pytorch_model-00001-of-00001.bin"}});
-  EXPECT_EQ(open_error(), "FOLDER/pytorch_model.bin.index.json: 1 of 1 shards missing: pytorch_model-00001-of-00001.bin");
+  EXPECT_EQ(open_error(), "FOLDER/pytorch_model.bin.index.json: 1 of 1 shards are missing: pytorch_model-00001-of-00001.bin");
   test::write_torch(folder / "pytorch_model-00001-of-00001.bin", {{"b", Tensor::zeros(*device, {2})}});
-  EXPECT_EQ(open_error(), "FOLDER/pytorch_model-00001-of-00001.bin: lacks 'a' that pytorch_model.bin.index.json places there");
+  EXPECT_EQ(open_error(), "FOLDER/pytorch_model-00001-of-00001.bin: lacks 'a', which pytorch_model.bin.index.json lists for it");
   fs::remove(folder / "pytorch_model.bin.index.json");
-  EXPECT_EQ(open_error(), "FOLDER: has pytorch_model-00001-of-00001.bin but no index that says which of them belong together");
+  EXPECT_EQ(open_error(), "FOLDER: has pytorch_model-00001-of-00001.bin but no index that lists the shards of each model");
 }
 
-// What a file is called does not always say what it is.
+// The extension of a file does not always match its format.
 TEST_F(CheckpointFilesTest, safetensors_under_another_ending) {
   write("model.ckpt", {"a"}, 2);
   EXPECT_EQ(open_tensor_file(folder / "model.ckpt")->read("a", {2}, *device).to_vector()[0], 2);
@@ -161,12 +161,12 @@ TEST_F(CheckpointFilesTest, every_listed_shard_must_be_there) {
   for (const char* shard : {"model-00001-of-00003.safetensors", "model-00002-of-00003.safetensors", "model-00003-of-00003.safetensors"}) {
     write_three_shards();
     fs::remove(folder / shard);
-    EXPECT_EQ(open_error(), std::string("FOLDER/model.safetensors.index.json: 1 of 3 shards missing: ") + shard);
+    EXPECT_EQ(open_error(), std::string("FOLDER/model.safetensors.index.json: 1 of 3 shards are missing: ") + shard);
   }
   fs::remove(folder / "model-00001-of-00003.safetensors");
   EXPECT_EQ(
       open_error(),
-      "FOLDER/model.safetensors.index.json: 2 of 3 shards missing: model-00001-of-00003.safetensors, model-00003-of-00003.safetensors");
+      "FOLDER/model.safetensors.index.json: 2 of 3 shards are missing: model-00001-of-00003.safetensors, model-00003-of-00003.safetensors");
 }
 
 TEST_F(CheckpointFilesTest, shards_without_their_index_are_not_guessed) {
@@ -174,17 +174,17 @@ TEST_F(CheckpointFilesTest, shards_without_their_index_are_not_guessed) {
   fs::remove(folder / "model.safetensors.index.json");
   EXPECT_EQ(open_error(),
             "FOLDER: has model-00001-of-00003.safetensors, model-00002-of-00003.safetensors, model-00003-of-00003.safetensors but no index "
-            "that says which of them belong together");
+            "that lists the shards of each model");
 }
 
 TEST_F(CheckpointFilesTest, shards_hold_exactly_what_the_index_says) {
   write_three_shards();
   write("model-00002-of-00003.safetensors", {"x"});
-  EXPECT_EQ(open_error(), "FOLDER/model-00002-of-00003.safetensors: lacks 'b' that model.safetensors.index.json places there");
+  EXPECT_EQ(open_error(), "FOLDER/model-00002-of-00003.safetensors: lacks 'b', which model.safetensors.index.json lists for it");
   write("model-00002-of-00003.safetensors", {"b", "x"});
-  EXPECT_EQ(open_error(), "FOLDER/model-00002-of-00003.safetensors: holds 'x' that model.safetensors.index.json does not place there");
+  EXPECT_EQ(open_error(), "FOLDER/model-00002-of-00003.safetensors: holds 'x', which model.safetensors.index.json does not list for it");
   write("model-00002-of-00003.safetensors", {"b", "c"});  // in two shards
-  EXPECT_EQ(open_error(), "FOLDER/model-00002-of-00003.safetensors: holds 'c' that model.safetensors.index.json does not place there");
+  EXPECT_EQ(open_error(), "FOLDER/model-00002-of-00003.safetensors: holds 'c', which model.safetensors.index.json does not list for it");
 }
 
 TEST_F(CheckpointFilesTest, a_broken_index_is_refused) {
@@ -201,10 +201,11 @@ TEST_F(CheckpointFilesTest, a_broken_index_is_refused) {
   EXPECT_EQ(error(R"({"weight_map": {"a": 1}})"), where + "weight_map gives no file name for 'a'");
   EXPECT_EQ(error(R"({"weight_map": {"a": "x.safetensors", "a": "y.safetensors"}})"), where + "an object has the key 'a' twice");
   for (const char* name : {"../x.safetensors", "/x.safetensors", "x/y.safetensors", "..", ""})
-    EXPECT_EQ(error(nlohmann::json{{"weight_map", {{"a", name}}}}.dump()), where + "'" + name + "' is no file name of this folder");
+    EXPECT_EQ(error(nlohmann::json{{"weight_map", {{"a", name}}}}.dump()),
+              where + "'" + name + "' is not the name of a file in this folder");
   EXPECT_NE(message_of<UnsupportedError>([&] {
               error(R"({"weight_map": {"a": "x.onnx"}})");
-            }).find("lists 'x.onnx', only .safetensors and .bin can be read"),
+            }).find("lists 'x.onnx', expected .safetensors or .bin"),
             std::string::npos);
 }
 

@@ -46,7 +46,7 @@ LanguageCheckpoint LanguageCheckpoint::open(const fs::path& path, const std::str
   c.model_type_ = c.config_.text("model_type", "");
   const std::vector<std::string> classes = c.config_.texts("architectures", {{}});
   c.class_name_ = classes.empty() ? "" : classes[0];
-  if (c.model_type_.empty()) fail<WeightError>("{}: names no 'model_type'", c.config_.where());
+  if (c.model_type_.empty()) fail<WeightError>("{}: has no 'model_type'", c.config_.where());
   const WeightFiles files = choose_weight_files(root, variant);
   for (const fs::path& file : files.files) c.files_.push_back(file.lexically_relative(root).string());
   c.tensors_ = open_weight_files(files);

@@ -1,6 +1,5 @@
-// LanguageCheckpoint: a language model as its makers publish it: a folder with config.json and safetensors, whole or in shards, or a
-// GGUF file (or a folder with one alone), whose contents are shown as those of such a folder. GPTQ and AWQ layers are unpacked
-// (weights/packed/packed_linears.h).
+// LanguageCheckpoint: a published language model: a folder with config.json and safetensors, whole or in shards, or a GGUF file (or a
+// folder that holds only one), presented as such a folder. GPTQ and AWQ layers are unpacked (weights/packed/packed_linears.h).
 #pragma once
 
 #include <filesystem>
@@ -14,20 +13,20 @@ namespace hearth {
 
 class LanguageCheckpoint {
  public:
-  // `architectures`: of the GGUF files that can be read. IoError for a folder that is missing, empty or without config.json, and for
-  // weights that cannot be read; errors of weights/checkpoint_files.h and gguf_language.h.
+  // `architectures`: those of the supported GGUF files. IoError for a folder that is missing, empty or without config.json, and for weights
+  // that cannot be read; errors of weights/checkpoint_files.h and gguf_language.h.
   static LanguageCheckpoint open(const std::filesystem::path& path, const std::string& variant = {},
                                  std::span<const GgufArchitecture> architectures = {});
-  // Whether `path` looks like one: a folder with config.json and no model_index.json, or a GGUF file or a folder of such.
+  // Whether `path` looks like one: a folder with config.json and no model_index.json, or a GGUF file or a folder of GGUF files.
   static bool is_one(const std::filesystem::path& path);
 
-  const std::filesystem::path& root() const { return root_; }  // the folder, or that of the file
+  const std::filesystem::path& root() const { return root_; }  // the folder, or the folder of the file
   const Config& config() const { return config_; }
-  const std::string& model_type() const { return model_type_; }  // what config.json says of its family
+  const std::string& model_type() const { return model_type_; }  // `model_type` of config.json
   const std::string& class_name() const { return class_name_; }  // the first of its `architectures`
   const std::shared_ptr<TensorSource>& tensors() const { return tensors_; }
-  // Of the tensors those that may stay unread, as LoadOptions::ignore: frequencies and masks in old exports, what the configuration
-  // of a GGUF file tells, biases that say nothing (weights/packed/packed_linears.h), the output matrix where it is the embedding.
+  // Tensors that may stay unread, as in LoadOptions::ignore: frequencies and masks in old exports, tensors that the configuration of a GGUF
+  // file already contains, zero biases (weights/packed/packed_linears.h), the output matrix if it is tied to the embedding.
   std::vector<std::string> unneeded(bool tied) const;
   const std::vector<std::string>& files() const { return files_; }  // of the tensors, relative to the root
   const GgufFile* gguf() const { return gguf_.get(); }              // nullptr for a folder

@@ -6,7 +6,7 @@
 
 namespace hearth {
 
-// "a, b, c" or, of more than ten items, the first ten "and 3 more".
+// "a, b, c"; for more than ten items, the first ten "and 3 more".
 std::string shortened_list(std::span<const std::string> items);
 
 }  // namespace hearth

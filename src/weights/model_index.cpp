@@ -16,7 +16,7 @@ std::optional<Component> as_component(const std::string& name, const nlohmann::j
   if (value.size() != 2 || !value[0].is_string() || !value[1].is_string())
     fail<IoError>("{}: component '{}' is {}, expected [library, class]", where, name, value.dump());
   if (name.empty() || name == "." || name == ".." || name.find_first_of(std::string_view("/\\\0", 3)) != name.npos)
-    fail<IoError>("{}: '{}' is no name of a component", where, name);
+    fail<IoError>("{}: '{}' is not a valid component name", where, name);
   return Component{name, value[0], value[1]};
 }
 

@@ -1,4 +1,4 @@
-// model_index.json: the components of a checkpoint as diffusers lays it out.
+// model_index.json: the components of a checkpoint in the layout of diffusers.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,13 +11,13 @@ struct Component {
   std::string name, library, class_name;  // "unet", "diffusers", "UNet2DConditionModel"
 };
 
-// An entry [library, class] is a component, [null, null] or null an absent one, anything else a setting. IoError that begins with `where`
-// for one that is neither.
+// An entry [library, class] is a component, [null, null] or null an absent one, anything else a setting. An entry that is none of these is
+// an IoError whose message starts with `where`.
 std::vector<Component> components_of(const nlohmann::json& index, const std::string& where);
 
-// By its class: schedulers, tokenizers and processors of images have none.
+// Decided by the class: schedulers, tokenizers and image processors have none.
 bool has_weights(const Component& component);
 bool is_scheduler(const Component& component);
-std::string config_file_name(const Component& component);  // "config.json"; "scheduler_config.json" and its kin for those
+std::string config_file_name(const Component& component);  // "config.json"; for those, "scheduler_config.json" and the like
 
 }  // namespace hearth

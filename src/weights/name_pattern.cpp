@@ -5,7 +5,7 @@
 namespace hearth {
 
 bool matches(std::string_view pattern, std::string_view name) {
-  // On a mismatch the last '*' takes one character more; earlier ones never need to.
+  // On a mismatch only the last '*' needs to match one more character; earlier ones never do.
   size_t p = 0, n = 0, star = std::string_view::npos, resume = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {

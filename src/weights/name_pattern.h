@@ -7,7 +7,7 @@
 
 namespace hearth {
 
-// True when the whole name fits the pattern, in which '*' stands for any characters, also none.
+// Whether the pattern matches the whole name; '*' matches any characters, including none.
 bool matches(std::string_view pattern, std::string_view name);
 bool matches_any(std::span<const std::string> patterns, std::string_view name);
 

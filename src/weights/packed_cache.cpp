@@ -24,7 +24,7 @@ constexpr size_t head_start = magic.size() + 16, alignment = 64;
 
 size_t aligned(size_t n) { return (n + alignment - 1) / alignment * alignment; }
 
-// A change of any one word changes the sum; four chains, to go as fast as memory.
+// A change of any one word changes the sum. Four independent chains reach the speed of memory.
 uint64_t sum_of(const std::byte* bytes, size_t n) {
   constexpr uint64_t odd = 0x9e3779b97f4a7c15;
   uint64_t chains[4] = {n, 1, 2, 3};
@@ -72,7 +72,7 @@ WeightKind kind_of(const Json& json) {
   const auto name = json.get<std::string>();
   for (const auto& [kind, own] : kinds)
     if (name == own) return kind;
-  fail<IoError>("it holds a weight of the unknown kind '{}'", name);
+  fail<IoError>("it holds a weight of unknown kind '{}'", name);
 }
 
 DType type_of(const Json& name) {
@@ -81,7 +81,7 @@ DType type_of(const Json& name) {
   return *type;
 }
 
-// What tells one state of a file from another without reading it.
+// Identifies the state of a file without reading it.
 std::string state_of(const fs::path& file) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) fail<IoError>("{}: cannot be read: {}", file.string(), std::strerror(errno));
@@ -95,7 +95,7 @@ void require_cache_folder(const fs::path& folder) {
   std::error_code failed;
   fs::create_directories(folder, failed);
   if (!fs::is_directory(folder))
-    fail<IoError>("cache: {} is no folder and cannot be made one{}", folder.string(), failed ? ": " + failed.message() : "");
+    fail<IoError>("cache: {} is not a folder and cannot be created{}", folder.string(), failed ? ": " + failed.message() : "");
   check_writable(folder / "packed-weights");
 }
 
@@ -116,20 +116,21 @@ PackedCache::PackedCache(const fs::path& folder, std::string key, std::function<
     read();
   } catch (const std::exception& e) {
     entries_.clear();
-    warn_(fmt::format("cache: {} is not used and will be written anew: {}", file_.string(), e.what()));
+    warn_(fmt::format("cache: {} is ignored and will be rewritten: {}", file_.string(), e.what()));
   }
 }
 
 void PackedCache::read() {
   mapping_ = std::make_shared<const MappedFile>(file_);
   const size_t size = mapping_->size();
-  if (size < head_start || std::memcmp(mapping_->data(), magic.data(), magic.size()) != 0) fail<IoError>("it is no file of packed weights");
+  if (size < head_start || std::memcmp(mapping_->data(), magic.data(), magic.size()) != 0)
+    fail<IoError>("it is not a file of packed weights");
   uint64_t head_size, head_sum;
   std::memcpy(&head_size, mapping_->data() + magic.size(), sizeof head_size);
   std::memcpy(&head_sum, mapping_->data() + magic.size() + 8, sizeof head_sum);
   if (head_size > size - head_start) fail<IoError>("it is cut off");
   const std::byte* const head = mapping_->data() + head_start;
-  if (sum_of(head, head_size) != head_sum) fail<IoError>("its head is damaged");
+  if (sum_of(head, head_size) != head_sum) fail<IoError>("its header is damaged");
 
   const Json json = Json::parse(reinterpret_cast<const char*>(head), reinterpret_cast<const char*>(head) + head_size);
   if (json.at("key") != key_) fail<IoError>("it belongs to other weights");
@@ -154,7 +155,7 @@ std::optional<PackedCache::Weight> PackedCache::find(const std::string& name, co
   const Entry& e = found->second;
   const std::byte* const data = mapping_->data() + data_start_ + e.offset;
   if (sum_of(data, e.bytes, threads) != e.sum) {
-    warn_(fmt::format("cache: {} is damaged at the weight '{}', which is packed anew", file_.string(), name));
+    warn_(fmt::format("cache: {} is damaged at the weight '{}', which is packed again", file_.string(), name));
     return std::nullopt;
   }
   Weight weight{.shape = shape, .kind = kind, .form = e.form, .data = {mapping_, data}, .bytes = e.bytes};
@@ -192,13 +193,14 @@ void PackedCache::finish(ThreadPool& threads) {
   }
   try {
     write_file_unflushed(file_, pieces);
-  } catch (const IoError& e) { warn_(fmt::format("cache: nothing is kept: {}", e.what())); }
+  } catch (const IoError& e) { warn_(fmt::format("cache: cannot be written: {}", e.what())); }
   changed_ = false;
 }
 
 void require_cache(const fs::path& folder, const Backend& backend) {
   if (folder.empty()) return;
-  if (backend.packing().empty()) fail<UnsupportedError>("cache: the backend '{}' packs no weights that could be kept", backend.name());
+  if (backend.packing().empty())
+    fail<UnsupportedError>("cache: the backend '{}' does not pack weights, so nothing can be cached", backend.name());
   require_cache_folder(folder);
 }
 

@@ -1,8 +1,8 @@
-// Weights as a backend has prepared them, kept on disk between runs: what was packed once is mapped the next time.
+// The packed-weight cache: weights that a backend has packed, kept on disk so that the next run maps them instead.
 //
-// One file for each component (and part of one that is loaded by itself), kernel path and choice of types, named by the hash of all that
-// its contents depend on. It appears whole or not at all (several processes may write the same one), and every byte of it is checked before
-// use:
+// There is one file for each component (or part of one that is loaded separately), kernel path and choice of dtypes, named by the hash of
+// everything that its contents depend on. It is written atomically (several processes may write the same one), and every byte is checked
+// before use:
 //
 //   "hearthP1" · size and sum of the JSON (8 bytes each, little endian)
 //   JSON {"key", "weights": {name: {"shape", "kind", "hold", "factors", "offset", "bytes", "sum"}}}
@@ -26,31 +26,31 @@ namespace hearth {
 
 class ThreadPool;
 
-// Makes the folder when it is not there. IoError when that cannot be, or when nothing can be written in it.
+// Creates the folder if it does not exist. IoError if that fails or the folder is not writable.
 void require_cache_folder(const std::filesystem::path& folder);
 
-// SHA-256 of the files' bytes, one after another. What was read once is remembered in `folder` by path, size, inode and time of change.
-// IoError; Canceled.
+// SHA-256 of the files' concatenated bytes. `folder` stores the hashes by path, size, inode and modification time, so that each file is
+// read only once. IoError; Canceled.
 std::string remembered_hash(const std::filesystem::path& folder, std::span<const std::filesystem::path> files);
 
 class PackedCache {
  public:
-  // `key` tells everything that the contents depend on. A file that is damaged, cut off or foreign is passed over, with one line to
-  // `warn`, and written anew by finish().
+  // `key` states everything that the contents depend on. A file that is damaged, cut off or foreign is ignored, reported to `warn` in one
+  // line, and rewritten by finish().
   PackedCache(const std::filesystem::path& folder, std::string key, std::function<void(const std::string&)> warn);
 
   struct Weight {
     Shape shape;
     WeightKind kind;
-    WeightForm form;  // as it is held: may be wider than what was asked
+    WeightForm form;  // as it is held: may be wider than requested
     std::shared_ptr<const std::byte> data;
     size_t bytes;
   };
-  // Nothing where the file does not hold it unharmed. The data are mapped and 64-byte aligned.
+  // nullopt if the file lacks the weight or it is damaged. The data are mapped and 64-byte aligned.
   std::optional<Weight> find(const std::string& name, const Shape& shape, WeightKind kind, ThreadPool& threads);
-  // A weight that was not found and has been prepared.
+  // Adds a weight that find() did not return and that the backend has packed since.
   void add(const std::string& name, Weight weight) { weights_.insert_or_assign(name, std::move(weight)), changed_ = true; }
-  // All weights are there: writes the file if anything was added. What cannot be written (a full disk) is one line to `warn`.
+  // Call after the last weight: writes the file if anything was added. A failed write (a full disk) is reported to `warn` in one line.
   void finish(ThreadPool& threads);
 
  private:
@@ -72,12 +72,12 @@ class PackedCache {
   bool changed_ = false;
 };
 
-// UnsupportedError where the backend's weights cannot be kept, IoError where the folder can be neither used nor made. Nothing for an
-// empty name.
+// UnsupportedError if the backend's weights cannot be cached, IoError if the folder can be neither used nor created. Does nothing if
+// `folder` is empty.
 void require_cache(const std::filesystem::path& folder, const Backend& backend);
 
-// The cache of a component's weights as `types` asks for them; of a part that is loaded by itself, where one is named. nullptr
-// without a folder. Errors: require_cache().
+// The cache of a component's weights in the requested `types`, or of the named part if it is loaded separately. nullptr if `folder` is
+// empty. Errors: require_cache().
 std::unique_ptr<PackedCache> open_cache(const std::filesystem::path& folder, std::span<const std::filesystem::path> files,
                                         const WeightTypes& types, const Backend& backend, std::function<void(const std::string&)> warn,
                                         const std::string& part = {});

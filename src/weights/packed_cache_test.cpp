@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::message_of;
 
-// Two weights of a component on disk, and what loading them through a cache gives.
+// Two weights of a component on disk, and the results of loading them through a cache.
 class PackedCacheTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -95,7 +95,7 @@ TEST_F(PackedCacheTest, a_gated_linear_unit_is_found_again_as_one) {
   const auto packed_now = load_as(WeightKind::glu), found = load_as(WeightKind::glu);
   EXPECT_EQ(found.first, packed_now.first);
   EXPECT_TRUE(found.second);
-  EXPECT_NE(load_as(WeightKind::linear).first, found.first);  // what is kept of another kind is passed over
+  EXPECT_NE(load_as(WeightKind::linear).first, found.first);  // a cached weight of another kind is ignored
 }
 
 TEST_F(PackedCacheTest, each_choice_and_path_has_a_file_of_its_own) {
@@ -143,7 +143,7 @@ TEST_F(PackedCacheTest, any_damage_is_found_and_repaired) {
   }
   for (const size_t size : {size_t(0), size_t(7), size_t(24), size_t(100), whole.size() / 2, whole.size() - 40})
     EXPECT_EQ(with(whole.substr(0, size)).size(), 1u) << size << " bytes";
-  EXPECT_NE(with("not a cache at all, but a text that somebody has put here")[0].find("it is no file of packed weights"),
+  EXPECT_NE(with("not a cache at all, but a text that somebody has put here")[0].find("it is not a file of packed weights"),
             std::string::npos);
 }
 
@@ -197,7 +197,7 @@ TEST_F(PackedCacheTest, hashes_are_remembered_until_the_file_changes) {
 TEST_F(PackedCacheTest, places_that_cannot_be_used_are_named) {
   write_file(root / "file", "x");
   EXPECT_EQ(message_of<IoError>([&] { require_cache_folder(root / "file"); }, root.path()),
-            "cache: FOLDER/file is no folder and cannot be made one: Not a directory");
+            "cache: FOLDER/file is not a folder and cannot be created: Not a directory");
   EXPECT_NE(
       message_of<IoError>([&] { require_cache_folder(root / "file/below"); }, root.path()).find("cache: FOLDER/file/below is no folder"),
       std::string::npos);

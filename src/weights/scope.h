@@ -14,7 +14,7 @@ class Scope {
   Scope operator/(std::string_view child) const { return Scope(*weights_, join(child), exact_); }
   Scope operator/(int64_t index) const { return *this / std::to_string(index); }
 
-  // The same place for a module whose products take f32 factors at every precision.
+  // The same path, for a module whose products take f32 factors at every precision.
   Scope exact() const { return Scope(*weights_, path_, true); }
 
   const std::string& path() const { return path_; }  // "down_blocks.0.resnets.1"

@@ -44,7 +44,7 @@ std::vector<float> seeded_uniforms(std::string_view name, int64_t count) {
   return values;
 }
 
-// The arithmetic is that of tools/name_weights.py, in f32.
+// The same arithmetic as in tools/name_weights.py, in f32.
 void fill_seeded(std::string_view name, const Shape& shape, int64_t begin, int64_t end, float* values) {
   const uint64_t h = fnv1a(name);
   int64_t fan_in = 1;

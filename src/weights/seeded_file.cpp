@@ -23,14 +23,14 @@ void store(const float* from, int64_t n, DType dtype, char* to) {
 
 }  // namespace
 
-Tensor AskedTensors::read(const std::string& name, const Shape& wanted, Backend& backend) {
-  asked.emplace(name, wanted);
+Tensor RequestedTensors::read(const std::string& name, const Shape& wanted, Backend& backend) {
+  tensors.emplace(name, wanted);
   return Tensor::zeros(backend, wanted);
 }
 
 void write_seeded_file(const std::filesystem::path& file, const std::map<std::string, Shape>& tensors, DType dtype, ThreadPool& threads) {
   if (dtype != DType::f32 && !is_16bit_float(dtype))
-    fail<UnsupportedError>("seeded file: weights are written as f32, f16 or bf16, not as {}", name_of(dtype));
+    fail<UnsupportedError>("seeded file: the dtype is {}, expected f32, f16 or bf16", name_of(dtype));
   std::vector<SafetensorsTensor> listed;
   for (const auto& [name, shape] : tensors) listed.push_back({name, dtype, shape});
   const std::string head = safetensors_head(listed);
@@ -39,7 +39,7 @@ void write_seeded_file(const std::filesystem::path& file, const std::map<std::st
   std::ofstream out(partial, std::ios::binary);
   out.write(head.data(), std::streamsize(head.size()));
 
-  constexpr int64_t chunk = 1 << 22, grain = 1 << 16;  // elements at a time, and per piece of work
+  constexpr int64_t chunk = 1 << 22, grain = 1 << 16;  // elements at a time; elements per task
   std::vector<char> buffer(size_t(chunk) * size_of(dtype));
   for (const auto& tensor : tensors) {
     const auto& name = tensor.first;  // not a structured binding: Clang 14 cannot capture those

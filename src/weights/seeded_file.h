@@ -1,4 +1,4 @@
-// Real files with weights that are a function of the tensor's name: full-size checkpoints for measuring, without a download.
+// Files with weights that are a function of the tensor's name: full-size checkpoints for benchmarks, without a download.
 #pragma once
 
 #include <filesystem>
@@ -12,18 +12,18 @@
 
 namespace hearth {
 
-// Any name exists in it; it remembers what was asked for. Building a network on a dry run with it lists the network's tensors.
-class AskedTensors : public TensorSource {
+// A source in which every name exists, and which records each request. Building a network with it in a dry run lists the network's tensors.
+class RequestedTensors : public TensorSource {
  public:
-  std::string describe() const override { return "asked tensors"; }
+  std::string describe() const override { return "requested tensors"; }
   std::map<std::string, TensorInfo> list() const override { return {}; }
   bool has(const std::string&) const override { return true; }
   Tensor read(const std::string& name, const Shape& wanted, Backend& backend) override;
 
-  std::map<std::string, Shape> asked;
+  std::map<std::string, Shape> tensors;
 };
 
-// Writes a safetensors file of these tensors, in `dtype` (f32, f16 or bf16). The file appears whole or not at all. IoError.
+// Writes a safetensors file of these tensors, in `dtype` (f32, f16 or bf16), atomically. IoError.
 void write_seeded_file(const std::filesystem::path& file, const std::map<std::string, Shape>& tensors, DType dtype, ThreadPool& threads);
 
 }  // namespace hearth

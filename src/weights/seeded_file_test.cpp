@@ -28,12 +28,12 @@ TEST(SeededFile, reads_back_as_the_function_of_the_name) {
 
 TEST(SeededFile, asked_tensors_list_what_a_network_needs) {
   const auto device = test::make_test_backend("reference");
-  const auto source = std::make_shared<AskedTensors>();
+  const auto source = std::make_shared<RequestedTensors>();
   Weights weights(source, *device);
   const Scope scope = Scope(weights) / "block" / 3;
   scope.linear("weight", 4, 6);
   scope.tensor("bias", {4});
-  EXPECT_EQ(source->asked, (std::map<std::string, Shape>{{"block.3.weight", {4, 6}}, {"block.3.bias", {4}}}));
+  EXPECT_EQ(source->tensors, (std::map<std::string, Shape>{{"block.3.weight", {4, 6}}, {"block.3.bias", {4}}}));
 }
 
 }  // namespace

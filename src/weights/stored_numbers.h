@@ -1,11 +1,12 @@
-// The values of a short tensor as its file holds them, for whoever reads a file without a backend.
+// Reads the values of a short tensor from its file, without a backend.
 #pragma once
 
 #include "weights/weights.h"
 
 namespace hearth {
 
-// Of f64, f32, f16 or bf16; empty where the tensor is not there, has another type, or lies where it cannot be seen (stored_bytes).
+// The dtype must be f64, f32, f16 or bf16. Empty if the tensor does not exist, has another dtype, or its bytes are not accessible
+// (TensorSource::stored_bytes).
 std::vector<double> stored_numbers(const TensorSource& source, const std::string& name);
 
 }  // namespace hearth

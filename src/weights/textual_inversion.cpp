@@ -10,7 +10,7 @@
 namespace hearth {
 namespace {
 
-// As diffusers' pivotal tuning calls the two encoders of Stable Diffusion XL.
+// The names of Stable Diffusion XL's two encoders in files of diffusers' pivotal tuning.
 std::string other_name(const std::string& encoder) {
   return encoder == "clip_l" ? "text_encoders_0" : encoder == "clip_g" ? "text_encoders_1" : encoder;
 }
@@ -26,7 +26,7 @@ std::string choose(const std::map<std::string, TensorInfo>& tensors, const std::
   if (tensors.size() == 1 && !tensors.contains("clip_l") && !tensors.contains("clip_g")) return tensors.begin()->first;
   std::string names;
   for (const auto& [name, info] : tensors) names += (names.empty() ? "" : ", ") + name;
-  fail<WeightError>("{}: an embedding holds emb_params, {} or one tensor by its token's name; this file holds {}", where, encoder,
+  fail<WeightError>("{}: expected emb_params, {} or one tensor that is named after its token, found {}", where, encoder,
                     names.empty() ? "nothing" : names);
 }
 
@@ -42,12 +42,12 @@ TextualInversion read_textual_inversion(TensorSource& source, const std::string&
   if (rank < 1 || rank > 2 || info.shape.numel() == 0)
     fail<WeightError>("{}: '{}' has shape {}, expected [vectors, {}]", where, name, info.shape, width);
   if (info.shape[rank - 1] != width)
-    fail<WeightError>("{}: the embedding has width {}, the text encoder's is {}", where, info.shape[rank - 1], width);
+    fail<WeightError>("{}: the embedding has width {}, expected that of the text encoder, {}", where, info.shape[rank - 1], width);
   TextualInversion read{.vectors = rank == 2 ? info.shape[0] : 1};
   if (name != encoder && name != other_name(encoder) && name != "emb_params" && !name.starts_with("string_to_param.")) read.token = name;
   read.values = source.read(name, info.shape, device).to_vector();
   if (std::ranges::any_of(read.values, [](float v) { return !std::isfinite(v); }))
-    fail<WeightError>("{}: '{}' holds values that are NaN or infinite", where, name);
+    fail<WeightError>("{}: '{}' holds NaN or infinite values", where, name);
   return read;
 }
 

@@ -51,7 +51,7 @@ BACKEND_TEST(TextualInversion, every_form_is_read) {
   EXPECT_EQ(read({{"<cat>", {4, 3}}}).vectors, 4);
 }
 
-// Files as torch, A1111's way and diffusers write them (golden/embeddings/make.py).
+// Files in the formats of torch, A1111 and diffusers (golden/embeddings/make.py).
 BACKEND_TEST(TextualInversion, files_that_people_have_are_read) {
   const std::filesystem::path folder = test::folder_of(__FILE__) / "golden/embeddings";
   const auto read = [&](const char* file, const char* encoder, int64_t width) {
@@ -78,16 +78,15 @@ BACKEND_TEST(TextualInversion, what_is_none_is_refused_in_one_line) {
     Fixed source(std::move(tensors), first);
     return test::message_of<WeightError>([&] { read_textual_inversion(source, "clip_l", 3, device); });
   };
-  EXPECT_EQ(complaint({{"emb_params", {2, 4}}}), "x.pt: the embedding has width 4, the text encoder's is 3");
+  EXPECT_EQ(complaint({{"emb_params", {2, 4}}}), "x.pt: the embedding has width 4, expected that of the text encoder, 3");
   EXPECT_EQ(complaint({{"emb_params", {1, 2, 3}}}), "x.pt: 'emb_params' has shape [1, 2, 3], expected [vectors, 3]");
   EXPECT_EQ(complaint({{"emb_params", {0, 3}}}), "x.pt: 'emb_params' has shape [0, 3], expected [vectors, 3]");
   EXPECT_EQ(complaint({{"a", {3}}, {"b", {3}}}),
-            "x.pt: an embedding holds emb_params, clip_l or one tensor by its token's name; this file holds a, b");
-  EXPECT_EQ(complaint({{"clip_g", {1, 3}}}),
-            "x.pt: an embedding holds emb_params, clip_l or one tensor by its token's name; this file holds clip_g");
-  EXPECT_EQ(complaint({}), "x.pt: an embedding holds emb_params, clip_l or one tensor by its token's name; this file holds nothing");
+            "x.pt: expected emb_params, clip_l or one tensor that is named after its token, found a, b");
+  EXPECT_EQ(complaint({{"clip_g", {1, 3}}}), "x.pt: expected emb_params, clip_l or one tensor that is named after its token, found clip_g");
+  EXPECT_EQ(complaint({}), "x.pt: expected emb_params, clip_l or one tensor that is named after its token, found nothing");
   EXPECT_EQ(complaint({{"emb_params", {1, 3}}}, std::numeric_limits<float>::quiet_NaN()),
-            "x.pt: 'emb_params' holds values that are NaN or infinite");
+            "x.pt: 'emb_params' holds NaN or infinite values");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t grain = 1 << 18;  // elements per piece of a scan
 
-// Σ f(begin, end) over pieces of x, in the order of the pieces.
+// Σ f(begin, end) over pieces of x, summed in order.
 template <class T, class F> T sum_over_pieces(const Tensor& x, F f) {
   std::vector<T> parts(size_t((x.numel() + grain - 1) / grain));
   x.backend().threads().for_ranges(x.numel(), grain, [&](int64_t begin, int64_t end) { parts[size_t(begin / grain)] = f(begin, end); });
@@ -32,7 +32,7 @@ int64_t non_finite_values(const Tensor& x) {
   return sum_over_pieces<int64_t>(flat, [&](int64_t begin, int64_t end) { return count_non_finite(flat.slice(0, begin, end)); });
 }
 
-// What rounding to f16 does to the finite values of x.
+// The effect of rounding to f16 on the finite values of x.
 struct CastLoss {
   int64_t overflows = 0;
   double error = 0, norm = 0;  // squared L2
@@ -60,11 +60,11 @@ bool f16_spoils(const Tensor& x) {
   const CastLoss loss = sum_over_pieces<CastLoss>(x, [&](int64_t begin, int64_t end) {
     return x.dtype() == DType::f32 ? loss_in_f16(x.data<float>(), begin, end) : loss_in_f16(x.data<BF16>(), begin, end);
   });
-  constexpr double limit = 0x1p-10;  // rounding alone stays below 2⁻¹¹
+  constexpr double limit = 0x1p-10;  // rounding alone causes less than 2⁻¹¹
   return loss.overflows > 0 || loss.error > limit * limit * loss.norm;
 }
 
-// f64 as f32, on the same host.
+// Rounds f64 to f32, on the same host.
 Tensor as_f32(const Tensor& x) {
   return written_on_host(x.backend(), x.shape(), DType::f32, [&](Tensor& y) { std::ranges::copy(x.to_vector(), y.data<float>()); });
 }
@@ -90,13 +90,13 @@ WeightTypes automatic_types(const TensorSource& source, const Backend& backend) 
 Weights::Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOptions options, Reading reading)
     : source_(std::move(source)), backend_(&backend), options_(std::move(options)), listed_(source_->list()), reading_(reading) {
   const auto& [hold, factors, in_place] = options_.types;
-  // Of weights in place, blocks can have all that there are.
+  // In place, weights of a block type support all factors.
   if (in_place && !can_have_factors({.hold = DType::q8_0, .factors = factors, .in_place = true}))
-    fail<UnsupportedError>("weights: in place products have f32, bf16 or i16 factors, not {}", name_of(factors));
+    fail<UnsupportedError>("weights: factors of in-place products are {}, expected f32, bf16 or i16", name_of(factors));
   if (hold && *hold != DType::f32 && !is_16bit_float(*hold))
-    fail<UnsupportedError>("weights: cannot be held as {}, only as f32, f16 or bf16", name_of(*hold));
+    fail<UnsupportedError>("weights: cannot be held as {}, expected f32, f16 or bf16", name_of(*hold));
   if (!in_place && !can_have_factors({.hold = hold.value_or(DType::f32), .factors = factors}))
-    fail<UnsupportedError>("weights: products of {} factors need weights held as bf16", name_of(factors));
+    fail<UnsupportedError>("weights: products with {} factors require weights held as bf16", name_of(factors));
   for (const auto& [name, info] : listed_)
     if (!matches_any(options_.ignore, name)) bytes_total_ += int64_t(bytes_of(info.dtype, info.shape.numel()));
 }
@@ -118,7 +118,7 @@ Weights Weights::now(const std::string& part) const {
 
 bool Weights::has(const std::string& name) const { return source_->has(name); }
 
-// Whether the source has what is asked for; when not, it is noted.
+// Whether the source has the tensor with this shape; if not, records the error.
 bool Weights::expect(const std::string& name, const Shape& shape) {
   check_canceled();
   if (!source_->has(name)) {
@@ -133,13 +133,12 @@ bool Weights::expect(const std::string& name, const Shape& shape) {
   const bool fits = info.unreadable.empty() && readable && info.shape == shape;
   if (!fits) read_.insert(name);
   if (!info.unreadable.empty()) unreadable_.push_back(fmt::format("'{}' {}", name, info.unreadable));
-  else if (!readable)
-    unreadable_.push_back(fmt::format("'{}' has the type {}, the model needs f32, f16, bf16 or f64", name, name_of(info.dtype)));
-  else if (info.shape != shape) misshapen_.push_back(fmt::format("'{}' has shape {}, the model needs {}", name, info.shape, shape));
+  else if (!readable) unreadable_.push_back(fmt::format("'{}' has the type {}, expected f32, f16, bf16 or f64", name, name_of(info.dtype)));
+  else if (info.shape != shape) misshapen_.push_back(fmt::format("'{}' has shape {}, expected {}", name, info.shape, shape));
   return fits;
 }
 
-// A tensor that has been read, or whose packed form was there.
+// Counts a tensor that has been read, or whose packed form was cached.
 void Weights::count(const std::string& name, int64_t values, int64_t bytes) {
   if (read_.insert(name).second) {
     ++report_.tensors;
@@ -149,7 +148,7 @@ void Weights::count(const std::string& name, int64_t values, int64_t bytes) {
   if (options_.progress && bytes_total_ > 0) options_.progress({.phase = "load", .done = bytes_done_, .total = bytes_total_});
 }
 
-// The stored tensor, checked; undefined when it does not fit, and then noted.
+// The stored tensor, checked; undefined if a check fails, which is recorded.
 Tensor Weights::read(const std::string& name, const Shape& shape) {
   if (!expect(name, shape)) return {};
   const auto listed = listed_.find(name);
@@ -157,13 +156,13 @@ Tensor Weights::read(const std::string& name, const Shape& shape) {
   Tensor x;
   if (reading_ != Reading::names) {
     x = source_->read(name, shape, backend_->host());
-    if (x.shape() != shape) fail<WeightError>("weights: '{}' has shape {}, the model needs {}", name, x.shape(), shape);
+    if (x.shape() != shape) fail<WeightError>("weights: '{}' has shape {}, expected {}", name, x.shape(), shape);
     const int64_t bad = unless_dry(*backend_, int64_t(0), [&] { return non_finite_values(x); });
     if (bad && matches_any(options_.idle, name)) {
       report_.non_finite.push_back(name);
     } else if (bad) {
       read_.insert(name);
-      non_finite_.push_back(fmt::format("'{}' has {} NaN or infinite of {} values", name, bad, x.numel()));
+      non_finite_.push_back(fmt::format("'{}' has {} NaN or infinite values of {}", name, bad, x.numel()));
       return {};
     }
   }
@@ -175,7 +174,7 @@ Tensor Weights::read(const std::string& name, const Shape& shape) {
   return x;
 }
 
-// Memory of its own on the backend or its host, in type `to`.
+// A copy on the backend or its host, in dtype `to`.
 Tensor Weights::converted(const std::string& name, const Tensor& x, DType to, Backend& where) {
   Tensor y = Tensor::empty(where, x.shape(), to);
   report_.bytes_held += int64_t(y.bytes());
@@ -186,7 +185,7 @@ Tensor Weights::converted(const std::string& name, const Tensor& x, DType to, Ba
   return y;
 }
 
-// The type that x is held in.
+// The dtype in which x is held.
 DType Weights::fitting(const std::string& name, const Tensor& x, DType wanted) {
   const bool narrows = wanted == DType::f16 && (x.dtype() == DType::f32 || x.dtype() == DType::bf16);
   if (!narrows || !unless_dry(*backend_, false, [&] { return f16_spoils(x); })) return wanted;
@@ -212,7 +211,7 @@ Tensor Weights::table(const std::string& name, const Shape& shape) {
   return x;
 }
 
-// What the cache holds of a weight whose name and shape are as they should be.
+// The cached form of a weight whose name and shape have been checked.
 Weight Weights::from_cache(const std::string& name, const Shape& shape, WeightKind kind) {
   if (!options_.cache || reading_ != Reading::full) return {};
   const auto found = options_.cache->find(name, shape, kind, backend_->threads());
@@ -272,10 +271,10 @@ void Weights::finish() const {
   add_list(text, missing_, "missing");
   add_list(text, misshapen_, "misshapen");
   add_list(text, unreadable_, "unreadable");
-  add_list(text, non_finite_, "not finite");
+  add_list(text, non_finite_, "non-finite");
   add_list(text, unread, "unread");
   if (!text.empty()) fail<WeightError>("weights: {}: {}", source_->describe(), text);
-  if (!options_.types.in_place) source_->release_all();  // pages of weights in place would only be asked for again
+  if (!options_.types.in_place) source_->release_all();  // pages of weights in place are needed again
   if (cache_of_part_) cache_of_part_->finish(backend_->threads());
 }
 

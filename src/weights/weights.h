@@ -1,7 +1,7 @@
-// Weights: the named tensors of one component (a UNet, a VAE, a text encoder), wherever they are stored.
+// Weights: the named tensors of one component (a UNet, a VAE, a text encoder), in any file format.
 //
-// Loading is all or nothing. A module asks through a Scope; what is missing, misshapen or not a number is collected, and
-// finish() throws one WeightError that lists every such name, and every tensor of the file that nobody asked for.
+// Loading is all or nothing. A module requests tensors through a Scope. Weights collects the names of missing, misshapen and non-finite
+// tensors, and finish() throws one WeightError that lists them, together with every tensor of the file that no module requested.
 #pragma once
 
 #include <filesystem>
@@ -22,107 +22,105 @@ namespace hearth {
 struct TensorInfo {
   DType dtype = DType::f32;
   Shape shape;
-  std::string unreadable;  // why it cannot be used, "has the type 'F4', which …"; empty for nearly every tensor
+  std::string unreadable;  // why the tensor cannot be used, "has the type 'F4', which …"; empty if it can
 };
 
-// Tensors by name, read on demand. Implementations: files (weights/checkpoint_files.h), names alone (weights/seeded.h).
 class PackedCache;  // weights/packed_cache.h
 
+// Tensors by name, read on demand. Implementations: files (weights/checkpoint_files.h), values from the names (weights/seeded.h).
 class TensorSource {
  public:
   virtual ~TensorSource() = default;
   virtual std::string describe() const = 0;                    // for messages: the file or folder
-  virtual std::map<std::string, TensorInfo> list() const = 0;  // empty where any name exists (seeded)
+  virtual std::map<std::string, TensorInfo> list() const = 0;  // empty if every name exists (seeded)
   virtual bool has(const std::string& name) const = 0;
-  // Shape as `wanted` for sources without a list; WeightError/IoError where it cannot be read. The bytes stay where they
-  // are (mapped) and are valid while the source lives.
+  // A source without a list returns the shape `wanted`. WeightError or IoError if the tensor cannot be read. Mapped bytes are not copied,
+  // and are valid while the source lives.
   virtual Tensor read(const std::string& name, const Shape& wanted, Backend& backend) = 0;
-  // A few bytes, to be looked at without a backend: the tensor as it lies in the file. Empty where it does not lie in one piece.
+  // The tensor's bytes in the file, for short tensors that are read without a backend. Empty if they are not contiguous.
   virtual std::span<const std::byte> stored_bytes(const std::string& /*name*/) const { return {}; }
-  // Whether read() shows bytes of a file: they take no memory but while they are looked at.
+  // Whether read() returns a view of a file, which takes no memory except while it is accessed.
   virtual bool mapped(const std::string& /*name*/) const { return false; }
   virtual void release(const std::string& /*name*/) {}  // its bytes are not needed for now
-  virtual void release_all() {}                         // nor any others
-  virtual void require_unchanged() const {}             // IoError when a file was written to since it was opened
+  virtual void release_all() {}                         // the same for all tensors
+  virtual void require_unchanged() const {}             // IoError if a file was modified since it was opened
 };
 
-// The types asked of a component's weights.
+// The dtypes requested for a component's weights.
 struct WeightTypes {
   std::optional<DType> hold;  // f32, f16 or bf16; default: as stored
-  // Of products (core/factors.h). In place, weights that cannot have what is asked for have f32; so have a module's that Scope::exact()
-  // names. Otherwise bf16 is only for weights that are held so.
+  // Factors of products (core/factors.h). In place, weights that do not support the requested dtype get f32, and so do those of a
+  // Scope::exact() module. Otherwise bf16 requires weights that are held as bf16.
   DType factors = DType::f32;
-  // Linear weights stay where they are, where they need not become another type (WeightForm::in_place): the source must outlive nothing,
-  // its mapped files do live on. Only then may they be of a block type.
+  // Linear weights that need no conversion stay in the mapped file (WeightForm::in_place). The source itself may be destroyed: the weights
+  // keep its mappings alive. Block types require in_place.
   bool in_place = false;
 };
 
-// What to take when nobody says: bf16 for values that are stored in 16 bits, where the backend prefers to multiply it (a processor
-// with matrix tiles); else as stored, with f32 factors.
+// The default: bf16 for values that are stored in 16 bits, if the backend prefers bf16 products (a CPU with matrix tiles); else as stored,
+// with f32 factors.
 WeightTypes automatic_types(const TensorSource& source, const Backend& backend);
 
 struct LoadOptions {
   WeightTypes types;
   OnProgress progress;           // phase "load", in bytes
-  PackedCache* cache = nullptr;  // weights that it holds are taken from there; the others are added to it
-  std::function<std::shared_ptr<PackedCache>(const std::string& part)> cache_of_part;  // of one that is loaded later; absent: none
-  // Names that may stay unread, because makers ship them and no program needs them ("*.position_ids"). A '*' matches anything.
+  PackedCache* cache = nullptr;  // supplies the weights that it holds; the others are added to it
+  std::function<std::shared_ptr<PackedCache>(const std::string& part)> cache_of_part;  // for a part that is loaded later; absent: none
+  // Names that may stay unread, because publishers ship them and no program needs them ("*.position_ids"). A '*' matches anything.
   std::vector<std::string> ignore;
-  // The same for names that are read and may yet hold what is not a number, because nothing is made of them unless asked for.
+  // Patterns of names that are read and may hold non-finite values, because only some requests use them.
   std::vector<std::string> idle;
 };
 
 class Weights {
  public:
-  // What becomes of a tensor that fits.
+  // What to do with a tensor whose name and shape match.
   enum class Reading {
-    full,     // it is read and returned
-    numbers,  // looked through for what is not a number; undefined is returned
-    names,    // only name, type and shape are looked at; undefined is returned
+    full,     // read it and return it
+    numbers,  // check its values for NaN and infinity; return an undefined tensor
+    names,    // check only name, dtype and shape; return an undefined tensor
   };
 
   Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOptions options = {}, Reading reading = Reading::full);
-  // Every tensor exists and is a function of its name (weights/seeded.h): for goldens and full-size runs without files.
+  // Every tensor exists and is a function of its name (weights/seeded.h), for goldens and full-size runs without files.
   static Weights seeded(Backend& backend, LoadOptions options = {});
 
   Backend& backend() const { return *backend_; }
   bool has(const std::string& name) const;
 
-  // Calls build() for a part that is loaded later: what it asks for counts as read.
+  // Calls build() for a part that is loaded later: the tensors that it requests count as read.
   template <class F> void without_loading(F build) {
     const Reading before = std::exchange(reading_, Reading::names);
     build();
     reading_ = before;
   }
-  // The same source again, for such a part; its finish() does not ask for everything to be read.
+  // The same source for such a part; its finish() accepts unread tensors.
   Weights later() const;
-  // later() once more, when that part is loaded: with its cache, which finish() finishes.
+  // The same as later(), called when the part is loaded: with the part's cache, which finish() finishes.
   Weights now(const std::string& part) const;
-  // Whether the source says what it holds: only then can a part be checked without being loaded.
+  // Whether the source lists its tensors: only then can a part be checked without loading it.
   bool lists_tensors() const { return !listed_.empty(); }
 
-  // For Scope. A fault is noted, an undefined value returned; finish() reports it. Nothing returned depends on the file any more,
-  // but for a table in its own type: it stays in the mapped file.
-  // Throws Canceled when the user asked to stop.
+  // For Scope. On an error they return an undefined value, which finish() reports. The results do not depend on the file, except for a
+  // table in its stored dtype, which stays in the mapped file. Throws Canceled if the user cancels.
   Tensor tensor(const std::string& name, const Shape& shape);  // f32: biases, norm scales
-  Tensor table(const std::string& name, const Shape& shape);   // embeddings: in its type, or in a narrower one asked for
-  // Prepared by the backend; exact: products of f32 factors whatever the options say.
+  Tensor table(const std::string& name, const Shape& shape);   // embeddings: in the stored dtype, or in a narrower one if requested
+  // Prepared by the backend; exact: f32 factors regardless of the options.
   Weight weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact = false);
 
-  // WeightError that names what is missing, misshapen, unreadable, non-finite or left unread; nothing when all fits. Then
-  // the source's pages are let go of, and the cache of a part is finished.
-  // One line: the first ten of each kind and how many more.
+  // WeightError, in one line, that names what is missing, misshapen, unreadable, non-finite or unread: the first ten of each kind and how
+  // many more. If there is nothing to report, releases the source's pages and finishes the part's cache.
   void finish() const;
 
   struct Report {
-    int64_t tensors = 0, parameters = 0, bytes_held = 0;  // bytes in memory: neither mapped tables nor what is loaded later
-    // Tensors that f16 would spoil (a value beyond 65504, or a relative L2 error above 2⁻¹⁰ from values too small for it) and
-    // that therefore keep the type they are stored in.
+    int64_t tensors = 0, parameters = 0, bytes_held = 0;  // bytes_held: without mapped tables and parts that are loaded later
+    // Tensors that keep their stored dtype because f16 cannot represent them (a value beyond 65504, or a relative L2 error above 2⁻¹⁰ from
+    // values that are too small).
     std::vector<std::string> kept_wider;
     std::vector<std::string> non_finite;  // of LoadOptions::idle
   };
   const Report& report() const { return report_; }
-  const std::set<std::string>& names_read() const { return read_; }  // those asked for so far
+  const std::set<std::string>& names_read() const { return read_; }  // requested so far
 
  private:
   bool expect(const std::string& name, const Shape& shape);

@@ -20,7 +20,7 @@ using test::message_of;
 
 constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 
-// Tensors in memory, in the dtype and shape given.
+// Tensors in memory, with the given dtype and shape.
 class MemorySource : public TensorSource {
  public:
   explicit MemorySource(std::map<std::string, Tensor> tensors) : tensors_(std::move(tensors)) {}
@@ -100,17 +100,16 @@ TEST_F(WeightsTest, one_error_lists_everything_that_does_not_fit) {
   EXPECT_FALSE(w.tensor("ids", {1}));
   EXPECT_FALSE(w.tensor("odd", {2}));
   EXPECT_EQ(message_of<WeightError>([&] { w.finish(); }),
-            "weights: memory: 1 missing: 'block.3.weight' [4]; 1 misshapen: 'misshapen' has shape [3, 2], the model needs [3, 4]; "
-            "2 unreadable: 'ids' has the type i32, the model needs f32, f16, bf16 or f64, 'odd' has the type 'X7', which is not supported; "
-            "1 not finite: 'nan' has 2 NaN or infinite of 3 values; 1 unread: 'unread' [1]");
+            "weights: memory: 1 missing: 'block.3.weight' [4]; 1 misshapen: 'misshapen' has shape [3, 2], expected [3, 4]; "
+            "2 unreadable: 'ids' has the type i32, expected f32, f16, bf16 or f64, 'odd' has the type 'X7', which is not supported; "
+            "1 non-finite: 'nan' has 2 NaN or infinite values of 3; 1 unread: 'unread' [1]");
 }
 
 TEST_F(WeightsTest, no_mismatch_is_repaired) {
   for (const Shape& wanted : {Shape{6}, Shape{2, 3}, Shape{3, 2, 1}, Shape{3, 1}, Shape{3, 4}, Shape{1, 2}}) {
     Weights w(source({{"x", tensor({3, 2}, {1, 2, 3, 4, 5, 6})}}), *device);
     EXPECT_FALSE(w.tensor("x", wanted));
-    EXPECT_NE(message_of<WeightError>([&] { w.finish(); }).find("'x' has shape [3, 2], the model needs " + to_string(wanted)),
-              std::string::npos);
+    EXPECT_NE(message_of<WeightError>([&] { w.finish(); }).find("'x' has shape [3, 2], expected " + to_string(wanted)), std::string::npos);
   }
 }
 
@@ -127,7 +126,7 @@ TEST_F(WeightsTest, a_bad_value_is_fatal_only_where_it_is_used) {
       used.tensor("used", {2});
       EXPECT_FALSE(used.tensor("bad", {600000}));
       EXPECT_EQ(message_of<WeightError>([&] { used.finish(); }),
-                "weights: memory: 1 not finite: 'bad' has 1 NaN or infinite of 600000 values");
+                "weights: memory: 1 non-finite: 'bad' has 1 NaN or infinite values of 600000");
     }
   }
 }
@@ -161,7 +160,7 @@ TEST_F(WeightsTest, the_ignore_list_is_by_pattern) {
   EXPECT_THROW(Weights(s, *device, {.types = {}, .progress = {}, .ignore = {"position_ids"}}).finish(), WeightError);
 }
 
-// G-09: where nothing is made of a tensor that is read all the same, what is no number in it is told and let through.
+// G-09: non-finite values in a tensor that is read but not used are reported and accepted.
 TEST_F(WeightsTest, idle_tensors_may_hold_what_is_no_number) {
   const auto s = source({{"last.w", tensor({3}, {1, std::nanf(""), 3})}, {"last.b", tensor({1}, {2})}, {"first.w", tensor({1}, {4})}});
   Weights w(s, *device, {.types = {}, .progress = {}, .idle = {"last.*"}});
@@ -177,7 +176,7 @@ TEST_F(WeightsTest, idle_tensors_may_hold_what_is_no_number) {
 TEST_F(WeightsTest, n12_what_f16_would_spoil_stays_wide_and_is_named) {
   std::vector<float> good(1000), tiny(1000), mixed(1000, 1.0f);
   for (int i = 0; i < 1000; ++i) good[size_t(i)] = std::sin(float(i)), tiny[size_t(i)] = 1e-6f * std::sin(float(i));
-  mixed[7] = 1e-9f;  // lost, but next to nothing
+  mixed[7] = 1e-9f;  // lost, but negligible
   const std::map<std::string, Tensor> tensors{{"good", tensor({10, 100}, good)},    {"over", tensor({1, 2}, {1, 65520})},
                                               {"under", tensor({10, 100}, tiny)},   {"mixed", tensor({10, 100}, mixed)},
                                               {"edge", tensor({1, 2}, {1, 65519})}, {"wide", tensor({1, 2}, {1, 1e30f}, DType::bf16)},
@@ -259,7 +258,7 @@ TEST_F(WeightsTest, held_bytes_are_those_the_backend_took) {
   EXPECT_GE(MemoryLedger::process().use().now - before - source_bytes, 256);
 }
 
-// A checkpoint may be moved or replaced while a model runs. Of what was loaded only a table in its own type lies in the file.
+// A checkpoint may be moved or replaced while a model runs. Only a table in its stored dtype stays in the file.
 BACKEND_TEST(WeightsFromFiles, what_is_loaded_does_not_need_the_files_name) {
   const test::TemporaryFolder folder;
   const auto path = folder / "w.safetensors";
@@ -277,9 +276,9 @@ BACKEND_TEST(WeightsFromFiles, what_is_loaded_does_not_need_the_files_name) {
   const Tensor bias = w.tensor("bias", {6}), table = w.table("table.weight", {2, 3});
   const Weight m = w.weight("m.weight", {2, 3}, WeightKind::linear);
   w.finish();
-  EXPECT_EQ(w.report().bytes_held, int64_t(6 * sizeof(float) + m.prepared->bytes));  // the table is not held
+  EXPECT_EQ(w.report().bytes_held, int64_t(6 * sizeof(float) + m.prepared->bytes));  // the table is not in memory
   const Tensor other_type = rounded.table("table.weight", {2, 3});
-  EXPECT_EQ(other_type.dtype(), DType::f16);  // bf16 is not narrower: nothing would be gained by rounding
+  EXPECT_EQ(other_type.dtype(), DType::f16);  // bf16 is not narrower, so rounding would gain nothing
   EXPECT_EQ(rounded.report().bytes_held, 0);
   write(2);  // replaces the file
   EXPECT_EQ(table.to_vector(), values);
@@ -349,7 +348,7 @@ BACKEND_TEST(WeightsFromFiles, a_deferred_part) {
   EXPECT_FALSE(Part(Scope(seen) / "part").b);
   EXPECT_EQ(MemoryLedger::process().use().now, before);
   const std::string message = message_of<WeightError>([&] { seen.finish(); });
-  EXPECT_NE(message.find("1 not finite: 'part.a'"), std::string::npos) << message;
+  EXPECT_NE(message.find("1 non-finite: 'part.a'"), std::string::npos) << message;
 }
 
 }  // namespace

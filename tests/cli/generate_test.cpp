@@ -157,8 +157,8 @@ TEST_F(GenerateTest, an_unusable_weight_cache_is_an_error_or_a_warning) {
     if (entry.path().extension() == ".packed") fs::resize_file(entry.path(), fs::file_size(entry.path()) - 100);
   const Ended r = run({"generate", "--prompt", "x", "--steps", "1", "--weight-cache", "cache"});
   EXPECT_EQ(r.code, 0);
-  EXPECT_NE(r.err.find("is not used and will be written anew: it is cut off"), std::string::npos) << r.err;
-  EXPECT_EQ(generated({"--weight-cache", "cache"}), plain);
+  EXPECT_NE(r.err.find("is ignored and will be rewritten: it is cut off"), std::string::npos) << r.err;
+  EXPECT_EQ(drawn({"--weight-cache", "cache"}), plain);
 }
 
 // Every flag in the help has an entry here that shows its effect; a new flag without one fails.

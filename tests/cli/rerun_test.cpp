@@ -185,7 +185,7 @@ TEST_F(RerunTest, errors_are_one_line) {
   refused({"rerun", "--print-command"}, 2, "the image is missing");
   refused({"rerun", "none.png"}, 1, "none.png");
   write_file(folder / "words.png", "no image");
-  refused({"rerun", "words.png"}, 1, "is no image");
+  refused({"rerun", "words.png"}, 1, "is not an image");
   Image{.width = 1, .height = 1, .rgb = {1, 2, 3}}.save(folder / "mute.png");
   refused({"rerun", "mute.png"}, 2, "has no generation metadata");
   Image{.width = 1, .height = 1, .rgb = {1, 2, 3}, .json = "{}"}.save(folder / "other.png");
@@ -217,7 +217,7 @@ TEST_F(RerunTest, unusable_input_images_are_rejected) {
   };
   for (const char* flag : {"--init-image", "--mask"}) {
     refused({flag, "none.png"}, 1, "none.png");
-    refused({flag, "words.png"}, 1, "is no image");
+    refused({flag, "words.png"}, 1, "is not an image");
     refused({flag, "moving.gif"}, 1, "is a GIF file");
     refused({flag, "large.png"}, 1, "is 30000 × 30000, at most");
   }

@@ -162,11 +162,11 @@ class DocumentTest : public testing::TestWithParam<std::string> {
   void write_decoder(const std::string& name) {
     MemoryLedger ledger;
     const auto plan = make_plan_backend(ledger);
-    const auto asked = std::make_shared<AskedTensors>();
-    Weights all(asked, *plan);
+    const auto requested = std::make_shared<RequestedTensors>();
+    Weights all(requested, *plan);
     const parts::AutoencoderTiny network(Scope(all), {});
     Backend& device = copies_.front()->device();
-    write_seeded_file(folder / "tiny.safetensors", asked->asked, DType::f32, device.threads());
+    write_seeded_file(folder / "tiny.safetensors", requested->tensors, DType::f32, device.threads());
     NamedTensors decoder;
     const auto file = SafetensorsFile::open(folder / "tiny.safetensors");
     const std::string prefix = "decoder.layers.";

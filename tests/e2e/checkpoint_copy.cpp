@@ -57,12 +57,12 @@ void CheckpointCopy::convert(const std::string& component, DType dtype, const st
 std::map<std::string, Shape> CheckpointCopy::tensors_of(const std::string& component) const {
   MemoryLedger ledger;
   const auto plan = make_plan_backend(ledger);
-  const auto asked = std::make_shared<AskedTensors>();
-  Weights all(asked, *plan);
+  const auto requested = std::make_shared<RequestedTensors>();
+  Weights all(requested, *plan);
   const Config config = Config::load(path() / component / "config.json");
   if (component == "text_encoder") const parts::ClipTextModel text(Scope(all), parts::ClipTextConfig::from(config));
   if (component == "unet") const parts::Unet unet(Scope(all), parts::UnetConfig::from(config));
-  return asked->asked;
+  return requested->tensors;
 }
 
 void CheckpointCopy::seed(const std::string& component) {

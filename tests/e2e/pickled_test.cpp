@@ -95,7 +95,7 @@ TEST(Pickled, errors_are_one_line) {
   write_file(file, "cos\nsystem\n(S'echo harm'\ntR.");
   EXPECT_EQ(complaint(copy.path()),
             "IoError: " + file.string() +
-                ": would have os.system called, which no checkpoint needs: nothing was executed, and the file is refused");
+                ": requests a call of os.system, which no checkpoint needs: the file is refused, and nothing was executed");
   LanguageCopy language;
   pickle(language, 3);
   write_file(language / "pytorch_model-00002-of-00003.bin", read_file(language / "pytorch_model-00001-of-00003.bin"));

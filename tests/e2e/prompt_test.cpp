@@ -197,8 +197,7 @@ TEST(Prompts, errors_are_one_line) {
             }),
             "generate: emphasis 'ignore' acts in A1111's prompt syntax only, this is plain");
   EXPECT_EQ(complaint([](Request& r) { r.embeddings = {{.file = golden_folder() / "pndm.safetensors"}}; }).substr(0, 60),
-            std::string(
-                "FOLDER/pndm.safetensors: an embedding holds emb_params, clip_l or one tensor by its token's name; this file holds ", 60));
+            std::string("FOLDER/pndm.safetensors: expected emb_params, clip_l or one tensor that is named after its token, found ", 60));
   EXPECT_NE(complaint([](Request& r) { r.embeddings = {{.file = "nowhere.pt"}}; }).find("nowhere.pt"), std::string::npos);
   const Embedding tiny = {.file = golden_folder() / "prompts-tiny.safetensors"};
   EXPECT_EQ(complaint([&](Request& r) { r.embeddings = {tiny, tiny}; }), "generate: two embeddings are called 'prompts-tiny'");
@@ -209,7 +208,7 @@ TEST(Prompts, errors_are_one_line) {
                   Model::open(checkpoint_folder("euler")).generate(r);
                 },
                 golden_folder()),
-            "FOLDER/prompts-tiny.safetensors: the embedding has width 24, the text encoder's is 32");
+            "FOLDER/prompts-tiny.safetensors: the embedding has width 24, expected that of the text encoder, 32");
 }
 
 }  // namespace

@@ -228,8 +228,7 @@ TEST(Pipeline, a_long_prompt_is_truncated_with_a_warning) {
   request = {.prompt = words, .prompt_syntax = PromptSyntax::plain, .width = 16, .height = 16, .steps = 1, .guidance = 1, .seed = 1};
   const Generation one_over = model.generate(request);
   ASSERT_EQ(one_over.warnings.size(), 1u);
-  EXPECT_EQ(one_over.warnings[0],
-            "the prompt has 1 tokens too many for 75 (the syntaxes a1111 and comfyui keep them); this part was dropped: x");
+  EXPECT_EQ(one_over.warnings[0], "the prompt has 1 tokens too many for 75 (the syntaxes a1111 and comfyui keep them); dropped:  x");
 }
 
 TEST(Pipeline, a_random_seed_is_reported) {

@@ -193,14 +193,14 @@ TEST(SingleFile, dduf_generates_the_image_of_the_folder) {
   NamedBytes files = files_of(copy.path());
   std::erase_if(files, [](const auto& file) { return file.first.find("00002-of-00003") != file.first.npos; });
   write_file(folder / "lacking.dduf", zipped(files));
-  const std::string message = complaint_of([&] { Model::open(folder / "lacking.dduf"); });
-  EXPECT_NE(message.find("unet/diffusion_pytorch_model.safetensors.index.json: 1 of 3 shards missing"), std::string::npos) << message;
+  const std::string told = complaint_of([&] { Model::open(folder / "lacking.dduf"); });
+  EXPECT_NE(told.find("unet/diffusion_pytorch_model.safetensors.index.json: 1 of 3 shards are missing"), std::string::npos) << told;
   write_file(folder / "none.dduf", "PK");
   EXPECT_EQ(complaint_of([&] { Model::open(folder / "none.dduf"); }),
-            "IoError: " + (folder / "none.dduf").string() + ": no zip archive, which a DDUF file is");
+            "IoError: " + (folder / "none.dduf").string() + ": is not a zip archive, expected a DDUF file");
   write_file(folder / "deep.dduf", zipped({{"model_index.json", "{}"}, {"a/b/c.json", "{}"}}));
   EXPECT_EQ(complaint_of([&] { Model::open(folder / "deep.dduf"); }),
-            "IoError: " + (folder / "deep.dduf").string() + ": member 'a/b/c.json' lies deeper than in one folder");
+            "IoError: " + (folder / "deep.dduf").string() + ": member 'a/b/c.json' is in nested folders");
 }
 
 TEST(Convert, every_layout_from_every_layout_is_byte_identical) {

@@ -37,11 +37,11 @@ struct TinyAutoencoder : testing::Test {
   void SetUp() override {
     MemoryLedger ledger;
     const auto plan = make_plan_backend(ledger);
-    const auto asked = std::make_shared<AskedTensors>();
-    Weights all(asked, *plan);
+    const auto requested = std::make_shared<RequestedTensors>();
+    Weights all(requested, *plan);
     const parts::AutoencoderTiny network(Scope(all), {});
-    write_seeded_file(whole, asked->asked, DType::f32, copy.device().threads());
-    NamedTensors half;  // in the original layout: names are numbers, which count the clamp layer
+    write_seeded_file(whole, requested->tensors, DType::f32, copy.device().threads());
+    NamedTensors half;  // as its maker names them: numbers alone, the limit counted
     for (const auto& [name, x] : read_all(whole)) {
       if (!name.starts_with("decoder.layers.")) continue;
       const std::string rest = name.substr(std::string("decoder.layers.").size());

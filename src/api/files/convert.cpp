@@ -180,7 +180,7 @@ class Conversion {
     Metadata metadata{{"format", "pt"}};
     state_schedule(*layout, metadata, all);
     note_unpublished(*layout);
-    ask_for_type(all);
+    set_dtype(all);
     FileWriter writer(request_.output);
     write_all(prepared(std::move(all), metadata), [&](std::string_view bytes) { writer.write(bytes); });
     writer.commit();
@@ -246,8 +246,8 @@ class Conversion {
   }
 
   // `stem`.safetensors, or its shards and their index.
-  void add_shards(const CheckpointWriter& writer, const std::string& stem, std::vector<StoredTensor> tensors) {
-    ask_for_type(tensors);
+  void add_shards(const Place& place, const std::string& stem, std::vector<StoredTensor> tensors) {
+    set_dtype(tensors);
     std::vector<StoredFile> files;
     for (auto& shard : in_shards(std::move(tensors), uint64_t(request_.max_shard_size)))
       files.push_back(prepared(std::move(shard), {{"format", "pt"}}));
@@ -265,10 +265,10 @@ class Conversion {
                Json{{"metadata", {{"total_size", total}}}, {"weight_map", std::move(map)}}.dump(2) + "\n");
   }
 
-  // Converts to the requested dtype.
-  void ask_for_type(std::vector<StoredTensor>& tensors) {
+  // In the type asked for.
+  void set_dtype(std::vector<StoredTensor>& tensors) {
     if (request_.type.empty()) return;
-    const auto kept = hearth::ask_for_type(tensors, *dtype_named(request_.type), *device_);
+    const auto kept = hearth::set_dtype(tensors, *dtype_named(request_.type), *device_);
     if (!kept.empty())
       report_.notes.push_back(fmt::format("{} tensors have values too large for {} and keep their dtype: {}", kept.size(), request_.type,
                                           shortened_list(kept)));

@@ -108,7 +108,7 @@ class TensorWriter {
         decode(x.dtype(), x.raw() + bytes_of(x.dtype(), stored_row(r, rows, t.heads) * row), row, values.data() + (r - first) * row);
     }
     if (const auto bad = std::ranges::count_if(values, [](float v) { return !std::isfinite(v); }))
-      fail<WeightError>("quantize: '{}' has {} NaN or infinite values among {}", t.name, bad, n);
+      fail<WeightError>("quantize: '{}' has {} NaN or infinite values of {}", t.name, bad, n);
     encode(dtype, values.data(), n, to);
     if (dtype == DType::f16) decode(dtype, to, n, values.data());
     const bool too_large = is_blocked(dtype)     ? non_finite_in_blocks(dtype, to, n) > 0

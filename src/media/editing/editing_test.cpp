@@ -1,4 +1,4 @@
-// Images prepared for painting into them, against Pillow and diffusers (golden/make_editing.py).
+// Preparation of images for inpainting, against Pillow and diffusers (golden/make_editing.py).
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -43,7 +43,7 @@ TEST(Editing, images_fit_as_in_pillow) {
   }
   const Pixels thin{.width = 30, .height = 1, .rgb = from_base64(golden()["thin"])};
   for (const auto& c : golden()["fits_thin"]) EXPECT_EQ(checksum(fitted(thin, c["width"], c["height"], Fit::fill).rgb), c["rgb"]) << c;
-  EXPECT_EQ(fitted(thin, 8, 100, Fit::fill).height, 100);  // of it no row is left: it takes one
+  EXPECT_EQ(fitted(thin, 8, 100, Fit::fill).height, 100);  // zero rows would remain, so it becomes one
 }
 
 TEST(Editing, masked_regions_grow_as_in_diffusers) {

@@ -10,8 +10,8 @@ namespace {
 std::vector<uint8_t>& levels(Pixels& image) { return image.rgb; }
 std::vector<uint8_t>& levels(PixelMask& mask) { return mask.values; }
 
-// What Pillow makes of an edge when it resizes a box of no height there, as both programs ask it to: the bicubic filter sees two rows,
-// the nearer with 9/8, the other with −1/8; one row where the image has but one.
+// The fill of an edge: both programs let Pillow resize a box of zero height there, so that the bicubic filter covers two rows, the nearer
+// with the weight 9/8, the other with −1/8; one row if the image has only one.
 uint8_t beyond(uint8_t edge, uint8_t next) { return uint8_t(std::clamp((9 * int(edge) - int(next) + 4) >> 3, 0, 255)); }
 
 template <class Raster> Raster on_canvas(Raster small, int64_t C, int64_t width, int64_t height, Fit fit) {
@@ -25,7 +25,8 @@ template <class Raster> Raster on_canvas(Raster small, int64_t C, int64_t width,
       std::copy_n(at(small, x, y), C, at(canvas, left + x, top + y));
   if (fit == Fit::crop) return canvas;
 
-  // As many rows or columns on both sides as lie before the image; with an odd rest the last one stays black, or is not there, as there.
+  // Both sides get as many rows or columns as there are before the image. If the total is odd, the last one stays black or is missing, as
+  // in those programs.
   const auto edge = [&](int64_t x, int64_t y, int64_t from_x, int64_t from_y, int64_t next_x, int64_t next_y) {
     for (int64_t c = 0; c < C; ++c) at(canvas, x, y)[c] = beyond(at(small, from_x, from_y)[c], at(small, next_x, next_y)[c]);
   };
@@ -47,7 +48,7 @@ template <class Raster> Raster fit_into(const Raster& image, int64_t C, int64_t 
   const double wanted = double(width) / double(height), own = double(image.width) / double(image.height);
   const bool whole_width = fit == Fit::crop ? wanted > own : wanted < own;
   const bool whole_height = fit == Fit::crop ? wanted <= own : wanted >= own;
-  // A side that the other leaves no room for is one pixel; Pillow would refuse it.
+  // A side that would be scaled to zero becomes one pixel; Pillow would refuse it.
   const int64_t w = whole_width ? width : std::max<int64_t>(1, image.width * height / image.height);
   const int64_t h = whole_height ? height : std::max<int64_t>(1, image.height * width / image.width);
   return on_canvas(resize(image, w, h, Filter::lanczos), C, width, height, fit);

@@ -1,4 +1,4 @@
-// An image of any shape in a given size, as A1111's resize modes and diffusers' VaeImageProcessor have it, bit for bit; with Lanczos.
+// Fits an image of any aspect ratio to a given size with Lanczos, bit-identical to A1111's resize modes and diffusers' VaeImageProcessor.
 #pragma once
 
 #include <string_view>
@@ -8,9 +8,9 @@
 namespace hearth {
 
 enum class Fit {
-  stretch,  // "just resize": both sides as asked for
-  crop,     // "crop and resize": fills the size, what is too much falls away evenly on both sides
-  fill,     // "resize and fill": all of it is there, its edges go on where there is room
+  stretch,  // "just resize": scales both sides independently
+  crop,     // "crop and resize": fills the size and crops the excess evenly on both sides
+  fill,     // "resize and fill": keeps the whole image and repeats its edges in the remaining space
 };
 
 Pixels fitted(const Pixels& image, int64_t width, int64_t height, Fit fit);

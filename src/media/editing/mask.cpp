@@ -8,7 +8,7 @@ namespace {
 
 constexpr int passes = 3;
 
-// The radius of the boxes whose convolution has the Gaussian's variance; f32 as in Pillow.
+// The radius of the boxes whose convolution has the variance of the Gaussian; in f32 like Pillow.
 float box_radius(float sigma) {
   const float variance = sigma * sigma / passes;
   const auto length = float(std::sqrt(12.0 * double(variance) + 1.0));
@@ -18,7 +18,7 @@ float box_radius(float sigma) {
   return whole + part;
 }
 
-// One pass over n values that lie `stride` apart: the 2·r + 1 values about each at full weight, and the two beyond at a part of it, in
+// One pass over n values with the given stride: the 2·r + 1 values around each have full weight, the two beyond them a fraction of it, in
 // 24-bit fixed point.
 void box_blur(uint8_t* x, int64_t n, int64_t stride, float radius, std::vector<uint8_t>& line) {
   for (int64_t i = 0; i < n; ++i) line[size_t(i)] = x[i * stride];
@@ -38,7 +38,7 @@ void box_blur(uint8_t* x, int64_t n, int64_t stride, float radius, std::vector<u
 template <class Level>
 std::vector<Level> on_canvas(const std::vector<Level>& in, int64_t W, int64_t H, int64_t C, const Margins& m, const Level* fill) {
   if (m.left < 0 || m.top < 0 || m.right < 0 || m.bottom < 0)
-    fail<UsageError>("extended: margins {}, {}, {}, {}, expected none below 0", m.left, m.top, m.right, m.bottom);
+    fail<UsageError>("extended: margins {}, {}, {}, {}, expected 0 or more", m.left, m.top, m.right, m.bottom);
   const int64_t width = m.left + W + m.right, height = m.top + H + m.bottom;
   std::vector<Level> out(size_t(width * height * C));
   for (size_t i = 0; i < out.size(); ++i) out[i] = fill[i % size_t(C)];

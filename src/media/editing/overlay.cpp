@@ -9,7 +9,7 @@
 namespace hearth {
 namespace {
 
-// Four planes, so that each can be blurred by itself.
+// Four planes, so that each can be blurred separately.
 using Planes = std::array<PixelMask, 4>;  // red, green, blue, opacity
 
 uint32_t over_255(uint32_t x) { return ((x >> 8) + x) >> 8; }  // of x + 128: x/255, rounded
@@ -19,7 +19,7 @@ void check(const Pixels& image, const PixelMask& mask) {
     fail<ShapeError>("overlay: a mask of {} × {} on an image of {} × {}", mask.width, mask.height, image.width, image.height);
 }
 
-// The image where the mask is 0, fading to nothing where it is 255; colors times opacity.
+// The image where the mask is 0, fading to transparent where it is 255; colors are premultiplied by opacity.
 Planes known_part(const Pixels& image, const PixelMask& mask) {
   Planes planes;
   planes.fill({.width = image.width, .height = image.height, .values = std::vector<uint8_t>(mask.values.size())});
@@ -36,7 +36,7 @@ struct Color {
   uint32_t alpha;
 };
 
-// Colors no longer times opacity.
+// Divides the colors by the opacity.
 Color straight(const Planes& planes, size_t i) {
   Color c{{planes[0].values[i], planes[1].values[i], planes[2].values[i]}, planes[3].values[i]};
   if (c.alpha == 0 || c.alpha == 255) return c;
@@ -44,7 +44,7 @@ Color straight(const Planes& planes, size_t i) {
   return c;
 }
 
-// `above` over `below`, with seven bits more than the result has.
+// `above` over `below`, with seven more bits than the result.
 Color over(const Color& above, const Color& below) {
   if (above.alpha == 0) return below;
   constexpr uint32_t bits = 7;

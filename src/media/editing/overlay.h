@@ -1,5 +1,5 @@
-// Painting into a part of an image: what the masked part holds before, and how the result is laid under what was not masked. Pillow's
-// integer arithmetic bit for bit, in the steps of A1111 (masking.fill, apply_overlay) and diffusers (VaeImageProcessor.apply_overlay).
+// Fills the masked part of an image before inpainting, and pastes the original back over the unmasked part of the result. Bit-identical to
+// Pillow's integer arithmetic, in the steps of A1111 (masking.fill, apply_overlay) and diffusers (VaeImageProcessor.apply_overlay).
 #pragma once
 
 #include "media/editing/region.h"
@@ -7,12 +7,13 @@
 
 namespace hearth {
 
-// `painted` where the mask is 255, `original` where it is 0, to the bit, and between them in between. All of one size, else ShapeError.
+// Exactly `painted` where the mask is 255, exactly `original` where it is 0, and interpolated in between. ShapeError unless all sizes are
+// equal.
 Pixels pasted(const Pixels& painted, const Pixels& original, const PixelMask& mask);
-// The same where `painted` is that region of the original, in any size: it is resized first (Fit::crop).
+// The same if `painted` is only that region of the image, in any size: it is resized first (Fit::crop).
 Pixels pasted(const Pixels& painted, const Pixels& original, const PixelMask& mask, const Region& region);
 
-// The masked part filled with the colors around it, blurred, the finer the nearer.
+// The image with its masked part filled with blurred colors from around it, in finer detail near the border.
 Pixels filled_from_around(const Pixels& image, const PixelMask& mask);
 
 }  // namespace hearth

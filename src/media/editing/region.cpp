@@ -7,7 +7,7 @@
 namespace hearth {
 namespace {
 
-// One axis from `begin` to `end` made longer by `more`, half on each side, and moved back into 0 … size.
+// Extends [begin, end) of one axis by `more`, half on each side, and moves it back into [0, size).
 void lengthen(int64_t& begin, int64_t& end, int64_t more, int64_t size) {
   begin -= more / 2;
   end += more - more / 2;

@@ -1,4 +1,4 @@
-// Rectangles of images: where a mask paints, and what around it is painted together with it.
+// Rectangles of images: the bounding box of a mask, and the region around it that is regenerated with it.
 #pragma once
 
 #include <optional>
@@ -15,15 +15,14 @@ struct Region {
   friend bool operator==(const Region&, const Region&) = default;
 };
 
-// The smallest region that holds all pixels that are not 0; none where all are.
+// The smallest region that contains all nonzero pixels; nullopt if there are none.
 std::optional<Region> masked_region(const PixelMask& mask);
 
-// `region` with `padding` pixels more on each side, as far as the image goes, then made as wide for its height as width × height is, as
-// far as the image goes: the "only masked" region of A1111 and diffusers (VaeImageProcessor.get_crop_region). UsageError for a
-// negative padding.
+// `region` with `padding` more pixels on each side, then extended to the aspect ratio of width × height, both clipped to the image: the
+// "only masked" region of A1111 and diffusers (VaeImageProcessor.get_crop_region). UsageError for a negative padding.
 Region grown(const Region& region, int64_t padding, const PixelMask& mask, int64_t width, int64_t height);
 
-// ShapeError for a region that is not in the image.
+// ShapeError for a region that is not inside the image.
 Pixels cropped(const Pixels& image, const Region& region);
 PixelMask cropped(const PixelMask& mask, const Region& region);
 

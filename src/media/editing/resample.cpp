@@ -7,7 +7,7 @@
 namespace hearth {
 namespace {
 
-constexpr int weight_bits = 32 - 8 - 2;  // Pillow's: a sum of 8-bit levels, overshoot included, stays within 32 bits
+constexpr int weight_bits = 32 - 8 - 2;  // as in Pillow: a sum of 8-bit values, including overshoot, fits in 32 bits
 
 struct Kernel {
   double support;
@@ -35,7 +35,7 @@ Kernel kernel_of(Filter filter) {
   }
 }
 
-// What one new pixel is made of: source pixels from `begin` on, with these weights.
+// The source pixels of one new pixel, from `begin` on, with their weights.
 struct Window {
   int64_t begin;
   std::vector<double> weights;
@@ -64,7 +64,7 @@ std::vector<Window> windows(int64_t from, int64_t to, Filter filter) {
   return all;
 }
 
-// How the values of a window become one.
+// How the values of a window are combined.
 struct Levels {  // 8 bits
   using Value = uint8_t;
   using Weight = int32_t;
@@ -104,7 +104,7 @@ std::vector<typename Kind::Value> along(const std::vector<typename Kind::Value>&
   return y;
 }
 
-// Pillow walks over the source in steps that it adds up, so the last bits depend on the steps before.
+// Pillow accumulates its position in the source step by step, so the last bits depend on the previous steps.
 std::vector<int64_t> nearest_places(int64_t from, int64_t to) {
   const double step = double(from) / double(to);
   std::vector<int64_t> places;
@@ -114,13 +114,13 @@ std::vector<int64_t> nearest_places(int64_t from, int64_t to) {
   return places;
 }
 
-// Pillow's choice since version 13: columns first where the height shrinks by more than twice what the width shrinks by.
+// The rule of Pillow since version 13: columns first if the height shrinks by more than twice the factor of the width.
 bool columns_first(int64_t W, int64_t H, int64_t width, int64_t height) { return height < H && H - height > 2 * (W - width); }
 
 void check_sizes(size_t values, int64_t columns, int64_t rows, int64_t channels, int64_t width, int64_t height) {
-  if (width < 1 || height < 1) fail<ShapeError>("resize: to {} × {}, expected sides of 1 at least", width, height);
+  if (width < 1 || height < 1) fail<ShapeError>("resize: the size is {} × {}, expected sides of at least 1", width, height);
   if (columns < 1 || rows < 1 || int64_t(values) != columns * rows * channels)
-    fail<ShapeError>("resize: {} values for {} × {}, expected {} each", values, columns, rows, channels);
+    fail<ShapeError>("resize: {} values for {} × {}, expected {} per pixel", values, columns, rows, channels);
 }
 
 // x [H, W, C] → [height, width, C].

@@ -1,7 +1,7 @@
-// Images of another size, bit for bit as Pillow's Image.resize makes them: what diffusers, ComfyUI and A1111 do to images on the
-// way in. As Pillow 13 does it; versions before go along rows first always, which is another level here and there where the height
-// shrinks more than the width. Pillow's method is convolution with the filter stretched over the source pixels that a new pixel covers (so
-// that shrinking averages), along rows and along columns, rounded to 8 bits after each; the weights are rounded to 22 bits.
+// Resizes images, bit-identical to Image.resize of Pillow 13, which diffusers, ComfyUI and A1111 apply to input images. Older versions of
+// Pillow always filter along rows first, which changes some values by one if the height shrinks more than the width. Pillow convolves
+// with a filter that is scaled to the source pixels that a new pixel covers (so that shrinking averages), along rows and along columns, and
+// rounds to 8 bits after each; the weights are rounded to 22 bits.
 #pragma once
 
 #include <span>
@@ -16,20 +16,19 @@ enum class Filter {
   nearest,
   box,
   bilinear,
-  bicubic,  // Keys' with a = −1/2
+  bicubic,  // Keys' filter with a = −1/2
   lanczos,  // three lobes: diffusers' choice
 };
 
-// The image in width × height. ShapeError where a side is below 1, or the pixels do not fit the image's size.
+// The image in width × height. ShapeError if a side is below 1, or the number of pixels does not match the image's size.
 Pixels resize(const Pixels& image, int64_t width, int64_t height, Filter filter);
 PixelMask resize(const PixelMask& mask, int64_t width, int64_t height, Filter filter);
 
-// The same for numbers of any size (Pillow's mode F): x [rows, columns] → [height, width]; sums in f64, rounded to f32 after each
-// direction.
+// The same for f32 values (Pillow's mode F): x [rows, columns] → [height, width]; sums in f64, rounded to f32 after each direction.
 std::vector<float> resize(std::span<const float> x, int64_t columns, int64_t rows, int64_t width, int64_t height, Filter filter);
 
-// The same as torch's interpolate with mode "bicubic" has it (align_corners off, not antialiased): Keys' filter with a = −3/4 over four
-// values each way, the edge's beyond the edge; along rows first. Sums in f64, rounded to f32 after each direction.
+// The same as torch's interpolate with mode "bicubic" (without align_corners and antialias): Keys' filter with a = −3/4 over four values in
+// each direction, along rows first; edge values are repeated beyond the edge. Sums in f64, rounded to f32 after each direction.
 std::vector<float> interpolate_bicubic(std::span<const float> x, int64_t columns, int64_t rows, int64_t width, int64_t height);
 
 }  // namespace hearth

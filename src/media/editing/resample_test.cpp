@@ -72,12 +72,14 @@ TEST(Resample, as_diffusers_prepares_a_image) {
 }
 
 TEST(Resample, refuses_sizes_that_are_none) {
-  EXPECT_EQ(complaint_of([] { resize(image(), 0, 1, Filter::box); }), "ShapeError: resize: to 0 × 1, expected sides of 1 at least");
-  EXPECT_EQ(complaint_of([] { resize(image(), 5, -1, Filter::nearest); }), "ShapeError: resize: to 5 × -1, expected sides of 1 at least");
+  EXPECT_EQ(complaint_of([] { resize(image(), 0, 1, Filter::box); }),
+            "ShapeError: resize: the size is 0 × 1, expected sides of at least 1");
+  EXPECT_EQ(complaint_of([] { resize(image(), 5, -1, Filter::nearest); }),
+            "ShapeError: resize: the size is 5 × -1, expected sides of at least 1");
   EXPECT_EQ(complaint_of([] {
               resize(Pixels{.width = 2, .height = 1, .rgb = {1, 2, 3}}, 1, 1, Filter::box);
             }),
-            "ShapeError: resize: 3 values for 2 × 1, expected 3 each");
+            "ShapeError: resize: 3 values for 2 × 1, expected 3 per pixel");
   EXPECT_THROW(resize(PixelMask{}, 1, 1, Filter::box), ShapeError);
 }
 
@@ -103,7 +105,7 @@ TEST(Masks, are_extended_inverted_and_made_of_images_as_in_pillow) {
   EXPECT_EQ(inverted(mask()).values, from_base64(golden()["inverted"]));
   EXPECT_EQ(luma(image()).values, from_base64(golden()["grey"]));
   EXPECT_EQ(luma(image()).height, 29);
-  EXPECT_EQ(complaint_of([] { extended(mask(), {.top = -1}, 0); }), "UsageError: extended: margins 0, -1, 0, 0, expected none below 0");
+  EXPECT_EQ(complaint_of([] { extended(mask(), {.top = -1}, 0); }), "UsageError: extended: margins 0, -1, 0, 0, expected 0 or more");
 }
 
 }  // namespace

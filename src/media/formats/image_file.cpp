@@ -55,7 +55,7 @@ void add(LoadedImage& image, std::string_view keyword, std::string text) {
   if (!text.empty()) image.texts.push_back({std::string(keyword), std::move(text)});
 }
 
-// Texts and orientation that EXIF and XMP hold.
+// Reads texts and orientation from EXIF and XMP.
 void take_metadata(LoadedImage& image, const std::string& exif_bytes, const std::string& xmp) {
   Exif exif = parse_exif(exif_bytes);
   image.orientation = exif.orientation.value_or(xmp_orientation(xmp).value_or(1));
@@ -68,7 +68,7 @@ void take_metadata(LoadedImage& image, const std::string& exif_bytes, const std:
     if (image.find(keyword) == nullptr) add(image, keyword, xmp_text(xmp, keyword).value_or(""));
 }
 
-// EXIF as ImageMagick puts it into PNG: "\nexif\n    size\n", then hexadecimal digits in lines.
+// EXIF as ImageMagick stores it in PNG: "\nexif\n    size\n", then lines of hexadecimal digits.
 std::string raw_profile(std::string_view text) {
   for (int line = 0; line < 3; ++line) {
     const size_t end = text.find('\n');
@@ -155,7 +155,7 @@ const std::string* LoadedImage::find(std::string_view keyword) const {
 
 LoadedImage decode_image(std::string_view bytes, std::string_view where, const ImageLimits& limits) {
   const auto format = image_format(bytes, where);
-  if (!format) fail<IoError>("image: {} is no image, expected PNG, JPEG or WebP", where);
+  if (!format) fail<IoError>("image: {} is not an image, expected PNG, JPEG or WebP", where);
   LoadedImage image = format == ImageFormat::png    ? from(decode_png(bytes, where, limits))
                       : format == ImageFormat::jpeg ? from(decode_jpeg(bytes, where, limits))
                                                     : from(decode_webp(bytes, where, limits));

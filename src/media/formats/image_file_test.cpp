@@ -24,7 +24,7 @@ const nlohmann::json& golden() {
 
 LoadedImage read(const std::string& name) { return read_image(golden_file("pillow/" + name)); }
 
-// Each level of each pixel, upright, and each level of transparency. Observed: no difference.
+// Every value of every pixel, after applying the orientation, and every alpha value. Observed: no difference.
 TEST(LoadedImage, every_kind_is_read_as_pillow_reads_it) {
   EXPECT_EQ(golden()["shown"].size(), 99u);
   for (const auto& [name, expected] : golden()["shown"].items()) {
@@ -104,13 +104,17 @@ TEST(LoadedImage, color_profiles_are_noted) {
 
 TEST(LoadedImage, what_cannot_be_read_is_refused_in_one_line) {
   EXPECT_EQ(golden()["hostile"].size(), 26u);
-  for (const auto& [name, says] : golden()["hostile"].items()) {
+  for (const auto& [name, recorded] : golden()["hostile"].items()) {
     const std::string message = complaint_of([&, name = name] { read(name); });
+    std::string says = recorded.get<std::string>();  // in the words of an earlier version
+    for (const auto& [before, now] :
+         {std::pair{"needed", "expected"}, {"is no picture", "is not an image"}, {"picture", "image"}, {"colours", "channels"}})
+      if (const size_t at = says.find(before); at != says.npos) says.replace(at, std::string_view(before).size(), now);
     EXPECT_NE(message.find(": "), std::string::npos) << name;
     EXPECT_NE(message.find(name), std::string::npos) << message;
-    EXPECT_NE(message.find(says.get<std::string>()), std::string::npos) << message;
+    EXPECT_NE(message.find(says), std::string::npos) << message;
     EXPECT_EQ(message.starts_with("UnsupportedError: "),
-              says.get<std::string>().find("needed") != std::string::npos && says.get<std::string>().find("no image") == std::string::npos)
+              says.find("expected") != std::string::npos && says.find("not an image") == std::string::npos)
         << message;
   }
 }
@@ -121,7 +125,7 @@ TEST(LoadedImage, limits_hold_for_every_format) {
     EXPECT_NE(complaint_of([&] { decode_image(bytes, "x", {.pixels = 23 * 17 - 1}); }).find("x is 23 × 17, at most 390 pixels are read"),
               std::string::npos);
     EXPECT_EQ(decode_image(bytes, "x", {.pixels = 23 * 17}).image.width, 23);
-    EXPECT_NE(complaint_of([&] { decode_image(bytes, "x", {.file_bytes = 10}); }).find("at most 10 are read"), std::string::npos);
+    EXPECT_NE(complaint_of([&] { decode_image(bytes, "x", {.file_bytes = 10}); }).find("expected at most 10"), std::string::npos);
     EXPECT_NE(complaint_of([&] { read_image(golden_file("pillow/" + name), {.file_bytes = 10}); }).find("read "), std::string::npos);
     for (size_t n = 0; n < bytes.size(); n += 7) EXPECT_NE(complaint_of([&] { decode_image(bytes.substr(0, n), "x"); }), "") << n;
   }

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view exif_mark("Exif\0\0", 6), xmp_mark("http://ns.adobe.com/xap/1.0/\0", 29), profile_mark("ICC_PROFILE\0", 12);
 constexpr size_t longest_segment = 65'533;
 
-// What both directions share. libjpeg's errors come back by longjmp, which skips destructors: what guarded() runs owns nothing itself.
+// State of reading and writing. libjpeg reports errors by longjmp, which skips destructors, so code inside guarded() must own nothing.
 struct Guard {
   jpeg_error_mgr errors{};
   std::jmp_buf jump{};
@@ -41,7 +41,7 @@ void on_error(j_common_ptr info) {
 }
 
 void on_message(j_common_ptr info, int level) {
-  constexpr size_t most_notes = 20;  // a hostile file could otherwise make any number
+  constexpr size_t most_notes = 20;  // a malicious file could otherwise cause any number
   Guard& guard = guard_of(info);
   if (level >= 0 || guard.notes.size() >= most_notes) return;
   char message[JMSG_LENGTH_MAX];
@@ -49,7 +49,7 @@ void on_message(j_common_ptr info, int level) {
   try {
     guard.notes.emplace_back(message);
   } catch (const std::bad_alloc&) {
-    // An exception must not pass through libjpeg; what needs memory next will say so.
+    // An exception must not pass through libjpeg; the next allocation will report the lack of memory.
   }
 }
 
@@ -66,8 +66,8 @@ template <class F> bool guarded(Guard& guard, F&& calls) {
   return true;
 }
 
-// libjpeg only reports progress where it is asked to; a file of many scans would otherwise cost a pass over the image for each few
-// bytes. No encoder writes more than some dozens.
+// Limits the number of scans, because a file could otherwise cost a pass over the image for every few bytes. No encoder writes more than a
+// few dozen. libjpeg reports progress only on request.
 void on_progress(j_common_ptr info) {
   constexpr int most_scans = 500;
   if (info->is_decompressor != 0 && reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > most_scans)
@@ -137,7 +137,7 @@ std::string kind_of(const jpeg_decompress_struct& info) {
       case JCS_YCbCr: return "YCbCr";
       case JCS_CMYK: return "CMYK";
       case JCS_YCCK: return "YCCK";
-      default: return "of unknown colors";
+      default: return "unknown color space";
     }
   }();
   std::string kind = fmt::format("{}, {}", process_of(info), color);
@@ -149,8 +149,8 @@ std::string kind_of(const jpeg_decompress_struct& info) {
   return kind + fmt::format(" 4:{}:{}", 4 / across, down == 1 ? 4 / across : 0);
 }
 
-// Each 8 × 8 block of each color takes a bit at least, but for arithmetic coding. So a small file that claims to be a large image
-// is known as such before any memory is taken for its pixels.
+// Each 8 × 8 block of each channel takes at least one bit, except with arithmetic coding. A small file that claims to be a large image is
+// therefore refused before memory is allocated for its pixels.
 bool could_hold(const jpeg_decompress_struct& info, size_t bytes) {
   if (info.arith_code != 0) return true;
   uint64_t blocks = 0;
@@ -175,7 +175,7 @@ uint8_t product(unsigned a, unsigned b) {
   return uint8_t(((t >> 8) + t) >> 8);
 }
 
-// One row as libjpeg gives it to red, green, blue.
+// Converts one row of libjpeg's output to red, green, blue.
 void convert_row(const uint8_t* in, int colors, int64_t W, uint8_t* out) {
   for (int64_t x = 0; x < W; ++x)
     for (int c = 0; c < 3; ++c) {
@@ -196,7 +196,7 @@ void write_segment(jpeg_compress_struct& info, std::string_view mark, std::strin
 
 Jpeg decode_jpeg(std::string_view bytes, std::string_view where, const ImageLimits& limits) {
   if (int64_t(bytes.size()) > limits.file_bytes)
-    fail<IoError>("jpeg: {} has {} bytes, at most {} are read", where, bytes.size(), limits.file_bytes);
+    fail<IoError>("jpeg: {} has {} bytes, expected at most {}", where, bytes.size(), limits.file_bytes);
   if (!bytes.starts_with("\xFF\xD8\xFF")) fail<IoError>("jpeg: {} is not a JPEG file", where);
 
   Reader reader(bytes);
@@ -214,7 +214,7 @@ Jpeg decode_jpeg(std::string_view bytes, std::string_view where, const ImageLimi
   Jpeg jpeg{.image = {.width = info.image_width, .height = info.image_height, .rgb = {}}, .kind = kind_of(info)};
   Pixels& image = jpeg.image;
   if (colors != 1 && colors != 3 && colors != 4)
-    fail<UnsupportedError>("jpeg: {} has {} colors, expected 1 (gray), 3 (YCbCr, RGB) or 4 (CMYK, YCCK)", where, colors);
+    fail<UnsupportedError>("jpeg: {} has {} channels, expected 1 (gray), 3 (YCbCr, RGB) or 4 (CMYK, YCCK)", where, colors);
   if (image.width > limits.pixels / image.height)
     fail<IoError>("jpeg: {} is {} × {}, at most {} pixels are read", where, image.width, image.height, limits.pixels);
   if (!could_hold(info, bytes.size()))
@@ -233,7 +233,7 @@ Jpeg decode_jpeg(std::string_view bytes, std::string_view where, const ImageLimi
       convert_row(row.data(), colors, int64_t(info.image_width), out);
     }
   }));
-  take_markers(info, jpeg, reader.notes);  // before they are let go of
+  take_markers(info, jpeg, reader.notes);  // before libjpeg frees them
   check(guarded(reader, [&] { jpeg_finish_decompress(&info); }));
   jpeg.notes = std::move(reader.notes);
   return jpeg;
@@ -244,10 +244,10 @@ std::string encode_jpeg(const Pixels& image, const JpegOptions& options) {
   if (W < 1 || H < 1 || image.rgb.size() / 3 / size_t(W) != size_t(H) || image.rgb.size() % (3 * size_t(W)) != 0)
     fail<ShapeError>("jpeg: {} bytes of pixels for {} × {}, expected width × height × 3", image.rgb.size(), W, H);
   if (W > longest_jpeg_side || H > longest_jpeg_side)
-    fail<UsageError>("jpeg: {} × {} does not fit, expected sides of at most {}", W, H, longest_jpeg_side);
+    fail<UsageError>("jpeg: {} × {} is out of range, expected sides of at most {}", W, H, longest_jpeg_side);
   if (options.quality < 1 || options.quality > 100) fail<UsageError>("jpeg: quality {}, expected 1 to 100", options.quality);
   if (options.exif.size() > longest_segment - exif_mark.size() || options.xmp.size() > longest_segment - xmp_mark.size())
-    fail<UsageError>("jpeg: {} bytes of EXIF and {} of XMP, the file holds at most {} and {}", options.exif.size(), options.xmp.size(),
+    fail<UsageError>("jpeg: {} bytes of EXIF and {} of XMP, expected at most {} and {}", options.exif.size(), options.xmp.size(),
                      longest_segment - exif_mark.size(), longest_segment - xmp_mark.size());
 
   Writer writer;

@@ -12,7 +12,7 @@ using test::complaint_of;
 using test::from_base64;
 using test::random_pixels;
 
-// Pillow's file of the same image and settings shows these pixels. Observed: no difference.
+// Pillow's file of the same image and settings decodes to these pixels. Observed: no difference.
 TEST(Jpeg, is_written_as_pillow_writes_it) {
   const auto g = test::golden_json("pillow/pictures.json")["written"];
   const Pixels image{.width = g["width"], .height = g["height"], .rgb = from_base64(g["rgb"])};
@@ -35,7 +35,7 @@ TEST(Jpeg, metadata_come_back_up_to_what_a_segment_holds) {
   EXPECT_TRUE(jpeg.xmp == xmp);
   const std::string one_more = exif + "e";
   EXPECT_EQ(complaint_of([&] { encode_jpeg(image, {.exif = one_more}); }),
-            "UsageError: jpeg: 65528 bytes of EXIF and 0 of XMP, the file holds at most 65527 and 65504");
+            "UsageError: jpeg: 65528 bytes of EXIF and 0 of XMP, expected at most 65527 and 65504");
   EXPECT_NE(complaint_of([&] { encode_jpeg(image, {.xmp = exif}); }), "");
 }
 
@@ -51,7 +51,7 @@ TEST(Jpeg, refuses_what_it_cannot_hold) {
   EXPECT_EQ(complaint_of([&] { encode_jpeg(image, {.quality = 0}); }), "UsageError: jpeg: quality 0, expected 1 to 100");
   EXPECT_EQ(complaint_of([&] { encode_jpeg(image, {.quality = 101}); }), "UsageError: jpeg: quality 101, expected 1 to 100");
   EXPECT_EQ(complaint_of([] { encode_jpeg({.width = 65'501, .height = 1, .rgb = std::vector<uint8_t>(65'501 * 3)}); }),
-            "UsageError: jpeg: 65501 × 1 does not fit, expected sides of at most 65500");
+            "UsageError: jpeg: 65501 × 1 is out of range, expected sides of at most 65500");
   EXPECT_EQ(decode_jpeg(encode_jpeg({.width = 1, .height = 65'500, .rgb = std::vector<uint8_t>(65'500 * 3)}), "x").image.height, 65'500);
   for (const Pixels& wrong :
        {Pixels{.width = 2, .height = 2, .rgb = {1, 2, 3}}, Pixels{}, Pixels{.width = 1, .height = 1, .rgb = {1, 2, 3, 4}}})

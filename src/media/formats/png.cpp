@@ -13,7 +13,7 @@
 namespace hearth {
 namespace {
 
-// libpng's state. Its errors come back by longjmp, which skips destructors: what guarded() runs owns nothing itself.
+// libpng's state. It reports errors by longjmp, which skips destructors, so code inside guarded() must own nothing.
 struct Codec {
   ~Codec() {
     if (writing) png_destroy_write_struct(&png, &info);
@@ -25,7 +25,7 @@ struct Codec {
   bool writing = false;
   char error[256] = "out of memory";
   std::vector<std::string> notes;
-  std::string_view in;  // what is left to read
+  std::string_view in;  // the bytes not yet read
   std::string out;
 };
 
@@ -38,13 +38,13 @@ Codec& codec_of(png_structp png) { return *static_cast<Codec*>(png_get_error_ptr
 }
 
 void on_warning(png_structp png, png_const_charp message) {
-  constexpr size_t most_notes = 20;  // a hostile file could otherwise make any number
+  constexpr size_t most_notes = 20;  // a malicious file could otherwise cause any number
   Codec& codec = codec_of(png);
   if (codec.notes.size() >= most_notes) return;
   try {
     codec.notes.emplace_back(message);
   } catch (const std::bad_alloc&) {
-    // An exception must not pass through libpng; what needs memory next will say so.
+    // An exception must not pass through libpng; the next allocation will report the lack of memory.
   }
 }
 
@@ -63,14 +63,14 @@ void on_write(png_structp png, png_bytep from, size_t count) {
   if (!done) png_error(png, "out of memory");  // not inside the handler: a longjmp would never end it
 }
 
-// Runs calls into libpng; false when one of them failed.
+// Runs calls to libpng; false if one of them failed.
 template <class F> bool guarded(Codec& codec, F&& calls) {
   if (codec.png == nullptr || codec.info == nullptr || setjmp(png_jmpbuf(codec.png)) != 0) return false;
   calls();
   return true;
 }
 
-// What libpng is given for a text chunk; `body` is kept by the caller.
+// A text chunk for libpng; the caller keeps `body` alive.
 png_text text_chunk(const PngText& text, std::string& body) {
   const auto& key = text.keyword;
   const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
@@ -95,16 +95,15 @@ png_text text_chunk(const PngText& text, std::string& body) {
 std::string utf8_of(const png_text& chunk, std::vector<std::string>& notes) {
   const bool international = chunk.compression >= PNG_ITXT_COMPRESSION_NONE;
   const std::string_view bytes(chunk.text, international ? chunk.itxt_length : chunk.text_length);
-  if (international && !is_utf8(bytes))
-    notes.push_back(fmt::format("the text '{}' should be UTF-8 and is not; it is shown as Latin-1", chunk.key));
+  if (international && !is_utf8(bytes)) notes.push_back(fmt::format("the text '{}' is not valid UTF-8; it is read as Latin-1", chunk.key));
   return international ? utf8_or_latin1(bytes) : latin1_to_utf8(bytes);
 }
 
-// Deflate makes at most 1032 bytes of one, so a small file that claims to be a large image is known as such before any
-// memory is taken for its pixels.
+// Deflate expands by a factor of at most 1032, so a small file that claims to be a large image is refused before memory is allocated for
+// its pixels.
 bool could_hold(size_t packed, uint64_t row_bytes, uint64_t rows) { return row_bytes * rows <= uint64_t(packed) * 1032; }
 
-// The samples of one row as PNG orders them, the more significant byte of 16 bits first. `alpha` may be null.
+// The samples of one row in PNG's order, with the more significant byte of 16 bits first. `alpha` may be null.
 template <class Level> void pack_row(const Level* rgb, const uint8_t* alpha, int64_t W, uint8_t* out) {
   const auto put = [&out](unsigned level) {
     if (sizeof(Level) == 2) *out++ = uint8_t(level >> 8);
@@ -116,7 +115,7 @@ template <class Level> void pack_row(const Level* rgb, const uint8_t* alpha, int
   }
 }
 
-// What one row of RGB or RGBA samples becomes.
+// Converts one row of RGB or RGBA samples.
 void unpack_row(const uint8_t* in, int64_t y, bool transparent, Png& png) {
   const int64_t W = png.image.width;
   const bool deep = !png.deep.rgb.empty();
@@ -200,7 +199,7 @@ void write_png(const std::filesystem::path& file, const Pixels& image, std::span
 
 Png decode_png(std::string_view bytes, std::string_view where, const ImageLimits& limits) {
   if (int64_t(bytes.size()) > limits.file_bytes)
-    fail<IoError>("png: {} has {} bytes, at most {} are read", where, bytes.size(), limits.file_bytes);
+    fail<IoError>("png: {} has {} bytes, expected at most {}", where, bytes.size(), limits.file_bytes);
   if (bytes.size() < 8 || png_sig_cmp(reinterpret_cast<png_const_bytep>(bytes.data()), 0, 8) != 0)
     fail<IoError>("png: {} is not a PNG file", where);
 
@@ -246,7 +245,7 @@ Png decode_png(std::string_view bytes, std::string_view where, const ImageLimits
   png.image.rgb.resize(size_t(W * H * 3));
   if (deep) png.deep = {.width = W, .height = H, .rgb = std::vector<uint16_t>(size_t(W * H * 3))};
   if (transparent) png.alpha = {.width = W, .height = H, .values = std::vector<uint8_t>(size_t(W * H))};
-  // Interlaced rows are completed pass by pass, so all of them are kept.
+  // Interlaced rows are completed pass by pass, so all of them stay in memory.
   std::vector<uint8_t> rows(row_bytes * (passes == 1 ? 1 : size_t(H)));
   check(guarded(codec, [&] {
     for (int pass = 0; pass < passes; ++pass)

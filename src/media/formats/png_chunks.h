@@ -1,4 +1,4 @@
-// For tests: the chunks of a PNG file, right or not.
+// For tests: the chunks of a PNG file, valid or not.
 #pragma once
 
 #include <zlib.h>
@@ -14,7 +14,7 @@ inline uint32_t png_number(const std::string& bytes, size_t at) {
   return v;
 }
 
-// Calls f(kind, begin of the data, size) for each chunk that lies whole within the bytes.
+// Calls f(kind, start of the data, size) for each complete chunk.
 template <class F> void for_chunks(const std::string& bytes, F f) {
   for (size_t at = 8; at + 12 <= bytes.size();) {
     const size_t size = png_number(bytes, at);
@@ -24,7 +24,7 @@ template <class F> void for_chunks(const std::string& bytes, F f) {
   }
 }
 
-// The same file with right checksums, so that a change inside a chunk reaches the code behind the check.
+// The same file with correct checksums, so that a change inside a chunk reaches the code after the check.
 inline std::string with_checksums(std::string bytes) {
   for_chunks(std::string(bytes), [&](const std::string&, size_t begin, size_t size) {
     const auto crc = uint32_t(::crc32(0, reinterpret_cast<const Bytef*>(bytes.data() + begin - 4), uInt(size + 4)));

@@ -30,7 +30,7 @@ std::string message_of(const std::function<void()>& call) {
   return "no error";
 }
 
-// The text chunks as they stand in the file: keyword → kind.
+// The text chunks of the file: keyword → kind.
 std::map<std::string, std::string> kinds(const std::string& bytes) {
   std::map<std::string, std::string> found;
   test::for_chunks(bytes, [&](const std::string& kind, size_t begin, size_t) {
@@ -97,7 +97,7 @@ TEST(Png, sixteen_bits_and_transparency_come_back) {
 
   const Png plain = decode_png(encode_png(deep), "memory");
   EXPECT_EQ(plain.deep, deep);
-  EXPECT_EQ(plain.image, pixels);  // the upper bytes, as Pillow has it
+  EXPECT_EQ(plain.image, pixels);  // the upper bytes, like Pillow
   EXPECT_EQ(plain.alpha, PixelMask{});
   EXPECT_EQ(plain.kind, "16 bits, RGB");
   const Png deep_alpha = decode_png(encode_png(deep, {}, alpha), "memory");
@@ -112,7 +112,7 @@ TEST(Png, sixteen_bits_and_transparency_come_back) {
   EXPECT_EQ(message_of([&] { encode_png(pixels, {}, alpha); }), "png: alpha of 7 × 13 for an image of 13 × 7");
 }
 
-// libpng's own limit is a million columns; nothing packs better than one color.
+// libpng's limit is a million columns; a single color compresses best.
 TEST(Png, a_wide_one_and_a_black_one_come_back_too) {
   for (const auto& [W, H] : {std::pair{1'000'001, 1}, {1000, 1000}}) {
     const Pixels black{.width = W, .height = H, .rgb = std::vector<uint8_t>(size_t(W) * H * 3)};
@@ -142,7 +142,7 @@ TEST(Png, refuses_what_it_cannot_hold) {
   EXPECT_EQ(says({.width = 0, .height = 0, .rgb = {}}, {}), "png: 0 bytes of pixels for 0 × 0, expected width × height × 3");
   for (const std::string& key : {std::string(), std::string(" a"), std::string("a "), std::string("a\n"), std::string("\x7f"),
                                  std::string("é"), std::string(80, 'k')})
-    EXPECT_NE(says(one, {{key, "x"}}).find("needed 1 to 79 printable ASCII"), std::string::npos) << key;
+    EXPECT_NE(says(one, {{key, "x"}}).find("expected 1 to 79 printable ASCII"), std::string::npos) << key;
   EXPECT_EQ(says(one, {{"k", "\xff"}}), "png: the text 'k' is not valid UTF-8");
   EXPECT_EQ(says(one, {{"k", std::string("a\0b", 3)}}), "png: the text 'k' contains a zero byte");
   EXPECT_EQ(says(one, {{std::string(79, 'k'), "x"}}), "no error");
@@ -173,7 +173,7 @@ TEST(Png, packed_text_beyond_the_limit_is_never_unpacked) {
   for (const auto& name : golden_json("pictures.json")["bombs"].get<std::vector<std::string>>()) {
     const Png png = read_png(golden(name + ".png"), {.text_bytes = 1'000'000});
     EXPECT_TRUE(png.texts.empty()) << name;
-    EXPECT_EQ(png.notes.size(), 1u) << name;  // the image is sound; what was left out is said
+    EXPECT_EQ(png.notes.size(), 1u) << name;  // the image is valid; the note reports what was dropped
     ASSERT_EQ(read_png(golden(name + ".png")).texts.size(), 1u) << name;
     EXPECT_EQ(read_png(golden(name + ".png")).texts[0].text.size(), 3'000'000u) << name;
   }
@@ -184,13 +184,13 @@ TEST(Png, limits_are_checked_first) {
   EXPECT_EQ(message_of([&] { decode_png(bytes, "x", {.pixels = 99}); }), "png: x is 10 × 10, at most 99 pixels are read");
   EXPECT_EQ(decode_png(bytes, "x", {.pixels = 100}).image.width, 10);
   EXPECT_EQ(message_of([&] { decode_png(bytes, "x", {.file_bytes = 10}); }),
-            fmt::format("png: x has {} bytes, at most 10 are read", bytes.size()));
+            fmt::format("png: x has {} bytes, expected at most 10", bytes.size()));
   EXPECT_EQ(decode_png(bytes, "x", {.file_bytes = int64_t(bytes.size())}).image.width, 10);
   EXPECT_EQ(message_of([] { read_png(golden("jpeg.png"), {.file_bytes = 10}); }).rfind("read ", 0), 0u);  // before it is in memory
   EXPECT_EQ(message_of([&] { decode_png(std::string_view(bytes).substr(0, 7), "x"); }), "png: x is not a PNG file");
 }
 
-// Deflate makes at most 1032 bytes of one.
+// Deflate expands by a factor of at most 1032.
 TEST(Png, a_height_that_the_bytes_cannot_hold_is_known_from_the_header) {
   std::string bytes = encode_png(random_pixels(1000, 1, 3));
   const size_t most = bytes.size() * 1032 / 3000;
@@ -203,14 +203,14 @@ TEST(Png, a_height_that_the_bytes_cannot_hold_is_known_from_the_header) {
 }
 
 TEST(Png, a_color_profile_is_noted) {
-  std::string profile(132, '\0');  // the smallest that libpng takes
+  std::string profile(132, '\0');  // the smallest that libpng accepts
   const auto put = [&](size_t at, std::string_view text) { profile.replace(at, text.size(), text); };
   put(3, "\x84");
   put(12, "mntrRGB XYZ ");
   put(36, "acsp");
   put(68, std::string_view("\0\0\xf6\xd6\0\1\0\0\0\0\xd3\x2d", 12));
   std::string chunk(1000, '\0');
-  uLongf size = chunk.size();  // libpng takes no chunk below 92 bytes for a profile, so it is stored
+  uLongf size = chunk.size();  // libpng refuses profile chunks below 92 bytes, so this one is not compressed
   ::compress2(reinterpret_cast<Bytef*>(chunk.data()), &size, reinterpret_cast<const Bytef*>(profile.data()), profile.size(), 0);
   chunk.resize(size);
   chunk.insert(0, std::string_view("iCCPp\0\0", 7));
@@ -243,7 +243,7 @@ TEST(Png, a_text_that_is_not_utf8_is_shown_as_latin1_and_noted) {
   const Png png = decode_png(test::with_checksums(bytes), "x");
   ASSERT_EQ(png.texts.size(), 1u);
   EXPECT_EQ(png.texts[0].text, "café");
-  EXPECT_EQ(png.notes, std::vector<std::string>{"the text 'k' should be UTF-8 and is not; it is shown as Latin-1"});
+  EXPECT_EQ(png.notes, std::vector<std::string>{"the text 'k' is not valid UTF-8; it is read as Latin-1"});
 }
 
 }  // namespace

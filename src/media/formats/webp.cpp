@@ -72,7 +72,7 @@ std::string with_metadata(const WebPData& image, const WebPOptions& options) {
 
 WebP decode_webp(std::string_view bytes, std::string_view where, const ImageLimits& limits) {
   if (int64_t(bytes.size()) > limits.file_bytes)
-    fail<IoError>("webp: {} has {} bytes, at most {} are read", where, bytes.size(), limits.file_bytes);
+    fail<IoError>("webp: {} has {} bytes, expected at most {}", where, bytes.size(), limits.file_bytes);
   if (!bytes.starts_with("RIFF") || bytes.size() < 12 || bytes.substr(8, 4) != "WEBP") fail<IoError>("webp: {} is not a WebP file", where);
 
   const WebPData data = data_of(bytes);
@@ -122,7 +122,7 @@ std::string encode_webp(const Pixels& image, const PixelMask& alpha, const WebPO
   if (transparent && (alpha.width != W || alpha.height != H || alpha.values.size() != image.rgb.size() / 3))
     fail<ShapeError>("webp: alpha of {} × {} for an image of {} × {}", alpha.width, alpha.height, W, H);
   if (W > longest_webp_side || H > longest_webp_side)
-    fail<UsageError>("webp: {} × {} does not fit, expected sides of at most {}", W, H, longest_webp_side);
+    fail<UsageError>("webp: {} × {} is out of range, expected sides of at most {}", W, H, longest_webp_side);
   if (options.quality < 0 || options.quality > 100) fail<UsageError>("webp: quality {}, expected 0 to 100", options.quality);
 
   WebPConfig config;

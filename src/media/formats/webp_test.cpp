@@ -36,13 +36,13 @@ TEST(WebP, lossless_comes_back_as_written_with_its_metadata) {
   EXPECT_TRUE(plain.exif.empty() && plain.xmp.empty() && plain.notes.empty());
   const std::string exif(100'001, 'e');
   const WebP webp = decode_webp(encode_webp(image, alpha, {.lossless = true, .exif = exif, .xmp = "<x>"}), "memory");
-  EXPECT_TRUE(webp.image == image);  // also where it is transparent
+  EXPECT_TRUE(webp.image == image);  // even where it is transparent
   EXPECT_EQ(webp.alpha, alpha);
   EXPECT_TRUE(webp.exif == exif);
   EXPECT_EQ(webp.xmp, "<x>");
 }
 
-// The image of golden/make_pictures.py, whose noisy colors WebP halves. Observed: 32.0, 33.7 and 52.3 levels of error.
+// The image of golden/make_pictures.py, whose noisy chroma WebP subsamples. Observed: RMS errors of 32.0, 33.7 and 52.3.
 TEST(WebP, quality_trades_size_for_error) {
   const auto g = test::golden_json("pillow/pictures.json")["written"];
   const Pixels image{.width = g["width"], .height = g["height"], .rgb = test::from_base64(g["rgb"])};
@@ -60,7 +60,7 @@ TEST(WebP, quality_trades_size_for_error) {
   }
   EXPECT_LT(last_error, 60);
   const PixelMask alpha = random_alpha(40, 30);
-  EXPECT_EQ(decode_webp(encode_webp(image, alpha), "memory").alpha, alpha);  // transparency is kept whole
+  EXPECT_EQ(decode_webp(encode_webp(image, alpha), "memory").alpha, alpha);  // transparency is lossless
 }
 
 TEST(WebP, refuses_what_it_cannot_hold) {
@@ -72,7 +72,7 @@ TEST(WebP, refuses_what_it_cannot_hold) {
             }),
             "ShapeError: webp: alpha of 1 × 2 for an image of 2 × 1");
   EXPECT_EQ(complaint_of([] { encode_webp({.width = 16'384, .height = 1, .rgb = std::vector<uint8_t>(16'384 * 3)}, {}); }),
-            "UsageError: webp: 16384 × 1 does not fit, expected sides of at most 16383");
+            "UsageError: webp: 16384 × 1 is out of range, expected sides of at most 16383");
   EXPECT_EQ(decode_webp(encode_webp({.width = 16'383, .height = 1, .rgb = std::vector<uint8_t>(16'383 * 3)}, {}), "x").image.width, 16'383);
   for (const Pixels& wrong :
        {Pixels{.width = 2, .height = 2, .rgb = {1, 2, 3}}, Pixels{}, Pixels{.width = 1, .height = 1, .rgb = {1, 2, 3, 4}}})

@@ -19,7 +19,7 @@ uint32_t number(std::string_view bytes, size_t count, bool big) {
 struct Field {
   uint16_t tag, type;
   uint32_t count;
-  std::string_view data;  // the whole value, wherever it lies
+  std::string_view data;  // the whole value, inline or elsewhere in the block
 };
 
 size_t size_of(uint16_t type) {
@@ -58,13 +58,13 @@ std::string from_utf16(std::string_view bytes, bool big) {
         i += 2;
       }
     }
-    points.push_back(c);  // half of a pair is written as U+FFFD
+    points.push_back(c);  // half of a surrogate pair is encoded as U+FFFD
   }
   return encode_utf8(points);
 }
 
-// Writers disagree about the byte order: EXIF's own, or always big endian. Prompts and settings have ASCII in them, whose upper byte
-// is zero, so the order in which more upper bytes are zero is the right one.
+// Writers differ in the byte order: that of the EXIF block, or always big endian. Prompts and settings contain ASCII, whose upper byte is
+// zero, so the order in which more upper bytes are zero is the right one.
 bool is_big_endian(std::string_view utf16, bool otherwise) {
   size_t even = 0, odd = 0;
   for (size_t i = 0; i + 2 <= utf16.size(); i += 2) {

@@ -1,5 +1,5 @@
-// The parts of EXIF (CIPA DC-008) that images of this field use: Orientation, texts, and UserComment, where A1111's web UI writes
-// `parameters` into JPEG and WebP.
+// The parts of EXIF (CIPA DC-008) that generated images use: Orientation, texts, and UserComment, which holds A1111's `parameters` in JPEG
+// and WebP files.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,16 @@
 namespace hearth {
 
 struct Exif {
-  std::optional<int64_t> orientation;                   // as the file says; only 1 to 8 mean something
-  std::string user_comment;                             // UTF-8, whatever the file's characters are; "" without one
+  std::optional<int64_t> orientation;                   // as stored; only 1 to 8 have a meaning
+  std::string user_comment;                             // converted to UTF-8; "" if absent
   std::vector<std::pair<uint16_t, std::string>> texts;  // ASCII fields of the main directory: tag, text as UTF-8
 };
 
-// A block of EXIF with or without "Exif\0\0" before it, in either byte order. Never fails: what is damaged or points out of the
-// block is left out.
+// Reads a block of EXIF in either byte order, with or without "Exif\0\0" before it. Never fails: fields that are damaged or point outside
+// the block are ignored.
 Exif parse_exif(std::string_view bytes);
 
-// A block, from the TIFF header on, that holds nothing but this comment, in UTF-16 as A1111 (piexif) writes it. UsageError for text
-// that is not UTF-8.
+// A block, from the TIFF header on, that holds only this comment, in UTF-16 like A1111 (piexif). UsageError for text that is not UTF-8.
 std::string write_exif(std::string_view user_comment);
 
 }  // namespace hearth

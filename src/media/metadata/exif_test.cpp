@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::string_literals;
 
-// piexif leaves out the end of the inner directory, four bytes.
+// piexif omits the four bytes that end the inner directory.
 TEST(Exif, is_written_as_piexif_writes_it) {
   const auto g = test::golden_json("pillow/pictures.json");
   const std::vector<uint8_t> bytes = test::from_base64(g["a1111_exif"]);
@@ -21,12 +21,12 @@ TEST(Exif, is_written_as_piexif_writes_it) {
   EXPECT_EQ(ours.substr(0, 42), piexif.substr(0, 42));
   EXPECT_EQ(ours.substr(50), piexif.substr(46));  // UNICODE and the text
   EXPECT_EQ(parse_exif(ours).user_comment, g["a1111"]);
-  EXPECT_EQ(parse_exif(write_exif("日本")).user_comment, "日本");  // no zero byte to tell the order by
+  EXPECT_EQ(parse_exif(write_exif("日本")).user_comment, "日本");  // no zero byte indicates the order
   EXPECT_EQ(parse_exif(write_exif("")).user_comment, "");
   EXPECT_THROW(write_exif("\xff"), UsageError);
 }
 
-// One directory with the fields given: tag, type, count, value (4 bytes).
+// One directory with the given fields: tag, type, count, value (4 bytes).
 std::string little(const std::vector<std::array<uint32_t, 4>>& fields, const std::string& behind = "") {
   std::string out = "II*\0\x08\0\0\0"s;
   const auto put = [&out](uint32_t v, int bytes) {
@@ -64,7 +64,7 @@ TEST(Exif, comments_of_every_kind) {
             "日");
   EXPECT_EQ(comment("UNICODE\0\xe5"
                     "e"s),
-            "日");  // as the rest of the block
+            "日");  // in the byte order of the block
   EXPECT_EQ(comment("UNICODE\0\x3d\xd8\x42\xde"
                     "a\0"s),
             "🙂a");
@@ -79,11 +79,11 @@ TEST(Exif, what_is_damaged_is_left_out) {
     EXPECT_EQ(parse_exif(bytes).orientation, std::nullopt);
   EXPECT_TRUE(parse_exif(little({{0x010F, 2, 0xFFFFFFFF, 8}})).texts.empty());
   EXPECT_TRUE(parse_exif(little({{0x010F, 2, 100, 26}})).texts.empty());
-  // Behind the block's 26 bytes and the 8 of a value; a value that ends with the block is whole.
+  // After the block's 26 bytes and the 8 of a value; a value that ends with the block is complete.
   for (const uint32_t offset : {27u, 34u, 35u, 1000u, 0xFFFFFFF8u})
     EXPECT_TRUE(parse_exif(little({{0x010F, 2, 8, offset}}, "12345678")).texts.empty()) << offset;
   EXPECT_EQ(parse_exif(little({{0x010F, 2, 8, 26}}, "12345678")).texts.size(), 1u);
-  EXPECT_TRUE(parse_exif(little({{0x010F, 2, 0, 26}, {0x0110, 99, 1, 26}})).texts.empty());  // no value; no known type
+  EXPECT_TRUE(parse_exif(little({{0x010F, 2, 0, 26}, {0x0110, 99, 1, 26}})).texts.empty());  // no value; unknown type
   EXPECT_EQ(parse_exif(little({{0x8769, 4, 1, 8}})).user_comment, "");                       // a directory that points to itself
   const std::string whole = little({{0x0112, 3, 1, 6}});
   for (size_t n = 0; n < 22; ++n) EXPECT_EQ(parse_exif(whole.substr(0, n)).orientation, std::nullopt) << n;

@@ -37,7 +37,7 @@ std::string unquote(std::string_view value) {
   return json.is_string() ? json.get<std::string>() : std::string(value);
 }
 
-// The end of the JSON string that starts at `begin`, one past its closing quotation mark; npos without one.
+// The end of the JSON string that starts at `begin`, one past its closing quotation mark; npos if it has none.
 size_t end_of_string(std::string_view line, size_t begin) {
   for (size_t i = begin + 1; i < line.size(); ++i) {
     if (line[i] == '\\') ++i;
@@ -66,7 +66,7 @@ Settings parse_settings(std::string_view line) {
     size_t end = line.npos;
     if (value < line.size() && line[value] == '"') {
       end = end_of_string(line, value);
-      if (end != line.npos && end < line.size() && line[end] != ',') end = line.npos;  // the string is only a part of the value
+      if (end != line.npos && end < line.size() && line[end] != ',') end = line.npos;  // the string is only part of the value
     }
     if (end == line.npos) end = std::min(line.find(',', value), line.size());
     settings.emplace_back(strip(line.substr(begin, colon - begin)), unquote(strip(line.substr(value, end - value))));
@@ -97,7 +97,7 @@ std::string write_parameters(const Parameters& parameters) {
   std::string line;
   for (const auto& [name, value] : parameters.settings) {
     if (name.size() < 2 || !starts_name(name[0]) || name.back() == ' ' || !std::all_of(name.begin(), name.end(), continues_name))
-      fail<UsageError>("parameters: the setting's name '{}' does not fit the format", name);
+      fail<UsageError>("parameters: '{}' is not a valid setting name", name);
     check_utf8(value, "the value of " + name);
     line += (line.empty() ? "" : ", ") + name + ": " + quote(value);
   }

@@ -1,4 +1,4 @@
-// The text that A1111's web UI writes into an image (PNG text `parameters`) and that most tools read:
+// The text that A1111's web UI writes to an image (PNG text `parameters`) and that most tools read:
 //
 //   a red house
 //   Negative prompt: blurry
@@ -14,27 +14,27 @@
 
 namespace hearth {
 
-// The keywords under which images have this text, and our own (api/settings/recipe.h).
+// The keyword of this text, and that of our own metadata (api/settings/recipe.h).
 inline constexpr std::string_view parameters_keyword = "parameters", recipe_keyword = "hearth";
 
 struct Parameters {
   std::string prompt, negative_prompt;
   std::vector<std::pair<std::string, std::string>> settings;  // in the order of the file; a name may occur twice
 
-  const std::string* find(std::string_view name) const;  // the first value of that name; nullptr without one
+  const std::string* find(std::string_view name) const;  // the first value of that name; nullptr if there is none
 
   friend bool operator==(const Parameters&, const Parameters&) = default;
 };
 
-// UsageError for a setting whose name the format cannot hold: letters, digits and "_ -/", two at least, a letter, digit or '_' first,
-// no space at the end; and for a value or prompt that is not UTF-8.
+// UsageError for a setting whose name the format does not allow, and for a value or prompt that is not UTF-8. A name has at least two
+// characters, letters, digits and "_ -/", starts with a letter, digit or '_', and does not end with a space.
 //
-// What this format cannot tell apart comes back differently from parse_parameters: a line of the prompt that starts with
-// "Negative prompt:". Our own text keeps every prompt as it was.
+// The format is ambiguous: parse_parameters() misreads a line of the prompt that starts with "Negative prompt:". Our own metadata preserve
+// every prompt.
 std::string write_parameters(const Parameters& parameters);
 
-// Never fails. Where the last line does not look like settings (fewer than three of them, as A1111 decides it), all lines are
-// prompt. Line breaks may be CR LF.
+// Never fails. If the last line does not look like settings (fewer than three, A1111's rule), all lines belong to the prompt. Line breaks
+// may be CR LF.
 Parameters parse_parameters(std::string_view text);
 
 }  // namespace hearth

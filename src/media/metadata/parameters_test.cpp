@@ -34,7 +34,7 @@ TEST(Parameters, are_written_as_a1111_writes_them) {
   EXPECT_EQ(write_parameters({"p", "", {}}), "p");
 }
 
-// Texts as tools of the field write them.
+// Texts as other programs write them.
 TEST(Parameters, of_other_tools_are_read) {
   const Parameters p = parse_parameters(
       "masterpiece, <lora:x:0.8>\nsecond line: with a colon\nNegative prompt: bad, worse\nand more\n"
@@ -62,7 +62,7 @@ TEST(Parameters, of_other_tools_are_read) {
 TEST(Parameters, a_last_line_with_fewer_than_three_settings_is_prompt) {
   EXPECT_EQ(parse_parameters("a cat\nstyle: ink, mood: dark"), (Parameters{"a cat\nstyle: ink, mood: dark", "", {}}));
   EXPECT_EQ(parse_parameters("a cat\nstyle: ink, mood: dark, x1: y").settings.size(), 3u);
-  EXPECT_TRUE(parse_parameters("a cat\na: ink, b: dark, c: big").settings.empty());  // a name has two characters or more
+  EXPECT_TRUE(parse_parameters("a cat\na: ink, b: dark, c: big").settings.empty());  // a name has at least two characters
   EXPECT_EQ(parse_parameters("a cat"), (Parameters{"a cat", "", {}}));
   EXPECT_EQ(parse_parameters(""), Parameters{});
   EXPECT_EQ(parse_parameters("Negative prompt: x"), (Parameters{"", "x", {}}));
@@ -93,7 +93,7 @@ TEST(Parameters, blanks_of_every_kind_survive_in_values) {
   EXPECT_EQ(parse_parameters("a cat\n \tNegative prompt: a dog"), (Parameters{"a cat", "a dog", {}}));
 }
 
-// What is written is read back, whatever stands in prompts and values.
+// Written text is read back unchanged, for any prompts and values.
 TEST(Parameters, round_trip) {
   const std::vector<std::string> pieces = {",",
                                            ", ",
@@ -127,7 +127,7 @@ TEST(Parameters, round_trip) {
   };
   for (int i = 0; i < 20'000; ++i) {
     const Parameters p{text(8), text(8), {{"Steps", text(6)}, {"Model hash", text(6)}, {"a-b/c_d", text(6)}, {"Lora hashes", text(6)}}};
-    if (p.prompt.find("Negative prompt:") != std::string::npos) continue;  // the one thing that the format cannot tell apart
+    if (p.prompt.find("Negative prompt:") != std::string::npos) continue;  // the one ambiguity of the format
     const std::string written = write_parameters(p);
     EXPECT_EQ(parse_parameters(written), p) << written;
     if (HasFailure()) break;

@@ -15,7 +15,7 @@ struct Entity {
 };
 constexpr Entity entities[] = {{"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}};
 
-// "amp" → "&", "#65" and "#x41" → "A"; empty for what is no entity.
+// "amp" → "&", "#65" and "#x41" → "A"; empty for anything that is not an entity.
 std::string character_of(std::string_view entity) {
   for (const Entity& e : entities)
     if (e.name == entity) return std::string(1, e.character);

@@ -20,11 +20,11 @@ void write_generated_weights(const LatentModel& model, const std::filesystem::pa
     if (progress) progress({.phase = "write", .done = done++, .total = int64_t(wanted.size())});
     MemoryLedger ledger;
     const auto plan = make_plan_backend(ledger);
-    const auto asked = std::make_shared<AskedTensors>();
-    Weights weights(asked, *plan);
+    const auto requested = std::make_shared<RequestedTensors>();
+    Weights weights(requested, *plan);
     spec->build(Scope(weights));
     const char* file = spec->role == Role::text_encoder ? "model.safetensors" : "diffusion_pytorch_model.safetensors";
-    write_seeded_file(folder / spec->name / file, asked->asked, dtype, threads);
+    write_seeded_file(folder / spec->name / file, requested->tensors, dtype, threads);
   }
 }
 

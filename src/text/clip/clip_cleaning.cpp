@@ -8,7 +8,7 @@ namespace hearth::text {
 
 namespace {
 
-// Runs of white space become one space.
+// Collapses runs of white space to one space.
 std::u32string collapse_white_space(std::u32string_view text) {
   std::u32string out;
   out.reserve(text.size());
@@ -40,7 +40,7 @@ std::u32string clean_basic(std::u32string_view text) {
   for (const char32_t c : text) {
     if (c == U'\t' || c == U'\n' || c == U'\r' || is_space_separator(c)) {
       spaced.push_back(U' ');
-    } else if (c == 0xfffd || is_other(c)) {  // unassigned ones too, also inside the blocks of ideographs
+    } else if (c == 0xfffd || is_other(c)) {  // including unassigned ones, even inside the blocks of ideographs
       continue;
     } else if (is_cjk_ideograph(c)) {
       spaced.append({U' ', c, U' '});
@@ -48,7 +48,7 @@ std::u32string clean_basic(std::u32string_view text) {
       spaced.push_back(c);
     }
   }
-  // U+2028 and U+2029 are left: no space separators, but white space to Python's split().
+  // U+2028 and U+2029 remain: they are not space separators, but white space for Python's split().
   return lower(strip_spaces(collapse_white_space(nfc(spaced))));
 }
 

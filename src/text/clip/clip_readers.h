@@ -1,4 +1,4 @@
-// The single files of a tokenizer folder, for clip_vocabulary.cpp. `where` is the file's name for messages; errors are those of
+// Readers of the individual files of a tokenizer folder, for clip_vocabulary.cpp. `where` is the file's name in messages; errors:
 // ClipVocabulary::parse.
 #pragma once
 
@@ -16,13 +16,13 @@ namespace hearth::text {
 // A file's content, which must be a JSON object.
 nlohmann::json parse_object(const std::string& text, const std::string& where);
 
-// The word end of OpenAI's vocabulary: a suffix of tokens that end a word.
+// The suffix of tokens that end a word in OpenAI's vocabulary.
 inline constexpr std::string_view word_end = "</w>";
 
-// Tokens while they are read, from several files.
+// Collects tokens from several files.
 class TokenList {
  public:
-  // WeightError if the spelling or the id is taken by another.
+  // WeightError if another token has the same spelling or id.
   void add(const std::string& token, int32_t id, const std::string& where);
   int32_t find(std::string_view token) const;  // its id; -1 if it is not in the vocabulary
   size_t size() const { return ids_.size(); }
@@ -43,11 +43,11 @@ int32_t token_id(const nlohmann::json& value, const std::string& token, const st
 void read_vocabulary(TokenList& tokens, const nlohmann::json& vocabulary, const std::string& where);     // vocab.json
 pipeline::Merges read_merges(const TokenList& tokens, std::string_view text, const std::string& where);  // merges.txt
 
-// Merges while they are read, best first.
+// Collects merges, best first.
 class MergeList {
  public:
   MergeList(const TokenList& tokens, std::string where) : tokens_(tokens), where_(std::move(where)) {}
-  // `place` names the merge in messages.
+  // `place`: the number of the merge in messages.
   void add(std::string_view left, std::string_view right, size_t place);
 
   pipeline::Merges merges;
@@ -60,19 +60,19 @@ class MergeList {
   pipeline::HashTable<bool> seen_;
 };
 
-// tokenizer.json: vocabulary, merges and pattern. Its added tokens are the caller's.
+// Reads vocabulary, merges and pattern of tokenizer.json. The caller reads its added tokens.
 void read_tokenizer_json(ClipVocabulary& v, TokenList& tokens, const nlohmann::json& json, const std::string& where);
-// Its post-processor must put start and end, each a spelling and an id, around the ids.
+// Checks that its post-processor puts start and end, each a spelling and an id, around the ids.
 using NamedId = std::pair<std::string, int32_t>;
 void check_post_processor(const NamedId& start, const NamedId& end, const nlohmann::json& json, const std::string& where);
 
-// The names under which a configuration lists special tokens, in the order in which the reference looks at them.
+// The names of special tokens in a configuration, in the order in which the reference reads them.
 inline constexpr const char* special_names[] = {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 
 struct SpecialTokens {
   SpecialTokens();  // CLIPTokenizer's defaults
-  // What `json` says about them; its null removes one. Objects in special_tokens_map.json count as special unless they say
-  // otherwise, those in tokenizer_config.json do not: that decides how `normalized` is filled in where it is absent.
+  // Reads the special tokens in `json`; null removes one. Objects in special_tokens_map.json are special by default, those in
+  // tokenizer_config.json are not, which determines the default of `normalized`.
   enum class Objects { plain, special };
   void read(const nlohmann::json& json, const std::string& where, Objects objects);
 
@@ -80,11 +80,11 @@ struct SpecialTokens {
   std::vector<pipeline::AddedToken> additional;
 };
 
-// A token in any of its published spellings: a text, or an object with the flags of transformers' AddedToken.
-// Where it does not say `special` or `normalized`: `special`, and normalized unless special.
+// Reads a token in any published form: a text, or an object with the flags of transformers' AddedToken. Defaults: `special` as given, and
+// normalized unless special.
 pipeline::AddedToken read_added_token(const nlohmann::json& value, const std::string& where, bool special);
 
-// tokenizer_config.json: lengths and decoding. What would change ids and is not built is refused.
+// Reads lengths and decoding options of tokenizer_config.json. Refuses unsupported settings that would change ids.
 void read_tokenizer_config(ClipVocabulary& v, const std::string& text, const std::string& where);
 
 }  // namespace hearth::text

@@ -1,4 +1,4 @@
-// tokenizer_config.json and special_tokens_map.json.
+// Reads tokenizer_config.json and special_tokens_map.json.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -47,7 +47,7 @@ void SpecialTokens::read(const Json& json, const std::string& where, Objects obj
     if (it == json.end()) continue;
     by_name.erase(name);
     if (it->is_null()) continue;
-    // The reference makes tokens of its own of these three where they are plain texts; of the others special ones.
+    // The reference makes plain added tokens of these three if they are texts, and special ones of the others.
     const bool plain = it->is_string() && (std::string_view(name) == "bos_token" || std::string_view(name) == "eos_token" ||
                                            std::string_view(name) == "unk_token");
     const bool special = it->is_string() ? !plain : objects == Objects::special;
@@ -77,7 +77,7 @@ void read_tokenizer_config(ClipVocabulary& v, const std::string& text, const std
   if (const std::string extra = c.dump("extra_special_tokens"); extra != "null" && extra != "{}" && extra != "[]")
     fail<UnsupportedError>("{}: extra_special_tokens = {} is not supported", where, extra);
   v.clean_up_spaces = c.boolean("clean_up_tokenization_spaces", false);
-  // Without a limit of its own a tokenizer says 10³⁰.
+  // A tokenizer without a limit states 10³⁰.
   if (const double length = c.number("model_max_length", 1e30); length < 1e20) v.model_max_length = c.integer("model_max_length");
   if (v.model_max_length < 2) fail<WeightError>("{}: model_max_length is {}, expected at least 2", where, v.model_max_length);
   for (const char* name : special_names) c.has(name);

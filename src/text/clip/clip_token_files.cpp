@@ -1,4 +1,4 @@
-// vocab.json and merges.txt.
+// Reads vocab.json and merges.txt.
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 
 Json parse_object(const std::string& text, const std::string& where) {
   Json json = parse_json(text, where);
-  if (!json.is_object()) fail<IoError>("{}: holds no JSON object", where);
+  if (!json.is_object()) fail<IoError>("{}: is not a JSON object", where);
   return json;
 }
 
@@ -56,7 +56,7 @@ void read_vocabulary(TokenList& tokens, const Json& vocabulary, const std::strin
 
 int32_t MergeList::id_of(std::string_view token, size_t place) const {
   const int32_t id = tokens_.find(token);
-  if (id < 0) fail<WeightError>("{} {}: the merge needs the token '{}', which the vocabulary lacks", where_, place, token);
+  if (id < 0) fail<WeightError>("{} {}: the merge requires the token '{}', which the vocabulary lacks", where_, place, token);
   return id;
 }
 
@@ -71,7 +71,7 @@ void MergeList::add(std::string_view left, std::string_view right, size_t place)
 }
 
 pipeline::Merges read_merges(const TokenList& tokens, std::string_view text, const std::string& where) {
-  // The reference reads at most this many; the rest of OpenAI's longer original file is not CLIP's.
+  // The reference reads at most this many; the rest of OpenAI's longer original file does not belong to CLIP.
   constexpr size_t most = 49152 - 256 - 2;
   constexpr std::string_view blanks = " \t\r";
   MergeList list(tokens, where + ": line");
@@ -91,7 +91,7 @@ pipeline::Merges read_merges(const TokenList& tokens, std::string_view text, con
       line.remove_prefix(word.size());
     }
     if (words[0].empty()) {
-      if (empty_line == 0) empty_line = number;  // allowed at the end only
+      if (empty_line == 0) empty_line = number;  // allowed only at the end
       continue;
     }
     if (empty_line != 0) fail<WeightError>("{}: line {} is empty, expected two pieces", where, empty_line);

@@ -16,8 +16,8 @@ namespace hearth::text {
 
 namespace {
 
-// What CLIPTokenizer never splits, whatever the special tokens of a folder are. They come into being by cleaning
-// (&lt;|endoftext|&gt;, capitals).
+// Words that CLIPTokenizer never splits, regardless of the special tokens of a folder. Cleaning can produce them (&lt;|endoftext|&gt;,
+// capitals).
 const std::vector<std::string> whole_words = {"<|startoftext|>", "<|endoftext|>"};
 
 std::shared_ptr<const pipeline::Model> make_model(const ClipVocabulary& v, bool in_rounds) {
@@ -37,7 +37,7 @@ std::string strip(std::string_view text) {
 }  // namespace
 
 struct ClipTokenizer::Data {
-  // `model`: of a tokenizer with the same vocabulary and order of merges; null: it is made.
+  // `model`: that of a tokenizer with the same vocabulary and order of merges; if null, one is created.
   Data(std::shared_ptr<const ClipVocabulary> v, Cleaning c, std::shared_ptr<const pipeline::Model> model)
       : vocabulary(std::move(v)), cleaning(c) {
     const bool fast = cleaning == Cleaning::fast;
@@ -49,11 +49,11 @@ struct ClipTokenizer::Data {
     stages.added.finish(stages.normalizer.get(), fast ? pipeline::CutRule::fast : pipeline::CutRule::slow);
   }
 
-  // Of a piece's tokens; what the vocabulary lacks keeps its own.
+  // The spellings of a piece's tokens; a token that the vocabulary lacks keeps its own.
   void append_spellings(const std::string& piece, std::vector<std::string>& spellings) const {
     std::vector<int32_t> ids;
     stages.model->tokenize(piece, ids);
-    size_t at = 0;  // behind the tokens before
+    size_t at = 0;  // end of the previous tokens
     for (const int32_t id : ids) {
       const size_t begin = at;
       if (id != vocabulary->unk) {
@@ -105,7 +105,7 @@ std::vector<int32_t> ClipTokenizer::tokenize(std::string_view prompt) const { re
 
 std::vector<std::string> ClipTokenizer::pieces(std::string_view prompt) const {
   std::vector<std::string> spellings;
-  for (const Tokenizer::Data::Part& part : data_->stages.cut(prompt, {})) {
+  for (const Tokenizer::Data::Segment& part : data_->stages.cut(prompt, {})) {
     if (part.id >= 0) spellings.push_back(*data_->stages.spelling(part.id));
     else data_->append_spellings(part.piece, spellings);
   }
@@ -128,10 +128,10 @@ ClipTokenizer::Encoding ClipTokenizer::encode(std::string_view prompt) const {
 
 std::string ClipTokenizer::decode(const std::vector<int32_t>& ids) const {
   std::vector<std::string> parts;
-  std::vector<const std::string*> run;  // spellings that have not become text yet
+  std::vector<const std::string*> run;  // spellings that have not been converted to text yet
   for (const int32_t id : ids) {
     const std::string* token = data_->stages.spelling(id);
-    if (!token) fail<UsageError>("decode: id {} is no token, expected one of {}", id, vocab_size());
+    if (!token) fail<UsageError>("decode: id {} is not a token, expected one of {}", id, vocab_size());
     if (!data_->vocabulary->spaced.contains(id)) {
       run.push_back(token);
       continue;

@@ -1,5 +1,5 @@
-// CLIP's tokenizer (Radford et al. 2021): a prompt to the 77 ids that a text encoder takes. A configuration of text/tokenizer that
-// follows CLIPTokenizer and CLIPTokenizerFast of transformers 4.57.1; README.md says what is easy to get wrong.
+// CLIP's tokenizer (Radford et al. 2021): converts a prompt to the 77 ids of a text encoder's input. A configuration of text/tokenizer that
+// follows CLIPTokenizer and CLIPTokenizerFast of transformers 4.57.1; README.md lists what is easy to get wrong.
 #pragma once
 
 #include <cstdint>
@@ -14,34 +14,34 @@
 
 namespace hearth::text {
 
-// Constant after construction: any number of threads may use one. Copies share the vocabulary.
-// Prompts are UTF-8; each maximal invalid part counts as U+FFFD. No limit on their length; time is O(n log n).
+// Immutable and thread-safe after construction. Copies share the vocabulary. Prompts are UTF-8; each maximal invalid part counts as U+FFFD.
+// Their length is not limited; time is O(n log n).
 class ClipTokenizer {
  public:
-  // A published `tokenizer/` folder: vocab.json + merges.txt (tokenizer_config.json, special_tokens_map.json, added_tokens.json
-  // where they are), or tokenizer.json. IoError, WeightError, UnsupportedError: see ClipVocabulary::parse.
+  // A published `tokenizer/` folder: vocab.json and merges.txt (with tokenizer_config.json, special_tokens_map.json, added_tokens.json if
+  // they exist), or tokenizer.json. IoError, WeightError, UnsupportedError: see ClipVocabulary::parse.
   static ClipTokenizer load(const std::filesystem::path& folder, Cleaning cleaning = Cleaning::ftfy);
   // The same from memory.
   static ClipTokenizer parse(const ClipFiles& files, Cleaning cleaning = Cleaning::ftfy);
 
-  // The same vocabulary with another cleaning; itself where it has that one.
+  // The same vocabulary with another cleaning.
   ClipTokenizer with_cleaning(Cleaning cleaning) const;
 
   struct Encoding {
     std::vector<int32_t> ids;    // [model_max_length]: start, tokens, end, padding
-    int64_t tokens = 0;          // of the prompt that are in ids, without start and end
-    int64_t dropped = 0;         // of the prompt that were too many
-    std::string truncated_text;  // those, as text: what diffusers prints when it cuts a prompt
+    int64_t tokens = 0;          // tokens of the prompt in ids, without start and end
+    int64_t dropped = 0;         // tokens of the prompt that did not fit
+    std::string truncated_text;  // the dropped tokens as text, as diffusers prints them
   };
   Encoding encode(std::string_view prompt) const;
 
-  // All tokens of the prompt, without start, end, padding or limit.
+  // All tokens of the prompt, without start, end and padding, and without a limit.
   std::vector<int32_t> tokenize(std::string_view prompt) const;
-  // Their spellings in the vocabulary ("cat</w>"), as CLIPTokenizer.tokenize lists them. A byte that the vocabulary lacks has id
-  // unk() and keeps its own spelling here.
+  // Their spellings in the vocabulary ("cat</w>"), like CLIPTokenizer.tokenize. A byte that the vocabulary lacks has the id unk() but keeps
+  // its own spelling here.
   std::vector<std::string> pieces(std::string_view prompt) const;
-  // CLIPTokenizer.decode: bytes put together, "</w>" as a space, invalid UTF-8 as U+FFFD; special tokens are printed. UsageError
-  // for an id that is no token.
+  // CLIPTokenizer.decode: concatenated bytes, "</w>" as a space, invalid UTF-8 as U+FFFD; special tokens are included. UsageError for an id
+  // that is not a token.
   std::string decode(const std::vector<int32_t>& ids) const;
 
   int64_t vocab_size() const;        // tokens, added ones included
@@ -52,7 +52,7 @@ class ClipTokenizer {
   int32_t pad() const;
   int32_t unk() const;
   Cleaning cleaning() const;
-  // The id of one token by its spelling, -1 where there is none.
+  // The id of a token by its spelling, -1 if there is none.
   int32_t id_of(std::string_view token) const;
 
  private:

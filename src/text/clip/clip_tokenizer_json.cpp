@@ -1,4 +1,4 @@
-// tokenizer.json of the library tokenizers.
+// Reads the tokenizer.json of the library tokenizers.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -17,7 +17,7 @@ void require(const Json& json, const char* name, const Json& needed, const std::
     const std::string text = j.dump(-1, ' ', false, Json::error_handler_t::replace);
     return text.size() > 160 ? text.substr(0, 157) + "…" : text;
   };
-  if (value != needed) fail<UnsupportedError>("{}: {} is {}, CLIP's is {}", where, name, shortened(value), shortened(needed));
+  if (value != needed) fail<UnsupportedError>("{}: {} is {}, expected CLIP's {}", where, name, shortened(value), shortened(needed));
 }
 
 const Json& member(const Json& json, const char* name, Json::value_t type, const std::string& where) {
@@ -26,13 +26,14 @@ const Json& member(const Json& json, const char* name, Json::value_t type, const
   return *it;
 }
 
-// Splitting by CLIP's pattern, then bytes. The one of transformers 5 begins with the special tokens.
+// Checks that the pre-tokenizer splits by CLIP's pattern, then converts to bytes. The pattern of transformers 5 starts with the special
+// tokens.
 WordPattern read_pattern(const Json& given, const std::string& where) {
   const std::string words = R"('s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+)";
   const std::string with_specials = R"(<\|startoftext\|>|<\|endoftext\|>|)" + words;
   require(given, "type", "Sequence", where);
   const Json& stages = member(given, "pretokenizers", Json::value_t::array, where);
-  if (stages.size() != 2) fail<UnsupportedError>("{}: has {} stages, CLIP's has 2", where, stages.size());
+  if (stages.size() != 2) fail<UnsupportedError>("{}: has {} stages, expected CLIP's 2", where, stages.size());
   const Json& split = stages[0];
   const Json& bytes = stages[1];
   require(split, "type", "Split", where);

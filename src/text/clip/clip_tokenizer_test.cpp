@@ -48,7 +48,7 @@ struct Example {
   Ids ftfy, basic, fast;
 };
 
-// The acceptance numbers of the three cleanings (transformers 4.57.1).
+// Reference ids of the three cleanings (transformers 4.57.1).
 TEST(ClipTokenizer, cleanings_of_gotchas21) {
   const Example examples[] = {
       {"“quotes” and ‘single’",
@@ -85,7 +85,7 @@ TEST(ClipTokenizer, cleanings_of_gotchas21) {
   }
 }
 
-// G-07: ids do not depend on the order in which a file lists its tokens, nor on a hash's.
+// G-07: ids depend neither on the order in which a file lists its tokens nor on the order of a hash table.
 TEST(ClipTokenizer, order_of_the_vocabulary_does_not_matter) {
   ClipFiles files = ClipFiles::read(repository / "assets/demo-model/tokenizer");
   const ClipTokenizer a = ClipTokenizer::parse(files);
@@ -103,7 +103,7 @@ TEST(ClipTokenizer, order_of_the_vocabulary_does_not_matter) {
   EXPECT_EQ(a.pieces(prompt), b.pieces(prompt));
 }
 
-// Ten thousand characters, and a single word of 300 000: a merge that looks at every pair again would need hours.
+// Ten thousand characters, and a single word of 300 000: a merge that scans every pair again would need hours.
 TEST(ClipTokenizer, long_prompts) {
   const ClipTokenizer& t = official(Cleaning::ftfy);
   std::string prompt;
@@ -137,8 +137,8 @@ TEST(ClipTokenizer, shared_between_threads) {
   EXPECT_EQ(wrong, 0);
 }
 
-// CLIPTokenizer 4.57.1 edits its list of stretches in place: a single_word token beside another character belongs to the text there, and
-// one whose white space is all that follows is looked at again. The pieces are those of convert_ids_to_tokens.
+// CLIPTokenizer 4.57.1 edits its list of spans in place: a single_word token next to another character becomes text, and a token that is
+// followed only by its white space is processed again. The pieces are those of convert_ids_to_tokens.
 TEST(ClipTokenizer, added_tokens_without_room) {
   ClipFiles files = ClipFiles::read(repository / "assets/clip-vit-l-14");
   files.tokenizer_config = R"({"added_tokens_decoder": {"0": {"content": "!", "special": true},
@@ -156,7 +156,7 @@ TEST(ClipTokenizer, added_tokens_without_room) {
   for (const auto& [prompt, pieces] : cases) EXPECT_EQ(fmt::format("{}", fmt::join(t.pieces(prompt), " ")), pieces) << prompt;
 }
 
-// A vocabulary without "é": each of its two bytes is unknown, and pieces() names the characters that stand for them.
+// A vocabulary without "é": each of its two bytes is unknown, and pieces() returns the characters that represent them.
 TEST(ClipTokenizer, bytes_that_the_vocabulary_lacks) {
   ClipFiles files = ClipFiles::read(repository / "assets/demo-model/tokenizer");
   nlohmann::json vocabulary = nlohmann::json::parse(*files.vocab_json);
@@ -166,7 +166,7 @@ TEST(ClipTokenizer, bytes_that_the_vocabulary_lacks) {
   EXPECT_EQ(t.tokenize("é"), (Ids{t.unk(), t.unk()}));
   EXPECT_EQ(t.pieces("é the"), (std::vector<std::string>{"Ã", "©</w>", "the</w>"}));
   EXPECT_EQ(t.pieces("&lt;|endoftext|&gt;"), (std::vector<std::string>{"<|endoftext|>"}));
-  // A special word that is no token.
+  // A special word that is not a token.
   nlohmann::json config = nlohmann::json::parse(*files.tokenizer_config);
   config["bos_token"] = "<|endoftext|>";
   files.tokenizer_config = config.dump();
@@ -177,15 +177,15 @@ TEST(ClipTokenizer, bytes_that_the_vocabulary_lacks) {
   EXPECT_EQ(ClipTokenizer::parse(files).pieces("&lt;|startoftext|&gt;"), (std::vector<std::string>{"<|startoftext|>"}));
 }
 
-// fix_text beyond what a corpus of prompts reaches: lines of a million characters are cut, '<' stops expansion from its line on.
+// Cases of fix_text beyond the corpus: lines of a million characters are split, '<' stops expansion from its line on.
 TEST(FixText, lines) {
   EXPECT_EQ(fix_text(U"&lt;\n<&lt;\n&lt;"), U"<\n<&lt;\n&lt;");
   std::u32string cut(999'998, U'a');
-  EXPECT_EQ(fix_text(cut + U"&gt;"), cut + U"&gt;");  // ftfy 6.3.1 cuts inside the reference too
+  EXPECT_EQ(fix_text(cut + U"&gt;"), cut + U"&gt;");  // ftfy 6.3.1 splits inside the reference, too
   EXPECT_EQ(fix_text(cut.substr(2) + U"&gt;"), cut.substr(2) + U">");
 }
 
-// As ftfy 6.3.1: what has no digits, no name or too many characters stays, and so does a semicolon.
+// Like ftfy 6.3.1: references without digits or a name, or with too many characters, are unchanged, and so is a semicolon.
 TEST(FixText, references_that_are_none) {
   for (const std::u32string_view text : {U"&#x;", U"&#;", U"&zzzz;", U"&#59;", U"a&#x3b;b", U"&#0000000000000000000000065;"})
     EXPECT_EQ(fix_text(text), text);

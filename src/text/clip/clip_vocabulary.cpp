@@ -15,7 +15,7 @@ namespace {
 
 using pipeline::AddedToken;
 
-// What the files hold, while they are read.
+// Collects the contents of the files.
 struct Reader {
   const ClipFiles& files;
   ClipVocabulary v = {};
@@ -34,7 +34,7 @@ struct Reader {
     for (const auto& [key, value] : decoder.items()) {
       const AddedToken token = read_added_token(value, where, false);
       if (key.empty() || key.size() > 9 || key.find_first_not_of("0123456789") != key.npos)
-        fail<WeightError>("{}: token '{}' has id '{}', expected an integer from 0 on", where, token.content, key);
+        fail<WeightError>("{}: token '{}' has id '{}', expected an integer of at least 0", where, token.content, key);
       add(std::stoi(key), token, where);
     }
   }
@@ -52,14 +52,14 @@ struct Reader {
 
   // tokenizer.json's list: [{"id": 49406, "content": …}, …]
   void read_list(const Json& list, const std::string& where) {
-    if (!list.is_array()) fail<WeightError>("{}: no list", where);
+    if (!list.is_array()) fail<WeightError>("{}: is not a list", where);
     for (const Json& value : list) {
       const AddedToken token = read_added_token(value, where, false);
       add(token_id(value.is_object() ? value.value("id", Json()) : Json(), token.content, where), token, where);
     }
   }
 
-  // tokenizer_config.json; and, in folders from before it had added_tokens_decoder, the three older places.
+  // tokenizer_config.json, and the three older files in folders from before added_tokens_decoder.
   void read_added_tokens(const Json& whole) {
     Json config = Json::object();
     if (files.tokenizer_config) {
@@ -89,10 +89,10 @@ struct Reader {
     for (const AddedToken& token : specials.additional) add_special(token, "additional_special_tokens");
   }
 
-  // Every special token is an added token too; an entry that is there keeps its flags.
+  // Every special token is also an added token; an existing entry keeps its flags.
   void add_special(AddedToken token, const char* name) {
     const int32_t id = tokens.find(token.content);
-    if (id < 0) fail<WeightError>("{}: {} '{}' is in no file of the vocabulary", files.where, name, token.content);
+    if (id < 0) fail<WeightError>("{}: {} '{}' is not in the vocabulary", files.where, name, token.content);
     token.special = true;
     v.added.emplace(id, token);
   }
@@ -112,7 +112,7 @@ struct Reader {
 }  // namespace
 
 ClipFiles ClipFiles::read(const std::filesystem::path& folder) {
-  if (!std::filesystem::is_directory(folder)) fail<IoError>("{}: no such folder, expected a tokenizer's", folder.string());
+  if (!std::filesystem::is_directory(folder)) fail<IoError>("{}: no such folder, expected a tokenizer folder", folder.string());
   const auto content = [&](const char* name) -> std::optional<std::string> {
     const std::filesystem::path file = folder / name;
     return std::filesystem::exists(file) ? std::optional(read_file(file)) : std::nullopt;
@@ -134,15 +134,15 @@ ClipVocabulary ClipVocabulary::parse(const ClipFiles& files) {
   if (from_whole) {
     read_tokenizer_json(r.v, r.tokens, whole, r.at("tokenizer.json"));
   } else {
-    if (!files.vocab_json) fail<IoError>("{}: missing, expected beside merges.txt (or tokenizer.json alone)", r.at("vocab.json"));
-    if (!files.merges_txt) fail<IoError>("{}: missing, expected beside vocab.json (or tokenizer.json alone)", r.at("merges.txt"));
+    if (!files.vocab_json) fail<IoError>("{}: missing, expected next to merges.txt (or tokenizer.json alone)", r.at("vocab.json"));
+    if (!files.merges_txt) fail<IoError>("{}: missing, expected next to vocab.json (or tokenizer.json alone)", r.at("merges.txt"));
     read_vocabulary(r.tokens, parse_object(*files.vocab_json, r.at("vocab.json")), r.at("vocab.json"));
     r.v.merges = read_merges(r.tokens, *files.merges_txt, r.at("merges.txt"));
   }
 
   const auto base_size = int32_t(r.tokens.size());
   r.read_added_tokens(whole);
-  // The reference prints the user's own tokens, special or not, between spaces, those with a role not.
+  // The reference prints user-defined tokens, special or not, between spaces, but not those with a role.
   for (const auto& [id, token] : r.v.added)
     if (!token.special || (id >= base_size && !r.has_role(token))) r.v.spaced.insert(id);
 

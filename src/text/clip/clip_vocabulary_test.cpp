@@ -1,4 +1,4 @@
-// Folders that are no CLIP tokenizer: each a clear error.
+// Folders that are not a CLIP tokenizer each give a clear error.
 #include "text/clip/clip_vocabulary.h"
 
 #include <fmt/format.h>
@@ -47,7 +47,7 @@ TEST(ClipVocabulary, missing_files) {
   files = demo();
   files.vocab_json.reset();
   files.tokenizer_json = transformers5().tokenizer_json;
-  expect_error<IoError>(files, "vocab.json: missing");  // tokenizer.json counts where it stands alone
+  expect_error<IoError>(files, "vocab.json: missing");  // tokenizer.json is sufficient only if it is the only file
 }
 
 TEST(ClipVocabulary, malformed_vocabulary) {
@@ -63,10 +63,10 @@ TEST(ClipVocabulary, malformed_vocabulary) {
   expect_error<WeightError>(with("\"!\": 0", "\"!\": 0.5"), "id 0.5");
   expect_error<WeightError>(with("\"!\": 0", "\"!\": \"0\""), "id \"0\"");
   expect_error<WeightError>(with("\"!\": 0", "\"!\": 2147483648"), "id 2147483648");
-  expect_error<WeightError>(with("\"<|startoftext|>\"", "\"<|start|>\""), "bos_token '<|startoftext|>' is in no file");
+  expect_error<WeightError>(with("\"<|startoftext|>\"", "\"<|start|>\""), "bos_token '<|startoftext|>' is not in the vocabulary");
   ClipFiles files = demo();
   files.vocab_json = "[]";
-  expect_error<IoError>(files, "holds no JSON object");
+  expect_error<IoError>(files, "is not a JSON object");
   files.vocab_json = "{}";
   expect_error<WeightError>(files, "holds no tokens");
   files.vocab_json = "";
@@ -86,9 +86,9 @@ TEST(ClipVocabulary, malformed_merges) {
   expect_error<WeightError>(with("t h\n", "t h\nt\n"), "line 3 is 't', expected two pieces");
   expect_error<WeightError>(with("t h\n", "t h\n\n"), "line 3 is empty");
   expect_error<WeightError>(with("t h\n", "t h\n\n\n"), "line 3 is empty");  // the first of them
-  expect_error<WeightError>(with("t h\n", "t h\nz qq\n"), "line 3: the merge needs the token 'qq', which the vocabulary lacks");
-  expect_error<WeightError>(with("t h\n", "t h\nz q\n"), "line 3: the merge needs the token 'zq', which the vocabulary lacks");
-  // Other line ends and a blank last line are the same file.
+  expect_error<WeightError>(with("t h\n", "t h\nz qq\n"), "line 3: the merge requires the token 'qq', which the vocabulary lacks");
+  expect_error<WeightError>(with("t h\n", "t h\nz q\n"), "line 3: the merge requires the token 'zq', which the vocabulary lacks");
+  // Other line ends and a blank last line are equivalent.
   ClipFiles files = demo();
   const size_t merges = ClipVocabulary::parse(files).merges.size();
   std::string text;
@@ -98,7 +98,7 @@ TEST(ClipVocabulary, malformed_merges) {
   EXPECT_EQ(merges, 210u);
 }
 
-// OpenAI's own file has more lines than CLIP has merges.
+// OpenAI's file has more lines than CLIP has merges.
 TEST(ClipVocabulary, merges_beyond_those_of_clip_are_not_read) {
   constexpr int letters = 222;
   Json ids = {{"<|startoftext|>", 0}, {"<|endoftext|>", 1}};
@@ -141,7 +141,7 @@ TEST(ClipVocabulary, configurations_that_would_change_ids) {
   expect_error<UnsupportedError>(with("extra_special_tokens", Json{{"x", "<x>"}}), "extra_special_tokens");
   expect_error<UnsupportedError>(with("add_bos_token", false), "add_bos_token");
   expect_error<UnsupportedError>(with("add_eos_token", false), "add_eos_token");
-  expect_error<UnsupportedError>(with("strip_accents", true), "strip_accents");  // no key of CLIP's
+  expect_error<UnsupportedError>(with("strip_accents", true), "strip_accents");  // not a key of CLIP
   expect_error<WeightError>(with("model_max_length", 1), "model_max_length is 1, expected at least 2");
   expect_error<WeightError>(with("model_max_length", "77"), "model_max_length");
   expect_error<WeightError>(with("added_tokens_decoder", Json::array()), "added_tokens_decoder");
@@ -160,7 +160,7 @@ TEST(ClipVocabulary, configurations_that_would_change_ids) {
   expect_error<WeightError>(files, "pad_token: a token is 3");
   files = with("pad_token", "<pad>");
   files.special_tokens_map.reset();
-  expect_error<WeightError>(files, "pad_token '<pad>' is in no file of the vocabulary");
+  expect_error<WeightError>(files, "pad_token '<pad>' is not in the vocabulary");
 }
 
 TEST(ClipVocabulary, lengths_and_defaults) {
@@ -177,7 +177,7 @@ TEST(ClipVocabulary, lengths_and_defaults) {
   EXPECT_EQ(ClipVocabulary::parse(files).model_max_length, 77);
   files.tokenizer_config = R"({"model_max_length": 64, "tokenizer_class": "CLIPTokenizerFast"})";
   EXPECT_EQ(ClipVocabulary::parse(files).model_max_length, 64);
-  files.tokenizer_config = R"({"model_max_length": 2})";  // both ends of a prompt and nothing between
+  files.tokenizer_config = R"({"model_max_length": 2})";  // only the start and end tokens
   EXPECT_EQ(ClipTokenizer::parse(files).encode("a red house").ids, (std::vector<int32_t>{722, 723}));
 }
 
@@ -193,7 +193,7 @@ TEST(ClipVocabulary, tokenizer_json_must_be_clips) {
   expect_error<UnsupportedError>(with("/normalizer", nullptr), "normalizer is null");
   expect_error<UnsupportedError>(with("/normalizer/normalizers/0/type", "NFKC"), "normalizer");
   expect_error<UnsupportedError>(with("/pre_tokenizer/type", "Whitespace"), "pre_tokenizer: type is");
-  expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/2", Json::object()), "has 3 stages, CLIP's has 2");
+  expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/2", Json::object()), "has 3 stages, expected CLIP's 2");
   expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/0/type", "Digits"), "type is \"Digits\"");
   expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/1/type", "Metaspace"), "type is \"Metaspace\"");
   expect_error<UnsupportedError>(with("/pre_tokenizer/pretokenizers/0/pattern/Regex", "\\s+"), "pattern");
@@ -221,13 +221,13 @@ TEST(ClipVocabulary, tokenizer_json_must_be_clips) {
   expect_error<WeightError>(with("/added_tokens", 3), "added_tokens");
   expect_error<WeightError>(with("/added_tokens/0/id", "x"), "id \"x\"");
 
-  // Both spellings of merges are read.
+  // Both forms of merges are accepted.
   Json texts = whole;
   for (Json& merge : texts["model"]["merges"]) merge = merge[0].get<std::string>() + " " + merge[1].get<std::string>();
   ClipFiles files = transformers5();
   files.tokenizer_json = texts.dump();
   EXPECT_EQ(ClipVocabulary::parse(files).merges.size(), 210u);
-  EXPECT_EQ(ClipVocabulary::parse(with("/model/continuing_subword_prefix", nullptr)).merges.size(), 210u);  // null is none
+  EXPECT_EQ(ClipVocabulary::parse(with("/model/continuing_subword_prefix", nullptr)).merges.size(), 210u);  // null means absent
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace hearth::text {
 
 namespace {
 
-// Windows-1252's upper controls. The five places it leaves free keep their value.
+// The C1 range of Windows-1252. The five unassigned positions keep their value.
 constexpr std::array<char32_t, 32> windows_1252 = {0x20ac, 0x81,   0x201a, 0x192,  0x201e, 0x2026, 0x2020, 0x2021, 0x2c6,  0x2030, 0x160,
                                                    0x2039, 0x152,  0x8d,   0x17d,  0x8f,   0x90,   0x2018, 0x2019, 0x201c, 0x201d, 0x2022,
                                                    0x2013, 0x2014, 0x2dc,  0x2122, 0x161,  0x203a, 0x153,  0x9d,   0x17e,  0x178};
@@ -20,7 +20,7 @@ std::u32string_view ligature(char32_t c) {
   switch (c) {
     case 0x132: return U"IJ";
     case 0x133: return U"ij";
-    case 0x149: return U"'n";  // through U+02BC, which straightening makes an apostrophe
+    case 0x149: return U"'n";  // via U+02BC, which straightening converts to an apostrophe
     case 0x1f1: return U"DZ";
     case 0x1f2: return U"Dz";
     case 0x1f3: return U"dz";
@@ -44,7 +44,7 @@ std::u32string_view ligature(char32_t c) {
   }
 }
 
-// The half- and full-width forms U+FF01 … U+FFEF, each with what it becomes.
+// The half- and full-width forms U+FF01 … U+FFEF with their replacements.
 const std::array<std::u32string, 0xef>& ordinary_widths() {
   static const auto table = [] {
     std::array<std::u32string, 0xef> t;
@@ -68,7 +68,7 @@ bool is_removed_control(char32_t c) {
 bool is_ascii_digit(char32_t c) { return c >= U'0' && c <= U'9'; }
 bool is_ascii_letter(char32_t c) { return (c >= U'a' && c <= U'z') || (c >= U'A' && c <= U'Z'); }
 
-// What the number of &#…; stands for by HTML's rules: some are mapped, some vanish, what cannot be is U+FFFD.
+// The character of a number &#…; by HTML's rules: some numbers are mapped, some are removed, invalid ones become U+FFFD.
 std::u32string numeric_reference(uint32_t code) {
   if (code == 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return U"\ufffd";
   if (code >= 0x80 && code <= 0x9f) return std::u32string(1, windows_1252[code - 0x80]);
@@ -77,7 +77,7 @@ std::u32string numeric_reference(uint32_t code) {
   return control || noncharacter ? std::u32string() : std::u32string(1, char32_t(code));
 }
 
-// The expansion of what stands between '&' and ';' (1 to 24 ASCII letters and digits, perhaps after '#'). False: left as it is.
+// Expands the text between '&' and ';' (1 to 24 ASCII letters and digits, optionally after '#'). False: it is unchanged.
 bool expand_reference(std::string_view body, std::u32string& out) {
   if (body.front() != '#') {
     const std::string_view entity = html_entity(body);
@@ -116,8 +116,8 @@ std::u32string unescape_html(const std::u32string& text) {
   return out;
 }
 
-// The fixes that look at one character at a time: C1 controls, ligatures, widths, quotes; in this order, so a quote that was a
-// control or a full-width form is straightened too.
+// The fixes of single characters: C1 controls, ligatures, widths, quotes; in this order, so that a quote that was a control or a full-width
+// form is straightened, too.
 std::u32string fix_characters(const std::u32string& text) {
   std::u32string out;
   out.reserve(text.size());
@@ -145,7 +145,7 @@ std::u32string fix_line_breaks(const std::u32string& text) {
   return out;
 }
 
-// ESC [ digits-and-semicolons letter. Digits of every script count, as \d does in Python.
+// ESC [ digits-and-semicolons letter. Digits of every script count, like \d in Python.
 std::u32string remove_terminal_escapes(const std::u32string& text) {
   std::u32string out;
   out.reserve(text.size());

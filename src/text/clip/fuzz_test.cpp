@@ -1,4 +1,4 @@
-// Short deterministic fuzzing: prompts of random bytes, and tokenizer files with random damage. Worth most under sanitizers.
+// Short deterministic fuzzing: prompts of random bytes, and tokenizer files with random damage. Most useful under sanitizers.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -11,13 +11,13 @@
 namespace hearth::text {
 namespace {
 
-using Random = std::mt19937;  // its numbers, unlike those of the distributions, are the same everywhere
+using Random = std::mt19937;  // its numbers, unlike those of the distributions, are the same on every platform
 
 ClipFiles demo() { return ClipFiles::read(test::folder_of(__FILE__) / "../../../assets/demo-model/tokenizer"); }
 
 size_t below(Random& random, size_t n) { return random() % n; }
 
-// Bytes, half of them from the characters that cleaning looks at.
+// Bytes, half of them from the characters that cleaning treats specially.
 std::string random_prompt(Random& random) {
   static const std::string_view hot[] = {
       "<|endoftext|>", "<|",       "|>",           "&",        "#",           ";", "x1f600",   "amp",      "\x1b[",
@@ -50,7 +50,7 @@ TEST(Fuzz, prompts_of_random_bytes) {
   }
 }
 
-// Decoding takes any row of ids: what is no text becomes U+FFFD.
+// Decoding accepts any row of ids: invalid text becomes U+FFFD.
 TEST(Fuzz, random_ids) {
   Random random(2);
   const ClipTokenizer t = ClipTokenizer::parse(demo());
@@ -77,7 +77,7 @@ void damage(std::string& text, Random& random) {
   }
 }
 
-// A damaged folder is refused with one of our errors, or it is another tokenizer that works.
+// A damaged folder is refused with one of our errors, or it is another valid tokenizer.
 TEST(Fuzz, damaged_files) {
   Random random(3);
   const ClipFiles folder = demo();

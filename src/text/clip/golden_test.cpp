@@ -1,4 +1,4 @@
-// Ids against transformers, by the goldens of golden/make.py.
+// Compares ids with those of transformers in the goldens of golden/make.py.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ std::string from_hex(const std::string& hex) {
   return bytes;
 }
 
-// G-08: more than 10 000 prompts of every kind of text, each as each cleaning's reference tokenizes it; then bytes that are no UTF-8.
+// G-08: more than 10 000 prompts of every kind of text with the ids of each cleaning's reference; then bytes that are not UTF-8.
 TEST(Golden, corpus_equality) {
   const Json golden = load_json(here() / "golden/corpus.json");
   ASSERT_GT(golden.at("prompts").size(), 10000u);
@@ -59,8 +59,8 @@ TEST(Golden, corpus_equality) {
   }
 }
 
-// Every character of Unicode 14 in three surroundings: between letters, after a number and before punctuation, between sigmas.
-// Left out: private use but for its corners, and marks younger than the tables of tokenizers (README.md).
+// Every character of Unicode 14 in three contexts: between letters, after a number and before punctuation, between sigmas. Omitted: private
+// use except for its corners, and marks newer than the tables of tokenizers (README.md).
 TEST(Golden, every_code_point) {
   const Json golden = load_json(here() / "golden/code_points.json");
   const auto chunk = golden.at("chunk").get<size_t>();
@@ -88,7 +88,7 @@ TEST(Golden, every_code_point) {
   }
 }
 
-// Published folders of every shape: added tokens with their flags, special tokens from three places, padding with "!".
+// Published folders of every structure: added tokens with their flags, special tokens from three files, padding with "!".
 TEST(Golden, folders) {
   const Json golden = load_json(here() / "golden/cases.json");
   for (const Json& c : golden.at("cases")) {
@@ -123,7 +123,7 @@ TEST(Golden, folders) {
   }
 }
 
-// G-12: 74 and 75 tokens fit, of 76 and more the first 75 and the end marker are kept, the rest is reported.
+// G-12: 74 and 75 tokens fit; of 76 and more the first 75 and the end token are kept, and the rest is reported.
 TEST(Golden, truncation_and_padding) {
   const Json golden = load_json(here() / "golden/cases.json");
   const ClipTokenizer t = ClipTokenizer::parse(files_of("official"));
@@ -147,7 +147,7 @@ TEST(Golden, fix_text) {
   }
 }
 
-// What transformers 5 saves, tokenizer.json alone, and its ids.
+// The only file that transformers 5 saves, tokenizer.json, and its ids.
 TEST(Golden, transformers5) {
   const std::filesystem::path folder = here() / "golden/transformers5";
   const ClipTokenizer t = ClipTokenizer::load(folder, Cleaning::fast);

@@ -6,8 +6,8 @@
 
 namespace hearth::text {
 
-// What `&name;` stands for, in UTF-8 (one or two characters); empty for an unknown name. 3501 names: those of the HTML
-// standard that end in a semicolon, and all-capital spellings of the lower-case ones (`NTILDE`).
+// The expansion of `&name;` in UTF-8 (one or two characters); empty for an unknown name. There are 3501 names: those of the HTML standard
+// that end in a semicolon, and all-capital spellings of the lower-case ones (`NTILDE`).
 std::string_view html_entity(std::string_view name);
 
 // The generated table behind it (html_entities.cpp).

@@ -16,7 +16,7 @@ std::vector<Entity> read_table() {
   entities.reserve(html_entity_count);
   for (std::string_view rest = html_entity_table; !rest.empty();) {
     const size_t space = rest.find(' ');
-    const size_t end = rest.find('\n', space + 2);  // the characters may be a newline themselves
+    const size_t end = rest.find('\n', space + 2);  // a character may itself be a newline
     entities.push_back({rest.substr(0, space), rest.substr(space + 1, end - space - 1)});
     rest.remove_prefix(end + 1);
   }

@@ -20,19 +20,19 @@ struct Scanner {
     return Class::other;
   }
 
-  // The end of the literal that begins at `at`, or `at` itself if none begins there.
+  // The end of the literal that starts at `at`, or `at` itself if there is none.
   size_t behind(size_t at, std::string_view literal) const {
     size_t end = at;
     for (const char wanted : literal) {
       if (end == text.size()) return at;
       char32_t c = next_character(text, end);
-      if (pattern == WordPattern::ignore_case && c == 0x17f) c = U's';  // ſ; everything else is lower case by now
+      if (pattern == WordPattern::ignore_case && c == 0x17f) c = U's';  // ſ; everything else is already lower case
       if (c != char32_t(wanted)) return at;
     }
     return end;
   }
 
-  // Where the word that begins at `begin` ends. No word: `is_word` is false, and it is the end of the character.
+  // The end of the word that starts at `begin`. If there is none, `is_word` is false, and the result is the end of the character.
   size_t word_end(size_t begin, bool& is_word) const {
     is_word = true;
     if (text[begin] == '<' && pattern != WordPattern::exact)

@@ -60,7 +60,7 @@ class Reader {
     for (size_t i = begin; i < out_.size(); ++i) out_[i].weight *= factor;
   }
 
-  // Of ":1.3)" from here on, with white space around the number: the number, and where it ends; 0 where something else stands here.
+  // Matches ":1.3)" from here on, with white space around the number: the number and its end; 0 if there is no match.
   size_t numbered_end(std::u32string_view& number) const {
     size_t i = at_ + 1;
     while (i < text_.size() && is_python_space(text_[i])) ++i;
@@ -84,7 +84,7 @@ class Reader {
     return true;
   }
 
-  // A bracket or colon that means nothing, or a stretch without any.
+  // A literal bracket or colon, or a span without any.
   void add_text() {
     const std::u32string_view special = U"\\()[]:";
     std::u32string_view number;
@@ -108,7 +108,7 @@ class Reader {
   std::u32string_view text_;
   size_t at_ = 0;
   std::vector<Stretch> out_;
-  std::vector<size_t> round_, square_;  // where in out_ the open brackets begin
+  std::vector<size_t> round_, square_;  // starts of the open brackets in out_
 };
 
 }  // namespace

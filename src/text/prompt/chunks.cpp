@@ -21,7 +21,7 @@ Chunk framed(const std::vector<Slot>& tokens, const ClipTokenizer& tokenizer) {
   return chunk;
 }
 
-// What a prompt spells out as the end is it to A1111: behind it there is only padding, where padding is another token.
+// A1111 treats an end token in the prompt as the end: only padding follows it, if the padding token differs.
 Chunk padded_behind_end(Chunk chunk, const ClipTokenizer& tokenizer) {
   if (tokenizer.pad() == tokenizer.eos()) return chunk;
   auto slot = std::ranges::find_if(chunk, [&](const Slot& s) { return s.embedding < 0 && s.id == tokenizer.eos(); });
@@ -33,7 +33,7 @@ void add_embedding(std::vector<Slot>& slots, size_t embedding, int64_t vectors, 
   for (int64_t v = 0; v < vectors; ++v) slots.push_back({.weight = float(weight), .embedding = int32_t(embedding), .vector = int32_t(v)});
 }
 
-// Finds names in a text's tokens, the longest first.
+// Finds names in the tokens of a text, the longest first.
 class NamesInTokens {
  public:
   NamesInTokens(const ClipTokenizer& tokenizer, std::span<const EmbeddingName> embeddings) {
@@ -63,7 +63,7 @@ class NamesInTokens {
   std::map<int32_t, std::vector<Name>> by_first_;
 };
 
-// The chunk that is being filled, and those before it.
+// The current chunk and those before it.
 struct A1111Filler {
   static constexpr int64_t backtrack = 20;
 
@@ -86,7 +86,7 @@ struct A1111Filler {
     slots = moved;
   }
 
-  // Before a token that is none or an embedding.
+  // Called before each token or embedding.
   void make_room(bool is_comma) {
     if (is_comma) comma = slots.size();
     else if (slots.size() == room && comma && int64_t(slots.size() - *comma) <= backtrack) close_behind_comma();
@@ -100,7 +100,7 @@ std::u32string_view until_space(std::u32string_view text) {
 
 constexpr std::u32string_view embedding_mark = U"embedding:";
 
-// A stretch of ComfyUI's, cut before each "embedding:" that stands behind white space.
+// Splits a span of ComfyUI's syntax before each "embedding:" that follows white space.
 std::vector<std::u32string_view> cut_at_embeddings(std::u32string_view text) {
   std::vector<std::u32string_view> parts;
   size_t begin = 0;
@@ -140,7 +140,7 @@ Named named(std::u32string_view text, std::span<const EmbeddingName> embeddings)
   const std::u32string_view bare = begin < end ? name.substr(begin, end - begin) : std::u32string_view();
   if (const auto e = embedding_of(encode_utf8(bare), embeddings))
     return {*e, encode_utf8(name.substr(bare.size())) + " " + encode_utf8(leftover)};
-  fail<UsageError>("prompt: the embedding '{}' is not there; it must be given", encode_utf8(bare));
+  fail<UsageError>("prompt: the embedding '{}' is not loaded", encode_utf8(bare));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace hearth::text {
 namespace {
 
-// CLIP's own vocabulary: 320 a, 267 comma, 2368 cat, 49406 start, 49407 end.
+// CLIP's vocabulary: 320 a, 267 comma, 2368 cat, 49406 start, 49407 end.
 const ClipTokenizer& clip() {
   static const ClipTokenizer tokenizer = [] {
     ClipFiles files = ClipFiles::read(test::folder_of(__FILE__) / "../../../assets/clip-vit-l-14");
@@ -24,7 +24,7 @@ std::string words(int n, const std::string& word = "a") {
   return text;
 }
 
-// Of a chunk: the tokens before the first end, and whether all that follows is padding.
+// The tokens of a chunk before the first end token, and whether only padding follows.
 std::vector<int32_t> tokens(const Chunk& chunk) {
   std::vector<int32_t> ids;
   EXPECT_EQ(chunk.size(), 77u);
@@ -67,11 +67,11 @@ TEST(Chunks, a1111_fills_seventy_five) {
 }
 
 TEST(Chunks, a1111_goes_back_to_a_comma) {
-  // The comma is token 56 of 75 (index 55): 20 tokens from the end, the farthest that counts.
+  // The comma is token 56 of 75 (index 55): 20 tokens from the end, the largest distance that counts.
   EXPECT_EQ(sizes(a1111(words(55) + ", " + words(20))), (Sizes{56, 20}));
   EXPECT_EQ(sizes(a1111(words(54) + ", " + words(21))), (Sizes{75, 1}));
   EXPECT_EQ(sizes(a1111(words(54) + ", " + words(20))), (Sizes{75}));    // it fits
-  EXPECT_EQ(sizes(a1111(words(75) + ", " + words(3))), (Sizes{75, 4}));  // a comma itself moves nothing
+  EXPECT_EQ(sizes(a1111(words(75) + ", " + words(3))), (Sizes{75, 4}));  // a comma as the last token moves nothing
   const std::vector<Chunk> moved = a1111(words(60) + ", (" + words(20, "cat") + ":1.2)");
   EXPECT_EQ(sizes(moved), (Sizes{61, 20}));
   EXPECT_EQ(moved[0][62], (Slot{49407, 1}));
@@ -102,7 +102,7 @@ TEST(Chunks, comfyui_keeps_short_stretches_whole) {
   EXPECT_EQ(sizes(comfyui(words(76))), (Sizes{75, 1}));
   EXPECT_EQ(sizes(comfyui(words(70) + " (" + words(7, "cat") + ")")), (Sizes{70, 7}));
   EXPECT_EQ(sizes(comfyui(words(70) + " (" + words(8, "cat") + ")")), (Sizes{75, 3}));
-  EXPECT_EQ(sizes(comfyui(words(55) + ", " + words(20))), (Sizes{75, 1}));  // no comma counts
+  EXPECT_EQ(sizes(comfyui(words(55) + ", " + words(20))), (Sizes{75, 1}));  // commas have no effect
 }
 
 TEST(Chunks, comfyui_names_embeddings) {
@@ -114,9 +114,8 @@ TEST(Chunks, comfyui_names_embeddings) {
   EXPECT_EQ(comfyui("(embedding:cat:1.2)", names)[0][2], (Slot{0, 1.2f, 0, 1}));
   EXPECT_EQ(ids("cat"), (std::vector<int32_t>{2368}));  // the bare name is a word
   EXPECT_EQ(sizes(comfyui("embedding:many", names)), (Sizes{75, 5}));
-  EXPECT_EQ(test::message_of<UsageError>([&] { comfyui("embedding:dog, a", names); }),
-            "prompt: the embedding 'dog' is not there; it must be given");
-  EXPECT_EQ(test::message_of<UsageError>([&] { comfyui("embedding:", names); }), "prompt: the embedding '' is not there; it must be given");
+  EXPECT_EQ(test::message_of<UsageError>([&] { comfyui("embedding:dog, a", names); }), "prompt: the embedding 'dog' is not loaded");
+  EXPECT_EQ(test::message_of<UsageError>([&] { comfyui("embedding:", names); }), "prompt: the embedding '' is not loaded");
 }
 
 TEST(Chunks, plain_is_the_tokenizers_own) {

@@ -8,7 +8,7 @@
 namespace hearth::text {
 namespace {
 
-// Stand for \) and \( while brackets are sought; no prompt holds them.
+// Replace \) and \( while brackets are matched; no prompt contains these characters.
 constexpr char32_t closing = 0x110001, opening = 0x110002;
 
 std::u32string escape(std::u32string_view text) {
@@ -27,7 +27,7 @@ std::string unescape(std::u32string_view text) {
   return encode_utf8(out);
 }
 
-// Where things stand in a text, so that no stretch is looked through once for each bracket around it.
+// Positions of brackets and colons in a text, so that no span is scanned once for each bracket around it.
 struct Index {
   explicit Index(std::u32string_view text) : partner(text.size(), text.npos), colon(text.size() + 1, text.npos) {
     std::vector<size_t> open;
@@ -41,10 +41,10 @@ struct Index {
     }
   }
   std::vector<size_t> partner;  // of an opening bracket
-  std::vector<size_t> colon;    // the last one before a place
+  std::vector<size_t> colon;    // the last one before each position
 };
 
-struct Part {
+struct WeightedSpan {
   size_t begin, end;
   double weight;
 };
@@ -54,15 +54,16 @@ class Reader {
   explicit Reader(std::u32string_view text) : text_(text), index_(text) {}
 
   std::vector<WeightedText> read() {
-    std::vector<Part> open = {{0, text_.size(), 1}};  // a stack in place of recursion: brackets may be as deep as the text is long
+    // A stack instead of recursion, because the nesting depth is bounded only by the length of the text.
+    std::vector<WeightedSpan> open = {{0, text_.size(), 1}};
     while (!open.empty()) {
-      Part& part = open.back();
-      if (part.begin == part.end) {
+      WeightedSpan& span = open.back();
+      if (span.begin == span.end) {
         open.pop_back();
         continue;
       }
-      const Part item = {part.begin, item_end(part), part.weight};
-      part.begin = item.end;
+      const WeightedSpan item = {span.begin, item_end(span), span.weight};
+      span.begin = item.end;
       if (item.end - item.begin >= 2 && text_[item.begin] == '(' && text_[item.end - 1] == ')') open.push_back(inside(item));
       else add(item);
     }
@@ -70,30 +71,30 @@ class Reader {
   }
 
  private:
-  // A pair of brackets, or what stands before the next one. Behind a closing bracket too many, the next opening one is its partner.
-  size_t item_end(const Part& part) const {
+  // A pair of brackets, or the text before the next one. An unmatched closing bracket is paired with the next opening one.
+  size_t item_end(const WeightedSpan& span) const {
     int64_t depth = 0;
-    for (size_t i = part.begin; i < part.end; ++i) {
+    for (size_t i = span.begin; i < span.end; ++i) {
       if (text_[i] == ')') --depth;
       if (text_[i] != '(') continue;
-      if (depth == 0 && i > part.begin) return i;
-      if (depth == 0) return index_.partner[i] < part.end ? index_.partner[i] + 1 : part.end;
+      if (depth == 0 && i > span.begin) return i;
+      if (depth == 0) return index_.partner[i] < span.end ? index_.partner[i] + 1 : span.end;
       ++depth;
     }
-    return part.end;
+    return span.end;
   }
 
-  Part inside(const Part& brackets) const {
-    Part in = {brackets.begin + 1, brackets.end - 1, brackets.weight * 1.1};
+  WeightedSpan inside(const WeightedSpan& brackets) const {
+    WeightedSpan in = {brackets.begin + 1, brackets.end - 1, brackets.weight * 1.1};
     const size_t colon = index_.colon[in.end];
     if (colon == text_.npos || colon <= in.begin) return in;
     if (const auto weight = python_float(text_.substr(colon + 1, in.end - colon - 1))) in = {in.begin, colon, *weight};
     return in;
   }
 
-  void add(const Part& part) {
-    if (!std::isfinite(float(part.weight))) fail<UsageError>("prompt: the weight {} cannot be used", part.weight);
-    out_.push_back({unescape(text_.substr(part.begin, part.end - part.begin)), part.weight});
+  void add(const WeightedSpan& span) {
+    if (!std::isfinite(float(span.weight))) fail<UsageError>("prompt: the weight {} is out of range", span.weight);
+    out_.push_back({unescape(text_.substr(span.begin, span.end - span.begin)), span.weight});
   }
 
   std::u32string_view text_;

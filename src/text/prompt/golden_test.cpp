@@ -1,4 +1,4 @@
-// What A1111 and ComfyUI make of prompts (golden/make.py).
+// Prompts as A1111 and ComfyUI read them (golden/make.py).
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ const Json& cases() {
   return json;
 }
 
-// As the programs write it: a break is the word BREAK with weight −1. null where the text is refused.
+// In the programs' notation: a break is the word BREAK with weight −1. null if the text is refused.
 Json weights(std::vector<WeightedText> (*parse)(std::string_view), const std::string& prompt) {
   Json parts = Json::array();
   try {

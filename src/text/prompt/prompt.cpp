@@ -17,7 +17,7 @@ namespace {
 
 std::string_view name_of(PromptRole role) { return role == PromptRole::positive ? "prompt" : "negative prompt"; }
 
-// A1111 takes these out of a prompt and loads what they name.
+// A1111 removes these from a prompt and loads the files that they name.
 void refuse_networks(std::string_view prompt, PromptRole role) {
   for (const std::string_view kind : {"<lora:", "<lyco:", "<hypernet:"})
     if (const size_t begin = prompt.find(kind); begin != prompt.npos && prompt.find('>', begin) != prompt.npos)
@@ -46,9 +46,10 @@ class A1111 {
       for (const WeightedPrompt& part : split_at_and(prompt)) add(part);
     else add({std::string(prompt), 1});
     if (role_ == PromptRole::positive && out_.conditions.size() == 1 && out_.conditions[0].weight != 1)
-      warn(fmt::format("the prompt ends with a number behind a colon: it is the weight {} of the whole prompt", out_.conditions[0].weight));
+      warn(fmt::format("the prompt ends with a number after a colon, which is the weight {} of the whole prompt",
+                       out_.conditions[0].weight));
     if (prompt.find("embedding:") != prompt.npos)
-      warn(fmt::format("the {} names an embedding as ComfyUI does; this syntax knows it by its name alone", name_of(role_)));
+      warn(fmt::format("the {} names an embedding in ComfyUI's syntax; in this syntax its name alone is enough", name_of(role_)));
     return std::move(out_);
   }
 
@@ -59,8 +60,7 @@ class A1111 {
 
   std::vector<Chunk> chunks_of(const std::string& text) {
     std::vector<WeightedText> parts = reading_.emphasis == Emphasis::none ? std::vector<WeightedText>{{.text = text}} : a1111_weights(text);
-    if (std::ranges::any_of(parts, is_break))
-      warn(fmt::format("the {} has a BREAK inside of brackets, where it is a word", name_of(role_)));
+    if (std::ranges::any_of(parts, is_break)) warn(fmt::format("the {} has a BREAK inside brackets, where it is a word", name_of(role_)));
     if (reading_.emphasis == Emphasis::ignore)
       for (WeightedText& part : parts) part.weight = 1;
     return a1111_chunks(parts, tokenizer_, embeddings_);
@@ -68,7 +68,7 @@ class A1111 {
 
   void add(const WeightedPrompt& part) {
     Condition condition = {.weight = part.weight};
-    std::map<std::string, std::vector<Chunk>> known;  // an alternation comes back to its texts again and again
+    std::map<std::string, std::vector<Chunk>> known;  // an alternation repeats its texts
     size_t most = 0;
     for (ScheduledText& entry : prompt_schedule(part.text, reading_.steps, reading_.before)) {
       const auto [found, is_new] = known.try_emplace(entry.text);
@@ -116,9 +116,8 @@ Prompt read_prompt(std::string_view prompt, PromptRole role, const PromptReading
   Truncated cut = truncated_chunk(prompt, tokenizer, embeddings);
   Prompt out = one_condition({reading.steps, std::string(prompt), {std::move(cut.chunk)}});
   if (cut.dropped > 0)
-    out.warnings.push_back(
-        fmt::format("the {} has {} tokens too many for {} (the syntaxes a1111 and comfyui keep them); this part was dropped: {}",
-                    name_of(role), cut.dropped, cut.tokens, cut.dropped_text));
+    out.warnings.push_back(fmt::format("the {} has {} tokens too many for {} (the syntaxes a1111 and comfyui keep them); dropped:  {}",
+                                       name_of(role), cut.dropped, cut.tokens, cut.dropped_text));
   return out;
 }
 

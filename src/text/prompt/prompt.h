@@ -1,4 +1,4 @@
-// A prompt, read as one of three programs reads it: everything that a text encoder is asked for during a run.
+// Reads a prompt in the syntax of one of three programs into everything that a text encoder must encode for a run.
 #pragma once
 
 #include <cstdint>
@@ -12,29 +12,29 @@
 
 namespace hearth::text {
 
-using hearth::Emphasis;      // how they act on states is said in models/clip/prompt_states.h
-using hearth::PromptSyntax;  // README.md says what each of them does
+using hearth::Emphasis;      // models/clip/prompt_states.h describes the effect on the states
+using hearth::PromptSyntax;  // README.md describes each syntax
 
-// How a tokenizer cleans text for a syntax: as its checkpoint says, but ComfyUI has a cleaning of its own.
+// The tokenizer for a syntax: cleaning is that of the checkpoint, except for ComfyUI, which always uses its own.
 ClipTokenizer tokenizer_for(PromptSyntax syntax, const ClipTokenizer& tokenizer);
 
-// What holds up to a step.
+// The text that applies up to a step.
 struct PromptEntry {
   int64_t end = 0;            // as ScheduledText::end
-  std::string text;           // without what has been read: alternation, editing, composition
-  std::vector<Chunk> chunks;  // one at least
+  std::string text;           // with alternation, editing and composition resolved
+  std::vector<Chunk> chunks;  // at least one
 };
 
-// One of the prompts that act together.
+// One of the prompts that are combined by AND.
 struct Condition {
   double weight = 1;
-  std::vector<PromptEntry> entries;  // one at least; all of the same number of chunks
-  bool weighted = false;             // some slot's weight is not 1
+  std::vector<PromptEntry> entries;  // at least one; all with the same number of chunks
+  bool weighted = false;             // whether a slot has a weight other than 1
 };
 
 struct Prompt {
-  std::vector<Condition> conditions;  // one at least; a negative prompt has one, of weight 1
-  int64_t chunks = 1;                 // the most that a condition has
+  std::vector<Condition> conditions;  // at least one; a negative prompt has exactly one, with weight 1
+  int64_t chunks = 1;                 // the largest number of chunks of a condition
   std::vector<std::string> warnings;  // one line each
 };
 
@@ -42,13 +42,13 @@ enum class PromptRole { positive, negative };
 
 struct PromptReading {
   PromptSyntax syntax = PromptSyntax::plain;
-  Emphasis emphasis = Emphasis::original;  // of a1111
+  Emphasis emphasis = Emphasis::original;  // for a1111
   int64_t steps = 1;                       // of the run
-  int64_t before = 0;                      // of a first pass, as prompt_schedule() has it
+  int64_t before = 0;                      // steps of a first pass, as in prompt_schedule()
 };
 
-// `tokenizer` as tokenizer_for() gives it. UsageError, UnsupportedError: see weighted_text.h and chunks.h; <lora:…> and its like in
-// A1111's syntax.
+// `tokenizer`: from tokenizer_for(). UsageError: see weighted_text.h and chunks.h. UnsupportedError for <lora:…> and the like in A1111's
+// syntax.
 Prompt read_prompt(std::string_view prompt, PromptRole role, const PromptReading& reading, const ClipTokenizer& tokenizer,
                    std::span<const EmbeddingName> embeddings);
 

@@ -11,7 +11,7 @@
 namespace hearth::text {
 namespace {
 
-// A pair of brackets, or a stretch of text.
+// A pair of brackets, or a span of text.
 struct Node {
   enum class Kind { text, brackets, edit, alternatives } kind = Kind::text;
   std::string_view text;                    // of text
@@ -20,16 +20,16 @@ struct Node {
   int64_t when = 0;                         // of an edit
 };
 
-// An opening bracket whose partner has not come yet.
+// An opening bracket that has not been closed yet.
 struct Frame {
   char open = 0;
   std::vector<std::vector<size_t>> fields = {{}};
   std::string delimiters;  // ':' and '|', one between two fields each
-  size_t last_field = 0;   // where in the source the last field begins
+  size_t last_field = 0;   // start of the last field in the source
 };
 
-// Brackets in one pass with a stack of its own, for they may be as deep as the text is long. As soon as one bracket turns out to be
-// text, so are all that are open around it: their contents may hold no bracket that is text.
+// Parses brackets in one pass with an explicit stack, because the nesting depth is bounded only by the length of the text. If a bracket
+// turns out to be text, so are all open brackets around it, because their contents must not contain a bracket that is text.
 class Tree {
  public:
   Tree(std::string_view source, int64_t steps, int64_t before) : source_(source), steps_(steps), before_(before) {
@@ -152,7 +152,7 @@ class Tree {
     return Node{.kind = Node::Kind::edit, .fields = std::move(frame.fields), .when = *step};
   }
 
-  // "0.4", "10", with white space around it: the step that it means.
+  // The step that "0.4" or "10" means, with white space around it.
   std::optional<int64_t> when(std::string_view field) const {
     const std::string number = encode_utf8(strip_python(decode_utf8(field)));
     const size_t sign = !number.empty() && (number[0] == '+' || number[0] == '-') ? 1 : 0;
@@ -166,7 +166,7 @@ class Tree {
     return step >= double(steps_) ? steps_ : step < 1 ? 0 : int64_t(step);
   }
 
-  // All open brackets are text.
+  // All open brackets become text.
   void give_up_open() {
     std::vector<Frame> frames = std::move(open_);
     open_.clear();

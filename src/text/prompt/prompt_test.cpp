@@ -73,11 +73,11 @@ TEST(Prompt, emphasis_says_what_becomes_of_weights) {
 
 TEST(Prompt, says_what_may_surprise) {
   EXPECT_EQ(read("at 10:30", a1111).warnings,
-            (std::vector<std::string>{"the prompt ends with a number behind a colon: it is the weight 30 of the whole prompt"}));
+            (std::vector<std::string>{"the prompt ends with a number after a colon, which is the weight 30 of the whole prompt"}));
   EXPECT_EQ(read("(a BREAK b:1.2)", a1111).warnings,
-            (std::vector<std::string>{"the prompt has a BREAK inside of brackets, where it is a word"}));
+            (std::vector<std::string>{"the prompt has a BREAK inside brackets, where it is a word"}));
   EXPECT_EQ(read("embedding:x", a1111).warnings,
-            (std::vector<std::string>{"the prompt names an embedding as ComfyUI does; this syntax knows it by its name alone"}));
+            (std::vector<std::string>{"the prompt names an embedding in ComfyUI's syntax; in this syntax its name alone is enough"}));
   EXPECT_TRUE(read("a (red) house BREAK [x|y], at (10:30) AND b:2", a1111).warnings.empty());
 }
 
@@ -88,7 +88,7 @@ TEST(Prompt, refuses_in_one_line) {
   EXPECT_NE(test::message_of<UsageError>([&] { read("(a:nan)", {.syntax = PromptSyntax::comfyui}); }), "");
 }
 
-// Brackets as deep as the text is long end in an answer, on the usual stack and soon.
+// Brackets that are nested as deep as the text is long are parsed without a stack overflow and in little time.
 TEST(PromptFuzz, deep_brackets) {
   constexpr size_t n = 20000;
   const auto repeat = [](std::string_view s) {

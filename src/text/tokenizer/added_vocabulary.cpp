@@ -18,14 +18,14 @@ bool starts_with_word(std::string_view text) {
   return !text.empty() && is_word_character(next_character(text, at));
 }
 
-// Where the white space at the end of the text begins.
+// The start of the white space at the end of the text.
 size_t space_at_end(std::string_view text) {
   size_t begin = text.size();
   for (size_t at = begin; at > 0 && is_white_space(previous_character(text, at));) begin = at;
   return begin;
 }
 
-// Where the space at the beginning of the text ends.
+// The end of the white space at the start of the text.
 size_t space_at_start(std::string_view text, bool (*is_space)(char32_t)) {
   size_t end = 0;
   for (size_t at = 0; at < text.size() && is_space(next_character(text, at));) end = at;
@@ -43,7 +43,7 @@ void AddedVocabulary::add(const AddedToken& token, const Model& model) {
 
   int32_t id = known >= 0 ? known : model.vocabulary.find(token.content);
   if (id < 0) {
-    // The reference counts the tokens of the model, whatever their ids are.
+    // The reference uses the number of tokens in the model, regardless of their ids.
     const auto size = int32_t(model.vocabulary.size());
     id = max_id() >= size || (size == 0 && !tokens_.empty()) ? max_id() + 1 : size;
   }
@@ -69,12 +69,12 @@ void AddedVocabulary::finish(const Normalizer* normalizer, CutRule rule) {
     }
 }
 
-// The leftmost and there the longest tokens, which do not overlap.
-std::vector<AddedVocabulary::Part> AddedVocabulary::matches(std::string_view text, const Trie& trie, bool parse_special) const {
-  std::vector<Part> found;
+// The leftmost, longest non-overlapping tokens.
+std::vector<AddedVocabulary::Segment> AddedVocabulary::matches(std::string_view text, const Trie& trie, bool parse_special) const {
+  std::vector<Segment> found;
   for (size_t at = 0; !trie.empty() && at < text.size();) {
     Trie::Node node = Trie::root;
-    Part match{at, at + 1, -1};
+    Segment match{at, at + 1, -1};
     for (size_t i = at; i < text.size() && (node = trie.step(node, text[i])) != Trie::nowhere; ++i)
       if (trie.value(node) >= 0) match = {at, i + 1, trie.value(node)};
     at = match.end;
@@ -83,8 +83,8 @@ std::vector<AddedVocabulary::Part> AddedVocabulary::matches(std::string_view tex
   return found;
 }
 
-std::vector<AddedVocabulary::Part> AddedVocabulary::cut(std::string_view text, const Trie& trie, bool parse_special) const {
-  std::vector<Part> parts;
+std::vector<AddedVocabulary::Segment> AddedVocabulary::cut(std::string_view text, const Trie& trie, bool parse_special) const {
+  std::vector<Segment> parts;
   size_t done = 0;
   for (auto [begin, end, id] : matches(text, trie, parse_special)) {
     const AddedToken& token = tokens_.at(id);
@@ -99,20 +99,20 @@ std::vector<AddedVocabulary::Part> AddedVocabulary::cut(std::string_view text, c
   return parts;
 }
 
-std::vector<AddedVocabulary::Part> AddedVocabulary::cut_slow(std::string& text, bool parse_special) const {
-  const std::vector<Part> found = matches(text, raw_, parse_special);
-  if (found.empty()) return text.empty() ? std::vector<Part>() : std::vector<Part>{{0, text.size(), -1}};
+std::vector<AddedVocabulary::Segment> AddedVocabulary::cut_slow(std::string& text, bool parse_special) const {
+  const std::vector<Segment> found = matches(text, raw_, parse_special);
+  if (found.empty()) return text.empty() ? std::vector<Segment>() : std::vector<Segment>{{0, text.size(), -1}};
 
   std::vector<std::string> stretches;
   size_t done = 0;
-  for (const Part& match : found) {
+  for (const Segment& match : found) {
     if (done < match.begin) stretches.push_back(text.substr(done, match.begin - done));
     stretches.push_back(text.substr(match.begin, match.end - match.begin));
     done = match.end;
   }
   if (done < text.size()) stretches.push_back(text.substr(done));
 
-  // The reference edits this list in place, and looks at each entry as it is by then.
+  // The reference edits this list in place, and reads each entry in its current state.
   const auto token_of = [&](const std::string& stretch) {
     const AddedToken* found_token = token(find(stretch));
     return found_token && (parse_special || !special_.contains(stretch)) ? found_token : nullptr;
@@ -131,7 +131,7 @@ std::vector<AddedVocabulary::Part> AddedVocabulary::cut_slow(std::string& text, 
   }
 
   text.clear();
-  std::vector<Part> parts;
+  std::vector<Segment> parts;
   for (const std::string& stretch : stretches) {
     if (stretch.empty()) continue;
     parts.push_back({text.size(), text.size() + stretch.size(), token_of(stretch) ? find(stretch) : -1});
@@ -140,7 +140,7 @@ std::vector<AddedVocabulary::Part> AddedVocabulary::cut_slow(std::string& text, 
   return parts;
 }
 
-std::vector<AddedVocabulary::Part> AddedVocabulary::cut_raw(std::string& text, bool parse_special) const {
+std::vector<AddedVocabulary::Segment> AddedVocabulary::cut_raw(std::string& text, bool parse_special) const {
   return rule_ == CutRule::slow ? cut_slow(text, parse_special) : cut(text, raw_, parse_special);
 }
 

@@ -17,7 +17,7 @@ struct Merge {
   int32_t rank = 0, result = 0;
 };
 
-// A pair of neighbors that could be merged. It is out of date once either has changed.
+// A pair of neighbors that could be merged. It is outdated if either has changed.
 struct Candidate {
   int32_t rank;
   uint32_t position;
@@ -101,7 +101,7 @@ class BytePairs : public Model {
 
   // The ids of the characters before any merge.
   void append_characters(std::string_view piece, std::vector<int32_t>& ids) const {
-    bool unknown = false;  // one is due. Bytes that come after it overtake it: so does the reference.
+    bool unknown = false;  // an unknown token is pending; later bytes are emitted before it, as in the reference
     for (size_t at = 0; at < piece.size();) {
       const size_t length = sequence_length(piece[at]);
       const std::string_view character = piece.substr(at, length);
@@ -133,7 +133,7 @@ class BytePairs : public Model {
     std::vector<Symbol> symbols(ids.size() - begin);
     for (size_t i = 0; i < symbols.size(); ++i)
       symbols[i] = {ids[begin + i], i == 0 ? none : uint32_t(i - 1), i + 1 == symbols.size() ? none : uint32_t(i + 1)};
-    std::vector<Candidate> candidates, found;  // `found` in a round, which waits for its end
+    std::vector<Candidate> candidates, found;  // `found`: candidates of the current round, added at its end
     const auto find = [&](uint32_t at, std::vector<Candidate>& into) {
       const Merge* merge = merges_.find(key(symbols[at].id, symbols[symbols[at].next].id));
       if (merge) into.push_back({merge->rank, at, merge->result});

@@ -11,7 +11,7 @@ namespace {
 
 struct ByteTable {
   std::array<std::string, 256> symbol;
-  std::array<int, 512> byte;  // -1 for a character that stands for none
+  std::array<int, 512> byte;  // -1 for a character that represents no byte
 
   ByteTable() {
     byte.fill(-1);

@@ -1,4 +1,4 @@
-// GPT-2's table: the printable characters that stand for bytes in the spellings of tokens.
+// GPT-2's table of printable characters that represent bytes in the spellings of tokens.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace hearth::text::pipeline {
 
-// The characters that stand for the bytes, in UTF-8, appended.
+// Appends the characters that represent the bytes, in UTF-8.
 void append_byte_symbols(std::string& out, std::string_view bytes);
-// Back; false where a character stands for no byte, and nothing is appended then.
+// The inverse; if a character represents no byte, returns false and appends nothing.
 bool append_bytes_of_symbols(std::string& out, std::string_view symbols);
 
 }  // namespace hearth::text::pipeline

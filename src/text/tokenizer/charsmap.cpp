@@ -31,7 +31,7 @@ Charsmap Charsmap::from_base64(std::string_view text) {
   while (!text.empty() && text.back() == '=') text.remove_suffix(1);
   for (const char c : text) {
     const int six = base64_value(c);
-    if (six < 0) fail<WeightError>("tokenizer: precompiled_charsmap holds '{}', base64 was needed", std::string(1, c));
+    if (six < 0) fail<WeightError>("tokenizer: precompiled_charsmap holds '{}', expected base64", std::string(1, c));
     bits = bits << 6 | uint32_t(six);
     if ((count += 6) >= 8) bytes += char(bits >> (count -= 8) & 0xff);
   }
@@ -44,7 +44,7 @@ Charsmap Charsmap::from_bytes(std::string_view bytes) {
   uint32_t size = 0;
   if (bytes.size() >= sizeof size) std::memcpy(&size, bytes.data(), sizeof size);
   if (bytes.size() < sizeof size || size % sizeof(uint32_t) != 0 || size > bytes.size() - sizeof size)
-    fail<WeightError>("tokenizer: precompiled_charsmap of {} bytes claims a trie of {}", bytes.size(), size);
+    fail<WeightError>("tokenizer: precompiled_charsmap has {} bytes, but its trie has {}", bytes.size(), size);
   map.trie_.resize(size / sizeof(uint32_t));
   std::memcpy(map.trie_.data(), bytes.data() + sizeof size, size);
   map.texts_ = bytes.substr(sizeof size + size);

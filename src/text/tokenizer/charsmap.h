@@ -1,4 +1,4 @@
-// SentencePiece's precompiled normalization: a table from strings to what replaces them.
+// SentencePiece's precompiled normalization: a table from strings to replacements.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace hearth::text::pipeline {
 
-// The bytes are a length, a double-array trie (darts-clone) whose values are places in the rest, and the rest: texts that end with
-// a zero. Nothing of it is trusted: a walk that leaves the trie finds nothing.
+// The bytes are a length, a double-array trie (darts-clone) whose values are offsets into the rest, and the rest: zero-terminated texts.
+// All of it is untrusted: a walk that leaves the trie finds nothing.
 class Charsmap {
  public:
-  // WeightError where the bytes cannot be one. No bytes at all: nothing is replaced.
+  // WeightError for malformed bytes. An empty map replaces nothing.
   static Charsmap from_bytes(std::string_view bytes);
   static Charsmap from_base64(std::string_view text);
 
-  // As tokenizers' Precompiled does: a grapheme of less than 6 bytes is replaced whole as soon as any beginning of it has an entry, by
-  // the entry of the shortest; otherwise each of its characters is looked up alone.
+  // Like tokenizers' Precompiled: a grapheme of less than 6 bytes is replaced as a whole if any prefix of it has an entry, by the entry of
+  // the shortest one; otherwise each of its characters is looked up separately.
   std::string normalize(std::string_view utf8) const;
-  // As SentencePiece does: at each place the longest entry.
+  // Like SentencePiece: the longest entry at each position.
   std::string normalize_longest(std::string_view utf8) const;
 
  private:

@@ -36,8 +36,8 @@ size_t characters(const std::string& text) {
   return size_t(std::ranges::count_if(text, [](char byte) { return !is_continuation(byte); }));
 }
 
-// Every way to put a piece together from two others, in the order of the pieces' scores (transformers' generate_merges). `parts`:
-// the model's own pieces and their ids.
+// Every way to combine two pieces to a third, in the order of the scores (transformers' generate_merges). `parts`: the pieces of the model
+// and their ids.
 Merges merges_of(const Pieces& pieces, const std::unordered_map<std::string_view, int64_t>& parts) {
   struct Candidate {
     double score;
@@ -80,7 +80,7 @@ struct Settings {
   bool gemma, legacy, add_prefix_space;
 };
 
-// Normalizer, pre-tokenizer and decoder of LlamaConverter and GemmaConverter.
+// The normalizer, pre-tokenizer and decoder of LlamaConverter and GemmaConverter.
 void llama_stages(Json& rest, const Settings& s) {
   const Json spaces = replace(" ", meta);
   Json decoders = {replace(meta, " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}};
@@ -98,7 +98,7 @@ void llama_stages(Json& rest, const Settings& s) {
   rest["decoder"] = sequence("decoders", decoders);
 }
 
-// Those of SpmConverter, as T5Converter has them.
+// Those of SpmConverter, as used by T5Converter.
 void unigram_stages(Json& rest, const Settings& s, const SentencePieceModel& model) {
   Json normalizers = Json::array();
   if (!model.charsmap.empty()) normalizers.push_back({{"type", "Precompiled"}, {"precompiled_charsmap", base64(model.charsmap)}});
@@ -117,8 +117,9 @@ TokenizerFile convert_sentencepiece(std::string_view bytes, const std::string& w
   const bool t5 = kind == "T5Tokenizer", gemma = kind == "GemmaTokenizer",
              llama_class = kind == "LlamaTokenizer" || kind == "CodeLlamaTokenizer";
   if (!t5 && !gemma && !llama_class && !kind.empty() && kind != "PreTrainedTokenizer")
-    fail<UnsupportedError>("{}: how '{}' reads a SentencePiece model is not known, only LlamaTokenizer, GemmaTokenizer and T5Tokenizer",
-                           where, kind);
+    fail<UnsupportedError>(
+        "{}: the class '{}' is not supported with a SentencePiece model, expected LlamaTokenizer, GemmaTokenizer or T5Tokenizer", where,
+        kind);
   const Settings settings{gemma, flag(*folder.config, "legacy", true), flag(*folder.config, "add_prefix_space", true)};
 
   Pieces pieces;
@@ -146,7 +147,7 @@ TokenizerFile convert_sentencepiece(std::string_view bytes, const std::string& w
     json = {{"type", "Unigram"}, {"unk_id", llama_class ? 0 : gemma ? 3 : model.unk_id}, {"byte_fallback", llama_class || gemma}};
     file.scores = std::move(pieces);
   } else {
-    fail<UnsupportedError>("{}: the SentencePiece model is of kind {}, 1 (unigram) or 2 (BPE) was needed", where, model.kind);
+    fail<UnsupportedError>("{}: the SentencePiece model is of kind {}, expected 1 (unigram) or 2 (BPE)", where, model.kind);
   }
 
   if (gemma || llama_class || (kind != "T5Tokenizer" && model.kind == SentencePieceModel::bpe)) llama_stages(rest, settings);

@@ -1,4 +1,4 @@
-// What decoders are made of: steps that hand on the parts of tokens.
+// The steps of decoders, which pass on parts of tokens.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class Step : public TokenSink {
   Next next_;
 };
 
-// A step that sees each token whole.
+// A step that receives whole tokens.
 class TokenStep : public Step {
  public:
   using Step::Step;
@@ -41,7 +41,7 @@ class TokenStep : public Step {
   std::string token_;
 };
 
-// All tokens become one.
+// Joins all tokens into one.
 class Fuse : public Step {
  public:
   using Step::Step;
@@ -52,12 +52,12 @@ class Fuse : public Step {
   }
 };
 
-// Replaces a literal in a text that comes in parts: holds back what may be its beginning.
+// Replaces a literal in a text that arrives in parts: holds back a possible prefix of the literal.
 class LiteralReplacer {
  public:
   LiteralReplacer(std::string literal, std::string content) : literal_(std::move(literal)), content_(std::move(content)) {}
 
-  std::string feed(std::string_view part);  // what is certain now
+  std::string feed(std::string_view part);  // the text that is now certain
   std::string rest() { return std::exchange(held_, {}); }
 
  private:
@@ -74,9 +74,9 @@ class ReplaceLiteral : public Step {
   LiteralReplacer replacer_;
 };
 
-// A whole text with every literal replaced.
+// Replaces every occurrence of the literal in a complete text.
 std::string replaced(std::string_view text, const std::string& literal, const std::string& content);
-// What the WordPiece and CTC decoders do to each token where `cleanup` is set; unlike transformers' clean_up it knows "do not".
+// The clean-up of the WordPiece and CTC decoders for each token if `cleanup` is set; unlike transformers' clean_up it includes "do not".
 std::string cleaned_up(std::string text);
 
 }  // namespace hearth::text::pipeline

@@ -33,7 +33,7 @@ class ReplaceRegex : public TokenStep {
   std::string content_;
 };
 
-// GPT-2's alphabet back to bytes; all tokens become one text.
+// Converts GPT-2's characters to bytes; joins all tokens to one text.
 class ByteLevel : public TokenStep {
  public:
   using TokenStep::TokenStep;
@@ -52,7 +52,7 @@ class ByteLevel : public TokenStep {
   std::string bytes_;
 };
 
-// A run of "<0x41>" becomes the text of those bytes, or one U+FFFD for each where they are no UTF-8 together.
+// Converts a run of "<0x41>" to the text of those bytes, or to one U+FFFD per byte if together they are not UTF-8.
 class ByteFallback : public TokenStep {
  public:
   using TokenStep::TokenStep;
@@ -93,7 +93,7 @@ class ByteFallback : public TokenStep {
   std::string bytes_;
 };
 
-// At most `start` times the character from a token's beginning, `stop` times from its end.
+// Removes the character at most `start` times from the start of a token and `stop` times from its end.
 class Strip : public Step {
  public:
   Strip(Next next, std::string character, size_t start, size_t stop)
@@ -125,8 +125,8 @@ class Strip : public Step {
   }
   std::string character_;
   size_t start_, stop_;
-  size_t left_;      // may still go from the beginning
-  size_t held_ = 0;  // seen last, and may go from the end
+  size_t left_;      // how many may still be removed at the start
+  size_t held_ = 0;  // held back because they may be removed at the end
 };
 
 class Metaspace : public Step {
@@ -170,7 +170,7 @@ class WordPiece : public TokenStep {
   bool cleanup_, first_ = true;
 };
 
-// The suffix is a space, but for the last token, where it is nothing.
+// Replaces the suffix by a space, and removes it from the last token.
 class BpeSuffix : public TokenStep {
  public:
   BpeSuffix(Next next, std::string suffix) : TokenStep(std::move(next)), suffix_(std::move(suffix)) {}
@@ -188,7 +188,7 @@ class BpeSuffix : public TokenStep {
   std::optional<std::string> last_;
 };
 
-// Graves et al. 2006: repetitions and blanks go.
+// Graves et al. 2006: removes repetitions and blanks.
 class Ctc : public TokenStep {
  public:
   Ctc(Next next, std::string pad, std::string delimiter, bool cleanup)
@@ -222,10 +222,10 @@ class SpaceBetween : public Step {
   }
 
  private:
-  bool between_ = false;  // a token has ended, and a space is due before the next
+  bool between_ = false;  // a token has ended, and a space precedes the next
 };
 
-// A decoder that is one function of what comes next.
+// A decoder that is a function of the next sink.
 template <class F> class Function : public Decoder {
  public:
   explicit Function(F f) : f_(std::move(f)) {}
@@ -250,14 +250,14 @@ class Sequence : public Decoder {
 
 std::string not_empty(const StageReader& stage, const char* name) {
   const std::string value = stage.text(name);
-  if (value.empty()) stage.wrong(name, "a text that is not empty");
+  if (value.empty()) stage.wrong(name, "a non-empty text");
   return value;
 }
 
 std::unique_ptr<Decoder> sequence_of(const StageReader& stage) {
   std::vector<std::unique_ptr<Decoder>> made;
   for (const auto& step : stage.list("decoders")) {
-    if (step.is_null()) stage.wrong("decoders", "decoders without null");
+    if (step.is_null()) stage.wrong("decoders", "no null in it");
     made.push_back(make_decoder(step));
   }
   return std::make_unique<Sequence>(std::move(made));

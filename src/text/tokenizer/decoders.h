@@ -1,5 +1,5 @@
-// The decoders of a tokenizer.json: from the spellings of tokens to text, one token at a time. decode() is a stream that is fed all
-// tokens and ended.
+// The decoders of a tokenizer.json: from the spellings of tokens to text, one token at a time. decode() feeds all tokens to a stream and
+// ends it.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,7 @@
 
 namespace hearth::text::pipeline {
 
-// A row of tokens that comes in parts: text() any number of times, end() behind each token, finish() behind the last. Parts are valid
-// UTF-8.
+// Receives tokens in parts: text() any number of times, end() after each token, finish() after the last. Parts are valid UTF-8.
 class TokenSink {
  public:
   virtual ~TokenSink() = default;
@@ -22,17 +21,17 @@ class TokenSink {
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  // A step of a new stream, which hands on to `next`.
+  // A step of a new stream, which passes its output to `next`.
   virtual std::unique_ptr<TokenSink> open(std::unique_ptr<TokenSink> next) const = 0;
 };
 
-// BPEDecoder, ByteFallback, ByteLevel, CTC, Fuse, Metaspace, Replace, Sequence, Strip, WordPiece. For null: tokens with spaces
-// between them. UnsupportedError names any other type, WeightError a member that is missing or wrong.
+// BPEDecoder, ByteFallback, ByteLevel, CTC, Fuse, Metaspace, Replace, Sequence, Strip, WordPiece. null: tokens with spaces between them.
+// UnsupportedError names any other type, WeightError a missing or invalid member.
 std::unique_ptr<Decoder> make_decoder(const nlohmann::json& stage);
 
 // The end of a stream: appends to `out`, which outlives it.
 std::unique_ptr<TokenSink> collect(std::string& out);
-// Before it: transformers' clean_up_tokenization ("a ," → "a,", "do n't" → "don't").
+// An optional step before it: transformers' clean_up_tokenization ("a ," → "a,", "do n't" → "don't").
 std::unique_ptr<TokenSink> clean_up(std::unique_ptr<TokenSink> next);
 
 }  // namespace hearth::text::pipeline

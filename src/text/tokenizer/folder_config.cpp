@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 Json load_object(const fs::path& file) {
   if (!fs::exists(file)) return nullptr;
   Json json = load_json(file);
-  if (!json.is_object()) fail<WeightError>("{}: an object was needed", file.string());
+  if (!json.is_object()) fail<WeightError>("{}: the contents are not an object, expected a JSON object", file.string());
   return json;
 }
 
@@ -24,7 +24,7 @@ std::string text_of(const Json& object, const char* name) {
   return object.is_object() && object.contains(name) && object[name].is_string() ? object[name].get<std::string>() : std::string();
 }
 
-// transformers' TOKENIZER_MAPPING: of `families`, and of others whose tokenizer can be used by itself.
+// transformers' TOKENIZER_MAPPING: that of `families`, and that of other models whose tokenizer can be used alone.
 std::string class_of_model_type(const std::string& type, std::span<const FamilyClass> families) {
   static constexpr FamilyClass others[] = {
       {"mixtral", "LlamaTokenizer"}, {"phi3", "LlamaTokenizer"},        {"gemma", "GemmaTokenizer"},     {"gemma2", "GemmaTokenizer"},
@@ -37,7 +37,7 @@ std::string class_of_model_type(const std::string& type, std::span<const FamilyC
   return {};
 }
 
-// What a class's constructor says where the configuration does not.
+// The defaults of a class's constructor.
 struct ClassDefaults {
   const char* name;
   std::array<std::pair<const char*, const char*>, 7> tokens;
@@ -63,11 +63,11 @@ const ClassDefaults* defaults_of(const std::string& tokenizer_class) {
 bool flag(const Json& config, const char* name, bool otherwise) {
   if (!config.contains(name) || config[name].is_null()) return otherwise;
   if (!config[name].is_boolean())
-    fail<WeightError>("tokenizer_config.json: \"{}\" is {}, true or false was needed", name, short_dump(config[name]));
+    fail<WeightError>("tokenizer_config.json: \"{}\" is {}, expected true or false", name, short_dump(config[name]));
   return config[name].get<bool>();
 }
 
-// A special token is a text, or has flags.
+// A special token is a text, or an object with flags.
 struct SpecialToken {
   AddedToken token;
   bool has_flags;
@@ -80,7 +80,7 @@ SpecialToken special_token_of(const Json& json) {
 constexpr const char* attributes[] = {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 constexpr const char* additional = "additional_special_tokens";
 
-// The configuration with what special_tokens_map.json says over it, which counts only beside configurations of the older form.
+// The configuration, overridden by special_tokens_map.json, which applies only to configurations of the older form.
 Json merged_config(const FolderConfig& folder) {
   Json config = *folder.config;
   if (config.contains("added_tokens_decoder") || folder.special_tokens_map->is_null()) return config;
@@ -106,14 +106,14 @@ bool names(const std::vector<SpecialToken>& special, const std::string& content)
   return std::ranges::any_of(special, [&](const SpecialToken& s) { return s.token.content == content; });
 }
 
-// Tokens by id that the configuration adds: added_tokens_decoder, or else added_tokens.json and what tokenizer.json has added.
+// The tokens by id that the configuration adds: added_tokens_decoder, or else added_tokens.json and the added tokens of tokenizer.json.
 std::map<int64_t, AddedToken> configured_tokens(const FolderConfig& folder, const Json& config, const std::vector<SpecialToken>& special,
                                                 const AddedVocabulary& added) {
   std::map<int64_t, AddedToken> tokens;
   if (config.contains("added_tokens_decoder")) {
     const Json& decoder = config["added_tokens_decoder"];
     if (!decoder.is_object())
-      fail<WeightError>("tokenizer_config.json: \"added_tokens_decoder\" is {}, an object was needed", short_dump(decoder));
+      fail<WeightError>("tokenizer_config.json: \"added_tokens_decoder\" is {}, expected an object", short_dump(decoder));
     for (const auto& [id, token] : decoder.items()) {
       if (id.empty() || id.size() > 9 || id.find_first_not_of("0123456789") != id.npos)
         fail<WeightError>("tokenizer_config.json: \"added_tokens_decoder\" has the id '{}'", id);
@@ -134,8 +134,8 @@ auto of_content(const std::map<int64_t, AddedToken>& tokens, const std::string& 
   return std::ranges::find_if(tokens, [&](const auto& entry) { return entry.second.content == content; });
 }
 
-// First the configured tokens, those that are named special as such. Then the special ones: what is but a text only where there is no
-// token of that spelling yet, what has flags over what is there.
+// Adds first the configured tokens, with those that are named special marked as such. Then adds the special tokens: a text only if no token
+// has that spelling yet; an object with flags replaces an existing token.
 std::vector<AddedToken> tokens_to_add(const std::vector<SpecialToken>& special, const std::map<int64_t, AddedToken>& configured,
                                       const AddedVocabulary& added) {
   std::vector<AddedToken> tokens;
@@ -155,7 +155,7 @@ std::vector<AddedToken> tokens_to_add(const std::vector<SpecialToken>& special, 
   return tokens;
 }
 
-// T5's class adds "<extra_id_0>" … where no additional special token is one.
+// T5's class adds "<extra_id_0>" … if none of them is an additional special token.
 void add_extra_ids(Json& config, int64_t count) {
   Json& tokens = config[additional];
   if (!tokens.is_array()) tokens = Json::array();
@@ -187,7 +187,7 @@ int64_t extra_ids(const FolderConfig& folder) {
   if (!config.contains("extra_ids")) return 100;
   const Json& count = config["extra_ids"];
   if (!count.is_number_integer() || count < 0 || count > 100'000)
-    fail<WeightError>("tokenizer_config.json: \"extra_ids\" is {}, a number from 0 to 100000 was needed", short_dump(count));
+    fail<WeightError>("tokenizer_config.json: \"extra_ids\" is {}, expected a number from 0 to 100000", short_dump(count));
   return count.get<int64_t>();
 }
 
@@ -198,8 +198,8 @@ bool prefers_sentencepiece(const FolderConfig& folder) {
 
 void apply_class(TokenizerFile& file, const FolderConfig& folder) {
   const Json& config = *folder.config;
-  // Every fast tokenizer of transformers sets this switch of a ByteLevel that is not within a Sequence, false by default.
-  // LlamaTokenizer and T5Tokenizer leave it alone where the configuration does not name it.
+  // Every fast tokenizer of transformers sets this switch of a ByteLevel that is not inside a Sequence, by default to false. LlamaTokenizer
+  // and T5Tokenizer do not change it unless the configuration names it.
   const bool keeps = folder.tokenizer_class == "LlamaTokenizer" || folder.tokenizer_class == "T5Tokenizer";
   if (Json& stage = (*file.rest)["pre_tokenizer"];
       stage.is_object() && stage.contains("add_prefix_space") && text_of(stage, "type") == "ByteLevel")
@@ -234,7 +234,8 @@ void apply_config(Tokenizer::Data& data, const FolderConfig& folder) {
     for (const Json& token : config[additional]) add_special(token);
 
   const std::map<int64_t, AddedToken> configured = configured_tokens(folder, config, special, data.added);
-  // What the configuration names by its spelling has the flags of the token that it configures; Qwen2Tokenizer gives others their own.
+  // A token that the configuration names by its spelling has the flags of the configured token; Qwen2Tokenizer gives some tokens other
+  // flags.
   for (SpecialToken& s : special) {
     const auto name = std::ranges::find_if(attributes, [&](const char* a) {
       const auto own = data.specials.find(a);
@@ -254,7 +255,7 @@ void apply_config(Tokenizer::Data& data, const FolderConfig& folder) {
     const auto put = [&](const char* name) {
       const auto token = data.specials.find(name);
       const std::optional<int32_t> id = token == data.specials.end() ? std::nullopt : data.find(token->second);
-      if (!id) fail<WeightError>("tokenizer_config.json: the text gets a {}, but there is none", name);
+      if (!id) fail<WeightError>("tokenizer_config.json: the {} must be added to the text, but it is not set", name);
       data.post_processor.pieces.push_back({.text = false, .ids = {*id}});
     };
     if (flag(config, "add_bos_token", defaults->add_bos)) put("bos_token");

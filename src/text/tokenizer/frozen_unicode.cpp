@@ -9,14 +9,14 @@
 namespace hearth::text::pipeline {
 namespace {
 
-// Unicode's major version that brought the character; 0: unassigned.
+// The major version of Unicode that introduced the character; 0: unassigned.
 int age(char32_t c) {
   UVersionInfo version;
   u_charAge(UChar32(c), version);
   return version[0];
 }
 bool known(char32_t c, int version) {
-  if (c < 0x250) return true;  // all assigned by then
+  if (c < 0x250) return true;  // all assigned in every version
   const int assigned = age(c);
   return assigned > 0 && assigned <= version;
 }
@@ -24,11 +24,11 @@ constexpr int categories_version = 8, forms_version = 9;
 
 }  // namespace
 
-// Places that are never to be characters, as U+FFFE, are of no category there.
+// Noncharacters like U+FFFE have no category there.
 bool is_old_other(char32_t c) { return is_other(c) && u_charType(UChar32(c)) != U_UNASSIGNED && known(c, categories_version); }
 
 bool is_old_nonspacing_mark(char32_t c) {
-  // Since then one has left the category and four have come to it.
+  // Since then, one character has left the category and four have joined it.
   if (c == 0x1734) return true;
   if (c == 0x1885 || c == 0x1886 || c == 0xa9bd || c == 0x111c9) return false;
   return is_nonspacing_mark(c) && known(c, categories_version);
@@ -37,13 +37,13 @@ bool is_old_nonspacing_mark(char32_t c) {
 bool is_old_punctuation(char32_t c) { return c == 0x166d || c == 0x111c9 || (is_punctuation(c) && known(c, categories_version)); }
 
 bool is_old_combining_mark(char32_t c) {
-  // Two have become letters, one has come to the marks.
+  // Since then, two have become letters, and one has become a mark.
   if (c == 0x1cf2 || c == 0x1cf3) return true;
   return c != 0x111c9 && is_mark(c) && known(c, forms_version);
 }
 
 int old_script(char32_t c) {
-  if (c == 0x589 || c == 0x61c) return USCRIPT_COMMON;  // Armenian and Arabic since
+  if (c == 0x589 || c == 0x61c) return USCRIPT_COMMON;  // Armenian and Arabic in later versions
   UErrorCode status = U_ZERO_ERROR;
   const int script = uscript_getScript(UChar32(c), &status);
   return script == USCRIPT_UNKNOWN || !known(c, forms_version) ? any_script : script;

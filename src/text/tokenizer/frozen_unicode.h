@@ -1,4 +1,4 @@
-// The older tables of Unicode that tokenizers is built with, by the ages of characters: what is younger counts as unassigned there.
+// The older Unicode tables of tokenizers, reproduced by the ages of characters: newer characters count as unassigned.
 #pragma once
 
 #include <string>
@@ -7,17 +7,17 @@
 namespace hearth::text::pipeline {
 
 // unicode_categories 0.1 (Unicode 8): BertNormalizer, BertPreTokenizer and Punctuation.
-bool is_old_other(char32_t c);  // Cc, Cf, Co; not what is unassigned
+bool is_old_other(char32_t c);  // Cc, Cf, Co; not unassigned characters
 bool is_old_nonspacing_mark(char32_t c);
 bool is_old_punctuation(char32_t c);
 
 // unicode_normalization_alignments 0.1 (Unicode 9): NFC, NFD, NFKC, NFKD and StripAccents.
 bool is_old_combining_mark(char32_t c);
-// The script (ICU's number), and any_script for what has none or had none in Unicode 9: UnicodeScripts.
+// The script (ICU's number) in Unicode 9; any_script if it has none. For UnicodeScripts.
 constexpr int any_script = -1;
 int old_script(char32_t c);
 
-// A form of text/unicode.h with characters younger than that left as they are.
+// Applies a function of text/unicode.h and leaves characters newer than Unicode 9 unchanged.
 std::string old_form(std::string_view utf8, std::u32string (*form)(std::u32string_view));
 
 }  // namespace hearth::text::pipeline

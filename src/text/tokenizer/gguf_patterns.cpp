@@ -41,7 +41,7 @@ std::string canonical_pre(std::string_view pre) {
 const std::vector<std::string>& patterns_of(std::string_view pre) {
   const auto found = table().find(canonical_pre(pre));
   if (found == table().end())
-    fail<UnsupportedError>("tokenizer: the split pattern '{}' (tokenizer.ggml.pre) is not known; guessing would give wrong ids", pre);
+    fail<UnsupportedError>("tokenizer: the split pattern '{}' (tokenizer.ggml.pre) is not supported; a guess would give wrong ids", pre);
   return found->second;
 }
 

@@ -8,12 +8,12 @@
 
 namespace hearth::text::pipeline {
 
-// The patterns of one name or synonym, which are applied one after another. UnsupportedError names one that is not known.
+// The patterns of a name or synonym, which are applied one after another. UnsupportedError for an unknown name.
 const std::vector<std::string>& patterns_of(std::string_view pre);
 inline constexpr std::string_view qwen2_pre = "qwen2";
-// The name under which a file is written whose pre-tokenizer splits by these patterns; nothing where there is none.
+// The name to write for a pre-tokenizer that splits by these patterns; nullopt if there is none.
 std::optional<std::string_view> name_of_patterns(const std::vector<std::string>& patterns);
-// The name that a synonym stands for, itself for another.
+// The canonical name of a synonym; any other name is returned unchanged.
 std::string canonical_pre(std::string_view pre);
 
 }  // namespace hearth::text::pipeline

@@ -43,7 +43,7 @@ p::VocabularyEntries entries_of(const std::vector<std::string>& tokens) {
   return entries;
 }
 
-// The tokens that text may become: neither control tokens nor bytes.
+// The tokens that text may be split into: neither control tokens nor bytes.
 std::vector<bool> ordinary(const GgufVocabulary& v) {
   std::vector<bool> is(v.tokens.size());
   for (size_t i = 0; i < is.size(); ++i) is[i] = type_of(v, i) == normal || type_of(v, i) == user_defined;
@@ -54,7 +54,7 @@ Json split(const std::string& pattern) {
   return {{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", "Isolated"}, {"invert", false}};
 }
 
-// SentencePiece's BPE by score. As llama.cpp does it: a space before the text and after every special token within.
+// SentencePiece's BPE by score. Like llama.cpp: a space before the text and after every special token inside it.
 void build_llama(const GgufVocabulary& v, Tokenizer::Data& data) {
   data.model = p::make_scored_pairs(entries_of(v.tokens), v.scores, ordinary(v), v.unk.value_or(0));
   const bool prefix = v.add_space_prefix.value_or(true);
@@ -79,13 +79,14 @@ void build_gpt2(const GgufVocabulary& v, Tokenizer::Data& data) {
   p::Merges merges;
   for (const std::string& merge : v.merges) {
     const size_t space = merge.find(' ', 1);
-    if (space == merge.npos) fail<WeightError>("tokenizer.ggml.merges: '{}' is not two tokens with a space between", merge);
+    if (space == merge.npos) fail<WeightError>("tokenizer.ggml.merges: '{}' is malformed, expected two tokens with a space between", merge);
     merges.emplace_back(merge.substr(0, space), merge.substr(space + 1));
   }
   data.model = p::make_byte_pairs(entries_of(v.tokens), merges, {.ignore_merges = pre == "llama-bpe" || pre == "tekken"});
 }
 
-// SentencePiece's own normalization around the most probable split: characters by the map, runs of spaces as one, none at the ends.
+// SentencePiece's normalization and the most probable segmentation: characters replaced by the map, runs of spaces collapsed, ends
+// stripped.
 class SentencePieceNormalizer : public p::Normalizer {
  public:
   SentencePieceNormalizer(p::Charsmap map, bool prefix, bool squeeze) : map_(std::move(map)), prefix_(prefix), squeeze_(squeeze) {}
@@ -118,7 +119,7 @@ void build_t5(const GgufVocabulary& v, Tokenizer::Data& data) {
   data.decoder = p::make_decoder({{"type", "Metaspace"}, {"replacement", meta}, {"prepend_scheme", "always"}});
 }
 
-// The file marks a word's beginning with ▁ where the published vocabulary marks its continuation with ##.
+// The file marks the start of a word with ▁, whereas the published vocabulary marks its continuation with ##.
 void build_bert(const GgufVocabulary& v, Tokenizer::Data& data) {
   std::vector<std::string> tokens = v.tokens;
   for (size_t i = 0; i < tokens.size(); ++i) {
@@ -156,7 +157,7 @@ Tokenizer Tokenizer::from_gguf(const GgufVocabulary& vocabulary) {
     build_bert(v, *data);
     add_bos = add_eos = true;
   } else {
-    fail<UnsupportedError>("tokenizer: the vocabulary model '{}' (tokenizer.ggml.model) is not known, llama, gpt2, t5 or bert was needed",
+    fail<UnsupportedError>("tokenizer: the vocabulary model '{}' (tokenizer.ggml.model) is not supported, expected llama, gpt2, t5 or bert",
                            v.model);
   }
 

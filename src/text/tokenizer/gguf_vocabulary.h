@@ -1,4 +1,4 @@
-// The vocabulary of a GGUF file, as its `tokenizer.ggml.*` keys hold it: what a reader of such files fills in for Tokenizer.
+// The vocabulary of a GGUF file, from its `tokenizer.ggml.*` keys. A reader of GGUF files fills it in for Tokenizer.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ inline constexpr const char *gguf_scored_pairs = "llama", *gguf_byte_pairs = "gp
 struct GgufVocabulary {
   std::string model;                 // llama: SentencePiece BPE by score; gpt2: byte-level BPE; t5: Unigram; bert: WordPiece
   std::string pre;                   // gpt2: the name of the split pattern ("llama-bpe", "qwen2", …)
-  std::vector<std::string> tokens;   // token i has id i; what is no UTF-8 counts as U+FFFD
-  std::vector<float> scores;         // llama and t5: one for each token
+  std::vector<std::string> tokens;   // token i has id i; invalid UTF-8 counts as U+FFFD
+  std::vector<float> scores;         // llama and t5: one per token
   std::vector<int32_t> token_types;  // 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte; empty: all normal
   std::vector<std::string> merges;   // gpt2: "left right", best first
   std::optional<int32_t> bos, eos, unk, pad, sep, cls, mask;
-  std::optional<bool> add_bos, add_eos, add_space_prefix, remove_extra_whitespaces;  // empty: as the model does by itself
-  std::string precompiled_charsmap;                                                  // t5: bytes of SentencePiece's normalizer
+  std::optional<bool> add_bos, add_eos, add_space_prefix, remove_extra_whitespaces;  // empty: the default of the model
+  std::string precompiled_charsmap;                                                  // t5: the normalizer of SentencePiece
 };
 
 }  // namespace hearth::text

@@ -1,4 +1,4 @@
-// A table from 64-bit keys to small values, open addressing: what the hot loops look up.
+// A hash table from 64-bit keys to small values, with open addressing, for the inner loops.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ inline uint64_t mixed(uint64_t key) {
   return key ^ key >> 32;
 }
 
-// Keys are anything but ~0.
+// Every key except ~0 is allowed.
 template <class Value> class HashTable {
  public:
-  // The value of the key, made if it was not there.
+  // The value of the key, which is inserted if it does not exist.
   Value& operator[](uint64_t key) {
     if (2 * (count_ + 1) > slots_.size()) grow();
     Slot& slot = slots_[place(key)];
@@ -24,7 +24,7 @@ template <class Value> class HashTable {
     }
     return slot.value;
   }
-  // nullptr where there is none.
+  // nullptr if there is none.
   const Value* find(uint64_t key) const {
     if (slots_.empty()) return nullptr;
     const Slot& slot = slots_[place(key)];

@@ -14,13 +14,13 @@
 namespace hearth::text::pipeline {
 namespace {
 
-// The text has become `bytes`. What was made of the first character still stands for the beginning.
+// Replaces the text by `bytes`. The replacement of the first character still counts as the start of the prompt.
 void replace_all(Text& text, std::string bytes) {
   text.bytes = std::move(bytes);
   if (text.origin > 0) text.origin = text.bytes.empty() ? 0 : sequence_length(text.bytes[0]);
 }
 
-// f(character, out) appends what stands for the character; nothing where it is removed.
+// f(character, out) appends the replacement of the character; nothing if it is removed.
 template <class F> void replace_each(Text& text, F f) {
   std::string out;
   out.reserve(text.bytes.size());
@@ -34,7 +34,7 @@ template <class F> void replace_each(Text& text, F f) {
   text.origin = origin;
 }
 
-// A normalizer that is one function of the text.
+// A normalizer that is a function of the text.
 template <class F> class Function : public Normalizer {
  public:
   explicit Function(F f) : f_(std::move(f)) {}
@@ -111,7 +111,7 @@ void replace(Text& text, const Pattern& pattern, const std::string& content) {
   text.origin = origin;
 }
 
-// SentencePiece's rules for machine translation: control characters go, separators become spaces.
+// SentencePiece's rules for machine translation: removes control characters, replaces separators by spaces.
 void nmt(Text& text) {
   replace_each(text, [](char32_t c, std::string& out) {
     const bool removed = (c >= 0x01 && c <= 0x08) || c == 0x0b || (c >= 0x0e && c <= 0x1f) || c == 0x7f || c == 0x8f || c == 0x9f;

@@ -1,4 +1,4 @@
-// The normalizers of a tokenizer.json: what is done to text before it is split.
+// The normalizers of a tokenizer.json, which change text before it is split.
 #pragma once
 
 #include <memory>
@@ -8,11 +8,10 @@
 
 namespace hearth::text::pipeline {
 
-// A stretch of a prompt on its way to the model; valid UTF-8.
+// A span of a prompt on its way to the model; valid UTF-8.
 struct Text {
   std::string bytes;
-  // Bytes at its beginning that stand for the very beginning of the prompt (0 where it lies further on): Metaspace's scheme "first"
-  // asks for it.
+  // The number of leading bytes that come from the very start of the prompt (0 for a later span), for Metaspace's scheme "first".
   size_t origin = 0;
 };
 
@@ -23,7 +22,7 @@ class Normalizer {
 };
 
 // BertNormalizer, ByteLevel, Lowercase, NFC, NFD, NFKC, NFKD, Nmt, Precompiled, Prepend, Replace, Sequence, Strip, StripAccents.
-// nullptr for null. UnsupportedError names any other type, WeightError a member that is missing or wrong.
+// nullptr for null. UnsupportedError names any other type, WeightError a missing or invalid member.
 std::unique_ptr<Normalizer> make_normalizer(const nlohmann::json& stage);
 
 }  // namespace hearth::text::pipeline

@@ -39,7 +39,7 @@ PostProcessor from_template(const StageReader& stage) {
     if (!piece.contains("SpecialToken") || !id.is_string() || !specials.contains(id.get<std::string>()))
       stage.wrong("single", "only tokens of special_tokens");
     const auto& special = specials[id.get<std::string>()];
-    if (!special.is_object() || !special.contains("ids") || !special["ids"].is_array()) stage.wrong("special_tokens", "ids for each");
+    if (!special.is_object() || !special.contains("ids") || !special["ids"].is_array()) stage.wrong("special_tokens", "ids for each token");
     PostProcessor::Piece token{.text = false, .ids = {}};
     for (const auto& value : special["ids"]) token.ids.push_back(id_of(value, stage, "special_tokens"));
     made.pieces.push_back(std::move(token));
@@ -62,7 +62,8 @@ PostProcessor make_post_processor(const nlohmann::json& json) {
   for (const auto& step : stage.list("processors")) {
     PostProcessor next = make_post_processor(step);
     if (next.pieces.size() == 1 && next.pieces[0].text) continue;
-    if (made.pieces.size() != 1) fail<UnsupportedError>("tokenizer: a post-processor Sequence with two steps that add tokens");
+    if (made.pieces.size() != 1)
+      fail<UnsupportedError>("tokenizer: a post-processor Sequence with two steps that add tokens is not supported");
     made = std::move(next);
   }
   return made;

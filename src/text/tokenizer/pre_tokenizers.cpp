@@ -16,11 +16,11 @@ namespace hearth::text::pipeline {
 const char* const gpt2_pattern = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
 std::vector<Span> split_at(const std::vector<Span>& matches, size_t size, Behavior behavior, bool invert) {
-  struct Part {
+  struct SplitPart {
     Span span;
     bool match;
   };
-  std::vector<Part> parts;
+  std::vector<SplitPart> parts;
   size_t done = 0;
   for (const Span& match : matches) {
     if (done != match.begin) parts.push_back({{done, match.begin}, invert});
@@ -41,7 +41,7 @@ std::vector<Span> split_at(const std::vector<Span>& matches, size_t size, Behavi
     return spans;
   }
   bool before = false;  // the part to the left is a match
-  for (const Part& part : parts) {
+  for (const SplitPart& part : parts) {
     const bool joins =
         behavior == Behavior::contiguous ? part.match == before : behavior == Behavior::merged_with_previous && part.match && !before;
     if (behavior == Behavior::removed && part.match) continue;
@@ -67,7 +67,7 @@ void append_parts(const Text& whole, const std::vector<Span>& spans, std::vector
   for (const Span& s : spans) out.push_back({whole.bytes.substr(s.begin, s.end - s.begin), whole.origin - std::min(whole.origin, s.begin)});
 }
 
-// Each character that `is` says yes to, by itself.
+// Each single character for which `is` returns true.
 template <class Is> std::vector<Span> matches_of(std::string_view text, Is is) {
   std::vector<Span> found;
   for (size_t at = 0; at < text.size();) {
@@ -87,7 +87,7 @@ bool is_punctuation_mark(char32_t c) {
   return ascii || is_old_punctuation(c);
 }
 
-// A pre-tokenizer that is one function of the pieces.
+// A pre-tokenizer that is a function of the pieces.
 template <class F> class Function : public PreTokenizer {
  public:
   explicit Function(F f) : f_(std::move(f)) {}
@@ -173,10 +173,10 @@ std::unique_ptr<PreTokenizer> metaspace_of(const StageReader& stage) {
   if (name == "first") scheme = Metaspace::Scheme::first;
   else if (name == "never") scheme = Metaspace::Scheme::never;
   else if (name != "always") stage.wrong("prepend_scheme", "always, first or never");
-  // Older files have this switch instead.
+  // Older files use this switch instead.
   if (!stage.flag("add_prefix_space", true)) {
     if (stage.has("prepend_scheme") && scheme != Metaspace::Scheme::never)
-      stage.wrong("prepend_scheme", "never beside add_prefix_space false");
+      stage.wrong("prepend_scheme", "never, because add_prefix_space is false");
     scheme = Metaspace::Scheme::never;
   }
   return function(Metaspace{stage.character("replacement"), scheme, stage.flag("split", true)});
@@ -198,7 +198,7 @@ std::unique_ptr<PreTokenizer> sequence_of(const StageReader& stage) {
   return std::make_unique<Sequence>(std::move(made));
 }
 
-// Runs of word characters, and runs of what is neither that nor white space.
+// Runs of word characters, and runs of characters that are neither word characters nor white space.
 void split_words(std::vector<Text>& pieces) {
   enum class Kind { space, word, other };
   const auto kind_of = [](char32_t c) { return is_white_space(c) ? Kind::space : is_word_character(c) ? Kind::word : Kind::other; };

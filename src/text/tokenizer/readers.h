@@ -1,4 +1,4 @@
-// The kinds of file that a tokenizer comes as.
+// Readers for the files of a tokenizer.
 #pragma once
 
 #include <filesystem>
@@ -11,31 +11,31 @@
 
 namespace hearth::text::pipeline {
 
-// What transformers does with tokenizer_config.json and its neighbors.
+// tokenizer_config.json and related files, as transformers reads them.
 struct FolderConfig {
-  std::shared_ptr<const nlohmann::json> config;              // tokenizer_config.json, an empty object where there is none
-  std::shared_ptr<const nlohmann::json> special_tokens_map;  // special_tokens_map.json, null where there is none
-  std::shared_ptr<const nlohmann::json> added_tokens;        // added_tokens.json, null where there is none
+  std::shared_ptr<const nlohmann::json> config;              // tokenizer_config.json, an empty object if there is none
+  std::shared_ptr<const nlohmann::json> special_tokens_map;  // special_tokens_map.json, null if there is none
+  std::shared_ptr<const nlohmann::json> added_tokens;        // added_tokens.json, null if there is none
   std::string tokenizer_class;                               // without "Fast"; empty: unknown
 
   static FolderConfig read(const std::filesystem::path& folder, std::span<const FamilyClass> classes);
 };
 
-// How many tokens "<extra_id_0>" … T5's class adds: 100 unless the configuration says otherwise. WeightError for what is no number
-// from 0 to 100000.
+// The number of tokens "<extra_id_0>" … that T5's class adds: 100 unless the configuration sets it. WeightError unless it is a number from
+// 0 to 100000.
 int64_t extra_ids(const FolderConfig& folder);
-// Whether the class reads tokenizer.model although there is a tokenizer.json: LlamaTokenizer and T5Tokenizer do where add_prefix_space is
-// set, because only the conversion knows that switch.
+// Whether the class reads tokenizer.model even if there is a tokenizer.json: LlamaTokenizer and T5Tokenizer do if add_prefix_space is set,
+// because only the conversion supports that switch.
 bool prefers_sentencepiece(const FolderConfig& folder);
-// Changes what a class of transformers changes before the stages are built (Bert's switches, add_prefix_space).
+// Applies the changes of a class of transformers before the stages are built (Bert's switches, add_prefix_space).
 void apply_class(TokenizerFile& file, const FolderConfig& folder);
-// Adds special and added tokens, sets BOS and EOS as the class does, and finishes the added vocabulary.
+// Adds special and added tokens, sets BOS and EOS like the class, and finishes the added vocabulary.
 void apply_config(Tokenizer::Data& data, const FolderConfig& folder);
 
-// vocab.json and merges.txt as GPT2Converter and Qwen2Converter turn them. UnsupportedError for another class.
+// Converts vocab.json and merges.txt like GPT2Converter and Qwen2Converter. UnsupportedError for another class.
 TokenizerFile read_slow_files(const std::filesystem::path& folder, const FolderConfig& config);
 
-// A SentencePiece model as SpmConverter and its descendants turn it.
+// Converts a SentencePiece model like SpmConverter and its subclasses.
 TokenizerFile convert_sentencepiece(std::string_view bytes, const std::string& where, const FolderConfig& config);
 
 }  // namespace hearth::text::pipeline

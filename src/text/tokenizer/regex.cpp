@@ -21,7 +21,7 @@ void initialize() {
     OnigEncoding encodings[] = {ONIG_ENCODING_UTF8};
     return onig_initialize(encodings, 1);
   }();
-  if (status != ONIG_NORMAL) fail<UnsupportedError>("tokenizer: Oniguruma does not start: {}", message_of(status));
+  if (status != ONIG_NORMAL) fail<UnsupportedError>("tokenizer: Oniguruma cannot be initialized: {}", message_of(status));
 }
 
 struct Region {
@@ -69,13 +69,13 @@ Regex::Regex(const std::string& pattern) : pattern_(pattern) {
   const UChar* begin = bytes_of(pattern_);
   const int code =
       onig_new(&compiled->regex, begin, begin + pattern_.size(), ONIG_OPTION_NONE, ONIG_ENCODING_UTF8, ONIG_SYNTAX_DEFAULT, &info);
-  if (code != ONIG_NORMAL) fail<WeightError>("tokenizer: '{}' is no regular expression: {}", pattern_, message_of(code, &info));
+  if (code != ONIG_NORMAL) fail<WeightError>("tokenizer: '{}' is not a valid regular expression: {}", pattern_, message_of(code, &info));
   compiled_ = compiled;
 }
 
 std::vector<Span> Regex::find_all(std::string_view text) const {
-  // Oniguruma counts the steps of one search. Each is begun with a small allowance; one that needs more is begun again with eight
-  // times as much, which is charged to the whole text's budget.
+  // Oniguruma limits the steps of one search. Each search starts with a small limit; if it exceeds the limit, it is repeated with eight
+  // times as many steps, which are charged to the budget of the whole text.
   constexpr unsigned long small = 256;
   size_t budget = 10'000'000 + 200 * text.size();
   const Region found;

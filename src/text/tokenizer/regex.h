@@ -1,4 +1,4 @@
-// Regular expressions as tokenizer files write them: Oniguruma's syntax over UTF-8.
+// The regular expressions of tokenizer files: Oniguruma's syntax over UTF-8.
 #pragma once
 
 #include <memory>
@@ -8,19 +8,19 @@
 
 namespace hearth::text::pipeline {
 
-// A stretch of a text, in bytes.
+// A range of a text, in bytes.
 struct Span {
   size_t begin = 0, end = 0;
 };
 
-// Constant after construction: any number of threads may search with one.
+// Immutable and thread-safe after construction.
 class Regex {
  public:
-  // WeightError for a pattern that is none.
+  // WeightError for an invalid pattern.
   explicit Regex(const std::string& pattern);
 
-  // All matches that do not overlap, from left to right. An empty one never touches the match before it.
-  // UnsupportedError where the search takes more steps than a multiple of the text's length: a pattern that backtracks without end.
+  // All non-overlapping matches, from left to right. An empty match never directly follows another match. UnsupportedError if the search
+  // takes more steps than a multiple of the text's length, because the pattern backtracks excessively.
   std::vector<Span> find_all(std::string_view text) const;
   const std::string& pattern() const { return pattern_; }
 
@@ -30,7 +30,7 @@ class Regex {
   std::shared_ptr<const Compiled> compiled_;
 };
 
-// All places of a text that is not empty.
+// All occurrences of a non-empty literal.
 std::vector<Span> find_literal(std::string_view text, std::string_view literal);
 
 }  // namespace hearth::text::pipeline

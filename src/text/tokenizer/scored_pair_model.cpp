@@ -11,7 +11,7 @@ namespace hearth::text::pipeline {
 namespace {
 
 struct Symbol {
-  size_t begin, size;  // of its text; size 0: merged into the one before
+  size_t begin, size;  // of its text; size 0: merged into the previous one
   size_t previous, next;
 };
 constexpr size_t none = ~size_t(0);
@@ -54,7 +54,7 @@ class ScoredPairs : public Model {
       } else if (byte_fallback_) {
         for (const char byte : text) ids.push_back(bytes_[uint8_t(byte)]);
       } else if (!unknown) {
-        if (unk_ < 0) fail<WeightError>("tokenizer: '{}' is in no token, and the vocabulary has no unknown token", text);
+        if (unk_ < 0) fail<WeightError>("tokenizer: no token covers '{}', and the vocabulary has no unknown token", text);
         ids.push_back(unk_);
       }
       unknown = id < 0 && !byte_fallback_;

@@ -16,7 +16,7 @@ int script_of(char32_t c) {
 
 }  // namespace
 
-// A text of nothing but spaces has no run: the reference drops it too.
+// A text of only spaces has no run, as in the reference.
 std::vector<Span> script_runs(std::string_view utf8) {
   std::vector<Span> runs;
   int last = -2;  // none yet

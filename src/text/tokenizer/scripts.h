@@ -1,4 +1,4 @@
-// Runs of one Unicode script, as SentencePiece cuts them.
+// Splits text into runs of one Unicode script, like SentencePiece.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace hearth::text::pipeline {
 
-// The runs of a valid UTF-8 text. Hiragana, Katakana and U+30FC count as Han; a space and what has no script belong to any.
+// The runs of a valid UTF-8 text. Hiragana, Katakana and U+30FC count as Han; spaces and characters without a script belong to any run.
 std::vector<Span> script_runs(std::string_view utf8);
 
 }  // namespace hearth::text::pipeline

@@ -8,7 +8,7 @@
 namespace hearth::text::pipeline {
 namespace {
 
-// One message of a protocol buffer, field by field.
+// Reads one message of a protocol buffer, field by field.
 class Message {
  public:
   Message(std::string_view bytes, const std::string& where) : bytes_(bytes), where_(where) {}
@@ -16,8 +16,8 @@ class Message {
   struct Field {
     uint64_t number = 0;
     enum Wire { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 } wire = varint;
-    uint64_t value = 0;     // of a number
-    std::string_view data;  // of bytes
+    uint64_t value = 0;     // of a numeric field
+    std::string_view data;  // of a bytes field
   };
   // False at the end.
   bool next(Field& field) {
@@ -39,7 +39,7 @@ class Message {
     }
     return true;
   }
-  [[noreturn]] void damaged() const { fail<IoError>("{}: no SentencePiece model, or a damaged one", where_); }
+  [[noreturn]] void damaged() const { fail<IoError>("{}: is not a SentencePiece model, or is damaged", where_); }
 
  private:
   uint64_t varint() {
@@ -86,7 +86,7 @@ SentencePieceModel::Piece piece_of(std::string_view bytes, const std::string& wh
 }  // namespace
 
 SentencePieceModel SentencePieceModel::parse(std::string_view bytes, const std::string& where) {
-  // Numbers of sentencepiece_model.proto.
+  // Field numbers of sentencepiece_model.proto.
   enum { pieces_field = 1, trainer_field = 2, normalizer_field = 3 };
   enum { model_type = 3, byte_fallback_field = 35, unk_id_field = 40, unk_piece_field = 45 };
   constexpr uint64_t charsmap_field = 2;

@@ -1,4 +1,4 @@
-// SentencePiece's model file: a protocol buffer of which this reads what encoding needs.
+// SentencePiece's model file, a protocol buffer; only the fields that encoding needs are read.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct SentencePieceModel {
   bool byte_fallback = false;
   std::string charsmap;  // Charsmap::from_bytes
 
-  // IoError that begins with `where` for bytes that are no such file, or a file without pieces.
+  // IoError, with a message that starts with `where`, for malformed bytes or a file without pieces.
   static SentencePieceModel parse(std::string_view bytes, const std::string& where);
 };
 

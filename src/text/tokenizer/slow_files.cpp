@@ -15,8 +15,8 @@ using Json = nlohmann::json;
 
 bool is_true(const Json& config, const char* name) { return config.contains(name) && config[name] == true; }
 
-// Lines of "left right", best first. Lines end as Python's text files end them; the first is a version. GPT2's class takes neither the
-// first line, whatever it is, nor what stands behind the last line's end.
+// Lines of "left right", best first, with Python's universal newlines; the first line is a version. GPT2's class ignores the first line,
+// regardless of its contents, and everything after the end of the last line.
 Merges read_merges(const std::filesystem::path& path, bool gpt2) {
   const std::string text = read_file(path);
   Merges merges;
@@ -28,7 +28,7 @@ Merges read_merges(const std::filesystem::path& path, bool gpt2) {
     if (line.empty() || (number == 0 && (gpt2 || line.starts_with("#version"))) || (gpt2 && end == text.size())) continue;
     const size_t space = line.find(' ');
     if (space == line.npos || line.find(' ', space + 1) != line.npos)
-      fail<WeightError>("{}: line {} is not two tokens with one space between", path.string(), number + 1);
+      fail<WeightError>("{}: line {} is malformed, expected two tokens with one space between", path.string(), number + 1);
     merges.emplace_back(line.substr(0, space), line.substr(space + 1));
   }
   return merges;
@@ -40,12 +40,12 @@ TokenizerFile read_slow_files(const std::filesystem::path& folder, const FolderC
   const std::string& kind = config.tokenizer_class;
   const bool qwen2_class = kind == "Qwen2Tokenizer";
   if (!qwen2_class && kind != "GPT2Tokenizer" && !kind.empty())
-    fail<UnsupportedError>("{}: how '{}' reads vocab.json and merges.txt is not known, only GPT2Tokenizer and Qwen2Tokenizer",
+    fail<UnsupportedError>("{}: the class '{}' is not supported with vocab.json and merges.txt, expected GPT2Tokenizer or Qwen2Tokenizer",
                            folder.string(), kind);
 
   const std::filesystem::path vocab_path = folder / "vocab.json";
   const Json vocab = load_json(vocab_path);
-  if (!vocab.is_object()) fail<WeightError>("{}: an object was needed", vocab_path.string());
+  if (!vocab.is_object()) fail<WeightError>("{}: the contents are not an object, expected a JSON object", vocab_path.string());
   TokenizerFile file;
   for (const auto& [token, id] : vocab.items()) {
     if (!id.is_number_integer()) fail<WeightError>("{}: the token '{}' has the id {}", vocab_path.string(), token, short_dump(id));
@@ -66,12 +66,12 @@ TokenizerFile read_slow_files(const std::filesystem::path& folder, const FolderC
     byte_level = {{"type", "Sequence"}, {"pretokenizers", {split, byte_level}}};
   }
   rest["pre_tokenizer"] = byte_level;
-  // GPT2Converter alone looks at add_bos_token.
+  // Only GPT2Converter reads add_bos_token.
   if (!qwen2_class && is_true(*config.config, "add_bos_token")) {
     const Json bos = config.config->value("bos_token", Json("<|endoftext|>"));
     const Json content = bos.is_object() ? bos.value("content", Json()) : bos;
     const std::string token = content.is_string() ? content.get<std::string>() : std::string();
-    if (!vocab.contains(token)) fail<WeightError>("{}: add_bos_token is true, and the vocabulary has no '{}'", folder.string(), token);
+    if (!vocab.contains(token)) fail<WeightError>("{}: add_bos_token is true, but the vocabulary has no '{}'", folder.string(), token);
     rest["post_processor"] = {
         {"type", "TemplateProcessing"},
         {"single", {{{"SpecialToken", {{"id", token}, {"type_id", 0}}}}, {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}},

@@ -16,7 +16,7 @@ std::string short_dump(const nlohmann::json& value) {
 
 StageReader::StageReader(const Json& stage, std::string kind) : kind_(std::move(kind)), stage_(&stage) {
   if (!stage.is_object() || !stage.contains("type") || !stage["type"].is_string())
-    fail<WeightError>("tokenizer: a {} is {}, an object with a \"type\" was needed", kind_, short_dump(stage));
+    fail<WeightError>("tokenizer: a {} is {}, expected an object with a \"type\"", kind_, short_dump(stage));
   type_ = stage["type"].get<std::string>();
 }
 
@@ -69,9 +69,9 @@ Pattern StageReader::pattern(const char* name) const {
 }
 
 void StageReader::wrong(const char* name, const std::string& needed) const {
-  fail<WeightError>("tokenizer: \"{}\" of the {} {} is {}, {} was needed", name, kind_, type_, short_dump(member(name)), needed);
+  fail<WeightError>("tokenizer: \"{}\" of the {} {} is {}, expected {}", name, kind_, type_, short_dump(member(name)), needed);
 }
 
-void StageReader::unknown() const { fail<UnsupportedError>("tokenizer: the {} '{}' is not known", kind_, type_); }
+void StageReader::unknown() const { fail<UnsupportedError>("tokenizer: the {} '{}' is not supported", kind_, type_); }
 
 }  // namespace hearth::text::pipeline

@@ -1,4 +1,4 @@
-// Reading one stage of a tokenizer.json: members by name and type, or one clear error.
+// Reads the members of one stage of a tokenizer.json by name and type, with clear errors.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace hearth::text::pipeline {
 
 // {"String": "…"} or {"Regex": "…"}.
 struct Pattern {
-  std::string literal;         // unless there is an expression
-  std::optional<Regex> regex;  // of a Regex, and of an empty String, which is found everywhere
+  std::string literal;         // if there is no regex
+  std::optional<Regex> regex;  // for a Regex, and for an empty String, which matches everywhere
   std::vector<Span> find_all(std::string_view text) const { return regex ? regex->find_all(text) : find_literal(text, literal); }
 };
 
@@ -24,11 +24,11 @@ class StageReader {
  public:
   using Json = nlohmann::json;
 
-  // `kind` is what messages call it: "normalizer". The stage is an object with a text "type", and outlives the reader.
+  // `kind`: its name in messages, "normalizer". The stage is an object with a string "type", and outlives the reader.
   StageReader(const Json& stage, std::string kind);
 
   const std::string& type() const { return type_; }
-  bool has(const char* name) const;  // and is not null
+  bool has(const char* name) const;  // and it is not null
   const Json& member(const char* name) const;
   const Json& list(const char* name) const;
   std::string text(const char* name) const;
@@ -47,7 +47,7 @@ class StageReader {
   const Json* stage_;
 };
 
-// At most some sixty characters of a value, for messages.
+// About sixty characters of a value, for messages.
 std::string short_dump(const nlohmann::json& value);
 
 }  // namespace hearth::text::pipeline

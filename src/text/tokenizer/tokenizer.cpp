@@ -12,7 +12,7 @@ namespace {
 
 using pipeline::Text;
 
-// Appends the ids of pieces, which outlive it. Most words of a text come again: where the ids of each are is kept.
+// Appends the ids of pieces, which outlive it. Most words of a text are repeated, so it remembers the positions of their ids.
 class PieceCache {
  public:
   explicit PieceCache(size_t pieces) { known_.reserve(std::min<size_t>(pieces, 4096)); }
@@ -37,8 +37,8 @@ class PieceCache {
 
 }  // namespace
 
-std::vector<Tokenizer::Data::Part> Tokenizer::Data::cut(std::string_view bytes, const EncodeOptions& options) const {
-  std::vector<Part> parts;
+std::vector<Tokenizer::Data::Segment> Tokenizer::Data::cut(std::string_view bytes, const EncodeOptions& options) const {
+  std::vector<Segment> parts;
   std::string text = valid_utf8(bytes);
   const bool parse_special = options.parse_special_tokens && !split_special_tokens;
   for (const auto& raw : added.cut_raw(text, parse_special)) {
@@ -65,9 +65,9 @@ std::vector<Tokenizer::Data::Part> Tokenizer::Data::cut(std::string_view bytes, 
 
 std::vector<int32_t> Tokenizer::Data::encode(std::string_view bytes, const EncodeOptions& options) const {
   std::vector<int32_t> ids;
-  const std::vector<Part> parts = cut(bytes, options);
+  const std::vector<Segment> parts = cut(bytes, options);
   PieceCache cache(parts.size());
-  for (const Part& part : parts) {
+  for (const Segment& part : parts) {
     if (part.id >= 0) ids.push_back(part.id);
     else cache.tokenize(*model, part.piece, ids);
   }

@@ -1,5 +1,5 @@
-// Text to token ids and back, for any model that comes with a tokenizer.json, a SentencePiece model, vocab.json and merges.txt, or a
-// GGUF vocabulary. Follows tokenizers 0.22.2 as transformers 4.57.1 drives it (AutoTokenizer); README.md says what surprises.
+// Converts text to token ids and back, for any model with a tokenizer.json, a SentencePiece model, vocab.json and merges.txt, or a GGUF
+// vocabulary. Follows tokenizers 0.22.2 as used by AutoTokenizer of transformers 4.57.1; README.md lists what is easy to get wrong.
 #pragma once
 
 #include <cstdint>
@@ -16,58 +16,56 @@
 namespace hearth::text {
 
 struct EncodeOptions {
-  bool add_special_tokens = true;    // what the model wants around a text: BOS, EOS, [CLS] …, exactly as its files configure it
+  bool add_special_tokens = true;    // add BOS, EOS, [CLS] … as the model's files configure them
   bool parse_special_tokens = true;  // false: "<|eot_id|>" inside the text is plain text (transformers' split_special_tokens)
 };
 
 struct DecodeOptions {
   bool skip_special_tokens = false;
-  std::optional<bool> clean_up_tokenization_spaces;  // "a ," → "a,"; default: as tokenizer_config.json says, else no
+  std::optional<bool> clean_up_tokenization_spaces;  // "a ," → "a,"; default: the setting of tokenizer_config.json, else false
 };
 
-// The class of transformers that reads the tokenizer of the models of this type (config.json's model_type), where it does more than the
-// plain one.
+// The class of transformers that reads the tokenizer of models of this type (model_type of config.json), if it is not the generic one.
 struct FamilyClass {
   std::string_view model_type, tokenizer_class;
 };
 
-// Constant after construction: any number of threads may use one. Copies share the vocabulary.
-// Text is taken byte for byte as UTF-8; each maximal invalid part counts as U+FFFD. No limit on its length; time is O(n log n).
+// Immutable and thread-safe after construction. Copies share the vocabulary. Text is UTF-8; each maximal invalid part counts as U+FFFD. Its
+// length is not limited; time is O(n log n).
 class Tokenizer {
  public:
   struct Data;  // tokenizer_data.h
   explicit Tokenizer(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
 
-  // A published folder: tokenizer.json; else tokenizer.model (SentencePiece); else vocab.json and merges.txt. Beside them
-  // tokenizer_config.json, special_tokens_map.json and added_tokens.json, each where it is. A path to a tokenizer.json or a *.model
-  // opens that file with its neighbors. IoError for a file that is missing or malformed, WeightError for a vocabulary that
-  // contradicts itself, UnsupportedError for a kind of stage that is not built.
-  // `classes`: whose class a folder means that names none.
+  // A published folder with tokenizer.json; else tokenizer.model (SentencePiece); else vocab.json and merges.txt. tokenizer_config.json,
+  // special_tokens_map.json and added_tokens.json are read if they exist. A path to a tokenizer.json or a *.model opens that file and the
+  // related files of its folder. `classes`: the class of a folder that names none. IoError for a file that is missing or malformed,
+  // WeightError for an inconsistent vocabulary, UnsupportedError for an unsupported kind of stage.
   static Tokenizer open(const std::filesystem::path& path, std::span<const FamilyClass> classes = {});
-  // The same errors; UnsupportedError for a `model` or `pre` that is not known.
+  // The same errors; UnsupportedError for an unknown `model` or `pre`.
   static Tokenizer from_gguf(const GgufVocabulary& vocabulary);
 
   struct Encoding {
     std::vector<int32_t> ids;
-    std::vector<std::string> pieces;  // their spellings in the vocabulary ("Ġcat", "▁cat", "<0x0A>"), as convert_ids_to_tokens has them
+    std::vector<std::string> pieces;  // their spellings in the vocabulary ("Ġcat", "▁cat", "<0x0A>"), like convert_ids_to_tokens
   };
   std::vector<int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const;
-  // UnsupportedError where a pattern of the file takes too long on this text.
+  // UnsupportedError if a pattern of the file takes too long on this text.
   Encoding encode_with_pieces(std::string_view text, const EncodeOptions& options = {}) const;
 
-  // Valid UTF-8. An id that is no token (a padded row of the embedding) adds nothing.
+  // Valid UTF-8. An id without a token (a padded row of the embedding) adds nothing.
   std::string decode(std::span<const int32_t> ids, const DecodeOptions& options = {}) const;
 
-  // One more than the highest id: an embedding needs at least that many rows.
+  // One more than the highest id; an embedding needs at least that many rows.
   int64_t vocab_size() const;
-  std::optional<int32_t> id_of(std::string_view token) const;  // by its spelling, added tokens too
+  std::optional<int32_t> id_of(std::string_view token) const;  // by its spelling, including added tokens
   std::optional<std::string> piece(int32_t id) const;          // the spelling
-  bool is_special(int32_t id) const;                           // skip_special_tokens leaves it out
+  bool is_special(int32_t id) const;                           // whether skip_special_tokens omits it
 
-  // The special tokens by the names of tokenizer_config.json: spelling ("<|begin_of_text|>"; empty: there is none) and id.
+  // The special tokens by the names of tokenizer_config.json: spelling ("<|begin_of_text|>"; empty if there is none) and id.
   std::string bos_token() const, eos_token() const, unk_token() const, pad_token() const;
   std::optional<int32_t> bos() const, eos() const, unk() const, pad() const;
-  // Whether encode() with add_special_tokens puts BOS in front.
+  // Whether encode() with add_special_tokens prepends BOS.
   bool adds_bos() const;
 
  private:
@@ -75,9 +73,9 @@ class Tokenizer {
   std::shared_ptr<const Data> data_;
 };
 
-// decode(), fed one id at a time. What push() and finish() return, put together, is decode() of all the ids, byte for byte, and each
-// return is valid UTF-8. Text is held back while later ids could still change it: unfinished characters, runs of byte tokens, what
-// clean_up_tokenization_spaces looks at.
+// Streaming decode(), one id at a time. The concatenated results of push() and finish() equal decode() of all ids, byte for byte, and each
+// result is valid UTF-8. Text is held back while later ids could still change it: incomplete characters, runs of byte tokens, and text that
+// clean_up_tokenization_spaces may change.
 class StreamDecoder {
  public:
   explicit StreamDecoder(const Tokenizer& tokenizer, const DecodeOptions& options = {});
@@ -85,8 +83,8 @@ class StreamDecoder {
   StreamDecoder& operator=(StreamDecoder&&) noexcept;
   ~StreamDecoder();
 
-  std::string push(int32_t id);  // the text that is now certain, maybe empty
-  std::string finish();          // the rest; afterwards it begins anew
+  std::string push(int32_t id);  // the text that is now certain, possibly empty
+  std::string finish();          // the rest; then the decoder is ready for a new text
 
  private:
   struct State;

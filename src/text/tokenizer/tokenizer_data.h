@@ -1,4 +1,4 @@
-// What a Tokenizer is made of. The readers of the several kinds of file fill it in.
+// The data of a Tokenizer, which the readers of the different kinds of file fill in.
 #pragma once
 
 #include <map>
@@ -23,16 +23,16 @@ struct Tokenizer::Data {
   pipeline::AddedVocabulary added;
   pipeline::PostProcessor post_processor;
   std::unique_ptr<pipeline::Decoder> decoder;
-  bool clean_up = false;                        // decode() cleans up unless it is told otherwise
+  bool clean_up = false;                        // the default of clean_up_tokenization_spaces
   bool split_special_tokens = false;            // encode() never looks for special tokens
   std::map<std::string, std::string> specials;  // "bos_token" → "<s>"
 
-  // What a text falls into: added tokens, and pieces for the model.
-  struct Part {
-    int32_t id;         // an added token's, or -1
-    std::string piece;  // where id is -1
+  // A segment of a text: an added token, or a piece for the model.
+  struct Segment {
+    int32_t id;         // of the added token, or -1
+    std::string piece;  // if id is -1
   };
-  std::vector<Part> cut(std::string_view bytes, const EncodeOptions& options) const;
+  std::vector<Segment> cut(std::string_view bytes, const EncodeOptions& options) const;
   std::vector<int32_t> encode(std::string_view bytes, const EncodeOptions& options) const;
   const std::string* spelling(int32_t id) const;
   std::optional<int32_t> find(std::string_view token) const;

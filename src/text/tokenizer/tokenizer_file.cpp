@@ -14,8 +14,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The number as serde_json reads it, which the reference does: all digits that 64 bits hold, times a power of ten, each rounded. Scores
-// that differ in the last bit decide between cuts of equal length.
+// Parses a number like serde_json, which the reference uses: all digits that fit in 64 bits, times a power of ten, each rounded. Scores
+// that differ in the last bit decide between segmentations of equal length.
 double score_of(std::string_view text) {
   constexpr uint64_t most = std::numeric_limits<uint64_t>::max();
   uint64_t digits = 0;
@@ -47,7 +47,7 @@ double score_of(std::string_view text) {
   return text.starts_with('-') ? -value : value;
 }
 
-// Receives the parser's events. Vocabulary and merges go straight into their lists, everything else becomes JSON.
+// Receives the parser's events. Adds vocabulary and merges directly to their lists; everything else becomes JSON.
 class Receiver : public nlohmann::json_sax<Json> {
  public:
   Receiver(TokenizerFile& file, std::string_view text, const std::string& where) : file_(file), text_(text), where_(where) {}
@@ -112,13 +112,13 @@ class Receiver : public nlohmann::json_sax<Json> {
   }
   bool parse_error(size_t at, const std::string&, const Json::exception& e) override {
     if (dynamic_cast<const Json::out_of_range*>(&e)) fail<IoError>("{}: contains a number that is too large", where_);
-    fail<IoError>("{}: invalid JSON at line {}", where_, 1 + std::ranges::count(text_.substr(0, at), '\n'));
+    fail<IoError>("{}: no valid JSON at line {}", where_, 1 + std::ranges::count(text_.substr(0, at), '\n'));
   }
 
  private:
   enum class Mode { json, vocabulary, scores, merges };
 
-  // Whether the value that begins is this member of "model".
+  // Whether the value that starts here is this member of "model".
   bool in_model(std::string_view name) const { return frames_.size() == 2 && frames_[0].key == "model" && frames_[1].key == name; }
   bool enter(Mode mode) {
     place(nullptr);
@@ -159,7 +159,7 @@ class Receiver : public nlohmann::json_sax<Json> {
     if (v.starts_with("#version")) return true;
     const size_t space = v.find(' ');
     if (space == v.npos || v.find(' ', space + 1) != v.npos)
-      fail<WeightError>("{}: the merge '{}' is not two tokens with one space between", where_, v);
+      fail<WeightError>("{}: the merge '{}' is malformed, expected two tokens with one space between", where_, v);
     file_.merges.emplace_back(v.substr(0, space), v.substr(space + 1));
     return true;
   }
@@ -176,7 +176,7 @@ class Receiver : public nlohmann::json_sax<Json> {
   }
   bool open(Json v) {
     constexpr size_t deepest = 100;
-    if (frames_.size() == deepest) fail<IoError>("{}: more than {} levels of lists and objects", where_, deepest);
+    if (frames_.size() == deepest) fail<IoError>("{}: lists and objects are nested more than {} levels deep", where_, deepest);
     frames_.push_back({place(std::move(v)), {}});
     return true;
   }
@@ -191,7 +191,7 @@ class Receiver : public nlohmann::json_sax<Json> {
   Mode mode_ = Mode::json;
   struct Frame {
     Json* value;
-    std::string key;  // of the member that comes next
+    std::string key;  // of the next member
   };
   std::vector<Frame> frames_;  // the lists and objects that are open
   std::string token_;
@@ -200,7 +200,7 @@ class Receiver : public nlohmann::json_sax<Json> {
   bool in_pair_ = false, has_score_ = false;
 };
 
-// Older files do not say the type.
+// Older files do not state the type.
 std::string type_of(const Json& model, const TokenizerFile& file) {
   if (model.contains("type") && model["type"].is_string()) return model["type"].get<std::string>();
   if (!file.merges.empty()) return "BPE";
@@ -209,14 +209,14 @@ std::string type_of(const Json& model, const TokenizerFile& file) {
 }
 
 std::unique_ptr<Model> make_model(TokenizerFile& file) {
-  if (!file.rest->contains("model") || !(*file.rest)["model"].is_object()) fail<WeightError>("tokenizer: there is no \"model\"");
+  if (!file.rest->contains("model") || !(*file.rest)["model"].is_object()) fail<WeightError>("tokenizer: \"model\" is missing");
   Json& json = (*file.rest)["model"];
   json["type"] = type_of(json, file);
   const StageReader stage(json, "model");
   const std::string& type = stage.type();
   if (type == "BPE") {
     if (stage.has("dropout") && stage.member("dropout") != 0)
-      fail<UnsupportedError>("tokenizer: the BPE model drops merges at random (dropout {})", short_dump(stage.member("dropout")));
+      fail<UnsupportedError>("tokenizer: dropout {} of the BPE model is not supported, expected 0", short_dump(stage.member("dropout")));
     return make_byte_pairs(std::move(file.vocabulary), file.merges,
                            {.unk_token = stage.text_or_empty("unk_token"),
                             .continuing_subword_prefix = stage.text_or_empty("continuing_subword_prefix"),
@@ -244,9 +244,9 @@ TokenizerFile parse_tokenizer_file(std::string_view text, const std::string& whe
   file.rest = std::make_shared<Json>();
   Receiver receiver(file, text, where);
   Json::sax_parse(text, &receiver);
-  if (!file.rest->is_object()) fail<WeightError>("{}: an object was needed", where);
+  if (!file.rest->is_object()) fail<WeightError>("{}: the contents are not an object, expected a JSON object", where);
   if (const Json version = file.rest->value("version", Json("1.0")); version != "1.0")
-    fail<UnsupportedError>("{}: the version is {}, \"1.0\" was needed", where, short_dump(version));
+    fail<UnsupportedError>("{}: the version is {}, expected \"1.0\"", where, short_dump(version));
   return file;
 }
 
@@ -254,11 +254,11 @@ AddedToken added_token_of(const Json& json) {
   const auto flag = [&json](const char* name, bool otherwise) {
     if (!json.contains(name)) return otherwise;
     if (!json[name].is_boolean())
-      fail<WeightError>("tokenizer: \"{}\" of an added token is {}, true or false was needed", name, short_dump(json[name]));
+      fail<WeightError>("tokenizer: \"{}\" of an added token is {}, expected true or false", name, short_dump(json[name]));
     return json[name].get<bool>();
   };
   if (!json.is_object() || !json.contains("content") || !json["content"].is_string())
-    fail<WeightError>("tokenizer: an added token is {}, an object with a \"content\" was needed", short_dump(json));
+    fail<WeightError>("tokenizer: an added token is {}, expected an object with a \"content\"", short_dump(json));
   const bool special = flag("special", false);
   return {.content = json["content"].get<std::string>(),
           .single_word = flag("single_word", false),
@@ -278,7 +278,7 @@ std::shared_ptr<Tokenizer::Data> make_tokenizer(TokenizerFile file) {
   data->decoder = make_decoder(stage("decoder"));
   data->model = make_model(file);
   const Json& added = stage("added_tokens");
-  if (!added.is_null() && !added.is_array()) fail<WeightError>("tokenizer: \"added_tokens\" is {}, a list was needed", short_dump(added));
+  if (!added.is_null() && !added.is_array()) fail<WeightError>("tokenizer: \"added_tokens\" is {}, expected a list", short_dump(added));
   for (const Json& token : added) data->added.add(added_token_of(token), *data->model);
   return data;
 }

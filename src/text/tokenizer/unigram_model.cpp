@@ -37,7 +37,7 @@ class Unigram : public Model {
 
   void tokenize(std::string_view piece, std::vector<int32_t>& ids) const override {
     std::vector<Step> steps = best_steps(piece);
-    // Back along the best path; a run of unknown characters is one token.
+    // Follow the best path backward; a run of unknown characters is one token.
     std::vector<Step> path;
     for (size_t end = piece.size(); end > 0;) {
       const Step step = steps[end];
@@ -53,7 +53,7 @@ class Unigram : public Model {
   }
 
  private:
-  // The best way to a place of the text: its score, and its last token with where that begins.
+  // The best segmentation up to a position of the text: its score, its last token and the start of that token.
   struct Step {
     double score = 0;
     size_t begin = nowhere;
@@ -72,7 +72,7 @@ class Unigram : public Model {
     };
     for (size_t begin = 0; begin < piece.size();) {
       const size_t length = sequence_length(piece[begin]);
-      bool covered = false;  // the character alone is a token
+      bool covered = false;  // the single character is a token
       Trie::Node node = Trie::root;
       for (size_t end = begin; end < piece.size();) {
         node = trie_.step(node, piece[end++]);
@@ -83,7 +83,7 @@ class Unigram : public Model {
         }
       }
       if (!covered) {
-        if (unk_ < 0) fail<WeightError>("tokenizer: '{}' is in no token, and unk_id is null", piece.substr(begin, length));
+        if (unk_ < 0) fail<WeightError>("tokenizer: no token covers '{}', and unk_id is null", piece.substr(begin, length));
         offer(begin, begin + length, unk_, unk_score_);
       }
       begin += length;
@@ -93,7 +93,7 @@ class Unigram : public Model {
 
   void append(int32_t id, std::string_view text, std::vector<int32_t>& ids) const {
     if (id != unk_) return ids.push_back(id);
-    // What the run of unknown characters spells may be a token after all.
+    // A run of unknown characters may itself spell a token.
     const Trie::Node node = trie_.walk(Trie::root, text);
     if (node != Trie::nowhere && trie_.value(node) >= 0) return ids.push_back(trie_.value(node));
     const bool all = options_.byte_fallback && std::ranges::all_of(text, [this](char byte) { return bytes_[uint8_t(byte)] >= 0; });

@@ -39,7 +39,7 @@ int32_t Vocabulary::find(std::string_view spelling) const {
 
 const std::string* Vocabulary::spelling(int32_t id) const {
   if (id < 0) return nullptr;
-  // Nearly always the ids are 0, 1, 2 …
+  // The ids are nearly always 0, 1, 2 …
   if (size_t(id) < entries_.size() && entries_[size_t(id)].second == id) return &entries_[size_t(id)].first;
   const auto found = std::ranges::lower_bound(entries_, int64_t(id), {}, &VocabularyEntries::value_type::second);
   return found != entries_.end() && found->second == id ? &found->first : nullptr;

@@ -14,17 +14,17 @@ namespace hearth::text::pipeline {
 
 using VocabularyEntries = std::vector<std::pair<std::string, int64_t>>;
 
-// Constant after construction. Holds views into its own entries, hence it does not move.
+// Immutable after construction. Not movable, because it holds views of its own entries.
 class Vocabulary {
  public:
-  // WeightError for an id that is negative, does not fit 32 bits or stands twice, and for a spelling that stands twice.
+  // WeightError for an id that is negative or does not fit in 32 bits, and for a duplicate id or spelling.
   explicit Vocabulary(VocabularyEntries entries);
   Vocabulary(const Vocabulary&) = delete;
   Vocabulary& operator=(const Vocabulary&) = delete;
 
-  // -1 where there is none.
+  // -1 if there is none.
   int32_t find(std::string_view spelling) const;
-  // nullptr where there is none.
+  // nullptr if there is none.
   const std::string* spelling(int32_t id) const;
   size_t size() const { return entries_.size(); }
   int32_t max_id() const { return entries_.empty() ? -1 : int32_t(entries_.back().second); }
@@ -37,7 +37,7 @@ class Vocabulary {
   std::vector<uint32_t> slots_;  // 1 + index into entries_, 0: free
 };
 
-// Strings by their beginnings, over bytes.
+// A trie of strings, over bytes.
 class Trie {
  public:
   // The first of equal strings counts. `value` is not negative.
@@ -47,7 +47,7 @@ class Trie {
   static constexpr Node root = 0;
   static constexpr Node nowhere = ~0u;
   Node step(Node node, char byte) const;
-  int32_t value(Node node) const { return values_[node]; }  // -1 where no string ends
+  int32_t value(Node node) const { return values_[node]; }  // -1 if no string ends here
   Node walk(Node node, std::string_view text) const;
   bool empty() const { return values_.size() == 1 && values_[0] < 0; }
 

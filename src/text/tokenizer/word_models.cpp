@@ -53,7 +53,7 @@ class WordPiece : public Model {
   std::string unk_token_;
   int64_t longest_;
   Trie trie_;
-  Trie::Node inside_ = Trie::root;  // where tokens that continue a word begin
+  Trie::Node inside_ = Trie::root;  // node where tokens that continue a word start
 };
 
 class WordLevel : public Model {

@@ -1,4 +1,4 @@
-// GGUF files put together byte by byte, for tests: nothing is checked, so that anything wrong can be written.
+// Assembles GGUF files byte by byte, without checks, so that tests can write malformed ones.
 #pragma once
 
 #include <cstring>

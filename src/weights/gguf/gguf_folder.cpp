@@ -13,11 +13,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first file of each model in the folder, in the order of their names.
+// The first file of each model in the folder, ordered by name.
 std::vector<fs::path> models_in(const fs::path& folder) {
   static const std::regex part("(.*)-\\d{5}-of-\\d{5}\\.gguf");
   std::error_code error;
-  std::map<std::string, fs::path> first;  // by the name without the part's number
+  std::map<std::string, fs::path> first;  // by the name without the shard's number
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().extension() != ".gguf" || !entry.is_regular_file(error)) continue;
     const std::string name = entry.path().filename().string();

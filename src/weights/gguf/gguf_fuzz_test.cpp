@@ -1,5 +1,5 @@
-// Deterministic mutations of small GGUF files: whatever the bytes, the reader answers with data or with one of our errors, and takes
-// no more memory than the file warrants. HEARTH_FUZZ_ROUNDS multiplies its length.
+// Deterministic mutations of small GGUF files: for any bytes the reader returns data or throws one of our errors, and needs memory in
+// proportion to the file. HEARTH_FUZZ_ROUNDS multiplies the number of rounds.
 #include <algorithm>
 
 #include "core/files/file.h"

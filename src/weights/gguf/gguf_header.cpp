@@ -9,7 +9,7 @@
 namespace hearth {
 namespace {
 
-// The part of the file that has not been read yet.
+// The part of the file that has not been read.
 class Cursor {
  public:
   Cursor(std::string_view file, const std::string& where) : file_(file), where_(where) {}
@@ -33,11 +33,11 @@ class Cursor {
   std::string_view text(std::string_view what) { return bytes(number<uint64_t>(what), what); }
   std::string name(std::string_view what) {
     const std::string_view name = text(what);
-    constexpr size_t longest = 65535;  // of keys, in the format's own description
+    constexpr size_t longest = 65535;  // of keys, by the specification of the format
     if (name.size() > longest) fail<IoError>("{}: {} has {} bytes, at most {} are allowed", where_, what, name.size(), longest);
     return std::string(name);
   }
-  // A count of things of at least `least` bytes each.
+  // A count of items of at least `least` bytes each.
   uint64_t count(uint64_t least, std::string_view what) {
     const auto n = number<uint64_t>(what);
     if (n > left() / least)
@@ -76,14 +76,14 @@ class Cursor {
 };
 
 uint32_t checked_version(Cursor& in, const std::string& where) {
-  if (in.left() < 8 || in.bytes(4, "magic") != "GGUF") fail<IoError>("{}: does not begin with 'GGUF': it is not a GGUF file", where);
+  if (in.left() < 8 || in.bytes(4, "magic") != "GGUF") fail<IoError>("{}: does not start with 'GGUF': it is not a GGUF file", where);
   const auto version = in.number<uint32_t>("version");
   if (version != 0 && (version & 0xffff) == 0) fail<UnsupportedError>("{}: is a big-endian GGUF file, expected a little-endian one", where);
   if (version != 2 && version != 3) fail<UnsupportedError>("{}: is GGUF version {}, expected 2 or 3", where, version);
   return version;
 }
 
-// One tensor; its offsets are those in the data section. `where` ends in its name.
+// Reads one tensor; its offsets are relative to the data section. `where` ends with its name.
 GgufEntry tensor(Cursor& in, const std::string& where) {
   GgufEntry entry;
   const auto rank = in.number<uint32_t>("a tensor's rank");
@@ -103,8 +103,8 @@ GgufEntry tensor(Cursor& in, const std::string& where) {
   const GgufTensorType* type = gguf_tensor_type(id);
   entry.type = type ? std::string(type->name) : fmt::format("{}", id);
   if (!type || type->block.bytes == 0) {  // of unknown size
-    entry.info.unreadable = type ? fmt::format("has the type {}, which has been retired", type->name)
-                                 : fmt::format("has the type {}, which hearth does not support", id);
+    entry.info.unreadable =
+        type ? fmt::format("has the type {}, which GGUF has removed", type->name) : fmt::format("has the type {}, which is unknown", id);
     return entry;
   }
   if (type->dtype) entry.info.dtype = *type->dtype;
@@ -126,16 +126,16 @@ uint64_t alignment_of(const GgufMetadata& metadata) {
   return uint64_t(alignment);
 }
 
-// Every tensor where it should be: inside the file, aligned, apart from the others. Turns offsets into places in the file.
+// Checks that every tensor is inside the file, aligned and does not overlap another. Converts offsets into positions in the file.
 void place(GgufHeader& header, uint64_t size, const std::string& where) {
   std::vector<std::pair<const std::string, GgufEntry>*> by_place;
   const uint64_t data_bytes = size - header.data_start;
   for (auto& named : header.tensors) {
     auto& [name, entry] = named;
     if (entry.begin % header.alignment != 0)
-      fail<IoError>("{}: tensor '{}' begins at byte {} of the data, expected a multiple of {}", where, name, entry.begin, header.alignment);
+      fail<IoError>("{}: tensor '{}' starts at byte {} of the data, expected a multiple of {}", where, name, entry.begin, header.alignment);
     if (entry.end > data_bytes)
-      fail<IoError>("{}: tensor '{}' lies in bytes [{}, {}) of {} bytes of data: the file is cut off or its header is wrong", where, name,
+      fail<IoError>("{}: tensor '{}' is at bytes [{}, {}) of {} bytes of data: the file is cut off or its header is wrong", where, name,
                     entry.begin, entry.end, data_bytes);
     by_place.push_back(&named);
   }

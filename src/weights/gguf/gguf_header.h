@@ -1,4 +1,4 @@
-// What stands before the data of a GGUF file, read without trusting a byte of it (format: weights/gguf/gguf.h).
+// The header of a GGUF file, read as untrusted input (format: weights/gguf/gguf.h).
 #pragma once
 
 #include <map>
@@ -11,8 +11,8 @@
 namespace hearth {
 
 struct GgufEntry {
-  std::string type;             // as ggml spells it, "Q4_K"
-  TensorInfo info;              // info.unreadable for a type that hearth does not read
+  std::string type;             // ggml's name, "Q4_K"
+  TensorInfo info;              // info.unreadable is set for an unsupported type
   uint64_t begin = 0, end = 0;  // bytes, from the start of the file
 };
 
@@ -23,8 +23,8 @@ struct GgufHeader {
   std::map<std::string, GgufEntry> tensors;
 };
 
-// Reads and checks the header of a whole file; its values are views into `file`. IoError that begins with `where` and says what
-// needs which bytes; UnsupportedError for a big-endian file, another version and an array of arrays.
+// Reads and checks the header of a whole file; its values are views of `file`. IoError, with a message that starts with `where`, for a
+// malformed file; UnsupportedError for a big-endian file, another version or an array of arrays.
 GgufHeader parse_gguf_header(std::string_view file, const std::string& where);
 
 }  // namespace hearth

@@ -15,8 +15,8 @@ int64_t GgufKeys::integer(std::string_view key, std::optional<int64_t> otherwise
   return all[0];
 }
 
-void GgufKeyWriter::no_words_for(std::string_view what) const {
-  fail<UnsupportedError>("{}: GGUF files of the architecture {} cannot say {}", where_, architecture_, what);
+void GgufKeyWriter::cannot_express(std::string_view what) const {
+  fail<UnsupportedError>("{}: GGUF files of the architecture {} cannot express {}", where_, architecture_, what);
 }
 
 }  // namespace hearth

@@ -1,11 +1,11 @@
-// The keys of GGUF files that begin with the architecture's name: as a file has them, and as they are written.
+// Reads and writes the keys of GGUF files that start with the architecture's name.
 #pragma once
 
 #include "weights/gguf/gguf_writer.h"
 
 namespace hearth {
 
-// "block_count" is "ARCHITECTURE.block_count" in the file. Errors are those of GgufMetadata.
+// "block_count" stands for "ARCHITECTURE.block_count". Errors: GgufMetadata.
 class GgufKeys {
  public:
   GgufKeys(const GgufMetadata& metadata, std::string_view architecture) : metadata_(metadata), prefix_(std::string(architecture) + ".") {}
@@ -13,7 +13,7 @@ class GgufKeys {
   const std::string& where() const { return metadata_.where(); }
   std::string name(std::string_view key) const { return prefix_ + std::string(key); }
   bool has(std::string_view key) const { return metadata_.has(name(key)); }
-  // One number, or a list of one for each layer that are all the same; UnsupportedError where they differ.
+  // One integer, or a list of one per layer that are all equal; UnsupportedError if they differ.
   int64_t integer(std::string_view key, std::optional<int64_t> otherwise = {}) const;
   double number(std::string_view key, std::optional<double> otherwise = {}) const { return metadata_.number(name(key), otherwise); }
   bool flag(std::string_view key, std::optional<bool> otherwise = {}) const { return metadata_.boolean(name(key), otherwise); }
@@ -26,7 +26,7 @@ class GgufKeys {
 
 class GgufKeyWriter {
  public:
-  // `where`: whose configuration is written, for messages.
+  // `where`: the configuration that is written, for messages.
   GgufKeyWriter(GgufValues& values, std::string_view architecture, std::string where)
       : values_(values), architecture_(architecture), where_(std::move(where)) {}
 
@@ -34,8 +34,8 @@ class GgufKeyWriter {
   void f32(std::string_view key, double value) { values_.f32(full(key), float(value)); }
   void flag(std::string_view key, bool value) { values_.boolean(full(key), value); }
   void text(std::string_view key, std::string_view value) { values_.text(full(key), value); }
-  // UnsupportedError: "… GGUF files of the architecture X cannot say WHAT".
-  [[noreturn]] void no_words_for(std::string_view what) const;
+  // UnsupportedError: "… GGUF files of the architecture X cannot express WHAT".
+  [[noreturn]] void cannot_express(std::string_view what) const;
 
  private:
   std::string full(std::string_view key) const { return architecture_ + "." + std::string(key); }

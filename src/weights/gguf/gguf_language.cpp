@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 using Kind = GgufKey::Kind;
 
-// Says nothing where it stands: a number that is 0, a factor that is 1, or false.
+// Whether the key has no effect: a number that is 0, a factor that is 1, or false.
 bool is_off(const GgufMetadata& metadata, const std::string& key, const GgufValue& value) {
   static constexpr std::array factors = {".embedding_scale", ".logit_scale", ".residual_scale", ".rope.scaling.yarn_attn_factor",
                                          ".rope.scaling.yarn_ext_factor"};
@@ -25,7 +25,7 @@ bool is_off(const GgufMetadata& metadata, const std::string& key, const GgufValu
   return number == 0 || (number == 1 && std::ranges::any_of(factors, [&](std::string_view factor) { return key.ends_with(factor); }));
 }
 
-// Whether the table reads the key, or lets it pass.
+// Whether the table reads or ignores the key.
 bool has_row(const GgufArchitecture& a, std::string_view key) {
   return std::ranges::any_of(
       a.keys, [&](const GgufKey& row) { return row.kind == Kind::rope_scaling ? is_rope_scaling_key(key) : row.key == key; });
@@ -45,7 +45,7 @@ void refuse_other_keys(const GgufMetadata& metadata, const GgufArchitecture& a) 
   }
 }
 
-// What a row says of the file; discarded where it says nothing.
+// The value of a row in the file; `discarded` if the file has none.
 class RowReader {
  public:
   RowReader(const GgufFile& file, const GgufKeys& keys) : file_(file), keys_(keys), tensors_(file.list()) {}
@@ -98,7 +98,7 @@ void write_row(const GgufKey& row, const Config& config, GgufKeyWriter& to) {
     case Kind::rope_scaling: return config.has(key) ? write_rope_scaling(config.object(key), to) : void();
     case Kind::rope_divisors:
     case Kind::present:
-    case Kind::lacking:  // the tensors say it
+    case Kind::lacking:  // the tensors determine it
     case Kind::nothing: return;
   }
 }
@@ -140,7 +140,7 @@ void write_gguf_config(const Config& config, const GgufArchitecture& architectur
   GgufKeyWriter to(values, architecture.name, config.where());
   for (const std::string& key : config.keys())
     if (config.has(key) && std::ranges::find(architecture.keys, key, &GgufKey::config) == architecture.keys.end())
-      to.no_words_for(fmt::format("'{}' = {}", key, config.dump(key)));
+      to.cannot_express(fmt::format("'{}' = {}", key, config.dump(key)));
   for (const GgufKey& row : architecture.keys) write_row(row, config, to);
 }
 

@@ -1,4 +1,4 @@
-// What GGUF files of language models have in place of config.json, read and written by the table of a family
+// Reads the config of a language model from the metadata of a GGUF file, and writes it, by the table of its family
 // (weights/gguf/gguf_architecture.h).
 #pragma once
 
@@ -8,17 +8,16 @@
 
 namespace hearth {
 
-// The family of a file. UnsupportedError where none of `known` has its architecture.
+// The family of a file. UnsupportedError if none of `known` has its architecture.
 const GgufArchitecture& gguf_architecture_of(const GgufMetadata& metadata, std::span<const GgufArchitecture> known);
 
-// The config that the model's own config.json would have held, with model_type, architectures and eos_token_id, and rope_pairs (of our own)
-// where rows are neighbors. UnsupportedError for a key that says something and has no row, WeightError for one that is missing or cannot
-// be.
+// The contents of the model's config.json, with model_type, architectures and eos_token_id, and our own key rope_pairs if the rows of heads
+// are interleaved. UnsupportedError for a key that has an effect and no row, WeightError for one that is missing or invalid.
 Config gguf_config(const GgufFile& file, const GgufArchitecture& architecture);
 
-// The other direction, for a config that states everything. UnsupportedError for a key that has no row.
+// The other direction, for a complete config. UnsupportedError for a key that has no row.
 void write_gguf_config(const Config& config, const GgufArchitecture& architecture, GgufValues& values);
-// What the config says in a tensor and not in a key: the numbers of rope_freqs.weight, empty where it has none.
+// The values of rope_freqs.weight, which a GGUF file stores as a tensor and not as a key; empty if the config has none.
 std::vector<float> gguf_rope_divisors(const Config& config, const GgufArchitecture& architecture);
 
 }  // namespace hearth

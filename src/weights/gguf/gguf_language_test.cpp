@@ -1,4 +1,4 @@
-// One table for both directions, with rows of a family that does not exist.
+// One table for both directions, with the rows of a fictitious family.
 #include "weights/gguf/gguf_language.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ GgufArchitecture lantern() {
 
 class GgufLanguage : public ::testing::Test {
  protected:
-  // What a file of these values and tensors says.
+  // The config of a file with these values and tensors.
   Config read(const GgufValues& values, const std::vector<GgufTensor>& more = {}, const GgufArchitecture& a = lantern()) const {
     std::vector<GgufTensor> tensors = {{"token_embd.weight", DType::f32, {10, 24}}};
     tensors.insert(tensors.end(), more.begin(), more.end());
@@ -134,7 +134,7 @@ TEST_F(GgufLanguage, a_key_without_a_row_may_say_nothing_only) {
   EXPECT_EQ(refusal("expert_count", 0), "");
   EXPECT_EQ(refusal("logit_scale", 1), "");
   EXPECT_EQ(refusal("pooling_type", 3), "");
-  // A row for stretched positions knows all their keys; without it they are refused.
+  // A row for RoPE scaling covers all its keys; without the row they are refused.
   EXPECT_EQ(refusal("rope.scaling.finetuned", 1), "");
   GgufArchitecture plain = lantern();
   std::erase_if(plain.keys, [](const GgufKey& row) { return row.kind == Kind::rope_scaling; });
@@ -150,7 +150,7 @@ TEST_F(GgufLanguage, what_the_table_has_no_words_for_is_not_written) {
     config[key] = value;
     return message_of<UnsupportedError>([&] { written(config); });
   };
-  const std::string begin = "config.json: GGUF files of the architecture lantern cannot say ";
+  const std::string begin = "config.json: GGUF files of the architecture lantern cannot express ";
   EXPECT_EQ(with("activation", "gelu"), begin + "'activation' = \"gelu\"");
   EXPECT_EQ(with("activation", nullptr), "");
   EXPECT_EQ(with("scaling", {{"rope_type", "dynamic"}, {"factor", 2}}), begin + "rope scaling of the type dynamic");
@@ -160,7 +160,7 @@ TEST_F(GgufLanguage, what_the_table_has_no_words_for_is_not_written) {
   for (const char* key : {"beta_fast", "beta_slow", "attention_factor"}) {
     Json unusual = yarn;
     unusual[key] = 3;
-    EXPECT_EQ(with("scaling", unusual), begin + "yarn with another beta_fast, beta_slow, truncate or attention factor than the usual");
+    EXPECT_EQ(with("scaling", unusual), begin + "yarn with a beta_fast, beta_slow, truncate or attention factor other than the default");
   }
 }
 

@@ -8,7 +8,7 @@
 
 namespace hearth {
 
-static_assert(std::endian::native == std::endian::little, "numbers are used as they lie in the file");
+static_assert(std::endian::native == std::endian::little, "numbers are used without byte swapping");
 
 namespace {
 
@@ -21,7 +21,7 @@ template <class T> T read_as(const char* p) {
   return value;
 }
 
-// The integer of `type` at p; nothing where it is no integer, or does not fit.
+// The integer of `type` at p; nullopt if it is not an integer or does not fit in int64_t.
 std::optional<int64_t> integer_at(GgufType type, const char* p) {
   switch (type) {
     case GgufType::u8: return read_as<uint8_t>(p);

@@ -1,4 +1,4 @@
-// What a GGUF file says of itself: typed values by key ("general.name"), left where the file has them until they are asked for.
+// The metadata of a GGUF file: typed values by key ("general.name"), decoded from the mapped file on request.
 #pragma once
 
 #include <cstdint>
@@ -19,24 +19,25 @@ struct GgufValue {
   GgufType type = GgufType::u8;
   GgufType element = GgufType::u8;  // of an array
   uint64_t count = 1;               // elements of an array
-  std::string_view bytes;           // as in the file: little endian, a text after its length in 8 bytes, elements one after another
+  std::string_view bytes;           // as in the file: little endian; an 8-byte length before each text; elements without gaps
 
   std::string describe() const;  // "u32", "array of 3 texts"
 };
 
-// Views into the file: what is returned as such is valid while the file lives.
+// The returned views are valid while the file lives.
 class GgufMetadata {
  public:
   explicit GgufMetadata(std::string where = {}) : where_(std::move(where)) {}
 
   const std::string& where() const { return where_; }  // for messages: the file's path
-  const GgufValue* find(std::string_view key) const;   // nullptr where it is not there
+  const GgufValue* find(std::string_view key) const;   // nullptr if it does not exist
   bool has(std::string_view key) const { return find(key) != nullptr; }
   const std::map<std::string, GgufValue, std::less<>>& values() const { return values_; }
-  bool add(std::string key, const GgufValue& value) { return values_.emplace(std::move(key), value).second; }  // false: it was there
+  bool add(std::string key, const GgufValue& value) { return values_.emplace(std::move(key), value).second; }  // false for a duplicate
 
-  // The value; without it the default; without a default WeightError. WeightError that names key and type for a value of another
-  // type: an integer may have any of the eight integer types that holds it in 64 bits with sign; a number also f32 and f64.
+  // The value; if the key is missing, the default; without a default, WeightError. WeightError that names key and type for a value of
+  // another type. An integer may have any of the eight integer types if its value fits in a signed 64-bit integer; a number may also be f32
+  // or f64.
   int64_t integer(std::string_view key, std::optional<int64_t> otherwise = {}) const;
   double number(std::string_view key, std::optional<double> otherwise = {}) const;
   bool boolean(std::string_view key, std::optional<bool> otherwise = {}) const;

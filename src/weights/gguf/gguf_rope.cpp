@@ -11,7 +11,7 @@
 namespace hearth {
 namespace {
 
-// By which a stretched model turns keys and queries where nothing else is said (Peng et al. 2023, section 3.4).
+// YaRN's default attention factor (Peng et al. 2023, section 3.4).
 double usual_attention_factor(double stretch) { return stretch <= 1 ? 1 : 0.1 * std::log(stretch) + 1; }
 
 }  // namespace
@@ -39,28 +39,28 @@ nlohmann::json read_rope_scaling(const GgufKeys& keys) {
     return nullptr;
   }
   if (type != "linear" && type != "yarn")
-    fail<UnsupportedError>("{}: rope scaling \"{}\" is not supported, only linear and yarn", keys.where(), type);
+    fail<UnsupportedError>("{}: rope scaling \"{}\" is not supported, expected linear or yarn", keys.where(), type);
   nlohmann::json scaling = {{"rope_type", type}, {"factor", keys.number("rope.scaling.factor")}};
   if (type == "linear") return scaling;
   if (keys.has("rope.scaling.original_context_length"))
     scaling["original_max_position_embeddings"] = keys.integer("rope.scaling.original_context_length");
   if (keys.has("rope.scaling.yarn_beta_fast")) scaling["beta_fast"] = keys.number("rope.scaling.yarn_beta_fast");
   if (keys.has("rope.scaling.yarn_beta_slow")) scaling["beta_slow"] = keys.number("rope.scaling.yarn_beta_slow");
-  if (factor != 1)  // llama.cpp multiplies the usual one by it
+  if (factor != 1)  // llama.cpp multiplies the default by it
     scaling["attention_factor"] = factor * usual_attention_factor(keys.number("rope.scaling.factor"));
   return scaling;
 }
 
 void write_rope_scaling(const Config& scaling, GgufKeyWriter& to) {
   const std::string type = scaling.text("rope_type");
-  if (type != "linear" && type != "yarn") to.no_words_for("rope scaling of the type " + type);
+  if (type != "linear" && type != "yarn") to.cannot_express("rope scaling of the type " + type);
   const double factor = scaling.number("factor");
   to.text("rope.scaling.type", type);
   to.f32("rope.scaling.factor", factor);
   if (type == "linear") return;
   const bool usual = scaling.number("beta_fast") == 32 && scaling.number("beta_slow") == 1 && scaling.boolean("truncate") &&
                      scaling.number("attention_factor") == usual_attention_factor(factor);
-  if (!usual) to.no_words_for("yarn with another beta_fast, beta_slow, truncate or attention factor than the usual");
+  if (!usual) to.cannot_express("yarn with a beta_fast, beta_slow, truncate or attention factor other than the default");
   to.integer("rope.scaling.original_context_length", int64_t(scaling.number("original_max_position_embeddings")));
 }
 

@@ -1,4 +1,4 @@
-// Stretched rotary positions in GGUF files: several keys, or a tensor, that together say what config.json says in one object.
+// RoPE scaling in GGUF files: several keys, or a tensor, that correspond to one object of config.json.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -14,11 +14,11 @@ inline constexpr std::string_view gguf_rope_tensor = "rope_freqs.weight";
 bool is_rope_scaling_key(std::string_view key);
 // transformers' rope_scaling, or null. UnsupportedError for a type other than linear and yarn.
 nlohmann::json read_rope_scaling(const GgufKeys& keys);
-// `scaling` states every number of its type: rope_type and factor, and of yarn also original_max_position_embeddings, beta_fast, beta_slow,
-// truncate and attention_factor. UnsupportedError for a type other than linear and yarn, and for a yarn of unusual numbers.
+// `scaling` states all values of its type: rope_type and factor, and for yarn also original_max_position_embeddings, beta_fast, beta_slow,
+// truncate and attention_factor. UnsupportedError for a type other than linear and yarn, and for yarn values other than the defaults.
 void write_rope_scaling(const Config& scaling, GgufKeyWriter& to);
 
-// The numbers of rope_freqs.weight, [R/2]; empty where there is none.
+// The values of rope_freqs.weight, [R/2]; empty if it does not exist.
 std::vector<float> read_rope_divisors(const GgufFile& file);
 
 }  // namespace hearth

@@ -36,7 +36,7 @@ class GgufTest : public testing::Test {
   std::string refusal(const GgufBytes& file) {
     return message_of<Error>([&] { parse_gguf_header(file.bytes, "f"); });
   }
-  // golden/expected.json: tensors as the reference reader has them.
+  // golden/expected.json: tensors as the reference reader returns them.
   void expect_tensors(GgufFile& file, const nlohmann::json& expected) {
     const auto listed = file.list();
     for (const auto& item : expected.items()) {
@@ -150,25 +150,26 @@ TEST_F(GgufTest, parts_that_do_not_fit_are_refused) {
   write("a-00001-of-00002.gguf", part(0, 2, 2, "x"));
   EXPECT_EQ(refused("a-00001-of-00002.gguf"), "FOLDER/a-00002-of-00002.gguf: cannot be opened: No such file or directory");
   write("a-00002-of-00002.gguf", part(1, 2, 2, "x"));
-  EXPECT_EQ(refused("a-00001-of-00002.gguf"), "FOLDER/a-00002-of-00002.gguf: tensor 'x' is in another part, too");
+  EXPECT_EQ(refused("a-00001-of-00002.gguf"), "FOLDER/a-00002-of-00002.gguf: tensor 'x' is also in another shard");
   write("a-00002-of-00002.gguf", part(1, 2, 2, "y"));
   EXPECT_EQ(refused("a-00001-of-00002.gguf"), "");
   write("a-00001-of-00002.gguf", part(0, 2, 3, "x"));
-  EXPECT_EQ(refused("a-00001-of-00002.gguf"), "FOLDER/a-00001-of-00002.gguf: all parts have 2 tensors, split.tensors.count is 3");
+  EXPECT_EQ(refused("a-00001-of-00002.gguf"),
+            "FOLDER/a-00001-of-00002.gguf: all shards together have 2 tensors, but split.tensors.count is 3");
   write("a-00002-of-00002.gguf", part(0, 2, 2, "y"));
-  EXPECT_EQ(refused("a-00001-of-00002.gguf"), "FOLDER/a-00002-of-00002.gguf: says that it is part 1 of 2, its name says 2 of 2");
+  EXPECT_EQ(refused("a-00001-of-00002.gguf"), "FOLDER/a-00002-of-00002.gguf: is shard 1 of 2 by its metadata, but 2 of 2 by its name");
   write("other.gguf", part(0, 2, 2, "x"));
   EXPECT_EQ(refused("other.gguf"),
-            "FOLDER/other.gguf: is part 1 of 2, and its name should end in '-00001-of-00002.gguf' for the others to be found");
+            "FOLDER/other.gguf: is shard 1 of 2, but its name does not end in '-00001-of-00002.gguf', so the other shards cannot be found");
   write("b-00005-of-00002.gguf", part(4, 2, 2, "x"));
-  EXPECT_EQ(refused("b-00005-of-00002.gguf"), "FOLDER/b-00005-of-00002.gguf: split.no is 4 of split.count 2");
+  EXPECT_EQ(refused("b-00005-of-00002.gguf"), "FOLDER/b-00005-of-00002.gguf: split.no is 4, but split.count is 2");
   write("alone.gguf", part(0, 1, 1, "x"));
   EXPECT_EQ(refused("alone.gguf"), "");
 }
 
 TEST_F(GgufTest, other_files_and_versions_are_refused_by_name) {
-  EXPECT_EQ(message_of<IoError>([] { parse_gguf_header("", "f"); }), "f: does not begin with 'GGUF': it is not a GGUF file");
-  EXPECT_EQ(message_of<IoError>([] { parse_gguf_header("GGML\3\0\0\0", "f"); }), "f: does not begin with 'GGUF': it is not a GGUF file");
+  EXPECT_EQ(message_of<IoError>([] { parse_gguf_header("", "f"); }), "f: does not start with 'GGUF': it is not a GGUF file");
+  EXPECT_EQ(message_of<IoError>([] { parse_gguf_header("GGML\3\0\0\0", "f"); }), "f: does not start with 'GGUF': it is not a GGUF file");
   EXPECT_EQ(message_of<UnsupportedError>([] { parse_gguf_header(GgufBytes(0, 0, 1).bytes, "f"); }),
             "f: is GGUF version 1, expected 2 or 3");
   EXPECT_EQ(refusal(GgufBytes(0, 0, 4)), "f: is GGUF version 4, expected 2 or 3");
@@ -220,18 +221,18 @@ TEST_F(GgufTest, hostile_tensors_are_refused) {
   EXPECT_EQ(one({32}, 0, huge - 31, 4), "f: tensor 'x' has more bytes than any file can hold");
   EXPECT_EQ(one({100}, 12, 0, 144), "f: tensor 'x' has rows of 100 values, Q4_K needs a multiple of 256");
   EXPECT_EQ(one({}, 8, 0, 144), "f: tensor 'x' has rows of 1 values, Q8_0 needs a multiple of 32");
-  EXPECT_EQ(one({8}, 0, 8, 64), "f: tensor 'x' begins at byte 8 of the data, expected a multiple of 32");
-  EXPECT_EQ(one({8}, 0, 32, 60), "f: tensor 'x' lies in bytes [32, 64) of 60 bytes of data: the file is cut off or its header is wrong");
-  EXPECT_EQ(one({8}, 0, 0, 31), "f: tensor 'x' lies in bytes [0, 32) of 31 bytes of data: the file is cut off or its header is wrong");
-  EXPECT_EQ(one({8}, 31, 64, 32), "f: tensor 'x' lies in bytes [64, 64) of 32 bytes of data: the file is cut off or its header is wrong");
+  EXPECT_EQ(one({8}, 0, 8, 64), "f: tensor 'x' starts at byte 8 of the data, expected a multiple of 32");
+  EXPECT_EQ(one({8}, 0, 32, 60), "f: tensor 'x' is at bytes [32, 64) of 60 bytes of data: the file is cut off or its header is wrong");
+  EXPECT_EQ(one({8}, 0, 0, 31), "f: tensor 'x' is at bytes [0, 32) of 31 bytes of data: the file is cut off or its header is wrong");
+  EXPECT_EQ(one({8}, 31, 64, 32), "f: tensor 'x' is at bytes [64, 64) of 32 bytes of data: the file is cut off or its header is wrong");
   const auto two = [&](uint64_t second) { return refusal(GgufBytes(2, 0).tensor("x", {9}, 0, 0).tensor("y", {1}, 0, second).data(100)); };
   EXPECT_EQ(two(32), "f: tensor 'y' overlaps the one before it");
   EXPECT_EQ(two(64), "");
-  EXPECT_EQ(two(96), "");  // room between them is no harm
+  EXPECT_EQ(two(96), "");  // a gap between them is allowed
   EXPECT_EQ(refusal(GgufBytes(2, 0).tensor("x", {1}, 0, 0).tensor("x", {1}, 0, 32).data(36)), "f: has the tensor 'x' twice");
 }
 
-// Every prefix of a sound file is refused, but the one that only lacks padding after the last tensor.
+// Every prefix of a valid file is refused, except the one that lacks only the padding after the last tensor.
 TEST_F(GgufTest, a_truncated_file_is_refused) {
   const std::string whole = read_file(golden() / "every.gguf");
   uint64_t last = 0;
@@ -245,8 +246,8 @@ TEST_F(GgufTest, types_that_hearth_does_not_read_matter_when_they_are_used) {
   const auto file = GgufFile::open(folder / "f.gguf");
   const auto listed = file->list();
   EXPECT_EQ(listed.at("a").unreadable, "has the type IQ2_XXS, which is not supported");
-  EXPECT_EQ(listed.at("b").unreadable, "has the type Q4_0_4_4, which has been retired");
-  EXPECT_EQ(listed.at("c").unreadable, "has the type 999, which hearth does not support");
+  EXPECT_EQ(listed.at("b").unreadable, "has the type Q4_0_4_4, which GGUF has removed");
+  EXPECT_EQ(listed.at("c").unreadable, "has the type 999, which is unknown");
   EXPECT_EQ(message_of<UnsupportedError>([&] { file->read("a", {}, *device); }, folder.path()),
             "FOLDER/f.gguf: 'a' has the type IQ2_XXS, which is not supported");
   EXPECT_EQ(message_of<WeightError>([&] { file->read("d", {}, *device); }, folder.path()), "FOLDER/f.gguf: has no tensor 'd'");
@@ -282,7 +283,7 @@ TEST_F(GgufTest, pages_that_nobody_holds_are_let_go_of) {
   EXPECT_LT(resident() - before, 22'000);
   file->release("x");
   EXPECT_LT(resident() - before, 5'000);
-  EXPECT_EQ(x.slice(0, 0, 32).to_vector(), std::vector<float>(32, f16_to_f32(0x0101)));  // it comes back
+  EXPECT_EQ(x.slice(0, 0, 32).to_vector(), std::vector<float>(32, f16_to_f32(0x0101)));  // read from the file again
 }
 
 TEST_F(GgufTest, a_file_written_to_is_noticed) {
@@ -291,7 +292,7 @@ TEST_F(GgufTest, a_file_written_to_is_noticed) {
   const auto file = GgufFile::open(folder / "f.gguf");
   std::ofstream(folder / "f.gguf", std::ios::binary | std::ios::app) << "more";
   EXPECT_EQ(message_of<IoError>([&] { file->read("x", {1}, *device); }, folder.path()),
-            "FOLDER/f.gguf: was written to since it was opened; open the model again");
+            "FOLDER/f.gguf: was modified since it was opened; open the model again");
 }
 
 TEST_F(GgufTest, weights_are_held_where_the_file_has_them) {

@@ -1,4 +1,4 @@
-// The element types of GGUF tensors: those that hearth reads, and those that it only knows by name.
+// The element types of GGUF tensors: supported ones, and those that are only recognized.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace hearth {
 struct GgufTensorType {
   uint32_t id;            // in the file
   std::string_view name;  // "Q4_K"
-  Block block;            // {0, 0} for a type that has been retired: nobody says any more how large it is
+  Block block;            // {0, 0} for a removed type, whose size is no longer defined
   std::optional<DType> dtype;
 };
 
-const GgufTensorType* gguf_tensor_type(uint32_t id);  // nullptr for a number that stands for no type
-const GgufTensorType* gguf_tensor_type(DType dtype);  // nullptr for a type that GGUF lacks (u8, f8_e4m3, …)
+const GgufTensorType* gguf_tensor_type(uint32_t id);  // nullptr for an unknown id
+const GgufTensorType* gguf_tensor_type(DType dtype);  // nullptr for a dtype that GGUF lacks (u8, f8_e4m3, …)
 
 }  // namespace hearth

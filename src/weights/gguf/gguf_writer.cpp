@@ -107,7 +107,7 @@ void write_gguf(const std::filesystem::path& path, const GgufValues& values, std
   uint64_t offset = 0;
   for (const GgufTensor& tensor : tensors) {
     const GgufTensorType* type = gguf_tensor_type(tensor.dtype);
-    if (!type) fail<UnsupportedError>("gguf: '{}' has the type {}, which such files do not know", tensor.name, name_of(tensor.dtype));
+    if (!type) fail<UnsupportedError>("gguf: '{}' has the type {}, which GGUF does not support", tensor.name, name_of(tensor.dtype));
     append_text(head, tensor.name);
     append(head, uint32_t(tensor.shape.rank()));
     for (int axis = tensor.shape.rank() - 1; axis >= 0; --axis) append(head, uint64_t(tensor.shape[axis]));

@@ -1,4 +1,4 @@
-// Writes GGUF files (format: weights/gguf/gguf.h), version 3, tensors aligned to 32 bytes, without holding more than one piece of a tensor.
+// Writes GGUF files (format: weights/gguf/gguf.h), version 3, with tensors aligned to 32 bytes. Holds only one piece of a tensor in memory.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@
 
 namespace hearth {
 
-// Metadata in the order in which they are added. UsageError for a key twice.
+// Metadata in the order in which they are added. UsageError for a duplicate key.
 class GgufValues {
  public:
-  // u8, i8, u16, i16, u32, i32, u64 or i64. UsageError where the type cannot hold it.
+  // `type`: u8, i8, u16, i16, u32, i32, u64 or i64. UsageError if it cannot hold the value.
   void integer(std::string_view key, int64_t value, GgufType type = GgufType::u32);
   void f32(std::string_view key, float value);
   void boolean(std::string_view key, bool value);
@@ -26,7 +26,7 @@ class GgufValues {
   void texts(std::string_view key, std::span<const std::string> values);
   void i32s(std::string_view key, std::span<const int32_t> values);
   void f32s(std::string_view key, std::span<const float> values);
-  void copy(std::string_view key, const GgufValue& value);  // as it is in another file
+  void copy(std::string_view key, const GgufValue& value);  // unchanged, from another file
 
   uint64_t count() const { return keys_.size(); }
   const std::string& bytes() const { return bytes_; }
@@ -45,9 +45,8 @@ struct GgufTensor {
   Shape shape;  // outermost axis first; at most 4
 };
 
-// The file appears whole or not at all. `data(i, write)` hands over all bytes of tensors[i], in as many pieces as it likes.
-// IoError when the file cannot be written; UnsupportedError for a type that GGUF lacks; UsageError for a tensor whose bytes are not
-// as many as its shape needs.
+// Writes the file atomically. `data(i, write)` passes all bytes of tensors[i] to `write`, in any number of pieces. IoError if the file
+// cannot be written; UnsupportedError for a dtype that GGUF lacks; UsageError if the byte count of a tensor does not match its shape.
 using WriteBytes = std::function<void(std::span<const std::byte>)>;
 void write_gguf(const std::filesystem::path& path, const GgufValues& values, std::span<const GgufTensor> tensors,
                 const std::function<void(size_t index, const WriteBytes& write)>& data);

@@ -17,7 +17,7 @@ class GgufWriterTest : public testing::Test {
   test::TemporaryFolder folder;
 };
 
-// A file of the reference writer, read and written again: the same values and the same bytes of every tensor.
+// Reads a file of the reference writer and writes it again: the values and the bytes of every tensor are the same.
 TEST_F(GgufWriterTest, a_file_comes_back) {
   const auto from = GgufFile::open(test::folder_of(__FILE__) / "golden" / "every.gguf");
   GgufValues values;
@@ -85,7 +85,7 @@ TEST_F(GgufWriterTest, nothing_is_left_behind_when_it_fails) {
             "gguf: 'x' got 8 bytes, expected 12");
   const std::vector<GgufTensor> unknown{{"x", DType::u8, {3}}};
   EXPECT_EQ(message_of<UnsupportedError>([&] { write_gguf(folder / "f.gguf", {}, unknown, [](size_t, const WriteBytes&) {}); }),
-            "gguf: 'x' has the type u8, which such files do not know");
+            "gguf: 'x' has the type u8, which GGUF does not support");
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 

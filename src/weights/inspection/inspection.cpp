@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 std::string tensor_class(const std::string& name, const Shape& shape) {
   if (shape.rank() >= 4) return "kernels";
-  if (name == "token_embd.weight") return "embeddings";  // of GGUF files
+  if (name == "token_embd.weight") return "embeddings";  // in GGUF files
   if (shape.rank() == 2 && name.find("embedding.") != name.npos && name.find("time_embedding") == name.npos) return "embeddings";
   if (shape.rank() >= 2) return "matrices";
   if (name.find("norm") != name.npos || name.find(".ln_") != name.npos) return "norms";
@@ -42,7 +42,7 @@ void count_tensors(const std::map<std::string, TensorInfo>& tensors, InspectedCo
   }
 }
 
-// By their own names, or by the official ones where the class is unknown and the names are a published other spelling.
+// Recognizes networks by the stored names, or by the official ones if the class is unknown and the names are a known other spelling.
 std::vector<Recognized> recognize_any(const std::map<std::string, TensorInfo>& tensors, std::span<const KnownFamily> families) {
   const std::vector<Signature> signatures = signatures_of(families);
   std::vector<Recognized> found = recognize(tensors, signatures);
@@ -56,7 +56,7 @@ std::vector<Recognized> recognize_any(const std::map<std::string, TensorInfo>& t
   return found;
 }
 
-// Keys that shape what is computed, in the order they are shown.
+// Keys that affect the computation, in the order of the report.
 constexpr std::array<const char*, 31> telling_keys{"sample_size",
                                                    "in_channels",
                                                    "out_channels",
@@ -159,14 +159,14 @@ InspectedCheckpoint inspect_component(const fs::path& folder, std::span<const Kn
   return {.kind = "component folder", .pipeline_class = {}, .components = {std::move(c)}};
 }
 
-// The value as JSON; of an array only type and length.
+// The value as JSON; for an array only type and length.
 nlohmann::json value_json(const GgufMetadata& metadata, const std::string& key, const GgufValue& value) {
   switch (value.type) {
     case GgufType::text: return metadata.text(key);
     case GgufType::boolean: return metadata.boolean(key);
     case GgufType::array: return value.describe();
     case GgufType::f64: return metadata.number(key);
-    case GgufType::f32: {  // in the digits that f32 has
+    case GgufType::f32: {  // with the digits of f32
       const auto number = float(metadata.number(key));
       return std::isfinite(number) ? nlohmann::json::parse(fmt::format("{}", number)) : nlohmann::json(nullptr);
     }

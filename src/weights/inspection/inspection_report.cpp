@@ -28,7 +28,7 @@ std::string count_text(int64_t n) {
   return n < 1'000'000 ? fmt::format("{:.1f} k", double(n) / 1e3) : fmt::format("{:.2f} M", double(n) / 1e6);
 }
 
-// "f16", or "matrices f16; norms f32, f16" where the classes of tensors differ.
+// "f16", or "matrices f16; norms f32, f16" if the classes of tensors differ.
 std::string types_text(const InspectedComponent& c) {
   std::set<std::string> all;
   std::vector<std::string> parts;
@@ -49,7 +49,7 @@ std::string component_text(const InspectedComponent& c) {
   line("problem", c.problem);
   line("unused", c.unused);
   for (const Recognized& r : c.recognized) line("holds", fmt::format("{} ({} tensor names)", r.what, r.layout));
-  if (c.tensors > 0 && c.recognized.empty() && c.class_name.empty()) line("holds", "nothing that hearth knows by its tensors");
+  if (c.tensors > 0 && c.recognized.empty() && c.class_name.empty()) line("holds", "no network that hearth recognizes");
   if (c.tensors > 0) {
     line("size", fmt::format("{} parameters in {} tensors, {}", count_text(c.parameters), c.tensors, size_text(c.bytes)));
     line("precision", types_text(c));

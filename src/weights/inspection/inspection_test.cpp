@@ -37,7 +37,7 @@ TEST_F(InspectionTest, the_demo_model) {
     for (const auto& [kind, types] : c.types)
       for (const auto& [type, count] : types) EXPECT_EQ(type, "f16") << c.name << " " << kind;
   }
-  // The reference's own count: sum(p.numel() for p in module.parameters()).
+  // The count of the reference: sum(p.numel() for p in module.parameters()).
   EXPECT_EQ(parameters, (std::map<std::string, int64_t>{{"text_encoder", 499328}, {"unet", 3402548}, {"vae", 809151}}));
   EXPECT_NE(to_text(found).find("unet: UNet2DConditionModel\n"), std::string::npos);
   EXPECT_NE(to_text(found).find("  precision    f16\n"), std::string::npos);
@@ -86,7 +86,7 @@ TEST_F(InspectionTest, one_broken_component_does_not_hide_the_others) {
   std::map<std::string, std::string> problems;
   for (const InspectedComponent& c : found.components) problems[c.name] = c.problem;
   EXPECT_NE(problems["vae"].find("the file is cut off"), std::string::npos);
-  EXPECT_NE(problems["text_encoder"].find("no such folder, which model_index.json names"), std::string::npos);
+  EXPECT_NE(problems["text_encoder"].find("no such folder, but model_index.json lists"), std::string::npos);
   EXPECT_EQ(problems["unet"], "");
 }
 
@@ -150,7 +150,7 @@ TEST_F(InspectionTest, a_pytorch_checkpoint) {
   const fs::path corpus = test::folder_of(__FILE__) / ".." / "torch" / "golden";
   const InspectedCheckpoint ckpt = inspect_checkpoint(corpus / "lightning.ckpt", {});
   EXPECT_EQ(to_text(ckpt),
-            fmt::format("PyTorch checkpoint\nlightning.ckpt\n  holds        nothing that hearth knows by its tensors\n"
+            fmt::format("PyTorch checkpoint\nlightning.ckpt\n  holds        no network that hearth recognizes\n"
                         "  size         31 parameters in 7 tensors, 128 B\n"
                         "  precision    matrices f32, norms f32 and i64\n  files        lightning.ckpt ({:.1f} kB)\n"
                         "  layout       zip\n  ignored      'callbacks' is a dict of 1, 'epoch' is the integer 3, 'global_step' is "

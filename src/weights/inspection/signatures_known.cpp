@@ -1,4 +1,4 @@
-// Families and helpers that hearth names and does not run: their files' structure, after architectures of the published checkpoints.
+// The structure of published checkpoints that hearth recognizes but does not support.
 #include "weights/inspection/signatures_known.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 
 struct Known {
   std::string_view part, what, layout;
-  std::array<std::string_view, 4> present;  // empty: no more
+  std::array<std::string_view, 4> present;  // unused entries are empty
   std::array<std::string_view, 2> absent;   // the same
 };
 
@@ -356,9 +356,9 @@ std::vector<Signature> make_known_signatures() {
   };
 }
 
-// Adapters are told by what their names end in; the layers are those of any model.
+// Adapters are recognized by the ends of their names, because their layers can be those of any model.
 struct Adapter {
-  std::string_view what, end, other;  // no other: the first is enough
+  std::string_view what, end, other;  // other: a second required ending, or empty
 };
 constexpr std::array<Adapter, 22> adapters{{
     {"LoRA", ".lora_down.weight", ".lora_up.weight"},
@@ -401,7 +401,7 @@ std::vector<Recognized> recognize_known(const std::map<std::string, TensorInfo>&
       if (complete && std::ranges::none_of(k.absent, [&](std::string_view name) { return !name.empty() && there(name); }))
         found.push_back({std::string(k.part), std::string(k.what), std::string(k.layout), std::string(prefix)});
     }
-  // diffusers' textual inversion: one tensor, named as its token, as wide as a CLIP text encoder.
+  // Textual inversion by diffusers: one tensor with its token as the name, and the width of a CLIP text encoder.
   if (tensors.size() == 1 && found.empty()) {
     const Shape& shape = tensors.begin()->second.shape;
     const bool vectors = (shape.rank() == 1 || shape.rank() == 2) && tensors.begin()->second.unreadable.empty();

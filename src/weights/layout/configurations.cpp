@@ -39,7 +39,7 @@ const Prediction* prediction_named(const ImageFiles& family, std::string_view ty
   return found == family.predictions.end() ? nullptr : &*found;
 }
 
-// What the file says that it predicts, or null.
+// The prediction type that the file states, or nullptr.
 const Prediction* stated_prediction(const ImageFiles& family, const TensorList& tensors, const Metadata& metadata) {
   for (const Prediction& p : family.predictions)
     if (!p.marker.empty() && tensors.contains(std::string(p.marker))) return &p;

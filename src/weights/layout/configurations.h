@@ -1,4 +1,5 @@
-// The built-in configurations of single files: what a file itself does not say is that of the published model which has its sizes.
+// The built-in configurations of single files: a single file has no configuration, so that of the published model with the same sizes is
+// used.
 #pragma once
 
 #include "weights/layout/sections.h"
@@ -11,31 +12,31 @@ struct Configuration {
   std::filesystem::path folder;  // KnownFamily
 };
 
-// A file of such a folder, "unet/config.json", or the base's (`_base` in model_index.json) which stands beside it or in any family's
-// folder. The path in the folder itself where neither has it.
+// The path of a file, "unet/config.json", in such a folder, or else in the folder of its base (`_base` in model_index.json), which is next
+// to it or in any family's folder. If neither has the file, its path in `folder`.
 std::filesystem::path published_file(const std::filesystem::path& folder, const std::filesystem::path& file,
                                      std::span<const KnownFamily> families);
 
-// The network that decides: the denoiser's tensors under their official names.
+// The network that determines the configuration: the denoiser's tensors under their official names.
 struct Deciding {
   const NetworkFiles& network;
   const Slot& slot;
   const TensorSource& tensors;
 };
 
-// Those in which this network has these sizes: by family, then by name.
+// The configurations whose denoiser has these sizes, ordered by family, then by name.
 std::vector<Configuration> configurations_with(const Deciding& denoiser, std::span<const KnownFamily> families);
 
-// A file's configuration, and what the file says otherwise.
+// A file's configuration, and the changes that the file makes to it.
 struct Chosen {
   Configuration configuration;
-  std::map<std::string, std::string> patch;  // of the scheduler's file: key → JSON in place of what stands there
-  std::vector<std::string> changes;          // the same for people: "v-prediction"
+  std::map<std::string, std::string> patch;  // changes to the scheduler's file: key → JSON
+  std::vector<std::string> changes;          // the same in words: "v-prediction"
 };
 
-// The one of configurations_with whose `_marker` is a tensor of the file, and whose scheduler predicts what the file does: that is told by
-// a marker of its family, by the metadata (modelspec.prediction_type), or by what the family makes of the denoiser. Nothing where there is
-// none.
+// The one of configurations_with() whose `_marker` is a tensor of the file and whose scheduler has the file's prediction type. The
+// prediction type comes from a marker of the family, from the metadata (modelspec.prediction_type), or from the family's guess by the
+// denoiser's tensors. nullopt if no configuration matches.
 std::optional<Chosen> choose_configuration(const Deciding& denoiser, const TensorSource& file, const Metadata& metadata,
                                            std::span<const KnownFamily> families);
 

@@ -24,7 +24,7 @@ bool DdufFile::is_one(const fs::path& path) {
   try {
     return ZipArchive::parse(bytes_of(mapping), path.string()).has("model_index.json");
   } catch (const Error&) {
-    return false;  // who reads it as what it is named will say what is wrong
+    return false;  // the reader that matches its name reports the error
   }
 }
 
@@ -32,11 +32,11 @@ std::shared_ptr<DdufFile> DdufFile::open(const fs::path& path) {
   auto file = std::make_shared<DdufFile>();
   file->path_ = path;
   file->mapping_ = std::make_shared<const MappedFile>(path);
-  if (!ZipArchive::is_one(bytes_of(*file->mapping_))) fail<IoError>("{}: no zip archive, which a DDUF file is", path.string());
+  if (!ZipArchive::is_one(bytes_of(*file->mapping_))) fail<IoError>("{}: is not a zip archive, expected a DDUF file", path.string());
   file->archive_ = ZipArchive::parse(bytes_of(*file->mapping_), path.string());
   for (const auto& [name, member] : file->archive_.members()) {
     file->archive_.stored(name);
-    if (std::ranges::count(name, '/') > 1) fail<IoError>("{}: member '{}' lies deeper than in one folder", path.string(), name);
+    if (std::ranges::count(name, '/') > 1) fail<IoError>("{}: member '{}' is in nested folders", path.string(), name);
   }
   if (!file->has("model_index.json")) fail<IoError>("{}: has no model_index.json, which a DDUF file needs", path.string());
   return file;
@@ -76,7 +76,7 @@ std::shared_ptr<TensorSource> DdufFile::tensors(const std::string& component) co
     return join_shards(text(indices[0]), where(indices[0]), [&](const std::string& name) { return open_member(folder + name); });
   if (files.empty()) fail<IoError>("{}: has no safetensors", where(component));
   if (files.size() > 1)
-    fail<IoError>("{}: has {} but no index that says which of them belong together", where(component), shortened_list(files));
+    fail<IoError>("{}: has {} but no index that lists the shards of each model", where(component), shortened_list(files));
   return open_member(files[0]);
 }
 

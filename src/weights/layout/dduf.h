@@ -1,9 +1,9 @@
-// DDUF: a diffusers folder in one file, a zip archive whose members are stored as they are (huggingface.co/docs, "DDUF"):
+// DDUF: a diffusers folder in one file, a zip archive with uncompressed members (huggingface.co/docs, "DDUF"):
 //
 //   model_index.json
 //   unet/config.json, unet/diffusion_pytorch_model.safetensors (or shards and their index), tokenizer/vocab.json, …
 //
-// Read through core/files/mapped_file.h; a tensor stays where it is.
+// The file is mapped (core/files/mapped_file.h), and tensors are views of it.
 #pragma once
 
 #include <filesystem>
@@ -16,18 +16,18 @@ namespace hearth {
 
 class DdufFile {
  public:
-  // Whether a file is a zip archive with a model_index.json, or named .dduf.
+  // Whether the file is a zip archive with a model_index.json, or its name ends in .dduf.
   static bool is_one(const std::filesystem::path& path);
-  // IoError for an archive that is not sound, has no model_index.json or a member that lies deeper than in one folder; UnsupportedError for
-  // a member that is compressed or encrypted.
+  // IoError for an archive that is malformed, has no model_index.json, or has a member in nested folders; UnsupportedError for a compressed
+  // or encrypted member.
   static std::shared_ptr<DdufFile> open(const std::filesystem::path& path);
 
   std::string where(const std::string& member) const;  // for messages: "model.dduf/unet/config.json"
   bool has(const std::string& member) const { return archive_.has(member); }
   bool has_folder(const std::string& name) const;
-  std::string text(const std::string& member) const;  // IoError where it is not there or larger than 256 MB
-  // The safetensors of a component's folder under the names that they have. IoError for none, for several without an index, and as
-  // weights/checkpoint_files.h has it for shards.
+  std::string text(const std::string& member) const;  // IoError if it does not exist or is larger than 256 MB
+  // The tensors of a component's folder under their stored names. IoError if it has no safetensors file, several without an index, or
+  // inconsistent shards (weights/checkpoint_files.h).
   std::shared_ptr<TensorSource> tensors(const std::string& component) const;
 
  private:

@@ -1,5 +1,5 @@
-// Deterministic damage to DDUF archives and 8-bit weights: whatever they say, the answer is a checkpoint or one of our errors.
-// HEARTH_FUZZ_ROUNDS multiplies the length.
+// Deterministic damage to DDUF archives and 8-bit weights: for any bytes the result is a checkpoint or one of our errors.
+// HEARTH_FUZZ_ROUNDS multiplies the number of rounds.
 #include "core/files/file.h"
 #include "support/backend_test.h"
 #include "support/damage.h"

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The section that is this component: for a text encoder the only one, whatever slot it had.
+// The section of this component; a text encoder that is the only one matches whatever its slot.
 const Section* choose(std::span<const Section> sections, std::string_view component, std::span<const KnownFamily> families) {
   for (const Section& s : sections)
     if (std::ranges::find(s.slots, component, &Slot::name) != s.slots.end()) return &s;

@@ -1,4 +1,4 @@
-// One component of a checkpoint that comes from somewhere else than its folder: from a single file, or from what the user names.
+// A component of a checkpoint that does not come from the checkpoint's folder, but from a single file or from a path that the user gives.
 #pragma once
 
 #include "core/files/config.h"
@@ -7,25 +7,25 @@
 namespace hearth {
 
 struct GivenComponent {
-  std::shared_ptr<TensorSource> tensors;     // official names
-  std::vector<std::filesystem::path> files;  // that hold them
+  std::shared_ptr<TensorSource> tensors;     // under official names
+  std::vector<std::filesystem::path> files;  // the files of the tensors
   std::filesystem::path config;              // its own config.json; empty: the checkpoint's
   const NetworkFiles* network = nullptr;
-  const Spelling* spelling = nullptr;  // that it has in the files
-  std::string class_name;              // the network's first
+  const Spelling* spelling = nullptr;  // of the names in the files
+  std::string class_name;              // the first class of the network
   bool decoder_alone = false;          // an autoencoder without its encoder
 
-  // Its own configuration as JSON: that of `config`, or the network's standard one; nothing where the checkpoint's holds. IoError where the
-  // file cannot be read.
+  // Its own configuration as JSON: the file `config`, or the network's standard configuration; nullopt if the checkpoint's applies. IoError
+  // if the file cannot be read.
   std::optional<std::string> config_text() const;
-  Config own_config() const;  // where there is one
+  Config own_config() const;  // requires that config_text() has a value
 };
 
-// A section of an opened file as a component.
+// Makes a component of a section of an open file.
 GivenComponent given_by(std::shared_ptr<TensorSource> source, const Section& section, const SectionOptions& options);
 
-// A file in any layout, alone or with other components, or a folder: a component's, or a diffusers folder that has the component.
-// WeightError where it holds none; errors of weights/checkpoint_files.h.
+// Opens a component from `path`: a file in any layout, which may hold other components too, or a folder, either the component's own or a
+// diffusers folder that has the component. WeightError if it does not hold the component; errors of weights/checkpoint_files.h.
 GivenComponent open_given(const std::filesystem::path& path, std::string_view component, std::span<const KnownFamily> families);
 
 }  // namespace hearth

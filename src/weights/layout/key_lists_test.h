@@ -22,7 +22,7 @@ inline std::map<std::string, TensorInfo> key_list(const std::string& name, DType
   return all;
 }
 
-// Such a list as a source without contents.
+// Such a list as a source without values.
 class ListedSource : public TensorSource {
  public:
   explicit ListedSource(std::map<std::string, TensorInfo> tensors) : tensors_(std::move(tensors)) {}

@@ -9,7 +9,7 @@
 namespace hearth {
 namespace {
 
-// What follows the block's name and a dot; all of it for a block without a name.
+// The part of the name after the block's name and a dot; the whole name for a block without a name.
 std::optional<std::string_view> inside(std::string_view name, std::string_view block) {
   if (block.empty()) return name;
   if (!name.starts_with(block) || name.size() <= block.size() || name[block.size()] != '.') return std::nullopt;
@@ -23,13 +23,13 @@ std::string_view in_words(uint8_t number) {
   return number < words.size() ? words[number] : "many";
 }
 
-// What the official tensor is, where the stored one is so.
+// The description of the official tensor, given that of the stored one.
 TensorInfo info_of(const std::string& stored, const TensorInfo& info, Form form) {
   TensorInfo official = info;
   if (!info.unreadable.empty()) return official;
   const Shape& s = info.shape;
   const auto refuse = [&](std::string_view needed) {
-    official.unreadable = fmt::format("lies in '{}' of shape {}, expected {}", stored, s, needed);
+    official.unreadable = fmt::format("is stored in '{}' of shape {}, expected {}", stored, s, needed);
   };
   switch (form.kind) {
     case Form::Kind::same: break;
@@ -45,7 +45,7 @@ TensorInfo info_of(const std::string& stored, const TensorInfo& info, Form form)
       else official.shape = {s[1], s[0]};
       break;
     case Form::Kind::kernel:
-      if (s.rank() == 2) break;  // some files hold the matrix already
+      if (s.rank() == 2) break;  // some files store the matrix directly
       if (s.rank() != 4 || s[2] != 1 || s[3] != 1) refuse("a 1×1 kernel or a matrix");
       else official.shape = {s[0], s[1]};
       break;
@@ -159,7 +159,7 @@ Pieces official_pieces(const TensorList& stored, std::string_view prefix, const 
     if (official.empty()) official.push_back({name, form::same});
     for (auto& [target, form] : official) {
       const auto [other, is_new] = pieces.emplace(target, Piece{name, form, info_of(name, info, form)});
-      if (!is_new) fail<WeightError>("names: '{}' and '{}' are both '{}'", other->second.stored, name, target);
+      if (!is_new) fail<WeightError>("names: '{}' and '{}' both map to '{}'", other->second.stored, name, target);
     }
   }
   return pieces;

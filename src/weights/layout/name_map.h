@@ -1,6 +1,6 @@
-// Two spellings of a network's tensors, as data that reads in both directions: the makers' original one and the official one of diffusers
-// and transformers. A map is a list of blocks; in each block rules like those of weights/aliases.h ('#' a number, '*' a piece, '**' the
-// rest) hold for what follows the block's two names and a dot.
+// Maps the original names of a network's tensors to the official names of diffusers and transformers, and back. A map is a list of blocks.
+// The rules of a block, like those of weights/aliases.h ('#' a number, '*' a component, '**' the rest), apply to the part of the name after
+// the block's name and a dot.
 //
 //   {"input_blocks.1.0", "down_blocks.0.resnets.0", {{"in_layers.0.*", "norm1.*"}, …}}
 //   input_blocks.1.0.in_layers.0.weight ↔ down_blocks.0.resnets.0.norm1.weight
@@ -21,14 +21,14 @@ using TensorList = std::map<std::string, TensorInfo>;
 // The tensors whose names begin with `prefix`, without it.
 TensorList inside_of(const TensorList& all, std::string_view prefix);
 
-// How an official tensor lies in the original one.
+// How an official tensor is stored in the original one.
 struct Form {
   enum class Kind : uint8_t {
     same,
-    rows,        // some of its rows: of `parts` equal parts those from `first` to before `end`
-    swapped,     // the halves of its rows in the other order
-    transposed,  // [a, b] of [b, a]
-    kernel,      // a matrix [a, b] of a 1×1 kernel [a, b, 1, 1]
+    rows,        // some of its rows: of `parts` equal parts, those in [first, end)
+    swapped,     // its first and second half of rows swapped
+    transposed,  // [a, b] stored as [b, a]
+    kernel,      // a matrix [a, b] stored as a 1×1 kernel [a, b, 1, 1]
   };
   Kind kind = Kind::same;
   uint8_t first = 0, end = 1, parts = 1;
@@ -47,7 +47,7 @@ struct NameRule {
 };
 
 struct NamedBlock {
-  std::string original, official;  // both empty: the rules hold for whole names
+  std::string original, official;  // both empty: the rules apply to whole names
   std::span<const NameRule> rules;
 };
 using NameMap = std::vector<NamedBlock>;
@@ -56,29 +56,29 @@ struct Renamed {
   std::string name;
   Form form;
 };
-// The official tensors that one original tensor holds: none where no rule fits, several where it is fused.
+// The official tensors that one original tensor holds: none if no rule matches, several if it is fused.
 std::vector<Renamed> to_official(std::string_view original, const NameMap& map);
-// The original tensor that holds an official one. Where several spellings mean the same, the one that comes first in the map.
+// The original tensor that holds an official one; if several rules match, the first of the map.
 std::optional<Renamed> to_original(std::string_view official, const NameMap& map);
 
 // An official tensor that another file holds.
 struct Piece {
   std::string stored;  // the whole name there
   Form form = form::same;
-  TensorInfo info;  // of the official tensor; info.unreadable where the stored one has not the shape that the form needs
+  TensorInfo info;  // of the official tensor; info.unreadable is set if the stored shape does not match the form
 };
 using Pieces = std::map<std::string, Piece>;  // by official name
 
-// Every tensor whose name begins with `prefix`. One that no rule knows keeps its whole name: who asks for nothing of that name will list
-// it as unread. WeightError when two tensors come to one name.
+// Every tensor whose name starts with `prefix`. One that no rule matches keeps its whole name, so that Weights reports it as unread.
+// WeightError if two tensors map to one name.
 Pieces official_pieces(const TensorList& stored, std::string_view prefix, const NameMap& map);
 
-// Copies: of a matrix [a, b] as [b, a]; of a tensor [a, …] with its second half of rows before its first.
+// Copies: turned() transposes a matrix [a, b] to [b, a]; swapped() puts the second half of the rows of [a, …] before the first.
 Tensor turned(const Tensor& x, Backend& backend);
 Tensor swapped(const Tensor& x, Backend& backend);
 
-// The tensors of `source` that are named in `pieces`, in their official form. Parts of what is fused and matrices of kernels are views;
-// transposed and swapped ones are copies.
+// The tensors that `pieces` lists, read from `source` and brought into their official form. Parts of fused tensors and matrices of kernels
+// are views; transposed and swapped tensors are copies.
 std::shared_ptr<TensorSource> source_of(std::shared_ptr<TensorSource> source, Pieces pieces);
 
 }  // namespace hearth

@@ -1,4 +1,4 @@
-// How official tensors lie in original ones, read and written.
+// Reads and writes official tensors in their original form.
 #include "weights/layout/name_map.h"
 
 #include <numeric>
@@ -86,11 +86,11 @@ TEST_F(NameMapTest, a_tensor_of_another_shape_is_unreadable_by_name) {
     return official_pieces({{stored, {.shape = shape}}}, "", map).at(official).info.unreadable;
   };
   EXPECT_EQ(reason("linear1.weight", {15, 2}, "to_q.weight"),
-            "lies in 'linear1.weight' of shape [15, 2], expected seven times as many rows");
-  EXPECT_EQ(reason("final.weight", {3}, "norm_out.weight"), "lies in 'final.weight' of shape [3], expected two halves of rows");
-  EXPECT_EQ(reason("projection", {3}, "projection.weight"), "lies in 'projection' of shape [3], expected a matrix");
+            "is stored in 'linear1.weight' of shape [15, 2], expected seven times as many rows");
+  EXPECT_EQ(reason("final.weight", {3}, "norm_out.weight"), "is stored in 'final.weight' of shape [3], expected two halves of rows");
+  EXPECT_EQ(reason("projection", {3}, "projection.weight"), "is stored in 'projection' of shape [3], expected a matrix");
   EXPECT_EQ(reason("point.weight", {2, 3, 3, 3}, "point.weight"),
-            "lies in 'point.weight' of shape [2, 3, 3, 3], expected a 1×1 kernel or a matrix");
+            "is stored in 'point.weight' of shape [2, 3, 3, 3], expected a 1×1 kernel or a matrix");
 }
 
 TEST_F(NameMapTest, parts_that_do_not_make_a_whole_are_not_written) {
@@ -104,7 +104,7 @@ TEST_F(NameMapTest, parts_that_do_not_make_a_whole_are_not_written) {
   EXPECT_EQ(refusal(tensors), "FOLDER/official.safetensors: lacks a part of 'linear1.weight'");
   tensors["to_v.weight"] = counted({3, 2}, 0);
   EXPECT_EQ(refusal(tensors),
-            "FOLDER/official.safetensors: 'to_v.weight' has another type or shape than the other parts of 'linear1.weight'");
+            "FOLDER/official.safetensors: 'to_v.weight' differs in dtype or shape from the other parts of 'linear1.weight'");
 }
 
 }  // namespace

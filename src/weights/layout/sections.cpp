@@ -11,7 +11,7 @@
 namespace hearth {
 namespace {
 
-// What any family may hold behind a prefix, and what it is to each.
+// A network that any family may have at a prefix, and its slots in each.
 struct Site {
   std::string_view prefix;
   const NetworkFiles* network = nullptr;
@@ -84,7 +84,7 @@ std::string contents_of(const TensorList& tensors, std::span<const Section> sect
   for (const Section& s : sections) names.emplace_back(s.slot().spoken);
   if (names.empty())
     for (const Recognized& r : recognize(tensors, signatures_of(families))) names.push_back(r.what);
-  return names.empty() ? "no network that hearth knows" : fmt::format("{}", fmt::join(names, ", "));
+  return names.empty() ? "no network that hearth recognizes" : fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::shared_ptr<TensorSource> open_section(std::shared_ptr<TensorSource> source, const Section& section, const SectionOptions& options) {

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-// The denoiser among the components that the user gives, or null.
+// The denoiser among the components that the user gives, or nullptr.
 const std::pair<const std::string, GivenComponent>* given_denoiser(const SingleFileOptions& options) {
   if (!options.given) return nullptr;
   for (const auto& named : *options.given)
@@ -23,7 +23,7 @@ const std::pair<const std::string, GivenComponent>* given_denoiser(const SingleF
   return nullptr;
 }
 
-// "UNet", "--unet": of every denoiser that the families have.
+// Names and flags of every denoiser of the families: "UNet", "--unet".
 std::pair<std::string, std::string> denoisers_in_words(std::span<const KnownFamily> families) {
   std::vector<std::string> names, flags;
   for (const Slot* slot : slots_of(families))
@@ -51,7 +51,7 @@ SingleFile open_single_file(const fs::path& path, const SingleFileOptions& optio
   const std::vector<Section> sections = find_sections(tensors, options.families, path.string());
 
   SingleFile file{.contents = contents_of(tensors, sections, options.families)};
-  if (sections.empty()) fail<UnsupportedError>("{}: holds {}, which cannot be run", path.string(), file.contents);
+  if (sections.empty()) fail<UnsupportedError>("{}: cannot be run, because it holds {}", path.string(), file.contents);
   file.unknown = unknown_names(tensors, sections, options.families);
 
   const Section* own = denoiser_of(sections);
@@ -61,13 +61,13 @@ SingleFile open_single_file(const fs::path& path, const SingleFileOptions& optio
     fail<WeightError>("{}: holds no {}, only {}: give one with {}", path.string(), names, file.contents, flags);
   }
   const Slot& slot = given ? *slot_of(options.families, given->first) : own->slot();
-  if (options.averaged && !own) fail<WeightError>("{}: holds no {} whose averaged weights could be taken", path.string(), slot.spoken);
+  if (options.averaged && !own) fail<WeightError>("{}: holds no {} whose averaged weights could be used", path.string(), slot.spoken);
   const std::shared_ptr<TensorSource> denoiser = given ? given->second.tensors : open_section(source, *own, {.averaged = options.averaged});
   const Deciding deciding{given ? *given->second.network : *own->network, slot, *denoiser};
 
   file.chosen = choose_configuration(deciding, *source, metadata, options.families);
   if (options.config.empty() && !file.chosen)
-    fail<UnsupportedError>("{}: its {} ({}) has no published geometry; --config DIR gives the configurations", path.string(), slot.spoken,
+    fail<UnsupportedError>("{}: its {} ({}) matches no built-in configuration; give one with --config DIR", path.string(), slot.spoken,
                            deciding.network.geometry(denoiser->list()).description);
   for (const KnownFamily& family : options.families)
     if (file.chosen ? family.files == file.chosen->configuration.family

@@ -11,9 +11,9 @@
 namespace hearth {
 namespace {
 
-constexpr int64_t piece = 1 << 20;  // elements that are converted at a time
+constexpr int64_t piece = 1 << 20;  // elements to convert at a time
 
-// An official tensor and how it lies in the stored one.
+// An official tensor and its form in the stored one.
 struct Share {
   std::string official;
   Form form;
@@ -47,7 +47,7 @@ void convert(const std::vector<float>& values, DType dtype, std::byte* to) {
   store<float>(values, to);
 }
 
-// The tensor's bytes in its new type and form.
+// Passes on the tensor's bytes in the new dtype and form.
 void write_one(const StoredTensor& t, Backend& backend, const std::function<void(std::span<const std::byte>)>& write) {
   for (const std::string& official : t.official) {
     Tensor x = t.source->read(official, {}, backend);
@@ -93,12 +93,12 @@ std::vector<StoredTensor> stored_tensors(const std::shared_ptr<TensorSource>& so
     if (!original) fail<UnsupportedError>("{}: this layout has no name for the tensor '{}'", source->describe(), official);
     const Share share{official, original->form, info.dtype, info.shape};
     if (share.form == form::transposed && info.shape.rank() != 2)
-      fail<UnsupportedError>("{}: '{}' has shape {}, this layout needs a matrix", source->describe(), official, info.shape);
+      fail<UnsupportedError>("{}: '{}' has shape {}, this layout requires a matrix", source->describe(), official, info.shape);
     std::vector<Share>& shares = stored[original->name];
     if (share.form.kind != Form::Kind::rows && !shares.empty())
       fail<UnsupportedError>("{}: '{}' and '{}' are one tensor in this layout", source->describe(), shares[0].official, official);
     if (!shares.empty() && (share.dtype != shares[0].dtype || stored_shape(share) != stored_shape(shares[0])))
-      fail<UnsupportedError>("{}: '{}' has another type or shape than the other parts of '{}'", source->describe(), official,
+      fail<UnsupportedError>("{}: '{}' differs in dtype or shape from the other parts of '{}'", source->describe(), official,
                              original->name);
     shares.push_back(share);
   }
@@ -131,7 +131,7 @@ std::vector<StoredTensor> stored_tensors(const std::shared_ptr<TensorSource>& so
   return all;
 }
 
-std::vector<std::string> ask_for_type(std::span<StoredTensor> tensors, DType dtype, Backend& backend) {
+std::vector<std::string> set_dtype(std::span<StoredTensor> tensors, DType dtype, Backend& backend) {
   std::vector<std::string> kept;
   for (StoredTensor& t : tensors) {
     if (!is_float(t.dtype) || t.dtype == dtype) continue;

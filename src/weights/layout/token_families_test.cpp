@@ -1,5 +1,5 @@
-// Two made-up families of token streams, as tables alone: their transformers have places and names of their own, and one encoder that is
-// the third of one family and the second of the other.
+// Two fictitious families of token streams, defined only by tables. Their transformers have different prefixes and names, and they share an
+// encoder that is the third of one family and the second of the other.
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -149,8 +149,8 @@ TEST_F(TokenFamiliesTest, each_network_goes_where_its_family_has_it) {
                                  {"shift_table", tensor({1})}});
   EXPECT_EQ(other.pipeline_class(), "TwoPipeline");
   EXPECT_TRUE(other.tensors("text_encoder_2")->has("shared"));
-  EXPECT_EQ(other.config("scheduler").number("shift"), 3);  // of its base, in the other family's folder
-  EXPECT_EQ(other.notes(), std::vector<std::string>{"1 of the file's tensors are not known and not used: shift_table"});
+  EXPECT_EQ(other.config("scheduler").number("shift"), 3);  // from its base, in the other family's folder
+  EXPECT_EQ(other.notes(), std::vector<std::string>{"1 unknown tensors of the file are ignored: shift_table"});
 }
 
 TEST_F(TokenFamiliesTest, metadata_change_no_scheduler_that_has_no_prediction) {
@@ -166,7 +166,7 @@ TEST_F(TokenFamiliesTest, what_is_missing_is_told_by_its_place) {
             "--transformer");
   tensors["model.final_layer"] = tensor({8});
   EXPECT_EQ(refusal(static_cast<UnsupportedError*>(nullptr)),
-            "FOLDER/file.safetensors: its transformer (width 8) has no published geometry; --config DIR gives the configurations");
+            "FOLDER/file.safetensors: its transformer (width 8) matches no built-in configuration; give one with --config DIR");
   tensors["model.final_layer"] = tensor({4});
   tensors.erase("text.t5.shared");
   EXPECT_EQ(message_of<WeightError>([&] { open(tensors).tensors("text_encoder_3"); }, folder.path()),

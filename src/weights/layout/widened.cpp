@@ -105,7 +105,7 @@ class WidenedSource : public TensorSource {
     widened_.emplace(name, std::move(w));
   }
 
-  // Not a weight's numbers but the JSON text that says what they are.
+  // The tensor holds not weights but JSON text that describes their format.
   void read_format(const std::string& name) {
     const std::string weight = name.substr(0, name.size() - std::strlen("comfy_quant")) + "weight";
     const auto shown = list_.find(weight);

@@ -26,7 +26,7 @@ class Widened8Test : public testing::Test {
   }
 };
 
-// Values from the format's definition: largest 448 and 57344, smallest 2⁻⁹ and 2⁻¹⁶.
+// Values from the definition of the formats: largest 448 and 57344, smallest 2⁻⁹ and 2⁻¹⁶.
 TEST(F8, numbers_of_the_two_formats) {
   const std::pair<uint8_t, float> e4m3[] = {{0x00, 0.f},    {0x01, 0x1p-9f}, {0x07, 7 * 0x1p-9f}, {0x08, 0x1p-6f},
                                             {0x38, 1.f},    {0x3c, 1.5f},    {0x7e, 448.f},       {0xb8, -1.f},
@@ -36,7 +36,7 @@ TEST(F8, numbers_of_the_two_formats) {
   const std::pair<uint8_t, float> e5m2[] = {{0x01, 0x1p-16f}, {0x3c, 1.f}, {0x7b, 57344.f}, {0xbe, -1.5f}, {0x04, 0x1p-14f}};
   for (const auto& [bits, value] : e5m2) EXPECT_EQ(f8_e5m2_to_f32(bits), value) << int(bits);
   EXPECT_TRUE(std::isinf(f8_e5m2_to_f32(0x7c)));
-  for (int i = 0; i < 256; ++i)  // bf16 holds them all
+  for (int i = 0; i < 256; ++i)  // bf16 represents all of them
     for (const float v : {f8_e4m3_to_f32(uint8_t(i)), f8_e5m2_to_f32(uint8_t(i))})
       if (!std::isnan(v)) { EXPECT_EQ(bf16_to_f32(f32_to_bf16(v)), v); }
 }

@@ -15,7 +15,7 @@ using Kind = PackedFormat::Kind;
 
 constexpr std::string_view marks[] = {".qweight", ".qzeros", ".scales", ".g_idx"};
 
-// "model.layers.0.mlp.up_proj.qweight" → "model.layers.0.mlp.up_proj" where it has that ending.
+// "model.layers.0.mlp.up_proj.qweight" → "model.layers.0.mlp.up_proj", if the name has that ending.
 std::optional<std::string> layer_of(const std::string& name, std::string_view ending) {
   if (!name.ends_with(ending)) return std::nullopt;
   return name.substr(0, name.size() - ending.size());
@@ -23,7 +23,7 @@ std::optional<std::string> layer_of(const std::string& name, std::string_view en
 
 int four_bits(uint32_t word, int place) { return int(word >> (4 * place) & 15); }
 
-// A layer's packed tensors, readable value by value.
+// Gives access to the single values of a layer's packed tensors.
 struct Layer {
   Kind kind;
   int64_t N, K, G;  // outputs, inputs, groups
@@ -32,7 +32,7 @@ struct Layer {
   std::vector<int32_t> group;  // [K]
 
   static int place_in_word(int64_t n, Kind kind) {
-    constexpr std::array<int, 8> awq{0, 4, 1, 5, 2, 6, 3, 7};  // where columns 0 … 7 are
+    constexpr std::array<int, 8> awq{0, 4, 1, 5, 2, 6, 3, 7};  // positions of columns 0 … 7
     return kind == Kind::awq ? awq[size_t(n % 8)] : int(n % 8);
   }
   int code(int64_t n, int64_t k) const {
@@ -150,26 +150,27 @@ class UnpackedSource final : public TensorSource {
 
   void require(const std::string& layer, std::string_view mark, DType dtype, const Shape& shape) const {
     const auto found = stored_.find(layer + std::string(mark));
-    if (found == stored_.end()) fail<WeightError>("{}: '{}{}' is missing beside '{}.qweight'", describe(), layer, mark, layer);
+    if (found == stored_.end()) fail<WeightError>("{}: '{}{}' is missing, but '{}.qweight' exists", describe(), layer, mark, layer);
     const TensorInfo& info = found->second;
     const bool fits = info.shape == shape && (dtype == DType::f32 ? is_float(info.dtype) : info.dtype == dtype);
     if (!fits)
       fail<WeightError>("{}: '{}{}' is {} {}, expected {} {}", describe(), layer, mark, name_of(info.dtype), info.shape,
                         dtype == DType::f32 ? "numbers" : name_of(dtype), shape);
   }
-  // Notes the layer when all that belongs to it fits together.
+  // Records the layer if all its tensors exist and are consistent.
   void check(const std::string& layer, const Shape& codes) {
     if (codes.rank() != 2) fail<WeightError>("{}: '{}.qweight' is {}, expected two axes", describe(), layer, codes);
     const bool awq = format_.kind == Kind::awq;
     const int64_t N = awq ? codes[1] * 8 : codes[1], K = awq ? codes[0] : codes[0] * 8, group = group_size(K);
-    if (N % 8 != 0 || K == 0 || N == 0) fail<WeightError>("{}: '{}.qweight' is {}, expected outputs in eights", describe(), layer, codes);
+    if (N % 8 != 0 || K == 0 || N == 0)
+      fail<WeightError>("{}: '{}.qweight' is {}, expected a multiple of 8 outputs", describe(), layer, codes);
     const int64_t G = (K + group - 1) / group;
     require(layer, ".qweight", DType::i32, codes);
     require(layer, ".qzeros", DType::i32, {G, N / 8});
     require(layer, ".scales", DType::f32, {G, N});
     if (stored_.contains(layer + ".g_idx")) require(layer, ".g_idx", DType::i32, {K});
     else if (format_.act_order) fail<WeightError>("{}: '{}.g_idx' is missing, which act-order needs", describe(), layer);
-    if (stored_.contains(layer + ".weight")) fail<WeightError>("{}: '{}' is there packed and as 'weight'", describe(), layer);
+    if (stored_.contains(layer + ".weight")) fail<WeightError>("{}: '{}' is stored both packed and as 'weight'", describe(), layer);
     layers_[layer] = {N, K};
   }
 
@@ -195,7 +196,7 @@ class UnpackedSource final : public TensorSource {
       const Tensor groups = tensor(".g_idx");
       l.group.assign(groups.data<int32_t>(), groups.data<int32_t>() + l.K);
       for (int32_t g : l.group)
-        if (g < 0 || g >= l.G) fail<WeightError>("{}: '{}.g_idx' names the group {}, there are {}", describe(), layer, g, l.G);
+        if (g < 0 || g >= l.G) fail<WeightError>("{}: '{}.g_idx' has the group {} of {} groups", describe(), layer, g, l.G);
     });
     return l;
   }
@@ -218,9 +219,9 @@ std::optional<PackedFormat> read_packed_format(const Config& config, const std::
   PackedFormat format;
   const std::string method = inside ? c.text("quant_method") : c.text("quant_method", "gptq");
   if (method != "gptq" && method != "awq")
-    fail<UnsupportedError>("{}: the quantization method '{}' is not supported, only gptq and awq", c.where(), method);
+    fail<UnsupportedError>("{}: the quantization method '{}' is not supported, expected gptq or awq", c.where(), method);
   if (const int64_t bits = c.integer("bits"); bits != 4)
-    fail<UnsupportedError>("{}: {} codes of {} bits are not supported, only 4", c.where(), method, bits);
+    fail<UnsupportedError>("{}: {} codes of {} bits are not supported, expected 4", c.where(), method, bits);
   const int64_t group = c.integer("group_size", 128);
   if (group < -1 || group == 0) fail<WeightError>("{}: 'group_size' = {}, expected -1 or more than 0", c.where(), group);
   format.group = std::max<int64_t>(group, 0);
@@ -231,18 +232,18 @@ std::optional<PackedFormat> read_packed_format(const Config& config, const std::
   } else {
     const std::string layout = c.text("checkpoint_format", c.text("format", "gptq"));
     if (layout != "gptq" && layout != "gptq_v2")
-      fail<UnsupportedError>("{}: 'checkpoint_format' = \"{}\" is not supported, only gptq and gptq_v2", c.where(), layout);
+      fail<UnsupportedError>("{}: 'checkpoint_format' = \"{}\" is not supported, expected gptq or gptq_v2", c.where(), layout);
     c.only("format", {layout});
     format.kind = layout == "gptq" ? Kind::gptq : Kind::gptq_v2;
     format.symmetric = c.boolean("sym", true);
     format.act_order = c.boolean("desc_act", false);
     if (c.has("dynamic") && c.dump("dynamic") != "{}")
-      fail<UnsupportedError>("{}: settings for single modules ('dynamic') are not supported", c.where());
+      fail<UnsupportedError>("{}: settings for individual modules ('dynamic') are not supported", c.where());
   }
   c.only("method", {method});
   if (const int64_t bits = c.integer("act_bits", 16); bits < 16)
     fail<UnsupportedError>("{}: activations of {} bits ('act_bits') are not supported", c.where(), bits);
-  // How it was made and run; which modules are packed shows in their tensors.
+  // These keys describe how the file was created and run; the tensors show which modules are packed.
   c.no_effect({"act_group_aware",
                "amp",
                "autoround_version",

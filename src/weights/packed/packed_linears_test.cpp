@@ -42,7 +42,7 @@ TEST_F(PackedLinearsTest, unpack_to_exactly_what_the_codes_mean) {
     SCOPED_TRACE(c.name);
     const auto source = unpacked(SafetensorsFile::open(golden(c.name)), c.format);
     const auto listed = source->list();
-    EXPECT_EQ(listed.size(), 3u);  // bias and norm as they are
+    EXPECT_EQ(listed.size(), 3u);  // bias and norm are unchanged
     EXPECT_EQ(listed.at("layer.weight").dtype, c.dtype);
     EXPECT_EQ(listed.at("layer.weight").shape, (Shape{16, 96}));
     EXPECT_EQ(listed.at("layer.bias").dtype, DType::f16);
@@ -57,7 +57,7 @@ TEST_F(PackedLinearsTest, unpack_to_exactly_what_the_codes_mean) {
   }
 }
 
-// What the file holds counts, not what the configuration leads to expect.
+// The contents of the file decide, not the configuration.
 TEST_F(PackedLinearsTest, a_type_that_would_lose_something_is_not_taken) {
   const auto says_symmetric = unpacked(SafetensorsFile::open(golden("gptq")), {.group = 32, .symmetric = true});
   const Tensor w = says_symmetric->read("layer.weight", {16, 96}, *device);
@@ -79,7 +79,7 @@ TEST_F(PackedLinearsTest, a_type_that_would_lose_something_is_not_taken) {
   std::map<std::string, Tensor> tensors;
   for (const auto& [name, info] : file->list()) tensors[name] = file->read(name, {}, *device);
   std::vector<float> scales = tensors["layer.scales"].to_vector();
-  scales[0] = 1.0f / 3;  // no binary16 number
+  scales[0] = 1.0f / 3;  // not representable in f16
   tensors["layer.scales"] = Tensor::from(*device, {3, 16}, scales);
   write_safetensors(folder / "f.safetensors", tensors);
   EXPECT_EQ(unpacked(SafetensorsFile::open(folder / "f.safetensors"), {.group = 32})->read("layer.weight", {}, *device).dtype(),
@@ -107,16 +107,17 @@ TEST_F(PackedLinearsTest, parts_that_do_not_fit_are_named) {
   };
   const PackedFormat f{.group = 32};
   EXPECT_EQ(refused(f, [](auto&) {}), "");
-  EXPECT_EQ(refused(f, [](auto& t) { t.erase("layer.qzeros"); }), "FOLDER/f.safetensors: 'layer.qzeros' is missing beside 'layer.qweight'");
+  EXPECT_EQ(refused(f, [](auto& t) { t.erase("layer.qzeros"); }),
+            "FOLDER/f.safetensors: 'layer.qzeros' is missing, but 'layer.qweight' exists");
   EXPECT_EQ(refused({.group = 64}, [](auto&) {}), "FOLDER/f.safetensors: 'layer.qzeros' is i32 [3, 2], expected i32 [2, 2]");
   EXPECT_EQ(refused(f, [](auto& t) { t["layer.scales"] = t["layer.qzeros"]; }),
             "FOLDER/f.safetensors: 'layer.scales' is i32 [3, 2], expected numbers [3, 16]");
   EXPECT_EQ(refused(f, [&](auto& t) { t["layer.weight"] = t["layer.bias"]; }),
-            "FOLDER/f.safetensors: 'layer' is there packed and as 'weight'");
+            "FOLDER/f.safetensors: 'layer' is stored both packed and as 'weight'");
   EXPECT_EQ(refused({.group = 32, .act_order = true}, [](auto& t) { t.erase("layer.g_idx"); }),
             "FOLDER/f.safetensors: 'layer.g_idx' is missing, which act-order needs");
   EXPECT_EQ(refused(f, [&](auto& t) { t["layer.g_idx"] = Tensor::from(*device, {96}, std::vector<int32_t>(96, 3)); }),
-            "FOLDER/f.safetensors: 'layer.g_idx' names the group 3, there are 3");
+            "FOLDER/f.safetensors: 'layer.g_idx' has the group 3 of 3 groups");
 }
 
 TEST_F(PackedLinearsTest, biases_of_zeros_are_named) {

@@ -1,5 +1,5 @@
-// Deterministic mutations of the corpus: whatever the bytes, a reader answers with data or with one of our errors. Under the
-// sanitizers' presets the same test finds reads out of bounds. HEARTH_FUZZ_ROUNDS multiplies its length.
+// Deterministic mutations of the corpus: for any bytes a reader returns data or throws one of our errors. Under the sanitizer presets the
+// same test finds out-of-bounds reads. HEARTH_FUZZ_ROUNDS multiplies the number of rounds.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Damage, and what a JSON header makes likely.
+// Damage that is typical of JSON headers.
 class Mutator {
  public:
   explicit Mutator(uint64_t seed) : damage_(seed) {}
@@ -43,7 +43,7 @@ class Mutator {
       default: damage_.apply(bytes, at);
     }
   }
-  // Headers and indices are full of numbers; a small change to one is the likeliest to slip through.
+  // Headers and indices are full of numbers; a small change to one is the most likely to go undetected.
   void change_number(std::string& bytes, size_t at) {
     const size_t begin = bytes.find_first_of("0123456789", at);
     if (begin == bytes.npos) return;
@@ -118,7 +118,7 @@ TEST(Fuzz, safetensors_files) {
       for (const auto& [name, info] : opened->list()) {
         if (!info.unreadable.empty()) continue;
         const Tensor x = opened->read(name, info.shape, *device);
-        volatile std::byte sum{};  // touches every byte that the tensor claims
+        volatile std::byte sum{};  // reads every byte of the tensor
         for (size_t b = 0; b < x.bytes(); ++b) sum = sum ^ x.raw()[b];
         opened->release(name);
       }

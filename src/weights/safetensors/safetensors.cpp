@@ -8,7 +8,7 @@
 
 namespace hearth {
 
-static_assert(std::endian::native == std::endian::little, "tensors are used as they lie in the file");
+static_assert(std::endian::native == std::endian::little, "tensors are used without byte swapping");
 
 namespace {
 
@@ -77,7 +77,7 @@ bool SafetensorsFile::mapped(const std::string& name) const {
 }
 
 void SafetensorsFile::require_unchanged() const {
-  if (!mapping_->unchanged()) fail<IoError>("{}: was written to since it was opened; open the model again", describe());
+  if (!mapping_->unchanged()) fail<IoError>("{}: was modified since it was opened; open the model again", describe());
 }
 
 void SafetensorsFile::release_all() { mapping_->release(begin_, end_); }
@@ -85,7 +85,7 @@ void SafetensorsFile::release_all() { mapping_->release(begin_, end_); }
 void SafetensorsFile::release(const std::string& name) {
   const auto found = header_.tensors.find(name);
   if (found == header_.tensors.end()) return;
-  constexpr uint64_t around = 64 << 10;  // the system maps the neighbors of a page that is touched
+  constexpr uint64_t around = 64 << 10;  // the system also maps the neighbors of an accessed page
   const uint64_t begin = data_start_ + found->second.begin, end = data_start_ + found->second.end;
   mapping_->release(begin - std::min(begin, around), std::min<uint64_t>(end + around, mapping_->size()));
 }

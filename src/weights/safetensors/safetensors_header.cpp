@@ -1,4 +1,4 @@
-// The header is read event by event into its fixed structure, so that a hostile one costs no more memory than its text.
+// The header is parsed event by event into a fixed structure, so that a malicious header needs no more memory than its text.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace hearth {
 namespace {
 
-// What the file says of one tensor, before it is believed.
+// The description of one tensor in the file, not yet checked.
 struct Claim {
   std::optional<std::string> dtype;
   std::optional<std::vector<uint64_t>> shape, offsets;
@@ -24,7 +24,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 
   bool key(std::string& name) override {
     if (depth_ == 1) {
-      if (!names_.insert(name).second) fail<IoError>("{}: header names '{}' twice", where_, name);
+      if (!names_.insert(name).second) fail<IoError>("{}: header lists '{}' twice", where_, name);
       tensor_ = name;
       in_metadata_ = name == "__metadata__";
       metadata_seen_ |= in_metadata_;
@@ -87,9 +87,9 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   [[noreturn]] void refuse(const std::string& what) const { fail<IoError>("{}: tensor '{}' {}", where_, tensor_, what); }
   [[noreturn]] void misplaced() const {
     if (depth_ == 0) fail<IoError>("{}: header is not a JSON object", where_);
-    if (in_metadata_) fail<IoError>("{}: __metadata__ must be an object of texts", where_);
-    if (depth_ == 1) refuse("must be an object with dtype, shape and data_offsets");
-    refuse("has a wrong value in '" + field_ + "' (dtype is a text, shape and data_offsets are lists of non-negative integers)");
+    if (in_metadata_) fail<IoError>("{}: __metadata__ is malformed, expected an object of strings", where_);
+    if (depth_ == 1) refuse("is malformed, expected an object with dtype, shape and data_offsets");
+    refuse("has an invalid value in '" + field_ + "' (dtype is a string, shape and data_offsets are lists of non-negative integers)");
   }
 
   const std::string& where_;
@@ -100,19 +100,19 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   std::set<std::string> names_;
 };
 
-// A tensor that stands the test; `where` ends in its name.
+// Checks the description of a tensor; `where` ends with its name.
 SafetensorsEntry believe(const Claim& claim, uint64_t data_bytes, const std::string& where) {
   if (!claim.dtype || !claim.shape || !claim.offsets) fail<IoError>("{} lacks dtype, shape or data_offsets", where);
   if (claim.offsets->size() != 2) fail<IoError>("{} has {} data_offsets, expected begin and end", where, claim.offsets->size());
   SafetensorsEntry entry{.type = *claim.dtype, .info = {}, .begin = claim.offsets->front(), .end = claim.offsets->back()};
   if (entry.begin > entry.end || entry.end > data_bytes)
-    fail<IoError>("{} lies in bytes [{}, {}) of {} bytes of data: the file is cut off or its header is wrong", where, entry.begin,
-                  entry.end, data_bytes);
+    fail<IoError>("{} is at bytes [{}, {}) of {} bytes of data: the file is cut off or its header is wrong", where, entry.begin, entry.end,
+                  data_bytes);
 
-  constexpr uint64_t largest = uint64_t(1) << 60;  // so that bytes fit 64 bits, too
+  constexpr uint64_t largest = uint64_t(1) << 60;  // so that the byte count fits in 64 bits
   uint64_t elements = 1;
   const bool empty = std::ranges::count(*claim.shape, 0u) > 0;
-  for (uint64_t d : *claim.shape) {  // an axis without elements does not excuse the others: products of sizes are formed in any order
+  for (uint64_t d : *claim.shape) {  // even with an axis of 0 the other sizes must not overflow: their products are formed in any order
     if (d > largest || __builtin_mul_overflow(elements, std::max<uint64_t>(d, 1), &elements) || elements > largest)
       fail<IoError>("{} has more elements than any file can hold", where);
   }
@@ -138,7 +138,7 @@ SafetensorsEntry believe(const Claim& claim, uint64_t data_bytes, const std::str
 }  // namespace
 
 SafetensorsHeader parse_safetensors_header(std::string_view json, uint64_t data_bytes, const std::string& where) {
-  if (json.empty() || json.front() != '{') fail<IoError>("{}: header does not begin with '{{' (is it a safetensors file?)", where);
+  if (json.empty() || json.front() != '{') fail<IoError>("{}: header does not start with '{{' (is it a safetensors file?)", where);
   HeaderReader reader(where);
   nlohmann::json::sax_parse(json, &reader);
 

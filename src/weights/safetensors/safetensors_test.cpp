@@ -29,7 +29,7 @@ class SafetensorsTest : public testing::Test {
   }
 };
 
-// Every file of the corpus is read or refused as the reference does, but for the differences that the header states.
+// Every file of the corpus is accepted or refused as by the reference, except for the differences that README.md lists.
 TEST_F(SafetensorsTest, agrees_with_the_reference_on_the_corpus) {
   const std::set<std::string> stricter{"name_twice", "field_unknown", "header_begins_with_space"};
   const nlohmann::json verdicts = load_json(golden() / "corpus.json")["files"];
@@ -40,7 +40,7 @@ TEST_F(SafetensorsTest, agrees_with_the_reference_on_the_corpus) {
     SCOPED_TRACE(file);
     const std::string stem = fs::path(file).stem().string();
     const auto open = [&] { return SafetensorsFile::open(golden() / "corpus" / file); };
-    if (stem == "dtype_unknown" || stem == "nine_axes") continue;  // named by their own test
+    if (stem == "dtype_unknown" || stem == "nine_axes") continue;  // covered by a test of their own
     if (verdict.contains("refused") || stricter.contains(stem)) {
       EXPECT_NE(message_of<IoError>(open), "");
       ++refused;
@@ -94,7 +94,7 @@ TEST_F(SafetensorsTest, messages_name_the_tensor_and_what_is_wrong) {
   EXPECT_EQ(refusal("{\"a\": " + tensor("F32", "[2]", "[0, 8]") + ", \"b\": " + tensor("F32", "[2]", "[16, 24]") + "}", 24),
             "f: bytes [8, 16) before tensor 'b' belong to no tensor");
   EXPECT_EQ(refusal("{\"a\": " + tensor("F32", "[6]", "[0, 24]") + "}", 20),
-            "f: tensor 'a' lies in bytes [0, 24) of 20 bytes of data: the file is cut off or its header is wrong");
+            "f: tensor 'a' is at bytes [0, 24) of 20 bytes of data: the file is cut off or its header is wrong");
   EXPECT_EQ(refusal("{\"a\": " + tensor("F32", "[5]", "[0, 20]") + "}", 24), "f: 4 bytes after the last tensor belong to none");
   EXPECT_EQ(refusal("{\"a\": " + tensor("F32", "[4611686018427387904, 4]", "[0, 0]") + "}", 0),
             "f: tensor 'a' has more elements than any file can hold");
@@ -103,12 +103,12 @@ TEST_F(SafetensorsTest, messages_name_the_tensor_and_what_is_wrong) {
     EXPECT_EQ(refusal("{\"a\": " + tensor("F32", beside_zero, "[0, 0]") + "}", 0),
               "f: tensor 'a' has more elements than any file can hold");
   EXPECT_EQ(refusal("{\"a\": " + tensor("F32", "[2]", "[0, 8]") + ", \"a\": " + tensor("F32", "[2]", "[0, 8]") + "}", 8),
-            "f: header names 'a' twice");
+            "f: header lists 'a' twice");
   EXPECT_EQ(refusal(R"({"a": {"dtype": "F32", "shape": [6]}})", 24), "f: tensor 'a' lacks dtype, shape or data_offsets");
   EXPECT_EQ(refusal(R"({"a": {"dtype": "F32", "dtype": "F32"}})", 24), "f: tensor 'a' has 'dtype' twice");
-  EXPECT_EQ(refusal(R"({"a": 1})", 24), "f: tensor 'a' must be an object with dtype, shape and data_offsets");
-  EXPECT_EQ(refusal(R"({"__metadata__": {"a": 1}})", 0), "f: __metadata__ must be an object of texts");
-  EXPECT_EQ(refusal(R"({"__metadata__": {"a": {}}})", 0), "f: __metadata__ must be an object of texts");
+  EXPECT_EQ(refusal(R"({"a": 1})", 24), "f: tensor 'a' is malformed, expected an object with dtype, shape and data_offsets");
+  EXPECT_EQ(refusal(R"({"__metadata__": {"a": 1}})", 0), "f: __metadata__ is malformed, expected an object of strings");
+  EXPECT_EQ(refusal(R"({"__metadata__": {"a": {}}})", 0), "f: __metadata__ is malformed, expected an object of strings");
   EXPECT_EQ(refusal(R"({"__metadata__": {"a": "", "a": ""}})", 0), "f: __metadata__ has the key 'a' twice");
   EXPECT_EQ(refusal(R"({"a": )", 0), "f: header is not well-formed JSON at byte 7");
 }
@@ -131,7 +131,7 @@ TEST_F(SafetensorsTest, a_header_length_is_checked_before_it_is_used) {
   EXPECT_EQ(error(57), "FOLDER/f: header of 57 bytes in a file of 64: the file is cut off");
   EXPECT_EQ(error(100'000'000), "FOLDER/f: header of 100000000 bytes in a file of 64: the file is cut off");
   EXPECT_EQ(error(100'000'001), "FOLDER/f: header of 100000001 bytes, at most 100000000 are allowed (is it a safetensors file?)");
-  EXPECT_EQ(error(56), "FOLDER/f: header does not begin with '{' (is it a safetensors file?)");
+  EXPECT_EQ(error(56), "FOLDER/f: header does not start with '{' (is it a safetensors file?)");
 }
 
 TEST_F(SafetensorsTest, what_is_no_file_is_refused) {
@@ -162,7 +162,7 @@ TEST_F(SafetensorsTest, writing_and_reading_gives_the_same_bits) {
 }
 
 TEST_F(SafetensorsTest, the_writer_writes_what_the_reference_reads) {
-  // The reference's own file of the same tensors, byte for byte (tensors of one width are in the order of their names in both).
+  // Bit-identical to the reference's file of the same tensors (both order tensors of the same width by name).
   const auto file = SafetensorsFile::open(golden() / "corpus" / "two.safetensors");
   std::map<std::string, Tensor> tensors;
   for (const auto& [name, info] : file->list()) tensors[name] = file->read(name, info.shape, *device);

@@ -1,4 +1,4 @@
-// How safetensors spells element types, and what stands before the data.
+// The names of element types in safetensors files, and the header before the data.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ struct SafetensorsTensor {
   DType dtype;
   Shape shape;
 };
-// The bytes before the data of tensors that follow one another without gaps: length and JSON, padded to a multiple of 8.
+// The header for tensors that are stored in this order without gaps: length and JSON, padded to a multiple of 8 bytes.
 // UsageError for a tensor named "__metadata__".
 std::string safetensors_head(std::span<const SafetensorsTensor> tensors, const std::map<std::string, std::string>& metadata = {});
 

@@ -12,7 +12,8 @@ void write_safetensors(const std::filesystem::path& path, const std::map<std::st
   std::vector<const std::pair<const std::string, Tensor>*> order;
   for (const auto& named : tensors) {
     if (is_blocked(named.second.dtype()))
-      fail<UnsupportedError>("write_safetensors: '{}' is {}, which such a file cannot hold", named.first, name_of(named.second.dtype()));
+      fail<UnsupportedError>("write_safetensors: '{}' has the dtype {}, which safetensors does not support", named.first,
+                             name_of(named.second.dtype()));
     order.push_back(&named);
   }
   std::ranges::stable_sort(order, std::greater(), [](const auto* named) { return size_of(named->second.dtype()); });

@@ -13,7 +13,7 @@ using Kind = PickleValue::Kind;
 
 }  // namespace
 
-// Python's pickle machine (Lib/pickletools.py describes it): a stack with marks, and a memo.
+// Python's pickle machine (described in Lib/pickletools.py): a stack with marks, and a memo.
 class PickleMachine {
  public:
   PickleMachine(Pickle& pickle, std::string_view bytes, const std::string& where) : pickle_(pickle), bytes_(bytes), where_(where) {}
@@ -37,7 +37,7 @@ class PickleMachine {
 
   std::string_view take(uint64_t count) {
     if (count > bytes_.size() - position_)
-      refuse("needs {} bytes, {} are left: the file is cut off or no pickle", count, bytes_.size() - position_);
+      refuse("needs {} bytes, {} are left: the file is cut off or not a pickle", count, bytes_.size() - position_);
     const std::string_view taken = bytes_.substr(position_, size_t(count));
     position_ += size_t(count);
     return taken;
@@ -49,7 +49,7 @@ class PickleMachine {
   }
   std::string_view line() {
     const size_t end = bytes_.find('\n', position_);
-    if (end == bytes_.npos) refuse("has no end of its line: the file is cut off or no pickle");
+    if (end == bytes_.npos) refuse("has no line end: the file is cut off or not a pickle");
     const std::string_view line = bytes_.substr(position_, end - position_);
     position_ = end + 1;
     return line;
@@ -57,12 +57,12 @@ class PickleMachine {
   int64_t decimal(std::string_view text) const {
     int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) refuse("has '{}' for a number", text.substr(0, 20));
+    if (error != std::errc() || end != text.data() + text.size()) refuse("has '{}', expected a number", text.substr(0, 20));
     return value;
   }
 
   PickleValue* make(Kind kind) {
-    if (pickle_.values_.size() == Pickle::max_values) refuse("makes more than {} values", Pickle::max_values);
+    if (pickle_.values_.size() == Pickle::max_values) refuse("creates more than {} values", Pickle::max_values);
     PickleValue& value = pickle_.values_.emplace_back();
     value.kind = kind;
     return &value;
@@ -101,7 +101,7 @@ class PickleMachine {
   }
 
   PickleValue* top() const {
-    if (stack_.size() <= (marks_.empty() ? 0 : marks_.back())) refuse("needs a value on the stack, which has none");
+    if (stack_.size() <= (marks_.empty() ? 0 : marks_.back())) refuse("needs a value, but the stack is empty");
     return stack_.back();
   }
   PickleValue* pop() {
@@ -109,9 +109,9 @@ class PickleMachine {
     stack_.pop_back();
     return value;
   }
-  // What lies above the last mark, which goes with it.
+  // Removes the values above the last mark, and the mark.
   std::vector<const PickleValue*> pop_mark() {
-    if (marks_.empty()) refuse("needs a mark on the stack, which has none");
+    if (marks_.empty()) refuse("needs a mark, but the stack has none");
     const auto first = stack_.begin() + ptrdiff_t(marks_.back());
     std::vector<const PickleValue*> items(first, stack_.end());
     stack_.erase(first, stack_.end());
@@ -125,13 +125,13 @@ class PickleMachine {
   }
 
   void remember(uint64_t index) {
-    if (index >= Pickle::max_instructions) refuse("has the number {} in the memo, at most {} are allowed", index, Pickle::max_instructions);
+    if (index >= Pickle::max_instructions) refuse("uses the memo index {}, at most {} are allowed", index, Pickle::max_instructions);
     if (index >= memo_.size()) memo_.resize(size_t(index) + 1);
     memo_size_ += memo_[size_t(index)] == nullptr;
     memo_[size_t(index)] = top();
   }
   void recall(uint64_t index) {
-    if (index >= memo_.size() || !memo_[size_t(index)]) refuse("asks for number {} of the memo, which is not there", index);
+    if (index >= memo_.size() || !memo_[size_t(index)]) refuse("reads the memo entry {}, which does not exist", index);
     push(memo_[size_t(index)]);
   }
 
@@ -158,7 +158,7 @@ class PickleMachine {
   Pickle& pickle_;
   std::string_view bytes_;
   const std::string& where_;
-  size_t position_ = 0, at_ = 0;  // after what was read; of the instruction
+  size_t position_ = 0, at_ = 0;  // of the next byte; of the current instruction
   std::vector<PickleValue*> stack_, memo_;
   std::vector<size_t> marks_;
   size_t memo_size_ = 0;
@@ -170,7 +170,7 @@ void PickleMachine::step(uint8_t op) {
       if (const auto protocol = number<uint8_t>(); protocol > 5)
         fail<UnsupportedError>("{}: is a pickle of protocol {}, expected 0 to 5", where_, protocol);
       return;
-    case 0x95: {  // FRAME: so many bytes follow
+    case 0x95: {  // FRAME: the number of bytes that follow
       const auto length = number<uint64_t>();
       if (length > bytes_.size() - position_)
         refuse("announces {} bytes, {} are left: the file is cut off", length, bytes_.size() - position_);
@@ -231,7 +231,7 @@ void PickleMachine::step(uint8_t op) {
       return set(items);
     }
     case '(': return marks_.push_back(stack_.size());
-    case '0':  // POP also takes a mark that nothing lies on
+    case '0':  // POP also removes a mark if there is no value above it
       if (!marks_.empty() && marks_.back() == stack_.size()) marks_.pop_back();
       else pop();
       return;
@@ -280,12 +280,12 @@ void PickleMachine::step(uint8_t op) {
     case 0x83:
     case 0x84: fail<UnsupportedError>("{}: the pickle uses an extension code, which only the program that wrote it knows", where_);
     case 0x97:
-    case 0x98: fail<UnsupportedError>("{}: the pickle keeps data outside of the file, which is not supported", where_);
+    case 0x98: fail<UnsupportedError>("{}: the pickle stores data outside the file, which is not supported", where_);
     default: return step_of_protocol_0(op);
   }
 }
 
-// Those written as lines of text.
+// The instructions that are lines of text.
 void PickleMachine::step_of_protocol_0(uint8_t op) {
   switch (op) {
     case 'I': {
@@ -296,7 +296,7 @@ void PickleMachine::step_of_protocol_0(uint8_t op) {
       std::string_view text = line();
       if (text.ends_with('L')) text.remove_suffix(1);
       if (text.size() < 19) return push_integer(decimal(text));
-      if (text.find_first_not_of("0123456789", text[0] == '-') != text.npos) refuse("has '{}' for a number", text.substr(0, 20));
+      if (text.find_first_not_of("0123456789", text[0] == '-') != text.npos) refuse("has '{}', expected a number", text.substr(0, 20));
       make_and_push(Kind::big_integer)->text = text;
       return;
     }
@@ -304,7 +304,7 @@ void PickleMachine::step_of_protocol_0(uint8_t op) {
       const std::string_view text = line();
       double value = 0;
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (error != std::errc() || end != text.data() + text.size()) refuse("has '{}' for a number", text.substr(0, 20));
+      if (error != std::errc() || end != text.data() + text.size()) refuse("has '{}', expected a number", text.substr(0, 20));
       make_and_push(Kind::real)->real = value;
       return;
     }
@@ -318,11 +318,11 @@ void PickleMachine::step_of_protocol_0(uint8_t op) {
     case 'P': return push(make_persistent(make_text(line())));
     case 'p': return remember(uint64_t(decimal(line())));
     case 'g': return recall(uint64_t(decimal(line())));
-    default: refuse("has the code 0x{:02x}, which does not exist: the file is no pickle, or damaged", op);
+    default: refuse("has the code 0x{:02x}, which does not exist: the file is damaged or not a pickle", op);
   }
 }
 
-// A text as Python spells it: 'S' with the escapes of a string literal, 'V' with \u and \U only, and Latin-1 for what is no escape.
+// A text with Python's escapes: 'S' has those of a string literal, 'V' only \u and \U, with Latin-1 for everything else.
 std::string_view PickleMachine::unescaped(std::string_view text, bool unicode) {
   std::string& plain = pickle_.texts_.emplace_back();
   for (size_t i = 0; i < text.size(); ++i) {

@@ -11,7 +11,7 @@ namespace {
 using test::message_of;
 using Kind = PickleValue::Kind;
 
-// What is written as text with its NULs.
+// A string literal with its NUL bytes.
 template <size_t n> std::string bytes(const char (&text)[n]) { return {text, n - 1}; }
 
 std::string described(const PickleValue& v, int depth = 0) {
@@ -56,8 +56,8 @@ TEST(Pickle, texts) {
   EXPECT_EQ(read(bytes("(U\2abX\2\0\0\0\xc3\xa9\x8c\1z\x8d\1\0\0\0\0\0\0\0yT\1\0\0\0qt.")), "('ab', 'é', 'z', 'y', 'q')");
   EXPECT_EQ(read(bytes("(C\2abB\1\0\0\0c\x8e\1\0\0\0\0\0\0\0d\x96\1\0\0\0\0\0\0\0et.")), "(b'ab', b'c', b'd', b'e')");
   EXPECT_EQ(read("(S'a\\'\\n\\x41\\\\'\nS\"b\"\nV\\u00e9\\U0001f600\xe9\\\nt."), "('a'\nA\\', 'b', 'é😀é\\')");
-  EXPECT_EQ(read("V\\ud800\n."), "'\ufffd'");  // half of a surrogate pair, which UTF-8 cannot write
-  // What is no UTF-8 is no text.
+  EXPECT_EQ(read("V\\ud800\n."), "'\ufffd'");  // half of a surrogate pair, which UTF-8 cannot encode
+  // A text that is not UTF-8 becomes bytes.
   for (const char* bad : {"\xff", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe0\x80\x80", "\xf0\x80\x80\x80", "a\x80"}) {
     const std::string s = bad;
     EXPECT_EQ(Pickle::read(fmt::format("U{}{}.", char(s.size()), s), "f").value().kind, Kind::bytes) << s.size();
@@ -97,7 +97,7 @@ TEST(Pickle, memo) {
   EXPECT_EQ(read(bytes("U\1a\x94U\1b\x94h\0h\1\x87.")), "('b', 'a', 'b')");
   EXPECT_EQ(read("U\1ap300\ng300\n\x86."), "('a', 'a')");
   EXPECT_EQ(read("U\1aq\1K\2q\1h\1\x86."), "(2, 2)");
-  EXPECT_EQ(read(bytes("U\1aq\0U\1bq\0\x94h\1\x86.")), "('b', 'b')");  // MEMOIZE counts what is there
+  EXPECT_EQ(read(bytes("U\1aq\0U\1bq\0\x94h\1\x86.")), "('b', 'b')");  // MEMOIZE uses the number of entries as the index
   EXPECT_EQ(read("]q\1h\1a."), "[[[[[[…]]]]]]");
   EXPECT_EQ(read(bytes("]\x94(K\1h\0e.")), "[1, [1, [1, [1, [1, […, …]]]]]]");
 }
@@ -138,46 +138,46 @@ TEST(Pickle, values_are_described) {
 }
 
 TEST(Pickle, what_python_would_refuse) {
-  EXPECT_EQ(told(""), "0 needs 1 bytes, 0 are left: the file is cut off or no pickle");
-  EXPECT_EQ(told("K"), "0 needs 1 bytes, 0 are left: the file is cut off or no pickle");
-  EXPECT_EQ(told("."), "0 needs a value on the stack, which has none");
-  EXPECT_EQ(told("\xff."), "0 has the code 0xff, which does not exist: the file is no pickle, or damaged");
-  EXPECT_EQ(told("N\x86."), "1 needs a value on the stack, which has none");
-  EXPECT_EQ(told("N(\x85."), "2 needs a value on the stack, which has none");  // not below a mark
-  EXPECT_EQ(told("N(."), "2 needs a value on the stack, which has none");
-  EXPECT_EQ(told("Nt."), "1 needs a mark on the stack, which has none");
-  EXPECT_EQ(told("h\1."), "0 asks for number 1 of the memo, which is not there");
-  EXPECT_EQ(told("Nq\2h\1."), "3 asks for number 1 of the memo, which is not there");
-  EXPECT_EQ(told("Ng-1\n."), "1 asks for number 18446744073709551615 of the memo, which is not there");
-  EXPECT_EQ(told(bytes("Nr\xff\xff\xff\xff.")), "1 has the number 4294967295 in the memo, at most 16777216 are allowed");
-  EXPECT_EQ(told("q\1."), "0 needs a value on the stack, which has none");
+  EXPECT_EQ(told(""), "0 needs 1 bytes, 0 are left: the file is cut off or not a pickle");
+  EXPECT_EQ(told("K"), "0 needs 1 bytes, 0 are left: the file is cut off or not a pickle");
+  EXPECT_EQ(told("."), "0 needs a value, but the stack is empty");
+  EXPECT_EQ(told("\xff."), "0 has the code 0xff, which does not exist: the file is damaged or not a pickle");
+  EXPECT_EQ(told("N\x86."), "1 needs a value, but the stack is empty");
+  EXPECT_EQ(told("N(\x85."), "2 needs a value, but the stack is empty");  // not below a mark
+  EXPECT_EQ(told("N(."), "2 needs a value, but the stack is empty");
+  EXPECT_EQ(told("Nt."), "1 needs a mark, but the stack has none");
+  EXPECT_EQ(told("h\1."), "0 reads the memo entry 1, which does not exist");
+  EXPECT_EQ(told("Nq\2h\1."), "3 reads the memo entry 1, which does not exist");
+  EXPECT_EQ(told("Ng-1\n."), "1 reads the memo entry 18446744073709551615, which does not exist");
+  EXPECT_EQ(told(bytes("Nr\xff\xff\xff\xff.")), "1 uses the memo index 4294967295, at most 16777216 are allowed");
+  EXPECT_EQ(told("q\1."), "0 needs a value, but the stack is empty");
   EXPECT_EQ(told("NNa."), "2 appends to None");
   EXPECT_EQ(told("]NNs."), "3 sets an item of a list of 0");
   EXPECT_EQ(told("}(Nu."), "3 has a key without a value");
   EXPECT_EQ(told("NNR."), "2 calls with None, expected a tuple");
   EXPECT_EQ(told("(o."), "1 calls nothing");
   EXPECT_EQ(told("NN\x93."), "2 names a global by None and None");
-  EXPECT_EQ(told("cos"), "0 has no end of its line: the file is cut off or no pickle");
-  EXPECT_EQ(told("I1x\n."), "0 has '1x' for a number");
-  EXPECT_EQ(told("L1234567890123456789x\n."), "0 has '1234567890123456789x' for a number");
-  EXPECT_EQ(told("Fx\n."), "0 has 'x' for a number");
+  EXPECT_EQ(told("cos"), "0 has no line end: the file is cut off or not a pickle");
+  EXPECT_EQ(told("I1x\n."), "0 has '1x', expected a number");
+  EXPECT_EQ(told("L1234567890123456789x\n."), "0 has '1234567890123456789x', expected a number");
+  EXPECT_EQ(told("Fx\n."), "0 has 'x', expected a number");
   EXPECT_EQ(told("Sx\n."), "0 has a text without quotes");
   EXPECT_EQ(told("S'\\xg1'\n."), "0 has a broken escape");
   EXPECT_EQ(told("V\\u12\n."), "0 has a broken escape");
   EXPECT_EQ(told("V\\Uffffffff\n."), "0 has a broken escape");
   EXPECT_EQ(told(bytes("\x8e\xff\xff\xff\xff\xff\xff\xff\xff.")),
-            "0 needs 18446744073709551615 bytes, 1 are left: the file is cut off or no pickle");
+            "0 needs 18446744073709551615 bytes, 1 are left: the file is cut off or not a pickle");
   EXPECT_EQ(told(bytes("\x95\2\0\0\0\0\0\0\0N.")), "");
   EXPECT_EQ(told(bytes("\x95\3\0\0\0\0\0\0\0N.")), "0 announces 3 bytes, 2 are left: the file is cut off");
   const auto unsupported = [](const std::string& pickle) { return message_of<UnsupportedError>([&] { Pickle::read(pickle, "f"); }); };
   EXPECT_EQ(unsupported("\x80\6N."), "f: is a pickle of protocol 6, expected 0 to 5");
   EXPECT_NE(unsupported("\x82\1.").find("extension code"), std::string::npos);
-  EXPECT_NE(unsupported("\x97.").find("outside of the file"), std::string::npos);
+  EXPECT_NE(unsupported("\x97.").find("outside the file"), std::string::npos);
 }
 
-// Time and memory are bounded, whatever a pickle says.
+// Time and memory are bounded for every pickle.
 TEST(Pickle, bounds) {
-  EXPECT_EQ(told(std::string(Pickle::max_values + 1, 'N') + "."), std::to_string(Pickle::max_values) + " makes more than 4194304 values");
+  EXPECT_EQ(told(std::string(Pickle::max_values + 1, 'N') + "."), std::to_string(Pickle::max_values) + " creates more than 4194304 values");
   EXPECT_EQ(told(std::string(1, 'N') + std::string(Pickle::max_instructions, '2')),
             std::to_string(Pickle::max_instructions - 1) + " has more than 16777216 instructions");
   const Pickle deep = Pickle::read(std::string(1000000, ']') + std::string(999999, 'a') + ".", "f");

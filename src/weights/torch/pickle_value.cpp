@@ -12,7 +12,7 @@ std::string shortened(const PickleValue& v) {
   if (v.kind != Kind::text) return v.kind == Kind::bytes ? "bytes" : "?";
   if (v.text.size() <= longest) return std::string(v.text);
   size_t end = longest;
-  while (is_continuation(v.text[end])) --end;  // not inside a character
+  while (is_continuation(v.text[end])) --end;  // do not split a character
   return std::string(v.text.substr(0, end)) + "…";
 }
 

@@ -14,14 +14,14 @@ bool is_plain_dict(const PickleValue& v) {
   return v.kind == Kind::dict || v.is_call("collections", "OrderedDict") || v.is_call("collections", "defaultdict");
 }
 
-// A module of torch's that is a dict of parameters: they lie in its state.
+// A module of torch that is a dict of parameters, which are in its state.
 bool is_parameter_dict(const PickleValue& v) { return v.is_call("torch.nn.modules.container", "ParameterDict"); }
 
 bool is_dict(const PickleValue& v) { return is_plain_dict(v) || is_parameter_dict(v); }
 
 bool is_sequence(const PickleValue& v) { return v.kind == Kind::list || v.kind == Kind::tuple; }
 
-// key, value, key, value … of a dict, however it was made.
+// key, value, key, value … of a dict, however it was created.
 Items entries_of(const PickleValue& dict) {
   if (dict.kind == Kind::dict) return dict.items;
   Items entries;
@@ -34,7 +34,7 @@ Items entries_of(const PickleValue& dict) {
       }
     return entries;
   }
-  if (const Items& given = dict.items[1]->items; given.size() == 1 && is_sequence(*given[0]))  // of Python 2: a list of pairs
+  if (const Items& given = dict.items[1]->items; given.size() == 1 && is_sequence(*given[0]))  // from Python 2: a list of pairs
     for (const PickleValue* pair : given[0]->items)
       if (is_sequence(*pair) && pair->items.size() == 2) entries.insert(entries.end(), {pair->items[0], pair->items[1]});
   for (size_t i = 2; i + 1 < dict.items.size(); i += 2)
@@ -42,7 +42,7 @@ Items entries_of(const PickleValue& dict) {
   return entries;
 }
 
-// A function of torch's that makes a tensor.
+// A function of torch that creates a tensor.
 bool rebuilds(const PickleValue& callable) {
   if (callable.kind != Kind::global) return false;
   for (const std::string_view module : {"torch._utils", "torch._tensor", "torch.tensor"})
@@ -58,11 +58,10 @@ class Reader {
   TorchContents read() {
     const PickleValue& root = object_.pickle.value();
     if (root.kind == Kind::call && !is_dict(root) && !rebuilds(*root.items[0]))
-      fail<IoError>("{}: is made by {}, and nothing that a file wants called is executed; expected a dict of tensors", where_,
-                    root.describe());
+      fail<IoError>("{}: is created by {}, which is not executed; expected a dict of tensors", where_, root.describe());
     if (!is_dict(root)) fail<IoError>("{}: holds {}, expected a dict of tensors", where_, root.describe());
     contents_.format = object_.format;
-    const Items entries = looked_through(root);
+    const Items entries = counted_entries(root);
     for (const std::string_view part : {"state_dict", "params_ema", "ema", "params", "model"})
       for (size_t i = 0; i + 1 < entries.size() && contents_.part.empty(); i += 2) {
         if (!entries[i]->is_text(part) || !is_dict(*entries[i + 1])) continue;
@@ -86,13 +85,13 @@ class Reader {
     return key.kind == Kind::text ? std::string(key.text) : key.kind == Kind::integer ? fmt::format("{}", key.integer) : key.describe();
   }
 
-  // Values may contain one another many times over, or themselves: what is looked at is bounded, whatever it is.
+  // Values may contain one another many times, or themselves, so the number of visits is bounded.
   void look_at(size_t values, size_t name_bytes = 0) {
     visits_ += values;
     names_ += name_bytes;
     if (visits_ > max_visits || names_ > max_name_bytes) fail<IoError>("{}: has more entries than a checkpoint can have", where_);
   }
-  Items looked_through(const PickleValue& dict) {
+  Items counted_entries(const PickleValue& dict) {
     look_at(dict.items.size());
     if (dict.kind == Kind::call)
       for (const PickleValue* given : dict.items[1]->items) look_at(given->items.size());
@@ -105,13 +104,13 @@ class Reader {
 
   void walk(const PickleValue& value, const std::string& name, int depth) {
     look_at(1, name.size());
-    if (depth > max_depth) fail<IoError>("{}: has dicts inside one another to more than {} levels", where_, max_depth);
+    if (depth > max_depth) fail<IoError>("{}: has dicts that are nested more than {} levels deep", where_, max_depth);
     if (is_sequence(value)) look_at(value.items.size());
     const auto child = [&](const std::string& key, const PickleValue& item) {
       walk(item, name.empty() ? key : name + "." + key, depth + 1);
     };
     if (is_dict(value)) {
-      const Items entries = looked_through(value);
+      const Items entries = counted_entries(value);
       for (size_t i = 0; i + 1 < entries.size(); i += 2) child(name_of(*entries[i]), *entries[i + 1]);
     } else if (is_sequence(value) &&
                std::ranges::any_of(value.items, [](const auto* v) { return is_dict(*v) || is_sequence(*v) || is_tensor(*v); })) {
@@ -124,7 +123,7 @@ class Reader {
     }
   }
 
-  // What rebuilds the tensor's elements: parameters and plain tensors with attributes are rebuilt from tensors.
+  // The call that rebuilds the elements: parameters and plain tensors with attributes are themselves rebuilt from tensors.
   TorchEntry tensor(const PickleValue& value, const std::string& where) {
     const PickleValue *callable = value.items[0], *arguments = value.items[1];
     for (int level = 0; level < 4; ++level) {
@@ -145,15 +144,15 @@ class Reader {
         break;
       }
     }
-    return unreadable(fmt::format("is made by {}, which is not supported", callable->describe()));
+    return unreadable(fmt::format("is created by {}, which is not supported", callable->describe()));
   }
 
   static TorchEntry unreadable(const std::string& why) { return {.info = {.dtype = DType::u8, .shape = {0}, .unreadable = one_line(why)}}; }
 
-  // (storage, offset, sizes, strides, requires_grad, hooks, …) with offset and strides in elements; version 2 may end in a dict of what
-  // is to be done to the elements, version 3 in their type and such a dict.
+  // (storage, offset, sizes, strides, requires_grad, hooks, …) with offset and strides in elements. Version 2 may end with a dict of view
+  // flags (conjugate, negative), version 3 with the dtype and such a dict.
   TorchEntry plain_tensor(const Items& given, bool typed, const std::string& where) {
-    if (given.size() < (typed ? 7u : 4u)) fail<IoError>("{} has {} things to be rebuilt from, expected more", where, given.size());
+    if (given.size() < (typed ? 7u : 4u)) fail<IoError>("{} has too few arguments ({}) to be rebuilt from", where, given.size());
     const TorchStorage storage = object_.storage(*given[0], where);
     std::optional<DType> dtype = storage.type.dtype;
     std::string type = storage.type.name;
@@ -164,7 +163,7 @@ class Reader {
     if (!dtype) return unreadable(fmt::format("has the type {}, which is not supported", type));
     const size_t last = typed ? 7 : 6;
     if (given.size() > last && is_dict(*given[last])) {
-      const Items marks = looked_through(*given[last]);
+      const Items marks = counted_entries(*given[last]);
       for (size_t i = 1; i < marks.size(); i += 2)
         if (marks[i]->kind == Kind::boolean && marks[i]->integer)
           return unreadable(fmt::format("is a view by {}, which is not supported", marks[i - 1]->describe()));
@@ -173,7 +172,7 @@ class Reader {
     const std::vector<int64_t> sizes = integers(*given[2], "sizes", where), strides = integers(*given[3], "strides", where);
     if (sizes.size() != strides.size()) fail<IoError>("{} has {} sizes and {} strides", where, sizes.size(), strides.size());
     const int64_t offset = given[1]->kind == Kind::integer ? given[1]->integer : -1;
-    if (offset < 0) fail<IoError>("{} begins at {}, expected a number of 0 or more", where, given[1]->describe());
+    if (offset < 0) fail<IoError>("{} starts at {}, expected an offset of 0 or more", where, given[1]->describe());
     return placed(storage, *dtype, offset, sizes, strides, where);
   }
 
@@ -184,7 +183,7 @@ class Reader {
     entry.strides = strides;
     const uint64_t size = size_of(dtype);
     const bool empty = std::ranges::count(sizes, 0) > 0;
-    // Up to the tensor's last element: how far that reaches into the storage, and how many there are.
+    // The extent of the tensor in its storage, up to its last element, and its number of elements.
     uint64_t span = uint64_t(offset) + 1, elements = 1;
     for (size_t i = sizes.size(); i > 0; --i) {
       const auto n = uint64_t(std::max<int64_t>(sizes[i - 1], 1)), stride = uint64_t(strides[i - 1]);
@@ -197,7 +196,7 @@ class Reader {
     const uint64_t available = (storage.end - storage.begin) / size;
     if (!empty && span > available) fail<IoError>("{} reaches to element {} of a storage that has {}", where, span, available);
     if (!empty && elements * size > file_.size())
-      return unreadable(fmt::format("repeats its values until they are {} elements, more than the file has bytes", elements));
+      return unreadable(fmt::format("repeats its values to {} elements, more than the file has bytes", elements));
     if (sizes.size() > size_t(Shape::max_rank))
       return unreadable(fmt::format("has {} axes, at most {} are supported", sizes.size(), Shape::max_rank));
     entry.info.shape = Shape(std::span<const int64_t>(sizes));
@@ -206,17 +205,17 @@ class Reader {
     return entry;
   }
 
-  // A tuple, a list or a torch.Size of these.
+  // A tuple, a list or a torch.Size of non-negative integers.
   static std::vector<int64_t> integers(const PickleValue& value, std::string_view what, const std::string& where) {
     const PickleValue* list = &value;
     if (value.is_call("torch", "Size") && value.items[1]->items.size() == 1) list = value.items[1]->items[0];
     constexpr size_t most = 64;  // torch's own limit
     if (!is_sequence(*list) || list->items.size() > most)
-      fail<IoError>("{} has {} for its {}, expected a tuple of at most {}", where, list->describe(), what, most);
+      fail<IoError>("{} has {} as its {}, expected a tuple of at most {}", where, list->describe(), what, most);
     std::vector<int64_t> all;
     for (const PickleValue* item : list->items) {
       if (item->kind != Kind::integer || item->integer < 0)
-        fail<IoError>("{} has {} among its {}, expected numbers of 0 or more", where, item->describe(), what);
+        fail<IoError>("{} has {} among its {}, expected integers of 0 or more", where, item->describe(), what);
       all.push_back(item->integer);
     }
     return all;

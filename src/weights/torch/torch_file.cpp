@@ -8,7 +8,7 @@
 namespace hearth {
 namespace {
 
-// The elements of one axis after another, from where each stride leads, to `to`, which moves on.
+// Copies a strided tensor to `to` in row-major order, axis by axis, and advances `to`.
 void gather(const std::byte* from, const TorchEntry& entry, int axis, size_t size, std::byte*& to) {
   if (axis == entry.info.shape.rank()) {
     std::memcpy(to, from, size);
@@ -71,13 +71,13 @@ bool TorchFile::mapped(const std::string& name) const {
 }
 
 void TorchFile::require_unchanged() const {
-  if (!mapping_->unchanged()) fail<IoError>("{}: was written to since it was opened; open the model again", describe());
+  if (!mapping_->unchanged()) fail<IoError>("{}: was modified since it was opened; open the model again", describe());
 }
 
 void TorchFile::release(const std::string& name) {
   const auto found = contents_.tensors.find(name);
   if (found == contents_.tensors.end()) return;
-  constexpr uint64_t around = 64 << 10;  // the system maps the neighbors of a page that is touched
+  constexpr uint64_t around = 64 << 10;  // the system also maps the neighbors of an accessed page
   const auto& [begin, end] = std::pair(found->second.begin, found->second.end);
   mapping_->release(begin - std::min(begin, around), std::min<uint64_t>(end + around, mapping_->size()));
 }

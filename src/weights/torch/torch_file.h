@@ -1,4 +1,4 @@
-// A PyTorch checkpoint as a source of tensors: memory-mapped, its contents checked when it is opened (weights/torch/torch_contents.h).
+// A PyTorch checkpoint as a source of tensors: memory-mapped, and checked when it is opened (weights/torch/torch_contents.h).
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@ namespace hearth {
 
 class TorchFile : public TensorSource {
  public:
-  // Maps the file. IoError when it cannot be opened; errors of parse_torch_file().
+  // Maps the file. IoError if it cannot be opened; errors of parse_torch_file().
   static std::shared_ptr<TorchFile> open(const std::filesystem::path& path);
 
   const TorchContents& contents() const { return contents_; }
@@ -19,12 +19,12 @@ class TorchFile : public TensorSource {
   std::string describe() const override { return path_.string(); }
   std::map<std::string, TensorInfo> list() const override;
   bool has(const std::string& name) const override { return contents_.tensors.contains(name); }
-  // A view of the mapped bytes; a copy in row-major order of a tensor that is strided or not aligned. IoError when the file was written
-  // to since it was opened; WeightError for a name that is not there, UnsupportedError for a tensor that hearth cannot read.
+  // A view of the mapped bytes, or a row-major copy if the tensor is strided or not aligned. IoError if the file was modified since it was
+  // opened; WeightError for an unknown name; UnsupportedError for an unreadable tensor.
   Tensor read(const std::string& name, const Shape& wanted, Backend& backend) override;
   std::span<const std::byte> stored_bytes(const std::string& name) const override;
   bool mapped(const std::string& name) const override;
-  // Lets the system drop the tensor's pages from memory; they come back from the file when read again.
+  // Lets the system drop the tensor's pages from memory; the next access reads them from the file again.
   void release(const std::string& name) override;
   void release_all() override { mapping_->release(0, mapping_->size()); }
   void require_unchanged() const override;

@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 
 fs::path corpus() { return test::folder_of(__FILE__) / "golden"; }
 
-// What golden/make.py says of each file: null for one that is refused.
+// What golden/make.py records of each file: null for one that is refused.
 const Json& golden() {
   static const Json files = load_json(corpus() / "contents.json").at("files");
   return files;
@@ -65,7 +65,7 @@ TEST_F(TorchFileTest, tensors_are_those_that_torch_reads) {
   EXPECT_GT(checked, 500);
 }
 
-// They are 1-byte numbers, which nothing in the tree widens: their bits are those of the values rounded by numpy's rule for them.
+// Nothing in the repository widens these 1-byte values: their bits are compared with those of the rounded values.
 TEST_F(TorchFileTest, eight_bit_floats_have_their_bits) {
   const auto file = TorchFile::open(corpus() / "zip_2.pt");
   const auto value = [](uint8_t bits, int mantissa, int bias) {
@@ -91,7 +91,7 @@ TEST_F(TorchFileTest, what_is_dense_and_aligned_stays_in_the_file) {
   const Tensor a = file->read("whole", {}, *device), b = file->read("part", {}, *device);
   EXPECT_EQ(a.data<float>() + 5, b.data<float>());  // one storage
   EXPECT_NE(file->read("rows", {}, *device).data<float>(), a.data<float>());
-  int unaligned = 0;  // as legacy files have them; read all the same
+  int unaligned = 0;  // as in legacy files; must be readable
   const auto legacy = TorchFile::open(corpus() / "legacy_2.pt");
   for (const auto& [name, info] : legacy->list()) unaligned += !legacy->mapped(name) && legacy->contents().tensors.at(name).contiguous;
   EXPECT_GT(unaligned, 5);
@@ -144,21 +144,21 @@ TEST_F(TorchFileTest, tensors_of_other_kinds_are_named) {
   EXPECT_EQ(unreadable, (std::map<std::string, std::string>{
                             {"axes", "has 9 axes, at most 8 are supported"},
                             {"complex", "has the type torch.ComplexFloatStorage, which is not supported"},
-                            {"meta", "is made by torch._utils._rebuild_meta_tensor_no_storage, which is not supported"},
+                            {"meta", "is created by torch._utils._rebuild_meta_tensor_no_storage, which is not supported"},
                             {"negated", "is a view by the text 'neg', which is not supported"},
-                            {"quantized", "is made by torch._utils._rebuild_qtensor, which is not supported"},
-                            {"sparse", "is made by torch._utils._rebuild_sparse_tensor, which is not supported"},
-                            {"stretched", "repeats its values until they are 1000000000 elements, more than the file has bytes"},
+                            {"quantized", "is created by torch._utils._rebuild_qtensor, which is not supported"},
+                            {"sparse", "is created by torch._utils._rebuild_sparse_tensor, which is not supported"},
+                            {"stretched", "repeats its values to 1000000000 elements, more than the file has bytes"},
                             {"subclass", "is a tensor of the class a_library.Subclass, which is not supported"},
                         }));
   EXPECT_EQ(message_of<UnsupportedError>([&] { file->read("sparse", {}, *device); }, corpus()),
-            "FOLDER/unreadable.pt: 'sparse' is made by torch._utils._rebuild_sparse_tensor, which is not supported");
-  // A model tells why, whether it asks for the tensor or not.
+            "FOLDER/unreadable.pt: 'sparse' is created by torch._utils._rebuild_sparse_tensor, which is not supported");
+  // A model reports the reason, whether it requests the tensor or not.
   Weights weights(file, *device);
   weights.tensor("subclass", {2});
   const std::string told = message_of<WeightError>([&] { weights.finish(); });
   EXPECT_NE(told.find("1 unreadable: 'subclass' is a tensor of the class a_library.Subclass"), std::string::npos) << told;
-  EXPECT_NE(told.find("'sparse' is made by torch._utils._rebuild_sparse_tensor"), std::string::npos) << told;
+  EXPECT_NE(told.find("'sparse' is created by torch._utils._rebuild_sparse_tensor"), std::string::npos) << told;
 }
 
 TEST_F(TorchFileTest, what_wants_harm_is_refused_and_nothing_executed) {
@@ -170,10 +170,9 @@ TEST_F(TorchFileTest, what_wants_harm_is_refused_and_nothing_executed) {
     const std::string name = fmt::format("hostile_{}.bin", protocol);
     EXPECT_EQ(refusal<IoError>(name), "FOLDER/" + name + ": would have posix.system" + says);
   }
-  EXPECT_EQ(
-      refusal<IoError>("module.pt"),
-      "FOLDER/module.pt: is made by a call of a_library.net.Net, and nothing that a file wants called is executed; expected a dict of "
-      "tensors");
+  EXPECT_EQ(refusal<IoError>("module.pt"),
+            "FOLDER/module.pt: is created by a call of a_library.net.Net, which is not executed; expected a dict of "
+            "tensors");
 }
 
 TEST_F(TorchFileTest, what_is_no_checkpoint_of_tensors_is_refused) {
@@ -181,7 +180,7 @@ TEST_F(TorchFileTest, what_is_no_checkpoint_of_tensors_is_refused) {
             "FOLDER/one_tensor.pt: holds a call of torch._utils._rebuild_tensor_v2, expected a dict of tensors");
   EXPECT_EQ(refusal<IoError>("list.pt"), "FOLDER/list.pt: holds a list of 1, expected a dict of tensors");
   EXPECT_EQ(refusal<UnsupportedError>("deflated.pt"),
-            "FOLDER/deflated.pt: member 'state_dict/byteorder' is compressed (method 8), expected members that are stored as they are");
+            "FOLDER/deflated.pt: member 'state_dict/byteorder' is compressed (method 8), expected uncompressed members");
   EXPECT_EQ(refusal<UnsupportedError>("big_endian.pt"), "FOLDER/big_endian.pt: its byteorder is 'big', expected little");
   EXPECT_EQ(refusal<UnsupportedError>("script.pt"),
             "FOLDER/script.pt: is a TorchScript archive, which holds code; expected a checkpoint of tensors");
@@ -190,18 +189,19 @@ TEST_F(TorchFileTest, what_is_no_checkpoint_of_tensors_is_refused) {
     return message_of<IoError>([&] { TorchFile::open(folder / "x.bin"); }, folder.path());
   };
   EXPECT_EQ(told(""), "FOLDER/x.bin: is empty");
-  EXPECT_EQ(told("<html>"),
-            "FOLDER/x.bin: the pickle's instruction at byte 0 has the code 0x3c, which does not exist: the file is no pickle, or damaged");
+  EXPECT_EQ(
+      told("<html>"),
+      "FOLDER/x.bin: the pickle's instruction at byte 0 has the code 0x3c, which does not exist: the file is damaged or not a pickle");
   EXPECT_EQ(told("\x80\x02N."), "FOLDER/x.bin: holds None, expected a dict of tensors");
   EXPECT_NE(message_of<IoError>([&] { TorchFile::open(folder / "none.bin"); }), "");
   std::string tar(600, '\0');
   tar.replace(257, 5, "ustar");
   write_file(folder / "x.bin", tar);
   EXPECT_EQ(message_of<UnsupportedError>([&] { TorchFile::open(folder / "x.bin"); }, folder.path()),
-            "FOLDER/x.bin: is a tar archive, as PyTorch wrote them before 0.2; expected a later form");
+            "FOLDER/x.bin: is a tar archive, as PyTorch wrote them before 0.2; expected a later format");
 }
 
-// Every file cut off anywhere is an error, or (after all that is needed) none.
+// Cutting off a file anywhere is an error, except after everything that is needed.
 TEST_F(TorchFileTest, files_that_are_cut_off) {
   for (const char* name : {"state_dict.bin", "legacy_2.pt", "raw_4.pt", "none.pt"}) {
     const std::string whole = read_file(corpus() / name);
@@ -210,7 +210,7 @@ TEST_F(TorchFileTest, files_that_are_cut_off) {
   }
 }
 
-// A checkpoint of one tensor, changed in one thing.
+// A checkpoint of one tensor with one change.
 TEST_F(TorchFileTest, lies_are_found_out) {
   using test::PickledTensor;
   const auto zip = [&](const PickledTensor& t, size_t bytes = 24, const std::string& key = "0") {
@@ -231,12 +231,12 @@ TEST_F(TorchFileTest, lies_are_found_out) {
   };
   EXPECT_EQ(with([](auto& t) { t.strides = {1, 2}; }), "");
   EXPECT_EQ(with([](auto& t) { t.offset = 1; }), "f: tensor 'x' reaches to element 7 of a storage that has 6");
-  EXPECT_EQ(with([](auto& t) { t.offset = -1; }), "f: tensor 'x' begins at the integer -1, expected a number of 0 or more");
+  EXPECT_EQ(with([](auto& t) { t.offset = -1; }), "f: tensor 'x' starts at the integer -1, expected an offset of 0 or more");
   EXPECT_EQ(with([](auto& t) { t.strides = {4, 1}; }), "f: tensor 'x' reaches to element 7 of a storage that has 6");
   EXPECT_EQ(with([](auto& t) {
               t.strides = {-3, 1};
             }),
-            "f: tensor 'x' has the integer -3 among its strides, expected numbers of 0 or more");
+            "f: tensor 'x' has the integer -3 among its strides, expected integers of 0 or more");
   EXPECT_EQ(with([](auto& t) { t.sizes = {3, 3}; }), "f: tensor 'x' reaches to element 9 of a storage that has 6");
   EXPECT_EQ(with([](auto& t) { t.sizes = {6}; }), "f: tensor 'x' has 1 sizes and 2 strides");
   EXPECT_EQ(with([](auto& t) { t.offset = INT64_MAX; }), "f: tensor 'x' reaches to element 9223372036854775813 of a storage that has 6");
@@ -245,18 +245,18 @@ TEST_F(TorchFileTest, lies_are_found_out) {
   EXPECT_EQ(with([](auto& t) { t.sizes = {INT64_MAX, 0}, t.strides = {0, 0}; }), "f: tensor 'x' has more elements than any file can hold");
   PickledTensor nice = good;
   nice.type = "NiceStorage";
-  EXPECT_EQ(told(zip(nice)), "f: tensor 'x': has torch.NiceStorage for the class of a storage, which is not known");
-  EXPECT_EQ(told(legacy(nice)), "f: has torch.NiceStorage for the class of a storage, which is not known");
+  EXPECT_EQ(told(zip(nice)), "f: tensor 'x': has torch.NiceStorage as the class of a storage, which is not supported");
+  EXPECT_EQ(told(legacy(nice)), "f: has torch.NiceStorage as the class of a storage, which is not supported");
   EXPECT_EQ(told(zip([&] {
               PickledTensor t = good;
               t.elements = 5;
               return t;
             }())),
-            "f: tensor 'x': storage '0' has 24 bytes, 5 elements of torch.FloatStorage need another number");
-  EXPECT_EQ(told(zip(good, 23)), "f: tensor 'x': storage '0' has 23 bytes, 6 elements of torch.FloatStorage need another number");
+            "f: tensor 'x': storage '0' has 24 bytes, which does not match 5 elements of torch.FloatStorage");
+  EXPECT_EQ(told(zip(good, 23)), "f: tensor 'x': storage '0' has 23 bytes, which does not match 6 elements of torch.FloatStorage");
   EXPECT_EQ(told(zip(good, 24, "1")), "f: has no member 'archive/data/0'");
   EXPECT_EQ(told(legacy(good, 20)), "f: storage '0' has 5 elements, its tensors need 6");
-  EXPECT_EQ(told(legacy(good, 24, "1")), "f: holds the storage the text '1', to which no tensor refers");
+  EXPECT_EQ(told(legacy(good, 24, "1")), "f: holds the storage the text '1', which no tensor refers to");
 }
 
 TEST_F(TorchFileTest, one_storage_is_of_one_type) {
@@ -284,7 +284,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return at == text.npos ? text : text.replace(at, from.size(), to);
 }
 
-// What only files of the first years have.
+// Features of files from the first years of PyTorch.
 TEST_F(TorchFileTest, old_legacy_files) {
   const test::PickledTensor x{.name = "x", .elements = 6, .sizes = {4}, .strides = {1}};
   const std::string whole = test::torch_legacy(test::pickled({x}), {{"0", std::string(24, 1)}}, 4);
@@ -297,20 +297,20 @@ TEST_F(TorchFileTest, old_legacy_files) {
   const auto told = [](const std::string& bytes) { return message_of<IoError>([&] { parse_torch_file(bytes, "f"); }); };
   EXPECT_EQ(told(replaced(whole, "NtQ", "(U\1vK\2K\3ttQ")), "f: tensor 'x' reaches to element 4 of a storage that has 3");
   EXPECT_EQ(told(replaced(whole, "NtQ", "(U\1vK\3K\4ttQ")), "f: elements 3 to 3 + 4 of a storage that has 6");
-  EXPECT_EQ(told(replaced(whole, "NtQ", "K\1tQ")), "f: has the integer 1 for part of a storage");
+  EXPECT_EQ(told(replaced(whole, "NtQ", "K\1tQ")), "f: has the integer 1, expected a part of a storage");
   const auto unsupported = [](const std::string& bytes) { return message_of<UnsupportedError>([&] { parse_torch_file(bytes, "f"); }); };
   EXPECT_EQ(unsupported(replaced(whole, "little_endian\x88", "little_endian\x89")),
             "f: was written on a big-endian machine, expected a little-endian one");
-  EXPECT_EQ(unsupported(replaced(whole, "M\xe9\x03", "M\xea\x03")), "f: has the integer 1002 for its version, expected 1001");
+  EXPECT_EQ(unsupported(replaced(whole, "M\xe9\x03", "M\xea\x03")), "f: has the integer 1002 as its version, expected 1001");
 }
 
 TEST_F(TorchFileTest, other_spellings) {
   const auto others = [](const std::string& pickle) { return parse_torch_file(pickle, "f").others; };
   const std::map<std::string, std::string> one{{"a", "the integer 1"}};
-  EXPECT_EQ(others("ccollections\nOrderedDict\n](](U\1aK\1ee\x85R."), one);  // of Python 2
+  EXPECT_EQ(others("ccollections\nOrderedDict\n](](U\1aK\1ee\x85R."), one);  // from Python 2
   EXPECT_EQ(others("ccollections\ndefaultdict\nc__builtin__\nlist\n\x85RU\1aK\1s."), one);
-  EXPECT_EQ(others("ccollections\nOrderedDict\nca\nb\n)RN\x62\x85RU\1aK\1s."), one);  // what is given is no list
-  EXPECT_EQ(others("ccollections\nOrderedDict\n)RU\1aK\1s}U\1cK\2sb."), one);         // and attributes are no entries
+  EXPECT_EQ(others("ccollections\nOrderedDict\nca\nb\n)RN\x62\x85RU\1aK\1s."), one);  // the argument is not a list
+  EXPECT_EQ(others("ccollections\nOrderedDict\n)RU\1aK\1s}U\1cK\2sb."), one);         // attributes are not entries
   const std::string plain = test::pickled({{.name = "x", .elements = 6, .sizes = {6}, .strides = {1}}});
   const std::string six("(\x8a\x08\6\0\0\0\0\0\0\0t", 12);
   const std::string sized = test::torch_zip(replaced(plain, six, "ctorch\nSize\n" + six + "\x85R"), {{"0", std::string(24, 1)}});
@@ -322,22 +322,22 @@ TEST_F(TorchFileTest, other_spellings) {
   EXPECT_EQ(model.part, "model");
   EXPECT_EQ(model.others, (std::map<std::string, std::string>{{"state_dict", "a dict of 1"}}));
   EXPECT_EQ(told("}U\1acurllib.request\nurlopen\n)Rs."),
-            "f: would have urllib.request.urlopen called, which no checkpoint needs: nothing was executed, and the file is refused");
+            "f: requests a call of urllib.request.urlopen, which no checkpoint needs: the file is refused, and nothing was executed");
   EXPECT_EQ(told(test::zipped({{"a/data.pkl", "N."}, {"b/data.pkl", "N."}})), "f: has two objects, 'a/data.pkl' and 'b/data.pkl'");
-  EXPECT_EQ(told(test::zipped({{"a/b/data.pkl", "N."}})), "f: is a zip archive without data.pkl, so no PyTorch checkpoint");
+  EXPECT_EQ(told(test::zipped({{"a/b/data.pkl", "N."}})), "f: is a zip archive without data.pkl, expected a PyTorch checkpoint");
   EXPECT_EQ(told(test::zipped({{"data.pkl", "N."}})), "f: holds None, expected a dict of tensors");
   const std::string many = test::pickled({{.name = "x", .sizes = std::vector<int64_t>(65, 1), .strides = std::vector<int64_t>(65, 1)}});
   EXPECT_EQ(told(test::torch_zip(many, {{"0", std::string(4, 1)}})),
-            "f: tensor 'x' has a tuple of 65 for its sizes, expected a tuple of at most 64");
+            "f: tensor 'x' has a tuple of 65 as its sizes, expected a tuple of at most 64");
 }
 
-// What contains itself, or the same thing over and over, costs neither the stack nor more time than it is worth.
+// Values that contain themselves, or the same value many times, neither overflow the stack nor take excessive time.
 TEST_F(TorchFileTest, what_contains_itself_is_refused) {
   const auto told = [](const std::string& pickle) {
     return message_of<IoError>([&] { parse_torch_file(test::torch_zip(pickle, {}), "f"); });
   };
-  EXPECT_EQ(told("\x80\x02}q\x01U\1ah\x01s."), "f: has dicts inside one another to more than 64 levels");
-  std::string doubled = "\x80\x02}q";  // 60 dicts, each in the one before it twice
+  EXPECT_EQ(told("\x80\x02}q\x01U\1ah\x01s."), "f: has dicts that are nested more than 64 levels deep");
+  std::string doubled = "\x80\x02}q";  // 60 dicts, each twice in the previous one
   for (int i = 0; i < 60; ++i) doubled += fmt::format("{0}(U\1a}}q{1}U\1bh{1}u0h{1}q", char(i), char(i + 1));
   doubled += fmt::format("{}0h{}.", char(61), '\0');
   EXPECT_EQ(told(doubled), "f: has more entries than a checkpoint can have");
@@ -348,10 +348,10 @@ TEST_F(TorchFileTest, what_contains_itself_is_refused) {
       "0}(";
   for (int i = 0; i < 100000; ++i) wide += fmt::format("K{}h\x01", char(i % 128));
   EXPECT_EQ(told(wide + "u."), "f: has more entries than a checkpoint can have");
-  std::string deep = "\x80\x02";  // a hundred thousand lists in one another
+  std::string deep = "\x80\x02";  // a hundred thousand nested lists
   for (int i = 0; i < 100000; ++i) deep += "]";
   for (int i = 1; i < 100000; ++i) deep += "a";
-  EXPECT_EQ(told(deep.insert(2, "}U\1a") + "s."), "f: has dicts inside one another to more than 64 levels");
+  EXPECT_EQ(told(deep.insert(2, "}U\1a") + "s."), "f: has dicts that are nested more than 64 levels deep");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Deterministic mutations of small PyTorch checkpoints: whatever the bytes, the reader answers with data or with one of our errors, in
-// time and memory that the file warrants. HEARTH_FUZZ_ROUNDS multiplies its length.
+// Deterministic mutations of small PyTorch checkpoints: for any bytes the reader returns data or throws one of our errors, with time and
+// memory in proportion to the file. HEARTH_FUZZ_ROUNDS multiplies the number of rounds.
 #include "core/files/file.h"
 #include "support/backend_test.h"
 #include "support/damage.h"
@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Damage, and what a pickle makes likely.
+// Damage that is typical of pickles.
 class Mutator {
  public:
   explicit Mutator(uint64_t seed) : damage_(seed) {}
@@ -40,7 +40,7 @@ class Mutator {
   test::Damage damage_;
 };
 
-// Reads all that the file promises, and counts whether it was a file.
+// Reads everything that the file declares, and counts whether it was valid.
 class Reader {
  public:
   void operator()(const std::string& bytes, bool from_disk) {
@@ -86,7 +86,7 @@ TEST(TorchFuzz, files) {
   EXPECT_GT(read.refused, 1000);
 }
 
-// The same for the pickle alone, in an archive that is sound.
+// The same for the pickle alone, in a valid archive.
 TEST(TorchFuzz, pickles) {
   struct Seed {
     std::string pickle;

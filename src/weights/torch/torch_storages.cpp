@@ -54,8 +54,8 @@ constexpr std::array<std::pair<std::string_view, DType>, 15> dtypes{{{"float32",
                                                                      {"float8_e4m3fn", DType::f8_e4m3},
                                                                      {"float8_e5m2", DType::f8_e5m2}}};
 
-// Modules of which no checkpoint needs anything: they start programs, run code or reach out. Nothing is called in any case; a file that
-// asks for these is worth a warning.
+// Modules that no checkpoint needs: they start programs, run code or access the network. The reader never makes calls, but a file that
+// requests these is refused as malicious.
 bool is_hostile(const PickleValue& global) {
   if (global.items[0]->kind != Kind::text) return false;
   const std::string_view module = global.items[0]->text.substr(0, global.items[0]->text.find('.'));
@@ -74,13 +74,13 @@ Pickle read_pickle(std::string_view bytes, const std::string& where) {
   Pickle pickle = Pickle::read(bytes, where);
   for (const PickleValue* global : pickle.globals())
     if (is_hostile(*global))
-      fail<IoError>("{}: would have {} called, which no checkpoint needs: nothing was executed, and the file is refused", where,
+      fail<IoError>("{}: requests a call of {}, which no checkpoint needs: the file is refused, and nothing was executed", where,
                     global->describe());
   return pickle;
 }
 
-// ("storage", class, key, location, elements): what the pickle knows of a storage that lies outside of it. In old files also None, or
-// (key, first element, elements) for a part of it.
+// ("storage", class, key, location, elements): the pickle's reference to a storage outside it. In old files followed by None, or by
+// (key, first element, elements) for a part of the storage.
 struct Reference {
   TorchType type;
   std::string key;
@@ -90,7 +90,7 @@ struct Reference {
 
 uint64_t count(const PickleValue& value, std::string_view what, const std::string& where) {
   if (value.kind != Kind::integer || value.integer < 0)
-    fail<IoError>("{}: has {} for {}, expected a number of 0 or more", where, value.describe(), what);
+    fail<IoError>("{}: has {} as {}, expected an integer of 0 or more", where, value.describe(), what);
   return uint64_t(value.integer);
 }
 
@@ -98,13 +98,13 @@ Reference reference(const PickleValue& value, const std::string& where) {
   const PickleValue* id = value.kind == Kind::persistent ? value.items[0] : &value;
   if (value.kind != Kind::persistent || id->kind != Kind::tuple || id->items.size() < 5 || id->items.size() > 6 ||
       !id->items[0]->is_text("storage") || id->items[2]->kind != Kind::text)
-    fail<IoError>("{}: has {} for a storage", where, id->describe());
+    fail<IoError>("{}: has {}, expected a storage", where, id->describe());
   const TorchType type = torch_storage_type(*id->items[1], where);
   Reference r{.type = type, .key = std::string(id->items[2]->text), .elements = count(*id->items[4], "a storage's elements", where)};
   r.view_elements = r.elements;
   if (id->items.size() == 5 || id->items[5]->kind == Kind::none) return r;
   const PickleValue& view = *id->items[5];
-  if (view.kind != Kind::tuple || view.items.size() != 3) fail<IoError>("{}: has {} for part of a storage", where, view.describe());
+  if (view.kind != Kind::tuple || view.items.size() != 3) fail<IoError>("{}: has {}, expected a part of a storage", where, view.describe());
   r.view_first = count(*view.items[1], "a storage's first element", where);
   r.view_elements = count(*view.items[2], "a storage's elements", where);
   if (r.view_first > r.elements || r.view_elements > r.elements - r.view_first)
@@ -112,10 +112,10 @@ Reference reference(const PickleValue& value, const std::string& where) {
   return r;
 }
 
-// Where a reference lies in a storage of `bytes` bytes at `begin`.
+// The bytes of a reference in a storage of `bytes` bytes at `begin`.
 TorchStorage placed(const Reference& r, uint64_t begin, uint64_t bytes, const std::string& where) {
   if (r.elements > bytes / r.type.size || r.elements * r.type.size != bytes)
-    fail<IoError>("{}: storage '{}' has {} bytes, {} elements of {} need another number", where, r.key, bytes, r.elements, r.type.name);
+    fail<IoError>("{}: storage '{}' has {} bytes, which does not match {} elements of {}", where, r.key, bytes, r.elements, r.type.name);
   const uint64_t first = begin + r.view_first * r.type.size;
   return {.begin = first, .end = first + r.view_elements * r.type.size, .type = r.type};
 }
@@ -131,7 +131,7 @@ TorchObject read_zip(std::string_view file, const std::string& where) {
     folder = slash == name.npos ? "" : name.substr(0, slash + 1);
     found = true;
   }
-  if (!found) fail<IoError>("{}: is a zip archive without data.pkl, so no PyTorch checkpoint", where);
+  if (!found) fail<IoError>("{}: is a zip archive without data.pkl, expected a PyTorch checkpoint", where);
   if (archive->has(folder + "constants.pkl"))
     fail<UnsupportedError>("{}: is a TorchScript archive, which holds code; expected a checkpoint of tensors", where);
   const auto bytes = [&](const std::string& name) {
@@ -150,10 +150,10 @@ TorchObject read_zip(std::string_view file, const std::string& where) {
   return object;
 }
 
-// The storages that follow a legacy file's pickles: `file` from `position` on.
+// The storages after the pickles of a legacy file, in `file` from `position` on.
 std::map<std::string, std::pair<uint64_t, uint64_t>> legacy_storages(std::string_view file, size_t position, const Pickle& object,
                                                                      const std::string& where) {
-  std::map<std::string, Reference> references;  // they tell how large an element is
+  std::map<std::string, Reference> references;  // they give the size of an element
   for (const PickleValue* value : object.persistents())
     if (const PickleValue& id = *value->items[0]; id.kind == Kind::tuple && !id.items.empty() && id.items[0]->is_text("storage")) {
       Reference r = reference(*value, where);
@@ -164,11 +164,11 @@ std::map<std::string, std::pair<uint64_t, uint64_t>> legacy_storages(std::string
     }
   const Pickle keys = read_pickle(file.substr(position), where + ": the list of storages");
   position += keys.bytes();
-  if (keys.value().kind != Kind::list) fail<IoError>("{}: has {} for the list of storages", where, keys.value().describe());
+  if (keys.value().kind != Kind::list) fail<IoError>("{}: has {}, expected the list of storages", where, keys.value().describe());
   std::map<std::string, std::pair<uint64_t, uint64_t>> places;
   for (const PickleValue* key : keys.value().items) {
     const auto found = key->kind == Kind::text ? references.find(std::string(key->text)) : references.end();
-    if (found == references.end()) fail<IoError>("{}: holds the storage {}, to which no tensor refers", where, key->describe());
+    if (found == references.end()) fail<IoError>("{}: holds the storage {}, which no tensor refers to", where, key->describe());
     const auto& [name, r] = *found;
     uint64_t elements = 0;
     if (file.size() - position < sizeof elements) fail<IoError>("{}: is cut off before the storage '{}'", where, name);
@@ -190,7 +190,7 @@ bool is_magic(const PickleValue& value) {
          (value.text == "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19" || value.text == "119547037146038801333356");
 }
 
-// After the magic number, which ends at `position`.
+// Reads what follows the magic number, which ends at `position`.
 TorchObject read_legacy(std::string_view file, size_t position, const std::string& where) {
   const auto next = [&](const char* what) {
     Pickle pickle = read_pickle(file.substr(position), fmt::format("{}: {}", where, what));
@@ -199,7 +199,7 @@ TorchObject read_legacy(std::string_view file, size_t position, const std::strin
   };
   const Pickle version = next("the version"), machine = next("the writer's machine");
   if (version.value().kind != Kind::integer || version.value().integer != 1001)
-    fail<UnsupportedError>("{}: has {} for its version, expected 1001", where, version.value().describe());
+    fail<UnsupportedError>("{}: has {} as its version, expected 1001", where, version.value().describe());
   if (const PickleValue& m = machine.value(); m.kind == Kind::dict)
     for (size_t i = 0; i + 1 < m.items.size(); i += 2)
       if (m.items[i]->is_text("little_endian") && m.items[i + 1]->kind == Kind::boolean && m.items[i + 1]->integer == 0)
@@ -216,15 +216,15 @@ TorchObject read_legacy(std::string_view file, size_t position, const std::strin
   return object;
 }
 
-// A storage inside the pickle: torch.storage._load_from_bytes(a legacy file whose object is the storage).
+// A storage in the pickle: torch.storage._load_from_bytes(a legacy file whose object is the storage).
 TorchStorage embedded(std::string_view file, const PickleValue& value, const std::string& where) {
   if (!value.is_call("torch.storage", "_load_from_bytes") || value.items[1]->items.size() != 1 ||
       value.items[1]->items[0]->kind != Kind::bytes)
-    fail<IoError>("{}: has {} for a storage", where, value.describe());
+    fail<IoError>("{}: has {}, expected a storage", where, value.describe());
   const std::string_view bytes = value.items[1]->items[0]->text;
   const std::string inside = where + ": its storage";
   const Pickle magic = read_pickle(bytes, inside);
-  if (!is_magic(magic.value())) fail<IoError>("{} does not begin with the magic number of a checkpoint", inside);
+  if (!is_magic(magic.value())) fail<IoError>("{} does not start with the magic number of a checkpoint", inside);
   const TorchObject object = read_legacy(bytes, magic.bytes(), inside);
   TorchStorage storage = object.storage(object.pickle.value(), inside);
   const auto offset = uint64_t(bytes.data() - file.data());
@@ -234,7 +234,7 @@ TorchStorage embedded(std::string_view file, const PickleValue& value, const std
 }
 
 TorchObject read_raw(std::string_view file, Pickle pickle) {
-  // Several tensors may share a storage, which is looked at once.
+  // Several tensors may share a storage, which is parsed only once.
   auto known = std::make_shared<std::map<const PickleValue*, TorchStorage>>();
   return {.format = "raw", .pickle = std::move(pickle), .storage = [file, known](const PickleValue& value, const std::string& where) {
             const bool keyed = value.kind == Kind::call && !value.items[1]->items.empty();
@@ -251,7 +251,7 @@ TorchType torch_storage_type(const PickleValue& storage_class, const std::string
     for (const std::string_view module : {"torch", "torch.cuda", "torch.storage"})
       for (const auto& [name, dtype, size] : storage_classes)
         if (storage_class.is_global(module, name)) return {storage_class.describe(), dtype, size};
-  fail<IoError>("{}: has {} for the class of a storage, which is not known", where, storage_class.describe());
+  fail<IoError>("{}: has {} as the class of a storage, which is not supported", where, storage_class.describe());
 }
 
 std::optional<DType> torch_dtype(const PickleValue& value) {
@@ -263,7 +263,7 @@ std::optional<DType> torch_dtype(const PickleValue& value) {
 TorchObject read_torch_object(std::string_view file, const std::string& where) {
   if (ZipArchive::is_one(file)) return read_zip(file, where);
   if (file.size() > 262 && file.substr(257, 5) == "ustar")
-    fail<UnsupportedError>("{}: is a tar archive, as PyTorch wrote them before 0.2; expected a later form", where);
+    fail<UnsupportedError>("{}: is a tar archive, as PyTorch wrote them before 0.2; expected a later format", where);
   if (file.empty()) fail<IoError>("{}: is empty", where);
   Pickle first = read_pickle(file, where);
   if (is_magic(first.value())) return read_legacy(file, first.bytes(), where);

@@ -1,4 +1,5 @@
-// The storages of a PyTorch checkpoint: runs of elements of one type, to which its tensors refer (formats: weights/torch/torch_contents.h).
+// The storages of a PyTorch checkpoint: arrays of elements of one type, which its tensors refer to (formats:
+// weights/torch/torch_contents.h).
 #pragma once
 
 #include <functional>
@@ -14,13 +15,13 @@ namespace hearth {
 
 struct TorchType {
   std::string name;            // "torch.FloatStorage"
-  std::optional<DType> dtype;  // nothing for one that hearth does not know
+  std::optional<DType> dtype;  // nullopt for an unsupported type
   uint64_t size = 0;           // bytes of one element
 };
 
-// By the class of a storage. IoError that begins with `where` for what is no storage's class.
+// The type of a storage class. IoError, with a message that starts with `where`, for anything else.
 TorchType torch_storage_type(const PickleValue& storage_class, const std::string& where);
-// By a global like torch.float8_e4m3fn; nothing for one that hearth does not know.
+// The dtype of a global like torch.float8_e4m3fn; nullopt for any other value.
 std::optional<DType> torch_dtype(const PickleValue& value);
 
 struct TorchStorage {
@@ -28,17 +29,17 @@ struct TorchStorage {
   TorchType type;
 };
 
-// What a value of the object's pickle refers to. IoError where it refers to no storage of the file.
+// The storage that a value of the object's pickle refers to. IoError if the file has no such storage.
 using FindStorage = std::function<TorchStorage(const PickleValue&, const std::string& where)>;
 
-// A checkpoint's object and where its storages are.
+// A checkpoint's object, and the lookup of its storages.
 struct TorchObject {
   std::string format;
   Pickle pickle;
   FindStorage storage;
 };
 
-// The file as zip, legacy or raw. Errors: parse_torch_file().
+// Reads a zip, legacy or raw file. Errors: parse_torch_file().
 TorchObject read_torch_object(std::string_view file, const std::string& where);
 
 }  // namespace hearth

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t end_bytes = 22, end64_bytes = 56, locator_bytes = 20, entry_bytes = 46, header_bytes = 30;
 
-// Little-endian numbers at given places of a file that is known to reach that far.
+// Reads little-endian integers at positions that the caller has checked to be inside the file.
 template <class T> T at(std::string_view file, uint64_t position) {
   T value;
   std::memcpy(&value, file.data() + position, sizeof value);
@@ -24,7 +24,7 @@ struct Directory {
   uint64_t begin = 0, end = 0, members = 0;
 };
 
-// The end record stands before a comment that reaches to the end of the file.
+// The end record is followed by a comment that extends to the end of the file.
 uint64_t find_end_record(std::string_view file, const std::string& where) {
   constexpr uint64_t longest_comment = 65535;
   for (uint64_t comment = 0; comment <= longest_comment && comment + end_bytes <= file.size(); ++comment) {
@@ -37,7 +37,7 @@ uint64_t find_end_record(std::string_view file, const std::string& where) {
 Directory find_directory(std::string_view file, const std::string& where) {
   uint64_t record = find_end_record(file, where);
   if (at<uint16_t>(file, record + 4) != 0 && at<uint16_t>(file, record + 4) != 0xffff)
-    fail<UnsupportedError>("{}: is one part of a zip archive in several, which is not supported", where);
+    fail<UnsupportedError>("{}: is one file of a multi-part zip archive, which is not supported", where);
   uint64_t members = at<uint16_t>(file, record + 10), size = at<uint32_t>(file, record + 12), begin = at<uint32_t>(file, record + 16);
   if (record >= locator_bytes && begins(file, record - locator_bytes, "PK\6\7")) {
     const uint64_t locator = record - locator_bytes;
@@ -55,7 +55,7 @@ Directory find_directory(std::string_view file, const std::string& where) {
   return {begin, begin + size, members};
 }
 
-// What the 32-bit fields of an entry say, or its 64-bit extra field in their place.
+// The 32-bit fields of an entry, or the values of its 64-bit extra field that replace them.
 struct Sizes {
   uint64_t plain, packed, header;
 };
@@ -70,7 +70,7 @@ Sizes sizes_of(std::string_view file, uint64_t entry, std::string_view extra, co
     if (id == 1) {
       for (uint64_t* field : {&sizes.plain, &sizes.packed, &sizes.header}) {
         if (*field != 0xffffffff) continue;
-        if (wide.size() < 8) fail<IoError>("{} lacks a 64-bit size that its entry promises", where);
+        if (wide.size() < 8) fail<IoError>("{} lacks a 64-bit size that its entry requires", where);
         *field = at<uint64_t>(wide, 0);
         wide.remove_prefix(8);
       }
@@ -81,7 +81,7 @@ Sizes sizes_of(std::string_view file, uint64_t entry, std::string_view extra, co
   return sizes;
 }
 
-// Where a member's bytes begin: after its own header.
+// The start of a member's bytes, after its own header.
 uint64_t data_begin(std::string_view file, const std::string& name, uint64_t header, uint64_t directory, const std::string& where) {
   if (header > directory || directory - header < header_bytes || !begins(file, header, "PK\3\4"))
     fail<IoError>("{} has no header at byte {}, where the directory says it is", where, header);
@@ -118,12 +118,12 @@ ZipArchive ZipArchive::parse(std::string_view file, const std::string& where) {
                      .method = at<uint16_t>(file, entry + 10),
                      .encrypted = (at<uint16_t>(file, entry + 8) & 1) != 0};
     if (member.begin > begin || sizes.packed > begin - member.begin)
-      fail<IoError>("{} is said to be {} bytes at byte {}, the directory begins at byte {}", of_member, sizes.packed, member.begin, begin);
+      fail<IoError>("{} is said to be {} bytes at byte {}, the directory starts at byte {}", of_member, sizes.packed, member.begin, begin);
     if (member.method == 0 && sizes.plain != sizes.packed)
-      fail<IoError>("{} is stored in {} bytes and said to have {}", of_member, sizes.packed, sizes.plain);
+      fail<IoError>("{} is stored in {} bytes, but its size is given as {}", of_member, sizes.packed, sizes.plain);
     member.end = member.begin + sizes.packed;
     const auto [placed, is_new] = archive.members_.emplace(name, member);
-    if (!is_new) fail<IoError>("{} is there twice", of_member);
+    if (!is_new) fail<IoError>("{} exists twice", of_member);
     places.push_back({sizes.header, member.end, &placed->first});
     entry += length;
   }
@@ -141,8 +141,7 @@ const ZipMember& ZipArchive::stored(const std::string& name) const {
   if (found == members_.end()) fail<IoError>("{}: has no member '{}'", where_, name);
   if (found->second.encrypted) fail<UnsupportedError>("{}: member '{}' is encrypted, which is not supported", where_, name);
   if (found->second.method != 0)
-    fail<UnsupportedError>("{}: member '{}' is compressed (method {}), expected members that are stored as they are", where_, name,
-                           found->second.method);
+    fail<UnsupportedError>("{}: member '{}' is compressed (method {}), expected uncompressed members", where_, name, found->second.method);
   return found->second;
 }
 

@@ -15,7 +15,7 @@ using test::message_of;
 
 const test::NamedBytes members{{"a/data.pkl", "pickle"}, {"a/data/0", std::string(100, 'x')}, {"a/version", "3\n"}};
 
-// `bytes` with a number of `size` bytes put at `position`.
+// `bytes` with an integer of `size` bytes written at `position`.
 std::string with(std::string bytes, size_t position, uint64_t value, size_t size) {
   std::memcpy(bytes.data() + position, &value, size);
   return bytes;
@@ -30,7 +30,7 @@ class ZipArchiveTest : public testing::Test {
   const std::string good = test::zipped(members);
   const size_t end = good.size() - 22, directory = good.find("PK\1\2"), second = good.find("PK\1\2", directory + 1);
 
-  // The same archive with 64-bit sizes: of the second member in its entry, and of the directory in an end record of their own.
+  // The same archive with 64-bit sizes: those of the second member in its entry, those of the directory in a separate end record.
   std::string wide() const {
     const auto number = [](uint64_t value, size_t size) { return std::string(reinterpret_cast<const char*>(&value), size); };
     const size_t name_end = second + 46 + 8;
@@ -39,7 +39,7 @@ class ZipArchiveTest : public testing::Test {
     const uint64_t header = good.find("PK\3\4", 10);
     bytes = with(bytes, second + 42, 0xffffffff, 4);
     bytes = with(bytes, second + 30, 6 + 28, 2);
-    std::string extra = number(0x7075, 2) + number(2, 2) + "??";  // of another kind, to be passed over
+    std::string extra = number(0x7075, 2) + number(2, 2) + "??";  // of another kind, must be ignored
     extra += number(1, 2) + number(24, 2) + number(100, 8) + number(100, 8) + number(header, 8);
     bytes.insert(name_end, extra);
     const size_t record = end + extra.size();
@@ -78,8 +78,8 @@ TEST_F(ZipArchiveTest, members_are_found) {
   EXPECT_TRUE(ZipArchive::parse(nothing, "f").members().empty());
   EXPECT_TRUE(ZipArchive::is_one(nothing));
   expect_members(with(good, end + 20, 7, 2) + "comment");
-  expect_members(with(good, end + 20, 34, 2).append("PK\5\6").append(30, 'x'));  // no second end record
-  // Behind a data descriptor; the sizes in the member's own header are zeros then.
+  expect_members(with(good, end + 20, 34, 2).append("PK\5\6").append(30, 'x'));  // not a second end record
+  // With a data descriptor, the sizes in the member's own header are zero.
   const size_t own = good.find("PK\3\4", 10);
   expect_members(with(with(good, own + 6, 8, 2), own + 18, 0, 8));
 }
@@ -97,9 +97,9 @@ TEST_F(ZipArchiveTest, sizes_of_64_bits) {
   EXPECT_NE(told(with(bytes, extra + 10, UINT64_MAX, 8)), "");  // sizes
   EXPECT_NE(told(with(bytes, extra + 18, UINT64_MAX, 8)), "");
   EXPECT_NE(told(with(bytes, extra + 26, UINT64_MAX, 8)), "");  // place
-  EXPECT_EQ(told(with(bytes, extra + 8, 16, 2)), "f: member 'a/data/0' lacks a 64-bit size that its entry promises");
+  EXPECT_EQ(told(with(bytes, extra + 8, 16, 2)), "f: member 'a/data/0' lacks a 64-bit size that its entry requires");
   EXPECT_NE(told(with(bytes, extra + 8, 60000, 2)), "");
-  // Only those that do not fit into 32 bits stand there.
+  // The extra field holds only the sizes that do not fit in 32 bits.
   const size_t entry = bytes.find("PK\1\2", bytes.find("PK\1\2") + 1), header = good.find("PK\3\4", 10);
   const std::string sized = with(with(bytes, entry + 20, 100, 4), entry + 24, 100, 4);
   expect_members(with(with(sized, extra + 8, 24, 2), extra + 10, header, 8));
@@ -119,22 +119,22 @@ TEST_F(ZipArchiveTest, lies_are_found_out) {
   EXPECT_EQ(told(with(good, second + 42, 1, 4)), "f: member 'a/data/0' has no header at byte 1, where the directory says it is");
   EXPECT_EQ(told(with(good, second + 42, end, 4)),
             "f: member 'a/data/0' has no header at byte " + std::to_string(end) + ", where the directory says it is");
-  EXPECT_EQ(told(with(good, second + 24, 101, 4)), "f: member 'a/data/0' is stored in 100 bytes and said to have 101");
+  EXPECT_EQ(told(with(good, second + 24, 101, 4)), "f: member 'a/data/0' is stored in 100 bytes, but its size is given as 101");
   EXPECT_EQ(told(with(with(good, second + 24, 150, 4), second + 20, 150, 4)), "f: members 'a/data/0' and 'a/version' overlap");
   EXPECT_NE(told(with(with(good, second + 24, 9000, 4), second + 20, 9000, 4)).find("is said to be 9000 bytes at byte"), std::string::npos);
   const std::string twice = test::zipped({{"a", "x"}, {"a", "y"}});
-  EXPECT_EQ(told(twice), "f: member 'a' is there twice");
+  EXPECT_EQ(told(twice), "f: member 'a' exists twice");
 }
 
-// A bomb needs compression, or members that share their bytes.
+// A zip bomb requires compression, or members that share bytes.
 TEST_F(ZipArchiveTest, what_is_not_stored_is_refused_when_it_is_asked_for) {
   const auto refused = [&](const std::string& bytes) {
     return message_of<UnsupportedError>([&] { ZipArchive::parse(bytes, "f").stored("a/data/0"); });
   };
   EXPECT_EQ(refused(with(with(good, second + 10, 8, 2), second + 24, 4000000000, 4)),
-            "f: member 'a/data/0' is compressed (method 8), expected members that are stored as they are");
+            "f: member 'a/data/0' is compressed (method 8), expected uncompressed members");
   EXPECT_EQ(refused(with(good, second + 8, 1, 2)), "f: member 'a/data/0' is encrypted, which is not supported");
-  EXPECT_EQ(refused(with(good, end + 4, 1, 2)), "f: is one part of a zip archive in several, which is not supported");
+  EXPECT_EQ(refused(with(good, end + 4, 1, 2)), "f: is one file of a multi-part zip archive, which is not supported");
   const size_t third = good.find("PK\1\2", second + 1);
   const std::string same = with(with(good, third + 42, good.find("PK\3\4", 10), 4), third + 28, 8, 2);
   EXPECT_NE(told(same), "");

@@ -7,15 +7,15 @@
 namespace hearth {
 namespace {
 
-constexpr uint16_t version = 45;  // of what a reader must know: 64-bit sizes
+constexpr uint16_t version = 45;  // required of readers: 64-bit sizes
 constexpr uint16_t sum_follows = 1 << 3, utf8 = 1 << 11;
-constexpr uint16_t date = (0 << 9) | (1 << 5) | 1;  // 1980-01-01: the same bytes every day
-constexpr uint32_t elsewhere = 0xffffffff;          // the 64-bit extra field has it
+constexpr uint16_t date = (0 << 9) | (1 << 5) | 1;  // 1980-01-01, so that the output is reproducible
+constexpr uint32_t elsewhere = 0xffffffff;          // the value is in the 64-bit extra field
 constexpr uint64_t alignment = 64;
 
 template <class T> void append(std::string& to, T value) { to.append(reinterpret_cast<const char*>(&value), sizeof value); }
 
-// What a member's two headers have in common, from the version a reader needs to the length of its name.
+// The fields that a member's two headers share, from the required version to the length of the name.
 std::string common(uint32_t sum, const std::string& name) {
   std::string head;
   append(head, version);
@@ -44,7 +44,7 @@ void ZipWriter::add(const std::string& name, uint64_t size, const std::function<
   append<uint16_t>(sizes, 16);
   append(sizes, size);
   append(sizes, size);
-  // A field of zeros in front of the data, as zipalign writes it, brings them to their place.
+  // An extra field of zeros before the data aligns them, as zipalign does.
   constexpr uint64_t header = 30, field = 4;
   const uint64_t unpadded = start + header + name.size() + sizes.size() + field;
   const auto padding = uint16_t((alignment - unpadded % alignment) % alignment);
@@ -92,7 +92,7 @@ void ZipWriter::commit() {
   const uint64_t begin = written_;
   put(directory_);
   std::string end = "PK\6\6";
-  append<uint64_t>(end, 44);  // of what follows
+  append<uint64_t>(end, 44);  // size of the rest of the record
   append(end, version);
   append(end, version);
   append<uint32_t>(end, 0);

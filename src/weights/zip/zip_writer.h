@@ -1,4 +1,4 @@
-// A zip archive of members that are stored as they are, written one after another without knowing their bytes before.
+// Writes a zip archive of uncompressed members in a single pass.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ class ZipWriter {
   explicit ZipWriter(const std::filesystem::path& file) : file_(file) {}
 
   using Write = std::function<void(std::string_view)>;
-  // A member of `size` bytes, which `data` hands over in as many pieces as it likes. They begin at a multiple of 64 bytes. UsageError where
-  // they are not as many.
+  // Adds a member of `size` bytes, which `data` passes to its argument in any number of pieces. Its data start at a multiple of 64 bytes.
+  // UsageError if the number of bytes differs from `size`.
   void add(const std::string& name, uint64_t size, const std::function<void(const Write&)>& data);
-  // The directory; the file is there now, or never.
+  // Writes the directory and completes the file. Without this call, no file is created.
   void commit();
 
  private:
