@@ -14,7 +14,7 @@ struct EditPlan {
   std::optional<double> strength;  // absent: the run does not depend on one
   bool from_noise = true;          // from noise alone, whatever image there is
   bool by_times = false;           // A1111's samplers that go by times: sampling::rest_by_times
-  sampling::Part part;
+  sampling::RunPart part;
   sampling::Start start;
   sampling::EncodingDraws encodings;
   bool keeps = false;  // what is not masked is put back after, or in, each call of the network

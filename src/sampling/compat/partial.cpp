@@ -8,7 +8,7 @@
 
 namespace hearth::sampling {
 
-Part part_of_run(Compat compat, int64_t n, double strength, Steps how) {
+RunPart part_of_run(Compat compat, int64_t n, double strength, Steps how) {
   if (!(strength >= 0 && strength <= 1)) fail<UsageError>("strength: {}, expected 0 to 1", strength);
   if (n < 1) fail<UsageError>("steps: got {}, expected at least 1", n);
   const double below_one = compat == Compat::a1111 ? std::min(strength, 0.999) : strength;

@@ -16,7 +16,7 @@ using test::complaint_of;
 
 TEST(PartialRun, takes_as_many_steps_as_the_program) {
   const auto taken = [](Compat compat, int64_t n, double strength, Steps how = Steps::by_program) {
-    const Part p = part_of_run(compat, n, strength, how);
+    const RunPart p = part_of_run(compat, n, strength, how);
     return std::pair(p.steps, p.skipped);
   };
   using P = std::pair<int64_t, int64_t>;
