@@ -56,7 +56,7 @@ const Sampler& find_sampler(std::string_view name) {
       if (folded(alias) == wanted) return s;
   }
   if (const std::string_view own = sampler_name_of_class(name); !own.empty()) return find_sampler(own);
-  fail<UsageError>("sampler '{}' is unknown; known: {}", name, built_names());
+  fail<UsageError>("sampler '{}' is unknown, expected one of {}", name, built_names());
 }
 
 const Sampler& sampler_of(const SchedulerConfig& config) { return find_sampler(sampler_name_of(config)); }
@@ -88,7 +88,7 @@ Tensor resume(const Sampler& sampler, const Denoiser& denoise, State s, const Sc
   const Denoiser watched = [&](const Tensor& x, const Level& at) {
     Estimate e = denoise(x, at);
     if (sampler.needs_unconditional && !e.unconditional)
-      fail<UsageError>("sampler '{}' needs the estimate without prompt, which is not there", sampler.name);
+      fail<UsageError>("sampler '{}': requires the unconditional estimate, which the denoiser does not return", sampler.name);
     if (!sampler.bounds_itself) e.x0 = bounded(e.x0, plan);
     level = at, x0 = e.x0;
     return e;

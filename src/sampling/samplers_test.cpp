@@ -450,8 +450,8 @@ TEST(SamplerNames, unknown_and_unbuilt_names_are_told_apart) {
     }
     return "";
   };
-  EXPECT_EQ(message("eular").substr(0, 44), "usage: sampler 'eular' is unknown; known: co");
-  EXPECT_EQ(message("").substr(0, 29), "usage: sampler '' is unknown;");
+  EXPECT_EQ(message("eular").substr(0, 53), "usage: sampler 'eular' is unknown, expected one of co");
+  EXPECT_EQ(message("").substr(0, 29), "usage: sampler '' is unknown,");
 }
 
 }  // namespace

@@ -186,11 +186,11 @@ TEST_F(Edits, what_does_not_go_together_is_said) {
     EXPECT_EQ(said.find('\n'), said.npos) << said;
   };
   expect(
-      "image_055", [](Request& r) { r.edit.strength = 1.5; }, "strength: 1.5, expected 0 to 1");
+      "image_055", [](Request& r) { r.edit.strength = 1.5; }, "strength: got 1.5, expected a number from 0 to 1");
   expect(
       "image_055", [](Request& r) { r.edit.strength = std::nan(""); }, "needed 0 to 1");
   expect(
-      "image_055", [](Request& r) { r.edit.strength = 0.05; }, "strength: 0.05 of 10 steps is not one, expected at least 0.1");
+      "image_055", [](Request& r) { r.edit.strength = 0.05; }, "strength: 0.05 of 10 steps is less than one step, expected at least 0.1");
   expect(
       "image_055", [](Request& r) { r.edit.image.reset(); }, "a strength without an image");
   expect(
@@ -242,7 +242,7 @@ TEST_F(Edits, what_does_not_go_together_is_said) {
   expect(
       "told", [](Request& r) { r.edit.mask = r.edit.image; }, "goes with --compat a1111 and comfyui only");
   expect(
-      "told", [](Request& r) { r.guidance_method = "apg"; }, "does not go with an image-editing model");
+      "told", [](Request& r) { r.guidance_method = "apg"; }, "cannot be combined with an image-editing model");
   expect(
       "paint", [](Request& r) { r.sampler = "dpm_adaptive"; }, "has no steps after which an image could be kept");
   expect(

@@ -190,11 +190,11 @@ TEST(CompatSchedule, takes_options_and_levels_of_the_users_own) {
     EXPECT_EQ(test::complaint_of([&] {
                 own_schedule(compat, sd(), dpm_2, own_choice(compat, dpm_2, "karras", {{"bend", 5}}), 4);
               }),
-              "UsageError: schedule karras: option 'bend' is unknown; known: rho, sigma_min, sigma_max");
+              "UsageError: schedule karras: option 'bend' is unknown, expected one of rho, sigma_min, sigma_max");
     EXPECT_EQ(test::complaint_of([&] {
                 own_schedule(compat, sd(), dpm_2, given_sigmas({12, 0}, SigmaFamily::exploding), 3);
               }),
-              "UsageError: sigmas: 2 values are 1 steps, asked for 3");
+              "UsageError: sigmas: 2 values make 1 steps, expected 3 steps");
   }
 }
 
@@ -242,10 +242,11 @@ TEST(CompatSchedule, of_a1111s_lcm_lies_on_the_timesteps_of_distillation) {
     return test::complaint_of(
         [&] { own_schedule(Compat::a1111, config, find_sampler("lcm"), own_choice(Compat::a1111, find_sampler("lcm"), ""), 4); });
   };
-  EXPECT_EQ(complaint(v),
-            "UnsupportedError: sampler 'lcm': A1111's takes every answer for noise, this network gives another; expected another sampler");
+  EXPECT_EQ(
+      complaint(v),
+      "UnsupportedError: sampler 'lcm': A1111's supports only ε-prediction, which this network does not have, expected another sampler");
   const auto shorter = SchedulerConfig::read(Config::parse(R"({"num_train_timesteps": 500})", "config"), "EulerDiscreteScheduler");
-  EXPECT_EQ(complaint(shorter), "UnsupportedError: sampler 'lcm': A1111's counts 1000 timesteps, the checkpoint has 500");
+  EXPECT_EQ(complaint(shorter), "UnsupportedError: sampler 'lcm': A1111's supports 1000 training timesteps, the checkpoint has 500");
 }
 
 TEST(CompatSchedule, of_a1111s_dpm_fast_goes_from_the_models_largest_level_to_its_least) {
@@ -307,10 +308,9 @@ TEST(CompatSchedule, of_a1111s_unipc_on_the_way_begins_one_timestep_below_its_no
   for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(times[i], expected[i], 1e-4);
   EXPECT_NEAR(std::pow(rest.schedule.steps[0].from.alpha, 2), table.alphas_cumprod[401], 1e-7);
   EXPECT_EQ(rest.schedule.steps.back().to.timestep, 0);
-  EXPECT_EQ(test::complaint_of([&] { a1111_even_rest(whole, 10, 2); }),
-            "UsageError: strength: it leaves 2 of A1111's times, expected 3 to 9");
+  EXPECT_EQ(test::complaint_of([&] { a1111_even_rest(whole, 10, 2); }), "UsageError: strength: leaves 2 of A1111's times, expected 3 to 9");
   EXPECT_EQ(test::complaint_of([&] { a1111_even_rest(whole, 10, 10); }),
-            "UsageError: strength: it leaves 10 of A1111's times, expected 3 to 9");
+            "UsageError: strength: leaves 10 of A1111's times, expected 3 to 9");
 }
 
 // A1111 makes the path for the whole schedule, ComfyUI for what is left of it.
@@ -338,11 +338,11 @@ TEST(Compat, a1111s_samplers_with_times_of_their_own_take_no_others) {
               owner + "sigmas");
   }
   EXPECT_EQ(test::complaint_of([] { schedule_of(Compat::a1111, "ddim", "", 1); }),
-            "UsageError: steps: got 1, A1111's ddim makes 1 times of it, expected at least 2");
+            "UsageError: steps: got 1, which gives A1111's ddim 1 times, expected at least 2");
   EXPECT_EQ(test::complaint_of([] { schedule_of(Compat::a1111, "uni_pc", "", 2); }),
-            "UsageError: steps: got 2, A1111's uni_pc makes 2 times of it, expected at least 3");
+            "UsageError: steps: got 2, which gives A1111's uni_pc 2 times, expected at least 3");
   EXPECT_EQ(test::complaint_of([] { schedule_of(Compat::a1111, "plms", "", 1001); }),
-            "UsageError: steps: got 1001, A1111's plms needs 1 to 1000");
+            "UsageError: steps: got 1001, expected 1 to 1000 for A1111's plms");
 }
 
 TEST(Compat, has_the_programs_defaults_of_options) {
@@ -359,14 +359,16 @@ TEST(Compat, refuses_what_is_another_programs) {
   const auto complaint = [](Compat c, NoiseRequest r) { return test::complaint_of([&] { check(c, r); }); };
   for (const Compat c : {Compat::diffusers, Compat::comfyui})
     EXPECT_EQ(complaint(c, {.rng = Rng::nv}),
-              fmt::format("UsageError: noise: {} has no noise source nv; expected compat a1111, or none", name_of(c)));
+              fmt::format("UsageError: noise: {} has no noise source nv, expected compat a1111, or none", name_of(c)));
   EXPECT_EQ(complaint(Compat::comfyui, {.eta_seed_delta = 1}),
-            "UsageError: noise: an eta noise seed delta is A1111's; expected compat a1111");
-  EXPECT_EQ(complaint(Compat::a1111, {.first_image = 1}), "UsageError: noise: a batch index is ComfyUI's; expected compat comfyui");
+            "UsageError: noise: an eta noise seed delta is supported only by A1111, expected compat a1111");
+  EXPECT_EQ(complaint(Compat::a1111, {.first_image = 1}),
+            "UsageError: noise: a batch index is supported only by ComfyUI, expected compat comfyui");
   EXPECT_EQ(complaint(Compat::comfyui, {.first_image = -1}), "UsageError: noise: batch index -1, expected at least 0");
-  EXPECT_NE(
-      test::complaint_of([] { schedule_of(Compat::comfyui, "euler", "kerras", 4); }).find("schedule 'kerras' is unknown; known: normal"),
-      std::string::npos);
+  EXPECT_NE(test::complaint_of([] {
+              schedule_of(Compat::comfyui, "euler", "kerras", 4);
+            }).find("schedule 'kerras' is unknown, expected one of normal"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::string table_for(const ScheduleRequest& r) {
 
 ScheduleChoice choice_of(const ScheduleRequest& r, const Sampler& sampler) {
   if (!r.sigmas.empty()) {
-    if (!r.name.empty() || !r.options.empty()) fail<UsageError>("generate: sigmas and a schedule, expected one of them");
+    if (!r.name.empty() || !r.options.empty()) fail<UsageError>("generate: both sigmas and a schedule, expected one of them");
     return given_sigmas(r.sigmas, SigmaFamily::exploding);
   }
   if (r.common) return find_schedule(r.name, r.options, Form::peers);

@@ -182,19 +182,19 @@ TEST(GuidanceNames, are_those_of_other_programs_too) {
                                      {"SkipLayerGuidance", "slg"}})
     EXPECT_EQ(find_guidance(name).name, method);
   EXPECT_THROW(find_guidance("sag"), UnsupportedError);
-  EXPECT_NE(test::complaint_of([] { find_guidance("cgf"); }).find("guidance 'cgf' is unknown; known: cfg, cfg_zero_star, apg"),
+  EXPECT_NE(test::complaint_of([] { find_guidance("cgf"); }).find("guidance 'cgf' is unknown, expected one of cfg, cfg_zero_star, apg"),
             std::string::npos);
 }
 
 TEST(GuidanceOptions, that_do_not_fit_are_refused) {
   const auto complaint = [](Guidance g) { return test::complaint_of([&] { resolve(g); }); };
-  EXPECT_EQ(complaint({.rescale = 1.1}), "UsageError: guidance: rescale is 1.1, expected 0 … 1");
-  EXPECT_EQ(complaint({.scale = std::nan("")}), "UsageError: guidance: scale nan is not a number");
+  EXPECT_EQ(complaint({.rescale = 1.1}), "UsageError: guidance: rescale is 1.1, expected a number from 0 to 1");
+  EXPECT_EQ(complaint({.scale = std::nan("")}), "UsageError: guidance: scale is nan, expected a finite number");
   EXPECT_EQ(complaint({.lowest = 3, .highest = 2}),
-            "UsageError: guidance: interval 3 … 2, expected two noise levels of 0 or more, the lower first");
+            "UsageError: guidance: interval is 3 to 2, expected two sigmas of 0 or more, the lower first");
   EXPECT_EQ(complaint({.options = {{"start", 0.5}, {"stop", 0.4}}}), "UsageError: guidance 'cfg': start 0.5 is after stop 0.4");
   EXPECT_EQ(complaint({.options = {{"pag_scale", 1}}}),
-            "UsageError: guidance 'cfg' has no option 'pag_scale'; it has start, stop, space, threshold, threshold_most");
+            "UsageError: guidance 'cfg': option 'pag_scale' is unknown, expected one of start, stop, space, threshold, threshold_most");
   EXPECT_EQ(complaint({.method = &find_guidance("apg"), .options = {{"momentum", 2}}}),
             "UsageError: guidance 'apg': momentum is 2, expected -1 … 1");
   const auto parsed = [](const std::map<std::string, std::string>& given) {

@@ -17,7 +17,7 @@ namespace {
 // [B, H, W, C] of values that `fill(k, out)` gives in the order of [C, H, W] for image k; of the whole batch at once (k = 0) with one
 // generator for all.
 template <class Fill> Tensor filled(Backend& device, const Shape& shape, Generators generators, Fill fill) {
-  if (shape.rank() != 4) fail<ShapeError>("noise: shape {}, expected [B, H, W, C]", shape);
+  if (shape.rank() != 4) fail<ShapeError>("noise: shape is {}, expected [B, H, W, C]", shape);
   const Shape order{shape[0], shape[3], shape[1], shape[2]};
   return ops::to_channels_last(written_on_host(device, order, DType::f32, [&](Tensor& y) {
     const std::span values(y.data<float>(), size_t(y.numel()));
@@ -123,7 +123,7 @@ Tensor torch_encoding_draw(uint64_t seed, Generators generators, EncodingDraws e
 
 NoiseDraws torch_indexed_draws(uint64_t seed, int64_t first_image) {
   return [=](Backend& device, const Shape& shape, int64_t position) {
-    if (position != 0) fail<UsageError>("noise: noise by batch index has one draw only, number {} asked for", position);
+    if (position != 0) fail<UsageError>("noise: noise by batch index has only draw 0, draw {} was requested", position);
     TorchGenerator generator(seed);
     bool skipped = false;
     return filled(device, shape, Generators::per_image, [&](size_t, std::span<float> out) {
@@ -171,7 +171,7 @@ NoiseDraws first_replaced(NoiseDraws first, NoiseDraws draws) {
 NoiseDraws given_draw(const Tensor& given) {
   return [given](Backend&, const Shape& shape, int64_t) {
     if (given.rank() != 4 || shape != Shape{given.size(0), given.size(2), given.size(3), given.size(1)})
-      fail<ShapeError>("noise: the given noise is {}, expected {}", given.shape(), Shape{shape[0], shape[3], shape[1], shape[2]});
+      fail<ShapeError>("noise: the given noise has shape {}, expected {}", given.shape(), Shape{shape[0], shape[3], shape[1], shape[2]});
     return ops::to_channels_last(given);
   };
 }

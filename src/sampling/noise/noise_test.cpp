@@ -130,7 +130,7 @@ HOST_TEST(GivenNoise, of_another_shape_is_refused_with_both_shapes) {
   try {
     noise(device, {1, 3, 2, 4});
     FAIL();
-  } catch (const ShapeError& e) { EXPECT_STREQ(e.what(), "noise: the given noise is [1, 4, 2, 3], expected [1, 4, 3, 2]"); }
+  } catch (const ShapeError& e) { EXPECT_STREQ(e.what(), "noise: the given noise has shape [1, 4, 2, 3], expected [1, 4, 3, 2]"); }
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ std::vector<Sampler> ddim_rows() {
            .step = step},
           {.name = "ddim_cfg_pp",
            .aliases = {"DDIM CFG++", "ddim_cfgpp"},
-           .summary = "DDIM with CFG++; guidance is divided by 12.5, so that 12.5 is all of it",
+           .summary = "DDIM with CFG++; guidance scale is divided by 12.5",
            .draws = Draws::on_request,
            .options = noise_options(0),
            .guidance_factor = 1 / 12.5,

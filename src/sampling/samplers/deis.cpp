@@ -54,9 +54,10 @@ void step(State& s, const Run& run) {
 std::vector<Sampler> deis_rows() {
   return {{.name = "deis",
            .aliases = {"DEIS", "k_deis"},
-           .summary = "DEIS: a polynomial through the last slopes, in time",
+           .summary = "DEIS: polynomial in time through the last slopes",
            .order = 3,
-           .options = {{.name = "max_order", .summary = "slopes that a step goes by", .standard = 3, .least = 1, .most = 4, .whole = true}},
+           .options =
+               {{.name = "max_order", .summary = "number of slopes that a step uses", .standard = 3, .least = 1, .most = 4, .whole = true}},
            .programs = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = step}};

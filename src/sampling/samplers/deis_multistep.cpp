@@ -51,10 +51,10 @@ void step(State& s, const Run& run) {
 
 std::vector<Sampler> deis_multistep_rows() {
   return {{.name = "deis_multistep",
-           .summary = "DEIS in ln(sigma/alpha), as diffusers' class has it",
+           .summary = "DEIS in ln(sigma/alpha), as in diffusers",
            .order = 2,
            .options = {{.name = "solver_order", .summary = "of the polynomial", .standard = 2, .least = 1, .most = 3, .whole = true},
-                       {.name = "lower_order_final", .summary = "lower orders at the end", .standard = 1, .most = 1, .whole = true}},
+                       {.name = "lower_order_final", .summary = "lower the order at the end", .standard = 1, .most = 1, .whole = true}},
            .scheduler = SchedulerClass::deis,
            .step = step,
            .prepare = finite_start}};

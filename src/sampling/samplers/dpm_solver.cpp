@@ -56,7 +56,7 @@ std::pair<double, double> ends(const Schedule& schedule, std::string_view name) 
   const double first = schedule.steps.front().from.sigma;
   const Step& last = schedule.steps.back();
   const double least = last.to.sigma > 0 ? last.to.sigma : last.from.sigma;
-  if (!(least < first)) fail<UsageError>("sampler '{}': {} step, expected at least 2", name, schedule.steps.size());
+  if (!(least < first)) fail<UsageError>("sampler '{}': got {} step, expected at least 2", name, schedule.steps.size());
   return {first, least};
 }
 
@@ -144,7 +144,7 @@ std::vector<Option> adaptive_options() {
       {.name = "pcoeff", .summary = "proportional term of the step control", .standard = 0},
       {.name = "icoeff", .summary = "integral term", .standard = 1},
       {.name = "dcoeff", .summary = "differential term", .standard = 0},
-      {.name = "accept_safety", .summary = "an attempt counts whose step would not shrink below this", .standard = 0.81, .most = 1}};
+      {.name = "accept_safety", .summary = "an attempt is accepted if its step factor is at least this", .standard = 0.81, .most = 1}};
   for (Option& o : noise_options(0)) all.push_back(o);
   return all;
 }
@@ -166,7 +166,7 @@ std::vector<Sampler> dpm_solver_rows() {
            .prepare = fast_plan},
           {.name = "dpm_adaptive",
            .aliases = {"DPM adaptive", "k_dpm_ad", "k_dpm_adaptive"},
-           .summary = "DPM-Solver with steps by estimated error; of the schedule only its ends count",
+           .summary = "DPM-Solver with adaptive steps; uses only the ends of the schedule",
            .order = 3,
            .calls = "3 per attempt",
            .draws = Draws::on_request,

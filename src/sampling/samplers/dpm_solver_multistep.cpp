@@ -47,9 +47,9 @@ void step(State& s, const Run& run) {
 
 std::vector<Sampler> dpm_solver_multistep_rows() {
   std::vector<Option> options = dpm_options(true);
-  options.push_back({.name = "euler_at_final", .summary = "the last step is of first order", .most = 1, .whole = true});
+  options.push_back({.name = "euler_at_final", .summary = "make the last step of first order", .most = 1, .whole = true});
   return {{.name = "dpm_solver_multistep",
-           .summary = "DPM-Solver, multistep, in all its forms",
+           .summary = "DPM-Solver, multistep, all variants",
            .order = 2,
            .draws = Draws::on_request,
            .options = options,

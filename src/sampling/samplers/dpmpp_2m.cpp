@@ -64,7 +64,7 @@ void cfg_pp_step(State& s, const Run& run) {
 std::vector<Sampler> dpmpp_2m_rows() {
   return {{.name = "dpmpp_2m",
            .aliases = {"DPM++ 2M", "k_dpmpp_2m"},
-           .summary = "DPM-Solver++ of second order, multistep",
+           .summary = "DPM-Solver++, second order, multistep",
            .order = 2,
            .schedule = "karras",
            .programs = {.comfyui = true, .a1111 = true},

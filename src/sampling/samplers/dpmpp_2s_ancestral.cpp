@@ -34,7 +34,7 @@ void cfg_pp_step(State& s, const Run& run) { step_of(s, run, true); }
 std::vector<Sampler> dpmpp_2s_ancestral_rows() {
   return {{.name = "dpmpp_2s_ancestral",
            .aliases = {"DPM++ 2S a", "dpm++2s_a", "k_dpmpp_2s_a", "k_dpmpp_2s_ancestral"},
-           .summary = "DPM-Solver++ of second order in single steps, with fresh noise",
+           .summary = "DPM-Solver++, second order, singlestep, with noise at each step",
            .order = 2,
            .calls = "2n-1",
            .draws = Draws::always,

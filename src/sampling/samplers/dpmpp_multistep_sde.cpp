@@ -89,7 +89,7 @@ void third_order_step(State& s, const Run& run) {
 std::vector<Sampler> dpmpp_multistep_sde_rows() {
   return {{.name = "dpmpp_2m_sde",
            .aliases = {"DPM++ 2M SDE", "dpmpp_2m_sde_gpu", "dpm++2m_sde_bt", "k_dpmpp_2m_sde"},
-           .summary = "DPM-Solver++ of second order on the SDE, multistep",
+           .summary = "DPM-Solver++ on the SDE, second order, multistep",
            .order = 2,
            .draws = Draws::always,
            .schedule = "exponential",
@@ -113,7 +113,7 @@ std::vector<Sampler> dpmpp_multistep_sde_rows() {
            .prepare = finite_start},
           {.name = "dpmpp_3m_sde",
            .aliases = {"DPM++ 3M SDE", "dpmpp_3m_sde_gpu", "k_dpmpp_3m_sde"},
-           .summary = "DPM-Solver++ with two earlier estimates on the SDE, multistep",
+           .summary = "DPM-Solver++ on the SDE with two earlier estimates, multistep",
            .order = 2,
            .draws = Draws::always,
            .schedule = "exponential",

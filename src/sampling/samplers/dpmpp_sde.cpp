@@ -34,10 +34,10 @@ void step(State& s, const Run& run) {
 
 std::vector<Sampler> dpmpp_sde_rows() {
   std::vector<Option> options = noise_options(1);
-  options.push_back({.name = "r", .summary = "where in the step the second evaluation is", .standard = 0.5, .least = 0.01, .most = 1});
+  options.push_back({.name = "r", .summary = "position of the second evaluation in the step", .standard = 0.5, .least = 0.01, .most = 1});
   return {{.name = "dpmpp_sde",
            .aliases = {"DPM++ SDE", "dpmpp_sde_gpu", "k_dpmpp_sde"},
-           .summary = "DPM-Solver++ of second order on the SDE, in single steps",
+           .summary = "DPM-Solver++ on the SDE, second order, singlestep",
            .order = 2,
            .calls = "2n-1",
            .draws = Draws::always,

@@ -26,7 +26,7 @@ void ancestral_step(State& s, const Run& run) { step_of(s, run, run.option("eta"
 std::vector<Sampler> euler_cfg_pp_rows() {
   return {{.name = "euler_cfg_pp",
            .aliases = {"Euler CFG++"},
-           .summary = "Euler with CFG++; guidance of 1 to 2 does what 7 does elsewhere",
+           .summary = "Euler with CFG++; guidance of 1 to 2 corresponds to 7 elsewhere",
            .needs_unconditional = true,
            .programs = {.comfyui = true},
            .scheduler = SchedulerClass::euler,
@@ -34,7 +34,7 @@ std::vector<Sampler> euler_cfg_pp_rows() {
            .prepare = finite_start},
           {.name = "euler_ancestral_cfg_pp",
            .aliases = {"Euler a CFG++", "euler_a_cfg_pp"},
-           .summary = "the same with fresh noise at each step",
+           .summary = "the same with noise at each step",
            .draws = Draws::always,
            .options = noise_options(1),
            .needs_unconditional = true,

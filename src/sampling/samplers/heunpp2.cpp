@@ -35,7 +35,7 @@ void step(State& s, const Run& run) {
 std::vector<Sampler> heunpp2_rows() {
   return {{.name = "heunpp2",
            .aliases = {"HeunPP2", "Heun++ 2", "k_heunpp2"},
-           .summary = "Heun++: slopes of three levels, weighted by their sigma",
+           .summary = "Heun++: slopes at three noise levels, weighted by sigma",
            .order = 1,
            .calls = "3n-3",
            .draws = Draws::on_request,

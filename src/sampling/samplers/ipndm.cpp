@@ -53,7 +53,8 @@ void variable_step(State& s, const Run& run) {
   advance(s, run, c);
 }
 
-const Option max_order{.name = "max_order", .summary = "slopes that a step goes by", .standard = 4, .least = 1, .most = 4, .whole = true};
+const Option max_order{
+    .name = "max_order", .summary = "number of slopes that a step uses", .standard = 4, .least = 1, .most = 4, .whole = true};
 
 }  // namespace
 

@@ -29,7 +29,7 @@ void step(State& s, const Run& run) {
 
 std::vector<Sampler> ipndm_vp_rows() {
   return {{.name = "ipndm_vp",
-           .summary = "IPNDM on the levels of diffusers' class",
+           .summary = "IPNDM on the schedule of diffusers' class",
            .order = 2,  // that of its first steps
            .scheduler = SchedulerClass::ipndm,
            .step = step}};

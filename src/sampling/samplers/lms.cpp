@@ -44,7 +44,7 @@ std::vector<Sampler> lms_rows() {
        .options =
            {{.name = "order", .summary = "slopes that the polynomial goes through", .standard = 4, .least = 1, .most = 8, .whole = true},
             {.name = "last_step",
-             .summary = "to sigma 0: integrated as any step (k-diffusion, diffusers), or the denoised estimate (ComfyUI)",
+             .summary = "step to sigma 0: integrated like any step (k-diffusion, diffusers), or the denoised estimate (ComfyUI)",
              .most = 1,
              .whole = true,
              .choices = {"integrated", "denoised"}}},

@@ -65,7 +65,7 @@ void step(State& s, const Run& run) {
 std::vector<Sampler> plms_rows() {
   return {{.name = "plms",
            .aliases = {"PLMS"},
-           .summary = "pseudo linear multistep (PNDM); one model call more than steps",
+           .summary = "pseudo linear multistep (PNDM); one more denoiser call than steps",
            .order = 4,
            .calls = "n+1",
            .programs = {.a1111 = true},

@@ -103,13 +103,22 @@ void step(State& s, const Run& run) { step_of(s, run, false); }
 void pece_step(State& s, const Run& run) { step_of(s, run, true); }
 
 std::vector<Option> options() {
-  return {
-      {.name = "eta", .summary = "tau, how stochastic it is, inside the interval", .standard = 1, .most = 10},
-      {.name = "tau_start", .summary = "part of the run where tau begins", .standard = 0.2, .most = 1},
-      {.name = "tau_end", .summary = "part of the run where tau ends", .standard = 0.8, .most = 1},
-      {.name = "predictor_order", .summary = "estimates that the predictor goes by", .standard = 3, .least = 1, .most = 6, .whole = true},
-      {.name = "corrector_order", .summary = "the corrector; 0: none", .standard = 4, .least = 0, .most = 6, .whole = true},
-      {.name = "s_noise", .summary = "factor of the fresh noise", .standard = 1}};
+  return {{.name = "eta", .summary = "tau, amount of noise inside the interval", .standard = 1, .most = 10},
+          {.name = "tau_start", .summary = "fraction of the run at which tau starts", .standard = 0.2, .most = 1},
+          {.name = "tau_end", .summary = "fraction of the run at which tau ends", .standard = 0.8, .most = 1},
+          {.name = "predictor_order",
+           .summary = "number of estimates that the predictor uses",
+           .standard = 3,
+           .least = 1,
+           .most = 6,
+           .whole = true},
+          {.name = "corrector_order",
+           .summary = "number of estimates that the corrector uses; 0: none",
+           .standard = 4,
+           .least = 0,
+           .most = 6,
+           .whole = true},
+          {.name = "s_noise", .summary = "factor of the step noise", .standard = 1}};
 }
 
 }  // namespace
@@ -127,7 +136,7 @@ std::vector<Sampler> sa_solver_rows() {
            .prepare = finite_start},
           {.name = "sa_solver_pece",
            .aliases = {"SA-Solver PECE"},
-           .summary = "the same, which asks the network again after correcting",
+           .summary = "the same with another denoiser call after the correction",
            .order = 4,
            .calls = "2n-1",
            .draws = Draws::always,

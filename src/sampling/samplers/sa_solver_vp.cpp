@@ -114,17 +114,17 @@ void step(State& s, const Run& run) {
 
 std::vector<Sampler> sa_solver_vp_rows() {
   return {{.name = "sa_solver_vp",
-           .summary = "SA-Solver as diffusers' class has it: fresh noise from timestep 800 to 200",
+           .summary = "SA-Solver as in diffusers: noise from timestep 800 to 200",
            .order = 2,
            .draws = Draws::always,
            .options = {{.name = "predictor_order", .summary = "of the prediction", .standard = 2, .least = 1, .most = 4, .whole = true},
                        {.name = "corrector_order", .summary = "of the correction", .standard = 2, .least = 1, .most = 4, .whole = true},
                        {.name = "algorithm_type",
-                        .summary = "what is integrated",
+                        .summary = "quantity that is integrated",
                         .most = 1,
                         .whole = true,
                         .choices = {sa_algorithms[0], sa_algorithms[1]}},
-                       {.name = "lower_order_final", .summary = "lower orders at the end", .standard = 1, .most = 1, .whole = true}},
+                       {.name = "lower_order_final", .summary = "lower the order at the end", .standard = 1, .most = 1, .whole = true}},
            .scheduler = SchedulerClass::sa_solver,
            .step = step,
            .prepare = finite_start}};

@@ -14,7 +14,7 @@ void step(State& s, const Run& run) {
 
 std::vector<Sampler> scm_rows() {
   return {{.name = "scm",
-           .summary = "for SANA-Sprint: the estimate, and noise of the next angle",
+           .summary = "for SANA-Sprint: estimate plus noise of the next angle",
            .draws = Draws::always,
            .scheduler = SchedulerClass::scm,
            .step = step}};

@@ -86,12 +86,12 @@ void step(State& s, const Run& run) {
 
 std::vector<Sampler> unipc_multistep_rows() {
   return {{.name = "unipc_multistep",
-           .summary = "UniPC as diffusers' class has it",
+           .summary = "UniPC as in diffusers",
            .order = 2,
            .options = {{.name = "solver_order", .summary = "of the polynomial", .standard = 2, .least = 1, .most = 6, .whole = true},
                        {.name = "solver_type", .summary = "B(h)", .most = 1, .whole = true, .choices = {"bh2", "bh1"}},
-                       {.name = "predict_x0", .summary = "1: x0 is integrated, 0: the noise", .standard = 1, .most = 1, .whole = true},
-                       {.name = "lower_order_final", .summary = "lower orders at the end", .standard = 1, .most = 1, .whole = true}},
+                       {.name = "predict_x0", .summary = "1: integrates x0, 0: the noise", .standard = 1, .most = 1, .whole = true},
+                       {.name = "lower_order_final", .summary = "lower the order at the end", .standard = 1, .most = 1, .whole = true}},
            .scheduler = SchedulerClass::unipc,
            .step = step,
            .prepare = finite_start}};

@@ -66,7 +66,7 @@ std::vector<Step> plms_steps(const SchedulerConfig& c, const NoiseTable& table, 
 std::vector<Step> pndm_steps(const SchedulerConfig& c, const NoiseTable& table, int64_t n) {
   const std::vector<int64_t> t = whole_timesteps(c, n);
   if (t.size() < 4)
-    fail<UsageError>("steps: got {}, expected at least 4: PNDMScheduler begins with Runge–Kutta steps between four timesteps", n);
+    fail<UsageError>("steps: got {}, expected at least 4, because PNDMScheduler starts with Runge–Kutta steps over four timesteps", n);
   const int64_t half = c.num_train_timesteps / n / 2;
   const auto level = [&](int64_t timestep) { return table_level(c, table, timestep); };
   std::vector<Step> steps;

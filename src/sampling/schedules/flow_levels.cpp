@@ -11,7 +11,8 @@ namespace {
 
 double shift_in_use(const SchedulerConfig& c) {
   if (!c.dynamic_shift) return c.shift;
-  if (!c.mu) fail<UsageError>("schedule: {} shifts by the image's size (use_dynamic_shifting), expected mu", name_of(c.scheduler));
+  if (!c.mu)
+    fail<UsageError>("schedule: {} shifts by the image's size (use_dynamic_shifting), expected a value for mu", name_of(c.scheduler));
   return shift_of(c.time_shift, *c.mu);
 }
 

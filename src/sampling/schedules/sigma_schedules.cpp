@@ -166,8 +166,8 @@ Values turbo(const ModelSigmas& m, int64_t n, const Options&) {
 // Luo et al. 2023 (arXiv 2310.04378): the network was distilled at 50 evenly spaced times; n of those.
 Values lcm(const ModelSigmas& m, int64_t n, const Options& o) {
   const auto trained = int64_t(option(o, "original_steps")), N = int64_t(m.table.size());
-  if (n > trained) fail<UsageError>("schedule lcm: {} steps, expected at most original_steps = {}", n, trained);
-  if (trained > N) fail<UsageError>("schedule lcm: original_steps {}, expected at most the model's {} levels", trained, N);
+  if (n > trained) fail<UsageError>("schedule lcm: got {} steps, expected at most original_steps = {}", n, trained);
+  if (trained > N) fail<UsageError>("schedule lcm: original_steps is {}, expected at most the model's {} noise levels", trained, N);
   std::vector<int64_t> indices;
   for (int64_t i = 0; i < n; ++i) indices.push_back((trained - trained * i / n) * (N / trained) - 1);
   return entries(m, indices);
@@ -352,14 +352,14 @@ Options complete(const SigmaSchedule& s, const ModelSigmas& m, const Options& gi
     const auto o =
         std::find_if(s.options.begin(), s.options.end(), [&, wanted = std::string_view(name)](const auto& k) { return k.name == wanted; });
     if (o == s.options.end())
-      fail<UsageError>("schedule {}: option '{}' is unknown; {}", s.name, name,
-                       known.empty() ? "it has none" : fmt::format("known: {}", fmt::join(known, ", ")));
+      fail<UsageError>("schedule {}: option '{}' is unknown, expected {}", s.name, name,
+                       known.empty() ? "none" : fmt::format("one of {}", fmt::join(known, ", ")));
     if (!(value >= o->least && value <= o->most))
       fail<UsageError>("schedule {}: {} is {}, expected {} to {}", s.name, name, value, o->least, o->most);
     all[name] = value;
   }
   if (all.contains("sigma_min") && all["sigma_min"] >= all["sigma_max"])
-    fail<UsageError>("schedule {}: sigma_min {} is not below sigma_max {}", s.name, all["sigma_min"], all["sigma_max"]);
+    fail<UsageError>("schedule {}: sigma_min is {}, expected less than sigma_max = {}", s.name, all["sigma_min"], all["sigma_max"]);
   if (m.family == SigmaFamily::flow && all.contains("sigma_max") && all["sigma_max"] > 1)
     fail<UsageError>("schedule {}: sigma_max is {}, expected at most 1 for a flow model", s.name, all["sigma_max"]);
   return all;
@@ -408,15 +408,15 @@ Values make_sigmas(const SigmaSchedule& s, const ModelSigmas& m, int64_t n, cons
   const auto N = int64_t(m.table.size());
   if (n < 1) fail<UsageError>("steps: got {}, expected at least 1", n);
   if (s.most_steps == table_size && n > N)
-    fail<UsageError>("steps: got {}, expected at most {}: {} takes levels of the model's table", n, N, s.name);
+    fail<UsageError>("steps: got {}, expected at most {}: {} uses entries of the model's noise table", n, N, s.name);
   if (s.models == exploding && m.family == SigmaFamily::flow)
-    fail<UsageError>("schedule {}: its levels are no levels of a flow model, which end at 1", s.name);
-  if (s.models == flow && m.family != SigmaFamily::flow) fail<UsageError>("schedule {}: it is for flow models only", s.name);
+    fail<UsageError>("schedule {}: does not support flow models, whose sigmas are at most 1", s.name);
+  if (s.models == flow && m.family != SigmaFamily::flow) fail<UsageError>("schedule {}: supports only flow models", s.name);
   return s.make(m, n, complete(s, m, options));
 }
 
 void check_sigmas(std::span<const double> sigmas, SigmaFamily family, bool open_end) {
-  if (sigmas.size() < 2) fail<UsageError>("sigmas: {} values, expected at least 2: where the run starts and where it ends", sigmas.size());
+  if (sigmas.size() < 2) fail<UsageError>("sigmas: got {} values, expected at least 2: the start and the end of the run", sigmas.size());
   for (size_t i = 0; i < sigmas.size(); ++i) {
     if (!std::isfinite(sigmas[i]) || sigmas[i] < 0)
       fail<UsageError>("sigmas: value {} is {}, expected a number of at least 0", i + 1, sigmas[i]);

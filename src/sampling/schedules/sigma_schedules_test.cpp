@@ -276,14 +276,15 @@ std::string refusal(std::string_view name, int64_t n, const ScheduleOptions& opt
 
 TEST(SigmaSchedules, refusals_name_what_is_wrong) {
   EXPECT_EQ(refusal("karras", 0, {}), "steps: got 0, expected at least 1");
-  EXPECT_EQ(refusal("simple", 1001, {}), "steps: got 1001, expected at most 1000: simple takes levels of the model's table");
+  EXPECT_EQ(refusal("simple", 1001, {}), "steps: got 1001, expected at most 1000: simple uses entries of the model's noise table");
   EXPECT_EQ(refusal("lcm", 51, {}), "schedule lcm: 51 steps, expected at most original_steps = 50");
-  EXPECT_EQ(refusal("karras", 5, {{"roh", 5}}), "schedule karras: option 'roh' is unknown; known: rho, sigma_min, sigma_max");
-  EXPECT_EQ(refusal("simple", 5, {{"rho", 5}}), "schedule simple: option 'rho' is unknown; it has none");
+  EXPECT_EQ(refusal("karras", 5, {{"roh", 5}}), "schedule karras: option 'roh' is unknown, expected one of rho, sigma_min, sigma_max");
+  EXPECT_EQ(refusal("simple", 5, {{"rho", 5}}), "schedule simple: option 'rho' is unknown, expected none");
   EXPECT_EQ(refusal("karras", 5, {{"rho", 0}}), "schedule karras: rho is 0, expected 0.1 to 100");
-  EXPECT_EQ(refusal("karras", 5, {{"sigma_min", 20}}), "schedule karras: sigma_min 20 is not below sigma_max 14.614646911621094");
+  EXPECT_EQ(refusal("karras", 5, {{"sigma_min", 20}}),
+            "schedule karras: sigma_min is 20, expected less than sigma_max = 14.614646911621094");
   EXPECT_EQ(refusal("gits_comfyui", 5, {{"coeff", 1.22}}), "schedule gits: coeff is 1.22, expected 0.8 to 1.5 in steps of 0.05");
-  EXPECT_EQ(refusal("flux", 5, {}), "schedule flux: it is for flow models only");
+  EXPECT_EQ(refusal("flux", 5, {}), "schedule flux: supports only flow models");
   EXPECT_THROW(of("ays", ModelSigmas::flow(3), 5), UsageError);
   EXPECT_THROW(of("karras", ModelSigmas::flow(3), 5, {{"sigma_max", 1.5}}), UsageError);
 }
@@ -325,7 +326,7 @@ std::string list_refusal(const Values& sigmas, SigmaFamily family = SigmaFamily:
 
 TEST(SigmaSchedules, lists_of_users) {
   EXPECT_EQ(list_refusal({14.6, 7, 1, 0}), "nothing thrown");
-  EXPECT_EQ(list_refusal({0}), "sigmas: 1 values, expected at least 2: where the run starts and where it ends");
+  EXPECT_EQ(list_refusal({0}), "sigmas: got 1 values, expected at least 2: the start and the end of the run");
   EXPECT_EQ(list_refusal({14.6, 7, 7, 0}), "sigmas: value 3 is 7 after 7, expected each below the one before");
   EXPECT_EQ(list_refusal({7, 14.6, 0}), "sigmas: value 2 is 14.6 after 7, expected each below the one before");
   EXPECT_EQ(list_refusal({7, 1}), "sigmas: the last is 1, expected 0");

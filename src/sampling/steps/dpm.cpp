@@ -32,15 +32,18 @@ Tensor dpm_estimate(DpmAlgorithm algorithm, const Tensor& x, const Tensor& x0, c
 
 std::vector<Option> dpm_options(bool lower_order_final) {
   const auto choices = [](const auto& texts) { return std::vector<std::string_view>(std::begin(texts), std::end(texts)); };
-  return {
-      {.name = "solver_order", .summary = "of the polynomial", .standard = 2, .least = 1, .most = 3, .whole = true},
-      {.name = "algorithm_type",
-       .summary = "++: x0 is integrated, otherwise the noise; sde: with fresh noise",
-       .most = 3,
-       .whole = true,
-       .choices = choices(dpm_algorithms)},
-      {.name = "solver_type", .summary = "how the slope counts", .most = 1, .whole = true, .choices = choices(dpm_solver_types)},
-      {.name = "lower_order_final", .summary = "lower orders at the end", .standard = double(lower_order_final), .most = 1, .whole = true}};
+  return {{.name = "solver_order", .summary = "of the polynomial", .standard = 2, .least = 1, .most = 3, .whole = true},
+          {.name = "algorithm_type",
+           .summary = "++: integrates x0, otherwise the noise; sde: with step noise",
+           .most = 3,
+           .whole = true,
+           .choices = choices(dpm_algorithms)},
+          {.name = "solver_type", .summary = "weights of the slope", .most = 1, .whole = true, .choices = choices(dpm_solver_types)},
+          {.name = "lower_order_final",
+           .summary = "lower the order at the end",
+           .standard = double(lower_order_final),
+           .most = 1,
+           .whole = true}};
 }
 
 DpmAlgorithm dpm_algorithm(const Run& run) { return DpmAlgorithm(int(run.option("algorithm_type"))); }

@@ -83,7 +83,7 @@ float* Candidates::find(int32_t token) {
 
 void Candidates::check_any() const {
   if (largest(score) == -infinity)
-    fail<UsageError>("token sampling: no token is left to choose from; the logit bias and the forbidden tokens exclude all");
+    fail<UsageError>("token sampling: the logit bias and the forbidden tokens exclude all tokens, expected at least one allowed token");
 }
 
 double Candidates::normalize() {

@@ -244,12 +244,12 @@ TEST(Exponentials, a_row_with_a_nan_or_an_infinity_is_an_error_of_one_line) {
   EXPECT_NO_THROW(check_logits(row));
   row[17] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(test::message_of<NonFiniteError>([&] { check_logits(row); }),
-            "logits: 1 of 100 values is not finite, the first is nan of token 17; numbers were needed");
+            "logits: 1 of 100 values is not finite, the first is nan at token 17, expected finite values");
   row[99] = -std::numeric_limits<float>::infinity();
   row[5] = std::numeric_limits<float>::infinity();
   EXPECT_EQ(test::message_of<NonFiniteError>([&] { check_logits(row); }),
-            "logits: 3 of 100 values are not finite, the first is inf of token 5; numbers were needed");
-  EXPECT_EQ(test::message_of<ShapeError>([&] { check_logits({}); }), "logits: an empty row, expected one value per token");
+            "logits: 3 of 100 values are not finite, the first is inf at token 5, expected finite values");
+  EXPECT_EQ(test::message_of<ShapeError>([&] { check_logits({}); }), "logits: empty row, expected one value per token");
 }
 
 }  // namespace

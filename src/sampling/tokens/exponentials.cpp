@@ -91,11 +91,11 @@ int64_t count_non_finite(std::span<const float> x) {
 }
 
 void check_logits(std::span<const float> logits) {
-  if (logits.empty()) fail<ShapeError>("logits: an empty row, expected one value per token");
+  if (logits.empty()) fail<ShapeError>("logits: empty row, expected one value per token");
   const int64_t bad = count_non_finite(logits);
   if (bad == 0) return;
   const auto first = std::find_if(logits.begin(), logits.end(), [](float v) { return !std::isfinite(v); });
-  fail<NonFiniteError>("logits: {} of {} values {} not finite, the first is {} of token {}; numbers were needed", bad, logits.size(),
+  fail<NonFiniteError>("logits: {} of {} values {} not finite, the first is {} at token {}, expected finite values", bad, logits.size(),
                        bad == 1 ? "is" : "are", *first, first - logits.begin());
 }
 

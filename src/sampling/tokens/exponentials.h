@@ -22,7 +22,7 @@ float largest(std::span<const float> x);
 // Number of values that are NaN or infinite.
 int64_t count_non_finite(std::span<const float> x);
 
-// NonFiniteError "logits: 2 of 32000 values are not finite, the first is nan of token 17; numbers were needed", ShapeError for an
+// NonFiniteError "logits: 2 of 32000 values are not finite, the first is nan at token 17, expected finite values", ShapeError for an
 // empty row.
 void check_logits(std::span<const float> logits);
 

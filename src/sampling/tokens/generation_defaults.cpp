@@ -160,7 +160,7 @@ std::vector<std::string> warnings_of(const Config& c) {
     const auto& ignorable = not_honored();
     const auto known = std::find_if(ignorable.begin(), ignorable.end(), [&](const Ignorable& i) { return key == i.key; });
     if (known != ignorable.end() && value_of(c, key.c_str()) == known->harmless) continue;
-    lines.push_back(one_line(fmt::format("{}: '{}' {} is not honored", c.where(), key, c.dump(key))));
+    lines.push_back(one_line(fmt::format("{}: '{}' {} is ignored", c.where(), key, c.dump(key))));
   }
   return lines;
 }

@@ -68,8 +68,8 @@ TEST(GenerationDefaults, rules_for_tokens) {
 
 TEST(GenerationDefaults, what_is_not_honored_is_named) {
   EXPECT_EQ(read(R"({"num_beams": 4, "guidance_scale": 1.5, "frobnicate": [1], "forced_bos_token_id": 3})").warnings,
-            (std::vector<std::string>{"g.json: 'forced_bos_token_id' 3 is not honored", "g.json: 'frobnicate' [1] is not honored",
-                                      "g.json: 'guidance_scale' 1.5 is not honored", "g.json: 'num_beams' 4 is not honored"}));
+            (std::vector<std::string>{"g.json: 'forced_bos_token_id' 3 is ignored", "g.json: 'frobnicate' [1] is ignored",
+                                      "g.json: 'guidance_scale' 1.5 is ignored", "g.json: 'num_beams' 4 is ignored"}));
   EXPECT_TRUE(read(R"({"num_beams": 1, "diversity_penalty": 0, "remove_invalid_values": false, "guidance_scale": null, "use_cache": false,
                        "early_stopping": true, "_x": 1})")
                   .warnings.empty());
@@ -77,7 +77,7 @@ TEST(GenerationDefaults, what_is_not_honored_is_named) {
 
 TEST(GenerationDefaults, wrong_values_name_file_and_key) {
   EXPECT_EQ(complaint(R"({"top_p": 1.5})"), "g.json: 'top_p' is 1.5, expected a number from 0 to 1");
-  EXPECT_EQ(complaint(R"({"temperature": -1})"), "g.json: 'temperature' is -1, expected a number, 0 or more");
+  EXPECT_EQ(complaint(R"({"temperature": -1})"), "g.json: 'temperature' is -1, expected a number of at least 0");
   EXPECT_EQ(complaint(R"({"top_k": -1})"), "g.json: 'top_k' is -1, expected 0 (off) or more");
   EXPECT_EQ(complaint(R"({"min_p": 2})"), "g.json: 'min_p' is 2, expected a number from 0 to 1");
   EXPECT_EQ(complaint(R"({"typical_p": 2})"), "g.json: 'typical_p' is 2, expected a number above 0, up to 1");
@@ -260,8 +260,8 @@ TEST(Resolve, a_file_value_is_left_out_where_the_order_lacks_its_stage) {
   EXPECT_EQ(p.top_p, 1);
   EXPECT_EQ(resolve(read(chat), {.order = "temperature"}).top_k, 0);
   EXPECT_EQ(test::message_of<UsageError>([] { resolve({}, {.top_p = 0.5, .order = "top_k"}); }),
-            "--sampling-order: leaves out top_p, which is set; expected top_p in the order");
-  EXPECT_EQ(test::message_of<UsageError>([] { resolve({}, {.temperature = -1}); }), "--temperature -1: expected a number, 0 or more");
+            "--sampling-order: top_p is set but not listed, expected top_p in the order");
+  EXPECT_EQ(test::message_of<UsageError>([] { resolve({}, {.temperature = -1}); }), "--temperature -1: expected a number of at least 0");
 }
 
 TEST(Resolve, without_a_seed_there_is_a_fresh_one) {

@@ -255,18 +255,18 @@ TEST(TokenSampler, bad_rows_and_impossible_rules_are_one_line) {
   EXPECT_EQ(test::message_of<NonFiniteError>([&] {
               sampler.next(std::vector<float>{1, NAN, 2});
             }),
-            "logits: 1 of 3 values is not finite, the first is nan of token 1; numbers were needed");
+            "logits: 1 of 3 values is not finite, the first is nan at token 1, expected finite values");
   TokenSampler biased({.sequence_bias = {{{1, 3}, 1.0f}}});
   EXPECT_EQ(test::message_of<UsageError>([&] {
               biased.next(std::vector<float>{1, 2, 3});
             }),
             "--logit-bias: token 3 does not exist, expected an id below 3");
-  const char* nothing = "token sampling: no token is left to choose from; the logit bias and the forbidden tokens exclude all";
+  const char* nothing = "token sampling: the logit bias and the forbidden tokens exclude all tokens, expected at least one allowed token";
   for (const double temperature : {0.0, 1.0}) {
     TokenSampler none({.temperature = temperature, .top_k = 2, .top_p = 0.5, .suppress_tokens = {0, 1, 2}});
     EXPECT_EQ(test::message_of<UsageError>([&] { none.next(std::vector<float>{1, 2, 3}); }), nothing);
   }
-  EXPECT_EQ(test::message_of<UsageError>([] { TokenSampler({.temperature = -1}); }), "--temperature -1: expected a number, 0 or more");
+  EXPECT_EQ(test::message_of<UsageError>([] { TokenSampler({.temperature = -1}); }), "--temperature -1: expected a number of at least 0");
 }
 
 TEST(CounterRandom, takes_the_first_two_words_of_the_block) {
