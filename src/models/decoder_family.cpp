@@ -65,12 +65,13 @@ constexpr Alias names[] = {
 // All that a head has is turned, and values are as wide as keys.
 void check_heads(const GgufKeys& keys) {
   const int64_t width = keys.integer("embedding_length"), count = keys.integer("attention.head_count", 0);
-  if (count < 1 || width < 1) fail<WeightError>("{}: {} heads of {} numbers in all, expected at least 1", keys.where(), count, width);
+  if (count < 1 || width < 1)
+    fail<WeightError>("{}: {} heads with {} values in total, expected at least 1 of each", keys.where(), count, width);
   const int64_t head = keys.integer("attention.key_length", width / count), value = keys.integer("attention.value_length", head),
                 turned = keys.integer("rope.dimension_count", head);
   if (value != head || turned != head)
-    fail<UnsupportedError>("{}: heads of {} for keys, {} for values and {} turned are not supported, expected equal sizes", keys.where(),
-                           head, value, turned);
+    fail<UnsupportedError>("{}: head sizes of {} for keys, {} for values and {} for rotation are not supported, expected equal sizes",
+                           keys.where(), head, value, turned);
 }
 
 std::string_view name_of(Activation activation) {

@@ -142,7 +142,7 @@ TEST_F(GgufLanguage, what_is_not_built_is_refused_by_name) {
   EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.text("llama.rope.scaling.type", "longrope"); }),
             where + ": rope scaling \"longrope\" is not supported, only linear and yarn");
   EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.integer("llama.rope.dimension_count", 2); }),
-            where + ": heads of 4 for keys, 4 for values and 2 turned are not supported, expected equal sizes");
+            where + ": head sizes of 4 for keys, 4 for values and 2 for rotation are not supported, expected equal sizes");
   EXPECT_EQ(refusal<UnsupportedError>("qwen2", [](GgufValues& v) { v.f32("qwen2.attn_logit_softcapping", 50.5f); }),
             where + ": 'qwen2.attn_logit_softcapping' = 50.5 is not supported");
   EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.f32("llama.rope.scaling.yarn_ext_factor", 0.5f); }),
@@ -151,7 +151,7 @@ TEST_F(GgufLanguage, what_is_not_built_is_refused_by_name) {
             where + ": 'llama.new' = text is not supported");
   EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.f32("llama.rope.scaling.attn_factor", 1.5f); }),
             where + ": 'llama.rope.scaling.attn_factor' = 1.5 is not supported without yarn");
-  EXPECT_EQ(refusal<WeightError>("llama", {}, false), where + ": 0 heads of 24 numbers in all, expected at least 1");
+  EXPECT_EQ(refusal<WeightError>("llama", {}, false), where + ": 0 heads with 24 values in total, expected at least 1 of each");
 }
 
 TEST_F(GgufLanguage, a_file_is_shown_as_a_folder) {
@@ -223,12 +223,12 @@ class LackingSizes : public ::testing::Test {
 
 TEST_F(LackingSizes, are_named_with_their_defaults) {
   const std::string lacks = "FOLDER/config.json: lacks ";
-  EXPECT_EQ(problem({"hidden_size"}), lacks + "'hidden_size' (the default is 4096, the tensors have 32)");
+  EXPECT_EQ(problem({"hidden_size"}), lacks + "'hidden_size' (its default is 4096, the tensors have 32)");
   EXPECT_EQ(problem({"intermediate_size", "vocab_size"}), lacks +
-                                                              "'vocab_size' (the default is 32000, the tensors have 10), "
-                                                              "'intermediate_size' (the default is 11008, the tensors have 40)");
-  EXPECT_EQ(problem({"num_hidden_layers"}), lacks + "'num_hidden_layers' (the default is 32, the tensors have 2)");
-  EXPECT_EQ(problem({"num_key_value_heads"}), lacks + "'num_key_value_heads' (the default is 4, the tensors have 2)");
+                                                              "'vocab_size' (its default is 32000, the tensors have 10), "
+                                                              "'intermediate_size' (its default is 11008, the tensors have 40)");
+  EXPECT_EQ(problem({"num_hidden_layers"}), lacks + "'num_hidden_layers' (its default is 32, the tensors have 2)");
+  EXPECT_EQ(problem({"num_key_value_heads"}), lacks + "'num_key_value_heads' (its default is 4, the tensors have 2)");
 }
 
 TEST_F(LackingSizes, are_named_where_the_default_does_not_go_with_the_rest) {

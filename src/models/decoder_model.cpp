@@ -57,7 +57,7 @@ class DecoderModel final : public LanguageModel {
 void DecoderModel::feed(TextState& text, std::span<const int32_t> ids, int64_t from, const OnLogits& logits, const OnProgress& progress) {
   parts::DecoderState& state = static_cast<DecoderText&>(text).state;
   const int64_t count = int64_t(ids.size()), length = state.length + count;
-  if (length > text.context()) fail<UsageError>("{} tokens do not fit: the context has room for {}", length, text.context());
+  if (length > text.context()) fail<UsageError>("context: {} tokens do not fit, expected at most {}", length, text.context());
   for (int64_t begin = 0; begin < count; begin += parts::Decoder::chunk) {
     const int64_t end = std::min(count, begin + parts::Decoder::chunk);
     const Tensor hidden = net_.hidden(ids.subspan(size_t(begin), size_t(end - begin)), state, length);

@@ -31,7 +31,7 @@ void require_sizes(const LanguageFamily& family, const LanguageCheckpoint& check
     if (checkpoint.config().has(size.key) || (!size.per.empty() && !wrong.empty())) continue;
     const int64_t taken = stated.integer(std::string(size.key));
     if (const auto there = shown(size, tensors, stated); there && *there != taken)
-      wrong.push_back(fmt::format("'{}' (the default is {}, the tensors have {})", size.key, taken, *there));
+      wrong.push_back(fmt::format("'{}' (its default is {}, the tensors have {})", size.key, taken, *there));
   }
   if (!wrong.empty()) fail<WeightError>("{}: lacks {}", checkpoint.config().where(), fmt::join(wrong, ", "));
 }

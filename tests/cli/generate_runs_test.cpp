@@ -116,11 +116,11 @@ TEST_F(GenerateTest, tiling_flags_without_effect_are_rejected) {
   EXPECT_EQ(not_one_line(draw({"--vae-tile-size", "64"}), 2), "");
   EXPECT_EQ(not_one_line(draw({"--vae-tiling", "off", "--vae-tile-size", "64"}), 2), "");
   EXPECT_EQ(draw({"--vae-tiling", "on", "--vae-tile-size", "48"}).err,
-            "hearth: generate: tiles of 48 pixels do not fit, expected a multiple of 32\n");
+            "hearth: generate: tile size is 48 pixels, expected a multiple of 32\n");
   EXPECT_EQ(draw({"--memory-limit", "3X"}).err,
             "hearth: --memory-limit: '3X' is not a size, expected a number of bytes or one with K, M, G or T\n");
   const Ended r = draw({"--vae-tiling", "on", "--vae-tile-size", "32"});
-  EXPECT_NE(r.err.find("hearth: warning: the image is decoded in tiles of 32 pixels: not quite that of a whole decode\n"),
+  EXPECT_NE(r.err.find("hearth: warning: the image is decoded in tiles of 32 pixels and differs slightly from an untiled decode\n"),
             std::string::npos)
       << r.err;
 }
@@ -267,8 +267,8 @@ TEST_F(GenerateTest, the_memory_limit_is_kept_or_the_run_is_rejected) {
     limit = std::to_string(predicted - far);
   }
   EXPECT_NE(images[1], images[0]);
-  EXPECT_EQ(modes[0], "networks are let go of when they have done their work");
-  EXPECT_EQ(modes[1], "each network is loaded for its own work only, VAE in tiles of 128 pixels");
+  EXPECT_EQ(modes[0], "networks are released when their work is done");
+  EXPECT_EQ(modes[1], "each network is loaded only while it works, VAE in tiles of 128 pixels");
 
   const Ended refused = at(limit);
   EXPECT_EQ(not_one_line(refused, 2), "");
@@ -276,7 +276,7 @@ TEST_F(GenerateTest, the_memory_limit_is_kept_or_the_run_is_rejected) {
   ASSERT_TRUE(std::regex_search(refused.err, sizes, std::regex("1 of 768×640 need at least (0\\.\\d+) GB .*limit is (0\\.\\d+) GB")))
       << refused.err;
   EXPECT_GT(std::stod(sizes[1]), std::stod(sizes[2])) << refused.err;
-  EXPECT_EQ(refused.err.find("load"), refused.err.find("loaded for its own")) << refused.err;  // before anything is loaded
+  EXPECT_EQ(refused.err.find("load"), refused.err.find("loaded only while")) << refused.err;  // before anything is loaded
   EXPECT_EQ(at(limit, {"--vae-tiling", "off"}).code, 2);
 }
 

@@ -14,7 +14,7 @@ namespace {
 // f(value, weight, i) for each of n·T·C values. The states are small; the factors are f32, as in the programs.
 template <class F> Tensor with_weights(const Tensor& z, std::span<const float> weights, F f) {
   const auto [n, T, C] = z.dims<3>();
-  if (int64_t(weights.size()) != n * T) fail<ShapeError>("prompt: {} weights for states {}", weights.size(), z.shape());
+  if (int64_t(weights.size()) != n * T) fail<ShapeError>("prompt: {} weights do not match states of shape {}", weights.size(), z.shape());
   const auto each = [&, count = size_t(z.numel()), width = size_t(C)](float* y, const float* x) {
     for (size_t i = 0; i < count; ++i) y[i] = f(x[i], weights[i / width], i);
   };

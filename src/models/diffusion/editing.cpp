@@ -44,7 +44,7 @@ std::vector<float> on_grid(const PixelMask& mask, int64_t h, int64_t w, bool bil
 
 void check_size(const PixelMask& mask, int64_t width, int64_t height) {
   if (mask.width != width || mask.height != height)
-    fail<UsageError>("edit: the mask is {}×{}, the image {}×{}: expected one size", mask.width, mask.height, width, height);
+    fail<UsageError>("edit: the mask is {}×{}, the image {}×{}, expected equal sizes", mask.width, mask.height, width, height);
 }
 
 // Whether the run needs the image's own latents.
@@ -63,28 +63,29 @@ EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sa
   const Beside beside = model.beside;
   EditPlan p{.part = {.steps = task.request.steps}};
   if (beside == Beside::mask_and_image && !(edit.starts() && masked))
-    fail<UsageError>("generate: this model paints into an image: expected --init-image and --mask");
-  if (beside == Beside::image && !edit.starts()) fail<UsageError>("generate: this model edits an image: expected --init-image");
-  if (beside == Beside::depth && !edit.depth) fail<UsageError>("generate: this model is told how near things are: expected --depth-map");
-  if (beside != Beside::depth && edit.depth) fail<UsageError>("edit: a depth map, but this model is told none");
+    fail<UsageError>("generate: this is an inpainting model, expected --init-image and --mask");
+  if (beside == Beside::image && !edit.starts()) fail<UsageError>("generate: this is an instruction editing model, expected --init-image");
+  if (beside == Beside::depth && !edit.depth) fail<UsageError>("generate: this model is conditioned on a depth map, expected --depth-map");
+  if (beside != Beside::depth && edit.depth) fail<UsageError>("edit: this model does not support a depth map, expected none");
   if (!edit.starts()) {
-    if (masked) fail<UsageError>("edit: a mask without an image: expected --init-image");
-    if (edit.strength) fail<UsageError>("edit: a strength of {} without an image: expected --init-image", *edit.strength);
+    if (masked) fail<UsageError>("edit: a mask without an image, expected --init-image");
+    if (edit.strength) fail<UsageError>("edit: a strength of {} without an image, expected --init-image", *edit.strength);
     return p;
   }
   for (const Pixels& image : edit.images)
     if (image.width != width || image.height != height)
-      fail<UsageError>("edit: the image is {}×{}, the run {}×{}: expected one size", image.width, image.height, width, height);
+      fail<UsageError>("edit: the image is {}×{}, the run {}×{}, expected equal sizes", image.width, image.height, width, height);
   if (edit.images.size() > 1 && int64_t(edit.images.size()) != task.request.batch_size)
-    fail<UsageError>("edit: {} images for a batch of {}, expected one or as many", edit.images.size(), task.request.batch_size);
+    fail<UsageError>("edit: {} images for a batch of {}, expected one image or one per image of the batch", edit.images.size(),
+                     task.request.batch_size);
   if (masked) check_size(edit.mask, width, height);
   if (edit.fill != ImageEdit::Fill::image && !masked) fail<UsageError>("edit: a fill without a mask: expected --mask");
 
   // The reference's edits as told begin from noise; with A1111 and ComfyUI they begin as any image to image does.
   if (beside == Beside::image && !peers) {
     if (edit.strength)
-      fail<UsageError>("edit: a strength of {}: a model that edits as it is told begins from noise, expected none", *edit.strength);
-    if (masked) fail<UnsupportedError>("edit: a mask with a model that edits as it is told goes with --compat a1111 and comfyui only");
+      fail<UsageError>("edit: a strength of {}, but instruction editing starts from noise, expected no strength", *edit.strength);
+    if (masked) fail<UnsupportedError>("edit: a mask for instruction editing is supported only with --compat a1111 and comfyui");
     return p;
   }
   const double strength = edit.strength.value_or(default_strength(model, task.request.compat, masked));
@@ -94,8 +95,8 @@ EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sa
   p.from_noise = !peers && masked && strength == 1;
   p.keeps = masked && (beside != Beside::mask_and_image || peers);
   if (p.keeps && sampler.ends_itself && !peers)
-    fail<UnsupportedError>("edit: sampler '{}' has no steps after which an image could be kept; --compat a1111 and comfyui keep it in them",
-                           sampler.name);
+    fail<UnsupportedError>(
+        "edit: sampler '{}' has no steps after which the unmasked part can be restored, expected --compat a1111 or comfyui", sampler.name);
   const bool drawn = p.part.skipped < p.part.steps;  // with no step there is no noise, and the image stays what it is
   if (drawn && model.codec.draws && !edit.latents) p.encodings = {.before = needs_latents(beside, p) ? 1 : 0, .after = masked ? 1 : 0};
   return p;
@@ -141,7 +142,7 @@ Tensor depth_channel(const DepthMap& depth, int64_t h, int64_t w, Backend& host)
   return written_on_host(host, {1, h, w, 1}, DType::f32, [&](Tensor& y) {
     const std::vector<float> values = interpolate_bicubic(depth.values, depth.width, depth.height, w, h);
     const auto [low, high] = std::ranges::minmax(values);
-    if (!(high > low)) fail<UsageError>("edit: the depth map is everywhere {}, expected near and far", low);
+    if (!(high > low)) fail<UsageError>("edit: the depth map is {} everywhere, expected different depths", low);
     std::ranges::transform(values, y.data<float>(), [low = low, high = high](float v) { return 2 * (v - low) / (high - low) - 1; });
   });
 }

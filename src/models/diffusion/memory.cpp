@@ -13,20 +13,21 @@ std::vector<MemoryPlan> memory_modes(const CodecConfig& codec, const Request& re
   using Tiling = VaeTiling;
   const int64_t factor = codec.factor, unit = codec.tile_unit;
   if (request.vae_tile && (request.vae_tiling == Tiling::off || (request.vae_tiling == Tiling::automatic && limit == 0)))
-    fail<UsageError>("generate: a tile size acts only with VAE tiling on, or automatic under a memory limit");
+    fail<UsageError>("generate: a tile size is given, expected VAE tiling on, or automatic with a memory limit");
   if (request.vae_tile && (*request.vae_tile < unit * factor || *request.vae_tile % (unit * factor) != 0))
-    fail<UsageError>("generate: tiles of {} pixels do not fit, expected a multiple of {}", *request.vae_tile, unit * factor);
+    fail<UsageError>("generate: tile size is {} pixels, expected a multiple of {}", *request.vae_tile, unit * factor);
   const int64_t tile = request.vae_tile ? *request.vae_tile / factor : codec.tile;
   const int64_t side = std::max(passes.back().latents[1], passes.back().latents[2]);
 
   std::vector<MemoryPlan> modes;
   const auto add = [&](bool everything, std::optional<int64_t> of_tiles) {
     MemoryPlan m{.everything = everything, .release = request.last || !everything, .tile = of_tiles};
-    m.mode = everything ? (m.release ? "networks are let go of when they have done their work" : "all networks stay in memory")
-                        : "each network is loaded for its own work only";
+    m.mode = everything ? (m.release ? "networks are released when their work is done" : "all networks stay in memory")
+                        : "each network is loaded only while it works";
     if (m.tile && *m.tile < side && request.decode) {
       m.mode += fmt::format(", VAE in tiles of {} pixels", *m.tile * factor);
-      m.warnings.push_back(fmt::format("the image is decoded in tiles of {} pixels: not quite that of a whole decode", *m.tile * factor));
+      m.warnings.push_back(
+          fmt::format("the image is decoded in tiles of {} pixels and differs slightly from an untiled decode", *m.tile * factor));
     }
     modes.push_back(std::move(m));
   };

@@ -52,13 +52,14 @@ void LatentImageModel::require_room() const {
   const int64_t needed = ledger.use().peak, available = system_available_bytes();
   if (available <= 0 || needed <= available) return;
   const auto [all, had] = in_gigabytes(needed, available);
-  fail<UsageError>("open: the networks need {} GB of memory, {} GB are available; loaded when needed they take less", all, had);
+  fail<UsageError>("open: the networks need {} GB of memory, {} GB are available, expected to load when needed, which takes less", all,
+                   had);
 }
 
 void LatentImageModel::open_preview(const std::filesystem::path& path) {
   const GivenComponent given = open_component(path, "vae");
   if (given.class_name != "AutoencoderTiny")
-    fail<UnsupportedError>("{}: previews are decoded by an AutoencoderTiny (TAESD), this is an {}", path.string(), given.class_name);
+    fail<UnsupportedError>("{}: the preview decoder is an {}, expected an AutoencoderTiny (TAESD)", path.string(), given.class_name);
   const auto config = parts::AutoencoderTinyConfig::from(given.own_config());
   check_preview(config, facts().codec, path.string());
   ComponentList list;

@@ -101,8 +101,8 @@ std::shared_ptr<const void> Networks::build(Component& c, Weights::Reading readi
   c.report.bytes = weights.report().bytes_held;
   c.report.kept_wider = weights.report().kept_wider;
   if (const auto& bad = weights.report().non_finite; !bad.empty() && warn_ && reading == Weights::Reading::full)
-    warn_(fmt::format("{}: '{}'{} with NaN or infinite values; nothing is made of the last layer unless clip skip is 1", c.report.name,
-                      bad[0], bad.size() > 1 ? fmt::format(" and {} more tensors", bad.size() - 1) : ""));
+    warn_(fmt::format("{}: NaN or infinite values in '{}'{}; the last layer is not used unless clip skip is 1", c.report.name, bad[0],
+                      bad.size() > 1 ? fmt::format(" and {} more tensors", bad.size() - 1) : ""));
   if (ledger_) {  // the file's pages are let go of tensor by tensor
     ledger_->add(c.largest);
     ledger_->add(-c.largest);

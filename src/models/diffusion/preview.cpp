@@ -87,8 +87,9 @@ Tensor PreviewDecoder::operator()(const Tensor& x0) const {
 
 void check_preview(const parts::AutoencoderTinyConfig& decoder, const CodecConfig& codec, const std::string& where) {
   if (decoder.latent_channels != codec.latent_channels || decoder.factor() != codec.factor || decoder.out_channels != 3)
-    fail<WeightError>("{}: decodes latents of {} channels to images of {} channels and {} times the size, the model's need {}, 3 and {}",
-                      where, decoder.latent_channels, decoder.out_channels, decoder.factor(), codec.latent_channels, codec.factor);
+    fail<WeightError>(
+        "{}: decodes latents of {} channels to images of {} channels and {} times the size, expected {}, 3 and {} as for the model", where,
+        decoder.latent_channels, decoder.out_channels, decoder.factor(), codec.latent_channels, codec.factor);
 }
 
 }  // namespace hearth::models::diffusion

@@ -20,7 +20,7 @@ void require_finite(const Tensor& x, std::string_view component, std::string_vie
   unless_dry(x.backend(), [&] {
     const Tensor values = dense_on_host(x);
     if (const int64_t bad = count_non_finite(values))
-      fail<NonFiniteError>("{}: {} of {} values of {} are NaN or infinite; no image is made (debug \"nan\" finds the first operation)",
+      fail<NonFiniteError>("{}: {} of {} values of {} are NaN or infinite, so no image is generated (debug \"nan\" finds the first op)",
                            component, bad, x.numel(), what);
     double& largest = result.largest[std::string(component)];
     for (const float v : std::span(values.data<float>(), size_t(x.numel()))) largest = std::max(largest, double(std::abs(v)));

@@ -15,8 +15,8 @@ parts::DecoderConfig read_config(const Config& c) {
   // The reference's network has no window, but its cache gets one from here; not where layer_types says that all is full attention.
   const int64_t window = c.integer("sliding_window", 0);
   if (window > 0 && window < d.positions && !c.has("layer_types"))
-    fail<UnsupportedError>("{}: 'sliding_window' = {} is not supported in llama, only from 'max_position_embeddings' = {} on", c.where(),
-                           window, d.positions);
+    fail<UnsupportedError>("{}: 'sliding_window' = {} is not supported for llama, expected at least 'max_position_embeddings' = {}",
+                           c.where(), window, d.positions);
   c.finish();
   return d;
 }

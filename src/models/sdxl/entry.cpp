@@ -28,7 +28,7 @@ std::vector<float> sizes(const OptionValues& asked, int64_t width, int64_t heigh
     return numbers(negative_original.value_or(original), negative_corner.value_or(corner), negative_target.value_or(target));
   const bool negative = negative_original || negative_target || negative_corner;
   if (begins == Begins::with_noise && negative && !(negative_original && negative_target))
-    fail<UsageError>("generate: a size for the negative prompt alone, expected both its original and its target size");
+    fail<UsageError>("generate: only one size for the negative prompt, expected both its original and its target size");
   if (role == text::PromptRole::negative && negative)
     return numbers(*negative_original, negative_corner.value_or(Pair{}), *negative_target);
   return numbers(original, corner, target);

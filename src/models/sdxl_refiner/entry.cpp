@@ -62,7 +62,7 @@ const Family family{
 Entry entry() {
   return {
       .name = family.name,
-      .summary = "The refiner of Stable Diffusion XL: the last steps of an image, told how beautiful it is to be",
+      .summary = "The refiner of Stable Diffusion XL: executes the last steps, conditioned on an aesthetic score",
       .task = task_of<family>(files, {"StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLPipeline", "StableDiffusionXLInpaintPipeline"},
                               claims),
       .title = "Stable Diffusion XL refiner",

@@ -49,12 +49,11 @@ int64_t clip_skip_of(const StableDiffusionConfig& config, const Request& r, size
   if (of_second) {
     clip_skip = *of_second;
   } else if (r.compat == sampling::Compat::a1111 && names.open_clip && clip_skip != own) {
-    tell(fmt::format("clip skip {} leaves {} at {}, as A1111 does", clip_skip, names.encoder, own), told);
+    tell(fmt::format("clip skip {} does not apply to {}, which stays at {}, as in A1111", clip_skip, names.encoder, own), told);
     clip_skip = own;
   }
   if (clip_skip < 1 || clip_skip > layers)
-    fail<UsageError>("generate: clip skip {}{} does not fit, expected 1 to {}", clip_skip, tower > 0 ? " of the second text encoder" : "",
-                     layers);
+    fail<UsageError>("generate: clip skip{} is {}, expected 1 to {}", tower > 0 ? " of the second text encoder" : "", layers);
   return clip_skip;
 }
 
@@ -83,8 +82,8 @@ TowerPrompts::TowerPrompts(const StableDiffusionConfig& config, std::vector<diff
   even_out();
   zero_negative_ = has_negative() && is_zero(config, request);
   if (!has_negative() && !text_of(request, Role::negative, 0).empty())
-    tell(config.unet.guidance ? "the UNet is told its guidance and not asked under a negative prompt: that is not used"
-                              : fmt::format("guidance {} is at most 1: the negative prompt is not used", request.guidance),
+    tell(config.unet.guidance ? "the UNet receives the guidance scale as input: the negative prompt is ignored"
+                              : fmt::format("guidance {} is at most 1: the negative prompt is ignored", request.guidance),
          resolved);
   if (!config.family->sizes) return;
   const bool told = config.beside() == diffusion::Beside::image;  // from noise, whatever image there is
@@ -119,7 +118,7 @@ void TowerPrompts::even_out() {
       if (tower.prompts.size() != towers_[0].prompts.size() ||
           tower.prompts[k].conditions.size() != towers_[0].prompts[k].conditions.size())
         fail<UsageError>(
-            "generate: the prompts of the text encoders differ in their parts with AND, needed as many of them, with one weight each");
+            "generate: the prompts of the text encoders differ in their parts with AND, expected equally many, with the same weights");
   for (size_t k = 0; k < towers_[0].prompts.size(); ++k)
     for (size_t c = 0; c < towers_[0].prompts[k].conditions.size(); ++c) {
       size_t most = 0;
@@ -127,7 +126,7 @@ void TowerPrompts::even_out() {
         const text::Condition& condition = tower.prompts[k].conditions[c];
         most = std::max(most, condition.entries[0].chunks.size());
         if (condition.weight != towers_[0].prompts[k].conditions[c].weight)
-          fail<UsageError>("generate: the prompts of the text encoders differ in their weights with AND: {} and {}",
+          fail<UsageError>("generate: the prompts of the text encoders differ in their weights with AND: {} and {}, expected equal weights",
                            towers_[0].prompts[k].conditions[c].weight, condition.weight);
       }
       for (Tower& tower : towers_)

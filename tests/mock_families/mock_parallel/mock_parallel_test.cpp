@@ -121,7 +121,7 @@ TEST_F(MockParallel, a_size_that_config_json_lacks_is_named) {
     const Ended ended = run(arguments);
     EXPECT_EQ(not_one_line(ended, 1), "");
     EXPECT_NE(
-        ended.err.find("config.json: lacks 'n_embd' (the default is 768, the tensors have 32), 'n_layer' (the default is 12, the tensors "
+        ended.err.find("config.json: lacks 'n_embd' (its default is 768, the tensors have 32), 'n_layer' (its default is 12, the tensors "
                        "have 3)"),
         std::string::npos)
         << ended.err;
