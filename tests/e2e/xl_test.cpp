@@ -263,12 +263,16 @@ TEST(Xl, checkpoints_that_do_not_fit_are_refused) {
   has(complaint("unet/config.json", [](Json& c) { c["addition_time_embed_dim"] = 5; }), "takes 50 values of pooled text and sizes");
   has(complaint("unet/config.json", [](Json& c) { c["addition_embed_type"] = nullptr; }), "needed text_time");
   has(complaint("unet/config.json", [](Json& c) { c["in_channels"] = 6; }), "the UNet has 6 input and 4 output channels");
-  has(complaint("vae/config.json", [](Json& c) { c["latents_mean"] = {0, 0, 0, 0}; }), "'latents_mean' and 'latents_std' go together");
+  has(complaint("vae/config.json",
+                [](Json& c) {
+                  c["latents_mean"] = {0, 0, 0, 0};
+                }),
+      "only one of 'latents_mean' and 'latents_std' is given");
   has(complaint("vae/config.json",
                 [](Json& c) {
                   c["latents_mean"] = {0, 0, 0}, c["latents_std"] = {1, 1, 1, 1};
                 }),
-      "'latents_mean' has 3 numbers, expected one for each of 4 latent channels");
+      "'latents_mean' has 3 values, expected one for each of 4 latent channels");
   has(complaint("vae/config.json",
                 [](Json& c) {
                   c["latents_mean"] = {0, 0, 0, 0}, c["latents_std"] = {1, 1, 0, 1};

@@ -176,7 +176,7 @@ RawLatents AutoencoderKl::from_model(const Tensor& latents) const {
 
 Tensor AutoencoderKl::decode(const Tensor& latents) const {
   if (latents.rank() != 4 || latents.size(3) != config.latent_channels)
-    fail<ShapeError>("vae: latents {}, expected [B, H, W, {}]", latents.shape(), config.latent_channels);
+    fail<ShapeError>("vae: latents have shape {}, expected [B, H, W, {}]", latents.shape(), config.latent_channels);
   const Tensor z = in_block("post_quant_conv", [&] {
     const Tensor raw = from_model(latents).z;
     return post_quant_conv ? (*post_quant_conv)(raw) : raw;
@@ -187,7 +187,7 @@ Tensor AutoencoderKl::decode(const Tensor& latents) const {
 int64_t default_tile(const AutoencoderKlConfig& config) { return std::max<int64_t>(4, config.sample_size / config.factor() / 4 * 4); }
 
 Tensor AutoencoderKl::decode_in_tiles(const Tensor& latents, int64_t tile) const {
-  if (tile < 4 || tile % 4) fail<UsageError>("vae: tiles of {} latent pixels, expected a multiple of 4", tile);
+  if (tile < 4 || tile % 4) fail<UsageError>("vae: tile size is {} latent pixels, expected a multiple of 4", tile);
   const auto [B, H, W, C] = latents.dims<4>();
   if (H <= tile && W <= tile) return decode(latents);
   const int64_t step = tile / 4 * 3, extent = tile / 4 * config.factor(), kept = step * config.factor();

@@ -125,8 +125,8 @@ AutoencoderTiny::AutoencoderTiny(const Scope& w, const AutoencoderTinyConfig& c,
 
 Posterior AutoencoderTiny::encode(const Tensor& image) const {
   if (image.rank() != 4 || image.size(3) != config.in_channels)
-    fail<ShapeError>("vae: image {}, expected [B, H, W, {}]", image.shape(), config.in_channels);
-  if (!encoder) fail<UnsupportedError>("vae: this AutoencoderTiny is a decoder alone, no image can be encoded");
+    fail<ShapeError>("vae: image has shape {}, expected [B, H, W, {}]", image.shape(), config.in_channels);
+  if (!encoder) fail<UnsupportedError>("vae: this AutoencoderTiny is a decoder only, expected one with an encoder");
   return {(**encoder)(image), {}};
 }
 
@@ -136,12 +136,12 @@ Tensor AutoencoderTiny::to_model(const RawLatents& latents) const {
 
 Tensor AutoencoderTiny::decode(const Tensor& latents) const {
   if (latents.rank() != 4 || latents.size(3) != config.latent_channels)
-    fail<ShapeError>("vae: latents {}, expected [B, H, W, {}]", latents.shape(), config.latent_channels);
+    fail<ShapeError>("vae: latents have shape {}, expected [B, H, W, {}]", latents.shape(), config.latent_channels);
   return decoder(config.scaling_factor == 1 ? latents : ops::linear_combination({latents}, {1 / config.scaling_factor}));
 }
 
 Tensor AutoencoderTiny::decode_in_tiles(const Tensor& latents, int64_t tile) const {
-  if (tile < 8 || tile % 8) fail<UsageError>("vae: tiles of {} latent pixels, expected a multiple of 8", tile);
+  if (tile < 8 || tile % 8) fail<UsageError>("vae: tile size is {} latent pixels, expected a multiple of 8", tile);
   const auto [B, H, W, C] = latents.dims<4>();
   if (H <= tile && W <= tile) return decode(latents);
   const int64_t f = config.factor(), shared = tile / 8, step = tile - shared;

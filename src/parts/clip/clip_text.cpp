@@ -19,7 +19,8 @@ void put_in_place(std::span<const ClipVector> vectors, const Tensor& x) {
   const auto [B, T, C] = x.dims<3>();
   for (const ClipVector& v : vectors) {
     if (v.row < 0 || v.row >= B || v.position < 0 || v.position >= T || v.vector.shape() != Shape{C})
-      fail<ShapeError>("clip: a vector {} at row {}, position {} does not fit {}", v.vector.shape(), v.row, v.position, x.shape());
+      fail<ShapeError>("clip: a vector of shape {} at row {}, position {} does not fit states of shape {}", v.vector.shape(), v.row,
+                       v.position, x.shape());
     ops::store(v.vector.to(x.backend()).view({1, 1, C}), x.slice(0, v.row, v.row + 1).slice(1, v.position, v.position + 1));
   }
 }

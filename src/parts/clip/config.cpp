@@ -10,7 +10,7 @@ bool has_projection(const Config& c, std::string name) {
   if (name.empty() && !architectures.empty()) name = architectures[0];
   if (name == "CLIPTextModelWithProjection") return true;
   if (name == "CLIPTextModel" || name.empty()) return false;
-  fail<UnsupportedError>("{}: text encoder class \"{}\" is not supported, only CLIPTextModel and CLIPTextModelWithProjection", c.where(),
+  fail<UnsupportedError>("{}: text encoder class \"{}\" is not supported, expected CLIPTextModel or CLIPTextModelWithProjection", c.where(),
                          name);
 }
 

@@ -149,11 +149,12 @@ DecoderConfig DecoderConfig::common(const Config& c, const DecoderConfig& defaul
   d.rotary = RotaryConfig::from(c, d.head, d.positions);
   const std::string pairs = c.text("rope_pairs", "halves");
   if (pairs != "halves" && pairs != "neighbors")
-    fail<UnsupportedError>("{}: 'rope_pairs' = \"{}\" is not supported, only halves and neighbors", c.where(), pairs);
+    fail<UnsupportedError>("{}: 'rope_pairs' = \"{}\" is not supported, expected halves or neighbors", c.where(), pairs);
   d.pairs = pairs == "halves" ? RotaryPairs::halves : RotaryPairs::neighbors;
   for (const double x : c.numbers("rope_divisors", {{}})) d.rotary.divisors.push_back(float(x));
   if (!d.rotary.divisors.empty() && int64_t(d.rotary.divisors.size()) != d.head / 2)
-    fail<WeightError>("{}: {} divisors of frequencies, a head of {} needs {}", c.where(), d.rotary.divisors.size(), d.head, d.head / 2);
+    fail<WeightError>("{}: 'rope_divisors' has {} values for a head size of {}, expected {}", c.where(), d.rotary.divisors.size(), d.head,
+                      d.head / 2);
 
   read_bookkeeping(c);
   refuse_other_builds(c, d);
@@ -168,11 +169,11 @@ void read_layer_windows(const Config& c, DecoderConfig& d) {
   const int64_t full_layers = c.integer("max_window_layers", 28);
   const std::vector<std::string> types = c.texts("layer_types", {{}});
   if (!types.empty() && int64_t(types.size()) != d.layers)
-    fail<WeightError>("{}: 'layer_types' names {} layers, 'num_hidden_layers' = {}", c.where(), types.size(), d.layers);
+    fail<WeightError>("{}: 'layer_types' has {} entries, expected 'num_hidden_layers' = {}", c.where(), types.size(), d.layers);
   for (int64_t i = 0; i < d.layers; ++i) {
     const std::string type = types.empty() ? (window && i >= full_layers ? "sliding_attention" : "full_attention") : types[size_t(i)];
     if (type != "full_attention" && type != "sliding_attention")
-      fail<UnsupportedError>("{}: the layer type \"{}\" is not supported, only full_attention and sliding_attention", c.where(), type);
+      fail<UnsupportedError>("{}: the layer type \"{}\" is not supported, expected full_attention or sliding_attention", c.where(), type);
     d.windows[size_t(i)] = type == "sliding_attention" ? window : 0;
   }
 }
@@ -183,7 +184,7 @@ void require_layers_alike(const Config& c, const DecoderConfig& d) {
   c.only("use_sliding_window", windows);
   c.no_effect({"max_window_layers"});  // of which layers, where some have windows
   for (const std::string& t : c.texts("layer_types", {{}}))
-    if (t != type) fail<UnsupportedError>("{}: the layer type \"{}\" is not supported here, only {}", c.where(), t, type);
+    if (t != type) fail<UnsupportedError>("{}: the layer type \"{}\" is not supported here, expected {}", c.where(), t, type);
 }
 
 }  // namespace hearth::parts

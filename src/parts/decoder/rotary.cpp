@@ -31,7 +31,7 @@ void read_scaling(const Config& c, RotaryConfig& r) {
   if (type == "default") return;
   const bool built = type == "linear" || type == "dynamic" || type == "llama3" || type == "yarn";
   if (!built)
-    fail<UnsupportedError>("{}: 'rope_type' = \"{}\" is not supported, only default, linear, dynamic, yarn and llama3", c.where(), type);
+    fail<UnsupportedError>("{}: 'rope_type' = \"{}\" is not supported, expected default, linear, dynamic, yarn or llama3", c.where(), type);
   r.factor = positive(c, "factor");
   if (type == "linear") {
     r.kind = Kind::linear;
@@ -43,7 +43,7 @@ void read_scaling(const Config& c, RotaryConfig& r) {
     r.high = positive(c, "high_freq_factor");
     r.original_positions = positive(c, "original_max_position_embeddings");
     if (r.high <= r.low)
-      fail<WeightError>("{}: 'high_freq_factor' = {} needs to be more than 'low_freq_factor' = {}", c.where(), r.high, r.low);
+      fail<WeightError>("{}: 'high_freq_factor' = {}, expected more than 'low_freq_factor' = {}", c.where(), r.high, r.low);
   } else {
     r.kind = Kind::yarn;
     r.fast = number_or(c, "beta_fast", 32);
@@ -78,7 +78,7 @@ RotaryConfig RotaryConfig::from(const Config& c, int64_t size_, int64_t position
     scaling.only_number("extrapolation_factor", 1);
     scaling.finish();
   }
-  if (size_ % 2 != 0) fail<WeightError>("{}: a head of {} numbers cannot be turned in pairs", c.where(), size_);
+  if (size_ % 2 != 0) fail<WeightError>("{}: head size is {}, expected an even number for rotary positions", c.where(), size_);
   return r;
 }
 

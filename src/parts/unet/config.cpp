@@ -17,7 +17,7 @@ std::vector<int64_t> depths(const Config& c, const char* key, const Json& entry,
   if (entry.is_array() && std::all_of(entry.begin(), entry.end(), [](const Json& v) { return v.is_number_integer(); }))
     result = entry.get<std::vector<int64_t>>();
   if (int64_t(result.size()) < count || std::any_of(result.begin(), result.end(), [](int64_t n) { return n < 0; }))
-    fail<WeightError>("{}: '{}' has the entry {}, expected a whole number or a list of {}", c.where(), key, entry.dump(), count);
+    fail<WeightError>("{}: '{}' contains {}, expected a whole number or a list of {}", c.where(), key, entry.dump(), count);
   result.resize(size_t(count));
   return result;
 }
@@ -37,7 +37,8 @@ void require_positive(const Config& c, const char* key, int64_t value) {
 
 int64_t odd_kernel(const Config& c, const char* key) {
   const int64_t kernel = c.integer(key, 3);
-  if (kernel < 1 || kernel % 2 == 0) fail<UnsupportedError>("{}: '{}' = {} is not supported, only odd kernels", c.where(), key, kernel);
+  if (kernel < 1 || kernel % 2 == 0)
+    fail<UnsupportedError>("{}: '{}' = {} is not supported, expected an odd kernel size", c.where(), key, kernel);
   return kernel;
 }
 
@@ -48,7 +49,7 @@ std::vector<bool> attends(const Config& c, const char* key, const std::string& p
   std::vector<bool> result;
   for (const std::string& type : types) {
     if (type != plain && type != cross)
-      fail<UnsupportedError>("{}: '{}' has \"{}\", which is not supported, only {} and {}", c.where(), key, type, plain, cross);
+      fail<UnsupportedError>("{}: '{}' has \"{}\", which is not supported, expected {} or {}", c.where(), key, type, plain, cross);
     result.push_back(type == cross);
   }
   return result;
@@ -60,7 +61,7 @@ std::vector<UnetConfig::Level> read_levels(const Config& c) {
   const std::vector<bool> up = attends(c, "up_block_types", "UpBlock2D", "CrossAttnUpBlock2D");
   const size_t L = channels.size();
   if (L == 0 || down.size() != L || up.size() != L)
-    fail<WeightError>("{}: {} 'block_out_channels', {} 'down_block_types' and {} 'up_block_types', needed as many of each", c.where(), L,
+    fail<WeightError>("{}: {} 'block_out_channels', {} 'down_block_types' and {} 'up_block_types', expected equally many", c.where(), L,
                       down.size(), up.size());
 
   const std::vector<int64_t> layers = c.integer_per_level("layers_per_block", L, 2);
@@ -72,7 +73,8 @@ std::vector<UnetConfig::Level> read_levels(const Config& c) {
   if (reversed_given) depth_up = per_level(c, "reverse_transformer_layers_per_block", L);
   const bool nested = std::any_of(depth.begin(), depth.end(), [](const Json& v) { return v.is_array(); });
   if (nested && !reversed_given)
-    fail<WeightError>("{}: 'transformer_layers_per_block' has lists in it and needs 'reverse_transformer_layers_per_block' too", c.where());
+    fail<WeightError>("{}: 'transformer_layers_per_block' contains lists, expected 'reverse_transformer_layers_per_block' as well",
+                      c.where());
 
   std::vector<UnetConfig::Level> levels(L);
   for (size_t i = 0; i < L; ++i) {
@@ -86,7 +88,7 @@ std::vector<UnetConfig::Level> read_levels(const Config& c) {
     require_positive(c, "block_out_channels", level.channels);
     require_positive(c, "layers_per_block", level.layers);
     if (level.heads < 1 || level.heads > level.channels)
-      fail<WeightError>("{}: 'attention_head_dim' asks for {} heads of {} channels", c.where(), level.heads, level.channels);
+      fail<WeightError>("{}: 'attention_head_dim' = {}, expected 1 to {} heads", c.where(), level.heads, level.channels);
     if (level.attends_down) level.depths_down = depths(c, "transformer_layers_per_block", depth[i], level.layers);
     const char* up_key = reversed_given ? "reverse_transformer_layers_per_block" : "transformer_layers_per_block";
     if (level.attends_up) level.depths_up = depths(c, up_key, depth_up[L - 1 - i], level.layers + 1);
@@ -189,7 +191,7 @@ UnetConfig UnetConfig::from(const Config& c) {
   u.linear_projection = c.boolean("use_linear_projection", false);
   u.downsample_padding = c.integer("downsample_padding", 1);
   if (u.downsample_padding != 0 && u.downsample_padding != 1)
-    fail<UnsupportedError>("{}: 'downsample_padding' = {} is not supported, only 0 and 1", c.where(), u.downsample_padding);
+    fail<UnsupportedError>("{}: 'downsample_padding' = {} is not supported, expected 0 or 1", c.where(), u.downsample_padding);
 
   c.only_null("num_attention_heads");  // the reference refuses it as well
   c.only("dual_cross_attention", false);

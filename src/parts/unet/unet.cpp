@@ -161,7 +161,8 @@ void Unet::check(const Tensor& x, std::span<const float> timesteps, const UnetCo
 Tensor Unet::operator()(const Tensor& x, std::span<const float> timesteps, const UnetConditions& given, const Perturbed& perturbed) const {
   check(x, timesteps, given);
   const int64_t B = x.size(0);
-  if (perturbed.images < 0 || perturbed.images > B) fail<ShapeError>("unet: {} perturbed images in a batch of {}", perturbed.images, B);
+  if (perturbed.images < 0 || perturbed.images > B)
+    fail<ShapeError>("unet: {} perturbed images for a batch of {}, expected at most the batch", perturbed.images, B);
 
   const Tensor& context = given.context;
   const Tensor temb = time_embedding(x.backend(), timesteps, given, B);
