@@ -9,7 +9,7 @@
 namespace hearth::models {
 namespace {
 
-// Rows of logits that are in memory at once: each has the whole vocabulary.
+// Rows of logits in memory at once; each covers the whole vocabulary.
 constexpr int64_t logit_rows = 64;
 
 class DecoderText final : public TextState {
@@ -24,7 +24,7 @@ class DecoderText final : public TextState {
     return sum;
   }
   bool shorten(int64_t length) override {
-    if (stretches_) return false;  // keys were turned by angles that depend on the length at the time
+    if (stretches_) return false;  // the stored keys were rotated by angles that depend on the length at that time
     for (const nn::KvCache& layer : state.layers)
       if (!layer.can_shorten(state.length, length)) return false;
     state.length = std::min(state.length, length);

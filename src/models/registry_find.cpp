@@ -9,7 +9,7 @@ namespace hearth::models {
 
 namespace {
 
-// The entries of one task among whose names `wanted` is; where there is none, all these names are in `known`.
+// The entries of one task that have the name `wanted`; if there is none, `known` lists all names.
 template <class Family, class Names>
 std::vector<Found<Family>> find(const std::string& wanted, Names names, std::vector<std::string_view>& known) {
   std::vector<Found<Family>> found;

@@ -15,7 +15,7 @@ using sampling::Compat;
 
 bool of_diffusers(Compat c) { return c == Compat::hearth || c == Compat::diffusers; }
 
-// Pixels → [1, H, W, 3] in −1 … 1; black out (0 in that range) where the mask is 128 and more.
+// Pixels → [1, H, W, 3] in −1 … 1, set to 0 (gray) where the mask is 128 or more.
 Tensor image_tensor(const Pixels& image, const PixelMask* hidden, Backend& host) {
   return written_on_host(host, {1, image.height, image.width, 3}, DType::f32, [&](Tensor& y) {
     float* const values = y.data<float>();
@@ -28,8 +28,8 @@ Tensor image_tensor(const Pixels& image, const PixelMask* hidden, Backend& host)
 
 Tensor batched(const Tensor& x, int64_t B) { return x.size(0) == B ? x : ops::repeat_batch(x, B / x.size(0)); }
 
-// One mask value per f × f pixels: that in the corner of each, as nearest-neighbor resizing takes it; or the mean of the four in the
-// middle, as bilinear resizing has it.
+// One mask value per f × f pixels: that of the corner, as in nearest-neighbor resizing, or the mean of the middle four,
+// as in bilinear resizing.
 std::vector<float> on_grid(const PixelMask& mask, int64_t h, int64_t w, bool bilinear) {
   std::vector<float> grid;
   const int64_t f = mask.height / h;
@@ -81,7 +81,7 @@ EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sa
   if (masked) check_size(edit.mask, width, height);
   if (edit.fill != ImageEdit::Fill::image && !masked) fail<UsageError>("edit: a fill without a mask: expected --mask");
 
-  // The reference's edits as told begin from noise; with A1111 and ComfyUI they begin as any image to image does.
+  // The reference's instruction editing starts from noise; in A1111 and ComfyUI it starts like any image-to-image run.
   if (beside == Beside::image && !peers) {
     if (edit.strength)
       fail<UsageError>("edit: a strength of {}, but instruction editing starts from noise, expected no strength", *edit.strength);
@@ -97,7 +97,7 @@ EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sa
   if (p.keeps && sampler.ends_itself && !peers)
     fail<UnsupportedError>(
         "edit: sampler '{}' has no steps after which the unmasked part can be restored, expected --compat a1111 or comfyui", sampler.name);
-  const bool drawn = p.part.skipped < p.part.steps;  // with no step there is no noise, and the image stays what it is
+  const bool drawn = p.part.skipped < p.part.steps;  // without steps there is no noise, and the image does not change
   if (drawn && model.codec.draws && !edit.latents) p.encodings = {.before = needs_latents(beside, p) ? 1 : 0, .after = masked ? 1 : 0};
   return p;
 }
@@ -115,9 +115,9 @@ sampling::Schedule begun_on_the_way(EditPlan& plan, const ImageTask& task, const
     return rest.schedule;
   }
   sampling::Schedule rest = sampling::without_first(whole, plan.part.skipped);
-  if (task.edit.starts()) rest.ends.reset();                      // A1111 goes between those of what is left of the schedule
+  if (task.edit.starts()) rest.ends.reset();                      // A1111 uses the ends of the remaining schedule
   if (plan.part.skipped >= plan.part.steps) rest.steps.clear();   // PLMS has one call more than steps
-  if (!of_diffusers(task.request.compat)) rest.left_out.clear();  // ComfyUI's samplers are given a shorter list
+  if (!of_diffusers(task.request.compat)) rest.left_out.clear();  // ComfyUI's samplers receive a shorter list
   plan.start = sampling::start_of(task.request.compat, whole, rest, plan.part.skipped);
   return rest;
 }
@@ -153,7 +153,7 @@ EncodedImage encode_image(const Facts& model, const ImageTask& task, const EditP
   const int64_t B = latents[0], h = latents[1], w = latents[2], C = latents[3];
   const bool masked = !edit.mask.values.empty();
   const Beside beside = model.beside;
-  // Latents of each image: drawn from its posterior, or the mean where the program, or the run, draws nothing.
+  // Latents of each image: drawn from its posterior, or the mean if the program or the run draws nothing.
   int64_t drawn = 0;
   const auto encoded = [&](const PixelMask* hidden, bool draw) {
     std::vector<Tensor> means, logvars;
@@ -176,7 +176,7 @@ EncodedImage encode_image(const Facts& model, const ImageTask& task, const EditP
   else if (needs_latents(beside, plan)) out.z = encoded(nullptr, plan.encodings.before > 0);
   if (masked) out.mask = batched(latent_mask(edit.mask, task.request.compat, h, w, host), B);
   if (beside == Beside::mask_and_image) {
-    // Where the UNet is told to paint, every program says yes or no; ComfyUI by the mean of four pixels, to even.
+    // The UNet's mask input is 0 or 1 in all programs; ComfyUI rounds the mean of four pixels to even.
     Tensor told = latent_mask(edit.mask, task.request.compat == Compat::comfyui ? Compat::comfyui : Compat::hearth, h, w, host);
     unless_dry(host, [&] {
       for (float& v : std::span(told.data<float>(), size_t(told.numel()))) v = std::nearbyint(v);

@@ -48,7 +48,7 @@ MemoryPlan of_first_pass(const MemoryPlan& plan) {
   return first;
 }
 
-// After six steps a sampler remembers all that it ever will.
+// After six steps the state of every sampler has its full size.
 void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> passes, const Networks& networks) {
   MemoryLedger ledger;
   Networks dry_networks(networks, ledger);
@@ -64,7 +64,8 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
       if (few.stages.size() > 1) stage.begin = 0;
     }
     if (few.stages.size() > 1) few.stages[0].end = 0;
-    few.guidance.lowest = 0, few.guidance.highest = std::numeric_limits<double>::infinity();  // every step may be the widest
+    few.guidance.lowest = 0,
+    few.guidance.highest = std::numeric_limits<double>::infinity();  // any step may be guided, which takes most memory
     few.guidance.options["start"] = 0, few.guidance.options["stop"] = 1;
     ImageTask& dry = few.task;
     dry.request.stop_after = 0, dry.resume = nullptr;
@@ -77,7 +78,7 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
   }
   plan.activations = running.peak() - plan.weights;
 
-  // Beside tensors: the program itself, buffers of others, and what the images take on their way into files.
+  // Besides tensors: the program itself, buffers of libraries, and the images on their way into files.
   const int64_t buffers = MemoryLedger::process().use().now, others = std::max<int64_t>(0, buffers - networks.bytes_loaded());
   const int64_t program = std::max<int64_t>(0, process_resident_bytes() - buffers);
   constexpr int64_t files = 24 << 20;

@@ -13,7 +13,7 @@ namespace hearth::models::diffusion {
 namespace {
 
 void check_side(std::string_view name, int64_t side, int64_t factor) {
-  constexpr int64_t most = int64_t(1) << 20;  // beyond it byte counts would overflow
+  constexpr int64_t most = int64_t(1) << 20;  // larger sides would overflow byte counts
   if (side < factor || side % factor != 0)
     fail<UsageError>("generate: {} is {}, expected a multiple of {} pixels, at least {}", name, side, factor, factor);
   if (side > most) fail<UsageError>("generate: {} is {}, expected at most {}", name, side, most);
@@ -27,7 +27,7 @@ void check_discarding(const Request& request) {
   if (!request.sigmas.empty()) fail<UsageError>("schedule: the next-to-last sigma of given sigmas cannot be dropped, expected a schedule");
 }
 
-// The levels of a run of so many steps.
+// The schedule of a run with this many steps.
 sampling::RunSchedule schedule_of(const LatentModel& model, const ImageTask& task, const sampling::Sampler& sampler, int64_t steps) {
   const Request& request = task.request;
   return sampling::run_schedule(model.facts().scheduler, sampler,
@@ -41,7 +41,7 @@ sampling::RunSchedule schedule_of(const LatentModel& model, const ImageTask& tas
                                 steps);
 }
 
-// Whether the network is asked under the negative prompt, too.
+// Whether the negative prompt is evaluated, too.
 bool asks_negative(const LatentModel& model, const Pass& p) {
   return (!model.facts().embeds_guidance && sampling::uses_guidance(p.guidance)) || p.sampling->needs_unconditional;
 }
@@ -67,7 +67,7 @@ void check_options(const Members& members, const OptionValues& given) {
   }
 }
 
-// The request as the refiner reads it: options that are not its own are the model's alone.
+// The request as the refiner reads it: options that it does not have apply to the model alone.
 ImageTask for_refiner(const ImageTask& task, const LatentModel& refiner) {
   ImageTask r = task;
   std::erase_if(r.request.options, [&](const auto& option) { return !find_option(refiner, option.first); });

@@ -62,7 +62,7 @@ ResolvedImage both(const Pass& first, const Pass& second) {
   told.steps = first.steps;
   told.first_pass = {first.width, first.height};
   told.network_calls = first.network_calls > 0 && second.network_calls > 0 ? first.network_calls + second.network_calls : 0;
-  told.strength = first.strength;  // what is told of the second pass is told apart
+  told.strength = first.strength;  // the strength of the second pass is reported separately
   return told;
 }
 

@@ -3,7 +3,7 @@
 
 namespace hearth::models::mistral {
 
-// A GGUF file says that it is a Llama; the window tells them apart.
+// The architecture in its GGUF files is llama; the window distinguishes them.
 Entry entry() {
   return {
       .name = "mistral",

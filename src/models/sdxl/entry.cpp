@@ -1,4 +1,4 @@
-// Stable Diffusion XL (Podell et al. 2023, arXiv 2307.01952), after diffusers' StableDiffusionXLPipeline and its kin, 0.39.0.
+// Stable Diffusion XL (Podell et al. 2023, arXiv 2307.01952), after diffusers' StableDiffusionXLPipeline and related pipelines, 0.39.0.
 #include "core/error.h"
 #include "models/clip/options.h"
 #include "models/registry.h"
@@ -12,8 +12,8 @@ namespace {
 
 using namespace stable_diffusion;
 
-// (height, width, crop from the top and left, target height and width). Of a negative prompt the reference has two rules: from noise its
-// own only where both of its sizes are given, from an image each that is given.
+// (height, width, crop from the top and left, target height and width). The reference has two rules for the negative prompt: from noise its
+// own sizes apply only if both are given, from an image each one that is given.
 std::vector<float> sizes(const OptionValues& asked, int64_t width, int64_t height, text::PromptRole role, Begins begins) {
   const auto given = [&](const Option& option) { return option_of<Pair>(asked, option.name); };
   const auto numbers = [](const Pair& original, const Pair& corner, const Pair& target) {

@@ -51,7 +51,7 @@ const Family family{
     .final_norm = false,
     .sizes = sizes,
     .latent_statistics = true,
-    .strengths = {.image = 0.3},  // it was made for the last steps
+    .strengths = {.image = 0.3},  // it was trained for the last steps
     .reference_strengths = {.image = 0.3, .mask = 0.9999},
     .step_tables = large_image_tables,
     .read_index = read_index,

@@ -41,7 +41,7 @@ bool older_than_0_9(const std::string& version) {
   return std::from_chars(dot + 1, end, minor).ec == std::errc() && major == 0 && minor < 9;
 }
 
-// The reference takes a plain sample_size below 64 in configs older than 0.9.0 for a mistake, and 64 in its place.
+// The reference treats a scalar sample_size below 64 in configs older than 0.9.0 as a mistake and replaces it by 64.
 std::optional<std::array<int64_t, 2>> native_latents(const Config& file, const parts::UnetConfig& unet) {
   auto size = unet.sample_size;
   const bool plain = size && file.dump("sample_size")[0] != '[';
@@ -62,7 +62,7 @@ void check_tower(const StableDiffusionConfig::Tower& t, const std::string& where
                       t.tokenizer.model_max_length(), t.config.positions);
 }
 
-// What the UNet takes beside its context is what the family has to give.
+// The UNet's inputs besides its context must be those that the family provides.
 void check_added(const StableDiffusionConfig& c, const std::string& where) {
   if (!c.family->sizes) {
     if (c.unet.added)

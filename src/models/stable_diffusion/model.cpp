@@ -11,14 +11,14 @@ namespace {
 
 using diffusion::Role;
 
-// What a text encoder's states do not depend on where they are those of a layer before the last one and are not pooled: some merged files
-// hold NaN there.
+// Tensors of a text encoder that do not affect states of a layer before the last one, if these are not pooled: some merged files
+// have NaN there.
 std::vector<std::string> idle_tensors(const Family& family, const parts::ClipTextConfig& c) {
   if (family.clip_skip < 2 || family.final_norm || c.projection) return {};
   return {fmt::format("text_model.encoder.layers.{}.*", c.layers - 1), "text_model.final_layer_norm.*"};
 }
 
-// The blocks that perturbed attention disturbs.
+// The blocks that perturbed attention perturbs.
 parts::UnetConfig::Blocks perturbed_blocks(const sampling::Guidance& g) { return parts::UnetConfig::Blocks(int(g.options.at("layers"))); }
 
 }  // namespace

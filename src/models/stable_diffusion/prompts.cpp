@@ -16,13 +16,13 @@ using Role = text::PromptRole;
 
 bool composed(const text::Prompt& prompt) { return prompt.conditions.size() > 1 || prompt.conditions[0].weight != 1; }
 
-// The prompt of the second text encoder, or its negative one, where it has one of its own.
+// The prompt of the second text encoder, or its negative prompt, if it has one of its own.
 std::optional<std::string> second(const Request& r, std::string_view option) { return option_of<std::string>(r.options, option); }
 
 bool has_negative(const Request& r) { return r.negative_prompt || second(r, "negative_prompt_2"); }
 
-// Zeros in place of a negative prompt: as the checkpoint says where none is given; A1111 also takes an empty one for none, ComfyUI encodes
-// it in any case.
+// Zeros instead of a negative prompt: as the checkpoint says if none is given. A1111 also treats an empty one as not given; ComfyUI always
+// encodes it.
 bool is_zero(const StableDiffusionConfig& config, const Request& r) {
   if (!config.zeros_for_no_negative || r.compat == sampling::Compat::comfyui) return false;
   const bool empty = r.negative_prompt.value_or("").empty() && second(r, "negative_prompt_2").value_or("").empty();
@@ -33,14 +33,14 @@ void tell(const std::string& warning, ResolvedImage& told) {
   if (std::ranges::find(told.warnings, warning) == told.warnings.end()) told.warnings.push_back(warning);
 }
 
-// The text that a tower reads.
+// The text for a text encoder.
 std::string text_of(const Request& r, Role role, size_t tower) {
   if (role == Role::positive) return tower == 0 ? r.prompt : second(r, "prompt_2").value_or(r.prompt);
   const std::string first = r.negative_prompt.value_or("");
   return tower == 0 ? first : second(r, "negative_prompt_2").value_or(first);
 }
 
-// Of a tower. diffusers and ComfyUI move all encoders, A1111 none of OpenCLIP's.
+// Clip skip of a text encoder. In diffusers and ComfyUI it applies to all of them, in A1111 not to OpenCLIP's.
 int64_t clip_skip_of(const StableDiffusionConfig& config, const Request& r, size_t tower, ResolvedImage& told) {
   const TowerNames& names = config.towers[tower].names;
   const int64_t own = config.family->clip_skip, layers = config.towers[tower].config.layers;
@@ -73,7 +73,7 @@ TowerPrompts::TowerPrompts(const StableDiffusionConfig& config, std::vector<diff
     std::vector<text::EmbeddingName> names;
     Tower& tower = towers_.emplace_back(read(i, task, ask_negative, host, names, resolved));
     tower.clip_skip = clip_skip[i];
-    // diffusers encodes the negative prompt as if nobody had asked for another layer.
+    // diffusers encodes the negative prompt without clip skip.
     tower.clip_skip_negative = request.compat == sampling::Compat::diffusers ? config.family->clip_skip : tower.clip_skip;
     if (i == 0) resolved.embeddings = std::move(names);
   }
@@ -86,7 +86,7 @@ TowerPrompts::TowerPrompts(const StableDiffusionConfig& config, std::vector<diff
                               : fmt::format("guidance {} is at most 1: the negative prompt is ignored", request.guidance),
          resolved);
   if (!config.family->sizes) return;
-  const bool told = config.beside() == diffusion::Beside::image;  // from noise, whatever image there is
+  const bool told = config.beside() == diffusion::Beside::image;  // starts from noise in spite of the image
   const Begins begins = task.edit.starts() && !told ? Begins::with_image : Begins::with_noise;
   for (const Role role : {Role::positive, Role::negative})
     sizes_.push_back(config.family->sizes(request.options, resolved.width, resolved.height, role, begins));
@@ -111,7 +111,7 @@ TowerPrompts::Tower TowerPrompts::read(size_t index, const ImageTask& task, bool
   return t;
 }
 
-// Prompts of several towers: as many conditions, of as many chunks.
+// Gives the prompts of all text encoders the same number of conditions and chunks.
 void TowerPrompts::even_out() {
   for (size_t k = 0; k < towers_[0].prompts.size(); ++k)
     for (const Tower& tower : towers_)
@@ -136,7 +136,7 @@ void TowerPrompts::even_out() {
 
 std::vector<EncodedPrompt> TowerPrompts::encode(const diffusion::Loaded& networks, Backend& host) const {
   const size_t read = towers_[0].prompts.size(), wanted = zero_negative_ ? 1 : read;
-  std::vector<std::vector<EncodedPrompt>> of_prompts(wanted);  // each as the towers have it
+  std::vector<std::vector<EncodedPrompt>> of_prompts(wanted);  // per text encoder
   for (size_t i = 0; i < towers_.size(); ++i) {
     const Tower& tower = towers_[i];
     std::vector<Tensor> embeddings;
@@ -159,7 +159,7 @@ std::vector<EncodedPrompt> TowerPrompts::encode(const diffusion::Loaded& network
   std::vector<EncodedPrompt> out;
   for (const std::vector<EncodedPrompt>& prompt : of_prompts) out.push_back(clip::side_by_side(prompt));
   if (zero_negative_) out.push_back(diffusion::zeros_like(out[0]));
-  // The pooled vector becomes what is added to the UNet's time.
+  // The pooled vector becomes the UNet's addition to the time embedding.
   for (size_t k = 0; k < out.size(); ++k)
     for (EncodedCondition& condition : out[k].conditions)
       for (EncodedEntry& entry : condition.entries) {

@@ -32,8 +32,8 @@ Tensor by_channel(const Tensor& x, std::span<const float> before, std::span<cons
   return on_host(x.shape(), each, x);
 }
 
-// Crossfades the first `extent` rows (axis 1) or columns (axis 2) of b from the last of a, linearly; both [B, H, W, C] f32 on a
-// host. The factors are rounded as the reference rounds them.
+// Crossfades linearly from the last `extent` rows (axis 1) or columns (axis 2) of a to the first of b; both [B, H, W, C] f32 on a
+// host. The factors are rounded as in the reference.
 void blend(const Tensor& a, Tensor& b, int axis, int64_t extent) {
   extent = std::min({extent, a.size(axis), b.size(axis)});
   const auto [B, H, W, C] = b.dims<4>();
@@ -91,7 +91,7 @@ VaeEncoder::VaeEncoder(const Scope& w, const AutoencoderKlConfig& c)
     const Scope scope = w / "down_blocks" / int64_t(i);
     const int64_t C = c.channels[i];
     VaeBlock& b = down_blocks.emplace_back(block(scope, c, c.channels[i == 0 ? 0 : i - 1], C, c.layers));
-    // Padded below and right only: symmetric padding would shift the image by half a pixel per level.
+    // Padded only below and right: symmetric padding would shift the image by half a pixel per level.
     if (i + 1 < c.channels.size()) b.resample.emplace(scope / "downsamplers" / 0 / "conv", C, C, 3, ConvSpec::plane(2, {0, 0, 1, 1}));
   }
 }

@@ -7,7 +7,7 @@
 namespace hearth::parts {
 namespace {
 
-// The width of all levels; `blocks` gets how many blocks each has.
+// The width of all levels; `blocks` receives the number of blocks of each level.
 int64_t read_levels(const Config& c, const std::string& side, std::vector<int64_t>& blocks) {
   const std::string widths = side + "_block_out_channels", counts = "num_" + side + "_blocks";
   blocks = c.integers(counts, {blocks});
@@ -43,7 +43,7 @@ AutoencoderTinyConfig AutoencoderTinyConfig::from(const Config& c) {
     fail<WeightError>("{}: {} levels, expected at most 8", c.where(), std::max(v.encoder_blocks.size(), v.decoder_blocks.size()));
   v.scaling_factor = float(c.number("scaling_factor", 1));
   if (v.scaling_factor == 0) fail<WeightError>("{}: 'scaling_factor' = 0, expected another value", c.where());
-  // The pipelines of the reference apply no shift; a latent is limited only on its way into bytes; block_out_channels repeats the
+  // The pipelines of the reference apply no shift; latents are clamped only when they are stored as bytes; block_out_channels repeats the
   // decoder's; arithmetic is f32 anyway.
   c.no_effect({"shift_factor", "latent_magnitude", "latent_shift", "block_out_channels", "force_upcast"});
   c.finish();

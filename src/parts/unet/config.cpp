@@ -22,7 +22,7 @@ std::vector<int64_t> depths(const Config& c, const char* key, const Json& entry,
   return result;
 }
 
-// The key as a list with one entry per level; a plain number is repeated.
+// The key as a list with one entry per level; a scalar is repeated.
 std::vector<Json> per_level(const Config& c, const char* key, size_t levels) {
   const Json value = Json::parse(c.dump(key));
   if (!value.is_array()) return std::vector<Json>(levels, value.is_null() ? Json(1) : value);
@@ -96,7 +96,7 @@ std::vector<UnetConfig::Level> read_levels(const Config& c) {
   return levels;
 }
 
-// The one width that all attending levels must agree on, because they share one context.
+// The width of the context, which all attending levels must share.
 int64_t context_width(const Config& c, const UnetConfig& u) {
   const std::vector<int64_t> widths = c.integer_per_level("cross_attention_dim", u.levels.size(), 1280);
   int64_t width = 0;
@@ -112,7 +112,7 @@ int64_t context_width(const Config& c, const UnetConfig& u) {
   return width;
 }
 
-// Pooled text and sizes beside the time (Podell et al. 2023, arXiv 2307.01952).
+// Pooled text and sizes, added to the time embedding (Podell et al. 2023, arXiv 2307.01952).
 void read_added(const Config& c, UnetConfig& u) {
   if (!c.has("addition_embed_type") || is_null(c, "addition_embed_type")) {
     c.no_effect({"addition_time_embed_dim", "projection_class_embeddings_input_dim"});
@@ -177,7 +177,7 @@ UnetConfig UnetConfig::from(const Config& c) {
   u.cosine_first = c.boolean("flip_sin_to_cos", true);
   u.frequency_shift = float(c.number("freq_shift", 0));
   u.temb = c.integer("time_embedding_dim", 0);
-  if (u.temb == 0) u.temb = 4 * u.levels[0].channels;  // the reference takes 0 for "not given" too
+  if (u.temb == 0) u.temb = 4 * u.levels[0].channels;  // as in the reference, 0 means "not given"
   require_positive(c, "time_embedding_dim", u.temb);
   if (c.has("timestep_post_act")) u.timestep_post_act = diffusers_activation(c, "timestep_post_act", "silu");
   if (c.has("time_embedding_act_fn")) u.time_embedding_act_fn = diffusers_activation(c, "time_embedding_act_fn", "silu");
@@ -193,7 +193,7 @@ UnetConfig UnetConfig::from(const Config& c) {
   if (u.downsample_padding != 0 && u.downsample_padding != 1)
     fail<UnsupportedError>("{}: 'downsample_padding' = {} is not supported, expected 0 or 1", c.where(), u.downsample_padding);
 
-  c.only_null("num_attention_heads");  // the reference refuses it as well
+  c.only_null("num_attention_heads");  // the reference rejects it, too
   c.only("dual_cross_attention", false);
   c.only("resnet_time_scale_shift", {"default"});
   c.only("class_embeddings_concat", false);
@@ -201,9 +201,9 @@ UnetConfig UnetConfig::from(const Config& c) {
   for (const char* key : {"class_embed_type", "num_class_embeds", "encoder_hid_dim", "encoder_hid_dim_type"}) c.only_null(key);
   if (c.has("time_cond_proj_dim") && !is_null(c, "time_cond_proj_dim")) u.guidance = positive_integer(c, "time_cond_proj_dim", 0);
   read_added(c, u);
-  // What training with an averaged copy of the weights leaves in published configs.
+  // Keys that training with averaged weights leaves in published configs.
   c.no_effect({"decay", "min_decay", "optimization_step", "update_after_step", "use_ema_warmup", "inv_gamma", "power"});
-  // upcast_attention: attention is f32 anyway. The others belong to block types and embeddings that are refused above.
+  // upcast_attention: attention is f32 anyway. The others belong to block types and embeddings that are rejected above.
   c.no_effect({"dropout", "upcast_attention", "resnet_skip_time_act", "resnet_out_scale_factor", "cross_attention_norm",
                "mid_block_only_cross_attention", "addition_embed_type_num_heads"});
   c.finish();
