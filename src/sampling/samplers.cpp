@@ -120,7 +120,7 @@ std::optional<int64_t> network_calls(const Sampler& sampler, const Schedule& sch
   };
   Noise none = [](Backend& backend, const Shape& shape) { return Tensor::zeros(backend, shape, DType::f64); };
   Schedule counted = schedule;
-  counted.thresholding.reset();  // of f32 only, and no matter here
+  counted.thresholding.reset();  // supports f32 only, and does not matter here
   sample(sampler, counting, Tensor::zeros(device, {1, 1, 1, 1}, DType::f64), counted, none, options);
   return calls;
 }

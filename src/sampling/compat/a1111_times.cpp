@@ -8,7 +8,7 @@
 namespace hearth::sampling {
 namespace {
 
-constexpr int64_t least_of_unipc = 3;  // as many as its order
+constexpr int64_t least_of_unipc = 3;  // same as its order
 
 std::vector<int64_t> timesteps_of(std::string_view sampler, int64_t size, int64_t n, int64_t least) {
   if (n < 1 || n > size) fail<UsageError>("steps: got {}, expected 1 to {} for A1111's {}", n, size, sampler);
@@ -30,7 +30,7 @@ Level at_time(const NoiseTable& table, double time) {
   return Level::of_alpha_bar(std::exp(std::lerp(log_bar(low), log_bar(low + 1), at - double(low))), float(at * 1000 / N));
 }
 
-// So many steps of even length in time, from `start` to the table's first entry.
+// The given number of steps of equal length in time, from `start` to the table's first entry.
 std::vector<Step> even_steps(const NoiseTable& table, double start, int64_t count) {
   const auto level = [&](int64_t i) { return at_time(table, std::lerp(start, 1 / double(table.size()), double(i) / double(count))); };
   std::vector<Step> steps;

@@ -13,7 +13,7 @@
 namespace hearth::sampling {
 namespace {
 
-// The levels that an SDE sampler's path is made for: the smallest that is not 0, and the largest.
+// The range of an SDE sampler's path: the smallest σ above 0, and the largest.
 std::pair<double, double> span_of(const Schedule& schedule) {
   if (schedule.path_ends) return *schedule.path_ends;
   double low = HUGE_VAL, high = 0;
@@ -30,11 +30,11 @@ Generators generators_of(Compat compat) { return compat == Compat::diffusers ? G
 
 Rng rng_of(Compat compat, const NoiseRequest& r) { return r.rng.value_or(compat == Compat::a1111 ? Rng::nv : Rng::cpu); }
 
-// Between the seeds of a batch's images.
+// Difference between the seeds of a batch's images.
 uint64_t apart_of(const NoiseRequest& r) { return r.variation.strength > 0 ? 0 : 1; }
 
-// The levels of a choice, those of Karras' and exponential schedules in the f32 arithmetic of these programs: Brownian paths are rough, a
-// level that is off in its last bit has other noise.
+// The sigmas of a choice. Karras' and exponential schedules are computed in these programs' f32 arithmetic: Brownian paths are rough, so a
+// σ that differs in its last bit has different noise.
 Values made_in_f32(const ScheduleChoice& choice, const ModelSigmas& model, int64_t n) {
   Values sigmas = choice.make(model, n);
   if (!choice.sigma || (choice.sigma->name != "karras" && choice.sigma->name != "exponential")) return sigmas;
@@ -55,7 +55,7 @@ Values made_in_f32(const ScheduleChoice& choice, const ModelSigmas& model, int64
   return sigmas;
 }
 
-// Steps along σ as these programs keep them, in f32.
+// Steps along σ, in f32 as in these programs.
 Schedule along(const std::vector<double>& sigmas, const SchedulerConfig& of_sigma, std::shared_ptr<const NoiseTable> table, Times times) {
   Schedule s{.steps = {}, .prediction = of_sigma.prediction};
   s.path = {.times = times, .table = std::move(table)};
@@ -66,7 +66,7 @@ Schedule along(const std::vector<double>& sigmas, const SchedulerConfig& of_sigm
   return s;
 }
 
-// Along no schedule (a1111_times.h).
+// Without a schedule (a1111_times.h).
 bool goes_by_time(Compat compat, const Sampler& sampler) {
   return compat == Compat::a1111 && (sampler.a1111_levels == A1111Levels::timesteps || sampler.a1111_levels == A1111Levels::times);
 }
@@ -99,7 +99,7 @@ Noise make_noise(Compat compat, const NoiseRequest& r, const Schedule& schedule,
   const auto path = [&](Generators generators) {
     const auto [low, high] = span_of(schedule);
     const bool brownian = compat == Compat::comfyui ? sampler.brownian.comfyui : sampler.brownian.a1111;
-    if (!brownian || !(low < high)) return NoiseIncrements();  // one level: no step in between
+    if (!brownian || !(low < high)) return NoiseIncrements();  // a single noise level: no step in between
     return torchsde_increments(r.seed, generators, low, high, apart, rng);
   };
   const auto varied = [&](NoiseDraws own, NoiseDraws other) {
@@ -187,7 +187,7 @@ Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sample
   const double first = s.steps.front().from.sigma, most = table->sigmas.back();
   const bool whole = first > most || std::abs(first - most) <= 1e-5 * most;
   if (comfyui && whole) s.init_scale = float(std::sqrt(1 + first * first));
-  if (!comfyui) s.path_ends = span_of(s);  // the whole schedule's, also of what is left of it
+  if (!comfyui) s.path_ends = span_of(s);  // of the whole schedule, even if the run executes only a part of it
   if (!comfyui && sampler.a1111_levels == A1111Levels::ends) s.ends = {model.most(), model.least(), steps};
   return s;
 }

@@ -12,7 +12,7 @@
 namespace hearth::sampling {
 namespace {
 
-// One spelling and what it stands for.
+// A spelling and its meaning.
 struct Spelling {
   std::string folded;
   NamedSampler meant;

@@ -17,7 +17,7 @@ using Set = std::initializer_list<SchedulerClass>;
 
 bool one_of(SchedulerClass c, Set set) { return std::ranges::find(set, c) != set.end(); }
 
-// What the classes of one family read alike.
+// Shared by the classes of one family.
 bool in_sigma(SchedulerClass c) { return one_of(c, {euler, euler_ancestral, heun, lms, kdpm2, kdpm2_ancestral, dpm_sde}); }
 bool in_lambda(SchedulerClass c) { return one_of(c, {dpmpp_multistep, dpm_singlestep, unipc, deis, sa_solver}); }
 bool in_alpha(SchedulerClass c) { return one_of(c, {pndm, ddim, ddpm, lcm, tcd, cogvideox_ddim, cogvideox_dpm}); }
@@ -30,7 +30,7 @@ template <class E> struct Choice {
 };
 template <class E> using Choices = std::vector<Choice<E>>;
 
-// The value of a key that names one of several ways.
+// The value of a key that selects one of several methods.
 template <class E> E choice(const Config& c, std::string_view key, std::string_view otherwise, const Choices<E>& choices) {
   const std::string text = c.text(key, std::string(otherwise));
   std::vector<std::string_view> known;
@@ -41,7 +41,7 @@ template <class E> E choice(const Config& c, std::string_view key, std::string_v
   fail<UnsupportedError>("{}: '{}' is \"{}\", which is not supported; supported: {}", c.where(), key, text, fmt::join(known, ", "));
 }
 
-// Texts that stand for their numbers; `others` are read as the first, as diffusers does with the values of other classes.
+// Texts that are mapped to their indices; `others` are read as the first, as diffusers does with the values of other classes.
 double numbered(const Config& c, std::string_view key, std::span<const std::string_view> texts, Choices<double> others = {}) {
   Choices<double> choices;
   for (size_t i = 0; i < texts.size(); ++i) choices.push_back({texts[i], double(i)});
@@ -129,7 +129,7 @@ void read_dynamic_shift(const Config& c, SchedulerConfig& s) {
   s.mu_line = {c.number("base_image_seq_len", 256), c.number("base_shift", 0.5), c.number("max_image_seq_len", 4096),
                c.number("max_shift", 1.15)};
   s.shift_terminal = optional_number(c, "shift_terminal");
-  if (s.shift_terminal == 0.0) s.shift_terminal.reset();  // Python: no value
+  if (s.shift_terminal == 0.0) s.shift_terminal.reset();  // Python treats 0 as no value
 }
 
 void read_flow_sigmas(const Config& c, SchedulerConfig& s) {
@@ -143,7 +143,7 @@ void read_flow_sigmas(const Config& c, SchedulerConfig& s) {
     fail<UnsupportedError>("{}: 'use_flow_sigmas' and another curve of sigmas are both set, expected one of them", c.where());
   s.shift = positive(c, "flow_shift", 1);
   read_dynamic_shift(c, s);
-  if (s.shift_terminal && s.scheduler != unipc) s.shift_terminal.reset();  // the other classes do not know it
+  if (s.shift_terminal && s.scheduler != unipc) s.shift_terminal.reset();  // the other classes do not have it
 }
 
 void read_thresholding(const Config& c, SchedulerConfig& s) {
@@ -249,7 +249,7 @@ void read_edm(const Config& c, SchedulerConfig& s) {
   else read_final_sigmas(c, s);
 }
 
-// Classes on a table of ᾱ.
+// Classes with a table of ᾱ.
 void read_alpha(const Config& c, SchedulerConfig& s, bool prk) {
   const bool one = one_of(s.scheduler, {ddim, cogvideox_ddim, cogvideox_dpm, lcm, tcd});
   switch (s.scheduler) {
@@ -268,7 +268,7 @@ void read_alpha(const Config& c, SchedulerConfig& s, bool prk) {
     case tcd:
       s.original_steps = whole(c, "original_inference_steps", 50, 1, INT64_MAX);
       s.set_alpha_to_one = c.boolean("set_alpha_to_one", true);
-      if (s.scheduler == tcd) break;  // which clips nothing, whatever the file says
+      if (s.scheduler == tcd) break;  // never clips
       s.solver["timestep_scaling"] = c.number("timestep_scaling", 10.0);
       read_clip(c, s, false);
       read_thresholding(c, s);
@@ -281,7 +281,7 @@ void read_alpha(const Config& c, SchedulerConfig& s, bool prk) {
   }
 }
 
-// What the class at hand does not read: a file that has been through several classes carries the keys of them all.
+// Keys that this class does not read: a file that has been through several classes carries the keys of all of them.
 void ignore_foreign_keys(const Config& c) {
   c.no_effect({"algorithm_type",
                "base_image_seq_len",
@@ -361,7 +361,7 @@ SchedulerConfig read_as(const Config& c, SchedulerClass scheduler, PrkSteps prk)
   if (in_sigma(scheduler) || in_lambda(scheduler) || in_alpha(scheduler)) {
     read_table(c, s);
     read_prediction(c, s);
-    if (scheduler == dpm_singlestep) s.spacing = Spacing::linspace;  // it has no other
+    if (scheduler == dpm_singlestep) s.spacing = Spacing::linspace;  // the only one it has
     else read_spacing(c, s);
   }
   if ((in_sigma(scheduler) && scheduler != euler_ancestral) || in_lambda(scheduler)) read_curve(c, s);
@@ -435,7 +435,7 @@ SchedulerConfig SchedulerConfig::with_class(SchedulerClass other) const {
   const bool flow = in_flow(scheduler) || prediction == Prediction::flow;
   const std::string_view own = flow ? "flow" : kind(scheduler), theirs = kind(other);
   if (own != theirs) {
-    // The σ-samplers take the levels that a flow or EDM network has.
+    // The σ-samplers use the noise levels of a flow or EDM network.
     if ((own == "flow" || own == "EDM") && (in_sigma(other) || in_lambda(other))) return own_levels();
     fail<UnsupportedError>("{}: {} is for {} networks, this is a {} network ({})", source_.where(), name_of(other), theirs, own,
                            name_of(scheduler));
@@ -449,7 +449,7 @@ SchedulerConfig SchedulerConfig::with_class(SchedulerClass other) const {
   return s;
 }
 
-// Without what only the sampler of the class has.
+// Without options that only the sampler of the class has.
 SchedulerConfig SchedulerConfig::own_levels() const {
   SchedulerConfig s = *this;
   s.solver.clear();

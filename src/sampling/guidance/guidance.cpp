@@ -131,7 +131,7 @@ bool inside(const Guidance& g, const Level& level, const GuidanceMemory& memory)
          sigma <= g.highest;
 }
 
-// An answer in the space where it is put together with others, and back.
+// Converts a prediction to the space in which it is combined with others, and back.
 Tensor into(Space space, const Tensor& x, const Tensor& given, const Level& level, Parameterization prediction) {
   if (!given || space == answer) return given;
   const Tensor estimate = x0_of(x, given, level, prediction);

@@ -18,7 +18,7 @@ void scale(std::span<float> values, double factor) {
   for (float& v : values) v *= float(factor);
 }
 
-// Times are f32 in the programs whose paths these are. NaN, infinities and equal times have no increment.
+// Times are f32 in the programs that define these paths. NaN, infinities and equal times have no increment.
 std::pair<double, double> ordered(double from, double to) {
   const double a = float(std::min(from, to)), b = float(std::max(from, to));
   if (!(a < b) || !std::isfinite(b))
@@ -26,7 +26,7 @@ std::pair<double, double> ordered(double from, double to) {
   return {a, b};
 }
 
-// To six decimals, as Python's round does it: the nearest decimal number, ties by the exact binary value.
+// Rounds to six decimals, like Python's round: the nearest decimal number, ties by the exact binary value.
 double rounded(double t) {
   char text[400];
   const auto [end, error] = std::to_chars(text, text + sizeof text, t, std::chars_format::fixed, 6);
@@ -34,7 +34,7 @@ double rounded(double t) {
   return t;
 }
 
-constexpr size_t pool_size = 24;  // torchsde's for its trees
+constexpr size_t pool_size = 24;  // as in torchsde's trees
 
 BrownianTree torchsde_tree(uint64_t seed, double low, double high, size_t count, SeededNormals normals) {
   Values whole(count);

@@ -7,7 +7,7 @@
 namespace hearth::sampling {
 namespace {
 
-// Lu et al. 2022 (arXiv 2206.00927), DPM-Solver-2 as k-diffusion has it: the slope at the middle of the step in ln σ.
+// Lu et al. 2022 (arXiv 2206.00927), DPM-Solver-2 as in k-diffusion: the slope at the middle of the step in ln σ.
 Tensor midpoint_step(const State& s, const Run& run, const Level& at, double to) {
   const Tensor d = slope(s.x, run.denoise(s.x, at).x0, at.sigma);
   if (to == 0) return combine({s.x, d}, {1, to - at.sigma});

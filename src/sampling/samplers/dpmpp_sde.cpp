@@ -14,8 +14,8 @@ Tensor stochastic_step(const Run& run, const Tensor& x, const Tensor& x0, const 
   return run.add_noise_between(moved, to.alpha * split.up * run.option("s_noise"), path.coordinate(from), path.coordinate(to));
 }
 
-// DPM-Solver++ (Lu et al. 2022, arXiv 2211.01095) of second order in single steps on the SDE, as k-diffusion's: two stages, each with a
-// split of its own; D' = (1 − 1/(2r))·x̂₀ + 1/(2r)·x̂₀(middle).
+// DPM-Solver++ (Lu et al. 2022, arXiv 2211.01095), second order, singlestep, on the SDE, as in k-diffusion: two stages, each with its own
+// split; D' = (1 − 1/(2r))·x̂₀ + 1/(2r)·x̂₀(middle).
 void step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   const Tensor x0 = run.denoise(s.x, at).x0;

@@ -4,7 +4,7 @@
 namespace hearth::sampling {
 namespace {
 
-// CFG++ (Chung et al. 2024, arXiv 2406.08070): x̂₀ is guided, the noise that x keeps is that of the estimate u without prompt.
+// CFG++ (Chung et al. 2024, arXiv 2406.08070): x̂₀ is guided; the noise kept in x is that of the unconditional estimate u.
 //   x' = α'·x̂₀ + α'·down·(x − α·u)/σ + α'·up·noise, the split that of σ/α
 void step_of(State& s, const Run& run, double eta, double s_noise) {
   const auto& [at, from, to] = run.step(s);

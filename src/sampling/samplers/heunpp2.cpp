@@ -4,7 +4,7 @@
 namespace hearth::sampling {
 namespace {
 
-// Heun++ 2: slopes at this level, the next and the one after, weighted by their sigma beside that of the run's first level.
+// Heun++ 2: slopes at this noise level, the next and the one after, weighted by their sigma relative to that of the run's first level.
 //   w₂ = σ_{i+1}/(3·σ₀), w₃ = σ_{i+2}/(3·σ₀), w₁ = 1 − w₂ − w₃; the step before the last: w₂ = σ_{i+1}/(2·σ₀); the last is Euler's
 void step(State& s, const Run& run) {
   const Level& to = run.step(s).to;

@@ -8,8 +8,8 @@ namespace {
 enum LastStep { integrated, denoised };
 
 // Linear multistep (Adams–Bashforth on uneven steps), as Katherine Crowson's: the integral over the step of the polynomial through the
-// last slopes. History: the slopes, newest first. In a run begun on the way with diffusers the polynomial has nodes on the steps before
-// it, too, whose slopes are missing from the sum.
+// last slopes. History: the slopes, newest first. In a diffusers run that starts from an image, the polynomial also has nodes at the
+// skipped steps, whose slopes are missing from the sum.
 void step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   const Tensor x0 = run.denoise(s.x, at).x0;

@@ -3,7 +3,7 @@
 namespace hearth::sampling {
 namespace {
 
-// Chen et al. 2025, SANA-Sprint (arXiv 2503.09641): a consistency model on x = cos t·x₀ + sin t·noise, the noise of x₀'s deviation:
+// Chen et al. 2025, SANA-Sprint (arXiv 2503.09641): a consistency model on x = cos t·x₀ + sin t·noise, the noise scaled to σ_data:
 //   x' = cos t'·x̂₀ + sin t'·σ_data·noise
 void step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);

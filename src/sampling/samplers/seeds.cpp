@@ -6,15 +6,15 @@
 namespace hearth::sampling {
 namespace {
 
-// Gonzalez et al. 2023 (arXiv 2305.14267): stochastic explicit exponential derivative-free solvers. Stages at parts r of the step in λ;
+// Gonzalez et al. 2023 (arXiv 2305.14267): stochastic explicit exponential derivative-free solvers. Stages at fractions r of the step in λ;
 // with g = h·(1 + eta) a stage is
 //   x_r = (σ_r/σ)·e^(−r·h·eta)·x − α_r·Σ weight·x̂₀ + σ_r·s_noise·n_r
-// where the noises n_r of the stages are one path: n_r' = e^((r − r')·h·eta)·n_r + √(1 − e^(2(r − r')·h·eta))·new.
+// where the noises n_r of the stages are on one path: n_r' = e^((r − r')·h·eta)·n_r + √(1 − e^(2(r − r')·h·eta))·new.
 struct Seeds {
   const Run& run;
   const Tensor x;
   const Level from;
-  double h, eta, s_noise, part = 0, sigma = 0;  // up to where the noise's path has come
+  double h, eta, s_noise, part = 0, sigma = 0;  // the current position on the noise's path
   Tensor noise;                                 // n at `part`
 
   Seeds(const State& s, const Run& r, double with_eta)

@@ -7,7 +7,7 @@ namespace hearth::sampling {
 namespace {
 
 // Zheng et al. 2024 (arXiv 2402.19159), strategic stochastic sampling: down to the level of s = ⌊(1 − eta)·t'⌋ without noise, then up to
-// that of t' with fresh noise.
+// that of t' with step noise.
 void step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   const double eta = run.option("eta");

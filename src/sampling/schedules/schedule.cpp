@@ -18,7 +18,7 @@ using enum SchedulerClass;
 bool is_flow(SchedulerClass c) { return c == flow_euler || c == flow_heun || c == flow_lcm || c == ltx_euler_ancestral; }
 bool is_edm(SchedulerClass c) { return c == edm_euler || c == edm_dpm; }
 
-// The most steps that the class can take from its table; 0: any number.
+// The largest number of steps that the class can take from its table; 0: no limit.
 int64_t most_steps(const SchedulerConfig& c) {
   const int64_t N = c.num_train_timesteps;
   if (c.scheduler == lcm || c.scheduler == tcd) return std::min(N, c.original_steps);
@@ -65,7 +65,7 @@ void fill(Schedule& s, const SchedulerConfig& c, const ScheduleChoice& choice, i
   if (c.scheduler == ipndm) return ipndm_levels(s, n);
   if (c.scheduler == wuerstchen) return wuerstchen_levels(s, c, n);
   if (has_alpha_levels(c.scheduler) && by_sigma) {
-    SchedulerConfig sigma_form = c;  // whose table has a finite σ at zero terminal SNR
+    SchedulerConfig sigma_form = c;  // its table has a finite σ at zero terminal SNR
     sigma_form.scheduler = dpmpp_multistep;
     return sigma_levels(s, sigma_form, NoiseTable(sigma_form), choice, n);
   }
@@ -157,7 +157,7 @@ Schedule make_schedule(const SchedulerConfig& config, const ScheduleChoice& choi
   if (choice.spacing) c.spacing = *choice.spacing, c.curve = Curve::spacing;
   if (choice.curve) c.curve = *choice.curve;
   if (!choice.gives_sigmas()) {
-    SchedulerConfig counted = c;  // along a curve DDIM takes σ where it likes, as DPM++ does
+    SchedulerConfig counted = c;  // along a curve DDIM's σ are not tied to timesteps, as in DPM++
     if (has_alpha_levels(c.scheduler) && c.curve != Curve::spacing) counted.scheduler = dpmpp_multistep;
     check_steps(counted, n);
   } else if (n < 1) {

@@ -20,7 +20,7 @@ DpmWeights dpm_weights(DpmAlgorithm algorithm, DpmSolverType type, int order, co
   if (order == 2 && type == DpmSolverType::midpoint) w.d1 = w.d0 / 2;
   else w.d1 = (data ? -size : size) * (e / std::abs(z) + (data ? 1 : -1));
   if (order < 3) return w;
-  // The integral wants −½ here; with fresh noise diffusers 0.39.0 has +½ (times −α'), and so have the images made with it.
+  // The integral requires −½ here; with step noise diffusers 0.39.0 has +½ (times −α'), and published images depend on it.
   w.d2 = size * ((e - z) / (z * z) + (algorithm == DpmAlgorithm::data_sde ? 0.5 : -0.5));
   return w;
 }

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 11> names{"penalties", "dry",       "temp
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// Whether a stage would do something.
+// Whether a stage is active.
 bool is_set(const SamplingParameters& p, Stage stage) {
   switch (stage) {
     case Stage::penalties: return p.repetition_penalty != 1 || p.presence_penalty != 0 || p.frequency_penalty != 0;

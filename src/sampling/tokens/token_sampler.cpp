@@ -92,7 +92,7 @@ void TokenSampler::apply(Stage stage) {
 const Candidates& TokenSampler::candidates(std::span<const float> logits) {
   apply_rules(logits);
   for (const Stage stage : parameters_.order) {
-    // At temperature 0 only what changes scores matters, wherever it stands.
+    // At temperature 0 only stages that change scores matter, at any position.
     if (parameters_.temperature == 0 && stage != Stage::penalties && stage != Stage::dry) continue;
     apply(stage);
   }
