@@ -1,4 +1,4 @@
-// What GGUF files of the decoder families say, read as their config.json.
+// GGUF files of the decoder families, read as their config.json.
 #include "models/decoder_family.h"
 
 #include <gtest/gtest.h>
@@ -117,7 +117,7 @@ TEST_F(GgufLanguage, qwen_has_halves_and_its_scaling) {
   EXPECT_EQ(read("qwen3").text("model_type"), "qwen3");
 }
 
-// As llama.cpp turns keys and queries: its factor stands beside the usual one, 0.1 ln 4 + 1.
+// Rotation as in llama.cpp: its factor multiplies the usual one, 0.1 ln 4 + 1.
 TEST_F(GgufLanguage, an_attention_factor_multiplies_the_usual_one) {
   const Config c = read("llama", [](GgufValues& v) {
     v.text("llama.rope.scaling.type", "yarn"), v.f32("llama.rope.scaling.factor", 4), v.f32("llama.rope.scaling.attn_factor", 0.5f);
@@ -164,7 +164,7 @@ TEST_F(GgufLanguage, a_file_is_shown_as_a_folder) {
   EXPECT_TRUE(c.tensors()->has("model.embed_tokens.weight"));
 }
 
-// Written and read, a configuration is the same: what the reader makes of it, but for the order of rows.
+// A configuration that is written and read again is the same as parsed, except for the order of rows.
 TEST_F(GgufLanguage, what_is_written_is_read) {
   const std::string sizes = R"("vocab_size": 10, "hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 2,
     "num_attention_heads": 6, "num_key_value_heads": 2, "max_position_embeddings": 128, "rms_norm_eps": 0.00048828125, "rope_theta": 500,

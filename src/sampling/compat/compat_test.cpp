@@ -49,7 +49,7 @@ HOST_TEST(CompatNoise, comes_from_the_programs_sources) {
   const auto nv = nv_draws(5), later = nv_draws(36);
   EXPECT_EQ(drawn(Compat::a1111, {.seed = 5}), (All{values(nv, 0), values(nv, 1), values(nv, 2)}));
   EXPECT_EQ(drawn(Compat::a1111, {.seed = 5, .eta_seed_delta = 31}), (All{values(nv, 0), values(later, 0), values(later, 1)}));
-  // A given first noise takes the place of the first draw; diffusers' generator has drawn nothing yet then.
+  // Given initial noise replaces the first draw; diffusers' generator has drawn nothing before it.
   const Tensor given = Tensor::from(device, {2, 4, 3, 5}, test::test_values("given", shape.numel()));
   const auto first = values(given_draw(given), 0);
   EXPECT_EQ(drawn(Compat::diffusers, {.seed = 5, .given = given}), (All{first, values(one, 0), values(one, 1)}));
@@ -73,7 +73,7 @@ HOST_TEST(CompatNoise, of_sde_samplers_is_torchsdes_between_the_schedules_ends) 
     EXPECT_EQ(between(Compat::a1111, brownian), torchsde(Generators::per_image, Rng::nv)) << brownian;
     EXPECT_EQ(between(Compat::a1111, brownian, {.seed = 5, .rng = Rng::cpu}), torchsde(Generators::per_image, Rng::cpu)) << brownian;
   }
-  // The others draw in these programs, as ancestral samplers do.
+  // In these programs the other samplers draw, as ancestral samplers do.
   const Tensor drawn_by_comfyui = torch_draws(5, Generators::one)(device, shape, 0), drawn_by_a1111 = nv_draws(5)(device, shape, 0);
   EXPECT_EQ(between(Compat::comfyui, "er_sde"), drawn_by_comfyui.to_vector());
   for (const char* drawing : {"dpm_fast", "dpm_adaptive"})
@@ -103,7 +103,7 @@ HOST_TEST(CompatNoise, comes_from_the_source_that_is_asked_for) {
   const NoiseRequest varied{.seed = 5, .rng = Rng::nv, .variation = {.seed = 9, .strength = 0.3}};
   const NoiseDraws between = varied_draws(nv_draws(5, 0), nv_draws(9), 0.3);
   EXPECT_EQ(draws(Compat::hearth, varied), of(between, nv_draws(5, 0), 1));
-  // An image's posterior is drawn from PyTorch's generator beside Philox, and the first noise does not move.
+  // Next to Philox, an image's posterior is drawn from PyTorch's generator, and the initial noise does not change.
   const NoiseRequest encoding{.seed = 5, .rng = Rng::nv, .encodings = {.before = 1}};
   EXPECT_EQ(draws(Compat::hearth, encoding), of(nv, nv, 1));
   EXPECT_EQ(encoding_noise(Compat::hearth, encoding, device, shape, 0).to_vector(), torch(device, shape, 0).to_vector());
@@ -133,7 +133,7 @@ TEST(CompatSchedule, starts_as_the_program_starts) {
   const double most = 14.614641;
   EXPECT_NEAR(schedule_of(Compat::comfyui, "euler", "karras", 10).init_scale, std::sqrt(1 + most * most), 1e-5);
   EXPECT_NEAR(schedule_of(Compat::a1111, "euler", "karras", 10).init_scale, most, 1e-5);
-  const Schedule below = schedule_of(Compat::comfyui, "euler", "ddim_uniform", 10);  // does not begin at the model's largest σ
+  const Schedule below = schedule_of(Compat::comfyui, "euler", "ddim_uniform", 10);  // does not start at the model's largest σ
   EXPECT_NEAR(below.init_scale, 8.3907, 1e-4);
 }
 
@@ -186,7 +186,7 @@ TEST(CompatSchedule, takes_options_and_levels_of_the_users_own) {
     EXPECT_NEAR(schedule.steps[1].from.sigma, std::pow(std::lerp(std::pow(10, 0.2), std::pow(0.0291672, 0.2), 0.25), 5), 1e-5);
 
     const Schedule given = own_schedule(compat, sd(), dpm_2, given_sigmas({12, 5, 1, 0}, SigmaFamily::exploding), 3);
-    EXPECT_EQ(given.sigmas(), (std::vector<float>{12, 5, 1, 0}));  // nothing is left out
+    EXPECT_EQ(given.sigmas(), (std::vector<float>{12, 5, 1, 0}));  // nothing is dropped
     EXPECT_EQ(test::complaint_of([&] {
                 own_schedule(compat, sd(), dpm_2, own_choice(compat, dpm_2, "karras", {{"bend", 5}}), 4);
               }),
@@ -198,7 +198,7 @@ TEST(CompatSchedule, takes_options_and_levels_of_the_users_own) {
   }
 }
 
-// Whole timesteps from 1 on, down to the first of them; the first step of PLMS twice.
+// Integer timesteps from 1 on, down to the first of them; PLMS makes the first step twice.
 TEST(CompatSchedule, of_a1111s_ddim_and_plms_counts_timesteps) {
   const std::vector<float> expected{751, 501, 251};
   EXPECT_EQ(schedule_of(Compat::a1111, "ddim", "", 4).timesteps(), expected);
@@ -215,7 +215,7 @@ TEST(CompatSchedule, of_a1111s_ddim_and_plms_counts_timesteps) {
   EXPECT_EQ(schedule_of(Compat::a1111, "ddim", "", 4).init_scale, 1);
 }
 
-// Levels and times by hand: σ of the 50 timesteps 19, 39 … 999, `normal` evenly between them.
+// Noise levels and timesteps computed by hand: σ of the 50 timesteps 19, 39 … 999, `normal` evenly spaced between them.
 TEST(CompatSchedule, of_a1111s_lcm_lies_on_the_timesteps_of_distillation) {
   const NoiseTable table(sd());
   const Schedule schedule = schedule_of(Compat::a1111, "lcm", "", 8);
@@ -228,8 +228,8 @@ TEST(CompatSchedule, of_a1111s_lcm_lies_on_the_timesteps_of_distillation) {
   EXPECT_NEAR(schedule.init_scale, table.sigmas[999], 1e-5);
 
   const std::vector<float> karras = schedule_of(Compat::a1111, "lcm", "karras", 4).sigmas();
-  EXPECT_NEAR(karras[3], table.sigmas[19], 1e-6);                 // the least σ that it knows
-  const Schedule six = schedule_of(Compat::a1111, "lcm", "", 6);  // at 999, 803, 607, 411, 215 and 19, told as the nearest of the fifty
+  EXPECT_NEAR(karras[3], table.sigmas[19], 1e-6);                 // the smallest σ that it has
+  const Schedule six = schedule_of(Compat::a1111, "lcm", "", 6);  // at 999, 803, 607, 411, 215 and 19, rounded to the nearest of the fifty
   EXPECT_EQ(six.timesteps(), (std::vector<float>{999, 799, 599, 419, 219, 19}));
   EXPECT_NEAR(six.sigmas()[3], std::pow(table.sigmas[399], 0.4) * std::pow(table.sigmas[419], 0.6), 1e-5);
   const Schedule given = own_schedule(Compat::a1111, sd(), find_sampler("lcm"), given_sigmas({14, 1, 0}, SigmaFamily::exploding), 2);
@@ -262,7 +262,7 @@ TEST(CompatSchedule, of_a1111s_dpm_fast_goes_from_the_models_largest_level_to_it
     }
   EXPECT_FALSE(schedule_of(Compat::a1111, "euler", "", 6).ends);
   const Schedule schedule = schedule_of(Compat::a1111, "dpm_fast", "ddim_uniform", 10);
-  EXPECT_NEAR(schedule.init_scale, 8.3907, 1e-4);  // the noise is that of the schedule's first level nevertheless
+  EXPECT_NEAR(schedule.init_scale, 8.3907, 1e-4);  // the noise is still that of the schedule's first level
   const Schedule plan = find_sampler("dpm_fast").prepare(schedule, {});
   EXPECT_NEAR(plan.steps.front().from.sigma, table.sigmas[999], 1e-5);
   EXPECT_NEAR(plan.steps.back().to.sigma, table.sigmas[0], 1e-7);
@@ -279,8 +279,8 @@ TEST(CompatSchedule, may_leave_out_the_level_before_the_last_of_any_sampler) {
     dropped.erase(dropped.end() - 2);
     EXPECT_EQ(schedule(sampler, "karras", 5, true).sigmas(), dropped) << sampler;
   }
-  EXPECT_EQ(schedule("dpm_2", "karras", 5, true).sigmas(), schedule("dpm_2", "karras", 5, false).sigmas());  // it does so anyway
-  EXPECT_EQ(schedule("ddim", "", 5, true).timesteps(), schedule("ddim", "", 6, false).timesteps());  // there nothing is left out of it
+  EXPECT_EQ(schedule("dpm_2", "karras", 5, true).sigmas(), schedule("dpm_2", "karras", 5, false).sigmas());  // it always does so
+  EXPECT_EQ(schedule("ddim", "", 5, true).timesteps(), schedule("ddim", "", 6, false).timesteps());          // nothing is dropped there
 }
 
 TEST(CompatSchedule, of_a1111s_unipc_is_even_in_time) {
@@ -296,7 +296,7 @@ TEST(CompatSchedule, of_a1111s_unipc_is_even_in_time) {
   EXPECT_EQ(schedule.init_scale, 1);
 }
 
-// 10 steps, 5 of whose timesteps are left: 401 … 1; noise for 501, which the sampler takes for 401.
+// 10 steps, of which 5 timesteps remain: 401 … 1; noise for 501, which the sampler treats as noise for 401.
 TEST(CompatSchedule, of_a1111s_unipc_on_the_way_begins_one_timestep_below_its_noise) {
   const Schedule whole = schedule_of(Compat::a1111, "uni_pc", "", 10);
   const Rest rest = a1111_even_rest(whole, 10, 5);
@@ -313,7 +313,7 @@ TEST(CompatSchedule, of_a1111s_unipc_on_the_way_begins_one_timestep_below_its_no
             "UsageError: strength: leaves 10 of A1111's times, expected 3 to 9");
 }
 
-// A1111 makes the path for the whole schedule, ComfyUI for what is left of it.
+// A1111 makes the path for the whole schedule, ComfyUI for the remaining steps.
 HOST_TEST(CompatNoise, of_sde_samplers_on_the_way) {
   const Shape shape{1, 3, 5, 4};
   const Sampler& sampler = find_sampler("dpmpp_2m_sde");

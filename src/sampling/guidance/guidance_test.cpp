@@ -30,7 +30,7 @@ struct Fixture {
   test::Golden golden;
 };
 
-// All cases of the golden, run through the table, three steps each. As x0-prediction an answer is what it says of x₀.
+// All cases of the golden, run through the table, three steps each. The predictions are x₀.
 HOST_TEST(Guidance, each_method_equals_the_reference_step_by_step) {
   const Fixture f(device);
   const Level level = Level::exploding(1.5, 400);
@@ -48,7 +48,7 @@ HOST_TEST(Guidance, each_method_equals_the_reference_step_by_step) {
                             .prompt = f.at("prompt", memory.step),
                             .disturbed = asked.disturbed ? f.at("other", memory.step) : Tensor()};
       const Tensor x0 = guided_x0(g, answers.prompt, answers, level, Prediction::sample, memory);
-      // observed 1.9e-7; tcfg 1.4e-6 (the reference takes an SVD in f32)
+      // observed 1.9e-7; tcfg 1.4e-6 (the reference uses an SVD in f32)
       EXPECT_CLOSE(x0, f.at(name, memory.step).to_vector(), method == "tcfg" ? 4e-6 : 2e-6);
     }
     ++cases;
@@ -56,7 +56,7 @@ HOST_TEST(Guidance, each_method_equals_the_reference_step_by_step) {
   EXPECT_EQ(cases, 27);
 }
 
-// ComfyUI's RescaleCFG: v, whatever the network predicts.
+// ComfyUI's RescaleCFG: v, for every prediction type.
 HOST_TEST(Guidance, answers_can_be_put_together_as_v) {
   const Fixture f(device);
   const Level level = Level::exploding(2.3, 500);
@@ -72,7 +72,7 @@ HOST_TEST(Guidance, answers_can_be_put_together_as_v) {
   }
 }
 
-// The space matters to a rescaled answer, and to none that is a plain sum.
+// The space changes a rescaled prediction, but not a plain sum.
 HOST_TEST(Guidance, space_changes_what_norms_say) {
   const Fixture f(device);
   const Level level = Level::preserving(2.3, 500);
@@ -122,7 +122,7 @@ TEST(GuidanceBranches, follow_scale_interval_steps_and_sampler) {
   EXPECT_EQ(asked(alone, 1), "p");
 }
 
-// Outside its interval a guided run is one without guidance, even where the sampler has the negative answer asked.
+// Outside its interval a guided run equals one without guidance, even if the sampler needs the unconditional prediction.
 HOST_TEST(Guidance, outside_the_interval_the_prompt_alone_counts) {
   const Fixture f(device);
   GuidanceMemory memory;
@@ -145,7 +145,7 @@ HOST_TEST(Guidance, adaptive_perturbation_fades_with_the_timestep) {
   EXPECT_EQ(run(3, 0.005, 100), run(0, 0, 100));
 }
 
-// One batch, in the order of the branches, and each answer in its place.
+// One batch, in the order of the branches, and each prediction in its place.
 HOST_TEST(Guidance, all_branches_are_asked_in_one_batch) {
   const Fixture f(device);
   const Tensor x = f.at("prompt", 1);

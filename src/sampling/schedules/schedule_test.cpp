@@ -1,4 +1,4 @@
-// Published tables, and what happens where diffusers fails. Equality with diffusers over all configurations: trajectories_test.cpp.
+// Published tables, and cases in which diffusers fails. trajectories_test.cpp proves equality with diffusers over all configurations.
 #include "sampling/schedules/schedule.h"
 
 #include <cmath>
@@ -101,7 +101,7 @@ TEST(Schedule, plms_repeats_its_first_step_and_ends_at_the_first_level) {
   EXPECT_EQ(make("PNDMScheduler", "", 1).steps.size(), 1u);
 }
 
-// 1000/20 = 50: on linspace the target of a step is not the next timestep of the list.
+// 1000/20 = 50: with linspace the target of a step is not the next timestep of the list.
 TEST(Schedule, ddim_counts_down_by_its_own_ratio) {
   const Schedule s = make("DDIMScheduler", R"("timestep_spacing": "linspace")", 20);
   EXPECT_EQ(s.steps[0].to.timestep, 949);
@@ -178,7 +178,7 @@ TEST(Schedule, names) {
   EXPECT_EQ(find_schedule("Karras").name, "karras");
   EXPECT_EQ(find_schedule("SGM Uniform").name, "sgm_uniform");
   EXPECT_EQ(find_schedule("Trailing").spacing, Spacing::trailing);
-  // The class's own form, unless an option or another program's form is asked for.
+  // The class's own form, unless an option or another program's form is requested.
   EXPECT_EQ(find_schedule("karras").curve, Curve::karras);
   EXPECT_EQ(find_schedule("karras").sigma, nullptr);
   EXPECT_NE(find_schedule("karras", {{"rho", 5}}).sigma, nullptr);
@@ -192,7 +192,7 @@ TEST(Schedule, names) {
   }
 }
 
-// Levels along σ that are no class's own: the σ of the definition, at fractional times, on the levels that the class's sampler needs.
+// Sigmas that are not a class's own: σ by their definition, at fractional timesteps, at the levels that the class's sampler needs.
 TEST(Schedule, definitions_of_other_programs_under_each_class) {
   for (const char* c :
        {"EulerDiscreteScheduler", "DPMSolverMultistepScheduler", "DDIMScheduler", "LCMScheduler", "UniPCMultistepScheduler"}) {

@@ -58,7 +58,7 @@ void apply(Candidates& c, const Json& entry) {
   apply_sequence_bias(c, context, biases);
 }
 
-// Ids and scores; what has −∞ is gone.
+// Ids and scores; tokens with −∞ are removed.
 void expect_equal(Candidates c, const Json& expected, const std::string& what) {
   c.keep([&](size_t i) { return std::isfinite(c.score[i]); });
   EXPECT_EQ(c.id, expected["kept"].get<Ids>()) << what;
@@ -138,7 +138,7 @@ TEST(Candidates, a_temperature_that_overflows_leaves_the_largest) {
   apply_temperature(c, 1e-45);
   c.normalize();
   EXPECT_EQ(c.p, (std::vector<float>{0, 0.5, 0, 0.5}));
-  c.assign(std::vector<float>{-1, -30, -29});  // here −30 / T overflows, and harmlessly so
+  c.assign(std::vector<float>{-1, -30, -29});  // −30 / T overflows here, which is harmless
   apply_temperature(c, 1e-38);
   c.normalize();
   EXPECT_EQ(c.p, (std::vector<float>{1, 0, 0}));

@@ -103,7 +103,7 @@ TEST(GenerationDefaults, wrong_values_name_file_and_key) {
   EXPECT_NE(complaint(R"({"stop_strings": [1]})"), "");
 }
 
-// Every byte replaced, removed and doubled, and every beginning: an answer or an error of ours.
+// Every byte replaced, removed and doubled, and every prefix: a result or an error of ours.
 TEST(GenerationDefaults, no_file_does_worse_than_an_error) {
   const std::string text =
       R"({"do_sample":true,"top_k":20,"eos_token_id":[7,8],"sequence_bias":[[[1,2],-1.5]],"bad_words_ids":[[4,5]],"stop_strings":["#"]})";
@@ -169,7 +169,7 @@ TEST(Resolve, the_request_comes_first) {
   EXPECT_EQ(p.top_p, 1);
   EXPECT_EQ(p.top_k, 0);
   EXPECT_EQ(p.repetition_penalty, 1);
-  EXPECT_EQ(p.min_p, 0.01);  // the file's others hold
+  EXPECT_EQ(p.min_p, 0.01);  // the file's other values apply
   const SamplingParameters all = resolve(read(R"({"sequence_bias": [[[1], 1]]})"), {.temperature = 0.5,
                                                                                     .top_p = 0.1,
                                                                                     .min_p = 0.2,

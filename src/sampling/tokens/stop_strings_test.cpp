@@ -20,7 +20,7 @@ TEST(StopStrings, holds_back_what_may_become_a_stop) {
   EXPECT_EQ(stops.feed(" <"), " ");
   EXPECT_EQ(stops.feed("b>\n"), "<b>");
   EXPECT_EQ(stops.feed("\nUs"), "");
-  EXPECT_EQ(stops.feed("A\n\n\n"), "\n\nUsA\n");  // the last two may begin the stop, the first cannot any more
+  EXPECT_EQ(stops.feed("A\n\n\n"), "\n\nUsA\n");  // the last two may start the stop sequence, the first no longer can
   EXPECT_FALSE(stops.stop());
   EXPECT_EQ(stops.feed("User: x"), "");
   EXPECT_EQ(stops.stop(), (Stop{1, 15}));
@@ -62,7 +62,7 @@ TEST(StopStrings, an_empty_or_broken_text_is_an_error) {
     EXPECT_NO_THROW(StopStrings({good}));
 }
 
-size_t characters_whole(const std::string& s) {  // 0: s begins and ends on a character's border
+size_t characters_whole(const std::string& s) {  // 0: s starts and ends at a character boundary
   if (s.empty()) return 0;
   size_t bad = is_continuation(s[0]);
   size_t i = 0;
@@ -70,8 +70,8 @@ size_t characters_whole(const std::string& s) {  // 0: s begins and ends on a ch
   return bad + (i != s.size());
 }
 
-// Against a search over the whole text, cut anywhere between characters: the same stop, the same text, and after each piece
-// nothing held back but the longest end that begins a stop string.
+// Compared with a search over the whole text, split anywhere between characters: the same stop, the same text, and after each piece
+// nothing is held back except the longest suffix that starts a stop sequence.
 TEST(StopStrings, however_the_text_is_cut) {
   std::mt19937 random(1);
   const auto below = [&](uint32_t n) { return random() % n; };

@@ -1,4 +1,4 @@
-// The mock language family, against an independent computation and from the command line.
+// The mock language family, compared with an independent computation and run from the command line.
 #include <nlohmann/json.hpp>
 
 #include "cli/process.h"
@@ -43,7 +43,7 @@ void write_checkpoint(const fs::path& folder) {
                     threads);
 }
 
-// The logits behind every token, fed in pieces of `step`.
+// The logits after every token, fed `step` tokens at a time.
 std::vector<float> logits_of(models::LanguageModel& model, const Ids& ids, size_t step) {
   std::vector<float> all;
   const auto text = model.start(std::ssize(ids), DType::f32);
@@ -97,7 +97,7 @@ TEST_F(MockParallel, runs_from_a_folder_and_from_the_gguf_file_that_is_made_of_i
   EXPECT_NEAR(perplexity("mock"), golden()["perplexity"], 1e-3);
   EXPECT_EQ(perplexity("mock.gguf"), perplexity("mock"));
   EXPECT_EQ(told({"tokenize", "-m", "mock", "-p", "The lighthouse"}), told({"tokenize", "-m", "mock.gguf", "-p", "The lighthouse"}));
-  // Written once more, and in blocks: rows of 32 numbers fill them.
+  // Written again, and in blocks, which rows of 32 values fill.
   told({"quantize", "-m", "mock.gguf", "-o", "blocks.gguf", "--type", "q8_0"});
   EXPECT_NEAR(perplexity("blocks.gguf") / perplexity("mock"), 1, 0.05);
 }
